@@ -1,0 +1,1 @@
+//! CUDA's own types, error codes and function signatures, each declared once.

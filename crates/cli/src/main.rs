@@ -1,0 +1,3 @@
+//! The program `cushim`.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! Device-image containers: bytes in, borrowed views out.

@@ -1,0 +1,1 @@
+//! Demangling, shortening, and printing values by their C++ type.

@@ -1,0 +1,1 @@
+//! Event layout, recorder and reader. Knows no CUDA call.

@@ -1,0 +1,1 @@
+//! The boundary: every exported symbol of libcushim.so, and no logic.
