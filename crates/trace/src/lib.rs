@@ -1,1 +1,19 @@
-//! Event layout, recorder and reader. Knows no CUDA call.
+//! Event layout, recorder and reader of cushim traces.
+//!
+//! Owns: the bytes of a `.cushim` file ([`layout`], an append-only ledger), the clock ([`clock`]), the
+//! recorder that a preloaded process writes with ([`recorder`]), the metadata records ([`meta`]) and
+//! the reader that every view is built on ([`reader`]).
+//!
+//! Must not know: any CUDA function, any output format. Functions are numbers whose names, classes and
+//! argument shapes travel in the file itself, so that a reader of another version still reads it.
+
+pub mod clock;
+pub mod event;
+pub mod layout;
+pub mod meta;
+pub mod reader;
+pub mod recorder;
+
+mod error;
+
+pub use error::Error;

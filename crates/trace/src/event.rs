@@ -1,0 +1,103 @@
+//! Events as a reader hands them out: decoded, borrowed from the reader's buffer.
+//!
+//! Must not know: where the bytes came from, or how anything is printed.
+
+/// One recorded call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Event<'a> {
+    /// Number of the event in its file, in the order in which the reader hands them out, from 1.
+    pub id: u64,
+    /// The event that encloses this one on its thread.
+    pub parent: Option<u64>,
+    /// Kernel thread id.
+    pub tid: u32,
+    /// Number of the function, an index into [`crate::meta::Metadata::apis`].
+    pub api: u16,
+    /// How many recorded calls enclose this one.
+    pub depth: u8,
+    /// Monotonic nanoseconds before the call.
+    pub begin_ns: u64,
+    /// How long the call took, ns; `None` if it had not come back.
+    pub call_ns: Option<u64>,
+    /// What it returned; `None` if it had not come back.
+    pub status: Option<i32>,
+    /// What was called with which values.
+    pub body: Body<'a>,
+}
+
+/// The part of an event that depends on its kind.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Body<'a> {
+    /// A kernel launch or a kernel node of a graph.
+    Launch(Launch<'a>),
+    /// Any other call.
+    Call(Call<'a>),
+    /// A user's text.
+    Mark(&'a str),
+}
+
+/// A kernel launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Launch<'a> {
+    /// Number of the kernel, a key of [`crate::meta::Metadata::kernels`].
+    pub kernel: u32,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads per block.
+    pub block: [u32; 3],
+    /// Blocks per cluster, zeros where none was asked for.
+    pub cluster: [u8; 3],
+    /// Dynamic shared memory, bytes.
+    pub shared: u32,
+    /// Stream handle (a graph node: the graph's handle).
+    pub stream: u64,
+    /// Context handle, 0 where unknown.
+    pub context: u64,
+    /// `layout::LAUNCH_*` bits.
+    pub flags: u8,
+    /// The parameter block, as far as it was recorded.
+    pub args: &'a [u8],
+}
+
+/// A call that is no launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call<'a> {
+    /// The kernel it is about, 0 for none.
+    pub kernel: u32,
+    /// Bit n: word n is a value that the call wrote.
+    pub outs: u16,
+    /// The arguments, one word each (a struct by value takes several), 8 bytes each, little-endian.
+    pub words: Words<'a>,
+}
+
+/// Eight-byte words in unaligned bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Words<'a>(pub(crate) &'a [u8]);
+
+impl<'a> Words<'a> {
+    /// Words over `bytes`; a rest of fewer than eight bytes is not seen.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        Words(bytes)
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len() / 8
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Word `index`.
+    pub fn get(&self, index: usize) -> Option<u64> {
+        let bytes = self.0.get(index * 8..index * 8 + 8)?;
+        Some(u64::from_le_bytes(bytes.try_into().ok()?))
+    }
+    /// All of them in order.
+    pub fn iter(&self) -> impl Iterator<Item = u64> + 'a {
+        self.0.chunks_exact(8).map(|b| {
+            let mut word = [0; 8];
+            word.copy_from_slice(b);
+            u64::from_le_bytes(word)
+        })
+    }
+}

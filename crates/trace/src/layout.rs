@@ -1,0 +1,216 @@
+//! The bytes of a trace file. Little-endian, append-only: offsets and numbers that stand here never
+//! change their meaning; new event kinds, metadata kinds and trailing fields may be added.
+//!
+//! ```text
+//! 0      file header, one page
+//! 4096   chunk, chunk, chunk …   each a multiple of 4096 bytes, back to back, up to header `used`
+//!          +0   chunk header, 64 bytes
+//!          +64  events: 64-byte slots, written by one thread; or metadata records
+//! ```
+//!
+//! An event takes one or several slots. Its first word is stored last, with release order: a slot whose
+//! first word is zero has not been written, and nothing behind it in that chunk has either. `done` is
+//! stored after the traced call came back: an event without it was still inside the call.
+
+/// The first eight bytes of a trace file.
+pub const FILE_MAGIC: [u8; 8] = *b"CUSHIM\0\x01";
+/// The version of this ledger. A reader refuses a greater one.
+pub const VERSION: u32 = 1;
+/// Size of the file header, and alignment of every chunk, in bytes.
+pub const PAGE: usize = 4096;
+/// Size of one event slot in bytes.
+pub const SLOT: usize = 64;
+/// Size of a chunk header in bytes.
+pub const CHUNK_HEADER: usize = 64;
+/// The first word of a chunk.
+pub const CHUNK_MAGIC: u32 = 0x4b4e_4843; // "CHNK"
+/// The largest chunk in bytes, and so the largest event or metadata record.
+pub const CHUNK_MAX: usize = 1 << 20;
+
+/// `ChunkHeader::kind`: event slots.
+pub const CHUNK_EVENTS: u32 = 1;
+/// `ChunkHeader::kind`: metadata records.
+pub const CHUNK_META: u32 = 2;
+
+/// `FileHeader::flags`: ticks are those of the invariant time-stamp counter, not nanoseconds.
+pub const FLAG_TSC: u32 = 1;
+
+/// One moment on all clocks.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Calibration {
+    /// Time-stamp counter, or monotonic nanoseconds where it is not used.
+    pub ticks: u64,
+    /// `CLOCK_MONOTONIC`, ns.
+    pub monotonic_ns: u64,
+    /// `CLOCK_REALTIME`, ns since 1970.
+    pub realtime_ns: u64,
+}
+
+/// Why events are missing; indexes `FileHeader::lost`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(usize)]
+pub enum Lost {
+    /// The file reached its limit.
+    Limit = 0,
+    /// The file system had no room.
+    NoSpace = 1,
+    /// The call came while this process or thread could not record (start, exit, signal handler).
+    NotReady = 2,
+    /// Argument bytes above the limit per launch were cut; the launch itself is there.
+    CutArguments = 3,
+}
+
+/// How many kinds of loss have a name, and how many have room.
+pub const LOST_KINDS: usize = 8;
+
+/// The file's first page.
+#[repr(C)]
+pub struct FileHeader {
+    /// [`FILE_MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: u32,
+    /// [`FLAG_TSC`].
+    pub flags: u32,
+    /// Process id.
+    pub pid: u32,
+    /// 0 while the process runs, 1 after it ended through `exit`.
+    pub closed: u32,
+    /// Bytes of the file that hold chunks, this page included; stored with release order.
+    pub used: u64,
+    /// The size that the file is not to exceed, bytes.
+    pub limit: u64,
+    /// At the start of the process.
+    pub first: Calibration,
+    /// The latest one; `latest_seq` is odd while it is being written.
+    pub latest: Calibration,
+    /// Sequence lock of `latest`.
+    pub latest_seq: u64,
+    /// Events that are missing, by [`Lost`].
+    pub lost: [u64; LOST_KINDS],
+}
+
+/// The first 64 bytes of a chunk.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkHeader {
+    /// [`CHUNK_MAGIC`].
+    pub magic: u32,
+    /// [`CHUNK_EVENTS`] or [`CHUNK_META`].
+    pub kind: u32,
+    /// Size of the chunk with this header, bytes; a multiple of [`PAGE`].
+    pub size: u32,
+    /// Kernel thread id of the first writer.
+    pub tid: u32,
+    /// Number of the writer's buffer; chunks of one buffer follow each other in file order.
+    pub buffer: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// Metadata chunks: bytes in use with this header, stored with release order. Zero otherwise.
+    pub used: u64,
+    /// Zero.
+    pub spare: [u64; 4],
+}
+
+/// Event kind: a kernel launch, or a graph node that is one.
+pub const EVENT_LAUNCH: u16 = 1;
+/// Event kind: any other call.
+pub const EVENT_CALL: u16 = 2;
+/// Event kind: from here on the buffer belongs to another thread; `status` is its id.
+pub const EVENT_THREAD: u16 = 3;
+/// Event kind: a text that a user put into the trace.
+pub const EVENT_MARK: u16 = 4;
+
+/// What every event begins with: 32 bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct EventHead {
+    /// Kind in the low half, slots in the high half. Stored last.
+    pub head: u32,
+    /// Number of the function; its [`crate::meta::Api`] record stands in the metadata.
+    pub api: u16,
+    /// How many recorded calls enclose this one on its thread.
+    pub depth: u8,
+    /// Zero.
+    pub flags: u8,
+    /// Ticks before the call.
+    pub begin: u64,
+    /// Ticks after the call; valid once `done`.
+    pub end: u64,
+    /// What the call returned; valid once `done`.
+    pub status: i32,
+    /// 1 once `end`, `status` and out values are stored.
+    pub done: u32,
+}
+
+/// The rest of [`EVENT_LAUNCH`]: bytes 32 to 88; argument bytes follow at [`LAUNCH_ARGS`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LaunchBody {
+    /// Number of the kernel; its record stands in the metadata.
+    pub kernel: u32,
+    /// Dynamic shared memory, bytes.
+    pub shared: u32,
+    /// The stream handle; for a graph node the graph's handle.
+    pub stream: u64,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Bytes of arguments that follow: the kernel's parameter block, cut at [`ARGS_MAX`].
+    pub arg_bytes: u32,
+    /// Threads.
+    pub block: [u32; 3],
+    /// Cluster shape, zeros where none was asked for.
+    pub cluster: [u8; 3],
+    /// `LAUNCH_*` bits.
+    pub flags: u8,
+    /// The context handle, 0 where unknown.
+    pub context: u64,
+}
+
+/// Where the argument bytes of a launch begin, from the event's start.
+pub const LAUNCH_ARGS: usize = 32 + size_of::<LaunchBody>();
+/// At most this many argument bytes are kept per launch.
+pub const ARGS_MAX: usize = 4096;
+
+/// The launch asked for a cooperative grid.
+pub const LAUNCH_COOPERATIVE: u8 = 1;
+/// The parameter layout was not known: no argument bytes.
+pub const LAUNCH_ARGS_UNKNOWN: u8 = 2;
+/// More than [`ARGS_MAX`] bytes: the rest was cut.
+pub const LAUNCH_ARGS_CUT: u8 = 4;
+/// The arguments came as one buffer (`extra`).
+pub const LAUNCH_ARGS_BUFFER: u8 = 8;
+/// The caller passed no argument array.
+pub const LAUNCH_ARGS_NULL: u8 = 16;
+
+/// The rest of [`EVENT_CALL`]: bytes 32 to 40; argument words follow at [`CALL_WORDS`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CallBody {
+    /// Number of the kernel that the call is about, 0 for none.
+    pub kernel: u32,
+    /// Bit n: word n is what the call wrote there, not the address it was given.
+    pub outs: u16,
+    /// How many words follow.
+    pub words: u8,
+    /// Zero.
+    pub reserved: u8,
+}
+
+/// Where the argument words of a call begin, from the event's start.
+pub const CALL_WORDS: usize = 32 + size_of::<CallBody>();
+
+/// How many slots an event of `bytes` bytes takes.
+pub const fn slots(bytes: usize) -> usize {
+    bytes.div_ceil(SLOT)
+}
+
+const _: () = {
+    assert!(size_of::<EventHead>() == 32);
+    assert!(size_of::<LaunchBody>() == 56);
+    assert!(size_of::<CallBody>() == 8);
+    assert!(size_of::<ChunkHeader>() == CHUNK_HEADER);
+    assert!(size_of::<FileHeader>() <= PAGE);
+    assert!(slots(LAUNCH_ARGS + ARGS_MAX) * SLOT + CHUNK_HEADER < 16384);
+};

@@ -1,0 +1,3 @@
+//! The recorder: what the preloaded process writes with.
+//!
+//! Must not know: any CUDA function.
