@@ -1,3 +1,0 @@
-//! The recorder: what the preloaded process writes with.
-//!
-//! Must not know: any CUDA function.

@@ -1,0 +1,182 @@
+//! The file under a recorder: creating it safely, growing it, mapping its chunks.
+//!
+//! Room is reserved with `fallocate` before it is mapped, so that a full disk is an error here and never
+//! a SIGBUS at a store. Must not know: what is written.
+
+use std::ffi::CString;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+
+use crate::Error;
+use crate::layout::{Lost, PAGE};
+
+/// File descriptors from here up are rarely closed or reused by programs that tidy up after a fork.
+const HIGH_FD: i32 = 700;
+
+pub(super) struct Backing {
+    fd: i32,
+    dev: u64,
+    ino: u64,
+    pub path: PathBuf,
+    /// Bytes of the file in use.
+    pub used: u64,
+}
+
+impl Backing {
+    /// Creates the file; answers it and the limit, which `RLIMIT_FSIZE` may lower (growing beyond it
+    /// would raise SIGXFSZ in the traced program).
+    pub fn create(path: &Path, limit: u64) -> Result<(Self, u64), Error> {
+        let c_path = CString::new(path.as_os_str().as_bytes())
+            .map_err(|_| Error::io("create", path, io::ErrorKind::InvalidInput.into()))?;
+        // SAFETY: `c_path` is a NUL-terminated string.
+        let low = unsafe {
+            libc::open(
+                c_path.as_ptr(),
+                libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | libc::O_NOFOLLOW | libc::O_CLOEXEC,
+                0o600 as libc::c_uint,
+            )
+        };
+        if low < 0 {
+            return Err(Error::io("create", path, io::Error::last_os_error()));
+        }
+        // SAFETY: `low` is open and ours.
+        let high = unsafe { libc::fcntl(low, libc::F_DUPFD_CLOEXEC, HIGH_FD) };
+        let fd = if high >= 0 {
+            // SAFETY: `low` is open and ours; `high` takes its place.
+            unsafe { libc::close(low) };
+            high
+        } else {
+            low
+        };
+        let (dev, ino) = identity(fd).map_err(|e| Error::io("look at", path, e))?;
+        let mut rlimit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: `rlimit` is a valid place for the answer.
+        let limited = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut rlimit) } == 0;
+        let ceiling = if limited { rlimit.rlim_cur } else { u64::MAX };
+        let mut backing = Backing { fd, dev, ino, path: path.to_owned(), used: 0 };
+        if ceiling < PAGE as u64 || backing.reserve(0, PAGE).is_err() {
+            let e = io::Error::from_raw_os_error(libc::ENOSPC);
+            // SAFETY: `c_path` is NUL-terminated; the file was created above and holds nothing.
+            unsafe { libc::unlink(c_path.as_ptr()) };
+            return Err(Error::io("reserve room for", path, e));
+        }
+        backing.used = PAGE as u64;
+        Ok((backing, limit.min(ceiling)))
+    }
+
+    /// Maps `size` bytes at `at` for writing.
+    pub fn map(&self, at: u64, size: usize, path: &Path) -> Result<NonNull<u8>, Error> {
+        // SAFETY: a new mapping at an address of the kernel's choice; `fd` is open.
+        let base = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                size,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED,
+                self.fd,
+                at as libc::off_t,
+            )
+        };
+        match NonNull::new(base.cast::<u8>()) {
+            Some(base) if base.as_ptr().cast() != libc::MAP_FAILED => Ok(base),
+            _ => Err(Error::io("map a chunk of", path, io::Error::last_os_error())),
+        }
+    }
+
+    /// Adds `size` bytes at the end: reserved, mapped, and its pages present.
+    pub fn grow(&mut self, size: usize) -> Result<NonNull<u8>, Lost> {
+        // A program may have closed our descriptor, and opened something else under its number.
+        if identity(self.fd).ok() != Some((self.dev, self.ino)) {
+            self.reopen().ok_or(Lost::NoSpace)?;
+        }
+        self.reserve(self.used, size).map_err(|_| Lost::NoSpace)?;
+        let base = self.map(self.used, size, &self.path).map_err(|_| Lost::NoSpace)?;
+        self.used += size as u64;
+        populate(base, size);
+        Ok(base)
+    }
+
+    fn reserve(&self, at: u64, size: usize) -> io::Result<()> {
+        loop {
+            // SAFETY: `fd` is open and ours.
+            if unsafe { libc::fallocate(self.fd, 0, at as libc::off_t, size as libc::off_t) } == 0 {
+                return Ok(());
+            }
+            let e = io::Error::last_os_error();
+            match e.raw_os_error() {
+                Some(libc::EINTR) => {}
+                Some(libc::EOPNOTSUPP) | Some(libc::ENOSYS) => return self.write_zeros(at, size),
+                _ => return Err(e),
+            }
+        }
+    }
+
+    /// For file systems without `fallocate`: writing takes the room.
+    fn write_zeros(&self, at: u64, size: usize) -> io::Result<()> {
+        let zeros = [0u8; PAGE];
+        let mut done = 0;
+        while done < size {
+            let n = PAGE.min(size - done);
+            // SAFETY: `zeros` holds `n` bytes; `fd` is open.
+            let got = unsafe {
+                libc::pwrite(self.fd, zeros.as_ptr().cast(), n, (at as usize + done) as libc::off_t)
+            };
+            match got {
+                1.. => done += got as usize,
+                0 => return Err(io::ErrorKind::WriteZero.into()),
+                _ => {
+                    let e = io::Error::last_os_error();
+                    if e.kind() != io::ErrorKind::Interrupted {
+                        return Err(e);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn reopen(&mut self) -> Option<()> {
+        let c_path = CString::new(self.path.as_os_str().as_bytes()).ok()?;
+        // SAFETY: `c_path` is NUL-terminated.
+        let fd = unsafe {
+            libc::open(c_path.as_ptr(), libc::O_RDWR | libc::O_NOFOLLOW | libc::O_CLOEXEC)
+        };
+        if fd < 0 {
+            return None;
+        }
+        if identity(fd).ok() != Some((self.dev, self.ino)) {
+            // SAFETY: `fd` was opened above.
+            unsafe { libc::close(fd) };
+            return None;
+        }
+        self.fd = fd;
+        Some(())
+    }
+}
+
+fn identity(fd: i32) -> io::Result<(u64, u64)> {
+    // SAFETY: all-zero is a valid `stat`.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: `stat` is a valid place for the answer; a bad descriptor is an error.
+    match unsafe { libc::fstat(fd, &mut stat) } {
+        0 => Ok((stat.st_dev, stat.st_ino)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Makes the pages present and writable, so that a store in the traced program takes no fault
+/// (measured: 38 ns a record without, 1.4 with, on tmpfs).
+fn populate(base: NonNull<u8>, size: usize) {
+    /// Linux 5.14.
+    const MADV_POPULATE_WRITE: i32 = 23;
+    // SAFETY: the range is one mapping of ours.
+    if unsafe { libc::madvise(base.as_ptr().cast(), size, MADV_POPULATE_WRITE) } == 0 {
+        return;
+    }
+    for page in (0..size).step_by(PAGE) {
+        // SAFETY: inside the mapping, fresh and zero: storing zero changes nothing.
+        unsafe { base.as_ptr().add(page).write_volatile(0) };
+    }
+}

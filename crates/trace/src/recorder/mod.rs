@@ -1,0 +1,286 @@
+//! The recorder: what the preloaded process writes with.
+//!
+//! Owns: the file, its chunks, one buffer per thread, the metadata area. A buffer has one writer; an
+//! event costs a bounds check and the stores of its bytes. System calls happen once per chunk.
+//!
+//! Must not know: any CUDA function, what an argument means, when to record.
+//!
+//! The cold part is behind a spin lock that gives up: a process must never hang because it is traced.
+
+mod buffer;
+mod file;
+
+use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+
+pub use buffer::{Buffer, Slots};
+
+use crate::Error;
+use crate::clock;
+use crate::layout::*;
+use crate::meta::Process;
+use file::Backing;
+
+/// An open trace file of this process.
+pub struct Recorder {
+    header: NonNull<FileHeader>,
+    use_tsc: bool,
+    limit: u64,
+    lock: AtomicBool,
+    /// Guarded by `lock`.
+    cold: std::cell::UnsafeCell<Cold>,
+    /// 0 while there is room, else 1 + the [`Lost`] that ended it.
+    full: AtomicU32,
+}
+
+// SAFETY: `header` is only written through atomics or under `lock`; `cold` only under `lock`.
+unsafe impl Sync for Recorder {}
+// SAFETY: nothing in it belongs to a thread.
+unsafe impl Send for Recorder {}
+
+struct Cold {
+    backing: Backing,
+    /// Start of the unused rest of the metadata chunk, and its end.
+    meta: Option<MetaChunk>,
+    next_buffer: u32,
+    free: Vec<Buffer>,
+}
+
+struct MetaChunk {
+    base: NonNull<u8>,
+    size: usize,
+    used: usize,
+}
+
+impl Recorder {
+    /// Creates the file at `path` (0600; an existing file or link there is an error of kind
+    /// `AlreadyExists`) and writes its first page and the process record. `limit` bytes is what events
+    /// may take; metadata may go beyond. `first` is an earlier moment of this process, if one was kept.
+    pub fn create(
+        path: &Path,
+        limit: u64,
+        first: Option<Calibration>,
+        process: &Process,
+    ) -> Result<Self, Error> {
+        let use_tsc = clock::has_invariant_tsc();
+        let (backing, limit) = Backing::create(path, limit)?;
+        let header = backing.map(0, PAGE, path)?.cast::<FileHeader>();
+        let now = clock::calibrate(use_tsc);
+        // SAFETY: `header` is a fresh, writable, page-aligned mapping of PAGE bytes, seen by nobody.
+        unsafe {
+            let h = header.as_ptr();
+            (&raw mut (*h).version).write(VERSION);
+            (&raw mut (*h).flags).write(if use_tsc { FLAG_TSC } else { 0 });
+            (&raw mut (*h).pid).write(process.pid);
+            (&raw mut (*h).used).write(PAGE as u64);
+            (&raw mut (*h).limit).write(limit);
+            (&raw mut (*h).first).write(first.unwrap_or(now));
+            (&raw mut (*h).latest).write(now);
+            std::sync::atomic::fence(Ordering::Release);
+            (&raw mut (*h).magic).write(FILE_MAGIC);
+        }
+        let recorder = Recorder {
+            header,
+            use_tsc,
+            limit,
+            lock: AtomicBool::new(false),
+            cold: Cold { backing, meta: None, next_buffer: 0, free: Vec::new() }.into(),
+            full: AtomicU32::new(0),
+        };
+        recorder.write_meta(&process.encode());
+        Ok(recorder)
+    }
+
+    /// Now, in ticks of this file.
+    #[inline(always)]
+    pub fn ticks(&self) -> u64 {
+        if self.use_tsc { clock::tsc() } else { clock::clock_ns(libc::CLOCK_MONOTONIC) }
+    }
+
+    /// Counts an event that could not be recorded.
+    #[cold]
+    pub fn lose(&self, why: Lost) {
+        self.counter(why).fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn counter(&self, why: Lost) -> &AtomicU64 {
+        // SAFETY: `header` stays mapped as long as `self`; counters are only touched as atomics.
+        unsafe { AtomicU64::from_ptr((&raw mut (*self.header.as_ptr()).lost[why as usize]).cast()) }
+    }
+
+    /// Appends a metadata record as [`crate::meta`] encodes it. False if it could not be written.
+    #[cold]
+    pub fn write_meta(&self, record: &[u8]) -> bool {
+        if record.len() + CHUNK_HEADER > CHUNK_MAX {
+            return false;
+        }
+        self.cold(|cold| self.append_meta(cold, record)).unwrap_or(false)
+    }
+
+    fn append_meta(&self, cold: &mut Cold, record: &[u8]) -> bool {
+        let fits = cold.meta.as_ref().is_some_and(|m| m.used + record.len() <= m.size);
+        if !fits {
+            let least = (record.len() + CHUNK_HEADER).next_multiple_of(PAGE);
+            let size = least.max(if cold.meta.is_none() { 16 << 10 } else { 128 << 10 });
+            let Ok(base) = self.new_chunk(cold, CHUNK_META, size, 0, 0) else { return false };
+            // A full metadata chunk stays mapped: there are few, and readers of this process none.
+            cold.meta = Some(MetaChunk { base, size, used: CHUNK_HEADER });
+        }
+        let Some(meta) = cold.meta.as_mut() else { return false };
+        // SAFETY: `used + len <= size` bytes of the chunk's mapping; its header's `used` is an aligned u64.
+        unsafe {
+            let to = meta.base.as_ptr().add(meta.used);
+            to.copy_from_nonoverlapping(record.as_ptr(), record.len());
+            meta.used += record.len();
+            let header = meta.base.as_ptr().cast::<ChunkHeader>();
+            AtomicU64::from_ptr(&raw mut (*header).used).store(meta.used as u64, Ordering::Release);
+        }
+        true
+    }
+
+    /// A buffer for the calling thread; `None` while the recorder cannot give one.
+    #[cold]
+    pub fn attach(&self, tid: u32) -> Option<Buffer> {
+        let mut buffer = self.cold(|cold| {
+            cold.free.pop().unwrap_or_else(|| {
+                cold.next_buffer += 1;
+                Buffer::new(cold.next_buffer, tid)
+            })
+        })?;
+        if buffer.tid() != tid {
+            buffer.rename(self, tid);
+        }
+        Some(buffer)
+    }
+
+    /// Takes back the buffer of a thread that ends; another thread goes on with it.
+    pub fn detach(&self, buffer: Buffer) {
+        let mut buffer = Some(buffer);
+        self.cold(|cold| cold.free.extend(buffer.take()));
+    }
+
+    /// A chunk for `buffer`, of `size` bytes: its mapping, header written.
+    #[cold]
+    fn event_chunk(&self, buffer: u32, tid: u32, size: usize) -> Option<NonNull<u8>> {
+        if self.full.load(Ordering::Relaxed) != 0 {
+            return None;
+        }
+        let got = self.cold(|cold| {
+            if cold.backing.used + size as u64 > self.limit {
+                return Err(Lost::Limit);
+            }
+            self.new_chunk(cold, CHUNK_EVENTS, size, buffer, tid)
+        })?;
+        match got {
+            Ok(base) => Some(base),
+            Err(why) => {
+                self.full.store(1 + why as u32, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// Counts an event for which there was no room.
+    #[cold]
+    fn lose_for_room(&self) {
+        let full = self.full.load(Ordering::Relaxed);
+        self.lose(match full {
+            0 => Lost::NotReady,
+            n if n == 1 + Lost::Limit as u32 => Lost::Limit,
+            _ => Lost::NoSpace,
+        });
+    }
+
+    fn new_chunk(
+        &self,
+        cold: &mut Cold,
+        kind: u32,
+        size: usize,
+        buffer: u32,
+        tid: u32,
+    ) -> Result<NonNull<u8>, Lost> {
+        let base = cold.backing.grow(size)?;
+        let used = if kind == CHUNK_META { CHUNK_HEADER as u64 } else { 0 };
+        let chunk = ChunkHeader {
+            magic: CHUNK_MAGIC,
+            kind,
+            size: size as u32,
+            tid,
+            buffer,
+            reserved: 0,
+            used,
+            spare: [0; 4],
+        };
+        // SAFETY: `base` is a fresh mapping of `size >= PAGE` bytes that nobody else has.
+        unsafe { base.cast::<ChunkHeader>().write(chunk) };
+        // SAFETY: `header` stays mapped; `used` is an aligned u64 that is only touched as an atomic.
+        let shared = unsafe { AtomicU64::from_ptr(&raw mut (*self.header.as_ptr()).used) };
+        shared.store(cold.backing.used, Ordering::Release);
+        self.recalibrate();
+        Ok(base)
+    }
+
+    /// Writes the latest calibration. Under `lock`, or at exit.
+    fn recalibrate(&self) {
+        let now = clock::calibrate(self.use_tsc);
+        // SAFETY: `header` stays mapped; the caller holds the lock, so there is one writer, and readers
+        // of other processes check the sequence.
+        unsafe {
+            let h = self.header.as_ptr();
+            let seq = AtomicU64::from_ptr(&raw mut (*h).latest_seq);
+            let n = seq.load(Ordering::Relaxed);
+            seq.store(n.wrapping_add(1), Ordering::Release);
+            std::sync::atomic::fence(Ordering::SeqCst);
+            (&raw mut (*h).latest).write_volatile(now);
+            seq.store(n.wrapping_add(2), Ordering::Release);
+        }
+    }
+
+    /// The process ends through `exit`: last calibration, and a word that says so. Recording goes on
+    /// working.
+    pub fn close(&self) {
+        self.cold(|_| self.recalibrate());
+        // SAFETY: `header` stays mapped; `closed` is an aligned u32.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.header.as_ptr()).closed) }
+            .store(1, Ordering::Release);
+    }
+
+    /// The file's path.
+    pub fn path(&self) -> PathBuf {
+        self.cold(|cold| cold.backing.path.clone()).unwrap_or_default()
+    }
+
+    /// Runs `work` under the lock; `None` if the lock could not be had in reasonable time.
+    fn cold<R>(&self, work: impl FnOnce(&mut Cold) -> R) -> Option<R> {
+        let mut tries = 0u32;
+        while self
+            .lock
+            .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
+            .is_err()
+        {
+            tries += 1;
+            if tries > 200_000 {
+                return None;
+            }
+            if tries.is_multiple_of(64) {
+                // SAFETY: no preconditions.
+                unsafe { libc::sched_yield() };
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+        struct Unlock<'a>(&'a AtomicBool);
+        impl Drop for Unlock<'_> {
+            fn drop(&mut self) {
+                self.0.store(false, Ordering::Release);
+            }
+        }
+        let _unlock = Unlock(&self.lock);
+        // SAFETY: the lock is held, so this is the only reference.
+        Some(work(unsafe { &mut *self.cold.get() }))
+    }
+}
+
+#[cfg(test)]
+mod tests;
