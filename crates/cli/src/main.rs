@@ -1,3 +1,7 @@
-//! The program `cushim`.
+//! The program `cushim`; everything is in the library beside it, where fuzz targets reach it.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cushim_cli::main()
+}

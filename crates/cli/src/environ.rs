@@ -1,0 +1,140 @@
+//! The environment variables `CUSHIM_*`: one for each option of `cushim trace`, by one rule.
+//!
+//! Owns: the rule (`--some-option` is `CUSHIM_SOME_OPTION`), that `0` and empty mean off, which names
+//! are known. Must not know: what an option means.
+
+use std::ffi::{OsStr, OsString};
+
+use clap::ArgAction;
+use clap::builder::FalseyValueParser;
+
+/// Every variable of ours begins so.
+pub const PREFIX: &str = "CUSHIM_";
+/// Set to anything but 0, empty, `no`, `off` or `false`: the program runs untouched.
+pub const DISABLE: &str = "CUSHIM_DISABLE";
+/// Set by the launcher for the program: `CUSHIM_*` beside it are the launcher's words, not the user's.
+pub const LAUNCHER: &str = "CUSHIM_LAUNCHER";
+
+/// Subcommands whose options can be given in the environment.
+const SUBCOMMANDS: [&str; 2] = ["trace", "env"];
+
+/// The variable of the option `long`.
+pub fn name(long: &str) -> String {
+    format!("{PREFIX}{}", long.to_uppercase().replace('-', "_"))
+}
+
+/// Gives every option of `trace` and `env` its variable.
+pub fn attach(mut command: clap::Command) -> clap::Command {
+    for sub in SUBCOMMANDS {
+        if command.find_subcommand(sub).is_some() {
+            command = command.mut_subcommand(sub, |sub| sub.mut_args(attach_one));
+        }
+    }
+    command
+}
+
+fn attach_one(arg: clap::Arg) -> clap::Arg {
+    let Some(long) = arg.get_long().map(str::to_owned) else { return arg };
+    let is_switch = matches!(arg.get_action(), ArgAction::SetTrue);
+    if !is_switch && !matches!(arg.get_action(), ArgAction::Set | ArgAction::Append) {
+        return arg;
+    }
+    let arg = arg.env(name(&long)).hide_env_values(true);
+    if is_switch { arg.value_parser(FalseyValueParser::new()) } else { arg }
+}
+
+/// The variables that mean something to us: those of the options, and a few of their own.
+pub fn known(command: &clap::Command) -> Vec<String> {
+    let mut names: Vec<String> = SUBCOMMANDS
+        .iter()
+        .filter_map(|sub| command.find_subcommand(sub))
+        .flat_map(clap::Command::get_arguments)
+        .filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned))
+        .collect();
+    names.extend([DISABLE, LAUNCHER].map(str::to_owned));
+    names.sort();
+    names.dedup();
+    names
+}
+
+/// Removes `CUSHIM_*` variables that are switched off (`0` or empty), so that no option is taken from
+/// them; and all of them where an outer launcher set them, since they are its words to the library.
+pub fn forget_switched_off(command: &clap::Command) {
+    let nested = std::env::var_os(LAUNCHER).is_some();
+    for name in known(command) {
+        let Some(value) = std::env::var_os(&name) else { continue };
+        if nested && name != DISABLE || is_off(&value) {
+            // SAFETY: called at the start of the program, which has one thread then.
+            unsafe { std::env::remove_var(&name) };
+        }
+    }
+}
+
+/// Whether a value switches its option off.
+pub fn is_off(value: &OsStr) -> bool {
+    let value = value.to_string_lossy().to_lowercase();
+    ["", "0", "no", "off", "false"].contains(&value.as_str())
+}
+
+/// Whether [`DISABLE`] is on.
+pub fn disabled() -> bool {
+    std::env::var_os(DISABLE).is_some_and(|value| !is_off(&value))
+}
+
+/// Names of variables that look like ours and are none, each with the known name nearest to it.
+pub fn unknown(command: &clap::Command) -> Vec<(String, Option<String>)> {
+    let known = known(command);
+    let mut found: Vec<_> = std::env::vars_os()
+        .filter_map(|(name, _): (OsString, _)| name.into_string().ok())
+        .filter(|name| name.starts_with(PREFIX) && !known.contains(name))
+        .map(|name| (name.clone(), nearest(&name, &known)))
+        .collect();
+    found.sort();
+    found
+}
+
+/// The candidate that `name` was probably meant to be: at most two letters away.
+fn nearest(name: &str, candidates: &[String]) -> Option<String> {
+    let (distance, best) = candidates.iter().map(|c| (distance(name, c), c)).min()?;
+    (distance <= 2).then(|| best.clone())
+}
+
+/// Levenshtein distance in bytes.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let next = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], next);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_have_variables() {
+        assert_eq!(name("kernel-names"), "CUSHIM_KERNEL_NAMES");
+    }
+
+    #[test]
+    fn near_names_are_found() {
+        let known = ["CUSHIM_OUTPUT".to_owned(), "CUSHIM_EVENTS".to_owned()];
+        assert_eq!(nearest("CUSHIM_OUPUT", &known).as_deref(), Some("CUSHIM_OUTPUT"));
+        assert_eq!(nearest("CUSHIM_EVENT", &known).as_deref(), Some("CUSHIM_EVENTS"));
+        assert_eq!(nearest("CUSHIM_FROBNICATE", &known), None);
+    }
+
+    #[test]
+    fn off_is_off() {
+        for off in ["", "0", "No", "off", "FALSE"] {
+            assert!(is_off(OsStr::new(off)));
+        }
+        assert!(!is_off(OsStr::new("1")));
+    }
+}

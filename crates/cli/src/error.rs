@@ -1,0 +1,107 @@
+//! What can go wrong in the program, and which exit code says so.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a subcommand answers: its exit code, or why it failed.
+pub type Outcome = Result<u8, Error>;
+
+/// Exit code: cushim itself failed (as `env` and `timeout` have it).
+pub const OWN_FAILURE: u8 = 125;
+/// Exit code: the program was found but cannot be run.
+pub const NOT_RUNNABLE: u8 = 126;
+/// Exit code: the program was not found.
+pub const NOT_FOUND: u8 = 127;
+
+/// A failure of the program: what was found, where, and what was expected. One line each.
+#[derive(Debug)]
+pub enum Error {
+    /// A system call failed.
+    Io {
+        /// What was being done, as a verb phrase ("open", "make the folder").
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// An argument that is well formed but cannot be obeyed.
+    Usage(String),
+    /// The preloaded library cannot be found or cannot be used.
+    Library(String),
+    /// The traced program cannot be started.
+    Start {
+        /// The program as it was given.
+        program: String,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file is not what it should be.
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What was found.
+        found: String,
+        /// What was expected there.
+        expected: &'static str,
+    },
+    /// A trace file cannot be read.
+    Trace(cushim_trace::Error),
+}
+
+impl Error {
+    /// A failed system call on `path`.
+    pub fn io(doing: &'static str, path: &Path, source: io::Error) -> Self {
+        Error::Io { doing, path: path.to_owned(), source }
+    }
+
+    /// The exit code that says so.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Error::Start { source, .. } if source.kind() == io::ErrorKind::NotFound => NOT_FOUND,
+            Error::Start { .. } => NOT_RUNNABLE,
+            _ => OWN_FAILURE,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Io { doing, path, source } => {
+                write!(f, "cannot {doing} {}: {}", path.display(), plain(source))
+            }
+            Error::Usage(what) | Error::Library(what) => f.write_str(what),
+            Error::Start { program, source } => {
+                write!(f, "cannot run {program}: {}", plain(source))
+            }
+            Error::Foreign { path, found, expected } => {
+                write!(f, "{}: found {found}, expected {expected}", path.display())
+            }
+            Error::Trace(error) => error.fmt(f),
+        }
+    }
+}
+
+/// The system's words without Rust's ` (os error 2)`.
+fn plain(error: &io::Error) -> String {
+    let text = error.to_string();
+    text.split(" (os error").next().unwrap_or(&text).to_owned()
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } | Error::Start { source, .. } => Some(source),
+            Error::Trace(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<cushim_trace::Error> for Error {
+    fn from(error: cushim_trace::Error) -> Self {
+        Error::Trace(error)
+    }
+}

@@ -1,0 +1,124 @@
+//! The program `cushim`: one module for each subcommand, and the tree that holds them.
+//!
+//! Owns: the command line, exit codes, how messages look. Every subcommand is a module with a struct of
+//! arguments and `run`, which answers the exit code or an [`Error`]; only [`main`] prints errors.
+//! Must not know: CUDA functions, or the bytes of any file format.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+
+pub mod environ;
+mod error;
+pub mod generate;
+
+pub use error::{Error, Outcome};
+
+/// What the shell shows for `cushim --help`.
+#[derive(Debug, Parser)]
+#[command(name = "cushim", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = AFTER)]
+#[command(
+    arg_required_else_help = true,
+    subcommand_required = true,
+    disable_help_subcommand = true
+)]
+#[command(infer_subcommands = false, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Print the completion script for a shell
+    Completions(generate::CompletionsArgs),
+    /// Print the manual page, or write one for each subcommand
+    Man(generate::ManArgs),
+}
+
+const ABOUT: &str = "See what an unmodified CUDA program launches";
+
+const LONG_ABOUT: &str = "\
+See what an unmodified CUDA program launches.
+
+cushim preloads a small library into a program that nvcc, clang, PyTorch, Triton, JAX or CuPy produced. \
+The library sees every device image that is registered and every kernel that is launched, however the \
+program was linked. The program is not rebuilt; its output, exit status and fatal signal stay its own.";
+
+const AFTER: &str = "\
+Examples:
+  cushim trace ./app 1024               what it launches, on stderr, with a summary at the end
+  cushim trace -c python train.py       only the summary
+  cushim trace -o run.jsonl ./app       one JSON object a line
+  srun env $(cushim env) ./app          the same without the launcher
+  cushim doctor ./app                   what will be seen, and what stands in the way
+
+Exit status:
+  125  cushim itself failed, also for a wrong option
+  126  the program was found but cannot be run
+  127  the program was not found
+  Otherwise `cushim trace` ends as the program ended, by the same status or signal.
+  `cushim doctor` ends with 1 where something blocks tracing.";
+
+/// The whole command line as one definition: help, completions and manual pages come from it.
+pub fn command() -> clap::Command {
+    environ::attach(Cli::command())
+}
+
+/// Runs the program and answers its exit code.
+pub fn main() -> ExitCode {
+    environ::forget_switched_off(&command());
+    let matches = match command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return usage(&error),
+    };
+    let cli = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    die_of_broken_pipes();
+    let outcome = match cli.command {
+        Command::Completions(args) => generate::completions(args),
+        Command::Man(args) => generate::man(args),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(error) => {
+            complain(&error.to_string());
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+/// Prints `cushim: …` on stderr; a closed stderr is nobody's concern.
+pub fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "cushim: {text}");
+}
+
+/// Help and version go to stdout and succeed; a wrong command line is our own failure.
+fn usage(error: &clap::Error) -> ExitCode {
+    let fails = error.use_stderr();
+    if !fails {
+        die_of_broken_pipes();
+    }
+    let _ = error.print();
+    ExitCode::from(if fails { error::OWN_FAILURE } else { 0 })
+}
+
+/// `cushim ls … | head` ends quietly, as other programs do. Rust ignores SIGPIPE at start; for `trace`
+/// it stays ignored, because the launcher must outlive whoever read its output.
+fn die_of_broken_pipes() {
+    // SAFETY: sets a default disposition; no handler of ours is involved.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_sound() {
+        super::command().debug_assert();
+    }
+}
