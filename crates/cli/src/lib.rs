@@ -12,6 +12,8 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 pub mod environ;
 mod error;
 pub mod generate;
+pub mod report;
+pub mod view;
 
 pub use error::{Error, Outcome};
 
@@ -33,6 +35,8 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Show what was recorded
+    Report(report::ReportArgs),
     /// Print the completion script for a shell
     Completions(generate::CompletionsArgs),
     /// Print the manual page, or write one for each subcommand
@@ -81,6 +85,7 @@ pub fn main() -> ExitCode {
     };
     die_of_broken_pipes();
     let outcome = match cli.command {
+        Command::Report(args) => report::run(args),
         Command::Completions(args) => generate::completions(args),
         Command::Man(args) => generate::man(args),
     };
