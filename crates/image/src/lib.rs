@@ -1,1 +1,34 @@
 //! Device-image containers: bytes in, borrowed views out.
+//!
+//! Owns the reading and writing of everything that carries device code:
+//! NVIDIA fat binaries, cubins and PTX, LLVM's OffloadBinary, clang's bundles,
+//! HIP fat binaries and AMDGPU code objects, and finding them in host files.
+//! It must not know any CUDA call, any process state or any file system: every
+//! reader takes a byte slice. It never panics on what it reads, and never
+//! allocates more than [`Limits`] allows.
+//!
+//! The way in depends on the question:
+//! - [`sniff()`] and [`extent()`]: what do these bytes start with, how long is it?
+//! - [`find_params`] and [`index`]: how are a kernel's parameters laid out?
+//! - [`fatbin`], [`cubin`], [`ptx`]: the formats one by one.
+
+#![forbid(unsafe_code)]
+
+pub mod arch;
+pub mod bytes;
+pub mod codec;
+pub mod cubin;
+mod error;
+pub mod fatbin;
+mod limits;
+pub mod params;
+pub mod ptx;
+pub mod sniff;
+
+pub use arch::Arch;
+pub use codec::Codec;
+pub use cubin::Cubin;
+pub use error::{Error, Result};
+pub use limits::Limits;
+pub use params::{Param, ParamLayout, find_params, index};
+pub use sniff::{Extent, Format, extent, sniff};

@@ -1,0 +1,149 @@
+//! Unpacking and packing with a bound. Owns the choice of decompressors; must
+//! not know which container the bytes come from.
+
+use crate::{Error, Limits, Result};
+use std::fmt;
+
+/// How bytes are packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Codec {
+    /// Not packed.
+    None,
+    /// One raw LZ4 block, without a frame.
+    Lz4,
+    /// Zstandard frames.
+    Zstd,
+}
+
+impl fmt::Display for Codec {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(match self {
+            Self::None => "none",
+            Self::Lz4 => "lz4",
+            Self::Zstd => "zstd",
+        })
+    }
+}
+
+/// The four bytes a Zstandard frame begins with.
+pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// An LZ4 sequence yields at most 255 bytes for each byte of its length field.
+const LZ4_MAX_RATIO: u64 = 255;
+
+/// Unpacks `packed` (at offset `at` of the outermost bytes) to exactly `size`
+/// bytes.
+///
+/// Memory: `size` bytes, after `size` has been checked against `limits`, what
+/// the codec can reach, and (zstd) the size that the frame itself states.
+pub fn unpack(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) -> Result<Vec<u8>> {
+    check(codec, packed, size, at, limits)?;
+    let wrong = |found: String| Error::Packed { codec, at, found, expected: size };
+    let length = usize::try_from(size).map_err(|_| wrong("more than memory".into()))?;
+    let mut out = Vec::new();
+    out.try_reserve_exact(length).map_err(|_| wrong("no memory to unpack into".into()))?;
+    let written = match codec {
+        Codec::None => {
+            out.extend_from_slice(packed);
+            packed.len()
+        }
+        Codec::Lz4 => {
+            out.resize(length, 0);
+            lz4_flex::block::decompress_into(packed, &mut out)
+                .map_err(|error| wrong(error.to_string()))?
+        }
+        Codec::Zstd => zstd_safe::decompress(&mut out, packed)
+            .map_err(|code| wrong(zstd_safe::get_error_name(code).to_owned()))?,
+    };
+    if written as u64 != size || out.len() as u64 != size {
+        return Err(wrong(format!("{written} bytes")));
+    }
+    Ok(out)
+}
+
+/// What can be said about a claimed size without unpacking.
+fn check(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) -> Result<()> {
+    let too_big =
+        |limit, name| Error::TooBig { what: "unpacked image", at, found: size, limit, name };
+    if size > limits.max_image {
+        return Err(too_big(limits.max_image, "max_image"));
+    }
+    let most = (packed.len() as u64).saturating_mul(limits.max_ratio);
+    if size > Limits::RATIO_FLOOR && size > most {
+        return Err(too_big(most, "max_ratio"));
+    }
+    let wrong = |found: String| Error::Packed { codec, at, found, expected: size };
+    match codec {
+        Codec::Lz4 if size > (packed.len() as u64).saturating_mul(LZ4_MAX_RATIO) => {
+            Err(wrong(format!("{} packed bytes, which cannot hold so many", packed.len())))
+        }
+        Codec::Zstd => match zstd_safe::get_frame_content_size(packed) {
+            // Several frames may follow each other: the first states a part.
+            Ok(Some(first)) if first > size => Err(wrong(format!("a frame of {first} bytes"))),
+            Ok(_) => Ok(()),
+            Err(_) => Err(wrong("no zstd frame header".into())),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Packs `data`; the inverse of [`unpack`]. `level` is zstd's (1–22); LZ4 has
+/// one. Fails only where the level is refused or memory runs out.
+pub fn pack(codec: Codec, data: &[u8], level: i32) -> Result<Vec<u8>> {
+    match codec {
+        Codec::None => Ok(data.to_vec()),
+        Codec::Lz4 => Ok(lz4_flex::block::compress(data)),
+        Codec::Zstd => {
+            let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
+            zstd_safe::compress(&mut out, data, level).map_err(|code| Error::Packed {
+                codec,
+                at: 0,
+                found: zstd_safe::get_error_name(code).to_owned(),
+                expected: data.len() as u64,
+            })?;
+            Ok(out)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        (0..300_000u32).flat_map(|i| (i / 7).to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn round_trip() {
+        for codec in [Codec::None, Codec::Lz4, Codec::Zstd] {
+            for data in [sample(), vec![7], vec![]] {
+                let packed = pack(codec, &data, 3).unwrap();
+                let size = data.len() as u64;
+                assert_eq!(unpack(codec, &packed, size, 0, &Limits::DEFAULT).unwrap(), data);
+            }
+        }
+    }
+
+    #[test]
+    fn wrong_sizes_are_refused() {
+        let data = sample();
+        for codec in [Codec::None, Codec::Lz4, Codec::Zstd] {
+            let packed = pack(codec, &data, 3).unwrap();
+            for size in [0, data.len() as u64 - 1, data.len() as u64 + 1, u64::MAX] {
+                let error = unpack(codec, &packed, size, 5, &Limits::DEFAULT).unwrap_err();
+                assert!(matches!(error, Error::Packed { .. } | Error::TooBig { .. }), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn bombs_are_refused_before_memory_is_taken() {
+        let packed = pack(Codec::Zstd, &vec![0; 65 << 20], 19).unwrap();
+        let error = unpack(Codec::Zstd, &packed, 65 << 20, 0, &Limits::DEFAULT).unwrap_err();
+        assert!(matches!(error, Error::TooBig { name: "max_ratio", .. }), "{error}");
+        let limits = Limits { max_image: 1000, ..Limits::DEFAULT };
+        let error = unpack(Codec::Lz4, &[0; 100], 1001, 0, &limits).unwrap_err();
+        assert!(matches!(error, Error::TooBig { name: "max_image", .. }), "{error}");
+    }
+}

@@ -1,0 +1,168 @@
+//! Cubins: NVIDIA's ELF for machine code.
+//!
+//! Owns the ELF header's CUDA fields, sections, symbols and `.nv.info`
+//! attributes (as measured on ptxas 11.8, 12.9 and 13.5 output); must not know
+//! the containers cubins come in, nor machine instructions.
+
+pub mod eiattr;
+pub mod info;
+
+use crate::arch::{Arch, SmVariant};
+use crate::bytes::Bytes;
+use crate::{Error, Limits, ParamLayout, Result};
+use object::elf;
+use object::endian::LittleEndian;
+use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
+
+type Header = elf::FileHeader64<LittleEndian>;
+const LE: LittleEndian = LittleEndian;
+
+/// `e_machine` of a cubin.
+pub const EM_CUDA: u16 = 190;
+/// `e_ident[EI_OSABI]` up to CUDA 12 (SM below 100).
+pub const OSABI_7: u8 = 0x33;
+/// `e_ident[EI_OSABI]` of the later ABI.
+pub const OSABI_8: u8 = 0x41;
+/// Bit of a symbol's `st_other` that marks a kernel.
+const STO_ENTRY: u8 = 0x10;
+/// `e_flags` bit of ABI 7: architecture-specific ("a") target.
+const EF_SPECIFIC: u32 = 0x800;
+
+/// A cubin, borrowed.
+#[derive(Debug)]
+pub struct Cubin<'a> {
+    pub(crate) data: &'a [u8],
+    header: &'a Header,
+    pub(crate) sections: SectionTable<'a, Header>,
+    pub(crate) symbols: SymbolTable<'a, Header>,
+}
+
+/// Whether `data` begins like a cubin.
+pub fn is_cubin(data: &[u8]) -> bool {
+    data.len() >= 64
+        && data.starts_with(b"\x7fELF\x02\x01")
+        && u16::from_le_bytes([data[18], data[19]]) == EM_CUDA
+}
+
+impl<'a> Cubin<'a> {
+    /// Reads headers and tables; every later access is checked again.
+    pub fn read(data: &'a [u8], limits: &Limits) -> Result<Self> {
+        let bytes = Bytes::new(data, 0, "cubin");
+        if bytes.slice(0, 64)? != data.get(..64).unwrap_or_default() || !is_cubin(data) {
+            let found = bytes.u16(18)?;
+            return Err(bytes.field(18, "e_machine", found.into(), "190 in a 64-bit ELF"));
+        }
+        let wrong = |error| Error::object("cubin", 0, error);
+        let header = Header::parse(data).map_err(wrong)?;
+        let sections = header.sections(LE, data).map_err(wrong)?;
+        let items = sections.len().max(1);
+        let symbols = sections.symbols(LE, data, elf::SHT_SYMTAB).map_err(wrong)?;
+        for (what, found) in [("cubin sections", items), ("cubin symbols", symbols.len())] {
+            if found > limits.max_items {
+                let (limit, found) = (limits.max_items as u64, found as u64);
+                return Err(Error::TooBig { what, at: 0, found, limit, name: "max_items" });
+            }
+        }
+        Ok(Self { data, header, sections, symbols })
+    }
+
+    /// The ELF ABI: `(e_ident[EI_OSABI], e_ident[EI_ABIVERSION])`.
+    pub fn abi(&self) -> (u8, u8) {
+        let ident = self.header.e_ident();
+        (ident.os_abi.0, ident.abi_version)
+    }
+
+    /// Whether it still has to go through nvlink (`-rdc`, `-c`).
+    pub fn is_relocatable(&self) -> bool {
+        self.header.e_type(LE) == elf::ET_REL
+    }
+
+    /// Word at 48 of the header, as it is.
+    pub fn flags(&self) -> u32 {
+        self.header.e_flags(LE).0
+    }
+
+    /// The architecture by the header. ABI 8 keeps no variant in it: there a
+    /// container's entry flags know more.
+    pub fn arch(&self) -> Arch {
+        let flags = self.flags();
+        if self.abi().0 == OSABI_8 {
+            return Arch::Sm((flags >> 8) & 0xFF, SmVariant::Plain);
+        }
+        let variant = if flags & EF_SPECIFIC != 0 { SmVariant::Specific } else { SmVariant::Plain };
+        Arch::Sm(flags & 0xFF, variant)
+    }
+
+    /// Name of section `index`; empty where the table lies.
+    pub(crate) fn section_name(&self, section: &elf::SectionHeader64<LittleEndian>) -> &'a [u8] {
+        self.sections.section_name(LE, section).unwrap_or_default()
+    }
+
+    /// Contents of a section; an error where it lies outside the file.
+    pub(crate) fn section_data(
+        &self,
+        section: &elf::SectionHeader64<LittleEndian>,
+    ) -> Result<&'a [u8]> {
+        section
+            .data(LE, self.data)
+            .map_err(|error| Error::object("cubin section", section.sh_offset(LE), error))
+    }
+
+    /// `(symbol index, name, text section index)` of every kernel, in the
+    /// order of the symbol table.
+    pub fn entries(&self) -> impl Iterator<Item = (usize, &'a [u8], usize)> + '_ {
+        self.symbols.enumerate().filter_map(|(index, symbol)| {
+            let entry = symbol.st_type() == elf::STT_FUNC
+                && symbol.st_other().0 & STO_ENTRY != 0
+                && !symbol.is_undefined(LE);
+            let name = entry.then(|| symbol.name(LE, self.symbols.strings()).ok())??;
+            let section = self.symbols.symbol_section(LE, symbol, index).ok()??;
+            Some((index.0, name, section.0))
+        })
+    }
+
+    /// Parameter layout of the kernel named `kernel`, `None` where this cubin
+    /// has no such kernel.
+    pub fn params(&self, kernel: &[u8], limits: &Limits) -> Result<Option<ParamLayout>> {
+        for section in self.sections.iter() {
+            let name = self.section_name(section).strip_prefix(b".nv.info.");
+            if name == Some(kernel) {
+                let at = section.sh_offset(LE);
+                return info::params(self.section_data(section)?, at, limits).map(Some);
+            }
+        }
+        // Without attributes a kernel still has a symbol (hand-made cubins).
+        let known = self.entries().any(|(_, name, _)| name == kernel);
+        Ok(known.then(ParamLayout::default))
+    }
+
+    /// Name and parameter layout of every kernel, in symbol order.
+    pub fn all_params(&self, limits: &Limits) -> Result<Vec<(String, ParamLayout)>> {
+        let infos = self.info_sections();
+        let mut out = Vec::new();
+        for (_, name, text) in self.entries() {
+            let layout = match infos.get(text).copied().flatten() {
+                None => ParamLayout::default(),
+                Some(section) => {
+                    info::params(self.section_data(section)?, section.sh_offset(LE), limits)?
+                }
+            };
+            out.push((String::from_utf8_lossy(name).into_owned(), layout));
+        }
+        Ok(out)
+    }
+
+    /// By index of a text section: its `.nv.info.NAME` section (linked by
+    /// `sh_info`).
+    pub(crate) fn info_sections(&self) -> Vec<Option<&'a elf::SectionHeader64<LittleEndian>>> {
+        let mut out = vec![None; self.sections.len()];
+        for section in self.sections.iter() {
+            if self.section_name(section).starts_with(b".nv.info.")
+                && let Some(slot) = out.get_mut(section.sh_info(LE) as usize)
+            {
+                *slot = Some(section);
+            }
+        }
+        out
+    }
+}

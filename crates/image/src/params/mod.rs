@@ -1,0 +1,192 @@
+//! How a kernel's parameters are laid out, whichever image says so.
+//!
+//! Owns the choice among the images of a container; must not know formats.
+
+use crate::fatbin::{self, Entry, Kind};
+use crate::{Codec, Cubin, Error, Format, Limits, Result, ptx, sniff};
+use std::borrow::Cow;
+
+/// One parameter of a kernel, in bytes from the start of the parameter block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Param {
+    /// Where it begins.
+    pub offset: u32,
+    /// Its size.
+    pub size: u32,
+}
+
+/// A kernel's parameter block.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct ParamLayout {
+    /// Bytes in all, without trailing padding.
+    pub size: u32,
+    /// The parameters in their order in the source.
+    pub params: Vec<Param>,
+}
+
+/// The parameter layout of `kernel` (its mangled name), from a fat binary
+/// container (or several back to back), a bare cubin, or PTX text.
+///
+/// Unpacks as little as it can: the uncompressed cubins first, then compressed
+/// ones from the smallest on, then PTX, then groups, until one knows the kernel.
+/// `None`: none does (or the image holds LTO-IR alone, which is opaque). Where
+/// no image knows the kernel and one could not be read, that error.
+pub fn find_params(image: &[u8], kernel: &str, limits: &Limits) -> Result<Option<ParamLayout>> {
+    let mut failed = None;
+    for candidate in candidates(image, limits)? {
+        let found = candidate
+            .each(limits, &mut |kind, bytes| match kind {
+                Kind::Cubin => Cubin::read(bytes, limits)?.params(kernel.as_bytes(), limits),
+                _ => {
+                    let ptx = ptx::scan(bytes, limits)?;
+                    let entry = ptx.entries.iter().find(|entry| entry.name == kernel);
+                    Ok(entry.map(ptx::Entry::layout))
+                }
+            })
+            .transpose();
+        match found {
+            Some(Ok(layout)) => return Ok(Some(layout)),
+            Some(Err(error)) => failed = failed.or(Some(error)),
+            None => {}
+        }
+    }
+    failed.map_or(Ok(None), Err)
+}
+
+/// Name and parameter layout of every kernel, from the first usable image (in
+/// the order of [`find_params`]) and all others of the same kind and target:
+/// those are modules of the same program, not alternatives.
+pub fn index(image: &[u8], limits: &Limits) -> Result<Vec<(String, ParamLayout)>> {
+    let mut failed = None;
+    let mut chosen = None;
+    let mut out: Vec<(String, ParamLayout)> = Vec::new();
+    for candidate in candidates(image, limits)? {
+        if chosen.is_some_and(|chosen| chosen != candidate.target()) {
+            continue;
+        }
+        let mut found = Vec::new();
+        let read = candidate.each(limits, &mut |kind, bytes| {
+            match kind {
+                Kind::Cubin => found.extend(Cubin::read(bytes, limits)?.all_params(limits)?),
+                _ => found.extend(ptx::scan(bytes, limits)?.entries.into_iter().map(|entry| {
+                    let layout = entry.layout();
+                    (entry.name, layout)
+                })),
+            }
+            Ok(None::<()>)
+        });
+        match read {
+            Err(error) => failed = failed.or(Some(error)),
+            Ok(_) if found.is_empty() => {}
+            Ok(_) => {
+                chosen = Some(candidate.target());
+                out.append(&mut found);
+            }
+        }
+    }
+    match failed {
+        Some(error) if out.is_empty() => Err(error),
+        _ => {
+            // Members of a group repeat their kernels for each target.
+            let mut seen = std::collections::HashSet::new();
+            out.retain(|(name, _)| seen.insert(name.clone()));
+            Ok(out)
+        }
+    }
+}
+
+/// Looks at one cubin or PTX; an answer ends the search.
+type See<'s, T> = dyn FnMut(Kind, &[u8]) -> Result<Option<T>> + 's;
+
+/// An image that may know kernels.
+enum Candidate<'a> {
+    Bare(Kind, &'a [u8]),
+    Entry(Entry<'a>),
+}
+
+impl Candidate<'_> {
+    /// Smaller is cheaper to read.
+    fn cost(&self) -> (u8, u64) {
+        match self {
+            Self::Bare(..) => (0, 0),
+            Self::Entry(entry) => match (entry.kind, entry.codec()) {
+                (Kind::Cubin, Codec::None) => (0, 0),
+                (Kind::Cubin, _) => (1, entry.unpacked_size()),
+                (Kind::Ptx, _) => (2, entry.unpacked_size()),
+                _ => (3, entry.unpacked_size()),
+            },
+        }
+    }
+
+    /// What images must share to be modules of one program.
+    fn target(&self) -> (Kind, u32, u64) {
+        const VARIANT: u64 = fatbin::flags::SPECIFIC | fatbin::flags::FAMILY;
+        match self {
+            Self::Bare(kind, _) => (*kind, 0, 0),
+            Self::Entry(entry) => (entry.kind, entry.sm, entry.flags & VARIANT),
+        }
+    }
+
+    /// Unpacks and hands each cubin or PTX to `see` until it answers.
+    fn each<T>(&self, limits: &Limits, see: &mut See<'_, T>) -> Result<Option<T>> {
+        let entry = match self {
+            Self::Bare(kind, bytes) => return see(*kind, bytes),
+            Self::Entry(entry) => entry,
+        };
+        let inside = |error: Error| error.inside("fatbin image", entry.payload_offset);
+        let bytes: Cow<'_, [u8]> = entry.unpack(limits)?;
+        if entry.kind != Kind::Group {
+            return see(entry.kind, &bytes).map_err(inside);
+        }
+        let mut failed = None;
+        for member in entry.members(limits)? {
+            if !matches!(member.kind, Kind::Cubin | Kind::Ptx) {
+                continue;
+            }
+            match see(member.kind, member.slice(&bytes)) {
+                Ok(None) => {}
+                Ok(found) => return Ok(found),
+                Err(error) => failed = failed.or(Some(inside(error))),
+            }
+        }
+        failed.map_or(Ok(None), Err)
+    }
+}
+
+/// The images in `image`, cheapest first.
+fn candidates<'a>(image: &'a [u8], limits: &Limits) -> Result<Vec<Candidate<'a>>> {
+    match sniff(image) {
+        Format::Cubin => return Ok(vec![Candidate::Bare(Kind::Cubin, image)]),
+        Format::Ptx => return Ok(vec![Candidate::Bare(Kind::Ptx, image)]),
+        _ => {}
+    }
+    let mut out = Vec::new();
+    let mut failed = None;
+    for container in fatbin::containers(image, 0) {
+        let entries = match container {
+            Ok(container) => container.entries(limits),
+            Err(error) => {
+                failed = failed.or(Some(error));
+                continue;
+            }
+        };
+        for entry in entries {
+            match entry {
+                Ok(entry) if matches!(entry.kind, Kind::Cubin | Kind::Ptx | Kind::Group) => {
+                    out.push(Candidate::Entry(entry));
+                }
+                Ok(_) => {}
+                Err(error) => failed = failed.or(Some(error)),
+            }
+        }
+    }
+    if let (true, Some(error)) = (out.is_empty(), failed) {
+        return Err(error);
+    }
+    // Stable: images of equal cost stay in the container's order.
+    out.sort_by_key(Candidate::cost);
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests;
