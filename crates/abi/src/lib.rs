@@ -1,1 +1,239 @@
 //! CUDA's own types, error codes and function signatures, each declared once.
+//!
+//! Owns: the tables of functions ([`runtime_functions!`], [`driver_functions!`]), from which exports,
+//! recording and printing come; argument types; structure layouts. Must not know: what anybody does
+//! with a call. No dependencies.
+
+#[macro_use]
+mod runtime;
+#[macro_use]
+mod driver;
+pub mod structs;
+pub mod types;
+
+use types::Shape;
+
+/// The version node of a runtime major, as NVIDIA's libraries carry it (measured: one node each).
+pub const fn runtime_node(major: usize) -> &'static str {
+    match major {
+        11 => "libcudart.so.11.0",
+        12 => "libcudart.so.12",
+        13 => "libcudart.so.13",
+        _ => "",
+    }
+}
+
+/// What a function is about: what a user selects events by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(non_camel_case_types, missing_docs)]
+#[repr(u8)]
+pub enum Class {
+    launch,
+    graph,
+    memory,
+    copy,
+    stream,
+    event,
+    sync,
+    module,
+    register,
+}
+
+/// All classes, in the order of their bits.
+pub const CLASSES: [(Class, &str); 9] = [
+    (Class::launch, "launch"),
+    (Class::graph, "graph"),
+    (Class::memory, "memory"),
+    (Class::copy, "copy"),
+    (Class::stream, "stream"),
+    (Class::event, "event"),
+    (Class::sync, "sync"),
+    (Class::module, "module"),
+    (Class::register, "register"),
+];
+
+impl Class {
+    /// Its bit in a set of classes.
+    pub const fn bit(self) -> u32 {
+        1 << self as u8
+    }
+    /// Its name, as users write it.
+    pub fn name(self) -> &'static str {
+        CLASSES.iter().find(|(class, _)| *class == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// One hooked function.
+#[derive(Clone, Copy, Debug)]
+pub struct Function {
+    /// The exported name.
+    pub name: &'static str,
+    /// What it is about.
+    pub class: Class,
+    /// Runtime majors that export it with these arguments; empty for the driver.
+    pub majors: &'static [u32],
+    /// Name, shape and number of words of each argument.
+    pub args: &'static [Argument],
+}
+
+/// One argument of a hooked function.
+#[derive(Clone, Copy, Debug)]
+pub struct Argument {
+    /// Its name in CUDA's headers.
+    pub name: &'static str,
+    /// How its words are to be read.
+    pub shape: Shape,
+    /// How many words it takes.
+    pub words: usize,
+    /// Its size in bytes as it is passed, for checks against the headers.
+    pub size: usize,
+    /// Whether a successful call writes what it points to.
+    pub out: bool,
+}
+
+impl Function {
+    /// The arguments as trace metadata carries them: `name:shape` for each word, separated by commas.
+    pub fn spec(&self) -> String {
+        let mut spec = String::new();
+        for arg in self.args {
+            for word in 0..arg.words {
+                let comma = if spec.is_empty() { "" } else { "," };
+                let part = if arg.words == 1 { String::new() } else { format!(".{word}") };
+                spec.push_str(&format!("{comma}{}{part}:{}", arg.name, arg.shape.0));
+            }
+        }
+        spec
+    }
+}
+
+/// An exported name: its own, or the one behind `=`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! exported_name {
+    ($name:ident []) => {
+        stringify!($name)
+    };
+    ($name:ident [$exported:ident]) => {
+        stringify!($exported)
+    };
+}
+
+macro_rules! arguments {
+    (($($arg:ident : $type:ty),*)) => {
+        &[$(Argument {
+            name: stringify!($arg),
+            shape: <$type as Arg>::SHAPE,
+            words: <$type as Arg>::WORDS,
+            size: size_of::<$type>(),
+            out: <$type as Arg>::OUT,
+        }),*]
+    };
+}
+
+// A row has several names and one list of arguments: expanding it name by name needs a macro of its own,
+// so the tables are flattened in two steps.
+macro_rules! flatten {
+    ($id:ident $table:ident $doc:literal; $($class:ident $how:tt $([$($major:literal)*])? {$($name:ident $exported:tt)+} $args:tt;)*) => {
+        #[doc = $doc]
+        #[allow(non_camel_case_types, missing_docs)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u16)]
+        pub enum $id { $($($name,)+)* }
+
+        #[doc = $doc]
+        pub static $table: [Function; [$($(stringify!($name),)+)*].len()] = {
+            use types::*;
+            const ROWS: &[(&[&str], Function)] = &[$((
+                &[$(exported_name!($name $exported)),+],
+                Function {
+                    name: "",
+                    class: Class::$class,
+                    majors: &[$($($major),*)?],
+                    args: arguments!($args),
+                },
+            )),*];
+            let mut flat = [ROWS[0].1; [$($(stringify!($name),)+)*].len()];
+            let (mut row, mut at) = (0, 0);
+            while row < ROWS.len() {
+                let mut name = 0;
+                while name < ROWS[row].0.len() {
+                    flat[at] = Function { name: ROWS[row].0[name], ..ROWS[row].1 };
+                    at += 1;
+                    name += 1;
+                }
+                row += 1;
+            }
+            flat
+        };
+    };
+}
+
+macro_rules! declare_runtime {
+    ($($class:ident $how:tt [$($major:literal)*] [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:ty;)*) => {
+        flatten! {
+            Runtime RUNTIME "The hooked functions of the runtime; the number of one is its place here.";
+            $($class $how [$($major)*] {$($name [$($exported)?])+} $args;)*
+        }
+    };
+}
+
+macro_rules! declare_driver {
+    ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
+        flatten! {
+            Driver DRIVER "The hooked functions of the driver; the number of one is its place here plus [`DRIVER_BASE`].";
+            $($class $how {$($name [])+} $args;)*
+        }
+    };
+}
+
+runtime_functions!(declare_runtime);
+driver_functions!(declare_driver);
+
+/// Where the numbers of driver functions begin.
+pub const DRIVER_BASE: u16 = 1024;
+
+/// The function with number `id`, as events name it.
+pub fn function(id: u16) -> Option<&'static Function> {
+    match id.checked_sub(DRIVER_BASE) {
+        Some(driver) => DRIVER.get(usize::from(driver)),
+        None => RUNTIME.get(usize::from(id)),
+    }
+}
+
+const _: () = assert!(RUNTIME.len() < DRIVER_BASE as usize);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_name_their_functions() {
+        assert_eq!(function(Runtime::cudaMalloc as u16).map(|f| f.name), Some("cudaMalloc"));
+        let id = DRIVER_BASE + Driver::cuLaunchKernel_ptsz as u16;
+        assert_eq!(function(id).map(|f| f.name), Some("cuLaunchKernel_ptsz"));
+        assert_eq!(RUNTIME[Runtime::cudaMemAdvise_12 as usize].name, "cudaMemAdvise");
+        assert!(function(u16::MAX).is_none());
+    }
+
+    #[test]
+    fn a_name_has_one_form_per_major() {
+        let mut seen = std::collections::BTreeSet::new();
+        for f in &RUNTIME {
+            assert!(!f.majors.is_empty(), "{}", f.name);
+            for major in f.majors {
+                assert!(seen.insert((f.name, major)), "{} twice for {major}", f.name);
+            }
+        }
+        let mut seen = std::collections::BTreeSet::new();
+        assert!(DRIVER.iter().all(|f| seen.insert(f.name)));
+    }
+
+    #[test]
+    fn words_fit_an_event() {
+        for f in RUNTIME.iter().chain(&DRIVER) {
+            let words: usize = f.args.iter().map(|a| a.words).sum();
+            assert!(words <= 16, "{} has {words} words", f.name);
+            assert_eq!(f.spec().split(',').filter(|a| !a.is_empty()).count(), words);
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Structures that CUDA passes by pointer, as far as they are read here: prefixes, never the whole.
+//!
+//! Later versions may append fields: nothing here is copied by its size. Offsets are those of x86-64;
+//! source: driver_types.h, cuda.h (11.8 to 13.0), fatbinary_section.h.
+
+use crate::types::Dim3;
+
+/// `__fatBinC_Wrapper_t`: what `__cudaRegisterFatBinary` and `cuLibraryLoadData` are given.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct FatBinaryWrapper {
+    /// [`FAT_BINARY_WRAPPER_MAGIC`].
+    pub magic: u32,
+    /// 1 for an ordinary one, 2 for the result of a device link.
+    pub version: u32,
+    /// The fat binary.
+    pub data: usize,
+    /// Version 2: the relocatable fat binaries that were linked.
+    pub filename_or_list: usize,
+}
+
+/// `FATBINC_MAGIC`.
+pub const FAT_BINARY_WRAPPER_MAGIC: u32 = 0x4662_43B1;
+
+/// `cudaLaunchConfig_t`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchConfig {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// Dynamic shared memory, bytes.
+    pub shared: usize,
+    /// Stream.
+    pub stream: usize,
+    /// Array of `cudaLaunchAttribute`.
+    pub attributes: usize,
+    /// Its length.
+    pub attribute_count: u32,
+}
+
+/// `CUlaunchConfig`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DriverLaunchConfig {
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// Dynamic shared memory, bytes.
+    pub shared: u32,
+    /// Stream.
+    pub stream: usize,
+    /// Array of `CUlaunchAttribute`.
+    pub attributes: usize,
+    /// Its length.
+    pub attribute_count: u32,
+}
+
+/// `cudaLaunchAttribute`, `CUlaunchAttribute`: an id, padding to 8, a 64-byte value.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchAttribute {
+    /// `cudaLaunchAttributeID`.
+    pub id: u32,
+    /// Zero.
+    pub pad: u32,
+    /// The value's first words.
+    pub value: [u32; 16],
+}
+
+/// `cudaLaunchAttributeCooperative`.
+pub const ATTRIBUTE_COOPERATIVE: u32 = 2;
+/// `cudaLaunchAttributeClusterDimension`: three unsigned.
+pub const ATTRIBUTE_CLUSTER_DIMENSION: u32 = 4;
+
+/// `cudaLaunchParams` of cooperative launches on several devices.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct LaunchParams {
+    /// Host stub.
+    pub func: usize,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// Argument pointers.
+    pub args: usize,
+    /// Dynamic shared memory, bytes.
+    pub shared: usize,
+    /// Stream.
+    pub stream: usize,
+}
+
+/// `CUDA_LAUNCH_PARAMS` of cooperative launches on several devices.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DriverLaunchParams {
+    /// Function.
+    pub func: usize,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// Dynamic shared memory, bytes.
+    pub shared: u32,
+    /// Stream.
+    pub stream: usize,
+    /// Argument pointers.
+    pub args: usize,
+}
+
+/// `cudaKernelNodeParams`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct KernelNodeParams {
+    /// Host stub or kernel handle.
+    pub func: usize,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// Dynamic shared memory, bytes.
+    pub shared: u32,
+    /// Argument pointers.
+    pub args: usize,
+    /// Argument buffer list.
+    pub extra: usize,
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS_v1`, `_v2`, `_v3`: later ones append the kernel handle and a context.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct DriverKernelNodeParams {
+    /// Function; 0 where only `kern` is given.
+    pub func: usize,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// Dynamic shared memory, bytes.
+    pub shared: u32,
+    /// Argument pointers.
+    pub args: usize,
+    /// Argument buffer list.
+    pub extra: usize,
+    /// Kernel, from `_v2` on.
+    pub kern: usize,
+}
+
+/// `cudaGraphNodeParams`, `CUgraphNodeParams`: type, padding, then a union; the kernel's is first.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct GraphNodeParams {
+    /// `cudaGraphNodeType`; 0 is a kernel.
+    pub kind: i32,
+    /// Reserved.
+    pub reserved: [i32; 3],
+}
+
+/// `CU_LAUNCH_PARAM_*`: entries of `extra`.
+pub mod launch_param {
+    /// Ends the list.
+    pub const END: usize = 0;
+    /// The next entry is the argument buffer.
+    pub const BUFFER_POINTER: usize = 1;
+    /// The next entry points to the buffer's size.
+    pub const BUFFER_SIZE: usize = 2;
+}
+
+const _: () = {
+    assert!(std::mem::offset_of!(LaunchConfig, stream) == 32);
+    assert!(std::mem::offset_of!(LaunchConfig, attribute_count) == 48);
+    assert!(std::mem::offset_of!(DriverLaunchConfig, stream) == 32);
+    assert!(std::mem::offset_of!(DriverKernelNodeParams, kern) == 56);
+    assert!(std::mem::offset_of!(LaunchParams, args) == 32);
+    assert!(size_of::<LaunchParams>() == 56 && size_of::<DriverLaunchParams>() == 56);
+    assert!(size_of::<LaunchAttribute>() == 72 && size_of::<FatBinaryWrapper>() == 24);
+    assert!(size_of::<GraphNodeParams>() == 16);
+};

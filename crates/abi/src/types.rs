@@ -1,0 +1,174 @@
+//! CUDA's argument types as they cross the boundary: transparent integers and plain structs.
+//!
+//! Enums and flags are integers, so that a value of a later version is data and not undefined
+//! behaviour. What a value means to a reader is its [`Shape`].
+//! Source: CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0.
+
+/// How a recorded argument is to be read; travels in trace files as a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shape(pub &'static str);
+
+/// An argument that can be recorded as 64-bit words.
+pub trait Arg: Copy {
+    /// How many words it takes.
+    const WORDS: usize = 1;
+    /// How each word is to be read.
+    const SHAPE: Shape;
+    /// Whether it points to a value that a successful call writes.
+    const OUT: bool = false;
+    /// Stores the words. `to` has room for [`Arg::WORDS`].
+    fn words(self, to: &mut [u64]);
+    /// The value that a successful call wrote, for a non-null out pointer.
+    ///
+    /// # Safety
+    /// The call that was given this argument has returned success.
+    unsafe fn written(self) -> Option<u64> {
+        None
+    }
+}
+
+macro_rules! integers {
+    ($($type:ty = $shape:literal as $via:ty;)*) => {$(
+        impl Arg for $type {
+            const SHAPE: Shape = Shape($shape);
+            #[inline(always)]
+            fn words(self, to: &mut [u64]) {
+                if let Some(to) = to.first_mut() {
+                    *to = self as $via as u64;
+                }
+            }
+        }
+    )*};
+}
+
+integers! {
+    usize = "size" as usize;
+    u64 = "u64" as u64;
+    u32 = "uint" as u32;
+    i32 = "int" as i64;
+    u16 = "uint" as u16;
+    u8 = "uint" as u8;
+}
+
+macro_rules! opaque {
+    ($($(#[$doc:meta])* $name:ident($inner:ty) = $shape:literal;)*) => {$(
+        $(#[$doc])*
+        #[repr(transparent)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name(pub $inner);
+        impl Arg for $name {
+            const SHAPE: Shape = Shape($shape);
+            #[inline(always)]
+            fn words(self, to: &mut [u64]) {
+                if let Some(to) = to.first_mut() {
+                    *to = self.0 as u64;
+                }
+            }
+        }
+    )*};
+}
+
+opaque! {
+    /// An address, host or device; also `CUdeviceptr`.
+    Ptr(usize) = "ptr";
+    /// A NUL-terminated string's address.
+    Str(usize) = "ptr";
+    /// Flag bits, 32.
+    Flags(u32) = "flags";
+    /// Flag bits, 64.
+    Flags64(u64) = "flags";
+    /// A stream handle; 0 legacy default or per-thread, 1 legacy, 2 per-thread.
+    Stream(usize) = "stream";
+    /// An event handle.
+    Event(usize) = "event";
+    /// A graph handle.
+    Graph(usize) = "graph";
+    /// An executable graph's handle.
+    GraphExec(usize) = "graphexec";
+    /// A graph node's handle.
+    Node(usize) = "node";
+    /// Something that can be launched: host stub, `cudaKernel_t`, `CUkernel`, `CUfunction`.
+    Func(usize) = "func";
+    /// `cudaMemcpyKind`.
+    CopyKind(i32) = "memcpykind";
+    /// A device ordinal.
+    Device(i32) = "device";
+    /// A context handle.
+    Context(usize) = "ptr";
+    /// A module or library handle.
+    Module(usize) = "ptr";
+    /// `cudaMemLocation` / `CUmemLocation` by value: type in the low half, id in the high half.
+    Location(u64) = "value";
+}
+
+/// A pointer to one value that a successful call writes.
+#[repr(transparent)]
+#[derive(Debug)]
+pub struct Out<T>(pub *mut T);
+
+impl<T> Clone for Out<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Out<T> {}
+
+impl<T: Arg> Arg for Out<T> {
+    const SHAPE: Shape = T::SHAPE;
+    const OUT: bool = true;
+    #[inline(always)]
+    fn words(self, to: &mut [u64]) {
+        if let Some(to) = to.first_mut() {
+            *to = self.0 as u64;
+        }
+    }
+    #[inline(always)]
+    unsafe fn written(self) -> Option<u64> {
+        if self.0.is_null() {
+            return None;
+        }
+        let mut word = [0];
+        // SAFETY: CUDA wrote a value of this type there and returned success; it need not be aligned.
+        unsafe { self.0.read_unaligned() }.words(&mut word);
+        Some(word[0])
+    }
+}
+
+macro_rules! structs {
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty = $shape:literal),* } $words:literal;)*) => {$(
+        $(#[$doc])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $(#[allow(missing_docs)] pub $field: $type,)*
+        }
+        impl Arg for $name {
+            const WORDS: usize = $words;
+            const SHAPE: Shape = Shape("dim");
+            #[inline(always)]
+            fn words(self, to: &mut [u64]) {
+                for (to, from) in to.iter_mut().zip([$(self.$field as u64),*]) {
+                    *to = from;
+                }
+            }
+        }
+    )*};
+}
+
+structs! {
+    /// `dim3`: grid and block shapes.
+    Dim3 { x: u32 = "dim", y: u32 = "dim", z: u32 = "dim" } 3;
+    /// `cudaExtent`: width in bytes or elements, height, depth.
+    Extent { width: usize = "size", height: usize = "size", depth: usize = "size" } 3;
+    /// `cudaPitchedPtr`: address, pitch and logical width in bytes, height.
+    PitchedPtr { ptr: usize = "ptr", pitch: usize = "size", xsize: usize = "size", ysize: usize = "size" } 4;
+}
+
+/// A result code, `cudaError_t` or `CUresult`.
+pub type Status = i32;
+
+/// What a hook answers where no real function can be found behind it:
+/// `cudaErrorSharedObjectSymbolNotFound`, `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`.
+pub const SYMBOL_NOT_FOUND: Status = 302;
+/// `cudaErrorNotReady`, `CUDA_ERROR_NOT_READY`: an answer, not a failure.
+pub const NOT_READY: Status = 600;
