@@ -1,0 +1,95 @@
+"""The table of CUDA test programs and the variants they are built in.
+
+Knows nothing of compilers (build.py) nor of how results are compared (compare.py).
+Python 3.8 and its library only: it runs on GPU machines that have nothing else.
+"""
+
+import itertools
+import os
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CUDA = os.path.join(os.path.dirname(HERE), "cuda")
+
+RUNTIMES = ("shared", "static")
+STREAMS = ("legacy", "perthread")
+LINKS = ("whole", "rdc")
+COMPRESSIONS = ("default", "none", "lz4", "zstd")
+
+
+class Program:
+    """One line of PROGRAMS."""
+
+    def __init__(self, name, sources, words):
+        self.name = name
+        self.sources = sources
+        self.options = {}
+        for word in words:
+            key, _, value = word.partition("=")
+            self.options[key] = value or True
+
+    def minimum(self):
+        """The oldest toolkit that has what it needs, as (major, minor)."""
+        return version(self.options.get("min", "0.0"))
+
+    def beside(self, ending):
+        """The file NAME.ending of this program."""
+        return os.path.join(CUDA, "%s.%s" % (self.name, ending))
+
+
+def version(text):
+    """'12.8' as (12, 8)."""
+    major, _, minor = text.partition(".")
+    return int(major), int(minor or 0)
+
+
+def programs(only=None):
+    """The programs of the table, or those named in `only`."""
+    found = []
+    with open(os.path.join(CUDA, "PROGRAMS")) as table:
+        for line in table:
+            words = line.split("#")[0].split()
+            if words:
+                found.append(Program(words[0], words[1].split(","), words[2:]))
+    if only:
+        unknown = set(only) - {p.name for p in found}
+        if unknown:
+            raise SystemExit("no such program: %s" % ", ".join(sorted(unknown)))
+        found = [p for p in found if p.name in only]
+    return found
+
+
+class Variant:
+    """How a program is built: runtime, default stream, link mode, compression."""
+
+    def __init__(self, runtime, stream, link, compression):
+        self.runtime, self.stream, self.link, self.compression = runtime, stream, link, compression
+
+    def __str__(self):
+        return "-".join((self.runtime, self.stream, self.link, self.compression))
+
+
+def variants(which, program):
+    """The variants of a set in which this program is built.
+
+    pair    two that differ in everything but compression
+    gpu     every runtime, stream and link mode, compression as the compiler likes
+    matrix  the full product for the programs marked so, `pair` for the others
+    full    the full product for every program
+    """
+    product = [Variant(*v) for v in itertools.product(RUNTIMES, STREAMS, LINKS, COMPRESSIONS)]
+    if which == "matrix":
+        which = "full" if "matrix" in program.options else "pair"
+    if which == "pair":
+        pair = ("shared-legacy-whole-default", "static-perthread-rdc-default")
+        # What is only ever relocatable has its shared variant there too.
+        if program.options.get("link") == "rdc":
+            pair = ("shared-legacy-rdc-default", "static-perthread-rdc-default")
+        product = [v for v in product if str(v) in pair]
+    elif which == "gpu":
+        product = [v for v in product if v.compression == "default"]
+    elif which == "full":
+        product = [v for v in product if v.compression != "default"]
+    else:
+        raise SystemExit("unknown set '%s': pair, gpu, matrix or full" % which)
+    wanted = program.options.get("link")
+    return [v for v in product if wanted in (None, v.link)]
