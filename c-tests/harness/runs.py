@@ -1,0 +1,154 @@
+"""Runs a built test program alone and under `cushim trace`, and compares.
+
+Knows how a program is run and what to look at; what launches are expected is
+launches.py's affair, how programs are built build.py's.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+import launches
+
+LIMIT = 180
+
+
+class Outcome:
+    """How a process ended and what it printed."""
+
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+
+def run(command, env=None, limit=LIMIT):
+    """Runs a command to its end; status None when it ran past the limit."""
+    merged = dict(os.environ)
+    merged.update(env or {})
+    try:
+        done = subprocess.run(command, env=merged, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, timeout=limit)
+    except subprocess.TimeoutExpired as late:
+        return Outcome(None, late.stdout or b"", late.stderr or b"")
+    return Outcome(done.returncode, done.stdout, done.stderr)
+
+
+def lines(text):
+    """Bytes as lines of text, whatever is in them."""
+    return text.decode("utf-8", "replace").splitlines()
+
+
+def unlike_expected(path, out):
+    """What differs between a program's output and its .expected file, as lines."""
+    with open(path) as file:
+        wanted = file.read().splitlines()
+    have = lines(out)
+    wrong = []
+    for i in range(max(len(wanted), len(have))):
+        want = wanted[i] if i < len(wanted) else "(nothing)"
+        got = have[i] if i < len(have) else "(nothing)"
+        right = re.fullmatch(want[1:], got) if want.startswith("~") else want == got
+        if not right:
+            wrong.append("line %d: expected %r, printed %r" % (i + 1, want, got))
+    return wrong
+
+
+class Cushim:
+    """The program and the library under test."""
+
+    def __init__(self, folder):
+        self.program = os.path.join(folder, "cushim")
+        if not os.access(self.program, os.X_OK):
+            self.program = os.path.join(folder, "bin", "cushim")
+        if not os.access(self.program, os.X_OK):
+            raise SystemExit("%s holds no program cushim" % folder)
+
+    def version(self):
+        """What `cushim --version` prints."""
+        return run([self.program, "--version"]).out.decode().strip()
+
+    def trace(self, command, env=None, options=()):
+        """Runs a command traced: its Outcome and the path of the trace, in a folder
+        that the caller removes."""
+        folder = tempfile.mkdtemp(prefix="cushim-check-")
+        path = os.path.join(folder, "trace.jsonl")
+        outcome = run([self.program, "trace", "-o", path] + list(options) + ["--"] + command, env)
+        return outcome, path
+
+
+def differences(alone, traced):
+    """What differs between a program alone and traced, as lines."""
+    wrong = []
+    if alone.status != traced.status:
+        wrong.append("exit status %s alone, %s traced" % (alone.status, traced.status))
+    if alone.out != traced.out:
+        a, b = lines(alone.out), lines(traced.out)
+        at = next((i for i, (x, y) in enumerate(zip(a, b)) if x != y), min(len(a), len(b)))
+        wrong.append("standard output differs from line %d on: alone %r, traced %r" % (at + 1, a[at:at + 2],
+                                                                                   b[at:at + 2]))
+    if wrong:
+        wrong += ["stderr traced: " + line for line in lines(traced.err)[-5:]]
+    return wrong
+
+
+def check_program(cushim, program, variant, path, gpu, env=None):
+    """All checks of one program in one variant: [(what, [what is wrong])]."""
+    results = []
+    alone = run([path], env)
+    if gpu:
+        wrong = unlike_expected(program.beside("expected"), alone.out)
+        if alone.status != 0:
+            wrong.append("exit status %s, stderr %r" % (alone.status, lines(alone.err)[-3:]))
+        results.append(("alone", wrong))
+    else:
+        # 127 is the loader's word for a program that links an absent libcuda.
+        fine = alone.status in (3, 127)
+        results.append(("refused", [] if fine else ["exit status %s without a GPU" % alone.status]))
+    traced, trace = cushim.trace([path], env)
+    try:
+        results.append(("traced", differences(alone, traced)))
+        if alone.status == 127:
+            return results
+        try:
+            _, events, summary = launches.read_trace(trace)
+        except (OSError, ValueError) as error:
+            results.append(("launches", [str(error)]))
+            return results
+        expected = launches.read_list(program.beside("launches"))
+        shared = variant.runtime == "shared"
+        # Without a GPU a static runtime never asks the driver, so nothing is seen.
+        complete = gpu or (shared and "early" not in program.options)
+        wrong = launches.compare(expected, events, runtime_seen=shared, statuses=gpu, complete=complete)
+        lost = {k: v for k, v in summary.items() if "lost" in k and isinstance(v, int) and v}
+        wrong += ["the trace lost %s: %s" % item for item in sorted(lost.items())]
+        results.append(("launches", wrong))
+        return results
+    finally:
+        shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+
+
+class Tally:
+    """Counts, and prints what is wrong as it comes."""
+
+    def __init__(self):
+        self.passed = self.failed = 0
+
+    def add(self, where, results):
+        """Takes the results of one place; one line for it, and more for what is wrong."""
+        bad = [(what, wrong) for what, wrong in results if wrong]
+        self.failed += len(bad)
+        self.passed += len(results) - len(bad)
+        if not bad:
+            print("ok    %s (%s)" % (where, ", ".join(what for what, _ in results)), flush=True)
+        for what, wrong in bad:
+            print("FAIL  %s: %s" % (where, what))
+            for line in wrong[:8]:
+                print("        " + line)
+            if len(wrong) > 8:
+                print("        … and %d more" % (len(wrong) - 8), flush=True)
+
+    def close(self):
+        """The closing line; the exit status."""
+        print("%d passed, %d failed" % (self.passed, self.failed), flush=True)
+        return 1 if self.failed or not self.passed else 0

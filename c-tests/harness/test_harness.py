@@ -1,0 +1,156 @@
+"""Tests of the harness itself: what it accepts, and that it notices what is wrong.
+
+    python3 -m unittest discover -s c-tests/harness
+"""
+
+import json
+import os
+import stat
+import tempfile
+import unittest
+
+import launches
+import programs
+import runs
+
+
+def launch(kernel, grid, block, args, status=0, shared=0, **more):
+    """A launch event as it stands in a trace."""
+    listed = None if args is None else [{"offset": 0, "size": 8, "hex": "", "type": "t", "value": v} for v in args]
+    event = {"event": "launch", "api": "cudaLaunchKernel", "kernel": kernel, "grid": grid, "block": block,
+             "shared": shared, "args": listed, "status": status, "parent": None}
+    event.update(more)
+    return event
+
+
+class Names(unittest.TestCase):
+    def test_namespaces_and_casts_go(self):
+        for name, base in (
+            ("physics::step<float, 4>", "step<float,4>"),
+            ("physics::step<float, (int)4>", "step<float,4>"),
+            ("(anonymous namespace)::hidden", "hidden"),
+            ("<unnamed>::hidden", "hidden"),
+            ("_INTERNAL_0a1b_8_units_cu::fill", "fill"),
+            ("for_each<main::{lambda(int)#1}>", "for_each<main::{lambda(int)#1}>"),
+            (None, "-"),
+        ):
+            self.assertEqual(launches.base_name(name), base)
+
+    def test_any_template_argument(self):
+        event = {"kernel": "for_each<main::{lambda(int)#1}>"}
+        self.assertTrue(launches.same_name("for_each<~>", event))
+        self.assertFalse(launches.same_name("for_each<~>", {"kernel": "for_each"}))
+
+
+class Values(unittest.TestCase):
+    def test_values(self):
+        for token, value, same in (
+            ("*", None, True), ("0.5", 0.5, True), ("0.5", "0.5", True), ("0.01", 0.009999999776482582, True),
+            ("true", True, True), ("true", 1, True), ("40", "0x28", True), ("-7", -7, True), ("3", 4, False),
+            ("3", None, False), ("3", "abc", False),
+        ):
+            self.assertEqual(launches.same_value(token, value), same, (token, value))
+
+
+class Comparison(unittest.TestCase):
+    def expected(self, *text):
+        return [launches.Expected(line) for line in text]
+
+    def test_agreement(self):
+        expected = self.expected("2 k 4,1,1 256,1,1 0 * 7", "1 @GraphLaunch", "1 k 1,1,1 9999,1,1 0 * 7 !")
+        events = [launch("k", [4, 1, 1], [256, 1, 1], ["0x1", 7])] * 2
+        events.append(launch("k", [1], [9999], ["0x1", 7], status=9))
+        events.append({"event": "graph", "api": "cudaGraphLaunch", "status": 0})
+        events.append(launch("k", [4, 1, 1], [256, 1, 1], ["0x1", 7], parent=3))
+        self.assertEqual(launches.compare(expected, events), [])
+
+    def test_what_is_wrong_is_noticed(self):
+        expected = self.expected("1 k 4,1,1 256,1,1 0 * 7")
+        right = launch("k", [4, 1, 1], [256, 1, 1], ["0x1", 7])
+        self.assertEqual(launches.compare(expected, [right]), [])
+        for change in (
+            {"kernel": "other"}, {"grid": [4, 2, 1]}, {"block": [255, 1, 1]}, {"shared": 16}, {"status": 1},
+            {"args": None}, {"args": right["args"][:1]}, {"args": [right["args"][0], {"value": 8}]},
+        ):
+            wrong = launches.compare(expected, [dict(right, **change)])
+            self.assertEqual(len(wrong), 2, (change, wrong))
+        self.assertEqual(len(launches.compare(expected, [right, right])), 1)
+        self.assertEqual(len(launches.compare(expected, [])), 1)
+        self.assertEqual(launches.compare(expected, [], complete=False), [])
+
+    def test_only_with_the_runtime(self):
+        expected = self.expected("?1 k 1,1,1 2048,1,1 0 * !")
+        self.assertEqual(len(launches.compare(expected, [], runtime_seen=True)), 1)
+        self.assertEqual(launches.compare(expected, [], runtime_seen=False), [])
+
+    def test_counts(self):
+        events = [launch("k", [1], [1], [], mangled="_Z1kv")] * 3 + [{"event": "graph", "api": "cuGraphLaunch_ptsz"}]
+        kernels, graphs = launches.count_by_name(events)
+        self.assertEqual(launches.compare_counts(kernels, graphs, {"kernels": {"_Z1kv": 3}, "graphs": 1}), [])
+        self.assertEqual(len(launches.compare_counts(kernels, graphs, {"kernels": {"_Z1kv": 2, "x": 1}, "graphs": 0})), 3)
+
+
+class Table(unittest.TestCase):
+    def test_every_program_has_its_files(self):
+        for program in programs.programs():
+            self.assertTrue(launches.read_list(program.beside("launches")), program.name)
+            for file in [program.beside("expected")] + [os.path.join(programs.CUDA, s) for s in program.sources]:
+                self.assertTrue(os.path.exists(file), file)
+
+    def test_sets(self):
+        vecadd = programs.programs(["vecadd"])[0]
+        self.assertEqual(len(programs.variants("gpu", vecadd)), 8)
+        self.assertEqual(len(programs.variants("full", vecadd)), 24)
+        separate = programs.programs(["separate"])[0]
+        self.assertEqual({v.link for v in programs.variants("matrix", separate)}, {"rdc"})
+
+
+FAKE = """#!/usr/bin/env python3
+import json, subprocess, sys
+at = sys.argv.index("--")
+done = subprocess.run(sys.argv[at + 1:])
+events = %s
+with open(sys.argv[sys.argv.index("-o") + 1], "w") as out:
+    for value in [{"event": "header"}] + events + [{"event": "summary"}]:
+        out.write(json.dumps(value) + "\\n")
+sys.exit(done.returncode%s)
+"""
+
+
+class WholeRun(unittest.TestCase):
+    """A stand-in for cushim and for a program, so that the whole way is taken."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.program = self.executable("vecadd", "#!/bin/sh\necho 'sum: ok'\n")
+        self.vecadd = programs.programs(["vecadd"])[0]
+
+    def tearDown(self):
+        self.folder.cleanup()
+
+    def executable(self, name, text):
+        path = os.path.join(self.folder.name, name)
+        with open(path, "w") as file:
+            file.write(text)
+        os.chmod(path, stat.S_IRWXU)
+        return path
+
+    def check(self, events, status=""):
+        self.executable("cushim", FAKE % (json.dumps(events).replace("null", "None"), status))
+        cushim = runs.Cushim(self.folder.name)
+        variant = programs.Variant("shared", "legacy", "whole", "default")
+        return runs.check_program(cushim, self.vecadd, variant, self.program, gpu=True)
+
+    def test_right(self):
+        results = self.check([launch("vecadd", [4, 1, 1], [256, 1, 1], ["a", "b", "c", 1000])])
+        self.assertEqual([what for what, _ in results], ["alone", "traced", "launches"])
+        self.assertEqual([wrong for _, wrong in results], [[], [], []])
+
+    def test_wrong(self):
+        results = dict(self.check([], " + 1"))
+        self.assertEqual(results["alone"], [])
+        self.assertTrue(results["traced"] and results["launches"])
+
+
+if __name__ == "__main__":
+    unittest.main()
