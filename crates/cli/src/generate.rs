@@ -1,7 +1,6 @@
 //! `cushim completions` and `cushim man`: made from the same definition as the command line.
 
 use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -34,13 +33,17 @@ pub struct ManArgs {
 pub fn completions(args: CompletionsArgs) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(args.shell, &mut crate::command(), "cushim", &mut script);
-    print(&script)
+    crate::print(&script)?;
+    Ok(0)
 }
 
 /// Prints or writes the manual.
 pub fn man(args: ManArgs) -> Outcome {
     match args.dir {
-        None => print(&page(&crate::command())?),
+        None => {
+            crate::print(&page(&crate::command())?)?;
+            Ok(0)
+        }
         Some(dir) => {
             let mut top = crate::command();
             top.build();
@@ -65,12 +68,4 @@ fn page(command: &clap::Command) -> Result<Vec<u8>, Error> {
 fn write(dir: &Path, name: &str, command: &clap::Command) -> Result<(), Error> {
     let path = dir.join(format!("{name}.1"));
     fs::write(&path, page(command)?).map_err(|e| Error::io("write", &path, e))
-}
-
-fn print(bytes: &[u8]) -> Outcome {
-    let mut out = std::io::stdout().lock();
-    out.write_all(bytes)
-        .and_then(|()| out.flush())
-        .map_err(|e| Error::io("write", Path::new("stdout"), e))?;
-    Ok(0)
 }

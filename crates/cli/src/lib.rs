@@ -9,9 +9,11 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub mod doctor;
 pub mod environ;
 mod error;
 pub mod generate;
+pub mod preload;
 pub mod report;
 pub mod view;
 
@@ -37,6 +39,8 @@ pub struct Cli {
 pub enum Command {
     /// Show what was recorded
     Report(report::ReportArgs),
+    /// Say what cushim will see of a program, and what stands in its way
+    Doctor(doctor::DoctorArgs),
     /// Print the completion script for a shell
     Completions(generate::CompletionsArgs),
     /// Print the manual page, or write one for each subcommand
@@ -74,6 +78,9 @@ pub fn command() -> clap::Command {
 
 /// Runs the program and answers its exit code.
 pub fn main() -> ExitCode {
+    if doctor::is_probe(std::env::args_os()) {
+        return ExitCode::SUCCESS;
+    }
     environ::forget_switched_off(&command());
     let matches = match command().try_get_matches() {
         Ok(matches) => matches,
@@ -86,6 +93,7 @@ pub fn main() -> ExitCode {
     die_of_broken_pipes();
     let outcome = match cli.command {
         Command::Report(args) => report::run(args),
+        Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => generate::completions(args),
         Command::Man(args) => generate::man(args),
     };
@@ -101,6 +109,14 @@ pub fn main() -> ExitCode {
 /// Prints `cushim: …` on stderr; a closed stderr is nobody's concern.
 pub fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "cushim: {text}");
+}
+
+/// Writes to stdout.
+pub fn print(bytes: &[u8]) -> Result<(), Error> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(bytes)
+        .and_then(|()| out.flush())
+        .map_err(|e| Error::io("write", std::path::Path::new("stdout"), e))
 }
 
 /// Help and version go to stdout and succeed; a wrong command line is our own failure.

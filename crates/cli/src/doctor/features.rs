@@ -1,0 +1,74 @@
+//! What of each feature will work, from the CUDA parts that were found.
+//!
+//! Must not know: files.
+
+use super::cuda::{Part, What};
+use super::findings::{Feature, Obstacle, Verdict};
+
+/// The features, given the parts and what stands in the way.
+pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
+    if let Some(blocking) = obstacles.iter().find(|o| o.blocks) {
+        let why = format!("blocked: {}", blocking.name);
+        return NAMES.map(|name| Feature { name, verdict: Verdict::No, why: why.clone() }).into();
+    }
+    let has = |what: What| parts.iter().any(|p| p.what == what);
+    let mut features = Vec::new();
+    let mut add = |name, verdict, why: &str| {
+        features.push(Feature { name, verdict, why: why.to_owned() });
+    };
+    let (shared, fixed) = (has(What::SharedRuntime), has(What::StaticRuntime));
+    let driver = has(What::Driver) || has(What::DriverLoaded);
+    let only_fixed = fixed && !shared;
+    let [launches, names, arguments, graphs, rest, children] = NAMES;
+    if !(shared || fixed || driver) {
+        let why = "no CUDA is linked; libraries that are loaded later are seen when they come";
+        for name in [launches, names, arguments, graphs, rest] {
+            add(name, Verdict::Partly, why);
+        }
+    } else {
+        let way = match (shared, fixed) {
+            (true, true) => "by the shared runtime's names, and at the driver below the static one",
+            (true, false) => "by the runtime's names",
+            (false, true) => "at the driver, which the static runtime loads with dlopen",
+            (false, false) => "at the driver",
+        };
+        add(launches, Verdict::Yes, way);
+        add(names, Verdict::Yes, "from registration, and from what is loaded into the driver");
+        add(
+            arguments,
+            Verdict::Yes,
+            "by the layout in the device image, else as the driver tells it (12.4 and later)",
+        );
+        add(graphs, Verdict::Yes, way);
+        match only_fixed {
+            false => add(rest, Verdict::Yes, way),
+            true => add(
+                rest,
+                Verdict::Partly,
+                "under the driver's names: the runtime's functions are inside the program",
+            ),
+        }
+    }
+    add(children, Verdict::Yes, "they inherit LD_PRELOAD unless they clear it");
+    if has(What::LlvmOffload) {
+        add(
+            "OpenMP offload",
+            Verdict::Partly,
+            "kernels are seen where LLVM's plugin launches them at the driver, target regions are not",
+        );
+    }
+    if has(What::Hip) {
+        add("AMD kernels", Verdict::No, "only CUDA is observed");
+    }
+    features
+}
+
+/// The features that every program is asked about.
+const NAMES: [&str; 6] = [
+    "kernel launches",
+    "kernel names",
+    "argument values",
+    "CUDA graphs",
+    "memory, copies, streams, synchronisation",
+    "child processes",
+];

@@ -1,0 +1,141 @@
+//! What an examination found: plain values, printed as text or JSON by others.
+//!
+//! Must not know: how it was found.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+
+use super::cuda::Part;
+use super::machine::Machine;
+
+/// Whether something is seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Yes.
+    Yes,
+    /// Some of it.
+    Partly,
+    /// No.
+    No,
+}
+
+/// One thing that cushim does, and whether it does it here.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Feature {
+    /// What it is.
+    pub name: &'static str,
+    /// Whether it works for this program.
+    pub verdict: Verdict,
+    /// Why so.
+    pub why: String,
+}
+
+/// Something that keeps calls away from the preloaded library.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Obstacle {
+    /// A word for it.
+    pub name: &'static str,
+    /// Nothing can be traced because of it.
+    pub blocks: bool,
+    /// What was found and what it means, one sentence.
+    pub why: String,
+}
+
+/// Somebody else who puts functions before those of the system.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Interposer {
+    /// Who.
+    pub file: String,
+    /// What it does and what that means, one sentence.
+    pub why: String,
+}
+
+/// The file that was asked about.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Program {
+    /// As found on PATH.
+    pub path: PathBuf,
+    /// The script that names it as its interpreter, where that is what was asked about.
+    pub script: Option<PathBuf>,
+    /// What kind of file it is, in words.
+    pub kind: String,
+    /// Symbols are gone.
+    pub stripped: bool,
+    /// Libraries that are loaded with it.
+    pub libraries: usize,
+}
+
+/// Everything that was found.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Findings {
+    /// The version of cushim.
+    pub cushim: &'static str,
+    /// libcushim.so, or why there is none.
+    pub library: Option<PathBuf>,
+    /// The program; none if only the machine was asked about.
+    pub program: Option<Program>,
+    /// The CUDA parts that it carries.
+    pub cuda: Vec<Part>,
+    /// What will work.
+    pub features: Vec<Feature>,
+    /// What stands in the way.
+    pub obstacles: Vec<Obstacle>,
+    /// Who else interposes.
+    pub interposers: Vec<Interposer>,
+    /// The machine.
+    pub machine: Machine,
+}
+
+impl Findings {
+    /// Whether something keeps everything from being traced.
+    pub fn blocked(&self) -> bool {
+        self.obstacles.iter().any(|o| o.blocks)
+    }
+
+    /// The sentences that explain a trace without launches, the likeliest first.
+    pub fn reasons(&self) -> Vec<String> {
+        let blocking = self.obstacles.iter().filter(|o| o.blocks).map(|o| o.why.clone());
+        let mut reasons: Vec<String> = blocking.collect();
+        if !reasons.is_empty() {
+            return reasons;
+        }
+        if self.cuda.is_empty()
+            && let Some(program) = &self.program
+        {
+            reasons.push(format!(
+                "{} and the libraries that it is linked with use no CUDA (libraries that it loads \
+                 later cannot be known beforehand)",
+                program.path.display()
+            ));
+        }
+        reasons.extend(self.machine.obstacle());
+        let partly = self.obstacles.iter().filter(|o| !o.blocks).map(|o| o.why.clone());
+        reasons.extend(partly);
+        reasons
+    }
+}
+
+impl Machine {
+    /// Why no kernel can run here at all, if that is so.
+    pub fn obstacle(&self) -> Option<String> {
+        let Some(driver) = &self.driver else {
+            return Some("no libcuda.so.1 is here: CUDA refuses every launch".to_owned());
+        };
+        if let Some(why) = &driver.failure {
+            return Some(format!("{} cannot be used: {why}", driver.path.display()));
+        }
+        match (driver.init, driver.count) {
+            (Some(0), Some(0)) | (Some(100), _) => {
+                Some(format!("{} finds no GPU: CUDA refuses every launch", driver.path.display()))
+            }
+            (Some(0), _) => None,
+            (Some(code), _) => Some(format!(
+                "cuInit of {} answers {code}: CUDA refuses every launch",
+                driver.path.display()
+            )),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! What this machine has: the driver library, the GPUs, the loader's own settings.
+//!
+//! Owns: looking at files, and asking libcuda in a process of its own (loading it starts threads and
+//! opens devices, which is nothing for the program that asks). Must not know: any traced program.
+
+use std::ffi::{CStr, CString};
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde::Serialize;
+
+use super::cache::Cache;
+
+/// How long libcuda may take to answer; a first `cuInit` of eight GPUs takes some seconds.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Folders where libcuda is though the loader's cache does not say so (WSL, containers).
+const FOLDERS: [&str; 4] =
+    ["/usr/lib/wsl/lib", "/usr/lib/x86_64-linux-gnu", "/usr/local/nvidia/lib64", "/usr/lib64"];
+
+/// The machine.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Machine {
+    /// The machine's architecture, as uname has it.
+    pub architecture: String,
+    /// libcuda.so.1 as the loader would find it.
+    pub driver: Option<Driver>,
+    /// Names of the GPUs, as the kernel module or the driver library tells them.
+    pub gpus: Vec<String>,
+    /// Device files that are there.
+    pub devices: Vec<String>,
+    /// What the kernel module says of itself, empty where it is not loaded.
+    pub kernel_module: String,
+    /// CUDA_VISIBLE_DEVICES, where it is set.
+    pub visible_devices: Option<String>,
+}
+
+/// The driver library.
+#[derive(Clone, Debug, Serialize)]
+pub struct Driver {
+    /// Its path.
+    pub path: PathBuf,
+    /// Its version by file name, such as 580.159.
+    pub version: Option<String>,
+    /// The newest CUDA it serves, such as 13.0, as it says itself.
+    pub cuda: Option<String>,
+    /// What `cuInit` answered.
+    pub init: Option<i32>,
+    /// How many devices it has.
+    pub count: Option<i32>,
+    /// Why it could not be asked.
+    pub failure: Option<String>,
+}
+
+/// Looks at this machine.
+pub fn look() -> Machine {
+    let library_path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    let listed = library_path.split([':', ';']).filter(|f| !f.is_empty());
+    let path = listed
+        .map(|folder| Path::new(folder).join("libcuda.so.1"))
+        .chain(Cache::system().find("libcuda.so.1").cloned())
+        .chain(FOLDERS.iter().map(|folder| Path::new(folder).join("libcuda.so.1")))
+        .find(|path| path.exists());
+    let driver = path.map(ask);
+    let mut gpus = gpus();
+    if let (true, Some(count)) = (gpus.is_empty(), driver.as_ref().and_then(|d| d.count)) {
+        gpus = (0..count).map(|n| format!("GPU {n}")).collect();
+    }
+    Machine {
+        architecture: std::env::consts::ARCH.replace('_', "-"),
+        driver,
+        gpus,
+        devices: devices(),
+        kernel_module: module(),
+        visible_devices: std::env::var("CUDA_VISIBLE_DEVICES").ok(),
+    }
+}
+
+fn gpus() -> Vec<String> {
+    let folders = fs::read_dir("/proc/driver/nvidia/gpus").into_iter().flatten().flatten();
+    let model = |text: String| {
+        let line = text.lines().find_map(|l| l.strip_prefix("Model:"))?;
+        Some(line.trim().to_owned())
+    };
+    folders
+        .filter_map(|f| fs::read_to_string(f.path().join("information")).ok().and_then(model))
+        .collect()
+}
+
+fn devices() -> Vec<String> {
+    let listed = fs::read_dir("/dev").into_iter().flatten().flatten();
+    let mut names: Vec<String> = listed
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with("nvidia") || name == "dxg")
+        .map(|name| format!("/dev/{name}"))
+        .collect();
+    names.sort();
+    names
+}
+
+fn module() -> String {
+    let text = fs::read_to_string("/proc/driver/nvidia/version").unwrap_or_default();
+    text.lines().next().and_then(|l| l.split_once(':')).map_or("", |l| l.1).trim().to_owned()
+}
+
+/// Asks the library at `path` in a process of its own.
+fn ask(path: PathBuf) -> Driver {
+    let file = path.canonicalize().unwrap_or_else(|_| path.clone());
+    let file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let version = file.strip_prefix("libcuda.so.").filter(|v| v.contains('.')).map(str::to_owned);
+    let mut driver = Driver { path, version, cuda: None, init: None, count: None, failure: None };
+    match probe_elsewhere(&driver.path) {
+        Ok(text) => {
+            for (name, value) in text.lines().filter_map(|line| line.split_once(' ')) {
+                match (name, value.parse::<i32>()) {
+                    ("version", Ok(v)) => {
+                        driver.cuda = Some(format!("{}.{}", v / 1000, v % 1000 / 10))
+                    }
+                    ("init", Ok(v)) => driver.init = Some(v),
+                    ("count", Ok(v)) => driver.count = Some(v),
+                    ("failure", _) => driver.failure = Some(value.to_owned()),
+                    _ => {}
+                }
+            }
+        }
+        Err(failure) => driver.failure = Some(failure),
+    }
+    driver
+}
+
+fn probe_elsewhere(path: &Path) -> Result<String, String> {
+    let own = std::env::current_exe().map_err(|e| e.to_string())?;
+    let mut child = Command::new(own)
+        .arg(super::PROBE)
+        .arg(path)
+        .env_remove("LD_PRELOAD")
+        .env_remove("LD_AUDIT")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| e.to_string())?;
+    let end = Instant::now() + PATIENCE;
+    let status = loop {
+        match child.try_wait() {
+            Ok(Some(status)) => break status,
+            Ok(None) if Instant::now() < end => std::thread::sleep(Duration::from_millis(5)),
+            _ => {
+                let _ = child.kill();
+                let _ = child.wait();
+                return Err(format!("it gave no answer in {} s", PATIENCE.as_secs()));
+            }
+        }
+    };
+    let mut text = String::new();
+    if let Some(out) = &mut child.stdout {
+        let _ = out.take(65536).read_to_string(&mut text);
+    }
+    if text.is_empty() { Err(format!("asking it ended with {status}")) } else { Ok(text) }
+}
+
+/// What the process of its own does: loads `path` and prints what it says, a line for each fact.
+pub fn probe(path: &Path) {
+    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return };
+    // SAFETY: a NUL-terminated path; the constructors of the library are what we came for.
+    let library = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if library.is_null() {
+        // SAFETY: dlopen just failed, so there is a message, and no other thread.
+        let why = unsafe { CStr::from_ptr(libc::dlerror()) };
+        return println!("failure {}", why.to_string_lossy().replace('\n', " "));
+    }
+    let number = |function: &CStr| -> Option<i32> {
+        // SAFETY: an open library and a NUL-terminated name.
+        let address = unsafe { libc::dlsym(library, function.as_ptr()) };
+        // SAFETY: CUresult cuDriverGetVersion(int *) and cuDeviceGetCount(int *), CUDA Driver API.
+        let call: extern "C" fn(*mut i32) -> i32 = unsafe {
+            if address.is_null() {
+                return None;
+            }
+            std::mem::transmute(address)
+        };
+        let mut value = 0;
+        (call(&mut value) == 0).then_some(value)
+    };
+    if let Some(version) = number(c"cuDriverGetVersion") {
+        println!("version {version}");
+    }
+    // SAFETY: as above.
+    let init = unsafe { libc::dlsym(library, c"cuInit".as_ptr()) };
+    if init.is_null() {
+        return println!("failure it has no cuInit");
+    }
+    // SAFETY: CUresult cuInit(unsigned), CUDA Driver API.
+    let init: extern "C" fn(u32) -> i32 = unsafe { std::mem::transmute(init) };
+    let answer = init(0);
+    println!("init {answer}");
+    if let (0, Some(count)) = (answer, number(c"cuDeviceGetCount")) {
+        println!("count {count}");
+    }
+}

@@ -1,0 +1,156 @@
+//! `cushim doctor`: what cushim will see of a program, and what stands in its way.
+//!
+//! Owns: [`examine`], which `trace` asks too when it saw no launch. Nothing is run and no library of the
+//! program is loaded; all of it is read from files. Must not know: trace files.
+
+pub mod cache;
+pub mod closure;
+pub mod cuda;
+pub mod elf;
+mod features;
+mod findings;
+mod machine;
+mod obstacles;
+mod program;
+mod render;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::{Error, Outcome, preload};
+
+pub use findings::{Feature, Findings, Interposer, Obstacle, Program, Verdict};
+pub use machine::{Driver, Machine};
+
+use closure::Search;
+use cuda::Part;
+use elf::{Elf, Kind};
+
+/// First argument of the process that loads libcuda on our behalf.
+pub const PROBE: &str = "__probe-driver";
+
+/// Arguments of `cushim doctor`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER)]
+pub struct DoctorArgs {
+    /// The program, script or library to examine; without one, only this machine
+    pub program: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+
+    /// The preloaded library, where it is not beside this program or in ../lib
+    #[arg(long, value_name = "FILE", env = "CUSHIM_LIB", hide_env_values = true)]
+    pub lib: Option<PathBuf>,
+}
+
+const AFTER: &str = "\
+Nothing is run: the program and the libraries that it is linked with are read from their files. For a \
+library that a program loads while it runs (a Python extension, say) ask about that library.
+
+Examples:
+  cushim doctor ./app
+  cushim doctor --json ./app | jq '.features[] | select(.verdict != \"yes\")'
+  cushim doctor \"$(python3 -c 'import torch; print(torch.__path__[0])')/lib/libtorch_cuda.so\"
+
+Exit status:
+  0    nothing blocks tracing
+  1    something does; the last line says what
+  125  the file cannot be examined";
+
+/// Runs the command.
+pub fn run(args: DoctorArgs) -> Outcome {
+    let findings = examine(args.program.as_deref(), args.lib.as_deref())?;
+    let text = match args.json {
+        true => {
+            let json = serde_json::to_string_pretty(&findings);
+            json.map_err(|e| Error::Usage(format!("cannot write JSON: {e}")))? + "\n"
+        }
+        false => render::text(&findings),
+    };
+    crate::print(text.as_bytes())?;
+    Ok(u8::from(findings.blocked()))
+}
+
+/// The process of its own that [`machine::look`] starts: answers whether this is it.
+pub fn is_probe(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    if arguments.nth(1).is_none_or(|first| first != PROBE) {
+        return false;
+    }
+    if let Some(path) = arguments.next() {
+        machine::probe(Path::new(&path));
+    }
+    true
+}
+
+/// Examines `program` (none: only the machine). `library` is where libcushim.so is to be, if not in its
+/// usual places. Errors: the program cannot be found or is no program.
+pub fn examine(program: Option<&Path>, library: Option<&Path>) -> Result<Findings, Error> {
+    let mut findings = Findings {
+        cushim: env!("CARGO_PKG_VERSION"),
+        machine: machine::look(),
+        ..Findings::default()
+    };
+    match preload::find_library(library) {
+        Ok(path) => findings.library = Some(path),
+        Err(error) => findings.obstacles.push(obstacles::no_library(&error)),
+    }
+    findings.obstacles.extend(obstacles::environment());
+    if let Some(program) = program {
+        look(&mut findings, program)?;
+        findings.features = features::features(&findings.cuda, &findings.obstacles);
+    }
+    Ok(findings)
+}
+
+fn look(findings: &mut Findings, name: &Path) -> Result<(), Error> {
+    let found = program::find(name)?;
+    let own = elf::read(&found.path)?;
+    let search = Search::here();
+    let preloaded = preload::entries().into_iter().filter_map(|entry| match entry.contains('/') {
+        true => Some(PathBuf::from(entry)),
+        false => search.dlopen(&entry, &own).map(|found| found.path),
+    });
+    let preloaded: Vec<PathBuf> = preloaded.filter(|p| !preload::is_ours(p)).collect();
+    let (kind, stripped) = (kind_in_words(&own), own.stripped);
+    let obstacles = &mut findings.obstacles;
+    obstacles.extend(obstacles::of_file(&own));
+    obstacles.extend(program::privileges(&found.path));
+    // What another loader would find is not ours to guess.
+    let foreign = findings.obstacles.iter().any(|o| o.blocks && o.name != "library");
+    let closure = if foreign && own.machine != "x86-64" {
+        closure::Closure { objects: vec![own], ..Default::default() }
+    } else {
+        search.closure(own, &preloaded)
+    };
+    findings.cuda = parts(&closure);
+    findings.obstacles.extend(obstacles::of_closure(&closure));
+    findings.interposers = obstacles::interposers(&closure, &preloaded);
+    findings.program = Some(Program {
+        path: found.path,
+        script: found.script,
+        kind,
+        stripped,
+        libraries: closure.objects.len() - 1,
+    });
+    Ok(())
+}
+
+fn parts(closure: &closure::Closure) -> Vec<Part> {
+    let objects = closure.objects.iter().enumerate();
+    let mut parts: Vec<Part> = objects.flat_map(|(n, o)| cuda::parts(o, n == 0)).collect();
+    parts.extend(closure.missing.iter().filter_map(|(name, _)| cuda::missing(name)));
+    parts
+}
+
+fn kind_in_words(elf: &Elf) -> String {
+    let kind = match elf.kind {
+        Kind::Dynamic => "executable",
+        Kind::Static => "executable without a loader",
+        Kind::Library => "shared library",
+        Kind::Other => "object file",
+    };
+    format!("{} {kind}", elf.machine)
+}

@@ -1,0 +1,168 @@
+//! What keeps calls away from the preloaded library, and who else interposes.
+//!
+//! Owns: the rules; each says what was found and what it means. Must not know: how files are read.
+
+use std::path::{Path, PathBuf};
+
+use super::closure::Closure;
+use super::elf::{Elf, Kind};
+use super::findings::{Interposer, Obstacle};
+use crate::{Error, environ};
+
+/// libc and its parts, which define what others interpose.
+const LIBC: [&str; 4] = ["libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2", "libpthread.so.0"];
+
+fn obstacle(name: &'static str, blocks: bool, why: String) -> Obstacle {
+    Obstacle { name, blocks, why }
+}
+
+/// The preloaded library is not there.
+pub fn no_library(error: &Error) -> Obstacle {
+    obstacle("library", true, error.to_string())
+}
+
+/// What this environment does.
+pub fn environment() -> Vec<Obstacle> {
+    let mut found = Vec::new();
+    if environ::disabled() {
+        let why = format!("{} is set: cushim lets every program run untouched", environ::DISABLE);
+        found.push(obstacle("disabled", true, why));
+    }
+    if std::env::consts::ARCH != "x86_64" {
+        let why = format!("this machine is {}; cushim serves x86-64 only", std::env::consts::ARCH);
+        found.push(obstacle("architecture", true, why));
+    }
+    found
+}
+
+/// What the program's own file does.
+pub fn of_file(elf: &Elf) -> Vec<Obstacle> {
+    let path = elf.path.display();
+    let mut found = Vec::new();
+    if elf.machine != "x86-64" {
+        let why = format!("{path} is for {}; cushim serves x86-64 only", elf.machine);
+        found.push(obstacle("architecture", true, why));
+        return found;
+    }
+    match elf.kind {
+        Kind::Static => found.push(obstacle(
+            "static",
+            true,
+            format!("{path} is fully static: it has no loader that could preload anything"),
+        )),
+        Kind::Other => found.push(obstacle(
+            "kind",
+            true,
+            format!("{path} is neither a program nor a shared library"),
+        )),
+        Kind::Dynamic | Kind::Library => {}
+    }
+    let loader = Path::new(&elf.interpreter).file_name().unwrap_or_default().to_string_lossy();
+    if loader.starts_with("ld-musl") {
+        let why = format!("{path} is linked with musl; libcushim.so needs glibc");
+        found.push(obstacle("libc", true, why));
+    } else if elf.kind == Kind::Dynamic && !Path::new(&elf.interpreter).exists() {
+        let why = format!("{path} asks for the loader {}, which is not here", elf.interpreter);
+        found.push(obstacle("loader", true, why));
+    }
+    if elf.kind == Kind::Dynamic && !executable(&elf.path) {
+        found.push(obstacle("mode", true, format!("{path} is not executable")));
+    }
+    if !elf.sections && elf.kind != Kind::Static {
+        let why = format!("{path} has no section headers: what CUDA it carries cannot be told");
+        found.push(obstacle("headers", false, why));
+    }
+    found
+}
+
+fn executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::metadata(path).is_ok_and(|m| m.permissions().mode() & 0o111 != 0)
+}
+
+/// What the program and its libraries do together.
+pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
+    let mut found = Vec::new();
+    let program = closure.objects.first();
+    let is_library = program.is_some_and(|p| p.kind == Kind::Library);
+    for (name, by) in &closure.missing {
+        let by = by.display();
+        // A library may be completed by the program that loads it (its RPATH, what it loaded before).
+        let why = match is_library {
+            true => format!("{name}, which {by} needs, is not found from here"),
+            false => format!("{name}, which {by} needs, is not found: the program does not start"),
+        };
+        found.push(obstacle("missing library", !is_library, why));
+    }
+    for what in &closure.unreadable {
+        found.push(obstacle("unreadable library", false, what.clone()));
+    }
+    let others = || closure.objects.iter().filter(|o| !is_libc(o));
+    for object in others() {
+        let path = object.path.display();
+        if let Some(driver) = &object.driver_path {
+            let why = format!(
+                "{path} names the driver by an absolute path ({driver}): it is seen through dlsym, but \
+                 not where it is loaded into another namespace"
+            );
+            found.push(obstacle("absolute path", false, why));
+        }
+        if object.imports.contains("dlmopen") {
+            let why = format!(
+                "{path} may load libraries into another namespace (dlmopen), where nothing is preloaded"
+            );
+            found.push(obstacle("namespace", false, why));
+        }
+    }
+    if others().any(|o| o.imports.contains("dlopen")) {
+        let why = "libraries that are loaded with RTLD_DEEPBIND find their own CUDA before ours; \
+                   files do not show who does that";
+        found.push(obstacle("deepbind", false, why.to_owned()));
+    }
+    found
+}
+
+fn is_libc(object: &Elf) -> bool {
+    LIBC.contains(&object.name().as_str())
+}
+
+/// Who else puts functions before those of the system.
+pub fn interposers(closure: &Closure, preloaded: &[PathBuf]) -> Vec<Interposer> {
+    let mut found = Vec::new();
+    let mut add = |file: String, why: &str| found.push(Interposer { file, why: why.to_owned() });
+    for object in closure.objects.iter().filter(|o| !is_libc(o)) {
+        let file = object.path.display().to_string();
+        let sanitizer = ["asan", "tsan", "msan"]
+            .into_iter()
+            .find(|s| object.defines.contains(format!("__{s}_init").as_str()));
+        let hooks: Vec<&str> = ["dlsym", "dlvsym", "dlopen"]
+            .into_iter()
+            .filter(|n| object.exports.contains(n))
+            .collect();
+        if let Some(sanitizer) = sanitizer {
+            let name = sanitizer[..1].to_uppercase();
+            let which = match name.as_str() {
+                "A" => "AddressSanitizer: it must be loaded first, cushim comes after it",
+                "T" => "ThreadSanitizer: it checks cushim's own accesses too",
+                _ => "MemorySanitizer: it takes what cushim writes for uninitialised",
+            };
+            add(file, which);
+        } else if !hooks.is_empty() {
+            let hooks = hooks.join(", ");
+            add(
+                file,
+                &format!("defines {hooks}: driver functions that it hands out may bypass cushim"),
+            );
+        } else if preloaded.contains(&object.path) {
+            add(file, "preloaded too; it stays before cushim");
+        }
+        for audit in &object.audit {
+            add(audit.clone(), "audit library (DT_AUDIT): it can redirect any symbol");
+        }
+    }
+    let audit = std::env::var("LD_AUDIT").unwrap_or_default();
+    for file in audit.split(':').filter(|f| !f.is_empty()) {
+        add(file.to_owned(), "audit library (LD_AUDIT): it can redirect any symbol");
+    }
+    found
+}

@@ -1,0 +1,167 @@
+//! Findings as people read them.
+//!
+//! Must not know: how anything was found.
+
+use std::fmt::Write;
+
+use super::cuda::{Part, What};
+use super::findings::{Findings, Program, Verdict};
+use super::machine::Machine;
+
+/// The whole report, ending in a newline.
+pub fn text(findings: &Findings) -> String {
+    let mut out = String::new();
+    if let Some(program) = &findings.program {
+        heading(&mut out, program);
+        cuda(&mut out, &findings.cuda);
+        features(&mut out, findings);
+        section(
+            &mut out,
+            "What stands in the way",
+            findings.obstacles.iter().map(|o| match o.blocks {
+                true => (format!("BLOCKS  {}", o.name), o.why.clone()),
+                false => (format!("partly  {}", o.name), o.why.clone()),
+            }),
+        );
+        let interposers = findings.interposers.iter().map(|i| (i.file.clone(), i.why.clone()));
+        section(&mut out, "Who else interposes", interposers);
+    }
+    machine(&mut out, findings);
+    let blocking = findings.obstacles.iter().filter(|o| o.blocks).map(|o| o.why.as_str());
+    let blocking: Vec<&str> = blocking.collect();
+    let _ = match blocking.as_slice() {
+        [] => writeln!(out, "\nNothing blocks tracing."),
+        why => writeln!(out, "\nTracing is blocked: {}.", why.join("; ")),
+    };
+    out
+}
+
+fn heading(out: &mut String, program: &Program) {
+    if let Some(script) = &program.script {
+        let _ = writeln!(out, "{} is a script for", script.display());
+    }
+    let stripped = if program.stripped { "stripped" } else { "with symbols" };
+    let count = match program.libraries {
+        0 => "no libraries".to_owned(),
+        1 => "1 library".to_owned(),
+        n => format!("{n} libraries"),
+    };
+    let _ = writeln!(out, "{}: {}, {stripped}, {count}", program.path.display(), program.kind);
+}
+
+fn cuda(out: &mut String, parts: &[Part]) {
+    let _ = writeln!(out, "\nCUDA");
+    if parts.is_empty() {
+        let _ = writeln!(out, "  none in the program and the libraries that it is linked with");
+    }
+    for part in parts {
+        let major = part.major.map_or("of unknown version".to_owned(), |m| m.to_string());
+        let what = match part.what {
+            What::SharedRuntime => format!("shared runtime {major}"),
+            What::StaticRuntime => format!("static runtime {major}"),
+            What::Driver => "driver, linked".to_owned(),
+            What::DriverLoaded => "driver, loaded at run time".to_owned(),
+            What::LlvmOffload => "LLVM offload".to_owned(),
+            What::Hip => "AMD device code".to_owned(),
+        };
+        let place = match part.in_program {
+            true => "in the program".to_owned(),
+            false => part.file.display().to_string(),
+        };
+        let stripped = match part.what {
+            What::StaticRuntime if part.stripped => ", stripped",
+            _ => "",
+        };
+        let code = match part.device_code {
+            0 => String::new(),
+            bytes => format!(", {} of device code", size(bytes)),
+        };
+        let _ = writeln!(out, "  {what:<26} {place}{stripped}{code}");
+    }
+}
+
+fn features(out: &mut String, findings: &Findings) {
+    let _ = writeln!(out, "\nWhat cushim will see");
+    let width = findings.features.iter().map(|f| f.name.len()).max().unwrap_or(0);
+    for feature in &findings.features {
+        let verdict = match feature.verdict {
+            Verdict::Yes => "yes",
+            Verdict::Partly => "partly",
+            Verdict::No => "no",
+        };
+        let _ = writeln!(out, "  {verdict:<6}  {:<width$}  {}", feature.name, feature.why);
+    }
+}
+
+fn section(out: &mut String, title: &str, lines: impl Iterator<Item = (String, String)>) {
+    let lines: Vec<_> = lines.collect();
+    if lines.is_empty() {
+        return;
+    }
+    let width = lines.iter().map(|(left, _)| left.len()).max().unwrap_or(0).min(40);
+    let _ = writeln!(out, "\n{title}");
+    for (left, right) in lines {
+        let _ = writeln!(out, "  {left:<width$}  {right}");
+    }
+}
+
+fn machine(out: &mut String, findings: &Findings) {
+    let Machine { driver, gpus, devices, kernel_module, visible_devices, .. } = &findings.machine;
+    let mut lines = Vec::new();
+    let mut add = |left: &str, right: String| lines.push((left.to_owned(), right));
+    let library = findings.library.as_ref();
+    add("libcushim.so", library.map_or("not found".to_owned(), |p| p.display().to_string()));
+    match driver {
+        None => add("driver library", "no libcuda.so.1 is found".to_owned()),
+        Some(driver) => {
+            let mut text = driver.path.display().to_string();
+            for (name, value) in [("", &driver.version), ("CUDA ", &driver.cuda)] {
+                if let Some(value) = value {
+                    let _ = write!(text, ", {name}{value}");
+                }
+            }
+            match (driver.init, &driver.failure) {
+                (_, Some(failure)) => _ = write!(text, "; it cannot be used: {failure}"),
+                (Some(0), _) => {}
+                (Some(code), _) => _ = write!(text, "; cuInit answers {code}"),
+                _ => {}
+            }
+            add("driver library", text);
+        }
+    }
+    if !kernel_module.is_empty() {
+        add("kernel module", kernel_module.clone());
+    }
+    match gpus.as_slice() {
+        [] => add("GPUs", "none".to_owned()),
+        gpus => gpus.iter().enumerate().for_each(|(n, gpu)| add(&format!("GPU {n}"), gpu.clone())),
+    }
+    if !devices.is_empty() {
+        add("device files", devices.join(" "));
+    }
+    if let Some(devices) = visible_devices {
+        add("CUDA_VISIBLE_DEVICES", format!("{devices:?}"));
+    }
+    let title = if findings.program.is_some() { "This machine" } else { "This machine " };
+    let start = out.is_empty();
+    section(out, title.trim_end(), lines.into_iter());
+    if start {
+        out.remove(0);
+    }
+    if let Some(why) = findings.machine.obstacle() {
+        let _ = writeln!(out, "  ({why})");
+    }
+}
+
+/// `12.3 MiB`.
+fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["bytes", "KiB", "MiB", "GiB"] {
+        if value < 1024.0 || unit == "GiB" {
+            let digits = usize::from(unit != "bytes");
+            return format!("{value:.digits$} {unit}");
+        }
+        value /= 1024.0;
+    }
+    format!("{bytes} bytes")
+}

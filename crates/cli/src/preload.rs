@@ -1,0 +1,177 @@
+//! The preloaded library: where it is, and how LD_PRELOAD is to name it.
+//!
+//! Owns: the search for libcushim.so, the loader's syntax for LD_PRELOAD, links for paths that this
+//! syntax cannot express. Must not know: options of subcommands.
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder};
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+use crate::doctor::elf::{self, Kind};
+
+/// The library's file name.
+pub const LIBRARY: &str = "libcushim.so";
+/// The loader's variable.
+pub const LD_PRELOAD: &str = "LD_PRELOAD";
+
+/// Finds the library: `given`, else beside this program, else in `../lib` or `../lib64` of it. The
+/// answer is absolute.
+pub fn find_library(given: Option<&Path>) -> Result<PathBuf, Error> {
+    if let Some(given) = given {
+        let folder = given.is_dir().then(|| given.join(LIBRARY));
+        return usable(folder.as_deref().unwrap_or(given));
+    }
+    let own = std::env::current_exe().map_err(|e| Error::io("find", Path::new("cushim"), e))?;
+    let folder = own.parent().unwrap_or(Path::new("/"));
+    let mut places = vec![folder.join(LIBRARY)];
+    if let Some(above) = folder.parent() {
+        places.extend(["lib", "lib64"].map(|lib| above.join(lib).join(LIBRARY)));
+    }
+    match places.iter().find(|place| place.exists()) {
+        Some(place) => usable(place),
+        None => Err(Error::Library(format!(
+            "{LIBRARY} is not found beside this program ({}) nor in ../lib; name it with CUSHIM_LIB or --lib",
+            folder.display()
+        ))),
+    }
+}
+
+fn usable(path: &Path) -> Result<PathBuf, Error> {
+    let library = elf::read(path).map_err(|e| Error::Library(format!("{LIBRARY}: {e}")))?;
+    if library.kind != Kind::Library || library.machine != "x86-64" {
+        let found = format!("a file for {} that is no shared library", library.machine);
+        return Err(Error::Foreign {
+            path: path.into(),
+            found,
+            expected: "an x86-64 shared library",
+        });
+    }
+    std::path::absolute(path).map_err(|e| Error::io("find", path, e))
+}
+
+/// The entries of this environment's LD_PRELOAD; the loader splits at spaces and colons.
+pub fn entries() -> Vec<String> {
+    let value = std::env::var_os(LD_PRELOAD).unwrap_or_default();
+    let value = value.to_string_lossy();
+    value.split([' ', ':']).filter(|e| !e.is_empty()).map(str::to_owned).collect()
+}
+
+/// Whether an entry is a libcushim.so.
+pub fn is_ours(entry: &Path) -> bool {
+    entry.file_name().is_some_and(|name| name == LIBRARY)
+}
+
+/// The value for LD_PRELOAD: what is there already, then `library`. It comes last so that sanitizers,
+/// which insist on being first, still are, and so that others' hooks find ours behind them.
+pub fn value(library: &Path) -> OsString {
+    let mut value = OsString::new();
+    for entry in entries().iter().filter(|entry| !is_ours(Path::new(entry))) {
+        value.push(entry);
+        value.push(":");
+    }
+    value.push(library);
+    value
+}
+
+/// Whether LD_PRELOAD can name `path`: the loader splits at spaces and colons, and fills in `$`; a shell
+/// that takes the path from `$(cushim env)` splits at white space and expands `*`, `?` and `[`.
+pub fn expressible(path: &Path) -> bool {
+    let bad = |b: &u8| b" :$*?[\\'\"".contains(b) || b.is_ascii_control();
+    !path.as_os_str().as_bytes().iter().any(bad)
+}
+
+/// A path to `library` that LD_PRELOAD can express: itself, or a link in a folder that only this user
+/// can write. The link stays, since programs that are started later need it too; the same library gets
+/// the same link.
+pub fn reachable(library: &Path) -> Result<PathBuf, Error> {
+    if expressible(library) {
+        return Ok(library.to_owned());
+    }
+    let mut failure = None;
+    for folder in link_folders().into_iter().filter(|folder| expressible(folder)) {
+        match link(&folder, library) {
+            Ok(path) => return Ok(path),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    Err(failure.unwrap_or_else(|| {
+        Error::Library(format!("LD_PRELOAD cannot express the path {}", library.display()))
+    }))
+}
+
+/// The user's cache folder comes first: it is often shared by the machines of a cluster.
+fn link_folders() -> Vec<PathBuf> {
+    let variable = |name| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let cache = variable("XDG_CACHE_HOME").or_else(|| variable("HOME").map(|h| h.join(".cache")));
+    // SAFETY: cannot fail and touches no memory.
+    let user = unsafe { libc::geteuid() };
+    let mut folders: Vec<PathBuf> = cache.into_iter().map(|c| c.join("cushim")).collect();
+    folders.push(PathBuf::from(format!("/tmp/cushim-{user}")));
+    folders
+}
+
+fn link(folder: &Path, library: &Path) -> Result<PathBuf, Error> {
+    let mut hasher = DefaultHasher::new();
+    library.hash(&mut hasher);
+    let folder = private_folder(folder)?.join(format!("{:016x}", hasher.finish()));
+    let folder = private_folder(&folder)?;
+    let path = folder.join(LIBRARY);
+    if fs::read_link(&path).is_ok_and(|target| target == library) {
+        return Ok(path);
+    }
+    // Another process may be making the same link: make it aside and move it into place.
+    let aside = folder.join(format!("{}.tmp", std::process::id()));
+    let _ = fs::remove_file(&aside);
+    std::os::unix::fs::symlink(library, &aside)
+        .map_err(|e| Error::io("make the link", &aside, e))?;
+    fs::rename(&aside, &path).map_err(|e| Error::io("make the link", &path, e))?;
+    Ok(path)
+}
+
+/// Makes `path`, or takes it as it is if it is a folder of this user that nobody else can write.
+fn private_folder(path: &Path) -> Result<PathBuf, Error> {
+    if let Err(error) = DirBuilder::new().mode(0o700).recursive(true).create(path)
+        && error.kind() != std::io::ErrorKind::AlreadyExists
+    {
+        return Err(Error::io("make the folder", path, error));
+    }
+    let found = fs::symlink_metadata(path).map_err(|e| Error::io("look at", path, e))?;
+    // SAFETY: cannot fail and touches no memory.
+    let user = unsafe { libc::geteuid() };
+    if !found.is_dir() || found.uid() != user || found.mode() & 0o022 != 0 {
+        let found = format!("{:o}, owner {}", found.mode(), found.uid());
+        let expected = "a folder of this user that nobody else can write";
+        return Err(Error::Foreign { path: path.into(), found, expected });
+    }
+    Ok(path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ld_preload_can_express() {
+        assert!(expressible(Path::new("/usr/lib/libcushim.so")));
+        for bad in ["/a b/l.so", "/a:b/l.so", "/$ORIGIN/l.so", "/a\tb/l.so", "/a*/l.so"] {
+            assert!(!expressible(Path::new(bad)), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_link_is_made_once_and_never_through_a_link() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("links");
+        let first = link(&folder, Path::new("/a b/libcushim.so")).unwrap();
+        assert_eq!(fs::read_link(&first).unwrap(), Path::new("/a b/libcushim.so"));
+        assert_eq!(link(&folder, Path::new("/a b/libcushim.so")).unwrap(), first);
+        assert_ne!(link(&folder, Path::new("/c d/libcushim.so")).unwrap(), first);
+        let other = dir.path().join("other");
+        std::os::unix::fs::symlink(&folder, &other).unwrap();
+        assert!(link(&other, Path::new("/a b/libcushim.so")).is_err());
+    }
+}
