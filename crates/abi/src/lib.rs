@@ -8,6 +8,7 @@
 mod runtime;
 #[macro_use]
 mod driver;
+pub mod errors;
 pub mod structs;
 pub mod types;
 

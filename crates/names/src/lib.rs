@@ -1,1 +1,17 @@
-//! Demangling, shortening, and printing values by their C++ type.
+//! Kernel names as people read them, and argument values by their C++ type.
+//!
+//! Owns: demangling ([`Name`]), short names and how they are kept apart ([`distinct`], [`elide`]), types of
+//! parameters ([`Type`]) and values ([`Value`]). Must not know: events, images, terminals.
+//!
+//! Names and bytes come from other people's programs: nothing here panics on any of them, and what is
+//! not understood is given back as it came.
+
+mod demangle;
+mod name;
+mod scan;
+mod types;
+mod value;
+
+pub use name::{Name, distinct, elide};
+pub use types::{Number, Type};
+pub use value::Value;

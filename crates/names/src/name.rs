@@ -1,0 +1,267 @@
+//! The names of a kernel: as it is linked, as C++ declares it, and short.
+//!
+//! Owns: what a short name leaves out, and how names that became alike are told apart.
+//! Must not know: how symbols are demangled.
+
+use std::collections::HashMap;
+
+use crate::demangle::{Demangled, demangle};
+use crate::scan;
+
+/// The names of one kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Name {
+    /// The symbol.
+    pub mangled: String,
+    /// The declaration, with return type where the symbol tells it, and parameters. The symbol itself
+    /// where it is not C++.
+    pub full: String,
+    /// Without return type and parameters, template arguments kept. The symbol itself where it is not
+    /// C++.
+    pub short: String,
+    /// The types of the parameters as C++ writes them; `None` where the symbol does not tell them.
+    pub parameters: Option<Vec<String>>,
+}
+
+impl Name {
+    /// The names of the kernel whose symbol is `mangled`.
+    pub fn new(mangled: &str) -> Self {
+        let Some(Demangled { full, no_return }) = demangle(mangled) else {
+            let plain = mangled.to_owned();
+            return Name {
+                short: plain.clone(),
+                full: plain.clone(),
+                mangled: plain,
+                parameters: None,
+            };
+        };
+        let (declarator, parameters) = match scan::parameters(&no_return) {
+            Some(open) => {
+                let list = no_return.get(open + 1..no_return.len() - 1).unwrap_or_default();
+                let types = scan::split(list).map(|types| match types.as_slice() {
+                    ["void"] => Vec::new(),
+                    types => types.iter().map(|t| (*t).to_owned()).collect(),
+                });
+                (no_return.get(..open).unwrap_or_default(), types)
+            }
+            None => (no_return.as_str(), None),
+        };
+        let short = lambdas(&without_marks(declarator));
+        Name { mangled: mangled.to_owned(), full, short, parameters }
+    }
+}
+
+/// Leaves out what only a linker needs: `[abi:…]` tags (Numba puts a hash there) and the namespaces
+/// `_INTERNAL_<hash>_<file>` that nvcc makes with -rdc.
+fn without_marks(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        if let Some(tag) = rest.strip_prefix("[abi:")
+            && let Some(end) = tag.find(']')
+        {
+            rest = tag.get(end + 1..).unwrap_or("");
+            continue;
+        }
+        let starts_word = !out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
+        if starts_word && rest.starts_with("_INTERNAL_") {
+            let word = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            if let Some(after) = rest.get(word..).and_then(|r| r.strip_prefix("::")) {
+                rest = after;
+                continue;
+            }
+        }
+        out.push(first);
+        rest = rest.get(first.len_utf8()..).unwrap_or("");
+    }
+    out
+}
+
+/// nvcc wraps a lambda of host code that a kernel takes: `__nv_dl_wrapper_t<__nv_dl_tag<int (*)(), &main,
+/// 1u>, int*>` is what clang and gcc call `main::{lambda#1}` (CUDA C++ Programming Guide, "Extended
+/// Lambdas"; `__nv_hdl_wrapper_t` for `__host__ __device__` ones).
+fn lambdas(text: &str) -> String {
+    const WRAPPERS: [&str; 2] = ["__nv_dl_wrapper_t<", "__nv_hdl_wrapper_t<"];
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    loop {
+        let found = WRAPPERS.iter().filter_map(|w| Some((rest.find(w)?, w.len()))).min();
+        let whole = found.and_then(|(at, length)| {
+            let end = scan::closing(rest, at + length - 1)?;
+            let lambda = lambda(rest.get(at + length..end)?)?;
+            Some((rest.get(..at)?, lambda, rest.get(end + 1..)?))
+        });
+        let Some((before, lambda, after)) = whole else { break };
+        out.push_str(before);
+        out.push_str(&lambda);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What a wrapper with these template arguments stands for: its tag names the enclosing function and the
+/// number of the lambda in it.
+fn lambda(arguments: &str) -> Option<String> {
+    let is_tag = |a: &&&str| a.starts_with("__nv_dl_") && a.contains("tag<");
+    let pieces = scan::split(arguments)?;
+    let tag = pieces.iter().find(is_tag)?;
+    let open = tag.find('<')?;
+    let inside = tag.get(open + 1..scan::closing(tag, open)?)?;
+    let pieces = scan::split(inside)?;
+    let number = pieces.last()?.trim_end_matches(['u', 'l']);
+    let mut function = pieces.get(1)?.strip_prefix('&')?;
+    if function.starts_with('(') && scan::closing(function, 0)? == function.len() - 1 {
+        function = function.get(1..function.len() - 1)?;
+    }
+    let function = function.strip_suffix("()").unwrap_or(function);
+    number.parse::<u32>().ok().map(|n| format!("{}::{{lambda#{n}}}", lambdas(function)))
+}
+
+/// One label for each of `names`, which are all different: short where that tells them apart, else the
+/// declaration, else the symbol.
+pub fn distinct(names: &[&Name]) -> Vec<String> {
+    fn count<'a>(labels: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
+        let mut counts = HashMap::new();
+        labels.for_each(|label| *counts.entry(label).or_default() += 1);
+        counts
+    }
+    let short = count(names.iter().map(|n| n.short.as_str()));
+    let full = count(names.iter().map(|n| n.full.as_str()));
+    let once = |counts: &HashMap<&str, usize>, label: &str| counts.get(label) == Some(&1);
+    names
+        .iter()
+        .map(|name| match () {
+            () if once(&short, &name.short) => name.short.clone(),
+            () if once(&full, &name.full) => name.full.clone(),
+            () => name.mangled.clone(),
+        })
+        .collect()
+}
+
+/// `text` in at most `width` characters: what does not fit is left out of the middle, where `mark`
+/// stands instead. The beginning gets a little more room than the end.
+pub fn elide(text: &str, width: usize, mark: &str) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(mark.chars().count());
+    let head = room.div_ceil(5) * 3;
+    let head = head.min(room);
+    let tail = room - head;
+    let mut out: String = text.chars().take(head).collect();
+    out.push_str(mark);
+    out.extend(text.chars().skip(length - tail));
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn short(mangled: &str) -> String {
+        Name::new(mangled).short
+    }
+
+    #[test]
+    fn short_names() {
+        assert_eq!(short("_Z4stepIfLi256EEvPT_iS0_"), "step<float, 256>");
+        assert_eq!(short("plain"), "plain");
+        assert_eq!(short("triton_poi_fused_add_0"), "triton_poi_fused_add_0");
+        assert_eq!(short(""), "");
+        assert_eq!(short("_Z"), "_Z");
+        assert_eq!(
+            short("_ZN33_GLOBAL__N__05e46e43_4_b_cu_plain5tanonINS_3LocEEEvT_"),
+            "(anonymous namespace)::tanon<(anonymous namespace)::Loc>"
+        );
+        assert_eq!(short("__nv_static_22__05e46e43_4_b_cu_plain__Z4statPi"), "stat");
+        assert_eq!(short("_ZN2a_28_INTERNAL_05e46e43_4_b_cu_ab4statEPi"), "a_::stat");
+        assert_eq!(short("_Z4viafIXadL_Z4dfuniEEEvv"), "viaf<&dfun(int)>");
+        assert_eq!(short("_Z4packIJEEvDpT_"), "pack<>");
+        assert_eq!(
+            short(
+                "_ZN2at6native29vectorized_elementwise_kernelILi4ENS0_11FillFunctorIfEESt5arrayIPcLm1EEEEviT0_T1_"
+            ),
+            "at::native::vectorized_elementwise_kernel<4, at::native::FillFunctor<float>, std::array<char*, 1ul>>"
+        );
+    }
+
+    #[test]
+    fn a_lambda_within_a_lambda_keeps_its_lists() {
+        let name = Name::new(
+            "_ZN2at6native18elementwise_kernelILi128ELi2EZNS0_22gpu_kernel_impl_nocastIZZZNS0_23direct_copy_kernel_cudaERNS_18TensorIteratorBaseEENKUlvE1_clEvENKUlvE5_clEvEUlfE_EEvS4_RKT_EUliE_EEviT1_",
+        );
+        assert!(
+            name.short.starts_with("at::native::elementwise_kernel<128, 2, at::native::gpu_kernel")
+        );
+        assert!(name.short.ends_with("::{lambda(int)#1}>"), "{}", name.short);
+        assert_eq!(name.parameters.unwrap().len(), 2);
+    }
+
+    #[test]
+    fn host_lambdas() {
+        assert_eq!(
+            short("_Z3runI17__nv_dl_wrapper_tI11__nv_dl_tagIPFiiPPcEXadL_Z4mainEELj1EEJPifEEEvT_i"),
+            "run<main::{lambda#1}>"
+        );
+        assert_eq!(
+            short(
+                "_Z3runI17__nv_dl_wrapper_tI11__nv_dl_tagIPFvvEXadL_ZN12_GLOBAL__N_14workEvEELj2EEJEEEvT_i"
+            ),
+            "run<(anonymous namespace)::work::{lambda#2}>"
+        );
+        assert_eq!(
+            short(
+                "_Z3runI18__nv_hdl_wrapper_tILb0ELb0ELb0E11__nv_dl_tagIPFivEXadL_Z4mainEELj1EEFviEJPiEEEvT_i"
+            ),
+            "run<main::{lambda#1}>"
+        );
+        assert_eq!(
+            lambdas("f<__nv_dl_wrapper_t<x>, __nv_dl_wrapper_t<"),
+            "f<__nv_dl_wrapper_t<x>, __nv_dl_wrapper_t<"
+        );
+    }
+
+    #[test]
+    fn parameters_of_all_kinds() {
+        let name = Name::new(
+            "_Z3allbcahstijlmxyfd6__half13__nv_bfloat167__half26float26float36float44int25uint34dim34Mode4Wide3Pod5EmptyPKfPFviPfEPA3_iMSA_i5char47double210ulonglong24int4y",
+        );
+        let types = name.parameters.unwrap();
+        assert_eq!(types.len(), 36);
+        assert_eq!(
+            types[27..31],
+            ["float const*", "void (*)(int, float*)", "int (*) [3]", "int Pod::*"]
+        );
+        assert_eq!(Name::new("_Z2enIL4Mode1ELc120EEvv").parameters.unwrap(), Vec::<String>::new());
+        assert_eq!(Name::new("plain").parameters, None);
+    }
+
+    #[test]
+    fn alike_names_are_told_apart() {
+        let names: Vec<Name> =
+            ["_Z1kPf", "_Z1kPd", "_Z1mi", "__nv_static_3__ab_cd_Z1si", "_Z1si", "_ZL1si"]
+                .map(Name::new)
+                .into();
+        let labels = distinct(&names.iter().collect::<Vec<_>>());
+        assert_eq!(labels[..3], ["k(float*)", "k(double*)", "m"]);
+        let mut sorted = labels.clone();
+        sorted.sort();
+        sorted.dedup();
+        assert_eq!(sorted.len(), labels.len(), "{labels:?}");
+    }
+
+    #[test]
+    fn the_middle_goes() {
+        assert_eq!(elide("abcdefghij", 10, "…"), "abcdefghij");
+        assert_eq!(elide("abcdefghij", 6, "…"), "abc…ij");
+        assert_eq!(elide("äöüäöüäöü", 4, "…"), "äöü…");
+        for width in 0..12 {
+            for mark in ["", "…", "..."] {
+                let length = elide("abcdefghijk", width, mark).chars().count();
+                assert!(length <= width.max(mark.len()), "{width} {mark}");
+            }
+        }
+    }
+}
