@@ -103,3 +103,40 @@ impl<'a> Bytes<'a> {
 pub fn align_up(value: u64, to: u64) -> u64 {
     value.saturating_add(to - 1) & !(to - 1)
 }
+
+/// How many zero bytes `data` begins with.
+pub fn zeros(data: &[u8]) -> usize {
+    const STEP: usize = 64;
+    let whole = data.chunks_exact(STEP).take_while(|chunk| **chunk == [0; STEP]).count() * STEP;
+    whole + data[whole..].iter().take_while(|&&byte| byte == 0).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn leading_zeros() {
+        for length in [0, 1, 63, 64, 65, 200] {
+            let mut data = vec![0; length];
+            assert_eq!(zeros(&data), length);
+            data.extend_from_slice(&[1, 0, 0]);
+            assert_eq!(zeros(&data), length);
+        }
+    }
+
+    #[test]
+    fn reads_are_checked() {
+        let bytes = Bytes::new(&[1, 2, 3, 4], 0x10, "test");
+        assert_eq!(bytes.u16(1), Ok(0x0302));
+        assert_eq!(
+            bytes.u32(u64::MAX).unwrap_err().to_string(),
+            "test at offset 0xffffffffffffffff: needs 4 bytes, found 0"
+        );
+        assert_eq!(
+            bytes.u32(1).unwrap_err().to_string(),
+            "test at offset 0x11: needs 4 bytes, found 3"
+        );
+        assert_eq!((align_up(0, 8), align_up(9, 8), align_up(u64::MAX, 8)), (0, 16, !7));
+    }
+}

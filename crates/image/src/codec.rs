@@ -13,6 +13,8 @@ pub enum Codec {
     Lz4,
     /// Zstandard frames.
     Zstd,
+    /// A zlib stream (RFC 1950).
+    Zlib,
 }
 
 impl fmt::Display for Codec {
@@ -21,12 +23,19 @@ impl fmt::Display for Codec {
             Self::None => "none",
             Self::Lz4 => "lz4",
             Self::Zstd => "zstd",
+            Self::Zlib => "zlib",
         })
     }
 }
 
+/// Largest window accepted when unpacking a stream: 128 MiB, zstd's own bound.
+const ZSTD_WINDOW_LOG: u32 = 27;
+
 /// The four bytes a Zstandard frame begins with.
 pub const ZSTD_MAGIC: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
+
+/// DEFLATE yields at most 258 bytes for a code of two bits.
+const ZLIB_MAX_RATIO: u64 = 1032;
 
 /// An LZ4 sequence yields at most 255 bytes for each byte of its length field.
 const LZ4_MAX_RATIO: u64 = 255;
@@ -54,11 +63,89 @@ pub fn unpack(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) 
         }
         Codec::Zstd => zstd_safe::decompress(&mut out, packed)
             .map_err(|code| wrong(zstd_safe::get_error_name(code).to_owned()))?,
+        Codec::Zlib => unzip(packed, &mut out).map_err(wrong)?,
     };
     if written as u64 != size || out.len() as u64 != size {
         return Err(wrong(format!("{written} bytes")));
     }
     Ok(out)
+}
+
+/// Unpacks one zlib stream into the capacity of `out`.
+fn unzip(packed: &[u8], out: &mut Vec<u8>) -> std::result::Result<usize, String> {
+    use flate2::{Decompress, FlushDecompress, Status};
+    let mut stream = Decompress::new(true);
+    match stream.decompress_vec(packed, out, FlushDecompress::Finish) {
+        Ok(Status::StreamEnd) => Ok(out.len()),
+        Ok(_) => Err(format!("no end after {} bytes", out.len())),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// The first `want` bytes (fewer where the stream is shorter) of what `packed`
+/// unpacks to: enough to read a table at its start. LZ4 blocks have no such way.
+pub fn unpack_prefix(codec: Codec, packed: &[u8], want: usize, at: u64) -> Result<Vec<u8>> {
+    let wrong = |found: String| Error::Packed { codec, at, found, expected: want as u64 };
+    let mut out = Vec::with_capacity(want);
+    match codec {
+        Codec::None => out.extend_from_slice(&packed[..want.min(packed.len())]),
+        Codec::Lz4 => return Err(wrong("an LZ4 block, which unpacks as a whole".into())),
+        Codec::Zlib => {
+            let mut stream = flate2::Decompress::new(true);
+            stream
+                .decompress_vec(packed, &mut out, flate2::FlushDecompress::None)
+                .map_err(|error| wrong(error.to_string()))?;
+        }
+        Codec::Zstd => {
+            let fail = |code| wrong(zstd_safe::get_error_name(code).to_owned());
+            let mut stream = zstd_safe::DCtx::try_create()
+                .ok_or_else(|| wrong("no memory for a decoder".into()))?;
+            // A frame may ask for a window of gigabytes; a bundle's needs less.
+            stream
+                .set_parameter(zstd_safe::DParameter::WindowLogMax(ZSTD_WINDOW_LOG))
+                .map_err(fail)?;
+            let mut input = zstd_safe::InBuffer::around(packed);
+            let mut output = zstd_safe::OutBuffer::around(&mut out);
+            loop {
+                let before = (input.pos(), output.pos());
+                let hint = stream.decompress_stream(&mut output, &mut input).map_err(fail)?;
+                if hint == 0 || output.pos() == want || before == (input.pos(), output.pos()) {
+                    break;
+                }
+            }
+        }
+    }
+    Ok(out)
+}
+
+/// How many bytes of `packed` the stream at its start takes.
+pub fn packed_size(codec: Codec, packed: &[u8], at: u64, limits: &Limits) -> Result<u64> {
+    let wrong = |found: String| Error::Packed { codec, at, found, expected: 0 };
+    match codec {
+        Codec::Zstd => match zstd_safe::find_frame_compressed_size(packed) {
+            Ok(size) => Ok(size as u64),
+            Err(code) => Err(wrong(zstd_safe::get_error_name(code).to_owned())),
+        },
+        Codec::Zlib => {
+            let mut stream = flate2::Decompress::new(true);
+            let mut sink = [0; 16 << 10];
+            while stream.total_out() <= limits.max_image {
+                let (taken, made) = (stream.total_in(), stream.total_out());
+                let rest = &packed[(taken as usize).min(packed.len())..];
+                let status = stream
+                    .decompress(rest, &mut sink, flate2::FlushDecompress::None)
+                    .map_err(|error| wrong(error.to_string()))?;
+                if status == flate2::Status::StreamEnd {
+                    return Ok(stream.total_in());
+                }
+                if (taken, made) == (stream.total_in(), stream.total_out()) {
+                    break;
+                }
+            }
+            Err(wrong("a stream without an end".into()))
+        }
+        Codec::None | Codec::Lz4 => Ok(packed.len() as u64),
+    }
 }
 
 /// What can be said about a claimed size without unpacking.
@@ -77,6 +164,9 @@ fn check(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) -> Re
         Codec::Lz4 if size > (packed.len() as u64).saturating_mul(LZ4_MAX_RATIO) => {
             Err(wrong(format!("{} packed bytes, which cannot hold so many", packed.len())))
         }
+        Codec::Zlib if size > (packed.len() as u64).saturating_mul(ZLIB_MAX_RATIO) => {
+            Err(wrong(format!("{} packed bytes, which cannot hold so many", packed.len())))
+        }
         Codec::Zstd => match zstd_safe::get_frame_content_size(packed) {
             // Several frames may follow each other: the first states a part.
             Ok(Some(first)) if first > size => Err(wrong(format!("a frame of {first} bytes"))),
@@ -93,6 +183,18 @@ pub fn pack(codec: Codec, data: &[u8], level: i32) -> Result<Vec<u8>> {
     match codec {
         Codec::None => Ok(data.to_vec()),
         Codec::Lz4 => Ok(lz4_flex::block::compress(data)),
+        Codec::Zlib => {
+            let level = flate2::Compression::new(level.clamp(0, 9) as u32);
+            let mut stream = flate2::write::ZlibEncoder::new(Vec::new(), level);
+            std::io::Write::write_all(&mut stream, data).and_then(|()| stream.finish()).map_err(
+                |error| Error::Packed {
+                    codec,
+                    at: 0,
+                    found: error.to_string(),
+                    expected: data.len() as u64,
+                },
+            )
+        }
         Codec::Zstd => {
             let mut out = Vec::with_capacity(zstd_safe::compress_bound(data.len()));
             zstd_safe::compress(&mut out, data, level).map_err(|code| Error::Packed {
@@ -116,7 +218,7 @@ mod tests {
 
     #[test]
     fn round_trip() {
-        for codec in [Codec::None, Codec::Lz4, Codec::Zstd] {
+        for codec in [Codec::None, Codec::Lz4, Codec::Zstd, Codec::Zlib] {
             for data in [sample(), vec![7], vec![]] {
                 let packed = pack(codec, &data, 3).unwrap();
                 let size = data.len() as u64;
@@ -126,9 +228,22 @@ mod tests {
     }
 
     #[test]
+    fn prefixes_and_packed_sizes() {
+        let data = sample();
+        for codec in [Codec::Zstd, Codec::Zlib] {
+            let packed = pack(codec, &data, 3).unwrap();
+            let padded = [packed.as_slice(), b"what follows"].concat();
+            assert_eq!(unpack_prefix(codec, &padded, 5000, 0).unwrap(), data[..5000]);
+            let size = packed_size(codec, &padded, 0, &Limits::DEFAULT).unwrap();
+            assert_eq!(size, packed.len() as u64);
+            assert!(packed_size(codec, &packed[..100], 0, &Limits::DEFAULT).is_err());
+        }
+    }
+
+    #[test]
     fn wrong_sizes_are_refused() {
         let data = sample();
-        for codec in [Codec::None, Codec::Lz4, Codec::Zstd] {
+        for codec in [Codec::None, Codec::Lz4, Codec::Zstd, Codec::Zlib] {
             let packed = pack(codec, &data, 3).unwrap();
             for size in [0, data.len() as u64 - 1, data.len() as u64 + 1, u64::MAX] {
                 let error = unpack(codec, &packed, size, 5, &Limits::DEFAULT).unwrap_err();

@@ -14,16 +14,22 @@
 
 #![forbid(unsafe_code)]
 
+pub mod amdgpu;
 pub mod arch;
+pub mod bundle;
 pub mod bytes;
 pub mod codec;
 pub mod cubin;
 mod error;
 pub mod fatbin;
+pub mod inventory;
+pub mod kernel;
 mod limits;
+pub mod offload;
 pub mod params;
 pub mod ptx;
 pub mod sniff;
+pub mod wrapper;
 
 pub use arch::Arch;
 pub use codec::Codec;

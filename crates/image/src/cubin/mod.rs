@@ -6,6 +6,7 @@
 
 pub mod eiattr;
 pub mod info;
+mod kernels;
 
 use crate::arch::{Arch, SmVariant};
 use crate::bytes::Bytes;

@@ -10,7 +10,7 @@ mod write;
 pub use entry::{Entry, Kind, flags};
 pub use write::{Image, write};
 
-use crate::bytes::{Bytes, align_up};
+use crate::bytes::{Bytes, zeros};
 use crate::{Limits, Result};
 
 /// First word of a container header.
@@ -127,11 +127,9 @@ pub struct Containers<'a> {
 }
 
 impl<'a> Containers<'a> {
-    /// Steps over zero bytes to the next 8-byte boundary that holds something.
+    /// Steps over padding: a header's first byte is not zero.
     fn skip_zeros(&mut self) {
-        let rest = self.data.get(self.at..).unwrap_or_default();
-        let zeros = rest.iter().position(|&byte| byte != 0).unwrap_or(rest.len());
-        self.at += zeros - if zeros < rest.len() { zeros % 8 } else { 0 };
+        self.at += zeros(self.data.get(self.at..).unwrap_or_default());
     }
 
     /// Steps to the next place where a header could begin.
@@ -153,7 +151,7 @@ impl<'a> Iterator for Containers<'a> {
         let read = Fatbin::read_truncated(&self.data[self.at..], self.base + self.at as u64);
         match &read {
             Ok(fatbin) => {
-                let next = align_up((self.at as u64).saturating_add(fatbin.size), 8);
+                let next = (self.at as u64).saturating_add(fatbin.size);
                 self.at = usize::try_from(next).unwrap_or(usize::MAX).min(self.data.len());
             }
             Err(_) => self.resynchronise(self.at + 1),

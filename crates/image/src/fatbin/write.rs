@@ -73,6 +73,10 @@ fn write_entry(out: &mut Vec<u8>, image: &Image<'_>) -> Result<()> {
         Codec::None => 0,
         Codec::Lz4 => flags::LZ4,
         Codec::Zstd => flags::ZSTD,
+        Codec::Zlib => {
+            let (what, expected) = ("fatbin image codec", "none, lz4 or zstd");
+            return Err(Error::Syntax { what, at, found: image.codec.to_string(), expected });
+        }
     };
     let packed = u32::try_from(packed).map_err(|_| Error::TooBig {
         what: "packed fatbin image",

@@ -5,6 +5,7 @@
 
 use crate::bytes::{Bytes, align_up};
 use crate::{Error, Limits, Result, fatbin, ptx};
+use std::fmt;
 
 /// A format recognised by its first bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -12,6 +13,9 @@ use crate::{Error, Limits, Result, fatbin, ptx};
 pub enum Format {
     /// NVIDIA fat binary container (0xBA55ED50).
     Fatbin,
+    /// Several images packed as one stream within a fat binary; has no magic
+    /// number of its own.
+    FatbinGroup,
     /// NVIDIA host-side wrapper (0x466243B1), which points to a container.
     FatbinWrapper,
     /// ELF with machine 190.
@@ -40,6 +44,29 @@ pub enum Format {
     SpirV,
     /// None of these.
     Unknown,
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(match self {
+            Self::Fatbin => "fatbin",
+            Self::FatbinGroup => "group",
+            Self::FatbinWrapper => "fatbin-wrapper",
+            Self::Cubin => "cubin",
+            Self::Ptx => "ptx",
+            Self::LtoIr => "lto-ir",
+            Self::AmdgpuElf => "hsaco",
+            Self::Elf => "elf",
+            Self::OffloadBinary => "offload-binary",
+            Self::Bundle => "bundle",
+            Self::CompressedBundle => "compressed-bundle",
+            Self::HipWrapper => "hip-wrapper",
+            Self::Archive => "archive",
+            Self::Bitcode => "bitcode",
+            Self::SpirV => "spirv",
+            Self::Unknown => "unknown",
+        })
+    }
 }
 
 /// The formats that four or more fixed bytes identify.

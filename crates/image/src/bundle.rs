@@ -1,0 +1,181 @@
+//! clang's offload bundles, plain and compressed, and HIP's wrapper.
+//!
+//! Owns `__CLANG_OFFLOAD_BUNDLE__`, `CCOB` and `HIPF` headers; must not know
+//! the images. Source: `llvm/lib/Object/OffloadBundle.cpp`,
+//! `clang/lib/Driver/OffloadBundler.cpp`, LLVM 16 to 22.
+
+use crate::bytes::Bytes;
+use crate::codec::{Codec, packed_size};
+use crate::{Error, Limits, Result};
+
+/// First bytes of a plain bundle.
+pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
+/// First bytes of a compressed one.
+pub const COMPRESSED_MAGIC: &[u8; 4] = b"CCOB";
+/// Bytes of a bundle before its first entry.
+const HEADER: u64 = 32;
+
+/// An image of a bundle.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// `hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+`, `host-x86_64-…`.
+    pub id: String,
+    /// Offset from the bundle's start.
+    pub start: u64,
+    /// Its size; 0 for the host's place-holder.
+    pub size: u64,
+}
+
+impl Entry {
+    /// The offload kind: what stands before the first `-` (`hip`, `hipv4`,
+    /// `openmp`, `host`).
+    pub fn producer(&self) -> &str {
+        self.id.split('-').next().unwrap_or_default()
+    }
+
+    /// Triple and target id: `(amdgcn-amd-amdhsa, gfx90a:xnack+)`. A triple has
+    /// three fields, or four of which the last may be empty (`…-amdhsa--gfx90a`);
+    /// a fourth that is a target's name is taken for one (LLVM before 21 wrote
+    /// `openmp-nvptx64-nvidia-cuda-sm_80`).
+    pub fn target(&self) -> (&str, &str) {
+        let rest = self.id.split_once('-').map_or("", |(_, rest)| rest);
+        let Some((third, _)) = rest.match_indices('-').nth(2) else { return (rest, "") };
+        let (triple, tail) = (&rest[..third], &rest[third + 1..]);
+        match tail.split_once('-') {
+            Some(("", target)) => (triple, target),
+            Some((environment, target)) => (&rest[..third + 1 + environment.len()], target),
+            None => (triple, tail),
+        }
+    }
+}
+
+/// The table of a plain bundle at the start of `data`, which may be only the
+/// bundle's first bytes; `base` is their offset in the outermost bytes.
+pub fn entries(data: &[u8], base: u64, limits: &Limits) -> Result<Vec<Entry>> {
+    let bytes = Bytes::new(data, base, "offload bundle");
+    if bytes.slice(0, 24)? != MAGIC {
+        let found = bytes.u64(0)?;
+        return Err(bytes.field(0, "magic", found, "__CLANG_OFFLOAD_BUNDLE__"));
+    }
+    let count = bytes.u64(24)?;
+    if count > limits.max_items as u64 {
+        let (at, limit) = (base + 24, limits.max_items as u64);
+        let what = "offload bundle entries";
+        return Err(Error::TooBig { what, at, found: count, limit, name: "max_items" });
+    }
+    let (mut at, mut out) = (HEADER, Vec::new());
+    for _ in 0..count {
+        let (start, size, length) = (bytes.u64(at)?, bytes.u64(at + 8)?, bytes.u64(at + 16)?);
+        let id = String::from_utf8_lossy(bytes.slice(at + 24, length)?).into_owned();
+        if start.checked_add(size).is_none() {
+            return Err(bytes.field(at + 8, "size", size, "an image in memory"));
+        }
+        out.push(Entry { id, start, size });
+        at += 24 + length;
+    }
+    Ok(out)
+}
+
+/// Bytes of a plain bundle: to the end of its last image or of its table.
+pub fn total_size(entries: &[Entry]) -> u64 {
+    let table: u64 = entries.iter().map(|entry| 24 + entry.id.len() as u64).sum();
+    let images = entries.iter().map(|entry| entry.start.saturating_add(entry.size)).max();
+    images.unwrap_or(0).max(HEADER + table)
+}
+
+/// A compressed bundle's header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compressed {
+    /// 1, 2 or 3.
+    pub version: u16,
+    /// zlib (0) or zstd (1).
+    pub codec: Codec,
+    /// Bytes in all, header included. Version 1 does not state it: there the
+    /// packed stream's own end decides.
+    pub size: u64,
+    /// Bytes of the plain bundle.
+    pub unpacked: u64,
+    /// Low 64 bits of the MD5 of the plain bundle.
+    pub hash: u64,
+    /// Where the packed bytes begin.
+    pub start: u64,
+}
+
+/// Reads the compressed bundle at the start of `data`, at `base` of the
+/// outermost bytes; what follows it is ignored.
+pub fn compressed(data: &[u8], base: u64, limits: &Limits) -> Result<Compressed> {
+    let bytes = Bytes::new(data, base, "compressed bundle");
+    if bytes.slice(0, 4)? != COMPRESSED_MAGIC {
+        return Err(bytes.field(0, "magic", bytes.u32(0)?.into(), "CCOB"));
+    }
+    let (version, method) = (bytes.u16(4)?, bytes.u16(6)?);
+    let codec = match method {
+        0 => Codec::Zlib,
+        1 => Codec::Zstd,
+        other => return Err(bytes.field(6, "method", other.into(), "0 (zlib) or 1 (zstd)")),
+    };
+    let (size, unpacked, hash, start) = match version {
+        1 => (None, bytes.u32(8)?.into(), bytes.u64(12)?, 20),
+        2 => (Some(bytes.u32(8)?.into()), bytes.u32(12)?.into(), bytes.u64(16)?, 24),
+        3 => (Some(bytes.u64(8)?), bytes.u64(16)?, bytes.u64(24)?, 32),
+        other => return Err(bytes.field(4, "version", other.into(), "1, 2 or 3")),
+    };
+    let size = match size {
+        Some(size) if size < start => {
+            return Err(bytes.field(8, "size", size, format!("at least {start:#x}")));
+        }
+        Some(size) => size,
+        None => start + packed_size(codec, &data[start as usize..], base + start, limits)?,
+    };
+    bytes.slice(0, size)?;
+    Ok(Compressed { version, codec, size, unpacked, hash, start })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(id: &str) -> Entry {
+        Entry { id: id.into(), start: 0, size: 0 }
+    }
+
+    #[test]
+    fn targets_of_ids() {
+        let cases = [
+            ("hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+", "amdgcn-amd-amdhsa", "gfx90a:xnack+"),
+            ("host-x86_64-unknown-linux-gnu-", "x86_64-unknown-linux-gnu", ""),
+            ("openmp-nvptx64-nvidia-cuda-sm_80", "nvptx64-nvidia-cuda", "sm_80"),
+            ("openmp-amdgcn-amd-amdhsa--gfx906", "amdgcn-amd-amdhsa", "gfx906"),
+            ("host", "", ""),
+        ];
+        for (id, triple, target) in cases {
+            assert_eq!(entry(id).target(), (triple, target), "{id}");
+        }
+    }
+
+    #[test]
+    fn versions_of_compressed_bundles() {
+        let packed = crate::codec::pack(Codec::Zstd, &[7; 1000], 3).unwrap();
+        let mut one = b"CCOB\x01\0\x01\0".to_vec();
+        one.extend_from_slice(&1000u32.to_le_bytes());
+        one.extend_from_slice(&42u64.to_le_bytes());
+        one.extend_from_slice(&packed);
+        let size = one.len() as u64;
+        one.extend_from_slice(b"CCOB of the next one");
+        let read = compressed(&one, 0, &Limits::DEFAULT).unwrap();
+        assert_eq!((read.size, read.unpacked, read.hash, read.start), (size, 1000, 42, 20));
+
+        let mut three = b"CCOB\x03\0\0\0".to_vec();
+        for word in [40u64, 1000, 42] {
+            three.extend_from_slice(&word.to_le_bytes());
+        }
+        three.extend_from_slice(&[0; 8]);
+        let read = compressed(&three, 0, &Limits::DEFAULT).unwrap();
+        assert_eq!((read.codec, read.size, read.start), (Codec::Zlib, 40, 32));
+        assert!(compressed(&three[..39], 0, &Limits::DEFAULT).is_err());
+        three[8] = 31;
+        assert!(compressed(&three, 0, &Limits::DEFAULT).is_err());
+        three[6] = 2;
+        assert!(compressed(&three, 0, &Limits::DEFAULT).is_err());
+    }
+}

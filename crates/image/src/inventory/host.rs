@@ -1,0 +1,215 @@
+//! Host files: ELF executables, libraries and objects, and archives of them.
+//!
+//! Owns the names of the sections that carry device code. Parsing is the
+//! `object` crate's.
+
+use super::FoundWrapper;
+use super::walk::{Here, Said, Walker};
+use crate::Error;
+use crate::bundle;
+use crate::wrapper::{SIZE, Wrapper};
+use object::elf;
+use object::endian::LittleEndian;
+use object::read::archive::ArchiveFile;
+use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader};
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+type Header = elf::FileHeader64<LittleEndian>;
+const LE: LittleEndian = LittleEndian;
+
+/// `sh_type` of LLVM's offloading section (llvm/BinaryFormat/ELF.h).
+const SHT_LLVM_OFFLOADING: u32 = 0x6FFF_4C0B;
+/// Sections of containers back to back.
+const CONTAINERS: [&[u8]; 4] =
+    [b".nv_fatbin", b"__nv_relfatbin", b".llvm.offloading", b".hip_fatbin"];
+/// Sections of wrappers.
+const WRAPPERS: [&[u8]; 2] = [b".nvFatBinSegment", b".hipFatBinSegment"];
+/// Prefix of the sections that clang-offload-bundler adds to an object.
+const BUNDLED: &str = "__CLANG_OFFLOAD_BUNDLE__";
+
+/// Finds device code in the ELF file `data`, which begins at `start`.
+pub(super) fn elf<'a>(walker: &mut Walker<'a, '_>, here: &Here<'a>, data: &[u8], start: u64) {
+    if let Err(error) = sections(walker, here, data, start) {
+        walker.problem(&here.trail, Error::object("ELF file", start, error));
+    }
+}
+
+fn sections<'a>(
+    walker: &mut Walker<'a, '_>,
+    here: &Here<'a>,
+    data: &[u8],
+    start: u64,
+) -> object::read::Result<()> {
+    let header = Header::parse(data)?;
+    let _ = header.endian()?;
+    let sections = header.sections(LE, data)?;
+    if sections.len() <= 1 {
+        // Stripped of its section table: what registration points to is still
+        // in a segment.
+        for segment in header.program_headers(LE, data)? {
+            if segment.p_type(LE) == elf::PT_LOAD
+                && let Ok(bytes) = segment.data(LE, data)
+            {
+                walker.concatenated(here, bytes, start + segment.p_offset(LE), false);
+            }
+        }
+        return Ok(());
+    }
+    // Several headers may claim the same bytes.
+    let mut seen = HashSet::new();
+    for section in sections.iter() {
+        let name = sections.section_name(LE, section).unwrap_or_default();
+        let kind = section.sh_type(LE);
+        let wrappers = WRAPPERS.contains(&name);
+        let containers = CONTAINERS.contains(&name) || kind.0 == SHT_LLVM_OFFLOADING;
+        let text = String::from_utf8_lossy(name);
+        let bundled = text.strip_prefix(BUNDLED);
+        if !(wrappers || containers || bundled.is_some())
+            || kind == elf::SHT_NOBITS
+            || !seen.insert(section.sh_offset(LE))
+        {
+            continue;
+        }
+        let mut here = here.clone();
+        here.trail.section = Some(Arc::from(text.as_ref()));
+        let offset = section.sh_offset(LE);
+        let bytes = match section.data(LE, data) {
+            Ok(bytes) => bytes,
+            Err(_) => {
+                let error = Error::Truncated {
+                    what: "device-image section",
+                    at: start + offset,
+                    need: section.sh_size(LE),
+                    have: (data.len() as u64).saturating_sub(offset),
+                };
+                walker.problem(&here.trail, error);
+                // What is there may still be read.
+                &data[usize::try_from(offset).unwrap_or(usize::MAX).min(data.len())..]
+            }
+        };
+        if wrappers {
+            self::wrappers(walker, &here, header, data, section, bytes, start);
+        } else if containers {
+            walker.concatenated(&here, bytes, start + offset, true);
+        } else if let Some(id) = bundled
+            && bytes.len() > 1
+        {
+            // The host's section holds one byte.
+            let entry = bundle::Entry { id: id.to_owned(), start: 0, size: bytes.len() as u64 };
+            walker.image(&here, bytes, start + offset, Said::of(&entry));
+        }
+    }
+    Ok(())
+}
+
+/// Reads the wrappers of a section and finds where they point.
+fn wrappers<'a>(
+    walker: &mut Walker<'a, '_>,
+    here: &Here<'a>,
+    header: &Header,
+    data: &[u8],
+    section: &elf::SectionHeader64<LittleEndian>,
+    bytes: &[u8],
+    start: u64,
+) {
+    let offset = section.sh_offset(LE);
+    let addends = relative_addends(header, data, section);
+    for (index, bytes) in bytes.chunks(SIZE).enumerate() {
+        let at = offset + (index * SIZE) as u64;
+        match Wrapper::read(bytes, start + at) {
+            Ok(mut wrapper) => {
+                let address = section.sh_addr(LE) + (index * SIZE) as u64;
+                let pointer = |slot: u64, stored| addends.get(&slot).copied().unwrap_or(stored);
+                wrapper.data = pointer(address.wrapping_add(8), wrapper.data);
+                wrapper.extra = pointer(address.wrapping_add(16), wrapper.extra);
+                let target = file_offset(header, data, wrapper.data);
+                let target = target.map(|target| start + target);
+                let found =
+                    FoundWrapper { trail: here.trail.clone(), offset: start + at, wrapper, target };
+                if walker.out.wrappers.len() < walker.limits.max_items {
+                    walker.out.wrappers.push(found);
+                }
+            }
+            // Padding between units.
+            Err(_) if bytes.iter().all(|&byte| byte == 0) => {}
+            Err(error) => return walker.problem(&here.trail, error),
+        }
+    }
+}
+
+/// Addends of the relative relocations that fall into `section`: in a
+/// position-independent file the pointers are there, not in the section.
+fn relative_addends(
+    header: &Header,
+    data: &[u8],
+    section: &elf::SectionHeader64<LittleEndian>,
+) -> HashMap<u64, u64> {
+    // R_X86_64_RELATIVE and R_AARCH64_RELATIVE.
+    const RELATIVE: [u32; 2] = [8, 1027];
+    let range = section.sh_addr(LE)..section.sh_addr(LE).saturating_add(section.sh_size(LE));
+    let mut out = HashMap::new();
+    let Ok(sections) = header.sections(LE, data) else { return out };
+    for table in sections.iter() {
+        let Ok(Some((relocations, _))) = table.rela(LE, data) else { continue };
+        for relocation in relocations {
+            let at = relocation.r_offset(LE);
+            if range.contains(&at) && RELATIVE.contains(&relocation.r_type(LE, false).0) {
+                out.insert(at, relocation.r_addend(LE) as u64);
+            }
+        }
+    }
+    out
+}
+
+/// Where in the file the byte at `address` lies.
+fn file_offset(header: &Header, data: &[u8], address: u64) -> Option<u64> {
+    header.program_headers(LE, data).ok()?.iter().find_map(|segment| {
+        let into = address.checked_sub(segment.p_vaddr(LE))?;
+        (segment.p_type(LE) == elf::PT_LOAD && into < segment.p_filesz(LE))
+            .then(|| segment.p_offset(LE) + into)
+    })
+}
+
+/// Finds device code in the members of the archive `data`.
+pub(super) fn archive<'a>(walker: &mut Walker<'a, '_>, here: &Here<'a>, data: &[u8], start: u64) {
+    let wrong = |error| Error::object("archive", start, error);
+    let archive = match ArchiveFile::parse(data) {
+        Ok(archive) => archive,
+        Err(error) => return walker.problem(&here.trail, wrong(error)),
+    };
+    if archive.is_thin() {
+        let error = Error::Field {
+            what: "archive",
+            field: "magic",
+            at: start,
+            found: u64::from_le_bytes(*b"!<thin>\n"),
+            expected: "an archive that holds its members".into(),
+        };
+        return walker.problem(&here.trail, error);
+    }
+    for member in archive.members() {
+        let member = match member {
+            Ok(member) => member,
+            Err(error) => return walker.problem(&here.trail, wrong(error)),
+        };
+        let name = String::from_utf8_lossy(member.name());
+        let (offset, _) = member.file_range();
+        let mut inner = here.clone();
+        inner.trail.member = Some(match &here.trail.member {
+            Some(outer) => Arc::from(format!("{outer}({name})")),
+            None => Arc::from(name.as_ref()),
+        });
+        let Some(inner) = walker.deeper(inner, start + offset) else { return };
+        match member.data(data) {
+            Ok(bytes) if holds_something(bytes) => walker.file(&inner, bytes, start + offset),
+            Ok(_) => {}
+            Err(error) => walker.problem(&inner.trail, wrong(error)),
+        }
+    }
+}
+
+/// Members that are no objects (text, symbol tables) are nobody's problem.
+fn holds_something(bytes: &[u8]) -> bool {
+    crate::sniff(bytes) != crate::Format::Unknown
+}

@@ -1,0 +1,519 @@
+//! The walk through containers. Every function appends what it finds and goes
+//! on after what it cannot read.
+
+use super::place::{Blob, Place, Space};
+use super::{Image, ImageKind, Inventory, Problem, Step, Trail, host};
+use crate::arch::Arch;
+use crate::bytes::zeros;
+use crate::codec::{Codec, unpack_prefix};
+use crate::fatbin::{self, Entry, Fatbin, Kind};
+use crate::offload::{self, OffloadBinary};
+use crate::sniff::{Extent, Format, extent, sniff};
+use crate::{Cubin, Error, Limits, Result, amdgpu, bundle, ptx};
+use std::collections::HashMap;
+
+/// A slice of a space, and how one came there.
+#[derive(Clone)]
+pub(super) struct Here<'a> {
+    pub space: Space<'a>,
+    pub trail: Trail,
+    pub depth: u32,
+}
+
+pub(super) struct Walker<'a, 'l> {
+    pub limits: &'l Limits,
+    pub out: Inventory<'a>,
+    ordinals: HashMap<Format, u32>,
+}
+
+pub(super) fn walk<'a>(file: &'a [u8], limits: &Limits) -> Inventory<'a> {
+    let mut walker = Walker { limits, out: Inventory::default(), ordinals: HashMap::new() };
+    let here = Here { space: Space::File(file), trail: Trail::default(), depth: 0 };
+    walker.file(&here, file, 0);
+    walker.out
+}
+
+/// What a container says about an image before anybody looks at it.
+#[derive(Default, Clone)]
+pub(super) struct Said {
+    pub arch: Option<Arch>,
+    pub triple: Option<String>,
+    pub producer: Option<String>,
+    pub strings: Vec<(String, String)>,
+}
+
+impl Said {
+    /// What a bundle's entry id says.
+    pub fn of(entry: &bundle::Entry) -> Self {
+        let (triple, target) = entry.target();
+        Self {
+            arch: (!target.is_empty()).then(|| Arch::parse(target)),
+            triple: Some(triple.to_owned()).filter(|triple| !triple.is_empty()),
+            producer: Some(entry.producer().to_owned()),
+            strings: Vec::new(),
+        }
+    }
+}
+
+impl<'a> Walker<'a, '_> {
+    pub fn problem(&mut self, trail: &Trail, error: Error) {
+        // A file that is bad everywhere must not fill the memory with that.
+        if self.out.problems.len() < self.limits.max_items {
+            self.out.problems.push(Problem { trail: trail.clone(), error });
+        }
+    }
+
+    fn push(&mut self, image: Image<'a>) {
+        if self.out.images.len() < self.limits.max_items {
+            return self.out.images.push(image);
+        }
+        let limit = self.limits.max_items as u64;
+        if !matches!(self.out.problems.last(), Some(p) if matches!(p.error, Error::TooBig { .. })) {
+            let (what, at, found) = ("images of a file", image.place.start, limit + 1);
+            let error = Error::TooBig { what, at, found, limit, name: "max_items" };
+            self.problem(&image.trail, error);
+        }
+    }
+
+    /// Enters the container at `offset`; `None` (and a problem) where it is
+    /// nested too deeply.
+    fn enter(&mut self, here: &Here<'a>, format: Format, offset: u64) -> Option<Here<'a>> {
+        let ordinal = self.ordinals.entry(format).or_default();
+        let step = Step { format, ordinal: *ordinal, offset };
+        *ordinal += 1;
+        let mut inner = here.clone();
+        inner.trail.containers.push(step);
+        self.deeper(inner, offset)
+    }
+
+    pub fn deeper(&mut self, mut here: Here<'a>, at: u64) -> Option<Here<'a>> {
+        here.depth += 1;
+        if here.depth <= self.limits.max_depth {
+            return Some(here);
+        }
+        let (what, limit) = ("nested containers", self.limits.max_depth.into());
+        let error = Error::TooBig { what, at, found: here.depth.into(), limit, name: "max_depth" };
+        self.problem(&here.trail, error);
+        None
+    }
+
+    /// A whole file or archive member: `data`, which begins at `start`.
+    pub fn file(&mut self, here: &Here<'a>, data: &[u8], start: u64) {
+        match sniff(data) {
+            Format::Elf => host::elf(self, here, data, start),
+            Format::Archive => host::archive(self, here, data, start),
+            Format::Unknown | Format::FatbinWrapper | Format::HipWrapper => {
+                let mut magic = [0; 8];
+                let length = data.len().min(8);
+                magic[..length].copy_from_slice(&data[..length]);
+                let error = Error::Field {
+                    what: "file",
+                    field: "magic",
+                    at: start,
+                    found: u64::from_le_bytes(magic),
+                    expected: "a host file, a device-image container or a device image".into(),
+                };
+                self.problem(&here.trail, error);
+            }
+            _ => self.image(here, data, start, Said::default()),
+        }
+    }
+
+    /// An image or a container that fills `data`.
+    pub fn image(&mut self, here: &Here<'a>, data: &[u8], start: u64, said: Said) {
+        let kind = match sniff(data) {
+            Format::Fatbin | Format::OffloadBinary | Format::Bundle | Format::CompressedBundle => {
+                return self.concatenated(here, data, start, true);
+            }
+            Format::Cubin => ImageKind::Cubin,
+            Format::Ptx => ImageKind::Ptx,
+            Format::LtoIr => ImageKind::LtoIr,
+            Format::AmdgpuElf => ImageKind::AmdgpuObject,
+            Format::Elf => ImageKind::Object,
+            Format::Bitcode => ImageKind::Bitcode,
+            Format::SpirV => ImageKind::SpirV,
+            // LLVM bundles archives of device objects.
+            Format::Archive => {
+                if let Some(here) = self.deeper(here.clone(), start) {
+                    host::archive(self, &here, data, start);
+                }
+                return;
+            }
+            _ => ImageKind::Unknown(0),
+        };
+        let arch = match said.arch {
+            Some(arch) => Ok(arch),
+            None => native_arch(kind, data, self.limits),
+        };
+        let arch = arch.unwrap_or_else(|error| {
+            self.problem(&here.trail, error.inside("image", start));
+            Arch::Unknown
+        });
+        let size = data.len() as u64;
+        self.push(Image {
+            kind,
+            arch,
+            place: Place {
+                space: here.space.clone(),
+                start,
+                stored: size,
+                codec: Codec::None,
+                unpacked: size,
+            },
+            trail: here.trail.clone(),
+            version: None,
+            flags: 0,
+            triple: said.triple,
+            producer: said.producer,
+            identifier: None,
+            options: None,
+            strings: said.strings,
+        });
+    }
+
+    /// Containers back to back with zero padding, as linkers leave them in a
+    /// section. With `strict`, bytes that are none of them are a problem.
+    pub fn concatenated(&mut self, here: &Here<'a>, data: &[u8], start: u64, strict: bool) {
+        let mut at = 0;
+        loop {
+            at += zeros(&data[at..]);
+            let rest = &data[at..];
+            if rest.is_empty() {
+                return;
+            }
+            let base = start + at as u64;
+            let size = match sniff(rest) {
+                Format::Fatbin => self.fatbin(here, rest, base),
+                Format::OffloadBinary => self.offload_binary(here, rest, base),
+                Format::Bundle => self.bundle(here, rest, base),
+                Format::CompressedBundle => self.compressed_bundle(here, rest, base),
+                // clang puts bare cubins and code objects into some sections.
+                Format::Cubin | Format::AmdgpuElf => self.bare_elf(here, rest, base),
+                _ => {
+                    let mut magic = [0; 4];
+                    let length = rest.len().min(4);
+                    magic[..length].copy_from_slice(&rest[..length]);
+                    Err(Error::Field {
+                        what: "device-image section",
+                        field: "magic",
+                        at: base,
+                        found: u32::from_le_bytes(magic).into(),
+                        expected: "a device-image container".into(),
+                    })
+                }
+            };
+            let size = match size {
+                Ok(size) => usize::try_from(size).unwrap_or(usize::MAX).max(1),
+                Err(error) => {
+                    if strict {
+                        self.problem(&here.trail, error);
+                    }
+                    next_magic(rest)
+                }
+            };
+            at = at.saturating_add(size).min(data.len());
+        }
+    }
+
+    fn bare_elf(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
+        let limits = Limits { max_image: u64::MAX, ..*self.limits };
+        let Extent::Exact(size) = extent(data, &limits)? else {
+            let (what, have) = ("image", data.len() as u64);
+            return Err(Error::Truncated { what, at: base, need: have + 1, have });
+        };
+        let end = size.min(data.len() as u64);
+        self.image(here, &data[..end as usize], base, Said::default());
+        Ok(end)
+    }
+
+    fn fatbin(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
+        let container = Fatbin::read_truncated(data, base)?;
+        let Some(mut here) = self.enter(here, Format::Fatbin, base) else {
+            return Ok(container.size);
+        };
+        for (index, entry) in container.entries(self.limits).enumerate() {
+            here.trail.entry = index as u32;
+            match entry {
+                Ok(entry) => self.fatbin_entry(&here, &entry),
+                Err(error) => self.problem(&here.trail, error),
+            }
+        }
+        Ok(container.size)
+    }
+
+    fn fatbin_entry(&mut self, here: &Here<'a>, entry: &Entry<'_>) {
+        let place = Place {
+            space: here.space.clone(),
+            start: entry.payload_offset,
+            stored: entry.stored().len() as u64,
+            codec: entry.codec(),
+            unpacked: entry.unpacked_size(),
+        };
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim_end_matches('\0').to_owned();
+        let image = |kind, arch, place, version, flags, trail| Image {
+            kind,
+            arch,
+            place,
+            trail,
+            version: Some(version),
+            flags,
+            triple: None,
+            producer: None,
+            identifier: entry.identifier.map(text),
+            options: entry.options.filter(|options| !options.is_empty()).map(<[u8]>::to_vec),
+            strings: Vec::new(),
+        };
+        if entry.kind != Kind::Group {
+            let version = (entry.major, entry.minor);
+            let trail = here.trail.clone();
+            return self.push(image(
+                image_kind(entry.kind),
+                entry.arch(),
+                place,
+                version,
+                entry.flags,
+                trail,
+            ));
+        }
+        let members = match entry.members(self.limits) {
+            Ok(members) => members,
+            Err(error) => return self.problem(&here.trail, error),
+        };
+        let blob = Blob::new(Vec::new(), place);
+        for (index, member) in members.into_iter().enumerate() {
+            let mut trail = here.trail.clone();
+            trail.containers.push(Step {
+                format: Format::FatbinGroup,
+                ordinal: here.trail.entry,
+                offset: entry.offset,
+            });
+            trail.entry = index as u32;
+            let place = Place {
+                space: Space::Blob(blob.clone()),
+                start: member.start,
+                stored: member.size,
+                codec: Codec::None,
+                unpacked: member.size,
+            };
+            let version = (member.major, member.minor);
+            let kind = image_kind(member.kind);
+            self.push(image(kind, member.arch(), place, version, member.flags, trail));
+        }
+    }
+
+    fn offload_binary(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
+        let binary = OffloadBinary::read(data, base)?;
+        let step = binary.step();
+        let Some(here) = self.enter(here, Format::OffloadBinary, base) else { return Ok(step) };
+        let read = match binary.compressed() {
+            Ok(None) => self.offload_entries(&here, &binary, data, base),
+            Ok(Some(packed)) => self.compressed_offload(&here, &binary, packed, base),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = read {
+            self.problem(&here.trail, error);
+        }
+        Ok(step)
+    }
+
+    fn compressed_offload(
+        &mut self,
+        here: &Here<'a>,
+        binary: &OffloadBinary<'_>,
+        (codec, range, unpacked): (Codec, std::ops::Range<u64>, u64),
+        base: u64,
+    ) -> Result<()> {
+        let place = Place {
+            space: here.space.clone(),
+            start: base + range.start,
+            stored: range.end - range.start,
+            codec,
+            unpacked,
+        };
+        let blob = Blob::new(binary.restored_header()?, place);
+        let bytes = blob.bytes(self.limits)?;
+        let here = Here { space: Space::Blob(blob), ..here.clone() };
+        let inside = |error: Error| error.inside("unpacked OffloadBinary", base);
+        let restored = OffloadBinary::read(&bytes, 0).map_err(inside)?;
+        self.offload_entries(&here, &restored, &bytes, 0).map_err(inside)
+    }
+
+    fn offload_entries(
+        &mut self,
+        here: &Here<'a>,
+        binary: &OffloadBinary<'_>,
+        data: &[u8],
+        base: u64,
+    ) -> Result<()> {
+        let mut here = here.clone();
+        for (index, entry) in binary.entries(self.limits)?.into_iter().enumerate() {
+            here.trail.entry = index as u32;
+            if entry.image_size == 0 {
+                continue;
+            }
+            let owned = |text: &str| text.to_owned();
+            let rest = entry.strings.iter().filter(|(key, _)| !matches!(*key, "triple" | "arch"));
+            let said = Said {
+                arch: entry.string("arch").map(Arch::parse),
+                triple: entry.string("triple").map(owned),
+                producer: Some(offload::producer_name(entry.producer)),
+                strings: rest.map(|(key, value)| (owned(key), owned(value))).collect(),
+            };
+            // `entries` checked that the image lies within the binary.
+            let end = entry.start + entry.image_size;
+            let image = &data[entry.start as usize..end as usize];
+            self.image(&here, image, base + entry.start, said);
+        }
+        Ok(())
+    }
+
+    fn bundle(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
+        let entries = bundle::entries(data, base, self.limits)?;
+        let size = bundle::total_size(&entries);
+        if let Some(here) = self.enter(here, Format::Bundle, base) {
+            self.bundle_entries(&here, &entries, base, data.len() as u64, Some(data));
+        }
+        Ok(size)
+    }
+
+    /// The images of a bundle that begins at `base` of `here.space`, `data`
+    /// being its bytes where they are at hand.
+    fn bundle_entries(
+        &mut self,
+        here: &Here<'a>,
+        entries: &[bundle::Entry],
+        base: u64,
+        length: u64,
+        data: Option<&[u8]>,
+    ) {
+        let mut here = here.clone();
+        for (index, entry) in entries.iter().enumerate() {
+            here.trail.entry = index as u32;
+            // The host's place-holder.
+            if entry.size == 0 {
+                continue;
+            }
+            let end = entry.start.saturating_add(entry.size);
+            if end > length {
+                let error = Error::Truncated {
+                    what: "offload bundle image",
+                    at: base + entry.start,
+                    need: entry.size,
+                    have: length.saturating_sub(entry.start),
+                };
+                self.problem(&here.trail, error);
+                continue;
+            }
+            let said = Said::of(entry);
+            if let Some(data) = data {
+                let image = &data[entry.start as usize..end as usize];
+                self.image(&here, image, base + entry.start, said);
+                continue;
+            }
+            // Not unpacked: the table is all that is known.
+            let (triple, _) = entry.target();
+            let kind = if triple.starts_with("amdgcn") {
+                ImageKind::AmdgpuObject
+            } else if triple.starts_with("nvptx") {
+                ImageKind::Cubin
+            } else if triple.starts_with("spirv") {
+                ImageKind::SpirV
+            } else {
+                ImageKind::Object
+            };
+            self.push(Image {
+                kind,
+                arch: said.arch.unwrap_or(Arch::Unknown),
+                place: Place {
+                    space: here.space.clone(),
+                    start: base + entry.start,
+                    stored: entry.size,
+                    codec: Codec::None,
+                    unpacked: entry.size,
+                },
+                trail: here.trail.clone(),
+                version: None,
+                flags: 0,
+                triple: said.triple,
+                producer: said.producer,
+                identifier: None,
+                options: None,
+                strings: Vec::new(),
+            });
+        }
+    }
+
+    fn compressed_bundle(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
+        let header = bundle::compressed(data, base, self.limits)?;
+        let Some(here) = self.enter(here, Format::CompressedBundle, base) else {
+            return Ok(header.size);
+        };
+        let place = Place {
+            space: here.space.clone(),
+            start: base + header.start,
+            stored: header.size - header.start,
+            codec: header.codec,
+            unpacked: header.unpacked,
+        };
+        let packed = &data[header.start as usize..header.size as usize];
+        let entries = bundle_table(packed, &header, place.start, self.limits);
+        match entries.map_err(|error| error.inside("compressed bundle", base)) {
+            Ok(entries) => {
+                let space = Space::Blob(Blob::new(Vec::new(), place));
+                let here = Here { space, ..here };
+                self.bundle_entries(&here, &entries, 0, header.unpacked, None);
+            }
+            Err(error) => self.problem(&here.trail, error),
+        }
+        Ok(header.size)
+    }
+}
+
+/// The table of a compressed bundle, unpacking no more than it takes.
+fn bundle_table(
+    packed: &[u8],
+    header: &bundle::Compressed,
+    at: u64,
+    limits: &Limits,
+) -> Result<Vec<bundle::Entry>> {
+    let whole = header.unpacked.min(limits.max_image) as usize;
+    let mut want = whole.min(4096);
+    loop {
+        let prefix = unpack_prefix(header.codec, packed, want, at)?;
+        match bundle::entries(&prefix, 0, limits) {
+            Err(Error::Truncated { .. }) if prefix.len() == want && want < whole => {
+                want = want.saturating_mul(16).min(whole);
+            }
+            read => return read,
+        }
+    }
+}
+
+/// Distance to the next place where a container could begin.
+fn next_magic(data: &[u8]) -> usize {
+    let rest = &data[1..];
+    let magics: [&[u8]; 4] =
+        [&fatbin::MAGIC.to_le_bytes(), &offload::MAGIC, bundle::MAGIC, bundle::COMPRESSED_MAGIC];
+    let found = magics.iter().filter_map(|magic| memchr::memmem::find(rest, magic)).min();
+    found.map_or(data.len(), |at| at + 1)
+}
+
+fn image_kind(kind: Kind) -> ImageKind {
+    match kind {
+        Kind::Ptx => ImageKind::Ptx,
+        Kind::Cubin => ImageKind::Cubin,
+        Kind::LtoIr => ImageKind::LtoIr,
+        Kind::OldCubin => ImageKind::OldCubin,
+        Kind::Group | Kind::Other(_) => ImageKind::Unknown(kind.raw()),
+    }
+}
+
+/// The target by the image's own header.
+fn native_arch(kind: ImageKind, data: &[u8], limits: &Limits) -> Result<Arch> {
+    match kind {
+        ImageKind::Cubin => Ok(Cubin::read(data, limits)?.arch()),
+        ImageKind::Ptx => Ok(ptx::scan(data, limits)?.target),
+        ImageKind::AmdgpuObject => amdgpu::arch(data),
+        _ => Ok(Arch::Unknown),
+    }
+}

@@ -1,0 +1,313 @@
+//! LLVM's OffloadBinary, versions 1 to 3.
+//!
+//! Owns header, entries, string maps, and writing version 2; must not know the
+//! images. Source: `llvm/include/llvm/Object/OffloadBinary.h` and
+//! `llvm/lib/Object/OffloadBinary.cpp` of LLVM 19 to 22.
+
+use crate::bytes::{Bytes, align_up};
+use crate::codec::{Codec, ZSTD_MAGIC};
+use crate::{Error, Limits, Result};
+
+/// First bytes of every version.
+pub const MAGIC: [u8; 4] = [0x10, 0xFF, 0x10, 0xAD];
+/// Bytes of one entry.
+const ENTRY: u64 = 40;
+/// Alignment of a binary among others.
+pub const ALIGN: u64 = 8;
+
+/// What LLVM calls the image kind.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ImageKind {
+    /// 0: not said.
+    None,
+    /// 1: an object or executable of the target.
+    Object,
+    /// 2: LLVM bitcode.
+    Bitcode,
+    /// 3: a cubin.
+    Cubin,
+    /// 4: an NVIDIA fat binary.
+    Fatbinary,
+    /// 5: PTX.
+    Ptx,
+    /// 6: SPIR-V.
+    SpirV,
+    /// Any other, by number.
+    Other(u16),
+}
+
+impl ImageKind {
+    fn from_raw(raw: u16) -> Self {
+        match raw {
+            0 => Self::None,
+            1 => Self::Object,
+            2 => Self::Bitcode,
+            3 => Self::Cubin,
+            4 => Self::Fatbinary,
+            5 => Self::Ptx,
+            6 => Self::SpirV,
+            other => Self::Other(other),
+        }
+    }
+
+    fn raw(self) -> u16 {
+        match self {
+            Self::None => 0,
+            Self::Object => 1,
+            Self::Bitcode => 2,
+            Self::Cubin => 3,
+            Self::Fatbinary => 4,
+            Self::Ptx => 5,
+            Self::SpirV => 6,
+            Self::Other(raw) => raw,
+        }
+    }
+}
+
+/// Name of an offload producer (bit set by number): OpenMP, CUDA, HIP, SYCL.
+pub fn producer_name(raw: u16) -> String {
+    match raw {
+        0 => "none".into(),
+        1 => "openmp".into(),
+        2 => "cuda".into(),
+        4 => "hip".into(),
+        8 => "sycl".into(),
+        other => format!("{other:#x}"),
+    }
+}
+
+/// A binary, borrowed.
+#[derive(Debug, Clone, Copy)]
+pub struct OffloadBinary<'a> {
+    bytes: Bytes<'a>,
+    /// 1, 2 or 3.
+    pub version: u32,
+    /// Bytes in all, by the header.
+    pub size: u64,
+    entries: u64,
+    count: u64,
+    inflated: u64,
+}
+
+/// An image of a binary.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// What it is said to be.
+    pub kind: ImageKind,
+    /// Who offloads: see [`producer_name`].
+    pub producer: u16,
+    /// Bit 0: metadata only, no image.
+    pub flags: u32,
+    /// `triple`, `arch` and whatever else, in file order.
+    pub strings: Vec<(&'a str, &'a str)>,
+    /// Offset of the image in the binary.
+    pub start: u64,
+    /// Its size.
+    pub image_size: u64,
+}
+
+impl Entry<'_> {
+    /// Value of the string `key`.
+    pub fn string(&self, key: &str) -> Option<&str> {
+        self.strings.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
+    }
+}
+
+impl<'a> OffloadBinary<'a> {
+    /// Reads the binary at the start of `data`, at `base` of the outermost
+    /// bytes; what follows it is ignored.
+    pub fn read(data: &'a [u8], base: u64) -> Result<Self> {
+        let bytes = Bytes::new(data, base, "OffloadBinary header");
+        if bytes.slice(0, 4)? != MAGIC {
+            return Err(bytes.field(0, "magic", bytes.u32(0)?.into(), "0xad10ff10"));
+        }
+        let version = bytes.u32(4)?;
+        let header = match version {
+            1 | 2 => 32,
+            3 => 40,
+            other => return Err(bytes.field(4, "version", other.into(), "1, 2 or 3")),
+        };
+        let size = bytes.u64(8)?;
+        if size < header {
+            return Err(bytes.field(8, "size", size, format!("at least {header:#x}")));
+        }
+        let bytes = bytes.part(0, size, "OffloadBinary")?;
+        let entries = bytes.u64(16)?;
+        if entries < header {
+            let expected = format!("at least the header's {header:#x}");
+            return Err(bytes.field(16, "entries offset", entries, expected));
+        }
+        let (count, inflated) = match version {
+            1 => match bytes.u64(24)? {
+                size if size < ENTRY => {
+                    return Err(bytes.field(24, "entry size", size, "at least 0x28"));
+                }
+                _ => (1, 0),
+            },
+            2 => (bytes.u64(24)?, 0),
+            _ => (bytes.u64(24)?, bytes.u64(32)?),
+        };
+        Ok(Self { bytes, version, size, entries, count, inflated })
+    }
+
+    /// Bytes from this binary to the next one in a section.
+    pub fn step(&self) -> u64 {
+        align_up(self.size, ALIGN)
+    }
+
+    /// For a compressed binary (version 3): the codec, where the packed bytes
+    /// lie in it, and how many bytes they unpack to. The restored binary is
+    /// [`Self::restored_header`] followed by those.
+    pub fn compressed(&self) -> Result<Option<(Codec, std::ops::Range<u64>, u64)>> {
+        if self.inflated == 0 {
+            return Ok(None);
+        }
+        let packed = self.bytes.slice(self.entries, self.size.saturating_sub(self.entries))?;
+        let codec = if packed.starts_with(&ZSTD_MAGIC) { Codec::Zstd } else { Codec::Zlib };
+        let size = self.inflated.checked_sub(self.entries).ok_or_else(|| {
+            let expected = format!("at least the entries offset {:#x}", self.entries);
+            self.bytes.field(32, "inflated size", self.inflated, expected)
+        })?;
+        Ok(Some((codec, self.entries..self.size, size)))
+    }
+
+    /// What precedes the unpacked bytes in the restored binary.
+    pub fn restored_header(&self) -> Result<Vec<u8>> {
+        let mut header = self.bytes.slice(0, self.entries)?.to_vec();
+        header[8..16].copy_from_slice(&self.inflated.to_le_bytes());
+        header[32..40].copy_from_slice(&0u64.to_le_bytes());
+        Ok(header)
+    }
+
+    /// The images of an uncompressed binary.
+    pub fn entries(&self, limits: &Limits) -> Result<Vec<Entry<'a>>> {
+        if self.count > limits.max_items as u64 {
+            return Err(Error::TooBig {
+                what: "OffloadBinary entries",
+                at: self.bytes.base() + 24,
+                found: self.count,
+                limit: limits.max_items as u64,
+                name: "max_items",
+            });
+        }
+        let mut left = limits.max_items as u64;
+        (0..self.count)
+            .map(|index| self.entry(self.entries.saturating_add(index * ENTRY), &mut left))
+            .collect()
+    }
+
+    /// Reads one entry; `left` bounds the strings of all entries together,
+    /// which may share one string map.
+    fn entry(&self, at: u64, left: &mut u64) -> Result<Entry<'a>> {
+        let entry = self.bytes.part(at, ENTRY, "OffloadBinary entry")?;
+        let (strings, count) = (entry.u64(8)?, entry.u64(16)?);
+        let (start, image_size) = (entry.u64(24)?, entry.u64(32)?);
+        if start.checked_add(image_size).is_none_or(|end| end > self.size) {
+            let expected = format!("an image within the binary's {:#x} bytes", self.size);
+            return Err(entry.field(32, "image size", image_size, expected));
+        }
+        let width = if self.version == 1 { 16 } else { 24 };
+        let there = self.size.saturating_sub(strings) / width;
+        if count > there.min(*left) {
+            let expected = format!("at most {}", there.min(*left));
+            return Err(entry.field(16, "string count", count, expected));
+        }
+        *left -= count;
+        let string = |index| self.string_pair(strings + index * width, width);
+        Ok(Entry {
+            kind: ImageKind::from_raw(entry.u16(0)?),
+            producer: entry.u16(2)?,
+            flags: entry.u32(4)?,
+            strings: (0..count).map(string).collect::<Result<_>>()?,
+            start,
+            image_size,
+        })
+    }
+
+    fn string_pair(&self, at: u64, width: u64) -> Result<(&'a str, &'a str)> {
+        let key = self.c_string(at)?;
+        if width == 16 {
+            return Ok((key, self.c_string(at + 8)?));
+        }
+        let (start, size) = (self.bytes.u64(at + 8)?, self.bytes.u64(at + 16)?);
+        let value = self.bytes.slice(start, size)?;
+        let value = value.strip_suffix(b"\0").unwrap_or(value);
+        Ok((key, self.text(value, start)?))
+    }
+
+    /// The C string whose offset stands at `at`.
+    fn c_string(&self, at: u64) -> Result<&'a str> {
+        let start = self.bytes.u64(at)?;
+        let rest = self.bytes.slice(start, self.size.saturating_sub(start))?;
+        match memchr::memchr(0, rest) {
+            Some(end) => self.text(&rest[..end], start),
+            None => Err(self.bytes.field(at, "string offset", start, "a NUL-terminated string")),
+        }
+    }
+
+    fn text(&self, bytes: &'a [u8], at: u64) -> Result<&'a str> {
+        std::str::from_utf8(bytes)
+            .map_err(|_| self.bytes.field(at, "string", u64::from(bytes[0]), "UTF-8"))
+    }
+}
+
+/// An image to be written.
+#[derive(Debug, Clone)]
+pub struct Image<'a> {
+    /// What it is.
+    pub kind: ImageKind,
+    /// Who offloads: 1 OpenMP, 2 CUDA, 4 HIP, 8 SYCL.
+    pub producer: u16,
+    /// Usually `triple` and `arch`.
+    pub strings: Vec<(&'a str, &'a str)>,
+    /// The bytes.
+    pub data: &'a [u8],
+}
+
+/// One OffloadBinary, version 2, of `images`.
+pub fn write(images: &[Image<'_>]) -> Vec<u8> {
+    const HEADER: u64 = 32;
+    let maps: u64 = images.iter().map(|image| 24 * image.strings.len() as u64).sum();
+    let map_start = HEADER + ENTRY * images.len() as u64;
+    let (mut entries, mut map, mut text) = (Vec::new(), Vec::new(), Vec::new());
+    let text_start = map_start + maps;
+    let text_size: u64 = images
+        .iter()
+        .flat_map(|image| &image.strings)
+        .map(|(key, value)| (key.len() + value.len() + 2) as u64)
+        .sum();
+    let mut at = align_up(text_start + text_size, ALIGN);
+    let mut bodies = vec![0; (at - text_start - text_size) as usize];
+    for image in images {
+        entries.extend_from_slice(&image.kind.raw().to_le_bytes());
+        entries.extend_from_slice(&image.producer.to_le_bytes());
+        entries.extend_from_slice(&0u32.to_le_bytes());
+        let size = image.data.len() as u64;
+        for word in [map_start + map.len() as u64, image.strings.len() as u64, at, size] {
+            entries.extend_from_slice(&word.to_le_bytes());
+        }
+        for (key, value) in &image.strings {
+            let start = text_start + text.len() as u64;
+            let value_start = start + key.len() as u64 + 1;
+            // The size counts the NUL, as LLVM's writer has it.
+            for word in [start, value_start, value.len() as u64 + 1] {
+                map.extend_from_slice(&word.to_le_bytes());
+            }
+            for part in [key.as_bytes(), b"\0", value.as_bytes(), b"\0"] {
+                text.extend_from_slice(part);
+            }
+        }
+        bodies.extend_from_slice(image.data);
+        at = align_up(at + size, ALIGN);
+        bodies.resize((at - text_start - text_size) as usize, 0);
+    }
+    let mut out = MAGIC.to_vec();
+    out.extend_from_slice(&2u32.to_le_bytes());
+    for word in [at, HEADER, images.len() as u64] {
+        out.extend_from_slice(&word.to_le_bytes());
+    }
+    for part in [entries, map, text, bodies] {
+        out.extend_from_slice(&part);
+    }
+    out
+}
