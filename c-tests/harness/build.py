@@ -68,8 +68,8 @@ class Nvcc:
         flags += {
             "default": [],
             "none": ["-no-compress"],
-            "lz4": (["--compress-mode=speed"] if new else []) + ["-Xfatbinary=-compress-all"],
-            "zstd": ["--compress-mode=size", "-Xfatbinary=-compress-all"],
+            "lz4": (["--compress-mode=speed"] if new else []) + ["-Xfatbin", "-compress-all"],
+            "zstd": ["--compress-mode=size", "-Xfatbin", "-compress-all"],
         }[variant.compression]
         if "lambda" in program.options:
             flags.append("--extended-lambda")
@@ -124,6 +124,8 @@ class Clang:
         flags += ["-Wno-unknown-cuda-version", "--offload-new-driver" if new else "--no-offload-new-driver"]
         if variant.link == "rdc":
             flags.append("-fgpu-rdc")
+        elif variant.compression == "lz4":
+            flags += ["-Xcuda-fatbinary", "--compress-all"]
         return flags
 
     def compile(self, variant, program, source, out, shared=False):
@@ -243,7 +245,7 @@ def build(jobs, say):
                 say("%s: %d variants" % (job.program.name, len(done)))
             except (BuildError, OSError) as error:
                 failures.append((job.program.name, str(error)))
-                say("%s: FAILED\n%s" % (job.program.name, error))
+                say("%s: FAILED\n%s" % (job.program.name, "\n".join(str(error).splitlines()[:6])))
     for job in jobs:
         shutil.rmtree(os.path.join(job.out, ".objects"), ignore_errors=True)
         shutil.rmtree(os.path.join(job.out, ".stub"), ignore_errors=True)
