@@ -1,1 +1,41 @@
 //! The boundary: every exported symbol of libcushim.so, and no logic.
+//!
+//! - [`runtime`]: the functions of libcudart, each under the version node of every major it serves;
+//! - [`driver`]: the functions of libcuda, unversioned as there;
+//! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`.
+//!
+//! What an export does is in `cushim_interpose`; which ones there are is in `cushim_abi`'s tables. The
+//! golden list of what the built library exports is `docs/exports.txt`, compared in both profiles.
+//!
+//! Start-up: there is nothing that must have run. Each entry point initialises what it needs; the
+//! constructor here only keeps the time of loading. Exit: nothing is torn down; the destructor marks the
+//! trace as complete, and entry points go on answering. Fork: the child's state is wiped by the kernel
+//! (`cushim_interpose::lock`) and made anew on its first call.
+
+#[macro_use]
+mod hook;
+mod driver;
+mod loader;
+mod runtime;
+
+use cushim_interpose::life;
+use cushim_interpose::site::Home;
+
+/// All hooks, for those who look functions up.
+pub(crate) static HOME: Home = Home { runtime: &runtime::SITES, driver: &driver::SITES };
+
+extern "C" fn loaded() {
+    life::loaded();
+}
+
+extern "C" fn unloaded() {
+    life::unloaded();
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn() = loaded;
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static UNLOADED: extern "C" fn() = unloaded;

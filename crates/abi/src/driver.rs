@@ -149,13 +149,13 @@ macro_rules! driver_functions {
         copy observe [cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz] (dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, hStream: Stream) -> i32;
 
         // ---- streams, events, synchronisation
-        stream observe [cuStreamCreate] (phStream: Out<Stream>, Flags: Flags) -> i32;
+        stream observe [cuStreamCreate] (phStream: Out<Stream>, flags: Flags) -> i32;
         stream observe [cuStreamCreateWithPriority] (phStream: Out<Stream>, flags: Flags, priority: i32) -> i32;
         stream observe [cuStreamDestroy_v2] (hStream: Stream) -> i32;
-        stream observe [cuStreamWaitEvent cuStreamWaitEvent_ptsz] (hStream: Stream, hEvent: Event, Flags: Flags) -> i32;
+        stream observe [cuStreamWaitEvent cuStreamWaitEvent_ptsz] (hStream: Stream, hEvent: Event, flags: Flags) -> i32;
         stream observe [cuStreamAddCallback cuStreamAddCallback_ptsz] (hStream: Stream, callback: Ptr, userData: Ptr, flags: Flags) -> i32;
         stream observe [cuStreamQuery cuStreamQuery_ptsz] (hStream: Stream) -> i32;
-        event observe [cuEventCreate] (phEvent: Out<Event>, Flags: Flags) -> i32;
+        event observe [cuEventCreate] (phEvent: Out<Event>, flags: Flags) -> i32;
         event observe [cuEventDestroy_v2] (hEvent: Event) -> i32;
         event observe [cuEventRecord cuEventRecord_ptsz] (hEvent: Event, hStream: Stream) -> i32;
         event observe [cuEventRecordWithFlags cuEventRecordWithFlags_ptsz] (hEvent: Event, hStream: Stream, flags: Flags) -> i32;

@@ -57,7 +57,7 @@ macro_rules! runtime_functions {
         graph (graph_add_kernel_node) [11 12 13] [cudaGraphAddKernelNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, pNodeParams: Ptr) -> i32;
         graph (graph_kernel_node_set_params) [11 12 13] [cudaGraphKernelNodeSetParams] (node: Node, pNodeParams: Ptr) -> i32;
         graph (graph_exec_kernel_node_set_params) [11 12 13] [cudaGraphExecKernelNodeSetParams] (hGraphExec: GraphExec, node: Node, pNodeParams: Ptr) -> i32;
-        graph (graph_add_node_12) [12] [cudaGraphAddNode_12 = cudaGraphAddNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, nodeParams: Ptr) -> i32;
+        graph (graph_add_node_5) [12] [cudaGraphAddNode_12 = cudaGraphAddNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, nodeParams: Ptr) -> i32;
         graph (graph_add_node) [13] [cudaGraphAddNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, dependencyData: Ptr, numDependencies: usize, nodeParams: Ptr) -> i32;
         graph (graph_add_node) [12] [cudaGraphAddNode_v2] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, dependencyData: Ptr, numDependencies: usize, nodeParams: Ptr) -> i32;
         graph observe [11 12 13] [cudaGraphAddMemcpyNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, pCopyParams: Ptr) -> i32;

@@ -1,1 +1,33 @@
-//! What the boundary calls.
+//! What the boundary calls: everything that happens inside a traced process.
+//!
+//! - [`elf`]: what is loaded, and looking symbols up in it without the loader's lock.
+//! - [`site`]: one hook each: its number, and finding the real function behind it.
+//! - [`life`]: first use, fork, exit; [`config`]: what the environment asks for.
+//! - [`thread`]: per-thread state: depth guard, buffer.
+//! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images.
+//! - [`record`]: storing events; [`observe`]: calls that are only recorded.
+//! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face.
+//!
+//! Must not know: which symbols are exported and how (that is the root package), how a trace is shown.
+//!
+//! Rules that hold everywhere here: nothing panics, nothing waits on the way of a launch, nothing is
+//! looked up through the loader outside the program's own `dlsym` and `dlopen`, and what is not
+//! understood is passed on as it came.
+
+pub mod config;
+pub mod driver;
+pub mod elf;
+pub mod graph;
+pub mod layouts;
+pub mod library;
+pub mod life;
+pub mod loader;
+pub mod lock;
+pub mod log;
+pub mod observe;
+pub mod record;
+pub mod registry;
+pub mod runtime;
+pub mod site;
+pub mod table;
+pub mod thread;

@@ -1,0 +1,183 @@
+//! What the environment asks of the preloaded library. Read once per process, on first use.
+//!
+//! The program `cushim` sets these from its options; `0` and the empty string mean off.
+//! Must not know: how events are shown.
+
+use std::ffi::{CStr, CString, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use cushim_abi::{CLASSES, Class};
+
+/// The settings of one process.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// `CUSHIM_DISABLE`.
+    pub disable: bool,
+    /// `CUSHIM_OUTPUT`: the trace file's pattern.
+    pub output: Vec<u8>,
+    /// `CUSHIM_EVENTS`: classes to record, as bits.
+    pub classes: u32,
+    /// `CUSHIM_NESTED`: also calls inside recorded calls.
+    pub nested: bool,
+    /// `CUSHIM_LIMIT`: bytes that events may take.
+    pub limit: u64,
+}
+
+/// The pattern where none is given: into the current folder, named after program and process.
+pub const DEFAULT_OUTPUT: &[u8] = b"%e.%p.cushim";
+/// The limit where none is given.
+pub const DEFAULT_LIMIT: u64 = 1 << 30;
+
+/// The value of an environment variable, as a copy.
+pub fn variable(name: &CStr) -> Option<Vec<u8>> {
+    // SAFETY: a valid name; the value is copied at once. Like every getenv it trusts the program not to
+    // change its environment from another thread at this moment.
+    unsafe {
+        let value = libc::getenv(name.as_ptr());
+        (!value.is_null()).then(|| CStr::from_ptr(value).to_bytes().to_vec())
+    }
+}
+
+fn flag(name: &CStr) -> bool {
+    variable(name).is_some_and(|v| is_on(&v))
+}
+
+fn is_on(value: &[u8]) -> bool {
+    !matches!(value, b"" | b"0" | b"off" | b"no" | b"false")
+}
+
+impl Config {
+    /// From the environment.
+    pub fn from_environment() -> Self {
+        if let Some(log) = variable(c"CUSHIM_LOG") {
+            crate::log::configure(&String::from_utf8_lossy(&log));
+        }
+        let output = variable(c"CUSHIM_OUTPUT").filter(|v| is_on(v));
+        Config {
+            disable: flag(c"CUSHIM_DISABLE"),
+            output: output.unwrap_or_else(|| DEFAULT_OUTPUT.to_vec()),
+            classes: classes(variable(c"CUSHIM_EVENTS").as_deref()),
+            nested: flag(c"CUSHIM_NESTED"),
+            limit: variable(c"CUSHIM_LIMIT").as_deref().and_then(bytes).unwrap_or(DEFAULT_LIMIT),
+        }
+    }
+}
+
+/// A set of classes from `launch,copy`, `all`, or nothing (the default: launch, graph, copy). A word
+/// that is no class is left out; the launcher has refused it already.
+fn classes(value: Option<&[u8]>) -> u32 {
+    let default = Class::launch.bit() | Class::graph.bit() | Class::copy.bit();
+    let Some(text) = value.and_then(|v| std::str::from_utf8(v).ok()).filter(|v| !v.is_empty())
+    else {
+        return default;
+    };
+    text.split(',').map(str::trim).fold(0, |set, word| match word {
+        "all" => CLASSES.iter().fold(set, |set, (class, _)| set | class.bit()),
+        _ => set | CLASSES.iter().find(|(_, name)| *name == word).map_or(0, |(c, _)| c.bit()),
+    })
+}
+
+/// A number of bytes: `4096`, `64KiB`, `64M`, `1GiB`.
+fn bytes(value: &[u8]) -> Option<u64> {
+    let text = std::str::from_utf8(value).ok()?.trim();
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.trim().to_ascii_lowercase().trim_end_matches("ib").trim_end_matches('b')
+    {
+        "" => 0,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
+        "t" => 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_shl(shift)
+}
+
+/// This process's rank among those of its job, from the variable of its launcher.
+pub fn rank() -> Option<u32> {
+    [c"SLURM_PROCID", c"OMPI_COMM_WORLD_RANK", c"PMIX_RANK", c"PMI_RANK", c"RANK"]
+        .into_iter()
+        .find_map(|name| std::str::from_utf8(&variable(name)?).ok()?.trim().parse().ok())
+}
+
+/// Host name.
+pub fn host() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is as long as said.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    let name = CStr::from_bytes_until_nul(&name).unwrap_or(c"");
+    name.to_string_lossy().into_owned()
+}
+
+/// The running program's file.
+pub fn executable() -> PathBuf {
+    std::fs::read_link("/proc/self/exe").unwrap_or_default()
+}
+
+/// The path that `pattern` means in this process: `%p` process id, `%h` host, `%r` rank (0 where there
+/// is none), `%e` the program's name, `%q{VAR}` a variable's value, `%%` a percent sign. Anything else
+/// stays as it is. A slash in a value becomes an underscore: values name files, not folders.
+pub fn expand(pattern: &[u8]) -> PathBuf {
+    let mut path = Vec::new();
+    let mut rest = pattern;
+    let put = |value: &[u8], path: &mut Vec<u8>| {
+        path.extend(value.iter().map(|&c| if c == b'/' { b'_' } else { c }));
+    };
+    while let Some((&c, after)) = rest.split_first() {
+        rest = after;
+        if c != b'%' {
+            path.push(c);
+            continue;
+        }
+        let Some((&letter, after)) = rest.split_first() else {
+            path.push(b'%');
+            break;
+        };
+        rest = after;
+        match letter {
+            b'p' => put(std::process::id().to_string().as_bytes(), &mut path),
+            b'h' => put(host().as_bytes(), &mut path),
+            b'r' => put(rank().unwrap_or(0).to_string().as_bytes(), &mut path),
+            b'e' => {
+                let exe = executable();
+                put(exe.file_name().map_or(b"program", |n| n.as_bytes()), &mut path);
+            }
+            b'q' if rest.first() == Some(&b'{') => {
+                let end = rest.iter().position(|&c| c == b'}').unwrap_or(rest.len());
+                let name = rest.get(1..end).and_then(|n| CString::new(n).ok());
+                put(&name.and_then(|n| variable(&n)).unwrap_or_default(), &mut path);
+                rest = rest.get(end + 1..).unwrap_or(&[]);
+            }
+            b'%' => path.push(b'%'),
+            other => path.extend([b'%', other]),
+        }
+    }
+    PathBuf::from(OsString::from_vec(path))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_expand() {
+        let pid = std::process::id();
+        assert_eq!(expand(b"/t/%p.cushim"), PathBuf::from(format!("/t/{pid}.cushim")));
+        assert_eq!(expand(b"a%%b%z%"), PathBuf::from("a%b%z%"));
+        assert_eq!(expand(b"x%q{CUSHIM_SURELY_UNSET}y%q{"), PathBuf::from("xy"));
+        assert!(expand(b"%e-%h-%r").to_string_lossy().ends_with("-0"));
+    }
+
+    #[test]
+    fn classes_and_sizes() {
+        assert_eq!(classes(None), classes(Some(b"launch,graph,copy")));
+        assert_eq!(classes(Some(b"all")), (1 << 9) - 1);
+        assert_eq!(classes(Some(b"sync, bogus")), Class::sync.bit());
+        assert_eq!(bytes(b"64MiB"), Some(64 << 20));
+        assert_eq!(bytes(b"1g"), Some(1 << 30));
+        assert_eq!((bytes(b"12"), bytes(b"x"), bytes(b"3 parsecs")), (Some(12), None, None));
+    }
+}

@@ -1,0 +1,530 @@
+//! Handlers of the driver face: calls of libcuda that are more than recorded.
+//!
+//! For a program with a static runtime, and for everything that uses the driver directly, this face is
+//! the registration, the name and the launch; under a shared runtime it sees the same calls as children.
+//!
+//! Must not know: exports, the runtime's functions.
+
+use std::ffi::CStr;
+
+use cushim_abi::structs::*;
+use cushim_abi::types::*;
+use cushim_trace::layout::{LAUNCH_ARGS_BUFFER, LAUNCH_COOPERATIVE};
+use cushim_trace::meta;
+
+use crate::elf::{self, Version};
+use crate::graph::arguments;
+use crate::layouts::Code;
+use crate::library::observed;
+use crate::loader;
+use crate::record::{Arguments, Launch, Observed};
+use crate::registry::{self, Kernel};
+use crate::runtime::{answered, attributes, launched, stack, text};
+use crate::site::Site;
+use crate::{life, thread};
+
+pub use crate::graph::driver::*;
+pub use crate::library::{
+    library_get_kernel as module_get_function, library_load_data, library_load_file,
+    library_unload as module_unload,
+};
+
+// ---- ways to a function
+
+/// `cuGetProcAddress`, first form.
+pub unsafe fn get_proc_address(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Str, Ptr, i32, Flags64) -> i32,
+    symbol: Str,
+    out: Ptr,
+    version: i32,
+    flags: Flags64,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    let status = unsafe { real(symbol, out, version, flags) };
+    if status == 0 {
+        // SAFETY: the call succeeded.
+        unsafe { loader::wrap_driver_pointer(site.home, out.0) };
+    }
+    status
+}
+
+/// `cuGetProcAddress_v2`.
+pub unsafe fn get_proc_address_v2(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Str, Ptr, i32, Flags64, Ptr) -> i32,
+    symbol: Str,
+    out: Ptr,
+    version: i32,
+    flags: Flags64,
+    symbol_status: Ptr,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    let status = unsafe { real(symbol, out, version, flags, symbol_status) };
+    if status == 0 {
+        // SAFETY: the call succeeded.
+        unsafe { loader::wrap_driver_pointer(site.home, out.0) };
+    }
+    status
+}
+
+// ---- contexts: which is current on a thread, which device it is on
+
+fn context_of_device(context: usize, device: i32) {
+    if let Some(recorder) = life::current().and_then(|g| g.recorder.as_ref()) {
+        recorder.write_meta(&meta::encode_context(context as u64, device));
+    }
+}
+
+fn set_current(context: usize) {
+    if let Some(thread) = life::global().and_then(thread::current) {
+        thread.context = context;
+    }
+}
+
+/// `cuDevicePrimaryCtxRetain`.
+pub unsafe fn primary_ctx_retain(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>, Device) -> i32,
+    out: Out<Context>,
+    device: Device,
+) -> i32 {
+    let status = observed!(site, [out, device], real(out, device));
+    if let Some(context) = answered(status, out) {
+        context_of_device(context.0, device.0);
+    }
+    status
+}
+
+/// `cuCtxSetCurrent`, `cuCtxPushCurrent`.
+pub unsafe fn ctx_set_current(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Context) -> i32,
+    context: Context,
+) -> i32 {
+    let status = observed!(site, [context], real(context));
+    if status == 0 {
+        set_current(context.0);
+    }
+    status
+}
+
+/// `cuCtxPopCurrent`: what is below on the stack is asked for.
+pub unsafe fn ctx_pop_current(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>) -> i32,
+    out: Out<Context>,
+) -> i32 {
+    let status = observed!(site, [out], real(out));
+    if status == 0 {
+        let mut below = 0usize;
+        let known = elf::next(c"cuCtxGetCurrent", Version::Any, |_| true).is_some_and(|get| {
+            // SAFETY: the signature of cuCtxGetCurrent; the place is valid.
+            unsafe {
+                let get: unsafe extern "C-unwind" fn(*mut usize) -> i32 =
+                    std::mem::transmute::<usize, _>(get);
+                get(&mut below) == 0
+            }
+        });
+        set_current(if known { below } else { 0 });
+    }
+    status
+}
+
+/// A context that a call created: it is current now.
+unsafe fn created(status: i32, out: Out<Context>, device: Device) -> i32 {
+    if let Some(context) = answered(status, out) {
+        context_of_device(context.0, device.0);
+        set_current(context.0);
+    }
+    status
+}
+
+/// `cuCtxCreate_v2`.
+pub unsafe fn ctx_create(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>, Flags, Device) -> i32,
+    out: Out<Context>,
+    flags: Flags,
+    device: Device,
+) -> i32 {
+    let status = observed!(site, [out, flags, device], real(out, flags, device));
+    // SAFETY: its own out value.
+    unsafe { created(status, out, device) }
+}
+
+/// `cuCtxCreate_v3`.
+pub unsafe fn ctx_create_v3(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>, Ptr, i32, Flags, Device) -> i32,
+    out: Out<Context>,
+    params: Ptr,
+    count: i32,
+    flags: Flags,
+    device: Device,
+) -> i32 {
+    let status = observed!(
+        site,
+        [out, params, count, flags, device],
+        real(out, params, count, flags, device)
+    );
+    // SAFETY: its own out value.
+    unsafe { created(status, out, device) }
+}
+
+/// `cuCtxCreate_v4`.
+pub unsafe fn ctx_create_v4(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>, Ptr, Flags, Device) -> i32,
+    out: Out<Context>,
+    params: Ptr,
+    flags: Flags,
+    device: Device,
+) -> i32 {
+    let status = observed!(site, [out, params, flags, device], real(out, params, flags, device));
+    // SAFETY: its own out value.
+    unsafe { created(status, out, device) }
+}
+
+/// `cuCtxDestroy`: a destroyed context is not current any more.
+pub unsafe fn ctx_destroy(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Context) -> i32,
+    context: Context,
+) -> i32 {
+    let status = observed!(site, [context], real(context));
+    if status == 0 && thread::current_if_any().is_some_and(|t| t.context == context.0) {
+        set_current(0);
+    }
+    status
+}
+
+// ---- modules
+
+type ModuleLoad = unsafe extern "C-unwind" fn(Out<Module>, Str) -> i32;
+
+/// `cuModuleLoad`.
+pub unsafe fn module_load(
+    site: &'static Site,
+    real: ModuleLoad,
+    out: Out<Module>,
+    file: Str,
+) -> i32 {
+    let status = observed!(site, [out, file], real(out, file));
+    if let Some(module) = answered(status, out) {
+        // SAFETY: CUDA took this path.
+        let path = unsafe { text(file) }.unwrap_or_default().to_string_lossy();
+        registry::add_module(module.0, Code::from_file(&path), "cuModuleLoad");
+    }
+    status
+}
+
+/// A module that was loaded from memory.
+unsafe fn loaded(status: i32, out: Out<Module>, image: Ptr, api: &'static str) -> i32 {
+    if let Some(module) = answered(status, out) {
+        // SAFETY: CUDA took it.
+        registry::add_module(module.0, unsafe { Code::from_pointer(image.0) }, api);
+    }
+    status
+}
+
+/// `cuModuleLoadData`, `cuModuleLoadFatBinary`.
+pub unsafe fn module_load_data(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Module>, Ptr) -> i32,
+    out: Out<Module>,
+    image: Ptr,
+) -> i32 {
+    let status = observed!(site, [out, image], real(out, image));
+    // SAFETY: its own out value and image.
+    unsafe { loaded(status, out, image, "cuModuleLoadData") }
+}
+
+/// `cuModuleLoadDataEx`.
+pub unsafe fn module_load_data_ex(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Module>, Ptr, u32, Ptr, Ptr) -> i32,
+    out: Out<Module>,
+    image: Ptr,
+    count: u32,
+    options: Ptr,
+    values: Ptr,
+) -> i32 {
+    let status = observed!(
+        site,
+        [out, image, count, options, values],
+        real(out, image, count, options, values)
+    );
+    // SAFETY: its own out value and image.
+    unsafe { loaded(status, out, image, "cuModuleLoadDataEx") }
+}
+
+/// `cuLibraryGetModule`: the module holds the library's kernels.
+pub unsafe fn library_get_module(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Module>, Module) -> i32,
+    out: Out<Module>,
+    library: Module,
+) -> i32 {
+    let status = observed!(site, [out, library], real(out, library));
+    if let Some(module) = answered(status, out)
+        && let Some(known) = registry::module(library.0)
+    {
+        registry::alias_module(module.0, known);
+    }
+    status
+}
+
+/// `cuKernelGetFunction`.
+pub unsafe fn kernel_get_function(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Func>, Func) -> i32,
+    out: Out<Func>,
+    kernel: Func,
+) -> i32 {
+    let status = observed!(site, [out, kernel], real(out, kernel));
+    if let Some(func) = answered(status, out)
+        && let Some(known) = registry::find(kernel.0)
+    {
+        registry::alias_function(func.0, known);
+    }
+    status
+}
+
+// ---- names
+
+/// A string that a function of the driver tells about a handle (`cuFuncGetName`, `cuKernelGetName`:
+/// CUDA 12.3).
+fn driver_name(function: &CStr, handle: usize) -> Option<String> {
+    let get = elf::next(function, Version::Any, |_| true)?;
+    let mut name: *const libc::c_char = std::ptr::null();
+    // SAFETY: the signature of both; the handle is one that the driver gave out or is being given.
+    let status = unsafe {
+        let get: unsafe extern "C-unwind" fn(*mut *const libc::c_char, usize) -> i32 =
+            std::mem::transmute::<usize, _>(get);
+        get(&mut name, handle)
+    };
+    if status != 0 || name.is_null() {
+        return None;
+    }
+    // SAFETY: the driver's own string.
+    Some(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
+}
+
+/// The symbol of a `CUkernel`.
+pub fn kernel_name(kernel: usize) -> Option<String> {
+    driver_name(c"cuKernelGetName", kernel)
+}
+
+/// How many kernels a library has (`cuLibraryGetKernelCount`, CUDA 12.5).
+pub fn kernel_count(library: Module) -> Option<u32> {
+    let get = elf::next(c"cuLibraryGetKernelCount", Version::Any, |_| true)?;
+    let mut count = 0;
+    // SAFETY: its signature; the library is one that CUDA just answered for.
+    let status = unsafe {
+        let get: unsafe extern "C-unwind" fn(*mut u32, Module) -> i32 =
+            std::mem::transmute::<usize, _>(get);
+        get(&mut count, library)
+    };
+    (status == 0).then_some(count)
+}
+
+/// The kernel that a handle launches, which the driver is asked about where it was not seen coming.
+#[inline(always)]
+pub fn kernel_of(func: usize) -> &'static Kernel {
+    match registry::find(func) {
+        Some(kernel) => kernel,
+        None => ask(func),
+    }
+}
+
+#[cold]
+fn ask(func: usize) -> &'static Kernel {
+    // A handle that did not come through us is the driver's own affair, and if it is garbage the driver
+    // answers with an error (measured on 580.159) or faults as the launch itself would.
+    registry::unknown(func, driver_name(c"cuFuncGetName", func))
+}
+
+// ---- launch
+
+/// `cuLaunchKernel` and its `_ptsz` form.
+#[inline(always)]
+pub unsafe fn launch_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Func,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        Stream,
+        Ptr,
+        Ptr,
+    ) -> i32,
+    f: Func,
+    gx: u32,
+    gy: u32,
+    gz: u32,
+    bx: u32,
+    by: u32,
+    bz: u32,
+    shared: u32,
+    stream: Stream,
+    params: Ptr,
+    extra: Ptr,
+) -> i32 {
+    launched!(
+        site,
+        launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, extra),
+        real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
+    )
+}
+
+#[inline(always)]
+fn launch(
+    f: Func,
+    [gx, gy, gz]: [u32; 3],
+    [bx, by, bz]: [u32; 3],
+    shared: u32,
+    stream: Stream,
+    params: Ptr,
+    extra: Ptr,
+) -> Launch {
+    // SAFETY: CUDA's own lists, which the driver is about to read.
+    let args = unsafe { arguments(params.0, extra.0) };
+    Launch {
+        kernel: kernel_of(f.0),
+        grid: Dim3 { x: gx, y: gy, z: gz },
+        block: Dim3 { x: bx, y: by, z: bz },
+        cluster: [0; 3],
+        shared: shared as usize,
+        stream: stream.0,
+        args,
+        flags: if matches!(args, Arguments::Buffer(..)) { LAUNCH_ARGS_BUFFER } else { 0 },
+    }
+}
+
+/// `cuLaunchKernelEx` and its `_ptsz` form.
+pub unsafe fn launch_kernel_ex(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, Func, Ptr, Ptr) -> i32,
+    config: Ptr,
+    f: Func,
+    params: Ptr,
+    extra: Ptr,
+) -> i32 {
+    if config.0 == 0 {
+        // SAFETY: forwarded as it came.
+        return unsafe { real(config, f, params, extra) };
+    }
+    // SAFETY: the program's launch configuration.
+    let c = unsafe { (config.0 as *const DriverLaunchConfig).read_unaligned() };
+    // SAFETY: as the configuration says.
+    let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
+    let (grid, block) = ([c.grid.x, c.grid.y, c.grid.z], [c.block.x, c.block.y, c.block.z]);
+    launched!(
+        site,
+        {
+            let plain = launch(f, grid, block, c.shared, Stream(c.stream), params, extra);
+            Launch { cluster, flags: plain.flags | flags, ..plain }
+        },
+        real(config, f, params, extra)
+    )
+}
+
+/// `cuLaunchCooperativeKernel` and its `_ptsz` form.
+pub unsafe fn launch_cooperative_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Func, u32, u32, u32, u32, u32, u32, u32, Stream, Ptr) -> i32,
+    f: Func,
+    gx: u32,
+    gy: u32,
+    gz: u32,
+    bx: u32,
+    by: u32,
+    bz: u32,
+    shared: u32,
+    stream: Stream,
+    params: Ptr,
+) -> i32 {
+    launched!(
+        site,
+        Launch {
+            flags: LAUNCH_COOPERATIVE,
+            ..launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, Ptr(0))
+        },
+        real(f, gx, gy, gz, bx, by, bz, shared, stream, params)
+    )
+}
+
+/// `cuLaunchCooperativeKernelMultiDevice`: one event per launch in the list.
+pub unsafe fn launch_cooperative_multi_device(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, u32, Flags) -> i32,
+    list: Ptr,
+    count: u32,
+    flags: Flags,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    let call = || unsafe { real(list, count, flags) };
+    let Some(observed) = Observed::enter(site, stack!()) else { return call() };
+    let mut stored = Vec::new();
+    if list.0 != 0 && count <= 1024 {
+        for i in 0..count as usize {
+            // SAFETY: the program's list has `count` entries.
+            let p = unsafe { (list.0 as *const DriverLaunchParams).add(i).read_unaligned() };
+            let (grid, block) = ([p.grid.x, p.grid.y, p.grid.z], [p.block.x, p.block.y, p.block.z]);
+            let plain =
+                launch(Func(p.func), grid, block, p.shared, Stream(p.stream), Ptr(p.args), Ptr(0));
+            let launch = Launch { flags: LAUNCH_COOPERATIVE, ..plain };
+            stored.push((observed.launch(&launch), launch));
+        }
+    }
+    let status = call();
+    for (stored, launch) in &stored {
+        observed.finish_launch(*stored, status, launch);
+    }
+    status
+}
+
+/// The launch of `cuLaunch`, `cuLaunchGrid`: block shape and arguments were set on the function before
+/// (`cuFuncSetBlockShape`, `cuParamSet*`, deprecated since CUDA 4.0) and are not seen.
+fn old_launch(f: Func, width: i32, height: i32, stream: Stream) -> Launch {
+    let unseen = launch(f, [width as u32, height as u32, 1], [0; 3], 0, stream, Ptr(0), Ptr(0));
+    Launch { args: Arguments::None, ..unseen }
+}
+
+/// `cuLaunch`.
+pub unsafe fn launch_grid(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Func) -> i32,
+    f: Func,
+) -> i32 {
+    launched!(site, old_launch(f, 1, 1, Stream(0)), real(f))
+}
+
+/// `cuLaunchGrid`.
+pub unsafe fn launch_grid_2d(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Func, i32, i32) -> i32,
+    f: Func,
+    width: i32,
+    height: i32,
+) -> i32 {
+    launched!(site, old_launch(f, width, height, Stream(0)), real(f, width, height))
+}
+
+/// `cuLaunchGridAsync`.
+pub unsafe fn launch_grid_async(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Func, i32, i32, Stream) -> i32,
+    f: Func,
+    width: i32,
+    height: i32,
+    stream: Stream,
+) -> i32 {
+    launched!(site, old_launch(f, width, height, stream), real(f, width, height, stream))
+}

@@ -1,0 +1,262 @@
+//! Handlers of graph calls that carry kernels: nodes and their parameters, on both faces.
+//!
+//! A kernel node is recorded like a launch whose stream is the graph (or executable graph): it shows
+//! name, shape and argument values at the time they are set. Captured launches are ordinary launches.
+
+use cushim_abi::structs::*;
+use cushim_abi::types::*;
+use cushim_trace::layout::LAUNCH_ARGS_BUFFER;
+
+use crate::record::{Arguments, Launch, Observed};
+use crate::registry::{self, Kernel};
+use crate::site::Site;
+
+/// The arguments that `kernelParams` and `extra` stand for.
+///
+/// # Safety
+/// `extra` is null or a list that ends with `CU_LAUNCH_PARAM_END`, as CUDA takes it.
+pub(crate) unsafe fn arguments(params: usize, extra: usize) -> Arguments {
+    if params != 0 {
+        return Arguments::Pointers(params as *const *const u8);
+    }
+    if extra == 0 {
+        return Arguments::None;
+    }
+    let (mut buffer, mut size) = (0usize, None);
+    // CUDA knows two entries; a list that is longer than a few is not one.
+    for pair in 0..8usize {
+        // SAFETY: as the caller promises; the end was not reached yet.
+        let key = unsafe { (extra as *const usize).add(pair * 2).read_unaligned() };
+        if key == launch_param::END {
+            break;
+        }
+        // SAFETY: an entry is a key and a value.
+        let value = unsafe { (extra as *const usize).add(pair * 2 + 1).read_unaligned() };
+        match key {
+            launch_param::BUFFER_POINTER => buffer = value,
+            launch_param::BUFFER_SIZE if value != 0 => {
+                // SAFETY: the value points to the size.
+                size = Some(unsafe { (value as *const usize).read_unaligned() });
+            }
+            _ => return Arguments::None,
+        }
+    }
+    match size {
+        Some(size) if buffer != 0 => Arguments::Buffer(buffer as *const u8, size),
+        _ => Arguments::None,
+    }
+}
+
+/// A kernel node's parameters as a launch.
+struct NodeParams {
+    kernel: &'static Kernel,
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    args: Arguments,
+}
+
+impl NodeParams {
+    unsafe fn of_runtime(at: usize) -> Option<Self> {
+        // SAFETY: the caller has `cudaKernelNodeParams` there, or null.
+        let p = (at != 0).then(|| unsafe { (at as *const KernelNodeParams).read_unaligned() })?;
+        Some(NodeParams {
+            kernel: registry::find_or_unknown(p.func),
+            grid: p.grid,
+            block: p.block,
+            shared: p.shared as usize,
+            // SAFETY: CUDA's own lists.
+            args: unsafe { arguments(p.args, p.extra) },
+        })
+    }
+
+    unsafe fn of_driver(at: usize, has_kernel: bool) -> Option<Self> {
+        // SAFETY: the caller has CUDA_KERNEL_NODE_PARAMS there, or null; the first version's fields are
+        // the same as the runtime's.
+        let mut p =
+            (at != 0).then(|| unsafe { (at as *const KernelNodeParams).read_unaligned() })?;
+        if p.func == 0 && has_kernel {
+            // SAFETY: later versions have the kernel behind them.
+            p.func = unsafe {
+                ((at + std::mem::offset_of!(DriverKernelNodeParams, kern)) as *const usize)
+                    .read_unaligned()
+            };
+        }
+        Some(NodeParams {
+            kernel: crate::driver::kernel_of(p.func),
+            grid: p.grid,
+            block: p.block,
+            shared: p.shared as usize,
+            // SAFETY: CUDA's own lists.
+            args: unsafe { arguments(p.args, p.extra) },
+        })
+    }
+
+    fn launch(self, graph: usize) -> Launch {
+        let flags = match self.args {
+            Arguments::Buffer(..) => LAUNCH_ARGS_BUFFER,
+            _ => 0,
+        };
+        Launch {
+            kernel: self.kernel,
+            grid: self.grid,
+            block: self.block,
+            cluster: [0; 3],
+            shared: self.shared,
+            stream: graph,
+            args: self.args,
+            flags,
+        }
+    }
+}
+
+/// Records `params` for `graph` around `call`.
+fn node(
+    site: &'static Site,
+    stack: usize,
+    graph: usize,
+    params: Option<NodeParams>,
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    let Some(params) = params else { return call() };
+    let Some(observed) = Observed::enter(site, stack) else { return call() };
+    let launch = params.launch(graph);
+    let stored = observed.launch(&launch);
+    let status = call();
+    observed.finish_launch(stored, status, &launch);
+    status
+}
+
+/// `cudaGraphNodeTypeKernel`, `CU_GRAPH_NODE_TYPE_KERNEL`.
+const NODE_KERNEL: i32 = 0;
+
+/// Where a kernel's parameters begin in `cudaGraphNodeParams` and `CUgraphNodeParams`.
+///
+/// # Safety
+/// `params` is null or points to such a structure.
+unsafe fn kernel_params(params: usize) -> usize {
+    // SAFETY: as the caller promises.
+    let is_kernel = params != 0
+        && unsafe { (params as *const GraphNodeParams).read_unaligned() }.kind == NODE_KERNEL;
+    if is_kernel { params + size_of::<GraphNodeParams>() } else { 0 }
+}
+
+type AddNode5 = unsafe extern "C-unwind" fn(Out<Node>, Graph, Ptr, usize, Ptr) -> i32;
+type AddNode6 = unsafe extern "C-unwind" fn(Out<Node>, Graph, Ptr, Ptr, usize, Ptr) -> i32;
+type SetParams = unsafe extern "C-unwind" fn(Node, Ptr) -> i32;
+type ExecSetParams = unsafe extern "C-unwind" fn(GraphExec, Node, Ptr) -> i32;
+
+macro_rules! face {
+    ($face:ident, $doc:literal, |$at:ident, $site:ident| $read:expr) => {
+        #[doc = $doc]
+        pub mod $face {
+            use super::*;
+            use crate::library::observed;
+            use crate::runtime::stack;
+
+            fn read($at: usize, $site: &Site) -> Option<NodeParams> {
+                // SAFETY: the program's node parameters, which CUDA is about to read.
+                unsafe { $read }
+            }
+
+            /// `…GraphAddKernelNode`.
+            pub unsafe fn graph_add_kernel_node(
+                site: &'static Site,
+                real: AddNode5,
+                out: Out<Node>,
+                graph: Graph,
+                dependencies: Ptr,
+                count: usize,
+                params: Ptr,
+            ) -> i32 {
+                // SAFETY: forwarded as it came.
+                let call = || unsafe { real(out, graph, dependencies, count, params) };
+                node(site, stack!(), graph.0, read(params.0, site), call)
+            }
+
+            /// `…GraphKernelNodeSetParams`.
+            pub unsafe fn graph_kernel_node_set_params(
+                site: &'static Site,
+                real: SetParams,
+                handle: Node,
+                params: Ptr,
+            ) -> i32 {
+                // SAFETY: forwarded as it came.
+                let call = || unsafe { real(handle, params) };
+                node(site, stack!(), handle.0, read(params.0, site), call)
+            }
+
+            /// `…GraphExecKernelNodeSetParams`.
+            pub unsafe fn graph_exec_kernel_node_set_params(
+                site: &'static Site,
+                real: ExecSetParams,
+                exec: GraphExec,
+                handle: Node,
+                params: Ptr,
+            ) -> i32 {
+                // SAFETY: forwarded as it came.
+                let call = || unsafe { real(exec, handle, params) };
+                node(site, stack!(), exec.0, read(params.0, site), call)
+            }
+
+            /// `…GraphAddNode` with edge data (runtime 13, `_v2` elsewhere).
+            pub unsafe fn graph_add_node(
+                site: &'static Site,
+                real: AddNode6,
+                out: Out<Node>,
+                graph: Graph,
+                dependencies: Ptr,
+                edges: Ptr,
+                count: usize,
+                params: Ptr,
+            ) -> i32 {
+                // SAFETY: the program's node parameters.
+                let kernel = unsafe { kernel_params(params.0) };
+                if kernel == 0 {
+                    return observed!(
+                        site,
+                        [out, graph, dependencies, edges, count, params],
+                        real(out, graph, dependencies, edges, count, params)
+                    );
+                }
+                // SAFETY: forwarded as it came.
+                let call = || unsafe { real(out, graph, dependencies, edges, count, params) };
+                node(site, stack!(), graph.0, read(kernel, site), call)
+            }
+
+            /// `…GraphAddNode` without edge data (runtime 12, the driver's first form).
+            pub unsafe fn graph_add_node_5(
+                site: &'static Site,
+                real: AddNode5,
+                out: Out<Node>,
+                graph: Graph,
+                dependencies: Ptr,
+                count: usize,
+                params: Ptr,
+            ) -> i32 {
+                // SAFETY: the program's node parameters.
+                let kernel = unsafe { kernel_params(params.0) };
+                if kernel == 0 {
+                    return observed!(
+                        site,
+                        [out, graph, dependencies, count, params],
+                        real(out, graph, dependencies, count, params)
+                    );
+                }
+                // SAFETY: forwarded as it came.
+                let call = || unsafe { real(out, graph, dependencies, count, params) };
+                node(site, stack!(), graph.0, read(kernel, site), call)
+            }
+        }
+    };
+}
+
+face!(runtime, "Graph handlers of the runtime face.", |at, _site| NodeParams::of_runtime(at));
+// `_v2` structures and the generic node parameters carry the kernel handle behind the function.
+face!(driver, "Graph handlers of the driver face.", |at, site| NodeParams::of_driver(
+    at,
+    !matches!(
+        site.name.to_bytes(),
+        b"cuGraphAddKernelNode" | b"cuGraphKernelNodeSetParams" | b"cuGraphExecKernelNodeSetParams"
+    )
+));

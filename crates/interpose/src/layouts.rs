@@ -1,0 +1,284 @@
+//! Parameter layouts, from images in memory.
+//!
+//! Owns: the way from a raw pointer that CUDA was given to bytes of known length, and the index of the
+//! kernels in them. A fat binary that is part of a loaded file stays where it is and is read when one of
+//! its kernels is first launched; anything else may be freed by the program after the call, so it is
+//! read at once.
+//! Must not know: registration, events.
+
+use std::cell::UnsafeCell;
+use std::collections::HashMap;
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
+use cushim_image::{Extent, Format, Limits};
+
+pub use cushim_image::{Param, ParamLayout};
+
+use crate::elf::{self, Version};
+
+/// A kernel's parameters as the hot path needs them.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// Bytes of the parameter block.
+    pub size: usize,
+    /// Offset and size of each parameter.
+    pub params: Box<[Param]>,
+}
+
+impl From<ParamLayout> for Layout {
+    fn from(layout: ParamLayout) -> Self {
+        Layout { size: layout.size as usize, params: layout.params.into() }
+    }
+}
+
+/// The image of a module.
+pub struct Code {
+    /// Where it is or was.
+    address: usize,
+    /// Its length where it can still be read.
+    length: usize,
+    kind: &'static str,
+    /// The file that the program named, if it did.
+    file: Option<String>,
+    /// Kernels by name, once read.
+    index: Guarded,
+}
+
+/// An index behind a lock that gives up: another thread may have held it when this process was forked.
+struct Guarded {
+    lock: AtomicU32,
+    index: UnsafeCell<Option<Index>>,
+}
+
+// SAFETY: `index` is only reached with `lock` held.
+unsafe impl Sync for Guarded {}
+
+impl Guarded {
+    const fn new() -> Self {
+        Guarded { lock: AtomicU32::new(0), index: UnsafeCell::new(None) }
+    }
+
+    fn with<R>(&self, work: impl FnOnce(&mut Option<Index>) -> R) -> Option<R> {
+        struct Release<'a>(&'a AtomicU32);
+        impl Drop for Release<'_> {
+            fn drop(&mut self) {
+                self.0.store(0, Ordering::Release);
+            }
+        }
+        if !crate::lock::acquire(&self.lock) {
+            return None;
+        }
+        let _release = Release(&self.lock);
+        // SAFETY: the lock is held.
+        Some(work(unsafe { &mut *self.index.get() }))
+    }
+}
+
+type Index = Result<HashMap<String, ParamLayout>, String>;
+
+/// An image in another process's memory is read with the default limits, but an index is not worth
+/// more than this many unpacked bytes.
+const LIMITS: Limits = Limits { max_image: 1 << 30, ..Limits::DEFAULT };
+
+impl Code {
+    /// No image.
+    pub const fn nothing() -> Self {
+        Code { address: 0, length: 0, kind: "unknown", file: None, index: Guarded::new() }
+    }
+
+    /// What `code` points to, as `__cudaRegisterFatBinary`, `cuLibraryLoadData` and `cuModuleLoadData`
+    /// take it: a wrapper, a fat binary, a cubin, or PTX text.
+    ///
+    /// # Safety
+    /// `code` is what the program passed and CUDA accepted.
+    pub unsafe fn from_pointer(code: usize) -> Self {
+        let nothing = Code { address: code, ..Code::nothing() };
+        if code == 0 {
+            return nothing;
+        }
+        let mut data = code;
+        // SAFETY: CUDA read these four bytes; PTX text has at least ".version".
+        if unsafe { (code as *const u32).read_unaligned() } == FAT_BINARY_WRAPPER_MAGIC {
+            // SAFETY: the magic says that it is a wrapper.
+            data = unsafe { (code as *const FatBinaryWrapper).read_unaligned() }.data;
+        }
+        // SAFETY: as the caller promises.
+        let Some((length, kind)) = (unsafe { measure(data) }) else { return nothing };
+        let code = Code { address: data, length, kind, file: None, index: Guarded::new() };
+        if elf::object_at(data).is_none() {
+            code.read();
+        }
+        code
+    }
+
+    /// The image in a file that the driver was told to load.
+    pub fn from_file(path: &str) -> Self {
+        let code = Code { file: Some(path.to_owned()), ..Code::nothing() };
+        let index = std::fs::read(path).map_err(|e| format!("{path}: {e}")).and_then(|b| index(&b));
+        code.index.with(|slot| *slot = Some(index));
+        Code { kind: "file", ..code }
+    }
+
+    /// What it is, and its length in bytes (0 where unknown).
+    pub fn describe(&self) -> (&'static str, u64) {
+        (self.kind, self.length as u64)
+    }
+
+    /// The file that holds it, empty for memory.
+    pub fn owner(&self) -> String {
+        if let Some(file) = &self.file {
+            return file.clone();
+        }
+        match elf::object_at(self.address) {
+            Some(object) if !object.file_name().is_empty() => {
+                object.file_name().to_string_lossy().into_owned()
+            }
+            Some(_) => crate::config::executable().to_string_lossy().into_owned(),
+            None => String::new(),
+        }
+    }
+
+    /// The layout of `kernel`, or why it is not known.
+    pub fn layout(&self, kernel: &str) -> Result<Layout, String> {
+        self.read();
+        let answer = self.index.with(|index| match index {
+            Some(Ok(kernels)) => match kernels.get(kernel) {
+                Some(layout) => Ok(layout.clone().into()),
+                None => Err("no readable image of its module has this kernel".to_owned()),
+            },
+            Some(Err(why)) => Err(why.clone()),
+            None => Err("its module's image was not seen".to_owned()),
+        });
+        answer.unwrap_or_else(|| {
+            Err("its module's image was being read by another thread".to_owned())
+        })
+    }
+
+    fn read(&self) {
+        self.index.with(|slot| {
+            if slot.is_some() || self.length == 0 {
+                return;
+            }
+            // SAFETY: `measure` found `length` bytes from `address` on; a loaded file's stay as long as
+            // the module that is asked for, and memory is read during the call that was given it.
+            let bytes =
+                unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) };
+            let read = std::panic::catch_unwind(|| index(bytes));
+            *slot = Some(read.unwrap_or_else(|_| Err("reading its image failed".to_owned())));
+        });
+    }
+}
+
+fn index(bytes: &[u8]) -> Index {
+    match cushim_image::index(bytes, &LIMITS) {
+        Ok(kernels) => Ok(kernels.into_iter().collect()),
+        Err(error) => Err(format!("its module's image cannot be read: {error}")),
+    }
+}
+
+/// Length and kind of the image at `data`, from its own header.
+///
+/// # Safety
+/// CUDA accepted an image at `data`.
+unsafe fn measure(data: usize) -> Option<(usize, &'static str)> {
+    if data == 0 {
+        return None;
+    }
+    // SAFETY: every image has four bytes.
+    let magic = unsafe { (data as *const [u8; 4]).read_unaligned() };
+    let mut known = match magic {
+        [0x50, 0xed, 0x55, 0xba] => 16,
+        [0x7f, b'E', b'L', b'F'] => cushim_image::sniff::MIN_PREFIX,
+        // SAFETY: whatever else CUDA takes here is text that ends with a NUL.
+        _ => unsafe { CStr::from_ptr(data as *const libc::c_char) }.to_bytes_with_nul().len(),
+    };
+    for _ in 0..4 {
+        // SAFETY: `known` bytes are there: a header's own length, or what it says of itself.
+        let prefix = unsafe { std::slice::from_raw_parts(data as *const u8, known) };
+        match cushim_image::extent(prefix, &LIMITS).ok()? {
+            Extent::Exact(length) => {
+                let kind = match cushim_image::sniff(prefix) {
+                    Format::Fatbin => "fatbin",
+                    Format::Cubin => "cubin",
+                    Format::Ptx => "ptx",
+                    _ => "image",
+                };
+                return Some((usize::try_from(length).ok()?, kind));
+            }
+            Extent::Need(more) => known = usize::try_from(more).ok().filter(|m| *m > known)?,
+            Extent::Text => return Some((known, "ptx")),
+        }
+    }
+    None
+}
+
+/// The layout as the driver tells it (`cuFuncGetParamInfo`, CUDA 12.4), for functions whose image was
+/// not seen. `function` is a `CUfunction` that the driver gave out.
+pub fn ask_driver(function: usize) -> Option<Layout> {
+    type GetParamInfo = unsafe extern "C-unwind" fn(usize, usize, *mut usize, *mut usize) -> i32;
+    let ask = |name: &CStr| elf::next(name, Version::Any, |_| true);
+    // SAFETY: the signature of both functions.
+    let get: GetParamInfo = unsafe { std::mem::transmute(ask(c"cuFuncGetParamInfo")?) };
+    let mut params = Vec::new();
+    let mut size = 0;
+    for index in 0..4096 {
+        let (mut offset, mut bytes) = (0, 0);
+        // SAFETY: the driver gave this function handle to the program; both places are valid.
+        if unsafe { get(function, index, &mut offset, &mut bytes) } != 0 {
+            break;
+        }
+        size = size.max(offset.saturating_add(bytes));
+        params
+            .push(Param { offset: u32::try_from(offset).ok()?, size: u32::try_from(bytes).ok()? });
+    }
+    Some(Layout { size, params: params.into() })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const PTX: &CStr = c".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k(.param .u64 a, .param .f32 b) { ret; }\n";
+
+    #[test]
+    fn text_in_memory_is_read_at_once() {
+        let copy = PTX.to_owned();
+        // SAFETY: a NUL-terminated PTX text.
+        let code = unsafe { Code::from_pointer(copy.as_ptr() as usize) };
+        drop(copy);
+        let layout = code.layout("k").unwrap();
+        assert_eq!((layout.size, layout.params.len()), (12, 2));
+        assert!(code.layout("other").is_err());
+        assert_eq!(code.describe().0, "ptx");
+    }
+
+    #[test]
+    fn a_wrapper_leads_to_its_image() {
+        let wrapper = FatBinaryWrapper {
+            magic: FAT_BINARY_WRAPPER_MAGIC,
+            version: 1,
+            data: PTX.as_ptr() as usize,
+            filename_or_list: 0,
+        };
+        // SAFETY: a wrapper around PTX text.
+        let code = unsafe { Code::from_pointer((&raw const wrapper) as usize) };
+        assert!(code.layout("k").is_ok());
+        assert!(!code.owner().is_empty(), "it is a constant of this program");
+    }
+
+    #[test]
+    fn nothing_and_garbage_have_reasons() {
+        assert!(Code::nothing().layout("k").is_err());
+        // SAFETY: null is allowed.
+        assert!(unsafe { Code::from_pointer(0) }.layout("k").is_err());
+        // SAFETY: a NUL-terminated text.
+        let code = unsafe { Code::from_pointer(c"hello, this is no PTX".as_ptr() as usize) };
+        assert!(code.layout("k").is_err());
+        assert!(
+            Code::from_file("/no/such/file").layout("k").unwrap_err().contains("/no/such/file")
+        );
+    }
+}

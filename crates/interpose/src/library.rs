@@ -1,0 +1,188 @@
+//! Handlers of `cudaLibrary*` and of the runtime's ways to driver functions.
+
+use cushim_abi::types::*;
+
+use crate::layouts::Code;
+use crate::loader;
+use crate::registry;
+use crate::runtime::{answered, text};
+use crate::site::Site;
+
+/// Records a call whose words are the given arguments; answers its status.
+macro_rules! observed {
+    ($site:expr, [$($arg:expr),*], $call:expr) => {{
+        let mut words = [0u64; $crate::record::MOST_WORDS];
+        let mut at = 0;
+        $(at += $crate::observe::put(&mut words, at, $arg);)*
+        let begun = $crate::observe::begin($site, $crate::runtime::stack!(), words, at);
+        // SAFETY: forwarded as it came.
+        let status: i32 = unsafe { $call };
+        if let Some(begun) = begun {
+            let mut outs = [None; $crate::record::MOST_WORDS];
+            if status == 0 {
+                let mut at = 0;
+                $(at += $crate::observe::put_out(&mut outs, at, $arg);)*
+                let _ = at;
+            }
+            $crate::observe::end(begun, status, outs);
+        }
+        status
+    }};
+}
+pub(crate) use observed;
+
+pub(crate) type LibraryLoad =
+    unsafe extern "C-unwind" fn(Out<Module>, Ptr, Ptr, Ptr, u32, Ptr, Ptr, u32) -> i32;
+pub(crate) type LibraryLoadFile =
+    unsafe extern "C-unwind" fn(Out<Module>, Str, Ptr, Ptr, u32, Ptr, Ptr, u32) -> i32;
+
+/// `cudaLibraryLoadData`, `cuLibraryLoadData`.
+pub unsafe fn library_load_data(
+    site: &'static Site,
+    real: LibraryLoad,
+    out: Out<Module>,
+    code: Ptr,
+    options: Ptr,
+    values: Ptr,
+    count: u32,
+    library_options: Ptr,
+    library_values: Ptr,
+    library_count: u32,
+) -> i32 {
+    let status = observed!(
+        site,
+        [out, code, options, values, count, library_options, library_values, library_count],
+        real(out, code, options, values, count, library_options, library_values, library_count)
+    );
+    if let Some(library) = answered(status, out) {
+        // SAFETY: CUDA took it.
+        let code = unsafe { Code::from_pointer(code.0) };
+        registry::add_module(library.0, code, name(site));
+    }
+    status
+}
+
+fn name(site: &'static Site) -> &'static str {
+    site.name.to_str().unwrap_or("")
+}
+
+/// `cudaLibraryLoadFromFile`, `cuLibraryLoadFromFile`.
+pub unsafe fn library_load_file(
+    site: &'static Site,
+    real: LibraryLoadFile,
+    out: Out<Module>,
+    file: Str,
+    options: Ptr,
+    values: Ptr,
+    count: u32,
+    library_options: Ptr,
+    library_values: Ptr,
+    library_count: u32,
+) -> i32 {
+    let status = observed!(
+        site,
+        [out, file, options, values, count, library_options, library_values, library_count],
+        real(out, file, options, values, count, library_options, library_values, library_count)
+    );
+    if let Some(library) = answered(status, out) {
+        // SAFETY: CUDA took this path.
+        let path = unsafe { text(file) }.unwrap_or_default();
+        registry::add_module(library.0, Code::from_file(&path.to_string_lossy()), name(site));
+    }
+    status
+}
+
+/// `cudaLibraryUnload`, `cuLibraryUnload`, `cuModuleUnload`.
+pub unsafe fn library_unload(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Module) -> i32,
+    library: Module,
+) -> i32 {
+    let status = observed!(site, [library], real(library));
+    if status == 0 {
+        registry::remove_module(library.0);
+    }
+    status
+}
+
+/// `cudaLibraryGetKernel`, `cuLibraryGetKernel`, `cuModuleGetFunction`. Both faces see one load through
+/// the runtime; the handles are the same, and whichever comes first makes the record.
+pub unsafe fn library_get_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Func>, Module, Str) -> i32,
+    out: Out<Func>,
+    library: Module,
+    kernel: Str,
+) -> i32 {
+    let status = observed!(site, [out, library, kernel], real(out, library, kernel));
+    if let Some(func) = answered(status, out)
+        // SAFETY: CUDA found a kernel of this name.
+        && let Some(name) = unsafe { text(kernel) }
+    {
+        registry::add_function(func.0, name.to_bytes(), registry::module(library.0));
+    }
+    status
+}
+
+/// `cudaLibraryEnumerateKernels`: the driver says how many there are and what they are called.
+pub unsafe fn library_enumerate_kernels(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, u32, Module) -> i32,
+    kernels: Ptr,
+    count: u32,
+    library: Module,
+) -> i32 {
+    let status = observed!(site, [kernels, count, library], real(kernels, count, library));
+    if status == 0 && kernels.0 != 0 {
+        let there = crate::driver::kernel_count(library).unwrap_or(0).min(count);
+        for i in 0..there as usize {
+            // SAFETY: the call wrote a handle for each kernel of the library, up to `count`.
+            let kernel = unsafe { (kernels.0 as *const usize).add(i).read_unaligned() };
+            if registry::find(kernel).is_none()
+                && let Some(name) = crate::driver::kernel_name(kernel)
+            {
+                registry::add_function(kernel, name.as_bytes(), registry::module(library.0));
+            }
+        }
+    }
+    status
+}
+
+/// `cudaGetDriverEntryPoint` (11.8 has no `status`; the register is passed on as it came).
+pub unsafe fn get_driver_entry_point(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Str, Ptr, Flags64, Ptr) -> i32,
+    symbol: Str,
+    out: Ptr,
+    flags: Flags64,
+    status: Ptr,
+) -> i32 {
+    let result = observed!(site, [symbol, out, flags, status], real(symbol, out, flags, status));
+    if result == 0 {
+        // SAFETY: the call succeeded.
+        unsafe { loader::wrap_driver_pointer(site.home, out.0) };
+    }
+    result
+}
+
+/// `cudaGetDriverEntryPointByVersion`.
+pub unsafe fn get_driver_entry_point_by_version(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Str, Ptr, u32, Flags64, Ptr) -> i32,
+    symbol: Str,
+    out: Ptr,
+    version: u32,
+    flags: Flags64,
+    status: Ptr,
+) -> i32 {
+    let result = observed!(
+        site,
+        [symbol, out, version, flags, status],
+        real(symbol, out, version, flags, status)
+    );
+    if result == 0 {
+        // SAFETY: the call succeeded.
+        unsafe { loader::wrap_driver_pointer(site.home, out.0) };
+    }
+    result
+}

@@ -1,0 +1,161 @@
+//! First use, fork and exit.
+//!
+//! There is no initialisation that anything could run before: each entry point loads one pointer, and
+//! whoever finds it null makes the state (`start`), from any thread, before any constructor of ours.
+//! Starting takes no lock that a caller could hold: it opens and maps a file. A thread that comes while
+//! another starts waits for that, bounded; a nested call passes through.
+//!
+//! Must not know: CUDA functions.
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cushim_trace::clock;
+use cushim_trace::layout::{Calibration, Lost};
+use cushim_trace::meta::Process;
+use cushim_trace::recorder::Recorder;
+
+use crate::config::{self, Config};
+use crate::lock;
+use crate::log::{self, Level};
+
+/// The state of this process.
+pub struct Global {
+    /// Where events go; `None` where nothing is recorded.
+    pub recorder: Option<Recorder>,
+    /// Classes to record, as bits.
+    pub classes: u32,
+    /// Whether calls inside calls are recorded too.
+    pub nested: bool,
+    /// Differs in every process of a fork family: what was written into one trace has to be written
+    /// again into the next.
+    pub generation: u32,
+}
+
+static GENERATION: AtomicU32 = AtomicU32::new(0);
+static FIRST: OnceLock<Calibration> = OnceLock::new();
+
+/// Keeps the moment of loading: the first of the two points from which the clock's rate is known.
+pub fn loaded() {
+    FIRST.get_or_init(|| clock::calibrate(clock::has_invariant_tsc()));
+}
+
+/// The state, if there is one yet.
+#[inline(always)]
+pub fn current() -> Option<&'static Global> {
+    // SAFETY: null, or leaked by `start`.
+    unsafe { lock::page_if_any()?.global.load(Ordering::Acquire).as_ref() }
+}
+
+/// The state, made on first use. `None` where this call is to pass through.
+#[inline(always)]
+pub fn global() -> Option<&'static Global> {
+    match current() {
+        Some(global) => Some(global),
+        None => start(),
+    }
+}
+
+#[cold]
+fn start() -> Option<&'static Global> {
+    let page = lock::page()?;
+    if crate::thread::current_if_any().is_some_and(|t| t.busy) {
+        return None;
+    }
+    if !lock::acquire(&page.starting) {
+        return current();
+    }
+    if current().is_none() {
+        // SAFETY: errno is this thread's; the program may be about to read it.
+        let errno = unsafe { *libc::__errno_location() };
+        let global = std::panic::catch_unwind(make).unwrap_or_else(|_| off());
+        page.global.store(Box::into_raw(Box::new(global)), Ordering::Release);
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+    }
+    page.starting.store(0, Ordering::Release);
+    current()
+}
+
+fn off() -> Global {
+    Global { recorder: None, classes: 0, nested: false, generation: 0 }
+}
+
+fn make() -> Global {
+    let config = Config::from_environment();
+    if config.disable {
+        return off();
+    }
+    let recorder = match create(&config) {
+        Ok(recorder) => recorder,
+        Err(error) => {
+            log::line(Level::Error, format_args!("not tracing this process: {error}"));
+            return off();
+        }
+    };
+    log::line(Level::Info, format_args!("tracing into {}", recorder.path().display()));
+    Global {
+        recorder: Some(recorder),
+        classes: config.classes,
+        nested: config.nested,
+        generation: GENERATION.fetch_add(1, Ordering::Relaxed) + 1,
+    }
+}
+
+/// Creates the trace file. Two processes never share one: a name that is taken gets `.1`, `.2` … before
+/// its extension.
+fn create(config: &Config) -> Result<Recorder, cushim_trace::Error> {
+    let process = process();
+    let path = config::expand(&config.output);
+    let mut tries = 0;
+    loop {
+        let candidate = numbered(&path, tries);
+        match Recorder::create(&candidate, config.limit, FIRST.get().copied(), &process) {
+            Err(cushim_trace::Error::Io { source, .. })
+                if source.kind() == std::io::ErrorKind::AlreadyExists && tries < 10_000 =>
+            {
+                tries += 1;
+            }
+            other => return other,
+        }
+    }
+}
+
+fn numbered(path: &std::path::Path, number: u32) -> PathBuf {
+    if number == 0 {
+        return path.to_owned();
+    }
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let extension = path.extension().map(|e| format!(".{}", e.to_string_lossy()));
+    path.with_file_name(format!("{stem}.{number}{}", extension.unwrap_or_default()))
+}
+
+fn process() -> Process {
+    let argv = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let argv = argv.strip_suffix(b"\0").unwrap_or(&argv);
+    Process {
+        pid: std::process::id(),
+        ppid: std::os::unix::process::parent_id(),
+        exe: config::executable().to_string_lossy().into_owned(),
+        argv: argv.split(|&c| c == 0).map(|a| String::from_utf8_lossy(a).into_owned()).collect(),
+        host: config::host(),
+        rank: config::rank(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    }
+}
+
+/// Counts an event that could not be recorded at all.
+#[cold]
+pub fn lose(why: Lost) {
+    if let Some(recorder) = current().and_then(|g| g.recorder.as_ref()) {
+        recorder.lose(why);
+    }
+}
+
+/// The process ends through `exit`: says so in the file. Entry points go on working.
+pub fn unloaded() {
+    if let Some(recorder) = current().and_then(|g| g.recorder.as_ref()) {
+        recorder.close();
+    }
+}

@@ -1,0 +1,258 @@
+//! How programs find functions: `dlsym`, `dlvsym`, `dlopen`, and what `cuGetProcAddress` hands out.
+//!
+//! The exported functions (root package) ask here what to do and tail-jump into the real one where it is
+//! not our business, so that the caller's RTLD_NEXT, RUNPATH and namespace hold.
+//!
+//! Must not know: the assembly of the exports.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+use crate::elf::{self, Version};
+use crate::life;
+use crate::lock;
+use crate::site::{Home, Site};
+use crate::table::PointerTable;
+
+/// The loader's own functions, behind ours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Real {
+    /// `dlsym`.
+    Dlsym = 0,
+    /// `dlvsym`.
+    Dlvsym = 1,
+    /// `dlopen`.
+    Dlopen = 2,
+}
+
+static REAL: [AtomicPtr<c_void>; 3] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 3];
+
+/// The loader's function: the next definition behind ours, found without calling any of the three
+/// (libc.so.6 has them from glibc 2.34 on, libdl.so.2 before).
+#[inline(always)]
+pub fn real(which: Real) -> *mut c_void {
+    let known = match REAL.get(which as usize) {
+        Some(slot) => slot.load(Ordering::Acquire),
+        None => std::ptr::null_mut(),
+    };
+    if known.is_null() { find(which) } else { known }
+}
+
+#[cold]
+fn find(which: Real) -> *mut c_void {
+    let name = match which {
+        Real::Dlsym => c"dlsym",
+        Real::Dlvsym => c"dlvsym",
+        Real::Dlopen => c"dlopen",
+    };
+    let found = elf::next(name, Version::Any, |_| true).unwrap_or(0) as *mut c_void;
+    if let Some(slot) = REAL.get(which as usize) {
+        slot.store(found, Ordering::Release);
+    }
+    found
+}
+
+type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
+type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
+type Dlopen = unsafe extern "C" fn(*const c_char, i32) -> *mut c_void;
+
+/// Whether a name may be one of ours: the two letters decide in one comparison for nearly every lookup.
+///
+/// # Safety
+/// `name` is null or a C string.
+unsafe fn concerns_us<'a>(name: *const c_char) -> Option<&'a CStr> {
+    if name.is_null() {
+        return None;
+    }
+    // SAFETY: as the caller promises.
+    let name = unsafe { CStr::from_ptr(name) };
+    let bytes = name.to_bytes();
+    (bytes.starts_with(b"cu") || bytes.starts_with(b"__cuda")).then_some(name)
+}
+
+/// What `dlsym(handle, name)` by the code at `caller` is to answer; `None`: jump into the real one.
+///
+/// # Safety
+/// The arguments of a call of `dlsym`.
+pub unsafe fn dlsym(
+    home: &'static Home,
+    handle: *mut c_void,
+    name: *const c_char,
+    caller: usize,
+) -> Option<*mut c_void> {
+    // SAFETY: the caller's name.
+    let text = unsafe { concerns_us(name) }?;
+    // What follows RTLD_NEXT depends on the caller: only the real function can tell. Its answer may be
+    // our export, which is then right: it forwards to what is behind us.
+    if handle == libc::RTLD_NEXT || !is_hooked(home, text) {
+        return None;
+    }
+    let real = real(Real::Dlsym);
+    if real.is_null() {
+        return None;
+    }
+    // SAFETY: the real dlsym.
+    let real: Dlsym = unsafe { std::mem::transmute(real) };
+    // SAFETY: the caller's arguments. For RTLD_DEFAULT the global scope is the same for everybody.
+    let mut found = unsafe { real(handle, name) };
+    if is_ours(found) {
+        // Our own export is no answer to "is there CUDA here?": what is behind it is.
+        // SAFETY: as above; RTLD_NEXT is relative to this library.
+        found = unsafe { real(libc::RTLD_NEXT, name) };
+        if found.is_null() && handle == libc::RTLD_DEFAULT {
+            // SAFETY: `caller` is a return address.
+            found = unsafe { in_scope_of(caller, real, name) };
+        }
+        if is_ours(found) {
+            found = std::ptr::null_mut();
+        }
+    }
+    Some(wrap(home, text, found))
+}
+
+/// As [`dlsym`] for `dlvsym(handle, name, version)`.
+///
+/// # Safety
+/// The arguments of a call of `dlvsym`.
+pub unsafe fn dlvsym(
+    home: &'static Home,
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+) -> Option<*mut c_void> {
+    // SAFETY: the caller's name.
+    let text = unsafe { concerns_us(name) }?;
+    if handle == libc::RTLD_NEXT || version.is_null() || !is_hooked(home, text) {
+        return None;
+    }
+    let real = real(Real::Dlvsym);
+    if real.is_null() {
+        return None;
+    }
+    // SAFETY: the real dlvsym.
+    let real: Dlvsym = unsafe { std::mem::transmute(real) };
+    // SAFETY: the caller's arguments.
+    let mut found = unsafe { real(handle, name, version) };
+    if is_ours(found) {
+        // SAFETY: as above, relative to this library.
+        found = unsafe { real(libc::RTLD_NEXT, name, version) };
+    }
+    Some(wrap(home, text, found))
+}
+
+/// Notes a `dlopen`: a library that is opened with RTLD_DEEPBIND goes past every preloaded one.
+///
+/// # Safety
+/// The arguments of a call of `dlopen`.
+pub unsafe fn dlopen(file: *const c_char, flags: i32) {
+    if flags & libc::RTLD_DEEPBIND == 0 || file.is_null() {
+        return;
+    }
+    // SAFETY: the caller's string.
+    let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
+    if let Some(recorder) = life::current().and_then(|g| g.recorder.as_ref()) {
+        let note = format!("{file} was opened with RTLD_DEEPBIND: its own CUDA calls are not seen");
+        recorder.write_meta(&cushim_trace::meta::encode_note(&note));
+    }
+}
+
+fn is_hooked(home: &Home, name: &CStr) -> bool {
+    let runtime = home.runtime.iter().any(|sites| sites.first().is_some_and(|s| s.name == name));
+    runtime || home.driver_site(name).is_some()
+}
+
+fn is_ours(address: *mut c_void) -> bool {
+    !address.is_null() && elf::object_at(address as usize).is_some_and(|o| o.is_own())
+}
+
+/// What `name` means to the object that `caller` lies in, when it was opened with RTLD_LOCAL: its own
+/// dependencies, in which we are not.
+unsafe fn in_scope_of(caller: usize, dlsym: Dlsym, name: *const c_char) -> *mut c_void {
+    let none = std::ptr::null_mut();
+    let Some(object) = elf::object_at(caller) else { return none };
+    let dlopen = real(Real::Dlopen);
+    if object.file_name().is_empty() || object.is_own() || dlopen.is_null() {
+        return none;
+    }
+    // SAFETY: the real dlopen; the object is loaded, so this only finds its handle. The handle is not
+    // given back: dlclose would be one more function to find, and the object stays loaded anyway as
+    // long as the code that is calling us.
+    unsafe {
+        let dlopen: Dlopen = std::mem::transmute(dlopen);
+        let handle = dlopen(object.file_name().as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        if handle.is_null() { none } else { dlsym(handle, name) }
+    }
+}
+
+/// The hook for `found`, which the real loader answered for `name`, or `found` itself where it is not
+/// a function of CUDA's.
+fn wrap(home: &'static Home, name: &CStr, found: *mut c_void) -> *mut c_void {
+    if found.is_null() {
+        return found;
+    }
+    let Some(object) = elf::object_at(found as usize) else { return found };
+    let site = if let Some(site) = home.driver_site(name) {
+        // A library that has this name but not the driver's way in is something else.
+        let is_driver = object.symbol(c"cuInit", Version::Any).is_some();
+        is_driver.then_some(site)
+    } else {
+        object.soname().and_then(|soname| home.runtime_site(name, soname))
+    };
+    match site {
+        Some(site) => {
+            site.real.store(found.cast(), Ordering::Release);
+            site.hook.0.cast_mut().cast()
+        }
+        None => found,
+    }
+}
+
+/// The hooks by the real functions they stand for, in the driver that is loaded.
+static BY_REAL: PointerTable<Site> = PointerTable::new();
+/// The base of the driver whose functions are in [`BY_REAL`].
+static DRIVER: AtomicUsize = AtomicUsize::new(0);
+
+/// Replaces the function pointer at `out`, which the driver wrote, by its hook. The pointer decides, not
+/// the name: which form `(symbol, version, flags)` selects is the driver's knowledge.
+///
+/// # Safety
+/// A successful call wrote a pointer at `out`, or `out` is null.
+pub unsafe fn wrap_driver_pointer(home: &'static Home, out: usize) {
+    if out == 0 {
+        return;
+    }
+    // SAFETY: as the caller promises.
+    let found = unsafe { (out as *const usize).read_unaligned() };
+    if let Some(hook) = hook_of_driver(home, found) {
+        // SAFETY: as above.
+        unsafe { (out as *mut usize).write_unaligned(hook) };
+    }
+}
+
+fn hook_of_driver(home: &'static Home, found: usize) -> Option<usize> {
+    if found == 0 {
+        return None;
+    }
+    if BY_REAL.get(found).is_none() {
+        learn_driver(home, found)?;
+    }
+    let site = BY_REAL.get(found)?;
+    site.real.store(found as *mut (), Ordering::Release);
+    Some(site.hook.0 as usize)
+}
+
+/// Looks all hooked functions up in the driver that `found` lies in, once per driver.
+#[cold]
+fn learn_driver(home: &'static Home, found: usize) -> Option<()> {
+    let object = elf::object_at(found)?;
+    let init = object.symbol(c"cuInit", Version::Any)?;
+    if DRIVER.swap(init, Ordering::AcqRel) == init {
+        return Some(());
+    }
+    for site in home.driver {
+        if let Some(address) = object.symbol(site.name, Version::Any) {
+            lock::registry(|| BY_REAL.set(address, Some(site)));
+        }
+    }
+    Some(())
+}

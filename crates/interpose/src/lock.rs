@@ -1,0 +1,108 @@
+//! The page that a fork wipes, and the lock on it.
+//!
+//! A child process (also one of a raw `clone` that glibc's fork handlers never hear of) must not write
+//! into its parent's trace, nor find a lock held by a thread that it does not have. So what must be
+//! fresh in a child stands on one page that the kernel zeroes there (`MADV_WIPEONFORK`, Linux 4.14).
+
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+
+use crate::life::Global;
+
+/// What a child process starts without.
+pub struct Page {
+    /// The state of this process, null before first use.
+    pub global: AtomicPtr<Global>,
+    /// 1 while somebody initialises.
+    pub starting: AtomicU32,
+    /// The registry's lock.
+    registry: AtomicU32,
+}
+
+static PAGE: AtomicPtr<Page> = AtomicPtr::new(ptr::null_mut());
+
+/// The page, if it exists yet.
+#[inline(always)]
+pub fn page_if_any() -> Option<&'static Page> {
+    // SAFETY: null, or a mapping that is never unmapped, valid as zeroes.
+    unsafe { PAGE.load(Ordering::Acquire).as_ref() }
+}
+
+/// The page; `None` only where the system gives no memory.
+pub fn page() -> Option<&'static Page> {
+    if let Some(page) = page_if_any() {
+        return Some(page);
+    }
+    const SIZE: usize = 4096;
+    // SAFETY: a new anonymous mapping.
+    let fresh = unsafe {
+        libc::mmap(
+            ptr::null_mut(),
+            SIZE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+    };
+    if fresh == libc::MAP_FAILED {
+        return None;
+    }
+    // SAFETY: the mapping above. Where the kernel cannot wipe, `life` registers a fork handler.
+    let wiped = unsafe { libc::madvise(fresh, SIZE, libc::MADV_WIPEONFORK) } == 0;
+    match PAGE.compare_exchange(ptr::null_mut(), fresh.cast(), Ordering::AcqRel, Ordering::Acquire)
+    {
+        Ok(_) if !wiped => {
+            // SAFETY: `forget` is async-signal-safe: it stores three words.
+            unsafe { libc::pthread_atfork(None, None, Some(forget)) };
+        }
+        Ok(_) => {}
+        Err(_) => {
+            // SAFETY: nobody has seen this mapping.
+            unsafe { libc::munmap(fresh, SIZE) };
+        }
+    }
+    page_if_any()
+}
+
+/// In a child, where the kernel did not do it.
+extern "C" fn forget() {
+    if let Some(page) = page_if_any() {
+        page.global.store(ptr::null_mut(), Ordering::Release);
+        page.starting.store(0, Ordering::Release);
+        page.registry.store(0, Ordering::Release);
+    }
+}
+
+/// Spins on `word` from 0 to 1; gives up after about a second, so that nothing ever hangs on us.
+pub fn acquire(word: &AtomicU32) -> bool {
+    for tries in 0u32..2_000_000 {
+        if word.compare_exchange_weak(0, 1, Ordering::Acquire, Ordering::Relaxed).is_ok() {
+            return true;
+        }
+        if tries > 100 {
+            // SAFETY: no preconditions.
+            unsafe { libc::sched_yield() };
+        } else {
+            std::hint::spin_loop();
+        }
+    }
+    false
+}
+
+/// Runs `work` with the registry's lock held; `None` if it could not be had. `work` calls nothing that
+/// could come back here.
+pub fn registry<R>(work: impl FnOnce() -> R) -> Option<R> {
+    struct Release(&'static AtomicU32);
+    impl Drop for Release {
+        fn drop(&mut self) {
+            self.0.store(0, Ordering::Release);
+        }
+    }
+    let word = &page()?.registry;
+    if !acquire(word) {
+        return None;
+    }
+    let _release = Release(word);
+    Some(work())
+}

@@ -1,0 +1,75 @@
+//! Calls that are only recorded: the generic hook.
+//!
+//! Must not know: any particular function.
+
+use crate::record::{MOST_WORDS, Observed, Stored};
+use crate::registry;
+use crate::site::Site;
+
+/// A recorded call between its begin and its end.
+pub struct Call {
+    observed: Observed,
+    stored: Stored,
+    kernel: u32,
+    words: [u64; MOST_WORDS],
+    count: usize,
+}
+
+/// Records the beginning of a call of `site` with `count` argument words; `stack` is an address in the
+/// hook's frame. `None` where the call passes through.
+pub fn begin(
+    site: &'static Site,
+    stack: usize,
+    words: [u64; MOST_WORDS],
+    count: usize,
+) -> Option<Call> {
+    let observed = Observed::enter(site, stack)?;
+    let count = count.min(MOST_WORDS);
+    let kernel = if observed.wanted { kernel_in(&observed, site, &words) } else { 0 };
+    let stored = observed.call(kernel, words.get(..count).unwrap_or(&[]));
+    Some(Call { observed, stored, kernel, words, count })
+}
+
+/// Records the end of a call; `outs` are the words that it wrote, where it succeeded.
+pub fn end(call: Call, status: i32, outs: [Option<u64>; MOST_WORDS]) {
+    let words = call.words.get(..call.count).unwrap_or(&[]);
+    call.observed.finish_call(call.stored, status, call.kernel, words, &outs);
+}
+
+/// The number of the kernel that an argument names, 0 for none.
+fn kernel_in(observed: &Observed, site: &Site, words: &[u64; MOST_WORDS]) -> u32 {
+    let Some(function) = cushim_abi::function(site.id) else { return 0 };
+    let mut at = 0;
+    for arg in function.args {
+        if arg.shape.0 == "func" && !arg.out {
+            let func = words.get(at).copied().unwrap_or(0) as usize;
+            return registry::find(func)
+                .map_or(0, |kernel| kernel.named(observed.global, observed.recorder));
+        }
+        at += arg.words;
+    }
+    0
+}
+
+/// Stores the words of `arg` from word `at` on; answers how many.
+#[inline(always)]
+pub fn put<T: cushim_abi::types::Arg>(words: &mut [u64; MOST_WORDS], at: usize, arg: T) -> usize {
+    if let Some(to) = words.get_mut(at..) {
+        arg.words(to);
+    }
+    T::WORDS
+}
+
+/// Stores the value that a successful call wrote to `arg`, if it is an out value; answers its words.
+#[inline(always)]
+pub fn put_out<T: cushim_abi::types::Arg>(
+    outs: &mut [Option<u64>; MOST_WORDS],
+    at: usize,
+    arg: T,
+) -> usize {
+    if let Some(to) = outs.get_mut(at) {
+        // SAFETY: called after success only.
+        *to = unsafe { arg.written() };
+    }
+    T::WORDS
+}

@@ -1,0 +1,319 @@
+//! Storing events: the way from a hook's arguments to slots of the recorder.
+//!
+//! An event is stored before the call is forwarded, so that a call that never comes back is seen; its
+//! end and status are stored afterwards.
+//! Must not know: how arguments are shown, what a handler does besides recording.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cushim_abi::types::Dim3;
+use cushim_trace::layout::*;
+use cushim_trace::meta::Api;
+use cushim_trace::recorder::{Recorder, Slots};
+
+use crate::life::{self, Global};
+use crate::registry::Kernel;
+use crate::site::Site;
+use crate::thread::{self, Thread};
+
+/// A call that is being observed, from its hook's entry to its end.
+pub struct Observed {
+    /// The process.
+    pub global: &'static Global,
+    /// Its recorder.
+    pub recorder: &'static Recorder,
+    /// The calling thread; only touched while no foreign code runs.
+    thread: *mut Thread,
+    /// The function.
+    pub site: &'static Site,
+    depth: u8,
+    /// Whether an event is to be stored in any case (else only if the call fails).
+    pub wanted: bool,
+}
+
+/// What is left of an event after it was stored.
+#[derive(Clone, Copy)]
+pub struct Stored {
+    slots: Option<Slots>,
+    begin: u64,
+}
+
+impl Observed {
+    /// Enters the hook of `site` whose frame is at `stack`; `None` where the call passes through.
+    #[inline(always)]
+    pub fn enter(site: &'static Site, stack: usize) -> Option<Self> {
+        let global = life::global()?;
+        let recorder = global.recorder.as_ref()?;
+        let thread = thread::current(global)?;
+        if thread.busy {
+            recorder.lose(Lost::NotReady);
+            return None;
+        }
+        let Some(depth) = thread.enter(stack) else {
+            recorder.lose(Lost::NotReady);
+            return None;
+        };
+        let wanted = global.classes & site.class.bit() != 0 && (depth == 0 || global.nested);
+        Some(Observed { global, recorder, thread, site, depth, wanted })
+    }
+
+    /// The calling thread's state.
+    #[allow(clippy::mut_from_ref)] // It is the thread's, not part of `self`.
+    #[inline(always)]
+    pub fn thread(&self) -> &mut Thread {
+        // SAFETY: this thread's own state; it lives as long as the thread, and references from here are
+        // not held across the forwarded call.
+        unsafe { &mut *self.thread }
+    }
+
+    /// Whether the program itself made this call, not something that is being observed already.
+    pub fn outermost(&self) -> bool {
+        self.depth == 0
+    }
+
+    /// The event's head, its function's record written.
+    #[inline(always)]
+    fn head(&self, begin: u64) -> EventHead {
+        let id = self.site.id;
+        let known = NAMED
+            .get(usize::from(id))
+            .is_some_and(|named| named.load(Ordering::Relaxed) == self.global.generation);
+        if !known {
+            name_function(self.global, self.recorder, id);
+        }
+        EventHead { api: id, depth: self.depth, begin, ..EventHead::default() }
+    }
+
+    /// Stores a call with its argument words.
+    pub fn call(&self, kernel: u32, words: &[u64]) -> Stored {
+        let begin = self.recorder.ticks();
+        let slots = if self.wanted { self.store_call(begin, kernel, words) } else { None };
+        Stored { slots, begin }
+    }
+
+    fn store_call(&self, begin: u64, kernel: u32, words: &[u64]) -> Option<Slots> {
+        let head = self.head(begin);
+        let words = words.get(..words.len().min(MOST_WORDS))?;
+        let count = slots(CALL_WORDS + words.len() * 8);
+        let thread = self.thread();
+        let slots = reserve(thread, self.recorder, count, self.depth == 0)?;
+        let body = CallBody { kernel, outs: 0, words: words.len() as u8, reserved: 0 };
+        // SAFETY: `count` slots hold head, body and words.
+        unsafe {
+            slots.store_head(head);
+            slots.at::<CallBody>(32).write(body);
+            slots.at::<u64>(CALL_WORDS).copy_from_nonoverlapping(words.as_ptr(), words.len());
+            slots.publish(EVENT_CALL, count);
+        }
+        Some(slots)
+    }
+
+    /// Stores a launch.
+    #[inline(always)]
+    pub fn launch(&self, launch: &Launch) -> Stored {
+        let begin = self.recorder.ticks();
+        let slots = if self.wanted { self.store_launch(begin, launch) } else { None };
+        Stored { slots, begin }
+    }
+
+    #[inline(always)]
+    fn store_launch(&self, begin: u64, launch: &Launch) -> Option<Slots> {
+        let kernel = launch.kernel;
+        let layout = kernel.layout(self.global, self.recorder);
+        let (arg_bytes, mut flags) = match (layout, launch.args) {
+            (None, _) => (0, LAUNCH_ARGS_UNKNOWN),
+            (Some(layout), _) if layout.params.is_empty() => (0, 0),
+            (Some(_), Arguments::None) => (0, LAUNCH_ARGS_NULL),
+            (Some(layout), Arguments::Pointers(_)) => (layout.size, 0),
+            (Some(layout), Arguments::Buffer(_, size)) => {
+                (layout.size.min(size), LAUNCH_ARGS_BUFFER)
+            }
+        };
+        let kept = arg_bytes.min(ARGS_MAX);
+        if kept < arg_bytes {
+            flags |= LAUNCH_ARGS_CUT;
+            self.recorder.lose(Lost::CutArguments);
+        }
+        let head = self.head(begin);
+        let count = slots(LAUNCH_ARGS + kept);
+        let thread = self.thread();
+        let context = thread.context as u64;
+        let slots = reserve(thread, self.recorder, count, self.depth == 0)?;
+        let body = LaunchBody {
+            kernel: kernel.number,
+            shared: launch.shared.min(u32::MAX as usize) as u32,
+            stream: launch.stream as u64,
+            grid: [launch.grid.x, launch.grid.y, launch.grid.z],
+            arg_bytes: kept as u32,
+            block: [launch.block.x, launch.block.y, launch.block.z],
+            cluster: launch.cluster,
+            flags: flags | launch.flags,
+            context,
+        };
+        // SAFETY: `count` slots hold head, body and `kept` bytes. Argument pointers are the program's,
+        // as many as the kernel has parameters: what the driver itself is about to read.
+        unsafe {
+            slots.store_head(head);
+            slots.at::<LaunchBody>(32).write(body);
+            match (layout, launch.args) {
+                (Some(layout), Arguments::Pointers(pointers)) => {
+                    for (i, param) in layout.params.iter().enumerate() {
+                        let (offset, size) = (param.offset as usize, param.size as usize);
+                        let from = *pointers.add(i);
+                        if from.is_null() || offset + size > kept {
+                            continue;
+                        }
+                        let to = slots.at::<u8>(LAUNCH_ARGS + offset);
+                        // The common sizes as single moves.
+                        match size {
+                            8 => to
+                                .cast::<u64>()
+                                .write_unaligned(from.cast::<u64>().read_unaligned()),
+                            4 => to
+                                .cast::<u32>()
+                                .write_unaligned(from.cast::<u32>().read_unaligned()),
+                            _ => to.copy_from_nonoverlapping(from, size),
+                        }
+                    }
+                }
+                (Some(_), Arguments::Buffer(from, _)) if !from.is_null() => {
+                    slots.at::<u8>(LAUNCH_ARGS).copy_from_nonoverlapping(from, kept);
+                }
+                _ => {}
+            }
+            slots.publish(EVENT_LAUNCH, count);
+        }
+        Some(slots)
+    }
+
+    /// The call came back with `status`: stores that. Where the event was not wanted but the call
+    /// failed, `late` stores it now.
+    #[inline(always)]
+    pub fn finish(&self, stored: Stored, status: i32, late: impl FnOnce(u64) -> Option<Slots>) {
+        match stored.slots {
+            // SAFETY: published; its chunk is mapped while this call's depth keeps the buffer from
+            // being idle.
+            Some(slots) => unsafe { slots.finish(self.recorder.ticks(), status) },
+            None => {
+                if status != 0
+                    && status != cushim_abi::types::NOT_READY
+                    && self.depth == 0
+                    && !self.wanted
+                {
+                    self.fail_late(status, stored.begin, late);
+                }
+            }
+        }
+    }
+
+    #[cold]
+    fn fail_late(&self, status: i32, begin: u64, late: impl FnOnce(u64) -> Option<Slots>) {
+        let end = self.recorder.ticks();
+        if let Some(slots) = late(begin) {
+            // SAFETY: just published.
+            unsafe { slots.finish(end, status) };
+        }
+    }
+
+    /// As [`Observed::finish`] for a launch.
+    #[inline(always)]
+    pub fn finish_launch(&self, stored: Stored, status: i32, launch: &Launch) {
+        self.finish(stored, status, |begin| self.store_launch(begin, launch));
+    }
+
+    /// As [`Observed::finish`] for a call; `outs` are the words that the call wrote.
+    #[inline(always)]
+    pub fn finish_call(
+        &self,
+        stored: Stored,
+        status: i32,
+        kernel: u32,
+        words: &[u64],
+        outs: &[Option<u64>],
+    ) {
+        if let Some(slots) = stored.slots {
+            let mut mask = 0u16;
+            for (i, out) in outs.iter().enumerate().take(MOST_WORDS.min(words.len())) {
+                if let Some(value) = out {
+                    mask |= 1 << i;
+                    // SAFETY: word `i` lies inside the event, which is not finished yet.
+                    unsafe { slots.at::<u64>(CALL_WORDS + i * 8).write(*value) };
+                }
+            }
+            // SAFETY: `outs` stands at byte 36, see `CallBody`.
+            unsafe { slots.at::<u16>(36).write(mask) };
+        }
+        self.finish(stored, status, |begin| self.store_call(begin, kernel, words));
+    }
+}
+
+impl Drop for Observed {
+    #[inline(always)]
+    fn drop(&mut self) {
+        let depth = self.depth;
+        self.thread().leave(depth);
+    }
+}
+
+/// At most this many argument words are kept per call.
+pub const MOST_WORDS: usize = 16;
+
+/// Generation in which each function's record was written.
+static NAMED: [AtomicU32; 2048] = [const { AtomicU32::new(0) }; 2048];
+
+#[cold]
+fn name_function(global: &Global, recorder: &Recorder, id: u16) {
+    if let Some(function) = cushim_abi::function(id) {
+        let record = Api::encode(id, function.name, function.class.name(), &function.spec());
+        if recorder.write_meta(&record)
+            && let Some(named) = NAMED.get(usize::from(id))
+        {
+            named.store(global.generation, Ordering::Relaxed);
+        }
+    }
+}
+
+#[inline(always)]
+fn reserve(thread: &mut Thread, recorder: &Recorder, count: usize, idle: bool) -> Option<Slots> {
+    thread.busy = true;
+    let slots = match &mut thread.buffer {
+        Some(buffer) => buffer.reserve(recorder, count, idle),
+        None => {
+            recorder.lose(Lost::NotReady);
+            None
+        }
+    };
+    thread.busy = false;
+    slots
+}
+
+/// A launch as the program asked for it.
+pub struct Launch {
+    /// What is launched.
+    pub kernel: &'static Kernel,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads per block.
+    pub block: Dim3,
+    /// Blocks per cluster, zeros for none.
+    pub cluster: [u8; 3],
+    /// Dynamic shared memory, bytes.
+    pub shared: usize,
+    /// Stream handle.
+    pub stream: usize,
+    /// The arguments.
+    pub args: Arguments,
+    /// `LAUNCH_*` bits.
+    pub flags: u8,
+}
+
+/// How a program hands over a kernel's arguments.
+#[derive(Clone, Copy)]
+pub enum Arguments {
+    /// Not at all.
+    None,
+    /// A pointer to each.
+    Pointers(*const *const u8),
+    /// The whole parameter block, with its size.
+    Buffer(*const u8, usize),
+}

@@ -1,0 +1,368 @@
+//! Host stubs, handles, kernels and modules.
+//!
+//! One table maps everything that can be launched (host stub, `cudaKernel_t`, `CUkernel`, `CUfunction`)
+//! to its kernel: they are all addresses in this process, so they cannot collide while alive. Another
+//! maps registration and load handles to modules. Lookups take no lock; changes take the registry's.
+//!
+//! A kernel's record and its name live for ever: a launch may come after its library is gone. What was
+//! unregistered is taken out of the table, and a stub that is registered anew gets a new kernel, so a
+//! library mapped where another was is never mistaken for it.
+//!
+//! Must not know: events, the loader.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
+
+use cushim_trace::meta;
+use cushim_trace::recorder::Recorder;
+
+use crate::layouts::{self, Code, Layout};
+use crate::life::Global;
+use crate::lock;
+use crate::table::PointerTable;
+
+static LAUNCHABLE: PointerTable<Kernel> = PointerTable::new();
+static MODULES: PointerTable<Module> = PointerTable::new();
+static NEXT_KERNEL: AtomicU32 = AtomicU32::new(1);
+
+/// A kernel: one name in one module.
+pub struct Kernel {
+    /// Its number in traces, from 1.
+    pub number: u32,
+    /// Host stub or handle by which it became known.
+    pub address: usize,
+    /// The symbol; empty where it is not known.
+    pub name: &'static str,
+    /// The module that holds it.
+    module: Option<&'static Module>,
+    /// The next kernel of the same module.
+    sibling: AtomicPtr<Kernel>,
+    /// What the same address meant before, if its module is still there.
+    before: Option<&'static Kernel>,
+    /// Whether `address` is a `CUfunction`, so that the driver can be asked about it.
+    of_driver: bool,
+    /// Generation in which its record was written; its layout is known by then.
+    ready: AtomicU32,
+    layout: AtomicPtr<Layout>,
+}
+
+/// A registered fat binary, or a loaded module or library.
+pub struct Module {
+    /// What the program was given for it.
+    pub handle: usize,
+    /// Its image.
+    code: Code,
+    /// The function that took it.
+    api: &'static str,
+    alive: AtomicBool,
+    kernels: AtomicPtr<Kernel>,
+    /// Generation in which its record was written.
+    ready: AtomicU32,
+    functions: AtomicUsize,
+}
+
+/// The kernel that `address` launches.
+#[inline(always)]
+pub fn find(address: usize) -> Option<&'static Kernel> {
+    LAUNCHABLE.get(address)
+}
+
+/// The kernel that `address` launches; where it is not known, a record that says so.
+#[inline(always)]
+pub fn find_or_unknown(address: usize) -> &'static Kernel {
+    match find(address) {
+        Some(kernel) => kernel,
+        None => unknown(address, None),
+    }
+}
+
+/// More unknown addresses than this share one record: a program that launches ever new garbage must not
+/// make us grow without end.
+const MOST_UNKNOWN: u32 = 4096;
+
+/// A kernel that was launched by an address nothing was registered for; `driver_name` is what the driver
+/// calls it, for a `CUfunction`.
+#[cold]
+pub fn unknown(address: usize, driver_name: Option<String>) -> &'static Kernel {
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    static SHARED: Kernel = Kernel {
+        number: 0,
+        address: 0,
+        name: "",
+        module: None,
+        sibling: AtomicPtr::new(std::ptr::null_mut()),
+        before: None,
+        of_driver: false,
+        ready: AtomicU32::new(0),
+        layout: AtomicPtr::new(std::ptr::null_mut()),
+    };
+    if address == 0 || COUNT.fetch_add(1, Ordering::Relaxed) >= MOST_UNKNOWN {
+        COUNT.fetch_min(MOST_UNKNOWN, Ordering::Relaxed);
+        return &SHARED;
+    }
+    let of_driver = driver_name.is_some();
+    let name = driver_name.map_or("", |n| &*n.leak());
+    add_kernel(address, name, None, of_driver).unwrap_or(&SHARED)
+}
+
+/// The module of a registration or load handle.
+pub fn module(handle: usize) -> Option<&'static Module> {
+    MODULES.get(handle)
+}
+
+/// The program was given `handle` for `code` by `api`.
+pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'static Module> {
+    lock::registry(|| {
+        let module: &'static Module = Box::leak(Box::new(Module {
+            handle,
+            code,
+            api,
+            alive: AtomicBool::new(true),
+            kernels: AtomicPtr::new(std::ptr::null_mut()),
+            ready: AtomicU32::new(0),
+            functions: AtomicUsize::new(0),
+        }));
+        MODULES.set(handle, Some(module));
+        module
+    })
+}
+
+/// `handle` also means this module from now on (a library's module).
+pub fn alias_module(handle: usize, module: &'static Module) {
+    lock::registry(|| MODULES.set(handle, Some(module)));
+}
+
+/// What `handle` stood for is gone: its kernels leave the table.
+pub fn remove_module(handle: usize) {
+    lock::registry(|| {
+        let Some(module) = MODULES.get(handle) else { return };
+        MODULES.set(handle, None);
+        module.alive.store(false, Ordering::Release);
+        let mut next = module.kernels.load(Ordering::Acquire);
+        // SAFETY: kernels are leaked; null ends the list.
+        while let Some(kernel) = unsafe { next.as_ref() } {
+            if find(kernel.address).is_some_and(|k| std::ptr::eq(k, kernel)) {
+                LAUNCHABLE.set(kernel.address, kernel.before.filter(|k| k.is_alive()));
+            }
+            next = kernel.sibling.load(Ordering::Acquire);
+        }
+    });
+}
+
+/// `address` launches kernel `name` of `module`. The name is copied: it may lie in a library that goes.
+pub fn add_function(address: usize, name: &[u8], module: Option<&'static Module>) {
+    if let Some(kernel) = find(address)
+        && kernel.name.as_bytes() == name
+        && kernel.same_module(module)
+    {
+        return;
+    }
+    add_kernel(address, keep(name), module, false);
+}
+
+/// `address` launches what `kernel` is (another handle of it).
+pub fn alias_function(address: usize, kernel: &'static Kernel) {
+    if find(address).is_some_and(|k| std::ptr::eq(k, kernel)) {
+        return;
+    }
+    add_kernel(address, kernel.name, kernel.module, false);
+}
+
+fn add_kernel(
+    address: usize,
+    name: &'static str,
+    module: Option<&'static Module>,
+    of_driver: bool,
+) -> Option<&'static Kernel> {
+    lock::registry(|| {
+        let before = find(address).filter(|k| k.is_alive() && !k.name.is_empty());
+        let kernel: &'static Kernel = Box::leak(Box::new(Kernel {
+            number: NEXT_KERNEL.fetch_add(1, Ordering::Relaxed),
+            address,
+            name,
+            module,
+            sibling: AtomicPtr::new(std::ptr::null_mut()),
+            before,
+            of_driver,
+            ready: AtomicU32::new(0),
+            layout: AtomicPtr::new(std::ptr::null_mut()),
+        }));
+        if let Some(module) = module {
+            let first = module.kernels.load(Ordering::Relaxed);
+            kernel.sibling.store(first, Ordering::Relaxed);
+            module.kernels.store(std::ptr::from_ref(kernel).cast_mut(), Ordering::Release);
+            module.functions.fetch_add(1, Ordering::Relaxed);
+        }
+        LAUNCHABLE.set(address, Some(kernel));
+        kernel
+    })
+}
+
+/// A copy of a name that lives for ever, in blocks: one allocation for many names.
+fn keep(name: &[u8]) -> &'static str {
+    static BLOCK: AtomicUsize = AtomicUsize::new(0);
+    static LEFT: AtomicUsize = AtomicUsize::new(0);
+    const SIZE: usize = 64 << 10;
+    let name = match std::str::from_utf8(name) {
+        Ok(name) => name,
+        Err(_) => return String::from_utf8_lossy(name).into_owned().leak(),
+    };
+    if name.len() > SIZE / 4 {
+        return name.to_owned().leak();
+    }
+    let place = lock::registry(|| {
+        if LEFT.load(Ordering::Relaxed) < name.len() {
+            let block = Box::leak(Box::new([0u8; SIZE]));
+            BLOCK.store(block.as_mut_ptr().expose_provenance(), Ordering::Relaxed);
+            LEFT.store(SIZE, Ordering::Relaxed);
+        }
+        let place = BLOCK.fetch_add(name.len(), Ordering::Relaxed);
+        LEFT.fetch_sub(name.len(), Ordering::Relaxed);
+        place
+    });
+    let Some(place) = place else { return name.to_owned().leak() };
+    let to = std::ptr::with_exposed_provenance_mut::<u8>(place);
+    // SAFETY: `name.len()` bytes of the block that nobody else has; the copied bytes are UTF-8.
+    unsafe {
+        to.copy_from_nonoverlapping(name.as_ptr(), name.len());
+        std::str::from_utf8_unchecked(std::slice::from_raw_parts(to, name.len()))
+    }
+}
+
+impl Module {
+    /// How many kernels were registered for it or asked from it.
+    pub fn functions(&self) -> usize {
+        self.functions.load(Ordering::Relaxed)
+    }
+
+    /// Whether it is still loaded.
+    pub fn is_alive(&self) -> bool {
+        self.alive.load(Ordering::Acquire)
+    }
+
+    /// Writes its record once per trace.
+    pub fn describe(&self, global: &Global, recorder: &Recorder) {
+        if self.ready.swap(global.generation, Ordering::Relaxed) == global.generation {
+            return;
+        }
+        let (kind, size) = self.code.describe();
+        recorder.write_meta(
+            &meta::Image {
+                handle: self.handle as u64,
+                api: self.api.to_owned(),
+                owner: self.code.owner(),
+                kind: kind.to_owned(),
+                size,
+            }
+            .encode(),
+        );
+    }
+}
+
+impl Kernel {
+    fn is_alive(&self) -> bool {
+        self.module.is_none_or(Module::is_alive)
+    }
+
+    fn same_module(&self, module: Option<&'static Module>) -> bool {
+        match (self.module, module) {
+            (Some(a), Some(b)) => std::ptr::eq(a, b),
+            (None, None) => true,
+            _ => false,
+        }
+    }
+
+    /// Its parameter layout, where it can be known. Its record is in the trace afterwards.
+    #[inline(always)]
+    pub fn layout(&self, global: &Global, recorder: &Recorder) -> Option<&'static Layout> {
+        if self.ready.load(Ordering::Acquire) != global.generation {
+            self.describe(global, recorder);
+        }
+        // SAFETY: null or leaked.
+        unsafe { self.layout.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// Its number; its record is in the trace afterwards.
+    pub fn named(&self, global: &Global, recorder: &Recorder) -> u32 {
+        self.layout(global, recorder);
+        self.number
+    }
+
+    #[cold]
+    fn describe(&self, global: &Global, recorder: &Recorder) {
+        // SAFETY: errno is this thread's; what follows reads files and allocates.
+        let errno = unsafe { *libc::__errno_location() };
+        let known = std::panic::catch_unwind(AssertUnwindSafe(|| self.find_layout()))
+            .unwrap_or_else(|_| Err("reading the image failed".to_owned()));
+        let owner = self.module.map(|m| m.code.owner()).unwrap_or_default();
+        if let Some(module) = self.module {
+            module.describe(global, recorder);
+        }
+        let record = meta::Kernel {
+            mangled: self.name.to_owned(),
+            address: self.address as u64,
+            owner,
+            params: known.map(|l| l.params.iter().map(|p| (p.offset, p.size)).collect()),
+        };
+        recorder.write_meta(&record.encode(self.number));
+        self.ready.store(global.generation, Ordering::Release);
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+    }
+
+    fn find_layout(&self) -> Result<&'static Layout, String> {
+        // SAFETY: null or leaked.
+        if let Some(layout) = unsafe { self.layout.load(Ordering::Acquire).as_ref() } {
+            return Ok(layout);
+        }
+        let layout = match self.module {
+            Some(module) if !self.name.is_empty() => module.code.layout(self.name)?,
+            _ if self.of_driver => layouts::ask_driver(self.address)
+                .ok_or_else(|| "the driver does not tell (it does from 12.4 on)".to_owned())?,
+            _ => return Err("not registered by anything that was seen".to_owned()),
+        };
+        let layout: &'static Layout = Box::leak(Box::new(layout));
+        self.layout.store(std::ptr::from_ref(layout).cast_mut(), Ordering::Release);
+        Ok(layout)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handles_interleave_and_addresses_are_reused() {
+        let (a, b) = (0x7000_1000, 0x7000_2000);
+        let first = add_module(a, Code::nothing(), "t").unwrap();
+        let second = add_module(b, Code::nothing(), "t").unwrap();
+        add_function(0x8000, b"_Z1av", Some(first));
+        add_function(0x8010, b"_Z1bv", Some(second));
+        add_function(0x8020, b"_Z1cv", Some(first));
+        // Registered twice: the newest counts, the older comes back.
+        add_function(0x8000, b"_Z1av", Some(second));
+        assert!(find(0x8000).unwrap().same_module(Some(second)));
+        remove_module(b);
+        assert!(find(0x8000).unwrap().same_module(Some(first)));
+        assert!(find(0x8010).is_none());
+        assert_eq!(find(0x8020).unwrap().name, "_Z1cv");
+        // The library goes, another is mapped at its place.
+        remove_module(a);
+        assert!(find(0x8000).is_none() && module(a).is_none());
+        remove_module(a);
+        let third = add_module(a, Code::nothing(), "t").unwrap();
+        add_function(0x8000, b"_Z5otherv", Some(third));
+        assert_eq!(find(0x8000).unwrap().name, "_Z5otherv");
+    }
+
+    #[test]
+    fn unknown_addresses_are_bounded() {
+        let one = find_or_unknown(0x9001);
+        assert!(std::ptr::eq(one, find_or_unknown(0x9001)));
+        for i in 0..10_000usize {
+            find_or_unknown(0x10_0000 + i * 2);
+        }
+        assert_eq!(find_or_unknown(0x77_7777_7777).number, 0);
+    }
+}

@@ -1,0 +1,469 @@
+//! Handlers of the runtime face: calls of libcudart that are more than recorded.
+//!
+//! Each takes the hook's site, the real function, and the call's arguments; each forwards exactly once
+//! and answers what the real function answered. Registry updates happen in every case, also inside
+//! other calls; events only as [`crate::record`] decides.
+//!
+//! Must not know: exports, the driver's functions.
+
+use std::ffi::CStr;
+
+use cushim_abi::structs::*;
+use cushim_abi::types::*;
+use cushim_trace::layout::*;
+
+use crate::layouts::Code;
+use crate::observe;
+use crate::record::{Arguments, Launch, MOST_WORDS, Observed};
+use crate::registry;
+use crate::site::Site;
+
+/// An address in the caller's frame, as [`crate::thread::Thread::enter`] wants it.
+macro_rules! stack {
+    () => {{
+        let here = 0u8;
+        (&raw const here).addr()
+    }};
+}
+pub(crate) use stack;
+
+/// Records a call with the given words around `$call`; answers its result.
+macro_rules! recorded {
+    ($site:expr, [$($word:expr),*], $call:expr) => {{
+        let mut words = [0u64; MOST_WORDS];
+        let given = [$($word as u64),*];
+        for (to, from) in words.iter_mut().zip(given) {
+            *to = from;
+        }
+        let call = observe::begin($site, stack!(), words, given.len());
+        // SAFETY: forwarded as it came.
+        let result = unsafe { $call };
+        if let Some(call) = call {
+            observe::end(call, 0, [None; MOST_WORDS]);
+        }
+        result
+    }};
+}
+
+/// The C string at `at`, if there is one.
+///
+/// # Safety
+/// `at` is null or points to a NUL-terminated string that stays for the call.
+pub(crate) unsafe fn text<'a>(at: Str) -> Option<&'a CStr> {
+    // SAFETY: as the caller promises.
+    (at.0 != 0).then(|| unsafe { CStr::from_ptr(at.0 as *const libc::c_char) })
+}
+
+/// What the call that answered `status` wrote to its own `out`; `None` where it failed or had nowhere to.
+pub(crate) fn answered<T: Copy>(status: i32, out: Out<T>) -> Option<T> {
+    if status != 0 || out.0.is_null() {
+        return None;
+    }
+    // SAFETY: CUDA was given this place, and has written there and said so.
+    Some(unsafe { out.0.read_unaligned() })
+}
+
+type Fn1<R> = unsafe extern "C-unwind" fn(Ptr) -> R;
+
+/// `__cudaRegisterFatBinary`.
+pub unsafe fn register_fat_binary(site: &'static Site, real: Fn1<usize>, wrapper: Ptr) -> usize {
+    let handle = recorded!(site, [wrapper.0], real(wrapper));
+    if handle != 0 {
+        // SAFETY: the runtime took it.
+        let code = unsafe { Code::from_pointer(wrapper.0) };
+        registry::add_module(handle, code, "__cudaRegisterFatBinary");
+    }
+    handle
+}
+
+/// `__cudaRegisterFatBinaryEnd`.
+pub unsafe fn register_fat_binary_end(site: &'static Site, real: Fn1<()>, handle: Ptr) {
+    recorded!(site, [handle.0], real(handle));
+}
+
+/// `__cudaUnregisterFatBinary`. What is unregistered is about to be unmapped, perhaps with the runtime
+/// that served it.
+pub unsafe fn unregister_fat_binary(site: &'static Site, real: Fn1<()>, handle: Ptr) {
+    recorded!(site, [handle.0], real(handle));
+    registry::remove_module(handle.0);
+    site.home.forget_runtime();
+}
+
+/// `__cudaInitModule`.
+pub unsafe fn init_module(site: &'static Site, real: Fn1<i32>, handle: Ptr) -> i32 {
+    recorded!(site, [handle.0], real(handle))
+}
+
+type RegisterFunction =
+    unsafe extern "C-unwind" fn(Ptr, Func, Str, Str, i32, Ptr, Ptr, Ptr, Ptr, Ptr) -> i32;
+
+/// `__cudaRegisterFunction`.
+pub unsafe fn register_function(
+    site: &'static Site,
+    real: RegisterFunction,
+    handle: Ptr,
+    stub: Func,
+    device_fun: Str,
+    name: Str,
+    thread_limit: i32,
+    tid: Ptr,
+    bid: Ptr,
+    block: Ptr,
+    grid: Ptr,
+    warp: Ptr,
+) -> i32 {
+    // SAFETY: registration code passes the symbol's name.
+    if let Some(name) = unsafe { text(name) } {
+        registry::add_function(stub.0, name.to_bytes(), registry::module(handle.0));
+    }
+    recorded!(
+        site,
+        [
+            handle.0,
+            stub.0,
+            device_fun.0,
+            name.0,
+            i64::from(thread_limit),
+            tid.0,
+            bid.0,
+            block.0,
+            grid.0,
+            warp.0
+        ],
+        real(handle, stub, device_fun, name, thread_limit, tid, bid, block, grid, warp)
+    )
+}
+
+type RegisterVar = unsafe extern "C-unwind" fn(Ptr, Ptr, Str, Str, i32, usize, i32, i32);
+
+/// `__cudaRegisterVar`.
+pub unsafe fn register_var(
+    site: &'static Site,
+    real: RegisterVar,
+    handle: Ptr,
+    host: Ptr,
+    device: Str,
+    name: Str,
+    ext: i32,
+    size: usize,
+    constant: i32,
+    global: i32,
+) {
+    recorded!(
+        site,
+        [
+            handle.0,
+            host.0,
+            device.0,
+            name.0,
+            i64::from(ext),
+            size,
+            i64::from(constant),
+            i64::from(global)
+        ],
+        real(handle, host, device, name, ext, size, constant, global)
+    );
+}
+
+/// `__cudaRegisterManagedVar`. LLVM passes six arguments: the rest is whatever the registers held, and
+/// goes on as it came.
+pub unsafe fn register_managed_var(
+    site: &'static Site,
+    real: RegisterVar,
+    handle: Ptr,
+    host: Ptr,
+    device: Str,
+    name: Str,
+    ext: i32,
+    size: usize,
+    constant: i32,
+    global: i32,
+) {
+    // SAFETY: forwarded as it came.
+    unsafe { register_var(site, real, handle, host, device, name, ext, size, constant, global) }
+}
+
+/// `__cudaRegisterTexture`.
+pub unsafe fn register_texture(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, Ptr, Ptr, Str, i32, i32, i32),
+    handle: Ptr,
+    host: Ptr,
+    device: Ptr,
+    name: Str,
+    dim: i32,
+    norm: i32,
+    ext: i32,
+) {
+    recorded!(
+        site,
+        [handle.0, host.0, device.0, name.0, i64::from(dim), i64::from(norm), i64::from(ext)],
+        real(handle, host, device, name, dim, norm, ext)
+    );
+}
+
+/// `__cudaRegisterSurface`.
+pub unsafe fn register_surface(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, Ptr, Ptr, Str, i32, i32),
+    handle: Ptr,
+    host: Ptr,
+    device: Ptr,
+    name: Str,
+    dim: i32,
+    ext: i32,
+) {
+    recorded!(
+        site,
+        [handle.0, host.0, device.0, name.0, i64::from(dim), i64::from(ext)],
+        real(handle, host, device, name, dim, ext)
+    );
+}
+
+/// `__cudaPushCallConfiguration`: nothing to see that the launch itself does not show.
+pub unsafe fn push_call_configuration(
+    _site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Dim3, Dim3, usize, Stream) -> u32,
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    stream: Stream,
+) -> u32 {
+    // SAFETY: forwarded as it came.
+    unsafe { real(grid, block, shared, stream) }
+}
+
+/// `__cudaPopCallConfiguration`.
+pub unsafe fn pop_call_configuration(
+    _site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, Ptr, Ptr, Ptr) -> i32,
+    grid: Ptr,
+    block: Ptr,
+    shared: Ptr,
+    stream: Ptr,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    unsafe { real(grid, block, shared, stream) }
+}
+
+/// Records a launch around `$call`.
+macro_rules! launched {
+    ($site:expr, $launch:expr, $call:expr) => {{
+        match Observed::enter($site, stack!()) {
+            // SAFETY: forwarded as it came.
+            None => unsafe { $call },
+            Some(observed) => {
+                let launch = $launch;
+                let stored = observed.launch(&launch);
+                // SAFETY: forwarded as it came.
+                let status = unsafe { $call };
+                observed.finish_launch(stored, status, &launch);
+                status
+            }
+        }
+    }};
+}
+pub(crate) use launched;
+
+fn pointers(args: Ptr) -> Arguments {
+    if args.0 == 0 { Arguments::None } else { Arguments::Pointers(args.0 as *const *const u8) }
+}
+
+type LaunchKernel = unsafe extern "C-unwind" fn(Func, Dim3, Dim3, Ptr, usize, Stream) -> i32;
+
+/// `cudaLaunchKernel`, `__cudaLaunchKernel` and their `_ptsz` forms.
+#[inline(always)]
+pub unsafe fn launch_kernel(
+    site: &'static Site,
+    real: LaunchKernel,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+) -> i32 {
+    launched!(
+        site,
+        Launch {
+            kernel: registry::find_or_unknown(func.0),
+            grid,
+            block,
+            cluster: [0; 3],
+            shared,
+            stream: stream.0,
+            args: pointers(args),
+            flags: 0,
+        },
+        real(func, grid, block, args, shared, stream)
+    )
+}
+
+/// `cudaLaunchCooperativeKernel` and its `_ptsz` form.
+pub unsafe fn launch_cooperative_kernel(
+    site: &'static Site,
+    real: LaunchKernel,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+) -> i32 {
+    launched!(
+        site,
+        Launch {
+            kernel: registry::find_or_unknown(func.0),
+            grid,
+            block,
+            cluster: [0; 3],
+            shared,
+            stream: stream.0,
+            args: pointers(args),
+            flags: LAUNCH_COOPERATIVE,
+        },
+        real(func, grid, block, args, shared, stream)
+    )
+}
+
+/// What the attributes of a launch say about its shape: cluster, `LAUNCH_*` bits.
+///
+/// # Safety
+/// `attributes` is null or points to `count` launch attributes.
+pub(crate) unsafe fn attributes(attributes: usize, count: u32) -> ([u8; 3], u8) {
+    let (mut cluster, mut flags) = ([0; 3], 0);
+    if attributes == 0 || count > 64 {
+        return (cluster, flags);
+    }
+    for i in 0..count as usize {
+        // SAFETY: as the caller promises; an attribute is 72 bytes in every version.
+        let attribute = unsafe { (attributes as *const LaunchAttribute).add(i).read_unaligned() };
+        let [x, y, z, ..] = attribute.value;
+        match attribute.id {
+            ATTRIBUTE_COOPERATIVE if x != 0 => flags |= LAUNCH_COOPERATIVE,
+            ATTRIBUTE_CLUSTER_DIMENSION => cluster = [x, y, z].map(|n| n.min(255) as u8),
+            _ => {}
+        }
+    }
+    (cluster, flags)
+}
+
+/// `cudaLaunchKernelExC` and its `_ptsz` form.
+pub unsafe fn launch_kernel_ex(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, Func, Ptr) -> i32,
+    config: Ptr,
+    func: Func,
+    args: Ptr,
+) -> i32 {
+    if config.0 == 0 {
+        // SAFETY: forwarded as it came.
+        return unsafe { real(config, func, args) };
+    }
+    // SAFETY: the program's launch configuration, of which this is the part all versions share.
+    let c = unsafe { (config.0 as *const LaunchConfig).read_unaligned() };
+    // SAFETY: as the configuration says.
+    let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
+    launched!(
+        site,
+        Launch {
+            kernel: registry::find_or_unknown(func.0),
+            grid: c.grid,
+            block: c.block,
+            cluster,
+            shared: c.shared,
+            stream: c.stream,
+            args: pointers(args),
+            flags,
+        },
+        real(config, func, args)
+    )
+}
+
+/// `cudaLaunchCooperativeKernelMultiDevice`: one event per launch in the list.
+pub unsafe fn launch_cooperative_multi_device(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, u32, Flags) -> i32,
+    list: Ptr,
+    count: u32,
+    flags: Flags,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    let call = || unsafe { real(list, count, flags) };
+    let Some(observed) = Observed::enter(site, stack!()) else { return call() };
+    let mut stored = Vec::new();
+    if list.0 != 0 && count <= 1024 {
+        for i in 0..count as usize {
+            // SAFETY: the program's list has `count` entries.
+            let p = unsafe { (list.0 as *const LaunchParams).add(i).read_unaligned() };
+            let launch = Launch {
+                kernel: registry::find_or_unknown(p.func),
+                grid: p.grid,
+                block: p.block,
+                cluster: [0; 3],
+                shared: p.shared,
+                stream: p.stream,
+                args: pointers(Ptr(p.args)),
+                flags: LAUNCH_COOPERATIVE,
+            };
+            stored.push((observed.launch(&launch), launch));
+        }
+    }
+    let status = call();
+    for (stored, launch) in &stored {
+        observed.finish_launch(*stored, status, launch);
+    }
+    status
+}
+
+type GetKernel = unsafe extern "C-unwind" fn(Out<Func>, Func) -> i32;
+
+/// `__cudaGetKernel`, `cudaGetKernel`: from a stub to a handle that launches the same. Without a driver
+/// the stub itself is the answer (measured, 13.5), with an error.
+pub unsafe fn get_kernel(site: &'static Site, real: GetKernel, out: Out<Func>, stub: Func) -> i32 {
+    // SAFETY: forwarded as it came.
+    let status = unsafe { observed_out(site, out, stub.0, || real(out, stub)) };
+    if let Some(handle) = answered(status, out)
+        && let Some(kernel) = registry::find(stub.0)
+    {
+        registry::alias_function(handle.0, kernel);
+    }
+    status
+}
+
+/// Records a call with one out value and one further word.
+unsafe fn observed_out<T: Arg>(
+    site: &'static Site,
+    out: Out<T>,
+    word: usize,
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    let mut words = [0; MOST_WORDS];
+    words[0] = out.0 as u64;
+    words[1] = word as u64;
+    let begun = observe::begin(site, stack!(), words, 2);
+    let status = call();
+    if let Some(begun) = begun {
+        let mut outs = [None; MOST_WORDS];
+        if status == 0 {
+            // SAFETY: the call succeeded.
+            outs[0] = unsafe { out.written() };
+        }
+        observe::end(begun, status, outs);
+    }
+    status
+}
+
+/// `cudaGetFuncBySymbol`.
+pub unsafe fn get_func_by_symbol(
+    site: &'static Site,
+    real: GetKernel,
+    out: Out<Func>,
+    symbol: Func,
+) -> i32 {
+    // SAFETY: the same signature and meaning.
+    unsafe { get_kernel(site, real, out, symbol) }
+}
+
+pub use crate::graph::runtime::*;
+pub use crate::library::*;

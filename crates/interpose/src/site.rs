@@ -1,0 +1,93 @@
+//! One hook each: its number and name, and the real function behind it.
+//!
+//! The real function is found on first use, without the loader's lock ([`crate::elf`]): for a runtime
+//! hook the definition of the same version node in the first object after ours, else one without a
+//! version, else any; for a driver hook the definition in the driver. `dlsym` and `cuGetProcAddress`
+//! set it where the program got a function from them.
+//!
+//! Must not know: what the function does.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use cushim_abi::Class;
+
+use crate::elf::{self, Version};
+
+/// A hook, as the boundary declares it.
+pub struct Site {
+    /// Number of the function, see [`cushim_abi::function`].
+    pub id: u16,
+    /// What it is about.
+    pub class: Class,
+    /// The exported name.
+    pub name: &'static CStr,
+    /// The version node it is exported under; `None` for the driver.
+    pub node: Option<&'static CStr>,
+    /// The exported hook.
+    pub hook: Hook,
+    /// All hooks of this library.
+    pub home: &'static Home,
+    /// The real function, null before it is known.
+    pub real: AtomicPtr<()>,
+}
+
+/// The address of a hook.
+#[derive(Clone, Copy)]
+pub struct Hook(pub *const ());
+
+// SAFETY: the address of a function.
+unsafe impl Sync for Hook {}
+// SAFETY: as above.
+unsafe impl Send for Hook {}
+
+/// All hooks of the library.
+pub struct Home {
+    /// The runtime's, one site per function and version.
+    pub runtime: &'static [&'static [Site]],
+    /// The driver's.
+    pub driver: &'static [Site],
+}
+
+impl Site {
+    /// The real function, or null where there is none behind us.
+    #[inline(always)]
+    pub fn real(&self) -> *mut () {
+        let real = self.real.load(Ordering::Acquire);
+        if real.is_null() { self.find() } else { real }
+    }
+
+    #[cold]
+    fn find(&self) -> *mut () {
+        let found = match self.node {
+            Some(node) => elf::next(self.name, Version::Node(node), |_| true)
+                .or_else(|| elf::next(self.name, Version::Any, |_| true)),
+            None => elf::next(self.name, Version::Any, |_| true),
+        };
+        let real = found.unwrap_or(0) as *mut ();
+        if !real.is_null() {
+            self.real.store(real, Ordering::Release);
+        }
+        real
+    }
+}
+
+impl Home {
+    /// Forgets the real functions of the runtime: a library that held one may be going away.
+    pub fn forget_runtime(&self) {
+        for site in self.runtime.iter().copied().flatten() {
+            site.real.store(std::ptr::null_mut(), Ordering::Release);
+        }
+    }
+
+    /// The driver hook with this exported name.
+    pub fn driver_site(&self, name: &CStr) -> Option<&'static Site> {
+        self.driver.iter().find(|site| site.name == name)
+    }
+
+    /// The runtime hook with this exported name and version node.
+    pub fn runtime_site(&self, name: &CStr, node: &CStr) -> Option<&'static Site> {
+        let sites = self.runtime.iter().copied().flatten();
+        sites.into_iter().find(|site| site.name == name && site.node == Some(node))
+    }
+}

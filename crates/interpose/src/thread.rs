@@ -1,0 +1,177 @@
+//! What each thread carries: how deep in recorded calls it is, its buffer, its current context.
+//!
+//! The slot is thread-local in the initial-exec model (measured: 1.7 ns an access against 3.7 for
+//! Rust's thread_local in a cdylib); a preloaded library always gets such a slot. The state behind it is
+//! made on first use and given back by a pthread key's destructor.
+//!
+//! Must not know: what is recorded.
+
+use std::arch::{asm, global_asm};
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use cushim_trace::recorder::Buffer;
+
+use crate::life::Global;
+
+/// Deepest nesting that is followed; deeper calls pass through uncounted.
+const DEEPEST: usize = 8;
+
+/// A thread's state.
+pub struct Thread {
+    /// The process state that `buffer` belongs to; another one after a fork.
+    pub global: *const Global,
+    /// Where this thread's events go.
+    pub buffer: Option<Buffer>,
+    /// While set, a hook that is entered (by a signal handler, or because we called something that is
+    /// hooked) passes straight through.
+    pub busy: bool,
+    /// How many recorded calls this thread is in.
+    pub depth: u8,
+    /// Stack pointers of those calls' hooks.
+    frames: [usize; DEEPEST],
+    /// The current context, as far as it was observed.
+    pub context: usize,
+}
+
+global_asm!(
+    ".pushsection .tbss.cushim_thread,\"awT\",@nobits",
+    ".p2align 3",
+    ".globl cushim_thread",
+    ".hidden cushim_thread",
+    ".type cushim_thread,@object",
+    ".size cushim_thread,8",
+    "cushim_thread: .zero 8",
+    ".popsection",
+);
+
+/// The calling thread's slot.
+#[inline(always)]
+fn slot() -> *mut *mut Thread {
+    let slot: *mut *mut Thread;
+    // SAFETY: reads the thread pointer and the slot's offset from it; changes nothing.
+    unsafe {
+        asm!(
+            "mov {slot}, qword ptr fs:[0]",
+            "add {slot}, qword ptr [rip + cushim_thread@GOTTPOFF]",
+            slot = out(reg) slot,
+            options(pure, readonly, nostack),
+        );
+    }
+    slot
+}
+
+/// The calling thread's state, if it has one.
+#[inline(always)]
+pub fn current_if_any() -> Option<&'static mut Thread> {
+    // SAFETY: the slot is this thread's; what it points to is this thread's alone, and callers hold the
+    // reference only between calls of foreign code.
+    unsafe { (*slot()).as_mut() }
+}
+
+/// The calling thread's state for `global`, made where there is none.
+#[allow(clippy::mut_from_ref)] // The state is the thread's, not part of `global`.
+#[inline(always)]
+pub fn current(global: &'static Global) -> Option<&'static mut Thread> {
+    match current_if_any() {
+        Some(thread) if std::ptr::eq(thread.global, global) => Some(thread),
+        _ => make(global),
+    }
+}
+
+#[allow(clippy::mut_from_ref)] // The state is the thread's, not part of `global`.
+#[cold]
+fn make(global: &'static Global) -> Option<&'static mut Thread> {
+    if let Some(thread) = current_if_any() {
+        if thread.busy {
+            return None;
+        }
+        // After a fork: the old buffer is the parent's file.
+        std::mem::forget(thread.buffer.take());
+        thread.global = global;
+        thread.depth = 0;
+    } else {
+        let thread = Box::into_raw(Box::new(Thread {
+            global,
+            buffer: None,
+            busy: false,
+            depth: 0,
+            frames: [0; DEEPEST],
+            context: 0,
+        }));
+        // SAFETY: the slot is this thread's.
+        unsafe { *slot() = thread };
+        at_thread_exit(thread);
+    }
+    let thread = current_if_any()?;
+    thread.busy = true;
+    // SAFETY: gettid has no preconditions.
+    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
+    thread.buffer = global.recorder.as_ref().and_then(|r| r.attach(tid));
+    thread.busy = false;
+    Some(thread)
+}
+
+/// Has [`leave`] called with `thread` when this thread ends.
+fn at_thread_exit(thread: *mut Thread) {
+    static KEY: AtomicI64 = AtomicI64::new(-1);
+    let mut key = KEY.load(Ordering::Acquire);
+    if key < 0 {
+        let mut fresh: libc::pthread_key_t = 0;
+        // SAFETY: `fresh` is a valid place; `leave` has the signature of a destructor.
+        if unsafe { libc::pthread_key_create(&mut fresh, Some(leave)) } != 0 {
+            return;
+        }
+        key = match KEY.compare_exchange(-1, fresh.into(), Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => fresh.into(),
+            Err(earlier) => {
+                // SAFETY: nobody else knows this key.
+                unsafe { libc::pthread_key_delete(fresh) };
+                earlier
+            }
+        };
+    }
+    // SAFETY: the key exists. A failure (no memory) leaks one buffer at thread exit.
+    unsafe { libc::pthread_setspecific(key as libc::pthread_key_t, thread.cast()) };
+}
+
+/// The thread ends: its buffer goes to the next thread. A later call of it makes a new state.
+unsafe extern "C" fn leave(thread: *mut libc::c_void) {
+    // SAFETY: made by `make` with `Box::into_raw`, given back once.
+    let mut thread = unsafe { Box::from_raw(thread.cast::<Thread>()) };
+    // SAFETY: the slot is this thread's.
+    unsafe { *slot() = std::ptr::null_mut() };
+    let Some(buffer) = thread.buffer.take() else { return };
+    match crate::life::current() {
+        Some(global) if std::ptr::eq(thread.global, global) => {
+            if let Some(recorder) = &global.recorder {
+                recorder.detach(buffer);
+            }
+        }
+        _ => std::mem::forget(buffer),
+    }
+}
+
+impl Thread {
+    /// Enters a hook whose frame is at `stack`; answers the depth it is at, or `None` where it is to
+    /// pass through. Frames that a longjmp or an exception left behind are dropped: a live enclosing
+    /// frame is always further up the stack.
+    #[inline(always)]
+    pub fn enter(&mut self, stack: usize) -> Option<u8> {
+        while let Some(outer) = self.frames.get(usize::from(self.depth).wrapping_sub(1)) {
+            if *outer > stack {
+                break;
+            }
+            self.depth -= 1;
+        }
+        let depth = self.depth;
+        *self.frames.get_mut(usize::from(depth))? = stack;
+        self.depth = depth + 1;
+        Some(depth)
+    }
+
+    /// Leaves the hook that entered at `depth`.
+    #[inline(always)]
+    pub fn leave(&mut self, depth: u8) {
+        self.depth = depth;
+    }
+}

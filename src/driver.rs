@@ -1,0 +1,56 @@
+//! The CUDA driver face: the functions of libcuda, exported under their own names without a version, as
+//! libcuda itself has them.
+
+use std::sync::atomic::AtomicPtr;
+
+use cushim_abi::types::*;
+use cushim_abi::{Class, DRIVER_BASE, Driver};
+use cushim_interpose::site::{Hook, Site};
+
+macro_rules! c {
+    ($text:expr) => {
+        match std::ffi::CStr::from_bytes_with_nul(concat!($text, "\0").as_bytes()) {
+            Ok(text) => text,
+            Err(_) => c"",
+        }
+    };
+}
+
+macro_rules! function {
+    ($how:tt $name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {
+        #[allow(non_snake_case)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C-unwind" fn $name($($arg: $type),*) -> $ret {
+            #[allow(clippy::indexing_slicing)]
+            let site: &'static Site = &SITES[const { Driver::$name as usize }];
+            hook_body!(driver, site, $how, ($($arg: $type),*) -> $ret)
+        }
+    };
+}
+
+macro_rules! row {
+    ($how:tt [$($name:ident)+] $args:tt $ret:ty) => {
+        $(function!($how $name $args $ret);)+
+    };
+}
+
+macro_rules! table {
+    ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
+        $(row!($how [$($name)+] $args $ret);)*
+
+        /// The sites, in the order of [`Driver`].
+        pub(crate) static SITES: [Site; [$($(stringify!($name),)+)*].len()] = [
+            $($(Site {
+                id: DRIVER_BASE + Driver::$name as u16,
+                class: Class::$class,
+                name: c!(stringify!($name)),
+                node: None,
+                hook: Hook($name as *const ()),
+                home: &crate::HOME,
+                real: AtomicPtr::new(std::ptr::null_mut()),
+            },)+)*
+        ];
+    };
+}
+
+cushim_abi::driver_functions!(table);

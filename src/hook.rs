@@ -1,0 +1,73 @@
+//! The body of an exported hook: find the real function, then observe or hand over to a handler.
+
+use cushim_abi::types::SYMBOL_NOT_FOUND;
+
+/// What a hook answers where no real function is behind it.
+pub(crate) trait Missing {
+    fn missing() -> Self;
+}
+
+impl Missing for () {
+    fn missing() {}
+}
+
+impl Missing for i32 {
+    fn missing() -> i32 {
+        SYMBOL_NOT_FOUND
+    }
+}
+
+impl Missing for u32 {
+    fn missing() -> u32 {
+        SYMBOL_NOT_FOUND as u32
+    }
+}
+
+impl Missing for usize {
+    /// A handle that registration code may dereference.
+    fn missing() -> usize {
+        static NOTHING: [usize; 4] = [0; 4];
+        (&raw const NOTHING).addr()
+    }
+}
+
+/// Calls the real function of `$site` through `observe` or the handler named in `$how`.
+macro_rules! hook_body {
+    ($face:ident, $site:expr, $how:tt, ($($arg:ident : $type:ty),*) -> $ret:ty) => {{
+        let real = $site.real();
+        if real.is_null() {
+            return <$ret as crate::hook::Missing>::missing();
+        }
+        type Real = unsafe extern "C-unwind" fn($($type),*) -> $ret;
+        // SAFETY: the real function of this name and version has this signature: the table's claim,
+        // checked against the headers.
+        let real = unsafe { std::mem::transmute::<*mut (), Real>(real) };
+        hook_body!(@$face $how $site, real, ($($arg: $type),*))
+    }};
+    (@$face:ident observe $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
+        use cushim_interpose::{observe, record::MOST_WORDS};
+        #[allow(unused_mut)]
+        let mut words = [0u64; MOST_WORDS];
+        let at = 0usize;
+        $(let at = at + observe::put(&mut words, at, $arg);)*
+        let here = 0u8;
+        let call = observe::begin($site, (&raw const here).addr(), words, at);
+        // SAFETY: forwarded as it came.
+        let status = unsafe { $real($($arg),*) };
+        if let Some(call) = call {
+            #[allow(unused_mut)]
+            let mut outs = [None; MOST_WORDS];
+            if status == 0 {
+                let at = 0usize;
+                $(let at = at + observe::put_out(&mut outs, at, $arg);)*
+                let _ = at;
+            }
+            observe::end(call, status, outs);
+        }
+        status
+    }};
+    (@$face:ident ($handler:ident) $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {
+        // SAFETY: the handler gets what the hook got.
+        unsafe { cushim_interpose::$face::$handler($site, $real, $($arg),*) }
+    };
+}

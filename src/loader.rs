@@ -1,0 +1,127 @@
+//! `dlsym`, `dlvsym`, `dlopen`: how programs find the driver.
+//!
+//! Each saves the arguments, asks whether the call concerns CUDA, and otherwise jumps into the real
+//! function with the stack as it came: the real one looks at its return address for RTLD_NEXT, RUNPATH
+//! and namespaces, and must see the program's.
+
+use std::arch::naked_asm;
+use std::ffi::{c_char, c_void};
+
+use cushim_interpose::loader::{self, Real};
+
+/// An answer in two registers: `decided` in rax, `value` in rdx. Where nothing was decided, `value` is
+/// the real function to jump to.
+#[repr(C)]
+struct Answer {
+    decided: usize,
+    value: *mut c_void,
+}
+
+impl Answer {
+    fn new(decided: Option<*mut c_void>, which: Real) -> Self {
+        match decided {
+            Some(value) => Answer { decided: 1, value },
+            None => {
+                let real = loader::real(which);
+                // Without a real function there is nothing to jump to: nothing was found.
+                Answer { decided: usize::from(real.is_null()), value: real }
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn decide_dlsym(
+    handle: *mut c_void,
+    name: *const c_char,
+    caller: usize,
+) -> Answer {
+    // SAFETY: the arguments of the call.
+    Answer::new(unsafe { loader::dlsym(&crate::HOME, handle, name, caller) }, Real::Dlsym)
+}
+
+unsafe extern "C" fn decide_dlvsym(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+) -> Answer {
+    // SAFETY: the arguments of the call.
+    Answer::new(unsafe { loader::dlvsym(&crate::HOME, handle, name, version) }, Real::Dlvsym)
+}
+
+unsafe extern "C" fn decide_dlopen(file: *const c_char, flags: i32) -> Answer {
+    // SAFETY: the arguments of the call.
+    unsafe { loader::dlopen(file, flags) };
+    Answer::new(None, Real::Dlopen)
+}
+
+/// `dlsym(handle, name)`.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    naked_asm!(
+        "push rdi",
+        "push rsi",
+        "mov rdx, [rsp + 16]", // the caller's return address
+        "sub rsp, 8",
+        "call {decide}",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        "test rax, rax",
+        "jnz 2f",
+        "jmp rdx",
+        "2:",
+        "mov rax, rdx",
+        "ret",
+        decide = sym decide_dlsym,
+    )
+}
+
+/// `dlvsym(handle, name, version)`.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dlvsym(
+    handle: *mut c_void,
+    name: *const c_char,
+    version: *const c_char,
+) -> *mut c_void {
+    naked_asm!(
+        "push rdi",
+        "push rsi",
+        "push rdx",
+        "call {decide}",
+        "mov rcx, rdx",
+        "pop rdx",
+        "pop rsi",
+        "pop rdi",
+        "test rax, rax",
+        "jnz 2f",
+        "jmp rcx",
+        "2:",
+        "mov rax, rcx",
+        "ret",
+        decide = sym decide_dlvsym,
+    )
+}
+
+/// `dlopen(file, flags)`.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dlopen(file: *const c_char, flags: i32) -> *mut c_void {
+    naked_asm!(
+        "push rdi",
+        "push rsi",
+        "sub rsp, 8",
+        "call {decide}",
+        "add rsp, 8",
+        "pop rsi",
+        "pop rdi",
+        "test rax, rax",
+        "jnz 2f",
+        "jmp rdx",
+        "2:",
+        "xor eax, eax",
+        "ret",
+        decide = sym decide_dlopen,
+    )
+}

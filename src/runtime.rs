@@ -1,0 +1,121 @@
+//! The CUDA runtime face: one export per function and major, each under its major's version node.
+//!
+//! rustc cannot give a function a symbol version, and an unversioned export would be bound by callers of
+//! every major. So each hook is a generic function over its major, and a line of assembly gives each
+//! instance its exported name and version. The newest major's is the default version, which an
+//! unversioned lookup finds.
+
+use std::arch::global_asm;
+use std::sync::atomic::AtomicPtr;
+
+use cushim_abi::types::*;
+use cushim_abi::{Class, Runtime};
+use cushim_interpose::site::{Hook, Site};
+
+macro_rules! node {
+    (11) => {
+        "libcudart.so.11.0"
+    };
+    (12) => {
+        "libcudart.so.12"
+    };
+    (13) => {
+        "libcudart.so.13"
+    };
+}
+
+/// `@@` makes a version the default one.
+macro_rules! at {
+    (13) => {
+        "@@"
+    };
+    ($other:tt) => {
+        "@"
+    };
+}
+
+macro_rules! c {
+    ($($text:expr),*) => {
+        match std::ffi::CStr::from_bytes_with_nul(concat!($($text,)* "\0").as_bytes()) {
+            Ok(text) => text,
+            Err(_) => c"",
+        }
+    };
+}
+
+/// One name under one version.
+macro_rules! export {
+    ($major:tt $name:ident $exported:tt) => {
+        global_asm!(
+            concat!(".globl cushim_", $major, "_", stringify!($name)),
+            concat!(".type cushim_", $major, "_", stringify!($name), ",@function"),
+            concat!("cushim_", $major, "_", stringify!($name), ": jmp {hook}"),
+            concat!(".size cushim_", $major, "_", stringify!($name), ", .-cushim_", $major, "_", stringify!($name)),
+            concat!(".symver cushim_", $major, "_", stringify!($name), ",",
+                cushim_abi::exported_name!($name $exported), at!($major), node!($major), ",remove"),
+            hook = sym $name::hook::<$major>,
+        );
+    };
+}
+
+/// One name under all its versions.
+macro_rules! function {
+    ($class:ident $how:tt [$($major:tt)*] $name:ident $exported:tt ($($arg:ident : $type:ty),*) $ret:ty) => {
+        #[allow(non_snake_case)]
+        mod $name {
+            #[allow(unused_imports)]
+            use super::*;
+
+            const MAJORS: [usize; [$($major),*].len()] = [$($major),*];
+
+            pub(super) static SITES: [Site; MAJORS.len()] = [$(Site {
+                id: Runtime::$name as u16,
+                class: Class::$class,
+                name: c!(cushim_abi::exported_name!($name $exported)),
+                node: Some(c!(node!($major))),
+                hook: Hook(hook::<$major> as *const ()),
+                home: &crate::HOME,
+                real: AtomicPtr::new(std::ptr::null_mut()),
+            }),*];
+
+            const fn place(major: usize) -> usize {
+                let mut at = 0;
+                while at + 1 < MAJORS.len() {
+                    #[allow(clippy::indexing_slicing)]
+                    if MAJORS[at] == major {
+                        break;
+                    }
+                    at += 1;
+                }
+                at
+            }
+
+            #[allow(clippy::indexing_slicing)]
+            pub(super) unsafe extern "C-unwind" fn hook<const MAJOR: usize>($($arg: $type),*) -> $ret {
+                let site: &'static Site = &SITES[const { place(MAJOR) }];
+                hook_body!(runtime, site, $how, ($($arg: $type),*) -> $ret)
+            }
+        }
+
+        $(export!($major $name $exported);)*
+    };
+}
+
+/// One row of the table: names that share a signature.
+macro_rules! row {
+    ($class:ident $how:tt $majors:tt {$($name:ident $exported:tt)+} $args:tt $ret:ty) => {
+        $(function!($class $how $majors $name $exported $args $ret);)+
+    };
+}
+
+macro_rules! table {
+    ($($class:ident $how:tt $majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:ty;)*) => {
+        $(row!($class $how $majors {$($name [$($exported)?])+} $args $ret);)*
+
+        /// The sites of all functions, one list per row name.
+        pub(crate) static SITES: [&[Site]; [$($(stringify!($name),)+)*].len()] =
+            [$($(&$name::SITES,)+)*];
+    };
+}
+
+cushim_abi::runtime_functions!(table);
