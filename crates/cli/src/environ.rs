@@ -93,6 +93,14 @@ pub fn unknown(command: &clap::Command) -> Vec<(String, Option<String>)> {
     found
 }
 
+/// Says so on stderr, once for each.
+pub fn warn_of_unknown() {
+    for (name, near) in unknown(&crate::command()) {
+        let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
+        crate::complain(&format!("the variable {name} means nothing to cushim{hint}"));
+    }
+}
+
 /// The candidate that `name` was probably meant to be: at most two letters away.
 fn nearest(name: &str, candidates: &[String]) -> Option<String> {
     let (distance, best) = candidates.iter().map(|c| (distance(name, c), c)).min()?;

@@ -10,14 +10,16 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub mod doctor;
+pub mod env;
 pub mod environ;
 mod error;
 pub mod generate;
 pub mod preload;
 pub mod report;
+pub mod trace;
 pub mod view;
 
-pub use error::{Error, Outcome};
+pub use error::{Error, NOT_FOUND, NOT_RUNNABLE, OWN_FAILURE, Outcome};
 
 /// What the shell shows for `cushim --help`.
 #[derive(Debug, Parser)]
@@ -37,6 +39,10 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a program and show the kernels it launches
+    Trace(Box<trace::TraceArgs>),
+    /// Print the environment that traces a program without the launcher
+    Env(env::EnvArgs),
     /// Show what was recorded
     Report(report::ReportArgs),
     /// Say what cushim will see of a program, and what stands in its way
@@ -90,8 +96,12 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    die_of_broken_pipes();
+    if !matches!(cli.command, Command::Trace(_)) {
+        die_of_broken_pipes();
+    }
     let outcome = match cli.command {
+        Command::Trace(args) => trace::run(*args),
+        Command::Env(args) => env::run(args),
         Command::Report(args) => report::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Completions(args) => generate::completions(args),
@@ -126,7 +136,7 @@ fn usage(error: &clap::Error) -> ExitCode {
         die_of_broken_pipes();
     }
     let _ = error.print();
-    ExitCode::from(if fails { error::OWN_FAILURE } else { 0 })
+    ExitCode::from(if fails { OWN_FAILURE } else { 0 })
 }
 
 /// `cushim ls … | head` ends quietly, as other programs do. Rust ignores SIGPIPE at start; for `trace`

@@ -34,6 +34,7 @@ pub struct TraceFile {
     metadata: Metadata,
     events: u64,
     damaged: u64,
+    finished: Vec<(u64, u64)>,
 }
 
 /// What the first page says.
@@ -121,6 +122,7 @@ impl TraceFile {
             metadata: Metadata::default(),
             events: 0,
             damaged: 0,
+            finished: Vec::new(),
         };
         trace.refresh()?;
         Ok(trace)
@@ -151,6 +153,12 @@ impl TraceFile {
         self.header = read_header(&self.file, &self.path)?;
         self.find_chunks()?;
         self.read_metadata()
+    }
+
+    /// Places (offset and size in bytes) of event chunks that were handed out whole since the last call
+    /// and that the writer has left: whoever follows a live file alone may give their room back.
+    pub fn take_finished(&mut self) -> Vec<(u64, u64)> {
+        std::mem::take(&mut self.finished)
     }
 
     fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<usize, Error> {
@@ -310,6 +318,7 @@ impl TraceFile {
                 return Ok(());
             }
             buffer.at = (buffer.at.0 + 1, CHUNK_HEADER as u64);
+            self.finished.push((start, size));
         }
     }
 

@@ -1,0 +1,140 @@
+//! `cushim env`: the environment that traces a program without the launcher, for `srun`, Dockerfiles and
+//! service files.
+//!
+//! Owns: the line of assignments, and that a shell splits it as it was meant. Must not know: what the
+//! library does with it.
+
+use std::ffi::{OsStr, OsString};
+use std::io::IsTerminal;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use clap::Args;
+
+use crate::trace::RecordArgs;
+use crate::view::{Class, Classes};
+use crate::{Error, Outcome, complain, environ, preload};
+
+/// Where the recording goes if nothing is said: into the folder where the program runs.
+const DEFAULT_OUTPUT: &str = "%e.%p.cushim";
+
+/// Arguments of `cushim env`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER)]
+pub struct EnvArgs {
+    /// Record these classes of calls: launch, graph, copy, memory, stream, event, sync, module,
+    /// register, all
+    #[arg(
+        short = 'e',
+        long = "events",
+        value_name = "CLASS,...",
+        value_delimiter = ',',
+        help = "Record these classes of calls [default: launch,graph,copy]"
+    )]
+    events: Vec<Class>,
+
+    /// Record the calls that CUDA makes inside a call too
+    #[arg(long)]
+    nested: bool,
+
+    /// Record into FILE [default: %e.%p.cushim, in the folder where the program runs]
+    ///
+    /// In FILE, %e is the program's name, %p its process id, %h the host, %r the rank, %q{VAR} a
+    /// variable's value, %% a percent sign; each process fills them in for itself, and puts .1, .2 … after
+    /// a name that is taken.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<OsString>,
+
+    #[command(flatten)]
+    record: RecordArgs,
+}
+
+const AFTER: &str = "\
+Each process writes a recording of its own, which `cushim report` shows afterwards. What LD_PRELOAD names \
+already stays in front.
+
+Examples:
+  env $(cushim env) ./app && cushim report app.*.cushim
+  srun env $(cushim env -o /scratch/%q{SLURM_JOB_ID}.%r.cushim) ./app
+  export $(cushim env -e all)          for everything that this shell starts
+  docker run $(printf -- '-e %s ' $(cushim env)) image ./app";
+
+/// Runs the command.
+pub fn run(args: EnvArgs) -> Outcome {
+    environ::warn_of_unknown();
+    let library = preload::find_library(args.record.lib.as_deref())?;
+    let reachable = preload::reachable(&library)?;
+    let output = args.output.unwrap_or_else(|| DEFAULT_OUTPUT.into());
+    recording(Path::new(&output))?;
+    let classes = match args.events.as_slice() {
+        [] => Classes::default(),
+        chosen => Classes::of(chosen),
+    };
+    let mut line = vec![
+        (preload::LD_PRELOAD, preload::value(&reachable)),
+        ("CUSHIM_OUTPUT", output.clone()),
+        ("CUSHIM_EVENTS", classes.words().into()),
+    ];
+    if args.nested {
+        line.push(("CUSHIM_NESTED", "1".into()));
+    }
+    if let Some(limit) = args.record.limit {
+        line.push(("CUSHIM_LIMIT", limit.to_string().into()));
+    }
+    if let Some(log) = args.record.log {
+        line.push(("CUSHIM_LOG", log.into()));
+    }
+    let mut text = Vec::new();
+    for (name, value) in &line {
+        one_word(name, value)?;
+        if !text.is_empty() {
+            text.push(b' ');
+        }
+        text.extend(name.as_bytes());
+        text.push(b'=');
+        text.extend(value.as_bytes());
+    }
+    text.push(b'\n');
+    if reachable != library {
+        complain(&format!(
+            "LD_PRELOAD cannot express {}; it is reached through {}, which other machines may not have",
+            library.display(),
+            reachable.display()
+        ));
+    }
+    crate::print(&text)?;
+    if std::io::stderr().is_terminal() {
+        let name = output.to_string_lossy();
+        complain(&format!("each process records into {name}; `cushim report FILE` shows it"));
+    }
+    Ok(0)
+}
+
+/// Without the launcher nobody formats: the file is a recording, whatever its name is to say.
+fn recording(path: &Path) -> Result<(), Error> {
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    let text = ["txt", "text", "log", "out", "jsonl", "ndjson", "json", "csv"];
+    if path.as_os_str().is_empty() || text.contains(&ending) {
+        return Err(Error::Usage(format!(
+            "--output {}: without the launcher a program writes a recording (such as \
+             run.%p.cushim); make text or JSON lines of it with `cushim report FILE`, or use \
+             `cushim trace -o {}`",
+            path.display(),
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// A shell splits `$(cushim env)` at white space and expands patterns in it.
+fn one_word(name: &str, value: &OsStr) -> Result<(), Error> {
+    let bad = |b: &&u8| b.is_ascii_whitespace() || b.is_ascii_control() || b"*?[\\'\"".contains(b);
+    match value.as_bytes().iter().find(bad) {
+        None => Ok(()),
+        Some(byte) => Err(Error::Usage(format!(
+            "{name} would be {:?}, which a shell does not take as one word because of {:?}",
+            value.to_string_lossy(),
+            *byte as char
+        ))),
+    }
+}

@@ -1,0 +1,233 @@
+//! The traced program as a child process.
+//!
+//! Owns: starting it in two steps (its process id is known before it runs, so that `%p` can name the
+//! output and a wrong name costs no run), waiting for it, and ending as it ended.
+//! Must not know: traces.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::time::Duration;
+
+use super::follow::Follow;
+use super::signals::{self, Signals};
+use crate::Error;
+
+/// How often the trace is looked at.
+const INTERVAL: Duration = Duration::from_millis(40);
+
+/// A child that waits for the word to start.
+pub struct Held {
+    pid: libc::pid_t,
+    program: OsString,
+    go: Option<File>,
+    failure: File,
+}
+
+/// The running program.
+pub struct Child {
+    pid: libc::pid_t,
+}
+
+/// How the program ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Through exit.
+    Status(u8),
+    /// By a signal.
+    Signal(i32),
+}
+
+impl Held {
+    /// Forks; the child waits. `set` are variables for its environment.
+    pub fn fork(
+        command: &[OsString],
+        set: &[(&str, OsString)],
+        signals: &Signals,
+    ) -> Result<Self, Error> {
+        let program = command[0].clone();
+        let fail = |source| Error::start(&program, source);
+        let arguments = command
+            .iter()
+            .map(|word| CString::new(word.as_bytes()))
+            .collect::<Result<Vec<_>, _>>()
+            .map_err(|e| fail(e.into()))?;
+        let environment = environment(set).map_err(fail)?;
+        let argv = pointers(&arguments);
+        let envp = pointers(&environment);
+        let (go_read, go) = pipe().map_err(fail)?;
+        let (failure, failure_write) = pipe().map_err(fail)?;
+        // SAFETY: this program has one thread; the child only makes system calls on prepared memory.
+        let pid = unsafe { libc::fork() };
+        if pid < 0 {
+            return Err(fail(io::Error::last_os_error()));
+        }
+        if pid == 0 {
+            drop((go, failure));
+            become_program(&argv, &envp, go_read, failure_write, signals);
+        }
+        Ok(Held { pid, program, go: Some(go), failure })
+    }
+
+    /// The program's process id.
+    pub fn id(&self) -> u32 {
+        self.pid as u32
+    }
+
+    /// Lets the program start.
+    pub fn release(mut self) -> Result<Child, Error> {
+        // A child that is gone already (Ctrl-C) tells so when it is waited for.
+        let _ = self.go.take().map(|mut go| go.write_all(b"g"));
+        let mut code = [0; 4];
+        // At exec the pipe closes by itself: no bytes mean that the program runs.
+        match self.failure.read_exact(&mut code) {
+            Ok(()) => {
+                let source = io::Error::from_raw_os_error(i32::from_ne_bytes(code));
+                Err(Error::start(&self.program, source))
+            }
+            Err(_) => {
+                let pid = std::mem::replace(&mut self.pid, 0);
+                Ok(Child { pid })
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        drop(self.go.take());
+        if self.pid > 0 {
+            // SAFETY: our child, which ends by itself now.
+            unsafe { libc::waitpid(self.pid, std::ptr::null_mut(), 0) };
+        }
+    }
+}
+
+/// The child's part: between fork and exec, so nothing but system calls.
+fn become_program(
+    argv: &[*const libc::c_char],
+    envp: &[*const libc::c_char],
+    mut go: File,
+    mut failure: File,
+    signals: &Signals,
+) -> ! {
+    let mut word = [0; 1];
+    if go.read_exact(&mut word).is_err() {
+        // SAFETY: ends this process without running anything of its parent's.
+        unsafe { libc::_exit(125) };
+    }
+    signals.restore();
+    // SAFETY: NULL-terminated arrays of NUL-terminated strings.
+    unsafe {
+        libc::execvpe(argv[0], argv.as_ptr(), envp.as_ptr());
+        let code = *libc::__errno_location();
+        let _ = failure.write_all(&code.to_ne_bytes());
+        libc::_exit(125)
+    }
+}
+
+fn pipe() -> io::Result<(File, File)> {
+    let mut ends = [0; 2];
+    // SAFETY: room for two descriptors.
+    if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: two new descriptors that nobody else has.
+    Ok(unsafe { (OwnedFd::from_raw_fd(ends[0]).into(), OwnedFd::from_raw_fd(ends[1]).into()) })
+}
+
+/// This environment with `set` in it, as `name=value`.
+fn environment(set: &[(&str, OsString)]) -> io::Result<Vec<CString>> {
+    let kept = std::env::vars_os().filter(|(name, _)| set.iter().all(|(n, _)| name != n));
+    let added = set.iter().map(|(name, value)| (OsString::from(name), value.clone()));
+    kept.chain(added)
+        .map(|(mut entry, value)| {
+            entry.push("=");
+            entry.push(value);
+            CString::new(entry.into_vec()).map_err(io::Error::from)
+        })
+        .collect()
+}
+
+fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
+    strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect()
+}
+
+impl Child {
+    /// Waits for the end, passing signals on and looking at the trace.
+    pub fn wait(&self, signals: &mut Signals, follow: &mut Follow) -> Ending {
+        loop {
+            if let Some(came) = signals.next(INTERVAL)
+                && came.is_for(self.pid as u32)
+            {
+                // SAFETY: our child, which is not yet waited for.
+                unsafe { libc::kill(self.pid, came.signal) };
+            }
+            if let Some(ending) = self.look() {
+                return ending;
+            }
+            follow.look();
+        }
+    }
+
+    fn look(&self) -> Option<Ending> {
+        let mut status = 0;
+        // SAFETY: our child, and a place for the answer.
+        let got = unsafe { libc::waitpid(self.pid, &mut status, libc::WNOHANG | libc::WUNTRACED) };
+        if got == 0 {
+            return None;
+        }
+        if got < 0 {
+            let interrupted = io::Error::last_os_error().kind() == io::ErrorKind::Interrupted;
+            return (!interrupted).then_some(Ending::Status(crate::OWN_FAILURE));
+        }
+        if libc::WIFSTOPPED(status) {
+            // Terminal stops reach us as part of the group; a program that is stopped alone stops its
+            // launcher, so that the shell sees it, and goes on with it.
+            if libc::WSTOPSIG(status) == libc::SIGSTOP {
+                // SAFETY: signals to ourselves and to our child.
+                unsafe {
+                    libc::raise(libc::SIGSTOP);
+                    libc::kill(self.pid, libc::SIGCONT);
+                }
+            }
+            return None;
+        }
+        Some(match libc::WIFSIGNALED(status) {
+            true => Ending::Signal(libc::WTERMSIG(status)),
+            false => Ending::Status(libc::WEXITSTATUS(status) as u8),
+        })
+    }
+}
+
+impl Ending {
+    /// Ends this process by the same signal, or answers the exit code.
+    pub fn end(self) -> u8 {
+        match self {
+            Ending::Status(code) => code,
+            Ending::Signal(signal) => {
+                signals::die_of(signal);
+                128u8.wrapping_add(signal as u8)
+            }
+        }
+    }
+}
+
+impl Error {
+    /// `program` cannot be started. A file that is there and is "not found" lacks its interpreter.
+    pub fn start(program: &OsStr, source: io::Error) -> Self {
+        let named = program.as_bytes().contains(&b'/');
+        let source = match source.kind() {
+            io::ErrorKind::NotFound if named && std::path::Path::new(program).exists() => {
+                io::Error::other("the interpreter or loader that it asks for is not found")
+            }
+            io::ErrorKind::NotFound if !named => {
+                io::Error::new(io::ErrorKind::NotFound, "it is not on PATH")
+            }
+            _ => source,
+        };
+        Error::Start { program: program.to_string_lossy().into_owned(), source }
+    }
+}

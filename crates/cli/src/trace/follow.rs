@@ -1,0 +1,183 @@
+//! Reads the processes' files while they are written, and feeds the view.
+//!
+//! Owns: finding the files, giving their room back once it is read, when a file is finished.
+//! Must not know: what an event is, or how it looks.
+
+use std::collections::HashSet;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+
+use cushim_trace::reader::TraceFile;
+
+use super::signals::Signals;
+use super::spool::Spool;
+use crate::view::{Totals, View};
+use crate::{Error, complain};
+
+/// The files of one run.
+pub struct Follow {
+    spool: Spool,
+    /// `None` once the output cannot be written: events are still read, so that room is given back.
+    view: Option<View>,
+    seen: HashSet<OsString>,
+    files: Vec<Followed>,
+    failure: Option<Error>,
+}
+
+struct Followed {
+    index: usize,
+    path: PathBuf,
+    /// `None` until its first page is there.
+    file: Option<TraceFile>,
+    /// To give room back with.
+    writable: Option<File>,
+    /// It cannot be read: why, once it is told.
+    broken: bool,
+}
+
+impl Follow {
+    /// Follows what appears in `spool`.
+    pub fn new(spool: Spool, view: View) -> Self {
+        Follow { spool, view: Some(view), seen: HashSet::new(), files: Vec::new(), failure: None }
+    }
+
+    /// Takes in what is new.
+    pub fn look(&mut self) {
+        self.find();
+        let mut files = std::mem::take(&mut self.files);
+        files.retain_mut(|file| {
+            let over = file.is_over();
+            self.read(file, over);
+            if over {
+                self.end(file);
+                let _ = fs::remove_file(&file.path);
+            }
+            !over
+        });
+        self.files = files;
+        if let Some(Err(error)) = self.view.as_mut().map(View::tick) {
+            self.stop_view(crate::view::output(error));
+        }
+    }
+
+    /// The program has ended: takes in the rest and writes the summary. `None`: the output cannot be
+    /// written, and that has been said.
+    pub fn finish(mut self, signals: &mut Signals) -> Option<Totals> {
+        self.find();
+        let mut files = std::mem::take(&mut self.files);
+        for file in &mut files {
+            file.open();
+        }
+        // The files are open: from here on an impatient Ctrl-C leaves nothing behind.
+        self.spool.remove();
+        signals.release_keyboard();
+        let mut running = 0;
+        for file in &mut files {
+            running += usize::from(file.is_running());
+            self.read(file, true);
+            self.end(file);
+        }
+        if running > 0 {
+            let what = if running == 1 { "process goes" } else { "processes go" };
+            complain(&format!("{running} {what} on without the program; the trace ends here"));
+        }
+        match self.view.take()?.finish() {
+            Ok(totals) => Some(totals),
+            Err(error) => {
+                self.stop_view(crate::view::output(error));
+                None
+            }
+        }
+    }
+
+    fn find(&mut self) {
+        let Ok(folder) = fs::read_dir(self.spool.path()) else { return };
+        let mut names: Vec<OsString> = folder.flatten().map(|entry| entry.file_name()).collect();
+        names.sort();
+        for name in names {
+            if self.seen.contains(&name) {
+                continue;
+            }
+            let path = self.spool.path().join(&name);
+            let index = self.seen.len();
+            self.seen.insert(name);
+            self.files.push(Followed { index, path, file: None, writable: None, broken: false });
+        }
+    }
+
+    fn read(&mut self, followed: &mut Followed, last: bool) {
+        followed.open();
+        let Some(file) = followed.file.as_mut().filter(|_| !followed.broken) else { return };
+        let result = match &mut self.view {
+            Some(view) => view.pump(followed.index, file, last),
+            None => file.poll(last, &mut |_, _| {}).map(drop).map_err(Error::from),
+        };
+        match result {
+            Ok(()) => {}
+            Err(Error::Trace(error)) => {
+                complain(&error.to_string());
+                followed.broken = true;
+            }
+            Err(error) => self.stop_view(error),
+        }
+        if !last {
+            followed.give_back();
+        }
+    }
+
+    fn end(&mut self, followed: &Followed) {
+        if let Some((view, file)) = self.view.as_mut().zip(followed.file.as_ref()) {
+            view.ended(followed.index, file);
+        }
+    }
+
+    /// The output cannot be written; where its reader just went away, that is no news.
+    fn stop_view(&mut self, error: Error) {
+        let quiet = matches!(&error, Error::Io { source, .. } if source.kind() == io::ErrorKind::BrokenPipe);
+        if !quiet && self.failure.is_none() {
+            complain(&error.to_string());
+        }
+        self.view = None;
+        self.failure.get_or_insert(error);
+    }
+}
+
+impl Followed {
+    fn open(&mut self) {
+        // A file without its first page is one that is being made, or of a process that died then.
+        if self.file.is_none() {
+            self.file = TraceFile::open(&self.path).ok();
+            self.writable = File::options()
+                .write(true)
+                .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
+                .open(&self.path)
+                .ok();
+        }
+    }
+
+    /// The process has said goodbye and is gone. (One that was killed keeps its file to the end.)
+    fn is_over(&self) -> bool {
+        self.file.as_ref().is_some_and(|file| file.header().closed) && !self.is_running()
+    }
+
+    fn is_running(&self) -> bool {
+        let Some(pid) = self.file.as_ref().map(|file| file.header().pid) else { return false };
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // `pid (name) state …`: Z and X are processes that are gone but not waited for.
+        stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+    }
+
+    /// Frees what was read whole. File systems that cannot do this keep it until the end.
+    fn give_back(&mut self) {
+        let (Some(file), Some(writable)) = (&mut self.file, &self.writable) else { return };
+        for (offset, size) in file.take_finished() {
+            let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+            // SAFETY: an open file of ours; the range lies inside it.
+            unsafe { libc::fallocate(writable.as_raw_fd(), mode, offset as i64, size as i64) };
+        }
+    }
+}

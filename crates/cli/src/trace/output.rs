@@ -1,0 +1,230 @@
+//! Where the view writes: a file of our own, or standard error.
+//!
+//! Owns: that a file is never reached through a link, is the owner's alone, has one writer, and keeps its
+//! old content until the program runs. Must not know: what is written.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::{Error, complain};
+
+/// So many names are tried where other traces are writing.
+const NAMES_MAX: u32 = 1000;
+/// So many bytes are gathered before they are written, up to the last whole line.
+const GATHER: usize = 32 << 10;
+
+/// An output file that has not been begun.
+#[derive(Debug)]
+pub struct Output {
+    path: PathBuf,
+    file: File,
+    /// The file was not there before: it goes again if nothing is begun.
+    created: bool,
+    begun: bool,
+}
+
+impl Output {
+    /// Opens `path`, or where another trace is writing it the next free name. Nothing in it is changed.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let wanted = path;
+        let mut path = wanted.to_owned();
+        for number in 1..NAMES_MAX {
+            let (file, created) = open(&path).map_err(|e| refused(&path, e))?;
+            let kind = file.metadata().map_err(|e| Error::io("look at", &path, e))?.file_type();
+            if !kind.is_file() && !kind.is_char_device() && !kind.is_fifo() {
+                let found = "a folder or a device".to_owned();
+                return Err(Error::Foreign { path, found, expected: "a file to write to" });
+            }
+            if !kind.is_file() || lock(&file) {
+                if path != wanted {
+                    let (wanted, path) = (wanted.display(), path.display());
+                    complain(&format!(
+                        "another trace is writing {wanted}; this one goes to {path}"
+                    ));
+                }
+                return Ok(Output { path, file, created, begun: false });
+            }
+            path = super::insert(wanted.as_os_str(), &number.to_string()).into();
+        }
+        let found = format!("{NAMES_MAX} traces that are being written");
+        Err(Error::Foreign { path: wanted.to_owned(), found, expected: "a free name" })
+    }
+
+    /// The file, emptied, for its owner only.
+    pub fn begin(&mut self) -> Result<File, Error> {
+        self.begun = true;
+        let kind = self.file.metadata().map_err(|e| Error::io("look at", &self.path, e))?;
+        if kind.is_file() {
+            self.file.set_len(0).map_err(|e| Error::io("empty", &self.path, e))?;
+            // Another user's file stays as it is: we may write it, not more.
+            let _ = self.file.set_permissions(Permissions::from_mode(0o600));
+        }
+        self.file.try_clone().map_err(|e| Error::io("open", &self.path, e))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if self.created && !self.begun {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<(File, bool)> {
+    let mut options = File::options();
+    // Without O_NONBLOCK a pipe that nobody reads would hold us up.
+    options
+        .write(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY);
+    match options.clone().create_new(true).open(path) {
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => {
+            options.open(path).map(|file| (file, false))
+        }
+        opened => opened.map(|file| (file, true)),
+    }
+}
+
+fn refused(path: &Path, error: io::Error) -> Error {
+    match error.raw_os_error() {
+        Some(libc::ELOOP) => Error::Foreign {
+            path: path.to_owned(),
+            found: "a symbolic link".to_owned(),
+            expected: "a file; cushim does not write through links",
+        },
+        Some(libc::ENXIO) => Error::Foreign {
+            path: path.to_owned(),
+            found: "a pipe that nobody reads".to_owned(),
+            expected: "a file, or a pipe with a reader",
+        },
+        _ => Error::io("write", path, error),
+    }
+}
+
+/// Whether the file is ours alone. The lock goes with the last copy of the file; file systems without
+/// locks are believed to have one writer.
+fn lock(file: &File) -> bool {
+    // SAFETY: an open file; no memory is touched.
+    let locked = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    locked == 0 || io::Error::last_os_error().kind() != ErrorKind::WouldBlock
+}
+
+/// Gathers bytes and writes them in whole lines, so that lines of the program are not torn by ours.
+pub struct WholeLines<W: Write + AsRawFd> {
+    to: W,
+    held: Vec<u8>,
+}
+
+impl<W: Write + AsRawFd> WholeLines<W> {
+    /// Before `to`.
+    pub fn new(to: W) -> Self {
+        WholeLines { to, held: Vec::with_capacity(2 * GATHER) }
+    }
+
+    fn write_held(&mut self, count: usize) -> io::Result<()> {
+        let mut done = 0;
+        let result = loop {
+            if done == count {
+                break Ok(());
+            }
+            match self.to.write(&self.held[done..count]) {
+                Ok(0) => break Err(ErrorKind::WriteZero.into()),
+                Ok(n) => done += n,
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                // The program may have made the terminal that it shares with us non-blocking.
+                Err(e) if e.kind() == ErrorKind::WouldBlock => wait_for_room(self.to.as_raw_fd()),
+                Err(e) => break Err(e),
+            }
+        };
+        self.held.drain(..if result.is_ok() { count } else { self.held.len() });
+        result
+    }
+}
+
+fn wait_for_room(fd: i32) {
+    let mut poll = libc::pollfd { fd, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: one valid entry.
+    unsafe { libc::poll(&mut poll, 1, 1000) };
+}
+
+impl<W: Write + AsRawFd> Write for WholeLines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        if self.held.len() >= GATHER
+            && let Some(end) = self.held.iter().rposition(|b| *b == b'\n')
+        {
+            self.write_held(end + 1)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.write_held(self.held.len())?;
+        self.to.flush()
+    }
+}
+
+impl<W: Write + AsRawFd> Drop for WholeLines<W> {
+    fn drop(&mut self) {
+        let _ = self.flush();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    #[test]
+    fn old_content_stays_until_it_begins() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.txt");
+        fs::write(&path, "old").unwrap();
+        drop(Output::open(&path).unwrap());
+        assert_eq!(fs::read_to_string(&path).unwrap(), "old");
+        let mut output = Output::open(&path).unwrap();
+        output.begin().unwrap().write_all(b"new").unwrap();
+        drop(output);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "new");
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_was_not_begun_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(Output::open(&dir.path().join("x")).unwrap());
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn two_writers_have_two_files() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.jsonl");
+        let first = Output::open(&path).unwrap();
+        let second = Output::open(&path).unwrap();
+        assert_eq!(second.path, dir.path().join("x.1.jsonl"));
+        drop((first, second));
+    }
+
+    #[test]
+    fn lines_are_written_whole() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let mut lines = WholeLines::new(writer);
+        let line = [b'x'; 1000];
+        for _ in 0..33 {
+            lines.write_all(&line).unwrap();
+            lines.write_all(b"\n").unwrap();
+        }
+        lines.write_all(b"rest").unwrap();
+        let mut got = vec![0; 64 << 10];
+        let n = reader.read(&mut got).unwrap();
+        assert!(n > 0 && got[n - 1] == b'\n', "{n}");
+        drop(lines);
+        let n = reader.read(&mut got).unwrap();
+        assert!(got[..n].ends_with(b"\nrest") || &got[..n] == b"rest");
+    }
+}

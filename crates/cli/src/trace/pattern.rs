@@ -1,0 +1,172 @@
+//! `-o FILE`: the name with its `%` parts filled in.
+//!
+//! Owns: the letters. Must not know: what is written there.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use super::ranks::Rank;
+use crate::Error;
+
+/// A checked pattern.
+#[derive(Debug)]
+pub struct Pattern {
+    parts: Vec<Part>,
+    given: PathBuf,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Part {
+    Text(Vec<u8>),
+    Pid,
+    Host,
+    Rank,
+    Variable(OsString),
+}
+
+impl Pattern {
+    /// Reads the pattern; where it says neither rank nor process, several ranks would share a file, and
+    /// the rank is put before the ending.
+    pub fn new(given: &OsStr, rank: &Rank) -> Result<Self, Error> {
+        let mut parts = parse(given.as_bytes()).map_err(|found| {
+            Error::Usage(format!(
+                "--output {}: {found}; there are %p, %h, %r, %q{{VAR}} and %%",
+                given.to_string_lossy()
+            ))
+        })?;
+        let name = Path::new(given);
+        if given.is_empty() || given.as_bytes().ends_with(b"/") {
+            return Err(Error::Usage(format!("--output {given:?}: there is no file name")));
+        }
+        if name.extension().is_some_and(|e| e == "cushim") {
+            return Err(Error::Usage(format!(
+                "--output {}: trace writes text (.txt) or JSON lines (.jsonl); for the recording itself \
+                 run `env $(cushim env -o {}) PROG`",
+                name.display(),
+                name.display()
+            )));
+        }
+        if rank.several() && !parts.contains(&Part::Rank) && !parts.contains(&Part::Pid) {
+            let marked = super::insert(given, "%r");
+            parts = parse(marked.as_bytes()).unwrap_or(parts);
+        }
+        Ok(Pattern { parts, given: name.to_owned() })
+    }
+
+    /// The pattern as it was given, by whose ending the format is chosen.
+    pub fn name(&self) -> &Path {
+        &self.given
+    }
+
+    /// The path. A slash in a value becomes an underscore: values name files, not folders.
+    pub fn expand(&self, pid: &str, rank: &Rank) -> Result<PathBuf, Error> {
+        let mut path = Vec::new();
+        for part in &self.parts {
+            let value = match part {
+                Part::Text(text) => {
+                    path.extend(text);
+                    continue;
+                }
+                Part::Pid => pid.to_owned().into(),
+                Part::Host => host().into(),
+                Part::Rank => rank.number.unwrap_or(0).to_string().into(),
+                Part::Variable(name) => std::env::var_os(name).ok_or_else(|| {
+                    let name = name.to_string_lossy();
+                    Error::Usage(format!(
+                        "--output {}: the variable {name} is not set",
+                        self.given.display()
+                    ))
+                })?,
+            };
+            path.extend(value.as_bytes().iter().map(|&b| if b == b'/' { b'_' } else { b }));
+        }
+        Ok(OsString::from_vec(path).into())
+    }
+}
+
+fn parse(mut rest: &[u8]) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    let mut text = Vec::new();
+    while let Some((&byte, after)) = rest.split_first() {
+        rest = after;
+        if byte != b'%' {
+            text.push(byte);
+            continue;
+        }
+        let (&letter, after) = rest.split_first().ok_or("it ends in a single %")?;
+        rest = after;
+        let part = match letter {
+            b'%' => {
+                text.push(b'%');
+                continue;
+            }
+            b'p' => Part::Pid,
+            b'h' => Part::Host,
+            b'r' => Part::Rank,
+            b'q' => {
+                let end = rest.iter().position(|b| *b == b'}');
+                let name = end.and_then(|end| rest.get(1..end)).filter(|_| rest[0] == b'{');
+                let name = name.filter(|n| !n.is_empty()).ok_or("%q without {VAR}")?;
+                rest = &rest[name.len() + 2..];
+                Part::Variable(OsStr::from_bytes(name).to_owned())
+            }
+            other => return Err(format!("%{} means nothing", (other as char).escape_default())),
+        };
+        if !text.is_empty() {
+            parts.push(Part::Text(std::mem::take(&mut text)));
+        }
+        parts.push(part);
+    }
+    if !text.is_empty() {
+        parts.push(Part::Text(text));
+    }
+    Ok(parts)
+}
+
+/// The host's name.
+pub fn host() -> String {
+    let mut name = [0u8; 256];
+    // SAFETY: the buffer is as long as said; the last byte stays NUL.
+    unsafe { libc::gethostname(name.as_mut_ptr().cast(), name.len() - 1) };
+    let end = name.iter().position(|b| *b == 0).unwrap_or(0);
+    String::from_utf8_lossy(&name[..end]).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn expand(pattern: &str, rank: Rank) -> Result<String, String> {
+        let pattern = Pattern::new(OsStr::new(pattern), &rank).map_err(|e| e.to_string())?;
+        let path = pattern.expand("77", &rank).map_err(|e| e.to_string())?;
+        Ok(path.to_string_lossy().into_owned())
+    }
+
+    #[test]
+    fn letters() {
+        let one = Rank::default();
+        assert_eq!(expand("a%p-%r.txt", one).as_deref(), Ok("a77-0.txt"));
+        assert_eq!(expand("100%%", one).as_deref(), Ok("100%"));
+        assert_eq!(expand("%h", one), Ok(host().replace('/', "_")));
+        for bad in ["%", "%x", "%q", "%q{", "%q{}", "%q{CUSHIM_SURELY_UNSET}", "", "d/", "x.cushim"]
+        {
+            assert!(expand(bad, one).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn ranks_never_share_a_file() {
+        let third = Rank { number: Some(3), size: Some(4) };
+        assert_eq!(expand("d.x/run.jsonl", third).as_deref(), Ok("d.x/run.3.jsonl"));
+        assert_eq!(expand("run", third).as_deref(), Ok("run.3"));
+        assert_eq!(expand("run%r.txt", third).as_deref(), Ok("run3.txt"));
+    }
+
+    #[test]
+    fn any_bytes_are_answered() {
+        for pattern in [&b"%q{a"[..], b"%q}", b"%\xff", b"\xff%p", b"%q{\xff}"] {
+            let _ = Pattern::new(OsStr::from_bytes(pattern), &Rank::default());
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Signals while the program runs: the launcher handles none of them as they come, but takes them from
+//! a queue between two looks at the trace.
+//!
+//! Owns: which signals are passed on and when, and what the program inherits. Must not know: traces.
+
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// Signals that are passed on.
+const FORWARDED: [i32; 8] = [
+    libc::SIGHUP,
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGTERM,
+    libc::SIGCONT,
+];
+
+/// Rust ignores SIGPIPE before `main`; the program is to inherit what the launcher did.
+static PIPE_WAS_IGNORED: AtomicBool = AtomicBool::new(false);
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static REMEMBER: extern "C" fn() = remember;
+
+extern "C" fn remember() {
+    PIPE_WAS_IGNORED.store(is_ignored(libc::SIGPIPE), Ordering::Relaxed);
+}
+
+fn is_ignored(signal: i32) -> bool {
+    // SAFETY: all zeros is a valid `sigaction`; without a new action nothing changes.
+    unsafe {
+        let mut now: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, std::ptr::null(), &mut now) == 0
+            && now.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// The queue.
+pub struct Signals {
+    taken: libc::sigset_t,
+    before: libc::sigset_t,
+    children_were_ignored: bool,
+}
+
+/// One signal that came.
+#[derive(Clone, Copy, Debug)]
+pub struct Came {
+    /// Which.
+    pub signal: i32,
+    /// Who sent it; `None`: the kernel, which sends a terminal's signals to the program too.
+    pub sender: Option<u32>,
+}
+
+impl Signals {
+    /// From here on signals wait in the queue.
+    pub fn block() -> Self {
+        let children_were_ignored = is_ignored(libc::SIGCHLD);
+        let mut taken = empty();
+        let mut before = empty();
+        // SAFETY: valid sets; ignored SIGCHLD would mean that no child's status is kept.
+        unsafe {
+            libc::signal(libc::SIGCHLD, libc::SIG_DFL);
+            for signal in FORWARDED.into_iter().chain([libc::SIGCHLD]) {
+                libc::sigaddset(&mut taken, signal);
+            }
+            libc::sigprocmask(libc::SIG_BLOCK, &taken, &mut before);
+        }
+        Signals { taken, before, children_were_ignored }
+    }
+
+    /// In the child, before the program: everything as the launcher found it. Async-signal-safe.
+    pub fn restore(&self) {
+        let disposition = |ignored| if ignored { libc::SIG_IGN } else { libc::SIG_DFL };
+        // SAFETY: dispositions without handlers, and a mask that was in force before.
+        unsafe {
+            libc::signal(libc::SIGPIPE, disposition(PIPE_WAS_IGNORED.load(Ordering::Relaxed)));
+            libc::signal(libc::SIGCHLD, disposition(self.children_were_ignored));
+            libc::sigprocmask(libc::SIG_SETMASK, &self.before, std::ptr::null_mut());
+        }
+    }
+
+    /// The next signal, waiting at most `patience`.
+    pub fn next(&mut self, patience: Duration) -> Option<Came> {
+        let time = libc::timespec {
+            tv_sec: patience.as_secs() as libc::time_t,
+            tv_nsec: patience.subsec_nanos().into(),
+        };
+        let mut info = MaybeUninit::<libc::siginfo_t>::zeroed();
+        // SAFETY: a valid set, a place for the answer, a valid time.
+        let signal = unsafe { libc::sigtimedwait(&self.taken, info.as_mut_ptr(), &time) };
+        if signal <= 0 {
+            return None;
+        }
+        // SAFETY: sigtimedwait filled it in; user codes (0 and below) carry the sender.
+        let (code, pid) = unsafe {
+            let info = info.assume_init();
+            (info.si_code, info.si_pid())
+        };
+        Some(Came { signal, sender: (code <= 0).then_some(pid as u32) })
+    }
+
+    /// The program is gone: a further Ctrl-C is for the launcher. What came for the program is dropped.
+    pub fn release_keyboard(&mut self) {
+        while self.next(Duration::ZERO).is_some() {}
+        let mut keyboard = empty();
+        // SAFETY: a valid set.
+        unsafe {
+            libc::sigaddset(&mut keyboard, libc::SIGINT);
+            libc::sigaddset(&mut keyboard, libc::SIGQUIT);
+            libc::sigprocmask(libc::SIG_UNBLOCK, &keyboard, std::ptr::null_mut());
+        }
+    }
+}
+
+impl Came {
+    /// Whether the program `child` is to get it from us: not if the kernel sent it, nor if it comes from
+    /// the program's own family, which means a signal to the whole group.
+    pub fn is_for(&self, child: u32) -> bool {
+        self.signal != libc::SIGCHLD
+            && (self.signal == libc::SIGCONT || self.sender.is_some_and(|s| !descends(s, child)))
+    }
+}
+
+fn empty() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset fills in the whole set.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        set.assume_init()
+    }
+}
+
+/// Whether `pid` is `ancestor` or one of its descendants.
+fn descends(mut pid: u32, ancestor: u32) -> bool {
+    for _ in 0..64 {
+        if pid == ancestor {
+            return true;
+        }
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        // `pid (name) state ppid …`; the name may hold anything.
+        let parent =
+            stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1)?.parse().ok());
+        match parent {
+            Some(parent) if parent > 1 => pid = parent,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Ends this process by `signal`, without a core dump of its own: the program wrote one if one was
+/// wanted. Comes back if the signal does not end a process.
+pub fn die_of(signal: i32) {
+    // SAFETY: plain system calls on this process; the set is valid.
+    unsafe {
+        let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        libc::setrlimit(libc::RLIMIT_CORE, &none);
+        libc::prctl(libc::PR_SET_DUMPABLE, 0);
+        libc::signal(signal, libc::SIG_DFL);
+        let mut set = empty();
+        libc::sigaddset(&mut set, signal);
+        libc::sigprocmask(libc::SIG_UNBLOCK, &set, std::ptr::null_mut());
+        libc::raise(signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn families() {
+        let own = std::process::id();
+        assert!(descends(own, own));
+        assert!(!descends(1, own));
+        // SAFETY: cannot fail.
+        let parent = unsafe { libc::getppid() } as u32;
+        assert!(descends(own, parent) && !descends(parent, own));
+    }
+}

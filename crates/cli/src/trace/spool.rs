@@ -1,0 +1,180 @@
+//! The folder where the traced processes leave their files while the launcher reads along.
+//!
+//! Owns: that it is private, is in memory where there is room, and goes away; also what a launcher that
+//! was killed left behind. Must not know: what is in the files.
+
+use std::ffi::{CString, OsString};
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::Error;
+
+/// How our folders are called; six more characters follow.
+const PREFIX: &str = "cushim-spool-";
+/// Memory that is left for others must be worth having.
+const MEMORY_MIN: u64 = 2 << 30;
+
+/// The folder; it is removed when this goes.
+#[derive(Debug)]
+pub struct Spool {
+    path: PathBuf,
+    /// Locked: who can lock it too knows that its launcher is gone.
+    _lock: File,
+}
+
+impl Spool {
+    /// Makes the folder, in `/dev/shm` if that has 2 GiB, else in `$TMPDIR` or `/tmp`.
+    pub fn create() -> Result<Self, Error> {
+        let mut failure = None;
+        for parent in parents() {
+            sweep(&parent);
+            match create(&parent) {
+                Ok(spool) => return Ok(spool),
+                Err(error) => failure = failure.or(Some((parent, error))),
+            }
+        }
+        let (parent, error) =
+            failure.unwrap_or_else(|| ("/tmp".into(), io::ErrorKind::NotFound.into()));
+        Err(Error::io("make a private folder in", &parent, error))
+    }
+
+    /// The folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Removes the folder; files that are open in this process stay readable.
+    pub fn remove(&self) {
+        let _ = fs::remove_dir_all(&self.path);
+    }
+
+    /// The pattern by which the library names its files.
+    pub fn pattern(&self) -> OsString {
+        let folder = self.path.as_os_str().as_bytes();
+        let mut pattern = Vec::with_capacity(folder.len() + 16);
+        for &byte in folder {
+            pattern.extend(if byte == b'%' { &b"%%"[..] } else { std::slice::from_ref(&byte) });
+        }
+        pattern.extend(b"/%p.cushim");
+        OsString::from_vec(pattern)
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+fn parents() -> Vec<PathBuf> {
+    let mut parents = Vec::new();
+    let memory = PathBuf::from("/dev/shm");
+    if free(&memory) >= MEMORY_MIN {
+        parents.push(memory);
+    }
+    let absolute = |path: &PathBuf| path.is_absolute();
+    parents.extend(std::env::var_os("TMPDIR").map(PathBuf::from).filter(absolute));
+    parents.push("/tmp".into());
+    parents
+}
+
+fn free(path: &Path) -> u64 {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return 0 };
+    // SAFETY: all zeros is a valid `statvfs`.
+    let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
+    // SAFETY: a NUL-terminated path and a valid place for the answer.
+    match unsafe { libc::statvfs(path.as_ptr(), &mut found) } {
+        0 => found.f_bavail.saturating_mul(found.f_frsize),
+        _ => 0,
+    }
+}
+
+fn create(parent: &Path) -> io::Result<Spool> {
+    let mut template = parent.join(format!("{PREFIX}XXXXXX")).into_os_string().into_vec();
+    template.push(0);
+    // SAFETY: a NUL-terminated template in memory of ours; the folder is made with mode 0700.
+    if unsafe { libc::mkdtemp(template.as_mut_ptr().cast()) }.is_null() {
+        return Err(io::Error::last_os_error());
+    }
+    template.pop();
+    let path = PathBuf::from(OsString::from_vec(template));
+    let lock = open_locked(&path)?;
+    Ok(Spool { path, _lock: lock })
+}
+
+/// Opens the folder and locks it; `WouldBlock` where somebody has it locked.
+fn open_locked(path: &Path) -> io::Result<File> {
+    let folder =
+        File::options().read(true).custom_flags(libc::O_DIRECTORY | libc::O_NOFOLLOW).open(path)?;
+    // SAFETY: an open file; no memory is touched.
+    match unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) } {
+        0 => Ok(folder),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Removes folders of launchers that are gone (they were killed). A folder that was made this moment may
+/// not be locked yet: those of the last minute are left alone.
+fn sweep(parent: &Path) {
+    // SAFETY: cannot fail and touches no memory.
+    let user = unsafe { libc::geteuid() };
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if !entry.file_name().as_bytes().starts_with(PREFIX.as_bytes()) {
+            continue;
+        }
+        let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        let young =
+            found.modified().ok().and_then(|t| t.elapsed().ok()).is_none_or(|a| a.as_secs() < 60);
+        if found.is_dir() && found.uid() == user && !young && open_locked(&path).is_ok() {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn it_is_private_and_goes_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let spool = create(dir.path()).unwrap();
+        let path = spool.path().to_owned();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::write(path.join("1.cushim"), "x").unwrap();
+        drop(spool);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn percent_signs_in_the_folder_stay() {
+        let dir = tempfile::Builder::new().prefix("100%p").tempdir().unwrap();
+        let spool = create(dir.path()).unwrap();
+        let pattern = spool.pattern().into_string().unwrap();
+        assert!(pattern.contains("100%%p") && pattern.ends_with("/%p.cushim"), "{pattern}");
+    }
+
+    #[test]
+    fn only_what_is_old_and_unlocked_is_swept() {
+        let dir = tempfile::tempdir().unwrap();
+        let spool = create(dir.path()).unwrap();
+        let (young, old) =
+            (dir.path().join("cushim-spool-young"), dir.path().join("cushim-spool-old"));
+        let other = dir.path().join("other");
+        for folder in [&young, &old, &other] {
+            fs::create_dir(folder).unwrap();
+        }
+        let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
+        for folder in [&old, &other, spool.path()] {
+            File::open(folder).unwrap().set_modified(long_ago).unwrap();
+        }
+        sweep(dir.path());
+        assert!(young.exists() && other.exists() && spool.path().exists() && !old.exists());
+    }
+}
