@@ -13,6 +13,8 @@ pub mod layout;
 pub mod meta;
 pub mod reader;
 pub mod recorder;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 
 mod error;
 

@@ -35,6 +35,10 @@ pub struct TraceFile {
     events: u64,
     damaged: u64,
     finished: Vec<(u64, u64)>,
+    /// Ticks at the next event of each buffer that has one ready, and its number.
+    heads: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Calls that did not come back are handed out too.
+    last: bool,
 }
 
 /// What the first page says.
@@ -123,6 +127,8 @@ impl TraceFile {
             events: 0,
             damaged: 0,
             finished: Vec::new(),
+            heads: BinaryHeap::new(),
+            last: false,
         };
         trace.refresh()?;
         Ok(trace)
@@ -244,31 +250,53 @@ impl TraceFile {
         last: bool,
         take: &mut dyn FnMut(&Metadata, &Event<'_>),
     ) -> Result<Progress, Error> {
+        self.look(last)?;
+        let before = self.events;
+        while self.take_next(take)? {}
+        let mut progress = Progress { events: self.events - before, pending: 0 };
+        for buffer in self.buffers.values() {
+            let head = buffer.window.get(buffer.taken..buffer.taken + 32).unwrap_or(&[]);
+            progress.pending += u64::from(u32_at(head, 0) != 0 && u32_at(head, 28) == 0);
+        }
+        Ok(progress)
+    }
+
+    /// Looks for events that have come to an end (with `last`, for all); [`TraceFile::next_ns`] and
+    /// [`TraceFile::take_next`] then go through them. `poll` is the two together, for one file.
+    pub fn look(&mut self, last: bool) -> Result<(), Error> {
         self.refresh()?;
-        let mut progress = Progress::default();
+        self.last = last;
         let numbers: Vec<u32> = self.buffers.keys().copied().collect();
         for &number in &numbers {
             self.fill(number, last)?;
         }
         // An event is stored after its metadata: what the windows refer to is in the file by now.
         self.refresh()?;
-        let mut heads: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
+        self.heads.clear();
         for &number in &numbers {
             if let Some(begin) = self.peek(number, last)? {
-                heads.push(Reverse((begin, number)));
+                self.heads.push(Reverse((begin, number)));
             }
         }
-        while let Some(Reverse((_, number))) = heads.pop() {
-            progress.events += u64::from(self.take(number, take));
-            if let Some(begin) = self.peek(number, last)? {
-                heads.push(Reverse((begin, number)));
-            }
+        Ok(())
+    }
+
+    /// Monotonic nanoseconds at the beginning of the event that [`TraceFile::take_next`] would hand out.
+    pub fn next_ns(&self) -> Option<u64> {
+        self.heads.peek().map(|Reverse((begin, _))| self.header.timeline.ns(*begin))
+    }
+
+    /// Hands out the next event; false where there is none. A record that is no event takes a turn too.
+    pub fn take_next(
+        &mut self,
+        take: &mut dyn FnMut(&Metadata, &Event<'_>),
+    ) -> Result<bool, Error> {
+        let Some(Reverse((_, number))) = self.heads.pop() else { return Ok(false) };
+        self.take(number, take);
+        if let Some(begin) = self.peek(number, self.last)? {
+            self.heads.push(Reverse((begin, number)));
         }
-        for buffer in self.buffers.values() {
-            let head = buffer.window.get(buffer.taken..buffer.taken + 32).unwrap_or(&[]);
-            progress.pending += u64::from(u32_at(head, 0) != 0 && u32_at(head, 28) == 0);
-        }
-        Ok(progress)
+        Ok(true)
     }
 
     /// Ticks at the beginning of the buffer's next event.
@@ -322,9 +350,9 @@ impl TraceFile {
         }
     }
 
-    /// Decodes the buffer's next event and hands it on; false for one that only changes the reader.
-    fn take(&mut self, number: u32, take: &mut dyn FnMut(&Metadata, &Event<'_>)) -> bool {
-        let Some(buffer) = self.buffers.get_mut(&number) else { return false };
+    /// Decodes the buffer's next event and hands it on.
+    fn take(&mut self, number: u32, take: &mut dyn FnMut(&Metadata, &Event<'_>)) {
+        let Some(buffer) = self.buffers.get_mut(&number) else { return };
         let at = buffer.taken;
         let head = u32_at(&buffer.window, at);
         let slots = (head >> 16) as usize;
@@ -334,11 +362,11 @@ impl TraceFile {
         if kind == EVENT_THREAD {
             buffer.tid = u32_at(bytes, 24);
             buffer.open.clear();
-            return false;
+            return;
         }
         let Some(body) = body(kind, bytes) else {
             self.damaged += 1;
-            return false;
+            return;
         };
         let done = u32_at(bytes, 28) == 1;
         let depth = bytes.get(6).copied().unwrap_or(0);
@@ -359,7 +387,6 @@ impl TraceFile {
         };
         buffer.open.push(self.events);
         take(&self.metadata, &event);
-        true
     }
 }
 

@@ -5,13 +5,22 @@
 
 mod args;
 mod filter;
+mod json;
+mod known;
 mod options;
+mod stats;
+mod style;
+mod table;
+mod text;
+mod values;
 
-use std::io::{self, Write};
+use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
 
+use cushim_abi::errors;
 use cushim_trace::event::{Body, Event};
-use cushim_trace::layout::{LOST_KINDS, Lost};
-use cushim_trace::meta::Metadata;
+use cushim_trace::layout::LOST_KINDS;
+use cushim_trace::meta::{Api, Metadata};
 use cushim_trace::reader::TraceFile;
 
 use crate::Error;
@@ -19,6 +28,10 @@ use crate::Error;
 pub use args::{Class, ColorWhen, Format, NameForm, ViewArgs};
 pub use filter::{Children, KernelFilter};
 pub use options::{Classes, Target, ViewOptions, utf8_locale};
+
+use known::Known;
+use stats::Stats;
+use text::Text;
 
 /// One traced process's file, as the view knows it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,40 +65,185 @@ pub struct Run {
 pub struct Totals {
     /// Events, nested ones too.
     pub events: u64,
-    /// Kernel launches that the program made, by itself or as nodes of a graph.
+    /// Outermost calls: those that the program made.
+    pub calls: u64,
+    /// Kernel launches among them; kernel nodes of graphs are calls, not launches.
     pub launches: u64,
     /// Outermost calls that failed.
     pub failed: u64,
+    /// Outermost calls that did not come back.
+    pub pending: u64,
     /// Processes that left a file.
     pub processes: u64,
-    /// Events missing, by [`Lost`].
+    /// Events missing, by [`cushim_trace::layout::Lost`].
     pub lost: [u64; LOST_KINDS],
+    /// Records that could not be understood and were skipped.
+    pub damaged: u64,
 }
+
+/// One event with all that belongs to it.
+struct Seen<'a> {
+    source: &'a Source,
+    meta: &'a Metadata,
+    event: &'a Event<'a>,
+    api: Option<&'a Api>,
+    /// The event class, a word.
+    class: &'a str,
+    /// Place of the kernel that the event is about.
+    kernel: Option<usize>,
+}
+
+impl<'a> Seen<'a> {
+    fn name(&self) -> &'a str {
+        self.api.map_or("", |api| &api.name)
+    }
+    /// A kernel node of a graph, which has the form of a launch.
+    fn is_node(&self) -> bool {
+        self.class == "graph" && matches!(self.event.body, Body::Launch(_))
+    }
+}
+
+/// These answer what went wrong before: their result is no failure of their own.
+const REPORTERS: [&str; 2] = ["cudaGetLastError", "cudaPeekAtLastError"];
 
 /// Writes what it is fed.
 pub struct View {
     options: ViewOptions,
-    out: Box<dyn Write>,
+    out: BufWriter<Box<dyn Write>>,
+    text: Option<Text>,
+    known: Known,
+    stats: Stats,
     totals: Totals,
+    notes: Vec<String>,
+    /// By number of the file: whether it is shown; `None` before its first event.
+    sources: Vec<Option<bool>>,
+    pids: BTreeSet<u32>,
+    run: Option<Run>,
 }
 
 impl View {
-    /// A view that writes to `out`.
+    /// A view that writes to `out`, in blocks; [`View::tick`] and [`View::finish`] write what is left.
+    /// Where `run` says nothing, the first file's process does.
     pub fn new(options: ViewOptions, run: Run, out: Box<dyn Write>) -> Self {
-        let _ = run;
-        View { options, out, totals: Totals::default() }
+        View {
+            text: (options.format == Format::Text).then(|| Text::new(&options)),
+            options,
+            out: BufWriter::with_capacity(64 << 10, out),
+            known: Known::default(),
+            stats: Stats::default(),
+            totals: Totals::default(),
+            notes: Vec::new(),
+            sources: Vec::new(),
+            pids: BTreeSet::new(),
+            run: Some(run),
+        }
     }
 
     /// Takes in one event; within one source they come in the order of their beginning.
-    pub fn event(&mut self, _: &Source, meta: &Metadata, event: &Event<'_>) -> io::Result<()> {
-        self.totals.events += 1;
-        self.totals.launches +=
-            u64::from(event.depth == 0 && matches!(event.body, Body::Launch(_)));
-        let name = meta.apis.get(&event.api).map_or("?", |a| &a.name);
-        match self.options.lines {
-            true => writeln!(self.out, "{name}() = {:?}", event.status),
-            false => Ok(()),
+    pub fn event(&mut self, source: &Source, meta: &Metadata, event: &Event<'_>) -> io::Result<()> {
+        if !self.is_shown(source.index, meta)? {
+            return Ok(());
         }
+        let api = meta.apis.get(&event.api);
+        let (class, id) = match &event.body {
+            Body::Launch(launch) => (api.map_or("launch", |api| &api.class), Some(launch.kernel)),
+            Body::Call(call) => {
+                (api.map_or("unknown", |api| &api.class), Some(call.kernel).filter(|&id| id != 0))
+            }
+            Body::Mark(_) => ("mark", None),
+        };
+        let filter = &self.options.kernels;
+        let kernel = id.map(|id| self.known.kernel(filter, source.index, meta, id));
+        let seen = Seen { source, meta, event, api, class, kernel };
+        let passes = match kernel.and_then(|place| self.known.kernels().get(place)) {
+            Some(kernel) => kernel.shown,
+            None => filter.is_empty() || self.options.classes_chosen,
+        };
+        let failed =
+            event.status.is_some_and(errors::is_failure) && !REPORTERS.contains(&seen.name());
+        let is_mark = matches!(event.body, Body::Mark(_));
+        let chosen = passes && (is_mark || self.options.classes.contains(class));
+        let wanted = if failed { passes || kernel.is_none() } else { chosen };
+        self.totals.events += 1;
+        if event.depth == 0 && !is_mark {
+            self.count(&seen, wanted, failed);
+        }
+        let shown = self.options.lines
+            && wanted
+            && (failed || !self.options.failed_only)
+            && (event.depth == 0 || self.options.nested);
+        match (&mut self.text, shown) {
+            (_, false) => Ok(()),
+            (Some(text), true) => text.event(&mut self.out, &seen, &mut self.known),
+            (None, true) => json::event(&mut self.out, &seen, &mut self.known),
+        }
+    }
+
+    fn count(&mut self, seen: &Seen<'_>, wanted: bool, failed: bool) {
+        let (event, is_node) = (seen.event, seen.is_node());
+        self.totals.calls += 1;
+        self.totals.failed += u64::from(failed);
+        self.totals.pending += u64::from(event.status.is_none());
+        if let Body::Launch(_) = event.body {
+            self.totals.launches += u64::from(!is_node);
+            self.stats.nodes += u64::from(is_node && wanted);
+        }
+        if !wanted {
+            return;
+        }
+        match (&event.body, seen.kernel) {
+            (Body::Launch(launch), Some(place)) if !is_node => {
+                self.stats.launch(place, launch, event.call_ns, failed);
+            }
+            _ => self.stats.call(seen.name(), event.call_ns, failed),
+        }
+        if let Some(status) = event.status.filter(|_| failed) {
+            self.stats.failure(seen.name(), status);
+        }
+    }
+
+    /// Whether events of this file are shown; at its first event the process is introduced.
+    fn is_shown(&mut self, index: usize, meta: &Metadata) -> io::Result<bool> {
+        if let Some(&Some(shown)) = self.sources.get(index) {
+            return Ok(shown);
+        }
+        let process = &meta.process;
+        let is_child = match self.options.root {
+            Some(root) => process.pid != root,
+            None => self.pids.contains(&process.ppid),
+        };
+        let shown = !is_child || self.options.children.matches(&process.exe);
+        self.pids.insert(process.pid);
+        if self.sources.len() <= index {
+            self.sources.resize(index + 1, None);
+        }
+        if let Some(place) = self.sources.get_mut(index) {
+            *place = Some(shown);
+        }
+        if shown {
+            self.header(Some(meta))?;
+            match &mut self.text {
+                Some(text) if self.options.lines => text.process(&mut self.out, meta)?,
+                Some(_) => {}
+                None => json::process(&mut self.out, meta)?,
+            }
+        }
+        Ok(shown)
+    }
+
+    /// Writes the header if that has not been done yet.
+    fn header(&mut self, meta: Option<&Metadata>) -> io::Result<()> {
+        let Some(mut run) = self.run.take() else { return Ok(()) };
+        if let Some(process) = meta.map(|meta| &meta.process) {
+            if run.argv.is_empty() {
+                run.argv = process.argv.clone();
+            }
+            if run.host.is_empty() {
+                run.host = process.host.clone();
+            }
+            run.rank = run.rank.or(process.rank);
+        }
+        if self.text.is_none() { json::header(&mut self.out, &run) } else { Ok(()) }
     }
 
     /// Hands over all that has come to an end in `file` since the last time; with `last` also calls that
@@ -104,22 +262,52 @@ impl View {
     /// Says that nothing more comes from `file` (after its last [`View::pump`]): its losses and notes are
     /// taken in.
     pub fn ended(&mut self, index: usize, file: &TraceFile) {
-        let _ = index;
+        if let Some(&Some(false)) = self.sources.get(index) {
+            return;
+        }
         self.totals.processes += 1;
         for (sum, n) in self.totals.lost.iter_mut().zip(file.header().lost) {
             *sum += n;
         }
+        self.totals.damaged += file.damaged();
+        for note in &file.metadata().notes {
+            if !self.notes.contains(note) {
+                self.notes.push(note.clone());
+            }
+        }
     }
 
-    /// To be called every now and then while the program runs: what is being held back to be folded is
-    /// written.
+    /// To be called every now and then while the program runs: writes what is buffered, and repetitions
+    /// that came to an end.
     pub fn tick(&mut self) -> io::Result<()> {
+        if let Some(text) = &mut self.text {
+            text.tick(&mut self.out)?;
+        }
         self.out.flush()
     }
 
-    /// Writes the summary.
+    /// Writes what was held back, and the summary.
     pub fn finish(mut self) -> io::Result<Totals> {
-        let _ = Lost::Limit;
+        self.header(None)?;
+        if let Some(text) = &mut self.text {
+            text.flush(&mut self.out)?;
+        }
+        if self.options.summary {
+            let (out, totals) = (&mut self.out, &self.totals);
+            match &self.text {
+                Some(_) => {
+                    table::summary(
+                        out,
+                        &self.options,
+                        totals,
+                        &self.stats,
+                        &self.known,
+                        &self.notes,
+                    )?;
+                }
+                None => json::summary(out, totals, &self.stats, &self.known, &self.notes)?,
+            }
+        }
         self.out.flush()?;
         Ok(self.totals)
     }

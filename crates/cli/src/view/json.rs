@@ -1,0 +1,366 @@
+//! Events as JSON lines. `docs/trace-jsonl.md` says what each field means; fields are only ever added.
+//!
+//! Must not know: which events are shown.
+
+use std::io::{self, Write};
+
+use cushim_abi::errors;
+use cushim_names::Value;
+use cushim_trace::event::Body;
+use cushim_trace::layout::LAUNCH_COOPERATIVE;
+use cushim_trace::meta::Metadata;
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+
+use super::known::{Handle, Known};
+use super::stats::Stats;
+use super::values::{arguments, why_no_bytes, words};
+use super::{Run, Seen, Totals};
+
+#[derive(Serialize)]
+struct Header<'a> {
+    event: &'static str,
+    format: &'static str,
+    version: &'static str,
+    clock: &'static str,
+    host: &'a str,
+    rank: Option<u32>,
+    argv: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Process<'a> {
+    event: &'static str,
+    pid: u32,
+    ppid: u32,
+    exe: &'a str,
+    argv: &'a [String],
+    host: &'a str,
+    rank: Option<u32>,
+    version: &'a str,
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    event: &'a str,
+    id: u64,
+    parent: Option<u64>,
+    api: &'a str,
+    kernel: Option<&'a str>,
+    demangled: Option<&'a str>,
+    mangled: Option<&'a str>,
+    kernel_id: Option<String>,
+    device: Option<i32>,
+    context: Option<String>,
+    grid: Option<[u32; 3]>,
+    block: Option<[u32; 3]>,
+    cluster: Option<[u8; 3]>,
+    cooperative: Option<bool>,
+    shared: Option<u32>,
+    stream: Option<String>,
+    stream_handle: Option<String>,
+    graph: Option<String>,
+    args: Option<Vec<Argument<'a>>>,
+    args_why: Option<&'a str>,
+    pid: u32,
+    tid: u32,
+    depth: u8,
+    t_ns: i64,
+    call_ns: Option<u64>,
+    status: Option<i32>,
+    status_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Argument<'a> {
+    /// Of a kernel.
+    Bytes {
+        offset: u32,
+        size: u32,
+        hex: Option<String>,
+        r#type: Option<&'a str>,
+        value: Option<JsonValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        why: Option<&'static str>,
+    },
+    /// Of another call.
+    Word { name: &'a str, r#type: &'a str, value: JsonValue, out: bool },
+}
+
+#[derive(Serialize)]
+struct Summary<'a> {
+    event: &'static str,
+    events: u64,
+    calls: u64,
+    launches: u64,
+    failed: u64,
+    pending: u64,
+    processes: u64,
+    lost: Lost,
+    damaged: u64,
+    kernels: Vec<KernelSummary<'a>>,
+    apis: Vec<ApiSummary<'a>>,
+    notes: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Lost {
+    limit: u64,
+    no_space: u64,
+    not_ready: u64,
+    cut_arguments: u64,
+}
+
+#[derive(Serialize)]
+struct KernelSummary<'a> {
+    kernel: &'a str,
+    demangled: &'a str,
+    mangled: &'a str,
+    kernel_id: String,
+    owner: &'a str,
+    calls: u64,
+    failed: u64,
+    shapes: usize,
+    call_ns_total: u64,
+    call_ns_avg: f64,
+    call_ns_max: u64,
+}
+
+#[derive(Serialize)]
+struct ApiSummary<'a> {
+    api: &'a str,
+    calls: u64,
+    failed: u64,
+    call_ns_total: u64,
+    call_ns_avg: f64,
+    call_ns_max: u64,
+}
+
+/// A value as JSON: numbers as numbers, addresses as `"0x…"`, vectors as arrays; what JSON has no
+/// number for (infinities, NaN) as text.
+struct JsonValue(Value);
+
+impl Serialize for JsonValue {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match &self.0 {
+            Value::Bool(value) => serializer.serialize_bool(*value),
+            Value::Char(byte) => serializer.serialize_i8(*byte as i8),
+            Value::Signed(value) => match i64::try_from(*value) {
+                Ok(value) => serializer.serialize_i64(value),
+                Err(_) => serializer.collect_str(value),
+            },
+            Value::Unsigned(value) => match u64::try_from(*value) {
+                Ok(value) => serializer.serialize_u64(value),
+                Err(_) => serializer.collect_str(value),
+            },
+            Value::Real(value, text) => match text.parse::<f64>() {
+                // The shortest decimal of a narrow type, not the digits of its double.
+                Ok(short) if value.is_finite() => serializer.serialize_f64(short),
+                _ => serializer.serialize_str(text),
+            },
+            Value::Address(address) => serializer.collect_str(&format_args!("{address:#x}")),
+            Value::List(list) => {
+                let mut seq = serializer.serialize_seq(Some(list.len()))?;
+                for value in list {
+                    seq.serialize_element(&JsonValue(value.clone()))?;
+                }
+                seq.end()
+            }
+            Value::Bytes(_) => serializer.serialize_none(),
+        }
+    }
+}
+
+fn write(out: &mut dyn Write, line: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, line)?;
+    out.write_all(b"\n")
+}
+
+/// The first line.
+pub fn header(out: &mut dyn Write, run: &Run) -> io::Result<()> {
+    let header = Header {
+        event: "header",
+        format: "cushim-trace-1",
+        version: env!("CARGO_PKG_VERSION"),
+        clock: "realtime",
+        host: &run.host,
+        rank: run.rank,
+        argv: &run.argv,
+    };
+    write(out, &header)
+}
+
+/// A process, before its first event.
+pub fn process(out: &mut dyn Write, meta: &Metadata) -> io::Result<()> {
+    let p = &meta.process;
+    let process = Process {
+        event: "process",
+        pid: p.pid,
+        ppid: p.ppid,
+        exe: &p.exe,
+        argv: &p.argv,
+        host: &p.host,
+        rank: p.rank,
+        version: &p.version,
+    };
+    write(out, &process)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+/// Ids are unique over all files: the file's number takes the bits from 40 on, which keeps them exact
+/// in a double.
+fn id(source: usize, id: u64) -> u64 {
+    (source as u64) << 40 | id
+}
+
+/// One event.
+pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Result<()> {
+    let event = seen.event;
+    let source = seen.source.index;
+    let handle = |value: u64| (value != 0).then(|| format!("{value:#x}"));
+    let (launch, call, text) = match &event.body {
+        Body::Launch(launch) => (Some(launch), None, None),
+        Body::Call(call) => (None, Some(call), None),
+        Body::Mark(text) => (None, None, Some(*text)),
+    };
+    let mut stream = launch.filter(|_| !seen.is_node()).map(|l| l.stream);
+    let words = call.map(|call| words(call, seen.api));
+    if let Some(words) = &words {
+        let word = words.iter().find(|word| word.shape == "stream");
+        stream = word.and_then(|word| word.words.first().copied());
+    }
+    let stream_name = stream.map(|value| known.handle(source, Handle::Stream, value));
+    let graph = launch.filter(|_| seen.is_node()).map(|l| l.stream);
+    let graph = graph.map(|value| known.handle(source, Handle::Graph, value));
+    let kernel = seen.kernel.and_then(|place| known.kernels().get(place));
+    let mut args_why = None;
+    let args = match (launch, kernel, words) {
+        (Some(launch), Some(kernel), _) => match arguments(launch, kernel, seen.meta) {
+            Ok(list) => Some(
+                list.into_iter()
+                    .map(|a| Argument::Bytes {
+                        offset: a.offset,
+                        size: a.size,
+                        hex: a.bytes.map(hex),
+                        r#type: a.kind,
+                        value: a.value.map(JsonValue),
+                        why: a.bytes.is_none().then(|| why_no_bytes(launch)),
+                    })
+                    .collect(),
+            ),
+            Err(why) => {
+                args_why = Some(why);
+                None
+            }
+        },
+        (_, _, Some(words)) => Some(
+            words
+                .into_iter()
+                .map(|word| Argument::Word {
+                    name: word.name,
+                    r#type: word.shape,
+                    out: word.is_out,
+                    value: JsonValue(word_value(word.shape, &word.words)),
+                })
+                .collect(),
+        ),
+        _ => None,
+    };
+    let line = Line {
+        event: seen.class,
+        id: id(source, event.id),
+        parent: event.parent.map(|parent| id(source, parent)),
+        api: seen.name(),
+        kernel: kernel.map(|k| k.name.short.as_str()),
+        demangled: kernel.map(|k| k.name.full.as_str()),
+        mangled: kernel.map(|k| k.name.mangled.as_str()),
+        kernel_id: kernel.map(|k| format!("k{}", k.number)),
+        device: launch.and_then(|l| seen.meta.contexts.get(&l.context).copied()),
+        context: launch.and_then(|l| handle(l.context)),
+        grid: launch.map(|l| l.grid),
+        block: launch.map(|l| l.block),
+        cluster: launch.map(|l| l.cluster).filter(|c| c.iter().any(|&n| n > 0)),
+        cooperative: launch.map(|l| l.flags & LAUNCH_COOPERATIVE != 0),
+        shared: launch.map(|l| l.shared),
+        stream: stream_name,
+        stream_handle: stream.map(|value| format!("{value:#x}")),
+        graph,
+        args,
+        args_why,
+        pid: seen.meta.process.pid,
+        tid: event.tid,
+        depth: event.depth,
+        t_ns: (event.begin_ns as i64).wrapping_add(seen.source.realtime_offset_ns),
+        call_ns: event.call_ns,
+        status: event.status,
+        status_name: event.status.and_then(|status| errors::error_name(seen.name(), status)),
+        text,
+    };
+    write(out, &line)
+}
+
+fn word_value(shape: &str, words: &[u64]) -> Value {
+    let one = |value: u64| match shape {
+        "int" | "device" | "memcpykind" => Value::Signed(i128::from(value as i64)),
+        "size" | "uint" | "u64" | "dim" => Value::Unsigned(u128::from(value)),
+        "value" => Value::read(None, &value.to_le_bytes()),
+        _ => Value::Address(value),
+    };
+    match words {
+        [word] => one(*word),
+        words => Value::List(words.iter().map(|&word| one(word)).collect()),
+    }
+}
+
+/// The last line.
+pub fn summary(
+    out: &mut dyn Write,
+    totals: &Totals,
+    stats: &Stats,
+    known: &Known,
+    notes: &[String],
+) -> io::Result<()> {
+    let kernels = stats.kernels(known).into_iter().map(|(kernel, row)| KernelSummary {
+        kernel: &kernel.name.short,
+        demangled: &kernel.name.full,
+        mangled: &kernel.name.mangled,
+        kernel_id: format!("k{}", kernel.number),
+        owner: &kernel.owner,
+        calls: row.times.calls,
+        failed: row.times.failed,
+        shapes: row.shapes.len(),
+        call_ns_total: row.times.total_ns,
+        call_ns_avg: row.times.average_ns(),
+        call_ns_max: row.times.max_ns,
+    });
+    let apis = stats.apis().into_iter().map(|(api, times)| ApiSummary {
+        api,
+        calls: times.calls,
+        failed: times.failed,
+        call_ns_total: times.total_ns,
+        call_ns_avg: times.average_ns(),
+        call_ns_max: times.max_ns,
+    });
+    let [limit, no_space, not_ready, cut_arguments, ..] = totals.lost;
+    let summary = Summary {
+        event: "summary",
+        events: totals.events,
+        calls: totals.calls,
+        launches: totals.launches,
+        failed: totals.failed,
+        pending: totals.pending,
+        processes: totals.processes,
+        lost: Lost { limit, no_space, not_ready, cut_arguments },
+        damaged: totals.damaged,
+        kernels: kernels.collect(),
+        apis: apis.collect(),
+        notes,
+    };
+    write(out, &summary)
+}

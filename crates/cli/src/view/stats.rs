@@ -1,0 +1,113 @@
+//! Counts and times of what is shown.
+//!
+//! Owns: sums by kernel and by function. What is measured is the time inside the call on the host, and
+//! nothing else. Must not know: how a table looks.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use cushim_trace::event::Launch;
+
+use super::known::{Kernel, Known};
+
+/// Sums over calls.
+#[derive(Clone, Debug, Default)]
+pub struct Times {
+    /// How many there were, those that did not come back included.
+    pub calls: u64,
+    /// How many failed.
+    pub failed: u64,
+    /// How many did not come back.
+    pub pending: u64,
+    /// Host time in the call, all that came back, ns.
+    pub total_ns: u64,
+    /// The longest, ns.
+    pub max_ns: u64,
+}
+
+impl Times {
+    fn add(&mut self, ns: Option<u64>, failed: bool) {
+        self.calls += 1;
+        self.failed += u64::from(failed);
+        match ns {
+            Some(ns) => {
+                self.total_ns = self.total_ns.saturating_add(ns);
+                self.max_ns = self.max_ns.max(ns);
+            }
+            None => self.pending += 1,
+        }
+    }
+    /// The mean of those that came back, ns; 0 where none did.
+    pub fn average_ns(&self) -> f64 {
+        match self.calls - self.pending {
+            0 => 0.0,
+            n => self.total_ns as f64 / n as f64,
+        }
+    }
+}
+
+/// What makes two launches of one kernel the same shape: grid, block, cluster, shared memory.
+type Shape = ([u32; 3], [u32; 3], [u8; 3], u32);
+
+/// Sums over the launches of one kernel.
+#[derive(Debug, Default)]
+pub struct KernelRow {
+    /// Times.
+    pub times: Times,
+    /// The shapes that were used.
+    pub shapes: HashSet<Shape>,
+}
+
+/// All sums.
+#[derive(Default)]
+pub struct Stats {
+    kernels: HashMap<usize, KernelRow>,
+    apis: BTreeMap<String, Times>,
+    failures: BTreeMap<(String, i32), u64>,
+    /// Kernel nodes that were put into graphs.
+    pub nodes: u64,
+}
+
+impl Stats {
+    /// A launch of the kernel at `place`.
+    pub fn launch(&mut self, place: usize, launch: &Launch<'_>, ns: Option<u64>, failed: bool) {
+        let row = self.kernels.entry(place).or_default();
+        row.times.add(ns, failed);
+        row.shapes.insert((launch.grid, launch.block, launch.cluster, launch.shared));
+    }
+    /// Any other call.
+    pub fn call(&mut self, api: &str, ns: Option<u64>, failed: bool) {
+        match self.apis.get_mut(api) {
+            Some(times) => times.add(ns, failed),
+            None => self.apis.entry(api.to_owned()).or_default().add(ns, failed),
+        }
+    }
+    /// A failure of any call.
+    pub fn failure(&mut self, api: &str, status: i32) {
+        *self.failures.entry((api.to_owned(), status)).or_default() += 1;
+    }
+
+    /// Kernels by total time, the longest first.
+    pub fn kernels<'a>(&'a self, known: &'a Known) -> Vec<(&'a Kernel, &'a KernelRow)> {
+        let kernels = known.kernels();
+        let mut rows: Vec<_> = self
+            .kernels
+            .iter()
+            .filter_map(|(place, row)| Some((kernels.get(*place)?, row)))
+            .collect();
+        rows.sort_by_key(|(kernel, row)| (std::cmp::Reverse(row.times.total_ns), kernel.number));
+        rows
+    }
+    /// Functions by total time, the longest first.
+    pub fn apis(&self) -> Vec<(&str, &Times)> {
+        let mut rows: Vec<_> = self.apis.iter().map(|(api, times)| (api.as_str(), times)).collect();
+        rows.sort_by_key(|(_, times)| std::cmp::Reverse(times.total_ns));
+        rows
+    }
+    /// Failures by function and status, the most frequent first.
+    pub fn failures(&self) -> Vec<(&str, i32, u64)> {
+        let mut rows: Vec<_> =
+            self.failures.iter().map(|((api, status), n)| (api.as_str(), *status, *n)).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.2));
+        rows
+    }
+}

@@ -1,0 +1,216 @@
+//! The closing summary as text.
+//!
+//! Owns: the table by kernel, the table by function, and what a user must hear besides. Must not know:
+//! events.
+
+use std::io::{self, Write};
+
+use cushim_abi::errors;
+use cushim_names::{distinct, elide};
+
+use super::Totals;
+use super::args::NameForm;
+use super::known::{Kernel, Known};
+use super::options::ViewOptions;
+use super::stats::{Stats, Times};
+use super::style::{Ink, Style, printable};
+
+/// A name is not shortened below this, however narrow the terminal.
+const NAME_MIN: usize = 24;
+/// So many kinds of failures are named.
+const FAILURES_MAX: usize = 5;
+
+/// Writes it.
+pub fn summary(
+    out: &mut dyn Write,
+    options: &ViewOptions,
+    totals: &Totals,
+    stats: &Stats,
+    known: &Known,
+    notes: &[String],
+) -> io::Result<()> {
+    let style = Style { color: options.color, utf8: options.utf8 };
+    let (rows, apis) = (stats.kernels(known), stats.apis());
+    if options.lines {
+        writeln!(out)?;
+    }
+    if !rows.is_empty() {
+        let labels = labels(options.names, &rows.iter().map(|row| row.0).collect::<Vec<_>>());
+        let total: u64 = rows.iter().map(|row| row.1.times.total_ns).sum();
+        let launches: u64 = rows.iter().map(|row| row.1.times.calls).sum();
+        let title = format!(
+            "{} of {}: host time in the call {}",
+            count(launches, "launch", "launches"),
+            count(rows.len() as u64, "kernel", "kernels"),
+            style.duration(total as f64)
+        );
+        writeln!(out, "{}", style.paint(Ink::Head, &title))?;
+        let lines = rows.iter().zip(labels).map(|((kernel, row), label)| Row {
+            times: &row.times,
+            shapes: Some(row.shapes.len()),
+            number: format!("k{} ", kernel.number),
+            name: label,
+        });
+        table(out, options, style, total, &lines.collect::<Vec<_>>())?;
+    }
+    if options.classes_chosen && !apis.is_empty() {
+        let total: u64 = apis.iter().map(|row| row.1.total_ns).sum();
+        let calls: u64 = apis.iter().map(|row| row.1.calls).sum();
+        let title = format!(
+            "{}: host time in the call {}",
+            count(calls, "other call", "other calls"),
+            style.duration(total as f64)
+        );
+        writeln!(out, "{}", style.paint(Ink::Head, &title))?;
+        let lines = apis.iter().map(|(api, times)| Row {
+            times,
+            shapes: None,
+            number: String::new(),
+            name: printable(api),
+        });
+        table(out, options, style, total, &lines.collect::<Vec<_>>())?;
+    }
+    remarks(out, style, totals, stats, rows.is_empty(), notes)
+}
+
+fn count(n: u64, one: &str, many: &str) -> String {
+    format!("{n} {}", if n == 1 { one } else { many })
+}
+
+/// What each row is called; no two alike.
+fn labels(form: NameForm, kernels: &[&Kernel]) -> Vec<String> {
+    let mut labels = match form {
+        NameForm::Short => distinct(&kernels.iter().map(|k| &k.name).collect::<Vec<_>>()),
+        NameForm::Full => kernels.iter().map(|k| k.name.full.clone()).collect(),
+        NameForm::Mangled => kernels.iter().map(|k| k.symbol().to_owned()).collect(),
+    };
+    // One symbol in several files: only the file tells them apart.
+    let twins: Vec<bool> =
+        labels.iter().map(|a| labels.iter().filter(|b| a == *b).count() > 1).collect();
+    for ((label, twin), kernel) in labels.iter_mut().zip(twins).zip(kernels) {
+        if twin && !kernel.owner.is_empty() {
+            let file = kernel.owner.rsplit('/').next().unwrap_or(&kernel.owner);
+            label.push_str(&format!(" [{file}]"));
+        }
+    }
+    labels
+}
+
+struct Row<'a> {
+    times: &'a Times,
+    shapes: Option<usize>,
+    number: String,
+    name: String,
+}
+
+fn table(
+    out: &mut dyn Write,
+    options: &ViewOptions,
+    style: Style,
+    total: u64,
+    rows: &[Row<'_>],
+) -> io::Result<()> {
+    let with_shapes = rows.iter().any(|row| row.shapes.is_some());
+    let mut heads = vec!["share", "total", "calls", "avg", "max", "failed"];
+    if with_shapes {
+        heads.push("shapes");
+    }
+    let cells: Vec<Vec<String>> = rows
+        .iter()
+        .map(|row| {
+            let share = 100.0 * row.times.total_ns as f64 / total.max(1) as f64;
+            let mut cells = vec![
+                format!("{share:.1} %"),
+                style.duration(row.times.total_ns as f64),
+                row.times.calls.to_string(),
+                style.duration(row.times.average_ns()),
+                style.duration(row.times.max_ns as f64),
+                row.times.failed.to_string(),
+            ];
+            if with_shapes {
+                cells.push(row.shapes.map(|n| n.to_string()).unwrap_or_default());
+            }
+            cells
+        })
+        .collect();
+    let width = |column: usize| {
+        let column =
+            cells.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count());
+        column.max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = heads.iter().enumerate().map(|(n, h)| width(n).max(h.len())).collect();
+    let used: usize = widths.iter().map(|w| w + 2).sum::<usize>() + 2;
+    let mut head = String::new();
+    for (head_text, width) in heads.iter().zip(&widths) {
+        head.push_str(&format!("  {head_text:>width$}"));
+    }
+    writeln!(out, "{}", style.paint(Ink::Faint, &format!("{head}  name")))?;
+    for (row, cells) in rows.iter().zip(&cells) {
+        for ((cell, width), head) in cells.iter().zip(&widths).zip(&heads) {
+            let padded = format!("  {cell:>width$}");
+            let bad = *head == "failed" && cell != "0";
+            let painted = if bad { style.paint(Ink::Bad, &padded) } else { padded };
+            write!(out, "{painted}")?;
+        }
+        let room = match options.width {
+            Some(width) if options.names == NameForm::Short => {
+                width.saturating_sub(used + row.number.len()).max(NAME_MIN)
+            }
+            _ => usize::MAX,
+        };
+        let name = elide(&row.name, room, style.ellipsis());
+        let number = style.paint(Ink::Faint, &row.number);
+        writeln!(out, "  {number}{}", style.paint(Ink::Kernel, &name))?;
+    }
+    Ok(())
+}
+
+/// What a user must hear besides, a line each.
+fn remarks(
+    out: &mut dyn Write,
+    style: Style,
+    totals: &Totals,
+    stats: &Stats,
+    no_launch: bool,
+    notes: &[String],
+) -> io::Result<()> {
+    if no_launch {
+        let filtered = totals.launches > stats.nodes;
+        writeln!(out, "no kernel launch{}", if filtered { " is shown" } else { " was seen" })?;
+    }
+    if stats.nodes > 0 {
+        writeln!(out, "graphs: {} made", count(stats.nodes, "kernel node", "kernel nodes"))?;
+    }
+    if totals.processes > 1 {
+        writeln!(out, "{} processes", totals.processes)?;
+    }
+    let failures = stats.failures();
+    for (api, status, n) in failures.iter().take(FAILURES_MAX) {
+        let name = errors::error_name(api, *status).unwrap_or("unknown error");
+        let line = format!("failed: {n} {} {} = {status} {name}", style.times(), printable(api));
+        writeln!(out, "{}", style.paint(Ink::Bad, &line))?;
+    }
+    let further: u64 = failures.iter().skip(FAILURES_MAX).map(|row| row.2).sum();
+    if further > 0 {
+        writeln!(out, "{}", style.paint(Ink::Bad, &format!("failed: {further} in other ways")))?;
+    }
+    if totals.pending > 0 {
+        writeln!(out, "{} had not returned", count(totals.pending, "call", "calls"))?;
+    }
+    const LOST: [&str; 4] = [
+        "lost: {} because the trace file reached its limit",
+        "lost: {} because the file system was full",
+        "lost: {} because the process was starting, ending or in a signal handler",
+        "arguments beyond 4096 bytes were cut in {}",
+    ];
+    for (n, text) in totals.lost.iter().zip(LOST).filter(|(n, _)| **n > 0) {
+        let line = text.replace("{}", &count(*n, "event", "events"));
+        writeln!(out, "{}", style.paint(Ink::Bad, &line))?;
+    }
+    if totals.damaged > 0 {
+        let line =
+            format!("skipped: {} that cannot be read", count(totals.damaged, "record", "records"));
+        writeln!(out, "{}", style.paint(Ink::Bad, &line))?;
+    }
+    notes.iter().try_for_each(|note| writeln!(out, "note: {}", printable(note)))
+}

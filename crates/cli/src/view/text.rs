@@ -1,0 +1,374 @@
+//! Events as lines of text, in CUDA's own notation.
+//!
+//! Owns: what a line looks like, folding of repeated launches, the limit of lines on a terminal.
+//! Must not know: which events are shown, or the summary.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use cushim_abi::errors;
+use cushim_names::{Value, elide};
+use cushim_trace::event::{Body, Call, Event, Launch};
+use cushim_trace::layout::LAUNCH_COOPERATIVE;
+use cushim_trace::meta::Metadata;
+
+use super::Seen;
+use super::args::NameForm;
+use super::known::{Handle, Kernel, Known};
+use super::options::ViewOptions;
+use super::style::{Ink, Style, dim, printable};
+use super::values::{Word, arguments, copy_kind, why_no_bytes, words};
+
+/// A name is not shortened below this, however narrow the terminal.
+const NAME_MIN: usize = 24;
+
+/// Writes lines.
+pub struct Text {
+    style: Style,
+    names: NameForm,
+    nested: bool,
+    width: Option<usize>,
+    limit: Option<u64>,
+    lines: u64,
+    /// What each thread repeats, by file and thread.
+    folds: HashMap<(usize, u32), Fold>,
+    /// Command lines of the processes that came first, until there are several.
+    processes: Vec<String>,
+}
+
+/// What makes two launches alike.
+#[derive(PartialEq, Eq)]
+struct Key {
+    api: u16,
+    kernel: usize,
+    depth: u8,
+    shape: ([u32; 3], [u32; 3], [u8; 3], u32, u64, u8),
+    status: Option<i32>,
+}
+
+struct Fold {
+    key: Key,
+    /// The launch without its arguments.
+    head: String,
+    tail: String,
+    /// Launches after the first one, which has its own line.
+    more: u64,
+    ns: u64,
+    /// The line of the second one: a single repetition is not worth folding.
+    second: String,
+    /// Nothing was added since the last tick.
+    idle: bool,
+}
+
+impl Text {
+    /// Lines as `options` want them.
+    pub fn new(options: &ViewOptions) -> Self {
+        Text {
+            style: Style { color: options.color, utf8: options.utf8 },
+            names: options.names,
+            nested: options.nested,
+            width: options.width,
+            limit: options.limit,
+            lines: 0,
+            folds: HashMap::new(),
+            processes: Vec::new(),
+        }
+    }
+
+    /// A further process: from the second one on, lines say which process they are about.
+    pub fn process(&mut self, out: &mut dyn Write, meta: &Metadata) -> io::Result<()> {
+        let process = &meta.process;
+        let command = match process.argv.iter().all(String::is_empty) {
+            true => process.exe.clone(),
+            false => process.argv.join(" "),
+        };
+        let line = format!("process {}: {}", process.pid, printable(&command));
+        self.processes.push(line);
+        let new = match self.processes.len() {
+            1 => return Ok(()),
+            2 => self.processes.clone(),
+            n => self.processes.get(n - 1..).unwrap_or_default().to_vec(),
+        };
+        new.iter().try_for_each(|line| self.line(out, &self.style.paint(Ink::Faint, line)))
+    }
+
+    /// One event.
+    pub fn event(
+        &mut self,
+        out: &mut dyn Write,
+        seen: &Seen<'_>,
+        known: &mut Known,
+    ) -> io::Result<()> {
+        if self.limit.is_some_and(|limit| self.lines > limit) {
+            return Ok(());
+        }
+        let event = seen.event;
+        let thread = (seen.source.index, event.tid);
+        let Body::Launch(launch) = &event.body else {
+            self.flush_thread(out, thread)?;
+            let line = match &event.body {
+                Body::Call(call) => self.call(seen, known, call),
+                Body::Mark(text) => format!("{}-- {}", self.prefix(seen), printable(text)),
+                Body::Launch(_) => String::new(),
+            };
+            return self.line(out, &line);
+        };
+        let key = Key {
+            api: event.api,
+            kernel: seen.kernel.unwrap_or(usize::MAX),
+            depth: event.depth,
+            shape: (
+                launch.grid,
+                launch.block,
+                launch.cluster,
+                launch.shared,
+                launch.stream,
+                launch.flags & LAUNCH_COOPERATIVE,
+            ),
+            status: event.status,
+        };
+        if let Some(fold) = self.folds.get_mut(&thread).filter(|fold| fold.key == key) {
+            fold.more += 1;
+            fold.ns += event.call_ns.unwrap_or(0);
+            fold.idle = false;
+            if fold.more > 1 {
+                return Ok(());
+            }
+            let second = self.launch(seen, known, launch).line;
+            if let Some(fold) = self.folds.get_mut(&thread) {
+                fold.second = second;
+            }
+            return Ok(());
+        }
+        self.flush_thread(out, thread)?;
+        let LaunchText { line, head, tail } = self.launch(seen, known, launch);
+        let fold = Fold { key, head, tail, more: 0, ns: 0, second: String::new(), idle: false };
+        self.folds.insert(thread, fold);
+        self.line(out, &line)
+    }
+
+    /// Writes what is held back and has not grown since the last call.
+    pub fn tick(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let mut idle: Vec<(usize, u32)> =
+            self.folds.iter().filter(|(_, f)| f.idle).map(|(&thread, _)| thread).collect();
+        idle.sort_unstable();
+        for thread in idle {
+            self.flush_thread(out, thread)?;
+        }
+        self.folds.values_mut().for_each(|fold| fold.idle = true);
+        Ok(())
+    }
+
+    /// Writes all that is held back.
+    pub fn flush(&mut self, out: &mut dyn Write) -> io::Result<()> {
+        let mut threads: Vec<(usize, u32)> = self.folds.keys().copied().collect();
+        threads.sort_unstable();
+        threads.into_iter().try_for_each(|thread| self.flush_thread(out, thread))
+    }
+
+    fn flush_thread(&mut self, out: &mut dyn Write, thread: (usize, u32)) -> io::Result<()> {
+        let Some(fold) = self.folds.remove(&thread) else { return Ok(()) };
+        match fold.more {
+            0 => Ok(()),
+            1 => self.line(out, &fold.second),
+            more => {
+                let average = self.style.duration(fold.ns as f64 / more as f64);
+                let times = self.style.times();
+                let count =
+                    self.style.paint(Ink::Faint, &format!("{times}{more} more, avg {average}"));
+                self.line(out, &format!("{}  {count}{}", fold.head, fold.tail))
+            }
+        }
+    }
+
+    fn line(&mut self, out: &mut dyn Write, line: &str) -> io::Result<()> {
+        self.lines += 1;
+        match self.limit {
+            Some(limit) if self.lines == limit + 1 => {
+                let note = format!(
+                    "{} only the first {limit} lines (--all shows every one)",
+                    self.style.ellipsis()
+                );
+                writeln!(out, "{}", self.style.paint(Ink::Faint, &note))
+            }
+            Some(limit) if self.lines > limit => Ok(()),
+            _ => writeln!(out, "{line}"),
+        }
+    }
+
+    fn prefix(&self, seen: &Seen<'_>) -> String {
+        let depth = if self.nested { usize::from(seen.event.depth) } else { 0 };
+        let pid = match self.processes.len() {
+            0 | 1 => String::new(),
+            _ => format!("[{}] ", seen.meta.process.pid),
+        };
+        format!("{pid}{:1$}", "", 2 * depth)
+    }
+
+    fn launch(&self, seen: &Seen<'_>, known: &mut Known, launch: &Launch<'_>) -> LaunchText {
+        let mut shape = format!("<<<{}, {}", dim(launch.grid), dim(launch.block));
+        if launch.shared != 0 || launch.stream != 0 {
+            let _ = write!(shape, ", {}", launch.shared);
+        }
+        if launch.stream != 0 {
+            // A node of a graph has the graph where a launch has the stream.
+            let kind = if seen.is_node() { Handle::Graph } else { Handle::Stream };
+            let _ = write!(shape, ", {}", known.handle(seen.source.index, kind, launch.stream));
+        }
+        shape.push_str(">>>");
+        let mut extra = String::new();
+        if launch.flags & LAUNCH_COOPERATIVE != 0 {
+            extra.push_str(" cooperative");
+        }
+        if launch.cluster.iter().any(|&n| n > 0) {
+            let _ = write!(extra, " cluster {}", dim(launch.cluster.map(u32::from)));
+        }
+        if seen.is_node() {
+            let _ = write!(extra, " [{}]", printable(seen.name()));
+        }
+        let kernel = seen.kernel.and_then(|place| known.kernels().get(place));
+        let arguments = match kernel {
+            Some(kernel) => self.arguments(launch, kernel, seen.meta),
+            None => "?".to_owned(),
+        };
+        let prefix = self.prefix(seen);
+        let tail = self.result(seen.name(), seen.event);
+        let fixed = prefix.chars().count()
+            + shape.chars().count()
+            + arguments.chars().count()
+            + 2
+            + extra.chars().count()
+            + tail.plain;
+        let name = kernel.map(|k| self.kernel_name(k, fixed)).unwrap_or_default();
+        let extra = self.style.paint(Ink::Faint, &extra);
+        LaunchText {
+            line: format!("{prefix}{name}{shape}({arguments}){extra}{}", tail.painted),
+            head: format!("{prefix}{name}{shape}{extra}"),
+            tail: if tail.is_success { String::new() } else { tail.painted },
+        }
+    }
+
+    /// `k2 step<float, 256>`, shortened where the line has `fixed` other characters.
+    fn kernel_name(&self, kernel: &Kernel, fixed: usize) -> String {
+        let number = format!("k{}", kernel.number);
+        let name = match self.names {
+            NameForm::Short => &kernel.name.short,
+            NameForm::Full => &kernel.name.full,
+            NameForm::Mangled => kernel.symbol(),
+        };
+        let room = match self.width {
+            Some(width) if matches!(self.names, NameForm::Short) => {
+                width.saturating_sub(fixed + number.len() + 1).max(NAME_MIN)
+            }
+            _ => usize::MAX,
+        };
+        let name = elide(name, room, self.style.ellipsis());
+        format!(
+            "{} {}",
+            self.style.paint(Ink::Faint, &number),
+            self.style.paint(Ink::Kernel, &name)
+        )
+    }
+
+    fn arguments(&self, launch: &Launch<'_>, kernel: &Kernel, meta: &Metadata) -> String {
+        let list = match arguments(launch, kernel, meta) {
+            Ok(list) => list,
+            Err(_) => return "?".to_owned(),
+        };
+        let mark = self.style.ellipsis();
+        let texts: Vec<String> = list
+            .iter()
+            .map(|a| match &a.value {
+                Some(value) => value.text(mark),
+                None if why_no_bytes(launch) == "not recorded" => "?".to_owned(),
+                None => mark.to_owned(),
+            })
+            .collect();
+        texts.join(", ")
+    }
+
+    fn call(&self, seen: &Seen<'_>, known: &mut Known, call: &Call<'_>) -> String {
+        let source = seen.source.index;
+        let texts: Vec<String> = words(call, seen.api)
+            .iter()
+            .map(|word| {
+                let value = self.word(word, source, seen.kernel, known);
+                match word.name {
+                    "" => value,
+                    name => format!("{}={value}", printable(name)),
+                }
+            })
+            .collect();
+        let result = self.result(seen.name(), seen.event).painted;
+        format!("{}{}({}){result}", self.prefix(seen), printable(seen.name()), texts.join(", "))
+    }
+
+    fn word(
+        &self,
+        word: &Word<'_>,
+        source: usize,
+        kernel: Option<usize>,
+        known: &mut Known,
+    ) -> String {
+        let value = word.words.first().copied().unwrap_or(0);
+        let hex = |value: u64| if value == 0 { "NULL".to_owned() } else { format!("{value:#x}") };
+        match word.shape {
+            "dim" if word.words.len() == 3 => {
+                let mut shape = [0; 3];
+                shape.iter_mut().zip(&word.words).for_each(|(to, from)| *to = *from as u32);
+                dim(shape)
+            }
+            _ if word.words.len() > 1 => {
+                let parts: Vec<String> = word.words.iter().map(u64::to_string).collect();
+                format!("{{{}}}", parts.join(", "))
+            }
+            "int" | "device" => (value as i64).to_string(),
+            "size" | "uint" | "u64" | "dim" => value.to_string(),
+            "flags" if value == 0 => "0".to_owned(),
+            "value" => Value::read(None, &value.to_le_bytes()).text(self.style.ellipsis()),
+            "memcpykind" => copy_kind(value).map_or_else(|| value.to_string(), str::to_owned),
+            "stream" => known.handle(source, Handle::Stream, value),
+            "event" => known.handle(source, Handle::Event, value),
+            "graph" => known.handle(source, Handle::Graph, value),
+            "graphexec" => known.handle(source, Handle::GraphExec, value),
+            "node" => known.handle(source, Handle::Node, value),
+            "func" => match kernel.and_then(|place| known.kernels().get(place)) {
+                Some(kernel) => self.kernel_name(kernel, 0),
+                None => hex(value),
+            },
+            _ => hex(value),
+        }
+    }
+
+    fn result(&self, api: &str, event: &Event<'_>) -> ResultText {
+        let Some(status) = event.status else {
+            let painted = format!(" = {}", self.style.paint(Ink::Bad, "?"));
+            return ResultText { painted, plain: 4, is_success: false };
+        };
+        let name = match status {
+            0 => "",
+            status => errors::error_name(api, status).unwrap_or("unknown error"),
+        };
+        let text = if name.is_empty() { status.to_string() } else { format!("{status} {name}") };
+        let plain = 3 + text.chars().count();
+        let painted = match errors::is_failure(status) {
+            true => format!(" = {}", self.style.paint(Ink::Bad, &text)),
+            false => format!(" = {text}"),
+        };
+        ResultText { painted, plain, is_success: status == 0 }
+    }
+}
+
+struct LaunchText {
+    line: String,
+    head: String,
+    tail: String,
+}
+
+struct ResultText {
+    painted: String,
+    /// Characters without colors.
+    plain: usize,
+    is_success: bool,
+}

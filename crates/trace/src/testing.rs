@@ -1,0 +1,177 @@
+//! Trace files made up by hand, for tests of views and readers (feature `testing`).
+//!
+//! Owns: writing [`Event`]s into a file as the ledger has it, one tick being one nanosecond. Must not
+//! know: the recorder; the two share nothing but the ledger.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use crate::event::{Body, Event};
+use crate::layout::*;
+use crate::meta::{Api, Encoder, Image, Kernel, Process, encode_context, encode_note};
+
+/// `CLOCK_MONOTONIC` at the start of every made-up process, ns.
+pub const START_NS: u64 = 1_000_000_000;
+/// What stands between that clock and the one that counts from 1970, ns.
+pub const REALTIME_OFFSET_NS: u64 = 1_700_000_000_000_000_000;
+
+/// Chunks are this big, so that a few hundred events take several.
+const CHUNK: usize = 16 << 10;
+
+/// A trace file in the making.
+pub struct FileBuilder {
+    pid: u32,
+    /// 1 where the process ended through `exit`; 0 as long as it runs.
+    pub closed: u32,
+    /// Events missing, by [`Lost`].
+    pub lost: [u64; LOST_KINDS],
+    meta: Vec<u8>,
+    /// Chunks in file order.
+    chunks: Vec<Vec<u8>>,
+    /// The chunk that each thread writes to.
+    open: BTreeMap<u32, usize>,
+}
+
+impl FileBuilder {
+    /// A file of this process.
+    pub fn new(process: &Process) -> Self {
+        FileBuilder {
+            pid: process.pid,
+            closed: 1,
+            lost: [0; LOST_KINDS],
+            meta: process.encode(),
+            chunks: Vec::new(),
+            open: BTreeMap::new(),
+        }
+    }
+    /// Adds a function; `args` is `name:shape,…`.
+    pub fn api(&mut self, id: u16, name: &str, class: &str, args: &str) {
+        self.meta.extend(Api::encode(id, name, class, args));
+    }
+    /// Adds a kernel.
+    pub fn kernel(&mut self, id: u32, kernel: &Kernel) {
+        self.meta.extend(kernel.encode(id));
+    }
+    /// Adds a context.
+    pub fn context(&mut self, context: u64, device: i32) {
+        self.meta.extend(encode_context(context, device));
+    }
+    /// Adds an image.
+    pub fn image(&mut self, image: &Image) {
+        self.meta.extend(image.encode());
+    }
+    /// Adds a note.
+    pub fn note(&mut self, text: &str) {
+        self.meta.extend(encode_note(text));
+    }
+    /// Adds a record that no version knows.
+    pub fn unknown_record(&mut self) {
+        self.meta.extend(Encoder::new(u16::MAX).text("later").finish());
+    }
+
+    /// Adds an event behind those of its thread. `id` and `parent` are for the reader to find; `begin_ns`
+    /// counts from [`START_NS`] and is made so.
+    pub fn event(&mut self, event: &Event<'_>) {
+        let bytes = encode(event);
+        let fits = |chunk: &Vec<u8>| chunk.len() + bytes.len() <= CHUNK;
+        let place = self.open.get(&event.tid).copied();
+        let place = match place.filter(|&n| self.chunks.get(n).is_some_and(fits)) {
+            Some(place) => place,
+            None => {
+                let buffer = event.tid;
+                self.chunks.push(chunk_header(CHUNK_EVENTS, CHUNK, event.tid, buffer, 0));
+                self.open.insert(event.tid, self.chunks.len() - 1);
+                self.chunks.len() - 1
+            }
+        };
+        if let Some(chunk) = self.chunks.get_mut(place) {
+            chunk.extend(bytes);
+        }
+    }
+
+    /// The bytes of the file.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut file = vec![0; PAGE];
+        // Metadata records do not cross chunks here: one chunk is as large as they need.
+        let used = CHUNK_HEADER + self.meta.len();
+        let size = used.next_multiple_of(PAGE);
+        let mut chunk = chunk_header(CHUNK_META, size, self.pid, u32::MAX, used as u64);
+        chunk.extend(&self.meta);
+        chunk.resize(size, 0);
+        file.extend(chunk);
+        for chunk in &self.chunks {
+            file.extend(chunk);
+            file.resize(file.len() + CHUNK - chunk.len(), 0);
+        }
+        let calibration = [START_NS, START_NS, START_NS + REALTIME_OFFSET_NS];
+        let mut header = FILE_MAGIC.to_vec();
+        for word in [VERSION, 0, self.pid, self.closed] {
+            header.extend(word.to_le_bytes());
+        }
+        let used = file.len() as u64;
+        let words = [used, 1 << 30].into_iter().chain(calibration).chain(calibration).chain([0]);
+        words.chain(self.lost).for_each(|word| header.extend(word.to_le_bytes()));
+        file.splice(..header.len(), header);
+        file
+    }
+
+    /// Writes the file.
+    pub fn write(&self, path: &Path) -> io::Result<()> {
+        std::fs::write(path, self.bytes())
+    }
+}
+
+fn chunk_header(kind: u32, size: usize, tid: u32, buffer: u32, used: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(size);
+    for word in [CHUNK_MAGIC, kind, size as u32, tid, buffer, 0] {
+        bytes.extend(word.to_le_bytes());
+    }
+    bytes.extend(used.to_le_bytes());
+    bytes.resize(CHUNK_HEADER, 0);
+    bytes
+}
+
+fn encode(event: &Event<'_>) -> Vec<u8> {
+    let mut bytes = vec![0; 4];
+    bytes.extend(event.api.to_le_bytes());
+    bytes.extend([event.depth, 0]);
+    let begin = START_NS + event.begin_ns;
+    bytes.extend(begin.to_le_bytes());
+    bytes.extend((begin + event.call_ns.unwrap_or(0)).to_le_bytes());
+    bytes.extend(event.status.unwrap_or(0).to_le_bytes());
+    bytes.extend(u32::from(event.call_ns.is_some()).to_le_bytes());
+    let kind = match &event.body {
+        Body::Launch(launch) => {
+            bytes.extend(launch.kernel.to_le_bytes());
+            bytes.extend(launch.shared.to_le_bytes());
+            bytes.extend(launch.stream.to_le_bytes());
+            launch.grid.iter().for_each(|n| bytes.extend(n.to_le_bytes()));
+            bytes.extend((launch.args.len() as u32).to_le_bytes());
+            launch.block.iter().for_each(|n| bytes.extend(n.to_le_bytes()));
+            bytes.extend(launch.cluster);
+            bytes.push(launch.flags);
+            bytes.extend(launch.context.to_le_bytes());
+            bytes.extend(launch.args);
+            EVENT_LAUNCH
+        }
+        Body::Call(call) => {
+            bytes.extend(call.kernel.to_le_bytes());
+            bytes.extend(call.outs.to_le_bytes());
+            bytes.extend([call.words.len() as u8, 0]);
+            call.words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+            EVENT_CALL
+        }
+        Body::Mark(text) => {
+            bytes.extend((text.len() as u32).to_le_bytes());
+            bytes.extend([0; 4]);
+            bytes.extend(text.as_bytes());
+            EVENT_MARK
+        }
+    };
+    let slots = slots(bytes.len());
+    bytes.resize(slots * SLOT, 0);
+    let head = u32::from(kind) | (slots as u32) << 16;
+    bytes.splice(..4, head.to_le_bytes());
+    bytes
+}
