@@ -13,7 +13,10 @@ pub mod doctor;
 pub mod env;
 pub mod environ;
 mod error;
+pub mod extract;
 pub mod generate;
+pub mod images;
+pub mod ls;
 pub mod preload;
 pub mod report;
 pub mod trace;
@@ -47,6 +50,10 @@ pub enum Command {
     Report(report::ReportArgs),
     /// Say what cushim will see of a program, and what stands in its way
     Doctor(doctor::DoctorArgs),
+    /// List the device images in programs and libraries
+    Ls(ls::LsArgs),
+    /// Write device images to files
+    Extract(extract::ExtractArgs),
     /// Print the completion script for a shell
     Completions(generate::CompletionsArgs),
     /// Print the manual page, or write one for each subcommand
@@ -104,6 +111,8 @@ pub fn main() -> ExitCode {
         Command::Env(args) => env::run(args),
         Command::Report(args) => report::run(args),
         Command::Doctor(args) => doctor::run(args),
+        Command::Ls(args) => ls::run(args),
+        Command::Extract(args) => extract::run(args),
         Command::Completions(args) => generate::completions(args),
         Command::Man(args) => generate::man(args),
     };

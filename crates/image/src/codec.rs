@@ -46,11 +46,30 @@ const LZ4_MAX_RATIO: u64 = 255;
 /// Memory: `size` bytes, after `size` has been checked against `limits`, what
 /// the codec can reach, and (zstd) the size that the frame itself states.
 pub fn unpack(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    unpack_into(&mut out, codec, packed, size, at, limits)?;
+    Ok(out)
+}
+
+/// As [`unpack`], into a buffer that is used again: fresh memory costs as much
+/// as unpacking. `out` holds nothing useful after an error.
+pub fn unpack_into(
+    out: &mut Vec<u8>,
+    codec: Codec,
+    packed: &[u8],
+    size: u64,
+    at: u64,
+    limits: &Limits,
+) -> Result<()> {
     check(codec, packed, size, at, limits)?;
     let wrong = |found: String| Error::Packed { codec, at, found, expected: size };
     let length = usize::try_from(size).map_err(|_| wrong("more than memory".into()))?;
-    let mut out = Vec::new();
-    out.try_reserve_exact(length).map_err(|_| wrong("no memory to unpack into".into()))?;
+    // LZ4 wants initialised memory: what is there from the last time will do.
+    if codec != Codec::Lz4 {
+        out.clear();
+    }
+    out.try_reserve_exact(length.saturating_sub(out.len()))
+        .map_err(|_| wrong("no memory to unpack into".into()))?;
     let written = match codec {
         Codec::None => {
             out.extend_from_slice(packed);
@@ -58,17 +77,19 @@ pub fn unpack(codec: Codec, packed: &[u8], size: u64, at: u64, limits: &Limits) 
         }
         Codec::Lz4 => {
             out.resize(length, 0);
-            lz4_flex::block::decompress_into(packed, &mut out)
+            lz4_flex::block::decompress_into(packed, out)
                 .map_err(|error| wrong(error.to_string()))?
         }
-        Codec::Zstd => zstd_safe::decompress(&mut out, packed)
+        // A reused buffer may be larger than the image; zstd then reports the
+        // true size, which is compared below.
+        Codec::Zstd => zstd_safe::decompress(out, packed)
             .map_err(|code| wrong(zstd_safe::get_error_name(code).to_owned()))?,
-        Codec::Zlib => unzip(packed, &mut out).map_err(wrong)?,
+        Codec::Zlib => unzip(packed, out).map_err(wrong)?,
     };
     if written as u64 != size || out.len() as u64 != size {
         return Err(wrong(format!("{written} bytes")));
     }
-    Ok(out)
+    Ok(())
 }
 
 /// Unpacks one zlib stream into the capacity of `out`.
@@ -223,6 +244,19 @@ mod tests {
                 let packed = pack(codec, &data, 3).unwrap();
                 let size = data.len() as u64;
                 assert_eq!(unpack(codec, &packed, size, 0, &Limits::DEFAULT).unwrap(), data);
+            }
+        }
+    }
+
+    #[test]
+    fn buffers_are_used_again() {
+        let (data, mut out) = (sample(), Vec::new());
+        for codec in [Codec::Zstd, Codec::Lz4, Codec::None, Codec::Zlib, Codec::Lz4] {
+            for data in [&data[..], &data[..1000], &data[..100_000]] {
+                let packed = pack(codec, data, 3).unwrap();
+                let size = data.len() as u64;
+                unpack_into(&mut out, codec, &packed, size, 0, &Limits::DEFAULT).unwrap();
+                assert_eq!(out, data);
             }
         }
     }

@@ -4,7 +4,7 @@
 //! (a group of a fat binary, a compressed bundle). A [`Place`] knows, without
 //! holding what was unpacked: listing keeps no image in memory.
 
-use crate::codec::{Codec, unpack};
+use crate::codec::{Codec, unpack, unpack_into};
 use crate::{Error, Limits, Result};
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -100,6 +100,23 @@ impl<'a> Place<'a> {
             Codec::None => Ok(stored),
             codec => unpack(codec, &stored, self.unpacked, self.start, limits).map(Data::Owned),
         }
+    }
+}
+
+impl Place<'_> {
+    /// As [`Place::unpack`], using `buffer` where something must be unpacked.
+    pub fn unpack_with<T>(
+        &self,
+        buffer: &mut Vec<u8>,
+        limits: &Limits,
+        see: impl FnOnce(&[u8]) -> T,
+    ) -> Result<T> {
+        let stored = self.bytes(limits)?;
+        if self.codec == Codec::None {
+            return Ok(see(&stored));
+        }
+        unpack_into(buffer, self.codec, &stored, self.unpacked, self.start, limits)?;
+        Ok(see(buffer))
     }
 }
 

@@ -1,0 +1,250 @@
+//! Writing images on all cores, and the index beside them.
+//!
+//! An image appears under its name only when it is complete; the index is written last.
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use cushim_image::Limits;
+use cushim_image::inventory::Space;
+use cushim_image::sniff::trim;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::{Input, file_name};
+use crate::Error;
+use crate::images::record::{ImageRecord, ProblemRecord, VERSION};
+use crate::images::{Chosen, Numbered};
+
+/// Name of the index in the output folder.
+const INDEX: &str = "index.json";
+/// A bar is shown for what takes longer.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+/// One image to be written.
+struct Task<'t, 'a> {
+    numbered: &'t Numbered<'a>,
+    /// Which of the inputs.
+    input: usize,
+    /// Relative to the output folder.
+    path: PathBuf,
+}
+
+/// What became of a task.
+struct Written {
+    bytes: u64,
+    hash: u64,
+}
+
+#[derive(Serialize)]
+struct Index {
+    version: u32,
+    tool: &'static str,
+    files: Vec<IndexedFile>,
+}
+
+#[derive(Serialize)]
+struct IndexedFile {
+    path: String,
+    images: Vec<IndexedImage>,
+    problems: Vec<ProblemRecord>,
+}
+
+#[derive(Serialize)]
+struct IndexedImage {
+    /// Relative to the index; null where the image could not be unpacked.
+    file: Option<String>,
+    bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<String>,
+    #[serde(flatten)]
+    image: ImageRecord,
+}
+
+/// Writes all images; answers whether one of them could not be read. A failure to write ends it.
+pub fn write(
+    folder: &Path,
+    force: bool,
+    chosen: &[(&Input, Chosen<'_>)],
+    limits: &Limits,
+) -> Result<bool, Error> {
+    let mut tasks = Vec::new();
+    for (input, (file, found)) in chosen.iter().enumerate() {
+        for numbered in &found.images {
+            tasks.push(Task { numbered, input, path: file.folder.join(file_name(numbered)) });
+        }
+    }
+    prepare(folder, force, chosen, &tasks)?;
+    let bar = bar(&tasks);
+    let results: Vec<(usize, Result<Written, cushim_image::Error>)> = groups(&tasks)
+        .into_par_iter()
+        .map(|group| write_group(folder, &tasks, &group, &bar, limits))
+        .collect::<Result<Vec<_>, Error>>()?
+        .into_iter()
+        .flatten()
+        .collect();
+    bar.finish_and_clear();
+    let mut results: HashMap<usize, _> = results.into_iter().collect();
+    let mut index = Index {
+        version: VERSION,
+        tool: concat!("cushim ", env!("CARGO_PKG_VERSION")),
+        files: chosen
+            .iter()
+            .map(|(input, found)| IndexedFile {
+                path: input.host.path().to_string_lossy().into_owned(),
+                images: Vec::new(),
+                problems: found.rest.problems.iter().map(ProblemRecord::from).collect(),
+            })
+            .collect(),
+    };
+    let mut failed = false;
+    for (number, task) in tasks.iter().enumerate() {
+        let mut image = ImageRecord::new(task.numbered.number, &task.numbered.image);
+        let Some(result) = results.remove(&number) else { continue };
+        let entry = match result {
+            Ok(written) => {
+                image.content_hash = Some(format!("{:016x}", written.hash));
+                let file = Some(task.path.to_string_lossy().into_owned());
+                IndexedImage { file, bytes: Some(written.bytes), error: None, image }
+            }
+            Err(error) => {
+                let path = chosen[task.input].0.host.path().display();
+                crate::complain(&format!("{path}: {}: {error}", task.numbered.image.trail));
+                failed = true;
+                IndexedImage { file: None, bytes: None, error: Some(error.to_string()), image }
+            }
+        };
+        index.files[task.input].images.push(entry);
+    }
+    let path = folder.join(INDEX);
+    let mut text = serde_json::to_vec_pretty(&index)
+        .map_err(|error| Error::io("write", &path, error.into()))?;
+    text.push(b'\n');
+    put(&path, &text)?;
+    Ok(failed)
+}
+
+/// Makes the folders, and refuses before anything is written where a file is in the way.
+fn prepare(
+    folder: &Path,
+    force: bool,
+    chosen: &[(&Input, Chosen<'_>)],
+    tasks: &[Task<'_, '_>],
+) -> Result<(), Error> {
+    if !force {
+        let names = tasks.iter().map(|task| task.path.as_path()).chain([Path::new(INDEX)]);
+        for name in names {
+            let path = folder.join(name);
+            if path.symlink_metadata().is_ok() {
+                let path = path.display();
+                return Err(Error::Usage(format!("{path} exists; --force overwrites it")));
+            }
+        }
+    }
+    for (input, _) in chosen {
+        let path = folder.join(&input.folder);
+        std::fs::create_dir_all(&path)
+            .map_err(|error| Error::io("make the folder", &path, error))?;
+    }
+    Ok(())
+}
+
+fn bar(tasks: &[Task<'_, '_>]) -> ProgressBar {
+    let total = tasks.iter().map(|task| task.numbered.image.place.unpacked).sum();
+    // Hidden where standard error is no terminal.
+    let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+    let style = "{bar:40} {bytes}/{total_bytes} {binary_bytes_per_sec}";
+    if let Ok(style) = ProgressStyle::with_template(style) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Tasks that unpack the same stream, together; large ones first, so that no core ends up with the
+/// largest alone.
+fn groups(tasks: &[Task<'_, '_>]) -> Vec<Vec<usize>> {
+    let mut shared: HashMap<usize, usize> = HashMap::new();
+    let mut groups: Vec<(u64, Vec<usize>)> = Vec::new();
+    for (number, task) in tasks.iter().enumerate() {
+        let size = task.numbered.image.place.unpacked;
+        let Space::Blob(blob) = &task.numbered.image.place.space else {
+            groups.push((size, vec![number]));
+            continue;
+        };
+        let group = *shared.entry(Arc::as_ptr(blob) as usize).or_insert_with(|| {
+            groups.push((0, Vec::new()));
+            groups.len() - 1
+        });
+        groups[group].0 += size;
+        groups[group].1.push(number);
+    }
+    groups.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
+    groups.into_iter().map(|(_, group)| group).collect()
+}
+
+thread_local! {
+    /// Unpacked images of this thread, one after another.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+type Results = Vec<(usize, Result<Written, cushim_image::Error>)>;
+
+fn write_group(
+    folder: &Path,
+    tasks: &[Task<'_, '_>],
+    group: &[usize],
+    bar: &ProgressBar,
+    limits: &Limits,
+) -> Result<Results, Error> {
+    // Holds the unpacked stream while the whole group is written.
+    let _held = match &tasks[group[0]].numbered.image.place.space {
+        Space::Blob(blob) => blob.bytes(limits).ok(),
+        Space::File(_) => None,
+    };
+    let mut out = Vec::with_capacity(group.len());
+    for &number in group {
+        let task = &tasks[number];
+        let path = folder.join(&task.path);
+        let place = &task.numbered.image.place;
+        let written = BUFFER.with_borrow_mut(|buffer| {
+            place.unpack_with(buffer, limits, |bytes| {
+                let bytes = trim(bytes);
+                let hash = xxhash_rust::xxh3::xxh3_64(bytes);
+                put(&path, bytes).map(|()| Written { bytes: bytes.len() as u64, hash })
+            })
+        });
+        // A failure to read is an answer; a failure to write ends the command.
+        out.push((
+            number,
+            match written {
+                Ok(written) => Ok(written?),
+                Err(error) => Err(error),
+            },
+        ));
+        if bar.elapsed() > PATIENCE && bar.is_hidden() {
+            bar.set_draw_target(ProgressDrawTarget::stderr_with_hz(10));
+        }
+        bar.inc(place.unpacked);
+    }
+    Ok(out)
+}
+
+/// Writes `bytes` under a temporary name beside `path`, then renames.
+fn put(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let wrong = |error| Error::io("write", path, error);
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.part", std::process::id()));
+    let part = path.with_file_name(name);
+    let written = File::create(&part).and_then(|mut file| file.write_all(bytes));
+    let renamed = written.and_then(|()| std::fs::rename(&part, path));
+    if renamed.is_err() {
+        let _ = std::fs::remove_file(&part);
+    }
+    renamed.map_err(wrong)
+}

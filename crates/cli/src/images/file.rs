@@ -1,0 +1,136 @@
+//! Files that may hold device code: opened, mapped, searched for in folders.
+//!
+//! Owns the one mapping of a file into memory. Must not know: what is in it.
+
+use std::fs::File;
+use std::io::Read;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use cushim_image::inventory::{Place, Space};
+use cushim_image::{Error as ImageError, Format, Limits, sniff};
+use xxhash_rust::xxh3::Xxh3;
+
+use crate::Error;
+
+/// Bytes hashed at a time: enough for the disk, small enough for the cache.
+const CHUNK: usize = 256 << 10;
+
+/// A file to be looked into.
+pub struct Source {
+    /// Its path.
+    pub path: PathBuf,
+    /// It was named on the command line: that it holds no device code is worth a word.
+    pub named: bool,
+}
+
+/// The files meant by `paths`: folders are searched in order of names, without following links, for
+/// files that begin like something that can hold device code.
+pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
+    let mut out = Vec::new();
+    for path in paths {
+        let kind = std::fs::metadata(path).map_err(|error| Error::io("open", path, error))?;
+        if kind.is_dir() {
+            search(path, &mut out)?;
+        } else {
+            out.push(Source { path: path.clone(), named: true });
+        }
+    }
+    Ok(out)
+}
+
+fn search(folder: &Path, out: &mut Vec<Source>) -> Result<(), Error> {
+    let wrong = |error| Error::io("read the folder", folder, error);
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder).map_err(wrong)?.collect::<Result<_, _>>().map_err(wrong)?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    for entry in entries {
+        let path = entry.path();
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => {
+                // A folder that may not be read hides nothing else.
+                if let Err(error) = search(&path, out) {
+                    crate::complain(&error.to_string());
+                }
+            }
+            Ok(kind) if kind.is_file() && may_hold_code(&path) => {
+                out.push(Source { path, named: false });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn may_hold_code(path: &Path) -> bool {
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(4096).read_to_end(&mut head));
+    read.is_ok() && sniff(&head) != Format::Unknown
+}
+
+/// An open file and its bytes.
+pub struct HostFile {
+    path: PathBuf,
+    data: Bytes,
+}
+
+enum Bytes {
+    Mapped(memmap2::Mmap, File),
+    Read(Vec<u8>),
+}
+
+impl HostFile {
+    /// Opens `path`: maps a regular file, reads anything else to its end.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let wrong = |error| Error::io("open", path, error);
+        let mut file = File::open(path).map_err(wrong)?;
+        let data = if file.metadata().map_err(wrong)?.is_file() {
+            // SAFETY: the mapping is private and only read, through checked slices. A file that another
+            // process shortens meanwhile ends this program by SIGBUS, as it does every linker.
+            let map = unsafe { memmap2::Mmap::map(&file) };
+            Bytes::Mapped(map.map_err(|error| Error::io("map", path, error))?, file)
+        } else {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(|error| Error::io("read", path, error))?;
+            Bytes::Read(bytes)
+        };
+        Ok(Self { path: path.to_owned(), data })
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.data {
+            Bytes::Mapped(map, _) => map,
+            Bytes::Read(bytes) => bytes,
+        }
+    }
+
+    /// XXH3 (64 bit) of an image's stored bytes; of an image that shares a packed stream with others,
+    /// of its bytes in the unpacked stream.
+    ///
+    /// Reads a mapped file by `pread`: through the mapping, all images would count as this program's
+    /// memory.
+    pub fn hash(&self, place: &Place<'_>, limits: &Limits) -> Result<u64, ImageError> {
+        let (Bytes::Mapped(_, file), Space::File(_)) = (&self.data, &place.space) else {
+            return Ok(xxhash_rust::xxh3::xxh3_64(&place.bytes(limits)?));
+        };
+        let mut hasher = Xxh3::new();
+        let mut buffer = vec![0; CHUNK.min(place.stored as usize)];
+        let (mut at, mut left) = (place.start, place.stored);
+        while left > 0 {
+            let part = left.min(buffer.len() as u64) as usize;
+            // The file was shortened since it was opened.
+            let short = |_| ImageError::Truncated { what: "image", at, need: left, have: 0 };
+            file.read_exact_at(&mut buffer[..part], at).map_err(short)?;
+            hasher.update(&buffer[..part]);
+            at += part as u64;
+            left -= part as u64;
+        }
+        Ok(hasher.digest())
+    }
+}

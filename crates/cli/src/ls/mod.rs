@@ -1,0 +1,278 @@
+//! `cushim ls FILE|DIR...`: the device images of files, or their kernels.
+//!
+//! Owns: the order of rows and what is counted. Must not know: formats of files, or how JSON is laid out.
+
+mod json;
+mod kernels;
+mod table;
+
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use cushim_image::Limits;
+use rayon::prelude::*;
+
+use crate::Error;
+use crate::images::{self, Chosen, Filter, HostFile, Numbered, SelectArgs, file};
+
+/// List the device images in programs and libraries
+#[derive(clap::Args, Debug)]
+pub struct LsArgs {
+    #[command(flatten)]
+    select: SelectArgs,
+
+    /// Print one JSON document (docs/formats-json.md)
+    #[arg(long)]
+    json: bool,
+
+    /// One row for each kernel, its images merged
+    #[arg(long)]
+    kernels: bool,
+
+    /// Unpack every image: the hash is then of its contents, and damage is found
+    #[arg(long)]
+    verify: bool,
+
+    /// Order of rows
+    #[arg(long, value_enum, default_value_t = Sort::File)]
+    sort: Sort,
+
+    /// At most N rows for each file
+    #[arg(long, value_name = "N")]
+    top: Option<usize>,
+}
+
+/// What rows are sorted by; sizes and counts from the largest down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Sort {
+    /// As in the file
+    File,
+    /// By kind, then architecture
+    Kind,
+    /// By architecture
+    Arch,
+    /// By stored size
+    Packed,
+    /// By unpacked size
+    Unpacked,
+    /// Kernels by demangled name
+    Name,
+    /// Kernels by most registers
+    Registers,
+    /// Kernels by static shared memory
+    Shared,
+    /// Kernels by stack
+    Stack,
+    /// Kernels by size of their parameters
+    Params,
+    /// Kernels by bytes of machine code
+    Code,
+}
+
+impl Sort {
+    fn is_of_kernels(self) -> bool {
+        !matches!(self, Self::File | Self::Kind | Self::Arch | Self::Packed | Self::Unpacked)
+    }
+}
+
+/// An image's row.
+struct Row<'a> {
+    numbered: Numbered<'a>,
+    hash: Option<u64>,
+    /// The hash is of the unpacked image.
+    content: bool,
+}
+
+/// A file, listed.
+struct Listing<'a> {
+    path: &'a Path,
+    size: u64,
+    rows: Vec<Row<'a>>,
+    kernels: Vec<kernels::Merged>,
+    found: Chosen<'a>,
+    /// Images and kernels before `--top`.
+    totals: Totals,
+}
+
+#[derive(Default, Clone, Copy)]
+struct Totals {
+    images: usize,
+    kernels: usize,
+    packed: u64,
+    unpacked: u64,
+    problems: usize,
+}
+
+/// Runs the command. Exit code 1: something could not be read, or a named file holds nothing.
+pub fn run(args: LsArgs) -> crate::Outcome {
+    let filter = args.select.filter()?;
+    if args.sort.is_of_kernels() && !args.kernels {
+        return Err(Error::Usage("--sort by a property of kernels needs --kernels".into()));
+    }
+    let limits = args.select.limits();
+    let sources = file::sources(&args.select.files)?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let written = |error| crate::view::output(error);
+    let mut document = args.json.then(|| json::Document::new(args.kernels));
+    let mut totals = Totals::default();
+    let (mut code, mut shown) = (0, 0);
+    for source in &sources {
+        let opened = HostFile::open(&source.path);
+        let host = match opened {
+            Ok(host) => host,
+            Err(error) if sources.len() > 1 => {
+                crate::complain(&error.to_string());
+                code = 1;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let listing = list(&args, &host, &filter, &limits);
+        let empty = listing.totals.images == 0 && listing.found.rest.problems.is_empty();
+        if empty && !source.named {
+            continue;
+        }
+        if empty || !listing.found.rest.problems.is_empty() {
+            code = 1;
+        }
+        out.flush().map_err(written)?;
+        if !args.json {
+            complain_of(&listing, empty);
+        }
+        totals.add(listing.totals);
+        match &mut document {
+            Some(document) => document.push(&listing),
+            None if empty => continue,
+            None => table::print(&mut out, &listing, args.kernels, shown, sources.len() > 1)
+                .map_err(written)?,
+        }
+        shown += 1;
+    }
+    match document {
+        Some(document) => document.write(&mut out, totals).map_err(written)?,
+        None if shown > 1 => table::grand_total(&mut out, shown, totals).map_err(written)?,
+        None => {}
+    }
+    out.flush().map_err(written)?;
+    Ok(code)
+}
+
+fn complain_of(listing: &Listing<'_>, empty: bool) {
+    let path = listing.path.display();
+    if empty {
+        crate::complain(&format!("{path}: no device code found that was asked for"));
+    }
+    for problem in &listing.found.rest.problems {
+        let trail = problem.trail.to_string();
+        let space = if trail.is_empty() { "" } else { " " };
+        crate::complain(&format!("{path}:{space}{trail}: {}", problem.error));
+    }
+}
+
+impl Totals {
+    fn add(&mut self, other: Self) {
+        self.images += other.images;
+        self.kernels += other.kernels;
+        self.packed += other.packed;
+        self.unpacked += other.unpacked;
+        self.problems += other.problems;
+    }
+}
+
+fn list<'a>(args: &LsArgs, host: &'a HostFile, filter: &Filter, limits: &Limits) -> Listing<'a> {
+    let mut found = images::choose(host, filter, limits);
+    let mut totals = Totals::default();
+    let images = std::mem::take(&mut found.images);
+    for numbered in &images {
+        totals.images += 1;
+        // Of a shared stream only the unpacked share is known.
+        let (_, shared) = numbered.image.packing();
+        totals.packed += if shared { 0 } else { numbered.image.place.stored };
+        totals.unpacked += numbered.image.place.unpacked;
+    }
+    totals.packed += shared_streams(&images);
+    let mut kernels = Vec::new();
+    if args.kernels {
+        let (merged, problems) = kernels::merge(&images, filter, limits);
+        kernels = merged;
+        found.rest.problems.extend(problems);
+        kernels::sort(&mut kernels, args.sort);
+        totals.kernels = kernels.len();
+        kernels.truncate(args.top.unwrap_or(usize::MAX));
+    }
+    let mut rows: Vec<(Row<'a>, Option<cushim_image::inventory::Problem>)> =
+        images.into_par_iter().map(|numbered| row(numbered, host, args, limits)).collect();
+    found.rest.problems.extend(rows.iter_mut().filter_map(|(_, problem)| problem.take()));
+    let mut rows: Vec<Row<'a>> = rows.into_iter().map(|(row, _)| row).collect();
+    sort(&mut rows, args.sort);
+    if !args.kernels {
+        rows.truncate(args.top.unwrap_or(usize::MAX));
+    }
+    totals.problems = found.rest.problems.len();
+    let size = host.bytes().len() as u64;
+    Listing { path: host.path(), size, rows, kernels, found, totals }
+}
+
+/// Packed bytes of the streams that several images share, each stream once.
+fn shared_streams(images: &[Numbered<'_>]) -> u64 {
+    use cushim_image::inventory::Space;
+    let mut seen = std::collections::HashSet::new();
+    let mut sum = 0;
+    for numbered in images {
+        if let Space::Blob(blob) = &numbered.image.place.space
+            && seen.insert(std::sync::Arc::as_ptr(blob) as usize)
+        {
+            sum += blob.packed().stored;
+        }
+    }
+    sum
+}
+
+/// Hashes an image as the options ask for it.
+fn row<'a>(
+    numbered: Numbered<'a>,
+    host: &HostFile,
+    args: &LsArgs,
+    limits: &Limits,
+) -> (Row<'a>, Option<cushim_image::inventory::Problem>) {
+    let image = &numbered.image;
+    let problem = |error: cushim_image::Error| cushim_image::inventory::Problem {
+        trail: image.trail.clone(),
+        error,
+    };
+    if args.verify {
+        let hash = image.with_bytes(limits, xxhash_rust::xxh3::xxh3_64);
+        let opened = image.kernels(limits).map(drop);
+        let (hash, error) = match (hash, opened) {
+            (Err(error), _) => (None, Some(error)),
+            (Ok(hash), opened) => (Some(hash), opened.err()),
+        };
+        let problem = error.map(problem);
+        return (Row { numbered, hash, content: true }, problem);
+    }
+    // The table of kernels shows no hashes.
+    if args.kernels && !args.json {
+        return (Row { numbered, hash: None, content: false }, None);
+    }
+    match host.hash(&image.place, limits) {
+        Ok(hash) => (Row { numbered, hash: Some(hash), content: false }, None),
+        Err(error) => {
+            let problem = problem(error);
+            (Row { numbered, hash: None, content: false }, Some(problem))
+        }
+    }
+}
+
+fn sort(rows: &mut [Row<'_>], by: Sort) {
+    use std::cmp::Reverse;
+    match by {
+        Sort::Kind => rows.sort_by_cached_key(|row| {
+            let image = &row.numbered.image;
+            (image.kind.to_string(), image.arch.clone())
+        }),
+        Sort::Arch => rows.sort_by_cached_key(|row| row.numbered.image.arch.clone()),
+        Sort::Packed => rows.sort_by_key(|row| Reverse(row.numbered.image.place.stored)),
+        Sort::Unpacked => rows.sort_by_key(|row| Reverse(row.numbered.image.place.unpacked)),
+        _ => {}
+    }
+}
