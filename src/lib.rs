@@ -8,7 +8,8 @@
 //! golden list of what the built library exports is `docs/exports.txt`, compared in both profiles.
 //!
 //! Start-up: there is nothing that must have run. Each entry point initialises what it needs; the
-//! constructor here only keeps the time of loading. Exit: nothing is torn down; the destructor marks the
+//! constructor here keeps the time of loading, and sets weak references
+//! to CUDA functions back that nothing but us satisfies. Exit: nothing is torn down; the destructor marks the
 //! trace as complete, and entry points go on answering. Fork: the child's state is wiped by the kernel
 //! (`cushim_interpose::lock`) and made anew on its first call.
 
@@ -18,14 +19,15 @@ mod driver;
 mod loader;
 mod runtime;
 
-use cushim_interpose::life;
 use cushim_interpose::site::Home;
+use cushim_interpose::{life, weak};
 
 /// All hooks, for those who look functions up.
 pub(crate) static HOME: Home = Home { runtime: &runtime::SITES, driver: &driver::SITES };
 
 extern "C" fn loaded() {
     life::loaded();
+    weak::unbind(&HOME);
 }
 
 extern "C" fn unloaded() {

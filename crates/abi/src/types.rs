@@ -172,3 +172,5 @@ pub type Status = i32;
 pub const SYMBOL_NOT_FOUND: Status = 302;
 /// `cudaErrorNotReady`, `CUDA_ERROR_NOT_READY`: an answer, not a failure.
 pub const NOT_READY: Status = 600;
+/// `cudaErrorCudartUnloading`, `CUDA_ERROR_DEINITIALIZED`.
+pub const DEINITIALIZED: Status = 4;

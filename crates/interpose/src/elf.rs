@@ -17,6 +17,8 @@ pub struct Object {
     dynamic: usize,
     low: usize,
     high: usize,
+    /// What the loader made read-only after binding.
+    relro: (usize, usize),
 }
 
 /// The tables of an object that lookups need; addresses in this process.
@@ -29,12 +31,17 @@ struct Tables {
     definitions: usize,
     definition_count: usize,
     soname: Option<usize>,
+    relocations: [(usize, usize); 2],
 }
 
+const DT_PLTRELSZ: i64 = 2;
 const DT_STRTAB: i64 = 5;
 const DT_SYMTAB: i64 = 6;
+const DT_RELA: i64 = 7;
+const DT_RELASZ: i64 = 8;
 const DT_STRSZ: i64 = 10;
 const DT_SONAME: i64 = 14;
+const DT_JMPREL: i64 = 23;
 const DT_GNU_HASH: i64 = 0x6fff_fef5;
 const DT_VERSYM: i64 = 0x6fff_fff0;
 const DT_VERDEF: i64 = 0x6fff_fffc;
@@ -68,6 +75,7 @@ pub fn find_object<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
             dynamic: 0,
             low: usize::MAX,
             high: 0,
+            relro: (0, 0),
         };
         for i in 0..usize::from(info.dlpi_phnum) {
             // SAFETY: the object has `dlpi_phnum` program headers.
@@ -79,6 +87,10 @@ pub fn find_object<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
                     object.high = object.high.max(start.wrapping_add(header.p_memsz as usize));
                 }
                 libc::PT_DYNAMIC => object.dynamic = start,
+                libc::PT_GNU_RELRO => {
+                    let end = start.wrapping_add(header.p_memsz as usize);
+                    object.relro = (start & !4095, end & !4095);
+                }
                 _ => {}
             }
         }
@@ -156,6 +168,7 @@ impl Object {
             definitions: 0,
             definition_count: 0,
             soname: None,
+            relocations: [(0, 0); 2],
         };
         // glibc relocates these entries in place except in objects whose dynamic section is read-only
         // (the vDSO): an address below the base is still relative.
@@ -175,6 +188,10 @@ impl Object {
                 DT_VERSYM => t.versions = absolute(value),
                 DT_VERDEF => t.definitions = absolute(value),
                 DT_VERDEFNUM => t.definition_count = value,
+                DT_RELA => t.relocations[0].0 = absolute(value),
+                DT_RELASZ => t.relocations[0].1 = value,
+                DT_JMPREL => t.relocations[1].0 = absolute(value),
+                DT_PLTRELSZ => t.relocations[1].1 = value,
                 _ => {}
             }
             // SAFETY: not yet at the end.
@@ -289,6 +306,59 @@ impl Object {
             at += next as usize;
         }
         None
+    }
+
+    /// Number and name of the weak symbols that it refers to and does not define. They stand before the
+    /// symbols of the hash table.
+    pub fn weak_references(&self) -> impl Iterator<Item = (u32, &CStr)> {
+        const STB_WEAK: u8 = 2;
+        let tables = self.tables().filter(|t| t.gnu_hash != 0);
+        // SAFETY: the second word of the table is the number of the first symbol in it.
+        let first = tables.as_ref().map_or(0, |t| unsafe { *(t.gnu_hash as *const u32).add(1) });
+        tables.into_iter().flat_map(move |t| {
+            (1..first).filter_map(move |index| {
+                // SAFETY: symbols up to `first` exist.
+                let symbol = unsafe { &*(t.symbols as *const libc::Elf64_Sym).add(index as usize) };
+                if symbol.st_shndx != 0 || symbol.st_info >> 4 != STB_WEAK {
+                    return None;
+                }
+                let name = (t.strings + symbol.st_name as usize) as *const libc::c_char;
+                // SAFETY: the name is an offset into the string table.
+                Some((index, unsafe { CStr::from_ptr(name) }))
+            })
+        })
+    }
+
+    /// Address, kind and symbol number of its relocations with addend.
+    pub fn relocations(&self) -> impl Iterator<Item = (usize, u32, u32)> {
+        let lists = self.tables().map_or([(0, 0); 2], |t| t.relocations);
+        let base = self.base;
+        lists.into_iter().flat_map(move |(at, size)| {
+            (0..size / 24).map(move |i| {
+                // SAFETY: the table has `size` bytes, 24 each: offset, info, addend.
+                let [offset, info, _] = unsafe { *((at + i * 24) as *const [u64; 3]) };
+                (base.wrapping_add(offset as usize), info as u32, (info >> 32) as u32)
+            })
+        })
+    }
+
+    /// Stores a word where the loader stored one, also where it has since made the page read-only.
+    pub fn write_word(&self, at: usize, value: usize) -> bool {
+        const PAGE: usize = 4096;
+        let page = at & !(PAGE - 1);
+        let pages = page as *mut c_void;
+        let (relro_low, relro_high) = self.relro;
+        // SAFETY: a page of this object that holds loader data; its protection is put back.
+        unsafe {
+            if libc::mprotect(pages, PAGE, libc::PROT_READ | libc::PROT_WRITE) != 0 {
+                return false;
+            }
+            (at as *mut usize).write_unaligned(value);
+            if (relro_low..relro_high).contains(&page) {
+                libc::mprotect(pages, PAGE, libc::PROT_READ);
+            }
+        }
+        true
     }
 }
 

@@ -6,7 +6,8 @@
 //! - [`thread`]: per-thread state: depth guard, buffer.
 //! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
-//! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face.
+//! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
+//!   both; [`weak`]: references that must stay null.
 //!
 //! Must not know: which symbols are exported and how (that is the root package), how a trace is shown.
 //!
@@ -31,3 +32,4 @@ pub mod runtime;
 pub mod site;
 pub mod table;
 pub mod thread;
+pub mod weak;

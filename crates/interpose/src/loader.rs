@@ -82,10 +82,14 @@ pub unsafe fn dlsym(
 ) -> Option<*mut c_void> {
     // SAFETY: the caller's name.
     let text = unsafe { concerns_us(name) }?;
-    // What follows RTLD_NEXT depends on the caller: only the real function can tell. Its answer may be
-    // our export, which is then right: it forwards to what is behind us.
-    if handle == libc::RTLD_NEXT || !is_hooked(home, text) {
+    if !is_hooked(home, text) {
         return None;
+    }
+    // What follows RTLD_NEXT depends on the caller: only the real function can tell. Its answer may be
+    // our export, which is right where there is something behind us to forward to.
+    if handle == libc::RTLD_NEXT {
+        let nothing_behind = elf::next(text, Version::Any, |_| true).is_none();
+        return nothing_behind.then(|| between(caller, text));
     }
     let real = real(Real::Dlsym);
     if real.is_null() {
@@ -154,6 +158,19 @@ pub unsafe fn dlopen(file: *const c_char, flags: i32) {
         let note = format!("{file} was opened with RTLD_DEEPBIND: its own CUDA calls are not seen");
         recorder.write_meta(&cushim_trace::meta::encode_note(&note));
     }
+}
+
+/// The definition of `name` in an object after the caller's and before ours (another preloaded library).
+fn between(caller: usize, name: &CStr) -> *mut c_void {
+    let mut behind = false;
+    let found = elf::find_object(|object| {
+        if object.is_own() || !behind {
+            behind |= object.contains(caller);
+            return None;
+        }
+        object.symbol(name, Version::Any)
+    });
+    found.unwrap_or(0) as *mut c_void
 }
 
 fn is_hooked(home: &Home, name: &CStr) -> bool {

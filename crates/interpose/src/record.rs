@@ -195,11 +195,7 @@ impl Observed {
             // being idle.
             Some(slots) => unsafe { slots.finish(self.recorder.ticks(), status) },
             None => {
-                if status != 0
-                    && status != cushim_abi::types::NOT_READY
-                    && self.depth == 0
-                    && !self.wanted
-                {
+                if is_failure(status) && self.depth == 0 && !self.wanted {
                     self.fail_late(status, stored.begin, late);
                 }
             }
@@ -245,6 +241,12 @@ impl Observed {
         }
         self.finish(stored, status, |begin| self.store_call(begin, kernel, words));
     }
+}
+
+/// Whether a status tells of something that a user wants to hear of even in a class that is not
+/// recorded: "not yet" is an answer, and "deinitialized" is what libraries hear as the process ends.
+fn is_failure(status: i32) -> bool {
+    !matches!(status, 0 | cushim_abi::types::NOT_READY | cushim_abi::types::DEINITIALIZED)
 }
 
 impl Drop for Observed {

@@ -277,8 +277,26 @@ impl Recorder {
             }
         }
         let _unlock = Unlock(&self.lock);
+        let _errno = Errno::keep();
         // SAFETY: the lock is held, so this is the only reference.
         Some(work(unsafe { &mut *self.cold.get() }))
+    }
+}
+
+/// Puts errno back: what the traced call left there is the program's.
+struct Errno(i32);
+
+impl Errno {
+    fn keep() -> Self {
+        // SAFETY: errno is this thread's.
+        Errno(unsafe { *libc::__errno_location() })
+    }
+}
+
+impl Drop for Errno {
+    fn drop(&mut self) {
+        // SAFETY: errno is this thread's.
+        unsafe { *libc::__errno_location() = self.0 };
     }
 }
 

@@ -1,0 +1,64 @@
+//! Weak references to CUDA functions: a program that asks "is there CUDA?" by comparing `cuInit` with
+//! null must get the answer that it gets without us.
+//!
+//! Our exports satisfy such a reference where nothing else would. So when we are loaded, references
+//! that were bound to us although no object behind us defines the name are set back to null. Programs
+//! bind data references at start; what is opened later by `dlopen` is not covered (documented in
+//! docs/capabilities.md).
+//!
+//! Must not know: what the functions do.
+
+use std::ffi::CStr;
+
+use crate::elf::{self, Object, Version};
+use crate::site::Home;
+
+const R_X86_64_64: u32 = 1;
+const R_X86_64_GLOB_DAT: u32 = 6;
+
+/// Sets weak references back that only we satisfy; answers how many. Called from our constructor, before
+/// the program's own code and after everything it needs was bound.
+pub fn unbind(home: &Home) -> usize {
+    let mut count = 0;
+    elf::find_object::<()>(|object| {
+        if !object.is_own() {
+            count += unbind_in(&object, home);
+        }
+        None
+    });
+    count
+}
+
+fn unbind_in(object: &Object, home: &Home) -> usize {
+    let weak: Vec<u32> = object
+        .weak_references()
+        .filter(|(_, name)| concerns_us(name, home))
+        .map(|(index, _)| index)
+        .collect();
+    if weak.is_empty() {
+        return 0;
+    }
+    let mut count = 0;
+    for (slot, kind, symbol) in object.relocations() {
+        if !weak.contains(&symbol) || !matches!(kind, R_X86_64_64 | R_X86_64_GLOB_DAT) {
+            continue;
+        }
+        // SAFETY: the loader has filled this place in.
+        let bound = unsafe { (slot as *const usize).read_unaligned() };
+        if elf::object_at(bound).is_some_and(|o| o.is_own()) {
+            count += usize::from(object.write_word(slot, 0));
+        }
+    }
+    count
+}
+
+/// Whether we export `name` and nobody behind us does.
+fn concerns_us(name: &CStr, home: &Home) -> bool {
+    let bytes = name.to_bytes();
+    if !bytes.starts_with(b"cu") && !bytes.starts_with(b"__cuda") {
+        return false;
+    }
+    let ours = home.driver_site(name).is_some()
+        || home.runtime.iter().any(|sites| sites.first().is_some_and(|s| s.name == name));
+    ours && elf::next(name, Version::Any, |_| true).is_none()
+}
