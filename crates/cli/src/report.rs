@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use cushim_trace::reader::TraceFile;
 
 use crate::view::{self, Run, Source, Target, View, ViewArgs};
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, complain};
 
 /// Arguments of `cushim report`.
 #[derive(clap::Args, Debug)]
@@ -43,6 +43,7 @@ pub fn run(args: ReportArgs) -> Outcome {
         None => Target::stream(std::io::stdout()),
     };
     let options = args.view.options(&target)?;
+    refuse_overwriting(&args, &files)?;
     let out: Box<dyn Write> = match &args.output {
         Some(path) => Box::new(create(path)?),
         None => Box::new(std::io::stdout()),
@@ -52,8 +53,19 @@ pub fn run(args: ReportArgs) -> Outcome {
     for (index, file) in files.iter().enumerate() {
         view.ended(index, file);
     }
-    view.finish().map_err(view::output)?;
+    let totals = view.finish().map_err(view::output)?;
+    if totals.launches + totals.nodes == 0 {
+        complain(&format!(
+            "no kernel launch in {} of {} events",
+            plural(files.len()),
+            totals.events
+        ));
+    }
     Ok(0)
+}
+
+fn plural(files: usize) -> String {
+    format!("{files} {}", if files == 1 { "file" } else { "files" })
 }
 
 /// Hands the events of all files to the view, by the time since 1970: monotonic clocks of different
@@ -79,6 +91,17 @@ pub fn merge(files: &mut [TraceFile], view: &mut View) -> Result<(), Error> {
         heads.extend(next(file, source).map(|ns| Reverse((ns, index))));
     }
     Ok(())
+}
+
+/// A trace that was just opened is not what to write to.
+fn refuse_overwriting(args: &ReportArgs, files: &[TraceFile]) -> Result<(), Error> {
+    let Some(output) = args.output.as_ref().and_then(|path| path.canonicalize().ok()) else {
+        return Ok(());
+    };
+    match files.iter().any(|file| file.path().canonicalize().is_ok_and(|path| path == output)) {
+        true => Err(Error::Usage(format!("--output: {} is one of the traces", output.display()))),
+        false => Ok(()),
+    }
 }
 
 /// Opens the files, and those in the folders; the order is that of the arguments, then of the names.

@@ -139,21 +139,45 @@ pub fn distinct(names: &[&Name]) -> Vec<String> {
         .collect()
 }
 
-/// `text` in at most `width` characters: what does not fit is left out of the middle, where `mark`
-/// stands instead. The beginning gets a little more room than the end.
+/// A name in at most `width` characters; `mark` stands for what is left out. Namespaces go first where
+/// the kernel's own name would suffer, then the middle, of which the beginning keeps a little more.
 pub fn elide(text: &str, width: usize, mark: &str) -> String {
     let length = text.chars().count();
     if length <= width {
         return text.to_owned();
     }
     let room = width.saturating_sub(mark.chars().count());
-    let head = room.div_ceil(5) * 3;
-    let head = head.min(room);
-    let tail = room - head;
+    let head = (room.div_ceil(5) * 3).min(room);
+    let own = own_name(text);
+    if own.start > 0 && text.get(..own.end).map_or(0, |t| t.chars().count()) > head {
+        let rest = text.get(own.start..).unwrap_or_default();
+        let without = format!("{mark}{rest}");
+        if without.chars().count() < length {
+            return cut(&without, width, mark);
+        }
+    }
+    cut(text, width, mark)
+}
+
+/// `text` without its middle.
+fn cut(text: &str, width: usize, mark: &str) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let room = width.saturating_sub(mark.chars().count());
+    let head = (room.div_ceil(5) * 3).min(room);
     let mut out: String = text.chars().take(head).collect();
     out.push_str(mark);
-    out.extend(text.chars().skip(length - tail));
+    out.extend(text.chars().skip(length - (room - head)));
     out
+}
+
+/// Where `step` stands in `a::b::step<c::d>`.
+fn own_name(text: &str) -> std::ops::Range<usize> {
+    let end = text.find('<').unwrap_or(text.len());
+    let start = text.get(..end).and_then(|path| path.rfind("::")).map_or(0, |at| at + 2);
+    start..end
 }
 
 #[cfg(test)]
@@ -254,12 +278,16 @@ mod tests {
 
     #[test]
     fn the_middle_goes() {
+        let long = "at::native::vectorized_kernel<4, at::native::Fill<float>>";
+        assert_eq!(elide(long, 40, "…"), "…vectorized_kernel<4, at…e::Fill<float>>");
+        assert_eq!(elide(long, 54, "…"), "at::native::vectorized_kernel<4, …native::Fill<float>>");
+        assert_eq!(elide("a::b", 2, "..."), "...");
         assert_eq!(elide("abcdefghij", 10, "…"), "abcdefghij");
         assert_eq!(elide("abcdefghij", 6, "…"), "abc…ij");
         assert_eq!(elide("äöüäöüäöü", 4, "…"), "äöü…");
         for width in 0..12 {
             for mark in ["", "…", "..."] {
-                let length = elide("abcdefghijk", width, mark).chars().count();
+                let length = elide("ab::cdefghi<jk>", width, mark).chars().count();
                 assert!(length <= width.max(mark.len()), "{width} {mark}");
             }
         }

@@ -70,6 +70,7 @@ impl Value {
             Value::Signed(value) => write!(out, "{value}"),
             Value::Unsigned(value) => write!(out, "{value}"),
             Value::Real(_, text) => out.write_str(text),
+            Value::Address(0) => out.write_str("NULL"),
             Value::Address(address) => write!(out, "{address:#x}"),
             Value::List(elements) => {
                 out.push('{');
@@ -224,7 +225,7 @@ mod tests {
         assert_eq!(text("bool", &[1]), "true");
         assert_eq!(text("bool", &[7]), "7");
         assert_eq!(text("float*", &0x7f3a_0000_0000u64.to_le_bytes()), "0x7f3a00000000");
-        assert_eq!(text("float*", &[0; 8]), "0x0");
+        assert_eq!(text("float*", &[0; 8]), "NULL");
     }
 
     #[test]

@@ -138,7 +138,7 @@ pub fn run(args: TraceArgs) -> Outcome {
     let mut follow = Follow::new(spool, View::new(options, run, out));
     let ending = child.wait(&mut signals, &mut follow);
     let seen = follow.finish(&mut signals);
-    if let Some(seen) = seen.filter(|seen| seen.launches == 0 && explain) {
+    if let Some(seen) = seen.filter(|seen| seen.launches + seen.nodes == 0 && explain) {
         why::explain(Path::new(&args.command[0]), &seen, args.record.lib.as_deref());
     }
     Ok(ending.end())

@@ -67,8 +67,10 @@ pub struct Totals {
     pub events: u64,
     /// Outermost calls: those that the program made.
     pub calls: u64,
-    /// Kernel launches among them; kernel nodes of graphs are calls, not launches.
+    /// Kernel launches among them.
     pub launches: u64,
+    /// Kernel nodes that were put into graphs or changed, which are no launches yet.
+    pub nodes: u64,
     /// Outermost calls that failed.
     pub failed: u64,
     /// Outermost calls that did not come back.
@@ -163,14 +165,16 @@ impl View {
             event.status.is_some_and(errors::is_failure) && !REPORTERS.contains(&seen.name());
         let is_mark = matches!(event.body, Body::Mark(_));
         let chosen = passes && (is_mark || self.options.classes.contains(class));
-        let wanted = if failed { passes || kernel.is_none() } else { chosen };
+        // What went wrong is shown whatever its class, and so is what never came back.
+        let remarkable = failed || event.status.is_none();
+        let wanted = if remarkable { passes || kernel.is_none() } else { chosen };
         self.totals.events += 1;
         if event.depth == 0 && !is_mark {
             self.count(&seen, wanted, failed);
         }
         let shown = self.options.lines
             && wanted
-            && (failed || !self.options.failed_only)
+            && (remarkable || !self.options.failed_only)
             && (event.depth == 0 || self.options.nested);
         match (&mut self.text, shown) {
             (_, false) => Ok(()),
@@ -183,10 +187,13 @@ impl View {
         let (event, is_node) = (seen.event, seen.is_node());
         self.totals.calls += 1;
         self.totals.failed += u64::from(failed);
-        self.totals.pending += u64::from(event.status.is_none());
+        if event.status.is_none() {
+            self.totals.pending += 1;
+            self.stats.pending(seen.name());
+        }
         if let Body::Launch(_) = event.body {
             self.totals.launches += u64::from(!is_node);
-            self.stats.nodes += u64::from(is_node && wanted);
+            self.totals.nodes += u64::from(is_node);
         }
         if !wanted {
             return;

@@ -63,8 +63,7 @@ pub struct Stats {
     kernels: HashMap<usize, KernelRow>,
     apis: BTreeMap<String, Times>,
     failures: BTreeMap<(String, i32), u64>,
-    /// Kernel nodes that were put into graphs.
-    pub nodes: u64,
+    pending: BTreeMap<String, u64>,
 }
 
 impl Stats {
@@ -80,6 +79,10 @@ impl Stats {
             Some(times) => times.add(ns, failed),
             None => self.apis.entry(api.to_owned()).or_default().add(ns, failed),
         }
+    }
+    /// Any call that did not come back.
+    pub fn pending(&mut self, api: &str) {
+        *self.pending.entry(api.to_owned()).or_default() += 1;
     }
     /// A failure of any call.
     pub fn failure(&mut self, api: &str, status: i32) {
@@ -101,6 +104,12 @@ impl Stats {
     pub fn apis(&self) -> Vec<(&str, &Times)> {
         let mut rows: Vec<_> = self.apis.iter().map(|(api, times)| (api.as_str(), times)).collect();
         rows.sort_by_key(|(_, times)| std::cmp::Reverse(times.total_ns));
+        rows
+    }
+    /// Calls that did not come back, by function, the most frequent first.
+    pub fn not_returned(&self) -> Vec<(&str, u64)> {
+        let mut rows: Vec<_> = self.pending.iter().map(|(api, n)| (api.as_str(), *n)).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.1));
         rows
     }
     /// Failures by function and status, the most frequent first.

@@ -17,7 +17,7 @@ use super::style::{Ink, Style, printable};
 
 /// A name is not shortened below this, however narrow the terminal.
 const NAME_MIN: usize = 24;
-/// So many kinds of failures are named.
+/// So many kinds of failures, and of calls that did not come back, are named.
 const FAILURES_MAX: usize = 5;
 
 /// Writes it.
@@ -70,7 +70,14 @@ pub fn summary(
         });
         table(out, options, style, total, &lines.collect::<Vec<_>>())?;
     }
-    remarks(out, style, totals, stats, rows.is_empty(), notes)
+    if rows.is_empty() && totals.launches > 0 {
+        writeln!(
+            out,
+            "none of {} is shown",
+            count(totals.launches, "kernel launch", "kernel launches")
+        )?;
+    }
+    remarks(out, style, totals, stats, notes)
 }
 
 fn count(n: u64, one: &str, many: &str) -> String {
@@ -171,15 +178,14 @@ fn remarks(
     style: Style,
     totals: &Totals,
     stats: &Stats,
-    no_launch: bool,
     notes: &[String],
 ) -> io::Result<()> {
-    if no_launch {
-        let filtered = totals.launches > stats.nodes;
-        writeln!(out, "no kernel launch{}", if filtered { " is shown" } else { " was seen" })?;
-    }
-    if stats.nodes > 0 {
-        writeln!(out, "graphs: {} made", count(stats.nodes, "kernel node", "kernel nodes"))?;
+    if totals.nodes > 0 {
+        writeln!(
+            out,
+            "graphs: {} made or changed",
+            count(totals.nodes, "kernel node", "kernel nodes")
+        )?;
     }
     if totals.processes > 1 {
         writeln!(out, "{} processes", totals.processes)?;
@@ -194,8 +200,8 @@ fn remarks(
     if further > 0 {
         writeln!(out, "{}", style.paint(Ink::Bad, &format!("failed: {further} in other ways")))?;
     }
-    if totals.pending > 0 {
-        writeln!(out, "{} had not returned", count(totals.pending, "call", "calls"))?;
+    for (api, n) in stats.not_returned().iter().take(FAILURES_MAX) {
+        writeln!(out, "not returned: {n} {} {}", style.times(), printable(api))?;
     }
     const LOST: [&str; 4] = [
         "lost: {} because the trace file reached its limit",

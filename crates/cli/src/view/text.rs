@@ -49,6 +49,8 @@ struct Key {
 
 struct Fold {
     key: Key,
+    /// Whose launches they are, for the prefix: it depends on how many processes there are by then.
+    who: Who,
     /// The launch without its arguments.
     head: String,
     tail: String,
@@ -105,14 +107,15 @@ impl Text {
         }
         let event = seen.event;
         let thread = (seen.source.index, event.tid);
+        let who = Who { pid: seen.meta.process.pid, depth: event.depth };
         let Body::Launch(launch) = &event.body else {
             self.flush_thread(out, thread)?;
             let line = match &event.body {
                 Body::Call(call) => self.call(seen, known, call),
-                Body::Mark(text) => format!("{}-- {}", self.prefix(seen), printable(text)),
+                Body::Mark(text) => format!("-- {}", printable(text)),
                 Body::Launch(_) => String::new(),
             };
-            return self.line(out, &line);
+            return self.line(out, &format!("{}{line}", self.prefix(who)));
         };
         let key = Key {
             api: event.api,
@@ -143,9 +146,10 @@ impl Text {
         }
         self.flush_thread(out, thread)?;
         let LaunchText { line, head, tail } = self.launch(seen, known, launch);
-        let fold = Fold { key, head, tail, more: 0, ns: 0, second: String::new(), idle: false };
+        let second = String::new();
+        let fold = Fold { key, who, head, tail, more: 0, ns: 0, second, idle: false };
         self.folds.insert(thread, fold);
-        self.line(out, &line)
+        self.line(out, &format!("{}{line}", self.prefix(who)))
     }
 
     /// Writes what is held back and has not grown since the last call.
@@ -169,15 +173,16 @@ impl Text {
 
     fn flush_thread(&mut self, out: &mut dyn Write, thread: (usize, u32)) -> io::Result<()> {
         let Some(fold) = self.folds.remove(&thread) else { return Ok(()) };
+        let prefix = self.prefix(fold.who);
         match fold.more {
             0 => Ok(()),
-            1 => self.line(out, &fold.second),
+            1 => self.line(out, &format!("{prefix}{}", fold.second)),
             more => {
                 let average = self.style.duration(fold.ns as f64 / more as f64);
                 let times = self.style.times();
                 let count =
                     self.style.paint(Ink::Faint, &format!("{times}{more} more, avg {average}"));
-                self.line(out, &format!("{}  {count}{}", fold.head, fold.tail))
+                self.line(out, &format!("{prefix}{}  {count}{}", fold.head, fold.tail))
             }
         }
     }
@@ -197,11 +202,11 @@ impl Text {
         }
     }
 
-    fn prefix(&self, seen: &Seen<'_>) -> String {
-        let depth = if self.nested { usize::from(seen.event.depth) } else { 0 };
+    fn prefix(&self, who: Who) -> String {
+        let depth = if self.nested { usize::from(who.depth) } else { 0 };
         let pid = match self.processes.len() {
             0 | 1 => String::new(),
-            _ => format!("[{}] ", seen.meta.process.pid),
+            _ => format!("[{}] ", who.pid),
         };
         format!("{pid}{:1$}", "", 2 * depth)
     }
@@ -217,22 +222,26 @@ impl Text {
             let _ = write!(shape, ", {}", known.handle(seen.source.index, kind, launch.stream));
         }
         shape.push_str(">>>");
-        let mut extra = String::new();
+        let mut extras = Vec::new();
         if launch.flags & LAUNCH_COOPERATIVE != 0 {
-            extra.push_str(" cooperative");
+            extras.push("cooperative".to_owned());
         }
         if launch.cluster.iter().any(|&n| n > 0) {
-            let _ = write!(extra, " cluster {}", dim(launch.cluster.map(u32::from)));
+            extras.push(format!("cluster {}", dim(launch.cluster.map(u32::from))));
         }
         if seen.is_node() {
-            let _ = write!(extra, " [{}]", printable(seen.name()));
+            extras.push(printable(seen.name()));
         }
+        let extra = match extras.is_empty() {
+            true => String::new(),
+            false => format!(" [{}]", extras.join(", ")),
+        };
         let kernel = seen.kernel.and_then(|place| known.kernels().get(place));
         let arguments = match kernel {
             Some(kernel) => self.arguments(launch, kernel, seen.meta),
             None => "?".to_owned(),
         };
-        let prefix = self.prefix(seen);
+        let prefix = self.prefix(Who { pid: seen.meta.process.pid, depth: seen.event.depth });
         let tail = self.result(seen.name(), seen.event);
         let fixed = prefix.chars().count()
             + shape.chars().count()
@@ -243,8 +252,8 @@ impl Text {
         let name = kernel.map(|k| self.kernel_name(k, fixed)).unwrap_or_default();
         let extra = self.style.paint(Ink::Faint, &extra);
         LaunchText {
-            line: format!("{prefix}{name}{shape}({arguments}){extra}{}", tail.painted),
-            head: format!("{prefix}{name}{shape}{extra}"),
+            line: format!("{name}{shape}({arguments}){extra}{}", tail.painted),
+            head: format!("{name}{shape}{extra}"),
             tail: if tail.is_success { String::new() } else { tail.painted },
         }
     }
@@ -301,7 +310,7 @@ impl Text {
             })
             .collect();
         let result = self.result(seen.name(), seen.event).painted;
-        format!("{}{}({}){result}", self.prefix(seen), printable(seen.name()), texts.join(", "))
+        format!("{}({}){result}", printable(seen.name()), texts.join(", "))
     }
 
     fn word(
@@ -320,7 +329,8 @@ impl Text {
                 dim(shape)
             }
             _ if word.words.len() > 1 => {
-                let parts: Vec<String> = word.words.iter().map(u64::to_string).collect();
+                let part = |word: &u64| Value::read(None, &word.to_le_bytes()).text("");
+                let parts: Vec<String> = word.words.iter().map(part).collect();
                 format!("{{{}}}", parts.join(", "))
             }
             "int" | "device" => (value as i64).to_string(),
@@ -333,6 +343,8 @@ impl Text {
             "graph" => known.handle(source, Handle::Graph, value),
             "graphexec" => known.handle(source, Handle::GraphExec, value),
             "node" => known.handle(source, Handle::Node, value),
+            // What a call wrote is a handle, also of a kernel that has a name.
+            "func" if word.is_out => hex(value),
             "func" => match kernel.and_then(|place| known.kernels().get(place)) {
                 Some(kernel) => self.kernel_name(kernel, 0),
                 None => hex(value),
@@ -358,6 +370,13 @@ impl Text {
         };
         ResultText { painted, plain, is_success: status == 0 }
     }
+}
+
+/// Process and nesting.
+#[derive(Clone, Copy)]
+struct Who {
+    pid: u32,
+    depth: u8,
 }
 
 struct LaunchText {
