@@ -78,7 +78,6 @@ pub struct TraceArgs {
     #[arg(
         required = true,
         trailing_var_arg = true,
-        allow_hyphen_values = true,
         value_name = "PROG [ARGS]",
         value_hint = clap::ValueHint::CommandWithArguments
     )]

@@ -1,0 +1,267 @@
+//! `cushim doctor`: programs with every kind of CUDA in them, made of empty functions.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::support::{Bench, Done};
+
+fn json(done: &Done) -> Value {
+    serde_json::from_str(&done.stdout).unwrap_or_else(|e| panic!("{e}: {done:?}"))
+}
+
+fn examine(bench: &Bench, program: &str) -> (i32, Value) {
+    let done = bench.run(&["doctor", "--json", program]);
+    (done.code(), json(&done))
+}
+
+fn verdict<'a>(findings: &'a Value, feature: &str) -> &'a str {
+    let features = findings["features"].as_array().unwrap();
+    let found = features.iter().find(|f| f["name"] == feature);
+    found.and_then(|f| f["verdict"].as_str()).unwrap_or_else(|| panic!("no {feature}: {findings}"))
+}
+
+fn obstacles(findings: &Value) -> Vec<(&str, bool)> {
+    let listed = findings["obstacles"].as_array().unwrap();
+    listed.iter().map(|o| (o["name"].as_str().unwrap(), o["blocks"].as_bool().unwrap())).collect()
+}
+
+fn blocks(bench: &Bench, program: &str, obstacle: &str) {
+    let (code, findings) = examine(bench, program);
+    assert_eq!(code, 1, "{findings}");
+    assert!(obstacles(&findings).contains(&(obstacle, true)), "{findings}");
+    assert_eq!(verdict(&findings, "kernel launches"), "no");
+    let done = bench.run(&["doctor", program]);
+    assert!(done.stdout.lines().last().unwrap().starts_with("Tracing is blocked: "), "{done:?}");
+}
+
+const RUNTIME: &str = "int cudaLaunchKernel(void) { return 0; } \
+                       void *__cudaRegisterFatBinary(void *p) { return p; }";
+const USER: &str = "int cudaLaunchKernel(void); int main(void) { return cudaLaunchKernel(); }";
+
+#[test]
+fn a_shared_runtime_by_every_way_to_find_it() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("lib")).unwrap();
+    let soname = "-Wl,-soname,libcudart.so.12";
+    bench.compile("lib/libcudart.so.12", RUNTIME, &["-shared", "-fPIC", soname]);
+    let library = "lib/libcudart.so.12";
+    for (name, flag) in [
+        ("runpath", "-Wl,--enable-new-dtags,-rpath,$ORIGIN/lib"),
+        ("rpath", "-Wl,--disable-new-dtags,-rpath,${ORIGIN}/lib"),
+    ] {
+        bench.compile(name, USER, &[library, flag]);
+        let (code, findings) = examine(&bench, &format!("./{name}"));
+        assert_eq!(code, 0, "{findings}");
+        assert_eq!(findings["cuda"][0]["what"], "shared-runtime", "{findings}");
+        assert_eq!(findings["cuda"][0]["major"], 12);
+        assert_eq!(verdict(&findings, "memory, copies, streams, synchronisation"), "yes");
+    }
+    bench.compile("plain", USER, &[library]);
+    blocks(&bench, "./plain", "missing library");
+    let mut command = bench.cushim(&["doctor", "./plain"]);
+    let done = bench.start(command.env("LD_LIBRARY_PATH", bench.path("lib"))).done();
+    assert!(done.code() == 0 && done.stdout.contains("shared runtime 12"), "{done:?}");
+}
+
+#[test]
+fn rpath_serves_what_a_library_needs_too_and_runpath_does_not() {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("lib")).unwrap();
+    let soname = |name: &str| format!("-Wl,-soname,{name}");
+    bench.compile(
+        "lib/libcudart.so.11.0",
+        RUNTIME,
+        &["-shared", "-fPIC", &soname("libcudart.so.11.0")],
+    );
+    let middle = "int cudaLaunchKernel(void); int middle(void) { return cudaLaunchKernel(); }";
+    let flags = ["-shared", "-fPIC", "lib/libcudart.so.11.0", &soname("libmiddle.so")];
+    bench.compile("lib/libmiddle.so", middle, &flags);
+    let user = "int middle(void); int main(void) { return middle(); }";
+    for (tag, code) in [("--disable-new-dtags", 0), ("--enable-new-dtags", 1)] {
+        let flag = format!("-Wl,{tag},--allow-shlib-undefined,-rpath,$ORIGIN/lib");
+        bench.compile("app", user, &["lib/libmiddle.so", &flag]);
+        let (found, findings) = examine(&bench, "./app");
+        assert_eq!(found, code, "{tag}: {findings}");
+        assert_eq!(findings["cuda"][0]["major"], 11);
+    }
+}
+
+#[test]
+fn a_static_runtime_is_told_from_its_symbols() {
+    let bench = Bench::new();
+    let runtime = |more: &str| {
+        format!(
+            "#define HIDDEN __attribute__((visibility(\"hidden\"), used))
+             HIDDEN int __cudaRegisterFatBinary(void) {{ return 0; }} {more}
+             int main(void) {{ return __cudaRegisterFatBinary(); }}"
+        )
+    };
+    for (major, more) in [
+        (11, "HIDDEN void __cudaRegisterTexture(void) {}"),
+        (12, "HIDDEN void cudaGetDeviceProperties_v2(void) {}"),
+        (13, "HIDDEN void __cudaLaunchKernel(void) {}"),
+    ] {
+        bench.compile("app", &runtime(more), &[]);
+        let (code, findings) = examine(&bench, "./app");
+        assert_eq!(code, 0, "{findings}");
+        let part = &findings["cuda"][0];
+        assert_eq!((&part["what"], &part["in_program"]), (&"static-runtime".into(), &true.into()));
+        assert_eq!(part["major"], major, "{findings}");
+        assert_eq!(verdict(&findings, "kernel launches"), "yes");
+        assert_eq!(verdict(&findings, "memory, copies, streams, synchronisation"), "partly");
+    }
+}
+
+#[test]
+fn a_stripped_static_runtime_in_a_library_is_told_from_its_strings() {
+    let bench = Bench::new();
+    let source = r#"
+        const char *names[] = {"libcuda.so.1", "cuGetProcAddress_v2", "cuLibraryLoadData"};
+        __attribute__((section(".nvFatBinSegment"))) int wrapper[6] = {0x466243b1, 1};
+        __attribute__((section(".nv_fatbin"))) char image[2048] = {1};
+        const char **inside(void) { return names; }"#;
+    bench.compile("libinside.so", source, &["-shared", "-fPIC", "-s", "-O1"]);
+    let user = "void *inside(void); int main(void) { return inside() == 0; }";
+    bench.compile("app", user, &["libinside.so", "-Wl,-rpath,$ORIGIN"]);
+    let (code, findings) = examine(&bench, "./app");
+    assert_eq!(code, 0, "{findings}");
+    let part = &findings["cuda"][0];
+    assert_eq!(
+        (&part["what"], &part["major"]),
+        (&"static-runtime".into(), &13.into()),
+        "{findings}"
+    );
+    assert_eq!((&part["in_program"], &part["stripped"]), (&false.into(), &true.into()));
+    assert_eq!(part["device_code"], 2048);
+    let (_, alone) = examine(&bench, "./libinside.so");
+    assert_eq!(alone["cuda"][0]["what"], "static-runtime", "{alone}");
+}
+
+#[test]
+fn a_driver_that_is_loaded_by_an_absolute_path() {
+    let bench = Bench::new();
+    let source = r#"#include <dlfcn.h>
+        int main(void) { return dlopen("/opt/x/libcuda.so.1", RTLD_NOW) == 0; }"#;
+    bench.compile("app", source, &["-ldl"]);
+    let (code, findings) = examine(&bench, "./app");
+    assert_eq!((code, &findings["cuda"][0]["what"]), (0, &"driver-loaded".into()), "{findings}");
+    assert!(obstacles(&findings).contains(&("absolute path", false)), "{findings}");
+}
+
+#[test]
+fn what_cannot_be_preloaded_blocks() {
+    let bench = Bench::new();
+    let empty = "int main(void) { return 0; }";
+    bench.compile("static", empty, &["-static"]);
+    blocks(&bench, "./static", "static");
+    bench.compile("static-pie", empty, &["-static-pie", "-fPIE"]);
+    blocks(&bench, "./static-pie", "static");
+    bench.compile("musl", empty, &["-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1"]);
+    blocks(&bench, "./musl", "libc");
+    bench.compile("elsewhere", empty, &["-Wl,--dynamic-linker=/no/such/ld-linux-x86-64.so.2"]);
+    blocks(&bench, "./elsewhere", "loader");
+    let program = bench.compile("plain", empty, &[]);
+    let mut bytes = fs::read(&program).unwrap();
+    bytes[18] = 183;
+    fs::write(bench.path("arm"), bytes).unwrap();
+    blocks(&bench, "./arm", "architecture");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o644)).unwrap();
+    blocks(&bench, "./plain", "mode");
+    let done = bench.start(bench.cushim(&["doctor"]).env("CUSHIM_LIB", "/no/such.so")).done();
+    assert_eq!(done.code(), 1, "{done:?}");
+}
+
+#[test]
+fn a_setuid_program_of_somebody_else_blocks() {
+    // As root everybody else is somebody else; as anybody else, root's programs are.
+    let bench = Bench::new();
+    let program = bench.compile("app", "int main(void) { return 0; }", &[]);
+    // SAFETY: cannot fail.
+    let root = unsafe { libc::geteuid() } == 0;
+    let setuid = if root {
+        std::os::unix::fs::chown(&program, Some(1), None).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
+        program.display().to_string()
+    } else {
+        let known = ["/usr/bin/su", "/bin/su", "/usr/bin/passwd", "/usr/bin/mount"];
+        known.into_iter().find(|p| Path::new(p).exists()).expect("a setuid program").to_owned()
+    };
+    blocks(&bench, &setuid, "privileges");
+}
+
+#[test]
+fn a_script_is_followed_to_what_runs_it() {
+    let bench = Bench::new();
+    let app = bench.compile("app", "int main(void) { return 0; }", &[]);
+    let script = bench.path("script");
+    fs::write(&script, format!("#!{} -x\n", app.display())).unwrap();
+    fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+    let (code, findings) = examine(&bench, "./script");
+    assert_eq!(code, 0, "{findings}");
+    assert_eq!(findings["program"]["path"], app.to_str().unwrap());
+    assert_eq!(findings["program"]["script"], "./script");
+    fs::write(&script, "#!/usr/bin/env -S sh -e\n").unwrap();
+    let (_, findings) = examine(&bench, "./script");
+    assert!(findings["program"]["path"].as_str().unwrap().ends_with("/sh"), "{findings}");
+    fs::write(bench.path("loop"), format!("#!{}\n", bench.path("loop").display())).unwrap();
+    assert_eq!(bench.run(&["doctor", "./loop"]).code(), 125);
+}
+
+#[test]
+fn who_else_interposes_is_named() {
+    let bench = Bench::new();
+    let hook = "void *dlsym(void *h, const char *n) { (void)h; (void)n; return 0; }";
+    let hook = bench.compile("libhook.so", hook, &["-shared", "-fPIC"]);
+    let asan = bench.compile("libasan.so.8", "void __asan_init(void) {}", &["-shared", "-fPIC"]);
+    bench.compile("app", "int main(void) { return 0; }", &[]);
+    let mut command = bench.cushim(&["doctor", "--json", "./app"]);
+    command.env("LD_PRELOAD", format!("{} {}", asan.display(), hook.display()));
+    let done = bench.start(&mut command).done();
+    let findings = json(&done);
+    let listed = findings["interposers"].as_array().unwrap();
+    let why = |file: &Path| {
+        let found = listed.iter().find(|i| i["file"] == file.to_str().unwrap());
+        found.and_then(|i| i["why"].as_str()).unwrap_or_else(|| panic!("{findings}"))
+    };
+    assert!(why(&hook).contains("dlsym") && why(&asan).contains("AddressSanitizer"), "{findings}");
+}
+
+#[test]
+fn anything_else_is_a_clear_error() {
+    let bench = Bench::new();
+    fs::write(bench.path("text"), "hello").unwrap();
+    fs::write(bench.path("empty"), "").unwrap();
+    fs::write(bench.path("magic"), b"\x7fELF").unwrap();
+    for name in ["./text", "./empty", "./magic", "./none", "none-on-path", "/dev/null", "."] {
+        let done = bench.run(&["doctor", name]);
+        assert_eq!((done.code(), done.stdout.as_str()), (125, ""), "{name}: {done:?}");
+        assert_eq!(done.stderr.lines().count(), 1, "{done:?}");
+    }
+}
+
+#[test]
+fn damaged_files_never_panic() {
+    let bench = Bench::new();
+    let program = bench.compile("app", USER.replace("cudaLaunchKernel()", "0").as_str(), &["-s"]);
+    let whole = fs::read(&program).unwrap();
+    let read = |bytes: &[u8]| cushim_cli::doctor::elf::parse(Path::new("x"), bytes).is_ok();
+    assert!(read(&whole));
+    for cut in (0..whole.len()).step_by(7) {
+        let _ = read(&whole[..cut]);
+    }
+    // Every byte of the headers, and a pseudo-random one elsewhere, set to telling values.
+    let mut seed = 1u64;
+    for round in 0..4000usize {
+        let mut bytes = whole.clone();
+        seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let at = if round < 1024 { round } else { (seed >> 33) as usize % bytes.len() };
+        let at = at.min(bytes.len() - 1);
+        for value in [0, 1, 0x7f, 0xff] {
+            bytes[at] = value;
+            let _ = read(&bytes);
+        }
+    }
+}

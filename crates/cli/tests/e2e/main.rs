@@ -1,0 +1,9 @@
+//! The program as its users meet it: every test starts it, with small C programs compiled on the spot.
+
+mod commands;
+mod doctor;
+mod environment;
+mod output;
+mod signals;
+mod support;
+mod trace;
