@@ -120,8 +120,8 @@ def check_program(cushim, program, variant, path, gpu, env=None):
         # Without a GPU a static runtime never asks the driver, so nothing is seen.
         complete = gpu or (shared and "early" not in program.options)
         wrong = launches.compare(expected, events, runtime_seen=shared, statuses=gpu, complete=complete)
-        lost = {k: v for k, v in summary.items() if "lost" in k and isinstance(v, int) and v}
-        wrong += ["the trace lost %s: %s" % item for item in sorted(lost.items())]
+        lost = dict(summary.get("lost") or {}, damaged=summary.get("damaged", 0), pending=summary.get("pending", 0))
+        wrong += ["the trace lost %s: %s" % item for item in sorted(lost.items()) if item[1]]
         results.append(("launches", wrong))
         return results
     finally:

@@ -67,7 +67,8 @@ fn parse(core: &str) -> Option<Demangled> {
 /// `CodeGenModule::printPostfixForExternalizedDecl`).
 ///
 /// - nvcc up to 12: `__nv_static_22__05e46e43_4_b_cu_plain__Z4statPi`, 22 being the length of the unit's id
-/// - clang: `_ZL4statPi__intern__05e46e43`, `…__static__…`, with dots where the target allows them
+/// - clang: `_ZL4statPi__intern__53612afe00_059a4aa7` (file, options), `…__static__…`, with dots where
+///   the target allows them
 fn strip_wrapping(symbol: &str) -> &str {
     let mut core = symbol;
     if let Some(rest) = core.strip_prefix("__nv_static_") {
@@ -81,7 +82,7 @@ fn strip_wrapping(symbol: &str) -> &str {
     for mark in ["__intern__", "__static__", ".intern.", ".static."] {
         if let Some((name, unit)) = core.rsplit_once(mark)
             && !unit.is_empty()
-            && unit.bytes().all(|b| b.is_ascii_hexdigit())
+            && unit.bytes().all(|b| b.is_ascii_hexdigit() || b == b'_')
         {
             core = name;
         }
@@ -141,6 +142,7 @@ mod tests {
             "__nv_static_22__05e46e43_4_b_cu_plain__Z4statPi",
             "__nv_static_99__05e46e43_4_b_cu_plain__Z4statPi",
             "_ZL4statPi__intern__05e46e43",
+            "_ZL4statPi__intern__53612afe00_059a4aa7",
             "_ZL4statPi.static.05e46e43",
         ] {
             assert_eq!(demangle(symbol).unwrap().full, "stat(int*)", "{symbol}");
