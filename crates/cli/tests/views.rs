@@ -274,6 +274,25 @@ fn json_lines() {
         text.lines().zip(&values).filter(|(_, v)| v["kernel_id"] != "k2" || v["event"] != "launch");
     let kept: Vec<String> = kept.map(|(line, _)| format!("{line}\n")).collect();
     golden("lines.jsonl", &kept.concat());
+    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/trace-jsonl.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    for value in &values {
+        documented(value, &manual);
+    }
+}
+
+/// Every field is in the manual.
+fn documented(value: &serde_json::Value, manual: &str) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                assert!(manual.contains(&format!("`{name}`")), "docs/trace-jsonl.md lacks {name}");
+                documented(value, manual);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|v| documented(v, manual)),
+        _ => {}
+    }
 }
 
 #[test]
