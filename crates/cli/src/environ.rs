@@ -39,7 +39,7 @@ fn attach_one(arg: clap::Arg) -> clap::Arg {
     if !is_switch && !matches!(arg.get_action(), ArgAction::Set | ArgAction::Append) {
         return arg;
     }
-    let arg = arg.env(name(&long)).hide_env_values(true);
+    let arg = arg.env(name(&long)).hide_env(true);
     if is_switch { arg.value_parser(FalseyValueParser::new()) } else { arg }
 }
 

@@ -38,6 +38,8 @@ pub struct Part {
     pub file: PathBuf,
     /// The file is the program itself, not a library.
     pub in_program: bool,
+    /// The file is there; what is needed and not found is named all the same.
+    pub found: bool,
     /// Its symbols are gone.
     pub stripped: bool,
     /// Bytes of NVIDIA device code in that file.
@@ -51,6 +53,7 @@ pub fn parts(object: &Elf, program: bool) -> Vec<Part> {
         major,
         file: object.path.clone(),
         in_program: program && object.kind != Kind::Library,
+        found: true,
         stripped: object.stripped,
         device_code: object.device_code,
     };
@@ -83,8 +86,20 @@ pub fn missing(name: &str) -> Option<Part> {
         None if is_driver(name) => (What::Driver, None),
         None => return None,
     };
-    let (file, device_code) = (PathBuf::from(name), 0);
-    Some(Part { what, major, file, in_program: false, stripped: false, device_code })
+    Some(Part {
+        what,
+        major,
+        file: PathBuf::from(name),
+        in_program: false,
+        found: false,
+        stripped: false,
+        device_code: 0,
+    })
+}
+
+/// Whether a file is a CUDA runtime or has one inside.
+pub fn has_runtime(object: &Elf) -> bool {
+    runtime_major(&object.name()).is_some() || has_static_runtime(object)
 }
 
 /// 12 of `libcudart.so.12`.

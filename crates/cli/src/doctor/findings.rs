@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use super::cuda::Part;
+use super::cuda::{Part, What};
 use super::machine::Machine;
 
 /// Whether something is seen.
@@ -110,9 +110,14 @@ impl Findings {
                 program.path.display()
             ));
         }
-        reasons.extend(self.machine.obstacle());
-        let partly = self.obstacles.iter().filter(|o| !o.blocks).map(|o| o.why.clone());
-        reasons.extend(partly);
+        if let Some(why) = self.machine.obstacle() {
+            let inside = self.cuda.iter().any(|p| p.what == What::StaticRuntime);
+            let where_to = ", inside the program, where it cannot be seen";
+            reasons.push(format!("{why}{}", if inside { where_to } else { "" }));
+        }
+        if reasons.is_empty() {
+            reasons.extend(self.obstacles.iter().map(|o| o.why.clone()));
+        }
         reasons
     }
 }

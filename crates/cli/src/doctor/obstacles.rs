@@ -5,6 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use super::closure::Closure;
+use super::cuda;
 use super::elf::{Elf, Kind};
 use super::findings::{Interposer, Obstacle};
 use crate::{Error, environ};
@@ -107,7 +108,8 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
             );
             found.push(obstacle("absolute path", false, why));
         }
-        if object.imports.contains("dlmopen") {
+        // NVIDIA's runtime imports it too, for its own tools; that says nothing of the program.
+        if object.imports.contains("dlmopen") && !cuda::has_runtime(object) {
             let why = format!(
                 "{path} may load libraries into another namespace (dlmopen), where nothing is preloaded"
             );

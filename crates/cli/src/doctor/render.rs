@@ -66,7 +66,8 @@ fn cuda(out: &mut String, parts: &[Part]) {
         };
         let place = match part.in_program {
             true => "in the program".to_owned(),
-            false => part.file.display().to_string(),
+            false if part.found => part.file.display().to_string(),
+            false => format!("{}, not found", part.file.display()),
         };
         let stripped = match part.what {
             What::StaticRuntime if part.stripped => ", stripped",
@@ -83,13 +84,16 @@ fn cuda(out: &mut String, parts: &[Part]) {
 fn features(out: &mut String, findings: &Findings) {
     let _ = writeln!(out, "\nWhat cushim will see");
     let width = findings.features.iter().map(|f| f.name.len()).max().unwrap_or(0);
+    let mut above = "";
     for feature in &findings.features {
         let verdict = match feature.verdict {
             Verdict::Yes => "yes",
             Verdict::Partly => "partly",
             Verdict::No => "no",
         };
-        let _ = writeln!(out, "  {verdict:<6}  {:<width$}  {}", feature.name, feature.why);
+        let why = if feature.why == above { "\"" } else { &feature.why };
+        let _ = writeln!(out, "  {verdict:<6}  {:<width$}  {why}", feature.name);
+        above = &feature.why;
     }
 }
 
@@ -142,9 +146,8 @@ fn machine(out: &mut String, findings: &Findings) {
     if let Some(devices) = visible_devices {
         add("CUDA_VISIBLE_DEVICES", format!("{devices:?}"));
     }
-    let title = if findings.program.is_some() { "This machine" } else { "This machine " };
     let start = out.is_empty();
-    section(out, title.trim_end(), lines.into_iter());
+    section(out, "This machine", lines.into_iter());
     if start {
         out.remove(0);
     }

@@ -59,6 +59,16 @@ pub struct RecordArgs {
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER, override_usage = "cushim trace [OPTIONS] [--] PROG [ARGS]...")]
 pub struct TraceArgs {
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        help_heading = "Program",
+        trailing_var_arg = true,
+        value_name = "PROG [ARGS]",
+        value_hint = clap::ValueHint::CommandWithArguments
+    )]
+    command: Vec<OsString>,
+
     #[command(flatten)]
     view: ViewArgs,
 
@@ -73,15 +83,6 @@ pub struct TraceArgs {
     /// trace is writing FILE, .1, .2 … is put before the ending.
     #[arg(short, long, value_name = "FILE", help_heading = "Where it goes")]
     output: Option<OsString>,
-
-    /// The program and its arguments
-    #[arg(
-        required = true,
-        trailing_var_arg = true,
-        value_name = "PROG [ARGS]",
-        value_hint = clap::ValueHint::CommandWithArguments
-    )]
-    command: Vec<OsString>,
 }
 
 const AFTER: &str = "\
@@ -89,8 +90,8 @@ The program runs as it would without cushim: its output, exit status and fatal s
 reaches it, and the summary is printed all the same. What is measured is the time inside the call on the \
 host, not on the GPU.
 
-Every option can be given in the environment: --some-option as CUSHIM_SOME_OPTION; 0 and empty mean off. \
-CUSHIM_DISABLE=1 runs the program untouched.
+Every option can be given in the environment, --events as CUSHIM_EVENTS, --output as CUSHIM_OUTPUT and so \
+on; 0 and empty mean off. CUSHIM_DISABLE=1 runs the program untouched.
 
 Examples:
   cushim trace ./app 1024                     launches, graphs and copies, then a summary
