@@ -10,16 +10,16 @@ static const char ptx[] = R"(
 .target sm_50
 .address_size 64
 .visible .global .align 4 .u32 calls = 0;
-.visible .entry axpy(.param .u64 out, .param .f32 a, .param .f32 x, .param .u32 n)
+.visible .entry axpy(.param .u64 p_out, .param .f32 p_a, .param .f32 p_x, .param .u32 p_n)
 {
     .reg .pred p;
     .reg .b32 i, c, t, m;
     .reg .f32 a, x, y;
     .reg .b64 base, off;
-    ld.param.u64 base, [out];
-    ld.param.f32 a, [a];
-    ld.param.f32 x, [x];
-    ld.param.u32 m, [n];
+    ld.param.u64 base, [p_out];
+    ld.param.f32 a, [p_a];
+    ld.param.f32 x, [p_x];
+    ld.param.u32 m, [p_n];
     mov.u32 i, %ctaid.x;
     mov.u32 c, %ntid.x;
     mov.u32 t, %tid.x;

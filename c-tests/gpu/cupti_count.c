@@ -2,7 +2,7 @@
  *
  * The driver loads this library at cuInit when CUDA_INJECTION64_PATH names it, and
  * calls InitializeInjection. It subscribes to CUPTI's driver API callbacks, counts
- * the outermost launches of each thread by kernel, and at the end of the process
+ * the outermost launches of each thread that succeeded, and at the end of the process
  * writes {"kernels": {"mangled": n, ...}, "graphs": n, "calls": {"function": n}}
  * to the file $CUPTI_COUNT_FILE.PID.
  *
@@ -56,11 +56,12 @@ static void CUPTIAPI on_call(void *unused, CUpti_CallbackDomain domain, CUpti_Ca
     int kernel = strncmp(name, "cuLaunch", 8) == 0 && strncmp(name, "cuLaunchHostFunc", 16) != 0;
     if (!graph && !kernel)
         return;
-    if (call->callbackSite == CUPTI_API_EXIT) {
-        depth--;
+    if (call->callbackSite == CUPTI_API_ENTER) {
+        depth++;
         return;
     }
-    if (depth++)
+    /* A refused launch may never have reached the driver, so only the others count. */
+    if (--depth || *(const CUresult *)call->functionReturnValue != CUDA_SUCCESS)
         return;
     pthread_mutex_lock(&lock);
     count(calls, name);

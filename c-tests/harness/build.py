@@ -5,6 +5,7 @@ linked with. Knows nothing of running or checking the results.
 """
 
 import concurrent.futures
+import glob
 import os
 import re
 import shutil
@@ -47,7 +48,10 @@ class Nvcc:
         self.arch = arch or ("sm_75" if self.version >= (13, 0) else "sm_70")
         folders = [os.path.join(home, d) for d in ("lib64", "targets/x86_64-linux/lib", "lib")]
         folders.append("/usr/lib/x86_64-linux-gnu")
-        self.lib = next((d for d in folders if os.path.exists(os.path.join(d, "libcudart.so"))), folders[0])
+        # The wheels have the library without the link that the linker looks for.
+        have = [(d, sorted(glob.glob(os.path.join(d, "libcudart.so*")), key=len)) for d in folders]
+        self.lib, libraries = next(((d, found) for d, found in have if found), (folders[0], []))
+        self.runtime = libraries[0] if libraries and not libraries[0].endswith(".so") else None
         self.help = run([nvcc, "--help"])
 
     def has(self, variant, program):
@@ -83,7 +87,11 @@ class Nvcc:
 
     def link(self, variant, program, objects, out, libs, shared=False):
         """Objects to program or shared library."""
-        command = [self.nvcc, "-cudart=%s" % variant.runtime] + self.flags(variant, program) + objects
+        by_name = variant.runtime == "shared" and self.runtime
+        command = [self.nvcc, "-cudart=%s" % ("none" if by_name else variant.runtime)]
+        command += self.flags(variant, program) + objects
+        if by_name:
+            libs = libs + ["-Xlinker=" + self.runtime]
         command += ["-o", out, "-Xlinker=-rpath=%s" % self.lib] + libs
         run(command + (["-shared"] if shared else []))
 

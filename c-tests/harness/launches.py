@@ -185,9 +185,11 @@ def compare(expected, events, runtime_seen=True, statuses=True, complete=True):
 
 
 def count_by_name(events):
-    """Number of outermost launches by mangled name, and of graph launches."""
+    """Number of outermost launches that succeeded, by mangled name, and of graph launches."""
     kernels, graphs = collections.Counter(), 0
     for event in outermost(events):
+        if event.get("status") != 0:
+            continue
         if event.get("event") == "launch":
             kernels[event.get("mangled") or event.get("kernel") or "-"] += 1
         else:

@@ -84,7 +84,10 @@ class Comparison(unittest.TestCase):
         self.assertEqual(launches.compare(expected, [], runtime_seen=False), [])
 
     def test_counts(self):
-        events = [launch("k", [1], [1], [], mangled="_Z1kv")] * 3 + [{"event": "graph", "api": "cuGraphLaunch_ptsz"}]
+        events = [launch("k", [1], [1], [], mangled="_Z1kv")] * 3 + [
+            {"event": "graph", "api": "cuGraphLaunch_ptsz", "status": 0},
+            launch("k", [1], [1], [], mangled="_Z1kv", status=9),
+        ]
         kernels, graphs = launches.count_by_name(events)
         self.assertEqual(launches.compare_counts(kernels, graphs, {"kernels": {"_Z1kv": 3}, "graphs": 1}), [])
         self.assertEqual(len(launches.compare_counts(kernels, graphs, {"kernels": {"_Z1kv": 2, "x": 1}, "graphs": 0})), 3)
