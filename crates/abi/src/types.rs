@@ -72,7 +72,7 @@ opaque! {
     /// An address, host or device; also `CUdeviceptr`.
     Ptr(usize) = "ptr";
     /// A NUL-terminated string's address.
-    Str(usize) = "ptr";
+    Str(usize) = "str";
     /// Flag bits, 32.
     Flags(u32) = "flags";
     /// Flag bits, 64.

@@ -39,7 +39,10 @@ fn structures_lie_as_in_the_headers() {
         func = func, grid = gridDimX, block = blockDimX, shared = sharedMemBytes,
         args = kernelParams, extra = extra, kern = kern);
     same!(GraphNodeParams, driver::CUgraphNodeParams_st, whole: false, kind = type_, reserved = reserved0);
-    assert_eq!(size_of::<GraphNodeParams>(), offset_of!(runtime::cudaGraphNodeParams, __bindgen_anon_1));
+    assert_eq!(
+        size_of::<GraphNodeParams>(),
+        offset_of!(runtime::cudaGraphNodeParams, __bindgen_anon_1)
+    );
     same!(Extent, runtime::cudaExtent, whole: true, width = width, height = height, depth = depth);
     same!(PitchedPtr, runtime::cudaPitchedPtr, whole: true,
         ptr = ptr, pitch = pitch, xsize = xsize, ysize = ysize);
@@ -57,5 +60,8 @@ fn numbers_mean_what_the_headers_say() {
     assert_eq!(DEINITIALIZED, cu::CUDA_ERROR_DEINITIALIZED as i32);
     use driver::CUlaunchAttributeID_enum as attribute;
     assert_eq!(ATTRIBUTE_COOPERATIVE, attribute::CU_LAUNCH_ATTRIBUTE_COOPERATIVE as u32);
-    assert_eq!(ATTRIBUTE_CLUSTER_DIMENSION, attribute::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION as u32);
+    assert_eq!(
+        ATTRIBUTE_CLUSTER_DIMENSION,
+        attribute::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION as u32
+    );
 }

@@ -11,7 +11,7 @@ use cushim_cli::report::merge;
 use cushim_cli::view::{
     Children, Class, Classes, Format, KernelFilter, NameForm, Run, Totals, View, ViewOptions,
 };
-use cushim_trace::event::{Body, Call, Event, Launch, Words};
+use cushim_trace::event::{Body, Call, Event, Launch, Texts, Words};
 use cushim_trace::layout::*;
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::reader::TraceFile;
@@ -126,7 +126,13 @@ impl Sample {
     fn call(&mut self, api: u16, ns: u64, status: i32, kernel: u32, outs: u16, words: &[u64]) {
         let bytes: Vec<u8> = words.iter().flat_map(|w| w.to_le_bytes()).collect();
         let words = Words::new(&bytes);
-        self.at(api, 0, Some(ns), status, Body::Call(Call { kernel, outs, words }));
+        self.at(
+            api,
+            0,
+            Some(ns),
+            status,
+            Body::Call(Call { kernel, outs, words, texts: Texts::default() }),
+        );
     }
 }
 
@@ -184,7 +190,13 @@ fn program() -> Sample {
     s.call(GET_KERNEL, 300, 35, 2, 1, &[0x1, 0x2]);
     s.call(MEMCPY_3D, 400, 1, 0, 0, &[0x7f3a_0000_0000, 512, 512, 4, 0, 16, 4, 1]);
     s.at(0, 0, Some(0), 0, Body::Mark("epoch 2\x1b[2J"));
-    s.at(SYNC, 0, None, 0, Body::Call(Call { kernel: 0, outs: 0, words: Words::new(&[]) }));
+    s.at(
+        SYNC,
+        0,
+        None,
+        0,
+        Body::Call(Call { kernel: 0, outs: 0, words: Words::new(&[]), texts: Texts::default() }),
+    );
     s.file.lost[Lost::Limit as usize] = 12;
     s.file.note("parameter layouts of 1 image are unknown");
     s

@@ -6,6 +6,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use cushim_abi::Class;
 use cushim_abi::types::Dim3;
 use cushim_trace::layout::*;
 use cushim_trace::meta::Api;
@@ -94,15 +95,17 @@ impl Observed {
     fn store_call(&self, begin: u64, kernel: u32, words: &[u64]) -> Option<Slots> {
         let head = self.head(begin);
         let words = words.get(..words.len().min(MOST_WORDS))?;
-        let count = slots(CALL_WORDS + words.len() * 8);
+        let texts = Texts::of(self.site, words);
+        let count = slots(CALL_WORDS + words.len() * 8 + texts.bytes());
         let thread = self.thread();
         let slots = reserve(thread, self.recorder, count, self.depth == 0)?;
-        let body = CallBody { kernel, outs: 0, words: words.len() as u8, reserved: 0 };
-        // SAFETY: `count` slots hold head, body and words.
+        let body = CallBody { kernel, outs: 0, words: words.len() as u8, texts: texts.count as u8 };
+        // SAFETY: `count` slots hold head, body, words and texts.
         unsafe {
             slots.store_head(head);
             slots.at::<CallBody>(32).write(body);
             slots.at::<u64>(CALL_WORDS).copy_from_nonoverlapping(words.as_ptr(), words.len());
+            texts.store(slots, CALL_WORDS + words.len() * 8);
             slots.publish(EVENT_CALL, count);
         }
         Some(slots)
@@ -254,6 +257,61 @@ impl Drop for Observed {
     fn drop(&mut self) {
         let depth = self.depth;
         self.thread().leave(depth);
+    }
+}
+
+/// The texts that a call's arguments point to: file names, symbols.
+struct Texts {
+    found: [(u16, &'static [u8]); 3],
+    count: usize,
+}
+
+impl Texts {
+    /// Those of a call of `site`: classes with text arguments are never on the way of a launch.
+    fn of(site: &Site, words: &[u64]) -> Self {
+        let mut texts = Texts { found: [(0, &[]); 3], count: 0 };
+        if !matches!(site.class, Class::module | Class::register) {
+            return texts;
+        }
+        let mut at = 0;
+        for arg in cushim_abi::function(site.id).map_or(&[][..], |f| f.args) {
+            let pointer = words.get(at).copied().unwrap_or(0) as *const libc::c_char;
+            if arg.shape.0 == "str"
+                && !pointer.is_null()
+                && let Some(slot) = texts.found.get_mut(texts.count)
+            {
+                // SAFETY: CUDA is about to read this string, which stays for the call.
+                *slot = (at as u16, unsafe {
+                    let size = libc::strnlen(pointer, TEXT_MAX);
+                    std::slice::from_raw_parts(pointer.cast(), size)
+                });
+                texts.count += 1;
+            }
+            at += arg.words;
+        }
+        texts
+    }
+
+    fn each(&self) -> impl Iterator<Item = &(u16, &'static [u8])> {
+        self.found.iter().take(self.count)
+    }
+
+    fn bytes(&self) -> usize {
+        self.each().map(|(_, text)| 4 + text.len().next_multiple_of(4)).sum()
+    }
+
+    /// # Safety
+    /// [`Texts::bytes`] bytes from `at` on lie inside the reserved slots.
+    unsafe fn store(&self, slots: Slots, mut at: usize) {
+        for (word, text) in self.each() {
+            // SAFETY: as the caller promises.
+            unsafe {
+                slots.at::<u16>(at).write(*word);
+                slots.at::<u16>(at + 2).write(text.len() as u16);
+                slots.at::<u8>(at + 4).copy_from_nonoverlapping(text.as_ptr(), text.len());
+            }
+            at += 4 + text.len().next_multiple_of(4);
+        }
     }
 }
 

@@ -68,6 +68,32 @@ pub struct Call<'a> {
     pub outs: u16,
     /// The arguments, one word each (a struct by value takes several), 8 bytes each, little-endian.
     pub words: Words<'a>,
+    /// What text arguments point to.
+    pub texts: Texts<'a>,
+}
+
+/// The texts of a call: which word, and what stands there.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Texts<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) count: u8,
+}
+
+impl<'a> Texts<'a> {
+    /// The text that word `index` points to.
+    pub fn get(&self, index: usize) -> Option<std::borrow::Cow<'a, str>> {
+        let mut rest = self.bytes;
+        for _ in 0..self.count {
+            let word = u16::from_le_bytes(rest.get(..2)?.try_into().ok()?);
+            let size = u16::from_le_bytes(rest.get(2..4)?.try_into().ok()?) as usize;
+            let text = rest.get(4..4 + size)?;
+            if usize::from(word) == index {
+                return Some(String::from_utf8_lossy(text));
+            }
+            rest = rest.get(4 + size.next_multiple_of(4)..)?;
+        }
+        None
+    }
 }
 
 /// Eight-byte words in unaligned bytes.

@@ -194,9 +194,13 @@ pub struct CallBody {
     pub outs: u16,
     /// How many words follow.
     pub words: u8,
-    /// Zero.
-    pub reserved: u8,
+    /// How many texts follow the words: `word: u16, size: u16` and bytes each, the text that the
+    /// argument in that word points to. Each begins at a multiple of four.
+    pub texts: u8,
 }
+
+/// At most this many bytes of a text argument are kept.
+pub const TEXT_MAX: usize = 240;
 
 /// Where the argument words of a call begin, from the event's start.
 pub const CALL_WORDS: usize = 32 + size_of::<CallBody>();

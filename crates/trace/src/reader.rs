@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::clock::Timeline;
-use crate::event::{Body, Call, Event, Launch, Words};
+use crate::event::{Body, Call, Event, Launch, Texts, Words};
 use crate::layout::*;
 use crate::meta::Metadata;
 
@@ -444,6 +444,10 @@ fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
                 kernel: u32_at(bytes, 32),
                 outs: u16_at(bytes, 36),
                 words: Words(bytes.get(CALL_WORDS..CALL_WORDS + words * 8)?),
+                texts: Texts {
+                    bytes: bytes.get(CALL_WORDS + words * 8..)?,
+                    count: *bytes.get(39)?,
+                },
             })
         }
         EVENT_MARK => {

@@ -87,7 +87,14 @@ enum Argument<'a> {
         why: Option<&'static str>,
     },
     /// Of another call.
-    Word { name: &'a str, r#type: &'a str, value: JsonValue, out: bool },
+    Word {
+        name: &'a str,
+        r#type: &'a str,
+        value: JsonValue,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+        out: bool,
+    },
 }
 
 #[derive(Serialize)]
@@ -268,6 +275,7 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
                     r#type: word.shape,
                     out: word.is_out,
                     value: JsonValue(word_value(word.shape, &word.words)),
+                    text: word.text,
                 })
                 .collect(),
         ),

@@ -320,6 +320,9 @@ impl Text {
         kernel: Option<usize>,
         known: &mut Known,
     ) -> String {
+        if let Some(text) = &word.text {
+            return format!("{text:?}");
+        }
         let value = word.words.first().copied().unwrap_or(0);
         let hex = |value: u64| if value == 0 { "NULL".to_owned() } else { format!("{value:#x}") };
         match word.shape {

@@ -79,6 +79,8 @@ pub struct Word<'a> {
     pub words: Vec<u64>,
     /// The value is what the call wrote there.
     pub is_out: bool,
+    /// The text that it points to, where that was recorded.
+    pub text: Option<String>,
 }
 
 /// The arguments of a call. Words that have no name in the metadata come last, without one.
@@ -97,7 +99,8 @@ pub fn words<'a>(call: &Call<'_>, api: Option<&'a Api>) -> Vec<Word<'a>> {
             last.words.push(word);
             continue;
         }
-        list.push(Word { name: base, shape, words: vec![word], is_out });
+        let text = call.texts.get(n).map(|text| text.into_owned());
+        list.push(Word { name: base, shape, words: vec![word], is_out, text });
     }
     list
 }
