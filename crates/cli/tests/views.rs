@@ -41,6 +41,7 @@ const SYNC: u16 = 8;
 const QUERY: u16 = 9;
 const GET_KERNEL: u16 = 10;
 const MEMCPY_3D: u16 = 11;
+const MODULE_LOAD: u16 = 12;
 
 struct Sample {
     file: FileBuilder,
@@ -80,6 +81,7 @@ impl Sample {
         file.api(QUERY, "cudaStreamQuery", "sync", "stream:stream");
         file.api(GET_KERNEL, "__cudaGetKernel", "register", "kernel:func,hostFun:func");
         file.api(MEMCPY_3D, "cudaMemset3D", "copy", "pitched.0:dim,pitched.1:dim,pitched.2:dim,pitched.3:dim,value:int,extent.0:dim,extent.1:dim,extent.2:dim");
+        file.api(MODULE_LOAD, "cuModuleLoad", "module", "module:ptr,fname:str");
         let kernel = |mangled: &str, params: &[(u32, u32)]| Kernel {
             mangled: mangled.into(),
             address: 0x55d0_0000,
@@ -189,6 +191,11 @@ fn program() -> Sample {
     s.call(QUERY, 700, 600, 0, 0, &[0x5566_0010]);
     s.call(GET_KERNEL, 300, 35, 2, 1, &[0x1, 0x2]);
     s.call(MEMCPY_3D, 400, 1, 0, 0, &[0x7f3a_0000_0000, 512, 512, 4, 0, 16, 4, 1]);
+    let words = bytes(&[&0x8800u64.to_le_bytes(), &pointer(0)]);
+    let name = bytes(&[&1u16.to_le_bytes(), &7u16.to_le_bytes(), b"a\"b.ptx\0"]);
+    let (words, texts) = (Words::new(&words), Texts::new(&name, 1));
+    s.at(MODULE_LOAD, 0, Some(77), 0, Body::Call(Call { kernel: 0, outs: 1, words, texts }));
+    s.call(STREAM_CREATE, 100, 2, 0, 0, &[0x7ffc_2000, 1]);
     s.at(0, 0, Some(0), 0, Body::Mark("epoch 2\x1b[2J"));
     s.at(
         SYNC,
@@ -245,7 +252,7 @@ fn all_classes() -> ViewOptions {
 fn text_by_default() {
     let (text, totals) = show(&[&program()], ViewOptions::default());
     golden("default.txt", &text);
-    assert_eq!((totals.launches, totals.failed, totals.pending), (408, 3, 1));
+    assert_eq!((totals.launches, totals.failed, totals.pending), (408, 4, 1));
     assert_eq!(totals.lost[Lost::Limit as usize], 12);
 }
 
@@ -350,13 +357,13 @@ fn filters() {
     };
     // What failed or never came back shows whatever is chosen, unless it is another kernel's.
     let triton = lines(only(&["triton"]));
-    assert_eq!(triton.len(), 3, "{triton:?}");
+    assert_eq!(triton.len(), 4, "{triton:?}");
     assert!(lines(only(&["k3"])).iter().any(|l| l.starts_with("k3 triton")));
     assert!(
         lines(only(&["!k2", "!init"])).iter().all(|l| !l.contains("step") && !l.contains("init"))
     );
     let failed = lines(ViewOptions { failed_only: true, ..ViewOptions::default() });
-    assert_eq!(failed.len(), 4, "{failed:?}");
+    assert_eq!(failed.len(), 5, "{failed:?}");
     assert!(failed.iter().all(|l| l.contains(" cudaError") || l.ends_with(" = ?")));
 }
 

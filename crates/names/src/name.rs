@@ -51,8 +51,9 @@ impl Name {
     }
 }
 
-/// Leaves out what only a linker needs: `[abi:…]` tags (Numba puts a hash there) and the namespaces
-/// `_INTERNAL_<hash>_<file>` that nvcc makes with -rdc.
+/// Leaves out what only a linker needs: `[abi:…]` tags (Numba puts a hash there), the namespaces
+/// `_INTERNAL_<hash>_<file>` that nvcc makes with -rdc, and `CUB_200302_800_NS` and `THRUST_…_NS`, which
+/// hold the version and the architectures (CCCL, `CUB_NS_PREFIX`).
 fn without_marks(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -64,9 +65,12 @@ fn without_marks(text: &str) -> String {
             continue;
         }
         let starts_word = !out.ends_with(|c: char| c.is_alphanumeric() || c == '_');
-        if starts_word && rest.starts_with("_INTERNAL_") {
-            let word = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-            if let Some(after) = rest.get(word..).and_then(|r| r.strip_prefix("::")) {
+        if starts_word && ["_INTERNAL_", "CUB_", "THRUST_"].iter().any(|p| rest.starts_with(p)) {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
+            let (word, after) = rest.split_at(end);
+            if (word.starts_with("_INTERNAL_") || word.ends_with("_NS"))
+                && let Some(after) = after.strip_prefix("::")
+            {
                 rest = after;
                 continue;
             }

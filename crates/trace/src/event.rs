@@ -80,6 +80,10 @@ pub struct Texts<'a> {
 }
 
 impl<'a> Texts<'a> {
+    /// `count` texts as the ledger has them: `word: u16, size: u16`, the bytes, padded to four.
+    pub fn new(bytes: &'a [u8], count: u8) -> Self {
+        Texts { bytes, count }
+    }
     /// The text that word `index` points to.
     pub fn get(&self, index: usize) -> Option<std::borrow::Cow<'a, str>> {
         let mut rest = self.bytes;

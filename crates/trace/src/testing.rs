@@ -158,8 +158,9 @@ fn encode(event: &Event<'_>) -> Vec<u8> {
         Body::Call(call) => {
             bytes.extend(call.kernel.to_le_bytes());
             bytes.extend(call.outs.to_le_bytes());
-            bytes.extend([call.words.len() as u8, 0]);
+            bytes.extend([call.words.len() as u8, call.texts.count]);
             call.words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+            bytes.extend(call.texts.bytes);
             EVENT_CALL
         }
         Body::Mark(text) => {

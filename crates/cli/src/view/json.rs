@@ -183,8 +183,9 @@ impl Serialize for JsonValue {
 }
 
 fn write(out: &mut dyn Write, line: &impl Serialize) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, line)?;
-    out.write_all(b"\n")
+    let mut bytes = serde_json::to_vec(line)?;
+    bytes.push(b'\n');
+    out.write_all(&bytes)
 }
 
 /// The first line.
@@ -218,7 +219,8 @@ pub fn process(out: &mut dyn Write, meta: &Metadata) -> io::Result<()> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    let digit = |n: u8| char::from_digit(n.into(), 16).unwrap_or('0');
+    bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]).collect()
 }
 
 /// Ids are unique over all files: the file's number takes the bits from 40 on, which keeps them exact
@@ -243,7 +245,10 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
         let word = words.iter().find(|word| word.shape == "stream");
         stream = word.and_then(|word| word.words.first().copied());
     }
-    let stream_name = stream.map(|value| known.handle(source, Handle::Stream, value));
+    let stream_name = stream.map(|value| match event.status {
+        Some(0) => known.handle(source, Handle::Stream, value),
+        _ => known.seen_handle(source, Handle::Stream, value),
+    });
     let graph = launch.filter(|_| seen.is_node()).map(|l| l.stream);
     let graph = graph.map(|value| known.handle(source, Handle::Graph, value));
     let kernel = seen.kernel.and_then(|place| known.kernels().get(place));

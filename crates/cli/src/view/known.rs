@@ -99,6 +99,16 @@ impl Known {
         place
     }
 
+    /// As [`Known::handle`] where the handle has a number; else the handle itself. For calls that failed:
+    /// what they leave where a handle should be is none.
+    pub fn seen_handle(&mut self, source: usize, kind: Handle, handle: u64) -> String {
+        let fixed = handle == 0 || kind == Handle::Stream && handle <= 2;
+        match fixed || self.handles.contains_key(&(source, kind, handle)) {
+            true => self.handle(source, kind, handle),
+            false => format!("{handle:#x}"),
+        }
+    }
+
     /// `s1` and the like; `s0` is the default stream, and the two that CUDA gives fixed handles have words
     /// (`cudaStreamLegacy`, `cudaStreamPerThread` of driver_types.h).
     pub fn handle(&mut self, source: usize, kind: Handle, handle: u64) -> String {
@@ -184,6 +194,8 @@ mod tests {
         assert_eq!(known.handle(0, Handle::Stream, 0x66), "s2");
         assert_eq!(known.handle(0, Handle::Stream, 0x55), "s1");
         assert_eq!(known.handle(1, Handle::Stream, 0x66), "s1");
+        assert_eq!(known.seen_handle(0, Handle::Stream, 0x66), "s2");
+        assert_eq!(known.seen_handle(0, Handle::Stream, 0x77), "0x77");
         assert_eq!(known.handle(0, Handle::Stream, 2), "per-thread");
     }
 }

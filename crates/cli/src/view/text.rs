@@ -298,11 +298,10 @@ impl Text {
     }
 
     fn call(&self, seen: &Seen<'_>, known: &mut Known, call: &Call<'_>) -> String {
-        let source = seen.source.index;
         let texts: Vec<String> = words(call, seen.api)
             .iter()
             .map(|word| {
-                let value = self.word(word, source, seen.kernel, known);
+                let value = self.word(word, seen, known);
                 match word.name {
                     "" => value,
                     name => format!("{}={value}", printable(name)),
@@ -313,17 +312,16 @@ impl Text {
         format!("{}({}){result}", printable(seen.name()), texts.join(", "))
     }
 
-    fn word(
-        &self,
-        word: &Word<'_>,
-        source: usize,
-        kernel: Option<usize>,
-        known: &mut Known,
-    ) -> String {
+    fn word(&self, word: &Word<'_>, seen: &Seen<'_>, known: &mut Known) -> String {
+        let source = seen.source.index;
         if let Some(text) = &word.text {
             return format!("{text:?}");
         }
         let value = word.words.first().copied().unwrap_or(0);
+        let mut handle = |kind: Handle| match seen.event.status {
+            Some(0) => known.handle(source, kind, value),
+            _ => known.seen_handle(source, kind, value),
+        };
         let hex = |value: u64| if value == 0 { "NULL".to_owned() } else { format!("{value:#x}") };
         match word.shape {
             "dim" if word.words.len() == 3 => {
@@ -341,14 +339,14 @@ impl Text {
             "flags" if value == 0 => "0".to_owned(),
             "value" => Value::read(None, &value.to_le_bytes()).text(self.style.ellipsis()),
             "memcpykind" => copy_kind(value).map_or_else(|| value.to_string(), str::to_owned),
-            "stream" => known.handle(source, Handle::Stream, value),
-            "event" => known.handle(source, Handle::Event, value),
-            "graph" => known.handle(source, Handle::Graph, value),
-            "graphexec" => known.handle(source, Handle::GraphExec, value),
-            "node" => known.handle(source, Handle::Node, value),
+            "stream" => handle(Handle::Stream),
+            "event" => handle(Handle::Event),
+            "graph" => handle(Handle::Graph),
+            "graphexec" => handle(Handle::GraphExec),
+            "node" => handle(Handle::Node),
             // What a call wrote is a handle, also of a kernel that has a name.
             "func" if word.is_out => hex(value),
-            "func" => match kernel.and_then(|place| known.kernels().get(place)) {
+            "func" => match seen.kernel.and_then(|place| known.kernels().get(place)) {
                 Some(kernel) => self.kernel_name(kernel, 0),
                 None => hex(value),
             },
