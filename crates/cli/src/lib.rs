@@ -27,11 +27,7 @@ pub use error::{Error, NOT_FOUND, NOT_RUNNABLE, OWN_FAILURE, Outcome};
 /// What the shell shows for `cushim --help`.
 #[derive(Debug, Parser)]
 #[command(name = "cushim", version, about = ABOUT, long_about = LONG_ABOUT, after_long_help = AFTER)]
-#[command(
-    arg_required_else_help = true,
-    subcommand_required = true,
-    disable_help_subcommand = true
-)]
+#[command(arg_required_else_help = true, subcommand_required = true)]
 #[command(infer_subcommands = false, propagate_version = true, max_term_width = 100)]
 pub struct Cli {
     /// What to do.

@@ -89,6 +89,7 @@ impl Held {
             }
             Err(_) => {
                 let pid = std::mem::replace(&mut self.pid, 0);
+                allow_many_files();
                 Ok(Child { pid })
             }
         }
@@ -125,6 +126,19 @@ fn become_program(
         let code = *libc::__errno_location();
         let _ = failure.write_all(&code.to_ne_bytes());
         libc::_exit(125)
+    }
+}
+
+/// One open file for each traced process: as many as the system lets us have. After the fork, so that
+/// the program keeps its own limit.
+fn allow_many_files() {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a valid place for the limit.
+    unsafe {
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
+            limit.rlim_cur = limit.rlim_max;
+            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
@@ -33,8 +33,6 @@ struct Followed {
     path: PathBuf,
     /// `None` until its first page is there.
     file: Option<TraceFile>,
-    /// To give room back with.
-    writable: Option<File>,
     /// It cannot be read: why, once it is told.
     broken: bool,
 }
@@ -69,17 +67,18 @@ impl Follow {
     pub fn finish(mut self, signals: &mut Signals) -> Option<Totals> {
         self.find();
         let mut files = std::mem::take(&mut self.files);
-        for file in &mut files {
-            file.open();
+        let failures: Vec<_> = files.iter_mut().filter_map(|file| file.open().err()).collect();
+        if failures.is_empty() {
+            // What is open stays readable: from here on an impatient Ctrl-C leaves nothing behind.
+            self.spool.remove();
         }
-        // The files are open: from here on an impatient Ctrl-C leaves nothing behind.
-        self.spool.remove();
         signals.release_keyboard();
         let mut running = 0;
-        for file in &mut files {
+        for mut file in files {
             running += usize::from(file.is_running());
-            self.read(file, true);
-            self.end(file);
+            self.read(&mut file, true);
+            self.end(&file);
+            file.complain();
         }
         if running > 0 {
             let what = if running == 1 { "process goes" } else { "processes go" };
@@ -96,21 +95,23 @@ impl Follow {
 
     fn find(&mut self) {
         let Ok(folder) = fs::read_dir(self.spool.path()) else { return };
-        let mut names: Vec<OsString> = folder.flatten().map(|entry| entry.file_name()).collect();
-        names.sort();
-        for name in names {
-            if self.seen.contains(&name) {
-                continue;
-            }
+        let new = |entry: &fs::DirEntry| !self.seen.contains(&entry.file_name());
+        // In the order in which the processes began, as far as the file system knows.
+        let born = |entry: &fs::DirEntry| entry.metadata().and_then(|m| m.created()).ok();
+        let entries = folder.flatten().filter(new);
+        let mut found: Vec<_> = entries.map(|e| (born(&e), e.file_name())).collect();
+        found.sort();
+        for (_, name) in found {
             let path = self.spool.path().join(&name);
             let index = self.seen.len();
             self.seen.insert(name);
-            self.files.push(Followed { index, path, file: None, writable: None, broken: false });
+            self.files.push(Followed { index, path, file: None, broken: false });
         }
     }
 
     fn read(&mut self, followed: &mut Followed, last: bool) {
-        followed.open();
+        // What cannot be opened now is tried again, and told at the end.
+        let _ = followed.open();
         let Some(file) = followed.file.as_mut().filter(|_| !followed.broken) else { return };
         let result = match &mut self.view {
             Some(view) => view.pump(followed.index, file, last),
@@ -147,15 +148,21 @@ impl Follow {
 }
 
 impl Followed {
-    fn open(&mut self) {
-        // A file without its first page is one that is being made, or of a process that died then.
+    fn open(&mut self) -> Result<(), cushim_trace::Error> {
         if self.file.is_none() {
-            self.file = TraceFile::open(&self.path).ok();
-            self.writable = File::options()
-                .write(true)
-                .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
-                .open(&self.path)
-                .ok();
+            self.file = Some(TraceFile::open(&self.path)?);
+        }
+        Ok(())
+    }
+
+    /// Says what is wrong with a file that was never read. One that is empty or begins with zeros was
+    /// being made when its process ended: nothing was recorded in it.
+    fn complain(&mut self) {
+        let Err(error) = self.open() else { return };
+        let mut magic = [0; 8];
+        let begun = File::open(&self.path).and_then(|mut f| f.read_exact(&mut magic));
+        if begun.is_err_and(|e| e.kind() != io::ErrorKind::UnexpectedEof) || magic != [0; 8] {
+            complain(&error.to_string());
         }
     }
 
@@ -173,11 +180,17 @@ impl Followed {
 
     /// Frees what was read whole. File systems that cannot do this keep it until the end.
     fn give_back(&mut self) {
-        let (Some(file), Some(writable)) = (&mut self.file, &self.writable) else { return };
-        for (offset, size) in file.take_finished() {
+        let finished = self.file.as_mut().map(TraceFile::take_finished).unwrap_or_default();
+        if finished.is_empty() {
+            return;
+        }
+        let mut options = File::options();
+        options.write(true).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
+        let Ok(file) = options.open(&self.path) else { return };
+        for (offset, size) in finished {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
             // SAFETY: an open file of ours; the range lies inside it.
-            unsafe { libc::fallocate(writable.as_raw_fd(), mode, offset as i64, size as i64) };
+            unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as i64, size as i64) };
         }
     }
 }

@@ -261,9 +261,38 @@ fn nobody_reading_costs_the_program_nothing() {
 #[test]
 fn something_that_is_no_trace_is_named() {
     let bench = Bench::new();
-    let path = bench.path("garbage");
-    fs::write(&path, vec![0x5a; 8192]).unwrap();
-    let done =
-        bench.start(bench.cushim(&["trace", "sh", "-c", "exit 5"]).env("FAKE_TRACE", &path)).done();
-    assert_eq!(done.code(), 5);
+    let run = |bytes: Vec<u8>| {
+        let path = bench.path("garbage");
+        fs::write(&path, bytes).unwrap();
+        let mut command = bench.cushim(&["trace", "sh", "-c", "exit 5"]);
+        let done = bench.start(command.env("FAKE_TRACE", &path)).done();
+        assert_eq!(done.code(), 5);
+        done.stderr
+    };
+    assert!(run(vec![0x5a; 8192]).contains("expected a trace file"));
+    // A process that was killed while it made its file has recorded nothing.
+    let stderr = run(vec![0; 8]);
+    assert!(!stderr.contains("expected a trace file"), "{stderr}");
+}
+
+#[test]
+fn more_processes_than_open_files() {
+    let bench = Bench::new();
+    let trace = bench.trace_file();
+    let script = "for i in $(seq 60); do (exit 0); sh -c :; done";
+    let mut command = bench.cushim(&["trace", "-c", "-o", "all.jsonl", "sh", "-c", script]);
+    let few = || {
+        let limit = libc::rlimit { rlim_cur: 40, rlim_max: 40 };
+        // SAFETY: a valid limit, between fork and exec.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) };
+        Ok(())
+    };
+    // SAFETY: only a system call.
+    unsafe { command.env("FAKE_TRACE", &trace).pre_exec(few) };
+    let done = bench.start(&mut command).done();
+    assert_eq!((done.code(), done.stderr.as_str()), (0, ""));
+    let text = fs::read_to_string(bench.path("all.jsonl")).unwrap();
+    let last: serde_json::Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    // The shell, seq, and sixty more.
+    assert_eq!(last["processes"], 62, "{last}");
 }
