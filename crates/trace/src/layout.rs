@@ -34,6 +34,15 @@ pub const CHUNK_META: u32 = 2;
 
 /// `FileHeader::flags`: ticks are those of the invariant time-stamp counter, not nanoseconds.
 pub const FLAG_TSC: u32 = 1;
+/// `FileHeader::flags`: event chunks are used again, oldest first; each has a `sequence`.
+pub const FLAG_RING: u32 = 2;
+
+/// `FileHeader::control`: a user said `off`; no events are recorded.
+pub const CONTROL_OFF: u32 = 1;
+/// `FileHeader::control`: the process decides call by call whether a window is open.
+pub const CONTROL_WINDOW: u32 = 2;
+/// `FileHeader::control`: there is a mark in the mailbox.
+pub const CONTROL_MAIL: u32 = 4;
 
 /// One moment on all clocks.
 #[repr(C)]
@@ -89,6 +98,53 @@ pub struct FileHeader {
     pub latest_seq: u64,
     /// Events that are missing, by [`Lost`].
     pub lost: [u64; LOST_KINDS],
+    /// `CONTROL_*` bits; zero means that every call is recorded. Written by the process and by whoever
+    /// controls it, as an atomic.
+    pub control: u32,
+    /// Number of the latest mark that was put into [`MAILBOX`].
+    pub marks: u32,
+    /// With [`FLAG_RING`]: bytes that event chunks take before the oldest is used again.
+    pub keep: u64,
+    /// With [`FLAG_RING`]: events that were overwritten by later ones.
+    pub overwritten: u64,
+}
+
+/// Where the mailbox stands in the first page: [`MAIL_SLOTS`] slots of [`MailSlot`].
+///
+/// Whoever marks a running process from outside claims a free slot, fills it and calls it full; the
+/// process moves full ones into its metadata at its next call and frees them. A reader takes marks from
+/// both places and knows by the number which are the same. So a mark is never lost: not in a process
+/// that makes no more calls, nor in one that is killed between the two.
+pub const MAILBOX: usize = 1024;
+/// How many marks the mailbox holds.
+pub const MAIL_SLOTS: usize = 12;
+/// The longest text of a mark in the mailbox, bytes.
+pub const MAIL_TEXT: usize = 232;
+/// `MailSlot::state`: may be claimed.
+pub const MAIL_FREE: u32 = 0;
+/// `MailSlot::state`: is being filled.
+pub const MAIL_CLAIMED: u32 = 1;
+/// `MailSlot::state`: holds a mark.
+pub const MAIL_FULL: u32 = 2;
+/// `MailSlot::state`: holds a mark that the process is copying.
+pub const MAIL_TAKEN: u32 = 3;
+
+/// One place of the mailbox.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct MailSlot {
+    /// `MAIL_*`, an atomic.
+    pub state: u32,
+    /// Number of the mark, from 1.
+    pub number: u32,
+    /// When, in ticks of the file.
+    pub ticks: u64,
+    /// Bytes of `text`.
+    pub size: u32,
+    /// Zero.
+    pub reserved: u32,
+    /// The text, UTF-8.
+    pub text: [u8; MAIL_TEXT],
 }
 
 /// The first 64 bytes of a chunk.
@@ -109,8 +165,12 @@ pub struct ChunkHeader {
     pub reserved: u32,
     /// Metadata chunks: bytes in use with this header, stored with release order. Zero otherwise.
     pub used: u64,
+    /// Event chunks of a file with [`FLAG_RING`]: how many chunks were taken before this one was, from 1;
+    /// zero while it is being emptied. Stored with release order, and the same before and after a look
+    /// at the chunk if nothing was overwritten meanwhile. Zero otherwise.
+    pub sequence: u64,
     /// Zero.
-    pub spare: [u64; 4],
+    pub spare: [u64; 3],
 }
 
 /// Event kind: a kernel launch, or a graph node that is one.
@@ -215,6 +275,8 @@ const _: () = {
     assert!(size_of::<LaunchBody>() == 56);
     assert!(size_of::<CallBody>() == 8);
     assert!(size_of::<ChunkHeader>() == CHUNK_HEADER);
-    assert!(size_of::<FileHeader>() <= PAGE);
+    assert!(size_of::<FileHeader>() <= MAILBOX);
+    assert!(size_of::<MailSlot>() == 256);
+    assert!(MAILBOX + MAIL_SLOTS * size_of::<MailSlot>() <= PAGE);
     assert!(slots(LAUNCH_ARGS + ARGS_MAX) * SLOT + CHUNK_HEADER < 16384);
 };

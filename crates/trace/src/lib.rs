@@ -2,12 +2,14 @@
 //!
 //! Owns: the bytes of a `.cushim` file ([`layout`], an append-only ledger), the clock ([`clock`]), the
 //! recorder that a preloaded process writes with ([`recorder`]), the metadata records ([`meta`]) and
-//! the reader that every view is built on ([`reader`]).
+//! the reader that every view is built on ([`reader`]), and speaking to a process that records
+//! ([`control`]).
 //!
 //! Must not know: any CUDA function, any output format. Functions are numbers whose names, classes and
 //! argument shapes travel in the file itself, so that a reader of another version still reads it.
 
 pub mod clock;
+pub mod control;
 pub mod event;
 pub mod layout;
 pub mod meta;
@@ -17,5 +19,6 @@ pub mod recorder;
 pub mod testing;
 
 mod error;
+mod mailbox;
 
 pub use error::Error;

@@ -19,6 +19,10 @@ pub const META_CONTEXT: u16 = 4;
 pub const META_NOTE: u16 = 5;
 /// Record kind: a loaded or registered image.
 pub const META_IMAGE: u16 = 6;
+/// Record kind: a mark that was made from outside the process.
+pub const META_MARK: u16 = 7;
+/// Record kind: the launcher's run that the process belongs to.
+pub const META_RUN: u16 = 8;
 
 /// The traced process.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -78,6 +82,17 @@ pub struct Image {
     pub size: u64,
 }
 
+/// A text that a user put into the trace from outside the process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mark {
+    /// Number of the mark in its file, from 1.
+    pub number: u32,
+    /// When, in ticks of the file.
+    pub ticks: u64,
+    /// The text.
+    pub text: String,
+}
+
 /// Everything that events refer to.
 #[derive(Clone, Debug, Default)]
 pub struct Metadata {
@@ -93,6 +108,10 @@ pub struct Metadata {
     pub images: Vec<Image>,
     /// What a user must hear about the tracing itself.
     pub notes: Vec<String>,
+    /// Marks made from outside, in the order in which the process took them in.
+    pub marks: Vec<Mark>,
+    /// The launcher's run that the process belongs to, empty where there was no launcher.
+    pub run: String,
     /// Records that could not be understood.
     pub foreign: u64,
 }
@@ -232,6 +251,19 @@ impl Image {
     }
 }
 
+impl Mark {
+    /// The record.
+    pub fn encode(&self) -> Vec<u8> {
+        let number = Encoder::new(META_MARK).number(self.number.into());
+        number.number(self.ticks).text(&self.text).finish()
+    }
+}
+
+/// The record of the run that the process belongs to.
+pub fn encode_run(run: &str) -> Vec<u8> {
+    Encoder::new(META_RUN).text(run).finish()
+}
+
 /// The record that context `context` belongs to device `device`.
 pub fn encode_context(context: u64, device: i32) -> Vec<u8> {
     Encoder::new(META_CONTEXT).number(context).number(device as i64 as u64).finish()
@@ -297,6 +329,12 @@ impl Metadata {
                 self.contexts.insert(context, f.number() as i32);
             }
             META_NOTE => self.notes.push(f.text()),
+            META_MARK => self.marks.push(Mark {
+                number: f.number() as u32,
+                ticks: f.number(),
+                text: f.text(),
+            }),
+            META_RUN => self.run = f.text(),
             META_IMAGE => self.images.push(Image {
                 handle: f.number(),
                 api: f.text(),
@@ -338,6 +376,9 @@ mod tests {
         bytes.extend(unknown.encode(2));
         bytes.extend(encode_context(0x55, -1));
         bytes.extend(encode_note("hello"));
+        let mark = Mark { number: 2, ticks: 77, text: "step 3".into() };
+        bytes.extend(mark.encode());
+        bytes.extend(encode_run("12.34"));
         bytes.extend(Encoder::new(999).text("later").finish());
         let (mut meta, mut at) = (Metadata::default(), 0);
         while let Some(size) = meta.read(&bytes[at..]) {
@@ -348,6 +389,7 @@ mod tests {
         assert_eq!(meta.kernels[&1], kernel);
         assert_eq!(meta.kernels[&2], unknown);
         assert_eq!(meta.apis[&5].args[1], ("size".into(), "size".into()));
+        assert_eq!((meta.marks[0].clone(), meta.run.as_str()), (mark, "12.34"));
         assert_eq!((meta.contexts[&0x55], meta.notes[0].as_str(), meta.foreign), (-1, "hello", 1));
     }
 

@@ -77,8 +77,26 @@ impl Buffer {
 
     #[cold]
     fn grow(&mut self, recorder: &Recorder, bytes: usize, idle: bool) -> bool {
-        let size = self.next_size.max((bytes + CHUNK_HEADER).next_multiple_of(PAGE));
-        let Some(base) = recorder.event_chunk(self.number, self.tid, size) else {
+        let least = (bytes + CHUNK_HEADER).next_multiple_of(PAGE);
+        let size = match recorder.ring_chunk {
+            0 => self.next_size.max(least),
+            // An event that does not fit into a chunk of the ring fits nowhere.
+            ring if ring < least => {
+                recorder.lose(Lost::Limit);
+                return false;
+            }
+            ring => ring,
+        };
+        // Chunks in which no event is open: they go, or back to the ring.
+        let mut done = Vec::new();
+        if idle && recorder.ring_chunk != 0 {
+            std::mem::swap(&mut done, &mut self.mapped);
+            // Should no chunk be had, the cursor must not stay in one that another thread may get.
+            (self.cursor, self.end) = (std::ptr::null_mut(), std::ptr::null_mut());
+        }
+        let got = recorder.event_chunk(self.number, self.tid, size, &mut done);
+        self.mapped.append(&mut done);
+        let Some(base) = got else {
             recorder.lose_for_room();
             return false;
         };

@@ -9,6 +9,7 @@
 
 mod buffer;
 mod file;
+mod ring;
 
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
@@ -19,8 +20,32 @@ pub use buffer::{Buffer, Slots};
 use crate::Error;
 use crate::clock;
 use crate::layout::*;
+use crate::mailbox::Page;
 use crate::meta::Process;
 use file::Backing;
+use ring::Ring;
+
+/// How a file is written.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Bytes that events may take; metadata may go beyond.
+    pub limit: u64,
+    /// Keep only the latest events, in about so many bytes.
+    pub keep: Option<u64>,
+    /// Ticks are those of the time-stamp counter; else monotonic nanoseconds.
+    pub tsc: bool,
+    /// An earlier moment of this process, if one was kept, on the same clock.
+    pub first: Option<Calibration>,
+    /// What stands in the control word at the start: `CONTROL_*` bits.
+    pub control: u32,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let tsc = clock::has_invariant_tsc();
+        Settings { limit: 1 << 30, keep: None, tsc, first: None, control: 0 }
+    }
+}
 
 /// An open trace file of this process.
 pub struct Recorder {
@@ -32,6 +57,8 @@ pub struct Recorder {
     cold: std::cell::UnsafeCell<Cold>,
     /// 0 while there is room, else 1 + the [`Lost`] that ended it.
     full: AtomicU32,
+    /// With [`FLAG_RING`]: the size of every event chunk; else 0.
+    ring_chunk: usize,
 }
 
 // SAFETY: `header` is only written through atomics or under `lock`; `cold` only under `lock`.
@@ -45,6 +72,7 @@ struct Cold {
     meta: Option<MetaChunk>,
     next_buffer: u32,
     free: Vec<Buffer>,
+    ring: Option<Ring>,
 }
 
 struct MetaChunk {
@@ -54,42 +82,76 @@ struct MetaChunk {
 }
 
 impl Recorder {
-    /// Creates the file at `path` (0600; an existing file or link there is an error of kind
-    /// `AlreadyExists`) and writes its first page and the process record. `limit` bytes is what events
-    /// may take; metadata may go beyond. `first` is an earlier moment of this process, if one was kept.
+    /// [`Recorder::open`] with a limit and an earlier moment of this process, all else as usual.
     pub fn create(
         path: &Path,
         limit: u64,
         first: Option<Calibration>,
         process: &Process,
     ) -> Result<Self, Error> {
-        let use_tsc = clock::has_invariant_tsc();
-        let (backing, limit) = Backing::create(path, limit)?;
+        Self::open(path, &Settings { limit, first, ..Settings::default() }, process)
+    }
+
+    /// Creates the file at `path` (0600; an existing file or link there is an error of kind
+    /// `AlreadyExists`) and writes its first page and the process record.
+    pub fn open(path: &Path, settings: &Settings, process: &Process) -> Result<Self, Error> {
+        let (backing, limit) = Backing::create(path, settings.limit)?;
         let header = backing.map(0, PAGE, path)?.cast::<FileHeader>();
-        let now = clock::calibrate(use_tsc);
+        let now = clock::calibrate(settings.tsc);
+        let ring = settings.keep.map(Ring::new);
+        let flags = if settings.tsc { FLAG_TSC } else { 0 };
+        let ring_flag = if ring.is_some() { FLAG_RING } else { 0 };
         // SAFETY: `header` is a fresh, writable, page-aligned mapping of PAGE bytes, seen by nobody.
         unsafe {
             let h = header.as_ptr();
             (&raw mut (*h).version).write(VERSION);
-            (&raw mut (*h).flags).write(if use_tsc { FLAG_TSC } else { 0 });
+            (&raw mut (*h).flags).write(flags | ring_flag);
             (&raw mut (*h).pid).write(process.pid);
             (&raw mut (*h).used).write(PAGE as u64);
             (&raw mut (*h).limit).write(limit);
-            (&raw mut (*h).first).write(first.unwrap_or(now));
+            (&raw mut (*h).first).write(settings.first.unwrap_or(now));
             (&raw mut (*h).latest).write(now);
+            (&raw mut (*h).control).write(settings.control);
+            (&raw mut (*h).keep).write(ring.as_ref().map_or(0, |ring| ring.keep));
             std::sync::atomic::fence(Ordering::Release);
             (&raw mut (*h).magic).write(FILE_MAGIC);
         }
         let recorder = Recorder {
             header,
-            use_tsc,
+            use_tsc: settings.tsc,
             limit,
             lock: AtomicBool::new(false),
-            cold: Cold { backing, meta: None, next_buffer: 0, free: Vec::new() }.into(),
+            ring_chunk: ring.as_ref().map_or(0, |ring| ring.chunk),
+            cold: Cold { backing, meta: None, next_buffer: 0, free: Vec::new(), ring }.into(),
             full: AtomicU32::new(0),
         };
         recorder.write_meta(&process.encode());
         Ok(recorder)
+    }
+
+    fn page(&self) -> Page {
+        // SAFETY: `header` stays mapped as long as `self`.
+        unsafe { Page::new(self.header) }
+    }
+
+    /// The control word: zero means that every call is to be recorded.
+    #[inline(always)]
+    pub fn control(&self) -> u32 {
+        // SAFETY: `header` stays mapped as long as `self`; the word is only touched as an atomic.
+        unsafe { AtomicU32::from_ptr(&raw mut (*self.header.as_ptr()).control) }
+            .load(Ordering::Relaxed)
+    }
+
+    /// Takes `bits` out of the control word; answers it as it is then.
+    #[cold]
+    pub fn clear_control(&self, bits: u32) -> u32 {
+        self.page().control().fetch_and(!bits, Ordering::AcqRel) & !bits
+    }
+
+    /// Moves marks from the mailbox to the metadata.
+    #[cold]
+    pub fn take_mail(&self) {
+        self.page().take(|mark| self.write_meta(&mark.encode()));
     }
 
     /// Now, in ticks of this file.
@@ -160,22 +222,56 @@ impl Recorder {
         self.cold(|cold| cold.free.extend(buffer.take()));
     }
 
-    /// A chunk for `buffer`, of `size` bytes: its mapping, header written.
+    /// A chunk for `buffer`, of `size` bytes: its mapping, header written. With [`FLAG_RING`] `done`,
+    /// the buffer's chunks in which no event is open, may be used again.
     #[cold]
-    fn event_chunk(&self, buffer: u32, tid: u32, size: usize) -> Option<NonNull<u8>> {
+    fn event_chunk(
+        &self,
+        buffer: u32,
+        tid: u32,
+        size: usize,
+        done: &mut Vec<(NonNull<u8>, usize)>,
+    ) -> Option<NonNull<u8>> {
         if self.full.load(Ordering::Relaxed) != 0 {
             return None;
         }
+        let mut again = None;
         let got = self.cold(|cold| {
-            if cold.backing.used + size as u64 > self.limit {
-                return Err(Lost::Limit);
+            let mut room = cold.backing.used + size as u64 <= self.limit;
+            if let Some(ring) = &mut cold.ring {
+                ring.done.extend(done.drain(..));
+                ring.sequence += 1;
+                room &= ring.bytes + size as u64 <= ring.keep || ring.done.is_empty();
             }
-            self.new_chunk(cold, CHUNK_EVENTS, size, buffer, tid)
+            let fresh = match room {
+                true => self.new_chunk(cold, CHUNK_EVENTS, size, buffer, tid),
+                false => Err(Lost::Limit),
+            };
+            let Some(ring) = &mut cold.ring else { return fresh };
+            match fresh {
+                Ok(_) => ring.bytes += size as u64,
+                // What was full is not full any more once a call has come back.
+                Err(_) => again = ring.done.pop_front().map(|(base, _)| (base, ring.sequence)),
+            }
+            if again.is_some() {
+                self.recalibrate();
+            }
+            fresh
         })?;
+        if let Some((base, sequence)) = again {
+            // Outside the lock: emptying takes microseconds.
+            let chunk = ring::header(size, buffer, tid);
+            // SAFETY: a whole chunk of the ring, mapped for good, which was taken out of it above.
+            let lost = unsafe { ring::empty(base, chunk, sequence) };
+            self.page().overwritten().fetch_add(lost, Ordering::Relaxed);
+            return Some(base);
+        }
         match got {
             Ok(base) => Some(base),
             Err(why) => {
-                self.full.store(1 + why as u32, Ordering::Relaxed);
+                if self.ring_chunk == 0 {
+                    self.full.store(1 + why as u32, Ordering::Relaxed);
+                }
                 None
             }
         }
@@ -186,7 +282,8 @@ impl Recorder {
     fn lose_for_room(&self) {
         let full = self.full.load(Ordering::Relaxed);
         self.lose(match full {
-            0 => Lost::NotReady,
+            0 if self.ring_chunk == 0 => Lost::NotReady,
+            0 => Lost::Limit,
             n if n == 1 + Lost::Limit as u32 => Lost::Limit,
             _ => Lost::NoSpace,
         });
@@ -202,16 +299,9 @@ impl Recorder {
     ) -> Result<NonNull<u8>, Lost> {
         let base = cold.backing.grow(size)?;
         let used = if kind == CHUNK_META { CHUNK_HEADER as u64 } else { 0 };
-        let chunk = ChunkHeader {
-            magic: CHUNK_MAGIC,
-            kind,
-            size: size as u32,
-            tid,
-            buffer,
-            reserved: 0,
-            used,
-            spare: [0; 4],
-        };
+        let ring = cold.ring.as_ref().filter(|_| kind == CHUNK_EVENTS);
+        let sequence = ring.map_or(0, |ring| ring.sequence);
+        let chunk = ChunkHeader { kind, used, sequence, ..ring::header(size, buffer, tid) };
         // SAFETY: `base` is a fresh mapping of `size >= PAGE` bytes that nobody else has.
         unsafe { base.cast::<ChunkHeader>().write(chunk) };
         // SAFETY: `header` stays mapped; `used` is an aligned u64 that is only touched as an atomic.
@@ -300,5 +390,7 @@ impl Drop for Errno {
     }
 }
 
+#[cfg(test)]
+mod ring_tests;
 #[cfg(test)]
 mod tests;

@@ -5,13 +5,19 @@ use crate::event::Body;
 use crate::meta::{Api, Metadata};
 use crate::reader::TraceFile;
 
-fn scratch(name: &str) -> PathBuf {
+pub(super) fn scratch(name: &str) -> PathBuf {
     let dir = std::env::temp_dir().join(format!("cushim-trace-{}-{name}", std::process::id()));
     let _ = std::fs::remove_file(&dir);
     dir
 }
 
-fn launch(recorder: &Recorder, buffer: &mut Buffer, kernel: u32, args: &[u8], done: bool) {
+pub(super) fn launch(
+    recorder: &Recorder,
+    buffer: &mut Buffer,
+    kernel: u32,
+    args: &[u8],
+    done: bool,
+) {
     let count = slots(LAUNCH_ARGS + args.len());
     let Some(slots) = buffer.reserve(recorder, count, true) else { return };
     let begin = recorder.ticks();
@@ -34,9 +40,9 @@ fn launch(recorder: &Recorder, buffer: &mut Buffer, kernel: u32, args: &[u8], do
 }
 
 /// Thread, kernel, status, arguments.
-type Seen = (u32, u32, Option<i32>, Vec<u8>);
+pub(super) type Seen = (u32, u32, Option<i32>, Vec<u8>);
 
-fn read(path: &Path, last: bool) -> (Vec<Seen>, TraceFile) {
+pub(super) fn read(path: &Path, last: bool) -> (Vec<Seen>, TraceFile) {
     let mut file = TraceFile::open(path).unwrap();
     let mut seen = Vec::new();
     file.poll(last, &mut |_: &Metadata, e| {

@@ -7,17 +7,25 @@
 //! bytes with `pread`, in two passes while the file is live: the first finds which events are done, the
 //! second copies them anew, so that everything stored before `done` is in the copy.
 
+mod decode;
+mod header;
+
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::fs::File;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::Error;
-use crate::clock::Timeline;
-use crate::event::{Body, Call, Event, Launch, Texts, Words};
+use crate::event::{Body, Event};
 use crate::layout::*;
-use crate::meta::Metadata;
+use crate::mailbox;
+use crate::meta::{Mark, Metadata};
+
+pub use header::Header;
+
+use decode::{End, body, u16_at, u32_at, u64_at, usable};
+use header::read_header;
 
 /// How much of one buffer is read at a time, bytes.
 const WINDOW: usize = 256 << 10;
@@ -31,7 +39,13 @@ pub struct TraceFile {
     scanned: u64,
     meta_chunks: Vec<MetaChunk>,
     buffers: BTreeMap<u32, Buffer>,
+    /// Event chunks of a ring: where, and the sequence when last seen.
+    ring: Vec<(u64, u64)>,
     metadata: Metadata,
+    /// Marks from outside that were not handed out yet, by ticks and number; and the numbers of all.
+    marks: BTreeMap<(u64, u32), String>,
+    marks_seen: BTreeSet<u32>,
+    marks_read: usize,
     events: u64,
     damaged: u64,
     finished: Vec<(u64, u64)>,
@@ -41,36 +55,29 @@ pub struct TraceFile {
     last: bool,
 }
 
-/// What the first page says.
-#[derive(Clone, Copy, Debug)]
-pub struct Header {
-    /// Process id.
-    pub pid: u32,
-    /// The process ended through `exit`.
-    pub closed: bool,
-    /// Bytes in use.
-    pub used: u64,
-    /// The limit in bytes.
-    pub limit: u64,
-    /// Events missing, by [`Lost`].
-    pub lost: [u64; LOST_KINDS],
-    /// Ticks are those of the time-stamp counter.
-    pub tsc: bool,
-    /// The two points of the clock.
-    pub timeline: Timeline,
-}
-
 struct MetaChunk {
     start: u64,
     size: u64,
     read: u64,
 }
 
+/// An event chunk that is new to the reader: its sequence, where it is, its header.
+type Found = (u64, u64, [u8; CHUNK_HEADER]);
+
+#[derive(Clone, Copy)]
+struct Chunk {
+    start: u64,
+    size: u64,
+    tid: u32,
+    /// In a ring: overwritten since, if it does not stand there any more.
+    sequence: u64,
+}
+
 /// The chunks that one writer filled, one after another.
 #[derive(Default)]
 struct Buffer {
     tid: u32,
-    chunks: Vec<(u64, u64)>,
+    chunks: Vec<Chunk>,
     /// Chunk and offset in it where the next event begins.
     at: (usize, u64),
     /// Ids of the events that enclose the next one.
@@ -88,18 +95,6 @@ pub struct Progress {
     pub events: u64,
     /// Calls that had not come back when the file was read.
     pub pending: u64,
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + 8).and_then(|b| b.try_into().ok()).map_or(0, u64::from_le_bytes)
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> u16 {
-    bytes.get(at..at + 2).and_then(|b| b.try_into().ok()).map_or(0, u16::from_le_bytes)
 }
 
 impl TraceFile {
@@ -123,6 +118,10 @@ impl TraceFile {
             scanned: PAGE as u64,
             meta_chunks: Vec::new(),
             buffers: BTreeMap::new(),
+            ring: Vec::new(),
+            marks: BTreeMap::new(),
+            marks_seen: BTreeSet::new(),
+            marks_read: 0,
             metadata: Metadata::default(),
             events: 0,
             damaged: 0,
@@ -154,11 +153,58 @@ impl TraceFile {
         self.damaged + self.metadata.foreign
     }
 
-    /// Reads the first page, new chunk headers and new metadata.
+    /// Reads the first page, new chunk headers, new metadata and new marks.
     pub fn refresh(&mut self) -> Result<(), Error> {
         self.header = read_header(&self.file, &self.path)?;
-        self.find_chunks()?;
-        self.read_metadata()
+        let mut found = Vec::new();
+        self.find_reused(&mut found)?;
+        self.find_chunks(&mut found)?;
+        // In a ring the order in the file is not that in time; else there is no sequence, and the sort
+        // leaves them as they are.
+        found.sort_by_key(|(sequence, ..)| *sequence);
+        for (_, start, bytes) in found {
+            self.add_chunk(start, &bytes);
+        }
+        // The mailbox before the metadata: a mark that moves between the two is seen in one of them.
+        let mut page = [0; PAGE];
+        let size = self.read_at(&mut page, 0)?;
+        let posted = mailbox::posted(page.get(..size).unwrap_or(&[]));
+        self.read_metadata()?;
+        let recorded = self.metadata.marks.iter().skip(self.marks_read).cloned();
+        let all: Vec<Mark> = recorded.chain(posted).collect();
+        self.marks_read = self.metadata.marks.len();
+        for mark in all {
+            if self.marks_seen.insert(mark.number) {
+                self.marks.insert((mark.ticks, mark.number), mark.text);
+            }
+        }
+        Ok(())
+    }
+
+    /// Chunks of a ring that belong to later events by now.
+    fn find_reused(&mut self, found: &mut Vec<Found>) -> Result<(), Error> {
+        let mut bytes = [0; CHUNK_HEADER];
+        for index in 0..self.ring.len() {
+            let (start, before) = self.ring[index];
+            let size = self.read_at(&mut bytes, start)?;
+            let sequence = u64_at(&bytes, 32);
+            if size < CHUNK_HEADER || sequence == before || sequence == 0 {
+                continue;
+            }
+            self.ring[index].1 = sequence;
+            found.push((sequence, start, bytes));
+        }
+        Ok(())
+    }
+
+    fn add_chunk(&mut self, start: u64, header: &[u8; CHUNK_HEADER]) {
+        let chunk = Chunk {
+            start,
+            size: u32_at(header, 8).into(),
+            tid: u32_at(header, 12),
+            sequence: u64_at(header, 32),
+        };
+        self.buffers.entry(u32_at(header, 16)).or_default().chunks.push(chunk);
     }
 
     /// Places (offset and size in bytes) of event chunks that were handed out whole since the last call
@@ -180,7 +226,7 @@ impl TraceFile {
         Ok(got)
     }
 
-    fn find_chunks(&mut self) -> Result<(), Error> {
+    fn find_chunks(&mut self, found: &mut Vec<Found>) -> Result<(), Error> {
         let mut bytes = [0; CHUNK_HEADER];
         while self.scanned + CHUNK_HEADER as u64 <= self.header.used {
             if self.read_at(&mut bytes, self.scanned)? < CHUNK_HEADER {
@@ -205,13 +251,14 @@ impl TraceFile {
                     read: CHUNK_HEADER as u64,
                 }),
                 CHUNK_EVENTS => {
-                    let tid = u32_at(&bytes, 12);
-                    let number = u32_at(&bytes, 16);
-                    let buffer = self.buffers.entry(number).or_default();
-                    if buffer.chunks.is_empty() {
-                        buffer.tid = tid;
+                    let sequence = u64_at(&bytes, 32);
+                    if self.header.keep.is_some() {
+                        self.ring.push((self.scanned, sequence));
                     }
-                    buffer.chunks.push((self.scanned, size));
+                    // Without a sequence it is being emptied.
+                    if self.header.keep.is_none() || sequence != 0 {
+                        found.push((sequence, self.scanned, bytes));
+                    }
                 }
                 _ => self.damaged += 1,
             }
@@ -283,7 +330,34 @@ impl TraceFile {
 
     /// Monotonic nanoseconds at the beginning of the event that [`TraceFile::take_next`] would hand out.
     pub fn next_ns(&self) -> Option<u64> {
-        self.heads.peek().map(|Reverse((begin, _))| self.header.timeline.ns(*begin))
+        let event = self.heads.peek().map(|Reverse((begin, _))| *begin);
+        let mark = self.marks.keys().next().map(|(ticks, _)| *ticks);
+        let next = event.into_iter().chain(mark).min()?;
+        Some(self.header.timeline.ns(next))
+    }
+
+    /// Hands out the next mark from outside, if it comes before all events.
+    fn take_mark(&mut self, take: &mut dyn FnMut(&Metadata, &Event<'_>)) -> bool {
+        let Some(first) = self.marks.first_entry() else { return false };
+        let ticks = first.key().0;
+        if self.heads.peek().is_some_and(|Reverse((begin, _))| *begin < ticks) {
+            return false;
+        }
+        let text = first.remove();
+        self.events += 1;
+        let event = Event {
+            id: self.events,
+            parent: None,
+            tid: 0,
+            api: 0,
+            depth: 0,
+            begin_ns: self.header.timeline.ns(ticks),
+            call_ns: Some(0),
+            status: Some(0),
+            body: Body::Mark(&text),
+        };
+        take(&self.metadata, &event);
+        true
     }
 
     /// Hands out the next event; false where there is none. A record that is no event takes a turn too.
@@ -291,6 +365,9 @@ impl TraceFile {
         &mut self,
         take: &mut dyn FnMut(&Metadata, &Event<'_>),
     ) -> Result<bool, Error> {
+        if self.take_mark(take) {
+            return Ok(true);
+        }
         let Some(Reverse((_, number))) = self.heads.pop() else { return Ok(false) };
         self.take(number, take);
         if let Some(begin) = self.peek(number, self.last)? {
@@ -321,10 +398,13 @@ impl TraceFile {
             }
             buffer.at.1 += buffer.taken as u64;
             (buffer.taken, buffer.usable) = (0, 0);
-            let Some(&(start, size)) = buffer.chunks.get(buffer.at.0) else { return Ok(()) };
-            buffer.at.1 = buffer.at.1.max(CHUNK_HEADER as u64);
-            let at = start + buffer.at.1;
-            let room = (size.saturating_sub(buffer.at.1) as usize).min(WINDOW);
+            let Some(&chunk) = buffer.chunks.get(buffer.at.0) else { return Ok(()) };
+            if buffer.at.1 <= CHUNK_HEADER as u64 {
+                buffer.at.1 = CHUNK_HEADER as u64;
+                buffer.tid = chunk.tid;
+            }
+            let at = chunk.start + buffer.at.1;
+            let room = (chunk.size.saturating_sub(buffer.at.1) as usize).min(WINDOW);
             let mut window = std::mem::take(&mut buffer.window);
             let more_chunks = buffer.chunks.len() > buffer.at.0 + 1;
             window.resize(room, 0);
@@ -336,18 +416,33 @@ impl TraceFile {
                 let got = self.read_at(&mut window[..usable], at)?;
                 window.truncate(got.min(usable) / SLOT * SLOT);
             }
-            let usable = usable.min(window.len());
+            let gone =
+                self.header.keep.is_some() && self.sequence_at(chunk.start)? != chunk.sequence;
+            let usable = if gone { 0 } else { usable.min(window.len()) };
             let Some(buffer) = self.buffers.get_mut(&number) else { return Ok(()) };
             (buffer.window, buffer.usable) = (window, usable);
+            if gone {
+                // Later events stand there; what enclosed the next one is not known any more.
+                buffer.window.clear();
+                buffer.open.clear();
+                buffer.at = (buffer.at.0 + 1, 0);
+                continue;
+            }
             // The chunk is finished where nothing more was written in it and the writer went on to
             // the next, or where not even one slot is left.
             let finished = usable == 0 && (end == End::Nothing || room < SLOT) && more_chunks;
             if !finished {
                 return Ok(());
             }
-            buffer.at = (buffer.at.0 + 1, CHUNK_HEADER as u64);
-            self.finished.push((start, size));
+            buffer.at = (buffer.at.0 + 1, 0);
+            self.finished.push((chunk.start, chunk.size));
         }
+    }
+
+    fn sequence_at(&self, start: u64) -> Result<u64, Error> {
+        let mut bytes = [0; 8];
+        self.read_at(&mut bytes, start + 32)?;
+        Ok(u64::from_le_bytes(bytes))
     }
 
     /// Decodes the buffer's next event and hands it on.
@@ -372,11 +467,12 @@ impl TraceFile {
         let depth = bytes.get(6).copied().unwrap_or(0);
         let begin = u64_at(bytes, 8);
         self.events += 1;
-        buffer.open.truncate(depth.into());
+        // What encloses it may not have been recorded, or have been overwritten: 0.
+        buffer.open.resize(depth.into(), 0);
         let timeline = &self.header.timeline;
         let event = Event {
             id: self.events,
-            parent: buffer.open.last().copied(),
+            parent: buffer.open.last().copied().filter(|&id| id != 0),
             tid: buffer.tid,
             api: u16_at(bytes, 4),
             depth,
@@ -388,134 +484,4 @@ impl TraceFile {
         buffer.open.push(self.events);
         take(&self.metadata, &event);
     }
-}
-
-/// What follows the last usable event of a window.
-#[derive(PartialEq, Eq)]
-enum End {
-    /// No event begins there.
-    Nothing,
-    /// One begins there that is not done, or not whole in the window.
-    Something,
-}
-
-/// How many bytes of `window` are whole events that are done (or any, with `last`).
-fn usable(window: &[u8], last: bool, damaged: &mut u64) -> (usize, End) {
-    let mut at = 0;
-    while at + SLOT <= window.len() {
-        let head = u32_at(window, at);
-        if head == 0 {
-            return (at, End::Nothing);
-        }
-        let size = (head >> 16) as usize * SLOT;
-        if size == 0 || size > CHUNK_MAX {
-            // A foreign word where an event should begin: nothing behind it can be trusted.
-            *damaged += u64::from(at == 0);
-            return (at, End::Something);
-        }
-        if at + size > window.len() || !last && u32_at(window, at + 28) != 1 {
-            return (at, End::Something);
-        }
-        at += size;
-    }
-    (at, if at == window.len() { End::Nothing } else { End::Something })
-}
-
-fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
-    let dims = |at| [u32_at(bytes, at), u32_at(bytes, at + 4), u32_at(bytes, at + 8)];
-    Some(match kind {
-        EVENT_LAUNCH => {
-            let size = u32_at(bytes, 60) as usize;
-            Body::Launch(Launch {
-                kernel: u32_at(bytes, 32),
-                shared: u32_at(bytes, 36),
-                stream: u64_at(bytes, 40),
-                grid: dims(48),
-                block: dims(64),
-                cluster: [*bytes.get(76)?, *bytes.get(77)?, *bytes.get(78)?],
-                flags: *bytes.get(79)?,
-                context: u64_at(bytes, 80),
-                args: bytes.get(LAUNCH_ARGS..LAUNCH_ARGS.checked_add(size)?)?,
-            })
-        }
-        EVENT_CALL => {
-            let words = *bytes.get(38)? as usize;
-            Body::Call(Call {
-                kernel: u32_at(bytes, 32),
-                outs: u16_at(bytes, 36),
-                words: Words(bytes.get(CALL_WORDS..CALL_WORDS + words * 8)?),
-                texts: Texts {
-                    bytes: bytes.get(CALL_WORDS + words * 8..)?,
-                    count: *bytes.get(39)?,
-                },
-            })
-        }
-        EVENT_MARK => {
-            let size = u32_at(bytes, 32) as usize;
-            Body::Mark(std::str::from_utf8(bytes.get(40..40usize.checked_add(size)?)?).ok()?)
-        }
-        _ => return None,
-    })
-}
-
-fn read_header(file: &File, path: &Path) -> Result<Header, Error> {
-    let mut page = [0; size_of::<FileHeader>()];
-    let mut tries = 0;
-    loop {
-        match file.read_exact_at(&mut page, 0) {
-            Ok(()) => {}
-            Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
-                let size = file.metadata().map_or(0, |m| m.len());
-                return Err(Error::Foreign {
-                    path: path.to_owned(),
-                    found: format!("{size} bytes"),
-                    expected: "a trace file, at least its first page of 4096 bytes",
-                });
-            }
-            Err(e) => return Err(Error::io("read", path, e)),
-        }
-        if page[..8] != FILE_MAGIC {
-            return Err(Error::Foreign {
-                path: path.to_owned(),
-                found: format!("{:02x?} in the first 8 bytes", &page[..8]),
-                expected: "a trace file, which begins with \"CUSHIM\"",
-            });
-        }
-        let version = u32_at(&page, 8);
-        if version != VERSION {
-            return Err(Error::Foreign {
-                path: path.to_owned(),
-                found: format!("trace format {version}"),
-                expected: "format 1 (the file was written by another version of cushim)",
-            });
-        }
-        // An odd sequence: the writer was interrupted there, or died there. The first calibration is
-        // always good.
-        let seq = u64_at(&page, std::mem::offset_of!(FileHeader, latest_seq));
-        if seq.is_multiple_of(2) || tries > 100 {
-            break;
-        }
-        tries += 1;
-    }
-    let calibration = |at| Calibration {
-        ticks: u64_at(&page, at),
-        monotonic_ns: u64_at(&page, at + 8),
-        realtime_ns: u64_at(&page, at + 16),
-    };
-    let mut lost = [0; LOST_KINDS];
-    for (i, n) in lost.iter_mut().enumerate() {
-        *n = u64_at(&page, std::mem::offset_of!(FileHeader, lost) + i * 8);
-    }
-    Ok(Header {
-        pid: u32_at(&page, 16),
-        closed: u32_at(&page, 20) == 1,
-        used: u64_at(&page, 24),
-        limit: u64_at(&page, 32),
-        lost,
-        tsc: u32_at(&page, 12) & FLAG_TSC != 0,
-        timeline: Timeline::new(
-            calibration(std::mem::offset_of!(FileHeader, first)),
-            calibration(std::mem::offset_of!(FileHeader, latest)),
-        ),
-    })
 }
