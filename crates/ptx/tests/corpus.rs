@@ -1,0 +1,37 @@
+//! Everything nvcc makes of the repository's CUDA programs is accepted.
+
+mod common;
+
+use std::path::Path;
+
+#[test]
+fn every_cuda_program_parses() {
+    std::thread::scope(|s| {
+        for (nvcc, arch) in common::toolkits() {
+            s.spawn(move || programs(&nvcc, arch));
+        }
+    });
+}
+
+fn programs(nvcc: &Path, arch: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut sources = vec![root.join("tests/features.cu")];
+    for entry in std::fs::read_dir(root.join("../../c-tests/cuda")).unwrap() {
+        sources.push(entry.unwrap().path());
+    }
+    let mut accepted = 0;
+    for source in sources.iter().filter(|s| s.extension().is_some_and(|e| e == "cu")) {
+        // 11.8 and 12.4 lack calls that some programs make.
+        let Ok(text) = common::ptx(nvcc, arch, source, &[]) else { continue };
+        let name = source.display();
+        let module = match cushim_ptx::parse(&text) {
+            Ok(m) => m,
+            Err(e) => panic!("{}: {name}: {e}", nvcc.display()),
+        };
+        assert_eq!(module.address_size, 64, "{name}");
+        let entries = module.functions.iter().filter(|f| f.entry).count();
+        assert_eq!(entries, text.matches(".entry").count(), "{name}");
+        accepted += 1;
+    }
+    assert!(accepted >= 20, "{}: only {accepted} programs compiled", nvcc.display());
+}
