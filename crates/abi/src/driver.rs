@@ -36,6 +36,8 @@ macro_rules! driver_functions {
         module (library_load_file) [cuLibraryLoadFromFile] (library: Out<Module>, fileName: Str, jitOptions: Ptr, jitOptionsValues: Ptr, numJitOptions: u32, libraryOptions: Ptr, libraryOptionValues: Ptr, numLibraryOptions: u32) -> i32;
         module (module_unload) [cuLibraryUnload] (library: Module) -> i32;
         module (module_get_function) [cuLibraryGetKernel] (pKernel: Out<Func>, library: Module, name: Str) -> i32;
+        module (library_enumerate_kernels) [cuLibraryEnumerateKernels] (kernels: Ptr, numKernels: u32, lib: Module) -> i32;
+        module (module_enumerate_functions) [cuModuleEnumerateFunctions] (functions: Ptr, numFunctions: u32, mod_: Module) -> i32;
         module (library_get_module) [cuLibraryGetModule] (pMod: Out<Module>, library: Module) -> i32;
         module (kernel_get_function) [cuKernelGetFunction] (pFunc: Out<Func>, kernel: Func) -> i32;
         module observe [cuLinkCreate_v2] (numOptions: u32, options: Ptr, optionValues: Ptr, stateOut: Out<Ptr>) -> i32;

@@ -25,8 +25,8 @@ use crate::{life, thread};
 
 pub use crate::graph::driver::*;
 pub use crate::library::{
-    library_get_kernel as module_get_function, library_load_data, library_load_file,
-    library_unload as module_unload,
+    library_enumerate_kernels, library_get_kernel as module_get_function, library_load_data,
+    library_load_file, library_unload as module_unload, module_enumerate_functions,
 };
 
 // ---- ways to a function
@@ -311,20 +311,21 @@ fn driver_name(function: &CStr, handle: usize) -> Option<String> {
     Some(unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned())
 }
 
-/// The symbol of a `CUkernel`.
-pub fn kernel_name(kernel: usize) -> Option<String> {
-    driver_name(c"cuKernelGetName", kernel)
+/// The symbol of a `CUfunction` or `CUkernel`.
+pub fn name(handle: usize) -> Option<String> {
+    driver_name(c"cuFuncGetName", handle).or_else(|| driver_name(c"cuKernelGetName", handle))
 }
 
-/// How many kernels a library has (`cuLibraryGetKernelCount`, CUDA 12.5).
-pub fn kernel_count(library: Module) -> Option<u32> {
-    let get = elf::next(c"cuLibraryGetKernelCount", Version::Any, |_| true)?;
+/// How many kernels a library or module has (`cuLibraryGetKernelCount`, `cuModuleGetFunctionCount`:
+/// CUDA 12.4).
+pub fn count(how_many: &CStr, owner: Module) -> Option<u32> {
+    let get = elf::next(how_many, Version::Any, |_| true)?;
     let mut count = 0;
-    // SAFETY: its signature; the library is one that CUDA just answered for.
+    // SAFETY: the signature of both; the owner is one that CUDA just answered for.
     let status = unsafe {
         let get: unsafe extern "C-unwind" fn(*mut u32, Module) -> i32 =
             std::mem::transmute::<usize, _>(get);
-        get(&mut count, library)
+        get(&mut count, owner)
     };
     (status == 0).then_some(count)
 }
@@ -342,7 +343,7 @@ pub fn kernel_of(func: usize) -> &'static Kernel {
 fn ask(func: usize) -> &'static Kernel {
     // A handle that did not come through us is the driver's own affair, and if it is garbage the driver
     // answers with an error (measured on 580.159) or faults as the launch itself would.
-    registry::unknown(func, driver_name(c"cuFuncGetName", func))
+    registry::unknown(func, name(func))
 }
 
 // ---- launch

@@ -214,20 +214,30 @@ unsafe fn measure(data: usize) -> Option<(usize, &'static str)> {
     None
 }
 
-/// The layout as the driver tells it (`cuFuncGetParamInfo`, CUDA 12.4), for functions whose image was
-/// not seen. `function` is a `CUfunction` that the driver gave out.
+/// The layout as the driver tells it (`cuFuncGetParamInfo`, `cuKernelGetParamInfo`: CUDA 12.4), for
+/// functions whose image was not seen. `function` is a `CUfunction` or `CUkernel` of the driver's.
 pub fn ask_driver(function: usize) -> Option<Layout> {
+    [c"cuFuncGetParamInfo", c"cuKernelGetParamInfo"]
+        .into_iter()
+        .find_map(|name| ask(name, function))
+}
+
+fn ask(name: &CStr, function: usize) -> Option<Layout> {
     type GetParamInfo = unsafe extern "C-unwind" fn(usize, usize, *mut usize, *mut usize) -> i32;
-    let ask = |name: &CStr| elf::next(name, Version::Any, |_| true);
+    /// CUDA_ERROR_INVALID_VALUE: there is no parameter of this number.
+    const NO_MORE: i32 = 1;
+    let get = elf::next(name, Version::Any, |_| true)?;
     // SAFETY: the signature of both functions.
-    let get: GetParamInfo = unsafe { std::mem::transmute(ask(c"cuFuncGetParamInfo")?) };
+    let get: GetParamInfo = unsafe { std::mem::transmute::<usize, GetParamInfo>(get) };
     let mut params = Vec::new();
     let mut size = 0;
     for index in 0..4096 {
         let (mut offset, mut bytes) = (0, 0);
-        // SAFETY: the driver gave this function handle to the program; both places are valid.
-        if unsafe { get(function, index, &mut offset, &mut bytes) } != 0 {
-            break;
+        // SAFETY: the driver gave this handle to the program; both places are valid.
+        match unsafe { get(function, index, &mut offset, &mut bytes) } {
+            0 => {}
+            NO_MORE => break,
+            _ => return None,
         }
         size = size.max(offset.saturating_add(bytes));
         params

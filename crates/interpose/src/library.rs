@@ -1,7 +1,10 @@
 //! Handlers of `cudaLibrary*` and of the runtime's ways to driver functions.
 
+use std::ffi::CStr;
+
 use cushim_abi::types::*;
 
+use crate::driver;
 use crate::layouts::Code;
 use crate::loader;
 use crate::registry;
@@ -98,9 +101,10 @@ pub unsafe fn library_unload(
     real: unsafe extern "C-unwind" fn(Module) -> i32,
     library: Module,
 ) -> i32 {
+    let module = registry::module(library.0);
     let status = observed!(site, [library], real(library));
     if status == 0 {
-        registry::remove_module(library.0);
+        registry::remove_module(library.0, module);
     }
     status
 }
@@ -124,28 +128,55 @@ pub unsafe fn library_get_kernel(
     status
 }
 
-/// `cudaLibraryEnumerateKernels`: the driver says how many there are and what they are called.
+type Enumerate = unsafe extern "C-unwind" fn(Ptr, u32, Module) -> i32;
+
+/// `cudaLibraryEnumerateKernels`, `cuLibraryEnumerateKernels`.
 pub unsafe fn library_enumerate_kernels(
     site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, u32, Module) -> i32,
+    real: Enumerate,
     kernels: Ptr,
     count: u32,
     library: Module,
 ) -> i32 {
     let status = observed!(site, [kernels, count, library], real(kernels, count, library));
-    if status == 0 && kernels.0 != 0 {
-        let there = crate::driver::kernel_count(library).unwrap_or(0).min(count);
-        for i in 0..there as usize {
-            // SAFETY: the call wrote a handle for each kernel of the library, up to `count`.
-            let kernel = unsafe { (kernels.0 as *const usize).add(i).read_unaligned() };
-            if registry::find(kernel).is_none()
-                && let Some(name) = crate::driver::kernel_name(kernel)
-            {
-                registry::add_function(kernel, name.as_bytes(), registry::module(library.0));
-            }
+    // SAFETY: the call was given room for `count` handles.
+    unsafe { enumerated(status, kernels, count, library, c"cuLibraryGetKernelCount") };
+    status
+}
+
+/// `cuModuleEnumerateFunctions`.
+pub unsafe fn module_enumerate_functions(
+    site: &'static Site,
+    real: Enumerate,
+    functions: Ptr,
+    count: u32,
+    module: Module,
+) -> i32 {
+    let status = observed!(site, [functions, count, module], real(functions, count, module));
+    // SAFETY: the call was given room for `count` handles.
+    unsafe { enumerated(status, functions, count, module, c"cuModuleGetFunctionCount") };
+    status
+}
+
+/// Handles that a successful call wrote to `list`: the driver says how many there are and what they are
+/// called.
+///
+/// # Safety
+/// `list` has room for `count` handles.
+unsafe fn enumerated(status: i32, list: Ptr, count: u32, owner: Module, how_many: &CStr) {
+    if status != 0 || list.0 == 0 {
+        return;
+    }
+    let there = driver::count(how_many, owner).unwrap_or(0).min(count);
+    for i in 0..there as usize {
+        // SAFETY: the call wrote a handle for each kernel of the owner, up to `count`.
+        let handle = unsafe { (list.0 as *const usize).add(i).read_unaligned() };
+        if registry::find(handle).is_none()
+            && let Some(name) = driver::name(handle)
+        {
+            registry::add_function(handle, name.as_bytes(), registry::module(owner.0));
         }
     }
-    status
 }
 
 /// `cudaGetDriverEntryPoint` (11.8 has no `status`; the register is passed on as it came).

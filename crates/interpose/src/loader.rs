@@ -263,13 +263,15 @@ fn hook_of_driver(home: &'static Home, found: usize) -> Option<usize> {
 fn learn_driver(home: &'static Home, found: usize) -> Option<()> {
     let object = elf::object_at(found)?;
     let init = object.symbol(c"cuInit", Version::Any)?;
-    if DRIVER.swap(init, Ordering::AcqRel) == init {
+    if DRIVER.load(Ordering::Acquire) == init {
         return Some(());
     }
+    // Two threads may both do this: they store the same. Known only once it is complete.
     for site in home.driver {
         if let Some(address) = object.symbol(site.name, Version::Any) {
             lock::registry(|| BY_REAL.set(address, Some(site)));
         }
     }
+    DRIVER.store(init, Ordering::Release);
     Some(())
 }

@@ -132,11 +132,14 @@ pub fn alias_module(handle: usize, module: &'static Module) {
     lock::registry(|| MODULES.set(handle, Some(module)));
 }
 
-/// What `handle` stood for is gone: its kernels leave the table.
-pub fn remove_module(handle: usize) {
+/// What `handle` stood for before it was unloaded is gone: `module`'s kernels leave the table. The handle
+/// may stand for another module by now: another thread can be given it as soon as the unload is done.
+pub fn remove_module(handle: usize, module: Option<&'static Module>) {
+    let Some(module) = module else { return };
     lock::registry(|| {
-        let Some(module) = MODULES.get(handle) else { return };
-        MODULES.set(handle, None);
+        if MODULES.get(handle).is_some_and(|m| std::ptr::eq(m, module)) {
+            MODULES.set(handle, None);
+        }
         module.alive.store(false, Ordering::Release);
         let mut next = module.kernels.load(Ordering::Acquire);
         // SAFETY: kernels are leaked; null ends the list.
@@ -343,16 +346,19 @@ mod tests {
         // Registered twice: the newest counts, the older comes back.
         add_function(0x8000, b"_Z1av", Some(second));
         assert!(find(0x8000).unwrap().same_module(Some(second)));
-        remove_module(b);
+        remove_module(b, module(b));
         assert!(find(0x8000).unwrap().same_module(Some(first)));
         assert!(find(0x8010).is_none());
         assert_eq!(find(0x8020).unwrap().name, "_Z1cv");
         // The library goes, another is mapped at its place.
-        remove_module(a);
+        let gone = module(a);
+        remove_module(a, gone);
         assert!(find(0x8000).is_none() && module(a).is_none());
-        remove_module(a);
         let third = add_module(a, Code::nothing(), "t").unwrap();
         add_function(0x8000, b"_Z5otherv", Some(third));
+        // An unload that is heard of late does not take the new one along.
+        remove_module(a, gone);
+        assert!(std::ptr::eq(module(a).unwrap(), third));
         assert_eq!(find(0x8000).unwrap().name, "_Z5otherv");
     }
 

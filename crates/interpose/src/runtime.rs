@@ -84,8 +84,9 @@ pub unsafe fn register_fat_binary_end(site: &'static Site, real: Fn1<()>, handle
 /// `__cudaUnregisterFatBinary`. What is unregistered is about to be unmapped, perhaps with the runtime
 /// that served it.
 pub unsafe fn unregister_fat_binary(site: &'static Site, real: Fn1<()>, handle: Ptr) {
+    let module = registry::module(handle.0);
     recorded!(site, [handle.0], real(handle));
-    registry::remove_module(handle.0);
+    registry::remove_module(handle.0, module);
     site.home.forget_runtime();
 }
 
