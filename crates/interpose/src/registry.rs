@@ -165,10 +165,10 @@ pub fn add_function(address: usize, name: &[u8], module: Option<&'static Module>
 
 /// `address` launches what `kernel` is (another handle of it).
 pub fn alias_function(address: usize, kernel: &'static Kernel) {
-    if find(address).is_some_and(|k| std::ptr::eq(k, kernel)) {
+    if find(address).is_some_and(|k| k.number == kernel.number) {
         return;
     }
-    add_kernel(address, kernel.name, kernel.module, false);
+    add_numbered(kernel.number, address, kernel.name, kernel.module, false);
 }
 
 fn add_kernel(
@@ -177,10 +177,22 @@ fn add_kernel(
     module: Option<&'static Module>,
     of_driver: bool,
 ) -> Option<&'static Kernel> {
+    let number = NEXT_KERNEL.fetch_add(1, Ordering::Relaxed);
+    add_numbered(number, address, name, module, of_driver)
+}
+
+/// As [`add_kernel`], for another address of a kernel that has its number already.
+fn add_numbered(
+    number: u32,
+    address: usize,
+    name: &'static str,
+    module: Option<&'static Module>,
+    of_driver: bool,
+) -> Option<&'static Kernel> {
     lock::registry(|| {
         let before = find(address).filter(|k| k.is_alive() && !k.name.is_empty());
         let kernel: &'static Kernel = Box::leak(Box::new(Kernel {
-            number: NEXT_KERNEL.fetch_add(1, Ordering::Relaxed),
+            number,
             address,
             name,
             module,

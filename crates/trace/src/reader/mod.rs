@@ -381,6 +381,8 @@ impl TraceFile {
         let exhausted = self.buffers.get(&number).is_none_or(|b| b.taken >= b.usable);
         if exhausted {
             self.fill(number, last)?;
+            // These events may be younger than the metadata that was read; theirs is in the file by now.
+            self.refresh()?;
         }
         let Some(buffer) = self.buffers.get(&number) else { return Ok(None) };
         if buffer.taken >= buffer.usable {
