@@ -25,6 +25,8 @@ pub enum What {
     LlvmOffload,
     /// AMD device code.
     Hip,
+    /// NVIDIA device code, registered with a runtime of another file.
+    DeviceCode,
 }
 
 /// A CUDA part and where it is.
@@ -75,6 +77,9 @@ pub fn parts(object: &Elf, program: bool) -> Vec<Part> {
     }
     if object.hip_code > 0 {
         parts.push(part(What::Hip, None));
+    }
+    if object.device_code > 0 && parts.is_empty() {
+        parts.push(part(What::DeviceCode, None));
     }
     parts
 }
@@ -187,6 +192,8 @@ mod tests {
         assert_eq!(major(&[base, "__cudaLaunchKernel"]), Some(13));
         assert_eq!(major(&[base]), None);
         assert_eq!(parts(&with_symbols(&["cudaLaunchKernel"]), true), []);
+        let code = Elf { device_code: 9, ..Elf::default() };
+        assert_eq!(parts(&code, true)[0].what, What::DeviceCode);
     }
 
     #[test]

@@ -63,6 +63,7 @@ fn cuda(out: &mut String, parts: &[Part]) {
             What::DriverLoaded => "driver, loaded at run time".to_owned(),
             What::LlvmOffload => "LLVM offload".to_owned(),
             What::Hip => "AMD device code".to_owned(),
+            What::DeviceCode => "device code".to_owned(),
         };
         let place = match part.in_program {
             true => "in the program".to_owned(),
@@ -75,6 +76,7 @@ fn cuda(out: &mut String, parts: &[Part]) {
         };
         let code = match part.device_code {
             0 => String::new(),
+            bytes if part.what == What::DeviceCode => format!(", {}", size(bytes)),
             bytes => format!(", {} of device code", size(bytes)),
         };
         let _ = writeln!(out, "  {what:<26} {place}{stripped}{code}");

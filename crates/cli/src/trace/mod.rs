@@ -42,7 +42,8 @@ const LIMIT: u64 = 1 << 40;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "How it is recorded")]
 pub struct RecordArgs {
-    /// Stop recording a process when its trace has this size, such as 512MiB or 4G
+    /// Stop recording a process when its trace has this size, such as 512MiB or 4G [default: 1TiB for
+    /// trace, which gives room back while it reads; 1GiB for env]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub limit: Option<u64>,
 

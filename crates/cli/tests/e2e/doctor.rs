@@ -39,7 +39,8 @@ fn blocks(bench: &Bench, program: &str, obstacle: &str) {
 
 const RUNTIME: &str = "int cudaLaunchKernel(void) { return 0; } \
                        void *__cudaRegisterFatBinary(void *p) { return p; }";
-const USER: &str = "int cudaLaunchKernel(void); int main(void) { return cudaLaunchKernel(); }";
+const USER: &str = "__attribute__((section(\".nv_fatbin\"))) char image[512] = {1}; \
+                    int cudaLaunchKernel(void); int main(void) { return cudaLaunchKernel(); }";
 
 #[test]
 fn a_shared_runtime_by_every_way_to_find_it() {
@@ -55,8 +56,11 @@ fn a_shared_runtime_by_every_way_to_find_it() {
         bench.compile(name, USER, &[library, flag]);
         let (code, findings) = examine(&bench, &format!("./{name}"));
         assert_eq!(code, 0, "{findings}");
-        assert_eq!(findings["cuda"][0]["what"], "shared-runtime", "{findings}");
-        assert_eq!(findings["cuda"][0]["major"], 12);
+        let [code, runtime] = &findings["cuda"].as_array().unwrap()[..] else {
+            panic!("{findings}")
+        };
+        assert_eq!((&code["what"], &code["device_code"]), (&"device-code".into(), &512.into()));
+        assert_eq!((&runtime["what"], &runtime["major"]), (&"shared-runtime".into(), &12.into()));
         assert_eq!(verdict(&findings, "memory, copies, streams, synchronisation"), "yes");
     }
     bench.compile("plain", USER, &[library]);
