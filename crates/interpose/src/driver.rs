@@ -418,8 +418,7 @@ pub unsafe fn launch_kernel_ex(
     extra: Ptr,
 ) -> i32 {
     if config.0 == 0 {
-        // SAFETY: forwarded as it came.
-        return unsafe { real(config, f, params, extra) };
+        return launched!(site, Launch::shapeless(kernel_of(f.0)), real(config, f, params, extra));
     }
     // SAFETY: the program's launch configuration.
     let c = unsafe { (config.0 as *const DriverLaunchConfig).read_unaligned() };

@@ -169,6 +169,13 @@ macro_rules! face {
                 count: usize,
                 params: Ptr,
             ) -> i32 {
+                if params.0 == 0 {
+                    return observed!(
+                        site,
+                        [out, graph, dependencies, count, params],
+                        real(out, graph, dependencies, count, params)
+                    );
+                }
                 // SAFETY: forwarded as it came.
                 let call = || unsafe { real(out, graph, dependencies, count, params) };
                 node(site, stack!(), graph.0, read(params.0, site), call)
@@ -181,6 +188,9 @@ macro_rules! face {
                 handle: Node,
                 params: Ptr,
             ) -> i32 {
+                if params.0 == 0 {
+                    return observed!(site, [handle, params], real(handle, params));
+                }
                 // SAFETY: forwarded as it came.
                 let call = || unsafe { real(handle, params) };
                 node(site, stack!(), handle.0, read(params.0, site), call)
@@ -194,6 +204,9 @@ macro_rules! face {
                 handle: Node,
                 params: Ptr,
             ) -> i32 {
+                if params.0 == 0 {
+                    return observed!(site, [exec, handle, params], real(exec, handle, params));
+                }
                 // SAFETY: forwarded as it came.
                 let call = || unsafe { real(exec, handle, params) };
                 node(site, stack!(), exec.0, read(params.0, site), call)

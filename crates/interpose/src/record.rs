@@ -367,6 +367,23 @@ pub struct Launch {
     pub flags: u8,
 }
 
+impl Launch {
+    /// A launch without a configuration: an error, which is to be seen.
+    pub fn shapeless(kernel: &'static Kernel) -> Self {
+        let none = Dim3 { x: 0, y: 0, z: 0 };
+        Launch {
+            kernel,
+            grid: none,
+            block: none,
+            cluster: [0; 3],
+            shared: 0,
+            stream: 0,
+            args: Arguments::None,
+            flags: 0,
+        }
+    }
+}
+
 /// How a program hands over a kernel's arguments.
 #[derive(Clone, Copy)]
 pub enum Arguments {

@@ -358,8 +358,11 @@ pub unsafe fn launch_kernel_ex(
     args: Ptr,
 ) -> i32 {
     if config.0 == 0 {
-        // SAFETY: forwarded as it came.
-        return unsafe { real(config, func, args) };
+        return launched!(
+            site,
+            Launch::shapeless(registry::find_or_unknown(func.0)),
+            real(config, func, args)
+        );
     }
     // SAFETY: the program's launch configuration, of which this is the part all versions share.
     let c = unsafe { (config.0 as *const LaunchConfig).read_unaligned() };

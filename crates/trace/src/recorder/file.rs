@@ -51,10 +51,7 @@ impl Backing {
             low
         };
         let (dev, ino) = identity(fd).map_err(|e| Error::io("look at", path, e))?;
-        let mut rlimit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-        // SAFETY: `rlimit` is a valid place for the answer.
-        let limited = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut rlimit) } == 0;
-        let ceiling = if limited { rlimit.rlim_cur } else { u64::MAX };
+        let ceiling = file_size_limit();
         let mut backing = Backing { fd, dev, ino, path: path.to_owned(), used: 0 };
         if ceiling < PAGE as u64 || backing.reserve(0, PAGE).is_err() {
             let e = io::Error::from_raw_os_error(libc::ENOSPC);
@@ -90,6 +87,10 @@ impl Backing {
         // A program may have closed our descriptor, and opened something else under its number.
         if identity(self.fd).ok() != Some((self.dev, self.ino)) {
             self.reopen().ok_or(Lost::NoSpace)?;
+        }
+        // The program may have lowered its limit since.
+        if self.used + size as u64 > file_size_limit() {
+            return Err(Lost::NoSpace);
         }
         self.reserve(self.used, size).map_err(|_| Lost::NoSpace)?;
         let base = self.map(self.used, size, &self.path).map_err(|_| Lost::NoSpace)?;
@@ -154,6 +155,14 @@ impl Backing {
         self.fd = fd;
         Some(())
     }
+}
+
+/// `RLIMIT_FSIZE`: growing a file beyond it raises SIGXFSZ, which ends the program.
+fn file_size_limit() -> u64 {
+    let mut rlimit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `rlimit` is a valid place for the answer.
+    let limited = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut rlimit) } == 0;
+    if limited { rlimit.rlim_cur } else { u64::MAX }
 }
 
 fn identity(fd: i32) -> io::Result<(u64, u64)> {

@@ -1,0 +1,238 @@
+/* A test-only CUDA driver, libcuda.so.1, without symbol versions as the real
+   one. See cudart.c; its errors are the driver's: 1 invalid value, 400 invalid
+   handle, 500 not found, 801 not supported. */
+#include "inside.h"
+
+#define LOG(...) stub_log("cuda", __func__, __VA_ARGS__)
+#define CHECK_STATUS(...)                                        \
+    do {                                                         \
+        int asked = stub_status(__func__);                       \
+        if (asked) { LOG(__VA_ARGS__); return asked; }           \
+    } while (0)
+
+struct module { const void *image; int live; };
+struct function { char name[128]; struct module *module; };
+#define MOST 4096
+static struct module modules[MOST];
+static struct function functions[MOST];
+static atomic_int module_count, function_count;
+
+static int is_module(const void *m) {
+    return (const char *)m >= (char *)modules && (const char *)m < (char *)(modules + MOST) && ((struct module *)m)->live;
+}
+static struct function *find(const void *f) {
+    return (const char *)f >= (char *)functions && (const char *)f < (char *)(functions + MOST) ? (void *)f : NULL;
+}
+
+int cuInit(unsigned flags) { LOG("flags=%u", flags); return flags ? 1 : 0; }
+int cuDriverGetVersion(int *out) { if (!out) return 1; *out = 13000; return 0; }
+static int context;
+int cuDevicePrimaryCtxRetain(void **out, int device) { CHECK_STATUS("failing"); LOG("device=%d", device); if (!out) return 1; *out = &context; return 0; }
+int cuCtxSetCurrent(void *ctx) { CHECK_STATUS("failing"); LOG("ctx=%d", !!ctx); return 0; }
+int cuCtxGetCurrent(void **out) { if (!out) return 1; *out = &context; return 0; }
+int cuCtxSynchronize(void) { CHECK_STATUS("failing"); LOG("-"); return 0; }
+
+/* ---- modules and libraries */
+
+static int load(void **out, const void *image) {
+    if (!out || !image) return 1;
+    int at = module_count++;
+    if (at >= MOST) abort();
+    modules[at] = (struct module){image, 1};
+    *out = &modules[at];
+    return 0;
+}
+static int unload(void *m) {
+    if (!is_module(m)) return 400;
+    ((struct module *)m)->live = 0;
+    return 0;
+}
+static int get(void **out, void *m, const char *name) {
+    struct signature s;
+    if (!out || !name) return 1;
+    if (!is_module(m)) return 400;
+    if (!stub_signature(((struct module *)m)->image, name, &s)) return 500;
+    for (int i = 0; i < function_count; i++)
+        if (functions[i].module == m && !strcmp(functions[i].name, name)) { *out = &functions[i]; return 0; }
+    int at = function_count++;
+    if (at >= MOST) abort();
+    snprintf(functions[at].name, sizeof functions[at].name, "%s", name);
+    functions[at].module = m;
+    *out = &functions[at];
+    return 0;
+}
+int cuModuleLoadData(void **out, const void *image) { CHECK_STATUS("failing"); LOG("out=%d image=%d", !!out, !!image); return load(out, image); }
+int cuModuleLoadDataEx(void **out, const void *image, unsigned n, void *o, void *v) {
+    CHECK_STATUS("failing");
+    LOG("out=%d image=%d options=%u,%d,%d", !!out, !!image, n, !!o, !!v);
+    return load(out, image);
+}
+int cuModuleUnload(void *m) { CHECK_STATUS("failing"); LOG("module=%d", is_module(m)); return unload(m); }
+int cuModuleGetFunction(void **out, void *m, const char *name) { CHECK_STATUS("failing"); LOG("out=%d module=%d name=%s", !!out, is_module(m), name ? name : "?"); return get(out, m, name); }
+int cuLibraryLoadData(void **out, const void *code, void *o, void *v, unsigned n, void *lo, void *lv, unsigned ln) {
+    CHECK_STATUS("failing");
+    LOG("out=%d code=%d options=%d,%d,%u library=%d,%d,%u", !!out, !!code, !!o, !!v, n, !!lo, !!lv, ln);
+    return load(out, code);
+}
+int cuLibraryUnload(void *m) { CHECK_STATUS("failing"); LOG("library=%d", is_module(m)); return unload(m); }
+int cuLibraryGetKernel(void **out, void *m, const char *name) { CHECK_STATUS("failing"); LOG("out=%d library=%d name=%s", !!out, is_module(m), name ? name : "?"); return get(out, m, name); }
+int cuLibraryGetModule(void **out, void *m) { LOG("library=%d", is_module(m)); if (!out) return 1; *out = m; return 0; }
+int cuKernelGetFunction(void **out, void *k) { LOG("kernel=%s", find(k) ? find(k)->name : "?"); if (!out) return 1; *out = k; return 0; }
+int cuLibraryGetKernelCount(unsigned *out, void *m) {
+    char names[64][128];
+    if (!out || !is_module(m)) return 400;
+    *out = (unsigned)stub_kernels(((struct module *)m)->image, names, 64);
+    return 0;
+}
+int cuFuncGetName(const char **out, void *f) { if (!out || !find(f)) return 400; *out = find(f)->name; return 0; }
+int cuKernelGetName(const char **out, void *f) { return cuFuncGetName(out, f); }
+int cuFuncGetParamInfo(void *f, size_t index, size_t *offset, size_t *size) {
+    struct signature s;
+    if (!find(f) || !stub_signature(find(f)->module->image, find(f)->name, &s) || index >= (size_t)s.count) return 1;
+    if (offset) *offset = s.offset[index];
+    if (size) *size = s.size[index];
+    return 0;
+}
+
+/* ---- launch */
+
+static int launch(const char *name, void *f, const unsigned g[3], const unsigned b[3], unsigned shared, void *stream,
+                  void **params, void **extra, const char *more) {
+    int status = stub_status(name);
+    struct function *known = find(f);
+    if (!status) {
+        if (!known) status = 400;
+        else if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2]) status = 1;
+        else if (params && extra) status = 1;
+    }
+    if (stub_logging()) {
+        char hex[2100];
+        struct signature s;
+        const char *args = "unknown";
+        if (known && stub_signature(known->module->image, known->name, &s)) {
+            args = stub_hex(hex, sizeof hex, &s, params, extra);
+            if (!*args) args = "-";
+        }
+        stub_log("cuda", name, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%#lx args=%s%s status=%d",
+                 known ? known->name : "?", g[0], g[1], g[2], b[0], b[1], b[2], shared, (unsigned long)stream, args, more, status);
+    }
+    stub_launched();
+    return status;
+}
+#define KERNEL(name)                                                                                                   \
+    int name(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz, unsigned shared,   \
+             void *stream, void **params, void **extra) {                                                              \
+        return launch(__func__, f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream, params, extra, ""); \
+    }
+KERNEL(cuLaunchKernel)
+KERNEL(cuLaunchKernel_ptsz)
+int cuLaunchCooperativeKernel(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                              unsigned shared, void *stream, void **params) {
+    return launch(__func__, f, (unsigned[]){gx, gy, gz}, (unsigned[]){bx, by, bz}, shared, stream, params, NULL, "");
+}
+struct attribute { unsigned id, pad, value[16]; };
+struct config { unsigned g[3], b[3], shared; void *stream; struct attribute *attributes; unsigned count; };
+#define KERNEL_EX(form)                                                                                  \
+    int form(const struct config *c, void *f, void **params, void **extra) {                             \
+        char more[100] = "";                                                                             \
+        if (!c) {                                                                                        \
+            LOG("kernel=%s grid=0,0,0 block=0,0,0 shared=0 stream=0 args=%s status=1",                   \
+                find(f) ? find(f)->name : "?", find(f) ? "none" : "unknown");                            \
+            return 1;                                                                                    \
+        }                                                                                                \
+                                                                   \
+        if (c->count) {                                                                                  \
+            unsigned *v = c->attributes[0].value;                                                        \
+            snprintf(more, sizeof more, " attr%u=%u,%u,%u", c->attributes[0].id, v[0], v[1], v[2]);      \
+        }                                                                                                \
+        return launch(__func__, f, c->g, c->b, c->shared, c->stream, params, extra, more);               \
+    }
+KERNEL_EX(cuLaunchKernelEx)
+KERNEL_EX(cuLaunchKernelEx_ptsz)
+
+struct node_params { void *func; unsigned g[3], b[3], shared; void **params, **extra; };
+static char nodes[64], graphs[64], execs[64];
+static atomic_int node_count, graph_count, exec_count;
+static int node(const char *name, const struct node_params *p, void *kernel, void **out) {
+    if (!p) { stub_log("cuda", name, "params=0"); return 1; }
+    int status = launch(name, p->func ? p->func : kernel, p->g, p->b, p->shared, NULL, p->params, p->extra, " node");
+    if (!status && out) *out = &nodes[node_count++ % 64];
+    return status;
+}
+struct node_params_v2 { struct node_params v1; void *kern, *ctx; };
+int cuGraphCreate(void **out, unsigned flags) { LOG("flags=%u", flags); if (!out) return 1; *out = &graphs[graph_count++ % 64]; return 0; }
+int cuGraphAddKernelNode(void **out, void *g, void **d, size_t n, const struct node_params *p) { (void)g, (void)d, (void)n; return node(__func__, p, NULL, out); }
+int cuGraphAddKernelNode_v2(void **out, void *g, void **d, size_t n, const struct node_params_v2 *p) { (void)g, (void)d, (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, out); }
+int cuGraphKernelNodeSetParams_v2(void *n, const struct node_params_v2 *p) { (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, NULL); }
+int cuGraphExecKernelNodeSetParams_v2(void *e, void *n, const struct node_params_v2 *p) { (void)e, (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, NULL); }
+int cuGraphInstantiateWithFlags(void **out, void *g, unsigned long long flags) { LOG("graph=%d flags=%llu", !!g, flags); *out = &execs[exec_count++ % 64]; return 0; }
+int cuGraphLaunch(void *exec, void *stream) { CHECK_STATUS("failing"); LOG("exec=%d stream=%#lx", !!exec, (unsigned long)stream); return exec ? 0 : 1; }
+
+/* ---- memory */
+
+int cuMemAlloc_v2(unsigned long long *out, size_t size) { CHECK_STATUS("failing"); LOG("size=%zu", size); if (!out) return 1; *out = 0x7f0000002000; return 0; }
+int cuMemAlloc(unsigned *out, unsigned size) { LOG("size=%u", size); *out = 0x1000; return 0; }
+int cuMemFree_v2(unsigned long long at) { LOG("at=%llx", at); return 0; }
+int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t size) { CHECK_STATUS("failing"); LOG("to=%llx from=%d size=%zu", to, !!from, size); return 0; }
+int cuMemcpyHtoD_v2_ptds(unsigned long long to, const void *from, size_t size) { LOG("to=%llx from=%d size=%zu", to, !!from, size); return 0; }
+int cuMemcpyBatchAsync(void *d, void *s, void *z, size_t n, void *a, void *i, size_t m, size_t *fail, void *st) {
+    LOG("%d%d%d n=%zu %d%d m=%zu fail=%d stream=%#lx", !!d, !!s, !!z, n, !!a, !!i, m, !!fail, (unsigned long)st);
+    return 0;
+}
+int cuMemcpyBatchAsync_v2(void *d, void *s, void *z, size_t n, void *a, void *i, size_t m, void *st) {
+    LOG("%d%d%d n=%zu %d%d m=%zu stream=%#lx", !!d, !!s, !!z, n, !!a, !!i, m, (unsigned long)st);
+    return 0;
+}
+
+/* ---- ways to a function */
+
+/* Not exported: only cuGetProcAddress hands it out. */
+static int hidden_function(int n) { LOG("n=%d", n); return n + 1; }
+
+int cuGetProcAddress(const char *symbol, void **out, int version, unsigned long flags);
+int cuGetProcAddress_v2(const char *symbol, void **out, int version, unsigned long flags, int *result);
+
+static void *resolve(const char *symbol, int version, unsigned long flags) {
+    /* By name, the version from which a form counts, and whether it is a per-thread one. */
+    static const struct { const char *name; int from; int ptsz; void *pointer; } forms[] = {
+#define PLAIN(f, from) {#f, from, 0, (void *)f}
+        {"cuGetProcAddress", 12000, 0, (void *)cuGetProcAddress_v2},
+        {"cuGetProcAddress", 11030, 0, (void *)cuGetProcAddress},
+        {"cuLaunchKernel", 7000, 1, (void *)cuLaunchKernel_ptsz},
+        {"cuLaunchKernel", 4000, 0, (void *)cuLaunchKernel},
+        {"cuLaunchKernelEx", 11060, 1, (void *)cuLaunchKernelEx_ptsz},
+        {"cuLaunchKernelEx", 11060, 0, (void *)cuLaunchKernelEx},
+        {"cuMemAlloc", 3020, 0, (void *)cuMemAlloc_v2},
+        {"cuMemAlloc", 2000, 0, (void *)cuMemAlloc},
+        {"cuMemFree", 3020, 0, (void *)cuMemFree_v2},
+        {"cuMemcpyHtoD", 7000, 1, (void *)cuMemcpyHtoD_v2_ptds},
+        {"cuMemcpyHtoD", 3020, 0, (void *)cuMemcpyHtoD_v2},
+        {"cuMemcpyBatchAsync", 13000, 0, (void *)cuMemcpyBatchAsync_v2},
+        {"cuMemcpyBatchAsync", 12080, 0, (void *)cuMemcpyBatchAsync},
+        {"cuGraphAddKernelNode", 12000, 0, (void *)cuGraphAddKernelNode_v2},
+        {"cuGraphAddKernelNode", 10000, 0, (void *)cuGraphAddKernelNode},
+        {"cuSecret", 1, 0, (void *)hidden_function},
+        PLAIN(cuInit, 2000), PLAIN(cuDriverGetVersion, 2020), PLAIN(cuModuleLoadData, 2000), PLAIN(cuModuleGetFunction, 2000),
+        PLAIN(cuModuleUnload, 2000), PLAIN(cuLibraryLoadData, 12000), PLAIN(cuLibraryGetKernel, 12000),
+        PLAIN(cuLibraryUnload, 12000), PLAIN(cuLaunchCooperativeKernel, 9000), PLAIN(cuCtxSynchronize, 2000),
+        PLAIN(cuGraphLaunch, 10000), PLAIN(cuFuncGetName, 12030),
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (!strcmp(forms[i].name, symbol) && version >= forms[i].from && (!forms[i].ptsz || (flags & 2)))
+            return forms[i].pointer;
+    return NULL;
+}
+
+int cuGetProcAddress(const char *symbol, void **out, int version, unsigned long flags) {
+    LOG("symbol=%s version=%d flags=%lu", symbol ? symbol : "?", version, flags);
+    if (!symbol || !out) return 1;
+    *out = resolve(symbol, version, flags);
+    return *out ? 0 : 500;
+}
+int cuGetProcAddress_v2(const char *symbol, void **out, int version, unsigned long flags, int *result) {
+    LOG("symbol=%s version=%d flags=%lu result=%d", symbol ? symbol : "?", version, flags, !!result);
+    if (!symbol || !out) return 1;
+    *out = resolve(symbol, version, flags);
+    if (result) *result = *out ? 0 : 1;
+    return *out ? 0 : 500;
+}

@@ -1,0 +1,67 @@
+/* What the parts of the test-only CUDA share; not for programs. */
+#ifndef STUB_INSIDE_H
+#define STUB_INSIDE_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The driver's own set, so that a program can link both. */
+#ifdef STUB_CUDA
+#define stub_fail stub_cuda_fail
+#define stub_in_launch stub_cuda_in_launch
+#define stub_set_errno stub_cuda_set_errno
+#define stub_launches stub_cuda_launches
+#define stub_use_driver stub_cuda_use_driver
+#endif
+#include "stub.h"
+
+/* Linked into a program as its static runtime, nothing of it may be seen from
+   outside, as with NVIDIA's libcudart_static.a. */
+#ifdef STUB_STATIC
+#pragma GCC visibility push(hidden)
+#endif
+
+typedef struct { unsigned x, y, z; } dim3;
+
+#define MOST_PARAMS 16
+struct signature {
+    int count;
+    unsigned offset[MOST_PARAMS], size[MOST_PARAMS], total;
+};
+
+/* The parameters of `kernel` as the PTX in `image` declares them: a wrapper, a
+   fat binary with uncompressed PTX first, or PTX text. False if it is not
+   there. */
+int stub_signature(const void *image, const char *kernel, struct signature *out);
+
+/* Names of the kernels in an image, in order; answers how many. */
+int stub_kernels(const void *image, char (*names)[128], int most);
+
+/* One line of the log. Keeps errno. */
+void stub_log(const char *library, const char *function, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+int stub_logging(void);
+
+/* The status that `function` is to answer: 0, or what stub_fail asked. */
+int stub_status(const char *function);
+
+/* Counts a launch, runs the callback, sets errno. */
+void stub_launched(void);
+
+/* Hex of a kernel's parameter block as the caller's pointers or buffer give it. */
+const char *stub_hex(char *to, size_t room, const struct signature *s, void **args, void **extra);
+
+extern int stub_driver_wanted;
+
+#endif

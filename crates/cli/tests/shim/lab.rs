@@ -1,0 +1,257 @@
+//! Building the stub and the programs, running them with a time limit.
+//!
+//! Must not know: what a program does.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant, SystemTime};
+
+use crate::log::{self, Line};
+use crate::trace::{self, Trace};
+
+/// No program here runs longer than a few seconds, also on a busy machine.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// libcushim.so beside the program, of the profile under test.
+pub fn library() -> PathBuf {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(find_library).clone()
+}
+
+fn find_library() -> PathBuf {
+    let library = Path::new(env!("CARGO_BIN_EXE_cushim")).with_file_name("libcushim.so");
+    let hint = if library.parent().is_some_and(|p| p.ends_with("release")) {
+        "cargo build --release"
+    } else {
+        "cargo build"
+    };
+    let built = fs::metadata(&library).and_then(|m| m.modified()).unwrap_or_else(|_| {
+        panic!("{} is missing: run `{hint}` first, cargo test does not build it", library.display())
+    });
+    for part in
+        ["src", "nodes.ld", "crates/abi", "crates/image", "crates/interpose", "crates/trace"]
+    {
+        let (newest, file) = newest(&root().join(part));
+        assert!(
+            newest <= built,
+            "{} is older than {}: run `{hint}` first",
+            library.display(),
+            file.display()
+        );
+    }
+    library
+}
+
+fn newest(path: &Path) -> (SystemTime, PathBuf) {
+    let own = (fs::metadata(path).and_then(|m| m.modified()).unwrap(), path.to_owned());
+    if !path.is_dir() {
+        return own;
+    }
+    // Only sources: a folder's own time changes with every editor's scratch file.
+    let inside = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let sources = inside.filter(|p| p.is_dir() || p.extension().is_some_and(|e| e == "rs"));
+    let sources = sources.filter(|p| !p.ends_with("tests"));
+    sources.map(|p| newest(&p)).fold((SystemTime::UNIX_EPOCH, own.1), std::cmp::max)
+}
+
+/// The file name of a runtime major's library.
+pub fn cudart(major: u32) -> &'static str {
+    match major {
+        11 => "libcudart.so.11.0",
+        12 => "libcudart.so.12",
+        13 => "libcudart.so.13",
+        other => panic!("no runtime major {other}"),
+    }
+}
+
+/// Runs a compiler; its complaints are the test's failure.
+fn compile(arguments: &[OsString], into: &Path) {
+    let cpp = arguments.iter().any(|a| a.to_string_lossy().ends_with(".cpp"));
+    let mut command = Command::new(if cpp { "g++" } else { "gcc" });
+    command.args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fexceptions", "-D_GNU_SOURCE"]);
+    let done = command.args(arguments).arg("-o").arg(into).output().expect("gcc is needed");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert!(done.status.success(), "{command:?}\n{said}");
+}
+
+/// The folder with the test-only runtimes and driver, built once per run of this binary.
+pub fn stub() -> &'static Path {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("stub");
+        fs::create_dir_all(&folder).unwrap();
+        let sources = root().join("c-tests/stub");
+        let place = |name: &str| sources.join(name).into_os_string();
+        let build = |name: &str, main: &str, map: &str, define: String| {
+            let mut arguments: Vec<OsString> =
+                vec!["-shared".into(), "-fPIC".into(), define.into()];
+            arguments.extend([main, "control.c", "image.c"].map(place));
+            arguments.push(format!("-Wl,-soname,{name},-Bsymbolic").into());
+            arguments.push(format!("-Wl,--version-script,{}", sources.join(map).display()).into());
+            arguments.push("-ldl".into());
+            // Another run of this test may be using the library: replace it in one step.
+            let fresh = folder.join(format!("{name}.{}", std::process::id()));
+            compile(&arguments, &fresh);
+            fs::rename(fresh, folder.join(name)).unwrap();
+        };
+        for major in [11, 12, 13] {
+            let define = format!("-DSTUB_MAJOR={major}");
+            build(cudart(major), "cudart.c", &format!("cudart.{major}.map"), define);
+        }
+        build("libcuda.so.1", "cuda.c", "cuda.map", "-DSTUB_CUDA".to_owned());
+        folder
+    })
+}
+
+/// A test's folder and what is built in it.
+pub struct Lab {
+    folder: tempfile::TempDir,
+}
+
+/// How a program is run.
+#[derive(Clone, Default)]
+pub struct How {
+    /// Variables besides the usual ones; later ones win.
+    pub environment: Vec<(String, String)>,
+    /// Whether libcushim.so is preloaded.
+    pub shim: bool,
+}
+
+impl How {
+    /// Without the shim.
+    pub fn bare() -> Self {
+        How::default()
+    }
+    /// With it, recording every class of events.
+    pub fn shim() -> Self {
+        How { shim: true, ..How::default() }
+    }
+    /// With `name` set to `value`.
+    pub fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.environment.push((name.to_owned(), value.into()));
+        self
+    }
+}
+
+/// What came of a run.
+pub struct Ran {
+    /// What it printed.
+    pub stdout: String,
+    /// What it complained about.
+    pub stderr: String,
+    /// `exit 3` or `signal 9`.
+    pub end: String,
+    /// What reached the stub.
+    pub log: Vec<Line>,
+    /// What was recorded, one per trace file, in the order of their names.
+    pub traces: Vec<Trace>,
+    /// The folder it ran in, with the traces in `trace`.
+    pub folder: PathBuf,
+}
+
+impl Lab {
+    /// An empty one.
+    pub fn new() -> Self {
+        Lab { folder: tempfile::tempdir().unwrap() }
+    }
+
+    /// A place in the test's folder.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Builds `c-tests/shim/SOURCE` as `name`, with these compiler arguments.
+    pub fn build(&self, name: &str, source: &str, arguments: &[&str]) -> PathBuf {
+        let into = self.path(name);
+        let mut all: Vec<OsString> = vec![root().join("c-tests/shim").join(source).into()];
+        all.push("-I".into());
+        all.push(root().join("c-tests/stub").into());
+        all.extend(arguments.iter().map(OsString::from));
+        compile(&all, &into);
+        into
+    }
+
+    /// Builds a program that is linked with the stub runtime of `major`.
+    pub fn program(&self, source: &str, major: u32) -> PathBuf {
+        let define = format!("-DMAJOR={major}");
+        let folder = format!("-L{}", stub().display());
+        let library = format!("-l:{}", cudart(major));
+        let name = format!("{}-{major}", source.replace('.', "-"));
+        self.build(&name, source, &[&define, &folder, &library, "-lpthread"])
+    }
+
+    /// Builds a program with the stub runtime of `major` inside, as nvcc links by default.
+    pub fn static_program(&self, source: &str, major: u32) -> PathBuf {
+        let define = format!("-DMAJOR={major}");
+        let stub = root().join("c-tests/stub");
+        let parts = ["cudart.c", "control.c", "image.c"].map(|part| stub.join(part));
+        let parts = parts.each_ref().map(|part| part.to_str().unwrap());
+        let runtime = format!("-DSTUB_MAJOR={major}");
+        let name = format!("{}-{major}-static", source.replace('.', "-"));
+        let flags = ["-DSTUB_STATIC", &define, &runtime, "-lpthread", "-ldl"];
+        self.build(&name, source, &[&parts[..], &flags[..]].concat())
+    }
+
+    /// Builds a plug-in with its own kernels, linked with the stub runtime of `major`.
+    pub fn plugin(&self, name: &str, major: u32, grid: u32) -> PathBuf {
+        let define = format!("-DMAJOR={major}");
+        let grid = format!("-DGRID={grid}");
+        let folder = format!("-L{}", stub().display());
+        let library = format!("-l:{}", cudart(major));
+        self.build(name, "plugin.c", &["-shared", "-fPIC", &define, &grid, &folder, &library])
+    }
+
+    /// Runs `program` in a folder of its own.
+    pub fn run(&self, program: &Path, arguments: &[&str], how: &How) -> Ran {
+        let folder = tempfile::tempdir_in(self.folder.path()).unwrap().keep();
+        fs::create_dir(folder.join("trace")).unwrap();
+        let (out, err) = (folder.join("stdout"), folder.join("stderr"));
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&folder).stdin(Stdio::null());
+        command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
+        command.env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("LD_LIBRARY_PATH", stub()).env("STUB_LOG", folder.join("log"));
+        command.env("CUSHIM_OUTPUT", folder.join("trace/%p.cushim")).env("CUSHIM_EVENTS", "all");
+        if how.shim {
+            command.env("LD_PRELOAD", library());
+        }
+        for (name, value) in &how.environment {
+            command.env(name, value);
+        }
+        let mut child = command.spawn().unwrap_or_else(|e| panic!("{}: {e}", program.display()));
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().unwrap() {
+                break status;
+            }
+            if begun.elapsed() > TIME_LIMIT {
+                child.kill().unwrap();
+                panic!("{} {arguments:?} hangs (shim: {})", program.display(), how.shim);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        };
+        let text = |path: &Path| String::from_utf8_lossy(&fs::read(path).unwrap()).into_owned();
+        let end = match (status.code(), status.signal()) {
+            (Some(code), _) => format!("exit {code}"),
+            (_, signal) => format!("signal {}", signal.unwrap_or(0)),
+        };
+        Ran {
+            stdout: text(&out),
+            stderr: text(&err),
+            end,
+            log: log::read(&folder.join("log")),
+            traces: trace::read_all(&folder.join("trace")),
+            folder,
+        }
+    }
+}

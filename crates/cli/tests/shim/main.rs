@@ -1,0 +1,17 @@
+//! The preloaded library under test, without a GPU: C programs from `c-tests/shim` run against the
+//! test-only CUDA of `c-tests/stub`, with and without libcushim.so. Each must behave the same, what
+//! reaches the stub must be the same, and the trace must hold exactly the launches that reached it.
+//!
+//! `cargo test` does not build libcushim.so (it is a cdylib that nothing may link): run `cargo build`
+//! first.
+
+mod compare;
+mod driver;
+mod files;
+mod lab;
+mod loader;
+mod log;
+mod processes;
+mod runtime;
+mod threads;
+mod trace;
