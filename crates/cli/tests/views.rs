@@ -343,6 +343,21 @@ fn several_processes() {
 }
 
 #[test]
+fn calls_within_repeated_calls_are_repeated_too() {
+    let mut s = Sample::new(1, 0, &["app"]);
+    let args = bytes(&[&pointer(0), &1i32.to_le_bytes()]);
+    for n in 0..10 {
+        s.launch(1, 2, 0, 1_000, 0, &args);
+        if n == 5 {
+            s.at(MALLOC, 1, Some(10), 0, Body::Mark("loads a module"));
+        }
+        s.at(DRIVER_LAUNCH, 1, Some(700), 0, Body::Launch(launch(1, [2, 1, 1], 0, &args)));
+    }
+    let options = ViewOptions { nested: true, summary: false, ..ViewOptions::default() };
+    golden("nested-fold.txt", &show(&[&s], options).0);
+}
+
+#[test]
 fn filters() {
     let lines = |options: ViewOptions| {
         let text = show(&[&program()], ViewOptions { summary: false, ..options }).0;

@@ -31,8 +31,8 @@ pub struct Text {
     width: Option<usize>,
     limit: Option<u64>,
     lines: u64,
-    /// What each thread repeats, by file and thread.
-    folds: HashMap<(usize, u32), Fold>,
+    /// What each thread repeats, by file and thread: a call and, one deeper each, the calls within it.
+    folds: HashMap<(usize, u32), Vec<Fold>>,
     /// Command lines of the processes that came first, until there are several.
     processes: Vec<String>,
 }
@@ -57,7 +57,7 @@ struct Fold {
     /// Launches after the first one, which has its own line.
     more: u64,
     ns: u64,
-    /// The line of the second one: a single repetition is not worth folding.
+    /// The line of the second one.
     second: String,
     /// Nothing was added since the last tick.
     idle: bool,
@@ -109,7 +109,7 @@ impl Text {
         let thread = (seen.source.index, event.tid);
         let who = Who { pid: seen.meta.process.pid, depth: event.depth };
         let Body::Launch(launch) = &event.body else {
-            self.flush_thread(out, thread)?;
+            self.flush_thread(out, thread, event.depth)?;
             let line = match &event.body {
                 Body::Call(call) => self.call(seen, known, call),
                 Body::Mark(text) => format!("-- {}", printable(text)),
@@ -131,57 +131,83 @@ impl Text {
             ),
             status: event.status,
         };
-        if let Some(fold) = self.folds.get_mut(&thread).filter(|fold| fold.key == key) {
+        let repeated =
+            self.folds.get_mut(&thread).and_then(|f| f.iter_mut().find(|f| f.key == key));
+        if let Some(fold) = repeated {
             fold.more += 1;
             fold.ns += event.call_ns.unwrap_or(0);
             fold.idle = false;
-            if fold.more > 1 {
-                return Ok(());
-            }
-            let second = self.launch(seen, known, launch).line;
-            if let Some(fold) = self.folds.get_mut(&thread) {
-                fold.second = second;
+            if fold.more == 1 {
+                // One repetition is not worth folding: its line is kept until there are more.
+                let second = self.launch(seen, known, launch).line;
+                let folds = self.folds.get_mut(&thread);
+                if let Some(fold) = folds.and_then(|f| f.iter_mut().find(|f| f.key == key)) {
+                    fold.second = second;
+                }
             }
             return Ok(());
         }
-        self.flush_thread(out, thread)?;
+        self.flush_thread(out, thread, event.depth)?;
         let LaunchText { line, head, tail } = self.launch(seen, known, launch);
         let second = String::new();
         let fold = Fold { key, who, head, tail, more: 0, ns: 0, second, idle: false };
-        self.folds.insert(thread, fold);
+        self.folds.entry(thread).or_default().push(fold);
         self.line(out, &format!("{}{line}", self.prefix(who)))
     }
 
     /// Writes what is held back and has not grown since the last call.
     pub fn tick(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let mut idle: Vec<(usize, u32)> =
-            self.folds.iter().filter(|(_, f)| f.idle).map(|(&thread, _)| thread).collect();
-        idle.sort_unstable();
-        for thread in idle {
-            self.flush_thread(out, thread)?;
+        for thread in self.threads() {
+            let folds = self.folds.get_mut(&thread);
+            if folds.is_some_and(|folds| folds.iter().all(|fold| fold.idle)) {
+                self.flush_thread(out, thread, 0)?;
+            }
         }
-        self.folds.values_mut().for_each(|fold| fold.idle = true);
+        self.folds.values_mut().flatten().for_each(|fold| fold.idle = true);
         Ok(())
     }
 
     /// Writes all that is held back.
     pub fn flush(&mut self, out: &mut dyn Write) -> io::Result<()> {
-        let mut threads: Vec<(usize, u32)> = self.folds.keys().copied().collect();
-        threads.sort_unstable();
-        threads.into_iter().try_for_each(|thread| self.flush_thread(out, thread))
+        self.threads().into_iter().try_for_each(|thread| self.flush_thread(out, thread, 0))
     }
 
-    fn flush_thread(&mut self, out: &mut dyn Write, thread: (usize, u32)) -> io::Result<()> {
-        let Some(fold) = self.folds.remove(&thread) else { return Ok(()) };
+    fn threads(&self) -> Vec<(usize, u32)> {
+        let mut threads: Vec<(usize, u32)> = self.folds.keys().copied().collect();
+        threads.sort_unstable();
+        threads
+    }
+
+    /// Writes what a thread repeated, outer calls first. Calls less deep than `depth` may go on being
+    /// repeated.
+    fn flush_thread(
+        &mut self,
+        out: &mut dyn Write,
+        thread: (usize, u32),
+        depth: u8,
+    ) -> io::Result<()> {
+        let Some(mut folds) = self.folds.remove(&thread) else { return Ok(()) };
+        for fold in &mut folds {
+            self.count(out, fold)?;
+            (fold.more, fold.ns) = (0, 0);
+        }
+        folds.retain(|fold| fold.key.depth < depth);
+        if !folds.is_empty() {
+            self.folds.insert(thread, folds);
+        }
+        Ok(())
+    }
+
+    /// The line for the repetitions of one launch.
+    fn count(&mut self, out: &mut dyn Write, fold: &Fold) -> io::Result<()> {
         let prefix = self.prefix(fold.who);
         match fold.more {
             0 => Ok(()),
             1 => self.line(out, &format!("{prefix}{}", fold.second)),
             more => {
                 let average = self.style.duration(fold.ns as f64 / more as f64);
-                let times = self.style.times();
-                let count =
-                    self.style.paint(Ink::Faint, &format!("{times}{more} more, avg {average}"));
+                let count = format!("{}{more} more, avg {average}", self.style.times());
+                let count = self.style.paint(Ink::Faint, &count);
                 self.line(out, &format!("{prefix}{}  {count}{}", fold.head, fold.tail))
             }
         }
@@ -229,7 +255,7 @@ impl Text {
         if launch.cluster.iter().any(|&n| n > 0) {
             extras.push(format!("cluster {}", dim(launch.cluster.map(u32::from))));
         }
-        if seen.is_node() {
+        if seen.is_node() || seen.event.depth > 0 {
             extras.push(printable(seen.name()));
         }
         let extra = match extras.is_empty() {
