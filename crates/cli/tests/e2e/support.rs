@@ -189,9 +189,7 @@ impl Bench {
         };
         let (out, err) = (file("stdout"), file("stderr"));
         command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
-        if !cfg!(miri) {
-            command.stdin(Stdio::null());
-        }
+        command.stdin(Stdio::null());
         Running { child: command.spawn().unwrap(), out, err }
     }
 
