@@ -1,12 +1,15 @@
-//! What is known of one kernel, whichever format says it.
+//! What is known of one kernel or device function, whichever format says it.
 
 use crate::ParamLayout;
 
-/// A kernel and its resources. `None`: the image does not say.
+/// A kernel (or a device function) and its resources. `None`: the image does
+/// not say.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Kernel {
     /// Name as in the image (mangled).
     pub name: String,
+    /// A device function: linked to be called, not launched.
+    pub device: bool,
     /// Registers per thread; for AMD the vector registers.
     pub registers: Option<u32>,
     /// AMD: scalar registers per wave.
@@ -15,8 +18,11 @@ pub struct Kernel {
     pub accumulation_registers: Option<u32>,
     /// Static shared memory (AMD: group segment), bytes per block.
     pub shared: Option<u32>,
-    /// Stack (AMD: private segment), bytes per thread, callees included.
+    /// Stack (AMD: private segment), bytes per thread, callees included. Not
+    /// known before device linking.
     pub stack: Option<Stack>,
+    /// Its own part of the stack.
+    pub frame: Option<u32>,
     /// Bytes of the `.nv.local` section; 0 in all code since CUDA 4.
     pub local: Option<u32>,
     /// Most threads a block may have, by `__launch_bounds__`.

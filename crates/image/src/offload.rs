@@ -171,11 +171,15 @@ impl<'a> OffloadBinary<'a> {
         Ok(Some((codec, self.entries..self.size, size)))
     }
 
-    /// What precedes the unpacked bytes in the restored binary.
+    /// What precedes the unpacked bytes in the restored binary (and, of an
+    /// uncompressed one, its entries).
     pub fn restored_header(&self) -> Result<Vec<u8>> {
         let mut header = self.bytes.slice(0, self.entries)?.to_vec();
-        header[8..16].copy_from_slice(&self.inflated.to_le_bytes());
-        header[32..40].copy_from_slice(&0u64.to_le_bytes());
+        // `read` saw to it that the entries lie behind the header.
+        if self.inflated != 0 {
+            header[8..16].copy_from_slice(&self.inflated.to_le_bytes());
+            header[32..40].copy_from_slice(&0u64.to_le_bytes());
+        }
         Ok(header)
     }
 
@@ -264,33 +268,40 @@ pub struct Image<'a> {
     pub data: &'a [u8],
 }
 
-/// One OffloadBinary, version 2, of `images`.
+/// One OffloadBinary, version 2 (LLVM 22), of `images`.
 pub fn write(images: &[Image<'_>]) -> Vec<u8> {
+    layout(images, 2)
+}
+
+/// One OffloadBinary, version 1, of one image: what LLVM before 22 reads.
+/// Several such may follow each other.
+pub fn write_single(image: &Image<'_>) -> Vec<u8> {
+    layout(std::slice::from_ref(image), 1)
+}
+
+fn layout(images: &[Image<'_>], version: u32) -> Vec<u8> {
     const HEADER: u64 = 32;
-    let maps: u64 = images.iter().map(|image| 24 * image.strings.len() as u64).sum();
+    let width = if version == 1 { 16 } else { 24 };
+    let pairs = || images.iter().flat_map(|image| &image.strings);
     let map_start = HEADER + ENTRY * images.len() as u64;
-    let (mut entries, mut map, mut text) = (Vec::new(), Vec::new(), Vec::new());
-    let text_start = map_start + maps;
-    let text_size: u64 = images
-        .iter()
-        .flat_map(|image| &image.strings)
-        .map(|(key, value)| (key.len() + value.len() + 2) as u64)
-        .sum();
-    let mut at = align_up(text_start + text_size, ALIGN);
-    let mut bodies = vec![0; (at - text_start - text_size) as usize];
+    let text_start = map_start + width * pairs().count() as u64;
+    let text_size: u64 = pairs().map(|(key, value)| (key.len() + value.len() + 2) as u64).sum();
+    let body_start = align_up(text_start + text_size, ALIGN);
+    let (mut entries, mut map) = (Vec::new(), Vec::new());
+    let (mut text, mut bodies) = (Vec::new(), Vec::new());
     for image in images {
         entries.extend_from_slice(&image.kind.raw().to_le_bytes());
         entries.extend_from_slice(&image.producer.to_le_bytes());
         entries.extend_from_slice(&0u32.to_le_bytes());
-        let size = image.data.len() as u64;
-        for word in [map_start + map.len() as u64, image.strings.len() as u64, at, size] {
+        let (strings, at) = (map_start + map.len() as u64, body_start + bodies.len() as u64);
+        for word in [strings, image.strings.len() as u64, at, image.data.len() as u64] {
             entries.extend_from_slice(&word.to_le_bytes());
         }
         for (key, value) in &image.strings {
             let start = text_start + text.len() as u64;
-            let value_start = start + key.len() as u64 + 1;
-            // The size counts the NUL, as LLVM's writer has it.
-            for word in [start, value_start, value.len() as u64 + 1] {
+            // The size of version 2 counts the NUL, as LLVM's writer has it.
+            let words = [start, start + key.len() as u64 + 1, value.len() as u64 + 1];
+            for word in &words[..width as usize / 8] {
                 map.extend_from_slice(&word.to_le_bytes());
             }
             for part in [key.as_bytes(), b"\0", value.as_bytes(), b"\0"] {
@@ -298,12 +309,14 @@ pub fn write(images: &[Image<'_>]) -> Vec<u8> {
             }
         }
         bodies.extend_from_slice(image.data);
-        at = align_up(at + size, ALIGN);
-        bodies.resize((at - text_start - text_size) as usize, 0);
+        bodies.resize(bodies.len().next_multiple_of(ALIGN as usize), 0);
     }
+    text.resize((body_start - text_start) as usize, 0);
     let mut out = MAGIC.to_vec();
-    out.extend_from_slice(&2u32.to_le_bytes());
-    for word in [at, HEADER, images.len() as u64] {
+    out.extend_from_slice(&version.to_le_bytes());
+    let size = body_start + bodies.len() as u64;
+    let last = if version == 1 { ENTRY } else { images.len() as u64 };
+    for word in [size, HEADER, last] {
         out.extend_from_slice(&word.to_le_bytes());
     }
     for part in [entries, map, text, bodies] {

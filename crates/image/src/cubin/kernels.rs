@@ -1,9 +1,8 @@
 //! Resource numbers of a cubin's kernels, and its variables.
 //!
 //! Numbers mean what `cuobjdump --dump-resource-usage` prints: registers from
-//! REGCOUNT, stack from MIN_STACK_SIZE (FRAME_SIZE where that is missing),
-//! shared, local and constant sizes from the sections that `sh_info` links to
-//! the kernel's text.
+//! REGCOUNT, stack from MIN_STACK_SIZE, shared, local and constant sizes from
+//! the sections that `sh_info` links to the kernel's text.
 
 use super::info::{self, Record};
 use super::{Cubin, LE};
@@ -19,11 +18,12 @@ const REQNTID: u8 = 0x10;
 const FRAME_SIZE: u8 = 0x11;
 const MIN_STACK_SIZE: u8 = 0x12;
 const MAXREG_COUNT: u8 = 0x1B;
-const MAX_STACK_SIZE: u8 = 0x23;
 const REGCOUNT: u8 = 0x2F;
 const CTA_PER_CLUSTER: u8 = 0x3D;
 const NUM_BARRIERS: u8 = 0x4C;
 
+/// Symbol type of a variable in a relocatable cubin (measured).
+const STT_CUDA_OBJECT: u8 = 13;
 /// `st_other` bit of a managed variable (measured).
 const STO_MANAGED: u8 = 0x04;
 /// MAXREG_COUNT and MIN_STACK_SIZE for "none" and "cannot be told".
@@ -36,7 +36,6 @@ struct PerSymbol {
     registers: HashMap<u32, u32>,
     frame: HashMap<u32, u32>,
     min_stack: HashMap<u32, u32>,
-    max_stack: HashMap<u32, u32>,
 }
 
 /// Sizes of the sections that belong to one text section.
@@ -50,23 +49,37 @@ struct PerText {
 impl<'a> Cubin<'a> {
     /// Every kernel, in symbol order.
     pub fn kernels(&self, limits: &Limits) -> Result<Vec<Kernel>> {
+        let mut functions = self.functions(limits)?;
+        functions.retain(|function| !function.device);
+        Ok(functions)
+    }
+
+    /// Every kernel, and every device function that has a section of its own.
+    pub fn functions(&self, limits: &Limits) -> Result<Vec<Kernel>> {
         let symbols = self.per_symbol()?;
         let texts = self.per_text();
         let infos = self.info_sections();
         let mut out = Vec::new();
-        for (symbol, name, text) in self.entries() {
+        for (symbol, name, text, entry) in self.code_symbols() {
+            let section = self.sections.section(object::SectionIndex(text)).ok();
+            let place = section.map(|section| self.section_name(section)).unwrap_or_default();
+            if !entry && place.strip_prefix(b".text.") != Some(name) {
+                continue;
+            }
             let index = symbol as u32;
             let sections = texts.get(text).cloned().unwrap_or_default();
             let mut kernel = Kernel {
                 name: String::from_utf8_lossy(name).into_owned(),
+                device: !entry,
                 registers: symbols.registers.get(&index).copied(),
                 stack: symbols.stack(index),
+                frame: symbols.frame.get(&index).copied(),
                 shared: Some(sections.shared),
                 local: Some(sections.local),
                 constants: sections.constants,
                 ..Kernel::default()
             };
-            if let Ok(section) = self.sections.section(object::SectionIndex(text)) {
+            if let Some(section) = section {
                 kernel.code = Some(section.sh_size(LE));
                 // ABI 7 before REGCOUNT existed: bits 24–31 of `sh_info`.
                 let old = section.sh_info(LE) >> 24;
@@ -124,7 +137,6 @@ impl<'a> Cubin<'a> {
                 REGCOUNT => &mut out.registers,
                 FRAME_SIZE => &mut out.frame,
                 MIN_STACK_SIZE => &mut out.min_stack,
-                MAX_STACK_SIZE => &mut out.max_stack,
                 _ => continue,
             };
             table.insert(value.u32(0)?, value.u32(4)?);
@@ -174,7 +186,9 @@ impl<'a> Cubin<'a> {
     pub fn globals(&self) -> Vec<Global> {
         let mut out = Vec::new();
         for (index, symbol) in self.symbols.enumerate() {
-            if symbol.st_type() != elf::STT_OBJECT || symbol.is_undefined(LE) {
+            let kind = symbol.st_type();
+            let variable = kind == elf::STT_OBJECT || kind.0 == STT_CUDA_OBJECT;
+            if !variable || symbol.is_undefined(LE) || symbol.st_size(LE) == 0 {
                 continue;
             }
             let (Ok(name), Ok(Some(section))) = (
@@ -202,8 +216,7 @@ impl<'a> Cubin<'a> {
 
 impl PerSymbol {
     fn stack(&self, index: u32) -> Option<Stack> {
-        let size = self.min_stack.get(&index).or_else(|| self.frame.get(&index));
-        size.or_else(|| self.max_stack.get(&index)).map(|&size| match size {
+        self.min_stack.get(&index).map(|&size| match size {
             UNKNOWN => Stack::Unbounded,
             size => Stack::Bytes(size),
         })

@@ -112,13 +112,19 @@ impl<'a> Cubin<'a> {
     /// `(symbol index, name, text section index)` of every kernel, in the
     /// order of the symbol table.
     pub fn entries(&self) -> impl Iterator<Item = (usize, &'a [u8], usize)> + '_ {
+        let entries = self.code_symbols().filter(|&(.., entry)| entry);
+        entries.map(|(index, name, text, _)| (index, name, text))
+    }
+
+    /// As [`Self::entries`], of all functions, and whether each is a kernel.
+    fn code_symbols(&self) -> impl Iterator<Item = (usize, &'a [u8], usize, bool)> + '_ {
         self.symbols.enumerate().filter_map(|(index, symbol)| {
-            let entry = symbol.st_type() == elf::STT_FUNC
-                && symbol.st_other().0 & STO_ENTRY != 0
-                && !symbol.is_undefined(LE);
-            let name = entry.then(|| symbol.name(LE, self.symbols.strings()).ok())??;
+            if symbol.st_type() != elf::STT_FUNC || symbol.is_undefined(LE) {
+                return None;
+            }
+            let name = symbol.name(LE, self.symbols.strings()).ok()?;
             let section = self.symbols.symbol_section(LE, symbol, index).ok()??;
-            Some((index.0, name, section.0))
+            Some((index.0, name, section.0, symbol.st_other().0 & STO_ENTRY != 0))
         })
     }
 

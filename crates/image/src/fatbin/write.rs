@@ -25,6 +25,10 @@ pub struct Image<'a> {
 /// Level for zstd: the knee between size and time for machine code.
 const ZSTD_LEVEL: i32 = 9;
 
+/// An options record without options, as fatbinary writes it: offset of the
+/// text from the entry, its length, and eight zero bytes there.
+const NO_OPTIONS: [u8; 16] = [0x48, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+
 /// One container of `images`, in order. Fails where an image's target is not
 /// an NVIDIA one or its packed size does not fit the format's 32 bits.
 pub fn write(images: &[Image<'_>]) -> Result<Vec<u8>> {
@@ -89,10 +93,13 @@ fn write_entry(out: &mut Vec<u8>, image: &Image<'_>) -> Result<()> {
 
     out.extend_from_slice(&image.kind.raw().to_le_bytes());
     out.extend_from_slice(&0x0101u16.to_le_bytes());
-    out.extend_from_slice(&(ENTRY as u32).to_le_bytes());
+    // cuobjdump 13.5 takes PTX without a record of ptxas options for damage.
+    let options: &[u8] = if image.kind == Kind::Ptx { &NO_OPTIONS } else { &[] };
+    out.extend_from_slice(&(ENTRY as u32 + options.len() as u32).to_le_bytes());
     out.extend_from_slice(&payload.to_le_bytes());
     out.extend_from_slice(&packed.to_le_bytes());
-    out.extend_from_slice(&0u32.to_le_bytes());
+    let options_at = if options.is_empty() { 0 } else { ENTRY as u32 };
+    out.extend_from_slice(&options_at.to_le_bytes());
     out.extend_from_slice(&image.version.1.to_le_bytes());
     out.extend_from_slice(&image.version.0.to_le_bytes());
     out.extend_from_slice(&sm.to_le_bytes());
@@ -100,6 +107,7 @@ fn write_entry(out: &mut Vec<u8>, image: &Image<'_>) -> Result<()> {
     out.extend_from_slice(&flag.to_le_bytes());
     out.extend_from_slice(&0u64.to_le_bytes());
     out.extend_from_slice(&unpacked.to_le_bytes());
+    out.extend_from_slice(options);
     out.extend_from_slice(&stored);
     out.resize(out.len() + (payload as usize - stored.len()), 0);
     Ok(())

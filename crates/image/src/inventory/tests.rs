@@ -230,7 +230,7 @@ fn bad_ones_do_not_hide_good_ones() {
     let good = fatbin::write(&[image(b".version 8.0"), image(b".version 8.1")]).unwrap();
     let mut cut = good.clone();
     // The second entry's header size.
-    cut[16 + 64 + 16 + 4] = 1;
+    cut[16 + 80 + 16 + 4] = 1;
     let section = [cut.as_slice(), b"junk here", &good].concat();
     let file = elf(&[(".nv_fatbin", &section)]);
     let inventory = read(&file, &limits);

@@ -1,0 +1,157 @@
+//! The fuzz targets' functions over seeds, damaged seeds and every input that
+//! once broke something: what fuzzing does, for a moment, in every test run.
+
+#[path = "../../../fuzz/src/image.rs"]
+mod targets;
+
+use std::path::{Path, PathBuf};
+
+use cushim_image::arch::Arch;
+use cushim_image::codec::{Codec, pack};
+use cushim_image::{Limits, fatbin, inventory, offload};
+
+type Target = (&'static str, fn(&[u8]));
+
+const TARGETS: [Target; 9] = [
+    ("image_file", targets::file),
+    ("image_fatbin", targets::fatbin),
+    ("image_cubin", targets::cubin),
+    ("image_ptx", targets::ptx),
+    ("image_offload", targets::offload),
+    ("image_bundle", targets::bundle),
+    ("image_amdgpu", targets::amdgpu),
+    ("image_extent", targets::extent),
+    ("image_written", targets::written),
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Files of a folder; none where it is missing.
+fn files(folder: &Path) -> Vec<Vec<u8>> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.iter().filter(|path| path.is_file()).map(|path| std::fs::read(path).unwrap()).collect()
+}
+
+/// Something of every format, from compilers and from our own writers.
+fn seeds() -> Vec<Vec<u8>> {
+    let limits = Limits::DEFAULT;
+    let mut seeds = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data"));
+    let mut images = Vec::new();
+    for seed in &seeds {
+        for image in inventory::read(seed, &limits).images {
+            images.push(image.place.unpack(&limits).unwrap().into_vec());
+        }
+    }
+    assert!(images.len() >= 7, "the fixtures are missing");
+    let ptx = images.iter().find(|image| cushim_image::ptx::is_ptx(image)).unwrap().clone();
+    for codec in [Codec::None, Codec::Lz4, Codec::Zstd] {
+        let image = fatbin::Image {
+            kind: fatbin::Kind::Ptx,
+            arch: Arch::parse("sm_90a"),
+            version: (8, 0),
+            codec,
+            data: &ptx[..600],
+        };
+        seeds.push(fatbin::write(&[image]).unwrap());
+    }
+    let image = |data| offload::Image {
+        kind: offload::ImageKind::Ptx,
+        producer: 1,
+        strings: vec![("triple", "nvptx64-nvidia-cuda"), ("arch", "sm_80")],
+        data,
+    };
+    seeds.push(offload::write(&[image(&ptx[..200]), image(b"x")]));
+    seeds.push(offload::write_single(&image(b"anything")));
+    let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
+    let id = b"hipv4-amdgcn-amd-amdhsa--gfx90a:xnack+";
+    for word in [1, 128, ptx.len() as u64, id.len() as u64] {
+        bundle.extend_from_slice(&word.to_le_bytes());
+    }
+    bundle.extend_from_slice(id);
+    bundle.resize(128, 0);
+    bundle.extend_from_slice(&ptx);
+    for codec in [Codec::Zstd, Codec::Zlib] {
+        let packed = pack(codec, &bundle, 3).unwrap();
+        let mut ccob = b"CCOB\x02\0".to_vec();
+        ccob.extend_from_slice(&u16::from(codec == Codec::Zstd).to_le_bytes());
+        ccob.extend_from_slice(&(packed.len() as u32 + 24).to_le_bytes());
+        ccob.extend_from_slice(&(bundle.len() as u32).to_le_bytes());
+        ccob.extend_from_slice(&[0; 8]);
+        ccob.extend_from_slice(&packed);
+        seeds.push(ccob);
+    }
+    seeds.push(bundle);
+    seeds.extend(images);
+    seeds
+}
+
+/// Writes the seeds where `cargo fuzz` looks for them; `scripts/fuzz` runs it.
+#[test]
+fn seeds_for_fuzzing() {
+    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
+    for (target, _) in TARGETS {
+        let folder = Path::new(&folder).join(target);
+        std::fs::create_dir_all(&folder).unwrap();
+        for (index, seed) in seeds().iter().enumerate() {
+            std::fs::write(folder.join(format!("seed-{index}")), seed).unwrap();
+        }
+    }
+}
+
+#[test]
+fn seeds_and_regressions() {
+    for (name, target) in TARGETS {
+        for input in files(&root().join("fuzz/regressions").join(name)) {
+            target(&input);
+        }
+    }
+    for seed in seeds() {
+        for (_, target) in TARGETS {
+            target(&seed);
+        }
+    }
+}
+
+/// Damage at random, the same in every run: bytes, words that are often sizes,
+/// cuts, repeated parts.
+#[test]
+fn damaged_seeds() {
+    let mut state = 0x9E37_79B9_7F4A_7C15u64;
+    let mut random = move |below: usize| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state % below.max(1) as u64) as usize
+    };
+    let seeds = seeds();
+    let words = [0, 1, 8, 0x7F, 0xFFFF, 0x7FFF_FFFF, 0xFFFF_FFFF, 1 << 40, u64::MAX];
+    for round in 0..6000 {
+        let mut bytes = seeds[round % seeds.len()].clone();
+        for _ in 0..=random(4) {
+            let (at, length) = (random(bytes.len()), bytes.len());
+            match random(6) {
+                // Headers are where sizes lie.
+                0 | 1 => bytes[at % length.min(300)] = random(256) as u8,
+                2 => bytes[at] ^= 1 << random(8),
+                3 => {
+                    let word = words[random(words.len())].to_le_bytes();
+                    let (at, width) = (at & !3, [2, 4, 8][random(3)]);
+                    let end = (at + width).min(length);
+                    bytes[at..end].copy_from_slice(&word[..end - at]);
+                }
+                4 => bytes.truncate(at.max(1)),
+                _ => {
+                    let from = random(length);
+                    let part = bytes[from..(from + random(64)).min(length)].to_vec();
+                    bytes.splice(at..at, part);
+                }
+            }
+        }
+        let (_, target) = TARGETS[random(TARGETS.len())];
+        target(&bytes);
+    }
+}

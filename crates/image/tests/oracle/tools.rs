@@ -1,0 +1,51 @@
+//! Finding and running compilers and oracles.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Folder of a toolkit, `None` (and a message) where it is not installed.
+pub fn toolkit(name: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("CUSHIM_TOOLKITS")
+        .map(PathBuf::from)
+        .unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/toolkits"));
+    let path = root.join(name);
+    if path.is_dir() {
+        return Some(path);
+    }
+    eprintln!("skipped: no {} (scripts/cuda-toolkits installs it)", path.display());
+    None
+}
+
+/// A source of `tests/data`.
+pub fn source(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// An empty folder for one case.
+pub fn folder(case: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("oracle").join(case);
+    let _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder in target");
+    path
+}
+
+/// Runs a program in `folder`; its standard output. Panics with everything it
+/// said where it fails.
+pub fn run(folder: &Path, program: &Path, arguments: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .output()
+        .unwrap_or_else(|error| panic!("{}: {error}", program.display()));
+    let out = String::from_utf8_lossy(&output.stdout).into_owned();
+    let complaints = String::from_utf8_lossy(&output.stderr);
+    // cuobjdump fails where a kind of image is not there at all.
+    let nothing = complaints.contains("No ") && complaints.contains("file found to extract");
+    assert!(
+        output.status.success() || nothing,
+        "{} {}:\n{out}\n{complaints}",
+        program.display(),
+        arguments.join(" ")
+    );
+    out
+}

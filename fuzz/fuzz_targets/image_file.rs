@@ -1,0 +1,4 @@
+#![no_main]
+#[path = "../src/image.rs"]
+mod image;
+libfuzzer_sys::fuzz_target!(|data: &[u8]| image::file(data));
