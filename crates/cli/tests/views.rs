@@ -358,6 +358,23 @@ fn calls_within_repeated_calls_are_repeated_too() {
 }
 
 #[test]
+fn one_symbol_in_two_files_is_two_kernels() {
+    let mut s = Sample::new(1, 0, &["app"]);
+    for (id, owner) in [(7, "/lib/liba.so"), (8, "/lib/libb.so")] {
+        let kernel = Kernel {
+            mangled: "_Z4scanPi".into(),
+            owner: owner.into(),
+            params: Ok(vec![]),
+            ..Kernel::default()
+        };
+        s.file.kernel(id, &kernel);
+        (0..id - 5).for_each(|_| s.launch(id, 1, 0, 100, 0, &[]));
+    }
+    let text = show(&[&s], ViewOptions::default()).0;
+    assert!(text.contains("k1 scan [liba.so]\n") && text.contains("k2 scan [libb.so]\n"), "{text}");
+}
+
+#[test]
 fn filters() {
     let lines = |options: ViewOptions| {
         let text = show(&[&program()], ViewOptions { summary: false, ..options }).0;

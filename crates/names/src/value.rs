@@ -31,8 +31,8 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value that `bytes` hold. Without a type, and for enumerations, the size decides: up to four
-    /// bytes a decimal number; eight bytes an address where nothing smaller than an address is that big,
+    /// The value that `bytes` hold. Without a type, and for what may be an enumeration, the size decides: up
+    /// to four bytes a decimal number; eight bytes an address where nothing smaller than an address is that big,
     /// else a decimal number. A type whose size is another one than that of `bytes` is not believed.
     pub fn read(kind: Option<Type>, bytes: &[u8]) -> Self {
         match kind {
@@ -45,7 +45,10 @@ impl Value {
             Some(Type::Pointer | Type::Null) if bytes.len() == 8 => {
                 Some(Value::Address(unsigned(bytes) as u64))
             }
-            Some(Type::Named) if bytes.len() <= 4 => plain(bytes),
+            // Enumerators are small; a float in a class is not.
+            Some(Type::Named) if bytes.len() <= 4 => {
+                plain(bytes).filter(|_| (-4096..65_536).contains(&signed(bytes)))
+            }
             None => plain(bytes),
             Some(_) => None,
         }
@@ -301,6 +304,7 @@ mod tests {
         assert_eq!(untyped(&(-1i64).to_le_bytes()), "-1");
         assert_eq!(untyped(&0x7f3a_0000_0000u64.to_le_bytes()), "0x7f3a00000000");
         assert_eq!(text("Mode", &2i32.to_le_bytes()), "2");
+        assert_eq!(text("Scale", &1.5f32.to_le_bytes()), "{0x3fc00000}");
         assert_eq!(untyped(&[1, 2, 3]), "{0x1, 0x2, 0x3}");
     }
 

@@ -1,7 +1,8 @@
 //! What events refer to by number, across all files: kernels k1, k2, … and handles s1, e1, …
 //!
-//! Owns: numbers by first appearance, and which kernels are shown. A kernel is the same in two files if
-//! its symbol and the file that holds it are the same. Must not know: how an event looks.
+//! Owns: numbers by first appearance, and which kernels are shown. A kernel is the same in two traces if
+//! its symbol and the file that holds it are the same; where the file is not known, the symbol decides.
+//! Must not know: how an event looks.
 
 use std::collections::HashMap;
 
@@ -26,20 +27,6 @@ pub struct Kernel {
     pub shown: bool,
 }
 
-/// What makes a kernel the same one.
-#[derive(PartialEq, Eq, Hash)]
-enum Identity {
-    Named {
-        mangled: String,
-        owner: String,
-    },
-    /// Nothing is known but where it was launched by, in which file.
-    Nameless {
-        address: u64,
-        source: usize,
-    },
-}
-
 /// What a handle stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Handle {
@@ -59,7 +46,10 @@ pub enum Handle {
 #[derive(Default)]
 pub struct Known {
     kernels: Vec<Kernel>,
-    by_identity: HashMap<Identity, usize>,
+    /// Places of the kernels with a symbol.
+    by_symbol: HashMap<String, Vec<usize>>,
+    /// Nothing is known but the address that was launched, in which file.
+    nameless: HashMap<(usize, u64), usize>,
     by_number: HashMap<(usize, u32), usize>,
     handles: HashMap<(usize, Handle, u64), u32>,
     last_handle: HashMap<(usize, Handle), u32>,
@@ -84,16 +74,27 @@ impl Known {
         }
         let nothing = meta::Kernel::default();
         let kernel = meta.kernels.get(&id).unwrap_or(&nothing);
-        let identity = match kernel.mangled.is_empty() {
-            false => {
-                Identity::Named { mangled: kernel.mangled.clone(), owner: kernel.owner.clone() }
-            }
-            true => Identity::Nameless { address: kernel.address, source },
-        };
         let next = self.kernels.len();
-        let place = *self.by_identity.entry(identity).or_insert(next);
-        if place == next {
-            self.kernels.push(Kernel::new(next + 1, kernel, filter));
+        let place = if kernel.mangled.is_empty() {
+            *self.nameless.entry((source, kernel.address)).or_insert(next)
+        } else {
+            let same = |place: &&usize| {
+                let owner = self.kernels.get(**place).map_or("", |k| &k.owner);
+                owner.is_empty() || kernel.owner.is_empty() || owner == kernel.owner
+            };
+            let places = self.by_symbol.get(&kernel.mangled);
+            match places.and_then(|places| places.iter().find(same)) {
+                Some(&place) => place,
+                None => {
+                    self.by_symbol.entry(kernel.mangled.clone()).or_default().push(next);
+                    next
+                }
+            }
+        };
+        match self.kernels.get_mut(place) {
+            Some(known) if known.owner.is_empty() => known.owner.clone_from(&kernel.owner),
+            Some(_) => {}
+            None => self.kernels.push(Kernel::new(next + 1, kernel, filter)),
         }
         self.by_number.insert((source, id), place);
         place
@@ -147,7 +148,7 @@ impl Kernel {
         for text in [&mut name.short, &mut name.full, &mut name.mangled] {
             *text = printable(text);
         }
-        Kernel { number, types, owner: printable(&kernel.owner), shown, name }
+        Kernel { number, types, owner: kernel.owner.clone(), shown, name }
     }
 
     /// The symbol, or the address where there is none.
@@ -173,11 +174,12 @@ mod tests {
     #[test]
     fn kernels_are_one_by_symbol_and_owner() {
         let first = metadata(&[(7, "_Z1kPf", "/a", 1), (8, "_Z1kPf", "/b", 2), (9, "", "", 3)]);
-        let second = metadata(&[(1, "_Z1kPf", "/a", 9), (2, "", "", 3)]);
+        let second = metadata(&[(1, "_Z1kPf", "/a", 9), (2, "", "", 3), (3, "_Z1kPf", "", 4)]);
         let (mut known, all) = (Known::default(), KernelFilter::default());
         assert_eq!(known.kernel(&all, 0, &first, 8), 0);
         assert_eq!(known.kernel(&all, 0, &first, 7), 1);
         assert_eq!(known.kernel(&all, 1, &second, 1), 1);
+        assert_eq!(known.kernel(&all, 1, &second, 3), 0);
         assert_eq!(known.kernel(&all, 0, &first, 9), 2);
         assert_eq!(known.kernel(&all, 1, &second, 2), 3);
         assert_eq!(known.kernel(&all, 1, &second, 77), 4);

@@ -3,6 +3,7 @@
 //! Owns: the table by kernel, the table by function, and what a user must hear besides. Must not know:
 //! events.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
 use cushim_abi::errors;
@@ -80,6 +81,10 @@ pub fn summary(
     remarks(out, style, totals, stats, notes)
 }
 
+fn is_graph_launch(api: &str) -> bool {
+    api.starts_with("cudaGraphLaunch") || api.starts_with("cuGraphLaunch")
+}
+
 fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
@@ -92,12 +97,13 @@ fn labels(form: NameForm, kernels: &[&Kernel]) -> Vec<String> {
         NameForm::Mangled => kernels.iter().map(|k| k.symbol().to_owned()).collect(),
     };
     // One symbol in several files: only the file tells them apart.
-    let twins: Vec<bool> =
-        labels.iter().map(|a| labels.iter().filter(|b| a == *b).count() > 1).collect();
-    for ((label, twin), kernel) in labels.iter_mut().zip(twins).zip(kernels) {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    labels.iter().for_each(|label| *counts.entry(label.clone()).or_default() += 1);
+    for (label, kernel) in labels.iter_mut().zip(kernels) {
+        let twin = counts.get(label).is_some_and(|n| *n > 1);
         if twin && !kernel.owner.is_empty() {
             let file = kernel.owner.rsplit('/').next().unwrap_or(&kernel.owner);
-            label.push_str(&format!(" [{file}]"));
+            label.push_str(&format!(" [{}]", printable(file)));
         }
     }
     labels
@@ -180,12 +186,12 @@ fn remarks(
     stats: &Stats,
     notes: &[String],
 ) -> io::Result<()> {
-    if totals.nodes > 0 {
-        writeln!(
-            out,
-            "graphs: {} made or changed",
-            count(totals.nodes, "kernel node", "kernel nodes")
-        )?;
+    let graphs = stats.apis().into_iter().filter(|(api, _)| is_graph_launch(api));
+    let graphs: u64 = graphs.map(|(_, times)| times.calls).sum();
+    if totals.nodes + graphs > 0 {
+        let graphs = count(graphs, "launch", "launches");
+        let nodes = count(totals.nodes, "kernel node", "kernel nodes");
+        writeln!(out, "graphs: {graphs}; {nodes} made or changed")?;
     }
     if totals.processes > 1 {
         writeln!(out, "{} processes", totals.processes)?;
