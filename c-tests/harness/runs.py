@@ -7,6 +7,7 @@ launches.py's affair, how programs are built build.py's.
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 
@@ -26,12 +27,16 @@ def run(command, env=None, limit=LIMIT):
     """Runs a command to its end; status None when it ran past the limit."""
     merged = dict(os.environ)
     merged.update(env or {})
+    # A session of its own, so that what it started ends with it.
+    process = subprocess.Popen(command, env=merged, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, start_new_session=True)
     try:
-        done = subprocess.run(command, env=merged, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE, timeout=limit)
-    except subprocess.TimeoutExpired as late:
-        return Outcome(None, late.stdout or b"", late.stderr or b"")
-    return Outcome(done.returncode, done.stdout, done.stderr)
+        out, err = process.communicate(timeout=limit)
+        return Outcome(process.returncode, out, err)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        out, err = process.communicate()
+        return Outcome(None, out, err)
 
 
 def lines(text):

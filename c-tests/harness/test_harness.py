@@ -149,6 +149,11 @@ class WholeRun(unittest.TestCase):
         self.assertEqual([what for what, _ in results], ["alone", "traced", "launches"])
         self.assertEqual([wrong for _, wrong in results], [[], [], []])
 
+    def test_a_hanging_program_ends(self):
+        hanging = self.executable("hanging", "#!/bin/sh\necho begun\nsleep 600 &\nsleep 600\n")
+        outcome = runs.run([hanging], limit=1)
+        self.assertEqual((outcome.status, outcome.out), (None, b"begun\n"))
+
     def test_wrong(self):
         results = dict(self.check([], " + 1"))
         self.assertEqual(results["alone"], [])
