@@ -95,11 +95,16 @@ fn bytes(value: &[u8]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_shl(shift)
 }
 
-/// This process's rank among those of its job, from the variable of its launcher.
+/// This process's rank among those of its job, from the variable of the innermost launcher: `srun` may
+/// start `mpirun` or `torchrun`, whose processes inherit its variables. The launcher `cushim` tells it
+/// the same way.
 pub fn rank() -> Option<u32> {
-    [c"SLURM_PROCID", c"OMPI_COMM_WORLD_RANK", c"PMIX_RANK", c"PMI_RANK", c"RANK"]
+    let number = |name: &CStr| std::str::from_utf8(&variable(name)?).ok()?.trim().parse().ok();
+    [c"OMPI_COMM_WORLD_RANK", c"PMIX_RANK", c"PMI_RANK", c"RANK", c"SLURM_PROCID"]
         .into_iter()
-        .find_map(|name| std::str::from_utf8(&variable(name)?).ok()?.trim().parse().ok())
+        // RANK alone is a word that anybody may use.
+        .filter(|name| *name != c"RANK" || number(c"WORLD_SIZE").is_some())
+        .find_map(number)
 }
 
 /// Host name.

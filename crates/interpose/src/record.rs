@@ -50,11 +50,16 @@ impl Observed {
             recorder.lose(Lost::NotReady);
             return None;
         }
+        // The call inside a call, where nobody asked for those: the common case under a shared runtime,
+        // whose every launch comes by the driver's face too.
+        if thread.is_inside(stack) && !global.nested {
+            return None;
+        }
         let Some(depth) = thread.enter(stack) else {
             recorder.lose(Lost::NotReady);
             return None;
         };
-        let wanted = global.classes & site.class.bit() != 0 && (depth == 0 || global.nested);
+        let wanted = global.classes & site.class.bit() != 0;
         Some(Observed { global, recorder, thread, site, depth, wanted })
     }
 

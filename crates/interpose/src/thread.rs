@@ -152,17 +152,23 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
 }
 
 impl Thread {
-    /// Enters a hook whose frame is at `stack`; answers the depth it is at, or `None` where it is to
-    /// pass through. Frames that a longjmp or an exception left behind are dropped: a live enclosing
-    /// frame is always further up the stack.
+    /// Whether a hook is open further up the stack than `stack`. Frames that a longjmp or an exception
+    /// left behind are dropped: a live enclosing frame is always further up.
     #[inline(always)]
-    pub fn enter(&mut self, stack: usize) -> Option<u8> {
+    pub fn is_inside(&mut self, stack: usize) -> bool {
         while let Some(outer) = self.frames.get(usize::from(self.depth).wrapping_sub(1)) {
             if *outer > stack {
-                break;
+                return true;
             }
             self.depth -= 1;
         }
+        false
+    }
+
+    /// Enters a hook whose frame is at `stack`, after [`Thread::is_inside`]; answers the depth it is
+    /// at, or `None` where that is deeper than is followed.
+    #[inline(always)]
+    pub fn enter(&mut self, stack: usize) -> Option<u8> {
         let depth = self.depth;
         *self.frames.get_mut(usize::from(depth))? = stack;
         self.depth = depth + 1;
