@@ -3,7 +3,7 @@
 //! Owns: what a short name leaves out, and how names that became alike are told apart.
 //! Must not know: how symbols are demangled.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::demangle::{Demangled, demangle};
 use crate::scan;
@@ -122,16 +122,15 @@ fn lambda(arguments: &str) -> Option<String> {
     number.parse::<u32>().ok().map(|n| format!("{}::{{lambda#{n}}}", lambdas(function)))
 }
 
-/// One label for each of `names`, which are all different: short where that tells them apart, else the
-/// declaration, else the symbol.
+/// One label for each of `names`: short where that tells its symbol from the others, else the declaration,
+/// else the symbol. Labels are alike only where symbols are.
 pub fn distinct(names: &[&Name]) -> Vec<String> {
-    fn count<'a>(labels: impl Iterator<Item = &'a str>) -> HashMap<&'a str, usize> {
-        let mut counts = HashMap::new();
-        labels.for_each(|label| *counts.entry(label).or_default() += 1);
-        counts
+    let mut seen = HashSet::new();
+    let (mut short, mut full) = (HashMap::new(), HashMap::new());
+    for name in names.iter().filter(|name| seen.insert(name.mangled.as_str())) {
+        *short.entry(name.short.as_str()).or_insert(0) += 1;
+        *full.entry(name.full.as_str()).or_insert(0) += 1;
     }
-    let short = count(names.iter().map(|n| n.short.as_str()));
-    let full = count(names.iter().map(|n| n.full.as_str()));
     let once = |counts: &HashMap<&str, usize>, label: &str| counts.get(label) == Some(&1);
     names
         .iter()
@@ -274,6 +273,7 @@ mod tests {
                 .into();
         let labels = distinct(&names.iter().collect::<Vec<_>>());
         assert_eq!(labels[..3], ["k(float*)", "k(double*)", "m"]);
+        assert_eq!(distinct(&[&names[2], &names[2]]), ["m", "m"]);
         let mut sorted = labels.clone();
         sorted.sort();
         sorted.dedup();
