@@ -12,7 +12,9 @@
 #endif
 
 int cuInit(unsigned) __attribute__((weak));
+int cuLaunchKernel(void) __attribute__((weak));
 int cudaGetDeviceCount(int *) __attribute__((weak));
+int cudaMalloc(void **, size_t) __attribute__((weak));
 
 static const char *yes(void *p) { return p ? "there" : "absent"; }
 /* The file that an address lies in, the shim's own passed over. */
@@ -59,7 +61,8 @@ int main(int argc, char **argv) {
     dlsym(self, "main");
     printf("errno %d\n", errno);
 #ifdef WEAK
-    printf("weak %s %s\n", yes((void *)cuInit), yes((void *)cudaGetDeviceCount));
+    printf("weak %s %s", yes((void *)cuInit), yes((void *)cuLaunchKernel));
+    printf(" %s %s\n", yes((void *)cudaGetDeviceCount), yes((void *)cudaMalloc));
 #endif
     return 0;
 }

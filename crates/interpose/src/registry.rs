@@ -222,6 +222,9 @@ fn keep(name: &[u8]) -> &'static str {
         Ok(name) => name,
         Err(_) => return String::from_utf8_lossy(name).into_owned().leak(),
     };
+    if name.is_empty() {
+        return ""; // The first block may not be there yet.
+    }
     if name.len() > SIZE / 4 {
         return name.to_owned().leak();
     }

@@ -130,7 +130,11 @@ fn where_cuda_is_lookups_find_it() {
 #[test]
 fn weak_references_stay_unbound() {
     let lab = Lab::new();
-    let program = lab.build("weak", "lookup.c", &["-DWEAK", "-ldl"]);
+    let program = lab.build(
+        "weak",
+        "lookup.c",
+        &["-DWEAK", "-fPIC", "-Wl,-z,dynamic-undefined-weak", "-ldl"],
+    );
     let bare = lab.run(&program, &[], &How::bare());
     let ran = lab.run(&program, &[], &How::shim());
     let weak = |text: &str| text.lines().find(|l| l.starts_with("weak")).map(str::to_owned);

@@ -7,6 +7,8 @@
 
 mod compare;
 mod driver;
+mod echo;
+mod exports;
 mod files;
 mod lab;
 mod loader;

@@ -38,6 +38,8 @@ pub struct Recorded {
     pub status: Option<i32>,
     /// For a launch or a kernel node: as text, see [`crate::log::Line::launch`].
     pub launch: Option<String>,
+    /// For any other call: argument words.
+    pub words: Vec<u64>,
     /// The thread.
     pub tid: u32,
 }
@@ -69,6 +71,7 @@ pub fn read(path: &Path) -> Trace {
 
 fn recorded(metadata: &Metadata, event: &Event<'_>) -> Recorded {
     let function = metadata.apis.get(&event.api).map(|api| api.name.clone()).unwrap_or_default();
+    let mut words = Vec::new();
     let launch = match &event.body {
         Body::Launch(launch) => {
             let kernel = metadata.kernels.get(&launch.kernel);
@@ -94,9 +97,13 @@ fn recorded(metadata: &Metadata, event: &Event<'_>) -> Recorded {
                 event.status.map_or("none".to_owned(), |s| s.to_string()),
             ))
         }
-        Body::Call(_) | Body::Mark(_) => None,
+        Body::Call(call) => {
+            words = call.words.iter().collect();
+            None
+        }
+        Body::Mark(_) => None,
     };
-    Recorded { function, depth: event.depth, status: event.status, launch, tid: event.tid }
+    Recorded { function, depth: event.depth, status: event.status, launch, words, tid: event.tid }
 }
 
 impl Trace {
