@@ -50,7 +50,7 @@ unsafe extern "C" fn decide_dlvsym(
 
 unsafe extern "C" fn decide_dlopen(file: *const c_char, flags: i32) -> Answer {
     // SAFETY: the arguments of the call.
-    unsafe { loader::dlopen(file, flags) };
+    unsafe { loader::dlopen(&crate::HOME, file, flags) };
     Answer::new(None, Real::Dlopen)
 }
 

@@ -103,6 +103,23 @@ pub fn find_object<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
     state.answer
 }
 
+/// How many objects have been unloaded since the process began.
+pub fn unloads() -> u64 {
+    unsafe extern "C" fn first(
+        info: *mut libc::dl_phdr_info,
+        _size: usize,
+        data: *mut c_void,
+    ) -> c_int {
+        // SAFETY: `data` is the count below; `info` is valid during the call, whole since glibc 2.4.
+        unsafe { *data.cast::<u64>() = (*info).dlpi_subs };
+        1
+    }
+    let mut count = 0u64;
+    // SAFETY: `first` matches the signature and gets the place that it expects.
+    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut count).cast()) };
+    count
+}
+
 /// The object that `address` lies in.
 pub fn object_at(address: usize) -> Option<Object> {
     find_object(|o| o.contains(address).then_some(o))

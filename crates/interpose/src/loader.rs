@@ -6,7 +6,7 @@
 //! Must not know: the assembly of the exports.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use crate::elf::{self, Version};
 use crate::life;
@@ -144,11 +144,18 @@ pub unsafe fn dlvsym(
     Some(wrap(home, text, found))
 }
 
-/// Notes a `dlopen`: a library that is opened with RTLD_DEEPBIND goes past every preloaded one.
+/// What a `dlopen` means to us. Where something was unloaded since the last one, a runtime whose functions
+/// we know may be gone and come back elsewhere: they are forgotten before anything is mapped. And a
+/// library that is opened with RTLD_DEEPBIND goes past every preloaded one: that is noted.
 ///
 /// # Safety
 /// The arguments of a call of `dlopen`.
-pub unsafe fn dlopen(file: *const c_char, flags: i32) {
+pub unsafe fn dlopen(home: &Home, file: *const c_char, flags: i32) {
+    static UNLOADS: AtomicU64 = AtomicU64::new(0);
+    let unloads = elf::unloads();
+    if UNLOADS.swap(unloads, Ordering::AcqRel) != unloads {
+        home.forget_runtime();
+    }
     if flags & libc::RTLD_DEEPBIND == 0 || file.is_null() {
         return;
     }

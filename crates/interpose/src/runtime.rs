@@ -81,13 +81,11 @@ pub unsafe fn register_fat_binary_end(site: &'static Site, real: Fn1<()>, handle
     recorded!(site, [handle.0], real(handle));
 }
 
-/// `__cudaUnregisterFatBinary`. What is unregistered is about to be unmapped, perhaps with the runtime
-/// that served it.
+/// `__cudaUnregisterFatBinary`.
 pub unsafe fn unregister_fat_binary(site: &'static Site, real: Fn1<()>, handle: Ptr) {
     let module = registry::module(handle.0);
     recorded!(site, [handle.0], real(handle));
     registry::remove_module(handle.0, module);
-    site.home.forget_runtime();
 }
 
 /// `__cudaInitModule`.
