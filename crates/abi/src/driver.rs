@@ -72,6 +72,16 @@ macro_rules! driver_functions {
         graph observe [cuGraphAddHostNode] (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) -> i32;
         graph observe [cuGraphAddChildGraphNode] (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, childGraph: Graph) -> i32;
         graph observe [cuGraphAddEmptyNode] (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize) -> i32;
+        graph observe [cuGraphAddEventRecordNode cuGraphAddEventWaitNode] (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, event: Event) -> i32;
+        graph observe [cuGraphAddMemAllocNode cuGraphAddExternalSemaphoresSignalNode cuGraphAddExternalSemaphoresWaitNode cuGraphAddBatchMemOpNode] (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) -> i32;
+        graph observe [cuGraphAddMemFreeNode] (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, dptr: Ptr) -> i32;
+        graph (graph_node_set_params) [cuGraphNodeSetParams] (hNode: Node, nodeParams: Ptr) -> i32;
+        graph (graph_exec_node_set_params) [cuGraphExecNodeSetParams] (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) -> i32;
+        graph observe [cuGraphMemcpyNodeSetParams cuGraphMemsetNodeSetParams cuGraphHostNodeSetParams] (hNode: Node, nodeParams: Ptr) -> i32;
+        graph observe [cuGraphExecMemcpyNodeSetParams cuGraphExecMemsetNodeSetParams] (hGraphExec: GraphExec, hNode: Node, params: Ptr, ctx: Context) -> i32;
+        graph observe [cuGraphExecHostNodeSetParams] (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) -> i32;
+        graph observe [cuGraphExecChildGraphNodeSetParams] (hGraphExec: GraphExec, hNode: Node, childGraph: Graph) -> i32;
+        graph observe [cuGraphNodeSetEnabled] (hGraphExec: GraphExec, hNode: Node, isEnabled: u32) -> i32;
         graph observe [cuGraphInstantiate_v2] (phGraphExec: Out<GraphExec>, hGraph: Graph, phErrorNode: Ptr, logBuffer: Ptr, bufferSize: usize) -> i32;
         graph observe [cuGraphInstantiateWithFlags] (phGraphExec: Out<GraphExec>, hGraph: Graph, flags: Flags64) -> i32;
         graph observe [cuGraphInstantiateWithParams cuGraphInstantiateWithParams_ptsz] (phGraphExec: Out<GraphExec>, hGraph: Graph, instantiateParams: Ptr) -> i32;

@@ -35,6 +35,8 @@ macro_rules! runtime_functions {
         launch (launch_cooperative_multi_device) [11 12] [cudaLaunchCooperativeKernelMultiDevice] (launchParamsList: Ptr, numDevices: u32, flags: Flags) -> i32;
         sync observe [11 12 13] [cudaLaunchHostFunc cudaLaunchHostFunc_ptsz] (stream: Stream, fn_: Ptr, userData: Ptr) -> i32;
 
+        sync observe [13] [cudaLaunchHostFunc_v2 cudaLaunchHostFunc_v2_ptsz] (stream: Stream, fn_: Ptr, userData: Ptr, syncMode: u32) -> i32;
+
         // ---- kernels by handle
         register (get_func_by_symbol) [11 12 13] [cudaGetFuncBySymbol] (functionPtr: Out<Func>, symbolPtr: Func) -> i32;
         register (get_kernel) [12 13] [cudaGetKernel] (kernelPtr: Out<Func>, entryFuncAddr: Func) -> i32;
@@ -66,6 +68,24 @@ macro_rules! runtime_functions {
         graph observe [11 12 13] [cudaGraphAddHostNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, pNodeParams: Ptr) -> i32;
         graph observe [11 12 13] [cudaGraphAddChildGraphNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, childGraph: Graph) -> i32;
         graph observe [11 12 13] [cudaGraphAddEmptyNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize) -> i32;
+        graph observe [11 12 13] [cudaGraphAddMemcpyNodeToSymbol] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, symbol: Ptr, src: Ptr, count: usize, offset: usize, kind: CopyKind) -> i32;
+        graph observe [11 12 13] [cudaGraphAddMemcpyNodeFromSymbol] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, dst: Ptr, symbol: Ptr, count: usize, offset: usize, kind: CopyKind) -> i32;
+        graph observe [11 12 13] [cudaGraphAddEventRecordNode cudaGraphAddEventWaitNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, event: Event) -> i32;
+        graph observe [11 12 13] [cudaGraphAddMemAllocNode cudaGraphAddExternalSemaphoresSignalNode cudaGraphAddExternalSemaphoresWaitNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, nodeParams: Ptr) -> i32;
+        graph observe [11 12 13] [cudaGraphAddMemFreeNode] (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, dptr: Ptr) -> i32;
+        graph (graph_node_set_params) [12 13] [cudaGraphNodeSetParams] (node: Node, nodeParams: Ptr) -> i32;
+        graph (graph_exec_node_set_params) [12 13] [cudaGraphExecNodeSetParams] (graphExec: GraphExec, node: Node, nodeParams: Ptr) -> i32;
+        graph observe [11 12 13] [cudaGraphMemcpyNodeSetParams cudaGraphMemsetNodeSetParams cudaGraphHostNodeSetParams] (node: Node, pNodeParams: Ptr) -> i32;
+        graph observe [11 12 13] [cudaGraphMemcpyNodeSetParams1D] (node: Node, dst: Ptr, src: Ptr, count: usize, kind: CopyKind) -> i32;
+        graph observe [11 12 13] [cudaGraphMemcpyNodeSetParamsToSymbol] (node: Node, symbol: Ptr, src: Ptr, count: usize, offset: usize, kind: CopyKind) -> i32;
+        graph observe [11 12 13] [cudaGraphMemcpyNodeSetParamsFromSymbol] (node: Node, dst: Ptr, symbol: Ptr, count: usize, offset: usize, kind: CopyKind) -> i32;
+        graph observe [11 12 13] [cudaGraphExecMemcpyNodeSetParams cudaGraphExecMemsetNodeSetParams cudaGraphExecHostNodeSetParams] (hGraphExec: GraphExec, node: Node, pNodeParams: Ptr) -> i32;
+        graph observe [11 12 13] [cudaGraphExecMemcpyNodeSetParams1D] (hGraphExec: GraphExec, node: Node, dst: Ptr, src: Ptr, count: usize, kind: CopyKind) -> i32;
+        graph observe [11 12 13] [cudaGraphExecMemcpyNodeSetParamsToSymbol] (hGraphExec: GraphExec, node: Node, symbol: Ptr, src: Ptr, count: usize, offset: usize, kind: CopyKind) -> i32;
+        graph observe [11 12 13] [cudaGraphExecMemcpyNodeSetParamsFromSymbol] (hGraphExec: GraphExec, node: Node, dst: Ptr, symbol: Ptr, count: usize, offset: usize, kind: CopyKind) -> i32;
+        graph observe [11 12 13] [cudaGraphExecChildGraphNodeSetParams] (hGraphExec: GraphExec, node: Node, childGraph: Graph) -> i32;
+        graph observe [11 12 13] [cudaGraphNodeSetEnabled] (hGraphExec: GraphExec, hNode: Node, isEnabled: u32) -> i32;
+        graph observe [13] [cudaStreamBeginRecaptureToGraph cudaStreamBeginRecaptureToGraph_ptsz] (stream: Stream, mode: i32, graph: Graph, callbackData: Ptr) -> i32;
         graph observe [12 13] [cudaGraphInstantiate_12 = cudaGraphInstantiate] (pGraphExec: Out<GraphExec>, graph: Graph, flags: Flags64) -> i32;
         graph observe [11] [cudaGraphInstantiate] (pGraphExec: Out<GraphExec>, graph: Graph, pErrorNode: Ptr, pLogBuffer: Ptr, bufferSize: usize) -> i32;
         graph observe [11 12 13] [cudaGraphInstantiateWithFlags] (pGraphExec: Out<GraphExec>, graph: Graph, flags: Flags64) -> i32;
@@ -116,6 +136,9 @@ macro_rules! runtime_functions {
         memory observe [11 12 13] [cudaMemset3D cudaMemset3D_ptds] (pitchedDevPtr: PitchedPtr, value: i32, extent: Extent) -> i32;
         memory observe [11 12 13] [cudaMemset3DAsync cudaMemset3DAsync_ptsz] (pitchedDevPtr: PitchedPtr, value: i32, extent: Extent, stream: Stream) -> i32;
 
+        memory observe [13] [cudaMemPrefetchBatchAsync cudaMemPrefetchBatchAsync_ptsz cudaMemDiscardAndPrefetchBatchAsync cudaMemDiscardAndPrefetchBatchAsync_ptsz] (dptrs: Ptr, sizes: Ptr, count: usize, prefetchLocs: Ptr, prefetchLocIdxs: Ptr, numPrefetchLocs: usize, flags: Flags64, stream: Stream) -> i32;
+        memory observe [13] [cudaMemDiscardBatchAsync cudaMemDiscardBatchAsync_ptsz] (dptrs: Ptr, sizes: Ptr, count: usize, flags: Flags64, stream: Stream) -> i32;
+
         // ---- copies
         copy observe [11 12 13] [cudaMemcpy cudaMemcpy_ptds] (dst: Ptr, src: Ptr, count: usize, kind: CopyKind) -> i32;
         copy observe [11 12 13] [cudaMemcpyAsync cudaMemcpyAsync_ptsz] (dst: Ptr, src: Ptr, count: usize, kind: CopyKind, stream: Stream) -> i32;
@@ -143,6 +166,11 @@ macro_rules! runtime_functions {
         copy observe [11 12 13] [cudaMemcpy3DPeerAsync cudaMemcpy3DPeerAsync_ptsz] (p: Ptr, stream: Stream) -> i32;
         copy observe [12] [cudaMemcpyBatchAsync_12 = cudaMemcpyBatchAsync cudaMemcpyBatchAsync_ptsz_12 = cudaMemcpyBatchAsync_ptsz] (dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, failIdx: Ptr, stream: Stream) -> i32;
         copy observe [13] [cudaMemcpyBatchAsync_13 = cudaMemcpyBatchAsync cudaMemcpyBatchAsync_ptsz_13 = cudaMemcpyBatchAsync_ptsz] (dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, stream: Stream) -> i32;
+
+        copy observe [12] [cudaMemcpy3DBatchAsync_12 = cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz_12 = cudaMemcpy3DBatchAsync_ptsz] (numOps: usize, opList: Ptr, failIdx: Ptr, flags: Flags64, stream: Stream) -> i32;
+        copy observe [13] [cudaMemcpy3DBatchAsync_13 = cudaMemcpy3DBatchAsync cudaMemcpy3DBatchAsync_ptsz_13 = cudaMemcpy3DBatchAsync_ptsz] (numOps: usize, opList: Ptr, flags: Flags64, stream: Stream) -> i32;
+        copy observe [13] [cudaMemcpyWithAttributesAsync cudaMemcpyWithAttributesAsync_ptsz] (dst: Ptr, src: Ptr, size: usize, attr: Ptr, stream: Stream) -> i32;
+        copy observe [13] [cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz] (op: Ptr, flags: Flags64, stream: Stream) -> i32;
 
         // ---- streams, events, synchronisation
         stream observe [11 12 13] [cudaStreamCreate] (pStream: Out<Stream>) -> i32;

@@ -212,6 +212,41 @@ macro_rules! face {
                 node(site, stack!(), exec.0, read(params.0, site), call)
             }
 
+            /// `…GraphNodeSetParams`.
+            pub unsafe fn graph_node_set_params(
+                site: &'static Site,
+                real: SetParams,
+                handle: Node,
+                params: Ptr,
+            ) -> i32 {
+                // SAFETY: the program's node parameters.
+                let kernel = unsafe { kernel_params(params.0) };
+                if kernel == 0 {
+                    return observed!(site, [handle, params], real(handle, params));
+                }
+                // SAFETY: forwarded as it came.
+                let call = || unsafe { real(handle, params) };
+                node(site, stack!(), handle.0, read(kernel, site), call)
+            }
+
+            /// `…GraphExecNodeSetParams`.
+            pub unsafe fn graph_exec_node_set_params(
+                site: &'static Site,
+                real: ExecSetParams,
+                exec: GraphExec,
+                handle: Node,
+                params: Ptr,
+            ) -> i32 {
+                // SAFETY: the program's node parameters.
+                let kernel = unsafe { kernel_params(params.0) };
+                if kernel == 0 {
+                    return observed!(site, [exec, handle, params], real(exec, handle, params));
+                }
+                // SAFETY: forwarded as it came.
+                let call = || unsafe { real(exec, handle, params) };
+                node(site, stack!(), exec.0, read(kernel, site), call)
+            }
+
             /// `…GraphAddNode` with edge data (runtime 13, `_v2` elsewhere).
             pub unsafe fn graph_add_node(
                 site: &'static Site,

@@ -105,7 +105,8 @@ impl Code {
             data = unsafe { (code as *const FatBinaryWrapper).read_unaligned() }.data;
         }
         // SAFETY: as the caller promises.
-        let Some((length, kind)) = (unsafe { measure(data) }) else { return nothing };
+        let measured = std::panic::catch_unwind(|| unsafe { measure(data) });
+        let Some((length, kind)) = measured.ok().flatten() else { return nothing };
         let code = Code { address: data, length, kind, file: None, index: Guarded::new() };
         if elf::object_at(data).is_none() {
             code.read();
