@@ -176,5 +176,9 @@ macro_rules! driver_functions {
         sync observe [cuEventSynchronize] (hEvent: Event) -> i32;
         sync observe [cuStreamSynchronize cuStreamSynchronize_ptsz] (hStream: Stream) -> i32;
         sync observe [cuCtxSynchronize] () -> i32;
+
+        // ---- the program's own profiler range
+        profiler (profiler_start) [cuProfilerStart] () -> i32;
+        profiler (profiler_stop) [cuProfilerStop] () -> i32;
     } };
 }

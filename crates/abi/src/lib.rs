@@ -38,10 +38,11 @@ pub enum Class {
     sync,
     module,
     register,
+    profiler,
 }
 
 /// All classes, in the order of their bits.
-pub const CLASSES: [(Class, &str); 9] = [
+pub const CLASSES: [(Class, &str); 10] = [
     (Class::launch, "launch"),
     (Class::graph, "graph"),
     (Class::memory, "memory"),
@@ -51,6 +52,7 @@ pub const CLASSES: [(Class, &str); 9] = [
     (Class::sync, "sync"),
     (Class::module, "module"),
     (Class::register, "register"),
+    (Class::profiler, "profiler"),
 ];
 
 impl Class {

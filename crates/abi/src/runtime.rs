@@ -192,5 +192,9 @@ macro_rules! runtime_functions {
         sync observe [11 12 13] [cudaDeviceSynchronize] () -> i32;
         sync observe [11 12] [cudaThreadSynchronize] () -> i32;
         sync observe [11 12 13] [cudaDeviceReset] () -> i32;
+
+        // ---- the program's own profiler range
+        profiler (profiler_start) [11 12 13] [cudaProfilerStart] () -> i32;
+        profiler (profiler_stop) [11 12 13] [cudaProfilerStop] () -> i32;
     } };
 }

@@ -11,19 +11,16 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::trace::RecordArgs;
+use crate::launch::{self, LastArgs, RecordArgs};
 use crate::view::{Class, Classes};
-use crate::{Error, Outcome, complain, environ, preload};
-
-/// Where the recording goes if nothing is said: into the folder where the program runs.
-const DEFAULT_OUTPUT: &str = "%e.%p.cushim";
+use crate::{Error, Outcome, complain, environ, preload, record};
 
 /// Arguments of `cushim env`.
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER)]
 pub struct EnvArgs {
     /// Record these classes of calls: launch, graph, copy, memory, stream, event, sync, module,
-    /// register, all
+    /// register, profiler, all
     #[arg(
         short = 'e',
         long = "events",
@@ -47,6 +44,9 @@ pub struct EnvArgs {
 
     #[command(flatten)]
     record: RecordArgs,
+
+    #[command(flatten)]
+    last: LastArgs,
 }
 
 const AFTER: &str = "\
@@ -64,26 +64,14 @@ pub fn run(args: EnvArgs) -> Outcome {
     environ::warn_of_unknown();
     let library = preload::find_library(args.record.lib.as_deref())?;
     let reachable = preload::reachable(&library)?;
-    let output = args.output.unwrap_or_else(|| DEFAULT_OUTPUT.into());
-    recording(Path::new(&output))?;
+    let output = args.output.unwrap_or_else(|| record::DEFAULT_OUTPUT.into());
+    launch::refuse_text(Path::new(&output))?;
     let classes = match args.events.as_slice() {
         [] => Classes::default(),
         chosen => Classes::of(chosen),
     };
-    let mut line = vec![
-        (preload::LD_PRELOAD, preload::value(&reachable)),
-        ("CUSHIM_OUTPUT", output.clone()),
-        ("CUSHIM_EVENTS", classes.words().into()),
-    ];
-    if args.nested {
-        line.push(("CUSHIM_NESTED", "1".into()));
-    }
-    if let Some(limit) = args.record.limit {
-        line.push(("CUSHIM_LIMIT", limit.to_string().into()));
-    }
-    if let Some(log) = args.record.log {
-        line.push(("CUSHIM_LOG", log.into()));
-    }
+    let mut line = args.record.environment(&reachable, output.clone(), &classes, args.nested);
+    args.last.put(&mut line);
     let mut text = Vec::new();
     for (name, value) in &line {
         one_word(name, value)?;
@@ -108,22 +96,6 @@ pub fn run(args: EnvArgs) -> Outcome {
         complain(&format!("each process records into {name}; `cushim report FILE` shows it"));
     }
     Ok(0)
-}
-
-/// Without the launcher nobody formats: the file is a recording, whatever its name is to say.
-fn recording(path: &Path) -> Result<(), Error> {
-    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
-    let text = ["txt", "text", "log", "out", "jsonl", "ndjson", "json", "csv"];
-    if path.as_os_str().is_empty() || text.contains(&ending) {
-        return Err(Error::Usage(format!(
-            "--output {}: without the launcher a program writes a recording (such as \
-             run.%p.cushim); make text or JSON lines of it with `cushim report FILE`, or use \
-             `cushim trace -o {}`",
-            path.display(),
-            path.display()
-        )));
-    }
-    Ok(())
 }
 
 /// A shell splits `$(cushim env)` at white space and expands patterns in it.

@@ -15,15 +15,18 @@ pub const DISABLE: &str = "CUSHIM_DISABLE";
 /// Set by the launcher for the program: `CUSHIM_*` beside it are the launcher's words, not the user's.
 pub const LAUNCHER: &str = "CUSHIM_LAUNCHER";
 
+/// `monotonic`: the library does not use the time-stamp counter.
+pub const CLOCK: &str = "CUSHIM_CLOCK";
+
 /// Subcommands whose options can be given in the environment.
-const SUBCOMMANDS: [&str; 2] = ["trace", "env"];
+const SUBCOMMANDS: [&str; 3] = ["trace", "record", "env"];
 
 /// The variable of the option `long`.
 pub fn name(long: &str) -> String {
     format!("{PREFIX}{}", long.to_uppercase().replace('-', "_"))
 }
 
-/// Gives every option of `trace` and `env` its variable.
+/// Gives every option of `trace`, `record` and `env` its variable.
 pub fn attach(mut command: clap::Command) -> clap::Command {
     for sub in SUBCOMMANDS {
         if command.find_subcommand(sub).is_some() {
@@ -51,7 +54,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
         .flat_map(clap::Command::get_arguments)
         .filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned))
         .collect();
-    names.extend([DISABLE, LAUNCHER].map(str::to_owned));
+    names.extend([DISABLE, LAUNCHER, CLOCK].map(str::to_owned));
     names.sort();
     names.dedup();
     names

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub mod ctl;
 pub mod doctor;
 pub mod env;
 pub mod environ;
@@ -16,8 +17,10 @@ mod error;
 pub mod extract;
 pub mod generate;
 pub mod images;
+pub mod launch;
 pub mod ls;
 pub mod preload;
+pub mod record;
 pub mod report;
 pub mod trace;
 pub mod view;
@@ -40,6 +43,10 @@ pub struct Cli {
 pub enum Command {
     /// Run a program and show the kernels it launches
     Trace(Box<trace::TraceArgs>),
+    /// Run a program and record the kernels it launches into a file
+    Record(Box<record::RecordCommand>),
+    /// Switch the recording of a running process on or off, or put a mark into it
+    Ctl(ctl::CtlArgs),
     /// Print the environment that traces a program without the launcher
     Env(env::EnvArgs),
     /// Show what was recorded
@@ -70,6 +77,7 @@ Examples:
   cushim trace ./app 1024               what it launches, on stderr, with a summary at the end
   cushim trace -c python train.py       only the summary
   cushim trace -o run.jsonl ./app       one JSON object a line
+  cushim record ./app                   into a file, for cushim report
   srun env $(cushim env) ./app          the same without the launcher
   cushim doctor ./app                   what will be seen, and what stands in the way
 
@@ -77,7 +85,7 @@ Exit status:
   125  cushim itself failed, also for a wrong option
   126  the program was found but cannot be run
   127  the program was not found
-  Otherwise `cushim trace` ends as the program ended, by the same status or signal.
+  Otherwise `cushim trace` and `cushim record` end as the program ended, by the same status or signal.
   `cushim doctor` ends with 1 where something blocks tracing.";
 
 /// The whole command line as one definition: help, completions and manual pages come from it.
@@ -99,11 +107,13 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    if !matches!(cli.command, Command::Trace(_)) {
+    if !matches!(cli.command, Command::Trace(_) | Command::Record(_)) {
         die_of_broken_pipes();
     }
     let outcome = match cli.command {
         Command::Trace(args) => trace::run(*args),
+        Command::Record(args) => record::run(*args),
+        Command::Ctl(args) => ctl::run(args),
         Command::Env(args) => env::run(args),
         Command::Report(args) => report::run(args),
         Command::Doctor(args) => doctor::run(args),

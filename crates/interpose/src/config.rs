@@ -8,6 +8,9 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use cushim_abi::{CLASSES, Class};
+use cushim_trace::clock;
+
+use crate::window::Wanted;
 
 /// The settings of one process.
 #[derive(Clone, Debug)]
@@ -22,6 +25,12 @@ pub struct Config {
     pub nested: bool,
     /// `CUSHIM_LIMIT`: bytes that events may take.
     pub limit: u64,
+    /// `CUSHIM_LAST`: keep only the latest events, in about so many bytes.
+    pub last: Option<u64>,
+    /// `CUSHIM_CAPTURE_RANGE`, `_DELAY`, `_DURATION`, `_LAUNCH_SKIP`, `_LAUNCH_COUNT`, `_START`.
+    pub window: Wanted,
+    /// `CUSHIM_LAUNCHER`: the launcher's run.
+    pub run: Option<String>,
 }
 
 /// The pattern where none is given: into the current folder, named after program and process.
@@ -60,6 +69,16 @@ impl Config {
             classes: classes(variable(c"CUSHIM_EVENTS").as_deref()),
             nested: flag(c"CUSHIM_NESTED"),
             limit: variable(c"CUSHIM_LIMIT").as_deref().and_then(bytes).unwrap_or(DEFAULT_LIMIT),
+            last: variable(c"CUSHIM_LAST").as_deref().and_then(bytes).filter(|&last| last > 0),
+            window: Wanted {
+                profiler_range: flag(c"CUSHIM_CAPTURE_RANGE"),
+                delay_ns: variable(c"CUSHIM_DELAY").as_deref().and_then(nanoseconds).unwrap_or(0),
+                duration_ns: variable(c"CUSHIM_DURATION").as_deref().and_then(nanoseconds),
+                skip: variable(c"CUSHIM_LAUNCH_SKIP").as_deref().and_then(number).unwrap_or(0),
+                count: variable(c"CUSHIM_LAUNCH_COUNT").as_deref().and_then(number),
+                paused: variable(c"CUSHIM_START").is_some_and(|v| v == b"paused"),
+            },
+            run: variable(c"CUSHIM_LAUNCHER").and_then(|run| String::from_utf8(run).ok()),
         }
     }
 }
@@ -76,6 +95,22 @@ fn classes(value: Option<&[u8]>) -> u32 {
         "all" => CLASSES.iter().fold(set, |set, (class, _)| set | class.bit()),
         _ => set | CLASSES.iter().find(|(_, name)| *name == word).map_or(0, |(c, _)| c.bit()),
     })
+}
+
+/// Whether the time-stamp counter is used: where it is invariant, and `CUSHIM_CLOCK=monotonic` does not
+/// forbid it (a machine whose counters differ between cores although it says otherwise).
+pub fn tsc() -> bool {
+    clock::has_invariant_tsc() && variable(c"CUSHIM_CLOCK").is_none_or(|v| v != b"monotonic")
+}
+
+fn number(value: &[u8]) -> Option<u64> {
+    std::str::from_utf8(value).ok()?.trim().parse().ok()
+}
+
+/// Nanoseconds of a number of seconds such as `2` or `0.5`.
+fn nanoseconds(value: &[u8]) -> Option<u64> {
+    let seconds: f64 = std::str::from_utf8(value).ok()?.trim().parse().ok()?;
+    (seconds >= 0.0 && seconds < 1e9).then_some((seconds * 1e9) as u64)
 }
 
 /// A number of bytes: `4096`, `64KiB`, `64M`, `1GiB`.
@@ -179,8 +214,10 @@ mod tests {
     #[test]
     fn classes_and_sizes() {
         assert_eq!(classes(None), classes(Some(b"launch,graph,copy")));
-        assert_eq!(classes(Some(b"all")), (1 << 9) - 1);
+        assert_eq!(classes(Some(b"all")), (1 << CLASSES.len()) - 1);
         assert_eq!(classes(Some(b"sync, bogus")), Class::sync.bit());
+        assert_eq!((nanoseconds(b"0.5"), nanoseconds(b"-1")), (Some(500_000_000), None));
+        assert_eq!((number(b"7"), number(b"x")), (Some(7), None));
         assert_eq!(bytes(b"64MiB"), Some(64 << 20));
         assert_eq!(bytes(b"1g"), Some(1 << 30));
         assert_eq!((bytes(b"12"), bytes(b"x"), bytes(b"3 parsecs")), (Some(12), None, None));

@@ -68,6 +68,8 @@ pub unsafe fn get_proc_address_v2(
     status
 }
 
+pub use crate::window::{profiler_start, profiler_stop};
+
 // ---- contexts: which is current on a thread, which device it is on
 
 fn context_of_device(context: usize, device: i32) {

@@ -5,6 +5,7 @@
 //! - [`life`]: first use, fork, exit; [`config`]: what the environment asks for.
 //! - [`thread`]: per-thread state: depth guard, buffer.
 //! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images.
+//! - [`window`]: when events are recorded.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
 //! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
 //!   both; [`weak`]: references that must stay null.
@@ -33,3 +34,4 @@ pub mod site;
 pub mod table;
 pub mod thread;
 pub mod weak;
+pub mod window;

@@ -13,12 +13,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use cushim_trace::clock;
 use cushim_trace::layout::{Calibration, Lost};
-use cushim_trace::meta::Process;
-use cushim_trace::recorder::Recorder;
+use cushim_trace::meta::{self, Process};
+use cushim_trace::recorder::{Recorder, Settings};
 
 use crate::config::{self, Config};
 use crate::lock;
 use crate::log::{self, Level};
+use crate::window::Window;
 
 /// The state of this process.
 pub struct Global {
@@ -28,6 +29,8 @@ pub struct Global {
     pub classes: u32,
     /// Whether calls inside calls are recorded too.
     pub nested: bool,
+    /// When they are recorded.
+    pub window: Window,
     /// Differs in every process of a fork family: what was written into one trace has to be written
     /// again into the next.
     pub generation: u32,
@@ -38,7 +41,7 @@ static FIRST: OnceLock<Calibration> = OnceLock::new();
 
 /// Keeps the moment of loading: the first of the two points from which the clock's rate is known.
 pub fn loaded() {
-    FIRST.get_or_init(|| clock::calibrate(clock::has_invariant_tsc()));
+    FIRST.get_or_init(|| clock::calibrate(config::tsc()));
 }
 
 /// The state, if there is one yet.
@@ -79,7 +82,8 @@ fn start() -> Option<&'static Global> {
 }
 
 fn off() -> Global {
-    Global { recorder: None, classes: 0, nested: false, generation: 0 }
+    let window = Window::default();
+    Global { recorder: None, classes: 0, nested: false, window, generation: 0 }
 }
 
 fn make() -> Global {
@@ -95,8 +99,14 @@ fn make() -> Global {
         }
     };
     log::line(Level::Info, format_args!("tracing into {}", recorder.path().display()));
+    if let Some(run) = &config.run {
+        recorder.write_meta(&meta::encode_run(run));
+    }
+    let begin =
+        FIRST.get().map_or_else(|| clock::clock_ns(libc::CLOCK_MONOTONIC), |c| c.monotonic_ns);
     Global {
         recorder: Some(recorder),
+        window: Window::new(config.window, begin),
         classes: config.classes,
         nested: config.nested,
         generation: GENERATION.fetch_add(1, Ordering::Relaxed) + 1,
@@ -108,10 +118,17 @@ fn make() -> Global {
 fn create(config: &Config) -> Result<Recorder, cushim_trace::Error> {
     let process = process();
     let path = config::expand(&config.output);
+    let settings = Settings {
+        limit: config.limit,
+        keep: config.last,
+        tsc: config::tsc(),
+        first: FIRST.get().copied(),
+        control: config.window.control(),
+    };
     let mut tries = 0;
     loop {
         let candidate = numbered(&path, tries);
-        match Recorder::create(&candidate, config.limit, FIRST.get().copied(), &process) {
+        match Recorder::open(&candidate, &settings, &process) {
             Err(cushim_trace::Error::Io { source, .. })
                 if source.kind() == std::io::ErrorKind::AlreadyExists && tries < 10_000 =>
             {

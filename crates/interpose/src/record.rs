@@ -28,6 +28,8 @@ pub struct Observed {
     /// The function.
     pub site: &'static Site,
     depth: u8,
+    /// Whether anything at all is recorded now.
+    recorded: bool,
     /// Whether an event is to be stored in any case (else only if the call fails).
     pub wanted: bool,
 }
@@ -59,8 +61,14 @@ impl Observed {
             recorder.lose(Lost::NotReady);
             return None;
         };
-        let wanted = global.classes & site.class.bit() != 0;
-        Some(Observed { global, recorder, thread, site, depth, wanted })
+        if depth == 0 {
+            let control = recorder.control();
+            let is_launch = site.class == Class::launch;
+            thread.recorded = control == 0 || global.window.admits(recorder, control, is_launch);
+        }
+        let recorded = thread.recorded;
+        let wanted = recorded && global.classes & site.class.bit() != 0;
+        Some(Observed { global, recorder, thread, site, depth, recorded, wanted })
     }
 
     /// The calling thread's state.
@@ -203,7 +211,7 @@ impl Observed {
             // being idle.
             Some(slots) => unsafe { slots.finish(self.recorder.ticks(), status) },
             None => {
-                if is_failure(status) && self.depth == 0 && !self.wanted {
+                if self.recorded && is_failure(status) && self.depth == 0 && !self.wanted {
                     self.fail_late(status, stored.begin, late);
                 }
             }

@@ -63,6 +63,8 @@ pub(crate) fn answered<T: Copy>(status: i32, out: Out<T>) -> Option<T> {
     Some(unsafe { out.0.read_unaligned() })
 }
 
+pub use crate::window::{profiler_start, profiler_stop};
+
 type Fn1<R> = unsafe extern "C-unwind" fn(Ptr) -> R;
 
 /// `__cudaRegisterFatBinary`.

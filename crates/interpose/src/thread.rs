@@ -27,6 +27,8 @@ pub struct Thread {
     pub busy: bool,
     /// How many recorded calls this thread is in.
     pub depth: u8,
+    /// Whether the outermost of them is recorded: those inside follow it.
+    pub recorded: bool,
     /// Stack pointers of those calls' hooks.
     frames: [usize; DEEPEST],
     /// The current context, as far as it was observed.
@@ -95,6 +97,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
             buffer: None,
             busy: false,
             depth: 0,
+            recorded: true,
             frames: [0; DEEPEST],
             context: 0,
         }));

@@ -13,8 +13,8 @@ use std::path::PathBuf;
 
 use cushim_trace::reader::TraceFile;
 
-use super::signals::Signals;
 use super::spool::Spool;
+use crate::launch::Signals;
 use crate::view::{Totals, View};
 use crate::{Error, complain};
 

@@ -47,7 +47,7 @@ impl Output {
                 }
                 return Ok(Output { path, file, created, begun: false });
             }
-            path = super::insert(wanted.as_os_str(), &number.to_string()).into();
+            path = crate::launch::insert(wanted.as_os_str(), &number.to_string()).into();
         }
         let found = format!("{NAMES_MAX} traces that are being written");
         Err(Error::Foreign { path: wanted.to_owned(), found, expected: "a free name" })

@@ -102,6 +102,8 @@ pub enum Class {
     Module,
     /// Registration before main.
     Register,
+    /// The program's own profiler range.
+    Profiler,
     /// Every class, also those that this version does not know.
     All,
 }

@@ -94,8 +94,10 @@ impl Default for ViewOptions {
 }
 
 /// The words that trace files carry for [`Class`], in its order.
-const WORDS: [&str; 9] =
-    ["launch", "graph", "memory", "copy", "stream", "event", "sync", "module", "register"];
+const WORDS: [&str; 10] = [
+    "launch", "graph", "memory", "copy", "stream", "event", "sync", "module", "register",
+    "profiler",
+];
 
 /// A set of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

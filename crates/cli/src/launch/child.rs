@@ -11,11 +11,10 @@ use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::time::Duration;
 
-use super::follow::Follow;
 use super::signals::{self, Signals};
 use crate::Error;
 
-/// How often the trace is looked at.
+/// How often `look` is called.
 const INTERVAL: Duration = Duration::from_millis(40);
 
 /// A child that waits for the word to start.
@@ -170,8 +169,8 @@ fn pointers(strings: &[CString]) -> Vec<*const libc::c_char> {
 }
 
 impl Child {
-    /// Waits for the end, passing signals on and looking at the trace.
-    pub fn wait(&self, signals: &mut Signals, follow: &mut Follow) -> Ending {
+    /// Waits for the end, passing signals on and calling `look` now and then.
+    pub fn wait(&self, signals: &mut Signals, look: &mut dyn FnMut()) -> Ending {
         loop {
             if let Some(came) = signals.next(INTERVAL)
                 && came.is_for(self.pid as u32)
@@ -182,7 +181,7 @@ impl Child {
             if let Some(ending) = self.look() {
                 return ending;
             }
-            follow.look();
+            look();
         }
     }
 

@@ -16,12 +16,31 @@ pub struct Pattern {
     given: PathBuf,
 }
 
+/// What stands for a process.
+#[derive(Clone, Debug)]
+pub struct Names {
+    /// `%p`.
+    pub pid: u32,
+    /// `%e`, the name of the program's file.
+    pub program: OsString,
+}
+
+/// `text` so that no percent sign in it means anything.
+pub fn escape(text: &[u8]) -> Vec<u8> {
+    let mut pattern = Vec::with_capacity(text.len());
+    for &byte in text {
+        pattern.extend(if byte == b'%' { &b"%%"[..] } else { std::slice::from_ref(&byte) });
+    }
+    pattern
+}
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Part {
     Text(Vec<u8>),
     Pid,
     Host,
     Rank,
+    Program,
     Variable(OsString),
 }
 
@@ -31,21 +50,13 @@ impl Pattern {
     pub fn new(given: &OsStr, rank: &Rank) -> Result<Self, Error> {
         let mut parts = parse(given.as_bytes()).map_err(|found| {
             Error::Usage(format!(
-                "--output {}: {found}; there are %p, %h, %r, %q{{VAR}} and %%",
+                "--output {}: {found}; there are %e, %p, %h, %r, %q{{VAR}} and %%",
                 given.to_string_lossy()
             ))
         })?;
         let name = Path::new(given);
         if given.is_empty() || given.as_bytes().ends_with(b"/") {
             return Err(Error::Usage(format!("--output {given:?}: there is no file name")));
-        }
-        if name.extension().is_some_and(|e| e == "cushim") {
-            return Err(Error::Usage(format!(
-                "--output {}: trace writes text (.txt) or JSON lines (.jsonl); for the recording itself \
-                 run `env $(cushim env -o {}) PROG`",
-                name.display(),
-                name.display()
-            )));
         }
         if rank.several() && !parts.contains(&Part::Rank) && !parts.contains(&Part::Pid) {
             let marked = super::insert(given, "%r");
@@ -59,8 +70,35 @@ impl Pattern {
         &self.given
     }
 
+    /// The pattern as the library is to expand it in each process: in `folder` if it names none, with
+    /// this rank.
+    pub fn for_library(&self, folder: &Path, rank: &Rank) -> OsString {
+        let mut pattern = Vec::new();
+        for part in &self.parts {
+            match part {
+                Part::Text(text) => pattern.extend(escape(text)),
+                Part::Pid => pattern.extend(b"%p"),
+                Part::Host => pattern.extend(b"%h"),
+                Part::Program => pattern.extend(b"%e"),
+                Part::Rank => pattern.extend(rank.number.unwrap_or(0).to_string().as_bytes()),
+                Part::Variable(name) => {
+                    pattern.extend(b"%q{");
+                    pattern.extend(name.as_bytes());
+                    pattern.push(b'}');
+                }
+            }
+        }
+        if pattern.starts_with(b"/") {
+            return OsString::from_vec(pattern);
+        }
+        let mut whole = escape(folder.as_os_str().as_bytes());
+        whole.push(b'/');
+        whole.extend(pattern);
+        OsString::from_vec(whole)
+    }
+
     /// The path. A slash in a value becomes an underscore: values name files, not folders.
-    pub fn expand(&self, pid: &str, rank: &Rank) -> Result<PathBuf, Error> {
+    pub fn expand(&self, names: &Names, rank: &Rank) -> Result<PathBuf, Error> {
         let mut path = Vec::new();
         for part in &self.parts {
             let value = match part {
@@ -68,7 +106,8 @@ impl Pattern {
                     path.extend(text);
                     continue;
                 }
-                Part::Pid => pid.to_owned().into(),
+                Part::Pid => names.pid.to_string().into(),
+                Part::Program => names.program.clone(),
                 Part::Host => host().into(),
                 Part::Rank => rank.number.unwrap_or(0).to_string().into(),
                 Part::Variable(name) => std::env::var_os(name).ok_or_else(|| {
@@ -102,6 +141,7 @@ fn parse(mut rest: &[u8]) -> Result<Vec<Part>, String> {
                 continue;
             }
             b'p' => Part::Pid,
+            b'e' => Part::Program,
             b'h' => Part::Host,
             b'r' => Part::Rank,
             b'q' => {
@@ -139,7 +179,8 @@ mod tests {
 
     fn expand(pattern: &str, rank: Rank) -> Result<String, String> {
         let pattern = Pattern::new(OsStr::new(pattern), &rank).map_err(|e| e.to_string())?;
-        let path = pattern.expand("77", &rank).map_err(|e| e.to_string())?;
+        let names = Names { pid: 77, program: "app".into() };
+        let path = pattern.expand(&names, &rank).map_err(|e| e.to_string())?;
         Ok(path.to_string_lossy().into_owned())
     }
 
@@ -148,9 +189,9 @@ mod tests {
         let one = Rank::default();
         assert_eq!(expand("a%p-%r.txt", one).as_deref(), Ok("a77-0.txt"));
         assert_eq!(expand("100%%", one).as_deref(), Ok("100%"));
+        assert_eq!(expand("%e.%p.x", one).as_deref(), Ok("app.77.x"));
         assert_eq!(expand("%h", one), Ok(host().replace('/', "_")));
-        for bad in ["%", "%x", "%q", "%q{", "%q{}", "%q{CUSHIM_SURELY_UNSET}", "", "d/", "x.cushim"]
-        {
+        for bad in ["%", "%x", "%q", "%q{", "%q{}", "%q{CUSHIM_SURELY_UNSET}", "", "d/"] {
             assert!(expand(bad, one).is_err(), "{bad}");
         }
     }
@@ -161,6 +202,18 @@ mod tests {
         assert_eq!(expand("d.x/run.jsonl", third).as_deref(), Ok("d.x/run.3.jsonl"));
         assert_eq!(expand("run", third).as_deref(), Ok("run.3"));
         assert_eq!(expand("run%r.txt", third).as_deref(), Ok("run3.txt"));
+    }
+
+    #[test]
+    fn the_library_gets_the_rest() {
+        let second = Rank { number: Some(2), size: Some(4) };
+        let library = |pattern: &str| {
+            let pattern = Pattern::new(OsStr::new(pattern), &second).unwrap();
+            pattern.for_library(Path::new("/100%"), &second).into_string().unwrap()
+        };
+        assert_eq!(library("a%%%e.%p.cushim"), "/100%%/a%%%e.%p.cushim");
+        assert_eq!(library("/x/%r%q{V}.cushim"), "/x/2%q{V}.cushim");
+        assert_eq!(library("run.cushim"), "/100%%/run.2.cushim");
     }
 
     #[test]

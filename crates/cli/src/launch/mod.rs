@@ -1,0 +1,154 @@
+//! Running a program with the library preloaded: what `trace`, `record` and `env` share.
+//!
+//! Owns: the options about recording and the variables that carry them to the library, starting the
+//! program and ending as it ended. Must not know: what is done with what was recorded.
+
+mod child;
+mod pattern;
+mod ranks;
+mod signals;
+mod size;
+mod why;
+mod window;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Args;
+
+use crate::view::Classes;
+use crate::{Error, environ, preload};
+
+pub use child::{Child, Ending, Held};
+pub use pattern::{Names, Pattern, escape, host};
+pub use ranks::Rank;
+pub use signals::Signals;
+pub use why::explain;
+pub use window::WindowArgs;
+
+/// Variables for the program's environment.
+pub type Environment = Vec<(&'static str, OsString)>;
+
+/// How it is recorded, for `trace`, `record` and `env` alike.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "How it is recorded")]
+pub struct RecordArgs {
+    /// Stop recording a process when its trace has this size, such as 512MiB or 4G [default: 1TiB for
+    /// trace, which gives room back while it reads; else 1GiB]
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub limit: Option<u64>,
+
+    /// When it is recorded.
+    #[command(flatten)]
+    pub window: WindowArgs,
+
+    /// What cushim says about itself inside the program: off, error, warn, info; to FILE or stderr
+    #[arg(long, value_name = "LEVEL[,FILE]", value_parser = log)]
+    pub log: Option<String>,
+
+    /// The preloaded library, where it is not beside this program or in ../lib
+    #[arg(long, value_name = "FILE")]
+    pub lib: Option<PathBuf>,
+}
+
+/// Keeping only the latest events, for `record` and `env`.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "How it is recorded")]
+pub struct LastArgs {
+    /// Keep only the latest events of each process, in about this size, such as 64MiB
+    #[arg(long, value_name = "SIZE", value_parser = size::parse)]
+    pub last: Option<u64>,
+}
+
+impl RecordArgs {
+    /// The variables that preload `library` and tell it what to record, and into which files.
+    pub fn environment(
+        &self,
+        library: &Path,
+        output: OsString,
+        classes: &Classes,
+        nested: bool,
+    ) -> Environment {
+        let mut set = vec![
+            (preload::LD_PRELOAD, preload::value(library)),
+            ("CUSHIM_OUTPUT", output),
+            ("CUSHIM_EVENTS", classes.words().into()),
+        ];
+        if nested {
+            set.push(("CUSHIM_NESTED", "1".into()));
+        }
+        if let Some(limit) = self.limit {
+            set.push(("CUSHIM_LIMIT", limit.to_string().into()));
+        }
+        self.window.put(&mut set);
+        if let Some(log) = &self.log {
+            set.push(("CUSHIM_LOG", log.into()));
+        }
+        set
+    }
+}
+
+impl LastArgs {
+    /// Adds its variable.
+    pub fn put(&self, set: &mut Environment) {
+        if let Some(last) = self.last {
+            set.push(("CUSHIM_LAST", last.to_string().into()));
+        }
+    }
+}
+
+/// What says that the launcher made the environment, and by which run: no two have the same.
+pub fn run_id() -> String {
+    let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
+    format!("{}-{}-{now}", host(), std::process::id())
+}
+
+/// Becomes the program, if `CUSHIM_DISABLE` is on; comes back only if that fails, or if it is off.
+pub fn untouched(command: &[OsString]) -> Result<(), Error> {
+    if !environ::disabled() {
+        return Ok(());
+    }
+    let source = Command::new(&command[0]).args(&command[1..]).exec();
+    Err(Error::start(&command[0], source))
+}
+
+/// Checks `--log`.
+fn log(text: &str) -> Result<String, String> {
+    let level = text.split(',').next().unwrap_or_default();
+    match ["off", "error", "warn", "info"].contains(&level) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("{level:?} is no level; there are off, error, warn and info")),
+    }
+}
+
+/// Refuses a name that says text: a recording is neither text nor JSON lines.
+pub fn refuse_text(path: &Path) -> Result<(), Error> {
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    let text = ["txt", "text", "log", "out", "jsonl", "ndjson", "json", "csv"];
+    if path.as_os_str().is_empty() || text.contains(&ending) {
+        return Err(Error::Usage(format!(
+            "--output {}: this writes a recording (such as run.%p.cushim); make text or JSON lines of it \
+             with `cushim report FILE`, or use `cushim trace -o {}`",
+            path.display(),
+            path.display()
+        )));
+    }
+    Ok(())
+}
+
+/// The name before and after the last `.` of a file name, so that something can be put between.
+pub fn insert(name: &OsStr, middle: &str) -> OsString {
+    let path = Path::new(name);
+    let Some(ending) = path.extension() else {
+        let mut name = name.to_owned();
+        name.push(".");
+        name.push(middle);
+        return name;
+    };
+    let mut longer = OsString::from(middle);
+    longer.push(".");
+    longer.push(ending);
+    path.with_extension(longer).into_os_string()
+}

@@ -1,0 +1,158 @@
+//! `cushim record`: runs a program with the library preloaded; each process leaves a recording.
+//!
+//! Owns: the order of things: what can be wrong shows before the program starts, the file is named as it
+//! starts, and the next command at the end. The exit status is the program's. Must not know: what events
+//! are, or what the library does.
+
+mod found;
+
+use std::ffi::{CString, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use crate::launch::{self, Held, LastArgs, Names, Pattern, Rank, RecordArgs, Signals};
+use crate::view::{Class, Classes};
+use crate::{Error, Outcome, complain, environ, preload};
+
+use found::Found;
+
+/// Where a recording goes if nothing is said.
+pub const DEFAULT_OUTPUT: &str = "%e.%p.cushim";
+
+/// Arguments of `cushim record`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER, override_usage = "cushim record [OPTIONS] [--] PROG [ARGS]...")]
+pub struct RecordCommand {
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        help_heading = "Program",
+        trailing_var_arg = true,
+        value_name = "PROG [ARGS]",
+        value_hint = clap::ValueHint::CommandWithArguments
+    )]
+    command: Vec<OsString>,
+
+    /// Record these classes of calls [default: launch,graph,copy]
+    #[arg(
+        short = 'e',
+        long = "events",
+        value_name = "CLASS,...",
+        value_delimiter = ',',
+        help_heading = "What is recorded"
+    )]
+    events: Vec<Class>,
+
+    /// Record the calls that CUDA makes inside a call too
+    #[arg(long, help_heading = "What is recorded")]
+    nested: bool,
+
+    #[command(flatten)]
+    record: RecordArgs,
+
+    #[command(flatten)]
+    last: LastArgs,
+
+    /// Record into FILE [default: %e.%p.cushim, in the current folder]
+    ///
+    /// In FILE, %e is the program's name, %p its process id, %h the host, %r the rank, %q{VAR} a
+    /// variable's value, %% a percent sign; each process that calls CUDA fills in its own name and id, and
+    /// puts .1, .2 … before the ending where a name is taken. With several ranks and neither %r nor %p,
+    /// the rank is put before the ending.
+    #[arg(short, long, value_name = "FILE", help_heading = "Where it goes")]
+    output: Option<OsString>,
+}
+
+const AFTER: &str = "\
+The program runs as it would without cushim: its output, exit status and fatal signal are its own. What was \
+recorded until a crash, _exit or kill -9 is in the file, and a file can be read while it is written.
+
+Examples:
+  cushim record ./app && cushim report app.*.cushim
+  cushim record -e all --nested -o run.%p.cushim python train.py
+  cushim record --last 64MiB ./server           only the latest, for as long as it runs
+  cushim record --launch-skip 100 --launch-count 50 ./app
+  cushim record --start paused ./app & cushim ctl $(pgrep app) on
+  srun cushim record -o /scratch/%q{SLURM_JOB_ID}.%r.cushim ./app
+
+Exit status: the program's own; if a signal ended it, cushim ends by the same signal. 125 if cushim \
+itself fails, 126 if the program cannot be run, 127 if it is not found.";
+
+/// Runs the command.
+pub fn run(args: RecordCommand) -> Outcome {
+    launch::untouched(&args.command)?;
+    environ::warn_of_unknown();
+    let library = preload::reachable(&preload::find_library(args.record.lib.as_deref())?)?;
+    let rank = Rank::here();
+    let output = args.output.clone().unwrap_or_else(|| DEFAULT_OUTPUT.into());
+    let pattern = Pattern::new(&output, &rank)?;
+    launch::refuse_text(pattern.name())?;
+    let folder = std::env::current_dir()
+        .map_err(|e| Error::io("find", Path::new("the current folder"), e))?;
+    let classes = match args.events.as_slice() {
+        [] => Classes::default(),
+        chosen => Classes::of(chosen),
+    };
+    let run = launch::run_id();
+    let into = pattern.for_library(&folder, &rank);
+    let mut environment = args.record.environment(&library, into, &classes, args.nested);
+    args.last.put(&mut environment);
+    environment.push((environ::LAUNCHER, run.clone().into()));
+    let begun = std::time::SystemTime::now();
+    let mut signals = Signals::block();
+    let held = Held::fork(&args.command, &environment, &signals)?;
+    let program = Path::new(&args.command[0]).file_name().unwrap_or_default().to_owned();
+    let mut names = Names { pid: held.id(), program };
+    writable(&pattern.expand(&names, &rank)?)?;
+    let child = held.release()?;
+    // A script's program is its interpreter, and so the library calls it.
+    if let Ok(exe) = std::fs::read_link(format!("/proc/{}/exe", names.pid)) {
+        names.program = exe.file_name().unwrap_or_default().to_owned();
+    }
+    let path = free_name(pattern.expand(&names, &rank)?);
+    if rank.prints() {
+        complain(&format!("recording into {}", path.display()));
+    }
+    let ending = child.wait(&mut signals, &mut || {});
+    signals.release_keyboard();
+    if rank.prints() {
+        let found = Found::of_run(&path, &run, begun);
+        found.tell();
+        if found.is_empty() {
+            let library = args.record.lib.as_deref();
+            launch::explain(Path::new(&args.command[0]), &Default::default(), library);
+        }
+    }
+    Ok(ending.end())
+}
+
+/// Whether files can be made where `path` is to be; that the library could not make its own would show
+/// too late.
+fn writable(path: &Path) -> Result<(), Error> {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let fail = |source| Err(Error::io("write into the folder", folder, source));
+    let Ok(text) = CString::new(folder.as_os_str().as_bytes()) else {
+        return fail(io::ErrorKind::InvalidInput.into());
+    };
+    // SAFETY: a NUL-terminated path.
+    match unsafe { libc::access(text.as_ptr(), libc::W_OK | libc::X_OK) } {
+        0 => Ok(()),
+        _ => fail(io::Error::last_os_error()),
+    }
+}
+
+/// The name that the library will find free.
+fn free_name(path: PathBuf) -> PathBuf {
+    let taken = |path: &Path| path.symlink_metadata().is_ok();
+    let with = |n: u32| PathBuf::from(launch::insert(path.as_os_str(), &n.to_string()));
+    match taken(&path) {
+        false => path,
+        true => (1..10_000).map(with).find(|path| !taken(path)).unwrap_or(path),
+    }
+}
