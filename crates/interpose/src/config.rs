@@ -110,7 +110,7 @@ fn number(value: &[u8]) -> Option<u64> {
 /// Nanoseconds of a number of seconds such as `2` or `0.5`.
 fn nanoseconds(value: &[u8]) -> Option<u64> {
     let seconds: f64 = std::str::from_utf8(value).ok()?.trim().parse().ok()?;
-    (seconds >= 0.0 && seconds < 1e9).then_some((seconds * 1e9) as u64)
+    (0.0..1e9).contains(&seconds).then_some((seconds * 1e9) as u64)
 }
 
 /// A number of bytes: `4096`, `64KiB`, `64M`, `1GiB`.

@@ -6,9 +6,8 @@
 
 mod found;
 
-use std::ffi::{CString, OsString};
-use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -106,13 +105,16 @@ pub fn run(args: RecordCommand) -> Outcome {
     let held = Held::fork(&args.command, &environment, &signals)?;
     let program = Path::new(&args.command[0]).file_name().unwrap_or_default().to_owned();
     let mut names = Names { pid: held.id(), program };
-    writable(&pattern.expand(&names, &rank)?)?;
+    let expected = pattern.expand(&names, &rank)?;
+    writable(&expected)?;
+    let free = free_name(&expected);
     let child = held.release()?;
     // A script's program is its interpreter, and so the library calls it.
     if let Ok(exe) = std::fs::read_link(format!("/proc/{}/exe", names.pid)) {
         names.program = exe.file_name().unwrap_or_default().to_owned();
     }
-    let path = free_name(pattern.expand(&names, &rank)?);
+    let path = pattern.expand(&names, &rank)?;
+    let path = if path == expected { free } else { path };
     if rank.prints() {
         complain(&format!("recording into {}", path.display()));
     }
@@ -129,30 +131,27 @@ pub fn run(args: RecordCommand) -> Outcome {
     Ok(ending.end())
 }
 
-/// Whether files can be made where `path` is to be; that the library could not make its own would show
-/// too late.
+/// Makes sure that files can be made where `path` is to be; that the library could not make its own would
+/// show too late.
 fn writable(path: &Path) -> Result<(), Error> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),
     };
-    let fail = |source| Err(Error::io("write into the folder", folder, source));
-    let Ok(text) = CString::new(folder.as_os_str().as_bytes()) else {
-        return fail(io::ErrorKind::InvalidInput.into());
-    };
-    // SAFETY: a NUL-terminated path.
-    match unsafe { libc::access(text.as_ptr(), libc::W_OK | libc::X_OK) } {
-        0 => Ok(()),
-        _ => fail(io::Error::last_os_error()),
-    }
+    let probe = folder.join(format!(".cushim-{}", std::process::id()));
+    File::options()
+        .write(true)
+        .create_new(true)
+        .open(&probe)
+        .map_err(|e| Error::io("write into the folder", folder, e))?;
+    let _ = std::fs::remove_file(probe);
+    Ok(())
 }
 
 /// The name that the library will find free.
-fn free_name(path: PathBuf) -> PathBuf {
+fn free_name(path: &Path) -> PathBuf {
     let taken = |path: &Path| path.symlink_metadata().is_ok();
     let with = |n: u32| PathBuf::from(launch::insert(path.as_os_str(), &n.to_string()));
-    match taken(&path) {
-        false => path,
-        true => (1..10_000).map(with).find(|path| !taken(path)).unwrap_or(path),
-    }
+    let names = std::iter::once(path.to_owned()).chain((1..10_000).map(with));
+    names.into_iter().find(|path| !taken(path)).unwrap_or_else(|| path.to_owned())
 }
