@@ -1,6 +1,9 @@
 //! What `report` shows of made-up trace files, byte for byte. `UPDATE_GOLDEN=1 cargo test` writes the
 //! golden files anew.
 
+#[path = "../../../fuzz/src/trace.rs"]
+mod fuzz;
+
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -434,8 +437,6 @@ fn report_finds_files_and_refuses_others() {
 #[test]
 fn damaged_files_are_shown_as_far_as_they_go() {
     let whole = program().file.bytes();
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("x.cushim");
     let mut seed = 7u64;
     for round in 0..200 {
         let mut bytes = whole.clone();
@@ -445,16 +446,26 @@ fn damaged_files_are_shown_as_far_as_they_go() {
             bytes[at] = (seed >> 56) as u8;
         }
         bytes.truncate(if round % 3 == 0 { bytes.len() / 2 + round } else { bytes.len() });
-        std::fs::write(&path, &bytes).unwrap();
-        let Ok(file) = TraceFile::open(&path) else { continue };
-        for format in [Format::Text, Format::Jsonl] {
-            let options = ViewOptions { format, nested: true, ..all_classes() };
-            let mut view = View::new(options, Run::default(), Box::new(io::sink()));
-            let mut files = [TraceFile::open(&path).unwrap()];
-            let _ = merge(&mut files, &mut view);
-            view.ended(0, &files[0]);
-            view.finish().unwrap();
-        }
-        drop(file);
+        fuzz::file(&bytes);
     }
+}
+
+/// What `scripts/fuzz` begins with, and what fuzzing once broke.
+#[test]
+fn seeds_for_fuzzing() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/trace_file");
+    if let Ok(folder) = std::fs::read_dir(root) {
+        folder.for_each(|file| fuzz::file(&std::fs::read(file.unwrap().path()).unwrap()));
+    }
+    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS").map(PathBuf::from) else { return };
+    let mut s = Sample::new(1, 0, &["app"]);
+    s.call(MALLOC, 90_000, 0, 0, 1, &[0x7f3a_0000_0000, 4096]);
+    let args = bytes(&[&pointer(0), &1i32.to_le_bytes()]);
+    for n in 0..3 {
+        s.launch(1, 2, 0, 1_000, n, &args);
+        s.at(DRIVER_LAUNCH, 1, Some(700), 0, Body::Launch(launch(1, [2, 1, 1], 0, &args)));
+    }
+    s.at(0, 0, Some(0), 0, Body::Mark("here"));
+    std::fs::create_dir_all(folder.join("trace_file")).unwrap();
+    s.file.write(&folder.join("trace_file/seed-0")).unwrap();
 }

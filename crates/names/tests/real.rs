@@ -2,9 +2,12 @@
 //! CUDA 12.4, PyTorch, Triton, JAX, CuPy, Numba. `symbols.txt` holds the symbol, its short
 //! name and the types of its parameters; `UPDATE_GOLDEN=1 cargo test` writes it anew.
 
+#[path = "../../../fuzz/src/names.rs"]
+mod fuzz;
+
 use std::path::Path;
 
-use cushim_names::{Name, Type, Value, distinct, elide};
+use cushim_names::{Name, distinct};
 
 const SYMBOLS: &str = include_str!("symbols.txt");
 
@@ -61,10 +64,37 @@ fn changed_symbols_do_not_panic() {
                 bytes.push(b'_');
             }
         }
-        let name = Name::new(&String::from_utf8_lossy(&bytes));
-        for kind in name.parameters.iter().flatten() {
-            let _ = Value::read(Some(Type::of(kind)), &bytes).text("…");
+        fuzz::symbol(&bytes);
+        fuzz::value(&bytes);
+    }
+}
+
+/// What `scripts/fuzz` begins with.
+#[test]
+fn seeds_for_fuzzing() {
+    let types =
+        ["int", "float4", "__half", "float const*", "void (*)(int, float*)", "Box<int>::E", "dim3"];
+    let values = types.map(|kind| [kind.as_bytes(), &[0], &[0x3f; 16]].concat());
+    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS").map(std::path::PathBuf::from) else {
+        return;
+    };
+    let write = |target: &str, seeds: &mut dyn Iterator<Item = Vec<u8>>| {
+        std::fs::create_dir_all(folder.join(target)).unwrap();
+        for (n, seed) in seeds.enumerate() {
+            std::fs::write(folder.join(target).join(format!("seed-{n}")), seed).unwrap();
         }
-        assert!(elide(&name.short, 20, "…").chars().count() <= 20);
+    };
+    write("names_symbol", &mut symbols().map(|s| s.as_bytes().to_vec()));
+    write("names_value", &mut values.into_iter());
+}
+
+/// What fuzzing once broke stays whole.
+#[test]
+fn regressions() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");
+    for (target, run) in [("names_symbol", fuzz::symbol as fn(&[u8])), ("names_value", fuzz::value)]
+    {
+        let Ok(folder) = std::fs::read_dir(root.join(target)) else { continue };
+        folder.for_each(|file| run(&std::fs::read(file.unwrap().path()).unwrap()));
     }
 }

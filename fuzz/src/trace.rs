@@ -1,0 +1,39 @@
+//! What fuzzing does with the reader of trace files and the views over it. The tests of `cushim-cli`
+//! include this file, too.
+//!
+//! A function may panic only where a promise was broken.
+#![allow(dead_code)]
+
+use std::io::{self, Write};
+
+use cushim_cli::report::merge;
+use cushim_cli::view::{Class, Classes, Format, Run, View, ViewOptions};
+use cushim_trace::reader::TraceFile;
+
+/// A trace file, shown in full as text and as JSON lines.
+pub fn file(data: &[u8]) {
+    let path = std::env::temp_dir().join(format!("cushim-fuzz-{}", std::process::id()));
+    let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(data));
+    if written.is_err() {
+        return;
+    }
+    for format in [Format::Text, Format::Jsonl] {
+        let Ok(file) = TraceFile::open(&path) else { break };
+        let options = ViewOptions {
+            format,
+            nested: true,
+            classes: Classes::of(&[Class::All]),
+            classes_chosen: true,
+            width: Some(80),
+            ..ViewOptions::default()
+        };
+        let mut view = View::new(options, Run::default(), Box::new(io::sink()));
+        let mut files = [file];
+        let _ = merge(&mut files, &mut view);
+        for file in &files {
+            view.ended(0, file);
+        }
+        view.finish().expect("a sink takes everything");
+    }
+    let _ = std::fs::remove_file(&path);
+}
