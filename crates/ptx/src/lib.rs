@@ -8,14 +8,22 @@
 //!
 //! The way through:
 //! 1. [`parse()`] turns text into a syntax tree ([`ast`]), with positions.
+//! 2. [`check()`] resolves names and matches every instruction with the
+//!    [`table`]: the result is the [`ir`]. Instructions that are not run are
+//!    noted, kernel by kernel.
 
 #![forbid(unsafe_code)]
 
 pub mod ast;
+mod check;
 mod error;
+pub mod ir;
 pub mod lex;
 pub mod parse;
+pub mod soft;
+pub mod table;
 pub mod types;
 
+pub use check::check;
 pub use error::{Error, Pos};
 pub use parse::parse;

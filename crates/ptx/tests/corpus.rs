@@ -1,11 +1,12 @@
-//! Everything nvcc makes of the repository's CUDA programs is accepted.
+//! Everything nvcc makes of the repository's CUDA programs is accepted and can be
+//! run: no instruction is refused.
 
 mod common;
 
 use std::path::Path;
 
 #[test]
-fn every_cuda_program_parses() {
+fn every_cuda_program_is_accepted() {
     std::thread::scope(|s| {
         for (nvcc, arch) in common::toolkits() {
             s.spawn(move || programs(&nvcc, arch));
@@ -31,6 +32,13 @@ fn programs(nvcc: &Path, arch: &str) {
         assert_eq!(module.address_size, 64, "{name}");
         let entries = module.functions.iter().filter(|f| f.entry).count();
         assert_eq!(entries, text.matches(".entry").count(), "{name}");
+        let checked = match cushim_ptx::check(&module) {
+            Ok(m) => m,
+            Err(e) => panic!("{}: {name}: {e}", nvcc.display()),
+        };
+        for f in &checked.functions {
+            assert_eq!(f.refusals, [], "{name}: {}", f.name);
+        }
         accepted += 1;
     }
     assert!(accepted >= 20, "{}: only {accepted} programs compiled", nvcc.display());

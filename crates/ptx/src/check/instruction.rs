@@ -1,0 +1,372 @@
+//! Instructions: their form in the table, their operands, calls.
+
+use super::function::Lower;
+use super::scope::Entity;
+use crate::ast::{self, OperandKind as Operand};
+use crate::error::Error;
+use crate::ir::{Arg, Call, Callee, Dst, Inst, Refusal, Sense, Src, Symbol};
+use crate::table::{self, Form, NoForm, Op, OperandKind, Place, Word, Words};
+use crate::types::Scalar;
+
+impl<'a> Lower<'a, '_> {
+    pub(super) fn instruction(&mut self, i: &ast::Instruction<'a>) -> Result<(), Error> {
+        let guard = match &i.guard {
+            Some(g) => match self.scopes.get(g.name) {
+                Some(Entity::Reg { first, ty: Scalar::Pred, .. }) => {
+                    Some((first, if g.negated { Sense::False } else { Sense::True }))
+                }
+                _ => {
+                    let (name, expected) = (g.name.to_string(), "a predicate register");
+                    return Err(Error::Undeclared { pos: g.pos, name, expected });
+                }
+            },
+            None => None,
+        };
+        let mut inst = Inst {
+            op: Op::Nop,
+            words: Words::default(),
+            types: [Scalar::B32; 3],
+            guard,
+            dst: Vec::new(),
+            src: Vec::new(),
+            pos: i.pos,
+        };
+        if i.opcode == "call" {
+            inst.op = Op::Call;
+            inst.src.push(self.call(i)?);
+        } else {
+            match table::find(i.opcode, &i.modifiers) {
+                Ok(form) => self.operands(i, form, &mut inst)?,
+                Err(why) => {
+                    inst.op = Op::Refused;
+                    self.out.refusals.push(Refusal {
+                        pos: i.pos,
+                        instruction: i.full_name(),
+                        reason: match why {
+                            NoForm::Refused(what) => format!("{what} is not supported"),
+                            NoForm::Unknown => "no instruction has this name".into(),
+                            NoForm::Modifiers(forms) => format!("known forms: {forms}"),
+                        },
+                    });
+                }
+            }
+        }
+        self.out.code.push(inst);
+        Ok(())
+    }
+
+    pub(super) fn wrong<T>(
+        &self,
+        i: &ast::Instruction<'_>,
+        found: impl Into<String>,
+        expected: impl Into<String>,
+    ) -> Result<T, Error> {
+        Err(Error::Instruction {
+            pos: i.pos,
+            instruction: i.full_name(),
+            found: found.into(),
+            expected: expected.into(),
+        })
+    }
+
+    fn operands(
+        &mut self,
+        i: &ast::Instruction<'a>,
+        form: Form,
+        inst: &mut Inst,
+    ) -> Result<(), Error> {
+        inst.op = form.row.op;
+        inst.words = form.words;
+        inst.types = form.types;
+        let places = &form.row.places;
+        let required = places.iter().filter(|p| !p.optional).count();
+        let given = i.operands.len();
+        if given < required || given > places.len() {
+            let expected = if required == places.len() {
+                format!("{required}")
+            } else {
+                format!("{required} to {}", places.len())
+            };
+            return self.wrong(i, format!("{given} operands"), expected);
+        }
+        let mut spare = given - required;
+        let mut rest = i.operands.iter();
+        for place in places {
+            if place.optional {
+                if spare == 0 {
+                    inst.src.push(Src::None);
+                    continue;
+                }
+                spare -= 1;
+            }
+            let Some(operand) = rest.next() else { break };
+            if place.result {
+                self.result(i, &form, place, operand, inst)?;
+            } else {
+                self.source(i, &form, place.kind, operand, inst)?;
+            }
+        }
+        if inst.op == Op::Mov {
+            self.check_mov(i, inst)?;
+        }
+        Ok(())
+    }
+
+    /// How many values a `Data` place takes.
+    fn lanes(form: &Form) -> usize {
+        match form.words.first(&[Word::V2, Word::V4, Word::V8]) {
+            Some(Word::V2) => 2,
+            Some(Word::V4) => 4,
+            Some(_) => 8,
+            None => 1,
+        }
+    }
+
+    fn result(
+        &mut self,
+        i: &ast::Instruction<'a>,
+        form: &Form,
+        place: &Place,
+        operand: &ast::Operand<'a>,
+        inst: &mut Inst,
+    ) -> Result<(), Error> {
+        let (ty, relaxed) = value_type(place.kind, form);
+        match (&operand.kind, place.kind) {
+            (Operand::Vector(list), OperandKind::Data(_)) => {
+                let n = Self::lanes(form);
+                if list.len() != n {
+                    return self.wrong(i, format!("{} results", list.len()), format!("{n}"));
+                }
+                for o in list {
+                    let dst = self.destination(i, o, ty, relaxed)?;
+                    inst.dst.push(dst);
+                }
+            }
+            (Operand::Vector(list), OperandKind::Value) => {
+                for o in list {
+                    let ty = self.register_type(o).unwrap_or(ty);
+                    let dst = self.destination(i, o, ty, false)?;
+                    inst.dst.push(dst);
+                }
+            }
+            (Operand::Name(name, 0), OperandKind::Data(_)) if Self::lanes(form) > 1 => {
+                // A whole vector register.
+                let n = Self::lanes(form) as u32;
+                match self.scopes.get(name) {
+                    Some(Entity::Reg { first, ty, vector }) if vector == n => {
+                        inst.dst.extend((0..n).map(|k| Dst::Reg(first + k, ty.bits())));
+                    }
+                    _ => return self.wrong(i, format!("`{name}`"), format!("{n} registers")),
+                }
+            }
+            (Operand::Pair(a, b), _) => {
+                let Some(second) = place.second else {
+                    return self.wrong(i, "two results", "one");
+                };
+                let first = self.destination(i, a, ty, relaxed)?;
+                let (ty, relaxed) = value_type(second, form);
+                let second = self.destination(i, b, ty, relaxed)?;
+                inst.dst.extend([first, second]);
+            }
+            _ => {
+                let dst = self.destination(i, operand, ty, relaxed)?;
+                inst.dst.push(dst);
+            }
+        }
+        Ok(())
+    }
+
+    fn source(
+        &mut self,
+        i: &ast::Instruction<'a>,
+        form: &Form,
+        kind: OperandKind,
+        operand: &ast::Operand<'a>,
+        inst: &mut Inst,
+    ) -> Result<(), Error> {
+        let (ty, relaxed) = value_type(kind, form);
+        let src = match (kind, &operand.kind) {
+            (OperandKind::Memory, _) => self.memory(i, operand)?,
+            (OperandKind::Label, Operand::Name(name, 0)) => {
+                Src::Target(self.label(name, operand.pos)?)
+            }
+            (OperandKind::Table, Operand::Name(name, 0)) => match self.scopes.get(name) {
+                Some(Entity::Targets(n)) => Src::Targets(self.targets[n as usize].clone()),
+                _ => {
+                    let (pos, name) = (operand.pos, name.to_string());
+                    return Err(Error::Undeclared { pos, name, expected: "branch targets" });
+                }
+            },
+            (OperandKind::Label | OperandKind::Table, _) => {
+                return self.wrong(i, "another operand", "a label");
+            }
+            (OperandKind::Immediate, Operand::Const(ast::Const::Int { value, .. })) => {
+                Src::Imm(*value)
+            }
+            (OperandKind::Immediate, _) => return self.wrong(i, "another operand", "a constant"),
+            (OperandKind::Any | OperandKind::Address, _) => {
+                let ty = self.register_type(operand).unwrap_or(Scalar::B64);
+                self.value(i, operand, ty, true)?
+            }
+            (OperandKind::Data(_), Operand::Vector(list)) => {
+                let n = Self::lanes(form);
+                if list.len() != n {
+                    return self.wrong(i, format!("{} values", list.len()), format!("{n}"));
+                }
+                for o in list {
+                    let src = self.value(i, o, ty, relaxed)?;
+                    inst.src.push(src);
+                }
+                return Ok(());
+            }
+            (OperandKind::Data(_), Operand::Name(name, 0)) if Self::lanes(form) > 1 => {
+                let n = Self::lanes(form) as u32;
+                match self.scopes.get(name) {
+                    Some(Entity::Reg { first, vector, .. }) if vector == n => {
+                        inst.src.extend((0..n).map(|k| Src::Reg(first + k)));
+                        return Ok(());
+                    }
+                    _ => return self.wrong(i, format!("`{name}`"), format!("{n} values")),
+                }
+            }
+            (OperandKind::Value, Operand::Vector(list)) => {
+                let part = Scalar::ALL.iter().copied().find(|t| {
+                    t.kind() == crate::types::Kind::Bits
+                        && t.bits() as usize * list.len() == ty.bits() as usize
+                });
+                let Some(part) = part else {
+                    let found = format!("{} parts", list.len());
+                    return self.wrong(i, found, format!("{} bits in all", ty.bits()));
+                };
+                for o in list {
+                    let src = self.value(i, o, part, false)?;
+                    inst.src.push(src);
+                }
+                return Ok(());
+            }
+            _ => self.value(i, operand, ty, relaxed)?,
+        };
+        inst.src.push(src);
+        Ok(())
+    }
+
+    /// Packing and unpacking must fill the wide side exactly.
+    fn check_mov(&self, i: &ast::Instruction<'_>, inst: &Inst) -> Result<(), Error> {
+        let (d, s) = (inst.dst.len(), inst.src.len());
+        let bits = inst.types[0].bits() as usize;
+        if (d > 1 && s > 1) || d == 0 || s == 0 {
+            return self.wrong(i, "vectors on both sides", "one vector");
+        }
+        let parts = d.max(s);
+        let even = bits.is_multiple_of(parts)
+            && inst.dst.iter().all(|x| match x {
+                Dst::Reg(_, w) => d == 1 || *w as usize == bits / d,
+                Dst::Sink => true,
+            });
+        if parts > 1 && !even {
+            return self.wrong(i, format!("{parts} parts"), format!("{bits} bits in all"));
+        }
+        Ok(())
+    }
+
+    fn call(&mut self, i: &ast::Instruction<'a>) -> Result<Src, Error> {
+        let mut operands = i.operands.iter().peekable();
+        let mut returns = Vec::new();
+        if let Some(ast::Operand { kind: Operand::List(list), .. }) = operands.peek() {
+            for o in list {
+                returns.push(self.argument(i, o)?);
+            }
+            operands.next();
+        }
+        let Some(ast::Operand { kind: Operand::Name(name, 0), pos }) = operands.next() else {
+            return self.wrong(i, "no function", "a function's name or a register");
+        };
+        let mut args = Vec::new();
+        if let Some(ast::Operand { kind: Operand::List(list), .. }) = operands.peek() {
+            for o in list {
+                args.push(self.argument(i, o)?);
+            }
+            operands.next();
+        }
+        let (callee, shape) = match (self.scopes.get(name), self.declared.get(name)) {
+            (Some(Entity::Reg { first, .. }), _) => {
+                self.out.calls_indirectly = true;
+                let shape = match operands.next().map(|o| &o.kind) {
+                    Some(Operand::Name(p, 0)) => match self.scopes.get(p) {
+                        Some(Entity::Prototype(n)) => Some(self.prototypes[n as usize]),
+                        // A table of functions: an initialised global.
+                        _ if self.declared.get(p).is_some() => None,
+                        _ => {
+                            let (name, expected) = (p.to_string(), "a call prototype");
+                            return Err(Error::Undeclared { pos: *pos, name, expected });
+                        }
+                    },
+                    _ => return self.wrong(i, "no prototype", "a prototype or call targets"),
+                };
+                (Callee::Register(first), shape)
+            }
+            (_, Some(Symbol::Function(f))) => {
+                self.out.callees.push(f);
+                let g = &self.module.functions[f as usize];
+                (Callee::Direct(f), Some((g.returns.len(), g.params.len())))
+            }
+            _ => {
+                let (name, expected) = (name.to_string(), "a function");
+                return Err(Error::Undeclared { pos: *pos, name, expected });
+            }
+        };
+        if let Some((r, p)) = shape
+            && (r != returns.len() || p != args.len())
+        {
+            let found = format!("{} results and {} arguments", returns.len(), args.len());
+            return self.wrong(i, found, format!("{r} and {p}"));
+        }
+        if let Some(extra) = operands.next()
+            && matches!(callee, Callee::Direct(_))
+            && !matches!(extra.kind, Operand::Name(..))
+        {
+            return self.wrong(i, "one operand too many", "`;`");
+        }
+        Ok(Src::Call(Box::new(Call { callee, args, returns })))
+    }
+
+    fn argument(&mut self, i: &ast::Instruction<'a>, o: &ast::Operand<'a>) -> Result<Arg, Error> {
+        Ok(match &o.kind {
+            Operand::Sink => Arg::Sink,
+            Operand::Const(ast::Const::Int { value, .. }) => Arg::Imm(*value),
+            Operand::Const(ast::Const::F32(v)) => Arg::Imm((*v).into()),
+            Operand::Const(ast::Const::F64(v)) => Arg::Imm(*v),
+            Operand::Name(name, 0) => match self.scopes.get(name) {
+                Some(Entity::Reg { first, ty, vector: 1 }) => Arg::Reg(first, ty.bits()),
+                Some(Entity::Local { offset, size }) => Arg::Memory(offset, size),
+                _ => {
+                    let (pos, name) = (o.pos, name.to_string());
+                    let expected = "a register or a parameter variable";
+                    return Err(Error::Undeclared { pos, name, expected });
+                }
+            },
+            _ => return self.wrong(i, "another operand", "a register or parameter variable"),
+        })
+    }
+}
+
+/// The type of values at a place, and whether wider registers will do.
+fn value_type(kind: OperandKind, form: &Form) -> (Scalar, bool) {
+    let slot = |n: usize| form.types.get(n).copied().unwrap_or(Scalar::B32);
+    match kind {
+        OperandKind::Slot(n) => (slot(n), false),
+        OperandKind::Relaxed(n) | OperandKind::Data(n) => (slot(n), true),
+        OperandKind::Wide(n) => {
+            let wide = match slot(n) {
+                Scalar::U16 => Scalar::U32,
+                Scalar::S16 => Scalar::S32,
+                Scalar::U32 => Scalar::U64,
+                _ => Scalar::S64,
+            };
+            (wide, false)
+        }
+        OperandKind::Type(t) => (t, false),
+        OperandKind::Value => (slot(0), false),
+        _ => (Scalar::B64, true),
+    }
+}

@@ -1,0 +1,433 @@
+//! The checked IR: every name resolved, every instruction a form of the table.
+//!
+//! A function is a list of instructions cut into basic blocks. Blocks carry a
+//! rank, an order in which lanes that parted meet again as early as they can
+//! (a block comes before what follows its loop). The IR owns no text and must
+//! not know how it is executed; an interpreter and a compiler both read it.
+
+use crate::ast::Linkage;
+use crate::error::Pos;
+use crate::table::{Op, Words};
+use crate::types::{Scalar, Space};
+
+/// A checked module.
+#[derive(Debug, Clone)]
+pub struct Module {
+    /// `.version`.
+    pub version: (u32, u32),
+    /// The number of the `sm_` target; 0 where the text names none.
+    pub sm: u32,
+    /// Global and constant variables. A symbol's number is its place here.
+    pub globals: Vec<Global>,
+    /// Shared variables of all functions and of the module.
+    pub shared: Vec<SharedVar>,
+    /// Kernels and functions, with the declared-only ones.
+    pub functions: Vec<Function>,
+}
+
+/// A variable the host lays out and initialises.
+#[derive(Debug, Clone)]
+pub struct Global {
+    /// Its name (function-scope statics keep theirs).
+    pub name: String,
+    /// `Global` or `Const`.
+    pub space: Space,
+    /// Who else may see it.
+    pub linkage: Linkage,
+    /// In bytes.
+    pub size: u64,
+    /// In bytes.
+    pub align: u32,
+    /// `.attribute(.managed)`.
+    pub managed: bool,
+    /// Initial bytes, at most `size`; the rest is zero.
+    pub bytes: Vec<u8>,
+    /// Addresses to write into the bytes.
+    pub relocations: Vec<Relocation>,
+}
+
+/// An address inside an initial value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Relocation {
+    /// Where in the variable, in bytes.
+    pub offset: u64,
+    /// How many bytes are written.
+    pub width: u32,
+    /// Whose address.
+    pub target: Symbol,
+    /// Added to it.
+    pub addend: i64,
+    /// Which bits of the address, moved down to bit 0.
+    pub mask: Option<u64>,
+}
+
+/// A variable in shared memory.
+#[derive(Debug, Clone)]
+pub struct SharedVar {
+    /// Its name.
+    pub name: String,
+    /// In bytes; 0 for `.extern .shared x[]`.
+    pub size: u64,
+    /// In bytes.
+    pub align: u32,
+    /// It stands for the dynamic shared memory of the launch.
+    pub dynamic: bool,
+}
+
+/// What has an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symbol {
+    /// [`Module::globals`].
+    Global(u32),
+    /// [`Module::shared`].
+    Shared(u32),
+    /// [`Module::functions`].
+    Function(u32),
+    /// An offset in the function's local memory.
+    Local(u32),
+    /// An offset in the kernel's parameters.
+    Param(u32),
+}
+
+/// A register of a function: its declared type.
+pub type Register = Scalar;
+
+/// A parameter or return value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Param {
+    /// Its name.
+    pub name: String,
+    /// Element type.
+    pub ty: Scalar,
+    /// In bytes.
+    pub size: u32,
+    /// In bytes.
+    pub align: u32,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// Where a parameter is: in memory, at an offset, or in a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// Byte offset: in the parameters of a kernel, in a function's local memory.
+    Memory(u32),
+    /// The register with this number.
+    Register(u32),
+}
+
+/// A kernel or function.
+#[derive(Debug, Clone)]
+pub struct Function {
+    /// Its name.
+    pub name: String,
+    /// Where it stands.
+    pub pos: Pos,
+    /// A kernel.
+    pub entry: bool,
+    /// Who else may see it.
+    pub linkage: Linkage,
+    /// It has a body here.
+    pub defined: bool,
+    /// Parameters, in order.
+    pub params: Vec<Param>,
+    /// Size of a kernel's parameters together, in bytes.
+    pub params_size: u32,
+    /// Return values.
+    pub returns: Vec<Param>,
+    /// Registers, by number.
+    pub registers: Vec<Register>,
+    /// Local memory of one activation, in bytes, a multiple of 64.
+    pub local_size: u32,
+    /// Instructions.
+    pub code: Vec<Inst>,
+    /// The block of each instruction.
+    pub block_of: Vec<u32>,
+    /// Basic blocks.
+    pub blocks: Vec<Block>,
+    /// Shared variables this function itself names.
+    pub shared_used: Vec<u32>,
+    /// Functions this one calls by name.
+    pub callees: Vec<u32>,
+    /// It calls through pointers.
+    pub calls_indirectly: bool,
+    /// Instructions this crate does not run, in order.
+    pub refusals: Vec<Refusal>,
+    /// `.maxntid`, `.reqntid`, ... as written.
+    pub directives: Vec<(String, Vec<u64>)>,
+}
+
+/// An instruction that makes a kernel unlaunchable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Refusal {
+    /// Where.
+    pub pos: Pos,
+    /// The instruction with its modifiers.
+    pub instruction: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// Straight-line code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// First instruction.
+    pub start: u32,
+    /// One past the last.
+    pub end: u32,
+    /// Lanes in blocks of lower rank run first.
+    pub rank: u32,
+    /// Blocks that may come next.
+    pub successors: Vec<u32>,
+}
+
+/// An instruction.
+#[derive(Debug, Clone)]
+pub struct Inst {
+    /// The operation.
+    pub op: Op,
+    /// Modifiers that are no types.
+    pub words: Words,
+    /// Types, slot by slot.
+    pub types: [Scalar; 3],
+    /// Run only where this predicate holds.
+    pub guard: Option<(u32, Sense)>,
+    /// Results.
+    pub dst: Vec<Dst>,
+    /// Operands.
+    pub src: Vec<Src>,
+    /// Where in the text.
+    pub pos: Pos,
+}
+
+/// Whether a predicate must be true or false.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sense {
+    /// `@p`.
+    True,
+    /// `@!p`.
+    False,
+}
+
+/// A result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dst {
+    /// A register and its width in bits.
+    Reg(u32, u32),
+    /// Not wanted.
+    Sink,
+}
+
+/// An operand.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Src {
+    /// A register.
+    Reg(u32),
+    /// A predicate, negated.
+    Not(u32),
+    /// Bits of the type the operand has.
+    Imm(u64),
+    /// A special register.
+    Special(Special),
+    /// An address plus an addend.
+    Address(Symbol, i64),
+    /// `[base+offset]`.
+    Memory(Base, i64),
+    /// An instruction to go to.
+    Target(u32),
+    /// Instructions to choose from.
+    Targets(Vec<u32>),
+    /// What a call does.
+    Call(Box<Call>),
+    /// An optional operand that is not there.
+    None,
+}
+
+/// What an address starts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Base {
+    /// A register and its width in bits.
+    Reg(u32, u32),
+    /// A variable.
+    Symbol(Symbol),
+    /// Nothing: the offset is the address.
+    Zero,
+}
+
+/// A call.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    /// Whom: a function, or the register that holds its handle.
+    pub callee: Callee,
+    /// Arguments.
+    pub args: Vec<Arg>,
+    /// Where results go.
+    pub returns: Vec<Arg>,
+}
+
+/// Whom a call calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Callee {
+    /// A function of the module.
+    Direct(u32),
+    /// A function's handle in a register.
+    Register(u32),
+}
+
+/// An argument or the place of a result.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Arg {
+    /// Bytes in the caller's local memory: offset and size.
+    Memory(u32, u32),
+    /// A register.
+    Reg(u32, u32),
+    /// A constant.
+    Imm(u64),
+    /// Nobody wants it.
+    Sink,
+}
+
+/// Special registers (ISA chapter "Special Registers").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Special {
+    Tid(u8),
+    Ntid(u8),
+    Ctaid(u8),
+    Nctaid(u8),
+    LaneId,
+    WarpId,
+    NWarpId,
+    SmId,
+    NSmId,
+    GridId,
+    LanemaskEq,
+    LanemaskLe,
+    LanemaskLt,
+    LanemaskGe,
+    LanemaskGt,
+    Clock,
+    ClockHi,
+    Clock64,
+    GlobalTimer,
+    GlobalTimerLo,
+    GlobalTimerHi,
+    EnvReg(u8),
+    DynamicSharedSize,
+    TotalSharedSize,
+    /// A register that is zero here (performance counters, cluster ranks).
+    Zero,
+    /// A register that is one here (cluster sizes).
+    One,
+}
+
+impl Special {
+    /// The special register `name` (with `%`) and its component.
+    pub fn from_name(name: &str, member: Option<&str>) -> Option<Special> {
+        let axis = match member {
+            None => None,
+            Some("x") => Some(0u8),
+            Some("y") => Some(1),
+            Some("z") => Some(2),
+            Some("w") => Some(3),
+            Some(_) => return None,
+        };
+        let name = name.strip_prefix('%')?;
+        if let Some(axis) = axis {
+            return Some(match name {
+                "tid" => Special::Tid(axis),
+                "ntid" => Special::Ntid(axis),
+                "ctaid" | "clusterid" => Special::Ctaid(axis),
+                "nctaid" | "nclusterid" => Special::Nctaid(axis),
+                "cluster_ctaid" => Special::Zero,
+                "cluster_nctaid" => Special::One,
+                _ => return None,
+            });
+        }
+        let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u8>().ok();
+        if let Some(n) = number("envreg") {
+            return (n < 32).then_some(Special::EnvReg(n));
+        }
+        if name.starts_with("pm") && name[2..].trim_end_matches("_64").parse::<u8>().is_ok() {
+            return Some(Special::Zero);
+        }
+        Some(match name {
+            "laneid" => Special::LaneId,
+            "warpid" => Special::WarpId,
+            "nwarpid" => Special::NWarpId,
+            "smid" => Special::SmId,
+            "nsmid" => Special::NSmId,
+            "gridid" => Special::GridId,
+            "lanemask_eq" => Special::LanemaskEq,
+            "lanemask_le" => Special::LanemaskLe,
+            "lanemask_lt" => Special::LanemaskLt,
+            "lanemask_ge" => Special::LanemaskGe,
+            "lanemask_gt" => Special::LanemaskGt,
+            "clock" => Special::Clock,
+            "clock_hi" => Special::ClockHi,
+            "clock64" => Special::Clock64,
+            "globaltimer" => Special::GlobalTimer,
+            "globaltimer_lo" => Special::GlobalTimerLo,
+            "globaltimer_hi" => Special::GlobalTimerHi,
+            "dynamic_smem_size" => Special::DynamicSharedSize,
+            "total_smem_size" | "aggr_smem_size" => Special::TotalSharedSize,
+            "is_explicit_cluster"
+            | "cluster_ctarank"
+            | "reserved_smem_offset_begin"
+            | "reserved_smem_offset_end"
+            | "reserved_smem_offset_cap"
+            | "reserved_smem_offset_0"
+            | "reserved_smem_offset_1"
+            | "current_graph_exec" => Special::Zero,
+            "cluster_nctarank" => Special::One,
+            _ => return None,
+        })
+    }
+}
+
+impl Module {
+    /// The function or kernel with this name.
+    pub fn function(&self, name: &str) -> Option<u32> {
+        self.functions.iter().position(|f| f.name == name).map(|i| i as u32)
+    }
+
+    /// Every function that may run in a launch of `kernel`: what is called by
+    /// name, and with a call through a pointer, whatever is defined and no kernel.
+    pub fn reachable(&self, kernel: u32) -> Vec<u32> {
+        let mut seen = vec![false; self.functions.len()];
+        let mut stack = vec![kernel];
+        let mut out = Vec::new();
+        while let Some(f) = stack.pop() {
+            let Some(mark) = seen.get_mut(f as usize) else { continue };
+            if std::mem::replace(mark, true) {
+                continue;
+            }
+            out.push(f);
+            let function = &self.functions[f as usize];
+            stack.extend(&function.callees);
+            if function.calls_indirectly {
+                let all = self.functions.iter().enumerate();
+                stack.extend(all.filter(|(_, g)| g.defined && !g.entry).map(|(i, _)| i as u32));
+            }
+        }
+        out
+    }
+
+    /// What keeps `kernel` from being launched: instructions of it, and of what
+    /// it calls by name, that this crate does not run, with the function.
+    pub fn refusals(&self, kernel: u32) -> Vec<(u32, &Refusal)> {
+        let mut seen = vec![false; self.functions.len()];
+        let mut stack = vec![kernel];
+        let mut out = Vec::new();
+        while let Some(f) = stack.pop() {
+            let Some(mark) = seen.get_mut(f as usize) else { continue };
+            if std::mem::replace(mark, true) {
+                continue;
+            }
+            let function = &self.functions[f as usize];
+            out.extend(function.refusals.iter().map(|r| (f, r)));
+            stack.extend(&function.callees);
+        }
+        out
+    }
+}

@@ -1,0 +1,115 @@
+//! The rules of the checker, and what is noted rather than refused outright.
+
+use cushim_ptx::ir::{Module, Src, Symbol};
+use cushim_ptx::table::Op;
+use cushim_ptx::{Error, check, parse};
+
+fn module(body: &str) -> Result<Module, Error> {
+    check(&parse(&format!(".version 8.3\n.target sm_80\n.address_size 64\n{body}"))?)
+}
+
+fn kernel(body: &str) -> Result<Module, Error> {
+    module(&format!(
+        ".entry k(.param .u64 a, .param .u32 n) {{ .reg .pred %p<3>; .reg .b32 %r<9>;
+         .reg .b64 %rd<9>; .reg .f32 %f<3>; .reg .b16 %h<3>;\n{body}\n}}"
+    ))
+}
+
+fn error(body: &str) -> String {
+    kernel(body).unwrap_err().to_string()
+}
+
+#[test]
+fn names_must_be_declared() {
+    assert_eq!(error("add.u32 %r1, %r2, %r9;"), "6:19: `%r9` is not declared, expected a variable");
+    assert_eq!(error("bra L;"), "6:5: `L` is not declared, expected a label");
+    assert_eq!(error("@%r1 ret;"), "6:2: `%r1` is not declared, expected a predicate register");
+    assert_eq!(error("L: ret; L: ret;"), "6:9: `L` is declared again, expected one declaration");
+    assert_eq!(error("call f;"), "6:6: `f` is not declared, expected a function");
+    // A name of an inner scope is gone after it, and hides one outside within it.
+    assert!(kernel("{ .reg .b32 t; mov.u32 t, 1; } mov.u32 %r1, t;").is_err());
+    assert!(kernel("{ .reg .b64 %r1; mov.u64 %r1, 1; } mov.u32 %r1, 2;").is_ok());
+}
+
+#[test]
+fn operands_must_fit() {
+    assert_eq!(
+        error("add.u32 %r1, %rd2, 1;"),
+        "6:1: `add.u32`: found a register of type .b64, expected one as wide as .u32"
+    );
+    assert_eq!(error("add.u32 %r1, 1;"), "6:1: `add.u32`: found 2 operands, expected 3");
+    assert_eq!(
+        error("add.u32 %r1, %r2, 1.5;"),
+        "6:1: `add.u32`: found a floating-point constant, expected a constant of type .u32"
+    );
+    assert_eq!(
+        error("ld.global.v2.u32 {%r1, %r2, %r3}, [%rd1];").split(": ").nth(2),
+        Some("found 3 results, expected 2")
+    );
+    assert!(kernel("ld.global.u8 %r1, [%rd1]; cvt.u64.u8 %rd1, %r1; st.u8 [%rd1], %h1;").is_ok());
+    assert!(kernel("ld.global.u32 %h1, [%rd1];").is_err());
+    assert!(kernel("mov.b64 %rd1, {%r1, %r2}; mov.b32 {%h1, _}, %r1;").is_ok());
+    assert!(kernel("mov.b64 %rd1, {%r1, %h2};").is_err());
+    assert!(kernel("and.pred %p1, %p2, %r1;").is_err());
+}
+
+#[test]
+fn what_is_not_run_is_noted_with_its_place() {
+    let m = module(
+        ".entry good() { ret; }
+         .func f() { .reg .b64 d; .reg .f32 x<4>;
+           tex.2d.v4.f32.f32 {x0, x1, x2, x3}, [d, {x0, x1}]; ret; }
+         .entry bad() { call f; frobnicate.u32 1; add.sat.u32 1, 2, 3; }",
+    )
+    .unwrap();
+    assert!(m.refusals(m.function("good").unwrap()).is_empty());
+    let bad = m.refusals(m.function("bad").unwrap());
+    let text: Vec<_> = bad
+        .iter()
+        .map(|(f, r)| {
+            format!("{} {} {}: {}", m.functions[*f as usize].name, r.pos, r.instruction, r.reason)
+        })
+        .collect();
+    assert_eq!(text.len(), 3);
+    assert_eq!(text[0], "bad 7:33 frobnicate.u32: no instruction has this name");
+    assert!(text[1].starts_with("bad 7:51 add.sat.u32: known forms: add.INT"), "{}", text[1]);
+    assert_eq!(text[2], "f 6:12 tex.2d.v4.f32.f32: a texture fetch is not supported");
+}
+
+#[test]
+fn globals_get_their_bytes() {
+    let m = module(
+        ".global .align 8 .b8 s[5] = {72, 105, 0xFF(g)}; .global .f32 g = 1.5; .const .u64 p = s+2;
+         .global .u64 t[2] = {f, generic(g)}; .func f() { ret; } .global .s16 n[2] = {-1, 2};",
+    )
+    .unwrap();
+    assert_eq!((m.globals[0].bytes.as_slice(), m.globals[0].size), (&[72, 105, 0][..], 5));
+    assert_eq!(m.globals[0].relocations[0].mask, Some(255));
+    assert_eq!(m.globals[1].bytes, 1.5f32.to_le_bytes());
+    assert_eq!(
+        (m.globals[2].relocations[0].target, m.globals[2].relocations[0].addend),
+        (Symbol::Global(0), 2)
+    );
+    assert_eq!(m.globals[3].relocations[0].target, Symbol::Function(0));
+    assert_eq!(m.globals[4].bytes, [255, 255, 2, 0]);
+    assert!(module(".global .u32 x[1] = {1, 2};").is_err());
+    assert!(module(".global .u32 x = 1.5;").is_err());
+}
+
+#[test]
+fn parameters_and_blocks() {
+    let m = kernel(
+        "mov.u32 %r1, 0;
+         loop: add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra loop;
+         mov.u32 %r2, 1; ret;",
+    )
+    .unwrap();
+    let k = &m.functions[0];
+    assert_eq!((k.params_size, k.params.len()), (12, 2));
+    // entry, loop, after it, the end that is always added
+    assert_eq!(k.blocks.len(), 4);
+    assert_eq!(k.blocks[1].successors, [1, 2]);
+    assert!(k.blocks[0].rank < k.blocks[1].rank && k.blocks[1].rank < k.blocks[2].rank);
+    let bra = k.code.iter().find(|i| i.op == Op::Bra).unwrap();
+    assert_eq!(bra.src, [Src::Target(k.blocks[1].start)]);
+}
