@@ -19,7 +19,7 @@ use crate::library::observed;
 use crate::loader;
 use crate::record::{Arguments, Launch, Observed};
 use crate::registry::{self, Kernel};
-use crate::runtime::{answered, attributes, launched, stack, text};
+use crate::runtime::{answered, attributes, launched, launched_list, stack, text};
 use crate::site::Site;
 use crate::{life, thread};
 
@@ -472,24 +472,14 @@ pub unsafe fn launch_cooperative_multi_device(
 ) -> i32 {
     // SAFETY: forwarded as it came.
     let call = || unsafe { real(list, count, flags) };
-    let Some(observed) = Observed::enter(site, stack!()) else { return call() };
-    let mut stored = Vec::new();
-    if list.0 != 0 && count <= 1024 {
-        for i in 0..count as usize {
-            // SAFETY: the program's list has `count` entries.
-            let p = unsafe { (list.0 as *const DriverLaunchParams).add(i).read_unaligned() };
-            let (grid, block) = ([p.grid.x, p.grid.y, p.grid.z], [p.block.x, p.block.y, p.block.z]);
-            let plain =
-                launch(Func(p.func), grid, block, p.shared, Stream(p.stream), Ptr(p.args), Ptr(0));
-            let launch = Launch { flags: LAUNCH_COOPERATIVE, ..plain };
-            stored.push((observed.launch(&launch), launch));
-        }
-    }
-    let status = call();
-    for (stored, launch) in &stored {
-        observed.finish_launch(*stored, status, launch);
-    }
-    status
+    launched_list(site, stack!(), list, count, call, |at| {
+        // SAFETY: an entry of the program's list.
+        let p = unsafe { (at as *const DriverLaunchParams).read_unaligned() };
+        let (grid, block) = ([p.grid.x, p.grid.y, p.grid.z], [p.block.x, p.block.y, p.block.z]);
+        let plain =
+            launch(Func(p.func), grid, block, p.shared, Stream(p.stream), Ptr(p.args), Ptr(0));
+        Launch { flags: LAUNCH_COOPERATIVE, ..plain }
+    })
 }
 
 /// The launch of `cuLaunch`, `cuLaunchGrid`: block shape and arguments were set on the function before

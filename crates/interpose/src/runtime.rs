@@ -270,6 +270,29 @@ fn pointers(args: Ptr) -> Arguments {
     if args.0 == 0 { Arguments::None } else { Arguments::Pointers(args.0 as *const *const u8) }
 }
 
+/// A launch by a stub or handle, with an array of argument pointers.
+#[inline(always)]
+fn plain(
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+    flags: u8,
+) -> Launch {
+    Launch {
+        kernel: registry::find_or_unknown(func.0),
+        grid,
+        block,
+        cluster: [0; 3],
+        shared,
+        stream: stream.0,
+        args: pointers(args),
+        flags,
+    }
+}
+
 type LaunchKernel = unsafe extern "C-unwind" fn(Func, Dim3, Dim3, Ptr, usize, Stream) -> i32;
 
 /// `cudaLaunchKernel`, `__cudaLaunchKernel` and their `_ptsz` forms.
@@ -286,16 +309,7 @@ pub unsafe fn launch_kernel(
 ) -> i32 {
     launched!(
         site,
-        Launch {
-            kernel: registry::find_or_unknown(func.0),
-            grid,
-            block,
-            cluster: [0; 3],
-            shared,
-            stream: stream.0,
-            args: pointers(args),
-            flags: 0,
-        },
+        plain(func, grid, block, args, shared, stream, 0),
         real(func, grid, block, args, shared, stream)
     )
 }
@@ -313,16 +327,7 @@ pub unsafe fn launch_cooperative_kernel(
 ) -> i32 {
     launched!(
         site,
-        Launch {
-            kernel: registry::find_or_unknown(func.0),
-            grid,
-            block,
-            cluster: [0; 3],
-            shared,
-            stream: stream.0,
-            args: pointers(args),
-            flags: LAUNCH_COOPERATIVE,
-        },
+        plain(func, grid, block, args, shared, stream, LAUNCH_COOPERATIVE),
         real(func, grid, block, args, shared, stream)
     )
 }
@@ -394,22 +399,37 @@ pub unsafe fn launch_cooperative_multi_device(
 ) -> i32 {
     // SAFETY: forwarded as it came.
     let call = || unsafe { real(list, count, flags) };
-    let Some(observed) = Observed::enter(site, stack!()) else { return call() };
+    launched_list(site, stack!(), list, count, call, |at| {
+        // SAFETY: an entry of the program's list.
+        let p = unsafe { (at as *const LaunchParams).read_unaligned() };
+        plain(
+            Func(p.func),
+            p.grid,
+            p.block,
+            Ptr(p.args),
+            p.shared,
+            Stream(p.stream),
+            LAUNCH_COOPERATIVE,
+        )
+    })
+}
+
+/// Records the launches in a list of `count` entries (56 bytes each on both faces) around `call`.
+pub(crate) fn launched_list(
+    site: &'static Site,
+    stack: usize,
+    list: Ptr,
+    count: u32,
+    call: impl FnOnce() -> i32,
+    launch: impl Fn(usize) -> Launch,
+) -> i32 {
+    /// More devices than any machine has: a longer list is none.
+    const MOST: u32 = 1024;
+    let Some(observed) = Observed::enter(site, stack) else { return call() };
     let mut stored = Vec::new();
-    if list.0 != 0 && count <= 1024 {
+    if list.0 != 0 && count <= MOST {
         for i in 0..count as usize {
-            // SAFETY: the program's list has `count` entries.
-            let p = unsafe { (list.0 as *const LaunchParams).add(i).read_unaligned() };
-            let launch = Launch {
-                kernel: registry::find_or_unknown(p.func),
-                grid: p.grid,
-                block: p.block,
-                cluster: [0; 3],
-                shared: p.shared,
-                stream: p.stream,
-                args: pointers(Ptr(p.args)),
-                flags: LAUNCH_COOPERATIVE,
-            };
+            let launch = launch(list.0 + i * size_of::<LaunchParams>());
             stored.push((observed.launch(&launch), launch));
         }
     }
