@@ -111,13 +111,13 @@ static __thread cudaError_t launched;
 #define SEQUENCE(stub, args)                                                             \
     do {                                                                                 \
         static void *handle;                                                             \
+        static int asked; /* once, and what was answered stays: a failure too */         \
         static pthread_mutex_t first = PTHREAD_MUTEX_INITIALIZER;                        \
         dim3 g, b; size_t s; void *st;                                                   \
         if ((launched = __cudaPopCallConfiguration(&g, &b, &s, &st)) != 0) return;       \
-        pthread_mutex_lock(&first); /* as C++ guards its statics */                      \
-        launched = handle ? 0 : __cudaGetKernel(&handle, (const void *)stub);            \
+        pthread_mutex_lock(&first);                                                      \
+        if (!asked++) __cudaGetKernel(&handle, (const void *)stub);                      \
         pthread_mutex_unlock(&first);                                                    \
-        if (launched) return;                                                            \
         launched = __cudaLaunchKernel(handle, g, b, args, s, st);                        \
     } while (0)
 #else

@@ -1,12 +1,7 @@
-/* A library with its own kernels, as plug-ins and Python extensions are. NAME and
-   GRID tell two of them apart. */
+/* A library with its own kernels, as plug-ins and Python extensions are. GRID
+   tells two of them apart. What it registers goes when it is closed: atexit in a
+   library runs there. */
 #include "cuda.h"
-
-#ifndef NAME
-#define NAME one
-#endif
-#define JOIN2(a, b) a##b
-#define JOIN1(a, b) JOIN2(a, b)
 
 int plugin_run(int n) {
     int status = 0;
@@ -18,4 +13,3 @@ int plugin_version(void) {
     cudaRuntimeGetVersion(&version);
     return version;
 }
-__attribute__((destructor)) static void gone(void) { unregister_program(); }

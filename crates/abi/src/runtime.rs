@@ -49,7 +49,8 @@ macro_rules! runtime_functions {
         module observe [11 12 13] [cudaFuncSetAttribute] (func: Func, attr: i32, value: i32) -> i32;
 
         // ---- ways to the driver
-        module (get_driver_entry_point) [11 12 13] [cudaGetDriverEntryPoint cudaGetDriverEntryPoint_ptsz] (symbol: Str, funcPtr: Ptr, flags: Flags64, driverStatus: Ptr) -> i32;
+        module (get_driver_entry_point_11) [11] [cudaGetDriverEntryPoint_11 = cudaGetDriverEntryPoint cudaGetDriverEntryPoint_ptsz_11 = cudaGetDriverEntryPoint_ptsz] (symbol: Str, funcPtr: Ptr, flags: Flags64) -> i32;
+        module (get_driver_entry_point) [12 13] [cudaGetDriverEntryPoint cudaGetDriverEntryPoint_ptsz] (symbol: Str, funcPtr: Ptr, flags: Flags64, driverStatus: Ptr) -> i32;
         module (get_driver_entry_point_by_version) [12 13] [cudaGetDriverEntryPointByVersion cudaGetDriverEntryPointByVersion_ptsz] (symbol: Str, funcPtr: Ptr, cudaVersion: u32, flags: Flags64, driverStatus: Ptr) -> i32;
 
         // ---- graphs

@@ -179,7 +179,23 @@ unsafe fn enumerated(status: i32, list: Ptr, count: u32, owner: Module, how_many
     }
 }
 
-/// `cudaGetDriverEntryPoint` (11.8 has no `status`; the register is passed on as it came).
+/// `cudaGetDriverEntryPoint` of 11.8.
+pub unsafe fn get_driver_entry_point_11(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Str, Ptr, Flags64) -> i32,
+    symbol: Str,
+    out: Ptr,
+    flags: Flags64,
+) -> i32 {
+    let result = observed!(site, [symbol, out, flags], real(symbol, out, flags));
+    if result == 0 {
+        // SAFETY: the call succeeded.
+        unsafe { loader::wrap_driver_pointer(site.home, out.0) };
+    }
+    result
+}
+
+/// `cudaGetDriverEntryPoint` from 12 on.
 pub unsafe fn get_driver_entry_point(
     site: &'static Site,
     real: unsafe extern "C-unwind" fn(Str, Ptr, Flags64, Ptr) -> i32,
