@@ -14,6 +14,7 @@ pub mod doctor;
 pub mod env;
 pub mod environ;
 mod error;
+pub mod export;
 pub mod extract;
 pub mod generate;
 pub mod images;
@@ -51,6 +52,8 @@ pub enum Command {
     Env(env::EnvArgs),
     /// Show what was recorded
     Report(report::ReportArgs),
+    /// Write what was recorded for other tools: Perfetto, HTA, DuckDB, Spark
+    Export(export::ExportArgs),
     /// Say what cushim will see of a program, and what stands in its way
     Doctor(doctor::DoctorArgs),
     /// List the device images in programs and libraries
@@ -116,6 +119,7 @@ pub fn main() -> ExitCode {
         Command::Ctl(args) => ctl::run(args),
         Command::Env(args) => env::run(args),
         Command::Report(args) => report::run(args),
+        Command::Export(args) => export::run(args),
         Command::Doctor(args) => doctor::run(args),
         Command::Ls(args) => ls::run(args),
         Command::Extract(args) => extract::run(args),

@@ -105,7 +105,7 @@ fn refuse_overwriting(args: &ReportArgs, files: &[TraceFile]) -> Result<(), Erro
 }
 
 /// Opens the files, and those in the folders; the order is that of the arguments, then of the names.
-fn open_all(paths: &[PathBuf]) -> Result<Vec<TraceFile>, Error> {
+pub fn open_all(paths: &[PathBuf]) -> Result<Vec<TraceFile>, Error> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {

@@ -72,6 +72,10 @@ impl Timeline {
     pub fn span_ns(&self, begin: u64, end: u64) -> u64 {
         (end.saturating_sub(begin) as f64 * self.ns_per_tick).round() as u64
     }
+    /// Monotonic nanoseconds at the first calibration, when recording began.
+    pub fn origin_ns(&self) -> u64 {
+        self.origin.monotonic_ns
+    }
     /// Nanoseconds since 1970 minus monotonic nanoseconds.
     pub fn realtime_offset_ns(&self) -> i64 {
         self.origin.realtime_ns.wrapping_sub(self.origin.monotonic_ns) as i64

@@ -319,7 +319,8 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
     write(out, &line)
 }
 
-fn word_value(shape: &str, words: &[u64]) -> Value {
+/// The value of a call's argument of this shape.
+pub(crate) fn word_value(shape: &str, words: &[u64]) -> Value {
     let one = |value: u64| match shape {
         "int" | "device" | "memcpykind" => Value::Signed(i128::from(value as i64)),
         "size" | "uint" | "u64" | "dim" => Value::Unsigned(u128::from(value)),

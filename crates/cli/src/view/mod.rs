@@ -6,13 +6,13 @@
 mod args;
 mod filter;
 mod json;
-mod known;
+pub(crate) mod known;
 mod options;
 mod stats;
 mod style;
 mod table;
 mod text;
-mod values;
+pub(crate) mod values;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
@@ -29,6 +29,7 @@ pub use args::{Class, ColorWhen, Format, NameForm, ViewArgs};
 pub use filter::{Children, KernelFilter};
 pub use options::{Classes, Target, ViewOptions, utf8_locale};
 
+pub(crate) use json::word_value;
 use known::Known;
 use stats::Stats;
 use text::Text;
@@ -106,7 +107,7 @@ impl<'a> Seen<'a> {
 }
 
 /// These answer what went wrong before: their result is no failure of their own.
-const REPORTERS: [&str; 2] = ["cudaGetLastError", "cudaPeekAtLastError"];
+pub(crate) const REPORTERS: [&str; 2] = ["cudaGetLastError", "cudaPeekAtLastError"];
 
 /// Writes what it is fed.
 pub struct View {

@@ -1,0 +1,140 @@
+//! `cushim export FILE|DIR... --to FORMAT -o OUT|-`: what was recorded, for other tools.
+//!
+//! Owns: the command's arguments, and which format goes where. Must not know: how a format looks.
+//!
+//! Every format is written in one pass over the files: memory is bounded by what there is one of per
+//! thread, stream, kernel and function, never by the number of events.
+
+pub mod inputs;
+mod output;
+pub mod perfetto;
+mod progress;
+
+use std::cell::RefCell;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use clap::ValueEnum;
+use cushim_trace::reader::TraceFile;
+
+use self::inputs::{Sink, complain_of_losses, merge, origins};
+use self::output::Output;
+use self::perfetto::Perfetto;
+use self::progress::Progress;
+use crate::report::open_all;
+use crate::view::{self, Class, Classes, Format, Run, View, ViewOptions};
+use crate::{Error, Outcome};
+
+/// Arguments of `cushim export`.
+#[derive(clap::Args, Debug)]
+#[command(after_long_help = EXAMPLES)]
+pub struct ExportArgs {
+    /// Trace files, or folders in which to look for them (*.cushim)
+    #[arg(required = true, value_name = "FILE|DIR")]
+    pub files: Vec<PathBuf>,
+
+    /// The format to write
+    #[arg(long, value_name = "FORMAT")]
+    pub to: To,
+
+    /// Where to write it; - means standard output
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+
+    /// Replace files that exist
+    #[arg(long)]
+    pub force: bool,
+}
+
+const EXAMPLES: &str = "\
+Everything that was recorded is written, calls within calls too. Times count from 1970.
+
+Examples:
+  cushim export app.1234.cushim --to perfetto -o app.pftrace      for https://ui.perfetto.dev
+  cushim export runs/ --to jsonl -o - | jq -c 'select(.event == \"launch\")'";
+
+/// The formats.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum To {
+    /// Perfetto's own format, one file for all traces
+    Perfetto,
+    /// JSON lines, the same as `report --format jsonl -e all --nested`
+    Jsonl,
+}
+
+/// Runs the command.
+pub fn run(args: ExportArgs) -> Outcome {
+    let mut files = open_all(&args.files)?;
+    refuse_traces(&args.output, &files)?;
+    let total = files.iter().map(|file| file.header().used).sum();
+    let mut progress = Progress::new(total);
+    match args.to {
+        To::Perfetto => {
+            let out = single(&args.output, args.force)?;
+            let origins = origins(&files);
+            let mut sink = Perfetto::new(out, &files, &origins).map_err(view::output)?;
+            merge(&mut files, &mut progress, &mut |s, m, e| sink.event(s, m, e))?;
+            sink.finish().map_err(view::output)?.commit()?;
+        }
+        To::Jsonl => {
+            let out = single(&args.output, args.force)?;
+            jsonl(&mut files, out, &mut progress)?.commit()?;
+        }
+    }
+    drop(progress);
+    complain_of_losses(&files);
+    Ok(0)
+}
+
+/// The one file that a format takes.
+fn single(path: &Path, force: bool) -> Result<Output, Error> {
+    match path.as_os_str().as_encoded_bytes() {
+        b"-" => Ok(Output::stdout()),
+        _ => Output::create(path, force),
+    }
+}
+
+/// A trace that is being read is not what to write to, `--force` or not.
+fn refuse_traces(output: &Path, files: &[TraceFile]) -> Result<(), Error> {
+    let Ok(output) = output.canonicalize() else { return Ok(()) };
+    match files.iter().any(|file| file.path().canonicalize().is_ok_and(|path| path == output)) {
+        true => Err(Error::Usage(format!("--output: {} is one of the traces", output.display()))),
+        false => Ok(()),
+    }
+}
+
+/// Writes the lines that `report` would.
+fn jsonl(files: &mut [TraceFile], out: Output, progress: &mut Progress) -> Result<Output, Error> {
+    let options = ViewOptions {
+        format: Format::Jsonl,
+        classes: Classes::of(&[Class::All]),
+        classes_chosen: true,
+        nested: true,
+        ..ViewOptions::default()
+    };
+    let shared = Shared(Rc::new(RefCell::new(Some(out))));
+    let mut view = View::new(options, Run::default(), Box::new(Shared(shared.0.clone())));
+    merge(files, progress, &mut |source, meta, event| view.event(source, meta, event))?;
+    for (index, file) in files.iter().enumerate() {
+        view.ended(index, file);
+    }
+    view.finish().map_err(view::output)?;
+    let out = shared.0.borrow_mut().take();
+    out.ok_or_else(|| view::output(io::ErrorKind::BrokenPipe.into()))
+}
+
+/// The output while a view has it; a view keeps what it writes to.
+struct Shared(Rc<RefCell<Option<Output>>>);
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.borrow_mut().as_mut() {
+            Some(out) => out.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.borrow_mut().as_mut().map_or(Ok(()), Output::flush)
+    }
+}
