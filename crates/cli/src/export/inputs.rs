@@ -99,7 +99,7 @@ pub fn merge(
             continue;
         };
         // Up to where another file goes on.
-        let until = heads.peek().map_or(u64::MAX, |Reverse((ns, _))| *ns);
+        let until = heads.peek().map_or((u64::MAX, 0), |Reverse(head)| *head);
         loop {
             let mut result = Ok(());
             let more = file.take_next(&mut |meta, event| {
@@ -108,7 +108,7 @@ pub fn merge(
             })?;
             result.map_err(output)?;
             match next(file, source) {
-                Some(ns) if more && ns <= until => {}
+                Some(ns) if more && (ns, index) < until => {}
                 Some(ns) if more => {
                     heads.push(Reverse((ns, index)));
                     break;
