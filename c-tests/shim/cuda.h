@@ -57,6 +57,8 @@ cudaError_t cudaFree(void *);
 cudaError_t cudaMemcpy(void *, const void *, size_t, int);
 cudaError_t cudaMemcpyAsync(void *, const void *, size_t, int, void *);
 cudaError_t cudaDeviceSynchronize(void);
+cudaError_t cudaProfilerStart(void);
+cudaError_t cudaProfilerStop(void);
 cudaError_t cudaRuntimeGetVersion(int *);
 struct node_params { const void *func; dim3 grid, block; unsigned shared; void **args; void **extra; };
 cudaError_t cudaGraphCreate(void **, unsigned);

@@ -16,6 +16,8 @@ mod loader;
 mod log;
 mod native;
 mod processes;
+mod record;
+mod recorder;
 mod runtime;
 mod threads;
 mod trace;
