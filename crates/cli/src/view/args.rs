@@ -15,12 +15,7 @@ use crate::Error;
 pub struct ViewArgs {
     /// Show these classes of calls
     ///
-    /// launch: kernel launches. graph: graphs, their kernel nodes and their launches. copy: copies and
-    /// sets. memory: allocation and release. stream, event: streams and events. sync: waiting for the
-    /// device, a stream or an event. module: loading of modules and libraries. register: what a program
-    /// registers before main. all: everything.
-    ///
-    /// A call that failed is shown whatever its class.
+    /// By default launch,graph,copy. A call that failed, or never came back, is shown whatever its class.
     #[arg(
         short = 'e',
         long = "events",
@@ -86,7 +81,7 @@ pub struct ViewArgs {
 pub enum Class {
     /// Kernel launches.
     Launch,
-    /// Graphs.
+    /// Graphs, their kernel nodes and their launches.
     Graph,
     /// Allocation and release.
     Memory,
@@ -96,11 +91,11 @@ pub enum Class {
     Stream,
     /// Events.
     Event,
-    /// Waiting.
+    /// Waiting for the device, a stream or an event.
     Sync,
-    /// Modules and libraries.
+    /// Loading of modules and libraries.
     Module,
-    /// Registration before main.
+    /// What a program registers before main.
     Register,
     /// The program's own profiler range.
     Profiler,
