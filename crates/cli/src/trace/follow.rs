@@ -26,6 +26,8 @@ pub struct Follow {
     seen: HashSet<OsString>,
     files: Vec<Followed>,
     failure: Option<Error>,
+    /// Kept so that the folder can be read when every other descriptor is taken by a file.
+    reserve: Option<File>,
 }
 
 struct Followed {
@@ -40,7 +42,9 @@ struct Followed {
 impl Follow {
     /// Follows what appears in `spool`.
     pub fn new(spool: Spool, view: View) -> Self {
-        Follow { spool, view: Some(view), seen: HashSet::new(), files: Vec::new(), failure: None }
+        let reserve = File::open("/dev/null").ok();
+        let (seen, files) = (HashSet::new(), Vec::new());
+        Follow { spool, view: Some(view), seen, files, failure: None, reserve }
     }
 
     /// Takes in what is new.
@@ -94,6 +98,12 @@ impl Follow {
     }
 
     fn find(&mut self) {
+        self.reserve = None;
+        self.find_new();
+        self.reserve = File::open("/dev/null").ok();
+    }
+
+    fn find_new(&mut self) {
         let Ok(folder) = fs::read_dir(self.spool.path()) else { return };
         let new = |entry: &fs::DirEntry| !self.seen.contains(&entry.file_name());
         // In the order in which the processes began, as far as the file system knows.
