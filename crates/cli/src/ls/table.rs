@@ -116,7 +116,9 @@ fn kernel_table(out: &mut impl Write, kernels: &[Merged]) -> io::Result<()> {
         Table::new(&[">REGS", ">SHARED", ">STACK", ">PARAMS", ">THREADS", "ARCH", "KERNEL"]);
     for kernel in kernels {
         let mut targets: Vec<&str> = kernel.instances.iter().map(|i| i.target.as_str()).collect();
-        targets.dedup();
+        // Units of one library repeat them.
+        let mut seen = std::collections::HashSet::new();
+        targets.retain(|target| seen.insert(*target));
         let threads = kernel.most(|k| {
             let shape = k.required_threads.or(k.max_threads)?;
             Some(shape.iter().map(|&n| u64::from(n)).product())
