@@ -159,3 +159,161 @@ fn hostile_bytes_are_counted_never_believed() {
     }
     std::fs::remove_file(path).unwrap();
 }
+
+/// A generator of numbers for tests: the same at every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        (self.0 >> 33) % end
+    }
+    fn bytes(&mut self, size: usize) -> Vec<u8> {
+        (0..size).map(|_| self.below(256) as u8).collect()
+    }
+}
+
+/// What an event is to be read as.
+#[derive(Debug, PartialEq)]
+struct Expected {
+    tid: u32,
+    api: u16,
+    depth: u8,
+    status: Option<i32>,
+    body: String,
+}
+
+/// Stores one event of a random kind; answers what is to be read.
+fn store(
+    recorder: &Recorder,
+    buffer: &mut Buffer,
+    random: &mut Random,
+    n: u32,
+) -> Option<Expected> {
+    let kind = [EVENT_LAUNCH, EVENT_CALL, EVENT_MARK][random.below(3) as usize];
+    let (api, depth) = (random.below(2000) as u16, random.below(3) as u8);
+    let status = random.below(10_000) as i32 - 5_000;
+    let done = random.below(20) != 0;
+    let (size, content) = match kind {
+        EVENT_LAUNCH => {
+            let most = if random.below(10) == 0 { ARGS_MAX as u64 } else { 200 };
+            let args = random.below(most + 1) as usize;
+            (LAUNCH_ARGS + args, random.bytes(args))
+        }
+        EVENT_CALL => {
+            let words = random.below(17) as usize;
+            (CALL_WORDS + words * 8 + 8, random.bytes(words * 8))
+        }
+        _ => {
+            let text = format!("mark {n} {}", "é".repeat(random.below(300) as usize));
+            (40 + text.len(), text.into_bytes())
+        }
+    };
+    let count = slots(size);
+    let at = buffer.reserve(recorder, count, true)?;
+    let dims = |random: &mut Random| [0; 3].map(|_| random.below(u64::from(u32::MAX)) as u32);
+    // SAFETY: `count` slots hold `size` bytes, which is what is stored below.
+    let body = unsafe {
+        at.store_head(EventHead { api, depth, begin: recorder.ticks(), ..EventHead::default() });
+        match kind {
+            EVENT_LAUNCH => {
+                let (grid, block) = (dims(random), dims(random));
+                let stored = LaunchBody {
+                    kernel: n,
+                    shared: random.below(1 << 20) as u32,
+                    stream: random.below(u64::MAX),
+                    grid,
+                    arg_bytes: content.len() as u32,
+                    block,
+                    cluster: [1, 2, random.below(9) as u8],
+                    flags: random.below(32) as u8,
+                    context: random.below(u64::MAX),
+                };
+                at.at::<LaunchBody>(32).write(stored);
+                at.at::<u8>(LAUNCH_ARGS).copy_from_nonoverlapping(content.as_ptr(), content.len());
+                let LaunchBody { kernel, shared, stream, cluster, flags, context, .. } = stored;
+                format!(
+                    "{:?}",
+                    crate::event::Launch {
+                        kernel,
+                        grid,
+                        block,
+                        cluster,
+                        shared,
+                        stream,
+                        context,
+                        flags,
+                        args: &content,
+                    }
+                )
+            }
+            EVENT_CALL => {
+                let outs = random.below(1 << 16) as u16;
+                let words = (content.len() / 8) as u8;
+                at.at::<CallBody>(32).write(CallBody { kernel: n, outs, words, texts: 1 });
+                at.at::<u8>(CALL_WORDS).copy_from_nonoverlapping(content.as_ptr(), content.len());
+                let text = CALL_WORDS + content.len();
+                at.at::<[u8; 8]>(text).write([3, 0, 4, 0, b't', b'e', b'x', b't']);
+                format!("{n} {outs} {content:?} text")
+            }
+            _ => {
+                at.at::<u32>(32).write(content.len() as u32);
+                at.at::<u8>(40).copy_from_nonoverlapping(content.as_ptr(), content.len());
+                String::from_utf8_lossy(&content).into_owned()
+            }
+        }
+    };
+    // SAFETY: the slots are filled.
+    unsafe {
+        at.publish(kind, count);
+        if done {
+            at.finish(recorder.ticks(), status);
+        }
+    }
+    Some(Expected { tid: buffer.tid(), api, depth, status: done.then_some(status), body })
+}
+
+/// Events of every kind, with every field at random, from buffers that change hands; kept whole or in a
+/// ring.
+#[test]
+fn what_was_written_is_what_is_read() {
+    for seed in 0..24u64 {
+        let path = scratch(&format!("property-{seed}"));
+        let keep = seed.is_multiple_of(2).then_some(128 << 10);
+        let tsc = !seed.is_multiple_of(3) && clock::has_invariant_tsc();
+        let settings = Settings { keep, tsc, ..Settings::default() };
+        let recorder = Recorder::open(&path, &settings, &Process::default()).unwrap();
+        let mut random = Random(seed);
+        let mut expected = Vec::new();
+        for turn in 0..10 {
+            let tid = 100 + turn % 3;
+            let mut buffer = recorder.attach(tid).unwrap();
+            for n in 0..random.below(200) as u32 {
+                expected.extend(store(&recorder, &mut buffer, &mut random, n));
+            }
+            recorder.detach(buffer);
+        }
+        let mut file = TraceFile::open(&path).unwrap();
+        let mut found = Vec::new();
+        file.poll(true, &mut |_, event| {
+            let body = match &event.body {
+                Body::Launch(launch) => format!("{launch:?}"),
+                Body::Call(call) => {
+                    let words: Vec<u8> = call.words.iter().flat_map(u64::to_le_bytes).collect();
+                    let text = call.texts.get(3).unwrap_or_default();
+                    format!("{} {} {words:?} {text}", call.kernel, call.outs)
+                }
+                Body::Mark(text) => text.to_string(),
+            };
+            let &crate::event::Event { tid, api, depth, status, .. } = event;
+            found.push(Expected { tid, api, depth, status, body });
+        })
+        .unwrap();
+        let overwritten = file.header().overwritten as usize;
+        assert_eq!(found.len() + overwritten, expected.len(), "seed {seed}");
+        assert!(keep.is_some() || overwritten == 0);
+        assert_eq!(found, expected[overwritten..], "seed {seed}");
+        assert_eq!((file.damaged(), file.header().lost), (0, [0; LOST_KINDS]));
+        std::fs::remove_file(path).unwrap();
+    }
+}
