@@ -9,6 +9,7 @@ use cushim_trace::layout::Lost;
 use cushim_trace::reader::TraceFile;
 
 use crate::complain;
+use crate::view::size;
 
 /// So many files are named one by one.
 const NAMED_MAX: usize = 4;
@@ -88,13 +89,6 @@ impl Found {
 
 fn plural(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
-}
-
-fn size(bytes: u64) -> String {
-    match bytes {
-        b if b.is_multiple_of(1 << 20) => format!("{} MiB", b >> 20),
-        b => format!("{} KiB", b >> 10),
-    }
 }
 
 /// A path as a shell takes it.

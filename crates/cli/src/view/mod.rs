@@ -32,6 +32,7 @@ pub use options::{Classes, Target, ViewOptions, utf8_locale};
 pub(crate) use json::word_value;
 use known::Known;
 use stats::Stats;
+pub(crate) use table::size;
 use text::Text;
 
 /// One traced process's file, as the view knows it.
@@ -80,6 +81,10 @@ pub struct Totals {
     pub processes: u64,
     /// Events missing, by [`cushim_trace::layout::Lost`].
     pub lost: [u64; LOST_KINDS],
+    /// Earlier events that were overwritten, where only the latest were kept.
+    pub overwritten: u64,
+    /// In how many bytes of each process they were kept, the largest.
+    pub keep: u64,
     /// Records that could not be understood and were skipped.
     pub damaged: u64,
 }
@@ -277,6 +282,9 @@ impl View {
         for (sum, n) in self.totals.lost.iter_mut().zip(file.header().lost) {
             *sum += n;
         }
+        let header = file.header();
+        self.totals.overwritten = self.totals.overwritten.saturating_add(header.overwritten);
+        self.totals.keep = self.totals.keep.max(header.keep.unwrap_or(0));
         self.totals.damaged += file.damaged();
         for note in &file.metadata().notes {
             if !self.notes.contains(note) {

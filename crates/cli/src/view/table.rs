@@ -219,10 +219,23 @@ fn remarks(
         let line = text.replace("{}", &count(*n, "event", "events"));
         writeln!(out, "{}", style.paint(Ink::Bad, &line))?;
     }
+    if totals.overwritten > 0 {
+        let each = if totals.processes > 1 { " of each process" } else { "" };
+        let earlier = count(totals.overwritten, "earlier event was", "earlier events were");
+        writeln!(out, "kept the last {}{each}: {earlier} overwritten", size(totals.keep))?;
+    }
     if totals.damaged > 0 {
         let line =
             format!("skipped: {} that cannot be read", count(totals.damaged, "record", "records"));
         writeln!(out, "{}", style.paint(Ink::Bad, &line))?;
     }
     notes.iter().try_for_each(|note| writeln!(out, "note: {}", printable(note)))
+}
+
+/// A size in the unit in which it is a whole number.
+pub fn size(bytes: u64) -> String {
+    match bytes {
+        b if b.is_multiple_of(1 << 20) => format!("{} MiB", b >> 20),
+        b => format!("{} KiB", b >> 10),
+    }
 }

@@ -233,6 +233,12 @@ fn the_options_reach_the_library() {
     let overwritten = 5000 - kept.len();
     let expected = format!("kept the last 64 KiB; {overwritten} earlier events were overwritten");
     assert!(ran.stderr.contains(&expected), "{}", ran.stderr);
+    let shown = Command::new(env!("CARGO_BIN_EXE_cushim"))
+        .args(["report", "-c", "--color", "never"])
+        .arg(&recordings(&ran)[0].path)
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&shown.stdout).contains(&expected), "{shown:?}");
     let ran = record(&lab, &["--limit", "200K"], &program, &["launch", "5000"]);
     assert!(ran.stderr.contains("events are missing: the file reached its --limit"));
 }
