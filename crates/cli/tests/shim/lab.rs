@@ -59,7 +59,12 @@ fn newest(path: &Path) -> (SystemTime, PathBuf) {
     // Only sources: a folder's own time changes with every editor's scratch file.
     let inside = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
     let sources = inside.filter(|p| p.is_dir() || p.extension().is_some_and(|e| e == "rs"));
-    let sources = sources.filter(|p| !p.ends_with("tests"));
+    // Nor what is no part of the library.
+    let apart = |p: &PathBuf| {
+        let stem = p.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        stem == "tests" || stem.ends_with("_tests") || stem == "examples"
+    };
+    let sources = sources.filter(|p| !apart(p));
     sources.map(|p| newest(&p)).fold((SystemTime::UNIX_EPOCH, own.1), std::cmp::max)
 }
 
