@@ -11,12 +11,15 @@
 //! 2. [`check()`] resolves names and matches every instruction with the
 //!    [`table`]: the result is the [`ir`]. Instructions that are not run are
 //!    noted, kernel by kernel.
+//! 3. [`interp::run`] runs a kernel of it.
 
 #![forbid(unsafe_code)]
 
+pub mod alu;
 pub mod ast;
 mod check;
 mod error;
+pub mod interp;
 pub mod ir;
 pub mod lex;
 pub mod parse;

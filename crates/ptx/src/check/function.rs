@@ -300,6 +300,7 @@ impl<'a> Lower<'a, '_> {
             op,
             words: Words::default(),
             types: [Scalar::B32; 3],
+            reads_carry: false,
             guard: None,
             dst: Vec::<Dst>::new(),
             src: Vec::new(),

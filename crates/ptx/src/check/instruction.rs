@@ -26,6 +26,7 @@ impl<'a> Lower<'a, '_> {
             op: Op::Nop,
             words: Words::default(),
             types: [Scalar::B32; 3],
+            reads_carry: matches!(i.opcode, "addc" | "subc" | "madc"),
             guard,
             dst: Vec::new(),
             src: Vec::new(),

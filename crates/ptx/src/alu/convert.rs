@@ -1,0 +1,180 @@
+//! Conversions between all types.
+
+use super::float::{canonical, clamp, flush, format, round};
+use super::int::{cut, range, value};
+use super::mask;
+use crate::ir::Inst;
+use crate::soft::{self, Format, Round};
+use crate::table::{Op, Word};
+use crate::types::{Kind, Scalar};
+
+pub(super) fn eval(i: &Inst, a: [u64; 4]) -> u64 {
+    let (d, s) = (i.types[0], i.types[1]);
+    match i.op {
+        Op::CvtPack => pack(i, a),
+        // The first operand becomes the upper half.
+        Op::Cvt2 => match d {
+            Scalar::E4m3x2 | Scalar::E5m2x2 => {
+                let x = |v: u64| f64::from(f32::from_bits(v as u32));
+                narrow(i, d, x(a[1])) | narrow(i, d, x(a[0])) << 8
+            }
+            _ => to_float(i, d, s, a[1]) | to_float(i, d, s, a[0]) << 16,
+        },
+        _ => match (d, s) {
+            (Scalar::E4m3x2 | Scalar::E5m2x2, _) => {
+                let x = |v: u64| {
+                    f64::from_bits(soft::convert(v, Format::F16, Format::F64, Round::Nearest))
+                };
+                narrow(i, d, x(a[0] & 0xffff)) | narrow(i, d, x(a[0] >> 16 & 0xffff)) << 8
+            }
+            (_, Scalar::E4m3x2 | Scalar::E5m2x2) => {
+                let h = |v: u64| clamp(i, widen(s, v as u8), Format::F16);
+                h(a[0] & 0xff) | h(a[0] >> 8 & 0xff) << 16
+            }
+            (Scalar::Tf32, _) => {
+                let v = soft::convert(a[0] & mask(32), Format::F32, Format::TF32, round(i));
+                let v = if i.words.has(Word::Satfinite) { finite(v, Format::TF32) } else { v };
+                clamp(i, v << 13, Format::F32)
+            }
+            _ => match (d.kind(), s.kind()) {
+                (Kind::Float, Kind::Float) => to_float(i, d, s, a[0]),
+                (Kind::Float, _) => {
+                    let v = value(a[0], s);
+                    let bits = soft::from_int(v < 0, v.unsigned_abs() as u64, format(d), round(i));
+                    clamp(i, bits, format(d))
+                }
+                (_, Kind::Float) => to_int(i, d, s, a[0]),
+                _ => {
+                    let v = value(a[0], s);
+                    let (low, high) = range(d);
+                    let v = if i.words.has(Word::Sat) { v.clamp(low, high) } else { v };
+                    cut(v, d.bits())
+                }
+            },
+        },
+    }
+}
+
+/// Infinity becomes the largest number.
+fn finite(bits: u64, f: Format) -> u64 {
+    if f.is_infinite(bits) { bits & f.sign() | f.largest() } else { bits }
+}
+
+fn to_float(i: &Inst, d: Scalar, s: Scalar, a: u64) -> u64 {
+    let (from, to) = (format(s), format(d));
+    let ftz = i.words.has(Word::Ftz);
+    let mut v = a & mask(s.bits());
+    if ftz && s == Scalar::F32 {
+        v = flush(v, from);
+    }
+    let integral = [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi];
+    let mut out =
+        if i.words.first(&integral).is_some() { integer_part(v, from, round(i)) } else { v };
+    out = soft::convert(out, from, to, round(i));
+    if i.words.has(Word::Satfinite) {
+        out = finite(out, to);
+    }
+    if ftz && d == Scalar::F32 {
+        out = flush(out, to);
+    }
+    clamp(i, canonical(out, to), to)
+}
+
+/// Rounds to a whole number in the same format.
+fn integer_part(bits: u64, f: Format, r: Round) -> u64 {
+    if f.is_nan(bits) || f.is_infinite(bits) {
+        return bits;
+    }
+    // From here on all numbers are whole.
+    if soft::unpack(bits, f).is_none_or(|v| v.exponent >= 0) {
+        return bits;
+    }
+    match soft::to_int(bits, f, r) {
+        Some((negative, n)) => {
+            let sign = bits & f.sign();
+            sign | soft::from_int(negative, n as u64, f, Round::Nearest) & !f.sign()
+        }
+        None => f.nan(),
+    }
+}
+
+fn to_int(i: &Inst, d: Scalar, s: Scalar, a: u64) -> u64 {
+    let f = format(s);
+    let mut v = a & mask(s.bits());
+    if i.words.has(Word::Ftz) && s == Scalar::F32 {
+        v = flush(v, f);
+    }
+    match soft::to_int(v, f, round(i)) {
+        // ISA, `cvt`: NaN gives 0, or the highest bit where 64 bits are involved.
+        None if s == Scalar::F64 || d.bits() == 64 => 1 << (d.bits() - 1),
+        None => 0,
+        Some((negative, n)) => {
+            let (low, high) = range(d);
+            let n = n as i128;
+            cut(if negative { -n } else { n }.clamp(low, high), d.bits())
+        }
+    }
+}
+
+/// `cvt.pack.sat`: two saturated values below the bits of the third operand.
+fn pack(i: &Inst, a: [u64; 4]) -> u64 {
+    let ty = i.types[0];
+    let bits = ty.bits();
+    let (low, high) = match ty {
+        Scalar::U4 => (0, 15),
+        Scalar::S4 => (-8, 7),
+        _ => range(ty),
+    };
+    let one = |v: u64| cut(value(v, Scalar::S32).clamp(low, high), bits);
+    let pair = one(a[0]) << bits | one(a[1]);
+    (a[2] << (2 * bits) | pair) & mask(32)
+}
+
+/// Fraction bits, least normal exponent, and largest code of an FP8 type.
+fn shape(ty: Scalar) -> (i32, i32, u64) {
+    if ty == Scalar::E4m3x2 { (3, -6, 0x7e) } else { (2, -14, 0x7b) }
+}
+
+/// A number to FP8, to nearest, saturating (`.satfinite` is required there).
+fn narrow(i: &Inst, ty: Scalar, x: f64) -> u64 {
+    let (fraction, least, largest) = shape(ty);
+    if x.is_nan() {
+        return 0x7f;
+    }
+    if i.words.has(Word::Relu) && x < 0.0 {
+        return 0;
+    }
+    let sign = u64::from(x.is_sign_negative()) << 7;
+    let m = x.abs();
+    if m.is_infinite() {
+        return sign | largest;
+    }
+    let exponent = (m.to_bits() >> 52) as i32 - 1023;
+    let unit = exponent.max(least);
+    let steps = (m * f64::from(fraction - unit).exp2()).round_ties_even() as u64;
+    sign | (((unit - least) as u64) << fraction).saturating_add(steps).min(largest)
+}
+
+/// FP8 to half precision, which holds every such number.
+fn widen(ty: Scalar, v: u8) -> u64 {
+    let (fraction, least, largest) = shape(ty);
+    let magnitude = u64::from(v & 0x7f);
+    let negative = v & 0x80 != 0;
+    let sign = if negative { Format::F16.sign() } else { 0 };
+    if magnitude > largest {
+        return if ty == Scalar::E5m2x2 && magnitude == 0x7c {
+            sign | Format::F16.infinity()
+        } else {
+            Format::F16.nan()
+        };
+    }
+    let field = (magnitude >> fraction) as i32;
+    let part = (magnitude & mask(fraction as u32)) as f64;
+    let (m, e) = if field == 0 {
+        (part, least)
+    } else {
+        (part + f64::from(1 << fraction), least + field - 1)
+    };
+    let x = m * f64::from(e - fraction).exp2();
+    sign | soft::convert(x.to_bits(), Format::F64, Format::F16, Round::Nearest)
+}

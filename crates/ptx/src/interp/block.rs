@@ -1,0 +1,90 @@
+//! A block: its warps, shared memory and barriers.
+
+use super::Exec;
+use super::barrier::Barriers;
+use super::fault::Fault;
+use super::step::Flow;
+use super::warp::Warp;
+
+pub(super) struct Block {
+    pub(super) index: [u32; 3],
+    pub(super) warps: Vec<Warp>,
+    pub(super) common: Common,
+}
+
+/// What the warps of a block share.
+pub(super) struct Common {
+    pub(super) index: [u32; 3],
+    pub(super) shared: Vec<u8>,
+    pub(super) barriers: Barriers,
+    /// Instructions run so far: the clock.
+    pub(super) steps: u64,
+}
+
+/// Instructions of a warp before the next warp has its turn.
+const TURN: u64 = 4096;
+
+impl Block {
+    pub(super) fn new(exec: &Exec<'_>, index: [u32; 3]) -> Block {
+        let warps = exec.threads.div_ceil(32);
+        let kernel = &exec.module.functions[exec.launch.kernel as usize];
+        let warps = (0..warps)
+            .map(|w| {
+                let threads = (exec.threads - w * 32).min(32);
+                let mut warp = Warp::new(w, (u64::MAX >> (64 - threads)) as u32);
+                warp.start(exec.launch.kernel, kernel.registers.len());
+                for lane in &mut warp.local {
+                    lane.resize(kernel.local_size as usize, 0);
+                }
+                warp
+            })
+            .collect::<Vec<_>>();
+        let barriers = Barriers::new(warps.len());
+        let shared = vec![0; exec.shared_size as usize];
+        Block { index, warps, common: Common { index, shared, barriers, steps: 0 } }
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.warps.iter().all(|w| w.live == 0)
+    }
+
+    /// Runs until nothing can go on, or about `budget` instructions. Returns how
+    /// many ran.
+    pub(super) fn run(&mut self, exec: &Exec<'_>, budget: u64) -> Result<u64, Fault> {
+        let start = self.common.steps;
+        loop {
+            let before = self.common.steps;
+            for warp in &mut self.warps {
+                if warp.live != 0 {
+                    run_warp(exec, &mut self.common, warp)?;
+                }
+            }
+            let released = self.release(exec);
+            let steps = self.common.steps;
+            if (steps == before && !released) || steps - start >= budget || self.is_done() {
+                return Ok(steps - start);
+            }
+        }
+    }
+}
+
+fn run_warp(exec: &Exec<'_>, common: &mut Common, warp: &mut Warp) -> Result<(), Fault> {
+    let end = common.steps + TURN;
+    while common.steps < end {
+        if warp.fragments.len() > 1 {
+            warp.tidy();
+        }
+        if warp.live == 0 || !warp.pick(exec) {
+            return Ok(());
+        }
+        loop {
+            common.steps += 1;
+            match exec.step(common, warp)? {
+                Flow::Next if common.steps < end => {}
+                Flow::Next | Flow::Switch => break,
+                Flow::Yield => return Ok(()),
+            }
+        }
+    }
+    Ok(())
+}

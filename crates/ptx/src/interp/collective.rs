@@ -1,0 +1,200 @@
+//! Instructions in which lanes of a warp take part together: shuffle, vote,
+//! match, redux, `bar.warp.sync`.
+//!
+//! Lanes named by the mask wait for one another, wherever each of them is.
+
+use super::Exec;
+use super::step::Flow;
+use super::warp::{Lanes, State, Warp, lanes};
+use crate::alu;
+use crate::ir::{Inst, Src};
+use crate::table::{Op, Word, Words};
+use crate::types::Scalar;
+
+/// What a waiting fragment brings.
+pub(super) struct Waiting {
+    op: Op,
+    words: Words,
+    ty: Scalar,
+    member: u32,
+    inputs: [Lanes; 3],
+}
+
+impl Exec<'_> {
+    /// Runs a collective instruction for lanes `active` of the first fragment.
+    pub(super) fn collective(
+        &self,
+        warp: &mut Warp,
+        inst: &Inst,
+        active: u32,
+        inputs: [Lanes; 3],
+        members: Lanes,
+    ) -> Flow {
+        let frame = warp.fragments[0].frame;
+        let sync = inst.words.has(Word::Sync);
+        let pc = warp.fragments[0].pc;
+        // Without `.sync`, whoever is here takes part.
+        if !sync {
+            self.complete(warp, &[(frame, active, inst, &inputs)]);
+            warp.fragments[0].pc += 1;
+            return Flow::Next;
+        }
+        let mut rest = active;
+        let mut all_here = true;
+        let mut groups = Vec::new();
+        while rest != 0 {
+            let member = members[rest.trailing_zeros() as usize] as u32;
+            let group = lanes(rest).filter(|l| members[*l] as u32 == member);
+            let group = group.fold(0, |m, l| m | 1 << l);
+            rest &= !group;
+            all_here &= member & warp.live & !group == 0;
+            groups.push((member, group));
+        }
+        if all_here {
+            for (_, group) in groups {
+                self.complete(warp, &[(frame, group, inst, &inputs)]);
+            }
+            warp.fragments[0].pc += 1;
+            return Flow::Next;
+        }
+        for (member, group) in groups {
+            let f = warp.split(0, group, pc);
+            let (op, words, ty) = (inst.op, inst.words, inst.types[0]);
+            let waiting = Waiting { op, words, ty, member, inputs };
+            warp.fragments[f].state = State::Collective(Box::new(waiting));
+        }
+        self.settle(warp);
+        Flow::Switch
+    }
+
+    /// Lets collectives go on whose members have all come.
+    pub(super) fn settle(&self, warp: &mut Warp) {
+        for k in 0..warp.fragments.len() {
+            let State::Collective(w) = &warp.fragments[k].state else { continue };
+            let same = |o: &Waiting| {
+                o.op == w.op && o.words == w.words && o.ty == w.ty && o.member == w.member
+            };
+            let mut here = 0;
+            let mut parts = Vec::new();
+            for (n, f) in warp.fragments.iter().enumerate() {
+                if let State::Collective(o) = &f.state
+                    && same(o)
+                {
+                    here |= f.mask;
+                    parts.push(n);
+                }
+            }
+            if w.member & warp.live & !here != 0 {
+                continue;
+            }
+            let mut taken = Vec::new();
+            for n in &parts {
+                let f = &mut warp.fragments[*n];
+                let State::Collective(w) = std::mem::replace(&mut f.state, State::Ready) else {
+                    continue;
+                };
+                let frame = &warp.frames[f.frame];
+                let function = &self.module.functions[frame.function as usize];
+                taken.push((f.frame, f.mask, &function.code[f.pc as usize], w));
+                f.pc += 1;
+            }
+            let list: Vec<_> = taken.iter().map(|(f, m, i, w)| (*f, *m, *i, &w.inputs)).collect();
+            self.complete(warp, &list);
+        }
+    }
+
+    /// Computes and writes the results of lanes that came together.
+    fn complete(&self, warp: &mut Warp, parts: &[(usize, u32, &Inst, &[Lanes; 3])]) {
+        let Some((_, _, first, _)) = parts.first() else { return };
+        let mut inputs = [[0; 32]; 3];
+        let mut here = 0u32;
+        for (_, mask, _, values) in parts {
+            here |= mask;
+            for (to, from) in inputs.iter_mut().zip(values.iter()) {
+                lanes(*mask).for_each(|l| to[l] = from[l]);
+            }
+        }
+        let [a, b, c] = &inputs;
+        let (mut d, mut p) = ([0u64; 32], [0u64; 32]);
+        match first.op {
+            Op::Shfl => shuffle(first, here, a, b, c, &mut d, &mut p),
+            Op::Vote => d = [vote(first, here, a); 32],
+            Op::Match => {
+                let m = alu::mask(first.types[0].bits());
+                for l in lanes(here) {
+                    let equal = lanes(here).filter(|o| a[*o] & m == a[l] & m);
+                    let equal = equal.fold(0u64, |x, o| x | 1 << o);
+                    if first.words.has(Word::Any) {
+                        d[l] = equal;
+                    } else {
+                        let all = equal == here.into();
+                        (d[l], p[l]) = (if all { equal } else { 0 }, u64::from(all));
+                    }
+                }
+            }
+            Op::Redux => d = [redux(first, here, a); 32],
+            _ => {}
+        }
+        for (frame, mask, inst, _) in parts {
+            if let Some(dst) = inst.dst.first() {
+                warp.write(*frame, *dst, *mask, &d);
+            }
+            if let Some(dst) = inst.dst.get(1) {
+                warp.write(*frame, *dst, *mask, &p);
+            }
+        }
+    }
+
+    /// The place of the member mask among the operands.
+    pub(super) fn member_operand(inst: &Inst) -> Option<&Src> {
+        if inst.op == Op::BarWarp { inst.src.first() } else { inst.src.last() }
+    }
+}
+
+/// ISA, `shfl`: `c` holds the clamp value in bits 0-4 and the segment mask in
+/// bits 8-12.
+fn shuffle(i: &Inst, here: u32, a: &Lanes, b: &Lanes, c: &Lanes, d: &mut Lanes, p: &mut Lanes) {
+    for l in lanes(here) {
+        let lane = l as i32;
+        let (offset, clamp) = ((b[l] & 31) as i32, (c[l] & 31) as i32);
+        let segment = (c[l] >> 8 & 31) as i32;
+        let bound = lane & segment | clamp & !segment;
+        let (from, inside) = if i.words.has(Word::Up) {
+            (lane - offset, lane - offset >= bound)
+        } else if i.words.has(Word::Down) {
+            (lane + offset, lane + offset <= bound)
+        } else if i.words.has(Word::Bfly) {
+            (lane ^ offset, lane ^ offset <= bound)
+        } else {
+            let from = lane & segment | offset & !segment;
+            (from, from <= bound)
+        };
+        let from = if inside { (from & 31) as usize } else { l };
+        // Reading a lane that takes no part gives an undefined value.
+        d[l] = if here >> from & 1 != 0 { a[from] } else { 0 };
+        p[l] = u64::from(inside);
+    }
+}
+
+fn vote(i: &Inst, here: u32, a: &Lanes) -> u64 {
+    let yes = lanes(here).filter(|l| a[*l] != 0).fold(0u32, |m, l| m | 1 << l);
+    u64::from(match i.words.first(&[Word::All, Word::Any, Word::Uni]) {
+        Some(Word::All) => yes == here,
+        Some(Word::Any) => yes != 0,
+        Some(_) => yes == here || yes == 0,
+        None => return yes.into(),
+    })
+}
+
+fn redux(i: &Inst, here: u32, a: &Lanes) -> u64 {
+    let ty = i.types[0];
+    let all = [Word::Add, Word::Min, Word::Max, Word::And, Word::Or, Word::Xor];
+    let word = i.words.first(&all).unwrap_or(Word::Add);
+    let sign = if i.words.has(Word::Abs) { 1 << 31 } else { 0 };
+    let values: Vec<u64> = lanes(here).map(|l| a[l] & !sign).collect();
+    let nan = ty == Scalar::F32 && i.words.has(Word::Nan);
+    let nan = nan && values.iter().any(|v| f32::from_bits(*v as u32).is_nan());
+    let all = values.iter().copied();
+    let result = all.reduce(|x, y| alu::atomic(word, ty, x, y, 0)).unwrap_or(0);
+    if nan { 0x7fff_ffff } else { result }
+}

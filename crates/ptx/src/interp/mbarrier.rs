@@ -1,0 +1,128 @@
+//! `mbarrier` objects: 64 bits in shared memory, of a layout of our own (the ISA
+//! calls it opaque).
+//!
+//! Bits 0-19 arrivals still awaited, 20-39 arrivals expected per phase, 40-60
+//! bytes still awaited (a signed count), 63 the phase's parity.
+
+use super::block::Common;
+use super::memory::word;
+use super::warp::{Warp, lanes};
+use super::{Exec, Fault};
+use crate::ir::{Inst, Src};
+use crate::table::{Op, Word};
+
+const COUNT: u64 = (1 << 20) - 1;
+
+#[derive(Clone, Copy)]
+struct State {
+    pending: u64,
+    expected: u64,
+    bytes: i64,
+    parity: bool,
+}
+
+impl State {
+    fn unpack(v: u64) -> State {
+        State {
+            pending: v & COUNT,
+            expected: v >> 20 & COUNT,
+            bytes: ((v >> 40 << 43) as i64) >> 43,
+            parity: v >> 63 != 0,
+        }
+    }
+
+    fn pack(self) -> u64 {
+        self.pending
+            | self.expected << 20
+            | (self.bytes as u64 & ((1 << 21) - 1)) << 40
+            | u64::from(self.parity) << 63
+    }
+
+    /// Begins the next phase where nothing is awaited any more.
+    fn settle(mut self) -> State {
+        if self.pending == 0 && self.bytes == 0 {
+            self.pending = self.expected;
+            self.parity = !self.parity;
+        }
+        self
+    }
+}
+
+impl Exec<'_> {
+    /// Runs an instruction on a barrier object. True if the lane found that it
+    /// must wait, so that others should have a turn.
+    pub(super) fn mbarrier(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        frame: usize,
+        active: u32,
+    ) -> Result<bool, Fault> {
+        let mut operand = [0; 32];
+        if inst.op == Op::MbarPending {
+            self.read(common, warp, frame, &inst.src[0], &mut operand);
+            let out = operand.map(|v| v & COUNT);
+            warp.write(frame, inst.dst[0], active, &out);
+            return Ok(false);
+        }
+        let given = inst.src.get(1).filter(|s| !matches!(s, Src::None));
+        match given {
+            Some(src) => self.read(common, warp, frame, src, &mut operand),
+            None => operand = [1; 32],
+        }
+        let (addresses, space) = self.addresses(warp, frame, inst, 0);
+        let mut out = [0; 32];
+        let mut waits = false;
+        for l in lanes(active) {
+            let place = self.place(space, addresses[l]);
+            let mut bytes = [0; 8];
+            self.read_bytes(common, warp, inst, l, place, &mut bytes)?;
+            let old = word(&bytes);
+            let mut s = State::unpack(old);
+            let n = operand[l];
+            let has = |w| inst.words.has(w);
+            match inst.op {
+                Op::MbarInit => {
+                    s = State { pending: n & COUNT, expected: n & COUNT, bytes: 0, parity: false };
+                }
+                Op::MbarArrive => {
+                    out[l] = old;
+                    let arrivals = if has(Word::ExpectTx) { 1 } else { n };
+                    if has(Word::ExpectTx) {
+                        s.bytes += n as u32 as i64;
+                    }
+                    if has(Word::ArriveDrop) {
+                        s.expected = s.expected.saturating_sub(arrivals);
+                    }
+                    s.pending = s.pending.saturating_sub(arrivals);
+                    s = s.settle();
+                }
+                Op::CpArrive => {
+                    // The copies are done: without `.noinc` one more was
+                    // awaited, and has come.
+                    if has(Word::Noinc) {
+                        s.pending = s.pending.saturating_sub(1);
+                        s = s.settle();
+                    }
+                }
+                Op::MbarTx => {
+                    let n = n as u32 as i64;
+                    s.bytes += if has(Word::ExpectTx) { n } else { -n };
+                    s = s.settle();
+                }
+                _ => {
+                    let parity = if has(Word::Parity) { n & 1 != 0 } else { n >> 63 != 0 };
+                    out[l] = u64::from(s.parity != parity);
+                    waits |= s.parity == parity;
+                    continue;
+                }
+            }
+            self.write_bytes(common, warp, inst, l, place, &s.pack().to_le_bytes())?;
+        }
+        if let Some(dst) = inst.dst.first() {
+            warp.write(frame, *dst, active, &out);
+        }
+        Ok(waits)
+    }
+}

@@ -1,0 +1,331 @@
+//! Loads, stores and atomics, in whichever space they go.
+
+use super::block::Common;
+use super::warp::{Lanes, Warp, lanes};
+use super::{Cause, Exec, Fault, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::alu;
+use crate::ir::{Base, Inst, Src, Symbol};
+use crate::table::{Op, Word};
+use crate::types::{Scalar, Space};
+
+/// Where a lane's access goes.
+#[derive(Clone, Copy)]
+pub(super) enum Place {
+    Global(u64),
+    Shared(u64),
+    Local(u64),
+    Param(u64),
+}
+
+impl Exec<'_> {
+    /// The space an instruction names; functions keep parameters in local memory.
+    fn space(&self, warp: &Warp, frame: usize, inst: &Inst, n: usize) -> Space {
+        if let Some(Src::Memory(Base::Symbol(symbol), _)) = inst.src.get(n) {
+            return match symbol {
+                Symbol::Global(_) | Symbol::Function(_) => Space::Global,
+                Symbol::Shared(_) => Space::Shared,
+                Symbol::Local(_) => Space::Local,
+                Symbol::Param(_) => Space::Param,
+            };
+        }
+        let words = [
+            (Word::Global, Space::Global),
+            (Word::Const, Space::Global),
+            (Word::Shared, Space::Shared),
+            (Word::SharedCta, Space::Shared),
+            (Word::SharedCluster, Space::Shared),
+            (Word::Local, Space::Local),
+            (Word::Param, Space::Param),
+            (Word::ParamEntry, Space::Param),
+            (Word::ParamFunc, Space::Local),
+        ];
+        let space = words.iter().find(|(w, _)| inst.words.has(*w)).map(|(_, s)| *s);
+        let entry = self.module.functions[warp.frames[frame].function as usize].entry;
+        match space {
+            Some(Space::Param) if !entry => Space::Local,
+            Some(s) => s,
+            None => Space::Generic,
+        }
+    }
+
+    /// The addresses of an operand, and their space.
+    pub(super) fn addresses(
+        &self,
+        warp: &Warp,
+        frame: usize,
+        inst: &Inst,
+        n: usize,
+    ) -> (Lanes, Space) {
+        let space = self.space(warp, frame, inst, n);
+        let Some(Src::Memory(base, offset)) = inst.src.get(n) else { return ([0; 32], space) };
+        let offset = *offset as u64;
+        let out = match base {
+            Base::Reg(r, bits) => {
+                let cut = alu::mask(*bits);
+                warp.frames[frame].registers[*r as usize].map(|v| v.wrapping_add(offset) & cut)
+            }
+            Base::Symbol(s) => [self.address_of(warp, frame, *s).wrapping_add(offset); 32],
+            Base::Zero => [offset; 32],
+        };
+        (out, space)
+    }
+
+    pub(super) fn place(&self, space: Space, address: u64) -> Place {
+        let within = |window: u64| (window..window + WINDOW_SIZE).contains(&address);
+        match space {
+            Space::Shared => Place::Shared(address),
+            Space::Local => Place::Local(address),
+            Space::Param => Place::Param(address),
+            Space::Generic if within(SHARED_WINDOW) => Place::Shared(address - SHARED_WINDOW),
+            Space::Generic if within(LOCAL_WINDOW) => Place::Local(address - LOCAL_WINDOW),
+            Space::Generic if within(PARAM_WINDOW) => Place::Param(address - PARAM_WINDOW),
+            _ => Place::Global(address),
+        }
+    }
+
+    fn bad(
+        &self,
+        common: &Common,
+        warp: &Warp,
+        inst: &Inst,
+        lane: usize,
+        place: Place,
+        bytes: u32,
+    ) -> Fault {
+        let (address, space) = match place {
+            Place::Global(a) => (a, "global"),
+            Place::Shared(a) => (a, "shared"),
+            Place::Local(a) => (a, "local"),
+            Place::Param(a) => (a, "param"),
+        };
+        self.fault_at(common, warp, inst, lane, Cause::Address { address, bytes, space })
+    }
+
+    pub(super) fn read_bytes(
+        &self,
+        common: &Common,
+        warp: &Warp,
+        inst: &Inst,
+        lane: usize,
+        place: Place,
+        out: &mut [u8],
+    ) -> Result<(), Fault> {
+        let range = |memory: &[u8], at: u64, out: &mut [u8]| {
+            let at = usize::try_from(at).ok()?;
+            out.copy_from_slice(memory.get(at..at.checked_add(out.len())?)?);
+            Some(())
+        };
+        let done = match place {
+            Place::Global(a) => self.memory.load(a, out).ok(),
+            Place::Shared(a) => range(&common.shared, a, out),
+            Place::Local(a) => range(&warp.local[lane], a, out),
+            Place::Param(a) => range(self.launch.params, a, out),
+        };
+        done.ok_or_else(|| self.bad(common, warp, inst, lane, place, out.len() as u32))
+    }
+
+    pub(super) fn write_bytes(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        lane: usize,
+        place: Place,
+        bytes: &[u8],
+    ) -> Result<(), Fault> {
+        let range = |memory: &mut [u8], at: u64| {
+            let at = usize::try_from(at).ok()?;
+            memory.get_mut(at..at.checked_add(bytes.len())?)?.copy_from_slice(bytes);
+            Some(())
+        };
+        let done = match place {
+            Place::Global(a) => self.memory.store(a, bytes).ok(),
+            Place::Shared(a) => range(&mut common.shared, a),
+            Place::Local(a) => range(&mut warp.local[lane], a),
+            Place::Param(_) => None,
+        };
+        done.ok_or_else(|| self.bad(common, warp, inst, lane, place, bytes.len() as u32))
+    }
+
+    fn aligned(
+        &self,
+        common: &Common,
+        warp: &Warp,
+        inst: &Inst,
+        lane: usize,
+        address: u64,
+        bytes: u32,
+    ) -> Result<(), Fault> {
+        if address.is_multiple_of(u64::from(bytes)) {
+            return Ok(());
+        }
+        Err(self.fault_at(common, warp, inst, lane, Cause::Misaligned { address, bytes }))
+    }
+
+    pub(super) fn load(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        frame: usize,
+        active: u32,
+    ) -> Result<(), Fault> {
+        let ty = inst.types[0];
+        let (width, n) = (ty.bytes() as usize, inst.dst.len());
+        let (addresses, space) = self.addresses(warp, frame, inst, 0);
+        let mut values = [[0u64; 32]; 8];
+        let mut bytes = [0u8; 64];
+        for l in lanes(active) {
+            self.aligned(common, warp, inst, l, addresses[l], (width * n) as u32)?;
+            let place = self.place(space, addresses[l]);
+            let bytes = &mut bytes[..width * n];
+            self.read_bytes(common, warp, inst, l, place, bytes)?;
+            for (k, piece) in bytes.chunks_exact(width).enumerate() {
+                let v = word(piece);
+                let shift = 64 - ty.bits();
+                values[k][l] =
+                    if ty.is_signed() { ((v << shift) as i64 >> shift) as u64 } else { v };
+            }
+        }
+        for (dst, v) in inst.dst.iter().zip(&values) {
+            warp.write(frame, *dst, active, v);
+        }
+        Ok(())
+    }
+
+    pub(super) fn store(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        frame: usize,
+        active: u32,
+    ) -> Result<(), Fault> {
+        let width = inst.types[0].bytes() as usize;
+        // The address, the values, and a cache policy or nothing.
+        let n = inst.src.len() - 2;
+        let (addresses, space) = self.addresses(warp, frame, inst, 0);
+        let mut values = [[0u64; 32]; 8];
+        for (to, src) in values.iter_mut().zip(&inst.src[1..=n]) {
+            self.read(common, warp, frame, src, to);
+        }
+        let mut bytes = [0u8; 64];
+        for l in lanes(active) {
+            self.aligned(common, warp, inst, l, addresses[l], (width * n) as u32)?;
+            for k in 0..n {
+                bytes[k * width..(k + 1) * width]
+                    .copy_from_slice(&values[k][l].to_le_bytes()[..width]);
+            }
+            let place = self.place(space, addresses[l]);
+            self.write_bytes(common, warp, inst, l, place, &bytes[..width * n])?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn atom(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        frame: usize,
+        active: u32,
+    ) -> Result<(), Fault> {
+        let ty = inst.types[0];
+        let width = ty.bytes();
+        let kinds = [
+            Word::Add,
+            Word::Min,
+            Word::Max,
+            Word::And,
+            Word::Or,
+            Word::Xor,
+            Word::Exch,
+            Word::Inc,
+            Word::Dec,
+            Word::Cas,
+        ];
+        let word = inst.words.first(&kinds).unwrap_or(Word::Add);
+        let (addresses, space) = self.addresses(warp, frame, inst, 0);
+        let mut values = [[0u64; 32]; 8];
+        let given = &inst.src[1..inst.src.len() - 1];
+        for (to, src) in values.iter_mut().zip(given) {
+            self.read(common, warp, frame, src, to);
+        }
+        let parts = if word == Word::Cas { 1 } else { given.len() };
+        let mut old = [[0u64; 32]; 8];
+        for l in lanes(active) {
+            self.aligned(common, warp, inst, l, addresses[l], width * parts as u32)?;
+            for k in 0..parts {
+                let address = addresses[l] + u64::from(width) * k as u64;
+                let (b, c) = (values[k][l], values[k + usize::from(word == Word::Cas)][l]);
+                let mut new = |old: u64| alu::atomic(word, ty, old, b & alu::mask(ty.bits()), c);
+                old[k][l] = match self.place(space, address) {
+                    place @ Place::Global(a) => match self.memory.update(a, width, &mut new) {
+                        Ok(v) => v,
+                        Err(_) => return Err(self.bad(common, warp, inst, l, place, width)),
+                    },
+                    place => {
+                        let mut bytes = [0; 8];
+                        let bytes = &mut bytes[..width as usize];
+                        self.read_bytes(common, warp, inst, l, place, bytes)?;
+                        let v = self::word(bytes);
+                        bytes.copy_from_slice(&new(v).to_le_bytes()[..width as usize]);
+                        self.write_bytes(common, warp, inst, l, place, bytes)?;
+                        v
+                    }
+                };
+            }
+        }
+        for (dst, v) in inst.dst.iter().zip(&old) {
+            warp.write(frame, *dst, active, v);
+        }
+        Ok(())
+    }
+
+    /// `cp.async`: the copy is done at once, so waiting for it is nothing.
+    pub(super) fn copy_async(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        frame: usize,
+        active: u32,
+    ) -> Result<(), Fault> {
+        let Some(Src::Imm(size)) = inst.src.get(2) else { return Ok(()) };
+        let size = (*size).min(16) as usize;
+        let (to, _) = self.addresses(warp, frame, inst, 0);
+        let (from, _) = self.addresses(warp, frame, inst, 1);
+        // Either how many bytes to read, or a predicate that says to read none.
+        let mut count = [size as u64; 32];
+        if let Some(src) = inst.src.get(3).filter(|s| !matches!(s, Src::None)) {
+            self.read(common, warp, frame, src, &mut count);
+            let kernel = &self.module.functions[warp.frames[frame].function as usize];
+            let register = match src {
+                Src::Reg(r) | Src::Not(r) => kernel.registers.get(*r as usize).copied(),
+                _ => None,
+            };
+            if register == Some(Scalar::Pred) {
+                count = count.map(|ignore| if ignore != 0 { 0 } else { size as u64 });
+            } else if inst.words.has(Word::CacheHint) && matches!(inst.src.get(4), Some(Src::None))
+            {
+                count = [size as u64; 32];
+            }
+        }
+        for l in lanes(active) {
+            let n = (count[l] as usize).min(size);
+            let mut bytes = [0; 16];
+            if n > 0 {
+                let place = Place::Global(from[l]);
+                self.read_bytes(common, warp, inst, l, place, &mut bytes[..n])?;
+            }
+            self.write_bytes(common, warp, inst, l, Place::Shared(to[l]), &bytes[..size])?;
+        }
+        debug_assert_eq!(inst.op, Op::CpAsync);
+        Ok(())
+    }
+}
+
+/// Up to eight bytes as a number.
+pub(super) fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))
+}

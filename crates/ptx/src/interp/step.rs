@@ -1,0 +1,436 @@
+//! One instruction of the fragment whose turn it is.
+
+use super::block::Common;
+use super::warp::{Lanes, State, Warp, lanes};
+use super::{Cause, Fault, function_pointer};
+use super::{Exec, FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::alu;
+use crate::ir::{Dst, Inst, Sense, Special, Src, Symbol};
+use crate::table::{Op, Word};
+
+/// What comes after an instruction.
+pub(super) enum Flow {
+    /// The next one of the same fragment.
+    Next,
+    /// Another fragment may be due.
+    Switch,
+    /// Another warp shall have a turn.
+    Yield,
+}
+
+impl Exec<'_> {
+    pub(super) fn step(&self, common: &mut Common, warp: &mut Warp) -> Result<Flow, Fault> {
+        let fragment = &warp.fragments[0];
+        let (frame, mask, pc) = (fragment.frame, fragment.mask, fragment.pc);
+        let function = &self.module.functions[warp.frames[frame].function as usize];
+        let Some(inst) = function.code.get(pc as usize) else {
+            return self.ret(warp, mask);
+        };
+        let active = match inst.guard {
+            None => mask,
+            Some((p, sense)) => {
+                let values = &warp.frames[frame].registers[p as usize];
+                let yes = lanes(mask).filter(|l| values[*l] & 1 != 0).fold(0u32, |m, l| m | 1 << l);
+                if sense == Sense::True { yes } else { mask & !yes }
+            }
+        };
+        if active == 0 {
+            return Ok(self.advance(warp, pc));
+        }
+        if alu::is_pure(inst.op) {
+            self.pure(common, warp, inst, frame, active);
+            return Ok(self.advance(warp, pc));
+        }
+        match inst.op {
+            Op::Mov => self.mov(common, warp, inst, frame, active),
+            Op::AddCarry | Op::SubCarry | Op::MadCarry => {
+                self.carry(common, warp, inst, frame, active);
+            }
+            Op::Cvta | Op::Isspacep => self.address_space(common, warp, inst, frame, active),
+            Op::Activemask => warp.write(frame, inst.dst[0], active, &[mask.into(); 32]),
+            Op::Nop => {}
+            Op::Ld => self.load(common, warp, inst, frame, active)?,
+            Op::St => self.store(common, warp, inst, frame, active)?,
+            Op::Atom => self.atom(common, warp, inst, frame, active)?,
+            Op::CpAsync => self.copy_async(common, warp, inst, frame, active)?,
+            Op::MbarInit
+            | Op::MbarArrive
+            | Op::MbarTx
+            | Op::MbarTest
+            | Op::MbarPending
+            | Op::CpArrive => {
+                let again = self.mbarrier(common, warp, inst, frame, active)?;
+                warp.fragments[0].pc = pc + 1;
+                return Ok(if again { Flow::Yield } else { Flow::Next });
+            }
+            Op::Bra => {
+                let Some(Src::Target(target)) = inst.src.first() else { return Ok(Flow::Next) };
+                return Ok(self.branch(warp, mask, active, pc, *target));
+            }
+            Op::BrxIdx => return Ok(self.branch_table(common, warp, inst, mask, active, pc)),
+            Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => {
+                self.part(warp, mask, active, pc);
+                let mut inputs = [[0; 32]; 3];
+                for (to, src) in inputs.iter_mut().zip(&inst.src) {
+                    self.read(common, warp, frame, src, to);
+                }
+                let mut members = [u64::from(u32::MAX); 32];
+                if let Some(src) = Self::member_operand(inst) {
+                    self.read(common, warp, frame, src, &mut members);
+                }
+                return Ok(self.collective(warp, inst, active, inputs, members));
+            }
+            Op::BarSync | Op::BarRed | Op::BarArrive => {
+                self.part(warp, mask, active, pc);
+                return Ok(self.bar(common, warp, inst, frame, active));
+            }
+            Op::Call => {
+                self.part(warp, mask, active, pc);
+                return self.call(common, warp, inst, active);
+            }
+            Op::Ret => {
+                self.part(warp, mask, active, pc);
+                return self.ret(warp, active);
+            }
+            Op::Exit => {
+                self.part(warp, mask, active, pc);
+                warp.exit(0, active);
+                warp.fragments.retain(|f| f.mask != 0);
+                self.settle(warp);
+                return Ok(Flow::Switch);
+            }
+            Op::Trap => {
+                let lane = active.trailing_zeros() as usize;
+                return Err(self.fault_at(common, warp, inst, lane, Cause::Trap));
+            }
+            Op::Nanosleep => {
+                warp.fragments[0].pc = pc + 1;
+                return Ok(Flow::Yield);
+            }
+            _ => {
+                let refusal = function.refusals.iter().find(|r| r.pos == inst.pos);
+                let cause = Cause::Refused {
+                    instruction: refusal.map_or(String::new(), |r| r.instruction.clone()),
+                    function: function.name.clone(),
+                    reason: refusal.map_or(String::new(), |r| r.reason.clone()),
+                };
+                let lane = active.trailing_zeros() as usize;
+                return Err(self.fault_at(common, warp, inst, lane, cause));
+            }
+        }
+        Ok(self.advance(warp, pc))
+    }
+
+    /// On to the next instruction; a new block is where lanes may meet.
+    pub(super) fn advance(&self, warp: &mut Warp, pc: u32) -> Flow {
+        warp.fragments[0].pc = pc + 1;
+        if warp.fragments.len() == 1 {
+            return Flow::Next;
+        }
+        let frame = &warp.frames[warp.fragments[0].frame];
+        let blocks = &self.module.functions[frame.function as usize].block_of;
+        let same = blocks.get(pc as usize + 1) == blocks.get(pc as usize);
+        if same { Flow::Next } else { Flow::Switch }
+    }
+
+    /// Leaves only `active` at the instruction; the others pass it.
+    fn part(&self, warp: &mut Warp, mask: u32, active: u32, pc: u32) {
+        if mask != active {
+            warp.split(0, mask & !active, pc + 1);
+        }
+    }
+
+    fn branch(&self, warp: &mut Warp, mask: u32, active: u32, pc: u32, target: u32) -> Flow {
+        if mask != active {
+            warp.split(0, mask & !active, pc + 1);
+        }
+        warp.fragments[0].pc = target;
+        if warp.fragments.len() > 1 { Flow::Switch } else { Flow::Next }
+    }
+
+    fn branch_table(
+        &self,
+        common: &Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        mask: u32,
+        active: u32,
+        pc: u32,
+    ) -> Flow {
+        let mut index = [0; 32];
+        self.read(common, warp, warp.fragments[0].frame, &inst.src[0], &mut index);
+        let Some(Src::Targets(targets)) = inst.src.get(1) else { return Flow::Next };
+        self.part(warp, mask, active, pc);
+        let mut rest = active;
+        while rest != 0 {
+            let first = index[rest.trailing_zeros() as usize];
+            let group = lanes(rest).filter(|l| index[*l] == first).fold(0u32, |m, l| m | 1 << l);
+            // Past the end of the list the ISA promises nothing; fall through.
+            let to = targets.get(first as usize).copied().unwrap_or(pc + 1);
+            if group == rest {
+                warp.fragments[0].pc = to;
+            } else {
+                warp.split(0, group, to);
+            }
+            rest &= !group;
+        }
+        Flow::Switch
+    }
+
+    fn bar(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        frame: usize,
+        active: u32,
+    ) -> Flow {
+        let lane = active.trailing_zeros() as usize;
+        let mut values = [0; 32];
+        self.read(common, warp, frame, &inst.src[0], &mut values);
+        let id = (values[lane] & 15) as usize;
+        let count = match inst.src.get(1) {
+            None | Some(Src::None) => None,
+            Some(src) => {
+                self.read(common, warp, frame, src, &mut values);
+                Some(values[lane] as u32)
+            }
+        };
+        let predicate = inst.src.get(2).map(|src| {
+            self.read(common, warp, frame, src, &mut values);
+            lanes(active).filter(|l| values[*l] & 1 != 0).fold(0u32, |m, l| m | 1 << l)
+        });
+        common.barriers.arrive(id, warp.index, active, count, predicate);
+        if inst.op == Op::BarArrive {
+            warp.fragments[0].pc += 1;
+            return Flow::Next;
+        }
+        warp.fragments[0].state = State::Barrier(id);
+        Flow::Switch
+    }
+
+    pub(super) fn fault_at(
+        &self,
+        common: &Common,
+        warp: &Warp,
+        inst: &Inst,
+        lane: usize,
+        cause: Cause,
+    ) -> Fault {
+        let thread = self.thread(warp, lane);
+        self.fault(cause, Some(inst.pos), common.index, thread)
+    }
+
+    fn thread(&self, warp: &Warp, lane: usize) -> [u32; 3] {
+        let t = warp.index * 32 + lane as u32;
+        let [x, y, _] = self.launch.block;
+        [t % x, t / x % y, t / x / y]
+    }
+
+    /// Reads an operand for all lanes.
+    pub(super) fn read(
+        &self,
+        common: &Common,
+        warp: &Warp,
+        frame: usize,
+        src: &Src,
+        out: &mut Lanes,
+    ) {
+        match src {
+            Src::Reg(r) => *out = warp.frames[frame].registers[*r as usize],
+            Src::Not(r) => {
+                *out = warp.frames[frame].registers[*r as usize].map(|v| v & 1 ^ 1);
+            }
+            Src::Imm(v) => *out = [*v; 32],
+            Src::Special(s) => self.special(common, warp, *s, out),
+            Src::Address(symbol, addend) => {
+                *out = [self.address_of(warp, frame, *symbol).wrapping_add(*addend as u64); 32];
+            }
+            _ => *out = [0; 32],
+        }
+    }
+
+    /// A symbol's address in its own space.
+    pub(super) fn address_of(&self, warp: &Warp, frame: usize, symbol: Symbol) -> u64 {
+        match symbol {
+            Symbol::Global(n) => self.launch.globals.get(n as usize).copied().unwrap_or(0),
+            Symbol::Shared(n) => self.shared[n as usize].into(),
+            Symbol::Function(n) => function_pointer(n),
+            Symbol::Local(offset) => u64::from(warp.frames[frame].local_base + offset),
+            Symbol::Param(offset) => offset.into(),
+        }
+    }
+
+    fn special(&self, common: &Common, warp: &Warp, s: Special, out: &mut Lanes) {
+        let launch = self.launch;
+        let one = match s {
+            Special::Tid(axis) => {
+                for (lane, v) in out.iter_mut().enumerate() {
+                    *v = self.thread(warp, lane).get(axis as usize).copied().unwrap_or(0).into();
+                }
+                return;
+            }
+            Special::LaneId => {
+                out.iter_mut().enumerate().for_each(|(l, v)| *v = l as u64);
+                return;
+            }
+            Special::LanemaskEq
+            | Special::LanemaskLe
+            | Special::LanemaskLt
+            | Special::LanemaskGe
+            | Special::LanemaskGt => {
+                for (lane, v) in out.iter_mut().enumerate() {
+                    let bit = 1u64 << lane;
+                    *v = match s {
+                        Special::LanemaskEq => bit,
+                        Special::LanemaskLe => bit | (bit - 1),
+                        Special::LanemaskLt => bit - 1,
+                        Special::LanemaskGe => !(bit - 1) & alu::mask(32),
+                        _ => !(bit | (bit - 1)) & alu::mask(32),
+                    };
+                }
+                return;
+            }
+            Special::Ntid(axis) => launch.block.get(axis as usize).map_or(0, |v| u64::from(*v)),
+            Special::Ctaid(axis) => common.index.get(axis as usize).map_or(0, |v| u64::from(*v)),
+            Special::Nctaid(axis) => launch.grid.get(axis as usize).map_or(0, |v| u64::from(*v)),
+            Special::WarpId => warp.index.into(),
+            Special::NWarpId => self.threads.div_ceil(32).into(),
+            Special::Clock => common.steps & alu::mask(32),
+            Special::ClockHi => common.steps >> 32,
+            Special::Clock64 => common.steps,
+            Special::GlobalTimer => self.host.nanoseconds(),
+            Special::GlobalTimerLo => self.host.nanoseconds() & alu::mask(32),
+            Special::GlobalTimerHi => self.host.nanoseconds() >> 32,
+            // Cooperative groups find the workspace of a grid here.
+            Special::EnvReg(1) => launch.workspace >> 32,
+            Special::EnvReg(2) => launch.workspace & alu::mask(32),
+            Special::DynamicSharedSize => launch.dynamic_shared.into(),
+            Special::TotalSharedSize => self.shared_size.into(),
+            Special::NSmId | Special::One => 1,
+            Special::SmId | Special::GridId | Special::EnvReg(_) | Special::Zero => 0,
+        };
+        *out = [one; 32];
+    }
+
+    fn pure(&self, common: &Common, warp: &mut Warp, inst: &Inst, frame: usize, active: u32) {
+        let mut inputs = [[0; 32]; 4];
+        let n = inst.src.len().min(4);
+        for (to, src) in inputs.iter_mut().zip(&inst.src) {
+            self.read(common, warp, frame, src, to);
+        }
+        // `lop3` with a predicate has five operands.
+        let mut fifth = [0; 32];
+        if let Some(src) = inst.src.get(4) {
+            self.read(common, warp, frame, src, &mut fifth);
+        }
+        let (mut d, mut p) = ([0; 32], [0; 32]);
+        for l in lanes(active) {
+            let mut a = [0; 4];
+            for (to, from) in a.iter_mut().zip(&inputs).take(n) {
+                *to = from[l];
+            }
+            let out = alu::eval(inst, a);
+            (d[l], p[l]) = (out.0, out.1);
+            if inst.op == Op::Lop3 {
+                let q = fifth[l] & 1;
+                p[l] = if inst.words.has(Word::Or) { p[l] | q } else { p[l] & q };
+            }
+        }
+        if let Some(dst) = inst.dst.first() {
+            if inst.op == Op::Cvt && inst.types[0].is_signed() {
+                // Into a wider register: sign-extended.
+                let shift = 64 - inst.types[0].bits();
+                d = d.map(|v| ((v << shift) as i64 >> shift) as u64);
+            }
+            warp.write(frame, *dst, active, &d);
+        }
+        if let Some(dst) = inst.dst.get(1) {
+            warp.write(frame, *dst, active, &p);
+        }
+    }
+
+    fn carry(&self, common: &Common, warp: &mut Warp, inst: &Inst, frame: usize, active: u32) {
+        let mut inputs = [[0; 32]; 3];
+        for (to, src) in inputs.iter_mut().zip(&inst.src) {
+            self.read(common, warp, frame, src, to);
+        }
+        let sets = inst.words.has(Word::Cc);
+        let flags = warp.frames[frame].carry;
+        let mut new = flags;
+        let mut d = [0; 32];
+        for l in lanes(active) {
+            let a = [inputs[0][l], inputs[1][l], inputs[2][l], 0];
+            let (value, out) = alu::eval_carry(inst, a, inst.reads_carry && flags >> l & 1 != 0);
+            d[l] = value;
+            new = new & !(1 << l) | u32::from(out) << l;
+        }
+        if sets {
+            warp.frames[frame].carry = new;
+        }
+        warp.write(frame, inst.dst[0], active, &d);
+    }
+
+    fn mov(&self, common: &Common, warp: &mut Warp, inst: &Inst, frame: usize, active: u32) {
+        let bits = inst.types[0].bits();
+        let mut value = [0; 32];
+        if inst.src.len() > 1 {
+            let part = bits / inst.src.len() as u32;
+            let mut piece = [0; 32];
+            for (k, src) in inst.src.iter().enumerate() {
+                self.read(common, warp, frame, src, &mut piece);
+                for (v, p) in value.iter_mut().zip(&piece) {
+                    *v |= (p & alu::mask(part)) << (part * k as u32);
+                }
+            }
+        } else if let Some(src) = inst.src.first() {
+            self.read(common, warp, frame, src, &mut value);
+        }
+        let part = bits / inst.dst.len().max(1) as u32;
+        for (k, dst) in inst.dst.iter().enumerate() {
+            let shift = part * k as u32;
+            let piece = if k == 0 { value } else { value.map(|v| v >> shift) };
+            warp.write(frame, *dst, active, &piece);
+        }
+    }
+
+    fn address_space(
+        &self,
+        common: &Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        frame: usize,
+        active: u32,
+    ) {
+        let mut a = [0; 32];
+        self.read(common, warp, frame, &inst.src[0], &mut a);
+        let shared = [Word::Shared, Word::SharedCta, Word::SharedCluster];
+        let param = [Word::Param, Word::ParamEntry, Word::ParamFunc];
+        let window = if inst.words.first(&shared).is_some() {
+            Some(SHARED_WINDOW)
+        } else if inst.words.has(Word::Local) {
+            Some(LOCAL_WINDOW)
+        } else if inst.words.first(&param).is_some() {
+            Some(PARAM_WINDOW)
+        } else {
+            None
+        };
+        let out = a.map(|v| {
+            if inst.op == Op::Isspacep {
+                let inside = |w: u64| (w..w + WINDOW_SIZE).contains(&v);
+                return u64::from(match window {
+                    Some(w) => inside(w),
+                    None if inst.words.has(Word::Const) => false,
+                    None => !(SHARED_WINDOW..FUNCTION_WINDOW).contains(&v),
+                });
+            }
+            match window {
+                Some(w) if inst.words.has(Word::To) => v.wrapping_sub(w),
+                Some(w) => v.wrapping_add(w),
+                None => v,
+            }
+        });
+        let dst = inst.dst.first().copied().unwrap_or(Dst::Sink);
+        warp.write(frame, dst, active, &out);
+    }
+}

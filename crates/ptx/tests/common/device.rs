@@ -1,0 +1,157 @@
+//! A device of one flat memory, for tests: allocate, launch, read back.
+
+#![allow(dead_code)] // each test binary uses a part
+
+use cushim_ptx::interp::{self, BadAddress, Fault, Host, Launch, Memory};
+use cushim_ptx::ir::{Module, Place};
+use std::cell::{Cell, RefCell};
+
+const BASE: u64 = 0x7000_0000_0000;
+
+pub struct Device {
+    pub module: Module,
+    globals: Vec<u64>,
+    memory: RefCell<Vec<u8>>,
+    pub printed: RefCell<Vec<u8>>,
+    ticks: Cell<u64>,
+}
+
+impl Device {
+    pub fn new(text: &str) -> Device {
+        let module = cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m));
+        let module = module.unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let mut d = Device {
+            module,
+            globals: Vec::new(),
+            memory: RefCell::new(Vec::new()),
+            printed: RefCell::default(),
+            ticks: Cell::new(0),
+        };
+        d.globals = d.module.globals.iter().map(|g| d.alloc(g.size)).collect();
+        for n in 0..d.module.globals.len() as u32 {
+            let bytes = interp::initial_bytes(&d.module, n, &d.globals);
+            d.store(d.globals[n as usize], &bytes).unwrap();
+        }
+        d
+    }
+
+    pub fn alloc(&self, bytes: u64) -> u64 {
+        let mut m = self.memory.borrow_mut();
+        let at = m.len().next_multiple_of(256);
+        m.resize(at + bytes.max(1) as usize, 0);
+        BASE + at as u64
+    }
+
+    pub fn upload<const N: usize, T>(&self, values: &[T], bytes: impl Fn(&T) -> [u8; N]) -> u64 {
+        let at = self.alloc((values.len() * N) as u64);
+        let all: Vec<u8> = values.iter().flat_map(&bytes).collect();
+        self.store(at, &all).unwrap();
+        at
+    }
+
+    pub fn u32s(&self, at: u64, n: usize) -> Vec<u32> {
+        let mut bytes = vec![0; n * 4];
+        self.load(at, &mut bytes).unwrap();
+        bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
+    }
+
+    pub fn u64s(&self, at: u64, n: usize) -> Vec<u64> {
+        let mut bytes = vec![0; n * 8];
+        self.load(at, &mut bytes).unwrap();
+        bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap())).collect()
+    }
+
+    pub fn f32s(&self, at: u64, n: usize) -> Vec<f32> {
+        self.u32s(at, n).into_iter().map(f32::from_bits).collect()
+    }
+
+    /// The kernel whose name contains `name`, with arguments of 8 bytes or less.
+    pub fn launch(&self, name: &str, grid: u32, block: u32, args: &[u64]) -> Result<(), Fault> {
+        self.launch_with(name, [grid, 1, 1], [block, 1, 1], 0, false, args)
+    }
+
+    pub fn launch_with(
+        &self,
+        name: &str,
+        grid: [u32; 3],
+        block: [u32; 3],
+        dynamic_shared: u32,
+        cooperative: bool,
+        args: &[u64],
+    ) -> Result<(), Fault> {
+        let find = |f: &cushim_ptx::ir::Function| f.entry && f.name.contains(name);
+        let kernel = self.module.functions.iter().position(find).expect(name);
+        let f = &self.module.functions[kernel];
+        let mut params = vec![0; f.params_size as usize];
+        for (p, a) in f.params.iter().zip(args) {
+            let Place::Memory(at) = p.place else { panic!() };
+            let n = (p.size as usize).min(8);
+            params[at as usize..at as usize + n].copy_from_slice(&a.to_le_bytes()[..n]);
+        }
+        let launch = Launch {
+            module: &self.module,
+            kernel: kernel as u32,
+            globals: &self.globals,
+            grid,
+            block,
+            dynamic_shared,
+            params: &params,
+            cooperative,
+            workspace: self.alloc(64),
+            local_limit: 1 << 20,
+        };
+        interp::run(&launch, self, self)
+    }
+}
+
+impl Memory for Device {
+    fn load(&self, address: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
+        let m = self.memory.borrow();
+        let at = address.checked_sub(BASE).ok_or(BadAddress)? as usize;
+        bytes.copy_from_slice(m.get(at..at + bytes.len()).ok_or(BadAddress)?);
+        Ok(())
+    }
+
+    fn store(&self, address: u64, bytes: &[u8]) -> Result<(), BadAddress> {
+        let mut m = self.memory.borrow_mut();
+        let at = address.checked_sub(BASE).ok_or(BadAddress)? as usize;
+        m.get_mut(at..at + bytes.len()).ok_or(BadAddress)?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        address: u64,
+        bytes: u32,
+        new: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, BadAddress> {
+        let mut raw = [0; 8];
+        self.load(address, &mut raw[..bytes as usize])?;
+        let old = u64::from_le_bytes(raw);
+        self.store(address, &new(old).to_le_bytes()[..bytes as usize])?;
+        Ok(old)
+    }
+}
+
+impl Host for Device {
+    fn print(&self, bytes: &[u8]) {
+        self.printed.borrow_mut().extend(bytes);
+    }
+
+    fn allocate(&self, bytes: u64) -> u64 {
+        self.alloc(bytes)
+    }
+
+    fn free(&self, _: u64) {}
+
+    fn nanoseconds(&self) -> u64 {
+        self.ticks.set(self.ticks.get() + 1000);
+        self.ticks.get()
+    }
+
+    fn interrupted(&self) -> bool {
+        // A kernel of a test never takes a million turns: it hangs.
+        self.ticks.set(self.ticks.get() + 1);
+        self.ticks.get() > 1_000_000_000
+    }
+}
