@@ -5,10 +5,13 @@
 //! Every format is written in one pass over the files: memory is bounded by what there is one of per
 //! thread, stream, kernel and function, never by the number of events.
 
+pub mod chrome;
 pub mod inputs;
 mod output;
+pub mod parquet;
 pub mod perfetto;
 mod progress;
+mod ranks;
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -39,8 +42,15 @@ pub struct ExportArgs {
     pub to: To,
 
     /// Where to write it; - means standard output
+    ///
+    /// For parquet a folder, which is made where it is not there. For chrome a file where there is one
+    /// rank, else a folder, which gets rank-0.json and so on.
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
+
+    /// Parquet: the run's name in run=NAME [default: when it began, in UTC]
+    #[arg(long, value_name = "NAME")]
+    pub run: Option<String>,
 
     /// Replace files that exist
     #[arg(long)]
@@ -52,6 +62,8 @@ Everything that was recorded is written, calls within calls too. Times count fro
 
 Examples:
   cushim export app.1234.cushim --to perfetto -o app.pftrace      for https://ui.perfetto.dev
+  cushim export runs/ --to chrome -o hta/                         for Holistic Trace Analysis
+  cushim export runs/ --to parquet -o lake/                       for DuckDB and Spark
   cushim export runs/ --to jsonl -o - | jq -c 'select(.event == \"launch\")'";
 
 /// The formats.
@@ -59,6 +71,10 @@ Examples:
 pub enum To {
     /// Perfetto's own format, one file for all traces
     Perfetto,
+    /// Chrome's JSON as PyTorch's profiler writes it, one file per rank
+    Chrome,
+    /// One table per process, in run=.../rank=... folders
+    Parquet,
     /// JSON lines, the same as `report --format jsonl -e all --nested`
     Jsonl,
 }
@@ -67,6 +83,9 @@ pub enum To {
 pub fn run(args: ExportArgs) -> Outcome {
     let mut files = open_all(&args.files)?;
     refuse_traces(&args.output, &files)?;
+    if let (Some(_), true) = (&args.run, args.to != To::Parquet) {
+        return Err(Error::Usage("--run: only with --to parquet".to_owned()));
+    }
     let total = files.iter().map(|file| file.header().used).sum();
     let mut progress = Progress::new(total);
     match args.to {
@@ -77,6 +96,8 @@ pub fn run(args: ExportArgs) -> Outcome {
             merge(&mut files, &mut progress, &mut |s, m, e| sink.event(s, m, e))?;
             sink.finish().map_err(view::output)?.commit()?;
         }
+        To::Chrome => ranks::chrome(&args, &mut files, &mut progress)?,
+        To::Parquet => ranks::parquet(&args, &mut files, &mut progress)?,
         To::Jsonl => {
             let out = single(&args.output, args.force)?;
             jsonl(&mut files, out, &mut progress)?.commit()?;

@@ -150,7 +150,7 @@ struct ApiSummary<'a> {
 
 /// A value as JSON: numbers as numbers, addresses as `"0x…"`, vectors as arrays; what JSON has no
 /// number for (infinities, NaN) as text.
-struct JsonValue(Value);
+pub(crate) struct JsonValue(pub(crate) Value);
 
 impl Serialize for JsonValue {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -29,7 +29,7 @@ pub use args::{Class, ColorWhen, Format, NameForm, ViewArgs};
 pub use filter::{Children, KernelFilter};
 pub use options::{Classes, Target, ViewOptions, utf8_locale};
 
-pub(crate) use json::word_value;
+pub(crate) use json::{JsonValue, word_value};
 use known::Known;
 use stats::Stats;
 pub(crate) use table::size;

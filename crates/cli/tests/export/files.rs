@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::parquet::rows;
 use crate::sample::{cushim, one, program, stdout, tree};
 
 #[test]
@@ -51,7 +52,7 @@ fn nothing_is_overwritten_or_left_half_written() {
 #[test]
 fn a_full_disk_is_an_error() {
     let (folder, _) = one();
-    for format in ["perfetto", "jsonl"] {
+    for format in ["perfetto", "jsonl", "chrome"] {
         let args = ["export", ".", "--to", format, "-o", "/dev/full"];
         let (status, _, err) = cushim(folder.path(), &args);
         assert!(status == 125 && err.contains("No space left"), "{format}: {err}");
@@ -65,7 +66,7 @@ fn damaged_traces_are_exported_as_far_as_they_go() {
     let folder = tempfile::tempdir().unwrap();
     let mut seed = 11u64;
     let mut exported = 0;
-    for round in 0..60 {
+    for round in 0..40 {
         let mut bytes = whole.clone();
         for _ in 0..1 + round % 20 {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -74,16 +75,23 @@ fn damaged_traces_are_exported_as_far_as_they_go() {
         }
         bytes.truncate(if round % 3 == 0 { bytes.len() / 2 + round } else { bytes.len() });
         fs::write(folder.path().join("x.cushim"), &bytes).unwrap();
-        for format in ["perfetto", "jsonl"] {
+        for format in ["perfetto", "jsonl", "chrome", "parquet"] {
             let out = format!("out-{format}");
-            let args = ["export", "x.cushim", "--to", format, "-o", &out, "--force"];
+            let mut args = vec!["export", "x.cushim", "--to", format, "-o", &out, "--force"];
+            args.extend((format == "parquet").then_some("--run=x"));
             let (status, _, err) = cushim(folder.path(), &args);
             assert!(matches!(status, 0 | 125) && !err.contains("panicked"), "{format}: {err}");
             exported += usize::from(status == 0);
-            if format == "perfetto" && status == 0 {
-                crate::perfetto::decode(&fs::read(folder.path().join(&out)).unwrap());
+            if status == 0 {
+                let out = folder.path().join(&out);
+                match format {
+                    "perfetto" => drop(crate::perfetto::decode(&fs::read(out).unwrap())),
+                    "chrome" => drop(crate::chrome::parse(&fs::read(out).unwrap())),
+                    "parquet" => tree(&out).iter().for_each(|f| drop(rows(&out.join(f)))),
+                    _ => {}
+                }
             }
         }
     }
-    assert!(exported > 60, "{exported}");
+    assert!(exported > 80, "{exported}");
 }

@@ -1,0 +1,248 @@
+//! Chrome's trace format in the dialect of PyTorch's profiler (Kineto), one file per rank: what
+//! Holistic Trace Analysis, TensorBoard's plugin, chrome://tracing and Perfetto read.
+//!
+//! Owns: the names, categories and arguments that such readers look for. `"rank": N` stands in the first
+//! line with the space, by which HTA finds it; functions have the names of CUDA's manual; a call is a
+//! `cuda_runtime` or `cuda_driver` event with a `correlation`.
+//!
+//! Must not know: files and folders. No event stands on a GPU's track: a trace has the host's times
+//! only, and a time that was not measured is not written.
+
+use std::io::{self, Write};
+
+use cushim_trace::event::{Body, Event};
+use cushim_trace::meta::Metadata;
+use cushim_trace::reader::TraceFile;
+use serde::Serialize;
+use serde_json::Value as Json;
+
+use super::inputs::{Facts, Origin, Sink, realtime};
+use crate::view::known::{Handle, Known};
+use crate::view::values::{arguments, words};
+use crate::view::{JsonValue, KernelFilter, Source, word_value};
+
+/// Writes the file of one rank.
+pub struct Chrome<W: Write> {
+    out: W,
+    known: Known,
+    all: KernelFilter,
+    /// Nanoseconds since 1970 that all times of the export count from.
+    base: u64,
+    /// The last correlation; they are unique in the rank.
+    correlations: u64,
+    empty: bool,
+}
+
+/// A complete event; `ph` is `X`, or `i` for a mark.
+#[derive(Serialize)]
+struct Line<'a> {
+    ph: &'static str,
+    cat: &'a str,
+    name: &'a str,
+    pid: u32,
+    tid: u32,
+    ts: Micros,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<Micros>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    s: Option<&'static str>,
+    args: Args<'a>,
+}
+
+/// What belongs to it. A field that has no value is left out: readers take it for -1.
+#[derive(Default, Serialize)]
+struct Args<'a> {
+    #[serde(rename = "External id")]
+    external: u64,
+    correlation: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    grid: Option<[u32; 3]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<[u32; 3]>,
+    #[serde(rename = "shared memory", skip_serializing_if = "Option::is_none")]
+    shared: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<i32>,
+    /// The stream as `report` calls it. `stream` is the number of a GPU's track, which there is none of.
+    #[serde(rename = "cuda stream", skip_serializing_if = "Option::is_none")]
+    stream: Option<String>,
+    #[serde(rename = "kernel args", skip_serializing_if = "Option::is_none")]
+    args: Option<Vec<Option<JsonValue>>>,
+    #[serde(rename = "call args", skip_serializing_if = "Option::is_none")]
+    words: Option<serde_json::Map<String, Json>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<i32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    returned: Option<bool>,
+}
+
+/// Nanoseconds, written as microseconds with three decimals.
+struct Micros(u64);
+
+impl Serialize for Micros {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_f64(self.0 as f64 / 1000.0)
+    }
+}
+
+/// The whole second that all ranks' times count from.
+pub fn base(origins: &[Origin]) -> u64 {
+    let first = origins.iter().map(|origin| origin.begin_ns).min().unwrap_or(0);
+    first / 1_000_000_000 * 1_000_000_000
+}
+
+impl<W: Write> Chrome<W> {
+    /// Begins the file of `rank`, whose processes left `files`; `base` is that of the whole export.
+    pub fn new(
+        mut out: W,
+        rank: u32,
+        ranks: usize,
+        base: u64,
+        files: &[TraceFile],
+    ) -> io::Result<Self> {
+        writeln!(
+            out,
+            "{{\"schemaVersion\": 1, \"distributedInfo\": {{\"rank\": {rank}, \"world_size\": {ranks}}},"
+        )?;
+        let version = env!("CARGO_PKG_VERSION");
+        write!(out, "\"displayTimeUnit\": \"ms\", \"baseTimeNanoseconds\": {base}, ")?;
+        writeln!(out, "\"trace_name\": \"cushim {version}\", \"traceEvents\": [")?;
+        let mut chrome = Chrome {
+            out,
+            known: Known::default(),
+            all: KernelFilter::default(),
+            base,
+            correlations: 0,
+            empty: true,
+        };
+        for file in files {
+            let process = &file.metadata().process;
+            let name = process.exe.rsplit('/').next().unwrap_or_default();
+            let labels = format!("{} on {}", process.argv.join(" "), process.host);
+            for (what, key, value) in
+                [("process_name", "name", name), ("process_labels", "labels", &labels)]
+            {
+                let args = serde_json::json!({ key: value });
+                let line = serde_json::json!({
+                    "name": what, "ph": "M", "ts": 0, "pid": process.pid, "tid": 0, "args": args,
+                });
+                chrome.line(&line)?;
+            }
+        }
+        Ok(chrome)
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
+        self.out.write_all(if self.empty { b"" } else { b",\n" })?;
+        self.empty = false;
+        Ok(serde_json::to_writer(&mut self.out, line)?)
+    }
+
+    /// Ends the file.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.write_all(b"\n]}\n")?;
+        Ok(self.out)
+    }
+}
+
+/// The name in CUDA's manual: `__cudaLaunchKernel` is what CUDA 13's `<<<>>>` comes to, and the endings
+/// choose the default stream (`--default-stream per-thread`).
+fn manual_name(name: &str) -> &str {
+    let name = name.strip_suffix("_ptsz").or(name.strip_suffix("_ptds")).unwrap_or(name);
+    match name.strip_prefix("__cudaLaunchKernel") {
+        Some("") => "cudaLaunchKernel",
+        _ => name,
+    }
+}
+
+impl<W: Write> Sink for Chrome<W> {
+    fn event(&mut self, source: &Source, meta: &Metadata, event: &Event<'_>) -> io::Result<()> {
+        let facts = Facts::of(meta, event);
+        let begin = realtime(event.begin_ns, source.realtime_offset_ns).saturating_sub(self.base);
+        self.correlations += 1;
+        let kernel = facts.kernel.map(|id| self.known.kernel(&self.all, source.index, meta, id));
+        let stream = facts.stream(event);
+        let stream = stream.map(|s| self.known.handle(source.index, Handle::Stream, s));
+        let kernel = kernel.and_then(|place| self.known.kernels().get(place));
+        let mut args = Args {
+            external: event.id,
+            correlation: self.correlations,
+            kernel: kernel.map(|kernel| kernel.name.short.as_str()),
+            stream,
+            status: event.status.filter(|&status| status != 0),
+            returned: event.call_ns.is_none().then_some(false),
+            ..Args::default()
+        };
+        match &event.body {
+            Body::Launch(launch) => {
+                (args.grid, args.block) = (Some(launch.grid), Some(launch.block));
+                args.shared = Some(launch.shared);
+                args.device = meta.contexts.get(&launch.context).copied();
+                let list = kernel.and_then(|kernel| arguments(launch, kernel, meta).ok());
+                args.args = list.map(|l| l.into_iter().map(|a| a.value.map(JsonValue)).collect());
+            }
+            Body::Call(call) => {
+                let mut named = serde_json::Map::new();
+                for (n, word) in words(call, facts.api).into_iter().enumerate() {
+                    let name = if word.name.is_empty() { format!("{n}") } else { word.name.into() };
+                    let value = match word.text {
+                        Some(text) => Json::String(text),
+                        None => {
+                            serde_json::to_value(JsonValue(word_value(word.shape, &word.words)))?
+                        }
+                    };
+                    named.insert(name, value);
+                }
+                args.words = Some(named).filter(|named| !named.is_empty());
+            }
+            Body::Mark(_) => {}
+        }
+        let fallback;
+        let (ph, cat, name) = match &event.body {
+            Body::Mark(text) => ("i", "user_annotation", *text),
+            _ if facts.name.is_empty() => {
+                fallback = format!("function {}", event.api);
+                ("X", "cuda_runtime", fallback.as_str())
+            }
+            _ if facts.name.starts_with("cu") && !facts.name.starts_with("cuda") => {
+                ("X", "cuda_driver", manual_name(facts.name))
+            }
+            _ => ("X", "cuda_runtime", manual_name(facts.name)),
+        };
+        let line = Line {
+            ph,
+            cat,
+            name,
+            pid: meta.process.pid,
+            tid: event.tid,
+            ts: Micros(begin),
+            // A call that never came back has no end: it is as long as nothing, and says so.
+            dur: (ph == "X").then_some(Micros(event.call_ns.unwrap_or(0))),
+            s: (ph == "i").then_some("p"),
+            args,
+        };
+        self.out.write_all(if self.empty { b"" } else { b",\n" })?;
+        self.empty = false;
+        Ok(serde_json::to_writer(&mut self.out, &line)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::manual_name;
+
+    #[test]
+    fn names_of_the_manual() {
+        for (name, expected) in [
+            ("__cudaLaunchKernel", "cudaLaunchKernel"),
+            ("__cudaLaunchKernel_ptsz", "cudaLaunchKernel"),
+            ("cudaLaunchKernelExC_ptsz", "cudaLaunchKernelExC"),
+            ("cudaMemcpy_ptds", "cudaMemcpy"),
+            ("cuLaunchKernel", "cuLaunchKernel"),
+        ] {
+            assert_eq!(manual_name(name), expected);
+        }
+    }
+}
