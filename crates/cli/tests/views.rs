@@ -468,4 +468,41 @@ fn seeds_for_fuzzing() {
     s.at(0, 0, Some(0), 0, Body::Mark("here"));
     std::fs::create_dir_all(folder.join("trace_file")).unwrap();
     s.file.write(&folder.join("trace_file/seed-0")).unwrap();
+    std::fs::write(folder.join("trace_file/seed-1"), as_ring(s.file.bytes())).unwrap();
+}
+
+/// The same file as a flight recorder's, with a mark in the mailbox.
+fn as_ring(mut file: Vec<u8>) -> Vec<u8> {
+    use cushim_trace::layout::*;
+    file[12] |= FLAG_RING as u8;
+    file[std::mem::offset_of!(FileHeader, keep) + 2] = 1;
+    file[std::mem::offset_of!(FileHeader, overwritten)] = 7;
+    let slot = [[MAIL_FULL, 1], [1 << 30, 0], [4, 0]].concat();
+    let slot = slot.iter().flat_map(|word| word.to_le_bytes()).chain(*b"mark");
+    file.splice(MAILBOX..MAILBOX + 28, slot);
+    let mut at = PAGE;
+    let word = |file: &[u8], at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap());
+    for sequence in 1u8.. {
+        if at >= file.len() {
+            break;
+        }
+        if word(&file, at + 4) == CHUNK_EVENTS {
+            file[at + 32] = sequence;
+        }
+        at += word(&file, at + 8) as usize;
+    }
+    file
+}
+
+#[test]
+fn a_ring_is_shown_as_such() {
+    let mut s = Sample::new(1, 0, &["app"]);
+    s.launch(1, 2, 0, 1_000, 0, &bytes(&[&pointer(0), &1i32.to_le_bytes()]));
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("ring.cushim");
+    std::fs::write(&path, as_ring(s.file.bytes())).unwrap();
+    let mut file = cushim_trace::reader::TraceFile::open(&path).unwrap();
+    let mut seen = Vec::new();
+    file.poll(true, &mut |_, event| seen.push(matches!(event.body, Body::Mark("mark")))).unwrap();
+    assert_eq!((seen, file.header().overwritten), (vec![false, true], 7));
 }

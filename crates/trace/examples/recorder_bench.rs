@@ -123,7 +123,7 @@ fn cost(folder: &Path) {
         let (higher, worst) = (ns(at(&mut all, 0.9999)), ns(at(&mut all, 1.0)));
         println!(
             "{threads} thread{}: median {median:.1} ns, p99.9 {high:.0} ns, p99.99 {higher:.0} ns, max {worst:.0} ns \
-             (of {} events; two counter readings, taken off: {:.1} ns)",
+             (of {} events; two readings of the counter around it, taken off: {:.1} ns)",
             if threads == 1 { "" } else { "s" },
             all.len(),
             ns(nothing),

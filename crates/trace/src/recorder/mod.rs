@@ -25,6 +25,9 @@ use crate::meta::Process;
 use file::Backing;
 use ring::Ring;
 
+/// So long a thread waits for another one's cold work before it counts its event as lost, ns.
+const PATIENCE_NS: u64 = 200_000_000;
+
 /// How a file is written.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -344,16 +347,19 @@ impl Recorder {
     /// Runs `work` under the lock; `None` if the lock could not be had in reasonable time.
     fn cold<R>(&self, work: impl FnOnce(&mut Cold) -> R) -> Option<R> {
         let mut tries = 0u32;
+        let mut until = None;
         while self
             .lock
             .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
             .is_err()
         {
             tries += 1;
-            if tries > 200_000 {
-                return None;
-            }
             if tries.is_multiple_of(64) {
+                // The holder may be waiting for the file system, or for its turn on a busy machine.
+                let now = clock::clock_ns(libc::CLOCK_MONOTONIC);
+                if now > *until.get_or_insert(now + PATIENCE_NS) {
+                    return None;
+                }
                 // SAFETY: no preconditions.
                 unsafe { libc::sched_yield() };
             } else {
