@@ -38,6 +38,7 @@ struct Input {
 /// Runs the command. Exit code 1: something could not be read, or there was nothing to extract.
 pub fn run(args: ExtractArgs) -> crate::Outcome {
     let filter = args.select.filter()?;
+    images::start_workers();
     let limits = args.select.limits();
     let inputs = open(&args.select.files, &filter, &limits)?;
     let chosen: Vec<(&Input, Chosen<'_>)> =

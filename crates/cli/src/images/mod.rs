@@ -64,6 +64,17 @@ pub fn choose<'a>(file: &'a HostFile, filter: &Filter, limits: &Limits) -> Chose
     Chosen { images, rest }
 }
 
+/// Sees to it that work is done where the system allows no more threads: this one then works alone.
+/// The pool would not start, and cannot be asked twice.
+pub fn start_workers() {
+    let probe = std::thread::Builder::new().spawn(|| ());
+    if probe.map(std::thread::JoinHandle::join).is_err() {
+        let alone = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+        // Fails only where there is a pool already.
+        let _ = alone.build_global();
+    }
+}
+
 /// The tool that shows what is inside an image, for a person to go on with.
 pub fn tool(kind: inventory::ImageKind) -> Option<&'static str> {
     use inventory::ImageKind as K;

@@ -106,6 +106,7 @@ struct Totals {
 /// Runs the command. Exit code 1: something could not be read, or a named file holds nothing.
 pub fn run(args: LsArgs) -> crate::Outcome {
     let filter = args.select.filter()?;
+    images::start_workers();
     if args.sort.is_of_kernels() && !args.kernels {
         return Err(Error::Usage("--sort by a property of kernels needs --kernels".into()));
     }

@@ -26,6 +26,8 @@ pub const OSABI_7: u8 = 0x33;
 pub const OSABI_8: u8 = 0x41;
 /// Bit of a symbol's `st_other` that marks a kernel.
 const STO_ENTRY: u8 = 0x10;
+/// Attribute of `.nv.compat`: 1 for "a" targets (measured on sm_90 to sm_120).
+const COMPAT_SPECIFIC: u8 = 0x09;
 /// `e_flags` bit of ABI 7: architecture-specific ("a") target.
 const EF_SPECIFIC: u32 = 0x800;
 
@@ -83,15 +85,31 @@ impl<'a> Cubin<'a> {
         self.header.e_flags(LE).0
     }
 
-    /// The architecture by the header. ABI 8 keeps no variant in it: there a
-    /// container's entry flags know more.
+    /// The architecture. Whether code is for one architecture only ("a") is in
+    /// the header, or in ABI 8 in `.nv.compat`; family code ("f") looks like
+    /// plain code (measured, ptxas 13.5): there a container's flags know more.
     pub fn arch(&self) -> Arch {
         let flags = self.flags();
-        if self.abi().0 == OSABI_8 {
-            return Arch::Sm((flags >> 8) & 0xFF, SmVariant::Plain);
-        }
-        let variant = if flags & EF_SPECIFIC != 0 { SmVariant::Specific } else { SmVariant::Plain };
-        Arch::Sm(flags & 0xFF, variant)
+        let (number, specific) = if self.abi().0 == OSABI_8 {
+            ((flags >> 8) & 0xFF, self.is_specific())
+        } else {
+            (flags & 0xFF, flags & EF_SPECIFIC != 0)
+        };
+        Arch::Sm(number, if specific { SmVariant::Specific } else { SmVariant::Plain })
+    }
+
+    /// What the attribute of `.nv.compat` says; its records have the shape of
+    /// `.nv.info`'s.
+    fn is_specific(&self) -> bool {
+        let compat =
+            self.sections.iter().find(|section| self.section_name(section) == b".nv.compat");
+        let Some(Ok(data)) = compat.map(|section| self.section_data(section)) else {
+            return false;
+        };
+        let mut records = info::records(data, 0).flatten();
+        records.any(|record| {
+            record.attribute == COMPAT_SPECIFIC && record.value.data().first() == Some(&1)
+        })
     }
 
     /// Name of section `index`; empty where the table lies.

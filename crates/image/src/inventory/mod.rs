@@ -6,6 +6,7 @@
 //! that could be read.
 
 mod host;
+mod llvm;
 mod place;
 mod walk;
 

@@ -5,9 +5,9 @@ use super::place::{Blob, Place, Space};
 use super::{Image, ImageKind, Inventory, Problem, Step, Trail, host};
 use crate::arch::Arch;
 use crate::bytes::zeros;
-use crate::codec::{Codec, unpack_prefix};
+use crate::codec::Codec;
 use crate::fatbin::{self, Entry, Fatbin, Kind};
-use crate::offload::{self, OffloadBinary};
+use crate::offload;
 use crate::sniff::{Extent, Format, extent, sniff};
 use crate::{Cubin, Error, Limits, Result, amdgpu, bundle, ptx};
 use std::collections::HashMap;
@@ -42,19 +42,6 @@ pub(super) struct Said {
     pub strings: Vec<(String, String)>,
 }
 
-impl Said {
-    /// What a bundle's entry id says.
-    pub fn of(entry: &bundle::Entry) -> Self {
-        let (triple, target) = entry.target();
-        Self {
-            arch: (!target.is_empty()).then(|| Arch::parse(target)),
-            triple: Some(triple.to_owned()).filter(|triple| !triple.is_empty()),
-            producer: Some(entry.producer().to_owned()),
-            strings: Vec::new(),
-        }
-    }
-}
-
 impl<'a> Walker<'a, '_> {
     pub fn problem(&mut self, trail: &Trail, error: Error) {
         // A file that is bad everywhere must not fill the memory with that.
@@ -63,7 +50,7 @@ impl<'a> Walker<'a, '_> {
         }
     }
 
-    fn push(&mut self, image: Image<'a>) {
+    pub fn push(&mut self, image: Image<'a>) {
         if self.out.images.len() < self.limits.max_items {
             return self.out.images.push(image);
         }
@@ -77,7 +64,7 @@ impl<'a> Walker<'a, '_> {
 
     /// Enters the container at `offset`; `None` (and a problem) where it is
     /// nested too deeply.
-    fn enter(&mut self, here: &Here<'a>, format: Format, offset: u64) -> Option<Here<'a>> {
+    pub fn enter(&mut self, here: &Here<'a>, format: Format, offset: u64) -> Option<Here<'a>> {
         let ordinal = self.ordinals.entry(format).or_default();
         let step = Step { format, ordinal: *ordinal, offset };
         *ordinal += 1;
@@ -298,193 +285,6 @@ impl<'a> Walker<'a, '_> {
             let version = (member.major, member.minor);
             let kind = image_kind(member.kind);
             self.push(image(kind, member.arch(), place, version, member.flags, trail));
-        }
-    }
-
-    fn offload_binary(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
-        let binary = OffloadBinary::read(data, base)?;
-        let step = binary.step();
-        let Some(here) = self.enter(here, Format::OffloadBinary, base) else { return Ok(step) };
-        let read = match binary.compressed() {
-            Ok(None) => self.offload_entries(&here, &binary, data, base),
-            Ok(Some(packed)) => self.compressed_offload(&here, &binary, packed, base),
-            Err(error) => Err(error),
-        };
-        if let Err(error) = read {
-            self.problem(&here.trail, error);
-        }
-        Ok(step)
-    }
-
-    fn compressed_offload(
-        &mut self,
-        here: &Here<'a>,
-        binary: &OffloadBinary<'_>,
-        (codec, range, unpacked): (Codec, std::ops::Range<u64>, u64),
-        base: u64,
-    ) -> Result<()> {
-        let place = Place {
-            space: here.space.clone(),
-            start: base + range.start,
-            stored: range.end - range.start,
-            codec,
-            unpacked,
-        };
-        let blob = Blob::new(binary.restored_header()?, place);
-        let bytes = blob.bytes(self.limits)?;
-        let here = Here { space: Space::Blob(blob), ..here.clone() };
-        let inside = |error: Error| error.inside("unpacked OffloadBinary", base);
-        let restored = OffloadBinary::read(&bytes, 0).map_err(inside)?;
-        self.offload_entries(&here, &restored, &bytes, 0).map_err(inside)
-    }
-
-    fn offload_entries(
-        &mut self,
-        here: &Here<'a>,
-        binary: &OffloadBinary<'_>,
-        data: &[u8],
-        base: u64,
-    ) -> Result<()> {
-        let mut here = here.clone();
-        for (index, entry) in binary.entries(self.limits)?.into_iter().enumerate() {
-            here.trail.entry = index as u32;
-            if entry.image_size == 0 {
-                continue;
-            }
-            let owned = |text: &str| text.to_owned();
-            let rest = entry.strings.iter().filter(|(key, _)| !matches!(*key, "triple" | "arch"));
-            let said = Said {
-                arch: entry.string("arch").map(Arch::parse),
-                triple: entry.string("triple").map(owned),
-                producer: Some(offload::producer_name(entry.producer)),
-                strings: rest.map(|(key, value)| (owned(key), owned(value))).collect(),
-            };
-            // `entries` checked that the image lies within the binary.
-            let end = entry.start + entry.image_size;
-            let image = &data[entry.start as usize..end as usize];
-            self.image(&here, image, base + entry.start, said);
-        }
-        Ok(())
-    }
-
-    fn bundle(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
-        let entries = bundle::entries(data, base, self.limits)?;
-        let size = bundle::total_size(&entries);
-        if let Some(here) = self.enter(here, Format::Bundle, base) {
-            self.bundle_entries(&here, &entries, base, data.len() as u64, Some(data));
-        }
-        Ok(size)
-    }
-
-    /// The images of a bundle that begins at `base` of `here.space`, `data`
-    /// being its bytes where they are at hand.
-    fn bundle_entries(
-        &mut self,
-        here: &Here<'a>,
-        entries: &[bundle::Entry],
-        base: u64,
-        length: u64,
-        data: Option<&[u8]>,
-    ) {
-        let mut here = here.clone();
-        for (index, entry) in entries.iter().enumerate() {
-            here.trail.entry = index as u32;
-            // The host's place-holder.
-            if entry.size == 0 {
-                continue;
-            }
-            let end = entry.start.saturating_add(entry.size);
-            if end > length {
-                let error = Error::Truncated {
-                    what: "offload bundle image",
-                    at: base + entry.start,
-                    need: entry.size,
-                    have: length.saturating_sub(entry.start),
-                };
-                self.problem(&here.trail, error);
-                continue;
-            }
-            let said = Said::of(entry);
-            if let Some(data) = data {
-                let image = &data[entry.start as usize..end as usize];
-                self.image(&here, image, base + entry.start, said);
-                continue;
-            }
-            // Not unpacked: the table is all that is known.
-            let (triple, _) = entry.target();
-            let kind = if triple.starts_with("amdgcn") {
-                ImageKind::AmdgpuObject
-            } else if triple.starts_with("nvptx") {
-                ImageKind::Cubin
-            } else if triple.starts_with("spirv") {
-                ImageKind::SpirV
-            } else {
-                ImageKind::Object
-            };
-            self.push(Image {
-                kind,
-                arch: said.arch.unwrap_or(Arch::Unknown),
-                place: Place {
-                    space: here.space.clone(),
-                    start: base + entry.start,
-                    stored: entry.size,
-                    codec: Codec::None,
-                    unpacked: entry.size,
-                },
-                trail: here.trail.clone(),
-                version: None,
-                flags: 0,
-                triple: said.triple,
-                producer: said.producer,
-                identifier: None,
-                options: None,
-                strings: Vec::new(),
-            });
-        }
-    }
-
-    fn compressed_bundle(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
-        let header = bundle::compressed(data, base, self.limits)?;
-        let Some(here) = self.enter(here, Format::CompressedBundle, base) else {
-            return Ok(header.size);
-        };
-        let place = Place {
-            space: here.space.clone(),
-            start: base + header.start,
-            stored: header.size - header.start,
-            codec: header.codec,
-            unpacked: header.unpacked,
-        };
-        let packed = &data[header.start as usize..header.size as usize];
-        let entries = bundle_table(packed, &header, place.start, self.limits);
-        match entries.map_err(|error| error.inside("compressed bundle", base)) {
-            Ok(entries) => {
-                let space = Space::Blob(Blob::new(Vec::new(), place));
-                let here = Here { space, ..here };
-                self.bundle_entries(&here, &entries, 0, header.unpacked, None);
-            }
-            Err(error) => self.problem(&here.trail, error),
-        }
-        Ok(header.size)
-    }
-}
-
-/// The table of a compressed bundle, unpacking no more than it takes.
-fn bundle_table(
-    packed: &[u8],
-    header: &bundle::Compressed,
-    at: u64,
-    limits: &Limits,
-) -> Result<Vec<bundle::Entry>> {
-    let whole = header.unpacked.min(limits.max_image) as usize;
-    let mut want = whole.min(4096);
-    loop {
-        let prefix = unpack_prefix(header.codec, packed, want, at)?;
-        match bundle::entries(&prefix, 0, limits) {
-            Err(Error::Truncated { .. }) if prefix.len() == want && want < whole => {
-                want = want.saturating_mul(16).min(whole);
-            }
-            read => return read,
         }
     }
 }

@@ -149,3 +149,38 @@ fn bundles() {
         }
     }
 }
+
+/// HIP objects as clang makes them, plain and compressed: the code objects are
+/// those that clang-offload-bundler takes out of the section.
+#[test]
+fn hip_objects() {
+    let Some(toolkit) = toolkit("clang-19") else { return };
+    let (bin, folder) = (toolkit.join("bin"), folder("hip-objects"));
+    let hip = source("object.hip");
+    for (flag, file) in [("--no-offload-compress", "plain.o"), ("--offload-compress", "packed.o")] {
+        let flags = ["-x", "hip", "--offload-arch=gfx90a", "--offload-arch=gfx1100", "-nogpulib"];
+        let rest = ["-nogpuinc", flag, "-c", "-o", file, hip.to_str().expect("UTF-8")];
+        run(&folder, &bin.join("clang++"), &[&flags[..], &rest[..]].concat());
+        let section = format!("{file}.section");
+        let only = ["-O", "binary", "--only-section=.hip_fatbin", "--set-section-flags"];
+        let rest = [".hip_fatbin=alloc", file, &section];
+        run(&folder, &bin.join("llvm-objcopy"), &[&only[..], &rest[..]].concat());
+        let bytes = std::fs::read(folder.join(file)).expect("an object");
+        let inventory = inventory::read(&bytes, &Limits::DEFAULT);
+        assert_eq!(inventory.problems, [], "{file}");
+        assert_eq!(inventory.wrappers.len(), 1, "{file}");
+        assert_eq!(inventory.images.len(), 2, "{file}");
+        for image in &inventory.images {
+            let target = format!("-targets=hip-amdgcn-amd-amdhsa--{}", image.arch);
+            let (input, output) = (format!("-input={section}"), "-output=theirs");
+            let unbundle = ["-unbundle", "-type=o", &target, &input, output];
+            run(&folder, &bin.join("clang-offload-bundler"), &unbundle);
+            let theirs = std::fs::read(folder.join("theirs")).expect("a code object");
+            let same = image.with_bytes(&Limits::DEFAULT, |bytes| bytes == theirs);
+            assert!(same.expect("unpacks"), "{file}: {}", image.arch);
+            let kernels = image.kernels(&Limits::DEFAULT).expect("reads");
+            assert_eq!(kernels[0].name, "store");
+            assert_eq!(kernels[0].params.params.len(), 2);
+        }
+    }
+}

@@ -284,6 +284,20 @@ fn cuda_13_5() {
         }
         groups(&bin, &folder);
         written(&bin, &folder);
+        targets(&bin, &folder, &["90", "90a", "100", "100a", "103a", "120", "120a"]);
+    }
+}
+
+/// Bare cubins say what they were compiled for.
+fn targets(bin: &Path, folder: &Path, names: &[&str]) {
+    std::fs::write(folder.join("one.cu"), "__global__ void one() {}\n").expect("a file");
+    for name in names {
+        let arch = format!("sm_{name}");
+        let flags = ["-cudadevrt", "none", "-w", "-cubin", "-o", "one.cubin", "one.cu"];
+        run(folder, &bin.join("nvcc"), &[&[format!("-arch={arch}").as_str()], &flags[..]].concat());
+        let bytes = std::fs::read(folder.join("one.cubin")).expect("a cubin");
+        let cubin = Cubin::read(&bytes, &Limits::DEFAULT).expect("reads");
+        assert_eq!(cubin.arch().to_string(), arch);
     }
 }
 
@@ -337,6 +351,9 @@ fn written(bin: &Path, folder: &Path) {
 #[test]
 fn cuda_12_4() {
     matrix("cuda-12.4", &["-cudadevrt", "none"], &COMMON);
+    if let Some(toolkit) = toolkit("cuda-12.4") {
+        targets(&toolkit.join("bin"), &folder("cuda-12.4-targets"), &["52", "89", "90", "90a"]);
+    }
 }
 
 #[test]
