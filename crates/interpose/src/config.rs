@@ -130,16 +130,17 @@ fn bytes(value: &[u8]) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_shl(shift)
 }
 
-/// This process's rank among those of its job, from the variable of the innermost launcher: `srun` may
-/// start `mpirun` or `torchrun`, whose processes inherit its variables. The launcher `cushim` tells it
-/// the same way.
+/// This process's rank among those of its job, from the variable of its launcher: the innermost one
+/// counts, since `srun` may start `mpirun` or `torchrun`, whose processes inherit its variables; `RANK`
+/// alone is a word that anybody may use. The same rule as in the program `cushim`.
 pub fn rank() -> Option<u32> {
-    let number = |name: &CStr| std::str::from_utf8(&variable(name)?).ok()?.trim().parse().ok();
-    [c"OMPI_COMM_WORLD_RANK", c"PMIX_RANK", c"PMI_RANK", c"RANK", c"SLURM_PROCID"]
+    let value = |name: &CStr| std::str::from_utf8(&variable(name)?).ok()?.trim().parse().ok();
+    let torchrun = || value(c"WORLD_SIZE").and_then(|_| value(c"RANK"));
+    [c"OMPI_COMM_WORLD_RANK", c"PMIX_RANK", c"PMI_RANK"]
         .into_iter()
-        // RANK alone is a word that anybody may use.
-        .filter(|name| *name != c"RANK" || number(c"WORLD_SIZE").is_some())
-        .find_map(number)
+        .find_map(value)
+        .or_else(torchrun)
+        .or_else(|| value(c"SLURM_PROCID"))
 }
 
 /// Host name.
