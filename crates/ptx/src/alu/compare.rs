@@ -26,7 +26,7 @@ const COMPARISONS: [Word; 18] = [
     Word::Gtu,
     Word::Geu,
     Word::Num,
-    Word::Nan,
+    Word::CmpNan,
 ];
 
 pub(super) fn eval(i: &Inst, a: [u64; 4]) -> Out {

@@ -27,7 +27,7 @@ macro_rules! words {
 words! {
     Rn "rn", Rz "rz", Rm "rm", Rp "rp", Rna "rna",
     Rni "rni", Rzi "rzi", Rmi "rmi", Rpi "rpi",
-    Ftz "ftz", Sat "sat", Satfinite "satfinite", Relu "relu", Nan "nan", Xorsign "xorsign",
+    Ftz "ftz", Sat "sat", Satfinite "satfinite", Relu "relu", Nan "NaN", CmpNan "nan", Xorsign "xorsign",
     Abs "abs", Noftz "noftz", Approx "approx", Full "full", Oob "oob",
     Lo "lo", Hi "hi", Wide "wide",
     Eq "eq", Ne "ne", Lt "lt", Le "le", Gt "gt", Ge "ge", Ls "ls", Hs "hs",
