@@ -56,7 +56,7 @@ impl Block {
             let before = self.common.steps;
             for warp in &mut self.warps {
                 if warp.live != 0 {
-                    run_warp(exec, &mut self.common, warp)?;
+                    run_warp(exec, &mut self.common, warp, budget.min(TURN))?;
                 }
             }
             let released = self.release(exec);
@@ -68,8 +68,8 @@ impl Block {
     }
 }
 
-fn run_warp(exec: &Exec<'_>, common: &mut Common, warp: &mut Warp) -> Result<(), Fault> {
-    let end = common.steps + TURN;
+fn run_warp(exec: &Exec<'_>, common: &mut Common, warp: &mut Warp, turn: u64) -> Result<(), Fault> {
+    let end = common.steps + turn;
     while common.steps < end {
         if warp.fragments.len() > 1 {
             warp.tidy();

@@ -115,8 +115,11 @@ pub struct Launch<'a> {
 
 /// How many blocks that do not end may be in the air at once (non-cooperative).
 const MAX_RESIDENT: usize = 64;
-/// Instructions a block runs before the next one has its turn.
-const SLICE: u64 = 1 << 18;
+/// Instructions a block runs before others start beside it.
+const LONG_SLICE: u64 = 1 << 18;
+/// Instructions a block runs before the next one has its turn, where several
+/// are in the air: short, since those that spin use theirs up.
+const SHORT_SLICE: u64 = 1 << 10;
 
 /// Runs a launch to its end.
 ///
@@ -140,8 +143,9 @@ pub fn run(launch: &Launch<'_>, memory: &dyn Memory, host: &dyn Host) -> Result<
         }
         let before = resident.len();
         let mut steps = 0;
+        let slice = if before == 1 { LONG_SLICE } else { SHORT_SLICE };
         for block in &mut resident {
-            steps += block.run(&exec, SLICE)?;
+            steps += block.run(&exec, slice)?;
         }
         resident.retain(|b| !b.is_done());
         if steps == 0 && resident.len() == before && (next == total || before >= MAX_RESIDENT) {
