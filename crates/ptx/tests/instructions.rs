@@ -73,8 +73,8 @@ fn integer_arithmetic() {
     pairs("add.sat.s32 d, a, b;", |a, b| (a as i32).saturating_add(b as i32) as u32);
     pairs("sub.sat.s32 d, a, b;", |a, b| (a as i32).saturating_sub(b as i32) as u32);
     pairs("mul.lo.u32 d, a, b;", u32::wrapping_mul);
-    pairs("mul.hi.u32 d, a, b;", |a, b| (u64::from(a) * u64::from(b) >> 32) as u32);
-    pairs("mul.hi.s32 d, a, b;", |a, b| (i64::from(a as i32) * i64::from(b as i32) >> 32) as u32);
+    pairs("mul.hi.u32 d, a, b;", |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32);
+    pairs("mul.hi.s32 d, a, b;", |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32);
     pairs("mad.lo.s32 d, a, b, c;", |a, b| a.wrapping_mul(b).wrapping_add(77));
     pairs("min.s32 d, a, b;", |a, b| (a as i32).min(b as i32) as u32);
     pairs("max.u32 d, a, b;", u32::max);

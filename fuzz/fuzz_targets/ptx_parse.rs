@@ -1,0 +1,4 @@
+#![no_main]
+#[path = "../src/ptx.rs"]
+mod ptx;
+libfuzzer_sys::fuzz_target!(|data: &[u8]| ptx::parse(data));
