@@ -53,6 +53,12 @@ static const char *log_path(void) {
     return path;
 }
 
+int stub_quiet(void) {
+    static int quiet = -1;
+    if (quiet < 0) quiet = getenv("STUB_QUIET") != NULL;
+    return quiet;
+}
+
 int stub_logging(void) { return log_path() != NULL; }
 
 void stub_log(const char *library, const char *function, const char *format, ...) {

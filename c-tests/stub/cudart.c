@@ -94,6 +94,7 @@ void __cudaUnregisterFatBinary(void **handle) {
 
 void __cudaRegisterFunction(void **handle, const char *stub, char *device_fun, const char *name, int thread_limit,
                             void *tid, void *bid, dim3 *block, dim3 *grid, int *warp) {
+    if (stub_quiet()) return;
     if (stub_logging())
         LOG("handle=%d stub=%s fun=%s name=%s limit=%d tid=%d bid=%d block=%d grid=%d warp=%d",
             is_module(handle) ? (int)((struct module *)handle - modules) : -1, stub ? "yes" : "no",
@@ -173,6 +174,7 @@ static int to_driver(struct kernel *k, int ptsz, dim3 g, dim3 b, void **args, si
 
 static int launch(const char *function, int ptsz, const void *func, dim3 g, dim3 b, void **args, size_t shared,
                   void *stream, const char *more) {
+    if (stub_quiet()) return 0;
     int status = stub_status(function);
     int logging = stub_logging();
     int with_driver = stub_driver_wanted || getenv("STUB_DRIVER");

@@ -53,6 +53,9 @@ void stub_log(const char *library, const char *function, const char *format, ...
     __attribute__((format(printf, 3, 4)));
 int stub_logging(void);
 
+/* Whether STUB_QUIET is set: then calls that benchmarks time do nothing at all. */
+int stub_quiet(void);
+
 /* The status that `function` is to answer: 0, or what stub_fail asked. */
 int stub_status(const char *function);
 

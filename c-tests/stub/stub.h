@@ -4,7 +4,7 @@
    Everything that reaches them is written to the file named by STUB_LOG, one
    line per call: `PID LIBRARY FUNCTION key=value …`. No pointer stands in a
    line, so that two runs of a program write the same lines. Without STUB_LOG
-   nothing is written and only counters move. */
+   nothing is written and only counters move; with STUB_QUIET not even those. */
 #ifndef STUB_H
 #define STUB_H
 

@@ -1,0 +1,31 @@
+/* `start N PROGRAM LIBRARY`: starts PROGRAM and waits for its end, N times
+   without and N times with LIBRARY in LD_PRELOAD, taking turns. Prints a line
+   `bare ns` or `preloaded ns` for each. */
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+
+static double run(char *program, char **environment) {
+    struct timespec begin, end;
+    pid_t child;
+    int status;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    if (posix_spawn(&child, program, NULL, NULL, (char *[]){program, NULL}, environment)) exit(1);
+    waitpid(child, &status, 0);
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    return (double)(end.tv_sec - begin.tv_sec) * 1e9 + (double)(end.tv_nsec - begin.tv_nsec);
+}
+
+int main(int argc, char **argv) {
+    if (argc < 4) return 2;
+    char preload[4096];
+    snprintf(preload, sizeof preload, "LD_PRELOAD=%s", argv[3]);
+    char *bare[] = {"PATH=/usr/bin:/bin", NULL}, *preloaded[] = {"PATH=/usr/bin:/bin", preload, NULL};
+    for (int i = 0; i < atoi(argv[1]); i++) {
+        printf("bare %.0f\n", run(argv[2], bare));
+        printf("preloaded %.0f\n", run(argv[2], preloaded));
+    }
+    return 0;
+}
