@@ -4,7 +4,8 @@
 //! - [`site`]: one hook each: its number, and finding the real function behind it.
 //! - [`life`]: first use, fork, exit; [`config`]: what the environment asks for.
 //! - [`thread`]: per-thread state: depth guard, buffer.
-//! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images.
+//! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images;
+//!   [`memory`]: where what is never forgotten lies.
 //! - [`window`]: when events are recorded.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
 //! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
@@ -26,6 +27,7 @@ pub mod life;
 pub mod loader;
 pub mod lock;
 pub mod log;
+pub mod memory;
 pub mod observe;
 pub mod record;
 pub mod registry;

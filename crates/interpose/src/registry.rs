@@ -19,10 +19,13 @@ use cushim_trace::recorder::Recorder;
 use crate::layouts::{self, Code, Layout};
 use crate::life::Global;
 use crate::lock;
+use crate::memory::Blocks;
 use crate::table::PointerTable;
 
 static LAUNCHABLE: PointerTable<Kernel> = PointerTable::new();
 static MODULES: PointerTable<Module> = PointerTable::new();
+/// Names and kernels, which live for ever.
+static BLOCKS: Blocks = Blocks::new();
 static NEXT_KERNEL: AtomicU32 = AtomicU32::new(1);
 
 /// A kernel: one name in one module.
@@ -191,7 +194,7 @@ fn add_numbered(
 ) -> Option<&'static Kernel> {
     lock::registry(|| {
         let before = find(address).filter(|k| k.is_alive() && !k.name.is_empty());
-        let kernel: &'static Kernel = Box::leak(Box::new(Kernel {
+        let kernel = keep_kernel(Kernel {
             number,
             address,
             name,
@@ -201,7 +204,7 @@ fn add_numbered(
             of_driver,
             ready: AtomicU32::new(0),
             layout: AtomicPtr::new(std::ptr::null_mut()),
-        }));
+        });
         if let Some(module) = module {
             let first = module.kernels.load(Ordering::Relaxed);
             kernel.sibling.store(first, Ordering::Relaxed);
@@ -215,35 +218,31 @@ fn add_numbered(
 
 /// A copy of a name that lives for ever, in blocks: one allocation for many names.
 fn keep(name: &[u8]) -> &'static str {
-    static BLOCK: AtomicUsize = AtomicUsize::new(0);
-    static LEFT: AtomicUsize = AtomicUsize::new(0);
-    const SIZE: usize = 64 << 10;
     let name = match std::str::from_utf8(name) {
+        Ok("") => return "",
         Ok(name) => name,
         Err(_) => return String::from_utf8_lossy(name).into_owned().leak(),
     };
-    if name.is_empty() {
-        return ""; // The first block may not be there yet.
-    }
-    if name.len() > SIZE / 4 {
+    let Some(to) = lock::registry(|| BLOCKS.take(name.len(), 1)).flatten() else {
         return name.to_owned().leak();
-    }
-    let place = lock::registry(|| {
-        if LEFT.load(Ordering::Relaxed) < name.len() {
-            let block = Box::leak(Box::new([0u8; SIZE]));
-            BLOCK.store(block.as_mut_ptr().expose_provenance(), Ordering::Relaxed);
-            LEFT.store(SIZE, Ordering::Relaxed);
-        }
-        let place = BLOCK.fetch_add(name.len(), Ordering::Relaxed);
-        LEFT.fetch_sub(name.len(), Ordering::Relaxed);
-        place
-    });
-    let Some(place) = place else { return name.to_owned().leak() };
-    let to = std::ptr::with_exposed_provenance_mut::<u8>(place);
-    // SAFETY: `name.len()` bytes of the block that nobody else has; the copied bytes are UTF-8.
+    };
+    // SAFETY: `name.len()` bytes that nobody else has, for ever; the copied bytes are UTF-8.
     unsafe {
         to.copy_from_nonoverlapping(name.as_ptr(), name.len());
         std::str::from_utf8_unchecked(std::slice::from_raw_parts(to, name.len()))
+    }
+}
+
+/// `kernel`, for ever. Under the registry's lock.
+fn keep_kernel(kernel: Kernel) -> &'static Kernel {
+    match BLOCKS.take(size_of::<Kernel>(), align_of::<Kernel>()) {
+        // SAFETY: aligned bytes of that size that nobody else has, for ever.
+        Some(place) => unsafe {
+            let place = place.cast::<Kernel>();
+            place.write(kernel);
+            &*place
+        },
+        None => Box::leak(Box::new(kernel)),
     }
 }
 

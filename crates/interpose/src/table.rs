@@ -9,15 +9,17 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
+use crate::memory;
+
 /// See the module. A null value reads as absent.
-pub struct PointerTable<T> {
+pub struct PointerTable<T: 'static> {
     current: AtomicPtr<Segment<T>>,
 }
 
-struct Segment<T> {
+struct Segment<T: 'static> {
     shift: u32,
     used: AtomicUsize,
-    entries: Box<[Entry<T>]>,
+    entries: &'static [Entry<T>],
 }
 
 struct Entry<T> {
@@ -27,10 +29,15 @@ struct Entry<T> {
 
 const FIRST_BITS: u32 = 10;
 
-impl<T> Segment<T> {
+impl<T: 'static> Segment<T> {
     fn new(bits: u32) -> Self {
         let entry = || Entry { key: AtomicUsize::new(0), value: AtomicPtr::new(ptr::null_mut()) };
-        let entries = (0..1usize << bits).map(|_| entry()).collect();
+        let count = 1usize << bits;
+        let entries = match memory::pages(count * size_of::<Entry<T>>()) {
+            // SAFETY: fresh pages for `count` entries, which are valid as zeroes, for ever.
+            Some(place) => unsafe { std::slice::from_raw_parts(place.cast::<Entry<T>>(), count) },
+            None => Box::leak((0..count).map(|_| entry()).collect()),
+        };
         Segment { shift: 64 - bits, used: AtomicUsize::new(0), entries }
     }
 
@@ -61,7 +68,7 @@ impl<T> Segment<T> {
     }
 }
 
-impl<T> PointerTable<T> {
+impl<T: 'static> PointerTable<T> {
     /// An empty table.
     pub const fn new() -> Self {
         PointerTable { current: AtomicPtr::new(ptr::null_mut()) }
@@ -95,7 +102,7 @@ impl<T> PointerTable<T> {
             old => {
                 let bits = old.map_or(FIRST_BITS, |s| 64 - s.shift + 1);
                 let grown = Box::leak(Box::new(Segment::new(bits)));
-                for entry in old.map_or(&[][..], |s| &s.entries) {
+                for entry in old.map_or(&[][..], |s| s.entries) {
                     let key = entry.key.load(Ordering::Relaxed);
                     let value = entry.value.load(Ordering::Relaxed);
                     if key != 0 && !value.is_null() {
@@ -110,7 +117,7 @@ impl<T> PointerTable<T> {
     }
 }
 
-impl<T> Default for PointerTable<T> {
+impl<T: 'static> Default for PointerTable<T> {
     fn default() -> Self {
         Self::new()
     }

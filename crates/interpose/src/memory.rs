@@ -1,0 +1,83 @@
+//! Memory that is never given back, in blocks whose pages are present.
+//!
+//! A library registers its kernels in one burst, 21,504 of them for PyTorch: a page fault for every few
+//! and an allocation for each were most of the time that took. Must not know: what is kept.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Blocks that things are carved from, one after another.
+pub struct Blocks {
+    at: AtomicUsize,
+    end: AtomicUsize,
+}
+
+const BLOCK: usize = 64 << 10;
+
+impl Blocks {
+    /// None yet.
+    pub const fn new() -> Self {
+        Blocks { at: AtomicUsize::new(0), end: AtomicUsize::new(0) }
+    }
+
+    /// `size` bytes of zeros, aligned to `align` (a power of two, at most a page), for ever; `None`
+    /// for more than a quarter of a block, or where the system gives no memory. One caller at a time:
+    /// the registry's lock is held.
+    pub fn take(&self, size: usize, align: usize) -> Option<*mut u8> {
+        if size > BLOCK / 4 {
+            return None;
+        }
+        let mut at = self.at.load(Ordering::Relaxed).next_multiple_of(align);
+        if at == 0 || at + size > self.end.load(Ordering::Relaxed) {
+            // A fork may come between any two of these: then the child takes a new block.
+            self.at.store(0, Ordering::Release);
+            at = pages(BLOCK)?.expose_provenance();
+            self.end.store(at + BLOCK, Ordering::Release);
+        }
+        self.at.store(at + size, Ordering::Release);
+        Some(std::ptr::with_exposed_provenance_mut(at))
+    }
+}
+
+impl Default for Blocks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// `size` bytes of zeros whose pages are present.
+pub fn pages(size: usize) -> Option<*mut u8> {
+    // SAFETY: a new anonymous mapping.
+    let base = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            size,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE,
+            -1,
+            0,
+        )
+    };
+    (base != libc::MAP_FAILED).then(|| base.cast())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_are_zero_aligned_and_apart() {
+        let blocks = Blocks::new();
+        let mut last = 0;
+        for size in (1..2000).chain([BLOCK / 4; 9]) {
+            let place = blocks.take(size, 8).unwrap();
+            assert!(place.addr().is_multiple_of(8) && !(last..last + 1).contains(&place.addr()));
+            // SAFETY: `size` bytes that nobody else has.
+            let piece = unsafe { std::slice::from_raw_parts_mut(place, size) };
+            assert!(piece.iter().all(|&b| b == 0), "nobody else wrote here");
+            piece.fill(1);
+            last = place.addr();
+        }
+        assert!(blocks.take(BLOCK / 4 + 1, 1).is_none());
+    }
+}
