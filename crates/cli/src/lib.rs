@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub mod analysis;
 pub mod ctl;
 pub mod doctor;
 pub mod env;
@@ -50,7 +51,7 @@ pub enum Command {
     Ctl(ctl::CtlArgs),
     /// Print the environment that traces a program without the launcher
     Env(env::EnvArgs),
-    /// Show what was recorded
+    /// Sum up what was recorded: by kernel, function, stream, thread, rank
     Report(report::ReportArgs),
     /// Write what was recorded for other tools: Perfetto, HTA, DuckDB, Spark
     Export(export::ExportArgs),

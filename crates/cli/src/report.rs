@@ -1,54 +1,179 @@
-//! `cushim report FILE|DIR...`: what was recorded, as `trace` would have shown it.
+//! `cushim report FILE|DIR...`: what was recorded, summed up, or as `trace` would have shown it.
 //!
-//! Owns: which files are meant, and merging them by time. Must not know: how events look.
+//! Owns: its command line, which files are meant, and merging them by time. Must not know: how events or
+//! tables look.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs;
-use std::io::Write;
+use std::io::{BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use cushim_trace::reader::TraceFile;
 
-use crate::view::{self, Run, Source, Target, View, ViewArgs};
+use crate::analysis::tables::{By, Sort};
+use crate::analysis::{self, Options, Output};
+use crate::view::{self, Format, Run, Source, Target, View, ViewArgs};
 use crate::{Error, Outcome, complain};
 
 /// Arguments of `cushim report`.
 #[derive(clap::Args, Debug)]
 #[command(
-    after_long_help = "Examples:\n  cushim report app.1234.cushim\n  cushim report -c runs/\n  \
-                       cushim report -k gemm -o gemm.jsonl runs/"
+    after_long_help = "Examples:\n  cushim report app.1234.cushim            kernels, functions, copies, streams, pauses\n  \
+                       cushim report --by shape -k gemm runs/  one table, of some kernels\n  \
+                       cushim report -o report.html runs/      one page for a browser\n  \
+                       cushim report old.cushim --vs new.cushim\n  \
+                       cushim report -e all app.1234.cushim    the events, as trace shows them\n  \
+                       cushim report -o gemm.jsonl runs/       the events as JSON lines"
 )]
 pub struct ReportArgs {
     /// Trace files, or folders in which to look for them (*.cushim)
     ///
-    /// Files that are still being written are shown as far as they are. Several files are merged by time.
+    /// Files that are still being written are taken as far as they are. Several files make one report.
     #[arg(required = true, value_name = "FILE|DIR")]
     pub files: Vec<PathBuf>,
 
-    /// Write to FILE instead of standard output; .jsonl means JSON lines
+    /// Show what changed from FILE|DIR... to this file or folder
+    #[arg(long, value_name = "FILE|DIR")]
+    pub vs: Option<PathBuf>,
+
+    /// Write to FILE instead of standard output; the ending chooses the format
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 
+    /// How it is written [default: by the ending of the output's name, else text]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<ReportFormat>,
+
+    /// Only this table
+    #[arg(long, value_name = "ROWS")]
+    pub by: Option<By>,
+
+    /// What tables are sorted by, the largest first
+    #[arg(long, value_name = "COLUMN", default_value = "total")]
+    pub sort: Sort,
+
+    /// At most N rows of each table [default: 20 of the first and 10 of the others as text, else all]
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+
+    /// Options of the list of events; -e, -c, --failed, --nested and --all ask for it.
     #[command(flatten)]
     view: ViewArgs,
 }
 
+/// What `--format` takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum ReportFormat {
+    /// Tables for people
+    Text,
+    /// One object, see docs/report-json.md
+    Json,
+    /// One table: the kernels, or what --by says
+    Csv,
+    /// One self-contained page for a browser
+    Html,
+    /// The events, one JSON object a line, see docs/trace-jsonl.md
+    Jsonl,
+}
+
+impl ReportFormat {
+    fn of(path: &Path) -> Option<Self> {
+        Some(match path.extension()?.to_str()? {
+            "json" => ReportFormat::Json,
+            "csv" => ReportFormat::Csv,
+            "html" | "htm" => ReportFormat::Html,
+            "jsonl" | "ndjson" => ReportFormat::Jsonl,
+            _ => return None,
+        })
+    }
+}
+
 /// Runs the command.
 pub fn run(args: ReportArgs) -> Outcome {
-    let mut files = open_all(&args.files)?;
-    let target = match &args.output {
+    let format = args.format.or_else(|| args.output.as_deref().and_then(ReportFormat::of));
+    let output = match format {
+        Some(ReportFormat::Jsonl) => return events(args, Format::Jsonl),
+        None | Some(ReportFormat::Text) if args.view.asks_for_events() => {
+            return events(args, Format::Text);
+        }
+        None | Some(ReportFormat::Text) => Output::Text,
+        Some(ReportFormat::Json) => Output::Json,
+        Some(ReportFormat::Csv) => Output::Csv,
+        Some(ReportFormat::Html) => Output::Html,
+    };
+    let target = target(&args);
+    let view = args.view.options(Some(Format::Text), &target)?;
+    if args.vs.is_some() && output == Output::Html {
+        return Err(Error::Usage("--vs: there is no HTML of it; use text, json or csv".to_owned()));
+    }
+    if args.vs.is_some() && args.by.is_some_and(|by| by != By::Kernel) {
+        return Err(Error::Usage("--vs compares kernels; --by cannot choose others".to_owned()));
+    }
+    let options = Options {
+        kernels: view.kernels,
+        children: view.children,
+        names: view.names,
+        by: args.by,
+        sort: args.sort,
+        top: args.top,
+        width: view.width,
+        color: view.color,
+        utf8: view.utf8,
+    };
+    let files = find_all(&args.files)?;
+    let others = args.vs.as_ref().map(|path| find_all(std::slice::from_ref(path))).transpose()?;
+    let all: Vec<PathBuf> = files.iter().chain(others.iter().flatten()).cloned().collect();
+    refuse_overwriting(&args, all.iter().map(PathBuf::as_path))?;
+    let report = analysis::analyse(&files, &options)?;
+    let other = others.map(|files| analysis::analyse(&files, &options)).transpose()?;
+    // Nothing is created before everything was read.
+    let mut out = BufWriter::new(open_output(&args)?);
+    match &other {
+        Some(other) => analysis::write_changes(&mut out, (&report, other), output, &options),
+        None => analysis::write(&mut out, &report, output, &options),
+    }
+    .and_then(|()| out.flush())
+    .map_err(view::output)?;
+    if report.launches + report.graph_nodes == 0 {
+        complain(&format!(
+            "no kernel launch in {} of {} events",
+            plural(files.len()),
+            report.events
+        ));
+    }
+    Ok(0)
+}
+
+fn target(args: &ReportArgs) -> Target {
+    match &args.output {
         Some(path) => Target::file(path),
         None => Target::stream(std::io::stdout()),
-    };
-    let options = args.view.options(&target)?;
-    refuse_overwriting(&args, &files)?;
-    let out: Box<dyn Write> = match &args.output {
+    }
+}
+
+fn open_output(args: &ReportArgs) -> Result<Box<dyn Write>, Error> {
+    Ok(match &args.output {
         Some(path) => Box::new(create(path)?),
         None => Box::new(std::io::stdout()),
-    };
-    let mut view = View::new(options, Run::default(), out);
+    })
+}
+
+/// The list of events.
+fn events(args: ReportArgs, format: Format) -> Outcome {
+    let chosen =
+        [("--vs", args.vs.is_some()), ("--by", args.by.is_some()), ("--top", args.top.is_some())];
+    if let Some((option, _)) = chosen.iter().find(|(_, is_given)| *is_given) {
+        return Err(Error::Usage(format!(
+            "{option} belongs to the analysis, not to the list of events (-e, -c, --failed, --nested, \
+             --all, jsonl)"
+        )));
+    }
+    let mut files = open_all(&args.files)?;
+    let options = args.view.options(Some(format), &target(&args))?;
+    refuse_overwriting(&args, files.iter().map(TraceFile::path))?;
+    let mut view = View::new(options, Run::default(), open_output(&args)?);
     merge(&mut files, &mut view)?;
     for (index, file) in files.iter().enumerate() {
         view.ended(index, file);
@@ -94,22 +219,30 @@ pub fn merge(files: &mut [TraceFile], view: &mut View) -> Result<(), Error> {
 }
 
 /// A trace that was just opened is not what to write to.
-fn refuse_overwriting(args: &ReportArgs, files: &[TraceFile]) -> Result<(), Error> {
+fn refuse_overwriting<'a>(
+    args: &ReportArgs,
+    mut files: impl Iterator<Item = &'a Path>,
+) -> Result<(), Error> {
     let Some(output) = args.output.as_ref().and_then(|path| path.canonicalize().ok()) else {
         return Ok(());
     };
-    match files.iter().any(|file| file.path().canonicalize().is_ok_and(|path| path == output)) {
+    match files.any(|file| file.canonicalize().is_ok_and(|path| path == output)) {
         true => Err(Error::Usage(format!("--output: {} is one of the traces", output.display()))),
         false => Ok(()),
     }
 }
 
-/// Opens the files, and those in the folders; the order is that of the arguments, then of the names.
+/// Opens the files, and those in the folders.
 pub fn open_all(paths: &[PathBuf]) -> Result<Vec<TraceFile>, Error> {
+    find_all(paths)?.iter().map(|path| Ok(TraceFile::open(path)?)).collect()
+}
+
+/// The files, and those in the folders; the order is that of the arguments, then of the names.
+pub fn find_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {
-            files.push(TraceFile::open(path)?);
+            files.push(path.clone());
             continue;
         }
         let mut found = Vec::new();
@@ -119,9 +252,7 @@ pub fn open_all(paths: &[PathBuf]) -> Result<Vec<TraceFile>, Error> {
             return Err(Error::Usage(format!("{path}: no trace file in this folder (*.cushim)")));
         }
         found.sort();
-        for path in found {
-            files.push(TraceFile::open(&path)?);
-        }
+        files.append(&mut found);
     }
     Ok(files)
 }

@@ -42,6 +42,10 @@ pub struct TraceArgs {
     #[command(flatten)]
     view: ViewArgs,
 
+    /// Text for people, or JSON lines for programs [default: by the ending of the output's name, else text]
+    #[arg(long, help_heading = "What is shown", value_name = "FORMAT")]
+    pub format: Option<Format>,
+
     #[command(flatten)]
     record: RecordArgs,
 
@@ -87,7 +91,7 @@ pub fn run(args: TraceArgs) -> Outcome {
         Some(pattern) => Target::file(pattern.name()),
         None => Target::stream(io::stderr()),
     };
-    let mut options = args.view.options(&target)?;
+    let mut options = args.view.options(args.format, &target)?;
     let spool = Spool::create()?;
     let environment = environment(&args, &options.classes, &library, &spool);
     let mut signals = Signals::block();

@@ -67,10 +67,6 @@ pub struct ViewArgs {
     #[arg(long, value_name = "all|none|REGEX", default_value = "all")]
     pub children: String,
 
-    /// Text for people, or JSON lines for programs [default: by the ending of the output's name, else text]
-    #[arg(long, value_name = "FORMAT")]
-    pub format: Option<Format>,
-
     /// When to use colors; auto: on a terminal, unless NO_COLOR is set
     #[arg(long, value_name = "WHEN", default_value = "auto")]
     pub color: ColorWhen,
@@ -138,8 +134,13 @@ pub enum ColorWhen {
 }
 
 impl ViewArgs {
-    /// The options as the view needs them; `target` is where its output goes.
-    pub fn options(&self, target: &Target) -> Result<ViewOptions, Error> {
+    /// Whether one of these options was given that only a list of events obeys.
+    pub fn asks_for_events(&self) -> bool {
+        !self.events.is_empty() || self.failed || self.nested || self.summary || self.all
+    }
+    /// The options as the view needs them; `target` is where its output goes, and `format` how, where the
+    /// user said so.
+    pub fn options(&self, format: Option<Format>, target: &Target) -> Result<ViewOptions, Error> {
         let color = match self.color {
             ColorWhen::Always => true,
             ColorWhen::Never => false,
@@ -148,7 +149,7 @@ impl ViewArgs {
             }
         };
         let limit = (target.terminal && !self.all).then_some(200);
-        let format = self.format.unwrap_or(target.format);
+        let format = format.unwrap_or(target.format);
         Ok(ViewOptions {
             format,
             classes: match self.events.as_slice() {

@@ -9,8 +9,8 @@ mod json;
 pub(crate) mod known;
 mod options;
 mod stats;
-mod style;
-mod table;
+pub(crate) mod style;
+pub(crate) mod table;
 mod text;
 pub(crate) mod values;
 

@@ -90,7 +90,7 @@ fn count(n: u64, one: &str, many: &str) -> String {
 }
 
 /// What each row is called; no two alike.
-fn labels(form: NameForm, kernels: &[&Kernel]) -> Vec<String> {
+pub(crate) fn labels(form: NameForm, kernels: &[&Kernel]) -> Vec<String> {
     let mut labels = match form {
         NameForm::Short => distinct(&kernels.iter().map(|k| &k.name).collect::<Vec<_>>()),
         NameForm::Full => kernels.iter().map(|k| k.name.full.clone()).collect(),

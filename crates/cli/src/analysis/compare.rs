@@ -1,0 +1,228 @@
+//! What changed from one report to another.
+//!
+//! Owns: which kernels are the same in both: those with the same symbol, whatever file holds it.
+//! Must not know: trace files.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::model::{CallNs, Kernel, Report};
+use super::tables::{By, Cell, Table};
+use super::{Options, csv, text};
+use crate::view::style::dim;
+
+/// What became of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fate {
+    /// Only in the second.
+    New,
+    /// Only in the first.
+    Vanished,
+    /// Other numbers of launches or other shapes.
+    Changed,
+    /// The same launches with the same shapes; times may differ.
+    Same,
+}
+
+/// One side of a row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Side {
+    /// Launches.
+    pub launches: u64,
+    /// Host time in the call; `mean` and `max` over all files, percentiles of the kernel with most launches.
+    pub call_ns: CallNs,
+    /// Shapes, as text, with launches.
+    pub shapes: BTreeMap<String, u64>,
+}
+
+/// A kernel in both reports.
+#[derive(Clone, Debug, Serialize)]
+pub struct Change {
+    /// Symbol, or the name where there is none.
+    pub kernel: String,
+    /// Short name.
+    pub name: String,
+    /// What became of it.
+    pub change: Fate,
+    /// In the first.
+    pub before: Option<Side>,
+    /// In the second.
+    pub after: Option<Side>,
+}
+
+/// All changes.
+#[derive(Clone, Debug, Serialize)]
+pub struct Changes {
+    /// `cushim-report-changes-1`.
+    pub format: &'static str,
+    /// Launches, and host time in all calls in ns, before and after.
+    pub launches: [u64; 2],
+    /// Durations, ns.
+    pub duration_ns: [u64; 2],
+    /// By kernel, the largest difference of host time first.
+    pub kernels: Vec<Change>,
+}
+
+fn sides(report: &Report) -> BTreeMap<String, (String, Side)> {
+    let mut all: BTreeMap<String, (String, Side)> = BTreeMap::new();
+    for kernel in report.kernels.iter().filter(|kernel| kernel.calls.calls > 0) {
+        let key = kernel.mangled.clone().unwrap_or_else(|| kernel.kernel.clone());
+        let (_, side) = all.entry(key).or_insert_with(|| (kernel.kernel.clone(), Side::default()));
+        side.add(kernel);
+    }
+    all
+}
+
+impl Side {
+    fn add(&mut self, kernel: &Kernel) {
+        let new = kernel.calls.call_ns;
+        let total = self.call_ns.total.saturating_add(new.total);
+        let launches = self.launches + kernel.calls.calls;
+        let most = if kernel.calls.calls > self.launches { new } else { self.call_ns };
+        let max = self.call_ns.max.max(new.max);
+        self.call_ns = CallNs { total, max, mean: total as f64 / launches.max(1) as f64, ..most };
+        self.launches = launches;
+        for shape in &kernel.shapes {
+            let mut name = format!("<<<{}, {}", dim(shape.grid), dim(shape.block));
+            if shape.shared > 0 {
+                name.push_str(&format!(", {}", shape.shared));
+            }
+            name.push_str(">>>");
+            *self.shapes.entry(name).or_default() += shape.calls.calls;
+        }
+    }
+}
+
+/// What changed from `before` to `after`.
+pub fn compare(before: &Report, after: &Report) -> Changes {
+    let (mut old, new) = (sides(before), sides(after));
+    let mut kernels = Vec::new();
+    for (kernel, (name, side)) in new {
+        let before = old.remove(&kernel).map(|(_, side)| side);
+        let change = match &before {
+            None => Fate::New,
+            Some(b) if b.launches == side.launches && b.shapes == side.shapes => Fate::Same,
+            Some(_) => Fate::Changed,
+        };
+        kernels.push(Change { kernel, name, change, before, after: Some(side) });
+    }
+    for (kernel, (name, side)) in old {
+        let change = Fate::Vanished;
+        kernels.push(Change { kernel, name, change, before: Some(side), after: None });
+    }
+    kernels.sort_by_key(|change| std::cmp::Reverse(change.difference().unsigned_abs()));
+    Changes {
+        format: "cushim-report-changes-1",
+        launches: [before.launches, after.launches],
+        duration_ns: [before.duration_ns, after.duration_ns],
+        kernels,
+    }
+}
+
+impl Change {
+    fn difference(&self) -> i64 {
+        let total = |side: &Option<Side>| side.as_ref().map_or(0, |s| s.call_ns.total) as i64;
+        total(&self.after).saturating_sub(total(&self.before))
+    }
+    fn word(&self) -> &'static str {
+        match self.change {
+            Fate::New => "new",
+            Fate::Vanished => "vanished",
+            Fate::Changed => "changed",
+            Fate::Same => "same",
+        }
+    }
+    fn cells(&self, shape: &str) -> Vec<Cell> {
+        let pair = |side: &Option<Side>| match side {
+            Some(s) => [
+                Cell::Count(s.launches),
+                Cell::Ns(s.call_ns.total as f64),
+                Cell::Ns(s.call_ns.p50 as f64),
+            ],
+            None => [Cell::None, Cell::None, Cell::None],
+        };
+        let ([a, b, c], [d, e, f]) = (pair(&self.before), pair(&self.after));
+        let ratio = match (&self.before, &self.after) {
+            (Some(before), Some(after)) if before.call_ns.total > 0 => {
+                let ratio = after.call_ns.total as f64 / before.call_ns.total as f64;
+                Cell::Text(format!("{ratio:.2}"))
+            }
+            _ => Cell::None,
+        };
+        let name = Cell::Text(self.name.clone());
+        vec![
+            Cell::Text(self.word().into()),
+            a,
+            d,
+            b,
+            e,
+            ratio,
+            c,
+            f,
+            Cell::Text(shape.into()),
+            name,
+        ]
+    }
+    /// Shapes that only one of them used: `-<<<16, 256>>> +<<<32, 256>>>`.
+    fn shapes(&self) -> String {
+        let list =
+            |side: &Option<Side>| side.as_ref().map(|s| s.shapes.clone()).unwrap_or_default();
+        let (before, after) = (list(&self.before), list(&self.after));
+        let gone =
+            before.keys().filter(|shape| !after.contains_key(*shape)).map(|s| format!("-{s}"));
+        let new =
+            after.keys().filter(|shape| !before.contains_key(*shape)).map(|s| format!("+{s}"));
+        let mut all: Vec<String> = gone.chain(new).collect();
+        let more = all.len().saturating_sub(4);
+        all.truncate(4);
+        if more > 0 {
+            all.push(format!("and {more} more"));
+        }
+        if self.change == Fate::Changed { all.join(" ") } else { String::new() }
+    }
+}
+
+fn table(changes: &Changes) -> Table {
+    let columns = vec![
+        ("change", "change"),
+        ("launches A", "launches_before"),
+        ("B", "launches_after"),
+        ("total A", "call_ns_total_before"),
+        ("B", "call_ns_total_after"),
+        ("B/A", "ratio"),
+        ("p50 A", "call_ns_p50_before"),
+        ("B", "call_ns_p50_after"),
+        ("shapes", "shapes"),
+        ("name", "kernel"),
+    ];
+    let rows = changes.kernels.iter().map(|change| change.cells(&change.shapes())).collect();
+    Table { by: By::Kernel, columns, rows }
+}
+
+/// For programs.
+pub fn csv(out: &mut dyn Write, changes: &Changes, top: Option<usize>) -> io::Result<()> {
+    csv::write(out, &table(changes), top)
+}
+
+/// For people.
+pub fn text(out: &mut dyn Write, changes: &Changes, options: &Options) -> io::Result<()> {
+    let count = |fate: Fate| changes.kernels.iter().filter(|c| c.change == fate).count();
+    writeln!(
+        out,
+        "from A to B: {} to {} launches; kernels: {} new, {} vanished, {} changed, {} the same",
+        changes.launches[0],
+        changes.launches[1],
+        count(Fate::New),
+        count(Fate::Vanished),
+        count(Fate::Changed),
+        count(Fate::Same)
+    )?;
+    if changes.kernels.is_empty() {
+        return Ok(());
+    }
+    let title = "host time in the call by kernel, the largest difference first";
+    text::write_table(out, &table(changes), title, options.top.unwrap_or(40), options)
+}

@@ -1,0 +1,236 @@
+//! What `cushim report` sums up of made-up trace files. `UPDATE_GOLDEN=1 cargo test` writes the golden
+//! files anew.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cushim_trace::event::{Body, Call, Event, Launch, Texts, Words};
+use cushim_trace::layout::Lost;
+use cushim_trace::meta::{Kernel, Process};
+use cushim_trace::testing::FileBuilder;
+
+const LAUNCH: u16 = 1;
+const MEMCPY: u16 = 2;
+const SYNC: u16 = 3;
+
+/// A process that launches two kernels `rounds` times and copies; `rank` names its place in a job.
+fn process(pid: u32, rank: Option<u32>, rounds: u64, slow: u64, second: &str) -> FileBuilder {
+    let mut file = FileBuilder::new(&Process {
+        pid,
+        ppid: 1,
+        exe: "/usr/local/bin/app".into(),
+        argv: vec!["app".into(), "</script><b>\"1,024\"".into()],
+        host: "node7".into(),
+        rank,
+        version: "0.1.0".into(),
+    });
+    file.api(LAUNCH, "cudaLaunchKernel", "launch", "");
+    let copy = "dst:ptr,src:ptr,count:size,kind:memcpykind";
+    file.api(MEMCPY, "cudaMemcpy", "copy", copy);
+    file.api(SYNC, "cudaDeviceSynchronize", "sync", "");
+    for (id, mangled) in [(1, "_Z4initPfi"), (2, second)] {
+        let kernel = Kernel {
+            mangled: mangled.into(),
+            owner: "/home/u/app".into(),
+            params: Ok(vec![(0, 8), (8, 4)]),
+            ..Kernel::default()
+        };
+        file.kernel(id, &kernel);
+    }
+    let mut now = 0;
+    let mut put = |tid: u32, api: u16, ns: u64, status: i32, body: Body<'_>| {
+        now += 1_000;
+        let (id, depth, parent) = (0, 0, None);
+        let (call_ns, status) = (Some(ns), Some(status));
+        file.event(&Event { id, parent, tid, api, depth, begin_ns: now, call_ns, status, body });
+        now += ns;
+    };
+    let words: Vec<u8> =
+        [0x7f00u64, 0x7ffc, 1 << 20, 1].iter().flat_map(|word| word.to_le_bytes()).collect();
+    let copy = |words| Call { kernel: 0, outs: 0, words, texts: Texts::default() };
+    put(pid, MEMCPY, 1_000_000, 0, Body::Call(copy(Words::new(&words))));
+    for n in 0..rounds {
+        let mut args = 0x7f3a_0000_0000u64.to_le_bytes().to_vec();
+        args.extend((n as i32).to_le_bytes());
+        let mut launch = Launch {
+            kernel: 1,
+            grid: [16, 1, 1],
+            block: [256, 1, 1],
+            cluster: [0; 3],
+            shared: 0,
+            stream: 0,
+            context: 0,
+            flags: 0,
+            args: &args,
+        };
+        put(pid, LAUNCH, 2_000 + n, 0, Body::Launch(launch.clone()));
+        (launch.kernel, launch.grid, launch.stream) = (2, [16 << (n % 2), 4, 1], 0x5566_0010);
+        put(pid + 1, LAUNCH, slow, if n == 3 { 98 } else { 0 }, Body::Launch(launch));
+    }
+    put(pid, SYNC, 50_000, 0, Body::Call(copy(Words::new(&[]))));
+    put(pid, 0, 0, 0, Body::Mark("epoch 2"));
+    file.lost[Lost::Limit as usize] = 12;
+    file
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        let folder = Folder(tempfile::tempdir().unwrap());
+        let files = [
+            ("a.cushim", process(100, Some(0), 10, 5_000, "_Z4stepIfEvPT_i")),
+            ("b.cushim", process(200, Some(1), 12, 7_000, "_Z4stepIdEvPT_i")),
+        ];
+        for (name, file) in files {
+            file.write(&folder.at(name)).unwrap();
+        }
+        folder
+    }
+    fn at(&self, name: &str) -> PathBuf {
+        self.0.path().join(name)
+    }
+    fn report(&self, args: &[&str]) -> (i32, String, String) {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cushim"));
+        let run = command.arg("report").args(args).env("LC_ALL", "C.UTF-8");
+        let run = run.current_dir(self.0.path()).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (run.status.code().unwrap(), text(run.stdout), text(run.stderr))
+    }
+    fn good(&self, args: &[&str]) -> String {
+        let (status, stdout, stderr) = self.report(args);
+        assert_eq!((status, stderr.as_str()), (0, ""), "{args:?}");
+        stdout
+    }
+}
+
+fn golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, text).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(expected == text, "{name} differs; now:\n{text}");
+}
+
+#[test]
+fn text_csv_and_changes() {
+    let folder = Folder::new();
+    golden("report-one.txt", &folder.good(&["a.cushim"]));
+    golden("report-two.txt", &folder.good(&["."]));
+    golden("report-shapes.csv", &folder.good(&[".", "--by", "shape", "--format", "csv"]));
+    golden("report-changes.txt", &folder.good(&["a.cushim", "--vs", "b.cushim"]));
+    for by in ["kernel", "stream", "thread", "rank", "api", "copy", "gap"] {
+        let table = folder.good(&[".", "--by", by, "--format", "csv"]);
+        let fields = table.lines().next().unwrap().split(',').count();
+        assert!(table.ends_with("\r\n") && table.lines().count() > 1 && fields > 4, "{table}");
+    }
+}
+
+#[test]
+fn sorting_top_and_filter() {
+    let folder = Folder::new();
+    let by_name = folder.good(&[".", "--format", "csv", "--sort", "name", "--top", "1"]);
+    assert!(by_name.lines().nth(1).unwrap().ends_with(",init"), "{by_name}");
+    assert_eq!(by_name.lines().count(), 2);
+    for filter in ["step<double>", "k3"] {
+        let only = folder.good(&[".", "-k", filter, "--format", "json"]);
+        let only: serde_json::Value = serde_json::from_str(&only).unwrap();
+        assert_eq!(only["kernels"].as_array().unwrap().len(), 1);
+        assert_eq!(
+            (&only["kernels"][0]["kernel"], &only["launches"]),
+            (&"step<double>".into(), &12.into())
+        );
+        assert_eq!(only["streams"].as_array().unwrap().len(), 1);
+    }
+}
+
+#[test]
+fn json_is_true_and_documented() {
+    let folder = Folder::new();
+    let one: serde_json::Value =
+        serde_json::from_str(&folder.good(&["a.cushim", "--format", "json"])).unwrap();
+    assert_eq!(one["format"], "cushim-report-1");
+    assert_eq!((&one["launches"], &one["events"]), (&20.into(), &23.into()));
+    let init = one["kernels"].as_array().unwrap().iter().find(|k| k["kernel"] == "init").unwrap();
+    assert_eq!(init["call_ns"]["total"], (2_000..2_010).sum::<u64>());
+    assert_eq!((&init["call_ns"]["max"], &init["calls"]), (&2_009.into(), &10.into()));
+    let arguments = init["arguments"].as_array().unwrap();
+    assert_eq!(
+        (&arguments[0]["constant"], &arguments[1]["constant"]),
+        (&true.into(), &false.into())
+    );
+    assert_eq!(arguments[0]["value"], "0x7f3a00000000");
+    assert_eq!(one["copies"][0]["bytes"], 1 << 20);
+    assert_eq!(one["copies"][0]["host_bytes_per_s"], f64::from(1 << 20) * 1e3);
+    assert_eq!(one["processes"][0]["lost"]["limit"], 12);
+    assert_eq!(one["failures"][0]["calls"], 1);
+    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/report-json.md");
+    let manual = std::fs::read_to_string(manual).unwrap();
+    documented(&one, &manual);
+    let changes = folder.good(&["a.cushim", "--vs", "b.cushim", "--format", "json"]);
+    let changes: serde_json::Value = serde_json::from_str(&changes).unwrap();
+    for side in ["before", "after"] {
+        for kernel in changes["kernels"].as_array().unwrap() {
+            assert!(kernel[side].is_null() || kernel[side]["launches"].is_u64());
+        }
+    }
+    let fate = |name: &str| {
+        let all = changes["kernels"].as_array().unwrap();
+        all.iter().find(|k| k["name"] == name).unwrap()["change"].clone()
+    };
+    assert_eq!((fate("init"), fate("step<float>")), ("changed".into(), "vanished".into()));
+    assert_eq!(fate("step<double>"), "new");
+}
+
+/// Every field is in the manual.
+fn documented(value: &serde_json::Value, manual: &str) {
+    match value {
+        serde_json::Value::Object(fields) => {
+            for (name, value) in fields {
+                assert!(manual.contains(&format!("`{name}`")), "docs/report-json.md lacks {name}");
+                documented(value, manual);
+            }
+        }
+        serde_json::Value::Array(values) => values.iter().for_each(|v| documented(v, manual)),
+        _ => {}
+    }
+}
+
+#[test]
+fn options_that_do_not_fit_are_refused() {
+    let folder = Folder::new();
+    for args in [
+        &["a.cushim", "--vs", "b.cushim", "--format", "html"][..],
+        &["a.cushim", "--vs", "b.cushim", "--by", "api"],
+        &["a.cushim", "-e", "all", "--by", "api"],
+        &["a.cushim", "-o", "a.cushim"],
+        &["none.cushim"],
+    ] {
+        let (status, stdout, stderr) = folder.report(args);
+        assert_eq!((status, stdout.as_str(), stderr.lines().count()), (125, "", 1), "{stderr}");
+    }
+    let events = folder.good(&["a.cushim", "-e", "launch"]);
+    assert!(events.starts_with("k1 init<<<16, 256>>>("), "{events}");
+}
+
+/// Whatever bytes a file holds, there is an answer or a one-line error, and no panic.
+#[test]
+fn damaged_files() {
+    let whole = process(7, None, 40, 100, "_Z4stepIfEvPT_i").bytes();
+    let folder = Folder::new();
+    let mut seed = 9u64;
+    for round in 0..60 {
+        let mut bytes = whole.clone();
+        for _ in 0..1 + round % 30 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (seed >> 20) as usize % bytes.len();
+            bytes[at] = (seed >> 56) as u8;
+        }
+        bytes.truncate(if round % 3 == 0 { bytes.len() / 2 + round } else { bytes.len() });
+        std::fs::write(folder.at("x.cushim"), &bytes).unwrap();
+        let format = ["text", "json", "csv", "html"][round % 4];
+        let (status, _, stderr) = folder.report(&["x.cushim", "--format", format]);
+        assert!([0, 125].contains(&status) && !stderr.contains("panicked"), "{status} {stderr}");
+    }
+}
