@@ -132,7 +132,7 @@ fn controlled_from_outside() {
     let trace = read(Path::new(&into));
     assert_eq!(numbers(&trace), [0, 1, 4, 5]);
     let shown = Command::new(env!("CARGO_BIN_EXE_cushim"))
-        .args(["report", "--color", "never", &into])
+        .args(["report", "-e", "launch,graph,copy", "--color", "never", &into])
         .output()
         .unwrap();
     let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
