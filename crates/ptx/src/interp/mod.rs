@@ -98,7 +98,7 @@ pub struct Launch<'a> {
     pub globals: &'a [u64],
     /// Blocks in x, y, z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
+    /// Threads of a block in x, y, z; at most 1,024 in all, which the caller checks.
     pub block: [u32; 3],
     /// Dynamic shared memory, in bytes.
     pub dynamic_shared: u32,
@@ -193,7 +193,7 @@ impl<'a> Exec<'a> {
             memory,
             host,
             shared,
-            shared_size: static_size + launch.dynamic_shared,
+            shared_size: static_size.saturating_add(launch.dynamic_shared),
             threads: launch.block.iter().product(),
         };
         let kernel = &module.functions[launch.kernel as usize];
