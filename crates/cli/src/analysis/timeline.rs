@@ -11,7 +11,7 @@ pub const KINDS: usize = 4;
 /// One bin: host time by kind, ns, and launches.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bin {
-    /// Host time in calls that began in this bin, by kind, ns.
+    /// Host time in calls within this bin, by kind, ns.
     pub ns: [u64; KINDS],
     /// Launches that began in it.
     pub launches: u32,
@@ -40,13 +40,26 @@ impl Default for Timeline {
 }
 
 impl Timeline {
-    /// A call of this kind that began `at` ns after the origin and took `ns`.
+    /// A call of this kind that began `at` ns after the origin and took `ns`: its time goes to all the bins
+    /// that it lasted through, the launch to the first.
     pub fn add(&mut self, at: u64, kind: usize, ns: u64, is_launch: bool) {
-        let mut bin = Bin { launches: is_launch.into(), ..Bin::default() };
-        if let Some(slot) = bin.ns.get_mut(kind) {
-            *slot = ns;
+        let end = at.saturating_add(ns);
+        while end >> self.shift >= BINS as u64 {
+            self.widen();
         }
-        self.put(at, &bin);
+        let (mut from, mut launches) = (at, u32::from(is_launch));
+        loop {
+            let next = ((from >> self.shift) + 1).saturating_mul(1 << self.shift).min(end);
+            let mut bin = Bin { launches, ..Bin::default() };
+            if let Some(slot) = bin.ns.get_mut(kind) {
+                *slot = next.saturating_sub(from);
+            }
+            self.put(from, &bin);
+            (from, launches) = (next, 0);
+            if from >= end {
+                return;
+            }
+        }
     }
 
     fn put(&mut self, at: u64, bin: &Bin) {
@@ -104,11 +117,16 @@ mod tests {
         for n in 0..10_000u64 {
             lane.add(n * 7_919, (n % 4) as usize, n, n % 2 == 0);
         }
-        lane.add(u64::MAX, 0, 5, true);
+        lane.add(u64::MAX - 5, 0, 5, true);
         assert!(lane.bins().count() <= BINS);
         let launches: u64 = lane.bins().map(|(_, b)| u64::from(b.launches)).sum();
         let ns: u64 = lane.bins().flat_map(|(_, b)| b.ns).sum();
         assert_eq!((launches, ns), (5_001, (0..10_000).sum::<u64>() + 5));
+        let mut long = Timeline::default();
+        long.add(512, 2, 2_048, true);
+        let all: Vec<(u64, u64, u32)> =
+            long.bins().map(|(at, b)| (at, b.ns[2], b.launches)).collect();
+        assert_eq!(all, [(0, 512, 1), (1_024, 1_024, 0), (2_048, 512, 0)]);
         let mut sum = Timeline::default();
         sum.merge(&lane, 100);
         assert_eq!(sum.bins().map(|(_, b)| u64::from(b.launches)).sum::<u64>(), 5_001);
