@@ -12,7 +12,6 @@ use cushim_abi::types::*;
 use cushim_trace::layout::{LAUNCH_ARGS_BUFFER, LAUNCH_COOPERATIVE};
 use cushim_trace::meta;
 
-use crate::elf::{self, Version};
 use crate::graph::arguments;
 use crate::layouts::Code;
 use crate::library::observed;
@@ -22,6 +21,7 @@ use crate::registry::{self, Kernel};
 use crate::runtime::{answered, attributes, launched, launched_list, stack, text};
 use crate::site::Site;
 use crate::{life, thread};
+use cushim_process::elf::{self, Version};
 
 pub use crate::graph::driver::*;
 pub use crate::library::{

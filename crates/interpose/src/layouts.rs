@@ -16,7 +16,7 @@ use cushim_image::{Extent, Format, Limits};
 
 pub use cushim_image::{Param, ParamLayout};
 
-use crate::elf::{self, Version};
+use cushim_process::elf::{self, Version};
 
 /// A kernel's parameters as the hot path needs them.
 #[derive(Clone, Debug)]

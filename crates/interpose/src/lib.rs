@@ -1,11 +1,10 @@
 //! What the boundary calls: everything that happens inside a traced process.
 //!
-//! - [`elf`]: what is loaded, and looking symbols up in it without the loader's lock.
+//! - `cushim_process`: what is loaded, symbols without the loader's lock, tables and memory.
 //! - [`site`]: one hook each: its number, and finding the real function behind it.
 //! - [`life`]: first use, fork, exit; [`config`]: what the environment asks for.
 //! - [`thread`]: per-thread state: depth guard, buffer.
-//! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images;
-//!   [`memory`]: where what is never forgotten lies.
+//! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images.
 //! - [`window`]: when events are recorded.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
 //! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
@@ -19,7 +18,6 @@
 
 pub mod config;
 pub mod driver;
-pub mod elf;
 pub mod graph;
 pub mod layouts;
 pub mod library;
@@ -27,13 +25,11 @@ pub mod life;
 pub mod loader;
 pub mod lock;
 pub mod log;
-pub mod memory;
 pub mod observe;
 pub mod record;
 pub mod registry;
 pub mod runtime;
 pub mod site;
-pub mod table;
 pub mod thread;
 pub mod weak;
 pub mod window;

@@ -8,11 +8,11 @@
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
-use crate::elf::{self, Version};
 use crate::life;
 use crate::lock;
 use crate::site::{Home, Site};
-use crate::table::PointerTable;
+use cushim_process::elf::{self, Version};
+use cushim_process::table::PointerTable;
 
 /// The loader's own functions, behind ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

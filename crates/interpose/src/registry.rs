@@ -19,8 +19,8 @@ use cushim_trace::recorder::Recorder;
 use crate::layouts::{self, Code, Layout};
 use crate::life::Global;
 use crate::lock;
-use crate::memory::Blocks;
-use crate::table::PointerTable;
+use cushim_process::memory::Blocks;
+use cushim_process::table::PointerTable;
 
 static LAUNCHABLE: PointerTable<Kernel> = PointerTable::new();
 static MODULES: PointerTable<Module> = PointerTable::new();

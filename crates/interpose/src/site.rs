@@ -1,6 +1,6 @@
 //! One hook each: its number and name, and the real function behind it.
 //!
-//! The real function is found on first use, without the loader's lock ([`crate::elf`]): for a runtime
+//! The real function is found on first use, without the loader's lock ([`cushim_process::elf`]): for a runtime
 //! hook the definition of the same version node in the first object after ours, else one without a
 //! version, else any; for a driver hook the definition in the driver. `dlsym` and `cuGetProcAddress`
 //! set it where the program got a function from them.
@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use cushim_abi::Class;
 
-use crate::elf::{self, Version};
+use cushim_process::elf::{self, Version};
 
 /// A hook, as the boundary declares it.
 pub struct Site {

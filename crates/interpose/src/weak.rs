@@ -10,8 +10,8 @@
 
 use std::ffi::CStr;
 
-use crate::elf::{self, Object, Version};
 use crate::site::Home;
+use cushim_process::elf::{self, Object, Version};
 
 const R_X86_64_64: u32 = 1;
 const R_X86_64_GLOB_DAT: u32 = 6;

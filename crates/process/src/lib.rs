@@ -1,0 +1,12 @@
+//! What code that lives inside other people's processes needs, and no library gives it.
+//!
+//! - [`elf`]: what is loaded, and looking symbols up in it without the loader's lock.
+//! - [`table`]: a table keyed by address that is read without a lock.
+//! - [`memory`]: where what is never forgotten lies.
+//!
+//! Must not know: CUDA. Linked into the preloaded library and into virtual CUDA, each with its own copy:
+//! "our own object" is the one that the code lies in.
+
+pub mod elf;
+pub mod memory;
+pub mod table;
