@@ -9,6 +9,7 @@ mod runtime;
 #[macro_use]
 mod driver;
 pub mod errors;
+pub mod index;
 pub mod structs;
 pub mod types;
 

@@ -154,6 +154,11 @@ impl Object {
         self.contains((&raw const OWN).addr())
     }
 
+    /// Where it was loaded: what is added to its addresses.
+    pub fn base(&self) -> usize {
+        self.base
+    }
+
     /// Its file, as the loader names it; empty for the program itself.
     pub fn file_name(&self) -> &CStr {
         if self.name.is_null() {

@@ -1,0 +1,158 @@
+//! A signal: something that becomes complete once, and that anybody can wait for.
+//!
+//! Owns the waiting, as HSA's signals with one step do. Whoever waits spins for a moment and then
+//! sleeps; work that follows may be attached instead. Must not know: what it stands for.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+
+use super::Failure;
+
+/// How work ended.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// When it began, nanoseconds of the accelerator's clock.
+    pub begin: u64,
+    /// When it ended.
+    pub end: u64,
+    /// What went wrong.
+    pub failure: Option<Failure>,
+}
+
+/// A signal; clones are the same one.
+#[derive(Clone, Default)]
+pub struct Signal(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    done: AtomicBool,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    outcome: Option<Outcome>,
+    then: Vec<Box<dyn FnOnce() + Send>>,
+}
+
+/// Looks before a waiting thread goes to sleep: a short kernel has ended by then.
+const SPINS: usize = 2_000;
+
+impl Signal {
+    /// One that is not complete.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One that is.
+    pub fn completed() -> Self {
+        let signal = Self::new();
+        signal.complete(Outcome::default());
+        signal
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+
+    /// Whether it is complete.
+    pub fn is_done(&self) -> bool {
+        self.0.done.load(Ordering::Acquire)
+    }
+
+    /// Completes it; what was attached runs on this thread. A second time changes nothing.
+    pub fn complete(&self, outcome: Outcome) {
+        let then = {
+            let mut state = self.state();
+            if state.outcome.is_some() {
+                return;
+            }
+            state.outcome = Some(outcome);
+            self.0.done.store(true, Ordering::Release);
+            std::mem::take(&mut state.then)
+        };
+        self.0.changed.notify_all();
+        for next in then {
+            next();
+        }
+    }
+
+    /// Waits for it.
+    pub fn wait(&self) -> Outcome {
+        for _ in 0..SPINS {
+            if self.is_done() {
+                break;
+            }
+            std::hint::spin_loop();
+        }
+        let mut state = self.state();
+        loop {
+            if let Some(outcome) = &state.outcome {
+                return outcome.clone();
+            }
+            state = self.0.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+    }
+
+    /// How it ended, if it has.
+    pub fn outcome(&self) -> Option<Outcome> {
+        if self.is_done() { self.state().outcome.clone() } else { None }
+    }
+
+    /// Runs `next` when it is complete: at once if it is, else on the thread that completes it, which
+    /// must not be held up.
+    pub fn then(&self, next: impl FnOnce() + Send + 'static) {
+        {
+            let mut state = self.state();
+            if state.outcome.is_none() {
+                state.then.push(Box::new(next));
+                return;
+            }
+        }
+        next();
+    }
+
+    /// Whether both are one signal.
+    pub fn is(&self, other: &Signal) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl fmt::Debug for Signal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Signal({})", if self.is_done() { "complete" } else { "not complete" })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_attached_runs_once_before_or_after() {
+        let (signal, count) = (Signal::new(), Arc::new(Mutex::new(0)));
+        let add = |count: &Arc<Mutex<i32>>| {
+            let count = count.clone();
+            move || *count.lock().unwrap_or_else(|e| e.into_inner()) += 1
+        };
+        signal.then(add(&count));
+        assert!(!signal.is_done() && signal.outcome().is_none());
+        signal.complete(Outcome { end: 7, ..Outcome::default() });
+        signal.complete(Outcome::default());
+        signal.then(add(&count));
+        assert_eq!(*count.lock().unwrap_or_else(|e| e.into_inner()), 2);
+        assert_eq!(signal.wait().end, 7);
+    }
+
+    #[test]
+    fn a_sleeping_thread_is_woken() {
+        let signal = Signal::new();
+        let other = signal.clone();
+        let waiter = std::thread::spawn(move || other.wait());
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        signal.complete(Outcome::default());
+        assert!(waiter.join().is_ok());
+    }
+}

@@ -1,0 +1,95 @@
+//! NVIDIA's libcuda, for backend `driver`.
+//!
+//! Owns finding it (a file, by absolute path: by name we would find our own thin library), loading it, and
+//! the few functions that cannot be handed through as they are. Symbols are looked up in the object's
+//! own tables, not by `dlsym`: a preloaded tracer answers that.
+//!
+//! Must not know: the runtime.
+
+use std::ffi::{CStr, CString};
+use std::path::{Path, PathBuf};
+
+use cushim_abi::index::DRIVER_NAMES;
+use cushim_process::elf::{self, Object, Version};
+
+/// Where libcuda lies beside what the loader's cache names: Debian, Fedora, WSL, containers.
+const FOLDERS: [&str; 7] = [
+    "/usr/lib/x86_64-linux-gnu",
+    "/lib/x86_64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib/wsl/lib",
+    "/usr/local/nvidia/lib64",
+    "/usr/lib",
+    "/usr/local/cuda/compat",
+];
+
+/// The file of libcuda: `CUSHIM_LIBCUDA`, the library path, the loader's cache, the usual folders.
+/// Never our own thin library, which lies in none of them under that name unless put there.
+pub fn find() -> Option<PathBuf> {
+    if let Some(given) = std::env::var_os("CUSHIM_LIBCUDA").filter(|given| !given.is_empty()) {
+        return Some(PathBuf::from(given));
+    }
+    let path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
+    let listed = path.split([':', ';']).filter(|folder| folder.starts_with('/'));
+    listed
+        .map(|folder| Path::new(folder).join("libcuda.so.1"))
+        .chain(cached("libcuda.so.1"))
+        .chain(FOLDERS.iter().map(|folder| Path::new(folder).join("libcuda.so.1")))
+        .find(|file| file.exists() && !is_ours(file))
+}
+
+/// Whether the file is one of ours: then libvcuda.so is what it needs.
+fn is_ours(file: &Path) -> bool {
+    let Ok(file) = std::fs::canonicalize(file) else { return false };
+    file.parent().is_some_and(|folder| {
+        folder.join("libvcuda.so").exists() || folder.join("libcushim_cuda.so").exists()
+    })
+}
+
+/// The paths that the loader's cache has for a name (glibc, `elf/dl-cache.h`: strings behind the table;
+/// every path is one of them, so that the layout of the entries does not matter).
+fn cached(name: &str) -> Vec<PathBuf> {
+    let Ok(cache) = std::fs::read("/etc/ld.so.cache") else { return Vec::new() };
+    let tail = format!("/{name}");
+    cache
+        .split(|byte| *byte == 0)
+        .filter_map(|text| std::str::from_utf8(text).ok())
+        .filter(|text| text.starts_with('/') && text.ends_with(&tail))
+        .map(PathBuf::from)
+        .collect()
+}
+
+/// Loads it.
+///
+/// # Errors
+/// What the loader said, for standard error.
+pub fn open(file: &Path) -> Result<Object, String> {
+    let shown = file.display();
+    let Ok(path) = CString::new(file.as_os_str().as_encoded_bytes()) else {
+        return Err(format!("backend driver: {shown} is no path"));
+    };
+    // SAFETY: a NUL-terminated path. Never closed.
+    let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if handle.is_null() {
+        // SAFETY: `dlerror` gives a text of this thread, or null.
+        let why = unsafe { libc::dlerror() };
+        let why = match why.is_null() {
+            true => String::from("no reason given"),
+            // SAFETY: as above.
+            false => unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned(),
+        };
+        return Err(format!("backend driver: {shown} does not load: {why}"));
+    }
+    // The handle of a glibc object is its link map, whose first word is the load address (link.h).
+    // SAFETY: as said; the object stays loaded.
+    let base = unsafe { handle.cast::<usize>().read() };
+    elf::find_object(|object| (object.base() == base).then_some(object))
+        .ok_or_else(|| format!("backend driver: {shown} was loaded and is not found"))
+}
+
+/// The driver function with number `index`: libcuda's own, except where it must be ours.
+pub fn function(object: &Object, index: usize) -> Option<*const ()> {
+    let name = DRIVER_NAMES.get(index)?;
+    let name = CString::new(*name).ok()?;
+    object.symbol(&name, Version::Any).map(|address| address as *const ())
+}
