@@ -49,6 +49,14 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// Two modules that are linked define one name.
+    #[error("{pos}: `{name}` is defined in two modules, expected one definition")]
+    Defined {
+        /// The second definition; 0:0 for a variable.
+        pos: Pos,
+        /// The name.
+        name: String,
+    },
     /// An instruction is known, but not used as the ISA allows.
     #[error("{pos}: `{instruction}`: found {found}, expected {expected}")]
     Instruction {
@@ -82,6 +90,7 @@ impl Error {
             Error::Syntax { pos, .. }
             | Error::Undeclared { pos, .. }
             | Error::Redeclared { pos, .. }
+            | Error::Defined { pos, .. }
             | Error::Instruction { pos, .. }
             | Error::TooLarge { pos, .. } => *pos,
         }

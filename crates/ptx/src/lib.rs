@@ -11,7 +11,8 @@
 //! 2. [`check()`] resolves names and matches every instruction with the
 //!    [`table`]: the result is the [`ir`]. Instructions that are not run are
 //!    noted, kernel by kernel.
-//! 3. [`interp::run`] runs a kernel of it.
+//! 3. [`link()`] joins modules that refer to each other.
+//! 4. [`interp::run`] runs a kernel of it, [`interp::run_blocks`] a part of its grid.
 
 #![forbid(unsafe_code)]
 
@@ -22,6 +23,7 @@ mod error;
 pub mod interp;
 pub mod ir;
 pub mod lex;
+mod link;
 pub mod parse;
 pub mod soft;
 pub mod table;
@@ -29,4 +31,5 @@ pub mod types;
 
 pub use check::check;
 pub use error::{Error, Pos};
+pub use link::link;
 pub use parse::parse;

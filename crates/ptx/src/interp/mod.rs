@@ -126,17 +126,41 @@ const SHORT_SLICE: u64 = 1 << 10;
 /// # Errors
 /// The first [`Fault`], with kernel, block and thread.
 pub fn run(launch: &Launch<'_>, memory: &dyn Memory, host: &dyn Host) -> Result<(), Fault> {
+    let total = launch.grid.iter().map(|n| u64::from(*n)).product();
+    let next = std::cell::Cell::new(0u64);
+    run_blocks(launch, memory, host, &|| {
+        let index = next.get();
+        next.set(index + 1);
+        (index < total).then_some(index)
+    })
+}
+
+/// Runs blocks of a launch until `next` gives no more and those it gave have
+/// ended. Blocks are numbered with x running fastest. Several threads may run
+/// parts of one grid at the same time by giving out each number once; of a
+/// cooperative grid one of them takes all.
+///
+/// # Errors
+/// The first [`Fault`] of these blocks; the others' stay unknown to it.
+pub fn run_blocks(
+    launch: &Launch<'_>,
+    memory: &dyn Memory,
+    host: &dyn Host,
+    next: &dyn Fn() -> Option<u64>,
+) -> Result<(), Fault> {
     let exec = Exec::new(launch, memory, host)?;
-    let [gx, gy, gz] = launch.grid.map(u64::from);
-    let total = gx * gy * gz;
-    let mut next = 0u64;
+    let [gx, gy, _] = launch.grid.map(u64::from);
+    let mut exhausted = false;
     let mut resident: VecDeque<Block> = VecDeque::new();
     let mut window = if launch.cooperative { usize::MAX } else { 1 };
     loop {
-        while next < total && resident.len() < window {
-            let (x, y, z) = (next % gx, next / gx % gy, next / gx / gy);
+        while !exhausted && resident.len() < window {
+            let Some(n) = next() else {
+                exhausted = true;
+                break;
+            };
+            let (x, y, z) = (n % gx, n / gx % gy, n / gx / gy);
             resident.push_back(Block::new(&exec, [x as u32, y as u32, z as u32]));
-            next += 1;
         }
         if resident.is_empty() {
             return Ok(());
@@ -148,14 +172,10 @@ pub fn run(launch: &Launch<'_>, memory: &dyn Memory, host: &dyn Host) -> Result<
             steps += block.run(&exec, slice)?;
         }
         resident.retain(|b| !b.is_done());
-        if steps == 0 && resident.len() == before && (next == total || before >= MAX_RESIDENT) {
+        if steps == 0 && resident.len() == before && (exhausted || before >= MAX_RESIDENT) {
             let cause = Cause::Deadlock;
-            return Err(exec.fault(
-                cause,
-                None,
-                resident.front().map_or([0; 3], |b| b.index),
-                [0; 3],
-            ));
+            let index = resident.front().map_or([0; 3], |b| b.index);
+            return Err(exec.fault(cause, None, index, [0; 3]));
         }
         if resident.len() == before && !launch.cooperative {
             window = (window + 1).min(MAX_RESIDENT);

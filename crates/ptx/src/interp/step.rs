@@ -48,7 +48,8 @@ impl Exec<'_> {
             }
             Op::Cvta | Op::Isspacep => self.address_space(common, warp, inst, frame, active),
             Op::Activemask => warp.write(frame, inst.dst[0], active, &[mask.into(); 32]),
-            Op::Nop => {}
+            // Fences are among these. One orders what this thread does for those on others.
+            Op::Nop => std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst),
             Op::Ld => self.load(common, warp, inst, frame, active)?,
             Op::St => self.store(common, warp, inst, frame, active)?,
             Op::Atom => self.atom(common, warp, inst, frame, active)?,

@@ -19,7 +19,10 @@ pub struct Device {
 impl Device {
     pub fn new(text: &str) -> Device {
         let module = cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m));
-        let module = module.unwrap_or_else(|e| panic!("{e}\n{text}"));
+        Device::of(module.unwrap_or_else(|e| panic!("{e}\n{text}")))
+    }
+
+    pub fn of(module: Module) -> Device {
         let mut d = Device {
             module,
             globals: Vec::new(),
