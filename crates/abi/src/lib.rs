@@ -1,13 +1,18 @@
 //! CUDA's own types, error codes and function signatures, each declared once.
 //!
-//! Owns: the tables of functions ([`runtime_functions!`], [`driver_functions!`]), from which exports,
-//! recording and printing come; argument types; structure layouts. Must not know: what anybody does
+//! Owns: the tables of functions that are hooked ([`runtime_functions!`], [`driver_functions!`]), from which
+//! exports, recording and printing come, and of all others ([`runtime_queries!`], [`driver_queries!`]; both
+//! at once: [`all_runtime_functions!`], [`all_driver_functions!`]); argument types; structure layouts. Must not know: what anybody does
 //! with a call. No dependencies.
 
 #[macro_use]
 mod runtime;
 #[macro_use]
 mod driver;
+#[macro_use]
+mod runtime_queries;
+#[macro_use]
+mod driver_queries;
 pub mod errors;
 pub mod index;
 pub mod structs;
@@ -192,6 +197,81 @@ macro_rules! declare_driver {
 
 runtime_functions!(declare_runtime);
 driver_functions!(declare_driver);
+
+/// A function that CUDA exports, hooked or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Signature {
+    /// What the tables call it: the exported name, with a suffix for an older form.
+    pub identifier: &'static str,
+    /// The exported name.
+    pub name: &'static str,
+    /// Runtime majors that export it with these arguments; empty for the driver.
+    pub majors: &'static [u32],
+    /// Its arguments; none where no header declares it.
+    pub args: Option<&'static [Argument]>,
+    /// The size of its result in bytes, where that is known.
+    pub result: Option<usize>,
+}
+
+macro_rules! result_size {
+    ([]) => {
+        None
+    };
+    ([$ret:tt]) => {
+        Some(size_of::<$ret>())
+    };
+}
+
+macro_rules! known_arguments {
+    (?) => {
+        None
+    };
+    ($args:tt) => {
+        Some(arguments!($args))
+    };
+}
+
+macro_rules! signature_row {
+    ([$($major:literal)*] $args:tt $ret:tt $({$name:ident $exported:tt})+) => {{
+        const MAJORS: &[u32] = &[$($major),*];
+        &[$(Signature {
+            identifier: stringify!($name),
+            name: exported_name!($name $exported),
+            majors: MAJORS,
+            args: known_arguments!($args),
+            result: result_size!($ret),
+        }),+]
+    }};
+}
+
+macro_rules! signatures {
+    ($table:ident $($majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt $(-> $ret:tt)?;)*) => {
+        /// One list per row.
+        static $table: &[&[Signature]] = {
+            use types::*;
+            &[$(signature_row!($majors $args [$($ret)?] $({$name [$($exported)?]})+)),*]
+        };
+    };
+}
+
+macro_rules! driver_signatures {
+    ($($names:tt $args:tt $(-> $ret:tt)?;)*) => {
+        signatures! { ALL_DRIVER $([] $names $args $(-> $ret)?;)* }
+    };
+}
+
+all_runtime_functions!(signatures ALL_RUNTIME);
+all_driver_functions!(driver_signatures);
+
+/// Every function that a libcudart exports, by form.
+pub fn all_runtime() -> impl Iterator<Item = &'static Signature> {
+    ALL_RUNTIME.iter().copied().flatten()
+}
+
+/// Every function that libcuda exports.
+pub fn all_driver() -> impl Iterator<Item = &'static Signature> {
+    ALL_DRIVER.iter().copied().flatten()
+}
 
 /// Where the numbers of driver functions begin.
 pub const DRIVER_BASE: u16 = 1024;

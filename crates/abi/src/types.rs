@@ -50,6 +50,16 @@ integers! {
     u8 = "uint" as u8;
 }
 
+impl Arg for f32 {
+    const SHAPE: Shape = Shape("value");
+    #[inline(always)]
+    fn words(self, to: &mut [u64]) {
+        if let Some(to) = to.first_mut() {
+            *to = u64::from(self.to_bits());
+        }
+    }
+}
+
 macro_rules! opaque {
     ($($(#[$doc:meta])* $name:ident($inner:ty) = $shape:literal;)*) => {$(
         $(#[$doc])*
@@ -162,6 +172,45 @@ structs! {
     Extent { width: usize = "size", height: usize = "size", depth: usize = "size" } 3;
     /// `cudaPitchedPtr`: address, pitch and logical width in bytes, height.
     PitchedPtr { ptr: usize = "ptr", pitch: usize = "size", xsize: usize = "size", ysize: usize = "size" } 4;
+}
+
+/// Structures by value that are handed on and never looked into.
+macro_rules! opaque_structs {
+    ($($(#[$doc:meta])* $name:ident [$word:ty; $count:literal] $words:literal;)*) => {$(
+        $(#[$doc])*
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $name(pub [$word; $count]);
+        impl Arg for $name {
+            const WORDS: usize = $words;
+            const SHAPE: Shape = Shape("value");
+            /// Nothing records these.
+            fn words(self, to: &mut [u64]) {
+                to.fill(0);
+            }
+        }
+    )*};
+}
+
+opaque_structs! {
+    /// `cudaIpcMemHandle_t`, `cudaIpcEventHandle_t`, `CUipc*Handle`: 64 bytes.
+    IpcHandle [u8; 64] 8;
+    /// `cudaEglFrame`: 280 bytes.
+    EglFrame [u64; 35] 35;
+    /// `CUeglFrame`: 64 bytes.
+    DriverEglFrame [u64; 8] 8;
+}
+
+/// `cudaChannelFormatDesc`: bits of each component, kind.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub struct ChannelDesc {
+    pub x: i32,
+    pub y: i32,
+    pub z: i32,
+    pub w: i32,
+    pub f: i32,
 }
 
 /// A result code, `cudaError_t` or `CUresult`.

@@ -8,33 +8,78 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cushim_abi::structs::*;
-use cushim_abi::{DRIVER, Function, RUNTIME};
+use cushim_abi::{Signature, all_driver, all_runtime};
 
 use crate::lab::{Lab, cudart, root};
 
 /// The toolkits that stand for the majors.
 pub const TOOLKITS: [(u32, &str); 3] = [(11, "cuda-11.8"), (12, "cuda-12.4"), (13, "cuda-13.5")];
 
-/// Runtime functions that came after 12.4 in the same major (12.9's library has them all).
-const LATER_IN_12: &[&str] = &[
-    "cudaGetDriverEntryPointByVersion",
-    "cudaGetDriverEntryPointByVersion_ptsz",
-    "cudaLibraryEnumerateKernels",
-    "cudaLibraryGetGlobal",
-    "cudaLibraryGetKernel",
-    "cudaLibraryLoadData",
-    "cudaLibraryLoadFromFile",
-    "cudaLibraryUnload",
-    "cudaMemcpy3DBatchAsync",
-    "cudaMemcpy3DBatchAsync_ptsz",
-    "cudaMemcpyBatchAsync",
-    "cudaMemcpyBatchAsync_ptsz",
-];
+/// The names that a release of a library exports, as the crate's lists have them.
+fn listed(kind: &str, release: &str) -> BTreeSet<&'static str> {
+    let mut names = BTreeSet::new();
+    let mut within = false;
+    for line in include_str!("../../../abi/tests/names.txt").lines() {
+        if line.starts_with(' ') {
+            names.extend(line.split_whitespace().filter(|_| within));
+        } else {
+            let mut words = line.split_whitespace();
+            within = words.next() == Some(kind) && words.any(|r| r == release);
+        }
+    }
+    assert!(!names.is_empty(), "no {kind} {release} in the lists");
+    names
+}
 
 /// Declared in headers of a package of their own (cuda_profiler_api.h, cudaProfiler.h), which the
 /// toolkits here are without; they take no arguments.
-const ELSEWHERE: &[&str] =
-    &["cudaProfilerStart", "cudaProfilerStop", "cuProfilerStart", "cuProfilerStop"];
+const ELSEWHERE: &[&str] = &[
+    "cudaProfilerInitialize",
+    "cudaProfilerStart",
+    "cudaProfilerStop",
+    "cuProfilerInitialize",
+    "cuProfilerStart",
+    "cuProfilerStop",
+];
+
+/// The runtime's headers.
+const RUNTIME_HEADERS: &[&str] =
+    &["cuda_runtime_api.h", "cuda_gl_interop.h", "cuda_egl_interop.h", "cuda_vdpau_interop.h"];
+
+/// The driver's headers.
+const DRIVER_HEADERS: &[&str] = &["cuda.h", "cudaGL.h", "cudaEGL.h", "cudaVDPAU.h"];
+
+/// What the interoperation headers need to know of OpenGL, EGL and VDPAU: the sizes of their handles.
+const GRAPHICS: &[(&str, &str)] = &[
+    ("GL/gl.h", "typedef unsigned GLuint; typedef unsigned GLenum;"),
+    (
+        "EGL/egl.h",
+        "typedef int EGLint; typedef void *EGLDisplay; typedef void *EGLImageKHR; \
+         typedef void *EGLStreamKHR; typedef void *EGLSyncKHR;",
+    ),
+    ("EGL/eglext.h", ""),
+    (
+        "vdpau/vdpau.h",
+        "typedef unsigned VdpDevice; typedef unsigned VdpVideoSurface; typedef unsigned VdpOutputSurface; \
+         typedef int VdpGetProcAddress(VdpDevice, unsigned, void **);",
+    ),
+];
+
+/// Puts [`GRAPHICS`] into a folder.
+fn graphics(lab: &Lab) -> PathBuf {
+    for (name, text) in GRAPHICS {
+        let path = lab.path("graphics").join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("#pragma once\n{text}\n")).unwrap();
+    }
+    lab.path("graphics")
+}
+
+/// Without cuda_runtime.h, which the interoperation headers pull in: its C++ overloads hide the functions.
+fn includes(headers: &[&str]) -> String {
+    let all = ["vdpau/vdpau.h"].iter().chain(headers).map(|h| format!("#include <{h}>\n"));
+    std::iter::once("#define __CUDA_RUNTIME_H__\n".to_owned()).chain(all).collect()
+}
 
 /// The folder of an installed toolkit; says so where there is none.
 pub fn toolkit(name: &str) -> Option<PathBuf> {
@@ -46,11 +91,14 @@ pub fn toolkit(name: &str) -> Option<PathBuf> {
     None
 }
 
-/// Identifiers followed by `(` in a preprocessed header: what it declares, and a little more.
-fn declared(header: &str, include: &Path) -> BTreeSet<String> {
+/// Identifiers followed by `(` in preprocessed headers: what they declare, and a little more.
+fn declared(headers: &[&str], include: &Path) -> BTreeSet<String> {
+    let lab = Lab::new();
+    let source = lab.path("all.cpp");
+    std::fs::write(&source, includes(headers)).unwrap();
     let mut command = Command::new("g++");
-    command.args(["-x", "c++", "-E", "-P", "-D__CUDA_API_VERSION_INTERNAL", "-include", header]);
-    let done = command.arg("-I").arg(include).arg("/dev/null").output().unwrap();
+    command.args(["-x", "c++", "-E", "-P", "-D__CUDA_API_VERSION_INTERNAL", "-I"]).arg(include);
+    let done = command.arg("-I").arg(graphics(&lab)).arg(&source).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
     let regex = regex::Regex::new(r"\b((?:__)?cu[A-Za-z0-9_]+)\s*\(").unwrap();
@@ -60,17 +108,21 @@ fn declared(header: &str, include: &Path) -> BTreeSet<String> {
 const ASSERTIONS: &str = r#"
 #include <cstddef>
 template <class F> struct signature;
+template <class R> struct size { static constexpr size_t of = sizeof(R); };
+template <> struct size<void> { static constexpr size_t of = 0; };
 template <class R, class... A> struct signature<R(A...)> {
+    static constexpr size_t result = size<R>::of;
     static constexpr int count = sizeof...(A);
     static constexpr size_t sizes[] = {sizeof(A)..., 0};
 };
 template <class R, class... A> struct signature<R(A...) noexcept> : signature<R(A...)> {};
-template <size_t... S> struct sizes {
+template <size_t R, size_t... S> struct sizes {
+    static constexpr size_t result = R;
     static constexpr int count = sizeof...(S);
     static constexpr size_t all[] = {S..., 0};
 };
 template <class F, class S> constexpr bool agree() {
-    if (signature<F>::count != S::count) return false;
+    if (signature<F>::count != S::count || signature<F>::result != S::result) return false;
     for (int i = 0; i < S::count; i++)
         if (signature<F>::sizes[i] != S::all[i]) return false;
     return true;
@@ -79,12 +131,16 @@ template <class F, class S> constexpr bool agree() {
 #define AT(type, field, offset) static_assert(offsetof(type, field) == offset, #type "." #field " at " #offset);
 "#;
 
-fn assert_agrees(header: &str, include: &Path, functions: &[&Function], structures: &str) {
-    let mut c = format!("#define __CUDA_API_VERSION_INTERNAL\n#include <{header}>\n{ASSERTIONS}");
+fn assert_agrees(headers: &[&str], include: &Path, functions: &[&Signature], structures: &str) {
+    let mut c = format!("#define __CUDA_API_VERSION_INTERNAL\n{}{ASSERTIONS}", includes(headers));
     for f in functions {
-        let sizes: Vec<String> = f.args.iter().map(|a| a.size.to_string()).collect();
-        let comma = if sizes.is_empty() { "" } else { ", " };
-        let _ = writeln!(c, "CHECK({}{comma}{})", f.name, sizes.join(", "));
+        let args =
+            f.args.unwrap_or_else(|| panic!("{} is declared, but not in our tables", f.name));
+        let mut sizes = f.result.unwrap().to_string();
+        for arg in args {
+            let _ = write!(sizes, ", {}", arg.size);
+        }
+        let _ = writeln!(c, "CHECK({}, {sizes})", f.name);
     }
     c.push_str(structures);
     let lab = Lab::new();
@@ -92,10 +148,11 @@ fn assert_agrees(header: &str, include: &Path, functions: &[&Function], structur
     std::fs::write(&source, c).unwrap();
     let mut command = Command::new("g++");
     command.args(["-std=c++17", "-fsyntax-only", "-Wno-deprecated-declarations", "-fmax-errors=0"]);
-    let done = command.arg("-I").arg(include).arg(&source).output().unwrap();
+    command.arg("-I").arg(include).arg("-I").arg(graphics(&lab));
+    let done = command.arg(&source).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
     let errors: Vec<&str> = said.lines().filter(|l| l.contains("error")).collect();
-    assert!(done.status.success(), "{header} of {}:\n{}", include.display(), errors.join("\n"));
+    assert!(done.status.success(), "{headers:?} of {}:\n{}", include.display(), errors.join("\n"));
 }
 
 /// `AT(type, field, offset)` for each field.
@@ -161,19 +218,22 @@ fn runtime_signatures() {
     for (major, name) in TOOLKITS {
         let Some(toolkit) = toolkit(name) else { continue };
         let include = toolkit.join("include");
-        let declared = declared("cuda_runtime_api.h", &include);
-        let ours: Vec<&Function> = RUNTIME.iter().filter(|f| f.majors.contains(&major)).collect();
-        let (public, rest): (Vec<&Function>, Vec<&Function>) =
+        let declared = declared(RUNTIME_HEADERS, &include);
+        let listed = listed("runtime", name.trim_start_matches("cuda-"));
+        // What came later in the same major (12.9) stands in the same rows.
+        let ours: Vec<&Signature> = all_runtime()
+            .filter(|f| f.majors.contains(&major) && listed.contains(f.name))
+            .collect();
+        let (public, rest): (Vec<&Signature>, Vec<&Signature>) =
             ours.into_iter().partition(|f| declared.contains(f.name));
-        assert!(public.len() > 100, "{} functions of {name} found", public.len());
-        // What compilers call is declared by compilers; what the header lacks came later.
-        let lacking: Vec<&str> =
-            rest.iter().map(|f| f.name).filter(|n| !n.starts_with("__cuda")).collect();
-        let later = |n: &&str| major == 12 && LATER_IN_12.contains(n);
-        let wrong: Vec<&str> =
-            lacking.into_iter().filter(|n| !later(n) && !ELSEWHERE.contains(n)).collect();
+        assert!(public.len() > 370, "{} functions of {name} found", public.len());
+        // What compilers call is declared by compilers.
+        let lacking = |f: &&&Signature| {
+            f.args.is_some() && !f.name.starts_with("__cuda") && !ELSEWHERE.contains(&f.name)
+        };
+        let wrong: Vec<&str> = rest.iter().filter(lacking).map(|f| f.name).collect();
         assert!(wrong.is_empty(), "{name} declares no {wrong:?}");
-        assert_agrees("cuda_runtime_api.h", &include, &public, &runtime_structures(major));
+        assert_agrees(RUNTIME_HEADERS, &include, &public, &runtime_structures(major));
     }
 }
 
@@ -188,17 +248,16 @@ fn driver_signatures() {
             continue;
         };
         let include = toolkit.join("include");
-        let declared = declared("cuda.h", &include);
-        let known: Vec<&Function> = DRIVER.iter().filter(|f| declared.contains(f.name)).collect();
+        let declared = declared(DRIVER_HEADERS, &include);
+        let known: Vec<&Signature> = all_driver().filter(|f| declared.contains(f.name)).collect();
         seen.extend(known.iter().map(|f| f.name));
-        assert_agrees("cuda.h", &include, &known, &driver_structures(major));
+        assert_agrees(DRIVER_HEADERS, &include, &known, &driver_structures(major));
     }
-    let never: Vec<&str> = DRIVER
-        .iter()
+    let never: Vec<&str> = all_driver()
+        .filter(|f| f.args.is_some() && !seen.contains(f.name) && !ELSEWHERE.contains(&f.name))
         .map(|f| f.name)
-        .filter(|n| !seen.contains(n) && !ELSEWHERE.contains(n))
         .collect();
-    assert!(!all || never.is_empty(), "declared by no cuda.h: {never:?}");
+    assert!(!all || never.is_empty(), "declared by no header: {never:?}");
 }
 
 fn exported(library: &Path) -> BTreeSet<String> {
@@ -211,9 +270,9 @@ fn exported(library: &Path) -> BTreeSet<String> {
     text.lines().filter_map(name).collect()
 }
 
-/// A row's majors are those whose library exports the name.
+/// The lists, against which `cushim_abi` tests its tables, are what the libraries export.
 #[test]
-fn libraries_export_what_the_tables_say() {
+fn libraries_export_what_the_lists_say() {
     for (major, name) in TOOLKITS {
         let Some(toolkit) = toolkit(name) else { continue };
         let folder = ["lib64", "lib"]
@@ -221,23 +280,16 @@ fn libraries_export_what_the_tables_say() {
             .into_iter()
             .find(|l| l.join(cudart(major)).exists());
         let exported = exported(&folder.unwrap().join(cudart(major)));
-        let mut wrong = Vec::new();
-        let names: BTreeSet<&str> = RUNTIME.iter().map(|f| f.name).collect();
-        for name in names {
-            let ours = RUNTIME.iter().any(|f| f.name == name && f.majors.contains(&major));
-            let theirs = exported.contains(name);
-            let later = major == 12 && LATER_IN_12.contains(&name) && !theirs;
-            if ours != theirs && !later {
-                wrong.push(format!("{name} (table: {ours}, library: {theirs})"));
-            }
-        }
-        assert!(wrong.is_empty(), "runtime {major}: {wrong:#?}");
+        let exported: BTreeSet<&str> =
+            exported.iter().map(String::as_str).filter(|n| !n.starts_with("libcudart")).collect();
+        assert_eq!(exported, listed("runtime", name.trim_start_matches("cuda-")), "{name}");
     }
     let Some(driver) = toolkit("libcuda-550") else { return };
     let path = ["libcuda.so.1", "lib/libcuda.so.1", "lib64/libcuda.so.1"].map(|p| driver.join(p));
     let Some(path) = path.into_iter().find(|p| p.exists()) else { return };
     let exported = exported(&path);
-    let newer: Vec<&str> =
-        DRIVER.iter().map(|f| f.name).filter(|n| !exported.contains(*n)).collect();
-    assert!(newer.len() < 20, "not in the driver of 12.4: {newer:?}");
+    let exported: BTreeSet<&str> = exported.iter().map(String::as_str).collect();
+    let listed: BTreeSet<&str> =
+        listed("driver", "550").union(&listed("data", "550")).copied().collect();
+    assert_eq!(exported, listed, "libcuda");
 }
