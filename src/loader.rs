@@ -7,7 +7,7 @@
 use std::arch::naked_asm;
 use std::ffi::{c_char, c_void};
 
-use cushim_interpose::loader::{self, Real};
+use cushim_interpose::loader::{self, Real, Refused};
 
 /// An answer in two registers: `decided` in rax, `value` in rdx. Where nothing was decided, `value` is
 /// the real function to jump to.
@@ -48,11 +48,16 @@ unsafe extern "C" fn decide_dlvsym(
     Answer::new(unsafe { loader::dlvsym(&crate::HOME, handle, name, version) }, Real::Dlvsym)
 }
 
-unsafe extern "C" fn decide_dlopen(file: *const c_char, flags: i32) -> Answer {
+unsafe extern "C" fn decide_dlopen(file: *const c_char, flags: i32, caller: usize) -> Answer {
     // SAFETY: the arguments of the call.
-    unsafe { loader::dlopen(&crate::HOME, file, flags) };
-    Answer::new(None, Real::Dlopen)
+    let none = unsafe { loader::dlopen(&crate::HOME, &cushim_refused, file, flags, caller) };
+    Answer::new(none.then_some(std::ptr::null_mut()), Real::Dlopen)
 }
+
+/// What libcushim_audit.so writes: callers for which there is no driver.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)]
+static cushim_refused: Refused = Refused::none();
 
 /// `dlsym(handle, name)`.
 #[unsafe(naked)]
@@ -111,6 +116,7 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: i32) -> *mut c_void {
     naked_asm!(
         "push rdi",
         "push rsi",
+        "mov rdx, [rsp + 16]", // the caller's return address
         "sub rsp, 8",
         "call {decide}",
         "add rsp, 8",

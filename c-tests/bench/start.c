@@ -1,6 +1,6 @@
-/* `start N PROGRAM LIBRARY`: starts PROGRAM and waits for its end, N times
-   without and N times with LIBRARY in LD_PRELOAD, taking turns. Prints a line
-   `bare ns` or `preloaded ns` for each. */
+/* `start N PROGRAM LIBRARY [VARIABLE=VALUE]...`: starts PROGRAM and waits for
+   its end, N times without and N times with LIBRARY in LD_PRELOAD and these
+   variables, taking turns. Prints a line `bare ns` or `preloaded ns` for each. */
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +22,8 @@ int main(int argc, char **argv) {
     if (argc < 4) return 2;
     char preload[4096];
     snprintf(preload, sizeof preload, "LD_PRELOAD=%s", argv[3]);
-    char *bare[] = {"PATH=/usr/bin:/bin", NULL}, *preloaded[] = {"PATH=/usr/bin:/bin", preload, NULL};
+    char *bare[] = {"PATH=/usr/bin:/bin", NULL}, *preloaded[20] = {"PATH=/usr/bin:/bin", preload};
+    for (int i = 4; i < argc && i < 20; i++) preloaded[i - 2] = argv[i];
     for (int i = 0; i < atoi(argv[1]); i++) {
         printf("bare %.0f\n", run(argv[2], bare));
         printf("preloaded %.0f\n", run(argv[2], preloaded));

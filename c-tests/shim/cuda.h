@@ -27,6 +27,10 @@ extern "C" {
 typedef struct { unsigned x, y, z; } dim3;
 typedef int cudaError_t;
 
+/* With a static runtime only its symbols say what it is. */
+#ifdef STUB_STATIC
+#pragma GCC visibility push(hidden)
+#endif
 void **__cudaRegisterFatBinary(void *);
 void __cudaRegisterFatBinaryEnd(void **);
 void __cudaUnregisterFatBinary(void **);
@@ -70,6 +74,9 @@ cudaError_t cudaGraphLaunch(void *, void *);
 cudaError_t cudaGraphExecDestroy(void *);
 cudaError_t cudaStreamBeginCapture(void *, int);
 cudaError_t cudaStreamEndCapture(void *, void **);
+#ifdef STUB_STATIC
+#pragma GCC visibility pop
+#endif
 
 #define KERNEL_ALPHA "_Z5alphaPfif"
 #define KERNEL_BETA "_Z4betav"
@@ -95,7 +102,7 @@ cudaError_t cudaStreamEndCapture(void *, void **);
         ptx                                                                                         \
     };                                                                                              \
     static const struct { uint32_t magic, version; const void *data; void *list; }                  \
-    __attribute__((unused)) name##_wrapper = {0x466243b1, 1, &name##_image, NULL}
+    name##_wrapper __attribute__((unused, section(".nvFatBinSegment"))) = {0x466243b1, 1, &name##_image, NULL}
 
 /* Without padding, whose bytes would be anything. */
 struct pair { double a; long b; int c, d; };

@@ -10,7 +10,11 @@
 #include "inside.h"
 
 #define JOIN(a, b) a##b
+#ifdef STUB_STATIC
+#define NAME_OF(major) "static" #major
+#else
 #define NAME_OF(major) "cudart" #major
+#endif
 #define NAME_AS(major) NAME_OF(major)
 #define LIBRARY NAME_AS(STUB_MAJOR)
 #define LOG(...) stub_log(LIBRARY, __func__, __VA_ARGS__)
@@ -118,6 +122,21 @@ char __cudaInitModule(void **handle) {
     LOG("handle=%d", is_module(handle));
     return 1;
 }
+
+/* By these NVIDIA's static runtimes can be told apart. */
+#if STUB_MAJOR == 11
+void __cudaRegisterTexture(void **handle, const void *host, const void **device, const char *name, int dim, int norm, int ext) {
+    LOG("handle=%d host=%d device=%d name=%s dim=%d norm=%d ext=%d", is_module(handle), !!host, !!device, name, dim, norm, ext);
+}
+/* One of some thousand that are nobody else's business. */
+int __cudart1042(void);
+int __cudart1042(void) { return STUB_MAJOR; }
+#elif STUB_MAJOR == 12
+cudaError_t cudaGetDeviceProperties_v2(void *out, int device) {
+    LOG("out=%d device=%d", !!out, device);
+    return out ? 0 : 1;
+}
+#endif
 
 /* ---- the driver underneath */
 

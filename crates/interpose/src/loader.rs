@@ -148,16 +148,28 @@ pub unsafe fn dlvsym(
 /// we know may be gone and come back elsewhere: they are forgotten before anything is mapped. And a
 /// library that is opened with RTLD_DEEPBIND goes past every preloaded one: that is noted.
 ///
+/// Answers whether the driver is to be found by nobody at `caller`: see [`Refused`].
+///
 /// # Safety
 /// The arguments of a call of `dlopen`.
-pub unsafe fn dlopen(home: &Home, file: *const c_char, flags: i32) {
+pub unsafe fn dlopen(
+    home: &Home,
+    refused: &Refused,
+    file: *const c_char,
+    flags: i32,
+    caller: usize,
+) -> bool {
+    // SAFETY: the caller's string.
+    if refused.contains(caller) && unsafe { names_driver(file) } {
+        return true;
+    }
     static UNLOADS: AtomicU64 = AtomicU64::new(0);
     let unloads = elf::unloads();
     if UNLOADS.swap(unloads, Ordering::AcqRel) != unloads {
         home.forget_runtime();
     }
     if flags & libc::RTLD_DEEPBIND == 0 || file.is_null() {
-        return;
+        return false;
     }
     // SAFETY: the caller's string.
     let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
@@ -165,6 +177,40 @@ pub unsafe fn dlopen(home: &Home, file: *const c_char, flags: i32) {
         let note = format!("{file} was opened with RTLD_DEEPBIND: its own CUDA calls are not seen");
         recorder.write_meta(&cushim_trace::meta::encode_note(&note));
     }
+    false
+}
+
+/// Parts of the process for which there is no driver: code of NVIDIA's runtime that could not be led to
+/// virtual CUDA, and that a driver which is not NVIDIA's would crash. libcushim_audit.so writes pairs of
+/// begin and end, the end last; where the end is 0, nothing is said.
+pub struct Refused(pub [[AtomicUsize; 2]; 64]);
+
+impl Refused {
+    /// Nothing is refused.
+    pub const fn none() -> Self {
+        Refused([const { [const { AtomicUsize::new(0) }; 2] }; 64])
+    }
+
+    /// Whether code at `address` is among them.
+    fn contains(&self, address: usize) -> bool {
+        self.0.iter().any(|[begin, end]| {
+            let end = end.load(Ordering::Acquire);
+            address < end && address >= begin.load(Ordering::Relaxed)
+        })
+    }
+}
+
+/// Whether `file` is called as the driver is, in whichever folder.
+///
+/// # Safety
+/// `file` is null or a C string.
+unsafe fn names_driver(file: *const c_char) -> bool {
+    if file.is_null() {
+        return false;
+    }
+    // SAFETY: as the caller promises.
+    let path = unsafe { CStr::from_ptr(file) }.to_bytes();
+    path.rsplit(|b| *b == b'/').next().is_some_and(|name| name.starts_with(b"libcuda.so"))
 }
 
 /// The definition of `name` in an object after the caller's and before ours (another preloaded library).

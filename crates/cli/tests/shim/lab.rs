@@ -21,14 +21,21 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
+/// libcushim_audit.so beside the program.
+pub fn audit() -> PathBuf {
+    library_of("libcushim_audit.so", &["crates/audit", "crates/patch"])
+}
+
 /// libcushim.so beside the program, of the profile under test.
 pub fn library() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(find_library).clone()
+    let parts =
+        ["src", "nodes.ld", "crates/abi", "crates/image", "crates/interpose", "crates/trace"];
+    FOUND.get_or_init(|| library_of("libcushim.so", &parts)).clone()
 }
 
-fn find_library() -> PathBuf {
-    let library = Path::new(env!("CARGO_BIN_EXE_cushim")).with_file_name("libcushim.so");
+fn library_of(name: &str, parts: &[&str]) -> PathBuf {
+    let library = Path::new(env!("CARGO_BIN_EXE_cushim")).with_file_name(name);
     let hint = if library.parent().is_some_and(|p| p.ends_with("release")) {
         "cargo build --release"
     } else {
@@ -37,9 +44,7 @@ fn find_library() -> PathBuf {
     let built = fs::metadata(&library).and_then(|m| m.modified()).unwrap_or_else(|_| {
         panic!("{} is missing: run `{hint}` first, cargo test does not build it", library.display())
     });
-    for part in
-        ["src", "nodes.ld", "crates/abi", "crates/image", "crates/interpose", "crates/trace"]
-    {
+    for part in parts {
         let (newest, file) = newest(&root().join(part));
         assert!(
             newest <= built,
@@ -196,14 +201,25 @@ impl Lab {
 
     /// Builds a program with the stub runtime of `major` inside, as nvcc links by default.
     pub fn static_program(&self, source: &str, major: u32) -> PathBuf {
+        let name = format!("{}-{major}-static", source.replace('.', "-"));
+        self.with_static_runtime(&name, source, major, &["-lpthread", "-ldl"])
+    }
+
+    /// Builds something with the stub runtime of `major` inside; functions are aligned as in NVIDIA's.
+    pub fn with_static_runtime(
+        &self,
+        name: &str,
+        source: &str,
+        major: u32,
+        more: &[&str],
+    ) -> PathBuf {
         let define = format!("-DMAJOR={major}");
         let stub = root().join("c-tests/stub");
         let parts = ["cudart.c", "control.c", "image.c"].map(|part| stub.join(part));
         let parts = parts.each_ref().map(|part| part.to_str().unwrap());
         let runtime = format!("-DSTUB_MAJOR={major}");
-        let name = format!("{}-{major}-static", source.replace('.', "-"));
-        let flags = ["-DSTUB_STATIC", &define, &runtime, "-lpthread", "-ldl"];
-        self.build(&name, source, &[&parts[..], &flags[..]].concat())
+        let flags = ["-DSTUB_STATIC", "-falign-functions=16", &define, &runtime];
+        self.build(name, source, &[&parts[..], &flags[..], more].concat())
     }
 
     /// Builds a plug-in with its own kernels, linked with the stub runtime of `major`.

@@ -11,6 +11,7 @@ mod echo;
 mod exports;
 mod files;
 mod headers;
+mod inside;
 mod lab;
 mod loader;
 mod log;

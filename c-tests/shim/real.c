@@ -1,0 +1,8 @@
+/* Two launches by a program that asks nothing but CUDA, so that it can be linked with NVIDIA's runtime. */
+#include "cuda.h"
+
+int main(void) {
+    int first = LAUNCH1(alpha(NULL, 1, 2)), second = LAUNCH1(beta());
+    printf("%d %d\n", first, second);
+    return 0;
+}

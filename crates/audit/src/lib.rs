@@ -1,0 +1,107 @@
+//! libcushim_audit.so: leads statically linked CUDA runtimes to the preloaded libraries.
+//!
+//! The loader calls an audit library (LD_AUDIT, rtld-audit(7)) when objects were mapped and before any of
+//! their constructors runs, at the start and in every `dlopen`: the only moment at which a runtime inside
+//! a Python extension can be redirected before it registers its kernels. An object that has such a runtime
+//! gets a jump at the entry of each of its functions, to the function of that name in the first preloaded
+//! library that has it: libcushim.so, else the stand-in for that major's libcudart. It is destroyed by
+//! that, so it is done only for backends other than `native`.
+//!
+//! Where it cannot be done the process goes on: it is said, and for the runtime in question there is no
+//! driver (`cushim_refused` in libcushim.so), since NVIDIA's runtime over a driver that is not NVIDIA's
+//! crashes.
+//!
+//! Audit libraries live in a namespace of their own, with a C library of their own. Other objects are
+//! known by address only; the loader's lock is held throughout.
+//!
+//! - [`map`]: objects and files;
+//! - [`object`]: what is done with one object;
+//! - [`write`](mod@write): memory;
+//! - [`say`]: settings and messages.
+
+mod map;
+mod object;
+mod say;
+mod write;
+
+use std::ffi::{c_long, c_uint};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+
+use map::{LinkMap, Object};
+
+/// The program's namespace, LM_ID_BASE.
+const PROGRAM: c_long = 0;
+/// The moment at which all objects are mapped, LA_ACT_CONSISTENT.
+const CONSISTENT: c_uint = 0;
+
+/// Objects that were mapped since the last such moment.
+static NEW: Mutex<Vec<Object>> = Mutex::new(Vec::new());
+
+/// Runs `act`; a panic of ours is told and goes no further.
+fn guarded(act: impl FnOnce()) {
+    if catch_unwind(AssertUnwindSafe(act)).is_err() {
+        say::error(
+            "an audit of loaded libraries failed; static CUDA runtimes may be left as they are",
+        );
+    }
+}
+
+/// The handshake: the version of the interface, 0 to be left out.
+#[unsafe(no_mangle)]
+pub extern "C" fn la_version(version: c_uint) -> c_uint {
+    if say::wanted() { version } else { 0 }
+}
+
+/// A new object: remembered, since the libraries that it is to lead to may not be mapped yet.
+///
+/// # Safety
+/// Called by the loader.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn la_objopen(
+    map: *const LinkMap,
+    namespace: c_long,
+    cookie: *mut usize,
+) -> c_uint {
+    // SAFETY: the loader's place for a word of ours.
+    unsafe { cookie.write(map as usize) };
+    if namespace == PROGRAM {
+        guarded(|| {
+            // SAFETY: the loader's description of an object that stays until la_objclose.
+            let object = unsafe { Object::new(map) };
+            if let (Some(object), Ok(mut new)) = (object, NEW.try_lock()) {
+                new.push(object);
+            }
+        });
+    }
+    // No binding is to be told: function calls stay as fast as they are.
+    0
+}
+
+/// Objects come or go; when all are there, the new ones are looked at.
+#[unsafe(no_mangle)]
+pub extern "C" fn la_activity(_cookie: *mut usize, what: c_uint) {
+    if what == CONSISTENT {
+        guarded(|| {
+            let new = NEW.try_lock().map(|mut new| std::mem::take(&mut *new)).unwrap_or_default();
+            new.iter().for_each(object::redirect);
+        });
+    }
+}
+
+/// An object goes.
+///
+/// # Safety
+/// Called by the loader.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn la_objclose(cookie: *mut usize) -> c_uint {
+    // SAFETY: what la_objopen wrote.
+    let map = unsafe { cookie.read() };
+    guarded(|| {
+        if let Ok(mut new) = NEW.try_lock() {
+            new.retain(|object| object.id() != map);
+        }
+        write::allow(map);
+    });
+    0
+}

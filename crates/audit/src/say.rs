@@ -1,0 +1,77 @@
+//! What the environment asks, and what is said on stderr.
+//!
+//! Owns: CUSHIM_BACKEND, CUSHIM_SYMBOLS and CUSHIM_LOG as far as they concern this library. Must not know:
+//! objects.
+
+use std::fmt::Display;
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Whether anything is to be redirected in this process.
+pub fn wanted() -> bool {
+    let off = |name| {
+        let value = std::env::var_os(name).unwrap_or_default().to_ascii_lowercase();
+        ["", "0", "no", "off", "false"].iter().any(|word| value == *word)
+    };
+    let native = std::env::var_os("CUSHIM_BACKEND").is_some_and(|b| b == "native");
+    !off("CUSHIM_BACKEND") && !native && off("CUSHIM_DISABLE")
+}
+
+/// The files of `--symbols`, in CUSHIM_SYMBOLS with colons between.
+pub fn symbols() -> Vec<PathBuf> {
+    let value = std::env::var_os("CUSHIM_SYMBOLS").unwrap_or_default();
+    std::env::split_paths(&value).filter(|p| !p.as_os_str().is_empty()).collect()
+}
+
+/// CUSHIM_LOG is LEVEL[,FILE]; errors are said where nothing is set, on stderr.
+fn line(level: &str, text: &str) {
+    let setting = std::env::var("CUSHIM_LOG").unwrap_or_default();
+    let (asked, file) = setting.split_once(',').unwrap_or((&setting, ""));
+    let rank = |level: &str| match level {
+        "off" => 0,
+        "warn" => 2,
+        "info" => 3,
+        _ => 1,
+    };
+    if rank(level) > rank(asked) {
+        return;
+    }
+    // One write, so that lines of several processes stay whole.
+    let text = format!("cushim: {text}\n");
+    let opened = (!file.is_empty()).then(|| File::options().append(true).create(true).open(file));
+    let _ = match opened {
+        Some(Ok(mut file)) => file.write_all(text.as_bytes()),
+        _ => std::io::stderr().write_all(text.as_bytes()),
+    };
+}
+
+/// Something that the user asked for does not happen.
+pub fn error(text: &str) {
+    line("error", text);
+}
+
+/// What was done with the runtime inside `path`.
+pub fn done(path: &Path, count: usize, major: u32, into: impl Display) {
+    let path = path.display();
+    line(
+        "info",
+        &format!("{path}: {count} functions of its static CUDA runtime {major} lead into {into}"),
+    );
+}
+
+/// The runtime inside `path` stays as it is.
+pub fn refused(path: &Path, why: impl Display, symbols: bool) {
+    let advice = match symbols {
+        true => {
+            "keep its symbols, name the file that has them with --symbols FILE, relink it with \
+                 `nvcc -cudart shared`, or use --backend native"
+        }
+        false => "relink it with `nvcc -cudart shared`, or use --backend native",
+    };
+    error(&format!(
+        "{}: its CUDA runtime is linked statically and cannot be redirected: {why}. It will find no CUDA \
+         driver; {advice}",
+        path.display()
+    ));
+}

@@ -1,0 +1,63 @@
+//! Why a runtime that is there cannot be redirected.
+
+use std::fmt;
+
+/// What was found in a file, and what was expected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The bytes are no ELF file for x86-64, or a broken one.
+    File(&'static str),
+    /// A runtime is there whose functions have no symbols.
+    NoSymbols,
+    /// Symbols that do not tell the major of the runtime.
+    Major,
+    /// Two functions begin at one address: they cannot be told apart.
+    SharedEntry {
+        /// One of them.
+        one: String,
+        /// The other.
+        other: String,
+    },
+    /// A function with less room than a jump takes.
+    NoRoom {
+        /// The function.
+        name: String,
+        /// The bytes up to what follows it.
+        room: u64,
+    },
+    /// A function that lies outside the executable parts of the file.
+    NotCode {
+        /// The function.
+        name: String,
+    },
+    /// No library offers the runtime's functions.
+    NoTarget {
+        /// The version node that was looked for.
+        node: &'static str,
+    },
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::File(what) => write!(f, "it is no whole ELF file for x86-64: {what}"),
+            Error::NoSymbols => f.write_str("its symbols are stripped"),
+            Error::Major => f.write_str(
+                "its symbols are of no CUDA runtime that is known (11: __cudaRegisterTexture, 12: \
+                 cudaGetDeviceProperties_v2, 13: __cudaLaunchKernel)",
+            ),
+            Error::SharedEntry { one, other } => {
+                write!(f, "{one} and {other} begin at the same address")
+            }
+            Error::NoRoom { name, room } => {
+                write!(f, "{name} has room for {room} bytes, a jump takes {}", crate::JUMP)
+            }
+            Error::NotCode { name } => write!(f, "{name} is in no executable part of the file"),
+            Error::NoTarget { node } => {
+                write!(f, "no preloaded library offers the functions of {node}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}

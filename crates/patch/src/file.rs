@@ -1,0 +1,194 @@
+//! One ELF file: its tables, and the few facts that decide whether it concerns us.
+//!
+//! Owns: reading headers, dynamic section and dynamic symbols, all of them bounded by the file's bytes.
+//! Must not know: what a runtime consists of beyond the names asked for here.
+
+use object::elf::{self, FileHeader64, ProgramHeader64};
+use object::read::elf::{
+    Dyn, FileHeader, GnuHashTable, ProgramHeader, SectionHeader, SectionTable, Sym, SymbolTable,
+    VersionTable,
+};
+use object::{LittleEndian, SymbolIndex};
+
+use crate::Error;
+
+pub(crate) type Header = FileHeader64<LittleEndian>;
+pub(crate) type Symbol = elf::Sym64<LittleEndian>;
+pub(crate) const LE: LittleEndian = LittleEndian;
+
+/// A file's bytes with their tables found.
+pub struct File<'d> {
+    pub(crate) data: &'d [u8],
+    pub(crate) header: &'d Header,
+    pub(crate) segments: &'d [ProgramHeader64<LittleEndian>],
+    pub(crate) sections: SectionTable<'d, Header>,
+}
+
+/// What a glance at a file tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Facts<'d> {
+    /// DT_SONAME.
+    pub soname: Option<&'d [u8]>,
+    /// It holds device code that is registered with a runtime (`.nvFatBinSegment`, `__nv_relfatbin`).
+    pub registers: bool,
+    /// It wants `__cudaRegisterFatBinary` from another library: then no runtime is inside.
+    pub wants_runtime: bool,
+    /// It offers `__cudaRegisterFatBinary` to others: a shared runtime, or somebody who stands in for it.
+    pub is_runtime: bool,
+    /// It calls `dlopen` and `dlsym`, without which no static runtime reaches the driver.
+    pub opens_libraries: bool,
+    /// It has a symbol table besides the dynamic one.
+    pub has_symbols: bool,
+}
+
+impl Facts<'_> {
+    /// Whether a runtime may be inside. Device code says so; a program that only calls the runtime and has
+    /// no kernels can be told by its symbols alone.
+    pub fn may_have_runtime(&self) -> bool {
+        !self.wants_runtime
+            && !self.is_runtime
+            && (self.registers || self.opens_libraries && self.has_symbols)
+    }
+}
+
+impl<'d> File<'d> {
+    /// Finds the tables of an ELF file for x86-64.
+    pub fn parse(data: &'d [u8]) -> Result<Self, Error> {
+        let header = Header::parse(data).map_err(|_| Error::File("no ELF header of 64 bits"))?;
+        if !header.is_little_endian() || header.e_machine(LE) != elf::EM_X86_64 {
+            return Err(Error::File("it is for another machine"));
+        }
+        let segments = header.program_headers(LE, data);
+        let segments = segments.map_err(|_| Error::File("its program headers are cut off"))?;
+        let sections = header.sections(LE, data);
+        let sections = sections.map_err(|_| Error::File("its section headers are cut off"))?;
+        Ok(File { data, header, segments, sections })
+    }
+
+    /// The address of the dynamic section, by which a loaded object is told to be of this file.
+    pub fn dynamic_address(&self) -> Option<u64> {
+        let dynamic = self.segments.iter().find(|s| s.p_type(LE) == elf::PT_DYNAMIC)?;
+        Some(dynamic.p_vaddr(LE))
+    }
+
+    /// Begin and end of what the loader maps of this file.
+    pub fn extent(&self) -> Option<(u64, u64)> {
+        let loads = self.segments.iter().filter(|s| s.p_type(LE) == elf::PT_LOAD);
+        let spans = loads.map(|s| (s.p_vaddr(LE), s.p_vaddr(LE).saturating_add(s.p_memsz(LE))));
+        spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
+    }
+
+    /// The bytes that the file holds for an address in an executable part, and the part's access rights as
+    /// PF_R, PF_W and PF_X.
+    pub fn code(&self, address: u64, size: u64) -> Option<(&'d [u8], u32)> {
+        let segment = self.segments.iter().find(|s| {
+            let inside = address.checked_sub(s.p_vaddr(LE)).and_then(|at| at.checked_add(size));
+            s.p_type(LE) == elf::PT_LOAD
+                && s.p_flags(LE).contains(elf::PF_X)
+                && inside.is_some_and(|end| end <= s.p_filesz(LE))
+        })?;
+        let from = segment.p_offset(LE).checked_add(address - segment.p_vaddr(LE))?;
+        let range = usize::try_from(from).ok()?..usize::try_from(from.checked_add(size)?).ok()?;
+        Some((self.data.get(range)?, segment.p_flags(LE).0))
+    }
+
+    /// What a glance tells.
+    pub fn facts(&self) -> Facts<'d> {
+        let mut facts = Facts::default();
+        for section in self.sections.iter() {
+            match section.sh_type(LE) {
+                elf::SHT_SYMTAB => facts.has_symbols = true,
+                _ => {
+                    let name = self.sections.section_name(LE, section).unwrap_or_default();
+                    facts.registers |= matches!(name, b".nvFatBinSegment" | b"__nv_relfatbin");
+                }
+            }
+        }
+        facts.soname = self.soname();
+        let Ok(symbols) = self.sections.symbols(LE, self.data, elf::SHT_DYNSYM) else {
+            return facts;
+        };
+        // What is wanted comes before what the hash table tells of.
+        let hash = self.gnu_hash();
+        let end = hash.as_ref().map_or(symbols.len(), |h| h.symbol_base() as usize);
+        let (mut opens, mut looks_up) = (false, false);
+        for symbol in symbols.iter().take(end.max(1)) {
+            if !symbol.is_undefined(LE) {
+                continue;
+            }
+            match symbol.name(LE, symbols.strings()).unwrap_or_default() {
+                b"dlopen" => opens = true,
+                b"dlsym" => looks_up = true,
+                b"__cudaRegisterFatBinary" => facts.wants_runtime = true,
+                _ => {}
+            }
+        }
+        facts.opens_libraries = opens && looks_up;
+        facts.is_runtime = self.offers(b"__cudaRegisterFatBinary", &symbols, hash.as_ref());
+        facts
+    }
+
+    fn soname(&self) -> Option<&'d [u8]> {
+        let (entries, link) = self.sections.dynamic(LE, self.data).ok()??;
+        let strings = self.sections.strings(LE, self.data, link).ok()?;
+        let entries = entries.iter().take_while(|d| d.tag(LE) != elf::DT_NULL);
+        let mut named = entries.filter(|d| d.tag(LE) == elf::DT_SONAME);
+        named.find_map(|d| d.string(LE, strings).ok())
+    }
+
+    pub(crate) fn gnu_hash(&self) -> Option<GnuHashTable<'d, Header>> {
+        // The lookup shifts by what stands here; more than a hash has bits is no table.
+        let header = self.sections.gnu_hash_header(LE, self.data).ok()??;
+        let (table, _) = self.sections.gnu_hash(LE, self.data).ok()??;
+        (header.bloom_shift.get(LE) < u32::BITS).then_some(table)
+    }
+
+    /// Whether the dynamic symbols define `name` for others.
+    pub(crate) fn offers(
+        &self,
+        name: &[u8],
+        symbols: &SymbolTable<'d, Header>,
+        hash: Option<&GnuHashTable<'d, Header>>,
+    ) -> bool {
+        let is_it = |symbol: &Symbol| {
+            !symbol.is_undefined(LE) && symbol.name(LE, symbols.strings()) == Ok(name)
+        };
+        match hash {
+            // No version table: any version of the name will do.
+            Some(hash) => {
+                let found = hash.find(
+                    LE,
+                    name,
+                    elf::gnu_hash(name),
+                    None,
+                    symbols,
+                    &VersionTable::default(),
+                );
+                found.is_some_and(|(_, symbol)| is_it(symbol))
+            }
+            None => symbols.iter().any(is_it),
+        }
+    }
+
+    /// The symbol table besides the dynamic one; empty where it is stripped.
+    pub(crate) fn symbols(&self) -> SymbolTable<'d, Header> {
+        self.sections.symbols(LE, self.data, elf::SHT_SYMTAB).unwrap_or_default()
+    }
+
+    /// The dynamic symbol table.
+    pub(crate) fn dynamic_symbols(&self) -> SymbolTable<'d, Header> {
+        self.sections.symbols(LE, self.data, elf::SHT_DYNSYM).unwrap_or_default()
+    }
+
+    /// The first section of this name.
+    pub(crate) fn section(&self, name: &[u8]) -> Option<&'d elf::SectionHeader64<LittleEndian>> {
+        self.sections.section_by_name(LE, name).map(|(_, section)| section)
+    }
+}
+
+/// All symbols of a table but the first, which is none.
+pub(crate) fn each<'a, 'd>(
+    table: &'a SymbolTable<'d, Header>,
+) -> impl Iterator<Item = &'d Symbol> + use<'a, 'd> {
+    (1..table.len()).filter_map(|index| table.symbol(SymbolIndex(index)).ok())
+}

@@ -1,0 +1,23 @@
+//! CUDA runtimes that are linked into a program or a library: nvcc's default.
+//!
+//! Nothing of such a runtime can be preloaded: its functions are private. But where symbols are left,
+//! the file says where each begins, and a jump at its entry leads to a function of the same name in
+//! another library. Here is what can be read and decided from the files' bytes: whether there is a runtime
+//! ([`Facts`]), which major it is and where its functions are ([`Runtime`]), whether a separate file has
+//! the symbols of this one ([`debug`]), where each is to lead ([`Exports`]), and what is to be written
+//! ([`Plan`]).
+//!
+//! Must not know: processes. Nobody's memory is read or written here; addresses are those in the file.
+
+pub mod debug;
+mod error;
+mod exports;
+mod file;
+mod plan;
+mod runtime;
+
+pub use error::Error;
+pub use exports::Exports;
+pub use file::{Facts, File};
+pub use plan::{JUMP, Patch, Plan, jump};
+pub use runtime::{Function, Runtime, node};

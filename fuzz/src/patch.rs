@@ -1,0 +1,30 @@
+//! What fuzzing does with `cushim-patch`. The ordinary tests of that crate include this file, too.
+//!
+//! A function may panic only where a promise was broken.
+#![allow(dead_code)]
+
+use cushim_patch::{Exports, File, JUMP, Plan, Runtime, debug, node};
+
+/// Any bytes as an object with a runtime, as its symbols and as the library that it is to lead to: what is
+/// planned lies in the file, each patch apart from the next.
+pub fn object(data: &[u8]) {
+    let Ok(file) = File::parse(data) else { return };
+    let facts = file.facts();
+    let _ = (facts.may_have_runtime(), file.extent(), file.dynamic_address());
+    let _ = (file.belongs(&file), debug::places(b"/a/b", &file), file.variable(b"cushim_refused"));
+    let Ok(Some(runtime)) = Runtime::find(&file, &facts, &file) else { return };
+    let node = node(runtime.major).expect("a major that has a node");
+    let exports = Exports::of(&file, node);
+    let offered = |name: &[u8]| exports.as_ref().and_then(|e| e.function(name));
+    let _ = Plan::new(&file, &runtime, node, offered);
+    if let Ok(plan) = Plan::new(&file, &runtime, node, |_| Some(1)) {
+        assert!(!plan.patches.is_empty());
+        for pair in plan.patches.windows(2) {
+            assert!(pair[0].address + JUMP as u64 <= pair[1].address, "{pair:?}");
+        }
+        for patch in &plan.patches {
+            assert_eq!(patch.before.len(), JUMP);
+            assert!(plan.span.0 <= patch.address && patch.address + JUMP as u64 <= plan.span.1);
+        }
+    }
+}
