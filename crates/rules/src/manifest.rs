@@ -1,0 +1,455 @@
+//! Reading a manifest.
+//!
+//! Owns the TOML and its positions. Must not know: whether the files that it names are there.
+
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+use regex_lite::Regex;
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::{Condition, Error, Match};
+
+/// The rules of a manifest, in order: of several that match, the first counts.
+#[derive(Clone, Debug, Default)]
+pub struct Manifest {
+    /// The rules.
+    pub rules: Vec<Rule>,
+}
+
+/// One rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// How messages call it.
+    pub name: String,
+    /// What it is about.
+    pub matching: Match,
+    /// What it does.
+    pub action: Action,
+    /// What happens where it cannot be applied.
+    pub on_failure: OnFailure,
+}
+
+/// What a rule does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// A kernel of another image takes the kernel's place.
+    Kernel {
+        /// The image's file.
+        image: PathBuf,
+        /// Its kernel; `None` for the one of the same name.
+        kernel: Option<String>,
+    },
+    /// Another image takes the image's place, variables and all.
+    Image {
+        /// The image's file.
+        image: PathBuf,
+    },
+    /// The kernel is launched in another shape.
+    Launch(Launch),
+    /// The kernel is not launched.
+    Skip,
+}
+
+/// The parts of a launch that change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks.
+    pub grid: Option<[u32; 3]>,
+    /// Threads of a block.
+    pub block: Option<[u32; 3]>,
+    /// Dynamic shared memory, bytes.
+    pub shared: Option<u32>,
+}
+
+/// What happens where a rule cannot be applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum OnFailure {
+    /// It is said, and the program goes on with its own code.
+    #[default]
+    Pass,
+    /// It is said, and the program ends.
+    Stop,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    redirect: Vec<Spanned<Table>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Table {
+    name: Option<String>,
+    #[serde(rename = "match")]
+    matching: Option<Spanned<Matching>>,
+    image: Option<Spanned<PathBuf>>,
+    kernel: Option<Spanned<String>>,
+    #[serde(default)]
+    whole: Option<Spanned<bool>>,
+    launch: Option<Spanned<Shape>>,
+    skip: Option<Spanned<bool>>,
+    #[serde(default)]
+    on_failure: OnFailure,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Matching {
+    kernel: Option<Spanned<String>>,
+    owner: Option<Spanned<String>>,
+    hash: Option<Spanned<String>>,
+    arch: Option<Spanned<String>>,
+    grid: Option<Spanned<[Wanted; 3]>>,
+    block: Option<Spanned<[Wanted; 3]>>,
+    nth: Option<Spanned<Nth>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Shape {
+    grid: Option<[u32; 3]>,
+    block: Option<[u32; 3]>,
+    shared: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Wanted {
+    Number(u32),
+    Text(String),
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Nth {
+    Number(u64),
+    Text(String),
+}
+
+impl Manifest {
+    /// Reads the manifest in `file`; image files are relative to its folder.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is no manifest, with the place.
+    pub fn read(file: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(file)
+            .map_err(|e| Error::Read { file: file.to_owned(), why: e.to_string() })?;
+        Self::parse(&text, file)
+    }
+
+    /// The manifest in `text`, which messages call `file`; image files are relative to its folder.
+    ///
+    /// # Errors
+    /// Where it is no manifest, with the place.
+    pub fn parse(text: &str, file: &Path) -> Result<Self, Error> {
+        let read: File = toml::from_str(text).map_err(|e| {
+            let at = e.span().map_or(0, |span| span.start);
+            Error::at(file, text, at, e.message().trim().replace('\n', " "))
+        })?;
+        let here = Here { file, text };
+        let rules = read.redirect.into_iter().enumerate();
+        let rules = rules.map(|(i, table)| here.rule(i, table)).collect::<Result<_, _>>()?;
+        Ok(Manifest { rules })
+    }
+
+    /// One rule of the form `KERNEL=FILE`, as `--replace` takes it. The last `=` separates: names hold
+    /// some.
+    ///
+    /// # Errors
+    /// Where a side is missing, or the kernel is no regular expression.
+    pub fn replace(text: &str) -> Result<Rule, Error> {
+        let here = Here { file: Path::new("--replace"), text };
+        let Some((kernel, image)) =
+            text.rsplit_once('=').filter(|(k, i)| !k.is_empty() && !i.is_empty())
+        else {
+            return Err(here.error(0, format!("found {text:?}, expected KERNEL=FILE")));
+        };
+        let kernel = here.regex(kernel, 0)?;
+        Ok(Rule {
+            name: format!("--replace {text}"),
+            matching: Match { kernel: Some(kernel), ..Match::default() },
+            action: Action::Kernel { image: image.into(), kernel: None },
+            on_failure: OnFailure::Pass,
+        })
+    }
+}
+
+/// Where messages point to.
+struct Here<'a> {
+    file: &'a Path,
+    text: &'a str,
+}
+
+impl Here<'_> {
+    fn error(&self, at: usize, why: impl Into<String>) -> Error {
+        Error::at(self.file, self.text, at, why)
+    }
+
+    fn regex(&self, text: &str, at: usize) -> Result<Regex, Error> {
+        Regex::new(text)
+            .map_err(|e| self.error(at, format!("{text:?} is no regular expression: {e}")))
+    }
+
+    fn rule(&self, index: usize, table: Spanned<Table>) -> Result<Rule, Error> {
+        let at = table.span().start;
+        let table = table.into_inner();
+        let name = table.name.clone().unwrap_or_else(|| format!("redirect {}", index + 1));
+        let on_failure = table.on_failure;
+        let matching = match table.matching.as_ref() {
+            Some(matching) => self.matching(matching.get_ref())?,
+            None => {
+                return Err(self.error(at, "a redirect without `match`; expected match = { … }"));
+            }
+        };
+        let action = self.action(at, &table)?;
+        if let (Action::Image { .. }, false) = (&action, matching.launch.is_always()) {
+            return Err(self.error(
+                at,
+                "a whole image is replaced when it is loaded: grid, block and nth have no meaning here",
+            ));
+        }
+        let anything = matching.kernel.is_some()
+            || matching.owner.is_some()
+            || matching.hash.is_some()
+            || matching.arch.is_some();
+        if !anything {
+            return Err(self.error(at, "`match` needs at least one of kernel, owner, hash, arch"));
+        }
+        Ok(Rule { name, matching, action, on_failure })
+    }
+
+    fn action(&self, at: usize, table: &Table) -> Result<Action, Error> {
+        let skip = table.skip.as_ref().is_some_and(|skip| *skip.get_ref());
+        let whole = table.whole.as_ref().is_some_and(|whole| *whole.get_ref());
+        if let (Some(kernel), true) = (&table.kernel, table.image.is_none() || whole) {
+            return Err(self.error(
+                kernel.span().start,
+                "`kernel` names the kernel of `image` that takes the place of one",
+            ));
+        }
+        match (&table.image, &table.launch, skip) {
+            (Some(image), None, false) => {
+                let image = self.beside(image.get_ref());
+                Ok(match whole {
+                    true => Action::Image { image },
+                    false => Action::Kernel {
+                        image,
+                        kernel: table.kernel.as_ref().map(|kernel| kernel.get_ref().clone()),
+                    },
+                })
+            }
+            (None, Some(shape), false) => self.shape(shape).map(Action::Launch),
+            (None, None, true) => Ok(Action::Skip),
+            (None, None, false) => Err(self.error(
+                at,
+                "this redirect does nothing; expected one of image = \"FILE\", launch = { … }, skip = true",
+            )),
+            _ => Err(self.error(at, "expected only one of image, launch and skip")),
+        }
+    }
+
+    fn beside(&self, image: &Path) -> PathBuf {
+        self.file.parent().unwrap_or(Path::new("")).join(image)
+    }
+
+    fn shape(&self, shape: &Spanned<Shape>) -> Result<Launch, Error> {
+        let at = shape.span().start;
+        let Shape { grid, block, shared } = shape.get_ref();
+        if grid.is_none() && block.is_none() && shared.is_none() {
+            return Err(self.error(at, "expected at least one of grid, block, shared"));
+        }
+        if [grid, block].into_iter().flatten().flatten().any(|n| *n == 0) {
+            return Err(self.error(at, "a grid or block of 0 launches nothing; use skip = true"));
+        }
+        Ok(Launch { grid: *grid, block: *block, shared: *shared })
+    }
+
+    fn matching(&self, matching: &Matching) -> Result<Match, Error> {
+        let regex = |text: &Option<Spanned<String>>| {
+            text.as_ref().map(|t| self.regex(t.get_ref(), t.span().start)).transpose()
+        };
+        let hash = match &matching.hash {
+            Some(hash) => {
+                let text = hash.get_ref().to_ascii_lowercase();
+                if text.is_empty() || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
+                    return Err(self.error(
+                        hash.span().start,
+                        format!("{:?} is no hash; expected hexadecimal digits", hash.get_ref()),
+                    ));
+                }
+                Some(text)
+            }
+            None => None,
+        };
+        if let Some(arch) = &matching.arch {
+            let known = ["sm_", "compute_", "gfx"].iter().any(|p| arch.get_ref().starts_with(p));
+            if !known {
+                return Err(self.error(
+                    arch.span().start,
+                    format!(
+                        "{:?} is no architecture; expected sm_NN, compute_NN or gfxNNN",
+                        arch.get_ref()
+                    ),
+                ));
+            }
+        }
+        Ok(Match {
+            kernel: regex(&matching.kernel)?,
+            owner: regex(&matching.owner)?,
+            hash,
+            arch: matching.arch.as_ref().map(|arch| arch.get_ref().clone()),
+            launch: Condition {
+                grid: self.wanted(&matching.grid)?,
+                block: self.wanted(&matching.block)?,
+                nth: matching.nth.as_ref().map(|nth| self.nth(nth)).transpose()?,
+            },
+        })
+    }
+
+    fn wanted(&self, given: &Option<Spanned<[Wanted; 3]>>) -> Result<[Option<u32>; 3], Error> {
+        let mut wanted = [None; 3];
+        let Some(given) = given else { return Ok(wanted) };
+        for (to, from) in wanted.iter_mut().zip(given.get_ref()) {
+            *to = match from {
+                Wanted::Number(number) => Some(*number),
+                Wanted::Text(text) if text == "*" => None,
+                Wanted::Text(text) => {
+                    return Err(self.error(
+                        given.span().start,
+                        format!("found {text:?}, expected a number or \"*\""),
+                    ));
+                }
+            };
+        }
+        Ok(wanted)
+    }
+
+    fn nth(&self, given: &Spanned<Nth>) -> Result<RangeInclusive<u64>, Error> {
+        let bad = |found: &dyn std::fmt::Debug| {
+            let why = format!(
+                "found {found:?}, expected a number from 1 on, or \"from..to\", \"from..\""
+            );
+            self.error(given.span().start, why)
+        };
+        let range = match given.get_ref() {
+            Nth::Number(number) => *number..=*number,
+            Nth::Text(text) => {
+                let (from, to) = text.split_once("..").ok_or_else(|| bad(text))?;
+                let from = from.trim().parse().map_err(|_| bad(text))?;
+                let to = match to.trim() {
+                    "" => u64::MAX,
+                    to => to.parse().map_err(|_| bad(text))?,
+                };
+                from..=to
+            }
+        };
+        match *range.start() > 0 && !range.is_empty() {
+            true => Ok(range),
+            false => Err(bad(&range)),
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+    use crate::Names;
+
+    fn parse(text: &str) -> Result<Manifest, String> {
+        Manifest::parse(text, Path::new("dir/rules.toml")).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn the_smallest_one() {
+        let text = "[[redirect]]\nmatch = { kernel = \"vecadd.*\" }\nimage = \"new.ptx\"\n";
+        let manifest = parse(text).unwrap();
+        let rule = &manifest.rules[0];
+        assert_eq!(rule.name, "redirect 1");
+        assert_eq!(rule.action, Action::Kernel { image: "dir/new.ptx".into(), kernel: None });
+        let names = Names { mangled: "_Z6vecaddPf", full: "vecadd(float*)", short: "vecadd" };
+        assert!(rule.matching.names(names) && rule.matching.launch.is_always());
+    }
+
+    #[test]
+    fn everything() {
+        let text = r#"
+            [[redirect]]
+            name = "big ones"
+            match = { kernel = "^gemm", owner = "libfoo", hash = "AB12", arch = "sm_90", grid = [8, "*", "*"], nth = "2.." }
+            launch = { block = [128, 1, 1], shared = 4096 }
+            on-failure = "stop"
+            [[redirect]]
+            match = { hash = "00ff" }
+            image = "/abs/all.fatbin"
+            whole = true
+            [[redirect]]
+            match = { kernel = "debug" }
+            skip = true
+        "#;
+        let rules = parse(text).unwrap().rules;
+        assert_eq!(rules.len(), 3);
+        assert_eq!(rules[0].on_failure, OnFailure::Stop);
+        assert_eq!(rules[0].matching.hash.as_deref(), Some("ab12"));
+        assert!(rules[0].matching.launch.holds([8, 1, 1], [1; 3], 9));
+        assert_eq!(rules[1].action, Action::Image { image: "/abs/all.fatbin".into() });
+        assert_eq!(rules[2].action, Action::Skip);
+    }
+
+    #[test]
+    fn mistakes_have_a_place_and_a_reason() {
+        let cases = [
+            ("[[redirect]]\nimage = \"a\"\n", "dir/rules.toml:1:1: ", "without `match`"),
+            (
+                "[[redirect]]\nmatch = { kernel = \"(\" }\nskip = true\n",
+                ":2:20: ",
+                "no regular expression",
+            ),
+            ("[[redirect]]\nmatch = { kernle = \"a\" }\n", ":2:11: ", "kernle"),
+            ("[[redirect]]\nmatch = { kernel = \"a\" }\n", ":1:1: ", "does nothing"),
+            ("[[redirect]]\nmatch = {}\nskip = true\n", ":1:1: ", "at least one of"),
+            ("[[redirect]]\nmatch = { hash = \"xyz\" }\nskip = true\n", ":2:18: ", "hexadecimal"),
+            (
+                "[[redirect]]\nmatch = { kernel = \"a\", nth = 0 }\nskip = true\n",
+                ":2:31: ",
+                "from 1 on",
+            ),
+            (
+                "[[redirect]]\nmatch = { kernel = \"a\", nth = \"3..1\" }\nskip = true\n",
+                ":2:31: ",
+                "from 1 on",
+            ),
+            (
+                "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\nskip = true\n",
+                ":1:1: ",
+                "only one of",
+            ),
+            (
+                "[[redirect]]\nmatch = { kernel = \"a\" }\nlaunch = { grid = [0, 1, 1] }\n",
+                ":3:10: ",
+                "skip = true",
+            ),
+            ("[[redirect]]\nmatch = { kernel = \"a\", grid = [1, 1] }\nskip = true\n", ":2:", ""),
+            ("redirect = 3\n", ":1:12: ", ""),
+            ("[[redirect\n", ":1:", ""),
+        ];
+        for (text, place, reason) in cases {
+            let error = parse(text).unwrap_err();
+            assert!(error.contains(place) && error.contains(reason), "{text:?}: {error}");
+        }
+    }
+
+    #[test]
+    fn replace_takes_the_last_equals_sign() {
+        let rule = Manifest::replace("op<a==b>=x.ptx").unwrap();
+        assert_eq!(rule.action, Action::Kernel { image: "x.ptx".into(), kernel: None });
+        for bad in ["", "kernel", "=x", "k=", "(=x"] {
+            assert!(Manifest::replace(bad).is_err(), "{bad}");
+        }
+    }
+}
