@@ -41,9 +41,9 @@ macro_rules! driver_functions {
         module (library_get_module) [cuLibraryGetModule] (pMod: Out<Module>, library: Module) -> i32;
         module (kernel_get_function) [cuKernelGetFunction] (pFunc: Out<Func>, kernel: Func) -> i32;
         module observe [cuLinkCreate_v2] (numOptions: u32, options: Ptr, optionValues: Ptr, stateOut: Out<Ptr>) -> i32;
-        module observe [cuLinkAddData_v2] (state: Ptr, type_: i32, data: Ptr, size: usize, name: Str, numOptions: u32, options: Ptr, optionValues: Ptr) -> i32;
+        module (link_add_data) [cuLinkAddData_v2] (state: Ptr, type_: i32, data: Ptr, size: usize, name: Str, numOptions: u32, options: Ptr, optionValues: Ptr) -> i32;
         module observe [cuLinkAddFile_v2] (state: Ptr, type_: i32, path: Str, numOptions: u32, options: Ptr, optionValues: Ptr) -> i32;
-        module observe [cuLinkComplete] (state: Ptr, cubinOut: Out<Ptr>, sizeOut: Out<usize>) -> i32;
+        module (link_complete) [cuLinkComplete] (state: Ptr, cubinOut: Out<Ptr>, sizeOut: Out<usize>) -> i32;
         module observe [cuLinkDestroy] (state: Ptr) -> i32;
         module observe [cuFuncSetAttribute] (hfunc: Func, attrib: i32, value: i32) -> i32;
         module observe [cuKernelSetAttribute] (attrib: i32, val: i32, kernel: Func, dev: Device) -> i32;

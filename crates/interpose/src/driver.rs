@@ -12,11 +12,13 @@ use cushim_abi::types::*;
 use cushim_trace::layout::{LAUNCH_ARGS_BUFFER, LAUNCH_COOPERATIVE};
 use cushim_trace::meta;
 
+use crate::dump;
 use crate::graph::arguments;
 use crate::layouts::Code;
 use crate::library::observed;
 use crate::loader;
 use crate::record::{Arguments, Launch, Observed};
+use crate::redirect::{self, driver::Kind};
 use crate::registry::{self, Kernel};
 use crate::runtime::{answered, attributes, launched, launched_list, stack, text};
 use crate::site::Site;
@@ -216,6 +218,7 @@ pub unsafe fn module_load(
     if let Some(module) = answered(status, out) {
         // SAFETY: CUDA took this path.
         let path = unsafe { text(file) }.unwrap_or_default().to_string_lossy();
+        dump::file(&path, "cuModuleLoad");
         registry::add_module(module.0, Code::from_file(&path), "cuModuleLoad");
     }
     status
@@ -225,7 +228,9 @@ pub unsafe fn module_load(
 unsafe fn loaded(status: i32, out: Out<Module>, image: Ptr, api: &'static str) -> i32 {
     if let Some(module) = answered(status, out) {
         // SAFETY: CUDA took it.
-        registry::add_module(module.0, unsafe { Code::from_pointer(image.0) }, api);
+        let code = unsafe { Code::from_pointer(image.0) };
+        dump::code(&code, api);
+        registry::add_module(module.0, code, api);
     }
     status
 }
@@ -237,6 +242,8 @@ pub unsafe fn module_load_data(
     out: Out<Module>,
     image: Ptr,
 ) -> i32 {
+    // SAFETY: what the program passed.
+    let image = unsafe { redirect::driver::image(image, Kind::Module) };
     let status = observed!(site, [out, image], real(out, image));
     // SAFETY: its own out value and image.
     unsafe { loaded(status, out, image, "cuModuleLoadData") }
@@ -252,6 +259,8 @@ pub unsafe fn module_load_data_ex(
     options: Ptr,
     values: Ptr,
 ) -> i32 {
+    // SAFETY: what the program passed.
+    let image = unsafe { redirect::driver::image(image, Kind::Module) };
     let status = observed!(
         site,
         [out, image, count, options, values],
@@ -259,6 +268,49 @@ pub unsafe fn module_load_data_ex(
     );
     // SAFETY: its own out value and image.
     unsafe { loaded(status, out, image, "cuModuleLoadDataEx") }
+}
+
+/// `cuLinkAddData_v2`: code that becomes part of a link.
+pub unsafe fn link_add_data(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, i32, Ptr, usize, Str, u32, Ptr, Ptr) -> i32,
+    state: Ptr,
+    kind: i32,
+    data: Ptr,
+    size: usize,
+    name: Str,
+    count: u32,
+    options: Ptr,
+    values: Ptr,
+) -> i32 {
+    let status = observed!(
+        site,
+        [state, kind, data, size, name, count, options, values],
+        real(state, kind, data, size, name, count, options, values)
+    );
+    if status == 0 && data.0 != 0 {
+        // SAFETY: CUDA took so many bytes from there.
+        let bytes = unsafe { std::slice::from_raw_parts(data.0 as *const u8, size) };
+        dump::image(bytes, "", "cuLinkAddData");
+    }
+    status
+}
+
+/// `cuLinkComplete`: the machine code that came out.
+pub unsafe fn link_complete(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, Out<Ptr>, Out<usize>) -> i32,
+    state: Ptr,
+    out: Out<Ptr>,
+    size: Out<usize>,
+) -> i32 {
+    let status = observed!(site, [state, out, size], real(state, out, size));
+    if let (Some(cubin), Some(size)) = (answered(status, out), answered(status, size)) {
+        // SAFETY: CUDA says that so many bytes are there, until the link state goes.
+        let bytes = unsafe { std::slice::from_raw_parts(cubin.0 as *const u8, size) };
+        dump::image(bytes, "", "cuLinkComplete");
+    }
+    status
 }
 
 /// `cuLibraryGetModule`: the module holds the library's kernels.
@@ -289,6 +341,11 @@ pub unsafe fn kernel_get_function(
         && let Some(known) = registry::find(kernel.0)
     {
         registry::alias_function(func.0, known);
+        redirect::launch::alias(func.0, kernel.0, |other| {
+            let mut func = Func(0);
+            // SAFETY: the same function, for a kernel that the driver gave out.
+            (unsafe { real(Out(&mut func), Func(other)) } == 0).then_some(func.0)
+        });
     }
     status
 }
@@ -379,11 +436,27 @@ pub unsafe fn launch_kernel(
     params: Ptr,
     extra: Ptr,
 ) -> i32 {
+    let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared);
+    let Some(asked) = redirect::launch::ask(asked, stack!()) else { return 0 };
+    let (f, shared) = (asked.func, asked.shared as u32);
+    let (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz }) = (asked.grid, asked.block);
     launched!(
         site,
         launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, extra),
         real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
     )
+}
+
+/// A launch as redirection is asked about it.
+#[inline(always)]
+fn redirected(
+    func: Func,
+    [gx, gy, gz]: [u32; 3],
+    [bx, by, bz]: [u32; 3],
+    shared: u32,
+) -> redirect::launch::Launch {
+    let (grid, block) = (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz });
+    redirect::launch::Launch { func, grid, block, shared: shared as usize }
 }
 
 #[inline(always)]
@@ -423,7 +496,18 @@ pub unsafe fn launch_kernel_ex(
         return launched!(site, Launch::shapeless(kernel_of(f.0)), real(config, f, params, extra));
     }
     // SAFETY: the program's launch configuration.
-    let c = unsafe { (config.0 as *const DriverLaunchConfig).read_unaligned() };
+    let mut c = unsafe { (config.0 as *const DriverLaunchConfig).read_unaligned() };
+    let asked = redirect::launch::Launch {
+        func: f,
+        grid: c.grid,
+        block: c.block,
+        shared: c.shared as usize,
+    };
+    let Some(asked) = redirect::launch::ask(asked, stack!()) else { return 0 };
+    let changed = (asked.grid, asked.block, asked.shared as u32) != (c.grid, c.block, c.shared);
+    (c.grid, c.block, c.shared) = (asked.grid, asked.block, asked.shared as u32);
+    let f = asked.func;
+    let config = if changed { Ptr((&raw const c).addr()) } else { config };
     // SAFETY: as the configuration says.
     let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
     let (grid, block) = ([c.grid.x, c.grid.y, c.grid.z], [c.block.x, c.block.y, c.block.z]);
@@ -452,6 +536,10 @@ pub unsafe fn launch_cooperative_kernel(
     stream: Stream,
     params: Ptr,
 ) -> i32 {
+    let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared);
+    let Some(asked) = redirect::launch::ask(asked, stack!()) else { return 0 };
+    let (f, shared) = (asked.func, asked.shared as u32);
+    let (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz }) = (asked.grid, asked.block);
     launched!(
         site,
         Launch {

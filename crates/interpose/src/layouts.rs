@@ -122,6 +122,36 @@ impl Code {
         Code { kind: "file", ..code }
     }
 
+    /// The same code, said to come from `file`.
+    pub fn of_file(self, file: &str) -> Self {
+        Code { file: Some(file.to_owned()), ..self }
+    }
+
+    /// Its bytes, where they can still be read: while the module that it belongs to is loaded, or the
+    /// call that brought it is under way.
+    pub fn bytes(&self) -> Option<&[u8]> {
+        // SAFETY: `measure` found `length` bytes from `address` on.
+        (self.length != 0)
+            .then(|| unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) })
+    }
+
+    /// Where it lies.
+    pub fn address(&self) -> usize {
+        self.address
+    }
+
+    /// The names of its kernels; none where it cannot be read.
+    pub fn kernels(&self) -> Vec<String> {
+        self.read();
+        let names = self.index.with(|index| match index {
+            Some(Ok(kernels)) => kernels.keys().cloned().collect(),
+            _ => Vec::new(),
+        });
+        let mut names: Vec<String> = names.unwrap_or_default();
+        names.sort_unstable();
+        names
+    }
+
     /// What it is, and its length in bytes (0 where unknown).
     pub fn describe(&self) -> (&'static str, u64) {
         (self.kind, self.length as u64)

@@ -6,6 +6,7 @@
 //! - [`thread`]: per-thread state: depth guard, buffer.
 //! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images.
 //! - [`window`]: when events are recorded.
+//! - [`redirect`]: other images and kernels in the place of the program's; [`dump`]: images into files.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
 //! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
 //!   both; [`weak`]: references that must stay null.
@@ -18,6 +19,7 @@
 
 pub mod config;
 pub mod driver;
+pub mod dump;
 pub mod graph;
 pub mod layouts;
 pub mod library;
@@ -27,6 +29,7 @@ pub mod lock;
 pub mod log;
 pub mod observe;
 pub mod record;
+pub mod redirect;
 pub mod registry;
 pub mod runtime;
 pub mod site;

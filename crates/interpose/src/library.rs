@@ -5,8 +5,10 @@ use std::ffi::CStr;
 use cushim_abi::types::*;
 
 use crate::driver;
+use crate::dump;
 use crate::layouts::Code;
 use crate::loader;
+use crate::redirect::{self, driver::Kind};
 use crate::registry;
 use crate::runtime::{answered, text};
 use crate::site::Site;
@@ -52,6 +54,8 @@ pub unsafe fn library_load_data(
     library_values: Ptr,
     library_count: u32,
 ) -> i32 {
+    // SAFETY: what the program passed.
+    let code = unsafe { redirect::driver::image(code, Kind::Library) };
     let status = observed!(
         site,
         [out, code, options, values, count, library_options, library_values, library_count],
@@ -60,6 +64,7 @@ pub unsafe fn library_load_data(
     if let Some(library) = answered(status, out) {
         // SAFETY: CUDA took it.
         let code = unsafe { Code::from_pointer(code.0) };
+        dump::code(&code, name(site));
         registry::add_module(library.0, code, name(site));
     }
     status
@@ -90,7 +95,9 @@ pub unsafe fn library_load_file(
     if let Some(library) = answered(status, out) {
         // SAFETY: CUDA took this path.
         let path = unsafe { text(file) }.unwrap_or_default();
-        registry::add_module(library.0, Code::from_file(&path.to_string_lossy()), name(site));
+        let path = path.to_string_lossy();
+        dump::file(&path, name(site));
+        registry::add_module(library.0, Code::from_file(&path), name(site));
     }
     status
 }
@@ -105,6 +112,7 @@ pub unsafe fn library_unload(
     let status = observed!(site, [library], real(library));
     if status == 0 {
         registry::remove_module(library.0, module);
+        redirect::driver::unload(library.0);
     }
     status
 }
@@ -124,6 +132,11 @@ pub unsafe fn library_get_kernel(
         && let Some(name) = unsafe { text(kernel) }
     {
         registry::add_function(func.0, name.to_bytes(), registry::module(library.0));
+        let other = redirect::driver::kernel(site, library.0, name, func);
+        if other != func {
+            // SAFETY: the place that the call has just written.
+            unsafe { out.0.write_unaligned(other) };
+        }
     }
     status
 }

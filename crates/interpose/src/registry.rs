@@ -247,6 +247,11 @@ fn keep_kernel(kernel: Kernel) -> &'static Kernel {
 }
 
 impl Module {
+    /// Its image.
+    pub fn code(&self) -> &Code {
+        &self.code
+    }
+
     /// How many kernels were registered for it or asked from it.
     pub fn functions(&self) -> usize {
         self.functions.load(Ordering::Relaxed)

@@ -12,9 +12,12 @@ use cushim_abi::structs::*;
 use cushim_abi::types::*;
 use cushim_trace::layout::*;
 
+use crate::dump;
 use crate::layouts::Code;
 use crate::observe;
 use crate::record::{Arguments, Launch, MOST_WORDS, Observed};
+use crate::redirect::runtime::Registration;
+use crate::redirect::{self, launch as redirected};
 use crate::registry;
 use crate::site::Site;
 
@@ -65,14 +68,17 @@ pub(crate) fn answered<T: Copy>(status: i32, out: Out<T>) -> Option<T> {
 
 pub use crate::window::{profiler_start, profiler_stop};
 
-type Fn1<R> = unsafe extern "C-unwind" fn(Ptr) -> R;
+pub(crate) type Fn1<R> = unsafe extern "C-unwind" fn(Ptr) -> R;
 
 /// `__cudaRegisterFatBinary`.
 pub unsafe fn register_fat_binary(site: &'static Site, real: Fn1<usize>, wrapper: Ptr) -> usize {
+    // SAFETY: what the program passed.
+    let wrapper = unsafe { redirect::runtime::wrapper(wrapper) };
     let handle = recorded!(site, [wrapper.0], real(wrapper));
     if handle != 0 {
         // SAFETY: the runtime took it.
         let code = unsafe { Code::from_pointer(wrapper.0) };
+        dump::code(&code, "__cudaRegisterFatBinary");
         registry::add_module(handle, code, "__cudaRegisterFatBinary");
     }
     handle
@@ -88,6 +94,7 @@ pub unsafe fn unregister_fat_binary(site: &'static Site, real: Fn1<()>, handle: 
     let module = registry::module(handle.0);
     recorded!(site, [handle.0], real(handle));
     registry::remove_module(handle.0, module);
+    redirect::runtime::unregister(real, handle);
 }
 
 /// `__cudaInitModule`.
@@ -95,7 +102,7 @@ pub unsafe fn init_module(site: &'static Site, real: Fn1<i32>, handle: Ptr) -> i
     recorded!(site, [handle.0], real(handle))
 }
 
-type RegisterFunction =
+pub(crate) type RegisterFunction =
     unsafe extern "C-unwind" fn(Ptr, Func, Str, Str, i32, Ptr, Ptr, Ptr, Ptr, Ptr) -> i32;
 
 /// `__cudaRegisterFunction`.
@@ -114,8 +121,17 @@ pub unsafe fn register_function(
     warp: Ptr,
 ) -> i32 {
     // SAFETY: registration code passes the symbol's name.
-    if let Some(name) = unsafe { text(name) } {
-        registry::add_function(stub.0, name.to_bytes(), registry::module(handle.0));
+    if let Some(symbol) = unsafe { text(name) } {
+        if redirect::plan().is_some()
+            && let Ok(mangled) = symbol.to_str()
+        {
+            let rest = [tid, bid, block, grid, warp];
+            let given = Registration { handle, stub, name, limit: thread_limit, rest };
+            if let Some(answer) = redirect::runtime::function(site, mangled, &given) {
+                return answer;
+            }
+        }
+        registry::add_function(stub.0, symbol.to_bytes(), registry::module(handle.0));
     }
     recorded!(
         site,
@@ -307,6 +323,9 @@ pub unsafe fn launch_kernel(
     shared: usize,
     stream: Stream,
 ) -> i32 {
+    let asked = redirected::Launch { func, grid, block, shared };
+    let Some(asked) = redirected::ask(asked, stack!()) else { return 0 };
+    let redirected::Launch { func, grid, block, shared } = asked;
     launched!(
         site,
         plain(func, grid, block, args, shared, stream, 0),
@@ -325,6 +344,9 @@ pub unsafe fn launch_cooperative_kernel(
     shared: usize,
     stream: Stream,
 ) -> i32 {
+    let asked = redirected::Launch { func, grid, block, shared };
+    let Some(asked) = redirected::ask(asked, stack!()) else { return 0 };
+    let redirected::Launch { func, grid, block, shared } = asked;
     launched!(
         site,
         plain(func, grid, block, args, shared, stream, LAUNCH_COOPERATIVE),
@@ -370,7 +392,15 @@ pub unsafe fn launch_kernel_ex(
         );
     }
     // SAFETY: the program's launch configuration, of which this is the part all versions share.
-    let c = unsafe { (config.0 as *const LaunchConfig).read_unaligned() };
+    let mut c = unsafe { (config.0 as *const LaunchConfig).read_unaligned() };
+    let asked = redirected::Launch { func, grid: c.grid, block: c.block, shared: c.shared };
+    let Some(asked) = redirected::ask(asked, stack!()) else { return 0 };
+    let changed = (asked.grid, asked.block, asked.shared) != (c.grid, c.block, c.shared);
+    (c.grid, c.block, c.shared) = (asked.grid, asked.block, asked.shared);
+    let func = asked.func;
+    // The structure may be longer in a later version, but holds no more than this today (11.8 to 13.5);
+    // the program's own is passed on where nothing changes.
+    let config = if changed { Ptr((&raw const c).addr()) } else { config };
     // SAFETY: as the configuration says.
     let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
     launched!(
@@ -451,6 +481,11 @@ pub unsafe fn get_kernel(site: &'static Site, real: GetKernel, out: Out<Func>, s
         && let Some(kernel) = registry::find(stub.0)
     {
         registry::alias_function(handle.0, kernel);
+        redirected::alias(handle.0, stub.0, |other| {
+            let mut handle = Func(0);
+            // SAFETY: the same function, for a stub that was registered.
+            (unsafe { real(Out(&mut handle), Func(other)) } == 0).then_some(handle.0)
+        });
     }
     status
 }

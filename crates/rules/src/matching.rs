@@ -13,7 +13,7 @@ pub struct Match {
     pub kernel: Option<Regex>,
     /// Over the path of the file that the image came from.
     pub owner: Option<Regex>,
-    /// The beginning of the image's content hash, lower-case hexadecimal.
+    /// The beginning of a content hash (xxh3, 64 bits, lower-case hexadecimal) of the image or of one in it.
     pub hash: Option<String>,
     /// An architecture that the image holds, such as `sm_90` or `compute_80`.
     pub arch: Option<String>,
@@ -47,8 +47,8 @@ pub struct Names<'a> {
 pub trait Subject {
     /// The file that holds the image; empty for memory.
     fn owner(&self) -> &str;
-    /// The image's content hash, lower-case hexadecimal.
-    fn hash(&self) -> &str;
+    /// Whether the content hash of the image, or of one in it, begins so (lower-case hexadecimal).
+    fn has_hash(&self, beginning: &str) -> bool;
     /// Whether the image has code for this architecture.
     fn has_arch(&self, arch: &str) -> bool;
 }
@@ -57,7 +57,7 @@ impl Match {
     /// Whether the rule speaks of images as a whole.
     pub fn image(&self, subject: &impl Subject) -> bool {
         self.owner.as_ref().is_none_or(|owner| owner.is_match(subject.owner()))
-            && self.hash.as_ref().is_none_or(|hash| subject.hash().starts_with(hash.as_str()))
+            && self.hash.as_ref().is_none_or(|hash| subject.has_hash(hash))
             && self.arch.as_ref().is_none_or(|arch| subject.has_arch(arch))
     }
 

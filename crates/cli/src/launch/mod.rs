@@ -6,6 +6,7 @@
 mod child;
 mod pattern;
 mod ranks;
+mod redirect;
 mod signals;
 mod size;
 mod why;
@@ -24,6 +25,7 @@ use crate::{Error, environ, preload};
 pub use child::{Child, Ending, Held};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;
+pub use redirect::RedirectArgs;
 pub use signals::Signals;
 pub use why::explain;
 pub use window::WindowArgs;
@@ -51,6 +53,10 @@ pub struct RecordArgs {
     /// The preloaded library, where it is not beside this program or in ../lib
     #[arg(long, value_name = "FILE")]
     pub lib: Option<PathBuf>,
+
+    /// Other device code.
+    #[command(flatten)]
+    pub redirect: RedirectArgs,
 }
 
 /// Keeping only the latest events, for `record` and `env`.
@@ -70,7 +76,7 @@ impl RecordArgs {
         output: OsString,
         classes: &Classes,
         nested: bool,
-    ) -> Environment {
+    ) -> Result<Environment, Error> {
         let mut set = vec![
             (preload::LD_PRELOAD, preload::value(library)),
             ("CUSHIM_OUTPUT", output),
@@ -86,7 +92,8 @@ impl RecordArgs {
         if let Some(log) = &self.log {
             set.push(("CUSHIM_LOG", log.into()));
         }
-        set
+        self.redirect.put(&mut set)?;
+        Ok(set)
     }
 }
 

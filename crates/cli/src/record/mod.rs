@@ -97,7 +97,7 @@ pub fn run(args: RecordCommand) -> Outcome {
     };
     let run = launch::run_id();
     let into = pattern.for_library(&folder, &rank);
-    let mut environment = args.record.environment(&library, into, &classes, args.nested);
+    let mut environment = args.record.environment(&library, into, &classes, args.nested)?;
     args.last.put(&mut environment);
     environment.push((environ::LAUNCHER, run.clone().into()));
     let begun = std::time::SystemTime::now();

@@ -93,7 +93,7 @@ pub fn run(args: TraceArgs) -> Outcome {
     };
     let mut options = args.view.options(args.format, &target)?;
     let spool = Spool::create()?;
-    let environment = environment(&args, &options.classes, &library, &spool);
+    let environment = environment(&args, &options.classes, &library, &spool)?;
     let mut signals = Signals::block();
     let held = Held::fork(&args.command, &environment, &signals)?;
     let pid = held.id();
@@ -119,12 +119,17 @@ pub fn run(args: TraceArgs) -> Outcome {
 }
 
 /// What the program finds in its environment beside what is there.
-fn environment(args: &TraceArgs, classes: &Classes, library: &Path, spool: &Spool) -> Environment {
+fn environment(
+    args: &TraceArgs,
+    classes: &Classes,
+    library: &Path,
+    spool: &Spool,
+) -> Result<Environment, Error> {
     let mut record = args.record.clone();
     record.limit.get_or_insert(LIMIT);
-    let mut set = record.environment(library, spool.pattern(), classes, args.view.nested);
+    let mut set = record.environment(library, spool.pattern(), classes, args.view.nested)?;
     set.push((environ::LAUNCHER, launch::run_id().into()));
-    set
+    Ok(set)
 }
 
 /// A recording is not what trace writes.

@@ -1,0 +1,105 @@
+//! The options that put other images and kernels in the program's place, or write its own into files.
+//!
+//! Owns: checking them before the program starts, and the variables that carry them. Must not know: how the
+//! library carries them out.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use cushim_rules::{Action, Manifest, Rule};
+
+use super::Environment;
+use crate::Error;
+
+/// Redirection, for `run`, `trace`, `record` and `env` alike.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Other device code")]
+pub struct RedirectArgs {
+    /// Put the kernel of the same name from FILE (PTX, cubin, fat binary) in the place of each kernel
+    /// that KERNEL, a regular expression, matches; can be given several times
+    #[arg(long, value_name = "KERNEL=FILE", value_delimiter = '\n')]
+    pub replace: Vec<String>,
+
+    /// Replace kernels and images as the manifest FILE says (`cushim redirect --help`)
+    #[arg(long, value_name = "FILE")]
+    pub redirect: Option<PathBuf>,
+
+    /// Write every image that the program registers or loads into DIR, once by content hash, with an
+    /// index, images.jsonl
+    #[arg(long, value_name = "DIR")]
+    pub dump_images: Option<PathBuf>,
+}
+
+impl RedirectArgs {
+    /// The rules that these options give, in the order in which they count.
+    pub fn rules(&self) -> Result<Vec<Rule>, Error> {
+        let replace = self.replace.iter().map(|text| Manifest::replace(text));
+        let mut rules = replace.collect::<Result<Vec<_>, _>>().map_err(bad)?;
+        if let Some(file) = &self.redirect {
+            rules.extend(Manifest::read(file).map_err(bad)?.rules);
+        }
+        Ok(rules)
+    }
+
+    /// Adds the variables, after a look at the files.
+    pub fn put(&self, set: &mut Environment) -> Result<(), Error> {
+        for rule in self.rules()? {
+            if let Action::Kernel { image, .. } | Action::Image { image } = &rule.action {
+                std::fs::File::open(image).map_err(|e| Error::io("open", image, e))?;
+            }
+        }
+        let lines = self.replace.iter().map(|text| {
+            let (kernel, file) = text.rsplit_once('=').unwrap_or((text, ""));
+            Ok(format!("{kernel}={}", absolute(Path::new(file))?.display()))
+        });
+        let lines = lines.collect::<Result<Vec<_>, Error>>()?;
+        if let Some(line) = lines.iter().find(|line| line.contains('\n')) {
+            return Err(Error::Usage(format!(
+                "--replace {line:?}: a line break cannot be passed on"
+            )));
+        }
+        if !lines.is_empty() {
+            set.push(("CUSHIM_REPLACE", lines.join("\n").into()));
+        }
+        if let Some(file) = &self.redirect {
+            set.push(("CUSHIM_REDIRECT", absolute(file)?.into()));
+        }
+        if let Some(folder) = &self.dump_images {
+            std::fs::create_dir_all(folder).map_err(|e| Error::io("make the folder", folder, e))?;
+            set.push(("CUSHIM_DUMP_IMAGES", absolute(folder)?.into()));
+        }
+        Ok(())
+    }
+}
+
+/// A path that means the same in every folder: programs change theirs.
+fn absolute(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|e| Error::io("find", path, e))
+}
+
+fn bad(error: cushim_rules::Error) -> Error {
+    Error::Usage(error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_absolute_and_files_must_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let image = folder.path().join("new.ptx");
+        std::fs::write(&image, ".version 7.0").unwrap();
+        let mut args = RedirectArgs {
+            replace: vec![format!("a=b={}", image.display())],
+            ..RedirectArgs::default()
+        };
+        let mut set = Environment::new();
+        args.put(&mut set).unwrap();
+        assert_eq!(set[0].0, "CUSHIM_REPLACE");
+        args.replace.push("k=/no/such.ptx".into());
+        assert!(args.put(&mut set).unwrap_err().to_string().contains("/no/such.ptx"));
+        args.replace = vec!["k".into()];
+        assert!(args.put(&mut set).unwrap_err().to_string().contains("KERNEL=FILE"));
+    }
+}

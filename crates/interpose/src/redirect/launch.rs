@@ -1,0 +1,131 @@
+//! Redirection at a launch: rules with conditions, other shapes, launches that are left out.
+//!
+//! Owns what was decided about a kernel when it became known, by the address that launches it. One byte
+//! is looked at on the way of a launch where no rule is about launches. Must not know: how a
+//! replacement came into being.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use cushim_abi::types::*;
+use cushim_process::table::PointerTable;
+use cushim_rules::{Action, Launch as Shape};
+
+use super::Planned;
+use crate::thread;
+
+static ENABLED: AtomicBool = AtomicBool::new(false);
+static DECISIONS: PointerTable<Decisions> = PointerTable::new();
+
+/// What was decided about one launchable address, in the order of the rules.
+struct Decisions {
+    /// Launches so far; shared by all addresses of a kernel.
+    count: &'static AtomicU64,
+    list: Vec<Decision>,
+}
+
+#[derive(Clone)]
+struct Decision {
+    planned: &'static Planned,
+    /// What is launched instead, by the same call.
+    other: Option<usize>,
+}
+
+/// A launch as it is to happen.
+#[derive(Clone, Copy)]
+pub struct Launch {
+    /// What is launched.
+    pub func: Func,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Dynamic shared memory, bytes.
+    pub shared: usize,
+}
+
+/// Rules are about launches.
+pub(super) fn enable() {
+    ENABLED.store(true, Ordering::Release);
+}
+
+/// A rule speaks of launches of `address`; `other` is what it launches instead, if that is what it does.
+pub(super) fn decide(
+    address: usize,
+    _mangled: &str,
+    planned: &'static Planned,
+    other: Option<usize>,
+) {
+    let changes = matches!(planned.rule.action, Action::Launch(_) | Action::Skip);
+    if other.is_none() && !changes {
+        return;
+    }
+    let before = DECISIONS.get(address);
+    let mut list = before.map_or_else(Vec::new, |before| before.list.clone());
+    let count =
+        before.map_or_else(|| Box::leak(Box::default()) as &'static _, |before| before.count);
+    list.push(Decision { planned, other });
+    set(address, Decisions { count, list });
+}
+
+fn set(address: usize, decisions: Decisions) {
+    crate::lock::registry(|| DECISIONS.set(address, Some(Box::leak(Box::new(decisions)))));
+}
+
+/// `handle` launches what `address` does; `translate` gives the handle of what is launched instead.
+pub fn alias(handle: usize, address: usize, translate: impl Fn(usize) -> Option<usize>) {
+    if !ENABLED.load(Ordering::Acquire) || handle == address {
+        return;
+    }
+    let Some(of) = DECISIONS.get(address) else { return };
+    if DECISIONS.get(handle).is_some_and(|known| std::ptr::eq(known.count, of.count)) {
+        return;
+    }
+    let list = of.list.iter().map(|decision| Decision {
+        planned: decision.planned,
+        other: decision.other.and_then(&translate),
+    });
+    set(handle, Decisions { count: of.count, list: list.collect() });
+}
+
+/// How a launch is to happen; `None` where it is left out. `stack` is an address in the caller's frame: a
+/// launch that CUDA makes inside another one is not asked about again.
+#[inline(always)]
+pub fn ask(launch: Launch, stack: usize) -> Option<Launch> {
+    if ENABLED.load(Ordering::Relaxed) { decided(launch, stack) } else { Some(launch) }
+}
+
+#[cold]
+fn decided(mut launch: Launch, stack: usize) -> Option<Launch> {
+    if thread::current_if_any().is_some_and(|thread| thread.is_inside(stack)) {
+        return Some(launch);
+    }
+    let Some(decisions) = DECISIONS.get(launch.func.0) else { return Some(launch) };
+    let nth = decisions.count.fetch_add(1, Ordering::Relaxed) + 1;
+    let three = |d: Dim3| [d.x, d.y, d.z];
+    for Decision { planned, other } in &decisions.list {
+        let condition = &planned.rule.matching.launch;
+        if !condition.holds(three(launch.grid), three(launch.block), nth) {
+            continue;
+        }
+        match (&planned.rule.action, other) {
+            (Action::Skip, _) => return None,
+            (Action::Launch(shape), _) => return Some(changed(launch, shape)),
+            (_, Some(other)) => {
+                launch.func = Func(*other);
+                return Some(launch);
+            }
+            _ => {}
+        }
+    }
+    Some(launch)
+}
+
+fn changed(launch: Launch, shape: &Shape) -> Launch {
+    let dim = |given: Option<[u32; 3]>, own: Dim3| given.map_or(own, |[x, y, z]| Dim3 { x, y, z });
+    Launch {
+        grid: dim(shape.grid, launch.grid),
+        block: dim(shape.block, launch.block),
+        shared: shape.shared.map_or(launch.shared, |bytes| bytes as usize),
+        ..launch
+    }
+}

@@ -1,0 +1,259 @@
+//! Putting other images and kernels in the place of the program's.
+//!
+//! Owns the plan of this process: the rules of `CUSHIM_REDIRECT` (a manifest) and `CUSHIM_REPLACE`
+//! (`KERNEL=FILE`, one a line), what they have matched, and what is said about that. Replacing happens
+//! where CUDA learns of an image or a kernel, not where it launches one: the host stub is registered
+//! with an image of ours, or the program is given a handle from it. So everything that speaks of the
+//! kernel (attributes, occupancy, graphs) speaks of the replacement, and a launch costs nothing more. Only
+//! rules with conditions on the launch, or that change it, are asked there ([`launch`]).
+//!
+//! Must not know: events.
+
+pub mod driver;
+pub mod launch;
+mod replacement;
+pub mod runtime;
+mod subject;
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+
+use cushim_names::Name;
+use cushim_rules::{Action, Manifest, Names, OnFailure, Rule};
+
+use crate::config;
+use crate::layouts::{Code, Layout};
+use crate::log::{self, Level};
+pub use replacement::Replacement;
+use subject::Image;
+
+/// The rules of this process.
+pub struct Plan {
+    rules: Vec<Planned>,
+}
+
+/// A rule, and what became of it.
+pub struct Planned {
+    rule: Rule,
+    replacement: Option<Result<Replacement, String>>,
+    matched: AtomicU32,
+    failed: AtomicU32,
+}
+
+const UNKNOWN: u8 = 0;
+const NONE: u8 = 1;
+const SOME: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+static PLAN: OnceLock<Plan> = OnceLock::new();
+
+/// The plan, if this process has rules. Read on first use; one byte is looked at after that.
+#[inline(always)]
+pub fn plan() -> Option<&'static Plan> {
+    match STATE.load(Ordering::Acquire) {
+        NONE => None,
+        SOME => PLAN.get(),
+        _ => read(),
+    }
+}
+
+#[cold]
+fn read() -> Option<&'static Plan> {
+    // Another thread may be reading: `get_or_init` waits for it. What is read are files, no CUDA call
+    // and nothing of the loader.
+    let plan = PLAN.get_or_init(|| {
+        std::panic::catch_unwind(Plan::from_environment).unwrap_or(Plan { rules: Vec::new() })
+    });
+    let state = if plan.rules.is_empty() { NONE } else { SOME };
+    STATE.store(state, Ordering::Release);
+    (state == SOME).then_some(plan)
+}
+
+impl Plan {
+    fn from_environment() -> Plan {
+        let mut rules = Vec::new();
+        let text = |name| config::variable(name).map(|v| String::from_utf8_lossy(&v).into_owned());
+        for line in text(c"CUSHIM_REPLACE").unwrap_or_default().lines().filter(|l| !l.is_empty()) {
+            match Manifest::replace(line) {
+                Ok(rule) => rules.push(rule),
+                Err(error) => say(format_args!("{error}")),
+            }
+        }
+        if let Some(file) = text(c"CUSHIM_REDIRECT").filter(|file| !file.is_empty()) {
+            match Manifest::read(file.as_ref()) {
+                Ok(manifest) => rules.extend(manifest.rules),
+                Err(error) => say(format_args!("{error}")),
+            }
+        }
+        let rules: Vec<Planned> = rules.into_iter().map(Planned::new).collect();
+        if rules.iter().any(|planned| planned.rule.is_for_launches()) {
+            launch::enable();
+        }
+        Plan { rules }
+    }
+
+    /// The first rule that puts another image in the place of this one, whole.
+    fn whole(&self, code: &Code) -> Option<(&Planned, &Replacement)> {
+        let subject = Image::new(code);
+        self.rules.iter().find_map(|planned| {
+            let Action::Image { .. } = planned.rule.action else { return None };
+            let matching = &planned.rule.matching;
+            let kernels = matching.kernel.is_none()
+                || subject.kernels().any(|kernel| planned.names(&Name::new(kernel)));
+            (kernels && matching.image(&subject)).then_some(())?;
+            planned.matched.fetch_add(1, Ordering::Relaxed);
+            planned.usable(code).map(|replacement| (planned, replacement))
+        })
+    }
+
+    /// Whether this image is one that a rule brought.
+    fn is_ours(&self, code: &Code) -> bool {
+        let replacements = self.rules.iter().filter_map(|planned| planned.replacement.as_ref());
+        replacements.flatten().any(|replacement| replacement.is(code.address()))
+    }
+
+    /// The rules that speak of a kernel of an image, in order.
+    fn kernel(
+        &'static self,
+        code: &'static Code,
+        mangled: &str,
+    ) -> impl Iterator<Item = &'static Planned> {
+        let name = Name::new(mangled);
+        let subject = Image::new(code);
+        self.rules.iter().filter(move |planned| {
+            !matches!(planned.rule.action, Action::Image { .. })
+                && planned.names(&name)
+                && planned.rule.matching.image(&subject)
+        })
+    }
+}
+
+/// Whether rules are asked about launches.
+trait ForLaunches {
+    fn is_for_launches(&self) -> bool;
+}
+
+impl ForLaunches for Rule {
+    fn is_for_launches(&self) -> bool {
+        !self.matching.launch.is_always() || matches!(self.action, Action::Launch(_) | Action::Skip)
+    }
+}
+
+impl Planned {
+    fn new(rule: Rule) -> Planned {
+        let replacement = match &rule.action {
+            Action::Kernel { image, .. } | Action::Image { image } => {
+                Some(Replacement::read(image))
+            }
+            Action::Launch(_) | Action::Skip => None,
+        };
+        let (matched, failed) = (AtomicU32::new(0), AtomicU32::new(0));
+        Planned { rule, replacement, matched, failed }
+    }
+
+    fn names(&self, name: &Name) -> bool {
+        self.rule.matching.names(Names {
+            mangled: &name.mangled,
+            full: &name.full,
+            short: &name.short,
+        })
+    }
+
+    /// The image that this rule brings; says why not, where it cannot be used.
+    fn usable(&self, code: &Code) -> Option<&Replacement> {
+        match self.replacement.as_ref()? {
+            Ok(replacement) => Some(replacement),
+            Err(why) => {
+                self.refuse(format_args!("{why}; an image of {}", owner(code)));
+                None
+            }
+        }
+    }
+
+    /// The kernel that takes the place of `mangled`, whose layout must be the same.
+    fn kernel_for(&self, code: &Code, mangled: &str) -> Option<(&Replacement, String)> {
+        let Action::Kernel { kernel, .. } = &self.rule.action else { return None };
+        let replacement = self.usable(code)?;
+        let wanted = kernel.clone().unwrap_or_else(|| mangled.to_owned());
+        let Some(theirs) = replacement.layout(&wanted) else {
+            self.refuse(format_args!(
+                "{} has no kernel {wanted}; it has {}",
+                replacement.file(),
+                replacement.kernels()
+            ));
+            return None;
+        };
+        match code.layout(mangled) {
+            Ok(ours) if !same(&ours, &theirs) => {
+                self.refuse(format_args!(
+                    "{mangled} takes {}, and {wanted} of {} takes {}",
+                    shown(&ours),
+                    replacement.file(),
+                    shown(&theirs)
+                ));
+                return None;
+            }
+            Ok(_) => {}
+            Err(why) => log::line(
+                Level::Warn,
+                format_args!(
+                    "{}: the parameters of {mangled} are not compared: {why}",
+                    self.rule.name
+                ),
+            ),
+        }
+        Some((replacement, wanted))
+    }
+
+    /// Says that the rule could not be applied; the program ends where the rule asks for that.
+    fn refuse(&self, why: std::fmt::Arguments<'_>) {
+        self.failed.fetch_add(1, Ordering::Relaxed);
+        say(format_args!("{}: {why}", self.rule.name));
+        if self.rule.on_failure == OnFailure::Stop {
+            say(format_args!("{}: on-failure is stop: the program ends here", self.rule.name));
+            // SAFETY: ends the process without running anything of it.
+            unsafe { libc::_exit(STOPPED) };
+        }
+    }
+
+    fn applied(&self, what: std::fmt::Arguments<'_>) {
+        log::line(Level::Info, format_args!("{}: {what}", self.rule.name));
+    }
+}
+
+/// How a program ends that a rule stops: EX_CONFIG of sysexits.h.
+const STOPPED: i32 = 78;
+
+fn say(text: std::fmt::Arguments<'_>) {
+    log::line(Level::Error, format_args!("redirect: {text}"));
+}
+
+fn owner(code: &Code) -> String {
+    match code.owner() {
+        owner if owner.is_empty() => "memory".to_owned(),
+        owner => owner,
+    }
+}
+
+/// Whether kernels with these layouts can be called alike.
+fn same(a: &Layout, b: &Layout) -> bool {
+    a.size == b.size && a.params == b.params
+}
+
+/// A layout in words: `4 parameters in 28 bytes (8 8 8 4)`.
+fn shown(layout: &Layout) -> String {
+    let sizes: Vec<String> = layout.params.iter().map(|p| p.size.to_string()).collect();
+    format!("{} parameters in {} bytes ({})", sizes.len(), layout.size, sizes.join(" "))
+}
+
+/// The process ends: says which rules never matched.
+pub fn finish() {
+    if STATE.load(Ordering::Acquire) != SOME {
+        return;
+    }
+    for planned in PLAN.get().map_or(&[][..], |plan| &plan.rules) {
+        if planned.matched.load(Ordering::Relaxed) == 0 {
+            say(format_args!("{}: never matched", planned.rule.name));
+        }
+    }
+}
