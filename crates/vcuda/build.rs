@@ -5,4 +5,6 @@ fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libvcuda.so");
     // What a constructor of a program may call before ours runs must be bound by then.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,now");
+    // Threads of queues run its code: it stays when the library that needed it goes.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

@@ -23,6 +23,7 @@ pub mod accelerator;
 pub mod api;
 pub mod backend;
 pub mod driver;
+mod locks;
 pub mod nvidia;
 pub mod runtime;
 pub mod unsupported;

@@ -5,6 +5,8 @@
 //! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
 //! graphs, sticky errors) is [`crate::driver`]'s. Must not know: CUDA's handles and functions.
 
+pub mod mock;
+pub mod queue;
 pub mod signal;
 
 use std::fmt;
@@ -90,6 +92,7 @@ pub struct Packet {
 }
 
 /// What a packet does.
+#[derive(Clone)]
 pub enum Work {
     /// Nothing: a point in the queue.
     Barrier,
@@ -102,7 +105,10 @@ pub enum Work {
 }
 
 /// A kernel launch.
+#[derive(Clone)]
 pub struct Dispatch {
+    /// The driver's name for the kernel; accelerators hand it on and do not read it.
+    pub tag: usize,
     /// Its code.
     pub code: Arc<dyn Code>,
     /// The kernel's number in [`Code::kernels`].

@@ -5,12 +5,20 @@
 //! of its subject, and is listed in [`implemented`]; every other one of the table answers
 //! CUDA_ERROR_NOT_SUPPORTED. Must not know: the runtime above, NVIDIA's driver.
 
+pub mod context;
+pub mod handle;
+mod host;
 mod implemented;
+pub mod state;
+pub mod status;
+pub mod stream;
 
 use cushim_abi::types::*;
 
 use crate::Slot;
 use crate::api::COUNT;
+
+pub use state::accelerator;
 
 macro_rules! unsupported {
     ($name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {

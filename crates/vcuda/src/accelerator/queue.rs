@@ -1,0 +1,192 @@
+//! A queue in software: one thread of the system that runs packets in order.
+//!
+//! Owns the thread, its start at first use and its end with the queue. Shared by every accelerator that
+//! has no queues of its own: what runs a packet is an [`Executor`]. A packet that waits holds up its own
+//! queue only. Must not know: CUDA's streams, memory, code.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+use super::{Copy, Dispatch, Failure, Fill, Outcome, Packet, Queue, Work};
+use crate::locks::{lock, wait};
+
+/// What runs the work of packets, each call on some queue's thread.
+pub trait Executor: Send + Sync + 'static {
+    /// Runs a kernel to its end.
+    ///
+    /// # Errors
+    /// How the kernel ended, if not well.
+    fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Failure>;
+
+    /// Copies.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    fn copy(&self, copy: &Copy) -> Result<(), Failure>;
+
+    /// Fills.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    fn fill(&self, fill: &Fill) -> Result<(), Failure>;
+
+    /// Nanoseconds of the accelerator's clock.
+    fn now(&self) -> u64;
+}
+
+/// Looks for a packet before the thread goes to sleep: some 20 µs, in which the next launch of a loop
+/// has come.
+const SPINS: usize = 1_000;
+
+/// A queue that runs its packets on a thread of its own.
+pub struct SoftwareQueue<E: Executor> {
+    shared: Arc<Shared<E>>,
+}
+
+struct Shared<E> {
+    executor: Arc<E>,
+    /// How many packets stand in the list; read without the lock by a thread that spins.
+    count: AtomicUsize,
+    list: Mutex<List>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct List {
+    packets: VecDeque<Packet>,
+    /// The thread runs.
+    started: bool,
+    /// The thread is in a packet.
+    busy: bool,
+    /// The thread sleeps.
+    asleep: bool,
+    /// Nobody can submit any more.
+    closed: bool,
+}
+
+impl<E: Executor> SoftwareQueue<E> {
+    /// An empty queue; its thread starts with the first packet.
+    pub fn new(executor: Arc<E>) -> Self {
+        let shared = Shared {
+            executor,
+            count: AtomicUsize::new(0),
+            list: Mutex::default(),
+            changed: Condvar::new(),
+        };
+        SoftwareQueue { shared: Arc::new(shared) }
+    }
+}
+
+impl<E: Executor> Queue for SoftwareQueue<E> {
+    fn submit(&self, packet: Packet) {
+        let mut list = lock(&self.shared.list);
+        // Nothing to do and nothing before it: no thread is needed for that.
+        let idle = list.packets.is_empty() && !list.busy;
+        if idle
+            && matches!(packet.work, Work::Barrier)
+            && packet.waits.iter().all(super::Signal::is_done)
+        {
+            drop(list);
+            let now = self.shared.executor.now();
+            packet.done.complete(Outcome { begin: now, end: now, failure: None });
+            return;
+        }
+        if !list.started {
+            match start(&self.shared) {
+                true => list.started = true,
+                false => {
+                    drop(list);
+                    let failure = Some(Failure::OutOfMemory);
+                    packet.done.complete(Outcome { failure, ..Outcome::default() });
+                    return;
+                }
+            }
+        }
+        list.packets.push_back(packet);
+        self.shared.count.fetch_add(1, Ordering::Release);
+        if list.asleep {
+            self.shared.changed.notify_one();
+        }
+    }
+}
+
+impl<E: Executor> Drop for SoftwareQueue<E> {
+    fn drop(&mut self) {
+        lock(&self.shared.list).closed = true;
+        self.shared.changed.notify_one();
+    }
+}
+
+/// Starts a thread that no signal handler of the program runs on; false where the system has none.
+pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
+    // SAFETY: both sets are written before they are read; the mask of this thread is put back.
+    unsafe {
+        let (mut all, mut old) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
+        thread.is_ok()
+    }
+}
+
+fn start<E: Executor>(shared: &Arc<Shared<E>>) -> bool {
+    let shared = shared.clone();
+    spawn("cuda-queue", move || {
+        while let Some(packet) = next(&shared) {
+            run(&*shared.executor, packet);
+        }
+    })
+}
+
+/// The next packet; `None` when the queue is closed and empty.
+fn next<E: Executor>(shared: &Shared<E>) -> Option<Packet> {
+    lock(&shared.list).busy = false;
+    for _ in 0..SPINS {
+        if shared.count.load(Ordering::Acquire) > 0 {
+            break;
+        }
+        std::hint::spin_loop();
+    }
+    let mut list = lock(&shared.list);
+    loop {
+        if let Some(packet) = list.packets.pop_front() {
+            shared.count.fetch_sub(1, Ordering::Relaxed);
+            list.busy = true;
+            return Some(packet);
+        }
+        if list.closed {
+            return None;
+        }
+        list.asleep = true;
+        list = wait(&shared.changed, list);
+        list.asleep = false;
+    }
+}
+
+fn run(executor: &impl Executor, packet: Packet) {
+    for signal in &packet.waits {
+        signal.wait();
+    }
+    let begin = executor.now();
+    // An executor that panics has a bug; the program hears of it as of a kernel that failed.
+    let result = catch_unwind(AssertUnwindSafe(|| match &packet.work {
+        Work::Barrier => Ok(()),
+        Work::Dispatch(dispatch) => executor.dispatch(dispatch),
+        Work::Copy(copy) => executor.copy(copy),
+        Work::Fill(fill) => executor.fill(fill),
+    }));
+    let failure = match result {
+        Ok(result) => result.err(),
+        Err(_) => Some(Failure::Launch("the accelerator failed inside".into())),
+    };
+    // What the work holds is free before anybody hears that it has ended.
+    drop(packet.work);
+    packet.done.complete(Outcome { begin, end: executor.now(), failure });
+}
+
+#[cfg(test)]
+#[path = "queue_tests.rs"]
+mod tests;

@@ -1,0 +1,195 @@
+//! Contexts: what is current on a thread, what belongs to one, and the error that ends one.
+//!
+//! Owns the stack of each thread, primary contexts, and the sticky error. The functions of the API are in
+//! [`super::context_api`]. Must not know: what streams and memory do.
+
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use super::handle::{self, Handles};
+use super::state::{accelerator, check};
+use super::status;
+use super::stream::Streams;
+use crate::accelerator::Failure;
+use crate::locks::lock;
+
+/// A context.
+pub struct Context {
+    /// The number of its device.
+    pub device: usize,
+    /// Unique in the process; never 0.
+    pub id: u64,
+    /// The one that `cuDevicePrimaryCtxRetain` gives.
+    pub primary: bool,
+    /// `CU_CTX_*`.
+    pub flags: AtomicU32,
+    /// Its streams and their order.
+    pub streams: Streams,
+    /// What calls may set and ask for.
+    pub settings: Mutex<Settings>,
+    destroyed: AtomicBool,
+    sticky: AtomicI32,
+}
+
+/// `cuCtxSetLimit` and its like.
+#[derive(Debug)]
+pub struct Settings {
+    /// By `CUlimit`.
+    pub limits: [usize; 8],
+    /// `CUfunc_cache`.
+    pub cache: i32,
+    /// `CUsharedconfig`.
+    pub shared: i32,
+    /// Devices whose memory this context may use.
+    pub peers: Vec<usize>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        // Stack, printf buffer, heap, depth of synchronisation, pending launches, L2 fetch, persisting L2,
+        // and one that the header keeps for later: the values of a context on an H100.
+        Settings {
+            limits: [1024, 1 << 20, 8 << 20, 2, 2048, 64, 0, 0],
+            cache: 0,
+            shared: 0,
+            peers: Vec::new(),
+        }
+    }
+}
+
+/// Contexts by handle.
+pub static CONTEXTS: Handles<Context> = Handles::new();
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+thread_local! {
+    static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
+}
+
+impl Context {
+    /// A new one, with a handle.
+    pub fn create(device: usize, flags: u32, primary: bool) -> Arc<Context> {
+        let context = Arc::new_cyclic(|weak| Context {
+            device,
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            primary,
+            flags: AtomicU32::new(flags),
+            streams: Streams::new(weak.clone()),
+            settings: Mutex::default(),
+            destroyed: AtomicBool::new(primary),
+            sticky: AtomicI32::new(0),
+        });
+        CONTEXTS.add(context.clone());
+        context
+    }
+
+    /// Its handle.
+    pub fn handle(self: &Arc<Self>) -> usize {
+        handle::handle(self)
+    }
+
+    /// Whether calls in it may go on.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_CONTEXT_IS_DESTROYED, or the code of the work that failed in it.
+    #[inline]
+    pub fn healthy(&self) -> Result<(), i32> {
+        if self.destroyed.load(Ordering::Acquire) {
+            return Err(status::CONTEXT_IS_DESTROYED);
+        }
+        match self.sticky.load(Ordering::Acquire) {
+            0 => Ok(()),
+            code => Err(code),
+        }
+    }
+
+    /// Whether it was destroyed; a primary one, whether nobody retains it.
+    pub fn is_destroyed(&self) -> bool {
+        self.destroyed.load(Ordering::Acquire)
+    }
+
+    /// Makes a primary context usable, anew.
+    pub fn activate(&self) {
+        *lock(&self.settings) = Settings::default();
+        self.sticky.store(0, Ordering::Release);
+        self.destroyed.store(false, Ordering::Release);
+    }
+
+    /// Ends it. What it holds has been given back.
+    pub fn deactivate(&self) {
+        self.destroyed.store(true, Ordering::Release);
+    }
+
+    /// Work in it has failed: every later call answers so. Says what failed, once.
+    pub fn fail(&self, failure: &Failure) {
+        let code = status::sticky(failure);
+        let first =
+            self.sticky.compare_exchange(0, code, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if first {
+            let name = cushim_abi::errors::driver_error_name(code).unwrap_or("an error");
+            crate::unsupported::say(&format!("{name}: {failure}"));
+        }
+    }
+}
+
+/// The context that is current on this thread.
+///
+/// # Errors
+/// CUDA_ERROR_NOT_INITIALIZED before `cuInit` and in a forked child, CUDA_ERROR_DEINITIALIZED after exit,
+/// CUDA_ERROR_INVALID_CONTEXT without one, CUDA_ERROR_CONTEXT_IS_DESTROYED, and the error of a context
+/// in which work has failed.
+#[inline]
+pub fn current() -> Result<Arc<Context>, i32> {
+    check()?;
+    let context = top().ok_or(status::INVALID_CONTEXT)?;
+    context.healthy()?;
+    Ok(context)
+}
+
+/// What is current on this thread, usable or not.
+pub fn top() -> Option<Arc<Context>> {
+    STACK.try_with(|stack| stack.borrow().last().cloned()).ok().flatten()
+}
+
+/// Changes the stack of this thread.
+///
+/// # Errors
+/// CUDA_ERROR_DEINITIALIZED where the thread has none any more.
+pub fn with_stack<R>(change: impl FnOnce(&mut Vec<Arc<Context>>) -> R) -> Result<R, i32> {
+    STACK.try_with(|stack| change(&mut stack.borrow_mut())).map_err(|_| status::DEINITIALIZED)
+}
+
+/// The context of a handle that a function was given; 0 is the current one.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_CONTEXT.
+pub fn of(handle: usize) -> Result<Arc<Context>, i32> {
+    match handle {
+        0 => current(),
+        _ => CONTEXTS.get(handle).ok_or(status::INVALID_CONTEXT),
+    }
+}
+
+/// The primary context of a device and how often it is retained.
+pub struct Primary {
+    /// The context; the same for ever.
+    pub context: Arc<Context>,
+    /// How often it was retained.
+    pub retained: Mutex<u32>,
+}
+
+/// The primary context of a device.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_DEVICE.
+pub fn primary(device: i32) -> Result<&'static Primary, i32> {
+    static ALL: OnceLock<Vec<Primary>> = OnceLock::new();
+    let all = ALL.get_or_init(|| {
+        let make =
+            |device| Primary { context: Context::create(device, 0, true), retained: Mutex::new(0) };
+        (0..accelerator().devices().len()).map(make).collect()
+    });
+    let device = usize::try_from(device).map_err(|_| status::INVALID_DEVICE)?;
+    all.get(device).ok_or(status::INVALID_DEVICE)
+}

@@ -1,0 +1,216 @@
+//! Streams: queues of work with CUDA's order between them.
+//!
+//! Owns the objects, what handles 0, 1 and 2 mean, and [`submit`], by which all work enters. How order is
+//! kept is in [`slot`]. Must not know: what the work does.
+
+pub mod slot;
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use cushim_abi::types as abi;
+
+use super::context::{self, Context};
+use super::handle::{Handles, Mix};
+use super::state::accelerator;
+use super::status;
+use crate::accelerator::{Outcome, Queue, Signal, Work};
+use crate::locks::lock;
+
+/// `CU_STREAM_LEGACY`.
+pub const LEGACY: abi::Stream = abi::Stream(1);
+/// `CU_STREAM_PER_THREAD`.
+pub const PER_THREAD: abi::Stream = abi::Stream(2);
+
+/// What a stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The default stream that blocking streams wait for, and that waits for them.
+    Legacy,
+    /// A thread's default stream.
+    PerThread,
+    /// One that the program created.
+    Created,
+}
+
+/// A stream.
+pub struct Stream {
+    /// Unique in the process.
+    pub id: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// It keeps order with the legacy stream (no CU_STREAM_NON_BLOCKING).
+    pub blocking: bool,
+    /// Lower is more urgent.
+    pub priority: i32,
+    /// Its context.
+    pub context: Weak<Context>,
+    queue: OnceLock<Result<Arc<dyn Queue>, i32>>,
+    tail: Mutex<Tail>,
+    gone: AtomicBool,
+}
+
+/// The end of a stream.
+struct Tail {
+    /// Complete when everything before is.
+    last: Signal,
+    /// It is not of the stream's queue (a host function's end), so that what follows must wait for it.
+    foreign: bool,
+}
+
+/// The streams of a context.
+pub struct Streams {
+    /// All but the legacy one that may have work under way. Whoever submits to a blocking stream holds it.
+    list: Mutex<Vec<Arc<Stream>>>,
+    /// The legacy default stream.
+    pub legacy: Arc<Stream>,
+}
+
+/// Created streams by handle.
+pub static STREAMS: Handles<Stream> = Handles::new();
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl Streams {
+    /// Those of a new context.
+    pub fn new(context: Weak<Context>) -> Self {
+        let legacy = Arc::new(Stream::new(Kind::Legacy, true, 0, context));
+        Streams { list: Mutex::default(), legacy }
+    }
+
+    /// A new stream.
+    pub fn add(&self, kind: Kind, blocking: bool, priority: i32) -> Arc<Stream> {
+        let context = self.legacy.context.clone();
+        let stream = Arc::new(Stream::new(kind, blocking, priority, context));
+        let mut list = lock(&self.list);
+        list.retain(|other| !other.is_over());
+        list.push(stream.clone());
+        stream
+    }
+
+    /// The end of every stream that has work under way.
+    pub fn tails(&self) -> Vec<Signal> {
+        let list = lock(&self.list);
+        let all = list.iter().chain(std::iter::once(&self.legacy));
+        all.map(|stream| stream.last()).filter(|last| !last.is_done()).collect()
+    }
+
+    /// Waits for all work that was submitted.
+    pub fn wait(&self) {
+        for tail in self.tails() {
+            tail.wait();
+        }
+    }
+
+    /// Every stream; the legacy one too.
+    pub fn all(&self) -> Vec<Arc<Stream>> {
+        let mut all = lock(&self.list).clone();
+        all.push(self.legacy.clone());
+        all
+    }
+}
+
+impl Stream {
+    fn new(kind: Kind, blocking: bool, priority: i32, context: Weak<Context>) -> Self {
+        Stream {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            kind,
+            blocking,
+            priority,
+            context,
+            queue: OnceLock::new(),
+            tail: Mutex::new(Tail { last: Signal::completed(), foreign: false }),
+            gone: AtomicBool::new(false),
+        }
+    }
+
+    /// Complete when everything that was submitted so far is.
+    pub fn last(&self) -> Signal {
+        lock(&self.tail).last.clone()
+    }
+
+    /// The context, if it is usable.
+    ///
+    /// # Errors
+    /// As [`Context::healthy`]; CUDA_ERROR_INVALID_HANDLE where the context is gone.
+    pub fn context(&self) -> Result<Arc<Context>, i32> {
+        let context = self.context.upgrade().ok_or(status::INVALID_HANDLE)?;
+        context.healthy()?;
+        Ok(context)
+    }
+
+    /// The program destroyed it; it is forgotten when its work has ended.
+    pub fn abandon(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
+    fn is_over(&self) -> bool {
+        self.gone.load(Ordering::Acquire) && self.last().is_done()
+    }
+
+    fn queue(&self, device: usize) -> Result<Arc<dyn Queue>, i32> {
+        let make = || accelerator().queue(device, self.priority).map_err(|why| status::of(&why));
+        self.queue.get_or_init(make).clone()
+    }
+
+    /// Waits until everything that was submitted so far has ended.
+    ///
+    /// # Errors
+    /// That of the context, if work in it has failed.
+    pub fn synchronize(&self) -> Result<(), i32> {
+        self.last().wait();
+        self.context().map(drop)
+    }
+}
+
+/// The default streams of a thread, by context.
+struct Own(RefCell<HashMap<u64, Arc<Stream>, Mix>>);
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.0.borrow().values().for_each(|stream| stream.abandon());
+    }
+}
+
+thread_local! {
+    static OWN: Own = const { Own(RefCell::new(HashMap::with_hasher(Mix))) };
+}
+
+/// The per-thread default stream of this thread in a context.
+fn per_thread(context: &Context) -> Result<Arc<Stream>, i32> {
+    let find = |own: &Own| {
+        let mut all = own.0.borrow_mut();
+        let make = || context.streams.add(Kind::PerThread, true, 0);
+        all.entry(context.id).or_insert_with(make).clone()
+    };
+    OWN.try_with(find).map_err(|_| status::DEINITIALIZED)
+}
+
+/// The stream of a handle as the functions without suffix take it: 0 is the legacy one.
+///
+/// # Errors
+/// Those of [`context::current`]; CUDA_ERROR_INVALID_HANDLE for a handle that is no stream.
+pub fn resolve(stream: abi::Stream) -> Result<Arc<Stream>, i32> {
+    let context = context::current()?;
+    match stream.0 {
+        0 | 1 => Ok(context.streams.legacy.clone()),
+        2 => per_thread(&context),
+        handle => STREAMS.get(handle).ok_or(status::INVALID_HANDLE),
+    }
+}
+
+/// The one way by which work enters a stream: resolves the handle, keeps CUDA's order between streams,
+/// makes a graph node of it where the stream is being captured. Returns without waiting.
+///
+/// # Errors
+/// Those of [`resolve`] and of the stream's context; CUDA_ERROR_STREAM_CAPTURE_*.
+pub fn submit(stream: abi::Stream, work: Work) -> Result<(), i32> {
+    resolve(stream)?.enter(|slot| slot.push(work, Vec::new())).map(drop)
+}
+
+/// An outcome that says nothing.
+pub(super) fn nothing() -> Outcome {
+    Outcome::default()
+}
