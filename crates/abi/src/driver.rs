@@ -10,7 +10,9 @@
 /// Hands the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]
 macro_rules! driver_functions {
-    ($then:ident $($extra:tt)*) => { $then! { $($extra)*
+    ($then:ident $($extra:tt)*) => { $crate::driver_functions! { {$then} $($extra)* } };
+    // A macro by its path.
+    ({$($then:tt)+} $($extra:tt)*) => { $($then)+! { $($extra)*
         // ---- ways to a function
         module (get_proc_address) [cuGetProcAddress] (symbol: Str, pfn: Ptr, cudaVersion: i32, flags: Flags64) -> i32;
         module (get_proc_address_v2) [cuGetProcAddress_v2] (symbol: Str, pfn: Ptr, cudaVersion: i32, flags: Flags64, symbolStatus: Ptr) -> i32;

@@ -2,8 +2,8 @@
 //! libcuda exports.
 //!
 //! Together with [`crate::driver`] this is every function of libcuda 550 and every one that the headers
-//! up to 13.5 declare (`tests/names.txt`). A row is `[names] (arguments) -> result;`, or `[names] ?;` for
-//! what no header declares. Forms from before CUDA 3.2 take device addresses and sizes of 32 bits.
+//! up to 13.5 declare (`tests/names.txt`). A row is `[names] (arguments) -> result;`, or `[names] ? -> i32;`
+//! for what no header declares: its arguments are unknown, its result is taken for a status. Forms from before CUDA 3.2 take device addresses and sizes of 32 bits.
 //!
 //! Source: cuda.h, cudaGL.h, cudaEGL.h, cudaVDPAU.h of 11.8 to 13.5 with `__CUDA_API_VERSION_INTERNAL`
 //! defined; a function has one signature in all of them.
@@ -15,10 +15,10 @@ macro_rules! driver_queries {
         // ---- registration, launch, entry points
         [cuLogsUnregisterCallback] (callback: Ptr) -> i32;
         [cuDriverGetVersion] (driverVersion: Out<i32>) -> i32;
-        [cudbgReportDriverApiError cudbgReportDriverInternalError] ?;
+        [cudbgReportDriverApiError cudbgReportDriverInternalError] ? -> i32;
         [cuGetErrorName cuGetErrorString] (error: i32, pStr: Out<Str>) -> i32;
         [cuGetExportTable] (ppExportTable: Out<Ptr>, pExportTableId: Ptr) -> i32;
-        [cuInit] (Flags: Flags) -> i32;
+        [cuInit] (flags: Flags) -> i32;
         [cuLaunchHostFunc_v2 cuLaunchHostFunc_v2_ptsz] (hStream: Stream, fn_: Ptr, userData: Ptr, syncMode: u32) -> i32;
         [cuLogsCurrent] (iterator_out: Out<u32>, flags: Flags) -> i32;
         [cuLogsDumpToFile] (iterator: Out<u32>, pathToFile: Str, flags: Flags) -> i32;
@@ -49,7 +49,7 @@ macro_rules! driver_queries {
         [cuSurfObjectDestroy] (surfObject: u64) -> i32;
         [cuSurfObjectGetResourceDesc] (pResDesc: Ptr, surfObject: u64) -> i32;
         [cuSurfRefGetArray] (phArray: Out<Ptr>, hSurfRef: Ptr) -> i32;
-        [cuSurfRefSetArray] (hSurfRef: Ptr, hArray: Ptr, Flags: Flags) -> i32;
+        [cuSurfRefSetArray] (hSurfRef: Ptr, hArray: Ptr, flags: Flags) -> i32;
         [cuTensorMapEncodeIm2col] (tensorMap: Ptr, tensorDataType: i32, tensorRank: u32, globalAddress: Ptr, globalDim: Ptr, globalStrides: Ptr, pixelBoxLowerCorner: Ptr, pixelBoxUpperCorner: Ptr, channelsPerPixel: u32, pixelsPerColumn: u32, elementStrides: Ptr, interleave: i32, swizzle: i32, l2Promotion: i32, oobFill: i32) -> i32;
         [cuTensorMapEncodeIm2colWide] (tensorMap: Ptr, tensorDataType: i32, tensorRank: u32, globalAddress: Ptr, globalDim: Ptr, globalStrides: Ptr, pixelBoxLowerCornerWidth: i32, pixelBoxUpperCornerWidth: i32, channelsPerPixel: u32, pixelsPerColumn: u32, elementStrides: Ptr, interleave: i32, mode: i32, swizzle: i32, l2Promotion: i32, oobFill: i32) -> i32;
         [cuTensorMapEncodeTiled] (tensorMap: Ptr, tensorDataType: i32, tensorRank: u32, globalAddress: Ptr, globalDim: Ptr, globalStrides: Ptr, boxDim: Ptr, elementStrides: Ptr, interleave: i32, swizzle: i32, l2Promotion: i32, oobFill: i32) -> i32;
@@ -79,19 +79,19 @@ macro_rules! driver_queries {
         [cuTexRefSetAddress2D_v2 cuTexRefSetAddress2D_v3] (hTexRef: Ptr, desc: Ptr, dptr: Ptr, Pitch: usize) -> i32;
         [cuTexRefSetAddressMode] (hTexRef: Ptr, dim: i32, am: i32) -> i32;
         [cuTexRefSetAddress_v2] (ByteOffset: Out<usize>, hTexRef: Ptr, dptr: Ptr, bytes: usize) -> i32;
-        [cuTexRefSetArray] (hTexRef: Ptr, hArray: Ptr, Flags: Flags) -> i32;
+        [cuTexRefSetArray] (hTexRef: Ptr, hArray: Ptr, flags: Flags) -> i32;
         [cuTexRefSetBorderColor] (hTexRef: Ptr, pBorderColor: Ptr) -> i32;
         [cuTexRefSetFilterMode cuTexRefSetMipmapFilterMode] (hTexRef: Ptr, fm: i32) -> i32;
-        [cuTexRefSetFlags] (hTexRef: Ptr, Flags: Flags) -> i32;
+        [cuTexRefSetFlags] (hTexRef: Ptr, flags: Flags) -> i32;
         [cuTexRefSetFormat] (hTexRef: Ptr, fmt: i32, NumPackedComponents: i32) -> i32;
         [cuTexRefSetMaxAnisotropy] (hTexRef: Ptr, maxAniso: u32) -> i32;
         [cuTexRefSetMipmapLevelBias] (hTexRef: Ptr, bias: f32) -> i32;
         [cuTexRefSetMipmapLevelClamp] (hTexRef: Ptr, minMipmapLevelClamp: f32, maxMipmapLevelClamp: f32) -> i32;
-        [cuTexRefSetMipmappedArray] (hTexRef: Ptr, hMipmappedArray: Ptr, Flags: Flags) -> i32;
+        [cuTexRefSetMipmappedArray] (hTexRef: Ptr, hMipmappedArray: Ptr, flags: Flags) -> i32;
 
         // ---- graphics interop
         [cuGLInit] () -> i32;
-        [cuEGLApiInit] ?;
+        [cuEGLApiInit] ? -> i32;
         [cuEGLStreamConsumerAcquireFrame] (conn: Ptr, pCudaResource: Out<Ptr>, pStream: Out<Stream>, timeout: u32) -> i32;
         [cuEGLStreamConsumerConnect] (conn: Ptr, stream: Ptr) -> i32;
         [cuEGLStreamConsumerConnectWithFlags] (conn: Ptr, stream: Ptr, flags: Flags) -> i32;
@@ -101,18 +101,18 @@ macro_rules! driver_queries {
         [cuEGLStreamProducerPresentFrame] (conn: Ptr, eglframe: DriverEglFrame, pStream: Ptr) -> i32;
         [cuEGLStreamProducerReturnFrame] (conn: Ptr, eglframe: Ptr, pStream: Ptr) -> i32;
         [cuEventCreateFromEGLSync] (phEvent: Out<Event>, eglSync: Ptr, flags: Flags) -> i32;
-        [cuGLCtxCreate cuGLCtxCreate_v2] (pCtx: Out<Context>, Flags: Flags, device: Device) -> i32;
+        [cuGLCtxCreate cuGLCtxCreate_v2] (pCtx: Out<Context>, flags: Flags, device: Device) -> i32;
         [cuGLGetDevices cuGLGetDevices_v2] (pCudaDeviceCount: Out<u32>, pCudaDevices: Ptr, cudaDeviceCount: u32, deviceList: i32) -> i32;
         [cuGLMapBufferObject] (dptr: Out<u32>, size: Out<u32>, buffer: u32) -> i32;
         [cuGLMapBufferObjectAsync] (dptr: Out<u32>, size: Out<u32>, buffer: u32, hStream: Stream) -> i32;
         [cuGLMapBufferObjectAsync_v2 cuGLMapBufferObjectAsync_v2_ptsz] (dptr: Out<Ptr>, size: Out<usize>, buffer: u32, hStream: Stream) -> i32;
         [cuGLMapBufferObject_v2 cuGLMapBufferObject_v2_ptds] (dptr: Out<Ptr>, size: Out<usize>, buffer: u32) -> i32;
         [cuGLRegisterBufferObject cuGLUnmapBufferObject cuGLUnregisterBufferObject] (buffer: u32) -> i32;
-        [cuGLSetBufferObjectMapFlags] (buffer: u32, Flags: Flags) -> i32;
+        [cuGLSetBufferObjectMapFlags] (buffer: u32, flags: Flags) -> i32;
         [cuGLUnmapBufferObjectAsync] (buffer: u32, hStream: Stream) -> i32;
         [cuGraphicsEGLRegisterImage] (pCudaResource: Out<Ptr>, image: Ptr, flags: Flags) -> i32;
-        [cuGraphicsGLRegisterBuffer] (pCudaResource: Out<Ptr>, buffer: u32, Flags: Flags) -> i32;
-        [cuGraphicsGLRegisterImage] (pCudaResource: Out<Ptr>, image: u32, target: u32, Flags: Flags) -> i32;
+        [cuGraphicsGLRegisterBuffer] (pCudaResource: Out<Ptr>, buffer: u32, flags: Flags) -> i32;
+        [cuGraphicsGLRegisterImage] (pCudaResource: Out<Ptr>, image: u32, target: u32, flags: Flags) -> i32;
         [cuGraphicsMapResources cuGraphicsMapResources_ptsz cuGraphicsUnmapResources cuGraphicsUnmapResources_ptsz] (count: u32, resources: Ptr, hStream: Stream) -> i32;
         [cuGraphicsResourceGetMappedEglFrame] (eglFrame: Ptr, resource: Ptr, index: u32, mipLevel: u32) -> i32;
         [cuGraphicsResourceGetMappedPointer] (pDevPtr: Out<u32>, pSize: Out<u32>, resource: Ptr) -> i32;
@@ -211,8 +211,8 @@ macro_rules! driver_queries {
         [cuDeviceUnregisterAsyncNotification] (device: Device, callback: Ptr) -> i32;
         [cuGreenCtxGetDevResource] (hCtx: Ptr, resource: Ptr, type_: i32) -> i32;
         [cuLogicalEndpointAddDevice] (leId: u32, dev: Device) -> i32;
-        [cuMemHostGetDevicePointer] (pdptr: Out<u32>, p: Ptr, Flags: Flags) -> i32;
-        [cuMemHostGetDevicePointer_v2] (pdptr: Out<Ptr>, p: Ptr, Flags: Flags) -> i32;
+        [cuMemHostGetDevicePointer] (pdptr: Out<u32>, p: Ptr, flags: Flags) -> i32;
+        [cuMemHostGetDevicePointer_v2] (pdptr: Out<Ptr>, p: Ptr, flags: Flags) -> i32;
         [cuMulticastAddDevice] (mcHandle: Ptr, dev: Device) -> i32;
         [cuStreamGetDevResource cuStreamGetDevResource_ptsz] (hStream: Stream, resource: Ptr, type_: i32) -> i32;
         [cuStreamGetDevice cuStreamGetDevice_ptsz] (hStream: Stream, device: Out<Device>) -> i32;
@@ -223,7 +223,7 @@ macro_rules! driver_queries {
         [cuCtxCreate] (pctx: Out<Context>, flags: Flags, dev: Device) -> i32;
         [cuCtxDestroy cuCtxDetach cuCtxPushCurrent cuCtxSynchronize_v2] (ctx: Context) -> i32;
         [cuCtxDisablePeerAccess] (peerContext: Context) -> i32;
-        [cuCtxEnablePeerAccess] (peerContext: Context, Flags: Flags) -> i32;
+        [cuCtxEnablePeerAccess] (peerContext: Context, flags: Flags) -> i32;
         [cuCtxFromGreenCtx] (pContext: Out<Context>, hCtx: Ptr) -> i32;
         [cuCtxGetApiVersion] (ctx: Context, version: Out<u32>) -> i32;
         [cuCtxGetCacheConfig] (pconfig: Out<i32>) -> i32;
@@ -290,7 +290,7 @@ macro_rules! driver_queries {
         // ---- memory
         [cuDestroyExternalMemory] (extMem: Ptr) -> i32;
         [cuDestroyExternalSemaphore] (extSem: Ptr) -> i32;
-        [cuMemGetAttribute cuMemGetAttribute_v2] ?;
+        [cuMemGetAttribute cuMemGetAttribute_v2] ? -> i32;
         [cuExternalMemoryGetMappedBuffer] (devPtr: Out<Ptr>, extMem: Ptr, bufferDesc: Ptr) -> i32;
         [cuFabricCpyBatchAsync cuFabricCpyBatchAsync_ptsz cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz] (numOps: usize, opList: Ptr, flags: Flags64, hStream: Stream) -> i32;
         [cuImportExternalMemory] (extMem_out: Out<Ptr>, memHandleDesc: Ptr) -> i32;
@@ -299,7 +299,7 @@ macro_rules! driver_queries {
         [cuIpcGetEventHandle] (pHandle: Ptr, event: Event) -> i32;
         [cuIpcGetMemHandle] (pHandle: Ptr, dptr: Ptr) -> i32;
         [cuIpcOpenEventHandle] (phEvent: Out<Event>, handle: IpcHandle) -> i32;
-        [cuIpcOpenMemHandle cuIpcOpenMemHandle_v2] (pdptr: Out<Ptr>, handle: IpcHandle, Flags: Flags) -> i32;
+        [cuIpcOpenMemHandle cuIpcOpenMemHandle_v2] (pdptr: Out<Ptr>, handle: IpcHandle, flags: Flags) -> i32;
         [cuLogicalEndpointBindAddr] (leId: u32, dev: Device, offset: u64, ptr: Ptr, size: u64, flags: Flags64) -> i32;
         [cuLogicalEndpointBindMem] (leId: u32, dev: Device, offset: u64, memHandle: Ptr, memOffset: u64, size: u64, flags: Flags64) -> i32;
         [cuLogicalEndpointCreate] (leId: u32, prop: Ptr) -> i32;
@@ -331,7 +331,7 @@ macro_rules! driver_queries {
         [cuMemGetLocationInfo] (ptr: Ptr, size: usize, summaryGranularity: usize, samplingGranularity: usize, location_out: Ptr) -> i32;
         [cuMemGetMemPool] (pool: Out<Ptr>, location: Ptr, type_: i32) -> i32;
         [cuMemHostGetFlags] (pFlags: Out<u32>, p: Ptr) -> i32;
-        [cuMemHostRegister] (p: Ptr, bytesize: usize, Flags: Flags) -> i32;
+        [cuMemHostRegister] (p: Ptr, bytesize: usize, flags: Flags) -> i32;
         [cuMemImportFromShareableHandle] (handle: Out<Ptr>, osHandle: Ptr, shHandleType: i32) -> i32;
         [cuMemPoolExportPointer] (shareData_out: Ptr, ptr: Ptr) -> i32;
         [cuMemPoolExportToShareableHandle] (handle_out: Ptr, pool: Ptr, handleType: i32, flags: Flags64) -> i32;
@@ -407,7 +407,7 @@ macro_rules! driver_queries {
         [cuCoredumpDeregisterCompleteCallback cuCoredumpDeregisterStartCallback] (callback: Ptr) -> i32;
         [cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal] (attrib: i32, value: Ptr, size: Out<usize>) -> i32;
         [cuCoredumpRegisterCompleteCallback cuCoredumpRegisterStartCallback] (callback: Ptr, userData: Ptr, callbackOut: Out<Ptr>) -> i32;
-        [cudbgApiAttach cudbgApiDetach cudbgApiInit cudbgGetAPI cudbgGetAPIVersion cudbgMain] ?;
+        [cudbgApiAttach cudbgApiDetach cudbgApiInit cudbgGetAPI cudbgGetAPIVersion cudbgMain] ? -> i32;
         [cuProfilerInitialize] (configFile: Str, outputFile: Str, outputMode: i32) -> i32;
     } };
 }
@@ -415,12 +415,12 @@ macro_rules! driver_queries {
 /// Every function of the driver: the rows of [`driver_functions!`] without class and handler, then those of
 /// [`driver_queries!`], handed to macro `$then` behind `$extra`.
 ///
-/// A consumer matches `$([$($name:ident)+] $args:tt $(-> $ret:tt)?;)*`, where `$args` is a list in
-/// parentheses, or `?` and no result.
+/// A consumer matches `$([$($name:ident)+] $args:tt -> $ret:tt;)*`, where `$args` is a list in
+/// parentheses, or `?`.
 #[macro_export]
 macro_rules! all_driver_functions {
     ($then:ident $($extra:tt)*) => {
-        $crate::driver_functions! { __join_driver_functions {$then} {$($extra)*} }
+        $crate::driver_functions! { {$crate::__join_driver_functions} {$then} {$($extra)*} }
     };
 }
 

@@ -26,16 +26,19 @@ macro_rules! names {
 }
 
 macro_rules! runtime_names {
-    ($($class:ident $how:tt [$($major:tt)*] [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:ty;)*) => {
+    ($($majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:tt;)*) => {
         names! { Runtime RUNTIME_NAMES "The functions of the runtime."; $($($name [$($exported)?])+)* }
     };
 }
 
 macro_rules! driver_names {
-    ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
+    ($($names:tt $args:tt -> $ret:tt;)*) => {
+        driver_names! { @ $($names)* }
+    };
+    (@ $([$($name:ident)+])*) => {
         names! { Driver DRIVER_NAMES "The functions of the driver."; $($($name [])+)* }
     };
 }
 
-runtime_functions!(runtime_names);
-driver_functions!(driver_names);
+all_runtime_functions!(runtime_names);
+all_driver_functions!(driver_names);

@@ -213,50 +213,46 @@ pub struct Signature {
     pub result: Option<usize>,
 }
 
-macro_rules! result_size {
-    ([]) => {
+macro_rules! known {
+    (args ? $ret:tt) => {
         None
     };
-    ([$ret:tt]) => {
+    (args $args:tt $ret:tt) => {
+        Some(arguments!($args))
+    };
+    (result ? $ret:tt) => {
+        None
+    };
+    (result $args:tt $ret:tt) => {
         Some(size_of::<$ret>())
     };
 }
 
-macro_rules! known_arguments {
-    (?) => {
-        None
+macro_rules! majors {
+    ([$($major:literal)*]) => {
+        &[$($major),*]
     };
-    ($args:tt) => {
-        Some(arguments!($args))
-    };
-}
-
-macro_rules! signature_row {
-    ([$($major:literal)*] $args:tt $ret:tt $({$name:ident $exported:tt})+) => {{
-        const MAJORS: &[u32] = &[$($major),*];
-        &[$(Signature {
-            identifier: stringify!($name),
-            name: exported_name!($name $exported),
-            majors: MAJORS,
-            args: known_arguments!($args),
-            result: result_size!($ret),
-        }),+]
-    }};
 }
 
 macro_rules! signatures {
-    ($table:ident $($majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt $(-> $ret:tt)?;)*) => {
+    ($table:ident $($majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:tt;)*) => {
         /// One list per row.
         static $table: &[&[Signature]] = {
             use types::*;
-            &[$(signature_row!($majors $args [$($ret)?] $({$name [$($exported)?]})+)),*]
+            &[$(&[$(Signature {
+                identifier: stringify!($name),
+                name: exported_name!($name [$($exported)?]),
+                majors: majors!($majors),
+                args: known!(args $args $ret),
+                result: known!(result $args $ret),
+            }),+]),*]
         };
     };
 }
 
 macro_rules! driver_signatures {
-    ($($names:tt $args:tt $(-> $ret:tt)?;)*) => {
-        signatures! { ALL_DRIVER $([] $names $args $(-> $ret)?;)* }
+    ($($names:tt $args:tt -> $ret:tt;)*) => {
+        signatures! { ALL_DRIVER $([] $names $args -> $ret;)* }
     };
 }
 

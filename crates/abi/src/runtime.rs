@@ -12,7 +12,9 @@
 /// Hands the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]
 macro_rules! runtime_functions {
-    ($then:ident $($extra:tt)*) => { $then! { $($extra)*
+    ($then:ident $($extra:tt)*) => { $crate::runtime_functions! { {$then} $($extra)* } };
+    // A macro by its path.
+    ({$($then:tt)+} $($extra:tt)*) => { $($then)+! { $($extra)*
         // ---- registration
         register (register_fat_binary) [11 12 13] [__cudaRegisterFatBinary] (fatCubin: Ptr) -> usize;
         register (register_fat_binary_end) [11 12 13] [__cudaRegisterFatBinaryEnd] (fatCubinHandle: Ptr) -> ();

@@ -2,7 +2,8 @@
 //!
 //! Together with [`crate::runtime`] this is every name of libcudart 11.8, 12.4, 12.9, 13.0 and 13.5
 //! (`tests/names.txt`). A row is `[majors] [names] (arguments) -> result;`, names as there; or
-//! `[majors] [names] ?;` for what no header declares. The identifier without suffix is the newest
+//! `[majors] [names] ? -> i32;` for what no header declares: its
+//! arguments are unknown, its result is taken for a status. The identifier without suffix is the newest
 //! form of a name that has several.
 //!
 //! Source: cuda_runtime_api.h and cuda_{gl,egl,vdpau}_interop.h of those releases, with
@@ -13,9 +14,9 @@
 macro_rules! runtime_queries {
     ($then:ident $($extra:tt)*) => { $then! { $($extra)*
         // ---- registration, launch, entry points
-        [13] [__cudaGetProcAddress] ?;
-        [11 12 13] [__cudaRegisterHostVar] ?;
-        [12 13] [__cudaRegisterUnifiedTable] ?;
+        [13] [__cudaGetProcAddress] ? -> i32;
+        [11 12 13] [__cudaRegisterHostVar] ? -> i32;
+        [12 13] [__cudaRegisterUnifiedTable] ? -> i32;
         [11 12 13] [cudaGetLastError cudaPeekAtLastError] () -> i32;
         [11 12 13] [cudaDriverGetVersion] (driverVersion: Out<i32>) -> i32;
         [11 12 13] [cudaGetErrorName cudaGetErrorString] (error: i32) -> Str;
@@ -272,7 +273,7 @@ macro_rules! runtime_queries {
         [11] [cudaProfilerInitialize] (configFile: Str, outputFile: Str, outputMode: i32) -> i32;
 
         // ---- the rest
-        [13] [cudaSubgridCreate cudaSubgridWorkerGridCreate cudaSubgridWorksetCreate] ?;
+        [13] [cudaSubgridCreate cudaSubgridWorkerGridCreate cudaSubgridWorksetCreate] ? -> i32;
     } };
 }
 
@@ -280,12 +281,12 @@ macro_rules! runtime_queries {
 /// of [`runtime_queries!`], handed to macro `$then` behind `$extra`.
 ///
 /// A consumer matches
-/// `$([$($major:literal)*] [$($name:ident $(= $exported:ident)?)+] $args:tt $(-> $ret:tt)?;)*`,
-/// where `$args` is a list in parentheses, or `?` and no result.
+/// `$([$($major:literal)*] [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:tt;)*`,
+/// where `$args` is a list in parentheses, or `?`.
 #[macro_export]
 macro_rules! all_runtime_functions {
     ($then:ident $($extra:tt)*) => {
-        $crate::runtime_functions! { __join_runtime_functions {$then} {$($extra)*} }
+        $crate::runtime_functions! { {$crate::__join_runtime_functions} {$then} {$($extra)*} }
     };
 }
 

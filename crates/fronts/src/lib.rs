@@ -14,7 +14,7 @@ pub mod build;
 macro_rules! runtime_front {
     ($major:tt $node:literal) => {
         use $crate::{runtime_jump, runtime_jumps};
-        $crate::cushim_abi::runtime_functions!(runtime_jumps $major $node;);
+        $crate::cushim_abi::all_runtime_functions!(runtime_jumps $major $node;);
     };
 }
 
@@ -22,7 +22,7 @@ macro_rules! runtime_front {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! runtime_jumps {
-    ($wanted:tt $node:literal; $($class:ident $how:tt $majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:ty;)*) => {
+    ($wanted:tt $node:literal; $($majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:tt;)*) => {
         $($($crate::runtime_jump!($wanted $node $majors $name [$($exported)?]);)+)*
     };
 }
@@ -61,7 +61,7 @@ macro_rules! runtime_jump {
 macro_rules! driver_front {
     () => {
         use $crate::driver_jumps;
-        $crate::cushim_abi::driver_functions!(driver_jumps);
+        $crate::cushim_abi::all_driver_functions!(driver_jumps);
     };
 }
 
@@ -69,7 +69,7 @@ macro_rules! driver_front {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! driver_jumps {
-    ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
+    ($([$($name:ident)+] $args:tt -> $ret:tt;)*) => {
         $($(
             #[unsafe(naked)]
             #[unsafe(no_mangle)]

@@ -13,6 +13,7 @@ use cushim_abi::types::*;
 pub const COUNT: usize = DRIVER_NAMES.len();
 
 macro_rules! function {
+    ($name:ident ? $ret:ty) => {};
     ($name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {
         /// Calls the driver's function of this name.
         ///
@@ -32,6 +33,51 @@ macro_rules! function {
 }
 
 macro_rules! first {
+    // Arguments unknown: all registers that can hold one are kept.
+    ($name:ident ? $ret:ty) => {
+        #[allow(non_snake_case)]
+        #[unsafe(naked)]
+        pub(super) unsafe extern "C" fn $name() -> $ret {
+            std::arch::naked_asm!(
+                "push rdi",
+                "push rsi",
+                "push rdx",
+                "push rcx",
+                "push r8",
+                "push r9",
+                "sub rsp, 136",
+                "movups [rsp], xmm0",
+                "movups [rsp + 16], xmm1",
+                "movups [rsp + 32], xmm2",
+                "movups [rsp + 48], xmm3",
+                "movups [rsp + 64], xmm4",
+                "movups [rsp + 80], xmm5",
+                "movups [rsp + 96], xmm6",
+                "movups [rsp + 112], xmm7",
+                "call {start}",
+                "movups xmm0, [rsp]",
+                "movups xmm1, [rsp + 16]",
+                "movups xmm2, [rsp + 32]",
+                "movups xmm3, [rsp + 48]",
+                "movups xmm4, [rsp + 64]",
+                "movups xmm5, [rsp + 80]",
+                "movups xmm6, [rsp + 96]",
+                "movups xmm7, [rsp + 112]",
+                "add rsp, 136",
+                "pop r9",
+                "pop r8",
+                "pop rcx",
+                "pop rdx",
+                "pop rsi",
+                "pop rdi",
+                "xor eax, eax",
+                "mov r11, [rip + vcuda_driver@GOTPCREL]",
+                "jmp [r11 + {at}]",
+                start = sym start,
+                at = const Driver::$name as usize * size_of::<usize>(),
+            );
+        }
+    };
     ($name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {
         #[allow(non_snake_case)]
         pub(super) unsafe extern "C" fn $name($($arg: $type),*) -> $ret {
@@ -42,20 +88,19 @@ macro_rules! first {
     };
 }
 
-macro_rules! row {
-    ($then:ident {$($name:ident)+} $args:tt $ret:ty) => {
-        $($then!($name $args $ret);)+
-    };
-}
-
 macro_rules! table {
-    ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
-        $(row!(function {$($name)+} $args $ret);)*
+    ($([$($name:ident)+] $args:tt -> $ret:tt;)*) => {
+        $($(function!($name $args $ret);)+)*
 
         /// What slots hold at first.
         mod first {
             use super::*;
-            $(row!(first {$($name)+} $args $ret);)*
+
+            extern "C" fn start() {
+                crate::backend::start();
+            }
+
+            $($(first!($name $args $ret);)+)*
         }
 
         /// The slots, by [`Driver`]; the thin libcuda.so.1 jumps through them.
@@ -66,7 +111,7 @@ macro_rules! table {
     };
 }
 
-cushim_abi::driver_functions!(table);
+cushim_abi::all_driver_functions!(table);
 
 /// The slot with this number.
 #[inline(always)]

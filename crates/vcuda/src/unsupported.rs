@@ -4,6 +4,8 @@
 
 use std::sync::Mutex;
 
+use cushim_abi::types::{ChannelDesc, Str};
+
 /// `cudaErrorNotSupported`, `CUDA_ERROR_NOT_SUPPORTED`.
 pub const NOT_SUPPORTED: i32 = 801;
 
@@ -34,6 +36,18 @@ impl Answer for u32 {
 impl Answer for usize {
     fn unsupported() -> usize {
         0
+    }
+}
+
+impl Answer for Str {
+    fn unsupported() -> Str {
+        Str(0)
+    }
+}
+
+impl Answer for ChannelDesc {
+    fn unsupported() -> ChannelDesc {
+        ChannelDesc::default()
     }
 }
 

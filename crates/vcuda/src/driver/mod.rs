@@ -21,6 +21,9 @@ use crate::api::COUNT;
 pub use state::accelerator;
 
 macro_rules! unsupported {
+    ($name:ident ? $ret:ty) => {
+        unsupported!($name () $ret);
+    };
     ($name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {
         #[allow(non_snake_case)]
         pub(super) unsafe extern "C" fn $name($(_: $type),*) -> $ret {
@@ -30,6 +33,9 @@ macro_rules! unsupported {
 }
 
 macro_rules! absent {
+    ($name:ident ? $ret:ty) => {
+        absent!($name () $ret);
+    };
     ($name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {
         #[allow(non_snake_case)]
         pub(super) unsafe extern "C" fn $name($(_: $type),*) -> $ret {
@@ -39,6 +45,9 @@ macro_rules! absent {
 }
 
 macro_rules! slot {
+    ($from:ident $name:ident ? $ret:ty) => {
+        slot!($from $name () $ret)
+    };
     ($from:ident $name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {{
         // The row's signature is the implementation's, or this does not compile.
         let function: unsafe extern "C" fn($($type),*) -> $ret = $from::$name;
@@ -47,7 +56,7 @@ macro_rules! slot {
 }
 
 macro_rules! table {
-    ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
+    ($([$($name:ident)+] $args:tt -> $ret:tt;)*) => {
         /// What [`implemented`] leaves out.
         mod unsupported {
             use super::*;
@@ -66,7 +75,7 @@ macro_rules! table {
     };
 }
 
-cushim_abi::driver_functions!(table);
+cushim_abi::all_driver_functions!(table);
 
 /// Our function with this number, one that says "not supported" among them.
 pub fn function(index: usize) -> Option<*const ()> {

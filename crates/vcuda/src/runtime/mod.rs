@@ -17,6 +17,9 @@ use crate::Slot;
 pub const COUNT: usize = RUNTIME_NAMES.len();
 
 macro_rules! unsupported {
+    ($name:ident ? $ret:ty) => {
+        unsupported!($name () $ret);
+    };
     ($name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {
         #[allow(non_snake_case)]
         pub(super) unsafe extern "C" fn $name<const MAJOR: usize>($(_: $type),*) -> $ret {
@@ -26,6 +29,9 @@ macro_rules! unsupported {
 }
 
 macro_rules! slots {
+    ($from:ident $majors:tt $name:ident ? $ret:ty) => {
+        slots!($from $majors $name () $ret)
+    };
     ($from:ident [$($major:tt)*] $name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {{
         let mut slots = [const { Slot(std::ptr::null()) }; MAJORS.len()];
         // The row's signature is the implementation's, or this does not compile.
@@ -39,7 +45,7 @@ macro_rules! slots {
 }
 
 macro_rules! table {
-    ($($class:ident $how:tt $majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:ty;)*) => {
+    ($($majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:tt;)*) => {
         /// What [`implemented`] leaves out.
         mod unsupported {
             use super::*;
@@ -58,7 +64,7 @@ macro_rules! table {
     };
 }
 
-cushim_abi::runtime_functions!(table);
+cushim_abi::all_runtime_functions!(table);
 
 /// Whether the runtime function with this number is implemented, in any of its majors.
 pub fn is_implemented(index: usize) -> bool {
