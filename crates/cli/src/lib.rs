@@ -23,6 +23,7 @@ pub mod launch;
 pub mod ls;
 pub mod preload;
 pub mod record;
+pub mod redirect;
 pub mod report;
 pub mod trace;
 pub mod view;
@@ -61,6 +62,8 @@ pub enum Command {
     Ls(ls::LsArgs),
     /// Write device images to files
     Extract(extract::ExtractArgs),
+    /// Help with manifests that replace kernels and images
+    Redirect(redirect::RedirectCommand),
     /// Print the completion script for a shell
     Completions(generate::CompletionsArgs),
     /// Print the manual page, or write one for each subcommand
@@ -124,6 +127,7 @@ pub fn main() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Ls(args) => ls::run(args),
         Command::Extract(args) => extract::run(args),
+        Command::Redirect(args) => redirect::run(args),
         Command::Completions(args) => generate::completions(args),
         Command::Man(args) => generate::man(args),
     };

@@ -1,0 +1,72 @@
+//! The kernels of a program as rules see them.
+//!
+//! Must not know: rules' actions.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use cushim_image::inventory::{self, Image, ImageKind, Trail};
+use cushim_image::kernel::Kernel;
+use cushim_image::{Limits, ParamLayout};
+use cushim_rules::Subject;
+
+use crate::images::HostFile;
+
+/// What a program registers or loads as one: a container, or a bare image.
+pub struct Container {
+    /// The file.
+    pub owner: String,
+    /// Its images: kind, architecture, content hash.
+    images: Vec<(ImageKind, String, String)>,
+    /// Its kernels and how their parameters lie, by symbol.
+    pub kernels: BTreeMap<String, ParamLayout>,
+}
+
+/// The containers of a file.
+pub fn containers(file: &HostFile, path: &Path, limits: &Limits) -> Vec<Container> {
+    let mut found: BTreeMap<String, Container> = BTreeMap::new();
+    for image in inventory::read(file.bytes(), limits).images {
+        let container = found.entry(place(&image.trail)).or_insert_with(|| Container {
+            owner: path.display().to_string(),
+            images: Vec::new(),
+            kernels: BTreeMap::new(),
+        });
+        let hash = image.with_bytes(limits, xxhash_rust::xxh3::xxh3_64);
+        let hash = hash.map(|hash| format!("{hash:016x}")).unwrap_or_default();
+        container.images.push((image.kind, image.arch.to_string(), hash));
+        for kernel in kernels(&image, limits) {
+            container.kernels.insert(kernel.name, kernel.params);
+        }
+    }
+    found.into_values().collect()
+}
+
+/// The kernels that can be launched; none where the image cannot be opened.
+pub fn kernels(image: &Image<'_>, limits: &Limits) -> Vec<Kernel> {
+    let mut kernels = image.kernels(limits).unwrap_or_default();
+    kernels.retain(|kernel| !kernel.device);
+    kernels
+}
+
+/// Names a container: the way to an image, less its number in it.
+fn place(trail: &Trail) -> String {
+    Trail { entry: 0, ..trail.clone() }.to_string()
+}
+
+impl Subject for Container {
+    fn owner(&self) -> &str {
+        &self.owner
+    }
+
+    fn has_hash(&self, beginning: &str) -> bool {
+        self.images.iter().any(|(_, _, hash)| hash.starts_with(beginning))
+    }
+
+    fn has_arch(&self, arch: &str) -> bool {
+        let machine = arch.replace("compute_", "sm_");
+        self.images.iter().any(|(kind, name, _)| match kind {
+            ImageKind::Ptx => arch.starts_with("compute_") && *name == machine,
+            _ => name == arch,
+        })
+    }
+}

@@ -1,0 +1,28 @@
+//! Seeds for fuzzing, which are tests of the same properties.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../../../fuzz/src/rules.rs"]
+mod rules;
+
+const SEEDS: [&str; 4] = [
+    "[[redirect]]\nmatch = { kernel = \"vecadd.*\" }\nimage = \"new.ptx\"\n",
+    "[[redirect]]\nname = 'a'\nmatch = { owner = 'x', hash = 'ab', arch = 'sm_90', grid = [1, '*', 2], block = [1, 1, 1], nth = '2..' }\nlaunch = { grid = [1, 1, 1], shared = 4 }\non-failure = 'stop'\n",
+    "[[redirect]]\nmatch.kernel = 'k'\nskip = true\n[[redirect]]\nmatch.hash = '00'\nimage = 'x'\nwhole = true\n",
+    "kernel=file.ptx",
+];
+
+#[test]
+fn seeds_for_fuzzing() {
+    for seed in SEEDS {
+        rules::manifest(seed.as_bytes());
+        for cut in 0..seed.len() {
+            rules::manifest(&seed.as_bytes()[..cut]);
+        }
+    }
+    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
+    let folder = std::path::Path::new(&folder).join("rules_manifest");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (i, seed) in SEEDS.iter().enumerate() {
+        std::fs::write(folder.join(i.to_string()), seed).unwrap();
+    }
+}
