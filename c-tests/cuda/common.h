@@ -25,6 +25,12 @@ static inline bool check(cudaError_t error, const char *what)
 
 // A call that ought to succeed.
 #define CK(call) check((call), #call)
+// A call without which nothing that follows makes sense.
+#define NEED(call)                                                                                                     \
+    do {                                                                                                               \
+        if (!CK(call))                                                                                                 \
+            return finish();                                                                                           \
+    } while (0)
 // After <<<>>>: the launch itself; errors while it runs come with the next wait.
 #define LAUNCHED(what) check(cudaGetLastError(), what)
 
@@ -39,6 +45,16 @@ static inline void expect(bool right, const char *what)
     printf("%s: %s\n", what, right ? "ok" : "wrong");
     if (!right)
         wrong_results++;
+}
+
+// cudaGraphInstantiate has other arguments since CUDA 12.
+static inline cudaError_t instantiate(cudaGraphExec_t *exec, cudaGraph_t graph)
+{
+#if CUDART_VERSION >= 12000
+    return cudaGraphInstantiate(exec, graph, 0);
+#else
+    return cudaGraphInstantiate(exec, graph, nullptr, nullptr, 0);
+#endif
 }
 
 static inline int finish()

@@ -53,13 +53,21 @@ class Nvcc:
         self.lib, libraries = next(((d, found) for d, found in have if found), (folders[0], []))
         self.runtime = libraries[0] if libraries and not libraries[0].endswith(".so") else None
         self.help = run([nvcc, "--help"])
+        # Whether it is the one that stands for the others where one is enough.
+        self.newest = True
 
-    def has(self, variant, program):
-        """Whether this toolkit can make the variant; the reason if not."""
+    def has(self, variant, program, every=False):
+        """Whether this toolkit makes the variant; the reason if not. `every`: also
+        what another toolkit stands for."""
         if self.version < program.minimum():
             return "needs CUDA %d.%d" % program.minimum()
         if variant.runtime == "static" and not os.path.exists(os.path.join(self.lib, "libcudart_static.a")):
             return NO_STATIC
+        if not self.newest and not every:
+            if program.kind == "compute":
+                return "the code is that of the newest toolkit"
+            if program.kind == "semantics" and variant.runtime == "static":
+                return "the static runtime is that of the newest toolkit"
         if variant.compression == "zstd" and "--compress-mode" not in self.help:
             return "this nvcc writes no zstd"
         return None
@@ -113,8 +121,10 @@ class Clang:
         # Its wrapper around nvlink looks for that on PATH only.
         self.env = dict(os.environ, PATH=os.path.join(cuda, "bin") + os.pathsep + os.environ.get("PATH", ""))
 
-    def has(self, variant, program):
-        """Whether clang can make the variant; the reason if not."""
+    def has(self, variant, program, every=False):
+        """Whether clang makes the variant; the reason if not."""
+        if program.kind:
+            return "no question of the compiler"
         if program.options.get("clang") == "no":
             return "not for clang"
         if self.version < program.minimum():
@@ -179,12 +189,12 @@ class Job:
         self.compiler, self.program, self.out = compiler, program, out
         self.skipped, self.wanted = [], []
         for variant in variants(which, program):
-            why = compiler.has(variant, program)
+            why = compiler.has(variant, program, which in ("each", "full"))
             if why == NO_STATIC:
                 # Its other axes are worth having all the same.
                 shared = Variant("shared", variant.stream, variant.link, variant.compression)
                 if str(shared) not in map(str, variants(which, program)):
-                    variant, why = shared, compiler.has(shared, program)
+                    variant, why = shared, compiler.has(shared, program, which in ("each", "full"))
             if why:
                 self.skipped.append((str(variant), why))
             else:
@@ -213,7 +223,7 @@ class Job:
             self.compiler.link(variant, self.program, files, target, libs)
             if "cubin" in self.program.options:
                 source = os.path.join(CUDA, self.program.options["cubin"])
-                cubin = os.path.join(folder, self.program.options["cubin"].replace(".cu", ".cubin"))
+                cubin = os.path.join(folder, os.path.basename(self.program.options["cubin"]).replace(".cu", ".cubin"))
                 partial = "%s.%s" % (cubin, self.program.name)
                 self.compiler.cubin(source, partial)
                 os.replace(partial, cubin)
@@ -225,7 +235,7 @@ class Job:
         if key not in objects:
             folder = os.path.join(self.out, ".objects", "-".join(key[:3]))
             os.makedirs(folder, exist_ok=True)
-            objects[key] = os.path.join(folder, source + ".o")
+            objects[key] = os.path.join(folder, source.replace("/", "-") + ".o")
             self.compiler.compile(variant, self.program, os.path.join(CUDA, source), objects[key], shared)
         return objects[key]
 
@@ -233,7 +243,7 @@ class Job:
         """The shared libraries of a program that loads them."""
         for source in self.program.options["plugins"].split(","):
             part = self.object(variant, source, objects, shared=True)
-            library = os.path.join(folder, "lib%s.so" % source[: -len(".cu")])
+            library = os.path.join(folder, "lib%s.so" % os.path.basename(source)[: -len(".cu")])
             self.compiler.link(variant, self.program, [part], library, [], shared=True)
 
 

@@ -22,6 +22,8 @@ class Program:
     def __init__(self, name, sources, words):
         self.name = name
         self.sources = sources
+        # The folder of the first source says what the program is about.
+        self.kind = os.path.dirname(sources[0])
         self.options = {}
         for word in words:
             key, _, value = word.partition("=")
@@ -33,7 +35,7 @@ class Program:
 
     def beside(self, ending):
         """The file NAME.ending of this program."""
-        return os.path.join(CUDA, "%s.%s" % (self.name, ending))
+        return os.path.join(CUDA, self.kind, "%s.%s" % (self.name, ending))
 
 
 def version(text):
@@ -75,8 +77,15 @@ def variants(which, program):
     gpu     every runtime, stream and link mode, compression as the compiler likes
     matrix  the full product for the programs marked so, `pair` for the others
     full    the full product for every program
+    each    the shared runtime alone, so that everything is compiled once
+
+    Programs of semantics/ and compute/ say something about CUDA or about code, not
+    about how a program is put together: they come with the shared and the static
+    runtime (which compile once) in every set but `full` and `each`.
     """
     product = [Variant(*v) for v in itertools.product(RUNTIMES, STREAMS, LINKS, COMPRESSIONS)]
+    if which == "each" or (program.kind and which != "full"):
+        return few(program, ("shared",) if which == "each" else RUNTIMES)
     if which == "matrix":
         which = "full" if "matrix" in program.options else "pair"
     if which == "pair":
@@ -90,6 +99,12 @@ def variants(which, program):
     elif which == "full":
         product = [v for v in product if v.compression != "default"]
     else:
-        raise SystemExit("unknown set '%s': pair, gpu, matrix or full" % which)
-    wanted = program.options.get("link")
-    return [v for v in product if wanted in (None, v.link)]
+        raise SystemExit("unknown set '%s': pair, gpu, matrix, full or each" % which)
+    wanted = program.options.get("link"), program.options.get("stream")
+    return [v for v in product if wanted[0] in (None, v.link) and wanted[1] in (None, v.stream)]
+
+
+def few(program, runtimes):
+    """One variant for each runtime, in the plainest way that the program allows."""
+    stream, link = program.options.get("stream", "legacy"), program.options.get("link", "whole")
+    return [Variant(runtime, stream, link, "default") for runtime in runtimes]
