@@ -120,6 +120,8 @@ def check_program(cushim, program, variant, path, gpu, env=None):
         except (OSError, ValueError) as error:
             results.append(("launches", [str(error)]))
             return results
+        if program.options.get("launches") == "any":
+            return results
         expected = launches.read_list(program.beside("launches"))
         shared = variant.runtime == "shared"
         # Without a GPU a static runtime never asks the driver, so nothing is seen.

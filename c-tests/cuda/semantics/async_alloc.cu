@@ -32,9 +32,9 @@ int main()
     CK(cudaDeviceGetDefaultMemPool(&standard, 0));
     CK(cudaDeviceGetMemPool(&current, 0));
     expect(standard && standard == current, "the default pool is the current one");
-    cuuint64_t threshold = 77, used = 77;
+    unsigned long long threshold = 77, used = 77;
     CK(cudaMemPoolGetAttribute(standard, cudaMemPoolAttrReleaseThreshold, &threshold));
-    printf("threshold %llu\n", (unsigned long long)threshold);
+    printf("threshold %llu\n", threshold);
 
     cudaMemPoolProps props = {};
     props.allocType = cudaMemAllocationTypePinned;
@@ -45,20 +45,20 @@ int main()
     CK(cudaMemPoolSetAttribute(own, cudaMemPoolAttrReleaseThreshold, &threshold));
     threshold = 0;
     CK(cudaMemPoolGetAttribute(own, cudaMemPoolAttrReleaseThreshold, &threshold));
-    printf("own threshold %llu\n", (unsigned long long)threshold);
+    printf("own threshold %llu\n", threshold);
     CK(cudaMallocFromPoolAsync(&a, 1 << 16, own, s));
     CK(cudaMallocFromPoolAsync(&b, 1 << 16, own, s));
     expect(a && b && a != b, "two blocks of a pool");
     CK(cudaStreamSynchronize(s));
     CK(cudaMemPoolGetAttribute(own, cudaMemPoolAttrUsedMemCurrent, &used));
-    printf("used %llu\n", (unsigned long long)used);
+    printf("used %llu\n", used);
     CK(cudaFreeAsync(a, s));
     CK(cudaFreeAsync(b, s));
     CK(cudaStreamSynchronize(s));
     CK(cudaMemPoolGetAttribute(own, cudaMemPoolAttrUsedMemCurrent, &used));
-    printf("used %llu\n", (unsigned long long)used);
+    printf("used %llu\n", used);
     CK(cudaMemPoolGetAttribute(own, cudaMemPoolAttrUsedMemHigh, &used));
-    printf("used at most %llu\n", (unsigned long long)used);
+    printf("used at most %llu\n", used);
     CK(cudaMemPoolTrimTo(own, 0));
     CK(cudaDeviceSetMemPool(0, own));
     CK(cudaDeviceGetMemPool(&current, 0));
