@@ -288,10 +288,9 @@ pub unsafe fn link_add_data(
         [state, kind, data, size, name, count, options, values],
         real(state, kind, data, size, name, count, options, values)
     );
-    if status == 0 && data.0 != 0 {
+    if status == 0 {
         // SAFETY: CUDA took so many bytes from there.
-        let bytes = unsafe { std::slice::from_raw_parts(data.0 as *const u8, size) };
-        dump::image(bytes, "", "cuLinkAddData");
+        unsafe { dump::memory(data.0, size, "cuLinkAddData") };
     }
     status
 }
@@ -307,8 +306,7 @@ pub unsafe fn link_complete(
     let status = observed!(site, [state, out, size], real(state, out, size));
     if let (Some(cubin), Some(size)) = (answered(status, out), answered(status, size)) {
         // SAFETY: CUDA says that so many bytes are there, until the link state goes.
-        let bytes = unsafe { std::slice::from_raw_parts(cubin.0 as *const u8, size) };
-        dump::image(bytes, "", "cuLinkComplete");
+        unsafe { dump::memory(cubin.0, size, "cuLinkComplete") };
     }
     status
 }

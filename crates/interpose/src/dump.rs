@@ -64,6 +64,19 @@ pub fn file(path: &str, api: &str) {
     }
 }
 
+/// The program gave or got `size` bytes at `data` by `api`. They are not looked at where no images are
+/// wanted.
+///
+/// # Safety
+/// `api` has read or written so many bytes there, and said so.
+pub unsafe fn memory(data: usize, size: usize, api: &str) {
+    if folder().is_none() || data == 0 || isize::try_from(size).is_err() {
+        return;
+    }
+    // SAFETY: as the caller promises; the size is one that a slice may have.
+    image(unsafe { std::slice::from_raw_parts(data as *const u8, size) }, "", api);
+}
+
 /// The program gave or got `bytes` by `api`; `owner` is the file that they came from.
 pub fn image(bytes: &[u8], owner: &str, api: &str) {
     let Some(folder) = folder() else { return };

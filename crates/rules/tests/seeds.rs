@@ -1,5 +1,5 @@
 //! Seeds for fuzzing, which are tests of the same properties.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
 #[path = "../../../fuzz/src/rules.rs"]
 mod rules;
