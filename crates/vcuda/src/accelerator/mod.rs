@@ -5,6 +5,7 @@
 //! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
 //! graphs, sticky errors) is [`crate::driver`]'s. Must not know: CUDA's handles and functions.
 
+pub mod cpu;
 pub mod mock;
 pub mod queue;
 pub mod signal;
@@ -72,6 +73,13 @@ pub trait Accelerator: Send + Sync {
 
     /// Nanoseconds of the clock that [`Outcome`] is stamped with.
     fn now(&self) -> u64;
+
+    /// Hands what kernels printed so far to the program's standard output. CUDA does so when the program
+    /// synchronises, launches, or copies and waits.
+    fn flush_output(&self) {}
+
+    /// How many bytes `malloc` of a device's kernels may take in all (`cudaLimitMallocHeapSize`).
+    fn set_heap_limit(&self, _device: usize, _bytes: u64) {}
 }
 
 /// A queue of packets.

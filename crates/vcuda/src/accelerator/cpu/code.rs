@@ -1,0 +1,242 @@
+//! PTX loaded for a device: the checked module, its variables in memory, what its kernels are.
+//!
+//! Owns where variables lie and which kernels cannot be run. Must not know: containers, launches.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cushim_ptx::ast::Linkage;
+use cushim_ptx::interp::{self, Memory as _};
+use cushim_ptx::ir::{Base, Function, Module, Place, Src, Symbol};
+use cushim_ptx::types::Space;
+
+use super::device;
+use super::memory::Memory;
+use crate::accelerator::{Code, Failure, Image, ImageKind, Kernel, Variable};
+
+/// Functions of the device runtime that the interpreter has itself.
+const BUILT_IN: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
+
+/// Loaded code.
+pub struct CpuCode {
+    /// The module.
+    pub module: Module,
+    /// The device it was loaded for.
+    pub device: usize,
+    /// Address of each global of the module.
+    pub globals: Vec<u64>,
+    /// The function of each kernel.
+    pub functions: Vec<u32>,
+    kernels: Vec<Kernel>,
+    variables: Vec<Variable>,
+    /// What holds the globals: one allocation.
+    block: Option<u64>,
+    memory: Arc<Memory>,
+}
+
+impl Drop for CpuCode {
+    fn drop(&mut self) {
+        if let Some(block) = self.block {
+            self.memory.arena.free(block);
+        }
+    }
+}
+
+/// Texts as one module.
+fn module(parts: &[&[u8]]) -> Result<Module, Failure> {
+    let mut modules = Vec::with_capacity(parts.len());
+    for part in parts {
+        let end = part.iter().position(|byte| *byte == 0).unwrap_or(part.len());
+        let text = String::from_utf8_lossy(part.get(..end).unwrap_or_default());
+        let checked = cushim_ptx::parse(&text).and_then(|tree| cushim_ptx::check(&tree));
+        modules.push(checked.map_err(|error| invalid(&error))?);
+    }
+    match modules.len() {
+        1 => modules.pop().ok_or_else(|| Failure::InvalidImage("no PTX".into())),
+        _ => cushim_ptx::link(modules).map_err(|error| invalid(&error)),
+    }
+}
+
+fn invalid(error: &cushim_ptx::Error) -> Failure {
+    Failure::InvalidImage(format!("PTX {error}"))
+}
+
+impl CpuCode {
+    /// Loads.
+    pub fn load(
+        memory: &Arc<Memory>,
+        device: usize,
+        image: &Image<'_>,
+    ) -> Result<CpuCode, Failure> {
+        if image.kind != ImageKind::Ptx {
+            let why = format!("{:?}: the CPU runs PTX only", image.kind);
+            return Err(Failure::NoImage(why));
+        }
+        let module = module(image.parts)?;
+        let mut code = CpuCode {
+            globals: vec![0; module.globals.len()],
+            functions: Vec::new(),
+            kernels: Vec::new(),
+            variables: Vec::new(),
+            block: None,
+            memory: memory.clone(),
+            device,
+            module,
+        };
+        let missing = code.place(image.externals)?;
+        code.initialise()?;
+        code.describe(&missing);
+        Ok(code)
+    }
+
+    /// Gives every global an address; the numbers of those that nobody defines.
+    fn place(&mut self, externals: &dyn Fn(&str) -> Option<u64>) -> Result<Vec<u32>, Failure> {
+        let globals = &self.module.globals;
+        let mut offsets = Vec::with_capacity(globals.len());
+        let mut end = 0u64;
+        let too_large = |name: &str| Failure::InvalidImage(format!("variable {name} is too large"));
+        for g in globals.iter() {
+            // Sixteen at least: compilers of the host may copy variables by vectors.
+            let at = end.next_multiple_of(u64::from(g.align.max(16)));
+            offsets.push(at);
+            if g.linkage != Linkage::Extern {
+                end = at.checked_add(g.size).ok_or_else(|| too_large(&g.name))?;
+            }
+        }
+        let align = globals.iter().map(|g| g.align.into()).max().unwrap_or(1);
+        let base = match end {
+            0 => 0,
+            _ => self.memory.arena.allocate(end, align).ok_or(Failure::OutOfMemory)?,
+        };
+        self.block = (end > 0).then_some(base);
+        let defined: HashMap<&str, u64> = globals
+            .iter()
+            .zip(&offsets)
+            .filter(|(g, _)| g.linkage != Linkage::Extern)
+            .map(|(g, at)| (g.name.as_str(), base + at))
+            .collect();
+        let mut missing = Vec::new();
+        for (n, ((g, at), place)) in globals.iter().zip(&offsets).zip(&mut self.globals).enumerate()
+        {
+            *place = match g.linkage {
+                Linkage::Extern => {
+                    let found = defined.get(g.name.as_str()).copied();
+                    found.or_else(|| externals(&g.name)).unwrap_or_else(|| {
+                        missing.push(n as u32);
+                        0
+                    })
+                }
+                _ => base + at,
+            };
+        }
+        Ok(missing)
+    }
+
+    fn initialise(&mut self) -> Result<(), Failure> {
+        for (n, g) in self.module.globals.iter().enumerate() {
+            let Some(at) = self.globals.get(n).filter(|_| g.linkage != Linkage::Extern) else {
+                continue;
+            };
+            let bytes = interp::initial_bytes(&self.module, n as u32, &self.globals);
+            self.memory.store(*at, &bytes).map_err(|_| Failure::InvalidAddress(*at))?;
+            self.variables.push(Variable {
+                name: g.name.clone(),
+                address: *at,
+                bytes: g.size as usize,
+                constant: g.space == Space::Const,
+                managed: g.managed,
+            });
+        }
+        Ok(())
+    }
+
+    fn describe(&mut self, missing: &[u32]) {
+        let constant = self.module.globals.iter().filter(|g| g.space == Space::Const);
+        let constant = constant.map(|g| g.size).sum::<u64>() as u32;
+        for (n, f) in self.module.functions.iter().enumerate() {
+            if !f.entry || !f.defined {
+                continue;
+            }
+            let number = |name: &str| {
+                let found = f.directives.iter().find(|(directive, _)| directive.ends_with(name));
+                found.map(|(_, values)| {
+                    let at = |k: usize| values.get(k).map_or(1, |v| (*v).min(1 << 20) as u32);
+                    [at(0), at(1), at(2)]
+                })
+            };
+            let threads = |shape: [u32; 3]| shape.iter().fold(1u32, |p, n| p.saturating_mul(*n));
+            let required = number("reqntid");
+            let limit = required.or(number("maxntid")).map_or(device::MAX_THREADS, threads);
+            self.functions.push(n as u32);
+            self.kernels.push(Kernel {
+                name: f.name.clone(),
+                params: f.params.iter().filter_map(place_of).collect(),
+                params_size: f.params_size,
+                static_shared: interp::shared_layout(&self.module, n as u32).1,
+                local: f.local_size,
+                constant,
+                registers: device::REGISTERS,
+                max_threads: limit.min(device::MAX_THREADS),
+                required_threads: required,
+                versions: (self.module.sm, device::CAPABILITY.0 * 10 + device::CAPABILITY.1),
+                refused: self.refused(n as u32, missing),
+            });
+        }
+    }
+
+    /// Why a kernel cannot be run, if it cannot.
+    fn refused(&self, kernel: u32, missing: &[u32]) -> Option<String> {
+        let name = &self.module.functions.get(kernel as usize)?.name;
+        if let Some((function, refusal)) = self.module.refusals(kernel).first() {
+            let function = self.module.functions.get(*function as usize)?;
+            let within = match function.name == *name {
+                true => String::new(),
+                false => format!(" (in {})", function.name),
+            };
+            return Some(format!(
+                "kernel {name}{within}, PTX line {}: `{}`: {}",
+                refusal.pos.line, refusal.instruction, refusal.reason
+            ));
+        }
+        let reachable = self.module.reachable(kernel);
+        let functions = || reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
+        let undefined = functions().find(|f| !f.defined && !BUILT_IN.contains(&f.name.as_str()));
+        if let Some(f) = undefined {
+            return Some(format!("kernel {name} calls {}, which no PTX here defines", f.name));
+        }
+        if missing.is_empty() {
+            return None;
+        }
+        let variable = functions().find_map(|f| names_one_of(f, missing))?;
+        let variable = &self.module.globals.get(variable as usize)?.name;
+        Some(format!("kernel {name} uses the variable {variable}, which no PTX here defines"))
+    }
+}
+
+fn place_of(param: &cushim_ptx::ir::Param) -> Option<(u32, u32)> {
+    match param.place {
+        Place::Memory(offset) => Some((offset, param.size)),
+        Place::Register(_) => None,
+    }
+}
+
+fn names_one_of(f: &Function, globals: &[u32]) -> Option<u32> {
+    f.code.iter().flat_map(|inst| &inst.src).find_map(|src| match src {
+        Src::Address(Symbol::Global(n), _) | Src::Memory(Base::Symbol(Symbol::Global(n)), _) => {
+            globals.contains(n).then_some(*n)
+        }
+        _ => None,
+    })
+}
+
+impl Code for CpuCode {
+    fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+    fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}

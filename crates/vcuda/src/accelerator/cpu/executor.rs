@@ -1,0 +1,130 @@
+//! Runs packets on the CPU: kernels by the interpreter, their blocks over the pool.
+//!
+//! Owns what a launch needs beside its arguments, and how a kernel's end becomes a [`Failure`]. Must not
+//! know: queues, CUDA.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+use cushim_ptx::interp::{self, Cause, Fault, Launch, Memory as _};
+
+use super::code::CpuCode;
+use super::host::{Heap, Host, clock};
+use super::memory::Memory;
+use super::pool::{Job, Pool};
+use crate::accelerator::queue::Executor;
+use crate::accelerator::{Copy, Dispatch, Failure, Fill};
+use crate::locks::lock;
+
+/// Local memory of a thread, as CUDA limits it.
+const LOCAL: u32 = 512 << 10;
+/// Bytes of the workspace of `grid.sync()`.
+const WORKSPACE: u64 = 64;
+
+/// What runs packets.
+pub struct CpuExecutor {
+    /// All memory.
+    pub memory: Arc<Memory>,
+    /// Threads for blocks.
+    pub pool: Pool,
+    /// By device.
+    pub heaps: Arc<[Heap]>,
+}
+
+impl Executor for CpuExecutor {
+    fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Failure> {
+        let workspace = match dispatch.cooperative {
+            true => self.workspace()?,
+            false => 0,
+        };
+        let result = self.run(dispatch, workspace);
+        if dispatch.cooperative {
+            self.memory.arena.free(workspace);
+        }
+        result
+    }
+
+    fn copy(&self, copy: &Copy) -> Result<(), Failure> {
+        self.memory.copy(copy)
+    }
+
+    fn fill(&self, fill: &Fill) -> Result<(), Failure> {
+        self.memory.fill(fill)
+    }
+
+    fn now(&self) -> u64 {
+        clock(libc::CLOCK_MONOTONIC)
+    }
+}
+
+impl CpuExecutor {
+    fn workspace(&self) -> Result<u64, Failure> {
+        let at = self.memory.arena.allocate(WORKSPACE, 16).ok_or(Failure::OutOfMemory)?;
+        let empty = [0; WORKSPACE as usize];
+        self.memory.store(at, &empty).map_err(|_| Failure::InvalidAddress(at))?;
+        Ok(at)
+    }
+
+    fn run(&self, dispatch: &Dispatch, workspace: u64) -> Result<(), Failure> {
+        let ended: Arc<Mutex<Option<Failure>>> = Arc::default();
+        let total = dispatch.grid.iter().map(|n| u64::from(*n)).product();
+        let alone = dispatch.cooperative;
+        let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
+        let first = ended.clone();
+        self.pool.run(total, alone, move |job| {
+            let run = || part(&own, workspace, &memory, &heaps, job);
+            // A panic is a bug of ours; the program hears of it as of a kernel that failed.
+            let result = catch_unwind(AssertUnwindSafe(run))
+                .unwrap_or_else(|_| Err(Failure::Launch("the interpreter failed inside".into())));
+            if let Err(failure) = result {
+                // Others end because this one asks them to: theirs come later and do not count.
+                lock(&first).get_or_insert(failure);
+                job.stop();
+            }
+        });
+        let failure = lock(&ended).take();
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// Runs blocks on this thread until there are no more.
+fn part(
+    dispatch: &Dispatch,
+    workspace: u64,
+    memory: &Memory,
+    heaps: &[Heap],
+    job: &Job,
+) -> Result<(), Failure> {
+    let unknown = || Failure::Launch("a kernel that its code has not".into());
+    let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
+    let launch = Launch {
+        module: &code.module,
+        kernel: *code.functions.get(dispatch.kernel).ok_or_else(unknown)?,
+        globals: &code.globals,
+        grid: dispatch.grid,
+        block: dispatch.block,
+        dynamic_shared: dispatch.dynamic_shared,
+        params: &dispatch.arguments,
+        cooperative: dispatch.cooperative,
+        workspace,
+        local_limit: LOCAL,
+    };
+    let heap = heaps.get(code.device).ok_or_else(unknown)?;
+    let host = Host { memory, heap, job };
+    match interp::run_blocks(&launch, memory, &host, &|| job.next()) {
+        Err(fault) => Err(failure(&fault)),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// A fault by CUDA's error codes.
+fn failure(fault: &Fault) -> Failure {
+    let text = fault.to_string();
+    match *fault.cause {
+        Cause::Address { .. } => Failure::IllegalAddress(text),
+        Cause::Misaligned { .. } => Failure::Misaligned(text),
+        Cause::Assert => Failure::Assert(text),
+        Cause::Refused { .. } => Failure::NotSupported(text),
+        _ => Failure::Launch(text),
+    }
+}

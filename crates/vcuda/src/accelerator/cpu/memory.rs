@@ -1,0 +1,237 @@
+//! Memory as kernels and copies see it: the arena, and what the program registered.
+//!
+//! Owns every access to raw addresses on behalf of kernels: several threads at a time, so each is done
+//! by atomic operations of the processor (acquire, release: what x86 does anyway). Must not know: what
+//! the values mean.
+
+use std::collections::BTreeMap;
+use std::sync::RwLock;
+use std::sync::atomic::{
+    AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release, Ordering::SeqCst,
+};
+
+use cushim_ptx::interp::{self, BadAddress};
+
+use super::arena::Arena;
+use crate::accelerator::{Copy, Failure, Fill};
+use crate::locks::{read, write};
+
+/// All memory that kernels may touch.
+pub struct Memory {
+    /// What we allocate from.
+    pub arena: Arena,
+    /// The program's own memory that was registered: length by address.
+    registered: RwLock<BTreeMap<u64, u64>>,
+    /// How many those are: mostly none, and then there is nothing to look up.
+    registrations: AtomicUsize,
+}
+
+impl Memory {
+    /// Reserves the range of addresses.
+    pub fn new() -> Memory {
+        let arena = Arena::reserve();
+        Memory { arena, registered: RwLock::default(), registrations: AtomicUsize::new(0) }
+    }
+
+    /// Lets kernels touch memory of the program.
+    pub fn register(&self, address: u64, bytes: u64) {
+        let mut list = write(&self.registered);
+        list.insert(address, bytes);
+        self.registrations.store(list.len(), Release);
+    }
+
+    /// Ends that.
+    pub fn unregister(&self, address: u64) {
+        let mut list = write(&self.registered);
+        list.remove(&address);
+        self.registrations.store(list.len(), Release);
+    }
+
+    /// Whether a kernel may touch these bytes.
+    #[inline]
+    fn is_open(&self, address: u64, bytes: u64) -> bool {
+        self.arena.is_live(address, bytes) || self.is_registered(address, bytes)
+    }
+
+    #[cold]
+    fn is_registered(&self, address: u64, bytes: u64) -> bool {
+        if self.registrations.load(Acquire) == 0 {
+            return false;
+        }
+        let list = read(&self.registered);
+        let before = list.range(..=address).next_back();
+        before
+            .is_some_and(|(at, length)| address - at <= *length && bytes <= length - (address - at))
+    }
+
+    /// Whether a copy may touch these bytes: of our range only what is allocated; of the program's own
+    /// memory we know nothing, as NVIDIA's driver does not.
+    fn may_copy(&self, address: u64, bytes: u64) -> Result<(), Failure> {
+        let inside = self.arena.contains(address) || address.checked_add(bytes).is_none();
+        if bytes == 0 || (address != 0 && !inside) || self.arena.is_live(address, bytes) {
+            return Ok(());
+        }
+        Err(Failure::InvalidAddress(address))
+    }
+
+    /// Copies bytes; both sides may overlap.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    pub fn copy_bytes(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
+        self.may_copy(to, bytes as u64)?;
+        self.may_copy(from, bytes as u64)?;
+        // SAFETY: both sides are memory: ours, or what the program says is its own.
+        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+        Ok(())
+    }
+
+    /// Copies rows and planes.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    pub fn copy(&self, copy: &Copy) -> Result<(), Failure> {
+        let ([to_row, from_row], [to_plane, from_plane]) = (copy.row, copy.plane);
+        let dense = copy.height <= 1 || (to_row == copy.width && from_row == copy.width);
+        if dense && copy.depth <= 1 {
+            return self.copy_bytes(copy.to, copy.from, copy.width * copy.height.max(1));
+        }
+        for z in 0..copy.depth {
+            for y in 0..copy.height {
+                let to = copy.to + (z * to_plane + y * to_row) as u64;
+                let from = copy.from + (z * from_plane + y * from_row) as u64;
+                self.copy_bytes(to, from, copy.width)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Repeats a value.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    pub fn fill(&self, fill: &Fill) -> Result<(), Failure> {
+        let value = fill.value.to_le_bytes();
+        let size = fill.size.clamp(1, 4);
+        let same = value.iter().take(size).all(|byte| *byte == value[0]);
+        for y in 0..fill.height {
+            let at = fill.to + (y * fill.pitch) as u64;
+            let bytes = fill.width * size;
+            self.may_copy(at, bytes as u64)?;
+            // SAFETY: as in `copy_bytes`.
+            unsafe {
+                if same {
+                    std::ptr::write_bytes(at as *mut u8, value[0], bytes);
+                } else {
+                    for n in 0..fill.width {
+                        let to = (at as *mut u8).add(n * size);
+                        std::ptr::copy_nonoverlapping(value.as_ptr(), to, size);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The largest of 8, 4, 2 and 1 to which both are aligned and which fits.
+fn piece(address: u64, left: usize) -> usize {
+    let aligned = 1usize << (address | 8).trailing_zeros();
+    let fits = 1usize << left.max(1).ilog2();
+    aligned.min(fits)
+}
+
+impl interp::Memory for Memory {
+    fn load(&self, address: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
+        if !self.is_open(address, bytes.len() as u64) {
+            return Err(BadAddress);
+        }
+        let (mut at, mut rest) = (address, bytes);
+        while !rest.is_empty() {
+            let n = piece(at, rest.len());
+            // SAFETY: inside of memory that may be touched, and aligned to `n`.
+            let value = unsafe {
+                match n {
+                    8 => (*(at as *const AtomicU64)).load(Acquire),
+                    4 => (*(at as *const AtomicU32)).load(Acquire).into(),
+                    2 => (*(at as *const AtomicU16)).load(Acquire).into(),
+                    _ => (*(at as *const AtomicU8)).load(Acquire).into(),
+                }
+            };
+            let (now, later) = rest.split_at_mut(n);
+            now.copy_from_slice(value.to_le_bytes().get(..n).unwrap_or_default());
+            (at, rest) = (at + n as u64, later);
+        }
+        Ok(())
+    }
+
+    fn store(&self, address: u64, bytes: &[u8]) -> Result<(), BadAddress> {
+        if !self.is_open(address, bytes.len() as u64) {
+            return Err(BadAddress);
+        }
+        let (mut at, mut rest) = (address, bytes);
+        while !rest.is_empty() {
+            let n = piece(at, rest.len());
+            let (now, later) = rest.split_at(n);
+            let value = now.iter().rev().fold(0u64, |v, byte| v << 8 | u64::from(*byte));
+            // SAFETY: inside of memory that may be touched, and aligned to `n`.
+            unsafe {
+                match n {
+                    8 => (*(at as *const AtomicU64)).store(value, Release),
+                    4 => (*(at as *const AtomicU32)).store(value as u32, Release),
+                    2 => (*(at as *const AtomicU16)).store(value as u16, Release),
+                    _ => (*(at as *const AtomicU8)).store(value as u8, Release),
+                }
+            }
+            (at, rest) = (at + n as u64, later);
+        }
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        address: u64,
+        bytes: u32,
+        new: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, BadAddress> {
+        let known = matches!(bytes, 2 | 4 | 8) && address.is_multiple_of(u64::from(bytes));
+        if !known || !self.is_open(address, bytes.into()) {
+            return Err(BadAddress);
+        }
+        // SAFETY: inside of memory that may be touched, and aligned.
+        unsafe {
+            Ok(match bytes {
+                8 => {
+                    let place = &*(address as *const AtomicU64);
+                    let mut old = place.load(Relaxed);
+                    while let Err(now) = place.compare_exchange_weak(old, new(old), SeqCst, Relaxed)
+                    {
+                        old = now;
+                    }
+                    old
+                }
+                4 => {
+                    let place = &*(address as *const AtomicU32);
+                    let mut old = place.load(Relaxed);
+                    while let Err(now) =
+                        place.compare_exchange_weak(old, new(old.into()) as u32, SeqCst, Relaxed)
+                    {
+                        old = now;
+                    }
+                    old.into()
+                }
+                _ => {
+                    let place = &*(address as *const AtomicU16);
+                    let mut old = place.load(Relaxed);
+                    while let Err(now) =
+                        place.compare_exchange_weak(old, new(old.into()) as u16, SeqCst, Relaxed)
+                    {
+                        old = now;
+                    }
+                    old.into()
+                }
+            })
+        }
+    }
+}

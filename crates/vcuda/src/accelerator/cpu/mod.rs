@@ -1,0 +1,111 @@
+//! The CPU as an accelerator: memory in one range, PTX run by the interpreter, queues in software.
+//!
+//! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
+//! [`arena`] addresses, [`memory`] accesses, [`code`] loaded PTX, [`executor`] launches, [`pool`]
+//! threads, [`host`] what kernels ask for, [`device`] what is said of it. Must not know: CUDA's handles.
+
+pub mod arena;
+mod code;
+mod device;
+mod executor;
+mod host;
+mod memory;
+mod pool;
+
+use std::sync::Arc;
+
+use super::queue::SoftwareQueue;
+use super::{Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue};
+use code::CpuCode;
+use executor::CpuExecutor;
+use memory::Memory;
+
+/// The CPU.
+pub struct Cpu {
+    devices: Vec<Device>,
+    memory: Arc<Memory>,
+    executor: Arc<CpuExecutor>,
+}
+
+/// The CPU as an accelerator: `CUSHIM_CPU_DEVICES` devices, else one; `CUSHIM_CPU_THREADS` threads at
+/// most for one grid, else as many as the process has processors.
+pub fn new() -> Cpu {
+    let asked = std::env::var("CUSHIM_CPU_THREADS").ok().and_then(|text| text.parse().ok());
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let width = asked.filter(|n| (1..=1024).contains(n)).unwrap_or(processors);
+    let memory = Arc::new(Memory::new());
+    let count = device::count();
+    let executor = CpuExecutor {
+        memory: memory.clone(),
+        pool: pool::Pool::new(width),
+        heaps: (0..count).map(|_| host::Heap::default()).collect(),
+    };
+    let devices = (0..count).map(|n| device::describe(n, processors)).collect();
+    Cpu { devices, memory, executor: Arc::new(executor) }
+}
+
+impl Accelerator for Cpu {
+    fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    fn allocate(
+        &self,
+        _device: usize,
+        _kind: MemoryKind,
+        bytes: usize,
+        align: usize,
+    ) -> Result<u64, Failure> {
+        self.memory.arena.allocate(bytes as u64, align as u64).ok_or(Failure::OutOfMemory)
+    }
+
+    fn free(&self, address: u64) {
+        self.memory.arena.free(address);
+    }
+
+    fn register_host(&self, address: u64, bytes: usize) -> Result<u64, Failure> {
+        if address == 0 || address.checked_add(bytes as u64).is_none() {
+            return Err(Failure::InvalidAddress(address));
+        }
+        self.memory.register(address, bytes as u64);
+        Ok(address)
+    }
+
+    fn unregister_host(&self, address: u64) {
+        self.memory.unregister(address);
+    }
+
+    fn load(&self, device: usize, image: &Image<'_>) -> Result<Arc<dyn Code>, Failure> {
+        Ok(Arc::new(CpuCode::load(&self.memory, device, image)?))
+    }
+
+    fn accepts(&self, kind: ImageKind) -> bool {
+        kind == ImageKind::Ptx
+    }
+
+    fn queue(&self, _device: usize, _priority: i32) -> Result<Arc<dyn Queue>, Failure> {
+        Ok(Arc::new(SoftwareQueue::new(self.executor.clone())))
+    }
+
+    fn copy_now(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
+        self.memory.copy_bytes(to, from, bytes)
+    }
+
+    fn now(&self) -> u64 {
+        host::clock(libc::CLOCK_MONOTONIC)
+    }
+
+    fn flush_output(&self) {
+        host::flush();
+    }
+
+    fn set_heap_limit(&self, device: usize, bytes: u64) {
+        if let Some(heap) = self.executor.heaps.get(device) {
+            heap.set_limit(bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;
