@@ -30,7 +30,10 @@ pub fn front(soname: &str, node: Option<&str>) {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,now");
     println!("cargo::rustc-cdylib-link-arg=-Wl,-rpath,$ORIGIN");
     println!("cargo::rustc-cdylib-link-arg=-L{}", out.display());
-    println!("cargo::rustc-cdylib-link-arg=-Wl,--no-as-needed,-lvcuda,--as-needed");
+    // One argument each: zig's driver takes no library inside -Wl.
+    for arg in ["-Wl,--no-as-needed", "-lvcuda", "-Wl,--as-needed"] {
+        println!("cargo::rustc-cdylib-link-arg={arg}");
+    }
     if let Some(node) = node {
         let script = out.join("nodes.ld");
         let written = std::fs::write(&script, format!("VERSION {{ {node} {{ }}; }}\n"));
