@@ -28,6 +28,8 @@ pub struct Context {
     pub streams: Streams,
     /// What calls may set and ask for.
     pub settings: Mutex<Settings>,
+    /// Uses counted by `cuCtxAttach`, beside the one of who created it.
+    pub attached: AtomicU32,
     destroyed: AtomicBool,
     sticky: AtomicI32,
 }
@@ -77,6 +79,7 @@ impl Context {
             flags: AtomicU32::new(flags),
             streams: Streams::new(weak.clone()),
             settings: Mutex::default(),
+            attached: AtomicU32::new(1),
             destroyed: AtomicBool::new(primary),
             sticky: AtomicI32::new(0),
         });

@@ -42,6 +42,14 @@ impl<T> Handles<T> {
         read(self.shard(handle)?).get(&handle).cloned()
     }
 
+    /// All objects that have one.
+    pub fn all(&self) -> Vec<Arc<T>> {
+        self.shards
+            .iter()
+            .flat_map(|shard| read(shard).values().cloned().collect::<Vec<_>>())
+            .collect()
+    }
+
     /// Takes the handle back.
     pub fn remove(&self, handle: usize) -> Option<Arc<T>> {
         write(self.shard(handle)?).remove(&handle)

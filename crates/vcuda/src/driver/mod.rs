@@ -6,6 +6,9 @@
 //! CUDA_ERROR_NOT_SUPPORTED. Must not know: the runtime above, NVIDIA's driver.
 
 pub mod context;
+mod context_api;
+pub mod device;
+mod entry;
 pub mod handle;
 mod host;
 mod implemented;

@@ -3,12 +3,15 @@
 //! Owns the accelerator and what every entry point checks first. Nothing is torn down at exit: threads
 //! of queues run until the process ends, and calls answer. Must not know: what is called.
 
+use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use cushim_abi::types::{Out, Ptr, Str};
+
 use super::status;
-use crate::accelerator::{Accelerator, mock};
+use crate::accelerator::{Accelerator, cpu, mock};
 use crate::backend::{self, Backend};
 use crate::locks::lock;
 
@@ -21,7 +24,8 @@ static START: Mutex<()> = Mutex::new(());
 /// The accelerator below, by the backend: the CPU's, or the mock's.
 pub fn accelerator() -> &'static dyn Accelerator {
     &**ACCELERATOR.get_or_init(|| match backend::chosen() {
-        Some(Backend::Mock | Backend::Cpu | Backend::Driver) | None => Box::new(mock::new()),
+        Some(Backend::Mock) => Box::new(mock::new()),
+        Some(Backend::Cpu | Backend::Driver) | None => Box::new(cpu::new()),
     })
 }
 
@@ -107,12 +111,12 @@ pub fn answer(body: impl FnOnce() -> Result<(), i32>) -> i32 {
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE for null.
 #[inline]
-pub unsafe fn give<T>(to: *mut T, value: T) -> Result<(), i32> {
-    if to.is_null() {
+pub unsafe fn give<T>(to: Out<T>, value: T) -> Result<(), i32> {
+    if to.0.is_null() {
         return Err(status::INVALID_VALUE);
     }
     // SAFETY: not null, so it has room.
-    unsafe { to.write_unaligned(value) };
+    unsafe { to.0.write_unaligned(value) };
     Ok(())
 }
 
@@ -121,9 +125,47 @@ pub unsafe fn give<T>(to: *mut T, value: T) -> Result<(), i32> {
 /// # Safety
 /// `to` is null or has room for a `T`.
 #[inline]
-pub unsafe fn offer<T>(to: *mut T, value: T) {
-    if !to.is_null() {
+pub unsafe fn offer<T>(to: Out<T>, value: T) {
+    if !to.0.is_null() {
         // SAFETY: not null, so it has room.
-        unsafe { to.write_unaligned(value) };
+        unsafe { to.0.write_unaligned(value) };
     }
+}
+
+/// A pointer without type as one to values of a type.
+#[inline]
+pub fn at<T>(address: Ptr) -> Out<T> {
+    Out(std::ptr::with_exposed_provenance_mut(address.0))
+}
+
+/// Reads a value, which need not be aligned.
+///
+/// # Safety
+/// `from` is null or holds a `T` for which every bit pattern is a value.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE for null.
+#[inline]
+pub unsafe fn take<T>(from: Ptr) -> Result<T, i32> {
+    let from = at::<T>(from).0;
+    if from.is_null() {
+        return Err(status::INVALID_VALUE);
+    }
+    // SAFETY: not null, so it holds one.
+    Ok(unsafe { from.read_unaligned() })
+}
+
+/// A NUL-terminated string of the program.
+///
+/// # Safety
+/// `from` is null or a string that stays.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE for null.
+pub unsafe fn text<'a>(from: Str) -> Result<&'a CStr, i32> {
+    if from.0 == 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    // SAFETY: a string.
+    Ok(unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(from.0)) })
 }

@@ -24,6 +24,11 @@ pub const LEGACY: abi::Stream = abi::Stream(1);
 /// `CU_STREAM_PER_THREAD`.
 pub const PER_THREAD: abi::Stream = abi::Stream(2);
 
+/// The least urgent priority.
+pub const LEAST: i32 = 0;
+/// The most urgent one.
+pub const GREATEST: i32 = -5;
+
 /// What a stream is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -101,6 +106,13 @@ impl Streams {
     pub fn wait(&self) {
         for tail in self.tails() {
             tail.wait();
+        }
+    }
+
+    /// Takes the handles of all created streams back: their context has ended.
+    pub fn forget(&self) {
+        for stream in std::mem::take(&mut *lock(&self.list)) {
+            STREAMS.remove(super::handle::handle(&stream));
         }
     }
 
