@@ -6,7 +6,12 @@
 //! subject, and is listed in [`implemented`]; every other one answers cudaErrorNotSupported. Must not
 //! know: which driver is below.
 
+pub mod context;
+pub mod error;
 mod implemented;
+#[cfg(test)]
+mod testing;
+mod thread;
 
 use cushim_abi::index::{MAJORS, RUNTIME_NAMES, column};
 use cushim_abi::types::*;
