@@ -8,7 +8,10 @@
 
 pub mod context;
 pub mod error;
+mod forward;
 mod implemented;
+pub mod layout;
+mod memory;
 #[cfg(test)]
 mod testing;
 mod thread;
