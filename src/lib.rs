@@ -2,7 +2,8 @@
 //!
 //! - [`runtime`]: the functions of libcudart, each under the version node of every major it serves;
 //! - [`driver`]: the functions of libcuda, unversioned as there;
-//! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`.
+//! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`;
+//! - [`inject`]: what the driver calls where it was told to (`CUDA_INJECTION64_PATH`).
 //!
 //! What an export does is in `cushim_interpose`; which ones there are is in `cushim_abi`'s tables. The
 //! golden list of what the built library exports is `docs/exports.txt`, compared in both profiles.
@@ -16,6 +17,7 @@
 #[macro_use]
 mod hook;
 mod driver;
+mod inject;
 mod loader;
 mod runtime;
 

@@ -3,6 +3,14 @@
    handle, 500 not found, 801 not supported. */
 #include "inside.h"
 
+#include <dlfcn.h>
+
+#include "work.h"
+
+/* Whom work is told to, once the test-only CUPTI is there: all that one call
+   brings about. */
+void (*stub_cuda_work)(const struct stub_work *, int count);
+
 #define LOG(...) stub_log("cuda", __func__, __VA_ARGS__)
 #define CHECK_STATUS(...)                                        \
     do {                                                         \
@@ -24,7 +32,18 @@ static struct function *find(const void *f) {
     return (const char *)f >= (char *)functions && (const char *)f < (char *)(functions + MOST) ? (void *)f : NULL;
 }
 
-int cuInit(unsigned flags) { LOG("flags=%u", flags); return flags ? 1 : 0; }
+int cuInit(unsigned flags) {
+    /* As NVIDIA's: a tool that the environment names is loaded here, once. */
+    static atomic_int injected;
+    const char *tool = getenv("CUDA_INJECTION64_PATH");
+    LOG("flags=%u", flags);
+    if (tool && *tool && !injected++) {
+        void *library = dlopen(tool, RTLD_NOW);
+        int (*initialize)(void) = library ? (int (*)(void))dlsym(library, "InitializeInjection") : NULL;
+        if (initialize) initialize();
+    }
+    return flags ? 1 : 0;
+}
 int cuDriverGetVersion(int *out) { if (!out) return 1; *out = 13000; return 0; }
 static int context;
 int cuDevicePrimaryCtxRetain(void **out, int device) { CHECK_STATUS("failing"); LOG("device=%d", device); if (!out) return 1; *out = &context; return 0; }
@@ -117,6 +136,10 @@ static int launch(const char *name, void *f, const unsigned g[3], const unsigned
                  known ? known->name : "?", g[0], g[1], g[2], b[0], b[1], b[2], shared, (unsigned long)stream, args, more, status);
     }
     stub_launched();
+    if (!status && strcmp(more, " node") && stub_cuda_work) {
+        struct stub_work w = {10, known->name, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, (unsigned)(size_t)stream, 0, 0, 0, 1000ul * g[0]};
+        stub_cuda_work(&w, 1);
+    }
     return status;
 }
 #define KERNEL(name)                                                                                                   \
@@ -153,9 +176,18 @@ KERNEL_EX(cuLaunchKernelEx_ptsz)
 struct node_params { void *func; unsigned g[3], b[3], shared; void **params, **extra; };
 static char nodes[64], graphs[64], execs[64];
 static atomic_int node_count, graph_count, exec_count;
+/* What a launch of any graph brings about: all nodes that were ever made. */
+static struct stub_work node_work[8];
+static int node_work_count;
 static int node(const char *name, const struct node_params *p, void *kernel, void **out) {
     if (!p) { stub_log("cuda", name, "params=0"); return 1; }
     int status = launch(name, p->func ? p->func : kernel, p->g, p->b, p->shared, NULL, p->params, p->extra, " node");
+    if (!status && node_work_count < 8) {
+        struct function *f = find(p->func ? p->func : kernel);
+        struct stub_work w = {10, f->name, {p->g[0], p->g[1], p->g[2]}, {p->b[0], p->b[1], p->b[2]}, p->shared, 0, 0, 0, 77, 1000ul * p->g[0]};
+        w.graph_node += (unsigned)node_work_count;
+        node_work[node_work_count++] = w;
+    }
     if (!status && out) *out = &nodes[node_count++ % 64];
     return status;
 }
@@ -166,14 +198,14 @@ int cuGraphAddKernelNode_v2(void **out, void *g, void **d, size_t n, const struc
 int cuGraphKernelNodeSetParams_v2(void *n, const struct node_params_v2 *p) { (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, NULL); }
 int cuGraphExecKernelNodeSetParams_v2(void *e, void *n, const struct node_params_v2 *p) { (void)e, (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, NULL); }
 int cuGraphInstantiateWithFlags(void **out, void *g, unsigned long long flags) { LOG("graph=%d flags=%llu", !!g, flags); *out = &execs[exec_count++ % 64]; return 0; }
-int cuGraphLaunch(void *exec, void *stream) { CHECK_STATUS("failing"); LOG("exec=%d stream=%#lx", !!exec, (unsigned long)stream); return exec ? 0 : 1; }
+int cuGraphLaunch(void *exec, void *stream) { CHECK_STATUS("failing"); LOG("exec=%d stream=%#lx", !!exec, (unsigned long)stream); if (exec && stub_cuda_work) stub_cuda_work(node_work, node_work_count); return exec ? 0 : 1; }
 
 /* ---- memory */
 
 int cuMemAlloc_v2(unsigned long long *out, size_t size) { CHECK_STATUS("failing"); LOG("size=%zu", size); if (!out) return 1; *out = 0x7f0000002000; return 0; }
 int cuMemAlloc(unsigned *out, unsigned size) { LOG("size=%u", size); *out = 0x1000; return 0; }
 int cuMemFree_v2(unsigned long long at) { LOG("at=%llx", at); return 0; }
-int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t size) { CHECK_STATUS("failing"); LOG("to=%llx from=%d size=%zu", to, !!from, size); return 0; }
+int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t size) { CHECK_STATUS("failing"); LOG("to=%llx from=%d size=%zu", to, !!from, size); if (stub_cuda_work) stub_cuda_work(&(struct stub_work){.kind = 1, .direction = 1, .bytes = size, .ns = 500}, 1); return 0; }
 int cuMemcpyHtoD_v2_ptds(unsigned long long to, const void *from, size_t size) { LOG("to=%llx from=%d size=%zu", to, !!from, size); return 0; }
 int cuMemcpyBatchAsync(void *d, void *s, void *z, size_t n, void *a, void *i, size_t m, size_t *fail, void *st) {
     LOG("%d%d%d n=%zu %d%d m=%zu fail=%d stream=%#lx", !!d, !!s, !!z, n, !!a, !!i, m, !!fail, (unsigned long)st);

@@ -155,6 +155,9 @@ static int driver_start(void) {
     int version = STUB_MAJOR == 11 ? 11080 : STUB_MAJOR == 12 ? 12040 : 13000, status;
     *(void **)&driver.load = entry_point("cuLibraryLoadData", 12000, 0, &status);
     *(void **)&driver.get = entry_point("cuLibraryGetKernel", 12000, 0, &status);
+    int (*init)(unsigned);
+    *(void **)&init = entry_point("cuInit", 12000, 0, &status);
+    if (!init || init(0)) return 0;
     *(void **)&driver.launch_ptsz = entry_point("cuLaunchKernel", version, 2, &status);
     *(void **)&driver.launch = entry_point("cuLaunchKernel", version, 0, &status);
     return driver.launch != NULL;

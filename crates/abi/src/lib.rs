@@ -45,10 +45,11 @@ pub enum Class {
     module,
     register,
     profiler,
+    nvtx,
 }
 
 /// All classes, in the order of their bits.
-pub const CLASSES: [(Class, &str); 10] = [
+pub const CLASSES: [(Class, &str); 11] = [
     (Class::launch, "launch"),
     (Class::graph, "graph"),
     (Class::memory, "memory"),
@@ -59,6 +60,7 @@ pub const CLASSES: [(Class, &str); 10] = [
     (Class::module, "module"),
     (Class::register, "register"),
     (Class::profiler, "profiler"),
+    (Class::nvtx, "nvtx"),
 ];
 
 impl Class {

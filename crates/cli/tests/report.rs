@@ -42,7 +42,18 @@ fn process(pid: u32, rank: Option<u32>, rounds: u64, slow: u64, second: &str) ->
         now += 1_000;
         let (id, depth, parent) = (0, 0, None);
         let (call_ns, status) = (Some(ns), Some(status));
-        file.event(&Event { id, parent, tid, api, depth, begin_ns: now, call_ns, status, body });
+        file.event(&Event {
+            id,
+            parent,
+            tid,
+            api,
+            depth,
+            begin_ns: now,
+            call_ns,
+            status,
+            link: 0,
+            body,
+        });
         now += ns;
     };
     let words: Vec<u8> =

@@ -117,6 +117,7 @@ impl Sample {
             begin_ns: self.now,
             call_ns: ns,
             status: ns.map(|_| status),
+            link: 0,
             body,
         };
         if depth == 0 {

@@ -23,6 +23,8 @@ pub struct Config {
     pub classes: u32,
     /// `CUSHIM_NESTED`: also calls inside recorded calls.
     pub nested: bool,
+    /// `CUSHIM_GPU_TIME`: also when the GPU worked.
+    pub gpu_time: bool,
     /// `CUSHIM_LIMIT`: bytes that events may take.
     pub limit: u64,
     /// `CUSHIM_LAST`: keep only the latest events, in about so many bytes.
@@ -68,6 +70,7 @@ impl Config {
             output: output.unwrap_or_else(|| DEFAULT_OUTPUT.to_vec()),
             classes: classes(variable(c"CUSHIM_EVENTS").as_deref()),
             nested: flag(c"CUSHIM_NESTED"),
+            gpu_time: flag(c"CUSHIM_GPU_TIME"),
             limit: variable(c"CUSHIM_LIMIT").as_deref().and_then(bytes).unwrap_or(DEFAULT_LIMIT),
             last: variable(c"CUSHIM_LAST").as_deref().and_then(bytes).filter(|&last| last > 0),
             window: Wanted {

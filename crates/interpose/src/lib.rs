@@ -5,7 +5,7 @@
 //! - [`life`]: first use, fork, exit; [`config`]: what the environment asks for.
 //! - [`thread`]: per-thread state: depth guard, buffer.
 //! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images.
-//! - [`window`]: when events are recorded.
+//! - [`window`]: when events are recorded; [`gputime`]: what the GPU did for them.
 //! - [`redirect`]: other images and kernels in the place of the program's; [`dump`]: images into files.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
 //! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
@@ -20,6 +20,7 @@
 pub mod config;
 pub mod driver;
 pub mod dump;
+pub mod gputime;
 pub mod graph;
 pub mod layouts;
 pub mod library;

@@ -29,6 +29,8 @@ pub struct Global {
     pub classes: u32,
     /// Whether calls inside calls are recorded too.
     pub nested: bool,
+    /// Whether GPU work is told apart by call.
+    pub gpu_time: bool,
     /// When they are recorded.
     pub window: Window,
     /// Differs in every process of a fork family: what was written into one trace has to be written
@@ -83,7 +85,8 @@ fn start() -> Option<&'static Global> {
 
 fn off() -> Global {
     let window = Window::default();
-    Global { recorder: None, classes: 0, nested: false, window, generation: 0 }
+    let (nested, gpu_time) = (false, false);
+    Global { recorder: None, classes: 0, nested, gpu_time, window, generation: 0 }
 }
 
 fn make() -> Global {
@@ -109,6 +112,7 @@ fn make() -> Global {
         window: Window::new(config.window, begin),
         classes: config.classes,
         nested: config.nested,
+        gpu_time: config.gpu_time,
         generation: GENERATION.fetch_add(1, Ordering::Relaxed) + 1,
     }
 }

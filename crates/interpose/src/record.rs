@@ -12,6 +12,7 @@ use cushim_trace::layout::*;
 use cushim_trace::meta::Api;
 use cushim_trace::recorder::{Recorder, Slots};
 
+use crate::gputime;
 use crate::life::{self, Global};
 use crate::registry::Kernel;
 use crate::site::Site;
@@ -32,6 +33,8 @@ pub struct Observed {
     recorded: bool,
     /// Whether an event is to be stored in any case (else only if the call fails).
     pub wanted: bool,
+    /// Whether work of the call on a GPU is to be told apart.
+    linked: bool,
 }
 
 /// What is left of an event after it was stored.
@@ -68,7 +71,9 @@ impl Observed {
         }
         let recorded = thread.recorded;
         let wanted = recorded && global.classes & site.class.bit() != 0;
-        Some(Observed { global, recorder, thread, site, depth, recorded, wanted })
+        // The outermost call is the one that the work belongs to.
+        let linked = global.gpu_time && wanted && depth == 0 && puts_work(site);
+        Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked })
     }
 
     /// The calling thread's state.
@@ -95,7 +100,27 @@ impl Observed {
         if !known {
             name_function(self.global, self.recorder, id);
         }
-        EventHead { api: id, depth: self.depth, begin, ..EventHead::default() }
+        let flags = if self.linked { EVENT_LINKED } else { 0 };
+        EventHead { api: id, depth: self.depth, flags, begin, ..EventHead::default() }
+    }
+
+    /// What a link takes of an event's slots.
+    #[inline(always)]
+    fn link_bytes(&self) -> usize {
+        if self.linked { size_of::<u64>() } else { 0 }
+    }
+
+    /// Stores the link at the end of the event, and has the call's work carry it from here on.
+    ///
+    /// # Safety
+    /// `count` slots were reserved, and the last eight bytes of them are free where the call is linked.
+    #[inline(always)]
+    unsafe fn store_link(&self, slots: Slots, count: usize, link: u64) {
+        if self.linked {
+            // SAFETY: as the caller promises.
+            unsafe { slots.at::<u64>(count * SLOT - size_of::<u64>()).write(link) };
+            gputime::begin(self.thread(), link);
+        }
     }
 
     /// Stores a call with its argument words.
@@ -109,7 +134,8 @@ impl Observed {
         let head = self.head(begin);
         let words = words.get(..words.len().min(MOST_WORDS))?;
         let texts = Texts::of(self.site, words);
-        let count = slots(CALL_WORDS + words.len() * 8 + texts.bytes());
+        let link = if self.linked { gputime::link(0) } else { 0 };
+        let count = slots(CALL_WORDS + words.len() * 8 + texts.bytes() + self.link_bytes());
         let thread = self.thread();
         let slots = reserve(thread, self.recorder, count, self.depth == 0)?;
         let body = CallBody { kernel, outs: 0, words: words.len() as u8, texts: texts.count as u8 };
@@ -119,6 +145,7 @@ impl Observed {
             slots.at::<CallBody>(32).write(body);
             slots.at::<u64>(CALL_WORDS).copy_from_nonoverlapping(words.as_ptr(), words.len());
             texts.store(slots, CALL_WORDS + words.len() * 8);
+            self.store_link(slots, count, link);
             slots.publish(EVENT_CALL, count);
         }
         Some(slots)
@@ -151,7 +178,8 @@ impl Observed {
             self.recorder.lose(Lost::CutArguments);
         }
         let head = self.head(begin);
-        let count = slots(LAUNCH_ARGS + kept);
+        let link = if self.linked { gputime::link(kernel.number) } else { 0 };
+        let count = slots(LAUNCH_ARGS + kept + self.link_bytes());
         let thread = self.thread();
         let context = thread.context as u64;
         let slots = reserve(thread, self.recorder, count, self.depth == 0)?;
@@ -197,6 +225,7 @@ impl Observed {
                 }
                 _ => {}
             }
+            self.store_link(slots, count, link);
             slots.publish(EVENT_LAUNCH, count);
         }
         Some(slots)
@@ -269,8 +298,42 @@ impl Drop for Observed {
     #[inline(always)]
     fn drop(&mut self) {
         let depth = self.depth;
-        self.thread().leave(depth);
+        let thread = self.thread();
+        thread.leave(depth);
+        if self.linked && thread.link != 0 {
+            gputime::end(thread);
+        }
     }
+}
+
+/// Whether calls of a function put work on a GPU.
+fn puts_work(site: &Site) -> bool {
+    let contains = |part: &[u8]| site.name.to_bytes().windows(part.len()).any(|w| w == part);
+    match site.class {
+        Class::launch | Class::copy => true,
+        Class::graph => contains(b"GraphLaunch"),
+        Class::memory => contains(b"emset") || contains(b"emcpy"),
+        _ => false,
+    }
+}
+
+/// A new number for a name, for [`cushim_trace::meta::encode_name`].
+pub fn new_name() -> u32 {
+    static NAMES: AtomicU32 = AtomicU32::new(0);
+    NAMES.fetch_add(1, Ordering::Relaxed) + 1
+}
+
+/// Slots for an event of the calling thread that is no call; `None` where it is lost, which is counted.
+pub fn reserve_here(global: &'static Global, recorder: &Recorder, count: usize) -> Option<Slots> {
+    let thread = match thread::current(global) {
+        Some(thread) if !thread.busy => thread,
+        _ => {
+            recorder.lose(Lost::NotReady);
+            return None;
+        }
+    };
+    let idle = thread.depth == 0;
+    reserve(thread, recorder, count, idle)
 }
 
 /// The texts that a call's arguments point to: file names, symbols.

@@ -108,6 +108,11 @@ pub fn unknown(address: usize, driver_name: Option<String>) -> &'static Kernel {
     add_kernel(address, name, None, of_driver).unwrap_or(&SHARED)
 }
 
+/// A number for a kernel that nothing here launched, for a record of its own.
+pub fn new_number() -> u32 {
+    NEXT_KERNEL.fetch_add(1, Ordering::Relaxed)
+}
+
 /// The module of a registration or load handle.
 pub fn module(handle: usize) -> Option<&'static Module> {
     MODULES.get(handle)

@@ -33,6 +33,8 @@ pub struct Thread {
     frames: [usize; DEEPEST],
     /// The current context, as far as it was observed.
     pub context: usize,
+    /// The link of the call that the thread is in, 0 for none ([`crate::gputime`]).
+    pub link: u64,
 }
 
 global_asm!(
@@ -91,6 +93,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
         std::mem::forget(thread.buffer.take());
         thread.global = global;
         thread.depth = 0;
+        thread.link = 0;
     } else {
         let thread = Box::into_raw(Box::new(Thread {
             global,
@@ -100,6 +103,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
             recorded: true,
             frames: [0; DEEPEST],
             context: 0,
+            link: 0,
         }));
         // SAFETY: the slot is this thread's.
         unsafe { *slot() = thread };

@@ -68,6 +68,11 @@ impl Timeline {
         let ns = (delta as f64 * self.ns_per_tick) as i64;
         self.origin.monotonic_ns.wrapping_add_signed(ns)
     }
+    /// Ticks at `ns` monotonic nanoseconds: the other way of [`Timeline::ns`].
+    pub fn ticks(&self, ns: u64) -> u64 {
+        let delta = ns.wrapping_sub(self.origin.monotonic_ns) as i64;
+        self.origin.ticks.wrapping_add_signed((delta as f64 / self.ns_per_tick) as i64)
+    }
     /// A span of ticks in nanoseconds.
     pub fn span_ns(&self, begin: u64, end: u64) -> u64 {
         (end.saturating_sub(begin) as f64 * self.ns_per_tick).round() as u64
@@ -93,6 +98,7 @@ mod tests {
         let line = Timeline::new(first, latest);
         assert_eq!(line.ns(2000), 1000);
         assert_eq!(line.ns(0), 0);
+        assert_eq!((line.ticks(1000), line.ticks(0)), (2000, 0));
         assert_eq!(line.span_ns(1000, 1002), 1);
         assert_eq!(Timeline::new(first, first).span_ns(10, 15), 5);
     }

@@ -21,6 +21,8 @@ pub struct Event<'a> {
     pub call_ns: Option<u64>,
     /// What it returned; `None` if it had not come back.
     pub status: Option<i32>,
+    /// By which work on a GPU names the call ([`Gpu::link`]), 0 for none.
+    pub link: u64,
     /// What was called with which values.
     pub body: Body<'a>,
 }
@@ -34,6 +36,62 @@ pub enum Body<'a> {
     Call(Call<'a>),
     /// A user's text.
     Mark(&'a str),
+    /// Work that a GPU did; `begin_ns` and `call_ns` of the event are its times.
+    Gpu(Gpu),
+    /// Where a range of the program's own begins or ends.
+    Range(Range<'a>),
+}
+
+/// Work that a GPU did for a call.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gpu {
+    /// `layout::GPU_*`.
+    pub what: u8,
+    /// Copies: a number of CUPTI's `CUpti_ActivityMemcpyKind`.
+    pub direction: u8,
+    /// Number of the device.
+    pub device: u32,
+    /// Number of the context, of CUPTI's counting.
+    pub context: u32,
+    /// Number of the stream, of CUPTI's counting.
+    pub stream: u32,
+    /// The kernel that the call launched, 0 where that is not known.
+    pub kernel: u32,
+    /// A key of [`crate::meta::Metadata::names`]: the symbol; 0 for none.
+    pub name: u32,
+    /// The call that asked for it, 0 where that was not recorded.
+    pub link: u64,
+    /// Copies and sets: bytes.
+    pub bytes: u64,
+    /// The node of a graph, 0 for none.
+    pub graph_node: u64,
+    /// Kernels: blocks.
+    pub grid: [u32; 3],
+    /// Kernels: threads.
+    pub block: [u32; 3],
+    /// Kernels: shared memory, bytes.
+    pub shared: u32,
+    /// CUPTI's number of the call.
+    pub correlation: u32,
+}
+
+/// A moment of a range of the program's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Range<'a> {
+    /// `layout::RANGE_*`.
+    pub what: u8,
+    /// A key of [`crate::meta::Metadata::names`]: the domain; 0 for the default one.
+    pub domain: u32,
+    /// Ties the end to the start, where they may be on different threads.
+    pub id: u64,
+    /// The number that was given along, as its bits.
+    pub payload: u64,
+    /// The program's own grouping.
+    pub category: u32,
+    /// ARGB, 0 for none.
+    pub color: u32,
+    /// Its text; empty where a range ends.
+    pub text: &'a str,
 }
 
 /// A kernel launch.

@@ -181,6 +181,15 @@ pub const EVENT_CALL: u16 = 2;
 pub const EVENT_THREAD: u16 = 3;
 /// Event kind: a text that a user put into the trace.
 pub const EVENT_MARK: u16 = 4;
+/// Event kind: work that a GPU did for a call, told afterwards. Its `begin` and `end` are near; the body
+/// has them exactly.
+pub const EVENT_GPU: u16 = 5;
+/// Event kind: where a range of the program's own (NVTX) begins or ends, or a mark of its own.
+pub const EVENT_RANGE: u16 = 6;
+
+/// `EventHead::flags`: the last eight bytes of the event's slots are its link, a number that differs
+/// from call to call; [`GpuBody::link`] names the call by it.
+pub const EVENT_LINKED: u8 = 1;
 
 /// What every event begins with: 32 bytes.
 #[repr(C)]
@@ -192,7 +201,7 @@ pub struct EventHead {
     pub api: u16,
     /// How many recorded calls enclose this one on its thread.
     pub depth: u8,
-    /// Zero.
+    /// `EVENT_LINKED`, else zero.
     pub flags: u8,
     /// Ticks before the call.
     pub begin: u64,
@@ -259,6 +268,89 @@ pub struct CallBody {
     pub texts: u8,
 }
 
+/// The rest of [`EVENT_GPU`]: bytes 32 to 128.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct GpuBody {
+    /// `GPU_*`.
+    pub what: u8,
+    /// Copies: from where to where, a number of CUPTI's `CUpti_ActivityMemcpyKind`.
+    pub direction: u8,
+    /// Zero.
+    pub reserved: u16,
+    /// Number of the device.
+    pub device: u32,
+    /// Number of the context, of its own counting.
+    pub context: u32,
+    /// Number of the stream, of its own counting.
+    pub stream: u32,
+    /// Number of the kernel whose launch it is; 0 where that is not known (graphs).
+    pub kernel: u32,
+    /// Kernels: number of the symbol's [`crate::meta::META_NAME`] record, else 0.
+    pub name: u32,
+    /// The link of the call that asked for it, 0 where there is none.
+    pub link: u64,
+    /// `CLOCK_MONOTONIC` at its beginning, ns.
+    pub start_ns: u64,
+    /// `CLOCK_MONOTONIC` at its end, ns.
+    pub end_ns: u64,
+    /// Copies and sets: bytes.
+    pub bytes: u64,
+    /// The node of the graph that it is, 0 for none.
+    pub graph_node: u64,
+    /// Kernels: blocks.
+    pub grid: [u32; 3],
+    /// Kernels: threads.
+    pub block: [u32; 3],
+    /// Kernels: static and dynamic shared memory, bytes.
+    pub shared: u32,
+    /// The number by which CUDA's own tools name the call.
+    pub correlation: u32,
+}
+
+/// `GpuBody::what`: a kernel ran.
+pub const GPU_KERNEL: u8 = 1;
+/// `GpuBody::what`: memory was copied.
+pub const GPU_COPY: u8 = 2;
+/// `GpuBody::what`: memory was set.
+pub const GPU_SET: u8 = 3;
+
+/// The rest of [`EVENT_RANGE`]: bytes 32 to 64; its text follows at [`RANGE_TEXT`].
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RangeBody {
+    /// `RANGE_*`.
+    pub what: u8,
+    /// Zero.
+    pub reserved: u8,
+    /// Bytes of the text, UTF-8, cut at [`TEXT_MAX`].
+    pub text: u16,
+    /// Number of the domain's [`crate::meta::META_NAME`] record, 0 for the default one.
+    pub domain: u32,
+    /// What ties the end of a range that may end on another thread to its start, else 0.
+    pub id: u64,
+    /// A number that the program gave along, as its bits; 0 where there is none.
+    pub payload: u64,
+    /// A number by which the program groups ranges.
+    pub category: u32,
+    /// ARGB, 0 for none.
+    pub color: u32,
+}
+
+/// `RangeBody::what`: a range begins; on each thread and domain they nest.
+pub const RANGE_PUSH: u8 = 1;
+/// `RangeBody::what`: the latest range of this thread and domain that was pushed ends.
+pub const RANGE_POP: u8 = 2;
+/// `RangeBody::what`: a range begins that is named by `id`.
+pub const RANGE_START: u8 = 3;
+/// `RangeBody::what`: the range of that `id` ends.
+pub const RANGE_END: u8 = 4;
+/// `RangeBody::what`: a moment.
+pub const RANGE_MARK: u8 = 5;
+
+/// Where the text of a range begins, from the event's start.
+pub const RANGE_TEXT: usize = 32 + size_of::<RangeBody>();
+
 /// At most this many bytes of a text argument are kept.
 pub const TEXT_MAX: usize = 240;
 
@@ -274,6 +366,8 @@ const _: () = {
     assert!(size_of::<EventHead>() == 32);
     assert!(size_of::<LaunchBody>() == 56);
     assert!(size_of::<CallBody>() == 8);
+    assert!(32 + size_of::<GpuBody>() == 2 * SLOT);
+    assert!(RANGE_TEXT == SLOT);
     assert!(size_of::<ChunkHeader>() == CHUNK_HEADER);
     assert!(size_of::<FileHeader>() <= MAILBOX);
     assert!(size_of::<MailSlot>() == 256);

@@ -23,6 +23,8 @@ pub const META_IMAGE: u16 = 6;
 pub const META_MARK: u16 = 7;
 /// Record kind: the launcher's run that the process belongs to.
 pub const META_RUN: u16 = 8;
+/// Record kind: a name that events refer to by number.
+pub const META_NAME: u16 = 9;
 
 /// The traced process.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -112,6 +114,8 @@ pub struct Metadata {
     pub marks: Vec<Mark>,
     /// The launcher's run that the process belongs to, empty where there was no launcher.
     pub run: String,
+    /// Names by number: symbols of kernels that a GPU ran, domains of ranges.
+    pub names: BTreeMap<u32, String>,
     /// Records that could not be understood.
     pub foreign: u64,
 }
@@ -264,6 +268,11 @@ pub fn encode_run(run: &str) -> Vec<u8> {
     Encoder::new(META_RUN).text(run).finish()
 }
 
+/// The record of name `number`.
+pub fn encode_name(number: u32, name: &str) -> Vec<u8> {
+    Encoder::new(META_NAME).number(number.into()).text(name).finish()
+}
+
 /// The record that context `context` belongs to device `device`.
 pub fn encode_context(context: u64, device: i32) -> Vec<u8> {
     Encoder::new(META_CONTEXT).number(context).number(device as i64 as u64).finish()
@@ -335,6 +344,10 @@ impl Metadata {
                 text: f.text(),
             }),
             META_RUN => self.run = f.text(),
+            META_NAME => {
+                let number = f.number() as u32;
+                self.names.insert(number, f.text());
+            }
             META_IMAGE => self.images.push(Image {
                 handle: f.number(),
                 api: f.text(),
@@ -379,6 +392,7 @@ mod tests {
         let mark = Mark { number: 2, ticks: 77, text: "step 3".into() };
         bytes.extend(mark.encode());
         bytes.extend(encode_run("12.34"));
+        bytes.extend(encode_name(9, "_Z1kPf"));
         bytes.extend(Encoder::new(999).text("later").finish());
         let (mut meta, mut at) = (Metadata::default(), 0);
         while let Some(size) = meta.read(&bytes[at..]) {
@@ -390,6 +404,7 @@ mod tests {
         assert_eq!(meta.kernels[&2], unknown);
         assert_eq!(meta.apis[&5].args[1], ("size".into(), "size".into()));
         assert_eq!((meta.marks[0].clone(), meta.run.as_str()), (mark, "12.34"));
+        assert_eq!(meta.names[&9], "_Z1kPf");
         assert_eq!((meta.contexts[&0x55], meta.notes[0].as_str(), meta.foreign), (-1, "hello", 1));
     }
 

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use crate::event::{Body, Event};
 use crate::layout::*;
-use crate::meta::{Api, Encoder, Image, Kernel, Process, encode_context, encode_note};
+use crate::meta::{Api, Encoder, Image, Kernel, Process, encode_context, encode_name, encode_note};
 
 /// `CLOCK_MONOTONIC` at the start of every made-up process, ns.
 pub const START_NS: u64 = 1_000_000_000;
@@ -60,6 +60,10 @@ impl FileBuilder {
     /// Adds an image.
     pub fn image(&mut self, image: &Image) {
         self.meta.extend(image.encode());
+    }
+    /// Adds a name.
+    pub fn name(&mut self, number: u32, name: &str) {
+        self.meta.extend(encode_name(number, name));
     }
     /// Adds a note.
     pub fn note(&mut self, text: &str) {
@@ -135,7 +139,7 @@ fn chunk_header(kind: u32, size: usize, tid: u32, buffer: u32, used: u64) -> Vec
 fn encode(event: &Event<'_>) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     bytes.extend(event.api.to_le_bytes());
-    bytes.extend([event.depth, 0]);
+    bytes.extend([event.depth, if event.link == 0 { 0 } else { EVENT_LINKED }]);
     let begin = START_NS + event.begin_ns;
     bytes.extend(begin.to_le_bytes());
     bytes.extend((begin + event.call_ns.unwrap_or(0)).to_le_bytes());
@@ -169,9 +173,39 @@ fn encode(event: &Event<'_>) -> Vec<u8> {
             bytes.extend(text.as_bytes());
             EVENT_MARK
         }
+        Body::Gpu(gpu) => {
+            bytes.extend([gpu.what, gpu.direction, 0, 0]);
+            for word in [gpu.device, gpu.context, gpu.stream, gpu.kernel, gpu.name] {
+                bytes.extend(word.to_le_bytes());
+            }
+            let end = begin + event.call_ns.unwrap_or(0);
+            for word in [gpu.link, begin, end, gpu.bytes, gpu.graph_node] {
+                bytes.extend(word.to_le_bytes());
+            }
+            let shape = gpu.grid.into_iter().chain(gpu.block);
+            let words = shape.chain([gpu.shared, gpu.correlation]);
+            words.for_each(|word| bytes.extend(word.to_le_bytes()));
+            EVENT_GPU
+        }
+        Body::Range(range) => {
+            bytes.extend([range.what, 0]);
+            bytes.extend((range.text.len() as u16).to_le_bytes());
+            bytes.extend(range.domain.to_le_bytes());
+            bytes.extend(range.id.to_le_bytes());
+            bytes.extend(range.payload.to_le_bytes());
+            bytes.extend(range.category.to_le_bytes());
+            bytes.extend(range.color.to_le_bytes());
+            bytes.extend(range.text.as_bytes());
+            EVENT_RANGE
+        }
     };
-    let slots = slots(bytes.len());
+    let linked = if event.link == 0 { 0 } else { 8 };
+    let slots = slots(bytes.len() + linked);
     bytes.resize(slots * SLOT, 0);
+    if linked != 0 {
+        let place = bytes.len() - linked;
+        bytes.splice(place.., event.link.to_le_bytes());
+    }
     let head = u32::from(kind) | (slots as u32) << 16;
     bytes.splice(..4, head.to_le_bytes());
     bytes

@@ -7,8 +7,11 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
 use cushim_abi::errors;
-use cushim_trace::event::{Body, Call, Event, Launch};
-use cushim_trace::layout::{LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN};
+use cushim_trace::event::{Body, Call, Event, Gpu, Launch, Range};
+use cushim_trace::layout::{
+    GPU_COPY, GPU_KERNEL, LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN, RANGE_END, RANGE_MARK, RANGE_POP,
+    RANGE_PUSH, RANGE_START,
+};
 use cushim_trace::meta::{Api, Metadata};
 use cushim_trace::reader::TraceFile;
 
@@ -25,6 +28,10 @@ const SHAPES_MAX: usize = 1024;
 const LANES_MAX: usize = 64;
 /// Marks that are kept.
 const MARKS_MAX: usize = 1000;
+/// Names of ranges that are kept.
+const RANGES_MAX: usize = 4096;
+/// Ranges of one thread, or of a process that may end anywhere, that are open at a time.
+const OPEN_MAX: usize = 1024;
 /// The largest pauses that are kept.
 pub const GAPS_MAX: usize = 50;
 
@@ -121,6 +128,8 @@ pub struct KernelRow {
     pub times: Times,
     /// Kernel nodes that were put into graphs or changed.
     pub nodes: u64,
+    /// What a GPU did of it.
+    pub gpu: Times,
     /// Shapes and how often each was used.
     pub shapes: Map<Shape, Times>,
     /// Launches with shapes beyond those that are kept.
@@ -174,6 +183,42 @@ pub struct ThreadRow {
     /// The last launch: when it ended, and its kernel.
     last: Option<(u64, u32)>,
     lane: Option<usize>,
+    /// Ranges that are open: domain, key, when they began, launches before.
+    ranges: Vec<(u32, RangeKey, u64, u64)>,
+}
+
+/// What a range is called: its domain's name, empty for the default one, and its text.
+pub type RangeKey = (String, String);
+
+/// Sums over one range of the program's own.
+#[derive(Clone, Debug, Default)]
+pub struct RangeRow {
+    /// How often, and its host time.
+    pub times: Times,
+    /// Launches of its thread inside it.
+    pub launches: u64,
+}
+
+/// Sums over what a GPU copied or set.
+#[derive(Clone, Debug, Default)]
+pub struct GpuCopyRow {
+    /// How often, and the GPU's time.
+    pub times: Times,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+/// Sums over one stream of a GPU, by CUPTI's numbers.
+#[derive(Clone, Debug, Default)]
+pub struct GpuStreamRow {
+    /// All work, and the time of each piece.
+    pub times: Times,
+    /// Kernels among it.
+    pub kernels: u64,
+    /// Bytes that were copied or set.
+    pub bytes: u64,
+    /// From the first piece's beginning to the last one's end, ns since 1970.
+    pub span: (i64, i64),
 }
 
 /// A pause between two launches of one thread.
@@ -223,6 +268,14 @@ pub struct FileSums {
     pub threads: Map<u32, ThreadRow>,
     /// By direction and whether the call says that it does not wait.
     pub copies: BTreeMap<(Direction, bool), CopyRow>,
+    /// What the GPU copied (by CUPTI's direction) and set (0).
+    pub gpu_copies: BTreeMap<u8, GpuCopyRow>,
+    /// By device and stream of CUPTI's counting.
+    pub gpu_streams: BTreeMap<(u32, u32), GpuStreamRow>,
+    /// The program's own ranges.
+    pub ranges: BTreeMap<RangeKey, RangeRow>,
+    /// Ranges that any thread may end, by id: key, when they began.
+    open_ranges: BTreeMap<u64, (RangeKey, u64)>,
     /// The largest pauses.
     pub gaps: BinaryHeap<Reverse<Gap>>,
     /// What the user put into the trace, and when (ns since 1970).
@@ -269,6 +322,8 @@ impl FileSums {
                 }
                 return;
             }
+            Body::Gpu(gpu) => return self.gpu(only, (at, end), e, gpu),
+            Body::Range(range) => return self.range(meta, (at, since), e.tid, range),
         };
         let kernel = id.map(|id| {
             self.kernels
@@ -350,6 +405,92 @@ impl FileSums {
     }
 }
 
+impl FileSums {
+    fn gpu(
+        &mut self,
+        only: Option<&HashSet<u32>>,
+        (at, end): (i64, i64),
+        e: &Event<'_>,
+        gpu: &Gpu,
+    ) {
+        let is_kernel = gpu.what == GPU_KERNEL && gpu.kernel != 0;
+        if only.is_some_and(|only| !is_kernel || !only.contains(&gpu.kernel)) {
+            // What `k2` means depends on all kernels there are.
+            if is_kernel {
+                self.kernels
+                    .entry(gpu.kernel)
+                    .or_insert_with(|| KernelRow { first_ns: at, ..KernelRow::default() });
+            }
+            return;
+        }
+        if is_kernel {
+            let row = self.kernels.entry(gpu.kernel);
+            let row = row.or_insert_with(|| KernelRow { first_ns: at, ..KernelRow::default() });
+            row.gpu.add(e.call_ns, false);
+        } else {
+            let direction = if gpu.what == GPU_COPY { gpu.direction } else { 0 };
+            let row = self.gpu_copies.entry(direction).or_default();
+            row.times.add(e.call_ns, false);
+            row.bytes = row.bytes.saturating_add(gpu.bytes);
+        }
+        let row = self.gpu_streams.entry((gpu.device, gpu.stream));
+        let row = row.or_insert_with(|| GpuStreamRow { span: (at, end), ..Default::default() });
+        row.times.add(e.call_ns, false);
+        row.kernels += u64::from(is_kernel);
+        row.bytes = row.bytes.saturating_add(gpu.bytes);
+        row.span = (row.span.0.min(at), row.span.1.max(end));
+    }
+
+    fn range(&mut self, meta: &Metadata, (at, since): (i64, u64), tid: u32, range: &Range<'_>) {
+        let key = || {
+            let domain = meta.names.get(&range.domain).cloned().unwrap_or_default();
+            (domain, range.text.to_owned())
+        };
+        let thread = self
+            .threads
+            .entry(tid)
+            .or_insert_with(|| ThreadRow { span: (since, since), ..ThreadRow::default() });
+        let launches = thread.launches.calls;
+        let ended = match range.what {
+            RANGE_PUSH => {
+                if thread.ranges.len() < OPEN_MAX {
+                    thread.ranges.push((range.domain, key(), since, launches));
+                }
+                None
+            }
+            RANGE_POP => {
+                let latest = thread.ranges.iter().rposition(|open| open.0 == range.domain);
+                latest.map(|place| thread.ranges.remove(place)).map(|(_, key, begin, before)| {
+                    (key, since.saturating_sub(begin), launches - before)
+                })
+            }
+            RANGE_START => {
+                if self.open_ranges.len() < OPEN_MAX {
+                    self.open_ranges.insert(range.id, (key(), since));
+                }
+                None
+            }
+            RANGE_END => {
+                let open = self.open_ranges.remove(&range.id);
+                open.map(|(key, begin)| (key, since.saturating_sub(begin), 0))
+            }
+            RANGE_MARK => {
+                if self.marks.len() < MARKS_MAX {
+                    self.marks.push((at, range.text.to_owned()));
+                }
+                None
+            }
+            _ => None,
+        };
+        let Some((key, ns, launches)) = ended else { return };
+        if self.ranges.len() < RANGES_MAX || self.ranges.contains_key(&key) {
+            let row = self.ranges.entry(key).or_default();
+            row.times.add(Some(ns), false);
+            row.launches += launches;
+        }
+    }
+}
+
 /// An input word: what a call wrote there is not what it was given.
 fn word(call: &Call<'_>, n: usize) -> Option<u64> {
     let is_out = u32::from(call.outs).checked_shr(n as u32).is_some_and(|bits| bits & 1 != 0);
@@ -366,6 +507,7 @@ impl KernelRow {
         self.first_ns = self.first_ns.min(other.first_ns);
         self.times.merge(&other.times);
         self.nodes += other.nodes;
+        self.gpu.merge(&other.gpu);
         self.other_shapes += other.other_shapes;
         for (shape, times) in &other.shapes {
             let room = self.shapes.len() < SHAPES_MAX;

@@ -15,6 +15,7 @@ use super::model::*;
 use crate::view::known::{Handle, Known};
 use crate::view::style::printable;
 use crate::view::table::labels;
+use crate::view::values::copy_direction;
 use crate::view::{KernelFilter, NameForm};
 
 /// Lanes of the overview.
@@ -59,6 +60,8 @@ struct Merged {
     apis: BTreeMap<(String, String), Times>,
     failures: BTreeMap<(String, i32), u64>,
     copies: BTreeMap<(super::copies::Direction, bool), super::collect::CopyRow>,
+    gpu_copies: BTreeMap<u8, super::collect::GpuCopyRow>,
+    ranges: BTreeMap<super::collect::RangeKey, super::collect::RangeRow>,
     notes: Vec<String>,
 }
 
@@ -83,6 +86,7 @@ pub fn report(files: &[(TraceFile, FileSums)], mut numbers: Numbers, names: Name
         merged.add(index, file, sums, &numbers);
         streams(&mut out.streams, index, file, sums, &mut numbers.known);
         threads(&mut out.threads, file, sums);
+        gpu_streams(&mut out.gpu_streams, file, sums);
         let pid = file.metadata().process.pid;
         let marks = sums.marks.iter();
         out.marks.extend(marks.map(|(at, text)| Mark {
@@ -97,7 +101,7 @@ pub fn report(files: &[(TraceFile, FileSums)], mut numbers: Numbers, names: Name
         .kernels
         .iter()
         .filter_map(|(place, row)| Some((numbers.known.kernels().get(*place)?, row)))
-        .filter(|(_, (row, ..))| row.times.calls + row.nodes > 0)
+        .filter(|(_, (row, ..))| row.times.calls + row.nodes + row.gpu.calls > 0)
         .collect();
     let names = labels(names, &rows.iter().map(|(kernel, _)| *kernel).collect::<Vec<_>>());
     for ((kernel, (row, index, id)), label) in rows.into_iter().zip(names) {
@@ -115,6 +119,7 @@ pub fn report(files: &[(TraceFile, FileSums)], mut numbers: Numbers, names: Name
             owner: printable(&kernel.owner),
             calls: Calls::of(&row.times),
             graph_nodes: row.nodes,
+            gpu: Gpu::of(&row.gpu),
             shapes: shapes(row),
             other_shapes: row.other_shapes,
             arguments: layout.map(|layout| arguments(layout, kernel, row)),
@@ -144,6 +149,24 @@ pub fn report(files: &[(TraceFile, FileSums)], mut numbers: Numbers, names: Name
             host_bytes_per_s: (!is_async && row.known_ns > 0).then_some(rate),
         });
     }
+    for (direction, row) in &merged.gpu_copies {
+        let gpu = Gpu::of(&row.times).unwrap_or_default();
+        let rate = row.bytes as f64 / (gpu.gpu_ns.total as f64 / 1e9);
+        out.gpu_copies.push(GpuCopies {
+            direction: if *direction == 0 { "set" } else { copy_direction(*direction) },
+            gpu,
+            bytes: row.bytes,
+            bytes_per_s: (gpu.gpu_ns.total > 0).then_some(rate),
+        });
+    }
+    for ((domain, text), row) in &merged.ranges {
+        out.ranges.push(Range {
+            range: printable(text),
+            domain: printable(domain),
+            calls: Calls::of(&row.times),
+            launches: row.launches,
+        });
+    }
     out.marks.sort_by_key(|mark| mark.at_ns);
     out.ranks = ranks(files);
     out.notes = merged.notes;
@@ -171,6 +194,16 @@ impl Merged {
         }
         for (key, row) in &sums.copies {
             self.copies.entry(*key).or_default().merge(row);
+        }
+        for (direction, row) in &sums.gpu_copies {
+            let sum = self.gpu_copies.entry(*direction).or_default();
+            sum.times.merge(&row.times);
+            sum.bytes = sum.bytes.saturating_add(row.bytes);
+        }
+        for (key, row) in &sums.ranges {
+            let sum = self.ranges.entry(key.clone()).or_default();
+            sum.times.merge(&row.times);
+            sum.launches += row.launches;
         }
         for note in &file.metadata().notes {
             let note = printable(note);
@@ -282,6 +315,22 @@ fn threads(out: &mut Vec<Thread>, file: &TraceFile, sums: &FileSums) {
             launches: row.launches.calls,
             span_ns: row.span.1.saturating_sub(row.span.0),
             gaps: CallNs::of(&gaps),
+        });
+    }
+}
+
+fn gpu_streams(out: &mut Vec<GpuStream>, file: &TraceFile, sums: &FileSums) {
+    let process = &file.metadata().process;
+    for (&(device, gpu_stream), row) in &sums.gpu_streams {
+        out.push(GpuStream {
+            device,
+            gpu_stream,
+            pid: process.pid,
+            host: printable(&process.host),
+            gpu: Gpu::of(&row.times).unwrap_or_default(),
+            kernels: row.kernels,
+            bytes: row.bytes,
+            span_ns: row.span.1.saturating_sub(row.span.0).max(0) as u64,
         });
     }
 }

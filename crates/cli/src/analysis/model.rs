@@ -96,6 +96,12 @@ pub struct Report {
     pub ranks: Vec<Rank>,
     /// By direction.
     pub copies: Vec<Copies>,
+    /// What GPUs copied and set, by direction.
+    pub gpu_copies: Vec<GpuCopies>,
+    /// By stream of a GPU.
+    pub gpu_streams: Vec<GpuStream>,
+    /// The program's own ranges (NVTX).
+    pub ranges: Vec<Range>,
     /// The largest pauses between launches.
     pub gaps: Vec<Gap>,
     /// What failed.
@@ -180,12 +186,80 @@ pub struct Kernel {
     pub calls: Calls,
     /// Kernel nodes put into graphs or changed.
     pub graph_nodes: u64,
+    /// What GPUs did of it; `None` where that was not recorded.
+    pub gpu: Option<Gpu>,
     /// Shapes, the most used first.
     pub shapes: Vec<Shape>,
     /// Launches with shapes beyond those that were kept.
     pub other_shapes: u64,
     /// Its arguments; `None` where they are not known.
     pub arguments: Option<Vec<Argument>>,
+}
+
+/// What GPUs did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Gpu {
+    /// How often.
+    pub count: u64,
+    /// Time on the GPU, ns.
+    pub gpu_ns: CallNs,
+}
+
+impl Gpu {
+    /// Of these sums; `None` where there was nothing.
+    pub fn of(times: &Times) -> Option<Self> {
+        (times.calls > 0).then(|| Gpu { count: times.calls, gpu_ns: CallNs::of(times) })
+    }
+}
+
+/// What GPUs copied in one direction, or set.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GpuCopies {
+    /// `host to device` and the like, or `set`.
+    pub direction: &'static str,
+    /// How often, and the time on the GPU.
+    #[serde(flatten)]
+    pub gpu: Gpu,
+    /// Bytes.
+    pub bytes: u64,
+    /// Bytes by time on the GPU; `None` where that is nothing.
+    pub bytes_per_s: Option<f64>,
+}
+
+/// A stream of a GPU.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct GpuStream {
+    /// Number of the device.
+    pub device: u32,
+    /// Number of the stream, of CUPTI's counting.
+    pub gpu_stream: u32,
+    /// Process id.
+    pub pid: u32,
+    /// Host name.
+    pub host: String,
+    /// Pieces of work, and their time.
+    #[serde(flatten)]
+    pub gpu: Gpu,
+    /// Kernels among them.
+    pub kernels: u64,
+    /// Bytes copied and set.
+    pub bytes: u64,
+    /// From the first one's beginning to the last one's end, ns.
+    pub span_ns: u64,
+}
+
+/// A range of the program's own.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Range {
+    /// Its text.
+    pub range: String,
+    /// Its domain, empty for the default one.
+    pub domain: String,
+    /// How often it came to an end, and its host time.
+    #[serde(flatten)]
+    pub calls: Calls,
+    /// Launches of its thread inside it.
+    pub launches: u64,
 }
 
 /// A shape that a kernel was launched with.

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use clap::ValueEnum;
 
-use super::model::{Calls, Report};
+use super::model::{Calls, Gpu, Report};
 use crate::view::style::{Style, dim};
 
 /// What rows stand for.
@@ -26,13 +26,30 @@ pub enum By {
     Api,
     /// Copies and sets by direction.
     Copy,
+    /// Copies and sets that GPUs did, by direction.
+    GpuCopy,
+    /// Streams of GPUs.
+    GpuStream,
+    /// The program's own ranges (NVTX).
+    Range,
     /// The largest pauses between launches on one thread.
     Gap,
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [By; 8] =
-    [By::Kernel, By::Shape, By::Api, By::Copy, By::Stream, By::Thread, By::Rank, By::Gap];
+pub const ALL: [By; 11] = [
+    By::Kernel,
+    By::Shape,
+    By::Api,
+    By::Copy,
+    By::GpuCopy,
+    By::GpuStream,
+    By::Range,
+    By::Stream,
+    By::Thread,
+    By::Rank,
+    By::Gap,
+];
 
 impl By {
     /// The table's heading.
@@ -45,6 +62,9 @@ impl By {
             By::Shape => "shapes",
             By::Api => "functions",
             By::Copy => "copies and sets",
+            By::GpuCopy => "GPU copies and sets",
+            By::GpuStream => "GPU streams",
+            By::Range => "ranges",
             By::Gap => "largest pauses between launches of one thread",
         }
     }
@@ -68,6 +88,8 @@ pub enum Sort {
     Max,
     /// Failures.
     Failed,
+    /// Sum of time on the GPU, where it was recorded.
+    Gpu,
     /// Bytes, where there are any.
     Bytes,
     /// Name.
@@ -84,6 +106,7 @@ impl Sort {
             Sort::P99 => "p99",
             Sort::Max => "max",
             Sort::Failed => "failed",
+            Sort::Gpu => "GPU total",
             Sort::Bytes => "bytes",
             Sort::Name => "name",
         }
@@ -218,10 +241,14 @@ pub fn table(report: &Report, by: By, sort: Sort) -> Table {
         By::Thread => threads(report),
         By::Rank => ranks(report),
         By::Copy => copies(report),
+        By::GpuCopy => gpu_copies(report),
+        By::GpuStream => gpu_streams(report),
+        By::Range => ranges_of_program(report),
         By::Gap => gaps(report),
     };
     let wanted = match (by, sort) {
         (By::Gap, Sort::Total) => "pause",
+        (By::GpuCopy | By::GpuStream, Sort::Total) => "GPU total",
         _ => sort.column(),
     };
     if let Some(place) = table.columns.iter().position(|(title, _)| *title == wanted) {
@@ -247,15 +274,92 @@ fn kernels(report: &Report) -> Table {
     let all = whole(report.kernels.iter().map(|row| &row.calls));
     let rows = report.kernels.iter().map(|k| {
         let shapes = k.shapes.len() as u64 + k.other_shapes.min(1);
-        let cells = vec![Cell::Count(shapes), text(&k.kernel_id), text(&k.label)];
+        let mut cells = vec![Cell::Count(shapes), text(&k.kernel_id)];
+        cells.extend(gpu_cells(k.gpu.as_ref()));
+        cells.push(text(&k.label));
         (&k.calls, cells)
     });
-    with_calls(
-        By::Kernel,
-        all,
-        &[("shapes", "shapes"), ("id", "kernel_id"), ("name", "kernel")],
-        rows,
-    )
+    let [runs, total, mean, p50, p99, max] = GPU;
+    let more = [
+        ("shapes", "shapes"),
+        ("id", "kernel_id"),
+        runs,
+        total,
+        mean,
+        p50,
+        p99,
+        max,
+        ("name", "kernel"),
+    ];
+    with_calls(By::Kernel, all, &more, rows)
+}
+
+const GPU: [Column; 6] = [
+    ("GPU runs", "gpu_count"),
+    ("GPU total", "gpu_ns_total"),
+    ("GPU mean", "gpu_ns_mean"),
+    ("GPU p50", "gpu_ns_p50"),
+    ("GPU p99", "gpu_ns_p99"),
+    ("GPU max", "gpu_ns_max"),
+];
+
+fn gpu_cells(gpu: Option<&Gpu>) -> [Cell; 6] {
+    let Some(Gpu { count, gpu_ns: ns }) = gpu else { return [const { Cell::None }; 6] };
+    [
+        Cell::Count(*count),
+        Cell::Ns(ns.total as f64),
+        Cell::Ns(ns.mean),
+        Cell::Ns(ns.p50 as f64),
+        Cell::Ns(ns.p99 as f64),
+        Cell::Ns(ns.max as f64),
+    ]
+}
+
+fn gpu_copies(report: &Report) -> Table {
+    let rows = report.gpu_copies.iter().map(|c| {
+        let rate = c.bytes_per_s.map_or(Cell::None, Cell::Rate);
+        [&gpu_cells(Some(&c.gpu))[..], &[Cell::Bytes(c.bytes), rate, text(c.direction)]].concat()
+    });
+    let more = [("bytes", "bytes"), ("bytes/GPU time", "bytes_per_s"), ("name", "direction")];
+    Table { by: By::GpuCopy, columns: [&GPU[..], &more].concat(), rows: rows.collect() }
+}
+
+fn gpu_streams(report: &Report) -> Table {
+    let rows = report.gpu_streams.iter().map(|s| {
+        let busy = s.gpu.gpu_ns.total as f64 / s.span_ns.max(1) as f64;
+        let more = [
+            Cell::Count(s.kernels),
+            Cell::Bytes(s.bytes),
+            Cell::Ns(s.span_ns as f64),
+            Cell::Share(busy),
+            text(&s.host),
+            text(s.pid),
+            text(s.device),
+            text(s.gpu_stream),
+        ];
+        [&gpu_cells(Some(&s.gpu))[..], &more].concat()
+    });
+    let more = [
+        ("kernels", "kernels"),
+        ("bytes", "bytes"),
+        ("span", "span_ns"),
+        ("busy", "busy"),
+        ("host", "host"),
+        ("process", "pid"),
+        ("device", "device"),
+        ("name", "gpu_stream"),
+    ];
+    Table { by: By::GpuStream, columns: [&GPU[..], &more].concat(), rows: rows.collect() }
+}
+
+fn ranges_of_program(report: &Report) -> Table {
+    let all = whole(report.ranges.iter().map(|row| &row.calls));
+    let rows = report
+        .ranges
+        .iter()
+        .map(|r| (&r.calls, vec![Cell::Count(r.launches), text(&r.domain), text(&r.range)]));
+    let more = [("launches", "launches"), ("domain", "domain"), ("name", "range")];
+    with_calls(By::Range, all, &more, rows)
 }
 
 fn apis(report: &Report) -> Table {

@@ -24,10 +24,29 @@ pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Res
     head(out, report, style)?;
     let tables: &[By] = match &options.by {
         Some(by) => std::slice::from_ref(by),
-        None if report.ranks.len() > 1 => {
-            &[By::Kernel, By::Api, By::Copy, By::Stream, By::Thread, By::Rank, By::Gap]
-        }
-        None => &[By::Kernel, By::Api, By::Copy, By::Stream, By::Thread, By::Gap],
+        None if report.ranks.len() > 1 => &[
+            By::Kernel,
+            By::Api,
+            By::Copy,
+            By::GpuCopy,
+            By::GpuStream,
+            By::Range,
+            By::Stream,
+            By::Thread,
+            By::Rank,
+            By::Gap,
+        ],
+        None => &[
+            By::Kernel,
+            By::Api,
+            By::Copy,
+            By::GpuCopy,
+            By::GpuStream,
+            By::Range,
+            By::Stream,
+            By::Thread,
+            By::Gap,
+        ],
     };
     for (n, by) in tables.iter().enumerate() {
         let top = options.top.unwrap_or(TOP[n.min(1)]);
@@ -81,9 +100,13 @@ fn head(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()> {
         )?;
     }
     let ns = report.calls.call_ns.total as f64;
+    let whose = match report.gpu_streams.is_empty() {
+        true => "not of the kernel on the GPU (which `cushim record --gpu-time` records)",
+        false => "where no column says GPU",
+    };
     writeln!(
         out,
-        "{} in {}; times are those of the call on the host, not of the kernel on the GPU",
+        "{} in {}; times are those of the call on the host, {whose}",
         style.duration(ns),
         plural(report.calls.calls, "call", "calls")
     )
@@ -116,10 +139,13 @@ pub fn write_table(
         .map(|n| {
             let cells = || table.rows.iter().filter_map(|row| row.get(n));
             // A column in which nothing stands says nothing.
-            let quiet = ["failed", "size unknown", "cluster"];
+            let quiet = ["failed", "size unknown", "cluster", "domain"];
             let title = table.columns.get(n).map_or("", |column| column.0);
-            !quiet.contains(&title)
-                || cells().any(|cell| !matches!(cell, Cell::None | Cell::Count(0)))
+            !quiet.contains(&title) && !title.starts_with("GPU ")
+                || cells().any(|cell| {
+                    !matches!(cell, Cell::None | Cell::Count(0))
+                        && *cell != Cell::Text(String::new())
+                })
         })
         .collect();
     let widths: Vec<usize> = (0..=last)

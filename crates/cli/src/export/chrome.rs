@@ -5,17 +5,24 @@
 //! line with the space, by which HTA finds it; functions have the names of CUDA's manual; a call is a
 //! `cuda_runtime` or `cuda_driver` event with a `correlation`.
 //!
-//! Must not know: files and folders. No event stands on a GPU's track: a trace has the host's times
-//! only, and a time that was not measured is not written.
+//! GPU work stands on its device's and stream's track, with the call's `correlation`, where it was
+//! recorded (`--gpu-time`); a time that was not measured is not written.
+//!
+//! Must not know: files and folders.
 
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use cushim_trace::event::{Body, Event};
+use cushim_trace::event::{Body, Event, Gpu, Range};
+use cushim_trace::layout::{
+    GPU_COPY, GPU_KERNEL, RANGE_END, RANGE_MARK, RANGE_POP, RANGE_PUSH, RANGE_START,
+};
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 use serde::Serialize;
 use serde_json::Value as Json;
 
+use super::apart;
 use super::inputs::{Facts, Origin, Sink, realtime};
 use crate::view::known::{Handle, Known};
 use crate::view::values::{arguments, words};
@@ -30,6 +37,10 @@ pub struct Chrome<W: Write> {
     base: u64,
     /// The last correlation; they are unique in the rank.
     correlations: u64,
+    /// Ranges that are open: by file, thread and domain, or by file and id; when they began.
+    ranges: HashMap<(usize, u64, u32), Vec<(u64, String)>>,
+    /// GPUs that were introduced.
+    gpus: BTreeSet<u32>,
     empty: bool,
 }
 
@@ -115,6 +126,8 @@ impl<W: Write> Chrome<W> {
             all: KernelFilter::default(),
             base,
             correlations: 0,
+            ranges: HashMap::new(),
+            gpus: BTreeSet::new(),
             empty: true,
         };
         for file in files {
@@ -159,6 +172,11 @@ fn manual_name(name: &str) -> &str {
 
 impl<W: Write> Sink for Chrome<W> {
     fn event(&mut self, source: &Source, meta: &Metadata, event: &Event<'_>) -> io::Result<()> {
+        match &event.body {
+            Body::Gpu(gpu) => return self.gpu(source, meta, event, gpu),
+            Body::Range(range) => return self.range(source, meta, event, range),
+            _ => {}
+        }
         let facts = Facts::of(meta, event);
         let begin = realtime(event.begin_ns, source.realtime_offset_ns).saturating_sub(self.base);
         self.correlations += 1;
@@ -168,7 +186,10 @@ impl<W: Write> Sink for Chrome<W> {
         let kernel = kernel.and_then(|place| self.known.kernels().get(place));
         let mut args = Args {
             external: event.id,
-            correlation: self.correlations,
+            correlation: match event.link {
+                0 => self.correlations,
+                link => apart::number(source.index, link),
+            },
             kernel: kernel.map(|kernel| kernel.name.short.as_str()),
             stream,
             status: event.status.filter(|&status| status != 0),
@@ -197,7 +218,7 @@ impl<W: Write> Sink for Chrome<W> {
                 }
                 args.words = Some(named).filter(|named| !named.is_empty());
             }
-            Body::Mark(_) => {}
+            Body::Mark(_) | Body::Gpu(_) | Body::Range(_) => {}
         }
         let fallback;
         let (ph, cat, name) = match &event.body {
@@ -225,7 +246,142 @@ impl<W: Write> Sink for Chrome<W> {
         };
         self.out.write_all(if self.empty { b"" } else { b",\n" })?;
         self.empty = false;
-        Ok(serde_json::to_writer(&mut self.out, &line)?)
+        serde_json::to_writer(&mut self.out, &line)?;
+        if event.link != 0 && event.depth == 0 {
+            let id = apart::number(source.index, event.link);
+            self.flow("s", id, (meta.process.pid.into(), event.tid.into()), begin)?;
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Chrome<W> {
+    /// An arrow from a call (`s`) to its work on a GPU (`f`).
+    fn flow(&mut self, ph: &str, id: u64, (pid, tid): (u64, u64), at: u64) -> io::Result<()> {
+        let mut line = serde_json::json!({
+            "ph": ph, "cat": "ac2g", "name": "ac2g", "id": id, "pid": pid, "tid": tid,
+            "ts": at as f64 / 1000.0,
+        });
+        if let (Some(line), "f") = (line.as_object_mut(), ph) {
+            line.insert("bp".into(), "e".into());
+        }
+        self.line(&line)
+    }
+
+    /// Work that a GPU did: process and thread are device and stream, as in PyTorch's traces.
+    fn gpu(
+        &mut self,
+        source: &Source,
+        meta: &Metadata,
+        event: &Event<'_>,
+        gpu: &Gpu,
+    ) -> io::Result<()> {
+        let begin = realtime(event.begin_ns, source.realtime_offset_ns).saturating_sub(self.base);
+        let ns = event.call_ns.unwrap_or(0);
+        if self.gpus.insert(gpu.device) {
+            let pid = gpu.device;
+            for (what, key, value) in [
+                ("process_name", "name", Json::from(format!("GPU {pid}"))),
+                ("process_sort_index", "sort_index", Json::from(5_000_000 + u64::from(pid))),
+            ] {
+                self.line(&serde_json::json!({
+                    "name": what, "ph": "M", "ts": 0, "pid": pid, "tid": 0, "args": { key: value },
+                }))?;
+            }
+        }
+        let kernel = self.known.gpu(&self.all, source.index, meta, gpu);
+        let kernel = kernel.and_then(|place| self.known.kernels().get(place));
+        let correlation = if gpu.link == 0 { 0 } else { apart::number(source.index, gpu.link) };
+        let mut args = serde_json::json!({
+            "External id": event.id, "correlation": correlation, "device": gpu.device,
+            "context": gpu.context, "stream": gpu.stream,
+        });
+        let (cat, name) = match gpu.what {
+            GPU_KERNEL => ("kernel", kernel.map_or("kernel".to_owned(), |k| k.name.full.clone())),
+            GPU_COPY => ("gpu_memcpy", format!("Memcpy {}", short_direction(gpu.direction))),
+            _ => ("gpu_memset", "Memset (Device)".to_owned()),
+        };
+        if let Some(args) = args.as_object_mut() {
+            match gpu.what {
+                GPU_KERNEL => {
+                    args.insert("grid".into(), serde_json::json!(gpu.grid));
+                    args.insert("block".into(), serde_json::json!(gpu.block));
+                    args.insert("shared memory".into(), gpu.shared.into());
+                }
+                _ => {
+                    args.insert("bytes".into(), gpu.bytes.into());
+                    let rate = gpu.bytes as f64 / ns.max(1) as f64;
+                    args.insert("memory bandwidth (GB/s)".into(), rate.into());
+                }
+            }
+            if gpu.graph_node != 0 {
+                args.insert("graph node id".into(), gpu.graph_node.into());
+            }
+        }
+        let line = serde_json::json!({
+            "ph": "X", "cat": cat, "name": name, "pid": gpu.device, "tid": gpu.stream,
+            "ts": begin as f64 / 1000.0, "dur": ns as f64 / 1000.0, "args": args,
+        });
+        self.line(&line)?;
+        match gpu.link {
+            0 => Ok(()),
+            _ => self.flow("f", correlation, (gpu.device.into(), gpu.stream.into()), begin),
+        }
+    }
+
+    /// A moment of a range of the program's own; its slice is written when it ends.
+    fn range(
+        &mut self,
+        source: &Source,
+        meta: &Metadata,
+        event: &Event<'_>,
+        range: &Range<'_>,
+    ) -> io::Result<()> {
+        let now = realtime(event.begin_ns, source.realtime_offset_ns).saturating_sub(self.base);
+        let key = match range.what {
+            RANGE_START | RANGE_END => (source.index, range.id, u32::MAX),
+            _ => (source.index, u64::from(event.tid) << 32, range.domain),
+        };
+        let begun = match range.what {
+            RANGE_PUSH | RANGE_START => {
+                self.ranges.entry(key).or_default().push((now, range.text.to_owned()));
+                return Ok(());
+            }
+            RANGE_POP | RANGE_END => self.ranges.get_mut(&key).and_then(Vec::pop),
+            _ => None,
+        };
+        if range.what == RANGE_END {
+            self.ranges.remove(&key);
+        }
+        let args = serde_json::json!({
+            "External id": event.id, "domain": meta.names.get(&range.domain),
+        });
+        let (pid, tid) = (meta.process.pid, event.tid);
+        let line = match begun {
+            Some((begin, text)) => serde_json::json!({
+                "ph": "X", "cat": "user_annotation", "name": text, "pid": pid, "tid": tid,
+                "ts": begin as f64 / 1000.0, "dur": now.saturating_sub(begin) as f64 / 1000.0,
+                "args": args,
+            }),
+            None if range.what == RANGE_MARK => serde_json::json!({
+                "ph": "i", "cat": "user_annotation", "name": range.text, "pid": pid, "tid": tid,
+                "ts": now as f64 / 1000.0, "s": "t", "args": args,
+            }),
+            // It began before recording did.
+            None => return Ok(()),
+        };
+        self.line(&line)
+    }
+}
+
+/// From where to where, in PyTorch's words.
+fn short_direction(kind: u8) -> &'static str {
+    match kind {
+        1 | 3 => "HtoD",
+        2 | 4 => "DtoH",
+        9 => "HtoH",
+        10 => "PtoP",
+        _ => "DtoD",
     }
 }
 

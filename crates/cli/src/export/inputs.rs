@@ -9,7 +9,7 @@ use std::io;
 
 use cushim_abi::errors;
 use cushim_trace::event::{Body, Event};
-use cushim_trace::layout::Lost;
+use cushim_trace::layout::{GPU_KERNEL, Lost};
 use cushim_trace::meta::{Api, Metadata};
 use cushim_trace::reader::TraceFile;
 
@@ -135,6 +135,12 @@ pub fn complain_of_losses(files: &[TraceFile]) {
                 complain(&format!("{path}: {n} events are missing: {why}"));
             }
         }
+        let overwritten = file.header().overwritten;
+        if overwritten > 0 {
+            complain(&format!(
+                "{path}: {overwritten} earlier events were overwritten (only the latest were kept)"
+            ));
+        }
         if file.damaged() > 0 {
             complain(&format!("{path}: {} damaged records were skipped", file.damaged()));
         }
@@ -168,6 +174,10 @@ impl<'a> Facts<'a> {
                 (api.map_or("unknown", |api| &api.class), Some(call.kernel).filter(|&id| id != 0))
             }
             Body::Mark(_) => ("mark", None),
+            Body::Gpu(gpu) => {
+                ("gpu", Some(gpu.kernel).filter(|&id| id != 0 && gpu.what == GPU_KERNEL))
+            }
+            Body::Range(_) => ("nvtx", None),
         };
         let is_node = class == "graph" && matches!(event.body, Body::Launch(_));
         let failed = event.status.is_some_and(errors::is_failure) && !REPORTERS.contains(&name);
@@ -182,7 +192,7 @@ impl<'a> Facts<'a> {
                 let args = &self.api?.args;
                 call.words.get(args.iter().position(|(_, shape)| shape == "stream")?)
             }
-            Body::Mark(_) => None,
+            Body::Mark(_) | Body::Gpu(_) | Body::Range(_) => None,
         }
     }
 

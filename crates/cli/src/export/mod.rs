@@ -5,6 +5,7 @@
 //! Every format is written in one pass over the files: memory is bounded by what there is one of per
 //! thread, stream, kernel and function, never by the number of events.
 
+mod apart;
 pub mod chrome;
 pub mod inputs;
 mod output;

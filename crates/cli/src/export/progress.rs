@@ -6,7 +6,7 @@ use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use cushim_trace::event::{Body, Event};
-use cushim_trace::layout::{CALL_WORDS, LAUNCH_ARGS, SLOT, slots};
+use cushim_trace::layout::{CALL_WORDS, LAUNCH_ARGS, RANGE_TEXT, SLOT, slots};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shorter work needs no bar.
@@ -39,6 +39,8 @@ impl Progress {
             Body::Launch(launch) => LAUNCH_ARGS + launch.args.len(),
             Body::Call(call) => CALL_WORDS + call.words.len() * 8,
             Body::Mark(text) => CALL_WORDS + text.len(),
+            Body::Gpu(_) => 2 * SLOT,
+            Body::Range(range) => RANGE_TEXT + range.text.len(),
         };
         self.bytes += (slots(bytes) * SLOT) as u64;
         self.events += 1;

@@ -9,6 +9,7 @@ mod ranks;
 mod redirect;
 mod signals;
 mod size;
+mod slots;
 mod why;
 mod window;
 
@@ -20,7 +21,7 @@ use std::process::Command;
 use clap::Args;
 
 use crate::view::Classes;
-use crate::{Error, environ, preload};
+use crate::{Error, complain, environ, preload};
 
 pub use child::{Child, Ending, Held};
 pub use pattern::{Names, Pattern, escape, host};
@@ -41,6 +42,13 @@ pub struct RecordArgs {
     /// trace, which gives room back while it reads; else 1GiB]
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]
     pub limit: Option<u64>,
+
+    /// Also record when the GPU worked on what: kernels, copies, sets, also of graphs
+    ///
+    /// Through CUPTI, NVIDIA's library for profilers, which the driver loads with the program. It costs
+    /// each launch some hundred nanoseconds, and no other profiler can run beside it.
+    #[arg(long)]
+    pub gpu_time: bool,
 
     /// When it is recorded.
     #[command(flatten)]
@@ -87,6 +95,18 @@ impl RecordArgs {
         }
         if let Some(limit) = self.limit {
             set.push(("CUSHIM_LIMIT", limit.to_string().into()));
+        }
+        if self.gpu_time {
+            set.push(("CUSHIM_GPU_TIME", "1".into()));
+            set.push((slots::CUDA, slots::claim(slots::CUDA, library, "--gpu-time")?));
+        }
+        if classes.contains("nvtx") {
+            match slots::claim(slots::NVTX, library, "--events nvtx") {
+                Ok(value) => set.push((slots::NVTX, value)),
+                // Who asked for everything gets what there is.
+                Err(error) if classes.is_all() => complain(&error.to_string()),
+                Err(error) => return Err(error),
+            }
         }
         self.window.put(&mut set);
         if let Some(log) = &self.log {

@@ -95,6 +95,8 @@ pub enum Class {
     Register,
     /// The program's own profiler range.
     Profiler,
+    /// The program's own ranges and marks (NVTX).
+    Nvtx,
     /// Every class, also those that this version does not know.
     All,
 }

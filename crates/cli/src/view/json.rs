@@ -6,16 +6,19 @@ use std::io::{self, Write};
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::Body;
-use cushim_trace::layout::LAUNCH_COOPERATIVE;
+use cushim_trace::event::{Body, Event, Gpu};
+use cushim_trace::layout::{
+    GPU_COPY, GPU_KERNEL, GPU_SET, LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH,
+    RANGE_START,
+};
 use cushim_trace::meta::Metadata;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::known::{Handle, Known};
 use super::stats::Stats;
-use super::values::{arguments, why_no_bytes, words};
-use super::{Run, Seen, Totals};
+use super::values::{arguments, copy_direction, why_no_bytes, words};
+use super::{Run, Seen, Source, Totals};
 
 #[derive(Serialize)]
 struct Header<'a> {
@@ -71,6 +74,46 @@ struct Line<'a> {
     status_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     text: Option<&'a str>,
+    /// By which lines of kind `gpu` name the call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    link: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    range: Option<Range<'a>>,
+}
+
+/// A moment of a range of the program's own.
+#[derive(Serialize)]
+struct Range<'a> {
+    what: &'static str,
+    domain: Option<&'a str>,
+    id: Option<u64>,
+    payload: u64,
+    category: u32,
+    color: Option<String>,
+}
+
+/// Work that a GPU did.
+#[derive(Serialize)]
+struct GpuLine<'a> {
+    event: &'static str,
+    id: u64,
+    what: &'static str,
+    link: Option<u64>,
+    kernel: Option<&'a str>,
+    mangled: Option<&'a str>,
+    kernel_id: Option<String>,
+    device: u32,
+    gpu_context: u32,
+    gpu_stream: u32,
+    grid: Option<[u32; 3]>,
+    block: Option<[u32; 3]>,
+    shared: Option<u32>,
+    direction: Option<&'static str>,
+    bytes: Option<u64>,
+    graph_node: Option<u64>,
+    pid: u32,
+    t_ns: i64,
+    gpu_ns: u64,
 }
 
 #[derive(Serialize)]
@@ -136,6 +179,16 @@ struct KernelSummary<'a> {
     call_ns_total: u64,
     call_ns_avg: f64,
     call_ns_max: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gpu: Option<GpuSummary>,
+}
+
+#[derive(Serialize)]
+struct GpuSummary {
+    calls: u64,
+    ns_total: u64,
+    ns_avg: f64,
+    ns_max: u64,
 }
 
 #[derive(Serialize)]
@@ -239,6 +292,8 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
         Body::Launch(launch) => (Some(launch), None, None),
         Body::Call(call) => (None, Some(call), None),
         Body::Mark(text) => (None, None, Some(*text)),
+        Body::Range(range) => (None, None, Some(range.text)),
+        Body::Gpu(_) => (None, None, None),
     };
     let mut stream = launch.filter(|_| !seen.is_node()).map(|l| l.stream);
     let words = call.map(|call| words(call, seen.api));
@@ -316,6 +371,72 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
         status: event.status,
         status_name: event.status.and_then(|status| errors::error_name(seen.name(), status)),
         text,
+        link: Some(event.link).filter(|&link| link != 0),
+        range: match &event.body {
+            Body::Range(range) => Some(Range {
+                what: range_word(range.what),
+                domain: seen.meta.names.get(&range.domain).map(String::as_str),
+                id: Some(range.id).filter(|&id| id != 0),
+                payload: range.payload,
+                category: range.category,
+                color: (range.color != 0).then(|| format!("#{:08x}", range.color)),
+            }),
+            _ => None,
+        },
+    };
+    write(out, &line)
+}
+
+/// What a moment of a range is, a word.
+pub(crate) fn range_word(what: u8) -> &'static str {
+    match what {
+        RANGE_PUSH => "push",
+        RANGE_POP => "pop",
+        RANGE_START => "start",
+        RANGE_END => "end",
+        _ => "mark",
+    }
+}
+
+/// What a GPU did, a word.
+pub(crate) fn gpu_word(what: u8) -> &'static str {
+    match what {
+        GPU_KERNEL => "kernel",
+        GPU_COPY => "copy",
+        GPU_SET => "set",
+        _ => "unknown",
+    }
+}
+
+/// Work that a GPU did; `kernel` is its place in `known`.
+pub fn gpu(
+    out: &mut dyn Write,
+    (source, meta, event, gpu): (&Source, &Metadata, &Event<'_>, &Gpu),
+    kernel: Option<usize>,
+    known: &Known,
+) -> io::Result<()> {
+    let kernel = kernel.and_then(|place| known.kernels().get(place));
+    let is_kernel = gpu.what == GPU_KERNEL;
+    let line = GpuLine {
+        event: "gpu",
+        id: id(source.index, event.id),
+        what: gpu_word(gpu.what),
+        link: Some(gpu.link).filter(|&link| link != 0),
+        kernel: kernel.map(|k| k.name.short.as_str()),
+        mangled: meta.names.get(&gpu.name).map(String::as_str),
+        kernel_id: kernel.map(|k| format!("k{}", k.number)),
+        device: gpu.device,
+        gpu_context: gpu.context,
+        gpu_stream: gpu.stream,
+        grid: is_kernel.then_some(gpu.grid),
+        block: is_kernel.then_some(gpu.block),
+        shared: is_kernel.then_some(gpu.shared),
+        direction: (gpu.what == GPU_COPY).then(|| copy_direction(gpu.direction)),
+        bytes: (!is_kernel).then_some(gpu.bytes),
+        graph_node: Some(gpu.graph_node).filter(|&node| node != 0),
+        pid: meta.process.pid,
+        t_ns: (event.begin_ns as i64).wrapping_add(source.realtime_offset_ns),
+        gpu_ns: event.call_ns.unwrap_or(0),
     };
     write(out, &line)
 }
@@ -354,6 +475,12 @@ pub fn summary(
         call_ns_total: row.times.total_ns,
         call_ns_avg: row.times.average_ns(),
         call_ns_max: row.times.max_ns,
+        gpu: (row.gpu.calls > 0).then(|| GpuSummary {
+            calls: row.gpu.calls,
+            ns_total: row.gpu.total_ns,
+            ns_avg: row.gpu.average_ns(),
+            ns_max: row.gpu.max_ns,
+        }),
     });
     let apis = stats.apis().into_iter().map(|(api, times)| ApiSummary {
         api,

@@ -7,6 +7,8 @@
 use std::collections::HashMap;
 
 use cushim_names::{Name, Type};
+use cushim_trace::event::Gpu;
+use cushim_trace::layout::GPU_KERNEL;
 use cushim_trace::meta::{self, Metadata};
 
 use super::filter::KernelFilter;
@@ -98,6 +100,18 @@ impl Known {
         }
         self.by_number.insert((source, id), place);
         place
+    }
+
+    /// The place of the kernel that a GPU ran; `None` for copies and sets.
+    pub fn gpu(
+        &mut self,
+        filter: &KernelFilter,
+        source: usize,
+        meta: &Metadata,
+        gpu: &Gpu,
+    ) -> Option<usize> {
+        (gpu.what == GPU_KERNEL && gpu.kernel != 0)
+            .then(|| self.kernel(filter, source, meta, gpu.kernel))
     }
 
     /// As [`Known::handle`] where the handle has a number; else the handle itself. For calls that failed:

@@ -18,7 +18,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
 use cushim_abi::errors;
-use cushim_trace::event::{Body, Event};
+use cushim_trace::event::{Body, Event, Gpu};
 use cushim_trace::layout::LOST_KINDS;
 use cushim_trace::meta::{Api, Metadata};
 use cushim_trace::reader::TraceFile;
@@ -29,7 +29,7 @@ pub use args::{Class, ColorWhen, Format, NameForm, ViewArgs};
 pub use filter::{Children, KernelFilter};
 pub use options::{Classes, Target, ViewOptions, utf8_locale};
 
-pub(crate) use json::{JsonValue, word_value};
+pub(crate) use json::{JsonValue, gpu_word, range_word, word_value};
 use known::Known;
 use stats::Stats;
 pub(crate) use table::size;
@@ -152,6 +152,9 @@ impl View {
         if !self.is_shown(source.index, meta)? {
             return Ok(());
         }
+        if let Body::Gpu(gpu) = &event.body {
+            return self.gpu(source, meta, event, gpu);
+        }
         let api = meta.apis.get(&event.api);
         let (class, id) = match &event.body {
             Body::Launch(launch) => (api.map_or("launch", |api| &api.class), Some(launch.kernel)),
@@ -159,6 +162,8 @@ impl View {
                 (api.map_or("unknown", |api| &api.class), Some(call.kernel).filter(|&id| id != 0))
             }
             Body::Mark(_) => ("mark", None),
+            Body::Range(_) => ("nvtx", None),
+            Body::Gpu(_) => ("gpu", None),
         };
         let filter = &self.options.kernels;
         let kernel = id.map(|id| self.known.kernel(filter, source.index, meta, id));
@@ -170,12 +175,13 @@ impl View {
         let failed =
             event.status.is_some_and(errors::is_failure) && !REPORTERS.contains(&seen.name());
         let is_mark = matches!(event.body, Body::Mark(_));
+        let is_range = matches!(event.body, Body::Range(_));
         let chosen = passes && (is_mark || self.options.classes.contains(class));
         // What went wrong is shown whatever its class, and so is what never came back.
         let remarkable = failed || event.status.is_none();
         let wanted = if remarkable { passes || kernel.is_none() } else { chosen };
         self.totals.events += 1;
-        if event.depth == 0 && !is_mark {
+        if event.depth == 0 && !is_mark && !is_range {
             self.count(&seen, wanted, failed);
         }
         let shown = self.options.lines
@@ -186,6 +192,34 @@ impl View {
             (_, false) => Ok(()),
             (Some(text), true) => text.event(&mut self.out, &seen, &mut self.known),
             (None, true) => json::event(&mut self.out, &seen, &mut self.known),
+        }
+    }
+
+    /// Work that a GPU did: a line of JSON; in text it comes too late for a line, and is summed up.
+    fn gpu(
+        &mut self,
+        source: &Source,
+        meta: &Metadata,
+        event: &Event<'_>,
+        gpu: &Gpu,
+    ) -> io::Result<()> {
+        self.totals.events += 1;
+        let filter = &self.options.kernels;
+        let kernel = self.known.gpu(filter, source.index, meta, gpu);
+        let passes = match kernel.and_then(|place| self.known.kernels().get(place)) {
+            Some(kernel) => kernel.shown,
+            None => filter.is_empty(),
+        };
+        if !passes {
+            return Ok(());
+        }
+        if let Some(place) = kernel {
+            self.stats.gpu(place, event.call_ns);
+        }
+        let lines = self.options.lines && !self.options.failed_only && self.text.is_none();
+        match lines {
+            true => json::gpu(&mut self.out, (source, meta, event, gpu), kernel, &self.known),
+            false => Ok(()),
         }
     }
 

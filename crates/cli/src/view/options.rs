@@ -94,9 +94,9 @@ impl Default for ViewOptions {
 }
 
 /// The words that trace files carry for [`Class`], in its order.
-const WORDS: [&str; 10] = [
+const WORDS: [&str; 11] = [
     "launch", "graph", "memory", "copy", "stream", "event", "sync", "module", "register",
-    "profiler",
+    "profiler", "nvtx",
 ];
 
 /// A set of classes.
@@ -123,6 +123,10 @@ impl Classes {
             }
         }
         classes
+    }
+    /// Whether it is every class.
+    pub fn is_all(&self) -> bool {
+        self.all
     }
     /// Whether the class called `word` is in it; unknown words are in "all".
     pub fn contains(&self, word: &str) -> bool {

@@ -55,6 +55,8 @@ pub struct KernelRow {
     pub times: Times,
     /// The shapes that were used.
     pub shapes: HashSet<Shape>,
+    /// When a GPU ran it.
+    pub gpu: Times,
 }
 
 /// All sums.
@@ -72,6 +74,10 @@ impl Stats {
         let row = self.kernels.entry(place).or_default();
         row.times.add(ns, failed);
         row.shapes.insert((launch.grid, launch.block, launch.cluster, launch.shared));
+    }
+    /// A GPU ran the kernel at `place`.
+    pub fn gpu(&mut self, place: usize, ns: Option<u64>) {
+        self.kernels.entry(place).or_default().gpu.add(ns, false);
     }
     /// Any other call.
     pub fn call(&mut self, api: &str, ns: Option<u64>, failed: bool) {

@@ -39,8 +39,13 @@ pub fn summary(
         let labels = labels(options.names, &rows.iter().map(|row| row.0).collect::<Vec<_>>());
         let total: u64 = rows.iter().map(|row| row.1.times.total_ns).sum();
         let launches: u64 = rows.iter().map(|row| row.1.times.calls).sum();
+        let gpu: u64 = rows.iter().map(|row| row.1.gpu.total_ns).sum();
+        let gpu = match rows.iter().any(|row| row.1.gpu.calls > 0) {
+            true => format!("time on the GPU {}", style.duration(gpu as f64)),
+            false => "--gpu-time tells that on the GPU".to_owned(),
+        };
         let title = format!(
-            "{} of {}: host time in the call {}",
+            "{} of {}: host time in the call {}; {gpu}",
             count(launches, "launch", "launches"),
             count(rows.len() as u64, "kernel", "kernels"),
             style.duration(total as f64)
@@ -49,6 +54,7 @@ pub fn summary(
         let lines = rows.iter().zip(labels).map(|((kernel, row), label)| Row {
             times: &row.times,
             shapes: Some(row.shapes.len()),
+            gpu: Some(&row.gpu).filter(|gpu| gpu.calls > 0),
             number: format!("k{} ", kernel.number),
             name: label,
         });
@@ -66,6 +72,7 @@ pub fn summary(
         let lines = apis.iter().map(|(api, times)| Row {
             times,
             shapes: None,
+            gpu: None,
             number: String::new(),
             name: printable(api),
         });
@@ -112,6 +119,7 @@ pub(crate) fn labels(form: NameForm, kernels: &[&Kernel]) -> Vec<String> {
 struct Row<'a> {
     times: &'a Times,
     shapes: Option<usize>,
+    gpu: Option<&'a Times>,
     number: String,
     name: String,
 }
@@ -128,6 +136,10 @@ fn table(
     if with_shapes {
         heads.push("shapes");
     }
+    let with_gpu = rows.iter().any(|row| row.gpu.is_some());
+    if with_gpu {
+        heads.extend(["GPU total", "GPU avg", "GPU max"]);
+    }
     let cells: Vec<Vec<String>> = rows
         .iter()
         .map(|row| {
@@ -142,6 +154,13 @@ fn table(
             ];
             if with_shapes {
                 cells.push(row.shapes.map(|n| n.to_string()).unwrap_or_default());
+            }
+            if with_gpu {
+                let times = row.gpu.map(|gpu| {
+                    [gpu.total_ns as f64, gpu.average_ns(), gpu.max_ns as f64]
+                        .map(|ns| style.duration(ns))
+                });
+                cells.extend(times.unwrap_or_default());
             }
             cells
         })

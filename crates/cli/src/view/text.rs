@@ -9,8 +9,8 @@ use std::io::{self, Write};
 
 use cushim_abi::errors;
 use cushim_names::{Value, elide};
-use cushim_trace::event::{Body, Call, Event, Launch};
-use cushim_trace::layout::LAUNCH_COOPERATIVE;
+use cushim_trace::event::{Body, Call, Event, Launch, Range};
+use cushim_trace::layout::{LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH, RANGE_START};
 use cushim_trace::meta::Metadata;
 
 use super::Seen;
@@ -113,7 +113,8 @@ impl Text {
             let line = match &event.body {
                 Body::Call(call) => self.call(seen, known, call),
                 Body::Mark(text) => format!("-- {}", printable(text)),
-                Body::Launch(_) => String::new(),
+                Body::Range(range) => range_line(range, seen.meta),
+                Body::Launch(_) | Body::Gpu(_) => String::new(),
             };
             return self.line(out, &format!("{}{line}", self.prefix(who)));
         };
@@ -397,6 +398,21 @@ impl Text {
         };
         ResultText { painted, plain, is_success: status == 0 }
     }
+}
+
+/// A range of the program's own, in a line.
+fn range_line(range: &Range<'_>, meta: &Metadata) -> String {
+    let what = match range.what {
+        RANGE_PUSH | RANGE_START => "range begins",
+        RANGE_POP | RANGE_END => "range ends",
+        _ => "mark",
+    };
+    let domain = meta.names.get(&range.domain).map(|name| format!(" [{}]", printable(name)));
+    let domain = domain.unwrap_or_default();
+    let id = if range.id == 0 { String::new() } else { format!(" #{}", range.id) };
+    let text =
+        if range.text.is_empty() { String::new() } else { format!(": {}", printable(range.text)) };
+    format!("-- {what}{id}{domain}{text}")
 }
 
 /// Process and nesting.

@@ -105,6 +105,23 @@ pub fn words<'a>(call: &Call<'_>, api: Option<&'a Api>) -> Vec<Word<'a>> {
     list
 }
 
+/// From where to where a GPU copied: a `CUpti_ActivityMemcpyKind` (cupti_activity.h).
+pub fn copy_direction(kind: u8) -> &'static str {
+    match kind {
+        1 => "host to device",
+        2 => "device to host",
+        3 => "host to array",
+        4 => "array to host",
+        5 => "array to array",
+        6 => "array to device",
+        7 => "device to array",
+        8 => "device to device",
+        9 => "host to host",
+        10 => "peer to peer",
+        _ => "unknown",
+    }
+}
+
 /// The name of a `cudaMemcpyKind` (driver_types.h).
 pub fn copy_kind(kind: u64) -> Option<&'static str> {
     Some(match kind {

@@ -47,7 +47,18 @@ pub fn program(pid: u32, rank: Option<u32>) -> FileBuilder {
     let mut at = |tid, api, depth, begin, ns: Option<u64>, status: i32, body: Body<'_>| {
         let status = ns.map(|_| status);
         let (id, parent, call_ns) = (0, None, ns);
-        file.event(&Event { id, parent, tid, api, depth, begin_ns: begin, call_ns, status, body });
+        file.event(&Event {
+            id,
+            parent,
+            tid,
+            api,
+            depth,
+            begin_ns: begin,
+            call_ns,
+            status,
+            link: 0,
+            body,
+        });
     };
     let mut args = 0x7f3a_0000_0000u64.to_le_bytes().to_vec();
     args.extend(7i32.to_le_bytes());

@@ -118,6 +118,11 @@ pub fn stub() -> &'static Path {
             build(cudart(major), "cudart.c", &format!("cudart.{major}.map"), define);
         }
         build("libcuda.so.1", "cuda.c", "cuda.map", "-DSTUB_CUDA".to_owned());
+        let fresh = folder.join(format!("libcupti.so.13.{}", std::process::id()));
+        let flags = ["-shared", "-fPIC", "-Wl,-soname,libcupti.so.13", "-ldl", "-lpthread"];
+        let flags = flags.map(OsString::from);
+        compile(&[&[place("cupti.c")][..], &flags].concat(), &fresh);
+        fs::rename(fresh, folder.join("libcupti.so.13")).unwrap();
         folder
     })
 }

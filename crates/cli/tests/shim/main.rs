@@ -10,6 +10,7 @@ mod driver;
 mod echo;
 mod exports;
 mod files;
+mod gputime;
 mod headers;
 mod inside;
 mod lab;

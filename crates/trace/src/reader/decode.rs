@@ -2,7 +2,7 @@
 //!
 //! Owns: how far the bytes of a window can be believed. Must not know: files.
 
-use crate::event::{Body, Call, Launch, Texts, Words};
+use crate::event::{Body, Call, Gpu, Launch, Range, Texts, Words};
 use crate::layout::*;
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -75,6 +75,37 @@ pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
                     bytes: bytes.get(CALL_WORDS + words * 8..)?,
                     count: *bytes.get(39)?,
                 },
+            })
+        }
+        EVENT_GPU => {
+            bytes.get(..2 * SLOT)?;
+            Body::Gpu(Gpu {
+                what: *bytes.get(32)?,
+                direction: *bytes.get(33)?,
+                device: u32_at(bytes, 36),
+                context: u32_at(bytes, 40),
+                stream: u32_at(bytes, 44),
+                kernel: u32_at(bytes, 48),
+                name: u32_at(bytes, 52),
+                link: u64_at(bytes, 56),
+                bytes: u64_at(bytes, 80),
+                graph_node: u64_at(bytes, 88),
+                grid: dims(96),
+                block: dims(108),
+                shared: u32_at(bytes, 120),
+                correlation: u32_at(bytes, 124),
+            })
+        }
+        EVENT_RANGE => {
+            let size = u16_at(bytes, 34) as usize;
+            Body::Range(Range {
+                what: *bytes.get(32)?,
+                domain: u32_at(bytes, 36),
+                id: u64_at(bytes, 40),
+                payload: u64_at(bytes, 48),
+                category: u32_at(bytes, 56),
+                color: u32_at(bytes, 60),
+                text: std::str::from_utf8(bytes.get(RANGE_TEXT..RANGE_TEXT + size)?).ok()?,
             })
         }
         EVENT_MARK => {

@@ -354,6 +354,7 @@ impl TraceFile {
             begin_ns: self.header.timeline.ns(ticks),
             call_ns: Some(0),
             status: Some(0),
+            link: 0,
             body: Body::Mark(&text),
         };
         take(&self.metadata, &event);
@@ -469,21 +470,47 @@ impl TraceFile {
         let depth = bytes.get(6).copied().unwrap_or(0);
         let begin = u64_at(bytes, 8);
         self.events += 1;
-        // What encloses it may not have been recorded, or have been overwritten: 0.
-        buffer.open.resize(depth.into(), 0);
         let timeline = &self.header.timeline;
+        // Neither encloses a call nor is enclosed by one.
+        let apart = matches!(body, Body::Gpu(_) | Body::Range(_));
+        if !apart {
+            // What encloses it may not have been recorded, or have been overwritten: 0.
+            buffer.open.resize(depth.into(), 0);
+        }
+        let parent = buffer.open.last().copied().filter(|&id| id != 0 && !apart);
+        let is_linked = bytes.get(7).is_some_and(|flags| flags & EVENT_LINKED != 0);
+        let link = if is_linked { u64_at(bytes, bytes.len() - 8) } else { 0 };
+        if let Body::Gpu(_) = body {
+            let (start, end) = (u64_at(bytes, 64), u64_at(bytes, 72));
+            let event = Event {
+                id: self.events,
+                parent,
+                tid: buffer.tid,
+                api: 0,
+                depth: 0,
+                begin_ns: start,
+                call_ns: Some(end.saturating_sub(start)),
+                status: Some(0),
+                link: 0,
+                body,
+            };
+            return take(&self.metadata, &event);
+        }
         let event = Event {
             id: self.events,
-            parent: buffer.open.last().copied().filter(|&id| id != 0),
+            parent,
             tid: buffer.tid,
             api: u16_at(bytes, 4),
             depth,
             begin_ns: timeline.ns(begin),
             call_ns: done.then(|| timeline.span_ns(begin, u64_at(bytes, 16))),
             status: done.then(|| u32_at(bytes, 24) as i32),
+            link,
             body,
         };
-        buffer.open.push(self.events);
+        if !apart {
+            buffer.open.push(self.events);
+        }
         take(&self.metadata, &event);
     }
 }

@@ -163,6 +163,14 @@ impl Recorder {
         if self.use_tsc { clock::tsc() } else { clock::clock_ns(libc::CLOCK_MONOTONIC) }
     }
 
+    /// The line from ticks to nanoseconds as it is now.
+    #[cold]
+    pub fn timeline(&self) -> clock::Timeline {
+        // SAFETY: `header` stays mapped as long as `self`; `first` was written before anybody saw it.
+        let first = unsafe { (&raw const (*self.header.as_ptr()).first).read() };
+        clock::Timeline::new(first, clock::calibrate(self.use_tsc))
+    }
+
     /// Counts an event that could not be recorded.
     #[cold]
     pub fn lose(&self, why: Lost) {

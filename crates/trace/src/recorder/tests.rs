@@ -168,6 +168,9 @@ impl Random {
         self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         (self.0 >> 33) % end
     }
+    fn word(&mut self) -> u64 {
+        self.below(1 << 31) << 33 | self.below(1 << 31)
+    }
     fn bytes(&mut self, size: usize) -> Vec<u8> {
         (0..size).map(|_| self.below(256) as u8).collect()
     }
@@ -190,7 +193,8 @@ fn store(
     random: &mut Random,
     n: u32,
 ) -> Option<Expected> {
-    let kind = [EVENT_LAUNCH, EVENT_CALL, EVENT_MARK][random.below(3) as usize];
+    let kinds = [EVENT_LAUNCH, EVENT_CALL, EVENT_MARK, EVENT_GPU, EVENT_RANGE];
+    let kind = kinds[random.below(5) as usize];
     let (api, depth) = (random.below(2000) as u16, random.below(3) as u8);
     let status = random.below(10_000) as i32 - 5_000;
     let done = random.below(20) != 0;
@@ -204,30 +208,42 @@ fn store(
             let words = random.below(17) as usize;
             (CALL_WORDS + words * 8 + 8, random.bytes(words * 8))
         }
+        EVENT_GPU => (2 * SLOT, Vec::new()),
+        EVENT_RANGE => {
+            let text = format!("range {n} {}", "é".repeat(random.below(100) as usize));
+            (RANGE_TEXT + text.len(), text.into_bytes())
+        }
         _ => {
             let text = format!("mark {n} {}", "é".repeat(random.below(300) as usize));
             (40 + text.len(), text.into_bytes())
         }
     };
-    let count = slots(size);
+    let is_linked = matches!(kind, EVENT_LAUNCH | EVENT_CALL) && random.below(2) == 1;
+    let link = if is_linked { random.word() + 1 } else { 0 };
+    let flags = if is_linked { EVENT_LINKED } else { 0 };
+    let count = slots(size + if is_linked { 8 } else { 0 });
     let at = buffer.reserve(recorder, count, true)?;
     let dims = |random: &mut Random| [0; 3].map(|_| random.below(u64::from(u32::MAX)) as u32);
     // SAFETY: `count` slots hold `size` bytes, which is what is stored below.
     let body = unsafe {
-        at.store_head(EventHead { api, depth, begin: recorder.ticks(), ..EventHead::default() });
+        let begin = recorder.ticks();
+        at.store_head(EventHead { api, depth, flags, begin, ..EventHead::default() });
+        if is_linked {
+            at.at::<u64>(count * SLOT - 8).write(link);
+        }
         match kind {
             EVENT_LAUNCH => {
                 let (grid, block) = (dims(random), dims(random));
                 let stored = LaunchBody {
                     kernel: n,
                     shared: random.below(1 << 20) as u32,
-                    stream: random.below(u64::MAX),
+                    stream: random.word(),
                     grid,
                     arg_bytes: content.len() as u32,
                     block,
                     cluster: [1, 2, random.below(9) as u8],
                     flags: random.below(32) as u8,
-                    context: random.below(u64::MAX),
+                    context: random.word(),
                 };
                 at.at::<LaunchBody>(32).write(stored);
                 at.at::<u8>(LAUNCH_ARGS).copy_from_nonoverlapping(content.as_ptr(), content.len());
@@ -256,6 +272,69 @@ fn store(
                 at.at::<[u8; 8]>(text).write([3, 0, 4, 0, b't', b'e', b'x', b't']);
                 format!("{n} {outs} {content:?} text")
             }
+            EVENT_GPU => {
+                let start_ns = random.word() >> 20;
+                let stored = GpuBody {
+                    what: GPU_KERNEL + random.below(3) as u8,
+                    direction: random.below(11) as u8,
+                    device: random.below(16) as u32,
+                    context: 1,
+                    stream: random.below(99) as u32,
+                    kernel: n,
+                    name: n + 1,
+                    link: random.word(),
+                    start_ns,
+                    end_ns: start_ns + random.below(1 << 30),
+                    bytes: random.word(),
+                    graph_node: random.word(),
+                    grid: dims(random),
+                    block: dims(random),
+                    shared: random.below(1 << 20) as u32,
+                    correlation: random.below(1 << 32) as u32,
+                    reserved: 0,
+                };
+                at.at::<GpuBody>(32).write(stored);
+                let ns = stored.end_ns - start_ns;
+                let GpuBody { what, direction, device, context, stream, kernel, .. } = stored;
+                let GpuBody { name, link, bytes, graph_node, grid, block, .. } = stored;
+                let GpuBody { shared, correlation, .. } = stored;
+                let gpu = crate::event::Gpu {
+                    what,
+                    direction,
+                    device,
+                    context,
+                    stream,
+                    kernel,
+                    name,
+                    link,
+                    bytes,
+                    graph_node,
+                    grid,
+                    block,
+                    shared,
+                    correlation,
+                };
+                format!("{start_ns} {ns} {gpu:?}")
+            }
+            EVENT_RANGE => {
+                let stored = RangeBody {
+                    what: RANGE_PUSH + random.below(5) as u8,
+                    reserved: 0,
+                    text: content.len() as u16,
+                    domain: random.below(9) as u32,
+                    id: random.word(),
+                    payload: random.word(),
+                    category: n,
+                    color: random.below(1 << 32) as u32,
+                };
+                at.at::<RangeBody>(32).write(stored);
+                at.at::<u8>(RANGE_TEXT).copy_from_nonoverlapping(content.as_ptr(), content.len());
+                let RangeBody { what, domain, id, payload, category, color, .. } = stored;
+                let text = &String::from_utf8_lossy(&content);
+                let range =
+                    crate::event::Range { what, domain, id, payload, category, color, text };
+                format!("{range:?}")
+            }
             _ => {
                 at.at::<u32>(32).write(content.len() as u32);
                 at.at::<u8>(40).copy_from_nonoverlapping(content.as_ptr(), content.len());
@@ -270,7 +349,12 @@ fn store(
             at.finish(recorder.ticks(), status);
         }
     }
-    Some(Expected { tid: buffer.tid(), api, depth, status: done.then_some(status), body })
+    let (mut status, mut api, mut depth) = (done.then_some(status), api, depth);
+    if kind == EVENT_GPU {
+        // It has no call: nothing was called, nothing is open.
+        (status, api, depth) = (Some(0), 0, 0);
+    }
+    Some(Expected { tid: buffer.tid(), api, depth, status, body: format!("{body} link {link}") })
 }
 
 /// Events of every kind, with every field at random, from buffers that change hands; kept whole or in a
@@ -304,7 +388,10 @@ fn what_was_written_is_what_is_read() {
                     format!("{} {} {words:?} {text}", call.kernel, call.outs)
                 }
                 Body::Mark(text) => text.to_string(),
+                Body::Gpu(gpu) => format!("{} {} {gpu:?}", event.begin_ns, event.call_ns.unwrap()),
+                Body::Range(range) => format!("{range:?}"),
             };
+            let body = format!("{body} link {}", event.link);
             let &crate::event::Event { tid, api, depth, status, .. } = event;
             found.push(Expected { tid, api, depth, status, body });
         })

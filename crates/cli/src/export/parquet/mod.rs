@@ -16,7 +16,7 @@ use bytes::Bytes;
 use cushim_abi::errors;
 use cushim_names::Value;
 use cushim_trace::event::{Body, Call, Event, Launch};
-use cushim_trace::layout::LAUNCH_COOPERATIVE;
+use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, LAUNCH_COOPERATIVE};
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 use parquet::basic::{Compression, ZstdLevel};
@@ -30,8 +30,8 @@ use parquet::schema::parser::parse_message_type;
 use self::columns::{Column, row_group};
 use super::inputs::{Facts, Sink, realtime};
 use crate::view::known::{Handle, Known};
-use crate::view::values::{arguments, copy_kind, words};
-use crate::view::{KernelFilter, Source, word_value};
+use crate::view::values::{arguments, copy_direction, copy_kind, words};
+use crate::view::{KernelFilter, Source, gpu_word, range_word, word_value};
 
 /// Rows of a row group.
 const GROUP: u64 = 1_000_000;
@@ -84,6 +84,10 @@ message event {
       }
     }
   }
+  optional int64 link;
+  optional int64 gpu_ns;
+  optional int64 gpu_stream;
+  optional int64 graph_node;
 }";
 
 /// Writes the file of one process.
@@ -147,15 +151,27 @@ impl<W: Write + Send> Parquet<W> {
             Body::Launch(launch) => Some(launch),
             _ => None,
         };
+        let gpu = match &event.body {
+            Body::Gpu(gpu) => Some(gpu),
+            _ => None,
+        };
         let names = kernel.map(|kernel| &kernel.name);
         let time = realtime(event.begin_ns, source.realtime_offset_ns);
         let api = match facts.name {
+            _ if gpu.is_some() => gpu.map_or("", |gpu| gpu_word(gpu.what)),
+            _ if facts.class == "nvtx" => match &event.body {
+                Body::Range(range) => range_word(range.what),
+                _ => "",
+            },
             "" if facts.class != "mark" => &format!("function {}", event.api),
             name => name,
         };
         let status_name = event.status.and_then(|s| errors::error_name(facts.name, s));
         let context = launch.map(|l| l.context).filter(|&c| c != 0);
-        let device = launch.and_then(|l| meta.contexts.get(&l.context));
+        let device = launch.and_then(|l| meta.contexts.get(&l.context)).map(|&d| i64::from(d));
+        let device = device.or(gpu.map(|gpu| gpu.device.into()));
+        let ran = gpu.filter(|gpu| gpu.what == GPU_KERNEL);
+        let moved = gpu.filter(|gpu| gpu.what != GPU_KERNEL);
         let args = match (&event.body, kernel) {
             (Body::Launch(launch), Some(kernel)) => of_kernel(launch, kernel, meta),
             (Body::Call(call), _) => Some(of_call(call, &facts)),
@@ -168,7 +184,7 @@ impl<W: Write + Send> Parquet<W> {
         next()?.number(Some(event.id as i64))?;
         next()?.number(event.parent.filter(|&id| id != 0).map(|id| id as i64))?;
         next()?.number(Some(time as i64))?;
-        next()?.number(event.call_ns.map(|ns| ns as i64))?;
+        next()?.number(event.call_ns.filter(|_| gpu.is_none()).map(|ns| ns as i64))?;
         next()?.text(Some(text(facts.class)))?;
         next()?.text(Some(text(api)))?;
         next()?.text(names.map(|n| text(&n.short)))?;
@@ -180,26 +196,29 @@ impl<W: Write + Send> Parquet<W> {
         next()?.number(event.status.map(i64::from))?;
         next()?.text(status_name.map(text))?;
         next()?.truth(Some(facts.failed))?;
-        next()?.number(device.map(|&d| d.into()))?;
+        next()?.number(device)?;
         next()?.number(context.map(|c| c as i64))?;
         next()?.text(stream.as_deref().map(text))?;
         next()?.number(handle.map(|h| h as i64))?;
         let cluster = launch.filter(|l| l.cluster.iter().any(|&n| n > 0));
         for shape in [
-            launch.map(|l| l.grid),
-            launch.map(|l| l.block),
+            launch.map(|l| l.grid).or(ran.map(|gpu| gpu.grid)),
+            launch.map(|l| l.block).or(ran.map(|gpu| gpu.block)),
             cluster.map(|l| l.cluster.map(u32::from)),
         ] {
             for n in 0..3 {
                 next()?.number(shape.and_then(|s| s.get(n).copied()).map(i64::from))?;
             }
         }
-        next()?.number(launch.map(|l| l.shared.into()))?;
+        let shared = launch.map(|l| l.shared).or(ran.map(|gpu| gpu.shared));
+        next()?.number(shared.map(i64::from))?;
         next()?.truth(launch.map(|l| l.flags & LAUNCH_COOPERATIVE != 0))?;
-        next()?.number(bytes)?;
-        next()?.text(kind.map(text))?;
+        next()?.number(bytes.or(moved.and_then(|gpu| i64::try_from(gpu.bytes).ok())))?;
+        let way = gpu.filter(|gpu| gpu.what == GPU_COPY).map(|gpu| copy_direction(gpu.direction));
+        next()?.text(kind.or(way).map(text))?;
         next()?.text(match &event.body {
             Body::Mark(mark) => Some(text(mark)),
+            Body::Range(range) => Some(text(range.text)).filter(|_| !range.text.is_empty()),
             _ => None,
         })?;
         next()?.text(Some(self.host.clone()))?;
@@ -217,6 +236,11 @@ impl<W: Write + Send> Parquet<W> {
                 list => column.no_element(list.as_ref().map(|_| ()))?,
             }
         }
+        let link = gpu.map_or(event.link, |gpu| gpu.link);
+        next()?.number(Some(link as i64).filter(|&link| link != 0))?;
+        next()?.number(event.call_ns.filter(|_| gpu.is_some()).map(|ns| ns as i64))?;
+        next()?.number(gpu.map(|gpu| gpu.stream.into()))?;
+        next()?.number(gpu.map(|gpu| gpu.graph_node as i64).filter(|&node| node != 0))?;
         self.rows += 1;
         if self.rows == GROUP {
             self.rows = 0;

@@ -116,6 +116,11 @@ impl Writer<'_> {
     }
 }
 
+/// Writes one annotation, a text.
+pub fn note(wire: &mut Wire, told: &mut Told, name: u32, text: &str) {
+    Writer { wire, told }.one(name, |wire| wire.text(field::TEXT, text));
+}
+
 impl Annotator {
     /// What `event` is called.
     pub fn subject(
@@ -127,7 +132,7 @@ impl Annotator {
     ) -> Subject {
         let texts = &mut self.texts;
         let (class, api) = match event.body {
-            Body::Mark(_) => (texts.number(facts.class), 0),
+            Body::Mark(_) | Body::Gpu(_) | Body::Range(_) => (texts.number(facts.class), 0),
             _ => *self.apis.entry((source, event.api)).or_insert_with(|| {
                 let name = match facts.name {
                     "" => texts.number(&format!("function {}", event.api)),
@@ -165,7 +170,7 @@ impl Annotator {
         let mut out = Writer { wire, told };
         out.one(names.id, |wire| wire.number(field::UINT, event.id));
         match &event.body {
-            Body::Mark(_) => return,
+            Body::Mark(_) | Body::Gpu(_) | Body::Range(_) => return,
             Body::Launch(launch) => {
                 out.text(names.api, subject.api);
                 self.launch(&mut out, &names, source, meta, launch, facts, subject);

@@ -2,7 +2,8 @@
 //!
 //! Owns: tracks and slices. One track per process and thread; a call is a slice on its thread's track, a
 //! launch is called by its kernel. One track per stream, on which a mark stands for each piece of work
-//! at the moment at which it was put there; a flow leads from the call to the mark.
+//! at the moment at which it was put there; a flow leads from the call to the mark. What a GPU did
+//! stands on tracks of its own ([`apart`]).
 //!
 //! Must not know: files and folders. Written in one pass; what is kept is one entry per thread, stream,
 //! kernel and function, and the calls that enclose the present one.
@@ -11,6 +12,7 @@
 //! a sequence: its clock counts from one packet to the next, so that most times take two bytes.
 
 mod annotate;
+mod apart;
 mod intern;
 mod schema;
 mod wire;
@@ -23,6 +25,7 @@ use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 
 use self::annotate::Annotator;
+use self::apart::Apart;
 use self::intern::{Place, Told};
 use self::schema::{PACKET, clock, defaults, event as field, packet, track};
 use self::wire::Wire;
@@ -50,6 +53,7 @@ pub struct Perfetto<W: Write> {
     /// The last event's thread and its sequence.
     last: Option<((usize, u32), usize)>,
     streams: HashMap<(usize, u64, Option<i32>), u64>,
+    apart: Apart,
 }
 
 struct Process {
@@ -87,6 +91,7 @@ impl<W: Write> Perfetto<W> {
             by_thread: HashMap::new(),
             last: None,
             streams: HashMap::new(),
+            apart: Apart::default(),
         };
         trace.clocks(files, origins);
         for (file, origin) in files.iter().zip(origins) {
@@ -272,7 +277,7 @@ impl Sequence {
                 wire.number(packet::TIMESTAMP, delta);
                 self.now = time;
             }
-            // Only damaged traces go back in time.
+            // GPU work, which is told afterwards; else only damaged traces go back in time.
             None => {
                 wire.number(packet::TIMESTAMP, time);
                 wire.number(packet::TIMESTAMP_CLOCK_ID, clock::REALTIME);
@@ -306,6 +311,11 @@ impl Sequence {
 
 impl<W: Write> Sink for Perfetto<W> {
     fn event(&mut self, source: &Source, meta: &Metadata, event: &Event<'_>) -> io::Result<()> {
+        match &event.body {
+            Body::Gpu(gpu) => return self.gpu(source, meta, event, gpu),
+            Body::Range(range) => return self.range(source, meta, event, range),
+            _ => {}
+        }
         let begin = realtime(event.begin_ns, source.realtime_offset_ns);
         let index = self.sequence(source.index, event.tid, begin);
         let facts = Facts::of(meta, event);
@@ -341,6 +351,9 @@ impl<W: Write> Sink for Perfetto<W> {
         }
         if stream.is_some() {
             wire.fixed(field::FLOW_IDS, flow);
+        }
+        if event.link != 0 {
+            wire.fixed(field::FLOW_IDS, apart::flow(source.index, event.link));
         }
         annotator.event(wire, &mut sequence.told, source.index, meta, event, &facts, &subject);
         wire.end(body);

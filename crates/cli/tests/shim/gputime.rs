@@ -1,0 +1,228 @@
+//! `--gpu-time`, against a CUPTI that delivers what the test-only driver did: every record is found at
+//! its call, with its times; where there is no CUPTI, or it refuses, the trace says so.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cushim_trace::event::{Body, Gpu};
+use cushim_trace::layout::{GPU_COPY, GPU_KERNEL};
+use cushim_trace::reader::TraceFile;
+use serde_json::Value;
+
+use crate::lab::{How, Lab, Ran, library, stub};
+
+/// A piece of work: when, how long, what, and the name of its kernel.
+type Work = (u64, u64, Gpu, String);
+
+/// What a trace has: work, and calls by link: when they began, their function, their first grid number.
+fn read(path: &Path) -> (Vec<Work>, HashMap<u64, (u64, String, u32)>, Vec<String>) {
+    let mut file = TraceFile::open(path).unwrap();
+    let (mut work, mut calls) = (Vec::new(), HashMap::new());
+    file.poll(true, &mut |meta, event| {
+        let grid = match &event.body {
+            Body::Gpu(gpu) => {
+                let ns = event.call_ns.unwrap();
+                let kernel = meta.kernels.get(&gpu.kernel).map(|k| k.mangled.clone());
+                work.push((event.begin_ns, ns, *gpu, kernel.unwrap_or_default()));
+                return;
+            }
+            Body::Launch(launch) => launch.grid[0],
+            _ => 0,
+        };
+        if event.link != 0 {
+            let api = meta.apis[&event.api].name.clone();
+            let before = calls.insert(event.link, (event.begin_ns, api, grid));
+            assert!(before.is_none(), "a link names one call");
+        }
+    })
+    .unwrap();
+    assert_eq!((file.damaged(), file.header().lost), (0, Default::default()));
+    (work, calls, file.metadata().notes.clone())
+}
+
+fn how() -> How {
+    How::shim()
+        .with("CUSHIM_GPU_TIME", "1")
+        .with("CUDA_INJECTION64_PATH", library().to_str().unwrap())
+}
+
+fn driver_program(lab: &Lab) -> PathBuf {
+    let folder = format!("-L{}", stub().display());
+    lab.build("gputime", "gputime.c", &[&folder, "-l:libcuda.so.1", "-lpthread"])
+}
+
+fn ran(lab: &Lab, how: &How) -> Ran {
+    let ran = lab.run(&driver_program(lab), &[], how);
+    assert_eq!((ran.end.as_str(), ran.stdout.as_str()), ("exit 0", "done\n"), "{}", ran.stderr);
+    ran
+}
+
+#[test]
+fn every_record_finds_its_call() {
+    let lab = Lab::new();
+    for old in [false, true] {
+        let how = if old { how().with("STUB_CUPTI_OLD", "1") } else { how() };
+        let ran = ran(&lab, &how);
+        let (work, calls, notes) = read(&ran.traces[0].path);
+        assert!(notes.is_empty() && ran.stderr.is_empty(), "{notes:?} {}", ran.stderr);
+        // 80 launches, 8 copies, 3 launches of a graph with two kernels.
+        assert_eq!(work.len(), 80 + 8 + 6);
+        for (begin, ns, gpu, kernel) in &work {
+            let (called, api, grid) = &calls[&gpu.link];
+            // The older clock is that since 1970, which is compared at another moment.
+            let early = if old { 5_000_000 } else { 5_000 };
+            assert!(called.saturating_sub(early) <= *begin, "{api}: {called} {begin}");
+            match gpu.what {
+                GPU_COPY => {
+                    assert_eq!((api.as_str(), *ns), ("cuMemcpyHtoD_v2", 500));
+                    assert_eq!((gpu.bytes, gpu.direction), (4096, 1));
+                }
+                GPU_KERNEL if api == "cuGraphLaunch" => {
+                    assert_eq!((kernel.as_str(), *ns, gpu.grid), ("_Z4betav", 5000, [5, 1, 1]));
+                    assert!((77..=78).contains(&gpu.graph_node));
+                }
+                GPU_KERNEL => {
+                    assert_eq!((api.as_str(), kernel.as_str()), ("cuLaunchKernel", "_Z5alphaPfif"));
+                    assert_eq!((gpu.grid[0], *ns), (*grid, 1000 * u64::from(*grid)));
+                    assert_eq!((gpu.block, gpu.shared), ([32, 1, 1], 24));
+                    assert_eq!(gpu.stream, if grid % 2 == 1 { 7 } else { 13 });
+                }
+                what => panic!("{what}"),
+            }
+        }
+    }
+}
+
+/// What is not recorded has no link, and no GPU work.
+#[test]
+fn only_work_of_what_is_recorded() {
+    let lab = Lab::new();
+    let how = how().with("CUSHIM_EVENTS", "copy");
+    let (work, calls, _) = read(&ran(&lab, &how).traces[0].path);
+    assert_eq!((work.len(), calls.len()), (8, 8));
+    let how = self::how().with("CUSHIM_EVENTS", "launch").with("CUSHIM_LAUNCH_COUNT", "5");
+    let (work, calls, _) = read(&ran(&lab, &how).traces[0].path);
+    assert_eq!((work.len(), calls.len()), (5, 5));
+}
+
+/// A program that initialises CUDA by its first launch has the time of that one too.
+#[test]
+fn the_launch_that_initialises() {
+    let lab = Lab::new();
+    let program = lab.program("steps.c", 12);
+    let ran = lab.run(&program, &["launch", "10"], &how().with("STUB_DRIVER", "1"));
+    assert_eq!(ran.end, "exit 0", "{}", ran.stderr);
+    let (work, calls, _) = read(&ran.traces[0].path);
+    let kernels: Vec<&Work> = work.iter().filter(|(_, _, gpu, _)| gpu.what == GPU_KERNEL).collect();
+    assert_eq!(kernels.len(), 10, "{work:?}");
+    assert!(kernels.iter().all(|(_, _, gpu, _)| calls[&gpu.link].1 == "cudaLaunchKernel"));
+}
+
+#[test]
+fn without_cupti_the_trace_says_so() {
+    let lab = Lab::new();
+    for (name, value, says) in [
+        ("CUSHIM_CUPTI", "/nowhere/libcupti.so", "cannot open /nowhere/libcupti.so"),
+        ("STUB_CUPTI_REFUSE", "10", "CUPTI_ERROR_STUB_REFUSED"),
+    ] {
+        let ran = ran(&lab, &how().with(name, value));
+        let (work, calls, notes) = read(&ran.traces[0].path);
+        assert_eq!((work.len(), calls.len()), (0, 91));
+        assert!(notes[0].contains(says) && notes[0].contains("no GPU times"), "{notes:?}");
+        assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    }
+    let ran = ran(&lab, &how().with("STUB_CUPTI_DROPPED", "7"));
+    let (_, _, notes) = read(&ran.traces[0].path);
+    assert!(notes[0].contains("no room for 7 records"), "{notes:?}");
+}
+
+/// Off by default: nothing is loaded, no event is longer.
+#[test]
+fn off_by_default() {
+    let lab = Lab::new();
+    let (work, calls, _) = read(&ran(&lab, &How::shim()).traces[0].path);
+    assert!(work.is_empty() && calls.is_empty());
+}
+
+/// What CUPTI handed over before a kill is in the file.
+#[test]
+fn killed() {
+    let lab = Lab::new();
+    let ran = lab.run(&driver_program(&lab), &["killed"], &how());
+    assert_eq!(ran.end, "signal 9");
+    let (work, calls, _) = read(&ran.traces[0].path);
+    assert!(work.len() > 50 && work.iter().all(|(_, _, gpu, _)| calls.contains_key(&gpu.link)));
+}
+
+/// From the launcher to the report and the exports.
+#[test]
+fn from_record_to_export() {
+    let lab = Lab::new();
+    let (program, folder) = (driver_program(&lab), tempfile::tempdir().unwrap());
+    let cushim = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cushim"));
+        let run = command.args(args).current_dir(&folder).env("LD_LIBRARY_PATH", stub());
+        let run = run.env_remove("CUDA_INJECTION64_PATH").output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        assert!(run.status.success(), "{args:?}: {}", text(run.stderr));
+        (text(run.stdout), text(run.stderr))
+    };
+    cushim(&["record", "--gpu-time", "-o", "g.cushim", program.to_str().unwrap()]);
+    let report: Value =
+        serde_json::from_str(&cushim(&["report", "g.cushim", "--format", "json"]).0).unwrap();
+    let kernels = report["kernels"].as_array().unwrap();
+    let alpha = kernels.iter().find(|k| k["mangled"] == "_Z5alphaPfif").unwrap();
+    let beta = kernels.iter().find(|k| k["mangled"] == "_Z4betav").unwrap();
+    assert_eq!((&alpha["calls"], &alpha["gpu"]["count"]), (&80.into(), &80.into()));
+    // 1 to 40 and 101 to 140 microseconds.
+    assert_eq!(alpha["gpu"]["gpu_ns"]["total"], (820 + 4820) * 1000);
+    assert_eq!(alpha["gpu"]["gpu_ns"]["max"], 140_000);
+    assert_eq!((&beta["calls"], &beta["gpu"]["count"]), (&0.into(), &6.into()));
+    assert_eq!(report["gpu_copies"][0]["bytes"], 8 * 4096);
+    assert_eq!(report["gpu_copies"][0]["direction"], "host to device");
+    let text = cushim(&["report", "g.cushim"]).0;
+    assert!(text.contains("GPU total") && text.contains("GPU streams"), "{text}");
+    let trace = cushim(&["trace", "-c", "--gpu-time", program.to_str().unwrap()]).1;
+    assert!(trace.contains("GPU avg") && trace.contains("time on the GPU"), "{trace}");
+    let trace = cushim(&["trace", "-c", program.to_str().unwrap()]).1;
+    assert!(trace.contains("--gpu-time") && !trace.contains("GPU avg"), "{trace}");
+
+    let chrome = cushim(&["export", "g.cushim", "--to", "chrome", "-o", "-"]).0;
+    let chrome: Value = serde_json::from_str(&chrome).unwrap();
+    let events = chrome["traceEvents"].as_array().unwrap();
+    let of = |cat: &str| events.iter().filter(|e| e["cat"] == cat).collect::<Vec<_>>();
+    assert_eq!((of("kernel").len(), of("gpu_memcpy").len()), (86, 8));
+    let calls: HashMap<u64, &Value> = of("cuda_driver")
+        .into_iter()
+        .map(|e| (e["args"]["correlation"].as_u64().unwrap(), e))
+        .collect();
+    for kernel in of("kernel") {
+        let call = calls[&kernel["args"]["correlation"].as_u64().unwrap()];
+        // The line from the counter to the clock is not that good over a few milliseconds.
+        assert!(call["ts"].as_f64().unwrap() <= kernel["ts"].as_f64().unwrap() + 5.0);
+        assert_eq!(kernel["tid"], kernel["args"]["stream"]);
+    }
+    let ends = |ph: &str| of("ac2g").iter().filter(|e| e["ph"] == ph).count();
+    assert_eq!((ends("s"), ends("f")), (91, 94));
+    let lines = cushim(&["export", "g.cushim", "--to", "jsonl", "-o", "-"]).0;
+    let gpu = lines.lines().filter(|line| line.contains("\"event\":\"gpu\"")).count();
+    assert_eq!(gpu, 94);
+    cushim(&["export", "g.cushim", "--to", "perfetto", "-o", "g.pftrace"]);
+    cushim(&["export", "g.cushim", "--to", "parquet", "-o", "lake"]);
+}
+
+/// The slot is one: another tool in it is not pushed out.
+#[test]
+fn another_tool_in_the_slot() {
+    let run = Command::new(env!("CARGO_BIN_EXE_cushim"))
+        .args(["record", "--gpu-time", "/bin/true"])
+        .env("CUDA_INJECTION64_PATH", "/opt/tool.so")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(
+        run.status.code() == Some(125) && said.contains("already names /opt/tool.so"),
+        "{said}"
+    );
+}

@@ -1,0 +1,261 @@
+//! Finding CUPTI, and asking it for activity records.
+//!
+//! Owns: which library is taken, and the functions of it that are used (cupti_activity.h; they are the
+//! same in CUDA 11.8, 12.4 and 13.5). Nothing links CUPTI: where there is none, or it does not suit the
+//! driver, a note says so and the program runs on. Must not know: what a record holds.
+
+use std::ffi::{CStr, CString, c_char, c_void};
+use std::panic::AssertUnwindSafe;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use super::{note, records, started};
+use crate::config;
+use crate::elf::{self, Version};
+use crate::life;
+use crate::loader::{self, Real};
+use crate::log::Level;
+
+/// `CUPTI_ACTIVITY_KIND_*` that are asked for: copies, sets, kernels, copies between devices, and whose
+/// work it is. A record of the latter kind comes with one of a call (driver and runtime), so those are
+/// asked for too; they are not kept.
+const KINDS: [u32; 7] = [39, 4, 5, 1, 2, 10, 22];
+/// So often CUPTI hands over what is complete, ms: what a killed process loses.
+const PERIOD_MS: u32 = 250;
+/// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`.
+const FORCED: u32 = 1;
+
+/// `cuptiActivityFlushAll`, once CUPTI is there, and in which process.
+static FLUSH: AtomicUsize = AtomicUsize::new(0);
+static OWNER: AtomicUsize = AtomicUsize::new(0);
+
+/// `InitializeInjection`: the driver calls it once, in `cuInit`, where `CUDA_INJECTION64_PATH` names this
+/// library.
+pub fn attach() {
+    static DONE: AtomicBool = AtomicBool::new(false);
+    let Some(global) = life::global().filter(|g| g.gpu_time && g.recorder.is_some()) else {
+        return;
+    };
+    if DONE.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    OWNER.store(std::ptr::from_ref(global).addr(), Ordering::Release);
+    let done = std::panic::catch_unwind(AssertUnwindSafe(load));
+    match done.unwrap_or_else(|_| Err("loading CUPTI failed".to_owned())) {
+        Ok(path) => crate::log::line(Level::Info, format_args!("GPU times from {path}")),
+        Err(why) => note(Level::Error, &format!("--gpu-time: {why}; no GPU times are recorded")),
+    }
+}
+
+/// Takes the first library that does; answers its name.
+fn load() -> Result<String, String> {
+    if let Some(asked) = config::variable(c"CUSHIM_CUPTI").filter(|v| !v.is_empty()) {
+        let name = String::from_utf8_lossy(&asked).into_owned();
+        return take(&name).map(|()| name);
+    }
+    let mut why = None;
+    for name in candidates() {
+        match take(&name) {
+            Ok(()) => return Ok(name),
+            // What is there and refuses says more than what is not there.
+            Err(error) => why = why.or(Some(error).filter(|e| !e.starts_with("cannot open"))),
+        }
+    }
+    Err(why.unwrap_or_else(|| {
+        "no libcupti was found (it is part of the CUDA toolkit, in extras/CUPTI/lib64, and of the \
+         package nvidia-cuda-cupti; LD_LIBRARY_PATH or CUSHIM_CUPTI=FILE may name it)"
+            .to_owned()
+    }))
+}
+
+/// Where a libcupti may be, the likeliest first: what the program has loaded already, beside its
+/// runtime, where the loader looks, where toolkits are installed.
+fn candidates() -> Vec<String> {
+    let mut found = Vec::new();
+    let mut runtimes = Vec::new();
+    elf::find_object::<()>(|object| {
+        let path = PathBuf::from(object.file_name().to_string_lossy().into_owned());
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with("libcupti.so") {
+            found.push(path.to_string_lossy().into_owned());
+        } else if name.starts_with("libcudart.so") {
+            runtimes.extend(path.parent().map(Path::to_owned));
+        }
+        None
+    });
+    // A wheel of CUDA 11 or 12, one of CUDA 13, a toolkit.
+    let beside =
+        ["../../cuda_cupti/lib", ".", "../extras/CUPTI/lib64", "../../../extras/CUPTI/lib64"];
+    for folder in runtimes.iter().flat_map(|lib| beside.map(|place| lib.join(place))) {
+        found.extend(in_folder(&folder));
+    }
+    // One that is newer than the driver refuses.
+    found.extend((11..=driver_major()).rev().map(|major| match major {
+        11 => "libcupti.so.11.8".to_owned(),
+        major => format!("libcupti.so.{major}"),
+    }));
+    found.push("libcupti.so".to_owned());
+    let homes = [c"CUDA_HOME", c"CUDA_PATH"].into_iter().filter_map(config::variable);
+    let homes = homes.map(|home| PathBuf::from(String::from_utf8_lossy(&home).into_owned()));
+    for home in homes.chain([PathBuf::from("/usr/local/cuda")]) {
+        found.extend(in_folder(&home.join("extras/CUPTI/lib64")));
+    }
+    found
+}
+
+/// The libcupti in `folder`: the one with the longest name is the file itself.
+fn in_folder(folder: &Path) -> Option<String> {
+    let names = std::fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let name = names.filter(|name| name.starts_with("libcupti.so")).max_by_key(String::len)?;
+    Some(folder.join(name).to_string_lossy().into_owned())
+}
+
+/// The major CUDA version that the driver supports.
+fn driver_major() -> u32 {
+    let mut version = 0i32;
+    if let Some(get) = elf::next(c"cuDriverGetVersion", Version::Any, |_| true) {
+        // SAFETY: the signature of cuDriverGetVersion; the place is valid.
+        unsafe {
+            let get: unsafe extern "C-unwind" fn(*mut i32) -> i32 =
+                std::mem::transmute::<usize, _>(get);
+            get(&mut version);
+        }
+    }
+    if version >= 11_000 { version as u32 / 1000 } else { 13 }
+}
+
+/// A function of a library that was opened.
+struct Library(*mut c_void);
+
+impl Library {
+    fn open(name: &str) -> Result<Self, String> {
+        let text = CString::new(name).map_err(|_| format!("{name:?} is no file name"))?;
+        let open = loader::real(Real::Dlopen);
+        if open.is_null() {
+            return Err("cannot open anything: there is no dlopen".to_owned());
+        }
+        // SAFETY: the real dlopen, a C string. We are inside `cuInit`, where the driver has just opened
+        // this very library and may open any.
+        let handle = unsafe {
+            let open: unsafe extern "C" fn(*const c_char, i32) -> *mut c_void =
+                std::mem::transmute(open);
+            open(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL)
+        };
+        if !handle.is_null() {
+            return Ok(Library(handle));
+        }
+        // SAFETY: dlerror answers null or a string that stays until its next call on this thread.
+        let why = unsafe {
+            let why = libc::dlerror();
+            if why.is_null() { c"no reason given" } else { CStr::from_ptr(why) }.to_string_lossy()
+        };
+        Err(format!("cannot open {name}: {why}"))
+    }
+
+    fn find(&self, name: &CStr) -> usize {
+        let sym = loader::real(Real::Dlsym);
+        if sym.is_null() {
+            return 0;
+        }
+        // SAFETY: the real dlsym, an open handle, a C string.
+        unsafe {
+            let sym: unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void =
+                std::mem::transmute(sym);
+            sym(self.0, name.as_ptr()).addr()
+        }
+    }
+
+    fn need(&self, name: &CStr) -> Result<usize, String> {
+        match self.find(name) {
+            0 => Err(format!("that libcupti has no {}", name.to_string_lossy())),
+            found => Ok(found),
+        }
+    }
+
+    /// What CUPTI's answer `status` of `function` means.
+    fn check(&self, status: i32, function: &str) -> Result<(), String> {
+        if status == 0 {
+            return Ok(());
+        }
+        let mut text: *const c_char = std::ptr::null();
+        let tell = self.find(c"cuptiGetResultString");
+        if tell != 0 {
+            // SAFETY: the signature of cuptiGetResultString; the place is valid.
+            unsafe {
+                let tell: unsafe extern "C" fn(i32, *mut *const c_char) -> i32 =
+                    std::mem::transmute::<usize, _>(tell);
+                tell(status, &mut text);
+            }
+        }
+        let name = if text.is_null() {
+            "an unknown error".into()
+        } else {
+            // SAFETY: CUPTI's own string.
+            unsafe { CStr::from_ptr(text) }.to_string_lossy()
+        };
+        Err(format!(
+            "{function} answers {status} ({name}): another profiler, or the driver, forbids it"
+        ))
+    }
+}
+
+/// Opens `name` and has it deliver records. A library that refuses stays loaded: CUPTI cannot be closed.
+fn take(name: &str) -> Result<(), String> {
+    let library = Library::open(name)?;
+    let stamp = library.find(c"cuptiActivityRegisterTimestampCallback");
+    let register = library.need(c"cuptiActivityRegisterCallbacks")?;
+    let enable = library.need(c"cuptiActivityEnable")?;
+    let next = library.need(c"cuptiActivityGetNextRecord")?;
+    let dropped = library.need(c"cuptiActivityGetNumDroppedRecords")?;
+    let flush = library.need(c"cuptiActivityFlushAll")?;
+    let push = library.need(c"cuptiActivityPushExternalCorrelationId")?;
+    let pop = library.need(c"cuptiActivityPopExternalCorrelationId")?;
+    type Stamp = unsafe extern "C" fn(extern "C" fn() -> u64) -> i32;
+    type Register = unsafe extern "C" fn(records::Request, records::Complete) -> i32;
+    type Number = unsafe extern "C" fn(u32) -> i32;
+    // SAFETY: CUPTI's functions with the signatures of cupti_activity.h.
+    unsafe {
+        // Without it (before CUDA 11.6) CUPTI's clock is CLOCK_REALTIME.
+        let own = stamp != 0 && std::mem::transmute::<usize, Stamp>(stamp)(records::now) == 0;
+        records::prepare(next, dropped, own);
+        let register: Register = std::mem::transmute::<usize, _>(register);
+        let status = register(records::request, records::complete);
+        library.check(status, "cuptiActivityRegisterCallbacks")?;
+        let enable: Number = std::mem::transmute::<usize, _>(enable);
+        for kind in KINDS {
+            library.check(enable(kind), &format!("cuptiActivityEnable({kind})"))?;
+        }
+        let period = library.find(c"cuptiActivityFlushPeriod");
+        if period != 0 {
+            std::mem::transmute::<usize, Number>(period)(PERIOD_MS);
+        }
+    }
+    FLUSH.store(flush, Ordering::Release);
+    // SAFETY: a function of this signature; no object's unloading is to call it earlier.
+    unsafe { __cxa_atexit(at_exit, std::ptr::null_mut(), std::ptr::null_mut()) };
+    started(push, pop);
+    Ok(())
+}
+
+unsafe extern "C" {
+    fn __cxa_atexit(run: extern "C" fn(*mut c_void), data: *mut c_void, object: *mut c_void)
+    -> i32;
+}
+
+/// The process ends through `exit`: what CUPTI still holds is asked for. Registered inside `cuInit`, so
+/// that it runs before the driver is torn down.
+extern "C" fn at_exit(_: *mut c_void) {
+    let flush = FLUSH.load(Ordering::Acquire);
+    // A child of a fork has no CUPTI.
+    let here = life::current().map_or(0, |global| std::ptr::from_ref(global).addr());
+    if flush != 0 && here == OWNER.load(Ordering::Acquire) {
+        // SAFETY: the signature of cuptiActivityFlushAll.
+        unsafe {
+            let flush: unsafe extern "C" fn(u32) -> i32 = std::mem::transmute::<usize, _>(flush);
+            flush(FORCED);
+        }
+        records::finish();
+    }
+}

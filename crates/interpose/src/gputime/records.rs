@@ -1,0 +1,342 @@
+//! CUPTI's activity records, made events of.
+//!
+//! Owns: the layout of the records that are used, and finding each one's call. The offsets are those of
+//! `cupti_activity.h`, the same in CUDA 11.8, 12.4 and 13.5 (compared with a C compiler's `offsetof`):
+//! newer versions of a record only add to its end.
+//!
+//! CUPTI hands buffers over on a thread of its own, those of calls and those of GPU work in no certain
+//! order: whichever of the two is first waits for the other. Must not know: how CUPTI is found.
+
+use std::collections::{HashMap, VecDeque};
+use std::ffi::{CStr, c_char, c_void};
+use std::panic::AssertUnwindSafe;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use cushim_trace::clock::{self, Timeline};
+use cushim_trace::layout::*;
+use cushim_trace::meta;
+use cushim_trace::recorder::Recorder;
+
+use super::{kernel_of, note};
+use crate::life::{self, Global};
+use crate::log::Level;
+
+/// `CUpti_BuffersCallbackRequestFunc`, `CUpti_BuffersCallbackCompleteFunc`.
+pub type Request = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
+pub type Complete = extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
+
+/// Bytes of a buffer: some thousand records.
+const BUFFER: usize = 1 << 20;
+/// So many calls are known by CUPTI's number, and so many records wait for theirs.
+const KNOWN_MAX: usize = 1 << 20;
+const WAITING_MAX: usize = 1 << 19;
+/// `CUPTI_ERROR_MAX_LIMIT_REACHED`: no more records in the buffer.
+const NO_MORE: i32 = 12;
+
+/// `cuptiActivityGetNextRecord`, `cuptiActivityGetNumDroppedRecords`.
+static NEXT: AtomicUsize = AtomicUsize::new(0);
+static DROPPED: AtomicUsize = AtomicUsize::new(0);
+/// Records are timed by [`now`].
+static OWN_CLOCK: AtomicBool = AtomicBool::new(false);
+static MATCHER: Mutex<Option<Matcher>> = Mutex::new(None);
+
+/// What is known of calls, and what waits.
+#[derive(Default)]
+struct Matcher {
+    /// Link by CUPTI's number of the call.
+    links: HashMap<u32, u64>,
+    /// The numbers of `links`, the oldest first.
+    order: VecDeque<u32>,
+    waiting: HashMap<u32, Vec<GpuBody>>,
+    waiting_order: VecDeque<u32>,
+    /// Numbers of symbols, and by those the kernels that no launch told.
+    names: HashMap<Vec<u8>, u32>,
+    kernels: HashMap<u32, u32>,
+    /// Records that CUPTI had no room for.
+    dropped: usize,
+}
+
+/// CUPTI's clock.
+pub extern "C" fn now() -> u64 {
+    clock::clock_ns(libc::CLOCK_MONOTONIC)
+}
+
+/// Says with which functions records are read, and whether their times are those of [`now`].
+pub fn prepare(next: usize, dropped: usize, own_clock: bool) {
+    NEXT.store(next, Ordering::Release);
+    DROPPED.store(dropped, Ordering::Release);
+    OWN_CLOCK.store(own_clock, Ordering::Release);
+}
+
+/// CUPTI wants a buffer.
+pub extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
+    // SAFETY: CUPTI's own places. Without memory it gets none and counts what it drops.
+    unsafe {
+        let got = libc::malloc(BUFFER).cast::<u8>();
+        *buffer = got;
+        *size = if got.is_null() { 0 } else { BUFFER };
+        *most = 0;
+    }
+}
+
+/// CUPTI hands a buffer over.
+pub extern "C" fn complete(
+    context: *mut c_void,
+    stream: u32,
+    buffer: *mut u8,
+    _size: usize,
+    valid: usize,
+) {
+    if buffer.is_null() {
+        return;
+    }
+    let read = AssertUnwindSafe(|| read(context, stream, buffer, valid));
+    let _ = std::panic::catch_unwind(read);
+    // SAFETY: the memory that `request` allocated.
+    unsafe { libc::free(buffer.cast()) };
+}
+
+/// Where events go, for as long as a buffer is read.
+struct Out<'a> {
+    global: &'static Global,
+    recorder: &'a Recorder,
+    line: Timeline,
+    /// To be added to a record's times, ns.
+    shift: i64,
+}
+
+fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
+    let next = NEXT.load(Ordering::Acquire);
+    let Some(global) = life::current() else { return };
+    let Some(recorder) = &global.recorder else { return };
+    let line = recorder.timeline();
+    let shift = match OWN_CLOCK.load(Ordering::Acquire) {
+        true => 0,
+        // The clock since 1970 may have been set meanwhile: as it is now.
+        false => {
+            let now = clock::calibrate(false);
+            now.monotonic_ns.wrapping_sub(now.realtime_ns) as i64
+        }
+    };
+    let out = Out { global, recorder, line, shift };
+    let Ok(mut matcher) = MATCHER.lock() else { return };
+    let matcher = matcher.get_or_insert_default();
+    let mut record: *mut u8 = std::ptr::null_mut();
+    let mut dropped = 0usize;
+    // SAFETY: CUPTI's functions with the signatures of cupti_activity.h, and the buffer that it has
+    // just handed over; a record is as long as its kind says.
+    unsafe {
+        let next: unsafe extern "C" fn(*mut u8, usize, *mut *mut u8) -> i32 =
+            std::mem::transmute::<usize, _>(next);
+        loop {
+            match next(buffer, valid, &mut record) {
+                0 if !record.is_null() => matcher.take(&out, record),
+                NO_MORE => break,
+                _ => break,
+            }
+        }
+        let count: unsafe extern "C" fn(*mut c_void, u32, *mut usize) -> i32 =
+            std::mem::transmute::<usize, _>(DROPPED.load(Ordering::Acquire));
+        if count(context, stream, &mut dropped) == 0 {
+            matcher.dropped += dropped;
+        }
+    }
+}
+
+/// The process ends: says what could not be had.
+pub fn finish() {
+    let dropped =
+        MATCHER.lock().ok().and_then(|mut m| m.as_mut().map(|m| std::mem::take(&mut m.dropped)));
+    if let Some(dropped) = dropped.filter(|&n| n > 0) {
+        note(Level::Warn, &format!("--gpu-time: CUPTI had no room for {dropped} records"));
+    }
+}
+
+/// A field of a record.
+///
+/// # Safety
+/// The record is longer than `at` and the field.
+unsafe fn field<T: Copy>(record: *const u8, at: usize) -> T {
+    // SAFETY: as the caller promises.
+    unsafe { record.add(at).cast::<T>().read_unaligned() }
+}
+
+impl Matcher {
+    /// # Safety
+    /// `record` is one of CUPTI's.
+    unsafe fn take(&mut self, out: &Out<'_>, record: *const u8) {
+        // SAFETY: every record begins with its kind; each kind is at least as long as is read of it.
+        unsafe {
+            match field::<u32>(record, 0) {
+                // CUpti_ActivityExternalCorrelation
+                39 if field::<u32>(record, 4) == super::OURS => {
+                    self.know(out, field(record, 16), field(record, 8));
+                }
+                // CUpti_ActivityKernel*
+                3 | 10 => {
+                    let body = GpuBody {
+                        what: GPU_KERNEL,
+                        name: self.name(out, field::<*const c_char>(record, 104)),
+                        grid: field(record, 52),
+                        block: field(record, 64),
+                        shared: field::<u32>(record, 76).wrapping_add(field(record, 80)),
+                        graph_node: field(record, 144),
+                        correlation: field(record, 92),
+                        ..out.times(record, 40)
+                    };
+                    self.work(out, body);
+                }
+                // CUpti_ActivityMemcpy*, CUpti_ActivityMemset*: one beginning.
+                kind @ (1 | 2) => {
+                    let body = GpuBody {
+                        what: if kind == 1 { GPU_COPY } else { GPU_SET },
+                        direction: if kind == 1 { field(record, 4) } else { 0 },
+                        bytes: field(record, 8),
+                        graph_node: field(record, 64),
+                        correlation: field(record, 44),
+                        ..out.times(record, 32)
+                    };
+                    self.work(out, body);
+                }
+                // CUpti_ActivityMemcpyPtoP*
+                22 => {
+                    let body = GpuBody {
+                        what: GPU_COPY,
+                        direction: field(record, 4),
+                        bytes: field(record, 8),
+                        graph_node: field(record, 72),
+                        correlation: field(record, 60),
+                        ..out.times(record, 32)
+                    };
+                    self.work(out, body);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// CUPTI's call `correlation` is that of `link`.
+    fn know(&mut self, out: &Out<'_>, correlation: u32, link: u64) {
+        if self.links.insert(correlation, link).is_none() {
+            self.order.push_back(correlation);
+        }
+        if self.order.len() > KNOWN_MAX
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.links.remove(&oldest);
+        }
+        for body in self.waiting.remove(&correlation).unwrap_or_default() {
+            self.store(out, body, link);
+        }
+    }
+
+    /// Work of a call, which may not be known yet. That of calls that are not recorded never will be,
+    /// and is forgotten.
+    fn work(&mut self, out: &Out<'_>, body: GpuBody) {
+        if let Some(&link) = self.links.get(&body.correlation) {
+            return self.store(out, body, link);
+        }
+        self.waiting.entry(body.correlation).or_default().push(body);
+        self.waiting_order.push_back(body.correlation);
+        if self.waiting_order.len() > WAITING_MAX
+            && let Some(oldest) = self.waiting_order.pop_front()
+        {
+            self.waiting.remove(&oldest);
+        }
+    }
+
+    /// The number of a symbol, whose record is in the trace then.
+    ///
+    /// # Safety
+    /// `name` is null or a C string.
+    unsafe fn name(&mut self, out: &Out<'_>, name: *const c_char) -> u32 {
+        if name.is_null() {
+            return 0;
+        }
+        // SAFETY: as the caller promises.
+        let name = unsafe { CStr::from_ptr(name) };
+        if let Some(&number) = self.names.get(name.to_bytes()) {
+            return number;
+        }
+        let number = crate::record::new_name();
+        self.names.insert(name.to_bytes().to_vec(), number);
+        out.recorder.write_meta(&meta::encode_name(number, &name.to_string_lossy()));
+        number
+    }
+
+    /// The kernel of that symbol, for work whose call was no launch of one: of a graph, or a set that
+    /// CUDA does by a kernel. Readers take kernels of one symbol for one.
+    fn kernel(&mut self, out: &Out<'_>, name: u32) -> u32 {
+        if name == 0 {
+            return 0;
+        }
+        let Matcher { names, kernels, .. } = self;
+        *kernels.entry(name).or_insert_with(|| {
+            let number = crate::registry::new_number();
+            let symbol =
+                names.iter().find(|(_, number)| **number == name).map(|(symbol, _)| symbol);
+            let record = meta::Kernel {
+                mangled: String::from_utf8_lossy(symbol.map_or(&[], |s| s)).into_owned(),
+                params: Err("no launch of it was seen".to_owned()),
+                ..meta::Kernel::default()
+            };
+            out.recorder.write_meta(&record.encode(number));
+            number
+        })
+    }
+
+    fn store(&mut self, out: &Out<'_>, body: GpuBody, link: u64) {
+        let kernel = match (body.what, kernel_of(link)) {
+            (GPU_KERNEL, 0) => self.kernel(out, body.name),
+            (GPU_KERNEL, kernel) => kernel,
+            _ => 0,
+        };
+        out.store(GpuBody { link, kernel, ..body });
+    }
+}
+
+impl Out<'_> {
+    /// What all kinds of work have: times at 16, and device, context and stream from `at` on.
+    ///
+    /// # Safety
+    /// `record` is one of GPU work.
+    unsafe fn times(&self, record: *const u8, at: usize) -> GpuBody {
+        // SAFETY: as the caller promises.
+        unsafe {
+            let (start, end): (u64, u64) = (field(record, 16), field(record, 24));
+            // Zero: CUPTI could not tell.
+            let is_known = start != 0 && end >= start;
+            let shifted = |at: u64| if is_known { at.wrapping_add_signed(self.shift) } else { 0 };
+            GpuBody {
+                start_ns: shifted(start),
+                end_ns: shifted(end),
+                device: field(record, at),
+                context: field(record, at + 4),
+                stream: field(record, at + 8),
+                ..GpuBody::default()
+            }
+        }
+    }
+
+    fn store(&self, body: GpuBody) {
+        if body.end_ns == 0 {
+            return;
+        }
+        let head = EventHead {
+            begin: self.line.ticks(body.start_ns),
+            end: self.line.ticks(body.end_ns),
+            done: 1,
+            ..EventHead::default()
+        };
+        // Without room it is counted as lost there.
+        if let Some(slots) = crate::record::reserve_here(self.global, self.recorder, 2) {
+            // SAFETY: two slots hold head and body.
+            unsafe {
+                slots.store_head(head);
+                slots.at::<GpuBody>(32).write(body);
+                slots.publish(EVENT_GPU, 2);
+            }
+        }
+    }
+}
