@@ -9,6 +9,7 @@ import stat
 import tempfile
 import unittest
 
+import gputime
 import launches
 import programs
 import runs
@@ -21,6 +22,34 @@ def launch(kernel, grid, block, args, status=0, shared=0, **more):
              "shared": shared, "args": listed, "status": status, "parent": None}
     event.update(more)
     return event
+
+
+class GpuTime(unittest.TestCase):
+    def lines(self, **more):
+        shape = {"grid": [2, 1, 1], "block": [32, 1, 1], "mangled": "_Z1kv", "pid": 5, "link": 7}
+        call = dict(shape, event="launch", api="cudaLaunchKernel", status=0, t_ns=1_000_000)
+        work = dict(shape, event="gpu", what="kernel", t_ns=1_004_000, gpu_ns=3000)
+        work.update(more)
+        return [call, work, {"event": "summary", "notes": []}]
+
+    def test_a_kernel_for_each_launch(self):
+        what, wrong = gputime.judge(self.lines())
+        self.assertEqual((what, wrong), ("1 launches, 0 of graphs: 1 kernels, 0 copies and sets on the GPU", []))
+
+    def test_what_is_wrong(self):
+        for more, says in (
+            ({"link": 8}, "no recorded call"),
+            ({"gpu_ns": 0}, "took 0 ns"),
+            ({"t_ns": 900_000}, "before its call"),
+            ({"grid": [3, 1, 1]}, "another shape"),
+            ({"mangled": "_Z1jv"}, "have no kernel"),
+        ):
+            _, wrong = gputime.judge(self.lines(**more))
+            self.assertTrue(any(says in text for text in wrong), (more, wrong))
+
+    def test_no_cupti(self):
+        lines = [{"event": "summary", "notes": ["--gpu-time: no libcupti; no GPU times are recorded"]}]
+        self.assertIsNone(gputime.judge(lines)[0])
 
 
 class Names(unittest.TestCase):
