@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::{note, records, started};
 use crate::config;
-use crate::elf::{self, Version};
 use crate::life;
 use crate::loader::{self, Real};
 use crate::log::Level;
+use cushim_process::elf::{self, Version};
 
 /// `CUPTI_ACTIVITY_KIND_*` that are asked for: copies, sets, kernels, copies between devices, and whose
 /// work it is. A record of the latter kind comes with one of a call (driver and runtime), so those are
