@@ -15,8 +15,11 @@ use crate::lab::{How, Lab, Ran, library, stub};
 /// A piece of work: when, how long, what, and the name of its kernel.
 type Work = (u64, u64, Gpu, String);
 
-/// What a trace has: work, and calls by link: when they began, their function, their first grid number.
-fn read(path: &Path) -> (Vec<Work>, HashMap<u64, (u64, String, u32)>, Vec<String>) {
+/// Calls by link: when they began, their function, their first grid number.
+type Calls = HashMap<u64, (u64, String, u32)>;
+
+/// What a trace has: work, calls and notes.
+fn read(path: &Path) -> (Vec<Work>, Calls, Vec<String>) {
     let mut file = TraceFile::open(path).unwrap();
     let (mut work, mut calls) = (Vec::new(), HashMap::new());
     file.poll(true, &mut |meta, event| {
