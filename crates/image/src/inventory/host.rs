@@ -51,7 +51,7 @@ fn sections<'a>(
             if segment.p_type(LE) == elf::PT_LOAD
                 && let Ok(bytes) = segment.data(LE, data)
             {
-                walker.concatenated(here, bytes, start + segment.p_offset(LE), false);
+                walker.concatenated(here, bytes, start.saturating_add(segment.p_offset(LE)), false);
             }
         }
         return Ok(());
@@ -79,7 +79,7 @@ fn sections<'a>(
             Err(_) => {
                 let error = Error::Truncated {
                     what: "device-image section",
-                    at: start + offset,
+                    at: start.saturating_add(offset),
                     need: section.sh_size(LE),
                     have: (data.len() as u64).saturating_sub(offset),
                 };
@@ -91,13 +91,13 @@ fn sections<'a>(
         if wrappers {
             self::wrappers(walker, &here, header, data, section, bytes, start);
         } else if containers {
-            walker.concatenated(&here, bytes, start + offset, true);
+            walker.concatenated(&here, bytes, start.saturating_add(offset), true);
         } else if let Some(id) = bundled
             && bytes.len() > 1
         {
             // The host's section holds one byte.
             let entry = bundle::Entry { id: id.to_owned(), start: 0, size: bytes.len() as u64 };
-            walker.image(&here, bytes, start + offset, Said::of(&entry));
+            walker.image(&here, bytes, start.saturating_add(offset), Said::of(&entry));
         }
     }
     Ok(())
@@ -116,17 +116,21 @@ fn wrappers<'a>(
     let offset = section.sh_offset(LE);
     let addends = relative_addends(header, data, section);
     for (index, bytes) in bytes.chunks(SIZE).enumerate() {
-        let at = offset + (index * SIZE) as u64;
-        match Wrapper::read(bytes, start + at) {
+        let at = offset.saturating_add((index * SIZE) as u64);
+        match Wrapper::read(bytes, start.saturating_add(at)) {
             Ok(mut wrapper) => {
-                let address = section.sh_addr(LE) + (index * SIZE) as u64;
+                let address = section.sh_addr(LE).wrapping_add((index * SIZE) as u64);
                 let pointer = |slot: u64, stored| addends.get(&slot).copied().unwrap_or(stored);
                 wrapper.data = pointer(address.wrapping_add(8), wrapper.data);
                 wrapper.extra = pointer(address.wrapping_add(16), wrapper.extra);
                 let target = file_offset(header, data, wrapper.data);
-                let target = target.map(|target| start + target);
-                let found =
-                    FoundWrapper { trail: here.trail.clone(), offset: start + at, wrapper, target };
+                let target = target.map(|target| start.saturating_add(target));
+                let found = FoundWrapper {
+                    trail: here.trail.clone(),
+                    offset: start.saturating_add(at),
+                    wrapper,
+                    target,
+                };
                 if walker.out.wrappers.len() < walker.limits.max_items {
                     walker.out.wrappers.push(found);
                 }
@@ -166,8 +170,8 @@ fn relative_addends(
 fn file_offset(header: &Header, data: &[u8], address: u64) -> Option<u64> {
     header.program_headers(LE, data).ok()?.iter().find_map(|segment| {
         let into = address.checked_sub(segment.p_vaddr(LE))?;
-        (segment.p_type(LE) == elf::PT_LOAD && into < segment.p_filesz(LE))
-            .then(|| segment.p_offset(LE) + into)
+        let inside = segment.p_type(LE) == elf::PT_LOAD && into < segment.p_filesz(LE);
+        segment.p_offset(LE).checked_add(into).filter(|_| inside)
     })
 }
 
@@ -200,9 +204,11 @@ pub(super) fn archive<'a>(walker: &mut Walker<'a, '_>, here: &Here<'a>, data: &[
             Some(outer) => Arc::from(format!("{outer}({name})")),
             None => Arc::from(name.as_ref()),
         });
-        let Some(inner) = walker.deeper(inner, start + offset) else { return };
+        let Some(inner) = walker.deeper(inner, start.saturating_add(offset)) else { return };
         match member.data(data) {
-            Ok(bytes) if holds_something(bytes) => walker.file(&inner, bytes, start + offset),
+            Ok(bytes) if holds_something(bytes) => {
+                walker.file(&inner, bytes, start.saturating_add(offset))
+            }
             Ok(_) => {}
             Err(error) => walker.problem(&inner.trail, wrong(error)),
         }

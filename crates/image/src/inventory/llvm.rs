@@ -120,7 +120,7 @@ impl<'a> Walker<'a, '_> {
             if end > length {
                 let error = Error::Truncated {
                     what: "offload bundle image",
-                    at: base + entry.start,
+                    at: base.saturating_add(entry.start),
                     need: entry.size,
                     have: length.saturating_sub(entry.start),
                 };

@@ -302,3 +302,25 @@ fn damaged_files() {
         }
     }
 }
+
+#[test]
+fn lying_offsets_in_members_of_archives() {
+    let wrapper =
+        [&crate::wrapper::CUDA_MAGIC.to_le_bytes()[..], &1u32.to_le_bytes(), &[0; 16]].concat();
+    let cubin = elf(&[]);
+    let bundle = bundle(&[("hip-nvptx64-nvidia-cuda--sm_80", &cubin), ("host-x86_64--", b"")]);
+    let object = elf(&[
+        (".nv_fatbin", b"no container"),
+        (".nvFatBinSegment", &[&wrapper[..], &wrapper].concat()),
+        ("__CLANG_OFFLOAD_BUNDLE__hip-amdgcn-amd-amdhsa--gfx90a", &cubin),
+    ]);
+    for inner in [bundle, object] {
+        for at in (0..inner.len() - 8).step_by(8) {
+            for value in [u64::MAX, u64::MAX - 63, 1 << 63] {
+                let mut broken = inner.clone();
+                broken[at..at + 8].copy_from_slice(&value.to_le_bytes());
+                read(&archive(&[("first", b"something"), ("broken", &broken)]), &Limits::DEFAULT);
+            }
+        }
+    }
+}
