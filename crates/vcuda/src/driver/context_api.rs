@@ -11,6 +11,7 @@ use cushim_abi::types::{self as abi, *};
 use super::context::{self, CONTEXTS, Context as Object, current, top, with_stack};
 use super::device::device;
 use super::entry::entry;
+use super::memory;
 use super::state::{check, give, offer, take};
 use super::status;
 use crate::locks::lock;
@@ -63,6 +64,7 @@ fn pop() -> Result<abi::Context, i32> {
 fn end(context: &Arc<Object>) {
     context.streams.wait();
     context.deactivate();
+    memory::forget_context(context);
     context.streams.forget();
 }
 

@@ -21,4 +21,48 @@ pub(super) use super::device::{
     cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetUuid, cuDeviceGetUuid_v2, cuDeviceTotalMem_v2,
     cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuInit,
 };
+pub(super) use super::memory::alloc::{
+    cuMemAdvise, cuMemAdvise_v2, cuMemAlloc_v2, cuMemAllocManaged, cuMemAllocPitch_v2,
+    cuMemFree_v2, cuMemGetAddressRange_v2, cuMemGetInfo_v2, cuMemPrefetchAsync,
+    cuMemPrefetchAsync_ptsz, cuMemPrefetchAsync_v2, cuMemPrefetchAsync_v2_ptsz,
+    cuMemRangeGetAttribute, cuMemRangeGetAttributes, cuStreamAttachMemAsync,
+    cuStreamAttachMemAsync_ptsz,
+};
+pub(super) use super::memory::copy::{
+    cuMemcpy, cuMemcpy_ptds, cuMemcpyAsync, cuMemcpyAsync_ptsz, cuMemcpyBatchAsync,
+    cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz, cuMemcpyDtoD_v2,
+    cuMemcpyDtoD_v2_ptds, cuMemcpyDtoDAsync_v2, cuMemcpyDtoDAsync_v2_ptsz, cuMemcpyDtoH_v2,
+    cuMemcpyDtoH_v2_ptds, cuMemcpyDtoHAsync_v2, cuMemcpyDtoHAsync_v2_ptsz, cuMemcpyHtoD_v2,
+    cuMemcpyHtoD_v2_ptds, cuMemcpyHtoDAsync_v2, cuMemcpyHtoDAsync_v2_ptsz, cuMemcpyPeer,
+    cuMemcpyPeer_ptds, cuMemcpyPeerAsync, cuMemcpyPeerAsync_ptsz, cuMemcpyWithAttributesAsync,
+    cuMemcpyWithAttributesAsync_ptsz,
+};
+pub(super) use super::memory::host::{
+    cuMemAllocHost_v2, cuMemFreeHost, cuMemHostAlloc, cuMemHostGetDevicePointer_v2,
+    cuMemHostGetFlags, cuMemHostRegister_v2, cuMemHostUnregister,
+};
+pub(super) use super::memory::pointer::{
+    cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute,
+};
+pub(super) use super::memory::pool::{
+    cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuDeviceSetMemPool, cuMemAllocAsync,
+    cuMemAllocAsync_ptsz, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz, cuMemFreeAsync,
+    cuMemFreeAsync_ptsz, cuMemGetDefaultMemPool, cuMemGetMemPool, cuMemPoolCreate,
+    cuMemPoolDestroy, cuMemPoolExportToShareableHandle, cuMemPoolGetAccess, cuMemPoolGetAttribute,
+    cuMemPoolSetAccess, cuMemPoolSetAttribute, cuMemPoolTrimTo, cuMemSetMemPool,
+};
+pub(super) use super::memory::set::{
+    cuMemsetD2D8_v2, cuMemsetD2D8_v2_ptds, cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz,
+    cuMemsetD2D16_v2, cuMemsetD2D16_v2_ptds, cuMemsetD2D16Async, cuMemsetD2D16Async_ptsz,
+    cuMemsetD2D32_v2, cuMemsetD2D32_v2_ptds, cuMemsetD2D32Async, cuMemsetD2D32Async_ptsz,
+    cuMemsetD8_v2, cuMemsetD8_v2_ptds, cuMemsetD8Async, cuMemsetD8Async_ptsz, cuMemsetD16_v2,
+    cuMemsetD16_v2_ptds, cuMemsetD16Async, cuMemsetD16Async_ptsz, cuMemsetD32_v2,
+    cuMemsetD32_v2_ptds, cuMemsetD32Async, cuMemsetD32Async_ptsz,
+};
+pub(super) use super::memory::shape::{
+    cuMemcpy2D_v2, cuMemcpy2D_v2_ptds, cuMemcpy2DAsync_v2, cuMemcpy2DAsync_v2_ptsz,
+    cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, cuMemcpy3D_v2, cuMemcpy3D_v2_ptds,
+    cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DPeer, cuMemcpy3DPeer_ptds,
+    cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
+};
 pub(super) use super::unsupported::*;

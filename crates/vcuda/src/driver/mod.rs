@@ -12,6 +12,7 @@ mod entry;
 pub mod handle;
 mod host;
 mod implemented;
+pub mod memory;
 pub mod state;
 pub mod status;
 pub mod stream;

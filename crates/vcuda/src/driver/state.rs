@@ -155,6 +155,22 @@ pub unsafe fn take<T>(from: Ptr) -> Result<T, i32> {
     Ok(unsafe { from.read_unaligned() })
 }
 
+/// Reads `count` values, which need not be aligned.
+///
+/// # Safety
+/// `from` is null or holds as many `T`, for which every bit pattern is a value.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE for null, unless none is asked for.
+pub unsafe fn take_all<T>(from: Ptr, count: usize) -> Result<Vec<T>, i32> {
+    let from = at::<T>(from).0;
+    if count > 0 && from.is_null() {
+        return Err(status::INVALID_VALUE);
+    }
+    // SAFETY: not null, so it holds that many.
+    Ok((0..count).map(|index| unsafe { from.add(index).read_unaligned() }).collect())
+}
+
 /// A NUL-terminated string of the program.
 ///
 /// # Safety

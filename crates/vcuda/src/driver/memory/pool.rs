@@ -1,0 +1,393 @@
+//! Pools: memory that is allocated and given back in the order of a stream.
+//!
+//! Owns the pools, their attributes, and when what was freed goes back to the accelerator. What was freed
+//! in a stream may be used again in it at once, elsewhere when its work has got there. Source: CUDA
+//! Driver API, "Stream Ordered Memory Allocator". Must not know: graphs' own memory.
+
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use cushim_abi::types::*;
+
+use super::{Range, Source};
+use crate::accelerator::{MemoryKind, Signal, Work};
+use crate::driver::device::device;
+use crate::driver::entry::{entry, on_stream};
+use crate::driver::handle::Handles;
+use crate::driver::state::{accelerator, at, check, give, take};
+use crate::driver::status;
+use crate::driver::stream::{Stream as Object, resolve};
+use crate::locks::lock;
+
+/// A pool.
+pub struct Pool {
+    device: usize,
+    kind: MemoryKind,
+    /// It is the device's own and cannot be destroyed.
+    default: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    free: Vec<Block>,
+    /// Attributes 1 to 3: what may be reused how. Kept and not needed: all of it is right here.
+    reuse: [i32; 3],
+    threshold: u64,
+    reserved: u64,
+    reserved_high: u64,
+    used: u64,
+    used_high: u64,
+    destroyed: bool,
+}
+
+struct Block {
+    address: u64,
+    bytes: usize,
+    /// Complete when nobody uses it any more.
+    free: Signal,
+    /// The stream that it was freed in.
+    stream: u64,
+}
+
+/// Pools by handle.
+pub static POOLS: Handles<Pool> = Handles::new();
+
+/// Memory is handed out in multiples of this.
+const GRAIN: usize = 512;
+
+impl Pool {
+    fn new(device: usize, kind: MemoryKind, default: bool) -> Arc<Pool> {
+        let state = State { reuse: [1; 3], ..State::default() };
+        let pool = Arc::new(Pool { device, kind, default, state: Mutex::new(state) });
+        POOLS.add(pool.clone());
+        pool
+    }
+
+    fn allocate(&self, bytes: usize, stream: u64) -> Result<u64, i32> {
+        let bytes = bytes.checked_next_multiple_of(GRAIN).ok_or(status::OUT_OF_MEMORY)?;
+        let mut state = lock(&self.state);
+        let fits = |block: &Block| {
+            block.bytes == bytes && (block.stream == stream || block.free.is_done())
+        };
+        let address = match state.free.iter().position(fits) {
+            Some(place) => state.free.swap_remove(place).address,
+            None => {
+                drop(state);
+                let address = super::allocate(self.device, self.kind, bytes)?;
+                state = lock(&self.state);
+                state.reserved += bytes as u64;
+                state.reserved_high = state.reserved_high.max(state.reserved);
+                address
+            }
+        };
+        state.used += bytes as u64;
+        state.used_high = state.used_high.max(state.used);
+        Ok(address)
+    }
+
+    fn free(&self, range: &Range, free: Signal, stream: u64) {
+        let bytes = range.bytes.next_multiple_of(GRAIN);
+        let mut state = lock(&self.state);
+        state.used = state.used.saturating_sub(bytes as u64);
+        state.free.push(Block { address: range.base, bytes, free, stream });
+    }
+
+    /// Gives memory back to the accelerator until at most `keep` bytes are held.
+    fn trim(&self, keep: u64) {
+        let mut state = lock(&self.state);
+        let keep = if state.destroyed { 0 } else { keep };
+        let State { free, reserved, .. } = &mut *state;
+        free.retain(|block| {
+            let goes = *reserved > keep && block.free.is_done();
+            if goes {
+                *reserved -= block.bytes as u64;
+                accelerator().free(block.address);
+            }
+            !goes
+        });
+    }
+}
+
+/// Gives back what waiting has made free, above what each pool is to hold.
+pub fn reclaim() {
+    for pool in POOLS.all() {
+        let threshold = lock(&pool.state).threshold;
+        pool.trim(threshold);
+    }
+}
+
+/// As [`reclaim`], everything that nobody uses.
+pub fn reclaim_all() {
+    POOLS.all().iter().for_each(|pool| pool.trim(0));
+}
+
+/// Bytes of a device that pools hold.
+pub fn reserved(device: usize) -> u64 {
+    let of_device = |pool: &&Arc<Pool>| pool.device == device && pool.kind == MemoryKind::Device;
+    POOLS.all().iter().filter(of_device).map(|pool| lock(&pool.state).reserved).sum()
+}
+
+/// Takes back a range whose work has ended.
+pub fn give_back(range: &Range) {
+    match POOLS.get(range.pool) {
+        Some(pool) => pool.free(range, Signal::completed(), 0),
+        None => accelerator().free(range.base),
+    }
+}
+
+/// The default pool of each device, and the current one.
+struct Own {
+    default: Arc<Pool>,
+    current: Mutex<Arc<Pool>>,
+}
+
+fn own(dev: Device) -> Result<&'static Own, i32> {
+    static ALL: OnceLock<Vec<Own>> = OnceLock::new();
+    device(dev)?;
+    let make = |device| {
+        let default = Pool::new(device, MemoryKind::Device, true);
+        Own { current: Mutex::new(default.clone()), default }
+    };
+    let all = ALL.get_or_init(|| (0..accelerator().devices().len()).map(make).collect());
+    all.get(dev.0 as usize).ok_or(status::INVALID_DEVICE)
+}
+
+fn by_handle(pool: Ptr) -> Result<Arc<Pool>, i32> {
+    check()?;
+    POOLS.get(pool.0).ok_or(status::INVALID_VALUE)
+}
+
+unsafe fn allocate(
+    to: Out<Ptr>,
+    bytes: usize,
+    pool: Option<Ptr>,
+    stream: Stream,
+) -> Result<(), i32> {
+    let stream = resolve(stream)?;
+    let context = stream.context()?;
+    if to.0.is_null() {
+        return Err(status::INVALID_VALUE);
+    }
+    if bytes == 0 {
+        // SAFETY: the caller's.
+        return unsafe { give(to, Ptr(0)) };
+    }
+    let pool = match pool {
+        Some(handle) => by_handle(handle)?,
+        None => lock(&own(Device(context.device as i32))?.current).clone(),
+    };
+    let address = pool.allocate(bytes, stream.id)?;
+    let on_host = pool.kind != MemoryKind::Device;
+    super::insert(Arc::new(Range {
+        base: address,
+        bytes,
+        source: Source::Pool,
+        device: pool.device,
+        context: context.id,
+        context_handle: context.handle(),
+        flags: 0,
+        host: if on_host { address } else { 0 },
+        device_address: address,
+        id: super::NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+        pool: crate::driver::handle::handle(&pool),
+        sync: AtomicU32::new(0),
+    }));
+    // SAFETY: the caller's.
+    unsafe { give(to, Ptr(address as usize)) }
+}
+
+fn free(address: u64, stream: &Arc<Object>) -> Result<(), i32> {
+    stream.context()?;
+    let range = super::find(address).filter(|range| range.base == address);
+    let range = range.ok_or(status::INVALID_VALUE)?;
+    match range.source {
+        Source::Pool => {}
+        // What cuMemAlloc gave may be freed in a stream too.
+        Source::Device | Source::Managed => {}
+        _ => return Err(status::INVALID_VALUE),
+    }
+    let done = stream.enter(|slot| slot.push(Work::Barrier, Vec::new()))?;
+    super::remove(address).ok_or(status::INVALID_VALUE)?;
+    match POOLS.get(range.pool) {
+        Some(pool) => pool.free(&range, done, stream.id),
+        None => done.then(move || accelerator().free(address)),
+    }
+    Ok(())
+}
+
+on_stream! { hStream;
+    fn cuMemAllocAsync cuMemAllocAsync_ptsz (dptr: Out<Ptr>, bytesize: usize, hStream: Stream) {
+        allocate(dptr, bytesize, None, hStream)
+    }
+
+    fn cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz (dptr: Out<Ptr>, bytesize: usize, pool: Ptr, hStream: Stream) {
+        allocate(dptr, bytesize, Some(pool), hStream)
+    }
+
+    fn cuMemFreeAsync cuMemFreeAsync_ptsz (dptr: Ptr, hStream: Stream) {
+        let stream = resolve(hStream)?;
+        free(dptr.0 as u64, &stream)
+    }
+}
+
+/// `CUmemLocation` of a device, or of the host.
+fn location(kind: i32, id: i32) -> Result<(usize, MemoryKind), i32> {
+    match kind {
+        1 => device(Device(id)).map(|_| (id as usize, MemoryKind::Device)),
+        2..=4 => Ok((0, MemoryKind::Host)),
+        _ => Err(status::INVALID_VALUE),
+    }
+}
+
+/// The device of a `CUmemLocation` whose pool is asked for; pools of the host are made by hand only.
+unsafe fn place(from: Ptr, kind: i32) -> Result<Device, i32> {
+    check()?;
+    // SAFETY: the caller's.
+    let [place, id]: [i32; 2] = unsafe { take(from)? };
+    // Allocation type: 1 pinned, 2 managed.
+    match (location(place, id)?, kind) {
+        ((_, MemoryKind::Device), 1) => Ok(Device(id)),
+        (_, 1 | 2) => Err(status::NOT_SUPPORTED),
+        _ => Err(status::INVALID_VALUE),
+    }
+}
+
+entry! {
+    fn cuMemPoolCreate (pool: Out<Ptr>, poolProps: Ptr) {
+        check()?;
+        // CUmemPoolProps: allocation type (1 pinned), handle types, location (type, id), ...
+        let [kind, handles, place, id]: [i32; 4] = take(poolProps)?;
+        if pool.0.is_null() || kind != 1 {
+            return Err(status::INVALID_VALUE);
+        }
+        if handles != 0 {
+            return Err(status::NOT_SUPPORTED);
+        }
+        let (device, kind) = location(place, id)?;
+        let made = Pool::new(device, kind, false);
+        give(pool, Ptr(crate::driver::handle::handle(&made)))
+    }
+
+    fn cuMemPoolDestroy (pool: Ptr) {
+        let object = by_handle(pool)?;
+        if object.default {
+            return Err(status::INVALID_VALUE);
+        }
+        let own = own(Device(object.device as i32))?;
+        {
+            let mut current = lock(&own.current);
+            if Arc::ptr_eq(&current, &object) {
+                *current = own.default.clone();
+            }
+        }
+        POOLS.remove(pool.0);
+        lock(&object.state).destroyed = true;
+        for block in std::mem::take(&mut lock(&object.state).free) {
+            block.free.then(move || accelerator().free(block.address));
+        }
+        Ok(())
+    }
+
+    fn cuMemPoolTrimTo (pool: Ptr, minBytesToKeep: usize) {
+        by_handle(pool)?.trim(minBytesToKeep as u64);
+        Ok(())
+    }
+
+    fn cuMemPoolGetAttribute (pool: Ptr, attr: i32, value: Ptr) {
+        let pool = by_handle(pool)?;
+        let state = lock(&pool.state);
+        match attr {
+            1..=3 => give(at(value), state.reuse.get(attr as usize - 1).copied().unwrap_or(1)),
+            4 => give(at(value), state.threshold),
+            5 => give(at(value), state.reserved),
+            6 => give(at(value), state.reserved_high),
+            7 => give(at(value), state.used),
+            8 => give(at(value), state.used_high),
+            _ => Err(status::INVALID_VALUE),
+        }
+    }
+
+    fn cuMemPoolSetAttribute (pool: Ptr, attr: i32, value: Ptr) {
+        let pool = by_handle(pool)?;
+        let mut state = lock(&pool.state);
+        match attr {
+            1..=3 => {
+                let flag: i32 = take(value)?;
+                if let Some(place) = state.reuse.get_mut(attr as usize - 1) {
+                    *place = flag;
+                }
+            }
+            4 => state.threshold = take(value)?,
+            // High-water marks can be put back to now.
+            6 if take::<u64>(value)? == 0 => state.reserved_high = state.reserved,
+            8 if take::<u64>(value)? == 0 => state.used_high = state.used,
+            _ => return Err(status::INVALID_VALUE),
+        }
+        Ok(())
+    }
+
+    fn cuMemPoolSetAccess (pool: Ptr, map: Ptr, count: usize) {
+        by_handle(pool)?;
+        // CUmemAccessDesc: location (type, id), flags. Everybody may read and write here.
+        for index in 0..count {
+            let [kind, id, flags]: [i32; 3] = take(Ptr(map.0 + index * 12))?;
+            location(kind, id)?;
+            if !matches!(flags, 0 | 1 | 3) {
+                return Err(status::INVALID_VALUE);
+            }
+        }
+        Ok(())
+    }
+
+    fn cuMemPoolGetAccess (flags: Out<i32>, memPool: Ptr, location: Ptr) {
+        by_handle(memPool)?;
+        let [kind, id]: [i32; 2] = take(location)?;
+        self::location(kind, id)?;
+        give(flags, 3)
+    }
+
+    fn cuDeviceGetDefaultMemPool (pool_out: Out<Ptr>, dev: Device) {
+        let own = own(dev)?;
+        give(pool_out, Ptr(crate::driver::handle::handle(&own.default)))
+    }
+
+    fn cuDeviceGetMemPool (pool: Out<Ptr>, dev: Device) {
+        let own = own(dev)?;
+        let current = lock(&own.current).clone();
+        give(pool, Ptr(crate::driver::handle::handle(&current)))
+    }
+
+    fn cuDeviceSetMemPool (dev: Device, pool: Ptr) {
+        let own = own(dev)?;
+        let object = by_handle(pool)?;
+        if object.device != dev.0 as usize {
+            return Err(status::INVALID_DEVICE);
+        }
+        *lock(&own.current) = object;
+        Ok(())
+    }
+
+    fn cuMemGetDefaultMemPool (pool_out: Out<Ptr>, location: Ptr, type_: i32) {
+        let own = own(place(location, type_)?)?;
+        give(pool_out, Ptr(crate::driver::handle::handle(&own.default)))
+    }
+
+    fn cuMemGetMemPool (pool: Out<Ptr>, location: Ptr, type_: i32) {
+        let own = own(place(location, type_)?)?;
+        let current = lock(&own.current).clone();
+        give(pool, Ptr(crate::driver::handle::handle(&current)))
+    }
+
+    fn cuMemSetMemPool (location: Ptr, type_: i32, pool: Ptr) {
+        let own = own(place(location, type_)?)?;
+        *lock(&own.current) = by_handle(pool)?;
+        Ok(())
+    }
+
+    fn cuMemPoolExportToShareableHandle (handle_out: Ptr, pool: Ptr, handleType: i32, flags: Flags64) {
+        let _ = (handle_out, handleType, flags);
+        by_handle(pool)?;
+        Err(status::NOT_SUPPORTED)
+    }
+}
