@@ -3,7 +3,8 @@
 //! - [`runtime`]: the functions of libcudart, each under the version node of every major it serves;
 //! - [`driver`]: the functions of libcuda, unversioned as there;
 //! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`;
-//! - [`inject`]: what the driver calls where it was told to (`CUDA_INJECTION64_PATH`).
+//! - [`inject`]: what the driver and NVTX call where they were told to (`CUDA_INJECTION64_PATH`,
+//!   `NVTX_INJECTION64_PATH`).
 //!
 //! What an export does is in `cushim_interpose`; which ones there are is in `cushim_abi`'s tables. The
 //! golden list of what the built library exports is `docs/exports.txt`, compared in both profiles.

@@ -5,7 +5,8 @@
 //! - [`life`]: first use, fork, exit; [`config`]: what the environment asks for.
 //! - [`thread`]: per-thread state: depth guard, buffer.
 //! - [`registry`]: host stubs, handles, kernels, modules; [`layouts`]: parameter layouts of their images.
-//! - [`window`]: when events are recorded; [`gputime`]: what the GPU did for them.
+//! - [`window`]: when events are recorded; [`gputime`]: what the GPU did for them; [`nvtx`]: the
+//!   program's own ranges.
 //! - [`redirect`]: other images and kernels in the place of the program's; [`dump`]: images into files.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
 //! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
@@ -28,6 +29,7 @@ pub mod life;
 pub mod loader;
 pub mod lock;
 pub mod log;
+pub mod nvtx;
 pub mod observe;
 pub mod record;
 pub mod redirect;

@@ -35,6 +35,8 @@ pub struct Thread {
     pub context: usize,
     /// The link of the call that the thread is in, 0 for none ([`crate::gputime`]).
     pub link: u64,
+    /// Ranges of the program's own that are open.
+    pub ranges: crate::nvtx::Open,
 }
 
 global_asm!(
@@ -94,6 +96,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
         thread.global = global;
         thread.depth = 0;
         thread.link = 0;
+        thread.ranges.forget();
     } else {
         let thread = Box::into_raw(Box::new(Thread {
             global,
@@ -104,6 +107,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
             frames: [0; DEEPEST],
             context: 0,
             link: 0,
+            ranges: Default::default(),
         }));
         // SAFETY: the slot is this thread's.
         unsafe { *slot() = thread };

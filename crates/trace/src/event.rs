@@ -84,14 +84,23 @@ pub struct Range<'a> {
     pub domain: u32,
     /// Ties the end to the start, where they may be on different threads.
     pub id: u64,
-    /// The number that was given along, as its bits.
-    pub payload: u64,
+    /// The number that was given along, if one was.
+    pub payload: Option<Payload>,
     /// The program's own grouping.
     pub category: u32,
     /// ARGB, 0 for none.
     pub color: u32,
     /// Its text; empty where a range ends.
     pub text: &'a str,
+}
+
+/// A number that a program gave along with a range.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Payload {
+    /// An integer, of 64 bits with or without sign.
+    Whole(i128),
+    /// A real number.
+    Real(f64),
 }
 
 /// A kernel launch.

@@ -321,15 +321,15 @@ pub const GPU_SET: u8 = 3;
 pub struct RangeBody {
     /// `RANGE_*`.
     pub what: u8,
-    /// Zero.
-    pub reserved: u8,
+    /// `PAYLOAD_*`: how `payload` is to be read.
+    pub payload_type: u8,
     /// Bytes of the text, UTF-8, cut at [`TEXT_MAX`].
     pub text: u16,
     /// Number of the domain's [`crate::meta::META_NAME`] record, 0 for the default one.
     pub domain: u32,
     /// What ties the end of a range that may end on another thread to its start, else 0.
     pub id: u64,
-    /// A number that the program gave along, as its bits; 0 where there is none.
+    /// A number that the program gave along, as its bits: those of 32 bits in the lower half.
     pub payload: u64,
     /// A number by which the program groups ranges.
     pub category: u32,
@@ -347,6 +347,21 @@ pub const RANGE_START: u8 = 3;
 pub const RANGE_END: u8 = 4;
 /// `RangeBody::what`: a moment.
 pub const RANGE_MARK: u8 = 5;
+
+/// `RangeBody::payload_type`: there is none; a number of 64 bits without and with sign, a real.
+pub const PAYLOAD_NONE: u8 = 0;
+#[allow(missing_docs)]
+pub const PAYLOAD_U64: u8 = 1;
+#[allow(missing_docs)]
+pub const PAYLOAD_I64: u8 = 2;
+#[allow(missing_docs)]
+pub const PAYLOAD_F64: u8 = 3;
+/// `RangeBody::payload_type`: the same with 32 bits.
+pub const PAYLOAD_U32: u8 = 4;
+#[allow(missing_docs)]
+pub const PAYLOAD_I32: u8 = 5;
+#[allow(missing_docs)]
+pub const PAYLOAD_F32: u8 = 6;
 
 /// Where the text of a range begins, from the event's start.
 pub const RANGE_TEXT: usize = 32 + size_of::<RangeBody>();

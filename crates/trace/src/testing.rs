@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use crate::event::{Body, Event};
+use crate::event::{Body, Event, Payload};
 use crate::layout::*;
 use crate::meta::{Api, Encoder, Image, Kernel, Process, encode_context, encode_name, encode_note};
 
@@ -188,11 +188,19 @@ fn encode(event: &Event<'_>) -> Vec<u8> {
             EVENT_GPU
         }
         Body::Range(range) => {
-            bytes.extend([range.what, 0]);
+            let (kind, payload) = match range.payload {
+                None => (PAYLOAD_NONE, 0),
+                Some(Payload::Real(real)) => (PAYLOAD_F64, real.to_bits()),
+                Some(Payload::Whole(whole)) => match i64::try_from(whole) {
+                    Ok(whole) => (PAYLOAD_I64, whole as u64),
+                    Err(_) => (PAYLOAD_U64, whole as u64),
+                },
+            };
+            bytes.extend([range.what, kind]);
             bytes.extend((range.text.len() as u16).to_le_bytes());
             bytes.extend(range.domain.to_le_bytes());
             bytes.extend(range.id.to_le_bytes());
-            bytes.extend(range.payload.to_le_bytes());
+            bytes.extend(payload.to_le_bytes());
             bytes.extend(range.category.to_le_bytes());
             bytes.extend(range.color.to_le_bytes());
             bytes.extend(range.text.as_bytes());

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Event, Gpu};
+use cushim_trace::event::{Body, Event, Gpu, Payload};
 use cushim_trace::layout::{
     GPU_COPY, GPU_KERNEL, GPU_SET, LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH,
     RANGE_START,
@@ -87,9 +87,19 @@ struct Range<'a> {
     what: &'static str,
     domain: Option<&'a str>,
     id: Option<u64>,
-    payload: u64,
+    payload: Option<Number>,
     category: u32,
     color: Option<String>,
+}
+
+/// A number of any kind; text where JSON has none for it.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Number {
+    Natural(u64),
+    Negative(i64),
+    Real(f64),
+    Text(String),
 }
 
 /// Work that a GPU did.
@@ -377,7 +387,7 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
                 what: range_word(range.what),
                 domain: seen.meta.names.get(&range.domain).map(String::as_str),
                 id: Some(range.id).filter(|&id| id != 0),
-                payload: range.payload,
+                payload: range.payload.map(number),
                 category: range.category,
                 color: (range.color != 0).then(|| format!("#{:08x}", range.color)),
             }),
@@ -385,6 +395,17 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
         },
     };
     write(out, &line)
+}
+
+fn number(payload: Payload) -> Number {
+    match payload {
+        Payload::Whole(whole) => match u64::try_from(whole) {
+            Ok(whole) => Number::Natural(whole),
+            Err(_) => Number::Negative(whole as i64),
+        },
+        Payload::Real(real) if real.is_finite() => Number::Real(real),
+        Payload::Real(real) => Number::Text(real.to_string().to_ascii_lowercase()),
+    }
 }
 
 /// What a moment of a range is, a word.

@@ -17,6 +17,7 @@ mod lab;
 mod loader;
 mod log;
 mod native;
+mod nvtx;
 mod processes;
 mod record;
 mod recorder;

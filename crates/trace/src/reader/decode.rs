@@ -2,7 +2,7 @@
 //!
 //! Owns: how far the bytes of a window can be believed. Must not know: files.
 
-use crate::event::{Body, Call, Gpu, Launch, Range, Texts, Words};
+use crate::event::{Body, Call, Gpu, Launch, Payload, Range, Texts, Words};
 use crate::layout::*;
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -46,6 +46,18 @@ pub(super) fn usable(window: &[u8], last: bool, damaged: &mut u64) -> (usize, En
         at += size;
     }
     (at, if at == window.len() { End::Nothing } else { End::Something })
+}
+
+fn payload(kind: u8, bits: u64) -> Option<Payload> {
+    Some(match kind {
+        PAYLOAD_U64 => Payload::Whole(bits.into()),
+        PAYLOAD_I64 => Payload::Whole((bits as i64).into()),
+        PAYLOAD_F64 => Payload::Real(f64::from_bits(bits)),
+        PAYLOAD_U32 => Payload::Whole((bits as u32).into()),
+        PAYLOAD_I32 => Payload::Whole((bits as i32).into()),
+        PAYLOAD_F32 => Payload::Real(f32::from_bits(bits as u32).into()),
+        _ => return None,
+    })
 }
 
 pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
@@ -102,7 +114,7 @@ pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
                 what: *bytes.get(32)?,
                 domain: u32_at(bytes, 36),
                 id: u64_at(bytes, 40),
-                payload: u64_at(bytes, 48),
+                payload: payload(*bytes.get(33)?, u64_at(bytes, 48)),
                 category: u32_at(bytes, 56),
                 color: u32_at(bytes, 60),
                 text: std::str::from_utf8(bytes.get(RANGE_TEXT..RANGE_TEXT + size)?).ok()?,

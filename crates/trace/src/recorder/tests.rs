@@ -1,7 +1,7 @@
 //! What was written is what is read.
 
 use super::*;
-use crate::event::Body;
+use crate::event::{Body, Payload};
 use crate::meta::{Api, Metadata};
 use crate::reader::TraceFile;
 
@@ -319,7 +319,7 @@ fn store(
             EVENT_RANGE => {
                 let stored = RangeBody {
                     what: RANGE_PUSH + random.below(5) as u8,
-                    reserved: 0,
+                    payload_type: random.below(8) as u8,
                     text: content.len() as u16,
                     domain: random.below(9) as u32,
                     id: random.word(),
@@ -329,7 +329,16 @@ fn store(
                 };
                 at.at::<RangeBody>(32).write(stored);
                 at.at::<u8>(RANGE_TEXT).copy_from_nonoverlapping(content.as_ptr(), content.len());
-                let RangeBody { what, domain, id, payload, category, color, .. } = stored;
+                let RangeBody { what, domain, id, payload: bits, category, color, .. } = stored;
+                let payload = match stored.payload_type {
+                    PAYLOAD_U64 => Some(Payload::Whole(bits.into())),
+                    PAYLOAD_I64 => Some(Payload::Whole((bits as i64).into())),
+                    PAYLOAD_F64 => Some(Payload::Real(f64::from_bits(bits))),
+                    PAYLOAD_U32 => Some(Payload::Whole((bits & 0xffff_ffff).into())),
+                    PAYLOAD_I32 => Some(Payload::Whole((bits as u32 as i32).into())),
+                    PAYLOAD_F32 => Some(Payload::Real(f32::from_bits(bits as u32).into())),
+                    _ => None,
+                };
                 let text = &String::from_utf8_lossy(&content);
                 let range =
                     crate::event::Range { what, domain, id, payload, category, color, text };
