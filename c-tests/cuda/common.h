@@ -38,11 +38,14 @@ static inline bool check(cudaError_t error, const char *what)
 static inline void show(const char *what, cudaError_t error)
 {
     printf("%s: %s\n", what, cudaGetErrorName(error));
+    // What a crash would take along tells where it happened.
+    fflush(stdout);
 }
 
 static inline void expect(bool right, const char *what)
 {
     printf("%s: %s\n", what, right ? "ok" : "wrong");
+    fflush(stdout);
     if (!right)
         wrong_results++;
 }

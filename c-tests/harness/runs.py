@@ -44,14 +44,33 @@ def lines(text):
     return text.decode("utf-8", "replace").splitlines()
 
 
-def unlike_expected(path, out):
-    """What differs between a program's output and its .expected file, as lines."""
+# A line that holds for some majors of the runtime only: `[<13] text`, `[>=13] text`.
+MARK = re.compile(r"\[(<|>=)(\d+)\] ")
+
+
+def wanted_lines(path, major):
+    """The lines of a NAME.expected file that hold for a major of the runtime, as
+    (number in the file, mark, text)."""
     with open(path) as file:
-        wanted = file.read().splitlines()
+        found = file.read().splitlines()
+    chosen = []
+    for number, line in enumerate(found):
+        mark = MARK.match(line)
+        if mark is None:
+            chosen.append((number, "", line))
+        elif (major < int(mark[2])) == (mark[1] == "<"):
+            chosen.append((number, mark[0], line[mark.end():]))
+    return chosen
+
+
+def unlike_expected(path, out, major):
+    """What differs between a program's output and its .expected file, as lines.
+    `major`: of the CUDA that it was built with."""
+    wanted = wanted_lines(path, major)
     have = lines(out)
     wrong = []
     for i in range(max(len(wanted), len(have))):
-        want = wanted[i] if i < len(wanted) else "(nothing)"
+        want = wanted[i][2] if i < len(wanted) else "(nothing)"
         got = have[i] if i < len(have) else "(nothing)"
         right = re.fullmatch(want[1:], got) if want.startswith("~") else want == got
         if not right:
@@ -97,12 +116,13 @@ def differences(alone, traced):
     return wrong
 
 
-def check_program(cushim, program, variant, path, gpu, env=None):
-    """All checks of one program in one variant: [(what, [what is wrong])]."""
+def check_program(cushim, program, variant, path, gpu, env=None, major=13):
+    """All checks of one program in one variant: [(what, [what is wrong])]. `major`:
+    of the CUDA that it was built with, where there is a GPU."""
     results = []
     alone = run([path], env)
     if gpu:
-        wrong = unlike_expected(program.beside("expected"), alone.out)
+        wrong = unlike_expected(program.beside("expected"), alone.out, major)
         if alone.status != 0:
             wrong.append("exit status %s, stderr %r" % (alone.status, lines(alone.err)[-3:]))
         results.append(("alone", wrong))

@@ -122,6 +122,20 @@ class Comparison(unittest.TestCase):
         self.assertEqual(len(launches.compare_counts(kernels, graphs, {"kernels": {"_Z1kv": 2, "x": 1}, "graphs": 0})), 3)
 
 
+class Expected(unittest.TestCase):
+    def test_majors(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".expected") as file:
+            file.write("one\n[<13] old\n[>=13] ~new \\d\nlast\n")
+            file.flush()
+            for out, major, right in (
+                (b"one\nold\nlast\n", 11, True), (b"one\nold\nlast\n", 12, True), (b"one\nnew 1\nlast\n", 13, True),
+                (b"one\nold\nlast\n", 13, False), (b"one\nnew 1\nlast\n", 12, False), (b"one\nlast\n", 12, False),
+                (b"one\nnew 1\nlast\nmore\n", 14, False),
+            ):
+                wrong = runs.unlike_expected(file.name, out, major)
+                self.assertEqual(not wrong, right, (out, major, wrong))
+
+
 class Table(unittest.TestCase):
     def test_every_program_has_its_files(self):
         for program in programs.programs():

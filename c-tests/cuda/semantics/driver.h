@@ -36,7 +36,11 @@ static inline int finish()
     } while (0)
 
 // An error that is wanted.
-static inline void show(const char *what, CUresult r) { printf("%s: %s\n", what, name_of(r)); }
+static inline void show(const char *what, CUresult r)
+{
+    printf("%s: %s\n", what, name_of(r));
+    fflush(stdout);
+}
 
 static inline void expect(bool right, const char *what)
 {

@@ -1,5 +1,6 @@
 // Streams, events and host functions by the driver interface, launches with the
 // extended configuration and with a packed buffer.
+#include <cstddef>
 #include "driver.h"
 
 static const char ptx[] = R"(
@@ -84,9 +85,12 @@ int main()
         double d;
         unsigned char e;
     } buffer = {out, 2, 7, 0.25f, 10000, 9};
-    size_t size = sizeof buffer;
+    // As large as the parameters are, which end without padding.
+    size_t size = offsetof(decltype(buffer), e) + 1, padded = sizeof buffer;
     void *extra[] = {CU_LAUNCH_PARAM_BUFFER_POINTER, &buffer, CU_LAUNCH_PARAM_BUFFER_SIZE, &size, CU_LAUNCH_PARAM_END};
     CK(cuLaunchKernel(mix, 1, 1, 1, 1, 1, 1, 0, t, nullptr, extra));
+    extra[3] = &padded;
+    show("a buffer larger than the parameters", cuLaunchKernel(mix, 1, 1, 1, 1, 1, 1, 0, t, nullptr, extra));
     CUlaunchAttribute attribute = {};
     attribute.id = CU_LAUNCH_ATTRIBUTE_PRIORITY;
     attribute.value.priority = 0;

@@ -27,6 +27,9 @@ int main()
     CK(cudaEventCreateWithFlags(&blocking, cudaEventBlockingSync));
     CK(cudaEventCreate(&fresh));
 
+    // A kernel's first launch loads it, which may wait for what is running.
+    work<<<1, 1>>>(d);
+    CK(cudaDeviceSynchronize());
     show("query before a record", cudaEventQuery(fresh));
     show("wait before a record", cudaEventSynchronize(fresh));
     CK(cudaEventRecord(start, s));

@@ -22,6 +22,9 @@ int main()
     cudaEvent_t e[n] = {}, never = nullptr;
     int *list = nullptr, h[16] = {};
     NEED(cudaMalloc(&list, sizeof h));
+    // A kernel's first launch loads it, which may wait for what is running.
+    append<<<1, 1>>>(list, 0);
+    store<<<1, 1>>>(list, 0);
     CK(cudaMemset(list, 0, sizeof h));
     CK(cudaDeviceSynchronize());
     for (int i = 0; i < n; i++) {

@@ -56,7 +56,6 @@ int main()
     config.attrs = nullptr;
     config.blockDim = dim3(2000);
     show("too many threads", cudaLaunchKernelEx(&config, store<int>, out, 6));
-    show("no configuration", cudaLaunchKernelExC(nullptr, (const void *)store<int>, nullptr));
     cudaGetLastError();
 
     // More blocks than can be there at once.

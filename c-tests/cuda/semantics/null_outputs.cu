@@ -1,4 +1,5 @@
-// Outputs that are null, and outputs that stay as they were when a call fails.
+// Outputs that are null, and outputs that stay as they were when a call fails. (Not
+// cudaGetFuncBySymbol, which writes without looking before CUDA 13.)
 #include "../common.h"
 
 __global__ void nothing() {}
@@ -20,7 +21,6 @@ int main()
     show("cudaStreamIsCapturing", cudaStreamIsCapturing(nullptr, nullptr));
     show("cudaGetSymbolAddress", cudaGetSymbolAddress((void **)nullptr, (const void *)nullptr));
     show("cudaGraphInstantiate", instantiate(nullptr, nullptr));
-    show("cudaGetFuncBySymbol", cudaGetFuncBySymbol(nullptr, (const void *)nothing));
     show("cudaMemPoolCreate", cudaMemPoolCreate(nullptr, nullptr));
     show("cudaDeviceGetDefaultMemPool", cudaDeviceGetDefaultMemPool(nullptr, 0));
     show("cudaIpcGetMemHandle", cudaIpcGetMemHandle(nullptr, nullptr));

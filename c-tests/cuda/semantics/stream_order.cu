@@ -28,6 +28,10 @@ int main()
     NEED(cudaStreamCreate(&blocking));
     NEED(cudaStreamCreateWithFlags(&apart, cudaStreamNonBlocking));
 
+    // A kernel's first launch loads it, which may wait for what is running.
+    set<<<1, 1>>>(d, 0);
+    copy<<<1, 1>>>(d + 1, d);
+    CK(cudaDeviceSynchronize());
     Gate gate;
     NEED(cudaLaunchHostFunc(blocking, Gate::wait, &gate));
     set<<<1, 1, 0, blocking>>>(d, 1);

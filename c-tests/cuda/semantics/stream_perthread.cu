@@ -20,6 +20,9 @@ int main()
     int *d = nullptr, h[4] = {};
     NEED(cudaMalloc(&d, sizeof h));
     CK(cudaMemset(d, 0, sizeof h));
+    // A kernel's first launch loads it, which may wait for what is running.
+    set<<<1, 1>>>(d, 0);
+    copy<<<1, 1>>>(d + 1, d);
     CK(cudaDeviceSynchronize());
     NEED(cudaLaunchHostFunc(nullptr, wait, nullptr));
     set<<<1, 1>>>(d, 1);

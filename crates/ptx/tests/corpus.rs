@@ -16,9 +16,16 @@ fn every_cuda_program_is_accepted() {
 
 fn programs(nvcc: &Path, arch: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let cuda = root.join("../../c-tests/cuda");
     let mut sources = vec![root.join("tests/features.cu")];
-    for entry in std::fs::read_dir(root.join("../../c-tests/cuda")).unwrap() {
-        sources.push(entry.unwrap().path());
+    // Those on what CUDA promises and what kernels compute by one toolkit only:
+    // they are many, and a compiler takes a second for each.
+    let newest = nvcc.to_string_lossy().contains("cuda-13");
+    let folders: &[_] = if newest { &["", "semantics", "compute"] } else { &[""] };
+    for folder in folders {
+        for entry in std::fs::read_dir(cuda.join(folder)).unwrap() {
+            sources.push(entry.unwrap().path());
+        }
     }
     let mut accepted = 0;
     for source in sources.iter().filter(|s| s.extension().is_some_and(|e| e == "cu")) {
@@ -41,5 +48,9 @@ fn programs(nvcc: &Path, arch: &str) {
         }
         accepted += 1;
     }
-    assert!(accepted >= 20, "{}: only {accepted} programs compiled", nvcc.display());
+    assert!(
+        accepted >= if newest { 70 } else { 20 },
+        "{}: only {accepted} programs compiled",
+        nvcc.display()
+    );
 }
