@@ -107,6 +107,18 @@ fn current() -> Result<usize, Status> {
     }
 }
 
+/// The calling thread's current context, made current where there was none.
+///
+/// # Errors
+/// As [`ready`].
+pub fn current_context() -> Result<Context, Status> {
+    ready()?;
+    match current()? {
+        0 => Err(code::INVALID_CONTEXT),
+        handle => Ok(Context(handle)),
+    }
+}
+
 /// The primary context of a device, retained at the first question.
 ///
 /// # Errors

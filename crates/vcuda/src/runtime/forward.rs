@@ -29,7 +29,10 @@ macro_rules! unchanged {
     ($($type:ty)*) => {$(impl PerThread for $type {})*};
 }
 
-unchanged! { usize u64 u32 i32 Ptr Flags Flags64 Location Device }
+unchanged! {
+    usize u64 u32 i32 Ptr Flags Flags64 Location Device Event Graph GraphExec Node Func CopyKind PitchedPtr
+    Extent Dim3
+}
 
 impl<T> PerThread for Out<T> {}
 

@@ -2,6 +2,95 @@
 //!
 //! Must not know: what they do.
 
+pub(super) use super::array::{
+    cudaArrayGetInfo, cudaArrayGetMemoryRequirements, cudaArrayGetPlane,
+    cudaArrayGetSparseProperties, cudaCreateChannelDesc, cudaExternalMemoryGetMappedMipmappedArray,
+    cudaFreeArray, cudaFreeMipmappedArray, cudaGetChannelDesc, cudaGetMipmappedArrayLevel,
+    cudaMalloc3DArray, cudaMallocArray, cudaMallocMipmappedArray,
+    cudaMipmappedArrayGetMemoryRequirements, cudaMipmappedArrayGetSparseProperties,
+};
+pub(super) use super::copy::array::{
+    cudaMemcpy2DArrayToArray, cudaMemcpy2DArrayToArray_ptds, cudaMemcpy2DFromArray,
+    cudaMemcpy2DFromArray_ptds, cudaMemcpy2DFromArrayAsync, cudaMemcpy2DFromArrayAsync_ptsz,
+    cudaMemcpy2DToArray, cudaMemcpy2DToArray_ptds, cudaMemcpy2DToArrayAsync,
+    cudaMemcpy2DToArrayAsync_ptsz, cudaMemcpyArrayToArray, cudaMemcpyArrayToArray_ptds,
+    cudaMemcpyFromArray, cudaMemcpyFromArray_ptds, cudaMemcpyFromArrayAsync,
+    cudaMemcpyFromArrayAsync_ptsz, cudaMemcpyToArray, cudaMemcpyToArray_ptds,
+    cudaMemcpyToArrayAsync, cudaMemcpyToArrayAsync_ptsz,
+};
+pub(super) use super::copy::fill::{
+    cudaMemset, cudaMemset_ptds, cudaMemset2D, cudaMemset2D_ptds, cudaMemset2DAsync,
+    cudaMemset2DAsync_ptsz, cudaMemset3D, cudaMemset3D_ptds, cudaMemset3DAsync,
+    cudaMemset3DAsync_ptsz, cudaMemsetAsync, cudaMemsetAsync_ptsz,
+};
+pub(super) use super::copy::linear::{
+    cudaMemcpy, cudaMemcpy_ptds, cudaMemcpyAsync, cudaMemcpyAsync_ptsz, cudaMemcpyBatchAsync_12,
+    cudaMemcpyBatchAsync_13, cudaMemcpyBatchAsync_ptsz_12, cudaMemcpyBatchAsync_ptsz_13,
+    cudaMemcpyPeer, cudaMemcpyPeerAsync, cudaMemcpyWithAttributesAsync,
+    cudaMemcpyWithAttributesAsync_ptsz,
+};
+pub(super) use super::copy::planes::{
+    cudaMemcpy2D, cudaMemcpy2D_ptds, cudaMemcpy2DAsync, cudaMemcpy2DAsync_ptsz, cudaMemcpy3D,
+    cudaMemcpy3D_ptds, cudaMemcpy3DAsync, cudaMemcpy3DAsync_ptsz, cudaMemcpy3DBatchAsync_12,
+    cudaMemcpy3DBatchAsync_13, cudaMemcpy3DBatchAsync_ptsz_12, cudaMemcpy3DBatchAsync_ptsz_13,
+    cudaMemcpy3DPeer, cudaMemcpy3DPeer_ptds, cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz,
+    cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz,
+};
+pub(super) use super::external::{
+    cudaDestroyExternalMemory, cudaDestroyExternalSemaphore, cudaEGLStreamConsumerConnect,
+    cudaEGLStreamConsumerConnectWithFlags, cudaEGLStreamConsumerDisconnect,
+    cudaEGLStreamProducerConnect, cudaEGLStreamProducerDisconnect,
+    cudaExternalMemoryGetMappedBuffer, cudaGraphicsEGLRegisterImage, cudaGraphicsGLRegisterBuffer,
+    cudaGraphicsGLRegisterImage, cudaGraphicsMapResources,
+    cudaGraphicsResourceGetMappedMipmappedArray, cudaGraphicsResourceGetMappedPointer,
+    cudaGraphicsResourceSetMapFlags, cudaGraphicsSubResourceGetMappedArray,
+    cudaGraphicsUnmapResources, cudaGraphicsUnregisterResource,
+    cudaGraphicsVDPAURegisterOutputSurface, cudaGraphicsVDPAURegisterVideoSurface,
+    cudaImportExternalMemory, cudaImportExternalSemaphore, cudaSignalExternalSemaphoresAsync,
+    cudaSignalExternalSemaphoresAsync_ptsz, cudaSignalExternalSemaphoresAsync_v2,
+    cudaSignalExternalSemaphoresAsync_v2_ptsz, cudaWaitExternalSemaphoresAsync,
+    cudaWaitExternalSemaphoresAsync_ptsz, cudaWaitExternalSemaphoresAsync_v2,
+    cudaWaitExternalSemaphoresAsync_v2_ptsz,
+};
+pub(super) use super::graph::nodes::{
+    cudaGraphAddChildGraphNode, cudaGraphAddEmptyNode, cudaGraphAddEventRecordNode,
+    cudaGraphAddEventWaitNode, cudaGraphAddExternalSemaphoresSignalNode,
+    cudaGraphAddExternalSemaphoresWaitNode, cudaGraphAddHostNode, cudaGraphAddMemAllocNode,
+    cudaGraphAddMemFreeNode, cudaGraphAddMemcpyNode, cudaGraphAddMemcpyNode1D,
+    cudaGraphAddMemsetNode, cudaGraphChildGraphNodeGetGraph, cudaGraphEventRecordNodeGetEvent,
+    cudaGraphEventRecordNodeSetEvent, cudaGraphEventWaitNodeGetEvent,
+    cudaGraphEventWaitNodeSetEvent, cudaGraphExecChildGraphNodeSetParams,
+    cudaGraphExecEventRecordNodeSetEvent, cudaGraphExecEventWaitNodeSetEvent,
+    cudaGraphExecExternalSemaphoresSignalNodeSetParams,
+    cudaGraphExecExternalSemaphoresWaitNodeSetParams, cudaGraphExecHostNodeSetParams,
+    cudaGraphExecMemcpyNodeSetParams, cudaGraphExecMemcpyNodeSetParams1D,
+    cudaGraphExecMemsetNodeSetParams, cudaGraphExternalSemaphoresSignalNodeGetParams,
+    cudaGraphExternalSemaphoresSignalNodeSetParams, cudaGraphExternalSemaphoresWaitNodeGetParams,
+    cudaGraphExternalSemaphoresWaitNodeSetParams, cudaGraphHostNodeGetParams,
+    cudaGraphHostNodeSetParams, cudaGraphKernelNodeCopyAttributes, cudaGraphKernelNodeGetAttribute,
+    cudaGraphKernelNodeSetAttribute, cudaGraphMemAllocNodeGetParams, cudaGraphMemFreeNodeGetParams,
+    cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeSetParams, cudaGraphMemcpyNodeSetParams1D,
+    cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeSetParams,
+};
+pub(super) use super::graph::{
+    cudaDeviceGetGraphMemAttribute, cudaDeviceGraphMemTrim, cudaDeviceSetGraphMemAttribute,
+    cudaGraphAddDependencies, cudaGraphAddDependencies_12, cudaGraphAddDependencies_v2,
+    cudaGraphClone, cudaGraphConditionalHandleCreate, cudaGraphCreate, cudaGraphDebugDotPrint,
+    cudaGraphDestroy, cudaGraphDestroyNode, cudaGraphExecDestroy, cudaGraphExecGetFlags,
+    cudaGraphExecGetId, cudaGraphExecUpdate, cudaGraphExecUpdate_12, cudaGraphGetEdges,
+    cudaGraphGetEdges_12, cudaGraphGetEdges_v2, cudaGraphGetId, cudaGraphGetNodes,
+    cudaGraphGetRootNodes, cudaGraphInstantiate, cudaGraphInstantiate_12,
+    cudaGraphInstantiateWithFlags, cudaGraphInstantiateWithParams,
+    cudaGraphInstantiateWithParams_ptsz, cudaGraphLaunch, cudaGraphLaunch_ptsz,
+    cudaGraphNodeFindInClone, cudaGraphNodeGetContainingGraph, cudaGraphNodeGetDependencies,
+    cudaGraphNodeGetDependencies_12, cudaGraphNodeGetDependencies_v2,
+    cudaGraphNodeGetDependentNodes, cudaGraphNodeGetDependentNodes_12,
+    cudaGraphNodeGetDependentNodes_v2, cudaGraphNodeGetEnabled, cudaGraphNodeGetLocalId,
+    cudaGraphNodeGetToolsId, cudaGraphNodeGetType, cudaGraphNodeSetEnabled,
+    cudaGraphReleaseUserObject, cudaGraphRemoveDependencies, cudaGraphRemoveDependencies_12,
+    cudaGraphRemoveDependencies_v2, cudaGraphRetainUserObject, cudaGraphUpload,
+    cudaGraphUpload_ptsz, cudaUserObjectCreate, cudaUserObjectRelease, cudaUserObjectRetain,
+};
 pub(super) use super::memory::device::{
     cudaFree, cudaFreeAsync, cudaFreeAsync_ptsz, cudaMalloc, cudaMalloc3D, cudaMallocAsync,
     cudaMallocAsync_ptsz, cudaMallocPitch, cudaMemGetInfo, cudaPointerGetAttributes,
@@ -31,5 +120,29 @@ pub(super) use super::memory::pool::{
     cudaMemPoolExportToShareableHandle, cudaMemPoolGetAccess, cudaMemPoolGetAttribute,
     cudaMemPoolImportFromShareableHandle, cudaMemPoolImportPointer, cudaMemPoolSetAccess,
     cudaMemPoolSetAttribute, cudaMemPoolTrimTo, cudaMemSetMemPool,
+};
+pub(super) use super::stream::{
+    cudaEventCreate, cudaEventCreateFromEGLSync, cudaEventCreateWithFlags, cudaEventDestroy,
+    cudaEventElapsedTime, cudaEventElapsedTime_v2, cudaEventQuery, cudaEventRecord,
+    cudaEventRecord_ptsz, cudaEventRecordWithFlags, cudaEventRecordWithFlags_ptsz,
+    cudaEventSynchronize, cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz, cudaLaunchHostFunc_v2,
+    cudaLaunchHostFunc_v2_ptsz, cudaStreamAddCallback, cudaStreamAddCallback_ptsz,
+    cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz, cudaStreamBeginCaptureToGraph,
+    cudaStreamBeginCaptureToGraph_ptsz, cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz,
+    cudaStreamCreate, cudaStreamCreateWithFlags, cudaStreamCreateWithPriority, cudaStreamDestroy,
+    cudaStreamEndCapture, cudaStreamEndCapture_ptsz, cudaStreamGetAttribute,
+    cudaStreamGetAttribute_ptsz, cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_12,
+    cudaStreamGetCaptureInfo_ptsz, cudaStreamGetCaptureInfo_ptsz_12, cudaStreamGetCaptureInfo_v2,
+    cudaStreamGetCaptureInfo_v2_ptsz, cudaStreamGetCaptureInfo_v3,
+    cudaStreamGetCaptureInfo_v3_ptsz, cudaStreamGetDevResource, cudaStreamGetDevResource_ptsz,
+    cudaStreamGetDevice, cudaStreamGetDevice_ptsz, cudaStreamGetFlags, cudaStreamGetFlags_ptsz,
+    cudaStreamGetId, cudaStreamGetId_ptsz, cudaStreamGetPriority, cudaStreamGetPriority_ptsz,
+    cudaStreamIsCapturing, cudaStreamIsCapturing_ptsz, cudaStreamQuery, cudaStreamQuery_ptsz,
+    cudaStreamSetAttribute, cudaStreamSetAttribute_ptsz, cudaStreamSynchronize,
+    cudaStreamSynchronize_ptsz, cudaStreamUpdateCaptureDependencies,
+    cudaStreamUpdateCaptureDependencies_12, cudaStreamUpdateCaptureDependencies_ptsz,
+    cudaStreamUpdateCaptureDependencies_ptsz_12, cudaStreamUpdateCaptureDependencies_v2,
+    cudaStreamUpdateCaptureDependencies_v2_ptsz, cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz,
+    cudaThreadExchangeStreamCaptureMode,
 };
 pub(super) use super::unsupported::*;

@@ -6,12 +6,17 @@
 //! subject, and is listed in [`implemented`]; every other one answers cudaErrorNotSupported. Must not
 //! know: which driver is below.
 
+mod array;
 pub mod context;
+mod copy;
 pub mod error;
+mod external;
 mod forward;
+mod graph;
 mod implemented;
 pub mod layout;
 mod memory;
+mod stream;
 #[cfg(test)]
 mod testing;
 mod thread;
