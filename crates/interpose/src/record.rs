@@ -414,13 +414,20 @@ fn reserve(thread: &mut Thread, recorder: &Recorder, count: usize, idle: bool) -
     thread.busy = true;
     let slots = match &mut thread.buffer {
         Some(buffer) => buffer.reserve(recorder, count, idle),
-        None => {
-            recorder.lose(Lost::NotReady);
-            None
-        }
+        None => reserve_anew(thread, recorder, count),
     };
     thread.busy = false;
     slots
+}
+
+/// The thread could have no buffer when it began: perhaps it can now.
+#[cold]
+fn reserve_anew(thread: &mut Thread, recorder: &Recorder, count: usize) -> Option<Slots> {
+    thread.buffer = recorder.attach(thread::id());
+    if thread.buffer.is_none() {
+        recorder.lose(Lost::NotReady);
+    }
+    thread.buffer.as_mut()?.reserve(recorder, count, true)
 }
 
 /// A launch as the program asked for it.

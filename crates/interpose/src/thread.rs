@@ -115,11 +115,15 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
     }
     let thread = current_if_any()?;
     thread.busy = true;
-    // SAFETY: gettid has no preconditions.
-    let tid = unsafe { libc::syscall(libc::SYS_gettid) } as u32;
-    thread.buffer = global.recorder.as_ref().and_then(|r| r.attach(tid));
+    thread.buffer = global.recorder.as_ref().and_then(|r| r.attach(id()));
     thread.busy = false;
     Some(thread)
+}
+
+/// The kernel's number of the calling thread.
+pub fn id() -> u32 {
+    // SAFETY: gettid has no preconditions.
+    unsafe { libc::syscall(libc::SYS_gettid) as u32 }
 }
 
 /// Has [`leave`] called with `thread` when this thread ends.

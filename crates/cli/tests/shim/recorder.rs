@@ -135,6 +135,19 @@ fn five_hundred_threads() {
     }
 }
 
+/// As many at a time as the machine lets.
+#[test]
+fn thousands_of_threads() {
+    let lab = Lab::new();
+    let program = lab.program("steps.c", 12);
+    let how = How::shim().with("STUB_LOG", "/dev/null").with("CUSHIM_EVENTS", "launch");
+    let ran = lab.run(&program, &["threads", "3000", "5"], &how);
+    assert_eq!(ran.end, "exit 0", "{}", ran.stderr);
+    let trace = &ran.traces[0];
+    assert!(trace.is_whole(), "{:?}", trace.lost);
+    assert_eq!(trace.launches().len(), 15_000);
+}
+
 #[test]
 fn without_a_counter() {
     let lab = Lab::new();

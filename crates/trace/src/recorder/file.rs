@@ -8,6 +8,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::Error;
 use crate::layout::{Lost, PAGE};
@@ -82,7 +83,7 @@ impl Backing {
         }
     }
 
-    /// Adds `size` bytes at the end: reserved, mapped, and its pages present.
+    /// Adds `size` bytes at the end: reserved and mapped.
     pub fn grow(&mut self, size: usize) -> Result<NonNull<u8>, Lost> {
         // A program may have closed our descriptor, and opened something else under its number.
         if identity(self.fd).ok() != Some((self.dev, self.ino)) {
@@ -95,7 +96,6 @@ impl Backing {
         self.reserve(self.used, size).map_err(|_| Lost::NoSpace)?;
         let base = self.map(self.used, size, &self.path).map_err(|_| Lost::NoSpace)?;
         self.used += size as u64;
-        populate(base, size);
         Ok(base)
     }
 
@@ -177,7 +177,7 @@ fn identity(fd: i32) -> io::Result<(u64, u64)> {
 
 /// Makes the pages present and writable, so that a store in the traced program takes no fault
 /// (measured: 38 ns a record without, 1.4 with, on tmpfs).
-fn populate(base: NonNull<u8>, size: usize) {
+pub(super) fn populate(base: NonNull<u8>, size: usize) {
     /// Linux 5.14.
     const MADV_POPULATE_WRITE: i32 = 23;
     // SAFETY: the range is one mapping of ours.
@@ -185,7 +185,8 @@ fn populate(base: NonNull<u8>, size: usize) {
         return;
     }
     for page in (0..size).step_by(PAGE) {
-        // SAFETY: inside the mapping, fresh and zero: storing zero changes nothing.
-        unsafe { base.as_ptr().add(page).write_volatile(0) };
+        // SAFETY: inside the mapping, aligned; what stands there stays.
+        let word = unsafe { AtomicU32::from_ptr(base.as_ptr().add(page).cast()) };
+        word.fetch_or(0, Ordering::Relaxed);
     }
 }

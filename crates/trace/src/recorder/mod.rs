@@ -5,15 +5,16 @@
 //!
 //! Must not know: any CUDA function, what an argument means, when to record.
 //!
-//! The cold part is behind a spin lock that gives up: a process must never hang because it is traced.
+//! The cold part is behind a lock that gives up: a process must never hang because it is traced.
 
 mod buffer;
 mod file;
+mod lock;
 mod ring;
 
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 pub use buffer::{Buffer, Slots};
 
@@ -23,10 +24,8 @@ use crate::layout::*;
 use crate::mailbox::Page;
 use crate::meta::Process;
 use file::Backing;
+use lock::Lock;
 use ring::Ring;
-
-/// So long a thread waits for another one's cold work before it counts its event as lost, ns.
-const PATIENCE_NS: u64 = 200_000_000;
 
 /// How a file is written.
 #[derive(Clone, Debug)]
@@ -55,7 +54,7 @@ pub struct Recorder {
     header: NonNull<FileHeader>,
     use_tsc: bool,
     limit: u64,
-    lock: AtomicBool,
+    lock: Lock,
     /// Guarded by `lock`.
     cold: std::cell::UnsafeCell<Cold>,
     /// 0 while there is room, else 1 + the [`Lost`] that ended it.
@@ -123,7 +122,7 @@ impl Recorder {
             header,
             use_tsc: settings.tsc,
             limit,
-            lock: AtomicBool::new(false),
+            lock: Lock::default(),
             ring_chunk: ring.as_ref().map_or(0, |ring| ring.chunk),
             cold: Cold { backing, meta: None, next_buffer: 0, free: Vec::new(), ring }.into(),
             full: AtomicU32::new(0),
@@ -278,7 +277,11 @@ impl Recorder {
             return Some(base);
         }
         match got {
-            Ok(base) => Some(base),
+            Ok(base) => {
+                // Outside the lock, too: as many faults as the chunk has pages.
+                file::populate(base, size);
+                Some(base)
+            }
             Err(why) => {
                 if self.ring_chunk == 0 {
                     self.full.store(1 + why as u32, Ordering::Relaxed);
@@ -354,34 +357,8 @@ impl Recorder {
 
     /// Runs `work` under the lock; `None` if the lock could not be had in reasonable time.
     fn cold<R>(&self, work: impl FnOnce(&mut Cold) -> R) -> Option<R> {
-        let mut tries = 0u32;
-        let mut until = None;
-        while self
-            .lock
-            .compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed)
-            .is_err()
-        {
-            tries += 1;
-            if tries.is_multiple_of(64) {
-                // The holder may be waiting for the file system, or for its turn on a busy machine.
-                let now = clock::clock_ns(libc::CLOCK_MONOTONIC);
-                if now > *until.get_or_insert(now + PATIENCE_NS) {
-                    return None;
-                }
-                // SAFETY: no preconditions.
-                unsafe { libc::sched_yield() };
-            } else {
-                std::hint::spin_loop();
-            }
-        }
-        struct Unlock<'a>(&'a AtomicBool);
-        impl Drop for Unlock<'_> {
-            fn drop(&mut self) {
-                self.0.store(false, Ordering::Release);
-            }
-        }
-        let _unlock = Unlock(&self.lock);
         let _errno = Errno::keep();
+        let _held = self.lock.acquire()?;
         // SAFETY: the lock is held, so this is the only reference.
         Some(work(unsafe { &mut *self.cold.get() }))
     }
