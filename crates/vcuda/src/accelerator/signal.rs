@@ -4,7 +4,7 @@
 //! sleeps; work that follows may be attached instead. Must not know: what it stands for.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 
 use super::Failure;
@@ -51,6 +51,24 @@ impl Signal {
         let signal = Self::new();
         signal.complete(Outcome::default());
         signal
+    }
+
+    /// One that is complete when all of these are; `now` gives the time of that.
+    pub fn all(signals: Vec<Signal>, now: impl Fn() -> u64 + Send + Sync + 'static) -> Self {
+        let (all, left) = (Self::new(), Arc::new(AtomicUsize::new(signals.len() + 1)));
+        let now = Arc::new(now);
+        let one = |all: &Signal| {
+            let (all, left, now) = (all.clone(), left.clone(), now.clone());
+            move || {
+                if left.fetch_sub(1, Ordering::AcqRel) == 1 {
+                    let now = now();
+                    all.complete(Outcome { begin: now, end: now, failure: None });
+                }
+            }
+        };
+        signals.iter().for_each(|signal| signal.then(one(&all)));
+        one(&all)();
+        all
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -12,13 +12,16 @@ use super::context::{self, CONTEXTS, Context as Object, current, top, with_stack
 use super::device::device;
 use super::entry::entry;
 use super::memory;
-use super::state::{check, give, offer, take};
+use super::state::{accelerator, check, give, offer, take};
 use super::status;
 use crate::locks::lock;
 
 /// `CU_CTX_SCHED_*`, `_MAP_HOST`, `_LMEM_RESIZE_TO_MAX`, `_COREDUMP_ENABLE`, `_USER_COREDUMP_ENABLE`,
 /// `_SYNC_MEMOPS`.
 const FLAGS: u32 = 0xff;
+
+/// `CU_LIMIT_MALLOC_HEAP_SIZE`.
+const MALLOC_HEAP_SIZE: i32 = 2;
 
 fn check_flags(flags: u32) -> Result<(), i32> {
     // Of the schedules 0, 1, 2 and 4 exist, one at a time.
@@ -258,7 +261,7 @@ entry! {
         let context = current()?;
         let limits = lock(&context.settings).limits;
         let limit = usize::try_from(limit).ok().and_then(|limit| limits.get(limit));
-        give(pvalue, *limit.ok_or(status::INVALID_VALUE)?)
+        give(pvalue, *limit.ok_or(status::UNSUPPORTED_LIMIT)?)
     }
 
     fn cuCtxSetLimit (limit: i32, value: usize) {
@@ -266,7 +269,10 @@ entry! {
         let mut settings = lock(&context.settings);
         let place = usize::try_from(limit).ok().and_then(|limit| settings.limits.get_mut(limit));
         // A value that is no power of two, or too large, becomes what the device can do: any is.
-        *place.ok_or(status::INVALID_VALUE)? = value;
+        *place.ok_or(status::UNSUPPORTED_LIMIT)? = value;
+        if limit == MALLOC_HEAP_SIZE {
+            accelerator().set_heap_limit(context.device, value as u64);
+        }
         Ok(())
     }
 
@@ -344,5 +350,7 @@ entry! {
 fn synchronize(context: &Arc<Object>) -> Result<(), i32> {
     context.healthy()?;
     context.streams.wait();
+    accelerator().flush_output();
+    memory::pool::reclaim();
     context.healthy()
 }

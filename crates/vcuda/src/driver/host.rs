@@ -3,11 +3,29 @@
 //! Owns the threads. A function that blocks holds up its own stream and nothing else: another that is
 //! ready gets another thread. Order between functions comes from the streams. Must not know: streams.
 
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::{Condvar, Mutex};
 
 use crate::accelerator::queue::spawn;
 use crate::locks::{lock, wait};
+
+thread_local! {
+    static REFUSING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Calls a function of the program that may not call CUDA.
+pub fn refusing(function: impl FnOnce()) {
+    REFUSING.set(true);
+    function();
+    REFUSING.set(false);
+}
+
+/// Whether this thread is in such a function.
+#[inline]
+pub fn is_refusing() -> bool {
+    REFUSING.get()
+}
 
 type Job = Box<dyn FnOnce() + Send>;
 

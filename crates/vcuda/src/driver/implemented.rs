@@ -21,6 +21,12 @@ pub(super) use super::device::{
     cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetUuid, cuDeviceGetUuid_v2, cuDeviceTotalMem_v2,
     cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuInit,
 };
+pub(super) use super::event::{
+    cuCtxRecordEvent, cuCtxWaitEvent, cuEventCreate, cuEventDestroy, cuEventDestroy_v2,
+    cuEventElapsedTime, cuEventElapsedTime_v2, cuEventQuery, cuEventRecord, cuEventRecord_ptsz,
+    cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, cuEventSynchronize, cuStreamWaitEvent,
+    cuStreamWaitEvent_ptsz,
+};
 pub(super) use super::memory::alloc::{
     cuMemAdvise, cuMemAdvise_v2, cuMemAlloc_v2, cuMemAllocManaged, cuMemAllocPitch_v2,
     cuMemFree_v2, cuMemGetAddressRange_v2, cuMemGetInfo_v2, cuMemPrefetchAsync,
@@ -64,5 +70,18 @@ pub(super) use super::memory::shape::{
     cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, cuMemcpy3D_v2, cuMemcpy3D_v2_ptds,
     cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DPeer, cuMemcpy3DPeer_ptds,
     cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
+};
+pub(super) use super::stream::api::{
+    cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz, cuStreamCreate,
+    cuStreamCreateWithPriority, cuStreamDestroy, cuStreamDestroy_v2, cuStreamGetAttribute,
+    cuStreamGetAttribute_ptsz, cuStreamGetCtx, cuStreamGetCtx_ptsz, cuStreamGetCtx_v2,
+    cuStreamGetCtx_v2_ptsz, cuStreamGetDevice, cuStreamGetDevice_ptsz, cuStreamGetFlags,
+    cuStreamGetFlags_ptsz, cuStreamGetId, cuStreamGetId_ptsz, cuStreamGetPriority,
+    cuStreamGetPriority_ptsz, cuStreamQuery, cuStreamQuery_ptsz, cuStreamSetAttribute,
+    cuStreamSetAttribute_ptsz, cuStreamSynchronize, cuStreamSynchronize_ptsz,
+};
+pub(super) use super::stream::callback::{
+    cuLaunchHostFunc, cuLaunchHostFunc_ptsz, cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz,
+    cuStreamAddCallback, cuStreamAddCallback_ptsz,
 };
 pub(super) use super::unsupported::*;

@@ -9,6 +9,7 @@ pub mod context;
 mod context_api;
 pub mod device;
 mod entry;
+pub mod event;
 pub mod handle;
 mod host;
 mod implemented;

@@ -32,7 +32,8 @@ pub fn accelerator() -> &'static dyn Accelerator {
 /// Whether a call may go on.
 ///
 /// # Errors
-/// CUDA_ERROR_NOT_INITIALIZED before `cuInit` and in a forked child, CUDA_ERROR_DEINITIALIZED after exit.
+/// CUDA_ERROR_NOT_INITIALIZED before `cuInit` and in a forked child, CUDA_ERROR_DEINITIALIZED after exit,
+/// CUDA_ERROR_NOT_PERMITTED in a function that a stream calls.
 #[inline]
 pub fn check() -> Result<(), i32> {
     if EXITED.load(Ordering::Relaxed) {
@@ -41,6 +42,7 @@ pub fn check() -> Result<(), i32> {
     let alive = ALIVE.load(Ordering::Acquire);
     // SAFETY: null, or a byte that is there for ever.
     match unsafe { alive.as_ref() } {
+        Some(_) if super::host::is_refusing() => Err(status::NOT_PERMITTED),
         Some(alive) if alive.load(Ordering::Relaxed) == 1 => Ok(()),
         _ => Err(status::NOT_INITIALIZED),
     }

@@ -15,6 +15,7 @@ pub const INVALID_IMAGE: i32 = 200;
 pub const INVALID_CONTEXT: i32 = 201;
 pub const ALREADY_MAPPED: i32 = 208;
 pub const NO_BINARY_FOR_GPU: i32 = 209;
+pub const UNSUPPORTED_LIMIT: i32 = 215;
 pub const NOT_FOUND: i32 = 500;
 pub const INVALID_HANDLE: i32 = 400;
 pub const ILLEGAL_STATE: i32 = 401;

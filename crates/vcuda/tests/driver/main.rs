@@ -11,6 +11,7 @@
 )]
 
 mod memory;
+mod streams;
 
 use cushim_abi::types::*;
 use vcuda::api;

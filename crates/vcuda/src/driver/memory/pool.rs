@@ -4,7 +4,7 @@
 //! in a stream may be used again in it at once, elsewhere when its work has got there. Source: CUDA
 //! Driver API, "Stream Ordered Memory Allocator". Must not know: graphs' own memory.
 
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cushim_abi::types::*;
@@ -53,6 +53,9 @@ struct Block {
 /// Pools by handle.
 pub static POOLS: Handles<Pool> = Handles::new();
 
+/// How many blocks pools hold that nobody has.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
 /// Memory is handed out in multiples of this.
 const GRAIN: usize = 512;
 
@@ -71,7 +74,10 @@ impl Pool {
             block.bytes == bytes && (block.stream == stream || block.free.is_done())
         };
         let address = match state.free.iter().position(fits) {
-            Some(place) => state.free.swap_remove(place).address,
+            Some(place) => {
+                HELD.fetch_sub(1, Ordering::Relaxed);
+                state.free.swap_remove(place).address
+            }
             None => {
                 drop(state);
                 let address = super::allocate(self.device, self.kind, bytes)?;
@@ -90,6 +96,7 @@ impl Pool {
         let bytes = range.bytes.next_multiple_of(GRAIN);
         let mut state = lock(&self.state);
         state.used = state.used.saturating_sub(bytes as u64);
+        HELD.fetch_add(1, Ordering::Relaxed);
         state.free.push(Block { address: range.base, bytes, free, stream });
     }
 
@@ -101,6 +108,7 @@ impl Pool {
         free.retain(|block| {
             let goes = *reserved > keep && block.free.is_done();
             if goes {
+                HELD.fetch_sub(1, Ordering::Relaxed);
                 *reserved -= block.bytes as u64;
                 accelerator().free(block.address);
             }
@@ -111,6 +119,9 @@ impl Pool {
 
 /// Gives back what waiting has made free, above what each pool is to hold.
 pub fn reclaim() {
+    if HELD.load(Ordering::Relaxed) == 0 {
+        return;
+    }
     for pool in POOLS.all() {
         let threshold = lock(&pool.state).threshold;
         pool.trim(threshold);
@@ -189,7 +200,7 @@ unsafe fn allocate(
         flags: 0,
         host: if on_host { address } else { 0 },
         device_address: address,
-        id: super::NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed),
+        id: super::NEXT.fetch_add(1, Ordering::Relaxed),
         pool: crate::driver::handle::handle(&pool),
         sync: AtomicU32::new(0),
     }));
@@ -284,6 +295,7 @@ entry! {
         POOLS.remove(pool.0);
         lock(&object.state).destroyed = true;
         for block in std::mem::take(&mut lock(&object.state).free) {
+            HELD.fetch_sub(1, Ordering::Relaxed);
             block.free.then(move || accelerator().free(block.address));
         }
         Ok(())

@@ -3,6 +3,8 @@
 //! Owns the objects, what handles 0, 1 and 2 mean, and [`submit`], by which all work enters. How order is
 //! kept is in [`slot`]. Must not know: what the work does.
 
+pub mod api;
+pub mod callback;
 pub mod slot;
 
 use std::cell::RefCell;
@@ -55,6 +57,8 @@ pub struct Stream {
     queue: OnceLock<Result<Arc<dyn Queue>, i32>>,
     tail: Mutex<Tail>,
     gone: AtomicBool,
+    /// What the program set, by `CUstreamAttrID`.
+    attributes: Mutex<Vec<(i32, [u8; 64])>>,
 }
 
 /// The end of a stream.
@@ -135,6 +139,7 @@ impl Stream {
             queue: OnceLock::new(),
             tail: Mutex::new(Tail { last: Signal::completed(), foreign: false }),
             gone: AtomicBool::new(false),
+            attributes: Mutex::default(),
         }
     }
 
