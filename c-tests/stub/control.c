@@ -59,6 +59,12 @@ int stub_quiet(void) {
     return quiet;
 }
 
+int stub_memory(void) {
+    static int memory = -1;
+    if (memory < 0) memory = getenv("STUB_MEMORY") != NULL;
+    return memory;
+}
+
 int stub_logging(void) { return log_path() != NULL; }
 
 void stub_log(const char *library, const char *function, const char *format, ...) {

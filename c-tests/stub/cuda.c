@@ -113,6 +113,81 @@ int cuFuncGetParamInfo(void *f, size_t index, size_t *offset, size_t *size) {
     return 0;
 }
 
+/* ---- memory: with STUB_MEMORY the program's own */
+
+static struct { char *at; size_t size; } allocations[MOST];
+static atomic_int allocation_count;
+
+static int allocation_of(unsigned long long address) {
+    for (int i = 0; i < allocation_count; i++) {
+        unsigned long long at = (unsigned long long)(uintptr_t)allocations[i].at;
+        if (at && address >= at && address < at + allocations[i].size) return i;
+    }
+    return -1;
+}
+int cuMemAlloc_v2(unsigned long long *out, size_t size) {
+    CHECK_STATUS("failing");
+    LOG("size=%zu", size);
+    if (!out) return 1;
+    *out = 0x7f0000002000;
+    if (stub_memory()) {
+        int at = allocation_count++;
+        if (at >= MOST) abort();
+        allocations[at].at = calloc(1, size);
+        allocations[at].size = size;
+        *out = (uintptr_t)allocations[at].at;
+    }
+    return 0;
+}
+int cuMemAlloc(unsigned *out, unsigned size) { LOG("size=%u", size); *out = 0x1000; return 0; }
+int cuMemFree_v2(unsigned long long at) {
+    LOG("at=%llx", stub_memory() ? 0 : at);
+    int found = stub_memory() ? allocation_of(at) : -1;
+    if (found >= 0) {
+        free(allocations[found].at);
+        allocations[found].at = NULL;
+    }
+    return 0;
+}
+int cuMemGetAddressRange_v2(unsigned long long *base, size_t *size, unsigned long long at) {
+    int found = stub_memory() ? allocation_of(at) : -1;
+    if (found < 0) return 500;
+    if (base) *base = (uintptr_t)allocations[found].at;
+    if (size) *size = allocations[found].size;
+    return 0;
+}
+int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t size) {
+    CHECK_STATUS("failing");
+    LOG("to=%llx from=%d size=%zu", stub_memory() ? 0 : to, !!from, size);
+    if (stub_memory()) memcpy((void *)(uintptr_t)to, from, size);
+    if (stub_cuda_work) stub_cuda_work(&(struct stub_work){.kind = 1, .direction = 1, .bytes = size, .ns = 500}, 1);
+    return 0;
+}
+int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t size) {
+    CHECK_STATUS("failing");
+    LOG("to=%d from=%llx size=%zu", !!to, stub_memory() ? 0 : from, size);
+    if (stub_memory()) memcpy(to, (void *)(uintptr_t)from, size);
+    return 0;
+}
+int cuStreamSynchronize(void *stream) { LOG("stream=%#lx", (unsigned long)stream); return 0; }
+
+/* What a kernel does here. */
+static void run(const struct function *f, void **params, void **extra) {
+    struct signature s;
+    if (!stub_signature(f->module->image, f->name, &s)) return;
+    unsigned char block[1024];
+    stub_block(block, &s, params, extra);
+    for (int i = 0; i < s.count; i++) {
+        unsigned long long address;
+        memcpy(&address, block + s.offset[i], sizeof address);
+        int found = s.size[i] == 8 ? allocation_of(address) : -1;
+        if (found < 0) continue;
+        unsigned char add = (unsigned char)stub_code(f->module->image);
+        for (size_t b = 0; b < allocations[found].size; b++) allocations[found].at[b] += add;
+        return;
+    }
+}
+
 /* ---- launch */
 
 static int launch(const char *name, void *f, const unsigned g[3], const unsigned b[3], unsigned shared, void *stream,
@@ -132,14 +207,16 @@ static int launch(const char *name, void *f, const unsigned g[3], const unsigned
             args = stub_hex(hex, sizeof hex, &s, params, extra);
             if (!*args) args = "-";
         }
-        stub_log("cuda", name, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%#lx args=%s%s status=%d",
-                 known ? known->name : "?", g[0], g[1], g[2], b[0], b[1], b[2], shared, (unsigned long)stream, args, more, status);
+        stub_log("cuda", name, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%#lx args=%s%s status=%d code=%08x",
+                 known ? known->name : "?", g[0], g[1], g[2], b[0], b[1], b[2], shared, (unsigned long)stream, args, more, status,
+                 known ? stub_code(known->module->image) : 0);
     }
     stub_launched();
     if (!status && strcmp(more, " node") && stub_cuda_work) {
         struct stub_work w = {10, known->name, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, (unsigned)(size_t)stream, 0, 0, 0, 1000ul * g[0]};
         stub_cuda_work(&w, 1);
     }
+    if (!status && stub_memory() && strcmp(more, " node")) run(known, params, extra);
     return status;
 }
 #define KERNEL(name)                                                                                                   \
@@ -200,12 +277,8 @@ int cuGraphExecKernelNodeSetParams_v2(void *e, void *n, const struct node_params
 int cuGraphInstantiateWithFlags(void **out, void *g, unsigned long long flags) { LOG("graph=%d flags=%llu", !!g, flags); *out = &execs[exec_count++ % 64]; return 0; }
 int cuGraphLaunch(void *exec, void *stream) { CHECK_STATUS("failing"); LOG("exec=%d stream=%#lx", !!exec, (unsigned long)stream); if (exec && stub_cuda_work) stub_cuda_work(node_work, node_work_count); return exec ? 0 : 1; }
 
-/* ---- memory */
+/* ---- copies that only have a name */
 
-int cuMemAlloc_v2(unsigned long long *out, size_t size) { CHECK_STATUS("failing"); LOG("size=%zu", size); if (!out) return 1; *out = 0x7f0000002000; return 0; }
-int cuMemAlloc(unsigned *out, unsigned size) { LOG("size=%u", size); *out = 0x1000; return 0; }
-int cuMemFree_v2(unsigned long long at) { LOG("at=%llx", at); return 0; }
-int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t size) { CHECK_STATUS("failing"); LOG("to=%llx from=%d size=%zu", to, !!from, size); if (stub_cuda_work) stub_cuda_work(&(struct stub_work){.kind = 1, .direction = 1, .bytes = size, .ns = 500}, 1); return 0; }
 int cuMemcpyHtoD_v2_ptds(unsigned long long to, const void *from, size_t size) { LOG("to=%llx from=%d size=%zu", to, !!from, size); return 0; }
 int cuMemcpyBatchAsync(void *d, void *s, void *z, size_t n, void *a, void *i, size_t m, size_t *fail, void *st) {
     LOG("%d%d%d n=%zu %d%d m=%zu fail=%d stream=%#lx", !!d, !!s, !!z, n, !!a, !!i, m, !!fail, (unsigned long)st);
@@ -247,7 +320,7 @@ static void *resolve(const char *symbol, int version, unsigned long flags) {
         PLAIN(cuInit, 2000), PLAIN(cuDriverGetVersion, 2020), PLAIN(cuModuleLoadData, 2000), PLAIN(cuModuleGetFunction, 2000),
         PLAIN(cuModuleUnload, 2000), PLAIN(cuLibraryLoadData, 12000), PLAIN(cuLibraryGetKernel, 12000),
         PLAIN(cuLibraryUnload, 12000), PLAIN(cuLaunchCooperativeKernel, 9000), PLAIN(cuCtxSynchronize, 2000),
-        PLAIN(cuGraphLaunch, 10000), PLAIN(cuFuncGetName, 12030),
+        PLAIN(cuGraphLaunch, 10000), PLAIN(cuFuncGetName, 12030), {"cuMemcpyDtoH", 3020, 0, (void *)cuMemcpyDtoH_v2},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(forms[i].name, symbol) && version >= forms[i].from && (!forms[i].ptsz || (flags & 2)))

@@ -145,6 +145,7 @@ static struct {
     int (*get)(void **, void *, const char *);
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
     int (*launch_ptsz)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+    int (*alloc)(void **, size_t), (*free)(void *), (*up)(void *, const void *, size_t), (*down)(void *, const void *, size_t);
 } driver;
 static void *entry_point(const char *symbol, int version, unsigned long flags, int *status);
 
@@ -160,6 +161,10 @@ static int driver_start(void) {
     if (!init || init(0)) return 0;
     *(void **)&driver.launch_ptsz = entry_point("cuLaunchKernel", version, 2, &status);
     *(void **)&driver.launch = entry_point("cuLaunchKernel", version, 0, &status);
+    *(void **)&driver.alloc = entry_point("cuMemAlloc", version, 0, &status);
+    *(void **)&driver.free = entry_point("cuMemFree", version, 0, &status);
+    *(void **)&driver.up = entry_point("cuMemcpyHtoD", version, 0, &status);
+    *(void **)&driver.down = entry_point("cuMemcpyDtoH", version, 0, &status);
     return driver.launch != NULL;
 }
 
@@ -209,9 +214,9 @@ static int launch(const char *function, int ptsz, const void *func, dim3 g, dim3
     if (logging) {
         char hex[2100];
         if (!k) k = find(func);
-        stub_log(LIBRARY, function, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%zu stream=%#lx args=%s%s status=%d",
+        stub_log(LIBRARY, function, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%zu stream=%#lx args=%s%s status=%d code=%08x",
                  name_of(k), g.x, g.y, g.z, b.x, b.y, b.z, shared, (unsigned long)stream,
-                 hex_of(k, args, NULL, hex, sizeof hex), more, status);
+                 hex_of(k, args, NULL, hex, sizeof hex), more, status, k && k->module ? stub_code(k->module->image) : 0);
     }
     stub_launched();
     if (!status && with_driver) status = to_driver(k, ptsz, g, b, args, shared, stream);
@@ -364,9 +369,9 @@ static cudaError_t node(const char *function, const struct node_params *p, void 
     struct kernel *k = p ? find(p->func) : NULL;
     if (!status) status = !p ? 1 : !k ? 98 : 0;
     if (p)
-        stub_log(LIBRARY, function, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=graph args=%s status=%d", name_of(k), p->grid.x,
+        stub_log(LIBRARY, function, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=graph args=%s status=%d code=%08x", name_of(k), p->grid.x,
                  p->grid.y, p->grid.z, p->block.x, p->block.y, p->block.z, p->shared,
-                 hex_of(k, p->args, p->extra, hex, sizeof hex), status);
+                 hex_of(k, p->args, p->extra, hex, sizeof hex), status, k && k->module ? stub_code(k->module->image) : 0);
     else
         stub_log(LIBRARY, function, "params=0 status=%d", status);
     if (!status && out) *out = &nodes[node_count++ % 256];
@@ -448,12 +453,17 @@ cudaError_t cudaMalloc(void **out, size_t size) {
     LOG("out=%d size=%zu", !!out, size);
     if (!out) return 1;
     *out = (void *)0x7f0000001000;
-    return 0;
+    return stub_memory() && driver_start() ? driver.alloc(out, size) : 0;
 }
-cudaError_t cudaFree(void *at) { CHECK_STATUS("failing"); LOG("at=%p", at); return 0; }
+cudaError_t cudaFree(void *at) {
+    CHECK_STATUS("failing");
+    LOG("at=%p", stub_memory() ? NULL : at);
+    return stub_memory() && driver_start() ? driver.free(at) : 0;
+}
 cudaError_t cudaMemcpy(void *to, const void *from, size_t size, int kind) {
     CHECK_STATUS("failing");
     LOG("to=%d from=%d size=%zu kind=%d", !!to, !!from, size, kind);
+    if (stub_memory() && driver_start()) return kind == 1 ? driver.up(to, from, size) : driver.down(to, from, size);
     return 0;
 }
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, void *stream) {
@@ -461,6 +471,11 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, v
     LOG("to=%d from=%d size=%zu kind=%d stream=%#lx", !!to, !!from, size, kind, (unsigned long)stream);
     return 0;
 }
+/* Nothing here sets it. */
+cudaError_t cudaGetLastError(void) { return 0; }
+const char *cudaGetErrorName(cudaError_t error) { return error ? "cudaErrorOfStub" : "cudaSuccess"; }
+const char *cudaGetErrorString(cudaError_t error) { return error ? "an error" : "no error"; }
+cudaError_t cudaMemset(void *at, int value, size_t size) { (void)at; LOG("value=%d size=%zu", value, size); return 0; }
 cudaError_t cudaRuntimeGetVersion(int *out) {
     if (!out) return 1;
     *out = STUB_MAJOR * 1000;

@@ -48,6 +48,14 @@ int stub_signature(const void *image, const char *kernel, struct signature *out)
 /* Names of the kernels in an image, in order; answers how many. */
 int stub_kernels(const void *image, char (*names)[128], int most);
 
+/* What tells one image from another: FNV-1a (32 bits) of its first PTX text, else of its first cubin; 0 where
+   that cannot be told. */
+unsigned stub_code(const void *image);
+
+/* Whether STUB_MEMORY is set: then memory is there, and a kernel "runs": it adds its image's stub_code to each
+   byte of the first allocation that one of its arguments points into. */
+int stub_memory(void);
+
 /* One line of the log. Keeps errno. */
 void stub_log(const char *library, const char *function, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -61,6 +69,9 @@ int stub_status(const char *function);
 
 /* Counts a launch, runs the callback, sets errno. */
 void stub_launched(void);
+
+/* A kernel's parameter block, of at most 1024 bytes; false where a buffer has another size. */
+int stub_block(unsigned char *block, const struct signature *s, void **args, void **extra);
 
 /* Hex of a kernel's parameter block as the caller's pointers or buffer give it. */
 const char *stub_hex(char *to, size_t room, const struct signature *s, void **args, void **extra);

@@ -4,7 +4,10 @@
    Everything that reaches them is written to the file named by STUB_LOG, one
    line per call: `PID LIBRARY FUNCTION key=value …`. No pointer stands in a
    line, so that two runs of a program write the same lines. Without STUB_LOG
-   nothing is written and only counters move; with STUB_QUIET not even those. */
+   nothing is written and only counters move; with STUB_QUIET not even those.
+   A launch's line ends with code=, which tells the image that was launched from
+   every other. With STUB_MEMORY (and STUB_DRIVER) there is memory, and kernels
+   change it: see stub_memory. */
 #ifndef STUB_H
 #define STUB_H
 

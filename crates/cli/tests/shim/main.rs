@@ -21,6 +21,8 @@ mod nvtx;
 mod processes;
 mod record;
 mod recorder;
+mod redirect;
+mod redirect_nvcc;
 mod runtime;
 mod threads;
 mod trace;
