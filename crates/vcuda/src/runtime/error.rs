@@ -16,15 +16,19 @@ pub mod code {
     pub const INVALID_VALUE: i32 = 1;
     pub const MEMORY_ALLOCATION: i32 = 2;
     pub const INITIALIZATION: i32 = 3;
+    pub const INVALID_CONFIGURATION: i32 = 9;
     pub const INVALID_PITCH: i32 = 12;
     pub const INVALID_SYMBOL: i32 = 13;
     pub const INVALID_CHANNEL_DESCRIPTOR: i32 = 20;
     pub const INVALID_MEMCPY_DIRECTION: i32 = 21;
     pub const INSUFFICIENT_DRIVER: i32 = 35;
+    pub const MISSING_CONFIGURATION: i32 = 52;
+    pub const INVALID_DEVICE_FUNCTION: i32 = 98;
     pub const NO_DEVICE: i32 = 100;
     pub const INVALID_DEVICE: i32 = 101;
     pub const INVALID_CONTEXT: i32 = 201;
     pub const INVALID_HANDLE: i32 = 400;
+    pub const SYMBOL_NOT_FOUND: i32 = 500;
     pub const NOT_SUPPORTED: i32 = 801;
     pub const UNKNOWN: i32 = 999;
 }

@@ -104,6 +104,19 @@ pub unsafe fn put<T>(at: Ptr, value: T) {
     }
 }
 
+/// Stores a result where the program wants it.
+///
+/// # Errors
+/// cudaErrorInvalidValue for a null pointer.
+pub fn give<T>(to: Out<T>, value: T) -> Result<(), Status> {
+    if to.0.is_null() {
+        return Err(error::code::INVALID_VALUE);
+    }
+    // SAFETY: not null; the program's place for it, which need not be aligned.
+    unsafe { to.0.write_unaligned(value) };
+    Ok(())
+}
+
 /// The address of a value that the driver is to read.
 pub fn address<T>(of: &T) -> Ptr {
     Ptr(std::ptr::from_ref(of).expose_provenance())

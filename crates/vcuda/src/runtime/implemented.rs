@@ -36,6 +36,25 @@ pub(super) use super::copy::planes::{
     cudaMemcpy3DPeer, cudaMemcpy3DPeer_ptds, cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz,
     cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz,
 };
+pub(super) use super::device::{
+    cudaChooseDevice, cudaCtxResetPersistingL2Cache, cudaDeviceFlushGPUDirectRDMAWrites,
+    cudaDeviceGetAttribute, cudaDeviceGetByPCIBusId, cudaDeviceGetCacheConfig,
+    cudaDeviceGetHostAtomicCapabilities, cudaDeviceGetLimit, cudaDeviceGetNvSciSyncAttributes,
+    cudaDeviceGetP2PAtomicCapabilities, cudaDeviceGetP2PAttribute, cudaDeviceGetPCIBusId,
+    cudaDeviceGetSharedMemConfig, cudaDeviceGetStreamPriorityRange,
+    cudaDeviceRegisterAsyncNotification, cudaDeviceReset, cudaDeviceSetCacheConfig,
+    cudaDeviceSetLimit, cudaDeviceSetSharedMemConfig, cudaDeviceSynchronize,
+    cudaDeviceUnregisterAsyncNotification, cudaGetDevice, cudaGetDeviceCount, cudaGetDeviceFlags,
+    cudaGetDeviceProperties, cudaGetDeviceProperties_v2, cudaInitDevice, cudaSetDevice,
+    cudaSetDeviceFlags, cudaSetDoubleForDevice, cudaSetDoubleForHost, cudaSetValidDevices,
+    cudaThreadExit, cudaThreadGetCacheConfig, cudaThreadGetLimit, cudaThreadSetCacheConfig,
+    cudaThreadSetLimit, cudaThreadSynchronize,
+};
+pub(super) use super::entry_point::{
+    cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_11, cudaGetDriverEntryPoint_ptsz,
+    cudaGetDriverEntryPoint_ptsz_11, cudaGetDriverEntryPointByVersion,
+    cudaGetDriverEntryPointByVersion_ptsz, cudaGetExportTable, cudaProfilerStart, cudaProfilerStop,
+};
 pub(super) use super::external::{
     cudaDestroyExternalMemory, cudaDestroyExternalSemaphore, cudaEGLStreamConsumerConnect,
     cudaEGLStreamConsumerConnectWithFlags, cudaEGLStreamConsumerDisconnect,
@@ -51,6 +70,14 @@ pub(super) use super::external::{
     cudaSignalExternalSemaphoresAsync_v2_ptsz, cudaWaitExternalSemaphoresAsync,
     cudaWaitExternalSemaphoresAsync_ptsz, cudaWaitExternalSemaphoresAsync_v2,
     cudaWaitExternalSemaphoresAsync_v2_ptsz,
+};
+pub(super) use super::function::{
+    __cudaGetKernel, cudaFuncGetAttributes, cudaFuncGetName, cudaFuncGetParamCount,
+    cudaFuncGetParamInfo, cudaFuncSetAttribute, cudaFuncSetCacheConfig, cudaFuncSetSharedMemConfig,
+    cudaGetFuncBySymbol, cudaGetKernel, cudaKernelSetAttributeForDevice,
+    cudaOccupancyAvailableDynamicSMemPerBlock, cudaOccupancyMaxActiveBlocksPerMultiprocessor,
+    cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cudaOccupancyMaxActiveClusters,
+    cudaOccupancyMaxPotentialClusterSize,
 };
 pub(super) use super::graph::nodes::{
     cudaGraphAddChildGraphNode, cudaGraphAddEmptyNode, cudaGraphAddEventRecordNode,
@@ -91,6 +118,17 @@ pub(super) use super::graph::{
     cudaGraphRemoveDependencies_v2, cudaGraphRetainUserObject, cudaGraphUpload,
     cudaGraphUpload_ptsz, cudaUserObjectCreate, cudaUserObjectRelease, cudaUserObjectRetain,
 };
+pub(super) use super::launch::{
+    __cudaLaunchKernel, __cudaLaunchKernel_ptsz, __cudaPopCallConfiguration,
+    __cudaPushCallConfiguration, cudaLaunchCooperativeKernel, cudaLaunchCooperativeKernel_ptsz,
+    cudaLaunchCooperativeKernelMultiDevice, cudaLaunchKernel, cudaLaunchKernel_ptsz,
+    cudaLaunchKernelExC, cudaLaunchKernelExC_ptsz,
+};
+pub(super) use super::library::{
+    cudaLibraryEnumerateKernels, cudaLibraryGetGlobal, cudaLibraryGetKernel,
+    cudaLibraryGetKernelCount, cudaLibraryGetManaged, cudaLibraryGetUnifiedFunction,
+    cudaLibraryLoadData, cudaLibraryLoadFromFile, cudaLibraryUnload,
+};
 pub(super) use super::memory::device::{
     cudaFree, cudaFreeAsync, cudaFreeAsync_ptsz, cudaMalloc, cudaMalloc3D, cudaMallocAsync,
     cudaMallocAsync_ptsz, cudaMallocPitch, cudaMemGetInfo, cudaPointerGetAttributes,
@@ -120,6 +158,15 @@ pub(super) use super::memory::pool::{
     cudaMemPoolExportToShareableHandle, cudaMemPoolGetAccess, cudaMemPoolGetAttribute,
     cudaMemPoolImportFromShareableHandle, cudaMemPoolImportPointer, cudaMemPoolSetAccess,
     cudaMemPoolSetAttribute, cudaMemPoolTrimTo, cudaMemSetMemPool,
+};
+pub(super) use super::registry::{
+    __cudaInitModule, __cudaRegisterFatBinary, __cudaRegisterFatBinaryEnd, __cudaRegisterFunction,
+    __cudaRegisterManagedVar, __cudaRegisterSurface, __cudaRegisterTexture, __cudaRegisterVar,
+    __cudaUnregisterFatBinary,
+};
+pub(super) use super::report::{
+    cudaDriverGetVersion, cudaGetErrorName, cudaGetErrorString, cudaGetLastError,
+    cudaPeekAtLastError, cudaRuntimeGetVersion,
 };
 pub(super) use super::stream::{
     cudaEventCreate, cudaEventCreateFromEGLSync, cudaEventCreateWithFlags, cudaEventDestroy,

@@ -9,13 +9,21 @@
 mod array;
 pub mod context;
 mod copy;
+mod device;
+mod entry_point;
 pub mod error;
+mod error_text;
 mod external;
 mod forward;
+mod function;
 mod graph;
 mod implemented;
+mod launch;
 pub mod layout;
+mod library;
 mod memory;
+pub mod registry;
+mod report;
 mod stream;
 #[cfg(test)]
 mod testing;
