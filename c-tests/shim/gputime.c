@@ -1,6 +1,7 @@
 /* Work for a GPU whose times are asked for: launches on two streams and two
    threads, copies, a graph. The first call of CUDA is a launch's own where the
-   argument is `late`; `killed` ends without exit. */
+   argument is `late`; `killed` ends without exit, `killed FILE` once
+   that file is there. */
 #include <signal.h>
 #include <unistd.h>
 
@@ -52,6 +53,7 @@ int main(int argc, char **argv) {
         if (cuGraphLaunch(exec, NULL)) return 4;
     printf("done\n");
     fflush(stdout);
+    for (int n = 0; argc > 2 && access(argv[2], F_OK) && n < 60000; n++) usleep(1000);
     if (!strcmp(how, "killed")) kill(getpid(), SIGKILL);
     return 0;
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use cushim_trace::event::{Body, Gpu};
 use cushim_trace::layout::{GPU_COPY, GPU_KERNEL};
@@ -156,6 +157,33 @@ fn killed() {
     assert_eq!(ran.end, "signal 9");
     let (work, calls, _) = read(&ran.traces[0].path);
     assert!(work.len() > 50 && work.iter().all(|(_, _, gpu, _)| calls.contains_key(&gpu.link)));
+}
+
+/// What is complete comes also where no buffer is full.
+#[test]
+fn killed_later() {
+    let lab = Lab::new();
+    let (trace, enough) = (lab.path("killed.cushim"), lab.path("enough"));
+    let how = how().with("CUSHIM_OUTPUT", trace.to_str().unwrap());
+    let program = driver_program(&lab);
+    let seen = std::thread::scope(|scope| {
+        scope.spawn(|| lab.run(&program, &["killed", enough.to_str().unwrap()], &how));
+        let until = Instant::now() + Duration::from_secs(50);
+        let mut work = 0;
+        while work < 94 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+            let Ok(mut file) = TraceFile::open(&trace) else { continue };
+            work = 0;
+            file.poll(true, &mut |_, event| {
+                work += usize::from(matches!(event.body, Body::Gpu(_)))
+            })
+            .unwrap();
+        }
+        std::fs::write(&enough, "").unwrap();
+        work
+    });
+    assert_eq!(seen, 94);
+    assert_eq!(read(&trace).0.len(), 94);
 }
 
 /// From the launcher to the report and the exports.

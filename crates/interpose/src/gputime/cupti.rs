@@ -9,7 +9,7 @@ use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::{note, records, started};
+use super::{flush, note, records, started};
 use crate::config;
 use crate::life;
 use crate::loader::{self, Real};
@@ -20,13 +20,8 @@ use cushim_process::elf::{self, Version};
 /// work it is. A record of the latter kind comes with one of a call (driver and runtime), so those are
 /// asked for too; they are not kept.
 const KINDS: [u32; 7] = [39, 4, 5, 1, 2, 10, 22];
-/// So often CUPTI hands over what is complete, ms: what a killed process loses.
-const PERIOD_MS: u32 = 250;
-/// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`.
-const FORCED: u32 = 1;
 
-/// `cuptiActivityFlushAll`, once CUPTI is there, and in which process.
-static FLUSH: AtomicUsize = AtomicUsize::new(0);
+/// In which process CUPTI is.
 static OWNER: AtomicUsize = AtomicUsize::new(0);
 
 /// `InitializeInjection`: the driver calls it once, in `cuInit`, where `CUDA_INJECTION64_PATH` names this
@@ -227,12 +222,8 @@ fn take(name: &str) -> Result<(), String> {
         for kind in KINDS {
             library.check(enable(kind), &format!("cuptiActivityEnable({kind})"))?;
         }
-        let period = library.find(c"cuptiActivityFlushPeriod");
-        if period != 0 {
-            std::mem::transmute::<usize, Number>(period)(PERIOD_MS);
-        }
     }
-    FLUSH.store(flush, Ordering::Release);
+    flush::start(flush);
     // SAFETY: a function of this signature; no object's unloading is to call it earlier.
     unsafe { __cxa_atexit(at_exit, std::ptr::null_mut(), std::ptr::null_mut()) };
     started(push, pop);
@@ -247,15 +238,10 @@ unsafe extern "C" {
 /// The process ends through `exit`: what CUPTI still holds is asked for. Registered inside `cuInit`, so
 /// that it runs before the driver is torn down.
 extern "C" fn at_exit(_: *mut c_void) {
-    let flush = FLUSH.load(Ordering::Acquire);
     // A child of a fork has no CUPTI.
     let here = life::current().map_or(0, |global| std::ptr::from_ref(global).addr());
-    if flush != 0 && here == OWNER.load(Ordering::Acquire) {
-        // SAFETY: the signature of cuptiActivityFlushAll.
-        unsafe {
-            let flush: unsafe extern "C" fn(u32) -> i32 = std::mem::transmute::<usize, _>(flush);
-            flush(FORCED);
-        }
+    if here == OWNER.load(Ordering::Acquire) {
+        flush::last();
         records::finish();
     }
 }

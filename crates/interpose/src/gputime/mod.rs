@@ -12,6 +12,7 @@
 //! Must not know: how a call is recorded.
 
 mod cupti;
+mod flush;
 mod records;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
