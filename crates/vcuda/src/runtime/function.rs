@@ -15,15 +15,18 @@ use crate::api;
 ///
 /// # Errors
 /// cudaErrorInvalidDeviceFunction for what is no kernel; what loading said.
-pub fn function(func: Func) -> Result<Func, Status> {
+pub fn function<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     context::ready()?;
-    let kernel = registry::kernel(func)?;
+    let kernel = registry::kernel::<MAJOR>(func)?;
     let mut function = Func(0);
     let to = Out(&raw mut function);
     // SAFETY: a place for a handle, a kernel of the driver.
     context::attempt(|| unsafe { api::cuKernelGetFunction(to, kernel) })?;
     Ok(function)
 }
+
+/// Calls that only take host stubs answer as all did until 12 (measured).
+const LEGACY: usize = 12;
 
 /// `cudaFuncAttributes` as 11 has it; later ones append [`Tail`].
 #[repr(C)]
@@ -70,8 +73,8 @@ fn attribute(function: Func, number: i32) -> Result<i32, Status> {
 /// `CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET`: from CUDA 11.8 on.
 const FIRST_OF_CLUSTERS: i32 = 10;
 
-fn attributes(func: Func) -> Result<(Attributes, Tail), Status> {
-    let function = function(func)?;
+fn attributes<const MAJOR: usize>(func: Func) -> Result<(Attributes, Tail), Status> {
+    let function = function::<MAJOR>(func)?;
     let of = |number| attribute(function, number);
     let size = |number| of(number).map(|value| usize::try_from(value).unwrap_or(0));
     let head = Attributes {
@@ -101,7 +104,7 @@ fn get_attributes<const MAJOR: usize>(to: Ptr, func: Func) -> Result<(), Status>
     if to.0 == 0 {
         return Err(code::INVALID_VALUE);
     }
-    let (head, tail) = attributes(func)?;
+    let (head, tail) = attributes::<MAJOR>(func)?;
     // SAFETY: the program's place for a cudaFuncAttributes of its major.
     unsafe {
         if MAJOR >= 12 {
@@ -127,29 +130,29 @@ impl HeadBytes {
 }
 
 /// One driver call on the function of a kernel.
-fn with(func: Func, call: impl Fn(Func) -> i32) -> Status {
-    done(function(func).and_then(|function| context::attempt(|| call(function))))
+fn with<const MAJOR: usize>(func: Func, call: impl Fn(Func) -> i32) -> Status {
+    done(function::<MAJOR>(func).and_then(|function| context::attempt(|| call(function))))
 }
 
 /// As [`with`], for calls that write a result: first the context, then the place, then the kernel
 /// (measured).
-fn into<T>(to: Out<T>, func: Func, call: impl Fn(Func) -> i32) -> Status {
+fn into<const MAJOR: usize, T>(to: Out<T>, func: Func, call: impl Fn(Func) -> i32) -> Status {
     if let Err(error) = context::ready() {
         return done(Err(error));
     }
     if to.0.is_null() {
         return done(Err(code::INVALID_VALUE));
     }
-    with(func, call)
+    with::<MAJOR>(func, call)
 }
 
 /// The handle of a kernel for its stub.
-fn handle(to: Out<Func>, stub: Func) -> Result<(), Status> {
+fn handle<const MAJOR: usize>(to: Out<Func>, stub: Func) -> Result<(), Status> {
     context::ready()?;
     if to.0.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    give(to, registry::kernel(stub)?)
+    give(to, registry::kernel::<MAJOR>(stub)?)
 }
 
 functions! {
@@ -159,17 +162,17 @@ functions! {
 
     cudaFuncSetAttribute (func: Func, attr: i32, value: i32) {
         // SAFETY: a function of the driver.
-        with(func, |function| unsafe { api::cuFuncSetAttribute(function, attr, value) })
+        with::<MAJOR>(func, |function| unsafe { api::cuFuncSetAttribute(function, attr, value) })
     }
 
     cudaFuncSetCacheConfig (func: Func, cacheConfig: i32) {
         // SAFETY: as above.
-        with(func, |function| unsafe { api::cuFuncSetCacheConfig(function, cacheConfig) })
+        with::<MAJOR>(func, |function| unsafe { api::cuFuncSetCacheConfig(function, cacheConfig) })
     }
 
     cudaFuncSetSharedMemConfig (func: Func, config: i32) {
         // SAFETY: as above.
-        with(func, |function| unsafe { api::cuFuncSetSharedMemConfig(function, config) })
+        with::<MAJOR>(func, |function| unsafe { api::cuFuncSetSharedMemConfig(function, config) })
     }
 
     cudaFuncGetName (name: Out<Str>, func: Func) {
@@ -177,19 +180,19 @@ functions! {
             return done(context::ready().and_then(|()| give(name, known)));
         }
         // SAFETY: as above; a place that is not null.
-        into(name, func, |function| unsafe { api::cuFuncGetName(name, function) })
+        into::<MAJOR, _>(name, func, |function| unsafe { api::cuFuncGetName(name, function) })
     }
 
     cudaFuncGetParamInfo (func: Func, paramIndex: usize, paramOffset: Out<usize>, paramSize: Out<usize>) {
         // SAFETY: as above; the size may be null.
-        into(paramOffset, func, |function| unsafe {
+        into::<MAJOR, _>(paramOffset, func, |function| unsafe {
             api::cuFuncGetParamInfo(function, paramIndex, paramOffset, paramSize)
         })
     }
 
     cudaFuncGetParamCount (func: Func, paramCount: Out<usize>) {
         // SAFETY: as above.
-        into(paramCount, func, |function| unsafe { api::cuFuncGetParamCount(function, paramCount) })
+        into::<MAJOR, _>(paramCount, func, |function| unsafe { api::cuFuncGetParamCount(function, paramCount) })
     }
 
     cudaGetFuncBySymbol (functionPtr: Out<Func>, symbolPtr: Func) {
@@ -197,18 +200,18 @@ functions! {
             if functionPtr.0.is_null() {
                 return Err(code::INVALID_VALUE);
             }
-            give(functionPtr, function(symbolPtr)?)
+            give(functionPtr, function::<LEGACY>(symbolPtr)?)
         }))
     }
 
     cudaGetKernel (kernelPtr: Out<Func>, entryFuncAddr: Func) {
-        done(handle(kernelPtr, entryFuncAddr))
+        done(handle::<MAJOR>(kernelPtr, entryFuncAddr))
     }
 
     // The program keeps the answer and launches by it, that of a failure too: it is the stub then, as
     // under NVIDIA's runtime (measured), and the launch tries again.
     __cudaGetKernel (kernel: Out<Func>, hostFun: Func) {
-        let outcome = handle(kernel, hostFun);
+        let outcome = handle::<MAJOR>(kernel, hostFun);
         if outcome.is_err() && !kernel.0.is_null() {
             // SAFETY: the program's place.
             unsafe { kernel.0.write_unaligned(hostFun) };
@@ -217,7 +220,7 @@ functions! {
     }
 
     cudaKernelSetAttributeForDevice (kernel: Func, attr: i32, value: i32, device: Device) {
-        done(context::ready().and_then(|()| registry::kernel(kernel)).and_then(|kernel| {
+        done(context::ready().and_then(|()| registry::kernel::<MAJOR>(kernel)).and_then(|kernel| {
             // SAFETY: a kernel of the driver.
             context::attempt(|| unsafe { api::cuKernelSetAttribute(attr, value, kernel, device) })
         }))
@@ -225,14 +228,14 @@ functions! {
 
     cudaOccupancyMaxActiveBlocksPerMultiprocessor (numBlocks: Out<i32>, func: Func, blockSize: i32, dynamicSMemSize: usize) {
         // SAFETY: a place that is not null, a function of the driver.
-        into(numBlocks, func, |function| unsafe {
+        into::<MAJOR, _>(numBlocks, func, |function| unsafe {
             api::cuOccupancyMaxActiveBlocksPerMultiprocessor(numBlocks, function, blockSize, dynamicSMemSize)
         })
     }
 
     cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (numBlocks: Out<i32>, func: Func, blockSize: i32, dynamicSMemSize: usize, flags: Flags) {
         // SAFETY: as above.
-        into(numBlocks, func, |function| unsafe {
+        into::<MAJOR, _>(numBlocks, func, |function| unsafe {
             api::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
                 numBlocks, function, blockSize, dynamicSMemSize, flags,
             )
@@ -241,7 +244,7 @@ functions! {
 
     cudaOccupancyAvailableDynamicSMemPerBlock (dynamicSmemSize: Out<usize>, func: Func, numBlocks: i32, blockSize: i32) {
         // SAFETY: as above.
-        into(dynamicSmemSize, func, |function| unsafe {
+        into::<MAJOR, _>(dynamicSmemSize, func, |function| unsafe {
             api::cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, function, numBlocks, blockSize)
         })
     }
@@ -250,7 +253,7 @@ functions! {
         // SAFETY: the program's configuration.
         match unsafe { driver_config(launchConfig) } {
             // SAFETY: a place that is not null, a function of the driver, a configuration on this stack.
-            Ok(config) => into(clusterSize, func, |function| unsafe {
+            Ok(config) => into::<MAJOR, _>(clusterSize, func, |function| unsafe {
                 api::cuOccupancyMaxPotentialClusterSize(clusterSize, function, address(&config))
             }),
             Err(error) => done(context::ready().and(Err(error))),
@@ -261,7 +264,7 @@ functions! {
         // SAFETY: the program's configuration.
         match unsafe { driver_config(launchConfig) } {
             // SAFETY: a place that is not null, a function of the driver, a configuration on this stack.
-            Ok(config) => into(numClusters, func, |function| unsafe {
+            Ok(config) => into::<MAJOR, _>(numClusters, func, |function| unsafe {
                 api::cuOccupancyMaxActiveClusters(numClusters, function, address(&config))
             }),
             Err(error) => done(context::ready().and(Err(error))),

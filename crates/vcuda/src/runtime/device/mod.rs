@@ -140,16 +140,8 @@ functions! {
     }
 
     cudaDeviceGetByPCIBusId (device: Out<i32>, pciBusId: Str) {
-        // The runtime calls an address without a device a wrong value (measured).
-        done(context::init().and_then(|()| {
-            let mut found = Device(0);
-            // SAFETY: a place for a number, the program's string, which the driver checks.
-            match unsafe { api::cuDeviceGetByPCIBusId(Out(&raw mut found), pciBusId) } {
-                0 => give(device, found.0),
-                code::INVALID_DEVICE => Err(code::INVALID_VALUE),
-                result => Err(error::from_driver(result)),
-            }
-        }))
+        // SAFETY: a place for a number, the program's string; the driver checks both.
+        plain(|| unsafe { api::cuDeviceGetByPCIBusId(Out(device.0.cast::<Device>()), pciBusId) })
     }
 
     cudaDeviceGetP2PAttribute (value: Out<i32>, attr: i32, srcDevice: Device, dstDevice: Device) {
@@ -209,25 +201,43 @@ functions! {
         done(get_limit(pValue, limit))
     }
 
+    cudaDeviceSetLimit (limit: i32, value: usize) {
+        done(set_limit(limit, value))
+    }
+
+    cudaThreadSetLimit (limit: i32, value: usize) {
+        done(set_limit(limit, value))
+    }
+
     cudaThreadGetLimit (pValue: Out<usize>, limit: i32) {
         done(get_limit(pValue, limit))
     }
 }
 
+/// `cudaLimit` and room for later ones: what lies beyond is a wrong value to the runtime (measured).
+const LIMITS: std::ops::Range<i32> = 0..16;
+
 fn get_limit(to: Out<usize>, limit: i32) -> Result<(), Status> {
     context::ready()?;
-    if to.0.is_null() {
+    if to.0.is_null() || !LIMITS.contains(&limit) {
         return Err(code::INVALID_VALUE);
     }
     // SAFETY: the program's place.
     context::attempt(|| unsafe { api::cuCtxGetLimit(to, limit) })
 }
 
+fn set_limit(limit: i32, value: usize) -> Result<(), Status> {
+    context::ready()?;
+    if !LIMITS.contains(&limit) {
+        return Err(code::INVALID_VALUE);
+    }
+    // SAFETY: no pointers.
+    context::attempt(|| unsafe { api::cuCtxSetLimit(limit, value) })
+}
+
 forwards! {
     cudaDeviceSynchronize () = cuCtxSynchronize();
     cudaThreadSynchronize () = cuCtxSynchronize();
-    cudaDeviceSetLimit (limit: i32, value: usize) = cuCtxSetLimit(limit, value);
-    cudaThreadSetLimit (limit: i32, value: usize) = cuCtxSetLimit(limit, value);
     cudaDeviceGetCacheConfig (pCacheConfig: Out<i32>) = cuCtxGetCacheConfig(pCacheConfig);
     cudaThreadGetCacheConfig (pCacheConfig: Out<i32>) = cuCtxGetCacheConfig(pCacheConfig);
     cudaDeviceSetCacheConfig (cacheConfig: i32) = cuCtxSetCacheConfig(cacheConfig);

@@ -5,14 +5,14 @@
 use cushim_abi::structs::{DriverLaunchConfig, LaunchConfig};
 use cushim_abi::types::*;
 
-use super::{refusal, resolve};
+use super::{check_shape, resolve};
 use crate::api;
 use crate::runtime::context;
 use crate::runtime::error::{self, code};
 use crate::runtime::forward::{PerThread, address, functions};
 
 #[inline(always)]
-fn launch(
+fn launch<const MAJOR: usize>(
     func: Func,
     grid: Dim3,
     block: Dim3,
@@ -20,7 +20,8 @@ fn launch(
     shared: usize,
     stream: Stream,
 ) -> Result<(), Status> {
-    let kernel = resolve(func)?;
+    let kernel = resolve::<MAJOR>(func)?;
+    check_shape::<MAJOR>(grid, block)?;
     let bytes = u32::try_from(shared).unwrap_or(u32::MAX);
     context::attempt(|| {
         // SAFETY: a kernel of the driver; the arguments are the program's, as its stub laid them out.
@@ -40,10 +41,9 @@ fn launch(
             )
         }
     })
-    .map_err(|error| refusal(error, grid, block))
 }
 
-fn cooperative(
+fn cooperative<const MAJOR: usize>(
     func: Func,
     grid: Dim3,
     block: Dim3,
@@ -51,7 +51,8 @@ fn cooperative(
     shared: usize,
     stream: Stream,
 ) -> Result<(), Status> {
-    let kernel = resolve(func)?;
+    let kernel = resolve::<MAJOR>(func)?;
+    check_shape::<MAJOR>(grid, block)?;
     let bytes = u32::try_from(shared).unwrap_or(u32::MAX);
     context::attempt(|| {
         // SAFETY: as above.
@@ -61,7 +62,6 @@ fn cooperative(
             )
         }
     })
-    .map_err(|error| refusal(error, grid, block))
 }
 
 /// The driver's form of a launch configuration of the program; of attributes it takes the same.
@@ -88,7 +88,7 @@ pub unsafe fn driver_config(config: Ptr) -> Result<DriverLaunchConfig, Status> {
     })
 }
 
-fn extensible(
+fn extensible<const MAJOR: usize>(
     config: Ptr,
     func: Func,
     args: Ptr,
@@ -98,12 +98,11 @@ fn extensible(
     // SAFETY: the program's configuration.
     let mut config = unsafe { driver_config(config) }?;
     config.stream = stream(Stream(config.stream)).0;
-    let kernel = resolve(func)?;
+    let kernel = resolve::<MAJOR>(func)?;
     context::attempt(|| {
         // SAFETY: a configuration on this stack, a kernel of the driver, the program's arguments.
         unsafe { api::cuLaunchKernelEx(address(&config), kernel, args, Ptr(0)) }
     })
-    .map_err(|error| refusal(error, config.grid, config.block))
 }
 
 /// Ends a launch.
@@ -117,23 +116,23 @@ fn ended(outcome: Result<(), Status>) -> Status {
 
 functions! {
     cudaLaunchKernel / cudaLaunchKernel_ptsz (func: Func, gridDim: Dim3, blockDim: Dim3, args: Ptr, sharedMem: usize, stream: Stream) {
-        ended(launch(func, gridDim, blockDim, args, sharedMem, stream))
+        ended(launch::<MAJOR>(func, gridDim, blockDim, args, sharedMem, stream))
     }
 
     // A kernel by its handle, or by its stub where getting the handle had failed.
     __cudaLaunchKernel / __cudaLaunchKernel_ptsz (kernel: Func, gridDim: Dim3, blockDim: Dim3, args: Ptr, sharedMem: usize, stream: Stream) {
-        ended(launch(kernel, gridDim, blockDim, args, sharedMem, stream))
+        ended(launch::<MAJOR>(kernel, gridDim, blockDim, args, sharedMem, stream))
     }
 
     cudaLaunchCooperativeKernel / cudaLaunchCooperativeKernel_ptsz (func: Func, gridDim: Dim3, blockDim: Dim3, args: Ptr, sharedMem: usize, stream: Stream) {
-        ended(cooperative(func, gridDim, blockDim, args, sharedMem, stream))
+        ended(cooperative::<MAJOR>(func, gridDim, blockDim, args, sharedMem, stream))
     }
 
     cudaLaunchKernelExC (config: Ptr, func: Func, args: Ptr) {
-        ended(extensible(config, func, args, |stream| stream))
+        ended(extensible::<MAJOR>(config, func, args, |stream| stream))
     }
 
     cudaLaunchKernelExC_ptsz (config: Ptr, func: Func, args: Ptr) {
-        ended(extensible(config, func, args, PerThread::per_thread))
+        ended(extensible::<MAJOR>(config, func, args, PerThread::per_thread))
     }
 }

@@ -1,8 +1,7 @@
 //! Launches: each form that CUDA has, on its way to the driver's.
 //!
 //! Owns the translation: of a host stub to the driver's kernel, of the runtime's launch structures to the
-//! driver's, of the driver's answer to the runtime's (the runtime tells a wrong shape from other wrong
-//! values). Must not know: how kernels come to be loaded ([`super::registry`]).
+//! driver's, and what the runtime refuses itself. Must not know: how kernels come to be loaded ([`super::registry`]).
 
 mod configuration;
 mod kernel;
@@ -18,42 +17,39 @@ use cushim_abi::types::*;
 
 use super::error::code;
 use super::{context, registry};
-use crate::api;
 
-/// `CUdevice_attribute`: threads of a block, then its sides, then those of a grid.
-const LIMITS: std::ops::RangeInclusive<i32> = 1..=7;
+/// The most threads of a block, of its sides, and blocks of a grid's sides: the same for every device since
+/// compute capability 3.0 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
+const THREADS: u64 = 1024;
+const BLOCK: [u32; 3] = [1024, 1024, 64];
+const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
 
-/// The runtime's name for a driver's refusal to launch. The driver calls every wrong argument
-/// CUDA_ERROR_INVALID_VALUE; the runtime says cudaErrorInvalidConfiguration where it is the shape (measured).
-#[cold]
-fn refusal(error: Status, grid: Dim3, block: Dim3) -> Status {
-    if error == code::INVALID_VALUE && is_wrong_shape(grid, block) {
-        return code::INVALID_CONFIGURATION;
+/// Until 12 the runtime looks at a launch's shape before the driver does, and calls it
+/// cudaErrorInvalidConfiguration; a stream that is being captured stays as it was. From 13 on that is the
+/// driver's affair, which calls it cudaErrorInvalidValue (measured).
+#[inline(always)]
+fn check_shape<const MAJOR: usize>(grid: Dim3, block: Dim3) -> Result<(), Status> {
+    if MAJOR >= 13 || fits(grid, GRID) && fits(block, BLOCK) && threads(block) <= THREADS {
+        return Ok(());
     }
-    error
+    Err(code::INVALID_CONFIGURATION)
 }
 
-fn is_wrong_shape(grid: Dim3, block: Dim3) -> bool {
-    let sides = [block.x, block.y, block.z, grid.x, grid.y, grid.z];
-    if sides.contains(&0) {
-        return true;
-    }
-    let Ok(device) = context::current_device() else { return false };
-    let threads = [block.x, block.y, block.z].iter().map(|side| u64::from(*side)).product();
-    let asked = std::iter::once(threads).chain(sides.iter().map(|side| u64::from(*side)));
-    LIMITS.zip(asked).any(|(attribute, asked)| {
-        let mut limit = 0;
-        // SAFETY: a place for an int.
-        let result =
-            unsafe { api::cuDeviceGetAttribute(Out(&mut limit), attribute, Device(device)) };
-        result == 0 && u64::try_from(limit).is_ok_and(|limit| asked > limit)
-    })
+#[inline(always)]
+fn fits(shape: Dim3, most: [u32; 3]) -> bool {
+    let [x, y, z] = most;
+    // A side of 0 wraps around.
+    shape.x.wrapping_sub(1) < x && shape.y.wrapping_sub(1) < y && shape.z.wrapping_sub(1) < z
+}
+
+fn threads(block: Dim3) -> u64 {
+    u64::from(block.x) * u64::from(block.y) * u64::from(block.z)
 }
 
 /// The driver's kernel for what the program names it by. The context comes first: without a driver the
 /// answer is that there is none, whatever the arguments (measured).
 #[inline(always)]
-fn resolve(func: Func) -> Result<Func, Status> {
+fn resolve<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     context::ready()?;
-    registry::kernel(func)
+    registry::kernel::<MAJOR>(func)
 }

@@ -15,7 +15,7 @@ use crate::runtime::forward::{address, done, functions};
 /// More devices than any machine has: a list that claims more is wrong.
 const MOST: u32 = 128;
 
-fn translate(list: Ptr, count: u32) -> Result<Vec<DriverLaunchParams>, Status> {
+fn translate<const MAJOR: usize>(list: Ptr, count: u32) -> Result<Vec<DriverLaunchParams>, Status> {
     context::ready()?;
     if list.0 == 0 || count == 0 || count > MOST {
         return Err(code::INVALID_VALUE);
@@ -26,7 +26,7 @@ fn translate(list: Ptr, count: u32) -> Result<Vec<DriverLaunchParams>, Status> {
             // SAFETY: the program's list has as many entries as it says.
             let given = unsafe { list.add(at).read_unaligned() };
             let mut entry = DriverLaunchParams {
-                func: resolve(Func(given.func))?.0,
+                func: resolve::<MAJOR>(Func(given.func))?.0,
                 grid: given.grid,
                 block: given.block,
                 shared: u32::try_from(given.shared).unwrap_or(u32::MAX),
@@ -61,7 +61,7 @@ fn function_of(kernel: Func, stream: Stream) -> Result<usize, Status> {
 
 functions! {
     cudaLaunchCooperativeKernelMultiDevice (launchParamsList: Ptr, numDevices: u32, flags: Flags) {
-        done(translate(launchParamsList, numDevices).and_then(|list| {
+        done(translate::<MAJOR>(launchParamsList, numDevices).and_then(|list| {
             let Some(first) = list.first() else { return Err(code::INVALID_VALUE) };
             // SAFETY: a list on this stack.
             context::attempt(|| unsafe {

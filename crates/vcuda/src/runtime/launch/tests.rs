@@ -43,15 +43,6 @@ unsafe extern "C" fn launch_ex(config: Ptr, f: Func, args: Ptr, _: Ptr) -> i32 {
     ANSWER.load(Ordering::Relaxed)
 }
 
-unsafe extern "C" fn attribute(to: Out<i32>, number: i32, _: Device) -> i32 {
-    let limits = [0, 1024, 1024, 1024, 64, i32::MAX, 65_535, 65_535];
-    let limit = usize::try_from(number).ok().and_then(|at| limits.get(at));
-    let Some(limit) = limit else { return 1 };
-    // SAFETY: the caller's place.
-    unsafe { to.0.write(*limit) };
-    0
-}
-
 fn dim(x: u32, y: u32, z: u32) -> Dim3 {
     Dim3 { x, y, z }
 }
@@ -102,17 +93,15 @@ fn launches_reach_the_driver_as_they_are() {
 }
 
 #[test]
-fn a_wrong_shape_is_told_from_other_wrong_values() {
-    let _driver = with_driver(&[
-        (Driver::cuLaunchKernel, launch as *const ()),
-        (Driver::cuDeviceGetAttribute, attribute as *const ()),
-    ]);
+fn a_wrong_shape_is_refused_by_the_runtime_until_12() {
+    let _driver = with_driver(&[(Driver::cuLaunchKernel, launch as *const ())]);
     registry::know_handle(KERNEL);
     // SAFETY: nothing follows the arguments here.
     let launch = |grid, block| unsafe {
         cudaLaunchKernel::<12>(Func(KERNEL), grid, block, Ptr(0), 0, Stream(0))
     };
-    ANSWER.store(1, Ordering::Relaxed);
+    ANSWER.store(0, Ordering::Relaxed);
+    lock(&SEEN).clear();
     for (grid, block) in [
         (dim(0, 1, 1), ONE),
         (ONE, dim(1, 1, 0)),
@@ -126,10 +115,14 @@ fn a_wrong_shape_is_told_from_other_wrong_values() {
         assert_eq!(status, code::INVALID_CONFIGURATION, "{grid:?} {block:?}");
         assert_eq!(error::take_last(), code::INVALID_CONFIGURATION);
     }
-    assert_eq!(launch(ONE, dim(1024, 1, 1)), code::INVALID_VALUE);
-    ANSWER.store(701, Ordering::Relaxed);
-    assert_eq!(launch(dim(0, 1, 1), ONE), 701);
-    ANSWER.store(0, Ordering::Relaxed);
+    assert_eq!(lock(&SEEN).len(), 0);
+    assert_eq!(launch(dim(i32::MAX as u32, 65_535, 65_535), dim(16, 1, 64)), 0);
+    assert_eq!(lock(&SEEN).len(), 1);
+    ANSWER.store(1, Ordering::Relaxed);
+    // SAFETY: as above.
+    let later =
+        unsafe { cudaLaunchKernel::<13>(Func(KERNEL), dim(0, 1, 1), ONE, Ptr(0), 0, Stream(0)) };
+    assert_eq!((later, lock(&SEEN).len()), (code::INVALID_VALUE, 2));
     // SAFETY: as above.
     let unknown = unsafe { cudaLaunchKernel::<12>(Func(0), ONE, ONE, Ptr(0), 0, Stream(0)) };
     assert_eq!(unknown, code::INVALID_DEVICE_FUNCTION);

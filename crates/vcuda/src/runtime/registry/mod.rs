@@ -216,10 +216,10 @@ pub fn forget_handles(handles: &[usize]) {
 /// What the driver is given to launch, for what a program names a kernel by: its host stub or its handle.
 ///
 /// # Errors
-/// cudaErrorInvalidDeviceFunction for an address that is neither; what loading said.
+/// As [`unknown`] for an address that is neither; what loading said.
 #[inline(always)]
-pub fn kernel(func: Func) -> Result<Func, Status> {
-    let Some(kernel) = KERNELS.get(func.0) else { return unknown(func) };
+pub fn kernel<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
+    let Some(kernel) = KERNELS.get(func.0) else { return unknown::<MAJOR>(func) };
     match kernel.handle.load(Ordering::Acquire) {
         0 => kernel.load(),
         handle => Ok(Func(handle)),
@@ -232,19 +232,25 @@ pub fn kernel_name(func: Func) -> Option<Str> {
 }
 
 /// An address that nobody registered: a handle that the program got from the driver itself, or none.
+///
+/// # Errors
+/// cudaErrorInvalidDeviceFunction; from 13 on cudaErrorInvalidResourceHandle, as an address that is not null
+/// is taken for a handle there (measured).
 #[cold]
-fn unknown(func: Func) -> Result<Func, Status> {
+fn unknown<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     super::context::ready()?;
-    // NVIDIA's driver follows any pointer that it is given; ours knows its own.
-    if func.0 == 0 || crate::backend::chosen() == Some(crate::backend::Backend::Driver) {
+    if func.0 == 0 {
         return Err(code::INVALID_DEVICE_FUNCTION);
     }
-    let mut library = Module(0);
-    // SAFETY: a place for a handle; our driver looks handles up.
-    match unsafe { crate::api::cuKernelGetLibrary(Out(&mut library), func) } {
-        0 => Ok(func),
-        _ => Err(code::INVALID_DEVICE_FUNCTION),
+    // NVIDIA's older drivers follow any pointer that they are given; ours knows its own.
+    if crate::backend::chosen() != Some(crate::backend::Backend::Driver) {
+        let mut library = Module(0);
+        // SAFETY: a place for a handle; our driver looks handles up.
+        if unsafe { crate::api::cuKernelGetLibrary(Out(&mut library), func) } == 0 {
+            return Ok(func);
+        }
     }
+    Err(if MAJOR >= 13 { code::INVALID_HANDLE } else { code::INVALID_DEVICE_FUNCTION })
 }
 
 /// The variable that a program names by its address: where it lies on the current device, and its bytes.

@@ -123,11 +123,13 @@ fn an_image_is_loaded_once_at_the_first_use() {
     register_kernel(handle, 0x10_0000, c"k");
     register_kernel(handle, 0x10_0010, c"missing");
     assert_eq!((LOADS.load(Ordering::Relaxed), RETAINED.load(Ordering::Relaxed)), (0, 0));
-    assert_eq!(kernel(Func(0x10_0000)), Ok(Func(0x7065)));
-    assert_eq!(kernel(Func(0x10_0000)), Ok(Func(0x7065)));
-    assert_eq!(kernel(Func(0x7065)), Ok(Func(0x7065)), "by its handle");
-    assert_eq!(kernel(Func(0x10_0010)), Err(code::INVALID_DEVICE_FUNCTION));
-    assert_eq!(kernel(Func(0)), Err(code::INVALID_DEVICE_FUNCTION));
+    assert_eq!(kernel::<12>(Func(0x10_0000)), Ok(Func(0x7065)));
+    assert_eq!(kernel::<12>(Func(0x10_0000)), Ok(Func(0x7065)));
+    assert_eq!(kernel::<12>(Func(0x7065)), Ok(Func(0x7065)), "by its handle");
+    assert_eq!(kernel::<12>(Func(0x10_0010)), Err(code::INVALID_DEVICE_FUNCTION));
+    assert_eq!(kernel::<12>(Func(0)), Err(code::INVALID_DEVICE_FUNCTION));
+    assert_eq!(kernel::<12>(Func(0x99)), Err(code::INVALID_DEVICE_FUNCTION));
+    assert_eq!(kernel::<13>(Func(0x99)), Err(code::INVALID_HANDLE));
     assert_eq!(LOADS.load(Ordering::Relaxed), 1);
     assert_eq!(kernel_name(Func(0x10_0000)), kernel_name(Func(0x7065)));
     // SAFETY: a handle of ours.
@@ -146,11 +148,11 @@ fn a_library_in_the_place_of_another_keeps_its_kernels() {
     let _driver = driver();
     let (first, second) = (register(0x8000), register(0x9000));
     register_kernel(first, 0x20_0000, c"k");
-    assert_eq!(kernel(Func(0x20_0000)), Ok(Func(0x8065)));
+    assert_eq!(kernel::<12>(Func(0x20_0000)), Ok(Func(0x8065)));
     register_kernel(second, 0x20_0000, c"k");
     // SAFETY: a handle of ours.
     unsafe { __cudaUnregisterFatBinary::<12>(first) };
-    assert_eq!(kernel(Func(0x20_0000)), Ok(Func(0x9065)));
+    assert_eq!(kernel::<12>(Func(0x20_0000)), Ok(Func(0x9065)));
     // SAFETY: as above.
     unsafe { __cudaUnregisterFatBinary::<12>(second) };
 }
@@ -161,12 +163,12 @@ fn an_image_that_does_not_load_is_tried_again() {
     let handle = register(0xa000);
     register_kernel(handle, 0x30_0000, c"k");
     REFUSE.store(209, Ordering::Relaxed);
-    assert_eq!(kernel(Func(0x30_0000)), Err(209));
+    assert_eq!(kernel::<12>(Func(0x30_0000)), Err(209));
     // SAFETY: a handle of ours.
     assert_eq!(unsafe { __cudaInitModule::<12>(handle) }, 0);
     assert_eq!(error::take_last(), 209);
     REFUSE.store(0, Ordering::Relaxed);
-    assert_eq!(kernel(Func(0x30_0000)), Ok(Func(0xa065)));
+    assert_eq!(kernel::<12>(Func(0x30_0000)), Ok(Func(0xa065)));
     // SAFETY: as above; no handle.
     assert_eq!(unsafe { (__cudaInitModule::<12>(handle), __cudaInitModule::<12>(Ptr(8))) }, (1, 0));
     assert_eq!(LOADS.load(Ordering::Relaxed), 3);
@@ -210,7 +212,7 @@ fn threads_load_an_image_once() {
     let handle = register(0xc000);
     register_kernel(handle, 0x40_0000, c"k");
     std::thread::scope(|scope| {
-        let ask = || kernel(Func(0x40_0000));
+        let ask = || kernel::<12>(Func(0x40_0000));
         let all: Vec<_> = (0..8).map(|_| scope.spawn(ask)).collect();
         for one in all {
             assert_eq!(one.join().ok(), Some(Ok(Func(0xc065))));
