@@ -434,10 +434,17 @@ pub unsafe fn launch_kernel(
     params: Ptr,
     extra: Ptr,
 ) -> i32 {
-    let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared);
-    let Some(asked) = redirect::launch::ask(asked, stack!()) else { return 0 };
-    let (f, shared) = (asked.func, asked.shared as u32);
-    let (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz }) = (asked.grid, asked.block);
+    if redirect::launch::enabled() {
+        let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, extra);
+        return redirect::launch::around(site, asked, stack!(), &mut |l| {
+            let (g, b, shared) = (l.grid, l.block, l.shared as u32);
+            launched!(
+                site,
+                asked_for(&l, stream),
+                real(l.func, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, l.params, l.extra)
+            )
+        });
+    }
     launched!(
         site,
         launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, extra),
@@ -452,9 +459,19 @@ fn redirected(
     [gx, gy, gz]: [u32; 3],
     [bx, by, bz]: [u32; 3],
     shared: u32,
+    stream: Stream,
+    params: Ptr,
+    extra: Ptr,
 ) -> redirect::launch::Launch {
     let (grid, block) = (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz });
-    redirect::launch::Launch { func, grid, block, shared: shared as usize }
+    let (shared, stream) = (shared as usize, stream.0);
+    redirect::launch::Launch { func, grid, block, shared, stream, params, extra }
+}
+
+/// The launch that came of asking.
+fn asked_for(l: &redirect::launch::Launch, stream: Stream) -> Launch {
+    let (grid, block) = ([l.grid.x, l.grid.y, l.grid.z], [l.block.x, l.block.y, l.block.z]);
+    launch(l.func, grid, block, l.shared as u32, stream, l.params, l.extra)
 }
 
 #[inline(always)]
@@ -494,29 +511,33 @@ pub unsafe fn launch_kernel_ex(
         return launched!(site, Launch::shapeless(kernel_of(f.0)), real(config, f, params, extra));
     }
     // SAFETY: the program's launch configuration.
-    let mut c = unsafe { (config.0 as *const DriverLaunchConfig).read_unaligned() };
-    let asked = redirect::launch::Launch {
-        func: f,
-        grid: c.grid,
-        block: c.block,
-        shared: c.shared as usize,
-    };
-    let Some(asked) = redirect::launch::ask(asked, stack!()) else { return 0 };
-    let changed = (asked.grid, asked.block, asked.shared as u32) != (c.grid, c.block, c.shared);
-    (c.grid, c.block, c.shared) = (asked.grid, asked.block, asked.shared as u32);
-    let f = asked.func;
-    let config = if changed { Ptr((&raw const c).addr()) } else { config };
-    // SAFETY: as the configuration says.
+    let c = unsafe { (config.0 as *const DriverLaunchConfig).read_unaligned() };
+    if redirect::launch::enabled() {
+        let DriverLaunchConfig { grid, block, shared, stream, .. } = c;
+        let (func, shared) = (f, shared as usize);
+        let asked = redirect::launch::Launch { func, grid, block, shared, stream, params, extra };
+        return redirect::launch::around(site, asked, stack!(), &mut |l| {
+            let changed = (l.grid, l.block, l.shared) != (grid, block, shared);
+            let mut other = c;
+            (other.grid, other.block, other.shared) = (l.grid, l.block, l.shared as u32);
+            let config = if changed { Ptr((&raw const other).addr()) } else { config };
+            launched!(
+                site,
+                configured(&other, l.func, l.params, l.extra),
+                real(config, l.func, l.params, l.extra)
+            )
+        });
+    }
+    launched!(site, configured(&c, f, params, extra), real(config, f, params, extra))
+}
+
+/// A launch by a configuration.
+fn configured(c: &DriverLaunchConfig, f: Func, params: Ptr, extra: Ptr) -> Launch {
+    // SAFETY: as the program's configuration says.
     let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
     let (grid, block) = ([c.grid.x, c.grid.y, c.grid.z], [c.block.x, c.block.y, c.block.z]);
-    launched!(
-        site,
-        {
-            let plain = launch(f, grid, block, c.shared, Stream(c.stream), params, extra);
-            Launch { cluster, flags: plain.flags | flags, ..plain }
-        },
-        real(config, f, params, extra)
-    )
+    let plain = launch(f, grid, block, c.shared, Stream(c.stream), params, extra);
+    Launch { cluster, flags: plain.flags | flags, ..plain }
 }
 
 /// `cuLaunchCooperativeKernel` and its `_ptsz` form.
@@ -534,10 +555,17 @@ pub unsafe fn launch_cooperative_kernel(
     stream: Stream,
     params: Ptr,
 ) -> i32 {
-    let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared);
-    let Some(asked) = redirect::launch::ask(asked, stack!()) else { return 0 };
-    let (f, shared) = (asked.func, asked.shared as u32);
-    let (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz }) = (asked.grid, asked.block);
+    if redirect::launch::enabled() {
+        let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, Ptr(0));
+        return redirect::launch::around(site, asked, stack!(), &mut |l| {
+            let (g, b, shared) = (l.grid, l.block, l.shared as u32);
+            launched!(
+                site,
+                Launch { flags: LAUNCH_COOPERATIVE, ..asked_for(&l, stream) },
+                real(l.func, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, l.params)
+            )
+        });
+    }
     launched!(
         site,
         Launch {

@@ -8,6 +8,7 @@
 //! - [`window`]: when events are recorded; [`gputime`]: what the GPU did for them; [`nvtx`]: the
 //!   program's own ranges.
 //! - [`redirect`]: other images and kernels in the place of the program's; [`dump`]: images into files.
+//! - [`device`], [`arguments`]: device memory and parameter blocks, for what looks at a program's data.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
 //! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
 //!   both; [`weak`]: references that must stay null.
@@ -18,7 +19,9 @@
 //! looked up through the loader outside the program's own `dlsym` and `dlopen`, and what is not
 //! understood is passed on as it came.
 
+pub mod arguments;
 pub mod config;
+pub mod device;
 pub mod driver;
 pub mod dump;
 pub mod gputime;

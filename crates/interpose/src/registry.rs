@@ -337,6 +337,15 @@ impl Kernel {
         unsafe { *libc::__errno_location() = errno };
     }
 
+    /// Its parameter layout without a trace.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    pub fn known_layout(&self) -> Result<&'static Layout, String> {
+        std::panic::catch_unwind(AssertUnwindSafe(|| self.find_layout()))
+            .unwrap_or_else(|_| Err("reading the image failed".to_owned()))
+    }
+
     fn find_layout(&self) -> Result<&'static Layout, String> {
         // SAFETY: null or leaked.
         if let Some(layout) = unsafe { self.layout.load(Ordering::Acquire).as_ref() } {

@@ -323,9 +323,18 @@ pub unsafe fn launch_kernel(
     shared: usize,
     stream: Stream,
 ) -> i32 {
-    let asked = redirected::Launch { func, grid, block, shared };
-    let Some(asked) = redirected::ask(asked, stack!()) else { return 0 };
-    let redirected::Launch { func, grid, block, shared } = asked;
+    if redirected::enabled() {
+        let (params, extra) = (args, Ptr(0));
+        let launch =
+            redirected::Launch { func, grid, block, shared, stream: stream.0, params, extra };
+        return redirected::around(site, launch, stack!(), &mut |l| {
+            launched!(
+                site,
+                plain(l.func, l.grid, l.block, l.params, l.shared, stream, 0),
+                real(l.func, l.grid, l.block, l.params, l.shared, stream)
+            )
+        });
+    }
     launched!(
         site,
         plain(func, grid, block, args, shared, stream, 0),
@@ -344,9 +353,18 @@ pub unsafe fn launch_cooperative_kernel(
     shared: usize,
     stream: Stream,
 ) -> i32 {
-    let asked = redirected::Launch { func, grid, block, shared };
-    let Some(asked) = redirected::ask(asked, stack!()) else { return 0 };
-    let redirected::Launch { func, grid, block, shared } = asked;
+    if redirected::enabled() {
+        let (params, extra) = (args, Ptr(0));
+        let launch =
+            redirected::Launch { func, grid, block, shared, stream: stream.0, params, extra };
+        return redirected::around(site, launch, stack!(), &mut |l| {
+            launched!(
+                site,
+                plain(l.func, l.grid, l.block, l.params, l.shared, stream, LAUNCH_COOPERATIVE),
+                real(l.func, l.grid, l.block, l.params, l.shared, stream)
+            )
+        });
+    }
     launched!(
         site,
         plain(func, grid, block, args, shared, stream, LAUNCH_COOPERATIVE),
@@ -392,31 +410,38 @@ pub unsafe fn launch_kernel_ex(
         );
     }
     // SAFETY: the program's launch configuration, of which this is the part all versions share.
-    let mut c = unsafe { (config.0 as *const LaunchConfig).read_unaligned() };
-    let asked = redirected::Launch { func, grid: c.grid, block: c.block, shared: c.shared };
-    let Some(asked) = redirected::ask(asked, stack!()) else { return 0 };
-    let changed = (asked.grid, asked.block, asked.shared) != (c.grid, c.block, c.shared);
-    (c.grid, c.block, c.shared) = (asked.grid, asked.block, asked.shared);
-    let func = asked.func;
-    // The structure may be longer in a later version, but holds no more than this today (11.8 to 13.5);
-    // the program's own is passed on where nothing changes.
-    let config = if changed { Ptr((&raw const c).addr()) } else { config };
-    // SAFETY: as the configuration says.
+    let c = unsafe { (config.0 as *const LaunchConfig).read_unaligned() };
+    if redirected::enabled() {
+        let (params, extra) = (args, Ptr(0));
+        let LaunchConfig { grid, block, shared, stream, .. } = c;
+        let launch = redirected::Launch { func, grid, block, shared, stream, params, extra };
+        return redirected::around(site, launch, stack!(), &mut |l| {
+            let changed = (l.grid, l.block, l.shared) != (grid, block, shared);
+            let mut other = c;
+            (other.grid, other.block, other.shared) = (l.grid, l.block, l.shared);
+            // The structure may be longer in a later version, but holds no more than this today (11.8 to
+            // 13.5); the program's own is passed on where nothing changes.
+            let config = if changed { Ptr((&raw const other).addr()) } else { config };
+            launched!(site, configured(&other, l.func, l.params), real(config, l.func, l.params))
+        });
+    }
+    launched!(site, configured(&c, func, args), real(config, func, args))
+}
+
+/// A launch by a configuration.
+fn configured(c: &LaunchConfig, func: Func, args: Ptr) -> Launch {
+    // SAFETY: as the program's configuration says.
     let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
-    launched!(
-        site,
-        Launch {
-            kernel: registry::find_or_unknown(func.0),
-            grid: c.grid,
-            block: c.block,
-            cluster,
-            shared: c.shared,
-            stream: c.stream,
-            args: pointers(args),
-            flags,
-        },
-        real(config, func, args)
-    )
+    Launch {
+        kernel: registry::find_or_unknown(func.0),
+        grid: c.grid,
+        block: c.block,
+        cluster,
+        shared: c.shared,
+        stream: c.stream,
+        args: pointers(args),
+        flags,
+    }
 }
 
 /// `cudaLaunchCooperativeKernelMultiDevice`: one event per launch in the list.

@@ -18,14 +18,17 @@
 //! holds), `grid`, `block` (three numbers or "*"), `nth` (a number, or "from..to" counted from 1).
 //!
 //! What is done: `image` (with `kernel`: that kernel of it instead of the one of the same name; with
-//! `whole = true`: the whole image instead of the whole image), `launch = { grid, block, shared }`, or
+//! `whole = true`: the whole image instead of the whole image; with `compare = { parameters, type, tolerance,
+//! keep }`: beside it, comparing what they wrote), `launch = { grid, block, shared }`, or
 //! `skip = true`. `on-failure = "stop"` ends the program where a rule cannot be applied; else that is
 //! said, and the program goes on with its own code.
 
+mod compare;
 mod error;
 mod manifest;
 mod matching;
 
+pub use compare::{Compare, Difference, Element, Keep};
 pub use error::Error;
 pub use manifest::{Action, Launch, Manifest, OnFailure, Rule};
 pub use matching::{Condition, Match, Names, Subject};

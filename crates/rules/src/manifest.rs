@@ -9,7 +9,7 @@ use regex_lite::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::{Condition, Error, Match};
+use crate::{Compare, Condition, Element, Error, Keep, Match};
 
 /// The rules of a manifest, in order: of several that match, the first counts.
 #[derive(Clone, Debug, Default)]
@@ -32,7 +32,7 @@ pub struct Rule {
 }
 
 /// What a rule does.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// A kernel of another image takes the kernel's place.
     Kernel {
@@ -40,6 +40,8 @@ pub enum Action {
         image: PathBuf,
         /// Its kernel; `None` for the one of the same name.
         kernel: Option<String>,
+        /// Instead of taking its place it is run beside it, and what they wrote is compared.
+        compare: Option<Compare>,
     },
     /// Another image takes the image's place, variables and all.
     Image {
@@ -93,8 +95,20 @@ struct Table {
     whole: Option<Spanned<bool>>,
     launch: Option<Spanned<Shape>>,
     skip: Option<Spanned<bool>>,
+    compare: Option<Spanned<Comparing>>,
     #[serde(default)]
     on_failure: OnFailure,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Comparing {
+    parameters: Option<Vec<usize>>,
+    #[serde(rename = "type", default)]
+    element: Element,
+    tolerance: Option<f64>,
+    #[serde(default)]
+    keep: Keep,
 }
 
 #[derive(Deserialize)]
@@ -173,7 +187,7 @@ impl Manifest {
         Ok(Rule {
             name: format!("--replace {text}"),
             matching: Match { kernel: Some(kernel), ..Match::default() },
-            action: Action::Kernel { image: image.into(), kernel: None },
+            action: Action::Kernel { image: image.into(), kernel: None, compare: None },
             on_failure: OnFailure::Pass,
         })
     }
@@ -226,6 +240,12 @@ impl Here<'_> {
     fn action(&self, at: usize, table: &Table) -> Result<Action, Error> {
         let skip = table.skip.as_ref().is_some_and(|skip| *skip.get_ref());
         let whole = table.whole.as_ref().is_some_and(|whole| *whole.get_ref());
+        if let (Some(compare), true) = (&table.compare, table.image.is_none() || whole) {
+            return Err(self.error(
+                compare.span().start,
+                "`compare` runs the kernel of `image` beside the program's; it goes with a kernel's `image` only",
+            ));
+        }
         if let (Some(kernel), true) = (&table.kernel, table.image.is_none() || whole) {
             return Err(self.error(
                 kernel.span().start,
@@ -240,6 +260,7 @@ impl Here<'_> {
                     false => Action::Kernel {
                         image,
                         kernel: table.kernel.as_ref().map(|kernel| kernel.get_ref().clone()),
+                        compare: self.compare(table)?,
                     },
                 })
             }
@@ -251,6 +272,24 @@ impl Here<'_> {
             )),
             _ => Err(self.error(at, "expected only one of image, launch and skip")),
         }
+    }
+
+    fn compare(&self, table: &Table) -> Result<Option<Compare>, Error> {
+        let Some(given) = &table.compare else { return Ok(None) };
+        let at = given.span().start;
+        let Comparing { parameters, element, tolerance, keep } = given.get_ref();
+        if parameters.as_ref().is_some_and(Vec::is_empty) {
+            return Err(self.error(at, "`parameters` names none; leave it out for all"));
+        }
+        let tolerance = tolerance.unwrap_or(0.0);
+        if !(tolerance >= 0.0 && tolerance.is_finite()) {
+            return Err(self.error(at, format!("found tolerance {tolerance}, expected 0 or more")));
+        }
+        if *element == Element::Bytes && tolerance > 0.0 {
+            return Err(self.error(at, "a tolerance needs a type such as \"f32\""));
+        }
+        let parameters = parameters.clone();
+        Ok(Some(Compare { parameters, element: *element, tolerance, keep: *keep }))
     }
 
     fn beside(&self, image: &Path) -> PathBuf {
@@ -356,7 +395,7 @@ impl Here<'_> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 mod tests {
     use super::*;
     use crate::Names;
@@ -371,7 +410,10 @@ mod tests {
         let manifest = parse(text).unwrap();
         let rule = &manifest.rules[0];
         assert_eq!(rule.name, "redirect 1");
-        assert_eq!(rule.action, Action::Kernel { image: "dir/new.ptx".into(), kernel: None });
+        assert_eq!(
+            rule.action,
+            Action::Kernel { image: "dir/new.ptx".into(), kernel: None, compare: None }
+        );
         let names = Names { mangled: "_Z6vecaddPf", full: "vecadd(float*)", short: "vecadd" };
         assert!(rule.matching.names(names) && rule.matching.launch.is_always());
     }
@@ -399,6 +441,24 @@ mod tests {
         assert!(rules[0].matching.launch.holds([8, 1, 1], [1; 3], 9));
         assert_eq!(rules[1].action, Action::Image { image: "/abs/all.fatbin".into() });
         assert_eq!(rules[2].action, Action::Skip);
+    }
+
+    #[test]
+    fn comparing() {
+        let text = "[[redirect]]\nmatch = { kernel = 'k' }\nimage = 'x'\ncompare = { parameters = [2], type = 'f32', tolerance = 1e-3, keep = 'replacement' }\n\
+                    [[redirect]]\nmatch = { kernel = 'k' }\nimage = 'x'\ncompare = {}\n";
+        let rules = parse(text).unwrap().rules;
+        let compare = |rule: &Rule| match &rule.action {
+            Action::Kernel { compare, .. } => compare.clone().unwrap(),
+            other => panic!("{other:?}"),
+        };
+        let first = Compare {
+            parameters: Some(vec![2]),
+            element: Element::F32,
+            tolerance: 1e-3,
+            keep: Keep::Replacement,
+        };
+        assert_eq!((compare(&rules[0]), compare(&rules[1])), (first, Compare::default()));
     }
 
     #[test]
@@ -434,6 +494,26 @@ mod tests {
                 ":3:10: ",
                 "skip = true",
             ),
+            (
+                "[[redirect]]\nmatch = { kernel = \"a\" }\nskip = true\ncompare = {}\n",
+                ":4:11: ",
+                "goes with",
+            ),
+            (
+                "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { tolerance = 1.0 }\n",
+                ":4:11: ",
+                "needs a type",
+            ),
+            (
+                "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { type = \"f33\" }\n",
+                ":4:",
+                "f33",
+            ),
+            (
+                "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { tolerance = nan, type = \"f32\" }\n",
+                ":4:11: ",
+                "0 or more",
+            ),
             ("[[redirect]]\nmatch = { kernel = \"a\", grid = [1, 1] }\nskip = true\n", ":2:", ""),
             ("redirect = 3\n", ":1:12: ", ""),
             ("[[redirect\n", ":1:", ""),
@@ -447,7 +527,10 @@ mod tests {
     #[test]
     fn replace_takes_the_last_equals_sign() {
         let rule = Manifest::replace("op<a==b>=x.ptx").unwrap();
-        assert_eq!(rule.action, Action::Kernel { image: "x.ptx".into(), kernel: None });
+        assert_eq!(
+            rule.action,
+            Action::Kernel { image: "x.ptx".into(), kernel: None, compare: None }
+        );
         for bad in ["", "kernel", "=x", "k=", "(=x"] {
             assert!(Manifest::replace(bad).is_err(), "{bad}");
         }

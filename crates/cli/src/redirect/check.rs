@@ -95,11 +95,14 @@ fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut Strin
 
 fn action(rule: &Rule) -> String {
     match &rule.action {
-        Action::Kernel { image, kernel: Some(kernel) } => {
+        Action::Kernel { image, kernel: Some(kernel), compare: None } => {
             format!("kernel {kernel} of {} instead of", image.display())
         }
-        Action::Kernel { image, kernel: None } => {
+        Action::Kernel { image, kernel: None, compare: None } => {
             format!("the kernel of the same name from {} instead of", image.display())
+        }
+        Action::Kernel { image, compare: Some(_), .. } => {
+            format!("a kernel of {} beside, and what they write is compared, for", image.display())
         }
         Action::Image { image } => format!("{} instead of", image.display()),
         Action::Launch(_) => "another shape for launches of".to_owned(),
@@ -114,7 +117,7 @@ fn verdict(
     ours: &ParamLayout,
     theirs: &[Container],
 ) -> Result<(), String> {
-    let Action::Kernel { image, kernel } = &rule.action else { return Ok(()) };
+    let Action::Kernel { image, kernel, .. } = &rule.action else { return Ok(()) };
     let wanted = kernel.as_deref().unwrap_or(symbol);
     let Some(layout) = theirs.iter().find_map(|container| container.kernels.get(wanted)) else {
         let all: Vec<&str> = theirs

@@ -353,3 +353,66 @@ fn broken_manifests_change_nothing() {
         assert_eq!((ran.end.as_str(), launches(&ran, "cudart", &["kernel"]).len()), ("exit 0", 1));
     }
 }
+
+/// Both kernels run on the same data; what they wrote is compared, and the program keeps what the rule says.
+#[test]
+fn results_are_compared() {
+    let lab = Lab::new();
+    let new = code(replacement());
+    for way in ways(&lab, "buffers.c") {
+        let how = way.how.clone().with("STUB_DRIVER", "1").with("STUB_MEMORY", "1");
+        let way = Way { how, ..way };
+        let bare = lab.run(&way.program, &["3"], &How { shim: false, ..way.how.clone() });
+        assert!(bare.stdout.contains("launch 0\ndown 0: "), "{}", bare.stdout);
+        let rule = |image: &str, compare: &str| {
+            manifest(
+                &lab,
+                &format!(
+                    "[[redirect]]\nname = 'try'\nmatch = {{ kernel = 'alpha' }}\nimage = '{image}'\ncompare = {compare}\n"
+                ),
+            )
+        };
+        let ran = under(&way, &lab, &["3"], &rule("new.ptx", "{}"));
+        assert_eq!(ran.stdout, bare.stdout, "the program keeps its own results");
+        assert!(ran.stderr.contains("parameter 0: 64 of 64 elements differ"), "{}", ran.stderr);
+        assert!(ran.stderr.contains("try: 3 launches compared, 3 differ"), "{}", ran.stderr);
+        let codes = launches(&ran, "cuda", &["code"]);
+        let own = launches(&bare, "cuda", &["code"])[0].clone();
+        let driver: Vec<_> = launches(&ran, "cuda", &["library", "code"]);
+        assert_eq!(driver.len(), codes.len());
+        assert!(codes.contains(&new) && codes.contains(&own), "{codes:?}");
+
+        // The other way round: as if the kernel had been replaced.
+        let kept =
+            under(&way, &lab, &["3"], &rule("new.ptx", "{ keep = 'replacement', type = 'i32' }"));
+        let plain = "[[redirect]]\nmatch = { kernel = 'alpha' }\nimage = 'new.ptx'\n";
+        let replaced = under(&way, &lab, &["3"], &manifest(&lab, plain));
+        assert_eq!(kept.stdout, replaced.stdout);
+        assert_ne!(kept.stdout, bare.stdout);
+        assert!(kept.stderr.contains("16 of 16 elements differ"), "{}", kept.stderr);
+
+        // The program's own image: alike.
+        let dump = lab.path("own");
+        let how = way.how.clone().with("CUSHIM_DUMP_IMAGES", dump.to_str().unwrap());
+        lab.run(&way.program, &["1"], &how);
+        let ptx = fs::read_dir(&dump).unwrap().map(|e| e.unwrap().path());
+        let ptx = ptx.into_iter().find(|p| p.extension().is_some_and(|e| e == "ptx")).unwrap();
+        let alike = under(&way, &lab, &["2"], &rule(ptx.to_str().unwrap(), "{ type = 'f32' }"));
+        assert_eq!(alike.stderr, "cushim: redirect: try: 2 launches compared, all alike\n");
+        fs::remove_dir_all(dump).unwrap();
+
+        // A parameter that is no pointer: said, and the launch happens as it was.
+        let none = under(&way, &lab, &["1"], &rule("new.ptx", "{ parameters = [1] }"));
+        let why = "a launch is not compared: parameter 1 holds no address of device memory";
+        assert!(none.stderr.contains(why), "{}", none.stderr);
+        assert!(bare.stdout.starts_with(none.stdout.split("other").next().unwrap()));
+        // Only the second launch.
+        let file = manifest(
+            &lab,
+            "[[redirect]]\nname = 'try'\nmatch = { kernel = 'alpha', nth = 2 }\nimage = 'new.ptx'\ncompare = {}\n",
+        );
+        let second = under(&way, &lab, &["3"], &file);
+        assert!(second.stderr.contains("try: 1 launches compared, 1 differ"), "{}", second.stderr);
+        assert_eq!(second.stdout, bare.stdout);
+    }
+}

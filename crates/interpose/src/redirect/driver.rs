@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
-use super::{Replacement, plan};
+use super::{ForLaunches, Replacement, plan};
 use crate::layouts::Code;
 use crate::library::LibraryLoad;
 use crate::redirect::launch;
@@ -75,7 +75,7 @@ pub fn kernel(site: &'static Site, owner: usize, mangled: &CStr, handle: Func) -
             continue;
         };
         planned.applied(format_args!("{kernel} of {} in place", replacement.file()));
-        if planned.rule.matching.launch.is_always() {
+        if !planned.rule.is_for_launches() {
             return Func(other);
         }
         launch::decide(handle.0, name, planned, Some(other));

@@ -2,15 +2,17 @@
 //!
 //! Owns what was decided about a kernel when it became known, by the address that launches it. One byte
 //! is looked at on the way of a launch where no rule is about launches. Must not know: how a
-//! replacement came into being.
+//! replacement came into being, how results are compared.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cushim_abi::types::*;
 use cushim_process::table::PointerTable;
 use cushim_rules::{Action, Launch as Shape};
 
-use super::Planned;
+use super::{Planned, compare};
+use crate::site::Site;
 use crate::thread;
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
@@ -41,6 +43,25 @@ pub struct Launch {
     pub block: Dim3,
     /// Dynamic shared memory, bytes.
     pub shared: usize,
+    /// Stream handle.
+    pub stream: usize,
+    /// The array of argument pointers, or null.
+    pub params: Ptr,
+    /// The driver's other way to hand over arguments, or null.
+    pub extra: Ptr,
+}
+
+/// What is to become of a launch.
+enum Verdict {
+    Happens(Launch),
+    LeftOut,
+    /// This address is launched, too, and the results are compared.
+    Compared(&'static Planned, usize),
+}
+
+std::thread_local! {
+    /// The frame of the launch that this thread is in, as it is asked about.
+    static WITHIN: Cell<usize> = const { Cell::new(0) };
 }
 
 /// Rules are about launches.
@@ -87,19 +108,44 @@ pub fn alias(handle: usize, address: usize, translate: impl Fn(usize) -> Option<
     set(handle, Decisions { count: of.count, list: list.collect() });
 }
 
-/// How a launch is to happen; `None` where it is left out. `stack` is an address in the caller's frame: a
-/// launch that CUDA makes inside another one is not asked about again.
+/// Whether launches are asked about at all.
 #[inline(always)]
-pub fn ask(launch: Launch, stack: usize) -> Option<Launch> {
-    if ENABLED.load(Ordering::Relaxed) { decided(launch, stack) } else { Some(launch) }
+pub fn enabled() -> bool {
+    ENABLED.load(Ordering::Relaxed)
 }
 
+/// A launch, where launches are asked about. `stack` is an address in the caller's frame: a launch that CUDA
+/// makes inside another one is not asked about again. `call` launches, and answers the status.
 #[cold]
-fn decided(mut launch: Launch, stack: usize) -> Option<Launch> {
-    if thread::current_if_any().is_some_and(|thread| thread.is_inside(stack)) {
-        return Some(launch);
+pub fn around(
+    site: &'static Site,
+    launch: Launch,
+    stack: usize,
+    call: &mut dyn FnMut(Launch) -> i32,
+) -> i32 {
+    let within = WITHIN.get() > stack
+        || thread::current_if_any().is_some_and(|thread| thread.is_inside(stack));
+    if within {
+        return call(launch);
     }
-    let Some(decisions) = DECISIONS.get(launch.func.0) else { return Some(launch) };
+    // Put back also where an exception passes through; a frame that a longjmp left is below the next.
+    struct Leave;
+    impl Drop for Leave {
+        fn drop(&mut self) {
+            WITHIN.set(0);
+        }
+    }
+    WITHIN.set(stack);
+    let _leave = Leave;
+    match decided(launch) {
+        Verdict::Happens(launch) => call(launch),
+        Verdict::LeftOut => 0,
+        Verdict::Compared(planned, other) => compare::run(site, planned, launch, other, call),
+    }
+}
+
+fn decided(launch: Launch) -> Verdict {
+    let Some(decisions) = DECISIONS.get(launch.func.0) else { return Verdict::Happens(launch) };
     let nth = decisions.count.fetch_add(1, Ordering::Relaxed) + 1;
     let three = |d: Dim3| [d.x, d.y, d.z];
     for Decision { planned, other } in &decisions.list {
@@ -108,16 +154,18 @@ fn decided(mut launch: Launch, stack: usize) -> Option<Launch> {
             continue;
         }
         match (&planned.rule.action, other) {
-            (Action::Skip, _) => return None,
-            (Action::Launch(shape), _) => return Some(changed(launch, shape)),
+            (Action::Skip, _) => return Verdict::LeftOut,
+            (Action::Launch(shape), _) => return Verdict::Happens(changed(launch, shape)),
+            (Action::Kernel { compare: Some(_), .. }, Some(other)) => {
+                return Verdict::Compared(planned, *other);
+            }
             (_, Some(other)) => {
-                launch.func = Func(*other);
-                return Some(launch);
+                return Verdict::Happens(Launch { func: Func(*other), ..launch });
             }
             _ => {}
         }
     }
-    Some(launch)
+    Verdict::Happens(launch)
 }
 
 fn changed(launch: Launch, shape: &Shape) -> Launch {

@@ -9,14 +9,15 @@
 //!
 //! Must not know: events.
 
+mod compare;
 pub mod driver;
 pub mod launch;
 mod replacement;
 pub mod runtime;
 mod subject;
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock};
 
 use cushim_names::Name;
 use cushim_rules::{Action, Manifest, Names, OnFailure, Rule};
@@ -38,6 +39,7 @@ pub struct Planned {
     replacement: Option<Result<Replacement, String>>,
     matched: AtomicU32,
     failed: AtomicU32,
+    compared: Mutex<compare::Summary>,
 }
 
 const UNKNOWN: u8 = 0;
@@ -135,7 +137,11 @@ trait ForLaunches {
 
 impl ForLaunches for Rule {
     fn is_for_launches(&self) -> bool {
-        !self.matching.launch.is_always() || matches!(self.action, Action::Launch(_) | Action::Skip)
+        !self.matching.launch.is_always()
+            || matches!(
+                self.action,
+                Action::Launch(_) | Action::Skip | Action::Kernel { compare: Some(_), .. }
+            )
     }
 }
 
@@ -148,7 +154,7 @@ impl Planned {
             Action::Launch(_) | Action::Skip => None,
         };
         let (matched, failed) = (AtomicU32::new(0), AtomicU32::new(0));
-        Planned { rule, replacement, matched, failed }
+        Planned { rule, replacement, matched, failed, compared: Mutex::default() }
     }
 
     fn names(&self, name: &Name) -> bool {
@@ -255,5 +261,6 @@ pub fn finish() {
         if planned.matched.load(Ordering::Relaxed) == 0 {
             say(format_args!("{}: never matched", planned.rule.name));
         }
+        compare::finish(&planned.rule.name, &planned.compared);
     }
 }

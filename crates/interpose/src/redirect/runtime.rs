@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
-use super::{Planned, Replacement, plan};
+use super::{ForLaunches, Planned, Replacement, plan};
 use crate::layouts::Code;
 use crate::redirect::launch;
 use crate::registry;
@@ -62,7 +62,7 @@ pub fn function(site: &'static Site, mangled: &str, given: &Registration) -> Opt
     let module = registry::module(given.handle.0)?;
     for planned in plan.kernel(module.code(), mangled) {
         planned.matched.fetch_add(1, Ordering::Relaxed);
-        let always = planned.rule.matching.launch.is_always();
+        let always = !planned.rule.is_for_launches();
         let Some((replacement, kernel)) = planned.kernel_for(module.code(), mangled) else {
             launch::decide(given.stub.0, mangled, planned, None);
             continue;

@@ -1,0 +1,241 @@
+//! Running a program's kernel and its replacement on the same data, and comparing what they wrote.
+//!
+//! Owns: saving, restoring and comparing the buffers of one launch. Every allocation that a word of the
+//! parameter block points into is saved first and put back between the two, so that both kernels see the
+//! same; which of them are compared is the rule's choice. Must not know: how a replacement came into being.
+
+use std::fmt::Write;
+use std::sync::Mutex;
+
+use cushim_abi::types::*;
+use cushim_rules::{Action, Compare, Keep};
+
+use super::launch::Launch;
+use super::{Planned, say};
+use crate::arguments::block;
+use crate::device;
+use crate::registry;
+use crate::site::Site;
+
+/// What came of all launches that a rule compared.
+#[derive(Default)]
+pub struct Summary {
+    launches: u64,
+    differing: u64,
+    largest: f64,
+}
+
+/// Differing launches that are shown one by one; the rest is counted.
+const SHOWN: u64 = 10;
+/// Bytes that may be saved for one launch. They are held three times for a moment.
+const MOST: u64 = 8 << 30;
+
+/// An allocation that a launch may change.
+struct Buffer {
+    base: u64,
+    /// The parameters that point into it: which, and where to.
+    pointers: Vec<(usize, u64)>,
+    before: Vec<u8>,
+}
+
+/// Launches what the program asked for and `other`, and compares. Answers what the launch whose results the
+/// program keeps answered.
+pub fn run(
+    site: &'static Site,
+    planned: &'static Planned,
+    launch: Launch,
+    other: usize,
+    call: &mut dyn FnMut(Launch) -> i32,
+) -> i32 {
+    let Action::Kernel { compare: Some(compare), .. } = &planned.rule.action else {
+        return call(launch);
+    };
+    let stream = stream_of(site, launch.stream);
+    let (first, second) = {
+        let other = Launch { func: Func(other), ..launch };
+        match compare.keep {
+            Keep::Original => (other, launch),
+            Keep::Replacement => (launch, other),
+        }
+    };
+    let prepared = if device::is_capturing(stream) {
+        Err("it is captured into a graph, where nothing can be looked at".to_owned())
+    } else {
+        device::relaxed(|| prepare(&launch, stream)).and_then(|buffers| holds(compare, buffers))
+    };
+    let buffers = match prepared {
+        Ok(buffers) => buffers,
+        Err(why) => {
+            planned.refuse(format_args!("a launch is not compared: {why}"));
+            return call(launch);
+        }
+    };
+    let status = call(first);
+    let results = device::relaxed(|| {
+        let results = if status == 0 { results(&buffers, stream) } else { Ok(Vec::new()) };
+        // Whatever the first did, the second begins where the first began.
+        restore(&buffers).and(results)
+    });
+    let kept = call(second);
+    let compared = match (status, kept, results) {
+        (0, 0, Ok(results)) => device::relaxed(|| {
+            let mut kept = self::results(&buffers, stream)?;
+            let (mut original, mut replacement) = (&results, &mut kept);
+            let swapped = compare.keep == Keep::Original;
+            let mut first = Vec::new();
+            if swapped {
+                first.clone_from(&results);
+                (original, replacement) = (&*replacement, &mut first);
+            }
+            Ok(tell(planned, compare, &launch, &buffers, original, replacement))
+        }),
+        (0, 0, Err(why)) => Err(why),
+        (status, kept, _) => {
+            Err(format!("the launches answered {status} and {kept} (the one that counts last)"))
+        }
+    };
+    if let Err(why) = compared {
+        planned.refuse(format_args!("a launch is not compared: {why}"));
+    }
+    kept
+}
+
+/// The driver's handle of the stream that a call means: `_ptsz` forms mean the thread's by 0.
+pub(crate) fn stream_of(site: &Site, stream: usize) -> usize {
+    const PER_THREAD: usize = 2;
+    let per_thread = site.name.to_bytes().ends_with(b"_ptsz");
+    if stream == 0 && per_thread { PER_THREAD } else { stream }
+}
+
+/// Finds and saves what the launch may change.
+fn prepare(launch: &Launch, stream: usize) -> Result<Vec<Buffer>, String> {
+    let kernel = registry::find(launch.func.0).ok_or("the kernel is not known")?;
+    let layout = kernel.known_layout()?;
+    // SAFETY: the program's own arguments, which CUDA is about to read.
+    let block = unsafe { block(layout, launch.params, launch.extra) }
+        .ok_or("its arguments were not found")?;
+    device::synchronize(stream).map_err(|e| format!("waiting for its stream: error {e}"))?;
+    let mut buffers: Vec<Buffer> = Vec::new();
+    let mut total = 0;
+    for (index, param) in layout.params.iter().enumerate() {
+        let at = param.offset as usize;
+        let bytes = block.get(at..at + param.size as usize).unwrap_or_default();
+        for word in bytes.chunks_exact(8) {
+            let address = word.iter().rev().fold(0u64, |word, b| (word << 8) | u64::from(*b));
+            // Small numbers are no addresses, and the driver need not be asked.
+            let Some((base, size)) =
+                (address > 0xffff).then(|| device::range(address).ok()).flatten()
+            else {
+                continue;
+            };
+            if let Some(known) = buffers.iter_mut().find(|buffer| buffer.base == base) {
+                known.pointers.push((index, address));
+                continue;
+            }
+            total += size;
+            if total > MOST {
+                return Err(format!("its buffers take more than {MOST} bytes"));
+            }
+            let mut before = Vec::new();
+            read(base, size, &mut before)?;
+            buffers.push(Buffer { base, pointers: vec![(index, address)], before });
+        }
+    }
+    Ok(buffers)
+}
+
+/// The buffers, if those that are to be compared are among them.
+fn holds(compare: &Compare, buffers: Vec<Buffer>) -> Result<Vec<Buffer>, String> {
+    let pointed = |index: usize| buffers.iter().any(|b| b.pointers.iter().any(|p| p.0 == index));
+    let missing = compare.parameters.iter().flatten().find(|index| !pointed(**index));
+    match missing {
+        Some(index) => Err(format!("parameter {index} holds no address of device memory")),
+        None if buffers.is_empty() => Err("no parameter holds an address of device memory".into()),
+        None => Ok(buffers),
+    }
+}
+
+fn read(base: u64, size: u64, into: &mut Vec<u8>) -> Result<(), String> {
+    into.try_reserve_exact(size as usize)
+        .map_err(|_| format!("{size} bytes of memory are not to be had"))?;
+    into.resize(size as usize, 0);
+    device::read(into, base).map_err(|e| format!("reading {size} bytes of its buffers: error {e}"))
+}
+
+fn results(buffers: &[Buffer], stream: usize) -> Result<Vec<Vec<u8>>, String> {
+    device::synchronize(stream).map_err(|e| format!("a kernel failed: error {e}"))?;
+    let mut results = Vec::new();
+    for buffer in buffers {
+        let mut bytes = Vec::new();
+        read(buffer.base, buffer.before.len() as u64, &mut bytes)?;
+        results.push(bytes);
+    }
+    Ok(results)
+}
+
+fn restore(buffers: &[Buffer]) -> Result<(), String> {
+    for Buffer { base, before, .. } in buffers {
+        device::write(*base, before).map_err(|e| format!("restoring its buffers: error {e}"))?;
+    }
+    Ok(())
+}
+
+/// Compares, says what differs, and counts.
+fn tell(
+    planned: &Planned,
+    compare: &Compare,
+    launch: &Launch,
+    buffers: &[Buffer],
+    original: &[Vec<u8>],
+    replacement: &[Vec<u8>],
+) {
+    let mut largest = 0.0f64;
+    let mut text = String::new();
+    for (buffer, (a, b)) in buffers.iter().zip(original.iter().zip(replacement)) {
+        let wanted = |index: &usize| compare.parameters.as_ref().is_none_or(|p| p.contains(index));
+        let Some((index, address)) = buffer.pointers.iter().find(|(index, _)| wanted(index)) else {
+            continue;
+        };
+        // Elements are counted from where the parameter points to; what is before that is compared, too.
+        let skew = (*address - buffer.base) as usize % compare.element.size();
+        let (Some(a), Some(b)) = (a.get(skew..), b.get(skew..)) else { continue };
+        let Some(found) = compare.differ(a, b) else { continue };
+        largest = largest.max(found.largest);
+        let at =
+            found.at as i64 - ((*address - buffer.base) as usize / compare.element.size()) as i64;
+        let _ = write!(
+            text,
+            "; parameter {index}: {} of {} elements differ, most at element {at}: {} and {}",
+            found.count, found.of, found.values.0, found.values.1
+        );
+    }
+    let mut summary = planned.compared.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    summary.launches += 1;
+    if text.is_empty() {
+        return;
+    }
+    summary.differing += 1;
+    summary.largest = summary.largest.max(largest);
+    if summary.differing <= SHOWN {
+        let name = registry::find(launch.func.0).map_or("", |kernel| kernel.name);
+        say(format_args!(
+            "{}: launch {} that was compared, {name}{text} (original and replacement)",
+            planned.rule.name, summary.launches
+        ));
+    }
+}
+
+/// The process ends: what came of the comparisons of a rule.
+pub fn finish(name: &str, summary: &Mutex<Summary>) {
+    let Ok(summary) = summary.lock() else { return };
+    if summary.launches == 0 {
+        return;
+    }
+    let Summary { launches, differing, largest } = *summary;
+    match differing {
+        0 => say(format_args!("{name}: {launches} launches compared, all alike")),
+        _ => say(format_args!(
+            "{name}: {launches} launches compared, {differing} differ, by {largest} at most"
+        )),
+    }
+}
