@@ -22,6 +22,7 @@
 pub mod accelerator;
 pub mod api;
 pub mod backend;
+pub mod code;
 pub mod driver;
 mod locks;
 pub mod nvidia;

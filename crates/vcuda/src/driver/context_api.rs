@@ -69,6 +69,7 @@ fn end(context: &Arc<Object>) {
     context.deactivate();
     memory::forget_context(context);
     context.streams.forget();
+    super::module::end(context);
 }
 
 fn destroy(ctx: abi::Context) -> Result<(), i32> {

@@ -27,6 +27,25 @@ pub(super) use super::event::{
     cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, cuEventSynchronize, cuStreamWaitEvent,
     cuStreamWaitEvent_ptsz,
 };
+pub(super) use super::function::{
+    cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo,
+    cuFuncIsLoaded, cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig, cuFuncSetSharedMemConfig,
+};
+pub(super) use super::kernel::{
+    cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName,
+    cuKernelGetParamCount, cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
+};
+pub(super) use super::launch::{
+    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchCooperativeKernel,
+    cuLaunchCooperativeKernel_ptsz, cuLaunchGrid, cuLaunchGridAsync, cuLaunchKernel,
+    cuLaunchKernel_ptsz, cuLaunchKernelEx, cuLaunchKernelEx_ptsz, cuParamSetSize, cuParamSetf,
+    cuParamSeti, cuParamSetv,
+};
+pub(super) use super::library::{
+    cuLibraryEnumerateKernels, cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount,
+    cuLibraryGetManaged, cuLibraryGetModule, cuLibraryGetUnifiedFunction, cuLibraryLoadData,
+    cuLibraryLoadFromFile, cuLibraryUnload,
+};
 pub(super) use super::memory::alloc::{
     cuMemAdvise, cuMemAdvise_v2, cuMemAlloc_v2, cuMemAllocManaged, cuMemAllocPitch_v2,
     cuMemFree_v2, cuMemGetAddressRange_v2, cuMemGetInfo_v2, cuMemPrefetchAsync,
@@ -70,6 +89,17 @@ pub(super) use super::memory::shape::{
     cuMemcpy2DUnaligned_v2, cuMemcpy2DUnaligned_v2_ptds, cuMemcpy3D_v2, cuMemcpy3D_v2_ptds,
     cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DPeer, cuMemcpy3DPeer_ptds,
     cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
+};
+pub(super) use super::module::{
+    cuModuleEnumerateFunctions, cuModuleGetFunction, cuModuleGetFunctionCount,
+    cuModuleGetGlobal_v2, cuModuleGetLoadingMode, cuModuleLoad, cuModuleLoadData,
+    cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload,
+};
+pub(super) use super::occupancy::{
+    cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cuOccupancyMaxActiveClusters,
+    cuOccupancyMaxPotentialBlockSize, cuOccupancyMaxPotentialBlockSizeWithFlags,
+    cuOccupancyMaxPotentialClusterSize,
 };
 pub(super) use super::stream::api::{
     cuStreamCopyAttributes, cuStreamCopyAttributes_ptsz, cuStreamCreate,

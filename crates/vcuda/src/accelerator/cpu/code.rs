@@ -2,7 +2,7 @@
 //!
 //! Owns where variables lie and which kernels cannot be run. Must not know: containers, launches.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use cushim_ptx::ast::Linkage;
@@ -151,8 +151,7 @@ impl CpuCode {
     }
 
     fn describe(&mut self, missing: &[u32]) {
-        let constant = self.module.globals.iter().filter(|g| g.space == Space::Const);
-        let constant = constant.map(|g| g.size).sum::<u64>() as u32;
+        let isa = self.module.version.0 * 10 + self.module.version.1;
         for (n, f) in self.module.functions.iter().enumerate() {
             if !f.entry || !f.defined {
                 continue;
@@ -174,14 +173,24 @@ impl CpuCode {
                 params_size: f.params_size,
                 static_shared: interp::shared_layout(&self.module, n as u32).1,
                 local: f.local_size,
-                constant,
+                constant: self.constant(n as u32),
                 registers: device::REGISTERS,
                 max_threads: limit.min(device::MAX_THREADS),
                 required_threads: required,
-                versions: (self.module.sm, device::CAPABILITY.0 * 10 + device::CAPABILITY.1),
+                // Measured: the text's version, not that of its target.
+                versions: (isa, device::CAPABILITY.0 * 10 + device::CAPABILITY.1),
                 refused: self.refused(n as u32, missing),
             });
         }
+    }
+
+    /// Bytes of the constant variables that a kernel names.
+    fn constant(&self, kernel: u32) -> u32 {
+        let reachable = self.module.reachable(kernel);
+        let functions = reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
+        let named: HashSet<u32> = functions.flat_map(globals_of).collect();
+        let globals = named.iter().filter_map(|n| self.module.globals.get(*n as usize));
+        globals.filter(|g| g.space == Space::Const).map(|g| g.size).sum::<u64>() as u32
     }
 
     /// Why a kernel cannot be run, if it cannot.
@@ -221,9 +230,14 @@ fn place_of(param: &cushim_ptx::ir::Param) -> Option<(u32, u32)> {
 }
 
 fn names_one_of(f: &Function, globals: &[u32]) -> Option<u32> {
-    f.code.iter().flat_map(|inst| &inst.src).find_map(|src| match src {
+    globals_of(f).find(|n| globals.contains(n))
+}
+
+/// The variables that the instructions of a function name.
+fn globals_of(f: &Function) -> impl Iterator<Item = u32> {
+    f.code.iter().flat_map(|inst| &inst.src).filter_map(|src| match src {
         Src::Address(Symbol::Global(n), _) | Src::Memory(Base::Symbol(Symbol::Global(n)), _) => {
-            globals.contains(n).then_some(*n)
+            Some(*n)
         }
         _ => None,
     })

@@ -1,0 +1,109 @@
+//! Options of compiling and linking (`CUjit_option`), as far as they mean something here: the logs.
+//!
+//! Owns reading them and writing into the program's buffers. Optimisation levels, register limits and the
+//! like concern NVIDIA's compiler and are accepted. Must not know: what is compiled.
+
+use cushim_abi::types::Ptr;
+
+use super::state::{at, take};
+use super::status;
+
+/// `CUjit_option` (cuda.h).
+const WALL_TIME: i32 = 2;
+const INFO_BUFFER: i32 = 3;
+const INFO_SIZE: i32 = 4;
+const ERROR_BUFFER: i32 = 5;
+const ERROR_SIZE: i32 = 6;
+/// More than there are of them.
+const MOST: u32 = 1024;
+
+/// A buffer of the program: its address, its bytes, where the number of bytes used goes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Buffer {
+    at: usize,
+    size: usize,
+    used: usize,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    info: Buffer,
+    error: Buffer,
+}
+
+impl Options {
+    /// None.
+    pub fn none() -> Options {
+        Options::default()
+    }
+
+    /// Those of a call: ids, and as many values, some of which are answered there. Nothing is compiled
+    /// yet, so the time it took is 0 and the logs are empty.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE.
+    ///
+    /// # Safety
+    /// Both arrays are null or hold `count` of them; buffers among the values have the size that is said,
+    /// as long as these options are used.
+    pub unsafe fn read(count: u32, ids: Ptr, values: Ptr) -> Result<Options, i32> {
+        let mut options = Options::default();
+        if count == 0 {
+            return Ok(options);
+        }
+        if ids.0 == 0 || values.0 == 0 || count > MOST {
+            return Err(status::INVALID_VALUE);
+        }
+        for n in 0..count as usize {
+            let place = values.0.wrapping_add(n * size_of::<usize>());
+            // SAFETY: the caller's.
+            let (id, value) = unsafe {
+                (take::<i32>(Ptr(ids.0.wrapping_add(n * 4)))?, take::<usize>(Ptr(place))?)
+            };
+            match id {
+                INFO_BUFFER => options.info.at = value,
+                INFO_SIZE => (options.info.size, options.info.used) = (value & 0xffff_ffff, place),
+                ERROR_BUFFER => options.error.at = value,
+                ERROR_SIZE => {
+                    (options.error.size, options.error.used) = (value & 0xffff_ffff, place);
+                }
+                // A float in the place of the pointer.
+                // SAFETY: the caller's place.
+                WALL_TIME => unsafe { at::<f32>(Ptr(place)).0.write_unaligned(0.0) },
+                ..0 => return Err(status::INVALID_VALUE),
+                _ => {}
+            }
+        }
+        options.info.write("");
+        options.error.write("");
+        Ok(options)
+    }
+
+    /// Writes a reason for the program; whether it wanted one.
+    pub fn error(&self, why: &str) -> bool {
+        self.error.write(why)
+    }
+}
+
+impl Buffer {
+    fn write(&self, text: &str) -> bool {
+        let mut used = 0;
+        let room = self.at != 0 && self.size > 0;
+        if room {
+            let text = text.as_bytes().get(..self.size - 1).unwrap_or(text.as_bytes());
+            let to = at::<u8>(Ptr(self.at)).0;
+            // SAFETY: the program's buffer has `size` bytes; text and NUL are at most that many.
+            unsafe {
+                to.copy_from_nonoverlapping(text.as_ptr(), text.len());
+                to.add(text.len()).write(0);
+            }
+            used = text.len();
+        }
+        if self.used != 0 {
+            // SAFETY: the value's own place.
+            unsafe { at::<usize>(Ptr(self.used)).0.write_unaligned(used) };
+        }
+        room
+    }
+}

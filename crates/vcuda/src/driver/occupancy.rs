@@ -1,0 +1,187 @@
+//! How many blocks of a kernel a multiprocessor holds at a time.
+//!
+//! Owns the calculation and `cuOccupancy*`. Source: CUDA Driver API, "Occupancy"; the granularities (warps of
+//! 32 threads, 256 registers of a warp) are those of every GPU since compute capability 3.0. Must not know:
+//! launches.
+
+use cushim_abi::structs::DriverLaunchConfig;
+use cushim_abi::types::*;
+
+use super::device;
+use super::entry::entry;
+use super::function::{Function, of};
+use super::state::{accelerator, give, take};
+use super::status;
+
+/// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag.
+const FLAGS: u32 = 1;
+const WARP: u32 = 32;
+const REGISTERS_OF_WARP: u32 = 256;
+
+/// What a multiprocessor has, by `CUdevice_attribute`.
+struct Processor {
+    threads: u32,
+    blocks: u32,
+    shared: u32,
+    registers: u32,
+    /// Shared memory that each block costs beside its own.
+    reserved: u32,
+    /// Shared memory of a block, at most.
+    most_shared: u32,
+    count: u32,
+}
+
+impl Processor {
+    fn of(number: usize) -> Processor {
+        let found = accelerator().devices().get(number);
+        let value = |attribute| {
+            let value = found.and_then(|found| device::attribute(found, number as i32, attribute));
+            value.and_then(|value| u32::try_from(value).ok()).unwrap_or(0)
+        };
+        Processor {
+            threads: value(39),
+            blocks: value(106),
+            shared: value(81),
+            registers: value(82),
+            reserved: value(111),
+            most_shared: value(97),
+            count: value(16).max(1),
+        }
+    }
+}
+
+/// How many blocks of so many threads, with so much dynamic shared memory, a multiprocessor holds.
+pub fn blocks(function: &Function, threads: u32, dynamic: u32) -> u32 {
+    let (kernel, has) = (&function.kernel, Processor::of(function.device));
+    let shared = kernel.static_shared.saturating_add(dynamic);
+    if threads == 0 || threads > kernel.max_threads || shared > has.most_shared {
+        return 0;
+    }
+    let warps = threads.div_ceil(WARP);
+    let registers = kernel.registers.saturating_mul(WARP).next_multiple_of(REGISTERS_OF_WARP);
+    let limits = [
+        has.blocks,
+        has.threads / (warps * WARP),
+        has.shared.checked_div(shared.saturating_add(has.reserved)).unwrap_or(u32::MAX),
+        has.registers.checked_div(registers.saturating_mul(warps)).unwrap_or(u32::MAX),
+    ];
+    limits.into_iter().min().unwrap_or(0)
+}
+
+fn positive(value: i32) -> Result<u32, i32> {
+    u32::try_from(value).ok().filter(|value| *value > 0).ok_or(status::INVALID_VALUE)
+}
+
+unsafe fn active(
+    to: Out<i32>,
+    func: Func,
+    block: i32,
+    dynamic: usize,
+    flags: u32,
+) -> Result<(), i32> {
+    let function = of(func)?;
+    if to.0.is_null() || flags & !FLAGS != 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    let dynamic = u32::try_from(dynamic).unwrap_or(u32::MAX);
+    let found = blocks(&function, positive(block)?, dynamic);
+    // SAFETY: the caller's place.
+    unsafe { give(to, found as i32) }
+}
+
+/// The block size with which most threads are there at a time, the largest of equals, and as many blocks as
+/// fill the device.
+unsafe fn potential(
+    grid: Out<i32>,
+    block: Out<i32>,
+    func: Func,
+    shared_of: Ptr,
+    shared: usize,
+    limit: i32,
+    flags: u32,
+) -> Result<(), i32> {
+    let function = of(func)?;
+    if grid.0.is_null() || block.0.is_null() || flags & !FLAGS != 0 || limit < 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    let dynamic = |threads: u32| -> u32 {
+        let bytes = match shared_of.0 {
+            0 => shared,
+            address => {
+                type SharedOf = unsafe extern "C" fn(i32) -> usize;
+                // SAFETY: CUoccupancyB2DSize of the caller's.
+                let function = unsafe { std::mem::transmute::<usize, SharedOf>(address) };
+                // SAFETY: the caller's function takes a block's size.
+                unsafe { function(threads as i32) }
+            }
+        };
+        u32::try_from(bytes).unwrap_or(u32::MAX)
+    };
+    let most = match limit {
+        0 => function.kernel.max_threads,
+        limit => function.kernel.max_threads.min(limit as u32),
+    };
+    // Whole warps, and the limit itself where it is none.
+    let first = most.next_multiple_of(WARP);
+    let sizes = (1..=first / WARP).rev().map(|warps| (warps * WARP).min(most));
+    let mut best = (0, 0, 0);
+    for threads in sizes {
+        let together = blocks(&function, threads, dynamic(threads));
+        if together * threads > best.0 {
+            best = (together * threads, threads, together);
+        }
+    }
+    let (_, threads, together) = best;
+    // SAFETY: the caller's places.
+    unsafe {
+        give(grid, (together * Processor::of(function.device).count) as i32)?;
+        give(block, threads as i32)
+    }
+}
+
+entry! {
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessor (numBlocks: Out<i32>, func: Func, blockSize: i32, dynamicSMemSize: usize) {
+        active(numBlocks, func, blockSize, dynamicSMemSize, 0)
+    }
+
+    fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (numBlocks: Out<i32>, func: Func, blockSize: i32, dynamicSMemSize: usize, flags: Flags) {
+        active(numBlocks, func, blockSize, dynamicSMemSize, flags.0)
+    }
+
+    fn cuOccupancyMaxPotentialBlockSize (minGridSize: Out<i32>, blockSize: Out<i32>, func: Func, blockSizeToDynamicSMemSize: Ptr, dynamicSMemSize: usize, blockSizeLimit: i32) {
+        potential(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit, 0)
+    }
+
+    fn cuOccupancyMaxPotentialBlockSizeWithFlags (minGridSize: Out<i32>, blockSize: Out<i32>, func: Func, blockSizeToDynamicSMemSize: Ptr, dynamicSMemSize: usize, blockSizeLimit: i32, flags: Flags) {
+        potential(minGridSize, blockSize, func, blockSizeToDynamicSMemSize, dynamicSMemSize, blockSizeLimit, flags.0)
+    }
+
+    fn cuOccupancyAvailableDynamicSMemPerBlock (dynamicSmemSize: Out<usize>, func: Func, numBlocks: i32, blockSize: i32) {
+        let function = of(func)?;
+        let (number, threads) = (positive(numBlocks)?, positive(blockSize)?);
+        let (kernel, has) = (&function.kernel, Processor::of(function.device));
+        if threads > kernel.max_threads || number > blocks(&function, threads, 0) {
+            return Err(status::INVALID_VALUE);
+        }
+        let share = (has.shared / number).saturating_sub(has.reserved).min(has.most_shared);
+        // What is given out is a multiple of 128 bytes.
+        let free = share.saturating_sub(kernel.static_shared) & !127;
+        give(dynamicSmemSize, free as usize)
+    }
+
+    fn cuOccupancyMaxPotentialClusterSize (clusterSize: Out<i32>, func: Func, config: Ptr) {
+        of(func)?;
+        take::<DriverLaunchConfig>(config)?;
+        // No accelerator here has clusters: one block.
+        give(clusterSize, 1)
+    }
+
+    fn cuOccupancyMaxActiveClusters (numClusters: Out<i32>, func: Func, config: Ptr) {
+        let function = of(func)?;
+        let config = take::<DriverLaunchConfig>(config)?;
+        let sides = [config.block.x, config.block.y, config.block.z];
+        let threads = sides.into_iter().fold(1u32, |product, side| product.saturating_mul(side));
+        let count = Processor::of(function.device).count;
+        give(numClusters, (blocks(&function, threads, config.shared) * count) as i32)
+    }
+}
