@@ -114,27 +114,7 @@ impl Exec<'_> {
                 lanes(*mask).for_each(|l| to[l] = from[l]);
             }
         }
-        let [a, b, c] = &inputs;
-        let (mut d, mut p) = ([0u64; 32], [0u64; 32]);
-        match first.op {
-            Op::Shfl => shuffle(first, here, a, b, c, &mut d, &mut p),
-            Op::Vote => d = [vote(first, here, a); 32],
-            Op::Match => {
-                let m = alu::mask(first.types[0].bits());
-                for l in lanes(here) {
-                    let equal = lanes(here).filter(|o| a[*o] & m == a[l] & m);
-                    let equal = equal.fold(0u64, |x, o| x | 1 << o);
-                    if first.words.has(Word::Any) {
-                        d[l] = equal;
-                    } else {
-                        let all = equal == here.into();
-                        (d[l], p[l]) = (if all { equal } else { 0 }, u64::from(all));
-                    }
-                }
-            }
-            Op::Redux => d = [redux(first, here, a); 32],
-            _ => {}
-        }
+        let (d, p) = run(first, here, &inputs);
         for (frame, mask, inst, _) in parts {
             if let Some(dst) = inst.dst.first() {
                 warp.write(*frame, *dst, *mask, &d);
@@ -149,6 +129,33 @@ impl Exec<'_> {
     pub(super) fn member_operand(inst: &Inst) -> Option<&Src> {
         if inst.op == Op::BarWarp { inst.src.first() } else { inst.src.last() }
     }
+}
+
+/// The results of a collective instruction for lanes `here`, from their first
+/// three operands.
+pub fn run(inst: &Inst, here: u32, inputs: &[Lanes; 3]) -> (Lanes, Lanes) {
+    let [a, b, c] = inputs;
+    let (mut d, mut p) = ([0u64; 32], [0u64; 32]);
+    match inst.op {
+        Op::Shfl => shuffle(inst, here, a, b, c, &mut d, &mut p),
+        Op::Vote => d = [vote(inst, here, a); 32],
+        Op::Match => {
+            let m = alu::mask(inst.types[0].bits());
+            for l in lanes(here) {
+                let equal = lanes(here).filter(|o| a[*o] & m == a[l] & m);
+                let equal = equal.fold(0u64, |x, o| x | 1 << o);
+                if inst.words.has(Word::Any) {
+                    d[l] = equal;
+                } else {
+                    let all = equal == here.into();
+                    (d[l], p[l]) = (if all { equal } else { 0 }, u64::from(all));
+                }
+            }
+        }
+        Op::Redux => d = [redux(inst, here, a); 32],
+        _ => {}
+    }
+    (d, p)
 }
 
 /// ISA, `shfl`: `c` holds the clamp value in bits 0-4 and the segment mask in

@@ -18,12 +18,13 @@ mod collective;
 mod fault;
 mod mbarrier;
 mod memory;
-mod printf;
+pub mod printf;
 mod step;
 mod warp;
 
 use crate::ir::{Module, Symbol};
 use block::Block;
+pub use collective::run as collective;
 pub use fault::{BadAddress, Cause, Fault};
 use std::collections::VecDeque;
 

@@ -2,7 +2,9 @@
 //! lays out (each argument at its natural alignment, `float` as `double`).
 
 /// The text, and how many arguments it took (what device `printf` returns).
-pub(super) fn format(
+/// `format` with the arguments at `args`: `read` copies memory (false where nothing is
+/// mapped), `text` gives the string at an address.
+pub fn format(
     format: &[u8],
     args: u64,
     read: &dyn Fn(u64, &mut [u8]) -> bool,

@@ -1,0 +1,228 @@
+//! Comparison and selection in native code.
+
+use super::Emit;
+use super::float::float_type;
+use super::value::Val;
+use crate::plan::form::Class;
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cushim_ptx::ir::Inst;
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::{Kind, Scalar};
+
+/// An integer comparison: as signed condition, and whether it is unsigned
+/// whatever the type.
+fn int_condition(inst: &Inst) -> Option<(IntCC, bool)> {
+    use IntCC::*;
+    let all = [
+        (Word::Eq, Equal, false),
+        (Word::Ne, NotEqual, false),
+        (Word::Lt, SignedLessThan, false),
+        (Word::Le, SignedLessThanOrEqual, false),
+        (Word::Gt, SignedGreaterThan, false),
+        (Word::Ge, SignedGreaterThanOrEqual, false),
+        (Word::Lo, SignedLessThan, true),
+        (Word::Ls, SignedLessThanOrEqual, true),
+        (Word::Hi, SignedGreaterThan, true),
+        (Word::Hs, SignedGreaterThanOrEqual, true),
+    ];
+    all.iter().find(|(w, ..)| inst.words.has(*w)).map(|(_, c, u)| (*c, *u))
+}
+
+/// A comparison of numbers: a condition the machine has, or its contrary.
+fn float_condition(inst: &Inst) -> Option<(FloatCC, bool)> {
+    use FloatCC::*;
+    let all = [
+        (Word::Eq, Equal, false),
+        (Word::Neu, NotEqual, false),
+        (Word::Lt, LessThan, false),
+        (Word::Le, LessThanOrEqual, false),
+        (Word::Gt, GreaterThan, false),
+        (Word::Ge, GreaterThanOrEqual, false),
+        (Word::Ltu, UnorderedOrLessThan, false),
+        (Word::Leu, UnorderedOrLessThanOrEqual, false),
+        (Word::Gtu, UnorderedOrGreaterThan, false),
+        (Word::Geu, UnorderedOrGreaterThanOrEqual, false),
+        (Word::Num, Ordered, false),
+        (Word::CmpNan, Unordered, false),
+    ];
+    all.iter().find(|(w, ..)| inst.words.has(*w)).map(|(_, c, n)| (*c, *n))
+}
+
+impl Emit<'_> {
+    pub(super) fn compare_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Vec<Val>> {
+        match inst.op {
+            Op::Setp => self.setp(inst, args),
+            Op::Set => None,
+            Op::Selp => self.selp(inst, args).map(|v| vec![v]),
+            _ => None,
+        }
+    }
+
+    fn setp(&mut self, inst: &Inst, args: &[Val]) -> Option<Vec<Val>> {
+        let ty = inst.types[0];
+        let c = match ty.kind() {
+            Kind::Float => self.compare_floats(inst, ty, args)?,
+            Kind::Packed => return None,
+            _ => self.compare_ints(inst, ty, args)?,
+        };
+        let words = [Word::And, Word::Or, Word::Xor];
+        let word = inst.words.first(&words);
+        let mut out = Vec::new();
+        for n in 0..inst.dst.len() {
+            let c = if n == 0 { c.clone() } else { self.invert(&c) };
+            out.push(match word {
+                None => c,
+                Some(w) => {
+                    let uniform = c.uniform().is_some() && args[2].uniform().is_some();
+                    let (x, y) = (self.bits(&c), self.bits(&args[2]));
+                    let v = match w {
+                        Word::And => self.b.ins().band(x, y),
+                        Word::Or => self.b.ins().bor(x, y),
+                        _ => self.b.ins().bxor(x, y),
+                    };
+                    if uniform {
+                        Self::known(v)
+                    } else {
+                        Val::Mask { bits: Some(v), lanes: None }
+                    }
+                }
+            });
+        }
+        Some(out)
+    }
+
+    fn invert(&mut self, v: &Val) -> Val {
+        match v {
+            Val::Mask { lanes: Some(l), bits: None } => {
+                let l = l.iter().map(|x| self.b.ins().bnot(*x)).collect();
+                Val::Mask { lanes: Some(l), bits: None }
+            }
+            other => {
+                let uniform = other.uniform().is_some();
+                let bits = self.bits(other);
+                let n = self.b.ins().bnot(bits);
+                if uniform { Self::known(n) } else { Val::Mask { bits: Some(n), lanes: None } }
+            }
+        }
+    }
+
+    /// A comparison's result: 0 or all ones, or masks of the class.
+    fn predicate(&mut self, class: Class, v: Val) -> Val {
+        match v {
+            Val::Known(_) => v,
+            Val::Lanes(l) if class == Class::Wide => {
+                Val::Mask { lanes: Some(self.narrow(&l, false)), bits: None }
+            }
+            Val::Lanes(l) => Val::Mask { lanes: Some(l), bits: None },
+            mask => mask,
+        }
+    }
+
+    fn compare_ints(&mut self, inst: &Inst, ty: Scalar, args: &[Val]) -> Option<Val> {
+        let (cc, always) = int_condition(inst)?;
+        if ty == Scalar::Pred {
+            return None;
+        }
+        let class = Class::of(ty);
+        let signed = ty.is_signed() && !always;
+        let bits = ty.bits();
+        let c = self.map(class, &args[..2], &mut |e, a, vec| {
+            let (mut x, mut y) = (a[0], a[1]);
+            if bits < 32 {
+                x = e.extend_part(x, bits, signed, vec);
+                y = e.extend_part(y, bits, signed, vec);
+            }
+            let c = e.icmp(class, vec, cc, x, y, signed);
+            e.truth(c, vec)
+        });
+        Some(self.predicate(class, c))
+    }
+
+    /// 1 to all ones of 32 bits, for a scalar.
+    fn truth(&mut self, c: Value, vec: bool) -> Value {
+        if vec {
+            return c;
+        }
+        let v = self.b.ins().uextend(types::I32, c);
+        self.b.ins().ineg(v)
+    }
+
+    fn compare_floats(&mut self, inst: &Inst, ty: Scalar, args: &[Val]) -> Option<Val> {
+        if !matches!(ty, Scalar::F32 | Scalar::F64) {
+            return None;
+        }
+        let class = Class::of(ty);
+        let ftz = inst.words.has(Word::Ftz);
+        let found = float_condition(inst);
+        if found.is_none() && !inst.words.has(Word::Ne) && !inst.words.has(Word::Equ) {
+            return None;
+        }
+        let c = self.map(class, &args[..2], &mut |e, a, vec| {
+            let f: Vec<Value> = a
+                .iter()
+                .map(|v| {
+                    let v = if ftz { e.flush_bits(*v, ty, vec) } else { *v };
+                    e.cast(float_type(ty, vec), v)
+                })
+                .collect();
+            let (x, y) = (f[0], f[1]);
+            let c = match found {
+                Some((cc, _)) => e.b.ins().fcmp(cc, x, y),
+                // Not among the machine's: less or greater; or neither.
+                None => {
+                    let l = e.b.ins().fcmp(FloatCC::LessThan, x, y);
+                    let g = e.b.ins().fcmp(FloatCC::GreaterThan, x, y);
+                    let c = e.b.ins().bor(l, g);
+                    if inst.words.has(Word::Ne) {
+                        c
+                    } else if vec {
+                        e.b.ins().bnot(c)
+                    } else {
+                        e.b.ins().bxor_imm_u(c, 1)
+                    }
+                }
+            };
+            e.truth(c, vec)
+        });
+        Some(self.predicate(class, c))
+    }
+
+    fn selp(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        let class = match inst.dst.first() {
+            Some(cushim_ptx::ir::Dst::Reg(r, _)) => self.class(*r),
+            _ => return None,
+        };
+        let of = |n: usize| self.class_of(inst, n);
+        if of(0) != class || of(1) != class {
+            return None;
+        }
+        if let Some(c) = args[2].uniform() {
+            if let (Some(x), Some(y)) = (args[0].uniform(), args[1].uniform()) {
+                return Some(Self::known(self.b.ins().select(c, x, y)));
+            }
+            let (x, y) = (self.vectors(&args[0], class), self.vectors(&args[1], class));
+            let all = x.iter().zip(y.iter());
+            return Some(Val::Lanes(all.map(|(x, y)| self.b.ins().select(c, *x, *y)).collect()));
+        }
+        let lanes = self.mask_lanes(&args[2]);
+        let masks = self.masks_for(&lanes, class);
+        let (x, y) = (self.vectors(&args[0], class), self.vectors(&args[1], class));
+        let all = masks.iter().zip(x.iter().zip(y.iter()));
+        Some(Val::Lanes(all.map(|(m, (x, y))| self.b.ins().bitselect(*m, *x, *y)).collect()))
+    }
+
+    /// The low bits of a 32-bit value, extended.
+    pub(super) fn extend_part(&mut self, v: Value, bits: u32, signed: bool, vec: bool) -> Value {
+        if bits >= 32 {
+            return v;
+        }
+        if !signed {
+            let keep = self.all(Class::Narrow, vec, (1u64 << bits) - 1);
+            return self.b.ins().band(v, keep);
+        }
+        let by = self.i32(i64::from(32 - bits));
+        let up = self.b.ins().ishl(v, by);
+        self.b.ins().sshr(up, by)
+    }
+}

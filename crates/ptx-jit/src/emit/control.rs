@@ -1,0 +1,342 @@
+//! Pieces, how they end, and who runs next.
+
+use super::Emit;
+use super::value::Val;
+use crate::error::NotCompiled;
+use crate::plan::form::Class;
+use crate::plan::graph::{Edge, Term};
+use crate::run::{DONE, FAULT, NOWHERE, Warp, Which};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
+use cushim_ptx::ir::{Dst, Inst, Sense, Src};
+use cushim_ptx::table::{Op, Word};
+use std::mem::offset_of;
+
+impl Emit<'_> {
+    /// Chooses the lowest piece at which lanes are ready, or leaves.
+    pub(super) fn dispatch_block(&mut self) {
+        self.b.switch_to_block(self.dispatch);
+        let zero = self.i32(0);
+        let at = self.call_raw(Which::Dispatch, 0, zero);
+        let act = self.field(types::I32, offset_of!(Warp, act));
+        let leave = self.b.create_block();
+        let default = self.b.func.dfg.block_call(leave, &[]);
+        let mut table = Vec::new();
+        for block in self.blocks.clone() {
+            table.push(self.b.func.dfg.block_call(block, &[act.into()]));
+        }
+        let table = self.b.create_jump_table(JumpTableData::new(default, &table));
+        self.b.ins().br_table(at, table);
+        self.b.switch_to_block(leave);
+        let status = self.field(types::I32, offset_of!(Warp, status));
+        self.b.ins().return_(&[status]);
+        self.b.switch_to_block(self.fault);
+        let status = self.i32(FAULT.into());
+        self.b.ins().return_(&[status]);
+    }
+
+    pub(super) fn piece(&mut self, k: usize) -> Result<(), NotCompiled> {
+        self.piece = k;
+        self.cache.clear();
+        self.written.clear();
+        self.lanes_of.clear();
+        let block = self.blocks[k];
+        self.b.switch_to_block(block);
+        self.act = self.b.block_params(block)[0];
+        let plan = self.plan;
+        let piece = &plan.pieces[k];
+        let f = self.f;
+        if k == 0 {
+            self.zero_entry();
+        }
+        if piece.meets {
+            self.meet(&f.code[piece.start]);
+        }
+        if let Some(at) = piece.reduced {
+            self.reduced(&f.code[at]);
+        }
+        for inst in &f.code[piece.start..piece.end] {
+            self.instruction(inst)?;
+        }
+        match &piece.term {
+            Term::Jump(edge) => {
+                self.flush();
+                self.go(*edge, self.act);
+            }
+            Term::Branch { guard, taken, other } => self.branch(*guard, *taken, *other),
+            Term::Table { inst, targets, other } => {
+                self.table(&f.code[*inst], targets, *other);
+            }
+            Term::Barrier { inst, next } => self.barrier(&f.code[*inst], *next)?,
+        }
+        Ok(())
+    }
+
+    /// All of `lanes` go on there; others may come first.
+    fn go(&mut self, edge: Edge, lanes: Value) {
+        let alone = self.plan.pending[self.piece].is_empty();
+        match edge {
+            Edge::Exit => {
+                let live = self.field(types::I32, offset_of!(Warp, live));
+                let left = self.b.ins().band_not(live, lanes);
+                self.set_field(left, offset_of!(Warp, live));
+                if alone {
+                    let done = self.i32(DONE.into());
+                    self.b.ins().return_(&[done]);
+                } else {
+                    self.jump(self.dispatch, &[]);
+                }
+            }
+            Edge::To(n) if alone => self.jump(self.blocks[n], &[lanes]),
+            Edge::To(n) => {
+                let spins = self.plan.fair && n <= self.piece;
+                let low = self.field(types::I32, offset_of!(Warp, low));
+                let rank = self.i32(n as i64);
+                let first = if spins {
+                    // Others shall have a turn now and then.
+                    self.b.ins().iconst(types::I8, 0)
+                } else {
+                    self.b.ins().icmp(IntCC::UnsignedGreaterThan, low, rank)
+                };
+                let wait = self.b.create_block();
+                let args = [lanes.into()];
+                self.b.ins().brif(first, self.blocks[n], &args, wait, &[]);
+                self.b.switch_to_block(wait);
+                self.ready(n, lanes);
+                if spins {
+                    let zero = self.i32(0);
+                    let yields = self.call_raw(Which::Spin, n as u32, zero);
+                    let leave = self.b.create_block();
+                    self.b.ins().brif(yields, leave, &[], self.dispatch, &[]);
+                    self.b.switch_to_block(leave);
+                    self.b.ins().return_(&[yields]);
+                } else {
+                    self.jump(self.dispatch, &[]);
+                }
+            }
+        }
+    }
+
+    /// Notes that lanes are ready at a piece.
+    fn ready(&mut self, n: usize, lanes: Value) {
+        let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
+        let old = self.b.ins().load(types::I32, super::OWN, masks, 4 * n as i32);
+        let new = self.b.ins().bor(old, lanes);
+        self.b.ins().store(super::OWN, new, masks, 4 * n as i32);
+        let low = self.field(types::I32, offset_of!(Warp, low));
+        let rank = self.i32(n as i64);
+        let less = self.b.ins().umin(low, rank);
+        self.set_field(less, offset_of!(Warp, low));
+    }
+
+    /// Lanes end that are not all that are here.
+    fn retire(&mut self, lanes: Value) {
+        let live = self.field(types::I32, offset_of!(Warp, live));
+        let left = self.b.ins().band_not(live, lanes);
+        self.set_field(left, offset_of!(Warp, live));
+    }
+
+    fn branch(&mut self, (p, sense): (u32, Sense), taken: Edge, other: Edge) {
+        let guard = self.raw(p);
+        let (taken, other) = if sense == Sense::True { (taken, other) } else { (other, taken) };
+        let uniform = guard.uniform();
+        // Before the flush, whose blends are not to be mixed with what follows.
+        let bits = self.bits(&guard);
+        self.flush();
+        let (yes, no) = (self.b.create_block(), self.b.create_block());
+        if let Some(u) = uniform {
+            self.b.ins().brif(u, yes, &[], no, &[]);
+        } else {
+            let t = self.b.ins().band(self.act, bits);
+            let some = self.b.create_block();
+            self.b.ins().brif(t, some, &[], no, &[]);
+            self.b.switch_to_block(some);
+            let f = self.b.ins().band_not(self.act, bits);
+            let both = self.b.create_block();
+            self.b.ins().brif(f, both, &[], yes, &[]);
+            self.b.switch_to_block(both);
+            self.part(taken, t, other, f);
+        }
+        self.b.switch_to_block(yes);
+        self.go(taken, self.act);
+        self.b.switch_to_block(no);
+        self.go(other, self.act);
+    }
+
+    /// Lanes part: the lower piece goes first.
+    fn part(&mut self, taken: Edge, t: Value, other: Edge, f: Value) {
+        match (taken, other) {
+            (Edge::Exit, e) => {
+                self.retire(t);
+                self.go(e, f);
+            }
+            (e, Edge::Exit) => {
+                self.retire(f);
+                self.go(e, t);
+            }
+            (Edge::To(a), Edge::To(b)) if a == b => {
+                self.go(taken, self.act);
+            }
+            (Edge::To(a), Edge::To(b)) => {
+                let (first, t, later, f) = if a < b { (a, t, b, f) } else { (b, f, a, t) };
+                self.ready(later, f);
+                // `later` is pending now, whatever was before: look.
+                let low = self.field(types::I32, offset_of!(Warp, low));
+                let rank = self.i32(first as i64);
+                let ahead = self.b.ins().icmp(IntCC::UnsignedGreaterThan, low, rank);
+                if self.plan.fair && first <= self.piece {
+                    self.go(Edge::To(first), t);
+                    return;
+                }
+                let wait = self.b.create_block();
+                let args = [t.into()];
+                self.b.ins().brif(ahead, self.blocks[first], &args, wait, &[]);
+                self.b.switch_to_block(wait);
+                self.ready(first, t);
+                self.jump(self.dispatch, &[]);
+            }
+        }
+    }
+
+    fn table(&mut self, inst: &Inst, targets: &[Edge], other: Edge) {
+        let index = self.operand(&inst.src[0], Class::Narrow);
+        let guard = self.guard(inst);
+        let uniform = index.uniform();
+        if let (Some(u), true) = (uniform, guard.is_none()) {
+            self.flush();
+            let mut blocks = Vec::new();
+            for _ in 0..=targets.len() {
+                blocks.push(self.b.create_block());
+            }
+            let default = self.b.func.dfg.block_call(blocks[targets.len()], &[]);
+            let mut table = Vec::new();
+            for block in &blocks[..targets.len()] {
+                table.push(self.b.func.dfg.block_call(*block, &[]));
+            }
+            let table = self.b.create_jump_table(JumpTableData::new(default, &table));
+            self.b.ins().br_table(u, table);
+            for (block, edge) in blocks.iter().zip(targets.iter().chain([&other])) {
+                self.b.switch_to_block(*block);
+                self.go(*edge, self.act);
+            }
+            return;
+        }
+        // Lane by lane: every target takes those whose index it is.
+        let lanes = self.vectors(&index, Class::Narrow);
+        let mut rest = self.act;
+        let mut groups = Vec::new();
+        for (n, edge) in targets.iter().enumerate() {
+            let number = self.all(Class::Narrow, true, n as u64);
+            let hits =
+                lanes.iter().map(|v| self.b.ins().icmp(IntCC::Equal, *v, number)).collect();
+            let hits = self.bits(&Val::Mask { lanes: Some(hits), bits: None });
+            let mut group = self.b.ins().band(hits, self.act);
+            if let Some(g) = guard {
+                group = self.b.ins().band(group, g);
+            }
+            rest = self.b.ins().band_not(rest, group);
+            groups.push((*edge, group));
+        }
+        groups.push((other, rest));
+        self.flush();
+        for (edge, group) in groups {
+            let (some, next) = (self.b.create_block(), self.b.create_block());
+            self.b.ins().brif(group, some, &[], next, &[]);
+            self.b.switch_to_block(some);
+            match edge {
+                Edge::To(n) => self.ready(n, group),
+                Edge::Exit => self.retire(group),
+            }
+            self.jump(next, &[]);
+            self.b.switch_to_block(next);
+        }
+        self.jump(self.dispatch, &[]);
+    }
+
+    /// Lanes come to a barrier of the block and wait in the next piece.
+    fn barrier(&mut self, inst: &Inst, next: Edge) -> Result<(), NotCompiled> {
+        if inst.guard.is_some() {
+            return Err(self.unsupported(inst, "a guarded barrier"));
+        }
+        let Edge::To(next) = next else {
+            return Err(self.unsupported(inst, "a barrier at the end of a function"));
+        };
+        let n = inst.src.len();
+        let classes: Vec<Class> = (0..n)
+            .map(|k| if k == 2 { Class::Predicate } else { Class::Narrow })
+            .collect();
+        let mut args = Vec::new();
+        for (src, class) in inst.src.iter().zip(&classes) {
+            args.push((self.operand(src, *class), *class));
+        }
+        self.pass(0, &args, false);
+        self.flush();
+        let site = self.site(inst, classes, Vec::new());
+        self.sites[site as usize].extra = next as u32;
+        self.call(Which::Arrive, site, self.act);
+        self.jump(self.dispatch, &[]);
+        Ok(())
+    }
+
+    /// Where lanes wait for others of the warp: goes on only with all of them.
+    fn meet(&mut self, inst: &Inst) {
+        let Some(src) = inst.src.last().filter(|_| {
+            inst.words.has(Word::Sync) || inst.op == Op::BarWarp
+        }) else {
+            return;
+        };
+        let member = self.operand(src, Class::Narrow);
+        self.pass(0, &[(member, Class::Narrow)], false);
+        let site = self.site(inst, vec![Class::Narrow], Vec::new());
+        self.sites[site as usize].extra = self.piece as u32;
+        let all = self.call_raw(Which::Meet, site, self.act);
+        let here = self.b.create_block();
+        self.b.ins().brif(all, here, &[], self.dispatch, &[]);
+        self.b.switch_to_block(here);
+        self.act = all;
+        // What was read before the others came is theirs, too: it lies in the frame.
+        self.cache.clear();
+        self.lanes_of.clear();
+    }
+
+    fn reduced(&mut self, inst: &Inst) {
+        let Some(Dst::Reg(r, _)) = inst.dst.first() else { return };
+        let v = self.field(types::I32, offset_of!(Warp, reduced));
+        let v = if self.class(*r) == Class::Predicate {
+            let zero = self.i32(0);
+            let c = self.b.ins().icmp(IntCC::NotEqual, v, zero);
+            let c = self.b.ins().uextend(types::I32, c);
+            self.b.ins().ineg(c)
+        } else {
+            v
+        };
+        self.set(inst, inst.dst[0], Self::known(v));
+    }
+
+    fn instruction(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
+        match inst.op {
+            op if cushim_ptx::alu::is_pure(op) => self.pure(inst),
+            Op::Mov => self.mov(inst),
+            Op::Nop => {}
+            Op::Cvta => self.cvta(inst),
+            Op::Isspacep => self.isspacep(inst),
+            Op::Activemask => {
+                let v = Self::known(self.act);
+                self.set(inst, inst.dst[0], v);
+            }
+            Op::Ld => self.load(inst),
+            Op::St => self.store(inst),
+            Op::Atom => self.atom(inst),
+            Op::Trap => self.trap(inst),
+            Op::Nanosleep => {}
+            Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => self.collective(inst)?,
+            Op::Bra | Op::Ret | Op::Exit | Op::BrxIdx | Op::BarSync | Op::BarRed => {}
+            Op::Call => return Err(self.unsupported(inst, "calls are not compiled yet")),
+            Op::Refused => return Err(self.unsupported(inst, "it is not run at all")),
+            _ => return Err(self.unsupported(inst, "not compiled yet")),
+        }
+        Ok(())
+    }
+}
+
+const _: () = assert!(NOWHERE == u32::MAX);

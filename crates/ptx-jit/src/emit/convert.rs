@@ -1,0 +1,246 @@
+//! Conversions in native code.
+
+use super::Emit;
+use super::float::float_type;
+use super::value::Val;
+use crate::plan::form::Class;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cushim_ptx::ir::{Dst, Inst};
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::{Kind, Scalar};
+
+impl Emit<'_> {
+    pub(super) fn convert(&mut self, inst: &Inst, args: &[Val]) -> Option<Vec<Val>> {
+        let (d, s) = (inst.types[0], inst.types[1]);
+        let v = match (d.kind(), s.kind()) {
+            _ if inst.op != Op::Cvt => None,
+            (Kind::Signed | Kind::Unsigned, Kind::Signed | Kind::Unsigned) => {
+                self.int_to_int(inst, d, s, args)
+            }
+            (Kind::Float, Kind::Signed | Kind::Unsigned) => self.int_to_float(inst, d, s, args),
+            (Kind::Signed | Kind::Unsigned, Kind::Float) => self.float_to_int(inst, d, s, args),
+            (Kind::Float, Kind::Float) => self.float_to_float(inst, d, s, args),
+            _ => None,
+        };
+        v.map(|v| vec![v])
+    }
+
+    fn register_bits(inst: &Inst) -> u32 {
+        match inst.dst.first() {
+            Some(Dst::Reg(_, bits)) => *bits,
+            _ => 32,
+        }
+    }
+
+    fn int_to_int(&mut self, inst: &Inst, d: Scalar, s: Scalar, args: &[Val]) -> Option<Val> {
+        if inst.words.has(Word::Sat) {
+            return None;
+        }
+        let width = Self::register_bits(inst);
+        let from = self.class_of(inst, 0);
+        // To 32 bits first: the low half, with the source's extension.
+        let narrow = if from == Class::Wide {
+            if s.bits() == 64 && d.bits() == 64 {
+                return (width == 64).then(|| args[0].clone());
+            }
+            if s.bits() < 64 && d.bits() == 64 && s.bits() != 32 {
+                return None;
+            }
+            match args[0].uniform() {
+                Some(u) => Self::known(self.b.ins().ireduce(types::I32, u)),
+                None => {
+                    let all = self.vectors(&args[0], Class::Wide);
+                    Val::Lanes(self.narrow(&all, false))
+                }
+            }
+        } else {
+            args[0].clone()
+        };
+        let part = s.bits().min(32);
+        let extended = self.map(Class::Narrow, &[narrow], &mut |e, a, vec| {
+            let v = e.extend_part(a[0], part, s.is_signed(), vec);
+            let v = e.extend_part(v, d.bits().min(32), d.is_signed(), vec);
+            if width < 32 { e.extend_part(v, width, false, vec) } else { v }
+        });
+        if width <= 32 {
+            return Some(extended);
+        }
+        // A wide register: what extends is the narrower of both types.
+        let signed = if d.bits() == 64 { s.is_signed() } else { d.is_signed() };
+        Some(match extended.uniform() {
+            Some(u) => Self::known(self.extend64(u, signed)),
+            None => {
+                let all = self.vectors(&extended, Class::Narrow);
+                Val::Lanes(self.widen(&all, signed))
+            }
+        })
+    }
+
+    fn int_to_float(&mut self, inst: &Inst, d: Scalar, s: Scalar, args: &[Val]) -> Option<Val> {
+        let directed = [Word::Rz, Word::Rm, Word::Rp];
+        if inst.words.first(&directed).is_some() || inst.words.has(Word::Sat) {
+            return None;
+        }
+        if s.bits() > 32 || self.class_of(inst, 0) != Class::Narrow {
+            return None;
+        }
+        let signed = s.is_signed();
+        let prepare = |e: &mut Self, v: Value, vec: bool| e.extend_part(v, s.bits(), signed, vec);
+        match d {
+            Scalar::F32 => Some(self.map(Class::Narrow, args, &mut |e, a, vec| {
+                let v = prepare(e, a[0], vec);
+                let t = float_type(d, vec);
+                let f = if signed {
+                    e.b.ins().fcvt_from_sint(t, v)
+                } else {
+                    e.b.ins().fcvt_from_uint(t, v)
+                };
+                e.cast(if vec { types::I32X4 } else { types::I32 }, f)
+            })),
+            Scalar::F64 => {
+                if let Some(u) = args[0].uniform() {
+                    let v = prepare(self, u, false);
+                    let f = if signed {
+                        self.b.ins().fcvt_from_sint(types::F64, v)
+                    } else {
+                        self.b.ins().fcvt_from_uint(types::F64, v)
+                    };
+                    return Some(Self::known(self.cast(types::I64, f)));
+                }
+                let all = self.vectors(&args[0], Class::Narrow);
+                let mut out = Vec::with_capacity(16);
+                let swap: [u8; 16] = std::array::from_fn(|i| (i as u8 + 8) % 16);
+                let swap = self.b.func.dfg.immediates.push(swap.to_vec().into());
+                for v in all.iter() {
+                    let v = prepare(self, *v, true);
+                    let bytes = self.cast(types::I8X16, v);
+                    let high = self.b.ins().shuffle(bytes, bytes, swap);
+                    let high = self.cast(types::I32X4, high);
+                    for half in [v, high] {
+                        let f = if signed {
+                            let w = self.b.ins().swiden_low(half);
+                            self.b.ins().fcvt_from_sint(types::F64X2, w)
+                        } else {
+                            let w = self.b.ins().uwiden_low(half);
+                            self.b.ins().fcvt_from_uint(types::F64X2, w)
+                        };
+                        out.push(self.cast(types::I64X2, f));
+                    }
+                }
+                Some(Val::Lanes(out.into()))
+            }
+            _ => None,
+        }
+    }
+
+    fn float_to_int(&mut self, inst: &Inst, d: Scalar, s: Scalar, args: &[Val]) -> Option<Val> {
+        if s != Scalar::F32 || d.bits() != 32 || Self::register_bits(inst) != 32 {
+            return None;
+        }
+        let ftz = inst.words.has(Word::Ftz);
+        Some(self.map(Class::Narrow, args, &mut |e, a, vec| {
+            let v = if ftz { e.flush_bits(a[0], s, vec) } else { a[0] };
+            let v = e.cast(float_type(s, vec), v);
+            let v = e.round_whole(inst, v);
+            let t = if vec { types::I32X4 } else { types::I32 };
+            if d.is_signed() {
+                e.b.ins().fcvt_to_sint_sat(t, v)
+            } else {
+                e.b.ins().fcvt_to_uint_sat(t, v)
+            }
+        }))
+    }
+
+    fn round_whole(&mut self, inst: &Inst, v: Value) -> Value {
+        let all = [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi];
+        match inst.words.first(&all) {
+            Some(Word::Rzi) => self.b.ins().trunc(v),
+            Some(Word::Rmi) => self.b.ins().floor(v),
+            Some(Word::Rpi) => self.b.ins().ceil(v),
+            _ => self.b.ins().nearest(v),
+        }
+    }
+
+    fn float_to_float(&mut self, inst: &Inst, d: Scalar, s: Scalar, args: &[Val]) -> Option<Val> {
+        let odd = [Word::Rz, Word::Rm, Word::Rp, Word::Rna, Word::Relu, Word::Satfinite];
+        if inst.words.first(&odd).is_some() {
+            return None;
+        }
+        let ftz = inst.words.has(Word::Ftz);
+        let whole = [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi];
+        let whole = inst.words.first(&whole).is_some();
+        let sat = inst.words.has(Word::Sat);
+        let finish = |e: &mut Self, v: Value, vec: bool| {
+            let mut v = e.canonical_bits(v, d, vec);
+            if ftz {
+                v = e.flush_bits(v, d, vec);
+            }
+            if sat { e.saturate(v, d, vec) } else { v }
+        };
+        match (d, s) {
+            (Scalar::F32, Scalar::F32) | (Scalar::F64, Scalar::F64) => {
+                let class = Class::of(d);
+                Some(self.map(class, args, &mut |e, a, vec| {
+                    let mut v = if ftz { e.flush_bits(a[0], s, vec) } else { a[0] };
+                    if whole {
+                        let t = e.b.func.dfg.value_type(v);
+                        let f = e.cast(float_type(s, vec), v);
+                        let f = e.round_whole(inst, f);
+                        v = e.cast(t, f);
+                    }
+                    finish(e, v, vec)
+                }))
+            }
+            (Scalar::F64, Scalar::F32) if !whole => {
+                if let Some(u) = args[0].uniform() {
+                    let u = if ftz { self.flush_bits(u, s, false) } else { u };
+                    let f = self.cast(types::F32, u);
+                    let f = self.b.ins().fpromote(types::F64, f);
+                    let v = self.cast(types::I64, f);
+                    return Some(Self::known(finish(self, v, false)));
+                }
+                let all = self.vectors(&args[0], Class::Narrow);
+                let swap: [u8; 16] = std::array::from_fn(|i| (i as u8 + 8) % 16);
+                let swap = self.b.func.dfg.immediates.push(swap.to_vec().into());
+                let mut out = Vec::with_capacity(16);
+                for v in all.iter() {
+                    let v = if ftz { self.flush_bits(*v, s, true) } else { *v };
+                    let bytes = self.cast(types::I8X16, v);
+                    let high = self.b.ins().shuffle(bytes, bytes, swap);
+                    for half in [v, high] {
+                        let f = self.cast(types::F32X4, half);
+                        let f = self.b.ins().fvpromote_low(f);
+                        let v = self.cast(types::I64X2, f);
+                        out.push(finish(self, v, true));
+                    }
+                }
+                Some(Val::Lanes(out.into()))
+            }
+            (Scalar::F32, Scalar::F64) if !whole => {
+                if let Some(u) = args[0].uniform() {
+                    let f = self.cast(types::F64, u);
+                    let f = self.b.ins().fdemote(types::F32, f);
+                    let v = self.cast(types::I32, f);
+                    return Some(Self::known(finish(self, v, false)));
+                }
+                let all = self.vectors(&args[0], Class::Wide);
+                let join: [u8; 16] =
+                    std::array::from_fn(|i| if i < 8 { i as u8 } else { i as u8 + 8 });
+                let join = self.b.func.dfg.immediates.push(join.to_vec().into());
+                let mut out = Vec::with_capacity(8);
+                for pair in all.chunks_exact(2) {
+                    let half = [pair[0], pair[1]].map(|v| {
+                        let f = self.cast(types::F64X2, v);
+                        let f = self.b.ins().fvdemote(f);
+                        self.cast(types::I8X16, f)
+                    });
+                    let v = self.b.ins().shuffle(half[0], half[1], join);
+                    let v = self.cast(types::I32X4, v);
+                    out.push(finish(self, v, true));
+                }
+                Some(Val::Lanes(out.into()))
+            }
+            _ => None,
+        }
+    }
+}

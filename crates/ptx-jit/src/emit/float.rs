@@ -1,0 +1,277 @@
+//! Single and double precision, rounded to nearest, in native code.
+//!
+//! Every NaN that an arithmetic instruction gives is the canonical one (see
+//! [`cushim_ptx::alu::canonical`]). Making it so costs two operations, so a register that
+//! only ever takes such results may hold any NaN, and is put right where its
+//! bits are looked at.
+
+use super::Emit;
+use super::value::Val;
+use crate::plan::form::Class;
+use cranelift_codegen::ir::condcodes::FloatCC;
+use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
+use cushim_ptx::ir::{Dst, Function, Inst, Src};
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::{Kind, Scalar};
+
+/// The registers whose NaNs are all canonical in the sense of the language,
+/// with the type of their numbers.
+pub(super) fn clean(f: &Function) -> Vec<Option<Scalar>> {
+    let mut out: Vec<Option<Scalar>> = f
+        .registers
+        .iter()
+        .map(|t| matches!(t, Scalar::F32 | Scalar::F64).then_some(*t))
+        .collect();
+    for p in &f.params {
+        if let cushim_ptx::ir::Place::Register(r) = p.place {
+            out[r as usize] = None;
+        }
+    }
+    loop {
+        let mut changed = false;
+        for inst in &f.code {
+            for (n, dst) in inst.dst.iter().enumerate() {
+                let Dst::Reg(r, _) = dst else { continue };
+                let Some(ty) = out[*r as usize] else { continue };
+                if n > 0 || !gives_canonical(inst, ty, &out) {
+                    out[*r as usize] = None;
+                    changed = true;
+                }
+            }
+        }
+        if !changed {
+            return out;
+        }
+    }
+}
+
+fn gives_canonical(inst: &Inst, ty: Scalar, clean: &[Option<Scalar>]) -> bool {
+    let src = |s: &Src| match s {
+        Src::Reg(r) => clean[*r as usize] == Some(ty),
+        Src::Imm(v) if ty == Scalar::F32 => !f32::from_bits(*v as u32).is_nan(),
+        Src::Imm(v) => !f64::from_bits(*v).is_nan(),
+        _ => false,
+    };
+    match inst.op {
+        Op::Add | Op::Sub | Op::Mul | Op::Fma | Op::Div | Op::Rcp | Op::Sqrt | Op::Rsqrt
+        | Op::Sin | Op::Cos | Op::Lg2 | Op::Ex2 | Op::Tanh | Op::Min | Op::Max => {
+            inst.types[0] == ty
+        }
+        Op::Cvt => inst.types[0] == ty,
+        Op::Mov => inst.src.len() == 1 && inst.dst.len() == 1 && inst.src.iter().all(src),
+        Op::Selp => inst.src[..2].iter().all(src),
+        _ => false,
+    }
+}
+
+pub(super) fn float_type(ty: Scalar, vec: bool) -> Type {
+    match (ty, vec) {
+        (Scalar::F64, false) => types::F64,
+        (Scalar::F64, true) => types::F64X2,
+        (_, false) => types::F32,
+        (_, true) => types::F32X4,
+    }
+}
+
+fn int_type(ty: Scalar, vec: bool) -> Type {
+    match (ty, vec) {
+        (Scalar::F64, false) => types::I64,
+        (Scalar::F64, true) => types::I64X2,
+        (_, false) => types::I32,
+        (_, true) => types::I32X4,
+    }
+}
+
+/// The bits of a format: infinity, sign, canonical NaN, one.
+fn bits(ty: Scalar) -> (u64, u64, u64, u64) {
+    if ty == Scalar::F64 {
+        let nan = cushim_ptx::alu::canonical(f64::NAN.to_bits(), cushim_ptx::soft::Format::F64);
+        (f64::INFINITY.to_bits(), 1 << 63, nan, 1f64.to_bits())
+    } else {
+        (f32::INFINITY.to_bits().into(), 1 << 31, 0x7fff_ffff, 1f32.to_bits().into())
+    }
+}
+
+impl Emit<'_> {
+    pub(super) fn float_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        let ty = inst.types[0];
+        let directed = [Word::Rz, Word::Rm, Word::Rp];
+        if !matches!(ty, Scalar::F32 | Scalar::F64) || inst.words.first(&directed).is_some() {
+            return None;
+        }
+        let class = Class::of(ty);
+        let ftz = inst.words.has(Word::Ftz);
+        match inst.op {
+            Op::Add | Op::Sub | Op::Mul | Op::Fma | Op::Div | Op::Sqrt => {}
+            Op::Rcp | Op::Rsqrt if ty == Scalar::F32 => {}
+            Op::Neg | Op::Abs | Op::Copysign => {}
+            Op::Min | Op::Max => {
+                let odd = [Word::Nan, Word::Xorsign, Word::Abs];
+                let three = inst.src.get(2).is_some_and(|s| !matches!(s, Src::None));
+                if inst.words.first(&odd).is_some() || three {
+                    return None;
+                }
+            }
+            _ => return None,
+        }
+        let keep = inst.dst.iter().all(|d| match d {
+            Dst::Reg(r, _) => self.clean[*r as usize].is_some(),
+            Dst::Sink => true,
+        });
+        let n = match inst.op {
+            Op::Rcp | Op::Rsqrt | Op::Sqrt | Op::Neg | Op::Abs => 1,
+            Op::Fma => 3,
+            _ => 2,
+        };
+        let sat = inst.words.has(Word::Sat);
+        Some(self.map(class, &args[..n], &mut |e, a, vec| {
+            let a: Vec<Value> =
+                a.iter().map(|v| if ftz { e.flush_bits(*v, ty, vec) } else { *v }).collect();
+            let out = e.arithmetic(inst.op, ty, vec, &a);
+            if matches!(inst.op, Op::Neg | Op::Abs | Op::Copysign) {
+                return out;
+            }
+            let mut out = if keep || sat { out } else { e.canonical_bits(out, ty, vec) };
+            if ftz {
+                out = e.flush_bits(out, ty, vec);
+            }
+            if sat {
+                out = e.saturate(out, ty, vec);
+            }
+            out
+        }))
+    }
+
+    fn arithmetic(&mut self, op: Op, ty: Scalar, vec: bool, a: &[Value]) -> Value {
+        let (_, sign, _, one) = bits(ty);
+        let class = Class::of(ty);
+        match op {
+            Op::Neg => {
+                let s = self.all(class, vec, sign);
+                return self.b.ins().bxor(a[0], s);
+            }
+            Op::Abs => {
+                let s = self.all(class, vec, sign - 1);
+                return self.b.ins().band(a[0], s);
+            }
+            Op::Copysign => {
+                // PTX: the sign of the first, the magnitude of the second.
+                let s = self.all(class, vec, sign);
+                let (s, m) = (self.b.ins().band(a[0], s), self.b.ins().band_not(a[1], s));
+                return self.b.ins().bor(s, m);
+            }
+            Op::Min | Op::Max => return self.float_extreme(op == Op::Max, ty, vec, a[0], a[1]),
+            _ => {}
+        }
+        let t = float_type(ty, vec);
+        let f: Vec<Value> = a.iter().map(|v| self.cast(t, *v)).collect();
+        let one = |e: &mut Self| {
+            let v = e.all(class, vec, one);
+            e.cast(t, v)
+        };
+        let v = match op {
+            Op::Add => self.b.ins().fadd(f[0], f[1]),
+            Op::Sub => self.b.ins().fsub(f[0], f[1]),
+            Op::Mul => self.b.ins().fmul(f[0], f[1]),
+            Op::Fma => self.b.ins().fma(f[0], f[1], f[2]),
+            Op::Div => self.b.ins().fdiv(f[0], f[1]),
+            Op::Sqrt => self.b.ins().sqrt(f[0]),
+            Op::Rcp => {
+                let one = one(self);
+                self.b.ins().fdiv(one, f[0])
+            }
+            _ => {
+                let (one, root) = (one(self), self.b.ins().sqrt(f[0]));
+                self.b.ins().fdiv(one, root)
+            }
+        };
+        self.cast(int_type(ty, vec), v)
+    }
+
+    /// The lesser or greater; the one that is a number; zeros by sign.
+    fn float_extreme(&mut self, max: bool, ty: Scalar, vec: bool, a: Value, b: Value) -> Value {
+        let t = float_type(ty, vec);
+        let (x, y) = (self.cast(t, a), self.cast(t, b));
+        let cc = if max { FloatCC::GreaterThan } else { FloatCC::LessThan };
+        let first = self.fcmp_mask(cc, x, y, ty, vec);
+        let v = self.b.ins().bitselect(first, a, b);
+        let equal = self.fcmp_mask(FloatCC::Equal, x, y, ty, vec);
+        let v = if max {
+            let other = self.b.ins().bnot(equal);
+            let other = self.b.ins().bor(a, other);
+            self.b.ins().band(v, other)
+        } else {
+            let other = self.b.ins().band(a, equal);
+            self.b.ins().bor(v, other)
+        };
+        let lost = self.fcmp_mask(FloatCC::Unordered, y, y, ty, vec);
+        self.b.ins().bitselect(lost, a, v)
+    }
+
+    /// A comparison as a mask of the numbers' width.
+    pub(super) fn fcmp_mask(
+        &mut self,
+        cc: FloatCC,
+        x: Value,
+        y: Value,
+        ty: Scalar,
+        vec: bool,
+    ) -> Value {
+        let c = self.b.ins().fcmp(cc, x, y);
+        if vec {
+            return c;
+        }
+        let t = int_type(ty, false);
+        let wide = self.b.ins().uextend(t, c);
+        self.b.ins().ineg(wide)
+    }
+
+    /// Subnormal numbers become zeros.
+    pub(super) fn flush_bits(&mut self, v: Value, ty: Scalar, vec: bool) -> Value {
+        if ty != Scalar::F32 {
+            return v;
+        }
+        let (infinity, sign, ..) = bits(ty);
+        let exponent = self.all(Class::Narrow, vec, infinity);
+        let e = self.b.ins().band(v, exponent);
+        let zero = self.all(Class::Narrow, vec, 0);
+        let small = self.b.ins().icmp(cranelift_codegen::ir::condcodes::IntCC::Equal, e, zero);
+        let s = self.all(Class::Narrow, vec, sign);
+        let flushed = self.b.ins().band(v, s);
+        if vec {
+            self.b.ins().bitselect(small, flushed, v)
+        } else {
+            self.b.ins().select(small, flushed, v)
+        }
+    }
+
+    pub(super) fn canonical_bits(&mut self, v: Value, ty: Scalar, vec: bool) -> Value {
+        let t = float_type(ty, vec);
+        let f = self.cast(t, v);
+        let c = self.b.ins().fcmp(FloatCC::Unordered, f, f);
+        let nan = self.all(Class::of(ty), vec, bits(ty).2);
+        if vec { self.b.ins().bitselect(c, nan, v) } else { self.b.ins().select(c, nan, v) }
+    }
+
+    pub(super) fn canonical(&mut self, v: &Val, ty: Scalar) -> Val {
+        let one = std::slice::from_ref(v);
+        self.map(Class::of(ty), one, &mut |e, a, vec| e.canonical_bits(a[0], ty, vec))
+    }
+
+    /// Into 0 to 1; NaN to 0.
+    pub(super) fn saturate(&mut self, v: Value, ty: Scalar, vec: bool) -> Value {
+        let class = Class::of(ty);
+        let t = float_type(ty, vec);
+        let (zero, one) = (self.all(class, vec, 0), self.all(class, vec, bits(ty).3));
+        let (x, z) = (self.cast(t, v), self.cast(t, zero));
+        let above = self.fcmp_mask(FloatCC::GreaterThan, x, z, ty, vec);
+        let v = self.b.ins().band(v, above);
+        let (x, o) = (self.cast(t, v), self.cast(t, one));
+        let below = self.fcmp_mask(FloatCC::LessThan, x, o, ty, vec);
+        self.b.ins().bitselect(below, v, one)
+    }
+
+    pub(super) fn is_float(ty: Scalar) -> bool {
+        ty.kind() == Kind::Float
+    }
+}

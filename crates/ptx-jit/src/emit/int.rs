@@ -1,0 +1,271 @@
+//! Integers, bits and shifts in native code.
+
+use super::Emit;
+use super::value::Val;
+use crate::plan::form::Class;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::{Kind, Scalar};
+
+impl Emit<'_> {
+    /// The result of an integer instruction, where there is native code for it.
+    pub(super) fn int_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        let ty = inst.types[0];
+        if ty == Scalar::Pred {
+            return self.predicate_op(inst, args);
+        }
+        if ty.kind() == Kind::Packed || inst.words.has(Word::Sat) || inst.words.has(Word::Relu) {
+            return None;
+        }
+        let bits = ty.bits();
+        if matches!(inst.op, Op::MulWide | Op::MadWide) && bits == 32 {
+            return Some(self.wide_product(inst, args));
+        }
+        let logic = matches!(inst.op, Op::And | Op::Or | Op::Xor | Op::Not);
+        if !matches!(bits, 32 | 64) && !(logic && bits == 16) {
+            return None;
+        }
+        let class = Class::of(ty);
+        let signed = ty.is_signed();
+        let map = |e: &mut Self, f: &mut dyn FnMut(&mut Self, &[Value], bool) -> Value| {
+            Some(e.map(class, args, f))
+        };
+        match inst.op {
+            Op::Add => map(self, &mut |e, a, _| e.b.ins().iadd(a[0], a[1])),
+            Op::Sub => map(self, &mut |e, a, _| e.b.ins().isub(a[0], a[1])),
+            Op::Mul if inst.words.has(Word::Lo) => {
+                map(self, &mut |e, a, _| e.b.ins().imul(a[0], a[1]))
+            }
+            Op::Mad if inst.words.has(Word::Lo) => map(self, &mut |e, a, _| {
+                let p = e.b.ins().imul(a[0], a[1]);
+                e.b.ins().iadd(p, a[2])
+            }),
+            Op::Mul if bits == 32 => Some(self.high_product(args, signed)),
+            Op::Mad if bits == 32 => {
+                let p = self.high_product(&args[..2], signed);
+                Some(self.map(class, &[p, args[2].clone()], &mut |e, a, _| {
+                    e.b.ins().iadd(a[0], a[1])
+                }))
+            }
+            Op::And => map(self, &mut |e, a, _| e.b.ins().band(a[0], a[1])),
+            Op::Or => map(self, &mut |e, a, _| e.b.ins().bor(a[0], a[1])),
+            Op::Xor => map(self, &mut |e, a, _| e.b.ins().bxor(a[0], a[1])),
+            Op::Not => map(self, &mut |e, a, vec| {
+                let v = e.b.ins().bnot(a[0]);
+                if bits == 16 {
+                    let keep = e.all(Class::Narrow, vec, 0xffff);
+                    e.b.ins().band(v, keep)
+                } else {
+                    v
+                }
+            }),
+            Op::Neg => map(self, &mut |e, a, vec| {
+                let zero = e.all(class, vec, 0);
+                e.b.ins().isub(zero, a[0])
+            }),
+            Op::Abs => map(self, &mut |e, a, _| e.b.ins().iabs(a[0])),
+            Op::Min | Op::Max => {
+                let max = inst.op == Op::Max;
+                map(self, &mut |e, a, vec| e.extreme(class, vec, signed, max, a[0], a[1]))
+            }
+            Op::Shl | Op::Shr => self.shift(inst, args, class, signed),
+            Op::Lop3 if inst.dst.len() == 1 && inst.src.len() == 4 => {
+                let Src::Imm(table) = inst.src[3] else { return None };
+                Some(self.map(class, &args[..3], &mut |e, a, vec| e.lop3(a, table, vec)))
+            }
+            Op::Dp4a if args.iter().all(|a| a.uniform().is_none()) => None,
+            _ => None,
+        }
+    }
+
+    fn predicate_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        let uniform = args.iter().all(|a| a.uniform().is_some());
+        let v: Vec<Value> = args.iter().map(|a| self.bits(a)).collect();
+        let out = match inst.op {
+            Op::And => self.b.ins().band(v[0], v[1]),
+            Op::Or => self.b.ins().bor(v[0], v[1]),
+            Op::Xor => self.b.ins().bxor(v[0], v[1]),
+            Op::Not => self.b.ins().bnot(v[0]),
+            _ => return None,
+        };
+        Some(if uniform {
+            Self::known(out)
+        } else {
+            Val::Mask { bits: Some(out), lanes: None }
+        })
+    }
+
+    pub(super) fn extreme(
+        &mut self,
+        class: Class,
+        vec: bool,
+        signed: bool,
+        max: bool,
+        a: Value,
+        b: Value,
+    ) -> Value {
+        if class == Class::Wide && vec {
+            let above = self.icmp(class, vec, IntCC::SignedGreaterThan, a, b, signed);
+            let (yes, no) = if max { (a, b) } else { (b, a) };
+            return self.b.ins().bitselect(above, yes, no);
+        }
+        match (signed, max) {
+            (true, true) => self.b.ins().smax(a, b),
+            (true, false) => self.b.ins().smin(a, b),
+            (false, true) => self.b.ins().umax(a, b),
+            (false, false) => self.b.ins().umin(a, b),
+        }
+    }
+
+    /// A comparison; signs are flipped where the machine has no unsigned one.
+    pub(super) fn icmp(
+        &mut self,
+        class: Class,
+        vec: bool,
+        signed_cc: IntCC,
+        a: Value,
+        b: Value,
+        signed: bool,
+    ) -> Value {
+        if matches!(signed_cc, IntCC::Equal | IntCC::NotEqual) || signed {
+            return self.b.ins().icmp(signed_cc, a, b);
+        }
+        if !vec {
+            return self.b.ins().icmp(signed_cc.unsigned(), a, b);
+        }
+        let flip = self.all(class, vec, if class == Class::Wide { 1 << 63 } else { 1 << 31 });
+        let (a, b) = (self.b.ins().bxor(a, flip), self.b.ins().bxor(b, flip));
+        self.b.ins().icmp(signed_cc, a, b)
+    }
+
+    /// `mul.wide`, `mad.wide` of 32 bits.
+    fn wide_product(&mut self, inst: &Inst, args: &[Val]) -> Val {
+        let signed = inst.types[0].is_signed();
+        let both = [&args[0], &args[1]];
+        let product = if let (Some(x), Some(y)) = (args[0].uniform(), args[1].uniform()) {
+            let (x, y) = (self.extend64(x, signed), self.extend64(y, signed));
+            Self::known(self.b.ins().imul(x, y))
+        } else {
+            let [x, y] = both.map(|v| {
+                let v = self.vectors(v, Class::Narrow);
+                self.widen(&v, signed)
+            });
+            let all = x.iter().zip(y.iter());
+            Val::Lanes(all.map(|(x, y)| self.b.ins().imul(*x, *y)).collect())
+        };
+        if inst.op == Op::MulWide {
+            return product;
+        }
+        let sum = [product, args[2].clone()];
+        self.map(Class::Wide, &sum, &mut |e, a, _| e.b.ins().iadd(a[0], a[1]))
+    }
+
+    pub(super) fn extend64(&mut self, v: Value, signed: bool) -> Value {
+        if signed {
+            self.b.ins().sextend(types::I64, v)
+        } else {
+            self.b.ins().uextend(types::I64, v)
+        }
+    }
+
+    fn high_product(&mut self, args: &[Val], signed: bool) -> Val {
+        if let (Some(x), Some(y)) = (args[0].uniform(), args[1].uniform()) {
+            let (x, y) = (self.extend64(x, signed), self.extend64(y, signed));
+            let p = self.b.ins().imul(x, y);
+            let by = self.i32(32);
+            let p = self.b.ins().ushr(p, by);
+            return Self::known(self.b.ins().ireduce(types::I32, p));
+        }
+        let (x, y) = (self.vectors(&args[0], Class::Narrow), self.vectors(&args[1], Class::Narrow));
+        let (x, y) = (self.widen(&x, signed), self.widen(&y, signed));
+        let wide: Vec<Value> =
+            x.iter().zip(y.iter()).map(|(x, y)| self.b.ins().imul(*x, *y)).collect();
+        Val::Lanes(self.narrow(&wide, true))
+    }
+
+    /// Shifts by one amount for all lanes; past the width all bits are gone.
+    fn shift(&mut self, inst: &Inst, args: &[Val], class: Class, signed: bool) -> Option<Val> {
+        let bits = i64::from(inst.types[0].bits());
+        let left = inst.op == Op::Shl;
+        let one = [args[0].clone()];
+        if let Src::Imm(n) = inst.src[1] {
+            let n = (n & 0xffff_ffff) as i64;
+            if n >= bits && !(signed && !left) {
+                let zero = self.constant_of(class);
+                return Some(Self::known(zero));
+            }
+            let by = self.i32(n.min(bits - 1));
+            return Some(self.map(class, &one, &mut |e, a, _| e.shift_by(left, signed, a[0], by)));
+        }
+        let by = args[1].uniform()?;
+        let last = self.i32(bits - 1);
+        let inside = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, by, last);
+        let amount = self.b.ins().select(inside, by, last);
+        Some(self.map(class, &one, &mut |e, a, vec| {
+            let v = e.shift_by(left, signed, a[0], amount);
+            if signed && !left {
+                return v;
+            }
+            let zero = e.i32(0);
+            let ones = e.i32(-1);
+            let keep = e.b.ins().select(inside, ones, zero);
+            let keep = match (class, vec) {
+                (Class::Wide, false) => e.b.ins().sextend(types::I64, keep),
+                (_, false) => keep,
+                (_, true) => {
+                    let s = e.b.ins().splat(types::I32X4, keep);
+                    let ty = e.b.func.dfg.value_type(v);
+                    e.cast(ty, s)
+                }
+            };
+            e.b.ins().band(v, keep)
+        }))
+    }
+
+    fn constant_of(&mut self, class: Class) -> Value {
+        if class == Class::Wide { self.i64(0) } else { self.i32(0) }
+    }
+
+    fn shift_by(&mut self, left: bool, signed: bool, v: Value, by: Value) -> Value {
+        match (left, signed) {
+            (true, _) => self.b.ins().ishl(v, by),
+            (false, true) => self.b.ins().sshr(v, by),
+            (false, false) => self.b.ins().ushr(v, by),
+        }
+    }
+
+    /// A function of three bits as a sum of products.
+    fn lop3(&mut self, a: &[Value], table: u64, vec: bool) -> Value {
+        let (x, y, z) = (a[0], a[1], a[2]);
+        match table & 0xff {
+            0x96 => {
+                let t = self.b.ins().bxor(x, y);
+                return self.b.ins().bxor(t, z);
+            }
+            0xe8 => {
+                let both = self.b.ins().band(x, y);
+                let any = self.b.ins().bor(x, y);
+                let third = self.b.ins().band(any, z);
+                return self.b.ins().bor(both, third);
+            }
+            0xca => return self.b.ins().bitselect(x, y, z),
+            _ => {}
+        }
+        let mut out = self.all(Class::Narrow, vec, 0);
+        for n in 0..8u64 {
+            if table >> n & 1 == 0 {
+                continue;
+            }
+            let pick = |e: &mut Self, v: Value, bit: u64| {
+                if n >> bit & 1 != 0 { v } else { e.b.ins().bnot(v) }
+            };
+            let (p, q, r) = (pick(self, x, 2), pick(self, y, 1), pick(self, z, 0));
+            let t = self.b.ins().band(p, q);
+            let t = self.b.ins().band(t, r);
+            out = self.b.ins().bor(out, t);
+        }
+        out
+    }
+}

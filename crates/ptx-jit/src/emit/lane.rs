@@ -1,0 +1,62 @@
+//! Instructions in which the lanes of a warp take part together.
+
+use super::Emit;
+use super::value::Val;
+use crate::error::NotCompiled;
+use crate::plan::form::Class;
+use crate::run::Which;
+use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::table::{Op, Word};
+
+impl Emit<'_> {
+    /// Lanes that must be here are: [`super::control`] has seen to that.
+    pub(super) fn collective(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
+        if inst.op == Op::BarWarp {
+            return Ok(());
+        }
+        let sync = inst.words.has(Word::Sync);
+        let mut args = Vec::new();
+        for (n, src) in inst.src.iter().enumerate() {
+            let class = match (src, inst.op, n) {
+                (Src::Reg(r) | Src::Not(r), ..) => self.class(*r),
+                (_, Op::Vote, 0) => Class::Predicate,
+                (_, _, 0) => Class::of(inst.types[0]),
+                _ => Class::Narrow,
+            };
+            args.push((self.operand(src, class), class));
+        }
+        let alone = self.plan.pending[self.piece].is_empty();
+        let fixed = !sync || matches!(inst.src.last(), Some(Src::Imm(_)));
+        let uniform = matches!(inst.op, Op::Vote | Op::Redux) && alone && fixed && sync;
+        self.pass(0, &args, false);
+        let results = self.results(inst);
+        let operands = args.iter().map(|(_, c)| *c).collect();
+        let site = self.site(inst, operands, results.clone());
+        let mask = self.guard(inst).unwrap_or(self.act);
+        self.call(Which::Collective, site, mask);
+        for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
+            let v = if uniform && n == 0 {
+                self.uniform_result(n, class, mask)
+            } else {
+                self.receive(n, class, false)
+            };
+            self.set(inst, *dst, v);
+        }
+        Ok(())
+    }
+
+    fn uniform_result(&mut self, n: usize, class: Class, mask: cranelift_codegen::ir::Value) -> Val {
+        if class == Class::Predicate {
+            use cranelift_codegen::ir::InstBuilder;
+            use cranelift_codegen::ir::condcodes::IntCC;
+            let v = self.receive(n, class, false);
+            let bits = self.bits(&v);
+            let hit = self.b.ins().band(bits, mask);
+            let zero = self.i32(0);
+            let c = self.b.ins().icmp(IntCC::NotEqual, hit, zero);
+            let c = self.b.ins().uextend(cranelift_codegen::ir::types::I32, c);
+            return Self::known(self.b.ins().ineg(c));
+        }
+        self.first_of(n, class, mask)
+    }
+}

@@ -1,0 +1,258 @@
+//! From a plan to machine code.
+//!
+//! Owns the shape of generated code: a function that runs one warp, a block of
+//! it for each piece, and one that chooses the next piece where lanes parted.
+//! Values live in registers of the code within a piece; at its end those that
+//! cross go to the warp's frame. It must not know the scheduler.
+
+mod compare;
+mod control;
+mod convert;
+mod float;
+mod int;
+mod lane;
+mod memory;
+mod other;
+mod pure;
+mod value;
+
+use crate::error::NotCompiled;
+use crate::plan::form::{Class, Form};
+use crate::plan::{Layout, Plan};
+use crate::run::{Warp, Which};
+use cranelift_codegen::control::ControlPlane;
+use cranelift_codegen::ir::{
+    self, AbiParam, BlockArg, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_codegen::settings::Configurable;
+use cranelift_codegen::{Context, settings};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cushim_ptx::ir::{Function, Inst, Module};
+use cushim_ptx::types::Space;
+use std::collections::{BTreeSet, HashMap};
+use std::mem::offset_of;
+pub(crate) use memory::LONGEST;
+use value::Val;
+
+/// A place in the code that calls a helper.
+#[derive(Debug)]
+pub(crate) struct Site {
+    pub(crate) inst: Inst,
+    /// How each operand lies in the scratch slot of its number.
+    pub(crate) operands: Vec<Class>,
+    /// How each result is to lie there.
+    pub(crate) results: Vec<Class>,
+    pub(crate) space: Space,
+    /// A number that the helper wants: a piece.
+    pub(crate) extra: u32,
+}
+
+/// What was made of a kernel for one layout of blocks.
+pub(crate) struct Output {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) sites: Vec<Site>,
+    pub(crate) pieces: u32,
+    pub(crate) frame_size: u32,
+}
+
+/// The code generator for this machine.
+pub(crate) fn machine() -> Result<OwnedTargetIsa, NotCompiled> {
+    let wrong = |e: &dyn std::fmt::Display| NotCompiled::Machine(e.to_string());
+    if !cfg!(target_arch = "x86_64") {
+        return Err(wrong(&"code is made for x86-64 only"));
+    }
+    let mut flags = settings::builder();
+    for (name, value) in [
+        ("opt_level", "speed"),
+        ("is_pic", "true"),
+        ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+        ("unwind_info", "false"),
+    ] {
+        flags.set(name, value).map_err(|e| wrong(&e))?;
+    }
+    let isa = cranelift_native::builder().map_err(|e| wrong(&e))?;
+    isa.finish(settings::Flags::new(flags)).map_err(|e| wrong(&e))
+}
+
+/// Compiles a kernel for blocks of a layout.
+pub(crate) fn compile(
+    isa: &OwnedTargetIsa,
+    module: &Module,
+    f: &Function,
+    layout: Layout,
+) -> Result<Output, NotCompiled> {
+    let plan = Plan::new(module, f, layout);
+    let failed = |message: String| NotCompiled::Generator { kernel: f.name.clone(), message };
+    let mut context = Context::new();
+    let mut entry = Signature::new(CallConv::SystemV);
+    entry.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
+    entry.returns.push(AbiParam::new(types::I32));
+    context.func.signature = entry;
+    let mut builders = FunctionBuilderContext::new();
+    let mut b = FunctionBuilder::new(&mut context.func, &mut builders);
+    let mut helper = Signature::new(CallConv::SystemV);
+    helper.params.push(AbiParam::new(types::I64));
+    helper.params.extend([AbiParam::new(types::I32), AbiParam::new(types::I32)]);
+    helper.returns.push(AbiParam::new(types::I32));
+    let helper = b.import_signature(helper);
+
+    let start = b.create_block();
+    b.append_block_params_for_function_params(start);
+    b.switch_to_block(start);
+    let (warp, frame) = (b.block_params(start)[0], b.block_params(start)[1]);
+    let dispatch = b.create_block();
+    let fault = b.create_block();
+    let blocks = plan
+        .pieces
+        .iter()
+        .map(|_| {
+            let block = b.create_block();
+            b.append_block_param(block, types::I32);
+            block
+        })
+        .collect();
+    b.set_cold_block(fault);
+    let clean = float::clean(f);
+    let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
+    let (shared, _) = cushim_ptx::interp::shared_layout(module, kernel as u32);
+    let mut e = Emit {
+        b,
+        module,
+        f,
+        plan: &plan,
+        clean,
+        warp,
+        frame,
+        helper,
+        dispatch,
+        fault,
+        blocks,
+        act: warp,
+        piece: 0,
+        cache: HashMap::new(),
+        written: BTreeSet::new(),
+        lanes_of: HashMap::new(),
+        shared,
+        sites: Vec::new(),
+    };
+    e.b.ins().jump(dispatch, &[]);
+    e.dispatch_block();
+    for k in 0..plan.pieces.len() {
+        e.piece(k)?;
+    }
+    let Emit { mut b, sites, .. } = e;
+    b.seal_all_blocks();
+    b.finalize(isa.frontend_config());
+    let code = context
+        .compile(&**isa, &mut ControlPlane::default())
+        .map_err(|e| failed(format!("{:?}", e.inner)))?;
+    if !code.buffer.relocs().is_empty() {
+        let needs = "it lacks fused multiply-add or SSE4.1 rounding";
+        return Err(NotCompiled::Machine(needs.into()));
+    }
+    Ok(Output {
+        bytes: code.code_buffer().to_vec(),
+        sites,
+        pieces: plan.pieces.len() as u32,
+        frame_size: plan.frame_size,
+    })
+}
+
+/// Code in the making.
+pub(crate) struct Emit<'a> {
+    b: FunctionBuilder<'a>,
+    module: &'a Module,
+    f: &'a Function,
+    plan: &'a Plan,
+    /// Registers whose NaNs are all canonical, whatever bits the code keeps.
+    clean: Vec<Option<cushim_ptx::types::Scalar>>,
+    warp: Value,
+    frame: Value,
+    helper: SigRef,
+    dispatch: ir::Block,
+    fault: ir::Block,
+    blocks: Vec<ir::Block>,
+    /// Lanes for which the present piece runs.
+    act: Value,
+    piece: usize,
+    /// Registers whose values are at hand.
+    cache: HashMap<u32, Val>,
+    /// Registers written in this piece.
+    written: BTreeSet<u32>,
+    /// Offsets of the shared variables.
+    shared: Vec<u32>,
+    /// Bit masks as vectors.
+    lanes_of: HashMap<Value, Vec<Value>>,
+    sites: Vec<Site>,
+}
+
+/// Memory of the warp, the frame: nobody else's, aligned, never faulting.
+const OWN: MemFlagsData = MemFlagsData::trusted();
+
+impl Emit<'_> {
+    fn field(&mut self, ty: Type, offset: usize) -> Value {
+        self.b.ins().load(ty, OWN, self.warp, offset as i32)
+    }
+
+    /// A field that never changes while the code runs.
+    fn constant_field(&mut self, ty: Type, offset: usize) -> Value {
+        let flags = OWN.with_readonly().with_can_move();
+        self.b.ins().load(ty, flags, self.warp, offset as i32)
+    }
+
+    fn set_field(&mut self, value: Value, offset: usize) {
+        self.b.ins().store(OWN, value, self.warp, offset as i32);
+    }
+
+    fn i32(&mut self, v: i64) -> Value {
+        self.b.ins().iconst(types::I32, v & 0xffff_ffff)
+    }
+
+    fn i64(&mut self, v: i64) -> Value {
+        self.b.ins().iconst(types::I64, v)
+    }
+
+    /// Calls a helper for a site; leaves the code if it answers a fault.
+    fn call(&mut self, which: Which, site: u32, mask: Value) {
+        let status = self.call_raw(which, site, mask);
+        let next = self.b.create_block();
+        self.b.ins().brif(status, self.fault, &[], next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    fn call_raw(&mut self, which: Which, site: u32, mask: Value) -> Value {
+        let table = self.constant_field(types::I64, offset_of!(Warp, helpers));
+        let at = which as usize * 8;
+        let flags = OWN.with_readonly().with_can_move();
+        let callee = self.b.ins().load(types::I64, flags, table, at as i32);
+        let site = self.i32(site.into());
+        let call = self.b.ins().call_indirect(self.helper, callee, &[self.warp, site, mask]);
+        self.b.inst_results(call)[0]
+    }
+
+    fn site(&mut self, inst: &Inst, operands: Vec<Class>, results: Vec<Class>) -> u32 {
+        let space = crate::plan::space(self.module, self.f, inst, 0);
+        self.sites.push(Site { inst: inst.clone(), operands, results, space, extra: 0 });
+        self.sites.len() as u32 - 1
+    }
+
+    fn jump(&mut self, to: ir::Block, args: &[Value]) {
+        let args: Vec<BlockArg> = args.iter().map(|v| BlockArg::Value(*v)).collect();
+        self.b.ins().jump(to, &args);
+    }
+
+    fn unsupported(&self, inst: &Inst, reason: &'static str) -> NotCompiled {
+        NotCompiled::Instruction {
+            kernel: self.f.name.clone(),
+            pos: inst.pos,
+            instruction: format!("{:?}", inst.op).to_lowercase(),
+            reason,
+        }
+    }
+
+    /// A value for all lanes of a form that is not [`Form::Lanes`].
+    fn known(v: Value) -> Val {
+        Val::Known(Form::Uniform(v))
+    }
+}

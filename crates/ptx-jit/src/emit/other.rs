@@ -1,0 +1,189 @@
+//! Special registers, address spaces, traps.
+
+use super::Emit;
+use super::value::Val;
+use crate::plan::form::{Class, Form, shared_window};
+use crate::plan::special;
+use crate::run::{Uniform, Warp, Which};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cushim_ptx::interp::{FUNCTION_WINDOW, SHARED_WINDOW};
+use cushim_ptx::ir::{Inst, Special};
+use cushim_ptx::table::Word;
+use std::mem::offset_of;
+
+impl Emit<'_> {
+    pub(super) fn special(&mut self, s: Special, class: Class) -> Val {
+        let v = match (s, special(s, self.plan.layout)) {
+            (Special::Tid(axis), form) if axis < 3 => {
+                let at = offset_of!(Warp, tid) + axis as usize * 128;
+                match form {
+                    Form::Lanes => {
+                        let all = (0..8).map(|k| {
+                            let flags = super::OWN.with_readonly().with_can_move();
+                            let at = (at + 16 * k) as i32;
+                            self.b.ins().load(types::I32X4, flags, self.warp, at)
+                        });
+                        Val::Lanes(all.collect())
+                    }
+                    Form::Linear { steps, zeros, .. } => {
+                        // Lane 0 adds nothing.
+                        let base = self.constant_field(types::I32, at);
+                        Val::Known(Form::Linear { base, steps, zeros })
+                    }
+                    _ => Self::known(self.constant_field(types::I32, at)),
+                }
+            }
+            (Special::LaneId, Form::Linear { steps, zeros, .. }) => {
+                let base = self.i32(0);
+                Val::Known(Form::Linear { base, steps, zeros })
+            }
+            (
+                Special::LanemaskEq
+                | Special::LanemaskLe
+                | Special::LanemaskLt
+                | Special::LanemaskGe
+                | Special::LanemaskGt,
+                _,
+            ) => {
+                let all = (0..8u32).map(|k| {
+                    let lanes = std::array::from_fn(|j| {
+                        let bit = 1u32 << (4 * k + j as u32);
+                        match s {
+                            Special::LanemaskEq => bit,
+                            Special::LanemaskLe => bit | (bit - 1),
+                            Special::LanemaskLt => bit - 1,
+                            Special::LanemaskGe => !(bit - 1),
+                            _ => !(bit | (bit - 1)),
+                        }
+                    });
+                    self.vector_of(lanes)
+                });
+                Val::Lanes(all.collect())
+            }
+            _ => return self.uniform_special(s, class),
+        };
+        if class != Class::Wide {
+            return v;
+        }
+        // A narrow register read as a wide one: zeros above.
+        match v.uniform() {
+            Some(u) => Self::known(self.extend64(u, false)),
+            None => {
+                let all = self.vectors(&v, Class::Narrow);
+                Val::Lanes(self.widen(&all, false))
+            }
+        }
+    }
+
+    fn uniform_special(&mut self, s: Special, class: Class) -> Val {
+        let wide = class == Class::Wide;
+        let fit = |e: &mut Self, v: Value| if wide { e.extend64(v, false) } else { v };
+        let at = |u: Uniform, k: u8| offset_of!(Warp, uniform) + 4 * (u as usize + k as usize);
+        let which = match s {
+            Special::Ntid(k) if k < 3 => at(Uniform::Ntid, k),
+            Special::Ctaid(k) if k < 3 => at(Uniform::Ctaid, k),
+            Special::Nctaid(k) if k < 3 => at(Uniform::Nctaid, k),
+            Special::WarpId => at(Uniform::WarpId, 0),
+            Special::NWarpId => at(Uniform::NWarpId, 0),
+            Special::EnvReg(1) => at(Uniform::Env1, 0),
+            Special::EnvReg(2) => at(Uniform::Env2, 0),
+            Special::DynamicSharedSize => at(Uniform::Dynamic, 0),
+            Special::TotalSharedSize => at(Uniform::Total, 0),
+            Special::NSmId | Special::One => {
+                let one = self.i32(1);
+                return Self::known(fit(self, one));
+            }
+            Special::Clock
+            | Special::ClockHi
+            | Special::Clock64
+            | Special::GlobalTimer
+            | Special::GlobalTimerLo
+            | Special::GlobalTimerHi => {
+                let global = matches!(
+                    s,
+                    Special::GlobalTimer | Special::GlobalTimerLo | Special::GlobalTimerHi
+                );
+                let zero = self.i32(0);
+                self.call_raw(Which::Clock, u32::from(global), zero);
+                let t = self.field(types::I64, super::pure::slot(0) as usize);
+                let high = matches!(s, Special::ClockHi | Special::GlobalTimerHi);
+                let by = self.i32(if high { 32 } else { 0 });
+                let t = self.b.ins().ushr(t, by);
+                return Self::known(self.fit(t, class));
+            }
+            _ => {
+                let zero = self.i32(0);
+                return Self::known(fit(self, zero));
+            }
+        };
+        let v = self.constant_field(types::I32, which);
+        Self::known(fit(self, v))
+    }
+
+    pub(super) fn cvta(&mut self, inst: &Inst) {
+        let class = self.class_of(inst, 0);
+        let v = self.operand(&inst.src[0], class);
+        let v = match shared_window(inst) {
+            None => v,
+            Some(w) => {
+                let w = if inst.words.has(Word::To) { w.wrapping_neg() } else { w };
+                let w = Self::known(self.constant_of_class(class, w));
+                self.map(class, &[v, w], &mut |e, a, _| e.b.ins().iadd(a[0], a[1]))
+            }
+        };
+        self.set(inst, inst.dst[0], v);
+    }
+
+    fn constant_of_class(&mut self, class: Class, v: u64) -> Value {
+        if class == Class::Wide { self.i64(v as i64) } else { self.i32(v as i64) }
+    }
+
+    pub(super) fn isspacep(&mut self, inst: &Inst) {
+        let class = self.class_of(inst, 0);
+        let v = self.operand(&inst.src[0], class);
+        let window = shared_window(inst);
+        let (base, size, inverted) = match window {
+            Some(w) => (w, 1u64 << 32, false),
+            None => (SHARED_WINDOW, FUNCTION_WINDOW - SHARED_WINDOW, true),
+        };
+        let never = window.is_none() && inst.words.has(Word::Const);
+        let one = |e: &mut Self, u: Value| {
+            let u = if class == Class::Wide { u } else { e.extend64(u, false) };
+            let from = e.b.ins().iadd_imm_s(u, (base as i64).wrapping_neg());
+            let size = e.i64(size as i64);
+            let c = e.b.ins().icmp(IntCC::UnsignedLessThan, from, size);
+            let c = e.b.ins().uextend(types::I32, c);
+            let c = e.b.ins().ineg(c);
+            if inverted { e.b.ins().bnot(c) } else { c }
+        };
+        let out = if never {
+            Self::known(self.i32(0))
+        } else if let Some(u) = v.uniform() {
+            Self::known(one(self, u))
+        } else {
+            let all = self.vectors(&v, class);
+            let all = if class == Class::Wide { all } else { self.widen(&all, false) };
+            let flip = self.all(Class::Wide, true, 1 << 63);
+            let limit = self.all(Class::Wide, true, size ^ 1 << 63);
+            let back = self.all(Class::Wide, true, base.wrapping_neg());
+            let hits: Vec<Value> = all
+                .iter()
+                .map(|x| {
+                    let from = self.b.ins().iadd(*x, back);
+                    let from = self.b.ins().bxor(from, flip);
+                    let c = self.b.ins().icmp(IntCC::SignedLessThan, from, limit);
+                    if inverted { self.b.ins().bnot(c) } else { c }
+                })
+                .collect();
+            Val::Mask { lanes: Some(self.narrow(&hits, false)), bits: None }
+        };
+        self.set(inst, inst.dst[0], out);
+    }
+
+    pub(super) fn trap(&mut self, inst: &Inst) {
+        let mask = self.guard(inst).unwrap_or(self.act);
+        let site = self.site(inst, Vec::new(), Vec::new());
+        self.call(Which::Trap, site, mask);
+    }
+}

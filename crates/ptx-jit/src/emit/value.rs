@@ -1,0 +1,532 @@
+//! Values of registers in the code: one value, steps, or vectors; reading
+//! operands and writing results.
+
+use super::{Emit, OWN};
+use crate::plan::form::{Arithmetic, Class, Form};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use cushim_ptx::interp::function_pointer;
+use cushim_ptx::ir::{Dst, Inst, Sense, Src, Symbol};
+use std::mem::offset_of;
+use std::rc::Rc;
+
+/// A register's value in the code.
+#[derive(Debug, Clone)]
+pub(super) enum Val {
+    /// Uniform (a predicate: 0 or all ones), linear or extended.
+    Known(Form<Value>),
+    /// 8 vectors of 4 (narrow), or 16 of 2 (wide).
+    Lanes(Rc<[Value]>),
+    /// A predicate: a bit per lane, or 8 vectors of 4 masks, or both.
+    Mask { bits: Option<Value>, lanes: Option<Rc<[Value]>> },
+}
+
+impl Val {
+    pub(super) fn uniform(&self) -> Option<Value> {
+        match self {
+            Val::Known(Form::Uniform(v)) => Some(*v),
+            _ => None,
+        }
+    }
+
+    pub(super) fn form(&self) -> Form<Value> {
+        match self {
+            Val::Known(f) => f.clone(),
+            _ => Form::Lanes,
+        }
+    }
+}
+
+pub(super) fn scalar(class: Class) -> Type {
+    if class == Class::Wide { types::I64 } else { types::I32 }
+}
+
+pub(super) fn vector(class: Class) -> Type {
+    if class == Class::Wide { types::I64X2 } else { types::I32X4 }
+}
+
+pub(super) fn chunks(class: Class) -> usize {
+    if class == Class::Wide { 16 } else { 8 }
+}
+
+impl Arithmetic<Value> for Emit<'_> {
+    fn constant(&mut self, wide: bool, v: i64) -> Value {
+        if wide { self.i64(v) } else { self.i32(v) }
+    }
+
+    fn add(&mut self, _: bool, a: &Value, b: &Value) -> Value {
+        self.b.ins().iadd(*a, *b)
+    }
+
+    fn sub(&mut self, _: bool, a: &Value, b: &Value) -> Value {
+        self.b.ins().isub(*a, *b)
+    }
+
+    fn mul(&mut self, wide: bool, a: &Value, by: i64) -> Value {
+        let by = self.constant(wide, by);
+        self.b.ins().imul(*a, by)
+    }
+
+    fn product(&mut self, _: bool, a: &Value, b: &Value) -> Value {
+        self.b.ins().imul(*a, *b)
+    }
+
+    fn shr(&mut self, _: bool, signed: bool, a: &Value, by: u32) -> Value {
+        let by = self.i32(by.into());
+        if signed { self.b.ins().sshr(*a, by) } else { self.b.ins().ushr(*a, by) }
+    }
+
+    fn extend(&mut self, signed: bool, a: &Value) -> Value {
+        if signed {
+            self.b.ins().sextend(types::I64, *a)
+        } else {
+            self.b.ins().uextend(types::I64, *a)
+        }
+    }
+}
+
+impl Emit<'_> {
+    /// A vector constant of 16 bytes.
+    pub(super) fn constant_vector(&mut self, ty: Type, bytes: [u8; 16]) -> Value {
+        let c = self.b.func.dfg.constants.insert(bytes.to_vec().into());
+        self.b.ins().vconst(ty, c)
+    }
+
+    pub(super) fn vector_of(&mut self, v: [u32; 4]) -> Value {
+        let mut bytes = [0; 16];
+        for (to, from) in bytes.chunks_exact_mut(4).zip(v) {
+            to.copy_from_slice(&from.to_le_bytes());
+        }
+        self.constant_vector(types::I32X4, bytes)
+    }
+
+    /// A constant in every lane of a vector, or the scalar.
+    pub(super) fn all(&mut self, class: Class, vec: bool, v: u64) -> Value {
+        match (class, vec) {
+            (Class::Wide, false) => self.i64(v as i64),
+            (_, false) => self.i32(v as i64),
+            (Class::Wide, true) => {
+                let mut bytes = [0; 16];
+                bytes[..8].copy_from_slice(&v.to_le_bytes());
+                bytes[8..].copy_from_slice(&v.to_le_bytes());
+                self.constant_vector(types::I64X2, bytes)
+            }
+            (_, true) => self.vector_of([v as u32; 4]),
+        }
+    }
+
+    /// The bits of one type seen as another of the same size.
+    pub(super) fn cast(&mut self, ty: Type, v: Value) -> Value {
+        if self.b.func.dfg.value_type(v) == ty {
+            return v;
+        }
+        let flags = MemFlagsData::new().with_endianness(cranelift_codegen::ir::Endianness::Little);
+        self.b.ins().bitcast(ty, flags, v)
+    }
+
+    /// A value as vectors.
+    pub(super) fn vectors(&mut self, v: &Val, class: Class) -> Rc<[Value]> {
+        match v {
+            Val::Lanes(l) => l.clone(),
+            Val::Mask { .. } => self.mask_lanes(v),
+            Val::Known(Form::Uniform(u)) => {
+                let one = self.b.ins().splat(vector(class), *u);
+                vec![one; chunks(class)].into()
+            }
+            Val::Known(Form::Linear { base, steps, .. }) => {
+                let splat = self.b.ins().splat(vector(class), *base);
+                self.add_steps(splat, steps, class)
+            }
+            Val::Known(Form::Extended { offset, base, steps, scale, signed }) => {
+                let splat = self.b.ins().splat(types::I32X4, *base);
+                let narrow = self.add_steps(splat, steps, Class::Narrow);
+                let wide = self.widen(&narrow, *signed);
+                let offset = self.b.ins().splat(types::I64X2, *offset);
+                let shift = (*scale > 0 && scale.count_ones() == 1).then(|| scale.trailing_zeros());
+                let by = match shift {
+                    Some(k) => self.i32(k.into()),
+                    None => self.all(Class::Wide, true, *scale as u64),
+                };
+                wide.iter()
+                    .map(|v| {
+                        let p = if shift.is_some() {
+                            self.b.ins().ishl(*v, by)
+                        } else {
+                            self.b.ins().imul(*v, by)
+                        };
+                        self.b.ins().iadd(p, offset)
+                    })
+                    .collect()
+            }
+            Val::Known(Form::Lanes) => unreachable!("vectors are `Val::Lanes`"),
+        }
+    }
+
+    fn add_steps(&mut self, splat: Value, steps: &[i64; 32], class: Class) -> Rc<[Value]> {
+        (0..chunks(class))
+            .map(|k| {
+                let c = if class == Class::Wide {
+                    let mut bytes = [0; 16];
+                    bytes[..8].copy_from_slice(&steps[2 * k].to_le_bytes());
+                    bytes[8..].copy_from_slice(&steps[2 * k + 1].to_le_bytes());
+                    self.constant_vector(types::I64X2, bytes)
+                } else {
+                    self.vector_of(std::array::from_fn(|j| steps[4 * k + j] as u32))
+                };
+                self.b.ins().iadd(splat, c)
+            })
+            .collect()
+    }
+
+    /// 8 vectors of 4 to 16 of 2.
+    pub(super) fn widen(&mut self, narrow: &[Value], signed: bool) -> Rc<[Value]> {
+        let mut out = Vec::with_capacity(16);
+        for v in narrow {
+            if signed {
+                out.push(self.b.ins().swiden_low(*v));
+                out.push(self.b.ins().swiden_high(*v));
+            } else {
+                out.push(self.b.ins().uwiden_low(*v));
+                out.push(self.b.ins().uwiden_high(*v));
+            }
+        }
+        out.into()
+    }
+
+    /// The lower halves of 16 vectors of 2, as 8 of 4.
+    pub(super) fn narrow(&mut self, wide: &[Value], upper: bool) -> Rc<[Value]> {
+        let o = if upper { 4 } else { 0 };
+        let bytes: [u8; 16] = std::array::from_fn(|i| (i / 4 * 8 + i % 4 + o) as u8);
+        let mask = self.b.func.dfg.immediates.push(bytes.to_vec().into());
+        wide.chunks_exact(2)
+            .map(|p| {
+                let (x, y) = (self.cast(types::I8X16, p[0]), self.cast(types::I8X16, p[1]));
+                let v = self.b.ins().shuffle(x, y, mask);
+                self.cast(types::I32X4, v)
+            })
+            .collect()
+    }
+
+    /// A predicate as one bit per lane.
+    pub(super) fn bits(&mut self, v: &Val) -> Value {
+        match v {
+            Val::Known(Form::Uniform(u)) => *u,
+            Val::Mask { bits: Some(b), .. } => *b,
+            Val::Mask { lanes: Some(l), .. } => {
+                let l = l.clone();
+                let half = |e: &mut Self, v: &[Value]| {
+                    let a = e.b.ins().snarrow(v[0], v[1]);
+                    let b = e.b.ins().snarrow(v[2], v[3]);
+                    let c = e.b.ins().snarrow(a, b);
+                    e.b.ins().vhigh_bits(types::I32, c)
+                };
+                let (low, high) = (half(self, &l[..4]), half(self, &l[4..]));
+                let by = self.i32(16);
+                let high = self.b.ins().ishl(high, by);
+                let bits = self.b.ins().bor(low, high);
+                self.lanes_of.insert(bits, l.to_vec());
+                bits
+            }
+            _ => unreachable!("a predicate has bits or lanes"),
+        }
+    }
+
+    /// A predicate as 8 vectors of 4 masks.
+    pub(super) fn mask_lanes(&mut self, v: &Val) -> Rc<[Value]> {
+        match v {
+            Val::Mask { lanes: Some(l), .. } => l.clone(),
+            Val::Mask { bits: Some(b), .. } => self.expand(*b).into(),
+            Val::Known(Form::Uniform(u)) => {
+                let s = self.b.ins().splat(types::I32X4, *u);
+                vec![s; 8].into()
+            }
+            _ => unreachable!("a predicate has bits or lanes"),
+        }
+    }
+
+    /// A bit mask as 8 vectors of 4 masks.
+    pub(super) fn expand(&mut self, bits: Value) -> Vec<Value> {
+        if let Some(l) = self.lanes_of.get(&bits) {
+            return l.clone();
+        }
+        let splat = self.b.ins().splat(types::I32X4, bits);
+        let out: Vec<Value> = (0..8u32)
+            .map(|k| {
+                let c = self.vector_of(std::array::from_fn(|j| 1 << (4 * k + j as u32)));
+                let hit = self.b.ins().band(splat, c);
+                self.b.ins().icmp(IntCC::Equal, hit, c)
+            })
+            .collect();
+        self.lanes_of.insert(bits, out.clone());
+        out
+    }
+
+    /// Masks for vectors of a class.
+    pub(super) fn masks_for(&mut self, lanes: &[Value], class: Class) -> Rc<[Value]> {
+        if class == Class::Wide { self.widen(lanes, true) } else { lanes.into() }
+    }
+
+    /// `yes` where the bit is set, `no` elsewhere.
+    pub(super) fn blend(&mut self, bits: Value, yes: &Val, no: &Val, class: Class) -> Val {
+        if class == Class::Predicate {
+            let (y, n) = (self.bits(yes), self.bits(no));
+            let y = self.b.ins().band(y, bits);
+            let n = self.b.ins().band_not(n, bits);
+            return Val::Mask { bits: Some(self.b.ins().bor(y, n)), lanes: None };
+        }
+        let lanes = self.expand(bits);
+        let masks = self.masks_for(&lanes, class);
+        let (y, n) = (self.vectors(yes, class), self.vectors(no, class));
+        let all = masks.iter().zip(y.iter().zip(n.iter()));
+        Val::Lanes(all.map(|(m, (y, n))| self.b.ins().bitselect(*m, *y, *n)).collect())
+    }
+
+    // --- registers ---------------------------------------------------------
+
+    pub(super) fn class(&self, register: u32) -> Class {
+        self.plan.classes[register as usize]
+    }
+
+    /// The value of a register, with whatever NaNs the code keeps.
+    pub(super) fn raw(&mut self, register: u32) -> Val {
+        if let Some(v) = self.cache.get(&register) {
+            return v.clone();
+        }
+        let v = self.load_slot(register);
+        self.cache.insert(register, v.clone());
+        v
+    }
+
+    fn load_slot(&mut self, register: u32) -> Val {
+        let class = self.class(register);
+        let Some(at) = self.plan.slots[register as usize] else {
+            // Nothing wrote it: zero, as every register begins.
+            let zero = self.constant(class == Class::Wide, 0);
+            return Self::known(zero);
+        };
+        let at = at as i32;
+        let ty = scalar(class);
+        match self.plan.forms[register as usize].clone() {
+            Form::Uniform(()) => Self::known(self.b.ins().load(ty, OWN, self.frame, at)),
+            Form::Linear { steps, zeros, .. } => {
+                let base = self.b.ins().load(ty, OWN, self.frame, at);
+                Val::Known(Form::Linear { base, steps, zeros })
+            }
+            Form::Extended { steps, scale, signed, .. } => {
+                let offset = self.b.ins().load(types::I64, OWN, self.frame, at);
+                let base = self.b.ins().load(types::I32, OWN, self.frame, at + 8);
+                Val::Known(Form::Extended { offset, base, steps, scale, signed })
+            }
+            Form::Lanes if class == Class::Predicate => {
+                let bits = self.b.ins().load(types::I32, OWN, self.frame, at);
+                Val::Mask { bits: Some(bits), lanes: None }
+            }
+            Form::Lanes => Val::Lanes(
+                (0..chunks(class))
+                    .map(|k| {
+                        let at = at + 16 * k as i32;
+                        self.b.ins().load(vector(class), OWN, self.frame, at)
+                    })
+                    .collect(),
+            ),
+        }
+    }
+
+    /// Puts a register's value into its place in the frame.
+    fn store_slot(&mut self, register: u32, value: &Val) {
+        let class = self.class(register);
+        let Some(at) = self.plan.slots[register as usize] else { return };
+        let at = at as i32;
+        match (&self.plan.forms[register as usize], value) {
+            (Form::Uniform(()), Val::Known(Form::Uniform(v)))
+            | (Form::Linear { .. }, Val::Known(Form::Linear { base: v, .. })) => {
+                self.b.ins().store(OWN, *v, self.frame, at);
+            }
+            (Form::Extended { .. }, Val::Known(Form::Extended { offset, base, .. })) => {
+                self.b.ins().store(OWN, *offset, self.frame, at);
+                self.b.ins().store(OWN, *base, self.frame, at + 8);
+            }
+            (Form::Lanes, v) if class == Class::Predicate => {
+                let bits = self.bits(v);
+                self.b.ins().store(OWN, bits, self.frame, at);
+            }
+            (Form::Lanes, v) => {
+                let all = self.vectors(v, class);
+                for (k, v) in all.iter().enumerate() {
+                    self.b.ins().store(OWN, *v, self.frame, at + 16 * k as i32);
+                }
+            }
+            (form, value) => {
+                unreachable!("r{register}: planned as {form:?}, the code has {value:?}")
+            }
+        }
+    }
+
+    /// At the end of a piece: what crosses goes to the frame.
+    pub(super) fn flush(&mut self) {
+        let k = self.piece;
+        for r in std::mem::take(&mut self.written) {
+            if !self.plan.pieces[k].live_out.has(r as usize) {
+                continue;
+            }
+            let Some(mut v) = self.cache.get(&r).cloned() else { continue };
+            if self.plan.blend[k].has(r as usize) {
+                let old = self.load_slot(r);
+                v = self.blend(self.act, &v, &old, self.class(r));
+            }
+            self.store_slot(r, &v);
+        }
+    }
+
+    /// Writes zero to what is read before it is written.
+    pub(super) fn zero_entry(&mut self) {
+        for r in self.plan.pieces[0].live_in.iter() {
+            let class = self.class(r as u32);
+            let zero = self.constant(class == Class::Wide, 0);
+            self.store_slot(r as u32, &Self::known(zero));
+        }
+    }
+
+    /// The lanes for which an instruction runs: `None` where its guard is one
+    /// value and true for all that are here, which a branch has found.
+    pub(super) fn guard(&mut self, inst: &Inst) -> Option<Value> {
+        let (p, sense) = inst.guard?;
+        let v = self.raw(p);
+        let bits = self.bits(&v);
+        Some(if sense == Sense::True {
+            self.b.ins().band(self.act, bits)
+        } else {
+            self.b.ins().band_not(self.act, bits)
+        })
+    }
+
+    /// Writes a result, where the guard says.
+    pub(super) fn set(&mut self, inst: &Inst, dst: Dst, value: Val) {
+        let Dst::Reg(r, _) = dst else { return };
+        let class = self.class(r);
+        let value = match inst.guard {
+            None => value,
+            Some((p, sense)) => {
+                let old = self.raw(r);
+                let guard = self.raw(p);
+                match (guard.uniform(), value.form(), old.form()) {
+                    (Some(g), new, old_form) if same_shape(&new, &old_form) => {
+                        let (new, old) =
+                            if sense == Sense::True { (new, old_form) } else { (old_form, new) };
+                        Val::Known(self.choose(g, new, old))
+                    }
+                    (Some(g), ..) => {
+                        let g = if sense == Sense::True { g } else { self.b.ins().bnot(g) };
+                        self.blend(g, &value, &old, class)
+                    }
+                    _ => {
+                        let bits = self.bits(&guard);
+                        let bits =
+                            if sense == Sense::True { bits } else { self.b.ins().bnot(bits) };
+                        self.blend(bits, &value, &old, class)
+                    }
+                }
+            }
+        };
+        self.cache.insert(r, value);
+        self.written.insert(r);
+    }
+
+    fn choose(&mut self, g: Value, yes: Form<Value>, no: Form<Value>) -> Form<Value> {
+        match (yes, no) {
+            (Form::Uniform(y), Form::Uniform(n)) => Form::Uniform(self.b.ins().select(g, y, n)),
+            (Form::Linear { base: y, steps, zeros }, Form::Linear { base: n, zeros: z, .. }) => {
+                let base = self.b.ins().select(g, y, n);
+                Form::Linear { base, steps, zeros: zeros.min(z) }
+            }
+            (
+                Form::Extended { offset: y, base: b, steps, scale, signed },
+                Form::Extended { offset: n, base: c, .. },
+            ) => {
+                let offset = self.b.ins().select(g, y, n);
+                let base = self.b.ins().select(g, b, c);
+                Form::Extended { offset, base, steps, scale, signed }
+            }
+            _ => unreachable!("forms of one shape"),
+        }
+    }
+
+    // --- operands ----------------------------------------------------------
+
+    /// An operand with exactly the bits the register is to show.
+    pub(super) fn operand(&mut self, src: &Src, class: Class) -> Val {
+        let v = self.operand_raw(src, class);
+        match src {
+            Src::Reg(r) => match self.clean[*r as usize] {
+                Some(ty) => self.canonical(&v, ty),
+                None => v,
+            },
+            _ => v,
+        }
+    }
+
+    /// An operand whose NaNs may have any bits.
+    pub(super) fn operand_raw(&mut self, src: &Src, class: Class) -> Val {
+        match src {
+            Src::Reg(r) => self.raw(*r),
+            Src::Not(r) => match self.raw(*r) {
+                Val::Known(Form::Uniform(u)) => Self::known(self.b.ins().bnot(u)),
+                Val::Mask { lanes: Some(l), bits: None } => {
+                    let l = l.iter().map(|v| self.b.ins().bnot(*v)).collect();
+                    Val::Mask { bits: None, lanes: Some(l) }
+                }
+                v => {
+                    let bits = self.bits(&v);
+                    Val::Mask { bits: Some(self.b.ins().bnot(bits)), lanes: None }
+                }
+            },
+            Src::Imm(v) if class == Class::Predicate => {
+                let v = if *v & 1 != 0 { -1 } else { 0 };
+                Self::known(self.i32(v))
+            }
+            Src::Imm(v) => Self::known(self.constant(class == Class::Wide, *v as i64)),
+            Src::Special(s) => self.special(*s, class),
+            Src::Address(symbol, addend) => {
+                let a = self.symbol(*symbol);
+                let sum = self.b.ins().iadd_imm_s(a, *addend);
+                Self::known(self.fit(sum, class))
+            }
+            _ => Self::known(self.constant(class == Class::Wide, 0)),
+        }
+    }
+
+    /// 64 bits to the class's width.
+    pub(super) fn fit(&mut self, v: Value, class: Class) -> Value {
+        if class == Class::Wide { v } else { self.b.ins().ireduce(types::I32, v) }
+    }
+
+    /// A symbol's address in its own space, 64 bits.
+    pub(super) fn symbol(&mut self, symbol: Symbol) -> Value {
+        match symbol {
+            Symbol::Global(n) => {
+                let table =
+                    self.constant_field(types::I64, offset_of!(crate::run::Warp, globals));
+                let flags = OWN.with_readonly().with_can_move();
+                self.b.ins().load(types::I64, flags, table, n as i32 * 8)
+            }
+            Symbol::Shared(n) => {
+                let at = self.shared.get(n as usize).copied().unwrap_or(0);
+                self.i64(at.into())
+            }
+            Symbol::Function(n) => self.i64(function_pointer(n) as i64),
+            Symbol::Local(at) | Symbol::Param(at) => self.i64(at.into()),
+        }
+    }
+}
+
+fn same_shape(a: &Form<Value>, b: &Form<Value>) -> bool {
+    match (a, b) {
+        (Form::Uniform(_), Form::Uniform(_)) => true,
+        (Form::Linear { steps: s, .. }, Form::Linear { steps: t, .. }) => s == t,
+        (
+            Form::Extended { steps: s, scale: x, signed: g, .. },
+            Form::Extended { steps: t, scale: y, signed: h, .. },
+        ) => s == t && x == y && g == h,
+        _ => false,
+    }
+}

@@ -1,0 +1,23 @@
+//! Machine code for PTX kernels, and the scheduler that runs it.
+//!
+//! Owns the way from a checked kernel ([`cushim_ptx::ir`]) to machine code by
+//! Cranelift, and running a grid of it on threads. What it computes is what
+//! [`cushim_ptx::interp`] computes, bit for bit. It must not know any CUDA call
+//! or how device memory is managed: [`Arena`] says where that is.
+//!
+//! The unit is a warp: a register is 32 lanes in 128-bit vectors, or one value
+//! where all lanes are known to hold the same (see [`plan`]). Code for a warp is
+//! a state machine over the pieces of the kernel; registers that cross pieces
+//! lie in a frame in memory, so a warp that waits is a function that returned.
+//!
+//! Kernels that use what is not compiled stay with the interpreter:
+//! [`Kernel::new`] says why.
+
+mod code;
+mod emit;
+mod error;
+mod plan;
+mod run;
+
+pub use error::NotCompiled;
+pub use run::{Arena, Kernel};

@@ -1,0 +1,281 @@
+//! Forms of values: the same in all lanes, or differing by known steps.
+//!
+//! Owns the arithmetic of steps, once: the analysis runs it with bases that
+//! are nothing, the emitter with bases that are values of the code. So they
+//! agree on which result has which form.
+
+use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::{Kind, Scalar};
+use std::rc::Rc;
+
+/// What each lane adds to the base.
+pub(crate) type Steps = Rc<[i64; 32]>;
+
+/// The value of a register in all lanes.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Form<B> {
+    /// One value for all.
+    Uniform(B),
+    /// `base + steps[lane]`, in the register's own arithmetic.
+    Linear {
+        base: B,
+        steps: Steps,
+        /// Zero bits at the low end of the base.
+        zeros: u32,
+    },
+    /// 64 bits: `offset + scale * extend(base + steps[lane])`, the sum in 32 bits.
+    Extended { offset: B, base: B, steps: Steps, scale: i64, signed: bool },
+    /// Anything.
+    Lanes,
+}
+
+/// Arithmetic on bases. `wide` says 64 bits.
+pub(crate) trait Arithmetic<B> {
+    fn constant(&mut self, wide: bool, v: i64) -> B;
+    fn add(&mut self, wide: bool, a: &B, b: &B) -> B;
+    fn sub(&mut self, wide: bool, a: &B, b: &B) -> B;
+    fn mul(&mut self, wide: bool, a: &B, by: i64) -> B;
+    fn product(&mut self, wide: bool, a: &B, b: &B) -> B;
+    fn shr(&mut self, wide: bool, signed: bool, a: &B, by: u32) -> B;
+    fn extend(&mut self, signed: bool, a: &B) -> B;
+}
+
+/// The analysis: bases are nothing.
+pub(crate) struct Nothing;
+
+impl Arithmetic<()> for Nothing {
+    fn constant(&mut self, _: bool, _: i64) {}
+    fn add(&mut self, _: bool, (): &(), (): &()) {}
+    fn sub(&mut self, _: bool, (): &(), (): &()) {}
+    fn mul(&mut self, _: bool, (): &(), _: i64) {}
+    fn product(&mut self, _: bool, (): &(), (): &()) {}
+    fn shr(&mut self, _: bool, _: bool, (): &(), _: u32) {}
+    fn extend(&mut self, _: bool, (): &()) {}
+}
+
+fn immediate(src: Option<&Src>) -> Option<i64> {
+    match src {
+        Some(Src::Imm(v)) => Some(*v as i64),
+        _ => None,
+    }
+}
+
+fn steps_of<B>(f: &Form<B>) -> Option<[i64; 32]> {
+    match f {
+        Form::Uniform(_) => Some([0; 32]),
+        Form::Linear { steps, .. } => Some(**steps),
+        _ => None,
+    }
+}
+
+fn base_of<B: Clone>(f: &Form<B>) -> Option<B> {
+    match f {
+        Form::Uniform(b) | Form::Linear { base: b, .. } => Some(b.clone()),
+        _ => None,
+    }
+}
+
+fn zeros_of<B>(f: &Form<B>) -> u32 {
+    match f {
+        Form::Linear { zeros, .. } => *zeros,
+        _ => 0,
+    }
+}
+
+fn linear<B>(wide: bool, base: B, mut steps: [i64; 32], zeros: u32) -> Form<B> {
+    if !wide {
+        steps = steps.map(|s| i64::from(s as i32));
+    }
+    if steps == [0; 32] {
+        Form::Uniform(base)
+    } else {
+        Form::Linear { base, steps: Rc::new(steps), zeros }
+    }
+}
+
+/// The form of a result whose operands do not all have one value, where it is
+/// better than [`Form::Lanes`].
+pub(crate) fn affine<B: Clone>(
+    inst: &Inst,
+    args: &[Form<B>],
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Form<B>> {
+    let ty = inst.types[0];
+    if ty.kind() == Kind::Float || ty.kind() == Kind::Packed || inst.words.has(Word::Sat) {
+        return match inst.op {
+            Op::Mov if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
+            _ => None,
+        };
+    }
+    let wide = ty.bits() == 64;
+    if !matches!(ty.bits(), 32 | 64) {
+        return None;
+    }
+    match inst.op {
+        Op::Mov if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
+        Op::Cvta => shared_window(inst).is_none().then(|| args[0].clone()),
+        Op::Add | Op::Sub => sum(wide, inst.op == Op::Sub, &args[0], &args[1], a),
+        Op::Mul if inst.words.has(Word::Lo) => {
+            let (x, by) = factor(inst, args)?;
+            scale(wide, x, by, a)
+        }
+        Op::Shl => {
+            let by = immediate(inst.src.get(1)).filter(|v| (0..i64::from(ty.bits())).contains(v))?;
+            scale(wide, &args[0], 1i64.wrapping_shl(by as u32), a)
+        }
+        Op::Mad if inst.words.has(Word::Lo) => {
+            if let [Form::Uniform(x), Form::Uniform(y), z] = args {
+                let product = Form::Uniform(a.product(wide, x, y));
+                return sum(wide, false, &product, z, a);
+            }
+            let (x, by) = factor(inst, args)?;
+            let product = scale(wide, x, by, a)?;
+            sum(wide, false, &product, &args[2], a)
+        }
+        Op::MulWide | Op::MadWide if ty.bits() == 32 => {
+            let (x, by) = factor(inst, args)?;
+            let by = if ty.is_signed() { i64::from(by as i32) } else { i64::from(by as u32) };
+            let product = extend(x, ty.is_signed(), by, a)?;
+            if inst.op == Op::MulWide {
+                return Some(product);
+            }
+            sum(true, false, &product, &args[2], a)
+        }
+        Op::Cvt => {
+            let (d, s) = (inst.types[0], inst.types[1]);
+            match (d.bits(), s.bits()) {
+                (64, 32) if s.kind() != Kind::Float => extend(&args[0], s.is_signed(), 1, a),
+                (x, y) if x == y && s.kind() != Kind::Float => Some(args[0].clone()),
+                _ => None,
+            }
+        }
+        Op::And => {
+            let v = immediate(inst.src.get(1))?;
+            let k = (v as u64).trailing_ones();
+            let low = k < 32 && v as u64 == (1u64 << k) - 1;
+            let steps = steps_of(&args[0])?;
+            let fits = steps.iter().all(|s| (0..1i64 << k).contains(s));
+            (low && zeros_of(&args[0]) >= k && fits)
+                .then(|| linear(wide, a.constant(wide, 0), steps, 63))
+        }
+        Op::Shr => {
+            let k = immediate(inst.src.get(1)).filter(|k| (0..32).contains(k))? as u32;
+            let steps = steps_of(&args[0])?;
+            let fits = steps.iter().all(|s| (0..1i64 << k).contains(s));
+            let base = base_of(&args[0])?;
+            (zeros_of(&args[0]) >= k && fits)
+                .then(|| Form::Uniform(a.shr(wide, ty.is_signed(), &base, k)))
+        }
+        _ => None,
+    }
+}
+
+/// The factor that is not constant, and the one that is.
+fn factor<'f, B>(inst: &Inst, args: &'f [Form<B>]) -> Option<(&'f Form<B>, i64)> {
+    match (immediate(inst.src.first()), immediate(inst.src.get(1))) {
+        (_, Some(v)) => Some((&args[0], v)),
+        (Some(v), None) => Some((&args[1], v)),
+        _ => None,
+    }
+}
+
+fn sum<B: Clone>(
+    wide: bool,
+    minus: bool,
+    x: &Form<B>,
+    y: &Form<B>,
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Form<B>> {
+    if let Form::Extended { offset, base, steps, scale, signed } = x {
+        let Form::Uniform(u) = y else { return None };
+        let offset = if minus { a.sub(wide, offset, u) } else { a.add(wide, offset, u) };
+        let (base, steps) = (base.clone(), steps.clone());
+        return Some(Form::Extended { offset, base, steps, scale: *scale, signed: *signed });
+    }
+    if let (Form::Uniform(_), Form::Extended { .. }, false) = (x, y, minus) {
+        return sum(wide, false, y, x, a);
+    }
+    let (mut s, t) = (steps_of(x)?, steps_of(y)?);
+    let (b, c) = (base_of(x)?, base_of(y)?);
+    for (p, q) in s.iter_mut().zip(t) {
+        *p = if minus { p.wrapping_sub(q) } else { p.wrapping_add(q) };
+    }
+    let base = if minus { a.sub(wide, &b, &c) } else { a.add(wide, &b, &c) };
+    Some(linear(wide, base, s, zeros_of(x).min(zeros_of(y))))
+}
+
+fn scale<B: Clone>(
+    wide: bool,
+    x: &Form<B>,
+    by: i64,
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Form<B>> {
+    if let Form::Extended { offset, base, steps, scale, signed } = x {
+        return Some(Form::Extended {
+            offset: a.mul(wide, offset, by),
+            base: base.clone(),
+            steps: steps.clone(),
+            scale: scale.wrapping_mul(by),
+            signed: *signed,
+        });
+    }
+    let steps = steps_of(x)?.map(|s| s.wrapping_mul(by));
+    let zeros = zeros_of(x) + if by == 0 { 0 } else { by.trailing_zeros() };
+    let base = a.mul(wide, &base_of(x)?, by);
+    Some(linear(wide, base, steps, zeros))
+}
+
+fn extend<B: Clone>(
+    x: &Form<B>,
+    signed: bool,
+    scale: i64,
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Form<B>> {
+    match x {
+        Form::Uniform(b) => {
+            let e = a.extend(signed, b);
+            Some(Form::Uniform(a.mul(true, &e, scale)))
+        }
+        Form::Linear { base, steps, .. } => {
+            let offset = a.constant(true, 0);
+            let (base, steps) = (base.clone(), steps.clone());
+            Some(Form::Extended { offset, base, steps, scale, signed })
+        }
+        _ => None,
+    }
+}
+
+/// The window that `cvta` adds or takes away.
+pub(crate) fn shared_window(inst: &Inst) -> Option<u64> {
+    use cushim_ptx::interp::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+    let shared = [Word::Shared, Word::SharedCta, Word::SharedCluster];
+    let param = [Word::Param, Word::ParamEntry, Word::ParamFunc];
+    if inst.words.first(&shared).is_some() {
+        Some(SHARED_WINDOW)
+    } else if inst.words.has(Word::Local) {
+        Some(LOCAL_WINDOW)
+    } else if inst.words.first(&param).is_some() {
+        Some(PARAM_WINDOW)
+    } else {
+        None
+    }
+}
+
+/// How a register is kept: 32 bits and less, 64, or one bit a lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Narrow,
+    Wide,
+    Predicate,
+}
+
+impl Class {
+    pub(crate) fn of(ty: Scalar) -> Class {
+        match ty {
+            Scalar::Pred => Class::Predicate,
+            t if t.bits() > 32 => Class::Wide,
+            _ => Class::Narrow,
+        }
+    }
+}

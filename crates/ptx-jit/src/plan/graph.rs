@@ -1,0 +1,267 @@
+//! Pieces: basic blocks cut where a warp may have to wait, in the order in
+//! which parted lanes run.
+//!
+//! A piece's number is its rank: whenever a piece runs, lanes that wait
+//! elsewhere wait at higher numbers (see [`super::Plan`]).
+
+use super::set::Set;
+use cushim_ptx::ir::{Dst, Function, Inst, Sense, Src};
+use cushim_ptx::ir::{Arg, Base, Callee};
+use cushim_ptx::table::Op;
+
+/// Where lanes go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edge {
+    To(usize),
+    /// They end.
+    Exit,
+}
+
+/// How a piece ends.
+#[derive(Debug, Clone)]
+pub(crate) enum Term {
+    Jump(Edge),
+    Branch { guard: (u32, Sense), taken: Edge, other: Edge },
+    /// `brx.idx`: the instruction, its targets, and where lanes go whose index
+    /// is past the list or whose guard is false.
+    Table { inst: usize, targets: Vec<Edge>, other: Edge },
+    /// A barrier of the block.
+    Barrier { inst: usize, next: Edge },
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Piece {
+    /// Instructions before the one that ends it.
+    pub(crate) start: usize,
+    pub(crate) end: usize,
+    pub(crate) term: Term,
+    /// It begins with an instruction for which lanes wait for each other.
+    pub(crate) meets: bool,
+    /// The `bar.red` whose result it begins with.
+    pub(crate) reduced: Option<usize>,
+    pub(crate) live_in: Set,
+    pub(crate) live_out: Set,
+}
+
+impl Term {
+    pub(crate) fn edges(&self) -> Vec<Edge> {
+        match self {
+            Term::Jump(e) => vec![*e],
+            Term::Branch { taken, other, .. } => vec![*taken, *other],
+            Term::Table { targets, other, .. } => {
+                let mut all = targets.clone();
+                all.push(*other);
+                all
+            }
+            Term::Barrier { next, .. } => vec![*next],
+        }
+    }
+
+    pub(crate) fn successors(&self) -> Vec<usize> {
+        let to = |e: Edge| match e {
+            Edge::To(n) => Some(n),
+            Edge::Exit => None,
+        };
+        let mut all: Vec<usize> = self.edges().into_iter().filter_map(to).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+}
+
+/// Whether lanes of a warp wait for each other at it.
+pub(crate) fn is_collective(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp)
+}
+
+fn is_barrier(op: Op) -> bool {
+    matches!(op, Op::BarSync | Op::BarRed)
+}
+
+/// Cuts a function. `split`: instructions before which a piece must begin.
+pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
+    let mut reached = vec![false; f.blocks.len()];
+    let mut stack = vec![0usize];
+    while let Some(b) = stack.pop() {
+        if !std::mem::replace(&mut reached[b], true) {
+            stack.extend(f.blocks[b].successors.iter().map(|s| *s as usize));
+        }
+    }
+    let mut order: Vec<usize> = (0..f.blocks.len()).filter(|b| reached[*b]).collect();
+    order.sort_by_key(|b| f.blocks[*b].rank);
+    // Starts of pieces, and the number of the piece that begins at each.
+    let mut cuts: Vec<(usize, usize)> = Vec::new();
+    let mut first = vec![0usize; f.blocks.len()];
+    for b in &order {
+        let (start, end) = (f.blocks[*b].start as usize, f.blocks[*b].end as usize);
+        first[*b] = cuts.len();
+        let mut from = start;
+        for at in start..end {
+            if at > from && split(at) {
+                cuts.push((from, at));
+                from = at;
+            }
+            if is_barrier(f.code[at].op) && at + 1 < end {
+                cuts.push((from, at + 1));
+                from = at + 1;
+            }
+        }
+        cuts.push((from, end));
+    }
+    let at = |inst: usize| match f.block_of.get(inst) {
+        Some(b) => Edge::To(first[*b as usize]),
+        None => Edge::Exit,
+    };
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (k, &(start, end)) in cuts.iter().enumerate() {
+        let last = &f.code[end - 1];
+        let ends_block = f.block_of.get(end) != f.block_of.get(end - 1);
+        let after = if ends_block { at(end) } else { Edge::To(k + 1) };
+        let label = |src: Option<&Src>| match src {
+            Some(Src::Target(t)) => at(*t as usize),
+            _ => Edge::Exit,
+        };
+        let (term, own) = match (last.op, last.guard) {
+            (Op::Bra, None) => (Term::Jump(label(last.src.first())), true),
+            (Op::Bra, Some(guard)) => {
+                let taken = label(last.src.first());
+                (Term::Branch { guard, taken, other: after }, true)
+            }
+            (Op::Ret | Op::Exit, None) => (Term::Jump(Edge::Exit), true),
+            (Op::Ret | Op::Exit, Some(guard)) => {
+                (Term::Branch { guard, taken: Edge::Exit, other: after }, true)
+            }
+            (Op::BrxIdx, _) => {
+                let list = match last.src.get(1) {
+                    Some(Src::Targets(list)) => list.iter().map(|t| at(*t as usize)).collect(),
+                    _ => Vec::new(),
+                };
+                (Term::Table { inst: end - 1, targets: list, other: after }, true)
+            }
+            (op, _) if is_barrier(op) => (Term::Barrier { inst: end - 1, next: after }, true),
+            _ => (Term::Jump(after), false),
+        };
+        let end = if own { end - 1 } else { end };
+        let empty = || Set::new(f.registers.len());
+        pieces.push(Piece {
+            start,
+            end,
+            term,
+            meets: start < end && is_collective(&f.code[start]) && split(start),
+            reduced: None,
+            live_in: empty(),
+            live_out: empty(),
+        });
+    }
+    for k in 0..pieces.len() {
+        if let Term::Barrier { inst, next: Edge::To(n) } = pieces[k].term
+            && f.code[inst].op == Op::BarRed
+        {
+            pieces[n].reduced = Some(inst);
+        }
+    }
+    exits(&mut pieces);
+    liveness(f, &mut pieces);
+    pieces
+}
+
+/// Going to a piece that only ends is ending.
+fn exits(pieces: &mut [Piece]) {
+    let ends: Vec<bool> = pieces
+        .iter()
+        .map(|p| {
+            p.start == p.end && p.reduced.is_none() && matches!(p.term, Term::Jump(Edge::Exit))
+        })
+        .collect();
+    let mend = |e: &mut Edge| {
+        if let Edge::To(n) = *e
+            && ends[n]
+        {
+            *e = Edge::Exit;
+        }
+    };
+    for p in pieces {
+        match &mut p.term {
+            Term::Jump(e) => mend(e),
+            Term::Branch { taken, other, .. } => {
+                mend(taken);
+                mend(other);
+            }
+            Term::Table { targets, other, .. } => {
+                targets.iter_mut().for_each(mend);
+                mend(other);
+            }
+            // Lanes need a place in which to wait.
+            Term::Barrier { .. } => {}
+        }
+    }
+}
+
+/// Registers that an instruction reads, its guard included.
+pub(crate) fn reads(inst: &Inst, out: &mut Vec<u32>) {
+    out.clear();
+    out.extend(inst.guard.map(|(p, _)| p));
+    for src in &inst.src {
+        match src {
+            Src::Reg(r) | Src::Not(r) | Src::Memory(Base::Reg(r, _), _) => out.push(*r),
+            Src::Call(call) => {
+                let arg = |a: &Arg| match a {
+                    Arg::Reg(r, _) => Some(*r),
+                    _ => None,
+                };
+                out.extend(call.args.iter().filter_map(arg));
+                if let Callee::Register(r) = call.callee {
+                    out.push(r);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Registers that an instruction writes.
+pub(crate) fn writes(inst: &Inst) -> impl Iterator<Item = u32> {
+    inst.dst.iter().filter_map(|d| match d {
+        Dst::Reg(r, _) => Some(*r),
+        Dst::Sink => None,
+    })
+}
+
+fn liveness(f: &Function, pieces: &mut [Piece]) {
+    let mut changed = true;
+    let mut list = Vec::new();
+    while changed {
+        changed = false;
+        for k in (0..pieces.len()).rev() {
+            let mut live = Set::new(f.registers.len());
+            for s in pieces[k].term.successors() {
+                live.unite(&pieces[s].live_in);
+            }
+            changed |= pieces[k].live_out.unite(&live);
+            match &pieces[k].term {
+                Term::Branch { guard, .. } => live.insert(guard.0 as usize),
+                Term::Table { inst, .. } | Term::Barrier { inst, .. } => {
+                    reads(&f.code[*inst], &mut list);
+                    list.iter().for_each(|r| live.insert(*r as usize));
+                }
+                Term::Jump(_) => {}
+            }
+            for at in (pieces[k].start..pieces[k].end).rev() {
+                let inst = &f.code[at];
+                if inst.guard.is_none() {
+                    writes(inst).for_each(|r| live.remove(r as usize));
+                }
+                reads(inst, &mut list);
+                list.iter().for_each(|r| live.insert(*r as usize));
+                // Where the guard is false the old value stays.
+                if inst.guard.is_some() {
+                    writes(inst).for_each(|r| live.insert(r as usize));
+                }
+            }
+            if let Some(inst) = pieces[k].reduced {
+                writes(&f.code[inst]).for_each(|r| live.remove(r as usize));
+            }
+            changed |= pieces[k].live_in.unite(&live);
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! What is known of a kernel before code is made of it.
+//!
+//! Owns three facts that depend on each other and are found together, from
+//! the best assumption downwards: which registers hold one value (or known
+//! steps) for all lanes, which branches may part lanes, and for each piece
+//! where other lanes may wait while it runs. A register must be blended at the
+//! end of a piece only if it lives where lanes may wait. It must not know how
+//! code is made.
+
+pub(crate) mod form;
+pub(crate) mod graph;
+pub(crate) mod set;
+mod spin;
+
+use cushim_ptx::ir::{Base, Function, Inst, Module, Special, Src, Symbol};
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::Space;
+use form::{Class, Form, affine};
+use graph::{Piece, Term};
+use set::Set;
+use std::rc::Rc;
+
+/// What a launch's block shape says of the lanes of a warp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Layout {
+    /// A warp is a run along x: y and z are the same in it. `full` says that x
+    /// is a multiple of 32 (or the block is one row).
+    Row,
+    /// A warp is rows of this many threads, a power of two below 32, of one z.
+    Rows(u32),
+    /// Nothing is known.
+    Any,
+}
+
+impl Layout {
+    pub(crate) fn of([x, y, z]: [u32; 3]) -> Layout {
+        if x.is_multiple_of(32) || (y == 1 && z == 1) {
+            Layout::Row
+        } else if x.is_power_of_two() && x < 32 && (z == 1 || y.is_multiple_of(32 / x)) {
+            Layout::Rows(x)
+        } else {
+            Layout::Any
+        }
+    }
+
+    /// The form of `%tid` along an axis.
+    pub(crate) fn tid(self, axis: u8) -> Form<()> {
+        let steps = |f: &dyn Fn(i64) -> i64, zeros| Form::Linear {
+            base: (),
+            steps: Rc::new(std::array::from_fn(|l| f(l as i64))),
+            zeros,
+        };
+        match (self, axis) {
+            (Layout::Row, 0) => steps(&|l| l, 5),
+            (Layout::Row, _) | (Layout::Rows(_), 2..) => Form::Uniform(()),
+            (Layout::Rows(1), 0) => Form::Uniform(()),
+            (Layout::Rows(x), 0) => steps(&|l| l % i64::from(x), 63),
+            (Layout::Rows(1), 1) => steps(&|l| l, 5),
+            (Layout::Rows(x), 1) => {
+                steps(&|l| l / i64::from(x), (32 / x).trailing_zeros())
+            }
+            (Layout::Any, 3..) => Form::Uniform(()),
+            (Layout::Any, _) => Form::Lanes,
+        }
+    }
+}
+
+pub(crate) struct Plan {
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) layout: Layout,
+    /// Of each register.
+    pub(crate) forms: Vec<Form<()>>,
+    pub(crate) classes: Vec<Class>,
+    /// Place in the frame of each register that crosses pieces.
+    pub(crate) slots: Vec<Option<u32>>,
+    pub(crate) frame_size: u32,
+    /// Pieces where lanes may wait while this one runs.
+    pub(crate) pending: Vec<Set>,
+    /// Registers that must be blended at the end of this piece.
+    pub(crate) blend: Vec<Set>,
+    /// Lanes may spin on others: any order of pieces is taken.
+    pub(crate) fair: bool,
+}
+
+impl Plan {
+    pub(crate) fn new(module: &Module, f: &Function, layout: Layout) -> Plan {
+        let mut split = Set::new(f.code.len());
+        loop {
+            let plan = Plan::with(module, f, layout, &|at| split.has(at));
+            // Collectives where lanes may be apart must begin a piece.
+            let mut again = false;
+            for (k, piece) in plan.pieces.iter().enumerate() {
+                for at in piece.start..piece.end {
+                    let part = graph::is_collective(&f.code[at]) && !plan.pending[k].is_empty();
+                    if part && !split.has(at) {
+                        split.insert(at);
+                        again = true;
+                    }
+                }
+            }
+            if !again {
+                return plan;
+            }
+        }
+    }
+
+    fn with(module: &Module, f: &Function, layout: Layout, split: &dyn Fn(usize) -> bool) -> Plan {
+        let pieces = graph::cut(f, split);
+        let n = pieces.len();
+        let fair = spin::may_spin(f, &pieces);
+        let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
+        let mut facts = Facts {
+            module,
+            f,
+            layout,
+            classes: &classes,
+            forms: vec![None; f.registers.len()],
+            pending: vec![Set::new(n); n],
+            blend: vec![Set::new(f.registers.len()); n],
+        };
+        if let Some(first) = pieces.first() {
+            for r in first.live_in.iter() {
+                facts.forms[r] = Some(Form::Uniform(()));
+            }
+        }
+        if fair {
+            for p in &mut facts.pending {
+                (0..n).for_each(|k| p.insert(k));
+            }
+        }
+        loop {
+            let mut changed = facts.find_blends(&pieces);
+            changed |= facts.find_forms(&pieces);
+            changed |= facts.find_pending(&pieces);
+            if !changed {
+                break;
+            }
+        }
+        let Facts { forms, pending, blend, .. } = facts;
+        let forms: Vec<Form<()>> =
+            forms.into_iter().map(|f| f.unwrap_or(Form::Uniform(()))).collect();
+        let (slots, frame_size) = slots(&pieces, &forms, &classes);
+        Plan { pieces, layout, forms, classes, slots, frame_size, pending, blend, fair }
+    }
+}
+
+/// Gives registers that live across pieces a place.
+fn slots(pieces: &[Piece], forms: &[Form<()>], classes: &[Class]) -> (Vec<Option<u32>>, u32) {
+    let mut crossing = Set::new(forms.len());
+    for p in pieces {
+        crossing.unite(&p.live_in);
+        crossing.unite(&p.live_out);
+    }
+    let mut at = 0u32;
+    let mut slots = vec![None; forms.len()];
+    // The large ones first: everything stays aligned.
+    for round in 0..2 {
+        for r in crossing.iter() {
+            let size = match (&forms[r], classes[r]) {
+                (Form::Lanes, Class::Narrow) => 128,
+                (Form::Lanes, Class::Wide) => 256,
+                (Form::Extended { .. }, _) => 16,
+                _ => 8,
+            };
+            if (size >= 128) == (round == 0) {
+                slots[r] = Some(at);
+                at += size;
+            }
+        }
+    }
+    (slots, at.next_multiple_of(64))
+}
+
+struct Facts<'a> {
+    module: &'a Module,
+    f: &'a Function,
+    layout: Layout,
+    classes: &'a [Class],
+    /// `None`: nothing was written yet.
+    forms: Vec<Option<Form<()>>>,
+    pending: Vec<Set>,
+    blend: Vec<Set>,
+}
+
+impl Facts<'_> {
+    fn lower(&mut self, register: u32, form: Form<()>) -> bool {
+        let old = &mut self.forms[register as usize];
+        let new = match &*old {
+            None => form,
+            Some(o) if *o == form => return false,
+            Some(Form::Linear { base: (), steps, zeros }) => match form {
+                Form::Linear { steps: s, zeros: z, .. } if s == *steps => {
+                    Form::Linear { base: (), steps: s, zeros: z.min(*zeros) }
+                }
+                _ => Form::Lanes,
+            },
+            Some(_) => Form::Lanes,
+        };
+        let changed = old.as_ref() != Some(&new);
+        *old = Some(new);
+        changed
+    }
+
+    fn find_blends(&mut self, pieces: &[Piece]) -> bool {
+        let mut changed = false;
+        for k in 0..pieces.len() {
+            for p in self.pending[k].iter().collect::<Vec<_>>() {
+                changed |= self.blend[k].unite(&pieces[p].live_in);
+            }
+        }
+        changed
+    }
+
+    fn find_forms(&mut self, pieces: &[Piece]) -> bool {
+        let mut changed = false;
+        for (k, piece) in pieces.iter().enumerate() {
+            let reduced = piece.reduced.map(|at| &self.f.code[at]);
+            for inst in reduced.into_iter().chain(&self.f.code[piece.start..piece.end]) {
+                if inst.dst.is_empty() && inst.op != Op::Call {
+                    continue;
+                }
+                let Some(result) = self.result(inst, k) else { continue };
+                for (n, r) in graph::writes(inst).enumerate() {
+                    let parted = piece.live_out.has(r as usize) && self.blend[k].has(r as usize);
+                    let guarded = inst.guard.is_some_and(|(p, _)| !self.is_uniform(p));
+                    let form = match &result {
+                        _ if parted || guarded => Form::Lanes,
+                        Form::Uniform(()) => Form::Uniform(()),
+                        _ if n > 0 || self.classes[r as usize] == Class::Predicate => Form::Lanes,
+                        other => other.clone(),
+                    };
+                    changed |= self.lower(r, form);
+                }
+            }
+        }
+        changed
+    }
+
+    fn is_uniform(&self, register: u32) -> bool {
+        matches!(self.forms[register as usize], None | Some(Form::Uniform(())))
+    }
+
+    /// The form of an instruction's first result; `None` while nothing is known
+    /// of its operands.
+    fn result(&self, inst: &Inst, piece: usize) -> Option<Form<()>> {
+        let mut args = Vec::new();
+        for src in &inst.src {
+            args.push(self.operand(src)?);
+        }
+        let uniform = args.iter().all(|a| *a == Form::Uniform(()));
+        let together = self.pending[piece].is_empty();
+        Some(match inst.op {
+            op if cushim_ptx::alu::is_pure(op) || matches!(op, Op::Mov | Op::Cvta) => {
+                if uniform {
+                    Form::Uniform(())
+                } else if fits(self.f, inst) {
+                    affine(inst, &args, &mut form::Nothing).unwrap_or(Form::Lanes)
+                } else {
+                    Form::Lanes
+                }
+            }
+            Op::Isspacep if uniform => Form::Uniform(()),
+            Op::AddCarry | Op::SubCarry | Op::MadCarry => Form::Lanes,
+            Op::Ld if uniform => match space(self.module, self.f, inst, 0) {
+                Space::Local | Space::Generic => Form::Lanes,
+                _ => Form::Uniform(()),
+            },
+            Op::Vote | Op::Redux if together && matches!(inst.src.last(), Some(Src::Imm(_))) => {
+                Form::Uniform(())
+            }
+            Op::Activemask | Op::BarRed => Form::Uniform(()),
+            _ => Form::Lanes,
+        })
+    }
+
+    fn operand(&self, src: &Src) -> Option<Form<()>> {
+        Some(match src {
+            Src::Reg(r) | Src::Not(r) | Src::Memory(Base::Reg(r, _), _) => {
+                self.forms[*r as usize].clone()?
+            }
+            Src::Special(s) => special(*s, self.layout),
+            _ => Form::Uniform(()),
+        })
+    }
+
+    fn find_pending(&mut self, pieces: &[Piece]) -> bool {
+        let n = pieces.len();
+        let before = self.pending.clone();
+        let mut again = true;
+        while again {
+            again = false;
+            // Where lanes may wait for what other lanes of the warp do, at
+            // whatever rank.
+            let mut parked = Set::new(n);
+            for (k, p) in pieces.iter().enumerate() {
+                if self.pending[k].is_empty() {
+                    continue;
+                }
+                if p.meets {
+                    parked.insert(k);
+                }
+                if let Term::Barrier { .. } = p.term {
+                    p.term.successors().into_iter().for_each(|s| parked.insert(s));
+                }
+            }
+            if !parked.is_empty() {
+                for p in &mut self.pending {
+                    again |= p.unite(&parked);
+                }
+            }
+            for (k, p) in pieces.iter().enumerate() {
+                let successors = p.term.successors();
+                let parts = match &p.term {
+                    Term::Branch { guard, .. } => !self.is_uniform(guard.0),
+                    Term::Table { inst, .. } => {
+                        let i = &self.f.code[*inst];
+                        let index = i.src.first().and_then(|s| self.operand(s));
+                        i.guard.is_some_and(|(g, _)| !self.is_uniform(g))
+                            || !matches!(index, None | Some(Form::Uniform(())))
+                    }
+                    _ => false,
+                };
+                let groups: Vec<Vec<usize>> = if parts {
+                    vec![successors]
+                } else {
+                    successors.into_iter().map(|s| vec![s]).collect()
+                };
+                for group in groups {
+                    let mut all = self.pending[k].clone();
+                    group.iter().for_each(|s| all.insert(*s));
+                    for t in all.iter().collect::<Vec<_>>() {
+                        let mut above = all.clone();
+                        (0..=t).for_each(|x| above.remove(x));
+                        again |= self.pending[t].unite(&above);
+                    }
+                }
+            }
+        }
+        self.pending != before
+    }
+}
+
+/// The form of a special register.
+pub(crate) fn special(s: Special, layout: Layout) -> Form<()> {
+    match s {
+        Special::Tid(axis) => layout.tid(axis),
+        Special::LaneId => Form::Linear {
+            base: (),
+            steps: Rc::new(std::array::from_fn(|l| l as i64)),
+            zeros: 63,
+        },
+        Special::LanemaskEq
+        | Special::LanemaskLe
+        | Special::LanemaskLt
+        | Special::LanemaskGe
+        | Special::LanemaskGt => Form::Lanes,
+        _ => Form::Uniform(()),
+    }
+}
+
+/// Whether the registers of an instruction are as wide as its types say
+/// (conversions take wider ones).
+pub(crate) fn fits(f: &Function, inst: &Inst) -> bool {
+    if inst.op != Op::Cvt {
+        return true;
+    }
+    let width = |r: u32| f.registers[r as usize].bits();
+    let reads = inst.src.iter().all(|s| match s {
+        Src::Reg(r) => width(*r) == inst.types[1].bits(),
+        Src::Special(_) => inst.types[1].bits() == 32,
+        _ => true,
+    });
+    reads && graph::writes(inst).all(|r| width(r) == inst.types[0].bits())
+}
+
+/// The space of an access by operand `n`, as the interpreter finds it.
+pub(crate) fn space(module: &Module, f: &Function, inst: &Inst, n: usize) -> Space {
+    let _ = module;
+    if let Some(Src::Memory(Base::Symbol(symbol), _)) = inst.src.get(n) {
+        return match symbol {
+            Symbol::Global(_) | Symbol::Function(_) => Space::Global,
+            Symbol::Shared(_) => Space::Shared,
+            Symbol::Local(_) => Space::Local,
+            Symbol::Param(_) => Space::Param,
+        };
+    }
+    let words = [
+        (Word::Global, Space::Global),
+        (Word::Const, Space::Global),
+        (Word::Shared, Space::Shared),
+        (Word::SharedCta, Space::Shared),
+        (Word::SharedCluster, Space::Shared),
+        (Word::Local, Space::Local),
+        (Word::Param, Space::Param),
+        (Word::ParamEntry, Space::Param),
+        (Word::ParamFunc, Space::Local),
+    ];
+    match words.iter().find(|(w, _)| inst.words.has(*w)).map(|(_, s)| *s) {
+        Some(Space::Param) if !f.entry => Space::Local,
+        Some(s) => s,
+        None => Space::Generic,
+    }
+}

@@ -1,0 +1,100 @@
+//! Barriers of a block: who has arrived, and when all go on.
+//!
+//! As in the interpreter: arrival is counted by warps, a warp has arrived when
+//! all its lanes that still run have, and threads that ended keep nobody waiting.
+
+use super::warp::{NOWHERE, Warp};
+use cushim_ptx::table::{Op, Word};
+
+#[derive(Clone)]
+pub(super) struct Barrier {
+    /// Lanes that arrived, warp by warp.
+    arrived: Vec<u32>,
+    count: Option<u32>,
+    all: bool,
+    any: bool,
+    ones: u32,
+    used: bool,
+}
+
+impl Barrier {
+    pub(super) fn new(warps: usize) -> Barrier {
+        let arrived = vec![0; warps];
+        Barrier { arrived, count: None, all: true, any: false, ones: 0, used: false }
+    }
+
+    pub(super) fn reset(&mut self) {
+        if self.used {
+            self.arrived.fill(0);
+            (self.count, self.all, self.any, self.ones) = (None, true, false, 0);
+            self.used = false;
+        }
+    }
+}
+
+/// Takes note of what a warp's lanes came to.
+pub(super) fn arrive(barriers: &mut [Barrier], warp: &mut Warp) {
+    for a in warp.arrivals.drain(..) {
+        let b = &mut barriers[a.barrier as usize & 15];
+        b.used = true;
+        b.arrived[warp.index as usize] |= a.lanes;
+        b.count = a.count.or(b.count);
+        if let Some(p) = a.predicate {
+            b.all &= p & a.lanes == a.lanes;
+            b.any |= p & a.lanes != 0;
+            b.ones += (p & a.lanes).count_ones();
+        }
+    }
+}
+
+/// Lets those go on whose barrier is complete. True if there were any.
+pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Box<Warp>]) -> bool {
+    let mut released = false;
+    for (id, b) in barriers.iter_mut().enumerate() {
+        if !b.used {
+            continue;
+        }
+        let complete = |w: usize| b.arrived[w] != 0 && warps[w].live & !b.arrived[w] == 0;
+        let done = match b.count {
+            Some(count) => {
+                let n = (0..warps.len()).filter(|w| complete(*w)).count() as u32;
+                n >= count.div_ceil(32)
+            }
+            None => (0..warps.len()).all(|w| warps[w].live == 0 || complete(w)),
+        };
+        if !done {
+            continue;
+        }
+        released = true;
+        for warp in warps.iter_mut() {
+            let mut waiting = std::mem::take(&mut warp.waiting);
+            waiting.retain(|&(barrier, lanes, piece, site)| {
+                if barrier as usize != id {
+                    return true;
+                }
+                let inst = &warp.site(site).inst;
+                if inst.op == Op::BarRed {
+                    warp.reduced = match inst.words.first(&[Word::And, Word::Or]) {
+                        Some(Word::And) => b.all.into(),
+                        Some(_) => b.any.into(),
+                        None => b.ones,
+                    };
+                }
+                warp.make_ready(piece, lanes);
+                false
+            });
+            warp.waiting = waiting;
+        }
+        b.reset();
+    }
+    released
+}
+
+impl Warp {
+    /// Lanes may run at a piece.
+    pub(super) fn make_ready(&mut self, piece: u32, lanes: u32) {
+        // SAFETY: there are as many masks as pieces, and no other number occurs.
+        unsafe { *self.masks.add(piece as usize) |= lanes };
+        self.low = if self.low == NOWHERE { piece } else { self.low.min(piece) };
+    }
+}

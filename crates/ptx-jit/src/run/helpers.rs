@@ -1,0 +1,285 @@
+//! What generated code calls.
+//!
+//! Every helper has one shape: the warp, a number (mostly of a [`Site`]), and
+//! the lanes it is for. Arguments and results lie in the warp's scratch slots.
+
+use super::external;
+use super::memory;
+use super::warp::{Arrival, DONE, FAULT, Helper, NOWHERE, WAITS, Warp, YIELDS};
+use crate::emit::Site;
+use crate::plan::form::Class;
+use cushim_ptx::alu;
+use cushim_ptx::interp::{self, Cause, Fault};
+use cushim_ptx::ir::Dst;
+use cushim_ptx::table::{Op, Word};
+
+/// The helpers, by their places in [`TABLE`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Which {
+    Pure,
+    Dispatch,
+    Spin,
+    Arrive,
+    Meet,
+    Load,
+    Store,
+    Atom,
+    Collective,
+    Clock,
+    Trap,
+    Call,
+}
+
+pub(crate) static TABLE: [Helper; 12] = [
+    pure, dispatch, spin, arrive, meet, memory::load, memory::store, memory::atom, collective,
+    clock, trap, external::call,
+];
+
+/// The lanes of a mask.
+pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let lane = rest.trailing_zeros() as usize;
+            rest &= rest - 1;
+            lane
+        })
+    })
+}
+
+/// The warp behind a helper's first argument.
+///
+/// # Safety
+/// Generated code passes the warp it was entered with, which nobody else uses
+/// until it leaves.
+pub(crate) unsafe fn warp<'a>(w: *mut Warp) -> &'a mut Warp {
+    // SAFETY: the caller's promise.
+    unsafe { &mut *w }
+}
+
+impl Warp {
+    pub(crate) fn site<'a>(&self, n: u32) -> &'a Site {
+        // SAFETY: the table of sites outlives every run of the code that was
+        // made with it, and has all numbers that occur in that code.
+        unsafe { &*self.sites.add(n as usize) }
+    }
+
+    /// An operand of a lane, as the interpreter has it.
+    pub(crate) fn value(&self, slot: usize, class: Class, lane: usize) -> u64 {
+        match class {
+            Class::Narrow => self.narrow(slot, lane).into(),
+            Class::Wide => self.scratch[slot][lane],
+            Class::Predicate => self.scratch[slot][0] >> lane & 1,
+        }
+    }
+
+    /// A result of a lane.
+    pub(crate) fn set_value(&mut self, slot: usize, class: Class, lane: usize, v: u64) {
+        match class {
+            Class::Narrow => self.set_narrow(slot, lane, v as u32),
+            Class::Wide => self.scratch[slot][lane] = v,
+            Class::Predicate => {
+                let bit = 1 << lane;
+                let cell = &mut self.scratch[slot][0];
+                *cell = if v & 1 != 0 { *cell | bit } else { *cell & !bit };
+            }
+        }
+    }
+
+    /// Remembers why the launch ends.
+    pub(crate) fn fail(&mut self, site: &Site, lane: usize, cause: Cause) -> u32 {
+        let fault = self.fault_at(site, lane, cause);
+        self.fault = Some(Box::new(fault));
+        FAULT
+    }
+
+    pub(crate) fn fault_at(&self, site: &Site, lane: usize, cause: Cause) -> Fault {
+        let thread = [0, 1, 2].map(|axis: usize| self.tid[axis][lane]);
+        self.exec().fault(cause, Some(site.inst.pos), self.block, thread)
+    }
+
+    pub(crate) fn exec<'a>(&self) -> &'a super::launch::Exec<'a> {
+        // SAFETY: set before the code is entered; the launch outlives that.
+        unsafe { &*self.exec.cast() }
+    }
+
+    fn mask(&mut self, piece: usize) -> &mut u32 {
+        // SAFETY: there are as many masks as pieces, and no other number occurs.
+        unsafe { &mut *self.masks.add(piece) }
+    }
+}
+
+/// The width of the register that a result goes to.
+pub(crate) fn width(dst: Dst) -> u32 {
+    match dst {
+        Dst::Reg(_, bits) => bits,
+        Dst::Sink => 32,
+    }
+}
+
+unsafe extern "C" fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    let inst = &site.inst;
+    for l in lanes(mask) {
+        let mut a = [0; 4];
+        for (k, class) in site.operands.iter().take(4).enumerate() {
+            a[k] = w.value(k, *class, l);
+        }
+        let fifth = site.operands.get(4).map_or(0, |c| w.value(4, *c, l));
+        let mut out = alu::eval(inst, a);
+        if inst.op == Op::Lop3 {
+            out.1 = if inst.words.has(Word::Or) { out.1 | fifth & 1 } else { out.1 & fifth };
+        }
+        if inst.op == Op::Cvt && inst.types[0].is_signed() {
+            // Into a wider register: sign-extended.
+            let shift = 64 - inst.types[0].bits();
+            out.0 = ((out.0 << shift) as i64 >> shift) as u64;
+        }
+        for (k, (dst, v)) in inst.dst.iter().zip([out.0, out.1]).enumerate() {
+            w.set_value(k, site.results[k], l, v & alu::mask(width(*dst)));
+        }
+    }
+    0
+}
+
+/// The next piece, with the lanes that are ready there.
+unsafe extern "C" fn dispatch(w: *mut Warp, _: u32, _: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let mut at = w.low;
+    if at == NOWHERE {
+        if let Some((piece, mask)) = w.parked.pop() {
+            // Nobody else can come: those that are here go on.
+            (w.act, w.force) = (mask, 1);
+            return piece;
+        }
+        w.status = if w.waiting.is_empty() { DONE } else { WAITS };
+        return NOWHERE;
+    }
+    let pieces = w.pieces;
+    if std::mem::take(&mut w.rotate) {
+        let after = (w.last + 1..pieces).chain(0..pieces);
+        for piece in after {
+            if *w.mask(piece as usize) != 0 {
+                at = piece;
+                break;
+            }
+        }
+    }
+    w.act = std::mem::take(w.mask(at as usize));
+    if at == w.low {
+        let next = (at + 1..pieces).find(|p| *w.mask(*p as usize) != 0);
+        w.low = next.unwrap_or(NOWHERE);
+    }
+    at
+}
+
+/// Lanes go round a loop that may wait for others. Answers what to leave with.
+unsafe extern "C" fn spin(w: *mut Warp, piece: u32, _: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    w.turns = w.turns.wrapping_add(1);
+    (w.last, w.rotate) = (piece, true);
+    let others = (0..w.pieces).any(|p| p != piece && *w.mask(p as usize) != 0);
+    if others && w.turns % 16 != 0 { 0 } else { YIELDS }
+}
+
+/// Lanes come to a barrier of the block.
+unsafe extern "C" fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    let lane = mask.trailing_zeros() as usize & 31;
+    let barrier = w.narrow(0, lane) & 15;
+    let given = |k: usize| !matches!(site.inst.src.get(k), None | Some(cushim_ptx::ir::Src::None));
+    let count = given(1).then(|| w.narrow(1, lane));
+    let predicate = given(2).then(|| w.scratch[2][0] as u32);
+    w.arrivals.push(Arrival { barrier, lanes: mask, count, predicate });
+    w.waiting.push((barrier, mask, site.extra, n));
+    0
+}
+
+/// Lanes come to where others must be, too. Answers all that are here, or none
+/// while some are missing.
+unsafe extern "C" fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let piece = w.site(n).extra;
+    let mut here = mask;
+    w.parked.retain(|(p, m)| {
+        here |= if *p == piece { *m } else { 0 };
+        *p != piece
+    });
+    if std::mem::take(&mut w.force) != 0 {
+        return here;
+    }
+    let live = w.live;
+    // Those that came before named the same lanes, or nothing is promised.
+    let missing = lanes(mask).any(|l| w.narrow(0, l) & live & !here != 0);
+    if missing {
+        w.parked.push((piece, here));
+        return 0;
+    }
+    here
+}
+
+unsafe extern "C" fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    let inst = &site.inst;
+    let mut inputs = [[0u64; 32]; 3];
+    for (k, class) in site.operands.iter().take(3).enumerate() {
+        lanes(mask).for_each(|l| inputs[k][l] = w.value(k, *class, l));
+    }
+    let mut rest = mask;
+    while rest != 0 {
+        // Lanes that named the same members take part together.
+        let mut group = rest;
+        if inst.words.has(Word::Sync) && let Some(last) = site.operands.len().checked_sub(1) {
+            let first = rest.trailing_zeros() as usize;
+            let member = w.value(last, site.operands[last], first);
+            let same = |l: &usize| w.value(last, site.operands[last], *l) == member;
+            group = lanes(rest).filter(same).fold(0, |m, l| m | 1 << l);
+        }
+        rest &= !group;
+        let (d, p) = interp::collective(inst, group, &inputs);
+        // Slots of operands are read no more when the last group is through.
+        for (k, (dst, from)) in inst.dst.iter().zip([&d, &p]).enumerate() {
+            for l in lanes(group) {
+                w.results[k][l] = from[l] & alu::mask(width(*dst));
+            }
+        }
+    }
+    for k in 0..inst.dst.len().min(2) {
+        for l in lanes(mask) {
+            let v = w.results[k][l];
+            w.set_value(k, site.results[k], l, v);
+        }
+    }
+    0
+}
+
+unsafe extern "C" fn clock(w: *mut Warp, global: u32, _: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let exec = w.exec();
+    w.scratch[0][0] = if global != 0 {
+        exec.host.nanoseconds()
+    } else {
+        exec.start.elapsed().as_nanos() as u64
+    };
+    0
+}
+
+unsafe extern "C" fn trap(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    if mask == 0 {
+        return 0;
+    }
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    w.fail(site, mask.trailing_zeros() as usize, Cause::Trap)
+}

@@ -1,0 +1,54 @@
+//! What all warps of a launch share.
+
+use super::kernel::{Arena, Variant};
+use cushim_ptx::interp::{Cause, Fault, Host, Launch};
+use cushim_ptx::Pos;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::time::Instant;
+
+/// Places of uniform special registers in [`super::Warp::uniform`]; those of
+/// three axes take three.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Uniform {
+    Ntid = 0,
+    Ctaid = 3,
+    Nctaid = 6,
+    WarpId = 9,
+    NWarpId = 10,
+    Env1 = 11,
+    Env2 = 12,
+    Dynamic = 13,
+    Total = 14,
+}
+
+pub(crate) struct Exec<'a> {
+    pub(crate) launch: &'a Launch<'a>,
+    pub(crate) variant: &'a Variant,
+    pub(crate) arena: Arena,
+    pub(crate) host: &'a (dyn Host + Sync),
+    pub(crate) shared_size: u32,
+    pub(crate) local_size: u32,
+    /// Threads of a block.
+    pub(crate) threads: u32,
+    /// The next block that nobody has taken.
+    pub(crate) next: AtomicU64,
+    pub(crate) stop: AtomicBool,
+    pub(crate) start: Instant,
+}
+
+impl Exec<'_> {
+    pub(crate) fn fault(
+        &self,
+        cause: Cause,
+        pos: Option<Pos>,
+        block: [u32; 3],
+        thread: [u32; 3],
+    ) -> Fault {
+        let kernel = &self.launch.module.functions[self.launch.kernel as usize];
+        Fault { cause: Box::new(cause), kernel: kernel.name.clone(), pos, block, thread }
+    }
+
+    pub(crate) fn blocks(&self) -> u64 {
+        self.launch.grid.iter().map(|n| u64::from(*n)).product()
+    }
+}

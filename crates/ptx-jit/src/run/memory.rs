@@ -1,0 +1,250 @@
+//! Accesses lane by lane, in whichever space they go.
+
+use super::atomics;
+use super::helpers::{lanes, warp, width};
+use super::kernel::update;
+use super::warp::Warp;
+use crate::emit::Site;
+use crate::plan::form::Class;
+use cushim_ptx::alu;
+use cushim_ptx::interp::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use cushim_ptx::table::Word;
+use cushim_ptx::types::Space;
+
+const WINDOW_SIZE: u64 = 1 << 32;
+
+/// A place in this process's memory.
+pub(crate) struct Place {
+    pub(crate) at: *mut u8,
+    /// Other threads may use it at the same time.
+    pub(crate) public: bool,
+}
+
+impl Warp {
+    /// Where `bytes` at an address are, or what is wrong with it.
+    pub(crate) fn place(
+        &self,
+        space: Space,
+        address: u64,
+        lane: usize,
+        bytes: u64,
+        write: bool,
+    ) -> Result<Place, Cause> {
+        let within = |w: u64| (w..w + WINDOW_SIZE).contains(&address);
+        let (space, at) = match space {
+            Space::Generic if within(SHARED_WINDOW) => (Space::Shared, address - SHARED_WINDOW),
+            Space::Generic if within(LOCAL_WINDOW) => (Space::Local, address - LOCAL_WINDOW),
+            Space::Generic if within(PARAM_WINDOW) => (Space::Param, address - PARAM_WINDOW),
+            s => (s, address),
+        };
+        let exec = self.exec();
+        let inside = |size: u64| at.checked_add(bytes).is_some_and(|end| end <= size);
+        let (found, name) = match space {
+            Space::Shared => (inside(self.shared_size).then(|| self.shared), "shared"),
+            Space::Local => {
+                let size = self.local_size;
+                let base = self.local.wrapping_add(lane * size as usize);
+                (inside(size).then_some(base), "local")
+            }
+            Space::Param => {
+                let base = self.params.cast_mut();
+                (
+                    (!write && inside(exec.launch.params.len() as u64)).then_some(base),
+                    "param",
+                )
+            }
+            _ => {
+                let ok = exec.arena.holds(at, bytes);
+                (ok.then_some(std::ptr::null_mut()), "global")
+            }
+        };
+        let public = name == "global";
+        match found {
+            Some(base) => Ok(Place { at: base.wrapping_add(at as usize), public }),
+            None => Err(Cause::Address { address: at, bytes: bytes as u32, space: name }),
+        }
+    }
+
+    /// Copies bytes out of memory; for the host's functions.
+    pub(crate) fn read(&self, lane: usize, address: u64, out: &mut [u8]) -> Result<(), Cause> {
+        let place = self.place(Space::Generic, address, lane, out.len() as u64, false)?;
+        // SAFETY: `place` has checked the range; `out` is not in it.
+        unsafe { std::ptr::copy_nonoverlapping(place.at, out.as_mut_ptr(), out.len()) };
+        Ok(())
+    }
+}
+
+/// The place of one lane's access, or the fault.
+fn find(
+    w: &mut Warp,
+    site: &Site,
+    lane: usize,
+    address: u64,
+    bytes: u64,
+    write: bool,
+) -> Result<Place, u32> {
+    if !address.is_multiple_of(bytes) {
+        let bytes = bytes as u32;
+        return Err(w.fail(site, lane, Cause::Misaligned { address, bytes }));
+    }
+    w.place(site.space, address, lane, bytes, write).map_err(|cause| w.fail(site, lane, cause))
+}
+
+/// Reads a value of 1, 2, 4 or 8 bytes.
+///
+/// # Safety
+/// `at` is mapped for that many bytes.
+unsafe fn get(at: *const u8, bytes: usize) -> u64 {
+    // SAFETY: the caller's promise; unaligned reads need no alignment.
+    unsafe {
+        match bytes {
+            1 => u64::from(at.read()),
+            2 => u64::from(at.cast::<u16>().read_unaligned()),
+            4 => u64::from(at.cast::<u32>().read_unaligned()),
+            _ => at.cast::<u64>().read_unaligned(),
+        }
+    }
+}
+
+/// Writes a value of 1, 2, 4 or 8 bytes.
+///
+/// # Safety
+/// `at` is mapped and writable for that many bytes.
+unsafe fn put(at: *mut u8, bytes: usize, v: u64) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match bytes {
+            1 => at.write(v as u8),
+            2 => at.cast::<u16>().write_unaligned(v as u16),
+            4 => at.cast::<u32>().write_unaligned(v as u32),
+            _ => at.cast::<u64>().write_unaligned(v),
+        }
+    }
+}
+
+pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    let inst = &site.inst;
+    let ty = inst.types[0];
+    let (bytes, parts) = (ty.bytes() as usize, inst.dst.len());
+    let class = site.operands[0];
+    let simple = parts == 1 && bytes == 4 && site.results[0] == Class::Narrow;
+    let mut addresses = [0u64; 32];
+    lanes(mask).for_each(|l| addresses[l] = w.value(0, class, l));
+    if simple && matches!(site.space, Space::Global | Space::Const) {
+        // Most of all loads that come here: a gather of words.
+        let arena = w.exec().arena;
+        let good = lanes(mask).all(|l| addresses[l] % 4 == 0 && arena.holds(addresses[l], 4));
+        if good {
+            for l in lanes(mask) {
+                // SAFETY: inside the arena.
+                let v = unsafe { get(addresses[l] as *const u8, 4) };
+                w.set_narrow(0, l, v as u32);
+            }
+            return 0;
+        }
+    }
+    for l in lanes(mask) {
+        let place = match find(w, site, l, addresses[l], (bytes * parts) as u64, false) {
+            Ok(p) => p,
+            Err(fault) => return fault,
+        };
+        for k in 0..parts {
+            // SAFETY: `find` has checked all parts.
+            let mut v = unsafe { get(place.at.add(k * bytes), bytes) };
+            if ty.is_signed() {
+                let shift = 64 - ty.bits();
+                v = ((v << shift) as i64 >> shift) as u64;
+            }
+            let v = v & alu::mask(width(inst.dst[k]));
+            w.set_value(k, site.results[k], l, v);
+        }
+    }
+    0
+}
+
+pub(super) unsafe extern "C" fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    let bytes = site.inst.types[0].bytes() as usize;
+    let parts = site.operands.len() - 1;
+    for l in lanes(mask) {
+        let address = w.value(0, site.operands[0], l);
+        let place = match find(w, site, l, address, (bytes * parts) as u64, true) {
+            Ok(p) => p,
+            Err(fault) => return fault,
+        };
+        for k in 0..parts {
+            let v = w.value(k + 1, site.operands[k + 1], l);
+            // SAFETY: `find` has checked all parts.
+            unsafe { put(place.at.add(k * bytes), bytes, v) };
+        }
+    }
+    0
+}
+
+pub(super) unsafe extern "C" fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    let inst = &site.inst;
+    let ty = inst.types[0];
+    let bytes = ty.bytes();
+    let word = atomics::word(inst);
+    let cas = word == Word::Cas;
+    let parts = if cas { 1 } else { site.operands.len() - 1 };
+    let mut addresses = [0u64; 32];
+    lanes(mask).for_each(|l| addresses[l] = w.value(0, site.operands[0], l));
+    for l in lanes(mask) {
+        let whole = u64::from(bytes) * parts as u64;
+        let place = match find(w, site, l, addresses[l], whole, true) {
+            Ok(p) => p,
+            Err(fault) => return fault,
+        };
+        for k in 0..parts {
+            let b = w.value(k + 1, site.operands[k + 1], l) & alu::mask(ty.bits());
+            let c = if cas { w.value(2, site.operands[2], l) } else { 0 };
+            let at = place.at.wrapping_add(k * bytes as usize);
+            // SAFETY: `find` has checked range and alignment.
+            let old = unsafe {
+                if place.public {
+                    match atomics::fast(at, word, ty, b) {
+                        Some(old) => old,
+                        None => update(at, bytes, &mut |old| alu::atomic(word, ty, old, b, c)),
+                    }
+                } else {
+                    let old = get(at, bytes as usize);
+                    put(at, bytes as usize, alu::atomic(word, ty, old, b, c));
+                    old
+                }
+            };
+            if let Some(dst) = inst.dst.get(k) {
+                w.results[0][l] = old & alu::mask(width(*dst));
+                if parts > 1 {
+                    // Slots of further operands are still to be read.
+                    w.results[1][k] = w.results[0][l];
+                }
+            }
+        }
+        if parts > 1 {
+            for k in 0..inst.dst.len() {
+                let v = w.results[1][k];
+                w.set_value(k + 1, site.results[k], l, v);
+            }
+        }
+    }
+    if parts > 1 {
+        for k in 0..inst.dst.len() {
+            w.scratch[k] = w.scratch[k + 1];
+        }
+    } else if !inst.dst.is_empty() {
+        for l in lanes(mask) {
+            let v = w.results[0][l];
+            w.set_value(0, site.results[0], l, v);
+        }
+    }
+    0
+}

@@ -1,0 +1,20 @@
+//! Running compiled kernels: grids over threads, blocks, warps that wait.
+//!
+//! Owns the scheduler and the helpers that generated code calls. It must not
+//! know how code is made, or who owns device memory.
+
+mod atomics;
+mod barrier;
+mod block;
+mod external;
+mod grid;
+pub(crate) mod helpers;
+mod kernel;
+mod launch;
+mod memory;
+mod warp;
+
+pub(crate) use helpers::Which;
+pub use kernel::{Arena, Kernel};
+pub(crate) use launch::Uniform;
+pub(crate) use warp::{DONE, Entry, FAULT, NOWHERE, Slot, Warp};

@@ -1,0 +1,113 @@
+//! What generated code and its helpers share: one warp's state.
+//!
+//! Generated code addresses the fields of [`Warp`] by their offsets; the rest
+//! of a launch is behind pointers that only helpers follow.
+
+use super::launch::Exec;
+use crate::emit::Site;
+use cushim_ptx::interp::Fault;
+
+/// No piece.
+pub(crate) const NOWHERE: u32 = u32::MAX;
+
+/// What generated code answers.
+pub(crate) const DONE: u32 = 0;
+/// All lanes that have not ended wait at a barrier.
+pub(crate) const WAITS: u32 = 1;
+/// A lane spins: others shall have a turn.
+pub(crate) const YIELDS: u32 = 2;
+/// [`Warp::fault`] says why.
+pub(crate) const FAULT: u32 = 3;
+
+/// Generated code: runs a warp until it ends or waits.
+pub(crate) type Entry = unsafe extern "C" fn(*mut Warp, *mut u8) -> u32;
+
+/// A helper: the number of the site that calls it, the lanes it is for.
+pub(crate) type Helper = unsafe extern "C" fn(*mut Warp, u32, u32) -> u32;
+
+/// One value of up to 64 bits per lane. Values of 32 bits and less are packed
+/// as 32-bit numbers at its start; a predicate is a bit mask there.
+pub(crate) type Slot = [u64; 32];
+
+/// A warp.
+#[repr(C, align(64))]
+pub(crate) struct Warp {
+    /// Values that go to helpers and come from them.
+    pub(crate) scratch: [Slot; 10],
+    /// `%tid`, by axis.
+    pub(crate) tid: [[u32; 32]; 3],
+    /// The lowest piece at which lanes are ready, or [`NOWHERE`].
+    pub(crate) low: u32,
+    /// Lanes that have not ended.
+    pub(crate) live: u32,
+    /// Lanes that dispatch chose.
+    pub(crate) act: u32,
+    /// What to answer when nothing can go on.
+    pub(crate) status: u32,
+    /// A meeting place runs with the lanes that have come.
+    pub(crate) force: u32,
+    /// The result of the last `bar.red`.
+    pub(crate) reduced: u32,
+    /// Lanes that are ready, by piece.
+    pub(crate) masks: *mut u32,
+    pub(crate) params: *const u8,
+    pub(crate) globals: *const u64,
+    pub(crate) shared: *mut u8,
+    pub(crate) shared_size: u64,
+    pub(crate) local: *mut u8,
+    /// Bytes of local memory of one lane.
+    pub(crate) local_size: u64,
+    pub(crate) arena: u64,
+    pub(crate) arena_size: u64,
+    pub(crate) helpers: *const usize,
+    /// Uniform special registers, see [`crate::emit::special`].
+    pub(crate) uniform: [u32; 24],
+
+    // What follows only helpers use.
+    pub(crate) exec: *const Exec<'static>,
+    pub(crate) sites: *const Site,
+    /// Number in the block.
+    pub(crate) index: u32,
+    pub(crate) block: [u32; 3],
+    pub(crate) pieces: u32,
+    /// Pieces where lanes wait for others of the warp, and which.
+    pub(crate) parked: Vec<(u32, u32)>,
+    /// Barriers at which lanes wait: number, lanes, the piece they go on in, and
+    /// the site.
+    pub(crate) waiting: Vec<(u32, u32, u32, u32)>,
+    /// Arrivals at barriers of which the block does not know yet.
+    pub(crate) arrivals: Vec<Arrival>,
+    /// The piece last chosen, where a kernel spins.
+    pub(crate) last: u32,
+    /// Choose the piece after [`Warp::last`].
+    pub(crate) rotate: bool,
+    pub(crate) turns: u32,
+    /// Results of a collective instruction in the making.
+    pub(crate) results: [Slot; 2],
+    pub(crate) fault: Option<Box<Fault>>,
+}
+
+/// Lanes that came to a barrier.
+pub(crate) struct Arrival {
+    pub(crate) barrier: u32,
+    pub(crate) lanes: u32,
+    pub(crate) count: Option<u32>,
+    pub(crate) predicate: Option<u32>,
+}
+
+impl Warp {
+    /// A value of a slot that holds 32-bit numbers.
+    pub(crate) fn narrow(&self, slot: usize, lane: usize) -> u32 {
+        let pair = self.scratch[slot][lane / 2];
+        if lane % 2 == 0 { pair as u32 } else { (pair >> 32) as u32 }
+    }
+
+    pub(crate) fn set_narrow(&mut self, slot: usize, lane: usize, v: u32) {
+        let pair = &mut self.scratch[slot][lane / 2];
+        if lane % 2 == 0 {
+            *pair = *pair & !0xffff_ffff | u64::from(v);
+        } else {
+            *pair = *pair & 0xffff_ffff | u64::from(v) << 32;
+        }
+    }
+}
