@@ -5,10 +5,10 @@ use super::value::Val;
 use crate::error::NotCompiled;
 use crate::plan::form::Class;
 use crate::plan::graph::{Edge, Term};
-use crate::run::{DONE, FAULT, NOWHERE, Warp, Which};
+use crate::run::{DONE, FAULT, NOWHERE, Warp, Which, YIELDS};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
-use cushim_ptx::ir::{Dst, Inst, Sense, Src};
+use cushim_ptx::ir::{Dst, Inst, Sense};
 use cushim_ptx::table::{Op, Word};
 use std::mem::offset_of;
 
@@ -87,8 +87,35 @@ impl Emit<'_> {
                     self.jump(self.dispatch, &[]);
                 }
             }
-            Edge::To(n) if alone => self.jump(self.blocks[n], &[lanes]),
-            Edge::To(n) => {
+            Edge::To(n) if n <= self.piece && !self.plan.fair => {
+                self.pause(n, lanes);
+                self.go_forward(n, lanes, alone);
+            }
+            Edge::To(n) => self.go_forward(n, lanes, alone),
+        }
+    }
+
+    /// Going round a loop: after many rounds the warp leaves for a moment, so
+    /// that others have a turn and someone may end the launch.
+    fn pause(&mut self, n: usize, lanes: Value) {
+        let at = offset_of!(Warp, budget);
+        let left = self.field(types::I32, at);
+        let left = self.b.ins().iadd_imm_s(left, -1);
+        self.set_field(left, at);
+        let (leave, stay) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(leave);
+        self.b.ins().brif(left, stay, &[], leave, &[]);
+        self.b.switch_to_block(leave);
+        self.ready(n, lanes);
+        let yields = self.i32(YIELDS.into());
+        self.b.ins().return_(&[yields]);
+        self.b.switch_to_block(stay);
+    }
+
+    fn go_forward(&mut self, n: usize, lanes: Value, alone: bool) {
+        match n {
+            n if alone => self.jump(self.blocks[n], &[lanes]),
+            n => {
                 let spins = self.plan.fair && n <= self.piece;
                 let low = self.field(types::I32, offset_of!(Warp, low));
                 let rank = self.i32(n as i64);
@@ -184,7 +211,7 @@ impl Emit<'_> {
                 let low = self.field(types::I32, offset_of!(Warp, low));
                 let rank = self.i32(first as i64);
                 let ahead = self.b.ins().icmp(IntCC::UnsignedGreaterThan, low, rank);
-                if self.plan.fair && first <= self.piece {
+                if first <= self.piece {
                     self.go(Edge::To(first), t);
                     return;
                 }
@@ -331,7 +358,7 @@ impl Emit<'_> {
             Op::Nanosleep => {}
             Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => self.collective(inst)?,
             Op::Bra | Op::Ret | Op::Exit | Op::BrxIdx | Op::BarSync | Op::BarRed => {}
-            Op::Call => return Err(self.unsupported(inst, "calls are not compiled yet")),
+            Op::Call => self.external(inst)?,
             Op::Refused => return Err(self.unsupported(inst, "it is not run at all")),
             _ => return Err(self.unsupported(inst, "not compiled yet")),
         }

@@ -12,7 +12,7 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Dst, Function, Inst, Src};
 use cushim_ptx::table::{Op, Word};
-use cushim_ptx::types::{Kind, Scalar};
+use cushim_ptx::types::Scalar;
 
 /// The registers whose NaNs are all canonical in the sense of the language,
 /// with the type of their numbers.
@@ -269,9 +269,5 @@ impl Emit<'_> {
         let (x, o) = (self.cast(t, v), self.cast(t, one));
         let below = self.fcmp_mask(FloatCC::LessThan, x, o, ty, vec);
         self.b.ins().bitselect(below, v, one)
-    }
-
-    pub(super) fn is_float(ty: Scalar) -> bool {
-        ty.kind() == Kind::Float
     }
 }

@@ -82,6 +82,7 @@ pub(crate) fn compile(
     f: &Function,
     layout: Layout,
 ) -> Result<Output, NotCompiled> {
+    refuse(f)?;
     let plan = Plan::new(module, f, layout);
     let failed = |message: String| NotCompiled::Generator { kernel: f.name.clone(), message };
     let mut context = Context::new();
@@ -157,6 +158,37 @@ pub(crate) fn compile(
         pieces: plan.pieces.len() as u32,
         frame_size: plan.frame_size,
     })
+}
+
+/// The most pieces: choosing among them is a search.
+const MOST_PIECES: usize = 4096;
+
+/// What is not compiled whatever the plan.
+fn refuse(f: &Function) -> Result<(), NotCompiled> {
+    let kernel = || f.name.clone();
+    let (found, limit) = (f.blocks.len(), MOST_PIECES);
+    if found > limit {
+        let what = "basic blocks";
+        return Err(NotCompiled::TooLarge { kernel: kernel(), what, found, limit });
+    }
+    for inst in &f.code {
+        let wide = inst.dst.iter().any(|d| matches!(d, cushim_ptx::ir::Dst::Reg(_, 65..)));
+        let many = inst.dst.len().max(inst.src.len()) > 9;
+        let reason = if wide {
+            "registers of 128 bits are not compiled"
+        } else if many {
+            "vectors of 8 are not compiled"
+        } else {
+            continue;
+        };
+        return Err(NotCompiled::Instruction {
+            kernel: kernel(),
+            pos: inst.pos,
+            instruction: format!("{:?}", inst.op).to_lowercase(),
+            reason,
+        });
+    }
+    Ok(())
 }
 
 /// Code in the making.

@@ -41,6 +41,9 @@ impl Drop for Bytes {
     }
 }
 
+/// Rounds of loops in one turn of a warp.
+const ROUNDS: u32 = 1 << 20;
+
 /// What running a block came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -106,6 +109,7 @@ impl Seat {
                 status: DONE,
                 force: 0,
                 reduced: 0,
+                budget: ROUNDS,
                 masks: masks[w as usize * pieces..].as_mut_ptr(),
                 params: launch.params.as_ptr(),
                 globals: launch.globals.as_ptr(),
@@ -187,6 +191,7 @@ impl Seat {
             }
             ran = true;
             let frame = self.frames.base.wrapping_add(k * self.frame_size);
+            w.budget = ROUNDS;
             // SAFETY: the code was made for this layout of blocks; the warp has
             // what it addresses, the frame is as large as it says.
             let status = unsafe { entry(&raw mut **w, frame) };

@@ -14,7 +14,8 @@ mod launch;
 mod memory;
 mod warp;
 
+pub(crate) use external::KNOWN;
 pub(crate) use helpers::Which;
 pub use kernel::{Arena, Kernel};
 pub(crate) use launch::Uniform;
-pub(crate) use warp::{DONE, Entry, FAULT, NOWHERE, Slot, Warp};
+pub(crate) use warp::{DONE, Entry, FAULT, NOWHERE, Slot, Warp, YIELDS};

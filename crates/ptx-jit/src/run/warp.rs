@@ -48,6 +48,8 @@ pub(crate) struct Warp {
     pub(crate) force: u32,
     /// The result of the last `bar.red`.
     pub(crate) reduced: u32,
+    /// Rounds of loops until the warp leaves for a moment.
+    pub(crate) budget: u32,
     /// Lanes that are ready, by piece.
     pub(crate) masks: *mut u32,
     pub(crate) params: *const u8,
