@@ -101,6 +101,14 @@ pub(crate) fn affine<B: Clone>(
     args: &[Form<B>],
     a: &mut dyn Arithmetic<B>,
 ) -> Option<Form<B>> {
+    form(inst, args, a).filter(|f| !matches!(f, Form::Lanes))
+}
+
+fn form<B: Clone>(
+    inst: &Inst,
+    args: &[Form<B>],
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Form<B>> {
     let ty = inst.types[0];
     if ty.kind() == Kind::Float || ty.kind() == Kind::Packed || inst.words.has(Word::Sat) {
         return match inst.op {

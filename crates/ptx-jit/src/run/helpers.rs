@@ -103,6 +103,16 @@ impl Warp {
         unsafe { &*self.exec.cast() }
     }
 
+    /// Puts results where the code looks for them, which is where operands were.
+    fn publish(&mut self, site: &Site, mask: u32) {
+        for k in 0..site.inst.dst.len().min(2) {
+            for l in lanes(mask) {
+                let v = self.results[k][l];
+                self.set_value(k, site.results[k], l, v);
+            }
+        }
+    }
+
     fn mask(&mut self, piece: usize) -> &mut u32 {
         // SAFETY: there are as many masks as pieces, and no other number occurs.
         unsafe { &mut *self.masks.add(piece) }
@@ -138,9 +148,10 @@ unsafe extern "C" fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
             out.0 = ((out.0 << shift) as i64 >> shift) as u64;
         }
         for (k, (dst, v)) in inst.dst.iter().zip([out.0, out.1]).enumerate() {
-            w.set_value(k, site.results[k], l, v & alu::mask(width(*dst)));
+            w.results[k][l] = v & alu::mask(width(*dst));
         }
     }
+    w.publish(site, mask);
     0
 }
 
@@ -253,12 +264,7 @@ unsafe extern "C" fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
             }
         }
     }
-    for k in 0..inst.dst.len().min(2) {
-        for l in lanes(mask) {
-            let v = w.results[k][l];
-            w.set_value(k, site.results[k], l, v);
-        }
-    }
+    w.publish(site, mask);
     0
 }
 

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-const SIZE: usize = 4 << 20;
+const SIZE: usize = 16 << 20;
 
 pub struct Device {
     pub module: Arc<Module>,
@@ -65,7 +65,7 @@ impl Device {
     }
 
     pub fn alloc(&self, bytes: u64) -> u64 {
-        let mut used = self.used.lock().unwrap();
+        let mut used = self.used.lock().unwrap_or_else(|e| e.into_inner());
         let at = used.next_multiple_of(256);
         *used = at + bytes.max(1);
         assert!(*used <= SIZE as u64, "the arena is full");
@@ -90,7 +90,7 @@ impl Device {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut all = vec![0; *self.used.lock().unwrap() as usize];
+        let mut all = vec![0; *self.used.lock().unwrap_or_else(|e| e.into_inner()) as usize];
         self.arena.load(self.arena.base(), &mut all).unwrap();
         all
     }
@@ -102,7 +102,7 @@ impl Device {
     }
 
     pub fn kernel(&self, n: u32) -> Result<Arc<Kernel>, NotCompiled> {
-        let mut all = self.kernels.lock().unwrap();
+        let mut all = self.kernels.lock().unwrap_or_else(|e| e.into_inner());
         if let Some(k) = all.get(&n) {
             return Ok(k.clone());
         }
@@ -146,13 +146,13 @@ impl Device {
             workspace: self.alloc(64),
             local_limit: 1 << 20,
         };
-        let used = *self.used.lock().unwrap();
+        let used = *self.used.lock().unwrap_or_else(|e| e.into_inner());
         let before = self.bytes();
         let expected = interp::run(&launch, &self.arena, self);
         let expected_bytes = self.bytes();
-        let expected_print = std::mem::take(&mut *self.printed.lock().unwrap());
+        let expected_print = std::mem::take(&mut *self.printed.lock().unwrap_or_else(|e| e.into_inner()));
         self.arena.store(self.arena.base(), &before).unwrap();
-        *self.used.lock().unwrap() = used;
+        *self.used.lock().unwrap_or_else(|e| e.into_inner()) = used;
         let done = kernel.run(&launch, &self.arena, self, self.threads);
         assert_eq!(done, expected, "{name}");
         if done.is_ok() {
@@ -168,7 +168,7 @@ impl Device {
                     &expected_bytes[i..(i + 16).min(bytes.len())]
                 );
             }
-            assert_eq!(*self.printed.lock().unwrap(), expected_print, "{name}");
+            assert_eq!(*self.printed.lock().unwrap_or_else(|e| e.into_inner()), expected_print, "{name}");
         }
         done
     }
@@ -176,7 +176,7 @@ impl Device {
 
 impl Host for Device {
     fn print(&self, bytes: &[u8]) {
-        self.printed.lock().unwrap().extend(bytes);
+        self.printed.lock().unwrap_or_else(|e| e.into_inner()).extend(bytes);
     }
 
     fn allocate(&self, bytes: u64) -> u64 {
