@@ -39,3 +39,115 @@ fn vector_sum_and_saxpy() {
         }
     }
 }
+
+fn fixture(name: &str) -> Device {
+    Device::new(match name {
+        "warps" => include_str!("../../ptx/tests/fixtures/warps.ptx"),
+        _ => include_str!("../../ptx/tests/fixtures/memory.ptx"),
+    })
+}
+
+#[test]
+fn a_lane_may_wait_for_another_lane() {
+    let d = fixture("warps");
+    let flags = d.alloc(4 * 128);
+    d.launch("relay", 1, 128, &[flags]).unwrap();
+    assert_eq!(d.u32s(flags, 128), (1..=128).rev().collect::<Vec<u32>>());
+}
+
+#[test]
+fn locks_are_taken_in_turn() {
+    for threads in [1, 3] {
+        let mut d = fixture("warps");
+        d.threads = threads;
+        let (lock, count) = (d.alloc(4), d.alloc(4));
+        d.launch("lock", 4, 70, &[lock, count]).unwrap();
+        assert_eq!((d.u32s(count, 1)[0], d.u32s(lock, 1)[0]), (280, 0));
+    }
+}
+
+#[test]
+fn scan_in_shared_memory() {
+    let d = fixture("warps");
+    for n in [1u32, 31, 32, 33, 200, 1024] {
+        let values: Vec<u32> = (0..n).map(|i| i * i % 91).collect();
+        let data = d.upload(&values, |v| v.to_le_bytes());
+        d.launch_with("scan", [1; 3], [n, 1, 1], n * 4, false, &[data]).unwrap();
+    }
+}
+
+#[test]
+fn named_barriers_and_meeting_lanes() {
+    let d = fixture("warps");
+    let out = d.alloc(4 * 96);
+    d.launch("named", 1, 96, &[out]).unwrap();
+    let out = d.alloc(8 * 32);
+    d.launch("meet", 1, 32, &[out]).unwrap();
+}
+
+#[test]
+fn blocks_may_wait_for_blocks() {
+    for threads in [1, 2] {
+        let mut d = fixture("warps");
+        d.threads = threads;
+        for (n, cooperative, reverse) in [(40, false, 0), (40, true, 1), (20, false, 1)] {
+            let flags = d.alloc(4 * 40);
+            d.launch_with("chain", [n, 1, 1], [1; 3], 0, cooperative, &[flags, reverse]).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_deadlock_is_an_error() {
+    let d = fixture("warps");
+    let fault = d.launch("stuck", 1, 64, &[]).unwrap_err().to_string();
+    assert!(fault.ends_with("every thread waits for another one"), "{fault}");
+}
+
+#[test]
+fn spaces_tables_and_atomics() {
+    let d = fixture("memory");
+    let out = d.alloc(4 * 64);
+    d.launch("jump", 1, 8, &[out]).unwrap();
+    d.launch("spaces", 1, 40, &[5 << 32, out]).unwrap();
+    let cells = d.alloc(4 * 12);
+    d.launch("atomics", 1, 32, &[cells]).unwrap();
+}
+
+#[test]
+fn tiled_matrix_product() {
+    let d = fixture("memory");
+    let n = 32;
+    let a: Vec<f32> = (0..n * n).map(|i| (i % 13) as f32 - 6.0).collect();
+    let b: Vec<f32> = (0..n * n).map(|i| (i % 7) as f32 * 0.25).collect();
+    let (pa, pb) = (d.upload(&a, |v| v.to_le_bytes()), d.upload(&b, |v| v.to_le_bytes()));
+    let pc = d.alloc(4 * 1024);
+    d.launch_with("matmul", [2, 2, 1], [16, 16, 1], 0, false, &[pa, pb, pc]).unwrap();
+}
+
+#[test]
+fn a_wrong_address_is_a_fault_that_names_the_thread() {
+    let text = format!(
+        "{HEAD}
+        .entry k(.param .u64 out, .param .u32 step) {{
+          .reg .b64 d<4>; .reg .b32 r<4>;
+          ld.param.u64 d1, [out]; ld.param.u32 r2, [step];
+          mov.u32 r1, %tid.x; mul.lo.s32 r2, r1, r2;
+          mul.wide.u32 d2, r2, 4; add.s64 d3, d1, d2;
+          st.global.u32 [d3], r1; ret; }}
+        .entry one(.param .u64 out) {{
+          .reg .b64 d<4>; .reg .b32 r<4>;
+          ld.param.u64 d1, [out];
+          ld.global.u32 r1, [d1]; st.global.u32 [d1], r1; ret; }}"
+    );
+    let d = Device::new(&text);
+    let out = d.alloc(4 * 64);
+    let end = d.arena.base() + d.arena.size();
+    for (out, step) in [(out, 1), (out, 1 << 26), (end - 4 * 40, 1), (0, 1), (out + 2, 1)] {
+        let done = d.launch("k", 1, 64, &[out, step]);
+        assert_eq!(done.is_ok(), step == 1 && out % 4 == 0 && out != 0 && out < end - 160);
+    }
+    for out in [0, end, end - 3, u64::MAX - 3, 1] {
+        d.launch("one", 3, 40, &[out]).unwrap_err();
+    }
+}

@@ -4,12 +4,12 @@ use super::Emit;
 use super::value::Val;
 use crate::error::NotCompiled;
 use crate::plan::form::Class;
-use crate::plan::graph::{Edge, Term};
+use crate::plan::graph::{Edge, Term, is_collective};
 use crate::run::{DONE, FAULT, NOWHERE, Warp, Which, YIELDS};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Sense};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::table::Op;
 use std::mem::offset_of;
 
 impl Emit<'_> {
@@ -49,11 +49,8 @@ impl Emit<'_> {
         if k == 0 {
             self.zero_entry();
         }
-        if piece.meets {
-            self.meet(&f.code[piece.start]);
-        }
-        if let Some(at) = piece.reduced {
-            self.reduced(&f.code[at]);
+        if let Some(at) = piece.result {
+            self.waited(&f.code[at]);
         }
         for inst in &f.code[piece.start..piece.end] {
             self.instruction(inst)?;
@@ -67,7 +64,7 @@ impl Emit<'_> {
             Term::Table { inst, targets, other } => {
                 self.table(&f.code[*inst], targets, *other);
             }
-            Term::Barrier { inst, next } => self.barrier(&f.code[*inst], *next)?,
+            Term::Wait { inst, next } => self.wait(&f.code[*inst], *next)?,
         }
         Ok(())
     }
@@ -280,53 +277,76 @@ impl Emit<'_> {
         self.jump(self.dispatch, &[]);
     }
 
-    /// Lanes come to a barrier of the block and wait in the next piece.
-    fn barrier(&mut self, inst: &Inst, next: Edge) -> Result<(), NotCompiled> {
+    /// Lanes wait in the next piece: at a barrier, or for others of the warp.
+    fn wait(&mut self, inst: &Inst, next: Edge) -> Result<(), NotCompiled> {
         if inst.guard.is_some() {
-            return Err(self.unsupported(inst, "a guarded barrier"));
+            return Err(self.unsupported(inst, "lanes that wait under a guard"));
         }
         let Edge::To(next) = next else {
-            return Err(self.unsupported(inst, "a barrier at the end of a function"));
+            return Err(self.unsupported(inst, "lanes that wait at the end of a function"));
         };
-        let n = inst.src.len();
-        let classes: Vec<Class> = (0..n)
-            .map(|k| if k == 2 { Class::Predicate } else { Class::Narrow })
-            .collect();
+        let together = is_collective(inst);
         let mut args = Vec::new();
-        for (src, class) in inst.src.iter().zip(&classes) {
-            args.push((self.operand(src, *class), *class));
+        for (n, src) in inst.src.iter().enumerate() {
+            let class = match (together, n) {
+                (true, _) => self.collective_class(inst, n),
+                (false, 2) => Class::Predicate,
+                _ => Class::Narrow,
+            };
+            args.push((self.operand(src, class), class));
         }
         self.pass(0, &args, false);
         self.flush();
-        let site = self.site(inst, classes, Vec::new());
+        let results = self.results(inst);
+        let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results);
         self.sites[site as usize].extra = next as u32;
-        self.call(Which::Arrive, site, self.act);
-        self.jump(self.dispatch, &[]);
+        if together {
+            let all = self.call_raw(Which::Meet, site, self.act);
+            let args = [self.act.into()];
+            self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &[]);
+        } else {
+            self.call(Which::Arrive, site, self.act);
+            self.jump(self.dispatch, &[]);
+        }
         Ok(())
     }
 
-    /// Where lanes wait for others of the warp: goes on only with all of them.
-    fn meet(&mut self, inst: &Inst) {
-        let Some(src) = inst.src.last().filter(|_| {
-            inst.words.has(Word::Sync) || inst.op == Op::BarWarp
-        }) else {
-            return;
-        };
-        let member = self.operand(src, Class::Narrow);
-        self.pass(0, &[(member, Class::Narrow)], false);
-        let site = self.site(inst, vec![Class::Narrow], Vec::new());
-        self.sites[site as usize].extra = self.piece as u32;
-        let all = self.call_raw(Which::Meet, site, self.act);
-        let here = self.b.create_block();
-        self.b.ins().brif(all, here, &[], self.dispatch, &[]);
-        self.b.switch_to_block(here);
-        self.act = all;
-        // What was read before the others came is theirs, too: it lies in the frame.
-        self.cache.clear();
-        self.lanes_of.clear();
+    /// `bar.arrive`: nobody waits.
+    fn arrive_only(&mut self, inst: &Inst) {
+        let mut args = Vec::new();
+        for src in &inst.src {
+            args.push((self.operand(src, Class::Narrow), Class::Narrow));
+        }
+        self.pass(0, &args, false);
+        let site = self.site(inst, vec![Class::Narrow; args.len()], Vec::new());
+        self.sites[site as usize].extra = NOWHERE;
+        let mask = self.guard(inst).unwrap_or(self.act);
+        self.call(Which::Arrive, site, mask);
     }
 
-    fn reduced(&mut self, inst: &Inst) {
+    /// The results of what the lanes waited for.
+    fn waited(&mut self, inst: &Inst) {
+        if is_collective(inst) {
+            for (n, dst) in inst.dst.iter().enumerate() {
+                let Dst::Reg(r, _) = dst else { continue };
+                let (class, at) = (self.class(*r), offset_of!(Warp, collected) + 128 * n);
+                // Kept as 32 bits: no collective gives more.
+                let lanes = (0..8).map(|k| self.field(types::I32X4, at + 16 * k));
+                let lanes: Vec<Value> = lanes.collect();
+                let v = match class {
+                    Class::Predicate => {
+                        let zero = self.all(Class::Narrow, true, 0);
+                        let hits =
+                            lanes.iter().map(|v| self.b.ins().icmp(IntCC::NotEqual, *v, zero));
+                        Val::Mask { lanes: Some(hits.collect()), bits: None }
+                    }
+                    Class::Narrow => Val::Lanes(lanes.into()),
+                    Class::Wide => Val::Lanes(self.widen(&lanes, false)),
+                };
+                self.set(inst, *dst, v);
+            }
+            return;
+        }
         let Some(Dst::Reg(r, _)) = inst.dst.first() else { return };
         let v = self.field(types::I32, offset_of!(Warp, reduced));
         let v = if self.class(*r) == Class::Predicate {
@@ -358,6 +378,9 @@ impl Emit<'_> {
             Op::Nanosleep => {}
             Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => self.collective(inst)?,
             Op::Bra | Op::Ret | Op::Exit | Op::BrxIdx | Op::BarSync | Op::BarRed => {}
+            Op::BarArrive => self.arrive_only(inst),
+            Op::AddCarry | Op::SubCarry | Op::MadCarry => self.carry(inst),
+            Op::CpAsync => self.copy_async(inst),
             Op::Call => self.external(inst)?,
             Op::Refused => return Err(self.unsupported(inst, "it is not run at all")),
             _ => return Err(self.unsupported(inst, "not compiled yet")),
@@ -365,5 +388,3 @@ impl Emit<'_> {
         Ok(())
     }
 }
-
-const _: () = assert!(NOWHERE == u32::MAX);

@@ -9,7 +9,7 @@ use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::table::{Op, Word};
 
 impl Emit<'_> {
-    /// Lanes that must be here are: [`super::control`] has seen to that.
+    /// Where all lanes that run are here; else the instruction ends its piece.
     pub(super) fn collective(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
         if inst.op == Op::BarWarp {
             return Ok(());
@@ -17,12 +17,7 @@ impl Emit<'_> {
         let sync = inst.words.has(Word::Sync);
         let mut args = Vec::new();
         for (n, src) in inst.src.iter().enumerate() {
-            let class = match (src, inst.op, n) {
-                (Src::Reg(r) | Src::Not(r), ..) => self.class(*r),
-                (_, Op::Vote, 0) => Class::Predicate,
-                (_, _, 0) => Class::of(inst.types[0]),
-                _ => Class::Narrow,
-            };
+            let class = self.collective_class(inst, n);
             args.push((self.operand(src, class), class));
         }
         let alone = self.plan.pending[self.piece].is_empty();
@@ -43,6 +38,17 @@ impl Emit<'_> {
             self.set(inst, *dst, v);
         }
         Ok(())
+    }
+
+    /// How an operand of a collective lies in registers.
+    pub(super) fn collective_class(&self, inst: &Inst, n: usize) -> Class {
+        match (&inst.src[n], inst.op, n) {
+            (Src::Reg(r) | Src::Not(r), ..) => self.class(*r),
+            (_, Op::Vote, 0) => Class::Predicate,
+            (_, Op::BarWarp, _) => Class::Narrow,
+            (_, _, 0) => Class::of(inst.types[0]),
+            _ => Class::Narrow,
+        }
     }
 
     fn uniform_result(&mut self, n: usize, class: Class, mask: cranelift_codegen::ir::Value) -> Val {

@@ -417,6 +417,23 @@ impl Emit<'_> {
             self.set(inst, *dst, v);
         }
     }
+
+    /// `cp.async`: the copy is done at once, so waiting for it is nothing.
+    pub(super) fn copy_async(&mut self, inst: &Inst) {
+        let mut args = vec![self.address(inst, 0), self.address(inst, 1)];
+        for src in inst.src.iter().skip(2) {
+            let class = match src {
+                Src::Reg(r) | Src::Not(r) => self.class(*r),
+                _ => Class::Narrow,
+            };
+            args.push((self.operand(src, class), class));
+        }
+        self.pass(0, &args, false);
+        let classes = args.iter().map(|(_, c)| *c).collect();
+        let site = self.site(inst, classes, Vec::new());
+        let mask = self.guard(inst).unwrap_or(self.act);
+        self.call(Which::CopyAsync, site, mask);
+    }
 }
 
 fn bounds(steps: &[i64; 32]) -> (i64, i64) {

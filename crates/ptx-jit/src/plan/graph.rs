@@ -25,8 +25,9 @@ pub(crate) enum Term {
     /// `brx.idx`: the instruction, its targets, and where lanes go whose index
     /// is past the list or whose guard is false.
     Table { inst: usize, targets: Vec<Edge>, other: Edge },
-    /// A barrier of the block.
-    Barrier { inst: usize, next: Edge },
+    /// Lanes wait: for other warps at a barrier, or for others of the warp at a
+    /// collective instruction.
+    Wait { inst: usize, next: Edge },
 }
 
 #[derive(Debug, Clone)]
@@ -35,10 +36,8 @@ pub(crate) struct Piece {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) term: Term,
-    /// It begins with an instruction for which lanes wait for each other.
-    pub(crate) meets: bool,
-    /// The `bar.red` whose result it begins with.
-    pub(crate) reduced: Option<usize>,
+    /// The waiting instruction whose results it begins with.
+    pub(crate) result: Option<usize>,
     pub(crate) live_in: Set,
     pub(crate) live_out: Set,
 }
@@ -53,7 +52,7 @@ impl Term {
                 all.push(*other);
                 all
             }
-            Term::Barrier { next, .. } => vec![*next],
+            Term::Wait { next, .. } => vec![*next],
         }
     }
 
@@ -78,7 +77,7 @@ fn is_barrier(op: Op) -> bool {
     matches!(op, Op::BarSync | Op::BarRed)
 }
 
-/// Cuts a function. `split`: instructions before which a piece must begin.
+/// Cuts a function. `split`: collective instructions that end a piece.
 pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
     let mut reached = vec![false; f.blocks.len()];
     let mut stack = vec![0usize];
@@ -97,11 +96,7 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
         first[*b] = cuts.len();
         let mut from = start;
         for at in start..end {
-            if at > from && split(at) {
-                cuts.push((from, at));
-                from = at;
-            }
-            if is_barrier(f.code[at].op) && at + 1 < end {
+            if (is_barrier(f.code[at].op) || split(at)) && at + 1 < end {
                 cuts.push((from, at + 1));
                 from = at + 1;
             }
@@ -138,7 +133,7 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
                 };
                 (Term::Table { inst: end - 1, targets: list, other: after }, true)
             }
-            (op, _) if is_barrier(op) => (Term::Barrier { inst: end - 1, next: after }, true),
+            (op, _) if is_barrier(op) || split(end - 1) => (Term::Wait { inst: end - 1, next: after }, true),
             _ => (Term::Jump(after), false),
         };
         let end = if own { end - 1 } else { end };
@@ -147,17 +142,16 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
             start,
             end,
             term,
-            meets: start < end && is_collective(&f.code[start]) && split(start),
-            reduced: None,
+            result: None,
             live_in: empty(),
             live_out: empty(),
         });
     }
     for k in 0..pieces.len() {
-        if let Term::Barrier { inst, next: Edge::To(n) } = pieces[k].term
-            && f.code[inst].op == Op::BarRed
+        if let Term::Wait { inst, next: Edge::To(n) } = pieces[k].term
+            && writes(&f.code[inst]).next().is_some()
         {
-            pieces[n].reduced = Some(inst);
+            pieces[n].result = Some(inst);
         }
     }
     exits(&mut pieces);
@@ -170,7 +164,7 @@ fn exits(pieces: &mut [Piece]) {
     let ends: Vec<bool> = pieces
         .iter()
         .map(|p| {
-            p.start == p.end && p.reduced.is_none() && matches!(p.term, Term::Jump(Edge::Exit))
+            p.start == p.end && p.result.is_none() && matches!(p.term, Term::Jump(Edge::Exit))
         })
         .collect();
     let mend = |e: &mut Edge| {
@@ -192,7 +186,7 @@ fn exits(pieces: &mut [Piece]) {
                 mend(other);
             }
             // Lanes need a place in which to wait.
-            Term::Barrier { .. } => {}
+            Term::Wait { .. } => {}
         }
     }
 }
@@ -240,7 +234,7 @@ fn liveness(f: &Function, pieces: &mut [Piece]) {
             changed |= pieces[k].live_out.unite(&live);
             match &pieces[k].term {
                 Term::Branch { guard, .. } => live.insert(guard.0 as usize),
-                Term::Table { inst, .. } | Term::Barrier { inst, .. } => {
+                Term::Table { inst, .. } | Term::Wait { inst, .. } => {
                     reads(&f.code[*inst], &mut list);
                     list.iter().for_each(|r| live.insert(*r as usize));
                 }
@@ -258,7 +252,7 @@ fn liveness(f: &Function, pieces: &mut [Piece]) {
                     writes(inst).for_each(|r| live.insert(r as usize));
                 }
             }
-            if let Some(inst) = pieces[k].reduced {
+            if let Some(inst) = pieces[k].result {
                 writes(&f.code[inst]).for_each(|r| live.remove(r as usize));
             }
             changed |= pieces[k].live_in.unite(&live);

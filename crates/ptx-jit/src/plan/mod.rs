@@ -87,7 +87,7 @@ impl Plan {
         let mut split = Set::new(f.code.len());
         loop {
             let plan = Plan::with(module, f, layout, &|at| split.has(at));
-            // Collectives where lanes may be apart must begin a piece.
+            // Collectives where lanes may be apart end a piece.
             let mut again = false;
             for (k, piece) in plan.pieces.iter().enumerate() {
                 for at in piece.start..piece.end {
@@ -214,8 +214,8 @@ impl Facts<'_> {
     fn find_forms(&mut self, pieces: &[Piece]) -> bool {
         let mut changed = false;
         for (k, piece) in pieces.iter().enumerate() {
-            let reduced = piece.reduced.map(|at| &self.f.code[at]);
-            for inst in reduced.into_iter().chain(&self.f.code[piece.start..piece.end]) {
+            let first = piece.result.map(|at| &self.f.code[at]);
+            for inst in first.into_iter().chain(&self.f.code[piece.start..piece.end]) {
                 if inst.dst.is_empty() && inst.op != Op::Call {
                     continue;
                 }
@@ -296,10 +296,7 @@ impl Facts<'_> {
                 if self.pending[k].is_empty() {
                     continue;
                 }
-                if p.meets {
-                    parked.insert(k);
-                }
-                if let Term::Barrier { .. } = p.term {
+                if let Term::Wait { .. } = p.term {
                     p.term.successors().into_iter().for_each(|s| parked.insert(s));
                 }
             }

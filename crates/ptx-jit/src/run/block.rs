@@ -107,7 +107,7 @@ impl Seat {
                 live: 0,
                 act: 0,
                 status: DONE,
-                force: 0,
+                collected: [[0; 32]; 2],
                 reduced: 0,
                 budget: ROUNDS,
                 masks: masks[w as usize * pieces..].as_mut_ptr(),
@@ -132,6 +132,7 @@ impl Seat {
                 last: 0,
                 rotate: false,
                 turns: 0,
+                carry: 0,
                 results: [[0; 32]; 2],
                 fault: None,
             }));
@@ -172,8 +173,8 @@ impl Seat {
             w.live = (u64::MAX >> (64 - threads)) as u32;
             w.block = at;
             w.uniform[Uniform::Ctaid as usize..][..3].copy_from_slice(&at);
-            w.force = 0;
             w.rotate = false;
+            w.carry = 0;
             w.make_ready(0, w.live);
         }
         debug_assert_eq!(self.helpers.len(), TABLE.len());
@@ -185,7 +186,7 @@ impl Seat {
         let mut ran = false;
         let mut left = false;
         for (k, w) in self.warps.iter_mut().enumerate() {
-            if w.low == NOWHERE && w.parked.is_empty() {
+            if w.low == NOWHERE {
                 left |= w.live != 0;
                 continue;
             }
@@ -203,7 +204,7 @@ impl Seat {
                 barrier::arrive(&mut self.barriers, w);
             }
             left |= w.live != 0;
-            debug_assert!(status != WAITS || !w.waiting.is_empty());
+            debug_assert!(status != WAITS || !w.waiting.is_empty() || !w.parked.is_empty());
         }
         if !left {
             return Ok(Outcome::Done);

@@ -3,13 +3,14 @@
 //! Every helper has one shape: the warp, a number (mostly of a [`Site`]), and
 //! the lanes it is for. Arguments and results lie in the warp's scratch slots.
 
+use super::collective::{collective, meet};
 use super::external;
 use super::memory;
 use super::warp::{Arrival, DONE, FAULT, Helper, NOWHERE, WAITS, Warp, YIELDS};
 use crate::emit::Site;
 use crate::plan::form::Class;
 use cushim_ptx::alu;
-use cushim_ptx::interp::{self, Cause, Fault};
+use cushim_ptx::interp::{Cause, Fault};
 use cushim_ptx::ir::Dst;
 use cushim_ptx::table::{Op, Word};
 
@@ -28,11 +29,13 @@ pub(crate) enum Which {
     Clock,
     Trap,
     Call,
+    Carry,
+    CopyAsync,
 }
 
-pub(crate) static TABLE: [Helper; 12] = [
+pub(crate) static TABLE: [Helper; 14] = [
     pure, dispatch, spin, arrive, meet, memory::load, memory::store, memory::atom, collective,
-    clock, trap, external::call,
+    clock, trap, external::call, carry, memory::copy_async,
 ];
 
 /// The lanes of a mask.
@@ -104,7 +107,7 @@ impl Warp {
     }
 
     /// Puts results where the code looks for them, which is where operands were.
-    fn publish(&mut self, site: &Site, mask: u32) {
+    pub(super) fn publish(&mut self, site: &Site, mask: u32) {
         for k in 0..site.inst.dst.len().min(2) {
             for l in lanes(mask) {
                 let v = self.results[k][l];
@@ -155,18 +158,43 @@ unsafe extern "C" fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
+/// Arithmetic with the carry flag, a bit for each lane.
+unsafe extern "C" fn carry(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    let inst = &site.inst;
+    let mut flags = w.carry;
+    for l in lanes(mask) {
+        let mut a = [0; 4];
+        for (k, class) in site.operands.iter().take(3).enumerate() {
+            a[k] = w.value(k, *class, l);
+        }
+        let set = inst.reads_carry && w.carry >> l & 1 != 0;
+        let (v, out) = alu::eval_carry(inst, a, set);
+        flags = flags & !(1 << l) | u32::from(out) << l;
+        w.results[0][l] = v & alu::mask(inst.dst.first().map_or(32, |d| width(*d)));
+    }
+    if inst.words.has(Word::Cc) {
+        w.carry = flags;
+    }
+    w.publish(site, mask);
+    0
+}
+
 /// The next piece, with the lanes that are ready there.
 unsafe extern "C" fn dispatch(w: *mut Warp, _: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let mut at = w.low;
     if at == NOWHERE {
-        if let Some((piece, mask)) = w.parked.pop() {
-            // Nobody else can come: those that are here go on.
-            (w.act, w.force) = (mask, 1);
-            return piece;
-        }
-        w.status = if w.waiting.is_empty() { DONE } else { WAITS };
+        // Lanes that ended keep nobody waiting.
+        super::collective::settle(w);
+        at = w.low;
+    }
+    if at == NOWHERE {
+        let done = w.waiting.is_empty() && w.parked.is_empty();
+        w.status = if done { DONE } else { WAITS };
         return NOWHERE;
     }
     let pieces = w.pieces;
@@ -201,6 +229,9 @@ unsafe extern "C" fn spin(w: *mut Warp, piece: u32, _: u32) -> u32 {
 unsafe extern "C" fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
+    if mask == 0 {
+        return 0;
+    }
     let site = w.site(n);
     let lane = mask.trailing_zeros() as usize & 31;
     let barrier = w.narrow(0, lane) & 15;
@@ -208,63 +239,9 @@ unsafe extern "C" fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let count = given(1).then(|| w.narrow(1, lane));
     let predicate = given(2).then(|| w.scratch[2][0] as u32);
     w.arrivals.push(Arrival { barrier, lanes: mask, count, predicate });
-    w.waiting.push((barrier, mask, site.extra, n));
-    0
-}
-
-/// Lanes come to where others must be, too. Answers all that are here, or none
-/// while some are missing.
-unsafe extern "C" fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
-    // SAFETY: called by generated code.
-    let w = unsafe { warp(w) };
-    let piece = w.site(n).extra;
-    let mut here = mask;
-    w.parked.retain(|(p, m)| {
-        here |= if *p == piece { *m } else { 0 };
-        *p != piece
-    });
-    if std::mem::take(&mut w.force) != 0 {
-        return here;
+    if site.extra != NOWHERE {
+        w.waiting.push((barrier, mask, site.extra, n));
     }
-    let live = w.live;
-    // Those that came before named the same lanes, or nothing is promised.
-    let missing = lanes(mask).any(|l| w.narrow(0, l) & live & !here != 0);
-    if missing {
-        w.parked.push((piece, here));
-        return 0;
-    }
-    here
-}
-
-unsafe extern "C" fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
-    // SAFETY: called by generated code.
-    let w = unsafe { warp(w) };
-    let site = w.site(n);
-    let inst = &site.inst;
-    let mut inputs = [[0u64; 32]; 3];
-    for (k, class) in site.operands.iter().take(3).enumerate() {
-        lanes(mask).for_each(|l| inputs[k][l] = w.value(k, *class, l));
-    }
-    let mut rest = mask;
-    while rest != 0 {
-        // Lanes that named the same members take part together.
-        let mut group = rest;
-        if inst.words.has(Word::Sync) && let Some(last) = site.operands.len().checked_sub(1) {
-            let first = rest.trailing_zeros() as usize;
-            let member = w.value(last, site.operands[last], first);
-            let same = |l: &usize| w.value(last, site.operands[last], *l) == member;
-            group = lanes(rest).filter(same).fold(0, |m, l| m | 1 << l);
-        }
-        rest &= !group;
-        let (d, p) = interp::collective(inst, group, &inputs);
-        // Slots of operands are read no more when the last group is through.
-        for (k, (dst, from)) in inst.dst.iter().zip([&d, &p]).enumerate() {
-            for l in lanes(group) {
-                w.results[k][l] = from[l] & alu::mask(width(*dst));
-            }
-        }
-    }
-    w.publish(site, mask);
     0
 }
 

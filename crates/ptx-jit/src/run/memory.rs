@@ -8,6 +8,7 @@ use crate::emit::Site;
 use crate::plan::form::Class;
 use cushim_ptx::alu;
 use cushim_ptx::interp::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use cushim_ptx::ir::Src;
 use cushim_ptx::table::Word;
 use cushim_ptx::types::Space;
 
@@ -244,6 +245,43 @@ pub(super) unsafe extern "C" fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
         for l in lanes(mask) {
             let v = w.results[0][l];
             w.set_value(0, site.results[0], l, v);
+        }
+    }
+    0
+}
+
+pub(super) unsafe extern "C" fn copy_async(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    let inst = &site.inst;
+    let Some(Src::Imm(size)) = inst.src.get(2) else { return 0 };
+    let size = (*size).min(16) as usize;
+    let third = inst.src.get(3).filter(|s| !matches!(s, Src::None));
+    let hint = inst.words.has(Word::CacheHint) && matches!(inst.src.get(4), Some(Src::None));
+    for l in lanes(mask) {
+        // Either how many bytes to read, or a predicate that says to read none.
+        let count = match third.map(|_| (site.operands[3], w.value(3, site.operands[3], l))) {
+            Some((Class::Predicate, ignore)) if ignore != 0 => 0,
+            Some((Class::Predicate, _)) | None => size,
+            Some(_) if hint => size,
+            Some((_, v)) => (v as usize).min(size),
+        };
+        let (to, from) = (w.value(0, site.operands[0], l), w.value(1, site.operands[1], l));
+        let mut bytes = [0u8; 16];
+        if count > 0 {
+            match w.place(Space::Global, from, l, count as u64, false) {
+                // SAFETY: `place` has checked the range.
+                Ok(p) => unsafe {
+                    std::ptr::copy_nonoverlapping(p.at, bytes.as_mut_ptr(), count);
+                },
+                Err(cause) => return w.fail(site, l, cause),
+            }
+        }
+        match w.place(Space::Shared, to, l, size as u64, true) {
+            // SAFETY: `place` has checked the range.
+            Ok(p) => unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), p.at, size) },
+            Err(cause) => return w.fail(site, l, cause),
         }
     }
     0

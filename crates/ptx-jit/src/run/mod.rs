@@ -6,6 +6,7 @@
 mod atomics;
 mod barrier;
 mod block;
+mod collective;
 mod external;
 mod grid;
 pub(crate) mod helpers;

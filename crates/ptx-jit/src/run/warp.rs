@@ -34,6 +34,8 @@ pub(crate) type Slot = [u64; 32];
 pub(crate) struct Warp {
     /// Values that go to helpers and come from them.
     pub(crate) scratch: [Slot; 10],
+    /// What collective instructions gave the lanes that waited for them.
+    pub(crate) collected: [[u32; 32]; 2],
     /// `%tid`, by axis.
     pub(crate) tid: [[u32; 32]; 3],
     /// The lowest piece at which lanes are ready, or [`NOWHERE`].
@@ -44,8 +46,6 @@ pub(crate) struct Warp {
     pub(crate) act: u32,
     /// What to answer when nothing can go on.
     pub(crate) status: u32,
-    /// A meeting place runs with the lanes that have come.
-    pub(crate) force: u32,
     /// The result of the last `bar.red`.
     pub(crate) reduced: u32,
     /// Rounds of loops until the warp leaves for a moment.
@@ -72,8 +72,8 @@ pub(crate) struct Warp {
     pub(crate) index: u32,
     pub(crate) block: [u32; 3],
     pub(crate) pieces: u32,
-    /// Pieces where lanes wait for others of the warp, and which.
-    pub(crate) parked: Vec<(u32, u32)>,
+    /// Lanes that wait for others of the warp.
+    pub(crate) parked: Vec<Parked>,
     /// Barriers at which lanes wait: number, lanes, the piece they go on in, and
     /// the site.
     pub(crate) waiting: Vec<(u32, u32, u32, u32)>,
@@ -84,9 +84,20 @@ pub(crate) struct Warp {
     /// Choose the piece after [`Warp::last`].
     pub(crate) rotate: bool,
     pub(crate) turns: u32,
+    /// The carry flag of each lane.
+    pub(crate) carry: u32,
     /// Results of a collective instruction in the making.
     pub(crate) results: [Slot; 2],
     pub(crate) fault: Option<Box<Fault>>,
+}
+
+/// Lanes that came to a collective instruction before others.
+pub(crate) struct Parked {
+    pub(crate) site: u32,
+    pub(crate) lanes: u32,
+    /// The lanes that must come.
+    pub(crate) member: u32,
+    pub(crate) inputs: [Slot; 3],
 }
 
 /// Lanes that came to a barrier.

@@ -1,0 +1,127 @@
+//! Shuffles, votes and their like.
+
+use super::helpers::{lanes, warp, width};
+use super::warp::{Parked, Slot, Warp};
+use cushim_ptx::alu;
+use cushim_ptx::interp;
+use cushim_ptx::table::{Op, Word};
+
+/// The first three operands of some lanes.
+fn inputs(w: &Warp, n: u32, mask: u32) -> [Slot; 3] {
+    let site = w.site(n);
+    let mut inputs = [[0u64; 32]; 3];
+    for (k, class) in site.operands.iter().take(3).enumerate() {
+        lanes(mask).for_each(|l| inputs[k][l] = w.value(k, *class, l));
+    }
+    inputs
+}
+
+/// Lanes by the members that they name.
+fn groups(w: &Warp, n: u32, mask: u32) -> Vec<(u32, u32)> {
+    let site = w.site(n);
+    let sync = site.inst.words.has(Word::Sync) || site.inst.op == Op::BarWarp;
+    let Some(last) = site.operands.len().checked_sub(1).filter(|_| sync) else {
+        return vec![(mask, mask)];
+    };
+    let member = |l: usize| w.value(last, site.operands[last], l) as u32;
+    let mut rest = mask;
+    let mut out = Vec::new();
+    while rest != 0 {
+        let first = member(rest.trailing_zeros() as usize);
+        let group = lanes(rest).filter(|l| member(*l) == first).fold(0, |m, l| m | 1 << l);
+        rest &= !group;
+        out.push((first, group));
+    }
+    out
+}
+
+/// Where every lane that runs is here.
+pub(super) unsafe extern "C" fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let site = w.site(n);
+    let inst = &site.inst;
+    let inputs = inputs(w, n, mask);
+    for (_, group) in groups(w, n, mask) {
+        let (d, p) = interp::collective(inst, group, &inputs);
+        for (k, (dst, from)) in inst.dst.iter().zip([&d, &p]).enumerate() {
+            for l in lanes(group) {
+                w.results[k][l] = from[l] & alu::mask(width(*dst));
+            }
+        }
+    }
+    w.publish(site, mask);
+    0
+}
+
+/// Lanes come to where others may be missing. Answers 1 if all of these lanes
+/// may go on at once, with their results in place.
+pub(super) unsafe extern "C" fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let inputs = inputs(w, n, mask);
+    let groups = groups(w, n, mask);
+    if groups.iter().all(|(member, group)| member & w.live & !group == 0) {
+        for (_, group) in groups {
+            complete(w, &[(n, group)], &inputs);
+        }
+        return 1;
+    }
+    for (member, group) in groups {
+        w.parked.push(Parked { site: n, lanes: group, member, inputs });
+    }
+    settle(w);
+    0
+}
+
+/// Lets those go on whose members have all come, wherever each of them is.
+pub(super) fn settle(w: &mut Warp) {
+    let mut k = 0;
+    while k < w.parked.len() {
+        let first = &w.parked[k];
+        let (member, inst) = (first.member, &w.site(first.site).inst);
+        let same = |p: &Parked| {
+            let other = &w.site(p.site).inst;
+            p.member == member
+                && other.op == inst.op
+                && other.words == inst.words
+                && other.types[0] == inst.types[0]
+        };
+        let here = w.parked.iter().filter(|p| same(p)).fold(0, |m, p| m | p.lanes);
+        if member & w.live & !here != 0 {
+            k += 1;
+            continue;
+        }
+        let mut ours: Vec<bool> = w.parked.iter().map(same).collect();
+        let (taken, left): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut w.parked).into_iter().partition(|_| ours.remove(0));
+        w.parked = left;
+        let mut inputs = [[0; 32]; 3];
+        for p in &taken {
+            for (to, from) in inputs.iter_mut().zip(&p.inputs) {
+                lanes(p.lanes).for_each(|l| to[l] = from[l]);
+            }
+        }
+        let parts: Vec<(u32, u32)> = taken.iter().map(|p| (p.site, p.lanes)).collect();
+        complete(w, &parts, &inputs);
+        for (site, lanes) in parts {
+            let next = w.site(site).extra;
+            w.make_ready(next, lanes);
+        }
+        k = 0;
+    }
+}
+
+/// Computes the results of lanes that came together, from one place or several.
+fn complete(w: &mut Warp, parts: &[(u32, u32)], inputs: &[Slot; 3]) {
+    let Some((first, _)) = parts.first() else { return };
+    let here = parts.iter().fold(0, |m, (_, l)| m | l);
+    let inst = &w.site(*first).inst;
+    if inst.op == Op::BarWarp {
+        return;
+    }
+    let (d, p) = interp::collective(inst, here, inputs);
+    for l in lanes(here) {
+        (w.collected[0][l], w.collected[1][l]) = (d[l] as u32, p[l] as u32);
+    }
+}
