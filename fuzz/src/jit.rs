@@ -1,0 +1,165 @@
+//! Random valid kernels, run by the interpreter and by compiled code.
+//!
+//! The bytes choose instructions and branches; every kernel ends, because each
+//! block uses up fuel. A function may panic only where the two differ.
+#![allow(dead_code)]
+
+#[path = "../../crates/ptx-jit/tests/common/mod.rs"]
+pub mod device;
+
+use std::fmt::Write;
+
+/// Choices from bytes; zeros when they are used up.
+struct Choices<'a>(&'a [u8]);
+
+impl Choices<'_> {
+    fn next(&mut self) -> u32 {
+        match self.0.split_first() {
+            Some((first, rest)) => {
+                self.0 = rest;
+                u32::from(*first)
+            }
+            None => 0,
+        }
+    }
+
+    fn below(&mut self, n: u32) -> u32 {
+        self.next() % n
+    }
+}
+
+const BLOCKS: u32 = 6;
+
+/// The text of a kernel.
+pub fn program(data: &[u8]) -> String {
+    let mut c = Choices(data);
+    let mut s = String::from(
+        ".version 8.3\n.target sm_90\n.address_size 64\n.global .b32 g[64];\n
+         .entry k(.param .u64 in, .param .u64 out, .param .u32 n) {
+         .reg .pred p<4>; .reg .pred q; .reg .b32 r<8>; .reg .b64 d<4>; .reg .f32 f<4>;
+         .reg .f64 e<2>; .reg .b16 h<2>;
+         .reg .b64 base; .reg .b64 to; .reg .b32 fuel; .reg .b32 t; .reg .b64 w;
+         .shared .b32 sh[256]; .local .b32 lo[8];
+         ld.param.u64 base, [in]; ld.param.u64 to, [out]; ld.param.u32 r7, [n];
+         mov.u32 fuel, 24;
+         mov.u32 r0, %tid.x; mov.u32 r1, %ctaid.x; mov.u32 t, %ntid.x; mad.lo.s32 r2, r1, t, r0;
+         mul.wide.u32 w, r2, 128; add.s64 to, to, w;
+         mov.u32 r3, %laneid; mov.u32 r4, %tid.y; mov.u32 r5, %ntid.x; mov.u32 r6, 77;
+         mul.wide.u32 w, r0, 4; add.s64 d0, base, w; mov.b64 d1, base; mov.b64 d2, 5;
+         cvt.s64.s32 d3, r3; mov.f32 f0, 0f3F800000; cvt.rn.f32.u32 f1, r0;
+         mov.f32 f2, 0f80000000; cvt.rn.f32.s32 f3, r2; mov.f64 e0, 0d3FF8000000000000;
+         cvt.rn.f64.s32 e1, r0; mov.b16 h0, 7; cvt.u16.u32 h1, r0;
+         setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r7, 3; setp.ne.u32 p3, r3, 5;\n",
+    );
+    for block in 0..BLOCKS {
+        let _ = write!(s, "L{block}: sub.s32 fuel, fuel, 1; setp.lt.s32 q, fuel, 0; @q bra DONE;\n");
+        for _ in 0..c.below(8) {
+            instruction(&mut s, &mut c);
+        }
+        match c.below(8) {
+            0..3 => {
+                let (p, target) = (c.below(4), c.below(BLOCKS));
+                let not = if c.below(2) == 0 { "!" } else { "" };
+                let _ = write!(s, "@{not}p{p} bra L{target};\n");
+            }
+            3 => {
+                let _ = write!(s, "bra L{};\n", c.below(BLOCKS));
+            }
+            4 => {
+                let (r, a, b) = (c.below(8), c.below(BLOCKS), c.below(BLOCKS));
+                let _ = write!(s, "T{block}: .branchtargets L{a}, L{b}, DONE;\n");
+                let _ = write!(s, "and.b32 t, r{r}, 3; brx.idx t, T{block};\n");
+            }
+            5 => {
+                let _ = write!(s, "@p{} ret;\n", c.below(4));
+            }
+            6 => s += "bar.sync 0;\n",
+            _ => {}
+        }
+    }
+    s += "DONE:\n";
+    for k in 0..8 {
+        let _ = write!(s, "st.global.b32 [to+{}], r{k};", 4 * k);
+    }
+    for k in 0..4 {
+        let _ = write!(s, "st.global.b64 [to+{}], d{k};", 32 + 8 * k);
+        let _ = write!(s, "st.global.f32 [to+{}], f{k};", 64 + 4 * k);
+        let _ = write!(s, "selp.u32 t, 1, 0, p{k}; st.global.u32 [to+{}], t;", 80 + 4 * k);
+    }
+    s += "st.global.f64 [to+96], e0; st.global.f64 [to+104], e1; st.global.b16 [to+112], h0;
+          st.global.b16 [to+114], h1; ret; }";
+    s
+}
+
+fn instruction(s: &mut String, c: &mut Choices<'_>) {
+    let guard = match c.below(12) {
+        0 => format!("@p{} ", c.below(4)),
+        1 => format!("@!p{} ", c.below(4)),
+        _ => String::new(),
+    };
+    let r = |c: &mut Choices<'_>| match c.below(10) {
+        9 => format!("{}", c.next() as i32 - 100),
+        n => format!("r{}", n.min(7)),
+    };
+    let f = |c: &mut Choices<'_>| format!("f{}", c.below(4));
+    let d = |c: &mut Choices<'_>| format!("d{}", c.below(4));
+    let (x, y) = (c.below(8), c.below(4));
+    let text = match c.below(24) {
+        0 => format!("add.s32 r{x}, {}, {}", r(c), r(c)),
+        1 => format!("sub.s32 r{x}, {}, {}", r(c), r(c)),
+        2 => format!("mad.lo.s32 r{x}, {}, {}, {}", r(c), r(c), r(c)),
+        3 => format!("shl.b32 r{x}, {}, {}", r(c), c.below(40)),
+        4 => format!("shr.s32 r{x}, {}, {}", r(c), r(c)),
+        5 => format!("xor.b32 r{x}, {}, {}", r(c), r(c)),
+        6 => format!("and.b32 r{x}, {}, {}", r(c), c.next()),
+        7 => format!("setp.{}.s32 p{y}, {}, {}", ["lt", "ge", "ne"][c.below(3) as usize], r(c), r(c)),
+        8 => format!("selp.b32 r{x}, {}, {}, p{y}", r(c), r(c)),
+        9 => format!("fma.rn.f32 f{y}, {}, {}, {}", f(c), f(c), f(c)),
+        10 => format!("mul.f32 f{y}, {}, {}", f(c), f(c)),
+        11 => format!("min.f32 f{y}, {}, {}", f(c), f(c)),
+        12 => format!("mov.b32 r{x}, {}", f(c)),
+        13 => format!("setp.ltu.f32 p{y}, {}, {}", f(c), f(c)),
+        14 => format!("add.s64 d{y}, {}, {}", d(c), d(c)),
+        15 => format!("mul.wide.s32 d{y}, {}, {}", r(c), r(c)),
+        16 => format!("cvt.u32.u64 r{x}, {}", d(c)),
+        17 => {
+            let (from, k) = (c.below(3), r(c));
+            let read = ["ld.global.b32", "ld.shared.b32", "ld.local.b32"][from as usize];
+            let place = match from {
+                0 => "add.s64 w, base, w;",
+                1 => "add.s64 w, w, 0;",
+                _ => "and.b64 w, w, 31;",
+            };
+            format!(
+                "and.b32 t, {k}, 63; mul.wide.u32 w, t, 4; {place} cvt.u32.u64 t, w;
+                 {guard} {read} r{x}, [{}]",
+                if from == 0 { "w" } else { "t" }
+            )
+        }
+        18 => format!(
+            "and.b32 t, r0, 255; shl.b32 t, t, 2; {guard} st.shared.b32 [t], {}",
+            r(c)
+        ),
+        19 => format!("mov.u32 t, {}; {guard} st.local.b32 [lo+{}], t", r(c), 4 * c.below(8)),
+        20 => format!("shfl.sync.{}.b32 r{x}, r{}, {}, 0x1f, -1",
+            ["bfly", "down", "up", "idx"][c.below(4) as usize], c.below(8), c.below(32)),
+        21 => format!("vote.sync.ballot.b32 r{x}, p{y}, -1"),
+        22 => format!("fma.rn.f64 e{}, e{}, e{}, e0", c.below(2), c.below(2), c.below(2)),
+        _ => format!("add.u16 h{}, h{}, h{}", c.below(2), c.below(2), c.below(2)),
+    };
+    let collective = text.starts_with("shfl") || text.starts_with("vote");
+    let prefixed = text.contains(';') || collective;
+    let _ = write!(s, "{}{text};\n", if prefixed { "" } else { &guard });
+}
+
+/// Both ways on several shapes of blocks; panics where they differ.
+pub fn run(data: &[u8]) {
+    let text = program(data);
+    let d = device::Device::new(&text);
+    let input: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
+    let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(128 * 4096));
+    for block in [[32, 1, 1], [70, 1, 1], [16, 4, 1], [5, 3, 2]] {
+        // A deadlock is as good as an end, if both say so.
+        let _ = d.launch_with("k", [2, 1, 1], block, 0, false, &[input, out, 9]);
+    }
+}
