@@ -38,8 +38,8 @@ pub fn program(data: &[u8]) -> String {
          .entry k(.param .u64 in, .param .u64 out, .param .u32 n) {
          .reg .pred p<4>; .reg .pred q; .reg .b32 r<8>; .reg .b64 d<4>; .reg .f32 f<4>;
          .reg .f64 e<2>; .reg .b16 h<2>;
-         .reg .b64 base; .reg .b64 to; .reg .b32 fuel; .reg .b32 t; .reg .b64 w;
-         .shared .b32 sh[256]; .local .b32 lo[8];
+         .reg .b64 base; .reg .b64 to; .reg .b32 fuel; .reg .b32 t; .reg .b64 w; .reg .b32 own;
+         .shared .b32 sh[128]; .local .b32 lo[8];
          ld.param.u64 base, [in]; ld.param.u64 to, [out]; ld.param.u32 r7, [n];
          mov.u32 fuel, 24;
          mov.u32 r0, %tid.x; mov.u32 r1, %ctaid.x; mov.u32 t, %ntid.x; mad.lo.s32 r2, r1, t, r0;
@@ -49,10 +49,13 @@ pub fn program(data: &[u8]) -> String {
          cvt.s64.s32 d3, r3; mov.f32 f0, 0f3F800000; cvt.rn.f32.u32 f1, r0;
          mov.f32 f2, 0f80000000; cvt.rn.f32.s32 f3, r2; mov.f64 e0, 0d3FF8000000000000;
          cvt.rn.f64.s32 e1, r0; mov.b16 h0, 7; cvt.u16.u32 h1, r0;
-         setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r7, 3; setp.ne.u32 p3, r3, 5;\n",
+         setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r7, 3; setp.ne.u32 p3, r3, 5;
+         mov.u32 t, %ntid.y; mov.u32 own, %tid.z; mad.lo.u32 own, own, t, r4; mad.lo.u32 own, own, r5, r0;
+         shl.b32 own, own, 2; st.shared.b32 [own], r2;\n",
     );
     for block in 0..BLOCKS {
-        let _ = write!(s, "L{block}: sub.s32 fuel, fuel, 1; setp.lt.s32 q, fuel, 0; @q bra DONE;\n");
+        let _ =
+            writeln!(s, "L{block}: sub.s32 fuel, fuel, 1; setp.lt.s32 q, fuel, 0; @q bra DONE;");
         for _ in 0..c.below(8) {
             instruction(&mut s, &mut c);
         }
@@ -60,18 +63,18 @@ pub fn program(data: &[u8]) -> String {
             0..3 => {
                 let (p, target) = (c.below(4), c.below(BLOCKS));
                 let not = if c.below(2) == 0 { "!" } else { "" };
-                let _ = write!(s, "@{not}p{p} bra L{target};\n");
+                let _ = writeln!(s, "@{not}p{p} bra L{target};");
             }
             3 => {
-                let _ = write!(s, "bra L{};\n", c.below(BLOCKS));
+                let _ = writeln!(s, "bra L{};", c.below(BLOCKS));
             }
             4 => {
                 let (r, a, b) = (c.below(8), c.below(BLOCKS), c.below(BLOCKS));
-                let _ = write!(s, "T{block}: .branchtargets L{a}, L{b}, DONE;\n");
-                let _ = write!(s, "and.b32 t, r{r}, 3; brx.idx t, T{block};\n");
+                let _ = writeln!(s, "T{block}: .branchtargets L{a}, L{b}, DONE;");
+                let _ = writeln!(s, "and.b32 t, r{r}, 3; brx.idx t, T{block};");
             }
             5 => {
-                let _ = write!(s, "@p{} ret;\n", c.below(4));
+                let _ = writeln!(s, "@p{} ret;", c.below(4));
             }
             6 => s += "bar.sync 0;\n",
             _ => {}
@@ -112,7 +115,9 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
         4 => format!("shr.s32 r{x}, {}, {}", r(c), r(c)),
         5 => format!("xor.b32 r{x}, {}, {}", r(c), r(c)),
         6 => format!("and.b32 r{x}, {}, {}", r(c), c.next()),
-        7 => format!("setp.{}.s32 p{y}, {}, {}", ["lt", "ge", "ne"][c.below(3) as usize], r(c), r(c)),
+        7 => {
+            format!("setp.{}.s32 p{y}, {}, {}", ["lt", "ge", "ne"][c.below(3) as usize], r(c), r(c))
+        }
         8 => format!("selp.b32 r{x}, {}, {}, p{y}", r(c), r(c)),
         9 => format!("fma.rn.f32 f{y}, {}, {}, {}", f(c), f(c), f(c)),
         10 => format!("mul.f32 f{y}, {}, {}", f(c), f(c)),
@@ -122,40 +127,40 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
         14 => format!("add.s64 d{y}, {}, {}", d(c), d(c)),
         15 => format!("mul.wide.s32 d{y}, {}, {}", r(c), r(c)),
         16 => format!("cvt.u32.u64 r{x}, {}", d(c)),
-        17 => {
-            let (from, k) = (c.below(3), r(c));
-            let read = ["ld.global.b32", "ld.shared.b32", "ld.local.b32"][from as usize];
-            let place = match from {
-                0 => "add.s64 w, base, w;",
-                1 => "add.s64 w, w, 0;",
-                _ => "and.b64 w, w, 31;",
-            };
-            format!(
-                "and.b32 t, {k}, 63; mul.wide.u32 w, t, 4; {place} cvt.u32.u64 t, w;
-                 {guard} {read} r{x}, [{}]",
-                if from == 0 { "w" } else { "t" }
-            )
-        }
-        18 => format!(
-            "and.b32 t, r0, 255; shl.b32 t, t, 2; {guard} st.shared.b32 [t], {}",
-            r(c)
-        ),
+        // Nobody else's memory: what two threads do to one place has no order.
+        17 => match (c.below(3), r(c)) {
+            (0, k) => format!(
+                "and.b32 t, {k}, 63; mul.wide.u32 w, t, 4; add.s64 w, base, w;
+                 {guard} ld.global.b32 r{x}, [w]"
+            ),
+            (1, _) => format!("mov.b32 t, own; {guard} ld.shared.b32 r{x}, [t]"),
+            (_, k) => format!("and.b32 t, {k}, 28; {guard} ld.local.b32 r{x}, [t]"),
+        },
+        18 => format!("mov.u32 t, {}; {guard} st.shared.b32 [own], t", r(c)),
         19 => format!("mov.u32 t, {}; {guard} st.local.b32 [lo+{}], t", r(c), 4 * c.below(8)),
-        20 => format!("shfl.sync.{}.b32 r{x}, r{}, {}, 0x1f, -1",
-            ["bfly", "down", "up", "idx"][c.below(4) as usize], c.below(8), c.below(32)),
+        20 => format!(
+            "shfl.sync.{}.b32 r{x}, r{}, {}, 0x1f, -1",
+            ["bfly", "down", "up", "idx"][c.below(4) as usize],
+            c.below(8),
+            c.below(32)
+        ),
         21 => format!("vote.sync.ballot.b32 r{x}, p{y}, -1"),
         22 => format!("fma.rn.f64 e{}, e{}, e{}, e0", c.below(2), c.below(2), c.below(2)),
         _ => format!("add.u16 h{}, h{}, h{}", c.below(2), c.below(2), c.below(2)),
     };
     let collective = text.starts_with("shfl") || text.starts_with("vote");
     let prefixed = text.contains(';') || collective;
-    let _ = write!(s, "{}{text};\n", if prefixed { "" } else { &guard });
+    let _ = writeln!(s, "{}{text};", if prefixed { "" } else { &guard });
 }
 
 /// Both ways on several shapes of blocks; panics where they differ.
 pub fn run(data: &[u8]) {
-    let text = program(data);
-    let d = device::Device::new(&text);
+    run_text(&program(data));
+}
+
+/// The same for a given text.
+pub fn run_text(text: &str) {
+    let d = device::Device::new(text);
     let input: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
     let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(128 * 4096));
     for block in [[32, 1, 1], [70, 1, 1], [16, 4, 1], [5, 3, 2]] {

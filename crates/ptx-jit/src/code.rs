@@ -18,8 +18,7 @@ impl Code {
     /// Copies code that needs no relocation.
     pub(crate) fn new(bytes: &[u8]) -> Result<Code, NotCompiled> {
         let size = bytes.len().max(1);
-        let failed =
-            || NotCompiled::Memory(size, std::io::Error::last_os_error().to_string());
+        let failed = || NotCompiled::Memory(size, std::io::Error::last_os_error().to_string());
         let (read, write) = (libc::PROT_READ, libc::PROT_WRITE);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a fresh anonymous mapping touches no memory in use.

@@ -39,7 +39,11 @@ fn every_kernel_compiles_or_says_why() {
                     Ok(_) => compiled += 1,
                     Err(e) => {
                         let e = e.to_string();
-                        assert!(REASONS.iter().any(|r| e.ends_with(r)), "{}: {e}", source.display());
+                        assert!(
+                            REASONS.iter().any(|r| e.ends_with(r)),
+                            "{}: {e}",
+                            source.display()
+                        );
                         kept.push(e);
                     }
                 }

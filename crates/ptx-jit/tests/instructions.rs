@@ -23,10 +23,40 @@ impl Numbers {
     /// Values at the edges of every type, and others.
     fn value(&mut self) -> u64 {
         const EDGES: [u64; 34] = [
-            0, 1, 2, 3, 5, 7, 31, 32, 33, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff,
-            0x3c00, 0x7c00, 0x7e01, 0x3f80_0000, 0xbf80_0000, 0x7f80_0000, 0xff80_0000, 0x7fc0_1234,
-            0x0040_0000, 0x8000_0001, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x4f00_0000,
-            0x3ff0_0000_0000_0000, 0x8000_0000_0000_0000, 0xffff_ffff_ffff_ffff,
+            0,
+            1,
+            2,
+            3,
+            5,
+            7,
+            31,
+            32,
+            33,
+            63,
+            64,
+            0x7f,
+            0x80,
+            0xff,
+            0x7fff,
+            0x8000,
+            0xffff,
+            0x3c00,
+            0x7c00,
+            0x7e01,
+            0x3f80_0000,
+            0xbf80_0000,
+            0x7f80_0000,
+            0xff80_0000,
+            0x7fc0_1234,
+            0x0040_0000,
+            0x8000_0001,
+            0x7fff_ffff,
+            0x8000_0000,
+            0xffff_ffff,
+            0x4f00_0000,
+            0x3ff0_0000_0000_0000,
+            0x8000_0000_0000_0000,
+            0xffff_ffff_ffff_ffff,
         ];
         match self.next() % 8 {
             0..3 => EDGES[(self.next() % EDGES.len() as u64) as usize],
@@ -139,9 +169,10 @@ fn cases() -> Vec<Case> {
                 all.push(case(format!("rcp.{m}.{n}"), t, &[t]));
             }
         }
-        for c in
-            ["eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"]
-        {
+        for c in [
+            "eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
+            "nan",
+        ] {
             all.push(case(format!("setp.{c}.{n}"), Pred, &[t, t]));
             all.push(case(format!("setp.{c}.xor.{n}"), Pred, &[t, t, Pred]));
             all.push(case(format!("set.{c}.u32.{n}"), U32, &[t, t]));
@@ -213,7 +244,9 @@ fn kernel(name: &str, c: &Case, sources: &[Source]) -> String {
         let load = match source {
             Source::Lanes => format!("ld.global.b{bits} q{k}, [%rd1+{}];", 8 * k),
             Source::One => format!("ld.global.b{bits} q{k}, [%rd3+{}];", 8 * k),
-            Source::Steps if bits == 64 => format!("cvt.s64.s32 q{k}, %r2; add.s64 q{k}, q{k}, %rd3;"),
+            Source::Steps if bits == 64 => {
+                format!("cvt.s64.s32 q{k}, %r2; add.s64 q{k}, q{k}, %rd3;")
+            }
             Source::Steps if bits == 32 => format!("mad.lo.s32 q{k}, %r1, 3, %r3;"),
             Source::Steps => format!("cvt.u16.u32 q{k}, %r1;"),
             Source::Constant(v) => {

@@ -11,7 +11,7 @@ fn random_kernels_do_the_same() {
         (state >> 33) as u8
     };
     let count = std::env::var("CUSHIM_RANDOM_KERNELS").ok().and_then(|v| v.parse().ok());
-    for n in 0..count.unwrap_or(60) {
+    for n in 0..count.unwrap_or(40) {
         let data: Vec<u8> = (0..400).map(|_| next()).collect();
         let run = || jit::run(&data);
         if std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err() {

@@ -81,11 +81,7 @@ impl Emit<'_> {
                         Word::Or => self.b.ins().bor(x, y),
                         _ => self.b.ins().bxor(x, y),
                     };
-                    if uniform {
-                        Self::known(v)
-                    } else {
-                        Val::Mask { bits: Some(v), lanes: None }
-                    }
+                    if uniform { Self::known(v) } else { Val::Mask { bits: Some(v), lanes: None } }
                 }
             });
         }

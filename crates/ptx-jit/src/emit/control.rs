@@ -251,8 +251,7 @@ impl Emit<'_> {
         let mut groups = Vec::new();
         for (n, edge) in targets.iter().enumerate() {
             let number = self.all(Class::Narrow, true, n as u64);
-            let hits =
-                lanes.iter().map(|v| self.b.ins().icmp(IntCC::Equal, *v, number)).collect();
+            let hits = lanes.iter().map(|v| self.b.ins().icmp(IntCC::Equal, *v, number)).collect();
             let hits = self.bits(&Val::Mask { lanes: Some(hits), bits: None });
             let mut group = self.b.ins().band(hits, self.act);
             if let Some(g) = guard {

@@ -17,11 +17,8 @@ use cushim_ptx::types::Scalar;
 /// The registers whose NaNs are all canonical in the sense of the language,
 /// with the type of their numbers.
 pub(super) fn clean(f: &Function) -> Vec<Option<Scalar>> {
-    let mut out: Vec<Option<Scalar>> = f
-        .registers
-        .iter()
-        .map(|t| matches!(t, Scalar::F32 | Scalar::F64).then_some(*t))
-        .collect();
+    let mut out: Vec<Option<Scalar>> =
+        f.registers.iter().map(|t| matches!(t, Scalar::F32 | Scalar::F64).then_some(*t)).collect();
     for p in &f.params {
         if let cushim_ptx::ir::Place::Register(r) = p.place {
             out[r as usize] = None;
@@ -53,10 +50,21 @@ fn gives_canonical(inst: &Inst, ty: Scalar, clean: &[Option<Scalar>]) -> bool {
         _ => false,
     };
     match inst.op {
-        Op::Add | Op::Sub | Op::Mul | Op::Fma | Op::Div | Op::Rcp | Op::Sqrt | Op::Rsqrt
-        | Op::Sin | Op::Cos | Op::Lg2 | Op::Ex2 | Op::Tanh | Op::Min | Op::Max => {
-            inst.types[0] == ty
-        }
+        Op::Add
+        | Op::Sub
+        | Op::Mul
+        | Op::Fma
+        | Op::Div
+        | Op::Rcp
+        | Op::Sqrt
+        | Op::Rsqrt
+        | Op::Sin
+        | Op::Cos
+        | Op::Lg2
+        | Op::Ex2
+        | Op::Tanh
+        | Op::Min
+        | Op::Max => inst.types[0] == ty,
         Op::Cvt => inst.types[0] == ty,
         Op::Mov => inst.src.len() == 1 && inst.dst.len() == 1 && inst.src.iter().all(src),
         Op::Selp => inst.src[..2].iter().all(src),

@@ -24,7 +24,7 @@ impl Emit<'_> {
             return Some(self.wide_product(inst, args));
         }
         let logic = matches!(inst.op, Op::And | Op::Or | Op::Xor | Op::Not);
-        if !matches!(bits, 32 | 64) && !(logic && bits == 16) {
+        if !(matches!(bits, 32 | 64) || logic && bits == 16) {
             return None;
         }
         let class = Class::of(ty);
@@ -45,9 +45,11 @@ impl Emit<'_> {
             Op::Mul if bits == 32 => Some(self.high_product(args, signed)),
             Op::Mad if bits == 32 => {
                 let p = self.high_product(&args[..2], signed);
-                Some(self.map(class, &[p, args[2].clone()], &mut |e, a, _| {
-                    e.b.ins().iadd(a[0], a[1])
-                }))
+                Some(
+                    self.map(class, &[p, args[2].clone()], &mut |e, a, _| {
+                        e.b.ins().iadd(a[0], a[1])
+                    }),
+                )
             }
             Op::And => map(self, &mut |e, a, _| e.b.ins().band(a[0], a[1])),
             Op::Or => map(self, &mut |e, a, _| e.b.ins().bor(a[0], a[1])),
@@ -90,11 +92,7 @@ impl Emit<'_> {
             Op::Not => self.b.ins().bnot(v[0]),
             _ => return None,
         };
-        Some(if uniform {
-            Self::known(out)
-        } else {
-            Val::Mask { bits: Some(out), lanes: None }
-        })
+        Some(if uniform { Self::known(out) } else { Val::Mask { bits: Some(out), lanes: None } })
     }
 
     pub(super) fn extreme(
@@ -192,7 +190,7 @@ impl Emit<'_> {
         let one = [args[0].clone()];
         if let Src::Imm(n) = inst.src[1] {
             let n = (n & 0xffff_ffff) as i64;
-            if n >= bits && !(signed && !left) {
+            if n >= bits && (left || !signed) {
                 let zero = self.constant_of(class);
                 return Some(Self::known(zero));
             }

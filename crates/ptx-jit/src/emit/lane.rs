@@ -51,7 +51,12 @@ impl Emit<'_> {
         }
     }
 
-    fn uniform_result(&mut self, n: usize, class: Class, mask: cranelift_codegen::ir::Value) -> Val {
+    fn uniform_result(
+        &mut self,
+        n: usize,
+        class: Class,
+        mask: cranelift_codegen::ir::Value,
+    ) -> Val {
         if class == Class::Predicate {
             use cranelift_codegen::ir::InstBuilder;
             use cranelift_codegen::ir::condcodes::IntCC;

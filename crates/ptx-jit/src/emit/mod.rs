@@ -30,9 +30,9 @@ use cranelift_codegen::{Context, settings};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cushim_ptx::ir::{Function, Inst, Module};
 use cushim_ptx::types::Space;
+pub(crate) use memory::LONGEST;
 use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
-pub(crate) use memory::LONGEST;
 use value::Val;
 
 /// A place in the code that calls a helper.

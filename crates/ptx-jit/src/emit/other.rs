@@ -2,15 +2,15 @@
 
 use super::Emit;
 use super::value::Val;
+use crate::error::NotCompiled;
 use crate::plan::form::{Class, Form, shared_window};
 use crate::plan::special;
+use crate::run::KNOWN;
 use crate::run::{Uniform, Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::interp::{FUNCTION_WINDOW, SHARED_WINDOW};
 use cushim_ptx::ir::{Arg, Callee, Inst, Special, Src};
-use crate::error::NotCompiled;
-use crate::run::KNOWN;
 use cushim_ptx::table::Word;
 use std::mem::offset_of;
 

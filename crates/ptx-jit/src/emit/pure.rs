@@ -262,12 +262,13 @@ impl Emit<'_> {
                 let part = bits / n as u32;
                 let v = self.operand(&inst.src[0], Class::Narrow);
                 for (k, dst) in inst.dst.iter().enumerate() {
-                    let piece = self.map(Class::Narrow, std::slice::from_ref(&v), &mut |e, row, vec| {
-                        let by = e.i32(i64::from(part) * k as i64);
-                        let v = e.b.ins().ushr(row[0], by);
-                        let keep = e.all(Class::Narrow, vec, (1u64 << part) - 1);
-                        e.b.ins().band(v, keep)
-                    });
+                    let piece =
+                        self.map(Class::Narrow, std::slice::from_ref(&v), &mut |e, row, vec| {
+                            let by = e.i32(i64::from(part) * k as i64);
+                            let v = e.b.ins().ushr(row[0], by);
+                            let keep = e.all(Class::Narrow, vec, (1u64 << part) - 1);
+                            e.b.ins().band(v, keep)
+                        });
                     self.set(inst, *dst, piece);
                 }
             }
@@ -292,12 +293,13 @@ impl Emit<'_> {
                 let part = bits / n as u32;
                 let v = self.operand(&inst.src[0], Class::Wide);
                 for (k, dst) in inst.dst.iter().enumerate() {
-                    let piece = self.map(Class::Wide, std::slice::from_ref(&v), &mut |e, row, vec| {
-                        let by = e.i32(i64::from(part) * k as i64);
-                        let v = e.b.ins().ushr(row[0], by);
-                        let keep = e.all(Class::Wide, vec, (1u64 << part) - 1);
-                        e.b.ins().band(v, keep)
-                    });
+                    let piece =
+                        self.map(Class::Wide, std::slice::from_ref(&v), &mut |e, row, vec| {
+                            let by = e.i32(i64::from(part) * k as i64);
+                            let v = e.b.ins().ushr(row[0], by);
+                            let keep = e.all(Class::Wide, vec, (1u64 << part) - 1);
+                            e.b.ins().band(v, keep)
+                        });
                     let piece = match piece {
                         Val::Lanes(l) => Val::Lanes(self.narrow(&l, false)),
                         other => {

@@ -504,8 +504,7 @@ impl Emit<'_> {
     pub(super) fn symbol(&mut self, symbol: Symbol) -> Value {
         match symbol {
             Symbol::Global(n) => {
-                let table =
-                    self.constant_field(types::I64, offset_of!(crate::run::Warp, globals));
+                let table = self.constant_field(types::I64, offset_of!(crate::run::Warp, globals));
                 let flags = OWN.with_readonly().with_can_move();
                 self.b.ins().load(types::I64, flags, table, n as i32 * 8)
             }

@@ -104,11 +104,7 @@ pub(crate) fn affine<B: Clone>(
     form(inst, args, a).filter(|f| !matches!(f, Form::Lanes))
 }
 
-fn form<B: Clone>(
-    inst: &Inst,
-    args: &[Form<B>],
-    a: &mut dyn Arithmetic<B>,
-) -> Option<Form<B>> {
+fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> Option<Form<B>> {
     let ty = inst.types[0];
     if ty.kind() == Kind::Float || ty.kind() == Kind::Packed || inst.words.has(Word::Sat) {
         return match inst.op {
@@ -129,7 +125,8 @@ fn form<B: Clone>(
             scale(wide, x, by, a)
         }
         Op::Shl => {
-            let by = immediate(inst.src.get(1)).filter(|v| (0..i64::from(ty.bits())).contains(v))?;
+            let by =
+                immediate(inst.src.get(1)).filter(|v| (0..i64::from(ty.bits())).contains(v))?;
             scale(wide, &args[0], 1i64.wrapping_shl(by as u32), a)
         }
         Op::Mad if inst.words.has(Word::Lo) => {
@@ -213,12 +210,7 @@ fn sum<B: Clone>(
     Some(linear(wide, base, s, zeros_of(x).min(zeros_of(y))))
 }
 
-fn scale<B: Clone>(
-    wide: bool,
-    x: &Form<B>,
-    by: i64,
-    a: &mut dyn Arithmetic<B>,
-) -> Option<Form<B>> {
+fn scale<B: Clone>(wide: bool, x: &Form<B>, by: i64, a: &mut dyn Arithmetic<B>) -> Option<Form<B>> {
     if let Form::Extended { offset, base, steps, scale, signed } = x {
         return Some(Form::Extended {
             offset: a.mul(wide, offset, by),

@@ -5,8 +5,8 @@
 //! elsewhere wait at higher numbers (see [`super::Plan`]).
 
 use super::set::Set;
-use cushim_ptx::ir::{Dst, Function, Inst, Sense, Src};
 use cushim_ptx::ir::{Arg, Base, Callee};
+use cushim_ptx::ir::{Dst, Function, Inst, Sense, Src};
 use cushim_ptx::table::Op;
 
 /// Where lanes go.
@@ -21,13 +21,24 @@ pub(crate) enum Edge {
 #[derive(Debug, Clone)]
 pub(crate) enum Term {
     Jump(Edge),
-    Branch { guard: (u32, Sense), taken: Edge, other: Edge },
+    Branch {
+        guard: (u32, Sense),
+        taken: Edge,
+        other: Edge,
+    },
     /// `brx.idx`: the instruction, its targets, and where lanes go whose index
     /// is past the list or whose guard is false.
-    Table { inst: usize, targets: Vec<Edge>, other: Edge },
+    Table {
+        inst: usize,
+        targets: Vec<Edge>,
+        other: Edge,
+    },
     /// Lanes wait: for other warps at a barrier, or for others of the warp at a
     /// collective instruction.
-    Wait { inst: usize, next: Edge },
+    Wait {
+        inst: usize,
+        next: Edge,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -133,19 +144,14 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
                 };
                 (Term::Table { inst: end - 1, targets: list, other: after }, true)
             }
-            (op, _) if is_barrier(op) || split(end - 1) => (Term::Wait { inst: end - 1, next: after }, true),
+            (op, _) if is_barrier(op) || split(end - 1) => {
+                (Term::Wait { inst: end - 1, next: after }, true)
+            }
             _ => (Term::Jump(after), false),
         };
         let end = if own { end - 1 } else { end };
         let empty = || Set::new(f.registers.len());
-        pieces.push(Piece {
-            start,
-            end,
-            term,
-            result: None,
-            live_in: empty(),
-            live_out: empty(),
-        });
+        pieces.push(Piece { start, end, term, result: None, live_in: empty(), live_out: empty() });
     }
     for k in 0..pieces.len() {
         if let Term::Wait { inst, next: Edge::To(n) } = pieces[k].term
@@ -163,9 +169,7 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
 fn exits(pieces: &mut [Piece]) {
     let ends: Vec<bool> = pieces
         .iter()
-        .map(|p| {
-            p.start == p.end && p.result.is_none() && matches!(p.term, Term::Jump(Edge::Exit))
-        })
+        .map(|p| p.start == p.end && p.result.is_none() && matches!(p.term, Term::Jump(Edge::Exit)))
         .collect();
     let mend = |e: &mut Edge| {
         if let Edge::To(n) = *e

@@ -56,9 +56,7 @@ impl Layout {
             (Layout::Rows(1), 0) => Form::Uniform(()),
             (Layout::Rows(x), 0) => steps(&|l| l % i64::from(x), 63),
             (Layout::Rows(1), 1) => steps(&|l| l, 5),
-            (Layout::Rows(x), 1) => {
-                steps(&|l| l / i64::from(x), (32 / x).trailing_zeros())
-            }
+            (Layout::Rows(x), 1) => steps(&|l| l / i64::from(x), (32 / x).trailing_zeros()),
             (Layout::Any, 3..) => Form::Uniform(()),
             (Layout::Any, _) => Form::Lanes,
         }
@@ -341,11 +339,9 @@ impl Facts<'_> {
 pub(crate) fn special(s: Special, layout: Layout) -> Form<()> {
     match s {
         Special::Tid(axis) => layout.tid(axis),
-        Special::LaneId => Form::Linear {
-            base: (),
-            steps: Rc::new(std::array::from_fn(|l| l as i64)),
-            zeros: 63,
-        },
+        Special::LaneId => {
+            Form::Linear { base: (), steps: Rc::new(std::array::from_fn(|l| l as i64)), zeros: 63 }
+        }
         Special::LanemaskEq
         | Special::LanemaskLe
         | Special::LanemaskLt

@@ -34,8 +34,20 @@ pub(crate) enum Which {
 }
 
 pub(crate) static TABLE: [Helper; 14] = [
-    pure, dispatch, spin, arrive, meet, memory::load, memory::store, memory::atom, collective,
-    clock, trap, external::call, carry, memory::copy_async,
+    pure,
+    dispatch,
+    spin,
+    arrive,
+    meet,
+    memory::load,
+    memory::store,
+    memory::atom,
+    collective,
+    clock,
+    trap,
+    external::call,
+    carry,
+    memory::copy_async,
 ];
 
 /// The lanes of a mask.
@@ -249,11 +261,8 @@ unsafe extern "C" fn clock(w: *mut Warp, global: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let exec = w.exec();
-    w.scratch[0][0] = if global != 0 {
-        exec.host.nanoseconds()
-    } else {
-        exec.start.elapsed().as_nanos() as u64
-    };
+    w.scratch[0][0] =
+        if global != 0 { exec.host.nanoseconds() } else { exec.start.elapsed().as_nanos() as u64 };
     0
 }
 

@@ -50,9 +50,7 @@ impl Arena {
 
     /// Whether `bytes` at `address` lie inside.
     pub fn holds(&self, address: u64, bytes: u64) -> bool {
-        address >= self.base
-            && bytes <= self.size
-            && address - self.base <= self.size - bytes
+        address >= self.base && bytes <= self.size && address - self.base <= self.size - bytes
     }
 }
 
@@ -98,11 +96,7 @@ impl Memory for Arena {
 ///
 /// # Safety
 /// `at` is mapped, writable and aligned to `bytes`, which is 1, 2, 4 or 8.
-pub(crate) unsafe fn update(
-    at: *mut u8,
-    bytes: u32,
-    new: &mut dyn FnMut(u64) -> u64,
-) -> u64 {
+pub(crate) unsafe fn update(at: *mut u8, bytes: u32, new: &mut dyn FnMut(u64) -> u64) -> u64 {
     macro_rules! with {
         ($atomic:ident, $int:ident) => {{
             // SAFETY: the caller's promise.

@@ -1,8 +1,8 @@
 //! What all warps of a launch share.
 
 use super::kernel::{Arena, Variant};
-use cushim_ptx::interp::{Cause, Fault, Host, Launch};
 use cushim_ptx::Pos;
+use cushim_ptx::interp::{Cause, Fault, Host, Launch};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 

@@ -41,7 +41,7 @@ impl Warp {
         let exec = self.exec();
         let inside = |size: u64| at.checked_add(bytes).is_some_and(|end| end <= size);
         let (found, name) = match space {
-            Space::Shared => (inside(self.shared_size).then(|| self.shared), "shared"),
+            Space::Shared => (inside(self.shared_size).then_some(self.shared), "shared"),
             Space::Local => {
                 let size = self.local_size;
                 let base = self.local.wrapping_add(lane * size as usize);
@@ -49,10 +49,7 @@ impl Warp {
             }
             Space::Param => {
                 let base = self.params.cast_mut();
-                (
-                    (!write && inside(exec.launch.params.len() as u64)).then_some(base),
-                    "param",
-                )
+                ((!write && inside(exec.launch.params.len() as u64)).then_some(base), "param")
             }
             _ => {
                 let ok = exec.arena.holds(at, bytes);

@@ -112,12 +112,12 @@ impl Warp {
     /// A value of a slot that holds 32-bit numbers.
     pub(crate) fn narrow(&self, slot: usize, lane: usize) -> u32 {
         let pair = self.scratch[slot][lane / 2];
-        if lane % 2 == 0 { pair as u32 } else { (pair >> 32) as u32 }
+        if lane.is_multiple_of(2) { pair as u32 } else { (pair >> 32) as u32 }
     }
 
     pub(crate) fn set_narrow(&mut self, slot: usize, lane: usize, v: u32) {
         let pair = &mut self.scratch[slot][lane / 2];
-        if lane % 2 == 0 {
+        if lane.is_multiple_of(2) {
             *pair = *pair & !0xffff_ffff | u64::from(v);
         } else {
             *pair = *pair & 0xffff_ffff | u64::from(v) << 32;

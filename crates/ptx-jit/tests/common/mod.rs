@@ -150,7 +150,8 @@ impl Device {
         let before = self.bytes();
         let expected = interp::run(&launch, &self.arena, self);
         let expected_bytes = self.bytes();
-        let expected_print = std::mem::take(&mut *self.printed.lock().unwrap_or_else(|e| e.into_inner()));
+        let expected_print =
+            std::mem::take(&mut *self.printed.lock().unwrap_or_else(|e| e.into_inner()));
         self.arena.store(self.arena.base(), &before).unwrap();
         *self.used.lock().unwrap_or_else(|e| e.into_inner()) = used;
         let done = kernel.run(&launch, &self.arena, self, self.threads);
@@ -168,7 +169,11 @@ impl Device {
                     &expected_bytes[i..(i + 16).min(bytes.len())]
                 );
             }
-            assert_eq!(*self.printed.lock().unwrap_or_else(|e| e.into_inner()), expected_print, "{name}");
+            assert_eq!(
+                *self.printed.lock().unwrap_or_else(|e| e.into_inner()),
+                expected_print,
+                "{name}"
+            );
         }
         done
     }

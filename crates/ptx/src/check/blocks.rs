@@ -42,7 +42,8 @@ pub(super) fn find(f: &mut Function) {
 fn successors(f: &Function, end: usize) -> Vec<u32> {
     let Some(last) = f.code.get(end - 1) else { return Vec::new() };
     let mut out = Vec::new();
-    let jumps = matches!(last.op, Op::Bra | Op::BrxIdx | Op::Ret | Op::Exit | Op::Trap);
+    // An index past the list of `brx.idx` goes on behind it.
+    let jumps = matches!(last.op, Op::Bra | Op::Ret | Op::Exit | Op::Trap);
     if (!jumps || last.guard.is_some()) && end < f.code.len() {
         out.push(f.block_of[end]);
     }
