@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cushim_trace::event::{Body, Call, Event, Launch, Texts, Words};
-use cushim_trace::layout::Lost;
+use cushim_trace::event::{Body, Call, Event, Gpu, Launch, Texts, Words};
+use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, Lost};
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
 
@@ -223,6 +223,103 @@ fn options_that_do_not_fit_are_refused() {
     }
     let events = folder.good(&["a.cushim", "-e", "launch"]);
     assert!(events.starts_with("k1 init<<<16, 256>>>("), "{events}");
+}
+
+/// A process whose names mean something in HTML, whose kernels a GPU's clock saw, with marks.
+fn hostile() -> FileBuilder {
+    let mut file = process(300, None, 9, 4_000, "<img src=x onerror=alert(1)></script><b>'\"&amp;");
+    for n in 0..9u64 {
+        let body = Body::Gpu(Gpu {
+            what: if n == 8 { GPU_COPY } else { GPU_KERNEL },
+            direction: 1,
+            stream: 7,
+            kernel: if n == 8 { 0 } else { 1 + (n % 2) as u32 },
+            bytes: if n == 8 { 4096 } else { 0 },
+            grid: [16, 1, 1],
+            block: [256, 1, 1],
+            ..Gpu::default()
+        });
+        let begin_ns = 1_020_000 + n * 9_000;
+        let (call_ns, status) = (Some(4_000 + n), None);
+        let event = Event {
+            id: 0,
+            parent: None,
+            tid: 0,
+            api: 0,
+            depth: 0,
+            begin_ns,
+            call_ns,
+            status,
+            link: 0,
+            body,
+        };
+        file.event(&event);
+    }
+    let body = Body::Mark("<i>half</i> \u{1b}[2J");
+    let (call_ns, status) = (Some(0), Some(0));
+    file.event(&Event {
+        id: 0,
+        parent: None,
+        tid: 300,
+        api: 0,
+        depth: 0,
+        begin_ns: 1_050_000,
+        call_ns,
+        status,
+        link: 0,
+        body,
+    });
+    file
+}
+
+/// Where `$CUSHIM_PAGE_TRACES` names a folder, its traces stay there: `scripts/report-check` opens the page of
+/// them in a browser.
+#[test]
+fn page_is_one_file_and_holds_the_report() {
+    let folder = Folder::new();
+    hostile().write(&folder.at("c.cushim")).unwrap();
+    if let Some(kept) = std::env::var_os("CUSHIM_PAGE_TRACES") {
+        for name in ["a.cushim", "b.cushim", "c.cushim"] {
+            std::fs::copy(folder.at(name), Path::new(&kept).join(name)).unwrap();
+        }
+    }
+    let page = folder.good(&[".", "--format", "html"]);
+    // Ours: the text for browsers without scripts, the data, the script.
+    assert_eq!(page.matches("</script>").count(), 2, "{page}");
+    for outside in ["http:", "https:", "src=", "@import", "url("] {
+        let ours = page.replace("<img src=x", "").replace("\\u003cimg src=x", "");
+        assert!(!ours.contains(outside), "{outside}");
+    }
+    let data = page.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let json = folder.good(&[".", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for field in ["events", "launches", "duration_ns", "processes", "failures", "marks"] {
+        assert_eq!(data[field], json[field], "{field}");
+    }
+    let tables: Vec<&str> =
+        data["tables"].as_array().unwrap().iter().map(|t| t["id"].as_str().unwrap()).collect();
+    let expected = [
+        "kernel",
+        "shape",
+        "api",
+        "copy",
+        "gpu-copy",
+        "gpu-stream",
+        "stream",
+        "thread",
+        "rank",
+        "gap",
+        "mark",
+    ];
+    assert_eq!(tables, expected);
+    let lanes = data["lanes"].as_array().unwrap();
+    let gpu: Vec<_> = lanes.iter().filter(|lane| lane["gpu"] == true).collect();
+    let bins = gpu[0]["bins"].as_array().unwrap().iter();
+    let ns = bins.map(|bin| bin[1].as_u64().unwrap() + bin[2].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((gpu.len(), ns), (1, (4_000..4_009).sum()));
+    let only = folder.good(&["a.cushim", "--format", "html", "--by", "stream", "--top", "1"]);
+    assert!(only.contains("\"id\":\"stream\"") && !only.contains("\"id\":\"api\""), "{only}");
 }
 
 /// Whatever bytes a file holds, there is an answer or a one-line error, and no panic.

@@ -26,6 +26,8 @@ use crate::view::REPORTERS;
 const SHAPES_MAX: usize = 1024;
 /// Threads with a lane of their own in the overview.
 const LANES_MAX: usize = 64;
+/// Streams of GPUs with a lane of their own.
+const GPU_LANES_MAX: usize = 32;
 /// Marks that are kept.
 const MARKS_MAX: usize = 1000;
 /// Names of ranges that are kept.
@@ -219,6 +221,8 @@ pub struct GpuStreamRow {
     pub bytes: u64,
     /// From the first piece's beginning to the last one's end, ns since 1970.
     pub span: (i64, i64),
+    /// Its lane of the overview, for the first streams.
+    pub lane: Option<Timeline>,
 }
 
 /// A pause between two launches of one thread.
@@ -423,6 +427,7 @@ impl FileSums {
             }
             return;
         }
+        let since = at.saturating_sub(self.span.map_or(at, |span| span.0)).max(0) as u64;
         if is_kernel {
             let row = self.kernels.entry(gpu.kernel);
             let row = row.or_insert_with(|| KernelRow { first_ns: at, ..KernelRow::default() });
@@ -433,8 +438,17 @@ impl FileSums {
             row.times.add(e.call_ns, false);
             row.bytes = row.bytes.saturating_add(gpu.bytes);
         }
+        let has_lane = self.gpu_streams.len() < GPU_LANES_MAX;
         let row = self.gpu_streams.entry((gpu.device, gpu.stream));
-        let row = row.or_insert_with(|| GpuStreamRow { span: (at, end), ..Default::default() });
+        let row = row.or_insert_with(|| GpuStreamRow {
+            span: (at, end),
+            lane: has_lane.then(Timeline::default),
+            ..Default::default()
+        });
+        if let Some(lane) = &mut row.lane {
+            let kind = usize::from(gpu.what != GPU_KERNEL);
+            lane.add(since, kind, e.call_ns.unwrap_or(0), gpu.what == GPU_KERNEL);
+        }
         row.times.add(e.call_ns, false);
         row.kernels += u64::from(is_kernel);
         row.bytes = row.bytes.saturating_add(gpu.bytes);

@@ -1,19 +1,24 @@
 //! The report as one page: no network, no file beside it.
 //!
-//! Owns: what is put into the page. Its script and style are `page.js` and `page.css`. Must not know:
-//! trace files.
+//! Owns: what is put into the page. Its scripts and style are in `page/`. Must not know: trace files.
 
 use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
 use super::Options;
-use super::model::Report;
-use super::tables::{self, Cell, table};
+use super::model::{Kernel, Lane, Mark, Report};
+use super::tables::{self, Cell, Table, table};
 use crate::view::style::Style;
 
-const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const STYLE: &str = include_str!("page/style.css");
+/// In this order: what all use, the head of the page, the overview, the tables.
+const SCRIPTS: [&str; 4] = [
+    include_str!("page/base.js"),
+    include_str!("page/head.js"),
+    include_str!("page/overview.js"),
+    include_str!("page/tables.js"),
+];
 /// Rows of a table at most: a browser must still scroll it.
 const ROWS_MAX: usize = 20_000;
 
@@ -29,22 +34,18 @@ fn cell(cell: &Cell, style: Style) -> Value {
 pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Result<()> {
     let style = Style { color: false, utf8: true };
     let top = options.top.unwrap_or(ROWS_MAX).min(ROWS_MAX);
-    let tables: Vec<Value> = tables::ALL
+    let mut tables: Vec<Value> = tables::ALL
         .iter()
         .filter(|by| options.by.is_none_or(|wanted| wanted == **by))
         .map(|by| table(report, *by, options.sort))
         .filter(|table| !table.rows.is_empty())
-        .map(|table| {
-            let row = |row: &Vec<Cell>| row.iter().map(|c| cell(c, style)).collect::<Vec<_>>();
-            json!({
-                "id": table.by.title().split(' ').next(),
-                "title": table.by.title(),
-                "columns": table.columns.iter().map(|column| column.0).collect::<Vec<_>>(),
-                "rows": table.rows.iter().take(top).map(row).collect::<Vec<_>>(),
-                "of": table.rows.len(),
-            })
-        })
+        .map(|table| rows(&table, top, style))
         .collect();
+    if options.by.is_none() && !report.marks.is_empty() {
+        tables.push(marks(&report.marks, top, style));
+    }
+    let kernels = report.kernels.iter().take(ROWS_MAX).map(|k| (k.kernel_id.clone(), details(k)));
+    let kernels: serde_json::Map<String, Value> = kernels.collect();
     let lanes: Vec<Value> = report.lanes.iter().map(lane).collect();
     let data = json!({
         "version": report.version,
@@ -52,11 +53,15 @@ pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Res
         "duration_ns": report.duration_ns,
         "events": report.events,
         "launches": report.launches,
+        "calls": report.calls,
+        "graph_launches": report.graph_launches,
+        "graph_nodes": report.graph_nodes,
         "processes": report.processes,
         "failures": report.failures,
         "notes": report.notes,
         "marks": report.marks,
         "tables": tables,
+        "kernels": kernels,
         "lanes": lanes,
     });
     // Inside a script element only `<` could end it: names come from other people's programs.
@@ -71,12 +76,57 @@ pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Res
          <noscript>This page needs JavaScript; `cushim report` without --format html prints the same \
          as text.</noscript>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
-         <script>\n{SCRIPT}</script>\n</body>\n</html>\n"
+         <script>\n{}</script>\n</body>\n</html>\n",
+        SCRIPTS.concat()
     )
 }
 
+/// A table without the columns in which nothing stands.
+fn rows(table: &Table, top: usize, style: Style) -> Value {
+    let used = table.columns_in_use();
+    let used = |n: &usize| used.get(*n).copied().unwrap_or(true);
+    let row = |row: &Vec<Cell>| {
+        let cells = row.iter().enumerate().filter(|(n, _)| used(n));
+        cells.map(|(_, c)| cell(c, style)).collect::<Vec<_>>()
+    };
+    let columns = table.columns.iter().enumerate().filter(|(n, _)| used(n));
+    json!({
+        "id": table.by.word(),
+        "title": table.by.title(),
+        "columns": columns.map(|(_, column)| column.0).collect::<Vec<_>>(),
+        "rows": table.rows.iter().take(top).map(row).collect::<Vec<_>>(),
+        "of": table.rows.len(),
+    })
+}
+
+fn marks(marks: &[Mark], top: usize, style: Style) -> Value {
+    let row = |mark: &Mark| {
+        let at = cell(&Cell::Ns(mark.at_ns as f64), style);
+        json!([at, mark.pid.to_string(), mark.text])
+    };
+    json!({
+        "id": "mark",
+        "title": "marks",
+        "columns": ["at", "process", "name"],
+        "rows": marks.iter().take(top).map(row).collect::<Vec<_>>(),
+        "of": marks.len(),
+    })
+}
+
+/// What a kernel's row opens to.
+fn details(kernel: &Kernel) -> Value {
+    json!({
+        "declaration": kernel.demangled,
+        "symbol": kernel.mangled,
+        "owner": kernel.owner,
+        "graph_nodes": kernel.graph_nodes,
+        "other_shapes": kernel.other_shapes,
+        "arguments": kernel.arguments,
+    })
+}
+
 /// Only bins that hold something: when it begins, four sums, launches.
-fn lane(lane: &super::model::Lane) -> Value {
+fn lane(lane: &Lane) -> Value {
     let bins: Vec<Value> = lane
         .bins
         .bins()
@@ -86,5 +136,5 @@ fn lane(lane: &super::model::Lane) -> Value {
             json!([at.saturating_add(lane.at_ns), a, b, c, d, bin.launches])
         })
         .collect();
-    json!({ "name": lane.name, "width_ns": 1u64 << lane.bins.shift(), "bins": bins })
+    json!({ "name": lane.name, "gpu": lane.is_gpu, "width_ns": 1u64 << lane.bins.shift(), "bins": bins })
 }

@@ -344,7 +344,13 @@ fn lanes(out: &mut Vec<Lane>, file: &TraceFile, sums: &FileSums, at_ns: u64) {
         let rank = process.rank.map(|rank| format!("rank {rank}, ")).unwrap_or_default();
         let thread = tid.map_or("other threads".to_owned(), |tid| format!("thread {tid}"));
         let name = format!("{rank}process {}, {thread}", process.pid);
-        out.push(Lane { name, at_ns, bins: bins.clone() });
+        out.push(Lane { name, is_gpu: false, at_ns, bins: bins.clone() });
+    }
+    for ((device, stream), row) in &sums.gpu_streams {
+        let Some(bins) = row.lane.as_ref().filter(|_| out.len() < LANES_MAX) else { continue };
+        let rank = process.rank.map(|rank| format!("rank {rank}, ")).unwrap_or_default();
+        let name = format!("{rank}process {}, GPU {device}, stream {stream}", process.pid);
+        out.push(Lane { name, is_gpu: true, at_ns, bins: bins.clone() });
     }
 }
 

@@ -431,6 +431,8 @@ pub struct Mark {
 pub struct Lane {
     /// What it is called.
     pub name: String,
+    /// A stream of a GPU, not a thread.
+    pub is_gpu: bool,
     /// Where its origin lies, ns after `start_ns` of the report.
     pub at_ns: u64,
     /// Its bins.

@@ -52,6 +52,10 @@ pub const ALL: [By; 11] = [
 ];
 
 impl By {
+    /// What `--by` takes.
+    pub fn word(self) -> String {
+        self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
+    }
     /// The table's heading.
     pub fn title(self) -> &'static str {
         match self {
@@ -194,6 +198,23 @@ pub struct Table {
     pub columns: Vec<(&'static str, &'static str)>,
     /// Rows of as many cells.
     pub rows: Vec<Vec<Cell>>,
+}
+
+impl Table {
+    /// Which columns say something to people: one in which nothing stands says nothing.
+    pub fn columns_in_use(&self) -> Vec<bool> {
+        const QUIET: [&str; 4] = ["failed", "size unknown", "cluster", "domain"];
+        let one = |(n, (title, _)): (usize, &Column)| {
+            let says = |cell: &Cell| match cell {
+                Cell::None | Cell::Count(0) => false,
+                Cell::Text(text) => !text.is_empty(),
+                _ => true,
+            };
+            !QUIET.contains(title) && !title.starts_with("GPU ")
+                || self.rows.iter().filter_map(|row| row.get(n)).any(says)
+        };
+        self.columns.iter().enumerate().map(one).collect()
+    }
 }
 
 type Column = (&'static str, &'static str);

@@ -135,19 +135,7 @@ pub fn write_table(
         })
         .collect();
     let last = table.columns.len().saturating_sub(1);
-    let used: Vec<bool> = (0..=last)
-        .map(|n| {
-            let cells = || table.rows.iter().filter_map(|row| row.get(n));
-            // A column in which nothing stands says nothing.
-            let quiet = ["failed", "size unknown", "cluster", "domain"];
-            let title = table.columns.get(n).map_or("", |column| column.0);
-            !quiet.contains(&title) && !title.starts_with("GPU ")
-                || cells().any(|cell| {
-                    !matches!(cell, Cell::None | Cell::Count(0))
-                        && *cell != Cell::Text(String::new())
-                })
-        })
-        .collect();
+    let used = table.columns_in_use();
     let widths: Vec<usize> = (0..=last)
         .map(|n| {
             let title = table.columns.get(n).map_or(0, |column| column.0.chars().count());
