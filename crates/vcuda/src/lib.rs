@@ -24,6 +24,7 @@ pub mod api;
 pub mod backend;
 pub mod code;
 pub mod driver;
+mod error_text;
 mod locks;
 pub mod nvidia;
 pub mod runtime;

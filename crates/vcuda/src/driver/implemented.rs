@@ -46,6 +46,10 @@ pub(super) use super::library::{
     cuLibraryGetManaged, cuLibraryGetModule, cuLibraryGetUnifiedFunction, cuLibraryLoadData,
     cuLibraryLoadFromFile, cuLibraryUnload,
 };
+pub(super) use super::lookup::{
+    cuGetErrorName, cuGetErrorString, cuGetExportTable, cuGetProcAddress, cuGetProcAddress_v2,
+    cuProfilerStart, cuProfilerStop,
+};
 pub(super) use super::memory::alloc::{
     cuMemAdvise, cuMemAdvise_v2, cuMemAlloc_v2, cuMemAllocManaged, cuMemAllocPitch_v2,
     cuMemFree_v2, cuMemGetAddressRange_v2, cuMemGetInfo_v2, cuMemPrefetchAsync,

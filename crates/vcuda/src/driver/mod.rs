@@ -18,6 +18,7 @@ mod jit;
 pub mod kernel;
 pub mod launch;
 pub mod library;
+mod lookup;
 pub mod memory;
 pub mod module;
 pub mod occupancy;

@@ -12,7 +12,6 @@ mod copy;
 mod device;
 mod entry_point;
 pub mod error;
-mod error_text;
 mod external;
 mod forward;
 mod function;

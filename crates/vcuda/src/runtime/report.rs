@@ -8,10 +8,9 @@ use cushim_abi::errors::runtime_error_name;
 use cushim_abi::types::*;
 
 use super::error::{self, code};
-use super::error_text::{self, UNRECOGNIZED};
 use super::forward::{done, functions};
 use super::{context, forward};
-use crate::api;
+use crate::{api, error_text};
 
 /// The newest runtime of a major whose functions these are (cudaRuntimeGetVersion).
 pub const fn version(major: usize) -> i32 {
@@ -30,6 +29,9 @@ fn last_or(error: Status) -> Status {
         error => error,
     }
 }
+
+/// What name and text of a number are that is no error.
+const UNRECOGNIZED: &CStr = c"unrecognized error code";
 
 fn string(text: &'static CStr) -> Str {
     Str(text.as_ptr().expose_provenance())
@@ -94,5 +96,6 @@ pub unsafe extern "C" fn cudaGetErrorName<const MAJOR: usize>(error: i32) -> Str
 /// None.
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn cudaGetErrorString<const MAJOR: usize>(error: i32) -> Str {
-    string(error_text::text(error))
+    let known = runtime_error_name(error).and_then(|_| error_text::text(error));
+    string(known.unwrap_or(UNRECOGNIZED))
 }
