@@ -14,6 +14,7 @@ use super::entry::entry;
 use super::memory;
 use super::state::{accelerator, check, give, offer, take};
 use super::status;
+use super::stream::capture;
 use crate::locks::lock;
 
 /// `CU_CTX_SCHED_*`, `_MAP_HOST`, `_LMEM_RESIZE_TO_MAX`, `_COREDUMP_ENABLE`, `_USER_COREDUMP_ENABLE`,
@@ -350,6 +351,7 @@ entry! {
 
 fn synchronize(context: &Arc<Object>) -> Result<(), i32> {
     context.healthy()?;
+    capture::refuse_context(context)?;
     context.streams.wait();
     accelerator().flush_output();
     memory::pool::reclaim();

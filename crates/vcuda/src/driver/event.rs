@@ -9,10 +9,11 @@ use cushim_abi::types::{self as abi, *};
 
 use super::context::{self, Context as Owner};
 use super::entry::{entry, on_stream};
+use super::graph::Payload;
 use super::handle::Handles;
 use super::state::{accelerator, at, check, give};
 use super::status;
-use super::stream::{Stream as InStream, resolve};
+use super::stream::{Stream as InStream, capture, resolve};
 use crate::accelerator::{Signal, Work};
 use crate::locks::lock;
 
@@ -26,7 +27,19 @@ pub struct Object {
     flags: u32,
     /// Its context.
     pub context: Weak<Owner>,
-    recorded: Mutex<Option<Signal>>,
+    recorded: Mutex<Record>,
+}
+
+/// The last record of an event.
+#[derive(Clone, Default)]
+enum Record {
+    /// None.
+    #[default]
+    Never,
+    /// In a stream.
+    At(Signal),
+    /// In a stream that was captured.
+    Captured(capture::Point),
 }
 
 /// Events by handle.
@@ -44,12 +57,30 @@ pub fn by_handle(event: abi::Event) -> Result<Arc<Object>, i32> {
 impl Object {
     /// Complete when what was before the last record is; `None` if it was never recorded.
     pub fn last(&self) -> Option<Signal> {
-        lock(&self.recorded).clone()
+        match &*lock(&self.recorded) {
+            Record::At(signal) => Some(signal.clone()),
+            Record::Never | Record::Captured(_) => None,
+        }
+    }
+
+    /// As [`Object::last`], for a call that asks for the event's state.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_CAPTURED_EVENT, which ends the capture.
+    fn asked(&self) -> Result<Option<Signal>, i32> {
+        match &*lock(&self.recorded) {
+            Record::Never => Ok(None),
+            Record::At(signal) => Ok(Some(signal.clone())),
+            Record::Captured(point) => {
+                capture::disturb(point);
+                Err(status::CAPTURED_EVENT)
+            }
+        }
     }
 
     /// Makes `signal` the last record.
     pub fn set(&self, signal: Signal) {
-        *lock(&self.recorded) = Some(signal);
+        *lock(&self.recorded) = Record::At(signal);
     }
 
     /// Whether calls on it may go on.
@@ -65,15 +96,24 @@ impl Object {
         if self.flags & DISABLE_TIMING != 0 {
             return Err(status::INVALID_HANDLE);
         }
-        let signal = self.last().ok_or(status::INVALID_HANDLE)?;
+        let signal = self.asked()?.ok_or(status::INVALID_HANDLE)?;
         Ok(signal.outcome().ok_or(status::NOT_READY)?.end)
     }
 }
 
-fn record(event: abi::Event, stream: &Arc<InStream>) -> Result<(), i32> {
+fn record(event: abi::Event, stream: &Arc<InStream>, external: bool) -> Result<(), i32> {
     let event = by_handle(event)?;
     if !Weak::ptr_eq(&event.context, &stream.context) {
         return Err(status::INVALID_HANDLE);
+    }
+    if external {
+        // Such a record is a node; outside of capture there is none.
+        let captured = capture::take(stream, || Ok(Payload::Record(event)))?;
+        return if captured { Ok(()) } else { Err(status::INVALID_VALUE) };
+    }
+    if let Some(point) = capture::point(stream)? {
+        *lock(&event.recorded) = Record::Captured(point);
+        return Ok(());
     }
     let signal = stream.enter(|slot| slot.push(Work::Barrier, Vec::new()))?;
     event.set(signal);
@@ -81,8 +121,17 @@ fn record(event: abi::Event, stream: &Arc<InStream>) -> Result<(), i32> {
 }
 
 /// Makes what follows in a stream wait for the last record of an event.
-fn wait(stream: &Arc<InStream>, event: &Object) -> Result<(), i32> {
-    let Some(signal) = event.last() else { return stream.context().map(drop) };
+fn wait(stream: &Arc<InStream>, event: &Arc<Object>, external: bool) -> Result<(), i32> {
+    if external && capture::take(stream, || Ok(Payload::Wait(event.clone())))? {
+        return Ok(());
+    }
+    let last = lock(&event.recorded).clone();
+    let signal = match last {
+        Record::Never => return stream.context().map(drop),
+        Record::Captured(point) => return capture::join(stream, &point),
+        Record::At(signal) => signal,
+    };
+    capture::isolate(stream)?;
     stream.enter(|slot| slot.push(Work::Barrier, vec![signal])).map(drop)
 }
 
@@ -106,7 +155,9 @@ entry! {
     fn cuEventQuery (hEvent: Event) {
         let event = by_handle(hEvent)?;
         event.healthy()?;
-        match event.last() {
+        let last = event.asked()?;
+        capture::refuse_unsafe()?;
+        match last {
             Some(signal) if !signal.is_done() => Err(status::NOT_READY),
             _ => event.healthy(),
         }
@@ -115,7 +166,7 @@ entry! {
     fn cuEventSynchronize (hEvent: Event) {
         let event = by_handle(hEvent)?;
         event.healthy()?;
-        if let Some(signal) = event.last() {
+        if let Some(signal) = event.asked()? {
             signal.wait();
         }
         accelerator().flush_output();
@@ -141,6 +192,7 @@ entry! {
         let context = context::of(hCtx.0)?;
         context.healthy()?;
         let event = by_handle(hEvent)?;
+        capture::refuse_context(&context)?;
         // Everything in every stream of the context: what the legacy stream would wait for, and more.
         let tails = context.streams.tails();
         let all = Signal::all(tails, || accelerator().now());
@@ -152,7 +204,7 @@ entry! {
         let context = context::of(hCtx.0)?;
         let event = by_handle(hEvent)?;
         for stream in context.streams.all() {
-            wait(&stream, &event)?;
+            wait(&stream, &event, false)?;
         }
         Ok(())
     }
@@ -161,16 +213,16 @@ entry! {
 on_stream! { hStream;
     fn cuEventRecord cuEventRecord_ptsz (hEvent: Event, hStream: Stream) {
         let stream = resolve(hStream)?;
-        record(hEvent, &stream)
+        record(hEvent, &stream, false)
     }
 
     fn cuEventRecordWithFlags cuEventRecordWithFlags_ptsz (hEvent: Event, hStream: Stream, flags: Flags) {
         let stream = resolve(hStream)?;
-        // CU_EVENT_RECORD_EXTERNAL is for streams that are captured.
-        if flags.0 != 0 {
+        // CU_EVENT_RECORD_EXTERNAL.
+        if flags.0 > 1 {
             return Err(status::INVALID_VALUE);
         }
-        record(hEvent, &stream)
+        record(hEvent, &stream, flags.0 == 1)
     }
 
     fn cuStreamWaitEvent cuStreamWaitEvent_ptsz (hStream: Stream, hEvent: Event, flags: Flags) {
@@ -180,6 +232,6 @@ on_stream! { hStream;
         if flags.0 > 1 {
             return Err(status::INVALID_VALUE);
         }
-        wait(&stream, &event)
+        wait(&stream, &event, flags.0 == 1)
     }
 }

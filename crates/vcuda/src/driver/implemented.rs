@@ -31,6 +31,50 @@ pub(super) use super::function::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo,
     cuFuncIsLoaded, cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig, cuFuncSetSharedMemConfig,
 };
+pub(super) use super::graph::build::{
+    cuGraphAddChildGraphNode, cuGraphAddEmptyNode, cuGraphAddEventRecordNode,
+    cuGraphAddEventWaitNode, cuGraphAddHostNode, cuGraphAddMemAllocNode, cuGraphAddMemFreeNode,
+    cuGraphAddMemcpyNode, cuGraphAddMemsetNode, cuGraphAddNode, cuGraphAddNode_v2,
+    cuGraphAddNode_v3, cuGraphChildGraphNodeGetGraph, cuGraphCreate, cuGraphDestroy,
+    cuGraphDestroyNode, cuGraphEventRecordNodeGetEvent, cuGraphEventRecordNodeSetEvent,
+    cuGraphEventWaitNodeGetEvent, cuGraphEventWaitNodeSetEvent, cuGraphHostNodeGetParams,
+    cuGraphHostNodeSetParams, cuGraphMemAllocNodeGetParams, cuGraphMemFreeNodeGetParams,
+    cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams, cuGraphMemsetNodeGetParams,
+    cuGraphMemsetNodeSetParams, cuGraphNodeGetContainingGraph, cuGraphNodeGetType,
+    cuGraphNodeSetParams, cuGraphNodeSetParams_v2,
+};
+pub(super) use super::graph::exec::{
+    cuGraphExecChildGraphNodeSetParams, cuGraphExecDestroy, cuGraphExecEventRecordNodeSetEvent,
+    cuGraphExecEventWaitNodeSetEvent, cuGraphExecGetFlags, cuGraphExecGetId,
+    cuGraphExecHostNodeSetParams, cuGraphExecMemcpyNodeSetParams, cuGraphExecMemsetNodeSetParams,
+    cuGraphExecNodeSetParams, cuGraphExecUpdate, cuGraphExecUpdate_v2, cuGraphInstantiate,
+    cuGraphInstantiate_v2, cuGraphInstantiateWithFlags, cuGraphInstantiateWithParams,
+    cuGraphInstantiateWithParams_ptsz, cuGraphNodeGetEnabled, cuGraphNodeSetEnabled,
+};
+pub(super) use super::graph::kernel::{
+    cuGraphAddKernelNode, cuGraphAddKernelNode_v2, cuGraphExecKernelNodeSetParams,
+    cuGraphExecKernelNodeSetParams_v2, cuGraphKernelNodeCopyAttributes,
+    cuGraphKernelNodeGetAttribute, cuGraphKernelNodeGetParams, cuGraphKernelNodeGetParams_v2,
+    cuGraphKernelNodeSetAttribute, cuGraphKernelNodeSetParams, cuGraphKernelNodeSetParams_v2,
+};
+pub(super) use super::graph::launch::{
+    cuGraphLaunch, cuGraphLaunch_ptsz, cuGraphUpload, cuGraphUpload_ptsz,
+};
+pub(super) use super::graph::memory::{
+    cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute,
+};
+pub(super) use super::graph::object::{
+    cuGraphReleaseUserObject, cuGraphRetainUserObject, cuUserObjectCreate, cuUserObjectRelease,
+    cuUserObjectRetain,
+};
+pub(super) use super::graph::shape::{
+    cuGraphAddDependencies, cuGraphAddDependencies_v2, cuGraphClone,
+    cuGraphConditionalHandleCreate, cuGraphDebugDotPrint, cuGraphGetEdges, cuGraphGetEdges_v2,
+    cuGraphGetId, cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeFindInClone,
+    cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependentNodes,
+    cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetLocalId, cuGraphNodeGetToolsId,
+    cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2,
+};
 pub(super) use super::kernel::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName,
     cuKernelGetParamCount, cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
@@ -117,5 +161,15 @@ pub(super) use super::stream::api::{
 pub(super) use super::stream::callback::{
     cuLaunchHostFunc, cuLaunchHostFunc_ptsz, cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz,
     cuStreamAddCallback, cuStreamAddCallback_ptsz,
+};
+pub(super) use super::stream::capture_api::{
+    cuStreamBeginCapture, cuStreamBeginCapture_ptsz, cuStreamBeginCapture_v2,
+    cuStreamBeginCapture_v2_ptsz, cuStreamBeginCaptureToGraph, cuStreamBeginCaptureToGraph_ptsz,
+    cuStreamEndCapture, cuStreamEndCapture_ptsz, cuStreamGetCaptureInfo,
+    cuStreamGetCaptureInfo_ptsz, cuStreamGetCaptureInfo_v2, cuStreamGetCaptureInfo_v2_ptsz,
+    cuStreamGetCaptureInfo_v3, cuStreamGetCaptureInfo_v3_ptsz, cuStreamIsCapturing,
+    cuStreamIsCapturing_ptsz, cuStreamUpdateCaptureDependencies,
+    cuStreamUpdateCaptureDependencies_ptsz, cuStreamUpdateCaptureDependencies_v2,
+    cuStreamUpdateCaptureDependencies_v2_ptsz, cuThreadExchangeStreamCaptureMode,
 };
 pub(super) use super::unsupported::*;

@@ -11,6 +11,7 @@ pub mod device;
 mod entry;
 pub mod event;
 pub mod function;
+pub mod graph;
 pub mod handle;
 mod host;
 mod implemented;

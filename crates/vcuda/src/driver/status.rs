@@ -20,6 +20,7 @@ pub const INVALID_PTX: i32 = 218;
 pub const FILE_NOT_FOUND: i32 = 301;
 pub const NOT_FOUND: i32 = 500;
 pub const INVALID_HANDLE: i32 = 400;
+pub const OPERATING_SYSTEM: i32 = 304;
 pub const ILLEGAL_STATE: i32 = 401;
 pub const NOT_READY: i32 = 600;
 pub const ILLEGAL_ADDRESS: i32 = 700;

@@ -10,13 +10,14 @@ use crate::driver::context::{current, top};
 use crate::driver::entry::{entry, on_stream};
 use crate::driver::state::{accelerator, at, check, give, offer, take_all};
 use crate::driver::status;
-use crate::driver::stream::resolve;
+use crate::driver::stream::{capture, resolve};
 
 /// Bytes between rows that suit every device (`cuMemAllocPitch`).
 const PITCH: usize = 512;
 
 fn device_memory(bytes: usize) -> Result<u64, i32> {
     let context = current()?;
+    capture::refuse_unsafe()?;
     if bytes == 0 {
         return Err(status::INVALID_VALUE);
     }
@@ -62,7 +63,13 @@ entry! {
         if dptr.0 == 0 {
             return Ok(());
         }
-            let of = [Source::Device, Source::Managed, Source::Pool];
+            capture::refuse_unsafe()?;
+        if let Some(allocation) = crate::driver::graph::memory::give_back(dptr.0 as u64) {
+            super::quiesce();
+            drop(allocation);
+            return Ok(());
+        }
+        let of = [Source::Device, Source::Managed, Source::Pool];
         super::free(dptr.0 as u64, &of)
     }
 

@@ -11,9 +11,11 @@ use super::{Source, find, is_pageable};
 use crate::accelerator::{Copy, Outcome, Signal, Work};
 use crate::driver::context;
 use crate::driver::entry::{in_default_stream, on_stream};
+use crate::driver::graph::Payload;
+use crate::driver::graph::params::CopyNode;
 use crate::driver::state::{accelerator, at, offer, take_all};
 use crate::driver::status;
-use crate::driver::stream::{self, resolve};
+use crate::driver::stream::{self, capture, resolve};
 
 /// What a call says that an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -95,6 +97,11 @@ pub fn copy(
         false => pageable,
     };
     let linear = copy.height <= 1 && copy.depth <= 1;
+    if blocking {
+        capture::refuse(&stream)?;
+    } else if capture::take(&stream, || Ok(Payload::Copy(CopyNode::captured(copy, to, from))))? {
+        return Ok(());
+    }
     let mut staged = None;
     let done = stream.enter(|slot| {
         if waits && linear && slot.is_idle() {

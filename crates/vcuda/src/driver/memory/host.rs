@@ -10,6 +10,7 @@ use crate::driver::context::current;
 use crate::driver::entry::entry;
 use crate::driver::state::{accelerator, give};
 use crate::driver::status;
+use crate::driver::stream::capture;
 use std::sync::Arc;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`, `_DEVICEMAP`, `_WRITECOMBINED`.
@@ -19,6 +20,7 @@ const REGISTER_FLAGS: u32 = 15;
 
 unsafe fn host_memory(to: Out<Ptr>, bytes: usize, flags: u32) -> Result<(), i32> {
     let context = current()?;
+    capture::refuse_unsafe()?;
     if to.0.is_null() || flags & !ALLOC_FLAGS != 0 {
         return Err(status::INVALID_VALUE);
     }

@@ -96,12 +96,17 @@ pub fn add(
         flags,
         host: if on_host { base } else { 0 },
         device_address: base,
-        id: NEXT.fetch_add(1, Ordering::Relaxed),
+        id: next_id(),
         pool: 0,
         sync: AtomicU32::new(0),
     });
     insert(range.clone());
     range
+}
+
+/// A number that no other range has.
+pub fn next_id() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Notes a range as it is.

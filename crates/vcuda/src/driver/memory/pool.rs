@@ -13,10 +13,12 @@ use super::{Range, Source};
 use crate::accelerator::{MemoryKind, Signal, Work};
 use crate::driver::device::device;
 use crate::driver::entry::{entry, on_stream};
+use crate::driver::graph::memory::Allocation;
+use crate::driver::graph::{self, Payload, params};
 use crate::driver::handle::Handles;
 use crate::driver::state::{accelerator, at, check, give, take};
 use crate::driver::status;
-use crate::driver::stream::{Stream as Object, resolve};
+use crate::driver::stream::{Stream as Object, capture, resolve};
 use crate::locks::lock;
 
 /// A pool.
@@ -188,6 +190,16 @@ unsafe fn allocate(
         Some(handle) => by_handle(handle)?,
         None => lock(&own(Device(context.device as i32))?.current).clone(),
     };
+    let mut inside = None;
+    let captured = capture::take(&stream, || {
+        let allocation = Allocation::new(&context, pool.device, bytes)?;
+        inside = Some(allocation.address);
+        Ok(Payload::Alloc(allocation))
+    })?;
+    if captured {
+        // SAFETY: the caller's.
+        return unsafe { give(to, Ptr(inside.unwrap_or(0) as usize)) };
+    }
     let address = pool.allocate(bytes, stream.id)?;
     let on_host = pool.kind != MemoryKind::Device;
     super::insert(Arc::new(Range {
@@ -210,6 +222,14 @@ unsafe fn allocate(
 
 fn free(address: u64, stream: &Arc<Object>) -> Result<(), i32> {
     stream.context()?;
+    if capture::take(stream, || params::free(address))? {
+        return Ok(());
+    }
+    if let Some(allocation) = graph::memory::give_back(address) {
+        let done = stream.enter(|slot| slot.push(Work::Barrier, Vec::new()))?;
+        done.then(move || drop(allocation));
+        return Ok(());
+    }
     let range = super::find(address).filter(|range| range.base == address);
     let range = range.ok_or(status::INVALID_VALUE)?;
     match range.source {

@@ -9,9 +9,11 @@ use super::copy::{Home, Role, home};
 use crate::accelerator::{Fill, Work};
 use crate::driver::context;
 use crate::driver::entry::{in_default_stream, on_stream};
+use crate::driver::graph::Payload;
+use crate::driver::graph::params::FillNode;
 use crate::driver::state::accelerator;
 use crate::driver::status;
-use crate::driver::stream::resolve;
+use crate::driver::stream::{capture, resolve};
 
 /// Rows of a value, checked; `None` for no bytes at all.
 ///
@@ -40,6 +42,11 @@ fn set(stream: abi::Stream, fill: Fill, blocking: bool) -> Result<(), i32> {
     context::current()?;
     let stream = resolve(stream)?;
     let Some((fill, home)) = plan(fill)? else { return Ok(()) };
+    if blocking {
+        capture::refuse(&stream)?;
+    } else if capture::take(&stream, || Ok(Payload::Fill(FillNode::captured(fill))))? {
+        return Ok(());
+    }
     let done = stream.enter(|slot| slot.push(Work::Fill(fill), Vec::new()))?;
     if blocking && home != Home::Device {
         let outcome = done.wait();

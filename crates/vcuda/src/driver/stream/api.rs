@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use cushim_abi::types::{self as abi, *};
 
-use super::{GREATEST, Kind, LEAST, STREAMS, Stream as Object, resolve};
+use super::{GREATEST, Kind, LEAST, STREAMS, Stream as Object, capture, resolve};
 use crate::driver::context;
 use crate::driver::entry::{entry, on_stream};
 use crate::driver::memory::pool;
@@ -32,6 +32,7 @@ fn create(to: Out<abi::Stream>, flags: u32, priority: i32) -> Result<(), i32> {
 /// That of the context.
 pub fn synchronize(stream: &Arc<Object>) -> Result<(), i32> {
     stream.context()?;
+    capture::refuse(stream)?;
     let result = stream.synchronize();
     accelerator().flush_output();
     pool::reclaim();
@@ -122,6 +123,7 @@ entry! {
     fn cuStreamDestroy cuStreamDestroy_v2 (hStream: Stream) {
         context::current()?;
         let stream = STREAMS.remove(hStream.0).ok_or(status::INVALID_HANDLE)?;
+        capture::forget(&stream);
         stream.abandon();
         Ok(())
     }
@@ -148,6 +150,7 @@ on_stream! { hStream;
     fn cuStreamQuery cuStreamQuery_ptsz (hStream: Stream) {
         let stream = resolve(hStream)?;
         stream.context()?;
+        capture::refuse(&stream)?;
         let done = stream.last().is_done();
         stream.context()?;
         if done { Ok(()) } else { Err(status::NOT_READY) }

@@ -5,8 +5,9 @@
 
 use cushim_abi::types::{self as abi, *};
 
-use super::resolve;
+use super::{capture, resolve};
 use crate::driver::entry::on_stream;
+use crate::driver::graph::Payload;
 use crate::driver::host;
 use crate::driver::status;
 
@@ -36,6 +37,9 @@ fn launch(stream: abi::Stream, function: Ptr, data: Ptr) -> Result<(), i32> {
         return Err(status::INVALID_VALUE);
     }
     let function = Function { function: function.0, data: data.0 };
+    if capture::take(&stream, || Ok(Payload::Host(function)))? {
+        return Ok(());
+    }
     stream.enter(|slot| {
         let context = slot.context.clone();
         // Not called where work before it has failed.
@@ -66,6 +70,7 @@ on_stream! { hStream;
         if callback.0 == 0 || flags.0 != 0 {
             return Err(status::INVALID_VALUE);
         }
+        capture::refuse(&stream)?;
         let (of, data) = (hStream.0, userData.0);
         // SAFETY: the program says that this is a CUstreamCallback.
         let callback = unsafe {

@@ -5,6 +5,8 @@
 
 pub mod api;
 pub mod callback;
+pub mod capture;
+pub mod capture_api;
 pub mod slot;
 
 use std::cell::RefCell;
@@ -15,7 +17,10 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use cushim_abi::types as abi;
 
 use super::context::{self, Context};
+use super::graph::Payload;
+use super::graph::params::{CopyNode, FillNode, KernelNode};
 use super::handle::{Handles, Mix};
+use super::memory::copy::Home;
 use super::state::accelerator;
 use super::status;
 use crate::accelerator::{Outcome, Queue, Signal, Work};
@@ -59,6 +64,8 @@ pub struct Stream {
     gone: AtomicBool,
     /// What the program set, by `CUstreamAttrID`.
     attributes: Mutex<Vec<(i32, [u8; 64])>>,
+    /// Handles that the program was pointed to.
+    shown: Mutex<Box<[usize]>>,
 }
 
 /// The end of a stream.
@@ -140,6 +147,7 @@ impl Stream {
             tail: Mutex::new(Tail { last: Signal::completed(), foreign: false }),
             gone: AtomicBool::new(false),
             attributes: Mutex::default(),
+            shown: Mutex::default(),
         }
     }
 
@@ -224,7 +232,25 @@ pub fn resolve(stream: abi::Stream) -> Result<Arc<Stream>, i32> {
 /// # Errors
 /// Those of [`resolve`] and of the stream's context; CUDA_ERROR_STREAM_CAPTURE_*.
 pub fn submit(stream: abi::Stream, work: Work) -> Result<(), i32> {
-    resolve(stream)?.enter(|slot| slot.push(work, Vec::new())).map(drop)
+    let stream = resolve(stream)?;
+    let mut work = Some(work);
+    if capture::take(&stream, || Ok(payload(work.take())))? {
+        return Ok(());
+    }
+    let Some(work) = work else { return Ok(()) };
+    stream.enter(|slot| slot.push(work, Vec::new())).map(drop)
+}
+
+/// Work as a node does it.
+fn payload(work: Option<Work>) -> Payload {
+    match work {
+        Some(Work::Dispatch(dispatch)) => Payload::Kernel(KernelNode::new(*dispatch)),
+        Some(Work::Copy(copy)) => {
+            Payload::Copy(CopyNode::captured(copy, Home::Shared, Home::Shared))
+        }
+        Some(Work::Fill(fill)) => Payload::Fill(FillNode::captured(fill)),
+        Some(Work::Barrier) | None => Payload::Empty,
+    }
 }
 
 /// An outcome that says nothing.

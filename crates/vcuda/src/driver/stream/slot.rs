@@ -57,8 +57,8 @@ impl Stream {
         }
         let mut slot = Slot { context: context.clone(), queue, tail: &mut tail, waits };
         let result = fill(&mut slot);
-        // A wait that no packet took would be lost.
-        if result.is_ok() && !slot.waits.is_empty() {
+        // A wait that no packet took would be lost; for the end itself, the next one waits in any case.
+        if result.is_ok() && !slot.waits.is_empty() && !slot.tail.foreign {
             slot.push(Work::Barrier, Vec::new())?;
         }
         result
@@ -100,12 +100,14 @@ impl Slot<'_> {
                 end.complete(nothing());
             });
         });
-        *self.tail = Tail { last: done.clone(), foreign: true };
+        self.end_with(done.clone());
         Ok(done)
     }
 
     /// Makes `last` the end of the stream: what was submitted to other queues follows everything in it.
     pub fn end_with(&mut self, last: Signal) {
+        // What comes next in this very place must wait for it, too.
+        self.waits.push(last.clone());
         *self.tail = Tail { last, foreign: true };
     }
 }
