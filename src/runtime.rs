@@ -43,17 +43,26 @@ macro_rules! c {
     };
 }
 
-/// One name under one version.
+/// One name under one version. Where the process is to be left alone, it is the real function but for a
+/// byte that is looked at, as soon as that is known.
 macro_rules! export {
     ($major:tt $name:ident $exported:tt) => {
         global_asm!(
             concat!(".globl cushim_", $major, "_", stringify!($name)),
             concat!(".type cushim_", $major, "_", stringify!($name), ",@function"),
-            concat!("cushim_", $major, "_", stringify!($name), ": jmp {hook}"),
+            concat!("cushim_", $major, "_", stringify!($name), ":"),
+            "cmp byte ptr [rip + cushim_off], 0",
+            "je {hook}",
+            "mov rax, qword ptr [rip + {sites} + {real}]",
+            "test rax, rax",
+            "je {hook}",
+            "jmp rax",
             concat!(".size cushim_", $major, "_", stringify!($name), ", .-cushim_", $major, "_", stringify!($name)),
             concat!(".symver cushim_", $major, "_", stringify!($name), ",",
                 cushim_abi::exported_name!($name $exported), at!($major), node!($major), ",remove"),
             hook = sym $name::hook::<$major>,
+            sites = sym $name::SITES,
+            real = const $name::real_at::<$major>(),
         );
     };
 }
@@ -77,6 +86,11 @@ macro_rules! function {
                 home: &crate::HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),
             }),*];
+
+            /// Where in `SITES` a major's real function stands, bytes.
+            pub(super) const fn real_at<const MAJOR: usize>() -> usize {
+                place(MAJOR) * size_of::<Site>() + std::mem::offset_of!(Site, real)
+            }
 
             const fn place(major: usize) -> usize {
                 let mut at = 0;

@@ -7,9 +7,10 @@
 //!
 //! Must not know: CUDA functions.
 
+use std::arch::global_asm;
 use std::path::PathBuf;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use cushim_trace::clock;
 use cushim_trace::layout::{Calibration, Lost};
@@ -19,6 +20,7 @@ use cushim_trace::recorder::{Recorder, Settings};
 use crate::config::{self, Config};
 use crate::lock;
 use crate::log::{self, Level};
+use crate::redirect;
 use crate::window::Window;
 
 /// The state of this process.
@@ -83,6 +85,26 @@ fn start() -> Option<&'static Global> {
     current()
 }
 
+global_asm!(
+    ".pushsection .bss.cushim_off,\"aw\",@nobits",
+    ".globl cushim_off",
+    ".hidden cushim_off",
+    ".type cushim_off,@object",
+    ".size cushim_off,1",
+    "cushim_off: .zero 1",
+    ".popsection",
+);
+
+/// This process, and its children by fork, are to be left alone (`CUSHIM_DISABLE`): exported functions
+/// go straight to the real ones, see `src/runtime.rs`.
+fn set_off() {
+    unsafe extern "C" {
+        static cushim_off: AtomicU8;
+    }
+    // SAFETY: the byte above.
+    unsafe { cushim_off.store(1, Ordering::Release) };
+}
+
 fn off() -> Global {
     let window = Window::default();
     let (nested, gpu_time) = (false, false);
@@ -92,6 +114,9 @@ fn off() -> Global {
 fn make() -> Global {
     let config = Config::from_environment();
     if config.disable {
+        if redirect::plan().is_none() {
+            set_off();
+        }
         return off();
     }
     let recorder = match create(&config) {
