@@ -50,6 +50,11 @@ impl Observed {
     pub fn enter(site: &'static Site, stack: usize) -> Option<Self> {
         let global = life::global()?;
         let recorder = global.recorder.as_ref()?;
+        let control = recorder.control();
+        // Off, and no mark waits: as if nobody were here. Who is inside a call leaves that as ever.
+        if control & (CONTROL_OFF | CONTROL_MAIL) == CONTROL_OFF {
+            return None;
+        }
         let thread = thread::current(global)?;
         if thread.busy {
             recorder.lose(Lost::NotReady);
@@ -65,7 +70,6 @@ impl Observed {
             return None;
         };
         if depth == 0 {
-            let control = recorder.control();
             let is_launch = site.class == Class::launch;
             thread.recorded = control == 0 || global.window.admits(recorder, control, is_launch);
         }
