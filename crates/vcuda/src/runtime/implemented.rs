@@ -36,6 +36,11 @@ pub(super) use super::copy::planes::{
     cudaMemcpy3DPeer, cudaMemcpy3DPeer_ptds, cudaMemcpy3DPeerAsync, cudaMemcpy3DPeerAsync_ptsz,
     cudaMemcpy3DWithAttributesAsync, cudaMemcpy3DWithAttributesAsync_ptsz,
 };
+pub(super) use super::copy::symbol::{
+    cudaGetSymbolAddress, cudaGetSymbolSize, cudaMemcpyFromSymbol, cudaMemcpyFromSymbol_ptds,
+    cudaMemcpyFromSymbolAsync, cudaMemcpyFromSymbolAsync_ptsz, cudaMemcpyToSymbol,
+    cudaMemcpyToSymbol_ptds, cudaMemcpyToSymbolAsync, cudaMemcpyToSymbolAsync_ptsz,
+};
 pub(super) use super::device::{
     cudaChooseDevice, cudaCtxResetPersistingL2Cache, cudaDeviceFlushGPUDirectRDMAWrites,
     cudaDeviceGetAttribute, cudaDeviceGetByPCIBusId, cudaDeviceGetCacheConfig,
@@ -79,6 +84,11 @@ pub(super) use super::function::{
     cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, cudaOccupancyMaxActiveClusters,
     cudaOccupancyMaxPotentialClusterSize,
 };
+pub(super) use super::graph::kernel::{
+    cudaGraphAddKernelNode, cudaGraphAddNode, cudaGraphAddNode_12, cudaGraphAddNode_v2,
+    cudaGraphExecKernelNodeSetParams, cudaGraphExecNodeSetParams, cudaGraphKernelNodeGetParams,
+    cudaGraphKernelNodeSetParams, cudaGraphNodeGetParams, cudaGraphNodeSetParams,
+};
 pub(super) use super::graph::nodes::{
     cudaGraphAddChildGraphNode, cudaGraphAddEmptyNode, cudaGraphAddEventRecordNode,
     cudaGraphAddEventWaitNode, cudaGraphAddExternalSemaphoresSignalNode,
@@ -98,6 +108,11 @@ pub(super) use super::graph::nodes::{
     cudaGraphKernelNodeSetAttribute, cudaGraphMemAllocNodeGetParams, cudaGraphMemFreeNodeGetParams,
     cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeSetParams, cudaGraphMemcpyNodeSetParams1D,
     cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeSetParams,
+};
+pub(super) use super::graph::symbol::{
+    cudaGraphAddMemcpyNodeFromSymbol, cudaGraphAddMemcpyNodeToSymbol,
+    cudaGraphExecMemcpyNodeSetParamsFromSymbol, cudaGraphExecMemcpyNodeSetParamsToSymbol,
+    cudaGraphMemcpyNodeSetParamsFromSymbol, cudaGraphMemcpyNodeSetParamsToSymbol,
 };
 pub(super) use super::graph::{
     cudaDeviceGetGraphMemAttribute, cudaDeviceGraphMemTrim, cudaDeviceSetGraphMemAttribute,

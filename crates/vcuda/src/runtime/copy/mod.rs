@@ -8,6 +8,7 @@ pub mod array;
 pub mod fill;
 pub mod linear;
 pub mod planes;
+pub mod symbol;
 #[cfg(test)]
 mod tests;
 

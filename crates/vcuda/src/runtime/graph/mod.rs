@@ -3,7 +3,11 @@
 //! Owns the forms by major; a graph, its nodes and its executable form are the driver's own handles. What
 //! nodes hold is translated in the modules below. Must not know: streams' captures.
 
+pub mod kernel;
 pub mod nodes;
+pub mod symbol;
+#[cfg(test)]
+mod tests;
 
 use cushim_abi::types::*;
 

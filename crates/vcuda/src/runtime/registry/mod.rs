@@ -226,6 +226,12 @@ pub fn kernel<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     }
 }
 
+/// What a program names a kernel by, for its handle: the host stub it registered, else the handle.
+pub fn stub(handle: Func) -> Func {
+    let stub = KERNELS.get(handle.0).map_or(0, |kernel| kernel.stub);
+    if stub == 0 { handle } else { Func(stub) }
+}
+
 /// The name of a kernel that was registered, for its stub or handle.
 pub fn kernel_name(func: Func) -> Option<Str> {
     KERNELS.get(func.0).filter(|kernel| kernel.name != 0).map(|kernel| Str(kernel.name))
