@@ -243,7 +243,7 @@ pub unsafe fn module_load_data(
     image: Ptr,
 ) -> i32 {
     // SAFETY: what the program passed.
-    let image = unsafe { redirect::driver::image(image, Kind::Module) };
+    let image = unsafe { redirect::driver::image(site, image, Kind::Module) };
     let status = observed!(site, [out, image], real(out, image));
     // SAFETY: its own out value and image.
     unsafe { loaded(status, out, image, "cuModuleLoadData") }
@@ -260,7 +260,7 @@ pub unsafe fn module_load_data_ex(
     values: Ptr,
 ) -> i32 {
     // SAFETY: what the program passed.
-    let image = unsafe { redirect::driver::image(image, Kind::Module) };
+    let image = unsafe { redirect::driver::image(site, image, Kind::Module) };
     let status = observed!(
         site,
         [out, image, count, options, values],

@@ -9,6 +9,7 @@
 use std::cell::UnsafeCell;
 use std::collections::HashMap;
 use std::ffi::CStr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
@@ -44,6 +45,8 @@ pub struct Code {
     file: Option<String>,
     /// Kernels by name, once read.
     index: Guarded,
+    /// A copy of what the program may free.
+    kept: OnceLock<Box<[u8]>>,
 }
 
 /// An index behind a lock that gives up: another thread may have held it when this process was forked.
@@ -85,7 +88,14 @@ const LIMITS: Limits = Limits { max_image: 1 << 30, ..Limits::DEFAULT };
 impl Code {
     /// No image.
     pub const fn nothing() -> Self {
-        Code { address: 0, length: 0, kind: "unknown", file: None, index: Guarded::new() }
+        Code {
+            address: 0,
+            length: 0,
+            kind: "unknown",
+            file: None,
+            index: Guarded::new(),
+            kept: OnceLock::new(),
+        }
     }
 
     /// What `code` points to, as `__cudaRegisterFatBinary`, `cuLibraryLoadData` and `cuModuleLoadData`
@@ -107,7 +117,14 @@ impl Code {
         // SAFETY: as the caller promises.
         let measured = std::panic::catch_unwind(|| unsafe { measure(data) });
         let Some((length, kind)) = measured.ok().flatten() else { return nothing };
-        let code = Code { address: data, length, kind, file: None, index: Guarded::new() };
+        let code = Code {
+            address: data,
+            length,
+            kind,
+            file: None,
+            index: Guarded::new(),
+            kept: OnceLock::new(),
+        };
         if elf::object_at(data).is_none() {
             code.read();
         }
@@ -127,9 +144,21 @@ impl Code {
         Code { file: Some(file.to_owned()), ..self }
     }
 
+    /// Copies it, if it is in memory that the program may free. To be called while it is there.
+    pub fn keep(&self) {
+        if elf::object_at(self.address).is_none()
+            && let Some(bytes) = self.bytes()
+        {
+            let _ = self.kept.set(bytes.into());
+        }
+    }
+
     /// Its bytes, where they can still be read: while the module that it belongs to is loaded, or the
-    /// call that brought it is under way.
+    /// call that brought it is under way, or for ever after [`Code::keep`].
     pub fn bytes(&self) -> Option<&[u8]> {
+        if let Some(kept) = self.kept.get() {
+            return Some(kept);
+        }
         // SAFETY: `measure` found `length` bytes from `address` on.
         (self.length != 0)
             .then(|| unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) })

@@ -8,6 +8,7 @@
 //! - [`window`]: when events are recorded; [`gputime`]: what the GPU did for them; [`nvtx`]: the
 //!   program's own ranges.
 //! - [`redirect`]: other images and kernels in the place of the program's; [`dump`]: images into files.
+//! - [`tools`]: a user's libraries, asked at images, launches and calls.
 //! - [`device`], [`arguments`]: device memory and parameter blocks, for what looks at a program's data.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
 //! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
@@ -40,5 +41,6 @@ pub mod registry;
 pub mod runtime;
 pub mod site;
 pub mod thread;
+pub mod tools;
 pub mod weak;
 pub mod window;

@@ -55,7 +55,7 @@ pub unsafe fn library_load_data(
     library_count: u32,
 ) -> i32 {
     // SAFETY: what the program passed.
-    let code = unsafe { redirect::driver::image(code, Kind::Library) };
+    let code = unsafe { redirect::driver::image(site, code, Kind::Library) };
     let status = observed!(
         site,
         [out, code, options, values, count, library_options, library_values, library_count],

@@ -5,6 +5,7 @@
 use crate::record::{MOST_WORDS, Observed, Stored};
 use crate::registry;
 use crate::site::Site;
+use crate::tools;
 
 /// A recorded call between its begin and its end.
 pub struct Call {
@@ -34,6 +35,9 @@ pub fn begin(
 pub fn end(call: Call, status: i32, outs: [Option<u64>; MOST_WORDS]) {
     let words = call.words.get(..call.count).unwrap_or(&[]);
     call.observed.finish_call(call.stored, status, call.kernel, words, &outs);
+    if call.observed.outermost() {
+        tools::call(call.observed.site, words, &outs, status);
+    }
 }
 
 /// The number of the kernel that an argument names, 0 for none.

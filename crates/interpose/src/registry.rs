@@ -19,6 +19,7 @@ use cushim_trace::recorder::Recorder;
 use crate::layouts::{self, Code, Layout};
 use crate::life::Global;
 use crate::lock;
+use crate::tools;
 use cushim_process::memory::Blocks;
 use cushim_process::table::PointerTable;
 
@@ -120,6 +121,9 @@ pub fn module(handle: usize) -> Option<&'static Module> {
 
 /// The program was given `handle` for `code` by `api`.
 pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'static Module> {
+    if tools::any() {
+        code.keep();
+    }
     lock::registry(|| {
         let module: &'static Module = Box::leak(Box::new(Module {
             handle,
@@ -287,6 +291,11 @@ impl Module {
 }
 
 impl Kernel {
+    /// The module that holds it.
+    pub fn module(&self) -> Option<&'static Module> {
+        self.module
+    }
+
     fn is_alive(&self) -> bool {
         self.module.is_none_or(Module::is_alive)
     }

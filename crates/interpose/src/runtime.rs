@@ -73,7 +73,7 @@ pub(crate) type Fn1<R> = unsafe extern "C-unwind" fn(Ptr) -> R;
 /// `__cudaRegisterFatBinary`.
 pub unsafe fn register_fat_binary(site: &'static Site, real: Fn1<usize>, wrapper: Ptr) -> usize {
     // SAFETY: what the program passed.
-    let wrapper = unsafe { redirect::runtime::wrapper(wrapper) };
+    let wrapper = unsafe { redirect::runtime::wrapper(site, wrapper) };
     let handle = recorded!(site, [wrapper.0], real(wrapper));
     if handle != 0 {
         // SAFETY: the runtime took it.

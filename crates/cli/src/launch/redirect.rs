@@ -3,6 +3,7 @@
 //! Owns: checking them before the program starts, and the variables that carry them. Must not know: how the
 //! library carries them out.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -28,6 +29,11 @@ pub struct RedirectArgs {
     /// index, images.jsonl
     #[arg(long, value_name = "DIR")]
     pub dump_images: Option<PathBuf>,
+
+    /// Load the tool FILE, a shared library that is asked at every image and launch (docs/tools.md); can be
+    /// given several times
+    #[arg(long, value_name = "FILE", value_delimiter = ':')]
+    pub tool: Vec<PathBuf>,
 }
 
 impl RedirectArgs {
@@ -67,6 +73,17 @@ impl RedirectArgs {
         if let Some(folder) = &self.dump_images {
             std::fs::create_dir_all(folder).map_err(|e| Error::io("make the folder", folder, e))?;
             set.push(("CUSHIM_DUMP_IMAGES", absolute(folder)?.into()));
+        }
+        let mut tools = OsString::new();
+        for file in &self.tool {
+            std::fs::File::open(file).map_err(|e| Error::io("open", file, e))?;
+            if !tools.is_empty() {
+                tools.push(":");
+            }
+            tools.push(absolute(file)?);
+        }
+        if !tools.is_empty() {
+            set.push(("CUSHIM_TOOL", tools));
         }
         Ok(())
     }

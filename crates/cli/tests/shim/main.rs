@@ -25,4 +25,5 @@ mod redirect;
 mod redirect_nvcc;
 mod runtime;
 mod threads;
+mod tools;
 mod trace;

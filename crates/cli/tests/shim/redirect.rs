@@ -27,7 +27,7 @@ const ALPHA: &str = "_Z5alphaPfif";
 const ALPHA_PARAMS: &str = ".param .u64 a, .param .u32 b, .param .f32 c";
 
 /// A rewritten `alpha`, and one of another name.
-fn replacement() -> String {
+pub fn replacement() -> String {
     ptx(&[(ALPHA, ALPHA_PARAMS), ("faster", ALPHA_PARAMS), ("two", ".param .u64 a, .param .u32 b")])
 }
 

@@ -15,6 +15,7 @@ use crate::library::LibraryLoad;
 use crate::redirect::launch;
 use crate::registry;
 use crate::site::Site;
+use crate::tools;
 
 /// What was loaded for a program's module or library: per image, the handle that it became.
 static LOADED: Mutex<Option<HashMap<(usize, usize), usize>>> = Mutex::new(None);
@@ -32,27 +33,31 @@ pub enum Kind {
 ///
 /// # Safety
 /// `image` is what the program passed.
-pub unsafe fn image(image: Ptr, kind: Kind) -> Ptr {
+pub unsafe fn image(site: &Site, image: Ptr, kind: Kind) -> Ptr {
     let Some(plan) = plan() else { return image };
     // SAFETY: as the caller promises.
     let code = unsafe { Code::from_pointer(image.0) };
     if plan.is_ours(&code) {
         return image;
     }
-    match plan.whole(&code) {
+    let replacement = match plan.whole(&code) {
         Some((planned, replacement)) => {
             planned.applied(format_args!(
                 "image of {} replaced by {}",
                 super::owner(&code),
                 replacement.file()
             ));
-            Ptr(match kind {
-                Kind::Module => replacement.fatbin(),
-                Kind::Library => replacement.wrapper(),
-            })
+            replacement
         }
-        None => image,
-    }
+        None => match tools::image(&code, site.name) {
+            Some(replacement) => replacement,
+            None => return image,
+        },
+    };
+    Ptr(match kind {
+        Kind::Module => replacement.fatbin(),
+        Kind::Library => replacement.wrapper(),
+    })
 }
 
 /// The program asked `owner` for the kernel `mangled` and was given `handle`: the handle that it gets.
@@ -64,6 +69,7 @@ pub fn kernel(site: &'static Site, owner: usize, mangled: &CStr, handle: Func) -
     if plan.is_ours(module.code()) {
         return handle;
     }
+    tools::function(name, module.code(), handle.0);
     for planned in plan.kernel(module.code(), name) {
         planned.matched.fetch_add(1, Ordering::Relaxed);
         let Some((replacement, kernel)) = planned.kernel_for(module.code(), name) else {

@@ -13,7 +13,7 @@ use cushim_rules::{Action, Launch as Shape};
 
 use super::{Planned, compare};
 use crate::site::Site;
-use crate::thread;
+use crate::{thread, tools};
 
 static ENABLED: AtomicBool = AtomicBool::new(false);
 static DECISIONS: PointerTable<Decisions> = PointerTable::new();
@@ -64,8 +64,8 @@ std::thread_local! {
     static WITHIN: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Rules are about launches.
-pub(super) fn enable() {
+/// Rules or tools are about launches.
+pub(crate) fn enable() {
     ENABLED.store(true, Ordering::Release);
 }
 
@@ -138,7 +138,7 @@ pub fn around(
     WITHIN.set(stack);
     let _leave = Leave;
     match decided(launch) {
-        Verdict::Happens(launch) => call(launch),
+        Verdict::Happens(launch) => tools::launch::around(site, launch, call),
         Verdict::LeftOut => 0,
         Verdict::Compared(planned, other) => compare::run(site, planned, launch, other, call),
     }

@@ -1,6 +1,6 @@
 //! Putting other images and kernels in the place of the program's.
 //!
-//! Owns the plan of this process: the rules of `CUSHIM_REDIRECT` (a manifest) and `CUSHIM_REPLACE`
+//! Owns the plan of this process (which also loads the tools of `CUSHIM_TOOL`): the rules of `CUSHIM_REDIRECT` (a manifest) and `CUSHIM_REPLACE`
 //! (`KERNEL=FILE`, one a line), what they have matched, and what is said about that. Replacing happens
 //! where CUDA learns of an image or a kernel, not where it launches one: the host stub is registered
 //! with an image of ours, or the program is given a handle from it. So everything that speaks of the
@@ -15,6 +15,7 @@ pub mod launch;
 mod replacement;
 pub mod runtime;
 mod subject;
+pub mod substitute;
 
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -25,6 +26,8 @@ use cushim_rules::{Action, Manifest, Names, OnFailure, Rule};
 use crate::config;
 use crate::layouts::{Code, Layout};
 use crate::log::{self, Level};
+use crate::tools;
+pub(crate) use compare::stream_of;
 pub use replacement::Replacement;
 use subject::Image;
 
@@ -66,7 +69,12 @@ fn read() -> Option<&'static Plan> {
     let plan = PLAN.get_or_init(|| {
         std::panic::catch_unwind(Plan::from_environment).unwrap_or(Plan { rules: Vec::new() })
     });
-    let state = if plan.rules.is_empty() { NONE } else { SOME };
+    // Loading a tool takes the loader's lock, which a thread may hold that comes here: nobody waits for
+    // that. Until it is done others go on with the rules.
+    if !tools::load_once() {
+        return (!plan.rules.is_empty()).then_some(plan);
+    }
+    let state = if plan.rules.is_empty() && !tools::any() { NONE } else { SOME };
     STATE.store(state, Ordering::Release);
     (state == SOME).then_some(plan)
 }
@@ -112,6 +120,7 @@ impl Plan {
     fn is_ours(&self, code: &Code) -> bool {
         let replacements = self.rules.iter().filter_map(|planned| planned.replacement.as_ref());
         replacements.flatten().any(|replacement| replacement.is(code.address()))
+            || tools::is_ours(code.address())
     }
 
     /// The rules that speak of a kernel of an image, in order.

@@ -26,7 +26,15 @@ impl Replacement {
     pub fn read(file: &Path) -> Result<Replacement, String> {
         let shown = file.display().to_string();
         let bytes = std::fs::read(file).map_err(|e| format!("{shown}: {e}"))?;
-        let fatbin = repack(&bytes).map_err(|why| format!("{shown}: {why}"))?;
+        Replacement::of(&bytes, &shown)
+    }
+
+    /// An image of these bytes, which messages call `shown`.
+    ///
+    /// # Errors
+    /// As [`Replacement::read`].
+    pub fn of(bytes: &[u8], shown: &str) -> Result<Replacement, String> {
+        let fatbin = repack(bytes).map_err(|why| format!("{shown}: {why}"))?;
         let data: &'static [u8] = fatbin.leak();
         let wrapper: &'static FatBinaryWrapper = Box::leak(Box::new(FatBinaryWrapper {
             magic: FAT_BINARY_WRAPPER_MAGIC,
@@ -35,8 +43,8 @@ impl Replacement {
             filename_or_list: 0,
         }));
         // SAFETY: a fat binary that was just written, behind its wrapper.
-        let code = unsafe { Code::from_pointer((&raw const *wrapper).addr()) }.of_file(&shown);
-        Ok(Replacement { file: shown, wrapper, code })
+        let code = unsafe { Code::from_pointer((&raw const *wrapper).addr()) }.of_file(shown);
+        Ok(Replacement { file: shown.to_owned(), wrapper, code })
     }
 
     /// What `__cudaRegisterFatBinary` and `cuLibraryLoadData` take.

@@ -4,7 +4,7 @@
 //! not know: launches.
 
 use std::collections::HashMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
@@ -16,6 +16,7 @@ use crate::redirect::launch;
 use crate::registry;
 use crate::runtime::{Fn1, RegisterFunction};
 use crate::site::Site;
+use crate::tools;
 
 /// Handles that were registered for a program's handle, with the version of the runtime that has them.
 static OURS: Mutex<Option<HashMap<usize, Vec<usize>>>> = Mutex::new(None);
@@ -24,7 +25,7 @@ static OURS: Mutex<Option<HashMap<usize, Vec<usize>>>> = Mutex::new(None);
 ///
 /// # Safety
 /// `wrapper` is what the program passed to `__cudaRegisterFatBinary`.
-pub unsafe fn wrapper(wrapper: Ptr) -> Ptr {
+pub unsafe fn wrapper(site: &Site, wrapper: Ptr) -> Ptr {
     let Some(plan) = plan() else { return wrapper };
     // SAFETY: as the caller promises.
     let code = unsafe { Code::from_pointer(wrapper.0) };
@@ -37,7 +38,10 @@ pub unsafe fn wrapper(wrapper: Ptr) -> Ptr {
             ));
             Ptr(replacement.wrapper())
         }
-        None => wrapper,
+        None => match tools::image(&code, site.name) {
+            Some(replacement) => Ptr(replacement.wrapper()),
+            None => wrapper,
+        },
     }
 }
 
@@ -60,6 +64,7 @@ pub struct Registration {
 pub fn function(site: &'static Site, mangled: &str, given: &Registration) -> Option<i32> {
     let plan = plan()?;
     let module = registry::module(given.handle.0)?;
+    tools::function(mangled, module.code(), given.stub.0);
     for planned in plan.kernel(module.code(), mangled) {
         planned.matched.fetch_add(1, Ordering::Relaxed);
         let always = !planned.rule.is_for_launches();
@@ -91,18 +96,51 @@ fn register(
     stub: usize,
     given: &Registration,
 ) -> Option<i32> {
-    let node = site.node?;
+    let name = CString::new(kernel).ok()?;
+    let Some((answer, handle)) = bring(site, site.node?, replacement, &name, stub, given) else {
+        planned.refuse(format_args!("the runtime refuses {}", replacement.file()));
+        return None;
+    };
+    let mut ours = OURS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    ours.get_or_insert_default().entry(given.handle.0).or_default().push(handle);
+    planned.applied(format_args!("{kernel} of {} in place", replacement.file()));
+    Some(answer)
+}
+
+/// Registers a kernel of an image for a stub that nobody else has; the stub.
+pub(super) fn beside(
+    site: &'static Site,
+    node: &CStr,
+    replacement: &Replacement,
+    kernel: &CStr,
+) -> Option<usize> {
+    // An address that is nobody's and stays ours.
+    let stub = Box::leak(Box::new(0u64)) as *mut u64 as usize;
+    let (handle, name) = (Ptr(0), Str(0));
+    let given = Registration { handle, stub: Func(stub), name, limit: -1, rest: [Ptr(0); 5] };
+    bring(site, node, replacement, kernel, stub, &given).map(|_| stub)
+}
+
+/// Registers an image, and a kernel of it for `stub`: what the runtime answered, and its handle.
+fn bring(
+    site: &'static Site,
+    node: &CStr,
+    replacement: &Replacement,
+    kernel: &CStr,
+    stub: usize,
+    given: &Registration,
+) -> Option<(i32, usize)> {
     let real =
         |name| site.home.runtime_site(name, node).map(Site::real).filter(|real| !real.is_null());
-    let name: &'static CString = Box::leak(Box::new(CString::new(kernel).ok()?));
-    let name = Str(name.as_ptr().addr());
+    let kept: &'static CString = Box::leak(Box::new(kernel.to_owned()));
+    let name = Str(kept.as_ptr().addr());
     // SAFETY: the runtime's functions of these names, under the version of the one that was called.
     unsafe {
         let begin = std::mem::transmute::<*mut (), Fn1<usize>>(real(c"__cudaRegisterFatBinary")?);
-        let function = std::mem::transmute::<*mut (), RegisterFunction>(site.real());
+        let function = real(c"__cudaRegisterFunction")?;
+        let function = std::mem::transmute::<*mut (), RegisterFunction>(function);
         let handle = begin(Ptr(replacement.wrapper()));
         if handle == 0 {
-            planned.refuse(format_args!("the runtime refuses {}", replacement.file()));
             return None;
         }
         let [tid, bid, block, grid, warp] = given.rest;
@@ -113,11 +151,8 @@ fn register(
             std::mem::transmute::<*mut (), Fn1<()>>(end)(Ptr(handle));
         }
         let module = registry::add_module(handle, replacement.code(), "cushim redirect");
-        registry::add_function(stub.0, kernel.as_bytes(), module);
-        let mut ours = OURS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        ours.get_or_insert_default().entry(given.handle.0).or_default().push(handle);
-        planned.applied(format_args!("{kernel} of {} in place", replacement.file()));
-        Some(answer)
+        registry::add_function(stub.0, kernel.to_bytes(), module);
+        Some((answer, handle))
     }
 }
 

@@ -1,0 +1,214 @@
+//! Tools: what they see, what they change, how they fail. Programs run against the test-only CUDA.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::lab::{How, Lab, Ran, root};
+use crate::redirect::{code, replacement};
+
+/// A tool of `c-tests/tools`.
+fn tool(lab: &Lab, source: &str) -> String {
+    let into = lab.path(&format!("lib{source}.so"));
+    let compiler = if source.ends_with(".cpp") { "g++" } else { "gcc" };
+    let done = Command::new(compiler)
+        .args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"])
+        .arg(root().join("include"))
+        .arg(root().join("c-tests/tools").join(source))
+        .arg("-o")
+        .arg(&into)
+        .output()
+        .unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    into.to_str().unwrap().to_owned()
+}
+
+/// A program with a shared and with a static runtime; where its launches show.
+fn programs(lab: &Lab, source: &str) -> Vec<(PathBuf, &'static str, How)> {
+    let mut all = Vec::new();
+    for major in [11, 12, 13] {
+        all.push((lab.program(source, major), "cudart", How::shim().with("STUB_DRIVER", "1")));
+        all.push((lab.static_program(source, major), "cuda", How::shim().with("STUB_DRIVER", "1")));
+    }
+    all
+}
+
+fn launches(ran: &Ran, library: &str, keys: &[&str]) -> Vec<String> {
+    let lines = ran.log.iter().filter(|l| l.is_launch() && l.library.starts_with(library));
+    let words = |line: &crate::log::Line| {
+        keys.iter().map(|k| line.value(k).unwrap_or("?").to_owned()).collect::<Vec<_>>().join(" ")
+    };
+    lines.map(words).collect()
+}
+
+#[test]
+fn what_a_tool_sees() {
+    let lab = Lab::new();
+    let probe = tool(&lab, "probe.c");
+    for (program, face, how) in programs(&lab, "steps.c") {
+        let bare = lab.run(&program, &["launch", "2"], &How { shim: false, ..how.clone() });
+        let how = how.with("CUSHIM_TOOL", &probe).with("PROBE", "see");
+        let ran = lab.run(&program, &["launch", "2"], &how);
+        assert_eq!((&ran.stdout, &ran.end), (&bare.stdout, &bare.end));
+        let said: Vec<&str> = ran.stderr.lines().collect();
+        let all = &ran.stderr;
+        let images = said.iter().filter(|l| l.starts_with("image ")).count();
+        assert_eq!(images, 1, "{all}");
+        assert!(all.contains("owner=1 bytes=1"), "{all}");
+        assert!(all.contains("function _Z5alphaPfif"), "{all}");
+        let begins: Vec<_> = said.iter().filter(|l| l.starts_with("begin ")).collect();
+        assert_eq!(begins.len(), 2, "a launch inside a launch is not shown: {all}");
+        assert!(
+            begins[1].contains(" alpha(float*, int, float) grid=1 args=000000000000000001000000"),
+            "{all}"
+        );
+        assert!(begins[1].ends_with("image=1"), "{all}");
+        assert_eq!(said.iter().filter(|l| l.starts_with("end 0 user=")).count(), 2);
+        assert!(all.contains("end 0 user=20"), "{all}");
+        assert!(
+            said.iter().any(|l| l.starts_with("call register ") || l.starts_with("call module ")),
+            "{all}"
+        );
+        // The runtime takes its images back in a handler that was registered before: no call comes after.
+        assert_eq!(said.last(), Some(&"end of process"), "{all}");
+        let keys = ["kernel", "grid", "args", "status"];
+        assert_eq!(launches(&ran, face, &keys), launches(&bare, face, &keys));
+        assert!(ran.traces[0].is_whole());
+    }
+}
+
+#[test]
+fn what_a_tool_changes() {
+    let lab = Lab::new();
+    let probe = tool(&lab, "probe.c");
+    let image = lab.path("new.ptx");
+    fs::write(&image, replacement()).unwrap();
+    for (program, face, how) in programs(&lab, "steps.c") {
+        let run = |what: &str, kernel: &str| {
+            let how = how.clone().with("CUSHIM_TOOL", &probe).with("PROBE", what);
+            let how = how.with("PROBE_IMAGE", image.to_str().unwrap());
+            let how = if kernel.is_empty() { how } else { how.with("PROBE_KERNEL", kernel) };
+            let ran = lab.run(&program, &["launch", "3"], &how);
+            assert_eq!(ran.end, "exit 0", "{}", ran.stderr);
+            ran
+        };
+        let new = code(replacement());
+        let alpha = "_Z5alphaPfif";
+        let swapped = run("swap", "");
+        assert_eq!(
+            launches(&swapped, face, &["kernel", "code"]),
+            vec![format!("{alpha} {new}"); 3]
+        );
+        let other = run("other", "");
+        assert_eq!(launches(&other, face, &["kernel", "code"]), vec![format!("{alpha} {new}"); 3]);
+        let named = run("other", "faster");
+        assert_eq!(launches(&named, face, &["kernel", "code"]), vec![format!("faster {new}"); 3]);
+        let wrong = run("other", "two");
+        assert!(
+            wrong.stderr.contains("takes 3 parameters in 16 bytes (8 4 4), and two of"),
+            "{}",
+            wrong.stderr
+        );
+        assert!(launches(&wrong, face, &["code"]).iter().all(|c| *c != new));
+        let args = launches(&run("skip", ""), face, &["args"]);
+        assert!(args.len() == 2 && args[1].contains("02000000"), "{args:?}");
+        assert_eq!(launches(&run("shape", ""), face, &["grid"]), ["9,1,1"; 3]);
+        let args = launches(&run("args", ""), face, &["args"]);
+        assert!(args.iter().all(|a| a[16..24] == *"4d000000"), "{args:?}");
+        // CUDA called inside a callback is the tool's own affair.
+        let again = run("again see", "");
+        assert!(!again.stderr.contains("call memory"), "{}", again.stderr);
+        assert_eq!(launches(&again, face, &["kernel"]).len(), 3);
+    }
+}
+
+#[test]
+fn marks_are_recorded() {
+    let lab = Lab::new();
+    let how = How::shim().with("CUSHIM_TOOL", tool(&lab, "probe.c")).with("PROBE", "-");
+    let ran = lab.run(&lab.program("steps.c", 12), &["launch", "2"], &how);
+    let marks: Vec<_> = ran.traces[0].metadata.marks.iter().map(|m| m.text.as_str()).collect();
+    assert_eq!(marks, ["probe", "probe"]);
+}
+
+/// Whatever is wrong with a tool is said, and the program runs as without it.
+#[test]
+fn tools_that_are_none() {
+    let lab = Lab::new();
+    let probe = tool(&lab, "probe.c");
+    let program = lab.program("steps.c", 13);
+    let plain =
+        lab.build("libplain.so", "plugin.c", &["-shared", "-fPIC", "-DMAJOR=13", "-DGRID=1"]);
+    let text = lab.path("text.so");
+    fs::write(&text, "no library").unwrap();
+    let cases = [
+        ("refuse", probe.as_str(), "it does not want to work here"),
+        ("old", &probe, "made with version 7 of cushim.h, and this cushim speaks version 1"),
+        ("short", &probe, "its table says that it has 4 bytes"),
+        ("", "/no/such/tool.so", "cannot open shared object file"),
+        ("", text.to_str().unwrap(), "text.so"),
+        ("", plain.to_str().unwrap(), "it has no function cushim_tool, so it is no tool"),
+    ];
+    let bare = lab.run(&program, &["launch", "2"], &How::bare());
+    for (what, file, why) in cases {
+        let how = How::shim().with("CUSHIM_TOOL", file).with("PROBE", what);
+        let ran = lab.run(&program, &["launch", "2"], &how);
+        assert!(ran.stderr.contains(why), "{why}: {}", ran.stderr);
+        assert_eq!((&ran.stdout, &ran.end), (&bare.stdout, &bare.end));
+    }
+    // A later tool of the same version works, without what is not known here.
+    let how = How::shim().with("CUSHIM_TOOL", &probe).with("PROBE", "long see");
+    let ran = lab.run(&program, &["launch", "1"], &how);
+    assert!(ran.stderr.contains("it asks for more than cushim"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("begin 1"), "{}", ran.stderr);
+}
+
+#[test]
+fn several_tools_in_their_order() {
+    let lab = Lab::new();
+    let both = format!("{}:{}", tool(&lab, "probe.c"), tool(&lab, "histogram.c"));
+    let counts = lab.path("counts");
+    for (program, ..) in programs(&lab, "shapes.c") {
+        let how =
+            How::shim().with("CUSHIM_TOOL", &both).with("PROBE", "shape").with("STUB_DRIVER", "1");
+        let ran = lab.run(&program, &[], &how.with("HISTOGRAM", counts.to_str().unwrap()));
+        assert_eq!(ran.end, "exit 3", "{}", ran.stderr);
+        let rows = fs::read_to_string(&counts).unwrap();
+        // The second tool sees what the first one made of the launch.
+        assert!(rows.lines().all(|row| row.contains("<<<(9, ")), "{rows}");
+        assert!(
+            rows.contains("alpha(float*, int, float)<<<(9, 2, 3), (4, 5, 6), 1024>>>"),
+            "{rows}"
+        );
+    }
+}
+
+#[test]
+fn the_nan_checker_finds_them() {
+    let lab = Lab::new();
+    let nan = tool(&lab, "nan.cpp");
+    for (program, _, how) in programs(&lab, "buffers.c") {
+        let how = how.with("STUB_MEMORY", "1").with("CUSHIM_TOOL", &nan);
+        let fine = lab.run(&program, &["1"], &how);
+        let said = fine.stderr.contains("NaN");
+        // What a kernel "computes" here is its image's hash added to each byte: a replacement is sought that makes
+        // the bytes 252 to 255 of the first pattern those of a NaN.
+        assert!(!said, "{}", fine.stderr);
+        let text = (0..).map(|n| format!("{}// {n}\n", replacement())).find(|text| {
+            let add = u8::from_str_radix(&code(text)[6..], 16).unwrap();
+            // Element 15 holds 60, 61, 62, 63.
+            let bytes: [u8; 4] = [60, 61, 62, 63].map(|b: u8| b.wrapping_add(add));
+            f32::from_le_bytes(bytes).is_nan()
+        });
+        let Some(text) = text else { unreachable!() };
+        let image = lab.path("nan.ptx");
+        fs::write(&image, text).unwrap();
+        let how = how.with("CUSHIM_REPLACE", format!("alpha={}", image.display()));
+        let found = lab.run(&program, &["1"], &how);
+        assert!(
+            found.stderr.contains("alpha(float*, int, float): parameter 0 points to"),
+            "{}",
+            found.stderr
+        );
+    }
+}

@@ -1,0 +1,100 @@
+//! Tools at a launch.
+//!
+//! Owns: showing a launch to the tools, and carrying out what they made of it. Must not know: rules.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cushim_abi::types::*;
+use cushim_tool::{CushimDim3, CushimLaunch, CushimParam};
+
+use super::{Tool, all, any, calling, host, load, text};
+use crate::arguments::block;
+use crate::redirect::launch::Launch;
+use crate::redirect::{stream_of, substitute};
+use crate::registry;
+use crate::site::Site;
+
+static NUMBER: AtomicU64 = AtomicU64::new(0);
+
+/// A launch, shown to the tools before and after. `call` launches, and answers the status.
+pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) -> i32) -> i32 {
+    let wants = |tool: &Tool| tool.table.launch_begin.is_some() || tool.table.launch_end.is_some();
+    if !any() || !all().iter().any(wants) {
+        return call(launch);
+    }
+    let kernel = registry::find(launch.func.0);
+    let layout = kernel.and_then(|kernel| kernel.known_layout().ok());
+    // SAFETY: the program's own arguments, which CUDA is about to read.
+    let mut args = layout.and_then(|l| unsafe { block(l, launch.params, launch.extra) });
+    let params: Vec<CushimParam> = layout.map_or_else(Vec::new, |layout| {
+        layout.params.iter().map(|p| CushimParam { offset: p.offset, bytes: p.size }).collect()
+    });
+    let code = kernel.and_then(|kernel| kernel.module()).map(registry::Module::code);
+    let image = code.and_then(|code| code.bytes());
+    let name = text(kernel.map_or("", |kernel| kernel.name));
+    let owner = text(&code.map(|code| code.owner()).unwrap_or_default());
+    let three = |d: Dim3| CushimDim3 { x: d.x, y: d.y, z: d.z };
+    let mut shown = CushimLaunch {
+        size: size_of::<CushimLaunch>() as u32,
+        skip: 0,
+        name: name.as_ptr(),
+        call: site.name.as_ptr(),
+        owner: owner.as_ptr(),
+        handle: launch.func.0 as u64,
+        number: NUMBER.fetch_add(1, Ordering::Relaxed) + 1,
+        grid: three(launch.grid),
+        block: three(launch.block),
+        shared: launch.shared as u32,
+        param_count: params.len() as u32,
+        stream: stream_of(site, launch.stream) as u64,
+        params: params.as_ptr(),
+        args: args.as_mut().map_or(std::ptr::null_mut(), |args| args.as_mut_ptr().cast()),
+        args_bytes: args.as_ref().map_or(0, |args| args.len() as u64),
+        image: image.map_or(std::ptr::null(), |image| image.as_ptr().cast()),
+        image_bytes: image.map_or(0, |image| image.len() as u64),
+        other_image: 0,
+        other_kernel: std::ptr::null(),
+        user: std::ptr::null_mut(),
+    };
+    let original = args.clone();
+    let mut own = Vec::new();
+    for tool in all() {
+        shown.user = std::ptr::null_mut();
+        if let Some(begin) = tool.table.launch_begin {
+            // SAFETY: the tool's callback, with a structure that is valid for the call.
+            calling(|| unsafe { begin(&mut shown) });
+        }
+        own.push(shown.user);
+    }
+    let mut changed = launch;
+    changed.grid = Dim3 { x: shown.grid.x, y: shown.grid.y, z: shown.grid.z };
+    changed.block = Dim3 { x: shown.block.x, y: shown.block.y, z: shown.block.z };
+    changed.shared = shown.shared as usize;
+    // The program's own pointers go on where nothing was changed behind them.
+    let mut pointers: Vec<usize> = Vec::new();
+    if let Some(args) = args.as_ref().filter(|args| Some(*args) != original.as_ref()) {
+        let at = args.as_ptr().addr();
+        pointers.extend(params.iter().map(|param| at + param.offset as usize));
+        (changed.params, changed.extra) = (Ptr(pointers.as_ptr().addr()), Ptr(0));
+    }
+    if shown.other_image != 0 {
+        // SAFETY: the tool's string.
+        let wanted = unsafe { crate::runtime::text(Str(shown.other_kernel.addr())) };
+        let wanted = wanted.unwrap_or(&name).to_string_lossy();
+        let other = host::kept(shown.other_image)
+            .ok_or_else(|| format!("there is no image {}", shown.other_image))
+            .and_then(|image| substitute::kernel(site, launch.func, image, &wanted));
+        match other {
+            Ok(func) => changed.func = func,
+            Err(why) => load::say("substitute", format_args!("{}: {why}", name.to_string_lossy())),
+        }
+    }
+    let status = if shown.skip == 0 { call(changed) } else { 0 };
+    for (tool, own) in all().iter().zip(own).rev() {
+        let Some(end) = tool.table.launch_end else { continue };
+        shown.user = own;
+        // SAFETY: as above.
+        calling(|| unsafe { end(&shown, status) });
+    }
+    status
+}
