@@ -147,12 +147,12 @@ fn into<const MAJOR: usize, T>(to: Out<T>, func: Func, call: impl Fn(Func) -> i3
 }
 
 /// The handle of a kernel for its stub.
-fn handle<const MAJOR: usize>(to: Out<Func>, stub: Func) -> Result<(), Status> {
+fn handle(to: Out<Func>, stub: Func) -> Result<(), Status> {
     context::ready()?;
     if to.0.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    give(to, registry::kernel::<MAJOR>(stub)?)
+    give(to, registry::kernel::<LEGACY>(stub)?)
 }
 
 functions! {
@@ -205,13 +205,13 @@ functions! {
     }
 
     cudaGetKernel (kernelPtr: Out<Func>, entryFuncAddr: Func) {
-        done(handle::<MAJOR>(kernelPtr, entryFuncAddr))
+        done(handle(kernelPtr, entryFuncAddr))
     }
 
     // The program keeps the answer and launches by it, that of a failure too: it is the stub then, as
     // under NVIDIA's runtime (measured), and the launch tries again.
     __cudaGetKernel (kernel: Out<Func>, hostFun: Func) {
-        let outcome = handle::<MAJOR>(kernel, hostFun);
+        let outcome = handle(kernel, hostFun);
         if outcome.is_err() && !kernel.0.is_null() {
             // SAFETY: the program's place.
             unsafe { kernel.0.write_unaligned(hostFun) };

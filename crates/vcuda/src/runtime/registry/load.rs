@@ -2,13 +2,13 @@
 //!
 //! Owns the way from a registered image to the driver's library, from a kernel to its handle, and the
 //! addresses of variables. An image is loaded once, as a library of the driver, which the driver loads into
-//! each context that uses it. Must not know: how an image is chosen.
+//! each context that uses it. Must not know: how an image is chosen ([`super::image`]).
 
 use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
-use super::{BINARIES, Binary, KERNELS, Kernel, Kind, MEMORY, VARIABLES, Variable};
+use super::{BINARIES, Binary, KERNELS, Kernel, Kind, MEMORY, VARIABLES, Variable, image};
 use crate::api;
 use crate::locks::lock;
 use crate::runtime::context;
@@ -32,10 +32,13 @@ impl Binary {
         }
         let mut library = Module(0);
         let to = Out(&raw mut library);
-        let image = Ptr(self.wrapper);
+        let ours = image::ours(self.wrapper);
+        let image =
+            ours.as_deref().map_or(self.wrapper, |image| image.as_ptr().expose_provenance());
         context::attempt(|| {
-            // SAFETY: a wrapper that the program registered; no options.
-            unsafe { api::cuLibraryLoadData(to, image, NULL, NULL, 0, NULL, NULL, 0) }
+            // SAFETY: a wrapper that the program registered, or an image from it, which the driver copies
+            // as nothing tells it not to; no options.
+            unsafe { api::cuLibraryLoadData(to, Ptr(image), NULL, NULL, 0, NULL, NULL, 0) }
         })?;
         for variable in self.variables().filter(|variable| variable.kind == Kind::Managed) {
             variable.tell(library)?;

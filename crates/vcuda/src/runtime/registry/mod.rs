@@ -6,6 +6,7 @@
 //! before main, under the loader's lock. What lies in an image is loaded at first use ([`load`]). Must not
 //! know: launches, copies.
 
+mod image;
 pub mod load;
 mod register;
 #[cfg(test)]

@@ -1,0 +1,77 @@
+//! Programs on virtual CUDA, without a GPU and without a toolkit: C programs of `c-tests/virtual`, linked
+//! against a thin library of each major and run with it preloaded. Each must print its `.expected` file.
+//!
+//! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
+}
+
+/// A library that the same build put beside the program `cushim`.
+fn built(name: &str) -> PathBuf {
+    let library = Path::new(env!("CARGO_BIN_EXE_cushim")).with_file_name(name);
+    assert!(library.exists(), "{} is missing: run `cargo build` first", library.display());
+    library
+}
+
+/// A program of `c-tests/virtual`, compiled for a major.
+fn compile(name: &str, major: u32, folder: &Path) -> PathBuf {
+    let tests = root().join("c-tests");
+    let program = folder.join(format!("{name}{major}"));
+    let mut command = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    command.args(["-O1", "-g", &format!("-DMAJOR={major}")]);
+    command.args(["stub", "shim"].map(|part| format!("-I{}", tests.join(part).display())));
+    command.arg(tests.join("virtual").join(format!("{name}.c"))).arg("-o").arg(&program);
+    command.arg(built(&format!("libcushim_cudart{major}.so")));
+    command.args(["-lpthread", "-Wl,--allow-shlib-undefined"]);
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{command:?}: {}", String::from_utf8_lossy(&done.stderr));
+    program
+}
+
+/// The lines of an `.expected` file that hold for a major: `[<13] text` and `[>=13] text` say so.
+fn expected(name: &str, major: u32) -> String {
+    let path = root().join("c-tests/virtual").join(format!("{name}.expected"));
+    let holds = |line: &str| -> Option<String> {
+        let (least, rest) = match (line.strip_prefix("[>="), line.strip_prefix("[<")) {
+            (Some(rest), _) => (true, rest),
+            (_, Some(rest)) => (false, rest),
+            _ => return Some(format!("{line}\n")),
+        };
+        let (limit, text) = rest.split_once("] ").unwrap();
+        let reached = major >= limit.parse().unwrap();
+        (reached == least).then(|| format!("{text}\n"))
+    };
+    fs::read_to_string(path).unwrap().lines().filter_map(holds).collect()
+}
+
+fn run(name: &str, major: u32) {
+    let folder =
+        std::env::temp_dir().join(format!("cushim-virtual-{name}-{major}-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let program = compile(name, major, &folder);
+    let thin = [format!("libcushim_cudart{major}.so"), "libcushim_cuda.so".to_owned()];
+    let preload = thin.map(|library| built(&library).display().to_string()).join(" ");
+    let done = Command::new("timeout")
+        .arg("60")
+        .arg(&program)
+        .env("LD_PRELOAD", preload)
+        .env("CUSHIM_BACKEND", "cpu")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(String::from_utf8_lossy(&done.stdout), expected(name, major), "{major}: {said}");
+    assert!(done.status.success(), "{major}: {}: {said}", done.status);
+    assert_eq!(said, "", "{major}: nothing to complain about");
+    fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_program_of_each_major_registers_and_launches() {
+    built("libvcuda.so");
+    [11, 12, 13].into_iter().for_each(|major| run("runtime", major));
+}
