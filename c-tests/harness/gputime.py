@@ -13,6 +13,8 @@ import shutil
 import cupti
 import runs
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
 # The GPU's clock is laid onto the host's by CUPTI: a kernel may seem to begin this long before its launch.
 EARLY_NS = 50_000
 # No kernel of the test programs runs longer.
@@ -74,26 +76,47 @@ def judge(lines):
         launched, graphs, kernels, len(work) - kernels), wrong
 
 
+def traced(cushim, command, cuda_home):
+    """(outcome, lines of the trace, where CUPTI was found) of a command under --gpu-time; a CUPTI that was
+    not found is named then."""
+    places = [None] + [os.path.realpath(library) for _, library in cupti.places(cuda_home)][:1]
+    for place in places:
+        env = {"CUSHIM_CUPTI": place} if place else None
+        outcome, trace = cushim.trace(command, env, options=["--gpu-time", "-e", "all"])
+        try:
+            lines = read(trace)
+        finally:
+            shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+        if judge(lines)[0] is not None:
+            break
+    return outcome, lines, " (libcupti had to be named)" if place else ""
+
+
 def check(cushim, path, cuda_home):
     """[(what, [what is wrong])] of one program."""
     alone = runs.run([path])
-    found_by_itself = True
-    traced, trace = cushim.trace([path], options=["--gpu-time", "-e", "all"])
     try:
-        what, wrong = judge(read(trace))
-        if what is None:
-            # Named to it then.
-            places = list(cupti.places(cuda_home))
-            if not places:
-                return [("--gpu-time", wrong)]
-            found_by_itself = False
-            shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
-            traced, trace = cushim.trace([path], {"CUSHIM_CUPTI": os.path.realpath(places[0][1])},
-                                         options=["--gpu-time", "-e", "all"])
-            what, wrong = judge(read(trace))
+        outcome, lines, where = traced(cushim, [path], cuda_home)
+        what, wrong = judge(lines)
     except (OSError, ValueError, KeyError) as error:
         return [("--gpu-time", ["%s: %s" % (type(error).__name__, error)])]
-    finally:
-        shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
-    where = "" if found_by_itself else " (libcupti had to be named)"
-    return [("--gpu-time: %s%s" % (what or "nothing", where), wrong + runs.differences(alone, traced))]
+    return [("--gpu-time: %s%s" % (what or "nothing", where), wrong + runs.differences(alone, outcome))]
+
+
+def killed(cushim, nvcc, arch, out, cuda_home, kernels=300):
+    """[(what, [what is wrong])] of a program that dies a second after its last kernel."""
+    program = os.path.join(out, "killed")
+    built = runs.run([nvcc, "-arch=" + arch, "-o", program, os.path.join(ROOT, "gpu/killed.cu")], limit=300)
+    if built.status != 0:
+        return [("compiles", runs.lines(built.err)[-6:])]
+    try:
+        outcome, lines, where = traced(cushim, [program, str(kernels)], cuda_home)
+        what, wrong = judge(lines)
+    except (OSError, ValueError, KeyError) as error:
+        return [("--gpu-time, killed", ["%s: %s" % (type(error).__name__, error)])]
+    ran = sum(line["event"] == "gpu" and line["what"] == "kernel" for line in lines)
+    if ran != kernels:
+        wrong = wrong + ["%d of %d kernels are in the trace" % (ran, kernels)]
+    if runs.lines(outcome.out) != ["launched %d" % kernels]:
+        wrong = wrong + ["the program said %r" % outcome.out[-200:]]
+    return [("--gpu-time, killed: %s%s" % (what or "nothing", where), wrong)]

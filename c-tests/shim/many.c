@@ -1,9 +1,18 @@
-/* `N`: launches N times. `N kill`: and dies of SIGKILL. `N limit BYTES`: and lowers its
-   own RLIMIT_FSIZE on the way. */
+/* `N`: launches N times. `N END`: and ends in another way: `kill` and `term` by a signal,
+   `abort`, `fault`, `_exit`, `quick`, `call` by the system call alone, `last` by a thread
+   that outlives main and launches N times more. `N limit BYTES`: and lowers its own
+   RLIMIT_FSIZE on the way. */
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "cuda.h"
+
+static void *outlives(void *count) {
+    for (int i = 0; i < (int)(intptr_t)count; i++) LAUNCH1(alpha(NULL, i, 0));
+    exit(3);
+}
 
 int main(int argc, char **argv) {
     for (int i = 0; i < atoi(argv[1]); i++) {
@@ -15,6 +24,18 @@ int main(int argc, char **argv) {
     }
     printf("%lu\n", stub_launches());
     fflush(stdout);
-    if (argc > 2 && !strcmp(argv[2], "kill")) raise(SIGKILL);
+    const char *end = argc > 2 ? argv[2] : "";
+    if (!strcmp(end, "kill")) raise(SIGKILL);
+    if (!strcmp(end, "term")) raise(SIGTERM);
+    if (!strcmp(end, "abort")) abort();
+    if (!strcmp(end, "fault")) *(volatile int *)8 = 1;
+    if (!strcmp(end, "_exit")) _exit(3);
+    if (!strcmp(end, "quick")) quick_exit(3);
+    if (!strcmp(end, "call")) syscall(SYS_exit_group, 3);
+    if (!strcmp(end, "last")) {
+        pthread_t thread;
+        pthread_create(&thread, NULL, outlives, (void *)(intptr_t)atoi(argv[1]));
+        pthread_exit(NULL);
+    }
     return 0;
 }

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use cushim_trace::layout::{ARGS_MAX, LAUNCH_ARGS_CUT, Lost};
+
 use crate::lab::{How, Lab, library, stub};
 use crate::trace::read;
 
@@ -133,6 +135,73 @@ fn five_hundred_threads() {
         trace.calls.iter().for_each(|call| *per_thread.entry(call.tid).or_default() += 1);
         assert!(per_thread.values().all(|&n| n <= 40), "{per_thread:?}");
     }
+}
+
+/// Whatever way a process takes out, what it did before is in its file.
+#[test]
+fn however_it_ends() {
+    let lab = Lab::new();
+    let program = lab.program("many.c", 12);
+    for (way, end, launches) in [
+        ("kill", "signal 9", 700),
+        ("term", "signal 15", 700),
+        ("abort", "signal 6", 700),
+        ("fault", "signal 11", 700),
+        ("_exit", "exit 3", 700),
+        ("quick", "exit 3", 700),
+        ("call", "exit 3", 700),
+        ("last", "exit 3", 1400),
+    ] {
+        let how = How::shim().with("CUSHIM_EVENTS", "launch");
+        let ran = lab.run(&program, &["700", way], &how);
+        assert_eq!(ran.end, end, "{way}: {}", ran.stderr);
+        let trace = &ran.traces[0];
+        assert!(trace.damaged == 0 && trace.lost.iter().all(|&n| n == 0), "{way}");
+        assert_eq!(trace.launches().len(), launches, "{way}");
+        assert!(trace.calls.iter().all(|call| call.status == Some(0)), "{way}");
+        assert_eq!(trace.closed, way == "last", "{way}");
+    }
+}
+
+/// A launch that finds its buffer as it was takes no lock, allocates nothing and makes no system call: the
+/// program would be ended for one.
+#[test]
+fn the_steady_state() {
+    let lab = Lab::new();
+    let program = lab.program("steady.c", 12);
+    for (threads, last) in [("1", "0"), ("3", "0"), ("2", "64M")] {
+        let how = How::shim().with("CUSHIM_EVENTS", "launch").with("STUB_QUIET", "1");
+        let ran = lab.run(&program, &[threads], &how.with("CUSHIM_LAST", last));
+        let count: usize = threads.parse().unwrap();
+        assert_eq!((ran.end.as_str(), ran.stderr.as_str()), ("exit 0", ""));
+        assert_eq!(ran.stdout, "allocations 0\n".repeat(count));
+        assert_eq!(ran.traces[0].launches().len(), 410 * count);
+    }
+}
+
+/// More than 4 KiB of arguments are cut, which is marked at each launch and counted.
+#[test]
+fn many_argument_bytes() {
+    let lab = Lab::new();
+    let ran = lab.run(&lab.program("bigargs.c", 12), &[], &How::shim());
+    assert_eq!((ran.end.as_str(), ran.stdout.as_str()), ("exit 0", "done\n"), "{}", ran.stderr);
+    let mut file = cushim_trace::reader::TraceFile::open(&ran.traces[0].path).unwrap();
+    let mut grids = Vec::new();
+    file.poll(true, &mut |_, event| {
+        let cushim_trace::event::Body::Launch(launch) = &event.body else { return };
+        grids.push(launch.grid[0]);
+        assert_eq!(
+            (launch.flags & LAUNCH_ARGS_CUT, launch.args.len()),
+            (LAUNCH_ARGS_CUT, ARGS_MAX)
+        );
+        // What is kept is whole parameters: the second one did not fit.
+        let kept = launch.args.iter().enumerate().take(3000);
+        assert!(kept.clone().all(|(at, &byte)| usize::from(byte) == at % 251));
+        assert!(launch.args[3000..].iter().all(|&byte| byte == 0));
+    })
+    .unwrap();
+    assert_eq!(grids, [1, 2, 3, 4, 5]);
+    assert_eq!(file.header().lost[Lost::CutArguments as usize], 5);
 }
 
 /// As many at a time as the machine lets.
