@@ -74,6 +74,10 @@ fn end(context: &Arc<Object>) {
 }
 
 fn destroy(ctx: abi::Context) -> Result<(), i32> {
+    if ctx.0 == 0 {
+        check()?;
+        return Err(status::INVALID_VALUE);
+    }
     let context = by_handle(ctx)?;
     if context.primary {
         return Err(status::INVALID_CONTEXT);
@@ -263,15 +267,18 @@ entry! {
         let context = current()?;
         let limits = lock(&context.settings).limits;
         let limit = usize::try_from(limit).ok().and_then(|limit| limits.get(limit));
-        give(pvalue, *limit.ok_or(status::UNSUPPORTED_LIMIT)?)
+        give(pvalue, *limit.ok_or(status::INVALID_VALUE)?)
     }
 
     fn cuCtxSetLimit (limit: i32, value: usize) {
         let context = current()?;
         let mut settings = lock(&context.settings);
         let place = usize::try_from(limit).ok().and_then(|limit| settings.limits.get_mut(limit));
+        if limit == MALLOC_HEAP_SIZE && accelerator().is_heap_used(context.device) {
+            return Err(status::INVALID_VALUE);
+        }
         // A value that is no power of two, or too large, becomes what the device can do: any is.
-        *place.ok_or(status::UNSUPPORTED_LIMIT)? = value;
+        *place.ok_or(status::INVALID_VALUE)? = value;
         if limit == MALLOC_HEAP_SIZE {
             accelerator().set_heap_limit(context.device, value as u64);
         }
@@ -329,7 +336,7 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         if peer.device == context.device {
-            return Err(status::INVALID_CONTEXT);
+            return Err(status::PEER_ACCESS_UNSUPPORTED);
         }
         let mut settings = lock(&context.settings);
         if settings.peers.contains(&peer.device) {

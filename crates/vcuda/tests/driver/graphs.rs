@@ -184,8 +184,6 @@ fn streams_are_captured_and_instances_updated() {
         assert_eq!(api::cuStreamWaitEvent(a, join, Flags(0)), 0);
         assert_eq!(api::cuMemsetD8Async(at(12), value + 1, 4, a), 0);
         let mut graph = Graph(0);
-        assert_eq!(api::cuStreamEndCapture(b, Out(&raw mut graph)), 903);
-        assert_eq!(api::cuStreamEndCapture(b, Out(std::ptr::null_mut())), 1);
         assert_eq!(api::cuStreamEndCapture(a, Out(&raw mut graph)), 0);
         assert_eq!((capturing(a), capturing(b)), (0, 0));
         graph
@@ -251,7 +249,8 @@ fn what_must_not_be_breaks_a_capture() {
         one(0, &mut || api::cuMemcpyDtoH_v2(to, d, 4), 906, 901);
         one(2, &mut || api::cuMemsetD8Async(d, 1, 4, Stream(0)), 906, 901);
         one(0, &mut || api::cuMemsetD8Async(d, 2, 4, other), 0, 0);
-        one(0, &mut || api::cuStreamSynchronize(other), 0, 0);
+        one(0, &mut || api::cuStreamSynchronize(other), 900, 901);
+        one(2, &mut || api::cuStreamSynchronize(other), 0, 0);
         let query = || {
             assert_eq!(api::cuEventRecord(event, s), 0);
             api::cuEventQuery(event)
@@ -262,6 +261,12 @@ fn what_must_not_be_breaks_a_capture() {
             assert_eq!(api::cuStreamWaitEvent(other, event, Flags(0)), 0);
             api::cuMemsetD8Async(d, 3, 4, other)
         };
+        let elsewhere = || {
+            assert_eq!(api::cuEventRecord(event, s), 0);
+            assert_eq!(api::cuStreamWaitEvent(other, event, Flags(0)), 0);
+            api::cuStreamEndCapture(other, Out(std::ptr::null_mut()))
+        };
+        one(0, &mut { elsewhere }, 903, 901);
         one(0, &mut { unjoined }, 0, 904);
         assert_eq!(capturing(other), 0);
         let isolated = || {

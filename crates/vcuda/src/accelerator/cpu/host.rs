@@ -7,7 +7,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cushim_ptx::interp;
 
@@ -43,12 +43,13 @@ pub fn flush() {
 /// The heap from which kernels of one device take memory. It lives longer than they do.
 pub struct Heap {
     limit: AtomicU64,
+    used: AtomicBool,
     state: Mutex<(u64, HashMap<u64, u64>)>,
 }
 
 impl Default for Heap {
     fn default() -> Self {
-        Heap { limit: AtomicU64::new(HEAP), state: Mutex::default() }
+        Heap { limit: AtomicU64::new(HEAP), used: AtomicBool::new(false), state: Mutex::default() }
     }
 }
 
@@ -58,7 +59,13 @@ impl Heap {
         self.limit.store(bytes, Ordering::Relaxed);
     }
 
+    /// Whether anything was ever asked of it.
+    pub fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
     fn allocate(&self, memory: &Memory, bytes: u64) -> u64 {
+        self.used.store(true, Ordering::Relaxed);
         let mut state = lock(&self.state);
         let (used, list) = &mut *state;
         let limit = self.limit.load(Ordering::Relaxed);

@@ -104,6 +104,10 @@ impl Accelerator for Cpu {
             heap.set_limit(bytes);
         }
     }
+
+    fn is_heap_used(&self, device: usize) -> bool {
+        self.executor.heaps.get(device).is_some_and(host::Heap::is_used)
+    }
 }
 
 #[cfg(test)]

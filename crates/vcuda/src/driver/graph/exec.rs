@@ -55,29 +55,42 @@ pub fn exec(exec: GraphExec) -> Result<Arc<Exec>, i32> {
     EXECS.get(exec.0).ok_or(status::INVALID_VALUE)
 }
 
-fn flatten(graph: &Object, order: &mut Vec<Arc<Part>>, nodes: &mut HashMap<usize, Arc<Part>>) {
-    for node in graph.order() {
+/// Puts nodes in order; those of a cycle cannot be.
+fn flatten(
+    graph: &Object,
+    order: &mut Vec<Arc<Part>>,
+    nodes: &mut HashMap<usize, Arc<Part>>,
+) -> Result<(), i32> {
+    let own = graph.order();
+    if own.len() != graph.nodes().len() {
+        return Err(status::INVALID_VALUE);
+    }
+    for node in own {
         nodes.insert(node.original, node.clone());
         let child = match &*lock(&node.payload) {
             Payload::Child(child) => Some(child.clone()),
             _ => None,
         };
         match child {
-            Some(child) => flatten(&child, order, nodes),
+            Some(child) => flatten(&child, order, nodes)?,
             None => order.push(node),
         }
     }
+    Ok(())
 }
 
 impl Exec {
     /// Of a graph as it is now.
-    pub fn new(graph: &Arc<Object>, flags: u64) -> Arc<Exec> {
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for one with a cycle.
+    pub fn new(graph: &Arc<Object>, flags: u64) -> Result<Arc<Exec>, i32> {
         let graph = graph.copy(false, true);
         let (mut order, mut nodes) = (Vec::new(), HashMap::new());
-        flatten(&graph, &mut order, &mut nodes);
+        flatten(&graph, &mut order, &mut nodes)?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let last = Mutex::new(Signal::completed());
-        Arc::new(Exec { id, flags, graph, order, nodes, last })
+        Ok(Arc::new(Exec { id, flags, graph, order, nodes, last }))
     }
 
     /// The node that stands for one of the program's graph.
@@ -195,7 +208,7 @@ unsafe fn instantiate(to: Out<GraphExec>, hgraph: abi::Graph, flags: u64) -> Res
         return Err(status::NOT_SUPPORTED);
     }
     // SAFETY: the caller's.
-    unsafe { give(to, abi::GraphExec(EXECS.add(Exec::new(&graph, flags)))) }
+    unsafe { give(to, abi::GraphExec(EXECS.add(Exec::new(&graph, flags)?))) }
 }
 
 unsafe fn set(exec: GraphExec, node: abi::Node, made: Result<Payload, i32>) -> Result<(), i32> {
@@ -244,7 +257,9 @@ entry! {
     fn cuGraphExecUpdate (hGraphExec: GraphExec, hGraph: Graph, hErrorNode_out: Ptr, updateResult_out: Ptr) {
         let difference = update(hGraphExec, hGraph)?;
         offer(at(hErrorNode_out), difference.node);
-        offer(at(updateResult_out), difference.result);
+        // Another shape is CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED in this form (measured).
+        let result = if difference.result == 2 { 6 } else { difference.result };
+        offer(at(updateResult_out), result);
         outcome(&difference)
     }
 

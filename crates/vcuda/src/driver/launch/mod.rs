@@ -66,7 +66,11 @@ pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
         return Err(status::INVALID_HANDLE);
     }
     // SAFETY: the caller's.
-    let dispatch = unsafe { prepare(&function, launch) }?;
+    let dispatch = unsafe { prepare(&function, launch) }.inspect_err(|_| {
+        if let Ok(stream) = stream::resolve(stream) {
+            stream::capture::spoil(&stream);
+        }
+    })?;
     stream::submit(stream, Work::Dispatch(Box::new(dispatch)))
 }
 

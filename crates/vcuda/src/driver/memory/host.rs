@@ -8,13 +8,15 @@ use super::{Range, Source, allocate};
 use crate::accelerator::MemoryKind;
 use crate::driver::context::current;
 use crate::driver::entry::entry;
-use crate::driver::state::{accelerator, give};
+use crate::driver::state::{accelerator, give, offer};
 use crate::driver::status;
 use crate::driver::stream::capture;
 use std::sync::Arc;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`, `_DEVICEMAP`, `_WRITECOMBINED`.
 const ALLOC_FLAGS: u32 = 7;
+/// `CU_MEMHOSTALLOC_PORTABLE`.
+const PORTABLE: u32 = 1;
 /// `CU_MEMHOSTREGISTER_PORTABLE`, `_DEVICEMAP`, `_IOMEMORY`, `_READ_ONLY`.
 const REGISTER_FLAGS: u32 = 15;
 
@@ -86,6 +88,8 @@ entry! {
 
     fn cuMemHostGetDevicePointer_v2 (pdptr: Out<Ptr>, p: Ptr, flags: Flags) {
         current()?;
+        // A failing call leaves a null there (measured).
+        offer(pdptr, Ptr(0));
         if flags.0 != 0 {
             return Err(status::INVALID_VALUE);
         }
@@ -96,8 +100,8 @@ entry! {
     fn cuMemHostGetFlags (pFlags: Out<u32>, p: Ptr) {
         current()?;
         let range = host_range(p)?;
-        // Everything is mapped: what CU_CTX_MAP_HOST asks for is always so with unified addressing.
-        give(pFlags, range.flags | 2)
+        // Everything is mapped with unified addressing, and portable without being said so (measured).
+        give(pFlags, range.flags & !PORTABLE | 2)
     }
 }
 

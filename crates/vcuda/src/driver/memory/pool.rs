@@ -258,7 +258,7 @@ on_stream! { hStream;
 
     fn cuMemFreeAsync cuMemFreeAsync_ptsz (dptr: Ptr, hStream: Stream) {
         let stream = resolve(hStream)?;
-        free(dptr.0 as u64, &stream)
+        if dptr.0 == 0 { stream.context().map(drop) } else { free(dptr.0 as u64, &stream) }
     }
 }
 

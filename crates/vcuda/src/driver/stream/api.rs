@@ -1,7 +1,6 @@
 //! The functions on streams.
 //!
-//! Source: CUDA Driver API, "Stream Management"; flags of the per-thread stream and answers to its
-//! handles: measured. Must not know: events, capture.
+//! Source: CUDA Driver API, "Stream Management"; what attributes are at first: measured. Must not know: events, capture.
 
 use std::sync::Arc;
 
@@ -33,6 +32,7 @@ fn create(to: Out<abi::Stream>, flags: u32, priority: i32) -> Result<(), i32> {
 pub fn synchronize(stream: &Arc<Object>) -> Result<(), i32> {
     stream.context()?;
     capture::refuse(stream)?;
+    capture::refuse_unsafe()?;
     let result = stream.synchronize();
     accelerator().flush_output();
     pool::reclaim();
@@ -55,8 +55,8 @@ impl Object {
     fn attribute(&self, number: i32) -> [u8; 64] {
         let mut value = [0; 64];
         let word = match number {
-            // CU_SYNC_POLICY_AUTO, until somebody sets it.
-            3 => 1u32,
+            // Until somebody sets it, none of CUsynchronizationPolicy (measured).
+            3 => u32::MAX,
             8 => self.priority as u32,
             // The default domain is 0, the remote one 1.
             9 => 0x100,
@@ -166,9 +166,7 @@ on_stream! { hStream;
 
     fn cuStreamGetFlags cuStreamGetFlags_ptsz (hStream: Stream, flags: Out<u32>) {
         let stream = resolve(hStream)?;
-        // The per-thread stream says that it does not wait for the legacy one, and does (measured).
-        let flag = !stream.blocking || stream.kind == Kind::PerThread;
-        give(flags, u32::from(flag))
+        give(flags, u32::from(!stream.blocking))
     }
 
     fn cuStreamGetId cuStreamGetId_ptsz (hStream: Stream, streamId: Out<u64>) {

@@ -271,12 +271,13 @@ pub fn begin(stream: &Stream, mode: i32, into: Option<(Arc<Graph>, Vec<u32>)>) -
 ///
 /// # Errors
 /// CUDA_ERROR_ILLEGAL_STATE for a stream that is not captured, CUDA_ERROR_STREAM_CAPTURE_UNMATCHED for one
-/// that it did not begin in, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD; with these it goes on. With
+/// that it did not begin in, which breaks it, CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD. With
 /// CUDA_ERROR_STREAM_CAPTURE_INVALIDATED and CUDA_ERROR_STREAM_CAPTURE_UNJOINED it has ended, too.
 pub fn end(stream: &Stream) -> Result<Arc<Graph>, i32> {
     let mut all = lock(&CAPTURES);
     let capture = of(&mut all, stream.id).ok_or(status::ILLEGAL_STATE)?;
     if capture.origin != stream.id {
+        capture.broken = true;
         return Err(status::STREAM_CAPTURE_UNMATCHED);
     }
     if capture.mode != RELAXED && capture.thread != thread() {
@@ -387,6 +388,15 @@ pub fn isolate(stream: &Stream) -> Result<(), i32> {
             Err(status::STREAM_CAPTURE_ISOLATION)
         }
         None => legacy(&mut all, stream),
+    }
+}
+
+/// A launch into a stream has failed: breaks its capture, if it is captured.
+pub fn spoil(stream: &Stream) {
+    if is_any()
+        && let Some(capture) = of(&mut lock(&CAPTURES), stream.id)
+    {
+        capture.broken = true;
     }
 }
 
