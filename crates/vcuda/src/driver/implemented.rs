@@ -101,6 +101,13 @@ pub(super) use super::memory::alloc::{
     cuMemRangeGetAttribute, cuMemRangeGetAttributes, cuStreamAttachMemAsync,
     cuStreamAttachMemAsync_ptsz,
 };
+pub(super) use super::memory::array::{
+    cuArray3DCreate_v2, cuArray3DGetDescriptor_v2, cuArrayCreate_v2, cuArrayDestroy,
+    cuArrayGetDescriptor_v2, cuMemcpyAtoA_v2, cuMemcpyAtoA_v2_ptds, cuMemcpyAtoD_v2,
+    cuMemcpyAtoD_v2_ptds, cuMemcpyAtoH_v2, cuMemcpyAtoH_v2_ptds, cuMemcpyAtoHAsync_v2,
+    cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds, cuMemcpyHtoA_v2,
+    cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2, cuMemcpyHtoAAsync_v2_ptsz,
+};
 pub(super) use super::memory::copy::{
     cuMemcpy, cuMemcpy_ptds, cuMemcpyAsync, cuMemcpyAsync_ptsz, cuMemcpyBatchAsync,
     cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz, cuMemcpyDtoD_v2,
@@ -171,5 +178,14 @@ pub(super) use super::stream::capture_api::{
     cuStreamIsCapturing_ptsz, cuStreamUpdateCaptureDependencies,
     cuStreamUpdateCaptureDependencies_ptsz, cuStreamUpdateCaptureDependencies_v2,
     cuStreamUpdateCaptureDependencies_v2_ptsz, cuThreadExchangeStreamCaptureMode,
+};
+pub(super) use super::stream::value::{
+    cuStreamBatchMemOp, cuStreamBatchMemOp_ptsz, cuStreamBatchMemOp_v2, cuStreamBatchMemOp_v2_ptsz,
+    cuStreamWaitValue32, cuStreamWaitValue32_ptsz, cuStreamWaitValue32_v2,
+    cuStreamWaitValue32_v2_ptsz, cuStreamWaitValue64, cuStreamWaitValue64_ptsz,
+    cuStreamWaitValue64_v2, cuStreamWaitValue64_v2_ptsz, cuStreamWriteValue32,
+    cuStreamWriteValue32_ptsz, cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz,
+    cuStreamWriteValue64, cuStreamWriteValue64_ptsz, cuStreamWriteValue64_v2,
+    cuStreamWriteValue64_v2_ptsz,
 };
 pub(super) use super::unsupported::*;

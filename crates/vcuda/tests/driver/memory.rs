@@ -246,3 +246,54 @@ fn pools_hand_out_memory_in_stream_order() {
         assert_eq!(api::cuMemPoolDestroy(standard), 1);
     }
 }
+
+#[test]
+fn arrays_are_copied_to_and_from() {
+    if !in_child("memory::arrays_are_copied_to_and_from") {
+        return;
+    }
+    start();
+    let from: [u8; 24] = std::array::from_fn(|n| n as u8);
+    let (mut flat, mut deep, mut to) = (Ptr(0), Ptr(0), [0u8; 24]);
+    unsafe {
+        // 4 by 6 bytes; 2 by 3 by 2 shorts.
+        let form = [4u64, 6, 1 | 1 << 32];
+        assert_eq!(api::cuArrayCreate_v2(Out(&raw mut flat), place(&form)), 0);
+        let form = [2u64, 3, 2, 2 | 1 << 32, 0];
+        assert_eq!(api::cuArray3DCreate_v2(Out(&raw mut deep), place(&form)), 0);
+        let mut said = [9u64; 5];
+        assert_eq!(api::cuArray3DGetDescriptor_v2(place_mut(&mut said), deep), 0);
+        assert_eq!(said, form);
+        let mut kept = Ptr(7);
+        for (wrong, code) in [
+            ([0u64, 3, 2, 2 | 1 << 32, 0], 1),
+            ([2, 3, 2, 2 | 3 << 32, 0], 1),
+            ([2, 3, 2, 77 | 1 << 32, 0], 1),
+            ([2, 0, 2, 2 | 1 << 32, 0], 1),
+            ([u64::MAX, 3, 2, 2 | 1 << 32, 0], 1),
+            ([2, 3, 2, 2 | 1 << 32, 4], 801),
+        ] {
+            assert_eq!(api::cuArray3DCreate_v2(Out(&raw mut kept), place(&wrong)), code);
+        }
+        assert_eq!(kept, Ptr(7), "outputs stay on error");
+
+        assert_eq!(api::cuMemcpyHtoA_v2(flat, 0, place(&from), 24), 0);
+        assert_eq!(api::cuMemcpyHtoA_v2(flat, 1, place(&from), 24), 1);
+        assert_eq!(api::cuMemcpyAtoA_v2(deep, 4, flat, 8, 4), 0);
+        assert_eq!(api::cuMemcpyAtoH_v2(place_mut(&mut to), deep, 4, 4), 0);
+        assert_eq!(to[..5], [8, 9, 10, 11, 0]);
+        // A rectangle of 2 by 3 bytes from (1, 2).
+        let mut shape = [0usize; 16];
+        (shape[0], shape[1], shape[2], shape[5]) = (1, 2, 3, flat.0);
+        (shape[9], shape[10], shape[13]) = (1, place_mut(&mut to).0, 2);
+        (shape[14], shape[15]) = (2, 3);
+        assert_eq!(api::cuMemcpy2D_v2(place(&shape)), 0);
+        assert_eq!(to[..6], [9, 10, 13, 14, 17, 18]);
+        shape[1] = 4;
+        assert_eq!(api::cuMemcpy2D_v2(place(&shape)), 1, "beyond the last row");
+        shape[5] = 0x40;
+        assert_eq!(api::cuMemcpy2D_v2(place(&shape)), 400, "no array");
+        assert_eq!(api::cuArrayDestroy(flat), 0);
+        assert_eq!(api::cuArrayDestroy(flat), 400);
+    }
+}

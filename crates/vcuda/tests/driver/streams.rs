@@ -252,3 +252,34 @@ fn streams_say_what_they_are() {
         assert_eq!(api::cuStreamGetAttribute(high, 77, place_mut(&mut policy)), 1);
     }
 }
+
+#[test]
+fn values_are_written_and_waited_for() {
+    if !in_child("streams::values_are_written_and_waited_for") {
+        return;
+    }
+    start();
+    let (d, s, t) = (device(&[0; 32]), stream(1), stream(1));
+    let at = |n: usize| Ptr(d.0 + n);
+    unsafe {
+        // One stream waits for what the other writes, and answers.
+        assert_eq!(api::cuStreamWaitValue32_v2(s, at(0), 5, Flags(0)), 0);
+        assert_eq!(api::cuMemsetD8Async(at(16), 1, 1, s), 0);
+        assert_eq!(api::cuStreamWriteValue64_v2(s, at(8), 1 << 40, Flags(0)), 0);
+        assert_eq!(api::cuStreamWaitValue64_v2(t, at(8), 1 << 40, Flags(1)), 0);
+        assert_eq!(api::cuStreamQuery(s), 600);
+        assert_eq!(api::cuStreamQuery(t), 600);
+        let other = stream(1);
+        assert_eq!(api::cuStreamWriteValue32_v2(other, at(0), 7, Flags(0)), 0);
+        assert_eq!(api::cuStreamSynchronize(t), 0);
+        assert_eq!(api::cuStreamSynchronize(s), 0);
+        assert_eq!(bytes::<17>(d)[16], 1);
+        assert_eq!(api::cuStreamWriteValue32_v2(s, at(2), 7, Flags(0)), 1, "misaligned");
+        assert_eq!(api::cuStreamWaitValue32_v2(s, at(0), 7, Flags(1 << 9)), 1);
+        assert_eq!(api::cuStreamWriteValue64_v2(s, at(32), 7, Flags(0)), 1, "behind the end");
+        let both = [[2u64, at(24).0 as u64, 9, 0, 0, 0], [1, at(24).0 as u64, 8, 2, 0, 0]];
+        assert_eq!(api::cuStreamBatchMemOp_v2(s, 2, place(&both), Flags(0)), 0);
+        assert_eq!(api::cuStreamSynchronize(s), 0);
+        assert_eq!(bytes::<25>(d)[24], 9);
+    }
+}

@@ -4,6 +4,7 @@
 //! giving back of what a context holds. Must not know: what is in memory, streams beyond waiting.
 
 pub mod alloc;
+pub mod array;
 pub mod copy;
 pub mod host;
 pub mod pointer;
@@ -215,6 +216,7 @@ pub fn forget_context(context: &Context) {
     for range in gone.iter().filter_map(|range| remove(range.base)) {
         give_back(&range);
     }
+    array::forget_context(context);
     pool::reclaim_all();
 }
 

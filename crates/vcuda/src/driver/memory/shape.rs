@@ -5,6 +5,7 @@
 
 use cushim_abi::types::{self as abi, *};
 
+use super::array;
 use super::copy::{Home, Role, copy, home};
 use crate::accelerator::Copy;
 use crate::driver::context;
@@ -81,6 +82,9 @@ impl End {
         if level != 0 {
             return Err(wrong);
         }
+        if self.kind as u32 == 3 {
+            return self.in_array([width, height, depth]);
+        }
         let (base, role) = match self.kind as u32 {
             1 => (self.host, Role::Any),
             2 => (self.device, Role::Device),
@@ -115,6 +119,24 @@ impl End {
         }
         let home = home(address, end - first, role)?;
         Ok(Place { address, row: pitch, plane, home })
+    }
+}
+
+impl End {
+    fn in_array(&self, extent: [usize; 3]) -> Result<Place, i32> {
+        let array = array::by_handle(Ptr(self.array))?;
+        let [rows, planes] = array.rows();
+        let [x, y, z, _] = self.origin;
+        let fits = |from: usize, count: usize, most: usize| {
+            from.checked_add(count).is_some_and(|end| end <= most)
+        };
+        let [width, height, depth] = extent;
+        if !fits(x, width, array.row) || !fits(y, height, rows) || !fits(z, depth, planes) {
+            return Err(status::INVALID_VALUE);
+        }
+        let plane = array.row * rows;
+        let address = array.address + (z * plane + y * array.row + x) as u64;
+        Ok(Place { address, row: array.row, plane, home: Home::Device })
     }
 }
 

@@ -8,6 +8,7 @@ pub mod callback;
 pub mod capture;
 pub mod capture_api;
 pub mod slot;
+pub mod value;
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -5,10 +5,20 @@
 
 use cushim_abi::types::*;
 
+use super::device::nothing;
 use crate::runtime::forward::{forwards, functions, pass};
 
+functions! {
+    cudaMallocManaged (devPtr: Out<Ptr>, size: usize, flags: Flags) {
+        // No bytes are no error for the runtime (measured), but are for the driver.
+        if size == 0 {
+            return nothing(devPtr);
+        }
+        pass!(cuMemAllocManaged(devPtr, size, flags))
+    }
+}
+
 forwards! {
-    cudaMallocManaged (devPtr: Out<Ptr>, size: usize, flags: Flags) = cuMemAllocManaged(devPtr, size, flags);
     cudaMemAdvise_12 (devPtr: Ptr, count: usize, advice: i32, device: Device) = cuMemAdvise(devPtr, count, advice, device);
     cudaMemAdvise (devPtr: Ptr, count: usize, advice: i32, location: Location) = cuMemAdvise_v2(devPtr, count, advice, location);
     cudaMemAdvise_v2 (devPtr: Ptr, count: usize, advice: i32, location: Location) = cuMemAdvise_v2(devPtr, count, advice, location);
