@@ -25,6 +25,7 @@ pub mod backend;
 pub mod code;
 pub mod driver;
 mod error_text;
+mod front;
 mod locks;
 pub mod nvidia;
 pub mod runtime;

@@ -2,7 +2,8 @@
 //!
 //! Owns finding it (a file, by absolute path: by name we would find our own thin library), loading it, and
 //! the few functions that cannot be handed through as they are. Symbols are looked up in the object's
-//! own tables, not by `dlsym`: a preloaded tracer answers that.
+//! own tables, not by `dlsym`: a preloaded tracer answers that. Ours are those that hand out addresses
+//! ([`entry_point`]).
 //!
 //! Must not know: the runtime.
 
@@ -11,6 +12,8 @@ use std::path::{Path, PathBuf};
 
 use cushim_abi::index::DRIVER_NAMES;
 use cushim_process::elf::{self, Object, Version};
+
+mod entry_point;
 
 /// Where libcuda lies beside what the loader's cache names: Debian, Fedora, WSL, containers.
 const FOLDERS: [&str; 7] = [
@@ -91,5 +94,6 @@ pub fn open(file: &Path) -> Result<Object, String> {
 pub fn function(object: &Object, index: usize) -> Option<*const ()> {
     let name = DRIVER_NAMES.get(index)?;
     let name = CString::new(*name).ok()?;
-    object.symbol(&name, Version::Any).map(|address| address as *const ())
+    let address = object.symbol(&name, Version::Any)?;
+    Some(entry_point::instead(index, address).unwrap_or(address as *const ()))
 }

@@ -81,6 +81,8 @@ fn code_is_loaded_and_run() {
     }
     unsafe { modules(image) };
     unsafe { libraries(image) };
+    unsafe { linking() };
+    unsafe { names() };
     // What a context had is gone with it.
     unsafe {
         assert_eq!(api::cuModuleLoadData(Out(&raw mut own), image), 0);
@@ -330,4 +332,116 @@ unsafe fn libraries(image: Ptr) {
         assert_eq!(api::cuLibraryGetKernel(Out(&raw mut kernel), library, text(c"add")), 0);
         assert_eq!(api::cuLibraryUnload(library), 0);
     }
+}
+
+const CALLER: &CStr = c"
+.version 7.0
+.target sm_80
+.address_size 64
+.extern .func (.param .u32 r) twice (.param .u32 a);
+.extern .global .align 4 .u32 result;
+.visible .entry compute (.param .u32 n) {
+  .reg .u32 %n;
+  ld.param.u32 %n, [n];
+  { .param .u32 a; .param .u32 r;
+    st.param.u32 [a], %n;
+    call (r), twice, (a);
+    ld.param.u32 %n, [r]; }
+  st.global.u32 [result], %n;
+  ret;
+}
+";
+const CALLED: &CStr = c"
+.version 7.0
+.target sm_80
+.address_size 64
+.visible .global .align 4 .u32 result;
+.visible .func (.param .u32 r) twice (.param .u32 a) {
+  .reg .u32 %n; ld.param.u32 %n, [a]; add.u32 %n, %n, %n; st.param.u32 [r], %n; ret;
+}
+";
+
+unsafe fn linking() {
+    let (mut link, mut image, mut size) = (NOTHING, NOTHING, 0);
+    unsafe {
+        let add = |link, text: &CStr| {
+            let (data, size) = (Ptr(text.as_ptr().expose_provenance()), text.count_bytes() + 1);
+            api::cuLinkAddData_v2(link, 1, data, size, Str(0), 0, NOTHING, NOTHING)
+        };
+        let create = |to| api::cuLinkCreate_v2(0, NOTHING, NOTHING, to);
+        assert_eq!(create(Out(std::ptr::null_mut())), 1);
+        assert_eq!(create(Out(&raw mut link)), 0);
+        assert_eq!(
+            (add(link, CALLER), add(link, c"nonsense"), add(NOTHING, CALLER)),
+            (0, 218, 400)
+        );
+        let complete = |link, image: &mut Ptr, size: &mut usize| {
+            api::cuLinkComplete(link, Out(image), Out(size))
+        };
+        assert_eq!(complete(link, &mut image, &mut size), 218, "something is missing");
+        assert_eq!((image, size), (NOTHING, 0));
+        assert_eq!(add(link, CALLED), 0);
+        assert_eq!(complete(link, &mut image, &mut size), 0);
+
+        // The program's own copy outlives the link.
+        let from: *const u8 = std::ptr::with_exposed_provenance(image.0);
+        let copy = std::slice::from_raw_parts(from, size).to_vec();
+        assert_eq!(api::cuLinkDestroy(link), 0);
+        assert_eq!(api::cuLinkDestroy(link), 400);
+        let (mut module, mut compute) = (Module(0), Func(0));
+        let load = |module: &mut Module, image: &[u8]| {
+            api::cuModuleLoadData(Out(module), Ptr(image.as_ptr().expose_provenance()))
+        };
+        assert_eq!(load(&mut module, &copy), 0);
+        let name = text(c"compute");
+        assert_eq!(api::cuModuleGetFunction(Out(&raw mut compute), module, name), 0);
+        let n = 21u32;
+        let params: [*const c_void; 1] = [(&raw const n).cast()];
+        assert_eq!(run(compute, 1, 1, 0, at(&params), NOTHING), 0);
+        assert_eq!(api::cuCtxSynchronize(), 0);
+        let mut value = 0u32;
+        let result = global(module, c"result");
+        assert_eq!(api::cuMemcpyDtoH_v2(Ptr((&raw mut value).expose_provenance()), result, 4), 0);
+        assert_eq!(value, 42);
+        assert_eq!(api::cuModuleUnload(module), 0);
+        let mut damaged = copy;
+        damaged.iter_mut().skip(16).take(1).for_each(|count| *count = 9);
+        assert_eq!(load(&mut module, &damaged), 200);
+    }
+}
+
+unsafe fn names() {
+    let (mut function, how, mut name) = (7usize, 9i32, Str(7));
+    unsafe {
+        let mut ask = |symbol: &CStr, version, flags| {
+            let (to, how) = (Ptr((&raw mut function).expose_provenance()), at(&how));
+            let status = api::cuGetProcAddress_v2(text(symbol), to, version, Flags64(flags), how);
+            (status, function != 0)
+        };
+        assert_eq!(ask(c"cuLaunchKernel", 12000, 0), (0, true));
+        assert_eq!(ask(c"cuNoSuchThing", 12000, 0), (0, false));
+        assert_eq!((&raw const how).read_volatile(), 1);
+        assert_eq!(ask(c"cuInit", 12000, 9), (1, false));
+        let to = Ptr((&raw mut function).expose_provenance());
+        let ask = |symbol: &CStr| api::cuGetProcAddress(text(symbol), to, 11030, Flags64(0));
+        assert_eq!((ask(c"cuNoSuchThing"), ask(c"cuCtxGetDevice")), (500, 0));
+        let real = std::mem::transmute::<usize, unsafe extern "C" fn(*mut Device) -> i32>(
+            to_address(&function),
+        );
+        let mut device = Device(7);
+        assert_eq!((real(&raw mut device), device), (0, Device(0)));
+        assert_eq!(api::cuGetErrorName(700, Out(&raw mut name)), 0);
+        assert_eq!(CStr::from_ptr(name.0 as *const _), c"CUDA_ERROR_ILLEGAL_ADDRESS");
+        assert_eq!(api::cuGetErrorString(700, Out(&raw mut name)), 0);
+        let said = CStr::from_ptr(name.0 as *const _);
+        assert_eq!(said, c"an illegal memory access was encountered");
+        assert_eq!((api::cuGetErrorName(77, Out(&raw mut name)), name), (1, Str(0)));
+        let mut table = NOTHING;
+        assert_eq!(api::cuGetExportTable(Out(&raw mut table), at(&[0u8; 16])), 500);
+        assert_eq!((api::cuProfilerStart(), api::cuProfilerStop()), (0, 0));
+    }
+}
+
+fn to_address(place: &usize) -> usize {
+    unsafe { (&raw const *place).read_volatile() }
 }

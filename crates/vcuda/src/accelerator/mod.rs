@@ -214,6 +214,10 @@ pub trait Code: Send + Sync {
     fn kernels(&self) -> &[Kernel];
     /// Its variables that have a name outside.
     fn variables(&self) -> &[Variable];
+    /// Functions and variables that its kernels use and nothing defines.
+    fn undefined(&self) -> &[String] {
+        &[]
+    }
     /// For the accelerator that loaded it.
     fn as_any(&self) -> &dyn std::any::Any;
 }

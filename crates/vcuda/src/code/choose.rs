@@ -11,7 +11,7 @@ use cushim_image::arch::{Arch, SmVariant};
 use cushim_image::inventory::{self, ImageKind as Kind};
 use cushim_image::{Limits, sniff};
 
-use super::{Error, MOCK, NoImage, Source};
+use super::{Error, MOCK, NoImage, Source, linked};
 use crate::accelerator::{Accelerator, ImageKind};
 
 /// What a device takes.
@@ -98,6 +98,11 @@ pub fn choose<'a>(source: &'a Source<'_>, target: &Target) -> Result<Chosen<'a>,
     if source.whole.starts_with(MOCK) {
         let parts = vec![Cow::Borrowed(&*source.whole)];
         return Ok(Chosen { kind: ImageKind::Mock, arch: Arch::Unknown, parts });
+    }
+    if source.whole.starts_with(&linked::MAGIC) {
+        let parts = linked::read(&source.whole).ok_or(Error::Link)?;
+        let parts = parts.into_iter().map(Cow::Borrowed).collect();
+        return Ok(Chosen { kind: ImageKind::Ptx, arch: Arch::Unknown, parts });
     }
     let mut holds = Vec::new();
     if let Some(best) = best(&source.whole, target, &mut holds)? {

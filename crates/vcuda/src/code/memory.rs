@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
 use cushim_image::{Extent, Limits};
 
-use super::{Error, MOCK};
+use super::{Error, MOCK, linked};
 
 /// Most device links in a list of prelinked fat binaries, and most bytes of a text.
 const MOST: usize = 1 << 30;
@@ -102,6 +102,7 @@ unsafe fn image<'a>(address: usize) -> Result<&'a [u8], Error> {
     let mut known = match first {
         [0x50, 0xed, 0x55, 0xba] | [b'C', b'C', b'O', b'B'] | [0x10, 0xff, 0x10, 0xad] => 16,
         [b'_', b'_', b'C', b'L'] => 32,
+        [0x7f, b'c', b'u', b'L'] => linked::HEADER,
         [0x7f, b'E', b'L', b'F'] => cushim_image::sniff::MIN_PREFIX,
         _ => {
             // SAFETY: text, whatever it says.
@@ -117,6 +118,11 @@ unsafe fn image<'a>(address: usize) -> Result<&'a [u8], Error> {
     loop {
         // SAFETY: the caller's.
         let start = unsafe { bytes(address, known) }?;
+        if start.starts_with(&linked::MAGIC) {
+            let length = linked::length(start).ok_or(Error::Link)?;
+            // SAFETY: the caller's.
+            return unsafe { bytes(address, length) };
+        }
         match cushim_image::extent(start, &limits)? {
             Extent::Exact(length) => {
                 let length = usize::try_from(length).unwrap_or(usize::MAX);

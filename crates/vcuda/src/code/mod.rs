@@ -6,6 +6,7 @@
 //! insides.
 
 mod choose;
+pub mod linked;
 mod memory;
 
 use std::fmt::Write as _;
@@ -49,6 +50,9 @@ pub enum Error {
     /// A container or image that cannot be read.
     #[error("the image cannot be read: {0}")]
     Image(#[from] cushim_image::Error),
+    /// A result of our own linker that is damaged.
+    #[error("the linked image ends before its texts do")]
+    Link,
     /// Nothing in it is for the device.
     #[error("{}", no_image(.0))]
     NoImage(Box<NoImage>),
@@ -68,7 +72,7 @@ impl Error {
     pub fn status(&self) -> i32 {
         match self {
             Error::Null => 1,
-            Error::Unreadable { .. } | Error::Unknown { .. } | Error::Image(_) => 200,
+            Error::Unreadable { .. } | Error::Unknown { .. } | Error::Image(_) | Error::Link => 200,
             Error::NoImage(_) => 209,
         }
     }

@@ -90,6 +90,10 @@ pub(super) use super::library::{
     cuLibraryGetManaged, cuLibraryGetModule, cuLibraryGetUnifiedFunction, cuLibraryLoadData,
     cuLibraryLoadFromFile, cuLibraryUnload,
 };
+pub(super) use super::link::{
+    cuLinkAddData, cuLinkAddData_v2, cuLinkAddFile, cuLinkAddFile_v2, cuLinkComplete, cuLinkCreate,
+    cuLinkCreate_v2, cuLinkDestroy,
+};
 pub(super) use super::lookup::{
     cuGetErrorName, cuGetErrorString, cuGetExportTable, cuGetProcAddress, cuGetProcAddress_v2,
     cuProfilerStart, cuProfilerStop,

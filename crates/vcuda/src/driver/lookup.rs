@@ -115,7 +115,9 @@ unsafe fn find(
         return Err(status::INVALID_VALUE);
     }
     let (number, how) = lookup(name, version, flags == PER_THREAD);
-    let address = number.and_then(super::function).map_or(0, |found| found.expose_provenance());
+    let ours = |number| super::function(number).map(|found| found.expose_provenance());
+    let exported = |number| crate::front::address(number).or_else(|| ours(number));
+    let address = number.and_then(exported).unwrap_or(0);
     // SAFETY: the program's places.
     unsafe {
         give(at(to), Ptr(address))?;

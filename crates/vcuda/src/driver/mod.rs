@@ -19,6 +19,7 @@ mod jit;
 pub mod kernel;
 pub mod launch;
 pub mod library;
+mod link;
 mod lookup;
 pub mod memory;
 pub mod module;

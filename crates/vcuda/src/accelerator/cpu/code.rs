@@ -29,6 +29,7 @@ pub struct CpuCode {
     pub functions: Vec<u32>,
     kernels: Vec<Kernel>,
     variables: Vec<Variable>,
+    undefined: Vec<String>,
     /// What holds the globals: one allocation.
     block: Option<u64>,
     memory: Arc<Memory>,
@@ -78,6 +79,7 @@ impl CpuCode {
             functions: Vec::new(),
             kernels: Vec::new(),
             variables: Vec::new(),
+            undefined: Vec::new(),
             block: None,
             memory: memory.clone(),
             device,
@@ -86,6 +88,7 @@ impl CpuCode {
         let missing = code.place(image.externals)?;
         code.initialise()?;
         code.describe(&missing);
+        code.undefined = code.names_undefined(&missing);
         Ok(code)
     }
 
@@ -193,6 +196,21 @@ impl CpuCode {
         globals.filter(|g| g.space == Space::Const).map(|g| g.size).sum::<u64>() as u32
     }
 
+    /// What kernels reach that nothing defines.
+    fn names_undefined(&self, missing: &[u32]) -> Vec<String> {
+        let reachable: HashSet<u32> =
+            self.functions.iter().flat_map(|kernel| self.module.reachable(*kernel)).collect();
+        let functions = || reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
+        let undefined = functions().filter(|f| !f.defined && !BUILT_IN.contains(&f.name.as_str()));
+        let used: HashSet<u32> = functions().flat_map(globals_of).collect();
+        let variables = missing.iter().filter(|n| used.contains(n));
+        let variables = variables.filter_map(|n| self.module.globals.get(*n as usize));
+        let mut names: Vec<String> = undefined.map(|f| f.name.clone()).collect();
+        names.extend(variables.map(|g| g.name.clone()));
+        names.sort();
+        names
+    }
+
     /// Why a kernel cannot be run, if it cannot.
     fn refused(&self, kernel: u32, missing: &[u32]) -> Option<String> {
         let name = &self.module.functions.get(kernel as usize)?.name;
@@ -249,6 +267,9 @@ impl Code for CpuCode {
     }
     fn variables(&self) -> &[Variable] {
         &self.variables
+    }
+    fn undefined(&self) -> &[String] {
+        &self.undefined
     }
     fn as_any(&self) -> &dyn std::any::Any {
         self
