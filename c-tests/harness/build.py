@@ -72,9 +72,15 @@ class Nvcc:
             return "this nvcc writes no zstd"
         return None
 
+    def arch_for(self, program):
+        """The architecture asked for, or a later one that the program needs."""
+        least = program.options.get("arch", self.arch)
+        number = [int(re.sub(r"\D", "", arch)) for arch in (self.arch, least)]
+        return self.arch if number[0] >= number[1] else least
+
     def flags(self, variant, program):
         """Flags for compiling and linking alike."""
-        flags = ["-std=c++17", "-arch=%s" % self.arch, "-rdc=%s" % ("true" if variant.link == "rdc" else "false")]
+        flags = ["-std=c++17", "-arch=%s" % self.arch_for(program), "-rdc=%s" % ("true" if variant.link == "rdc" else "false")]
         flags.append("-default-stream=%s" % ("per-thread" if variant.stream == "perthread" else "legacy"))
         new = "--compress-mode" in self.help
         flags += {
@@ -203,7 +209,8 @@ class Job:
     def run(self):
         """Builds what is older than its sources; the paths of the programs."""
         sources = self.program.sources + self.program.options.get("plugins", "").split(",")
-        newest = max(os.path.getmtime(os.path.join(CUDA, s)) for s in sources + ["common.h"] if s)
+        headers = glob.glob(os.path.join(CUDA, "*.h")) + glob.glob(os.path.join(CUDA, self.program.kind, "*.h"))
+        newest = max(os.path.getmtime(os.path.join(CUDA, s)) for s in sources + headers if s)
         objects, made = {}, []
         for variant in self.wanted:
             folder = os.path.join(self.out, str(variant))

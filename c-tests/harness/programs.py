@@ -78,14 +78,21 @@ def variants(which, program):
     matrix  the full product for the programs marked so, `pair` for the others
     full    the full product for every program
     each    the shared runtime alone, so that everything is compiled once
+    both    the shared and the static runtime, in the plainest way
 
     Programs of semantics/ and compute/ say something about CUDA or about code, not
     about how a program is put together: they come with the shared and the static
-    runtime (which compile once) in every set but `full` and `each`.
+    runtime (which compile once) in every set but `full` and `each`, those of
+    compute/ in `matrix` and `pair` with the static one, and not at all if heavy.
     """
     product = [Variant(*v) for v in itertools.product(RUNTIMES, STREAMS, LINKS, COMPRESSIONS)]
-    if which == "each" or (program.kind and which != "full"):
-        return few(program, ("shared",) if which == "each" else RUNTIMES)
+    if which == "each":
+        return few(program, ("shared",))
+    if which == "both" or (program.kind and which != "full"):
+        traced = program.kind == "compute" and which in ("matrix", "pair")
+        if traced and "heavy" in program.options:
+            return []
+        return few(program, ("static",) if traced else RUNTIMES)
     if which == "matrix":
         which = "full" if "matrix" in program.options else "pair"
     if which == "pair":
@@ -99,7 +106,7 @@ def variants(which, program):
     elif which == "full":
         product = [v for v in product if v.compression != "default"]
     else:
-        raise SystemExit("unknown set '%s': pair, gpu, matrix, full or each" % which)
+        raise SystemExit("unknown set '%s': pair, gpu, matrix, full, each or both" % which)
     wanted = program.options.get("link"), program.options.get("stream")
     return [v for v in product if wanted[0] in (None, v.link) and wanted[1] in (None, v.stream)]
 

@@ -18,13 +18,16 @@ fn programs(nvcc: &Path, arch: &str) {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let cuda = root.join("../../c-tests/cuda");
     let mut sources = vec![root.join("tests/features.cu")];
-    // Those on what CUDA promises and what kernels compute by one toolkit only:
-    // they are many, and a compiler takes a second for each.
+    // Those that compute by one toolkit only, and without those that are made of
+    // libraries: they are many, and a compiler takes seconds for each.
     let newest = nvcc.to_string_lossy().contains("cuda-13");
-    let folders: &[_] = if newest { &["", "semantics", "compute"] } else { &[""] };
-    for folder in folders {
+    for folder in if newest { &["", "compute"][..] } else { &[""] } {
         for entry in std::fs::read_dir(cuda.join(folder)).unwrap() {
-            sources.push(entry.unwrap().path());
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy();
+            if !name.starts_with("cub_") && !name.starts_with("thrust_") {
+                sources.push(path);
+            }
         }
     }
     let mut accepted = 0;
@@ -49,7 +52,7 @@ fn programs(nvcc: &Path, arch: &str) {
         accepted += 1;
     }
     assert!(
-        accepted >= if newest { 70 } else { 20 },
+        accepted >= if newest { 60 } else { 20 },
         "{}: only {accepted} programs compiled",
         nvcc.display()
     );
