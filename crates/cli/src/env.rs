@@ -11,9 +11,9 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::launch::{self, LastArgs, RecordArgs};
+use crate::launch::{self, Backend, LastArgs, RecordArgs};
 use crate::view::{Class, Classes};
-use crate::{Error, Outcome, complain, environ, preload, record};
+use crate::{Error, Outcome, complain, environ, record};
 
 /// Arguments of `cushim env`.
 #[derive(Debug, Args)]
@@ -57,20 +57,21 @@ Examples:
   env $(cushim env) ./app && cushim report app.*.cushim
   srun env $(cushim env -o /scratch/%q{SLURM_JOB_ID}.%r.cushim) ./app
   export $(cushim env -e all)          for everything that this shell starts
+  env $(cushim env --backend cpu) ./app
   docker run $(printf -- '-e %s ' $(cushim env)) image ./app";
 
 /// Runs the command.
 pub fn run(args: EnvArgs) -> Outcome {
     environ::warn_of_unknown();
-    let library = preload::find_library(args.record.lib.as_deref())?;
-    let reachable = preload::reachable(&library)?;
+    // Where it will run is not known here: only what was asked for is chosen.
+    let cuda = args.record.backend.resolve(args.record.lib.as_deref(), Backend::Native)?;
     let output = args.output.unwrap_or_else(|| record::DEFAULT_OUTPUT.into());
     launch::refuse_text(Path::new(&output))?;
     let classes = match args.events.as_slice() {
         [] => Classes::default(),
         chosen => Classes::of(chosen),
     };
-    let mut line = args.record.environment(&reachable, output.clone(), &classes, args.nested)?;
+    let mut line = args.record.environment(&cuda, output.clone(), &classes, args.nested)?;
     args.last.put(&mut line);
     let mut text = Vec::new();
     for (name, value) in &line {
@@ -83,11 +84,11 @@ pub fn run(args: EnvArgs) -> Outcome {
         text.extend(value.as_bytes());
     }
     text.push(b'\n');
-    if reachable != library {
+    if let Some(link) = cuda.linked() {
         complain(&format!(
             "LD_PRELOAD cannot express {}; it is reached through {}, which other machines may not have",
-            library.display(),
-            reachable.display()
+            cuda.library.display(),
+            link.display()
         ));
     }
     crate::print(&text)?;

@@ -18,15 +18,18 @@ pub const LAUNCHER: &str = "CUSHIM_LAUNCHER";
 /// `monotonic`: the library does not use the time-stamp counter.
 pub const CLOCK: &str = "CUSHIM_CLOCK";
 
+/// NVIDIA's driver library for the backend `driver`, where it is not in the usual places.
+pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
+
 /// Subcommands whose options can be given in the environment.
-const SUBCOMMANDS: [&str; 3] = ["trace", "record", "env"];
+const SUBCOMMANDS: [&str; 4] = ["run", "trace", "record", "env"];
 
 /// The variable of the option `long`.
 pub fn name(long: &str) -> String {
     format!("{PREFIX}{}", long.to_uppercase().replace('-', "_"))
 }
 
-/// Gives every option of `trace`, `record` and `env` its variable.
+/// Gives every option of `run`, `trace`, `record` and `env` its variable.
 pub fn attach(mut command: clap::Command) -> clap::Command {
     for sub in SUBCOMMANDS {
         if command.find_subcommand(sub).is_some() {
@@ -54,7 +57,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
         .flat_map(clap::Command::get_arguments)
         .filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned))
         .collect();
-    names.extend([DISABLE, LAUNCHER, CLOCK].map(str::to_owned));
+    names.extend([DISABLE, LAUNCHER, CLOCK, LIBCUDA].map(str::to_owned));
     names.sort();
     names.dedup();
     names
@@ -66,7 +69,7 @@ pub fn forget_switched_off(command: &clap::Command) {
     let nested = std::env::var_os(LAUNCHER).is_some();
     for name in known(command) {
         let Some(value) = std::env::var_os(&name) else { continue };
-        if nested && name != DISABLE || is_off(&value) {
+        if nested && name != DISABLE && name != LIBCUDA || is_off(&value) {
             // SAFETY: called at the start of the program, which has one thread then.
             unsafe { std::env::remove_var(&name) };
         }

@@ -25,6 +25,7 @@ pub mod preload;
 pub mod record;
 pub mod redirect;
 pub mod report;
+pub mod run;
 pub mod trace;
 pub mod view;
 
@@ -44,6 +45,8 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run a program with the CUDA of your choice, without a GPU too
+    Run(run::RunArgs),
     /// Run a program and show the kernels it launches
     Trace(Box<trace::TraceArgs>),
     /// Run a program and record the kernels it launches into a file
@@ -86,13 +89,14 @@ Examples:
   cushim trace -o run.jsonl ./app       one JSON object a line
   cushim record ./app                   into a file, for cushim report
   srun env $(cushim env) ./app          the same without the launcher
+  cushim run --backend cpu ./app        without a GPU
   cushim doctor ./app                   what will be seen, and what stands in the way
 
 Exit status:
   125  cushim itself failed, also for a wrong option
   126  the program was found but cannot be run
   127  the program was not found
-  Otherwise `cushim trace` and `cushim record` end as the program ended, by the same status or signal.
+  Otherwise `cushim run`, `trace` and `record` end as the program ended, by the same status or signal.
   `cushim doctor` ends with 1 where something blocks tracing.";
 
 /// The whole command line as one definition: help, completions and manual pages come from it.
@@ -118,6 +122,7 @@ pub fn main() -> ExitCode {
         die_of_broken_pipes();
     }
     let outcome = match cli.command {
+        Command::Run(args) => run::run(args),
         Command::Trace(args) => trace::run(*args),
         Command::Record(args) => record::run(*args),
         Command::Ctl(args) => ctl::run(args),

@@ -1,7 +1,7 @@
-//! The preloaded library: where it is, and how LD_PRELOAD is to name it.
+//! The preloaded libraries: where they are, and how LD_PRELOAD is to name them.
 //!
-//! Owns: the search for libcushim.so, the loader's syntax for LD_PRELOAD, links for paths that this
-//! syntax cannot express. Must not know: options of subcommands.
+//! Owns: the search for libcushim.so and the files beside it, the loader's syntax for LD_PRELOAD and
+//! LD_AUDIT, links for paths that this syntax cannot express. Must not know: options of subcommands.
 
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
@@ -15,8 +15,31 @@ use crate::doctor::elf::{self, Kind};
 
 /// The library's file name.
 pub const LIBRARY: &str = "libcushim.so";
-/// The loader's variable.
+/// The loader's variable for preloaded libraries.
 pub const LD_PRELOAD: &str = "LD_PRELOAD";
+/// The loader's variable for audit libraries.
+pub const LD_AUDIT: &str = "LD_AUDIT";
+
+/// A thin library that stands for one of NVIDIA's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Front {
+    /// Its file, beside libcushim.so.
+    pub file: &'static str,
+    /// Its SONAME: what it stands for.
+    pub soname: &'static str,
+}
+
+/// Those of the backends other than native, in the order of preloading.
+pub const FRONTS: [Front; 4] = [
+    Front { file: "libcushim_cudart11.so", soname: "libcudart.so.11.0" },
+    Front { file: "libcushim_cudart12.so", soname: "libcudart.so.12" },
+    Front { file: "libcushim_cudart13.so", soname: "libcudart.so.13" },
+    Front { file: "libcushim_cuda.so", soname: "libcuda.so.1" },
+];
+/// What the thin libraries jump into.
+pub const CORE: &str = "libvcuda.so";
+/// What leads statically linked runtimes to them.
+pub const AUDIT: &str = "libcushim_audit.so";
 
 /// Finds the library: `given`, else beside this program, else in `../lib` or `../lib64` of it. The
 /// answer is absolute.
@@ -53,6 +76,17 @@ fn usable(path: &Path) -> Result<PathBuf, Error> {
     std::path::absolute(path).map_err(|e| Error::io("find", path, e))
 }
 
+/// The file `name` beside `library`; links are followed where it is not beside the link.
+pub fn beside(library: &Path, name: &str) -> Result<PathBuf, Error> {
+    let place = library.with_file_name(name);
+    let real = || Some(library.canonicalize().ok()?.with_file_name(name));
+    let found = [Some(place.clone()), real()].into_iter().flatten().find(|p| p.exists());
+    match found {
+        Some(found) => usable(&found),
+        None => Err(Error::Library(format!("{} is missing", place.display()))),
+    }
+}
+
 /// The entries of this environment's LD_PRELOAD; the loader splits at spaces and colons.
 pub fn entries() -> Vec<String> {
     let value = std::env::var_os(LD_PRELOAD).unwrap_or_default();
@@ -60,20 +94,35 @@ pub fn entries() -> Vec<String> {
     value.split([' ', ':']).filter(|e| !e.is_empty()).map(str::to_owned).collect()
 }
 
-/// Whether an entry is a libcushim.so.
+/// Whether an entry of LD_PRELOAD or LD_AUDIT is a file of ours.
 pub fn is_ours(entry: &Path) -> bool {
-    entry.file_name().is_some_and(|name| name == LIBRARY)
+    let is = |name: &str| entry.file_name().is_some_and(|file| file == name);
+    is(LIBRARY) || is(AUDIT) || FRONTS.iter().any(|front| is(front.file))
 }
 
-/// The value for LD_PRELOAD: what is there already, then `library`. It comes last so that sanitizers,
+/// The value for LD_PRELOAD: what is there already, then `libraries`. They come last so that sanitizers,
 /// which insist on being first, still are, and so that others' hooks find ours behind them.
-pub fn value(library: &Path) -> OsString {
+pub fn value(libraries: &[PathBuf]) -> OsString {
+    let others = entries().into_iter().filter(|entry| !is_ours(Path::new(entry)));
+    join(others.map(OsString::from).chain(libraries.iter().map(OsString::from)))
+}
+
+/// The value for LD_AUDIT: what is there already, then `library`; the loader splits at colons alone.
+pub fn audit_value(library: Option<&Path>) -> OsString {
+    let now = std::env::var_os(LD_AUDIT).unwrap_or_default();
+    let others = std::env::split_paths(&now).filter(|entry| !entry.as_os_str().is_empty());
+    let others: Vec<PathBuf> = others.filter(|entry| !is_ours(entry)).collect();
+    join(others.into_iter().chain(library.map(Path::to_owned)).map(PathBuf::into_os_string))
+}
+
+fn join(words: impl Iterator<Item = OsString>) -> OsString {
     let mut value = OsString::new();
-    for entry in entries().iter().filter(|entry| !is_ours(Path::new(entry))) {
-        value.push(entry);
-        value.push(":");
+    for word in words {
+        if !value.is_empty() {
+            value.push(":");
+        }
+        value.push(word);
     }
-    value.push(library);
     value
 }
 
@@ -84,23 +133,23 @@ pub fn expressible(path: &Path) -> bool {
     !path.as_os_str().as_bytes().iter().any(bad)
 }
 
-/// A path to `library` that LD_PRELOAD can express: itself, or a link in a folder that only this user
-/// can write. The link stays, since programs that are started later need it too; the same library gets
-/// the same link.
-pub fn reachable(library: &Path) -> Result<PathBuf, Error> {
-    if expressible(library) {
-        return Ok(library.to_owned());
+/// Paths to `libraries` (all of one folder) that LD_PRELOAD can express: themselves, or links in a folder
+/// that only this user can write. The links stay, since programs that are started later need them too;
+/// the same libraries get the same links, all in one folder, since they look for each other beside themselves.
+pub fn reachable(libraries: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
+    if libraries.iter().all(|library| expressible(library)) {
+        return Ok(libraries.to_vec());
     }
     let mut failure = None;
     for folder in link_folders().into_iter().filter(|folder| expressible(folder)) {
-        match link(&folder, library) {
-            Ok(path) => return Ok(path),
+        match libraries.iter().map(|library| link(&folder, library)).collect() {
+            Ok(paths) => return Ok(paths),
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    Err(failure.unwrap_or_else(|| {
-        Error::Library(format!("LD_PRELOAD cannot express the path {}", library.display()))
-    }))
+    let first = libraries.first().map(|l| l.display().to_string()).unwrap_or_default();
+    Err(failure
+        .unwrap_or_else(|| Error::Library(format!("LD_PRELOAD cannot express the path {first}"))))
 }
 
 /// The user's cache folder comes first: it is often shared by the machines of a cluster.
@@ -116,10 +165,10 @@ fn link_folders() -> Vec<PathBuf> {
 
 fn link(folder: &Path, library: &Path) -> Result<PathBuf, Error> {
     let mut hasher = DefaultHasher::new();
-    library.hash(&mut hasher);
+    library.parent().hash(&mut hasher);
     let folder = private_folder(folder)?.join(format!("{:016x}", hasher.finish()));
     let folder = private_folder(&folder)?;
-    let path = folder.join(LIBRARY);
+    let path = folder.join(library.file_name().unwrap_or(LIBRARY.as_ref()));
     if fs::read_link(&path).is_ok_and(|target| target == library) {
         return Ok(path);
     }

@@ -15,7 +15,7 @@ use crate::window::Wanted;
 /// The settings of one process.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// `CUSHIM_DISABLE`.
+    /// `CUSHIM_DISABLE`, or `CUSHIM_EVENTS` is `none`.
     pub disable: bool,
     /// `CUSHIM_OUTPUT`: the trace file's pattern.
     pub output: Vec<u8>,
@@ -66,7 +66,9 @@ impl Config {
         }
         let output = variable(c"CUSHIM_OUTPUT").filter(|v| is_on(v));
         Config {
-            disable: flag(c"CUSHIM_DISABLE"),
+            // No events at all are no recording.
+            disable: flag(c"CUSHIM_DISABLE")
+                || variable(c"CUSHIM_EVENTS").is_some_and(|v| v == b"none"),
             output: output.unwrap_or_else(|| DEFAULT_OUTPUT.to_vec()),
             classes: classes(variable(c"CUSHIM_EVENTS").as_deref()),
             nested: flag(c"CUSHIM_NESTED"),

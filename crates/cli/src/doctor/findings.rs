@@ -67,6 +67,17 @@ pub struct Program {
     pub libraries: usize,
 }
 
+/// Which CUDA a program would get.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Backends {
+    /// What `--backend auto` takes here.
+    pub auto: &'static str,
+    /// What decides it.
+    pub why: String,
+    /// What the others lack beside libcushim.so; null: nothing.
+    pub missing: Option<String>,
+}
+
 /// Everything that was found.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Findings {
@@ -74,6 +85,8 @@ pub struct Findings {
     pub cushim: &'static str,
     /// libcushim.so, or why there is none.
     pub library: Option<PathBuf>,
+    /// Which CUDA programs get, where libcushim.so is found.
+    pub backends: Option<Backends>,
     /// The program; none if only the machine was asked about.
     pub program: Option<Program>,
     /// The CUDA parts that it carries.

@@ -14,12 +14,19 @@ use std::time::{Duration, Instant};
 use serde::Serialize;
 
 use super::cache::Cache;
+use crate::environ;
 
 /// How long libcuda may take to answer; a first `cuInit` of eight GPUs takes some seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Folders where libcuda is though the loader's cache does not say so (WSL, containers).
-const FOLDERS: [&str; 4] =
-    ["/usr/lib/wsl/lib", "/usr/lib/x86_64-linux-gnu", "/usr/local/nvidia/lib64", "/usr/lib64"];
+const FOLDERS: [&str; 6] = [
+    "/usr/lib/wsl/lib",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/local/nvidia/lib64",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/cuda/compat",
+];
 
 /// The machine.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -55,16 +62,25 @@ pub struct Driver {
     pub failure: Option<String>,
 }
 
-/// Looks at this machine.
-pub fn look() -> Machine {
+/// The file of the driver library as a program that is started from here would find it, if there is one,
+/// whether it works or not.
+pub fn libcuda() -> Option<PathBuf> {
+    let given = std::env::var_os(environ::LIBCUDA).filter(|given| !given.is_empty());
     let library_path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
     let listed = library_path.split([':', ';']).filter(|f| !f.is_empty());
-    let path = listed
-        .map(|folder| Path::new(folder).join("libcuda.so.1"))
+    let listed = listed.map(|folder| Path::new(folder).join("libcuda.so.1"));
+    given
+        .map(PathBuf::from)
+        .into_iter()
+        .chain(listed)
         .chain(Cache::system().find("libcuda.so.1").cloned())
         .chain(FOLDERS.iter().map(|folder| Path::new(folder).join("libcuda.so.1")))
-        .find(|path| path.exists());
-    let driver = path.map(ask);
+        .find(|path| path.exists())
+}
+
+/// Looks at this machine.
+pub fn look() -> Machine {
+    let driver = libcuda().map(ask);
     let mut gpus = gpus();
     if let (true, Some(count)) = (gpus.is_empty(), driver.as_ref().and_then(|d| d.count)) {
         gpus = (0..count).map(|n| format!("GPU {n}")).collect();

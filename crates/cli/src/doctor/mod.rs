@@ -18,10 +18,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::{Error, Outcome, preload};
+use crate::{Error, Outcome, launch, preload};
 
-pub use findings::{Feature, Findings, Interposer, Obstacle, Program, Verdict};
-pub use machine::{Driver, Machine};
+pub use findings::{Backends, Feature, Findings, Interposer, Obstacle, Program, Verdict};
+pub use machine::{Driver, Machine, libcuda};
 
 use closure::Search;
 use cuda::Part;
@@ -94,7 +94,12 @@ pub fn examine(program: Option<&Path>, library: Option<&Path>) -> Result<Finding
         ..Findings::default()
     };
     match preload::find_library(library) {
-        Ok(path) => findings.library = Some(path),
+        Ok(path) => {
+            let (auto, why) = launch::automatic(&path);
+            let missing = launch::missing(&path).map(|error| error.to_string());
+            findings.backends = Some(Backends { auto: auto.word(), why, missing });
+            findings.library = Some(path);
+        }
         Err(error) => findings.obstacles.push(obstacles::no_library(&error)),
     }
     findings.obstacles.extend(obstacles::environment());
@@ -127,6 +132,7 @@ fn look(findings: &mut Findings, name: &Path) -> Result<(), Error> {
     };
     findings.cuda = parts(&closure);
     findings.obstacles.extend(obstacles::of_closure(&closure));
+    findings.obstacles.extend(findings.cuda.iter().filter_map(obstacles::of_part));
     findings.interposers = obstacles::interposers(&closure, &preloaded);
     findings.program = Some(Program {
         path: found.path,

@@ -5,10 +5,10 @@
 use std::path::{Path, PathBuf};
 
 use super::closure::Closure;
-use super::cuda;
+use super::cuda::{self, Part, What};
 use super::elf::{Elf, Kind};
 use super::findings::{Interposer, Obstacle};
-use crate::{Error, environ};
+use crate::{Error, environ, preload};
 
 /// libc and its parts, which define what others interpose.
 const LIBC: [&str; 4] = ["libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2", "libpthread.so.0"];
@@ -124,6 +124,19 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
     found
 }
 
+/// A runtime inside a file that has no symbols: it can be seen at the driver, but not be replaced.
+pub fn of_part(part: &Part) -> Option<Obstacle> {
+    let stripped = part.what == What::StaticRuntime && part.stripped;
+    stripped.then(|| {
+        let file = part.file.display();
+        let why = format!(
+            "{file} has its CUDA runtime inside and no symbols: for the backends driver and cpu name the \
+             file that has them with --symbols, where its debug file is not found by itself"
+        );
+        obstacle("stripped runtime", false, why)
+    })
+}
+
 fn is_libc(object: &Elf) -> bool {
     LIBC.contains(&object.name().as_str())
 }
@@ -163,7 +176,8 @@ pub fn interposers(closure: &Closure, preloaded: &[PathBuf]) -> Vec<Interposer> 
         }
     }
     let audit = std::env::var("LD_AUDIT").unwrap_or_default();
-    for file in audit.split(':').filter(|f| !f.is_empty()) {
+    let foreign = |file: &&str| !file.is_empty() && !preload::is_ours(Path::new(file));
+    for file in audit.split(':').filter(foreign) {
         add(file.to_owned(), "audit library (LD_AUDIT): it can redirect any symbol");
     }
     found

@@ -117,6 +117,13 @@ fn machine(out: &mut String, findings: &Findings) {
     let mut add = |left: &str, right: String| lines.push((left.to_owned(), right));
     let library = findings.library.as_ref();
     add("libcushim.so", library.map_or("not found".to_owned(), |p| p.display().to_string()));
+    if let Some(backends) = &findings.backends {
+        let others = match &backends.missing {
+            None => "driver and cpu can be asked for".to_owned(),
+            Some(missing) => format!("there is no other: {missing}"),
+        };
+        add("--backend auto", format!("{}: {}; {others}", backends.auto, backends.why));
+    }
     match driver {
         None => add("driver library", "no libcuda.so.1 is found".to_owned()),
         Some(driver) => {

@@ -3,6 +3,7 @@
 //! Owns: the options about recording and the variables that carry them to the library, starting the
 //! program and ending as it ended. Must not know: what is done with what was recorded.
 
+mod backend;
 mod child;
 mod pattern;
 mod ranks;
@@ -21,8 +22,9 @@ use std::process::Command;
 use clap::Args;
 
 use crate::view::Classes;
-use crate::{Error, complain, environ, preload};
+use crate::{Error, complain, environ};
 
+pub use backend::{Backend, BackendArgs, Cuda, automatic, missing};
 pub use child::{Child, Ending, Held};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;
@@ -54,6 +56,10 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub window: WindowArgs,
 
+    /// Which CUDA the program gets.
+    #[command(flatten)]
+    pub backend: BackendArgs,
+
     /// What cushim says about itself inside the program: off, error, warn, info; to FILE or stderr
     #[arg(long, value_name = "LEVEL[,FILE]", value_parser = log)]
     pub log: Option<String>,
@@ -77,19 +83,17 @@ pub struct LastArgs {
 }
 
 impl RecordArgs {
-    /// The variables that preload `library` and tell it what to record, and into which files.
+    /// The variables that preload the libraries of `cuda` and tell them what to record, and into which files.
     pub fn environment(
         &self,
-        library: &Path,
+        cuda: &Cuda,
         output: OsString,
         classes: &Classes,
         nested: bool,
     ) -> Result<Environment, Error> {
-        let mut set = vec![
-            (preload::LD_PRELOAD, preload::value(library)),
-            ("CUSHIM_OUTPUT", output),
-            ("CUSHIM_EVENTS", classes.words().into()),
-        ];
+        let mut set = cuda.environment();
+        set.push(("CUSHIM_OUTPUT", output));
+        set.push(("CUSHIM_EVENTS", classes.words().into()));
         if nested {
             set.push(("CUSHIM_NESTED", "1".into()));
         }
@@ -98,10 +102,10 @@ impl RecordArgs {
         }
         if self.gpu_time {
             set.push(("CUSHIM_GPU_TIME", "1".into()));
-            set.push((slots::CUDA, slots::claim(slots::CUDA, library, "--gpu-time")?));
+            set.push((slots::CUDA, slots::claim(slots::CUDA, cuda.shim(), "--gpu-time")?));
         }
         if classes.contains("nvtx") {
-            match slots::claim(slots::NVTX, library, "--events nvtx") {
+            match slots::claim(slots::NVTX, cuda.shim(), "--events nvtx") {
                 Ok(value) => set.push((slots::NVTX, value)),
                 // Who asked for everything gets what there is.
                 Err(error) if classes.is_all() => complain(&error.to_string()),
@@ -142,7 +146,7 @@ pub fn untouched(command: &[OsString]) -> Result<(), Error> {
 }
 
 /// Checks `--log`.
-fn log(text: &str) -> Result<String, String> {
+pub fn log(text: &str) -> Result<String, String> {
     let level = text.split(',').next().unwrap_or_default();
     match ["off", "error", "warn", "info"].contains(&level) {
         true => Ok(text.to_owned()),

@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::launch::{self, Held, LastArgs, Names, Pattern, Rank, RecordArgs, Signals};
+use crate::launch::{self, Backend, Held, LastArgs, Names, Pattern, Rank, RecordArgs, Signals};
 use crate::view::{Class, Classes};
-use crate::{Error, Outcome, complain, environ, preload};
+use crate::{Error, Outcome, complain, environ};
 
 use found::Found;
 
@@ -84,7 +84,7 @@ itself fails, 126 if the program cannot be run, 127 if it is not found.";
 pub fn run(args: RecordCommand) -> Outcome {
     launch::untouched(&args.command)?;
     environ::warn_of_unknown();
-    let library = preload::reachable(&preload::find_library(args.record.lib.as_deref())?)?;
+    let cuda = args.record.backend.resolve(args.record.lib.as_deref(), Backend::Auto)?;
     let rank = Rank::here();
     let output = args.output.clone().unwrap_or_else(|| DEFAULT_OUTPUT.into());
     let pattern = Pattern::new(&output, &rank)?;
@@ -97,7 +97,7 @@ pub fn run(args: RecordCommand) -> Outcome {
     };
     let run = launch::run_id();
     let into = pattern.for_library(&folder, &rank);
-    let mut environment = args.record.environment(&library, into, &classes, args.nested)?;
+    let mut environment = args.record.environment(&cuda, into, &classes, args.nested)?;
     args.last.put(&mut environment);
     environment.push((environ::LAUNCHER, run.clone().into()));
     let begun = std::time::SystemTime::now();

@@ -14,9 +14,11 @@ use std::path::Path;
 
 use clap::Args;
 
-use crate::launch::{self, Environment, Held, Names, Pattern, Rank, RecordArgs, Signals, host};
+use crate::launch::{
+    self, Backend, Cuda, Environment, Held, Names, Pattern, Rank, RecordArgs, Signals, host,
+};
 use crate::view::{Classes, Format, Run, Target, View, ViewArgs};
-use crate::{Error, Outcome, environ, preload};
+use crate::{Error, Outcome, environ};
 
 use follow::Follow;
 use output::{Output, WholeLines};
@@ -83,7 +85,7 @@ itself fails, 126 if the program cannot be run, 127 if it is not found.";
 pub fn run(args: TraceArgs) -> Outcome {
     launch::untouched(&args.command)?;
     environ::warn_of_unknown();
-    let library = preload::reachable(&preload::find_library(args.record.lib.as_deref())?)?;
+    let cuda = args.record.backend.resolve(args.record.lib.as_deref(), Backend::Auto)?;
     let rank = Rank::here();
     let pattern = args.output.as_deref().map(|o| Pattern::new(o, &rank)).transpose()?;
     pattern.as_ref().map(|p| refuse_recording(p.name())).transpose()?;
@@ -93,7 +95,7 @@ pub fn run(args: TraceArgs) -> Outcome {
     };
     let mut options = args.view.options(args.format, &target)?;
     let spool = Spool::create()?;
-    let environment = environment(&args, &options.classes, &library, &spool)?;
+    let environment = environment(&args, &options.classes, &cuda, &spool)?;
     let mut signals = Signals::block();
     let held = Held::fork(&args.command, &environment, &signals)?;
     let pid = held.id();
@@ -122,12 +124,12 @@ pub fn run(args: TraceArgs) -> Outcome {
 fn environment(
     args: &TraceArgs,
     classes: &Classes,
-    library: &Path,
+    cuda: &Cuda,
     spool: &Spool,
 ) -> Result<Environment, Error> {
     let mut record = args.record.clone();
     record.limit.get_or_insert(LIMIT);
-    let mut set = record.environment(library, spool.pattern(), classes, args.view.nested)?;
+    let mut set = record.environment(cuda, spool.pattern(), classes, args.view.nested)?;
     set.push((environ::LAUNCHER, launch::run_id().into()));
     Ok(set)
 }

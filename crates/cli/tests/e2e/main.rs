@@ -4,6 +4,7 @@ mod commands;
 mod doctor;
 mod environment;
 mod output;
+mod run;
 mod signals;
 mod support;
 mod trace;

@@ -176,6 +176,22 @@ impl Bench {
         command
     }
 
+    /// Puts libraries beside the library that say nothing, with the names that the backends other than
+    /// native need; no libcuda is found but the one that `libcuda` makes.
+    pub fn backends(&self) {
+        for name in [
+            "libcushim_cudart11",
+            "libcushim_cudart12",
+            "libcushim_cudart13",
+            "libcushim_cuda",
+            "libvcuda",
+        ] {
+            self.compile(&format!("{name}.so"), "int nothing;", &["-shared", "-fPIC"]);
+        }
+        let audit = "unsigned la_version(unsigned version) { return version; }";
+        self.compile("libcushim_audit.so", audit, &["-shared", "-fPIC"]);
+    }
+
     /// Runs `cushim ARGUMENTS` to its end.
     pub fn run(&self, arguments: &[&str]) -> Done {
         self.start(&mut self.cushim(arguments)).done()

@@ -1,0 +1,181 @@
+//! `--backend`: which CUDA the program gets.
+//!
+//! Owns: the choice, the files that it needs, and the variables that tell the loader and the libraries. Must
+//! not know: what the libraries do.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::Environment;
+use crate::doctor::{self, elf};
+use crate::preload::{self, AUDIT, CORE, FRONTS, LD_AUDIT, LD_PRELOAD};
+use crate::{Error, complain};
+
+/// Set for libvcuda.so and libcushim_audit.so.
+const BACKEND: &str = "CUSHIM_BACKEND";
+/// Files with the symbols of stripped programs, with colons between, for libcushim_audit.so.
+const SYMBOLS: &str = "CUSHIM_SYMBOLS";
+
+/// Whether kernels run on the CPU backend: only then is it chosen where nobody named it.
+const CPU_RUNS_KERNELS: bool = false;
+
+/// Which CUDA the program gets, for `run`, `trace`, `record` and `env` alike.
+#[derive(Debug, Clone, Default, Args)]
+#[command(next_help_heading = "Which CUDA it gets")]
+pub struct BackendArgs {
+    /// native: NVIDIA's own; driver: cushim's runtime over NVIDIA's driver; cpu: no GPU at all; auto:
+    /// native wherever a libcuda is installed, else cpu [default: auto; for env: native]
+    #[arg(
+        long,
+        value_name = "BACKEND",
+        help = "NVIDIA's CUDA (native), cushim's over its driver, or the cpu [default: auto; env: native]"
+    )]
+    pub backend: Option<Backend>,
+
+    /// The file with the symbols of a stripped program that has its CUDA runtime inside (not for native)
+    #[arg(long, value_name = "FILE", value_delimiter = ':')]
+    pub symbols: Vec<PathBuf>,
+}
+
+/// A backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Backend {
+    /// Native wherever a libcuda is installed, else cpu
+    Auto,
+    /// NVIDIA's own runtime and driver
+    Native,
+    /// cushim's runtime over NVIDIA's driver
+    Driver,
+    /// cushim's runtime and driver, kernels on the CPU
+    Cpu,
+    /// For tests of cushim itself.
+    #[value(hide = true)]
+    Mock,
+}
+
+impl Backend {
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Backend::Auto => "auto",
+            Backend::Native => "native",
+            Backend::Driver => "driver",
+            Backend::Cpu => "cpu",
+            Backend::Mock => "mock",
+        }
+    }
+}
+
+/// What is preloaded, and why: ready for the environment.
+#[derive(Clone, Debug)]
+pub struct Cuda {
+    /// The backend, never auto.
+    pub backend: Backend,
+    /// libcushim.so as it was found.
+    pub library: PathBuf,
+    /// What LD_PRELOAD is to name, in order, libcushim.so first.
+    preload: Vec<PathBuf>,
+    /// What LD_AUDIT is to name.
+    audit: Option<PathBuf>,
+    symbols: Vec<PathBuf>,
+}
+
+/// What auto means on this machine with this libcushim.so, and what decides it. A driver that is there and
+/// broken is the user's to see, never a reason to take another.
+pub fn automatic(library: &Path) -> (Backend, String) {
+    if let Some(path) = doctor::libcuda() {
+        return (Backend::Native, format!("{} is installed", path.display()));
+    }
+    match missing(library) {
+        None if CPU_RUNS_KERNELS => (Backend::Cpu, "no libcuda is installed".to_owned()),
+        None => {
+            (Backend::Native, "no libcuda is installed, and kernels run on no CPU yet".to_owned())
+        }
+        Some(error) => (Backend::Native, format!("no libcuda is installed, and {error}")),
+    }
+}
+
+impl BackendArgs {
+    /// Finds everything that is to be preloaded: `library` is where libcushim.so is to be, `default` what
+    /// is meant where nothing is said.
+    pub fn resolve(&self, library: Option<&Path>, default: Backend) -> Result<Cuda, Error> {
+        let library = preload::find_library(library)?;
+        let asked = self.backend.unwrap_or(default);
+        let chosen = match asked {
+            Backend::Auto => automatic(&library).0,
+            named => named,
+        };
+        let mut files = vec![library.clone()];
+        if chosen != Backend::Native {
+            let beside = |name| preload::beside(&library, name);
+            let others = others().map(beside).collect::<Result<Vec<_>, _>>();
+            files.extend(others.map_err(|error| {
+                Error::Library(format!("--backend {}: {error}", chosen.word()))
+            })?);
+            if asked == Backend::Auto {
+                complain("no libcuda is installed: kernels run on the CPU (--backend cpu)");
+            }
+        }
+        let mut preload = preload::reachable(&files)?;
+        let mut apart = preload.split_off(preload.len().min(1 + FRONTS.len())).into_iter();
+        let symbols = self.symbols.iter().map(|file| symbols(file)).collect::<Result<_, _>>()?;
+        Ok(Cuda { backend: chosen, library, preload, audit: apart.next(), symbols })
+    }
+}
+
+/// The files beside libcushim.so that a backend other than native needs: those that are preloaded, the
+/// audit library, and the core, which the first ones look for beside themselves.
+fn others() -> impl Iterator<Item = &'static str> {
+    FRONTS.iter().map(|front| front.file).chain([AUDIT, CORE])
+}
+
+/// Why the backends other than native cannot be taken with this libcushim.so.
+pub fn missing(library: &Path) -> Option<Error> {
+    others().find_map(|name| preload::beside(library, name).err())
+}
+
+/// A file of symbols by its full path, since the program may change its folder.
+fn symbols(file: &Path) -> Result<PathBuf, Error> {
+    let read = elf::read(file)?;
+    if read.stripped {
+        return Err(Error::Foreign {
+            path: file.to_owned(),
+            found: "a file without symbols".to_owned(),
+            expected: "the unstripped program or its debug file",
+        });
+    }
+    std::path::absolute(file).map_err(|e| Error::io("find", file, e))
+}
+
+impl Cuda {
+    /// Whether LD_PRELOAD cannot name the files where they are, and what it names instead.
+    pub fn linked(&self) -> Option<&Path> {
+        self.preload.first().map(PathBuf::as_path).filter(|first| *first != self.library)
+    }
+
+    /// libcushim.so as variables can name it.
+    pub fn shim(&self) -> &Path {
+        self.linked().unwrap_or(&self.library)
+    }
+
+    /// The variables for the loader and for the libraries.
+    pub fn environment(&self) -> Environment {
+        let mut set: Environment = vec![(LD_PRELOAD, preload::value(&self.preload))];
+        let audit = preload::audit_value(self.audit.as_deref());
+        if self.audit.is_some() || std::env::var_os(LD_AUDIT).is_some_and(|now| now != audit) {
+            set.push((LD_AUDIT, audit));
+        }
+        if self.backend != Backend::Native {
+            set.push((BACKEND, self.backend.word().into()));
+        } else if std::env::var_os(BACKEND).is_some() {
+            set.push((BACKEND, "native".into()));
+        }
+        if !self.symbols.is_empty() {
+            let list = self.symbols.iter().map(|file| file.as_os_str());
+            set.push((SYMBOLS, list.collect::<Vec<_>>().join(OsString::from(":").as_os_str())));
+        }
+        set
+    }
+}

@@ -1,0 +1,177 @@
+//! `cushim run` and `--backend`: what is preloaded for which choice.
+
+use std::fs;
+use std::process::Command;
+
+use crate::support::{Bench, Done};
+
+const SHOW: &str =
+    "echo \"$LD_PRELOAD|$LD_AUDIT|$CUSHIM_BACKEND|$CUSHIM_EVENTS|$CUSHIM_SYMBOLS\"; exit 7";
+
+/// What a shell under `cushim ARGUMENTS sh` finds in its environment, without the bench's folder.
+fn shown(bench: &Bench, done: &Done) -> Vec<String> {
+    assert_eq!(done.code(), 7, "{done:?}");
+    let folder = format!("{}/", bench.dir.path().display());
+    done.stdout.trim().split('|').map(|word| word.replace(&folder, "")).collect()
+}
+
+fn shell(bench: &Bench, arguments: &[&str], set: &[(&str, &str)]) -> Done {
+    let mut command = bench.cushim(arguments);
+    command.args(["sh", "-c", SHOW]).envs(set.iter().copied());
+    bench.start(&mut command).done()
+}
+
+const FRONTS: &str = "libcushim.so:libcushim_cudart11.so:libcushim_cudart12.so:libcushim_cudart13.so:libcushim_cuda.so";
+
+#[test]
+fn native_is_the_hooks_alone() {
+    let bench = Bench::new();
+    let done = shell(&bench, &["run", "--backend", "native"], &[]);
+    assert_eq!(shown(&bench, &done), ["libcushim.so", "", "", "none", ""]);
+    assert_eq!(done.stderr, "");
+}
+
+#[test]
+fn others_are_the_stand_ins_and_the_audit_library() {
+    let bench = Bench::new();
+    bench.backends();
+    let symbols = bench.compile("symbols", "int main(void) { return 0; }", &[]);
+    for backend in ["driver", "cpu", "mock"] {
+        let arguments = ["run", "--backend", backend, "--symbols", symbols.to_str().unwrap()];
+        let done = shell(&bench, &arguments, &[]);
+        let expected = [FRONTS, "libcushim_audit.so", backend, "none", "symbols"];
+        assert_eq!(
+            (shown(&bench, &done), done.stderr.as_str()),
+            (expected.map(str::to_owned).to_vec(), "")
+        );
+        // By the environment, for the other commands too.
+        for command in [&["trace", "-c"][..], &["record", "-o", "x.%p.cushim"], &["run"]] {
+            let done = shell(&bench, command, &[("CUSHIM_BACKEND", backend)]);
+            let found = shown(&bench, &done);
+            assert_eq!(found[..3], [FRONTS, "libcushim_audit.so", backend]);
+            assert_eq!(found[3] == "none", command == ["run"], "{found:?}");
+        }
+    }
+}
+
+/// Others' entries stay in front, ours are there once, and native takes away what an outer run brought.
+#[test]
+fn what_is_there_already() {
+    let bench = Bench::new();
+    bench.backends();
+    let other = bench.compile("libother.so", "int other;", &["-shared", "-fPIC"]);
+    let audit = "unsigned la_version(unsigned version) { return version; }";
+    let auditor = bench.compile("libauditor.so", audit, &["-shared", "-fPIC"]);
+    let (other, auditor) = (other.to_str().unwrap(), auditor.to_str().unwrap());
+    let own = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+    let preload = format!("{}:{other}:{}", own("libcushim_cuda.so"), own("libcushim.so"));
+    let audits = format!("{}:{auditor}", own("libcushim_audit.so"));
+    let set = [("LD_PRELOAD", preload.as_str()), ("LD_AUDIT", &audits)];
+    let done = shell(&bench, &["run", "--backend", "cpu"], &set);
+    let expected = [&format!("libother.so:{FRONTS}"), "libauditor.so:libcushim_audit.so", "cpu"];
+    assert_eq!(shown(&bench, &done)[..3], expected);
+    let done = shell(&bench, &["run", "--backend", "native"], &set);
+    assert_eq!(shown(&bench, &done)[..3], ["libother.so:libcushim.so", "libauditor.so", ""]);
+    let outer = [&set[..], &[("CUSHIM_BACKEND", "cpu"), ("CUSHIM_LAUNCHER", "outer")]].concat();
+    // What an outer launcher set is not the user's word, CUSHIM_LIB neither.
+    let library = bench.library.to_str().unwrap();
+    let done = shell(&bench, &["run", "--backend", "native", "--lib", library], &outer);
+    assert_eq!(shown(&bench, &done)[..3], ["libother.so:libcushim.so", "libauditor.so", ""]);
+}
+
+/// A libcuda that is there decides, however broken it is.
+#[test]
+fn auto_is_native_where_a_driver_is() {
+    let bench = Bench::new();
+    bench.backends();
+    fs::create_dir(bench.path("broken")).unwrap();
+    fs::write(bench.path("broken/libcuda.so.1"), "no library").unwrap();
+    let folder = bench.path("broken");
+    let set = [("LD_LIBRARY_PATH", folder.to_str().unwrap())];
+    for arguments in [&["run"][..], &["run", "--backend", "auto"], &["record", "-o", "x.%p.cushim"]]
+    {
+        let done = shell(&bench, arguments, &set);
+        assert_eq!(shown(&bench, &done)[..3], ["libcushim.so", "", ""], "{arguments:?}");
+    }
+    let mut doctor = bench.cushim(&["doctor", "--json"]);
+    let done = bench.start(doctor.envs(set)).done();
+    let found: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    assert_eq!(found["backends"]["auto"], "native");
+    assert_eq!(found["backends"]["missing"], serde_json::Value::Null);
+    assert!(found["backends"]["why"].as_str().unwrap().contains("broken/libcuda.so.1"));
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let bench = Bench::new();
+    bench.backends();
+    for name in ["libvcuda.so", "libcushim_cudart12.so", "libcushim_audit.so"] {
+        fs::rename(bench.path(name), bench.path("aside")).unwrap();
+        let done = bench.run(&["run", "--backend", "cpu", "true"]);
+        assert_eq!(done.code(), 125, "{done:?}");
+        assert!(done.stderr.contains(name) && done.stderr.contains("--backend cpu"), "{done:?}");
+        assert_eq!(done.stderr.lines().count(), 1);
+        fs::rename(bench.path("aside"), bench.path(name)).unwrap();
+    }
+    for (arguments, word) in [
+        (&["run", "--backend", "gpu", "true"][..], "native, driver, cpu"),
+        (&["run", "--backend", "cpu", "--symbols", "/no/such", "true"], "/no/such"),
+        (&["run", "--backend", "cpu", "--symbols", "stripped", "true"], "without symbols"),
+    ] {
+        bench.compile("stripped", "int main(void) { return 0; }", &["-s"]);
+        let done = bench.run(arguments);
+        assert!(done.code() == 125 && done.stderr.contains(word), "{done:?}");
+    }
+    assert!(!bench.run(&["run", "--help"]).stdout.contains("mock"));
+}
+
+#[test]
+fn the_program_is_become() {
+    let bench = Bench::new();
+    let done = bench.run(&["run", "--backend", "native", "sh", "-c", "kill -9 $$"]);
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&done.status), Some(9), "{done:?}");
+    assert_eq!(bench.run(&["run", "no-such-program"]).code(), 127);
+    assert_eq!(bench.run(&["run", "/etc/passwd"]).code(), 126);
+    let mut command = bench.cushim(&["run", "sh", "-c", "echo \"<$LD_PRELOAD>\""]);
+    let done = bench.start(command.env("CUSHIM_DISABLE", "1")).done();
+    assert_eq!(done.stdout, "<>\n");
+}
+
+#[test]
+fn the_same_as_a_line_of_assignments() {
+    let bench = Bench::new();
+    bench.backends();
+    let script = format!("env $(\"$0\" env --backend cpu -o r.%p.cushim) sh -c '{SHOW}'");
+    let mut command = Command::new("sh");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_cushim")]).current_dir(bench.dir.path());
+    command.env("CUSHIM_LIB", &bench.library).env_remove("LD_PRELOAD");
+    let done = bench.start(&mut command).done();
+    assert_eq!(shown(&bench, &done)[..3], [FRONTS, "libcushim_audit.so", "cpu"]);
+    // Where it will run is not known: without a word it is native.
+    let line = bench.run(&["env"]).stdout;
+    assert!(!line.contains("LD_AUDIT") && !line.contains("CUSHIM_BACKEND"), "{line}");
+}
+
+/// The libraries look for each other beside themselves: links lie together too.
+#[test]
+fn a_path_with_spaces() {
+    let bench = Bench::new();
+    bench.backends();
+    let folder = bench.path("my programs");
+    fs::create_dir(&folder).unwrap();
+    let files: Vec<_> =
+        fs::read_dir(bench.dir.path()).unwrap().map(|e| e.unwrap().path()).collect();
+    for file in files.iter().filter(|f| f.extension().is_some_and(|e| e == "so")) {
+        fs::copy(file, folder.join(file.file_name().unwrap())).unwrap();
+    }
+    let mut command = bench.cushim(&["run", "--backend", "cpu", "sh", "-c", SHOW]);
+    let done = bench.start(command.env("CUSHIM_LIB", folder.join("libcushim.so"))).done();
+    let found = shown(&bench, &done);
+    let preload: Vec<&str> = found[0].split(':').collect();
+    assert_eq!(preload.len(), 5, "{found:?}");
+    let links = bench.path(preload[0]).parent().unwrap().to_owned();
+    for name in [FRONTS, "libcushim_audit.so", "libvcuda.so"].iter().flat_map(|n| n.split(':')) {
+        assert_eq!(fs::read_link(links.join(name)).unwrap(), folder.join(name));
+    }
+    assert_eq!(bench.path(&found[1]), links.join("libcushim_audit.so"));
+}
