@@ -36,7 +36,12 @@ pub struct Binary {
     loading: Mutex<()>,
     kernels: AtomicPtr<Kernel>,
     variables: AtomicPtr<Variable>,
+    /// The one that was registered before it.
+    before: *const Binary,
 }
+
+// SAFETY: `before` is null or kept for ever.
+unsafe impl Sync for Binary {}
 
 /// A kernel: one that was registered, or one of a library that the program loaded.
 #[repr(C)]
@@ -82,6 +87,8 @@ unsafe impl Sync for Kernel {}
 // SAFETY: as above.
 unsafe impl Sync for Variable {}
 
+/// The image that was registered last.
+static NEWEST: AtomicPtr<Binary> = AtomicPtr::new(std::ptr::null_mut());
 static BINARIES: PointerTable<Binary> = PointerTable::new();
 static KERNELS: PointerTable<Kernel> = PointerTable::new();
 static VARIABLES: PointerTable<Variable> = PointerTable::new();
@@ -115,8 +122,10 @@ pub fn add_binary(wrapper: usize) -> &'static Binary {
             loading: Mutex::new(()),
             kernels: AtomicPtr::default(),
             variables: AtomicPtr::default(),
+            before: NEWEST.load(Ordering::Relaxed),
         },
     );
+    NEWEST.store(std::ptr::from_ref(binary).cast_mut(), Ordering::Release);
     BINARIES.set(std::ptr::from_ref(binary).expose_provenance(), Some(binary));
     binary
 }
@@ -229,8 +238,29 @@ pub fn kernel<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
 
 /// What a program names a kernel by, for its handle: the host stub it registered, else the handle.
 pub fn stub(handle: Func) -> Func {
-    let stub = KERNELS.get(handle.0).map_or(0, |kernel| kernel.stub);
+    let stub = match KERNELS.get(handle.0) {
+        Some(kernel) => kernel.stub,
+        None => of_function(handle).map_or(0, |kernel| kernel.stub),
+    };
     if stub == 0 { handle } else { Func(stub) }
+}
+
+/// The kernel that is this function in the current context: drivers tell of a launch by that.
+#[cold]
+fn of_function(function: Func) -> Option<&'static Kernel> {
+    // SAFETY: null, or an image that is kept for ever, as are those before it.
+    let newest = unsafe { NEWEST.load(Ordering::Acquire).as_ref() };
+    // SAFETY: as above.
+    let all = std::iter::successors(newest, |binary| unsafe { binary.before.as_ref() });
+    let loaded = all.filter(|binary| binary.library.load(Ordering::Acquire) != 0);
+    loaded.flat_map(Binary::kernels).find(|kernel| {
+        let mut its = Func(0);
+        let handle = Func(kernel.handle.load(Ordering::Acquire));
+        // SAFETY: a place for a handle, a kernel of the driver.
+        handle.0 != 0
+            && unsafe { crate::api::cuKernelGetFunction(Out(&raw mut its), handle) } == 0
+            && its == function
+    })
 }
 
 /// The name of a kernel that was registered, for its stub or handle.
