@@ -1,6 +1,9 @@
 //! What `cushim report` sums up of made-up trace files. `UPDATE_GOLDEN=1 cargo test` writes the golden
 //! files anew.
 
+#[path = "../../../fuzz/src/analysis.rs"]
+mod fuzz;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -340,5 +343,43 @@ fn damaged_files() {
         let format = ["text", "json", "csv", "html"][round % 4];
         let (status, _, stderr) = folder.report(&["x.cushim", "--format", format]);
         assert!([0, 125].contains(&status) && !stderr.contains("panicked"), "{status} {stderr}");
+    }
+}
+
+/// What `scripts/fuzz` begins with, and what fuzzing once broke.
+#[test]
+fn seeds_for_fuzzing() {
+    let targets = [("trace_report", fuzz::report as fn(&[u8])), ("trace_export", fuzz::export)];
+    for (target, run) in targets {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions");
+        if let Ok(folder) = std::fs::read_dir(root.join(target)) {
+            folder.for_each(|file| run(&std::fs::read(file.unwrap().path()).unwrap()));
+        }
+        let seeds = [process(1, Some(0), 3, 100, "_Z4stepIfEvPT_i").bytes(), hostile().bytes()];
+        seeds.iter().for_each(|seed| run(seed));
+        let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS").map(PathBuf::from) else {
+            continue;
+        };
+        std::fs::create_dir_all(folder.join(target)).unwrap();
+        for (n, seed) in seeds.iter().enumerate() {
+            std::fs::write(folder.join(target).join(format!("seed-{n}")), seed).unwrap();
+        }
+    }
+}
+
+/// Reports and exports of damaged files are sound, or there is an error.
+#[test]
+fn damaged_files_in_every_format() {
+    let whole = hostile().bytes();
+    let mut seed = 11u64;
+    for round in 0..60 {
+        let mut bytes = whole.clone();
+        for _ in 0..1 + round % 20 {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let at = (seed >> 20) as usize % bytes.len();
+            bytes[at] = (seed >> 56) as u8;
+        }
+        fuzz::report(&bytes);
+        fuzz::export(&bytes);
     }
 }

@@ -82,6 +82,12 @@ pub enum To {
 
 /// Runs the command.
 pub fn run(args: ExportArgs) -> Outcome {
+    complain_of_losses(&write(&args)?);
+    Ok(0)
+}
+
+/// Writes what the arguments say; answers the traces, which know what is missing from them.
+pub fn write(args: &ExportArgs) -> Result<Vec<TraceFile>, Error> {
     let mut files = open_all(&args.files)?;
     refuse_traces(&args.output, &files)?;
     if let (Some(_), true) = (&args.run, args.to != To::Parquet) {
@@ -97,16 +103,14 @@ pub fn run(args: ExportArgs) -> Outcome {
             merge(&mut files, &mut progress, &mut |s, m, e| sink.event(s, m, e))?;
             sink.finish().map_err(view::output)?.commit()?;
         }
-        To::Chrome => ranks::chrome(&args, &mut files, &mut progress)?,
-        To::Parquet => ranks::parquet(&args, &mut files, &mut progress)?,
+        To::Chrome => ranks::chrome(args, &mut files, &mut progress)?,
+        To::Parquet => ranks::parquet(args, &mut files, &mut progress)?,
         To::Jsonl => {
             let out = single(&args.output, args.force)?;
             jsonl(&mut files, out, &mut progress)?.commit()?;
         }
     }
-    drop(progress);
-    complain_of_losses(&files);
-    Ok(0)
+    Ok(files)
 }
 
 /// The one file that a format takes.
