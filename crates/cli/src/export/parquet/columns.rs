@@ -1,7 +1,8 @@
 //! Columns of a Parquet file, filled side by side.
 //!
 //! Owns: one writer per column that encodes and compresses as rows come in, so that a row group of a
-//! million rows takes the memory of its compressed pages and not of its values. Must not know: what a
+//! million rows takes the memory of its compressed pages and not of its values. Encoding is most of the
+//! work, and columns do not know of each other: they are encoded on all processors. Must not know: what a
 //! column means.
 
 use std::io::Write;
@@ -15,9 +16,10 @@ use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
+use rayon::prelude::*;
 
-/// Values that are collected before they are encoded.
-const BATCH: usize = 4096;
+/// Rows that are collected before they are encoded.
+pub const BATCH: u64 = 8192;
 
 /// One column of the row group in the making.
 pub struct Column {
@@ -88,45 +90,35 @@ impl Column {
     }
 
     /// Appends a number, or that there is none.
-    pub fn number(&mut self, value: Option<i64>) -> Result<()> {
-        self.begin_row()?;
+    pub fn number(&mut self, value: Option<i64>) {
         if let (Values::Numbers(values), Some(value)) = (&mut self.values, value) {
             values.push(value);
         }
         self.level(value.is_some(), 0);
-        Ok(())
     }
     /// Appends a truth value, or that there is none.
-    pub fn truth(&mut self, value: Option<bool>) -> Result<()> {
-        self.begin_row()?;
+    pub fn truth(&mut self, value: Option<bool>) {
         if let (Values::Truths(values), Some(value)) = (&mut self.values, value) {
             values.push(value);
         }
         self.level(value.is_some(), 0);
-        Ok(())
     }
     /// Appends a text or bytes, or that there is none.
-    pub fn text(&mut self, value: Option<ByteArray>) -> Result<()> {
-        self.element(value, true)
+    pub fn text(&mut self, value: Option<ByteArray>) {
+        self.element(value, true);
     }
     /// Appends an element of a list, of which it is the first or a further one.
-    pub fn element(&mut self, value: Option<ByteArray>, is_first: bool) -> Result<()> {
-        if is_first {
-            self.begin_row()?;
-        }
+    pub fn element(&mut self, value: Option<ByteArray>, is_first: bool) {
         let is_there = value.is_some();
         if let (Values::Texts(values), Some(value)) = (&mut self.values, value) {
             values.push(value);
         }
         self.level(is_there, i16::from(!is_first));
-        Ok(())
     }
     /// Appends that there is no list (`None`), or an empty one.
-    pub fn no_element(&mut self, list: Option<()>) -> Result<()> {
-        self.begin_row()?;
+    pub fn no_element(&mut self, list: Option<()>) {
         self.levels.push(i16::from(list.is_some()));
         self.repeats.push(0);
-        Ok(())
     }
 
     fn level(&mut self, is_there: bool, repeat: i16) {
@@ -134,11 +126,6 @@ impl Column {
         // Where a value is missing, its place is there.
         self.levels.push(if is_there { most } else { (most - 1).max(0) });
         self.repeats.push(repeat);
-    }
-
-    /// To be called before a row is begun: a batch holds whole rows.
-    fn begin_row(&mut self) -> Result<()> {
-        if self.levels.len() >= BATCH { self.encode() } else { Ok(()) }
     }
 
     fn encode(&mut self) -> Result<()> {
@@ -178,14 +165,19 @@ impl Column {
     }
 }
 
+/// Encodes what was collected; to be called between two rows.
+pub fn encode(columns: &mut [Column]) -> Result<()> {
+    columns.par_iter_mut().try_for_each(Column::encode)
+}
+
 /// Writes the columns as one row group.
 pub fn row_group<W: Write + Send>(
     columns: &mut [Column],
     file: &mut SerializedFileWriter<W>,
 ) -> Result<()> {
+    let finished: Result<Vec<_>> = columns.par_iter_mut().map(Column::finish).collect();
     let mut group = file.next_row_group()?;
-    for column in columns {
-        let (bytes, closed) = column.finish()?;
+    for (bytes, closed) in finished? {
         group.append_column(&bytes, closed)?;
     }
     group.close()?;

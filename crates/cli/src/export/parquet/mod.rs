@@ -8,6 +8,7 @@
 //! avoided, because Spark makes decimals of them.
 
 mod columns;
+mod texts;
 
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -27,7 +28,8 @@ use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPrope
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-use self::columns::{Column, row_group};
+use self::columns::{BATCH, Column, encode, row_group};
+use self::texts::{Texts, hexadecimal, text};
 use super::inputs::{Facts, Sink, realtime};
 use crate::view::known::{Handle, Known};
 use crate::view::values::{arguments, copy_direction, copy_kind, words};
@@ -99,14 +101,11 @@ pub struct Parquet<W: Write + Send> {
     all: KernelFilter,
     host: ByteArray,
     exe: ByteArray,
+    texts: Texts,
 }
 
 /// One argument as it is written: name, type, value.
 type Argument = [Option<ByteArray>; 3];
-
-fn text(text: &str) -> ByteArray {
-    ByteArray::from(Bytes::copy_from_slice(text.as_bytes()))
-}
 
 /// What the crate says, as what a sink may say.
 fn failed(error: ParquetError) -> io::Error {
@@ -130,7 +129,8 @@ impl<W: Write + Send> Parquet<W> {
         let process = &trace.metadata().process;
         let (host, exe) = (text(&process.host), text(&process.exe));
         let (known, all) = (Known::default(), KernelFilter::default());
-        Ok(Parquet { file, columns, rows: 0, known, all, host, exe })
+        let texts = Texts::default();
+        Ok(Parquet { file, columns, rows: 0, known, all, host, exe, texts })
     }
 
     /// Writes what is left, and the directory of the file.
@@ -146,6 +146,7 @@ impl<W: Write + Send> Parquet<W> {
         let kernel = facts.kernel.map(|id| self.known.kernel(&self.all, source.index, meta, id));
         let handle = facts.stream(event);
         let stream = handle.map(|h| self.known.handle(source.index, Handle::Stream, h));
+        let names = kernel.map(|place| self.texts.kernel(place, &self.known));
         let kernel = kernel.and_then(|place| self.known.kernels().get(place));
         let launch = match &event.body {
             Body::Launch(launch) => Some(launch),
@@ -155,7 +156,6 @@ impl<W: Write + Send> Parquet<W> {
             Body::Gpu(gpu) => Some(gpu),
             _ => None,
         };
-        let names = kernel.map(|kernel| &kernel.name);
         let time = realtime(event.begin_ns, source.realtime_offset_ns);
         let api = match facts.name {
             _ if gpu.is_some() => gpu.map_or("", |gpu| gpu_word(gpu.what)),
@@ -173,33 +173,37 @@ impl<W: Write + Send> Parquet<W> {
         let ran = gpu.filter(|gpu| gpu.what == GPU_KERNEL);
         let moved = gpu.filter(|gpu| gpu.what != GPU_KERNEL);
         let args = match (&event.body, kernel) {
-            (Body::Launch(launch), Some(kernel)) => of_kernel(launch, kernel, meta),
-            (Body::Call(call), _) => Some(of_call(call, &facts)),
+            (Body::Launch(launch), Some(kernel)) => {
+                of_kernel(launch, kernel, meta, &mut self.texts)
+            }
+            (Body::Call(call), _) => Some(of_call(call, &facts, &mut self.texts)),
             _ => None,
         };
         let (bytes, kind) = copied(event, &facts);
+        let texts = &mut self.texts;
         let mut columns = self.columns.iter_mut();
         let mut next =
             || columns.next().ok_or_else(|| ParquetError::General("too few columns".into()));
-        next()?.number(Some(event.id as i64))?;
-        next()?.number(event.parent.filter(|&id| id != 0).map(|id| id as i64))?;
-        next()?.number(Some(time as i64))?;
-        next()?.number(event.call_ns.filter(|_| gpu.is_none()).map(|ns| ns as i64))?;
-        next()?.text(Some(text(facts.class)))?;
-        next()?.text(Some(text(api)))?;
-        next()?.text(names.map(|n| text(&n.short)))?;
-        next()?.text(names.map(|n| text(&n.full)))?;
-        next()?.text(names.filter(|n| !n.mangled.is_empty()).map(|n| text(&n.mangled)))?;
-        next()?.number(Some(meta.process.pid.into()))?;
-        next()?.number(Some(event.tid.into()))?;
-        next()?.number(Some(event.depth.into()))?;
-        next()?.number(event.status.map(i64::from))?;
-        next()?.text(status_name.map(text))?;
-        next()?.truth(Some(facts.failed))?;
-        next()?.number(device)?;
-        next()?.number(context.map(|c| c as i64))?;
-        next()?.text(stream.as_deref().map(text))?;
-        next()?.number(handle.map(|h| h as i64))?;
+        next()?.number(Some(event.id as i64));
+        next()?.number(event.parent.filter(|&id| id != 0).map(|id| id as i64));
+        next()?.number(Some(time as i64));
+        next()?.number(event.call_ns.filter(|_| gpu.is_none()).map(|ns| ns as i64));
+        next()?.text(Some(texts.get(facts.class)));
+        next()?.text(Some(texts.get(api)));
+        let [short, full, mangled] = names.unwrap_or_default();
+        next()?.text(short);
+        next()?.text(full);
+        next()?.text(mangled);
+        next()?.number(Some(meta.process.pid.into()));
+        next()?.number(Some(event.tid.into()));
+        next()?.number(Some(event.depth.into()));
+        next()?.number(event.status.map(i64::from));
+        next()?.text(status_name.map(|name| texts.get(name)));
+        next()?.truth(Some(facts.failed));
+        next()?.number(device);
+        next()?.number(context.map(|c| c as i64));
+        next()?.text(stream.as_deref().map(|stream| texts.get(stream)));
+        next()?.number(handle.map(|h| h as i64));
         let cluster = launch.filter(|l| l.cluster.iter().any(|&n| n > 0));
         for shape in [
             launch.map(|l| l.grid).or(ran.map(|gpu| gpu.grid)),
@@ -207,44 +211,46 @@ impl<W: Write + Send> Parquet<W> {
             cluster.map(|l| l.cluster.map(u32::from)),
         ] {
             for n in 0..3 {
-                next()?.number(shape.and_then(|s| s.get(n).copied()).map(i64::from))?;
+                next()?.number(shape.and_then(|s| s.get(n).copied()).map(i64::from));
             }
         }
         let shared = launch.map(|l| l.shared).or(ran.map(|gpu| gpu.shared));
-        next()?.number(shared.map(i64::from))?;
-        next()?.truth(launch.map(|l| l.flags & LAUNCH_COOPERATIVE != 0))?;
-        next()?.number(bytes.or(moved.and_then(|gpu| i64::try_from(gpu.bytes).ok())))?;
+        next()?.number(shared.map(i64::from));
+        next()?.truth(launch.map(|l| l.flags & LAUNCH_COOPERATIVE != 0));
+        next()?.number(bytes.or(moved.and_then(|gpu| i64::try_from(gpu.bytes).ok())));
         let way = gpu.filter(|gpu| gpu.what == GPU_COPY).map(|gpu| copy_direction(gpu.direction));
-        next()?.text(kind.or(way).map(text))?;
+        next()?.text(kind.or(way).map(|kind| texts.get(kind)));
         next()?.text(match &event.body {
             Body::Mark(mark) => Some(text(mark)),
             Body::Range(range) => Some(text(range.text)).filter(|_| !range.text.is_empty()),
             _ => None,
-        })?;
-        next()?.text(Some(self.host.clone()))?;
-        next()?.text(Some(self.exe.clone()))?;
+        });
+        next()?.text(Some(self.host.clone()));
+        next()?.text(Some(self.exe.clone()));
         let block = launch.map(|l| l.args).filter(|args| !args.is_empty());
-        next()?.text(block.map(|bytes| ByteArray::from(Bytes::copy_from_slice(bytes))))?;
+        next()?.text(block.map(|bytes| ByteArray::from(Bytes::copy_from_slice(bytes))));
         for part in 0..3 {
             let column = next()?;
             match &args {
                 Some(args) if !args.is_empty() => {
                     for (n, argument) in args.iter().enumerate() {
-                        column.element(argument.get(part).cloned().flatten(), n == 0)?;
+                        column.element(argument.get(part).cloned().flatten(), n == 0);
                     }
                 }
-                list => column.no_element(list.as_ref().map(|_| ()))?,
+                list => column.no_element(list.as_ref().map(|_| ())),
             }
         }
         let link = gpu.map_or(event.link, |gpu| gpu.link);
-        next()?.number(Some(link as i64).filter(|&link| link != 0))?;
-        next()?.number(event.call_ns.filter(|_| gpu.is_some()).map(|ns| ns as i64))?;
-        next()?.number(gpu.map(|gpu| gpu.stream.into()))?;
-        next()?.number(gpu.map(|gpu| gpu.graph_node as i64).filter(|&node| node != 0))?;
+        next()?.number(Some(link as i64).filter(|&link| link != 0));
+        next()?.number(event.call_ns.filter(|_| gpu.is_some()).map(|ns| ns as i64));
+        next()?.number(gpu.map(|gpu| gpu.stream.into()));
+        next()?.number(gpu.map(|gpu| gpu.graph_node as i64).filter(|&node| node != 0));
         self.rows += 1;
         if self.rows == GROUP {
             self.rows = 0;
             row_group(&mut self.columns, &mut self.file)?;
+        } else if self.rows.is_multiple_of(BATCH) {
+            encode(&mut self.columns)?;
         }
         Ok(())
     }
@@ -282,7 +288,7 @@ fn properties(trace: &TraceFile) -> Result<WriterPropertiesPtr> {
 /// A value as `report` writes it; addresses always in hexadecimal.
 fn value(value: &Value) -> ByteArray {
     match value {
-        Value::Address(address) => text(&format!("{address:#x}")),
+        Value::Address(address) => hexadecimal(*address),
         value => text(&value.text("...")),
     }
 }
@@ -291,21 +297,24 @@ fn of_kernel(
     launch: &Launch<'_>,
     kernel: &crate::view::known::Kernel,
     meta: &Metadata,
+    texts: &mut Texts,
 ) -> Option<Vec<Argument>> {
     let list = arguments(launch, kernel, meta).ok()?;
-    Some(list.iter().map(|a| [None, a.kind.map(text), a.value.as_ref().map(value)]).collect())
+    let mut kind = |kind: Option<&str>| kind.map(|kind| texts.get(kind));
+    Some(list.iter().map(|a| [None, kind(a.kind), a.value.as_ref().map(value)]).collect())
 }
 
-fn of_call(call: &Call<'_>, facts: &Facts<'_>) -> Vec<Argument> {
+fn of_call(call: &Call<'_>, facts: &Facts<'_>, texts: &mut Texts) -> Vec<Argument> {
     words(call, facts.api)
         .into_iter()
         .map(|word| {
-            let name = Some(word.name).filter(|name| !name.is_empty()).map(text);
+            let name = Some(word.name).filter(|name| !name.is_empty());
+            let name = name.map(|name| texts.get(name));
             let written = match &word.text {
                 Some(written) => text(written),
                 None => value(&word_value(word.shape, &word.words)),
             };
-            [name, Some(text(word.shape)), Some(written)]
+            [name, Some(texts.get(word.shape)), Some(written)]
         })
         .collect()
 }
