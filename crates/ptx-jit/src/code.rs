@@ -33,12 +33,18 @@ impl Code {
         if unsafe { libc::mprotect(base, size, read | libc::PROT_EXEC) } != 0 {
             return Err(failed());
         }
+        crate::run::trap::announce(base as u64, size as u64);
         Ok(code)
     }
 
     /// Bytes of code.
     pub(crate) fn size(&self) -> usize {
         self.size
+    }
+
+    /// Where it lies: first address, and the one behind it.
+    pub(crate) fn range(&self) -> (u64, u64) {
+        (self.base as u64, self.base as u64 + self.size as u64)
     }
 
     /// The function at its start.

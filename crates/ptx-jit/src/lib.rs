@@ -20,4 +20,4 @@ mod plan;
 mod run;
 
 pub use error::NotCompiled;
-pub use run::{Arena, Kernel};
+pub use run::{Arena, Kernel, Mapped};

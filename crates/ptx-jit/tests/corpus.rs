@@ -35,7 +35,7 @@ fn every_kernel_compiles_or_says_why() {
                 if !f.entry {
                     continue;
                 }
-                match Kernel::new(&module, n as u32) {
+                match Kernel::new(&module, n as u32, [32, 1, 1]) {
                     Ok(_) => compiled += 1,
                     Err(e) => {
                         let e = e.to_string();

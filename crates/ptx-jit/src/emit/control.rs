@@ -52,8 +52,10 @@ impl Emit<'_> {
         if let Some(at) = piece.result {
             self.waited(&f.code[at]);
         }
-        for inst in &f.code[piece.start..piece.end] {
-            self.instruction(inst)?;
+        for at in piece.start..piece.end {
+            self.at = at;
+            self.lanes_from(0);
+            self.instruction(&f.code[at])?;
         }
         match &piece.term {
             Term::Jump(edge) => {

@@ -17,6 +17,8 @@ use std::mem::offset_of;
 
 /// Device and shared memory: any alignment, faults are not expected.
 const DEVICE: MemFlagsData = MemFlagsData::new().with_notrap();
+/// What a processor protects as a whole, in bytes.
+const PAGE: i64 = 4096;
 /// The least size of an arena: a checked range is no longer.
 pub(crate) const LONGEST: i64 = 1 << 16;
 
@@ -28,6 +30,10 @@ struct Reach {
     steps: [i64; 32],
     /// Whether all is inside and aligned.
     inside: Value,
+    /// The lowest address, and how many bytes from there on are touched.
+    first: Value,
+    length: i64,
+    shared: bool,
 }
 
 impl Emit<'_> {
@@ -141,7 +147,7 @@ impl Emit<'_> {
             let aligned = self.b.ins().icmp(IntCC::Equal, rest, zero);
             inside = self.b.ins().band(inside, aligned);
         }
-        Some(Reach { pointer, steps, inside })
+        Some(Reach { pointer, steps, inside, first, length: span + total, shared })
     }
 
     pub(super) fn load(&mut self, inst: &Inst) {
@@ -180,7 +186,13 @@ impl Emit<'_> {
         }
         let (fast, slow) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        self.b.ins().brif(reach.inside, fast, &[], slow, &[]);
+        let mut go = self.may_read_all(&reach, mask, uniform);
+        if inst.guard.is_some() {
+            let zero = self.i32(0);
+            let some = self.b.ins().icmp(IntCC::NotEqual, mask, zero);
+            go = self.b.ins().band(go, some);
+        }
+        self.b.ins().brif(go, fast, &[], slow, &[]);
 
         self.b.switch_to_block(fast);
         let values = self.load_here(inst, &reach, uniform, width);
@@ -209,6 +221,25 @@ impl Emit<'_> {
             let v = if uniform { Self::known(values[0]) } else { Val::Lanes(values.into()) };
             self.set(inst, *dst, v);
         }
+    }
+
+    /// Whether addresses of lanes that do not take part may be read, too: where
+    /// all do, or where all are in one page, which some lane is to read.
+    fn may_read_all(&mut self, reach: &Reach, mask: Value, uniform: bool) -> Value {
+        if uniform || reach.shared {
+            return reach.inside;
+        }
+        let all = self.i32(-1);
+        let full = self.b.ins().icmp(IntCC::Equal, mask, all);
+        let mut may = full;
+        if reach.length <= PAGE {
+            let low = self.i64(PAGE - 1);
+            let at = self.b.ins().band(reach.first, low);
+            let last = self.i64(PAGE - reach.length);
+            let one = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, at, last);
+            may = self.b.ins().bor(full, one);
+        }
+        self.b.ins().band(may, reach.inside)
     }
 
     /// The value of the first lane of a mask in a scratch slot.
@@ -264,6 +295,7 @@ impl Emit<'_> {
             let per = 32 / chunks(class);
             for c in 0..chunks(class) {
                 let s = &reach.steps[c * per..(c + 1) * per];
+                self.lanes_from(c * per);
                 let at = |s: i64| (s + more) as i32;
                 let run = s.iter().enumerate().all(|(j, x)| *x == s[0] + width * j as i64);
                 let v = if run {
@@ -275,6 +307,7 @@ impl Emit<'_> {
                     let mut v = self.b.ins().load(scalar(class), DEVICE, reach.pointer, at(s[0]));
                     v = self.b.ins().scalar_to_vector(vector(class), v);
                     for (j, x) in s.iter().enumerate().skip(1) {
+                        self.lanes_from(c * per + j);
                         let e = self.b.ins().load(scalar(class), DEVICE, reach.pointer, at(*x));
                         v = self.b.ins().insertlane(v, e, j as u8);
                     }
@@ -368,6 +401,7 @@ impl Emit<'_> {
         self.b.switch_to_block(fast);
         let (v, c) = &values[0];
         for (k, x) in self.vectors(v, *c).iter().enumerate() {
+            self.lanes_from(k * 32 / chunks(*c));
             let at = reach.steps[0] as i32 + 16 * k as i32;
             self.b.ins().store(DEVICE, *x, reach.pointer, at);
         }

@@ -19,10 +19,11 @@ mod value;
 use crate::error::NotCompiled;
 use crate::plan::form::{Class, Form};
 use crate::plan::{Layout, Plan};
-use crate::run::{Warp, Which};
+use crate::run::{Origin, Warp, Which};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
-    self, AbiParam, BlockArg, InstBuilder, MemFlagsData, SigRef, Signature, Type, Value, types,
+    self, AbiParam, BlockArg, InstBuilder, MemFlagsData, SigRef, Signature, SourceLoc, Type, Value,
+    types,
 };
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::Configurable;
@@ -54,6 +55,7 @@ pub(crate) struct Output {
     pub(crate) sites: Vec<Site>,
     pub(crate) pieces: u32,
     pub(crate) frame_size: u32,
+    pub(crate) origins: Vec<(u32, Origin)>,
 }
 
 /// The code generator for this machine.
@@ -131,6 +133,7 @@ pub(crate) fn compile(
         blocks,
         act: warp,
         piece: 0,
+        at: 0,
         cache: HashMap::new(),
         written: BTreeSet::new(),
         lanes_of: HashMap::new(),
@@ -152,7 +155,12 @@ pub(crate) fn compile(
         let needs = "it lacks fused multiply-add or SSE4.1 rounding";
         return Err(NotCompiled::Machine(needs.into()));
     }
+    let origin = |loc: SourceLoc| Origin { inst: loc.bits() >> 5, lane: loc.bits() & 31 };
+    let origins = code.buffer.get_srclocs_sorted().iter();
+    let origins = origins.filter(|s| !s.loc.is_default()).map(|s| (s.start, origin(s.loc)));
+    let origins = origins.collect();
     Ok(Output {
+        origins,
         bytes: code.code_buffer().to_vec(),
         sites,
         pieces: plan.pieces.len() as u32,
@@ -208,6 +216,8 @@ pub(crate) struct Emit<'a> {
     /// Lanes for which the present piece runs.
     act: Value,
     piece: usize,
+    /// The present instruction.
+    at: usize,
     /// Registers whose values are at hand.
     cache: HashMap<u32, Val>,
     /// Registers written in this piece.
@@ -223,6 +233,12 @@ pub(crate) struct Emit<'a> {
 const OWN: MemFlagsData = MemFlagsData::trusted();
 
 impl Emit<'_> {
+    /// What comes is for lanes of the present instruction from this one on.
+    fn lanes_from(&mut self, lane: usize) {
+        let loc = (self.at as u32) << 5 | lane as u32;
+        self.b.set_srcloc(SourceLoc::new(loc));
+    }
+
     fn field(&mut self, ty: Type, offset: usize) -> Value {
         self.b.ins().load(ty, OWN, self.warp, offset as i32)
     }

@@ -193,6 +193,7 @@ impl Emit<'_> {
         let columns: Vec<_> = args.iter().map(|a| self.vectors(a, class)).collect();
         let rows = (0..chunks(class)).map(|k| {
             let row: Vec<Value> = columns.iter().map(|c| c[k]).collect();
+            self.lanes_from(k * 32 / chunks(class));
             f(self, &row, true)
         });
         Val::Lanes(rows.collect())

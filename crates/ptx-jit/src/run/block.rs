@@ -3,7 +3,8 @@
 use super::barrier::{self, Barrier};
 use super::helpers::TABLE;
 use super::launch::{Exec, Uniform};
-use super::warp::{DONE, FAULT, NOWHERE, WAITS, Warp};
+use super::trap;
+use super::warp::{DONE, FAULT, NOWHERE, SIGNAL, WAITS, Warp};
 use cushim_ptx::interp::{Cause, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
@@ -195,7 +196,11 @@ impl Seat {
             w.budget = ROUNDS;
             // SAFETY: the code was made for this layout of blocks; the warp has
             // what it addresses, the frame is as large as it says.
-            let status = unsafe { entry(&raw mut **w, frame) };
+            let (status, stay) =
+                unsafe { trap::enter(entry, exec.variant.code.range(), &raw mut **w, frame) };
+            if status == SIGNAL {
+                return Err(touched(exec, w, stay.at, stay.address));
+            }
             if status == FAULT {
                 let none = || exec.fault(Cause::Trap, None, self.index, [0; 3]);
                 return Err(w.fault.take().map_or_else(none, |f| *f));
@@ -212,4 +217,16 @@ impl Seat {
         let released = barrier::release(&mut self.barriers, &mut self.warps);
         Ok(if ran || released { Outcome::Ran } else { Outcome::Stuck })
     }
+}
+
+/// Generated code touched an address of the arena where nothing is.
+fn touched(exec: &Exec<'_>, w: &Warp, at: u64, address: u64) -> Fault {
+    let origin = exec.variant.origin(at);
+    let code = &exec.launch.module.functions[exec.launch.kernel as usize].code;
+    let inst = origin.and_then(|o| code.get(o.inst as usize));
+    let lane = origin.map_or(0, |o| o.lane as usize & 31);
+    let bytes = inst.map_or(1, |i| i.types[0].bytes());
+    let cause = Cause::Address { address, bytes, space: "global" };
+    let thread = [0, 1, 2].map(|axis: usize| w.tid[axis][lane]);
+    exec.fault(cause, inst.map(|i| i.pos), w.block, thread)
 }

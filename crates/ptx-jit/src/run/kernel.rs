@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Device memory: one range of this process's addresses, which are also the
 /// addresses that kernels use.
 ///
-/// Compiled code checks every access against the range and nothing finer. All
-/// of it must stay readable and writable while kernels run; pages that nobody
-/// allocated may be anything.
+/// Compiled code checks most accesses against the range and nothing finer: a
+/// page in it that cannot be touched faults, and the fault ends the launch (see
+/// [`Kernel::run_blocks`]).
 #[derive(Debug, Clone, Copy)]
 pub struct Arena {
     base: u64,
@@ -32,8 +32,9 @@ impl Arena {
     /// [`Arena::LEAST`] or wraps around.
     ///
     /// # Safety
-    /// The range is mapped, readable and writable, for as long as any kernel
-    /// runs on this arena, and no Rust reference points into it meanwhile.
+    /// The range is reserved for as long as any kernel runs on this arena:
+    /// whatever in it is readable or writable is for kernels to read and write,
+    /// and no Rust reference points into it meanwhile.
     pub unsafe fn new(base: u64, size: u64) -> Option<Arena> {
         (size >= Arena::LEAST && base.checked_add(size).is_some()).then_some(Arena { base, size })
     }
@@ -47,9 +48,17 @@ impl Arena {
     pub fn size(&self) -> u64 {
         self.size
     }
+}
 
-    /// Whether `bytes` at `address` lie inside.
-    pub fn holds(&self, address: u64, bytes: u64) -> bool {
+/// All that kernels may touch, exactly: of the arena, and elsewhere.
+pub trait Mapped: Memory {
+    /// Whether these bytes may be read and written at their address.
+    fn holds(&self, address: u64, bytes: u64) -> bool;
+}
+
+/// For an arena that is mapped as a whole.
+impl Mapped for Arena {
+    fn holds(&self, address: u64, bytes: u64) -> bool {
         address >= self.base && bytes <= self.size && address - self.base <= self.size - bytes
     }
 }
@@ -126,6 +135,24 @@ pub(crate) struct Variant {
     pub(crate) sites: Vec<Site>,
     pub(crate) pieces: u32,
     pub(crate) frame_size: u32,
+    /// From where in the code on it belongs to which place, in order.
+    pub(crate) origins: Vec<(u32, Origin)>,
+}
+
+/// An instruction of the kernel, and the first of the lanes that code is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) inst: u32,
+    pub(crate) lane: u32,
+}
+
+impl Variant {
+    /// What the code at an address belongs to.
+    pub(crate) fn origin(&self, at: u64) -> Option<Origin> {
+        let offset = at.wrapping_sub(self.code.range().0) as u32;
+        let n = self.origins.partition_point(|(start, _)| *start <= offset);
+        n.checked_sub(1).map(|n| self.origins[n].1)
+    }
 }
 
 /// A kernel with machine code.
@@ -146,12 +173,12 @@ impl std::fmt::Debug for Kernel {
 }
 
 impl Kernel {
-    /// Compiles a kernel of a module, for blocks in which a warp is a run of
-    /// threads along x.
+    /// Compiles a kernel of a module, for a shape of blocks and those that are
+    /// like it; for others when they occur.
     ///
     /// # Errors
     /// [`NotCompiled`] says what keeps it with the interpreter.
-    pub fn new(module: &Arc<Module>, kernel: u32) -> Result<Kernel, NotCompiled> {
+    pub fn new(module: &Arc<Module>, kernel: u32, block: [u32; 3]) -> Result<Kernel, NotCompiled> {
         let found = module.functions.get(kernel as usize);
         if !found.is_some_and(|f| f.entry && f.defined) {
             return Err(NotCompiled::NoKernel(kernel));
@@ -159,7 +186,7 @@ impl Kernel {
         let isa = emit::machine()?;
         let variants = Mutex::new(HashMap::new());
         let this = Kernel { module: module.clone(), kernel, isa, variants };
-        this.variant(Layout::Row)?;
+        this.variant(Layout::of(block))?;
         Ok(this)
     }
 
@@ -170,9 +197,9 @@ impl Kernel {
             return Ok(v.clone());
         }
         let f = &self.module.functions[self.kernel as usize];
-        let Output { bytes, sites, pieces, frame_size } =
+        let Output { bytes, sites, pieces, frame_size, origins } =
             emit::compile(&self.isa, &self.module, f, layout)?;
-        let v = Arc::new(Variant { code: Code::new(&bytes)?, sites, pieces, frame_size });
+        let v = Arc::new(Variant { code: Code::new(&bytes)?, sites, pieces, frame_size, origins });
         all.insert(layout, v.clone());
         Ok(v)
     }
@@ -185,13 +212,39 @@ impl Kernel {
         Ok(self.variant(Layout::of(block))?.code.size())
     }
 
-    /// Runs a launch to its end on up to `threads` threads, this one included.
+    /// Runs blocks of a launch on this thread until `next` gives no more and
+    /// those it gave have ended: what [`cushim_ptx::interp::run_blocks`] does,
+    /// in machine code.
     ///
     /// The launch must name the kernel and the module it was compiled from. If
     /// code for its shape of blocks cannot be made, the interpreter runs it.
     ///
+    /// The process's handlers of SIGSEGV and SIGBUS are ours from now on; what
+    /// is not a kernel's goes to the handlers that were there.
+    ///
     /// # Errors
-    /// A [`Fault`], with kernel, block and thread.
+    /// The first [`Fault`] of these blocks, with kernel, block and thread. Of
+    /// four lanes that one instruction of the processor serves, the first is
+    /// named.
+    pub fn run_blocks(
+        &self,
+        launch: &Launch<'_>,
+        arena: &Arena,
+        memory: &dyn Mapped,
+        host: &dyn Host,
+        next: &dyn Fn() -> Option<u64>,
+    ) -> Result<(), Fault> {
+        match self.variant(Layout::of(launch.block)) {
+            Ok(v) => grid::run_blocks(&v, launch, arena, memory, host, next),
+            Err(_) => cushim_ptx::interp::run_blocks(launch, memory, host, next),
+        }
+    }
+
+    /// Runs a launch to its end on up to `threads` threads, this one included;
+    /// a cooperative one on this alone.
+    ///
+    /// # Errors
+    /// As [`Kernel::run_blocks`].
     pub fn run(
         &self,
         launch: &Launch<'_>,
@@ -199,9 +252,26 @@ impl Kernel {
         host: &(dyn Host + Sync),
         threads: usize,
     ) -> Result<(), Fault> {
-        match self.variant(Layout::of(launch.block)) {
-            Ok(v) => grid::run(&v, launch, arena, host, threads),
-            Err(_) => cushim_ptx::interp::run(launch, arena, host),
-        }
+        let total: u64 = launch.grid.iter().map(|n| u64::from(*n)).product();
+        let threads = if launch.cooperative { 1 } else { threads.clamp(1, 1024) };
+        let given = AtomicU64::new(0);
+        let first: Mutex<Option<Fault>> = Mutex::new(None);
+        let next = || {
+            let n = given.fetch_add(1, Ordering::Relaxed);
+            (n < total).then_some(n)
+        };
+        let work = || {
+            if let Err(fault) = self.run_blocks(launch, arena, arena, host, &next) {
+                given.store(total, Ordering::Relaxed);
+                first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
+            }
+        };
+        std::thread::scope(|s| {
+            for _ in 1..threads.min(total.max(1) as usize) {
+                s.spawn(work);
+            }
+            work();
+        });
+        first.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
 }

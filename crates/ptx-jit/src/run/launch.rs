@@ -1,9 +1,8 @@
 //! What all warps of a launch share.
 
-use super::kernel::{Arena, Variant};
+use super::kernel::{Arena, Mapped, Variant};
 use cushim_ptx::Pos;
 use cushim_ptx::interp::{Cause, Fault, Host, Launch};
-use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Instant;
 
 /// Places of uniform special registers in [`super::Warp::uniform`]; those of
@@ -25,14 +24,12 @@ pub(crate) struct Exec<'a> {
     pub(crate) launch: &'a Launch<'a>,
     pub(crate) variant: &'a Variant,
     pub(crate) arena: Arena,
-    pub(crate) host: &'a (dyn Host + Sync),
+    pub(crate) memory: &'a dyn Mapped,
+    pub(crate) host: &'a dyn Host,
     pub(crate) shared_size: u32,
     pub(crate) local_size: u32,
     /// Threads of a block.
     pub(crate) threads: u32,
-    /// The next block that nobody has taken.
-    pub(crate) next: AtomicU64,
-    pub(crate) stop: AtomicBool,
     pub(crate) start: Instant,
 }
 
@@ -46,9 +43,5 @@ impl Exec<'_> {
     ) -> Fault {
         let kernel = &self.launch.module.functions[self.launch.kernel as usize];
         Fault { cause: Box::new(cause), kernel: kernel.name.clone(), pos, block, thread }
-    }
-
-    pub(crate) fn blocks(&self) -> u64 {
-        self.launch.grid.iter().map(|n| u64::from(*n)).product()
     }
 }

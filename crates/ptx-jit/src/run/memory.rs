@@ -52,7 +52,7 @@ impl Warp {
                 ((!write && inside(exec.launch.params.len() as u64)).then_some(base), "param")
             }
             _ => {
-                let ok = exec.arena.holds(at, bytes);
+                let ok = exec.memory.holds(at, bytes);
                 (ok.then_some(std::ptr::null_mut()), "global")
             }
         };
@@ -133,11 +133,11 @@ pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
     lanes(mask).for_each(|l| addresses[l] = w.value(0, class, l));
     if simple && matches!(site.space, Space::Global | Space::Const) {
         // Most of all loads that come here: a gather of words.
-        let arena = w.exec().arena;
-        let good = lanes(mask).all(|l| addresses[l] % 4 == 0 && arena.holds(addresses[l], 4));
+        let memory = w.exec().memory;
+        let good = lanes(mask).all(|l| addresses[l] % 4 == 0 && memory.holds(addresses[l], 4));
         if good {
             for l in lanes(mask) {
-                // SAFETY: inside the arena.
+                // SAFETY: it may be touched.
                 let v = unsafe { get(addresses[l] as *const u8, 4) };
                 w.set_narrow(0, l, v as u32);
             }

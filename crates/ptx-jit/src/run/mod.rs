@@ -13,10 +13,12 @@ pub(crate) mod helpers;
 mod kernel;
 mod launch;
 mod memory;
+pub(crate) mod trap;
 mod warp;
 
 pub(crate) use external::KNOWN;
 pub(crate) use helpers::Which;
-pub use kernel::{Arena, Kernel};
+pub(crate) use kernel::Origin;
+pub use kernel::{Arena, Kernel, Mapped};
 pub(crate) use launch::Uniform;
 pub(crate) use warp::{DONE, Entry, FAULT, NOWHERE, Slot, Warp, YIELDS};

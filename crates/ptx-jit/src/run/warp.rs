@@ -18,6 +18,8 @@ pub(crate) const WAITS: u32 = 1;
 pub(crate) const YIELDS: u32 = 2;
 /// [`Warp::fault`] says why.
 pub(crate) const FAULT: u32 = 3;
+/// Not from the code: it touched what is not mapped.
+pub(crate) const SIGNAL: u32 = 4;
 
 /// Generated code: runs a warp until it ends or waits.
 pub(crate) type Entry = unsafe extern "C" fn(*mut Warp, *mut u8) -> u32;

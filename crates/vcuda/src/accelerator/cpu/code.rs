@@ -3,7 +3,7 @@
 //! Owns where variables lie and which kernels cannot be run. Must not know: containers, launches.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use cushim_ptx::ast::Linkage;
 use cushim_ptx::interp::{self, Memory as _};
@@ -20,13 +20,15 @@ const BUILT_IN: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
 /// Loaded code.
 pub struct CpuCode {
     /// The module.
-    pub module: Module,
+    pub module: Arc<Module>,
     /// The device it was loaded for.
     pub device: usize,
     /// Address of each global of the module.
     pub globals: Vec<u64>,
     /// The function of each kernel.
     pub functions: Vec<u32>,
+    /// Its machine code, made at the first launch; `None` where there can be none.
+    compiled: Vec<OnceLock<Option<cushim_ptx_jit::Kernel>>>,
     kernels: Vec<Kernel>,
     variables: Vec<Variable>,
     undefined: Vec<String>,
@@ -77,19 +79,29 @@ impl CpuCode {
         let mut code = CpuCode {
             globals: vec![0; module.globals.len()],
             functions: Vec::new(),
+            compiled: Vec::new(),
             kernels: Vec::new(),
             variables: Vec::new(),
             undefined: Vec::new(),
             block: None,
             memory: memory.clone(),
             device,
-            module,
+            module: Arc::new(module),
         };
         let missing = code.place(image.externals)?;
         code.initialise()?;
         code.describe(&missing);
         code.undefined = code.names_undefined(&missing);
+        code.compiled.resize_with(code.functions.len(), OnceLock::new);
         Ok(code)
+    }
+
+    /// The machine code of a kernel, made now if it is the first launch; `None` where only the
+    /// interpreter can run it.
+    pub fn machine_code(&self, kernel: usize, block: [u32; 3]) -> Option<&cushim_ptx_jit::Kernel> {
+        let function = *self.functions.get(kernel)?;
+        let make = || cushim_ptx_jit::Kernel::new(&self.module, function, block).ok();
+        self.compiled.get(kernel)?.get_or_init(make).as_ref()
     }
 
     /// Gives every global an address; the numbers of those that nobody defines.

@@ -1,4 +1,4 @@
-//! Runs packets on the CPU: kernels by the interpreter, their blocks over the pool.
+//! Runs packets on the CPU: kernels by machine code or the interpreter, their blocks over the pool.
 //!
 //! Owns what a launch needs beside its arguments, and how a kernel's end becomes a [`Failure`]. Must not
 //! know: queues, CUDA.
@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use cushim_ptx::interp::{self, Cause, Fault, Launch, Memory as _};
+use cushim_ptx_jit::Arena;
 
 use super::code::CpuCode;
 use super::host::{Heap, Host, clock};
@@ -25,6 +26,8 @@ const WORKSPACE: u64 = 64;
 pub struct CpuExecutor {
     /// All memory.
     pub memory: Arc<Memory>,
+    /// Where kernels' memory is, for machine code; `None` if the interpreter runs everything.
+    pub range: Option<Arena>,
     /// Threads for blocks.
     pub pool: Pool,
     /// By device.
@@ -70,12 +73,13 @@ impl CpuExecutor {
         let total = dispatch.grid.iter().map(|n| u64::from(*n)).product();
         let alone = dispatch.cooperative;
         let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
-        let first = ended.clone();
+        let (first, range) = (ended.clone(), self.range);
         self.pool.run(total, alone, move |job| {
-            let run = || part(&own, workspace, &memory, &heaps, job);
+            let run = || part(&own, workspace, &memory, range, &heaps, job);
             // A panic is a bug of ours; the program hears of it as of a kernel that failed.
-            let result = catch_unwind(AssertUnwindSafe(run))
-                .unwrap_or_else(|_| Err(Failure::Launch("the interpreter failed inside".into())));
+            let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+                Err(Failure::Launch("running the kernel failed inside".into()))
+            });
             if let Err(failure) = result {
                 // Others end because this one asks them to: theirs come later and do not count.
                 lock(&first).get_or_insert(failure);
@@ -92,6 +96,7 @@ fn part(
     dispatch: &Dispatch,
     workspace: u64,
     memory: &Memory,
+    range: Option<Arena>,
     heaps: &[Heap],
     job: &Job,
 ) -> Result<(), Failure> {
@@ -111,7 +116,13 @@ fn part(
     };
     let heap = heaps.get(code.device).ok_or_else(unknown)?;
     let host = Host { memory, heap, job };
-    match interp::run_blocks(&launch, memory, &host, &|| job.next()) {
+    let next = || job.next();
+    let compiled = || code.machine_code(dispatch.kernel, dispatch.block);
+    let ended = match range.and_then(|range| Some((range, compiled()?))) {
+        Some((range, kernel)) => kernel.run_blocks(&launch, &range, memory, &host, &next),
+        None => interp::run_blocks(&launch, memory, &host, &next),
+    };
+    match ended {
         Err(fault) => Err(failure(&fault)),
         Ok(()) => Ok(()),
     }

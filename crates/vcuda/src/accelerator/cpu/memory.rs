@@ -135,6 +135,12 @@ impl Memory {
     }
 }
 
+impl cushim_ptx_jit::Mapped for Memory {
+    fn holds(&self, address: u64, bytes: u64) -> bool {
+        self.is_open(address, bytes)
+    }
+}
+
 /// The largest of 8, 4, 2 and 1 to which both are aligned and which fits.
 fn piece(address: u64, left: usize) -> usize {
     let aligned = 1usize << (address | 8).trailing_zeros();

@@ -1,4 +1,4 @@
-//! The CPU as an accelerator: memory in one range, PTX run by the interpreter, queues in software.
+//! The CPU as an accelerator: memory in one range, PTX compiled to machine code, queues in software.
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
 //! [`arena`] addresses, [`memory`] accesses, [`code`] loaded PTX, [`executor`] launches, [`pool`]
@@ -28,14 +28,20 @@ pub struct Cpu {
 }
 
 /// The CPU as an accelerator: `CUSHIM_CPU_DEVICES` devices, else one; `CUSHIM_CPU_THREADS` threads at
-/// most for one grid, else as many as the process has processors.
+/// most for one grid, else as many as the process has processors. `CUSHIM_CPU=interpreter` keeps every kernel with the
+/// interpreter; without it, those that the compiler does not take.
 pub fn new() -> Cpu {
     let asked = std::env::var("CUSHIM_CPU_THREADS").ok().and_then(|text| text.parse().ok());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let width = asked.filter(|n| (1..=1024).contains(n)).unwrap_or(processors);
     let memory = Arc::new(Memory::new());
     let count = device::count();
+    let (base, size) = memory.arena.range();
+    let interpreted = std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "interpreter");
+    // SAFETY: reserved for ever, and used through raw addresses only.
+    let range = unsafe { cushim_ptx_jit::Arena::new(base, size) };
     let executor = CpuExecutor {
+        range: range.filter(|_| !interpreted),
         memory: memory.clone(),
         pool: pool::Pool::new(width),
         heaps: (0..count).map(|_| host::Heap::default()).collect(),

@@ -143,3 +143,14 @@ fn text_that_is_no_ptx_says_where() {
     let cubin = Image { kind: ImageKind::Cubin, parts: &[], externals: &|_| None };
     assert!(matches!(cpu.load(0, &cubin).err(), Some(Failure::NoImage(_))));
 }
+
+#[test]
+fn kernels_are_compiled_unless_the_interpreter_is_asked_for() {
+    let cpu = new();
+    let code = load(&cpu, &[COUNT]).unwrap();
+    let own = code.as_any().downcast_ref::<CpuCode>().unwrap();
+    let interpreted = std::env::var("CUSHIM_CPU").is_ok_and(|how| how == "interpreter");
+    assert_eq!(cpu.executor.range.is_none(), interpreted);
+    assert!(own.machine_code(0, [64, 1, 1]).is_some(), "count is compiled");
+    assert!(own.machine_code(1, [64, 1, 1]).is_none(), "refused is not");
+}

@@ -1,0 +1,193 @@
+//! Entering generated code, and leaving it when it touches what is not mapped.
+//!
+//! Owns the process's SIGSEGV and SIGBUS handlers while kernels run. A fault is
+//! ours only if the program counter is in the code that this thread has entered:
+//! then the thread goes on behind the place where it entered, on the stack as it
+//! was there. Generated code holds nothing that would have to be given back, and
+//! helpers check before they touch. Every other fault goes to whoever had the
+//! signal before us. Must not know: kernels, blocks.
+
+use super::warp::{Entry, SIGNAL, Warp};
+use std::cell::Cell;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+
+/// A stay in generated code.
+#[repr(C)]
+#[derive(Debug)]
+pub(super) struct Stay {
+    /// The stack and the place to go on with.
+    stack: u64,
+    resume: u64,
+    code: (u64, u64),
+    /// Where the code was, and what it touched.
+    pub(super) at: u64,
+    pub(super) address: u64,
+}
+
+thread_local! {
+    static STAY: Cell<*mut Stay> = const { Cell::new(std::ptr::null_mut()) };
+}
+
+/// Bounds of all generated code there ever was: a fault elsewhere is never ours, and is passed on before
+/// anything of this thread is looked at.
+static LOWEST: AtomicU64 = AtomicU64::new(u64::MAX);
+static HIGHEST: AtomicU64 = AtomicU64::new(0);
+
+/// Says where generated code lies.
+pub(crate) fn announce(base: u64, size: u64) {
+    LOWEST.fetch_min(base, Ordering::Relaxed);
+    HIGHEST.fetch_max(base + size, Ordering::Relaxed);
+}
+
+/// Enters code. Answers what it answers, or [`SIGNAL`] after a fault, which the stay then describes.
+///
+/// # Safety
+/// As for the code: the warp and the frame are what it was made for. `code` is its range.
+pub(super) unsafe fn enter(
+    entry: Entry,
+    code: (u64, u64),
+    warp: *mut Warp,
+    frame: *mut u8,
+) -> (u32, Stay) {
+    let mut stay = Stay { stack: 0, resume: 0, code, at: 0, address: 0 };
+    let place = &raw mut stay;
+    STAY.set(place);
+    // SAFETY: the caller's promise; `place` outlives the call.
+    let status = unsafe { call(entry, warp, frame, place) };
+    STAY.set(std::ptr::null_mut());
+    (status, stay)
+}
+
+/// Calls `entry(warp, frame)` with the registers that a callee preserves on the stack, so that the handler
+/// can come back here from anywhere in it.
+#[unsafe(naked)]
+unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, frame: *mut u8, stay: *mut Stay) -> u32 {
+    core::arch::naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "mov [rcx], rsp",
+        "lea rax, [rip + 2f]",
+        "mov [rcx + 8], rax",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "call rax",
+        "2:",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+    )
+}
+
+const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
+/// Who had each signal before us; never freed, as a handler may be looking.
+static BEFORE: [AtomicPtr<libc::sigaction>; 2] =
+    [AtomicPtr::new(std::ptr::null_mut()), AtomicPtr::new(std::ptr::null_mut())];
+static INSTALLING: Mutex<()> = Mutex::new(());
+/// The thread whose fault was passed on last.
+static PASSED_ON: AtomicI32 = AtomicI32::new(0);
+
+/// Makes sure that the signals come to us; a program may have set its own handler since the last launch.
+pub(super) fn install() {
+    let ours = on_fault as *const () as usize;
+    for (signal, before) in SIGNALS.iter().zip(&BEFORE) {
+        // SAFETY: zeros are an action with no flags and an empty set.
+        let mut now: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: asks only.
+        unsafe { libc::sigaction(*signal, std::ptr::null(), &raw mut now) };
+        if now.sa_sigaction == ours {
+            continue;
+        }
+        let _one = INSTALLING.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: asks only; somebody may have been faster.
+        unsafe { libc::sigaction(*signal, std::ptr::null(), &raw mut now) };
+        if now.sa_sigaction == ours {
+            continue;
+        }
+        before.store(Box::into_raw(Box::new(now)), Ordering::Release);
+        // SAFETY: as above.
+        let mut new: libc::sigaction = unsafe { std::mem::zeroed() };
+        new.sa_sigaction = ours;
+        // A handler that it is passed on to may need the other stack, or be entered again.
+        new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | (now.sa_flags & libc::SA_NODEFER);
+        new.sa_mask = now.sa_mask;
+        // SAFETY: a handler that does only what a handler may.
+        unsafe { libc::sigaction(*signal, &raw const new, std::ptr::null_mut()) };
+    }
+}
+
+extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the kernel passes a context, which nobody else looks at now.
+    let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+    let at = registers[libc::REG_RIP as usize] as u64;
+    if at >= LOWEST.load(Ordering::Relaxed) && at < HIGHEST.load(Ordering::Relaxed) {
+        let stay = STAY.get();
+        // SAFETY: null, or the stay of this thread, which is in generated code.
+        if let Some(stay) = unsafe { stay.as_mut() }
+            && at >= stay.code.0
+            && at < stay.code.1
+        {
+            stay.at = at;
+            // SAFETY: the kernel passes what it knows of the fault.
+            stay.address = unsafe { (*info).si_addr() } as u64;
+            registers[libc::REG_RIP as usize] = stay.resume as i64;
+            registers[libc::REG_RSP as usize] = stay.stack as i64;
+            registers[libc::REG_RAX as usize] = i64::from(SIGNAL);
+            return;
+        }
+    }
+    pass_on(signal, info, context);
+}
+
+/// A fault of the program's own.
+fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: no arguments.
+    let thread = unsafe { libc::syscall(libc::SYS_gettid) } as i32;
+    // SAFETY: the kernel passes what it knows of the signal.
+    let sent = unsafe { (*info).si_code } <= 0;
+    // A handler that gives the signal back to us and raises it again means the default.
+    let again = PASSED_ON.swap(thread, Ordering::Relaxed) == thread && sent;
+    let before = SIGNALS.iter().position(|s| *s == signal).map(|n| &BEFORE[n]);
+    let before = before.map_or(std::ptr::null_mut(), |b| b.load(Ordering::Acquire));
+    // SAFETY: null or never freed.
+    let before = unsafe { before.as_ref() }.filter(|_| !again);
+    match before {
+        Some(b) if b.sa_sigaction != libc::SIG_DFL && b.sa_sigaction != libc::SIG_IGN => {
+            if b.sa_flags & libc::SA_SIGINFO != 0 {
+                type Full = extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void);
+                // SAFETY: the flag says that the program's handler has this signature.
+                let handler = unsafe { std::mem::transmute::<usize, Full>(b.sa_sigaction) };
+                handler(signal, info, context);
+            } else {
+                // SAFETY: without the flag it has this one.
+                let handler =
+                    unsafe { std::mem::transmute::<usize, extern "C" fn(i32)>(b.sa_sigaction) };
+                handler(signal);
+            }
+        }
+        _ => {
+            // The instruction runs again, and the default takes it; what was sent is sent again.
+            // SAFETY: sets the default; sends to this thread only.
+            unsafe {
+                let mut new: libc::sigaction = std::mem::zeroed();
+                new.sa_sigaction = libc::SIG_DFL;
+                libc::sigaction(signal, &raw const new, std::ptr::null_mut());
+                if sent {
+                    libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, signal);
+                }
+            }
+        }
+    }
+}

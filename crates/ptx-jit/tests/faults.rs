@@ -1,0 +1,148 @@
+//! What generated code touches that is not mapped: the launch ends, the thread
+//! goes on, and the program keeps its own faults.
+
+use cushim_ptx::interp::{BadAddress, Cause, Fault, Host, Launch, Memory};
+use cushim_ptx_jit::{Arena, Kernel, Mapped};
+use std::process::Command;
+use std::sync::Arc;
+
+const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n
+.entry read(.param .u64 from) {
+  .reg .u64 p; .reg .u32 i; .reg .f32 v;
+  ld.param.u64 p, [from]; mov.u32 i, %tid.x; mad.wide.u32 p, i, 4, p;
+  ld.global.f32 v, [p]; add.f32 v, v, v; st.global.f32 [p], v; ret; }
+.entry guarded(.param .u64 from, .param .u32 count) {
+  .reg .u64 p; .reg .u32 i; .reg .u32 n; .reg .f32 v; .reg .pred q;
+  ld.param.u64 p, [from]; ld.param.u32 n, [count]; mov.u32 i, %tid.x; setp.ge.u32 q, i, n;
+  @q bra END;
+  mad.wide.u32 p, i, 4, p; ld.global.f32 v, [p]; add.f32 v, v, v; st.global.f32 [p], v;
+END: ret; }";
+
+/// Half of a range is mapped.
+struct Half(u64, u64);
+
+impl Memory for Half {
+    fn load(&self, _: u64, _: &mut [u8]) -> Result<(), BadAddress> {
+        Err(BadAddress)
+    }
+    fn store(&self, _: u64, _: &[u8]) -> Result<(), BadAddress> {
+        Err(BadAddress)
+    }
+    fn update(&self, _: u64, _: u32, _: &mut dyn FnMut(u64) -> u64) -> Result<u64, BadAddress> {
+        Err(BadAddress)
+    }
+}
+
+impl Mapped for Half {
+    fn holds(&self, address: u64, bytes: u64) -> bool {
+        address >= self.0 && address + bytes <= self.0 + self.1 / 2
+    }
+}
+
+struct Quiet;
+
+impl Host for Quiet {
+    fn print(&self, _: &[u8]) {}
+    fn allocate(&self, _: u64) -> u64 {
+        0
+    }
+    fn free(&self, _: u64) {}
+    fn nanoseconds(&self) -> u64 {
+        0
+    }
+}
+
+fn run(name: &str, at: i64, n: u64) -> Result<(), Fault> {
+    let module = Arc::new(cushim_ptx::parse(TEXT).and_then(|m| cushim_ptx::check(&m)).unwrap());
+    let kernel = module.functions.iter().position(|f| f.name == name).unwrap() as u32;
+    let code = Kernel::new(&module, kernel, [64, 1, 1]).unwrap();
+    let size = 1u64 << 20;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: a new mapping.
+    let base =
+        unsafe { libc::mmap(std::ptr::null_mut(), size as usize, libc::PROT_NONE, flags, -1, 0) };
+    assert_ne!(base, libc::MAP_FAILED);
+    // SAFETY: of the mapping made above.
+    unsafe { libc::mprotect(base, size as usize / 2, libc::PROT_READ | libc::PROT_WRITE) };
+    let base = base as u64;
+    // SAFETY: ours, never unmapped.
+    let arena = unsafe { Arena::new(base, size) }.unwrap();
+    let middle = base + size / 2;
+    let mut params = middle.wrapping_add_signed(at).to_le_bytes().to_vec();
+    params.extend(n.to_le_bytes());
+    let launch = Launch {
+        module: &module,
+        kernel,
+        globals: &[],
+        grid: [1, 1, 1],
+        block: [64, 1, 1],
+        dynamic_shared: 0,
+        params: &params,
+        cooperative: false,
+        workspace: 0,
+        local_limit: 1 << 16,
+    };
+    let given = std::cell::Cell::new(0);
+    let next = || (given.replace(given.get() + 1) == 0).then_some(0);
+    let done = code.run_blocks(&launch, &arena, &Half(base, size), &Quiet, &next);
+    if let Err(fault) = &done
+        && let Cause::Address { address, .. } = *fault.cause
+    {
+        assert_eq!(address, middle, "{fault}");
+    }
+    done
+}
+
+#[test]
+fn a_page_that_is_not_there_ends_the_launch() {
+    assert_eq!(run("read", -256, 0), Ok(()));
+    for _ in 0..3 {
+        let fault = run("read", -240, 0).unwrap_err();
+        assert_eq!((fault.kernel.as_str(), fault.thread), ("read", [60, 0, 0]), "{fault}");
+        assert!(fault.pos.is_some_and(|p| p.line == 8), "{fault}");
+        let fault = run("read", -128, 0).unwrap_err();
+        assert_eq!(fault.thread, [32, 0, 0]);
+    }
+}
+
+#[test]
+fn lanes_that_do_not_take_part_touch_nothing() {
+    assert_eq!(run("guarded", -8, 2), Ok(()));
+    assert_eq!(run("guarded", -240, 60), Ok(()));
+    assert_eq!(run("guarded", -240, 61).unwrap_err().thread, [60, 0, 0]);
+}
+
+extern "C" fn own(_: i32) {
+    // SAFETY: ends the process, as a handler may.
+    unsafe { libc::_exit(77) };
+}
+
+/// Runs itself, and dies of its own fault after a kernel's.
+#[test]
+fn the_programs_own_faults_stay_its_own() {
+    let which = std::env::var("CUSHIM_TEST_FAULT").unwrap_or_default();
+    if which.is_empty() {
+        for (which, expected) in [("handler", Some(77)), ("later", Some(77)), ("default", None)] {
+            let this = std::env::current_exe().unwrap();
+            let name = "the_programs_own_faults_stay_its_own";
+            let mut command = Command::new(this);
+            let status = command.args([name, "--exact"]).env("CUSHIM_TEST_FAULT", which);
+            let status = status.output().unwrap().status;
+            use std::os::unix::process::ExitStatusExt;
+            assert_eq!(status.code(), expected, "{which}");
+            assert_eq!(status.signal(), expected.is_none().then_some(libc::SIGSEGV), "{which}");
+        }
+        return;
+    }
+    // The test harness has a handler of its own.
+    // SAFETY: sets handlers that do nothing unusual.
+    let set = |handler: usize| unsafe { libc::signal(libc::SIGSEGV, handler) };
+    set(if which == "handler" { own as *const () as usize } else { libc::SIG_DFL });
+    assert!(run("read", -128, 0).is_err());
+    if which == "later" {
+        set(own as *const () as usize);
+        assert!(run("read", -128, 0).is_err());
+    }
+    // SAFETY: none: this is the fault to see.
+    unsafe { std::ptr::without_provenance_mut::<u32>(64).write_volatile(1) };
+}
