@@ -110,6 +110,8 @@ pub fn run(args: TraceArgs) -> Outcome {
     options.root = Some(pid);
     options.summary &= output.is_some() || rank.prints();
     let explain = rank.prints() && options.format == Format::Text || output.is_some();
+    // Who did not ask for launches misses none.
+    let explain = explain && options.classes.contains("launch");
     let run = Run { argv: words(&args.command), host: host(), rank: rank.number };
     let mut follow = Follow::new(spool, View::new(options, run, out));
     let ending = child.wait(&mut signals, &mut || follow.look());

@@ -175,6 +175,7 @@ fn through_the_launcher() {
     };
     let (code, out, err) = cushim(&["trace", "-e", "nvtx", "-o", "run.jsonl"], None);
     assert!(code == Some(0) && out.contains("push 0 1 0"), "{err}");
+    assert!(!err.contains("no kernel launch was seen"), "{err}");
     let lines = std::fs::read_to_string(lab.path("run.jsonl")).unwrap();
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let ranges: Vec<Value> = lines.filter(|line| line["event"] == "nvtx").collect();

@@ -115,9 +115,14 @@ fn the_limit_is_kept_and_counted() {
     for kernel in 0..10_000 {
         launch(&recorder, &mut buffer, kernel, &[0; 8], true);
     }
+    assert!(std::fs::metadata(&path).unwrap().len() <= 200 << 10);
+    // What events refer to is written all the same.
+    for number in 0..20_000 {
+        assert!(recorder.write_meta(&crate::meta::encode_name(number, "a name of some length")));
+    }
     let (seen, file) = read(&path, true);
     assert_eq!(seen.len() as u64 + file.header().lost[Lost::Limit as usize], 10_000);
-    assert!(seen.len() > 400 && std::fs::metadata(&path).unwrap().len() <= 200 << 10);
+    assert!(seen.len() > 400 && file.metadata().names.len() == 20_000);
     std::fs::remove_file(path).unwrap();
 }
 
