@@ -26,7 +26,7 @@ __global__ void returned(int *out)
 
 __global__ void loop(int n)
 {
-    if (threadIdx.x == 3)
+    if (blockIdx.x == 1 && threadIdx.x == 3)
         for (int i = 0; i < n; i++)
             printf("turn %d of thread %d\n", i, threadIdx.x);
 }

@@ -6,7 +6,8 @@
 
 use cushim_abi::types::*;
 
-use super::forward::{forwards, functions, pass};
+use super::error::code;
+use super::forward::{done, forwards, functions, pass};
 
 forwards! {
     cudaStreamCreate (pStream: Out<Stream>) = cuStreamCreate(pStream, Flags(0));
@@ -54,11 +55,17 @@ forwards! {
 
 functions! {
     cudaEventElapsedTime (ms: Ptr, start: Event, end: Event) {
-        // From 12.8 on drivers distinguish the two; the first form is in every driver.
+        // The runtime looks at the place before the driver looks at the events (measured).
+        if ms.0 == 0 {
+            return done(Err(code::INVALID_VALUE));
+        }
         pass!(cuEventElapsedTime(ms, start, end))
     }
 
     cudaEventElapsedTime_v2 (ms: Ptr, start: Event, end: Event) {
+        if ms.0 == 0 {
+            return done(Err(code::INVALID_VALUE));
+        }
         pass!(cuEventElapsedTime_v2(ms, start, end))
     }
 }

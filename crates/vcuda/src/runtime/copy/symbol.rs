@@ -84,20 +84,16 @@ functions! {
     }
 
     cudaGetSymbolAddress (devPtr: Out<Ptr>, symbol: Ptr) {
-        if devPtr.0.is_null() {
-            return done(Err(code::INVALID_VALUE));
-        }
-        done(registry::variable(symbol).map(|(at, _)| {
+        // The symbol comes first (measured).
+        done(registry::variable(symbol).and_then(|found| if devPtr.0.is_null() { Err(code::INVALID_VALUE) } else { Ok(found) }).map(|(at, _)| {
             // SAFETY: not null; the program's place for an address.
             unsafe { devPtr.0.write_unaligned(at) }
         }))
     }
 
     cudaGetSymbolSize (size: Out<usize>, symbol: Ptr) {
-        if size.0.is_null() {
-            return done(Err(code::INVALID_VALUE));
-        }
-        done(registry::variable(symbol).map(|(_, bytes)| {
+        // The symbol comes first (measured).
+        done(registry::variable(symbol).and_then(|found| if size.0.is_null() { Err(code::INVALID_VALUE) } else { Ok(found) }).map(|(_, bytes)| {
             // SAFETY: not null; the program's place for a size.
             unsafe { size.0.write_unaligned(bytes) }
         }))
