@@ -75,3 +75,35 @@ fn a_program_of_each_major_registers_and_launches() {
     built("libvcuda.so");
     [11, 12, 13].into_iter().for_each(|major| run("runtime", major));
 }
+
+/// `name@version` of every defined dynamic symbol.
+fn exports(library: &str) -> Vec<String> {
+    let list = root().join("scripts/check-exports");
+    let done = Command::new(list).arg("--list").arg(built(library)).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let mut names: Vec<_> =
+        String::from_utf8(done.stdout).unwrap().lines().map(str::to_owned).collect();
+    names.sort();
+    names
+}
+
+/// Each thin library exports what NVIDIA's of its major does (the tables are checked against those lists in
+/// `crates/abi`), each name under the major's node, and nothing else.
+#[test]
+fn the_thin_libraries_export_what_cuda_does() {
+    for major in [11, 12, 13] {
+        let node = cushim_abi::runtime_node(major);
+        let of_major = |majors: &[u32]| majors.iter().any(|m| *m as usize == major);
+        let mut wanted: Vec<_> = cushim_abi::all_runtime()
+            .filter(|function| of_major(function.majors))
+            .map(|function| format!("{}@{node}", function.name))
+            .collect();
+        wanted.sort();
+        assert!(wanted.len() > 390, "{}", wanted.len());
+        assert_eq!(exports(&format!("libcushim_cudart{major}.so")), wanted, "{major}");
+    }
+    let mut wanted: Vec<_> =
+        cushim_abi::all_driver().map(|function| function.name.to_owned()).collect();
+    wanted.sort();
+    assert_eq!(exports("libcushim_cuda.so"), wanted);
+}

@@ -186,7 +186,8 @@ fn again() -> bool {
 /// To be called when the primary context of a device was reset: every thread looks again.
 pub fn forget(device: i32) {
     if let Some(slot) = usize::try_from(device).ok().and_then(|device| PRIMARY.get(device)) {
-        slot.store(0, Ordering::Release);
+        let ended = slot.swap(0, Ordering::AcqRel);
+        super::registry::legacy::forget(ended);
     }
     if EPOCH.fetch_add(1, Ordering::AcqRel) == u32::MAX {
         EPOCH.fetch_add(1, Ordering::AcqRel);

@@ -18,6 +18,9 @@ use crate::api;
 pub fn function<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     context::ready()?;
     let kernel = registry::kernel::<MAJOR>(func)?;
+    if registry::legacy::is_here() {
+        return Ok(kernel);
+    }
     let mut function = Func(0);
     let to = Out(&raw mut function);
     // SAFETY: a place for a handle, a kernel of the driver.

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
-use super::{BINARIES, Binary, KERNELS, Kernel, Kind, MEMORY, VARIABLES, Variable, image};
+use super::{BINARIES, Binary, KERNELS, Kernel, Kind, MEMORY, VARIABLES, Variable, image, legacy};
 use crate::api;
 use crate::locks::lock;
 use crate::runtime::context;
@@ -25,6 +25,9 @@ impl Binary {
     #[cold]
     pub fn load(&'static self) -> Result<Module, Status> {
         context::ready()?;
+        if legacy::is_here() {
+            return self.module();
+        }
         let _one = lock(&self.loading);
         let known = self.library.load(Ordering::Acquire);
         if known != 0 {
@@ -50,6 +53,7 @@ impl Binary {
     /// Forgets the image, and unloads it: its library is being closed, or the process ends.
     pub fn unload(&'static self) {
         super::remove(self);
+        self.unload_modules();
         let _one = lock(&self.loading);
         let library = self.library.swap(0, Ordering::AcqRel);
         if library != 0 {
@@ -60,13 +64,17 @@ impl Binary {
 }
 
 impl Kernel {
-    /// The driver's handle.
+    /// The driver's handle; on a driver without libraries the function of the current context, each time.
     ///
     /// # Errors
     /// As [`Binary::load`]; cudaErrorInvalidDeviceFunction if the image has no such kernel.
     #[cold]
     pub(super) fn load(&'static self) -> Result<Func, Status> {
         let binary = self.binary.ok_or(code::INVALID_DEVICE_FUNCTION)?;
+        context::ready()?;
+        if legacy::is_here() {
+            return self.function(binary);
+        }
         let library = binary.load()?;
         let mut handle = Func(0);
         let to = Out(&raw mut handle);
@@ -104,6 +112,9 @@ impl Variable {
         if managed != 0 {
             return Ok((Ptr(managed), self.size));
         }
+        if legacy::is_here() {
+            return self.in_module(library);
+        }
         let (mut at, mut bytes) = (NULL, 0);
         let to = (Out(&raw mut at), Out(&raw mut bytes));
         context::attempt(|| {
@@ -123,6 +134,12 @@ impl Variable {
         if result != 0 {
             return Err(invalid_symbol(error::from_driver(result)));
         }
+        self.told(at);
+        Ok(())
+    }
+
+    /// A managed variable's address is known.
+    pub(super) fn told(&'static self, at: Ptr) {
         self.managed.store(at.0, Ordering::Release);
         // The program names the variable by its address from now on: `&variable` is it.
         let _tables = lock(&MEMORY);
@@ -130,10 +147,9 @@ impl Variable {
         let shadow = std::ptr::with_exposed_provenance_mut::<usize>(self.host);
         // SAFETY: the program registered the pointer's place for this.
         unsafe { shadow.write(at.0) };
-        Ok(())
     }
 }
 
-fn invalid_symbol(error: Status) -> Status {
+pub(super) fn invalid_symbol(error: Status) -> Status {
     if error == code::SYMBOL_NOT_FOUND { code::INVALID_SYMBOL } else { error }
 }

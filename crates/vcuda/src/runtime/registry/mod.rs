@@ -7,6 +7,7 @@
 //! know: launches, copies.
 
 mod image;
+pub mod legacy;
 pub mod load;
 mod register;
 #[cfg(test)]
@@ -32,6 +33,8 @@ pub struct Binary {
     pub wrapper: usize,
     /// The driver's library, once loaded; 0 before and after.
     library: AtomicUsize,
+    /// What it is on a driver without libraries.
+    modules: legacy::Modules,
     /// Held while it is loaded and unloaded.
     loading: Mutex<()>,
     kernels: AtomicPtr<Kernel>,
@@ -119,6 +122,7 @@ pub fn add_binary(wrapper: usize) -> &'static Binary {
         Binary {
             wrapper,
             library: AtomicUsize::new(0),
+            modules: Mutex::new(Vec::new()),
             loading: Mutex::new(()),
             kernels: AtomicPtr::default(),
             variables: AtomicPtr::default(),

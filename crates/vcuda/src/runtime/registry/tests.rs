@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 use cushim_abi::index::Driver;
 
 use super::*;
-use crate::runtime::error;
-use crate::runtime::testing::{RETAINED, with_driver};
+use crate::runtime::testing::{CURRENT, PRIMARY, RETAINED, with_driver};
+use crate::runtime::{context, error};
 
 static LOADS: AtomicUsize = AtomicUsize::new(0);
 static UNLOADS: AtomicUsize = AtomicUsize::new(0);
@@ -219,4 +219,62 @@ fn threads_load_an_image_once() {
         }
     });
     assert_eq!((LOADS.load(Ordering::Relaxed), RETAINED.load(Ordering::Relaxed)), (1, 1));
+}
+
+unsafe extern "C" fn version_of_11(to: Out<i32>) -> i32 {
+    // SAFETY: the caller's place.
+    unsafe { to.0.write(11_080) };
+    0
+}
+
+/// A module is its context's, so that one of another context is told from it.
+unsafe extern "C" fn load_module(to: Out<Module>, _: Ptr) -> i32 {
+    LOADS.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the caller's place.
+    unsafe { to.0.write(Module(CURRENT.get() * 16)) };
+    0
+}
+
+unsafe extern "C" fn nothing(_: usize) -> i32 {
+    0
+}
+
+#[test]
+fn a_driver_of_11_has_a_module_in_each_context() {
+    let _driver = with_driver(&[
+        (Driver::cuDriverGetVersion, version_of_11 as *const ()),
+        (Driver::cuModuleLoadData, load_module as *const ()),
+        (Driver::cuModuleUnload, unload as *const ()),
+        (Driver::cuModuleGetFunction, get_kernel as *const ()),
+        (Driver::cuModuleGetGlobal_v2, get_global as *const ()),
+        (Driver::cuCtxPushCurrent_v2, nothing as *const ()),
+        (Driver::cuCtxPopCurrent_v2, nothing as *const ()),
+    ]);
+    LOADS.store(0, Ordering::Relaxed);
+    UNLOADS.store(0, Ordering::Relaxed);
+    let handle = register(0xd000);
+    register_kernel(handle, 0x50_0000, c"k");
+    register_kernel(handle, 0x50_0010, c"missing");
+    let host = 0_u32;
+    let host = Ptr(std::ptr::from_ref(&host).expose_provenance());
+    // SAFETY: strings that stay.
+    unsafe { __cudaRegisterVar::<11>(handle, host, text(c"p"), text(c"p"), 0, 24, 0, 0) };
+    let first = PRIMARY * 16;
+    for _ in 0..2 {
+        assert_eq!(kernel::<11>(Func(0x50_0000)), Ok(Func(first + 100)));
+    }
+    assert_eq!(kernel::<11>(Func(0x50_0010)), Err(code::INVALID_DEVICE_FUNCTION));
+    assert_eq!(variable(host), Ok((Ptr(first + 200), 24)));
+    assert_eq!(LOADS.load(Ordering::Relaxed), 1);
+    CURRENT.set(PRIMARY + 1);
+    assert_eq!(kernel::<11>(Func(0x50_0000)), Ok(Func(first + 16 + 100)));
+    assert_eq!(LOADS.load(Ordering::Relaxed), 2);
+    // A device that was reset has no modules any more; the other one keeps its own.
+    CURRENT.set(PRIMARY);
+    assert_eq!(context::reset(), Ok(()));
+    assert_eq!(kernel::<11>(Func(0x50_0000)), Ok(Func(first + 100)));
+    assert_eq!(LOADS.load(Ordering::Relaxed), 3);
+    // SAFETY: a handle of ours.
+    unsafe { __cudaUnregisterFatBinary::<11>(handle) };
+    assert_eq!(UNLOADS.load(Ordering::Relaxed), 2);
 }
