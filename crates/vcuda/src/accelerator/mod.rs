@@ -37,6 +37,12 @@ pub trait Accelerator: Send + Sync {
     /// has waited.
     fn free(&self, address: u64);
 
+    /// Whether an address is one that only [`Accelerator::allocate`] gives out, in use or not: nothing of the
+    /// program's own is there, so that a pointer to freed memory is known for what it is.
+    fn is_own(&self, _address: u64) -> bool {
+        false
+    }
+
     /// Makes `bytes` of the program's own memory usable by kernels (cudaHostRegister). The address that
     /// kernels use, often the same.
     ///

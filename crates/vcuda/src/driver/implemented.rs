@@ -149,6 +149,7 @@ pub(super) use super::memory::shape::{
     cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DPeer, cuMemcpy3DPeer_ptds,
     cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
 };
+pub(super) use super::memory::share::{cuIpcGetEventHandle, cuIpcGetMemHandle};
 pub(super) use super::module::{
     cuModuleEnumerateFunctions, cuModuleGetFunction, cuModuleGetFunctionCount,
     cuModuleGetGlobal_v2, cuModuleGetLoadingMode, cuModuleLoad, cuModuleLoadData,

@@ -83,6 +83,14 @@ impl Kernel {
     }
 }
 
+/// The handle of the kernel that a function is of; 0 for a function of a module.
+pub fn of_function(function: usize) -> usize {
+    let has = |kernel: &&Arc<Kernel>| {
+        read(&kernel.functions).iter().any(|(_, own)| own.as_ptr().addr() == function)
+    };
+    KERNELS.all().iter().find(has).map_or(0, handle)
+}
+
 /// The kernel of a handle.
 ///
 /// # Errors

@@ -10,6 +10,7 @@
     missing_docs
 )]
 
+mod arguments;
 mod graphs;
 mod memory;
 mod streams;

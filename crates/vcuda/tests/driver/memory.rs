@@ -297,3 +297,23 @@ fn arrays_are_copied_to_and_from() {
         assert_eq!(api::cuArrayDestroy(flat), 400);
     }
 }
+
+#[test]
+fn whatever_is_accepted_is_possible() {
+    if !in_child("memory::whatever_is_accepted_is_possible") {
+        return;
+    }
+    start();
+    let mut state = 0x2545_f491_4f6c_dd1du64;
+    for _ in 0..300 {
+        let data: Vec<u8> = (0..600)
+            .map(|_| {
+                state ^= state << 13;
+                state ^= state >> 7;
+                state ^= state << 17;
+                (state >> 32) as u8
+            })
+            .collect();
+        crate::arguments::run(&data);
+    }
+}

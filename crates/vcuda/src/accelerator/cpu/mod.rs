@@ -69,6 +69,10 @@ impl Accelerator for Cpu {
         self.memory.arena.free(address);
     }
 
+    fn is_own(&self, address: u64) -> bool {
+        self.memory.arena.contains(address)
+    }
+
     fn register_host(&self, address: u64, bytes: usize) -> Result<u64, Failure> {
         if address == 0 || address.checked_add(bytes as u64).is_none() {
             return Err(Failure::InvalidAddress(address));

@@ -17,6 +17,11 @@ const DEVICE: u64 = 1 << 44;
 /// Free addresses behind every allocation.
 const GAP: u64 = 4096;
 
+/// Whether an address is a device's, in use or not.
+pub(super) fn is_device(address: u64) -> bool {
+    address >= BASE
+}
+
 /// All memory.
 pub(super) struct Memory {
     limit: u64,

@@ -68,6 +68,10 @@ impl Accelerator for Mock {
         self.inner.memory.free(address);
     }
 
+    fn is_own(&self, address: u64) -> bool {
+        memory::is_device(address)
+    }
+
     fn register_host(&self, address: u64, _bytes: usize) -> Result<u64, Failure> {
         Ok(address)
     }

@@ -8,7 +8,7 @@ use cushim_abi::types::*;
 use super::params::{KernelNode, RawKernel, replace};
 use super::{Payload, graph, node};
 use crate::driver::entry::entry;
-use crate::driver::state::{at, take};
+use crate::driver::state::{at, give, take};
 use crate::driver::{function, launch, status};
 use crate::locks::lock;
 
@@ -137,13 +137,16 @@ entry! {
 
     fn cuGraphKernelNodeGetParams_v2 (hNode: Node, nodeParams: Ptr) {
         let (node, _) = node(hNode)?;
-        match &*lock(&node.payload) {
-            Payload::Kernel(kernel) => kernel.give(nodeParams)?,
+        let function = match &*lock(&node.payload) {
+            Payload::Kernel(kernel) => {
+                kernel.give(nodeParams)?;
+                kernel.dispatch.tag
+            }
             _ => return Err(status::INVALID_VALUE),
-        }
-        // Kernel and context: the function says both.
+        };
+        // The kernel, and its context, which the function says.
         let behind = Ptr(nodeParams.0 + size_of::<RawKernel>());
-        crate::driver::state::give(at(behind), [0usize; 2])
+        give(at(behind), [crate::driver::kernel::of_function(function), 0])
     }
 
     fn cuGraphKernelNodeGetAttribute (hNode: Node, attr: i32, value_out: Ptr) {

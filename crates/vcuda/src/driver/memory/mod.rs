@@ -11,6 +11,7 @@ pub mod pointer;
 pub mod pool;
 pub mod set;
 pub mod shape;
+pub mod share;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -153,14 +154,8 @@ pub fn inside(address: u64, bytes: usize) -> Result<Arc<Range>, i32> {
 
 /// Whether memory of the program's own may be there: nothing of ours is, and nothing of ours was.
 pub fn is_pageable(address: u64) -> bool {
-    let (low, high) = (LOWEST.load(Ordering::Relaxed), HIGHEST.load(Ordering::Relaxed));
-    address != 0 && !(low..high).contains(&address) && find(address).is_none()
+    address != 0 && !accelerator().is_own(address) && find(address).is_none()
 }
-
-/// Everything that was ever device memory lies between these: an accelerator takes it from addresses
-/// where the program has nothing, so that a pointer to what was freed is known for what it is.
-static LOWEST: AtomicU64 = AtomicU64::new(u64::MAX);
-static HIGHEST: AtomicU64 = AtomicU64::new(0);
 
 /// Bytes of each device that are in use.
 static USED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
@@ -233,15 +228,10 @@ pub fn allocate(device: usize, kind: MemoryKind, bytes: usize) -> Result<u64, i3
         }
         accelerator().allocate(device, kind, bytes, ALIGN).map_err(|failure| status::of(&failure))
     };
-    let address = attempt().or_else(|_| {
+    attempt().or_else(|_| {
         pool::reclaim_all();
         attempt()
-    })?;
-    if kind == MemoryKind::Device {
-        LOWEST.fetch_min(address, Ordering::Relaxed);
-        HIGHEST.fetch_max(address + bytes.max(1) as u64, Ordering::Relaxed);
-    }
-    Ok(address)
+    })
 }
 
 /// What `cuMemAlloc` promises at least, and NVIDIA's driver gives.

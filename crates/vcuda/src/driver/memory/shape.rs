@@ -112,7 +112,8 @@ impl End {
             plane.checked_mul(z)?.checked_add(rows)
         };
         let first = at(x, y, z).ok_or(wrong)?;
-        let end = at(needed, rows - 1, z + depth - 1).ok_or(wrong)?;
+        let last = z.checked_add(depth - 1).ok_or(wrong)?;
+        let end = at(needed, rows - 1, last).ok_or(wrong)?;
         let address = (base as u64).checked_add(first as u64).ok_or(wrong)?;
         if base == 0 {
             return Err(wrong);
