@@ -1,0 +1,91 @@
+// A program whose kernels are replaced by those of redirected_new.cu: every line that it prints says which
+// code ran. c-tests/harness/redirected.py knows what the lines must be.
+#include "../cuda/common.h"
+
+__device__ int state = 5;
+__constant__ int factor = 3;
+
+extern "C" __global__ void step(int *v, int n)
+{
+    if (blockIdx.x * blockDim.x + threadIdx.x < n)
+        atomicAdd(v, 1);
+}
+extern "C" __global__ void stateful(int *v)
+{
+    *v = state * factor;
+    state++;
+}
+extern "C" __global__ void shape(int *v)
+{
+    if (threadIdx.x == 0 && blockIdx.x == 0)
+        *v = gridDim.x;
+}
+extern "C" __global__ void leave_out(int *v) { *v = 1; }
+
+static int *d;
+
+static int take()
+{
+    int h = -1;
+    CK(cudaDeviceSynchronize());
+    CK(cudaMemcpy(&h, d, sizeof h, cudaMemcpyDeviceToHost));
+    CK(cudaMemset(d, 0, sizeof h));
+    return h;
+}
+
+int main()
+{
+    NEED(cudaMalloc(&d, 256));
+    NEED(cudaMemset(d, 0, 256));
+    for (int i = 0; i < 3; i++)
+        step<<<1, 32>>>(d, 1);
+    LAUNCHED("step");
+    printf("plain %d\n", take());
+
+    cudaFuncAttributes attributes = {};
+    CK(cudaFuncGetAttributes(&attributes, step));
+    printf("static shared %zu\n", attributes.sharedSizeBytes);
+    int blocks = 0;
+    CK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, step, 32, 0));
+    printf("occupancy %s\n", blocks > 8 ? "many" : "few");
+
+    cudaStream_t stream;
+    cudaGraph_t graph;
+    cudaGraphExec_t exec;
+    NEED(cudaStreamCreate(&stream));
+    NEED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
+    step<<<1, 32, 0, stream>>>(d, 1);
+    NEED(cudaStreamEndCapture(stream, &graph));
+    NEED(instantiate(&exec, graph));
+    for (int i = 0; i < 2; i++)
+        CK(cudaGraphLaunch(exec, stream));
+    printf("captured %d\n", take());
+
+    cudaGraph_t second;
+    cudaGraphNode_t node;
+    cudaKernelNodeParams p = {};
+    int one = 1;
+    void *args[] = {&d, &one};
+    p.func = (void *)step;
+    p.gridDim = dim3(1);
+    p.blockDim = dim3(32);
+    p.kernelParams = args;
+    NEED(cudaGraphCreate(&second, 0));
+    NEED(cudaGraphAddKernelNode(&node, second, nullptr, 0, &p));
+    NEED(instantiate(&exec, second));
+    CK(cudaGraphLaunch(exec, stream));
+    printf("node %d\n", take());
+
+    stateful<<<1, 1>>>(d);
+    int first = take();
+    stateful<<<1, 1>>>(d);
+    int now = 0;
+    printf("stateful %d %d\n", first, take());
+    CK(cudaMemcpyFromSymbol(&now, state, sizeof now));
+    printf("state %d\n", now);
+    shape<<<4, 32>>>(d);
+    printf("shape %d\n", take());
+    leave_out<<<1, 1>>>(d);
+    printf("left out %d\n", take());
+    return finish();
+}
