@@ -140,6 +140,30 @@ def check_tools(cushim, path, out):
     return results
 
 
+def check_replay(cushim, path, images, out):
+    """A launch of redirected.cu captured, and replayed: as it was, and with the other kernel."""
+    folder = os.path.dirname(cushim.program)
+    tool = [os.path.join(folder, at, "libcushim_capture.so") for at in (".", "../lib")]
+    tool = next((at for at in tool if os.path.exists(at)), None)
+    if not tool:
+        return [("captured", ["no libcushim_capture.so beside %s" % cushim.program])]
+    capture = os.path.join(out, "capture")
+    shutil.rmtree(capture, ignore_errors=True)
+    environment = {"CAPTURE_KERNEL": "step", "CAPTURE_NTH": "2", "CAPTURE_DIR": capture}
+    ran, trace = cushim.trace([path], env=environment, options=["--tool", tool])
+    shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+    wrong = [] if ran.out == text(PLAIN) and os.path.exists(capture) else runs.lines(ran.err)[-3:] or ["no folder"]
+    results = [("captured", wrong)]
+    for name, options, status, word in (("replayed", [], 0, "outputs: as captured (1 buffers)"),
+                                        ("replayed anew", ["--type", "i32", "--image", images["ptx"]], 1,
+                                         "1 of 64 elements differ, by 9 at most, at element 0: captured 2, now 11")):
+        ran = runs.run([cushim.program, "replay"] + options + [capture])
+        good = ran.status == status and word in ran.out.decode()
+        results.append((name, [] if good else ["exit status %s: %r %r" % (ran.status, ran.out.decode()[-300:],
+                                                                          ran.err.decode()[-300:])]))
+    return results
+
+
 # A script, the kernel, and the edit after which the script does what the replaced kernel does.
 SCRIPTS = (
     ("triton_add.py", ("torch", "triton"), "add_kernel", ("mask=mask) + tl.load", "mask=mask) - tl.load")),
@@ -220,6 +244,7 @@ def check(cushim, nvcc, arch, out, python):
             found.append((where, check_program(cushim, path, images, arch, out)))
             if link == "whole":
                 found.append((where + " tools", check_tools(cushim, path, out)))
+                found.append((where + " replay", check_replay(cushim, path, images, out)))
     if python:
         found += check_scripts(cushim, python, images, out)
     return found

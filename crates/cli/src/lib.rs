@@ -24,6 +24,7 @@ pub mod ls;
 pub mod preload;
 pub mod record;
 pub mod redirect;
+pub mod replay;
 pub mod report;
 pub mod run;
 pub mod trace;
@@ -67,6 +68,8 @@ pub enum Command {
     Extract(extract::ExtractArgs),
     /// Help with manifests that replace kernels and images
     Redirect(redirect::RedirectCommand),
+    /// Run a captured launch alone, time it, and compare its outputs
+    Replay(replay::ReplayArgs),
     /// Print the completion script for a shell
     Completions(generate::CompletionsArgs),
     /// Print the manual page, or write one for each subcommand
@@ -133,6 +136,7 @@ pub fn main() -> ExitCode {
         Command::Ls(args) => ls::run(args),
         Command::Extract(args) => extract::run(args),
         Command::Redirect(args) => redirect::run(args),
+        Command::Replay(args) => replay::run(&args),
         Command::Completions(args) => generate::completions(args),
         Command::Man(args) => generate::man(args),
     };

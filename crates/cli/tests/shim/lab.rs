@@ -26,6 +26,11 @@ pub fn audit() -> PathBuf {
     library_of("libcushim_audit.so", &["crates/audit", "crates/patch"])
 }
 
+/// libcushim_capture.so beside the program.
+pub fn capture() -> PathBuf {
+    library_of("libcushim_capture.so", &["c-tests/tools/capture", "crates/tool"])
+}
+
 /// libcushim.so beside the program, of the profile under test.
 pub fn library() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();

@@ -212,3 +212,69 @@ fn the_nan_checker_finds_them() {
         );
     }
 }
+
+/// From a program to a folder, and from there to a launch of its own.
+#[test]
+fn a_launch_is_captured_and_replayed() {
+    let lab = Lab::new();
+    let capture = crate::lab::capture();
+    let image = lab.path("new.ptx");
+    fs::write(&image, replacement()).unwrap();
+    for (number, (program, _, how)) in programs(&lab, "buffers.c").into_iter().enumerate() {
+        let folder = lab.path(&format!("captured-{number}"));
+        let how = how.with("STUB_MEMORY", "1").with("CUSHIM_TOOL", capture.to_str().unwrap());
+        let how = how.with("CAPTURE_KERNEL", "alpha(").with("CAPTURE_NTH", "2");
+        let how = how.with("CAPTURE_DIR", folder.to_str().unwrap());
+        let ran = lab.run(&program, &["3"], &how);
+        assert!(ran.stderr.contains("capture: launch 2 is in "), "{}", ran.stderr);
+        let text = fs::read_to_string(folder.join("launch.json")).unwrap();
+        let launch: serde_json::Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(launch["kernel"], "_Z5alphaPfif");
+        assert_eq!(launch["buffers"][0]["pointers"][0]["offset"], 8, "{text}");
+        assert_eq!(fs::read(folder.join("buffer-0.in")).unwrap().len(), 64);
+        // What is there is not overwritten.
+        let again = lab.run(&program, &["3"], &how);
+        assert!(again.stderr.contains("is there already"), "{}", again.stderr);
+        if number > 1 {
+            continue;
+        }
+        let folder = folder.to_str().unwrap();
+        let replay = |arguments: &[&str]| {
+            let how = How::bare().with("STUB_MEMORY", "1");
+            let all = [&["replay"], arguments, &[folder]].concat();
+            lab.run(env!("CARGO_BIN_EXE_cushim").as_ref(), &all, &how)
+        };
+        let alike = replay(&[]);
+        assert_eq!(alike.end, "exit 0", "{}{}", alike.stdout, alike.stderr);
+        assert!(alike.stdout.contains("alpha(float*, int, float)<<<(2, 1, 1), (32, 1, 1), 0>>>"));
+        assert!(alike.stdout.contains("outputs: as captured (1 buffers)"), "{}", alike.stdout);
+        assert!(alike.stdout.contains("20 launches: 250.000 µs at least"), "{}", alike.stdout);
+        let launched = launches(&alike, "cuda", &["kernel", "grid"]);
+        assert_eq!(launched, vec!["_Z5alphaPfif 2,1,1"; 21]);
+        let other = replay(&[
+            "--image",
+            image.to_str().unwrap(),
+            "--kernel",
+            "faster",
+            "--grid",
+            "5",
+            "--repeat",
+            "0",
+        ]);
+        assert_eq!(other.end, "exit 1", "{}", other.stderr);
+        assert!(other.stdout.contains("buffer 0: 64 of 64 elements differ"), "{}", other.stdout);
+        assert_eq!(launches(&other, "cuda", &["kernel", "grid"]), ["faster 5,1,1"]);
+        let none = replay(&["--kernel", "nothing"]);
+        assert!(none.stderr.contains("cuModuleGetFunction failed: 500"), "{}", none.stderr);
+        assert_eq!(none.end, "exit 125");
+        let far = replay(&["--device", "7"]);
+        assert!(far.stderr.contains("cuDeviceGet failed: 101"), "{}", far.stderr);
+        fs::write(lab.path("captured-0/buffer-0.out"), "short").unwrap();
+        let broken = replay(&[]);
+        assert!(
+            number > 0 || broken.stderr.contains("buffers of 64 and 5 bytes"),
+            "{}",
+            broken.stderr
+        );
+    }
+}

@@ -1,0 +1,195 @@
+//! The folder of a captured launch.
+//!
+//! Owns: `launch.json` (format 1) and the files that it names, and that they fit each other. Must not know: what is
+//! done with them.
+
+use std::path::{Component, Path};
+
+use serde::Deserialize;
+
+use crate::Error;
+
+/// What `launch.json` says.
+#[derive(Debug, Deserialize)]
+pub struct Launch {
+    format: u32,
+    /// The kernel's symbol.
+    pub kernel: String,
+    /// Blocks.
+    pub grid: [u32; 3],
+    /// Threads of a block.
+    pub block: [u32; 3],
+    /// Dynamic shared memory, bytes.
+    pub shared: u32,
+    image: String,
+    arguments: String,
+    /// Where the parameters lie in the parameter block.
+    pub parameters: Vec<Parameter>,
+    /// The allocations that arguments point into.
+    pub buffers: Vec<Buffer>,
+}
+
+/// A parameter.
+#[derive(Debug, Deserialize)]
+pub struct Parameter {
+    /// Bytes from the block's beginning.
+    pub offset: u32,
+    /// Bytes that it takes.
+    pub bytes: u32,
+}
+
+/// An allocation.
+#[derive(Debug, Deserialize)]
+pub struct Buffer {
+    before: String,
+    after: String,
+    bytes: u64,
+    /// The addresses in it that the parameter block holds.
+    pub pointers: Vec<Pointer>,
+}
+
+/// An address in the parameter block.
+#[derive(Debug, Deserialize)]
+pub struct Pointer {
+    /// Where it stands in the block.
+    pub at: usize,
+    /// How far into the allocation it points.
+    pub offset: u64,
+}
+
+/// A captured launch with its files.
+#[derive(Debug)]
+pub struct Folder {
+    /// What was launched, and how.
+    pub launch: Launch,
+    /// The image.
+    pub image: Vec<u8>,
+    /// The parameter block.
+    pub arguments: Vec<u8>,
+    /// The allocations' contents, in the order of [`Launch::buffers`].
+    pub buffers: Vec<Content>,
+}
+
+/// What an allocation held.
+#[derive(Debug)]
+pub struct Content {
+    /// When the kernel began.
+    pub before: Vec<u8>,
+    /// When it was done.
+    pub after: Vec<u8>,
+}
+
+/// The version of the format that is read here.
+const FORMAT: u32 = 1;
+
+impl Launch {
+    /// Reads `launch.json`.
+    ///
+    /// # Errors
+    /// What is wrong with it, with line and column where it is no JSON of this kind.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let launch: Launch = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        if launch.format != FORMAT {
+            return Err(format!("found format {}, expected {FORMAT}", launch.format));
+        }
+        if launch.grid.iter().chain(&launch.block).any(|n| *n == 0) {
+            return Err("a grid or block of 0 launches nothing".to_owned());
+        }
+        let files = launch.buffers.iter().flat_map(|buffer| [&buffer.before, &buffer.after]);
+        for file in files.chain([&launch.image, &launch.arguments]) {
+            // A file of this folder, not of anywhere.
+            let mut parts = Path::new(file).components();
+            if !matches!((parts.next(), parts.next()), (Some(Component::Normal(_)), None)) {
+                return Err(format!("found the file name {file:?}, expected one without folders"));
+            }
+        }
+        Ok(launch)
+    }
+
+    /// Whether everything lies inside a parameter block of `size` bytes.
+    ///
+    /// # Errors
+    /// What does not.
+    pub fn fits(&self, size: usize) -> Result<(), String> {
+        let inside = |at: usize, bytes: usize| at.checked_add(bytes).is_some_and(|end| end <= size);
+        for parameter in &self.parameters {
+            if !inside(parameter.offset as usize, parameter.bytes as usize) {
+                let Parameter { offset, bytes } = parameter;
+                return Err(format!(
+                    "a parameter of {bytes} bytes at {offset}, in {size} bytes of arguments"
+                ));
+            }
+        }
+        for pointer in self.buffers.iter().flat_map(|buffer| &buffer.pointers) {
+            if !inside(pointer.at, size_of::<u64>()) {
+                return Err(format!("an address at {}, in {size} bytes of arguments", pointer.at));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Folder {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// Which file cannot be read, or what does not fit.
+    pub fn read(folder: &Path) -> Result<Self, Error> {
+        let read = |name: &str| {
+            let path = folder.join(name);
+            std::fs::read(&path).map_err(|e| Error::io("read", &path, e))
+        };
+        let description = folder.join("launch.json");
+        let wrong = |found: String| Error::Foreign {
+            path: description.clone(),
+            found,
+            expected: "a launch that cushim captured",
+        };
+        let text = String::from_utf8(read("launch.json")?)
+            .map_err(|_| wrong("text that is no UTF-8".to_owned()))?;
+        let launch = Launch::parse(&text).map_err(wrong)?;
+        let (image, arguments) = (read(&launch.image)?, read(&launch.arguments)?);
+        launch.fits(arguments.len()).map_err(wrong)?;
+        let mut buffers = Vec::new();
+        for buffer in &launch.buffers {
+            let (before, after) = (read(&buffer.before)?, read(&buffer.after)?);
+            let sizes = [before.len() as u64, after.len() as u64];
+            if sizes != [buffer.bytes; 2] {
+                return Err(wrong(format!(
+                    "buffers of {} and {} bytes, and {} in launch.json",
+                    sizes[0], sizes[1], buffer.bytes
+                )));
+            }
+            buffers.push(Content { before, after });
+        }
+        Ok(Folder { launch, image, arguments, buffers })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = r#"{"format":1,"kernel":"k","grid":[1,1,1],"block":[32,1,1],"shared":0,"image":"image","arguments":"arguments",
+        "parameters":[{"offset":0,"bytes":8}],"buffers":[{"before":"a","after":"b","bytes":4,"pointers":[{"at":0,"offset":4}]}]}"#;
+
+    #[test]
+    fn mistakes_are_named() {
+        let cases = [
+            ("\"format\":1", "\"format\":2", "found format 2, expected 1"),
+            ("[32,1,1]", "[0,1,1]", "launches nothing"),
+            ("\"image\":\"image\"", "\"image\":\"../image\"", "without folders"),
+            ("\"before\":\"a\"", "\"before\":\"/etc/passwd\"", "without folders"),
+            ("\"after\":\"b\"", "\"after\":\"..\"", "without folders"),
+            ("\"kernel\":\"k\",", "", "kernel"),
+        ];
+        for (from, to, why) in cases {
+            let error = Launch::parse(&GOOD.replace(from, to)).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+        let launch = Launch::parse(&GOOD.replace("\"at\":0", "\"at\":1")).unwrap();
+        assert!(launch.fits(8).unwrap_err().contains("an address at 1"));
+        assert!(Launch::parse(GOOD).unwrap().fits(4).unwrap_err().contains("8 bytes at 0"));
+        assert!(Folder::read(Path::new("/no/such/folder")).is_err());
+    }
+}

@@ -1,0 +1,15 @@
+//! What fuzzing does with the description of a captured launch. The ordinary tests include this file, too.
+#![allow(dead_code)]
+
+use cushim_cli::replay::folder::Launch;
+
+/// Any text: reading ends, and what is accepted fits a block or says what does not.
+pub fn launch(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    if let Ok(launch) = Launch::parse(&text) {
+        for size in [0, 8, usize::MAX] {
+            let _ = launch.fits(size);
+        }
+        assert!(launch.grid.iter().chain(&launch.block).all(|n| *n > 0));
+    }
+}
