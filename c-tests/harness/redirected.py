@@ -1,4 +1,4 @@
-"""Redirection and tools on a GPU: programs whose kernels are replaced, and what they then print.
+"""Redirection and tools, on a GPU or on the CPU (`--backend cpu`): programs whose kernels are replaced, and what they then print.
 
 Knows the lines of c-tests/gpu/redirected.cu under each rule. How programs are run is
 runs.py's affair.
@@ -21,6 +21,21 @@ STEP = {"plain": "30", "static shared": "40960", "occupancy": "few", "captured":
 LAUNCHED = {"plain": "30", "captured": "20"}
 
 
+class OnBackend(runs.Cushim):
+    """The program under test, with programs run on one of its backends."""
+
+    def __init__(self, folder, backend):
+        super().__init__(folder)
+        self.options = ["--backend", backend]
+
+    def trace(self, command, env=None, options=()):
+        return super().trace(command, env, list(options) + self.options)
+
+    def alone(self, command):
+        """Runs a command untraced."""
+        return runs.run([self.program, "run"] + self.options + ["--"] + command)
+
+
 def text(lines):
     return "".join("%s %s\n" % (key, lines[key]) for key in PLAIN).encode()
 
@@ -33,7 +48,7 @@ def cases(images, owner, arch, digest):
     """(name, manifest, lines that differ, words that stderr holds, exit status)."""
     step, ptx = "kernel = '^step'", "image = '%s'" % images["ptx"]
     found = [("PTX", rule(step, ptx), STEP, [], 0)]
-    for kind in ("cubin", "fatbin"):
+    for kind in [kind for kind in ("cubin", "fatbin") if kind in images]:
         found.append((kind, rule(step, "image = '%s'" % images[kind]), STEP, [], 0))
     found += [
         ("another name", rule(step, ptx + "\nkernel = 'another_step'"),
@@ -81,7 +96,7 @@ def dumped(folder):
 def check_program(cushim, path, images, arch, out):
     """All rules on one build of redirected.cu: [(what, what is wrong)]."""
     results = []
-    alone = runs.run([path])
+    alone = cushim.alone([path])
     wrong = [] if alone.out == text(PLAIN) and alone.status == 0 else ["printed %r" % alone.out.decode()[-600:]]
     results.append(("alone", wrong))
     dump = os.path.join(out, "dump")
@@ -157,7 +172,7 @@ def check_replay(cushim, path, images, out):
     for name, options, status, word in (("replayed", [], 0, "outputs: as captured (1 buffers)"),
                                         ("replayed anew", ["--type", "i32", "--image", images["ptx"]], 1,
                                          "1 of 64 elements differ, by 9 at most, at element 0: captured 2, now 11")):
-        ran = runs.run([cushim.program, "replay"] + options + [capture])
+        ran = cushim.alone([cushim.program, "replay"] + options + [capture])
         good = ran.status == status and word in ran.out.decode()
         results.append((name, [] if good else ["exit status %s: %r %r" % (ran.status, ran.out.decode()[-300:],
                                                                           ran.err.decode()[-300:])]))
@@ -218,25 +233,31 @@ def check_scripts(cushim, python, images, out):
     return found
 
 
-def check(cushim, nvcc, arch, out, python):
-    """Everything: [(where, [(what, what is wrong)])]."""
+def check(folder, backend, nvcc, arch, out, python=None):
+    """Everything: [(where, [(what, what is wrong)])]. `arch` is sm_NN for a GPU, compute_NN for what takes PTX
+    only; `python` also checks kernels that are made at run time."""
+    cushim = OnBackend(folder, backend)
     out = os.path.join(out, "redirected")
     os.makedirs(out, exist_ok=True)
     source = os.path.join(ROOT, "c-tests/gpu/redirected.cu")
     new = os.path.join(ROOT, "c-tests/gpu/redirected_new.cu")
-    images = {kind: os.path.join(out, "new." + kind) for kind in ("ptx", "cubin", "fatbin")}
-    flags = {"ptx": ["-ptx", "-arch=" + arch.replace("sm_", "compute_")], "cubin": ["-cubin", "-arch=" + arch],
-             "fatbin": ["-fatbin", "-arch=" + arch]}
+    virtual = arch.replace("sm_", "compute_")
+    target = "-gencode=arch=%s,code=%s" % (virtual, arch if arch != virtual else virtual)
+    flags = {"ptx": ["-ptx", "-arch=" + virtual], "cubin": ["-cubin", "-arch=" + arch], "fatbin": ["-fatbin", target]}
+    if arch == virtual:
+        del flags["cubin"]
+    images = {kind: os.path.join(out, "new." + kind) for kind in flags}
     for kind, path in images.items():
         wrong = compiled([nvcc, "-std=c++17"] + flags[kind] + [new, "-o", path])
         if wrong:
             return [("redirect, new." + kind, [("compiles", wrong)])]
     found = []
     for runtime in ("shared", "static"):
-        for link in ("whole", "rdc"):
+        # Relocatable PTX is linked when it is loaded, and has no one image that rules could name.
+        for link in ("whole", "rdc") if arch != virtual else ("whole",):
             where = "redirect %s %s" % (runtime, link)
             path = os.path.join(out, "redirected-%s-%s" % (runtime, link))
-            wrong = compiled([nvcc, "-std=c++17", "-cudart=" + runtime, "-arch=" + arch,
+            wrong = compiled([nvcc, "-std=c++17", "-cudart=" + runtime, target,
                               "-rdc=" + ("true" if link == "rdc" else "false"), source, "-o", path])
             if wrong:
                 found.append((where, [("compiles", wrong)]))
