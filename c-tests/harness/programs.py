@@ -60,6 +60,17 @@ def programs(only=None):
     return found
 
 
+def known_on_cpu():
+    """The programs that are known to fail on the CPU, and why: {name: reason}."""
+    known = {}
+    with open(os.path.join(CUDA, "KNOWN-ON-CPU")) as table:
+        for line in table:
+            name, _, why = line.split("#")[0].strip().partition(" ")
+            if name:
+                known[name] = why.strip()
+    return known
+
+
 class Variant:
     """How a program is built: runtime, default stream, link mode, compression."""
 

@@ -145,6 +145,12 @@ class Table(unittest.TestCase):
             for file in [program.beside("expected")] + [os.path.join(programs.CUDA, s) for s in program.sources]:
                 self.assertTrue(os.path.exists(file), file)
 
+    def test_what_is_known_to_fail_exists_and_has_a_reason(self):
+        names = {p.name for p in programs.programs()}
+        for name, why in programs.known_on_cpu().items():
+            self.assertIn(name, names)
+            self.assertTrue(why, name)
+
     def test_sets(self):
         vecadd = programs.programs(["vecadd"])[0]
         self.assertEqual(len(programs.variants("gpu", vecadd)), 8)

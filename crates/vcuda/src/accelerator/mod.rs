@@ -249,7 +249,7 @@ pub struct Kernel {
     pub max_threads: u32,
     /// Threads that every block must have (`.reqntid`).
     pub required_threads: Option<[u32; 3]>,
-    /// PTX version and architecture as CUDA numbers them: 80 for both of 8.0.
+    /// Architecture that the PTX was made for, and that of the code, as CUDA numbers them: 80 for 8.0.
     pub versions: (u32, u32),
     /// Why it cannot be run (kernel, place, instruction), if it cannot.
     pub refused: Option<String>,

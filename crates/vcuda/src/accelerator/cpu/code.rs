@@ -166,7 +166,6 @@ impl CpuCode {
     }
 
     fn describe(&mut self, missing: &[u32]) {
-        let isa = self.module.version.0 * 10 + self.module.version.1;
         for (n, f) in self.module.functions.iter().enumerate() {
             if !f.entry || !f.defined {
                 continue;
@@ -192,8 +191,8 @@ impl CpuCode {
                 registers: device::REGISTERS,
                 max_threads: limit.min(device::MAX_THREADS),
                 required_threads: required,
-                // Measured: the text's version, not that of its target.
-                versions: (isa, device::CAPABILITY.0 * 10 + device::CAPABILITY.1),
+                // The PTX's target, not the version of its language (an H200 says 50 of `.version 6.0`, `.target sm_50`).
+                versions: (self.module.sm, device::CAPABILITY.0 * 10 + device::CAPABILITY.1),
                 refused: self.refused(n as u32, missing),
             });
         }

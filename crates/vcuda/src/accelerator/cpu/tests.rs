@@ -99,7 +99,7 @@ fn kernels_say_what_they_are() {
     let code = load(&cpu, &[COUNT]).unwrap();
     let [count, refused, undefined] = code.kernels() else { panic!() };
     assert_eq!((count.params.as_slice(), count.params_size), ([(0, 8), (8, 4)].as_slice(), 12));
-    assert_eq!((count.max_threads, count.versions, &count.refused), (1024, (70, 80), &None));
+    assert_eq!((count.max_threads, count.versions, &count.refused), (1024, (80, 80), &None));
     let why = refused.refused.as_deref().unwrap_or_default();
     assert!(why.contains("kernel refused") && why.contains("wgmma.fence"), "{why}");
     assert_eq!(refused.max_threads, 64);
