@@ -178,9 +178,9 @@ unsafe fn modules(image: Ptr) {
         // What it is, and what may be set.
         let mut wide = Func(0);
         assert_eq!(get(&mut wide, own, c"wide"), 0);
-        assert_eq!((attribute(f, 0), attribute(f, 2), attribute(f, 5)), (64, 8, 70));
+        assert_eq!((attribute(f, 0), attribute(f, 2), attribute(f, 5)), (64, 8, 80));
         let of_wide = [0, 1, 2, 8, 9].map(|number| attribute(wide, number));
-        assert_eq!(of_wide, [1024, 4000, 0, 49_152 - 4000, -1]);
+        assert_eq!(of_wide, [1024, 4000, 8, 49_152 - 4000, -1]);
         assert_eq!(api::cuFuncSetAttribute(wide, 8, 60_000), 0);
         assert_eq!(api::cuFuncSetAttribute(wide, 8, 163 << 10), 1, "its own 4000 are too many");
         assert_eq!(api::cuFuncSetAttribute(wide, 4, 5), 1);

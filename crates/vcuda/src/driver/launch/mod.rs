@@ -149,7 +149,11 @@ pub fn check(function: &Function, launch: &Launch) -> Result<(), i32> {
 /// Arguments as one buffer, laid out as the kernel has its parameters.
 unsafe fn arguments(kernel: &Kernel, params: Ptr, extra: Ptr) -> Result<Box<[u8]>, i32> {
     let mut buffer = vec![0; kernel.params_size as usize];
-    match (params.0 != 0, extra.0 != 0) {
+    // Measured: beside pointers, a list that ends at once is no second way.
+    // SAFETY: the caller's: a list has an end at least.
+    let ends =
+        params.0 != 0 && extra.0 != 0 && unsafe { take::<usize>(extra) }? == launch_param::END;
+    match (params.0 != 0, extra.0 != 0 && !ends) {
         (true, true) => return Err(status::INVALID_VALUE),
         // SAFETY: the caller's.
         (false, true) => unsafe { packed(&mut buffer, extra) }?,
@@ -195,6 +199,10 @@ unsafe fn packed(to: &mut [u8], extra: Ptr) -> Result<(), i32> {
     }
     if to.is_empty() {
         return Ok(());
+    }
+    // Measured: a buffer that ends behind the parameters, by padding or more, is refused as too much.
+    if size.is_some_and(|size| size > to.len()) {
+        return Err(status::LAUNCH_OUT_OF_RESOURCES);
     }
     if buffer == 0 || size.is_none_or(|size| size < to.len()) {
         return Err(status::INVALID_VALUE);
