@@ -2,7 +2,9 @@
    is asked to do, delivered as the real one may deliver them: on another thread,
    in small buffers, work before the calls that it belongs to. Records have the
    sizes of CUDA 13.5. STUB_CUPTI_REFUSE=N: enabling kind N fails; STUB_CUPTI_OLD:
-   no clock but the real-time one, as before CUDA 11.6; STUB_CUPTI_DROPPED=N. */
+   no clock but the real-time one, as before CUDA 11.6; STUB_CUPTI_DROPPED=N;
+   STUB_CUPTI_OUTER: calls belong to the number that the thread had when a runtime
+   that nobody hooks was called, before the driver was. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -82,10 +84,11 @@ static void done(const struct stub_work *w, int count) {
     pthread_mutex_lock(&lock);
     uint32_t number = ++correlation;
     uint8_t *at;
-    if (on[EXTERNAL] && on[DRIVER] && depth) {
+    int top = depth - (getenv("STUB_CUPTI_OUTER") ? 2 : 1);
+    if (on[EXTERNAL] && on[DRIVER] && top >= 0) {
         at = record(&calls, EXTERNAL);
         PUT(uint32_t, 4, 3);
-        PUT(uint64_t, 8, stack[depth - 1]);
+        PUT(uint64_t, 8, stack[top]);
         PUT(uint32_t, 16, number);
     }
     if (on[DRIVER]) record(&calls, DRIVER);

@@ -35,6 +35,8 @@ pub struct Observed {
     pub wanted: bool,
     /// Whether work of the call on a GPU is to be told apart.
     linked: bool,
+    /// It puts work on a GPU that nobody wants to know of.
+    skipped: bool,
 }
 
 /// What is left of an event after it was stored.
@@ -76,8 +78,10 @@ impl Observed {
         let recorded = thread.recorded;
         let wanted = recorded && global.classes & site.class.bit() != 0;
         // The outermost call is the one that the work belongs to.
-        let linked = global.gpu_time && wanted && depth == 0 && puts_work(site);
-        Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked })
+        let works = global.gpu_time && depth == 0 && puts_work(site);
+        let linked = works && wanted;
+        let skipped = works && !wanted;
+        Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked, skipped })
     }
 
     /// The calling thread's state.
@@ -312,6 +316,8 @@ impl Drop for Observed {
         thread.leave(depth);
         if self.linked && thread.link != 0 {
             gputime::end(thread);
+        } else if self.skipped {
+            gputime::skip(thread);
         }
     }
 }

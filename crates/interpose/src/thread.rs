@@ -35,6 +35,8 @@ pub struct Thread {
     pub context: usize,
     /// The link of the call that the thread is in, 0 for none ([`crate::gputime`]).
     pub link: u64,
+    /// The number that CUPTI was told for its next call, 0 for none.
+    pub ahead: u64,
     /// Ranges of the program's own that are open.
     pub ranges: crate::nvtx::Open,
 }
@@ -96,6 +98,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
         thread.global = global;
         thread.depth = 0;
         thread.link = 0;
+        thread.ahead = 0;
         thread.ranges.forget();
     } else {
         let thread = Box::into_raw(Box::new(Thread {
@@ -107,6 +110,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
             frames: [0; DEEPEST],
             context: 0,
             link: 0,
+            ahead: 0,
             ranges: Default::default(),
         }));
         // SAFETY: the slot is this thread's.
@@ -116,6 +120,9 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
     let thread = current_if_any()?;
     thread.busy = true;
     thread.buffer = global.recorder.as_ref().and_then(|r| r.attach(id()));
+    if thread.ahead == 0 {
+        crate::gputime::tell_ahead(thread);
+    }
     thread.busy = false;
     Some(thread)
 }

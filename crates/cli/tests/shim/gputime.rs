@@ -65,8 +65,9 @@ fn ran(lab: &Lab, how: &How) -> Ran {
 #[test]
 fn every_record_finds_its_call() {
     let lab = Lab::new();
-    for old in [false, true] {
-        let how = if old { how().with("STUB_CUPTI_OLD", "1") } else { how() };
+    for variable in ["", "STUB_CUPTI_OLD", "STUB_CUPTI_OUTER"] {
+        let old = variable == "STUB_CUPTI_OLD";
+        let how = if variable.is_empty() { how() } else { how().with(variable, "1") };
         let ran = ran(&lab, &how);
         let (work, calls, notes) = read(&ran.traces[0].path);
         assert!(notes.is_empty() && ran.stderr.is_empty(), "{notes:?} {}", ran.stderr);

@@ -171,7 +171,9 @@ impl Matcher {
             match field::<u32>(record, 0) {
                 // CUpti_ActivityExternalCorrelation
                 39 if field::<u32>(record, 4) == super::OURS => {
-                    self.know(out, field(record, 16), field(record, 8));
+                    if let Some(link) = super::link_of(field(record, 8)) {
+                        self.know(out, field(record, 16), link);
+                    }
                 }
                 // CUpti_ActivityKernel*
                 3 | 10 => {
@@ -290,7 +292,9 @@ impl Matcher {
         let kernel = match (body.what, kernel_of(link)) {
             (GPU_KERNEL, 0) => self.kernel(out, body.name),
             (GPU_KERNEL, kernel) => kernel,
-            _ => 0,
+            (_, 0) => 0,
+            // No launch copies: a call before it did, which is not recorded.
+            _ => return,
         };
         out.store(GpuBody { link, kernel, ..body });
     }
