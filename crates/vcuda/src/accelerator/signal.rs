@@ -31,9 +31,14 @@ struct Inner {
     changed: Condvar,
 }
 
+type First = Box<dyn FnOnce(&Outcome) + Send>;
+
 #[derive(Default)]
 struct State {
     outcome: Option<Outcome>,
+    /// Some thread is completing it.
+    ending: bool,
+    first: Vec<First>,
     then: Vec<Box<dyn FnOnce() + Send>>,
 }
 
@@ -82,11 +87,18 @@ impl Signal {
 
     /// Completes it; what was attached runs on this thread. A second time changes nothing.
     pub fn complete(&self, outcome: Outcome) {
-        let then = {
+        let first = {
             let mut state = self.state();
-            if state.outcome.is_some() {
+            if std::mem::replace(&mut state.ending, true) {
                 return;
             }
+            std::mem::take(&mut state.first)
+        };
+        for next in first {
+            next(&outcome);
+        }
+        let then = {
+            let mut state = self.state();
             state.outcome = Some(outcome);
             self.0.done.store(true, Ordering::Release);
             std::mem::take(&mut state.then)
@@ -119,6 +131,12 @@ impl Signal {
         if self.is_done() { self.state().outcome.clone() } else { None }
     }
 
+    /// Runs `next` when it is about to be complete, before anybody who waits learns of it. Nobody must be
+    /// completing it yet.
+    pub fn first(&self, next: impl FnOnce(&Outcome) + Send + 'static) {
+        self.state().first.push(Box::new(next));
+    }
+
     /// Runs `next` when it is complete: at once if it is, else on the thread that completes it, which
     /// must not be held up.
     pub fn then(&self, next: impl FnOnce() + Send + 'static) {
@@ -147,6 +165,25 @@ impl fmt::Debug for Signal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_comes_first_is_over_when_somebody_learns_of_the_end() {
+        for _ in 0..200 {
+            let (signal, seen) = (Signal::new(), Arc::new(AtomicBool::new(false)));
+            let (ended, mark) = (signal.clone(), seen.clone());
+            signal.first(move |outcome| {
+                assert_eq!(outcome.end, 7);
+                std::thread::yield_now();
+                mark.store(true, Ordering::Relaxed);
+            });
+            let thread = std::thread::spawn(move || {
+                ended.complete(Outcome { end: 7, ..Outcome::default() });
+            });
+            signal.wait();
+            assert!(seen.load(Ordering::Relaxed));
+            assert!(thread.join().is_ok());
+        }
+    }
 
     #[test]
     fn what_is_attached_runs_once_before_or_after() {

@@ -121,10 +121,11 @@ pub fn send(
     done: Signal,
 ) {
     if !matches!(work, Work::Barrier) {
-        let (context, ended) = (context.clone(), done.clone());
-        done.then(move || {
-            if let Some(failure) = ended.outcome().and_then(|outcome| outcome.failure) {
-                context.fail(&failure);
+        // Before anybody who waits learns of the end: the call answers with the failure.
+        let context = context.clone();
+        done.first(move |outcome| {
+            if let Some(failure) = &outcome.failure {
+                context.fail(failure);
             }
         });
     }
