@@ -52,9 +52,9 @@ fn run(function: Func, grid: [i32; 2], stream: Stream) -> Result<(), i32> {
         let prepared = lock(&found.prepared);
         (prepared.block, prepared.shared, prepared.params.clone())
     };
-    // What nobody set is zero.
-    params.resize(params.len().max(found.kernel.params_size as usize), 0);
-    let size = params.len();
+    // What nobody set is zero; what is set behind the parameters is not passed on.
+    let size = found.kernel.params_size as usize;
+    params.resize(size, 0);
     let extra = [
         cushim_abi::structs::launch_param::BUFFER_POINTER,
         params.as_ptr().expose_provenance(),
