@@ -161,8 +161,10 @@ fn lead(
     };
     let plan = Plan::new(file, runtime, node, target).map_err(Failure::Plan)?;
     write::apply(object.base(), &plan).map_err(Failure::Write)?;
-    // What is left of it (functions that are younger than ours) finds no driver either.
-    write::refuse(object, runtime.span());
+    // What is left of it (functions that are younger than ours) finds no driver either. It lies among what
+    // was written; the runtime's span begins earlier, at what the compiler puts into the program's own code
+    // (`__cudaUnregisterBinaryUtil`), which may open a driver as it likes.
+    write::refuse(object, plan.span);
     say::done(path, plan.patches.len(), runtime.major, node);
     Ok(())
 }
