@@ -66,6 +66,8 @@ class Nvcc:
         if not self.newest and not every:
             if program.kind == "compute":
                 return "the code is that of the newest toolkit"
+            if program.kind == "semantics" and self.version[0] == 12:
+                return "what differs differs between 11 or 12 and 13"
             if program.kind == "semantics" and variant.runtime == "static":
                 return "the static runtime is that of the newest toolkit"
         if variant.compression == "zstd" and "--compress-mode" not in self.help:
