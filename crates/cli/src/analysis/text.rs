@@ -220,7 +220,7 @@ fn remarks(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()>
         lines.push((Ink::Bad, format!("not returned: {n}")));
     }
     let sum = |field: fn(&super::model::Lost) -> u64| -> u64 {
-        report.processes.iter().map(|process| field(&process.lost)).sum()
+        report.processes.iter().map(|process| field(&process.lost)).fold(0, u64::saturating_add)
     };
     let lost = [
         (sum(|l| l.limit), "lost: {} because the trace file reached its limit"),

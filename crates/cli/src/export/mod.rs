@@ -93,7 +93,7 @@ pub fn write(args: &ExportArgs) -> Result<Vec<TraceFile>, Error> {
     if let (Some(_), true) = (&args.run, args.to != To::Parquet) {
         return Err(Error::Usage("--run: only with --to parquet".to_owned()));
     }
-    let total = files.iter().map(|file| file.header().used).sum();
+    let total = files.iter().map(|file| file.header().used).fold(0, u64::saturating_add);
     let mut progress = Progress::new(total);
     match args.to {
         To::Perfetto => {

@@ -156,7 +156,8 @@ fn prepare(
 }
 
 fn bar(tasks: &[Task<'_, '_>]) -> ProgressBar {
-    let total = tasks.iter().map(|task| task.numbered.image.place.unpacked).sum();
+    let total =
+        tasks.iter().map(|task| task.numbered.image.place.unpacked).fold(0, u64::saturating_add);
     // Hidden where standard error is no terminal.
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
     let style = "{bar:40} {bytes}/{total_bytes} {binary_bytes_per_sec}";

@@ -12,7 +12,7 @@ const REASONS_MAX: usize = 3;
 
 /// Says on stderr why no launch of `program` was seen.
 pub fn explain(program: &Path, seen: &Totals, library: Option<&Path>) {
-    let lost: u64 = seen.lost.iter().take(3).sum();
+    let lost: u64 = seen.lost.iter().take(3).copied().fold(0, u64::saturating_add);
     if lost > 0 {
         return complain(&format!("no kernel launch was seen, and {lost} events are missing"));
     }

@@ -47,7 +47,7 @@ impl Found {
             }
             let header = trace.header();
             for (sum, why) in found.lost.iter_mut().zip([Lost::Limit, Lost::NoSpace]) {
-                *sum += header.lost[why as usize];
+                *sum = sum.saturating_add(header.lost[why as usize]);
             }
             found.keep = header.keep;
             found.overwritten += header.overwritten;

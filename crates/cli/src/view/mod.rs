@@ -314,12 +314,12 @@ impl View {
         }
         self.totals.processes += 1;
         for (sum, n) in self.totals.lost.iter_mut().zip(file.header().lost) {
-            *sum += n;
+            *sum = sum.saturating_add(n);
         }
         let header = file.header();
         self.totals.overwritten = self.totals.overwritten.saturating_add(header.overwritten);
         self.totals.keep = self.totals.keep.max(header.keep.unwrap_or(0));
-        self.totals.damaged += file.damaged();
+        self.totals.damaged = self.totals.damaged.saturating_add(file.damaged());
         for note in &file.metadata().notes {
             if !self.notes.contains(note) {
                 self.notes.push(note.clone());

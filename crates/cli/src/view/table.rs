@@ -37,9 +37,9 @@ pub fn summary(
     }
     if !rows.is_empty() {
         let labels = labels(options.names, &rows.iter().map(|row| row.0).collect::<Vec<_>>());
-        let total: u64 = rows.iter().map(|row| row.1.times.total_ns).sum();
+        let total: u64 = rows.iter().map(|row| row.1.times.total_ns).fold(0, u64::saturating_add);
         let launches: u64 = rows.iter().map(|row| row.1.times.calls).sum();
-        let gpu: u64 = rows.iter().map(|row| row.1.gpu.total_ns).sum();
+        let gpu: u64 = rows.iter().map(|row| row.1.gpu.total_ns).fold(0, u64::saturating_add);
         let gpu = match rows.iter().any(|row| row.1.gpu.calls > 0) {
             true => format!("time on the GPU {}", style.duration(gpu as f64)),
             false => "--gpu-time tells that on the GPU".to_owned(),
@@ -61,7 +61,7 @@ pub fn summary(
         table(out, options, style, total, &lines.collect::<Vec<_>>())?;
     }
     if options.classes_chosen && !apis.is_empty() {
-        let total: u64 = apis.iter().map(|row| row.1.total_ns).sum();
+        let total: u64 = apis.iter().map(|row| row.1.total_ns).fold(0, u64::saturating_add);
         let calls: u64 = apis.iter().map(|row| row.1.calls).sum();
         let title = format!(
             "{}: host time in the call {}",
