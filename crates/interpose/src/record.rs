@@ -316,7 +316,8 @@ impl Drop for Observed {
         thread.leave(depth);
         if self.linked && thread.link != 0 {
             gputime::end(thread);
-        } else if self.skipped {
+        } else if self.skipped || self.linked {
+            // Also where there was no room for its event.
             gputime::skip(thread);
         }
     }
