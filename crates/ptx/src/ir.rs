@@ -7,7 +7,7 @@
 
 use crate::ast::Linkage;
 use crate::error::Pos;
-use crate::table::{Op, Words};
+use crate::table::{Op, Word, Words};
 use crate::types::{Scalar, Space};
 
 /// A checked module.
@@ -200,6 +200,37 @@ pub struct Inst {
     pub src: Vec<Src>,
     /// Where in the text.
     pub pos: Pos,
+}
+
+impl Inst {
+    /// The state space that operand `n` of an access lies in, in a kernel (`entry`) or a function, which
+    /// keeps its parameters in local memory. Generic where none is named (PTX ISA, "State Spaces").
+    pub fn space(&self, n: usize, entry: bool) -> Space {
+        if let Some(Src::Memory(Base::Symbol(symbol), _)) = self.src.get(n) {
+            return match symbol {
+                Symbol::Global(_) | Symbol::Function(_) => Space::Global,
+                Symbol::Shared(_) => Space::Shared,
+                Symbol::Local(_) => Space::Local,
+                Symbol::Param(_) => Space::Param,
+            };
+        }
+        let words = [
+            (Word::Global, Space::Global),
+            (Word::Const, Space::Global),
+            (Word::Shared, Space::Shared),
+            (Word::SharedCta, Space::Shared),
+            (Word::SharedCluster, Space::Shared),
+            (Word::Local, Space::Local),
+            (Word::Param, Space::Param),
+            (Word::ParamEntry, Space::Param),
+            (Word::ParamFunc, Space::Local),
+        ];
+        match words.iter().find(|(word, _)| self.words.has(*word)).map(|(_, space)| *space) {
+            Some(Space::Param) if !entry => Space::Local,
+            Some(space) => space,
+            None => Space::Generic,
+        }
+    }
 }
 
 /// Whether a predicate must be true or false.

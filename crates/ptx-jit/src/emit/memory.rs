@@ -154,7 +154,7 @@ impl Emit<'_> {
         let ty = inst.types[0];
         let n = inst.dst.len();
         let width = i64::from(ty.bytes());
-        let space = crate::plan::space(self.module, self.f, inst, 0);
+        let space = inst.space(0, self.f.entry);
         let classes = self.results(inst);
         let (address, class) = self.address(inst, 0);
         if space == Space::Param && self.param_load(inst, width) {
@@ -369,7 +369,7 @@ impl Emit<'_> {
         let ty = inst.types[0];
         let n = inst.src.len() - 2;
         let width = i64::from(ty.bytes());
-        let space = crate::plan::space(self.module, self.f, inst, 0);
+        let space = inst.space(0, self.f.entry);
         let (address, class) = self.address(inst, 0);
         let mut values = Vec::new();
         for src in &inst.src[1..=n] {

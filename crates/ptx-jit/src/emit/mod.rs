@@ -85,7 +85,7 @@ pub(crate) fn compile(
     layout: Layout,
 ) -> Result<Output, NotCompiled> {
     refuse(f)?;
-    let plan = Plan::new(module, f, layout);
+    let plan = Plan::new(f, layout);
     let failed = |message: String| NotCompiled::Generator { kernel: f.name.clone(), message };
     let mut context = Context::new();
     let mut entry = Signature::new(CallConv::SystemV);
@@ -280,7 +280,7 @@ impl Emit<'_> {
     }
 
     fn site(&mut self, inst: &Inst, operands: Vec<Class>, results: Vec<Class>) -> u32 {
-        let space = crate::plan::space(self.module, self.f, inst, 0);
+        let space = inst.space(0, self.f.entry);
         self.sites.push(Site { inst: inst.clone(), operands, results, space, extra: 0 });
         self.sites.len() as u32 - 1
     }

@@ -12,8 +12,8 @@ pub(crate) mod graph;
 pub(crate) mod set;
 mod spin;
 
-use cushim_ptx::ir::{Base, Function, Inst, Module, Special, Src, Symbol};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::ir::{Base, Function, Inst, Special, Src};
+use cushim_ptx::table::Op;
 use cushim_ptx::types::Space;
 use form::{Class, Form, affine};
 use graph::{Piece, Term};
@@ -81,10 +81,10 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    pub(crate) fn new(module: &Module, f: &Function, layout: Layout) -> Plan {
+    pub(crate) fn new(f: &Function, layout: Layout) -> Plan {
         let mut split = Set::new(f.code.len());
         loop {
-            let plan = Plan::with(module, f, layout, &|at| split.has(at));
+            let plan = Plan::with(f, layout, &|at| split.has(at));
             // Collectives where lanes may be apart end a piece.
             let mut again = false;
             for (k, piece) in plan.pieces.iter().enumerate() {
@@ -102,13 +102,12 @@ impl Plan {
         }
     }
 
-    fn with(module: &Module, f: &Function, layout: Layout, split: &dyn Fn(usize) -> bool) -> Plan {
+    fn with(f: &Function, layout: Layout, split: &dyn Fn(usize) -> bool) -> Plan {
         let pieces = graph::cut(f, split);
         let n = pieces.len();
         let fair = spin::may_spin(f, &pieces);
         let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
         let mut facts = Facts {
-            module,
             f,
             layout,
             classes: &classes,
@@ -170,7 +169,6 @@ fn slots(pieces: &[Piece], forms: &[Form<()>], classes: &[Class]) -> (Vec<Option
 }
 
 struct Facts<'a> {
-    module: &'a Module,
     f: &'a Function,
     layout: Layout,
     classes: &'a [Class],
@@ -259,7 +257,7 @@ impl Facts<'_> {
             }
             Op::Isspacep if uniform => Form::Uniform(()),
             Op::AddCarry | Op::SubCarry | Op::MadCarry => Form::Lanes,
-            Op::Ld if uniform => match space(self.module, self.f, inst, 0) {
+            Op::Ld if uniform => match inst.space(0, self.f.entry) {
                 Space::Local | Space::Generic => Form::Lanes,
                 _ => Form::Uniform(()),
             },
@@ -364,33 +362,4 @@ pub(crate) fn fits(f: &Function, inst: &Inst) -> bool {
         _ => true,
     });
     reads && graph::writes(inst).all(|r| width(r) == inst.types[0].bits())
-}
-
-/// The space of an access by operand `n`, as the interpreter finds it.
-pub(crate) fn space(module: &Module, f: &Function, inst: &Inst, n: usize) -> Space {
-    let _ = module;
-    if let Some(Src::Memory(Base::Symbol(symbol), _)) = inst.src.get(n) {
-        return match symbol {
-            Symbol::Global(_) | Symbol::Function(_) => Space::Global,
-            Symbol::Shared(_) => Space::Shared,
-            Symbol::Local(_) => Space::Local,
-            Symbol::Param(_) => Space::Param,
-        };
-    }
-    let words = [
-        (Word::Global, Space::Global),
-        (Word::Const, Space::Global),
-        (Word::Shared, Space::Shared),
-        (Word::SharedCta, Space::Shared),
-        (Word::SharedCluster, Space::Shared),
-        (Word::Local, Space::Local),
-        (Word::Param, Space::Param),
-        (Word::ParamEntry, Space::Param),
-        (Word::ParamFunc, Space::Local),
-    ];
-    match words.iter().find(|(w, _)| inst.words.has(*w)).map(|(_, s)| *s) {
-        Some(Space::Param) if !f.entry => Space::Local,
-        Some(s) => s,
-        None => Space::Generic,
-    }
 }

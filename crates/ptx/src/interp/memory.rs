@@ -4,7 +4,7 @@ use super::block::Common;
 use super::warp::{Lanes, Warp, lanes};
 use super::{Cause, Exec, Fault, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use crate::alu;
-use crate::ir::{Base, Inst, Src, Symbol};
+use crate::ir::{Base, Inst, Src};
 use crate::table::{Op, Word};
 use crate::types::{Scalar, Space};
 
@@ -18,36 +18,6 @@ pub(super) enum Place {
 }
 
 impl Exec<'_> {
-    /// The space an instruction names; functions keep parameters in local memory.
-    fn space(&self, warp: &Warp, frame: usize, inst: &Inst, n: usize) -> Space {
-        if let Some(Src::Memory(Base::Symbol(symbol), _)) = inst.src.get(n) {
-            return match symbol {
-                Symbol::Global(_) | Symbol::Function(_) => Space::Global,
-                Symbol::Shared(_) => Space::Shared,
-                Symbol::Local(_) => Space::Local,
-                Symbol::Param(_) => Space::Param,
-            };
-        }
-        let words = [
-            (Word::Global, Space::Global),
-            (Word::Const, Space::Global),
-            (Word::Shared, Space::Shared),
-            (Word::SharedCta, Space::Shared),
-            (Word::SharedCluster, Space::Shared),
-            (Word::Local, Space::Local),
-            (Word::Param, Space::Param),
-            (Word::ParamEntry, Space::Param),
-            (Word::ParamFunc, Space::Local),
-        ];
-        let space = words.iter().find(|(w, _)| inst.words.has(*w)).map(|(_, s)| *s);
-        let entry = self.module.functions[warp.frames[frame].function as usize].entry;
-        match space {
-            Some(Space::Param) if !entry => Space::Local,
-            Some(s) => s,
-            None => Space::Generic,
-        }
-    }
-
     /// The addresses of an operand, and their space.
     pub(super) fn addresses(
         &self,
@@ -56,7 +26,8 @@ impl Exec<'_> {
         inst: &Inst,
         n: usize,
     ) -> (Lanes, Space) {
-        let space = self.space(warp, frame, inst, n);
+        let entry = self.module.functions[warp.frames[frame].function as usize].entry;
+        let space = inst.space(n, entry);
         let Some(Src::Memory(base, offset)) = inst.src.get(n) else { return ([0; 32], space) };
         let offset = *offset as u64;
         let out = match base {
