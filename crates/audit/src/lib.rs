@@ -7,9 +7,9 @@
 //! library that has it: libcushim.so, else the stand-in for that major's libcudart. It is destroyed by
 //! that, so it is done only for backends other than `native`.
 //!
-//! Where it cannot be done the process goes on: it is said, and for the runtime in question there is no
-//! driver (`cushim_refused` in libcushim.so), since NVIDIA's runtime over a driver that is not NVIDIA's
-//! crashes.
+//! Where it cannot be done the process goes on: over NVIDIA's driver (backend `driver`) the runtime in
+//! question works as it always did. Elsewhere it is said, and for that runtime there is no driver
+//! (`cushim_refused` in libcushim.so), since NVIDIA's runtime over a driver that is not NVIDIA's crashes.
 //!
 //! Audit libraries live in a namespace of their own, with a C library of their own. Other objects are
 //! known by address only; the loader's lock is held throughout.

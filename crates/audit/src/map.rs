@@ -53,6 +53,11 @@ impl Object {
         self.map().dynamic
     }
 
+    /// Whether it is the program itself: the first of the loader's list.
+    pub fn is_program(&self) -> bool {
+        self.map().previous.is_null()
+    }
+
     /// Its path as the loader has it: empty for the program.
     pub fn path(&self) -> &Path {
         let name = self.map().name;

@@ -29,9 +29,14 @@ pub fn redirect(object: &Object) {
     if !facts.may_have_runtime() {
         return;
     }
-    // A runtime that cannot be redirected is not to reach a driver that is not NVIDIA's.
+    // A runtime that cannot be redirected is not to reach a driver that is not NVIDIA's. Over NVIDIA's it
+    // works as it always does, with the same contexts, streams and memory as ours beside it: so do cuBLAS
+    // and its like, whose runtimes are stripped.
     let extent = file.extent().unwrap_or_default();
     let refuse = |why: &dyn std::fmt::Display, symbols: bool| {
+        if say::over_nvidias_driver() {
+            return say::left(&path, object.is_program(), why, symbols);
+        }
         say::refused(&path, why, symbols);
         write::refuse(object, extent);
     };

@@ -18,6 +18,11 @@ pub fn wanted() -> bool {
     !off("CUSHIM_BACKEND") && !native && off("CUSHIM_DISABLE")
 }
 
+/// Whether the driver below is NVIDIA's own: what it hands out is the same for every runtime above it.
+pub fn over_nvidias_driver() -> bool {
+    std::env::var_os("CUSHIM_BACKEND").is_some_and(|b| b == "driver")
+}
+
 /// The files of `--symbols`, in CUSHIM_SYMBOLS with colons between.
 pub fn symbols() -> Vec<PathBuf> {
     let value = std::env::var_os("CUSHIM_SYMBOLS").unwrap_or_default();
@@ -60,18 +65,38 @@ pub fn done(path: &Path, count: usize, major: u32, into: impl Display) {
     );
 }
 
-/// The runtime inside `path` stays as it is.
-pub fn refused(path: &Path, why: impl Display, symbols: bool) {
-    let advice = match symbols {
+/// What can be done about a runtime that stays as it is.
+fn advice(symbols: bool) -> &'static str {
+    match symbols {
         true => {
             "keep its symbols, name the file that has them with --symbols FILE, relink it with \
                  `nvcc -cudart shared`, or use --backend native"
         }
         false => "relink it with `nvcc -cudart shared`, or use --backend native",
-    };
+    }
+}
+
+/// The runtime inside `path` stays as it is.
+pub fn refused(path: &Path, why: impl Display, symbols: bool) {
     error(&format!(
         "{}: its CUDA runtime is linked statically and cannot be redirected: {why}. It will find no CUDA \
-         driver; {advice}",
-        path.display()
+         driver; {}",
+        path.display(),
+        advice(symbols)
     ));
+}
+
+/// The runtime inside `path` stays as it is and works over NVIDIA's driver. That the program itself does is
+/// against what was asked for; that a library of it does is how NVIDIA delivers its own.
+pub fn left(path: &Path, program: bool, why: impl Display, symbols: bool) {
+    let level = if program { "error" } else { "info" };
+    line(
+        level,
+        &format!(
+            "{}: its CUDA runtime is linked statically and cannot be redirected: {why}. It stays as it is, \
+             over NVIDIA's driver; {}",
+            path.display(),
+            advice(symbols)
+        ),
+    );
 }

@@ -164,6 +164,34 @@ fn stripped_without_symbols_anywhere() {
     assert_eq!(quiet.stderr, "");
 }
 
+/// Over NVIDIA's driver it works as it is: a library silently, as cuBLAS is one; the program is told of.
+#[test]
+fn stripped_over_nvidias_driver() {
+    let lab = Lab::new();
+    let (_, program) = stripped(&lab, "kept", 12, &[]);
+    let how = redirected(&[11, 12, 13]).with("STUB_DRIVER", "1").with("CUSHIM_BACKEND", "driver");
+    let ran = lab.run(&program, &["launch", "2"], &how);
+    assert_eq!(ran.log.iter().filter(|l| l.library == "cuda" && l.is_launch()).count(), 2);
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    for part in [program.to_str().unwrap(), "stripped", "over NVIDIA's driver", "--symbols FILE"] {
+        assert!(ran.stderr.contains(part), "{part:?} in {}", ran.stderr);
+    }
+    let flags = ["-shared", "-fPIC", "-DGRID=5"];
+    let library = lab.with_static_runtime("libplug.so", "plugin.c", 12, &flags);
+    tool("strip", &[library.to_str().unwrap()]);
+    let opens = lab.build("plugins", "plugins.c", &["-DNO_STUBS", "-ldl"]);
+    let arguments = ["all", library.to_str().unwrap()];
+    let ran = lab.run(&opens, &arguments, &how);
+    assert_eq!((ran.end.as_str(), ran.stderr.as_str()), ("exit 0", ""));
+    assert!(ran.log.iter().any(|l| l.library == "cuda" && l.is_launch()));
+    let told = lab.run(&opens, &arguments, &how.with("CUSHIM_LOG", "info"));
+    assert!(
+        told.stderr.contains("libplug.so: its CUDA runtime is linked statically"),
+        "{}",
+        told.stderr
+    );
+}
+
 #[test]
 fn stripped_with_a_file_of_symbols() {
     let lab = Lab::new();
