@@ -1,5 +1,9 @@
 """A kernel compiled by Numba at run time."""
 import numpy
+
+# Some releases of numba-cuda name it still, and NumPy 2.5 has it no more.
+if not hasattr(numpy, "row_stack"):
+    numpy.row_stack = numpy.vstack
 from numba import cuda
 
 
