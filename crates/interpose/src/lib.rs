@@ -11,8 +11,8 @@
 //! - [`tools`]: a user's libraries, asked at images, launches and calls.
 //! - [`device`], [`arguments`]: device memory and parameter blocks, for what looks at a program's data.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
-//! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`library`], [`graph`] serve
-//!   both; [`weak`]: references that must stay null.
+//! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`contexts`] is the
+//!   driver's, [`library`], [`graph`] serve both; [`weak`]: references that must stay null.
 //!
 //! Must not know: which symbols are exported and how (that is the root package), how a trace is shown.
 //!
@@ -22,6 +22,7 @@
 
 pub mod arguments;
 pub mod config;
+pub mod contexts;
 pub mod device;
 pub mod driver;
 pub mod dump;

@@ -1,0 +1,142 @@
+//! Contexts: which one is current on a thread, and which device it is on.
+//!
+//! Owns: the handlers of the driver's calls that make, change and end contexts. Must not know: what is
+//! done in a context.
+
+use cushim_abi::types::*;
+use cushim_process::elf::{self, Version};
+use cushim_trace::meta;
+
+use crate::library::observed;
+use crate::runtime::answered;
+use crate::site::Site;
+use crate::{life, thread};
+
+fn context_of_device(context: usize, device: i32) {
+    if let Some(recorder) = life::current().and_then(|g| g.recorder.as_ref()) {
+        recorder.write_meta(&meta::encode_context(context as u64, device));
+    }
+}
+
+fn set_current(context: usize) {
+    if let Some(thread) = life::global().and_then(thread::current) {
+        thread.context = context;
+    }
+}
+
+/// `cuDevicePrimaryCtxRetain`.
+pub unsafe fn primary_ctx_retain(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>, Device) -> i32,
+    out: Out<Context>,
+    device: Device,
+) -> i32 {
+    let status = observed!(site, [out, device], real(out, device));
+    if let Some(context) = answered(status, out) {
+        context_of_device(context.0, device.0);
+    }
+    status
+}
+
+/// `cuCtxSetCurrent`, `cuCtxPushCurrent`.
+pub unsafe fn ctx_set_current(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Context) -> i32,
+    context: Context,
+) -> i32 {
+    let status = observed!(site, [context], real(context));
+    if status == 0 {
+        set_current(context.0);
+    }
+    status
+}
+
+/// `cuCtxPopCurrent`: what is below on the stack is asked for.
+pub unsafe fn ctx_pop_current(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>) -> i32,
+    out: Out<Context>,
+) -> i32 {
+    let status = observed!(site, [out], real(out));
+    if status == 0 {
+        let mut below = 0usize;
+        let known = elf::next(c"cuCtxGetCurrent", Version::Any, |_| true).is_some_and(|get| {
+            // SAFETY: the signature of cuCtxGetCurrent; the place is valid.
+            unsafe {
+                let get: unsafe extern "C-unwind" fn(*mut usize) -> i32 =
+                    std::mem::transmute::<usize, _>(get);
+                get(&mut below) == 0
+            }
+        });
+        set_current(if known { below } else { 0 });
+    }
+    status
+}
+
+/// A context that a call created: it is current now.
+unsafe fn created(status: i32, out: Out<Context>, device: Device) -> i32 {
+    if let Some(context) = answered(status, out) {
+        context_of_device(context.0, device.0);
+        set_current(context.0);
+    }
+    status
+}
+
+/// `cuCtxCreate_v2`.
+pub unsafe fn ctx_create(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>, Flags, Device) -> i32,
+    out: Out<Context>,
+    flags: Flags,
+    device: Device,
+) -> i32 {
+    let status = observed!(site, [out, flags, device], real(out, flags, device));
+    // SAFETY: its own out value.
+    unsafe { created(status, out, device) }
+}
+
+/// `cuCtxCreate_v3`.
+pub unsafe fn ctx_create_v3(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>, Ptr, i32, Flags, Device) -> i32,
+    out: Out<Context>,
+    params: Ptr,
+    count: i32,
+    flags: Flags,
+    device: Device,
+) -> i32 {
+    let status = observed!(
+        site,
+        [out, params, count, flags, device],
+        real(out, params, count, flags, device)
+    );
+    // SAFETY: its own out value.
+    unsafe { created(status, out, device) }
+}
+
+/// `cuCtxCreate_v4`.
+pub unsafe fn ctx_create_v4(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Context>, Ptr, Flags, Device) -> i32,
+    out: Out<Context>,
+    params: Ptr,
+    flags: Flags,
+    device: Device,
+) -> i32 {
+    let status = observed!(site, [out, params, flags, device], real(out, params, flags, device));
+    // SAFETY: its own out value.
+    unsafe { created(status, out, device) }
+}
+
+/// `cuCtxDestroy`: a destroyed context is not current any more.
+pub unsafe fn ctx_destroy(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Context) -> i32,
+    context: Context,
+) -> i32 {
+    let status = observed!(site, [context], real(context));
+    if status == 0 && thread::current_if_any().is_some_and(|t| t.context == context.0) {
+        set_current(0);
+    }
+    status
+}
