@@ -155,6 +155,15 @@ def check_program(cushim, program, variant, path, gpu, env=None, major=13):
         shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
 
 
+def check_over_driver(cushim, program, path, major=13, env=None):
+    """One program over our own runtime on NVIDIA's driver: [(what, [what is wrong])]."""
+    done = run([cushim.program, "run", "--backend", "driver", "--", path], env)
+    wrong = unlike_expected(program.beside("expected"), done.out, major)
+    if done.status != 0 or wrong:
+        wrong.append("exit status %s, stderr %r" % (done.status, lines(done.err)[-3:]))
+    return [("backend driver", wrong)]
+
+
 class Tally:
     """Counts, and prints what is wrong as it comes."""
 
