@@ -26,14 +26,11 @@ class OnBackend(runs.Cushim):
 
     def __init__(self, folder, backend):
         super().__init__(folder)
-        self.options = ["--backend", backend]
-
-    def trace(self, command, env=None, options=()):
-        return super().trace(command, env, list(options) + self.options)
+        self.backend = backend
 
     def alone(self, command):
         """Runs a command untraced."""
-        return runs.run([self.program, "run"] + self.options + ["--"] + command)
+        return runs.run([self.program, "run", "--backend", self.backend, "--"] + command)
 
 
 def text(lines):

@@ -79,7 +79,10 @@ def unlike_expected(path, out, major):
 
 
 class Cushim:
-    """The program and the library under test."""
+    """The program and the library under test, with NVIDIA's CUDA or none: what a program does
+    alone is to be what it does traced."""
+
+    backend = "native"
 
     def __init__(self, folder):
         self.program = os.path.join(folder, "cushim")
@@ -97,7 +100,8 @@ class Cushim:
         that the caller removes."""
         folder = tempfile.mkdtemp(prefix="cushim-check-")
         path = os.path.join(folder, "trace.jsonl")
-        outcome = run([self.program, "trace", "-o", path] + list(options) + ["--"] + command, env)
+        how = ["trace", "--backend", self.backend, "-o", path] + list(options)
+        outcome = run([self.program] + how + ["--"] + command, env)
         return outcome, path
 
 

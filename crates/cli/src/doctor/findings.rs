@@ -107,8 +107,9 @@ impl Findings {
         self.obstacles.iter().any(|o| o.blocks)
     }
 
-    /// The sentences that explain a trace without launches, the likeliest first.
-    pub fn reasons(&self) -> Vec<String> {
+    /// The sentences that explain a trace without launches, the likeliest first. `gpu`: the program had a
+    /// CUDA that needs one.
+    pub fn reasons(&self, gpu: bool) -> Vec<String> {
         let blocking = self.obstacles.iter().filter(|o| o.blocks).map(|o| o.why.clone());
         let mut reasons: Vec<String> = blocking.collect();
         if !reasons.is_empty() {
@@ -123,7 +124,7 @@ impl Findings {
                 program.path.display()
             ));
         }
-        if let Some(why) = self.machine.obstacle() {
+        if let (true, Some(why)) = (gpu, self.machine.obstacle()) {
             let inside = self.cuda.iter().any(|p| p.what == What::StaticRuntime);
             let where_to = ", inside the program, where it cannot be seen";
             reasons.push(format!("{why}{}", if inside { where_to } else { "" }));

@@ -63,19 +63,18 @@ pub struct Driver {
 }
 
 /// The file of the driver library as a program that is started from here would find it, if there is one,
-/// whether it works or not.
+/// whether it works or not: a link that leads nowhere is one, too.
 pub fn libcuda() -> Option<PathBuf> {
     let given = std::env::var_os(environ::LIBCUDA).filter(|given| !given.is_empty());
     let library_path = std::env::var("LD_LIBRARY_PATH").unwrap_or_default();
     let listed = library_path.split([':', ';']).filter(|f| !f.is_empty());
     let listed = listed.map(|folder| Path::new(folder).join("libcuda.so.1"));
-    given
-        .map(PathBuf::from)
-        .into_iter()
-        .chain(listed)
-        .chain(Cache::system().find("libcuda.so.1").cloned())
-        .chain(FOLDERS.iter().map(|folder| Path::new(folder).join("libcuda.so.1")))
-        .find(|path| path.exists())
+    let mut files = given.map(PathBuf::from).into_iter().collect::<Vec<_>>();
+    files.extend(listed);
+    files.extend(Cache::system().find("libcuda.so.1").cloned());
+    files.extend(FOLDERS.iter().map(|folder| Path::new(folder).join("libcuda.so.1")));
+    let whole = files.iter().find(|path| path.exists());
+    whole.or_else(|| files.iter().find(|path| path.is_symlink())).cloned()
 }
 
 /// Looks at this machine.

@@ -160,7 +160,8 @@ fn machine(out: &mut String, findings: &Findings) {
     if start {
         out.remove(0);
     }
-    if let Some(why) = findings.machine.obstacle() {
+    let cpu = findings.backends.as_ref().is_some_and(|backends| backends.auto == "cpu");
+    if let (false, Some(why)) = (cpu, findings.machine.obstacle()) {
         let _ = writeln!(out, "  ({why})");
     }
 }

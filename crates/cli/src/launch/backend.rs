@@ -18,9 +18,6 @@ const BACKEND: &str = "CUSHIM_BACKEND";
 /// Files with the symbols of stripped programs, with colons between, for libcushim_audit.so.
 const SYMBOLS: &str = "CUSHIM_SYMBOLS";
 
-/// Whether kernels run on the CPU backend: only then is it chosen where nobody named it.
-const CPU_RUNS_KERNELS: bool = false;
-
 /// Which CUDA the program gets, for `run`, `trace`, `record` and `env` alike.
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Which CUDA it gets")]
@@ -56,6 +53,11 @@ pub enum Backend {
 }
 
 impl Backend {
+    /// Whether it runs no kernel without a GPU.
+    pub fn needs_gpu(self) -> bool {
+        matches!(self, Backend::Auto | Backend::Native | Backend::Driver)
+    }
+
     /// As it is written.
     pub fn word(self) -> &'static str {
         match self {
@@ -89,10 +91,7 @@ pub fn automatic(library: &Path) -> (Backend, String) {
         return (Backend::Native, format!("{} is installed", path.display()));
     }
     match missing(library) {
-        None if CPU_RUNS_KERNELS => (Backend::Cpu, "no libcuda is installed".to_owned()),
-        None => {
-            (Backend::Native, "no libcuda is installed, and kernels run on no CPU yet".to_owned())
-        }
+        None => (Backend::Cpu, "no libcuda is installed".to_owned()),
         Some(error) => (Backend::Native, format!("no libcuda is installed, and {error}")),
     }
 }

@@ -4,19 +4,21 @@
 
 use std::path::Path;
 
+use super::Cuda;
 use crate::view::Totals;
 use crate::{complain, doctor};
 
 /// So many reasons are told; the doctor knows them all.
 const REASONS_MAX: usize = 3;
 
-/// Says on stderr why no launch of `program` was seen.
-pub fn explain(program: &Path, seen: &Totals, library: Option<&Path>) {
+/// Says on stderr why no launch of `program` was seen, which had this CUDA.
+pub fn explain(program: &Path, seen: &Totals, cuda: &Cuda) {
     let lost: u64 = seen.lost.iter().take(3).copied().fold(0, u64::saturating_add);
     if lost > 0 {
         return complain(&format!("no kernel launch was seen, and {lost} events are missing"));
     }
-    let reasons = doctor::examine(Some(program), library).map(|f| f.reasons()).unwrap_or_default();
+    let found = doctor::examine(Some(program), Some(&cuda.library));
+    let reasons = found.map(|f| f.reasons(cuda.backend.needs_gpu())).unwrap_or_default();
     let called = match seen.events {
         0 => String::new(),
         1 => " among 1 recorded call".to_owned(),

@@ -124,8 +124,7 @@ pub fn run(args: RecordCommand) -> Outcome {
         let found = Found::of_run(&path, &run, begun);
         found.tell();
         if found.is_empty() {
-            let library = args.record.lib.as_deref();
-            launch::explain(Path::new(&args.command[0]), &Default::default(), library);
+            launch::explain(Path::new(&args.command[0]), &Default::default(), &cuda);
         }
     }
     Ok(ending.end())

@@ -117,7 +117,7 @@ pub fn run(args: TraceArgs) -> Outcome {
     let ending = child.wait(&mut signals, &mut || follow.look());
     let seen = follow.finish(&mut signals);
     if let Some(seen) = seen.filter(|seen| seen.launches + seen.nodes == 0 && explain) {
-        launch::explain(Path::new(&args.command[0]), &seen, args.record.lib.as_deref());
+        launch::explain(Path::new(&args.command[0]), &seen, &cuda);
     }
     Ok(ending.end())
 }

@@ -101,6 +101,39 @@ fn auto_is_native_where_a_driver_is() {
     assert!(found["backends"]["why"].as_str().unwrap().contains("broken/libcuda.so.1"));
 }
 
+/// A link of an uninstalled driver is still a driver; no driver at all is the CPU, said once.
+#[test]
+fn auto_is_the_cpu_where_no_driver_is() {
+    let bench = Bench::new();
+    bench.backends();
+    let mut doctor = bench.cushim(&["doctor", "--json"]);
+    let done = bench.start(&mut doctor).done();
+    let found: serde_json::Value = serde_json::from_str(&done.stdout).unwrap();
+    let driver = !found["machine"]["driver"].is_null();
+    let expected = if driver { "native" } else { "cpu" };
+    assert_eq!(found["backends"]["auto"], expected);
+    let auto = ["env", "--backend", "auto", "-o", "x.%p.cushim"];
+    for arguments in [&["run"][..], &["trace", "-c"], &["record", "-o", "x.%p.cushim"], &auto] {
+        let env = arguments[0] == "env";
+        let done = if env { bench.run(arguments) } else { shell(&bench, arguments, &[]) };
+        let chosen = match env {
+            true => done.stdout.contains("CUSHIM_BACKEND=cpu"),
+            false => shown(&bench, &done)[2] == "cpu",
+        };
+        assert_eq!(chosen, !driver, "{done:?}");
+        let said = done.stderr.lines().filter(|l| l.contains("kernels run on the CPU")).count();
+        assert_eq!(said, usize::from(!driver), "{done:?}");
+    }
+    let done = bench.run(&["env"]);
+    assert!(!done.stdout.contains("CUSHIM_BACKEND") && done.stderr.is_empty(), "{done:?}");
+
+    fs::create_dir(bench.path("gone")).unwrap();
+    std::os::unix::fs::symlink("/no/such/driver", bench.path("gone/libcuda.so.1")).unwrap();
+    let folder = bench.path("gone");
+    let done = shell(&bench, &["run"], &[("LD_LIBRARY_PATH", folder.to_str().unwrap())]);
+    assert_eq!((shown(&bench, &done)[2].as_str(), done.stderr.as_str()), ("", ""));
+}
+
 #[test]
 fn what_is_missing_is_named() {
     let bench = Bench::new();
