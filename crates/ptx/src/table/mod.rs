@@ -247,6 +247,19 @@ impl Row {
                 && types.iter().zip(&self.slots).all(|(t, slot)| slot.contains(t))
     }
 
+    /// The groups of modifiers: at most one of each group stands in an
+    /// instruction; the flag says that one must.
+    pub fn modifiers(&self) -> impl Iterator<Item = (Vec<Word>, bool)> {
+        self.groups.iter().map(|(group, required)| {
+            (Word::ALL.iter().copied().filter(|w| group.has(*w)).collect(), *required)
+        })
+    }
+
+    /// The types that each slot may have, slot by slot.
+    pub fn slots(&self) -> &[Vec<Scalar>] {
+        &self.slots
+    }
+
     /// The form as the table writes it.
     pub fn syntax(&self) -> String {
         let mut s = self.mnemonic.to_string();

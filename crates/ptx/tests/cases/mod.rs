@@ -1,0 +1,14 @@
+//! Test cases for single instructions: generated kernels and inputs, what a GPU
+//! made of them, and how results are compared.
+//!
+//! Owns which cases there are. The cases come from the table of instructions
+//! ([`cushim_ptx::table`]), so that a form that is added there gets cases, too.
+//! It must not know who runs them: the interpreter, compiled code or a GPU.
+
+#![allow(dead_code)] // each user needs a part
+
+pub mod forms;
+pub mod inputs;
+pub mod kernels;
+mod legal;
+mod special;
