@@ -1,67 +1,14 @@
-//! Arrays: made, asked about; channel descriptors and what the driver calls the same.
+//! Arrays: made, asked about.
 //!
-//! Owns the translation of `cudaChannelFormatDesc` to a format and a number of channels and back. Must
-//! not know: textures, copies.
+//! Owns their descriptors. Must not know: textures, copies.
 
 use cushim_abi::types::*;
 
-use super::context;
 use super::error::code;
 use super::forward::{address, done, forwards, functions, pass, put};
 use super::layout::ArrayDescriptor;
+use super::{context, format};
 use crate::api;
-
-/// `cudaChannelFormatKind`.
-mod kind {
-    pub const SIGNED: i32 = 0;
-    pub const UNSIGNED: i32 = 1;
-    pub const FLOAT: i32 = 2;
-}
-
-/// `CUarray_format` of the plain kinds, with kind and bits of a channel (cuda.h; driver_types.h).
-const FORMATS: [(u32, i32, i32); 8] = [
-    (0x01, kind::UNSIGNED, 8),
-    (0x02, kind::UNSIGNED, 16),
-    (0x03, kind::UNSIGNED, 32),
-    (0x08, kind::SIGNED, 8),
-    (0x09, kind::SIGNED, 16),
-    (0x0a, kind::SIGNED, 32),
-    (0x10, kind::FLOAT, 16),
-    (0x20, kind::FLOAT, 32),
-];
-
-/// Format and channels of a descriptor.
-///
-/// # Errors
-/// cudaErrorInvalidChannelDescriptor: channels of different sizes, gaps, kinds that only the driver's own
-/// descriptors have.
-pub fn format(desc: ChannelDesc) -> Result<(u32, u32), Status> {
-    let bits = [desc.x, desc.y, desc.z, desc.w];
-    let channels = bits.iter().take_while(|&&bits| bits != 0).count();
-    let same = bits.iter().take(channels).all(|&bits| bits == desc.x);
-    let gap = bits.iter().skip(channels).any(|&bits| bits != 0);
-    if !same || gap || !matches!(channels, 1 | 2 | 4) {
-        return Err(code::INVALID_CHANNEL_DESCRIPTOR);
-    }
-    let found = FORMATS.iter().find(|(_, kind, bits)| (*kind, *bits) == (desc.f, desc.x));
-    match found {
-        Some((format, ..)) => Ok((*format, channels as u32)),
-        None => Err(code::INVALID_CHANNEL_DESCRIPTOR),
-    }
-}
-
-/// The descriptor of a format; none of one for which the runtime has none here.
-pub fn channels(format: u32, channels: u32) -> Option<ChannelDesc> {
-    let (_, kind, bits) = FORMATS.into_iter().find(|(found, ..)| *found == format)?;
-    let channel = |index: u32| if index < channels { bits } else { 0 };
-    Some(ChannelDesc { x: channel(0), y: channel(1), z: channel(2), w: channel(3), f: kind })
-}
-
-/// Bytes of a channel of a format.
-fn channel_bytes(format: u32) -> usize {
-    let found = FORMATS.iter().find(|(found, ..)| *found == format);
-    found.map_or(0, |(_, _, bits)| *bits as usize / 8)
-}
 
 /// What the driver says of an array.
 ///
@@ -83,7 +30,7 @@ pub fn describe(array: usize) -> Result<ArrayDescriptor, Status> {
 /// As [`describe`]; cudaErrorInvalidChannelDescriptor for formats without elements (block-compressed).
 pub fn element(array: usize) -> Result<usize, Status> {
     let found = describe(array)?;
-    match channel_bytes(found.format) * found.channels as usize {
+    match format::element(found.format, found.channels) {
         0 => Err(code::INVALID_CHANNEL_DESCRIPTOR),
         bytes => Ok(bytes),
     }
@@ -95,7 +42,7 @@ pub fn element(array: usize) -> Result<usize, Status> {
 /// As [`element`].
 pub fn row_bytes(array: usize) -> Result<usize, Status> {
     let found = describe(array)?;
-    let element = channel_bytes(found.format) * found.channels as usize;
+    let element = format::element(found.format, found.channels);
     found.width.checked_mul(element).ok_or(code::INVALID_VALUE)
 }
 
@@ -106,7 +53,7 @@ pub fn descriptor(desc: Ptr, extent: Extent, flags: Flags) -> Result<ArrayDescri
     }
     // SAFETY: a cudaChannelFormatDesc.
     let desc = unsafe { std::ptr::with_exposed_provenance::<ChannelDesc>(desc.0).read_unaligned() };
-    let (format, channels) = format(desc)?;
+    let (format, channels) = format::of_channels(desc)?;
     let Extent { width, height, depth } = extent;
     Ok(ArrayDescriptor { width, height, depth, format, channels, flags: flags.0 })
 }
@@ -152,7 +99,7 @@ functions! {
 
     cudaArrayGetInfo (desc: Ptr, extent: Ptr, flags: Out<u32>, array: Ptr) {
         done(describe(array.0).and_then(|found| {
-            let described = channels(found.format, found.channels);
+            let described = format::channels(found.format, found.channels);
             if desc.0 != 0 && described.is_none() {
                 return Err(code::INVALID_CHANNEL_DESCRIPTOR);
             }
@@ -171,7 +118,7 @@ functions! {
             return done(Err(code::INVALID_VALUE));
         }
         done(describe(array.0).and_then(|found| {
-            let described = channels(found.format, found.channels);
+            let described = format::channels(found.format, found.channels);
             // SAFETY: the program's place for a cudaChannelFormatDesc.
             described.map(|described| unsafe { put(desc, described) }).ok_or(code::INVALID_CHANNEL_DESCRIPTOR)
         }))

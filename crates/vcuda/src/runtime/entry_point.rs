@@ -87,4 +87,8 @@ functions! {
     cudaProfilerStop () {
         pass!(cuProfilerStop())
     }
+
+    cudaProfilerInitialize (configFile: Str, outputFile: Str, outputMode: i32) {
+        pass!(cuProfilerInitialize(configFile, outputFile, outputMode))
+    }
 }

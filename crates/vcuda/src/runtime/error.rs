@@ -19,9 +19,12 @@ pub mod code {
     pub const INVALID_CONFIGURATION: i32 = 9;
     pub const INVALID_PITCH: i32 = 12;
     pub const INVALID_SYMBOL: i32 = 13;
+    pub const INVALID_TEXTURE: i32 = 18;
+    pub const INVALID_TEXTURE_BINDING: i32 = 19;
     pub const INVALID_CHANNEL_DESCRIPTOR: i32 = 20;
     pub const INVALID_MEMCPY_DIRECTION: i32 = 21;
     pub const INSUFFICIENT_DRIVER: i32 = 35;
+    pub const INVALID_SURFACE: i32 = 37;
     pub const MISSING_CONFIGURATION: i32 = 52;
     pub const INVALID_DEVICE_FUNCTION: i32 = 98;
     pub const NO_DEVICE: i32 = 100;

@@ -34,6 +34,16 @@ forwards! {
     cudaEGLStreamConsumerDisconnect (conn: Ptr) = cuEGLStreamConsumerDisconnect(conn);
     cudaEGLStreamProducerConnect (conn: Ptr, eglStream: Ptr, width: i32, height: i32) = cuEGLStreamProducerConnect(conn, eglStream, width, height);
     cudaEGLStreamProducerDisconnect (conn: Ptr) = cuEGLStreamProducerDisconnect(conn);
+    cudaEGLStreamConsumerAcquireFrame (conn: Ptr, pCudaResource: Out<Ptr>, pStream: Out<Stream>, timeout: u32) = cuEGLStreamConsumerAcquireFrame(conn, pCudaResource, pStream, timeout);
+    cudaEGLStreamConsumerReleaseFrame (conn: Ptr, pCudaResource: Ptr, pStream: Ptr) = cuEGLStreamConsumerReleaseFrame(conn, pCudaResource, pStream);
+
+    cudaGLGetDevices (pCudaDeviceCount: Out<u32>, pCudaDevices: Ptr, cudaDeviceCount: u32, deviceList: i32) = cuGLGetDevices_v2(pCudaDeviceCount, pCudaDevices, cudaDeviceCount, deviceList);
+    cudaGLRegisterBufferObject (bufObj: u32) = cuGLRegisterBufferObject(bufObj);
+    cudaGLUnmapBufferObject (bufObj: u32) = cuGLUnmapBufferObject(bufObj);
+    cudaGLUnmapBufferObjectAsync (bufObj: u32, stream: Stream) = cuGLUnmapBufferObjectAsync(bufObj, stream);
+    cudaGLUnregisterBufferObject (bufObj: u32) = cuGLUnregisterBufferObject(bufObj);
+    cudaGLSetBufferObjectMapFlags (bufObj: u32, flags: Flags) = cuGLSetBufferObjectMapFlags(bufObj, flags);
+    cudaVDPAUGetDevice (device: Out<i32>, vdpDevice: u32, vdpGetProcAddress: Ptr) = cuVDPAUGetDevice(Out(device.0.cast()), vdpDevice, vdpGetProcAddress);
 }
 
 /// How many of something; a negative number is no driver's business.
@@ -54,6 +64,24 @@ functions! {
             Ok(count) => pass!(cuGraphicsUnmapResources(count, resources, stream)),
             Err(error) => done(Err(error)),
         }
+    }
+
+    // The driver tells the size, too.
+    cudaGLMapBufferObject (devPtr: Out<Ptr>, bufObj: u32) {
+        let mut size = 0;
+        let to = Out(&raw mut size);
+        pass!(cuGLMapBufferObject_v2(devPtr, to, bufObj))
+    }
+
+    cudaGLMapBufferObjectAsync (devPtr: Out<Ptr>, bufObj: u32, stream: Stream) {
+        let mut size = 0;
+        let to = Out(&raw mut size);
+        pass!(cuGLMapBufferObjectAsync_v2(devPtr, to, bufObj, stream))
+    }
+
+    // Since CUDA 5.0 that chooses the device and nothing more (CUDA Runtime API, cudaGLSetGLDevice).
+    cudaGLSetGLDevice (device: Device) {
+        done(context::set_device::<MAJOR>(device.0))
     }
 
     cudaImportExternalMemory (extMem_out: Out<Ptr>, memHandleDesc: Ptr) {
@@ -90,6 +118,54 @@ functions! {
             // SAFETY: as above.
             unsafe { api::cuExternalMemoryGetMappedBuffer(devPtr, extMem, address(&desc)) }
         }))
+    }
+}
+
+/// Semaphores with the parameters of before 11.2, as programs that were built then pass them.
+///
+/// # Safety
+/// `params` is null or `count` structures `V`, whose first words are the driver's and whose flags are those.
+unsafe fn of_before<V: Copy>(
+    (params, count): (Ptr, u32),
+    parts: impl Fn(&V) -> (&[u64], u32),
+    call: impl Fn(Ptr) -> i32,
+) -> Result<(), Status> {
+    if params.0 == 0 {
+        return Err(code::INVALID_VALUE);
+    }
+    let all = (0..count as usize).map(|at| {
+        let from = std::ptr::with_exposed_provenance::<V>(params.0 + at * size_of::<V>());
+        // SAFETY: the caller's promise.
+        let given = unsafe { from.read_unaligned() };
+        let (words, flags) = parts(&given);
+        let mut ours = SemaphoreParams { flags, ..Default::default() };
+        ours.params.iter_mut().zip(words).for_each(|(to, from)| *to = *from);
+        ours
+    });
+    let all: Vec<SemaphoreParams> = all.collect();
+    let at = Ptr(all.as_ptr().expose_provenance());
+    context::attempt(|| call(at))
+}
+
+functions! {
+    cudaSignalExternalSemaphoresAsync_12 / cudaSignalExternalSemaphoresAsync_ptsz_12 (extSemArray: Ptr, paramsArray: Ptr, numExtSems: u32, stream: Stream) {
+        let given = (paramsArray, numExtSems);
+        // SAFETY: an array of cudaExternalSemaphoreSignalParams_v1 as long as it says; ours goes to the driver.
+        done(unsafe {
+            of_before::<SignalParamsV1>(given, |one| (&one.params, one.flags), |at| {
+                api::cuSignalExternalSemaphoresAsync(extSemArray, at, numExtSems, stream)
+            })
+        })
+    }
+
+    cudaWaitExternalSemaphoresAsync_12 / cudaWaitExternalSemaphoresAsync_ptsz_12 (extSemArray: Ptr, paramsArray: Ptr, numExtSems: u32, stream: Stream) {
+        let given = (paramsArray, numExtSems);
+        // SAFETY: likewise, of cudaExternalSemaphoreWaitParams_v1.
+        done(unsafe {
+            of_before::<WaitParamsV1>(given, |one| (&one.params, one.flags), |at| {
+                api::cuWaitExternalSemaphoresAsync(extSemArray, at, numExtSems, stream)
+            })
+        })
     }
 }
 

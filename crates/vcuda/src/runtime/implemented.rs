@@ -58,22 +58,36 @@ pub(super) use super::device::{
 pub(super) use super::entry_point::{
     cudaGetDriverEntryPoint, cudaGetDriverEntryPoint_11, cudaGetDriverEntryPoint_ptsz,
     cudaGetDriverEntryPoint_ptsz_11, cudaGetDriverEntryPointByVersion,
-    cudaGetDriverEntryPointByVersion_ptsz, cudaGetExportTable, cudaProfilerStart, cudaProfilerStop,
+    cudaGetDriverEntryPointByVersion_ptsz, cudaGetExportTable, cudaProfilerInitialize,
+    cudaProfilerStart, cudaProfilerStop,
+};
+pub(super) use super::execution::{
+    cudaDevResourceGenerateDesc, cudaDevSmResourceSplit, cudaDevSmResourceSplitByCount,
+    cudaDeviceGetDevResource, cudaDeviceGetExecutionCtx, cudaExecutionCtxDestroy,
+    cudaExecutionCtxGetDevResource, cudaExecutionCtxGetDevice, cudaExecutionCtxGetId,
+    cudaExecutionCtxRecordEvent, cudaExecutionCtxStreamCreate, cudaExecutionCtxSynchronize,
+    cudaExecutionCtxWaitEvent, cudaGreenCtxCreate,
 };
 pub(super) use super::external::{
-    cudaDestroyExternalMemory, cudaDestroyExternalSemaphore, cudaEGLStreamConsumerConnect,
-    cudaEGLStreamConsumerConnectWithFlags, cudaEGLStreamConsumerDisconnect,
+    cudaDestroyExternalMemory, cudaDestroyExternalSemaphore, cudaEGLStreamConsumerAcquireFrame,
+    cudaEGLStreamConsumerConnect, cudaEGLStreamConsumerConnectWithFlags,
+    cudaEGLStreamConsumerDisconnect, cudaEGLStreamConsumerReleaseFrame,
     cudaEGLStreamProducerConnect, cudaEGLStreamProducerDisconnect,
-    cudaExternalMemoryGetMappedBuffer, cudaGraphicsEGLRegisterImage, cudaGraphicsGLRegisterBuffer,
+    cudaExternalMemoryGetMappedBuffer, cudaGLGetDevices, cudaGLMapBufferObject,
+    cudaGLMapBufferObjectAsync, cudaGLRegisterBufferObject, cudaGLSetBufferObjectMapFlags,
+    cudaGLSetGLDevice, cudaGLUnmapBufferObject, cudaGLUnmapBufferObjectAsync,
+    cudaGLUnregisterBufferObject, cudaGraphicsEGLRegisterImage, cudaGraphicsGLRegisterBuffer,
     cudaGraphicsGLRegisterImage, cudaGraphicsMapResources,
     cudaGraphicsResourceGetMappedMipmappedArray, cudaGraphicsResourceGetMappedPointer,
     cudaGraphicsResourceSetMapFlags, cudaGraphicsSubResourceGetMappedArray,
     cudaGraphicsUnmapResources, cudaGraphicsUnregisterResource,
     cudaGraphicsVDPAURegisterOutputSurface, cudaGraphicsVDPAURegisterVideoSurface,
     cudaImportExternalMemory, cudaImportExternalSemaphore, cudaSignalExternalSemaphoresAsync,
-    cudaSignalExternalSemaphoresAsync_ptsz, cudaSignalExternalSemaphoresAsync_v2,
-    cudaSignalExternalSemaphoresAsync_v2_ptsz, cudaWaitExternalSemaphoresAsync,
-    cudaWaitExternalSemaphoresAsync_ptsz, cudaWaitExternalSemaphoresAsync_v2,
+    cudaSignalExternalSemaphoresAsync_12, cudaSignalExternalSemaphoresAsync_ptsz,
+    cudaSignalExternalSemaphoresAsync_ptsz_12, cudaSignalExternalSemaphoresAsync_v2,
+    cudaSignalExternalSemaphoresAsync_v2_ptsz, cudaVDPAUGetDevice, cudaWaitExternalSemaphoresAsync,
+    cudaWaitExternalSemaphoresAsync_12, cudaWaitExternalSemaphoresAsync_ptsz,
+    cudaWaitExternalSemaphoresAsync_ptsz_12, cudaWaitExternalSemaphoresAsync_v2,
     cudaWaitExternalSemaphoresAsync_v2_ptsz,
 };
 pub(super) use super::function::{
@@ -117,12 +131,12 @@ pub(super) use super::graph::symbol::{
 pub(super) use super::graph::{
     cudaDeviceGetGraphMemAttribute, cudaDeviceGraphMemTrim, cudaDeviceSetGraphMemAttribute,
     cudaGraphAddDependencies, cudaGraphAddDependencies_12, cudaGraphAddDependencies_v2,
-    cudaGraphClone, cudaGraphConditionalHandleCreate, cudaGraphCreate, cudaGraphDebugDotPrint,
-    cudaGraphDestroy, cudaGraphDestroyNode, cudaGraphExecDestroy, cudaGraphExecGetFlags,
-    cudaGraphExecGetId, cudaGraphExecUpdate, cudaGraphExecUpdate_12, cudaGraphGetEdges,
-    cudaGraphGetEdges_12, cudaGraphGetEdges_v2, cudaGraphGetId, cudaGraphGetNodes,
-    cudaGraphGetRootNodes, cudaGraphInstantiate, cudaGraphInstantiate_12,
-    cudaGraphInstantiateWithFlags, cudaGraphInstantiateWithParams,
+    cudaGraphClone, cudaGraphConditionalHandleCreate, cudaGraphConditionalHandleCreate_v2,
+    cudaGraphCreate, cudaGraphDebugDotPrint, cudaGraphDestroy, cudaGraphDestroyNode,
+    cudaGraphExecDestroy, cudaGraphExecGetFlags, cudaGraphExecGetId, cudaGraphExecUpdate,
+    cudaGraphExecUpdate_12, cudaGraphGetEdges, cudaGraphGetEdges_12, cudaGraphGetEdges_v2,
+    cudaGraphGetId, cudaGraphGetNodes, cudaGraphGetRootNodes, cudaGraphInstantiate,
+    cudaGraphInstantiate_12, cudaGraphInstantiateWithFlags, cudaGraphInstantiateWithParams,
     cudaGraphInstantiateWithParams_ptsz, cudaGraphLaunch, cudaGraphLaunch_ptsz,
     cudaGraphNodeFindInClone, cudaGraphNodeGetContainingGraph, cudaGraphNodeGetDependencies,
     cudaGraphNodeGetDependencies_12, cudaGraphNodeGetDependencies_v2,
@@ -143,6 +157,10 @@ pub(super) use super::library::{
     cudaLibraryEnumerateKernels, cudaLibraryGetGlobal, cudaLibraryGetKernel,
     cudaLibraryGetKernelCount, cudaLibraryGetManaged, cudaLibraryGetUnifiedFunction,
     cudaLibraryLoadData, cudaLibraryLoadFromFile, cudaLibraryUnload,
+};
+pub(super) use super::logs::{
+    cudaLogsCurrent, cudaLogsDumpToFile, cudaLogsDumpToMemory, cudaLogsRegisterCallback,
+    cudaLogsUnregisterCallback,
 };
 pub(super) use super::memory::device::{
     cudaFree, cudaFreeAsync, cudaFreeAsync_ptsz, cudaMalloc, cudaMalloc3D, cudaMallocAsync,
@@ -190,7 +208,8 @@ pub(super) use super::stream::{
     cudaEventSynchronize, cudaLaunchHostFunc, cudaLaunchHostFunc_ptsz, cudaLaunchHostFunc_v2,
     cudaLaunchHostFunc_v2_ptsz, cudaStreamAddCallback, cudaStreamAddCallback_ptsz,
     cudaStreamBeginCapture, cudaStreamBeginCapture_ptsz, cudaStreamBeginCaptureToGraph,
-    cudaStreamBeginCaptureToGraph_ptsz, cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz,
+    cudaStreamBeginCaptureToGraph_ptsz, cudaStreamBeginRecaptureToGraph,
+    cudaStreamBeginRecaptureToGraph_ptsz, cudaStreamCopyAttributes, cudaStreamCopyAttributes_ptsz,
     cudaStreamCreate, cudaStreamCreateWithFlags, cudaStreamCreateWithPriority, cudaStreamDestroy,
     cudaStreamEndCapture, cudaStreamEndCapture_ptsz, cudaStreamGetAttribute,
     cudaStreamGetAttribute_ptsz, cudaStreamGetCaptureInfo, cudaStreamGetCaptureInfo_12,
@@ -206,5 +225,17 @@ pub(super) use super::stream::{
     cudaStreamUpdateCaptureDependencies_ptsz_12, cudaStreamUpdateCaptureDependencies_v2,
     cudaStreamUpdateCaptureDependencies_v2_ptsz, cudaStreamWaitEvent, cudaStreamWaitEvent_ptsz,
     cudaThreadExchangeStreamCaptureMode,
+};
+pub(super) use super::texture::reference::{
+    cudaBindSurfaceToArray, cudaBindTexture, cudaBindTexture2D, cudaBindTextureToArray,
+    cudaBindTextureToMipmappedArray, cudaGetSurfaceReference, cudaGetTextureAlignmentOffset,
+    cudaGetTextureReference, cudaUnbindTexture,
+};
+pub(super) use super::texture::{
+    cudaCreateSurfaceObject, cudaCreateTextureObject, cudaCreateTextureObject_v2,
+    cudaDestroySurfaceObject, cudaDestroyTextureObject, cudaDeviceGetTexture1DLinearMaxWidth,
+    cudaGetSurfaceObjectResourceDesc, cudaGetTextureObjectResourceDesc,
+    cudaGetTextureObjectResourceViewDesc, cudaGetTextureObjectTextureDesc,
+    cudaGetTextureObjectTextureDesc_v2,
 };
 pub(super) use super::unsupported::*;

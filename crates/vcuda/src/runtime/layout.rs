@@ -199,6 +199,24 @@ pub struct TextureDesc {
     pub seamless: i32,
 }
 
+/// `textureReference` of 11, up to its reserved words.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[allow(missing_docs)]
+pub struct TextureReference {
+    pub normalized: i32,
+    pub filter_mode: i32,
+    pub address_mode: [i32; 3],
+    pub desc: ChannelDesc,
+    pub srgb: i32,
+    pub max_anisotropy: u32,
+    pub mipmap_filter: i32,
+    pub mipmap_bias: f32,
+    pub mipmap_min: f32,
+    pub mipmap_max: f32,
+    pub disable_trilinear: i32,
+}
+
 /// `CUDA_TEXTURE_DESC`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -407,6 +425,7 @@ const _: () = {
     assert!(offset_of!(ResourceDesc, width) == 40 && offset_of!(DriverResourceDesc, width) == 24);
     assert!(offset_of!(DriverResourceDesc, flags) == 136);
     assert!(size_of::<TextureDesc>() == 72 && size_of::<DriverTextureDesc>() == 104);
+    assert!(size_of::<TextureReference>() == 68);
     assert!(size_of::<ResourceViewDesc>() == 48 && size_of::<DriverResourceViewDesc>() == 112);
     assert!(size_of::<ExternalMipmappedArrayDesc>() == 64);
     assert!(size_of::<DriverExternalMipmappedArrayDesc>() == 120);

@@ -12,7 +12,9 @@ mod copy;
 mod device;
 mod entry_point;
 pub mod error;
+mod execution;
 mod external;
+mod format;
 mod forward;
 mod function;
 mod graph;
@@ -20,12 +22,14 @@ mod implemented;
 mod launch;
 pub mod layout;
 mod library;
+mod logs;
 mod memory;
 pub mod registry;
 mod report;
 mod stream;
 #[cfg(test)]
 mod testing;
+mod texture;
 mod thread;
 
 use cushim_abi::index::{MAJORS, RUNTIME_NAMES, column};

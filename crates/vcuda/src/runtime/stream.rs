@@ -54,6 +54,15 @@ forwards! {
 }
 
 functions! {
+    // The callback is told nodes in the runtime's structures, which differ from the driver's.
+    cudaStreamBeginRecaptureToGraph / cudaStreamBeginRecaptureToGraph_ptsz (stream: Stream, mode: i32, graph: Graph, callbackData: Ptr) {
+        if callbackData.0 != 0 {
+            crate::unsupported::note("cudaStreamBeginRecaptureToGraph with a callback");
+            return done(Err(code::NOT_SUPPORTED));
+        }
+        pass!(cuStreamBeginRecaptureToGraph(stream, mode, graph, Ptr(0), Ptr(0)))
+    }
+
     cudaEventElapsedTime (ms: Ptr, start: Event, end: Event) {
         // The runtime looks at the place before the driver looks at the events (measured).
         if ms.0 == 0 {

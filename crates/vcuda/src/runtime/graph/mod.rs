@@ -79,6 +79,19 @@ twins! {
 }
 
 functions! {
+    cudaGraphConditionalHandleCreate_v2 (pHandle_out: Out<u64>, graph: Graph, ctx: Ptr, defaultLaunchValue: u32, flags: Flags) {
+        let named = match ctx.0 {
+            0 => context::current_context(),
+            named => Ok(Context(named)),
+        };
+        done(named.and_then(|named| {
+            context::attempt(|| {
+                // SAFETY: the program's arguments, and a context of this driver.
+                unsafe { api::cuGraphConditionalHandleCreate(pHandle_out, graph, named, defaultLaunchValue, flags) }
+            })
+        }))
+    }
+
     cudaGraphConditionalHandleCreate (pHandle_out: Out<u64>, graph: Graph, defaultLaunchValue: u32, flags: Flags) {
         done(context::current_context().and_then(|current| {
             context::attempt(|| {

@@ -101,11 +101,10 @@ impl Variable {
     ///
     /// # Errors
     /// As [`Binary::load`]; cudaErrorInvalidSymbol if the image has no such variable,
-    /// cudaErrorNotSupported for references.
+    /// also for references, which are no memory.
     pub(super) fn place(&'static self) -> Result<(Ptr, usize), Status> {
         if self.kind == Kind::Reference {
-            crate::unsupported::note("texture and surface references");
-            return Err(code::NOT_SUPPORTED);
+            return Err(code::INVALID_SYMBOL);
         }
         let library = self.binary.load()?;
         let managed = self.managed.load(Ordering::Acquire);

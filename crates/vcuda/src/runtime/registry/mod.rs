@@ -9,6 +9,7 @@
 mod image;
 pub mod legacy;
 pub mod load;
+mod reference;
 mod register;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use cushim_process::table::PointerTable;
 use super::error::code;
 use crate::locks::lock;
 
+pub use reference::{Reference, reference};
 pub use register::*;
 
 /// A registered image. Its address is the handle that the program has.
@@ -81,7 +83,7 @@ pub enum Kind {
     Device,
     /// `__managed__`: one address, which the program wants stored at the host's.
     Managed,
-    /// A texture or surface reference of CUDA 11: known, and refused when used.
+    /// A texture or surface reference of CUDA 11; its size is what it reads as, see [`reference::Reference`].
     Reference,
 }
 

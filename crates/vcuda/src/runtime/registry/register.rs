@@ -108,11 +108,11 @@ pub unsafe extern "C" fn __cudaRegisterTexture<const MAJOR: usize>(
     _deviceAddress: Ptr,
     deviceName: Str,
     _dim: i32,
-    _norm: i32,
+    norm: i32,
     _ext: i32,
 ) {
     if let Some(binary) = binary(fatCubinHandle) {
-        add_variable(binary, Kind::Reference, hostVar.0, deviceName.0, 0);
+        add_variable(binary, Kind::Reference, hostVar.0, deviceName.0, usize::from(norm != 0));
     }
 }
 

@@ -198,7 +198,7 @@ fn variables_have_an_address_and_managed_ones_tell_it() {
     assert_eq!(variable(Ptr(managed)), Ok((Ptr(managed), 8)));
     assert_eq!(variable(plain), Ok((Ptr(0xb001 + 200), 24)));
     assert_eq!(variable(Ptr(64)), Err(code::INVALID_SYMBOL));
-    assert_eq!(variable(reference), Err(code::NOT_SUPPORTED));
+    assert_eq!(variable(reference), Err(code::INVALID_SYMBOL));
     // SAFETY: as above.
     unsafe { __cudaUnregisterFatBinary::<12>(handle) };
     for gone in [plain, at, Ptr(managed)] {
