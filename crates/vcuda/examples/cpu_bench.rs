@@ -376,8 +376,12 @@ fn long_kernel() -> String {
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
-    let [_, ptx, strict, fast] = args.as_slice() else {
-        panic!("usage: cpu_bench KERNELS.ptx STRICT.so FAST.so")
+    let ([_, ptx, strict, fast], brief) = (match args.as_slice() {
+        [_, _, _, _] => (&args[..], false),
+        [head @ .., last] if args.len() == 5 && last == "launches" => (head, true),
+        _ => (&args[..0], false),
+    }) else {
+        panic!("usage: cpu_bench KERNELS.ptx STRICT.so FAST.so [launches]")
     };
     let ptx = std::fs::read_to_string(ptx).unwrap();
     let (strict, fast) = (Native::new(strict), Native::new(fast));
@@ -391,7 +395,7 @@ fn main() {
         "| ms | ours, 1 core | C | C fast-math | of the faster | ours, {cores} cores | C | C fast-math | of the faster |"
     );
     println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
-    for case in CASES {
+    for case in CASES.into_iter().filter(|_| !brief) {
         let times = least(
             5,
             &[
@@ -449,6 +453,9 @@ fn main() {
     println!("| parse and check | {:.2} |", min(&loads));
     println!("| first launch, which compiles | {:.2} |", min(&firsts));
     println!("| a later launch | {:.3} |", again * 1e3);
+    if brief {
+        return;
+    }
 
     let slow = Side::new(1, "interpreter", &ptx, 16 << 20);
     println!("\n| ms, small sizes, 1 core | interpreter | compiled | times |\n|---|--:|--:|--:|");

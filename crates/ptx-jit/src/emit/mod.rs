@@ -56,6 +56,8 @@ pub(crate) struct Output {
     pub(crate) pieces: u32,
     pub(crate) frame_size: u32,
     pub(crate) origins: Vec<(u32, Origin)>,
+    /// See [`Plan::steps`].
+    pub(crate) steps: Option<u64>,
 }
 
 /// The code generator for this machine.
@@ -165,6 +167,7 @@ pub(crate) fn compile(
         sites,
         pieces: plan.pieces.len() as u32,
         frame_size: plan.frame_size,
+        steps: plan.steps(),
     })
 }
 

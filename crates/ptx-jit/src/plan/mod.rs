@@ -102,6 +102,14 @@ impl Plan {
         }
     }
 
+    /// Instructions that a warp runs at most, however its lanes part; `None` where there is a loop.
+    pub(crate) fn steps(&self) -> Option<u64> {
+        let mut pieces = self.pieces.iter().enumerate();
+        let ahead = pieces.all(|(k, p)| p.term.successors().iter().all(|s| *s > k));
+        // One for the end of each piece.
+        ahead.then(|| self.pieces.iter().map(|p| (p.end - p.start) as u64 + 1).sum())
+    }
+
     fn with(f: &Function, layout: Layout, split: &dyn Fn(usize) -> bool) -> Plan {
         let pieces = graph::cut(f, split);
         let n = pieces.len();

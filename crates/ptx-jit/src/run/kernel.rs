@@ -137,6 +137,8 @@ pub(crate) struct Variant {
     pub(crate) frame_size: u32,
     /// From where in the code on it belongs to which place, in order.
     pub(crate) origins: Vec<(u32, Origin)>,
+    /// Instructions that a warp runs at most, where there is no loop.
+    pub(crate) steps: Option<u64>,
 }
 
 /// An instruction of the kernel, and the first of the lanes that code is for.
@@ -197,11 +199,18 @@ impl Kernel {
             return Ok(v.clone());
         }
         let f = &self.module.functions[self.kernel as usize];
-        let Output { bytes, sites, pieces, frame_size, origins } =
+        let Output { bytes, sites, pieces, frame_size, origins, steps } =
             emit::compile(&self.isa, &self.module, f, layout)?;
-        let v = Arc::new(Variant { code: Code::new(&bytes)?, sites, pieces, frame_size, origins });
+        let code = Code::new(&bytes)?;
+        let v = Arc::new(Variant { code, sites, pieces, frame_size, origins, steps });
         all.insert(layout, v.clone());
         Ok(v)
+    }
+
+    /// How many instructions a warp runs at most; `None` where it may go round a loop, or where there is no
+    /// code for this shape of blocks yet.
+    pub fn steps(&self, block: [u32; 3]) -> Option<u64> {
+        self.variants.try_lock().ok()?.get(&Layout::of(block))?.steps
     }
 
     /// How many bytes of machine code there are for a shape of blocks.

@@ -1,15 +1,18 @@
-//! A queue in software: one thread of the system that runs packets in order.
+//! A queue in software: packets in order, one at a time, on whichever thread has least to wait for.
 //!
 //! Owns the thread, its start at first use and its end with the queue. Shared by every accelerator that
 //! has no queues of its own: what runs a packet is an [`Executor`]. A packet that waits holds up its own
-//! queue only. Must not know: CUDA's streams, memory, code.
+//! queue only. Handing work to a thread and hearing of its end costs more than a small kernel, so work that is
+//! short runs on the thread that submits it, and a thread that waits runs what is ready itself. Must not know:
+//! CUDA's streams, memory, code.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, Weak};
 
-use super::{Copy, Dispatch, Failure, Fill, Outcome, Packet, Queue, Work};
+use super::signal::Help;
+use super::{Copy, Dispatch, Failure, Fill, Outcome, Packet, Queue, Signal, Work};
 use crate::locks::{lock, wait};
 
 /// What runs the work of packets, each call on some queue's thread.
@@ -34,6 +37,11 @@ pub trait Executor: Send + Sync + 'static {
 
     /// Nanoseconds of the accelerator's clock.
     fn now(&self) -> u64;
+
+    /// Whether work is over sooner than a thread wakes up: some ten microseconds, whatever its data.
+    fn is_short(&self, _work: &Work) -> bool {
+        false
+    }
 }
 
 /// Looks for a packet before the thread goes to sleep: some 20 µs, in which the next launch of a loop
@@ -58,7 +66,7 @@ struct List {
     packets: VecDeque<Packet>,
     /// The thread runs.
     started: bool,
-    /// The thread is in a packet.
+    /// Somebody is in a packet.
     busy: bool,
     /// The thread sleeps.
     asleep: bool,
@@ -81,20 +89,27 @@ impl<E: Executor> SoftwareQueue<E> {
 
 impl<E: Executor> Queue for SoftwareQueue<E> {
     fn submit(&self, packet: Packet) {
-        let mut list = lock(&self.shared.list);
-        // Nothing to do and nothing before it: no thread is needed for that.
+        let shared = &self.shared;
+        let mut list = lock(&shared.list);
         let idle = list.packets.is_empty() && !list.busy;
-        if idle
-            && matches!(packet.work, Work::Barrier)
-            && packet.waits.iter().all(super::Signal::is_done)
-        {
-            drop(list);
-            let now = self.shared.executor.now();
-            packet.done.complete(Outcome { begin: now, end: now, failure: None });
-            return;
+        if idle && packet.waits.iter().all(Signal::is_done) {
+            // Nothing to do and nothing before it.
+            if matches!(packet.work, Work::Barrier) {
+                drop(list);
+                let now = shared.executor.now();
+                packet.done.complete(Outcome { begin: now, end: now, failure: None });
+                return;
+            }
+            if shared.executor.is_short(&packet.work) {
+                list.busy = true;
+                drop(list);
+                run(&*shared.executor, packet);
+                shared.leave();
+                return;
+            }
         }
         if !list.started {
-            match start(&self.shared) {
+            match start(shared) {
                 true => list.started = true,
                 false => {
                     drop(list);
@@ -104,10 +119,45 @@ impl<E: Executor> Queue for SoftwareQueue<E> {
                 }
             }
         }
+        let help: Weak<Shared<E>> = Arc::downgrade(shared);
+        packet.done.set_help(help);
         list.packets.push_back(packet);
-        self.shared.count.fetch_add(1, Ordering::Release);
+        shared.count.fetch_add(1, Ordering::Release);
         if list.asleep {
-            self.shared.changed.notify_one();
+            shared.changed.notify_one();
+        }
+    }
+}
+
+impl<E: Executor> Shared<E> {
+    /// The first packet, if nobody is in one: whoever has it is in it.
+    fn take(&self, list: &mut List, ready: impl Fn(&Packet) -> bool) -> Option<Packet> {
+        if list.busy || !list.packets.front().is_some_and(ready) {
+            return None;
+        }
+        let packet = list.packets.pop_front()?;
+        self.count.fetch_sub(1, Ordering::Relaxed);
+        list.busy = true;
+        Some(packet)
+    }
+
+    /// A thread that is not the queue's leaves a packet: what came meanwhile is the queue's.
+    fn leave(&self) {
+        let mut list = lock(&self.list);
+        list.busy = false;
+        if list.asleep && (!list.packets.is_empty() || list.closed) {
+            self.changed.notify_one();
+        }
+    }
+}
+
+impl<E: Executor> Help for Shared<E> {
+    fn help(&self, until: &Signal) {
+        while !until.is_done() {
+            let ready = |packet: &Packet| packet.waits.iter().all(Signal::is_done);
+            let Some(packet) = self.take(&mut lock(&self.list), ready) else { return };
+            run(&*self.executor, packet);
+            self.leave();
         }
     }
 }
@@ -137,13 +187,13 @@ fn start<E: Executor>(shared: &Arc<Shared<E>>) -> bool {
     spawn("cuda-queue", move || {
         while let Some(packet) = next(&shared) {
             run(&*shared.executor, packet);
+            lock(&shared.list).busy = false;
         }
     })
 }
 
 /// The next packet; `None` when the queue is closed and empty.
 fn next<E: Executor>(shared: &Shared<E>) -> Option<Packet> {
-    lock(&shared.list).busy = false;
     for _ in 0..SPINS {
         if shared.count.load(Ordering::Acquire) > 0 {
             break;
@@ -152,12 +202,10 @@ fn next<E: Executor>(shared: &Shared<E>) -> Option<Packet> {
     }
     let mut list = lock(&shared.list);
     loop {
-        if let Some(packet) = list.packets.pop_front() {
-            shared.count.fetch_sub(1, Ordering::Relaxed);
-            list.busy = true;
+        if let Some(packet) = shared.take(&mut list, |_| true) {
             return Some(packet);
         }
-        if list.closed {
+        if list.closed && list.packets.is_empty() {
             return None;
         }
         list.asleep = true;

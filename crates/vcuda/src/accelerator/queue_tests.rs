@@ -1,6 +1,6 @@
 //! The software queue over an executor that writes down what it was given.
 
-#![allow(clippy::unwrap_used, clippy::panic)]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 use super::super::Signal;
 use super::*;
@@ -24,7 +24,13 @@ impl Executor for Notes {
     fn now(&self) -> u64 {
         1
     }
+    fn is_short(&self, work: &Work) -> bool {
+        matches!(work, Work::Copy(copy) if copy.to >= SHORT)
+    }
 }
+
+/// Copies to here and beyond are said to be short.
+const SHORT: u64 = 1 << 32;
 
 fn copy(to: u64) -> Work {
     Work::Copy(Copy { to, from: 0, width: 0, height: 0, depth: 0, row: [0; 2], plane: [0; 2] })
@@ -80,4 +86,44 @@ fn what_was_submitted_is_done_after_the_queue_is_dropped() {
 fn an_empty_point_in_an_idle_queue_needs_no_thread() {
     let queue = SoftwareQueue::new(Arc::new(Notes(Mutex::default())));
     assert!(submit(&queue, Work::Barrier, &[]).is_done());
+}
+
+#[test]
+fn short_work_has_ended_when_it_is_submitted_and_order_is_kept() {
+    let notes = Arc::new(Notes(Mutex::default()));
+    let queue = SoftwareQueue::new(notes.clone());
+    assert!(submit(&queue, copy(SHORT), &[]).is_done());
+    let mut expected = vec![SHORT];
+    for k in 1..2_000u64 {
+        let to = if k % 3 == 0 { SHORT + k } else { k + 100 };
+        let done = submit(&queue, copy(to), &[]);
+        expected.push(to);
+        if k % 7 == 0 {
+            done.wait();
+            assert_eq!(lock(&notes.0).len(), expected.len());
+        }
+    }
+    submit(&queue, copy(99), &[]).wait();
+    expected.push(99);
+    assert_eq!(*lock(&notes.0), expected);
+}
+
+#[test]
+fn a_thread_that_waits_for_two_queues_sees_both_ended() {
+    let notes = Arc::new(Notes(Mutex::default()));
+    let queues: Vec<_> = (0..4).map(|_| SoftwareQueue::new(notes.clone())).collect();
+    std::thread::scope(|scope| {
+        for n in 0..4u64 {
+            let queues = &queues;
+            scope.spawn(move || {
+                for k in 0..500usize {
+                    let first = submit(&queues[k % 4], copy(n + 1), &[]);
+                    let second = submit(&queues[(k + 1) % 4], copy(n + 1), &[&first]);
+                    second.wait();
+                    assert!(first.is_done());
+                }
+            });
+        }
+    });
+    assert_eq!(lock(&notes.0).len(), 4_000);
 }

@@ -1,11 +1,11 @@
 //! A signal: something that becomes complete once, and that anybody can wait for.
 //!
-//! Owns the waiting, as HSA's signals with one step do. Whoever waits spins for a moment and then
-//! sleeps; work that follows may be attached instead. Must not know: what it stands for.
+//! Owns the waiting, as HSA's signals with one step do. Whoever waits lends a hand where it can ([`Help`]),
+//! spins for a moment and then sleeps; work that follows may be attached instead. Must not know: what it stands for.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
 
 use super::Failure;
 
@@ -31,6 +31,12 @@ struct Inner {
     changed: Condvar,
 }
 
+/// What can be worked on by a thread that waits.
+pub trait Help: Send + Sync {
+    /// Does what there is to do before this signal is complete; returns when it is, or when others are at it.
+    fn help(&self, until: &Signal);
+}
+
 type First = Box<dyn FnOnce(&Outcome) + Send>;
 
 #[derive(Default)]
@@ -40,6 +46,7 @@ struct State {
     ending: bool,
     first: Vec<First>,
     then: Vec<Box<dyn FnOnce() + Send>>,
+    help: Option<Weak<dyn Help>>,
 }
 
 /// Looks before a waiting thread goes to sleep: a short kernel has ended by then.
@@ -111,6 +118,12 @@ impl Signal {
 
     /// Waits for it.
     pub fn wait(&self) -> Outcome {
+        if !self.is_done() {
+            let help = self.state().help.as_ref().and_then(Weak::upgrade);
+            if let Some(help) = help {
+                help.help(self);
+            }
+        }
         for _ in 0..SPINS {
             if self.is_done() {
                 break;
@@ -124,6 +137,11 @@ impl Signal {
             }
             state = self.0.changed.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
         }
+    }
+
+    /// Who can be helped by those who wait for it.
+    pub fn set_help(&self, help: Weak<dyn Help>) {
+        self.state().help = Some(help);
     }
 
     /// How it ended, if it has.

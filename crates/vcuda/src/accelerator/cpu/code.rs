@@ -104,6 +104,11 @@ impl CpuCode {
         self.compiled.get(kernel)?.get_or_init(make).as_ref()
     }
 
+    /// Instructions that a warp runs at most, if the kernel is compiled for blocks like this and has no loop.
+    pub fn steps(&self, kernel: usize, block: [u32; 3]) -> Option<u64> {
+        self.compiled.get(kernel)?.get()?.as_ref()?.steps(block)
+    }
+
     /// Gives every global an address; the numbers of those that nobody defines.
     fn place(&mut self, externals: &dyn Fn(&str) -> Option<u64>) -> Result<Vec<u32>, Failure> {
         let globals = &self.module.globals;

@@ -14,11 +14,17 @@ use super::host::{Heap, Host, clock};
 use super::memory::Memory;
 use super::pool::{Job, Pool};
 use crate::accelerator::queue::Executor;
-use crate::accelerator::{Copy, Dispatch, Failure, Fill};
+use crate::accelerator::{Copy, Dispatch, Failure, Fill, Work};
 use crate::locks::lock;
 
 /// Local memory of a thread, as CUDA limits it.
 const LOCAL: u32 = 512 << 10;
+/// Instructions of all warps together, at most, of a launch that is short: some ten microseconds.
+const SHORT_STEPS: u64 = 4096;
+/// What starting a block comes to, in instructions.
+const START: u64 = 2;
+/// Bytes of a copy that is short.
+const SHORT_BYTES: usize = 64 << 10;
 /// Bytes of the workspace of `grid.sync()`.
 const WORKSPACE: u64 = 64;
 
@@ -58,6 +64,34 @@ impl Executor for CpuExecutor {
     fn now(&self) -> u64 {
         clock(libc::CLOCK_MONOTONIC)
     }
+
+    fn is_short(&self, work: &Work) -> bool {
+        match work {
+            Work::Barrier => true,
+            Work::Dispatch(dispatch) => self.range.is_some() && is_short(dispatch),
+            Work::Copy(copy) => {
+                let bytes = copy.width.saturating_mul(copy.height.max(1));
+                bytes.saturating_mul(copy.depth.max(1)) <= SHORT_BYTES
+            }
+            Work::Fill(fill) => {
+                let bytes = fill.width.saturating_mul(fill.size);
+                bytes.saturating_mul(fill.height.max(1)) <= SHORT_BYTES
+            }
+        }
+    }
+}
+
+/// Whether a launch of a compiled kernel is; one that waits for others is not.
+fn is_short(dispatch: &Dispatch) -> bool {
+    if dispatch.cooperative {
+        return false;
+    }
+    let Some(code) = dispatch.code.as_any().downcast_ref::<CpuCode>() else { return false };
+    let Some(steps) = code.steps(dispatch.kernel, dispatch.block) else { return false };
+    let count = |all: &[u32; 3]| all.iter().fold(1u64, |n, k| n.saturating_mul((*k).into()));
+    let warps = count(&dispatch.block).div_ceil(32);
+    let block = warps.saturating_mul(steps).saturating_add(START);
+    count(&dispatch.grid).saturating_mul(block) <= SHORT_STEPS
 }
 
 impl CpuExecutor {
