@@ -446,6 +446,14 @@ impl Module {
         out
     }
 
+    /// A function that `kernel` may call and that nothing defines, the device runtime neither.
+    pub fn undefined(&self, kernel: u32) -> Option<&str> {
+        let reached = self.reachable(kernel);
+        let mut functions = reached.iter().filter_map(|f| self.functions.get(*f as usize));
+        let missing = |f: &&Function| !f.defined && !crate::interp::provides(&f.name);
+        functions.find(missing).map(|f| f.name.as_str())
+    }
+
     /// What keeps `kernel` from being launched: instructions of it, and of what
     /// it calls by name, that this crate does not run, with the function.
     pub fn refusals(&self, kernel: u32) -> Vec<(u32, &Refusal)> {

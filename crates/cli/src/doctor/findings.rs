@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
+use super::cpu::Cpu;
 use super::cuda::{Part, What};
 use super::machine::Machine;
 
@@ -97,6 +98,8 @@ pub struct Findings {
     pub obstacles: Vec<Obstacle>,
     /// Who else interposes.
     pub interposers: Vec<Interposer>,
+    /// What the CPU makes of the program, where that was asked.
+    pub cpu: Option<Cpu>,
     /// The machine.
     pub machine: Machine,
 }

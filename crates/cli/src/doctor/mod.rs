@@ -5,6 +5,7 @@
 
 pub mod cache;
 pub mod closure;
+mod cpu;
 pub mod cuda;
 pub mod elf;
 mod features;
@@ -37,6 +38,10 @@ pub struct DoctorArgs {
     /// The program, script or library to examine; without one, only this machine
     pub program: Option<PathBuf>,
 
+    /// Say also whether it starts without a GPU, and which kernels run there: cpu
+    #[arg(long, value_name = "BACKEND", value_parser = ["cpu"], requires = "program")]
+    pub backend: Option<String>,
+
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -52,17 +57,19 @@ library that a program loads while it runs (a Python extension, say) ask about t
 
 Examples:
   cushim doctor ./app
+  cushim doctor --backend cpu ./app
   cushim doctor --json ./app | jq '.features[] | select(.verdict != \"yes\")'
   cushim doctor \"$(python3 -c 'import torch; print(torch.__path__[0])')/lib/libtorch_cuda.so\"
 
 Exit status:
-  0    nothing blocks tracing
+  0    nothing blocks tracing; with --backend cpu: it starts there, and every kernel runs
   1    something does; the last line says what
   125  the file cannot be examined";
 
 /// Runs the command.
 pub fn run(args: DoctorArgs) -> Outcome {
-    let findings = examine(args.program.as_deref(), args.lib.as_deref())?;
+    let (program, library) = (args.program.as_deref(), args.lib.as_deref());
+    let findings = findings(program, library, args.backend.is_some())?;
     let text = match args.json {
         true => {
             let json = serde_json::to_string_pretty(&findings);
@@ -71,7 +78,10 @@ pub fn run(args: DoctorArgs) -> Outcome {
         false => render::text(&findings),
     };
     crate::print(text.as_bytes())?;
-    Ok(u8::from(findings.blocked()))
+    Ok(u8::from(match &findings.cpu {
+        Some(cpu) => !cpu.all_well(),
+        None => findings.blocked(),
+    }))
 }
 
 /// The process of its own that [`machine::look`] starts: answers whether this is it.
@@ -88,6 +98,10 @@ pub fn is_probe(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool
 /// Examines `program` (none: only the machine). `library` is where libcushim.so is to be, if not in its
 /// usual places. Errors: the program cannot be found or is no program.
 pub fn examine(program: Option<&Path>, library: Option<&Path>) -> Result<Findings, Error> {
+    findings(program, library, false)
+}
+
+fn findings(program: Option<&Path>, library: Option<&Path>, cpu: bool) -> Result<Findings, Error> {
     let mut findings = Findings {
         cushim: env!("CARGO_PKG_VERSION"),
         machine: machine::look(),
@@ -104,13 +118,13 @@ pub fn examine(program: Option<&Path>, library: Option<&Path>) -> Result<Finding
     }
     findings.obstacles.extend(obstacles::environment());
     if let Some(program) = program {
-        look(&mut findings, program)?;
+        look(&mut findings, program, cpu)?;
         findings.features = features::features(&findings.cuda, &findings.obstacles);
     }
     Ok(findings)
 }
 
-fn look(findings: &mut Findings, name: &Path) -> Result<(), Error> {
+fn look(findings: &mut Findings, name: &Path, cpu: bool) -> Result<(), Error> {
     let found = program::find(name)?;
     let own = elf::read(&found.path)?;
     let search = Search::here();
@@ -133,6 +147,11 @@ fn look(findings: &mut Findings, name: &Path) -> Result<(), Error> {
     findings.cuda = parts(&closure);
     findings.obstacles.extend(obstacles::of_closure(&closure));
     findings.obstacles.extend(findings.cuda.iter().filter_map(obstacles::of_part));
+    if cpu {
+        let missing = findings.backends.as_ref().and_then(|backends| backends.missing.as_deref());
+        let (parts, obstacles) = (&findings.cuda, &findings.obstacles);
+        findings.cpu = Some(cpu::examine(&closure, parts, obstacles, missing));
+    }
     findings.interposers = obstacles::interposers(&closure, &preloaded);
     findings.program = Some(Program {
         path: found.path,

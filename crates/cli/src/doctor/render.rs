@@ -4,6 +4,9 @@
 
 use std::fmt::Write;
 
+use cushim_names::Name;
+
+use super::cpu::{Cpu, Reason};
 use super::cuda::{Part, What};
 use super::findings::{Findings, Program, Verdict};
 use super::machine::Machine;
@@ -25,6 +28,9 @@ pub fn text(findings: &Findings) -> String {
         );
         let interposers = findings.interposers.iter().map(|i| (i.file.clone(), i.why.clone()));
         section(&mut out, "Who else interposes", interposers);
+    }
+    if let Some(cpu) = &findings.cpu {
+        on_cpu(&mut out, cpu);
     }
     machine(&mut out, findings);
     let blocking = findings.obstacles.iter().filter(|o| o.blocks).map(|o| o.why.as_str());
@@ -96,6 +102,59 @@ fn features(out: &mut String, findings: &Findings) {
         let why = if feature.why == above { "\"" } else { &feature.why };
         let _ = writeln!(out, "  {verdict:<6}  {:<width$}  {why}", feature.name);
         above = &feature.why;
+    }
+}
+
+/// So many kernels of a kind are named; JSON has them all.
+const NAMED: usize = 20;
+
+fn on_cpu(out: &mut String, cpu: &Cpu) {
+    let mut lines = Vec::new();
+    lines.push(match cpu.starts {
+        true => ("starts".to_owned(), "yes".to_owned()),
+        false => ("starts".to_owned(), format!("no: {}", cpu.why.join("; "))),
+    });
+    let running = |runs: usize, all: usize| format!("{runs} of {all} run");
+    lines.push(("kernels".to_owned(), running(cpu.runs, cpu.kernels)));
+    for file in &cpu.files {
+        let place = match file.in_program {
+            true => "in the program".to_owned(),
+            false => file.file.display().to_string(),
+        };
+        let only = if file.machine_code_only { ", machine code only" } else { "" };
+        let text =
+            format!("{}; {}{only}", running(file.runs, file.kernels), file.images.join(", "));
+        lines.push((place, text));
+        lines
+            .extend(file.problems.iter().map(|problem| ("unreadable".to_owned(), problem.clone())));
+    }
+    section(out, "On the CPU", lines.into_iter());
+    let named = |reason: Reason| cpu.refused.iter().filter(move |refused| refused.reason == reason);
+    for (reason, title) in [
+        (Reason::Instruction, "Kernels with instructions that the CPU does not run"),
+        (Reason::Undefined, "Kernels that call what no PTX defines"),
+        (Reason::InvalidPtx, "Kernels whose PTX cannot be read"),
+        (Reason::NoPtx, "Kernels without PTX"),
+    ] {
+        let count = named(reason).count();
+        let shown = named(reason).take(NAMED).map(|refused| {
+            let name = Name::new(&refused.kernel).short;
+            let why = match (&refused.instruction, refused.line) {
+                (Some(instruction), Some(line)) => {
+                    format!("PTX line {line}: `{instruction}`: {}", refused.why)
+                }
+                _ => refused.why.clone(),
+            };
+            (name, why)
+        });
+        let rest = (count > NAMED).then(|| ("…".to_owned(), format!("{} more", count - NAMED)));
+        section(out, title, shown.chain(rest));
+    }
+    if named(Reason::NoPtx).next().is_some() {
+        let _ = writeln!(
+            out,
+            "  (rebuild with -gencode arch=compute_75,code=compute_75 added, or supply PTX: --replace KERNEL=FILE.ptx)"
+        );
     }
 }
 

@@ -269,3 +269,109 @@ fn damaged_files_never_panic() {
         }
     }
 }
+
+/// A library whose device code is these fat binaries, one after the other.
+fn with_images(bench: &Bench, name: &str, fatbins: &[Vec<u8>], source: &str, flags: &[&str]) {
+    let mut bytes = Vec::new();
+    for fatbin in fatbins {
+        bytes.extend(fatbin);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+    }
+    fs::write(bench.path(&format!("{name}.fatbin")), bytes).unwrap();
+    let section = ".pushsection .nv_fatbin,\\\"a\\\"\\n.balign 8\\n.incbin";
+    let code = format!("__asm__(\"{section} \\\"{name}.fatbin\\\"\\n.popsection\"); {source}");
+    bench.compile(name, &code, flags);
+}
+
+#[test]
+fn what_the_cpu_makes_of_it() {
+    use cushim_image::arch::{Arch, SmVariant};
+    use cushim_image::fatbin::{Image, Kind, write};
+
+    let text = |body: &str| format!(".version 7.0\n.target sm_80\n.address_size 64\n{body}");
+    let fatbin = |kind, data: &[u8]| {
+        let arch = Arch::Sm(80, SmVariant::Plain);
+        let codec = cushim_image::Codec::None;
+        write(&[Image { kind, arch, version: (7, 0), codec, data }]).unwrap()
+    };
+    let ptx = |body: &str| fatbin(Kind::Ptx, text(body).as_bytes());
+    let good = ".visible .entry _Z4goodv() { ret; }";
+    let wide = ".visible .entry wide()\n{\n.reg .b32 %r<5>;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\nret;\n}";
+    let calls = ".extern .func elsewhere();\n.visible .entry calls() { call elsewhere; ret; }";
+    let broken = ".visible .entry broken() { mov.u32 %r1, 0; ret; }";
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../image/tests/data/group.fatbin");
+    let group = fs::read(data).unwrap();
+    let found = cushim_image::inventory::read(&group, &cushim_image::Limits::DEFAULT);
+    let cubin = found.images.iter().find(|i| i.kind == cushim_image::inventory::ImageKind::Cubin);
+    let limits = &cushim_image::Limits::DEFAULT;
+    let machine = cubin.unwrap().with_bytes(limits, |bytes| bytes.to_vec()).unwrap();
+    let kernels = cubin.unwrap().kernels(limits).unwrap().len() as u64;
+    assert!(kernels > 0);
+
+    let bench = Bench::new();
+    bench.backends();
+    let asked = ["doctor", "--json", "--backend", "cpu", "./app"];
+    let cpu = |code: i32| {
+        let done = bench.run(&asked);
+        assert_eq!(done.code(), code, "{done:?}");
+        json(&done)["cpu"].clone()
+    };
+    let main = "int main(void) { return 0; }";
+
+    with_images(&bench, "app", &[ptx(good)], main, &[]);
+    let found = cpu(0);
+    assert_eq!(
+        (&found["starts"], &found["kernels"], &found["runs"]),
+        (&true.into(), &1.into(), &1.into())
+    );
+    assert_eq!(found["files"][0]["images"], serde_json::json!(["ptx sm_80"]));
+    assert_eq!(found["refused"], serde_json::json!([]));
+    let done = bench.run(&["doctor", "--backend", "cpu", "./app"]);
+    assert!(done.stdout.contains("1 of 1 run; ptx sm_80"), "{done:?}");
+    assert_eq!(json(&bench.run(&["doctor", "--json", "./app"]))["cpu"], Value::Null);
+
+    let images = [ptx(good), ptx(wide), ptx(calls), ptx(broken), fatbin(Kind::Cubin, &machine)];
+    with_images(&bench, "app", &images, main, &[]);
+    let found = cpu(1);
+    assert_eq!((&found["starts"], &found["runs"]), (&true.into(), &1.into()));
+    assert_eq!(found["kernels"], 4 + kernels);
+    assert_eq!(found["files"][0]["machine_code_only"], false);
+    let refused = |kernel: &str| {
+        let all = found["refused"].as_array().unwrap();
+        all.iter()
+            .find(|r| r["kernel"] == kernel)
+            .unwrap_or_else(|| panic!("{kernel}: {found}"))
+            .clone()
+    };
+    let wide = refused("wide");
+    assert_eq!((&wide["reason"], &wide["line"]), (&"instruction".into(), &7.into()), "{wide}");
+    assert!(wide["instruction"].as_str().unwrap().starts_with("ldmatrix.sync"), "{wide}");
+    assert_eq!(refused("calls")["reason"], "undefined");
+    assert!(refused("calls")["why"].as_str().unwrap().contains("elsewhere"));
+    assert_eq!(refused("broken")["reason"], "invalid-ptx");
+    let without = found["refused"].as_array().unwrap().iter().filter(|r| r["reason"] == "no-ptx");
+    assert_eq!(without.count() as u64, kernels);
+    let text = bench.run(&["doctor", "--backend", "cpu", "./app"]).stdout;
+    assert!(text.contains("PTX line 7: `ldmatrix.sync") && text.contains("-gencode"), "{text}");
+
+    // A library with machine code only; a runtime that is not found comes with the backend.
+    with_images(
+        &bench,
+        "libmachine.so",
+        &[fatbin(Kind::Cubin, &machine)],
+        "int f;",
+        &["-shared", "-fPIC"],
+    );
+    let soname = "-Wl,-soname,libcudart.so.12";
+    bench.compile("libcudart.so.12", RUNTIME, &["-shared", "-fPIC", soname]);
+    let flags = ["-Wl,--no-as-needed", "./libmachine.so", "libcudart.so.12"];
+    with_images(&bench, "app", &[ptx(good)], main, &flags);
+    fs::remove_file(bench.path("libcudart.so.12")).unwrap();
+    let found = cpu(1);
+    assert_eq!((&found["starts"], &found["runs"]), (&true.into(), &1.into()), "{found}");
+    assert_eq!(found["files"][1]["machine_code_only"], true);
+    fs::remove_file(bench.path("libmachine.so")).unwrap();
+    let found = cpu(1);
+    assert_eq!(found["starts"], false);
+    assert!(found["why"][0].as_str().unwrap().contains("libmachine.so"), "{found}");
+}

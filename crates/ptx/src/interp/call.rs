@@ -8,6 +8,11 @@ use super::{Cause, Exec, FUNCTION_WINDOW, Fault, printf};
 use crate::ir::{Arg, Call, Callee, Dst, Function, Inst, Param, Place, Src};
 use crate::types::Space;
 
+/// Whether a function that PTX only declares is one that is here itself: of the device runtime.
+pub fn provides(name: &str) -> bool {
+    matches!(name, "vprintf" | "malloc" | "free" | "__assertfail")
+}
+
 impl Exec<'_> {
     /// Calls for lanes `active` of the first fragment.
     pub(super) fn call(

@@ -211,9 +211,9 @@ pub fn attribute(device: &accelerator::Device, number: i32, attribute: i32) -> O
         83 | 89 => 1,
         85 => number,
         87 => 2,
-        // Pageable memory, the host's page tables, managed memory from the host without migration,
-        // registered memory at the host's address.
-        88 | 100 | 101 => i32::from(device.host_visible),
+        // Managed memory from the host without migration, registered memory at the host's address. Not
+        // 88 and 100, memory that CUDA did not allocate: kernels are kept out of that.
+        101 => i32::from(device.host_visible),
         91 => 1,
         90 | 95 | 99 => 1,
         97 => device.shared.1.max(device.shared.0) as i32,

@@ -14,9 +14,6 @@ use super::device;
 use super::memory::Memory;
 use crate::accelerator::{Code, Failure, Image, ImageKind, Kernel, Variable};
 
-/// Functions of the device runtime that the interpreter has itself.
-const BUILT_IN: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
-
 /// Loaded code.
 pub struct CpuCode {
     /// The module.
@@ -217,7 +214,7 @@ impl CpuCode {
         let reachable: HashSet<u32> =
             self.functions.iter().flat_map(|kernel| self.module.reachable(*kernel)).collect();
         let functions = || reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
-        let undefined = functions().filter(|f| !f.defined && !BUILT_IN.contains(&f.name.as_str()));
+        let undefined = functions().filter(|f| !f.defined && !interp::provides(&f.name));
         let used: HashSet<u32> = functions().flat_map(globals_of).collect();
         let variables = missing.iter().filter(|n| used.contains(n));
         let variables = variables.filter_map(|n| self.module.globals.get(*n as usize));
@@ -241,15 +238,14 @@ impl CpuCode {
                 refusal.pos.line, refusal.instruction, refusal.reason
             ));
         }
-        let reachable = self.module.reachable(kernel);
-        let functions = || reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
-        let undefined = functions().find(|f| !f.defined && !BUILT_IN.contains(&f.name.as_str()));
-        if let Some(f) = undefined {
-            return Some(format!("kernel {name} calls {}, which no PTX here defines", f.name));
+        if let Some(function) = self.module.undefined(kernel) {
+            return Some(format!("kernel {name} calls {function}, which no PTX here defines"));
         }
         if missing.is_empty() {
             return None;
         }
+        let reachable = self.module.reachable(kernel);
+        let functions = || reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
         let variable = functions().find_map(|f| names_one_of(f, missing))?;
         let variable = &self.module.globals.get(variable as usize)?.name;
         Some(format!("kernel {name} uses the variable {variable}, which no PTX here defines"))

@@ -1,0 +1,315 @@
+//! `cushim doctor --backend cpu`: whether a program starts without a GPU, and which of its kernels run there.
+//!
+//! Owns: reading the device images of a program and its libraries as virtual CUDA would choose them. Must not
+//! know: how kernels are run, how findings are shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use cushim_image::arch::{Arch, SmVariant};
+use cushim_image::inventory::{self, Image, ImageKind};
+use cushim_image::{Limits, sniff};
+use cushim_ptx::ir::Module;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::closure::Closure;
+use super::cuda::{self, Part, What};
+use super::findings::Obstacle;
+use crate::images::HostFile;
+
+/// The device's capability, as virtual CUDA states it (`vcuda`, `accelerator/cpu/device.rs`).
+const CAPABILITY: u32 = 80;
+/// Where nvcc puts the device code of units that the device linker joined (`fatbinary_section.h`).
+const UNITS: &str = "__nv_relfatbin";
+
+/// What the backend cpu makes of a program.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Cpu {
+    /// The program starts, and CUDA answers it.
+    pub starts: bool,
+    /// What keeps it from that.
+    pub why: Vec<String>,
+    /// Kernels in its device code.
+    pub kernels: usize,
+    /// How many of them run.
+    pub runs: usize,
+    /// Each file with NVIDIA device code.
+    pub files: Vec<File>,
+    /// The kernels that do not run.
+    pub refused: Vec<Refused>,
+}
+
+/// A file with device code.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct File {
+    /// Which.
+    pub file: PathBuf,
+    /// The program itself, not a library.
+    pub in_program: bool,
+    /// What it holds, such as `cubin sm_80`, each once.
+    pub images: Vec<String>,
+    /// Its kernels.
+    pub kernels: usize,
+    /// How many of them run.
+    pub runs: usize,
+    /// It holds machine code and no PTX at all.
+    pub machine_code_only: bool,
+    /// What could not be read.
+    pub problems: Vec<String>,
+}
+
+/// Why a kernel does not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reason {
+    /// It is there as machine code only.
+    NoPtx,
+    /// It uses an instruction that is not run.
+    Instruction,
+    /// It calls something that no PTX of the file defines.
+    Undefined,
+    /// Its PTX cannot be read.
+    InvalidPtx,
+}
+
+/// A kernel that does not run.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Refused {
+    /// The file that holds it.
+    pub file: PathBuf,
+    /// Its name as it is mangled.
+    pub kernel: String,
+    /// Why.
+    pub reason: Reason,
+    /// Line of the PTX text, from 1, where one is to blame.
+    pub line: Option<u32>,
+    /// The instruction with its modifiers, where one is to blame.
+    pub instruction: Option<String>,
+    /// What is wrong, one clause.
+    pub why: String,
+}
+
+/// Examines a program and what it is linked with; `missing`: what the backend lacks beside libcushim.so.
+pub fn examine(
+    closure: &Closure,
+    parts: &[Part],
+    obstacles: &[Obstacle],
+    missing: Option<&str>,
+) -> Cpu {
+    let mut cpu = Cpu { why: hindrances(closure, parts, obstacles, missing), ..Cpu::default() };
+    cpu.starts = cpu.why.is_empty();
+    for (n, object) in closure.objects.iter().enumerate() {
+        // NVIDIA's runtime and driver are the ones that are replaced.
+        let own = cuda::runtime_major(&object.name()).is_some() || cuda::is_driver(&object.name());
+        if object.device_code > 0 && !own {
+            let (file, refused) = of_file(&object.path, n == 0);
+            cpu.kernels += file.kernels;
+            cpu.runs += file.runs;
+            cpu.files.push(file);
+            cpu.refused.extend(refused);
+        }
+    }
+    cpu
+}
+
+impl Cpu {
+    /// It starts, and every kernel runs.
+    pub fn all_well(&self) -> bool {
+        self.starts && self.runs == self.kernels && self.files.iter().all(|f| f.problems.is_empty())
+    }
+}
+
+/// What keeps the program from starting. A runtime or driver that is not found is none of it: they come
+/// with the backend.
+fn hindrances(
+    closure: &Closure,
+    parts: &[Part],
+    obstacles: &[Obstacle],
+    missing: Option<&str>,
+) -> Vec<String> {
+    let mut why: Vec<String> = missing.map(str::to_owned).into_iter().collect();
+    let blocking = obstacles.iter().filter(|o| o.blocks && o.name != "missing library");
+    why.extend(blocking.map(|o| o.why.clone()));
+    let blocks = obstacles.iter().any(|o| o.blocks && o.name == "missing library");
+    for (name, by) in closure.missing.iter().filter(|_| blocks) {
+        if cuda::missing(name).is_none() {
+            why.push(format!("{name}, which {} needs, is not found", by.display()));
+        }
+    }
+    for part in parts.iter().filter(|p| p.what == What::StaticRuntime && p.stripped) {
+        why.push(format!(
+            "{} has its CUDA runtime inside and no symbols: name the file that has them with --symbols",
+            part.file.display()
+        ));
+    }
+    why
+}
+
+/// PTX texts that are loaded together: those of a container, or of all units of a device-linked program.
+#[derive(Default)]
+struct Group<'a> {
+    images: Vec<Image<'a>>,
+    /// Of which container each is.
+    containers: Vec<u64>,
+    units: bool,
+}
+
+fn of_file(path: &Path, in_program: bool) -> (File, Vec<Refused>) {
+    let mut found = File {
+        file: path.to_owned(),
+        in_program,
+        images: Vec::new(),
+        kernels: 0,
+        runs: 0,
+        machine_code_only: false,
+        problems: Vec::new(),
+    };
+    let file = match HostFile::open(path) {
+        Ok(file) => file,
+        Err(error) => {
+            found.problems.push(error.to_string());
+            return (found, Vec::new());
+        }
+    };
+    let inventory = inventory::read(file.bytes(), &Limits::DEFAULT);
+    found.problems.extend(inventory.problems.iter().map(|p| format!("{}: {}", p.trail, p.error)));
+    let mut groups: BTreeMap<(bool, u64), Group<'_>> = BTreeMap::new();
+    let mut images = BTreeSet::new();
+    let theirs = |kind| matches!(kind, ImageKind::Cubin | ImageKind::Ptx | ImageKind::LtoIr);
+    for image in inventory.images.into_iter().filter(|i| theirs(i.kind)) {
+        images.insert(format!("{} {}", image.kind, image.arch));
+        let units = image.trail.section.as_deref() == Some(UNITS);
+        let container = image.trail.containers.last().map_or(image.place.start, |c| c.offset);
+        let group = groups.entry((units, if units { 0 } else { container })).or_default();
+        group.units = units;
+        group.containers.push(container);
+        group.images.push(image);
+    }
+    let any = |kind: &str| images.iter().any(|image| image.starts_with(kind));
+    found.machine_code_only = any("cubin") && !any("ptx");
+    found.images = images.into_iter().collect();
+    let groups: Vec<Group<'_>> = groups.into_values().collect();
+    let looked: Vec<_> = groups.par_iter().map(|group| kernels_of(group, path)).collect();
+    let mut kernels: BTreeMap<String, Option<Refused>> = BTreeMap::new();
+    for (name, refused) in looked.into_iter().flatten() {
+        // A kernel that is in several containers runs if one of them does: linked machine code stands
+        // beside the units that it was made of.
+        let entry = kernels.entry(name).or_insert_with(|| refused.clone());
+        let better = |old: &Refused, new: &Refused| {
+            old.reason == Reason::NoPtx && new.reason != Reason::NoPtx
+        };
+        match (&entry, &refused) {
+            (Some(_), None) => *entry = None,
+            (Some(old), Some(new)) if better(old, new) => *entry = refused,
+            _ => {}
+        }
+    }
+    found.kernels = kernels.len();
+    let refused: Vec<Refused> = kernels.into_values().flatten().collect();
+    found.runs = found.kernels - refused.len();
+    (found, refused)
+}
+
+/// How well PTX suits the CPU, the highest best: of those up to its capability the latest, else the
+/// earliest of the later ones.
+fn rank(arch: &Arch) -> Option<(u8, u32)> {
+    match arch {
+        Arch::Sm(n, SmVariant::Plain) if *n <= CAPABILITY => Some((2, *n)),
+        Arch::Unknown => Some((2, 0)),
+        Arch::Sm(n, _) => Some((1, u32::MAX - n)),
+        Arch::Named(_) => None,
+    }
+}
+
+/// The kernels of a group, each with what keeps it from running.
+fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Option<Refused>)> {
+    let limits = &Limits::DEFAULT;
+    let refused = |kernel: &str, reason, why: String| Refused {
+        file: path.to_owned(),
+        kernel: kernel.to_owned(),
+        reason,
+        line: None,
+        instruction: None,
+        why,
+    };
+    let mut names = BTreeSet::new();
+    let mut best: BTreeMap<u64, ((u8, u32), &Image<'_>)> = BTreeMap::new();
+    for (image, container) in group.images.iter().zip(&group.containers) {
+        let kernels = image.kernels(limits).unwrap_or_default();
+        names.extend(kernels.into_iter().map(|kernel| kernel.name));
+        if let (ImageKind::Ptx, Some(rank)) = (image.kind, rank(&image.arch)) {
+            let entry = best.entry(*container).or_insert((rank, image));
+            if rank > entry.0 {
+                *entry = (rank, image);
+            }
+        }
+    }
+    let modules = best.values().map(|(_, image)| module(image)).collect::<Result<Vec<_>, _>>();
+    let module = modules.and_then(|mut modules| match modules.len() {
+        0 => Ok(None),
+        1 if !group.units => Ok(modules.pop()),
+        _ => cushim_ptx::link(modules).map(Some).map_err(|error| error.to_string()),
+    });
+    let module = match module {
+        Ok(module) => module,
+        Err(why) => {
+            let each = |name: String| {
+                let refused = refused(&name, Reason::InvalidPtx, why.clone());
+                (name, Some(refused))
+            };
+            return names.into_iter().map(each).collect();
+        }
+    };
+    let known: BTreeMap<&str, u32> = module.iter().flat_map(entries).collect();
+    let judge = |name: String| {
+        let why = match (&module, known.get(name.as_str())) {
+            (Some(module), Some(number)) => unfit(module, *number).map(|found| Refused {
+                file: path.to_owned(),
+                kernel: name.clone(),
+                ..found
+            }),
+            _ => Some(refused(&name, Reason::NoPtx, "it is there as machine code only".to_owned())),
+        };
+        (name, why)
+    };
+    names.into_iter().map(judge).collect()
+}
+
+fn module(image: &Image<'_>) -> Result<Module, String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(sniff::trim(bytes)).into_owned();
+    let text = image.with_bytes(&Limits::DEFAULT, text).map_err(|error| error.to_string())?;
+    let checked = cushim_ptx::parse(&text).and_then(|tree| cushim_ptx::check(&tree));
+    checked.map_err(|error| format!("PTX {error}"))
+}
+
+fn entries(module: &Module) -> impl Iterator<Item = (&str, u32)> {
+    let functions = module.functions.iter().enumerate();
+    functions.filter(|(_, f)| f.entry && f.defined).map(|(n, f)| (f.name.as_str(), n as u32))
+}
+
+/// Why a kernel cannot be run, if it cannot; its name and file are left empty.
+fn unfit(module: &Module, kernel: u32) -> Option<Refused> {
+    let empty = |reason, why| Refused {
+        file: PathBuf::new(),
+        kernel: String::new(),
+        reason,
+        line: None,
+        instruction: None,
+        why,
+    };
+    let name = |n: u32| module.functions.get(n as usize).map_or("", |f| f.name.as_str());
+    if let Some((function, refusal)) = module.refusals(kernel).first() {
+        let mut why = refusal.reason.clone();
+        if *function != kernel {
+            why += &format!(" (in {})", name(*function));
+        }
+        return Some(Refused {
+            line: Some(refusal.pos.line),
+            instruction: Some(refusal.instruction.clone()),
+            ..empty(Reason::Instruction, why)
+        });
+    }
+    let function = module.undefined(kernel)?;
+    Some(empty(Reason::Undefined, format!("it calls {function}, which no PTX here defines")))
+}
