@@ -8,6 +8,7 @@
 use super::Emit;
 use super::value::Val;
 use crate::plan::form::Class;
+use crate::run::{Which, wide};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Dst, Function, Inst, Src};
@@ -104,8 +105,12 @@ impl Emit<'_> {
     pub(super) fn float_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
         let ty = inst.types[0];
         let directed = [Word::Rz, Word::Rm, Word::Rp];
-        if !matches!(ty, Scalar::F32 | Scalar::F64) || inst.words.first(&directed).is_some() {
+        if !matches!(ty, Scalar::F32 | Scalar::F64) {
             return None;
+        }
+        let function = matches!(inst.op, Op::Ex2 | Op::Lg2 | Op::Tanh | Op::Sin | Op::Cos);
+        if function || inst.words.first(&directed).is_some() {
+            return self.wide(inst, args);
         }
         let class = Class::of(ty);
         let ftz = inst.words.has(Word::Ftz);
@@ -148,6 +153,54 @@ impl Emit<'_> {
             }
             out
         }))
+    }
+
+    /// What all lanes do at once in a helper ([`crate::run::wide`]), if it is that.
+    fn wide(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        if inst.types[0] != Scalar::F32 || inst.words.has(Word::Sat) {
+            return None;
+        }
+        if args.iter().all(|a| a.uniform().is_some()) {
+            // One value: the helper for any operation does as well.
+            return None;
+        }
+        let (one, sign) = (Self::known(self.i32(0x3f80_0000)), 1u64 << 31);
+        let (which, args) = match inst.op {
+            Op::Ex2 => (Which::Ex2, vec![args[0].clone()]),
+            Op::Lg2 => (Which::Lg2, vec![args[0].clone()]),
+            Op::Tanh => (Which::Tanh, vec![args[0].clone()]),
+            Op::Sin => (Which::Sin, vec![args[0].clone()]),
+            Op::Cos => (Which::Cos, vec![args[0].clone()]),
+            Op::Fma => (Which::Directed, args[..3].to_vec()),
+            Op::Add => (Which::Directed, vec![args[0].clone(), one, args[1].clone()]),
+            Op::Sub => {
+                let minus = self.map(Class::Narrow, &args[1..2], &mut |e, a, vec| {
+                    let s = e.all(Class::Narrow, vec, sign);
+                    e.b.ins().bxor(a[0], s)
+                });
+                (Which::Directed, vec![args[0].clone(), one, minus])
+            }
+            Op::Mul => {
+                // Plus a zero of the product's sign, which changes nothing.
+                let zero = self.map(Class::Narrow, &args[..2], &mut |e, a, vec| {
+                    let s = e.all(Class::Narrow, vec, sign);
+                    let x = e.b.ins().bxor(a[0], a[1]);
+                    e.b.ins().band(x, s)
+                });
+                (Which::Directed, vec![args[0].clone(), args[1].clone(), zero])
+            }
+            _ => return None,
+        };
+        let rounding = match inst.words.first(&[Word::Rm, Word::Rp]) {
+            Some(Word::Rm) => wide::DOWN,
+            Some(_) => wide::UP,
+            None => 0,
+        };
+        let flags = rounding | if inst.words.has(Word::Ftz) { wide::FTZ } else { 0 };
+        let both: Vec<_> = args.into_iter().map(|a| (a, Class::Narrow)).collect();
+        self.pass(0, &both, false);
+        self.call_raw(which, flags, self.act);
+        Some(self.receive(0, Class::Narrow, false))
     }
 
     fn arithmetic(&mut self, op: Op, ty: Scalar, vec: bool, a: &[Value]) -> Value {

@@ -7,6 +7,7 @@ use super::collective::{collective, meet};
 use super::external;
 use super::memory;
 use super::warp::{Arrival, DONE, FAULT, Helper, NOWHERE, WAITS, Warp, YIELDS};
+use super::wide;
 use crate::emit::Site;
 use crate::plan::form::Class;
 use cushim_ptx::alu;
@@ -31,9 +32,15 @@ pub(crate) enum Which {
     Call,
     Carry,
     CopyAsync,
+    Ex2,
+    Lg2,
+    Tanh,
+    Sin,
+    Cos,
+    Directed,
 }
 
-pub(crate) static TABLE: [Helper; 14] = [
+pub(crate) static TABLE: [Helper; 20] = [
     pure,
     dispatch,
     spin,
@@ -48,6 +55,12 @@ pub(crate) static TABLE: [Helper; 14] = [
     external::call,
     carry,
     memory::copy_async,
+    wide::ex2,
+    wide::lg2,
+    wide::tanh,
+    wide::sin,
+    wide::cos,
+    wide::directed,
 ];
 
 /// The lanes of a mask.

@@ -15,6 +15,7 @@ mod launch;
 mod memory;
 pub(crate) mod trap;
 mod warp;
+pub(crate) mod wide;
 
 pub(crate) use external::KNOWN;
 pub(crate) use helpers::Which;

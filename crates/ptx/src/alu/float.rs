@@ -3,6 +3,7 @@
 //! To nearest, singles and doubles use the host's arithmetic (which is IEEE);
 //! everything else is computed exactly by [`crate::soft`] and rounded once.
 
+use super::approx;
 use crate::ir::Inst;
 use crate::soft::{self, Format, Round};
 use crate::table::{Op, Word};
@@ -134,6 +135,9 @@ pub(super) fn eval(i: &Inst, ty: Scalar, mut a: [u64; 4]) -> u64 {
         // The root and the quotient, each rounded: below the bound of 2^-22.9, and
         // what a compiler can do with the processor's own instructions.
         Op::Rsqrt if ty == Scalar::F32 => (1.0 / f32_of(a[0]).sqrt()).to_bits().into(),
+        Op::Ex2 | Op::Lg2 | Op::Tanh | Op::Sin | Op::Cos if ty == Scalar::F32 => {
+            bounded(i.op, f32_of(a[0])).to_bits().into()
+        }
         Op::Rsqrt | Op::Sin | Op::Cos | Op::Lg2 | Op::Ex2 | Op::Tanh => transcendental(i, f, a[0]),
         _ => match native(i, ty, a) {
             Some(v) => v,
@@ -156,7 +160,21 @@ pub(super) fn eval(i: &Inst, ty: Scalar, mut a: [u64; 4]) -> u64 {
     clamp(i, if ftz { flush(value, f) } else { value }, f)
 }
 
-/// The functions with an error bound: computed in double precision, rounded to
+/// A function of singles with an error bound.
+pub fn bounded(op: Op, x: f32) -> f32 {
+    match op {
+        Op::Ex2 => approx::ex2(x),
+        Op::Lg2 => approx::lg2(x),
+        Op::Tanh => approx::tanh(x),
+        // What is larger, infinite or NaN wants more care.
+        Op::Sin if x.abs() <= approx::MOST_ANGLE => approx::sin(x),
+        Op::Cos if x.abs() <= approx::MOST_ANGLE => approx::cos(x),
+        Op::Sin => f64::from(x).sin() as f32,
+        _ => f64::from(x).cos() as f32,
+    }
+}
+
+/// Of other formats, the functions with an error bound: computed in double precision, rounded to
 /// nearest. That is within half a unit of the exact result, inside all bounds.
 fn transcendental(i: &Inst, f: Format, a: u64) -> u64 {
     let x = f64::from_bits(soft::convert(a, f, Format::F64, Round::Nearest));

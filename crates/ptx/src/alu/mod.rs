@@ -1,9 +1,10 @@
 //! What one lane computes: pure functions from operand bits to result bits.
 //!
 //! Owns arithmetic as the ISA defines it, bit for bit where it does; where it
-//! gives an error bound (`.approx`), the result here is the rounded exact one,
-//! which lies within every bound. It must not know lanes, memory or control.
+//! gives an error bound (`.approx`), the result here is the exact one rounded, or
+//! in rare cases its neighbour, which lies within every bound. It must not know lanes, memory or control.
 
+pub mod approx;
 mod compare;
 mod convert;
 mod float;
@@ -12,7 +13,7 @@ mod int;
 use crate::ir::Inst;
 use crate::table::{Op, Word};
 use crate::types::{Kind, Scalar};
-pub use float::canonical;
+pub use float::{bounded, canonical};
 
 /// The results of an operation; most have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,125 @@
+//! Operations on all lanes at once, for which the code generator has no
+//! instructions: functions with an error bound, and directed roundings.
+//!
+//! Owns loops over 32 lanes of [`cushim_ptx::alu::approx`] that the compiler
+//! turns into the widest vectors this machine has. Operands are 32-bit values in
+//! the first scratch slots, the result goes to slot 0; every lane is computed,
+//! whatever it holds, and NaNs come out canonical. The number that a helper is
+//! called with is a set of flags: [`FTZ`], and which rounding.
+
+use super::helpers::warp;
+use super::warp::{Slot, Warp};
+use cushim_ptx::alu::approx;
+use cushim_ptx::table::Op;
+
+/// Subnormal operands and results are zeros.
+pub(crate) const FTZ: u32 = 1;
+/// Towards minus infinity.
+pub(crate) const DOWN: u32 = 2;
+/// Towards plus infinity.
+pub(crate) const UP: u32 = 4;
+
+type Lanes = [u32; 32];
+
+/// A slot as 32-bit numbers.
+fn narrow(slot: &mut Slot) -> &mut Lanes {
+    // SAFETY: a slot is 256 bytes, of which the first 128 are taken; 32-bit numbers want less alignment.
+    unsafe { &mut *std::ptr::from_mut(slot).cast::<Lanes>() }
+}
+
+/// A single, flushed if the flag says so.
+#[inline(always)]
+fn take(bits: u32, flush: u32) -> f32 {
+    let small = bits & 0x7f80_0000 == 0;
+    f32::from_bits(if small { bits & (0x8000_0000 | !flush) } else { bits })
+}
+
+#[inline(always)]
+fn give(v: f32, flush: u32) -> u32 {
+    let bits = take(v.to_bits(), flush).to_bits();
+    if v.is_nan() { 0x7fff_ffff } else { bits }
+}
+
+/// All ones if subnormals are flushed.
+#[inline(always)]
+fn flushing(flags: u32) -> u32 {
+    if flags & FTZ != 0 { u32::MAX } else { 0 }
+}
+
+#[inline(always)]
+fn each(x: &mut Lanes, flags: u32, f: impl Fn(f32) -> f32) {
+    let flush = flushing(flags);
+    for v in x {
+        *v = give(f(take(*v, flush)), flush);
+    }
+}
+
+#[inline(always)]
+fn each_of_three(slots: &mut [Slot; 10], flags: u32, f: impl Fn(f32, f32, f32) -> f32) {
+    let flush = flushing(flags);
+    let [x, y, z, ..] = slots;
+    let (x, y, z) = (narrow(x), narrow(y), narrow(z));
+    for l in 0..32 {
+        x[l] = give(f(take(x[l], flush), take(y[l], flush), take(z[l], flush)), flush);
+    }
+}
+
+/// Defines a helper: the loop, compiled for several kinds of processor.
+macro_rules! wide {
+    ($($name:ident: |$slots:ident, $flags:ident| $body:expr;)*) => {$(
+        pub(super) unsafe extern "C" fn $name(w: *mut Warp, $flags: u32, _: u32) -> u32 {
+            #[inline(always)]
+            fn any($slots: &mut [Slot; 10], $flags: u32) {
+                $body
+            }
+            #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+            fn widest(slots: &mut [Slot; 10], flags: u32) {
+                any(slots, flags);
+            }
+            #[target_feature(enable = "avx2")]
+            fn wider(slots: &mut [Slot; 10], flags: u32) {
+                any(slots, flags);
+            }
+            // SAFETY: called by generated code.
+            let w = unsafe { warp(w) };
+            if is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512bw")
+            {
+                // SAFETY: the processor has them.
+                unsafe { widest(&mut w.scratch, $flags) }
+            } else if is_x86_feature_detected!("avx2") {
+                // SAFETY: the processor has it.
+                unsafe { wider(&mut w.scratch, $flags) }
+            } else {
+                any(&mut w.scratch, $flags);
+            }
+            0
+        }
+    )*};
+}
+
+wide! {
+    ex2: |slots, flags| each(narrow(&mut slots[0]), flags, approx::ex2);
+    lg2: |slots, flags| each(narrow(&mut slots[0]), flags, approx::lg2);
+    tanh: |slots, flags| each(narrow(&mut slots[0]), flags, approx::tanh);
+    sin: |slots, flags| wave(narrow(&mut slots[0]), flags, Op::Sin, approx::sin);
+    cos: |slots, flags| wave(narrow(&mut slots[0]), flags, Op::Cos, approx::cos);
+    directed: |slots, flags| match flags & (DOWN | UP) {
+        DOWN => each_of_three(slots, flags, approx::fma_down),
+        UP => each_of_three(slots, flags, approx::fma_up),
+        _ => each_of_three(slots, flags, approx::fma_zero),
+    };
+}
+
+/// Angles, of which the large ones go one by one.
+#[inline(always)]
+fn wave(x: &mut Lanes, flags: u32, op: Op, f: impl Fn(f32) -> f32) {
+    let most = approx::MOST_ANGLE.to_bits();
+    let large = x.iter().fold(0, |n, v| n | u32::from(v & 0x7fff_ffff > most));
+    if large != 0 {
+        each(x, flags, |v| cushim_ptx::alu::bounded(op, v));
+    } else {
+        each(x, flags, f);
+    }
+}
