@@ -182,7 +182,8 @@ mod tests {
     #[test]
     fn directed_roundings_are_exact() {
         let all = numbers();
-        let forms: [(fn(f32, f32, f32) -> f32, Round); 3] =
+        type Form = fn(f32, f32, f32) -> f32;
+        let forms: [(Form, Round); 3] =
             [(fma_down, Round::Down), (fma_up, Round::Up), (fma_zero, Round::Zero)];
         for (n, a) in all.iter().enumerate() {
             for b in &all {
