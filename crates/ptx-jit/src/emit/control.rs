@@ -46,6 +46,7 @@ impl Emit<'_> {
         let plan = self.plan;
         let piece = &plan.pieces[k];
         let f = self.f;
+        (self.group_of, self.groups) = super::group::find(f, piece.start, piece.end);
         if k == 0 {
             self.zero_entry();
         }

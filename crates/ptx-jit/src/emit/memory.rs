@@ -6,11 +6,11 @@
 //! which finds the lane to blame.
 
 use super::value::{Val, chunks, scalar, vector};
-use super::{Emit, OWN};
+use super::{Addresses, Emit, OWN};
 use crate::plan::form::{Class, Form};
 use crate::run::{Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
 use cushim_ptx::ir::{Base, Dst, Inst, Src};
 use cushim_ptx::types::{Scalar, Space};
 use std::mem::offset_of;
@@ -28,15 +28,31 @@ struct Reach {
     pointer: Value,
     /// Bytes that each lane adds.
     steps: [i64; 32],
-    /// Whether all is inside and aligned.
+    /// Whether all is inside and aligned, and maybe what goes with it, too.
     inside: Value,
-    /// The lowest address, and how many bytes from there on are touched.
-    first: Value,
+    /// The lowest address is the pointer and this.
+    first: i64,
+    /// How many bytes from there on are touched.
     length: i64,
     shared: bool,
 }
 
+/// An address of each lane: of a register's value, and what is added to it.
+struct Address {
+    base: Val,
+    class: Class,
+    offset: i64,
+}
+
 impl Emit<'_> {
+    fn address_of(&mut self, inst: &Inst, n: usize) -> Address {
+        if let Some(Src::Memory(Base::Reg(r, _), offset)) = inst.src.get(n) {
+            return Address { base: self.raw(*r), class: self.class(*r), offset: *offset };
+        }
+        let (base, class) = self.address(inst, n);
+        Address { base, class, offset: 0 }
+    }
+
     /// The addresses of a memory operand in its own space.
     pub(super) fn address(&mut self, inst: &Inst, n: usize) -> (Val, Class) {
         let Some(Src::Memory(base, offset)) = inst.src.get(n) else {
@@ -77,77 +93,134 @@ impl Emit<'_> {
         }
     }
 
-    /// What the code can do itself, if anything: `total` bytes per lane.
-    fn reach(&mut self, address: &Val, class: Class, space: Space, total: i64) -> Option<Reach> {
-        let shared = match space {
-            Space::Shared => true,
-            Space::Global | Space::Const | Space::Generic => false,
-            _ => return None,
-        };
-        // The address of lane steps 0 as 64 bits, the steps, and a condition.
-        let (start, steps, fits) = match address {
+    /// Puts addresses where a helper finds them: by lane, or what they are made of.
+    fn pass_address(&mut self, a: &Address) -> Addresses {
+        let v = self.add_offset(a.base.clone(), a.class, a.offset);
+        let at = super::pure::slot(0);
+        let wide = a.class == Class::Wide;
+        match &v {
             Val::Known(Form::Uniform(u)) => {
-                let u = if class == Class::Wide { *u } else { self.extend64(*u, false) };
-                (u, [0; 32], None)
+                self.b.ins().store(OWN, *u, self.warp, at);
+                Addresses::Steps { wide, steps: Box::new([0; 32]) }
             }
             Val::Known(Form::Linear { base, steps, .. }) => {
-                let b = if class == Class::Wide { *base } else { self.extend64(*base, false) };
-                (b, **steps, None)
+                self.b.ins().store(OWN, *base, self.warp, at);
+                Addresses::Steps { wide, steps: Box::new(**steps) }
             }
             Val::Known(Form::Extended { offset, base, steps, scale, signed }) => {
-                let wide = self.extend64(*base, *signed);
-                let (low, high) = bounds(steps);
-                let (least, most) = if *signed {
-                    (i64::from(i32::MIN), i64::from(i32::MAX))
-                } else {
-                    (0, i64::from(u32::MAX))
-                };
-                let (from, to) = (self.i64(least - low), self.i64(most - high));
-                let above = self.b.ins().icmp(IntCC::SignedGreaterThanOrEqual, wide, from);
-                let below = self.b.ins().icmp(IntCC::SignedLessThanOrEqual, wide, to);
-                let fits = self.b.ins().band(above, below);
-                let by = self.i64(*scale);
-                let p = self.b.ins().imul(wide, by);
-                let start = self.b.ins().iadd(*offset, p);
-                (start, steps.map(|s| s.wrapping_mul(*scale)), Some(fits))
+                self.b.ins().store(OWN, *base, self.warp, at);
+                self.b.ins().store(OWN, *offset, self.warp, at + 8);
+                let (steps, scale, signed) = (Box::new(**steps), *scale, *signed);
+                Addresses::Extended { steps, scale, signed }
+            }
+            _ => {
+                self.pass(0, &[(v, a.class)], false);
+                Addresses::Lanes
+            }
+        }
+    }
+
+    /// What the code can do itself, if anything: `total` bytes per lane.
+    fn reach(&mut self, address: &Address, space: Space, total: i64) -> Option<Reach> {
+        let shared = super::group::kind(space)?;
+        let (class, offset) = (address.class, address.offset);
+        let (steps, signed) = match &address.base {
+            Val::Known(Form::Uniform(_)) => ([0; 32], false),
+            Val::Known(Form::Linear { steps, .. }) => (**steps, false),
+            Val::Known(Form::Extended { steps, scale, signed, .. }) => {
+                (steps.map(|s| s.wrapping_mul(*scale)), *signed)
             }
             _ => return None,
         };
         let (low, high) = bounds(&steps);
         let span = high.checked_sub(low)?;
-        if span + total > LONGEST || steps.iter().any(|s| (s - low) % total != 0) {
+        let near = offset.abs() <= LONGEST && low.abs() <= LONGEST;
+        if !near || span + total > LONGEST || steps.iter().any(|s| (s - low) % total != 0) {
             return None;
         }
-        let first = if low == 0 { start } else { self.b.ins().iadd_imm_s(start, low) };
-        let (pointer, within) = if shared {
+        let number = self.group_of.get(&self.at).copied();
+        let group = number.map(|n| self.groups[n].clone());
+        let group = group.filter(|g| span + g.high - g.low <= LONGEST);
+        let (start, inside) = match group.as_ref().and_then(|g| g.checked) {
+            Some(known) => known,
+            None => {
+                let whole = (offset, offset + total, total, offset);
+                let (from, to, align, odd) =
+                    group.as_ref().map_or(whole, |g| (g.low, g.high, g.align, 0));
+                let (start, fits) = self.start(&address.base, class, signed);
+                let first = self.b.ins().iadd_imm_s(start, low + from);
+                let length = span + to - from;
+                let mut inside = self.within(first, length, shared);
+                if let Some(fits) = fits {
+                    inside = self.b.ins().band(inside, fits);
+                }
+                if align > 1 {
+                    let least = self.b.ins().iadd_imm_s(start, low + odd);
+                    let low_bits = self.i64(align - 1);
+                    let rest = self.b.ins().band(least, low_bits);
+                    let zero = self.i64(0);
+                    let aligned = self.b.ins().icmp(IntCC::Equal, rest, zero);
+                    inside = self.b.ins().band(inside, aligned);
+                }
+                let start = if shared {
+                    let memory = self.constant_field(types::I64, offset_of!(Warp, shared));
+                    self.b.ins().iadd(memory, start)
+                } else {
+                    start
+                };
+                if let (Some(n), Some(_)) = (number, &group) {
+                    self.groups[n].checked = Some((start, inside));
+                }
+                (start, inside)
+            }
+        };
+        let steps = steps.map(|s| s + offset);
+        let (first, length) = (low + offset, span + total);
+        Some(Reach { pointer: start, steps, inside, first, length, shared })
+    }
+
+    /// The address of a lane of no step, 64 bits, and whether no lane's wraps around before it is extended.
+    fn start(&mut self, base: &Val, class: Class, signed: bool) -> (Value, Option<Value>) {
+        match base {
+            Val::Known(Form::Uniform(b) | Form::Linear { base: b, .. }) => {
+                (if class == Class::Wide { *b } else { self.extend64(*b, false) }, None)
+            }
+            Val::Known(Form::Extended { offset, base, steps, scale, .. }) => {
+                let wide = self.extend64(*base, signed);
+                let (low, high) = bounds(steps);
+                let (least, most) = if signed {
+                    (i64::from(i32::MIN), i64::from(i32::MAX))
+                } else {
+                    (0, i64::from(u32::MAX))
+                };
+                // In one comparison: what is below the least wraps to the top.
+                let from = self.b.ins().iadd_imm_s(wide, low - least);
+                let room = self.i64((most - least) - (high - low));
+                let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, from, room);
+                let by = self.i64(*scale);
+                let p = self.b.ins().imul(wide, by);
+                (self.b.ins().iadd(*offset, p), Some(fits))
+            }
+            _ => unreachable!("addresses with known steps"),
+        }
+    }
+
+    /// Whether a range is in shared memory, or in the arena.
+    fn within(&mut self, first: Value, length: i64, shared: bool) -> Value {
+        let below = IntCC::UnsignedLessThanOrEqual;
+        if shared {
             let size = self.constant_field(types::I64, offset_of!(Warp, shared_size));
-            let end = self.b.ins().iadd_imm_s(first, span + total);
-            let a = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, end, size);
+            let end = self.b.ins().iadd_imm_s(first, length);
+            let a = self.b.ins().icmp(below, end, size);
             // `first` may have gone below zero.
             let b = self.b.ins().icmp(IntCC::UnsignedLessThan, first, end);
-            let within = if low < 0 { self.b.ins().band(a, b) } else { a };
-            let memory = self.constant_field(types::I64, offset_of!(Warp, shared));
-            (self.b.ins().iadd(memory, start), within)
-        } else {
-            let arena = self.constant_field(types::I64, offset_of!(Warp, arena));
-            let size = self.constant_field(types::I64, offset_of!(Warp, arena_size));
-            let from = self.b.ins().isub(first, arena);
-            let limit = self.b.ins().iadd_imm_s(size, -(span + total));
-            let within = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, from, limit);
-            (start, within)
-        };
-        let mut inside = within;
-        if let Some(fits) = fits {
-            inside = self.b.ins().band(inside, fits);
+            return self.b.ins().band(a, b);
         }
-        if total > 1 {
-            let low_bits = self.i64(total - 1);
-            let rest = self.b.ins().band(first, low_bits);
-            let zero = self.i64(0);
-            let aligned = self.b.ins().icmp(IntCC::Equal, rest, zero);
-            inside = self.b.ins().band(inside, aligned);
-        }
-        Some(Reach { pointer, steps, inside, first, length: span + total, shared })
+        let arena = self.constant_field(types::I64, offset_of!(Warp, arena));
+        let size = self.constant_field(types::I64, offset_of!(Warp, arena_size));
+        let from = self.b.ins().isub(first, arena);
+        let limit = self.b.ins().iadd_imm_s(size, -length);
+        self.b.ins().icmp(below, from, limit)
     }
 
     pub(super) fn load(&mut self, inst: &Inst) {
@@ -156,17 +229,17 @@ impl Emit<'_> {
         let width = i64::from(ty.bytes());
         let space = inst.space(0, self.f.entry);
         let classes = self.results(inst);
-        let (address, class) = self.address(inst, 0);
         if space == Space::Param && self.param_load(inst, width) {
             return;
         }
-        let uniform = address.uniform().is_some() && !matches!(space, Space::Generic);
-        let reach = self.reach(&address, class, space, width * n as i64);
+        let address = self.address_of(inst, 0);
+        let uniform = address.base.uniform().is_some() && !matches!(space, Space::Generic);
+        let reach = self.reach(&address, space, width * n as i64);
         let reach = reach.filter(|r| self.can_load(inst, r, uniform));
         let mask = self.guard(inst).unwrap_or(self.act);
         let Some(reach) = reach else {
             let uniform = uniform && space != Space::Local;
-            self.load_by_helper(inst, &address, class, &classes, mask);
+            self.load_by_helper(inst, &address, &classes, mask);
             for (k, (dst, c)) in inst.dst.iter().zip(&classes).enumerate() {
                 // The first lane that took part has the one value.
                 let v = self.receive(k, *c, false);
@@ -175,35 +248,42 @@ impl Emit<'_> {
             }
             return;
         };
+        // Values that lie in memory as a helper leaves them: only the place differs by the way they came.
+        let packed = n == 1 && self.is_packed(inst, &reach, uniform);
         let merge = self.b.create_block();
         let pieces: Vec<usize> =
             classes.iter().map(|c| if uniform { 1 } else { chunks(*c) }).collect();
-        for (c, n) in classes.iter().zip(&pieces) {
-            let ty = if uniform { scalar(*c) } else { vector(*c) };
-            for _ in 0..*n {
-                self.b.append_block_param(merge, ty);
+        if packed {
+            self.b.append_block_param(merge, types::I64);
+        } else {
+            for (c, n) in classes.iter().zip(&pieces) {
+                let ty = if uniform { scalar(*c) } else { vector(*c) };
+                for _ in 0..*n {
+                    self.b.append_block_param(merge, ty);
+                }
             }
         }
         let (fast, slow) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        let mut go = self.may_read_all(&reach, mask, uniform);
-        if inst.guard.is_some() {
-            let zero = self.i32(0);
-            let some = self.b.ins().icmp(IntCC::NotEqual, mask, zero);
-            go = self.b.ins().band(go, some);
-        }
-        self.b.ins().brif(go, fast, &[], slow, &[]);
+        self.choose_way(inst, &reach, mask, uniform, fast, slow);
 
         self.b.switch_to_block(fast);
-        let values = self.load_here(inst, &reach, uniform, width);
+        let values = if packed {
+            vec![self.b.ins().iadd_imm_s(reach.pointer, reach.steps[0])]
+        } else {
+            self.load_here(inst, &reach, uniform, width)
+        };
         self.jump(merge, &values);
 
         self.b.switch_to_block(slow);
         let known = self.lanes_of.clone();
-        self.load_by_helper(inst, &address, class, &classes, mask);
+        self.load_by_helper(inst, &address, &classes, mask);
         let mut values = Vec::new();
         for (k, c) in classes.iter().enumerate() {
-            if uniform {
+            if packed {
+                let at = if uniform { self.first_place(*c, mask) } else { self.warp };
+                values.push(self.b.ins().iadd_imm_s(at, i64::from(super::pure::slot(k))));
+            } else if uniform {
                 let v = self.first_of(k, *c, mask);
                 values.extend(v.uniform());
             } else {
@@ -215,7 +295,22 @@ impl Emit<'_> {
         self.jump(merge, &values);
 
         self.b.switch_to_block(merge);
-        let mut params = self.b.block_params(merge).to_vec().into_iter();
+        let params = self.b.block_params(merge).to_vec();
+        if packed {
+            let c = classes[0];
+            let v = if uniform {
+                Self::known(self.b.ins().load(scalar(c), DEVICE, params[0], 0))
+            } else {
+                let all = (0..chunks(c)).map(|k| {
+                    self.lanes_from(k * 32 / chunks(c));
+                    self.b.ins().load(vector(c), DEVICE, params[0], 16 * k as i32)
+                });
+                Val::Lanes(all.collect())
+            };
+            self.set(inst, inst.dst[0], v);
+            return;
+        }
+        let mut params = params.into_iter();
         for (dst, n) in inst.dst.iter().zip(pieces) {
             let values: Vec<Value> = params.by_ref().take(n).collect();
             let v = if uniform { Self::known(values[0]) } else { Val::Lanes(values.into()) };
@@ -223,47 +318,80 @@ impl Emit<'_> {
         }
     }
 
-    /// Whether addresses of lanes that do not take part may be read, too: where
-    /// all do, or where all are in one page, which some lane is to read.
-    fn may_read_all(&mut self, reach: &Reach, mask: Value, uniform: bool) -> Value {
+    /// Whether a helper would leave the values of the only result just as they lie in memory.
+    fn is_packed(&self, inst: &Inst, reach: &Reach, uniform: bool) -> bool {
+        let ty = inst.types[0];
+        let Some(Dst::Reg(r, bits)) = inst.dst.first() else { return false };
+        let run = (1..32).all(|l| {
+            reach.steps[l]
+                == reach.steps[0] + if uniform { 0 } else { l as i64 * i64::from(ty.bytes()) }
+        });
+        let same = *bits == ty.bits() && Class::of(ty) == self.class(*r);
+        run && same && matches!(ty.bytes(), 4 | 8)
+    }
+
+    /// Goes on in `fast` where the code may do a load itself: where addresses of lanes that do not take part
+    /// may be read, too. That is where all do, or where all are in one page, which some lane is to read.
+    fn choose_way(
+        &mut self,
+        inst: &Inst,
+        reach: &Reach,
+        mask: Value,
+        uniform: bool,
+        fast: Block,
+        slow: Block,
+    ) {
+        let mut go = reach.inside;
+        if inst.guard.is_some() {
+            let zero = self.i32(0);
+            let some = self.b.ins().icmp(IntCC::NotEqual, mask, zero);
+            go = self.b.ins().band(go, some);
+        }
         if uniform || reach.shared {
-            return reach.inside;
+            self.b.ins().brif(go, fast, &[], slow, &[]);
+            return;
         }
         let all = self.i32(-1);
         let full = self.b.ins().icmp(IntCC::Equal, mask, all);
-        let mut may = full;
-        if reach.length <= PAGE {
-            let low = self.i64(PAGE - 1);
-            let at = self.b.ins().band(reach.first, low);
-            let last = self.i64(PAGE - reach.length);
-            let one = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, at, last);
-            may = self.b.ins().bor(full, one);
+        let both = self.b.ins().band(full, go);
+        if reach.length > PAGE {
+            self.b.ins().brif(both, fast, &[], slow, &[]);
+            return;
         }
-        self.b.ins().band(may, reach.inside)
+        let some = self.b.create_block();
+        self.b.set_cold_block(some);
+        self.b.ins().brif(both, fast, &[], some, &[]);
+        self.b.switch_to_block(some);
+        let first = self.b.ins().iadd_imm_s(reach.pointer, reach.first);
+        let low = self.i64(PAGE - 1);
+        let at = self.b.ins().band(first, low);
+        let last = self.i64(PAGE - reach.length);
+        let one = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, at, last);
+        let go = self.b.ins().band(one, go);
+        self.b.ins().brif(go, fast, &[], slow, &[]);
     }
 
     /// The value of the first lane of a mask in a scratch slot.
     pub(super) fn first_of(&mut self, n: usize, class: Class, mask: Value) -> Val {
+        let at = self.first_place(class, mask);
+        Self::known(self.b.ins().load(scalar(class), OWN, at, super::pure::slot(n)))
+    }
+
+    /// Where that value lies, from the beginning of its slot, if that were the warp's.
+    fn first_place(&mut self, class: Class, mask: Value) -> Value {
         let lane = self.b.ins().ctz(mask);
         let last = self.i32(31);
         let lane = self.b.ins().band(lane, last);
         let lane = self.b.ins().uextend(types::I64, lane);
         let by = self.i32(if class == Class::Wide { 3 } else { 2 });
         let at = self.b.ins().ishl(lane, by);
-        let at = self.b.ins().iadd(self.warp, at);
-        Self::known(self.b.ins().load(scalar(class), OWN, at, super::pure::slot(n)))
+        self.b.ins().iadd(self.warp, at)
     }
 
-    fn load_by_helper(
-        &mut self,
-        inst: &Inst,
-        address: &Val,
-        class: Class,
-        classes: &[Class],
-        mask: Value,
-    ) {
-        self.pass(0, &[(address.clone(), class)], false);
-        let site = self.site(inst, vec![class], classes.to_vec());
+    fn load_by_helper(&mut self, inst: &Inst, address: &Address, classes: &[Class], mask: Value) {
+        let addresses = self.pass_address(address);
+        let site = self.site(inst, vec![address.class], classes.to_vec());
+        self.sites[site as usize].addresses = addresses;
         self.call(Which::Load, site, mask);
     }
 
@@ -370,7 +498,7 @@ impl Emit<'_> {
         let n = inst.src.len() - 2;
         let width = i64::from(ty.bytes());
         let space = inst.space(0, self.f.entry);
-        let (address, class) = self.address(inst, 0);
+        let address = self.address_of(inst, 0);
         let mut values = Vec::new();
         for src in &inst.src[1..=n] {
             let c = match src {
@@ -380,14 +508,14 @@ impl Emit<'_> {
             values.push((self.operand(src, c), c));
         }
         let mask = self.guard(inst).unwrap_or(self.act);
-        let reach = self.reach(&address, class, space, width * n as i64);
+        let reach = self.reach(&address, space, width * n as i64);
         let reach = reach.filter(|r| {
             let fits = values.iter().all(|(_, c)| *c == Class::of(ty));
             let distinct = (1..32).all(|l| r.steps[l] == r.steps[0] + l as i64 * width);
             n == 1 && fits && distinct && matches!(width, 4 | 8)
         });
         let Some(reach) = reach else {
-            self.store_by_helper(inst, &address, class, &values, mask);
+            self.store_by_helper(inst, &address, &values, mask);
             return;
         };
         let all = self.i32(-1);
@@ -408,7 +536,7 @@ impl Emit<'_> {
         self.jump(next, &[]);
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
-        self.store_by_helper(inst, &address, class, &values, mask);
+        self.store_by_helper(inst, &address, &values, mask);
         self.lanes_of = known;
         self.jump(next, &[]);
         self.b.switch_to_block(next);
@@ -417,16 +545,16 @@ impl Emit<'_> {
     fn store_by_helper(
         &mut self,
         inst: &Inst,
-        address: &Val,
-        class: Class,
+        address: &Address,
         values: &[(Val, Class)],
         mask: Value,
     ) {
-        let mut args = vec![(address.clone(), class)];
-        args.extend(values.iter().cloned());
-        self.pass(0, &args, false);
-        let classes = args.iter().map(|(_, c)| *c).collect();
+        let addresses = self.pass_address(address);
+        self.pass(1, values, false);
+        let mut classes = vec![address.class];
+        classes.extend(values.iter().map(|(_, c)| *c));
         let site = self.site(inst, classes, Vec::new());
+        self.sites[site as usize].addresses = addresses;
         self.call(Which::Store, site, mask);
     }
 

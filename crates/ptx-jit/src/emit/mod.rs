@@ -9,6 +9,7 @@ mod compare;
 mod control;
 mod convert;
 mod float;
+mod group;
 mod int;
 mod lane;
 mod memory;
@@ -47,6 +48,38 @@ pub(crate) struct Site {
     pub(crate) space: Space,
     /// A number that the helper wants: a piece.
     pub(crate) extra: u32,
+    /// How the addresses of an access lie in slot 0.
+    pub(crate) addresses: Addresses,
+}
+
+/// Addresses that a helper is given.
+#[derive(Debug)]
+pub(crate) enum Addresses {
+    /// One for each lane, as any operand.
+    Lanes,
+    /// One number, of 64 bits or 32, to which lanes add steps.
+    Steps { wide: bool, steps: Box<[i64; 32]> },
+    /// A number of 32 bits, and behind it one of 64: the first and a step,
+    /// extended and scaled, is added to the second.
+    Extended { steps: Box<[i64; 32]>, scale: i64, signed: bool },
+}
+
+impl Addresses {
+    /// The address of a lane, of the two numbers.
+    pub(crate) fn of(&self, first: u64, second: u64, lane: usize) -> Option<u64> {
+        match self {
+            Addresses::Lanes => None,
+            Addresses::Steps { wide: true, steps } => Some(first.wrapping_add(steps[lane] as u64)),
+            Addresses::Steps { steps, .. } => {
+                Some((first as u32).wrapping_add(steps[lane] as u32).into())
+            }
+            Addresses::Extended { steps, scale, signed } => {
+                let sum = (first as u32).wrapping_add(steps[lane] as u32);
+                let wide = if *signed { i64::from(sum as i32) } else { i64::from(sum) };
+                Some(second.wrapping_add(wide.wrapping_mul(*scale) as u64))
+            }
+        }
+    }
 }
 
 /// What was made of a kernel for one layout of blocks.
@@ -141,6 +174,8 @@ pub(crate) fn compile(
         lanes_of: HashMap::new(),
         shared,
         sites: Vec::new(),
+        groups: Vec::new(),
+        group_of: HashMap::new(),
     };
     e.b.ins().jump(dispatch, &[]);
     e.dispatch_block();
@@ -230,6 +265,9 @@ pub(crate) struct Emit<'a> {
     /// Bit masks as vectors.
     lanes_of: HashMap<Value, Vec<Value>>,
     sites: Vec<Site>,
+    /// Accesses of the present piece that are checked together.
+    groups: Vec<group::Group>,
+    group_of: HashMap<usize, usize>,
 }
 
 /// Memory of the warp, the frame: nobody else's, aligned, never faulting.
@@ -284,7 +322,8 @@ impl Emit<'_> {
 
     fn site(&mut self, inst: &Inst, operands: Vec<Class>, results: Vec<Class>) -> u32 {
         let space = inst.space(0, self.f.entry);
-        self.sites.push(Site { inst: inst.clone(), operands, results, space, extra: 0 });
+        let (inst, addresses) = (inst.clone(), Addresses::Lanes);
+        self.sites.push(Site { inst, operands, results, space, extra: 0, addresses });
         self.sites.len() as u32 - 1
     }
 

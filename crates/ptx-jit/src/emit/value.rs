@@ -365,16 +365,40 @@ impl Emit<'_> {
     /// At the end of a piece: what crosses goes to the frame.
     pub(super) fn flush(&mut self) {
         let k = self.piece;
-        for r in std::mem::take(&mut self.written) {
-            if !self.plan.pieces[k].live_out.has(r as usize) {
-                continue;
+        let written = std::mem::take(&mut self.written);
+        let crosses = |r: &u32| self.plan.pieces[k].live_out.has(*r as usize);
+        let crossing: Vec<u32> = written.into_iter().filter(crosses).collect();
+        let (mixed, own): (Vec<u32>, Vec<u32>) =
+            crossing.into_iter().partition(|r| self.plan.blend[k].has(*r as usize));
+        self.flush_registers(&own, false);
+        if mixed.is_empty() {
+            return;
+        }
+        // Mostly no lane waits elsewhere: then there is nothing to keep.
+        let live = self.field(types::I32, offset_of!(crate::run::Warp, live));
+        let alone = self.b.ins().icmp(IntCC::Equal, live, self.act);
+        let (plain, blend, next) =
+            (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(blend);
+        self.b.ins().brif(alone, plain, &[], blend, &[]);
+        for (block, blends) in [(plain, false), (blend, true)] {
+            self.b.switch_to_block(block);
+            let known = self.lanes_of.clone();
+            self.flush_registers(&mixed, blends);
+            self.lanes_of = known;
+            self.b.ins().jump(next, &[]);
+        }
+        self.b.switch_to_block(next);
+    }
+
+    fn flush_registers(&mut self, registers: &[u32], blends: bool) {
+        for r in registers {
+            let Some(mut v) = self.cache.get(r).cloned() else { continue };
+            if blends {
+                let old = self.load_slot(*r);
+                v = self.blend(self.act, &v, &old, self.class(*r));
             }
-            let Some(mut v) = self.cache.get(&r).cloned() else { continue };
-            if self.plan.blend[k].has(r as usize) {
-                let old = self.load_slot(r);
-                v = self.blend(self.act, &v, &old, self.class(r));
-            }
-            self.store_slot(r, &v);
+            self.store_slot(*r, &v);
         }
     }
 

@@ -63,6 +63,13 @@ impl Warp {
         }
     }
 
+    /// The address of a lane's access.
+    fn address(&self, site: &Site, lane: usize) -> u64 {
+        let (first, second) = (self.scratch[0][0], self.scratch[0][1]);
+        let known = site.addresses.of(first, second, lane);
+        known.unwrap_or_else(|| self.value(0, site.operands[0], lane))
+    }
+
     /// Copies bytes out of memory; for the host's functions.
     pub(crate) fn read(&self, lane: usize, address: u64, out: &mut [u8]) -> Result<(), Cause> {
         let place = self.place(Space::Generic, address, lane, out.len() as u64, false)?;
@@ -127,10 +134,9 @@ pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let inst = &site.inst;
     let ty = inst.types[0];
     let (bytes, parts) = (ty.bytes() as usize, inst.dst.len());
-    let class = site.operands[0];
     let simple = parts == 1 && bytes == 4 && site.results[0] == Class::Narrow;
     let mut addresses = [0u64; 32];
-    lanes(mask).for_each(|l| addresses[l] = w.value(0, class, l));
+    lanes(mask).for_each(|l| addresses[l] = w.address(site, l));
     if simple && matches!(site.space, Space::Global | Space::Const) {
         // Most of all loads that come here: a gather of words.
         let memory = w.exec().memory;
@@ -170,7 +176,7 @@ pub(super) unsafe extern "C" fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let bytes = site.inst.types[0].bytes() as usize;
     let parts = site.operands.len() - 1;
     for l in lanes(mask) {
-        let address = w.value(0, site.operands[0], l);
+        let address = w.address(site, l);
         let place = match find(w, site, l, address, (bytes * parts) as u64, true) {
             Ok(p) => p,
             Err(fault) => return fault,

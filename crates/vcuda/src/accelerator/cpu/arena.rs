@@ -85,6 +85,10 @@ impl Arena {
             Some((*size, base, unsafe { std::slice::from_raw_parts(pages, count) }))
         };
         let (size, base, pages) = SIZES.iter().find_map(both).unwrap_or_default();
+        // Kernels go through large arrays in large steps, of which small pages make misses of the page tables.
+        // A wish: a system without large pages refuses it, and nothing else changes.
+        // SAFETY: the range is ours, and only how it is backed changes.
+        unsafe { libc::madvise(base as *mut _, size as usize, libc::MADV_HUGEPAGE) };
         let arena = Arena { base, size, pages, state: Mutex::default() };
         // The first page stays unused: no allocation begins where the range does.
         lock(&arena.state).put(base + PAGE, size.saturating_sub(PAGE));

@@ -1,0 +1,76 @@
+//! Accesses of a piece that add constants to one register's value: their
+//! ranges are checked together, once.
+//!
+//! Owns finding them. It must not know how a check is made.
+
+use crate::plan::graph::writes;
+use cranelift_codegen::ir::Value;
+use cushim_ptx::ir::{Base, Function, Inst, Src};
+use cushim_ptx::table::Op;
+use cushim_ptx::types::Space;
+use std::collections::HashMap;
+
+/// The most bytes between the first and the last of a group.
+const WIDEST: i64 = 1 << 15;
+
+/// What a group of accesses touches, from the register's value on.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    pub(super) low: i64,
+    /// Past the last byte.
+    pub(super) high: i64,
+    /// The alignment that all have if the value has it.
+    pub(super) align: i64,
+    /// The address that steps are added to, and whether all is inside.
+    pub(super) checked: Option<(Value, Value)>,
+}
+
+/// Bytes of each lane in an access.
+pub(super) fn total(inst: &Inst) -> i64 {
+    let parts = if inst.op == Op::St { inst.src.len().saturating_sub(2) } else { inst.dst.len() };
+    i64::from(inst.types[0].bytes()) * parts.max(1) as i64
+}
+
+/// The groups of a run of instructions, and to which each access belongs.
+pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, usize>, Vec<Group>) {
+    let mut of = HashMap::new();
+    let mut groups: Vec<Group> = Vec::new();
+    // By register and whether it is shared memory, as long as the register is not written.
+    let mut open: HashMap<(u32, bool), usize> = HashMap::new();
+    for at in start..end {
+        let inst = &f.code[at];
+        if matches!(inst.op, Op::Ld | Op::St)
+            && let Some(Src::Memory(Base::Reg(r, _), offset)) = inst.src.first()
+            && let Some(shared) = kind(inst.space(0, f.entry))
+        {
+            let size = total(inst);
+            if offset % size == 0 && offset.abs() < WIDEST {
+                let n = *open.entry((*r, shared)).or_insert_with(|| {
+                    let (low, high) = (*offset, offset + size);
+                    groups.push(Group { low, high, align: size, checked: None });
+                    groups.len() - 1
+                });
+                let g = &mut groups[n];
+                let (low, high) = (g.low.min(*offset), g.high.max(offset + size));
+                if high - low <= WIDEST {
+                    (g.low, g.high, g.align) = (low, high, g.align.max(size));
+                    of.insert(at, n);
+                }
+            }
+        }
+        for w in writes(inst) {
+            open.remove(&(w, true));
+            open.remove(&(w, false));
+        }
+    }
+    (of, groups)
+}
+
+/// Whether an access goes to shared memory; `None` where the code does none itself.
+pub(super) fn kind(space: Space) -> Option<bool> {
+    match space {
+        Space::Shared => Some(true),
+        Space::Global | Space::Const | Space::Generic => Some(false),
+        _ => None,
+    }
+}
