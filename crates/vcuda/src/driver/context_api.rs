@@ -69,6 +69,7 @@ fn end(context: &Arc<Object>) {
     context.streams.wait();
     context.deactivate();
     memory::forget_context(context);
+    capture::forget_context(context.id);
     context.streams.forget();
     super::module::end(context);
 }

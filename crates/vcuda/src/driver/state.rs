@@ -163,14 +163,18 @@ pub unsafe fn take<T>(from: Ptr) -> Result<T, i32> {
 /// `from` is null or holds as many `T`, for which every bit pattern is a value.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE for null, unless none is asked for.
+/// CUDA_ERROR_INVALID_VALUE for null, unless none is asked for; CUDA_ERROR_OUT_OF_MEMORY.
 pub unsafe fn take_all<T>(from: Ptr, count: usize) -> Result<Vec<T>, i32> {
     let from = at::<T>(from).0;
     if count > 0 && from.is_null() {
         return Err(status::INVALID_VALUE);
     }
+    let mut all = Vec::new();
+    // A number that is nonsense must not end the process.
+    all.try_reserve_exact(count).map_err(|_| status::OUT_OF_MEMORY)?;
     // SAFETY: not null, so it holds that many.
-    Ok((0..count).map(|index| unsafe { from.add(index).read_unaligned() }).collect())
+    all.extend((0..count).map(|index| unsafe { from.add(index).read_unaligned() }));
+    Ok(all)
 }
 
 /// A NUL-terminated string of the program.

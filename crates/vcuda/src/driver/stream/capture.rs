@@ -304,15 +304,24 @@ pub fn end(stream: &Stream) -> Result<Arc<Graph>, i32> {
 
 /// Takes a stream out that is destroyed; the capture that began in it is over.
 pub fn forget(stream: &Stream) {
+    forget_where(|id, _| id == stream.id);
+}
+
+/// Takes out the streams of a context that has ended, as [`forget`] does one.
+pub fn forget_context(context: u64) {
+    forget_where(|_, member| member.context == context);
+}
+
+fn forget_where(gone: impl Fn(u64, &Member) -> bool) {
     if !is_any() {
         return;
     }
     let mut all = lock(&CAPTURES);
-    for capture in all.iter_mut() {
-        capture.broken |= capture.streams.remove(&stream.id).is_some();
-    }
-    all.retain(|capture| {
-        let over = capture.origin == stream.id;
+    all.retain_mut(|capture| {
+        let before = capture.streams.len();
+        capture.streams.retain(|id, member| !gone(*id, member));
+        capture.broken |= capture.streams.len() < before;
+        let over = !capture.streams.contains_key(&capture.origin);
         if over && !capture.given {
             capture.graph.forget();
         }

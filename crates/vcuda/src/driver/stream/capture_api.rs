@@ -141,9 +141,10 @@ on_stream! { hStream;
     }
 
     fn cuStreamGetCaptureInfo_v3 cuStreamGetCaptureInfo_v3_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: Ptr, edgeData_out: Ptr, numDependencies_out: Out<usize>) {
+        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, count: numDependencies_out })?;
         // Only plain edges come of capture: no data.
         offer(crate::driver::state::at(edgeData_out), 0usize);
-        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, count: numDependencies_out })
+        Ok(())
     }
 
     fn cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_ptsz (hStream: Stream, dependencies: Ptr, numDependencies: usize, flags: Flags) {
