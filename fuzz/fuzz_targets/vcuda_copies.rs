@@ -1,0 +1,23 @@
+//! Copies and sets of our driver with any arguments, over the accelerator of the tests.
+
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+#[path = "../../crates/vcuda/tests/driver/arguments.rs"]
+#[allow(clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
+mod arguments;
+
+fuzz_target!(init: {
+    use cushim_abi::types::{Context, Device, Flags, Out};
+    use vcuda::api;
+
+    let mut context = Context(0);
+    // SAFETY: nothing else runs yet; the outputs are places of ours.
+    unsafe {
+        std::env::set_var("CUSHIM_BACKEND", "mock");
+        assert_eq!(api::cuInit(Flags(0)), 0);
+        assert_eq!(api::cuDevicePrimaryCtxRetain(Out(&raw mut context), Device(0)), 0);
+        assert_eq!(api::cuCtxSetCurrent(context), 0);
+    }
+}, |data: &[u8]| arguments::run(data));
