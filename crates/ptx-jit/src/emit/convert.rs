@@ -171,7 +171,10 @@ impl Emit<'_> {
         let whole = inst.words.first(&whole).is_some();
         let sat = inst.words.has(Word::Sat);
         let finish = |e: &mut Self, v: Value, vec: bool| {
-            let mut v = e.canonical_bits(v, d, vec);
+            // As the machine has it, NaNs keep their payloads from and to doubles, and
+            // where nothing is computed.
+            let kept = d == Scalar::F64 || s == Scalar::F64 || !whole && !ftz;
+            let mut v = if kept && !sat { v } else { e.canonical_bits(v, d, vec) };
             if ftz {
                 v = e.flush_bits(v, d, vec);
             }

@@ -3,7 +3,8 @@
 //! Every NaN that an arithmetic instruction gives is the canonical one (see
 //! [`cushim_ptx::alu::canonical`]). Making it so costs two operations, so a register that
 //! only ever takes such results may hold any NaN, and is put right where its
-//! bits are looked at.
+//! bits are looked at. That is of singles: of doubles the machine keeps the NaN of an
+//! operand, as it shall be.
 
 use super::Emit;
 use super::value::Val;
@@ -13,13 +14,13 @@ use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Dst, Function, Inst, Src};
 use cushim_ptx::table::{Op, Word};
-use cushim_ptx::types::Scalar;
+use cushim_ptx::types::{Kind, Scalar};
 
 /// The registers whose NaNs are all canonical in the sense of the language,
 /// with the type of their numbers.
 pub(super) fn clean(f: &Function) -> Vec<Option<Scalar>> {
     let mut out: Vec<Option<Scalar>> =
-        f.registers.iter().map(|t| matches!(t, Scalar::F32 | Scalar::F64).then_some(*t)).collect();
+        f.registers.iter().map(|t| (*t == Scalar::F32).then_some(*t)).collect();
     for p in &f.params {
         if let cushim_ptx::ir::Place::Register(r) = p.place {
             out[r as usize] = None;
@@ -65,8 +66,16 @@ fn gives_canonical(inst: &Inst, ty: Scalar, clean: &[Option<Scalar>]) -> bool {
         | Op::Ex2
         | Op::Tanh
         | Op::Min
-        | Op::Max => inst.types[0] == ty,
-        Op::Cvt => inst.types[0] == ty,
+        | Op::Max
+        | Op::Neg
+        | Op::Abs => inst.types[0] == ty,
+        // What comes from other formats may keep its NaN, and what is only moved.
+        Op::Cvt => {
+            let whole = [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi, Word::Sat, Word::Ftz];
+            let float = inst.types[1].kind() == Kind::Float;
+            let single = inst.types[1] == Scalar::F32 && inst.words.first(&whole).is_some();
+            inst.types[0] == ty && (!float || single || inst.types[1] == Scalar::F16)
+        }
         Op::Mov => inst.src.len() == 1 && inst.dst.len() == 1 && inst.src.iter().all(src),
         Op::Selp => inst.src[..2].iter().all(src),
         _ => false,
@@ -140,11 +149,16 @@ impl Emit<'_> {
         Some(self.map(class, &args[..n], &mut |e, a, vec| {
             let a: Vec<Value> =
                 a.iter().map(|v| if ftz { e.flush_bits(*v, ty, vec) } else { *v }).collect();
-            let out = e.arithmetic(inst.op, ty, vec, &a);
-            if matches!(inst.op, Op::Neg | Op::Abs | Op::Copysign) {
+            let mut out = e.arithmetic(inst.op, ty, vec, &a);
+            if inst.op == Op::Div && inst.words.has(Word::Approx) {
+                out = e.quotient_of_large(out, vec, &a);
+            }
+            if inst.op == Op::Copysign {
                 return out;
             }
-            let mut out = if keep || sat { out } else { e.canonical_bits(out, ty, vec) };
+            let extreme = matches!(inst.op, Op::Min | Op::Max);
+            let kept = keep || sat || ty == Scalar::F64 && !extreme;
+            let mut out = if kept { out } else { e.canonical_bits(out, ty, vec) };
             if ftz {
                 out = e.flush_bits(out, ty, vec);
             }
@@ -231,9 +245,10 @@ impl Emit<'_> {
             e.cast(t, v)
         };
         let v = match op {
-            Op::Add => self.b.ins().fadd(f[0], f[1]),
+            // Of two NaNs the machine takes the first, and it is to be the second.
+            Op::Add => self.b.ins().fadd(f[1], f[0]),
             Op::Sub => self.b.ins().fsub(f[0], f[1]),
-            Op::Mul => self.b.ins().fmul(f[0], f[1]),
+            Op::Mul => self.b.ins().fmul(f[1], f[0]),
             Op::Fma => self.b.ins().fma(f[0], f[1], f[2]),
             Op::Div => self.b.ins().fdiv(f[0], f[1]),
             Op::Sqrt => self.b.ins().sqrt(f[0]),
@@ -247,6 +262,22 @@ impl Emit<'_> {
             }
         };
         self.cast(int_type(ty, vec), v)
+    }
+
+    /// `div.approx`: a zero for a divisor above 2^126 (NaN for an infinity by it).
+    fn quotient_of_large(&mut self, quotient: Value, vec: bool, a: &[Value]) -> Value {
+        let ty = Scalar::F32;
+        let t = float_type(ty, vec);
+        let sign = self.all(Class::Narrow, vec, 1 << 31);
+        let zero = self.b.ins().band(a[1], sign);
+        let magnitude = self.b.ins().bxor(a[1], zero);
+        let most = self.all(Class::Narrow, vec, 0x7e80_0000);
+        let (m, limit) = (self.cast(t, magnitude), self.cast(t, most));
+        let large = self.fcmp_mask(FloatCC::GreaterThan, m, limit, ty, vec);
+        let (x, z) = (self.cast(t, a[0]), self.cast(t, zero));
+        let product = self.b.ins().fmul(x, z);
+        let product = self.cast(int_type(ty, vec), product);
+        self.b.ins().bitselect(large, product, quotient)
     }
 
     /// The lesser or greater; the one that is a number; zeros by sign.

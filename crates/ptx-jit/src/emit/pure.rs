@@ -57,7 +57,7 @@ impl Emit<'_> {
         let any_nan = match inst.op {
             Op::Setp | Op::Cvt | Op::Set => true,
             Op::Selp | Op::Mov => self.keeps_nans(inst),
-            Op::Neg | Op::Abs | Op::Copysign => false,
+            Op::Copysign => false,
             _ => floating,
         };
         if any_nan {

@@ -217,7 +217,9 @@ pub(super) unsafe extern "C" fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
                 if place.public {
                     match atomics::fast(at, word, ty, b) {
                         Some(old) => old,
-                        None => update(at, bytes, &mut |old| alu::atomic(word, ty, old, b, c)),
+                        None => {
+                            update(at, bytes, &mut |old| alu::atomic_global(word, ty, old, b, c))
+                        }
                     }
                 } else {
                     let old = get(at, bytes as usize);

@@ -1,6 +1,6 @@
 //! Conversions between all types.
 
-use super::float::{canonical, clamp, flush, format, round};
+use super::float::{canonical, clamp, flush, format, quiet, round};
 use super::int::{cut, range, value};
 use super::mask;
 use crate::ir::Inst;
@@ -64,12 +64,14 @@ fn to_float(i: &Inst, d: Scalar, s: Scalar, a: u64) -> u64 {
     let (from, to) = (format(s), format(d));
     let ftz = i.words.has(Word::Ftz);
     let mut v = a & mask(s.bits());
-    if ftz && s == Scalar::F32 {
+    // A GPU does not flush what becomes a half, though the ISA has it so.
+    if ftz && s == Scalar::F32 && d != Scalar::F16 {
         v = flush(v, from);
     }
-    let integral = [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi];
-    let mut out =
-        if i.words.first(&integral).is_some() { integer_part(v, from, round(i)) } else { v };
+    if from.is_nan(v) && keeps_nan(i, d, s) {
+        return payload(v, from, to, d != s || round_whole(i));
+    }
+    let mut out = if round_whole(i) { integer_part(v, from, round(i)) } else { v };
     out = soft::convert(out, from, to, round(i));
     if i.words.has(Word::Satfinite) {
         out = finite(out, to);
@@ -78,6 +80,37 @@ fn to_float(i: &Inst, d: Scalar, s: Scalar, a: u64) -> u64 {
         out = flush(out, to);
     }
     clamp(i, canonical(out, to), to)
+}
+
+/// Whether a NaN keeps its payload, as conversions from and to doubles have it on a
+/// GPU, and those that change nothing or append zeros.
+fn keeps_nan(i: &Inst, d: Scalar, s: Scalar) -> bool {
+    let changed = [Word::Sat, Word::Relu, Word::Satfinite];
+    let same = d == s && !round_whole(i) && !i.words.has(Word::Ftz);
+    i.words.first(&changed).is_none()
+        && (d == Scalar::F64
+            || s == Scalar::F64
+            || same && d == Scalar::F32
+            || (d, s) == (Scalar::F32, Scalar::Bf16) && !i.words.has(Word::Ftz))
+}
+
+/// A NaN in another format: the upper bits of its payload.
+fn payload(bits: u64, from: Format, to: Format, silent: bool) -> u64 {
+    let sign = if bits & from.sign() != 0 { to.sign() } else { 0 };
+    let part = bits & ((1 << from.fraction) - 1);
+    let part = if to.fraction >= from.fraction {
+        part << (to.fraction - from.fraction)
+    } else {
+        part >> (from.fraction - to.fraction)
+    };
+    let nan = sign | to.infinity() | part;
+    // One bfloat16 is the upper half of a single: that signals on.
+    let appended = (from, to) == (Format::BF16, Format::F32);
+    if silent && !appended { quiet(nan, to) } else { nan }
+}
+
+fn round_whole(i: &Inst) -> bool {
+    i.words.first(&[Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi]).is_some()
 }
 
 /// Rounds to a whole number in the same format.
@@ -141,7 +174,7 @@ fn narrow(i: &Inst, ty: Scalar, x: f64) -> u64 {
     if x.is_nan() {
         return 0x7f;
     }
-    if i.words.has(Word::Relu) && x < 0.0 {
+    if i.words.has(Word::Relu) && x.is_sign_negative() {
         return 0;
     }
     let sign = u64::from(x.is_sign_negative()) << 7;

@@ -19,6 +19,12 @@ pub(super) fn format(ty: Scalar) -> Format {
     }
 }
 
+/// What `.approx.ftz.f64` makes of every NaN (ISA, `rcp.approx.ftz.f64`).
+const UPPER_NAN: u64 = 0x7fff_ffff_0000_0000;
+
+/// 2^126, above which `div.approx` gives zeros.
+const LARGEST_DIVISOR: f32 = f32::from_bits(0x7e80_0000);
+
 /// The rounding that the modifiers name; to nearest where they do not.
 pub(super) fn round(i: &Inst) -> Round {
     let all = [Word::Rz, Word::Rm, Word::Rp, Word::Rna, Word::Rzi, Word::Rmi, Word::Rpi];
@@ -57,7 +63,31 @@ pub(super) fn clamp(i: &Inst, bits: u64, f: Format) -> u64 {
     bits
 }
 
+/// Which NaN of its operands a double's result is, made quiet: the ISA keeps their
+/// payloads. Of several it names none; a GPU takes the second before the first, and
+/// so do sums and products here. The rest is the order of the x86 instructions.
+fn kept_nan(op: Op, a: [u64; 4]) -> Option<u64> {
+    let order: &[usize] = match op {
+        Op::Add | Op::Mul => &[1, 0],
+        Op::Fma => &[1, 0, 2],
+        Op::Sub | Op::Div => &[0, 1],
+        Op::Rcp | Op::Sqrt | Op::Rsqrt => &[0],
+        _ => &[],
+    };
+    order.iter().map(|n| a[*n]).find(|v| Format::F64.is_nan(*v)).map(|v| quiet(v, Format::F64))
+}
+
+/// A NaN that does not signal.
+pub(super) fn quiet(bits: u64, f: Format) -> u64 {
+    bits | 1 << (f.fraction - 1)
+}
+
 pub(super) fn add(ty: Scalar, a: u64, b: u64) -> u64 {
+    if ty == Scalar::F64
+        && let Some(nan) = kept_nan(Op::Add, [a, b, 0, 0])
+    {
+        return nan;
+    }
     fused(ty, a, one(format(ty)), b, Round::Nearest)
 }
 
@@ -120,17 +150,32 @@ pub(super) fn eval(i: &Inst, ty: Scalar, mut a: [u64; 4]) -> u64 {
         a = a.map(|v| flush(v, f));
     }
     let r = round(i);
+    if ty == Scalar::F64
+        && !ftz
+        && let Some(nan) = kept_nan(i.op, a)
+    {
+        return nan;
+    }
     let value = match i.op {
         Op::Neg => a[0] ^ sign,
         Op::Abs => a[0] & magnitude,
         Op::Copysign => return a[0] & sign | a[1] & magnitude,
         Op::Min | Op::Max => return extreme(i, f, a),
         Op::Rcp | Op::Rsqrt if ty == Scalar::F64 && i.words.has(Word::Approx) => {
-            let x = f64::from_bits(a[0]);
-            let v = if i.op == Op::Rcp { 1.0 / x } else { 1.0 / x.sqrt() };
-            // `.approx.ftz.f64` computes the upper half only.
+            // `.approx.ftz.f64` looks at the upper half only, and computes no more.
             let kept: u64 = if ftz { !0 << 32 } else { !0 };
-            canonical(v.to_bits(), f) & kept
+            let x = f64::from_bits(a[0] & kept);
+            let v = if i.op == Op::Rcp { 1.0 / x } else { 1.0 / x.sqrt() };
+            return match v.is_nan() {
+                true if ftz => UPPER_NAN,
+                true => f.nan(),
+                false if ftz => flush(v.to_bits() & kept, f),
+                false => v.to_bits(),
+            };
+        }
+        // ISA, `div.approx`: the reciprocal of what is above 2^126 is a zero.
+        Op::Div if i.words.has(Word::Approx) && f32_of(a[1]).abs() > LARGEST_DIVISOR => {
+            (f32_of(a[0]) * 0f32.copysign(f32_of(a[1]))).to_bits().into()
         }
         // The root and the quotient, each rounded: below the bound of 2^-22.9, and
         // what a compiler can do with the processor's own instructions.
@@ -153,7 +198,7 @@ pub(super) fn eval(i: &Inst, ty: Scalar, mut a: [u64; 4]) -> u64 {
             },
         },
     };
-    if matches!(i.op, Op::Neg | Op::Abs) {
+    if matches!(i.op, Op::Neg | Op::Abs) && ty == Scalar::F64 {
         return value;
     }
     let value = canonical(value, f);

@@ -75,10 +75,9 @@ pub(super) fn eval(i: &Inst, ty: Scalar, a: [u64; 4]) -> u64 {
         Op::Mul24 => product24(i, ty, a[0], a[1]),
         Op::Mad24 => clip(product24(i, ty, a[0], a[1]) + v(2)),
         Op::Sad => v(2) + (v(0) - v(1)).abs(),
-        // The ISA leaves division by zero open; devices give all ones and the
-        // dividend.
+        // The ISA leaves division by zero open; an H100 gives all ones for both.
         Op::Div => v(0).checked_div(v(1)).unwrap_or(-1),
-        Op::Rem => v(0).checked_rem(v(1)).unwrap_or(v(0)),
+        Op::Rem => v(0).checked_rem(v(1)).unwrap_or(-1),
         Op::Abs => v(0).abs(),
         Op::Neg => -v(0),
         Op::Min => relu(v(0).min(v(1))),
@@ -140,7 +139,10 @@ fn bfind(i: &Inst, ty: Scalar, a: u64) -> u64 {
 }
 
 fn fns(bits: u32, base: u32, offset: i32) -> u64 {
-    let base = i64::from(base & 31);
+    if base > 31 {
+        return 0xffff_ffff;
+    }
+    let base = i64::from(base);
     if offset == 0 {
         return if bits >> base & 1 != 0 { base as u64 } else { 0xffff_ffff };
     }
@@ -159,9 +161,15 @@ fn fns(bits: u32, base: u32, offset: i32) -> u64 {
     0xffff_ffff
 }
 
+/// A position or length of bits. Of 32 bits the ISA takes the lowest 8 of it; the
+/// same is written of 64, but an H100 takes all of it there.
+fn field(bits: u32, v: u64) -> u32 {
+    if bits == 64 { (v & 0xffff_ffff).min(255) as u32 } else { (v & 0xff) as u32 }
+}
+
 fn bfe(ty: Scalar, a: [u64; 4]) -> u64 {
     let bits = ty.bits();
-    let (pos, len) = ((a[1] & 0xff) as u32, (a[2] & 0xff) as u32);
+    let (pos, len) = (field(bits, a[1]), field(bits, a[2]));
     let v = a[0] & mask(bits);
     let sign = ty.is_signed() && len != 0 && v >> (pos + len - 1).min(bits - 1) & 1 != 0;
     let field = len.min(bits.saturating_sub(pos));
@@ -172,7 +180,7 @@ fn bfe(ty: Scalar, a: [u64; 4]) -> u64 {
 
 fn bfi(ty: Scalar, a: [u64; 4]) -> u64 {
     let bits = ty.bits();
-    let (pos, len) = ((a[2] & 0xff) as u32, (a[3] & 0xff) as u32);
+    let (pos, len) = (field(bits, a[2]), field(bits, a[3]));
     let m = mask(len).checked_shl(pos).unwrap_or(0) & mask(bits);
     let field = if len == 0 { 0 } else { m };
     (a[0].checked_shl(pos).unwrap_or(0) & field) | (a[1] & !field & mask(bits))

@@ -11,6 +11,7 @@ mod float;
 mod int;
 
 use crate::ir::Inst;
+use crate::soft::Format;
 use crate::table::{Op, Word};
 use crate::types::{Kind, Scalar};
 pub use float::{bounded, canonical};
@@ -129,6 +130,16 @@ fn half_type(ty: Scalar) -> Scalar {
         Scalar::U16x2 => Scalar::U16,
         other => other,
     }
+}
+
+/// [`atomic`] on global memory, where a sum of singles flushes subnormal operands
+/// and results (ISA, `atom`), as it does not in shared memory.
+pub fn atomic_global(word: Word, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
+    if word == Word::Add && ty == Scalar::F32 {
+        let flush = |v| float::flush(v, Format::F32);
+        return flush(atomic(word, ty, flush(old), flush(b), c));
+    }
+    atomic(word, ty, old, b, c)
 }
 
 /// The arithmetic of an atomic operation on memory: old value and operands to

@@ -229,8 +229,14 @@ impl Exec<'_> {
             for k in 0..parts {
                 let address = addresses[l] + u64::from(width) * k as u64;
                 let (b, c) = (values[k][l], values[k + usize::from(word == Word::Cas)][l]);
-                let mut new = |old: u64| alu::atomic(word, ty, old, b & alu::mask(ty.bits()), c);
-                old[k][l] = match self.place(space, address) {
+                let b = b & alu::mask(ty.bits());
+                let place = self.place(space, address);
+                let with = match place {
+                    Place::Global(_) => alu::atomic_global,
+                    _ => alu::atomic,
+                };
+                let mut new = |old: u64| with(word, ty, old, b, c);
+                old[k][l] = match place {
                     place @ Place::Global(a) => match self.memory.update(a, width, &mut new) {
                         Ok(v) => v,
                         Err(_) => return Err(self.bad(common, warp, inst, l, place, width)),

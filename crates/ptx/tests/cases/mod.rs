@@ -9,6 +9,9 @@
 
 pub mod forms;
 pub mod inputs;
+pub mod judge;
 pub mod kernels;
 mod legal;
+pub mod results;
 mod special;
+pub mod tally;

@@ -1,0 +1,106 @@
+//! Every form of every instruction that computes: compiled code, the interpreter and
+//! a GPU. The cases and what the GPU gave belong to the interpreter's crate.
+
+#[path = "../../ptx/tests/cases/mod.rs"]
+mod cases;
+mod common;
+
+use cases::kernels::{self, Case, Lanes, ROWS};
+use cases::tally::{self, Tally};
+use common::Device;
+use cushim_ptx::interp::{self, Launch, Memory as _};
+use cushim_ptx::ir::Place;
+use cushim_ptx_jit::Kernel;
+
+/// A column for each result of each form, interpreted and compiled.
+fn run(case: &Case, lanes: Lanes) -> [Vec<Vec<u64>>; 2] {
+    let device = Device::new(&(kernels::head(case.forms[0].device) + &case.text(lanes)));
+    let input = device.upload(&case.input(), |b| [*b]);
+    let out = device.alloc(case.bytes() as u64);
+    let (grid, block) = match lanes {
+        Lanes::Threads => (1, ROWS as u32),
+        Lanes::Blocks => (ROWS as u32, 1),
+    };
+    let f = &device.module.functions[0];
+    let mut params = vec![0; f.params_size as usize];
+    for (p, a) in f.params.iter().zip([input, out]) {
+        let Place::Memory(at) = p.place else { panic!("{}: a parameter", case.name) };
+        params[at as usize..at as usize + 8].copy_from_slice(&a.to_le_bytes());
+    }
+    let launch = Launch {
+        module: &device.module,
+        kernel: 0,
+        globals: &[],
+        grid: [grid, 1, 1],
+        block: [block, 1, 1],
+        dynamic_shared: 0,
+        params: &params,
+        cooperative: false,
+        workspace: 0,
+        local_limit: 1 << 16,
+    };
+    let compiled = Kernel::new(&device.module, 0, [block, 1, 1])
+        .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+    [false, true].map(|compile| {
+        device.arena.store(out, &vec![0; case.bytes()]).unwrap();
+        let done = match compile {
+            false => interp::run(&launch, &device.arena, &device),
+            true => compiled.run(&launch, &device.arena, &device, 1),
+        };
+        done.unwrap_or_else(|e| panic!("{}: {e}", case.name));
+        let mut bytes = vec![0; case.slots() * ROWS * 8];
+        device.arena.load(out, &mut bytes).unwrap();
+        let words = bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap()));
+        words.collect::<Vec<_>>().chunks(ROWS).map(<[u64]>::to_vec).collect()
+    })
+}
+
+/// What is wrong with a form: the first row in which both differ.
+fn compare(
+    case: &Case,
+    n: usize,
+    interpreted: &[Vec<u64>],
+    compiled: &[Vec<u64>],
+) -> Option<String> {
+    let form = &case.forms[n];
+    let row = (0..ROWS).find(|r| interpreted.iter().zip(compiled).any(|(a, b)| a[*r] != b[*r]))?;
+    Some(format!(
+        "{}: row {row}: {} -> compiled {}, interpreted {}",
+        form.name,
+        tally::given(case, form, row),
+        tally::hex(compiled, row),
+        tally::hex(interpreted, row)
+    ))
+}
+
+fn check(lanes: Lanes, who: &str) {
+    let mut tally = Tally::new();
+    let mut differ = Vec::new();
+    for case in kernels::all() {
+        // A lane alone has no others to look at.
+        if lanes == Lanes::Blocks && !case.forms[0].lane {
+            continue;
+        }
+        let [interpreted, compiled] = run(&case, lanes);
+        let mut at = 0;
+        for (n, form) in case.forms.iter().enumerate() {
+            let part = at..at + form.results.len();
+            at = part.end;
+            let ours = &compiled[part.clone()];
+            differ.extend(compare(&case, n, &interpreted[part], ours));
+            tally.add(&case, form, ours);
+        }
+    }
+    assert!(differ.is_empty(), "{} forms:\n{}", differ.len(), differ.join("\n"));
+    tally.finish(who);
+}
+
+#[test]
+fn compiled_code_gives_what_the_interpreter_and_a_gpu_give() {
+    check(Lanes::Threads, "compiled code");
+}
+
+#[test]
+fn compiled_code_of_one_value_for_all_lanes_gives_the_same() {
+    check(Lanes::Blocks, "compiled code of one value");
+}

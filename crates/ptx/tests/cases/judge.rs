@@ -1,0 +1,202 @@
+//! Whether a result may differ from the one that a GPU gave, and how far.
+//!
+//! The rule is equality of bits. What the ISA manual leaves open is here: the
+//! error bounds of approximations, where both results must be within the bound of
+//! the exact one, and which NaN it is, where no payload is promised.
+
+use super::forms::Form;
+use cushim_ptx::soft::{self, Format, Round};
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::{Kind, Scalar};
+
+/// What two results of a form have to do with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The same bits.
+    Same,
+    /// Both within the error bound of the instruction.
+    Bounded,
+    /// Both NaN, where the manual does not say which.
+    Nan,
+    /// Not the same, and they have to be.
+    Differs,
+    /// Our result is beyond the bound.
+    Far,
+    /// The GPU's result is beyond the bound: then the bound here is wrong.
+    GpuFar,
+}
+
+impl Verdict {
+    /// Whether the results agree.
+    pub fn agrees(self) -> bool {
+        matches!(self, Verdict::Same | Verdict::Bounded | Verdict::Nan)
+    }
+
+    fn worse(self, other: Verdict) -> Verdict {
+        let other_is = self == Verdict::Same || self.agrees() && !other.agrees();
+        if other_is { other } else { self }
+    }
+}
+
+/// Compares one value of a result with the recorded one.
+pub fn judge(form: &Form, row: &[u64; 4], ours: u64, gpu: u64) -> Verdict {
+    if ours == gpu {
+        return Verdict::Same;
+    }
+    let ty = form.types[0];
+    let Some(f) = format(ty) else { return Verdict::Differs };
+    if ty.kind() == Kind::Packed && ty != Scalar::Tf32 {
+        let half = |by: u32| {
+            let part = |v: u64| v >> by & 0xffff;
+            one(form, f, &row.map(part), part(ours), part(gpu))
+        };
+        return half(0).worse(half(16));
+    }
+    one(form, f, row, ours, gpu)
+}
+
+fn format(ty: Scalar) -> Option<Format> {
+    match ty {
+        Scalar::F16 | Scalar::F16x2 => Some(Format::F16),
+        Scalar::Bf16 | Scalar::Bf16x2 => Some(Format::BF16),
+        Scalar::F32 | Scalar::Tf32 => Some(Format::F32),
+        Scalar::F64 => Some(Format::F64),
+        _ => None,
+    }
+}
+
+fn one(form: &Form, f: Format, row: &[u64; 4], ours: u64, gpu: u64) -> Verdict {
+    if ours == gpu {
+        return Verdict::Same;
+    }
+    if let Some(bound) = bound(form, f, row) {
+        return match (bound.holds(ours), bound.holds(gpu)) {
+            (true, true) => Verdict::Bounded,
+            (false, _) => Verdict::Far,
+            (_, false) => Verdict::GpuFar,
+        };
+    }
+    let both = f.is_nan(ours) && f.is_nan(gpu);
+    let given: Vec<u64> = row[..form.sorts.len()].to_vec();
+    let nans = || given.iter().filter(|v| f.is_nan(**v));
+    let quiet = |v: u64| v | 1 << (f.fraction - 1);
+    let open = match form.op {
+        // ISA: the payloads of doubles are kept; of several it does not say whose.
+        Op::Fma | Op::Atom if f == Format::F64 => {
+            let kept = |v: u64| nans().any(|n| quiet(*n) == quiet(v));
+            both && kept(ours) && kept(gpu) && (form.op == Op::Atom || nans().count() > 1)
+        }
+        // ISA: any NaN.
+        Op::Neg | Op::Abs => both && f == Format::F64,
+        Op::Min | Op::Max => both && f == Format::F64 && nans().count() > 1,
+        // The ISA names no NaN. To nearest and away from zero an H100 adds to its bits
+        // as if it were a number, and some of them become one.
+        Op::Cvt if form.types[0] == Scalar::Tf32 => nans().count() > 0 && f.is_nan(ours),
+        Op::Cvt => both,
+        _ => false,
+    };
+    if open { Verdict::Nan } else { Verdict::Differs }
+}
+
+/// A number, and how far a result may be from it.
+struct Bound {
+    f: Format,
+    exact: f64,
+    by: f64,
+    /// What is subnormal may be a zero.
+    ftz: bool,
+}
+
+impl Bound {
+    fn holds(&self, bits: u64) -> bool {
+        let v = number(bits, self.f);
+        let least = number(1 << self.f.fraction, self.f);
+        let unit = number(1, self.f);
+        let largest = number(self.f.largest(), self.f);
+        if self.exact.is_nan() || v.is_nan() {
+            return self.exact.is_nan() && v.is_nan();
+        }
+        // Rounding of its own, at the ends of the format.
+        let by = self.by.max(unit);
+        if self.exact.is_infinite() {
+            return v == self.exact;
+        }
+        if v.is_infinite() {
+            return v.signum() == self.exact.signum() && self.exact.abs() + by > largest;
+        }
+        let flushed = self.ftz && v == 0.0 && self.exact.abs() - by < least;
+        flushed || (v - self.exact).abs() <= by
+    }
+}
+
+fn number(bits: u64, f: Format) -> f64 {
+    f64::from_bits(soft::convert(bits, f, Format::F64, Round::Nearest))
+}
+
+/// A unit in the last place of a number.
+fn unit(x: f64, f: Format) -> f64 {
+    let bits = soft::convert(x.abs().to_bits(), Format::F64, f, Round::Zero);
+    let bits = bits.min(f.largest() - 1);
+    number(bits + 1, f) - number(bits, f)
+}
+
+/// The bound that the ISA manual (8.x) states for a form, with these operands.
+fn bound(form: &Form, f: Format, row: &[u64; 4]) -> Option<Bound> {
+    let has = |w: Word| form.words.contains(&w);
+    let ftz = has(Word::Ftz);
+    let operand = |n: usize| {
+        let v = if ftz && f.is_subnormal(row[n]) { row[n] & f.sign() } else { row[n] };
+        number(v, f)
+    };
+    let upper = f == Format::F64 && ftz;
+    // Of `.approx.ftz.f64` only the upper halves are looked at.
+    let x = if upper { f64::from_bits(row[0] & !0 << 32) } else { operand(0) };
+    let relative = |e: f64, power: f64| (e, e.abs() * power.exp2());
+    let (exact, by) = match form.op {
+        Op::Div if has(Word::Approx) || has(Word::Full) => {
+            let y = operand(1);
+            if has(Word::Approx) && y.abs() > 126f64.exp2() {
+                return None;
+            }
+            (x / y, 2.0 * unit(x / y, f))
+        }
+        Op::Rcp if has(Word::Approx) && !upper => (1.0 / x, unit(1.0 / x, f)),
+        // The manual gives no bound for these, but says that 20 bits of the fraction are
+        // computed.
+        Op::Rcp if upper => relative(1.0 / x, -18.5),
+        Op::Rsqrt if upper => relative(1.0 / x.sqrt(), -18.5),
+        Op::Rsqrt if f == Format::F64 => relative(1.0 / x.sqrt(), -51.0),
+        Op::Sqrt if has(Word::Approx) => relative(x.sqrt(), -23.0),
+        Op::Rsqrt => relative(1.0 / x.sqrt(), -22.9),
+        Op::Ex2 => relative(
+            x.exp2(),
+            match f {
+                Format::F16 => -9.9,
+                Format::BF16 => -7.0,
+                _ => -22.0,
+            },
+        ),
+        Op::Lg2 => {
+            let e = x.log2();
+            (e, (-22f64).exp2() * e.abs().max(1.0))
+        }
+        Op::Tanh => match f {
+            Format::F16 => (x.tanh(), (-10.987f64).exp2()),
+            Format::BF16 => (x.tanh(), (-8f64).exp2()),
+            _ => relative(x.tanh(), -11.0),
+        },
+        Op::Sin | Op::Cos => {
+            let turns = x.abs() / (2.0 * std::f64::consts::PI);
+            let e = if form.op == Op::Sin { x.sin() } else { x.cos() };
+            match turns {
+                t if t <= 1.0 => (e, (-20.5f64).exp2()),
+                t if t <= 50.0 => (e, (-14.7f64).exp2()),
+                // Beyond it none is stated: a number from -1 to 1.
+                t if t.is_finite() => (0.0, 1.0),
+                _ => (f64::NAN, 0.0),
+            }
+        }
+        _ => return None,
+    };
+    Some(Bound { f, exact, by, ftz })
+}

@@ -1,0 +1,105 @@
+//! Counts how results agree with those of a GPU, and says where they do not.
+
+use super::forms::Form;
+use super::judge::{Verdict, judge};
+use super::kernels::{Case, ROWS};
+use super::results::{self, Results};
+use std::collections::BTreeMap;
+
+/// Forms that disagree which are told in full.
+const SHOWN: usize = 20;
+
+pub struct Tally {
+    kept: Results,
+    forms: usize,
+    rows: BTreeMap<&'static str, usize>,
+    same: usize,
+    /// Forms that were not recorded.
+    pub missing: Vec<String>,
+    wrong: Vec<String>,
+}
+
+/// A value for each result of a form, in hexadecimal.
+pub fn hex(columns: &[Vec<u64>], row: usize) -> String {
+    columns.iter().map(|c| format!("{:#x}", c[row])).collect::<Vec<_>>().join(" ")
+}
+
+/// What a row of a form gets, in hexadecimal.
+pub fn given(case: &Case, form: &Form, row: usize) -> String {
+    let values = &case.rows[row][..form.sorts.len()];
+    values.iter().map(|v| format!("{v:#x}")).collect::<Vec<_>>().join(" ")
+}
+
+impl Tally {
+    pub fn new() -> Tally {
+        Tally {
+            kept: results::kept(),
+            forms: 0,
+            rows: BTreeMap::new(),
+            same: 0,
+            missing: Vec::new(),
+            wrong: Vec::new(),
+        }
+    }
+
+    /// Judges the results of a form: a column for each.
+    pub fn add(&mut self, case: &Case, form: &Form, ours: &[Vec<u64>]) {
+        self.forms += 1;
+        let Some(gpu) = self.kept.get(case.key(form)) else {
+            self.missing.push(form.name.clone());
+            return;
+        };
+        assert_eq!(gpu.len(), ours.len(), "{}: recorded results", form.name);
+        let mut bad = Vec::new();
+        let mut all_same = true;
+        for row in 0..ROWS {
+            let verdicts =
+                ours.iter().zip(gpu).map(|(o, g)| judge(form, &case.rows[row], o[row], g[row]));
+            let of = |v: Verdict| match v {
+                Verdict::Same => "same bits",
+                Verdict::Bounded => "within the bound",
+                Verdict::Nan => "another NaN",
+                _ => "wrong",
+            };
+            for v in verdicts {
+                *self.rows.entry(of(v)).or_default() += 1;
+                all_same &= v == Verdict::Same;
+                if !v.agrees() && bad.last().is_none_or(|(r, _)| *r != row) {
+                    bad.push((row, v));
+                }
+            }
+        }
+        self.same += usize::from(all_same);
+        if let Some((row, v)) = bad.first() {
+            self.wrong.push(format!(
+                "{}: {} rows of {ROWS}; row {row}: {} -> {}, the GPU gives {} ({v:?})",
+                form.name,
+                bad.len(),
+                given(case, form, *row),
+                hex(ours, *row),
+                hex(gpu, *row),
+            ));
+        }
+    }
+
+    /// Prints the counts.
+    ///
+    /// # Panics
+    /// Where a form disagrees, or the recording has forms that nobody asked for.
+    pub fn finish(self, who: &str) {
+        let answered = self.forms - self.missing.len();
+        println!(
+            "{who} and {}: {} forms, {answered} recorded; all bits the same: {}, otherwise in \
+             agreement: {}, not: {}; results: {:?}",
+            self.kept.device,
+            self.forms,
+            self.same,
+            answered - self.same - self.wrong.len(),
+            self.wrong.len(),
+            self.rows
+        );
+        println!("not recorded: {}", self.missing.join(", "));
+        let shown = self.wrong.iter().take(SHOWN).cloned().collect::<Vec<_>>().join("\n");
+        assert!(self.wrong.is_empty(), "{} forms disagree:\n{shown}", self.wrong.len());
+    }
+}

@@ -1,0 +1,48 @@
+//! Every form of every instruction that computes: the interpreter and a GPU, whose
+//! results were recorded ([`cases`]).
+
+mod cases;
+mod common;
+
+use cases::kernels::{self, Case, Lanes, ROWS};
+use cases::results;
+use cases::tally::Tally;
+use common::device::Device;
+
+/// Runs a kernel: a column for each result of each form.
+fn run(case: &Case) -> Vec<Vec<u64>> {
+    let device = Device::new(&(kernels::head(case.forms[0].device) + &case.text(Lanes::Threads)));
+    let input = device.upload(&case.input(), |b| [*b]);
+    let out = device.alloc(case.bytes() as u64);
+    device.launch(&case.name, 1, ROWS as u32, &[input, out]).unwrap();
+    device.u64s(out, case.slots() * ROWS).chunks(ROWS).map(<[u64]>::to_vec).collect()
+}
+
+#[test]
+fn the_interpreter_gives_what_a_gpu_gives() {
+    let mut tally = Tally::new();
+    let mut unrecorded = Vec::new();
+    for case in kernels::all() {
+        let columns = run(&case);
+        let mut rest = columns.as_slice();
+        for form in &case.forms {
+            let (ours, after) = rest.split_at(form.results.len());
+            rest = after;
+            tally.add(&case, form, ours);
+            if !form.device {
+                unrecorded.push(form.name.clone());
+            }
+        }
+    }
+    // All that an sm_90 runs must be there.
+    assert_eq!(tally.missing, unrecorded);
+    tally.finish("interpreter");
+}
+
+#[test]
+fn damaged_results_are_refused() {
+    let whole = include_bytes!("cases/results.bin");
+    for length in [0, 1, 100, whole.len() / 2, whole.len() - 5] {
+        assert!(results::read(&whole[..length]).is_err(), "{length} bytes");
+    }
+}
