@@ -46,7 +46,8 @@ int main()
     show("time while held back", cudaEventElapsedTime(&ms, start, end));
     cudaGetLastError();
     printf("untouched %g\n", ms);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    // Longer than other processes hold the GPU back, so that the start is not recorded when the wait ends.
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
     gate = true;
     CK(cudaEventSynchronize(end));
     CK(cudaEventSynchronize(blocking));

@@ -99,6 +99,7 @@ fn extensible<const MAJOR: usize>(
     let mut config = unsafe { driver_config(config) }?;
     config.stream = stream(Stream(config.stream)).0;
     let kernel = resolve::<MAJOR>(func)?;
+    check_shape::<MAJOR>(config.grid, config.block)?;
     context::attempt(|| {
         // SAFETY: a configuration on this stack, a kernel of the driver, the program's arguments.
         unsafe { api::cuLaunchKernelEx(address(&config), kernel, args, Ptr(0)) }
