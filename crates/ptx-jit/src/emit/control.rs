@@ -16,9 +16,40 @@ impl Emit<'_> {
     /// Chooses the lowest piece at which lanes are ready, or leaves.
     pub(super) fn dispatch_block(&mut self) {
         self.b.switch_to_block(self.dispatch);
+        let choose = self.b.create_block();
+        for _ in 0..2 {
+            self.b.append_block_param(choose, types::I32);
+        }
+        let (look, all, ask) =
+            (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        // Mostly all lanes are ready at one piece.
+        let low = self.field(types::I32, offset_of!(Warp, low));
+        let nowhere = self.i32(NOWHERE.into());
+        let none = self.b.ins().icmp(IntCC::Equal, low, nowhere);
+        self.b.ins().brif(none, ask, &[], look, &[]);
+        self.b.switch_to_block(look);
+        let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
+        let index = self.b.ins().uextend(types::I64, low);
+        let by = self.i32(2);
+        let index = self.b.ins().ishl(index, by);
+        let at = self.b.ins().iadd(masks, index);
+        let ready = self.b.ins().load(types::I32, super::OWN, at, 0);
+        let live = self.field(types::I32, offset_of!(Warp, live));
+        let same = self.b.ins().icmp(IntCC::Equal, ready, live);
+        self.b.ins().brif(same, all, &[], ask, &[]);
+        self.b.switch_to_block(all);
+        let zero = self.i32(0);
+        self.b.ins().store(super::OWN, zero, at, 0);
+        let nowhere = self.i32(NOWHERE.into());
+        self.set_field(nowhere, offset_of!(Warp, low));
+        self.jump(choose, &[low, live]);
+        self.b.switch_to_block(ask);
         let zero = self.i32(0);
         let at = self.call_raw(Which::Dispatch, 0, zero);
         let act = self.field(types::I32, offset_of!(Warp, act));
+        self.jump(choose, &[at, act]);
+        self.b.switch_to_block(choose);
+        let (at, act) = (self.b.block_params(choose)[0], self.b.block_params(choose)[1]);
         let leave = self.b.create_block();
         let default = self.b.func.dfg.block_call(leave, &[]);
         let mut table = Vec::new();

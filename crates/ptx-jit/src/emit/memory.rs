@@ -239,7 +239,7 @@ impl Emit<'_> {
         let mask = self.guard(inst).unwrap_or(self.act);
         let Some(reach) = reach else {
             let uniform = uniform && space != Space::Local;
-            self.load_by_helper(inst, &address, &classes, mask);
+            self.load_by_helper(inst, &address, &classes, mask, false);
             for (k, (dst, c)) in inst.dst.iter().zip(&classes).enumerate() {
                 // The first lane that took part has the one value.
                 let v = self.receive(k, *c, false);
@@ -277,7 +277,7 @@ impl Emit<'_> {
 
         self.b.switch_to_block(slow);
         let known = self.lanes_of.clone();
-        self.load_by_helper(inst, &address, &classes, mask);
+        self.load_by_helper(inst, &address, &classes, mask, true);
         let mut values = Vec::new();
         for (k, c) in classes.iter().enumerate() {
             if packed {
@@ -388,11 +388,22 @@ impl Emit<'_> {
         self.b.ins().iadd(self.warp, at)
     }
 
-    fn load_by_helper(&mut self, inst: &Inst, address: &Address, classes: &[Class], mask: Value) {
+    fn load_by_helper(
+        &mut self,
+        inst: &Inst,
+        address: &Address,
+        classes: &[Class],
+        mask: Value,
+        seldom: bool,
+    ) {
         let addresses = self.pass_address(address);
         let site = self.site(inst, vec![address.class], classes.to_vec());
         self.sites[site as usize].addresses = addresses;
-        self.call(Which::Load, site, mask);
+        if seldom {
+            self.call_seldom(Which::Load, site, mask);
+        } else {
+            self.call(Which::Load, site, mask);
+        }
     }
 
     /// Whether there is code for the steps of a load.
@@ -515,7 +526,7 @@ impl Emit<'_> {
             n == 1 && fits && distinct && matches!(width, 4 | 8)
         });
         let Some(reach) = reach else {
-            self.store_by_helper(inst, &address, &values, mask);
+            self.store_by_helper(inst, &address, &values, mask, false);
             return;
         };
         let all = self.i32(-1);
@@ -536,7 +547,7 @@ impl Emit<'_> {
         self.jump(next, &[]);
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
-        self.store_by_helper(inst, &address, &values, mask);
+        self.store_by_helper(inst, &address, &values, mask, true);
         self.lanes_of = known;
         self.jump(next, &[]);
         self.b.switch_to_block(next);
@@ -548,6 +559,7 @@ impl Emit<'_> {
         address: &Address,
         values: &[(Val, Class)],
         mask: Value,
+        seldom: bool,
     ) {
         let addresses = self.pass_address(address);
         self.pass(1, values, false);
@@ -555,7 +567,11 @@ impl Emit<'_> {
         classes.extend(values.iter().map(|(_, c)| *c));
         let site = self.site(inst, classes, Vec::new());
         self.sites[site as usize].addresses = addresses;
-        self.call(Which::Store, site, mask);
+        if seldom {
+            self.call_seldom(Which::Store, site, mask);
+        } else {
+            self.call(Which::Store, site, mask);
+        }
     }
 
     pub(super) fn atom(&mut self, inst: &Inst) {

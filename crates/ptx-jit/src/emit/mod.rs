@@ -101,7 +101,9 @@ pub(crate) fn machine() -> Result<OwnedTargetIsa, NotCompiled> {
     }
     let mut flags = settings::builder();
     for (name, value) in [
-        ("opt_level", "speed"),
+        // The optimiser computes what has no effect where it is first needed: far behind the loads that it is
+        // computed of, which then lie on the stack. What it would find equal, this code does not make twice.
+        ("opt_level", "none"),
         ("is_pic", "true"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         ("unwind_info", "false"),
@@ -134,6 +136,10 @@ pub(crate) fn compile(
     helper.params.extend([AbiParam::new(types::I32), AbiParam::new(types::I32)]);
     helper.returns.push(AbiParam::new(types::I32));
     let helper = b.import_signature(helper);
+    let mut preserving = Signature::new(CallConv::PreserveAll);
+    preserving.params.push(AbiParam::new(types::I64));
+    preserving.params.extend([AbiParam::new(types::I32); 3]);
+    let preserving = b.import_signature(preserving);
 
     let start = b.create_block();
     b.append_block_params_for_function_params(start);
@@ -163,6 +169,7 @@ pub(crate) fn compile(
         warp,
         frame,
         helper,
+        preserving,
         dispatch,
         fault,
         blocks,
@@ -248,6 +255,8 @@ pub(crate) struct Emit<'a> {
     warp: Value,
     frame: Value,
     helper: SigRef,
+    /// Of [`crate::run::seldom`].
+    preserving: SigRef,
     dispatch: ir::Block,
     fault: ir::Block,
     blocks: Vec<ir::Block>,
@@ -305,6 +314,19 @@ impl Emit<'_> {
     /// Calls a helper for a site; leaves the code if it answers a fault.
     fn call(&mut self, which: Which, site: u32, mask: Value) {
         let status = self.call_raw(which, site, mask);
+        let next = self.b.create_block();
+        self.b.ins().brif(status, self.fault, &[], next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// As [`Self::call`], from where the code seldom goes: registers keep their values, so that the usual way
+    /// has nothing to save.
+    fn call_seldom(&mut self, which: Which, site: u32, mask: Value) {
+        let table = self.constant_field(types::I64, offset_of!(Warp, seldom));
+        let (site, number) = (self.i32(site.into()), self.i32(which as i64));
+        let args = [self.warp, site, mask, number];
+        self.b.ins().call_indirect(self.preserving, table, &args);
+        let status = self.field(types::I32, offset_of!(Warp, answer));
         let next = self.b.create_block();
         self.b.ins().brif(status, self.fault, &[], next, &[]);
         self.b.switch_to_block(next);

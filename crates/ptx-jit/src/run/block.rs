@@ -121,6 +121,8 @@ impl Seat {
                 arena: exec.arena.base(),
                 arena_size: exec.arena.size(),
                 helpers: helpers.as_ptr(),
+                seldom: super::seldom::call as *const () as usize,
+                answer: 0,
                 uniform,
                 exec: std::ptr::from_ref(exec).cast(),
                 sites: exec.variant.sites.as_ptr(),

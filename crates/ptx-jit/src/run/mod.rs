@@ -13,6 +13,7 @@ pub(crate) mod helpers;
 mod kernel;
 mod launch;
 mod memory;
+mod seldom;
 pub(crate) mod trap;
 mod warp;
 pub(crate) mod wide;

@@ -64,6 +64,10 @@ pub(crate) struct Warp {
     pub(crate) arena: u64,
     pub(crate) arena_size: u64,
     pub(crate) helpers: *const usize,
+    /// [`super::seldom::call`].
+    pub(crate) seldom: usize,
+    /// What a helper answered that was called through it.
+    pub(crate) answer: u32,
     /// Uniform special registers, see [`crate::emit::special`].
     pub(crate) uniform: [u32; 24],
 
