@@ -12,16 +12,20 @@ use cushim_ptx::interp::{self, Launch, Memory as _};
 use cushim_ptx::ir::Place;
 use cushim_ptx_jit::Kernel;
 
-/// A column for each result of each form, interpreted and compiled.
-fn run(case: &Case, lanes: Lanes) -> [Vec<Vec<u64>>; 2] {
-    let device = Device::new(&(kernels::head(case.forms[0].device) + &case.text(lanes)));
+/// Kernels in one module, which has a memory of its own.
+const KERNELS: usize = 40;
+
+/// A column for each result of each form, interpreted and compiled. The case is the
+/// `number`th of the module.
+fn run(device: &Device, number: usize, case: &Case, lanes: Lanes) -> [Vec<Vec<u64>>; 2] {
     let input = device.upload(&case.input(), |b| [*b]);
     let out = device.alloc(case.bytes() as u64);
     let (grid, block) = match lanes {
         Lanes::Threads => (1, ROWS as u32),
         Lanes::Blocks => (ROWS as u32, 1),
     };
-    let f = &device.module.functions[0];
+    let f = &device.module.functions[number];
+    assert_eq!(f.name, case.name);
     let mut params = vec![0; f.params_size as usize];
     for (p, a) in f.params.iter().zip([input, out]) {
         let Place::Memory(at) = p.place else { panic!("{}: a parameter", case.name) };
@@ -29,7 +33,7 @@ fn run(case: &Case, lanes: Lanes) -> [Vec<Vec<u64>>; 2] {
     }
     let launch = Launch {
         module: &device.module,
-        kernel: 0,
+        kernel: number as u32,
         globals: &[],
         grid: [grid, 1, 1],
         block: [block, 1, 1],
@@ -39,13 +43,13 @@ fn run(case: &Case, lanes: Lanes) -> [Vec<Vec<u64>>; 2] {
         workspace: 0,
         local_limit: 1 << 16,
     };
-    let compiled = Kernel::new(&device.module, 0, [block, 1, 1])
+    let compiled = Kernel::new(&device.module, number as u32, [block, 1, 1])
         .unwrap_or_else(|e| panic!("{}: {e}", case.name));
     [false, true].map(|compile| {
         device.arena.store(out, &vec![0; case.bytes()]).unwrap();
         let done = match compile {
-            false => interp::run(&launch, &device.arena, &device),
-            true => compiled.run(&launch, &device.arena, &device, 1),
+            false => interp::run(&launch, &device.arena, device),
+            true => compiled.run(&launch, &device.arena, device, 1),
         };
         done.unwrap_or_else(|e| panic!("{}: {e}", case.name));
         let mut bytes = vec![0; case.slots() * ROWS * 8];
@@ -76,19 +80,23 @@ fn compare(
 fn check(lanes: Lanes, who: &str) {
     let mut tally = Tally::new();
     let mut differ = Vec::new();
-    for case in kernels::all() {
-        // A lane alone has no others to look at.
-        if lanes == Lanes::Blocks && !case.forms[0].lane {
-            continue;
-        }
-        let [interpreted, compiled] = run(&case, lanes);
-        let mut at = 0;
-        for (n, form) in case.forms.iter().enumerate() {
-            let part = at..at + form.results.len();
-            at = part.end;
-            let ours = &compiled[part.clone()];
-            differ.extend(compare(&case, n, &interpreted[part], ours));
-            tally.add(&case, form, ours);
+    // A lane alone has no others to look at.
+    let fits = |c: &Case| lanes == Lanes::Threads || c.forms[0].lane;
+    let cases: Vec<Case> = kernels::all().into_iter().filter(fits).collect();
+    let modules = cases.chunk_by(|a, b| a.forms[0].device == b.forms[0].device);
+    for some in modules.flat_map(|m| m.chunks(KERNELS)) {
+        let text: String = some.iter().map(|c| c.text(lanes)).collect();
+        let device = Device::new(&(kernels::head(some[0].forms[0].device) + &text));
+        for (number, case) in some.iter().enumerate() {
+            let [interpreted, compiled] = run(&device, number, case, lanes);
+            let mut at = 0;
+            for (n, form) in case.forms.iter().enumerate() {
+                let part = at..at + form.results.len();
+                at = part.end;
+                let ours = &compiled[part.clone()];
+                differ.extend(compare(case, n, &interpreted[part], ours));
+                tally.add(case, form, ours);
+            }
         }
     }
     assert!(differ.is_empty(), "{} forms:\n{}", differ.len(), differ.join("\n"));
