@@ -23,7 +23,7 @@ mod loader;
 mod runtime;
 
 use cushim_interpose::site::Home;
-use cushim_interpose::{life, redirect, weak};
+use cushim_interpose::{direct, life, redirect, weak};
 
 /// All hooks, for those who look functions up.
 pub(crate) static HOME: Home = Home { runtime: &runtime::SITES, driver: &driver::SITES };
@@ -36,6 +36,7 @@ extern "C" fn loaded() {
 extern "C" fn unloaded() {
     life::unloaded();
     redirect::finish();
+    direct::finish();
 }
 
 #[used]

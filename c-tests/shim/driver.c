@@ -40,7 +40,8 @@ static void *find(const char *name);
 static int run(void) {
     void *context, *module, *library, *f, *g, *h;
     printf("init %d\n", F(cuInit)(0));
-    printf("context %d %d\n", F(cuDevicePrimaryCtxRetain)(&context, 0), F(cuCtxSetCurrent)(context));
+    printf("context %d", F(cuDevicePrimaryCtxRetain)(&context, 0));
+    printf(" %d\n", F(cuCtxSetCurrent)(context));
     char *copy = strdup(ptx);
     printf("load %d\n", F(cuModuleLoadData)(&module, ptx));
     printf("load bad %d\n", F(cuModuleLoadData)(&module, NULL));

@@ -18,8 +18,9 @@ void (*stub_cuda_work)(const struct stub_work *, int count);
         if (asked) { LOG(__VA_ARGS__); return asked; }           \
     } while (0)
 
-struct module { const void *image; int live; };
-struct function { char name[128]; struct module *module; };
+/* `context` is where it is: null for a library or a kernel, which are in all. */
+struct module { const void *image; int live; const int *context; };
+struct function { char name[128]; struct module *module; const int *context; };
 #define MOST 4096
 static struct module modules[MOST];
 static struct function functions[MOST];
@@ -45,10 +46,32 @@ int cuInit(unsigned flags) {
     return flags ? 1 : 0;
 }
 int cuDriverGetVersion(int *out) { if (!out) return 1; *out = 13000; return 0; }
-static int context;
-int cuDevicePrimaryCtxRetain(void **out, int device) { CHECK_STATUS("failing"); LOG("device=%d", device); if (!out) return 1; *out = &context; return 0; }
-int cuCtxSetCurrent(void *ctx) { CHECK_STATUS("failing"); LOG("ctx=%d", !!ctx); return 0; }
-int cuCtxGetCurrent(void **out) { if (!out) return 1; *out = &context; return 0; }
+/* The devices' primary contexts, then those that programs create; each holds its device. A thread begins with
+   the first. With STUB_CONTEXTS what is in another context than the current one is refused. */
+static int contexts[64] = {0, 1, 2, 3};
+enum { PRIMARY = 4 };
+static atomic_int context_count = PRIMARY;
+static __thread int *current = contexts;
+static int apart(const int *of) { return of && of != current && getenv("STUB_CONTEXTS"); }
+int cuDevicePrimaryCtxRetain(void **out, int device) {
+    CHECK_STATUS("failing");
+    LOG("device=%d", device);
+    if (!out || device < 0 || device >= PRIMARY) return 1;
+    *out = &contexts[device];
+    return 0;
+}
+int cuDevicePrimaryCtxRelease_v2(int device) { LOG("device=%d", device); return device < 0 || device >= PRIMARY ? 101 : 0; }
+int cuCtxSetCurrent(void *ctx) { CHECK_STATUS("failing"); LOG("ctx=%d", !!ctx); current = ctx; return 0; }
+int cuCtxGetCurrent(void **out) { if (!out) return 1; *out = current; return 0; }
+int cuCtxGetDevice(int *out) { if (!out || !current) return 201; *out = *current; return 0; }
+int cuCtxCreate_v2(void **out, unsigned flags, int device) {
+    LOG("flags=%u device=%d", flags, device);
+    int at = context_count++;
+    if (!out || at >= 64) return 1;
+    contexts[at] = device;
+    *out = current = &contexts[at];
+    return 0;
+}
 int cuCtxSynchronize(void) { CHECK_STATUS("failing"); LOG("-"); return 0; }
 
 /* ---- modules and libraries */
@@ -57,8 +80,31 @@ static int load(void **out, const void *image) {
     if (!out || !image) return 1;
     int at = module_count++;
     if (at >= MOST) abort();
-    modules[at] = (struct module){image, 1};
+    modules[at] = (struct module){image, 1, NULL};
     *out = &modules[at];
+    return 0;
+}
+/* A module, which is in the current context. */
+static int load_here(void **out, const void *image) {
+    int status = load(out, image);
+    if (!status) ((struct module *)*out)->context = current;
+    return status;
+}
+/* What a file holds, for ever. */
+static const void *read_file(const char *path) {
+    FILE *file = path ? fopen(path, "rb") : NULL;
+    char *bytes = file ? calloc(1, 1 << 20) : NULL;
+    if (bytes && !fread(bytes, 1, (1 << 20) - 1, file)) free(bytes), bytes = NULL;
+    if (file) fclose(file);
+    return bytes;
+}
+/* All that is in a context goes with it. */
+int cuCtxDestroy_v2(void *ctx) {
+    LOG("ctx=%d", !!ctx);
+    if (!ctx) return 201;
+    for (int i = 0; i < module_count; i++)
+        if (modules[i].context == ctx) modules[i].live = 0;
+    if (current == ctx) current = NULL;
     return 0;
 }
 static int unload(void *m) {
@@ -71,20 +117,23 @@ static int get(void **out, void *m, const char *name) {
     if (!out || !name) return 1;
     if (!is_module(m)) return 400;
     if (!stub_signature(((struct module *)m)->image, name, &s)) return 500;
+    if (apart(((struct module *)m)->context)) return 201;
     for (int i = 0; i < function_count; i++)
-        if (functions[i].module == m && !strcmp(functions[i].name, name)) { *out = &functions[i]; return 0; }
+        if (functions[i].module == m && !strcmp(functions[i].name, name) && functions[i].context == ((struct module *)m)->context) { *out = &functions[i]; return 0; }
     int at = function_count++;
     if (at >= MOST) abort();
     snprintf(functions[at].name, sizeof functions[at].name, "%s", name);
     functions[at].module = m;
+    functions[at].context = ((struct module *)m)->context;
     *out = &functions[at];
     return 0;
 }
-int cuModuleLoadData(void **out, const void *image) { CHECK_STATUS("failing"); LOG("out=%d image=%d", !!out, !!image); return load(out, image); }
+int cuModuleLoadData(void **out, const void *image) { CHECK_STATUS("failing"); LOG("out=%d image=%d", !!out, !!image); return load_here(out, image); }
+int cuModuleLoad(void **out, const char *file) { CHECK_STATUS("failing"); LOG("out=%d file=%d", !!out, !!file); const void *image = read_file(file); return image ? load_here(out, image) : 301; }
 int cuModuleLoadDataEx(void **out, const void *image, unsigned n, void *o, void *v) {
     CHECK_STATUS("failing");
     LOG("out=%d image=%d options=%u,%d,%d", !!out, !!image, n, !!o, !!v);
-    return load(out, image);
+    return load_here(out, image);
 }
 int cuModuleUnload(void *m) { CHECK_STATUS("failing"); LOG("module=%d", is_module(m)); return unload(m); }
 int cuModuleGetFunction(void **out, void *m, const char *name) { CHECK_STATUS("failing"); LOG("out=%d module=%d name=%s", !!out, is_module(m), name ? name : "?"); return get(out, m, name); }
@@ -93,10 +142,33 @@ int cuLibraryLoadData(void **out, const void *code, void *o, void *v, unsigned n
     LOG("out=%d code=%d options=%d,%d,%u library=%d,%d,%u", !!out, !!code, !!o, !!v, n, !!lo, !!lv, ln);
     return load(out, code);
 }
+int cuLibraryLoadFromFile(void **out, const char *file, void *o, void *v, unsigned n, void *lo, void *lv, unsigned ln) {
+    CHECK_STATUS("failing");
+    LOG("out=%d file=%d options=%d,%d,%u library=%d,%d,%u", !!out, !!file, !!o, !!v, n, !!lo, !!lv, ln);
+    const void *image = read_file(file);
+    return image ? load(out, image) : 301;
+}
 int cuLibraryUnload(void *m) { CHECK_STATUS("failing"); LOG("library=%d", is_module(m)); return unload(m); }
 int cuLibraryGetKernel(void **out, void *m, const char *name) { CHECK_STATUS("failing"); LOG("out=%d library=%d name=%s", !!out, is_module(m), name ? name : "?"); return get(out, m, name); }
 int cuLibraryGetModule(void **out, void *m) { LOG("library=%d", is_module(m)); if (!out) return 1; *out = m; return 0; }
-int cuKernelGetFunction(void **out, void *k) { LOG("kernel=%s", find(k) ? find(k)->name : "?"); if (!out) return 1; *out = k; return 0; }
+/* A kernel's function is the kernel, or with STUB_CONTEXTS one in the current context. */
+int cuKernelGetFunction(void **out, void *k) {
+    LOG("kernel=%s", find(k) ? find(k)->name : "?");
+    if (!out) return 1;
+    *out = k;
+    if (!find(k) || !getenv("STUB_CONTEXTS")) return 0;
+    for (int i = 0; i < function_count; i++)
+        if (functions[i].module == find(k)->module && !strcmp(functions[i].name, find(k)->name) && functions[i].context == current) {
+            *out = &functions[i];
+            return 0;
+        }
+    int at = function_count++;
+    if (at >= MOST) abort();
+    functions[at] = *find(k);
+    functions[at].context = current;
+    *out = &functions[at];
+    return 0;
+}
 int cuLibraryGetKernelCount(unsigned *out, void *m) {
     char names[64][128];
     if (!out || !is_module(m)) return 400;
@@ -195,20 +267,22 @@ static int launch(const char *name, void *f, const unsigned g[3], const unsigned
     int status = stub_status(name);
     struct function *known = find(f);
     if (!status) {
-        if (!known) status = 400;
+        if (!known || !known->module->live) status = 400;
+        else if (apart(known->context)) status = 201;
         else if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2]) status = 1;
         else if (params && extra) status = 1;
     }
     if (stub_logging()) {
-        char hex[2100];
+        char hex[2100], device[24] = "";
         struct signature s;
         const char *args = "unknown";
+        if (getenv("STUB_CONTEXTS")) snprintf(device, sizeof device, " device=%d", current ? *current : -1);
         if (known && stub_signature(known->module->image, known->name, &s)) {
             args = stub_hex(hex, sizeof hex, &s, params, extra);
             if (!*args) args = "-";
         }
-        stub_log("cuda", name, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%#lx args=%s%s status=%d code=%08x",
-                 known ? known->name : "?", g[0], g[1], g[2], b[0], b[1], b[2], shared, (unsigned long)stream, args, more, status,
+        stub_log("cuda", name, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%#lx args=%s%s%s status=%d code=%08x",
+                 known ? known->name : "?", g[0], g[1], g[2], b[0], b[1], b[2], shared, (unsigned long)stream, args, more, device, status,
                  known ? stub_code(known->module->image) : 0);
     }
     stub_launched();
@@ -330,7 +404,8 @@ static void *resolve(const char *symbol, int version, unsigned long flags) {
         PLAIN(cuInit, 2000), PLAIN(cuDriverGetVersion, 2020), PLAIN(cuModuleLoadData, 2000), PLAIN(cuModuleGetFunction, 2000),
         PLAIN(cuModuleUnload, 2000), PLAIN(cuLibraryLoadData, 12000), PLAIN(cuLibraryGetKernel, 12000),
         PLAIN(cuLibraryUnload, 12000), PLAIN(cuLaunchCooperativeKernel, 9000), PLAIN(cuCtxSynchronize, 2000),
-        PLAIN(cuGraphLaunch, 10000), PLAIN(cuFuncGetName, 12030), {"cuMemcpyDtoH", 3020, 0, (void *)cuMemcpyDtoH_v2},
+        PLAIN(cuGraphLaunch, 10000), PLAIN(cuFuncGetName, 12030), PLAIN(cuCtxSetCurrent, 4000), PLAIN(cuCtxGetCurrent, 4000),
+        PLAIN(cuDevicePrimaryCtxRetain, 7000), PLAIN(cuKernelGetFunction, 12000), {"cuMemcpyDtoH", 3020, 0, (void *)cuMemcpyDtoH_v2},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (!strcmp(forms[i].name, symbol) && version >= forms[i].from && (!forms[i].ptsz || (flags & 2)))

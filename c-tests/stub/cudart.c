@@ -143,6 +143,7 @@ cudaError_t cudaGetDeviceProperties_v2(void *out, int device) {
 static struct {
     int (*load)(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
     int (*get)(void **, void *, const char *);
+    int (*function)(void **, void *), (*retain)(void **, int), (*set_current)(void *);
     int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
     int (*launch_ptsz)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
     int (*alloc)(void **, size_t), (*free)(void *), (*up)(void *, const void *, size_t), (*down)(void *, const void *, size_t);
@@ -161,6 +162,9 @@ static int driver_start(void) {
     if (!init || init(0)) return 0;
     *(void **)&driver.launch_ptsz = entry_point("cuLaunchKernel", version, 2, &status);
     *(void **)&driver.launch = entry_point("cuLaunchKernel", version, 0, &status);
+    *(void **)&driver.function = entry_point("cuKernelGetFunction", 12000, 0, &status);
+    *(void **)&driver.retain = entry_point("cuDevicePrimaryCtxRetain", version, 0, &status);
+    *(void **)&driver.set_current = entry_point("cuCtxSetCurrent", version, 0, &status);
     *(void **)&driver.alloc = entry_point("cuMemAlloc", version, 0, &status);
     *(void **)&driver.free = entry_point("cuMemFree", version, 0, &status);
     *(void **)&driver.up = entry_point("cuMemcpyHtoD", version, 0, &status);
@@ -184,7 +188,7 @@ static void *entry_point(const char *symbol, int version, unsigned long flags, i
     return *status ? NULL : found;
 }
 
-static int to_driver(struct kernel *k, int ptsz, dim3 g, dim3 b, void **args, size_t shared, void *stream) {
+static int in_driver(struct kernel *k) {
     static pthread_mutex_t lazy = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lazy);
     int status = !driver_start() ? 35
@@ -192,12 +196,19 @@ static int to_driver(struct kernel *k, int ptsz, dim3 g, dim3 b, void **args, si
         : !k->function && driver.get(&k->function, k->module->library, k->name) ? 500
                                                                                 : 0;
     pthread_mutex_unlock(&lazy);
+    return status;
+}
+
+static int to_driver(struct kernel *k, int ptsz, dim3 g, dim3 b, void **args, size_t shared, void *stream) {
+    int status = in_driver(k);
     if (status) return status;
     return (ptsz ? driver.launch_ptsz : driver.launch)(k->function, g.x, g.y, g.z, b.x, b.y, b.z, (unsigned)shared,
                                                        stream, args, NULL);
 }
 
 /* ---- launch */
+
+static __thread cudaError_t last_error;
 
 static int launch(const char *function, int ptsz, const void *func, dim3 g, dim3 b, void **args, size_t shared,
                   void *stream, const char *more) {
@@ -220,6 +231,7 @@ static int launch(const char *function, int ptsz, const void *func, dim3 g, dim3
     }
     stub_launched();
     if (!status && with_driver) status = to_driver(k, ptsz, g, b, args, shared, stream);
+    if (status) last_error = status;
     return status;
 }
 
@@ -300,7 +312,17 @@ static cudaError_t handle_of(const char *function, void **out, const void *stub)
     if (!status) *out = k;
     return status;
 }
-cudaError_t cudaGetFuncBySymbol(void **out, const void *stub) { return handle_of(__func__, out, stub); }
+/* With STUB_CONTEXTS it is the driver's function, else the runtime's own handle. */
+cudaError_t cudaGetFuncBySymbol(void **out, const void *stub) {
+    int status = handle_of(__func__, out, stub);
+    if (!status && getenv("STUB_CONTEXTS")) {
+        struct kernel *k = *out;
+        status = in_driver(k);
+        if (!status) status = driver.function(out, k->function);
+    }
+    if (status) last_error = status;
+    return status;
+}
 #if STUB_MAJOR >= 12
 cudaError_t __cudaGetKernel(void **out, const void *stub) { return handle_of(__func__, out, stub); }
 cudaError_t cudaGetKernel(void **out, const void *stub) { return handle_of(__func__, out, stub); }
@@ -471,8 +493,23 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t size, int kind, v
     LOG("to=%d from=%d size=%zu kind=%d stream=%#lx", !!to, !!from, size, kind, (unsigned long)stream);
     return 0;
 }
-/* Nothing here sets it. */
-cudaError_t cudaGetLastError(void) { return 0; }
+/* Launches set it. */
+cudaError_t cudaPeekAtLastError(void) { return last_error; }
+cudaError_t cudaGetLastError(void) {
+    cudaError_t last = last_error;
+    last_error = 0;
+    return last;
+}
+/* From 12 on the device's primary context is current at once, in 11 when something is next launched. */
+static __thread int device;
+cudaError_t cudaSetDevice(int to) {
+    LOG("device=%d", to);
+    void *context;
+    device = to;
+    return driver_start() && !driver.retain(&context, to) ? driver.set_current(context) : 0;
+}
+cudaError_t cudaGetDevice(int *out) { *out = device; return 0; }
+cudaError_t cudaDeviceReset(void) { LOG("device=%d", device); return 0; }
 const char *cudaGetErrorName(cudaError_t error) { return error ? "cudaErrorOfStub" : "cudaSuccess"; }
 const char *cudaGetErrorString(cudaError_t error) { return error ? "an error" : "no error"; }
 cudaError_t cudaMemset(void *at, int value, size_t size) { (void)at; LOG("value=%d size=%zu", value, size); return 0; }

@@ -92,9 +92,9 @@ macro_rules! driver_functions {
         graph observe [cuGraphExecDestroy] (hGraphExec: GraphExec) -> i32;
         graph observe [cuGraphUpload cuGraphUpload_ptsz] (hGraphExec: GraphExec, hStream: Stream) -> i32;
         graph observe [cuGraphLaunch cuGraphLaunch_ptsz] (hGraphExec: GraphExec, hStream: Stream) -> i32;
-        graph observe [cuStreamBeginCapture_v2 cuStreamBeginCapture_v2_ptsz] (hStream: Stream, mode: i32) -> i32;
-        graph observe [cuStreamBeginCaptureToGraph cuStreamBeginCaptureToGraph_ptsz] (hStream: Stream, hGraph: Graph, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, mode: i32) -> i32;
-        graph observe [cuStreamEndCapture cuStreamEndCapture_ptsz] (hStream: Stream, phGraph: Out<Graph>) -> i32;
+        graph (stream_begin_capture) [cuStreamBeginCapture_v2 cuStreamBeginCapture_v2_ptsz] (hStream: Stream, mode: i32) -> i32;
+        graph (stream_begin_capture_to_graph) [cuStreamBeginCaptureToGraph cuStreamBeginCaptureToGraph_ptsz] (hStream: Stream, hGraph: Graph, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, mode: i32) -> i32;
+        graph (stream_end_capture) [cuStreamEndCapture cuStreamEndCapture_ptsz] (hStream: Stream, phGraph: Out<Graph>) -> i32;
 
         // ---- memory
         memory observe [cuMemAlloc_v2] (dptr: Out<Ptr>, bytesize: usize) -> i32;

@@ -98,9 +98,9 @@ macro_rules! runtime_functions {
         graph observe [11 12 13] [cudaGraphExecDestroy] (graphExec: GraphExec) -> i32;
         graph observe [11 12 13] [cudaGraphUpload cudaGraphUpload_ptsz] (graphExec: GraphExec, stream: Stream) -> i32;
         graph observe [11 12 13] [cudaGraphLaunch cudaGraphLaunch_ptsz] (graphExec: GraphExec, stream: Stream) -> i32;
-        graph observe [11 12 13] [cudaStreamBeginCapture cudaStreamBeginCapture_ptsz] (stream: Stream, mode: i32) -> i32;
-        graph observe [12 13] [cudaStreamBeginCaptureToGraph cudaStreamBeginCaptureToGraph_ptsz] (stream: Stream, graph: Graph, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, mode: i32) -> i32;
-        graph observe [11 12 13] [cudaStreamEndCapture cudaStreamEndCapture_ptsz] (stream: Stream, pGraph: Out<Graph>) -> i32;
+        graph (stream_begin_capture) [11 12 13] [cudaStreamBeginCapture cudaStreamBeginCapture_ptsz] (stream: Stream, mode: i32) -> i32;
+        graph (stream_begin_capture_to_graph) [12 13] [cudaStreamBeginCaptureToGraph cudaStreamBeginCaptureToGraph_ptsz] (stream: Stream, graph: Graph, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, mode: i32) -> i32;
+        graph (stream_end_capture) [11 12 13] [cudaStreamEndCapture cudaStreamEndCapture_ptsz] (stream: Stream, pGraph: Out<Graph>) -> i32;
 
         // ---- memory
         memory observe [11 12 13] [cudaMalloc] (devPtr: Out<Ptr>, size: usize) -> i32;
@@ -194,7 +194,7 @@ macro_rules! runtime_functions {
         sync observe [11 12 13] [cudaStreamSynchronize cudaStreamSynchronize_ptsz] (stream: Stream) -> i32;
         sync observe [11 12 13] [cudaDeviceSynchronize] () -> i32;
         sync observe [11 12] [cudaThreadSynchronize] () -> i32;
-        sync observe [11 12 13] [cudaDeviceReset] () -> i32;
+        sync (device_reset) [11 12 13] [cudaDeviceReset] () -> i32;
 
         // ---- the program's own profiler range
         profiler (profiler_start) [11 12 13] [cudaProfilerStart] () -> i32;

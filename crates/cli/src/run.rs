@@ -9,7 +9,7 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::launch::{self, Backend, BackendArgs};
+use crate::launch::{self, Backend, BackendArgs, Environment, RedirectArgs};
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim run`.
@@ -36,6 +36,9 @@ pub struct RunArgs {
     /// The preloaded library, where it is not beside this program or in ../lib
     #[arg(long, value_name = "FILE", help_heading = "How it is run")]
     lib: Option<PathBuf>,
+
+    #[command(flatten)]
+    redirect: RedirectArgs,
 }
 
 const AFTER: &str = "\
@@ -55,6 +58,7 @@ Examples:
   cushim run --backend cpu ./app
   cushim run --backend driver python train.py
   cushim run --backend cpu --symbols app.debug ./app
+  cushim run --replace vecadd=new.ptx ./app    with another kernel, nothing recorded
   env $(cushim env --backend cpu) ./app        recorded, without the launcher
 
 Exit status: the program's own, since this becomes the program. 125 if cushim itself fails, 126 if the \
@@ -65,8 +69,10 @@ pub fn run(args: RunArgs) -> Outcome {
     launch::untouched(&args.command)?;
     environ::warn_of_unknown();
     let cuda = args.backend.resolve(args.lib.as_deref(), Backend::Auto)?;
+    let mut redirect = Environment::new();
+    args.redirect.put(&cuda, &mut redirect)?;
     let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]).envs(cuda.environment());
+    command.args(&args.command[1..]).envs(cuda.environment()).envs(redirect);
     // The hooks stay in front and record nothing.
     command.env("CUSHIM_EVENTS", "none").env(environ::LAUNCHER, launch::run_id());
     if let Some(log) = &args.log {

@@ -10,7 +10,7 @@ use cushim_trace::meta;
 use crate::library::observed;
 use crate::runtime::answered;
 use crate::site::Site;
-use crate::{life, thread};
+use crate::{life, redirect, thread};
 
 fn context_of_device(context: usize, device: i32) {
     if let Some(recorder) = life::current().and_then(|g| g.recorder.as_ref()) {
@@ -135,8 +135,11 @@ pub unsafe fn ctx_destroy(
     context: Context,
 ) -> i32 {
     let status = observed!(site, [context], real(context));
-    if status == 0 && thread::current_if_any().is_some_and(|t| t.context == context.0) {
-        set_current(0);
+    if status == 0 {
+        if thread::current_if_any().is_some_and(|t| t.context == context.0) {
+            set_current(0);
+        }
+        redirect::driver::context_gone(context.0);
     }
     status
 }

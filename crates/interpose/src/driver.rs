@@ -73,6 +73,7 @@ pub use crate::window::{profiler_start, profiler_stop};
 
 // ---- modules
 
+type LoadData = unsafe extern "C-unwind" fn(Out<Module>, Ptr) -> i32;
 type ModuleLoad = unsafe extern "C-unwind" fn(Out<Module>, Str) -> i32;
 
 /// `cuModuleLoad`.
@@ -82,8 +83,21 @@ pub unsafe fn module_load(
     out: Out<Module>,
     file: Str,
 ) -> i32 {
+    // SAFETY: what the program passed.
+    if let Some((image, load, code)) = unsafe { redirect::driver::file(site, file, Kind::Module) } {
+        // SAFETY: cuModuleLoadData, which has this signature.
+        let load = unsafe { std::mem::transmute::<*mut (), LoadData>(load) };
+        let status = observed!(site, [out, file], load(out, image));
+        if let Some(module) = answered(status, out) {
+            dump::code(&code, "cuModuleLoad");
+            redirect::driver::fresh(module.0);
+            registry::add_module(module.0, code, "cuModuleLoad");
+        }
+        return status;
+    }
     let status = observed!(site, [out, file], real(out, file));
     if let Some(module) = answered(status, out) {
+        redirect::driver::fresh(module.0);
         // SAFETY: CUDA took this path.
         let path = unsafe { text(file) }.unwrap_or_default().to_string_lossy();
         dump::file(&path, "cuModuleLoad");
@@ -98,6 +112,7 @@ unsafe fn loaded(status: i32, out: Out<Module>, image: Ptr, api: &'static str) -
         // SAFETY: CUDA took it.
         let code = unsafe { Code::from_pointer(image.0) };
         dump::code(&code, api);
+        redirect::driver::fresh(module.0);
         registry::add_module(module.0, code, api);
     }
     status
@@ -106,7 +121,7 @@ unsafe fn loaded(status: i32, out: Out<Module>, image: Ptr, api: &'static str) -
 /// `cuModuleLoadData`, `cuModuleLoadFatBinary`.
 pub unsafe fn module_load_data(
     site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Out<Module>, Ptr) -> i32,
+    real: LoadData,
     out: Out<Module>,
     image: Ptr,
 ) -> i32 {
@@ -210,7 +225,11 @@ pub unsafe fn kernel_get_function(
         redirect::launch::alias(func.0, kernel.0, |other| {
             let mut func = Func(0);
             // SAFETY: the same function, for a kernel that the driver gave out.
-            (unsafe { real(Out(&mut func), Func(other)) } == 0).then_some(func.0)
+            let known = unsafe { real(Out(&mut func), Func(other)) } == 0;
+            if let Some(kernel) = registry::find(other).filter(|_| known) {
+                registry::alias_function(func.0, kernel);
+            }
+            known.then_some(func.0)
         });
     }
     status

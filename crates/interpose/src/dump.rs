@@ -40,6 +40,11 @@ fn folder() -> Option<&'static Path> {
     folder.as_deref()
 }
 
+/// Whether images are to be written.
+pub fn wanted() -> bool {
+    folder().is_some()
+}
+
 /// A content hash as everything here writes it: xxh3, 64 bits, hexadecimal.
 pub fn hash(bytes: &[u8]) -> String {
     format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bytes))

@@ -1,15 +1,21 @@
 //! Handlers of graph calls that carry kernels: nodes and their parameters, on both faces.
 //!
 //! A kernel node is recorded like a launch whose stream is the graph (or executable graph): it shows
-//! name, shape and argument values at the time they are set. Captured launches are ordinary launches.
+//! name, shape and argument values at the time they are set, after the rules ([`ruled`]). Captured launches
+//! are ordinary launches.
 
 use cushim_abi::structs::*;
 use cushim_abi::types::*;
 use cushim_trace::layout::LAUNCH_ARGS_BUFFER;
 
+use crate::direct;
+use crate::library::observed;
 use crate::record::{Arguments, Launch, Observed};
+use crate::redirect::launch as redirected;
 use crate::registry::{self, Kernel};
 use crate::site::Site;
+
+mod ruled;
 
 /// The arguments that `kernelParams` and `extra` stand for.
 ///
@@ -138,7 +144,27 @@ unsafe fn kernel_params(params: usize) -> usize {
     // SAFETY: as the caller promises.
     let is_kernel = params != 0
         && unsafe { (params as *const GraphNodeParams).read_unaligned() }.kind == NODE_KERNEL;
-    if is_kernel { params + size_of::<GraphNodeParams>() } else { 0 }
+    if is_kernel { params + GENERIC } else { 0 }
+}
+
+/// Where a kernel's parameters begin in the generic ones.
+const GENERIC: usize = size_of::<GraphNodeParams>();
+
+/// Has `$params` point to what the rules make of the node, for the rest of the function.
+macro_rules! ruled {
+    ($site:expr, $params:ident, $before:expr, $has_kernel:expr) => {
+        let mut copy = ruled::Copy::default();
+        let here = stack!();
+        let _outermost = match redirected::enabled() {
+            true => redirected::outermost(here),
+            false => None,
+        };
+        let $params = match _outermost {
+            // SAFETY: the program's parameters, which CUDA is about to read.
+            Some(_) => unsafe { ruled::params($site, $params, $before, $has_kernel, &mut copy) },
+            None => $params,
+        };
+    };
 }
 
 type AddNode5 = unsafe extern "C-unwind" fn(Out<Node>, Graph, Ptr, usize, Ptr) -> i32;
@@ -146,18 +172,76 @@ type AddNode6 = unsafe extern "C-unwind" fn(Out<Node>, Graph, Ptr, Ptr, usize, P
 type SetParams = unsafe extern "C-unwind" fn(Node, Ptr) -> i32;
 type ExecSetParams = unsafe extern "C-unwind" fn(GraphExec, Node, Ptr) -> i32;
 
+/// `…StreamBeginCapture`: launches into it are to be the runtime's.
+pub unsafe fn stream_begin_capture(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Stream, i32) -> i32,
+    stream: Stream,
+    mode: i32,
+) -> i32 {
+    let begun = direct::begun(site, stream.0);
+    let status = observed!(site, [stream, mode], real(stream, mode));
+    if status != 0 && begun {
+        direct::ended(site, stream.0);
+    }
+    status
+}
+
+/// `…StreamBeginCaptureToGraph`.
+pub unsafe fn stream_begin_capture_to_graph(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Stream, Graph, Ptr, Ptr, usize, i32) -> i32,
+    stream: Stream,
+    graph: Graph,
+    dependencies: Ptr,
+    edges: Ptr,
+    count: usize,
+    mode: i32,
+) -> i32 {
+    let begun = direct::begun(site, stream.0);
+    let status = observed!(
+        site,
+        [stream, graph, dependencies, edges, count, mode],
+        real(stream, graph, dependencies, edges, count, mode)
+    );
+    if status != 0 && begun {
+        direct::ended(site, stream.0);
+    }
+    status
+}
+
+/// `…StreamEndCapture`: also one that fails ends the capture.
+pub unsafe fn stream_end_capture(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Stream, Out<Graph>) -> i32,
+    stream: Stream,
+    out: Out<Graph>,
+) -> i32 {
+    let status = observed!(site, [stream, out], real(stream, out));
+    direct::ended(site, stream.0);
+    status
+}
+
 macro_rules! face {
-    ($face:ident, $doc:literal, |$at:ident, $site:ident| $read:expr) => {
+    ($face:ident, $doc:literal, |$at:ident, $site:ident| $read:expr, |$of:ident| $has:expr) => {
         #[doc = $doc]
         pub mod $face {
             use super::*;
-            use crate::library::observed;
             use crate::runtime::stack;
 
             fn read($at: usize, $site: &Site) -> Option<NodeParams> {
                 // SAFETY: the program's node parameters, which CUDA is about to read.
                 unsafe { $read }
             }
+
+            /// Whether the parameters hold a kernel handle behind what all versions hold.
+            fn has_kernel($of: &Site) -> bool {
+                $has
+            }
+
+            pub use super::{
+                stream_begin_capture, stream_begin_capture_to_graph, stream_end_capture,
+            };
 
             /// `…GraphAddKernelNode`.
             pub unsafe fn graph_add_kernel_node(
@@ -176,7 +260,8 @@ macro_rules! face {
                         real(out, graph, dependencies, count, params)
                     );
                 }
-                // SAFETY: forwarded as it came.
+                ruled!(site, params, 0, has_kernel(site));
+                // SAFETY: forwarded as it came, or as the rules want it.
                 let call = || unsafe { real(out, graph, dependencies, count, params) };
                 node(site, stack!(), graph.0, read(params.0, site), call)
             }
@@ -191,7 +276,8 @@ macro_rules! face {
                 if params.0 == 0 {
                     return observed!(site, [handle, params], real(handle, params));
                 }
-                // SAFETY: forwarded as it came.
+                ruled!(site, params, 0, has_kernel(site));
+                // SAFETY: as above.
                 let call = || unsafe { real(handle, params) };
                 node(site, stack!(), handle.0, read(params.0, site), call)
             }
@@ -207,7 +293,8 @@ macro_rules! face {
                 if params.0 == 0 {
                     return observed!(site, [exec, handle, params], real(exec, handle, params));
                 }
-                // SAFETY: forwarded as it came.
+                ruled!(site, params, 0, has_kernel(site));
+                // SAFETY: as above.
                 let call = || unsafe { real(exec, handle, params) };
                 node(site, stack!(), exec.0, read(params.0, site), call)
             }
@@ -224,7 +311,9 @@ macro_rules! face {
                 if kernel == 0 {
                     return observed!(site, [handle, params], real(handle, params));
                 }
-                // SAFETY: forwarded as it came.
+                ruled!(site, params, GENERIC, has_kernel(site));
+                let kernel = params.0 + GENERIC;
+                // SAFETY: as above.
                 let call = || unsafe { real(handle, params) };
                 node(site, stack!(), handle.0, read(kernel, site), call)
             }
@@ -242,7 +331,9 @@ macro_rules! face {
                 if kernel == 0 {
                     return observed!(site, [exec, handle, params], real(exec, handle, params));
                 }
-                // SAFETY: forwarded as it came.
+                ruled!(site, params, GENERIC, has_kernel(site));
+                let kernel = params.0 + GENERIC;
+                // SAFETY: as above.
                 let call = || unsafe { real(exec, handle, params) };
                 node(site, stack!(), exec.0, read(kernel, site), call)
             }
@@ -267,7 +358,9 @@ macro_rules! face {
                         real(out, graph, dependencies, edges, count, params)
                     );
                 }
-                // SAFETY: forwarded as it came.
+                ruled!(site, params, GENERIC, has_kernel(site));
+                let kernel = params.0 + GENERIC;
+                // SAFETY: as above.
                 let call = || unsafe { real(out, graph, dependencies, edges, count, params) };
                 node(site, stack!(), graph.0, read(kernel, site), call)
             }
@@ -291,7 +384,9 @@ macro_rules! face {
                         real(out, graph, dependencies, count, params)
                     );
                 }
-                // SAFETY: forwarded as it came.
+                ruled!(site, params, GENERIC, has_kernel(site));
+                let kernel = params.0 + GENERIC;
+                // SAFETY: as above.
                 let call = || unsafe { real(out, graph, dependencies, count, params) };
                 node(site, stack!(), graph.0, read(kernel, site), call)
             }
@@ -299,12 +394,19 @@ macro_rules! face {
     };
 }
 
-face!(runtime, "Graph handlers of the runtime face.", |at, _site| NodeParams::of_runtime(at));
+face!(
+    runtime,
+    "Graph handlers of the runtime face.",
+    |at, _site| NodeParams::of_runtime(at),
+    |_site| false
+);
 // `_v2` structures and the generic node parameters carry the kernel handle behind the function.
-face!(driver, "Graph handlers of the driver face.", |at, site| NodeParams::of_driver(
-    at,
-    !matches!(
+face!(
+    driver,
+    "Graph handlers of the driver face.",
+    |at, site| NodeParams::of_driver(at, has_kernel(site)),
+    |site| !matches!(
         site.name.to_bytes(),
         b"cuGraphAddKernelNode" | b"cuGraphKernelNodeSetParams" | b"cuGraphExecKernelNodeSetParams"
     )
-));
+);

@@ -134,8 +134,15 @@ impl Code {
     /// The image in a file that the driver was told to load.
     pub fn from_file(path: &str) -> Self {
         let code = Code { file: Some(path.to_owned()), ..Code::nothing() };
-        let index = std::fs::read(path).map_err(|e| format!("{path}: {e}")).and_then(|b| index(&b));
-        code.index.with(|slot| *slot = Some(index));
+        let bytes = std::fs::read(path).map_err(|e| format!("{path}: {e}"));
+        let found = bytes.as_ref().map_err(Clone::clone).and_then(|bytes| index(bytes));
+        code.index.with(|slot| *slot = Some(found));
+        // Rules may ask for hashes and architectures, tools for the bytes.
+        if crate::redirect::plan().is_some()
+            && let Ok(bytes) = bytes
+        {
+            let _ = code.kept.set(bytes.into());
+        }
         Code { kind: "file", ..code }
     }
 

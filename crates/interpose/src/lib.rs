@@ -9,6 +9,7 @@
 //!   program's own ranges.
 //! - [`redirect`]: other images and kernels in the place of the program's; [`dump`]: images into files.
 //! - [`tools`]: a user's libraries, asked at images, launches and calls.
+//! - [`direct`]: launches past the runtime.
 //! - [`device`], [`arguments`]: device memory and parameter blocks, for what looks at a program's data.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded.
 //! - [`runtime`], [`driver`], [`loader`]: the calls that need more, by face; [`contexts`] is the
@@ -24,6 +25,7 @@ pub mod arguments;
 pub mod config;
 pub mod contexts;
 pub mod device;
+pub mod direct;
 pub mod driver;
 pub mod dump;
 pub mod gputime;

@@ -65,6 +65,7 @@ pub unsafe fn library_load_data(
         // SAFETY: CUDA took it.
         let code = unsafe { Code::from_pointer(code.0) };
         dump::code(&code, name(site));
+        redirect::driver::fresh(library.0);
         registry::add_module(library.0, code, name(site));
     }
     status
@@ -87,12 +88,39 @@ pub unsafe fn library_load_file(
     library_values: Ptr,
     library_count: u32,
 ) -> i32 {
+    // SAFETY: what the program passed.
+    if let Some((image, load, code)) = unsafe { redirect::driver::file(site, file, Kind::Library) }
+    {
+        // SAFETY: the function that takes the same arguments, but for an image in memory.
+        let load = unsafe { std::mem::transmute::<*mut (), LibraryLoad>(load) };
+        let status = observed!(
+            site,
+            [out, file, options, values, count, library_options, library_values, library_count],
+            load(
+                out,
+                image,
+                options,
+                values,
+                count,
+                library_options,
+                library_values,
+                library_count
+            )
+        );
+        if let Some(library) = answered(status, out) {
+            dump::code(&code, name(site));
+            redirect::driver::fresh(library.0);
+            registry::add_module(library.0, code, name(site));
+        }
+        return status;
+    }
     let status = observed!(
         site,
         [out, file, options, values, count, library_options, library_values, library_count],
         real(out, file, options, values, count, library_options, library_values, library_count)
     );
     if let Some(library) = answered(status, out) {
+        redirect::driver::fresh(library.0);
         // SAFETY: CUDA took this path.
         let path = unsafe { text(file) }.unwrap_or_default();
         let path = path.to_string_lossy();

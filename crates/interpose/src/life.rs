@@ -22,6 +22,7 @@ use crate::lock;
 use crate::log::{self, Level};
 use crate::redirect;
 use crate::window::Window;
+use crate::{direct, dump};
 
 /// The state of this process.
 pub struct Global {
@@ -114,7 +115,7 @@ fn off() -> Global {
 fn make() -> Global {
     let config = Config::from_environment();
     if config.disable {
-        if redirect::plan().is_none() {
+        if redirect::plan().is_none() && !dump::wanted() && !direct::enabled() {
             set_off();
         }
         return off();

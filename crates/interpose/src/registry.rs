@@ -48,6 +48,8 @@ pub struct Kernel {
     /// Generation in which its record was written; its layout is known by then.
     ready: AtomicU32,
     layout: AtomicPtr<Layout>,
+    /// What the driver launches for it.
+    pub direct: crate::direct::Handles,
 }
 
 /// A registered fat binary, or a loaded module or library.
@@ -99,6 +101,7 @@ pub fn unknown(address: usize, driver_name: Option<String>) -> &'static Kernel {
         of_driver: false,
         ready: AtomicU32::new(0),
         layout: AtomicPtr::new(std::ptr::null_mut()),
+        direct: AtomicPtr::new(std::ptr::null_mut()),
     };
     if address == 0 || COUNT.fetch_add(1, Ordering::Relaxed) >= MOST_UNKNOWN {
         COUNT.fetch_min(MOST_UNKNOWN, Ordering::Relaxed);
@@ -213,6 +216,7 @@ fn add_numbered(
             of_driver,
             ready: AtomicU32::new(0),
             layout: AtomicPtr::new(std::ptr::null_mut()),
+            direct: AtomicPtr::new(std::ptr::null_mut()),
         });
         if let Some(module) = module {
             let first = module.kernels.load(Ordering::Relaxed);

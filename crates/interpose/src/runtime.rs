@@ -12,6 +12,7 @@ use cushim_abi::structs::*;
 use cushim_abi::types::*;
 use cushim_trace::layout::*;
 
+use crate::direct::{self, LaunchKernel};
 use crate::dump;
 use crate::layouts::Code;
 use crate::observe;
@@ -268,11 +269,13 @@ macro_rules! launched {
     ($site:expr, $launch:expr, $call:expr) => {{
         match Observed::enter($site, stack!()) {
             // SAFETY: forwarded as it came.
+            #[allow(unused_unsafe)]
             None => unsafe { $call },
             Some(observed) => {
                 let launch = $launch;
                 let stored = observed.launch(&launch);
                 // SAFETY: forwarded as it came.
+                #[allow(unused_unsafe)]
                 let status = unsafe { $call };
                 observed.finish_launch(stored, status, &launch);
                 status
@@ -309,8 +312,6 @@ fn plain(
     }
 }
 
-type LaunchKernel = unsafe extern "C-unwind" fn(Func, Dim3, Dim3, Ptr, usize, Stream) -> i32;
-
 /// `cudaLaunchKernel`, `__cudaLaunchKernel` and their `_ptsz` forms.
 #[inline(always)]
 pub unsafe fn launch_kernel(
@@ -323,6 +324,13 @@ pub unsafe fn launch_kernel(
     shared: usize,
     stream: Stream,
 ) -> i32 {
+    // SAFETY: forwarded as it came.
+    let real = |func, grid, block, args, shared| unsafe {
+        match direct::enabled() {
+            true => direct::launch_kernel(site, real, func, grid, block, args, shared, stream),
+            false => real(func, grid, block, args, shared, stream),
+        }
+    };
     if redirected::enabled() {
         let (params, extra) = (args, Ptr(0));
         let launch =
@@ -331,14 +339,14 @@ pub unsafe fn launch_kernel(
             launched!(
                 site,
                 plain(l.func, l.grid, l.block, l.params, l.shared, stream, 0),
-                real(l.func, l.grid, l.block, l.params, l.shared, stream)
+                real(l.func, l.grid, l.block, l.params, l.shared)
             )
         });
     }
     launched!(
         site,
         plain(func, grid, block, args, shared, stream, 0),
-        real(func, grid, block, args, shared, stream)
+        real(func, grid, block, args, shared)
     )
 }
 
@@ -411,6 +419,13 @@ pub unsafe fn launch_kernel_ex(
     }
     // SAFETY: the program's launch configuration, of which this is the part all versions share.
     let c = unsafe { (config.0 as *const LaunchConfig).read_unaligned() };
+    // SAFETY: forwarded as it came.
+    let real = |config, c: &LaunchConfig, func, args| unsafe {
+        match direct::enabled() {
+            true => direct::launch_kernel_ex(site, real, config, c, func, args),
+            false => real(config, func, args),
+        }
+    };
     if redirected::enabled() {
         let (params, extra) = (args, Ptr(0));
         let LaunchConfig { grid, block, shared, stream, .. } = c;
@@ -422,10 +437,14 @@ pub unsafe fn launch_kernel_ex(
             // The structure may be longer in a later version, but holds no more than this today (11.8 to
             // 13.5); the program's own is passed on where nothing changes.
             let config = if changed { Ptr((&raw const other).addr()) } else { config };
-            launched!(site, configured(&other, l.func, l.params), real(config, l.func, l.params))
+            launched!(
+                site,
+                configured(&other, l.func, l.params),
+                real(config, &other, l.func, l.params)
+            )
         });
     }
-    launched!(site, configured(&c, func, args), real(config, func, args))
+    launched!(site, configured(&c, func, args), real(config, &c, func, args))
 }
 
 /// A launch by a configuration.
@@ -506,10 +525,16 @@ pub unsafe fn get_kernel(site: &'static Site, real: GetKernel, out: Out<Func>, s
         && let Some(kernel) = registry::find(stub.0)
     {
         registry::alias_function(handle.0, kernel);
+        direct::handle_of_stub(handle.0, stub.0);
         redirected::alias(handle.0, stub.0, |other| {
             let mut handle = Func(0);
             // SAFETY: the same function, for a stub that was registered.
-            (unsafe { real(Out(&mut handle), Func(other)) } == 0).then_some(handle.0)
+            let known = unsafe { real(Out(&mut handle), Func(other)) } == 0;
+            if let Some(kernel) = registry::find(other).filter(|_| known) {
+                registry::alias_function(handle.0, kernel);
+                direct::handle_of_stub(handle.0, other);
+            }
+            known.then_some(handle.0)
         });
     }
     status
@@ -547,6 +572,19 @@ pub unsafe fn get_func_by_symbol(
 ) -> i32 {
     // SAFETY: the same signature and meaning.
     unsafe { get_kernel(site, real, out, symbol) }
+}
+
+/// `cudaDeviceReset`: what was loaded is gone.
+pub unsafe fn device_reset(site: &'static Site, real: unsafe extern "C-unwind" fn() -> i32) -> i32 {
+    direct::forget();
+    let call = observe::begin(site, stack!(), [0; MOST_WORDS], 0);
+    // SAFETY: forwarded as it came.
+    let status = unsafe { real() };
+    if let Some(call) = call {
+        observe::end(call, status, [None; MOST_WORDS]);
+    }
+    redirect::driver::context_gone(0);
+    status
 }
 
 pub use crate::graph::runtime::*;

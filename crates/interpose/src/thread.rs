@@ -37,6 +37,8 @@ pub struct Thread {
     pub link: u64,
     /// The number that CUPTI was told for its next call, 0 for none.
     pub ahead: u64,
+    /// The context in which the thread's runtime launches ([`crate::direct`]).
+    pub verified: crate::direct::Verified,
     /// Ranges of the program's own that are open.
     pub ranges: crate::nvtx::Open,
 }
@@ -99,6 +101,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
         thread.depth = 0;
         thread.link = 0;
         thread.ahead = 0;
+        thread.verified = Default::default();
         thread.ranges.forget();
     } else {
         let thread = Box::into_raw(Box::new(Thread {
@@ -111,6 +114,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
             context: 0,
             link: 0,
             ahead: 0,
+            verified: Default::default(),
             ranges: Default::default(),
         }));
         // SAFETY: the slot is this thread's.

@@ -17,7 +17,7 @@
 //! image's content hash, as --dump-images names it, or its beginning), `arch` (one that the image
 //! holds), `grid`, `block` (three numbers or "*"), `nth` (a number, or "from..to" counted from 1).
 //!
-//! What is done: `image` (with `kernel`: that kernel of it instead of the one of the same name; with
+//! What is done: `image` (a file, or a list of files of which the backend takes what it can run; with `kernel`: that kernel of it instead of the one of the same name; with
 //! `whole = true`: the whole image instead of the whole image; with `compare = { parameters, type, tolerance,
 //! keep }`: beside it, comparing what they wrote), `launch = { grid, block, shared }`, or
 //! `skip = true`. `on-failure = "stop"` ends the program where a rule cannot be applied; else that is

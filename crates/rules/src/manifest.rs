@@ -36,8 +36,8 @@ pub struct Rule {
 pub enum Action {
     /// A kernel of another image takes the kernel's place.
     Kernel {
-        /// The image's file.
-        image: PathBuf,
+        /// The image's files: what the backend can run of all of them counts.
+        images: Vec<PathBuf>,
         /// Its kernel; `None` for the one of the same name.
         kernel: Option<String>,
         /// Instead of taking its place it is run beside it, and what they wrote is compared.
@@ -45,13 +45,23 @@ pub enum Action {
     },
     /// Another image takes the image's place, variables and all.
     Image {
-        /// The image's file.
-        image: PathBuf,
+        /// The image's files, as above.
+        images: Vec<PathBuf>,
     },
     /// The kernel is launched in another shape.
     Launch(Launch),
     /// The kernel is not launched.
     Skip,
+}
+
+impl Action {
+    /// The files that it names.
+    pub fn images(&self) -> &[PathBuf] {
+        match self {
+            Action::Kernel { images, .. } | Action::Image { images } => images,
+            Action::Launch(_) | Action::Skip => &[],
+        }
+    }
 }
 
 /// The parts of a launch that change.
@@ -89,7 +99,7 @@ struct Table {
     name: Option<String>,
     #[serde(rename = "match")]
     matching: Option<Spanned<Matching>>,
-    image: Option<Spanned<PathBuf>>,
+    image: Option<Spanned<Files>>,
     kernel: Option<Spanned<String>>,
     #[serde(default)]
     whole: Option<Spanned<bool>>,
@@ -129,6 +139,13 @@ struct Shape {
     grid: Option<[u32; 3]>,
     block: Option<[u32; 3]>,
     shared: Option<u32>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged, expecting = "expected a file, or a list of files")]
+enum Files {
+    One(PathBuf),
+    Several(Vec<PathBuf>),
 }
 
 #[derive(Deserialize)]
@@ -187,7 +204,7 @@ impl Manifest {
         Ok(Rule {
             name: format!("--replace {text}"),
             matching: Match { kernel: Some(kernel), ..Match::default() },
-            action: Action::Kernel { image: image.into(), kernel: None, compare: None },
+            action: Action::Kernel { images: vec![image.into()], kernel: None, compare: None },
             on_failure: OnFailure::Pass,
         })
     }
@@ -254,11 +271,11 @@ impl Here<'_> {
         }
         match (&table.image, &table.launch, skip) {
             (Some(image), None, false) => {
-                let image = self.beside(image.get_ref());
+                let images = self.beside(image)?;
                 Ok(match whole {
-                    true => Action::Image { image },
+                    true => Action::Image { images },
                     false => Action::Kernel {
-                        image,
+                        images,
                         kernel: table.kernel.as_ref().map(|kernel| kernel.get_ref().clone()),
                         compare: self.compare(table)?,
                     },
@@ -292,8 +309,18 @@ impl Here<'_> {
         Ok(Some(Compare { parameters, element: *element, tolerance, keep: *keep }))
     }
 
-    fn beside(&self, image: &Path) -> PathBuf {
-        self.file.parent().unwrap_or(Path::new("")).join(image)
+    /// The files by their paths, which are relative to the manifest.
+    fn beside(&self, given: &Spanned<Files>) -> Result<Vec<PathBuf>, Error> {
+        let files = match given.get_ref() {
+            Files::One(file) => std::slice::from_ref(file),
+            Files::Several(files) => files,
+        };
+        if files.is_empty() || files.iter().any(|file| file.as_os_str().is_empty()) {
+            let why = "`image` names no file; expected \"FILE\" or [\"FILE\", …]";
+            return Err(self.error(given.span().start, why));
+        }
+        let folder = self.file.parent().unwrap_or(Path::new(""));
+        Ok(files.iter().map(|file| folder.join(file)).collect())
     }
 
     fn shape(&self, shape: &Spanned<Shape>) -> Result<Launch, Error> {
@@ -412,7 +439,7 @@ mod tests {
         assert_eq!(rule.name, "redirect 1");
         assert_eq!(
             rule.action,
-            Action::Kernel { image: "dir/new.ptx".into(), kernel: None, compare: None }
+            Action::Kernel { images: vec!["dir/new.ptx".into()], kernel: None, compare: None }
         );
         let names = Names { mangled: "_Z6vecaddPf", full: "vecadd(float*)", short: "vecadd" };
         assert!(rule.matching.names(names) && rule.matching.launch.is_always());
@@ -439,7 +466,7 @@ mod tests {
         assert_eq!(rules[0].on_failure, OnFailure::Stop);
         assert_eq!(rules[0].matching.hash.as_deref(), Some("ab12"));
         assert!(rules[0].matching.launch.holds([8, 1, 1], [1; 3], 9));
-        assert_eq!(rules[1].action, Action::Image { image: "/abs/all.fatbin".into() });
+        assert_eq!(rules[1].action, Action::Image { images: vec!["/abs/all.fatbin".into()] });
         assert_eq!(rules[2].action, Action::Skip);
     }
 
@@ -459,6 +486,13 @@ mod tests {
             keep: Keep::Replacement,
         };
         assert_eq!((compare(&rules[0]), compare(&rules[1])), (first, Compare::default()));
+    }
+
+    #[test]
+    fn several_images() {
+        let text = "[[redirect]]\nmatch = { kernel = 'k' }\nimage = ['a.ptx', '/b.hipfb']\n";
+        let rules = parse(text).unwrap().rules;
+        assert_eq!(rules[0].action.images(), [Path::new("dir/a.ptx"), Path::new("/b.hipfb")]);
     }
 
     #[test]
@@ -515,6 +549,8 @@ mod tests {
                 "0 or more",
             ),
             ("[[redirect]]\nmatch = { kernel = \"a\", grid = [1, 1] }\nskip = true\n", ":2:", ""),
+            ("[[redirect]]\nmatch = { kernel = \"a\" }\nimage = []\n", ":3:9: ", "names no file"),
+            ("[[redirect]]\nmatch = { kernel = \"a\" }\nimage = 7\n", ":3:9: ", "a list of files"),
             ("redirect = 3\n", ":1:12: ", ""),
             ("[[redirect\n", ":1:", ""),
         ];
@@ -529,7 +565,7 @@ mod tests {
         let rule = Manifest::replace("op<a==b>=x.ptx").unwrap();
         assert_eq!(
             rule.action,
-            Action::Kernel { image: "x.ptx".into(), kernel: None, compare: None }
+            Action::Kernel { images: vec!["x.ptx".into()], kernel: None, compare: None }
         );
         for bad in ["", "kernel", "=x", "k=", "(=x"] {
             assert!(Manifest::replace(bad).is_err(), "{bad}");

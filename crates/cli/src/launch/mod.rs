@@ -116,7 +116,7 @@ impl RecordArgs {
         if let Some(log) = &self.log {
             set.push(("CUSHIM_LOG", log.into()));
         }
-        self.redirect.put(&mut set)?;
+        self.redirect.put(cuda, &mut set)?;
         Ok(set)
     }
 }

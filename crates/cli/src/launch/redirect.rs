@@ -7,9 +7,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use cushim_rules::{Action, Manifest, Rule};
+use cushim_rules::{Manifest, Rule};
 
-use super::Environment;
+use super::{Backend, Cuda, Environment};
 use crate::Error;
 
 /// Redirection, for `run`, `trace`, `record` and `env` alike.
@@ -34,6 +34,11 @@ pub struct RedirectArgs {
     /// given several times
     #[arg(long, value_name = "FILE", value_delimiter = ':')]
     pub tool: Vec<PathBuf>,
+
+    /// Launches of a shared runtime go straight to the driver where that means the same (experimental;
+    /// with NVIDIA's own CUDA only, docs/redirect.md)
+    #[arg(long)]
+    pub direct: bool,
 }
 
 impl RedirectArgs {
@@ -48,9 +53,23 @@ impl RedirectArgs {
     }
 
     /// Adds the variables, after a look at the files.
-    pub fn put(&self, set: &mut Environment) -> Result<(), Error> {
+    pub fn put(&self, cuda: &Cuda, set: &mut Environment) -> Result<(), Error> {
+        if self.direct {
+            if cuda.backend != Backend::Native {
+                return Err(Error::Usage(format!(
+                    "--direct is for NVIDIA's own runtime: it goes with --backend native, not {}",
+                    cuda.backend.word()
+                )));
+            }
+            set.push(("CUSHIM_DIRECT", "1".into()));
+        }
+        self.files(set)
+    }
+
+    /// The variables that name files.
+    fn files(&self, set: &mut Environment) -> Result<(), Error> {
         for rule in self.rules()? {
-            if let Action::Kernel { image, .. } | Action::Image { image } = &rule.action {
+            for image in rule.action.images() {
                 std::fs::File::open(image).map_err(|e| Error::io("open", image, e))?;
             }
         }
@@ -112,11 +131,11 @@ mod tests {
             ..RedirectArgs::default()
         };
         let mut set = Environment::new();
-        args.put(&mut set).unwrap();
+        args.files(&mut set).unwrap();
         assert_eq!(set[0].0, "CUSHIM_REPLACE");
         args.replace.push("k=/no/such.ptx".into());
-        assert!(args.put(&mut set).unwrap_err().to_string().contains("/no/such.ptx"));
+        assert!(args.files(&mut set).unwrap_err().to_string().contains("/no/such.ptx"));
         args.replace = vec!["k".into()];
-        assert!(args.put(&mut set).unwrap_err().to_string().contains("KERNEL=FILE"));
+        assert!(args.files(&mut set).unwrap_err().to_string().contains("KERNEL=FILE"));
     }
 }

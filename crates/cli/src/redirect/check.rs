@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use cushim_image::inventory::ImageKind;
-use cushim_image::{Limits, ParamLayout};
+use cushim_image::{Arch, Limits, ParamLayout};
 use cushim_names::Name;
 use cushim_rules::{Action, Manifest, Names, Rule};
 
@@ -39,23 +39,23 @@ pub fn run(args: &CheckArgs) -> Outcome {
 /// Tells of one rule; whether it matches something and could be applied to all of it.
 fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut String) -> bool {
     let _ = writeln!(out, "{}: {}", rule.name, action(rule));
-    let theirs = match &rule.action {
-        Action::Kernel { image, .. } | Action::Image { image } => match HostFile::open(image) {
-            Ok(file) => {
-                let theirs = program::containers(&file, image, limits);
-                if let Some(why) = unusable(&file, limits) {
-                    let _ = writeln!(out, "  CANNOT BE APPLIED: {}: {why}", image.display());
-                    return false;
-                }
-                theirs
-            }
+    let mut theirs = Vec::new();
+    let mut unusable = Vec::new();
+    for image in rule.action.images() {
+        let file = match HostFile::open(image) {
+            Ok(file) => file,
             Err(error) => {
                 let _ = writeln!(out, "  CANNOT BE APPLIED: {error}");
                 return false;
             }
-        },
-        Action::Launch(_) | Action::Skip => Vec::new(),
-    };
+        };
+        unusable.extend(why_not(&file, limits).map(|why| format!("{}: {why}", image.display())));
+        theirs.extend(program::containers(&file, image, limits));
+    }
+    if !unusable.is_empty() && unusable.len() == rule.action.images().len() {
+        let _ = writeln!(out, "  CANNOT BE APPLIED: {}", unusable.join("; "));
+        return false;
+    }
     let (mut well, mut matched) = (true, 0);
     for container in containers.iter().filter(|container| rule.matching.image(*container)) {
         let named = |symbol: &str| {
@@ -94,17 +94,18 @@ fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut Strin
 }
 
 fn action(rule: &Rule) -> String {
+    let files = files(rule);
     match &rule.action {
-        Action::Kernel { image, kernel: Some(kernel), compare: None } => {
-            format!("kernel {kernel} of {} instead of", image.display())
+        Action::Kernel { kernel: Some(kernel), compare: None, .. } => {
+            format!("kernel {kernel} of {files} instead of")
         }
-        Action::Kernel { image, kernel: None, compare: None } => {
-            format!("the kernel of the same name from {} instead of", image.display())
+        Action::Kernel { kernel: None, compare: None, .. } => {
+            format!("the kernel of the same name from {files} instead of")
         }
-        Action::Kernel { image, compare: Some(_), .. } => {
-            format!("a kernel of {} beside, and what they write is compared, for", image.display())
+        Action::Kernel { compare: Some(_), .. } => {
+            format!("a kernel of {files} beside, and what they write is compared, for")
         }
-        Action::Image { image } => format!("{} instead of", image.display()),
+        Action::Image { .. } => format!("{files} instead of"),
         Action::Launch(_) => "another shape for launches of".to_owned(),
         Action::Skip => "no launches of".to_owned(),
     }
@@ -117,7 +118,7 @@ fn verdict(
     ours: &ParamLayout,
     theirs: &[Container],
 ) -> Result<(), String> {
-    let Action::Kernel { image, kernel, .. } = &rule.action else { return Ok(()) };
+    let Action::Kernel { kernel, .. } = &rule.action else { return Ok(()) };
     let wanted = kernel.as_deref().unwrap_or(symbol);
     let Some(layout) = theirs.iter().find_map(|container| container.kernels.get(wanted)) else {
         let all: Vec<&str> = theirs
@@ -126,7 +127,7 @@ fn verdict(
             .map(String::as_str)
             .collect();
         let has = if all.is_empty() { "none".to_owned() } else { all.join(", ") };
-        return Err(format!("{} has no kernel {wanted}; it has {has}", image.display()));
+        return Err(format!("{} has no kernel {wanted}; it has {has}", files(rule)));
     };
     if layout == ours {
         return Ok(());
@@ -138,13 +139,19 @@ fn verdict(
     Err(format!(
         "it takes {}, and {wanted} of {} takes {}",
         shown(ours),
-        image.display(),
+        files(rule),
         shown(layout)
     ))
 }
 
+/// The files of a rule, in words.
+fn files(rule: &Rule) -> String {
+    let files = rule.action.images().iter().map(|file| file.display().to_string());
+    files.collect::<Vec<_>>().join(" or ")
+}
+
 /// Why NVIDIA's driver would not take the file.
-fn unusable(file: &HostFile, limits: &Limits) -> Option<String> {
+fn why_not(file: &HostFile, limits: &Limits) -> Option<String> {
     let images = cushim_image::inventory::read(file.bytes(), limits).images;
     let usable = |kind| matches!(kind, ImageKind::Ptx | ImageKind::Cubin);
     if images.iter().any(|image| usable(image.kind)) {
@@ -152,8 +159,12 @@ fn unusable(file: &HostFile, limits: &Limits) -> Option<String> {
     }
     let kinds: Vec<String> =
         images.iter().map(|image| format!("{} for {}", image.kind, image.arch)).collect();
-    Some(match kinds.is_empty() {
-        true => "no PTX, cubin, fat binary or other device image".to_owned(),
-        false => format!("it holds {}; expected PTX or a cubin", kinds.join(", ")),
+    let foreign = images.iter().any(|image| !matches!(image.arch, Arch::Sm(..)));
+    Some(match (kinds.is_empty(), foreign) {
+        (true, _) => "no PTX, cubin, fat binary or other device image".to_owned(),
+        (_, true) => {
+            format!("it holds {}: to launch that needs the hsa backend", kinds.join(", "))
+        }
+        _ => format!("it holds {}; expected PTX or a cubin", kinds.join(", ")),
     })
 }

@@ -63,7 +63,7 @@ All of it is described in docs/redirect.md.
 Examples:
   cushim redirect new ./app vecadd           writes redirect/redirect.toml and the kernel's PTX
   cushim redirect check redirect/redirect.toml ./app
-  cushim trace --redirect redirect/redirect.toml ./app
+  cushim run --redirect redirect/redirect.toml ./app
   cushim trace --replace vecadd=new.ptx ./app
 
 Exit status of check: 1 where a rule matches nothing or could not be applied.";

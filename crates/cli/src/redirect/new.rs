@@ -50,11 +50,8 @@ pub fn run(args: &NewArgs) -> Outcome {
             "It also holds {others} other kernels of the same source file, which stay unused.\n"
         );
     }
-    said += &format!(
-        "Next: cushim trace --redirect {} {}\n",
-        manifest.display(),
-        args.program.display()
-    );
+    said +=
+        &format!("Next: cushim run --redirect {} {}\n", manifest.display(), args.program.display());
     crate::print(said.as_bytes())?;
     Ok(0)
 }

@@ -158,6 +158,45 @@ fn what_is_missing_is_named() {
     assert!(!bench.run(&["run", "--help"]).stdout.contains("mock"));
 }
 
+/// Other device code, by the options that `trace` has; nothing is recorded.
+#[test]
+fn what_redirects_is_carried() {
+    let bench = Bench::new();
+    bench.backends();
+    fs::write(bench.path("new.ptx"), ".version 7.0\n.target sm_52\n.address_size 64\n").unwrap();
+    let rule = "[[redirect]]\nmatch = { kernel = 'k' }\nimage = 'new.ptx'\n";
+    fs::write(bench.path("rules.toml"), rule).unwrap();
+    let show = "echo $CUSHIM_EVENTS; echo $CUSHIM_REPLACE; echo $CUSHIM_REDIRECT; echo $CUSHIM_DUMP_IMAGES; \
+                echo $CUSHIM_TOOL; echo $CUSHIM_DIRECT";
+    let mut options =
+        vec!["--replace", "k=new.ptx", "--redirect", "rules.toml", "--dump-images", "dump"];
+    options.extend(["--tool", "new.ptx"]);
+    for (backend, direct) in [("native", &["--direct"][..]), ("cpu", &[]), ("driver", &[])] {
+        let program = ["sh", "-c", show];
+        let all = [&["run", "--backend", backend][..], &options, direct, &program].concat();
+        let done = bench.run(&all);
+        let full = |name: &str| bench.path(name).to_str().unwrap().to_owned();
+        let expected = [
+            "none".to_owned(),
+            format!("k={}", full("new.ptx")),
+            full("rules.toml"),
+            full("dump"),
+            full("new.ptx"),
+            if direct.is_empty() { String::new() } else { "1".to_owned() },
+        ];
+        assert_eq!(done.stdout.lines().collect::<Vec<_>>(), expected, "{done:?}");
+    }
+    for (options, word) in [
+        (&["--backend", "cpu", "--direct"][..], "--backend native, not cpu"),
+        (&["--redirect", "none.toml"], "none.toml"),
+        (&["--replace", "k=none.ptx"], "none.ptx"),
+        (&["--tool", "none.so"], "none.so"),
+    ] {
+        let done = bench.run(&[&["run"][..], options, &["true"]].concat());
+        assert!(done.code() == 125 && done.stderr.contains(word), "{done:?}");
+    }
+}
+
 #[test]
 fn the_program_is_become() {
     let bench = Bench::new();

@@ -6,6 +6,7 @@
 //! first.
 
 mod compare;
+mod direct;
 mod driver;
 mod echo;
 mod exports;
@@ -22,6 +23,7 @@ mod processes;
 mod record;
 mod recorder;
 mod redirect;
+mod redirect_more;
 mod redirect_nvcc;
 mod runtime;
 mod threads;

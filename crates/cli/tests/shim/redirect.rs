@@ -16,15 +16,15 @@ pub fn code(image: impl AsRef<[u8]>) -> String {
 }
 
 /// PTX with kernels of these names and parameters.
-fn ptx(kernels: &[(&str, &str)]) -> String {
+pub fn ptx(kernels: &[(&str, &str)]) -> String {
     let head = ".version 7.0\n.target sm_52\n.address_size 64\n".to_owned();
     let entry =
         |(name, params): &(&str, &str)| format!(".visible .entry {name}({params})\n{{ ret; }}\n");
     head + &kernels.iter().map(entry).collect::<String>()
 }
 
-const ALPHA: &str = "_Z5alphaPfif";
-const ALPHA_PARAMS: &str = ".param .u64 a, .param .u32 b, .param .f32 c";
+pub const ALPHA: &str = "_Z5alphaPfif";
+pub const ALPHA_PARAMS: &str = ".param .u64 a, .param .u32 b, .param .f32 c";
 
 /// A rewritten `alpha`, and one of another name.
 pub fn replacement() -> String {
@@ -32,7 +32,7 @@ pub fn replacement() -> String {
 }
 
 /// The launches that reached the libraries that begin so: the values of some keys.
-fn launches(ran: &Ran, library: &str, keys: &[&str]) -> Vec<String> {
+pub fn launches(ran: &Ran, library: &str, keys: &[&str]) -> Vec<String> {
     let lines = ran.log.iter().filter(|line| line.is_launch() && line.library.starts_with(library));
     let words = lines.map(|line| {
         keys.iter().map(|key| line.value(key).unwrap_or("?")).collect::<Vec<_>>().join(" ")
@@ -41,14 +41,14 @@ fn launches(ran: &Ran, library: &str, keys: &[&str]) -> Vec<String> {
 }
 
 /// A program and how it reaches CUDA: the library of the log in which its launches show.
-struct Way {
-    program: PathBuf,
-    face: &'static str,
-    how: How,
+pub struct Way {
+    pub program: PathBuf,
+    pub face: &'static str,
+    pub how: How,
 }
 
 /// `source` with a shared and a static runtime of each major.
-fn ways(lab: &Lab, source: &str) -> Vec<Way> {
+pub fn ways(lab: &Lab, source: &str) -> Vec<Way> {
     let majors = [11, 12, 13];
     let shared = majors.map(|major| Way {
         program: lab.program(source, major),
@@ -64,14 +64,14 @@ fn ways(lab: &Lab, source: &str) -> Vec<Way> {
 }
 
 /// Writes a manifest and the images beside it; answers the manifest.
-fn manifest(lab: &Lab, rules: &str) -> PathBuf {
+pub fn manifest(lab: &Lab, rules: &str) -> PathBuf {
     fs::write(lab.path("new.ptx"), replacement()).unwrap();
     let file = lab.path("rules.toml");
     fs::write(&file, rules).unwrap();
     file
 }
 
-fn under(way: &Way, lab: &Lab, arguments: &[&str], manifest: &Path) -> Ran {
+pub fn under(way: &Way, lab: &Lab, arguments: &[&str], manifest: &Path) -> Ran {
     let how = way.how.clone().with("CUSHIM_REDIRECT", manifest.to_str().unwrap());
     lab.run(&way.program, arguments, &how)
 }
@@ -274,20 +274,7 @@ fn kernels_of_the_driver() {
 fn what_cannot_be_applied_says_why_and_passes_or_stops() {
     let lab = Lab::new();
     fs::write(lab.path("garbage.ptx"), "nothing of the kind").unwrap();
-    // A bundle as clang's offload bundler writes it, with something for an AMD GPU in it.
-    let id = b"hipv4-amdgcn-amd-amdhsa--gfx90a";
-    let mut bundle = b"__CLANG_OFFLOAD_BUNDLE__".to_vec();
-    for word in [1, 128, 64, id.len() as u64] {
-        bundle.extend(u64::to_le_bytes(word));
-    }
-    bundle.extend(id);
-    bundle.resize(128, 0);
-    let mut elf = b"\x7fELF\x02\x01\x01\x40\x04".to_vec();
-    elf.resize(16, 0);
-    elf.extend([3, 0, 224, 0, 1, 0, 0, 0]);
-    elf.resize(64, 0);
-    bundle.extend(elf);
-    fs::write(lab.path("amd.hipfb"), bundle).unwrap();
+    fs::write(lab.path("amd.hipfb"), crate::redirect_more::bundle()).unwrap();
     let cases = [
         (
             "image = 'new.ptx'\nkernel = 'two'".to_owned(),

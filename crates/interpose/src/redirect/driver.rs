@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
-use super::{ForLaunches, Replacement, plan};
+use super::{Replacement, plan, substitute};
 use crate::layouts::Code;
 use crate::library::LibraryLoad;
 use crate::redirect::launch;
@@ -17,8 +17,18 @@ use crate::registry;
 use crate::site::Site;
 use crate::tools;
 
-/// What was loaded for a program's module or library: per image, the handle that it became.
-static LOADED: Mutex<Option<HashMap<(usize, usize), usize>>> = Mutex::new(None);
+/// What was loaded for a program's module or library, by that and the image.
+static LOADED: Mutex<Option<HashMap<(usize, usize), Loaded>>> = Mutex::new(None);
+
+/// A replacement that was loaded.
+struct Loaded {
+    /// What it became.
+    handle: usize,
+    /// The real function that unloads it; 0 where there is none.
+    unload: usize,
+    /// The context that it is in; 0 for a library, which is in all of them.
+    context: usize,
+}
 
 /// How a module comes into being: what its image must look like, and who loads and looks up.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -40,24 +50,60 @@ pub unsafe fn image(site: &Site, image: Ptr, kind: Kind) -> Ptr {
     if plan.is_ours(&code) {
         return image;
     }
-    let replacement = match plan.whole(&code) {
+    match instead(site, &code) {
+        Some(replacement) => Ptr(replacement.as_taken(kind)),
+        None => image,
+    }
+}
+
+/// What a rule or a tool puts in the place of an image, whole.
+fn instead(site: &Site, code: &Code) -> Option<&'static Replacement> {
+    match plan()?.whole(code) {
         Some((planned, replacement)) => {
             planned.applied(format_args!(
                 "image of {} replaced by {}",
-                super::owner(&code),
+                super::owner(code),
                 replacement.file()
             ));
-            replacement
+            Some(replacement)
         }
-        None => match tools::image(&code, site.name) {
-            Some(replacement) => replacement,
-            None => return image,
+        None => tools::image(code, site.name),
+    }
+}
+
+/// The image to load in the place of the file that the program names, and the real function that loads it
+/// from memory: that beside `site`, of the same arguments. A file that cannot be read is CUDA's to refuse.
+///
+/// # Safety
+/// `file` is what the program passed.
+pub unsafe fn file(site: &'static Site, file: Str, kind: Kind) -> Option<(Ptr, *mut (), Code)> {
+    plan()?;
+    // SAFETY: as the caller promises.
+    let path = unsafe { crate::runtime::text(file) }?.to_string_lossy();
+    let replacement = instead(site, &Code::from_file(&path))?;
+    let loader = loader(site)?;
+    Some((Ptr(replacement.as_taken(kind)), loader, replacement.code()))
+}
+
+/// The real function beside `site` that loads an image from memory.
+fn loader(site: &'static Site) -> Option<*mut ()> {
+    beside(
+        site,
+        match site.name.to_bytes() {
+            b"cuModuleGetFunction" | b"cuModuleLoad" => c"cuModuleLoadData",
+            b"cuLibraryGetKernel" | b"cuLibraryLoadFromFile" => c"cuLibraryLoadData",
+            _ => c"cudaLibraryLoadData",
         },
+    )
+}
+
+/// The real function of that name, of the same face and version.
+fn beside(site: &'static Site, name: &CStr) -> Option<*mut ()> {
+    let found = match site.node {
+        Some(node) => site.home.runtime_site(name, node)?,
+        None => site.home.driver_site(name)?,
     };
-    Ptr(match kind {
-        Kind::Module => replacement.fatbin(),
-        Kind::Library => replacement.wrapper(),
-    })
+    Some(found.real()).filter(|real| !real.is_null())
 }
 
 /// The program asked `owner` for the kernel `mangled` and was given `handle`: the handle that it gets.
@@ -72,8 +118,12 @@ pub fn kernel(site: &'static Site, owner: usize, mangled: &CStr, handle: Func) -
     tools::function(name, module.code(), handle.0);
     for planned in plan.kernel(module.code(), name) {
         planned.matched.fetch_add(1, Ordering::Relaxed);
+        if planned.foreign().is_some() {
+            launch::decide(handle.0, module, planned, None);
+            continue;
+        }
         let Some((replacement, kernel)) = planned.kernel_for(module.code(), name) else {
-            launch::decide(handle.0, name, planned, None);
+            launch::decide(handle.0, module, planned, None);
             continue;
         };
         let Some(other) = load(site, owner, replacement, &kernel) else {
@@ -81,10 +131,10 @@ pub fn kernel(site: &'static Site, owner: usize, mangled: &CStr, handle: Func) -
             continue;
         };
         planned.applied(format_args!("{kernel} of {} in place", replacement.file()));
-        if !planned.rule.is_for_launches() {
+        if !planned.is_for_launches() {
             return Func(other);
         }
-        launch::decide(handle.0, name, planned, Some(other));
+        launch::decide(handle.0, module, planned, Some(other));
     }
     handle
 }
@@ -97,21 +147,19 @@ fn load(
     kernel: &str,
 ) -> Option<usize> {
     // `cudaLibraryGetKernel` has its loader beside it; so have the two ways of the driver.
-    let (kind, loader) = match site.name.to_bytes() {
-        b"cuModuleGetFunction" => (Kind::Module, c"cuModuleLoadData"),
-        b"cuLibraryGetKernel" => (Kind::Library, c"cuLibraryLoadData"),
-        _ => (Kind::Library, c"cudaLibraryLoadData"),
+    let (kind, unload) = match site.name.to_bytes() {
+        b"cuModuleGetFunction" => (Kind::Module, c"cuModuleUnload"),
+        b"cuLibraryGetKernel" => (Kind::Library, c"cuLibraryUnload"),
+        _ => (Kind::Library, c"cudaLibraryUnload"),
     };
-    let loader = match site.node {
-        Some(node) => site.home.runtime_site(loader, node)?,
-        None => site.home.driver_site(loader)?,
-    };
-    let loader = Some(loader.real()).filter(|real| !real.is_null())?;
+    let loader = loader(site)?;
+    let unload = beside(site, unload).map_or(0, |unload| unload as usize);
     let key = (owner, replacement.wrapper());
-    let known =
-        |loaded: &mut Option<HashMap<_, _>>| loaded.get_or_insert_default().get(&key).copied();
-    let before = known(&mut LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-    let holder = match before {
+    let find = || {
+        let loaded = LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        loaded.as_ref().and_then(|loaded| loaded.get(&key)).map(|loaded| loaded.handle)
+    };
+    let holder = match find() {
         Some(holder) => holder,
         None => {
             let mut holder = Module(0);
@@ -134,8 +182,13 @@ fn load(
                 return None;
             }
             registry::add_module(holder.0, replacement.code(), "cushim redirect");
+            let context = match kind {
+                Kind::Module => substitute::context().unwrap_or(0),
+                Kind::Library => 0,
+            };
             let mut loaded = LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            loaded.get_or_insert_default().insert(key, holder.0);
+            let entry = Loaded { handle: holder.0, unload, context };
+            loaded.get_or_insert_default().insert(key, entry);
             holder.0
         }
     };
@@ -157,14 +210,44 @@ fn load(
     Some(func.0)
 }
 
-/// The program unloads `owner`: forgets what was loaded for it. The replacement itself stays: launches of
-/// it may still be under way.
+/// The program has unloaded `owner`: what was loaded for it goes, too.
 pub fn unload(owner: usize) {
     if plan().is_none() {
         return;
     }
-    let mut loaded = LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(loaded) = loaded.as_mut() {
-        loaded.retain(|(of, _), _| *of != owner);
+    for Loaded { handle, unload, .. } in take(|of, _| of == owner) {
+        let module = registry::module(handle);
+        if unload != 0 {
+            type Unload = unsafe extern "C-unwind" fn(Module) -> i32;
+            // SAFETY: the function that unloads what its neighbour loaded, for a handle of that, once.
+            unsafe { std::mem::transmute::<usize, Unload>(unload)(Module(handle)) };
+        }
+        registry::remove_module(handle, module);
     }
+}
+
+/// A context is gone, and with it the modules that were loaded into it, the program's and ours; 0 for all.
+pub fn context_gone(context: usize) {
+    if plan().is_none() {
+        return;
+    }
+    substitute::context_gone(context);
+    let gone = |loaded: &Loaded| loaded.context != 0 && [0, loaded.context].contains(&context);
+    for Loaded { handle, .. } in take(|_, loaded| gone(loaded)) {
+        registry::remove_module(handle, registry::module(handle));
+    }
+}
+
+/// The program was given `owner` anew: what was known of an earlier bearer of the handle is none of its.
+pub fn fresh(owner: usize) {
+    if plan().is_some() {
+        take(|of, _| of == owner);
+    }
+}
+
+/// Takes out entries, by owner and what was loaded for it.
+fn take(which: impl Fn(usize, &Loaded) -> bool) -> Vec<Loaded> {
+    let mut loaded = LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let Some(loaded) = loaded.as_mut() else { return Vec::new() };
+    loaded.extract_if(|(of, _), loaded| which(*of, loaded)).map(|(_, loaded)| loaded).collect()
 }

@@ -1,4 +1,5 @@
-//! Redirection at a launch: rules with conditions, other shapes, launches that are left out.
+//! Redirection at a launch: rules with conditions, other shapes, launches that are left out; the same for
+//! the nodes that a program puts into graphs itself.
 //!
 //! Owns what was decided about a kernel when it became known, by the address that launches it. One byte
 //! is looked at on the way of a launch where no rule is about launches. Must not know: how a
@@ -11,7 +12,8 @@ use cushim_abi::types::*;
 use cushim_process::table::PointerTable;
 use cushim_rules::{Action, Launch as Shape};
 
-use super::{Planned, compare};
+use super::{Planned, compare, nothing};
+use crate::registry::{self, Module};
 use crate::site::Site;
 use crate::{thread, tools};
 
@@ -22,6 +24,8 @@ static DECISIONS: PointerTable<Decisions> = PointerTable::new();
 struct Decisions {
     /// Launches so far; shared by all addresses of a kernel.
     count: &'static AtomicU64,
+    /// The module that the kernel is in: what was decided goes with it, and the address may come again.
+    module: &'static Module,
     list: Vec<Decision>,
 }
 
@@ -30,6 +34,12 @@ struct Decision {
     planned: &'static Planned,
     /// What is launched instead, by the same call.
     other: Option<usize>,
+}
+
+impl PartialEq for Decision {
+    fn eq(&self, other: &Decision) -> bool {
+        std::ptr::eq(self.planned, other.planned) && self.other == other.other
+    }
 }
 
 /// A launch as it is to happen.
@@ -69,23 +79,33 @@ pub(crate) fn enable() {
     ENABLED.store(true, Ordering::Release);
 }
 
-/// A rule speaks of launches of `address`; `other` is what it launches instead, if that is what it does.
+/// A rule speaks of launches of `address`, a kernel of `module`; `other` is what it launches instead, if that
+/// is what it does. What is known already is not decided again: programs ask for a kernel many times.
 pub(super) fn decide(
     address: usize,
-    _mangled: &str,
+    module: &'static Module,
     planned: &'static Planned,
     other: Option<usize>,
 ) {
     let changes = matches!(planned.rule.action, Action::Launch(_) | Action::Skip);
-    if other.is_none() && !changes {
+    if other.is_none() && !changes && planned.foreign().is_none() {
         return;
     }
-    let before = DECISIONS.get(address);
+    let before = DECISIONS.get(address).filter(|before| std::ptr::eq(before.module, module));
     let mut list = before.map_or_else(Vec::new, |before| before.list.clone());
+    let decision = Decision { planned, other };
+    if list.contains(&decision) {
+        return;
+    }
     let count =
         before.map_or_else(|| Box::leak(Box::default()) as &'static _, |before| before.count);
-    list.push(Decision { planned, other });
-    set(address, Decisions { count, list });
+    list.push(decision);
+    set(address, Decisions { count, module, list });
+}
+
+/// What was decided about an address, while its kernel is there.
+fn decisions(address: usize) -> Option<&'static Decisions> {
+    DECISIONS.get(address).filter(|decisions| decisions.module.is_alive())
 }
 
 fn set(address: usize, decisions: Decisions) {
@@ -97,7 +117,7 @@ pub fn alias(handle: usize, address: usize, translate: impl Fn(usize) -> Option<
     if !ENABLED.load(Ordering::Acquire) || handle == address {
         return;
     }
-    let Some(of) = DECISIONS.get(address) else { return };
+    let Some(of) = decisions(address) else { return };
     if DECISIONS.get(handle).is_some_and(|known| std::ptr::eq(known.count, of.count)) {
         return;
     }
@@ -105,13 +125,34 @@ pub fn alias(handle: usize, address: usize, translate: impl Fn(usize) -> Option<
         planned: decision.planned,
         other: decision.other.and_then(&translate),
     });
-    set(handle, Decisions { count: of.count, list: list.collect() });
+    set(handle, Decisions { count: of.count, module: of.module, list: list.collect() });
 }
 
 /// Whether launches are asked about at all.
 #[inline(always)]
 pub fn enabled() -> bool {
     ENABLED.load(Ordering::Relaxed)
+}
+
+/// While it is there, what CUDA calls inside is not asked about. Put back also where an exception passes
+/// through; a frame that a longjmp left is below the next.
+pub struct Outermost(());
+
+impl Drop for Outermost {
+    fn drop(&mut self) {
+        WITHIN.set(0);
+    }
+}
+
+/// Unless this is inside another call that is asked about; `stack` is an address in the caller's frame.
+pub fn outermost(stack: usize) -> Option<Outermost> {
+    let within = WITHIN.get() > stack
+        || thread::current_if_any().is_some_and(|thread| thread.is_inside(stack));
+    if within {
+        return None;
+    }
+    WITHIN.set(stack);
+    Some(Outermost(()))
 }
 
 /// A launch, where launches are asked about. `stack` is an address in the caller's frame: a launch that CUDA
@@ -123,20 +164,7 @@ pub fn around(
     stack: usize,
     call: &mut dyn FnMut(Launch) -> i32,
 ) -> i32 {
-    let within = WITHIN.get() > stack
-        || thread::current_if_any().is_some_and(|thread| thread.is_inside(stack));
-    if within {
-        return call(launch);
-    }
-    // Put back also where an exception passes through; a frame that a longjmp left is below the next.
-    struct Leave;
-    impl Drop for Leave {
-        fn drop(&mut self) {
-            WITHIN.set(0);
-        }
-    }
-    WITHIN.set(stack);
-    let _leave = Leave;
+    let Some(_outermost) = outermost(stack) else { return call(launch) };
     match decided(launch) {
         Verdict::Happens(launch) => tools::launch::around(site, launch, call),
         Verdict::LeftOut => 0,
@@ -145,12 +173,16 @@ pub fn around(
 }
 
 fn decided(launch: Launch) -> Verdict {
-    let Some(decisions) = DECISIONS.get(launch.func.0) else { return Verdict::Happens(launch) };
+    let Some(decisions) = decisions(launch.func.0) else { return Verdict::Happens(launch) };
     let nth = decisions.count.fetch_add(1, Ordering::Relaxed) + 1;
     let three = |d: Dim3| [d.x, d.y, d.z];
     for Decision { planned, other } in &decisions.list {
         let condition = &planned.rule.matching.launch;
         if !condition.holds(three(launch.grid), three(launch.block), nth) {
+            continue;
+        }
+        if let Some(why) = planned.foreign() {
+            planned.refuse_once(format_args!("{}: {why}", name(launch.func)));
             continue;
         }
         match (&planned.rule.action, other) {
@@ -166,6 +198,53 @@ fn decided(launch: Launch) -> Verdict {
         }
     }
     Verdict::Happens(launch)
+}
+
+/// The kernel of a graph's node that the program makes itself or gives other parameters, as the rules want
+/// it; `None` where it stays as it is.
+pub fn node(site: &'static Site, launch: Launch) -> Option<Launch> {
+    for Decision { planned, other } in &decisions(launch.func.0)?.list {
+        let condition = &planned.rule.matching.launch;
+        let unclear = match &planned.rule.action {
+            _ if condition.nth.is_some() => "nth counts launches",
+            Action::Kernel { compare: Some(_), .. } => "compare looks at launches",
+            _ => "",
+        };
+        if !unclear.is_empty() {
+            planned.refuse_once(format_args!(
+                "{} is a graph's node, which is launched with its graph, as often as that is: {unclear}, \
+                 and the node stays as it is",
+                name(launch.func)
+            ));
+            continue;
+        }
+        let three = |d: Dim3| [d.x, d.y, d.z];
+        if !condition.holds(three(launch.grid), three(launch.block), 1) {
+            continue;
+        }
+        if let Some(why) = planned.foreign() {
+            planned.refuse_once(format_args!("{}: {why}", name(launch.func)));
+            continue;
+        }
+        match (&planned.rule.action, other) {
+            (Action::Skip, _) => match nothing::instead_of(site, launch.func) {
+                Ok(func) => return Some(Launch { func, ..launch }),
+                Err(why) => planned.refuse_once(format_args!(
+                    "{}, a graph's node, is not left out: {why}",
+                    name(launch.func)
+                )),
+            },
+            (Action::Launch(shape), _) => return Some(changed(launch, shape)),
+            (_, Some(other)) => return Some(Launch { func: Func(*other), ..launch }),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The symbol of what is launched, for a message.
+fn name(func: Func) -> &'static str {
+    registry::find(func.0).map_or("a kernel", |kernel| kernel.name)
 }
 
 fn changed(launch: Launch, shape: &Shape) -> Launch {

@@ -12,12 +12,13 @@
 mod compare;
 pub mod driver;
 pub mod launch;
+mod nothing;
 mod replacement;
 pub mod runtime;
 mod subject;
 pub mod substitute;
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use cushim_names::Name;
@@ -28,7 +29,7 @@ use crate::layouts::{Code, Layout};
 use crate::log::{self, Level};
 use crate::tools;
 pub(crate) use compare::stream_of;
-pub use replacement::Replacement;
+pub use replacement::{Replacement, Unusable};
 use subject::Image;
 
 /// The rules of this process.
@@ -39,10 +40,12 @@ pub struct Plan {
 /// A rule, and what became of it.
 pub struct Planned {
     rule: Rule,
-    replacement: Option<Result<Replacement, String>>,
+    replacement: Option<Result<Replacement, Unusable>>,
     matched: AtomicU32,
     failed: AtomicU32,
     compared: Mutex<compare::Summary>,
+    /// Whether it was said why it does not apply to launches or nodes that it speaks of.
+    told: AtomicBool,
 }
 
 const UNKNOWN: u8 = 0;
@@ -96,7 +99,7 @@ impl Plan {
             }
         }
         let rules: Vec<Planned> = rules.into_iter().map(Planned::new).collect();
-        if rules.iter().any(|planned| planned.rule.is_for_launches()) {
+        if rules.iter().any(Planned::is_for_launches) {
             launch::enable();
         }
         Plan { rules }
@@ -139,31 +142,38 @@ impl Plan {
     }
 }
 
-/// Whether rules are asked about launches.
-trait ForLaunches {
-    fn is_for_launches(&self) -> bool;
-}
+impl Planned {
+    fn new(rule: Rule) -> Planned {
+        let images = rule.action.images();
+        let replacement = (!images.is_empty()).then(|| Replacement::read(images));
+        let (matched, failed) = (AtomicU32::new(0), AtomicU32::new(0));
+        let (compared, told) = (Mutex::default(), AtomicBool::new(false));
+        Planned { rule, replacement, matched, failed, compared, told }
+    }
 
-impl ForLaunches for Rule {
+    /// Whether it is asked about launches.
     fn is_for_launches(&self) -> bool {
-        !self.matching.launch.is_always()
+        !self.rule.matching.launch.is_always()
+            || self.foreign().is_some()
             || matches!(
-                self.action,
+                self.rule.action,
                 Action::Launch(_) | Action::Skip | Action::Kernel { compare: Some(_), .. }
             )
     }
-}
 
-impl Planned {
-    fn new(rule: Rule) -> Planned {
-        let replacement = match &rule.action {
-            Action::Kernel { image, .. } | Action::Image { image } => {
-                Some(Replacement::read(image))
-            }
-            Action::Launch(_) | Action::Skip => None,
-        };
-        let (matched, failed) = (AtomicU32::new(0), AtomicU32::new(0));
-        Planned { rule, replacement, matched, failed, compared: Mutex::default() }
+    /// Why its kernels cannot be launched here, where another backend could.
+    fn foreign(&self) -> Option<&str> {
+        match (&self.replacement, &self.rule.action) {
+            (Some(Err(Unusable::Foreign(why))), Action::Kernel { .. }) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// As [`Planned::refuse`], said once for the rule.
+    fn refuse_once(&self, why: std::fmt::Arguments<'_>) {
+        if !self.told.swap(true, Ordering::Relaxed) {
+            self.refuse(why);
+        }
     }
 
     fn names(&self, name: &Name) -> bool {

@@ -1,40 +1,105 @@
-//! An image from a user's file, as CUDA takes it.
+//! Images from a user's files, as CUDA takes them.
 //!
-//! Owns reading the file and repacking what is for NVIDIA into a fat binary. Must not know: rules.
+//! Owns reading the files and repacking what the backend runs into a fat binary. Must not know: rules.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
 use cushim_image::fatbin::{self, Kind};
 use cushim_image::inventory::{self, ImageKind};
 use cushim_image::{Arch, Codec, Cubin, Limits, ptx};
 
+use crate::config;
 use crate::layouts::{Code, Layout};
 
-/// An image in memory that stays for ever: CUDA may read it at any time.
+/// Images in memory that stay for ever (CUDA may read them at any time): those of a rule's files that the
+/// backend of this process can run, in one fat binary.
 pub struct Replacement {
     file: String,
     wrapper: &'static FatBinaryWrapper,
     code: Code,
 }
 
+/// Why there is no [`Replacement`].
+#[derive(Debug)]
+pub enum Unusable {
+    /// The files cannot be read, or hold no device code.
+    Broken(String),
+    /// They hold code that another backend runs.
+    Foreign(String),
+}
+
+impl std::fmt::Display for Unusable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Unusable::Broken(why) | Unusable::Foreign(why) => f.write_str(why),
+        }
+    }
+}
+
+/// What the backend of this process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Runs {
+    /// NVIDIA's driver is below: PTX and machine code.
+    Nvidia,
+    /// Our own compiler is: PTX.
+    Ptx,
+}
+
+impl Runs {
+    /// By the variable that the launcher sets.
+    fn here() -> Runs {
+        match config::variable(c"CUSHIM_BACKEND").as_deref() {
+            Some(b"cpu") => Runs::Ptx,
+            _ => Runs::Nvidia,
+        }
+    }
+}
+
 impl Replacement {
-    /// Reads a file: PTX, cubin, fat binary, or any container that holds such.
+    /// Reads files: PTX, cubins, fat binaries, or any containers that hold such.
     ///
     /// # Errors
-    /// Why it cannot be used, with the file's name.
-    pub fn read(file: &Path) -> Result<Replacement, String> {
-        let shown = file.display().to_string();
-        let bytes = std::fs::read(file).map_err(|e| format!("{shown}: {e}"))?;
-        Replacement::of(&bytes, &shown)
+    /// Why none of them can be used, with their names.
+    pub fn read(files: &[PathBuf]) -> Result<Replacement, Unusable> {
+        let mut read = Vec::new();
+        for file in files {
+            let shown = file.display().to_string();
+            let bytes = std::fs::read(file);
+            let bytes = bytes.map_err(|e| Unusable::Broken(format!("{shown}: {e}")))?;
+            read.push((bytes, shown));
+        }
+        Replacement::chosen(&read, Runs::here())
     }
 
     /// An image of these bytes, which messages call `shown`.
     ///
     /// # Errors
     /// As [`Replacement::read`].
-    pub fn of(bytes: &[u8], shown: &str) -> Result<Replacement, String> {
-        let fatbin = repack(bytes).map_err(|why| format!("{shown}: {why}"))?;
+    pub fn of(bytes: &[u8], shown: &str) -> Result<Replacement, Unusable> {
+        Replacement::chosen(&[(bytes.to_vec(), shown.to_owned())], Runs::here())
+    }
+
+    /// Of all files that which this backend runs.
+    fn chosen(files: &[(Vec<u8>, String)], runs: Runs) -> Result<Replacement, Unusable> {
+        let (mut parts, mut shown, mut unusable) = (Vec::new(), Vec::new(), Vec::new());
+        for (bytes, file) in files {
+            match usable(bytes, runs) {
+                Ok(found) => {
+                    parts.extend(found);
+                    shown.push(file.as_str());
+                }
+                Err(Unusable::Broken(why)) => {
+                    return Err(Unusable::Broken(format!("{file}: {why}")));
+                }
+                Err(Unusable::Foreign(why)) => unusable.push(format!("{file}: {why}")),
+            }
+        }
+        if parts.is_empty() {
+            return Err(Unusable::Foreign(unusable.join("; ")));
+        }
+        let shown = shown.join(", ");
+        let fatbin = pack(&parts).map_err(|why| Unusable::Broken(format!("{shown}: {why}")))?;
         let data: &'static [u8] = fatbin.leak();
         let wrapper: &'static FatBinaryWrapper = Box::leak(Box::new(FatBinaryWrapper {
             magic: FAT_BINARY_WRAPPER_MAGIC,
@@ -43,8 +108,8 @@ impl Replacement {
             filename_or_list: 0,
         }));
         // SAFETY: a fat binary that was just written, behind its wrapper.
-        let code = unsafe { Code::from_pointer((&raw const *wrapper).addr()) }.of_file(shown);
-        Ok(Replacement { file: shown.to_owned(), wrapper, code })
+        let code = unsafe { Code::from_pointer((&raw const *wrapper).addr()) }.of_file(&shown);
+        Ok(Replacement { file: shown, wrapper, code })
     }
 
     /// What `__cudaRegisterFatBinary` and `cuLibraryLoadData` take.
@@ -55,6 +120,14 @@ impl Replacement {
     /// What `cuModuleLoadData` takes.
     pub fn fatbin(&self) -> usize {
         self.wrapper.data
+    }
+
+    /// What a function of this kind takes.
+    pub fn as_taken(&self, kind: super::driver::Kind) -> usize {
+        match kind {
+            super::driver::Kind::Module => self.fatbin(),
+            super::driver::Kind::Library => self.wrapper(),
+        }
     }
 
     /// The file's name.
@@ -87,32 +160,46 @@ impl Replacement {
     }
 }
 
-/// A fat binary of everything in `bytes` that NVIDIA's driver takes.
-fn repack(bytes: &[u8]) -> Result<Vec<u8>, String> {
+/// An image of a file: what it is, for what, its version, its bytes.
+type Part = (Kind, Arch, (u16, u16), Vec<u8>);
+
+/// Everything in `bytes` that the backend runs.
+fn usable(bytes: &[u8], runs: Runs) -> Result<Vec<Part>, Unusable> {
     let limits = &Limits::DEFAULT;
+    let broken = |why: cushim_image::Error| Unusable::Broken(why.to_string());
     let found = inventory::read(bytes, limits);
     let mut parts = Vec::new();
     for image in &found.images {
         let kind = match image.kind {
             ImageKind::Ptx => Kind::Ptx,
-            ImageKind::Cubin => Kind::Cubin,
+            ImageKind::Cubin if runs == Runs::Nvidia => Kind::Cubin,
             _ => continue,
         };
-        let data = image.with_bytes(limits, <[u8]>::to_vec).map_err(|e| e.to_string())?;
+        let data = image.with_bytes(limits, <[u8]>::to_vec).map_err(broken)?;
         parts.push((kind, image.arch.clone(), version(kind, &data, image.version), data));
     }
-    if parts.is_empty() {
-        let kinds: Vec<String> =
-            found.images.iter().map(|i| format!("{} for {}", i.kind, i.arch)).collect();
-        return Err(match (kinds.is_empty(), found.problems.first()) {
-            (true, Some(problem)) => format!("no image is found: {}", problem.error),
-            (true, None) => "no PTX, cubin, fat binary or other device image".to_owned(),
-            _ if found.images.iter().any(|i| !matches!(i.arch, Arch::Sm(..))) => {
-                format!("it holds {}: to launch that needs the hsa backend", kinds.join(", "))
-            }
-            _ => format!("it holds {}; expected PTX or a cubin", kinds.join(", ")),
-        });
+    if !parts.is_empty() {
+        return Ok(parts);
     }
+    let kinds = found.images.iter().map(|i| format!("{} for {}", i.kind, i.arch));
+    let kinds = kinds.collect::<Vec<_>>().join(", ");
+    Err(match (found.images.is_empty(), found.problems.first()) {
+        (true, Some(problem)) => Unusable::Broken(format!("no image is found: {}", problem.error)),
+        (true, None) => {
+            Unusable::Broken("no PTX, cubin, fat binary or other device image".to_owned())
+        }
+        _ if found.images.iter().any(|i| !matches!(i.arch, Arch::Sm(..))) => {
+            Unusable::Foreign(format!("it holds {kinds}: to launch that needs the hsa backend"))
+        }
+        _ if found.images.iter().any(|i| i.kind == ImageKind::Cubin) => Unusable::Foreign(format!(
+            "it holds {kinds}: to launch that needs NVIDIA's driver; the cpu backend takes PTX"
+        )),
+        _ => Unusable::Broken(format!("it holds {kinds}; expected PTX or a cubin")),
+    })
+}
+
+/// A fat binary of these images.
+fn pack(parts: &[Part]) -> Result<Vec<u8>, String> {
     let images: Vec<fatbin::Image<'_>> = parts
         .iter()
         .map(|(kind, arch, version, data)| fatbin::Image {

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
-use super::{ForLaunches, Planned, Replacement, plan};
+use super::{Planned, Replacement, plan};
 use crate::layouts::Code;
 use crate::redirect::launch;
 use crate::registry;
@@ -67,9 +67,13 @@ pub fn function(site: &'static Site, mangled: &str, given: &Registration) -> Opt
     tools::function(mangled, module.code(), given.stub.0);
     for planned in plan.kernel(module.code(), mangled) {
         planned.matched.fetch_add(1, Ordering::Relaxed);
-        let always = !planned.rule.is_for_launches();
+        let always = !planned.is_for_launches();
+        if planned.foreign().is_some() {
+            launch::decide(given.stub.0, module, planned, None);
+            continue;
+        }
         let Some((replacement, kernel)) = planned.kernel_for(module.code(), mangled) else {
-            launch::decide(given.stub.0, mangled, planned, None);
+            launch::decide(given.stub.0, module, planned, None);
             continue;
         };
         let stub = match always {
@@ -83,7 +87,7 @@ pub fn function(site: &'static Site, mangled: &str, given: &Registration) -> Opt
         if always {
             return Some(answer);
         }
-        launch::decide(given.stub.0, mangled, planned, Some(stub));
+        launch::decide(given.stub.0, module, planned, Some(stub));
     }
     None
 }

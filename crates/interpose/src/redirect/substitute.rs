@@ -14,9 +14,24 @@ use crate::device;
 use crate::registry;
 use crate::site::Site;
 
-/// By image, kernel, and who has it (a context, or a runtime's version and whether by handle).
-type Key = (usize, String, usize);
+/// Who has a kernel.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Who {
+    /// A context of the driver's.
+    Context(usize),
+    /// A runtime of this version, by stub or by handle.
+    Runtime(&'static CStr, bool),
+}
+
+/// By image, kernel, and who has it.
+type Key = (usize, String, Who);
 static KNOWN: Mutex<Option<HashMap<Key, usize>>> = Mutex::new(None);
+
+/// Whether `func` came of [`kernel`].
+pub fn is_made(func: Func) -> bool {
+    let known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    known.as_ref().is_some_and(|known| known.values().any(|made| *made == func.0))
+}
 
 /// What to launch by `site` in the place of `func`.
 ///
@@ -38,8 +53,8 @@ pub fn kernel(
     }
     let by_handle = site.name.to_bytes().starts_with(b"__cudaLaunchKernel");
     let holder = match site.node {
-        Some(node) => node.as_ptr().addr() | usize::from(by_handle),
-        None => context()?,
+        Some(node) => Who::Runtime(node, by_handle),
+        None => Who::Context(context()?),
     };
     let key = (image.wrapper(), wanted.to_owned(), holder);
     let find = || KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -71,7 +86,19 @@ fn handle(site: &Site, node: &CStr, stub: usize) -> Result<usize, String> {
     if status == 0 { Ok(handle) } else { Err(format!("the runtime answers {status}")) }
 }
 
-fn context() -> Result<usize, String> {
+/// A context is gone, and with it what was loaded into it; 0 for all of them. Runtimes keep theirs.
+pub fn context_gone(context: usize) {
+    let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(known) = known.as_mut() {
+        known.retain(|(_, _, who), _| match *who {
+            Who::Context(of) => context != 0 && of != context,
+            Who::Runtime(..) => true,
+        });
+    }
+}
+
+/// The current context.
+pub(super) fn context() -> Result<usize, String> {
     type Current = unsafe extern "C-unwind" fn(*mut usize) -> i32;
     let current = device::function(c"cuCtxGetCurrent").ok_or("there is no driver")?;
     let mut context = 0;

@@ -192,7 +192,8 @@ pub fn keep(from: &str, bytes: &[u8]) -> Result<(u64, &'static Replacement), Str
         return Ok((number, image));
     }
     let name = format!("an image of {from}");
-    let image: &'static Replacement = Box::leak(Box::new(Replacement::of(bytes, &name)?));
+    let image = Replacement::of(bytes, &name).map_err(|why| why.to_string())?;
+    let image: &'static Replacement = Box::leak(Box::new(image));
     all.push(image);
     let number = all.len() as u64;
     by_hash.insert(hash, number);

@@ -98,7 +98,7 @@ fn no_image(found: &NoImage) -> String {
         text,
         "; a device of compute capability {major}.{minor} needs {wanted}. Rebuild with \
          -gencode arch=compute_{virtually},code=compute_{virtually}, or give the program PTX by \
-         `cushim trace --redirect`"
+         `--replace` or `--redirect`"
     );
     text
 }

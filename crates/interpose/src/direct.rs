@@ -1,0 +1,337 @@
+//! Launches of a shared runtime that go straight to the driver (`CUSHIM_DIRECT`, experimental).
+//!
+//! Owns: when a launch means the same to the driver as to the runtime, the driver's handles of the
+//! runtime's kernels, and forwarding by them. The first launch of a kernel in a context is the
+//! runtime's: it loads what is to be loaded. Only then the runtime is asked for its handle. After that a
+//! launch is the driver's, as long as
+//! - the thread's current context is that in which the runtime last launched on this thread, and a
+//!   primary one (runtimes of CUDA 11 make another device's context current only at the next call: there
+//!   the device is asked for, too);
+//! - no stream is being captured (the graph's nodes are to be the runtime's own);
+//! - its attributes are of kinds that are one and the same on both faces.
+//!
+//! What the driver refuses is launched again by the runtime, whose error and last error the program sees.
+//! Nothing but the forwarding changes: rules, tools and the recorder are asked before.
+//!
+//! Must not know: recording, rules.
+
+mod capture;
+mod driver;
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+
+use cushim_abi::structs::{DriverLaunchConfig, LaunchAttribute, LaunchConfig};
+use cushim_abi::types::*;
+use cushim_process::elf::{self, Version};
+use cushim_process::table::PointerTable;
+
+use crate::log::{self, Level};
+use crate::registry::{self, Kernel};
+use crate::site::Site;
+use crate::{config, device, life, lock, thread};
+pub use capture::{begun, ended};
+use driver::Driver;
+
+const UNKNOWN: u8 = 0;
+const OFF: u8 = 1;
+const ON: u8 = 2;
+
+static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
+/// Handles and verified contexts of an earlier generation are void: a device was reset.
+static GENERATION: AtomicU32 = AtomicU32::new(1);
+/// The host stub that a runtime's kernel handle stands for.
+static STUBS: PointerTable<usize> = PointerTable::new();
+static KERNELS: AtomicU32 = AtomicU32::new(0);
+static THROUGH: AtomicU32 = AtomicU32::new(0);
+static REPEATED: AtomicU32 = AtomicU32::new(0);
+
+/// A kernel's function in one context; they form a list.
+pub struct Handle {
+    context: usize,
+    generation: u32,
+    /// 0 where there is none to be had.
+    function: usize,
+    next: *const Handle,
+}
+
+/// What a thread knows of the context in which its runtime launches.
+#[derive(Clone, Copy, Default)]
+pub struct Verified {
+    context: usize,
+    generation: u32,
+    /// The runtime's device, where it has to be looked at.
+    device: i32,
+}
+
+/// Whether launches may go straight to the driver at all.
+#[inline(always)]
+pub fn enabled() -> bool {
+    match STATE.load(Ordering::Relaxed) {
+        OFF => false,
+        ON => true,
+        _ => decide(),
+    }
+}
+
+#[cold]
+fn decide() -> bool {
+    let is = |name, off: &[&[u8]]| config::variable(name).is_some_and(|v| !off.contains(&&*v));
+    let wanted = is(c"CUSHIM_DIRECT", &[b"", b"0", b"off", b"no", b"false"])
+        && !is(c"CUSHIM_BACKEND", &[b"", b"native"]);
+    STATE.store(if wanted { ON } else { OFF }, Ordering::Relaxed);
+    wanted
+}
+
+pub(crate) type LaunchKernel =
+    unsafe extern "C-unwind" fn(Func, Dim3, Dim3, Ptr, usize, Stream) -> i32;
+pub(crate) type LaunchKernelEx = unsafe extern "C-unwind" fn(Ptr, Func, Ptr) -> i32;
+
+/// The driver's name for the stream that a call means: by 0 the legacy or the thread's default one.
+#[inline(always)]
+fn stream_of(site: &Site, stream: usize) -> usize {
+    const LEGACY: usize = 1;
+    const PER_THREAD: usize = 2;
+    match stream {
+        0 if site.name.to_bytes().ends_with(b"_ptsz") => PER_THREAD,
+        0 => LEGACY,
+        stream => stream,
+    }
+}
+
+/// `cudaLaunchKernel`, `__cudaLaunchKernel` and their `_ptsz` forms.
+///
+/// # Safety
+/// `real` is the function of `site`, and the arguments are what the program passed.
+#[inline(always)]
+pub unsafe fn launch_kernel(
+    site: &'static Site,
+    real: LaunchKernel,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+) -> i32 {
+    if let Some((driver, function)) = ready(site, func, args)
+        && let Ok(bytes) = u32::try_from(shared)
+    {
+        let (on, none) = (stream_of(site, stream.0), Ptr(0));
+        let (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz }) = (grid, block);
+        // SAFETY: the driver's function, with the runtime's handle and the program's arguments.
+        let status = unsafe {
+            (driver.launch)(function, gx, gy, gz, bx, by, bz, bytes, Stream(on), args, none)
+        };
+        if status == 0 {
+            return 0;
+        }
+        REPEATED.fetch_add(1, Ordering::Relaxed);
+    }
+    // SAFETY: forwarded as it came.
+    let status = unsafe { real(func, grid, block, args, shared, stream) };
+    through(site, func, args, status);
+    status
+}
+
+/// `cudaLaunchKernelExC` and its `_ptsz` form, whose configuration is `c`.
+///
+/// # Safety
+/// As [`launch_kernel`].
+#[inline(always)]
+pub unsafe fn launch_kernel_ex(
+    site: &'static Site,
+    real: LaunchKernelEx,
+    config: Ptr,
+    c: &LaunchConfig,
+    func: Func,
+    args: Ptr,
+) -> i32 {
+    if let Some((driver, function)) = ready(site, func, args)
+        && let Some(launch) = driver.launch_ex
+        && let Ok(shared) = u32::try_from(c.shared)
+        // SAFETY: the attributes of the program's configuration.
+        && unsafe { alike(c.attributes, c.attribute_count) }
+    {
+        let (grid, block, stream) = (c.grid, c.block, stream_of(site, c.stream));
+        let (attributes, attribute_count) = (c.attributes, c.attribute_count);
+        let asked = DriverLaunchConfig { grid, block, shared, stream, attributes, attribute_count };
+        // SAFETY: as above.
+        if unsafe { launch(Ptr((&raw const asked).addr()), function, args, Ptr(0)) } == 0 {
+            return 0;
+        }
+        REPEATED.fetch_add(1, Ordering::Relaxed);
+    }
+    // SAFETY: forwarded as it came.
+    let status = unsafe { real(config, func, args) };
+    through(site, func, args, status);
+    status
+}
+
+/// Whether all attributes are of kinds with the same number and the same value on both faces: none,
+/// cooperative, cluster shape and scheduling, programmatic serialization, priority.
+///
+/// # Safety
+/// `attributes` is null or points to `count` launch attributes.
+unsafe fn alike(attributes: usize, count: u32) -> bool {
+    const SAME: [u32; 6] = [0, 2, 4, 5, 6, 8];
+    /// More than there are kinds: such a list is none.
+    const MOST: u32 = 64;
+    if attributes == 0 || count > MOST {
+        return count == 0;
+    }
+    let attributes = attributes as *const LaunchAttribute;
+    // SAFETY: as the caller promises.
+    (0..count as usize).all(|i| SAME.contains(&unsafe { attributes.add(i).read_unaligned() }.id))
+}
+
+/// The driver and the function to launch in the place of `func`, where that means the same.
+#[inline(always)]
+fn ready(site: &Site, func: Func, args: Ptr) -> Option<(&'static Driver, Func)> {
+    let kernel = registry::find(func.0)?;
+    let mut handle = kernel.direct.load(Ordering::Acquire).cast_const();
+    if handle.is_null() || args.0 == 0 || capture::any() {
+        return None;
+    }
+    let verified = thread::current_if_any()?.verified;
+    let driver = driver::known()?;
+    let context = driver.context();
+    let generation = GENERATION.load(Ordering::Acquire);
+    if context == 0 || (verified.context, verified.generation) != (context, generation) {
+        return None;
+    }
+    if is_11(site) && driver::device(site) != Some(verified.device) {
+        return None;
+    }
+    // SAFETY: null or leaked, as is what it leads to.
+    while let Some(known) = unsafe { handle.as_ref() } {
+        if (known.context, known.generation) == (context, generation) {
+            return (known.function != 0).then_some((driver, Func(known.function)));
+        }
+        handle = known.next;
+    }
+    None
+}
+
+/// Whether the site is one of CUDA 11's runtime.
+fn is_11(site: &Site) -> bool {
+    site.node.is_some_and(|node| node.to_bytes().ends_with(b".11.0"))
+}
+
+/// The runtime has launched: the next time the driver may.
+#[cold]
+fn through(site: &'static Site, func: Func, args: Ptr, status: i32) {
+    THROUGH.fetch_add(1, Ordering::Relaxed);
+    if status == 0 && args.0 != 0 && !capture::any() {
+        let kernel = registry::find(func.0).filter(|kernel| !kernel.name.is_empty());
+        // SAFETY: errno is this thread's; the program may be about to read it.
+        let errno = unsafe { *libc::__errno_location() };
+        if let Some(kernel) = kernel {
+            learn(site, func, kernel);
+        }
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = errno };
+    }
+}
+
+fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()> {
+    let thread = life::global().and_then(thread::current)?;
+    let driver = driver::find(site)?;
+    let (context, generation) = (driver.context(), GENERATION.load(Ordering::Acquire));
+    if context == 0 {
+        return None;
+    }
+    if (thread.verified.context, thread.verified.generation) != (context, generation) {
+        if !driver.is_primary(context) {
+            return None;
+        }
+        thread.verified.context = context;
+        thread.verified.generation = generation;
+    }
+    if is_11(site) {
+        thread.verified.device = driver::device(site)?;
+    }
+    let first = kernel.direct.load(Ordering::Acquire).cast_const();
+    let mut next = first;
+    // SAFETY: null or leaked, as is what it leads to.
+    while let Some(known) = unsafe { next.as_ref() } {
+        if (known.context, known.generation) == (context, generation) {
+            return None;
+        }
+        next = known.next;
+    }
+    let function = function_of(site, func)?.unwrap_or(0);
+    let handle = Box::into_raw(Box::new(Handle { context, generation, function, next: first }));
+    // Who loses against another thread leaks a few bytes, and finds the other's handle next time, or
+    // comes here again.
+    let _ = kernel.direct.compare_exchange(
+        first.cast_mut(),
+        handle,
+        Ordering::AcqRel,
+        Ordering::Acquire,
+    );
+    if function != 0 {
+        KERNELS.fetch_add(1, Ordering::Relaxed);
+    }
+    Some(())
+}
+
+/// The `CUfunction` of what the runtime launches by `func`, in the current context; inside, none where the
+/// runtime says that there is none. `None` where it cannot be asked now without its last error being lost.
+fn function_of(site: &'static Site, func: Func) -> Option<Option<usize>> {
+    type Plain = unsafe extern "C-unwind" fn() -> i32;
+    type Get = unsafe extern "C-unwind" fn(*mut usize, usize) -> i32;
+    let node = site.node?;
+    let real = |name: &CStr| elf::next(name, Version::Node(node), |_| true);
+    let (peek, clear) = (real(c"cudaPeekAtLastError")?, real(c"cudaGetLastError")?);
+    let get = real(c"cudaGetFuncBySymbol")?;
+    let symbol = STUBS.get(func.0).copied().unwrap_or(func.0);
+    let mut function = 0;
+    // SAFETY: the runtime's functions of these names and their signatures; the place is valid.
+    unsafe {
+        if std::mem::transmute::<usize, Plain>(peek)() != 0 {
+            return None;
+        }
+        let get = std::mem::transmute::<usize, Get>(get);
+        let status = device::relaxed(|| get(&mut function, symbol));
+        if status != 0 {
+            // Ours, not the program's.
+            std::mem::transmute::<usize, Plain>(clear)();
+            return Some(None);
+        }
+    }
+    Some((function != 0).then_some(function))
+}
+
+/// The runtime gave out `handle` for the host stub `stub`.
+pub fn handle_of_stub(handle: usize, stub: usize) {
+    if enabled() && handle != stub && STUBS.get(handle) != Some(&stub) {
+        lock::registry(|| STUBS.set(handle, Some(Box::leak(Box::new(stub)))));
+    }
+}
+
+/// A device is about to be reset, or a context to go: every handle may go with it.
+pub fn forget() {
+    GENERATION.fetch_add(1, Ordering::AcqRel);
+}
+
+/// The process ends: says what came of it.
+pub fn finish() {
+    if STATE.load(Ordering::Relaxed) != ON {
+        return;
+    }
+    let count = |counter: &AtomicU32| counter.load(Ordering::Relaxed);
+    log::line(
+        Level::Info,
+        format_args!(
+            "direct: {} kernels were launched by the driver; {} launches went through the runtime, {} of \
+             them again after the driver",
+            count(&KERNELS),
+            count(&THROUGH),
+            count(&REPEATED)
+        ),
+    );
+}
+
+/// A place for handles, in a kernel's record.
+pub type Handles = AtomicPtr<Handle>;

@@ -1,0 +1,49 @@
+//! Which streams are being captured into graphs.
+//!
+//! Owns: their set, and its size for the way of a launch. Both faces tell of one capture: a stream is
+//! in the set or not. Must not know: launches.
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::site::Site;
+use crate::thread;
+
+static OPEN: Mutex<Option<HashSet<(usize, u32)>>> = Mutex::new(None);
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether any is.
+#[inline(always)]
+pub fn any() -> bool {
+    COUNT.load(Ordering::Acquire) != 0
+}
+
+/// A default stream is another one in each thread.
+fn key(site: &Site, stream: usize) -> (usize, u32) {
+    match crate::redirect::stream_of(site, stream) {
+        stream @ 0..=2 => (stream, thread::id()),
+        stream => (stream, 0),
+    }
+}
+
+/// `stream` is about to be captured, by a call of `site`; whether it was not before.
+pub fn begun(site: &Site, stream: usize) -> bool {
+    change(|open| open.insert(key(site, stream)))
+}
+
+/// Its capture has ended, or did not begin.
+pub fn ended(site: &Site, stream: usize) {
+    change(|open| open.remove(&key(site, stream)));
+}
+
+fn change(work: impl FnOnce(&mut HashSet<(usize, u32)>) -> bool) -> bool {
+    if !super::enabled() {
+        return false;
+    }
+    let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let open = open.get_or_insert_default();
+    let changed = work(open);
+    COUNT.store(open.len(), Ordering::Release);
+    changed
+}

@@ -1,0 +1,89 @@
+//! The rules about launches, for kernel nodes that a program makes or changes itself.
+//!
+//! Owns: the copy of the node's parameters that CUDA is given where a rule changes them; the program's own
+//! stay as they are. Must not know: what a rule does.
+
+use cushim_abi::structs::*;
+use cushim_abi::types::*;
+
+use crate::redirect::launch::{self, Launch};
+use crate::redirect::substitute;
+use crate::site::Site;
+
+/// Bytes of `cudaGraphNodeParams` and `CUgraphNodeParams`, which are to stay (their reserved words say so).
+const GENERIC_BYTES: usize = 256;
+/// In the words behind a kernel's common part: the handle, then a context (driver); a context, then the kind
+/// of handle (generic ones of runtime 13).
+const AFTER: usize = size_of::<KernelNodeParams>();
+/// `cudaKernelFunctionTypeDeviceEntry`: what `func` names is a host stub.
+const BY_STUB: u32 = 1;
+
+/// Room for changed parameters.
+#[repr(align(8))]
+pub struct Copy([u8; GENERIC_BYTES]);
+
+impl Default for Copy {
+    fn default() -> Self {
+        Copy([0; GENERIC_BYTES])
+    }
+}
+
+/// What CUDA is to be given in the place of `params`, in which a kernel's begin after `before` bytes.
+///
+/// # Safety
+/// `params` points to the structure that the call of `site` takes; `has_kernel` says whether it holds a
+/// kernel handle and a context behind the common part.
+pub unsafe fn params(
+    site: &'static Site,
+    params: Ptr,
+    before: usize,
+    has_kernel: bool,
+    copy: &mut Copy,
+) -> Ptr {
+    let at = params.0 + before;
+    // SAFETY: as the caller promises.
+    let p = unsafe { (at as *const KernelNodeParams).read_unaligned() };
+    let after = (at + AFTER) as *const u64;
+    // SAFETY: the structure goes on behind the common part.
+    let kern = if has_kernel { unsafe { after.read_unaligned() as usize } } else { 0 };
+    let by_kern = p.func == 0 && kern != 0;
+    let KernelNodeParams { grid, block, args, extra, .. } = p;
+    let asked = Launch {
+        func: Func(if by_kern { kern } else { p.func }),
+        grid,
+        block,
+        shared: p.shared as usize,
+        stream: 0,
+        params: Ptr(args),
+        extra: Ptr(extra),
+    };
+    let Some(wanted) = launch::node(site, asked) else { return params };
+    let bytes = match (before, has_kernel) {
+        (0, false) => AFTER,
+        (0, true) => AFTER + 2 * size_of::<u64>(),
+        _ => GENERIC_BYTES,
+    };
+    // SAFETY: so many bytes make up the program's structure, and the copy has room for the longest.
+    unsafe {
+        let to = copy.0.as_mut_ptr();
+        std::ptr::copy_nonoverlapping(params.0 as *const u8, to, bytes);
+        let to = to.add(before);
+        let mut new = p;
+        (new.grid, new.block, new.shared) = (wanted.grid, wanted.block, wanted.shared as u32);
+        let after = to.add(AFTER).cast::<u64>();
+        if wanted.func != asked.func {
+            let made = substitute::is_made(wanted.func);
+            match by_kern && !made {
+                true => after.write_unaligned(wanted.func.0 as u64),
+                false => new.func = wanted.func.0,
+            }
+            // What was made for the call is a stub, whatever kind of handle the program has.
+            let kind = after.add(1);
+            if made && before != 0 && site.node.is_some() && kind.read_unaligned() as u32 != 0 {
+                kind.cast::<u32>().write_unaligned(BY_STUB);
+            }
+        }
+        to.cast::<KernelNodeParams>().write_unaligned(new);
+    }
+    Ptr(copy.0.as_ptr().addr())
+}
