@@ -4,6 +4,7 @@
 
 __device__ int state = 5;
 __constant__ int factor = 3;
+__managed__ int counter = 40;
 
 extern "C" __global__ void step(int *v, int n)
 {
@@ -19,6 +20,11 @@ extern "C" __global__ void shape(int *v)
 {
     if (threadIdx.x == 0 && blockIdx.x == 0)
         *v = gridDim.x;
+}
+extern "C" __global__ void count(int *v)
+{
+    *v = counter;
+    counter += 2;
 }
 extern "C" __global__ void leave_out(int *v) { *v = 1; }
 
@@ -87,5 +93,40 @@ int main()
     printf("shape %d\n", take());
     leave_out<<<1, 1>>>(d);
     printf("left out %d\n", take());
+    count<<<1, 1>>>(d);
+    first = take();
+    printf("managed %d %d", first, counter);
+    counter = 50;
+    count<<<1, 1>>>(d);
+    printf(" %d\n", take());
+    int three = 30;
+    CK(cudaMemcpyToSymbol(factor, &three, sizeof three));
+    stateful<<<1, 1>>>(d);
+    printf("constant %d\n", take());
+    // A node that is given other parameters, in its graph and in the executable one.
+    p.gridDim = dim3(2);
+    CK(cudaGraphKernelNodeSetParams(node, &p));
+    NEED(instantiate(&exec, second));
+    CK(cudaGraphLaunch(exec, stream));
+    printf("node set %d\n", take());
+    p.func = (void *)shape;
+    p.gridDim = dim3(3);
+    args[1] = nullptr;
+    CK(cudaGraphCreate(&graph, 0));
+    CK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &p));
+    NEED(instantiate(&exec, graph));
+    CK(cudaGraphLaunch(exec, stream));
+    printf("shape node %d", take());
+    p.gridDim = dim3(4);
+    CK(cudaGraphExecKernelNodeSetParams(exec, node, &p));
+    CK(cudaGraphLaunch(exec, stream));
+    printf(" %d\n", take());
+    p.func = (void *)leave_out;
+    p.gridDim = dim3(1);
+    CK(cudaGraphCreate(&graph, 0));
+    CK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &p));
+    NEED(instantiate(&exec, graph));
+    CK(cudaGraphLaunch(exec, stream));
+    printf("node left out %d\n", take());
     return finish();
 }

@@ -1,6 +1,7 @@
 // Other kernels for redirected.cu, of the same names and parameters; a few of others.
 __device__ int state = 100;
 __constant__ int factor = 3;
+__managed__ int counter = 400;
 
 extern "C" __global__ void step(int *v, int n)
 {
@@ -20,6 +21,11 @@ extern "C" __global__ void shape(int *v)
 {
     if (threadIdx.x == 0 && blockIdx.x == 0)
         *v = gridDim.x + 1000;
+}
+extern "C" __global__ void count(int *v)
+{
+    *v = counter;
+    counter += 20;
 }
 extern "C" __global__ void leave_out(int *v) { *v = 2; }
 extern "C" __global__ void another_step(int *v, int n)

@@ -6,6 +6,7 @@ runs.py's affair.
 
 import json
 import os
+import re
 import shutil
 import subprocess
 
@@ -15,10 +16,12 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 
 # What redirected.cu prints of itself.
 PLAIN = {"plain": "3", "static shared": "0", "occupancy": "many", "captured": "2", "node": "1", "stateful": "15 18",
-         "state": "7", "shape": "4", "left out": "1"}
+         "state": "7", "shape": "4", "left out": "1", "managed": "40 42 50", "constant": "210", "node set": "1",
+         "shape node": "3 4", "node left out": "1"}
 # With `step` of redirected_new.cu, everywhere; at launches only.
-STEP = {"plain": "30", "static shared": "40960", "occupancy": "few", "captured": "20", "node": "10"}
-LAUNCHED = {"plain": "30", "captured": "20"}
+STEP = {"plain": "30", "static shared": "40960", "occupancy": "few", "captured": "20", "node": "10", "node set": "10"}
+# By conditions on launches that hold of all of them, and of the first node.
+LAUNCHED = {"plain": "30", "captured": "20", "node": "10"}
 
 
 class OnBackend(runs.Cushim):
@@ -49,9 +52,9 @@ def cases(images, owner, arch, digest):
         found.append((kind, rule(step, "image = '%s'" % images[kind]), STEP, [], 0))
     found += [
         ("another name", rule(step, ptx + "\nkernel = 'another_step'"),
-         {"plain": "300", "captured": "200", "node": "100"}, [], 0),
-        ("nth", rule(step + ", nth = 2", ptx), {"plain": "12"}, [], 0),
-        ("nth from", rule(step + ", nth = '3..'", ptx), {"plain": "12", "captured": "20"}, [], 0),
+         {"plain": "300", "captured": "200", "node": "100", "node set": "100"}, [], 0),
+        ("nth", rule(step + ", nth = 2", ptx), {"plain": "12"}, ["step is a graph's node", "nth counts launches"], 0),
+        ("nth from", rule(step + ", nth = '3..'", ptx), {"plain": "12", "captured": "20"}, ["nth counts launches"], 0),
         ("grid", rule(step + ", grid = [1, '*', '*']", ptx), LAUNCHED, [], 0),
         ("no such block", rule(step + ", block = [64, 1, 1]", ptx), {}, [], 0),
         ("owner", rule(step + ", owner = '%s$'" % owner, ptx), STEP, [], 0),
@@ -60,10 +63,17 @@ def cases(images, owner, arch, digest):
         ("no such arch", rule(step + ", arch = 'sm_10'", ptx), {}, ["it: never matched"], 0),
         ("hash", rule(step + ", hash = '%s'" % digest, ptx), STEP, [], 0),
         ("no such hash", rule(step + ", hash = '0000000000000000'", ptx), {}, ["it: never matched"], 0),
-        ("shape", rule("kernel = '^shape'", "launch = { grid = [7, 1, 1] }"), {"shape": "7"}, [], 0),
-        ("skip", rule("kernel = '^leave_out'", "skip = true"), {"left out": "0"}, [], 0),
+        ("shape", rule("kernel = '^shape'", "launch = { grid = [7, 1, 1] }"),
+         {"shape": "7", "shape node": "7 7"}, [], 0),
+        ("skip", rule("kernel = '^leave_out'", "skip = true"),
+         {"left out": "0", "node left out": "0"}, [], 0),
         ("whole image", rule(step, ptx + "\nwhole = true"),
-         dict(STEP, **{"stateful": "300 303", "state": "102", "shape": "1004", "left out": "2"}), [], 0),
+         dict(STEP, **{"stateful": "300 303", "state": "102", "shape": "1004", "left out": "2", "managed": "400 420 50",
+                    "constant": "3060", "shape node": "1003 1004", "node left out": "2"}), [], 0),
+        ("several images", rule(step, "image = ['%s', '%s']" % (images["amd"], images["ptx"])), STEP, [], 0),
+        ("an AMD image", rule(step, "image = '%s'" % images["amd"]), {}, ["it: step: ", "needs the hsa backend"], 0),
+        ("an AMD image, stop", rule(step, "image = '%s'\non-failure = 'stop'" % images["amd"]), None,
+         ["needs the hsa backend", "the program ends here"], 78),
         ("other parameters", rule(step, ptx + "\nkernel = 'shape'"), {},
          ["step takes 2 parameters in 12 bytes (8 4)", "1 parameters in 8 bytes (8)"], 0),
         ("other parameters, stop", rule(step, ptx + "\nkernel = 'shape'\non-failure = 'stop'"), None,
@@ -78,6 +88,16 @@ def cases(images, owner, arch, digest):
     return found
 
 
+def amd(path):
+    """A bundle as clang's offload bundler writes it, with the head of an AMD code object in it."""
+    name = b"hipv4-amdgcn-amd-amdhsa--gfx90a"
+    head = b"__CLANG_OFFLOAD_BUNDLE__" + b"".join(word.to_bytes(8, "little") for word in (1, 128, 64, len(name))) + name
+    elf = (b"\x7fELF\x02\x01\x01\x40\x04".ljust(16, b"\0") + bytes((3, 0, 224, 0, 1, 0, 0, 0))).ljust(64, b"\0")
+    with open(path, "wb") as file:
+        file.write(head.ljust(128, b"\0") + elf)
+    return path
+
+
 def compiled(command):
     """None, or what a compiler complains about."""
     done = subprocess.run(command, capture_output=True, text=True)
@@ -90,8 +110,13 @@ def dumped(folder):
         return [json.loads(line) for line in index]
 
 
-def check_program(cushim, path, images, arch, out):
-    """All rules on one build of redirected.cu: [(what, what is wrong)]."""
+# What is checked of builds by other compilers, and once more with launches straight to the driver.
+FEW = ("PTX", "nth", "grid", "shape", "skip", "whole image", "compare")
+
+
+def check_program(cushim, path, images, arch, out, only=None, more=()):
+    """The rules on one build of redirected.cu, all or those of `only`: [(what, what is wrong)]. `more`: further
+    options of `cushim trace`."""
     results = []
     alone = cushim.alone([path])
     wrong = [] if alone.out == text(PLAIN) and alone.status == 0 else ["printed %r" % alone.out.decode()[-600:]]
@@ -108,9 +133,11 @@ def check_program(cushim, path, images, arch, out):
     arch = holds[0]["arch"].replace("sm_", "compute_") if holds[0]["kind"] == "ptx" else holds[0]["arch"]
     manifest = os.path.join(out, "rules.toml")
     for name, rules, differ, words, status in cases(ours, os.path.basename(path), arch, holds[0]["hash"]):
+        if only and name not in only:
+            continue
         with open(manifest, "w") as file:
             file.write(rules)
-        ran, trace = cushim.trace([path], options=["--redirect", manifest])
+        ran, trace = cushim.trace([path], options=["--redirect", manifest] + list(more))
         shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
         said = ran.err.decode("utf-8", "replace")
         wrong = ["stderr lacks %r" % word for word in words if word not in said]
@@ -230,9 +257,73 @@ def check_scripts(cushim, python, images, out):
     return found
 
 
-def check(folder, backend, nvcc, arch, out, python=None):
+def check_direct(cushim, path, images, arch, out):
+    """Launches straight to the driver, by a shared runtime: the same output, and most of the launches."""
+    results = []
+    alone = cushim.alone([path])
+    for options in ([], ["--nested"], ["-e", "all"]):
+        ran, trace = cushim.trace([path], options=["--direct", "--log", "info"] + options)
+        shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+        said = re.search(rb"direct: (\d+) kernels .*; (\d+) launches went through", ran.err)
+        wrong = runs.differences(alone, ran)
+        if not said or int(said[1]) < 4:
+            wrong.append("no kernels were launched by the driver: %r" % ran.err.decode()[-300:])
+        results.append(("direct " + " ".join(options), wrong))
+    return results + check_program(cushim, path, images, arch, out, only=FEW, more=["--direct"])
+
+
+def toolkit(nvcc):
+    """MAJOR.MINOR of an nvcc."""
+    said = subprocess.run([nvcc, "--version"], capture_output=True, text=True).stdout
+    return (re.search(r"release (\d+\.\d+)", said) or [None, "?"])[1]
+
+
+def check_matrix(cushim, nvcc, others, clang, target, arch, images, out):
+    """Programs of other compilers, and kernels of other toolkits: [(where, results)]."""
+    found = []
+    source, new = (os.path.join(ROOT, "c-tests/gpu", name) for name in ("redirected.cu", "redirected_new.cu"))
+    programs = []
+    for other in others:
+        name = toolkit(other)
+        # Newer PTX than the driver's own is no more than its word; the oldest compiler's is taken by all.
+        foreign = os.path.join(out, "new-%s.ptx" % name)
+        wrong = compiled([other, "-std=c++17", "-ptx", "-arch=" + arch.replace("sm_", "compute_"), new, "-o", foreign])
+        path = os.path.join(out, "redirected-shared-whole")
+        if wrong:
+            found.append(("redirect, kernel of CUDA " + name, [("compiles", wrong)]))
+        else:
+            found.append(("redirect shared whole, kernel of CUDA " + name,
+                          check_program(cushim, path, dict(images, ptx=foreign), arch, out, only=("PTX", "another name"))))
+        for runtime in ("shared", "static"):
+            programs.append(("%s, CUDA %s" % (runtime, name), [other, "-std=c++17", target, "-cudart=" + runtime, "-Xlinker",
+                             "-rpath=" + library(other)], "redirected-%s-%s" % (runtime, name)))
+    if clang:
+        home = os.path.dirname(os.path.dirname(os.path.realpath(others[-1] if others else nvcc)))
+        gpu = arch.replace("compute_", "sm_")
+        for runtime in ("shared", "static"):
+            linked = ["-lcudart"] if runtime == "shared" else ["-lcudart_static", "-ldl", "-lrt", "-lpthread"]
+            options = ["-x", "cuda", "--cuda-path=" + home, "--cuda-gpu-arch=" + gpu, "-std=c++17", "-O2", "-Wno-unknown-cuda-version",
+                       "--cuda-include-ptx=all", "-L" + library(nvcc, home), "-Wl,-rpath," + library(nvcc, home)]
+            programs.append(("%s, clang" % runtime, [clang] + options, "redirected-%s-clang" % runtime, linked))
+    for where, command, name, *linked in programs:
+        path = os.path.join(out, name)
+        wrong = compiled(command + [source, "-o", path] + (linked[0] if linked else []))
+        found.append(("redirect " + where, [("compiles", wrong)] if wrong else
+                      check_program(cushim, path, images, arch, out, only=FEW)))
+    return found
+
+
+def library(nvcc, home=None):
+    """The folder of a toolkit's libraries."""
+    home = home or os.path.dirname(os.path.dirname(os.path.realpath(nvcc)))
+    folders = [os.path.join(home, folder) for folder in ("lib64", "targets/x86_64-linux/lib", "lib")]
+    return next((folder for folder in folders if os.path.isdir(folder)), folders[0])
+
+
+def check(folder, backend, nvcc, arch, out, python=None, others=(), clang=None):
     """Everything: [(where, [(what, what is wrong)])]. `arch` is sm_NN for a GPU, compute_NN for what takes PTX
-    only; `python` also checks kernels that are made at run time."""
+    only; `python` also checks kernels that are made at run time; `others`: nvcc of other toolkits, the oldest last; `clang`: a
+    clang++ that compiles CUDA."""
     cushim = OnBackend(folder, backend)
     out = os.path.join(out, "redirected")
     os.makedirs(out, exist_ok=True)
@@ -248,6 +339,7 @@ def check(folder, backend, nvcc, arch, out, python=None):
         wrong = compiled([nvcc, "-std=c++17"] + flags[kind] + [new, "-o", path])
         if wrong:
             return [("redirect, new." + kind, [("compiles", wrong)])]
+    images["amd"] = amd(os.path.join(out, "new.hipfb"))
     found = []
     for runtime in ("shared", "static"):
         # Relocatable PTX is linked when it is loaded, and has no one image that rules could name.
@@ -263,6 +355,9 @@ def check(folder, backend, nvcc, arch, out, python=None):
             if link == "whole":
                 found.append((where + " tools", check_tools(cushim, path, out)))
                 found.append((where + " replay", check_replay(cushim, path, images, out)))
+                if runtime == "shared" and backend == "native":
+                    found.append((where + " direct", check_direct(cushim, path, images, arch, out)))
+    found += check_matrix(cushim, nvcc, others, clang, target, arch, images, out)
     if python:
         found += check_scripts(cushim, python, images, out)
     return found
