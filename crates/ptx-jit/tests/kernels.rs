@@ -151,3 +151,33 @@ fn a_wrong_address_is_a_fault_that_names_the_thread() {
         d.launch("one", 3, 40, &[out]).unwrap_err();
     }
 }
+
+#[test]
+fn code_that_runs_for_long_is_made_again() {
+    let text = format!(
+        "{HEAD}
+        .entry turns(.param .u64 to, .param .u32 n) {{
+          .reg .pred p; .reg .b32 r<6>; .reg .b64 d<4>;
+          ld.param.u64 d1, [to]; ld.param.u32 r1, [n];
+          mov.u32 r2, %tid.x; mov.u32 r3, 0; mov.u32 r4, r2;
+        AGAIN: mad.lo.u32 r4, r4, 1664525, 1013904223; xor.b32 r4, r4, r2;
+          add.u32 r3, r3, 1; setp.lt.u32 p, r3, r1;
+          @p bra AGAIN;
+          mul.wide.u32 d2, r2, 4; add.u64 d3, d1, d2;
+          st.global.u32 [d3], r4;
+          ret; }}"
+    );
+    let d = Device::new(&text);
+    let number = d.find("turns");
+    // The even ones are made well from the start (see `launch_with`).
+    assert_eq!(d.module.functions[number as usize].code.len() % 2, 1);
+    let kernel = d.kernel(number).unwrap();
+    let quick = kernel.code_size([32, 1, 1]).unwrap();
+    let to = d.alloc(128);
+    let start = std::time::Instant::now();
+    while kernel.code_size([32, 1, 1]).unwrap() == quick {
+        d.launch("turns", 1, 32, &[to, 20_000]).unwrap();
+        assert!(start.elapsed().as_secs() < 120, "it stays as it was");
+    }
+    d.launch("turns", 1, 32, &[to, 20_000]).unwrap();
+}

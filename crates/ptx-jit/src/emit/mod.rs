@@ -82,6 +82,18 @@ impl Addresses {
     }
 }
 
+impl Site {
+    /// Whether helpers do the same for both.
+    pub(crate) fn is_like(&self, other: &Site) -> bool {
+        self.inst.pos == other.inst.pos
+            && self.inst.op == other.inst.op
+            && self.operands == other.operands
+            && self.results == other.results
+            && self.space == other.space
+            && self.extra == other.extra
+    }
+}
+
 /// What was made of a kernel for one layout of blocks.
 pub(crate) struct Output {
     pub(crate) bytes: Vec<u8>,
@@ -93,8 +105,17 @@ pub(crate) struct Output {
     pub(crate) steps: Option<u64>,
 }
 
+/// How code is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Quality {
+    /// In a fifth of the time, by an allocator of registers that passes once; it takes up to three times as
+    /// long to run.
+    Quick,
+    Best,
+}
+
 /// The code generator for this machine.
-pub(crate) fn machine() -> Result<OwnedTargetIsa, NotCompiled> {
+pub(crate) fn machine(quality: Quality) -> Result<OwnedTargetIsa, NotCompiled> {
     let wrong = |e: &dyn std::fmt::Display| NotCompiled::Machine(e.to_string());
     if !cfg!(target_arch = "x86_64") {
         return Err(wrong(&"code is made for x86-64 only"));
@@ -104,6 +125,10 @@ pub(crate) fn machine() -> Result<OwnedTargetIsa, NotCompiled> {
         // The optimiser computes what has no effect where it is first needed: far behind the loads that it is
         // computed of, which then lie on the stack. What it would find equal, this code does not make twice.
         ("opt_level", "none"),
+        (
+            "regalloc_algorithm",
+            if quality == Quality::Quick { "single_pass" } else { "backtracking" },
+        ),
         ("is_pic", "true"),
         ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
         ("unwind_info", "false"),

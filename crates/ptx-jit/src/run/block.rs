@@ -3,6 +3,7 @@
 use super::barrier::{self, Barrier};
 use super::helpers::TABLE;
 use super::launch::{Exec, Uniform};
+use super::tier::Origin;
 use super::trap;
 use super::warp::{DONE, FAULT, NOWHERE, SIGNAL, WAITS, Warp};
 use cushim_ptx::interp::{Cause, Fault};
@@ -185,7 +186,8 @@ impl Seat {
 
     /// Gives every warp a turn.
     pub(super) fn turn(&mut self, exec: &Exec<'_>) -> Result<Outcome, Fault> {
-        let entry = exec.variant.code.entry();
+        let machine = exec.variant.machine();
+        let (entry, range) = (machine.code.entry(), machine.code.range());
         let mut ran = false;
         let mut left = false;
         for (k, w) in self.warps.iter_mut().enumerate() {
@@ -198,10 +200,10 @@ impl Seat {
             w.budget = ROUNDS;
             // SAFETY: the code was made for this layout of blocks; the warp has
             // what it addresses, the frame is as large as it says.
-            let (status, stay) =
-                unsafe { trap::enter(entry, exec.variant.code.range(), &raw mut **w, frame) };
+            let (status, stay) = unsafe { trap::enter(entry, range, &raw mut **w, frame) };
             if status == SIGNAL {
-                return Err(touched(exec, w, stay.at, stay.address));
+                let origin = machine.origin(stay.at);
+                return Err(touched(exec, w, origin, stay.address));
             }
             if status == FAULT {
                 let none = || exec.fault(Cause::Trap, None, self.index, [0; 3]);
@@ -222,8 +224,7 @@ impl Seat {
 }
 
 /// Generated code touched an address of the arena where nothing is.
-fn touched(exec: &Exec<'_>, w: &Warp, at: u64, address: u64) -> Fault {
-    let origin = exec.variant.origin(at);
+fn touched(exec: &Exec<'_>, w: &Warp, origin: Option<Origin>, address: u64) -> Fault {
     let code = &exec.launch.module.functions[exec.launch.kernel as usize].code;
     let inst = origin.and_then(|o| code.get(o.inst as usize));
     let lane = origin.map_or(0, |o| o.lane as usize & 31);

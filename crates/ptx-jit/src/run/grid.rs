@@ -5,8 +5,9 @@
 //! its thread. Blocks of a cooperative grid are all there from the start.
 
 use super::block::{Outcome, Seat};
-use super::kernel::{Arena, Mapped, Variant};
+use super::kernel::{Arena, Mapped};
 use super::launch::Exec;
+use super::tier::Variant;
 use super::trap;
 use cushim_ptx::interp::{Cause, Fault, Host, Launch, shared_layout};
 use std::time::Instant;
@@ -18,6 +19,7 @@ const PATIENCE: u32 = 256;
 
 pub(super) fn run_blocks(
     variant: &Variant,
+    hot: &dyn Fn(),
     launch: &Launch<'_>,
     arena: &Arena,
     memory: &dyn Mapped,
@@ -29,6 +31,7 @@ pub(super) fn run_blocks(
     let exec = Exec {
         launch,
         variant,
+        hot,
         arena: *arena,
         memory,
         host,
@@ -45,7 +48,37 @@ pub(super) fn run_blocks(
         return Ok(());
     }
     trap::install();
-    if launch.cooperative { together(&exec, next) } else { in_order(&exec, next) }
+    let mut watch = Watch { since: exec.start, rounds: 0 };
+    let ended = match launch.cooperative {
+        true => together(&exec, &mut watch, next),
+        false => in_order(&exec, &mut watch, next),
+    };
+    watch.look(&exec);
+    ended
+}
+
+/// How long code runs, looked at now and then.
+struct Watch {
+    since: Instant,
+    rounds: u32,
+}
+
+impl Watch {
+    /// A turn of a block has ended; those that do not end the block are longer.
+    fn tick(&mut self, exec: &Exec<'_>, weight: u32) {
+        self.rounds += weight;
+        if self.rounds >= 64 {
+            self.look(exec);
+        }
+    }
+
+    fn look(&mut self, exec: &Exec<'_>) {
+        self.rounds = 0;
+        let now = Instant::now();
+        if exec.variant.count(now - std::mem::replace(&mut self.since, now)) {
+            (exec.hot)();
+        }
+    }
 }
 
 /// An interruption by the host is an error.
@@ -56,7 +89,11 @@ fn check(exec: &Exec<'_>) -> Result<(), Fault> {
     }
 }
 
-fn in_order(exec: &Exec<'_>, next: &dyn Fn() -> Option<u64>) -> Result<(), Fault> {
+fn in_order(
+    exec: &Exec<'_>,
+    watch: &mut Watch,
+    next: &dyn Fn() -> Option<u64>,
+) -> Result<(), Fault> {
     let Some(first) = next() else { return Ok(()) };
     let mut seats = vec![Seat::new(exec)];
     let mut given = Some(first);
@@ -84,12 +121,14 @@ fn in_order(exec: &Exec<'_>, next: &dyn Fn() -> Option<u64>) -> Result<(), Fault
                 match seats[k].turn(exec)? {
                     Outcome::Done => {
                         (taken[k], ran, turns) = (false, true, 0);
+                        watch.tick(exec, 1);
                         break;
                     }
                     Outcome::Stuck => break,
                     Outcome::Ran => {
                         ran = true;
                         turns += 1;
+                        watch.tick(exec, 8);
                         if window > 1 || turns >= PATIENCE {
                             break;
                         }
@@ -120,7 +159,11 @@ fn in_order(exec: &Exec<'_>, next: &dyn Fn() -> Option<u64>) -> Result<(), Fault
 }
 
 /// All blocks take turns from the start.
-fn together(exec: &Exec<'_>, next: &dyn Fn() -> Option<u64>) -> Result<(), Fault> {
+fn together(
+    exec: &Exec<'_>,
+    watch: &mut Watch,
+    next: &dyn Fn() -> Option<u64>,
+) -> Result<(), Fault> {
     let mut seats = Vec::new();
     while let Some(number) = next() {
         let mut seat = Seat::new(exec);
@@ -129,6 +172,7 @@ fn together(exec: &Exec<'_>, next: &dyn Fn() -> Option<u64>) -> Result<(), Fault
     }
     while !seats.is_empty() {
         check(exec)?;
+        watch.tick(exec, 8);
         let mut ran = false;
         let mut fault = None;
         seats.retain_mut(|seat| match seat.turn(exec) {

@@ -1,11 +1,10 @@
 //! A compiled kernel, and the memory it runs on.
 
 use super::grid;
-use crate::code::Code;
-use crate::emit::{self, Output, Site};
+use super::tier::{Source, Variant};
+use crate::emit;
 use crate::error::NotCompiled;
 use crate::plan::Layout;
-use cranelift_codegen::isa::OwnedTargetIsa;
 use cushim_ptx::interp::{BadAddress, Fault, Host, Launch, Memory};
 use cushim_ptx::ir::Module;
 use std::collections::HashMap;
@@ -129,48 +128,19 @@ pub(crate) unsafe fn update(at: *mut u8, bytes: u32, new: &mut dyn FnMut(u64) ->
     }
 }
 
-/// Code for one layout of blocks.
-pub(crate) struct Variant {
-    pub(crate) code: Code,
-    pub(crate) sites: Vec<Site>,
-    pub(crate) pieces: u32,
-    pub(crate) frame_size: u32,
-    /// From where in the code on it belongs to which place, in order.
-    pub(crate) origins: Vec<(u32, Origin)>,
-    /// Instructions that a warp runs at most, where there is no loop.
-    pub(crate) steps: Option<u64>,
-}
-
-/// An instruction of the kernel, and the first of the lanes that code is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Origin {
-    pub(crate) inst: u32,
-    pub(crate) lane: u32,
-}
-
-impl Variant {
-    /// What the code at an address belongs to.
-    pub(crate) fn origin(&self, at: u64) -> Option<Origin> {
-        let offset = at.wrapping_sub(self.code.range().0) as u32;
-        let n = self.origins.partition_point(|(start, _)| *start <= offset);
-        n.checked_sub(1).map(|n| self.origins[n].1)
-    }
-}
-
 /// A kernel with machine code.
 ///
 /// Code depends on how threads of a block fall into warps, of which there are
-/// few kinds: each is compiled when it first occurs.
+/// few kinds: each is compiled when it first occurs, quickly, and better once it
+/// has run for a while.
 pub struct Kernel {
-    module: Arc<Module>,
-    kernel: u32,
-    isa: OwnedTargetIsa,
+    source: Source,
     variants: Mutex<HashMap<Layout, Arc<Variant>>>,
 }
 
 impl std::fmt::Debug for Kernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Kernel").field("kernel", &self.kernel).finish_non_exhaustive()
+        f.debug_struct("Kernel").field("kernel", &self.source.kernel).finish_non_exhaustive()
     }
 }
 
@@ -185,9 +155,8 @@ impl Kernel {
         if !found.is_some_and(|f| f.entry && f.defined) {
             return Err(NotCompiled::NoKernel(kernel));
         }
-        let isa = emit::machine()?;
-        let variants = Mutex::new(HashMap::new());
-        let this = Kernel { module: module.clone(), kernel, isa, variants };
+        let source = Source::new(module.clone(), kernel)?;
+        let this = Kernel { source, variants: Mutex::default() };
         this.variant(Layout::of(block))?;
         Ok(this)
     }
@@ -198,11 +167,7 @@ impl Kernel {
         if let Some(v) = all.get(&layout) {
             return Ok(v.clone());
         }
-        let f = &self.module.functions[self.kernel as usize];
-        let Output { bytes, sites, pieces, frame_size, origins, steps } =
-            emit::compile(&self.isa, &self.module, f, layout)?;
-        let code = Code::new(&bytes)?;
-        let v = Arc::new(Variant { code, sites, pieces, frame_size, origins, steps });
+        let v = Arc::new(self.source.variant(layout)?);
         all.insert(layout, v.clone());
         Ok(v)
     }
@@ -218,7 +183,16 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::new`].
     pub fn code_size(&self, block: [u32; 3]) -> Result<usize, NotCompiled> {
-        Ok(self.variant(Layout::of(block))?.code.size())
+        Ok(self.variant(Layout::of(block))?.machine().code.size())
+    }
+
+    /// Makes the better code for a shape of blocks now, which otherwise comes once the quick code has run
+    /// for a while.
+    ///
+    /// # Errors
+    /// As [`Kernel::new`].
+    pub fn improve(&self, block: [u32; 3]) -> Result<(), NotCompiled> {
+        self.variant(Layout::of(block))?.improve(&self.source)
     }
 
     /// Runs blocks of a launch on this thread until `next` gives no more and
@@ -244,7 +218,10 @@ impl Kernel {
         next: &dyn Fn() -> Option<u64>,
     ) -> Result<(), Fault> {
         match self.variant(Layout::of(launch.block)) {
-            Ok(v) => grid::run_blocks(&v, launch, arena, memory, host, next),
+            Ok(v) => {
+                let hot = || v.improve_aside(&self.source);
+                grid::run_blocks(&v, &hot, launch, arena, memory, host, next)
+            }
             Err(_) => cushim_ptx::interp::run_blocks(launch, memory, host, next),
         }
     }

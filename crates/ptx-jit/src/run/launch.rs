@@ -1,6 +1,7 @@
 //! What all warps of a launch share.
 
-use super::kernel::{Arena, Mapped, Variant};
+use super::kernel::{Arena, Mapped};
+use super::tier::Variant;
 use cushim_ptx::Pos;
 use cushim_ptx::interp::{Cause, Fault, Host, Launch};
 use std::time::Instant;
@@ -23,6 +24,8 @@ pub(crate) enum Uniform {
 pub(crate) struct Exec<'a> {
     pub(crate) launch: &'a Launch<'a>,
     pub(crate) variant: &'a Variant,
+    /// The code is worth making better.
+    pub(crate) hot: &'a dyn Fn(),
     pub(crate) arena: Arena,
     pub(crate) memory: &'a dyn Mapped,
     pub(crate) host: &'a dyn Host,

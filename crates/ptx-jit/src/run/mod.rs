@@ -14,13 +14,14 @@ mod kernel;
 mod launch;
 mod memory;
 mod seldom;
+mod tier;
 pub(crate) mod trap;
 mod warp;
 pub(crate) mod wide;
 
 pub(crate) use external::KNOWN;
 pub(crate) use helpers::Which;
-pub(crate) use kernel::Origin;
 pub use kernel::{Arena, Kernel, Mapped};
 pub(crate) use launch::Uniform;
+pub(crate) use tier::Origin;
 pub(crate) use warp::{DONE, Entry, FAULT, NOWHERE, Slot, Warp, YIELDS};

@@ -1,0 +1,158 @@
+//! The code of a kernel for one layout of blocks, in two qualities.
+//!
+//! Owns when the better one is made: the quick one is there for the first launch, and code that has run for
+//! longer than it took to make is worth making again, on a thread of its own. Both come from one plan, so
+//! frames and numbers of pieces mean the same to both, and a warp may change from one to the other wherever
+//! it leaves the code. Must not know: what the code does.
+
+use crate::code::Code;
+use crate::emit::{self, Output, Quality, Site};
+use crate::error::NotCompiled;
+use crate::plan::Layout;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cushim_ptx::ir::Module;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// Code runs for this long, at least, before it is made again.
+const LEAST: Duration = Duration::from_millis(5);
+/// Or for so many times what making it took.
+const TIMES: u32 = 2;
+
+/// What code is made from.
+#[derive(Clone)]
+pub(crate) struct Source {
+    pub(crate) module: Arc<Module>,
+    pub(crate) kernel: u32,
+    pub(crate) quick: OwnedTargetIsa,
+    pub(crate) best: OwnedTargetIsa,
+}
+
+/// Machine code, and which instruction of the kernel it is of.
+pub(crate) struct Machine {
+    pub(crate) code: Code,
+    /// From where in the code on it belongs to which place, in order.
+    origins: Vec<(u32, Origin)>,
+}
+
+/// An instruction of the kernel, and the first of the lanes that code is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Origin {
+    pub(crate) inst: u32,
+    pub(crate) lane: u32,
+}
+
+impl Machine {
+    /// What the code at an address belongs to.
+    pub(crate) fn origin(&self, at: u64) -> Option<Origin> {
+        let offset = at.wrapping_sub(self.code.range().0) as u32;
+        let n = self.origins.partition_point(|(start, _)| *start <= offset);
+        n.checked_sub(1).map(|n| self.origins[n].1)
+    }
+}
+
+/// Code for one layout of blocks.
+pub(crate) struct Variant {
+    layout: Layout,
+    quick: Machine,
+    best: OnceLock<Machine>,
+    pub(crate) sites: Vec<Site>,
+    pub(crate) pieces: u32,
+    pub(crate) frame_size: u32,
+    /// Instructions that a warp runs at most, where there is no loop.
+    pub(crate) steps: Option<u64>,
+    /// How long the quick code ran, and may run: nanoseconds.
+    ran: AtomicU64,
+    limit: u64,
+    /// Somebody makes the better one, or has.
+    asked: AtomicBool,
+}
+
+impl Source {
+    pub(crate) fn new(module: Arc<Module>, kernel: u32) -> Result<Source, NotCompiled> {
+        let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
+        Ok(Source { module, kernel, quick, best })
+    }
+
+    fn compile(&self, quality: Quality, layout: Layout) -> Result<Output, NotCompiled> {
+        let f = &self.module.functions[self.kernel as usize];
+        let isa = match quality {
+            Quality::Quick => &self.quick,
+            Quality::Best => &self.best,
+        };
+        emit::compile(isa, &self.module, f, layout)
+    }
+
+    /// The quick code.
+    pub(crate) fn variant(&self, layout: Layout) -> Result<Variant, NotCompiled> {
+        let start = Instant::now();
+        let output = self.compile(Quality::Quick, layout)?;
+        let Output { bytes, sites, pieces, frame_size, origins, steps } = output;
+        let quick = Machine { code: Code::new(&bytes)?, origins };
+        let limit = LEAST.max(start.elapsed().saturating_mul(TIMES)).as_nanos() as u64;
+        let (ran, asked) = (AtomicU64::new(0), AtomicBool::new(false));
+        let best = OnceLock::new();
+        Ok(Variant { layout, quick, best, sites, pieces, frame_size, steps, ran, limit, asked })
+    }
+}
+
+impl Variant {
+    /// The best code there is.
+    pub(crate) fn machine(&self) -> &Machine {
+        self.best.get().unwrap_or(&self.quick)
+    }
+
+    /// The code ran for so long. True once: the better one is worth making now.
+    pub(crate) fn count(&self, time: Duration) -> bool {
+        if self.asked.load(Ordering::Relaxed) {
+            return false;
+        }
+        let time = time.as_nanos() as u64;
+        let ran = self.ran.fetch_add(time, Ordering::Relaxed).saturating_add(time);
+        ran >= self.limit && !self.asked.swap(true, Ordering::Relaxed)
+    }
+
+    /// Makes the better code, on this thread.
+    ///
+    /// # Errors
+    /// As for the quick code, which stays then.
+    pub(crate) fn improve(&self, source: &Source) -> Result<(), NotCompiled> {
+        self.asked.store(true, Ordering::Relaxed);
+        if self.best.get().is_some() {
+            return Ok(());
+        }
+        let new = source.compile(Quality::Best, self.layout)?;
+        let same = new.pieces == self.pieces
+            && new.frame_size == self.frame_size
+            && new.sites.len() == self.sites.len()
+            && new.sites.iter().zip(&self.sites).all(|(a, b)| a.is_like(b));
+        if !same {
+            let kernel = source.module.functions[source.kernel as usize].name.clone();
+            let message = "the second time, other code was made".into();
+            return Err(NotCompiled::Generator { kernel, message });
+        }
+        let machine = Machine { code: Code::new(&new.bytes)?, origins: new.origins };
+        let _ = self.best.set(machine);
+        Ok(())
+    }
+
+    /// Makes the better code on a thread of its own, on which no signal handler of the program runs. Without
+    /// a thread, the quick code stays.
+    pub(crate) fn improve_aside(self: &Arc<Self>, source: &Source) {
+        let (this, source) = (self.clone(), source.clone());
+        // SAFETY: both sets are written before they are read; the mask of this thread is put back.
+        unsafe {
+            let (mut all, mut old) = (std::mem::zeroed(), std::mem::zeroed());
+            libc::sigfillset(&raw mut all);
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+            let thread = std::thread::Builder::new().name("cuda-compile".into());
+            // An error, or a bug that panics, leaves the quick code in use.
+            let _ = thread.spawn(move || {
+                libc::setpriority(libc::PRIO_PROCESS, 0, 5);
+                this.improve(&source)
+            });
+            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
+        }
+    }
+}
