@@ -5,6 +5,7 @@
 mod cases;
 mod common;
 
+use cases::inputs;
 use cases::kernels::{self, Case, Lanes, ROWS};
 use cases::tally::{self, Tally};
 use common::Device;
@@ -13,17 +14,30 @@ use cushim_ptx::ir::Place;
 use cushim_ptx_jit::Kernel;
 
 /// Kernels in one module, which has a memory of its own.
-const KERNELS: usize = 40;
+const KERNELS: usize = 20;
+
+/// How often a kernel runs with other inputs, which no GPU has seen.
+const MORE: usize = 3;
+
+fn shape(lanes: Lanes) -> (u32, u32) {
+    match lanes {
+        Lanes::Threads => (1, ROWS as u32),
+        Lanes::Blocks => (ROWS as u32, 1),
+    }
+}
 
 /// A column for each result of each form, interpreted and compiled. The case is the
 /// `number`th of the module.
-fn run(device: &Device, number: usize, case: &Case, lanes: Lanes) -> [Vec<Vec<u64>>; 2] {
+fn run(
+    device: &Device,
+    number: usize,
+    compiled: &Kernel,
+    case: &Case,
+    lanes: Lanes,
+) -> [Vec<Vec<u64>>; 2] {
     let input = device.upload(&case.input(), |b| [*b]);
     let out = device.alloc(case.bytes() as u64);
-    let (grid, block) = match lanes {
-        Lanes::Threads => (1, ROWS as u32),
-        Lanes::Blocks => (ROWS as u32, 1),
-    };
+    let (grid, block) = shape(lanes);
     let f = &device.module.functions[number];
     assert_eq!(f.name, case.name);
     let mut params = vec![0; f.params_size as usize];
@@ -43,8 +57,6 @@ fn run(device: &Device, number: usize, case: &Case, lanes: Lanes) -> [Vec<Vec<u6
         workspace: 0,
         local_limit: 1 << 16,
     };
-    let compiled = Kernel::new(&device.module, number as u32, [block, 1, 1])
-        .unwrap_or_else(|e| panic!("{}: {e}", case.name));
     [false, true].map(|compile| {
         device.arena.store(out, &vec![0; case.bytes()]).unwrap();
         let done = match compile {
@@ -88,14 +100,26 @@ fn check(lanes: Lanes, who: &str) {
         let text: String = some.iter().map(|c| c.text(lanes)).collect();
         let device = Device::new(&(kernels::head(some[0].forms[0].device) + &text));
         for (number, case) in some.iter().enumerate() {
-            let [interpreted, compiled] = run(&device, number, case, lanes);
-            let mut at = 0;
-            for (n, form) in case.forms.iter().enumerate() {
-                let part = at..at + form.results.len();
-                at = part.end;
-                let ours = &compiled[part.clone()];
-                differ.extend(compare(case, n, &interpreted[part], ours));
-                tally.add(case, form, ours);
+            let kernel = Kernel::new(&device.module, number as u32, [shape(lanes).1, 1, 1])
+                .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            let more = (0..MORE).map(|n| {
+                let seed = format!("{} {n}", case.forms[0].family());
+                let rows = inputs::rows(&seed, &case.forms[0].sorts, ROWS);
+                Case { name: case.name.clone(), forms: case.forms.clone(), rows }
+            });
+            let more: Vec<Case> = more.collect();
+            for given in [case].into_iter().chain(&more) {
+                let [interpreted, compiled] = run(&device, number, &kernel, given, lanes);
+                let mut at = 0;
+                for (n, form) in case.forms.iter().enumerate() {
+                    let part = at..at + form.results.len();
+                    at = part.end;
+                    let ours = &compiled[part.clone()];
+                    differ.extend(compare(given, n, &interpreted[part], ours));
+                    if std::ptr::eq(given, case) {
+                        tally.add(case, form, ours);
+                    }
+                }
             }
         }
     }
