@@ -42,8 +42,9 @@ pub(super) unsafe extern "C" fn collective(w: *mut Warp, n: u32, mask: u32) -> u
     let site = w.site(n);
     let inst = &site.inst;
     let inputs = inputs(w, n, mask);
-    for (_, group) in groups(w, n, mask) {
-        let (d, p) = interp::collective(inst, group, &inputs);
+    for (member, group) in groups(w, n, mask) {
+        let party = interp::party(inst.op, member, group, mask);
+        let (d, p) = interp::collective(inst, party, &inputs);
         for (k, (dst, from)) in inst.dst.iter().zip([&d, &p]).enumerate() {
             for l in lanes(group) {
                 w.results[k][l] = from[l] & alu::mask(width(*dst));
@@ -61,9 +62,10 @@ pub(super) unsafe extern "C" fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let w = unsafe { warp(w) };
     let inputs = inputs(w, n, mask);
     let groups = groups(w, n, mask);
-    if groups.iter().all(|(member, group)| member & w.live & !group == 0) {
-        for (_, group) in groups {
-            complete(w, &[(n, group)], &inputs);
+    if mask == w.live || groups.iter().all(|(member, group)| member & w.live & !group == 0) {
+        for (member, group) in groups {
+            let party = interp::party(w.site(n).inst.op, member, group, mask);
+            publish(w, n, group, party, &inputs);
         }
         return 1;
     }
@@ -116,12 +118,17 @@ pub(super) fn settle(w: &mut Warp) {
 fn complete(w: &mut Warp, parts: &[(u32, u32)], inputs: &[Slot; 3]) {
     let Some((first, _)) = parts.first() else { return };
     let here = parts.iter().fold(0, |m, (_, l)| m | l);
-    let inst = &w.site(*first).inst;
+    publish(w, *first, here, here, inputs);
+}
+
+/// Computes what a place gives to some lanes when these take part.
+fn publish(w: &mut Warp, site: u32, to: u32, party: u32, inputs: &[Slot; 3]) {
+    let inst = &w.site(site).inst;
     if inst.op == Op::BarWarp {
         return;
     }
-    let (d, p) = interp::collective(inst, here, inputs);
-    for l in lanes(here) {
+    let (d, p) = interp::collective(inst, party, inputs);
+    for l in lanes(to) {
         (w.collected[0][l], w.collected[1][l]) = (d[l] as u32, p[l] as u32);
     }
 }

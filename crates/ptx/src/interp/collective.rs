@@ -50,9 +50,13 @@ impl Exec<'_> {
             all_here &= member & warp.live & !group == 0;
             groups.push((member, group));
         }
-        if all_here {
-            for (_, group) in groups {
-                self.complete(warp, &[(frame, group, inst, &inputs)]);
+        if all_here || active == warp.live {
+            for (member, group) in groups {
+                let party = party(inst.op, member, group, active);
+                let (d, p) = run(inst, party, &inputs);
+                for (dst, values) in inst.dst.iter().zip([&d, &p]) {
+                    warp.write(frame, *dst, group, values);
+                }
             }
             warp.fragments[0].pc += 1;
             return Flow::Next;
@@ -128,6 +132,19 @@ impl Exec<'_> {
     /// The place of the member mask among the operands.
     pub(super) fn member_operand(inst: &Inst) -> Option<&Src> {
         if inst.op == Op::BarWarp { inst.src.first() } else { inst.src.last() }
+    }
+}
+
+/// Which lanes take part for those of `group`, which came naming `member`, when `here` came together.
+///
+/// A lane has to be among those that it names, and these have to name the same ones (ISA, `vote.sync`).
+/// Programs exist that take masks for a filter instead. Measured by what ptxas makes of it for sm_80: one
+/// mask for all counts all, different ones count whom each names; a shuffle reads whoever is there.
+pub fn party(op: Op, member: u32, group: u32, here: u32) -> u32 {
+    match op {
+        _ if group == here => group,
+        Op::Shfl => here,
+        _ => here & member,
     }
 }
 

@@ -25,7 +25,7 @@ mod warp;
 use crate::ir::{Module, Symbol};
 use block::Block;
 pub use call::provides;
-pub use collective::run as collective;
+pub use collective::{party, run as collective};
 pub use fault::{BadAddress, Cause, Fault};
 use std::collections::VecDeque;
 
