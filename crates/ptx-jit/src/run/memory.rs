@@ -40,25 +40,30 @@ impl Warp {
         };
         let exec = self.exec();
         let inside = |size: u64| at.checked_add(bytes).is_some_and(|end| end <= size);
+        let found = |at: *mut u8, ok: bool| ok.then_some(at);
         let (found, name) = match space {
-            Space::Shared => (inside(self.shared_size).then_some(self.shared), "shared"),
+            Space::Shared => {
+                (found(self.shared.wrapping_add(at as usize), inside(self.shared_size)), "shared")
+            }
             Space::Local => {
                 let size = self.local_size;
                 let base = self.local.wrapping_add(lane * size as usize);
-                (inside(size).then_some(base), "local")
+                (found(base.wrapping_add(at as usize), inside(size)), "local")
             }
             Space::Param => {
                 let base = self.params.cast_mut();
-                ((!write && inside(exec.launch.params.len() as u64)).then_some(base), "param")
+                let ok = !write && inside(exec.launch.params.len() as u64);
+                (found(base.wrapping_add(at as usize), ok), "param")
             }
             _ => {
-                let ok = exec.memory.holds(at, bytes);
-                (ok.then_some(std::ptr::null_mut()), "global")
+                // Not an offset from null, which the compiler knows to be nowhere: it drops such reads.
+                let place = std::ptr::with_exposed_provenance_mut(at as usize);
+                (found(place, exec.memory.holds(at, bytes)), "global")
             }
         };
         let public = name == "global";
         match found {
-            Some(base) => Ok(Place { at: base.wrapping_add(at as usize), public }),
+            Some(at) => Ok(Place { at, public }),
             None => Err(Cause::Address { address: at, bytes: bytes as u32, space: name }),
         }
     }
