@@ -3,10 +3,11 @@
 use super::Emit;
 use super::float::float_type;
 use super::value::Val;
-use crate::plan::form::Class;
-use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use crate::plan::form::{Class, Form};
+use crate::plan::graph::Term;
+use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use cushim_ptx::ir::Inst;
+use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::table::{Op, Word};
 use cushim_ptx::types::{Kind, Scalar};
 
@@ -61,6 +62,9 @@ impl Emit<'_> {
 
     fn setp(&mut self, inst: &Inst, args: &[Val]) -> Option<Vec<Val>> {
         let ty = inst.types[0];
+        if let Some(v) = self.bound(inst, args) {
+            return Some(vec![v]);
+        }
         let c = match ty.kind() {
             Kind::Float => self.compare_floats(inst, ty, args)?,
             Kind::Packed => return None,
@@ -86,6 +90,63 @@ impl Emit<'_> {
             });
         }
         Some(out)
+    }
+
+    /// What guards most kernels and loops: numbers that grow by lane against one for all. If the greatest is
+    /// below the bound, lanes need no comparison. Only for a branch, which wants bits.
+    fn bound(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        let ends = &self.plan.pieces[self.piece].term;
+        let (Term::Branch { guard, .. }, [Dst::Reg(p, _)]) = (ends, &inst.dst[..]) else {
+            return None;
+        };
+        let ty = inst.types[0];
+        let plain = inst.words.first(&[Word::And, Word::Or, Word::Xor]).is_none();
+        let whole = matches!(ty.kind(), Kind::Signed | Kind::Unsigned) && ty.bits() == 32;
+        if guard.0 != *p || !plain || !whole {
+            return None;
+        }
+        let (cc, always) = int_condition(inst)?;
+        let linear = |v: &Val| match v {
+            Val::Known(Form::Linear { base, steps, .. }) => Some((*base, steps.clone())),
+            _ => None,
+        };
+        let (cc, (base, steps), y) = match (linear(&args[0]), linear(&args[1])) {
+            (Some(x), None) => (cc, x, args[1].uniform()?),
+            (None, Some(x)) => (cc.swap_args(), x, args[0].uniform()?),
+            _ => return None,
+        };
+        let most = *steps.iter().max()?;
+        if steps.iter().any(|s| *s < 0) {
+            return None;
+        }
+        use IntCC::{SignedGreaterThan, SignedGreaterThanOrEqual, SignedLessThan};
+        // What holds for all lanes, and if which comparison of the greatest holds.
+        let (known, below) = match cc {
+            SignedLessThan => (-1, SignedLessThan),
+            SignedGreaterThanOrEqual => (0, SignedLessThan),
+            IntCC::SignedLessThanOrEqual => (-1, IntCC::SignedLessThanOrEqual),
+            SignedGreaterThan => (0, IntCC::SignedLessThanOrEqual),
+            _ => return None,
+        };
+        let signed = ty.is_signed() && !always;
+        // In 64 bits nothing wraps around.
+        let (low, bound) = (self.extend64(base, signed), self.extend64(y, signed));
+        let high = self.b.ins().iadd_imm_s(low, most);
+        let all = self.b.ins().icmp(below, high, bound);
+        let known = self.i32(known);
+        let (some, next) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(next, types::I32);
+        self.b.set_cold_block(some);
+        self.b.ins().brif(all, next, &[known.into()], some, &[]);
+        self.b.switch_to_block(some);
+        let held = self.lanes_of.clone();
+        let c = self.compare_ints(inst, ty, args);
+        let bits = c.map(|c| self.bits(&c));
+        self.lanes_of = held;
+        let bits = bits.unwrap_or(known);
+        self.jump(next, &[bits]);
+        self.b.switch_to_block(next);
+        Some(Val::Mask { bits: Some(self.b.block_params(next)[0]), lanes: None })
     }
 
     fn invert(&mut self, v: &Val) -> Val {

@@ -5,12 +5,21 @@ use super::value::Val;
 use crate::error::NotCompiled;
 use crate::plan::form::Class;
 use crate::plan::graph::{Edge, Term, is_collective};
-use crate::run::{DONE, FAULT, NOWHERE, Warp, Which, YIELDS};
+use crate::run::{DONE, FAULT, MEETS, NOWHERE, Warp, Which, YIELDS};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
-use cushim_ptx::ir::{Dst, Inst, Sense};
+use cushim_ptx::ir::{Dst, Inst, Sense, Src};
 use cushim_ptx::table::Op;
 use std::mem::offset_of;
+
+/// The number of a barrier at which all threads of the block wait, if the code says it.
+pub(crate) fn barrier_number(inst: &Inst) -> Option<u32> {
+    let all = inst.src.iter().skip(1).all(|s| matches!(s, Src::None));
+    match inst.src.first() {
+        Some(Src::Imm(n)) if all => Some(*n as u32 & 15),
+        _ => None,
+    }
+}
 
 impl Emit<'_> {
     /// Chooses the lowest piece at which lanes are ready, or leaves.
@@ -328,19 +337,34 @@ impl Emit<'_> {
             };
             args.push((self.operand(src, class), class));
         }
-        self.pass(0, &args, false);
         self.flush();
         let results = self.results(inst);
         let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results);
         self.sites[site as usize].extra = next as u32;
         if together {
+            self.pass(0, &args, false);
             let all = self.call_raw(Which::Meet, site, self.act);
             let args = [self.act.into()];
             self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &[]);
-        } else {
-            self.call(Which::Arrive, site, self.act);
-            self.jump(self.dispatch, &[]);
+            return Ok(());
         }
+        if inst.op == Op::BarSync && barrier_number(inst).is_some() {
+            // Mostly all lanes of the warp come at once: the block sees to the rest.
+            let live = self.field(types::I32, offset_of!(Warp, live));
+            let same = self.b.ins().icmp(IntCC::Equal, live, self.act);
+            let (all, some) = (self.b.create_block(), self.b.create_block());
+            self.b.set_cold_block(some);
+            self.b.ins().brif(same, all, &[], some, &[]);
+            self.b.switch_to_block(all);
+            let site = self.i32(site.into());
+            self.set_field(site, offset_of!(Warp, meet));
+            let status = self.i32(MEETS.into());
+            self.b.ins().return_(&[status]);
+            self.b.switch_to_block(some);
+        }
+        self.pass(0, &args, false);
+        self.call(Which::Arrive, site, self.act);
+        self.jump(self.dispatch, &[]);
         Ok(())
     }
 

@@ -234,8 +234,12 @@ impl Emit<'_> {
         }
         let address = self.address_of(inst, 0);
         let uniform = address.base.uniform().is_some() && !matches!(space, Space::Generic);
+        let known = self.group_of.get(&self.at).is_some_and(|n| self.groups[*n].checked.is_some());
         let reach = self.reach(&address, space, width * n as i64);
         let reach = reach.filter(|r| self.can_load(inst, r, uniform));
+        if let Some(r) = reach.as_ref().filter(|r| !known && !uniform && !r.shared) {
+            self.look_ahead(r);
+        }
         let mask = self.guard(inst).unwrap_or(self.act);
         let Some(reach) = reach else {
             let uniform = uniform && space != Space::Local;
@@ -316,6 +320,28 @@ impl Emit<'_> {
             let v = if uniform { Self::known(values[0]) } else { Val::Lanes(values.into()) };
             self.set(inst, *dst, v);
         }
+    }
+
+    /// In a loop, asks for the memory of a few rounds from now: by as much further as this round's is from the
+    /// last one's. Threads of a grid stride too far for the processor to guess it.
+    fn look_ahead(&mut self, reach: &Reach) {
+        /// A power of 2.
+        const ROUNDS: i64 = 3;
+        if !self.plan.pieces[self.piece].term.successors().contains(&self.piece) {
+            return;
+        }
+        let at = self.frame_size as i32;
+        self.frame_size += 8;
+        let now = self.b.ins().iadd_imm_s(reach.pointer, reach.first);
+        // Whatever lies there at first: asking harms nothing.
+        let last = self.b.ins().load(types::I64, OWN, self.frame, at);
+        self.b.ins().store(OWN, now, self.frame, at);
+        let step = self.b.ins().isub(now, last);
+        let by = self.i32(ROUNDS);
+        let far = self.b.ins().ishl(step, by);
+        let place = self.b.ins().iadd(now, far);
+        let callee = self.constant_field(types::I64, offset_of!(Warp, touch));
+        self.b.ins().call_indirect(self.touching, callee, &[place]);
     }
 
     /// Whether a helper would leave the values of the only result just as they lie in memory.

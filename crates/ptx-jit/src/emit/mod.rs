@@ -21,6 +21,7 @@ use crate::error::NotCompiled;
 use crate::plan::form::{Class, Form};
 use crate::plan::{Layout, Plan};
 use crate::run::{Origin, Warp, Which};
+pub(crate) use control::barrier_number;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
     self, AbiParam, BlockArg, InstBuilder, MemFlagsData, SigRef, Signature, SourceLoc, Type, Value,
@@ -165,6 +166,9 @@ pub(crate) fn compile(
     preserving.params.push(AbiParam::new(types::I64));
     preserving.params.extend([AbiParam::new(types::I32); 3]);
     let preserving = b.import_signature(preserving);
+    let mut touching = Signature::new(CallConv::PreserveAll);
+    touching.params.push(AbiParam::new(types::I64));
+    let touching = b.import_signature(touching);
 
     let start = b.create_block();
     b.append_block_params_for_function_params(start);
@@ -195,6 +199,8 @@ pub(crate) fn compile(
         frame,
         helper,
         preserving,
+        touching,
+        frame_size: plan.frame_size,
         dispatch,
         fault,
         blocks,
@@ -214,7 +220,7 @@ pub(crate) fn compile(
     for k in 0..plan.pieces.len() {
         e.piece(k)?;
     }
-    let Emit { mut b, sites, .. } = e;
+    let Emit { mut b, sites, frame_size, .. } = e;
     b.seal_all_blocks();
     b.finalize(isa.frontend_config());
     let code = context
@@ -233,7 +239,7 @@ pub(crate) fn compile(
         bytes: code.code_buffer().to_vec(),
         sites,
         pieces: plan.pieces.len() as u32,
-        frame_size: plan.frame_size,
+        frame_size: frame_size.next_multiple_of(64),
         steps: plan.steps(),
     })
 }
@@ -282,6 +288,9 @@ pub(crate) struct Emit<'a> {
     helper: SigRef,
     /// Of [`crate::run::seldom`].
     preserving: SigRef,
+    touching: SigRef,
+    /// Bytes of the frame so far.
+    frame_size: u32,
     dispatch: ir::Block,
     fault: ir::Block,
     blocks: Vec<ir::Block>,

@@ -3,7 +3,7 @@
 //! As in the interpreter: arrival is counted by warps, a warp has arrived when
 //! all its lanes that still run have, and threads that ended keep nobody waiting.
 
-use super::warp::{NOWHERE, Warp};
+use super::warp::{Arrival, NOWHERE, Warp};
 use cushim_ptx::table::{Op, Word};
 
 #[derive(Clone)]
@@ -45,6 +45,30 @@ pub(super) fn arrive(barriers: &mut [Barrier], warp: &mut Warp) {
             b.ones += (p & a.lanes).count_ones();
         }
     }
+}
+
+/// Lets warps go on that all came together to one barrier: the usual case, of which the barriers need not
+/// know. Where it is not that, tells them who came. True if warps go on.
+pub(super) fn meet(barriers: &mut [Barrier], warps: &mut [Box<Warp>]) -> bool {
+    let number = |w: &Warp| crate::emit::barrier_number(&w.site(w.meet).inst);
+    let mut came = warps.iter().filter(|w| w.live != 0);
+    let first = came.next().filter(|w| w.meet != NOWHERE).and_then(|w| number(w));
+    let together = first.is_some()
+        && came.all(|w| w.meet != NOWHERE && number(w) == first)
+        && barriers.iter().all(|b| !b.used);
+    for w in warps.iter_mut().filter(|w| w.meet != NOWHERE) {
+        let site = std::mem::replace(&mut w.meet, NOWHERE);
+        let (piece, lanes) = (w.site(site).extra, w.live);
+        if together {
+            w.make_ready(piece, lanes);
+            continue;
+        }
+        let barrier = crate::emit::barrier_number(&w.site(site).inst).unwrap_or(0);
+        w.arrivals.push(Arrival { barrier, lanes, count: None, predicate: None });
+        w.waiting.push((barrier, lanes, piece, site));
+        arrive(barriers, w);
+    }
+    together
 }
 
 /// Lets those go on whose barrier is complete. True if there were any.

@@ -5,7 +5,7 @@ use super::helpers::TABLE;
 use super::launch::{Exec, Uniform};
 use super::tier::Origin;
 use super::trap;
-use super::warp::{DONE, FAULT, NOWHERE, SIGNAL, WAITS, Warp};
+use super::warp::{DONE, FAULT, MEETS, NOWHERE, SIGNAL, WAITS, Warp};
 use cushim_ptx::interp::{Cause, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 
@@ -112,6 +112,7 @@ impl Seat {
                 collected: [[0; 32]; 2],
                 reduced: 0,
                 budget: ROUNDS,
+                meet: NOWHERE,
                 masks: masks[w as usize * pieces..].as_mut_ptr(),
                 params: launch.params.as_ptr(),
                 globals: launch.globals.as_ptr(),
@@ -123,6 +124,7 @@ impl Seat {
                 arena_size: exec.arena.size(),
                 helpers: helpers.as_ptr(),
                 seldom: super::seldom::call as *const () as usize,
+                touch: super::seldom::touch as *const () as usize,
                 answer: 0,
                 uniform,
                 exec: std::ptr::from_ref(exec).cast(),
@@ -178,6 +180,7 @@ impl Seat {
             w.block = at;
             w.uniform[Uniform::Ctaid as usize..][..3].copy_from_slice(&at);
             w.rotate = false;
+            w.meet = NOWHERE;
             w.carry = 0;
             w.make_ready(0, w.live);
         }
@@ -190,6 +193,7 @@ impl Seat {
         let (entry, range) = (machine.code.entry(), machine.code.range());
         let mut ran = false;
         let mut left = false;
+        let mut met = false;
         for (k, w) in self.warps.iter_mut().enumerate() {
             if w.low == NOWHERE {
                 left |= w.live != 0;
@@ -209,6 +213,7 @@ impl Seat {
                 let none = || exec.fault(Cause::Trap, None, self.index, [0; 3]);
                 return Err(w.fault.take().map_or_else(none, |f| *f));
             }
+            met |= status == MEETS;
             if !w.arrivals.is_empty() {
                 barrier::arrive(&mut self.barriers, w);
             }
@@ -217,6 +222,9 @@ impl Seat {
         }
         if !left {
             return Ok(Outcome::Done);
+        }
+        if met && barrier::meet(&mut self.barriers, &mut self.warps) {
+            return Ok(Outcome::Ran);
         }
         let released = barrier::release(&mut self.barriers, &mut self.warps);
         Ok(if ran || released { Outcome::Ran } else { Outcome::Stuck })

@@ -21,6 +21,9 @@ pub(crate) const FAULT: u32 = 3;
 /// Not from the code: it touched what is not mapped.
 pub(crate) const SIGNAL: u32 = 4;
 
+/// All lanes that have not ended came to the barrier of site [`Warp::meet`].
+pub(crate) const MEETS: u32 = 5;
+
 /// Generated code: runs a warp until it ends or waits.
 pub(crate) type Entry = unsafe extern "C" fn(*mut Warp, *mut u8) -> u32;
 
@@ -52,6 +55,8 @@ pub(crate) struct Warp {
     pub(crate) reduced: u32,
     /// Rounds of loops until the warp leaves for a moment.
     pub(crate) budget: u32,
+    /// The site at which all lanes wait together, or [`NOWHERE`].
+    pub(crate) meet: u32,
     /// Lanes that are ready, by piece.
     pub(crate) masks: *mut u32,
     pub(crate) params: *const u8,
@@ -66,6 +71,8 @@ pub(crate) struct Warp {
     pub(crate) helpers: *const usize,
     /// [`super::seldom::call`].
     pub(crate) seldom: usize,
+    /// [`super::seldom::touch`].
+    pub(crate) touch: usize,
     /// What a helper answered that was called through it.
     pub(crate) answer: u32,
     /// Uniform special registers, see [`crate::emit::special`].
