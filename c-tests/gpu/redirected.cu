@@ -4,7 +4,21 @@
 
 __device__ int state = 5;
 __constant__ int factor = 3;
+// clang has no managed variables for CUDA.
+#ifdef __clang__
+__device__ int counter = 40;
+static void set_counter(int to) { CK(cudaMemcpyToSymbol(counter, &to, sizeof to)); }
+static int get_counter()
+{
+    int now = 0;
+    CK(cudaMemcpyFromSymbol(&now, counter, sizeof now));
+    return now;
+}
+#else
 __managed__ int counter = 40;
+static void set_counter(int to) { counter = to; }
+static int get_counter() { return counter; }
+#endif
 
 extern "C" __global__ void step(int *v, int n)
 {
@@ -95,8 +109,8 @@ int main()
     printf("left out %d\n", take());
     count<<<1, 1>>>(d);
     first = take();
-    printf("managed %d %d", first, counter);
-    counter = 50;
+    printf("managed %d %d", first, get_counter());
+    set_counter(50);
     count<<<1, 1>>>(d);
     printf(" %d\n", take());
     int three = 30;

@@ -295,22 +295,34 @@ def check_matrix(cushim, nvcc, others, clang, target, arch, images, out):
             found.append(("redirect shared whole, kernel of CUDA " + name,
                           check_program(cushim, path, dict(images, ptx=foreign), arch, out, only=("PTX", "another name"))))
         for runtime in ("shared", "static"):
+            if runtime == "static" and not os.path.exists(os.path.join(library(other), "libcudart_static.a")):
+                print("left out  redirect static, CUDA %s (no libcudart_static.a in %s)" % (name, library(other)), flush=True)
+                continue
             programs.append(("%s, CUDA %s" % (runtime, name), [other, "-std=c++17", target, "-cudart=" + runtime, "-Xlinker",
                              "-rpath=" + library(other)], "redirected-%s-%s" % (runtime, name)))
-    if clang:
-        home = os.path.dirname(os.path.dirname(os.path.realpath(others[-1] if others else nvcc)))
-        gpu = arch.replace("compute_", "sm_")
+    # clang knows no toolkit that is newer than itself.
+    homes = [os.path.dirname(os.path.dirname(os.path.realpath(other))) for other in others if toolkit(other).startswith("12.")]
+    if clang and homes:
+        libs, more = library(None, homes[0]), os.path.join(os.path.dirname(os.path.dirname(clang)), "cuda-include")
         for runtime in ("shared", "static"):
             linked = ["-lcudart"] if runtime == "shared" else ["-lcudart_static", "-ldl", "-lrt", "-lpthread"]
-            options = ["-x", "cuda", "--cuda-path=" + home, "--cuda-gpu-arch=" + gpu, "-std=c++17", "-O2", "-Wno-unknown-cuda-version",
-                       "--cuda-include-ptx=all", "-L" + library(nvcc, home), "-Wl,-rpath," + library(nvcc, home)]
-            programs.append(("%s, clang" % runtime, [clang] + options, "redirected-%s-clang" % runtime, linked))
+            options = ["-x", "cuda", "--cuda-path=" + homes[0], "--cuda-gpu-arch=" + arch.replace("compute_", "sm_"), "-std=c++17", "-O2",
+                       "-I" + more, "-Wno-unknown-cuda-version", "--cuda-include-ptx=all", "-Wl,-rpath," + libs]
+            programs.append(("%s, clang" % runtime, [clang] + options, "redirected-%s-clang" % runtime, ["-L" + libs] + linked))
     for where, command, name, *linked in programs:
         path = os.path.join(out, name)
         wrong = compiled(command + [source, "-o", path] + (linked[0] if linked else []))
         found.append(("redirect " + where, [("compiles", wrong)] if wrong else
                       check_program(cushim, path, images, arch, out, only=FEW)))
     return found
+
+
+def kits(folder, nvcc):
+    """The other toolkits in a folder of scripts/cuda-toolkits, the oldest last, and a clang++ or None."""
+    found = [os.path.join(folder, name, "bin/nvcc") for name in ("cuda-13.5", "cuda-12.4", "cuda-11.8")]
+    others = [other for other in found if os.path.exists(other) and toolkit(other) != toolkit(nvcc)]
+    clang = os.path.join(folder, "clang-19/bin/clang++")
+    return others, clang if os.path.exists(clang) else None
 
 
 def library(nvcc, home=None):
