@@ -169,12 +169,16 @@ impl<E: Executor> Drop for SoftwareQueue<E> {
     }
 }
 
-/// Starts a thread that no signal handler of the program runs on; false where the system has none.
+/// Starts a thread that no signal handler of the program runs on; false where the system has none. Faults are
+/// the exception: a blocked one would end the process, and kernels' are handled.
 pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
     // SAFETY: both sets are written before they are read; the mask of this thread is put back.
     unsafe {
         let (mut all, mut old) = (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&raw mut all);
+        for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP] {
+            libc::sigdelset(&raw mut all, fault);
+        }
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
