@@ -21,6 +21,10 @@ pub const CLOCK: &str = "CUSHIM_CLOCK";
 /// NVIDIA's driver library for the backend `driver`, where it is not in the usual places.
 pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
 
+/// For the backend `cpu`: how many devices there are (1 to 16), how many threads run kernels, and
+/// `interpreter`: nothing is compiled.
+pub const CPU: [&str; 3] = ["CUSHIM_CPU_DEVICES", "CUSHIM_CPU_THREADS", "CUSHIM_CPU"];
+
 /// Subcommands whose options can be given in the environment.
 const SUBCOMMANDS: [&str; 4] = ["run", "trace", "record", "env"];
 
@@ -58,6 +62,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
         .filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned))
         .collect();
     names.extend([DISABLE, LAUNCHER, CLOCK, LIBCUDA].map(str::to_owned));
+    names.extend(CPU.map(str::to_owned));
     names.sort();
     names.dedup();
     names

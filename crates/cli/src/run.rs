@@ -52,6 +52,9 @@ A program with the CUDA runtime inside (nvcc's default) is led to cushim's as it
 that it opens later. That needs their symbols: where they are stripped, --symbols names the file that has \
 them (the unstripped program, or its debug file); what /usr/lib/debug or .gnu_debuglink say is found.
 
+The backend cpu has one device; CUSHIM_CPU_DEVICES=N gives it more, up to 16, all of them this processor, for \
+programs that want several GPUs. CUSHIM_CPU_THREADS=N: so many threads run kernels.
+
 `cushim trace`, `record` and `env` have the same options.
 
 Examples:
