@@ -87,7 +87,7 @@ fn named_barriers_and_meeting_lanes() {
 
 #[test]
 fn blocks_may_wait_for_blocks() {
-    for threads in [1, 2] {
+    for threads in [1, 2, 4] {
         let mut d = fixture("warps");
         d.threads = threads;
         for (n, cooperative, reverse) in [(40, false, 0), (40, true, 1), (20, false, 1)] {

@@ -2,7 +2,7 @@
 //!
 //! Blocks start in the order in which they are given out. One that does not
 //! end for long (it may wait for another one) lets the next start beside it on
-//! its thread. Blocks of a cooperative grid are all there from the start.
+//! its thread. Blocks of a cooperative grid are all there from the start, shared among threads.
 
 use super::block::{Outcome, Seat};
 use super::kernel::{Arena, Mapped};
@@ -158,17 +158,22 @@ fn in_order(
     }
 }
 
-/// All blocks take turns from the start.
+/// All blocks take turns from the start, those of this thread on it.
 fn together(
     exec: &Exec<'_>,
     watch: &mut Watch,
     next: &dyn Fn() -> Option<u64>,
 ) -> Result<(), Fault> {
     let mut seats = Vec::new();
+    // One after the other, each with a turn of its own: so other threads have their share of them. Where none
+    // comes, this one seats all.
     while let Some(number) = next() {
+        check(exec)?;
         let mut seat = Seat::new(exec);
         seat.start(exec, number);
-        seats.push(seat);
+        if seat.turn(exec)? != Outcome::Done {
+            seats.push(seat);
+        }
     }
     while !seats.is_empty() {
         check(exec)?;

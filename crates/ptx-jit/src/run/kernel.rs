@@ -226,8 +226,7 @@ impl Kernel {
         }
     }
 
-    /// Runs a launch to its end on up to `threads` threads, this one included;
-    /// a cooperative one on this alone.
+    /// Runs a launch to its end on up to `threads` threads, this one included.
     ///
     /// # Errors
     /// As [`Kernel::run_blocks`].
@@ -239,7 +238,7 @@ impl Kernel {
         threads: usize,
     ) -> Result<(), Fault> {
         let total: u64 = launch.grid.iter().map(|n| u64::from(*n)).product();
-        let threads = if launch.cooperative { 1 } else { threads.clamp(1, 1024) };
+        let threads = threads.clamp(1, 1024);
         let given = AtomicU64::new(0);
         let first: Mutex<Option<Fault>> = Mutex::new(None);
         let next = || {

@@ -105,7 +105,8 @@ impl CpuExecutor {
     fn run(&self, dispatch: &Dispatch, workspace: u64) -> Result<(), Failure> {
         let ended: Arc<Mutex<Option<Failure>>> = Arc::default();
         let total = dispatch.grid.iter().map(|n| u64::from(*n)).product();
-        let alone = dispatch.cooperative;
+        // The interpreter takes all blocks of a cooperative grid on one thread.
+        let alone = dispatch.cooperative && self.range.is_none();
         let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
         let (first, range) = (ended.clone(), self.range);
         self.pool.run(total, alone, move |job| {
