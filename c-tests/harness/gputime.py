@@ -1,5 +1,5 @@
 """Checks `--gpu-time` on a GPU: every launch that succeeded has the kernel that ran for it, with
-times that can be.
+times that can be; by event pairs, with times that fit CUPTI's.
 
 Knows the JSON lines of docs/trace-jsonl.md. CUPTI itself is where the record comes from; what is
 checked is that it was found, that records reach their calls, and the clock.
@@ -76,13 +76,14 @@ def judge(lines):
         launched, graphs, kernels, len(work) - kernels), wrong
 
 
-def traced(cushim, command, cuda_home):
+def traced(cushim, command, cuda_home, how="cupti"):
     """(outcome, lines of the trace, where CUPTI was found) of a command under --gpu-time; a CUPTI that was
     not found is named then."""
-    places = [None] + [os.path.realpath(library) for _, library in cupti.places(cuda_home)][:1]
+    named = [os.path.realpath(library) for _, library in cupti.places(cuda_home)][:1] if cuda_home else []
+    places = [None] + named
     for place in places:
         env = {"CUSHIM_CUPTI": place} if place else None
-        outcome, trace = cushim.trace(command, env, options=["--gpu-time", "-e", "all"])
+        outcome, trace = cushim.trace(command, env, options=["--gpu-time=" + how, "-e", "all"])
         try:
             lines = read(trace)
         finally:
@@ -90,6 +91,65 @@ def traced(cushim, command, cuda_home):
         if judge(lines)[0] is not None:
             break
     return outcome, lines, " (libcupti had to be named)" if place else ""
+
+
+# What two events may take longer than the kernel between them: the way to a kernel on an idle stream, the work
+# of other streams, and of other programs that are checked at the same time. And shorter: clocks of the GPU.
+MORE_NS, MORE_TIMES, LESS_NS, LESS_TIMES = 100_000, 1.5, 2_000, 0.5
+
+
+def judge_events(lines, by_cupti):
+    """(what was seen, [what is wrong]) of launches that event pairs timed, beside CUPTI's times of another run
+    of the same program: no launch may have more than one time, no captured one any, and the shortest time of
+    each kernel has to be CUPTI's or somewhat more."""
+    notes = lines[-1].get("notes", [])
+    if not any("two events around each launch" in note for note in notes):
+        launched = any(line["event"] == "launch" and line["status"] == 0 for line in lines)
+        return ("no launch", []) if not launched else (None, ["no event pairs: %s" % notes])
+    calls = {(line["pid"], line["link"]): line for line in lines if line.get("link") and line["event"] == "launch"}
+    wrong, seen, times = [], set(), collections.defaultdict(list)
+    for line in (line for line in lines if line["event"] == "gpu"):
+        key = (line["pid"], line["link"])
+        call = calls.get(key)
+        if not call or key in seen:
+            wrong.append("%s has a time that is no launch's, or a second one" % line["mangled"])
+            continue
+        seen.add(key)
+        if not 0 <= line["gpu_ns"] < LONGEST_NS or line["t_ns"] < call["t_ns"] - EARLY_NS:
+            wrong.append("%s: %d ns, %d ns after its call" % (line["mangled"], line["gpu_ns"], line["t_ns"] - call["t_ns"]))
+        if line["mangled"] != call["mangled"] or line["grid"] != call["grid"]:
+            wrong.append("%s has the time of %s" % (call["mangled"], line["mangled"]))
+        times[line["mangled"]].append(line["gpu_ns"])
+    exact = collections.defaultdict(list)
+    for line in by_cupti:
+        if line["event"] == "gpu" and line["what"] == "kernel":
+            exact[line["mangled"]].append(line["gpu_ns"])
+    compared = []
+    for name in sorted(set(times) & set(exact)):
+        pair, one = min(times[name]), min(exact[name])
+        compared.append(pair - one)
+        if not LESS_TIMES * one - LESS_NS <= pair <= MORE_TIMES * one + MORE_NS:
+            wrong.append("%s takes %d ns by events and %d ns by CUPTI" % (name, pair, one))
+    captures = any("BeginCapture" in line.get("api", "") for line in lines)
+    failed = any(line.get("status") not in (None, 0, 600) for line in lines)
+    succeeded = sum(call["status"] == 0 for call in calls.values())
+    told = sum(int(note.split(": ")[1].split()[0]) for note in notes if "launches have no GPU time" in note)
+    if not captures and not failed and len(seen) + told < succeeded:
+        wrong.append("%d of %d launches have neither a time nor are told to have none" %
+                     (succeeded - len(seen) - told, succeeded))
+    cost = [note.split("cost the host ")[1] for note in notes if "cost the host" in note]
+    more = "%+d to %+d ns beside CUPTI" % (min(compared), max(compared)) if compared else "no kernel to compare"
+    return "%d of %d launches by events, %s, the host %s" % (len(seen), succeeded, more, (cost or ["?"])[0]), wrong
+
+
+def events(cushim, path, alone, by_cupti):
+    """[(what, [what is wrong])] of one program by event pairs."""
+    try:
+        outcome, lines, _ = traced(cushim, [path], None, "events")
+        what, wrong = judge_events(lines, by_cupti)
+    except (OSError, ValueError, KeyError, IndexError) as error:
+        return [("--gpu-time=events", ["%s: %s" % (type(error).__name__, error)])]
+    return [("--gpu-time=events: %s" % what, wrong + runs.differences(alone, outcome))]
 
 
 def check(cushim, path, cuda_home):
@@ -100,7 +160,8 @@ def check(cushim, path, cuda_home):
         what, wrong = judge(lines)
     except (OSError, ValueError, KeyError) as error:
         return [("--gpu-time", ["%s: %s" % (type(error).__name__, error)])]
-    return [("--gpu-time: %s%s" % (what or "nothing", where), wrong + runs.differences(alone, outcome))]
+    results = [("--gpu-time: %s%s" % (what or "nothing", where), wrong + runs.differences(alone, outcome))]
+    return results + events(cushim, path, alone, lines)
 
 
 def killed(cushim, nvcc, arch, out, cuda_home, kernels=300):

@@ -52,6 +52,30 @@ class GpuTime(unittest.TestCase):
         self.assertIsNone(gputime.judge(lines)[0])
 
 
+    def test_event_pairs(self):
+        notes = ["GPU times are those between two events around each launch: …",
+                 "--gpu-time: timing 1 launches by event pairs cost the host 900 ns each"]
+        def judged(add=(), **more):
+            lines = self.lines(**more)
+            return gputime.judge_events(lines[:-1] + list(add) + [{"event": "summary", "notes": notes}], self.lines())
+        what, wrong = judged(gpu_ns=5000)
+        self.assertEqual((what, wrong), ("1 of 1 launches by events, +2000 to +2000 ns beside CUPTI, "
+                                         "the host 900 ns each", []))
+        second = dict(self.lines()[1])
+        for add, more, says in (
+            ((), {"gpu_ns": 300_000}, "by CUPTI"),
+            ((), {"gpu_ns": -1}, "-1 ns"),
+            ((), {"link": 8}, "no launch's"),
+            ((), {"event": "mark"}, "neither a time"),
+            ((second,), {}, "a second one"),
+        ):
+            self.assertTrue(any(says in text for text in judged(add, **more)[1]), (more, judged(add, **more)))
+        notes.append("--gpu-time: 1 launches have no GPU time: the first of a context …")
+        self.assertEqual(judged(event="mark")[1], [])
+        notes.clear()
+        self.assertIsNone(judged()[0])
+
+
 class Names(unittest.TestCase):
     def test_namespaces_and_casts_go(self):
         for name, base in (

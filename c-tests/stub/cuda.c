@@ -4,6 +4,7 @@
 #include "inside.h"
 
 #include <dlfcn.h>
+#include <time.h>
 
 #include "work.h"
 
@@ -64,6 +65,13 @@ int cuDevicePrimaryCtxRelease_v2(int device) { LOG("device=%d", device); return 
 int cuCtxSetCurrent(void *ctx) { CHECK_STATUS("failing"); LOG("ctx=%d", !!ctx); current = ctx; return 0; }
 int cuCtxGetCurrent(void **out) { if (!out) return 1; *out = current; return 0; }
 int cuCtxGetDevice(int *out) { if (!out || !current) return 201; *out = *current; return 0; }
+int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active) { *flags = 0; *active = device >= 0 && device < PRIMARY; return 0; }
+static char gone[64];
+static int is_context(const int *c) { return c >= contexts && c < contexts + 64 && !gone[c - contexts]; }
+static __thread int *below[16];
+static __thread int pushed;
+int cuCtxPushCurrent_v2(void *ctx) { if (!is_context(ctx) || pushed == 16) return 201; below[pushed++] = current; current = ctx; return 0; }
+int cuCtxPopCurrent_v2(void **out) { if (!pushed) return 201; *out = current; current = below[--pushed]; return 0; }
 int cuCtxCreate_v2(void **out, unsigned flags, int device) {
     LOG("flags=%u device=%d", flags, device);
     int at = context_count++;
@@ -101,7 +109,8 @@ static const void *read_file(const char *path) {
 /* All that is in a context goes with it. */
 int cuCtxDestroy_v2(void *ctx) {
     LOG("ctx=%d", !!ctx);
-    if (!ctx) return 201;
+    if (!is_context(ctx)) return 201;
+    gone[(int *)ctx - contexts] = 1;
     for (int i = 0; i < module_count; i++)
         if (modules[i].context == ctx) modules[i].live = 0;
     if (current == ctx) current = NULL;
@@ -241,6 +250,130 @@ int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t size) {
     if (stub_memory()) memcpy(to, (void *)(uintptr_t)from, size);
     return 0;
 }
+
+/* ---- streams and events, with a GPU that takes the time that its kernels say
+
+   Handles 0 to 99 are streams that need not be made, of the context that is current. A stream's own clock
+   stands where its last work ended; work that comes later begins when it comes, but not after an event. */
+struct stream { const int *context; unsigned long long at; int after_event, after_kernel, captured; };
+static struct stream streams[128];
+static atomic_int stream_count = 100;
+static pthread_mutex_t gpu = PTHREAD_MUTEX_INITIALIZER;
+static unsigned long long now_ns(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+static struct stream *stream_at(const void *handle) {
+    size_t at = (size_t)handle < 100 ? (size_t)handle : (size_t)((const struct stream *)handle - streams);
+    if (at >= 128) at = 99; /* handles of programs that make none */
+    return &streams[at];
+}
+int cuStreamCreate(void **out, unsigned flags) {
+    LOG("flags=%u", flags);
+    if (!out || stream_count == 128) return 1;
+    struct stream *s = &streams[stream_count++];
+    s->context = current;
+    *out = s;
+    return 0;
+}
+int cuStreamGetCtx(void *stream, void **out) {
+    struct stream *s = stream_at(stream);
+    *out = (void *)(s->context ? s->context : current);
+    return 0;
+}
+static atomic_int captures;
+int cuStreamIsCapturing(void *stream, int *out) {
+    struct stream *s = stream_at(stream);
+    if (!stream && captures && !s->captured) return 906;
+    *out = s->captured;
+    return 0;
+}
+int cuThreadExchangeStreamCaptureMode(int *mode) {
+    static __thread int own;
+    int before = own;
+    own = *mode;
+    *mode = before;
+    return 0;
+}
+int cuStreamBeginCapture_v2(void *stream, int mode) {
+    LOG("stream=%#lx mode=%d", (unsigned long)stream_at(stream)->at, mode);
+    stream_at(stream)->captured = 1;
+    captures++;
+    return 0;
+}
+int cuStreamEndCapture(void *stream, void **graph) {
+    LOG("graph=%d", !!graph);
+    int was = stream_at(stream)->captured;
+    stream_at(stream)->captured = 0;
+    captures--;
+    if (graph) *graph = &streams[0];
+    return was == 1 ? 0 : 901; /* something else came in between */
+}
+/* A kernel of so many nanoseconds. */
+static void work_on(void *stream, unsigned long ns) {
+    struct stream *s = stream_at(stream);
+    pthread_mutex_lock(&gpu);
+    if (!s->captured) {
+        unsigned long long now = now_ns();
+        if (!s->after_event && s->at < now) s->at = now;
+        s->at += ns;
+        s->after_event = 0;
+        s->after_kernel = 1;
+    }
+    pthread_mutex_unlock(&gpu);
+}
+
+#define MOST_EVENTS 65536
+static struct event { const int *context; unsigned long long at; } events[MOST_EVENTS];
+static atomic_int event_count;
+static struct event *event_at(void *event) {
+    struct event *e = event;
+    if (e < events || e >= events + MOST_EVENTS) return NULL;
+    if (e->context && !is_context(e->context)) abort(); /* as memory that is no more */
+    return e;
+}
+int cuEventCreate(void **out, unsigned flags) {
+    LOG("flags=%u", flags);
+    if (!out || event_count >= MOST_EVENTS) return 1;
+    struct event *e = &events[event_count++];
+    e->context = current;
+    *out = e;
+    return 0;
+}
+int cuEventRecord(void *event, void *stream) {
+    LOG("event=%d stream=%#lx", !!event, (size_t)stream < 100 ? (unsigned long)stream : 100);
+    struct event *e = event_at(event);
+    struct stream *s = stream_at(stream);
+    errno = 77;
+    if (!e || e->context != (s->context ? s->context : current)) return 400;
+    pthread_mutex_lock(&gpu);
+    if (s->captured) {
+        s->captured = 2;
+    } else {
+        unsigned long long now = now_ns();
+        if (!s->after_kernel && s->at < now) s->at = now;
+        e->at = s->at;
+        s->after_event = 1;
+        s->after_kernel = 0;
+    }
+    pthread_mutex_unlock(&gpu);
+    return 0;
+}
+int cuEventQuery(void *event) {
+    struct event *e = event_at(event);
+    if (!e || !e->at) return 400;
+    return e->at <= now_ns() ? 0 : 600;
+}
+int cuEventElapsedTime(float *out, void *begin, void *end) {
+    struct event *b = event_at(begin), *e = event_at(end);
+    if (!out || !b || !e || b->context != e->context) return 400;
+    if (!b->at || !e->at) return 400;
+    if (b->at > now_ns() || e->at > now_ns()) return 600;
+    *out = (float)((double)(long long)(e->at - b->at) / 1e6);
+    return 0;
+}
+
 int cuStreamSynchronize(void *stream) { LOG("stream=%#lx", (unsigned long)stream); return 0; }
 
 /* What a kernel does here. */
@@ -286,6 +419,7 @@ static int launch(const char *name, void *f, const unsigned g[3], const unsigned
                  known ? stub_code(known->module->image) : 0);
     }
     stub_launched();
+    if (!status && strcmp(more, " node")) work_on(!stream && strstr(name, "_ptsz") ? (void *)2 : stream, 1000ul * g[0]);
     if (!status && strcmp(more, " node") && stub_cuda_work) {
         struct stub_work w = {10, known->name, {g[0], g[1], g[2]}, {b[0], b[1], b[2]}, shared, (unsigned)(size_t)stream, 0, 0, 0, 1000ul * g[0]};
         stub_cuda_work(&w, 1);
@@ -351,15 +485,10 @@ int cuGraphExecKernelNodeSetParams_v2(void *e, void *n, const struct node_params
 int cuGraphInstantiateWithFlags(void **out, void *g, unsigned long long flags) { LOG("graph=%d flags=%llu", !!g, flags); *out = &execs[exec_count++ % 64]; return 0; }
 int cuGraphLaunch(void *exec, void *stream) { CHECK_STATUS("failing"); LOG("exec=%d stream=%#lx", !!exec, (unsigned long)stream); if (exec && stub_cuda_work) stub_cuda_work(node_work, node_work_count); return exec ? 0 : 1; }
 
-/* ---- one device, and events that take no time */
+/* ---- one device */
 
 int cuDeviceGet(int *out, int ordinal) { if (!out) return 1; *out = ordinal; return ordinal ? 101 : 0; }
 int cuFuncSetAttribute(void *f, int attribute, int value) { LOG("kernel=%s attribute=%d value=%d", find(f) ? find(f)->name : "?", attribute, value); return find(f) ? 0 : 400; }
-static char events[64];
-static atomic_int event_count;
-int cuEventCreate(void **out, unsigned flags) { LOG("flags=%u", flags); if (!out) return 1; *out = &events[event_count++ % 64]; return 0; }
-int cuEventRecord(void *event, void *stream) { LOG("event=%d stream=%#lx", !!event, (unsigned long)stream); return event ? 0 : 400; }
-int cuEventElapsedTime(float *out, void *begin, void *end) { if (!out || !begin || !end) return 1; *out = 0.25f; return 0; }
 
 /* ---- copies that only have a name */
 

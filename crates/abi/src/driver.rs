@@ -19,6 +19,7 @@ macro_rules! driver_functions {
 
         // ---- contexts
         module (primary_ctx_retain) [cuDevicePrimaryCtxRetain] (pctx: Out<Context>, dev: Device) -> i32;
+        module (primary_ctx_end) [cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2] (dev: Device) -> i32;
         module (ctx_set_current) [cuCtxSetCurrent] (ctx: Context) -> i32;
         module (ctx_set_current) [cuCtxPushCurrent_v2] (ctx: Context) -> i32;
         module (ctx_pop_current) [cuCtxPopCurrent_v2] (pctx: Out<Context>) -> i32;

@@ -202,7 +202,6 @@ macro_rules! driver_queries {
         [cuDeviceGetPCIBusId] (pciBusId: Ptr, len: i32, dev: Device) -> i32;
         [cuDeviceGetProperties] (prop: Ptr, dev: Device) -> i32;
         [cuDevicePrimaryCtxGetState] (dev: Device, flags: Out<u32>, active: Out<i32>) -> i32;
-        [cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2] (dev: Device) -> i32;
         [cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2] (dev: Device, flags: Flags) -> i32;
         [cuDeviceRegisterAsyncNotification] (device: Device, callbackFunc: Ptr, userData: Ptr, callback: Out<Ptr>) -> i32;
         [cuDeviceSetMemPool] (dev: Device, pool: Ptr) -> i32;

@@ -24,7 +24,7 @@ pub struct Config {
     /// `CUSHIM_NESTED`: also calls inside recorded calls.
     pub nested: bool,
     /// `CUSHIM_GPU_TIME`: also when the GPU worked.
-    pub gpu_time: bool,
+    pub gpu_time: GpuTime,
     /// `CUSHIM_LIMIT`: bytes that events may take.
     pub limit: u64,
     /// `CUSHIM_LAST`: keep only the latest events, in about so many bytes.
@@ -33,6 +33,30 @@ pub struct Config {
     pub window: Wanted,
     /// `CUSHIM_LAUNCHER`: the launcher's run.
     pub run: Option<String>,
+}
+
+/// Where times on the GPU come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GpuTime {
+    /// They are not recorded.
+    Off,
+    /// CUPTI where it can be had, else event pairs.
+    Auto,
+    /// CUPTI or nothing.
+    Cupti,
+    /// Event pairs.
+    Events,
+}
+
+impl GpuTime {
+    fn of(value: Option<&[u8]>) -> Self {
+        match value.unwrap_or_default() {
+            b"cupti" => GpuTime::Cupti,
+            b"events" => GpuTime::Events,
+            other if is_on(other) => GpuTime::Auto,
+            _ => GpuTime::Off,
+        }
+    }
 }
 
 /// The pattern where none is given: into the current folder, named after program and process.
@@ -72,7 +96,7 @@ impl Config {
             output: output.unwrap_or_else(|| DEFAULT_OUTPUT.to_vec()),
             classes: classes(variable(c"CUSHIM_EVENTS").as_deref()),
             nested: flag(c"CUSHIM_NESTED"),
-            gpu_time: flag(c"CUSHIM_GPU_TIME"),
+            gpu_time: GpuTime::of(variable(c"CUSHIM_GPU_TIME").as_deref()),
             limit: variable(c"CUSHIM_LIMIT").as_deref().and_then(bytes).unwrap_or(DEFAULT_LIMIT),
             last: variable(c"CUSHIM_LAST").as_deref().and_then(bytes).filter(|&last| last > 0),
             window: Wanted {
@@ -222,6 +246,10 @@ mod tests {
         assert_eq!(classes(None), classes(Some(b"launch,graph,copy")));
         assert_eq!(classes(Some(b"all")), (1 << CLASSES.len()) - 1);
         assert_eq!(classes(Some(b"sync, bogus")), Class::sync.bit());
+        let gpu =
+            [None, Some(&b"0"[..]), Some(b"1"), Some(b"cupti"), Some(b"events")].map(GpuTime::of);
+        let (off, on) = (GpuTime::Off, GpuTime::Auto);
+        assert_eq!(gpu, [off, off, on, GpuTime::Cupti, GpuTime::Events]);
         assert_eq!((nanoseconds(b"0.5"), nanoseconds(b"-1")), (Some(500_000_000), None));
         assert_eq!((number(b"7"), number(b"x")), (Some(7), None));
         assert_eq!(bytes(b"64MiB"), Some(64 << 20));

@@ -10,7 +10,7 @@ use cushim_trace::meta;
 use crate::library::observed;
 use crate::runtime::answered;
 use crate::site::Site;
-use crate::{life, redirect, thread};
+use crate::{gputime, life, redirect, thread};
 
 fn context_of_device(context: usize, device: i32) {
     if let Some(recorder) = life::current().and_then(|g| g.recorder.as_ref()) {
@@ -36,6 +36,15 @@ pub unsafe fn primary_ctx_retain(
         context_of_device(context.0, device.0);
     }
     status
+}
+
+/// `cuDevicePrimaryCtxRelease`, `cuDevicePrimaryCtxReset`: it may end with that.
+pub unsafe fn primary_ctx_end(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Device) -> i32,
+    device: Device,
+) -> i32 {
+    gputime::ending(None, || observed!(site, [device], real(device)))
 }
 
 /// `cuCtxSetCurrent`, `cuCtxPushCurrent`.
@@ -134,7 +143,7 @@ pub unsafe fn ctx_destroy(
     real: unsafe extern "C-unwind" fn(Context) -> i32,
     context: Context,
 ) -> i32 {
-    let status = observed!(site, [context], real(context));
+    let status = gputime::ending(Some(context.0), || observed!(site, [context], real(context)));
     if status == 0 {
         if thread::current_if_any().is_some_and(|t| t.context == context.0) {
             set_current(0);

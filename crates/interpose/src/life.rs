@@ -17,7 +17,7 @@ use cushim_trace::layout::{Calibration, Lost};
 use cushim_trace::meta::{self, Process};
 use cushim_trace::recorder::{Recorder, Settings};
 
-use crate::config::{self, Config};
+use crate::config::{self, Config, GpuTime};
 use crate::lock;
 use crate::log::{self, Level};
 use crate::redirect;
@@ -34,6 +34,8 @@ pub struct Global {
     pub nested: bool,
     /// Whether GPU work is told apart by call.
     pub gpu_time: bool,
+    /// Where its times come from.
+    pub gpu_time_by: GpuTime,
     /// When they are recorded.
     pub window: Window,
     /// Differs in every process of a fork family: what was written into one trace has to be written
@@ -108,8 +110,15 @@ fn set_off() {
 
 fn off() -> Global {
     let window = Window::default();
-    let (nested, gpu_time) = (false, false);
-    Global { recorder: None, classes: 0, nested, gpu_time, window, generation: 0 }
+    Global {
+        recorder: None,
+        classes: 0,
+        nested: false,
+        gpu_time: false,
+        gpu_time_by: GpuTime::Off,
+        window,
+        generation: 0,
+    }
 }
 
 fn make() -> Global {
@@ -138,7 +147,8 @@ fn make() -> Global {
         window: Window::new(config.window, begin),
         classes: config.classes,
         nested: config.nested,
-        gpu_time: config.gpu_time,
+        gpu_time: config.gpu_time != GpuTime::Off,
+        gpu_time_by: config.gpu_time,
         generation: GENERATION.fetch_add(1, Ordering::Relaxed) + 1,
     }
 }

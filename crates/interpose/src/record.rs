@@ -81,6 +81,10 @@ impl Observed {
         let works = global.gpu_time && depth == 0 && puts_work(site);
         let linked = works && wanted;
         let skipped = works && !wanted;
+        if works && thread.pair != 0 {
+            // A longjmp left the launch before.
+            gputime::after(global, thread, -1);
+        }
         Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked, skipped })
     }
 
@@ -168,6 +172,9 @@ impl Observed {
     /// Stores a launch.
     #[inline(always)]
     pub fn launch(&self, launch: &Launch) -> Stored {
+        if self.linked {
+            gputime::before(self.global, self.thread(), self.site, launch);
+        }
         let begin = self.begin();
         let slots = if self.wanted { self.store_launch(begin, launch) } else { None };
         Stored { slots, begin }
@@ -274,6 +281,9 @@ impl Observed {
     #[inline(always)]
     pub fn finish_launch(&self, stored: Stored, status: i32, launch: &Launch) {
         self.finish(stored, status, |begin| self.store_launch(begin, launch));
+        if self.linked {
+            gputime::after(self.global, self.thread(), status);
+        }
     }
 
     /// As [`Observed::finish`] for a call; `outs` are the words that the call wrote.

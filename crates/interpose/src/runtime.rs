@@ -14,6 +14,7 @@ use cushim_trace::layout::*;
 
 use crate::direct::{self, LaunchKernel};
 use crate::dump;
+use crate::gputime;
 use crate::layouts::Code;
 use crate::observe;
 use crate::record::{Arguments, Launch, MOST_WORDS, Observed};
@@ -577,12 +578,15 @@ pub unsafe fn get_func_by_symbol(
 /// `cudaDeviceReset`: what was loaded is gone.
 pub unsafe fn device_reset(site: &'static Site, real: unsafe extern "C-unwind" fn() -> i32) -> i32 {
     direct::forget();
-    let call = observe::begin(site, stack!(), [0; MOST_WORDS], 0);
-    // SAFETY: forwarded as it came.
-    let status = unsafe { real() };
-    if let Some(call) = call {
-        observe::end(call, status, [None; MOST_WORDS]);
-    }
+    let status = gputime::ending(None, || {
+        let call = observe::begin(site, stack!(), [0; MOST_WORDS], 0);
+        // SAFETY: forwarded as it came.
+        let status = unsafe { real() };
+        if let Some(call) = call {
+            observe::end(call, status, [None; MOST_WORDS]);
+        }
+        status
+    });
     redirect::driver::context_gone(0);
     status
 }

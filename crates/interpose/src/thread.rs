@@ -39,6 +39,8 @@ pub struct Thread {
     pub ahead: u64,
     /// The context in which the thread's runtime launches ([`crate::direct`]).
     pub verified: crate::direct::Verified,
+    /// The event pair of the launch that the thread is in, 0 for none.
+    pub pair: u32,
     /// Ranges of the program's own that are open.
     pub ranges: crate::nvtx::Open,
 }
@@ -102,6 +104,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
         thread.link = 0;
         thread.ahead = 0;
         thread.verified = Default::default();
+        thread.pair = 0;
         thread.ranges.forget();
     } else {
         let thread = Box::into_raw(Box::new(Thread {
@@ -115,6 +118,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
             link: 0,
             ahead: 0,
             verified: Default::default(),
+            pair: 0,
             ranges: Default::default(),
         }));
         // SAFETY: the slot is this thread's.

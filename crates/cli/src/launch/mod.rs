@@ -47,10 +47,21 @@ pub struct RecordArgs {
 
     /// Also record when the GPU worked on what: kernels, copies, sets, also of graphs
     ///
-    /// Through CUPTI, NVIDIA's library for profilers, which the driver loads with the program. It costs
-    /// each launch some hundred nanoseconds, and no other profiler can run beside it.
-    #[arg(long)]
-    pub gpu_time: bool,
+    /// Through CUPTI, NVIDIA's library for profilers, which the driver loads with the program; it costs
+    /// each launch some hundred nanoseconds, and no other profiler can run beside it. Where there is no
+    /// CUPTI, or another tool has its place, by a pair of events around each launch (`events`): that costs
+    /// each launch two calls of the driver and what the GPU needs for two events, some microseconds
+    /// together, and keeps kernels of one stream from overlapping; the summary tells the measured cost.
+    /// Copies, sets, graphs and captured launches have no times then.
+    #[arg(
+        long,
+        value_name = "HOW",
+        value_enum,
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "auto"
+    )]
+    pub gpu_time: Option<GpuTime>,
 
     /// When it is recorded.
     #[command(flatten)]
@@ -71,6 +82,37 @@ pub struct RecordArgs {
     /// Other device code.
     #[command(flatten)]
     pub redirect: RedirectArgs,
+}
+
+/// Where times on the GPU come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum GpuTime {
+    /// CUPTI, else event pairs
+    Auto,
+    /// CUPTI or nothing
+    Cupti,
+    /// Event pairs around launches
+    Events,
+}
+
+impl GpuTime {
+    fn put(self, set: &mut Environment, shim: &Path) -> Result<(), Error> {
+        let events = || ("CUSHIM_GPU_TIME", "events".into());
+        let (slot, claim) = (slots::CUDA, slots::claim(slots::CUDA, shim, "--gpu-time"));
+        match (self, claim) {
+            (GpuTime::Events, _) => set.push(events()),
+            (how, Ok(library)) => {
+                let word = if how == GpuTime::Auto { "auto" } else { "cupti" };
+                set.extend([("CUSHIM_GPU_TIME", word.into()), (slot, library)]);
+            }
+            (GpuTime::Auto, Err(why)) => {
+                complain(&format!("{why}: launches are timed by event pairs"));
+                set.push(events());
+            }
+            (_, Err(why)) => return Err(why),
+        }
+        Ok(())
+    }
 }
 
 /// Keeping only the latest events, for `record` and `env`.
@@ -100,9 +142,8 @@ impl RecordArgs {
         if let Some(limit) = self.limit {
             set.push(("CUSHIM_LIMIT", limit.to_string().into()));
         }
-        if self.gpu_time {
-            set.push(("CUSHIM_GPU_TIME", "1".into()));
-            set.push((slots::CUDA, slots::claim(slots::CUDA, cuda.shim(), "--gpu-time")?));
+        if let Some(how) = self.gpu_time {
+            how.put(&mut set, cuda.shim())?;
         }
         if classes.contains("nvtx") {
             match slots::claim(slots::NVTX, cuda.shim(), "--events nvtx") {

@@ -131,7 +131,7 @@ fn without_cupti_the_trace_says_so() {
         ("CUSHIM_CUPTI", "/nowhere/libcupti.so", "cannot open /nowhere/libcupti.so"),
         ("STUB_CUPTI_REFUSE", "10", "CUPTI_ERROR_STUB_REFUSED"),
     ] {
-        let ran = ran(&lab, &how().with(name, value));
+        let ran = ran(&lab, &how().with(name, value).with("CUSHIM_GPU_TIME", "cupti"));
         let (work, calls, notes) = read(&ran.traces[0].path);
         assert_eq!((work.len(), calls.len()), (0, 91));
         assert!(notes[0].contains(says) && notes[0].contains("no GPU times"), "{notes:?}");
@@ -242,19 +242,4 @@ fn from_record_to_export() {
     assert_eq!(gpu, 94);
     cushim(&["export", "g.cushim", "--to", "perfetto", "-o", "g.pftrace"]);
     cushim(&["export", "g.cushim", "--to", "parquet", "-o", "lake"]);
-}
-
-/// The slot is one: another tool in it is not pushed out.
-#[test]
-fn another_tool_in_the_slot() {
-    let run = Command::new(env!("CARGO_BIN_EXE_cushim"))
-        .args(["record", "--gpu-time", "/bin/true"])
-        .env("CUDA_INJECTION64_PATH", "/opt/tool.so")
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&run.stderr);
-    assert!(
-        run.status.code() == Some(125) && said.contains("already names /opt/tool.so"),
-        "{said}"
-    );
 }

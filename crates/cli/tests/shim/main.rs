@@ -11,6 +11,7 @@ mod driver;
 mod echo;
 mod exports;
 mod files;
+mod gpuevents;
 mod gputime;
 mod headers;
 mod inside;

@@ -8,10 +8,11 @@ use std::ffi::{CStr, CString, c_char, c_void};
 use std::panic::AssertUnwindSafe;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
 
-use super::{flush, note, records, started};
-use crate::config;
-use crate::life;
+use super::{Source, flush, note, records, started};
+use crate::config::{self, GpuTime};
+use crate::life::{self, Global};
 use crate::loader::{self, Real};
 use crate::log::Level;
 use cushim_process::elf::{self, Version};
@@ -21,36 +22,50 @@ use cushim_process::elf::{self, Version};
 /// asked for too; they are not kept.
 const KINDS: [u32; 7] = [39, 4, 5, 1, 2, 10, 22];
 
-/// In which process CUPTI is.
-static OWNER: AtomicUsize = AtomicUsize::new(0);
+/// `cuptiActivityFlushAll`.
+static FLUSH: AtomicUsize = AtomicUsize::new(0);
+/// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`.
+const FORCED: u32 = 1;
 
 /// `InitializeInjection`: the driver calls it once, in `cuInit`, where `CUDA_INJECTION64_PATH` names this
 /// library.
 pub fn attach() {
     static DONE: AtomicBool = AtomicBool::new(false);
-    let Some(global) = life::global().filter(|g| g.gpu_time && g.recorder.is_some()) else {
+    let Some(global) = life::global().filter(|g| g.recorder.is_some()) else {
         return;
     };
-    if DONE.swap(true, Ordering::AcqRel) {
+    if !matches!(global.gpu_time_by, GpuTime::Auto | GpuTime::Cupti)
+        || DONE.swap(true, Ordering::AcqRel)
+    {
         return;
     }
-    OWNER.store(std::ptr::from_ref(global).addr(), Ordering::Release);
-    let done = std::panic::catch_unwind(AssertUnwindSafe(load));
+    let done = std::panic::catch_unwind(AssertUnwindSafe(|| load(global)));
     match done.unwrap_or_else(|_| Err("loading CUPTI failed".to_owned())) {
-        Ok(path) => crate::log::line(Level::Info, format_args!("GPU times from {path}")),
-        Err(why) => note(Level::Error, &format!("--gpu-time: {why}; no GPU times are recorded")),
+        Ok(path) => {
+            Source::Cupti.choose();
+            crate::log::line(Level::Info, format_args!("GPU times from {path}"));
+        }
+        Err(why) if global.gpu_time_by == GpuTime::Auto => {
+            let text = format!("--gpu-time: {why}; launches are timed by event pairs instead");
+            note(Level::Warn, &text);
+            Source::Events.choose();
+        }
+        Err(why) => {
+            note(Level::Error, &format!("--gpu-time: {why}; no GPU times are recorded"));
+            Source::Nothing.choose();
+        }
     }
 }
 
 /// Takes the first library that does; answers its name.
-fn load() -> Result<String, String> {
+fn load(global: &Global) -> Result<String, String> {
     if let Some(asked) = config::variable(c"CUSHIM_CUPTI").filter(|v| !v.is_empty()) {
         let name = String::from_utf8_lossy(&asked).into_owned();
-        return take(&name).map(|()| name);
+        return take(global, &name).map(|()| name);
     }
     let mut why = None;
     for name in candidates() {
-        match take(&name) {
+        match take(global, &name) {
             Ok(()) => return Ok(name),
             // What is there and refuses says more than what is not there.
             Err(error) => why = why.or(Some(error).filter(|e| !e.starts_with("cannot open"))),
@@ -197,7 +212,7 @@ impl Library {
 }
 
 /// Opens `name` and has it deliver records. A library that refuses stays loaded: CUPTI cannot be closed.
-fn take(name: &str) -> Result<(), String> {
+fn take(global: &Global, name: &str) -> Result<(), String> {
     let library = Library::open(name)?;
     let stamp = library.find(c"cuptiActivityRegisterTimestampCallback");
     let register = library.need(c"cuptiActivityRegisterCallbacks")?;
@@ -223,25 +238,21 @@ fn take(name: &str) -> Result<(), String> {
             library.check(enable(kind), &format!("cuptiActivityEnable({kind})"))?;
         }
     }
-    flush::start(flush);
-    // SAFETY: a function of this signature; no object's unloading is to call it earlier.
-    unsafe { __cxa_atexit(at_exit, std::ptr::null_mut(), std::ptr::null_mut()) };
+    FLUSH.store(flush, Ordering::Release);
+    flush::start(global, flush_all, records::finish);
     started(push, pop);
     Ok(())
 }
 
-unsafe extern "C" {
-    fn __cxa_atexit(run: extern "C" fn(*mut c_void), data: *mut c_void, object: *mut c_void)
-    -> i32;
-}
-
-/// The process ends through `exit`: what CUPTI still holds is asked for. Registered inside `cuInit`, so
-/// that it runs before the driver is torn down.
-extern "C" fn at_exit(_: *mut c_void) {
-    // A child of a fork has no CUPTI.
-    let here = life::current().map_or(0, |global| std::ptr::from_ref(global).addr());
-    if here == OWNER.load(Ordering::Acquire) {
-        flush::last();
-        records::finish();
+/// Has CUPTI hand over what is complete; in the end, all that it has.
+fn flush_all(is_last: bool) -> Duration {
+    let flush = FLUSH.load(Ordering::Acquire);
+    if flush != 0 {
+        // SAFETY: the signature of cuptiActivityFlushAll; its library stays loaded.
+        unsafe {
+            let flush: unsafe extern "C" fn(u32) -> i32 = std::mem::transmute::<usize, _>(flush);
+            flush(if is_last { FORCED } else { 0 });
+        }
     }
+    flush::PERIOD
 }

@@ -1,31 +1,46 @@
-//! Having CUPTI hand over what it has: again and again, and at the end.
+//! Fetching times while the program runs: again and again, and at the end.
 //!
-//! By itself CUPTI hands over full buffers only, also where it was given a period (cupti_activity.h,
-//! `cuptiActivityFlushPeriod`); a process that is killed would lose thousands of records. So a thread asks
-//! for buffers whose records are complete, as that header advises. It is the only thread of ours, and there
-//! is none without `--gpu-time`.
+//! CUPTI by itself hands over full buffers only, also where it was given a period (cupti_activity.h,
+//! `cuptiActivityFlushPeriod`), and events say when they were over to who asks; a process that is killed
+//! would lose thousands of times. So a thread asks. It is the only thread of ours, and there is none
+//! without `--gpu-time`.
 //!
-//! Must not know: what a record holds.
+//! Must not know: where times come from.
 
+use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// So often: what a killed process loses.
-const PERIOD: Duration = Duration::from_millis(100);
-/// `CUPTI_ACTIVITY_FLAG_FLUSH_FORCED`.
-const FORCED: u32 = 1;
-/// So many times a millisecond the end waits for a flush that is under way.
+use crate::life::{self, Global};
+
+/// How long the thread sleeps, if nobody says otherwise: what a killed process loses.
+pub const PERIOD: Duration = Duration::from_millis(100);
+/// So many times a millisecond the end waits for a round that is under way.
 const WAITS: u32 = 2000;
 
-/// `cuptiActivityFlushAll`.
-static FLUSH: AtomicUsize = AtomicUsize::new(0);
+/// Fetches what there is, the last time or not; answers when to ask again.
+pub type Round = fn(bool) -> Duration;
+
+/// A [`Round`], and what is to be done after the last.
+static ROUND: AtomicUsize = AtomicUsize::new(0);
+static FINISH: AtomicUsize = AtomicUsize::new(0);
+/// In which process.
+static OWNER: AtomicUsize = AtomicUsize::new(0);
 /// Somebody is in it.
-static FLUSHING: AtomicBool = AtomicBool::new(false);
+static FETCHING: AtomicBool = AtomicBool::new(false);
 static OVER: AtomicBool = AtomicBool::new(false);
 
-/// From now on records are asked for, by `flush_all`.
-pub fn start(flush_all: usize) {
-    FLUSH.store(flush_all, Ordering::Release);
+/// Whether times are fetched in this process, and not in one that it was forked from.
+pub fn is_here(global: &Global) -> bool {
+    OWNER.load(Ordering::Acquire) == std::ptr::from_ref(global).addr()
+}
+
+/// From now on `round` is run; `finish` after the last, when the process ends through `exit`. To be called
+/// where CUDA is initialised, so that the last round comes before the driver is torn down. Once only.
+pub fn start(global: &Global, round: Round, finish: fn()) {
+    OWNER.store(std::ptr::from_ref(global).addr(), Ordering::Release);
+    FINISH.store(finish as usize, Ordering::Release);
+    ROUND.store(round as usize, Ordering::Release);
     let name = std::thread::Builder::new().name("cushim-gpu-time".to_owned()).stack_size(256 << 10);
     // SAFETY: a full set, and a place for the thread's own, which is put back: no handler of the program's
     // is to run on the new thread.
@@ -37,19 +52,40 @@ pub fn start(flush_all: usize) {
         let _ = name.spawn(again_and_again);
         libc::pthread_sigmask(libc::SIG_SETMASK, &own, std::ptr::null_mut());
     }
+    // SAFETY: a function of this signature; no object's unloading is to call it earlier.
+    unsafe { __cxa_atexit(at_exit, std::ptr::null_mut(), std::ptr::null_mut()) };
+}
+
+unsafe extern "C" {
+    fn __cxa_atexit(run: extern "C" fn(*mut c_void), data: *mut c_void, object: *mut c_void)
+    -> i32;
+}
+
+extern "C" fn at_exit(_: *mut c_void) {
+    // A child of a fork has none of this.
+    if !life::current().is_some_and(is_here) {
+        return;
+    }
+    last();
+    let finish = FINISH.load(Ordering::Acquire);
+    if finish != 0 {
+        // SAFETY: a function of this type was stored there.
+        unsafe { std::mem::transmute::<usize, fn()>(finish)() };
+    }
 }
 
 fn again_and_again() {
+    let mut period = PERIOD;
     loop {
-        std::thread::sleep(PERIOD);
-        if FLUSHING.swap(true, Ordering::SeqCst) {
+        std::thread::sleep(period);
+        if FETCHING.swap(true, Ordering::SeqCst) {
             continue;
         }
         let over = OVER.load(Ordering::SeqCst);
         if !over {
-            flush(0);
+            period = round(false);
         }
-        FLUSHING.store(false, Ordering::SeqCst);
+        FETCHING.store(false, Ordering::SeqCst);
         if over {
             return;
         }
@@ -57,25 +93,23 @@ fn again_and_again() {
 }
 
 /// The process ends: all that there is, and no more after that.
-pub fn last() {
+fn last() {
     OVER.store(true, Ordering::SeqCst);
     for _ in 0..WAITS {
-        if !FLUSHING.swap(true, Ordering::SeqCst) {
-            flush(FORCED);
-            FLUSHING.store(false, Ordering::SeqCst);
+        if !FETCHING.swap(true, Ordering::SeqCst) {
+            round(true);
+            FETCHING.store(false, Ordering::SeqCst);
             return;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-fn flush(flag: u32) {
-    let flush = FLUSH.load(Ordering::Acquire);
-    if flush != 0 {
-        // SAFETY: the signature of cuptiActivityFlushAll; its library stays loaded.
-        unsafe {
-            let flush: unsafe extern "C" fn(u32) -> i32 = std::mem::transmute::<usize, _>(flush);
-            flush(flag);
-        }
+fn round(is_last: bool) -> Duration {
+    let round = ROUND.load(Ordering::Acquire);
+    if round == 0 {
+        return PERIOD;
     }
+    // SAFETY: a function of this type was stored there.
+    unsafe { std::mem::transmute::<usize, Round>(round)(is_last) }
 }

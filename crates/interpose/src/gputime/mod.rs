@@ -14,19 +14,45 @@
 //! calls `InitializeInjection` there (CUPTI manual, "Tracing injection"). The launcher puts this library's
 //! own path there, so that nothing is opened where the program does not expect it: see [`attach`].
 //!
+//! Where there is no CUPTI, or another tool has its place, launches are timed by [`events`].
+//!
 //! Must not know: how a call is recorded.
 
 mod cupti;
+mod events;
 mod flush;
 mod records;
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use crate::life;
 use crate::log::{self, Level};
 use crate::thread::Thread;
 
 pub use cupti::attach;
+pub use events::{after, before, ending};
+
+/// Where this process's times come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+enum Source {
+    /// That is not known yet.
+    Unknown,
+    Cupti,
+    Events,
+    Nothing,
+}
+
+static SOURCE: AtomicU8 = AtomicU8::new(Source::Unknown as u8);
+
+impl Source {
+    fn choose(self) {
+        SOURCE.store(self as u8, Ordering::Release);
+    }
+    fn is_chosen(self) -> bool {
+        SOURCE.load(Ordering::Acquire) == self as u8
+    }
+}
 
 /// Bits of a link that count; above them stands the kernel's number, so that a record finds its kernel
 /// without the event.
@@ -101,6 +127,7 @@ pub fn begin(thread: &mut Thread, link: u64) {
     }
     // Also where CUPTI is not there yet: the call may be the one that initialises CUDA.
     thread.link = link;
+    events::name(thread, link);
     if thread.ahead != 0
         && let Some([told, became]) = place(thread.ahead)
     {

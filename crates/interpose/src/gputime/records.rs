@@ -98,7 +98,7 @@ pub extern "C" fn complete(
 }
 
 /// Where events go, for as long as a buffer is read.
-struct Out<'a> {
+pub struct Out<'a> {
     global: &'static Global,
     recorder: &'a Recorder,
     line: Timeline,
@@ -110,7 +110,6 @@ fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
     let next = NEXT.load(Ordering::Acquire);
     let Some(global) = life::current() else { return };
     let Some(recorder) = &global.recorder else { return };
-    let line = recorder.timeline();
     let shift = match OWN_CLOCK.load(Ordering::Acquire) {
         true => 0,
         // The clock since 1970 may have been set meanwhile: as it is now.
@@ -119,7 +118,7 @@ fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
             now.monotonic_ns.wrapping_sub(now.realtime_ns) as i64
         }
     };
-    let out = Out { global, recorder, line, shift };
+    let out = Out { shift, ..Out::new(global, recorder) };
     let Ok(mut matcher) = MATCHER.lock() else { return };
     let matcher = matcher.get_or_insert_default();
     let mut record: *mut u8 = std::ptr::null_mut();
@@ -300,7 +299,12 @@ impl Matcher {
     }
 }
 
-impl Out<'_> {
+impl<'a> Out<'a> {
+    /// For times of the clock itself.
+    pub fn new(global: &'static Global, recorder: &'a Recorder) -> Self {
+        Out { global, recorder, line: recorder.timeline(), shift: 0 }
+    }
+
     /// What all kinds of work have: times at 16, and device, context and stream from `at` on.
     ///
     /// # Safety
@@ -323,7 +327,8 @@ impl Out<'_> {
         }
     }
 
-    fn store(&self, body: GpuBody) {
+    /// Stores work whose times are known.
+    pub fn store(&self, body: GpuBody) {
         if body.end_ns == 0 {
             return;
         }

@@ -1,0 +1,168 @@
+//! GPU time of launches by event pairs, where there is no CUPTI: an event of CUDA is put into the stream
+//! before a launch and one behind it, and the GPU notes when it comes past them.
+//!
+//! Owns: what happens around a launch. The events come from a pool that was filled before; nothing is
+//! waited for. No event is put into a stream that is being captured, where it would become a node of the
+//! program's graph, and none into a graph. Who fetches the times is [`harvest`].
+//!
+//! What is measured is more than the kernel: the time from the moment when all earlier work of the stream
+//! was done until the kernel was. On a stream without work that begins before the launch itself has reached
+//! the GPU; and two kernels of one stream that would have overlapped, no longer do.
+//!
+//! Must not know: CUPTI.
+
+mod api;
+mod harvest;
+mod pool;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cushim_trace::clock;
+
+use super::{Source, flush};
+use crate::config::GpuTime;
+use crate::life::Global;
+use crate::record::Launch;
+use crate::site::Site;
+use crate::thread::Thread;
+
+pub use harvest::ending;
+
+/// Bits of [`Thread::pair`] that number the pair; above them stands the pool's number.
+const PAIR_BITS: u32 = 16;
+/// `CU_STREAM_PER_THREAD`.
+const PER_THREAD: usize = 2;
+
+/// Launches around which there are two events, ns that this took, launches that could have none.
+static TIMED: AtomicU64 = AtomicU64::new(0);
+static COST_NS: AtomicU64 = AtomicU64::new(0);
+static UNTIMED: AtomicU64 = AtomicU64::new(0);
+
+/// Keeps errno over calls of ours.
+struct Errno(i32);
+
+impl Errno {
+    fn keep() -> Self {
+        // SAFETY: errno is this thread's.
+        Errno(unsafe { *libc::__errno_location() })
+    }
+}
+
+impl Drop for Errno {
+    fn drop(&mut self) {
+        // SAFETY: as above.
+        unsafe { *libc::__errno_location() = self.0 };
+    }
+}
+
+/// A launch that is recorded is about to be forwarded.
+#[cold]
+pub fn before(global: &'static Global, thread: &mut Thread, site: &Site, launch: &Launch) {
+    // A list of launches has one link, that of the first.
+    if thread.pair == 0 && is_used(global) {
+        let _errno = Errno::keep();
+        let begun = clock::clock_ns(libc::CLOCK_MONOTONIC);
+        let per_thread = site.name.to_bytes().ends_with(b"_ptsz");
+        let stream = if launch.stream == 0 && per_thread { PER_THREAD } else { launch.stream };
+        thread.pair = begin(global, stream, begun, launch).unwrap_or(0);
+        let now = clock::clock_ns(libc::CLOCK_MONOTONIC);
+        if let Some(data) = pool_of(thread.pair).and_then(|(pool, pair)| pool.data(pair)) {
+            data.forwarded_ns = now;
+        }
+        // The first makes the events.
+        if TIMED.load(Ordering::Relaxed) > 0 {
+            COST_NS.fetch_add(now.saturating_sub(begun), Ordering::Relaxed);
+        }
+    }
+}
+
+/// Whether launches of this process are timed by events.
+fn is_used(global: &'static Global) -> bool {
+    if Source::Unknown.is_chosen() {
+        match global.gpu_time_by {
+            GpuTime::Events => Source::Events.choose(),
+            // The driver loads CUPTI's clients before there is a context: this one does not.
+            GpuTime::Auto if api::get().is_some_and(|api| api.context(0) != 0) => {
+                Source::Events.choose();
+            }
+            _ => return false,
+        }
+    }
+    Source::Events.is_chosen()
+}
+
+/// Puts the first event there; what [`Thread::pair`] is to be.
+fn begin(global: &'static Global, stream: usize, begun: u64, launch: &Launch) -> Option<u32> {
+    let untimed = || UNTIMED.fetch_add(1, Ordering::Relaxed);
+    let api = api::get().or_else(|| {
+        untimed();
+        None
+    })?;
+    if api.is_capturing(stream) {
+        return None;
+    }
+    let taken = match api.context(stream) {
+        // CUDA's runtime makes its context in the first call that needs one.
+        0 => None,
+        context => harvest::take(global, api, context),
+    };
+    let Some((number, pool, pair)) = taken else {
+        untimed();
+        return None;
+    };
+    let data = pool.data(pair)?;
+    (data.stream, data.called_ns, data.link) = (stream, begun, 0);
+    (data.kernel, data.shared) =
+        (launch.kernel.number, launch.shared.min(u32::MAX as usize) as u32);
+    data.grid = [launch.grid.x, launch.grid.y, launch.grid.z];
+    data.block = [launch.block.x, launch.block.y, launch.block.z];
+    // SAFETY: the function's signature; an event of ours, a stream that is about to be launched into.
+    if unsafe { (api.record)(data.begin, stream) } != 0 {
+        pool.give_back(pair);
+        untimed();
+        return None;
+    }
+    Some((number as u32) << PAIR_BITS | pair)
+}
+
+/// The launch that the thread is in got its link.
+#[inline]
+pub fn name(thread: &Thread, link: u64) {
+    if thread.pair != 0
+        && let Some(data) = pool_of(thread.pair).and_then(|(pool, pair)| pool.data(pair))
+        && data.link == 0
+    {
+        data.link = link;
+    }
+}
+
+fn pool_of(pair: u32) -> Option<(&'static pool::Pool, u32)> {
+    pool::at((pair >> PAIR_BITS) as usize).map(|pool| (pool, pair & ((1 << PAIR_BITS) - 1)))
+}
+
+/// The launch came back with `status`.
+#[cold]
+pub fn after(global: &'static Global, thread: &mut Thread, status: i32) {
+    let Some((pool, pair)) = pool_of(std::mem::take(&mut thread.pair)).filter(|(_, n)| *n != 0)
+    else {
+        return;
+    };
+    let _errno = Errno::keep();
+    let begun = clock::clock_ns(libc::CLOCK_MONOTONIC);
+    let is_done = match (pool.data(pair), api::get()) {
+        // A pair without a link is of an event for which there was no room.
+        (Some(data), Some(api)) if status == 0 && data.link != 0 && pool.context().is_some() => {
+            // SAFETY: as in `begin`.
+            flush::is_here(global) && unsafe { (api.record)(data.end, data.stream) } == 0
+        }
+        _ => false,
+    };
+    if is_done {
+        pool.launched(pair);
+        TIMED.fetch_add(1, Ordering::Relaxed);
+    } else {
+        pool.give_back(pair);
+    }
+    let now = clock::clock_ns(libc::CLOCK_MONOTONIC);
+    COST_NS.fetch_add(now.saturating_sub(begun), Ordering::Relaxed);
+}
