@@ -21,6 +21,9 @@ table = "read_parquet('lake/**/*.parquet', hive_partitioning = true)"
 ranks, rows = duckdb.sql(f"SELECT count(DISTINCT rank), count(*) FROM {table}").fetchall()[0]
 assert (ranks, rows) == (64, 64 * events), (ranks, rows)
 print(f"{rows} rows of {ranks} ranks")
+groups = duckdb.sql("SELECT file_name, row_group_id, any_value(row_group_num_rows) FROM "
+                    "parquet_metadata('lake/**/*.parquet') GROUP BY ALL").fetchall()
+assert all(n == min(1_000_000, events - 1_000_000 * group) for _, group, n in groups), groups[:5]
 results = []
 for query in queries:
     print()

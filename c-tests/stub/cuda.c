@@ -80,7 +80,6 @@ int cuCtxCreate_v2(void **out, unsigned flags, int device) {
     *out = current = &contexts[at];
     return 0;
 }
-int cuCtxSynchronize(void) { CHECK_STATUS("failing"); LOG("-"); return 0; }
 
 /* ---- modules and libraries */
 
@@ -374,6 +373,13 @@ int cuEventElapsedTime(float *out, void *begin, void *end) {
     return 0;
 }
 
+int cuCtxSynchronize(void) {
+    CHECK_STATUS("failing");
+    LOG("-");
+    for (int i = 0; i < 128; i++)
+        while (streams[i].at > now_ns()) usleep(10);
+    return 0;
+}
 int cuStreamSynchronize(void *stream) { LOG("stream=%#lx", (unsigned long)stream); return 0; }
 
 /* What a kernel does here. */

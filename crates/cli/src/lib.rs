@@ -22,6 +22,7 @@ pub mod images;
 pub mod launch;
 pub mod ls;
 pub mod preload;
+pub mod progress;
 pub mod record;
 pub mod redirect;
 pub mod replay;

@@ -34,7 +34,7 @@ pub struct ReportArgs {
     #[arg(required = true, value_name = "FILE|DIR")]
     pub files: Vec<PathBuf>,
 
-    /// Show what changed from FILE|DIR... to this file or folder
+    /// Show what changed from FILE|DIR... (A) to this file or folder (B); HTML shows all of B, too
     #[arg(long, value_name = "FILE|DIR")]
     pub vs: Option<PathBuf>,
 
@@ -105,9 +105,6 @@ pub fn run(args: ReportArgs) -> Outcome {
     };
     let target = target(&args);
     let view = args.view.options(Some(Format::Text), &target)?;
-    if args.vs.is_some() && output == Output::Html {
-        return Err(Error::Usage("--vs: there is no HTML of it; use text, json or csv".to_owned()));
-    }
     if args.vs.is_some() && args.by.is_some_and(|by| by != By::Kernel) {
         return Err(Error::Usage("--vs compares kernels; --by cannot choose others".to_owned()));
     }

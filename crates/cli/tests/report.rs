@@ -197,6 +197,49 @@ fn json_is_true_and_documented() {
     assert_eq!(fate("step<double>"), "new");
 }
 
+/// The page of a comparison has the changes first, each column under a name of its own, and B's tables.
+#[test]
+fn changes_as_a_page() {
+    let folder = Folder::new();
+    let page = folder.good(&["a.cushim", "--vs", "b.cushim", "--format", "html"]);
+    let data = page.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
+    let data: serde_json::Value = serde_json::from_str(data).unwrap();
+    let text = folder.good(&["a.cushim", "--vs", "b.cushim"]);
+    assert_eq!(data["compared"].as_str(), text.lines().next());
+    let changes = &data["tables"][0];
+    assert_eq!(changes["id"], "change");
+    let columns: Vec<&str> =
+        changes["columns"].as_array().unwrap().iter().map(|c| c.as_str().unwrap()).collect();
+    assert!(columns.starts_with(&[
+        "change",
+        "launches A",
+        "launches B",
+        "total A",
+        "total B",
+        "B/A"
+    ]));
+    let json = folder.good(&["a.cushim", "--vs", "b.cushim", "--format", "json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let (rows, kernels) =
+        (changes["rows"].as_array().unwrap(), json["kernels"].as_array().unwrap());
+    assert_eq!(rows.len(), kernels.len());
+    for (row, kernel) in rows.iter().zip(kernels) {
+        assert_eq!(
+            (&row[0], row.as_array().unwrap().last()),
+            (&kernel["change"], Some(&kernel["name"]))
+        );
+        let launches = |side: &str| kernel[side]["launches"].as_f64();
+        assert_eq!(
+            (row[1][0].as_f64(), row[2][0].as_f64()),
+            (launches("before"), launches("after"))
+        );
+    }
+    let alone = folder.good(&["b.cushim", "--format", "json"]);
+    let alone: serde_json::Value = serde_json::from_str(&alone).unwrap();
+    assert_eq!((&data["launches"], &data["events"]), (&alone["launches"], &alone["events"]));
+    assert!(data["tables"].as_array().unwrap().iter().any(|table| table["id"] == "kernel"));
+}
+
 /// Every field is in the manual.
 fn documented(value: &serde_json::Value, manual: &str) {
     match value {
@@ -215,8 +258,7 @@ fn documented(value: &serde_json::Value, manual: &str) {
 fn options_that_do_not_fit_are_refused() {
     let folder = Folder::new();
     for args in [
-        &["a.cushim", "--vs", "b.cushim", "--format", "html"][..],
-        &["a.cushim", "--vs", "b.cushim", "--by", "api"],
+        &["a.cushim", "--vs", "b.cushim", "--by", "api"][..],
         &["a.cushim", "-e", "all", "--by", "api"],
         &["a.cushim", "-o", "a.cushim"],
         &["none.cushim"],

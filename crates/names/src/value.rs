@@ -58,20 +58,32 @@ impl Value {
     /// The value as text; `mark` stands for what is left out of long ones.
     pub fn text(&self, mark: &str) -> String {
         let mut out = String::new();
-        // Writing to a string does not fail.
-        let _ = self.write(&mut out, mark);
+        self.write(&mut out, mark);
         out
     }
 
-    fn write(&self, out: &mut String, mark: &str) -> fmt::Result {
+    /// Appends [`Value::text`].
+    pub fn write(&self, out: &mut String, mark: &str) {
+        // Writing to a string does not fail.
+        let _ = self.put(out, mark);
+    }
+
+    fn put(&self, out: &mut String, mark: &str) -> fmt::Result {
         match self {
             Value::Bool(value) => write!(out, "{value}"),
             Value::Char(byte) if (b' '..=b'~').contains(byte) && ![b'\'', b'\\'].contains(byte) => {
                 write!(out, "'{}'", char::from(*byte))
             }
             Value::Char(byte) => write!(out, "{}", *byte as i8),
-            Value::Signed(value) => write!(out, "{value}"),
-            Value::Unsigned(value) => write!(out, "{value}"),
+            // The formatter of 64 bits is several times as fast.
+            Value::Signed(value) => match i64::try_from(*value) {
+                Ok(value) => write!(out, "{value}"),
+                Err(_) => write!(out, "{value}"),
+            },
+            Value::Unsigned(value) => match u64::try_from(*value) {
+                Ok(value) => write!(out, "{value}"),
+                Err(_) => write!(out, "{value}"),
+            },
             Value::Real(_, text) => out.write_str(text),
             Value::Address(0) => out.write_str("NULL"),
             Value::Address(address) => write!(out, "{address:#x}"),
@@ -79,7 +91,7 @@ impl Value {
                 out.push('{');
                 for (n, element) in elements.iter().enumerate() {
                     out.push_str(if n > 0 { ", " } else { "" });
-                    element.write(out, mark)?;
+                    element.put(out, mark)?;
                 }
                 out.push('}');
                 Ok(())

@@ -20,6 +20,7 @@ use super::fast::Map;
 use super::histogram::Histogram;
 use super::timeline::Timeline;
 use crate::Error;
+use crate::progress::Progress;
 use crate::view::REPORTERS;
 
 /// Distinct shapes that are kept for one kernel; further ones are only counted.
@@ -301,10 +302,17 @@ fn kind_of(class: &str) -> usize {
 }
 
 /// Reads the whole of `file`. With `only`, what is not about these kernels is left out.
-pub fn collect(file: &mut TraceFile, only: Option<&HashSet<u32>>) -> Result<FileSums, Error> {
+pub fn collect(
+    file: &mut TraceFile,
+    only: Option<&HashSet<u32>>,
+    mut progress: Progress,
+) -> Result<FileSums, Error> {
     let offset = file.header().timeline.realtime_offset_ns();
     let mut sums = FileSums::default();
-    file.poll(true, &mut |meta, event| sums.event(offset, only, meta, event))?;
+    file.poll(true, &mut |meta, event| {
+        progress.event(event);
+        sums.event(offset, only, meta, event);
+    })?;
     Ok(sums)
 }
 

@@ -185,7 +185,8 @@ impl Change {
     }
 }
 
-fn table(changes: &Changes) -> Table {
+/// All of them as a table.
+pub fn table(changes: &Changes) -> Table {
     let columns = vec![
         ("change", "change"),
         ("launches A", "launches_before"),
@@ -207,11 +208,10 @@ pub fn csv(out: &mut dyn Write, changes: &Changes, top: Option<usize>) -> io::Re
     csv::write(out, &table(changes), top)
 }
 
-/// For people.
-pub fn text(out: &mut dyn Write, changes: &Changes, options: &Options) -> io::Result<()> {
+/// In one line.
+pub fn summary(changes: &Changes) -> String {
     let count = |fate: Fate| changes.kernels.iter().filter(|c| c.change == fate).count();
-    writeln!(
-        out,
+    format!(
         "from A to B: {} to {} launches; kernels: {} new, {} vanished, {} changed, {} the same",
         changes.launches[0],
         changes.launches[1],
@@ -219,10 +219,17 @@ pub fn text(out: &mut dyn Write, changes: &Changes, options: &Options) -> io::Re
         count(Fate::Vanished),
         count(Fate::Changed),
         count(Fate::Same)
-    )?;
+    )
+}
+
+/// What the table shows.
+pub const TITLE: &str = "host time in the call by kernel, the largest difference first";
+
+/// For people.
+pub fn text(out: &mut dyn Write, changes: &Changes, options: &Options) -> io::Result<()> {
+    writeln!(out, "{}", summary(changes))?;
     if changes.kernels.is_empty() {
         return Ok(());
     }
-    let title = "host time in the call by kernel, the largest difference first";
-    text::write_table(out, &table(changes), title, options.top.unwrap_or(40), options)
+    text::write_table(out, &table(changes), TITLE, options.top.unwrap_or(40), options)
 }

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use super::Options;
+use super::compare::{self, Changes};
 use super::model::{Kernel, Lane, Mark, Report};
 use super::tables::{self, Cell, Table, table};
 use crate::view::style::Style;
@@ -32,6 +33,39 @@ fn cell(cell: &Cell, style: Style) -> Value {
 
 /// Writes it.
 pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Result<()> {
+    page(out, &data(report, options))
+}
+
+/// Writes the report `after` with what changed on the way to it.
+pub fn write_changes(
+    out: &mut dyn Write,
+    changes: &Changes,
+    after: &Report,
+    options: &Options,
+) -> io::Result<()> {
+    let style = Style { color: false, utf8: true };
+    let top = options.top.unwrap_or(ROWS_MAX).min(ROWS_MAX);
+    let mut data = data(after, options);
+    let mut table = rows(&compare::table(changes), top, style);
+    // A column `B` stands beside its `A` in text; here each is sorted by alone.
+    let mut of = String::new();
+    for title in table["columns"].as_array_mut().into_iter().flatten() {
+        match title.as_str() {
+            Some("B") => *title = json!(format!("{of}B")),
+            title => of = title.unwrap_or_default().trim_end_matches('A').to_owned(),
+        }
+    }
+    table["id"] = json!("change");
+    table["title"] = json!(compare::TITLE);
+    if let Some(tables) = data["tables"].as_array_mut() {
+        tables.insert(0, table);
+    }
+    data["compared"] = json!(compare::summary(changes));
+    page(out, &data)
+}
+
+/// What the page's scripts show.
+fn data(report: &Report, options: &Options) -> Value {
     let style = Style { color: false, utf8: true };
     let top = options.top.unwrap_or(ROWS_MAX).min(ROWS_MAX);
     let mut tables: Vec<Value> = tables::ALL
@@ -47,7 +81,7 @@ pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Res
     let kernels = report.kernels.iter().take(ROWS_MAX).map(|k| (k.kernel_id.clone(), details(k)));
     let kernels: serde_json::Map<String, Value> = kernels.collect();
     let lanes: Vec<Value> = report.lanes.iter().map(lane).collect();
-    let data = json!({
+    json!({
         "version": report.version,
         "start_ns": report.start_ns.map(|ns| ns.to_string()),
         "duration_ns": report.duration_ns,
@@ -63,9 +97,12 @@ pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Res
         "tables": tables,
         "kernels": kernels,
         "lanes": lanes,
-    });
+    })
+}
+
+fn page(out: &mut dyn Write, data: &Value) -> io::Result<()> {
     // Inside a script element only `<` could end it: names come from other people's programs.
-    let data = serde_json::to_string(&data)?.replace('<', "\\u003c");
+    let data = serde_json::to_string(data)?.replace('<', "\\u003c");
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\

@@ -8,7 +8,7 @@ pub mod collect;
 mod compare;
 mod copies;
 mod csv;
-mod fast;
+pub mod fast;
 mod histogram;
 mod html;
 mod merge;
@@ -25,6 +25,7 @@ use cushim_trace::reader::TraceFile;
 use rayon::prelude::*;
 
 use crate::Error;
+use crate::progress::Progress;
 use crate::view::{Children, KernelFilter, NameForm};
 use collect::{FileSums, collect};
 use model::Report;
@@ -86,9 +87,12 @@ type Summed = Vec<(TraceFile, FileSums)>;
 
 /// Reads all of these files, each in one pass.
 fn sum(paths: &[PathBuf], only: Option<&[HashSet<u32>]>) -> Result<Summed, Error> {
+    let sizes = paths.iter().filter_map(|path| path.metadata().ok());
+    let progress = Progress::new(sizes.map(|found| found.len()).fold(0, u64::saturating_add));
     let one = |(index, path): (usize, &PathBuf)| {
         let mut file = TraceFile::open(path)?;
-        let sums = collect(&mut file, only.and_then(|only| only.get(index)))?;
+        let only = only.and_then(|only| only.get(index));
+        let sums = collect(&mut file, only, progress.clone())?;
         Ok((file, sums))
     };
     paths.par_iter().enumerate().map(one).collect()
@@ -159,6 +163,7 @@ pub fn write_changes(
             writeln!(out)
         }
         Output::Csv => compare::csv(out, &changes, options.top),
-        Output::Text | Output::Html => compare::text(out, &changes, options),
+        Output::Html => html::write_changes(out, &changes, after, options),
+        Output::Text => compare::text(out, &changes, options),
     }
 }

@@ -13,7 +13,7 @@ use cushim_trace::layout::{GPU_KERNEL, Lost};
 use cushim_trace::meta::{Api, Metadata};
 use cushim_trace::reader::TraceFile;
 
-use super::progress::Progress;
+use crate::progress::Progress;
 use crate::view::{REPORTERS, Source, output};
 use crate::{Error, complain};
 

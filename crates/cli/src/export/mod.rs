@@ -11,7 +11,6 @@ pub mod inputs;
 mod output;
 pub mod parquet;
 pub mod perfetto;
-mod progress;
 mod ranks;
 
 use std::cell::RefCell;
@@ -25,7 +24,7 @@ use cushim_trace::reader::TraceFile;
 use self::inputs::{Sink, complain_of_losses, merge, origins};
 use self::output::Output;
 use self::perfetto::Perfetto;
-use self::progress::Progress;
+use crate::progress::Progress;
 use crate::report::open_all;
 use crate::view::{self, Class, Classes, Format, Run, View, ViewOptions};
 use crate::{Error, Outcome};

@@ -12,8 +12,8 @@ use super::chrome::{self, Chrome};
 use super::inputs::{Origin, Sink, merge, origins};
 use super::output::{Output, check};
 use super::parquet::Parquet;
-use super::progress::Progress;
 use super::{ExportArgs, single};
+use crate::progress::Progress;
 use crate::{Error, view};
 
 /// Hive's word for "unknown" in the name of a folder; DuckDB and Spark read it as NULL.

@@ -4,4 +4,5 @@ mod chrome;
 mod files;
 mod parquet;
 mod perfetto;
+mod progress;
 mod sample;

@@ -80,11 +80,10 @@ fn check(path: &Path) -> Vec<String> {
         );
         assert_eq!(ns, 1000 * u64::from(grid), "the driver says how long kernels take");
         assert_eq!(gpu.device, u32::from((240..250).contains(&grid)));
-        // The line from the counter to the clock is not that good over a few milliseconds.
-        assert!(begin + 50_000 >= called, "{grid}: {called} {begin}");
+        // Clocks are compared on a machine that may be busy with other tests.
+        assert!(begin + 20_000_000 >= called, "{grid}: {called} {begin}");
         let end: &mut u64 = ends.entry((gpu.context, gpu.stream)).or_default();
-        // The anchors are as good as the machine is busy, and a whole second apart.
-        assert!(begin + 1_000_000 >= *end, "{grid}: kernels of a stream follow each other");
+        assert!(begin + 20_000_000 >= *end, "{grid}: kernels of a stream follow each other");
         *end = begin + ns;
     }
     // The default stream, that of each thread, one more; on the other device two.

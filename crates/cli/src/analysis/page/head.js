@@ -9,6 +9,8 @@ if (program) document.title = `${program} – cushim report`;
 main.append(make("h1", {}, program || "cushim report", make("span", { class: "faint" },
   `cushim report${began ? ` of what began at ${began}` : ""}`)));
 
+if (data.compared) main.append(make("p", { id: "compared" }, `${data.compared}. All but the table of changes is B's.`));
+
 const WHY = { limit: "the file had reached its limit", no_space: "there was no room for the file",
   not_ready: "a process was starting, ending or in a signal handler", cut_arguments: "arguments were cut",
   overwritten: "later ones took their place", damaged: "they cannot be read" };

@@ -117,7 +117,7 @@ function show() {
       `Show more of ${count(rows.length)} rows`));
 }
 
-const NAMES = { gap: "pauses", "gpu-copy": "GPU copies", copy: "copies" };
+const NAMES = { change: "changes", gap: "pauses", "gpu-copy": "GPU copies", copy: "copies" };
 const name = (table) => NAMES[table.id] || table.title;
 data.tables.forEach((table, n) => tabs.append(make("button", { type: "button", role: "tab",
   id: `tab-${table.id}`, "aria-controls": "panel",

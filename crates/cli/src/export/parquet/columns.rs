@@ -1,52 +1,53 @@
 //! Columns of a Parquet file, filled side by side.
 //!
-//! Owns: one writer per column that encodes and compresses as rows come in, so that a row group of a
-//! million rows takes the memory of its compressed pages and not of its values. Encoding is most of the
-//! work, and columns do not know of each other: they are encoded on all processors. Must not know: what a
-//! column means.
+//! Owns: which columns the crate's own writer encodes, and which [`super::coded`]; encoding them on all
+//! processors, a batch at a time, so that a row group of a million rows takes the memory of its
+//! compressed pages and not of its values. Must not know: what a column means.
 
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use parquet::basic::Compression;
 use parquet::column::page::{CompressedPage, PageWriteSpec, PageWriter};
-use parquet::column::writer::{ColumnWriter, get_column_writer};
-use parquet::data_type::ByteArray;
+use parquet::column::writer::{ColumnCloseResult, ColumnWriter, get_column_writer};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::properties::WriterPropertiesPtr;
 use parquet::file::writer::{SerializedFileWriter, SerializedPageWriter, TrackedWrite};
 use parquet::schema::types::ColumnDescPtr;
 use rayon::prelude::*;
+use zstd_safe::CCtx;
+
+use super::coded::{Coded, codec};
+use super::texts::Texts;
 
 /// Rows that are collected before they are encoded.
-pub const BATCH: u64 = 8192;
+pub const BATCH: u64 = 32_768;
+
+/// Columns of numbers that hardly ever come again: a dictionary would only cost.
+const UNIQUE_NUMBERS: [&str; 6] = ["id", "parent", "t_ns", "call_ns", "link", "gpu_ns"];
+/// Columns of bytes that hardly ever come again, and of such that may, but of no name.
+const UNIQUE_BYTES: &str = "arg_bytes";
+const BYTES: [&str; 2] = ["text", "args.list.element.value"];
 
 /// One column of the row group in the making.
-pub struct Column {
+pub enum Column {
+    /// By the crate's own writer.
+    Written(Box<Written>),
+    /// By a dictionary.
+    Coded(Box<Coded>),
+}
+
+/// Numbers that differ, and truth values.
+pub struct Written {
     descriptor: ColumnDescPtr,
     properties: WriterPropertiesPtr,
     writer: ColumnWriter<'static>,
     pages: Pages,
-    values: Values,
-    /// How much of a value is there, and whether it goes on a list; see Dremel's paper.
+    numbers: Vec<i64>,
+    truths: Vec<bool>,
     levels: Vec<i16>,
-    repeats: Vec<i16>,
-}
-
-enum Values {
-    Numbers(Vec<i64>),
-    Truths(Vec<bool>),
-    Texts(Vec<ByteArray>),
-}
-
-impl Values {
-    fn clear(&mut self) {
-        match self {
-            Values::Numbers(values) => values.clear(),
-            Values::Truths(values) => values.clear(),
-            Values::Texts(values) => values.clear(),
-        }
-    }
+    count: usize,
 }
 
 /// Finished pages.
@@ -74,108 +75,163 @@ impl PageWriter for Pages {
     }
 }
 
-impl Column {
-    /// An empty column.
-    pub fn new(descriptor: ColumnDescPtr, properties: WriterPropertiesPtr) -> Self {
+impl Written {
+    fn new(descriptor: ColumnDescPtr, properties: WriterPropertiesPtr) -> Self {
         let pages = Pages::new();
-        let writer =
-            get_column_writer(descriptor.clone(), properties.clone(), Box::new(pages.clone()));
-        let values = match &writer {
-            ColumnWriter::Int64ColumnWriter(_) => Values::Numbers(Vec::new()),
-            ColumnWriter::BoolColumnWriter(_) => Values::Truths(Vec::new()),
-            _ => Values::Texts(Vec::new()),
-        };
-        let (levels, repeats) = (Vec::new(), Vec::new());
-        Column { descriptor, properties, writer, pages, values, levels, repeats }
+        let sink = Box::new(pages.clone());
+        let writer = get_column_writer(descriptor.clone(), properties.clone(), sink);
+        let (numbers, truths, levels) = Default::default();
+        Written { descriptor, properties, writer, pages, numbers, truths, levels, count: 0 }
     }
 
-    /// Appends a number, or that there is none.
-    pub fn number(&mut self, value: Option<i64>) {
-        if let (Values::Numbers(values), Some(value)) = (&mut self.values, value) {
-            values.push(value);
+    #[inline]
+    fn level(&mut self, is_there: bool) {
+        self.count += 1;
+        if self.descriptor.max_def_level() > 0 {
+            self.levels.push(i16::from(is_there));
         }
-        self.level(value.is_some(), 0);
-    }
-    /// Appends a truth value, or that there is none.
-    pub fn truth(&mut self, value: Option<bool>) {
-        if let (Values::Truths(values), Some(value)) = (&mut self.values, value) {
-            values.push(value);
-        }
-        self.level(value.is_some(), 0);
-    }
-    /// Appends a text or bytes, or that there is none.
-    pub fn text(&mut self, value: Option<ByteArray>) {
-        self.element(value, true);
-    }
-    /// Appends an element of a list, of which it is the first or a further one.
-    pub fn element(&mut self, value: Option<ByteArray>, is_first: bool) {
-        let is_there = value.is_some();
-        if let (Values::Texts(values), Some(value)) = (&mut self.values, value) {
-            values.push(value);
-        }
-        self.level(is_there, i16::from(!is_first));
-    }
-    /// Appends that there is no list (`None`), or an empty one.
-    pub fn no_element(&mut self, list: Option<()>) {
-        self.levels.push(i16::from(list.is_some()));
-        self.repeats.push(0);
-    }
-
-    fn level(&mut self, is_there: bool, repeat: i16) {
-        let most = self.descriptor.max_def_level();
-        // Where a value is missing, its place is there.
-        self.levels.push(if is_there { most } else { (most - 1).max(0) });
-        self.repeats.push(repeat);
     }
 
     fn encode(&mut self) -> Result<()> {
-        if self.levels.is_empty() {
+        if self.count == 0 {
             return Ok(());
         }
-        let levels = (self.descriptor.max_def_level() > 0).then_some(self.levels.as_slice());
-        let repeats = (self.descriptor.max_rep_level() > 0).then_some(self.repeats.as_slice());
-        match (&mut self.writer, &self.values) {
-            (ColumnWriter::Int64ColumnWriter(writer), Values::Numbers(values)) => {
-                writer.write_batch(values, levels, repeats)?;
+        let levels = (!self.levels.is_empty()).then_some(self.levels.as_slice());
+        match &mut self.writer {
+            ColumnWriter::Int64ColumnWriter(writer) => {
+                writer.write_batch(&self.numbers, levels, None)?;
             }
-            (ColumnWriter::BoolColumnWriter(writer), Values::Truths(values)) => {
-                writer.write_batch(values, levels, repeats)?;
-            }
-            (ColumnWriter::ByteArrayColumnWriter(writer), Values::Texts(values)) => {
-                writer.write_batch(values, levels, repeats)?;
+            ColumnWriter::BoolColumnWriter(writer) => {
+                writer.write_batch(&self.truths, levels, None)?;
             }
             _ => {
                 let name = self.descriptor.path().string();
                 return Err(ParquetError::General(format!("column {name} has another type")));
             }
         }
-        self.values.clear();
+        self.numbers.clear();
+        self.truths.clear();
         self.levels.clear();
-        self.repeats.clear();
+        self.count = 0;
         Ok(())
     }
 
     /// Ends the column: what it holds, and a fresh one in its place.
-    fn finish(&mut self) -> Result<(Bytes, parquet::column::writer::ColumnCloseResult)> {
+    fn finish(&mut self) -> Result<(Bytes, ColumnCloseResult)> {
         self.encode()?;
-        let fresh = Column::new(self.descriptor.clone(), self.properties.clone());
+        let fresh = Written::new(self.descriptor.clone(), self.properties.clone());
         let full = std::mem::replace(self, fresh);
         let closed = full.writer.close()?;
         Ok((full.pages.take()?, closed))
     }
 }
 
+impl Column {
+    /// An empty column.
+    pub fn new(descriptor: ColumnDescPtr, properties: WriterPropertiesPtr) -> Self {
+        let name = descriptor.path().string();
+        let is_truth = descriptor.physical_type() == parquet::basic::Type::BOOLEAN;
+        if is_truth || UNIQUE_NUMBERS.contains(&&*name) {
+            return Column::Written(Box::new(Written::new(descriptor, properties)));
+        }
+        Column::Coded(Box::new(match () {
+            () if name == UNIQUE_BYTES => Coded::of_unique(descriptor),
+            () if BYTES.contains(&&*name) => Coded::of_bytes(descriptor),
+            () => Coded::new(descriptor),
+        }))
+    }
+
+    /// Appends a number, or that there is none.
+    #[inline]
+    pub fn number(&mut self, value: Option<i64>) {
+        match (self, value) {
+            (Column::Coded(column), Some(value)) => column.number(value),
+            (Column::Coded(column), None) => column.none(),
+            (Column::Written(column), value) => {
+                column.numbers.extend(value);
+                column.level(value.is_some());
+            }
+        }
+    }
+    /// Appends a truth value, or that there is none.
+    #[inline]
+    pub fn truth(&mut self, value: Option<bool>) {
+        if let Column::Written(column) = self {
+            column.truths.extend(value);
+            column.level(value.is_some());
+        }
+    }
+    /// Appends the text of that number, or that there is none.
+    #[inline]
+    pub fn text(&mut self, value: Option<u32>) {
+        self.text_element(value, true);
+    }
+    /// Appends bytes, or that there are none.
+    #[inline]
+    pub fn bytes(&mut self, value: Option<&[u8]>) {
+        self.bytes_element(value, true);
+    }
+    /// Appends a text to a list, of which it is the first or a further element.
+    #[inline]
+    pub fn text_element(&mut self, value: Option<u32>, is_first: bool) {
+        match (self, value) {
+            (Column::Coded(column), Some(value)) => column.text(value, is_first),
+            (Column::Coded(column), None) => column.no_value(is_first),
+            _ => {}
+        }
+    }
+    /// Appends bytes to a list.
+    #[inline]
+    pub fn bytes_element(&mut self, value: Option<&[u8]>, is_first: bool) {
+        match (self, value) {
+            (Column::Coded(column), Some(value)) => column.bytes(value, is_first),
+            (Column::Coded(column), None) => column.no_value(is_first),
+            _ => {}
+        }
+    }
+    /// Appends that there is no list, or an empty one.
+    #[inline]
+    pub fn no_element(&mut self, is_list: bool) {
+        if let Column::Coded(column) = self {
+            column.no_element(is_list);
+        }
+    }
+
+    fn encode(&mut self, codec: &mut CCtx<'_>) -> Result<()> {
+        match self {
+            Column::Written(column) => column.encode(),
+            Column::Coded(column) => column.page(codec),
+        }
+    }
+
+    fn finish(
+        &mut self,
+        codec: &mut CCtx<'_>,
+        compression: Compression,
+        texts: &Texts,
+    ) -> Result<(Bytes, ColumnCloseResult)> {
+        match self {
+            Column::Written(column) => column.finish(),
+            Column::Coded(column) => column.finish(codec, compression, texts),
+        }
+    }
+}
+
 /// Encodes what was collected; to be called between two rows.
 pub fn encode(columns: &mut [Column]) -> Result<()> {
-    columns.par_iter_mut().try_for_each(Column::encode)
+    columns.par_iter_mut().try_for_each_init(codec, |codec, column| column.encode(codec))
 }
 
 /// Writes the columns as one row group.
 pub fn row_group<W: Write + Send>(
     columns: &mut [Column],
     file: &mut SerializedFileWriter<W>,
+    compression: Compression,
+    texts: &Texts,
 ) -> Result<()> {
-    let finished: Result<Vec<_>> = columns.par_iter_mut().map(Column::finish).collect();
+    let finish =
+        |codec: &mut CCtx<'_>, column: &mut Column| column.finish(codec, compression, texts);
+    let finished: Result<Vec<_>> = columns.par_iter_mut().map_init(codec, finish).collect();
     let mut group = file.next_row_group()?;
     for (bytes, closed) in finished? {
         group.append_column(&bytes, closed)?;

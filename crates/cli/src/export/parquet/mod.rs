@@ -7,31 +7,34 @@
 //! structures. Times are plain integers, because Spark has no type for nanoseconds; unsigned types are
 //! avoided, because Spark makes decimals of them.
 
+mod coded;
 mod columns;
 mod texts;
 
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use bytes::Bytes;
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Call, Event, Launch};
+use cushim_trace::event::{Body, Event};
 use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, LAUNCH_COOPERATIVE};
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::ByteArray;
+use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr};
+use parquet::file::properties::{
+    EnabledStatistics, WriterProperties, WriterPropertiesBuilder, WriterPropertiesPtr,
+};
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::{ColumnDescPtr, ColumnPath};
 
 use self::columns::{BATCH, Column, encode, row_group};
-use self::texts::{Texts, hexadecimal, text};
+use self::texts::{Texts, hexadecimal};
 use super::inputs::{Facts, Sink, realtime};
-use crate::view::known::{Handle, Known};
+use crate::analysis::fast::Map;
+use crate::view::known::{Handle, Kernel, Known};
 use crate::view::values::{arguments, copy_direction, copy_kind, words};
 use crate::view::{KernelFilter, Source, gpu_word, range_word, word_value};
 
@@ -96,16 +99,21 @@ message event {
 pub struct Parquet<W: Write + Send> {
     file: SerializedFileWriter<W>,
     columns: Vec<Column>,
+    /// The first of the three columns of arguments: name, type, value.
+    arguments: usize,
+    /// Rows of the group in the making, and of a whole one.
     rows: u64,
+    group: u64,
     known: Known,
     all: KernelFilter,
-    host: ByteArray,
-    exe: ByteArray,
+    host: u32,
+    exe: u32,
     texts: Texts,
+    /// Names of the streams, and of what calls answered.
+    streams: Map<u64, u32>,
+    answers: Map<(u16, i32), Option<u32>>,
+    scratch: String,
 }
-
-/// One argument as it is written: name, type, value.
-type Argument = [Option<ByteArray>; 3];
 
 /// What the crate says, as what a sink may say.
 fn failed(error: ParquetError) -> io::Error {
@@ -125,18 +133,40 @@ impl<W: Write + Send> Parquet<W> {
         let properties = properties(trace).map_err(failed)?;
         let file = SerializedFileWriter::new(out, schema, properties.clone()).map_err(failed)?;
         let columns = file.schema_descr().columns().iter();
-        let columns = columns.map(|c| Column::new(c.clone(), properties.clone())).collect();
+        let columns: Vec<_> = columns.map(|c| Column::new(c.clone(), properties.clone())).collect();
+        let all = file.schema_descr().columns();
+        let is_first = |c: &ColumnDescPtr| c.path().string() == "args.list.element.name";
+        let arguments = all.iter().position(is_first).unwrap_or(0);
         let process = &trace.metadata().process;
-        let (host, exe) = (text(&process.host), text(&process.exe));
+        let mut texts = Texts::default();
+        let (host, exe) = (texts.get(&process.host), texts.get(&process.exe));
         let (known, all) = (Known::default(), KernelFilter::default());
-        let texts = Texts::default();
-        Ok(Parquet { file, columns, rows: 0, known, all, host, exe, texts })
+        let (streams, answers, scratch) = Default::default();
+        Ok(Parquet {
+            file,
+            columns,
+            arguments,
+            rows: 0,
+            group: GROUP,
+            known,
+            all,
+            host,
+            exe,
+            texts,
+            streams,
+            answers,
+            scratch,
+        })
+    }
+
+    fn row_group(&mut self) -> Result<()> {
+        row_group(&mut self.columns, &mut self.file, compression()?, &self.texts)
     }
 
     /// Writes what is left, and the directory of the file.
     pub fn finish(mut self) -> io::Result<W> {
         if self.rows > 0 {
-            row_group(&mut self.columns, &mut self.file).map_err(failed)?;
+            self.row_group().map_err(failed)?;
         }
         self.file.into_inner().map_err(failed)
     }
@@ -145,7 +175,10 @@ impl<W: Write + Send> Parquet<W> {
         let facts = Facts::of(meta, event);
         let kernel = facts.kernel.map(|id| self.known.kernel(&self.all, source.index, meta, id));
         let handle = facts.stream(event);
-        let stream = handle.map(|h| self.known.handle(source.index, Handle::Stream, h));
+        let stream = handle.map(|h| {
+            let name = || self.texts.get(&self.known.handle(source.index, Handle::Stream, h));
+            *self.streams.entry(h).or_insert_with(name)
+        });
         let names = kernel.map(|place| self.texts.kernel(place, &self.known));
         let kernel = kernel.and_then(|place| self.known.kernels().get(place));
         let launch = match &event.body {
@@ -166,19 +199,15 @@ impl<W: Write + Send> Parquet<W> {
             "" if facts.class != "mark" => &format!("function {}", event.api),
             name => name,
         };
-        let status_name = event.status.and_then(|s| errors::error_name(facts.name, s));
+        let status_name = event.status.and_then(|status| {
+            let name = || errors::error_name(facts.name, status).map(|name| self.texts.get(name));
+            *self.answers.entry((event.api, status)).or_insert_with(name)
+        });
         let context = launch.map(|l| l.context).filter(|&c| c != 0);
         let device = launch.and_then(|l| meta.contexts.get(&l.context)).map(|&d| i64::from(d));
         let device = device.or(gpu.map(|gpu| gpu.device.into()));
         let ran = gpu.filter(|gpu| gpu.what == GPU_KERNEL);
         let moved = gpu.filter(|gpu| gpu.what != GPU_KERNEL);
-        let args = match (&event.body, kernel) {
-            (Body::Launch(launch), Some(kernel)) => {
-                of_kernel(launch, kernel, meta, &mut self.texts)
-            }
-            (Body::Call(call), _) => Some(of_call(call, &facts, &mut self.texts)),
-            _ => None,
-        };
         let (bytes, kind) = copied(event, &facts);
         let texts = &mut self.texts;
         let mut columns = self.columns.iter_mut();
@@ -198,11 +227,11 @@ impl<W: Write + Send> Parquet<W> {
         next()?.number(Some(event.tid.into()));
         next()?.number(Some(event.depth.into()));
         next()?.number(event.status.map(i64::from));
-        next()?.text(status_name.map(|name| texts.get(name)));
+        next()?.text(status_name);
         next()?.truth(Some(facts.failed));
         next()?.number(device);
         next()?.number(context.map(|c| c as i64));
-        next()?.text(stream.as_deref().map(|stream| texts.get(stream)));
+        next()?.text(stream);
         next()?.number(handle.map(|h| h as i64));
         let cluster = launch.filter(|l| l.cluster.iter().any(|&n| n > 0));
         for shape in [
@@ -220,35 +249,34 @@ impl<W: Write + Send> Parquet<W> {
         next()?.number(bytes.or(moved.and_then(|gpu| i64::try_from(gpu.bytes).ok())));
         let way = gpu.filter(|gpu| gpu.what == GPU_COPY).map(|gpu| copy_direction(gpu.direction));
         next()?.text(kind.or(way).map(|kind| texts.get(kind)));
-        next()?.text(match &event.body {
-            Body::Mark(mark) => Some(text(mark)),
-            Body::Range(range) => Some(text(range.text)).filter(|_| !range.text.is_empty()),
+        next()?.bytes(match &event.body {
+            Body::Mark(mark) => Some(mark.as_bytes()),
+            Body::Range(range) => Some(range.text.as_bytes()).filter(|text| !text.is_empty()),
             _ => None,
         });
-        next()?.text(Some(self.host.clone()));
-        next()?.text(Some(self.exe.clone()));
+        next()?.text(Some(self.host));
+        next()?.text(Some(self.exe));
         let block = launch.map(|l| l.args).filter(|args| !args.is_empty());
-        next()?.text(block.map(|bytes| ByteArray::from(Bytes::copy_from_slice(bytes))));
-        for part in 0..3 {
-            let column = next()?;
-            match &args {
-                Some(args) if !args.is_empty() => {
-                    for (n, argument) in args.iter().enumerate() {
-                        column.element(argument.get(part).cloned().flatten(), n == 0);
-                    }
-                }
-                list => column.no_element(list.as_ref().map(|_| ())),
-            }
+        next()?.bytes(block);
+        for _ in 0..3 {
+            // Arguments are filled in below.
+            next()?;
         }
         let link = gpu.map_or(event.link, |gpu| gpu.link);
         next()?.number(Some(link as i64).filter(|&link| link != 0));
         next()?.number(event.call_ns.filter(|_| gpu.is_some()).map(|ns| ns as i64));
         next()?.number(gpu.map(|gpu| gpu.stream.into()));
         next()?.number(gpu.map(|gpu| gpu.graph_node as i64).filter(|&node| node != 0));
+        let first = self.arguments;
+        let places = [first, first + 1, first + 2];
+        let columns = self.columns.get_disjoint_mut(places);
+        let columns = columns.map_err(|_| ParquetError::General("too few columns".into()))?;
+        let mut arguments = Arguments { columns, texts, scratch: &mut self.scratch, count: 0 };
+        arguments.fill(meta, event, &facts, kernel);
         self.rows += 1;
-        if self.rows == GROUP {
+        if self.rows == self.group {
             self.rows = 0;
-            row_group(&mut self.columns, &mut self.file)?;
+            self.row_group()?;
         } else if self.rows.is_multiple_of(BATCH) {
             encode(&mut self.columns)?;
         }
@@ -274,49 +302,94 @@ fn properties(trace: &TraceFile) -> Result<WriterPropertiesPtr> {
         ("cushim.rank", process.rank.map(|rank| rank.to_string()).unwrap_or_default()),
         ("cushim.missing_events", missing.to_string()),
     ];
+    let sorted = |builder: WriterPropertiesBuilder, name: &str| {
+        builder.set_column_encoding(ColumnPath::from(name), Encoding::DELTA_BINARY_PACKED)
+    };
     let pairs = pairs.into_iter().map(|(key, value)| KeyValue::new(key.to_owned(), value));
-    Ok(Arc::new(
-        WriterProperties::builder()
-            .set_created_by(format!("cushim {}", env!("CARGO_PKG_VERSION")))
-            .set_compression(Compression::ZSTD(ZstdLevel::try_new(1)?))
-            .set_statistics_enabled(EnabledStatistics::Chunk)
-            .set_key_value_metadata(Some(pairs.collect()))
-            .build(),
-    ))
+    let builder = WriterProperties::builder()
+        .set_created_by(format!("cushim {}", env!("CARGO_PKG_VERSION")))
+        .set_compression(compression()?)
+        // What pays for a dictionary has its own: see `coded`.
+        .set_dictionary_enabled(false)
+        .set_statistics_enabled(EnabledStatistics::Chunk)
+        .set_key_value_metadata(Some(pairs.collect()));
+    // Numbers that go up from row to row.
+    Ok(Arc::new(sorted(sorted(builder, "id"), "t_ns").build()))
 }
 
-/// A value as `report` writes it; addresses always in hexadecimal.
-fn value(value: &Value) -> ByteArray {
-    match value {
-        Value::Address(address) => hexadecimal(*address),
-        value => text(&value.text("...")),
+/// As [`coded::codec`] compresses.
+fn compression() -> Result<Compression> {
+    Ok(Compression::ZSTD(ZstdLevel::try_new(1)?))
+}
+
+/// The list of arguments of one row.
+struct Arguments<'a> {
+    columns: [&'a mut Column; 3],
+    texts: &'a mut Texts,
+    scratch: &'a mut String,
+    count: usize,
+}
+
+impl Arguments<'_> {
+    fn fill(
+        &mut self,
+        meta: &Metadata,
+        event: &Event<'_>,
+        facts: &Facts<'_>,
+        kernel: Option<&Kernel>,
+    ) {
+        let is_list = match (&event.body, kernel) {
+            (Body::Launch(launch), Some(kernel)) => match arguments(launch, kernel, meta) {
+                Ok(list) => {
+                    for argument in &list {
+                        self.scratch.clear();
+                        if let Some(value) = &argument.value {
+                            write(self.scratch, value);
+                        }
+                        self.one(None, argument.kind, argument.value.is_some());
+                    }
+                    true
+                }
+                Err(_) => false,
+            },
+            (Body::Call(call), _) => {
+                for word in words(call, facts.api) {
+                    self.scratch.clear();
+                    match &word.text {
+                        Some(written) => self.scratch.push_str(written),
+                        None => write(self.scratch, &word_value(word.shape, &word.words)),
+                    }
+                    let name = Some(word.name).filter(|name| !name.is_empty());
+                    self.one(name, Some(word.shape), true);
+                }
+                true
+            }
+            _ => false,
+        };
+        if self.count == 0 {
+            self.columns.iter_mut().for_each(|column| column.no_element(is_list));
+        }
+    }
+
+    /// One argument; its value is what was written down.
+    fn one(&mut self, name: Option<&str>, kind: Option<&str>, has_value: bool) {
+        let is_first = self.count == 0;
+        self.count += 1;
+        let name = name.map(|name| self.texts.get(name));
+        let kind = kind.map(|kind| self.texts.get(kind));
+        let [names, kinds, values] = &mut self.columns;
+        names.text_element(name, is_first);
+        kinds.text_element(kind, is_first);
+        values.bytes_element(has_value.then_some(self.scratch.as_bytes()), is_first);
     }
 }
 
-fn of_kernel(
-    launch: &Launch<'_>,
-    kernel: &crate::view::known::Kernel,
-    meta: &Metadata,
-    texts: &mut Texts,
-) -> Option<Vec<Argument>> {
-    let list = arguments(launch, kernel, meta).ok()?;
-    let mut kind = |kind: Option<&str>| kind.map(|kind| texts.get(kind));
-    Some(list.iter().map(|a| [None, kind(a.kind), a.value.as_ref().map(value)]).collect())
-}
-
-fn of_call(call: &Call<'_>, facts: &Facts<'_>, texts: &mut Texts) -> Vec<Argument> {
-    words(call, facts.api)
-        .into_iter()
-        .map(|word| {
-            let name = Some(word.name).filter(|name| !name.is_empty());
-            let name = name.map(|name| texts.get(name));
-            let written = match &word.text {
-                Some(written) => text(written),
-                None => value(&word_value(word.shape, &word.words)),
-            };
-            [name, Some(texts.get(word.shape)), Some(written)]
-        })
-        .collect()
+/// Writes a value as `report` does; addresses always in hexadecimal.
+fn write(out: &mut String, value: &Value) {
+    match value {
+        Value::Address(address) => hexadecimal(out, *address),
+        value => value.write(out, "..."),
+    }
 }
 
 /// How many bytes a call copies, sets or allocates, where one of its arguments says that; and the
@@ -334,4 +407,110 @@ fn copied(event: &Event<'_>, facts: &Facts<'_>) -> (Option<i64>, Option<&'static
     let bytes = find(&|name, shape| shape == "size" && NAMES.contains(&name));
     let kind = find(&|_, shape| shape == "memcpykind").and_then(copy_kind);
     (bytes.and_then(|bytes| i64::try_from(bytes).ok()), kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use cushim_trace::event::Launch;
+    use cushim_trace::meta::{Kernel, Process};
+    use cushim_trace::testing::FileBuilder;
+    use parquet::file::reader::{FileReader, SerializedFileReader};
+    use parquet::record::{Field, Row};
+
+    use super::*;
+    use crate::export::inputs::merge;
+    use crate::progress::Progress;
+
+    /// A file of `events` launches with three arguments, no two of which are the same.
+    fn written(events: u64, group: u64) -> SerializedFileReader<bytes::Bytes> {
+        let mut file = FileBuilder::new(&Process::default());
+        file.api(1, "cudaLaunchKernel", "launch", "");
+        let params = Ok(vec![(0, 8), (8, 8), (16, 8)]);
+        let mangled = "_Z1kPfS_S_".into();
+        file.kernel(1, &Kernel { mangled, params, ..Kernel::default() });
+        for n in 0..events {
+            let args: Vec<u8> =
+                (0..3).flat_map(|k| (0x7f00_0000_0000 + n * 3 + k).to_le_bytes()).collect();
+            let (grid, block, cluster) = ([1 + n as u32 % 7, 1, 1], [32, 1, 1], [0; 3]);
+            let (kernel, shared, stream, context, flags) = (1, 0, n / 100, 0, 0);
+            let body = Launch {
+                kernel,
+                grid,
+                block,
+                cluster,
+                shared,
+                stream,
+                context,
+                flags,
+                args: &args,
+            };
+            file.event(&Event {
+                id: 0,
+                parent: None,
+                tid: 5,
+                api: 1,
+                depth: 0,
+                begin_ns: 1000 + n * 10,
+                call_ns: (n % 5 > 0).then_some(n),
+                status: (n % 5 > 0).then_some(0),
+                link: 0,
+                body: Body::Launch(body),
+            });
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.cushim");
+        file.write(&path).unwrap();
+        let mut trace = TraceFile::open(&path).unwrap();
+        let mut out = Parquet::new(Vec::new(), &trace).unwrap();
+        assert_eq!(out.group, 1_000_000);
+        out.group = group;
+        let files = std::slice::from_mut(&mut trace);
+        merge(files, &mut Progress::new(0), &mut |s, m, e| out.event(s, m, e)).unwrap();
+        SerializedFileReader::new(bytes::Bytes::from(out.finish().unwrap())).unwrap()
+    }
+
+    fn get<'a>(row: &'a Row, name: &str) -> &'a Field {
+        row.get_column_iter().find(|(column, _)| *column == name).unwrap().1
+    }
+
+    #[test]
+    fn a_row_group_each_so_many_rows() {
+        let file = written(1_750, 500);
+        let rows = |n: usize| file.metadata().row_group(n).num_rows();
+        assert_eq!((0..file.num_row_groups()).map(rows).collect::<Vec<_>>(), [500, 500, 500, 250]);
+        let ids = file.get_row_iter(None).unwrap().map(|row| get(&row.unwrap(), "id").clone());
+        assert!(ids.eq((1..=1_750).map(Field::Long)));
+        // What readers look at before they read.
+        let column = file.metadata().row_group(3).column(0);
+        let Some(parquet::file::statistics::Statistics::Int64(ids)) = column.statistics() else {
+            panic!("{:?}", column.statistics());
+        };
+        assert_eq!((ids.min_opt(), ids.max_opt()), (Some(&1501), Some(&1750)));
+        let class = file.metadata().row_group(0).column(4);
+        let least = class.statistics().and_then(|s| s.min_bytes_opt().map(<[u8]>::to_vec));
+        assert_eq!(least.as_deref(), Some(&b"launch"[..]));
+    }
+
+    /// More values than a dictionary takes: in two row groups, of which the second has few.
+    #[test]
+    fn values_that_never_come_again() {
+        let (events, group) = (30_000, 25_000);
+        let file = written(events, group);
+        let mut count = 0;
+        for (n, row) in file.get_row_iter(None).unwrap().enumerate() {
+            let (n, row) = (n as u64, row.unwrap());
+            let Field::ListInternal(list) = get(&row, "args") else { panic!("no list") };
+            for (k, element) in list.elements().iter().enumerate() {
+                let Field::Group(argument) = element else { panic!("no group") };
+                let value = format!("{:#x}", 0x7f00_0000_0000 + n * 3 + k as u64);
+                assert_eq!(get(argument, "value"), &Field::Str(value));
+            }
+            let took = if n % 5 > 0 { Field::Long(n as i64) } else { Field::Null };
+            assert_eq!((get(&row, "call_ns"), list.len()), (&took, 3));
+            assert_eq!(get(&row, "stream_handle"), &Field::Long((n / 100) as i64));
+            assert_eq!(get(&row, "grid_x"), &Field::Long(1 + n as i64 % 7));
+            count += 1;
+        }
+        assert_eq!(count, events);
+    }
 }

@@ -27,8 +27,8 @@ use crate::thread;
 /// Pairs that a pool begins with, and that a launch makes where there is none left.
 const FIRST: usize = 256;
 const FEW: usize = 16;
-/// So often a launch that has no pair looks whether somebody else has made one.
-const LOOKS: u32 = 1000;
+/// So long a launch waits for somebody else who is making pairs, at most; that takes microseconds.
+const PATIENCE_NS: u64 = 1_000_000_000;
 /// While there are launches, times are fetched so often.
 const BUSY: Duration = Duration::from_millis(2);
 /// An anchor serves so long, and so many are known.
@@ -93,7 +93,8 @@ pub fn take(
 /// There is no pair left: a launch makes some, unless somebody else is about to.
 #[cold]
 fn more(api: &Api, pool: &Pool, context: usize) -> Option<u32> {
-    for _ in 0..LOOKS {
+    let begun = now();
+    while now() - begun < PATIENCE_NS {
         if let Ok(_making) = MAKING.try_lock() {
             api.inside(context, || add(api, pool, FEW));
             return pool.take();
@@ -119,10 +120,15 @@ fn add(api: &Api, pool: &Pool, count: usize) {
 /// The first launch in a context.
 #[cold]
 fn make(global: &'static Global, api: &Api, context: usize) -> Option<(usize, &'static Pool, u32)> {
-    // Another thread may be making the same: where it takes long, this launch goes without.
-    let mut tries =
-        (0..LOOKS).map(|_| CONTEXTS.try_lock().inspect_err(|_| std::thread::yield_now()));
-    let mut contexts = tries.find_map(Result::ok)?;
+    // Another thread may be making the same.
+    let begun = now();
+    let mut contexts = loop {
+        match CONTEXTS.try_lock() {
+            Ok(contexts) => break contexts,
+            Err(_) if now() - begun < PATIENCE_NS => std::thread::yield_now(),
+            Err(_) => return None,
+        }
+    };
     if let Some((number, pool)) = pool::of(context) {
         return pool.take().map(|pair| (number, pool, pair));
     }

@@ -1,8 +1,10 @@
-//! How far an export has come, on a terminal.
+//! How far reading traces has come, on a terminal.
 //!
-//! Must not know: formats.
+//! Must not know: what is made of them.
 
 use std::io::{IsTerminal, stderr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cushim_trace::event::{Body, Event};
@@ -10,31 +12,41 @@ use cushim_trace::layout::{CALL_WORDS, LAUNCH_ARGS, RANGE_TEXT, SLOT, slots};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shorter work needs no bar.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_millis(300);
 /// Events between two looks at the clock.
 const STRIDE: u32 = 1 << 14;
 
-/// A bar on standard error: only where that is a terminal, and only once the work takes long.
+/// A bar on standard error: only where that is a terminal, and only once the work takes long. A clone
+/// counts for the same bar, on another thread.
+#[derive(Clone)]
 pub struct Progress {
-    bar: Option<ProgressBar>,
-    begun: Instant,
+    shared: Option<Arc<Shared>>,
+    /// What was counted here since the bar was told.
     bytes: u64,
     events: u32,
+}
+
+struct Shared {
+    bar: ProgressBar,
+    begun: Instant,
+    bytes: AtomicU64,
     total: u64,
 }
 
 impl Progress {
     /// For traces of `total` bytes together.
     pub fn new(total: u64) -> Self {
-        let bar = stderr().is_terminal().then(ProgressBar::hidden);
-        Progress { bar, begun: Instant::now(), bytes: 0, events: 0, total }
+        let shared = stderr().is_terminal().then(|| {
+            let (begun, bytes) = (Instant::now(), AtomicU64::new(0));
+            Arc::new(Shared { bar: ProgressBar::hidden(), begun, bytes, total })
+        });
+        Progress { shared, bytes: 0, events: 0 }
     }
 
-    /// One more event was written.
+    /// One more event was read.
+    #[inline]
     pub fn event(&mut self, event: &Event<'_>) {
-        if self.bar.is_none() {
-            return;
-        }
+        let Some(shared) = &self.shared else { return };
         let bytes = match &event.body {
             Body::Launch(launch) => LAUNCH_ARGS + launch.args.len(),
             Body::Call(call) => CALL_WORDS + call.words.len() * 8,
@@ -45,12 +57,15 @@ impl Progress {
         self.bytes += (slots(bytes) * SLOT) as u64;
         self.events += 1;
         if self.events.is_multiple_of(STRIDE) {
-            self.show();
+            shared.show(std::mem::take(&mut self.bytes));
         }
     }
+}
 
-    fn show(&mut self) {
-        let Some(bar) = &self.bar else { return };
+impl Shared {
+    fn show(&self, more: u64) {
+        let bytes = self.bytes.fetch_add(more, Ordering::Relaxed) + more;
+        let bar = &self.bar;
         if bar.is_hidden() && self.begun.elapsed() > PATIENCE {
             bar.set_length(self.total);
             if let Ok(style) = ProgressStyle::with_template(
@@ -60,14 +75,12 @@ impl Progress {
             }
             bar.set_draw_target(ProgressDrawTarget::stderr());
         }
-        bar.set_position(self.bytes.min(self.total));
+        bar.set_position(bytes.min(self.total));
     }
 }
 
-impl Drop for Progress {
+impl Drop for Shared {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.bar.finish_and_clear();
     }
 }
