@@ -15,6 +15,8 @@ static const char ptx[] =
     "  ld.param.u64 %p, [to];\n"
     "L: ld.volatile.global.u32 %r, [%p]; setp.eq.u32 %q, %r, 0; @%q bra L;\n"
     "  ret; }\n"
+    ".func add(.reg .u32 %a) { .reg .u32 %r; add.u32 %r, %a, 1; ret; }\n"
+    ".visible .entry calls(.param .u64 to) { .reg .u32 %r; mov.u32 %r, 1; call add, (%r); ret; }\n"
     ".visible .entry load(.param .u64 from) {\n"
     "  .reg .u64 %p; .reg .u32 %r;\n"
     "  ld.param.u64 %p, [from];\n"
@@ -56,7 +58,7 @@ int main(int count, char **args) {
     if (!strcmp(mode, "handled")) signal(SIGINT, interrupted);
     if (!strcmp(mode, "fault-before")) sigaction(SIGSEGV, &segv, 0);
     int fault = !strncmp(mode, "fault", 5);
-    failed |= named("cuModuleGetFunction")(&kernel, module, fault ? "load" : "forever");
+    failed |= named("cuModuleGetFunction")(&kernel, module, fault ? "load" : !strcmp(mode, "calls") ? "calls" : "forever");
     if (failed) return 3;
     // Far behind the allocation, where no memory is.
     uint64_t at = fault ? memory + ((uint64_t)32 << 20) : memory;

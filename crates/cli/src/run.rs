@@ -53,7 +53,8 @@ that it opens later. That needs their symbols: where they are stripped, --symbol
 them (the unstripped program, or its debug file); what /usr/lib/debug or .gnu_debuglink say is found.
 
 The backend cpu has one device; CUSHIM_CPU_DEVICES=N gives it more, up to 16, all of them this processor, for \
-programs that want several GPUs. CUSHIM_CPU_THREADS=N: so many threads run kernels.
+programs that want several GPUs. CUSHIM_CPU_THREADS=N: so many threads run kernels. CUSHIM_CPU=report: says \
+which kernels are interpreted instead of compiled, and why.
 
 `cushim trace`, `record` and `env` have the same options.
 

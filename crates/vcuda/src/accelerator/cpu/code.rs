@@ -97,7 +97,15 @@ impl CpuCode {
     /// interpreter can run it.
     pub fn machine_code(&self, kernel: usize, block: [u32; 3]) -> Option<&cushim_ptx_jit::Kernel> {
         let function = *self.functions.get(kernel)?;
-        let make = || cushim_ptx_jit::Kernel::new(&self.module, function, block).ok();
+        let make = || {
+            let made = cushim_ptx_jit::Kernel::new(&self.module, function, block);
+            if let Err(why) = &made
+                && std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report")
+            {
+                crate::unsupported::say(&format!("interpreted: {why}"));
+            }
+            made.ok()
+        };
         self.compiled.get(kernel)?.get_or_init(make).as_ref()
     }
 

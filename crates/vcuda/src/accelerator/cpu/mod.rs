@@ -29,7 +29,7 @@ pub struct Cpu {
 
 /// The CPU as an accelerator: `CUSHIM_CPU_DEVICES` devices, else one; `CUSHIM_CPU_THREADS` threads at
 /// most for one grid, else as many as the process has processors. `CUSHIM_CPU=interpreter` keeps every kernel with the
-/// interpreter; without it, those that the compiler does not take.
+/// interpreter; without it, those that the compiler does not take: `CUSHIM_CPU=report` says on stderr which, and why.
 pub fn new() -> Cpu {
     let asked = std::env::var("CUSHIM_CPU_THREADS").ok().and_then(|text| text.parse().ok());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
