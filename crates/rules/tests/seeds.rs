@@ -4,7 +4,8 @@
 #[path = "../../../fuzz/src/rules.rs"]
 mod rules;
 
-const SEEDS: [&str; 5] = [
+const SEEDS: [&str; 6] = [
+    "[[redirect]]\nmatch = { kernel = 'k' }\nimage = ['a.ptx', '/b.hipfb']\n",
     "[[redirect]]\nmatch = { kernel = 'k' }\nimage = 'x'\ncompare = { parameters = [0, 2], type = 'bf16', tolerance = 1e-3, keep = 'replacement' }\n",
     "[[redirect]]\nmatch = { kernel = \"vecadd.*\" }\nimage = \"new.ptx\"\n",
     "[[redirect]]\nname = 'a'\nmatch = { owner = 'x', hash = 'ab', arch = 'sm_90', grid = [1, '*', 2], block = [1, 1, 1], nth = '2..' }\nlaunch = { grid = [1, 1, 1], shared = 4 }\non-failure = 'stop'\n",
