@@ -12,7 +12,7 @@ use std::path::Path;
 
 use cushim_trace::layout::*;
 use cushim_trace::meta::{Api, Kernel, Process, encode_context};
-use cushim_trace::recorder::{Buffer, Recorder};
+use cushim_trace::recorder::{Buffer, Recorder, Settings};
 
 const LAUNCH: u16 = 1;
 const COPY: u16 = 2;
@@ -56,7 +56,9 @@ fn one(path: &Path, rank: u32, events: u64, threads: u32) -> Result<(), cushim_t
         rank: Some(rank),
         version: env!("CARGO_PKG_VERSION").into(),
     };
-    let recorder = Recorder::create(path, u64::MAX, None, &process)?;
+    // On the clock in nanoseconds: the counter's rate could not be told of so short a time.
+    let settings = Settings { limit: u64::MAX, tsc: false, ..Settings::default() };
+    let recorder = Recorder::open(path, &settings, &process)?;
     let copy = "dst:ptr,src:ptr,count:size,kind:memcpykind,stream:stream";
     for (id, name, class, args) in [
         (LAUNCH, "cudaLaunchKernel", "launch", ""),
