@@ -9,4 +9,5 @@
 
 pub mod elf;
 pub mod memory;
+mod sync;
 pub mod table;

@@ -4,19 +4,21 @@
 //! threads. Keys are never removed (their values can be replaced); growing leaves the old segment to
 //! readers that are still in it, so that memory at most doubles.
 //!
-//! Must not know: what the values are.
+//! Its atomics are those of [`crate::sync`], so that `tests/table_model.rs` can compile this very file with
+//! loom's and try every order in which a lookup and insertions can meet. Must not know: what the values are.
 
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::memory;
+use crate::sync::{AtomicPtr, AtomicUsize, Ordering};
 
-/// See the module. A null value reads as absent.
-pub struct PointerTable<T: 'static> {
+/// See the module. A null value reads as absent. `BITS`: the first segment has two to this power entries.
+pub struct PointerTable<T: 'static, const BITS: u32 = 10> {
     current: AtomicPtr<Segment<T>>,
 }
 
-struct Segment<T: 'static> {
+/// Entries that a table has until it grows.
+pub(crate) struct Segment<T: 'static> {
     shift: u32,
     used: AtomicUsize,
     entries: &'static [Entry<T>],
@@ -26,8 +28,6 @@ struct Entry<T> {
     key: AtomicUsize,
     value: AtomicPtr<T>,
 }
-
-const FIRST_BITS: u32 = 10;
 
 impl<T: 'static> Segment<T> {
     fn new(bits: u32) -> Self {
@@ -68,10 +68,10 @@ impl<T: 'static> Segment<T> {
     }
 }
 
-impl<T: 'static> PointerTable<T> {
-    /// An empty table.
-    pub const fn new() -> Self {
-        PointerTable { current: AtomicPtr::new(ptr::null_mut()) }
+impl<T: 'static, const BITS: u32> PointerTable<T, BITS> {
+    /// An empty table: `none` is null. Given by the caller, since not everybody's atomics are constants.
+    pub(crate) const fn over(none: AtomicPtr<Segment<T>>) -> Self {
+        PointerTable { current: none }
     }
 
     /// The value of `key`.
@@ -100,7 +100,7 @@ impl<T: 'static> PointerTable<T> {
         let segment = match unsafe { current.as_ref() } {
             Some(s) if s.used.load(Ordering::Relaxed) * 2 < s.entries.len() => s,
             old => {
-                let bits = old.map_or(FIRST_BITS, |s| 64 - s.shift + 1);
+                let bits = old.map_or(BITS, |s| 64 - s.shift + 1);
                 let grown = Box::leak(Box::new(Segment::new(bits)));
                 for entry in old.map_or(&[][..], |s| s.entries) {
                     let key = entry.key.load(Ordering::Relaxed);
@@ -114,54 +114,5 @@ impl<T: 'static> PointerTable<T> {
             }
         };
         segment.put(key, value);
-    }
-}
-
-impl<T: 'static> Default for PointerTable<T> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn finds_what_was_set_through_many_growths() {
-        static TABLE: PointerTable<usize> = PointerTable::new();
-        assert!(TABLE.get(8).is_none());
-        for key in 1..50_000usize {
-            TABLE.set(key * 16, Some(Box::leak(Box::new(key))));
-        }
-        for key in 1..50_000usize {
-            assert_eq!(TABLE.get(key * 16), Some(&key));
-            assert!(TABLE.get(key * 16 + 8).is_none());
-        }
-        TABLE.set(160, None);
-        assert!(TABLE.get(160).is_none());
-        TABLE.set(160, Some(&7));
-        assert_eq!((TABLE.get(160), TABLE.get(0)), (Some(&7), None));
-    }
-
-    #[test]
-    fn readers_see_whole_values_while_it_grows() {
-        static TABLE: PointerTable<usize> = PointerTable::new();
-        std::thread::scope(|scope| {
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    for round in 0..200_000usize {
-                        let key = round % 20_000 + 1;
-                        if let Some(&value) = TABLE.get(key * 8) {
-                            assert_eq!(value, key);
-                        }
-                    }
-                });
-            }
-            for key in 1..=20_000usize {
-                TABLE.set(key * 8, Some(Box::leak(Box::new(key))));
-            }
-        });
     }
 }

@@ -1,0 +1,40 @@
+//! The table of pointers on real threads. Every order of a few steps: `table_model.rs`.
+
+use cushim_process::table::PointerTable;
+
+#[test]
+fn finds_what_was_set_through_many_growths() {
+    static TABLE: PointerTable<usize> = PointerTable::new();
+    assert!(TABLE.get(8).is_none());
+    for key in 1..50_000usize {
+        TABLE.set(key * 16, Some(Box::leak(Box::new(key))));
+    }
+    for key in 1..50_000usize {
+        assert_eq!(TABLE.get(key * 16), Some(&key));
+        assert!(TABLE.get(key * 16 + 8).is_none());
+    }
+    TABLE.set(160, None);
+    assert!(TABLE.get(160).is_none());
+    TABLE.set(160, Some(&7));
+    assert_eq!((TABLE.get(160), TABLE.get(0)), (Some(&7), None));
+}
+
+#[test]
+fn readers_see_whole_values_while_it_grows() {
+    static TABLE: PointerTable<usize> = PointerTable::new();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for round in 0..200_000usize {
+                    let key = round % 20_000 + 1;
+                    if let Some(&value) = TABLE.get(key * 8) {
+                        assert_eq!(value, key);
+                    }
+                }
+            });
+        }
+        for key in 1..=20_000usize {
+            TABLE.set(key * 8, Some(Box::leak(Box::new(key))));
+        }
+    });
+}
