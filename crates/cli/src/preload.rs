@@ -55,11 +55,20 @@ pub fn find_library(given: Option<&Path>) -> Result<PathBuf, Error> {
         places.extend(["lib", "lib64"].map(|lib| above.join(lib).join(LIBRARY)));
     }
     match places.iter().find(|place| place.exists()) {
-        Some(place) => usable(place),
+        Some(place) => ours(place),
         None => Err(Error::Library(format!(
             "{LIBRARY} is not found beside this program ({}) nor in ../lib; name it with CUSHIM_LIB or --lib",
             folder.display()
         ))),
+    }
+}
+
+/// As [`usable`] for a file that is named as ours are. Each start of a program comes through here, seven
+/// times: what is well is seen at the first bytes, and what is not well is read for the message.
+fn ours(path: &Path) -> Result<PathBuf, Error> {
+    match elf::is_library_by_header(path) {
+        true => std::path::absolute(path).map_err(|e| Error::io("find", path, e)),
+        false => usable(path),
     }
 }
 
@@ -79,10 +88,11 @@ fn usable(path: &Path) -> Result<PathBuf, Error> {
 /// The file `name` beside `library`; links are followed where it is not beside the link.
 pub fn beside(library: &Path, name: &str) -> Result<PathBuf, Error> {
     let place = library.with_file_name(name);
-    let real = || Some(library.canonicalize().ok()?.with_file_name(name));
-    let found = [Some(place.clone()), real()].into_iter().flatten().find(|p| p.exists());
+    let found = Some(place.clone()).filter(|place| place.exists()).or_else(|| {
+        Some(library.canonicalize().ok()?.with_file_name(name)).filter(|place| place.exists())
+    });
     match found {
-        Some(found) => usable(&found),
+        Some(found) => ours(&found),
         None => Err(Error::Library(format!("{} is missing", place.display()))),
     }
 }
@@ -208,6 +218,21 @@ mod tests {
         assert!(expressible(Path::new("/usr/lib/libcushim.so")));
         for bad in ["/a b/l.so", "/a:b/l.so", "/$ORIGIN/l.so", "/a\tb/l.so", "/a*/l.so"] {
             assert!(!expressible(Path::new(bad)), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_ours_is_known_by_its_header_and_told_of_where_it_is_not_well() {
+        let dir = tempfile::tempdir().unwrap();
+        let (whole, cut, text) = ["a", "b", "c"].map(|name| dir.path().join(name)).into();
+        // A program that may lie anywhere begins as libraries do.
+        let bytes = fs::read(std::env::current_exe().unwrap()).unwrap();
+        fs::write(&whole, &bytes).unwrap();
+        fs::write(&cut, &bytes[..bytes.len() - 100]).unwrap();
+        fs::write(&text, "INPUT(libcushim.so)").unwrap();
+        assert_eq!(ours(&whole).unwrap(), whole);
+        for bad in [&cut, &text, &dir.path().join("none"), &dir.path().to_owned()] {
+            assert!(!elf::is_library_by_header(bad) && ours(bad).is_err(), "{}", bad.display());
         }
     }
 

@@ -12,7 +12,7 @@ use object::elf::{self, FileHeader64};
 use object::read::StringTable;
 use object::read::elf::{Dyn, FileHeader, ProgramHeader, SectionHeader, SectionTable, Sym};
 use object::read::{ReadCache, ReadRef};
-use object::{Endianness, SymbolIndex};
+use object::{Endianness, LittleEndian, SymbolIndex};
 
 use crate::Error;
 
@@ -141,6 +141,30 @@ pub fn read(path: &Path) -> Result<Elf, Error> {
     }
     let cache = ReadCache::new(file);
     parse(path, &cache)
+}
+
+/// Whether the header alone says that the file is a library for x86-64 with nothing cut off. A program that
+/// may lie anywhere in memory says the same: for files whose name tells what they are.
+pub fn is_library_by_header(path: &Path) -> bool {
+    use std::io::Read;
+    let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
+    let Ok(mut file) = File::options().read(true).custom_flags(flags).open(path) else {
+        return false;
+    };
+    let mut bytes = [0; size_of::<FileHeader64<LittleEndian>>()];
+    let size = file.metadata().map(|known| if known.is_file() { known.len() } else { 0 });
+    let Ok(size) = size.and_then(|size| file.read_exact(&mut bytes).map(|()| size)) else {
+        return false;
+    };
+    let Ok(header) = FileHeader64::<LittleEndian>::parse(bytes.as_slice()) else { return false };
+    // Linkers write the section headers last.
+    let sections =
+        u64::from(header.e_shentsize(LittleEndian)) * u64::from(header.e_shnum(LittleEndian));
+    header.is_little_endian()
+        && header.e_machine(LittleEndian) == elf::EM_X86_64
+        && header.e_type(LittleEndian) == elf::ET_DYN
+        && sections > 0
+        && header.e_shoff(LittleEndian).checked_add(sections).is_some_and(|end| end <= size)
 }
 
 /// Reads a file's bytes; `path` is for messages only.
