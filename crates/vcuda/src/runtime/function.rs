@@ -18,7 +18,7 @@ use crate::api;
 pub fn function<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     context::ready()?;
     let kernel = registry::kernel::<MAJOR>(func)?;
-    if registry::legacy::is_here() {
+    if registry::is_function(func) {
         return Ok(kernel);
     }
     let mut function = Func(0);

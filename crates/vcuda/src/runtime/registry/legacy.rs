@@ -1,7 +1,9 @@
-//! Drivers of CUDA 11, which know no libraries: an image is a module of its own in each context.
+//! Images that are a module of their own in each context: all of them on drivers of CUDA 11, which know no
+//! libraries, and those with texture or surface references on later ones, whose libraries do not tell of
+//! references (measured: 580 answers CUDA_ERROR_NOT_FOUND for the module of a library).
 //!
-//! Owns the modules of an image, by context, and the functions found in them. Must not know: drivers with
-//! libraries ([`super::load`]).
+//! Owns the modules of an image, by context, and the functions found in them. Must not know: libraries
+//! ([`super::load`]).
 
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
@@ -43,6 +45,11 @@ fn result(result: i32) -> Result<(), Status> {
 }
 
 impl Binary {
+    /// Whether it is modules, and no library.
+    pub(super) fn is_by_module(&self) -> bool {
+        self.variables().any(|variable| variable.kind == Kind::Reference) || is_here()
+    }
+
     /// What an image is in the current context; loads it there at the first use.
     fn held<T>(
         &'static self,

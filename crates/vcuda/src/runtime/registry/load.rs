@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
-use super::{BINARIES, Binary, KERNELS, Kernel, Kind, MEMORY, VARIABLES, Variable, image, legacy};
+use super::{BINARIES, Binary, KERNELS, Kernel, Kind, MEMORY, VARIABLES, Variable, image};
 use crate::api;
 use crate::locks::lock;
 use crate::runtime::context;
@@ -25,7 +25,7 @@ impl Binary {
     #[cold]
     pub fn load(&'static self) -> Result<Module, Status> {
         context::ready()?;
-        if legacy::is_here() {
+        if self.is_by_module() {
             return self.module();
         }
         let _one = lock(&self.loading);
@@ -64,7 +64,7 @@ impl Binary {
 }
 
 impl Kernel {
-    /// The driver's handle; on a driver without libraries the function of the current context, each time.
+    /// The driver's handle; of an image that is no library the function of the current context, each time.
     ///
     /// # Errors
     /// As [`Binary::load`]; cudaErrorInvalidDeviceFunction if the image has no such kernel.
@@ -72,7 +72,7 @@ impl Kernel {
     pub(super) fn load(&'static self) -> Result<Func, Status> {
         let binary = self.binary.ok_or(code::INVALID_DEVICE_FUNCTION)?;
         context::ready()?;
-        if legacy::is_here() {
+        if binary.is_by_module() {
             return self.function(binary);
         }
         let library = binary.load()?;
@@ -111,7 +111,7 @@ impl Variable {
         if managed != 0 {
             return Ok((Ptr(managed), self.size));
         }
-        if legacy::is_here() {
+        if self.binary.is_by_module() {
             return self.in_module(library);
         }
         let (mut at, mut bytes) = (NULL, 0);

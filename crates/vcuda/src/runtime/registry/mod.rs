@@ -242,6 +242,12 @@ pub fn kernel<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     }
 }
 
+/// Whether [`kernel`] answers with the function of the current context, and not with a `CUkernel`.
+pub fn is_function(func: Func) -> bool {
+    let binary = KERNELS.get(func.0).and_then(|kernel| kernel.binary);
+    binary.map_or_else(legacy::is_here, Binary::is_by_module)
+}
+
 /// What a program names a kernel by, for its handle: the host stub it registered, else the handle.
 pub fn stub(handle: Func) -> Func {
     let stub = match KERNELS.get(handle.0) {

@@ -4,8 +4,7 @@
 
 use cushim_abi::types::*;
 
-use super::{Kind, VARIABLES, legacy};
-use crate::api;
+use super::{Kind, VARIABLES};
 use crate::runtime::context;
 
 /// A reference that was registered.
@@ -26,12 +25,7 @@ pub fn reference(at: Ptr, unknown: Status) -> Result<Reference, Status> {
     context::ready()?;
     let variable =
         VARIABLES.get(at.0).filter(|found| found.kind == Kind::Reference).ok_or(unknown)?;
-    let mut module = variable.binary.load()?;
-    if !legacy::is_here() {
-        let library = module;
-        let to = Out(&raw mut module);
-        // SAFETY: a place for a handle, a library of ours.
-        context::attempt(|| unsafe { api::cuLibraryGetModule(to, library) })?;
-    }
+    // An image with references is a module in each context.
+    let module = variable.binary.load()?;
     Ok(Reference { module, name: Str(variable.name), mode: variable.size })
 }

@@ -186,7 +186,9 @@ fn variables_have_an_address_and_managed_ones_tell_it() {
     unsafe {
         __cudaRegisterVar::<12>(handle, plain, text(c"p"), text(c"p"), 0, 24, 0, 0);
         __cudaRegisterManagedVar::<12>(handle, at, text(c"m"), text(c"m"), 0, 8, 0, 0);
-        __cudaRegisterTexture::<11>(handle, reference, Ptr(0), text(c"t"), 1, 0, 0);
+        // Of an image of its own: one that has references is no library.
+        let other = register(0xb800);
+        __cudaRegisterTexture::<11>(other, reference, Ptr(0), text(c"t"), 1, 0, 0);
     }
     assert_eq!((LOADS.load(Ordering::Relaxed), shadow.load(Ordering::Relaxed)), (0, 0));
     // SAFETY: a handle of ours.

@@ -139,24 +139,15 @@ fn failures_leave_what_was_there() {
     assert_eq!((object, told.width, take_last()), (5, 3, 1));
 }
 
-unsafe extern "C" fn load(
-    to: Out<Module>,
-    _: Ptr,
-    _: Ptr,
-    _: Ptr,
-    _: u32,
-    _: Ptr,
-    _: Ptr,
-    _: u32,
-) -> i32 {
+unsafe extern "C" fn load(to: Out<Module>, _: Ptr) -> i32 {
     // SAFETY: the caller's place.
-    unsafe { to.0.write(Module(0x30)) };
+    unsafe { to.0.write(Module(0x31)) };
     0
 }
 
-unsafe extern "C" fn module(to: Out<Module>, library: Module) -> i32 {
+unsafe extern "C" fn current(to: Out<Context>) -> i32 {
     // SAFETY: the caller's place.
-    unsafe { to.0.write(Module(library.0 + 1)) };
+    unsafe { to.0.write(Context(7)) };
     0
 }
 
@@ -209,8 +200,8 @@ unsafe extern "C" fn version(to: Out<i32>) -> i32 {
 fn references_are_bound_in_their_module() {
     let _driver = with_driver(&[
         (Driver::cuDriverGetVersion, version as *const ()),
-        (Driver::cuLibraryLoadData, load as *const ()),
-        (Driver::cuLibraryGetModule, module as *const ()),
+        (Driver::cuCtxGetCurrent, current as *const ()),
+        (Driver::cuModuleLoadData, load as *const ()),
         (Driver::cuModuleGetTexRef, tex_ref as *const ()),
         (Driver::cuTexRefSetFormat, set_format as *const ()),
         (Driver::cuTexRefSetFlags, set_flags as *const ()),
