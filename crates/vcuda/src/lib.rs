@@ -29,6 +29,7 @@ mod front;
 mod locks;
 pub mod nvidia;
 pub mod runtime;
+mod sync;
 pub mod unsupported;
 
 /// One function of an exported table; null where a major has none.

@@ -8,7 +8,11 @@
 pub mod cpu;
 pub mod mock;
 pub mod queue;
+#[cfg(test)]
+mod queue_tests;
 pub mod signal;
+#[cfg(test)]
+mod signal_tests;
 
 use std::fmt;
 use std::sync::Arc;

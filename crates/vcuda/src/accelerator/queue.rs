@@ -8,12 +8,12 @@
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use super::signal::Help;
 use super::{Copy, Dispatch, Failure, Fill, Outcome, Packet, Queue, Signal, Work};
 use crate::locks::{lock, wait};
+use crate::sync::{AtomicUsize, Condvar, Mutex, Ordering, looks, spin_loop, thread};
 
 /// What runs the work of packets, each call on some queue's thread.
 pub trait Executor: Send + Sync + 'static {
@@ -180,9 +180,9 @@ pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> bool {
             libc::sigdelset(&raw mut all, fault);
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(body);
+        let started = thread(name, body);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
-        thread.is_ok()
+        started
     }
 }
 
@@ -198,11 +198,11 @@ fn start<E: Executor>(shared: &Arc<Shared<E>>) -> bool {
 
 /// The next packet; `None` when the queue is closed and empty.
 fn next<E: Executor>(shared: &Shared<E>) -> Option<Packet> {
-    for _ in 0..SPINS {
+    for _ in 0..looks(SPINS) {
         if shared.count.load(Ordering::Acquire) > 0 {
             break;
         }
-        std::hint::spin_loop();
+        spin_loop();
     }
     let mut list = lock(&shared.list);
     loop {
@@ -238,7 +238,3 @@ fn run(executor: &impl Executor, packet: Packet) {
     drop(packet.work);
     packet.done.complete(Outcome { begin, end: executor.now(), failure });
 }
-
-#[cfg(test)]
-#[path = "queue_tests.rs"]
-mod tests;

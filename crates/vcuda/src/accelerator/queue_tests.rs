@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-use super::super::Signal;
+use std::sync::Mutex;
+
+use super::queue::{Executor, SoftwareQueue};
 use super::*;
+use crate::locks::lock;
 
 struct Notes(Mutex<Vec<u64>>);
 

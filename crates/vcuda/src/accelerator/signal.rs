@@ -4,10 +4,12 @@
 //! spins for a moment and then sleeps; work that follows may be attached instead. Must not know: what it stands for.
 
 use std::fmt;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 
 use super::Failure;
+use crate::sync::{
+    AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, looks, spin_loop,
+};
 
 /// How work ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -124,11 +126,11 @@ impl Signal {
                 help.help(self);
             }
         }
-        for _ in 0..SPINS {
+        for _ in 0..looks(SPINS) {
             if self.is_done() {
                 break;
             }
-            std::hint::spin_loop();
+            spin_loop();
         }
         let mut state = self.state();
         loop {
@@ -177,55 +179,5 @@ impl Signal {
 impl fmt::Debug for Signal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Signal({})", if self.is_done() { "complete" } else { "not complete" })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_comes_first_is_over_when_somebody_learns_of_the_end() {
-        for _ in 0..200 {
-            let (signal, seen) = (Signal::new(), Arc::new(AtomicBool::new(false)));
-            let (ended, mark) = (signal.clone(), seen.clone());
-            signal.first(move |outcome| {
-                assert_eq!(outcome.end, 7);
-                std::thread::yield_now();
-                mark.store(true, Ordering::Relaxed);
-            });
-            let thread = std::thread::spawn(move || {
-                ended.complete(Outcome { end: 7, ..Outcome::default() });
-            });
-            signal.wait();
-            assert!(seen.load(Ordering::Relaxed));
-            assert!(thread.join().is_ok());
-        }
-    }
-
-    #[test]
-    fn what_is_attached_runs_once_before_or_after() {
-        let (signal, count) = (Signal::new(), Arc::new(Mutex::new(0)));
-        let add = |count: &Arc<Mutex<i32>>| {
-            let count = count.clone();
-            move || *count.lock().unwrap_or_else(|e| e.into_inner()) += 1
-        };
-        signal.then(add(&count));
-        assert!(!signal.is_done() && signal.outcome().is_none());
-        signal.complete(Outcome { end: 7, ..Outcome::default() });
-        signal.complete(Outcome::default());
-        signal.then(add(&count));
-        assert_eq!(*count.lock().unwrap_or_else(|e| e.into_inner()), 2);
-        assert_eq!(signal.wait().end, 7);
-    }
-
-    #[test]
-    fn a_sleeping_thread_is_woken() {
-        let signal = Signal::new();
-        let other = signal.clone();
-        let waiter = std::thread::spawn(move || other.wait());
-        std::thread::sleep(std::time::Duration::from_millis(20));
-        signal.complete(Outcome::default());
-        assert!(waiter.join().is_ok());
     }
 }
