@@ -105,6 +105,8 @@ def judge_events(lines, by_cupti):
     notes = lines[-1].get("notes", [])
     if not any("two events around each launch" in note for note in notes):
         launched = any(line["event"] == "launch" and line["status"] == 0 for line in lines)
+        if launched and any("BeginCapture" in line.get("api", "") for line in lines):
+            return "no launch that was not captured", []
         return ("no launch", []) if not launched else (None, ["no event pairs: %s" % notes])
     calls = {(line["pid"], line["link"]): line for line in lines if line.get("link") and line["event"] == "launch"}
     wrong, seen, times = [], set(), collections.defaultdict(list)

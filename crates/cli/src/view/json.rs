@@ -444,7 +444,10 @@ pub fn gpu(
         what: gpu_word(gpu.what),
         link: Some(gpu.link).filter(|&link| link != 0),
         kernel: kernel.map(|k| k.name.short.as_str()),
-        mangled: meta.names.get(&gpu.name).map(String::as_str),
+        // Event pairs know no names of their own: it is the kernel that the call launched.
+        mangled: meta.names.get(&gpu.name).map(String::as_str).or_else(|| {
+            kernel.map(|k| k.name.mangled.as_str()).filter(|symbol| !symbol.is_empty())
+        }),
         kernel_id: kernel.map(|k| format!("k{}", k.number)),
         device: gpu.device,
         gpu_context: gpu.context,

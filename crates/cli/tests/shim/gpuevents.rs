@@ -229,6 +229,12 @@ fn from_record_to_report() {
     let report: Value = serde_json::from_str(&report).unwrap();
     let kernel = &report["kernels"][0];
     assert_eq!((&kernel["mangled"], &kernel["gpu"]["count"]), (&"_Z4betav".into(), &206.into()));
+    let (_, events, _) = cushim(&["export", "g.cushim", "--to", "jsonl", "-o", "-"], "");
+    let gpu = events.lines().filter(|line| line.contains("\"gpu\""));
+    let gpu: Vec<Value> = gpu.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let gpu: Vec<_> = gpu.iter().filter(|line| line["event"] == "gpu").collect();
+    assert_eq!(gpu.len(), 206);
+    assert!(gpu.iter().all(|line| line["mangled"] == "_Z4betav"), "{:?}", gpu[0]);
     let (_, text, _) = cushim(&["report", "g.cushim"], "");
     assert!(text.contains("GPU total") && text.contains("event pairs cost the host"), "{text}");
     let (_, _, trace) = cushim(&["trace", "-c", "--gpu-time=events", app], "");
