@@ -4,6 +4,7 @@
 //! end and status are stored afterwards.
 //! Must not know: how arguments are shown, what a handler does besides recording.
 
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cushim_abi::Class;
@@ -43,7 +44,30 @@ pub struct Observed {
 #[derive(Clone, Copy)]
 pub struct Stored {
     slots: Option<Slots>,
-    begin: u64,
+}
+
+/// Leaves an outermost call, also where an exception passes through. Dropping [`Observed`] would do more,
+/// and need all of it in memory.
+pub struct Leave(*mut Thread);
+
+impl Drop for Leave {
+    #[inline(always)]
+    fn drop(&mut self) {
+        // SAFETY: as in `Observed::thread`.
+        unsafe { (*self.0).leave(0) };
+    }
+}
+
+/// How a launch goes on.
+pub enum Entry {
+    /// As if nobody were here.
+    Through,
+    /// An event is stored.
+    Kept(ManuallyDrop<Observed>, Leave),
+    /// An event is stored only if the launch fails.
+    Unkept(ManuallyDrop<Observed>, Leave),
+    /// Something is to be asked that [`Observed::enter_launch`] does not ask.
+    Rare,
 }
 
 impl Observed {
@@ -88,6 +112,48 @@ impl Observed {
         Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked, skipped })
     }
 
+    /// Enters a launch's hook whose frame is at `stack`, by the way that nearly all launches go: no
+    /// window, no GPU times, no call around it, and a thread that was here before. What is asked on any
+    /// other way is known here, and falls away where it is inlined.
+    #[inline(always)]
+    pub fn enter_launch(site: &'static Site, stack: usize) -> Entry {
+        let Some(global) = life::current() else { return Entry::Rare };
+        let Some(recorder) = &global.recorder else { return Entry::Rare };
+        let control = recorder.control();
+        if control != 0 {
+            // Off, and no mark waits.
+            let off = control & (CONTROL_OFF | CONTROL_MAIL) == CONTROL_OFF;
+            return if off { Entry::Through } else { Entry::Rare };
+        }
+        let Some(thread) = thread::current_if_any() else { return Entry::Rare };
+        let known = std::ptr::eq(thread.global, global);
+        if !known || thread.busy || thread.depth != 0 || global.gpu_time {
+            return Entry::Rare;
+        }
+        thread.enter_first(stack);
+        thread.recorded = true;
+        let wanted = global.classes & Class::launch.bit() != 0;
+        let (depth, recorded, linked, skipped) = (0, true, false, false);
+        let thread: *mut Thread = thread;
+        let observed = |wanted| {
+            ManuallyDrop::new(Observed {
+                global,
+                recorder,
+                thread,
+                site,
+                depth,
+                recorded,
+                wanted,
+                linked,
+                skipped,
+            })
+        };
+        match wanted {
+            true => Entry::Kept(observed(true), Leave(thread)),
+            false => Entry::Unkept(observed(false), Leave(thread)),
+        }
+    }
+
     /// The calling thread's state.
     #[allow(clippy::mut_from_ref)] // It is the thread's, not part of `self`.
     #[inline(always)]
@@ -102,10 +168,10 @@ impl Observed {
         self.depth == 0
     }
 
-    /// Now; outside the window nobody asks, and the counter takes a third of such a call's time.
+    /// Now; where no event is to be stored nobody asks, and the counter takes 10 ns.
     #[inline(always)]
     fn begin(&self) -> u64 {
-        if self.recorded { self.recorder.ticks() } else { 0 }
+        if self.wanted { self.recorder.ticks() } else { 0 }
     }
 
     /// The event's head, its function's record written.
@@ -145,7 +211,7 @@ impl Observed {
     pub fn call(&self, kernel: u32, words: &[u64]) -> Stored {
         let begin = self.begin();
         let slots = if self.wanted { self.store_call(begin, kernel, words) } else { None };
-        Stored { slots, begin }
+        Stored { slots }
     }
 
     fn store_call(&self, begin: u64, kernel: u32, words: &[u64]) -> Option<Slots> {
@@ -177,7 +243,7 @@ impl Observed {
         }
         let begin = self.begin();
         let slots = if self.wanted { self.store_launch(begin, launch) } else { None };
-        Stored { slots, begin }
+        Stored { slots }
     }
 
     #[inline(always)]
@@ -262,18 +328,36 @@ impl Observed {
             Some(slots) => unsafe { slots.finish(self.recorder.ticks(), status) },
             None => {
                 if self.recorded && is_failure(status) && self.depth == 0 && !self.wanted {
-                    self.fail_late(status, stored.begin, late);
+                    self.fail_late(status, late);
                 }
             }
         }
     }
 
+    /// Begin and end are the moment at which it came back: nobody looked at the clock before.
     #[cold]
-    fn fail_late(&self, status: i32, begin: u64, late: impl FnOnce(u64) -> Option<Slots>) {
-        let end = self.recorder.ticks();
-        if let Some(slots) = late(begin) {
+    fn fail_late(&self, status: i32, late: impl FnOnce(u64) -> Option<Slots>) {
+        let now = self.recorder.ticks();
+        if let Some(slots) = late(now) {
             // SAFETY: just published.
-            unsafe { slots.finish(end, status) };
+            unsafe { slots.finish(now, status) };
+        }
+    }
+
+    /// A launch that nobody wanted came back with `status`.
+    #[inline(always)]
+    pub fn finish_unkept(&self, status: i32, launch: impl FnOnce() -> Launch) {
+        if self.recorded && is_failure(status) && self.depth == 0 {
+            self.fail_late(status, |now| self.store_launch(now, &launch()));
+        }
+    }
+
+    /// As [`Observed::finish`] for what is wanted, and not told apart on the GPU.
+    #[inline(always)]
+    pub fn finish_kept(&self, stored: Stored, status: i32) {
+        if let Some(slots) = stored.slots {
+            // SAFETY: as in `finish`.
+            unsafe { slots.finish(self.recorder.ticks(), status) };
         }
     }
 

@@ -267,11 +267,21 @@ pub unsafe fn pop_call_configuration(
 
 /// Records a launch around `$call`.
 macro_rules! launched {
-    ($site:expr, $launch:expr, $call:expr) => {{
-        match Observed::enter($site, stack!()) {
+    ($site:expr, $launch:expr, $call:expr) => {
+        launched!($site, stack!(), $launch, $call)
+    };
+    ($site:expr, $stack:expr, $launch:expr, $call:expr) => {{
+        match Observed::enter($site, $stack) {
             // SAFETY: forwarded as it came.
             #[allow(unused_unsafe)]
             None => unsafe { $call },
+            Some(observed) if !observed.wanted => {
+                // SAFETY: forwarded as it came.
+                #[allow(unused_unsafe)]
+                let status = unsafe { $call };
+                observed.finish_unkept(status, || $launch);
+                status
+            }
             Some(observed) => {
                 let launch = $launch;
                 let stored = observed.launch(&launch);
@@ -292,7 +302,7 @@ fn pointers(args: Ptr) -> Arguments {
 
 /// A launch by a stub or handle, with an array of argument pointers.
 #[inline(always)]
-fn plain(
+pub(crate) fn plain(
     func: Func,
     grid: Dim3,
     block: Dim3,
@@ -311,44 +321,6 @@ fn plain(
         args: pointers(args),
         flags,
     }
-}
-
-/// `cudaLaunchKernel`, `__cudaLaunchKernel` and their `_ptsz` forms.
-#[inline(always)]
-pub unsafe fn launch_kernel(
-    site: &'static Site,
-    real: LaunchKernel,
-    func: Func,
-    grid: Dim3,
-    block: Dim3,
-    args: Ptr,
-    shared: usize,
-    stream: Stream,
-) -> i32 {
-    // SAFETY: forwarded as it came.
-    let real = |func, grid, block, args, shared| unsafe {
-        match direct::enabled() {
-            true => direct::launch_kernel(site, real, func, grid, block, args, shared, stream),
-            false => real(func, grid, block, args, shared, stream),
-        }
-    };
-    if redirected::enabled() {
-        let (params, extra) = (args, Ptr(0));
-        let launch =
-            redirected::Launch { func, grid, block, shared, stream: stream.0, params, extra };
-        return redirected::around(site, launch, stack!(), &mut |l| {
-            launched!(
-                site,
-                plain(l.func, l.grid, l.block, l.params, l.shared, stream, 0),
-                real(l.func, l.grid, l.block, l.params, l.shared)
-            )
-        });
-    }
-    launched!(
-        site,
-        plain(func, grid, block, args, shared, stream, 0),
-        real(func, grid, block, args, shared)
-    )
 }
 
 /// `cudaLaunchCooperativeKernel` and its `_ptsz` form.
@@ -592,4 +564,5 @@ pub unsafe fn device_reset(site: &'static Site, real: unsafe extern "C-unwind" f
 }
 
 pub use crate::graph::runtime::*;
+pub use crate::launch::launch_kernel;
 pub use crate::library::*;

@@ -205,6 +205,14 @@ impl Thread {
         Some(depth)
     }
 
+    /// As [`Thread::enter`] where no hook is open.
+    #[inline(always)]
+    pub fn enter_first(&mut self, stack: usize) {
+        let [first, ..] = &mut self.frames;
+        *first = stack;
+        self.depth = 1;
+    }
+
     /// Leaves the hook that entered at `depth`.
     #[inline(always)]
     pub fn leave(&mut self, depth: u8) {

@@ -1,0 +1,95 @@
+//! The launch that nearly all programs use, in two parts: what has to be fast, and what is rare.
+//!
+//! The fast part is inlined into each export, and asks nothing but whether it may be fast. All else
+//! (rules, tools, launches straight to the driver, windows, GPU times, a thread's first call, calls
+//! inside calls) stands in one function out of line: inlined, it costs every launch registers.
+//!
+//! Must not know: how an event is stored.
+
+use cushim_abi::types::*;
+
+use crate::direct::{self, LaunchKernel};
+use crate::record::{Entry, Observed};
+use crate::redirect::launch as redirected;
+use crate::runtime::{launched, plain, stack};
+use crate::site::Site;
+
+/// `cudaLaunchKernel`, `__cudaLaunchKernel` and their `_ptsz` forms.
+#[inline(always)]
+pub unsafe fn launch_kernel(
+    site: &'static Site,
+    real: LaunchKernel,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    let call = || unsafe { real(func, grid, block, args, shared, stream) };
+    let stack = stack!();
+    if !redirected::enabled() && !direct::enabled() {
+        let launch = || plain(func, grid, block, args, shared, stream, 0);
+        match Observed::enter_launch(site, stack) {
+            Entry::Rare => {}
+            Entry::Through => return call(),
+            Entry::Unkept(observed, _leave) => {
+                let status = call();
+                observed.finish_unkept(status, launch);
+                return status;
+            }
+            Entry::Kept(observed, _leave) => {
+                let stored = observed.launch(&launch());
+                let status = call();
+                observed.finish_kept(stored, status);
+                return status;
+            }
+        }
+    }
+    // SAFETY: as it came.
+    unsafe { launch_kernel_rarely(site, stack, real, func, grid, block, args, shared, stream) }
+}
+
+/// As [`launch_kernel`] where something is to be asked that it does not. `stack` lies in the caller's
+/// frame, as on the fast way: after a longjmp, what was left is at the same address or below.
+#[expect(clippy::too_many_arguments)]
+#[inline(never)]
+unsafe fn launch_kernel_rarely(
+    site: &'static Site,
+    stack: usize,
+    real: LaunchKernel,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    let real = |func, grid, block, args, shared| unsafe {
+        match direct::enabled() {
+            true => direct::launch_kernel(site, real, func, grid, block, args, shared, stream),
+            false => real(func, grid, block, args, shared, stream),
+        }
+    };
+    if redirected::enabled() {
+        let (params, extra) = (args, Ptr(0));
+        let launch =
+            redirected::Launch { func, grid, block, shared, stream: stream.0, params, extra };
+        return redirected::around(site, launch, stack, &mut |l| {
+            launched!(
+                site,
+                stack,
+                plain(l.func, l.grid, l.block, l.params, l.shared, stream, 0),
+                real(l.func, l.grid, l.block, l.params, l.shared)
+            )
+        });
+    }
+    launched!(
+        site,
+        stack,
+        plain(func, grid, block, args, shared, stream, 0),
+        real(func, grid, block, args, shared)
+    )
+}
