@@ -359,3 +359,80 @@ fn graphs_take_memory_and_hold_objects() {
         assert_eq!(api::cuMemsetD8_v2(inside, 0, 1), 1);
     }
 }
+
+static ARRIVED: AtomicU32 = AtomicU32::new(0);
+static MET: AtomicU32 = AtomicU32::new(0);
+
+/// Waits for the other branch, so long that nobody takes a slow machine for a sequence.
+extern "C" fn meet(_: Ptr) {
+    let first = ARRIVED.fetch_add(1, Ordering::SeqCst) / 2;
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while ARRIVED.load(Ordering::SeqCst) < (first + 1) * 2 {
+        if std::time::Instant::now() > until {
+            return;
+        }
+        std::thread::yield_now();
+    }
+    MET.fetch_add(1, Ordering::SeqCst);
+}
+
+#[test]
+fn branches_run_at_the_same_time_and_are_joined() {
+    if !in_child("graphs::branches_run_at_the_same_time_and_are_joined") {
+        return;
+    }
+    start();
+    let (d, to, s, other) = (device(&[0; 16]), device(&[0; 16]), stream(), stream());
+    let (graph, child) = (graph(), graph());
+    let host = [meet as *const () as usize, 0];
+    let at = |n: usize| Ptr(d.0 + n);
+    unsafe {
+        let fill = |graph: Graph, to: Ptr, value: u32, width: usize, after: &[Node]| {
+            let (mut node, set) = (Node(0), fill(to, value, width));
+            let before = Ptr(after.as_ptr().expose_provenance());
+            let made = Out(&raw mut node);
+            let code = api::cuGraphAddMemsetNode(
+                made,
+                graph,
+                before,
+                after.len(),
+                place(&set),
+                Context(0),
+            );
+            assert_eq!(code, 0);
+            node
+        };
+        let root = fill(graph, d, 1, 16, &[]);
+        let mut hosts = [Node(0); 2];
+        // One in the graph, one in a graph in it.
+        let made = Out(&raw mut hosts[0]);
+        assert_eq!(api::cuGraphAddHostNode(made, graph, place(&root), 1, place(&host)), 0);
+        let mut inner = Node(0);
+        let made = Out(&raw mut inner);
+        assert_eq!(api::cuGraphAddHostNode(made, child, NONE, 0, place(&host)), 0);
+        fill(child, at(8), 3, 4, &[inner]);
+        let made = Out(&raw mut hosts[1]);
+        assert_eq!(api::cuGraphAddChildGraphNode(made, graph, place(&root), 1, child), 0);
+        fill(graph, at(4), 2, 4, &[hosts[0]]);
+        let exec = instance(graph);
+        for n in 1..=3 {
+            assert_eq!(api::cuMemsetD8Async(d, 9, 16, s), 0);
+            assert_eq!(api::cuGraphLaunch(exec, s), 0);
+            assert_eq!(api::cuMemcpyDtoDAsync_v2(to, d, 16, s), 0);
+            assert_eq!(api::cuMemsetD8Async(d, 7, 16, s), 0);
+            assert_eq!(api::cuStreamSynchronize(s), 0);
+            assert_eq!(MET.load(Ordering::SeqCst), n * 2, "the branches met");
+            assert_eq!(bytes::<16>(to), [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 1, 1, 1, 1]);
+            assert_eq!(bytes::<16>(d), [7; 16]);
+        }
+        // In several streams: one launch behind the other.
+        for stream in [s, other, s] {
+            assert_eq!(api::cuGraphLaunch(exec, stream), 0);
+        }
+        // Gone while it runs.
+        assert_eq!(api::cuGraphExecDestroy(exec), 0);
+        assert_eq!(api::cuCtxSynchronize(), 0);
+        assert_eq!(MET.load(Ordering::SeqCst), 12);
+        assert_eq!(bytes::<16>(d), [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 1, 1, 1, 1]);
+    }
+}

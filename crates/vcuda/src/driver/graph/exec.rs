@@ -4,14 +4,15 @@
 //! the order in which they run. Source: CUDA Driver API, `cuGraphInstantiate`, `cuGraphExecUpdate`. Must
 //! not know: streams ([`super::launch`]).
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use cushim_abi::types::{self as abi, *};
 
+use super::plan::Plan;
 use super::{Graph as Object, Node as Part, Payload, graph, node, params};
-use crate::accelerator::Signal;
+use crate::accelerator::{Queue, Signal};
 use crate::driver::context;
 use crate::driver::entry::entry;
 use crate::driver::handle::{Handles, handle};
@@ -35,6 +36,10 @@ pub struct Exec {
     /// Every node, those of inner graphs in the place of the node that has them, in an order in which each
     /// comes behind those it waits for.
     pub order: Vec<Arc<Part>>,
+    /// Which of them run side by side; as many steps as nodes.
+    pub plan: Plan,
+    /// The queues of the lanes but the first, which is the stream's, and their device.
+    pub lanes: Mutex<(usize, Vec<Arc<dyn Queue>>)>,
     /// By the handle of the node in the program's graph.
     nodes: HashMap<usize, Arc<Part>>,
     /// Held while a launch goes into a stream; complete when the last launch is.
@@ -55,28 +60,58 @@ pub fn exec(exec: GraphExec) -> Result<Arc<Exec>, i32> {
     EXECS.get(exec.0).ok_or(status::INVALID_VALUE)
 }
 
-/// Puts nodes in order; those of a cycle cannot be.
-fn flatten(
-    graph: &Object,
-    order: &mut Vec<Arc<Part>>,
-    nodes: &mut HashMap<usize, Arc<Part>>,
-) -> Result<(), i32> {
-    let own = graph.order();
-    if own.len() != graph.nodes().len() {
-        return Err(status::INVALID_VALUE);
-    }
-    for node in own {
-        nodes.insert(node.original, node.clone());
-        let child = match &*lock(&node.payload) {
-            Payload::Child(child) => Some(child.clone()),
-            _ => None,
-        };
-        match child {
-            Some(child) => flatten(&child, order, nodes)?,
-            None => order.push(node),
+/// Nodes in order, and by what each waits for.
+#[derive(Default)]
+struct Flat {
+    order: Vec<Arc<Part>>,
+    after: Vec<Vec<usize>>,
+    nodes: HashMap<usize, Arc<Part>>,
+}
+
+impl Flat {
+    /// Puts the nodes of a graph behind those that are `before` it; those of a cycle cannot be. Gives the nodes
+    /// that what follows the graph waits for.
+    fn add(&mut self, graph: &Object, before: &[usize]) -> Result<Vec<usize>, i32> {
+        let own = graph.order();
+        if own.len() != graph.nodes().len() {
+            return Err(status::INVALID_VALUE);
         }
+        let mut from: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut open: HashSet<u32> = own.iter().map(|node| node.id).collect();
+        for (a, b) in graph.edges() {
+            from.entry(b).or_default().push(a);
+            open.remove(&a);
+        }
+        let mut ends: HashMap<u32, Vec<usize>> = HashMap::new();
+        let union = |ends: &HashMap<u32, Vec<usize>>, of: &[u32]| -> Vec<usize> {
+            let all: BTreeSet<usize> =
+                of.iter().filter_map(|id| ends.get(id)).flatten().copied().collect();
+            all.into_iter().collect()
+        };
+        let mut last = Vec::new();
+        for node in own {
+            self.nodes.insert(node.original, node.clone());
+            let after = from.get(&node.id).map_or_else(|| before.to_vec(), |of| union(&ends, of));
+            let child = match &*lock(&node.payload) {
+                Payload::Child(child) => Some(child.clone()),
+                _ => None,
+            };
+            let id = node.id;
+            if open.contains(&id) {
+                last.push(id);
+            }
+            let end = match child {
+                Some(child) => self.add(&child, &after)?,
+                None => {
+                    self.order.push(node);
+                    self.after.push(after);
+                    vec![self.order.len() - 1]
+                }
+            };
+            ends.insert(id, end);
+        }
+        Ok(if last.is_empty() { before.to_vec() } else { union(&ends, &last) })
     }
-    Ok(())
 }
 
 impl Exec {
@@ -86,11 +121,14 @@ impl Exec {
     /// CUDA_ERROR_INVALID_VALUE for one with a cycle.
     pub fn new(graph: &Arc<Object>, flags: u64) -> Result<Arc<Exec>, i32> {
         let graph = graph.copy(false, true);
-        let (mut order, mut nodes) = (Vec::new(), HashMap::new());
-        flatten(&graph, &mut order, &mut nodes)?;
+        let mut flat = Flat::default();
+        flat.add(&graph, &[])?;
+        let Flat { order, after, nodes } = flat;
+        let plan = Plan::new(after);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let last = Mutex::new(Signal::completed());
-        Ok(Arc::new(Exec { id, flags, graph, order, nodes, last }))
+        let lanes = Mutex::default();
+        Ok(Arc::new(Exec { id, flags, graph, order, plan, lanes, nodes, last }))
     }
 
     /// The node that stands for one of the program's graph.

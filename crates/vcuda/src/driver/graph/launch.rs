@@ -1,8 +1,9 @@
 //! Launches of graphs.
 //!
-//! Owns how an instance enters a stream: as one place in it, node behind node. CUDA promises of nodes without
-//! an edge between them neither that they run at the same time nor that they do not. Source: CUDA Driver
-//! API, `cuGraphLaunch`. Must not know: how instances are made.
+//! Owns how an instance enters a stream: as one place in it. A chain of nodes goes into the stream's own queue;
+//! branches have queues of their own, which begin behind what is in the stream and are joined before what comes
+//! next. Source: CUDA Driver API, `cuGraphLaunch`. Must not know: how instances are made, which nodes are
+//! in which branch ([`super::plan`]).
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,15 +13,15 @@ use cushim_abi::types::*;
 use super::build::taken;
 use super::exec::{AUTO_FREE, Exec, exec};
 use super::{Payload, memory};
-use crate::accelerator::Work;
+use crate::accelerator::{Queue, Signal, Work};
 use crate::driver::entry::on_stream;
 use crate::driver::state::accelerator;
 use crate::driver::status;
-use crate::driver::stream::slot::Slot;
+use crate::driver::stream::slot::{Slot, host_behind, send};
 use crate::driver::stream::{Stream as Object, capture, resolve};
 use crate::locks::lock;
 
-/// Submits everything of an instance.
+/// Submits everything of an instance that is one chain.
 fn run(slot: &mut Slot<'_>, exec: &Exec) -> Result<(), i32> {
     let context = slot.context.clone();
     for node in &exec.order {
@@ -65,6 +66,79 @@ fn run(slot: &mut Slot<'_>, exec: &Exec) -> Result<(), i32> {
     Ok(())
 }
 
+/// The queues of an instance's lanes but the first.
+fn queues(exec: &Exec, device: usize, priority: i32) -> Result<Vec<Arc<dyn Queue>>, i32> {
+    let mut lanes = lock(&exec.lanes);
+    if lanes.0 != device || lanes.1.is_empty() {
+        let make = |_| accelerator().queue(device, priority).map_err(|why| status::of(&why));
+        *lanes = (device, (1..exec.plan.lanes).map(make).collect::<Result<_, _>>()?);
+    }
+    Ok(lanes.1.clone())
+}
+
+/// Submits everything of an instance that has branches. `begin` is complete when they may begin.
+fn run_branches(
+    slot: &mut Slot<'_>,
+    exec: &Exec,
+    priority: i32,
+    begin: &Signal,
+) -> Result<(), i32> {
+    let context = slot.context.clone();
+    let others = queues(exec, context.device, priority)?;
+    let own = slot.queue();
+    let mut ends: Vec<Signal> = Vec::with_capacity(exec.order.len());
+    for (node, step) in exec.order.iter().zip(&exec.plan.steps) {
+        let queue = step.lane.checked_sub(1).and_then(|n| others.get(n)).unwrap_or(&own);
+        let mut waits: Vec<Signal> =
+            step.after.iter().filter_map(|n| ends.get(*n)).cloned().collect();
+        if waits.is_empty() {
+            waits.push(begin.clone());
+        }
+        waits.retain(|wait| !wait.is_done());
+        let done = Signal::new();
+        let work = match &*lock(&node.payload) {
+            _ if !node.enabled.load(Ordering::Acquire) => Work::Barrier,
+            Payload::Kernel(kernel) => Work::Dispatch(Box::new(kernel.dispatch.clone())),
+            Payload::Copy(node) => node.copy.map_or(Work::Barrier, Work::Copy),
+            Payload::Fill(node) => node.fill.map_or(Work::Barrier, Work::Fill),
+            Payload::Host(function) => {
+                let (function, reached) = (*function, Signal::new());
+                send(&context, &**queue, Work::Barrier, waits, reached.clone());
+                let context = context.clone();
+                host_behind(&reached, done.clone(), move || {
+                    if context.healthy().is_ok() {
+                        function.call();
+                    }
+                });
+                ends.push(done);
+                continue;
+            }
+            Payload::Record(event) => {
+                event.set(done.clone());
+                Work::Barrier
+            }
+            Payload::Wait(event) => {
+                waits.extend(event.last());
+                Work::Barrier
+            }
+            Payload::Alloc(allocation) => {
+                memory::take_now(allocation);
+                Work::Barrier
+            }
+            Payload::Free(address) => {
+                drop(memory::give_back(*address));
+                Work::Barrier
+            }
+            Payload::Child(_) | Payload::Empty => Work::Barrier,
+        };
+        send(&context, &**queue, work, waits, done.clone());
+        ends.push(done);
+    }
+    let last = exec.plan.steps.iter().zip(ends).filter(|(step, _)| step.last);
+    let waits = last.map(|(_, end)| end).collect();
+    slot.push(Work::Barrier, waits).map(drop)
+}
+
 /// Launches an instance in a stream.
 ///
 /// # Errors
@@ -84,8 +158,12 @@ fn launch(exec: &Arc<Exec>, stream: &Arc<Object>) -> Result<(), i32> {
     }
     let end = stream.enter(|slot| {
         // An instance runs once at a time, in whatever streams.
-        slot.push(Work::Barrier, vec![last.clone()])?;
-        run(slot, exec)?;
+        let begin = slot.push(Work::Barrier, vec![last.clone()])?;
+        if exec.plan.lanes > 1 {
+            run_branches(slot, exec, stream.priority, &begin)?;
+        } else {
+            run(slot, exec)?;
+        }
         slot.push(Work::Barrier, Vec::new())
     })?;
     // The instance may go meanwhile, its memory and what it holds of the program's not yet.

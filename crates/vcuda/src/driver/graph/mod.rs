@@ -10,6 +10,7 @@ pub mod launch;
 pub mod memory;
 pub mod object;
 pub mod params;
+pub mod plan;
 pub mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -94,14 +94,15 @@ impl Slot<'_> {
         let reached = self.push(Work::Barrier, Vec::new())?;
         let done = Signal::new();
         let end = done.clone();
-        reached.then(move || {
-            host::run(move || {
-                function();
-                end.complete(nothing());
-            });
-        });
+        host_behind(&reached, end, function);
         self.end_with(done.clone());
         Ok(done)
+    }
+
+    /// The queue of the stream. What is sent there beside [`Slot::push`] has no place in the stream's order until
+    /// something pushed waits for it.
+    pub fn queue(&self) -> Arc<dyn Queue> {
+        self.queue.clone()
     }
 
     /// Makes `last` the end of the stream: what was submitted to other queues follows everything in it.
@@ -110,6 +111,16 @@ impl Slot<'_> {
         self.waits.push(last.clone());
         *self.tail = Tail { last, foreign: true };
     }
+}
+
+/// Runs `function` on a thread of the host when `reached` is complete; completes `end` behind it.
+pub fn host_behind(reached: &Signal, end: Signal, function: impl FnOnce() + Send + 'static) {
+    reached.then(move || {
+        host::run(move || {
+            function();
+            end.complete(nothing());
+        });
+    });
 }
 
 /// Submits a packet whose failure is the context's.
