@@ -18,16 +18,28 @@ fn limit(x: f64, most: f64) -> f64 {
 }
 
 /// 2 to a power of at most 1000 in magnitude.
+///
+/// Multiply-adds are fused, which every machine rounds alike: one without the instruction calls a function.
 #[inline(always)]
 fn power(x: f64) -> f64 {
+    // (2^f - 1) / f, exact at the eight Chebyshev points of -0.5 to 0.5: off by 5e-12 of it at most.
+    const SERIES: [f64; 7] = [
+        1.530_370_071_136_569_3e-5,
+        0.000_154_034_751_865_307_86,
+        0.001_333_347_847_368_541_6,
+        0.009_618_129_135_236_14,
+        0.055_504_109_063_258_665,
+        0.240_226_506_958_885_03,
+        0.693_147_180_556_832_4,
+    ];
     let k = x + WHOLE;
-    let f = (x - (k - WHOLE)) * std::f64::consts::LN_2;
-    // The series of exp to the ninth order, for at most 0.35.
-    let mut p = 1.0 / 362_880.0;
-    for c in [1.0 / 40_320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5] {
-        p = p * f + c;
+    let f = x - (k - WHOLE);
+    let mut p = 1.325_080_551_750_225e-6;
+    for c in SERIES {
+        p = f.mul_add(p, c);
     }
-    p = (p * f + 1.0) * f + 1.0;
+    // A whole power is exact, as nothing is added to the 1.
+    p = f.mul_add(p, 1.0);
     p * f64::from_bits(k.to_bits().wrapping_add(1023) << 52)
 }
 
