@@ -25,6 +25,10 @@ pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
 /// `interpreter`: nothing is compiled.
 pub const CPU: [&str; 3] = ["CUSHIM_CPU_DEVICES", "CUSHIM_CPU_THREADS", "CUSHIM_CPU"];
 
+/// For the backend `cpu`: whether compiled kernels are kept between runs, and where. Their `off` is a word to
+/// the library, and whoever starts us means it.
+pub const CACHE: [&str; 2] = ["CUSHIM_CACHE", "CUSHIM_CACHE_DIR"];
+
 /// Subcommands whose options can be given in the environment.
 const SUBCOMMANDS: [&str; 4] = ["run", "trace", "record", "env"];
 
@@ -63,6 +67,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
         .collect();
     names.extend([DISABLE, LAUNCHER, CLOCK, LIBCUDA].map(str::to_owned));
     names.extend(CPU.map(str::to_owned));
+    names.extend(CACHE.map(str::to_owned));
     names.sort();
     names.dedup();
     names
@@ -74,6 +79,9 @@ pub fn forget_switched_off(command: &clap::Command) {
     let nested = std::env::var_os(LAUNCHER).is_some();
     for name in known(command) {
         let Some(value) = std::env::var_os(&name) else { continue };
+        if CACHE.contains(&name.as_str()) {
+            continue;
+        }
         if nested && name != DISABLE && name != LIBCUDA || is_off(&value) {
             // SAFETY: called at the start of the program, which has one thread then.
             unsafe { std::env::remove_var(&name) };

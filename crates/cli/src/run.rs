@@ -54,7 +54,9 @@ them (the unstripped program, or its debug file); what /usr/lib/debug or .gnu_de
 
 The backend cpu has one device; CUSHIM_CPU_DEVICES=N gives it more, up to 16, all of them this processor, for \
 programs that want several GPUs. CUSHIM_CPU_THREADS=N: so many threads run kernels. CUSHIM_CPU=report: says \
-which kernels are interpreted instead of compiled, and why.
+which kernels are interpreted instead of compiled, and why. Compiled kernels are kept for the next run, 256 MiB at \
+most, in CUSHIM_CACHE_DIR, else in cushim of XDG_CACHE_HOME or of ~/.cache; a folder that others may write to is \
+not used. CUSHIM_CACHE=off: none are kept or taken.
 
 `cushim trace`, `record` and `env` have the same options.
 

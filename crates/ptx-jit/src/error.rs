@@ -47,3 +47,23 @@ pub enum NotCompiled {
     #[error("memory for {0} bytes of code cannot be had: {1}")]
     Memory(usize, String),
 }
+
+/// Why no code is kept in a folder.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CacheRefused {
+    /// It cannot be made or opened.
+    #[error("{0}: expected a folder for compiled kernels: {1}")]
+    Folder(std::path::PathBuf, String),
+    /// Somebody else could put code there, which would be executed.
+    #[error(
+        "{path}: of user {owner}, mode {mode:o}; expected a folder of this user's that nobody else may write to"
+    )]
+    Writable {
+        /// The folder.
+        path: std::path::PathBuf,
+        /// Whose it is.
+        owner: u32,
+        /// Its permissions.
+        mode: u32,
+    },
+}

@@ -13,11 +13,13 @@
 //! Kernels that use what is not compiled stay with the interpreter:
 //! [`Kernel::new`] says why.
 
+mod cache;
 mod code;
 mod emit;
 mod error;
 mod plan;
 mod run;
 
-pub use error::NotCompiled;
+pub use cache::Cache;
+pub use error::{CacheRefused, NotCompiled};
 pub use run::{Arena, Kernel, Mapped};

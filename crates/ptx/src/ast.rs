@@ -26,7 +26,7 @@ pub struct Module<'a> {
 }
 
 /// Who else may see a name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Linkage {
     /// This module only.
     Internal,

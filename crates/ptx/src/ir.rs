@@ -75,7 +75,7 @@ pub struct SharedVar {
 }
 
 /// What has an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Symbol {
     /// [`Module::globals`].
     Global(u32),
@@ -93,7 +93,7 @@ pub enum Symbol {
 pub type Register = Scalar;
 
 /// A parameter or return value.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Param {
     /// Its name.
     pub name: String,
@@ -108,7 +108,7 @@ pub struct Param {
 }
 
 /// Where a parameter is: in memory, at an offset, or in a register.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Byte offset: in the parameters of a kernel, in a function's local memory.
     Memory(u32),
@@ -117,7 +117,7 @@ pub enum Place {
 }
 
 /// A kernel or function.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Hash)]
 pub struct Function {
     /// Its name.
     pub name: String,
@@ -158,7 +158,7 @@ pub struct Function {
 }
 
 /// An instruction that makes a kernel unlaunchable.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Refusal {
     /// Where.
     pub pos: Pos,
@@ -169,7 +169,7 @@ pub struct Refusal {
 }
 
 /// Straight-line code.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Block {
     /// First instruction.
     pub start: u32,
@@ -182,7 +182,7 @@ pub struct Block {
 }
 
 /// An instruction.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub struct Inst {
     /// The operation.
     pub op: Op,
@@ -234,7 +234,7 @@ impl Inst {
 }
 
 /// Whether a predicate must be true or false.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Sense {
     /// `@p`.
     True,
@@ -243,7 +243,7 @@ pub enum Sense {
 }
 
 /// A result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dst {
     /// A register and its width in bits.
     Reg(u32, u32),
@@ -252,7 +252,7 @@ pub enum Dst {
 }
 
 /// An operand.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub enum Src {
     /// A register.
     Reg(u32),
@@ -277,7 +277,7 @@ pub enum Src {
 }
 
 /// What an address starts from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Base {
     /// A register and its width in bits.
     Reg(u32, u32),
@@ -288,7 +288,7 @@ pub enum Base {
 }
 
 /// A call.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Hash)]
 pub struct Call {
     /// Whom: a function, or the register that holds its handle.
     pub callee: Callee,
@@ -299,7 +299,7 @@ pub struct Call {
 }
 
 /// Whom a call calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Callee {
     /// A function of the module.
     Direct(u32),
@@ -308,7 +308,7 @@ pub enum Callee {
 }
 
 /// An argument or the place of a result.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Hash)]
 pub enum Arg {
     /// Bytes in the caller's local memory: offset and size.
     Memory(u32, u32),
@@ -321,7 +321,7 @@ pub enum Arg {
 }
 
 /// Special registers (ISA chapter "Special Registers").
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
 pub enum Special {
     Tid(u8),

@@ -107,7 +107,10 @@ impl Emit<'_> {
             Term::Table { inst, targets, other } => {
                 self.table(&f.code[*inst], targets, *other);
             }
-            Term::Wait { inst, next } => self.wait(&f.code[*inst], *next)?,
+            Term::Wait { inst, next } => {
+                self.at = *inst;
+                self.wait(&f.code[*inst], *next)?;
+            }
         }
         Ok(())
     }

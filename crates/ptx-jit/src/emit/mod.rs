@@ -39,9 +39,11 @@ use std::mem::offset_of;
 use value::Val;
 
 /// A place in the code that calls a helper.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Site {
     pub(crate) inst: Inst,
+    /// Its place in the kernel.
+    pub(crate) at: u32,
     /// How each operand lies in the scratch slot of its number.
     pub(crate) operands: Vec<Class>,
     /// How each result is to lie there.
@@ -54,7 +56,7 @@ pub(crate) struct Site {
 }
 
 /// Addresses that a helper is given.
-#[derive(Debug)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Addresses {
     /// One for each lane, as any operand.
     Lanes,
@@ -92,10 +94,12 @@ impl Site {
             && self.results == other.results
             && self.space == other.space
             && self.extra == other.extra
+            && self.addresses == other.addresses
     }
 }
 
 /// What was made of a kernel for one layout of blocks.
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Output {
     pub(crate) bytes: Vec<u8>,
     pub(crate) sites: Vec<Site>,
@@ -378,8 +382,8 @@ impl Emit<'_> {
 
     fn site(&mut self, inst: &Inst, operands: Vec<Class>, results: Vec<Class>) -> u32 {
         let space = inst.space(0, self.f.entry);
-        let (inst, addresses) = (inst.clone(), Addresses::Lanes);
-        self.sites.push(Site { inst, operands, results, space, extra: 0, addresses });
+        let (inst, addresses, at) = (inst.clone(), Addresses::Lanes, self.at as u32);
+        self.sites.push(Site { inst, at, operands, results, space, extra: 0, addresses });
         self.sites.len() as u32 - 1
     }
 

@@ -2,6 +2,7 @@
 
 use super::grid;
 use super::tier::{Source, Variant};
+use crate::cache::Cache;
 use crate::emit;
 use crate::error::NotCompiled;
 use crate::plan::Layout;
@@ -151,11 +152,25 @@ impl Kernel {
     /// # Errors
     /// [`NotCompiled`] says what keeps it with the interpreter.
     pub fn new(module: &Arc<Module>, kernel: u32, block: [u32; 3]) -> Result<Kernel, NotCompiled> {
+        Kernel::with_cache(module, kernel, block, None)
+    }
+
+    /// As [`Kernel::new`], with code from a cache where it has some; what is made goes there, on threads of
+    /// its own.
+    ///
+    /// # Errors
+    /// As [`Kernel::new`].
+    pub fn with_cache(
+        module: &Arc<Module>,
+        kernel: u32,
+        block: [u32; 3],
+        cache: Option<Arc<Cache>>,
+    ) -> Result<Kernel, NotCompiled> {
         let found = module.functions.get(kernel as usize);
         if !found.is_some_and(|f| f.entry && f.defined) {
             return Err(NotCompiled::NoKernel(kernel));
         }
-        let source = Source::new(module.clone(), kernel)?;
+        let source = Source::new(module.clone(), kernel, cache)?;
         let this = Kernel { source, variants: Mutex::default() };
         this.variant(Layout::of(block))?;
         Ok(this)
@@ -186,8 +201,14 @@ impl Kernel {
         Ok(self.variant(Layout::of(block))?.machine().code.size())
     }
 
+    /// Whether code for a shape of blocks is there and came from a cache.
+    pub fn is_kept(&self, block: [u32; 3]) -> bool {
+        let all = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
+        all.get(&Layout::of(block)).is_some_and(|v| v.kept)
+    }
+
     /// Makes the better code for a shape of blocks now, which otherwise comes once the quick code has run
-    /// for a while.
+    /// for a while. With a cache, it is there when this returns.
     ///
     /// # Errors
     /// As [`Kernel::new`].

@@ -23,5 +23,5 @@ pub(crate) use external::KNOWN;
 pub(crate) use helpers::Which;
 pub use kernel::{Arena, Kernel, Mapped};
 pub(crate) use launch::Uniform;
-pub(crate) use tier::Origin;
+pub(crate) use tier::{Origin, Source};
 pub(crate) use warp::{DONE, Entry, FAULT, MEETS, NOWHERE, Slot, Warp, YIELDS};

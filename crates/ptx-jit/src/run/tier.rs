@@ -5,12 +5,13 @@
 //! frames and numbers of pieces mean the same to both, and a warp may change from one to the other wherever
 //! it leaves the code. Must not know: what the code does.
 
+use crate::cache::{Cache, Kept, Place};
 use crate::code::Code;
 use crate::emit::{self, Output, Quality, Site};
 use crate::error::NotCompiled;
 use crate::plan::Layout;
 use cranelift_codegen::isa::OwnedTargetIsa;
-use cushim_ptx::ir::Module;
+use cushim_ptx::ir::{Function, Module};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -27,6 +28,7 @@ pub(crate) struct Source {
     pub(crate) kernel: u32,
     pub(crate) quick: OwnedTargetIsa,
     pub(crate) best: OwnedTargetIsa,
+    pub(crate) cache: Option<Arc<Cache>>,
 }
 
 /// Machine code, and which instruction of the kernel it is of.
@@ -55,7 +57,13 @@ impl Machine {
 /// Code for one layout of blocks.
 pub(crate) struct Variant {
     layout: Layout,
-    quick: Machine,
+    /// Where it is kept.
+    place: Option<Place>,
+    /// It came from there.
+    pub(crate) kept: bool,
+    /// The first code is the better one already.
+    good: bool,
+    first: Machine,
     best: OnceLock<Machine>,
     pub(crate) sites: Vec<Site>,
     pub(crate) pieces: u32,
@@ -70,37 +78,72 @@ pub(crate) struct Variant {
 }
 
 impl Source {
-    pub(crate) fn new(module: Arc<Module>, kernel: u32) -> Result<Source, NotCompiled> {
+    pub(crate) fn new(
+        module: Arc<Module>,
+        kernel: u32,
+        cache: Option<Arc<Cache>>,
+    ) -> Result<Source, NotCompiled> {
         let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
-        Ok(Source { module, kernel, quick, best })
+        Ok(Source { module, kernel, quick, best, cache })
+    }
+
+    pub(crate) fn function(&self) -> &Function {
+        &self.module.functions[self.kernel as usize]
     }
 
     fn compile(&self, quality: Quality, layout: Layout) -> Result<Output, NotCompiled> {
-        let f = &self.module.functions[self.kernel as usize];
         let isa = match quality {
             Quality::Quick => &self.quick,
             Quality::Best => &self.best,
         };
-        emit::compile(isa, &self.module, f, layout)
+        emit::compile(isa, &self.module, self.function(), layout)
     }
 
-    /// The quick code.
+    /// The code that is kept, else the quick code.
     pub(crate) fn variant(&self, layout: Layout) -> Result<Variant, NotCompiled> {
+        let place = Place::of(self, layout);
+        let found = place.as_ref().and_then(|place| place.load(self));
+        let kept = found.is_some();
         let start = Instant::now();
-        let output = self.compile(Quality::Quick, layout)?;
-        let Output { bytes, sites, pieces, frame_size, origins, steps } = output;
-        let quick = Machine { code: Code::new(&bytes)?, origins };
-        let limit = LEAST.max(start.elapsed().saturating_mul(TIMES)).as_nanos() as u64;
-        let (ran, asked) = (AtomicU64::new(0), AtomicBool::new(false));
-        let best = OnceLock::new();
-        Ok(Variant { layout, quick, best, sites, pieces, frame_size, steps, ran, limit, asked })
+        let Kept { quality, took, output } = match found {
+            Some(found) => found,
+            None => {
+                let output = self.compile(Quality::Quick, layout)?;
+                Kept { quality: Quality::Quick, took: start.elapsed(), output }
+            }
+        };
+        let machine = Code::new(&output.bytes)?;
+        if let Some(place) = place.clone().filter(|_| !kept) {
+            let (source, output) = (self.clone(), output.clone());
+            aside(move || place.store(&source, &Kept { quality, took, output }));
+        }
+        let Output { sites, pieces, frame_size, origins, steps, .. } = output;
+        let first = Machine { code: machine, origins };
+        let limit = LEAST.max(took.saturating_mul(TIMES)).as_nanos() as u64;
+        let good = quality == Quality::Best;
+        let (ran, asked, best) = (AtomicU64::new(0), AtomicBool::new(good), OnceLock::new());
+        Ok(Variant {
+            layout,
+            place,
+            kept,
+            good,
+            first,
+            best,
+            sites,
+            pieces,
+            frame_size,
+            steps,
+            ran,
+            limit,
+            asked,
+        })
     }
 }
 
 impl Variant {
     /// The best code there is.
     pub(crate) fn machine(&self) -> &Machine {
-        self.best.get().unwrap_or(&self.quick)
+        self.best.get().unwrap_or(&self.first)
     }
 
     /// The code ran for so long. True once: the better one is worth making now.
@@ -119,40 +162,49 @@ impl Variant {
     /// As for the quick code, which stays then.
     pub(crate) fn improve(&self, source: &Source) -> Result<(), NotCompiled> {
         self.asked.store(true, Ordering::Relaxed);
-        if self.best.get().is_some() {
+        if self.good || self.best.get().is_some() {
             return Ok(());
         }
+        let start = Instant::now();
         let new = source.compile(Quality::Best, self.layout)?;
+        let took = start.elapsed();
         let same = new.pieces == self.pieces
             && new.frame_size == self.frame_size
             && new.sites.len() == self.sites.len()
             && new.sites.iter().zip(&self.sites).all(|(a, b)| a.is_like(b));
         if !same {
-            let kernel = source.module.functions[source.kernel as usize].name.clone();
+            let kernel = source.function().name.clone();
             let message = "the second time, other code was made".into();
             return Err(NotCompiled::Generator { kernel, message });
         }
-        let machine = Machine { code: Code::new(&new.bytes)?, origins: new.origins };
+        let machine = Machine { code: Code::new(&new.bytes)?, origins: new.origins.clone() };
         let _ = self.best.set(machine);
+        if let Some(place) = &self.place {
+            place.store(source, &Kept { quality: Quality::Best, took, output: new });
+        }
         Ok(())
     }
 
-    /// Makes the better code on a thread of its own, on which no signal handler of the program runs. Without
-    /// a thread, the quick code stays.
+    /// Makes the better code on a thread of its own. Without a thread, the first code stays.
     pub(crate) fn improve_aside(self: &Arc<Self>, source: &Source) {
         let (this, source) = (self.clone(), source.clone());
-        // SAFETY: both sets are written before they are read; the mask of this thread is put back.
-        unsafe {
-            let (mut all, mut old) = (std::mem::zeroed(), std::mem::zeroed());
-            libc::sigfillset(&raw mut all);
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
-            let thread = std::thread::Builder::new().name("cuda-compile".into());
-            // An error, or a bug that panics, leaves the quick code in use.
-            let _ = thread.spawn(move || {
-                libc::setpriority(libc::PRIO_PROCESS, 0, 5);
-                this.improve(&source)
-            });
-            libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
-        }
+        // An error, or a bug that panics, leaves the first code in use.
+        aside(move || drop(this.improve(&source)));
+    }
+}
+
+/// Does something on a thread of its own, on which no signal handler of the program runs; or not at all.
+fn aside(work: impl FnOnce() + Send + 'static) {
+    // SAFETY: both sets are written before they are read; the mask of this thread is put back.
+    unsafe {
+        let (mut all, mut old) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        let thread = std::thread::Builder::new().name("cuda-compile".into());
+        let _ = thread.spawn(move || {
+            libc::setpriority(libc::PRIO_PROCESS, 0, 5);
+            work();
+        });
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
     }
 }

@@ -56,7 +56,7 @@ words! {
 }
 
 /// A set of modifier words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Words([u64; 3]);
 
 const _: () = assert!(Word::ALL.len() <= 192, "the set is too small for the words");

@@ -98,7 +98,8 @@ impl CpuCode {
     pub fn machine_code(&self, kernel: usize, block: [u32; 3]) -> Option<&cushim_ptx_jit::Kernel> {
         let function = *self.functions.get(kernel)?;
         let make = || {
-            let made = cushim_ptx_jit::Kernel::new(&self.module, function, block);
+            let cache = super::cache::cache();
+            let made = cushim_ptx_jit::Kernel::with_cache(&self.module, function, block, cache);
             if let Err(why) = &made
                 && std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report")
             {

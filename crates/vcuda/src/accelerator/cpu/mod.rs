@@ -1,10 +1,11 @@
 //! The CPU as an accelerator: memory in one range, PTX compiled to machine code, queues in software.
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
-//! [`arena`] addresses, [`memory`] accesses, [`code`] loaded PTX, [`executor`] launches, [`pool`]
+//! [`arena`] addresses, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`pool`]
 //! threads, [`host`] what kernels ask for, [`device`] what is said of it. Must not know: CUDA's handles.
 
 pub mod arena;
+mod cache;
 mod code;
 mod device;
 mod executor;

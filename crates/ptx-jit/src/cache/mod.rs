@@ -1,0 +1,195 @@
+//! Code kept on disk, from one run of a program to the next.
+//!
+//! Owns the folder: who may write there, that files appear whole or not at all, how much it may hold. What is
+//! in a file is [`file`]'s, of what it is [`key`]'s. It must not know where users want the folder.
+//!
+//! A file is executed, so only the user may be able to make one: a folder that belongs to somebody else, or
+//! that others may write to, is refused, and so is such a file. Nothing that goes wrong here is an error to
+//! anybody: code is made anew then.
+
+mod file;
+mod key;
+#[cfg(test)]
+mod tests;
+
+use crate::error::CacheRefused;
+use crate::plan::Layout;
+use crate::run::Source;
+pub(crate) use file::Kept;
+pub(crate) use key::Key;
+use std::ffi::OsStr;
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+/// How names of files end.
+const ENDING: &str = ".code";
+/// And of those that are being written.
+const UNFINISHED: &str = ".part";
+/// The largest file that is read or written, in bytes.
+const LARGEST: u64 = 64 << 20;
+/// What is not finished after so long never will be.
+const ABANDONED: Duration = Duration::from_secs(3600);
+
+/// A folder with code.
+#[derive(Debug)]
+pub struct Cache {
+    path: PathBuf,
+    limit: u64,
+}
+
+/// The folder while it is used: it cannot be exchanged for another between looking at it and using it. It is
+/// not kept open, as programs close files that they did not open.
+struct Folder(File);
+
+impl Folder {
+    fn open(path: &Path) -> Result<Folder, CacheRefused> {
+        let failed = |e: std::io::Error| CacheRefused::Folder(path.into(), e.to_string());
+        let flags = libc::O_DIRECTORY | libc::O_CLOEXEC;
+        let folder =
+            OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+        let about = folder.metadata().map_err(failed)?;
+        if !is_ours(&about) {
+            let (owner, mode) = (about.uid(), about.mode() & 0o7777);
+            return Err(CacheRefused::Writable { path: path.into(), owner, mode });
+        }
+        Ok(Folder(folder))
+    }
+
+    /// A file in it.
+    fn path(&self, name: impl AsRef<OsStr>) -> PathBuf {
+        let folder = format!("/proc/self/fd/{}", self.0.as_raw_fd());
+        Path::new(&folder).join(name.as_ref())
+    }
+}
+
+impl Cache {
+    /// How many bytes files may have together, if nobody says otherwise.
+    pub const LIMIT: u64 = 256 << 20;
+
+    /// The folder at a path, made for the user alone if it is not there. Its files take `limit` bytes at most:
+    /// the oldest go.
+    ///
+    /// # Errors
+    /// [`CacheRefused`]: the folder cannot be made or opened, or others than the user may write there.
+    pub fn open(path: &Path, limit: u64) -> Result<Cache, CacheRefused> {
+        let failed = |e: std::io::Error| CacheRefused::Folder(path.into(), e.to_string());
+        let path = std::path::absolute(path).map_err(failed)?;
+        if !path.is_dir() {
+            DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(failed)?;
+        }
+        Folder::open(&path)?;
+        Ok(Cache { path, limit })
+    }
+
+    /// The code kept for a key.
+    pub(crate) fn load(&self, source: &Source, key: &Key) -> Option<Kept> {
+        let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+        let folder = Folder::open(&self.path).ok()?;
+        let path = folder.path(key.name());
+        let file = OpenOptions::new().read(true).custom_flags(flags).open(path).ok()?;
+        let about = file.metadata().ok()?;
+        if !about.is_file() || !is_ours(&about) || about.len() > LARGEST {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(about.len() as usize);
+        file.take(LARGEST).read_to_end(&mut bytes).ok()?;
+        file::read(&bytes, key, source.function())
+    }
+
+    /// Keeps code, on this thread. Quick code never takes the place of better code.
+    pub(crate) fn store(&self, source: &Source, key: &Key, kept: &Kept) {
+        let Some(bytes) = file::write(key, source.function(), kept) else { return };
+        let quick = kept.quality == crate::emit::Quality::Quick;
+        if bytes.len() as u64 > LARGEST.min(self.limit) || quick && self.load(source, key).is_some()
+        {
+            return;
+        }
+        let Ok(folder) = Folder::open(&self.path) else { return };
+        // A name of its own for each writer of each process.
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let time = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let (process, time) = (std::process::id(), time.as_nanos());
+        let part = folder.path(format!("{process}-{time}-{number}{UNFINISHED}"));
+        let written = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&part)
+            .and_then(|mut file| file.write_all(&bytes))
+            .and_then(|()| std::fs::rename(&part, folder.path(key.name())));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&part);
+            return;
+        }
+        self.trim(&folder);
+    }
+
+    /// Removes the oldest files while there is too much, and what nobody finishes.
+    fn trim(&self, folder: &Folder) {
+        let Ok(entries) = std::fs::read_dir(folder.path(".")) else { return };
+        let mut files = Vec::new();
+        for entry in entries.flatten() {
+            let name = entry.file_name();
+            let Ok(about) = entry.metadata() else { continue };
+            let ours = name.as_encoded_bytes();
+            let time = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+            if !about.is_file() {
+            } else if ours.len() == 64 + ENDING.len() && ours.ends_with(ENDING.as_bytes()) {
+                files.push((time, about.len(), name));
+            } else if ours.ends_with(UNFINISHED.as_bytes())
+                && time.elapsed().is_ok_and(|age| age > ABANDONED)
+            {
+                let _ = std::fs::remove_file(folder.path(name));
+            }
+        }
+        let mut total: u64 = files.iter().map(|(_, size, _)| *size).sum();
+        if total <= self.limit {
+            return;
+        }
+        files.sort();
+        for (_, size, name) in files {
+            // A little more than must be, so that not every file costs another.
+            if total <= self.limit - self.limit / 8 {
+                break;
+            }
+            let _ = std::fs::remove_file(folder.path(name));
+            total -= size;
+        }
+    }
+}
+
+/// Belongs to the user, and nobody else may write to it.
+fn is_ours(about: &Metadata) -> bool {
+    // SAFETY: asks for a number.
+    let user = unsafe { libc::geteuid() };
+    about.uid() == user && about.mode() & 0o022 == 0
+}
+
+/// Where the code of a kernel for a layout of blocks is kept.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    cache: Arc<Cache>,
+    key: Key,
+}
+
+impl Place {
+    pub(crate) fn of(source: &Source, layout: Layout) -> Option<Place> {
+        let cache = source.cache.clone()?;
+        Some(Place { key: Key::of(source, layout), cache })
+    }
+
+    pub(crate) fn load(&self, source: &Source) -> Option<Kept> {
+        self.cache.load(source, &self.key)
+    }
+
+    pub(crate) fn store(&self, source: &Source, kept: &Kept) {
+        self.cache.store(source, &self.key, kept);
+    }
+}
