@@ -235,7 +235,7 @@ fn files_that_are_damaged_are_made_anew() {
     let key = Key::of(&source, Layout::Row);
     cache.store(&source, &key, &made(&source, Quality::Best));
     let file = folder.path().join(key.name());
-    assert_eq!(files(folder.path()), [file.clone()]);
+    assert_eq!(files(folder.path()), std::slice::from_ref(&file));
     let good = std::fs::read(&file).unwrap();
     for damage in [&good[..good.len() / 2], b"", b"cushimK\n", &[0; 4096]] {
         std::fs::write(&file, damage).unwrap();
