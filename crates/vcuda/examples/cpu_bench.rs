@@ -69,7 +69,7 @@ impl Side {
 
 fn load(cpu: &cpu::Cpu, ptx: &str) -> Arc<dyn Code> {
     let parts = [ptx.as_bytes()];
-    let image = Image { kind: ImageKind::Ptx, parts: &parts, externals: &|_| None };
+    let image = Image { kind: ImageKind::Ptx, parts: &parts, externals: &|_| None, managed: None };
     cpu.load(0, &image).unwrap_or_else(|e| panic!("{e}"))
 }
 

@@ -216,6 +216,17 @@ pub struct Image<'a> {
     pub parts: &'a [&'a [u8]],
     /// Where variables lie that are defined elsewhere, by name.
     pub externals: &'a dyn Fn(&str) -> Option<u64>,
+    /// The same library's code as it was loaded first, maybe for another device: its managed variables are
+    /// this code's, with the values that they have, and stay as long as either is there.
+    pub managed: Option<&'a Arc<dyn Code>>,
+}
+
+impl Image<'_> {
+    /// Where a managed variable lies that is there already.
+    pub fn managed(&self, name: &str, bytes: usize) -> Option<u64> {
+        let same = |v: &&Variable| v.managed && v.name == name && v.bytes == bytes;
+        self.managed?.variables().iter().find(same).map(|variable| variable.address)
+    }
 }
 
 /// Loaded code.

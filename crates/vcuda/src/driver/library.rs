@@ -18,7 +18,7 @@ use super::kernel::{KERNELS, Kernel};
 use super::module::{self, Loaded, file, give_all, give_variable};
 use super::state::{accelerator, check, give, take, text};
 use super::status;
-use crate::accelerator::Variable;
+use crate::accelerator::{Code, Variable};
 use crate::code::Source;
 use crate::locks::lock;
 
@@ -35,6 +35,9 @@ pub struct Library {
     kernels: Mutex<HashMap<CString, Arc<Kernel>>>,
     /// By the number of the context. What could not be loaded stays so.
     modules: Mutex<HashMap<u64, Result<Arc<Loaded>, i32>>>,
+    /// The code that was loaded first, if it has managed variables: they are one for all contexts, and where the
+    /// program was told that they are as long as the library is there.
+    managed: Mutex<Option<Arc<dyn Code>>>,
     /// Of kernels, by name and device.
     settings: Mutex<HashMap<(CString, usize), Arc<Settings>>>,
 }
@@ -47,6 +50,7 @@ impl Library {
             source,
             kernels: Mutex::default(),
             modules: Mutex::default(),
+            managed: Mutex::default(),
             settings: Mutex::default(),
         });
         LIBRARIES.add(library.clone());
@@ -60,7 +64,12 @@ impl Library {
     pub fn module(&self, context: &Arc<Ctx>) -> Result<Arc<Loaded>, i32> {
         let mut modules = lock(&self.modules);
         let load = || {
-            let code = module::load(&self.source, context.device, &Options::none())?;
+            let mut first = lock(&self.managed);
+            let code =
+                module::load(&self.source, context.device, &Options::none(), first.as_ref())?;
+            if first.is_none() && code.variables().iter().any(|variable| variable.managed) {
+                *first = Some(code.clone());
+            }
             let settings = |name: &CStr| self.settings(name, context.device);
             Ok(Loaded::create(context, code, settings))
         };

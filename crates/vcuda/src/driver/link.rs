@@ -77,7 +77,7 @@ impl Link {
         let parts: Vec<Cow<'_, [u8]>> =
             state.parts.iter().map(|part| Cow::Borrowed(part.as_slice())).collect();
         let source = Source::owned(linked::write(&parts));
-        let code = module::load(&source, context.device, &self.options)?;
+        let code = module::load(&source, context.device, &self.options, None)?;
         if let Some(name) = code.undefined().first() {
             let why = format!("{name} is used, and nothing that is linked defines it");
             if !self.options.error(&why) {

@@ -55,9 +55,7 @@ impl Loaded {
             let (context_id, context) = (context.id, Arc::downgrade(context));
             Loaded { context, context_id, code, kernels, functions }
         });
-        for variable in module.code.variables().iter().filter(|variable| variable.bytes > 0) {
-            memory::adopt(context, variable.address, variable.bytes, variable.managed);
-        }
+        module.adopt(context, |_| true);
         MODULES.add(module.clone());
         module
     }
@@ -81,6 +79,16 @@ impl Loaded {
         self.code.variables().iter().find(|variable| variable.name == name)
     }
 
+    /// Makes variables known to copies and questions about pointers; managed ones belong to several modules.
+    fn adopt(&self, context: &Arc<Ctx>, which: impl Fn(&Variable) -> bool) {
+        for variable in self.code.variables().iter().filter(|variable| variable.bytes > 0) {
+            let known = variable.managed && memory::find(variable.address).is_some();
+            if which(variable) && !known {
+                memory::adopt(context, variable.address, variable.bytes, variable.managed);
+            }
+        }
+    }
+
     /// Takes its handle and those of its functions back, when what is under way in its context has ended.
     pub fn forget(self: &Arc<Self>) {
         if MODULES.remove(handle(self)).is_none() {
@@ -91,6 +99,14 @@ impl Loaded {
         }
         for variable in self.code.variables().iter().filter(|variable| variable.bytes > 0) {
             memory::remove(variable.address);
+        }
+        if self.code.variables().iter().any(|variable| variable.managed) {
+            // Those of the library's modules in other contexts are still there.
+            for other in MODULES.all() {
+                if let Some(context) = other.context.upgrade() {
+                    other.adopt(&context, |variable| variable.managed);
+                }
+            }
         }
         for function in self.functions() {
             FUNCTIONS.remove(handle(function));
@@ -108,12 +124,17 @@ pub fn end(context: &Ctx) {
     super::library::end(context.id);
 }
 
-/// The code that a device gets of an image.
+/// The code that a device gets of an image; `managed` as in [`Image`].
 ///
 /// # Errors
 /// CUDA_ERROR_NO_BINARY_FOR_GPU, _INVALID_IMAGE, _INVALID_PTX, with the reason in the log of `options`, else
 /// on standard error.
-pub fn load(source: &Source<'_>, device: usize, options: &Options) -> Result<Arc<dyn Code>, i32> {
+pub fn load(
+    source: &Source<'_>,
+    device: usize,
+    options: &Options,
+    managed: Option<&Arc<dyn Code>>,
+) -> Result<Arc<dyn Code>, i32> {
     let accelerator = accelerator();
     let fail = |why: &str, code: i32| {
         if !options.error(why) {
@@ -131,7 +152,7 @@ pub fn load(source: &Source<'_>, device: usize, options: &Options) -> Result<Arc
         return fail(&why, status::INVALID_PTX);
     }
     let parts: Vec<&[u8]> = chosen.parts.iter().map(|part| &**part).collect();
-    let image = Image { kind: chosen.kind, parts: &parts, externals: &|_| None };
+    let image = Image { kind: chosen.kind, parts: &parts, externals: &|_| None, managed };
     match accelerator.load(device, &image) {
         Ok(code) => Ok(code),
         Err(Failure::InvalidImage(why)) if chosen.kind == ImageKind::Ptx => {
@@ -171,7 +192,7 @@ fn create(
     source: &Source<'_>,
     options: &Options,
 ) -> Result<(), i32> {
-    let code = load(source, context.device, options)?;
+    let code = load(source, context.device, options, None)?;
     let module = Loaded::create(context, code, |_| Arc::default());
     // SAFETY: the caller's place.
     unsafe { give(to, abi::Module(handle(&module))) }

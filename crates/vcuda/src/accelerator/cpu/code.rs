@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 
 use cushim_ptx::ast::Linkage;
 use cushim_ptx::interp::{self, Memory as _};
-use cushim_ptx::ir::{Base, Function, Module, Place, Src, Symbol};
+use cushim_ptx::ir::{Base, Function, Global, Module, Place, Src, Symbol};
 use cushim_ptx::types::Space;
 
 use super::device;
@@ -32,6 +32,8 @@ pub struct CpuCode {
     /// What holds the globals: one allocation.
     block: Option<u64>,
     memory: Arc<Memory>,
+    /// Whose managed variables are this code's: kept for its memory.
+    _managed: Option<Arc<dyn Code>>,
 }
 
 impl Drop for CpuCode {
@@ -82,11 +84,12 @@ impl CpuCode {
             undefined: Vec::new(),
             block: None,
             memory: memory.clone(),
+            _managed: image.managed.cloned(),
             device,
             module: Arc::new(module),
         };
-        let missing = code.place(image.externals)?;
-        code.initialise()?;
+        let missing = code.place(image)?;
+        code.initialise(image)?;
         code.describe(&missing);
         code.undefined = code.names_undefined(&missing);
         code.compiled.resize_with(code.functions.len(), OnceLock::new);
@@ -116,7 +119,7 @@ impl CpuCode {
     }
 
     /// Gives every global an address; the numbers of those that nobody defines.
-    fn place(&mut self, externals: &dyn Fn(&str) -> Option<u64>) -> Result<Vec<u32>, Failure> {
+    fn place(&mut self, image: &Image<'_>) -> Result<Vec<u32>, Failure> {
         let globals = &self.module.globals;
         let mut offsets = Vec::with_capacity(globals.len());
         let mut end = 0u64;
@@ -125,7 +128,7 @@ impl CpuCode {
             // Sixteen at least: compilers of the host may copy variables by vectors.
             let at = end.next_multiple_of(u64::from(g.align.max(16)));
             offsets.push(at);
-            if g.linkage != Linkage::Extern {
+            if g.linkage != Linkage::Extern && there(g, image).is_none() {
                 end = at.checked_add(g.size).ok_or_else(|| too_large(&g.name))?;
             }
         }
@@ -139,7 +142,7 @@ impl CpuCode {
             .iter()
             .zip(&offsets)
             .filter(|(g, _)| g.linkage != Linkage::Extern)
-            .map(|(g, at)| (g.name.as_str(), base + at))
+            .map(|(g, at)| (g.name.as_str(), there(g, image).unwrap_or(base + at)))
             .collect();
         let mut missing = Vec::new();
         for (n, ((g, at), place)) in globals.iter().zip(&offsets).zip(&mut self.globals).enumerate()
@@ -147,24 +150,26 @@ impl CpuCode {
             *place = match g.linkage {
                 Linkage::Extern => {
                     let found = defined.get(g.name.as_str()).copied();
-                    found.or_else(|| externals(&g.name)).unwrap_or_else(|| {
+                    found.or_else(|| (image.externals)(&g.name)).unwrap_or_else(|| {
                         missing.push(n as u32);
                         0
                     })
                 }
-                _ => base + at,
+                _ => there(g, image).unwrap_or(base + at),
             };
         }
         Ok(missing)
     }
 
-    fn initialise(&mut self) -> Result<(), Failure> {
+    fn initialise(&mut self, image: &Image<'_>) -> Result<(), Failure> {
         for (n, g) in self.module.globals.iter().enumerate() {
             let Some(at) = self.globals.get(n).filter(|_| g.linkage != Linkage::Extern) else {
                 continue;
             };
-            let bytes = interp::initial_bytes(&self.module, n as u32, &self.globals);
-            self.memory.store(*at, &bytes).map_err(|_| Failure::InvalidAddress(*at))?;
+            if there(g, image).is_none() {
+                let bytes = interp::initial_bytes(&self.module, n as u32, &self.globals);
+                self.memory.store(*at, &bytes).map_err(|_| Failure::InvalidAddress(*at))?;
+            }
             self.variables.push(Variable {
                 name: g.name.clone(),
                 address: *at,
@@ -259,6 +264,12 @@ impl CpuCode {
         let variable = &self.module.globals.get(variable as usize)?.name;
         Some(format!("kernel {name} uses the variable {variable}, which no PTX here defines"))
     }
+}
+
+/// Where a managed variable lies that was there before this code.
+fn there(global: &Global, image: &Image<'_>) -> Option<u64> {
+    let managed = global.managed.then(|| image.managed(&global.name, global.size as usize));
+    managed.flatten()
 }
 
 fn place_of(param: &cushim_ptx::ir::Param) -> Option<(u32, u32)> {

@@ -151,13 +151,19 @@ impl MockCode {
             let text = part.strip_prefix(MAGIC).and_then(|text| std::str::from_utf8(text).ok());
             let text = text.ok_or_else(|| invalid("an image does not begin with its mark"))?;
             for line in text.trim_end_matches('\0').lines().filter(|line| !line.is_empty()) {
-                code.line(memory, device, line)?;
+                code.line(memory, device, image, line)?;
             }
         }
         Ok(code)
     }
 
-    fn line(&mut self, memory: &Memory, device: usize, line: &str) -> Result<(), Failure> {
+    fn line(
+        &mut self,
+        memory: &Memory,
+        device: usize,
+        image: &Image<'_>,
+        line: &str,
+    ) -> Result<(), Failure> {
         let mut words = line.split(' ');
         let what = words.next().unwrap_or_default();
         let name = words.next().ok_or_else(|| invalid("a line without a name"))?.to_owned();
@@ -190,6 +196,12 @@ impl MockCode {
             "variable" => {
                 let bytes = number("bytes")? as usize;
                 let managed = rest.contains_key("managed");
+                let constant = rest.contains_key("constant");
+                let there = if managed { image.managed(&name, bytes) } else { None };
+                if let Some(address) = there {
+                    self.variables.push(Variable { name, address, bytes, constant, managed });
+                    return Ok(());
+                }
                 let kind = if managed { MemoryKind::Managed } else { MemoryKind::Device };
                 let address = memory.allocate(device, kind, bytes, 256)?;
                 let init = rest.get("init").copied().unwrap_or_default().as_bytes();
@@ -200,7 +212,6 @@ impl MockCode {
                     // SAFETY: one byte of the variable.
                     unsafe { place.write(byte) };
                 }
-                let constant = rest.contains_key("constant");
                 self.variables.push(Variable { name, address, bytes, constant, managed });
             }
             _ => return Err(invalid(line)),

@@ -130,7 +130,8 @@ mod tests {
         b"cushim mock\nkernel add params=8,4\nvariable count bytes=4 init=05000000\n";
 
     fn load(mock: &Mock) -> Arc<dyn Code> {
-        let image = Image { kind: ImageKind::Mock, parts: &[IMAGE], externals: &|_| None };
+        let image =
+            Image { kind: ImageKind::Mock, parts: &[IMAGE], externals: &|_| None, managed: None };
         mock.load(0, &image).unwrap()
     }
 
