@@ -86,5 +86,26 @@ int main()
     printf("after %d %d\n", h[0], h[3]);
     CK(cudaGraphExecDestroy(exec));
     CK(cudaGraphDestroy(graph));
+
+    // A stream that ends before the capture that it was forked into.
+    for (bool joined : {true, false}) {
+        cudaStream_t gone = nullptr;
+        graph = nullptr;
+        CK(cudaStreamCreate(&gone));
+        NEED(cudaStreamBeginCapture(a, cudaStreamCaptureModeGlobal));
+        store<<<1, 1, 0, a>>>(d, 1);
+        CK(cudaEventRecord(fork, a));
+        CK(cudaStreamWaitEvent(gone, fork, 0));
+        store<<<1, 1, 0, gone>>>(d + 1, 10);
+        CK(cudaEventRecord(join_b, gone));
+        if (joined)
+            CK(cudaStreamWaitEvent(a, join_b, 0));
+        show("destroy", cudaStreamDestroy(gone));
+        printf("a %s\n", state(a));
+        show(joined ? "end, joined" : "end, not joined", cudaStreamEndCapture(a, &graph));
+        cudaGetLastError();
+        if (graph)
+            CK(cudaGraphDestroy(graph));
+    }
     return finish();
 }

@@ -302,24 +302,27 @@ pub fn end(stream: &Stream) -> Result<Arc<Graph>, i32> {
     result
 }
 
-/// Takes a stream out that is destroyed; the capture that began in it is over.
+/// A stream is destroyed: the capture that began in it is over. In one that it was forked into, what it has
+/// done stays, and has to be joined like that of other streams (NVIDIA's sample graphMemoryNodes ends its
+/// second stream before the capture).
 pub fn forget(stream: &Stream) {
-    forget_where(|id, _| id == stream.id);
+    forget_where(|capture, id, _| id == stream.id && id == capture);
 }
 
-/// Takes out the streams of a context that has ended, as [`forget`] does one.
+/// Takes out the streams of a context that has ended.
 pub fn forget_context(context: u64) {
-    forget_where(|_, member| member.context == context);
+    forget_where(|_, _, member| member.context == context);
 }
 
-fn forget_where(gone: impl Fn(u64, &Member) -> bool) {
+/// `gone` is asked of the stream that a capture began in, a stream, and what is known of that.
+fn forget_where(gone: impl Fn(u64, u64, &Member) -> bool) {
     if !is_any() {
         return;
     }
     let mut all = lock(&CAPTURES);
     all.retain_mut(|capture| {
         let before = capture.streams.len();
-        capture.streams.retain(|id, member| !gone(*id, member));
+        capture.streams.retain(|id, member| !gone(capture.origin, *id, member));
         capture.broken |= capture.streams.len() < before;
         let over = !capture.streams.contains_key(&capture.origin);
         if over && !capture.given {
