@@ -95,12 +95,12 @@ class Cushim:
         """What `cushim --version` prints."""
         return run([self.program, "--version"]).out.decode().strip()
 
-    def trace(self, command, env=None, options=()):
+    def trace(self, command, env=None, options=(), backend=None):
         """Runs a command traced: its Outcome and the path of the trace, in a folder
-        that the caller removes."""
+        that the caller removes. The backend is this one's, if none is named."""
         folder = tempfile.mkdtemp(prefix="cushim-check-")
         path = os.path.join(folder, "trace.jsonl")
-        how = ["trace", "--backend", self.backend, "-o", path] + list(options)
+        how = ["trace", "--backend", backend or self.backend, "-o", path] + list(options)
         outcome = run([self.program] + how + ["--"] + command, env)
         return outcome, path
 

@@ -63,7 +63,7 @@ class GpuTime(unittest.TestCase):
                                          "the host 900 ns each", []))
         second = dict(self.lines()[1])
         for add, more, says in (
-            ((), {"gpu_ns": 300_000}, "by CUPTI"),
+            ((), {"gpu_ns": 300_000_000}, "by CUPTI"),
             ((), {"gpu_ns": -1}, "-1 ns"),
             ((), {"link": 8}, "no launch's"),
             ((), {"event": "mark"}, "neither a time"),

@@ -161,8 +161,8 @@ fn make(global: &'static Global, api: &Api, context: usize) -> Option<(usize, &'
         note(
             Level::Info,
             "GPU times are those between two events around each launch: they include what the GPU needs to \
-             get to the kernel, copies, sets, graphs and captured launches have none, and kernels of one \
-             stream do not overlap",
+             get to the kernel (in a kernel's first launch also until its code is loaded), copies, sets, \
+             graphs and captured launches have none, and kernels of one stream do not overlap",
         );
     }
     pool.take().map(|pair| (number, pool, pair))
