@@ -35,8 +35,12 @@ int main()
         return 4;
     // Before any call of CUDA: what is initialised does not survive a fork.
     pid_t pid = fork();
-    if (pid == 0)
+    if (pid == 0) {
+        // So that the parent's end is the only one: without it there is nothing more to read.
+        close(there[1]);
+        close(back[0]);
         _exit(child(there[0], back[1]));
+    }
     close(back[1]);
     close(there[0]);
     int *mine = nullptr, h[32] = {};
