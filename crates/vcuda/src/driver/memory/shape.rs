@@ -118,7 +118,8 @@ impl End {
         if base == 0 {
             return Err(wrong);
         }
-        let home = home(address, end - first, role)?;
+        // All of it lies in what the address itself lies in: a place beyond that is no memory of the program's.
+        let home = home(base as u64, end, role)?;
         Ok(Place { address, row: pitch, plane, home })
     }
 }
