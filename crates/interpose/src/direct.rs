@@ -87,13 +87,11 @@ pub(crate) type LaunchKernel =
     unsafe extern "C-unwind" fn(Func, Dim3, Dim3, Ptr, usize, Stream) -> i32;
 pub(crate) type LaunchKernelEx = unsafe extern "C-unwind" fn(Ptr, Func, Ptr) -> i32;
 
-/// The driver's name for the stream that a call means: by 0 the legacy or the thread's default one.
+/// The driver's name for the stream that a call means, also for the legacy one.
 #[inline(always)]
 fn stream_of(site: &Site, stream: usize) -> usize {
     const LEGACY: usize = 1;
-    const PER_THREAD: usize = 2;
-    match stream {
-        0 if site.name.to_bytes().ends_with(b"_ptsz") => PER_THREAD,
+    match site.stream(stream) {
         0 => LEGACY,
         stream => stream,
     }

@@ -49,7 +49,17 @@ pub struct Home {
     pub driver: &'static [Site],
 }
 
+/// `CU_STREAM_PER_THREAD`.
+const PER_THREAD: usize = 2;
+
 impl Site {
+    /// The driver's handle of the stream that a call of this function means: by 0 a `_ptsz` form means the
+    /// thread's own.
+    #[inline(always)]
+    pub fn stream(&self, stream: usize) -> usize {
+        if stream == 0 && self.name.to_bytes().ends_with(b"_ptsz") { PER_THREAD } else { stream }
+    }
+
     /// The real function, or null where there is none behind us.
     #[inline(always)]
     pub fn real(&self) -> *mut () {

@@ -185,19 +185,7 @@ fn code_that_runs_for_long_is_made_again() {
 /// Whom a lane may not name: undefined, and done all the same.
 #[test]
 fn a_mask_taken_for_a_filter() {
-    let text = "
-        .version 8.3
-        .target sm_90
-        .address_size 64
-        .entry prefix(.param .u64 out) {
-          .reg .pred p; .reg .b32 r<8>; .reg .b64 d<4>;
-          ld.param.u64 d1, [out]; mov.u32 r1, %laneid; mov.u32 r2, %lanemask_lt;
-          and.b32 r3, r1, 3; setp.ne.u32 p, r3, 0;
-          vote.sync.ballot.b32 r4, p, r2;
-          shfl.sync.bfly.b32 r5, r1, 1, 0x1f, r2;
-          mul.wide.u32 d2, r1, 8; add.s64 d3, d1, d2;
-          st.global.v2.u32 [d3], {r4, r5};
-          ret; }";
+    let text = include_str!("../../ptx/tests/fixtures/mask_filter.ptx");
     let d = Device::new(text);
     let out = d.alloc(8 * 32);
     d.launch("prefix", 1, 32, &[out]).unwrap();

@@ -10,8 +10,9 @@ use cushim_names::Value;
 use cushim_trace::layout::Lost as LostKind;
 use cushim_trace::reader::TraceFile;
 
-use super::collect::{FileSums, GAPS_MAX, KernelRow, Times};
+use super::collect::{FileSums, GAPS_MAX};
 use super::model::*;
+use super::rows::{KernelRow, Times};
 use crate::view::known::{Handle, Known};
 use crate::view::style::printable;
 use crate::view::table::labels;
@@ -59,9 +60,9 @@ struct Merged {
     kernels: BTreeMap<usize, (KernelRow, usize, u32)>,
     apis: BTreeMap<(String, String), Times>,
     failures: BTreeMap<(String, i32), u64>,
-    copies: BTreeMap<(super::copies::Direction, bool), super::collect::CopyRow>,
-    gpu_copies: BTreeMap<u8, super::collect::GpuCopyRow>,
-    ranges: BTreeMap<super::collect::RangeKey, super::collect::RangeRow>,
+    copies: BTreeMap<(super::copies::Direction, bool), super::rows::CopyRow>,
+    gpu_copies: BTreeMap<u8, super::rows::GpuCopyRow>,
+    ranges: BTreeMap<super::rows::RangeKey, super::rows::RangeRow>,
     notes: Vec<String>,
 }
 
@@ -246,7 +247,7 @@ fn process(file: &TraceFile, sums: &FileSums) -> Process {
 fn shapes(row: &KernelRow) -> Vec<Shape> {
     let mut shapes: Vec<_> = row.shapes.iter().collect();
     shapes.sort_unstable_by(|a, b| b.1.calls.cmp(&a.1.calls).then(a.0.cmp(b.0)));
-    let shape = |(key, times): (&super::collect::Shape, &Times)| Shape {
+    let shape = |(key, times): (&super::rows::Shape, &Times)| Shape {
         grid: key.0,
         block: key.1,
         cluster: Some(key.2).filter(|cluster| cluster.iter().any(|&n| n > 0)),
@@ -377,7 +378,7 @@ fn gaps(
         .flat_map(|(index, (_, sums))| sums.gaps.iter().map(move |gap| (gap.0, index)))
         .collect();
     all.sort_unstable_by(|a, b| b.0.ns.cmp(&a.0.ns).then(a.cmp(b)));
-    let one = |(gap, index): (super::collect::Gap, usize)| Gap {
+    let one = |(gap, index): (super::rows::Gap, usize)| Gap {
         ns: gap.ns,
         at_ns: since(gap.at),
         pid: files.get(index).map_or(0, |(file, _)| file.metadata().process.pid),

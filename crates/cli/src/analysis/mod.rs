@@ -13,6 +13,7 @@ mod histogram;
 mod html;
 mod merge;
 pub mod model;
+pub mod rows;
 pub mod tables;
 mod text;
 mod timeline;

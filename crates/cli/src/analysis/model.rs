@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use super::collect::Times;
+use super::rows::Times;
 use super::timeline::Timeline;
 
 /// The format's name and version; another number would mean another format.

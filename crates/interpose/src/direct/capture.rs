@@ -21,7 +21,7 @@ pub fn any() -> bool {
 
 /// A default stream is another one in each thread.
 fn key(site: &Site, stream: usize) -> (usize, u32) {
-    match crate::redirect::stream_of(site, stream) {
+    match site.stream(stream) {
         stream @ 0..=2 => (stream, thread::id()),
         stream => (stream, 0),
     }

@@ -50,7 +50,7 @@ pub fn run(
     let Action::Kernel { compare: Some(compare), .. } = &planned.rule.action else {
         return call(launch);
     };
-    let stream = stream_of(site, launch.stream);
+    let stream = site.stream(launch.stream);
     let (first, second) = {
         let other = Launch { func: Func(other), ..launch };
         match compare.keep {
@@ -99,13 +99,6 @@ pub fn run(
         planned.refuse(format_args!("a launch is not compared: {why}"));
     }
     kept
-}
-
-/// The driver's handle of the stream that a call means: `_ptsz` forms mean the thread's by 0.
-pub(crate) fn stream_of(site: &Site, stream: usize) -> usize {
-    const PER_THREAD: usize = 2;
-    let per_thread = site.name.to_bytes().ends_with(b"_ptsz");
-    if stream == 0 && per_thread { PER_THREAD } else { stream }
 }
 
 /// Finds and saves what the launch may change.

@@ -28,7 +28,6 @@ use crate::config;
 use crate::layouts::{Code, Layout};
 use crate::log::{self, Level};
 use crate::tools;
-pub(crate) use compare::stream_of;
 pub use replacement::{Replacement, Unusable};
 use subject::Image;
 

@@ -10,7 +10,7 @@ use cushim_tool::{CushimDim3, CushimLaunch, CushimParam};
 use super::{Tool, all, any, calling, host, load, text};
 use crate::arguments::block;
 use crate::redirect::launch::Launch;
-use crate::redirect::{stream_of, substitute};
+use crate::redirect::substitute;
 use crate::registry;
 use crate::site::Site;
 
@@ -46,7 +46,7 @@ pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) 
         block: three(launch.block),
         shared: launch.shared as u32,
         param_count: params.len() as u32,
-        stream: stream_of(site, launch.stream) as u64,
+        stream: site.stream(launch.stream) as u64,
         params: params.as_ptr(),
         args: args.as_mut().map_or(std::ptr::null_mut(), |args| args.as_mut_ptr().cast()),
         args_bytes: args.as_ref().map_or(0, |args| args.len() as u64),

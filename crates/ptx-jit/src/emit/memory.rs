@@ -4,225 +4,18 @@
 //! does the access itself after one check of the whole range; everything else,
 //! and everything that fails the check, goes lane by lane through a helper,
 //! which finds the lane to blame.
-
+use super::address::{Address, DEVICE, PAGE, Reach};
 use super::value::{Val, chunks, scalar, vector};
-use super::{Addresses, Emit, OWN};
-use crate::plan::form::{Class, Form};
+use super::{Emit, OWN};
+use crate::plan::form::Class;
 use crate::run::{Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Base, Dst, Inst, Src};
 use cushim_ptx::types::{Scalar, Space};
 use std::mem::offset_of;
 
-/// Device and shared memory: any alignment, faults are not expected.
-const DEVICE: MemFlagsData = MemFlagsData::new().with_notrap();
-/// What a processor protects as a whole, in bytes.
-const PAGE: i64 = 4096;
-/// The least size of an arena: a checked range is no longer.
-pub(crate) const LONGEST: i64 = 1 << 16;
-
-/// Where an access goes that the code does itself.
-struct Reach {
-    /// The address in this process of what `steps` are added to.
-    pointer: Value,
-    /// Bytes that each lane adds.
-    steps: [i64; 32],
-    /// Whether all is inside and aligned, and maybe what goes with it, too.
-    inside: Value,
-    /// The lowest address is the pointer and this.
-    first: i64,
-    /// How many bytes from there on are touched.
-    length: i64,
-    shared: bool,
-}
-
-/// An address of each lane: of a register's value, and what is added to it.
-struct Address {
-    base: Val,
-    class: Class,
-    offset: i64,
-}
-
 impl Emit<'_> {
-    fn address_of(&mut self, inst: &Inst, n: usize) -> Address {
-        if let Some(Src::Memory(Base::Reg(r, _), offset)) = inst.src.get(n) {
-            return Address { base: self.raw(*r), class: self.class(*r), offset: *offset };
-        }
-        let (base, class) = self.address(inst, n);
-        Address { base, class, offset: 0 }
-    }
-
-    /// The addresses of a memory operand in its own space.
-    pub(super) fn address(&mut self, inst: &Inst, n: usize) -> (Val, Class) {
-        let Some(Src::Memory(base, offset)) = inst.src.get(n) else {
-            return (Self::known(self.b.ins().iconst(types::I64, 0)), Class::Wide);
-        };
-        match base {
-            Base::Reg(r, _) => {
-                let class = self.class(*r);
-                let v = self.raw(*r);
-                (self.add_offset(v, class, *offset), class)
-            }
-            Base::Symbol(s) => {
-                let a = self.symbol(*s);
-                (Self::known(self.b.ins().iadd_imm_s(a, *offset)), Class::Wide)
-            }
-            Base::Zero => (Self::known(self.i64(*offset)), Class::Wide),
-        }
-    }
-
-    fn add_offset(&mut self, v: Val, class: Class, offset: i64) -> Val {
-        if offset == 0 {
-            return v;
-        }
-        match v {
-            Val::Known(Form::Uniform(u)) => Self::known(self.b.ins().iadd_imm_s(u, offset)),
-            Val::Known(Form::Linear { base, steps, .. }) => {
-                let base = self.b.ins().iadd_imm_s(base, offset);
-                Val::Known(Form::Linear { base, steps, zeros: 0 })
-            }
-            Val::Known(Form::Extended { offset: o, base, steps, scale, signed }) => {
-                let offset = self.b.ins().iadd_imm_s(o, offset);
-                Val::Known(Form::Extended { offset, base, steps, scale, signed })
-            }
-            other => self.map(class, &[other], &mut |e, a, vec| {
-                let c = e.all(class, vec, offset as u64);
-                e.b.ins().iadd(a[0], c)
-            }),
-        }
-    }
-
-    /// Puts addresses where a helper finds them: by lane, or what they are made of.
-    fn pass_address(&mut self, a: &Address) -> Addresses {
-        let v = self.add_offset(a.base.clone(), a.class, a.offset);
-        let at = super::pure::slot(0);
-        let wide = a.class == Class::Wide;
-        match &v {
-            Val::Known(Form::Uniform(u)) => {
-                self.b.ins().store(OWN, *u, self.warp, at);
-                Addresses::Steps { wide, steps: Box::new([0; 32]) }
-            }
-            Val::Known(Form::Linear { base, steps, .. }) => {
-                self.b.ins().store(OWN, *base, self.warp, at);
-                Addresses::Steps { wide, steps: Box::new(**steps) }
-            }
-            Val::Known(Form::Extended { offset, base, steps, scale, signed }) => {
-                self.b.ins().store(OWN, *base, self.warp, at);
-                self.b.ins().store(OWN, *offset, self.warp, at + 8);
-                let (steps, scale, signed) = (Box::new(**steps), *scale, *signed);
-                Addresses::Extended { steps, scale, signed }
-            }
-            _ => {
-                self.pass(0, &[(v, a.class)], false);
-                Addresses::Lanes
-            }
-        }
-    }
-
-    /// What the code can do itself, if anything: `total` bytes per lane.
-    fn reach(&mut self, address: &Address, space: Space, total: i64) -> Option<Reach> {
-        let shared = super::group::kind(space)?;
-        let (class, offset) = (address.class, address.offset);
-        let (steps, signed) = match &address.base {
-            Val::Known(Form::Uniform(_)) => ([0; 32], false),
-            Val::Known(Form::Linear { steps, .. }) => (**steps, false),
-            Val::Known(Form::Extended { steps, scale, signed, .. }) => {
-                (steps.map(|s| s.wrapping_mul(*scale)), *signed)
-            }
-            _ => return None,
-        };
-        let (low, high) = bounds(&steps);
-        let span = high.checked_sub(low)?;
-        let near = offset.abs() <= LONGEST && low.abs() <= LONGEST;
-        if !near || span + total > LONGEST || steps.iter().any(|s| (s - low) % total != 0) {
-            return None;
-        }
-        let number = self.group_of.get(&self.at).copied();
-        let group = number.map(|n| self.groups[n].clone());
-        let group = group.filter(|g| span + g.high - g.low <= LONGEST);
-        let (start, inside) = match group.as_ref().and_then(|g| g.checked) {
-            Some(known) => known,
-            None => {
-                let whole = (offset, offset + total, total, offset);
-                let (from, to, align, odd) =
-                    group.as_ref().map_or(whole, |g| (g.low, g.high, g.align, 0));
-                let (start, fits) = self.start(&address.base, class, signed);
-                let first = self.b.ins().iadd_imm_s(start, low + from);
-                let length = span + to - from;
-                let mut inside = self.within(first, length, shared);
-                if let Some(fits) = fits {
-                    inside = self.b.ins().band(inside, fits);
-                }
-                if align > 1 {
-                    let least = self.b.ins().iadd_imm_s(start, low + odd);
-                    let low_bits = self.i64(align - 1);
-                    let rest = self.b.ins().band(least, low_bits);
-                    let zero = self.i64(0);
-                    let aligned = self.b.ins().icmp(IntCC::Equal, rest, zero);
-                    inside = self.b.ins().band(inside, aligned);
-                }
-                let start = if shared {
-                    let memory = self.constant_field(types::I64, offset_of!(Warp, shared));
-                    self.b.ins().iadd(memory, start)
-                } else {
-                    start
-                };
-                if let (Some(n), Some(_)) = (number, &group) {
-                    self.groups[n].checked = Some((start, inside));
-                }
-                (start, inside)
-            }
-        };
-        let steps = steps.map(|s| s + offset);
-        let (first, length) = (low + offset, span + total);
-        Some(Reach { pointer: start, steps, inside, first, length, shared })
-    }
-
-    /// The address of a lane of no step, 64 bits, and whether no lane's wraps around before it is extended.
-    fn start(&mut self, base: &Val, class: Class, signed: bool) -> (Value, Option<Value>) {
-        match base {
-            Val::Known(Form::Uniform(b) | Form::Linear { base: b, .. }) => {
-                (if class == Class::Wide { *b } else { self.extend64(*b, false) }, None)
-            }
-            Val::Known(Form::Extended { offset, base, steps, scale, .. }) => {
-                let wide = self.extend64(*base, signed);
-                let (low, high) = bounds(steps);
-                let (least, most) = if signed {
-                    (i64::from(i32::MIN), i64::from(i32::MAX))
-                } else {
-                    (0, i64::from(u32::MAX))
-                };
-                // In one comparison: what is below the least wraps to the top.
-                let from = self.b.ins().iadd_imm_s(wide, low - least);
-                let room = self.i64((most - least) - (high - low));
-                let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, from, room);
-                let by = self.i64(*scale);
-                let p = self.b.ins().imul(wide, by);
-                (self.b.ins().iadd(*offset, p), Some(fits))
-            }
-            _ => unreachable!("addresses with known steps"),
-        }
-    }
-
-    /// Whether a range is in shared memory, or in the arena.
-    fn within(&mut self, first: Value, length: i64, shared: bool) -> Value {
-        let below = IntCC::UnsignedLessThanOrEqual;
-        if shared {
-            let size = self.constant_field(types::I64, offset_of!(Warp, shared_size));
-            let end = self.b.ins().iadd_imm_s(first, length);
-            let a = self.b.ins().icmp(below, end, size);
-            // `first` may have gone below zero.
-            let b = self.b.ins().icmp(IntCC::UnsignedLessThan, first, end);
-            return self.b.ins().band(a, b);
-        }
-        let arena = self.constant_field(types::I64, offset_of!(Warp, arena));
-        let size = self.constant_field(types::I64, offset_of!(Warp, arena_size));
-        let from = self.b.ins().isub(first, arena);
-        let limit = self.b.ins().iadd_imm_s(size, -length);
-        self.b.ins().icmp(below, from, limit)
-    }
-
     pub(super) fn load(&mut self, inst: &Inst) {
         let ty = inst.types[0];
         let n = inst.dst.len();
@@ -638,8 +431,4 @@ impl Emit<'_> {
         let mask = self.guard(inst).unwrap_or(self.act);
         self.call(Which::CopyAsync, site, mask);
     }
-}
-
-fn bounds(steps: &[i64; 32]) -> (i64, i64) {
-    (steps.iter().copied().min().unwrap_or(0), steps.iter().copied().max().unwrap_or(0))
 }

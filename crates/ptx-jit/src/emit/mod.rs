@@ -5,6 +5,7 @@
 //! Values live in registers of the code within a piece; at its end those that
 //! cross go to the warp's frame. It must not know the scheduler.
 
+mod address;
 mod compare;
 mod control;
 mod convert;
@@ -21,6 +22,7 @@ use crate::error::NotCompiled;
 use crate::plan::form::{Class, Form};
 use crate::plan::{Layout, Plan};
 use crate::run::{Origin, Warp, Which};
+pub(crate) use address::LONGEST;
 pub(crate) use control::barrier_number;
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{
@@ -33,7 +35,6 @@ use cranelift_codegen::{Context, settings};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cushim_ptx::ir::{Function, Inst, Module};
 use cushim_ptx::types::Space;
-pub(crate) use memory::LONGEST;
 use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
 use value::Val;

@@ -30,8 +30,6 @@ pub use harvest::ending;
 
 /// Bits of [`Thread::pair`] that number the pair; above them stands the pool's number.
 const PAIR_BITS: u32 = 16;
-/// `CU_STREAM_PER_THREAD`.
-const PER_THREAD: usize = 2;
 
 /// Launches around which there are two events, ns that this took, launches that could have none.
 static TIMED: AtomicU64 = AtomicU64::new(0);
@@ -62,9 +60,7 @@ pub fn before(global: &'static Global, thread: &mut Thread, site: &Site, launch:
     if thread.pair == 0 && is_used(global) {
         let _errno = Errno::keep();
         let begun = clock::clock_ns(libc::CLOCK_MONOTONIC);
-        let per_thread = site.name.to_bytes().ends_with(b"_ptsz");
-        let stream = if launch.stream == 0 && per_thread { PER_THREAD } else { launch.stream };
-        thread.pair = begin(global, stream, begun, launch).unwrap_or(0);
+        thread.pair = begin(global, site.stream(launch.stream), begun, launch).unwrap_or(0);
         let now = clock::clock_ns(libc::CLOCK_MONOTONIC);
         if let Some(data) = pool_of(thread.pair).and_then(|(pool, pair)| pool.data(pair)) {
             data.forwarded_ns = now;
