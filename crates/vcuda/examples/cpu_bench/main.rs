@@ -1,0 +1,132 @@
+//! The CPU accelerator beside C: see `scripts/bench-cpu`, which builds the kernels and the C code, and runs this.
+//!
+//!     cpu_bench KERNELS.ptx STRICT.so FAST.so [cores|scaling|launches|interpreter|CASE]…
+//!
+//! Prints tables in Markdown: those that are named, for the cases that are named; all of both if none is. Figures are the
+//! least of several rounds, in each of which every candidate has its turn: the machine may be doing other things.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
+
+mod cases;
+mod compile;
+mod measure;
+mod native;
+mod side;
+
+use cases::{CASES, FULL, SMALL, check, native, ours};
+use measure::{least, least_of_both};
+use native::Native;
+use side::Side;
+
+const TABLES: [&str; 4] = ["cores", "scaling", "launches", "interpreter"];
+const BYTES: usize = 256 << 20;
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let [_, ptx, strict, fast, names @ ..] = args.as_slice() else {
+        panic!("usage: cpu_bench KERNELS.ptx STRICT.so FAST.so [TABLE|CASE]…")
+    };
+    for name in names {
+        let known = TABLES.iter().chain(&CASES).any(|k| k == name);
+        assert!(known, "'{name}' is none of {TABLES:?} and {CASES:?}");
+    }
+    let pick = |all: &[&'static str]| -> Vec<&'static str> {
+        let named: Vec<_> = all.iter().copied().filter(|k| names.iter().any(|n| n == k)).collect();
+        if named.is_empty() { all.to_vec() } else { named }
+    };
+    let (tables, cases) = (pick(&TABLES), pick(&CASES));
+    let ptx = std::fs::read_to_string(ptx).unwrap();
+    // Compiled kernels of this run only.
+    let folder = std::env::temp_dir().join(format!("cpu-bench-{}", std::process::id()));
+    // SAFETY: no other thread runs yet.
+    unsafe { std::env::set_var("CUSHIM_CACHE_DIR", &folder) };
+    let (strict, fast) = (Native::new(strict), Native::new(fast));
+    let one = Side::new(1, "", &ptx, BYTES);
+    check(&one, &strict);
+    for table in tables {
+        match table {
+            "cores" => cores(&one, &ptx, [&strict, &fast], &cases),
+            "scaling" => scaling(&one, &ptx, [&strict, &fast], &cases),
+            "launches" => compile::tables(&one),
+            _ => interpreter(&one, &ptx, &cases),
+        }
+    }
+    let _ = std::fs::remove_dir_all(folder);
+}
+
+fn available() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}
+
+/// One core and all, beside C on as many.
+fn cores(one: &Side, ptx: &str, [strict, fast]: [&Native; 2], cases: &[&str]) {
+    let cores = available();
+    let all = Side::new(cores, "", ptx, BYTES);
+    check(&all, fast);
+    println!(
+        "\n| ms | ours, 1 core, processor time | C | C fast-math | of the faster | ours, {cores} cores, by the wall | C | C fast-math | of the faster |"
+    );
+    println!("|---|--:|--:|--:|--:|--:|--:|--:|--:|");
+    for case in cases {
+        let times = least_of_both(
+            5,
+            &[
+                &|| ours(one, case, FULL),
+                &|| native(strict, one, case, FULL, 1),
+                &|| native(fast, one, case, FULL, 1),
+                &|| ours(&all, case, FULL),
+                &|| native(strict, &all, case, FULL, cores),
+                &|| native(fast, &all, case, FULL, cores),
+            ],
+        );
+        // One core: the processor's time. All of them: the wall's.
+        let ms: Vec<f64> =
+            times.iter().enumerate().map(|(k, t)| t[usize::from(k < 3)] * 1e3).collect();
+        println!(
+            "| {case} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} | {:.2} |",
+            ms[0],
+            ms[1],
+            ms[2],
+            ms[1].min(ms[2]) / ms[0],
+            ms[3],
+            ms[4],
+            ms[5],
+            ms[4].min(ms[5]) / ms[3],
+        );
+    }
+}
+
+/// Each power of two of threads, and all, beside the faster C on as many: how many times faster than one.
+fn scaling(one: &Side, ptx: &str, both: [&Native; 2], cases: &[&str]) {
+    let most = available();
+    let mut counts: Vec<usize> = (0..).map(|k| 1 << k).take_while(|n| *n < most).collect();
+    counts.push(most);
+    let head: Vec<String> = counts.iter().map(|n| format!("{n}: ms | times | C, times")).collect();
+    println!("\n| threads, by the wall | {} |", head.join(" | "));
+    println!("|---|{}", "--:|--:|--:|".repeat(counts.len()));
+    let mut rows: Vec<String> = cases.iter().map(|case| format!("| {case} |")).collect();
+    let mut first = vec![[0.0; 2]; cases.len()];
+    for n in counts {
+        let many = (n > 1).then(|| Side::new(n, "", ptx, BYTES));
+        let side = many.as_ref().unwrap_or(one);
+        for ((case, row), first) in cases.iter().zip(&mut rows).zip(&mut first) {
+            let c = |k: usize| native(both[k], side, case, FULL, n);
+            let t = least(5, &[&|| ours(side, case, FULL), &|| c(0), &|| c(1)]);
+            let now = [t[0], t[1].min(t[2])];
+            if n == 1 {
+                *first = now;
+            }
+            let [times, of_c] = [first[0] / now[0], first[1] / now[1]];
+            *row += &format!(" {:.2} | {times:.2} | {of_c:.2} |", now[0] * 1e3);
+        }
+    }
+    println!("{}", rows.join("\n"));
+}
+
+fn interpreter(one: &Side, ptx: &str, cases: &[&str]) {
+    let slow = Side::new(1, "interpreter", ptx, 16 << 20);
+    println!("\n| ms, small sizes, 1 core | interpreter | compiled | times |\n|---|--:|--:|--:|");
+    for case in cases {
+        let t = least(2, &[&|| ours(&slow, case, SMALL), &|| ours(one, case, SMALL)]);
+        println!("| {case} | {:.2} | {:.3} | {:.0} |", t[0] * 1e3, t[1] * 1e3, t[0] / t[1]);
+    }
+}
