@@ -224,8 +224,8 @@ pub enum OperandKind<'a> {
     Const(Const),
     /// `!p`.
     Not(&'a str),
-    /// `-%r` (only video instructions).
-    Negated(&'a str),
+    /// `-%r`, perhaps with a selector (only video instructions).
+    Negated(&'a str, Option<&'a str>),
     /// `{a, b, ...}`.
     Vector(Vec<Operand<'a>>),
     /// `a|b`.

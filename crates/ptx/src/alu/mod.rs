@@ -9,12 +9,14 @@ mod compare;
 mod convert;
 mod float;
 mod int;
+mod video;
 
 use crate::ir::Inst;
 use crate::soft::Format;
 use crate::table::{Op, Word};
 use crate::types::{Kind, Scalar};
 pub use float::{bounded, canonical};
+pub use video::{Selectors, is_video};
 
 /// The results of an operation; most have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,6 +57,16 @@ pub fn is_pure(op: Op) -> bool {
             | Szext
             | Dp4a
             | Dp2a
+            | Vadd
+            | Vsub
+            | Vavrg
+            | Vabsdiff
+            | Vmin
+            | Vmax
+            | Vshl
+            | Vshr
+            | Vmad
+            | Vset
             | Fma
             | Rcp
             | Sqrt
@@ -94,6 +106,7 @@ pub fn eval(i: &Inst, a: [u64; 4]) -> Out {
         Op::Setp | Op::Set | Op::Selp | Op::Slct | Op::Testp => return compare::eval(i, a),
         Op::Cvt | Op::Cvt2 | Op::CvtPack => return Out(convert::eval(i, a), 0),
         Op::Lop3 => return int::lop3(a),
+        op if video::is_video(op) => return Out(video::eval(i, a), 0),
         _ => {}
     }
     let value = match ty.kind() {

@@ -90,6 +90,9 @@ impl<'a> Lower<'a, '_> {
             };
             return self.wrong(i, format!("{given} operands"), expected);
         }
+        if crate::alu::is_video(inst.op) {
+            return self.video(i, &form, inst);
+        }
         let mut spare = given - required;
         let mut rest = i.operands.iter();
         for place in places {
@@ -352,10 +355,10 @@ impl<'a> Lower<'a, '_> {
 }
 
 /// The type of values at a place, and whether wider registers will do.
-fn value_type(kind: OperandKind, form: &Form) -> (Scalar, bool) {
+pub(super) fn value_type(kind: OperandKind, form: &Form) -> (Scalar, bool) {
     let slot = |n: usize| form.types.get(n).copied().unwrap_or(Scalar::B32);
     match kind {
-        OperandKind::Slot(n) => (slot(n), false),
+        OperandKind::Slot(n) | OperandKind::Selected(n) => (slot(n), false),
         OperandKind::Relaxed(n) | OperandKind::Data(n) => (slot(n), true),
         OperandKind::Wide(n) => {
             let wide = match slot(n) {

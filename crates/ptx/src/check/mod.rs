@@ -11,6 +11,7 @@ mod globals;
 mod instruction;
 mod operand;
 mod scope;
+mod video;
 
 use crate::ast;
 use crate::error::Error;

@@ -74,7 +74,15 @@ impl<'a> Parser<'a> {
             }
             Token::Punct("-") if matches!(self.peek_at(1), Token::Name(n) if n != "WARP_SZ") => {
                 self.at += 1;
-                OperandKind::Negated(self.name("a register")?)
+                let name = self.name("a register")?;
+                let selector = match self.peek() {
+                    Token::Dot(text) => {
+                        self.at += 1;
+                        Some(text)
+                    }
+                    _ => None,
+                };
+                OperandKind::Negated(name, selector)
             }
             Token::Punct("(") if !self.constant_in_parentheses() => {
                 self.at += 1;

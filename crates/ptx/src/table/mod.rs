@@ -21,6 +21,7 @@ pub enum Op {
     Add, AddCarry, Sub, SubCarry, Mul, MulWide, Mad, MadWide, MadCarry, Mul24, Mad24, Sad,
     Div, Rem, Abs, Neg, Min, Max, Popc, Clz, Bfind, Fns, Brev, Bfe, Bfi, Bmsk, Szext, Dp4a, Dp2a,
     Fma, Rcp, Sqrt, Rsqrt, Sin, Cos, Lg2, Ex2, Tanh, Testp, Copysign,
+    Vadd, Vsub, Vavrg, Vabsdiff, Vmin, Vmax, Vshl, Vshr, Vmad, Vset,
     Setp, Set, Selp, Slct, And, Or, Xor, Not, Cnot, Lop3, Shf, Shl, Shr, Prmt,
     Mov, Cvt, Cvt2, CvtPack, Cvta, Isspacep,
     Ld, St, Atom, CpAsync, CpArrive, MbarInit, MbarArrive, MbarTx, MbarTest, MbarPending,
@@ -43,6 +44,8 @@ pub enum OperandKind {
     Data(usize),
     /// A value of this type.
     Type(Scalar),
+    /// A value of the slot's type, of which a selector may name a part (video instructions).
+    Selected(usize),
     /// A value or vector, an address or a special register (`mov`).
     Value,
     /// An address in a register or a variable's.
@@ -197,6 +200,7 @@ fn kind(text: &'static str) -> OperandKind {
                 (Some("w"), Some(n)) => OperandKind::Wide(n),
                 (Some("r"), Some(n)) => OperandKind::Relaxed(n),
                 (Some("m"), Some(n)) => OperandKind::Data(n),
+                (Some("s"), Some(n)) => OperandKind::Selected(n),
                 _ => unreachable!("the table has an operand `{text}`"),
             }
         }

@@ -53,6 +53,7 @@ words! {
     SharedCluster "shared::cluster",
     Finite "finite", Infinite "infinite", Number "number", Notanumber "notanumber",
     Normal "normal", Subnormal "subnormal", CacheHint "L2::cache_hint", Pack "pack",
+    Po "po", Shr7 "shr7", Shr15 "shr15",
 }
 
 /// A set of modifier words.

@@ -7,7 +7,7 @@
 //!   accepts whatever follows;
 //! - the types, slot by slot, `a/b` being alternatives;
 //! - the operands: `=` marks a result; a number is the type of that slot, `w0`
-//!   twice as wide, `s0`/`d0`.. see [`super::OperandKind`]; `|x` a second
+//!   twice as wide, `s0`/`m0`.. see [`super::OperandKind`]; `|x` a second
 //!   result after a bar; `?` optional.
 
 use super::Op::{self, *};
@@ -56,6 +56,30 @@ pub(super) const LINES: &[Line] = &[
     (Szext, "szext", "clamp|wrap", "u32/s32", "=0 0 u32"),
     (Dp4a, "dp4a", "", "u32/s32 u32/s32", "=b32 b32 b32 b32"),
     (Dp2a, "dp2a", "lo|hi", "u32/s32 u32/s32", "=b32 b32 b32 b32"),
+    // Video: of parts of words, and of words of two and four parts.
+    (Vadd, "vadd", "sat? add|min|max?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0?"),
+    (Vsub, "vsub", "sat? add|min|max?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0?"),
+    (Vabsdiff, "vabsdiff", "sat? add|min|max?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0?"),
+    (Vmin, "vmin", "sat? add|min|max?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0?"),
+    (Vmax, "vmax", "sat? add|min|max?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0?"),
+    (Vshl, "vshl", "sat? clamp|wrap add|min|max?", "u32/s32 u32/s32 u32", "=s0 s1 s2 0?"),
+    (Vshr, "vshr", "sat? clamp|wrap add|min|max?", "u32/s32 u32/s32 u32", "=s0 s1 s2 0?"),
+    (Vmad, "vmad", "po? sat? shr7|shr15?", "u32/s32 u32/s32 u32/s32", "=0 s1 s2 s0"),
+    (Vset, "vset", "eq|ne|lt|le|gt|ge add|min|max?", "u32/s32 u32/s32", "=s0 s0 s1 u32?"),
+    (Vadd, "vadd2", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vsub, "vsub2", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vavrg, "vavrg2", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vabsdiff, "vabsdiff2", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vmin, "vmin2", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vmax, "vmax2", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vset, "vset2", "eq|ne|lt|le|gt|ge add?", "u32/s32 u32/s32", "=s0 s0 s1 u32"),
+    (Vadd, "vadd4", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vsub, "vsub4", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vavrg, "vavrg4", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vabsdiff, "vabsdiff4", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vmin, "vmin4", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vmax, "vmax4", "sat|add?", "u32/s32 u32/s32 u32/s32", "=s0 s1 s2 0"),
+    (Vset, "vset4", "eq|ne|lt|le|gt|ge add?", "u32/s32 u32/s32", "=s0 s0 s1 u32"),
     // Floating point, half precision included.
     (Add, "add", "RND? ftz? sat?", "f32", "=0 0 0"),
     (Add, "add", "RND?", "f64", "=0 0 0"),
@@ -233,27 +257,4 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ("alloca", "", "a dynamic stack allocation"),
     ("stacksave", "", "a dynamic stack allocation"),
     ("stackrestore", "", "a dynamic stack allocation"),
-    ("vadd", "", "a video instruction"),
-    ("vsub", "", "a video instruction"),
-    ("vabsdiff", "", "a video instruction"),
-    ("vmin", "", "a video instruction"),
-    ("vmax", "", "a video instruction"),
-    ("vshl", "", "a video instruction"),
-    ("vshr", "", "a video instruction"),
-    ("vmad", "", "a video instruction"),
-    ("vset", "", "a video instruction"),
-    ("vadd2", "", "a video instruction"),
-    ("vsub2", "", "a video instruction"),
-    ("vavrg2", "", "a video instruction"),
-    ("vabsdiff2", "", "a video instruction"),
-    ("vmin2", "", "a video instruction"),
-    ("vmax2", "", "a video instruction"),
-    ("vset2", "", "a video instruction"),
-    ("vadd4", "", "a video instruction"),
-    ("vsub4", "", "a video instruction"),
-    ("vavrg4", "", "a video instruction"),
-    ("vabsdiff4", "", "a video instruction"),
-    ("vmin4", "", "a video instruction"),
-    ("vmax4", "", "a video instruction"),
-    ("vset4", "", "a video instruction"),
 ];

@@ -43,6 +43,10 @@ impl Form {
 /// memory, other threads or control.
 fn apart(op: Op) -> bool {
     use Op::*;
+    // Selectors of parts are not in the table.
+    if cushim_ptx::alu::is_video(op) {
+        return true;
+    }
     matches!(
         op,
         AddCarry
@@ -96,7 +100,7 @@ pub fn all() -> Vec<Form> {
 }
 
 /// All choices of one item from each list.
-fn product<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
+pub(super) fn product<T: Clone>(lists: &[Vec<T>]) -> Vec<Vec<T>> {
     lists.iter().fold(vec![Vec::new()], |all, list| {
         let with = |v: &Vec<T>, x: &T| v.iter().chain([x]).cloned().collect::<Vec<T>>();
         all.iter().flat_map(|v| list.iter().map(move |x| with(v, x))).collect()

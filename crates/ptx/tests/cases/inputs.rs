@@ -51,6 +51,8 @@ pub enum Sort {
     Segment,
     /// Few different values.
     Few,
+    /// Words, half-words or bytes.
+    Parts,
 }
 
 impl Sort {
@@ -192,6 +194,13 @@ pub fn value(r: &mut Random, sort: Sort, near: Option<u64>) -> u64 {
             0 => r.pick(&[0, 0x1f, 0x1c1f, 0x181f, 0x1800, 0x1000, 0x1e01]),
             _ => r.next() & 0x1f1f,
         },
+        Sort::Parts => {
+            let bits = r.pick(&[8, 8, 16, 32]) as u32;
+            (0..32 / bits).fold(0, |word, k| {
+                let near = near.map(|n| n >> (bits * k) & ((1 << bits) - 1));
+                word | integer(r, bits, near) << (bits * k)
+            })
+        }
         Sort::Few => r.pick(&[0, 1, 1, 0x8000_0000_0000_0001, 0xffff_ffff_ffff_ffff]),
     }
 }

@@ -15,3 +15,4 @@ mod legal;
 pub mod results;
 mod special;
 pub mod tally;
+pub mod video;

@@ -6,7 +6,7 @@ use super::inputs::Sort;
 use cushim_ptx::table::Op;
 use cushim_ptx::types::Scalar::{self, B16, B32, B64, F16, F16x2, F32, F64, Pred};
 
-fn form(op: Op, name: String, code: String, sorts: &[Sort], results: &[Scalar]) -> Form {
+pub(super) fn form(op: Op, name: String, code: String, sorts: &[Sort], results: &[Scalar]) -> Form {
     let ty = match sorts.first() {
         Some(Sort::Of(t)) => *t,
         _ => B32,
@@ -30,6 +30,7 @@ pub fn all() -> Vec<Form> {
     moves(&mut forms);
     lanes(&mut forms);
     atomics(&mut forms);
+    super::video::all(&mut forms);
     forms
 }
 

@@ -1,0 +1,228 @@
+//! Video instructions: of a part of each word, and of words as two or four parts (ISA, "Scalar Video
+//! Instructions" and "SIMD Video Instructions").
+//!
+//! Owns how selectors are written into one number, which is an instruction's fourth operand, and the
+//! arithmetic. Intermediate results are exact here; the ISA keeps 34 bits of them.
+
+use crate::ir::Inst;
+use crate::table::{Op, Word};
+use crate::types::Scalar;
+
+/// Whether an operation is one of these.
+pub fn is_video(op: Op) -> bool {
+    use Op::*;
+    matches!(op, Vadd | Vsub | Vavrg | Vabsdiff | Vmin | Vmax | Vshl | Vshr | Vmad | Vset)
+}
+
+/// The parts of operands and result that an instruction names: `.b1`, `.h10`, `.b7210`, and signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Selectors {
+    /// Of one part of each operand.
+    Scalar {
+        /// Where the result goes: the whole word (0), `.b0` to `.b3` (1 to 4), `.h0` and `.h1` (5, 6).
+        to: u8,
+        /// The part of each of two operands, numbered in the same way.
+        from: [u8; 2],
+        /// Which of three operands are negated, a bit for each.
+        negated: u8,
+    },
+    /// Of two parts or four.
+    Simd {
+        /// Two, or four.
+        parts: u8,
+        /// The parts that are computed, a bit for each.
+        mask: u8,
+        /// For both operands, which part of the pair of words each part is.
+        from: [[u8; 4]; 2],
+    },
+}
+
+impl Selectors {
+    /// The name of a part as a number; `None` if there is no such selector.
+    pub fn part(text: &str) -> Option<u8> {
+        let all = ["b0", "b1", "b2", "b3", "h0", "h1"];
+        all.iter().position(|s| *s == text).map(|n| n as u8 + 1)
+    }
+
+    /// The numbers in a selector of two parts (`h10`) or four (`b3210`), from the lowest part.
+    fn digits(parts: u8, text: &str) -> Option<Vec<u8>> {
+        let digits = text.strip_prefix(if parts == 2 { 'h' } else { 'b' })?;
+        digits.bytes().rev().map(|b| b.checked_sub(b'0').filter(|n| *n < 10)).collect()
+    }
+
+    /// The parts of the result that a selector names, a bit for each.
+    pub fn mask(parts: u8, text: &str) -> Option<u8> {
+        let digits = Selectors::digits(parts, text)?;
+        let rising = digits.windows(2).all(|d| d[0] < d[1]);
+        let some = !digits.is_empty() && digits.iter().all(|n| *n < parts);
+        (some && rising).then(|| digits.iter().fold(0, |m, n| m | 1 << n))
+    }
+
+    /// Which part of a pair of words each part is, by a selector.
+    pub fn choice(parts: u8, text: &str) -> Option<[u8; 4]> {
+        let digits = Selectors::digits(parts, text)?;
+        let fits = digits.len() == parts.into() && digits.iter().all(|n| *n < 2 * parts);
+        let mut from = [0; 4];
+        from.iter_mut().zip(&digits).for_each(|(to, n)| *to = *n);
+        fits.then_some(from)
+    }
+
+    /// As a number of 32 bits.
+    pub fn bits(self) -> u64 {
+        match self {
+            Selectors::Scalar { to, from, negated } => {
+                u64::from(to) << 2
+                    | u64::from(from[0]) << 5
+                    | u64::from(from[1]) << 8
+                    | u64::from(negated) << 11
+            }
+            Selectors::Simd { parts, mask, from } => {
+                let all = from.iter().flatten().enumerate();
+                let from = all.fold(0, |bits, (k, n)| bits | u64::from(*n) << (3 * k));
+                u64::from(parts / 2) | u64::from(mask) << 2 | from << 6
+            }
+        }
+    }
+
+    fn of(bits: u64) -> Selectors {
+        let field = |at: u32, n: u32| (bits >> at) as u8 & ((1 << n) - 1);
+        match field(0, 2) {
+            0 => Selectors::Scalar {
+                to: field(2, 3),
+                from: [field(5, 3), field(8, 3)],
+                negated: field(11, 3),
+            },
+            half => Selectors::Simd {
+                parts: 2 * half,
+                mask: field(2, 4),
+                from: [0, 1].map(|o| [0, 1, 2, 3].map(|k| field(6 + 3 * (4 * o + k), 3))),
+            },
+        }
+    }
+}
+
+/// Where a part lies in its word: first bit, bits.
+fn place(part: u8) -> (u32, u32) {
+    match part {
+        1..=4 => (8 * (u32::from(part) - 1), 8),
+        5 | 6 => (16 * (u32::from(part) - 5), 16),
+        _ => (0, 32),
+    }
+}
+
+/// The number that the lowest bits of a word are.
+fn number(v: u64, bits: u32, signed: bool) -> i128 {
+    let v = (v << (64 - bits)) as i64;
+    if signed { (v >> (64 - bits)).into() } else { (v as u64 >> (64 - bits)).into() }
+}
+
+fn clamp(v: i128, bits: u32, signed: bool) -> i128 {
+    if signed {
+        v.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    } else {
+        v.clamp(0, (1 << bits) - 1)
+    }
+}
+
+/// The result for `a`, `b`, `c` and the selectors.
+pub(super) fn eval(i: &Inst, a: [u64; 4]) -> u64 {
+    // `vset` has no type of its own for the result, which is a count.
+    let (to, types) = match i.op {
+        Op::Vset => (Scalar::U32, [i.types[0], i.types[1]]),
+        _ => (i.types[0], [i.types[1], i.types[2]]),
+    };
+    let signed = [to, types[0], types[1]].map(Scalar::is_signed);
+    let result = match Selectors::of(a[3]) {
+        Selectors::Scalar { to, from, negated } => {
+            let part = |n: usize| {
+                let (at, bits) = place(from[n]);
+                number(a[n] >> at, bits, signed[n + 1])
+            };
+            let (x, y) = (part(0), part(1));
+            if i.op == Op::Vmad {
+                mad(i, x, y, a[2], negated, signed)
+            } else {
+                scalar(i, x, y, a[2], to, signed[0])
+            }
+        }
+        Selectors::Simd { parts, mask, from } => simd(i, a, parts, mask, from, signed),
+    };
+    result as u64 & 0xffff_ffff
+}
+
+/// What an instruction does with two numbers.
+fn compute(i: &Inst, x: i128, y: i128) -> i128 {
+    let shift = |y: i128| if i.words.has(Word::Wrap) { y & 31 } else { y.min(32) };
+    match i.op {
+        Op::Vadd => x + y,
+        Op::Vsub => x - y,
+        Op::Vabsdiff => (x - y).abs(),
+        Op::Vmin => x.min(y),
+        Op::Vmax => x.max(y),
+        Op::Vshl => x << shift(y),
+        Op::Vshr => x >> shift(y),
+        Op::Vavrg => (x + y + i128::from(x + y >= 0)) >> 1,
+        _ => i128::from(match i.words.first(&[Word::Eq, Word::Ne, Word::Lt, Word::Le, Word::Gt]) {
+            Some(Word::Eq) => x == y,
+            Some(Word::Ne) => x != y,
+            Some(Word::Lt) => x < y,
+            Some(Word::Le) => x <= y,
+            Some(_) => x > y,
+            None => x >= y,
+        }),
+    }
+}
+
+fn scalar(i: &Inst, x: i128, y: i128, c: u64, to: u8, signed: bool) -> i128 {
+    let (at, bits) = place(to);
+    let v = compute(i, x, y);
+    let v = if i.words.has(Word::Sat) { clamp(v, bits, signed) } else { v };
+    let third = number(c, 32, signed);
+    match i.words.first(&[Word::Add, Word::Min, Word::Max]) {
+        Some(Word::Add) => v + third,
+        Some(Word::Min) => v.min(third),
+        Some(_) => v.max(third),
+        None if to == 0 => v,
+        None => {
+            let part = ((1 << bits) - 1) << at;
+            v << at & part | i128::from(c) & !part
+        }
+    }
+}
+
+/// `vmad`: a product that is negated, or the sum with a number that is.
+fn mad(i: &Inst, x: i128, y: i128, c: u64, negated: u8, signed: [bool; 3]) -> i128 {
+    let product_negated = (negated ^ negated >> 1) & 1 != 0;
+    let third_negated = negated & 4 != 0;
+    let signed = signed[1] || signed[2] || product_negated || third_negated;
+    let product = if product_negated { -(x * y) } else { x * y };
+    let third = if third_negated { number(!c, 32, signed) + 1 } else { number(c, 32, signed) };
+    let sum = product + third + i128::from(i.words.has(Word::Po));
+    let v = match i.words.first(&[Word::Shr7, Word::Shr15]) {
+        Some(Word::Shr7) => sum >> 7,
+        Some(_) => sum >> 15,
+        None => sum,
+    };
+    if i.words.has(Word::Sat) { clamp(v, 32, signed) } else { v }
+}
+
+fn simd(i: &Inst, a: [u64; 4], parts: u8, mask: u8, from: [[u8; 4]; 2], signed: [bool; 3]) -> i128 {
+    let bits = 32 / u32::from(parts);
+    let pair = (a[0] & 0xffff_ffff) | a[1] << 32;
+    let part =
+        |n: usize, k: usize| number(pair >> (bits * u32::from(from[n][k])), bits, signed[n + 1]);
+    let adds = i.words.has(Word::Add);
+    let mut result = i128::from(a[2]);
+    for k in (0..usize::from(parts)).filter(|k| mask >> k & 1 != 0) {
+        let v = compute(i, part(0, k), part(1, k));
+        let v = if i.words.has(Word::Sat) { clamp(v, bits, signed[0]) } else { v };
+        if adds {
+            result += v;
+        } else {
+            let at = bits * k as u32;
+            let place = ((1 << bits) - 1) << at;
+            result = v << at & place | result & !place;
+        }
+    }
+    result
+}

@@ -1,0 +1,93 @@
+//! Forms of video instructions: all types and modifiers, selectors of parts by chance, and such as CUDA's own
+//! headers use.
+
+use super::forms::{Form, product};
+use super::inputs::{Random, Sort};
+use super::special::form;
+use cushim_ptx::table::{self, OperandKind, Row, Word};
+use cushim_ptx::types::Scalar::B32;
+
+/// Whether a form is one of these.
+pub fn is_video(form: &Form) -> bool {
+    cushim_ptx::alu::is_video(form.op)
+}
+
+pub(super) fn all(forms: &mut Vec<Form>) {
+    let mut rows: Vec<&Row> = table::rows().filter(|r| cushim_ptx::alu::is_video(r.op)).collect();
+    rows.sort_by_key(|r| (r.mnemonic, r.syntax()));
+    for row in rows {
+        of_row(row, forms);
+    }
+}
+
+fn of_row(row: &'static Row, forms: &mut Vec<Form>) {
+    let words: Vec<Vec<Option<Word>>> = row
+        .modifiers()
+        .map(|(group, required)| {
+            (!required).then_some(None).into_iter().chain(group.into_iter().map(Some)).collect()
+        })
+        .collect();
+    for types in product(row.slots()) {
+        for words in product(&words) {
+            let words: Vec<Word> = words.into_iter().flatten().collect();
+            let modifiers = words.iter().map(|w| w.text()).chain(types.iter().map(|t| t.name()));
+            // Types first, as everybody writes them.
+            let mut all: Vec<&str> = modifiers.collect();
+            all.rotate_left(words.len());
+            let name = format!("{}.{}", row.mnemonic, all.join("."));
+            // What differs in independent ways is not all tried: a part of it, with parts by chance.
+            let mut r = Random::new(&name);
+            let plain = words.is_empty() && types.windows(2).all(|t| t[0] == t[1]);
+            let often =
+                if row.mnemonic == "vmad" || row.mnemonic.starts_with("vset") { 4 } else { 2 };
+            if plain {
+                push(row, &name, ["", "", ""], [""; 3], forms);
+            } else if r.below(often) != 0 {
+                continue;
+            }
+            let third = words.iter().any(|w| matches!(w, Word::Add | Word::Min | Word::Max));
+            let mut part = |list: &[&'static str]| list[r.below(list.len() as u64) as usize];
+            let places = match row.mnemonic.as_bytes().last() {
+                Some(b'2') => {
+                    let from = ["", "", ".h10", ".h32", ".h01", ".h12", ".h20", ".h33", ".h21"];
+                    [part(&["", "", ".h0", ".h1", ".h10"]), part(&from), part(&from)]
+                }
+                Some(b'4') => {
+                    let from = [
+                        "", "", ".b3210", ".b7654", ".b0123", ".b7012", ".b6420", ".b5555",
+                        ".b1467",
+                    ];
+                    let to = ["", "", ".b0", ".b1", ".b21", ".b3", ".b310", ".b32", ".b3210"];
+                    [part(&to), part(&from), part(&from)]
+                }
+                _ => {
+                    let all = ["", "", ".b0", ".b1", ".b2", ".b3", ".h0", ".h1"];
+                    let to = if third || row.mnemonic == "vmad" { "" } else { part(&all) };
+                    [to, part(&all), part(&all)]
+                }
+            };
+            let mut signs = [""; 3];
+            if row.mnemonic == "vmad" && !words.contains(&Word::Po) {
+                signs = [["", "", ""], ["-", "", ""], ["", "-", ""], ["", "", "-"], ["-", "-", ""]]
+                    [r.below(5) as usize];
+            }
+            push(row, &name, places, signs, forms);
+        }
+    }
+}
+
+fn push(row: &Row, name: &str, places: [&str; 3], signs: [&str; 3], forms: &mut Vec<Form>) {
+    let [to, a, b] = places;
+    let optional = row.places.iter().any(|p| p.optional);
+    let secondary = ["add", "min", "max"].iter().any(|w| name.split('.').any(|part| part == *w));
+    let given = !optional || secondary || !to.is_empty();
+    let third = if given { format!(", {}a2", signs[2]) } else { String::new() };
+    let code = format!("{name} d0{to}, {}a0{a}, {}a1{b}{third};", signs[0], signs[1]);
+    let shifts = matches!(row.mnemonic, "vshl" | "vshr");
+    let mut sorts = vec![Sort::Parts, if shifts { Sort::Amount } else { Sort::Parts }];
+    // One family for each instruction, whatever it leaves out.
+    sorts.push(Sort::Parts);
+    debug_assert!(matches!(row.places[0].kind, OperandKind::Selected(_) | OperandKind::Slot(_)));
+    let name = code.trim_end_matches(';').replacen(" ", " (", 1) + ")";
+    forms.push(form(row.op, name, code, &sorts, &[B32]));
+}
