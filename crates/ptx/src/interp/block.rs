@@ -4,6 +4,7 @@ use super::Exec;
 use super::barrier::Barriers;
 use super::fault::Fault;
 use super::step::Flow;
+use super::turn::Scratch;
 use super::warp::Warp;
 
 pub(super) struct Block {
@@ -70,6 +71,7 @@ impl Block {
 
 fn run_warp(exec: &Exec<'_>, common: &mut Common, warp: &mut Warp, turn: u64) -> Result<(), Fault> {
     let end = common.steps + turn;
+    let mut scratch = Scratch::new();
     while common.steps < end {
         if warp.fragments.len() > 1 {
             warp.tidy();
@@ -77,13 +79,8 @@ fn run_warp(exec: &Exec<'_>, common: &mut Common, warp: &mut Warp, turn: u64) ->
         if warp.live == 0 || !warp.pick(exec) {
             return Ok(());
         }
-        loop {
-            common.steps += 1;
-            match exec.step(common, warp)? {
-                Flow::Next if common.steps < end => {}
-                Flow::Next | Flow::Switch => break,
-                Flow::Yield => return Ok(()),
-            }
+        if let Flow::Yield = exec.turn(common, warp, &mut scratch, end)? {
+            return Ok(());
         }
     }
     Ok(())

@@ -3,7 +3,7 @@
 use super::block::Common;
 use super::memory::word;
 use super::step::Flow;
-use super::warp::{Frame, Lanes, State, Warp, lanes};
+use super::warp::{Frame, Lanes, Register, State, Warp, lanes};
 use super::{Cause, Exec, FUNCTION_WINDOW, Fault, printf};
 use crate::ir::{Arg, Call, Callee, Dst, Function, Inst, Param, Place, Src};
 use crate::types::Space;
@@ -70,7 +70,7 @@ impl Exec<'_> {
         }
         let new = warp.new_frame(Frame {
             function,
-            registers: vec![[0; 32]; callee.registers.len()],
+            registers: vec![Register([0; 32]); callee.registers.len()],
             carry: 0,
             parent: Some(frame),
             return_pc: pc + 1,

@@ -11,23 +11,33 @@
 //! of a cooperative grid all take turns; others start in order, and the next
 //! one starts too when those before it do not end.
 
+mod access;
 mod barrier;
 mod block;
 mod call;
+mod choose;
 mod collective;
+mod decode;
 mod fault;
+mod lanewise;
 mod mbarrier;
 mod memory;
 pub mod printf;
+mod rows;
 mod step;
+mod turn;
+mod versions;
 mod warp;
 
 use crate::ir::{Module, Symbol};
 use block::Block;
 pub use call::provides;
 pub use collective::{party, run as collective};
+use decode::Code;
 pub use fault::{BadAddress, Cause, Fault};
+use std::cell::OnceCell;
 use std::collections::VecDeque;
+use versions::Level;
 
 /// Generic addresses from here on mean shared memory. All windows lie above
 /// what a process can map (47 bits) and within what a device address holds.
@@ -199,6 +209,9 @@ struct Exec<'a> {
     shared_size: u32,
     /// Threads of a block.
     threads: u32,
+    /// The module's functions, decoded as far as they have run.
+    code: Vec<OnceCell<Code<'a>>>,
+    level: Level,
 }
 
 impl<'a> Exec<'a> {
@@ -217,6 +230,8 @@ impl<'a> Exec<'a> {
             shared,
             shared_size: static_size.saturating_add(launch.dynamic_shared),
             threads: launch.block.iter().product(),
+            code: module.functions.iter().map(|_| OnceCell::new()).collect(),
+            level: Level::of_this_processor(),
         };
         let kernel = &module.functions[launch.kernel as usize];
         let refused = module.refusals(launch.kernel);

@@ -1,11 +1,10 @@
-//! One instruction of the fragment whose turn it is.
+//! One instruction of the fragment whose turn it is, lane by lane: every instruction but branches can be run so.
 
 use super::block::Common;
 use super::warp::{Lanes, State, Warp, lanes};
-use super::{Cause, Fault, function_pointer};
-use super::{Exec, FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use super::{Cause, Exec, FUNCTION_WINDOW, Fault, SHARED_WINDOW, WINDOW_SIZE};
 use crate::alu;
-use crate::ir::{Dst, Inst, Sense, Special, Src, Symbol};
+use crate::ir::{Dst, Function, Inst, Special, Src, Symbol};
 use crate::table::{Op, Word};
 
 /// What comes after an instruction.
@@ -19,24 +18,17 @@ pub(super) enum Flow {
 }
 
 impl Exec<'_> {
-    pub(super) fn step(&self, common: &mut Common, warp: &mut Warp) -> Result<Flow, Fault> {
+    /// Runs the instruction at which the first fragment is for lanes `active` of it.
+    pub(super) fn step(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        function: &Function,
+        inst: &Inst,
+        active: u32,
+    ) -> Result<Flow, Fault> {
         let fragment = &warp.fragments[0];
         let (frame, mask, pc) = (fragment.frame, fragment.mask, fragment.pc);
-        let function = &self.module.functions[warp.frames[frame].function as usize];
-        let Some(inst) = function.code.get(pc as usize) else {
-            return self.ret(warp, mask);
-        };
-        let active = match inst.guard {
-            None => mask,
-            Some((p, sense)) => {
-                let values = &warp.frames[frame].registers[p as usize];
-                let yes = lanes(mask).filter(|l| values[*l] & 1 != 0).fold(0u32, |m, l| m | 1 << l);
-                if sense == Sense::True { yes } else { mask & !yes }
-            }
-        };
-        if active == 0 {
-            return Ok(self.advance(warp, pc));
-        }
         if alu::is_pure(inst.op) {
             self.pure(common, warp, inst, frame, active);
             return Ok(self.advance(warp, pc));
@@ -63,10 +55,6 @@ impl Exec<'_> {
                 let again = self.mbarrier(common, warp, inst, frame, active)?;
                 warp.fragments[0].pc = pc + 1;
                 return Ok(if again { Flow::Yield } else { Flow::Next });
-            }
-            Op::Bra => {
-                let Some(Src::Target(target)) = inst.src.first() else { return Ok(Flow::Next) };
-                return Ok(self.branch(warp, mask, active, pc, *target));
             }
             Op::BrxIdx => return Ok(self.branch_table(common, warp, inst, mask, active, pc)),
             Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => {
@@ -141,7 +129,15 @@ impl Exec<'_> {
         }
     }
 
-    fn branch(&self, warp: &mut Warp, mask: u32, active: u32, pc: u32, target: u32) -> Flow {
+    /// Goes on at `target` for lanes `active`, and behind the branch for the others.
+    pub(super) fn branch(
+        &self,
+        warp: &mut Warp,
+        mask: u32,
+        active: u32,
+        pc: u32,
+        target: u32,
+    ) -> Flow {
         if mask != active {
             warp.split(0, mask & !active, pc + 1);
         }
@@ -238,7 +234,7 @@ impl Exec<'_> {
         out: &mut Lanes,
     ) {
         match src {
-            Src::Reg(r) => *out = warp.frames[frame].registers[*r as usize],
+            Src::Reg(r) => *out = *warp.frames[frame].registers[*r as usize],
             Src::Not(r) => {
                 *out = warp.frames[frame].registers[*r as usize].map(|v| v & 1 ^ 1);
             }
@@ -254,11 +250,8 @@ impl Exec<'_> {
     /// A symbol's address in its own space.
     pub(super) fn address_of(&self, warp: &Warp, frame: usize, symbol: Symbol) -> u64 {
         match symbol {
-            Symbol::Global(n) => self.launch.globals.get(n as usize).copied().unwrap_or(0),
-            Symbol::Shared(n) => self.shared[n as usize].into(),
-            Symbol::Function(n) => function_pointer(n),
             Symbol::Local(offset) => u64::from(warp.frames[frame].local_base + offset),
-            Symbol::Param(offset) => offset.into(),
+            symbol => self.fixed_address(symbol).unwrap_or(0),
         }
     }
 
@@ -405,17 +398,7 @@ impl Exec<'_> {
     ) {
         let mut a = [0; 32];
         self.read(common, warp, frame, &inst.src[0], &mut a);
-        let shared = [Word::Shared, Word::SharedCta, Word::SharedCluster];
-        let param = [Word::Param, Word::ParamEntry, Word::ParamFunc];
-        let window = if inst.words.first(&shared).is_some() {
-            Some(SHARED_WINDOW)
-        } else if inst.words.has(Word::Local) {
-            Some(LOCAL_WINDOW)
-        } else if inst.words.first(&param).is_some() {
-            Some(PARAM_WINDOW)
-        } else {
-            None
-        };
+        let window = super::decode::window(inst);
         let out = a.map(|v| {
             if inst.op == Op::Isspacep {
                 let inside = |w: u64| (w..w + WINDOW_SIZE).contains(&v);

@@ -2,9 +2,29 @@
 
 use super::Exec;
 use crate::ir::Dst;
+use std::ops::{Deref, DerefMut};
 
 /// One value per lane.
 pub(super) type Lanes = [u64; 32];
+
+/// A register of all lanes, where the widest vectors do not cross the lines of the cache.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+pub(super) struct Register(pub(super) Lanes);
+
+impl Deref for Register {
+    type Target = Lanes;
+
+    fn deref(&self) -> &Lanes {
+        &self.0
+    }
+}
+
+impl DerefMut for Register {
+    fn deref_mut(&mut self) -> &mut Lanes {
+        &mut self.0
+    }
+}
 
 /// The lanes of a mask.
 pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
@@ -21,7 +41,7 @@ pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 /// An activation of a function, shared by all lanes that entered it together.
 pub(super) struct Frame {
     pub(super) function: u32,
-    pub(super) registers: Vec<Lanes>,
+    pub(super) registers: Vec<Register>,
     /// The carry flag of each lane.
     pub(super) carry: u32,
     pub(super) parent: Option<usize>,
@@ -85,7 +105,7 @@ impl Warp {
     pub(super) fn start(&mut self, function: u32, registers: usize) {
         let frame = self.new_frame(Frame {
             function,
-            registers: vec![[0; 32]; registers],
+            registers: vec![Register([0; 32]); registers],
             carry: 0,
             parent: None,
             return_pc: 0,

@@ -1,0 +1,221 @@
+//! Loads and stores of all lanes at once, where their addresses allow it.
+//!
+//! Owns the ways that are quick. Whatever is not as it should be is left to [`Exec::load`] and [`Exec::store`], which go
+//! lane by lane and say which one is at fault. It must not know how addresses lie in registers.
+
+use super::block::Common;
+use super::decode::{Access, MOST, Operand, Step, Target};
+use super::memory::{Place, word};
+use super::rows::{self, Bytes, Pattern};
+use super::turn::Scratch;
+use super::warp::{Lanes, Warp, lanes};
+use super::{Exec, Fault};
+use crate::types::Space;
+
+impl Exec<'_> {
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn fast_load(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        scratch: &mut Scratch,
+        step: &Step<'_>,
+        access: &Access,
+        targets: &[Target],
+        frame: usize,
+        active: u32,
+    ) -> Result<(), Fault> {
+        let Scratch { lanes: row, bytes } = scratch;
+        let registers = &mut warp.frames[frame].registers[..];
+        let pattern = rows::locate(self.level, registers, access, active, row);
+        let size = access.size;
+        let read = match pattern {
+            Pattern::Same(at) if access.space != Space::Local => {
+                let mut value = [0; MOST];
+                match self.fetch(common, access.space, at, &mut value[..size]) {
+                    Some(()) => {
+                        let mut values = [0; 8];
+                        for (v, piece) in values.iter_mut().zip(value.chunks_exact(access.width)) {
+                            *v = word(piece);
+                            if access.sign != 0 {
+                                *v = ((*v << access.sign) as i64 >> access.sign) as u64;
+                            }
+                        }
+                        rows::spread(self.level, registers, targets, active, &values);
+                        return Ok(());
+                    }
+                    None => None,
+                }
+            }
+            Pattern::Row(at) if access.space != Space::Local => {
+                // Lanes between that take no part are read, too, and not written.
+                let first = active.trailing_zeros() as usize;
+                let last = 32 - active.leading_zeros() as usize;
+                let whole =
+                    self.fetch(common, access.space, at, &mut bytes[first * size..last * size]);
+                whole.or_else(|| self.gather(common, &warp.local, access, active, row, bytes))
+            }
+            Pattern::Misaligned => None,
+            _ => self.gather(common, &warp.local, access, active, row, bytes),
+        };
+        if read.is_none() {
+            return self.load(common, warp, step.inst, frame, active);
+        }
+        let registers = &mut warp.frames[frame].registers[..];
+        rows::unpack(self.level, registers, access, targets, active, bytes, row);
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn fast_store(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        scratch: &mut Scratch,
+        step: &Step<'_>,
+        access: &Access,
+        values: &[Operand],
+        frame: usize,
+        active: u32,
+    ) -> Result<(), Fault> {
+        let Scratch { lanes: row, bytes } = scratch;
+        let registers = &warp.frames[frame].registers[..];
+        let pattern = rows::locate(self.level, registers, access, active, row);
+        if pattern == Pattern::Misaligned {
+            return self.store(common, warp, step.inst, frame, active);
+        }
+        rows::pack(self.level, registers, access, values, bytes);
+        let size = access.size;
+        let first = active.trailing_zeros() as usize;
+        let last = 32 - active.leading_zeros() as usize;
+        let written = match pattern {
+            Pattern::Row(at)
+                if access.space != Space::Local && active.count_ones() as usize == last - first =>
+            {
+                self.put(common, access.space, at, &bytes[first * size..last * size])
+            }
+            _ => self.scatter(common, &mut warp.local, access, active, row, bytes),
+        };
+        match written {
+            Some(()) => Ok(()),
+            None => self.store(common, warp, step.inst, frame, active),
+        }
+    }
+
+    /// Reads bytes that lie together, in memory that is not a lane's own.
+    fn fetch(&self, common: &Common, space: Space, address: u64, out: &mut [u8]) -> Option<()> {
+        let (memory, at) = match self.place(space, address) {
+            Place::Global(a) => return self.memory.load(a, out).ok(),
+            Place::Shared(a) => (&common.shared[..], a),
+            Place::Param(a) => (self.launch.params, a),
+            Place::Local(_) => return None,
+        };
+        let at = usize::try_from(at).ok()?;
+        out.copy_from_slice(memory.get(at..at.checked_add(out.len())?)?);
+        Some(())
+    }
+
+    /// Writes bytes that lie together, in memory that is not a lane's own.
+    fn put(&self, common: &mut Common, space: Space, address: u64, bytes: &[u8]) -> Option<()> {
+        match self.place(space, address) {
+            Place::Global(a) => self.memory.store(a, bytes).ok(),
+            Place::Shared(a) => {
+                let at = usize::try_from(a).ok()?;
+                let place = common.shared.get_mut(at..at.checked_add(bytes.len())?)?;
+                place.copy_from_slice(bytes);
+                Some(())
+            }
+            Place::Param(_) | Place::Local(_) => None,
+        }
+    }
+
+    /// Reads lane by lane.
+    fn gather(
+        &self,
+        common: &Common,
+        local: &[Vec<u8>],
+        access: &Access,
+        active: u32,
+        addresses: &Lanes,
+        bytes: &mut Bytes,
+    ) -> Option<()> {
+        match access.size {
+            1 => self.gather_of::<1>(common, local, access, active, addresses, bytes),
+            2 => self.gather_of::<2>(common, local, access, active, addresses, bytes),
+            4 => self.gather_of::<4>(common, local, access, active, addresses, bytes),
+            8 => self.gather_of::<8>(common, local, access, active, addresses, bytes),
+            _ => self.gather_of::<16>(common, local, access, active, addresses, bytes),
+        }
+    }
+
+    fn gather_of<const SIZE: usize>(
+        &self,
+        common: &Common,
+        local: &[Vec<u8>],
+        access: &Access,
+        active: u32,
+        addresses: &Lanes,
+        bytes: &mut Bytes,
+    ) -> Option<()> {
+        for l in lanes(active) {
+            let out = bytes.get_mut(l * SIZE..l * SIZE + SIZE)?;
+            let (memory, at) = match self.place(access.space, addresses[l]) {
+                Place::Global(a) => {
+                    self.memory.load(a, out).ok()?;
+                    continue;
+                }
+                Place::Shared(a) => (&common.shared[..], a),
+                Place::Param(a) => (self.launch.params, a),
+                Place::Local(a) => (&local[l][..], a),
+            };
+            let at = usize::try_from(at).ok()?;
+            out.copy_from_slice(memory.get(at..at.checked_add(SIZE)?)?);
+        }
+        Some(())
+    }
+
+    /// Writes lane by lane.
+    fn scatter(
+        &self,
+        common: &mut Common,
+        local: &mut [Vec<u8>],
+        access: &Access,
+        active: u32,
+        addresses: &Lanes,
+        bytes: &Bytes,
+    ) -> Option<()> {
+        match access.size {
+            1 => self.scatter_of::<1>(common, local, access, active, addresses, bytes),
+            2 => self.scatter_of::<2>(common, local, access, active, addresses, bytes),
+            4 => self.scatter_of::<4>(common, local, access, active, addresses, bytes),
+            8 => self.scatter_of::<8>(common, local, access, active, addresses, bytes),
+            _ => self.scatter_of::<16>(common, local, access, active, addresses, bytes),
+        }
+    }
+
+    fn scatter_of<const SIZE: usize>(
+        &self,
+        common: &mut Common,
+        local: &mut [Vec<u8>],
+        access: &Access,
+        active: u32,
+        addresses: &Lanes,
+        bytes: &Bytes,
+    ) -> Option<()> {
+        for l in lanes(active) {
+            let from = bytes.get(l * SIZE..l * SIZE + SIZE)?;
+            let (memory, at) = match self.place(access.space, addresses[l]) {
+                Place::Global(a) => {
+                    self.memory.store(a, from).ok()?;
+                    continue;
+                }
+                Place::Shared(a) => (&mut common.shared[..], a),
+                Place::Local(a) => (&mut local[l][..], a),
+                Place::Param(_) => return None,
+            };
+            let at = usize::try_from(at).ok()?;
+            memory.get_mut(at..at.checked_add(SIZE)?)?.copy_from_slice(from);
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,118 @@
+//! A turn of the fragment that is due: instructions one after the other, as they were decoded.
+//!
+//! Owns the loop over steps, and what is done for all lanes at once. Anything else is [`Exec::step`]'s. It must not know
+//! whose turn it is.
+
+use super::block::Common;
+use super::decode::{Code, What};
+use super::rows::{self, Bytes};
+use super::step::Flow;
+use super::warp::{Lanes, Warp};
+use super::{Exec, Fault};
+use crate::ir::Sense;
+
+/// Room for what lanes compute before it is written.
+pub(super) struct Scratch {
+    pub(super) lanes: Lanes,
+    pub(super) bytes: Bytes,
+}
+
+impl Scratch {
+    pub(super) fn new() -> Scratch {
+        Scratch { lanes: [0; 32], bytes: [0; 32 * super::decode::MOST] }
+    }
+}
+
+impl<'a> Exec<'a> {
+    /// A function, to run it.
+    fn code(&self, function: u32) -> &Code<'a> {
+        let n = function as usize;
+        self.code[n].get_or_init(|| Code::new(&self.module.functions[n]))
+    }
+
+    /// Runs the first fragment until another one may be due, or the clock is at `end`.
+    pub(super) fn turn(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        scratch: &mut Scratch,
+        end: u64,
+    ) -> Result<Flow, Fault> {
+        loop {
+            let fragment = &warp.fragments[0];
+            let (frame, mut mask, mut pc) = (fragment.frame, fragment.mask, fragment.pc);
+            let code = self.code(warp.frames[frame].function);
+            let steps = code.steps(self, pc);
+            if steps.is_empty() {
+                // The end of a function returns.
+                common.steps += 1;
+                match self.ret(warp, mask)? {
+                    Flow::Next if common.steps < end => continue,
+                    Flow::Next => return Ok(Flow::Switch),
+                    other => return Ok(other),
+                }
+            }
+            let mut left = steps.len();
+            for step in steps {
+                common.steps += 1;
+                left -= 1;
+                let active = match step.guard {
+                    None => mask,
+                    Some((p, sense)) => {
+                        let yes = rows::truths(&warp.frames[frame].registers[p as usize]);
+                        mask & if sense == Sense::True { yes } else { !yes }
+                    }
+                };
+                let registers = &mut warp.frames[frame].registers[..];
+                match &step.what {
+                    _ if active == 0 => {}
+                    What::Compute(c) => {
+                        rows::compute(self.level, registers, c, active, &mut scratch.lanes);
+                    }
+                    What::Load(access, targets) => {
+                        self.fast_load(
+                            common, warp, scratch, step, access, targets, frame, active,
+                        )?;
+                    }
+                    What::Store(access, values) => {
+                        self.fast_store(
+                            common, warp, scratch, step, access, values, frame, active,
+                        )?;
+                    }
+                    What::Goto(target) if active == mask && warp.fragments.len() == 1 => {
+                        pc = *target;
+                        break;
+                    }
+                    What::Goto(_) | What::Other => {
+                        warp.fragments[0].pc = pc;
+                        let flow = match step.what {
+                            What::Goto(target) => self.branch(warp, mask, active, pc, target),
+                            _ => self.step(common, warp, code.function, step.inst, active)?,
+                        };
+                        match flow {
+                            Flow::Next if common.steps < end => {}
+                            Flow::Next => return Ok(Flow::Switch),
+                            other => return Ok(other),
+                        }
+                        let fragment = &warp.fragments[0];
+                        if fragment.pc != pc + 1 {
+                            pc = fragment.pc;
+                            break;
+                        }
+                        mask = fragment.mask;
+                    }
+                }
+                pc += 1;
+                // A new block is where lanes may meet.
+                if common.steps >= end || (left == 0 && warp.fragments.len() > 1) {
+                    warp.fragments[0].pc = pc;
+                    return Ok(Flow::Switch);
+                }
+            }
+            warp.fragments[0].pc = pc;
+            if common.steps >= end {
+                return Ok(Flow::Switch);
+            }
+        }
+    }
+}
