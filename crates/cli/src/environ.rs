@@ -21,9 +21,10 @@ pub const CLOCK: &str = "CUSHIM_CLOCK";
 /// NVIDIA's driver library for the backend `driver`, where it is not in the usual places.
 pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
 
-/// For the backend `cpu`: how many devices there are (1 to 16), how many threads run kernels, and
-/// `interpreter`: nothing is compiled.
-pub const CPU: [&str; 3] = ["CUSHIM_CPU_DEVICES", "CUSHIM_CPU_THREADS", "CUSHIM_CPU"];
+/// For the backend `cpu`: how many devices there are (1 to 16), how many threads run kernels,
+/// `interpreter`: nothing is compiled, and for which processors code is made.
+pub const CPU: [&str; 4] =
+    ["CUSHIM_CPU_DEVICES", "CUSHIM_CPU_THREADS", "CUSHIM_CPU", "CUSHIM_CPU_LEVEL"];
 
 /// For the backend `cpu`: whether compiled kernels are kept between runs, and where. Their `off` is a word to
 /// the library, and whoever starts us means it.

@@ -35,6 +35,12 @@ pub enum NotCompiled {
     /// This machine cannot run what the compiler makes.
     #[error("this processor: {0}")]
     Machine(String),
+    /// The variable that chooses for which processors code is made names none.
+    #[error("{variable}={found}: expected x86-64, x86-64-v2, x86-64-v3 or x86-64-v4", variable = crate::LEVEL_VARIABLE)]
+    Level {
+        /// What it says.
+        found: String,
+    },
     /// The code generator refused, which is an error of this crate.
     #[error("kernel {kernel}: code generation: {message}")]
     Generator {

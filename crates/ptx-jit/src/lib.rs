@@ -17,9 +17,11 @@ mod cache;
 mod code;
 mod emit;
 mod error;
+mod level;
 mod plan;
 mod run;
 
 pub use cache::Cache;
 pub use error::{CacheRefused, NotCompiled};
+pub use level::{Level, VARIABLE as LEVEL_VARIABLE};
 pub use run::{Arena, Kernel, Mapped};

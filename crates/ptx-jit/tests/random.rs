@@ -19,3 +19,30 @@ fn random_kernels_do_the_same() {
         }
     }
 }
+
+/// This program again, for processors of a level.
+fn again(level: &str) -> (bool, String) {
+    let done = std::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "random_kernels_do_the_same"])
+        .env(cushim_ptx_jit::LEVEL_VARIABLE, level)
+        .env("CUSHIM_RANDOM_KERNELS", "12")
+        .output()
+        .unwrap();
+    (done.status.success(), String::from_utf8_lossy(&done.stdout).into_owned())
+}
+
+#[test]
+fn and_on_processors_that_have_less() {
+    let most = cushim_ptx_jit::Level::of_processor();
+    for level in cushim_ptx_jit::Level::ALL.into_iter().filter(|level| *level < most) {
+        let (done, text) = again(level.name());
+        assert!(done && text.contains("1 passed; 0 failed"), "{}:\n{text}", level.name());
+    }
+}
+
+#[test]
+fn levels_that_there_are_not_are_refused() {
+    let (done, text) = again("x86-64-v9");
+    let expected = "CUSHIM_CPU_LEVEL=x86-64-v9: expected x86-64, x86-64-v2, x86-64-v3 or x86-64-v4";
+    assert!(!done && text.contains(expected), "{text}");
+}

@@ -1,8 +1,8 @@
 //! What is kept comes back as it was, and what is not as it was never does.
 
 use super::*;
-use crate::emit::Quality;
-use crate::{Arena, Kernel};
+use crate::emit::{self, Quality};
+use crate::{Arena, Kernel, Level};
 use cushim_ptx::interp::{Host, Launch, Memory as _};
 use cushim_ptx::ir::Module;
 use std::os::unix::fs::PermissionsExt;
@@ -273,13 +273,16 @@ fn keys_differ_where_code_would() {
         let source = Source::new(module(&TEXT.replace(from, to)), 0, None).unwrap();
         keys.push(Key::of(&source, Layout::Row));
     }
-    // Another processor.
-    let mut other = source();
-    let mut builder = cranelift_native::builder().unwrap();
-    cranelift_codegen::settings::Configurable::set(&mut builder, "has_avx512f", "false").unwrap();
-    cranelift_codegen::settings::Configurable::set(&mut builder, "has_bmi2", "false").unwrap();
-    other.best = builder.finish(base.best.flags().clone()).unwrap();
-    keys.push(Key::of(&other, Layout::Row));
+    // Other processors.
+    let mut other = base.clone();
+    for level in Level::ALL {
+        other.best = emit::machine_of(level, Quality::Best).unwrap();
+        if Ok(level) != Level::in_use() {
+            keys.push(Key::of(&other, Layout::Row));
+        }
+    }
+    let lesser = if Level::in_use() == Ok(Level::V1) { Level::V2 } else { Level::V1 };
+    other.best = emit::machine_of(lesser, Quality::Best).unwrap();
     let names: std::collections::BTreeSet<String> = keys.iter().map(Key::name).collect();
     assert_eq!(names.len(), keys.len());
     // And what was kept for the one is not there for the other.

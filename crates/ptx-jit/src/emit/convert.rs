@@ -137,6 +137,9 @@ impl Emit<'_> {
         if s != Scalar::F32 || d.bits() != 32 || Self::register_bits(inst) != 32 {
             return None;
         }
+        if !self.has_rounding {
+            return None;
+        }
         let ftz = inst.words.has(Word::Ftz);
         Some(self.map(Class::Narrow, args, &mut |e, a, vec| {
             let v = if ftz { e.flush_bits(a[0], s, vec) } else { a[0] };
@@ -169,6 +172,9 @@ impl Emit<'_> {
         let ftz = inst.words.has(Word::Ftz);
         let whole = [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi];
         let whole = inst.words.first(&whole).is_some();
+        if whole && !self.has_rounding {
+            return None;
+        }
         let sat = inst.words.has(Word::Sat);
         let finish = |e: &mut Self, v: Value, vec: bool| {
             // As the machine has it, NaNs keep their payloads from and to doubles, and

@@ -117,7 +117,8 @@ impl Emit<'_> {
         if !matches!(ty, Scalar::F32 | Scalar::F64) {
             return None;
         }
-        let function = matches!(inst.op, Op::Ex2 | Op::Lg2 | Op::Tanh | Op::Sin | Op::Cos);
+        let mut function = matches!(inst.op, Op::Ex2 | Op::Lg2 | Op::Tanh | Op::Sin | Op::Cos);
+        function |= inst.op == Op::Fma && !self.has_fma;
         if function || inst.words.first(&directed).is_some() {
             return self.wide(inst, args);
         }
@@ -185,6 +186,9 @@ impl Emit<'_> {
             Op::Tanh => (Which::Tanh, vec![args[0].clone()]),
             Op::Sin => (Which::Sin, vec![args[0].clone()]),
             Op::Cos => (Which::Cos, vec![args[0].clone()]),
+            Op::Fma if inst.words.first(&[Word::Rz, Word::Rm, Word::Rp]).is_none() => {
+                (Which::Fused, args[..3].to_vec())
+            }
             Op::Fma => (Which::Directed, args[..3].to_vec()),
             Op::Add => (Which::Directed, vec![args[0].clone(), one, args[1].clone()]),
             Op::Sub => {

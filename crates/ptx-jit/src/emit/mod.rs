@@ -19,6 +19,7 @@ mod pure;
 mod value;
 
 use crate::error::NotCompiled;
+use crate::level::Level;
 use crate::plan::form::{Class, Form};
 use crate::plan::{Layout, Plan};
 use crate::run::{Origin, Warp, Which};
@@ -122,6 +123,12 @@ pub(crate) enum Quality {
 
 /// The code generator for this machine.
 pub(crate) fn machine(quality: Quality) -> Result<OwnedTargetIsa, NotCompiled> {
+    let level = Level::in_use().map_err(|found| NotCompiled::Level { found: found.into() })?;
+    machine_of(level, quality)
+}
+
+/// The code generator for a level of processors.
+pub(crate) fn machine_of(level: Level, quality: Quality) -> Result<OwnedTargetIsa, NotCompiled> {
     let wrong = |e: &dyn std::fmt::Display| NotCompiled::Machine(e.to_string());
     if !cfg!(target_arch = "x86_64") {
         return Err(wrong(&"code is made for x86-64 only"));
@@ -141,7 +148,8 @@ pub(crate) fn machine(quality: Quality) -> Result<OwnedTargetIsa, NotCompiled> {
     ] {
         flags.set(name, value).map_err(|e| wrong(&e))?;
     }
-    let isa = cranelift_native::builder().map_err(|e| wrong(&e))?;
+    let mut isa = cranelift_native::builder_with_options(false).map_err(|e| wrong(&e))?;
+    level.enable(&mut isa).map_err(|e| wrong(&e))?;
     isa.finish(settings::Flags::new(flags)).map_err(|e| wrong(&e))
 }
 
@@ -192,6 +200,9 @@ pub(crate) fn compile(
         .collect();
     b.set_cold_block(fault);
     let clean = float::clean(f);
+    let has =
+        |name| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
+    let (has_fma, has_rounding) = (has("has_fma"), has("has_sse41"));
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, _) = cushim_ptx::interp::shared_layout(module, kernel as u32);
     let mut e = Emit {
@@ -200,6 +211,8 @@ pub(crate) fn compile(
         f,
         plan: &plan,
         clean,
+        has_fma,
+        has_rounding,
         warp,
         frame,
         helper,
@@ -232,8 +245,8 @@ pub(crate) fn compile(
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| failed(format!("{:?}", e.inner)))?;
     if !code.buffer.relocs().is_empty() {
-        let needs = "it lacks fused multiply-add or SSE4.1 rounding";
-        return Err(NotCompiled::Machine(needs.into()));
+        // The generator would call what this crate does not have.
+        return Err(failed(format!("calls {:?}", code.buffer.relocs()[0].target)));
     }
     let origin = |loc: SourceLoc| Origin { inst: loc.bits() >> 5, lane: loc.bits() & 31 };
     let origins = code.buffer.get_srclocs_sorted().iter();
@@ -288,6 +301,9 @@ pub(crate) struct Emit<'a> {
     plan: &'a Plan,
     /// Registers whose NaNs are all canonical, whatever bits the code keeps.
     clean: Vec<Option<cushim_ptx::types::Scalar>>,
+    /// The processor has fused multiply-add, and roundings to whole numbers.
+    has_fma: bool,
+    has_rounding: bool,
     warp: Value,
     frame: Value,
     helper: SigRef,

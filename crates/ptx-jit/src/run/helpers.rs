@@ -38,9 +38,10 @@ pub(crate) enum Which {
     Sin,
     Cos,
     Directed,
+    Fused,
 }
 
-pub(crate) static TABLE: [Helper; 20] = [
+pub(crate) static TABLE: [Helper; 21] = [
     pure,
     dispatch,
     spin,
@@ -61,6 +62,7 @@ pub(crate) static TABLE: [Helper; 20] = [
     wide::sin,
     wide::cos,
     wide::directed,
+    wide::fused,
 ];
 
 /// The lanes of a mask.

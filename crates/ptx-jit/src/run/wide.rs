@@ -10,6 +10,7 @@
 
 use super::helpers::warp;
 use super::warp::{Slot, Warp};
+use crate::level::Level;
 use cushim_ptx::alu::approx;
 use cushim_ptx::table::Op;
 use std::arch::x86_64::{
@@ -89,13 +90,10 @@ macro_rules! wide {
             }
             // SAFETY: called by generated code.
             let w = unsafe { warp(w) };
-            if is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512bw")
-            {
+            if Level::V4.is_there() {
                 // SAFETY: the processor has them.
                 unsafe { widest(&mut w.scratch, $flags) }
-            } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+            } else if Level::V3.is_there() {
                 // SAFETY: the processor has them.
                 unsafe { wider(&mut w.scratch, $flags) }
             } else {
@@ -113,6 +111,7 @@ wide! {
     sin: |slots, flags| wave(narrow(&mut slots[0]), flags, Op::Sin, approx::sin);
     cos: |slots, flags| wave(narrow(&mut slots[0]), flags, Op::Cos, approx::cos);
     emulated: |slots, flags| by_definition(slots, flags);
+    fused: |slots, flags| each_of_three(slots, flags, approx::fma_nearest);
 }
 
 #[inline(always)]
@@ -127,7 +126,7 @@ fn by_definition(slots: &mut [Slot; 10], flags: u32) {
 /// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else the
 /// definition of [`approx`], which gives the same bits.
 pub(super) unsafe extern "C" fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
-    if !is_x86_feature_detected!("avx512f") {
+    if !Level::V4.is_there() {
         // SAFETY: called by generated code, as this is.
         return unsafe { emulated(w, flags, mask) };
     }

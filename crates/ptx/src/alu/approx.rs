@@ -135,6 +135,21 @@ fn exact(a: f32, b: f32, c: f32) -> (f64, f64, bool) {
     (s, (p - (s - t)) + (c - t), p.is_sign_negative() | c.is_sign_negative())
 }
 
+/// `a * b + c` rounded to nearest, for processors that have no instruction for it.
+#[inline(always)]
+pub fn fma_nearest(a: f32, b: f32, c: f32) -> f32 {
+    let (s, rest, _) = exact(a, b, c);
+    // Rounded to odd, so that rounding once more gives what rounding once would have: of the two doubles
+    // around the exact sum, the one whose last bit is set.
+    // Not for an infinity, whose rest is no number.
+    let inexact = rest.abs() > 0.0;
+    let even = s.to_bits() & 1 == 0;
+    let outward = (rest > 0.0) == (s > 0.0);
+    let step = if outward { 1u64 } else { u64::MAX };
+    let step = if inexact & even { step } else { 0 };
+    f64::from_bits(s.to_bits().wrapping_add(step)) as f32
+}
+
 /// `a * b + c` rounded towards minus infinity.
 #[inline(always)]
 pub fn fma_down(a: f32, b: f32, c: f32) -> f32 {
@@ -192,11 +207,15 @@ mod tests {
     }
 
     #[test]
-    fn directed_roundings_are_exact() {
+    fn sums_of_products_are_rounded_once() {
         let all = numbers();
         type Form = fn(f32, f32, f32) -> f32;
-        let forms: [(Form, Round); 3] =
-            [(fma_down, Round::Down), (fma_up, Round::Up), (fma_zero, Round::Zero)];
+        let forms: [(Form, Round); 4] = [
+            (fma_down, Round::Down),
+            (fma_up, Round::Up),
+            (fma_zero, Round::Zero),
+            (fma_nearest, Round::Nearest),
+        ];
         for (n, a) in all.iter().enumerate() {
             for b in &all {
                 for c in [all[(n * 7 + 3) % all.len()], 0.0, -0.0, -(a * b), a * b] {
