@@ -192,3 +192,79 @@ fn a_mask_taken_for_a_filter() {
     let expected = (0..32u32).flat_map(|lane| [0xeeee_eeee & ((1 << lane) - 1), lane ^ 1]);
     assert_eq!(d.u32s(out, 64), expected.collect::<Vec<u32>>());
 }
+
+#[test]
+fn warps_that_end_or_come_elsewhere_keep_nobody_at_a_barrier() {
+    // Every round one warp less goes on; in odd rounds, warps come to the barrier at different places.
+    let text = format!(
+        "{HEAD}
+        .entry rounds(.param .u64 out, .param .u32 mixed) {{
+          .reg .pred p; .reg .b32 r<12>; .reg .b64 d<4>; .shared .b32 sum[16];
+          ld.param.u64 d1, [out]; ld.param.u32 r10, [mixed];
+          mov.u32 r1, %tid.x; shr.u32 r2, r1, 5; mov.u32 r3, 0; mov.u32 r4, 0;
+        AGAIN:
+          setp.gt.u32 p, r3, r2;
+          @p bra OUT;
+          and.b32 r5, r1, 31; setp.ne.u32 p, r5, 0; @p bra MEET;
+          mov.u32 r6, sum; mad.lo.u32 r6, r2, 4, r6; add.u32 r7, r3, 1; st.shared.u32 [r6], r7;
+        MEET:
+          add.u32 r8, r3, r2; and.b32 r8, r8, r10; setp.ne.u32 p, r8, 0;
+          @p bra OTHER;
+          bar.sync 0;
+          bra GO;
+        OTHER:
+          bar.sync 0;
+        GO:
+          ld.shared.u32 r9, [sum+28]; mad.lo.u32 r4, r4, 3, r9;
+          bar.sync 1;
+          add.u32 r3, r3, 1; setp.lt.u32 p, r3, 8;
+          @p bra AGAIN;
+        OUT:
+          mov.u32 r6, %ctaid.x; mov.u32 r7, %ntid.x; mad.lo.u32 r6, r6, r7, r1;
+          mul.wide.u32 d2, r6, 4; add.s64 d1, d1, d2; st.global.u32 [d1], r4; ret; }}"
+    );
+    let d = Device::new(&text);
+    let out = d.alloc(4 * 4 * 256);
+    for (threads, mixed) in [(256, 0), (256, 1), (250, 0), (250, 1), (32, 1)] {
+        d.launch("rounds", 4, threads, &[out, mixed]).unwrap();
+    }
+    d.launch("rounds", 4, 256, &[out, 0]).unwrap();
+    let got = d.u32s(out, 1024);
+    let after = |rounds: u32| (1..=rounds).fold(0u32, |sum, n| sum.wrapping_mul(3).wrapping_add(n));
+    for (k, v) in got.iter().enumerate() {
+        assert_eq!(*v, after((k as u32 % 256 / 32 + 1).min(8)), "{k}");
+    }
+}
+
+#[test]
+fn many_blocks_in_turn_are_each_their_own() {
+    let text = format!(
+        "{HEAD}
+        .entry mark(.param .u64 out, .param .u32 bad) {{
+          .reg .pred p; .reg .b32 r<12>; .reg .b64 d<4>;
+          ld.param.u64 d1, [out]; ld.param.u32 r10, [bad];
+          mov.u32 r1, %tid.x; mov.u32 r2, %ctaid.x; mov.u32 r3, %ctaid.y; mov.u32 r4, %nctaid.x;
+          mad.lo.u32 r5, r3, r4, r2; mov.u32 r6, %ntid.x; mad.lo.u32 r6, r5, r6, r1;
+          setp.eq.u32 p, r6, r10; selp.b64 d1, 64, d1, p;
+          addc.u32 r7, r5, 0; add.cc.u32 r8, r6, 0xffffff00;
+          mul.wide.u32 d2, r6, 4; selp.b64 d2, 0, d2, p; add.s64 d1, d1, d2;
+          setp.gt.u32 p, r1, 60; @p bra OUT;
+          st.global.u32 [d1], r7;
+        OUT: ret; }}"
+    );
+    for threads in [1, 3] {
+        let mut d = Device::new(&text);
+        d.threads = threads;
+        let out = d.alloc(4 * 900 * 70);
+        let launch =
+            |bad: u32| d.launch_with("mark", [300, 3, 1], [70, 1, 1], 0, false, &[out, bad.into()]);
+        launch(u32::MAX).unwrap();
+        for (k, v) in d.u32s(out, 900 * 70).iter().enumerate() {
+            assert_eq!(*v, if k % 70 > 60 { 0 } else { k as u32 / 70 }, "{k}");
+        }
+        if threads == 1 {
+            let fault = launch(70 * 555 + 37).unwrap_err();
+            assert_eq!((fault.block, fault.thread), ([255, 1, 0], [37, 0, 0]));
+        }
+    }
+}

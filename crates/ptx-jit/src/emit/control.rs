@@ -5,7 +5,7 @@ use super::value::Val;
 use crate::error::NotCompiled;
 use crate::plan::form::Class;
 use crate::plan::graph::{Edge, Term, is_collective};
-use crate::run::{DONE, FAULT, MEETS, NOWHERE, Warp, Which, YIELDS};
+use crate::run::{FAULT, NOWHERE, Warp, Which, YIELDS};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Sense, Src};
@@ -25,6 +25,7 @@ impl Emit<'_> {
     /// Chooses the lowest piece at which lanes are ready, or leaves.
     pub(super) fn dispatch_block(&mut self) {
         self.b.switch_to_block(self.dispatch);
+        self.warp = self.b.block_params(self.dispatch)[0];
         let choose = self.b.create_block();
         for _ in 0..2 {
             self.b.append_block_param(choose, types::I32);
@@ -63,12 +64,16 @@ impl Emit<'_> {
         let default = self.b.func.dfg.block_call(leave, &[]);
         let mut table = Vec::new();
         for block in self.blocks.clone() {
-            table.push(self.b.func.dfg.block_call(block, &[act.into()]));
+            table.push(self.b.func.dfg.block_call(block, &[act.into(), self.warp.into()]));
         }
         let table = self.b.create_jump_table(JumpTableData::new(default, &table));
         self.b.ins().br_table(at, table);
         self.b.switch_to_block(leave);
         let status = self.field(types::I32, offset_of!(Warp, status));
+        let waits = self.b.create_block();
+        let args = [self.warp.into()];
+        self.b.ins().brif(status, waits, &[], self.ended, &args);
+        self.b.switch_to_block(waits);
         self.b.ins().return_(&[status]);
         self.b.switch_to_block(self.fault);
         let status = self.i32(FAULT.into());
@@ -82,7 +87,7 @@ impl Emit<'_> {
         self.lanes_of.clear();
         let block = self.blocks[k];
         self.b.switch_to_block(block);
-        self.act = self.b.block_params(block)[0];
+        (self.act, self.warp) = (self.b.block_params(block)[0], self.b.block_params(block)[1]);
         let plan = self.plan;
         let piece = &plan.pieces[k];
         let f = self.f;
@@ -123,12 +128,8 @@ impl Emit<'_> {
                 let live = self.field(types::I32, offset_of!(Warp, live));
                 let left = self.b.ins().band_not(live, lanes);
                 self.set_field(left, offset_of!(Warp, live));
-                if alone {
-                    let done = self.i32(DONE.into());
-                    self.b.ins().return_(&[done]);
-                } else {
-                    self.jump(self.dispatch, &[]);
-                }
+                let next = if alone { self.ended } else { self.dispatch };
+                self.jump(next, &[self.warp]);
             }
             Edge::To(n) if n <= self.piece && !self.plan.fair => {
                 self.pause(n, lanes);
@@ -157,7 +158,7 @@ impl Emit<'_> {
 
     fn go_forward(&mut self, n: usize, lanes: Value, alone: bool) {
         match n {
-            n if alone => self.jump(self.blocks[n], &[lanes]),
+            n if alone => self.jump(self.blocks[n], &[lanes, self.warp]),
             n => {
                 let spins = self.plan.fair && n <= self.piece;
                 let low = self.field(types::I32, offset_of!(Warp, low));
@@ -169,7 +170,7 @@ impl Emit<'_> {
                     self.b.ins().icmp(IntCC::UnsignedGreaterThan, low, rank)
                 };
                 let wait = self.b.create_block();
-                let args = [lanes.into()];
+                let args = [lanes.into(), self.warp.into()];
                 self.b.ins().brif(first, self.blocks[n], &args, wait, &[]);
                 self.b.switch_to_block(wait);
                 self.ready(n, lanes);
@@ -177,11 +178,11 @@ impl Emit<'_> {
                     let zero = self.i32(0);
                     let yields = self.call_raw(Which::Spin, n as u32, zero);
                     let leave = self.b.create_block();
-                    self.b.ins().brif(yields, leave, &[], self.dispatch, &[]);
+                    self.b.ins().brif(yields, leave, &[], self.dispatch, &[self.warp.into()]);
                     self.b.switch_to_block(leave);
                     self.b.ins().return_(&[yields]);
                 } else {
-                    self.jump(self.dispatch, &[]);
+                    self.jump(self.dispatch, &[self.warp]);
                 }
             }
         }
@@ -259,11 +260,11 @@ impl Emit<'_> {
                     return;
                 }
                 let wait = self.b.create_block();
-                let args = [t.into()];
+                let args = [t.into(), self.warp.into()];
                 self.b.ins().brif(ahead, self.blocks[first], &args, wait, &[]);
                 self.b.switch_to_block(wait);
                 self.ready(first, t);
-                self.jump(self.dispatch, &[]);
+                self.jump(self.dispatch, &[self.warp]);
             }
         }
     }
@@ -319,7 +320,7 @@ impl Emit<'_> {
             self.jump(next, &[]);
             self.b.switch_to_block(next);
         }
-        self.jump(self.dispatch, &[]);
+        self.jump(self.dispatch, &[self.warp]);
     }
 
     /// Lanes wait in the next piece: at a barrier, or for others of the warp.
@@ -347,8 +348,8 @@ impl Emit<'_> {
         if together {
             self.pass(0, &args, false);
             let all = self.call_raw(Which::Meet, site, self.act);
-            let args = [self.act.into()];
-            self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &[]);
+            let (args, warp) = ([self.act.into(), self.warp.into()], [self.warp.into()]);
+            self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &warp);
             return Ok(());
         }
         if inst.op == Op::BarSync && barrier_number(inst).is_some() {
@@ -361,13 +362,12 @@ impl Emit<'_> {
             self.b.switch_to_block(all);
             let site = self.i32(site.into());
             self.set_field(site, offset_of!(Warp, meet));
-            let status = self.i32(MEETS.into());
-            self.b.ins().return_(&[status]);
+            self.meet(next);
             self.b.switch_to_block(some);
         }
         self.pass(0, &args, false);
         self.call(Which::Arrive, site, self.act);
-        self.jump(self.dispatch, &[]);
+        self.jump(self.dispatch, &[self.warp]);
         Ok(())
     }
 

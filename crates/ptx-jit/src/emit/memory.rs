@@ -123,12 +123,12 @@ impl Emit<'_> {
         if !self.plan.pieces[self.piece].term.successors().contains(&self.piece) {
             return;
         }
-        let at = self.frame_size as i32;
+        let at = super::FRAME + self.frame_size as i32;
         self.frame_size += 8;
         let now = self.b.ins().iadd_imm_s(reach.pointer, reach.first);
         // Whatever lies there at first: asking harms nothing.
-        let last = self.b.ins().load(types::I64, OWN, self.frame, at);
-        self.b.ins().store(OWN, now, self.frame, at);
+        let last = self.b.ins().load(types::I64, OWN, self.warp, at);
+        self.b.ins().store(OWN, now, self.warp, at);
         let step = self.b.ins().isub(now, last);
         let by = self.i32(ROUNDS);
         let far = self.b.ins().ishl(step, by);

@@ -16,6 +16,7 @@ mod lane;
 mod memory;
 mod other;
 mod pure;
+mod sweep;
 mod value;
 
 use crate::error::NotCompiled;
@@ -165,7 +166,7 @@ pub(crate) fn compile(
     let failed = |message: String| NotCompiled::Generator { kernel: f.name.clone(), message };
     let mut context = Context::new();
     let mut entry = Signature::new(CallConv::SystemV);
-    entry.params.extend([AbiParam::new(types::I64), AbiParam::new(types::I64)]);
+    entry.params.push(AbiParam::new(types::I64));
     entry.returns.push(AbiParam::new(types::I32));
     context.func.signature = entry;
     let mut builders = FunctionBuilderContext::new();
@@ -186,15 +187,21 @@ pub(crate) fn compile(
     let start = b.create_block();
     b.append_block_params_for_function_params(start);
     b.switch_to_block(start);
-    let (warp, frame) = (b.block_params(start)[0], b.block_params(start)[1]);
-    let dispatch = b.create_block();
+    let warp = b.block_params(start)[0];
     let fault = b.create_block();
+    let mut of_warp = || {
+        let block = b.create_block();
+        b.append_block_param(block, types::I64);
+        block
+    };
+    let (begin, dispatch, advance, ended) = (of_warp(), of_warp(), of_warp(), of_warp());
     let blocks = plan
         .pieces
         .iter()
         .map(|_| {
             let block = b.create_block();
             b.append_block_param(block, types::I32);
+            b.append_block_param(block, types::I64);
             block
         })
         .collect();
@@ -214,14 +221,17 @@ pub(crate) fn compile(
         has_fma,
         has_rounding,
         warp,
-        frame,
         helper,
         preserving,
         touching,
         frame_size: plan.frame_size,
+        begin,
         dispatch,
+        advance,
+        ended,
         fault,
         blocks,
+        resumed: BTreeSet::new(),
         act: warp,
         piece: 0,
         at: 0,
@@ -233,11 +243,12 @@ pub(crate) fn compile(
         groups: Vec::new(),
         group_of: HashMap::new(),
     };
-    e.b.ins().jump(dispatch, &[]);
+    e.jump(begin, &[warp]);
     e.dispatch_block();
     for k in 0..plan.pieces.len() {
         e.piece(k)?;
     }
+    e.sweep_blocks();
     let Emit { mut b, sites, frame_size, .. } = e;
     b.seal_all_blocks();
     b.finalize(isa.frontend_config());
@@ -304,17 +315,25 @@ pub(crate) struct Emit<'a> {
     /// The processor has fused multiply-add, and roundings to whole numbers.
     has_fma: bool,
     has_rounding: bool,
+    /// The warp that runs: in the present block of code.
     warp: Value,
-    frame: Value,
     helper: SigRef,
     /// Of [`crate::run::seldom`].
     preserving: SigRef,
     touching: SigRef,
     /// Bytes of the frame so far.
     frame_size: u32,
+    /// Each of these takes a warp: one whose turn it is, one that goes on where lanes are ready, one that
+    /// has had its turn, and one whose lanes have all ended.
+    begin: ir::Block,
     dispatch: ir::Block,
+    advance: ir::Block,
+    ended: ir::Block,
     fault: ir::Block,
+    /// Of the pieces: each takes the lanes that are there, and their warp.
     blocks: Vec<ir::Block>,
+    /// Pieces in which the warps of a block go on behind a barrier.
+    resumed: BTreeSet<usize>,
     /// Lanes for which the present piece runs.
     act: Value,
     piece: usize,
@@ -333,6 +352,9 @@ pub(crate) struct Emit<'a> {
     groups: Vec<group::Group>,
     group_of: HashMap<usize, usize>,
 }
+
+/// From a warp to its frame, where registers lie that cross pieces.
+pub(crate) const FRAME: i32 = size_of::<Warp>() as i32;
 
 /// Memory of the warp, the frame: nobody else's, aligned, never faulting.
 const OWN: MemFlagsData = MemFlagsData::trusted();

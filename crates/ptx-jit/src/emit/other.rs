@@ -6,7 +6,7 @@ use crate::error::NotCompiled;
 use crate::plan::form::{Class, Form, shared_window};
 use crate::plan::special;
 use crate::run::KNOWN;
-use crate::run::{Uniform, Warp, Which};
+use crate::run::{Sweep, Uniform, Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::interp::{FUNCTION_WINDOW, SHARED_WINDOW};
@@ -84,7 +84,10 @@ impl Emit<'_> {
         let at = |u: Uniform, k: u8| offset_of!(Warp, uniform) + 4 * (u as usize + k as usize);
         let which = match s {
             Special::Ntid(k) if k < 3 => at(Uniform::Ntid, k),
-            Special::Ctaid(k) if k < 3 => at(Uniform::Ctaid, k),
+            Special::Ctaid(k) if k < 3 => {
+                let v = self.sweep_field(types::I32, offset_of!(Sweep, block) + 4 * usize::from(k));
+                return Self::known(fit(self, v));
+            }
             Special::Nctaid(k) if k < 3 => at(Uniform::Nctaid, k),
             Special::WarpId => at(Uniform::WarpId, 0),
             Special::NWarpId => at(Uniform::NWarpId, 0),

@@ -304,28 +304,28 @@ impl Emit<'_> {
             let zero = self.constant(class == Class::Wide, 0);
             return Self::known(zero);
         };
-        let at = at as i32;
+        let at = at as i32 + super::FRAME;
         let ty = scalar(class);
         match self.plan.forms[register as usize].clone() {
-            Form::Uniform(()) => Self::known(self.b.ins().load(ty, OWN, self.frame, at)),
+            Form::Uniform(()) => Self::known(self.b.ins().load(ty, OWN, self.warp, at)),
             Form::Linear { steps, zeros, .. } => {
-                let base = self.b.ins().load(ty, OWN, self.frame, at);
+                let base = self.b.ins().load(ty, OWN, self.warp, at);
                 Val::Known(Form::Linear { base, steps, zeros })
             }
             Form::Extended { steps, scale, signed, .. } => {
-                let offset = self.b.ins().load(types::I64, OWN, self.frame, at);
-                let base = self.b.ins().load(types::I32, OWN, self.frame, at + 8);
+                let offset = self.b.ins().load(types::I64, OWN, self.warp, at);
+                let base = self.b.ins().load(types::I32, OWN, self.warp, at + 8);
                 Val::Known(Form::Extended { offset, base, steps, scale, signed })
             }
             Form::Lanes if class == Class::Predicate => {
-                let bits = self.b.ins().load(types::I32, OWN, self.frame, at);
+                let bits = self.b.ins().load(types::I32, OWN, self.warp, at);
                 Val::Mask { bits: Some(bits), lanes: None }
             }
             Form::Lanes => Val::Lanes(
                 (0..chunks(class))
                     .map(|k| {
                         let at = at + 16 * k as i32;
-                        self.b.ins().load(vector(class), OWN, self.frame, at)
+                        self.b.ins().load(vector(class), OWN, self.warp, at)
                     })
                     .collect(),
             ),
@@ -336,24 +336,24 @@ impl Emit<'_> {
     fn store_slot(&mut self, register: u32, value: &Val) {
         let class = self.class(register);
         let Some(at) = self.plan.slots[register as usize] else { return };
-        let at = at as i32;
+        let at = at as i32 + super::FRAME;
         match (&self.plan.forms[register as usize], value) {
             (Form::Uniform(()), Val::Known(Form::Uniform(v)))
             | (Form::Linear { .. }, Val::Known(Form::Linear { base: v, .. })) => {
-                self.b.ins().store(OWN, *v, self.frame, at);
+                self.b.ins().store(OWN, *v, self.warp, at);
             }
             (Form::Extended { .. }, Val::Known(Form::Extended { offset, base, .. })) => {
-                self.b.ins().store(OWN, *offset, self.frame, at);
-                self.b.ins().store(OWN, *base, self.frame, at + 8);
+                self.b.ins().store(OWN, *offset, self.warp, at);
+                self.b.ins().store(OWN, *base, self.warp, at + 8);
             }
             (Form::Lanes, v) if class == Class::Predicate => {
                 let bits = self.bits(v);
-                self.b.ins().store(OWN, bits, self.frame, at);
+                self.b.ins().store(OWN, bits, self.warp, at);
             }
             (Form::Lanes, v) => {
                 let all = self.vectors(v, class);
                 for (k, v) in all.iter().enumerate() {
-                    self.b.ins().store(OWN, *v, self.frame, at + 16 * k as i32);
+                    self.b.ins().store(OWN, *v, self.warp, at + 16 * k as i32);
                 }
             }
             (form, value) => {

@@ -3,7 +3,7 @@
 //! As in the interpreter: arrival is counted by warps, a warp has arrived when
 //! all its lanes that still run have, and threads that ended keep nobody waiting.
 
-use super::warp::{Arrival, NOWHERE, Warp};
+use super::warp::{Arrival, NOWHERE, Placed, Warp};
 use cushim_ptx::table::{Op, Word};
 
 #[derive(Clone)]
@@ -49,7 +49,7 @@ pub(super) fn arrive(barriers: &mut [Barrier], warp: &mut Warp) {
 
 /// Lets warps go on that all came together to one barrier: the usual case, of which the barriers need not
 /// know. Where it is not that, tells them who came. True if warps go on.
-pub(super) fn meet(barriers: &mut [Barrier], warps: &mut [Box<Warp>]) -> bool {
+pub(super) fn meet(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
     let number = |w: &Warp| crate::emit::barrier_number(&w.site(w.meet).inst);
     let mut came = warps.iter().filter(|w| w.live != 0);
     let first = came.next().filter(|w| w.meet != NOWHERE).and_then(|w| number(w));
@@ -72,7 +72,7 @@ pub(super) fn meet(barriers: &mut [Barrier], warps: &mut [Box<Warp>]) -> bool {
 }
 
 /// Lets those go on whose barrier is complete. True if there were any.
-pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Box<Warp>]) -> bool {
+pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
     let mut released = false;
     for (id, b) in barriers.iter_mut().enumerate() {
         if !b.used {

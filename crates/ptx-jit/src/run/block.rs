@@ -5,9 +5,11 @@ use super::helpers::TABLE;
 use super::launch::{Exec, Uniform};
 use super::tier::Origin;
 use super::trap;
-use super::warp::{DONE, FAULT, MEETS, NOWHERE, SIGNAL, WAITS, Warp};
+use super::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, Sweep, WAITS, Warp};
+use crate::emit::FRAME;
 use cushim_ptx::interp::{Cause, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::ptr::NonNull;
 
 /// Memory of 64-byte alignment.
 struct Bytes {
@@ -58,24 +60,33 @@ pub(super) enum Outcome {
 
 /// A place for one block at a time, used again and again.
 pub(super) struct Seat {
-    warps: Vec<Box<Warp>>,
-    frames: Bytes,
+    warps: Vec<Placed>,
+    sweep: NonNull<Sweep>,
+    /// The sweep, then the warps with their frames.
+    _place: Bytes,
     shared: Bytes,
     local: Bytes,
     helpers: Vec<usize>,
     _masks: Vec<u32>,
     barriers: Vec<Barrier>,
-    frame_size: usize,
-    pub(super) index: [u32; 3],
     dirty: bool,
 }
+
+/// Bytes before the first warp.
+const HEAD: usize = size_of::<Sweep>().next_multiple_of(64);
 
 impl Seat {
     pub(super) fn new(exec: &Exec<'_>) -> Seat {
         let n = exec.threads.div_ceil(32) as usize;
         let pieces = exec.variant.pieces as usize;
-        let frame_size = exec.variant.frame_size as usize;
-        let mut frames = Bytes::new(frame_size * n);
+        // An odd number of lines of the cache: what lies at one place in several warps is not all in one set.
+        let lines = (FRAME as usize + exec.variant.frame_size as usize).div_ceil(64) | 1;
+        let place = Bytes::new(HEAD + 64 * lines * n);
+        // SAFETY: the memory is not null, and large enough for this and what is added below.
+        let at = |w: usize| unsafe {
+            NonNull::new_unchecked(place.base.add(HEAD + 64 * lines * w)).cast::<Warp>()
+        };
+        let sweep = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<Sweep>();
         let mut shared = Bytes::new(exec.shared_size as usize);
         let local = Bytes::new(exec.local_size as usize * 32 * n);
         let mut masks = vec![0u32; pieces * n];
@@ -102,7 +113,7 @@ impl Seat {
                 tid[1][lane as usize] = t / bx % by;
                 tid[2][lane as usize] = t / bx / by;
             }
-            warps.push(Box::new(Warp {
+            let warp = Warp {
                 scratch: [[0; 32]; 10],
                 tid,
                 low: NOWHERE,
@@ -113,6 +124,13 @@ impl Seat {
                 reduced: 0,
                 budget: ROUNDS,
                 meet: NOWHERE,
+                full: (u64::MAX >> (64 - (exec.threads - w * 32).min(32))) as u32,
+                next: if w + 1 < n as u32 {
+                    at(w as usize + 1).as_ptr()
+                } else {
+                    std::ptr::null_mut()
+                },
+                sweep: sweep.as_ptr(),
                 masks: masks[w as usize * pieces..].as_mut_ptr(),
                 params: launch.params.as_ptr(),
                 globals: launch.globals.as_ptr(),
@@ -130,7 +148,6 @@ impl Seat {
                 exec: std::ptr::from_ref(exec).cast(),
                 sites: exec.variant.sites.as_ptr(),
                 index: w,
-                block: [0; 3],
                 pieces: pieces as u32,
                 parked: Vec::new(),
                 waiting: Vec::new(),
@@ -141,30 +158,56 @@ impl Seat {
                 carry: 0,
                 results: [[0; 32]; 2],
                 fault: None,
-            }));
+            };
+            // SAFETY: a place of its own, which the seat keeps longer than the warp.
+            warps.push(unsafe { Placed::new(at(w as usize), warp) });
         }
-        frames.zero();
+        let first = at(0).as_ptr();
+        let new = Sweep {
+            current: first,
+            first,
+            piece: 0,
+            alive: 0,
+            met: 0,
+            every: 0,
+            any: 0,
+            warps: n as u32,
+            left: 0,
+            block: [0; 3],
+        };
+        // SAFETY: the head of the memory is for it.
+        unsafe { sweep.write(new) };
         shared.zero();
         let barriers = vec![Barrier::new(n); 16];
         Seat {
             warps,
-            frames,
+            sweep,
+            _place: place,
             shared,
             local,
             helpers,
             _masks: masks,
             barriers,
-            frame_size,
-            index: [0; 3],
             dirty: false,
         }
     }
 
-    /// Seats a block.
-    pub(super) fn start(&mut self, exec: &Exec<'_>, number: u64) {
+    /// How blocks go on; not while code runs.
+    fn sweep(&mut self) -> &mut Sweep {
+        // SAFETY: written when the seat was made; the code that changes it does not run.
+        unsafe { self.sweep.as_mut() }
+    }
+
+    /// The block that is seated.
+    pub(super) fn index(&self) -> [u32; 3] {
+        // SAFETY: as above.
+        unsafe { self.sweep.as_ref().block }
+    }
+
+    /// Seats a block, and those that follow it along x, which come in turn.
+    pub(super) fn start(&mut self, exec: &Exec<'_>, number: u64, count: u32) {
         let [gx, gy, _] = exec.launch.grid.map(u64::from);
-        let at = [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32);
-        self.index = at;
+        let block = [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32);
         if std::mem::replace(&mut self.dirty, true) {
             if exec.shared_size > 0 {
                 self.shared.zero();
@@ -175,15 +218,10 @@ impl Seat {
         }
         self.barriers.iter_mut().for_each(Barrier::reset);
         for w in &mut self.warps {
-            let threads = (exec.threads - w.index * 32).min(32);
-            w.live = (u64::MAX >> (64 - threads)) as u32;
-            w.block = at;
-            w.uniform[Uniform::Ctaid as usize..][..3].copy_from_slice(&at);
-            w.rotate = false;
-            w.meet = NOWHERE;
-            w.carry = 0;
-            w.make_ready(0, w.live);
+            (w.live, w.rotate) = (w.full, false);
         }
+        let sweep = self.sweep();
+        (sweep.piece, sweep.left, sweep.block) = (0, count.saturating_sub(1), block);
         debug_assert_eq!(self.helpers.len(), TABLE.len());
     }
 
@@ -191,37 +229,73 @@ impl Seat {
     pub(super) fn turn(&mut self, exec: &Exec<'_>) -> Result<Outcome, Fault> {
         let machine = exec.variant.machine();
         let (entry, range) = (machine.code.entry(), machine.code.range());
-        let mut ran = false;
-        let mut left = false;
-        let mut met = false;
-        for (k, w) in self.warps.iter_mut().enumerate() {
-            if w.low == NOWHERE {
-                left |= w.live != 0;
-                continue;
-            }
-            ran = true;
-            let frame = self.frames.base.wrapping_add(k * self.frame_size);
+        let mut alive = 0;
+        for w in &mut self.warps {
             w.budget = ROUNDS;
-            // SAFETY: the code was made for this layout of blocks; the warp has
-            // what it addresses, the frame is as large as it says.
-            let (status, stay) = unsafe { trap::enter(entry, range, &raw mut **w, frame) };
-            if status == SIGNAL {
-                let origin = machine.origin(stay.at);
-                return Err(touched(exec, w, origin, stay.address));
+            alive += u32::from(w.live != 0);
+        }
+        let sweep = self.sweep();
+        sweep.alive = alive;
+        sweep.forget();
+        let fresh = sweep.piece == 0;
+        let mut ran = false;
+        let mut from = 0;
+        loop {
+            let begins = |w: &Placed| fresh && !ran || w.low != NOWHERE;
+            let Some(k) = self.warps[from..].iter().position(begins).map(|k| from + k) else {
+                break;
+            };
+            ran = true;
+            let first = self.warps[k].as_ptr();
+            // SAFETY: the code was made for this layout of blocks; the warps have what it addresses.
+            let (status, stay) = unsafe { trap::enter(entry, range, first) };
+            // SAFETY: the code leaves one of the block's warps there.
+            let k = unsafe { (*self.sweep().current).index } as usize;
+            let piece = std::mem::replace(&mut self.sweep().piece, NOWHERE);
+            match status {
+                SIGNAL => {
+                    let origin = machine.origin(stay.at);
+                    return Err(touched(exec, &self.warps[k], origin, stay.address));
+                }
+                FAULT => {
+                    let block = self.index();
+                    let none = || exec.fault(Cause::Trap, None, block, [0; 3]);
+                    return Err(self.warps[k].fault.take().map_or_else(none, |f| *f));
+                }
+                DONE => break,
+                _ => {}
             }
-            if status == FAULT {
-                let none = || exec.fault(Cause::Trap, None, self.index, [0; 3]);
-                return Err(w.fault.take().map_or_else(none, |f| *f));
+            let w = &self.warps[k];
+            debug_assert!(status != WAITS || !w.waiting.is_empty() || !w.parked.is_empty());
+            // Those behind it have not had their turn, and are where it has come from.
+            self.warps[k].meet = NOWHERE;
+            if piece != NOWHERE {
+                for w in &mut self.warps[k + 1..] {
+                    w.meet = NOWHERE;
+                    if piece == 0 {
+                        w.live = w.full;
+                    }
+                    let live = w.live;
+                    if live != 0 {
+                        w.make_ready(piece, live);
+                    }
+                }
             }
-            met |= status == MEETS;
+            from = k + 1;
+        }
+        let sweep = self.sweep();
+        let (alive, met) = (sweep.alive, sweep.met != 0);
+        debug_assert_eq!(alive, self.warps.iter().map(|w| u32::from(w.live != 0)).sum::<u32>());
+        if alive == 0 {
+            return Ok(Outcome::Done);
+        }
+        for w in &mut self.warps {
+            if w.live == 0 {
+                w.meet = NOWHERE;
+            }
             if !w.arrivals.is_empty() {
                 barrier::arrive(&mut self.barriers, w);
             }
-            left |= w.live != 0;
-            debug_assert!(status != WAITS || !w.waiting.is_empty() || !w.parked.is_empty());
-        }
-        if !left {
-            return Ok(Outcome::Done);
         }
         if met && barrier::meet(&mut self.barriers, &mut self.warps) {
             return Ok(Outcome::Ran);
@@ -239,5 +313,5 @@ fn touched(exec: &Exec<'_>, w: &Warp, origin: Option<Origin>, address: u64) -> F
     let bytes = inst.map_or(1, |i| i.types[0].bytes());
     let cause = Cause::Address { address, bytes, space: "global" };
     let thread = [0, 1, 2].map(|axis: usize| w.tid[axis][lane]);
-    exec.fault(cause, inst.map(|i| i.pos), w.block, thread)
+    exec.fault(cause, inst.map(|i| i.pos), w.block(), thread)
 }

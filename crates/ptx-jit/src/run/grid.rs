@@ -16,6 +16,10 @@ use std::time::Instant;
 const MOST: usize = 64;
 /// Turns after which a block lets others start beside it.
 const PATIENCE: u32 = 256;
+/// The most blocks that one stay in the code runs, one after the other.
+const LONGEST_RUN: u64 = 64;
+/// And the most instructions of warps in them: some tens of microseconds.
+const RUN_STEPS: u64 = 1 << 14;
 
 pub(super) fn run_blocks(
     variant: &Variant,
@@ -89,6 +93,37 @@ fn check(exec: &Exec<'_>) -> Result<(), Fault> {
     }
 }
 
+/// How many blocks one stay in the code may run. Only blocks without loops run so, which wait for no other and
+/// end soon, and only few of a grid at once, of which each thread is to have its share.
+fn longest_run(exec: &Exec<'_>) -> u64 {
+    let Some(steps) = exec.variant.steps else { return 1 };
+    // Memory that is empty when a block begins is emptied outside the code.
+    if exec.shared_size > 0 || exec.local_size > 0 {
+        return 1;
+    }
+    let block = u64::from(exec.threads.div_ceil(32)).saturating_mul(steps).max(1);
+    let all = exec.launch.grid.iter().fold(1u64, |n, k| n.saturating_mul((*k).into()));
+    LONGEST_RUN.min(RUN_STEPS / block).min(all / 64).max(1)
+}
+
+/// A block, how many follow it in its row of the grid, itself included, and another one if that was given, too.
+fn run_of(
+    exec: &Exec<'_>,
+    longest: u64,
+    first: u64,
+    next: &dyn Fn() -> Option<u64>,
+) -> (u32, Option<Option<u64>>) {
+    let row = u64::from(exec.launch.grid[0]);
+    let most = longest.min(row - first % row);
+    for count in 1..most {
+        let given = next();
+        if given != Some(first + count) {
+            return (count as u32, Some(given));
+        }
+    }
+    (most as u32, None)
+}
+
 fn in_order(
     exec: &Exec<'_>,
     watch: &mut Watch,
@@ -96,9 +131,11 @@ fn in_order(
 ) -> Result<(), Fault> {
     let Some(first) = next() else { return Ok(()) };
     let mut seats = vec![Seat::new(exec)];
+    let longest = longest_run(exec);
     let mut given = Some(first);
     let mut exhausted = false;
     let mut taken = vec![false];
+    let mut counts = vec![1];
     let mut window = 1;
     let mut turns = 0u32;
     loop {
@@ -112,7 +149,12 @@ fn in_order(
                     exhausted = true;
                     continue;
                 };
-                seats[k].start(exec, number);
+                let (count, after) = run_of(exec, longest, number, next);
+                if let Some(after) = after {
+                    (given, exhausted) = (after, after.is_none());
+                }
+                seats[k].start(exec, number, count);
+                counts[k] = count;
                 taken[k] = true;
             }
             any = true;
@@ -121,7 +163,7 @@ fn in_order(
                 match seats[k].turn(exec)? {
                     Outcome::Done => {
                         (taken[k], ran, turns) = (false, true, 0);
-                        watch.tick(exec, 1);
+                        watch.tick(exec, counts[k]);
                         break;
                     }
                     Outcome::Stuck => break,
@@ -143,7 +185,7 @@ fn in_order(
         if !ran && !more {
             // Barriers are within blocks: nobody else can help these.
             let at = taken.iter().position(|t| *t).unwrap_or(0);
-            return Err(exec.fault(Cause::Deadlock, None, seats[at].index, [0; 3]));
+            return Err(exec.fault(Cause::Deadlock, None, seats[at].index(), [0; 3]));
         }
         // One that waits may wait for another block: let that start.
         if turns >= PATIENCE || !ran {
@@ -152,6 +194,7 @@ fn in_order(
             if more {
                 seats.push(Seat::new(exec));
                 taken.push(false);
+                counts.push(1);
                 window += 1;
             }
         }
@@ -170,7 +213,7 @@ fn together(
     while let Some(number) = next() {
         check(exec)?;
         let mut seat = Seat::new(exec);
-        seat.start(exec, number);
+        seat.start(exec, number, 1);
         if seat.turn(exec)? != Outcome::Done {
             seats.push(seat);
         }
@@ -199,7 +242,7 @@ fn together(
             return Err(f);
         }
         if !ran {
-            let index = seats.first().map_or([0; 3], |s| s.index);
+            let index = seats.first().map_or([0; 3], Seat::index);
             return Err(exec.fault(Cause::Deadlock, None, index, [0; 3]));
         }
         std::thread::yield_now();

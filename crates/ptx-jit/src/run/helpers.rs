@@ -125,7 +125,7 @@ impl Warp {
 
     pub(crate) fn fault_at(&self, site: &Site, lane: usize, cause: Cause) -> Fault {
         let thread = [0, 1, 2].map(|axis: usize| self.tid[axis][lane]);
-        self.exec().fault(cause, Some(site.inst.pos), self.block, thread)
+        self.exec().fault(cause, Some(site.inst.pos), self.block(), thread)
     }
 
     pub(crate) fn exec<'a>(&self) -> &'a super::launch::Exec<'a> {

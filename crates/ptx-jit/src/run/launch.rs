@@ -11,14 +11,13 @@ use std::time::Instant;
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Uniform {
     Ntid = 0,
-    Ctaid = 3,
-    Nctaid = 6,
-    WarpId = 9,
-    NWarpId = 10,
-    Env1 = 11,
-    Env2 = 12,
-    Dynamic = 13,
-    Total = 14,
+    Nctaid = 3,
+    WarpId = 6,
+    NWarpId = 7,
+    Env1 = 8,
+    Env2 = 9,
+    Dynamic = 10,
+    Total = 11,
 }
 
 pub(crate) struct Exec<'a> {

@@ -44,26 +44,21 @@ pub(crate) fn announce(base: u64, size: u64) {
 /// Enters code. Answers what it answers, or [`SIGNAL`] after a fault, which the stay then describes.
 ///
 /// # Safety
-/// As for the code: the warp and the frame are what it was made for. `code` is its range.
-pub(super) unsafe fn enter(
-    entry: Entry,
-    code: (u64, u64),
-    warp: *mut Warp,
-    frame: *mut u8,
-) -> (u32, Stay) {
+/// As for the code: the warp and its block are what it was made for. `code` is its range.
+pub(super) unsafe fn enter(entry: Entry, code: (u64, u64), warp: *mut Warp) -> (u32, Stay) {
     let mut stay = Stay { stack: 0, resume: 0, code, at: 0, address: 0 };
     let place = &raw mut stay;
     STAY.set(place);
     // SAFETY: the caller's promise; `place` outlives the call.
-    let status = unsafe { call(entry, warp, frame, place) };
+    let status = unsafe { call(entry, warp, place) };
     STAY.set(std::ptr::null_mut());
     (status, stay)
 }
 
-/// Calls `entry(warp, frame)` with the registers that a callee preserves on the stack, so that the handler
+/// Calls `entry(warp)` with the registers that a callee preserves on the stack, so that the handler
 /// can come back here from anywhere in it.
 #[unsafe(naked)]
-unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, frame: *mut u8, stay: *mut Stay) -> u32 {
+unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, stay: *mut Stay) -> u32 {
     core::arch::naked_asm!(
         "push rbp",
         "push rbx",
@@ -72,12 +67,11 @@ unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, frame: *mut u8, stay: *
         "push r14",
         "push r15",
         "sub rsp, 8",
-        "mov [rcx], rsp",
+        "mov [rdx], rsp",
         "lea rax, [rip + 2f]",
-        "mov [rcx + 8], rax",
+        "mov [rdx + 8], rax",
         "mov rax, rdi",
         "mov rdi, rsi",
-        "mov rsi, rdx",
         "call rax",
         "2:",
         "add rsp, 8",

@@ -1,16 +1,18 @@
-//! What generated code and its helpers share: one warp's state.
+//! What generated code and its helpers share: a warp's state, and that of going over the warps of a block.
 //!
-//! Generated code addresses the fields of [`Warp`] by their offsets; the rest
+//! Generated code addresses the fields of [`Warp`] and [`Sweep`] by their offsets; the rest
 //! of a launch is behind pointers that only helpers follow.
 
 use super::launch::Exec;
 use crate::emit::Site;
 use cushim_ptx::interp::Fault;
+use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 
 /// No piece.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// What generated code answers.
+/// What generated code answers: every warp of the block has had its turn.
 pub(crate) const DONE: u32 = 0;
 /// All lanes that have not ended wait at a barrier.
 pub(crate) const WAITS: u32 = 1;
@@ -21,11 +23,83 @@ pub(crate) const FAULT: u32 = 3;
 /// Not from the code: it touched what is not mapped.
 pub(crate) const SIGNAL: u32 = 4;
 
-/// All lanes that have not ended came to the barrier of site [`Warp::meet`].
-pub(crate) const MEETS: u32 = 5;
+/// Generated code: runs a warp and those behind it until all have ended or wait, or one of them, which
+/// [`Sweep::current`] names, needs something else.
+pub(crate) type Entry = unsafe extern "C" fn(*mut Warp) -> u32;
 
-/// Generated code: runs a warp until it ends or waits.
-pub(crate) type Entry = unsafe extern "C" fn(*mut Warp, *mut u8) -> u32;
+/// Going over the warps of a block.
+///
+/// A warp begins where it is ready, or, while [`Sweep::piece`] is one, there with all lanes that it has:
+/// with what its own state says only where that is no piece.
+#[repr(C)]
+#[derive(Debug)]
+pub(crate) struct Sweep {
+    /// The warp that runs.
+    pub(crate) current: *mut Warp,
+    pub(crate) first: *mut Warp,
+    /// Where warps begin whose turn is still to come; 0 is the start of a block, [`NOWHERE`] where each is ready.
+    pub(crate) piece: u32,
+    /// Warps of which lanes have not ended.
+    pub(crate) alive: u32,
+    /// Warps that came to a barrier with all their lanes in this turn, and the pieces that they go on in: all
+    /// bits that each has, and those that any has.
+    pub(crate) met: u32,
+    pub(crate) every: u32,
+    pub(crate) any: u32,
+    /// Warps of a block.
+    pub(crate) warps: u32,
+    /// Blocks that follow along x.
+    pub(crate) left: u32,
+    /// The block.
+    pub(crate) block: [u32; 3],
+}
+
+impl Sweep {
+    /// Nobody has come to a barrier.
+    pub(super) fn forget(&mut self) {
+        (self.met, self.every, self.any) = (0, u32::MAX, 0);
+    }
+}
+
+/// A warp in the memory of its block, its frame behind it.
+pub(super) struct Placed(NonNull<Warp>);
+
+impl Placed {
+    /// # Safety
+    /// The place is for a warp, aligned as one, nobody else's, and outlives what is returned.
+    pub(super) unsafe fn new(place: NonNull<Warp>, warp: Warp) -> Placed {
+        // SAFETY: the caller's promise.
+        unsafe { place.write(warp) };
+        Placed(place)
+    }
+
+    pub(super) fn as_ptr(&self) -> *mut Warp {
+        self.0.as_ptr()
+    }
+}
+
+impl Deref for Placed {
+    type Target = Warp;
+
+    fn deref(&self) -> &Warp {
+        // SAFETY: written when this was made; code that changes it does not run while it is borrowed.
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl DerefMut for Placed {
+    fn deref_mut(&mut self) -> &mut Warp {
+        // SAFETY: as above.
+        unsafe { self.0.as_mut() }
+    }
+}
+
+impl Drop for Placed {
+    fn drop(&mut self) {
+        // SAFETY: the warp is there, and nobody uses it any more.
+        unsafe { self.0.drop_in_place() };
+    }
+}
 
 /// A helper: the number of the site that calls it, the lanes it is for.
 pub(crate) type Helper = unsafe extern "C" fn(*mut Warp, u32, u32) -> u32;
@@ -55,8 +129,14 @@ pub(crate) struct Warp {
     pub(crate) reduced: u32,
     /// Rounds of loops until the warp leaves for a moment.
     pub(crate) budget: u32,
-    /// The site at which all lanes wait together, or [`NOWHERE`].
+    /// The site at which all lanes wait together, or [`NOWHERE`]; of an earlier turn where this one has not
+    /// come to the warp.
     pub(crate) meet: u32,
+    /// Its lanes when the block begins.
+    pub(crate) full: u32,
+    /// The next warp of the block, or null.
+    pub(crate) next: *mut Warp,
+    pub(crate) sweep: *mut Sweep,
     /// Lanes that are ready, by piece.
     pub(crate) masks: *mut u32,
     pub(crate) params: *const u8,
@@ -83,7 +163,6 @@ pub(crate) struct Warp {
     pub(crate) sites: *const Site,
     /// Number in the block.
     pub(crate) index: u32,
-    pub(crate) block: [u32; 3],
     pub(crate) pieces: u32,
     /// Lanes that wait for others of the warp.
     pub(crate) parked: Vec<Parked>,
@@ -122,6 +201,12 @@ pub(crate) struct Arrival {
 }
 
 impl Warp {
+    /// The block that it is of.
+    pub(crate) fn block(&self) -> [u32; 3] {
+        // SAFETY: set when the warp was made; the code does not write while helpers look.
+        unsafe { (*self.sweep).block }
+    }
+
     /// A value of a slot that holds 32-bit numbers.
     pub(crate) fn narrow(&self, slot: usize, lane: usize) -> u32 {
         let pair = self.scratch[slot][lane / 2];

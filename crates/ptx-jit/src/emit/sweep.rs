@@ -1,0 +1,173 @@
+//! From warp to warp of a block, and from block to block.
+//!
+//! Owns the code between warps: which begins when one has had its turn, going on behind a barrier that all
+//! have come to, and the next block where several are given at once. Whatever else is to be decided between
+//! warps, the code leaves to the scheduler, which it must not know.
+
+use super::{Emit, OWN};
+use crate::run::{DONE, NOWHERE, Sweep, Warp};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, JumpTableData, Type, Value, types};
+use cushim_ptx::table::Op;
+use std::mem::offset_of;
+
+impl Emit<'_> {
+    fn sweep(&mut self) -> Value {
+        self.constant_field(types::I64, offset_of!(Warp, sweep))
+    }
+
+    /// A field of the block's.
+    pub(super) fn sweep_field(&mut self, ty: Type, offset: usize) -> Value {
+        let sweep = self.sweep();
+        self.b.ins().load(ty, OWN, sweep, offset as i32)
+    }
+
+    /// Changes a number of the block's.
+    fn change(&mut self, sweep: Value, offset: usize, new: impl FnOnce(&mut Self, Value) -> Value) {
+        let old = self.b.ins().load(types::I32, OWN, sweep, offset as i32);
+        let new = new(self, old);
+        self.b.ins().store(OWN, new, sweep, offset as i32);
+    }
+
+    fn put(&mut self, sweep: Value, offset: usize, v: i64) {
+        let v = self.i32(v);
+        self.b.ins().store(OWN, v, sweep, offset as i32);
+    }
+
+    /// The warp has come to a barrier with all its lanes, which go on in a piece: others have their turn.
+    pub(super) fn meet(&mut self, next: usize) {
+        // Who only arrives at a barrier may be one whom others do not know of.
+        let plain = next != 0 && !self.f.code.iter().any(|i| i.op == Op::BarArrive);
+        if plain {
+            self.resumed.insert(next);
+        }
+        let sweep = self.sweep();
+        let piece = self.i32(next as i64);
+        self.change(sweep, offset_of!(Sweep, met), |e, v| e.b.ins().iadd_imm_s(v, 1));
+        self.change(sweep, offset_of!(Sweep, every), |e, v| e.b.ins().band(v, piece));
+        self.change(sweep, offset_of!(Sweep, any), |e, v| e.b.ins().bor(v, piece));
+        self.jump(self.advance, &[self.warp]);
+    }
+
+    /// The code between warps; after all pieces, which say where barriers let go on.
+    pub(super) fn sweep_blocks(&mut self) {
+        self.begin_block();
+
+        self.b.switch_to_block(self.ended);
+        self.warp = self.b.block_params(self.ended)[0];
+        let sweep = self.sweep();
+        self.change(sweep, offset_of!(Sweep, alive), |e, v| e.b.ins().iadd_imm_s(v, -1));
+        self.jump(self.advance, &[self.warp]);
+
+        self.b.switch_to_block(self.advance);
+        self.warp = self.b.block_params(self.advance)[0];
+        let next = self.constant_field(types::I64, offset_of!(Warp, next));
+        let swept = self.b.create_block();
+        self.b.ins().brif(next, self.begin, &[next.into()], swept, &[]);
+        self.b.switch_to_block(swept);
+        self.swept();
+    }
+
+    /// A warp begins.
+    fn begin_block(&mut self) {
+        self.b.switch_to_block(self.begin);
+        self.warp = self.b.block_params(self.begin)[0];
+        let sweep = self.sweep();
+        self.b.ins().store(OWN, self.warp, sweep, offset_of!(Sweep, current) as i32);
+        let piece = self.b.ins().load(types::I32, OWN, sweep, offset_of!(Sweep, piece) as i32);
+        let (fresh, later) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(piece, later, &[], fresh, &[]);
+
+        self.b.switch_to_block(fresh);
+        let full = self.constant_field(types::I32, offset_of!(Warp, full));
+        self.set_field(full, offset_of!(Warp, live));
+        let carries = [Op::AddCarry, Op::SubCarry, Op::MadCarry];
+        if self.f.code.iter().any(|i| carries.contains(&i.op)) {
+            let zero = self.i32(0);
+            self.set_field(zero, offset_of!(Warp, carry));
+        }
+        self.jump(self.blocks[0], &[full, self.warp]);
+
+        self.b.switch_to_block(later);
+        let (live, some) = (self.field(types::I32, offset_of!(Warp, live)), self.b.create_block());
+        self.b.ins().brif(live, some, &[], self.advance, &[self.warp.into()]);
+        self.b.switch_to_block(some);
+        let own = self.b.create_block();
+        if let Some(last) = self.resumed.last() {
+            let default = self.b.func.dfg.block_call(own, &[]);
+            let mut table = Vec::new();
+            for n in 0..=*last {
+                table.push(if self.resumed.contains(&n) {
+                    self.b.func.dfg.block_call(self.blocks[n], &[live.into(), self.warp.into()])
+                } else {
+                    default
+                });
+            }
+            let table = self.b.create_jump_table(JumpTableData::new(default, &table));
+            self.b.ins().br_table(piece, table);
+        } else {
+            self.jump(own, &[]);
+        }
+        self.b.switch_to_block(own);
+        let low = self.field(types::I32, offset_of!(Warp, low));
+        let nowhere = self.i32(NOWHERE.into());
+        let none = self.b.ins().icmp(IntCC::Equal, low, nowhere);
+        let args = [self.warp.into()];
+        self.b.ins().brif(none, self.advance, &args, self.dispatch, &args);
+    }
+
+    /// Every warp of the block has had its turn.
+    fn swept(&mut self) {
+        let sweep = self.sweep();
+        let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, sweep, at as i32);
+        let leave = self.b.create_block();
+        let (some, over) = (self.b.create_block(), self.b.create_block());
+        let alive = get(self, offset_of!(Sweep, alive));
+        self.b.ins().brif(alive, some, &[], over, &[]);
+
+        self.b.switch_to_block(some);
+        if self.resumed.is_empty() {
+            self.jump(leave, &[]);
+        } else {
+            let met = get(self, offset_of!(Sweep, met));
+            let (every, any) =
+                (get(self, offset_of!(Sweep, every)), get(self, offset_of!(Sweep, any)));
+            let all = self.b.ins().icmp(IntCC::Equal, met, alive);
+            let same = self.b.ins().icmp(IntCC::Equal, every, any);
+            let together = self.b.ins().band(all, same);
+            let on = self.b.create_block();
+            self.b.ins().brif(together, on, &[], leave, &[]);
+            self.b.switch_to_block(on);
+            self.b.ins().store(OWN, any, sweep, offset_of!(Sweep, piece) as i32);
+            self.put(sweep, offset_of!(Sweep, met), 0);
+            self.put(sweep, offset_of!(Sweep, every), -1);
+            self.put(sweep, offset_of!(Sweep, any), 0);
+            self.again(sweep);
+        }
+
+        self.b.switch_to_block(over);
+        let left = get(self, offset_of!(Sweep, left));
+        let next = self.b.create_block();
+        self.b.ins().brif(left, next, &[], leave, &[]);
+        self.b.switch_to_block(next);
+        let less = self.b.ins().iadd_imm_s(left, -1);
+        self.b.ins().store(OWN, less, sweep, offset_of!(Sweep, left) as i32);
+        self.change(sweep, offset_of!(Sweep, block), |e, v| e.b.ins().iadd_imm_s(v, 1));
+        let warps = get(self, offset_of!(Sweep, warps));
+        self.b.ins().store(OWN, warps, sweep, offset_of!(Sweep, alive) as i32);
+        self.put(sweep, offset_of!(Sweep, piece), 0);
+        self.again(sweep);
+
+        self.b.switch_to_block(leave);
+        let done = self.i32(DONE.into());
+        self.b.ins().return_(&[done]);
+    }
+
+    /// From the first warp on.
+    fn again(&mut self, sweep: Value) {
+        let flags = OWN.with_readonly().with_can_move();
+        let at = offset_of!(Sweep, first) as i32;
+        let first = self.b.ins().load(types::I64, flags, sweep, at);
+        self.jump(self.begin, &[first]);
+    }
+}
