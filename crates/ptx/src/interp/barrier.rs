@@ -24,11 +24,23 @@ struct Barrier {
     ones: u64,
 }
 
+impl Barrier {
+    fn clear(&mut self) {
+        self.arrived.fill(0);
+        (self.count, self.all, self.any, self.ones) = (None, true, false, 0);
+    }
+}
+
 impl Barriers {
     pub(super) fn new(warps: usize) -> Barriers {
         let empty =
             Barrier { arrived: vec![0; warps], count: None, all: true, any: false, ones: 0 };
         Barriers { list: vec![empty; 16] }
+    }
+
+    /// As if nobody had come.
+    pub(super) fn clear(&mut self) {
+        self.list.iter_mut().for_each(Barrier::clear);
     }
 
     /// Lanes of a warp arrive; with what they bring to a reduction.
@@ -95,8 +107,7 @@ impl Block {
                 }
             }
             let b = &mut self.common.barriers.list[id];
-            b.arrived.fill(0);
-            (b.count, b.all, b.any, b.ones) = (None, true, false, 0);
+            b.clear();
         }
         released
     }

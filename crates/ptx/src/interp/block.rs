@@ -26,23 +26,28 @@ pub(super) struct Common {
 const TURN: u64 = 4096;
 
 impl Block {
-    pub(super) fn new(exec: &Exec<'_>, index: [u32; 3]) -> Block {
-        let warps = exec.threads.div_ceil(32);
-        let kernel = &exec.module.functions[exec.launch.kernel as usize];
-        let warps = (0..warps)
-            .map(|w| {
-                let threads = (exec.threads - w * 32).min(32);
-                let mut warp = Warp::new(w, (u64::MAX >> (64 - threads)) as u32);
-                warp.start(exec.launch.kernel, kernel.registers.len());
-                for lane in &mut warp.local {
-                    lane.resize(kernel.local_size as usize, 0);
-                }
-                warp
-            })
-            .collect::<Vec<_>>();
+    /// A block of the launch; [`Block::start`] makes it one with an index.
+    pub(super) fn new(exec: &Exec<'_>) -> Block {
+        let warps = (0..exec.threads.div_ceil(32)).map(Warp::new).collect::<Vec<_>>();
         let barriers = Barriers::new(warps.len());
         let shared = vec![0; exec.shared_size as usize];
-        Block { index, warps, common: Common { index, shared, barriers, steps: 0 } }
+        Block { index: [0; 3], warps, common: Common { index: [0; 3], shared, barriers, steps: 0 } }
+    }
+
+    /// At the first instruction, with memory and registers all zero: of a block that has ended, too.
+    pub(super) fn start(&mut self, exec: &Exec<'_>, index: [u32; 3]) {
+        self.index = index;
+        self.common.index = index;
+        self.common.steps = 0;
+        self.common.shared.fill(0);
+        self.common.barriers.clear();
+        let kernel = &exec.module.functions[exec.launch.kernel as usize];
+        let (registers, local) = (kernel.registers.len(), kernel.local_size as usize);
+        for warp in &mut self.warps {
+            let threads = (exec.threads - warp.index * 32).min(32);
+            let live = (u64::MAX >> (64 - threads)) as u32;
+            warp.start(live, exec.launch.kernel, registers, local);
+        }
     }
 
     pub(super) fn is_done(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::block::Common;
 use super::memory::word;
 use super::step::Flow;
-use super::warp::{Frame, Lanes, Register, State, Warp, lanes};
+use super::warp::{Frame, Lanes, State, Warp, lanes};
 use super::{Cause, Exec, FUNCTION_WINDOW, Fault, printf};
 use crate::ir::{Arg, Call, Callee, Dst, Function, Inst, Param, Place, Src};
 use crate::types::Space;
@@ -68,9 +68,10 @@ impl Exec<'_> {
                 warp.local[l].resize(end as usize, 0);
             }
         }
+        let registers = warp.registers(callee.registers.len());
         let new = warp.new_frame(Frame {
             function,
-            registers: vec![Register([0; 32]); callee.registers.len()],
+            registers,
             carry: 0,
             parent: Some(frame),
             return_pc: pc + 1,

@@ -39,6 +39,18 @@ impl Exec<'_> {
             warp.fragments[0].pc += 1;
             return Flow::Next;
         }
+        // Mostly every lane names all of them, and they are here.
+        let first = members[active.trailing_zeros() as usize % 32];
+        let same = lanes(active).all(|l| members[l] as u32 == first as u32);
+        if same && (active == warp.live || first as u32 & warp.live & !active == 0) {
+            let party = party(inst.op, first as u32, active, active);
+            let (d, p) = run(inst, party, &inputs);
+            for (dst, values) in inst.dst.iter().zip([&d, &p]) {
+                warp.write(frame, *dst, active, values);
+            }
+            warp.fragments[0].pc += 1;
+            return Flow::Next;
+        }
         let mut rest = active;
         let mut all_here = true;
         let mut groups = Vec::new();
@@ -178,20 +190,21 @@ pub fn run(inst: &Inst, here: u32, inputs: &[Lanes; 3]) -> (Lanes, Lanes) {
 /// ISA, `shfl`: `c` holds the clamp value in bits 0-4 and the segment mask in
 /// bits 8-12.
 fn shuffle(i: &Inst, here: u32, a: &Lanes, b: &Lanes, c: &Lanes, d: &mut Lanes, p: &mut Lanes) {
+    let words = [Word::Up, Word::Down, Word::Bfly];
+    let way = i.words.first(&words);
     for l in lanes(here) {
         let lane = l as i32;
         let (offset, clamp) = ((b[l] & 31) as i32, (c[l] & 31) as i32);
         let segment = (c[l] >> 8 & 31) as i32;
         let bound = lane & segment | clamp & !segment;
-        let (from, inside) = if i.words.has(Word::Up) {
-            (lane - offset, lane - offset >= bound)
-        } else if i.words.has(Word::Down) {
-            (lane + offset, lane + offset <= bound)
-        } else if i.words.has(Word::Bfly) {
-            (lane ^ offset, lane ^ offset <= bound)
-        } else {
-            let from = lane & segment | offset & !segment;
-            (from, from <= bound)
+        let (from, inside) = match way {
+            Some(Word::Up) => (lane - offset, lane - offset >= bound),
+            Some(Word::Down) => (lane + offset, lane + offset <= bound),
+            Some(_) => (lane ^ offset, lane ^ offset <= bound),
+            None => {
+                let from = lane & segment | offset & !segment;
+                (from, from <= bound)
+            }
         };
         let from = if inside { (from & 31) as usize } else { l };
         // Reading a lane that takes no part gives an undefined value.

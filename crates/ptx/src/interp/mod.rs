@@ -164,6 +164,8 @@ pub fn run_blocks(
     let [gx, gy, _] = launch.grid.map(u64::from);
     let mut exhausted = false;
     let mut resident: VecDeque<Block> = VecDeque::new();
+    // Their room is taken again.
+    let mut ended: Vec<Block> = Vec::new();
     let mut window = if launch.cooperative { usize::MAX } else { 1 };
     loop {
         while !exhausted && resident.len() < window {
@@ -172,7 +174,9 @@ pub fn run_blocks(
                 break;
             };
             let (x, y, z) = (n % gx, n / gx % gy, n / gx / gy);
-            resident.push_back(Block::new(&exec, [x as u32, y as u32, z as u32]));
+            let mut block = ended.pop().unwrap_or_else(|| Block::new(&exec));
+            block.start(&exec, [x as u32, y as u32, z as u32]);
+            resident.push_back(block);
         }
         if resident.is_empty() {
             return Ok(());
@@ -183,7 +187,10 @@ pub fn run_blocks(
         for block in &mut resident {
             steps += block.run(&exec, slice)?;
         }
-        resident.retain(|b| !b.is_done());
+        for _ in 0..before {
+            let Some(block) = resident.pop_front() else { break };
+            if block.is_done() { ended.push(block) } else { resident.push_back(block) }
+        }
         if steps == 0 && resident.len() == before && (exhausted || before >= MAX_RESIDENT) {
             let cause = Cause::Deadlock;
             let index = resident.front().map_or([0; 3], |b| b.index);

@@ -259,8 +259,17 @@ impl Exec<'_> {
         let launch = self.launch;
         let one = match s {
             Special::Tid(axis) => {
-                for (lane, v) in out.iter_mut().enumerate() {
-                    *v = self.thread(warp, lane).get(axis as usize).copied().unwrap_or(0).into();
+                let [width, height, _] = launch.block;
+                let [mut x, mut y, mut z] = self.thread(warp, 0);
+                for v in out {
+                    *v = [x, y, z, 0][axis as usize & 3].into();
+                    x += 1;
+                    if x == width {
+                        (x, y) = (0, y + 1);
+                    }
+                    if y == height {
+                        (y, z) = (0, z + 1);
+                    }
                 }
                 return;
             }

@@ -79,6 +79,8 @@ pub(super) struct Warp {
     pub(super) live: u32,
     pub(super) frames: Vec<Frame>,
     free: Vec<usize>,
+    /// Room of frames that were left, for others.
+    room: Vec<Vec<Register>>,
     pub(super) fragments: Vec<Fragment>,
     /// Local memory, lane by lane.
     pub(super) local: Vec<Vec<u8>>,
@@ -90,22 +92,34 @@ pub(super) struct Warp {
 const PATIENCE: u32 = 128;
 
 impl Warp {
-    pub(super) fn new(index: u32, live: u32) -> Warp {
+    pub(super) fn new(index: u32) -> Warp {
         Warp {
             index,
-            live,
+            live: 0,
             frames: Vec::new(),
             free: Vec::new(),
+            room: Vec::new(),
             fragments: Vec::new(),
             local: vec![Vec::new(); 32],
             burst: 0,
         }
     }
 
-    pub(super) fn start(&mut self, function: u32, registers: usize) {
+    /// Begins for lanes `live` with so many registers and bytes of local memory; whatever was there is gone.
+    pub(super) fn start(&mut self, live: u32, function: u32, registers: usize, local: usize) {
+        self.live = live;
+        self.frames.clear();
+        self.free.clear();
+        self.fragments.clear();
+        self.burst = 0;
+        for lane in &mut self.local {
+            lane.clear();
+            lane.resize(local, 0);
+        }
+        let registers = self.registers(registers);
         let frame = self.new_frame(Frame {
             function,
-            registers: vec![Register([0; 32]); registers],
+            registers,
             carry: 0,
             parent: None,
             return_pc: 0,
@@ -115,6 +129,14 @@ impl Warp {
         });
         let mask = self.live;
         self.fragments.push(Fragment { mask, frame, pc: 0, state: State::Ready, passed_over: 0 });
+    }
+
+    /// So many registers, all zero.
+    pub(super) fn registers(&mut self, n: usize) -> Vec<Register> {
+        let mut registers = self.room.pop().unwrap_or_default();
+        registers.clear();
+        registers.resize(n, Register([0; 32]));
+        registers
     }
 
     pub(super) fn new_frame(&mut self, frame: Frame) -> usize {
@@ -134,7 +156,7 @@ impl Warp {
     pub(super) fn leave(&mut self, frame: usize, mask: u32) {
         self.frames[frame].lanes &= !mask;
         if self.frames[frame].lanes == 0 {
-            self.frames[frame].registers = Vec::new();
+            self.room.push(std::mem::take(&mut self.frames[frame].registers));
             self.free.push(frame);
         }
     }

@@ -156,11 +156,21 @@ impl interp::Memory for Memory {
         let (mut at, mut rest) = (address, bytes);
         while !rest.is_empty() {
             let n = piece(at, rest.len());
+            if n == 8 {
+                let (many, later) = rest.split_at_mut(rest.len() & !7);
+                for piece in many.chunks_exact_mut(8) {
+                    // SAFETY: inside of memory that may be touched, and aligned.
+                    let value = unsafe { (*(at as *const AtomicU64)).load(Acquire) };
+                    piece.copy_from_slice(&value.to_le_bytes());
+                    at += 8;
+                }
+                rest = later;
+                continue;
+            }
             // SAFETY: inside of memory that may be touched, and aligned to `n`.
             let value = unsafe {
                 match n {
-                    8 => (*(at as *const AtomicU64)).load(Acquire),
-                    4 => (*(at as *const AtomicU32)).load(Acquire).into(),
+                    4 => (*(at as *const AtomicU32)).load(Acquire),
                     2 => (*(at as *const AtomicU16)).load(Acquire).into(),
                     _ => (*(at as *const AtomicU8)).load(Acquire).into(),
                 }
@@ -179,13 +189,24 @@ impl interp::Memory for Memory {
         let (mut at, mut rest) = (address, bytes);
         while !rest.is_empty() {
             let n = piece(at, rest.len());
+            if n == 8 {
+                let (many, later) = rest.split_at(rest.len() & !7);
+                for piece in many.chunks_exact(8) {
+                    let mut word = [0; 8];
+                    word.copy_from_slice(piece);
+                    // SAFETY: inside of memory that may be touched, and aligned.
+                    unsafe { (*(at as *const AtomicU64)).store(u64::from_le_bytes(word), Release) };
+                    at += 8;
+                }
+                rest = later;
+                continue;
+            }
             let (now, later) = rest.split_at(n);
-            let value = now.iter().rev().fold(0u64, |v, byte| v << 8 | u64::from(*byte));
+            let value = now.iter().rev().fold(0u32, |v, byte| v << 8 | u32::from(*byte));
             // SAFETY: inside of memory that may be touched, and aligned to `n`.
             unsafe {
                 match n {
-                    8 => (*(at as *const AtomicU64)).store(value, Release),
-                    4 => (*(at as *const AtomicU32)).store(value as u32, Release),
+                    4 => (*(at as *const AtomicU32)).store(value, Release),
                     2 => (*(at as *const AtomicU16)).store(value as u16, Release),
                     _ => (*(at as *const AtomicU8)).store(value as u8, Release),
                 }
