@@ -201,8 +201,13 @@ impl Emit<'_> {
                 }))
             }
             (Scalar::F64, Scalar::F32) if !whole => {
+                // What flushes gives a NaN of its own.
+                let flushed = |e: &mut Self, v: Value, vec: bool| {
+                    let v = e.canonical_bits(v, s, vec);
+                    e.flush_bits(v, s, vec)
+                };
                 if let Some(u) = args[0].uniform() {
-                    let u = if ftz { self.flush_bits(u, s, false) } else { u };
+                    let u = if ftz { flushed(self, u, false) } else { u };
                     let f = self.cast(types::F32, u);
                     let f = self.b.ins().fpromote(types::F64, f);
                     let v = self.cast(types::I64, f);
@@ -213,7 +218,7 @@ impl Emit<'_> {
                 let swap = self.b.func.dfg.immediates.push(swap.to_vec().into());
                 let mut out = Vec::with_capacity(16);
                 for v in all.iter() {
-                    let v = if ftz { self.flush_bits(*v, s, true) } else { *v };
+                    let v = if ftz { flushed(self, *v, true) } else { *v };
                     let bytes = self.cast(types::I8X16, v);
                     let high = self.b.ins().shuffle(bytes, bytes, swap);
                     for half in [v, high] {

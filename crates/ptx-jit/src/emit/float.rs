@@ -4,7 +4,7 @@
 //! [`cushim_ptx::alu::canonical`]). Making it so costs two operations, so a register that
 //! only ever takes such results may hold any NaN, and is put right where its
 //! bits are looked at. That is of singles: of doubles the machine keeps the NaN of an
-//! operand, as it shall be.
+//! operand, as it shall be, if not always the right one.
 
 use super::Emit;
 use super::value::Val;
@@ -157,9 +157,13 @@ impl Emit<'_> {
             if inst.op == Op::Copysign {
                 return out;
             }
-            let extreme = matches!(inst.op, Op::Min | Op::Max);
-            let kept = keep || sat || ty == Scalar::F64 && !extreme;
-            let mut out = if kept { out } else { e.canonical_bits(out, ty, vec) };
+            let mut out = if ty == Scalar::F64 {
+                e.double_nan(inst, out, vec, &a)
+            } else if keep || sat {
+                out
+            } else {
+                e.canonical_bits(out, ty, vec)
+            };
             if ftz {
                 out = e.flush_bits(out, ty, vec);
             }
@@ -347,6 +351,38 @@ impl Emit<'_> {
         let c = self.b.ins().fcmp(FloatCC::Unordered, f, f);
         let nan = self.all(Class::of(ty), vec, bits(ty).2);
         if vec { self.b.ins().bitselect(c, nan, v) } else { self.b.ins().select(c, nan, v) }
+    }
+
+    /// Puts right which NaN a double's result is, where the machine has it otherwise than
+    /// the interpreter ([`cushim_ptx::alu`]).
+    fn double_nan(&mut self, inst: &Inst, v: Value, vec: bool, a: &[Value]) -> Value {
+        let op = inst.op;
+        let number = |n: usize| matches!(inst.src[n], Src::Imm(v) if !f64::from_bits(v).is_nan());
+        let (x, y) = match op {
+            // The second, third, first; the machine has it second, first, third.
+            Op::Fma if number(0) || number(2) => return v,
+            Op::Fma => (a[1], a[2]),
+            // Of two NaNs the second.
+            Op::Min | Op::Max => (v, a[1]),
+            Op::Neg | Op::Abs => (a[0], a[0]),
+            _ => return v,
+        };
+        let t = float_type(Scalar::F64, vec);
+        let (first, second) = (self.cast(t, x), self.cast(t, y));
+        let quiet = match op {
+            // The machine's sum is the first operand if that is a NaN, else the second that is one.
+            Op::Fma => {
+                let sum = self.b.ins().fadd(first, second);
+                self.cast(int_type(Scalar::F64, vec), sum)
+            }
+            _ => {
+                let bit = self.all(Class::Wide, vec, 1 << 51);
+                self.b.ins().bor(y, bit)
+            }
+        };
+        let second = if matches!(op, Op::Min | Op::Max) { first } else { second };
+        let nan = self.b.ins().fcmp(FloatCC::Unordered, first, second);
+        if vec { self.b.ins().bitselect(nan, quiet, v) } else { self.b.ins().select(nan, quiet, v) }
     }
 
     pub(super) fn canonical(&mut self, v: &Val, ty: Scalar) -> Val {

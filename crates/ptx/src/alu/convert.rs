@@ -31,9 +31,9 @@ pub(super) fn eval(i: &Inst, a: [u64; 4]) -> u64 {
                 let h = |v: u64| clamp(i, widen(s, v as u8), Format::F16);
                 h(a[0] & 0xff) | h(a[0] >> 8 & 0xff) << 16
             }
+            (Scalar::Tf32, _) if i.words.has(Word::Rna) => tf32_away(i, a[0] & mask(32)),
             (Scalar::Tf32, _) => {
                 let v = soft::convert(a[0] & mask(32), Format::F32, Format::TF32, round(i));
-                let v = if i.words.has(Word::Satfinite) { finite(v, Format::TF32) } else { v };
                 clamp(i, v << 13, Format::F32)
             }
             _ => match (d.kind(), s.kind()) {
@@ -55,6 +55,15 @@ pub(super) fn eval(i: &Inst, a: [u64; 4]) -> u64 {
     }
 }
 
+/// To TensorFloat-32, ties away from zero. An H100 adds half a unit to the bits and cuts off the rest, of a NaN
+/// without adding; with `.satfinite` what then has the exponent of infinity is a unit less, NaNs too.
+fn tf32_away(i: &Inst, bits: u64) -> u64 {
+    let half = if Format::F32.is_nan(bits) { 0 } else { 0x1000 };
+    let v = (bits + half) & 0xffff_e000;
+    let beyond = v & Format::F32.infinity() == Format::F32.infinity();
+    if beyond && i.words.has(Word::Satfinite) { v - 0x2000 } else { v }
+}
+
 /// Infinity becomes the largest number.
 fn finite(bits: u64, f: Format) -> u64 {
     if f.is_infinite(bits) { bits & f.sign() | f.largest() } else { bits }
@@ -69,6 +78,10 @@ fn to_float(i: &Inst, d: Scalar, s: Scalar, a: u64) -> u64 {
         v = flush(v, from);
     }
     if from.is_nan(v) && keeps_nan(i, d, s) {
+        // Flushing is done by an instruction that gives a NaN of its own.
+        if ftz && d == Scalar::F64 {
+            v = from.nan();
+        }
         return payload(v, from, to, d != s || round_whole(i));
     }
     let mut out = if round_whole(i) { integer_part(v, from, round(i)) } else { v };

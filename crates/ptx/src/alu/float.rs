@@ -64,14 +64,14 @@ pub(super) fn clamp(i: &Inst, bits: u64, f: Format) -> u64 {
 }
 
 /// Which NaN of its operands a double's result is, made quiet: the ISA keeps their
-/// payloads. Of several it names none; a GPU takes the second before the first, and
-/// so do sums and products here. The rest is the order of the x86 instructions.
+/// payloads. Of several it names none; an H100 takes the second before the first. Of `sub`
+/// and `div` the order was not seen, and is that of the x86 instructions.
 fn kept_nan(op: Op, a: [u64; 4]) -> Option<u64> {
     let order: &[usize] = match op {
         Op::Add | Op::Mul => &[1, 0],
-        Op::Fma => &[1, 0, 2],
+        Op::Fma => &[1, 2, 0],
         Op::Sub | Op::Div => &[0, 1],
-        Op::Rcp | Op::Sqrt | Op::Rsqrt => &[0],
+        Op::Rcp | Op::Sqrt | Op::Rsqrt | Op::Neg | Op::Abs => &[0],
         _ => &[],
     };
     order.iter().map(|n| a[*n]).find(|v| Format::F64.is_nan(*v)).map(|v| quiet(v, Format::F64))
@@ -268,6 +268,9 @@ fn extreme(i: &Inst, f: Format, a: [u64; 4]) -> u64 {
         };
         if i.words.has(Word::Xorsign) { v | (x ^ y) & f.sign() } else { v }
     };
+    if f == Format::F64 && f.is_nan(a[0]) && f.is_nan(a[1]) {
+        return quiet(a[1], f);
+    }
     let v = pair(a[0], a[1]);
     if three { pair(v, a[2]) } else { v }
 }

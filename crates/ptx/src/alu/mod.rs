@@ -146,11 +146,18 @@ fn half_type(ty: Scalar) -> Scalar {
 }
 
 /// [`atomic`] on global memory, where a sum of singles flushes subnormal operands
-/// and results (ISA, `atom`), as it does not in shared memory.
+/// and results (ISA, `atom`), as it does not in shared memory; and one of doubles
+/// gives a NaN as it is, the operand's before the one in memory (an H100).
 pub fn atomic_global(word: Word, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
     if word == Word::Add && ty == Scalar::F32 {
         let flush = |v| float::flush(v, Format::F32);
         return flush(atomic(word, ty, flush(old), flush(b), c));
+    }
+    if word == Word::Add
+        && ty == Scalar::F64
+        && let Some(nan) = [b, old].into_iter().find(|v| Format::F64.is_nan(*v))
+    {
+        return nan;
     }
     atomic(word, ty, old, b, c)
 }
@@ -163,7 +170,8 @@ pub fn atomic(word: Word, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
         half | (f(old >> 16 & 0xffff, v >> 16 & 0xffff) & 0xffff) << 16
     };
     let value = match (word, ty.kind()) {
-        (Word::Add, Kind::Float) => float::add(ty, old, b),
+        // Of two NaNs the one in memory.
+        (Word::Add, Kind::Float) => float::add(ty, b, old),
         (Word::Add, Kind::Packed) => two(b, &|x, y| float::add(half_type(ty), x, y)),
         (Word::Add, _) => old.wrapping_add(b),
         (Word::Min | Word::Max, Kind::Float) => float::min_max(ty, word == Word::Max, old, b),

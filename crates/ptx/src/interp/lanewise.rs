@@ -255,11 +255,11 @@ operations! {
     SubF64: |a, b, _| give_double(double(a) - double(b), [b, a]);
     MulF64: |a, b, _| give_double(double(a) * double(b), [a, b]);
     DivF64: |a, b, _| give_double(double(a) / double(b), [b, a]);
-    FmaF64: |a, b, c| give_double(double(a).mul_add(double(b), double(c)), [c, a, b]);
+    FmaF64: |a, b, c| give_double(double(a).mul_add(double(b), double(c)), [a, c, b]);
     RcpF64: |a, _, _| give_double(1.0 / double(a), [a]);
     SqrtF64: |a, _, _| give_double(double(a).sqrt(), [a]);
-    NegF64: |a, _, _| a ^ 1 << 63;
-    AbsF64: |a, _, _| a & !(1 << 63);
+    NegF64: |a, _, _| if double(a).is_nan() { a | 1 << 51 } else { a ^ 1 << 63 };
+    AbsF64: |a, _, _| if double(a).is_nan() { a | 1 << 51 } else { a & !(1 << 63) };
     }
     singles {
     Single: |x, _, _| x;

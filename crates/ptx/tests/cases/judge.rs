@@ -2,7 +2,7 @@
 //!
 //! The rule is equality of bits. What the ISA manual leaves open is here: the
 //! error bounds of approximations, where both results must be within the bound of
-//! the exact one, and which NaN it is, where no payload is promised.
+//! the exact one.
 
 use super::forms::Form;
 use cushim_ptx::soft::{self, Format, Round};
@@ -16,8 +16,6 @@ pub enum Verdict {
     Same,
     /// Both within the error bound of the instruction.
     Bounded,
-    /// Both NaN, where the manual does not say which.
-    Nan,
     /// Not the same, and they have to be.
     Differs,
     /// Our result is beyond the bound.
@@ -29,7 +27,7 @@ pub enum Verdict {
 impl Verdict {
     /// Whether the results agree.
     pub fn agrees(self) -> bool {
-        matches!(self, Verdict::Same | Verdict::Bounded | Verdict::Nan)
+        matches!(self, Verdict::Same | Verdict::Bounded)
     }
 
     fn worse(self, other: Verdict) -> Verdict {
@@ -76,26 +74,7 @@ fn one(form: &Form, f: Format, row: &[u64; 4], ours: u64, gpu: u64) -> Verdict {
             (_, false) => Verdict::GpuFar,
         };
     }
-    let both = f.is_nan(ours) && f.is_nan(gpu);
-    let given: Vec<u64> = row[..form.sorts.len()].to_vec();
-    let nans = || given.iter().filter(|v| f.is_nan(**v));
-    let quiet = |v: u64| v | 1 << (f.fraction - 1);
-    let open = match form.op {
-        // ISA: the payloads of doubles are kept; of several it does not say whose.
-        Op::Fma | Op::Atom if f == Format::F64 => {
-            let kept = |v: u64| nans().any(|n| quiet(*n) == quiet(v));
-            both && kept(ours) && kept(gpu) && (form.op == Op::Atom || nans().count() > 1)
-        }
-        // ISA: any NaN.
-        Op::Neg | Op::Abs => both && f == Format::F64,
-        Op::Min | Op::Max => both && f == Format::F64 && nans().count() > 1,
-        // The ISA names no NaN. To nearest and away from zero an H100 adds to its bits
-        // as if it were a number, and some of them become one.
-        Op::Cvt if form.types[0] == Scalar::Tf32 => nans().count() > 0 && f.is_nan(ours),
-        Op::Cvt => both,
-        _ => false,
-    };
-    if open { Verdict::Nan } else { Verdict::Differs }
+    Verdict::Differs
 }
 
 /// A number, and how far a result may be from it.

@@ -58,7 +58,6 @@ impl Tally {
             let of = |v: Verdict| match v {
                 Verdict::Same => "same bits",
                 Verdict::Bounded => "within the bound",
-                Verdict::Nan => "another NaN",
                 _ => "wrong",
             };
             for v in verdicts {
