@@ -219,8 +219,13 @@ impl Emit<'_> {
             None => 0,
         };
         let flags = rounding | if inst.words.has(Word::Ftz) { wide::FTZ } else { 0 };
-        let both: Vec<_> = args.into_iter().map(|a| (a, Class::Narrow)).collect();
-        self.pass(0, &both, false);
+        let mut flags = flags;
+        for (n, a) in args.into_iter().enumerate() {
+            if a.uniform().is_some() {
+                flags |= wide::SAME << n;
+            }
+            self.pass(n, &[(a, Class::Narrow)], true);
+        }
         self.call_raw(which, flags, self.act);
         Some(self.receive(0, Class::Narrow, false))
     }

@@ -102,7 +102,9 @@ impl Emit<'_> {
                     self.lanes_from(k * 32 / chunks(c));
                     self.b.ins().load(vector(c), DEVICE, params[0], 16 * k as i32)
                 });
-                Val::Lanes(all.collect())
+                let all = all.collect();
+                self.lanes_from(0);
+                Val::Lanes(all)
             };
             self.set(inst, inst.dst[0], v);
             return;

@@ -16,6 +16,7 @@ mod lane;
 mod memory;
 mod other;
 mod pure;
+mod schedule;
 mod sweep;
 mod value;
 
@@ -249,9 +250,11 @@ pub(crate) fn compile(
         e.piece(k)?;
     }
     e.sweep_blocks();
-    let Emit { mut b, sites, frame_size, .. } = e;
+    let Emit { mut b, blocks, sites, frame_size, .. } = e;
+    let warps = blocks.iter().map(|block| b.block_params(*block)[1]).collect();
     b.seal_all_blocks();
     b.finalize(isa.frontend_config());
+    schedule::order(&mut context.func, &warps);
     let code = context
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| failed(format!("{:?}", e.inner)))?;

@@ -134,9 +134,12 @@ impl Emit<'_> {
         }
         let all = (0..chunks(class)).map(|k| {
             let at = at + 16 * k as i32;
+            self.lanes_from(k * 32 / chunks(class));
             self.b.ins().load(vector(class), OWN, self.warp, at)
         });
-        Val::Lanes(all.collect())
+        let all = all.collect();
+        self.lanes_from(0);
+        Val::Lanes(all)
     }
 
     pub(super) fn results(&self, inst: &Inst) -> Vec<Class> {
@@ -196,7 +199,9 @@ impl Emit<'_> {
             self.lanes_from(k * 32 / chunks(class));
             f(self, &row, true)
         });
-        Val::Lanes(rows.collect())
+        let rows = rows.collect();
+        self.lanes_from(0);
+        Val::Lanes(rows)
     }
 
     pub(super) fn mov(&mut self, inst: &Inst) {

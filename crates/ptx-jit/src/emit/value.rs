@@ -4,7 +4,9 @@
 use super::{Emit, OWN};
 use crate::plan::form::{Arithmetic, Class, Form};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use cranelift_codegen::ir::{
+    InstBuilder, InstructionData, MemFlagsData, Opcode, Type, Value, types,
+};
 use cushim_ptx::interp::function_pointer;
 use cushim_ptx::ir::{Dst, Inst, Sense, Src, Symbol};
 use std::mem::offset_of;
@@ -129,10 +131,7 @@ impl Emit<'_> {
         match v {
             Val::Lanes(l) => l.clone(),
             Val::Mask { .. } => self.mask_lanes(v),
-            Val::Known(Form::Uniform(u)) => {
-                let one = self.b.ins().splat(vector(class), *u);
-                vec![one; chunks(class)].into()
-            }
+            Val::Known(Form::Uniform(u)) => self.copies(*u, class),
             Val::Known(Form::Linear { base, steps, .. }) => {
                 let splat = self.b.ins().splat(vector(class), *base);
                 self.add_steps(splat, steps, class)
@@ -162,9 +161,31 @@ impl Emit<'_> {
         }
     }
 
+    /// One value in all lanes. A constant is read from memory wherever it is wanted, which keeps a register free.
+    fn copies(&mut self, u: Value, class: Class) -> Rc<[Value]> {
+        let n = chunks(class);
+        let def = self.b.func.dfg.value_def(u).inst();
+        let constant = def.and_then(|inst| match self.b.func.dfg.insts[inst] {
+            InstructionData::UnaryImm { opcode: Opcode::Iconst, imm } => Some(imm.bits() as u64),
+            _ => None,
+        });
+        let Some(v) = constant else {
+            let one = self.b.ins().splat(vector(class), u);
+            return vec![one; n].into();
+        };
+        let all = (0..n).map(|k| {
+            self.lanes_from(k * 32 / n);
+            self.all(class, true, v)
+        });
+        let all = all.collect();
+        self.lanes_from(0);
+        all
+    }
+
     fn add_steps(&mut self, splat: Value, steps: &[i64; 32], class: Class) -> Rc<[Value]> {
-        (0..chunks(class))
+        let all = (0..chunks(class))
             .map(|k| {
+                self.lanes_from(k * 32 / chunks(class));
                 let c = if class == Class::Wide {
                     let mut bytes = [0; 16];
                     bytes[..8].copy_from_slice(&steps[2 * k].to_le_bytes());
@@ -175,7 +196,9 @@ impl Emit<'_> {
                 };
                 self.b.ins().iadd(splat, c)
             })
-            .collect()
+            .collect();
+        self.lanes_from(0);
+        all
     }
 
     /// 8 vectors of 4 to 16 of 2.
@@ -252,11 +275,13 @@ impl Emit<'_> {
         let splat = self.b.ins().splat(types::I32X4, bits);
         let out: Vec<Value> = (0..8u32)
             .map(|k| {
+                self.lanes_from(4 * k as usize);
                 let c = self.vector_of(std::array::from_fn(|j| 1 << (4 * k + j as u32)));
                 let hit = self.b.ins().band(splat, c);
                 self.b.ins().icmp(IntCC::Equal, hit, c)
             })
             .collect();
+        self.lanes_from(0);
         self.lanes_of.insert(bits, out.clone());
         out
     }
@@ -321,14 +346,16 @@ impl Emit<'_> {
                 let bits = self.b.ins().load(types::I32, OWN, self.warp, at);
                 Val::Mask { bits: Some(bits), lanes: None }
             }
-            Form::Lanes => Val::Lanes(
-                (0..chunks(class))
-                    .map(|k| {
-                        let at = at + 16 * k as i32;
-                        self.b.ins().load(vector(class), OWN, self.warp, at)
-                    })
-                    .collect(),
-            ),
+            Form::Lanes => {
+                let all = (0..chunks(class)).map(|k| {
+                    let at = at + 16 * k as i32;
+                    self.lanes_from(k * 32 / chunks(class));
+                    self.b.ins().load(vector(class), OWN, self.warp, at)
+                });
+                let all = all.collect();
+                self.lanes_from(0);
+                Val::Lanes(all)
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use super::collective::{collective, meet};
 use super::external;
 use super::memory;
 use super::warp::{Arrival, DONE, FAULT, Helper, NOWHERE, WAITS, Warp, YIELDS};
-use super::wide;
+use super::{wide, widest};
 use crate::emit::Site;
 use crate::plan::form::Class;
 use cushim_ptx::alu;
@@ -56,12 +56,12 @@ pub(crate) static TABLE: [Helper; 21] = [
     external::call,
     carry,
     memory::copy_async,
-    wide::ex2,
+    widest::ex2,
     wide::lg2,
     wide::tanh,
     wide::sin,
     wide::cos,
-    wide::directed,
+    widest::directed,
     wide::fused,
 ];
 

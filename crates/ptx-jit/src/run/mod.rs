@@ -18,6 +18,7 @@ mod tier;
 pub(crate) mod trap;
 mod warp;
 pub(crate) mod wide;
+mod widest;
 
 pub(crate) use external::KNOWN;
 pub(crate) use helpers::Which;

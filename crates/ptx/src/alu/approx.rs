@@ -8,7 +8,7 @@
 //! is far within every bound. It must not know instructions or `.ftz`.
 
 /// Added to a double, leaves its nearest whole number in the low bits.
-const WHOLE: f64 = 6_755_399_441_055_744.0;
+pub const WHOLE: f64 = 6_755_399_441_055_744.0;
 
 /// `x` where it is at most `most` in magnitude, else that; NaN stays.
 #[inline(always)]
@@ -17,25 +17,29 @@ fn limit(x: f64, most: f64) -> f64 {
     if x < -most { -most } else { x }
 }
 
+/// The highest coefficient of the series for a power of two.
+pub const POWER_FIRST: f64 = 1.325_080_551_750_225e-6;
+/// The others, from the second on. It is (2^f - 1) / f, exact at the eight Chebyshev points of -0.5 to 0.5: off
+/// by 5e-12 of it at most.
+pub const POWER_SERIES: [f64; 7] = [
+    1.530_370_071_136_569_3e-5,
+    0.000_154_034_751_865_307_86,
+    0.001_333_347_847_368_541_6,
+    0.009_618_129_135_236_14,
+    0.055_504_109_063_258_665,
+    0.240_226_506_958_885_03,
+    0.693_147_180_556_832_4,
+];
+
 /// 2 to a power of at most 1000 in magnitude.
 ///
 /// Multiply-adds are fused, which every machine rounds alike: one without the instruction calls a function.
 #[inline(always)]
 fn power(x: f64) -> f64 {
-    // (2^f - 1) / f, exact at the eight Chebyshev points of -0.5 to 0.5: off by 5e-12 of it at most.
-    const SERIES: [f64; 7] = [
-        1.530_370_071_136_569_3e-5,
-        0.000_154_034_751_865_307_86,
-        0.001_333_347_847_368_541_6,
-        0.009_618_129_135_236_14,
-        0.055_504_109_063_258_665,
-        0.240_226_506_958_885_03,
-        0.693_147_180_556_832_4,
-    ];
     let k = x + WHOLE;
     let f = x - (k - WHOLE);
-    let mut p = 1.325_080_551_750_225e-6;
-    for c in SERIES {
+    let mut p = POWER_FIRST;
+    for c in POWER_SERIES {
         p = f.mul_add(p, c);
     }
     // A whole power is exact, as nothing is added to the 1.

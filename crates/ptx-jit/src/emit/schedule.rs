@@ -1,0 +1,176 @@
+//! The order of machine operations within a block of code.
+//!
+//! Code is made operation by operation, each for all vectors of a warp register: two such registers fill all
+//! that the processor has, so that nearly every value would lie on the stack. Here what belongs to the first
+//! lanes goes first, as far as nothing forbids it, and then what belongs to the next: their values stay where
+//! they were computed. A constant that was just read is not read again. Must not know what is computed; lanes
+//! are told by the places in the source that [`super::Emit::lanes_from`] sets.
+
+use cranelift_codegen::ir::{
+    Constant, Function, Inst, InstructionData, Opcode, Type, Value, ValueDef,
+};
+use std::collections::{HashMap, HashSet};
+
+/// Lanes that go together: four vectors, so that the processor finds work while one waits.
+const TOGETHER: u32 = 16;
+/// So many operations further a constant is read again: a register that is kept free is worth more.
+const NEAR: usize = 24;
+
+/// A group of lanes: what belongs to a lower one comes first.
+type Group = u8;
+
+/// Not a group: dropped.
+const GONE: Group = Group::MAX;
+
+/// What is known of memory within a run of operations.
+#[derive(Default)]
+struct Memory {
+    /// Groups of the last write of each 16 bytes of our own memory, and of the last read.
+    own: HashMap<(Value, i32), [Group; 2]>,
+    /// The last write and the last read anywhere in it.
+    last: [Group; 2],
+    /// The same of memory anywhere: such accesses stay in order, which tells what faults first.
+    other: [Group; 2],
+}
+
+impl Memory {
+    /// The group of an access that belongs to `group` if nothing delays it. `place`: in our own memory, from
+    /// a base.
+    fn access(&mut self, group: Group, write: bool, place: Option<(Value, i32, i32)>) -> Group {
+        let Some((base, first, size)) = place else {
+            let own = if write { self.last[0].max(self.last[1]) } else { self.last[0] };
+            let group = group.max(own).max(self.other[0]).max(self.other[1]);
+            self.other[usize::from(!write)] = group;
+            return group;
+        };
+        let cells = first.div_euclid(16)..=(first + size - 1).div_euclid(16);
+        let mut group = group.max(self.other[0]);
+        if write {
+            group = group.max(self.other[1]);
+        }
+        for cell in cells.clone() {
+            let [written, read] = self.own.get(&(base, cell)).copied().unwrap_or_default();
+            group = group.max(written).max(if write { read } else { 0 });
+        }
+        let kind = usize::from(!write);
+        for cell in cells {
+            let at = self.own.entry((base, cell)).or_default();
+            at[kind] = at[kind].max(group);
+        }
+        self.last[kind] = self.last[kind].max(group);
+        group
+    }
+}
+
+/// Orders every block. From `own` on lies memory that nobody else reads or writes; no block uses two of them.
+pub(super) fn order(func: &mut Function, own: &HashSet<Value>) {
+    let mut groups: Vec<Group> = vec![0; func.dfg.num_insts()];
+    let blocks: Vec<_> = func.layout.blocks().collect();
+    let (mut before, mut after) = (Vec::new(), Vec::new());
+    for block in blocks {
+        before.clear();
+        before.extend(func.layout.block_insts(block));
+        after.clear();
+        let mut changed = false;
+        let mut from = 0;
+        for inst in &before {
+            if stays(func, *inst) {
+                changed |= order_run(func, own, &mut groups, &mut after, from);
+                after.push(*inst);
+                from = after.len();
+            } else {
+                after.push(*inst);
+            }
+        }
+        if changed {
+            for inst in &after {
+                func.layout.remove_inst(*inst);
+            }
+            for inst in &after {
+                func.layout.append_inst(*inst, block);
+            }
+        }
+    }
+}
+
+/// What nothing may pass.
+fn stays(func: &Function, inst: Inst) -> bool {
+    let op = func.dfg.insts[inst].opcode();
+    let access = matches!(func.dfg.insts[inst], InstructionData::Load { .. })
+        || matches!(func.dfg.insts[inst], InstructionData::Store { .. });
+    let effect = op.is_call() || op.is_branch() || op.is_terminator() || op.other_side_effects();
+    effect || (op.can_load() || op.can_store() || op.can_trap()) && !access
+}
+
+/// Orders operations that may pass each other; whether that changed anything.
+fn order_run(
+    func: &mut Function,
+    own: &HashSet<Value>,
+    groups: &mut [Group],
+    run: &mut Vec<Inst>,
+    from: usize,
+) -> bool {
+    let mut memory = Memory::default();
+    let mut most = 0;
+    let mut changed = false;
+    let mut constants: HashMap<(Constant, Type, Group), (usize, Value)> = HashMap::new();
+    for (at, inst) in run.iter().copied().enumerate().skip(from) {
+        let loc = func.srcloc(inst);
+        let lane = if loc.is_default() { 0 } else { loc.bits() & 31 };
+        let mut group = (lane / TOGETHER) as Group;
+        for v in func.dfg.inst_values(inst) {
+            if let ValueDef::Result(of, _) = func.dfg.value_def(v) {
+                group = group.max(groups[of.as_u32() as usize]);
+            }
+        }
+        let place = |arg: Value, offset: i32, size: u32| {
+            let base = func.dfg.resolve_aliases(arg);
+            own.contains(&base).then_some((base, offset, size as i32))
+        };
+        match func.dfg.insts[inst] {
+            InstructionData::Load { arg, offset, opcode, .. } => {
+                let ty = func.dfg.value_type(func.dfg.first_result(inst));
+                let size = if opcode == Opcode::Load { ty.bytes() } else { 8 };
+                group = memory.access(group, false, place(arg, offset.into(), size));
+            }
+            InstructionData::Store { args, offset, .. } => {
+                let size = func.dfg.value_type(args[0]).bytes();
+                group = memory.access(group, true, place(args[1], offset.into(), size));
+            }
+            InstructionData::UnaryConst { constant_handle, .. } => {
+                let value = func.dfg.first_result(inst);
+                let key = (constant_handle, func.dfg.value_type(value), group);
+                match constants.get(&key) {
+                    Some((before, same)) if at - before < NEAR => {
+                        let same = *same;
+                        func.dfg.clear_results(inst);
+                        func.dfg.change_to_alias(value, same);
+                        func.layout.remove_inst(inst);
+                        group = GONE;
+                        changed = true;
+                    }
+                    _ => {
+                        constants.insert(key, (at, value));
+                    }
+                }
+            }
+            _ => {}
+        }
+        groups[inst.as_u32() as usize] = group;
+        changed |= group < most;
+        most = most.max(group);
+    }
+    if changed {
+        // Keeps the order within a group, and nothing needs what has a higher group.
+        run[from..].sort_by_key(|inst| groups[inst.as_u32() as usize]);
+        while run.len() > from
+            && run.last().is_some_and(|inst| groups[inst.as_u32() as usize] == GONE)
+        {
+            run.pop();
+        }
+    }
+    for inst in &run[from..] {
+        groups[inst.as_u32() as usize] = 0;
+    }
+    changed
+}

@@ -1,0 +1,268 @@
+//! Operations on all lanes at once in vectors of 64 bytes, where the processor has them.
+//!
+//! Owns ways to the bits that [`cushim_ptx::alu::approx`] defines that a compiler does not find: instructions
+//! with a rounding of their own, and operands that are read as the code has just written them. Generated code
+//! writes 16 bytes at a time, and a load that spans several such writes waits until they have left the
+//! processor.
+
+use super::helpers::warp;
+use super::warp::{Slot, Warp};
+use super::wide::{self, DOWN, SAME, UP, flushing};
+use crate::level::Level;
+use std::arch::x86_64::*;
+
+/// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else the
+/// definition, which gives the same bits.
+pub(super) unsafe extern "C" fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
+    if !Level::V4.is_there() {
+        // SAFETY: called by generated code, as this is.
+        return unsafe { wide::emulated(w, flags, mask) };
+    }
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    // SAFETY: the processor has it; a warp is aligned.
+    unsafe { fused(&mut w.scratch, flags) };
+    0
+}
+
+/// 2 to the power of every lane.
+pub(super) unsafe extern "C" fn ex2(w: *mut Warp, flags: u32, mask: u32) -> u32 {
+    if !Level::V4.is_there() {
+        // SAFETY: called by generated code, as this is.
+        return unsafe { wide::power(w, flags, mask) };
+    }
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    // SAFETY: the processor has it; a warp is aligned.
+    unsafe { powers(&mut w.scratch[0], flags) };
+    0
+}
+
+/// Sixteen lanes of a slot, as four loads of what was written as four.
+///
+/// # Safety
+/// The slot is aligned to 16 bytes, as all of a warp are.
+#[inline]
+#[target_feature(enable = "avx512f")]
+unsafe fn sixteen(slot: &Slot, half: usize) -> __m512i {
+    // SAFETY: 64 bytes at 0 or 64 of a slot, which has 256, aligned by the caller's promise. Volatile, so that they stay four.
+    let [a, b, c, d] = [0, 1, 2, 3].map(|k: usize| unsafe {
+        slot.as_ptr().add(8 * half + 2 * k).cast::<__m128i>().read_volatile()
+    });
+    let (low, high) = (_mm256_set_m128i(b, a), _mm256_set_m128i(d, c));
+    _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn put_sixteen(slot: &mut Slot, half: usize, v: __m512i) {
+    // SAFETY: as above.
+    unsafe { _mm512_storeu_si512(slot.as_mut_ptr().add(8 * half).cast(), v) };
+}
+
+/// Subnormal numbers as zeros, if the flags say so.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn take(v: __m512i, flags: u32) -> __m512i {
+    let small = _mm512_testn_epi32_mask(v, _mm512_set1_epi32(0x7f80_0000));
+    let kept = _mm512_set1_epi32((0x8000_0000 | !flushing(flags)).cast_signed());
+    _mm512_mask_and_epi32(v, small, v, kept)
+}
+
+/// The same of a result, with the canonical NaN.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn give(v: __m512, flags: u32) -> __m512i {
+    let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(v, v);
+    let v = take(_mm512_castps_si512(v), flags);
+    _mm512_mask_mov_epi32(v, nan, _mm512_set1_epi32(0x7fff_ffff))
+}
+
+/// Multiply-add in the rounding that the flags say.
+///
+/// # Safety
+/// As for [`sixteen`].
+#[target_feature(enable = "avx512f")]
+unsafe fn fused(slots: &mut [Slot; 10], flags: u32) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match flags & (DOWN | UP) {
+            DOWN => rounded::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(slots, flags),
+            UP => rounded::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(slots, flags),
+            _ => rounded::<{ _MM_FROUND_TO_ZERO | _MM_FROUND_NO_EXC }>(slots, flags),
+        }
+    }
+}
+
+/// The same as [`wide::by_definition`].
+///
+/// # Safety
+/// As for [`sixteen`].
+#[target_feature(enable = "avx512f")]
+unsafe fn rounded<const ROUND: i32>(slots: &mut [Slot; 10], flags: u32) {
+    let mut out = [_mm512_setzero_si512(); 2];
+    for (half, out) in out.iter_mut().enumerate() {
+        let [x, y, z] = [0, 1, 2].map(|k: usize| {
+            let v = if flags & SAME << k != 0 {
+                _mm512_set1_epi32(slots[k][0] as i32)
+            } else {
+                // SAFETY: the caller's promise.
+                unsafe { sixteen(&slots[k], half) }
+            };
+            _mm512_castsi512_ps(take(v, flags))
+        });
+        *out = give(_mm512_fmadd_round_ps::<ROUND>(x, y, z), flags);
+    }
+    put_sixteen(&mut slots[0], 0, out[0]);
+    put_sixteen(&mut slots[0], 1, out[1]);
+}
+
+/// The same as [`cushim_ptx::alu::approx::ex2`], step by step.
+///
+/// # Safety
+/// As for [`sixteen`].
+#[target_feature(enable = "avx512f")]
+unsafe fn powers(slot: &mut Slot, flags: u32) {
+    use cushim_ptx::alu::approx::{POWER_FIRST, POWER_SERIES, WHOLE};
+    let (most, least) = (_mm512_set1_pd(1000.0), _mm512_set1_pd(-1000.0));
+    let (whole, one) = (_mm512_set1_pd(WHOLE), _mm512_set1_pd(1.0));
+    // SAFETY: the caller's promise.
+    let halves = [0, 1].map(|half| take(unsafe { sixteen(slot, half) }, flags));
+    // The lower and the upper eight of each.
+    let x = [0, 1, 2, 3].map(|k: usize| {
+        let v = if k.is_multiple_of(2) {
+            _mm512_castsi512_si256(halves[k / 2])
+        } else {
+            _mm512_extracti64x4_epi64::<1>(halves[k / 2])
+        };
+        let v = _mm512_cvtps_pd(_mm256_castsi256_ps(v));
+        // Of a NaN, the second operand.
+        _mm512_max_pd(least, _mm512_min_pd(most, v))
+    });
+    let k = x.map(|x| _mm512_add_pd(x, whole));
+    let mut f = x;
+    let mut p = [_mm512_set1_pd(POWER_FIRST); 4];
+    for n in 0..4 {
+        f[n] = _mm512_sub_pd(x[n], _mm512_sub_pd(k[n], whole));
+    }
+    for c in POWER_SERIES {
+        let c = _mm512_set1_pd(c);
+        for n in 0..4 {
+            p[n] = _mm512_fmadd_pd(f[n], p[n], c);
+        }
+    }
+    let mut out = [_mm256_setzero_ps(); 4];
+    for n in 0..4 {
+        let v = _mm512_fmadd_pd(f[n], p[n], one);
+        let e = _mm512_add_epi64(_mm512_castpd_si512(k[n]), _mm512_set1_epi64(1023));
+        let scale = _mm512_castsi512_pd(_mm512_slli_epi64::<52>(e));
+        out[n] = _mm512_cvtpd_ps(_mm512_mul_pd(v, scale));
+    }
+    for half in 0..2 {
+        let [low, high] = [out[2 * half], out[2 * half + 1]].map(|v| _mm256_castps_si256(v));
+        let v = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
+        put_sixteen(slot, half, give(_mm512_castsi512_ps(v), flags));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::wide::{FTZ, by_definition, narrow};
+
+    #[derive(Clone, Copy)]
+    #[repr(align(64))]
+    struct Slots([Slot; 10]);
+
+    /// The processor's instruction and the definition give the same bits: of edges, numbers that cancel each
+    /// other, and all sorts.
+    #[test]
+    fn directed_roundings_by_instruction_are_the_defined_ones() {
+        if !is_x86_feature_detected!("avx512f") {
+            return;
+        }
+        let edges = [
+            0u32,
+            1,
+            0x7f_ffff,
+            0x80_0000,
+            0x3f80_0000,
+            0x3f80_0001,
+            0x7f7f_ffff,
+            0x7f80_0000,
+            0x7fc0_0000,
+            0x0c00_0001,
+            0x1f80_0001,
+        ];
+        let mut seed = 1u32;
+        let mut next = |spread: u32| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            let v = seed >> 7;
+            match v % 4 {
+                0 => edges[v as usize / 4 % edges.len()] | v << 31,
+                1 => 0x3f80_0000 ^ (v << 9 >> 9) ^ v << 31,
+                _ => (v << 7).wrapping_mul(spread) ^ v,
+            }
+        };
+        for round in 0..4000u32 {
+            let mut slots = Slots([[0; 32]; 10]);
+            for l in 0..32 {
+                let [a, b, c] = [0, 1, 2].map(|_| next(round | 1));
+                let product = -(f32::from_bits(a) * f32::from_bits(b));
+                let c = if l % 3 == 0 { product.to_bits() } else { c };
+                for (slot, v) in slots.0.iter_mut().zip([a, b, c]) {
+                    narrow(slot)[l] = v;
+                }
+            }
+            let same = [0, SAME, SAME << 1, SAME << 2][round as usize % 4];
+            for flags in [0, DOWN, UP].into_iter().flat_map(|r| [r | same, r | FTZ | same]) {
+                let (mut ours, mut defined) = (slots, slots);
+                // SAFETY: the processor has it.
+                unsafe { fused(&mut ours.0, flags) };
+                by_definition(&mut defined.0, flags);
+                for l in 0..32 {
+                    let [a, b, c] = [0, 1, 2].map(|k: usize| narrow(&mut slots.0[k])[l]);
+                    let (x, y) = (narrow(&mut ours.0[0])[l], narrow(&mut defined.0[0])[l]);
+                    assert_eq!(x, y, "{a:#x} * {b:#x} + {c:#x}, flags {flags}: {x:#x}, {y:#x}");
+                }
+            }
+        }
+    }
+
+    /// So do the two ways to a power of two: of all exponents, and what is near whole numbers.
+    #[test]
+    fn powers_by_instruction_are_the_defined_ones() {
+        if !is_x86_feature_detected!("avx512f") {
+            return;
+        }
+        for round in 0..40_000u32 {
+            let mut slots = Slots([[0; 32]; 10]);
+            for (l, v) in narrow(&mut slots.0[0]).iter_mut().enumerate() {
+                let n = (round * 32 + l as u32).wrapping_mul(0x9e37_79b9);
+                *v = match l % 4 {
+                    0 => ((n >> 20) as f32 / 8.0 - 200.0).to_bits() ^ n & 3,
+                    1 => n & 0x80ff_ffff | 0x3f00_0000 + (n << 3 & 0x600_0000),
+                    _ => n,
+                };
+            }
+            for flags in [0, FTZ] {
+                let mut ours = slots;
+                // SAFETY: the processor has it.
+                unsafe { powers(&mut ours.0[0], flags) };
+                for l in 0..32 {
+                    let x = narrow(&mut slots.0[0])[l];
+                    let expected = defined_power(x, flags);
+                    let found = narrow(&mut ours.0[0])[l];
+                    assert_eq!(found, expected, "2 to {x:#x}, flags {flags}");
+                }
+            }
+        }
+    }
+
+    fn defined_power(x: u32, flags: u32) -> u32 {
+        let mut slot: Slot = [0; 32];
+        narrow(&mut slot)[0] = x;
+        super::super::wide::each(narrow(&mut slot), flags, cushim_ptx::alu::approx::ex2);
+        narrow(&mut slot)[0]
+    }
+}
