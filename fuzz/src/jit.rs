@@ -120,7 +120,14 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
         }
         8 => format!("selp.b32 r{x}, {}, {}, p{y}", r(c), r(c)),
         9 => format!("fma.rn.f32 f{y}, {}, {}, {}", f(c), f(c), f(c)),
-        10 => format!("mul.f32 f{y}, {}, {}", f(c), f(c)),
+        10 => match c.below(6) {
+            0 => format!("ex2.approx.ftz.f32 f{y}, {}", f(c)),
+            1 => format!("ex2.approx.f32 f{y}, {}", f(c)),
+            2 => format!("fma.rm.f32 f{y}, {}, 0f437C0000, 0f4B400001", f(c)),
+            3 => format!("fma.rp.ftz.f32 f{y}, 0f3F7FFFFF, {}, {}", f(c), f(c)),
+            4 => format!("div.rn.f32 f{y}, {}, {}", f(c), f(c)),
+            _ => format!("mul.f32 f{y}, {}, {}", f(c), f(c)),
+        },
         11 => format!("min.f32 f{y}, {}, {}", f(c), f(c)),
         12 => format!("mov.b32 r{x}, {}", f(c)),
         13 => format!("setp.ltu.f32 p{y}, {}, {}", f(c), f(c)),
@@ -128,7 +135,23 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
         15 => format!("mul.wide.s32 d{y}, {}, {}", r(c), r(c)),
         16 => format!("cvt.u32.u64 r{x}, {}", d(c)),
         // Nobody else's memory: what two threads do to one place has no order.
-        17 => match (c.below(3), r(c)) {
+        17 => match (c.below(6), r(c)) {
+            (3, k) => format!(
+                "and.b32 t, {k}, 62; mul.wide.u32 w, t, 4; add.s64 w, base, w;
+                 {guard} ld.global.v2.b32 {{r{x}, r{}}}, [w]",
+                (x + 1) % 8
+            ),
+            (4, k) => format!(
+                "and.b32 t, {k}, 62; mul.wide.u32 w, t, 4; add.s64 w, base, w;
+                 {guard} ld.b64 d{y}, [w]"
+            ),
+            (5, k) => {
+                let what =
+                    ["add.u32", "min.s32", "max.u32", "and.b32", "xor.b32", "exch.b32", "inc.u32"];
+                let what = what[c.below(7) as usize];
+                let (whose, place) = [("shared", "own"), ("global", "to")][c.below(2) as usize];
+                format!("mov.b32 t, {k}; {guard} atom.{whose}.{what} r{x}, [{place}], t")
+            }
             (0, k) => format!(
                 "and.b32 t, {k}, 63; mul.wide.u32 w, t, 4; add.s64 w, base, w;
                  {guard} ld.global.b32 r{x}, [w]"

@@ -1,10 +1,11 @@
-//! Accesses lane by lane, in whichever space they go.
+//! Accesses in whichever space they go: of all lanes together where that can be, else lane by lane.
 
 use super::atomics;
 use super::helpers::{lanes, warp, width};
 use super::kernel::update;
+use super::together;
 use super::warp::Warp;
-use crate::emit::Site;
+use crate::emit::{Addresses, Site};
 use crate::plan::form::Class;
 use cushim_ptx::alu;
 use cushim_ptx::interp::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
@@ -68,11 +69,14 @@ impl Warp {
         }
     }
 
-    /// The address of a lane's access.
-    fn address(&self, site: &Site, lane: usize) -> u64 {
+    /// The addresses of an access; of lanes that do not take part, anything.
+    fn addresses(&self, site: &Site) -> [u64; 32] {
         let (first, second) = (self.scratch[0][0], self.scratch[0][1]);
-        let known = site.addresses.of(first, second, lane);
-        known.unwrap_or_else(|| self.value(0, site.operands[0], lane))
+        match (&site.addresses, site.operands[0]) {
+            (Addresses::Lanes, Class::Wide) => self.scratch[0],
+            (Addresses::Lanes, class) => std::array::from_fn(|l| self.value(0, class, l)),
+            (known, _) => std::array::from_fn(|l| known.of(first, second, l).unwrap_or_default()),
+        }
     }
 
     /// Copies bytes out of memory; for the host's functions.
@@ -139,30 +143,24 @@ pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let inst = &site.inst;
     let ty = inst.types[0];
     let (bytes, parts) = (ty.bytes() as usize, inst.dst.len());
-    let simple = parts == 1 && bytes == 4 && site.results[0] == Class::Narrow;
-    let mut addresses = [0u64; 32];
-    lanes(mask).for_each(|l| addresses[l] = w.address(site, l));
-    if simple && matches!(site.space, Space::Global | Space::Const) {
-        // Most of all loads that come here: a gather of words.
-        let memory = w.exec().memory;
-        let good = lanes(mask).all(|l| addresses[l] % 4 == 0 && memory.holds(addresses[l], 4));
-        if good {
-            for l in lanes(mask) {
-                // SAFETY: it may be touched.
-                let v = unsafe { get(addresses[l] as *const u8, 4) };
-                w.set_narrow(0, l, v as u32);
-            }
-            return 0;
-        }
+    let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
+    let known = together::check(w, site.space, addresses, mask, total);
+    if let Some(places) = &known
+        && together::load(w, site, places, mask)
+    {
+        return 0;
     }
     for l in lanes(mask) {
-        let place = match find(w, site, l, addresses[l], (bytes * parts) as u64, false) {
-            Ok(p) => p,
-            Err(fault) => return fault,
+        let at = match &known {
+            Some(places) => places.at(l),
+            None => match find(w, site, l, addresses[l], total, false) {
+                Ok(p) => p.at,
+                Err(fault) => return fault,
+            },
         };
         for k in 0..parts {
-            // SAFETY: `find` has checked all parts.
-            let mut v = unsafe { get(place.at.add(k * bytes), bytes) };
+            // SAFETY: all parts have been checked.
+            let mut v = unsafe { get(at.add(k * bytes), bytes) };
             if ty.is_signed() {
                 let shift = 64 - ty.bits();
                 v = ((v << shift) as i64 >> shift) as u64;
@@ -180,16 +178,25 @@ pub(super) unsafe extern "C" fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let site = w.site(n);
     let bytes = site.inst.types[0].bytes() as usize;
     let parts = site.operands.len() - 1;
+    let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
+    let known = together::check(w, site.space, addresses, mask, total);
+    if let Some(places) = &known
+        && together::store(w, site, places, mask)
+    {
+        return 0;
+    }
     for l in lanes(mask) {
-        let address = w.address(site, l);
-        let place = match find(w, site, l, address, (bytes * parts) as u64, true) {
-            Ok(p) => p,
-            Err(fault) => return fault,
+        let at = match &known {
+            Some(places) => places.at(l),
+            None => match find(w, site, l, addresses[l], total, true) {
+                Ok(p) => p.at,
+                Err(fault) => return fault,
+            },
         };
         for k in 0..parts {
             let v = w.value(k + 1, site.operands[k + 1], l);
-            // SAFETY: `find` has checked all parts.
-            unsafe { put(place.at.add(k * bytes), bytes, v) };
+            // SAFETY: all parts have been checked.
+            unsafe { put(at.add(k * bytes), bytes, v) };
         }
     }
     0
@@ -205,10 +212,14 @@ pub(super) unsafe extern "C" fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let word = atomics::word(inst);
     let cas = word == Word::Cas;
     let parts = if cas { 1 } else { site.operands.len() - 1 };
-    let mut addresses = [0u64; 32];
-    lanes(mask).for_each(|l| addresses[l] = w.value(0, site.operands[0], l));
+    let addresses = w.addresses(site);
+    let whole = u64::from(bytes) * parts as u64;
+    if let Some(places) = together::check(w, site.space, addresses, mask, whole)
+        && together::atom(w, site, &places, word, mask)
+    {
+        return 0;
+    }
     for l in lanes(mask) {
-        let whole = u64::from(bytes) * parts as u64;
         let place = match find(w, site, l, addresses[l], whole, true) {
             Ok(p) => p,
             Err(fault) => return fault,

@@ -15,6 +15,7 @@ mod launch;
 mod memory;
 mod seldom;
 mod tier;
+mod together;
 pub(crate) mod trap;
 mod warp;
 pub(crate) mod wide;

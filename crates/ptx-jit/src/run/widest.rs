@@ -241,7 +241,7 @@ mod tests {
                 let n = (round * 32 + l as u32).wrapping_mul(0x9e37_79b9);
                 *v = match l % 4 {
                     0 => ((n >> 20) as f32 / 8.0 - 200.0).to_bits() ^ n & 3,
-                    1 => n & 0x80ff_ffff | 0x3f00_0000 + (n << 3 & 0x600_0000),
+                    1 => n & 0x80ff_ffff | (0x3f00_0000 + (n << 3 & 0x600_0000)),
                     _ => n,
                 };
             }
