@@ -15,8 +15,9 @@ static const char ptx[] =
     "  ld.param.u64 %p, [to];\n"
     "L: ld.volatile.global.u32 %r, [%p]; setp.eq.u32 %q, %r, 0; @%q bra L;\n"
     "  ret; }\n"
-    ".func add(.reg .u32 %a) { .reg .u32 %r; add.u32 %r, %a, 1; ret; }\n"
-    ".visible .entry calls(.param .u64 to) { .reg .u32 %r; mov.u32 %r, 1; call add, (%r); ret; }\n"
+    /* Predicates as arguments are what only the interpreter takes. */
+    ".func is(.reg .pred %a) { ret; }\n"
+    ".visible .entry calls(.param .u64 to) { .reg .pred %q; setp.eq.u32 %q, 1, 1; call is, (%q); ret; }\n"
     ".visible .entry load(.param .u64 from) {\n"
     "  .reg .u64 %p; .reg .u32 %r;\n"
     "  ld.param.u64 %p, [from];\n"

@@ -17,6 +17,7 @@ mod cache;
 mod code;
 mod emit;
 mod error;
+mod flat;
 mod level;
 mod plan;
 mod run;

@@ -139,6 +139,8 @@ pub struct Function {
     pub registers: Vec<Register>,
     /// Local memory of one activation, in bytes, a multiple of 64.
     pub local_size: u32,
+    /// Variables for arguments and results of calls, which the body declares.
+    pub variables: Vec<Variable>,
     /// Instructions.
     pub code: Vec<Inst>,
     /// The block of each instruction.
@@ -155,6 +157,18 @@ pub struct Function {
     pub refusals: Vec<Refusal>,
     /// `.maxntid`, `.reqntid`, ... as written.
     pub directives: Vec<(String, Vec<u64>)>,
+}
+
+/// A variable of space `.param` in a body, which lies in local memory. Those of scopes that are not inside
+/// each other may share their place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Variable {
+    /// Byte offset in the local memory of an activation.
+    pub offset: u32,
+    /// In bytes.
+    pub size: u32,
+    /// The first instruction that may name it, and the one behind the last.
+    pub scope: (u32, u32),
 }
 
 /// An instruction that makes a kernel unlaunchable.
@@ -415,6 +429,13 @@ impl Special {
             "cluster_nctarank" => Special::One,
             _ => return None,
         })
+    }
+}
+
+impl Function {
+    /// Cuts the code into basic blocks anew, after it was changed.
+    pub fn find_blocks(&mut self) {
+        crate::check::find_blocks(self);
     }
 }
 

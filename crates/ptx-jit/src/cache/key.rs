@@ -41,7 +41,7 @@ impl Key {
         }
         layout.hash(&mut hash);
         let module = &source.module;
-        module.functions[source.kernel as usize].hash(&mut hash);
+        (source.function(), source.flat.moving).hash(&mut hash);
         source.kernel.hash(&mut hash);
         cushim_ptx::interp::shared_layout(module, source.kernel).hash(&mut hash);
         // Calls are compiled by what their functions are called.

@@ -441,7 +441,16 @@ impl Emit<'_> {
             Op::BarArrive => self.arrive_only(inst),
             Op::AddCarry | Op::SubCarry | Op::MadCarry => self.carry(inst),
             Op::CpAsync => self.copy_async(inst),
-            Op::Call => self.external(inst)?,
+            Op::Call => self.external(inst),
+            Op::Enter => self.enter(inst),
+            Op::Save => self.save(inst),
+            Op::Restore => self.restore(inst),
+            Op::MbarInit
+            | Op::MbarArrive
+            | Op::MbarTx
+            | Op::MbarTest
+            | Op::MbarPending
+            | Op::CpArrive => self.mbarrier(inst),
             Op::Refused => return Err(self.unsupported(inst, "it is not run at all")),
             _ => return Err(self.unsupported(inst, "not compiled yet")),
         }

@@ -6,6 +6,7 @@
 //! cross go to the warp's frame. It must not know the scheduler.
 
 mod address;
+mod call;
 mod compare;
 mod control;
 mod convert;
@@ -37,6 +38,7 @@ use cranelift_codegen::settings::Configurable;
 use cranelift_codegen::{Context, settings};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cushim_ptx::ir::{Function, Inst, Module};
+use cushim_ptx::table::Op;
 use cushim_ptx::types::Space;
 use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
@@ -215,7 +217,6 @@ pub(crate) fn compile(
     let (shared, _) = cushim_ptx::interp::shared_layout(module, kernel as u32);
     let mut e = Emit {
         b,
-        module,
         f,
         plan: &plan,
         clean,
@@ -279,6 +280,9 @@ pub(crate) fn compile(
 /// The most pieces: choosing among them is a search.
 const MOST_PIECES: usize = 4096;
 
+/// The most operands: an address, a vector of 8, a cache policy.
+const MOST_OPERANDS: usize = 10;
+
 /// What is not compiled whatever the plan.
 fn refuse(f: &Function) -> Result<(), NotCompiled> {
     let kernel = || f.name.clone();
@@ -289,11 +293,12 @@ fn refuse(f: &Function) -> Result<(), NotCompiled> {
     }
     for inst in &f.code {
         let wide = inst.dst.iter().any(|d| matches!(d, cushim_ptx::ir::Dst::Reg(_, 65..)));
-        let many = inst.dst.len().max(inst.src.len()) > 9;
+        let kept = matches!(inst.op, Op::Save | Op::Restore);
+        let many = inst.dst.len().max(inst.src.len()) > MOST_OPERANDS && !kept;
         let reason = if wide {
             "registers of 128 bits are not compiled"
         } else if many {
-            "vectors of 8 are not compiled"
+            "so many operands are not compiled"
         } else {
             continue;
         };
@@ -310,7 +315,6 @@ fn refuse(f: &Function) -> Result<(), NotCompiled> {
 /// Code in the making.
 pub(crate) struct Emit<'a> {
     b: FunctionBuilder<'a>,
-    module: &'a Module,
     f: &'a Function,
     plan: &'a Plan,
     /// Registers whose NaNs are all canonical, whatever bits the code keeps.

@@ -2,15 +2,13 @@
 
 use super::Emit;
 use super::value::Val;
-use crate::error::NotCompiled;
 use crate::plan::form::{Class, Form, shared_window};
 use crate::plan::special;
-use crate::run::KNOWN;
 use crate::run::{Sweep, Uniform, Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::interp::{FUNCTION_WINDOW, SHARED_WINDOW};
-use cushim_ptx::ir::{Arg, Callee, Inst, Special, Src};
+use cushim_ptx::ir::{Inst, Special};
 use cushim_ptx::table::Word;
 use std::mem::offset_of;
 
@@ -184,25 +182,6 @@ impl Emit<'_> {
             Val::Mask { lanes: Some(self.narrow(&hits, false)), bits: None }
         };
         self.set(inst, inst.dst[0], out);
-    }
-
-    /// A call of a function that the host gives.
-    pub(super) fn external(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
-        let Some(Src::Call(call)) = inst.src.first() else { return Ok(()) };
-        let Callee::Direct(f) = call.callee else {
-            return Err(self.unsupported(inst, "calls through pointers are not compiled"));
-        };
-        let callee = &self.module.functions[f as usize];
-        if callee.defined || !KNOWN.contains(&callee.name.as_str()) {
-            return Err(self.unsupported(inst, "calls of the module's functions are not compiled"));
-        }
-        if call.args.iter().chain(&call.returns).any(|a| matches!(a, Arg::Reg(..))) {
-            return Err(self.unsupported(inst, "arguments in registers are not compiled"));
-        }
-        let mask = self.guard(inst).unwrap_or(self.act);
-        let site = self.site(inst, Vec::new(), Vec::new());
-        self.call(Which::Call, site, mask);
-        Ok(())
     }
 
     pub(super) fn trap(&mut self, inst: &Inst) {

@@ -158,6 +158,9 @@ impl Seat {
                 carry: 0,
                 results: [[0; 32]; 2],
                 fault: None,
+                saved: Vec::new(),
+                height: [0; 32],
+                grown: Vec::new(),
             };
             // SAFETY: a place of its own, which the seat keeps longer than the warp.
             warps.push(unsafe { Placed::new(at(w as usize), warp) });
@@ -219,6 +222,9 @@ impl Seat {
         self.barriers.iter_mut().for_each(Barrier::reset);
         for w in &mut self.warps {
             (w.live, w.rotate) = (w.full, false);
+            if exec.variant.flat.moving {
+                w.forget();
+            }
         }
         let sweep = self.sweep();
         (sweep.piece, sweep.left, sweep.block) = (0, count.saturating_sub(1), block);
@@ -307,7 +313,7 @@ impl Seat {
 
 /// Generated code touched an address of the arena where nothing is.
 fn touched(exec: &Exec<'_>, w: &Warp, origin: Option<Origin>, address: u64) -> Fault {
-    let code = &exec.launch.module.functions[exec.launch.kernel as usize].code;
+    let code = &exec.variant.flat.function.code;
     let inst = origin.and_then(|o| code.get(o.inst as usize));
     let lane = origin.map_or(0, |o| o.lane as usize & 31);
     let bytes = inst.map_or(1, |i| i.types[0].bytes());

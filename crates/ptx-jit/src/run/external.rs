@@ -3,36 +3,9 @@
 use super::helpers::{lanes, warp};
 use super::warp::Warp;
 use cushim_ptx::interp::{Cause, printf};
-use cushim_ptx::ir::{Arg, Callee, Src};
+use cushim_ptx::ir::{Callee, Src};
 
 impl Warp {
-    /// A lane's bytes in its local memory, as a number.
-    fn argument(&self, arg: &Arg, lane: usize) -> u64 {
-        match arg {
-            Arg::Memory(offset, size) => {
-                let mut bytes = [0; 8];
-                let n = (*size as usize).min(8);
-                let address = cushim_ptx::interp::LOCAL_WINDOW + u64::from(*offset);
-                let _ = self.read(lane, address, &mut bytes[..n]);
-                u64::from_le_bytes(bytes)
-            }
-            Arg::Imm(v) => *v,
-            // Registers are refused when the kernel is compiled.
-            Arg::Reg(..) | Arg::Sink => 0,
-        }
-    }
-
-    fn answer(&mut self, arg: &Arg, lane: usize, v: u64) {
-        let Arg::Memory(offset, size) = arg else { return };
-        let n = u64::from(*size).min(8);
-        let space = cushim_ptx::types::Space::Local;
-        if let Ok(place) = self.place(space, u64::from(*offset), lane, n, true) {
-            let bytes = v.to_le_bytes();
-            // SAFETY: `place` has checked the range.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), place.at, n as usize) };
-        }
-    }
-
     /// A string that ends with a zero byte; what is not mapped ends it too.
     fn string(&self, lane: usize, address: u64) -> Vec<u8> {
         const LONGEST: u64 = 1 << 20;
@@ -48,19 +21,22 @@ impl Warp {
     }
 }
 
-/// Names that [`call`] knows.
-pub(crate) const KNOWN: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
-
+/// Calls what the module does not define. Arguments lie in the slots, the result goes to the first.
 pub(super) unsafe extern "C" fn call(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
     let exec = w.exec();
     let Some(Src::Call(call)) = site.inst.src.first() else { return 0 };
-    let Callee::Direct(f) = call.callee else { return 0 };
+    let Callee::Direct(f) = call.callee else {
+        // The one argument is what was taken for a function.
+        let Some(lane) = lanes(mask).next() else { return 0 };
+        let value = w.value(0, site.operands[0], lane);
+        return w.fail(site, lane, Cause::FunctionPointer { value });
+    };
     let name = exec.launch.module.functions[f as usize].name.as_str();
     for l in lanes(mask) {
-        let arg = |w: &Warp, n: usize| call.args.get(n).map_or(0, |a| w.argument(a, l));
+        let arg = |w: &Warp, n: usize| site.operands.get(n).map_or(0, |c| w.value(n, *c, l));
         let result = match name {
             "vprintf" => {
                 let format = w.string(l, arg(w, 0));
@@ -89,9 +65,8 @@ pub(super) unsafe extern "C" fn call(w: *mut Warp, n: u32, mask: u32) -> u32 {
             }
             _ => return w.fail(site, l, Cause::Undefined { function: name.into() }),
         };
-        if let Some(to) = call.returns.first() {
-            w.answer(to, l, result);
-        }
+        w.results[0][l] = result;
     }
+    w.publish(site, mask);
     0
 }

@@ -40,7 +40,7 @@ pub(super) fn run_blocks(
         memory,
         host,
         shared_size: fixed.saturating_add(launch.dynamic_shared),
-        local_size: kernel.local_size,
+        local_size: variant.local_size(),
         threads: launch.block.iter().product(),
         start: Instant::now(),
     };

@@ -3,8 +3,10 @@
 //! Every helper has one shape: the warp, a number (mostly of a [`Site`]), and
 //! the lanes it is for. Arguments and results lie in the warp's scratch slots.
 
+use super::calls;
 use super::collective::{collective, meet};
 use super::external;
+use super::mbarrier;
 use super::memory;
 use super::warp::{Arrival, DONE, FAULT, Helper, NOWHERE, WAITS, Warp, YIELDS};
 use super::{wide, widest};
@@ -39,9 +41,13 @@ pub(crate) enum Which {
     Cos,
     Directed,
     Fused,
+    Enter,
+    Save,
+    Restore,
+    Mbarrier,
 }
 
-pub(crate) static TABLE: [Helper; 21] = [
+pub(crate) static TABLE: [Helper; 25] = [
     pure,
     dispatch,
     spin,
@@ -63,6 +69,10 @@ pub(crate) static TABLE: [Helper; 21] = [
     wide::cos,
     widest::directed,
     wide::fused,
+    calls::enter,
+    calls::save,
+    calls::restore,
+    mbarrier::mbarrier,
 ];
 
 /// The lanes of a mask.

@@ -238,6 +238,12 @@ impl Kernel {
         host: &dyn Host,
         next: &dyn Fn() -> Option<u64>,
     ) -> Result<(), Fault> {
+        let own = launch.module.functions.get(launch.kernel as usize).map_or(0, |f| f.local_size);
+        let frames = self.source.function().local_size;
+        if frames > own && frames > launch.local_limit {
+            // Which call is one too many, the interpreter finds.
+            return cushim_ptx::interp::run_blocks(launch, memory, host, next);
+        }
         match self.variant(Layout::of(launch.block)) {
             Ok(v) => {
                 let hot = || v.improve_aside(&self.source);

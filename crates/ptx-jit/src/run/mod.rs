@@ -6,12 +6,14 @@
 mod atomics;
 mod barrier;
 mod block;
+mod calls;
 mod collective;
 mod external;
 mod grid;
 pub(crate) mod helpers;
 mod kernel;
 mod launch;
+mod mbarrier;
 mod memory;
 mod seldom;
 mod tier;
@@ -21,7 +23,6 @@ mod warp;
 pub(crate) mod wide;
 mod widest;
 
-pub(crate) use external::KNOWN;
 pub(crate) use helpers::Which;
 pub use kernel::{Arena, Kernel, Mapped};
 pub(crate) use launch::Uniform;

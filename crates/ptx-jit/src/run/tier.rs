@@ -9,6 +9,7 @@ use crate::cache::{Cache, Kept, Place};
 use crate::code::Code;
 use crate::emit::{self, Output, Quality, Site};
 use crate::error::NotCompiled;
+use crate::flat::Flat;
 use crate::plan::Layout;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cushim_ptx::ir::{Function, Module};
@@ -26,6 +27,8 @@ const TIMES: u32 = 2;
 pub(crate) struct Source {
     pub(crate) module: Arc<Module>,
     pub(crate) kernel: u32,
+    /// The kernel with the functions it calls.
+    pub(crate) flat: Arc<Flat>,
     pub(crate) quick: OwnedTargetIsa,
     pub(crate) best: OwnedTargetIsa,
     pub(crate) cache: Option<Arc<Cache>>,
@@ -57,6 +60,7 @@ impl Machine {
 /// Code for one layout of blocks.
 pub(crate) struct Variant {
     layout: Layout,
+    pub(crate) flat: Arc<Flat>,
     /// Where it is kept.
     place: Option<Place>,
     /// It came from there.
@@ -84,11 +88,12 @@ impl Source {
         cache: Option<Arc<Cache>>,
     ) -> Result<Source, NotCompiled> {
         let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
-        Ok(Source { module, kernel, quick, best, cache })
+        let flat = Arc::new(crate::flat::flatten(&module, kernel)?);
+        Ok(Source { module, kernel, flat, quick, best, cache })
     }
 
     pub(crate) fn function(&self) -> &Function {
-        &self.module.functions[self.kernel as usize]
+        &self.flat.function
     }
 
     fn compile(&self, quality: Quality, layout: Layout) -> Result<Output, NotCompiled> {
@@ -124,6 +129,7 @@ impl Source {
         let (ran, asked, best) = (AtomicU64::new(0), AtomicBool::new(good), OnceLock::new());
         Ok(Variant {
             layout,
+            flat: self.flat.clone(),
             place,
             kept,
             good,
@@ -141,6 +147,14 @@ impl Source {
 }
 
 impl Variant {
+    /// Local memory of a thread to begin with, in bytes.
+    pub(crate) fn local_size(&self) -> u32 {
+        /// What is likely to do for functions that call themselves.
+        const MORE: u32 = 2048;
+        let size = self.flat.function.local_size;
+        if self.flat.moving { size.saturating_add(MORE) } else { size }
+    }
+
     /// The best code there is.
     pub(crate) fn machine(&self) -> &Machine {
         self.best.get().unwrap_or(&self.first)

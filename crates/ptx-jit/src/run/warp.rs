@@ -181,6 +181,11 @@ pub(crate) struct Warp {
     /// Results of a collective instruction in the making.
     pub(crate) results: [Slot; 2],
     pub(crate) fault: Option<Box<Fault>>,
+    /// What functions that may call themselves keep meanwhile, and how much each lane has there.
+    pub(crate) saved: Vec<Slot>,
+    pub(crate) height: [u32; 32],
+    /// Local memory that became larger than it was.
+    pub(crate) grown: Vec<u128>,
 }
 
 /// Lanes that came to a collective instruction before others.

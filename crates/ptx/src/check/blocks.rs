@@ -8,7 +8,7 @@ use crate::ir::{Block, Function, Src};
 use crate::table::Op;
 
 /// Cuts `f.code` into blocks and ranks them.
-pub(super) fn find(f: &mut Function) {
+pub(crate) fn find(f: &mut Function) {
     let n = f.code.len();
     let mut leader = vec![false; n + 1];
     leader[0] = true;

@@ -5,7 +5,7 @@ use super::scope::{Entity, Scopes};
 use super::{MAX_LOCAL, align, align_up, blocks, size};
 use crate::ast::{self, Linkage, Statement};
 use crate::error::{Error, Pos};
-use crate::ir::{Dst, Function, Inst, Module, Param, Place, Register, Src, Symbol};
+use crate::ir::{self, Dst, Function, Inst, Module, Param, Place, Register, Src, Symbol};
 use crate::table::{Op, Words};
 use crate::types::{Scalar, Space};
 
@@ -27,6 +27,7 @@ impl Function {
             returns: Vec::new(),
             registers: Vec::new(),
             local_size: 0,
+            variables: Vec::new(),
             code: Vec::new(),
             block_of: Vec::new(),
             blocks: Vec::new(),
@@ -147,6 +148,7 @@ impl<'a> Lower<'a, '_> {
     fn body(&mut self, statements: &[Statement<'a>]) -> Result<(), Error> {
         self.scopes.push();
         let local = self.local;
+        let declared = self.out.variables.len();
         self.scan(statements)?;
         for s in statements {
             match s {
@@ -163,6 +165,8 @@ impl<'a> Lower<'a, '_> {
         }
         // What an inner scope declared is gone with it.
         self.local = local;
+        let (end, names) = (self.out.code.len() as u32, &mut self.out.variables[declared..]);
+        names.iter_mut().for_each(|v| v.scope.1 = v.scope.1.min(end));
         self.scopes.pop();
         Ok(())
     }
@@ -256,6 +260,11 @@ impl<'a> Lower<'a, '_> {
                     });
                 }
                 self.local_max = self.local_max.max(self.local);
+                if v.space == Space::Param {
+                    let (offset, size) = (offset as u32, size as u32);
+                    let scope = (self.out.code.len() as u32, u32::MAX);
+                    self.out.variables.push(ir::Variable { offset, size, scope });
+                }
                 Entity::Local { offset: offset as u32, size: size as u32 }
             }
             _ => {

@@ -16,6 +16,7 @@ mod video;
 use crate::ast;
 use crate::error::Error;
 use crate::ir::{Module, Symbol};
+pub(crate) use blocks::find as find_blocks;
 use globals::Declared;
 
 /// Bound on what one variable may take, in bytes: more than any device has.

@@ -62,7 +62,7 @@ impl Exec<'_> {
         let mut operand = [0; 32];
         if inst.op == Op::MbarPending {
             self.read(common, warp, frame, &inst.src[0], &mut operand);
-            let out = operand.map(|v| v & COUNT);
+            let out = operand.map(|v| apply(inst, 0, v).1);
             warp.write(frame, inst.dst[0], active, &out);
             return Ok(false);
         }
@@ -73,56 +73,61 @@ impl Exec<'_> {
         }
         let (addresses, space) = self.addresses(warp, frame, inst, 0);
         let mut out = [0; 32];
-        let mut waits = false;
         for l in lanes(active) {
             let place = self.place(space, addresses[l]);
             let mut bytes = [0; 8];
             self.read_bytes(common, warp, inst, l, place, &mut bytes)?;
-            let old = word(&bytes);
-            let mut s = State::unpack(old);
-            let n = operand[l];
-            let has = |w| inst.words.has(w);
-            match inst.op {
-                Op::MbarInit => {
-                    s = State { pending: n & COUNT, expected: n & COUNT, bytes: 0, parity: false };
-                }
-                Op::MbarArrive => {
-                    out[l] = old;
-                    let arrivals = if has(Word::ExpectTx) { 1 } else { n };
-                    if has(Word::ExpectTx) {
-                        s.bytes += n as u32 as i64;
-                    }
-                    if has(Word::ArriveDrop) {
-                        s.expected = s.expected.saturating_sub(arrivals);
-                    }
-                    s.pending = s.pending.saturating_sub(arrivals);
-                    s = s.settle();
-                }
-                Op::CpArrive => {
-                    // The copies are done: without `.noinc` one more was
-                    // awaited, and has come.
-                    if has(Word::Noinc) {
-                        s.pending = s.pending.saturating_sub(1);
-                        s = s.settle();
-                    }
-                }
-                Op::MbarTx => {
-                    let n = n as u32 as i64;
-                    s.bytes += if has(Word::ExpectTx) { n } else { -n };
-                    s = s.settle();
-                }
-                _ => {
-                    let parity = if has(Word::Parity) { n & 1 != 0 } else { n >> 63 != 0 };
-                    out[l] = u64::from(s.parity != parity);
-                    waits |= s.parity == parity;
-                    continue;
-                }
+            let new;
+            (new, out[l]) = apply(inst, word(&bytes), operand[l]);
+            if let Some(new) = new {
+                self.write_bytes(common, warp, inst, l, place, &new.to_le_bytes())?;
             }
-            self.write_bytes(common, warp, inst, l, place, &s.pack().to_le_bytes())?;
         }
         if let Some(dst) = inst.dst.first() {
             warp.write(frame, *dst, active, &out);
         }
-        Ok(waits)
+        Ok(inst.op == Op::MbarTest && lanes(active).any(|l| out[l] == 0))
+    }
+}
+
+/// What an instruction on a barrier object makes of it, if anything, and what it gives; `n` is the operand
+/// behind the address, 1 where there is none.
+pub fn apply(inst: &Inst, old: u64, n: u64) -> (Option<u64>, u64) {
+    let mut s = State::unpack(old);
+    let has = |w| inst.words.has(w);
+    match inst.op {
+        Op::MbarInit => {
+            s = State { pending: n & COUNT, expected: n & COUNT, bytes: 0, parity: false };
+            (Some(s.pack()), 0)
+        }
+        Op::MbarArrive => {
+            let arrivals = if has(Word::ExpectTx) { 1 } else { n };
+            if has(Word::ExpectTx) {
+                s.bytes += n as u32 as i64;
+            }
+            if has(Word::ArriveDrop) {
+                s.expected = s.expected.saturating_sub(arrivals);
+            }
+            s.pending = s.pending.saturating_sub(arrivals);
+            (Some(s.settle().pack()), old)
+        }
+        Op::CpArrive => {
+            // The copies are done: without `.noinc` one more was awaited, and has come.
+            if has(Word::Noinc) {
+                s.pending = s.pending.saturating_sub(1);
+                s = s.settle();
+            }
+            (Some(s.pack()), 0)
+        }
+        Op::MbarTx => {
+            let n = n as u32 as i64;
+            s.bytes += if has(Word::ExpectTx) { n } else { -n };
+            (Some(s.settle().pack()), 0)
+        }
+        Op::MbarPending => (None, n & COUNT),
+        _ => {
+            let parity = if has(Word::Parity) { n & 1 != 0 } else { n >> 63 != 0 };
+            (None, u64::from(s.parity != parity))
+        }
     }
 }

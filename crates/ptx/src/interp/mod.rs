@@ -35,6 +35,7 @@ pub use call::provides;
 pub use collective::{party, run as collective};
 use decode::Code;
 pub use fault::{BadAddress, Cause, Fault};
+pub use mbarrier::apply as barrier_object;
 use std::cell::OnceCell;
 use std::collections::VecDeque;
 use versions::Level;

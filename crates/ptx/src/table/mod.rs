@@ -29,6 +29,8 @@ pub enum Op {
     Bra, BrxIdx, Call, Ret, Exit, Trap, Nanosleep, Nop,
     /// An instruction that this crate does not run.
     Refused,
+    /// Not of PTX: what compilers make of calls. See whoever does.
+    Enter, Save, Restore,
 }
 
 /// What an operand place takes.

@@ -68,6 +68,11 @@ impl Words {
         self.0[w as usize / 64] |= 1 << (w as usize % 64);
     }
 
+    /// Takes a word away.
+    pub fn remove(&mut self, w: Word) {
+        self.0[w as usize / 64] &= !(1 << (w as usize % 64));
+    }
+
     /// Whether the word is there.
     pub const fn has(&self, w: Word) -> bool {
         self.0[w as usize / 64] >> (w as usize % 64) & 1 != 0

@@ -1,0 +1,127 @@
+//! What is left of calls: functions of the device runtime, frames and registers of functions that may call
+//! themselves; and barrier objects.
+
+use super::Emit;
+use super::value::Val;
+use crate::plan::form::{Class, Form};
+use crate::run::{Warp, Which};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, types};
+use cushim_ptx::ir::{Dst, Inst, Src};
+use cushim_ptx::table::Op;
+use std::mem::offset_of;
+
+/// Registers that go to the stack, or come from it, at a time.
+const TOGETHER: usize = 8;
+
+impl Emit<'_> {
+    /// A call of a function that the host gives, or of what is no function.
+    pub(super) fn external(&mut self, inst: &Inst) {
+        let mut args = Vec::new();
+        for src in inst.src.iter().skip(1) {
+            let class = match src {
+                Src::Reg(r) => self.class(*r),
+                _ => Class::Wide,
+            };
+            args.push((self.operand(src, class), class));
+        }
+        self.pass(0, &args, false);
+        let results = self.results(inst);
+        let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results.clone());
+        let mask = self.guard(inst).unwrap_or(self.act);
+        self.call(Which::Call, site, mask);
+        for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
+            let v = self.receive(n, class, false);
+            self.set(inst, *dst, v);
+        }
+    }
+
+    /// A frame must end within local memory, which may have to grow.
+    pub(super) fn enter(&mut self, inst: &Inst) {
+        let v = self.operand(&inst.src[0], Class::Narrow);
+        let Some(Src::Imm(size)) = inst.src.get(1) else { return };
+        let limit = self.field(types::I64, offset_of!(Warp, local_size));
+        let limit = self.b.ins().ireduce(types::I32, limit);
+        let size = self.i32(*size as i64);
+        let room = self.b.ins().isub(limit, size);
+        let past = match &v {
+            Val::Known(Form::Uniform(u)) => self.b.ins().icmp(IntCC::SignedGreaterThan, *u, room),
+            _ => {
+                let all = self.vectors(&v, Class::Narrow);
+                let room = self.b.ins().splat(types::I32X4, room);
+                let hits =
+                    all.iter().map(|v| self.b.ins().icmp(IntCC::SignedGreaterThan, *v, room));
+                let hits = Val::Mask { lanes: Some(hits.collect()), bits: None };
+                let bits = self.bits(&hits);
+                self.b.ins().band(bits, self.act)
+            }
+        };
+        let (ask, next) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(ask);
+        self.b.ins().brif(past, ask, &[], next, &[]);
+        self.b.switch_to_block(ask);
+        let known = self.lanes_of.clone();
+        self.pass(0, &[(v, Class::Narrow)], false);
+        let site = self.site(inst, vec![Class::Narrow], Vec::new());
+        self.call(Which::Enter, site, self.act);
+        self.lanes_of = known;
+        self.jump(next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// Registers go to the stack of each lane.
+    pub(super) fn save(&mut self, inst: &Inst) {
+        for some in inst.src.chunks(TOGETHER) {
+            let mut args = Vec::new();
+            for src in some {
+                let Src::Reg(r) = src else { continue };
+                let class = self.class(*r);
+                args.push((self.operand(src, class), class));
+            }
+            self.pass(0, &args, false);
+            let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), Vec::new());
+            self.call(Which::Save, site, self.act);
+        }
+    }
+
+    /// They come back, the last first.
+    pub(super) fn restore(&mut self, inst: &Inst) {
+        for some in inst.dst.chunks(TOGETHER).rev() {
+            let class = |d: &Dst| match d {
+                Dst::Reg(r, _) => self.class(*r),
+                Dst::Sink => Class::Narrow,
+            };
+            let results: Vec<Class> = some.iter().map(class).collect();
+            let site = self.site(inst, Vec::new(), results.clone());
+            self.call(Which::Restore, site, self.act);
+            for (n, (dst, class)) in some.iter().zip(results).enumerate() {
+                let v = self.receive(n, class, false);
+                self.set(inst, *dst, v);
+            }
+        }
+    }
+
+    pub(super) fn mbarrier(&mut self, inst: &Inst) {
+        let mut args = Vec::new();
+        if inst.op != Op::MbarPending {
+            args.push(self.address(inst, 0));
+        }
+        for src in inst.src.iter().skip(args.len()).take_while(|s| !matches!(s, Src::None)).take(1)
+        {
+            let class = match src {
+                Src::Reg(r) => self.class(*r),
+                _ => Class::Wide,
+            };
+            args.push((self.operand(src, class), class));
+        }
+        self.pass(0, &args, false);
+        let results = self.results(inst);
+        let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results.clone());
+        let mask = self.guard(inst).unwrap_or(self.act);
+        self.call(Which::Mbarrier, site, mask);
+        for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
+            let v = self.receive(n, class, false);
+            self.set(inst, *dst, v);
+        }
+    }
+}

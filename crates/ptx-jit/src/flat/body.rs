@@ -1,0 +1,213 @@
+//! The instructions of one body, for one instance of it.
+
+use super::{
+    Back, Flattening, Frame, bits, in_local, opposite, parts, plain, signed, to, unsigned,
+};
+use crate::error::NotCompiled;
+use crate::plan::graph;
+use cushim_ptx::ir::{Base, Dst, Inst, Place, Src, Symbol};
+use cushim_ptx::table::Op;
+use cushim_ptx::types::{Kind, Scalar};
+
+impl Flattening<'_> {
+    /// Writes the body of an instance.
+    pub(super) fn body(&mut self, n: usize) -> Result<(), NotCompiled> {
+        let this = self.instances[n].clone();
+        let f = &self.module.functions[this.function as usize];
+        for (at, inst) in f.code.iter().enumerate() {
+            self.at = (this.function, at as u32);
+            self.place(this.label + at as u32);
+            if at == 0 && n > 0 {
+                self.begin(n, inst);
+            }
+            self.instruction(n, inst)?;
+        }
+        if let Back::Many { register, label, .. } = this.back
+            && let Some(last) = f.code.last()
+        {
+            self.place(label);
+            self.returning.push((n, self.out.code.len()));
+            let mut choose = plain(Op::BrxIdx, Scalar::U32, last.pos);
+            choose.src.push(Src::Reg(register));
+            self.push(choose);
+            self.push(plain(Op::Bra, Scalar::B32, last.pos));
+        }
+        Ok(())
+    }
+
+    /// Registers that may be read before they are written are zero whenever the function begins.
+    fn begin(&mut self, n: usize, first: &Inst) {
+        let (function, base) = (self.instances[n].function, self.own(n));
+        let f = &self.module.functions[function as usize];
+        let pieces = graph::cut(f, &|_| false);
+        let given = |r: u32| f.params.iter().any(|p| p.place == Place::Register(r));
+        let read = pieces.first().into_iter().flat_map(|p| p.live_in.iter());
+        for r in read.map(|r| r as u32).filter(|r| !given(*r)) {
+            let mut inst = plain(Op::Mov, f.registers[r as usize], first.pos);
+            inst.dst.push(to(base + r, &self.out.registers));
+            inst.src.push(Src::Imm(0));
+            self.push(inst);
+        }
+    }
+
+    /// The first of the function's own registers.
+    pub(super) fn own(&self, n: usize) -> u32 {
+        let i = &self.instances[n];
+        // What a common instance needs besides lies before them.
+        i.registers.0
+            + match (&i.back, i.frame) {
+                (Back::Many { .. }, Frame::Moving(..)) => 2,
+                (Back::Many { .. }, Frame::Fixed(_)) => 1,
+                _ => 0,
+            }
+    }
+
+    fn instruction(&mut self, n: usize, inst: &Inst) -> Result<(), NotCompiled> {
+        let this = &self.instances[n];
+        let (base, label, frame) = (self.own(n), this.label, this.frame);
+        let kernel = self.module.functions[this.function as usize].entry;
+        let mut inst = inst.clone();
+        if matches!(inst.op, Op::Ld | Op::St) && self.cell_access(n, &inst) {
+            return Ok(());
+        }
+        if let Some((p, _)) = &mut inst.guard {
+            *p += base;
+        }
+        for dst in &mut inst.dst {
+            if let Dst::Reg(r, _) = dst {
+                *r += base;
+            }
+        }
+        if inst.op == Op::Call {
+            return self.call(n, inst);
+        }
+        for k in 0..inst.src.len() {
+            let src = match &inst.src[k] {
+                Src::Reg(r) => Src::Reg(r + base),
+                Src::Not(r) => Src::Not(r + base),
+                Src::Target(t) => Src::Target(t + label),
+                Src::Targets(list) => Src::Targets(list.iter().map(|t| t + label).collect()),
+                Src::Memory(Base::Symbol(Symbol::Local(o)), offset) => {
+                    if matches!(frame, Frame::Moving(..)) {
+                        in_local(&mut inst.words);
+                    }
+                    self.local(frame, i64::from(*o) + offset)
+                }
+                Src::Memory(Base::Reg(r, bits), offset) => {
+                    if !kernel && inst.space(k, false) == cushim_ptx::types::Space::Local {
+                        in_local(&mut inst.words);
+                    }
+                    Src::Memory(Base::Reg(r + base, *bits), *offset)
+                }
+                Src::Memory(Base::Zero, offset) => {
+                    if !kernel && inst.space(k, false) == cushim_ptx::types::Space::Local {
+                        in_local(&mut inst.words);
+                    }
+                    Src::Memory(Base::Zero, *offset)
+                }
+                Src::Address(Symbol::Local(o), addend) => match frame {
+                    Frame::Fixed(at) => Src::Address(Symbol::Local(o + at), *addend),
+                    Frame::Moving(r, at) => self.address(r, i64::from(o + at) + addend, &inst),
+                },
+                other => other.clone(),
+            };
+            inst.src[k] = src;
+        }
+        let waits = matches!(inst.op, Op::BarSync | Op::BarRed);
+        if let (Some((p, sense)), true) = (inst.guard, waits || self.apart.contains(&self.at)) {
+            self.jump(Some((p, opposite(sense))), label + self.at.1 + 1, inst.pos);
+            inst.guard = None;
+        }
+        if inst.op == Op::Ret {
+            match &self.instances[n].back {
+                Back::Exit => {}
+                Back::One(label) | Back::Many { label, .. } => {
+                    (inst.op, inst.src) = (Op::Bra, vec![Src::Target(*label)]);
+                }
+            }
+        }
+        self.push(inst);
+        Ok(())
+    }
+
+    /// An address in a frame that moves, of the width that an instruction wants.
+    fn address(&mut self, register: u32, offset: i64, inst: &Inst) -> Src {
+        let wide = inst.types[0].bits() == 64;
+        let sum = self.register(Scalar::U32);
+        let mut add = plain(Op::Add, Scalar::U32, inst.pos);
+        add.dst.push(Dst::Reg(sum, 32));
+        add.src.extend([Src::Reg(register), Src::Imm(offset as u32 as u64)]);
+        self.push(add);
+        if !wide {
+            return Src::Reg(sum);
+        }
+        let long = self.register(Scalar::U64);
+        let mut extend = plain(Op::Cvt, Scalar::U32, inst.pos);
+        extend.types[0] = Scalar::U64;
+        extend.dst.push(Dst::Reg(long, 64));
+        extend.src.push(Src::Reg(sum));
+        self.push(extend);
+        Src::Reg(long)
+    }
+
+    /// A load or store of a variable that is made of registers. False if it is none.
+    fn cell_access(&mut self, n: usize, inst: &Inst) -> bool {
+        let Some(Src::Memory(Base::Symbol(Symbol::Local(o)), offset)) = inst.src.first() else {
+            return false;
+        };
+        let (function, at) = self.at;
+        let Some(v) = self.cells[function as usize].find(at as usize, *o) else { return false };
+        let variable = &self.cells[function as usize].variables[v];
+        if variable.cells.is_none() {
+            return false;
+        }
+        let from = (i64::from(o - variable.offset) + offset) as u32;
+        let base = self.own(n);
+        let guard = inst.guard.map(|(p, sense)| (p + base, sense));
+        let (width, count) = parts(inst);
+        for k in 0..count {
+            let Some(cell) = self.instances[n].cells.get(&(v, from + k * width)).copied() else {
+                continue;
+            };
+            let moved = if inst.op == Op::Ld {
+                let Some(Dst::Reg(r, wanted)) = inst.dst.get(k as usize).copied() else { continue };
+                let mut moved = plain(Op::Mov, bits(width), inst.pos);
+                moved.dst.push(Dst::Reg(r + base, wanted));
+                moved.src.push(Src::Reg(cell));
+                if wanted != 8 * width || width == 1 {
+                    moved.op = Op::Cvt;
+                    moved.types = match inst.types[0].kind() {
+                        Kind::Signed => [signed(wanted), signed(8 * width), Scalar::B32],
+                        _ => [unsigned(wanted), unsigned(8 * width), Scalar::B32],
+                    };
+                }
+                moved
+            } else {
+                let src = match inst.src.get(1 + k as usize) {
+                    Some(Src::Reg(r)) => Src::Reg(r + base),
+                    Some(Src::Imm(v)) => Src::Imm(v & cushim_ptx::alu::mask(8 * width)),
+                    Some(other) => other.clone(),
+                    None => continue,
+                };
+                self.assign(cell, width, src, inst.pos)
+            };
+            self.push(super::Inst { guard, ..moved });
+        }
+        true
+    }
+
+    /// The instruction that gives a register for so many bytes a value.
+    pub(super) fn assign(&self, register: u32, width: u32, src: Src, pos: cushim_ptx::Pos) -> Inst {
+        let mut inst = plain(Op::Mov, bits(width), pos);
+        if let Src::Reg(r) = src {
+            let given = self.out.registers[r as usize].bits();
+            if given != 8 * width || width == 1 {
+                inst.op = Op::Cvt;
+                inst.types = [unsigned(8 * width), unsigned(given), Scalar::B32];
+            }
+        }
+        inst.dst.push(to(register, &self.out.registers));
+        inst.src.push(src);
+        inst
+    }
+}

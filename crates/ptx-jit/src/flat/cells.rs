@@ -1,0 +1,178 @@
+//! Arguments and results of calls that can be registers.
+//!
+//! A variable of space `.param` is written and read, almost always, in the same pieces by the one who
+//! calls and the one who is called. Owns finding those pieces: cells. A variable that is used in any other
+//! way stays in local memory. Must not know what becomes of calls.
+
+use super::graph::{Calls, call_of};
+use cushim_ptx::ir::{Arg, Base, Call, Function, Module, Param, Place, Src, Symbol};
+use cushim_ptx::table::Op;
+use std::collections::BTreeMap;
+
+/// Variables of a function for arguments and results, its own and those of its calls.
+#[derive(Debug, Clone)]
+pub(super) struct Cells {
+    pub(super) variables: Vec<Variable>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Variable {
+    pub(super) offset: u32,
+    pub(super) size: u32,
+    scope: (u32, u32),
+    /// Width in bytes of each cell, by its place in the variable; `None` if it stays in memory.
+    pub(super) cells: Option<BTreeMap<u32, u32>>,
+}
+
+impl Variable {
+    /// The cell that is just there; `Err` if there are others that overlap with it.
+    pub(super) fn cell(&self, at: u32, width: u32) -> Result<Option<u32>, ()> {
+        let Some(cells) = &self.cells else { return Err(()) };
+        let mut found = cells.range(..at + width).rev().take_while(|(o, w)| **o + **w > at);
+        match (found.next(), found.next()) {
+            (None, _) => Ok(None),
+            (Some((o, w)), None) if *o == at && *w == width => Ok(Some(at)),
+            _ => Err(()),
+        }
+    }
+}
+
+impl Cells {
+    fn of(f: &Function) -> Cells {
+        let mut variables = Vec::new();
+        let whole = (0, u32::MAX);
+        let mut add = |offset, size, scope| {
+            variables.push(Variable { offset, size, scope, cells: Some(BTreeMap::new()) });
+        };
+        if !f.entry {
+            for p in f.returns.iter().chain(&f.params) {
+                if let Place::Memory(offset) = p.place {
+                    add(offset, p.size, whole);
+                }
+            }
+        }
+        f.variables.iter().for_each(|v| add(v.offset, v.size, v.scope));
+        let mut cells = Cells { variables };
+        for (at, inst) in f.code.iter().enumerate() {
+            for (n, src) in inst.src.iter().enumerate() {
+                match src {
+                    Src::Memory(Base::Symbol(Symbol::Local(o)), offset) => {
+                        let plain = n == 0 && matches!(inst.op, Op::Ld | Op::St);
+                        cells.note(at, *o, *offset, plain.then(|| super::parts(inst)));
+                    }
+                    Src::Address(Symbol::Local(o), _) => cells.note(at, *o, 0, None),
+                    _ => {}
+                }
+            }
+        }
+        cells
+    }
+
+    /// The variable that an instruction names by an offset in the frame.
+    pub(super) fn find(&self, at: usize, offset: u32) -> Option<usize> {
+        let at = at as u32;
+        self.variables.iter().position(|v| {
+            let there = offset == v.offset || offset > v.offset && offset - v.offset < v.size;
+            there && v.scope.0 <= at && at < v.scope.1
+        })
+    }
+
+    /// An access to parts of so many bytes, or anything else that is done with a variable.
+    fn note(&mut self, at: usize, symbol: u32, offset: i64, access: Option<(u32, u32)>) {
+        let Some(n) = self.find(at, symbol) else { return };
+        let v = &mut self.variables[n];
+        let from = i64::from(symbol - v.offset) + offset;
+        let Some((width, count)) = access else { return v.cells = None };
+        let inside = from >= 0 && from + i64::from(width * count) <= i64::from(v.size);
+        // What is not aligned is a fault.
+        let aligned = (i64::from(v.offset) + from) % i64::from(width * count) == 0;
+        if !inside || !aligned || width > 8 {
+            return v.cells = None;
+        }
+        for k in 0..count {
+            let place = from as u32 + k * width;
+            match v.cell(place, width) {
+                Ok(Some(_)) => {}
+                Ok(None) => {
+                    if let Some(cells) = &mut v.cells {
+                        cells.insert(place, width);
+                    }
+                }
+                Err(()) => return v.cells = None,
+            }
+        }
+    }
+}
+
+/// The cells of all functions, such that every cell that is read is written as it is, or not at all.
+pub(super) fn find(module: &Module, calls: &Calls) -> Vec<Cells> {
+    let mut all: Vec<Cells> =
+        module.functions.iter().map(|_| Cells { variables: Vec::new() }).collect();
+    for f in &calls.reached {
+        all[*f as usize] = Cells::of(&module.functions[*f as usize]);
+    }
+    for f in &calls.reached {
+        for (at, inst) in module.functions[*f as usize].code.iter().enumerate() {
+            let Some(call) = call_of(inst) else { continue };
+            for g in calls.targets(module, call) {
+                agree(&mut all, *f as usize, at, call, g as usize, &module.functions[g as usize]);
+            }
+            if let (Some(Arg::Memory(..)), true) = (call.args.first(), is_external(module, call)) {
+                for arg in &call.args {
+                    if let Arg::Memory(o, size) = arg
+                        && let Some(n) = all[*f as usize].find(at, *o)
+                    {
+                        let v = &mut all[*f as usize].variables[n];
+                        if v.cell(0, (*size).min(8)).is_err() {
+                            v.cells = None;
+                        }
+                    }
+                }
+            }
+        }
+    }
+    all
+}
+
+pub(super) fn is_external(module: &Module, call: &Call) -> bool {
+    matches!(call.callee, cushim_ptx::ir::Callee::Direct(g) if !module.functions[g as usize].defined)
+}
+
+fn agree(all: &mut [Cells], f: usize, at: usize, call: &Call, g: usize, callee: &Function) {
+    let there = |all: &[Cells], p: &Param| match p.place {
+        Place::Memory(o) => all[g].find(0, o),
+        Place::Register(_) => None,
+    };
+    let here = |all: &[Cells], a: &Arg| match a {
+        Arg::Memory(o, _) => all[f].find(at, *o),
+        _ => None,
+    };
+    let wanted = |v: &Variable| v.cells.clone().unwrap_or_default();
+    let suits = |from: &Variable, to: &BTreeMap<u32, u32>| {
+        to.iter().all(|(o, w)| from.cell(*o, *w).is_ok())
+    };
+    for (arg, param) in call.args.iter().zip(&callee.params) {
+        let Some(a) = here(all, arg) else { continue };
+        let to = match (there(all, param), param.place) {
+            (Some(p), _) => wanted(&all[g].variables[p]),
+            (None, _) => BTreeMap::from([(0, param.size.min(8))]),
+        };
+        let from = &all[f].variables[a];
+        if from.cells.is_some() && (!suits(from, &to) || from.size > param.size) {
+            all[f].variables[a].cells = None;
+        }
+    }
+    for (arg, result) in call.returns.iter().zip(&callee.returns) {
+        let Some(r) = there(all, result) else { continue };
+        let to = match (here(all, arg), arg) {
+            (Some(a), _) => wanted(&all[f].variables[a]),
+            (None, Arg::Reg(_, bits)) => BTreeMap::from([(0, bits.div_ceil(8))]),
+            _ => continue,
+        };
+        let from = &all[g].variables[r];
+        let larger = matches!(arg, Arg::Memory(_, size) if from.size > *size);
+        if from.cells.is_some() && (!suits(from, &to) || larger) {
+            all[g].variables[r].cells = None;
+        }
+    }
+}

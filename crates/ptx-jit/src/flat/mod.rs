@@ -1,0 +1,374 @@
+//! A kernel and the functions it calls as one function without calls.
+//!
+//! Owns what becomes of calls before a plan is made: a small function is copied to where it is called; others
+//! are there once, with a register that says where each lane goes on afterwards, so that lanes from several
+//! calls may run in one body, and lanes of one call in several. A function that may call itself keeps what it
+//! still needs on a stack ([`Op::Save`], [`Op::Restore`]), and where its frame begins in a register
+//! ([`Op::Enter`] sees to its end). Arguments and results become registers where they can. Must not know:
+//! plans, code.
+//!
+//! What stays an [`Op::Call`] is a function of the device runtime, with its arguments as operands, or a call
+//! of what is no function.
+
+mod body;
+mod call;
+mod cells;
+mod graph;
+mod saved;
+
+use crate::error::NotCompiled;
+use crate::plan::graph::Term;
+use crate::plan::{Layout, Plan};
+use cells::Cells;
+use cushim_ptx::Pos;
+use cushim_ptx::ir::{Base, Dst, Function, Inst, Module, Sense, Src, Symbol};
+use cushim_ptx::table::{Op, Word, Words};
+use cushim_ptx::types::Scalar;
+use graph::Calls;
+use std::collections::{BTreeSet, HashMap};
+
+/// A function is copied to its calls if it has at most so many instructions, or one call.
+const SMALL: usize = 300;
+/// As long as all of them together have no more than these.
+const COPIED: usize = 12_000;
+/// The most instructions at all.
+const MOST: usize = 100_000;
+
+/// A kernel without calls.
+#[derive(Debug, Clone)]
+pub(crate) struct Flat {
+    pub(crate) function: Function,
+    /// Frames of local memory have no fixed place, and may go beyond [`Function::local_size`].
+    pub(crate) moving: bool,
+}
+
+/// An instruction of a function of the module.
+type Place = (u32, u32);
+
+/// Makes one function of a kernel and what it calls.
+///
+/// # Errors
+/// [`NotCompiled`]: what there is too much of, or a call that fits no function.
+pub(crate) fn flatten(module: &Module, kernel: u32) -> Result<Flat, NotCompiled> {
+    let mut apart = BTreeSet::new();
+    loop {
+        let made = Flattening::new(module, kernel, &apart).whole()?;
+        let f = &made.0.function;
+        let guarded = |i: &Inst| crate::plan::graph::is_collective(i) && i.guard.is_some();
+        if !f.code.iter().any(guarded) {
+            return Ok(made.0);
+        }
+        // Where lanes of a warp may have to wait for each other, those that pass by go round it.
+        let plan = Plan::new(f, Layout::Any);
+        let before = apart.len();
+        for piece in &plan.pieces {
+            if let Term::Wait { inst, .. } = piece.term
+                && f.code[inst].guard.is_some()
+            {
+                apart.insert(made.1[inst]);
+            }
+        }
+        if apart.len() == before {
+            return Ok(made.0);
+        }
+    }
+}
+
+/// Where frames of an instance begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    Fixed(u32),
+    /// At what the register says, and so many bytes behind it.
+    Moving(u32, u32),
+}
+
+impl Frame {
+    fn behind(self, size: u32) -> Frame {
+        match self {
+            Frame::Fixed(at) => Frame::Fixed(at + size),
+            Frame::Moving(register, at) => Frame::Moving(register, at + size),
+        }
+    }
+}
+
+/// Where lanes go that return.
+#[derive(Debug, Clone)]
+enum Back {
+    /// They end.
+    Exit,
+    /// To a label.
+    One(u32),
+    /// To that of these labels which the register says; the label at which it is looked up.
+    Many { register: u32, sites: Vec<u32>, label: u32 },
+}
+
+/// A body of a function in the code.
+#[derive(Debug, Clone)]
+struct Instance {
+    function: u32,
+    /// Its registers in the code: the function's own first.
+    registers: (u32, u32),
+    /// Of the cells of its variables.
+    cells: HashMap<(usize, u32), u32>,
+    frame: Frame,
+    back: Back,
+    /// Of its instructions, one each.
+    label: u32,
+}
+
+/// A call that may come back to the function that it is in.
+struct Circular {
+    instance: usize,
+    /// The instructions before and after.
+    save: usize,
+    restore: usize,
+}
+
+struct Flattening<'a> {
+    module: &'a Module,
+    calls: Calls,
+    cells: Vec<Cells>,
+    /// Instructions that lanes go round whose guards are false.
+    apart: &'a BTreeSet<Place>,
+    out: Function,
+    /// Where each instruction comes from.
+    origins: Vec<Place>,
+    at: Place,
+    /// The instruction of each label.
+    labels: Vec<u32>,
+    instances: Vec<Instance>,
+    shared: HashMap<u32, usize>,
+    /// Instructions of all instances so far, those to come included.
+    total: usize,
+    circular: Vec<Circular>,
+    /// Where lanes of an instance choose where they go on.
+    returning: Vec<(usize, usize)>,
+    local_size: u32,
+}
+
+/// Bytes of each part of a load or store, and how many parts.
+fn parts(inst: &Inst) -> (u32, u32) {
+    let n = if inst.op == Op::Ld { inst.dst.len() } else { inst.src.len().saturating_sub(2) };
+    (inst.types[0].bytes(), n.max(1) as u32)
+}
+
+/// An instruction of no modifiers.
+fn plain(op: Op, ty: Scalar, pos: Pos) -> Inst {
+    Inst {
+        op,
+        words: Words::default(),
+        types: [ty, ty, Scalar::B32],
+        reads_carry: false,
+        guard: None,
+        dst: Vec::new(),
+        src: Vec::new(),
+        pos,
+    }
+}
+
+impl<'a> Flattening<'a> {
+    fn new(module: &'a Module, kernel: u32, apart: &'a BTreeSet<Place>) -> Self {
+        let calls = Calls::of(module, kernel);
+        let cells = cells::find(module, &calls);
+        let k = &module.functions[kernel as usize];
+        let mut out = k.clone();
+        out.code = Vec::new();
+        out.registers = Vec::new();
+        out.variables = Vec::new();
+        out.callees = Vec::new();
+        let mut this = Flattening {
+            module,
+            calls,
+            cells,
+            apart,
+            out,
+            origins: Vec::new(),
+            at: (kernel, 0),
+            labels: Vec::new(),
+            instances: Vec::new(),
+            shared: HashMap::new(),
+            total: 0,
+            circular: Vec::new(),
+            returning: Vec::new(),
+            local_size: 0,
+        };
+        this.add(kernel, Frame::Fixed(0), Back::Exit);
+        this
+    }
+
+    /// Writes all instances, those that come up meanwhile too.
+    fn whole(mut self) -> Result<(Flat, Vec<Place>), NotCompiled> {
+        let mut n = 0;
+        while n < self.instances.len() {
+            if self.total > MOST {
+                return Err(NotCompiled::TooLarge {
+                    kernel: self.out.name.clone(),
+                    what: "instructions with those of the functions it calls",
+                    found: self.total,
+                    limit: MOST,
+                });
+            }
+            self.body(n)?;
+            n += 1;
+        }
+        for (n, at) in std::mem::take(&mut self.returning) {
+            let Back::Many { sites, .. } = &self.instances[n].back else { continue };
+            // Who is past the list goes on behind it.
+            let (last, others) =
+                sites.split_last().map_or((0, Vec::new()), |(l, o)| (*l, o.to_vec()));
+            self.out.code[at].src.push(Src::Targets(others));
+            self.out.code[at + 1].src.push(Src::Target(last));
+        }
+        self.resolve();
+        let moving = self.calls.reached.iter().any(|f| self.calls.is_moving(*f));
+        self.out.local_size = self.local_size.next_multiple_of(64);
+        self.out.find_blocks();
+        saved::find(&mut self.out, &self.circular, &self.instances);
+        Ok((Flat { function: self.out, moving }, self.origins))
+    }
+
+    /// A new instance of a function, to be written later.
+    fn add(&mut self, function: u32, frame: Frame, back: Back) -> usize {
+        let f = &self.module.functions[function as usize];
+        let first = self.out.registers.len() as u32;
+        self.out.registers.extend(&f.registers);
+        let mut cells = HashMap::new();
+        for (n, v) in self.cells[function as usize].variables.iter().enumerate() {
+            for (at, width) in v.cells.iter().flatten() {
+                cells.insert((n, *at), self.out.registers.len() as u32);
+                self.out.registers.push(bits(*width));
+            }
+        }
+        let label = self.labels.len() as u32;
+        self.labels.resize(self.labels.len() + f.code.len() + 1, 0);
+        self.total += f.code.len();
+        if let Frame::Fixed(at) = frame {
+            self.local_size = self.local_size.max(at + f.local_size);
+        }
+        let registers = (first, self.out.registers.len() as u32);
+        self.instances.push(Instance { function, registers, cells, frame, back, label });
+        self.instances.len() - 1
+    }
+
+    /// The one instance of a function to which all calls go that have none of their own.
+    fn common(&mut self, function: u32) -> usize {
+        if let Some(n) = self.shared.get(&function) {
+            return *n;
+        }
+        let (first, register) = (self.out.registers.len() as u32, self.register(Scalar::U32));
+        let frame = match self.calls.is_moving(function) {
+            true => Frame::Moving(self.register(Scalar::U32), 0),
+            false => Frame::Fixed(self.calls.base[function as usize]),
+        };
+        let label = self.label();
+        let n = self.add(function, frame, Back::Many { register, sites: Vec::new(), label });
+        // Those two are its own, too: they lie just before the others.
+        self.instances[n].registers.0 = first;
+        self.shared.insert(function, n);
+        n
+    }
+
+    fn register(&mut self, ty: Scalar) -> u32 {
+        self.out.registers.push(ty);
+        self.out.registers.len() as u32 - 1
+    }
+
+    fn label(&mut self) -> u32 {
+        self.labels.push(0);
+        self.labels.len() as u32 - 1
+    }
+
+    /// A label is here.
+    fn place(&mut self, label: u32) {
+        self.labels[label as usize] = self.out.code.len() as u32;
+    }
+
+    fn push(&mut self, inst: Inst) {
+        self.out.code.push(inst);
+        self.origins.push(self.at);
+    }
+
+    fn jump(&mut self, guard: Option<(u32, Sense)>, label: u32, pos: Pos) {
+        let mut inst = plain(Op::Bra, Scalar::B32, pos);
+        inst.guard = guard;
+        inst.src.push(Src::Target(label));
+        self.push(inst);
+    }
+
+    /// Labels become instructions.
+    fn resolve(&mut self) {
+        let labels = &self.labels;
+        for src in self.out.code.iter_mut().flat_map(|i| &mut i.src) {
+            match src {
+                Src::Target(label) => *label = labels[*label as usize],
+                Src::Targets(list) => list.iter_mut().for_each(|l| *l = labels[*l as usize]),
+                _ => {}
+            }
+        }
+    }
+
+    /// A place in a frame, as the operand of an access to local memory.
+    fn local(&self, frame: Frame, offset: i64) -> Src {
+        match frame {
+            Frame::Fixed(at) => Src::Memory(Base::Symbol(Symbol::Local(0)), i64::from(at) + offset),
+            Frame::Moving(r, at) => Src::Memory(Base::Reg(r, 32), i64::from(at) + offset),
+        }
+    }
+
+    fn unsupported(&self, inst: &Inst, reason: &'static str) -> NotCompiled {
+        NotCompiled::Instruction {
+            kernel: self.out.name.clone(),
+            pos: inst.pos,
+            instruction: format!("{:?}", inst.op).to_lowercase(),
+            reason,
+        }
+    }
+}
+
+/// The type of a register for so many bytes.
+fn bits(width: u32) -> Scalar {
+    match width {
+        8 => Scalar::B64,
+        4 => Scalar::B32,
+        _ => Scalar::B16,
+    }
+}
+
+/// An unsigned number of so many bits.
+fn unsigned(bits: u32) -> Scalar {
+    match bits {
+        0..=8 => Scalar::U8,
+        9..=16 => Scalar::U16,
+        17..=32 => Scalar::U32,
+        _ => Scalar::U64,
+    }
+}
+
+fn signed(bits: u32) -> Scalar {
+    match bits {
+        0..=8 => Scalar::S8,
+        9..=16 => Scalar::S16,
+        17..=32 => Scalar::S32,
+        _ => Scalar::S64,
+    }
+}
+
+/// An access to local memory, whatever its words said of the space.
+fn in_local(words: &mut Words) {
+    for w in [Word::Param, Word::ParamEntry, Word::ParamFunc] {
+        words.remove(w);
+    }
+    words.insert(Word::Local);
+}
+
+fn opposite(sense: Sense) -> Sense {
+    match sense {
+        Sense::True => Sense::False,
+        Sense::False => Sense::True,
+    }
+}
+
+/// A register as a result.
+fn to(register: u32, registers: &[Scalar]) -> Dst {
+    Dst::Reg(register, registers[register as usize].bits())
+}
