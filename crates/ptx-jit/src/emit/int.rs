@@ -3,6 +3,7 @@
 use super::Emit;
 use super::value::Val;
 use crate::plan::form::Class;
+use crate::run::{Which, whole};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Inst, Src};
@@ -20,11 +21,13 @@ impl Emit<'_> {
             return None;
         }
         let bits = ty.bits();
+        if bits == 16 && matches!(ty.kind(), Kind::Signed | Kind::Unsigned | Kind::Bits) {
+            return self.half_op(inst, args);
+        }
         if matches!(inst.op, Op::MulWide | Op::MadWide) && bits == 32 {
             return Some(self.wide_product(inst, args));
         }
-        let logic = matches!(inst.op, Op::And | Op::Or | Op::Xor | Op::Not);
-        if !(matches!(bits, 32 | 64) || logic && bits == 16) {
+        if !matches!(bits, 32 | 64) {
             return None;
         }
         let class = Class::of(ty);
@@ -54,15 +57,7 @@ impl Emit<'_> {
             Op::And => map(self, &mut |e, a, _| e.b.ins().band(a[0], a[1])),
             Op::Or => map(self, &mut |e, a, _| e.b.ins().bor(a[0], a[1])),
             Op::Xor => map(self, &mut |e, a, _| e.b.ins().bxor(a[0], a[1])),
-            Op::Not => map(self, &mut |e, a, vec| {
-                let v = e.b.ins().bnot(a[0]);
-                if bits == 16 {
-                    let keep = e.all(Class::Narrow, vec, 0xffff);
-                    e.b.ins().band(v, keep)
-                } else {
-                    v
-                }
-            }),
+            Op::Not => map(self, &mut |e, a, _| e.b.ins().bnot(a[0])),
             Op::Neg => map(self, &mut |e, a, vec| {
                 let zero = e.all(class, vec, 0);
                 e.b.ins().isub(zero, a[0])
@@ -72,14 +67,121 @@ impl Emit<'_> {
                 let max = inst.op == Op::Max;
                 map(self, &mut |e, a, vec| e.extreme(class, vec, signed, max, a[0], a[1]))
             }
-            Op::Shl | Op::Shr => self.shift(inst, args, class, signed),
+            Op::Shl | Op::Shr => {
+                self.shift(inst, args, class, signed).or_else(|| self.whole(inst, args))
+            }
+            Op::Shf => self.funnel(inst, args).or_else(|| self.whole(inst, args)),
+            Op::Popc if args[0].uniform().is_some() => map(self, &mut |e, a, _| {
+                let n = e.b.ins().popcnt(a[0]);
+                if bits == 64 { e.b.ins().ireduce(types::I32, n) } else { n }
+            }),
             Op::Lop3 if inst.dst.len() == 1 && inst.src.len() == 4 => {
                 let Src::Imm(table) = inst.src[3] else { return None };
                 Some(self.map(class, &args[..3], &mut |e, a, vec| e.lop3(a, table, vec)))
             }
-            Op::Dp4a if args.iter().all(|a| a.uniform().is_none()) => None,
-            _ => None,
+            _ => self.whole(inst, args),
         }
+    }
+
+    /// What a helper does for all lanes at once ([`crate::run::whole`]), if it is that.
+    fn whole(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        if args.iter().all(|a| a.uniform().is_some()) {
+            // One value: the helper for any operation does as well.
+            return None;
+        }
+        let task = whole::task(inst)?;
+        let classes = (0..args.len()).map(|n| self.class_of(inst, n));
+        let both: Vec<_> = args.iter().cloned().zip(classes).collect();
+        let amounts = |n: usize| match inst.op {
+            Op::Shl | Op::Shr | Op::Bfe => n >= 1,
+            Op::Bfi => n >= 2,
+            _ => false,
+        };
+        let own = Class::of(inst.types[0]);
+        let fit = |(n, (_, class)): (usize, &(Val, Class))| {
+            *class == if amounts(n) { Class::Narrow } else { own }
+        };
+        if !both.iter().enumerate().all(fit) {
+            return None;
+        }
+        let result = self.results(inst).first().copied()?;
+        let wanted =
+            if matches!(inst.op, Op::Popc | Op::Clz | Op::Bfind) { Class::Narrow } else { own };
+        if result != wanted {
+            return None;
+        }
+        self.pass(0, &both, false);
+        self.call_raw(Which::Integers, task as u32, self.act);
+        Some(self.receive(0, result, false))
+    }
+
+    /// A pair of registers, shifted by one amount for all lanes.
+    fn funnel(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        let Src::Imm(n) = inst.src[2] else { return None };
+        let n = if inst.words.has(Word::Wrap) { n & 31 } else { n.min(32) } as i64;
+        let left = inst.words.has(Word::L);
+        // Either side's bits, from the low register and the high one.
+        let (low, high) = if left { (32 - n, n) } else { (n, 32 - n) };
+        if n == 0 || n == 32 {
+            return Some(args[usize::from(left == (n == 0))].clone());
+        }
+        Some(self.map(Class::Narrow, &args[..2], &mut |e, a, _| {
+            let (low, high) = (e.i32(low), e.i32(high));
+            let x = e.b.ins().ushr(a[0], low);
+            let y = e.b.ins().ishl(a[1], high);
+            e.b.ins().bor(x, y)
+        }))
+    }
+
+    /// Numbers of 16 bits, which lie in 32 with zeros above.
+    fn half_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        let signed = inst.types[0].is_signed();
+        let shift = match (inst.op, inst.src.get(1)) {
+            (Op::Shl | Op::Shr, Some(Src::Imm(n))) => Some((n & 0xffff_ffff).min(16) as i64),
+            (Op::Shl | Op::Shr, _) => return None,
+            _ => None,
+        };
+        let lo = inst.words.has(Word::Lo);
+        match inst.op {
+            Op::And | Op::Or | Op::Xor | Op::Not | Op::Add | Op::Sub | Op::Neg => {}
+            Op::Min | Op::Max | Op::Abs | Op::Shl | Op::Shr | Op::MulWide => {}
+            Op::Mul | Op::Mad if lo => {}
+            _ => return None,
+        }
+        let args = if shift.is_some() { &args[..1] } else { args };
+        Some(self.map(Class::Narrow, args, &mut |e, a, vec| {
+            // Signs matter only where more than the low bits of the result depend on them.
+            let deep = matches!(inst.op, Op::Min | Op::Max | Op::Abs | Op::Shr | Op::MulWide);
+            let a: Vec<Value> = if deep {
+                a.iter().map(|v| e.extend_part(*v, 16, signed, vec)).collect()
+            } else {
+                a.to_vec()
+            };
+            let v = match inst.op {
+                Op::And => e.b.ins().band(a[0], a[1]),
+                Op::Or => e.b.ins().bor(a[0], a[1]),
+                Op::Xor => e.b.ins().bxor(a[0], a[1]),
+                Op::Not => e.b.ins().bnot(a[0]),
+                Op::Add => e.b.ins().iadd(a[0], a[1]),
+                Op::Sub => e.b.ins().isub(a[0], a[1]),
+                Op::Mul | Op::MulWide => e.b.ins().imul(a[0], a[1]),
+                Op::Mad => {
+                    let p = e.b.ins().imul(a[0], a[1]);
+                    e.b.ins().iadd(p, a[2])
+                }
+                Op::Neg => {
+                    let zero = e.all(Class::Narrow, vec, 0);
+                    e.b.ins().isub(zero, a[0])
+                }
+                Op::Abs => e.b.ins().iabs(a[0]),
+                Op::Shl | Op::Shr => {
+                    let by = e.i32(shift.unwrap_or(0));
+                    e.shift_by(inst.op == Op::Shl, signed, a[0], by)
+                }
+                _ => e.extreme(Class::Narrow, vec, signed, inst.op == Op::Max, a[0], a[1]),
+            };
+            if inst.op == Op::MulWide { v } else { e.extend_part(v, 16, false, vec) }
+        }))
     }
 
     fn predicate_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {

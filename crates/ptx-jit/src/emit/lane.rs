@@ -4,7 +4,7 @@ use super::Emit;
 use super::value::Val;
 use crate::error::NotCompiled;
 use crate::plan::form::Class;
-use crate::run::Which;
+use crate::run::{Which, whole};
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::table::{Op, Word};
 
@@ -25,6 +25,16 @@ impl Emit<'_> {
         let uniform = matches!(inst.op, Op::Vote | Op::Redux) && alone && fixed && sync;
         self.pass(0, &args, false);
         let results = self.results(inst);
+        let narrow = args[..args.len().min(3)].iter().all(|(_, c)| *c == Class::Narrow);
+        if whole::is_shuffle(inst) && narrow && results[0] == Class::Narrow {
+            let mask = self.guard(inst).unwrap_or(self.act);
+            self.call_raw(Which::Shuffle, whole::shuffle_mode(inst), mask);
+            for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
+                let v = self.receive(n, class, false);
+                self.set(inst, *dst, v);
+            }
+            return Ok(());
+        }
         let operands = args.iter().map(|(_, c)| *c).collect();
         let site = self.site(inst, operands, results.clone());
         let mask = self.guard(inst).unwrap_or(self.act);

@@ -9,7 +9,7 @@ use super::external;
 use super::mbarrier;
 use super::memory;
 use super::warp::{Arrival, DONE, FAULT, Helper, NOWHERE, WAITS, Warp, YIELDS};
-use super::{wide, widest};
+use super::{whole, wide, widest};
 use crate::emit::Site;
 use crate::plan::form::Class;
 use cushim_ptx::alu;
@@ -45,9 +45,11 @@ pub(crate) enum Which {
     Save,
     Restore,
     Mbarrier,
+    Integers,
+    Shuffle,
 }
 
-pub(crate) static TABLE: [Helper; 25] = [
+pub(crate) static TABLE: [Helper; 27] = [
     pure,
     dispatch,
     spin,
@@ -73,6 +75,8 @@ pub(crate) static TABLE: [Helper; 25] = [
     calls::save,
     calls::restore,
     mbarrier::mbarrier,
+    whole::integers,
+    whole::shuffle,
 ];
 
 /// The lanes of a mask.

@@ -20,6 +20,7 @@ mod tier;
 mod together;
 pub(crate) mod trap;
 mod warp;
+pub(crate) mod whole;
 pub(crate) mod wide;
 mod widest;
 

@@ -91,11 +91,11 @@ macro_rules! wide {
                 any(slots, flags);
             }
             // SAFETY: called by generated code.
-            let w = unsafe { warp(w) };
-            if Level::V4.is_there() {
+            let w = unsafe { $crate::run::helpers::warp(w) };
+            if $crate::level::Level::V4.is_there() {
                 // SAFETY: the processor has them.
                 unsafe { widest(&mut w.scratch, $flags) }
-            } else if Level::V3.is_there() {
+            } else if $crate::level::Level::V3.is_there() {
                 // SAFETY: the processor has them.
                 unsafe { wider(&mut w.scratch, $flags) }
             } else {
@@ -105,6 +105,7 @@ macro_rules! wide {
         }
     )*};
 }
+pub(super) use wide;
 
 wide! {
     power: |slots, flags| each(narrow(&mut slots[0]), flags, approx::ex2);

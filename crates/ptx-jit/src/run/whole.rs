@@ -1,0 +1,411 @@
+//! Integers on all lanes at once, where the code generator has no instructions for vectors: shifts by each
+//! lane's own amount, fields and counts of bits, quotients, high halves, shuffles.
+//!
+//! Owns loops over 32 lanes that the compiler turns into the widest vectors this machine has. Operands lie in the
+//! first scratch slots, each as its class says; the result goes to slot 0, whatever a lane holds. What the numbers
+//! are is [`cushim_ptx::alu`]'s definition, which the tests of forms hold these loops against. It must not know
+//! how code is made.
+
+use super::helpers::warp;
+use super::warp::{Slot, Warp};
+use super::wide::{Lanes, narrow, wide};
+use crate::level::Level;
+use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::Scalar;
+use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutex2var_epi32, _mm512_storeu_si512};
+
+/// What to do; the number that the helper is called with.
+macro_rules! tasks {
+    ($($name:ident),* $(,)?) => {
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[repr(u32)]
+        pub(crate) enum Task { $($name),* }
+
+        static TASKS: &[Task] = &[$(Task::$name),*];
+    };
+}
+
+tasks! {
+    Shl32, Shl64, ShrU32, ShrS32, ShrU64, ShrS64,
+    FunnelLeftWrap, FunnelLeftClamp, FunnelRightWrap, FunnelRightClamp,
+    BfeU32, BfeS32, BfeU64, BfeS64, Bfi32, Bfi64,
+    Popc32, Popc64, Clz32, Clz64, Brev32, Brev64,
+    BfindU32, BfindS32, BfindU64, BfindS64, AmountU32, AmountS32, AmountU64, AmountS64,
+    Prmt, DivU32, DivS32, RemU32, RemS32, DivU64, DivS64, RemU64, RemS64,
+    HighU64, HighS64, SadU32, SadS32, DotUU, DotUS, DotSU, DotSS,
+}
+
+/// The task that an instruction is, if it is one. Operands of 16 bits are not for here.
+pub(crate) fn task(i: &Inst) -> Option<Task> {
+    use Task::*;
+    let ty = i.types[0];
+    let at = match (ty.bits(), ty.is_signed()) {
+        (32, false) => 0,
+        (32, true) => 1,
+        (64, false) => 2,
+        (64, true) => 3,
+        _ => return None,
+    };
+    let wrap = i.words.has(Word::Wrap);
+    Some(match i.op {
+        Op::Shl => [Shl32, Shl32, Shl64, Shl64][at],
+        Op::Shr => [ShrU32, ShrS32, ShrU64, ShrS64][at],
+        Op::Shf => match (i.words.has(Word::L), wrap) {
+            (true, true) => FunnelLeftWrap,
+            (true, false) => FunnelLeftClamp,
+            (false, true) => FunnelRightWrap,
+            (false, false) => FunnelRightClamp,
+        },
+        Op::Bfe => [BfeU32, BfeS32, BfeU64, BfeS64][at],
+        Op::Bfi => [Bfi32, Bfi32, Bfi64, Bfi64][at],
+        Op::Popc => [Popc32, Popc32, Popc64, Popc64][at],
+        Op::Clz => [Clz32, Clz32, Clz64, Clz64][at],
+        Op::Brev => [Brev32, Brev32, Brev64, Brev64][at],
+        Op::Bfind if i.words.has(Word::Shiftamt) => {
+            [AmountU32, AmountS32, AmountU64, AmountS64][at]
+        }
+        Op::Bfind => [BfindU32, BfindS32, BfindU64, BfindS64][at],
+        Op::Prmt => {
+            let modes = [Word::F4e, Word::B4e, Word::Rc8, Word::Ecl, Word::Ecr, Word::Rc16];
+            if i.words.first(&modes).is_some() {
+                return None;
+            }
+            Prmt
+        }
+        Op::Div => [DivU32, DivS32, DivU64, DivS64][at],
+        Op::Rem => [RemU32, RemS32, RemU64, RemS64][at],
+        Op::Mul if i.words.has(Word::Hi) && at >= 2 => [HighU64, HighS64][at - 2],
+        Op::Sad if at < 2 => [SadU32, SadS32][at],
+        Op::Dp4a => match (ty, i.types[1]) {
+            (Scalar::U32, Scalar::U32) => DotUU,
+            (Scalar::U32, Scalar::S32) => DotUS,
+            (Scalar::S32, Scalar::U32) => DotSU,
+            (Scalar::S32, Scalar::S32) => DotSS,
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+/// A slot as 64-bit numbers.
+fn long(slot: &Slot) -> [u64; 32] {
+    *slot
+}
+
+#[inline(always)]
+fn one(s: &mut [Slot; 10], f: impl Fn(u32) -> u32) {
+    let out = narrow(&mut s[0]);
+    for v in out {
+        *v = f(*v);
+    }
+}
+
+#[inline(always)]
+fn two(s: &mut [Slot; 10], f: impl Fn(u32, u32) -> u32) {
+    let y = *narrow(&mut s[1]);
+    let out = narrow(&mut s[0]);
+    for l in 0..32 {
+        out[l] = f(out[l], y[l]);
+    }
+}
+
+#[inline(always)]
+fn three(s: &mut [Slot; 10], f: impl Fn(u32, u32, u32) -> u32) {
+    let (y, z) = (*narrow(&mut s[1]), *narrow(&mut s[2]));
+    let out = narrow(&mut s[0]);
+    for l in 0..32 {
+        out[l] = f(out[l], y[l], z[l]);
+    }
+}
+
+#[inline(always)]
+fn four(s: &mut [Slot; 10], f: impl Fn(u32, u32, u32, u32) -> u32) {
+    let (y, z, w) = (*narrow(&mut s[1]), *narrow(&mut s[2]), *narrow(&mut s[3]));
+    let out = narrow(&mut s[0]);
+    for l in 0..32 {
+        out[l] = f(out[l], y[l], z[l], w[l]);
+    }
+}
+
+/// Of a wide value a narrow one.
+#[inline(always)]
+fn count(s: &mut [Slot; 10], f: impl Fn(u64) -> u32) {
+    let x = long(&s[0]);
+    let out = narrow(&mut s[0]);
+    for l in 0..32 {
+        out[l] = f(x[l]);
+    }
+}
+
+/// Of two wide values a wide one.
+#[inline(always)]
+fn both(s: &mut [Slot; 10], f: impl Fn(u64, u64) -> u64) {
+    let y = long(&s[1]);
+    for l in 0..32 {
+        s[0][l] = f(s[0][l], y[l]);
+    }
+}
+
+/// Of a wide value and narrow ones a wide one.
+#[inline(always)]
+fn by(s: &mut [Slot; 10], f: impl Fn(u64, u32, u32) -> u64) {
+    let (y, z) = (*narrow(&mut s[1]), *narrow(&mut s[2]));
+    for l in 0..32 {
+        s[0][l] = f(s[0][l], y[l], z[l]);
+    }
+}
+
+/// The lowest bits, of which there may be none or all.
+#[inline(always)]
+fn low(n: u32) -> u64 {
+    if n >= 64 { u64::MAX } else { (1 << n) - 1 }
+}
+
+/// A field of bits of a number of `bits`; the sign fills what lies above it.
+#[inline(always)]
+fn field(v: u64, pos: u32, len: u32, bits: u32, signed: bool) -> u64 {
+    let top = pos.saturating_add(len).wrapping_sub(1).min(bits - 1);
+    let fill = if signed && len != 0 && v >> top & 1 != 0 { u64::MAX } else { 0 };
+    let len = len.min(bits.saturating_sub(pos));
+    let part = if pos >= 64 { 0 } else { v >> pos } & low(len);
+    part | fill & !low(len)
+}
+
+#[inline(always)]
+fn insert(a: u64, b: u64, pos: u32, len: u32) -> u64 {
+    let (mask, a) = if pos >= 64 { (0, 0) } else { (low(len) << pos, a << pos) };
+    a & mask | b & !mask
+}
+
+/// A position or length of bits, as [`cushim_ptx::alu`] takes it of 32 bits.
+#[inline(always)]
+fn byte(v: u32) -> u32 {
+    v & 0xff
+}
+
+#[inline(always)]
+fn shifted(x: u64, n: u32) -> u64 {
+    if n < 64 { x << n } else { 0 }
+}
+
+#[inline(always)]
+fn pair(low: u32, high: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// Bit `n` of the highest set bit; none: all ones.
+#[inline(always)]
+fn highest(v: u64) -> u32 {
+    v.leading_zeros().wrapping_sub(63).wrapping_neg() | if v == 0 { u32::MAX } else { 0 }
+}
+
+#[inline(always)]
+fn magnitude(v: u32) -> u64 {
+    (v ^ (v.cast_signed() >> 31).cast_unsigned()).into()
+}
+
+#[inline(always)]
+fn long_magnitude(v: u64) -> u64 {
+    v ^ (v.cast_signed() >> 63).cast_unsigned()
+}
+
+/// How far to shift so that the highest bit is the last one.
+#[inline(always)]
+fn amount(highest: u32, bits: u32) -> u32 {
+    if highest == u32::MAX { highest } else { bits - 1 - highest }
+}
+
+/// Doubles hold every number of 32 bits, and their quotient lies on the right side of each whole number. By zero,
+/// an H100 gives all ones.
+#[inline(always)]
+fn quotient(x: f64, y: f64) -> u32 {
+    if y == 0.0 { u32::MAX } else { (x / y) as i64 as u32 }
+}
+
+#[inline(always)]
+fn rest(x: u32, y: u32, q: u32) -> u32 {
+    if y == 0 { u32::MAX } else { x.wrapping_sub(q.wrapping_mul(y)) }
+}
+
+#[inline(always)]
+fn signed(v: u32) -> f64 {
+    v.cast_signed().into()
+}
+
+#[inline(always)]
+fn chosen(a: u32, b: u32, c: u32) -> u32 {
+    let all = pair(a, b);
+    let mut out = 0;
+    for n in 0..4 {
+        let s = c >> (4 * n);
+        let v = (all >> (8 * (s & 7))) as u32 & 0xff;
+        let sign = if v & 0x80 != 0 { 0xff } else { 0 };
+        out |= if s & 8 != 0 { sign } else { v } << (8 * n);
+    }
+    out
+}
+
+#[inline(always)]
+fn dot(a: u32, b: u32, c: u32, x: bool, y: bool) -> u32 {
+    let part = |v: u32, n: u32, signed: bool| {
+        let v = (v >> (8 * n)) as u8;
+        if signed { i32::from(v.cast_signed()) } else { i32::from(v) }
+    };
+    let mut sum = c.cast_signed();
+    for n in 0..4 {
+        sum = sum.wrapping_add(part(a, n, x) * part(b, n, y));
+    }
+    sum.cast_unsigned()
+}
+
+wide! {
+    integers: |s, n| {
+        use Task::*;
+        let Some(task) = TASKS.get(n as usize) else { return };
+        match task {
+            Shl32 => two(s, |x, n| if n < 32 { x << n } else { 0 }),
+            Shl64 => by(s, |x, n, _| shifted(x, n)),
+            ShrU32 => two(s, |x, n| if n < 32 { x >> n } else { 0 }),
+            ShrS32 => two(s, |x, n| (x.cast_signed() >> n.min(31)).cast_unsigned()),
+            ShrU64 => by(s, |x, n, _| if n < 64 { x >> n } else { 0 }),
+            ShrS64 => by(s, |x, n, _| (x.cast_signed() >> n.min(63)).cast_unsigned()),
+            FunnelLeftWrap => three(s, |a, b, n| (pair(a, b) << (n & 31) >> 32) as u32),
+            FunnelLeftClamp => three(s, |a, b, n| (pair(a, b) << n.min(32) >> 32) as u32),
+            FunnelRightWrap => three(s, |a, b, n| (pair(a, b) >> (n & 31)) as u32),
+            FunnelRightClamp => three(s, |a, b, n| (pair(a, b) >> n.min(32)) as u32),
+            BfeU32 => three(s, |v, p, n| field(v.into(), byte(p), byte(n), 32, false) as u32),
+            BfeS32 => three(s, |v, p, n| field(v.into(), byte(p), byte(n), 32, true) as u32),
+            BfeU64 => by(s, |v, p, n| field(v, p.min(255), n.min(255), 64, false)),
+            BfeS64 => by(s, |v, p, n| field(v, p.min(255), n.min(255), 64, true)),
+            Bfi32 => four(s, |a, b, p, n| insert(a.into(), b.into(), byte(p), byte(n)) as u32),
+            Bfi64 => {
+                let (b, p, n) = (long(&s[1]), *narrow(&mut s[2]), *narrow(&mut s[3]));
+                for l in 0..32 {
+                    s[0][l] = insert(s[0][l], b[l], p[l].min(255), n[l].min(255));
+                }
+            }
+            Popc32 => one(s, u32::count_ones),
+            Popc64 => count(s, u64::count_ones),
+            Clz32 => one(s, u32::leading_zeros),
+            Clz64 => count(s, u64::leading_zeros),
+            Brev32 => one(s, u32::reverse_bits),
+            Brev64 => both(s, |x, _| x.reverse_bits()),
+            BfindU32 => one(s, |v| highest(v.into())),
+            BfindS32 => one(s, |v| highest(magnitude(v))),
+            BfindU64 => count(s, highest),
+            BfindS64 => count(s, |v| highest(long_magnitude(v))),
+            AmountU32 => one(s, |v| amount(highest(v.into()), 32)),
+            AmountS32 => one(s, |v| amount(highest(magnitude(v)), 32)),
+            AmountU64 => count(s, |v| amount(highest(v), 64)),
+            AmountS64 => count(s, |v| amount(highest(long_magnitude(v)), 64)),
+            Prmt => three(s, chosen),
+            DivU32 => two(s, |x, y| quotient(x.into(), y.into())),
+            DivS32 => two(s, |x, y| quotient(signed(x), signed(y))),
+            RemU32 => two(s, |x, y| rest(x, y, quotient(x.into(), y.into()))),
+            RemS32 => two(s, |x, y| rest(x, y, quotient(signed(x), signed(y)))),
+            DivU64 => both(s, |x, y| x.checked_div(y).unwrap_or(u64::MAX)),
+            RemU64 => both(s, |x, y| x.checked_rem(y).unwrap_or(u64::MAX)),
+            DivS64 => both(s, |x, y| match y.cast_signed() {
+                0 => u64::MAX,
+                y => x.cast_signed().wrapping_div(y).cast_unsigned(),
+            }),
+            RemS64 => both(s, |x, y| match y.cast_signed() {
+                0 => u64::MAX,
+                y => x.cast_signed().wrapping_rem(y).cast_unsigned(),
+            }),
+            HighU64 => both(s, |x, y| (u128::from(x) * u128::from(y) >> 64) as u64),
+            HighS64 => both(s, |x, y| {
+                (i128::from(x.cast_signed()) * i128::from(y.cast_signed()) >> 64) as u64
+            }),
+            SadU32 => three(s, |a, b, c| c.wrapping_add(a.abs_diff(b))),
+            SadS32 => three(s, |a, b, c| {
+                c.wrapping_add(a.cast_signed().abs_diff(b.cast_signed()))
+            }),
+            DotUU => three(s, |a, b, c| dot(a, b, c, false, false)),
+            DotUS => three(s, |a, b, c| dot(a, b, c, false, true)),
+            DotSU => three(s, |a, b, c| dot(a, b, c, true, false)),
+            DotSS => three(s, |a, b, c| dot(a, b, c, true, true)),
+        }
+    };
+    sources: |s, mode| from_where(s, mode);
+}
+
+/// How lanes of a shuffle find each other; the number that [`shuffle`] is called with.
+pub(crate) fn shuffle_mode(i: &Inst) -> u32 {
+    match i.words.first(&[Word::Up, Word::Down, Word::Bfly]) {
+        Some(Word::Up) => 0,
+        Some(Word::Down) => 1,
+        Some(_) => 2,
+        None => 3,
+    }
+}
+
+/// Whether a shuffle's operands are what [`shuffle`] takes: a value of 32 bits.
+pub(crate) fn is_shuffle(i: &Inst) -> bool {
+    i.op == Op::Shfl && i.types[0].bits() == 32 && !matches!(i.src.first(), Some(Src::None))
+}
+
+/// The lane that each reads to slot 3, all ones to slot 4 where it lies within the bound. See the definition of
+/// `shfl` in [`cushim_ptx::interp`].
+#[inline(always)]
+fn from_where(s: &mut [Slot; 10], mode: u32) {
+    let (b, c) = (*narrow(&mut s[1]), *narrow(&mut s[2]));
+    let (mut from, mut inside): (Lanes, Lanes) = ([0; 32], [0; 32]);
+    for l in 0..32 {
+        let lane = l as i32;
+        let (offset, clamp) = ((b[l] & 31).cast_signed(), (c[l] & 31).cast_signed());
+        let segment = (c[l] >> 8 & 31).cast_signed();
+        let bound = lane & segment | clamp & !segment;
+        let at = match mode {
+            0 => lane - offset,
+            1 => lane + offset,
+            2 => lane ^ offset,
+            _ => lane & segment | offset & !segment,
+        };
+        let ok = if mode == 0 { at >= bound } else { at <= bound };
+        from[l] = (if ok { at } else { lane }).cast_unsigned() & 31;
+        inside[l] = if ok { u32::MAX } else { 0 };
+    }
+    *narrow(&mut s[3]) = from;
+    *narrow(&mut s[4]) = inside;
+}
+
+/// A shuffle among lanes `here`, whatever members they name: value, lane and bound in slots 0 to 2; the result in
+/// slot 0, the predicate's bits in slot 1.
+pub(super) unsafe extern "C" fn shuffle(w: *mut Warp, mode: u32, here: u32) -> u32 {
+    // SAFETY: called by generated code, as this is.
+    unsafe { sources(w, mode, here) };
+    // SAFETY: called by generated code.
+    let w = unsafe { warp(w) };
+    let inside = *narrow(&mut w.scratch[4]);
+    let bits = (0..32).fold(0u32, |m, l| m | (inside[l] & 1) << l);
+    if here == u32::MAX && Level::V4.is_there() {
+        // SAFETY: the processor has it.
+        unsafe { permute(&mut w.scratch) };
+    } else {
+        let from = *narrow(&mut w.scratch[3]);
+        let value = *narrow(&mut w.scratch[0]);
+        let out = narrow(&mut w.scratch[0]);
+        for (to, f) in out.iter_mut().zip(from) {
+            let f = f as usize & 31;
+            *to = if here >> f & 1 != 0 { value[f] } else { 0 };
+        }
+    }
+    w.scratch[1][0] = bits.into();
+    0
+}
+
+#[target_feature(enable = "avx512f")]
+fn permute(s: &mut [Slot; 10]) {
+    // SAFETY: 64 bytes at 0 and 64 of a slot, which has 256.
+    let [a, b] =
+        [0, 8].map(|at: usize| unsafe { _mm512_loadu_si512(s[0].as_ptr().add(at).cast()) });
+    for at in [0, 8] {
+        // SAFETY: as above.
+        let from = unsafe { _mm512_loadu_si512(s[3].as_ptr().add(at).cast()) };
+        let v = _mm512_permutex2var_epi32(a, from, b);
+        // SAFETY: as above.
+        unsafe { _mm512_storeu_si512(s[0].as_mut_ptr().add(at).cast(), v) };
+    }
+}
