@@ -14,8 +14,9 @@ use rayon::prelude::*;
 use serde::Serialize;
 
 use super::closure::Closure;
-use super::cuda::{self, Part, What};
+use super::cuda;
 use super::findings::Obstacle;
+use super::obstacles::LOST;
 use crate::images::HostFile;
 
 /// The device's capability, as virtual CUDA states it (`vcuda`, `accelerator/cpu/device.rs`).
@@ -91,13 +92,8 @@ pub struct Refused {
 }
 
 /// Examines a program and what it is linked with; `missing`: what the backend lacks beside libcushim.so.
-pub fn examine(
-    closure: &Closure,
-    parts: &[Part],
-    obstacles: &[Obstacle],
-    missing: Option<&str>,
-) -> Cpu {
-    let mut cpu = Cpu { why: hindrances(closure, parts, obstacles, missing), ..Cpu::default() };
+pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>) -> Cpu {
+    let mut cpu = Cpu { why: hindrances(closure, obstacles, missing), ..Cpu::default() };
     cpu.starts = cpu.why.is_empty();
     for (n, object) in closure.objects.iter().enumerate() {
         // NVIDIA's runtime and driver are the ones that are replaced.
@@ -122,12 +118,7 @@ impl Cpu {
 
 /// What keeps the program from starting. A runtime or driver that is not found is none of it: they come
 /// with the backend.
-fn hindrances(
-    closure: &Closure,
-    parts: &[Part],
-    obstacles: &[Obstacle],
-    missing: Option<&str>,
-) -> Vec<String> {
+fn hindrances(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>) -> Vec<String> {
     let mut why: Vec<String> = missing.map(str::to_owned).into_iter().collect();
     let blocking = obstacles.iter().filter(|o| o.blocks && o.name != "missing library");
     why.extend(blocking.map(|o| o.why.clone()));
@@ -137,12 +128,7 @@ fn hindrances(
             why.push(format!("{name}, which {} needs, is not found", by.display()));
         }
     }
-    for part in parts.iter().filter(|p| p.what == What::StaticRuntime && p.stripped) {
-        why.push(format!(
-            "{} has its CUDA runtime inside and no symbols: name the file that has them with --symbols",
-            part.file.display()
-        ));
-    }
+    why.extend(obstacles.iter().filter(|o| o.name == LOST).map(|o| o.why.clone()));
     why
 }
 

@@ -14,6 +14,7 @@ mod machine;
 mod obstacles;
 mod program;
 mod render;
+mod symbols;
 
 use std::path::{Path, PathBuf};
 
@@ -42,6 +43,10 @@ pub struct DoctorArgs {
     #[arg(long, value_name = "BACKEND", value_parser = ["cpu"], requires = "program")]
     pub backend: Option<String>,
 
+    /// The file with the symbols of a stripped program that has its CUDA runtime inside, as for cushim run
+    #[arg(long, value_name = "FILE", value_delimiter = ':', requires = "program")]
+    pub symbols: Vec<PathBuf>,
+
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -58,6 +63,7 @@ library that a program loads while it runs (a Python extension, say) ask about t
 Examples:
   cushim doctor ./app
   cushim doctor --backend cpu ./app
+  cushim doctor --backend cpu --symbols app.debug ./app
   cushim doctor --json ./app | jq '.features[] | select(.verdict != \"yes\")'
   cushim doctor \"$(python3 -c 'import torch; print(torch.__path__[0])')/lib/libtorch_cuda.so\"
 
@@ -69,7 +75,10 @@ Exit status:
 /// Runs the command.
 pub fn run(args: DoctorArgs) -> Outcome {
     let (program, library) = (args.program.as_deref(), args.lib.as_deref());
-    let findings = findings(program, library, args.backend.is_some())?;
+    let symbols = args.symbols.iter().map(|file| launch::symbols(file));
+    let symbols = symbols.collect::<Result<Vec<_>, _>>()?;
+    let asked = Asked { cpu: args.backend.is_some(), symbols };
+    let findings = findings(program, library, &asked)?;
     let text = match args.json {
         true => {
             let json = serde_json::to_string_pretty(&findings);
@@ -98,10 +107,23 @@ pub fn is_probe(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool
 /// Examines `program` (none: only the machine). `library` is where libcushim.so is to be, if not in its
 /// usual places. Errors: the program cannot be found or is no program.
 pub fn examine(program: Option<&Path>, library: Option<&Path>) -> Result<Findings, Error> {
-    findings(program, library, false)
+    findings(program, library, &Asked::default())
 }
 
-fn findings(program: Option<&Path>, library: Option<&Path>, cpu: bool) -> Result<Findings, Error> {
+/// What is asked about a program beyond the usual.
+#[derive(Default)]
+struct Asked {
+    /// Whether it starts on the CPU, and which kernels run there.
+    cpu: bool,
+    /// Files that may have its symbols.
+    symbols: Vec<PathBuf>,
+}
+
+fn findings(
+    program: Option<&Path>,
+    library: Option<&Path>,
+    asked: &Asked,
+) -> Result<Findings, Error> {
     let mut findings = Findings {
         cushim: env!("CARGO_PKG_VERSION"),
         machine: machine::look(),
@@ -118,13 +140,13 @@ fn findings(program: Option<&Path>, library: Option<&Path>, cpu: bool) -> Result
     }
     findings.obstacles.extend(obstacles::environment());
     if let Some(program) = program {
-        look(&mut findings, program, cpu)?;
+        look(&mut findings, program, asked)?;
         findings.features = features::features(&findings.cuda, &findings.obstacles);
     }
     Ok(findings)
 }
 
-fn look(findings: &mut Findings, name: &Path, cpu: bool) -> Result<(), Error> {
+fn look(findings: &mut Findings, name: &Path, asked: &Asked) -> Result<(), Error> {
     let found = program::find(name)?;
     let own = elf::read(&found.path)?;
     let search = Search::here();
@@ -146,11 +168,13 @@ fn look(findings: &mut Findings, name: &Path, cpu: bool) -> Result<(), Error> {
     };
     findings.cuda = parts(&closure);
     findings.obstacles.extend(obstacles::of_closure(&closure));
-    findings.obstacles.extend(findings.cuda.iter().filter_map(obstacles::of_part));
-    if cpu {
+    let lost: Vec<&Part> =
+        findings.cuda.iter().filter(|part| symbols::are_lost(part, &asked.symbols)).collect();
+    let named = !asked.symbols.is_empty();
+    findings.obstacles.extend(lost.iter().map(|part| obstacles::of_lost(part, named)));
+    if asked.cpu {
         let missing = findings.backends.as_ref().and_then(|backends| backends.missing.as_deref());
-        let (parts, obstacles) = (&findings.cuda, &findings.obstacles);
-        findings.cpu = Some(cpu::examine(&closure, parts, obstacles, missing));
+        findings.cpu = Some(cpu::examine(&closure, &findings.obstacles, missing));
     }
     findings.interposers = obstacles::interposers(&closure, &preloaded);
     findings.program = Some(Program {

@@ -5,13 +5,16 @@
 use std::path::{Path, PathBuf};
 
 use super::closure::Closure;
-use super::cuda::{self, Part, What};
+use super::cuda::{self, Part};
 use super::elf::{Elf, Kind};
 use super::findings::{Interposer, Obstacle};
 use crate::{Error, environ, preload};
 
 /// libc and its parts, which define what others interpose.
 const LIBC: [&str; 4] = ["libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2", "libpthread.so.0"];
+
+/// The name of what [`of_lost`] finds.
+pub const LOST: &str = "stripped runtime";
 
 fn obstacle(name: &'static str, blocks: bool, why: String) -> Obstacle {
     Obstacle { name, blocks, why }
@@ -124,17 +127,17 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
     found
 }
 
-/// A runtime inside a file that has no symbols: it can be seen at the driver, but not be replaced.
-pub fn of_part(part: &Part) -> Option<Obstacle> {
-    let stripped = part.what == What::StaticRuntime && part.stripped;
-    stripped.then(|| {
-        let file = part.file.display();
-        let why = format!(
-            "{file} has its CUDA runtime inside and no symbols: for the backends driver and cpu name the \
-             file that has them with --symbols, where its debug file is not found by itself"
-        );
-        obstacle("stripped runtime", false, why)
-    })
+/// A runtime inside a file whose symbols are nowhere: it can be seen at the driver, but not be replaced. `named`:
+/// files with symbols were given.
+pub fn of_lost(part: &Part, named: bool) -> Obstacle {
+    let file = part.file.display();
+    let what = if named {
+        "no file that is named with --symbols belongs to it".to_owned()
+    } else {
+        "for the backends driver and cpu name the file that has them with --symbols".to_owned()
+    };
+    let why = format!("{file} has its CUDA runtime inside and no symbols: {what}");
+    obstacle(LOST, false, why)
 }
 
 fn is_libc(object: &Elf) -> bool {

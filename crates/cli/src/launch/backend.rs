@@ -135,8 +135,9 @@ pub fn missing(library: &Path) -> Option<Error> {
     others().find_map(|name| preload::beside(library, name).err())
 }
 
-/// A file of symbols by its full path, since the program may change its folder.
-fn symbols(file: &Path) -> Result<PathBuf, Error> {
+/// A file of symbols by its full path, since the program may change its folder. Errors: it is no ELF file, or has
+/// no symbols.
+pub fn symbols(file: &Path) -> Result<PathBuf, Error> {
     let read = elf::read(file)?;
     if read.stripped {
         return Err(Error::Foreign {

@@ -24,7 +24,7 @@ use clap::Args;
 use crate::view::Classes;
 use crate::{Error, complain, environ};
 
-pub use backend::{Backend, BackendArgs, Cuda, automatic, missing};
+pub use backend::{Backend, BackendArgs, Cuda, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;

@@ -145,6 +145,56 @@ fn a_stripped_static_runtime_in_a_library_is_told_from_its_strings() {
 }
 
 #[test]
+fn where_the_symbols_of_a_stripped_runtime_are() {
+    let bench = Bench::new();
+    bench.backends();
+    let source = r#"
+        #define INSIDE __attribute__((visibility("hidden"), noinline, used))
+        const char *names[] = {"libcuda.so.1", "cuGetProcAddress_v2", "cuLibraryLoadData"};
+        __attribute__((section(".nvFatBinSegment"))) int wrapper[6] = {0x466243b1, 1};
+        INSIDE void *__cudaRegisterFatBinary(void *p) { return p; }
+        INSIDE int __cudaLaunchKernel(int p) { return p + 1; }
+        int main(int n, char **a) { return __cudaRegisterFatBinary(names + n) == a; }"#;
+    let tool = |name: &str, args: &[&str]| {
+        let all = args.iter().map(|a| bench.path(a));
+        assert!(std::process::Command::new(name).args(all).status().unwrap().success(), "{name}");
+    };
+    for id in ["-Wl,--build-id=sha1", "-Wl,--build-id=none"] {
+        bench.compile("whole", source, &["-O1", id]);
+        bench.compile("other", &source.replace("p + 1", "p * p * p ^ 77"), &["-O1", id]);
+        fs::copy(bench.path("whole"), bench.path("app")).unwrap();
+        tool("strip", &["app"]);
+        let ask = |more: &[&str]| {
+            let asked = [&["doctor", "--json", "--backend", "cpu"], more, &["./app"]].concat();
+            let done = bench.run(&asked);
+            let found = json(&done);
+            assert_eq!(u8::try_from(done.code()), Ok(u8::from(found["cpu"]["starts"] == false)));
+            (found["cpu"]["why"].as_array().unwrap().clone(), obstacles(&found).len())
+        };
+        let (why, lost) = ask(&[]);
+        assert!(why[0].as_str().unwrap().ends_with("has them with --symbols"), "{why:?}");
+        let (why, _) = ask(&["--symbols", "other"]);
+        assert!(why[0].as_str().unwrap().ends_with("--symbols belongs to it"), "{why:?}");
+        for named in ["whole", "other:whole"] {
+            assert_eq!(ask(&["--symbols", named]), (vec![], lost - 1), "{named}");
+        }
+        // By convention.
+        fs::create_dir_all(bench.path(".debug")).unwrap();
+        let program = bench.path("app");
+        let link = format!("--add-gnu-debuglink={}", bench.path("whole").display());
+        let linked = std::process::Command::new("objcopy").arg(link).arg(&program).status();
+        assert!(linked.unwrap().success());
+        fs::rename(bench.path("whole"), bench.path(".debug/whole")).unwrap();
+        assert_eq!(ask(&[]), (vec![], lost - 1));
+    }
+    // What has none is refused, as run does.
+    bench.compile("bare", "int main(void) { return 0; }", &["-s"]);
+    let done = bench.run(&["doctor", "--symbols", "bare", "./app"]);
+    assert_eq!(done.code(), 125, "{done:?}");
+    assert!(done.stderr.contains("a file without symbols"), "{done:?}");
+}
+
+#[test]
 fn a_driver_that_is_loaded_by_an_absolute_path() {
     let bench = Bench::new();
     let source = r#"#include <dlfcn.h>

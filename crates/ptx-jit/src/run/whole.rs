@@ -314,9 +314,9 @@ wide! {
                 0 => u64::MAX,
                 y => x.cast_signed().wrapping_rem(y).cast_unsigned(),
             }),
-            HighU64 => both(s, |x, y| (u128::from(x) * u128::from(y) >> 64) as u64),
+            HighU64 => both(s, |x, y| ((u128::from(x) * u128::from(y)) >> 64) as u64),
             HighS64 => both(s, |x, y| {
-                (i128::from(x.cast_signed()) * i128::from(y.cast_signed()) >> 64) as u64
+                ((i128::from(x.cast_signed()) * i128::from(y.cast_signed())) >> 64) as u64
             }),
             SadU32 => three(s, |a, b, c| c.wrapping_add(a.abs_diff(b))),
             SadS32 => three(s, |a, b, c| {

@@ -1,0 +1,33 @@
+//! Where the symbols of a stripped CUDA runtime are, if anywhere.
+//!
+//! Owns: the search that the backends driver and cpu make when such a file is loaded. Must not know: loading.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
+
+use cushim_patch::{File, Runtime, debug};
+
+use super::cuda::{Part, What};
+use crate::images::HostFile;
+
+/// Whether a part is a runtime inside a file whose symbols are nowhere: not in the file itself, in none of those
+/// that are `named`, and not where debug files are by convention.
+pub fn are_lost(part: &Part, named: &[PathBuf]) -> bool {
+    part.what == What::StaticRuntime && part.stripped && elsewhere(&part.file, named).is_none()
+}
+
+/// The file with the symbols of the one at `path`, those that are `named` first.
+fn elsewhere(path: &Path, named: &[PathBuf]) -> Option<PathBuf> {
+    let own = HostFile::open(path).ok()?;
+    let file = File::parse(own.bytes()).ok()?;
+    let conventional = debug::places(path.as_os_str().as_bytes(), &file).into_iter();
+    let conventional = conventional.map(|place| PathBuf::from(OsString::from_vec(place)));
+    let has_it = |place: &PathBuf| {
+        let Ok(opened) = HostFile::open(place) else { return false };
+        let Ok(other) = File::parse(opened.bytes()) else { return false };
+        let runtime = || Runtime::find(&file, &file.facts(), &other);
+        file.belongs(&other) && matches!(runtime(), Ok(Some(_)))
+    };
+    named.iter().cloned().chain(conventional).find(has_it)
+}
