@@ -9,9 +9,7 @@
 //! with is a set of flags: [`FTZ`], which rounding, and which operands have one value for
 //! all lanes, that of lane 0.
 
-use super::helpers::warp;
 use super::warp::{Slot, Warp};
-use crate::level::Level;
 use cushim_ptx::alu::approx;
 use cushim_ptx::table::Op;
 /// Subnormal operands and results are zeros.
