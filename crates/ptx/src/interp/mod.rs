@@ -4,6 +4,10 @@
 //! oracle for compiled code and the fallback where there is none. It must not
 //! know where device memory is or what prints: [`Memory`] and [`Host`] do.
 //!
+//! Instructions are decoded once for a launch, block by block as they are reached.
+//! What programs are made of is computed for all lanes at once ([`lanewise`]), in
+//! accesses in a row, too ([`access`]); anything else lane by lane ([`step`]).
+//!
 //! A warp is a set of fragments: lanes at one place with one call stack. They
 //! part at a branch and join where they meet; the one that is furthest behind
 //! runs first, but none starves, so a lane may spin on another. Every fragment
