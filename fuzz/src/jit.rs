@@ -30,15 +30,44 @@ impl Choices<'_> {
 
 const BLOCKS: u32 = 6;
 
+/// What kernels call: copied, shared, calling itself, and through pointers.
+const FUNCTIONS: &str = "
+ .func (.param .b32 o) fn0(.param .b32 a) {
+   .reg .b32 x; .reg .b32 y; ld.param.b32 x, [a]; mad.lo.s32 y, x, 3, 7; xor.b32 x, x, y; st.param.b32 [o], x; ret; }
+ .func (.param .b32 o) fn1(.param .b32 a) {
+   .reg .b32 x; .reg .pred p; ld.param.b32 x, [a]; setp.gt.s32 p, x, 40; @p bra E;
+   shl.b32 x, x, 1; st.param.b32 [o], x; ret;
+   E: sub.s32 x, 40, x; st.param.b32 [o], x; ret; }
+ .func (.param .b32 o) fn2(.param .b32 a) {
+   .reg .b32 x; .reg .b32 y; .reg .pred p; .local .b32 l[2];
+   ld.param.b32 x, [a]; and.b32 y, x, 7; setp.eq.s32 p, y, 0; @p bra Z; st.local.b32 [l+4], x; sub.s32 y, y, 1;
+   { .param .b32 i; .param .b32 u; st.param.b32 [i], y; call (u), fn2, (i); ld.param.b32 y, [u]; }
+   ld.local.b32 x, [l+4]; add.s32 x, x, y;
+   Z: st.param.b32 [o], x; ret; }
+ .func (.param .b32 o) fn3(.param .b32 a);
+ .global .align 8 .u64 table[4] = {fn0, fn1, fn2, ";
+
+/// It calls one of the first two through a pointer that might be any.
+const LAST: &str = "};
+ .func (.param .b32 o) fn3(.param .b32 a) {
+   .reg .b32 x; .reg .b32 y; .reg .b64 w; .reg .b64 v; ld.param.b32 x, [a]; and.b32 y, x, 1; mul.wide.u32 w, y, 8;
+   mov.b64 v, table; add.s64 v, v, w; ld.global.b64 v, [v];
+   { .param .b32 i; .param .b32 u; P: .callprototype (.param .b32 _) _ (.param .b32 _);
+     st.param.b32 [i], x; call (u), v, (i), P; ld.param.b32 y, [u]; }
+   sub.s32 x, y, x; st.param.b32 [o], x; ret; }
+";
+
 /// The text of a kernel.
 pub fn program(data: &[u8]) -> String {
     let mut c = Choices(data);
-    let mut s = String::from(
-        ".version 8.3\n.target sm_90\n.address_size 64\n.global .b32 g[64];\n
+    let mut s = String::from(".version 8.3\n.target sm_90\n.address_size 64\n");
+    let last = ["fn3", "fn1"][c.below(2) as usize];
+    s += &[FUNCTIONS, last, LAST].concat();
+    s += ".global .b32 g[64];\n
          .entry k(.param .u64 in, .param .u64 out, .param .u32 n) {
          .reg .pred p<4>; .reg .pred q; .reg .b32 r<8>; .reg .b64 d<4>; .reg .f32 f<4>;
          .reg .f64 e<2>; .reg .b16 h<2>;
-         .reg .b64 base; .reg .b64 to; .reg .b32 fuel; .reg .b32 t; .reg .b64 w; .reg .b32 own;
+         .reg .b64 base; .reg .b64 to; .reg .b32 fuel; .reg .b32 t; .reg .b64 w; .reg .b64 v; .reg .b32 own;
          .shared .b32 sh[128]; .local .b32 lo[8];
          ld.param.u64 base, [in]; ld.param.u64 to, [out]; ld.param.u32 r7, [n];
          mov.u32 fuel, 24;
@@ -51,8 +80,7 @@ pub fn program(data: &[u8]) -> String {
          cvt.rn.f64.s32 e1, r0; mov.b16 h0, 7; cvt.u16.u32 h1, r0;
          setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r7, 3; setp.ne.u32 p3, r3, 5;
          mov.u32 t, %ntid.y; mov.u32 own, %tid.z; mad.lo.u32 own, own, t, r4; mad.lo.u32 own, own, r5, r0;
-         shl.b32 own, own, 2; st.shared.b32 [own], r2;\n",
-    );
+         shl.b32 own, own, 2; st.shared.b32 [own], r2;\n";
     for block in 0..BLOCKS {
         let _ =
             writeln!(s, "L{block}: sub.s32 fuel, fuel, 1; setp.lt.s32 q, fuel, 0; @q bra DONE;");
@@ -75,6 +103,9 @@ pub fn program(data: &[u8]) -> String {
             }
             5 => {
                 let _ = writeln!(s, "@p{} ret;", c.below(4));
+            }
+            6 if c.below(4) == 0 => {
+                let _ = writeln!(s, "@p{} bar.sync 0;", c.below(4));
             }
             6 => s += "bar.sync 0;\n",
             _ => {}
@@ -107,7 +138,7 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
     let f = |c: &mut Choices<'_>| format!("f{}", c.below(4));
     let d = |c: &mut Choices<'_>| format!("d{}", c.below(4));
     let (x, y) = (c.below(8), c.below(4));
-    let text = match c.below(24) {
+    let text = match c.below(26) {
         0 => format!("add.s32 r{x}, {}, {}", r(c), r(c)),
         1 => format!("sub.s32 r{x}, {}, {}", r(c), r(c)),
         2 => format!("mad.lo.s32 r{x}, {}, {}, {}", r(c), r(c), r(c)),
@@ -168,6 +199,17 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
             c.below(32)
         ),
         21 => format!("vote.sync.ballot.b32 r{x}, p{y}, -1"),
+        24 => format!(
+            "mov.u32 t, {}; {{ .param .b32 i; .param .b32 u; st.param.b32 [i], t;
+             {guard} call (u), fn{y}, (i); {guard} ld.param.b32 r{x}, [u]; }}",
+            r(c)
+        ),
+        25 => format!(
+            "and.b32 t, {}, 3; mul.wide.u32 w, t, 8; mov.b64 v, table; add.s64 v, v, w; ld.global.b64 v, [v];
+             {{ .param .b32 i; .param .b32 u; P: .callprototype (.param .b32 _) _ (.param .b32 _);
+             st.param.b32 [i], {}; {guard} call (u), v, (i), P; {guard} ld.param.b32 r{x}, [u]; }}",
+            r(c), r(c)
+        ),
         22 => format!("fma.rn.f64 e{}, e{}, e{}, e0", c.below(2), c.below(2), c.below(2)),
         _ => format!("add.u16 h{}, h{}, h{}", c.below(2), c.below(2), c.below(2)),
     };

@@ -105,6 +105,22 @@ P: .callprototype (.param .b32 _) _ (.param .b32 _);
   { .param .b32 i; .param .b32 u; st.param.b32 [i], t; Q: .callprototype (.param .b32 _) _ (.param .b32 _);
     call (u), f, (i), Q; ld.param.b32 v, [u]; }
   st.global.b32 [o+4], v; ret; }
+.entry objects(.param .u64 out) {
+  .reg .b64 o; .reg .b32 t; .reg .b32 v; .reg .b64 d; .reg .b64 m; .reg .pred p; .reg .pred q; .shared .b64 bar; .shared .b32 sh[128];
+  ld.param.u64 o, [out]; mov.u32 t, %tid.x; mul.wide.u32 d, t, 32; add.s64 o, o, d;
+  setp.eq.u32 p, t, 0; mov.u32 v, %ntid.x; @p mbarrier.init.shared.b64 [bar], v; bar.sync 0;
+  mov.u32 v, sh; mad.lo.u32 v, t, 4, v; st.shared.b32 [v], t;
+  mbarrier.arrive.shared.b64 m, [bar]; mbarrier.pending_count.b64 v, m; st.global.b32 [o+12], v;
+W: mbarrier.test_wait.shared.b64 q, [bar], m; @!q bra W;
+  mov.u32 v, %ntid.x; sub.u32 v, v, t; sub.u32 v, v, 1; shl.b32 v, v, 2; mov.u32 t, sh; add.u32 v, v, t; ld.shared.b32 v, [v];
+  st.global.b32 [o], v;
+W2: mbarrier.try_wait.parity.shared.b64 q, [bar], 0; @!q bra W2; selp.u32 v, 1, 0, q; st.global.b32 [o+4], v;
+  mov.u32 t, %tid.x; setp.lt.u32 p, t, 32; @p bar.sync 1, 32; @p st.global.b32 [o+8], t; ret; }
+.entry eight(.param .u64 out) {
+  .reg .b64 o; .reg .b32 t; .reg .b64 d; .reg .b32 v<8>;
+  ld.param.u64 o, [out]; mov.u32 t, %tid.x; mul.wide.u32 d, t, 32; add.s64 o, o, d;
+  ld.global.v8.b32 {v0, v1, v2, v3, v4, v5, v6, v7}, [o]; add.u32 v0, v0, t; add.u32 v7, v7, v0;
+  st.global.v8.b32 [o], {v7, v1, v2, v3, v4, v5, v6, v0}; ret; }
 .entry endless(.param .u64 out) {
   .reg .b32 t; mov.u32 t, %tid.x; add.s32 t, t, 1000;
   { .param .b32 i; .param .b32 u; st.param.b32 [i], t; call (u), deep, (i); } ret; }
@@ -160,4 +176,23 @@ fn a_stack_that_is_full_is_the_interpreters_fault() {
     let (d, out) = device();
     let fault = d.launch("endless", 1, 32, &[out]).unwrap_err();
     assert!(matches!(*fault.cause, Cause::Stack { .. }), "{fault}");
+}
+
+#[test]
+fn barrier_objects_and_barriers_under_a_guard() {
+    let (d, out) = device();
+    for block in [32, 96] {
+        d.launch("objects", 2, block, &[out]).unwrap();
+        let v = d.u32s(out, 8 * 32);
+        assert_eq!((v[8 * 5], v[8 * 5 + 1], v[8 * 5 + 2]), (block - 6, 1, 5));
+    }
+}
+
+#[test]
+fn vectors_of_eight() {
+    let (d, _) = device();
+    let values: Vec<u32> = (0..8 * 64).collect();
+    let at = d.upload(&values, |v| v.to_le_bytes());
+    d.launch("eight", 1, 64, &[at]).unwrap();
+    assert_eq!(d.u32s(at, 16)[8..], [8 + 1 + 15, 9, 10, 11, 12, 13, 14, 9]);
 }
