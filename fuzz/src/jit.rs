@@ -68,6 +68,7 @@ pub fn program(data: &[u8]) -> String {
          .reg .pred p<4>; .reg .pred q; .reg .b32 r<8>; .reg .b64 d<4>; .reg .f32 f<4>;
          .reg .f64 e<2>; .reg .b16 h<2>;
          .reg .b64 base; .reg .b64 to; .reg .b32 fuel; .reg .b32 t; .reg .b64 w; .reg .b64 v; .reg .b32 own;
+         .reg .b32 rounds;
          .shared .b32 sh[128]; .local .b32 lo[8];
          ld.param.u64 base, [in]; ld.param.u64 to, [out]; ld.param.u32 r7, [n];
          mov.u32 fuel, 24;
@@ -86,6 +87,22 @@ pub fn program(data: &[u8]) -> String {
             writeln!(s, "L{block}: sub.s32 fuel, fuel, 1; setp.lt.s32 q, fuel, 0; @q bra DONE;");
         for _ in 0..c.below(8) {
             instruction(&mut s, &mut c);
+        }
+        if c.below(3) == 0 {
+            // A loop without branches, as often for all lanes or by lane.
+            let rounds = match c.below(3) {
+                0 => String::from("mov.u32 rounds, 3"),
+                1 => format!("and.b32 rounds, r{}, 7", c.below(8)),
+                _ => String::from("shr.u32 rounds, own, 5"),
+            };
+            let _ = writeln!(s, "{rounds};\nR{block}:");
+            for _ in 0..c.below(5) {
+                instruction(&mut s, &mut c);
+            }
+            let _ = writeln!(
+                s,
+                "sub.s32 rounds, rounds, 1; setp.ge.s32 q, rounds, 0; @q bra R{block};"
+            );
         }
         match c.below(8) {
             0..3 => {

@@ -268,3 +268,48 @@ fn many_blocks_in_turn_are_each_their_own() {
         }
     }
 }
+
+#[test]
+fn warps_that_stride_through_memory_may_come_apart() {
+    // Rounds of a loop by warp: all alike, one more for the first warps, or as many as the warp's number says;
+    // some warps end where others come to a barrier, and a second loop begins right behind it.
+    let text = format!(
+        "{HEAD}
+        .entry stride(.param .u64 in, .param .u64 out, .param .u32 n, .param .u32 more, .param .u32 last) {{
+          .reg .pred p; .reg .b32 r<14>; .reg .b64 d<6>; .shared .b32 sum[8];
+          ld.param.u64 d1, [in]; ld.param.u64 d2, [out]; ld.param.u32 r10, [n];
+          ld.param.u32 r11, [more]; ld.param.u32 r12, [last];
+          mov.u32 r1, %tid.x; shr.u32 r2, r1, 5; mov.u32 r3, %ctaid.x; mov.u32 r4, %ntid.x;
+          mad.lo.u32 r11, r11, r2, r10;
+          mov.u32 r5, r1; mov.u32 r6, 0;
+        LOOP:
+          mul.wide.u32 d3, r5, 4; add.s64 d3, d1, d3; ld.global.u32 r7, [d3];
+          mad.lo.u32 r6, r6, 5, r7; add.u32 r5, r5, r4; setp.lt.u32 p, r5, r11;
+          @p bra LOOP;
+          setp.gt.u32 p, r2, r12; @p bra STORE;
+          mov.u32 r8, sum; mad.lo.u32 r8, r2, 4, r8; st.shared.u32 [r8], r6;
+          mov.u32 r5, r1;
+          bar.sync 0;
+        AGAIN:
+          mul.wide.u32 d3, r5, 4; add.s64 d3, d1, d3; ld.global.u32 r7, [d3];
+          mad.lo.u32 r6, r6, 7, r7; add.u32 r5, r5, r4; setp.lt.u32 p, r5, r10;
+          @p bra AGAIN;
+          ld.shared.u32 r7, [sum]; add.u32 r6, r6, r7;
+        STORE:
+          mad.lo.u32 r5, r3, r4, r1; mul.wide.u32 d4, r5, 4; add.s64 d2, d2, d4;
+          st.global.u32 [d2], r6; ret; }}"
+    );
+    let d = Device::new(&text);
+    let input: Vec<u32> = (0..8192u32).map(|i| i.wrapping_mul(0x9e37_79b9)).collect();
+    let input = d.upload(&input, |v| v.to_le_bytes());
+    let out = d.alloc(4 * 3 * 256);
+    for threads in [256, 96, 70, 32] {
+        for (n, more) in [(4096, 0), (4000, 0), (1, 0), (300, 256), (2048, 40)] {
+            for last in [8, 2, 0] {
+                // Within a warp, what is stored to a place is one value in these.
+                let warp = if threads % 32 == 0 { last } else { 8 };
+                d.launch("stride", 3, threads, &[input, out, n, more, warp]).unwrap();
+            }
+        }
+    }
+}

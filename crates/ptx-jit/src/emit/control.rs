@@ -85,6 +85,7 @@ impl Emit<'_> {
         self.cache.clear();
         self.written.clear();
         self.lanes_of.clear();
+        self.streams = false;
         let block = self.blocks[k];
         self.b.switch_to_block(block);
         (self.act, self.warp) = (self.b.block_params(block)[0], self.b.block_params(block)[1]);
@@ -133,6 +134,9 @@ impl Emit<'_> {
             }
             Edge::To(n) if n <= self.piece && !self.plan.fair => {
                 self.pause(n, lanes);
+                if n == self.piece && n != 0 && self.streams {
+                    self.take_turns(n, lanes);
+                }
                 self.go_forward(n, lanes, alone);
             }
             Edge::To(n) => self.go_forward(n, lanes, alone),

@@ -125,6 +125,7 @@ impl Emit<'_> {
         if !self.plan.pieces[self.piece].term.successors().contains(&self.piece) {
             return;
         }
+        self.streams = true;
         let at = super::FRAME + self.frame_size as i32;
         self.frame_size += 8;
         let now = self.b.ins().iadd_imm_s(reach.pointer, reach.first);

@@ -234,6 +234,8 @@ pub(crate) fn compile(
         fault,
         blocks,
         resumed: BTreeSet::new(),
+        turning: BTreeSet::new(),
+        streams: false,
         act: warp,
         piece: 0,
         at: 0,
@@ -341,6 +343,10 @@ pub(crate) struct Emit<'a> {
     blocks: Vec<ir::Block>,
     /// Pieces in which the warps of a block go on behind a barrier.
     resumed: BTreeSet<usize>,
+    /// Pieces that are loops through memory: warps of a block take turns by rounds.
+    turning: BTreeSet<usize>,
+    /// The present piece is one.
+    streams: bool,
     /// Lanes for which the present piece runs.
     act: Value,
     piece: usize,

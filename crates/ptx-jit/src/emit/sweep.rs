@@ -9,6 +9,7 @@ use crate::run::{DONE, NOWHERE, Sweep, Warp};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Type, Value, types};
 use cushim_ptx::table::Op;
+use std::collections::BTreeSet;
 use std::mem::offset_of;
 
 impl Emit<'_> {
@@ -47,6 +48,39 @@ impl Emit<'_> {
         self.change(sweep, offset_of!(Sweep, every), |e, v| e.b.ins().band(v, piece));
         self.change(sweep, offset_of!(Sweep, any), |e, v| e.b.ins().bor(v, piece));
         self.jump(self.advance, &[self.warp]);
+    }
+
+    /// A warp with all its lanes has run a round of a loop: others run theirs now, whose memory is mostly beside
+    /// that of this one, where the processor looks ahead.
+    pub(super) fn take_turns(&mut self, n: usize, lanes: Value) {
+        self.turning.insert(n);
+        let abreast = self.sweep_field(types::I32, offset_of!(Sweep, abreast));
+        let (look, turn, stay) =
+            (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(abreast, look, &[], stay, &[]);
+        self.b.switch_to_block(look);
+        let live = self.field(types::I32, offset_of!(Warp, live));
+        let all = self.b.ins().icmp(IntCC::Equal, live, lanes);
+        self.b.ins().brif(all, turn, &[], stay, &[]);
+        self.b.switch_to_block(turn);
+        self.be_ready(n as i64, lanes, n);
+        let nowhere = self.i32(NOWHERE.into());
+        self.set_field(nowhere, offset_of!(Warp, meet));
+        let sweep = self.sweep();
+        let piece = self.i32(n as i64);
+        self.change(sweep, offset_of!(Sweep, turned), |e, v| e.b.ins().iadd_imm_s(v, 1));
+        self.change(sweep, offset_of!(Sweep, turned_every), |e, v| e.b.ins().band(v, piece));
+        self.change(sweep, offset_of!(Sweep, turned_any), |e, v| e.b.ins().bor(v, piece));
+        self.jump(self.advance, &[self.warp]);
+        self.b.switch_to_block(stay);
+    }
+
+    /// Where nothing else is ready: these lanes are at a piece, and it is the lowest.
+    fn be_ready(&mut self, low: i64, lanes: Value, n: usize) {
+        let low = self.i32(low);
+        self.set_field(low, offset_of!(Warp, low));
+        let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
+        self.b.ins().store(OWN, lanes, masks, 4 * n as i32);
     }
 
     /// The code between warps; after all pieces, which say where barriers let go on.
@@ -93,20 +127,29 @@ impl Emit<'_> {
         self.b.ins().brif(live, some, &[], self.advance, &[self.warp.into()]);
         self.b.switch_to_block(some);
         let own = self.b.create_block();
-        if let Some(last) = self.resumed.last() {
+        let all: BTreeSet<usize> = &self.resumed | &self.turning;
+        let mut entries = Vec::new();
+        if let Some(last) = all.last() {
             let default = self.b.func.dfg.block_call(own, &[]);
-            let mut table = Vec::new();
-            for n in 0..=*last {
-                table.push(if self.resumed.contains(&n) {
-                    self.b.func.dfg.block_call(self.blocks[n], &[live.into(), self.warp.into()])
-                } else {
-                    default
-                });
+            let mut table = vec![default; last + 1];
+            for n in &all {
+                let entry = self.b.create_block();
+                table[*n] = self.b.func.dfg.block_call(entry, &[]);
+                entries.push((*n, entry));
             }
             let table = self.b.create_jump_table(JumpTableData::new(default, &table));
             self.b.ins().br_table(piece, table);
         } else {
             self.jump(own, &[]);
+        }
+        for (n, entry) in entries {
+            self.b.switch_to_block(entry);
+            // Those that took turns are ready there by their own state, too.
+            if self.turning.contains(&n) {
+                let none = self.i32(0);
+                self.be_ready(NOWHERE.into(), none, n);
+            }
+            self.jump(self.blocks[n], &[live, self.warp]);
         }
         self.b.switch_to_block(own);
         let low = self.field(types::I32, offset_of!(Warp, low));
@@ -126,6 +169,9 @@ impl Emit<'_> {
         self.b.ins().brif(alive, some, &[], over, &[]);
 
         self.b.switch_to_block(some);
+        if !self.turning.is_empty() {
+            self.turned(sweep, alive);
+        }
         if self.resumed.is_empty() {
             self.jump(leave, &[]);
         } else {
@@ -142,6 +188,7 @@ impl Emit<'_> {
             self.put(sweep, offset_of!(Sweep, met), 0);
             self.put(sweep, offset_of!(Sweep, every), -1);
             self.put(sweep, offset_of!(Sweep, any), 0);
+            self.put(sweep, offset_of!(Sweep, abreast), 1);
             self.again(sweep);
         }
 
@@ -156,11 +203,39 @@ impl Emit<'_> {
         let warps = get(self, offset_of!(Sweep, warps));
         self.b.ins().store(OWN, warps, sweep, offset_of!(Sweep, alive) as i32);
         self.put(sweep, offset_of!(Sweep, piece), 0);
+        self.put(sweep, offset_of!(Sweep, abreast), 1);
         self.again(sweep);
 
         self.b.switch_to_block(leave);
         let done = self.i32(DONE.into());
         self.b.ins().return_(&[done]);
+    }
+
+    /// Where warps took turns: they go on, all by one round, or each as far as it gets if they came apart.
+    fn turned(&mut self, sweep: Value, alive: Value) {
+        let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, sweep, at as i32);
+        let turned = get(self, offset_of!(Sweep, turned));
+        let (some, none) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(turned, some, &[], none, &[]);
+        self.b.switch_to_block(some);
+        let every = get(self, offset_of!(Sweep, turned_every));
+        let any = get(self, offset_of!(Sweep, turned_any));
+        self.put(sweep, offset_of!(Sweep, turned), 0);
+        self.put(sweep, offset_of!(Sweep, turned_every), -1);
+        self.put(sweep, offset_of!(Sweep, turned_any), 0);
+        let all = self.b.ins().icmp(IntCC::Equal, turned, alive);
+        let same = self.b.ins().icmp(IntCC::Equal, every, any);
+        let together = self.b.ins().band(all, same);
+        let (on, apart) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(together, on, &[], apart, &[]);
+        self.b.switch_to_block(on);
+        self.b.ins().store(OWN, any, sweep, offset_of!(Sweep, piece) as i32);
+        self.again(sweep);
+        self.b.switch_to_block(apart);
+        self.put(sweep, offset_of!(Sweep, piece), NOWHERE.into());
+        self.put(sweep, offset_of!(Sweep, abreast), 0);
+        self.again(sweep);
+        self.b.switch_to_block(none);
     }
 
     /// From the first warp on.

@@ -174,6 +174,10 @@ impl Seat {
             met: 0,
             every: 0,
             any: 0,
+            turned: 0,
+            turned_every: 0,
+            turned_any: 0,
+            abreast: 0,
             warps: n as u32,
             left: 0,
             block: [0; 3],
@@ -275,6 +279,7 @@ impl Seat {
             debug_assert!(status != WAITS || !w.waiting.is_empty() || !w.parked.is_empty());
             // Those behind it have not had their turn, and are where it has come from.
             self.warps[k].meet = NOWHERE;
+            self.sweep().set_abreast(false);
             if piece != NOWHERE {
                 for w in &mut self.warps[k + 1..] {
                     w.meet = NOWHERE;

@@ -97,8 +97,8 @@ fn check(exec: &Exec<'_>) -> Result<(), Fault> {
 /// end soon, and only few of a grid at once, of which each thread is to have its share.
 fn longest_run(exec: &Exec<'_>) -> u64 {
     let Some(steps) = exec.variant.steps else { return 1 };
-    // Memory that is empty when a block begins is emptied outside the code.
-    if exec.shared_size > 0 || exec.local_size > 0 {
+    // Memory that is empty when a block begins is emptied outside the code, as are stacks.
+    if exec.shared_size > 0 || exec.local_size > 0 || exec.variant.flat.moving {
         return 1;
     }
     let block = u64::from(exec.threads.div_ceil(32)).saturating_mul(steps).max(1);

@@ -46,6 +46,12 @@ pub(crate) struct Sweep {
     pub(crate) met: u32,
     pub(crate) every: u32,
     pub(crate) any: u32,
+    /// The same of warps that have run a round of a loop and let others have theirs.
+    pub(crate) turned: u32,
+    pub(crate) turned_every: u32,
+    pub(crate) turned_any: u32,
+    /// Warps do so: they have not come apart.
+    pub(crate) abreast: u32,
     /// Warps of a block.
     pub(crate) warps: u32,
     /// Blocks that follow along x.
@@ -58,6 +64,13 @@ impl Sweep {
     /// Nobody has come to a barrier.
     pub(super) fn forget(&mut self) {
         (self.met, self.every, self.any) = (0, u32::MAX, 0);
+        self.set_abreast(true);
+    }
+
+    /// Whether warps take turns by rounds of loops; so far, none has.
+    pub(super) fn set_abreast(&mut self, on: bool) {
+        (self.turned, self.turned_every, self.turned_any) = (0, u32::MAX, 0);
+        self.abreast = on.into();
     }
 }
 
