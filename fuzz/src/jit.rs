@@ -155,7 +155,8 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
     let f = |c: &mut Choices<'_>| format!("f{}", c.below(4));
     let d = |c: &mut Choices<'_>| format!("d{}", c.below(4));
     let (x, y) = (c.below(8), c.below(4));
-    let text = match c.below(26) {
+    let one = |c: &mut Choices<'_>, of: &[&'static str]| of[c.below(of.len() as u32) as usize];
+    let text = match c.below(50) {
         0 => format!("add.s32 r{x}, {}, {}", r(c), r(c)),
         1 => format!("sub.s32 r{x}, {}, {}", r(c), r(c)),
         2 => format!("mad.lo.s32 r{x}, {}, {}, {}", r(c), r(c), r(c)),
@@ -216,17 +217,153 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
             c.below(32)
         ),
         21 => format!("vote.sync.ballot.b32 r{x}, p{y}, -1"),
-        24 => format!(
+        48 => format!(
             "mov.u32 t, {}; {{ .param .b32 i; .param .b32 u; st.param.b32 [i], t;
              {guard} call (u), fn{y}, (i); {guard} ld.param.b32 r{x}, [u]; }}",
             r(c)
         ),
-        25 => format!(
+        49 => format!(
             "and.b32 t, {}, 3; mul.wide.u32 w, t, 8; mov.b64 v, table; add.s64 v, v, w; ld.global.b64 v, [v];
              {{ .param .b32 i; .param .b32 u; P: .callprototype (.param .b32 _) _ (.param .b32 _);
              st.param.b32 [i], {}; {guard} call (u), v, (i), P; {guard} ld.param.b32 r{x}, [u]; }}",
             r(c), r(c)
         ),
+        23 => format!(
+            "cvt.{}.{}.f32 r{x}, {}",
+            one(c, &["rzi", "rni", "rmi"]),
+            one(c, &["s32", "u32"]),
+            f(c)
+        ),
+        24 => format!("cvt.rn.f32.{} f{y}, {}", one(c, &["s32", "u32"]), r(c)),
+        25 => {
+            format!("cvt.{}.f32.f32 f{y}, {}", one(c, &["rni", "rzi", "rpi", "ftz", "sat"]), f(c))
+        }
+        26 => format!("cvt.{}f64.f32 e{}, {}", one(c, &["", "ftz."]), c.below(2), f(c)),
+        27 => format!("cvt.{}.f32.f64 f{y}, e{}", one(c, &["rn", "rz", "rn.ftz"]), c.below(2)),
+        28 => format!("cvt.{}.s32.f64 r{x}, e{}", one(c, &["rzi", "rni"]), c.below(2)),
+        29 => format!("mov.b64 e{}, {}", c.below(2), d(c)),
+        30 => format!("mov.b64 {}, e{}", d(c), c.below(2)),
+        31 => format!(
+            "{}.f64 e{}, e{}",
+            one(c, &["neg", "abs", "sqrt.rn", "rcp.rn"]),
+            c.below(2),
+            c.below(2)
+        ),
+        32 => format!(
+            "{}.f64 e{}, e{}, e{}",
+            one(c, &["add", "sub", "mul", "min", "max", "div.rn", "add.rm"]),
+            c.below(2),
+            c.below(2),
+            c.below(2)
+        ),
+        33 => format!(
+            "{}.f32 f{y}, {}, {}",
+            one(
+                c,
+                &[
+                    "add",
+                    "sub.ftz",
+                    "add.sat",
+                    "max",
+                    "div.rn",
+                    "div.approx",
+                    "add.rz",
+                    "mul.rp.ftz"
+                ]
+            ),
+            f(c),
+            f(c)
+        ),
+        34 => format!(
+            "{}.f32 f{y}, {}",
+            one(
+                c,
+                &[
+                    "neg",
+                    "abs.ftz",
+                    "sqrt.rn",
+                    "ex2.approx",
+                    "sin.approx",
+                    "rcp.approx.ftz",
+                    "rsqrt.approx"
+                ]
+            ),
+            f(c)
+        ),
+        35 => format!(
+            "fma.{}.f32 f{y}, {}, {}, {}",
+            one(c, &["rn.ftz", "rn.sat", "rz", "rm", "rp.ftz"]),
+            f(c),
+            f(c),
+            f(c)
+        ),
+        36 => format!("mov.b32 f{y}, {}", if c.below(4) == 0 { "0x7fa12345".into() } else { r(c) }),
+        37 => format!(
+            "{} r{x}, {}, {}",
+            one(
+                c,
+                &[
+                    "div.s32",
+                    "rem.u32",
+                    "mul.hi.s32",
+                    "max.u32",
+                    "min.s32",
+                    "mul.lo.u32",
+                    "add.sat.s32"
+                ]
+            ),
+            r(c),
+            r(c)
+        ),
+        38 => format!(
+            "{} r{x}, {}",
+            one(c, &["popc.b32", "clz.b32", "brev.b32", "not.b32", "abs.s32", "bfind.u32"]),
+            r(c)
+        ),
+        39 => format!(
+            "{} r{x}, {}, {}, {}",
+            one(
+                c,
+                &["bfe.s32", "prmt.b32", "shf.l.wrap.b32", "sad.u32", "dp4a.u32.s32", "mad.hi.u32"]
+            ),
+            r(c),
+            r(c),
+            r(c)
+        ),
+        40 => format!("lop3.b32 r{x}, {}, {}, {}, {}", r(c), r(c), r(c), c.next()),
+        41 => format!(
+            "{}.u32.s32.u32{} r{x}, r{}.{}, r{}.{}, {}",
+            one(c, &["vadd", "vsub", "vabsdiff", "vmin"]),
+            one(c, &[".sat.add", ".min"]),
+            c.below(8),
+            one(c, &["b0", "b3", "h1"]),
+            c.below(8),
+            one(c, &["b1", "h0"]),
+            r(c)
+        ),
+        42 => format!(
+            "{} r{x}, r{}, r{}, {}",
+            one(c, &["vabsdiff4.u32.u32.u32.add", "vmax2.s32.s32.s32", "vset4.u32.s32.lt"]),
+            c.below(8),
+            c.below(8),
+            r(c)
+        ),
+        43 => format!(
+            "{guard} add.cc.u32 r{x}, {}, {}; {guard} addc.u32 r{}, {}, 0",
+            r(c),
+            r(c),
+            c.below(8),
+            r(c)
+        ),
+        44 => format!("mad.wide.{} d{y}, {}, {}, {}", one(c, &["s32", "u32"]), r(c), r(c), d(c)),
+        45 => format!(
+            "{} d{y}, {}, {}",
+            one(c, &["mul.lo.s64", "sub.u64", "and.b64", "min.s64", "xor.b64"]),
+            d(c),
+            d(c)
+        ),
+        46 => format!("{}.b64 d{y}, {}, {}", one(c, &["shl", "shr"]), d(c), r(c)),
+        47 => format!("slct.f32.s32 f{y}, {}, {}, {}", f(c), f(c), r(c)),
         22 => format!("fma.rn.f64 e{}, e{}, e{}, e0", c.below(2), c.below(2), c.below(2)),
         _ => format!("add.u16 h{}, h{}, h{}", c.below(2), c.below(2), c.below(2)),
     };
