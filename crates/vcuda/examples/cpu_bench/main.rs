@@ -12,6 +12,8 @@ mod measure;
 mod native;
 mod side;
 
+use std::time::Duration;
+
 use cases::{CASES, FULL, SMALL, check, native, ours};
 use measure::{least, least_of_both};
 use native::Native;
@@ -53,6 +55,14 @@ fn main() {
     let _ = std::fs::remove_dir_all(folder);
 }
 
+/// Runs all cases until their better code, which is made beside the kernels that run, is there.
+fn warm_up(side: &Side, cases: &[&str]) {
+    for _ in 0..2 {
+        cases.iter().for_each(|case| ours(side, case, FULL));
+        std::thread::sleep(Duration::from_millis(500));
+    }
+}
+
 fn available() -> usize {
     std::thread::available_parallelism().map_or(1, usize::from)
 }
@@ -62,6 +72,8 @@ fn cores(one: &Side, ptx: &str, [strict, fast]: [&Native; 2], cases: &[&str]) {
     let cores = available();
     let all = Side::new(cores, "", ptx, BYTES);
     check(&all, fast);
+    warm_up(one, cases);
+    warm_up(&all, cases);
     println!(
         "\n| ms | ours, 1 core, processor time | C | C fast-math | of the faster | ours, {cores} cores, by the wall | C | C fast-math | of the faster |"
     );
@@ -108,6 +120,7 @@ fn scaling(one: &Side, ptx: &str, both: [&Native; 2], cases: &[&str]) {
     for n in counts {
         let many = (n > 1).then(|| Side::new(n, "", ptx, BYTES));
         let side = many.as_ref().unwrap_or(one);
+        warm_up(side, cases);
         for ((case, row), first) in cases.iter().zip(&mut rows).zip(&mut first) {
             let c = |k: usize| native(both[k], side, case, FULL, n);
             let t = least(5, &[&|| ours(side, case, FULL), &|| c(0), &|| c(1)]);
