@@ -23,10 +23,6 @@ fn the_interpreter_gives_what_a_gpu_gives() {
     let mut tally = Tally::new();
     let mut unrecorded = Vec::new();
     let cases = kernels::all();
-    // Video instructions are recorded all together, or not yet.
-    let kept = results::kept();
-    let mut video = cases.iter().flat_map(|c| c.forms.iter().map(move |f| (c, f)));
-    let waits = !video.any(|(c, f)| cases::video::is_video(f) && kept.get(c.key(f)).is_some());
     for case in cases {
         let columns = run(&case);
         let mut rest = columns.as_slice();
@@ -34,7 +30,7 @@ fn the_interpreter_gives_what_a_gpu_gives() {
             let (ours, after) = rest.split_at(form.results.len());
             rest = after;
             tally.add(&case, form, ours);
-            if !form.device || waits && cases::video::is_video(form) {
+            if !form.device {
                 unrecorded.push(form.name.clone());
             }
         }

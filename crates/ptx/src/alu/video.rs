@@ -2,7 +2,7 @@
 //! Instructions" and "SIMD Video Instructions").
 //!
 //! Owns how selectors are written into one number, which is an instruction's fourth operand, and the
-//! arithmetic. Intermediate results are exact here; the ISA keeps 34 bits of them.
+//! arithmetic. Intermediate results of one part have 34 bits, as the ISA says; a GPU shows it where they are shifted.
 
 use crate::ir::Inst;
 use crate::table::{Op, Word};
@@ -175,13 +175,15 @@ fn compute(i: &Inst, x: i128, y: i128) -> i128 {
 
 fn scalar(i: &Inst, x: i128, y: i128, c: u64, to: u8, signed: bool) -> i128 {
     let (at, bits) = place(to);
-    let v = compute(i, x, y);
+    let v = number(compute(i, x, y) as u64, 34, true);
     let v = if i.words.has(Word::Sat) { clamp(v, bits, signed) } else { v };
-    let third = number(c, 32, signed);
+    // A GPU compares all 34 bits, with signs only where the type of the result (of the operands of `vset`) has one.
+    let compared = signed || i.op == Op::Vset && i.types[0].is_signed();
+    let (wide, third) = (number(v as u64, 34, compared), number(c, 32, compared));
     match i.words.first(&[Word::Add, Word::Min, Word::Max]) {
         Some(Word::Add) => v + third,
-        Some(Word::Min) => v.min(third),
-        Some(_) => v.max(third),
+        Some(Word::Min) => wide.min(third),
+        Some(_) => wide.max(third),
         None if to == 0 => v,
         None => {
             let part = ((1 << bits) - 1) << at;

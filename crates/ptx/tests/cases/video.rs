@@ -7,9 +7,28 @@ use super::special::form;
 use cushim_ptx::table::{self, OperandKind, Row, Word};
 use cushim_ptx::types::Scalar::B32;
 
-/// Whether a form is one of these.
-pub fn is_video(form: &Form) -> bool {
-    cushim_ptx::alu::is_video(form.op)
+/// Where an H100 gives something else than the ISA says, and we what the ISA says: GPUs have not had these instructions
+/// since Maxwell, and what the driver's assembler makes of them instead is not right everywhere.
+pub fn differs_from_isa(form: &Form) -> Option<&'static str> {
+    let (name, operands) = form.name.split_once(" (")?;
+    let (op, rest) = name.split_once('.')?;
+    let words: Vec<&str> = rest.split('.').collect();
+    let has = |word: &str| words.contains(&word);
+    let compares = has("min") || has("max");
+    // Those of two and four parts are right.
+    if op.ends_with(['2', '4']) {
+        None
+    } else if operands.starts_with("d0.h1") {
+        Some("the upper half of the word goes to the upper half, not the lower one")
+    } else if has("sat") && operands.starts_with("d0.") {
+        Some("a result for a part is saturated without its sign, of vshr not at all")
+    } else if op == "vmad" && (has("shr7") || has("shr15")) {
+        Some("the upper word of the product is that of signed words")
+    } else if compares && matches!(op, "vadd" | "vsub" | "vabsdiff" | "vshl") {
+        Some("what does not fit into a word is compared in another way")
+    } else {
+        None
+    }
 }
 
 pub(super) fn all(forms: &mut Vec<Form>) {
