@@ -82,8 +82,8 @@ fn run(name: &str, at: i64, n: u64) -> Result<(), Fault> {
         workspace: 0,
         local_limit: 1 << 16,
     };
-    let given = std::cell::Cell::new(0);
-    let next = || (given.replace(given.get() + 1) == 0).then_some(0);
+    let given = std::cell::Cell::new(false);
+    let next = |_| if given.replace(true) { 0..0 } else { 0..1 };
     let done = code.run_blocks(&launch, &arena, &Half(base, size), &Quiet, &next);
     if let Err(fault) = &done
         && let Cause::Address { address, .. } = *fault.cause

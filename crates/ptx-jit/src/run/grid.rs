@@ -10,6 +10,7 @@ use super::launch::Exec;
 use super::tier::Variant;
 use super::trap;
 use cushim_ptx::interp::{Cause, Fault, Host, Launch, shared_layout};
+use std::ops::Range;
 use std::time::Instant;
 
 /// How many blocks that do not end may be in the air on one thread.
@@ -28,7 +29,7 @@ pub(super) fn run_blocks(
     arena: &Arena,
     memory: &dyn Mapped,
     host: &dyn Host,
-    next: &dyn Fn() -> Option<u64>,
+    next: &dyn Fn(u64) -> Range<u64>,
 ) -> Result<(), Fault> {
     let (_, fixed) = shared_layout(launch.module, launch.kernel);
     let kernel = &launch.module.functions[launch.kernel as usize];
@@ -106,33 +107,46 @@ fn longest_run(exec: &Exec<'_>) -> u64 {
     LONGEST_RUN.min(RUN_STEPS / block).min(all / 64).max(1)
 }
 
-/// A block, how many follow it in its row of the grid, itself included, and another one if that was given, too.
-fn run_of(
-    exec: &Exec<'_>,
+/// Blocks given to this thread.
+struct Given<'a> {
+    next: &'a dyn Fn(u64) -> Range<u64>,
+    /// How many are asked for at once. Blocks that may wait for others are not kept from other threads.
+    share: u64,
+    /// Those that have not begun.
+    ahead: Range<u64>,
+    /// The most of a run, and the length of a row of the grid.
     longest: u64,
-    first: u64,
-    next: &dyn Fn() -> Option<u64>,
-) -> (u32, Option<Option<u64>>) {
-    let row = u64::from(exec.launch.grid[0]);
-    let most = longest.min(row - first % row);
-    for count in 1..most {
-        let given = next();
-        if given != Some(first + count) {
-            return (count as u32, Some(given));
+    row: u64,
+}
+
+impl Given<'_> {
+    /// A block, and how many follow it in its row of the grid in one run, itself included.
+    fn take(&mut self) -> Option<(u64, u32)> {
+        if self.ahead.is_empty() {
+            self.ahead = (self.next)(self.share);
         }
+        let Range { start: first, end } = self.ahead;
+        if first >= end {
+            return None;
+        }
+        let count = self.longest.min(self.row - first % self.row).min(end - first);
+        self.ahead.start += count;
+        Some((first, count as u32))
     }
-    (most as u32, None)
 }
 
 fn in_order(
     exec: &Exec<'_>,
     watch: &mut Watch,
-    next: &dyn Fn() -> Option<u64>,
+    next: &dyn Fn(u64) -> Range<u64>,
 ) -> Result<(), Fault> {
-    let Some(first) = next() else { return Ok(()) };
+    let share = if exec.variant.steps.is_some() { u64::MAX } else { 1 };
+    let (longest, row) = (longest_run(exec), exec.launch.grid[0].into());
+    let mut given = Given { next, share, ahead: next(share), longest, row };
+    if given.ahead.is_empty() {
+        return Ok(());
+    }
     let mut seats = vec![Seat::new(exec)];
-    let longest = longest_run(exec);
-    let mut given = Some(first);
     let mut exhausted = false;
     let mut taken = vec![false];
     let mut counts = vec![1];
@@ -144,15 +158,10 @@ fn in_order(
         let mut ran = false;
         for k in 0..window {
             if !taken[k] {
-                let number = given.take().or_else(|| if exhausted { None } else { next() });
-                let Some(number) = number else {
+                let Some((number, count)) = (if exhausted { None } else { given.take() }) else {
                     exhausted = true;
                     continue;
                 };
-                let (count, after) = run_of(exec, longest, number, next);
-                if let Some(after) = after {
-                    (given, exhausted) = (after, after.is_none());
-                }
                 seats[k].start(exec, number, count);
                 counts[k] = count;
                 taken[k] = true;
@@ -205,12 +214,12 @@ fn in_order(
 fn together(
     exec: &Exec<'_>,
     watch: &mut Watch,
-    next: &dyn Fn() -> Option<u64>,
+    next: &dyn Fn(u64) -> Range<u64>,
 ) -> Result<(), Fault> {
     let mut seats = Vec::new();
     // One after the other, each with a turn of its own: so other threads have their share of them. Where none
     // comes, this one seats all.
-    while let Some(number) = next() {
+    while let Some(number) = next(1).next() {
         check(exec)?;
         let mut seat = Seat::new(exec);
         seat.start(exec, number, 1);

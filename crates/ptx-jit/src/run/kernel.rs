@@ -1,5 +1,6 @@
 //! A compiled kernel, and the memory it runs on.
 
+use super::blocks::Blocks;
 use super::grid;
 use super::tier::{Source, Variant};
 use crate::cache::Cache;
@@ -9,6 +10,7 @@ use crate::plan::Layout;
 use cushim_ptx::interp::{BadAddress, Fault, Host, Launch, Memory};
 use cushim_ptx::ir::Module;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -218,7 +220,8 @@ impl Kernel {
 
     /// Runs blocks of a launch on this thread until `next` gives no more and
     /// those it gave have ended: what [`cushim_ptx::interp::run_blocks`] does,
-    /// in machine code.
+    /// in machine code. `next` is asked for at most so many in a row, as [`Blocks::take`]: for one, where a
+    /// block may wait for others.
     ///
     /// The launch must name the kernel and the module it was compiled from. If
     /// code for its shape of blocks cannot be made, the interpreter runs it.
@@ -236,20 +239,20 @@ impl Kernel {
         arena: &Arena,
         memory: &dyn Mapped,
         host: &dyn Host,
-        next: &dyn Fn() -> Option<u64>,
+        next: &dyn Fn(u64) -> Range<u64>,
     ) -> Result<(), Fault> {
         let own = launch.module.functions.get(launch.kernel as usize).map_or(0, |f| f.local_size);
         let frames = self.source.function().local_size;
         if frames > own && frames > launch.local_limit {
             // Which call is one too many, the interpreter finds.
-            return cushim_ptx::interp::run_blocks(launch, memory, host, next);
+            return cushim_ptx::interp::run_blocks(launch, memory, host, &|| next(1).next());
         }
         match self.variant(Layout::of(launch.block)) {
             Ok(v) => {
                 let hot = || v.improve_aside(&self.source);
                 grid::run_blocks(&v, &hot, launch, arena, memory, host, next)
             }
-            Err(_) => cushim_ptx::interp::run_blocks(launch, memory, host, next),
+            Err(_) => cushim_ptx::interp::run_blocks(launch, memory, host, &|| next(1).next()),
         }
     }
 
@@ -266,15 +269,12 @@ impl Kernel {
     ) -> Result<(), Fault> {
         let total: u64 = launch.grid.iter().map(|n| u64::from(*n)).product();
         let threads = threads.clamp(1, 1024);
-        let given = AtomicU64::new(0);
+        let blocks = Blocks::new(total, threads);
         let first: Mutex<Option<Fault>> = Mutex::new(None);
-        let next = || {
-            let n = given.fetch_add(1, Ordering::Relaxed);
-            (n < total).then_some(n)
-        };
+        let next = |most| blocks.take(most);
         let work = || {
             if let Err(fault) = self.run_blocks(launch, arena, arena, host, &next) {
-                given.store(total, Ordering::Relaxed);
+                blocks.stop();
                 first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(fault);
             }
         };

@@ -6,6 +6,7 @@
 mod atomics;
 mod barrier;
 mod block;
+mod blocks;
 mod calls;
 mod collective;
 mod external;
@@ -24,6 +25,7 @@ pub(crate) mod whole;
 pub(crate) mod wide;
 mod widest;
 
+pub use blocks::Blocks;
 pub(crate) use helpers::Which;
 pub use kernel::{Arena, Kernel, Mapped};
 pub(crate) use launch::Uniform;

@@ -151,11 +151,11 @@ fn part(
     };
     let heap = heaps.get(code.device).ok_or_else(unknown)?;
     let host = Host { memory, heap, job };
-    let next = || job.next();
+    let next = |most| job.next(most);
     let compiled = || code.machine_code(dispatch.kernel, dispatch.block);
     let ended = match range.and_then(|range| Some((range, compiled()?))) {
         Some((range, kernel)) => kernel.run_blocks(&launch, &range, memory, &host, &next),
-        None => interp::run_blocks(&launch, memory, &host, &next),
+        None => interp::run_blocks(&launch, memory, &host, &|| job.next(1).next()),
     };
     match ended {
         Err(fault) => Err(failure(&fault)),

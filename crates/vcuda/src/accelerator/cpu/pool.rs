@@ -1,19 +1,21 @@
 //! The threads that share the blocks of a grid.
 //!
 //! Owns them. Whoever has a grid works on it too, so that a grid ends even where no thread can be
-//! started, and blocks are handed out one by one. Must not know: what a block is.
+//! started, and blocks are handed out once each ([`Blocks`]). Must not know: what a block is.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
+
+use cushim_ptx_jit::Blocks;
 
 use crate::accelerator::queue::spawn;
 use crate::locks::{lock, wait};
 
 /// A grid that is being worked on.
 pub struct Job {
-    next: AtomicU64,
-    total: u64,
+    blocks: Blocks,
     stop: AtomicBool,
     work: Box<dyn Fn(&Job) + Send + Sync>,
     /// Threads that are in it beside the one that brought it.
@@ -22,13 +24,10 @@ pub struct Job {
 }
 
 impl Job {
-    /// The number of a block that nobody has; `None` where there is none, or the job is stopped.
-    pub fn next(&self) -> Option<u64> {
-        if self.is_stopped() {
-            return None;
-        }
-        let index = self.next.fetch_add(1, Ordering::Relaxed);
-        (index < self.total).then_some(index)
+    /// At most so many blocks that nobody has, one after the other; none where there are none, or the job is
+    /// stopped.
+    pub fn next(&self, most: u64) -> Range<u64> {
+        if self.is_stopped() { 0..0 } else { self.blocks.take(most) }
     }
 
     /// Ends the job early.
@@ -72,15 +71,14 @@ impl Pool {
     /// Runs `work` on this thread and on others, until it has returned on all. It takes blocks from
     /// [`Job::next`] until there are no more. `alone`: on this thread only.
     pub fn run(&self, total: u64, alone: bool, work: impl Fn(&Job) + Send + Sync + 'static) {
+        let helpers = if alone { 0 } else { (total.saturating_sub(1)).min(self.width as u64 - 1) };
         let job = Arc::new(Job {
-            next: AtomicU64::new(0),
-            total,
+            blocks: Blocks::new(total, helpers as usize + 1),
             stop: AtomicBool::new(false),
             work: Box::new(work),
             helping: Mutex::new(0),
             left: Condvar::new(),
         });
-        let helpers = if alone { 0 } else { (total.saturating_sub(1)).min(self.width as u64 - 1) };
         self.call(&job, helpers as usize);
         (job.work)(&job);
         if helpers > 0 {
@@ -137,6 +135,7 @@ fn help(shared: &Shared) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::AtomicU64;
 
     #[test]
     fn each_block_is_handed_out_once() {
@@ -145,7 +144,7 @@ mod tests {
             let seen = Arc::new(Mutex::new(Vec::new()));
             let list = seen.clone();
             pool.run(total, false, move |job| {
-                while let Some(n) = job.next() {
+                while let Some(n) = job.next(1).next() {
                     lock(&list).push(n);
                 }
             });
@@ -160,7 +159,7 @@ mod tests {
         let count = Arc::new(AtomicU64::new(0));
         let counted = count.clone();
         Pool::new(3).run(1 << 40, false, move |job| {
-            while job.next().is_some() {
+            while !job.next(1).is_empty() {
                 if counted.fetch_add(1, Ordering::Relaxed) > 100 {
                     job.stop();
                 }
