@@ -151,7 +151,14 @@ unsafe extern "C" fn current(to: Out<Context>) -> i32 {
     0
 }
 
-unsafe extern "C" fn tex_ref(to: Out<Ptr>, module: Module, _: Str) -> i32 {
+unsafe extern "C" fn tex_ref(to: Out<Ptr>, module: Module, name: Str) -> i32 {
+    let name = std::ptr::with_exposed_provenance(name.0);
+    // SAFETY: a string that the test registered.
+    assert_eq!(
+        unsafe { std::ffi::CStr::from_ptr(name) },
+        c"texels",
+        "the symbol, not the name in C++"
+    );
     // SAFETY: the caller's place.
     unsafe { to.0.write(Ptr(module.0 + 1)) };
     0
@@ -213,9 +220,12 @@ fn references_are_bound_in_their_module() {
     ]);
     let texref = TextureReference { normalized: 1, ..Default::default() };
     let here = address(&texref);
-    let binary = registry::add_binary(0);
-    let name = c"texels".as_ptr().expose_provenance();
-    registry::add_variable(binary, registry::Kind::Reference, here.0, name, 1);
+    let [symbol, name] = [c"texels", c"::texels"].map(|text| text.as_ptr().expose_provenance());
+    // SAFETY: what nvcc registers; the image is the driver's to look at, and strings stay.
+    unsafe {
+        let handle = Ptr(registry::__cudaRegisterFatBinary::<11>(Ptr(0xb900)));
+        registry::__cudaRegisterTexture::<11>(handle, here, Ptr(symbol), Str(name), 1, 1, 0);
+    }
     let desc = ChannelDesc { x: 8, y: 8, z: 8, w: 8, f: 1 };
     let mut offset = 99;
     // SAFETY: structures of the test.
