@@ -154,11 +154,8 @@ unsafe extern "C" fn current(to: Out<Context>) -> i32 {
 unsafe extern "C" fn tex_ref(to: Out<Ptr>, module: Module, name: Str) -> i32 {
     let name = std::ptr::with_exposed_provenance(name.0);
     // SAFETY: a string that the test registered.
-    assert_eq!(
-        unsafe { std::ffi::CStr::from_ptr(name) },
-        c"texels",
-        "the symbol, not the name in C++"
-    );
+    let name = unsafe { std::ffi::CStr::from_ptr(name) };
+    assert_eq!(name, c"texels", "the symbol, not the name in C++");
     // SAFETY: the caller's place.
     unsafe { to.0.write(Ptr(module.0 + 1)) };
     0
