@@ -17,20 +17,32 @@ const TOGETHER: usize = 8;
 impl Emit<'_> {
     /// A call of a function that the host gives, or of what is no function.
     pub(super) fn external(&mut self, inst: &Inst) {
-        let mut args = Vec::new();
-        for src in inst.src.iter().skip(1) {
-            let class = match src {
-                Src::Reg(r) => self.class(*r),
-                _ => Class::Wide,
-            };
-            args.push((self.operand(src, class), class));
-        }
+        let args = inst.src.iter().skip(1).map(|src| self.argument(src)).collect();
+        self.by_helper(inst, Which::Call, args);
+    }
+
+    /// An operand of a helper that takes registers of any class, and 64 bits of anything else.
+    fn argument(&mut self, src: &Src) -> (Val, Class) {
+        let class = match src {
+            Src::Reg(r) => self.class(*r),
+            _ => Class::Wide,
+        };
+        (self.operand(src, class), class)
+    }
+
+    /// Has a helper do the instruction for the lanes of its guard.
+    fn by_helper(&mut self, inst: &Inst, helper: Which, args: Vec<(Val, Class)>) {
         self.pass(0, &args, false);
         let results = self.results(inst);
         let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results.clone());
         let mask = self.guard(inst).unwrap_or(self.act);
-        self.call(Which::Call, site, mask);
-        for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
+        self.call(helper, site, mask);
+        self.take(inst, &inst.dst, results);
+    }
+
+    /// Registers get what a helper left in the slots from the first on.
+    fn take(&mut self, inst: &Inst, to: &[Dst], classes: Vec<Class>) {
+        for (n, (dst, class)) in to.iter().zip(classes).enumerate() {
             let v = self.receive(n, class, false);
             self.set(inst, *dst, v);
         }
@@ -72,12 +84,7 @@ impl Emit<'_> {
     /// Registers go to the stack of each lane.
     pub(super) fn save(&mut self, inst: &Inst) {
         for some in inst.src.chunks(TOGETHER) {
-            let mut args = Vec::new();
-            for src in some {
-                let Src::Reg(r) = src else { continue };
-                let class = self.class(*r);
-                args.push((self.operand(src, class), class));
-            }
+            let args: Vec<_> = some.iter().map(|src| self.argument(src)).collect();
             self.pass(0, &args, false);
             let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), Vec::new());
             self.call(Which::Save, site, self.act);
@@ -94,10 +101,7 @@ impl Emit<'_> {
             let results: Vec<Class> = some.iter().map(class).collect();
             let site = self.site(inst, Vec::new(), results.clone());
             self.call(Which::Restore, site, self.act);
-            for (n, (dst, class)) in some.iter().zip(results).enumerate() {
-                let v = self.receive(n, class, false);
-                self.set(inst, *dst, v);
-            }
+            self.take(inst, some, results);
         }
     }
 
@@ -106,22 +110,8 @@ impl Emit<'_> {
         if inst.op != Op::MbarPending {
             args.push(self.address(inst, 0));
         }
-        for src in inst.src.iter().skip(args.len()).take_while(|s| !matches!(s, Src::None)).take(1)
-        {
-            let class = match src {
-                Src::Reg(r) => self.class(*r),
-                _ => Class::Wide,
-            };
-            args.push((self.operand(src, class), class));
-        }
-        self.pass(0, &args, false);
-        let results = self.results(inst);
-        let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results.clone());
-        let mask = self.guard(inst).unwrap_or(self.act);
-        self.call(Which::Mbarrier, site, mask);
-        for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
-            let v = self.receive(n, class, false);
-            self.set(inst, *dst, v);
-        }
+        let more = inst.src.iter().skip(args.len()).take_while(|s| !matches!(s, Src::None)).take(1);
+        args.extend(more.map(|src| self.argument(src)));
+        self.by_helper(inst, Which::Mbarrier, args);
     }
 }
