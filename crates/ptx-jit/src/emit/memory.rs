@@ -98,13 +98,7 @@ impl Emit<'_> {
             let v = if uniform {
                 Self::known(self.b.ins().load(scalar(c), DEVICE, params[0], 0))
             } else {
-                let all = (0..chunks(c)).map(|k| {
-                    self.lanes_from(k * 32 / chunks(c));
-                    self.b.ins().load(vector(c), DEVICE, params[0], 16 * k as i32)
-                });
-                let all = all.collect();
-                self.lanes_from(0);
-                Val::Lanes(all)
+                self.load_lanes(c, DEVICE, params[0], 0)
             };
             self.set(inst, inst.dst[0], v);
             return;

@@ -1,7 +1,7 @@
 //! Instructions that compute lane by lane: native code where there is some,
 //! else the interpreter's own arithmetic by a helper.
 
-use super::value::{Val, chunks, scalar, vector};
+use super::value::{Val, chunks, scalar};
 use super::{Emit, OWN};
 use crate::plan::form::{Class, affine};
 use crate::plan::{fits, graph};
@@ -132,14 +132,7 @@ impl Emit<'_> {
                 _ => Self::known(v),
             };
         }
-        let all = (0..chunks(class)).map(|k| {
-            let at = at + 16 * k as i32;
-            self.lanes_from(k * 32 / chunks(class));
-            self.b.ins().load(vector(class), OWN, self.warp, at)
-        });
-        let all = all.collect();
-        self.lanes_from(0);
-        Val::Lanes(all)
+        self.load_lanes(class, OWN, self.warp, at)
     }
 
     pub(super) fn results(&self, inst: &Inst) -> Vec<Class> {

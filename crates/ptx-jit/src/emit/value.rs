@@ -346,17 +346,25 @@ impl Emit<'_> {
                 let bits = self.b.ins().load(types::I32, OWN, self.warp, at);
                 Val::Mask { bits: Some(bits), lanes: None }
             }
-            Form::Lanes => {
-                let all = (0..chunks(class)).map(|k| {
-                    let at = at + 16 * k as i32;
-                    self.lanes_from(k * 32 / chunks(class));
-                    self.b.ins().load(vector(class), OWN, self.warp, at)
-                });
-                let all = all.collect();
-                self.lanes_from(0);
-                Val::Lanes(all)
-            }
+            Form::Lanes => self.load_lanes(class, OWN, self.warp, at),
         }
+    }
+
+    /// Values of all lanes that lie one behind the other.
+    pub(super) fn load_lanes(
+        &mut self,
+        class: Class,
+        flags: MemFlagsData,
+        base: Value,
+        at: i32,
+    ) -> Val {
+        let all = (0..chunks(class)).map(|k| {
+            self.lanes_from(k * 32 / chunks(class));
+            self.b.ins().load(vector(class), flags, base, at + 16 * k as i32)
+        });
+        let all = all.collect();
+        self.lanes_from(0);
+        Val::Lanes(all)
     }
 
     /// Puts a register's value into its place in the frame.
