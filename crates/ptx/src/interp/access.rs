@@ -12,6 +12,19 @@ use super::warp::{Lanes, Warp, lanes};
 use super::{Exec, Fault};
 use crate::types::Space;
 
+/// Calls the function for the number of bytes that a lane accesses.
+macro_rules! by_size {
+    ($this:ident.$function:ident($access:ident, $($argument:expr),*)) => {
+        match $access.size {
+            1 => $this.$function::<1>($access, $($argument),*),
+            2 => $this.$function::<2>($access, $($argument),*),
+            4 => $this.$function::<4>($access, $($argument),*),
+            8 => $this.$function::<8>($access, $($argument),*),
+            _ => $this.$function::<16>($access, $($argument),*),
+        }
+    };
+}
+
 impl Exec<'_> {
     #[allow(clippy::too_many_arguments)]
     pub(super) fn fast_load(
@@ -53,10 +66,12 @@ impl Exec<'_> {
                 let last = 32 - active.leading_zeros() as usize;
                 let whole =
                     self.fetch(common, access.space, at, &mut bytes[first * size..last * size]);
-                whole.or_else(|| self.gather(common, &warp.local, access, active, row, bytes))
+                whole.or_else(|| {
+                    by_size!(self.gather(access, common, &warp.local, active, row, bytes))
+                })
             }
             Pattern::Misaligned => None,
-            _ => self.gather(common, &warp.local, access, active, row, bytes),
+            _ => by_size!(self.gather(access, common, &warp.local, active, row, bytes)),
         };
         if read.is_none() {
             return self.load(common, warp, step.inst, frame, active);
@@ -94,7 +109,7 @@ impl Exec<'_> {
             {
                 self.put(common, access.space, at, &bytes[first * size..last * size])
             }
-            _ => self.scatter(common, &mut warp.local, access, active, row, bytes),
+            _ => by_size!(self.scatter(access, common, &mut warp.local, active, row, bytes)),
         };
         match written {
             Some(()) => Ok(()),
@@ -130,29 +145,11 @@ impl Exec<'_> {
     }
 
     /// Reads lane by lane.
-    fn gather(
+    fn gather<const SIZE: usize>(
         &self,
+        access: &Access,
         common: &Common,
         local: &[Vec<u8>],
-        access: &Access,
-        active: u32,
-        addresses: &Lanes,
-        bytes: &mut Bytes,
-    ) -> Option<()> {
-        match access.size {
-            1 => self.gather_of::<1>(common, local, access, active, addresses, bytes),
-            2 => self.gather_of::<2>(common, local, access, active, addresses, bytes),
-            4 => self.gather_of::<4>(common, local, access, active, addresses, bytes),
-            8 => self.gather_of::<8>(common, local, access, active, addresses, bytes),
-            _ => self.gather_of::<16>(common, local, access, active, addresses, bytes),
-        }
-    }
-
-    fn gather_of<const SIZE: usize>(
-        &self,
-        common: &Common,
-        local: &[Vec<u8>],
-        access: &Access,
         active: u32,
         addresses: &Lanes,
         bytes: &mut Bytes,
@@ -175,29 +172,11 @@ impl Exec<'_> {
     }
 
     /// Writes lane by lane.
-    fn scatter(
+    fn scatter<const SIZE: usize>(
         &self,
+        access: &Access,
         common: &mut Common,
         local: &mut [Vec<u8>],
-        access: &Access,
-        active: u32,
-        addresses: &Lanes,
-        bytes: &Bytes,
-    ) -> Option<()> {
-        match access.size {
-            1 => self.scatter_of::<1>(common, local, access, active, addresses, bytes),
-            2 => self.scatter_of::<2>(common, local, access, active, addresses, bytes),
-            4 => self.scatter_of::<4>(common, local, access, active, addresses, bytes),
-            8 => self.scatter_of::<8>(common, local, access, active, addresses, bytes),
-            _ => self.scatter_of::<16>(common, local, access, active, addresses, bytes),
-        }
-    }
-
-    fn scatter_of<const SIZE: usize>(
-        &self,
-        common: &mut Common,
-        local: &mut [Vec<u8>],
-        access: &Access,
         active: u32,
         addresses: &Lanes,
         bytes: &Bytes,
