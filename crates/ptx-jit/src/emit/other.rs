@@ -2,12 +2,12 @@
 
 use super::Emit;
 use super::value::Val;
-use crate::plan::form::{Class, Form, shared_window};
+use crate::plan::form::{Class, Form};
 use crate::plan::special;
 use crate::run::{Sweep, Uniform, Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use cushim_ptx::interp::{FUNCTION_WINDOW, SHARED_WINDOW};
+use cushim_ptx::interp::{FUNCTION_WINDOW, SHARED_WINDOW, window};
 use cushim_ptx::ir::{Inst, Special};
 use cushim_ptx::table::Word;
 use std::mem::offset_of;
@@ -127,7 +127,7 @@ impl Emit<'_> {
     pub(super) fn cvta(&mut self, inst: &Inst) {
         let class = self.class_of(inst, 0);
         let v = self.operand(&inst.src[0], class);
-        let v = match shared_window(inst) {
+        let v = match window(inst) {
             None => v,
             Some(w) => {
                 let w = if inst.words.has(Word::To) { w.wrapping_neg() } else { w };
@@ -145,7 +145,7 @@ impl Emit<'_> {
     pub(super) fn isspacep(&mut self, inst: &Inst) {
         let class = self.class_of(inst, 0);
         let v = self.operand(&inst.src[0], class);
-        let window = shared_window(inst);
+        let window = window(inst);
         let (base, size, inverted) = match window {
             Some(w) => (w, 1u64 << 32, false),
             None => (SHARED_WINDOW, FUNCTION_WINDOW - SHARED_WINDOW, true),

@@ -4,6 +4,7 @@
 //! are nothing, the emitter with bases that are values of the code. So they
 //! agree on which result has which form.
 
+use cushim_ptx::interp::window;
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::table::{Op, Word};
 use cushim_ptx::types::{Kind, Scalar};
@@ -118,7 +119,7 @@ fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> O
     }
     match inst.op {
         Op::Mov if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
-        Op::Cvta => shared_window(inst).is_none().then(|| args[0].clone()),
+        Op::Cvta => window(inst).is_none().then(|| args[0].clone()),
         Op::Add | Op::Sub => sum(wide, inst.op == Op::Sub, &args[0], &args[1], a),
         Op::Mul if inst.words.has(Word::Lo) => {
             let (x, by) = factor(inst, args)?;
@@ -243,22 +244,6 @@ fn extend<B: Clone>(
             Some(Form::Extended { offset, base, steps, scale, signed })
         }
         _ => None,
-    }
-}
-
-/// The window that `cvta` adds or takes away.
-pub(crate) fn shared_window(inst: &Inst) -> Option<u64> {
-    use cushim_ptx::interp::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
-    let shared = [Word::Shared, Word::SharedCta, Word::SharedCluster];
-    let param = [Word::Param, Word::ParamEntry, Word::ParamFunc];
-    if inst.words.first(&shared).is_some() {
-        Some(SHARED_WINDOW)
-    } else if inst.words.has(Word::Local) {
-        Some(LOCAL_WINDOW)
-    } else if inst.words.first(&param).is_some() {
-        Some(PARAM_WINDOW)
-    } else {
-        None
     }
 }
 

@@ -6,7 +6,6 @@
 use super::Exec;
 use super::choose::lanewise;
 use super::lanewise::Lanewise;
-use super::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use crate::alu;
 use crate::ir::{Base, Dst, Function, Inst, Sense, Special, Src, Symbol};
 use crate::table::{Op, Word};
@@ -115,7 +114,7 @@ fn what(exec: &Exec<'_>, entry: bool, inst: &Inst) -> Option<What> {
         }
         Op::Cvta => {
             let a = operand(exec, &inst.src[0])?;
-            let window = Operand::Constant(window(inst).unwrap_or(0));
+            let window = Operand::Constant(super::window(inst).unwrap_or(0));
             let op = if inst.words.has(Word::To) { Lanewise::Sub64 } else { Lanewise::Add64 };
             compute(op, 0, *inst.dst.first()?, [a, window, window])
         }
@@ -183,21 +182,6 @@ fn target(dst: Dst) -> Target {
     match dst {
         Dst::Reg(r, bits) => Target { register: Some(r), cut: alu::mask(bits) },
         Dst::Sink => Target { register: None, cut: 0 },
-    }
-}
-
-/// The window of the space that `cvta` names.
-pub(super) fn window(inst: &Inst) -> Option<u64> {
-    let shared = [Word::Shared, Word::SharedCta, Word::SharedCluster];
-    let param = [Word::Param, Word::ParamEntry, Word::ParamFunc];
-    if inst.words.first(&shared).is_some() {
-        Some(SHARED_WINDOW)
-    } else if inst.words.has(Word::Local) {
-        Some(LOCAL_WINDOW)
-    } else if inst.words.first(&param).is_some() {
-        Some(PARAM_WINDOW)
-    } else {
-        None
     }
 }
 

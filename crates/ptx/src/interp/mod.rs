@@ -33,7 +33,8 @@ mod turn;
 mod versions;
 mod warp;
 
-use crate::ir::{Module, Symbol};
+use crate::ir::{Inst, Module, Symbol};
+use crate::table::Word;
 use block::Block;
 pub use call::provides;
 pub use collective::{party, run as collective};
@@ -335,4 +336,20 @@ pub fn initial_bytes(module: &Module, global: u32, addresses: &[u64]) -> Vec<u8>
 /// The value of a pointer to a function of the module.
 pub fn function_pointer(function: u32) -> u64 {
     FUNCTION_WINDOW + 16 * u64::from(function)
+}
+
+/// The first generic address of the space that `cvta` or `isspacep` names; `None` for global and constant
+/// memory, whose addresses are generic ones as they are.
+pub fn window(inst: &Inst) -> Option<u64> {
+    let shared = [Word::Shared, Word::SharedCta, Word::SharedCluster];
+    let param = [Word::Param, Word::ParamEntry, Word::ParamFunc];
+    if inst.words.first(&shared).is_some() {
+        Some(SHARED_WINDOW)
+    } else if inst.words.has(Word::Local) {
+        Some(LOCAL_WINDOW)
+    } else if inst.words.first(&param).is_some() {
+        Some(PARAM_WINDOW)
+    } else {
+        None
+    }
 }

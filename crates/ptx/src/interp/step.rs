@@ -407,7 +407,7 @@ impl Exec<'_> {
     ) {
         let mut a = [0; 32];
         self.read(common, warp, frame, &inst.src[0], &mut a);
-        let window = super::decode::window(inst);
+        let window = super::window(inst);
         let out = a.map(|v| {
             if inst.op == Op::Isspacep {
                 let inside = |w: u64| (w..w + WINDOW_SIZE).contains(&v);
