@@ -8,18 +8,14 @@ use common::Device;
 use cushim_ptx::interp::{self, Launch};
 use std::time::Instant;
 
-const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n
+const TEXT: &str = concat!(
+    ".version 8.0\n.target sm_80\n.address_size 64\n",
+    include_str!("../tests/fib.ptx"),
+    "
 .func (.param .b32 r) step(.param .b32 x) {
   .reg .b32 a; ld.param.b32 a, [x]; mad.lo.s32 a, a, 1664525, 1013904223; st.param.b32 [r], a; ret; }
 .func (.param .b32 r) other(.param .b32 x) {
   .reg .b32 a; ld.param.b32 a, [x]; mad.lo.s32 a, a, 22695477, 1; st.param.b32 [r], a; ret; }
-.func (.param .b32 r) fib(.param .b32 x) {
-  .reg .b32 a; .reg .b32 b; .reg .b32 c; .reg .pred p;
-  ld.param.b32 a, [x]; setp.lt.s32 p, a, 2; @p bra LEAF;
-  { .param .b32 i; .param .b32 o; sub.s32 b, a, 1; st.param.b32 [i], b; call (o), fib, (i); ld.param.b32 b, [o]; }
-  { .param .b32 i; .param .b32 o; sub.s32 c, a, 2; st.param.b32 [i], c; call (o), fib, (i); ld.param.b32 c, [o]; }
-  add.s32 a, b, c;
-LEAF: st.param.b32 [r], a; ret; }
 .entry by_name(.param .u64 out) {
   .reg .b64 o; .reg .b64 d; .reg .b32 t; .reg .b32 v; .reg .b32 n; .reg .pred p;
   ld.param.u64 o, [out]; mov.u32 t, %tid.x; mul.wide.u32 d, t, 4; add.s64 o, o, d; mov.u32 v, t; mov.u32 n, 1000;
@@ -38,7 +34,8 @@ L: and.b32 t, v, 4; setp.ne.s32 p, t, 0; selp.b64 d, f, g, p;
   ld.param.u64 o, [out]; mov.u32 t, %tid.x; mul.wide.u32 d, t, 4; add.s64 o, o, d; and.b32 t, t, 1; add.s32 t, t, 12;
   { .param .b32 i; .param .b32 u; st.param.b32 [i], t; call (u), fib, (i); ld.param.b32 v, [u]; }
   st.global.b32 [o], v; ret; }
-";
+"
+);
 
 fn main() {
     let device = Device::new(TEXT);

@@ -6,18 +6,14 @@ mod common;
 use common::Device;
 use cushim_ptx::interp::Cause;
 
-const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n
+const TEXT: &str = concat!(
+    ".version 8.0\n.target sm_80\n.address_size 64\n",
+    include_str!("fib.ptx"),
+    "
 .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
 .global .align 1 .b8 format[9] = {108, 37, 100, 32, 37, 100, 10, 0, 0};
 .func (.param .b32 r) twice(.param .b32 x) {
   .reg .b32 a; ld.param.b32 a, [x]; add.s32 a, a, a; st.param.b32 [r], a; ret; }
-.func (.param .b32 r) fib(.param .b32 x) {
-  .reg .b32 a; .reg .b32 b; .reg .b32 c; .reg .pred p;
-  ld.param.b32 a, [x]; setp.lt.s32 p, a, 2; @p bra LEAF;
-  { .param .b32 i; .param .b32 o; sub.s32 b, a, 1; st.param.b32 [i], b; call (o), fib, (i); ld.param.b32 b, [o]; }
-  { .param .b32 i; .param .b32 o; sub.s32 c, a, 2; st.param.b32 [i], c; call (o), fib, (i); ld.param.b32 c, [o]; }
-  add.s32 a, b, c;
-LEAF: st.param.b32 [r], a; ret; }
 .func (.param .b32 r) odd(.param .b32 x);
 .func (.param .b32 r) even(.param .b32 x) {
   .reg .b32 a; .reg .pred p; .local .b32 l; ld.param.b32 a, [x]; setp.eq.s32 p, a, 0;
@@ -124,7 +120,8 @@ W2: mbarrier.try_wait.parity.shared.b64 q, [bar], 0; @!q bra W2; selp.u32 v, 1, 
 .entry endless(.param .u64 out) {
   .reg .b32 t; mov.u32 t, %tid.x; add.s32 t, t, 1000;
   { .param .b32 i; .param .b32 u; st.param.b32 [i], t; call (u), deep, (i); } ret; }
-";
+"
+);
 
 fn device() -> (Device, u64) {
     let d = Device::new(TEXT);

@@ -6,68 +6,13 @@
 //! least time of five launches and a checksum of what it wrote, by which two versions of the interpreter can be compared.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use cushim_ptx::interp::{self, BadAddress, Host, Launch, Memory};
-use cushim_ptx::ir::{Module, Place};
-use std::cell::Cell;
+#[path = "../tests/common/device.rs"]
+mod device;
 
-const BASE: u64 = 0x7000_0000_0000;
+use cushim_ptx::interp::Memory;
+use device::Device;
+
 const BYTES: usize = 16 << 20;
-
-/// Flat memory.
-struct Flat(Vec<Cell<u8>>);
-
-impl Flat {
-    fn range(&self, address: u64, bytes: usize) -> Result<&[Cell<u8>], BadAddress> {
-        let at = address.checked_sub(BASE).ok_or(BadAddress)? as usize;
-        self.0.get(at..at + bytes).ok_or(BadAddress)
-    }
-}
-
-impl Memory for Flat {
-    fn load(&self, address: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
-        let from = self.range(address, bytes.len())?;
-        bytes.iter_mut().zip(from).for_each(|(to, from)| *to = from.get());
-        Ok(())
-    }
-
-    fn store(&self, address: u64, bytes: &[u8]) -> Result<(), BadAddress> {
-        let to = self.range(address, bytes.len())?;
-        bytes.iter().zip(to).for_each(|(from, to)| to.set(*from));
-        Ok(())
-    }
-
-    fn update(
-        &self,
-        address: u64,
-        bytes: u32,
-        new: &mut dyn FnMut(u64) -> u64,
-    ) -> Result<u64, BadAddress> {
-        let mut raw = [0; 8];
-        self.load(address, &mut raw[..bytes as usize])?;
-        let old = u64::from_le_bytes(raw);
-        self.store(address, &new(old).to_le_bytes()[..bytes as usize])?;
-        Ok(old)
-    }
-}
-
-struct Quiet;
-
-impl Host for Quiet {
-    fn print(&self, _: &[u8]) {}
-    fn allocate(&self, _: u64) -> u64 {
-        0
-    }
-    fn free(&self, _: u64) {}
-    fn nanoseconds(&self) -> u64 {
-        0
-    }
-}
-
-struct Device {
-    module: Module,
-    globals: Vec<u64>,
-    memory: Flat,
-}
 
 /// An argument's bits.
 #[derive(Clone, Copy)]
@@ -78,37 +23,26 @@ enum Arg {
 }
 use Arg::{F, I, P};
 
-impl Device {
+struct Kernels {
+    device: Device,
+    /// Where their data begins.
+    data: u64,
+}
+
+impl Kernels {
     fn launch(&self, name: &str, grid: [usize; 3], block: [u32; 3], args: &[Arg]) {
-        let kernel = self.module.function(name).unwrap_or_else(|| panic!("no kernel {name}"));
-        let f = &self.module.functions[kernel as usize];
-        let mut params = vec![0; f.params_size as usize];
-        for (p, a) in f.params.iter().zip(args) {
-            let Place::Memory(at) = p.place else { panic!("a parameter in a register") };
-            let (bits, n) = match *a {
-                P(v) => (v, 8),
-                I(v) => (v as u64, 4),
-                F(v) => (v.to_bits().into(), 4),
-            };
-            params[at as usize..at as usize + n].copy_from_slice(&bits.to_le_bytes()[..n]);
-        }
-        let launch = Launch {
-            module: &self.module,
-            kernel,
-            globals: &self.globals,
-            grid: grid.map(|n| n as u32),
-            block,
-            dynamic_shared: 0,
-            params: &params,
-            cooperative: false,
-            workspace: 0,
-            local_limit: 1 << 20,
-        };
-        interp::run(&launch, &self.memory, &Quiet).unwrap_or_else(|e| panic!("{e}"));
+        let bits = args.iter().map(|a| match *a {
+            P(v) => v,
+            I(v) => v as u64,
+            F(v) => v.to_bits().into(),
+        });
+        let args: Vec<u64> = bits.collect();
+        let done = self.device.launch_with(name, grid.map(|n| n as u32), block, 0, false, &args);
+        done.unwrap_or_else(|e| panic!("{e}"));
     }
 
     fn case(&self, name: &str) {
-        let (a, b, s) = (BASE + 4096, BASE + (8 << 20), BASE + (14 << 20));
+        let (a, b, s) = (self.data, self.data + (8 << 20), self.data + (14 << 20));
         let line = [256, 1, 1];
         let blocks = |n: usize| [n.div_ceil(256), 1, 1];
         match name {
@@ -152,33 +86,26 @@ fn processor_time() -> f64 {
 fn main() {
     let args: Vec<String> = std::env::args().collect();
     let text = std::fs::read_to_string(&args[1]).unwrap();
-    let module = cushim_ptx::parse(&text).and_then(|m| cushim_ptx::check(&m)).unwrap();
-    let globals = module.globals.iter().scan(BASE, |end, g| {
-        let at = *end;
-        *end += g.size.next_multiple_of(256);
-        Some(at)
-    });
-    let globals = globals.collect();
-    let d = Device { module, globals, memory: Flat((0..BYTES).map(|_| Cell::new(0)).collect()) };
-    for n in 0..d.module.globals.len() as u32 {
-        let bytes = interp::initial_bytes(&d.module, n, &d.globals);
-        d.memory.store(d.globals[n as usize], &bytes).unwrap();
-    }
+    let device = Device::new(&text);
+    let data = device.alloc(BYTES as u64);
+    let kernels = Kernels { device, data };
     let names =
         ["saxpy", "reduce", "matmul", "nbody", "black_scholes", "histogram", "scan", "convolution"];
     for name in names.iter().filter(|n| args.get(2).is_none_or(|only| only == *n)) {
         let mut best = f64::INFINITY;
         for _ in 0..5 {
-            for k in 0..(BYTES - 4096) / 4 {
+            for k in 0..BYTES / 4 {
                 let v = 0.25 + (k as u32).wrapping_mul(0x9e37_79b9) as f32 / 4e9;
-                d.memory.store(BASE + 4096 + 4 * k as u64, &v.to_le_bytes()).unwrap();
+                kernels.device.store(data + 4 * k as u64, &v.to_le_bytes()).unwrap();
             }
             let start = processor_time();
-            d.case(name);
+            kernels.case(name);
             best = best.min(processor_time() - start);
         }
-        let hash = d.memory.0.iter().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
-            (h ^ u64::from(b.get())).wrapping_mul(0x100_0000_01b3)
+        let mut bytes = vec![0; BYTES];
+        kernels.device.load(data, &mut bytes).unwrap();
+        let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
+            (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)
         });
         println!("{name:14} {:9.2} ms  {hash:016x}", best / 1e6);
     }

@@ -68,7 +68,7 @@ impl Device {
         self.u32s(at, n).into_iter().map(f32::from_bits).collect()
     }
 
-    /// The kernel whose name contains `name`, with arguments of 8 bytes or less.
+    /// The kernel of this name, else one whose name contains it, with arguments of 8 bytes or less.
     pub fn launch(&self, name: &str, grid: u32, block: u32, args: &[u64]) -> Result<(), Fault> {
         self.launch_with(name, [grid, 1, 1], [block, 1, 1], 0, false, args)
     }
@@ -82,8 +82,10 @@ impl Device {
         cooperative: bool,
         args: &[u64],
     ) -> Result<(), Fault> {
-        let find = |f: &cushim_ptx::ir::Function| f.entry && f.name.contains(name);
-        let kernel = self.module.functions.iter().position(find).expect(name);
+        let find = |wanted: &dyn Fn(&str) -> bool| {
+            self.module.functions.iter().position(|f| f.entry && wanted(&f.name))
+        };
+        let kernel = find(&|n| n == name).or_else(|| find(&|n| n.contains(name))).expect(name);
         let f = &self.module.functions[kernel];
         let mut params = vec![0; f.params_size as usize];
         for (p, a) in f.params.iter().zip(args) {
