@@ -22,7 +22,7 @@ pub const CLOCK: &str = "CUSHIM_CLOCK";
 pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
 
 /// For the backend `cpu`: how many devices there are (1 to 16), how many threads run kernels,
-/// `interpreter`: nothing is compiled, and for which processors code is made.
+/// `interpreter`: nothing is compiled, and what level of processors kernels may use.
 pub const CPU: [&str; 4] =
     ["CUSHIM_CPU_DEVICES", "CUSHIM_CPU_THREADS", "CUSHIM_CPU", "CUSHIM_CPU_LEVEL"];
 

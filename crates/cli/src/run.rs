@@ -55,8 +55,8 @@ them (the unstripped program, or its debug file); what /usr/lib/debug or .gnu_de
 The backend cpu has one device; CUSHIM_CPU_DEVICES=N gives it more, up to 16, all of them this processor, for \
 programs that want several GPUs. CUSHIM_CPU_THREADS=N: so many threads run kernels. CUSHIM_CPU=report: says \
 which kernels are interpreted instead of compiled, and why. CUSHIM_CPU_LEVEL=x86-64, x86-64-v2, x86-64-v3 or \
-x86-64-v4: code is made for processors of that level, where this one has more. Compiled kernels are kept for the next run, 256 MiB at \
-most, in CUSHIM_CACHE_DIR, else in cushim of XDG_CACHE_HOME or of ~/.cache; a folder that others may write to is \
+x86-64-v4: kernels, compiled or interpreted, use of this processor what that level has. Compiled kernels are \
+kept for the next run, 256 MiB at most, in CUSHIM_CACHE_DIR, else in cushim of XDG_CACHE_HOME or of ~/.cache; a folder that others may write to is \
 not used. CUSHIM_CACHE=off: none are kept or taken.
 
 `cushim trace`, `record` and `env` have the same options.

@@ -36,7 +36,7 @@ pub enum NotCompiled {
     #[error("this processor: {0}")]
     Machine(String),
     /// The variable that chooses for which processors code is made names none.
-    #[error("{variable}={found}: expected x86-64, x86-64-v2, x86-64-v3 or x86-64-v4", variable = crate::LEVEL_VARIABLE)]
+    #[error("{variable}={found}: expected x86-64, x86-64-v2, x86-64-v3 or x86-64-v4", variable = cushim_ptx::level::VARIABLE)]
     Level {
         /// What it says.
         found: String,

@@ -24,5 +24,4 @@ mod run;
 
 pub use cache::Cache;
 pub use error::{CacheRefused, NotCompiled};
-pub use level::{Level, VARIABLE as LEVEL_VARIABLE};
 pub use run::{Arena, Blocks, Kernel, Mapped};

@@ -24,7 +24,7 @@ fn random_kernels_do_the_same() {
 fn again(level: &str) -> (bool, String) {
     let done = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "random_kernels_do_the_same"])
-        .env(cushim_ptx_jit::LEVEL_VARIABLE, level)
+        .env(cushim_ptx::level::VARIABLE, level)
         .env("CUSHIM_RANDOM_KERNELS", "12")
         .output()
         .unwrap();
@@ -33,8 +33,8 @@ fn again(level: &str) -> (bool, String) {
 
 #[test]
 fn and_on_processors_that_have_less() {
-    let most = cushim_ptx_jit::Level::of_processor();
-    for level in cushim_ptx_jit::Level::ALL.into_iter().filter(|level| *level < most) {
+    let most = cushim_ptx::Level::of_processor();
+    for level in cushim_ptx::Level::ALL.into_iter().filter(|level| *level < most) {
         let (done, text) = again(level.name());
         assert!(done && text.contains("1 passed; 0 failed"), "{}:\n{text}", level.name());
     }

@@ -22,6 +22,7 @@ mod check;
 mod error;
 pub mod interp;
 pub mod ir;
+pub mod level;
 pub mod lex;
 mod link;
 pub mod parse;
@@ -31,5 +32,6 @@ pub mod types;
 
 pub use check::check;
 pub use error::{Error, Pos};
+pub use level::Level;
 pub use link::link;
 pub use parse::parse;

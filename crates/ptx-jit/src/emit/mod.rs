@@ -22,7 +22,7 @@ mod sweep;
 mod value;
 
 use crate::error::NotCompiled;
-use crate::level::Level;
+use crate::level;
 use crate::plan::form::{Class, Form};
 use crate::plan::{Layout, Plan};
 use crate::run::{Origin, Warp, Which};
@@ -37,6 +37,7 @@ use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::Configurable;
 use cranelift_codegen::{Context, settings};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cushim_ptx::Level;
 use cushim_ptx::ir::{Function, Inst, Module};
 use cushim_ptx::table::Op;
 use cushim_ptx::types::Space;
@@ -153,7 +154,7 @@ pub(crate) fn machine_of(level: Level, quality: Quality) -> Result<OwnedTargetIs
         flags.set(name, value).map_err(|e| wrong(&e))?;
     }
     let mut isa = cranelift_native::builder_with_options(false).map_err(|e| wrong(&e))?;
-    level.enable(&mut isa).map_err(|e| wrong(&e))?;
+    level::enable(level, &mut isa).map_err(|e| wrong(&e))?;
     isa.finish(settings::Flags::new(flags)).map_err(|e| wrong(&e))
 }
 

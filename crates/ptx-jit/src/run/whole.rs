@@ -9,7 +9,6 @@
 use super::helpers::warp;
 use super::warp::{Slot, Warp};
 use super::wide::{Lanes, narrow, wide};
-use crate::level::Level;
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::table::{Op, Word};
 use cushim_ptx::types::Scalar;
@@ -380,7 +379,7 @@ pub(super) unsafe extern "C" fn shuffle(w: *mut Warp, mode: u32, here: u32) -> u
     let w = unsafe { warp(w) };
     let inside = *narrow(&mut w.scratch[4]);
     let bits = (0..32).fold(0u32, |m, l| m | (inside[l] & 1) << l);
-    if here == u32::MAX && Level::V4.is_there() {
+    if here == u32::MAX && cushim_ptx::Level::V4.is_there() {
         // SAFETY: the processor has it.
         unsafe { permute(&mut w.scratch) };
     } else {

@@ -90,10 +90,10 @@ macro_rules! wide {
             }
             // SAFETY: called by generated code.
             let w = unsafe { $crate::run::helpers::warp(w) };
-            if $crate::level::Level::V4.is_there() {
+            if cushim_ptx::Level::V4.is_there() {
                 // SAFETY: the processor has them.
                 unsafe { widest(&mut w.scratch, $flags) }
-            } else if $crate::level::Level::V3.is_there() {
+            } else if cushim_ptx::Level::V3.is_there() {
                 // SAFETY: the processor has them.
                 unsafe { wider(&mut w.scratch, $flags) }
             } else {

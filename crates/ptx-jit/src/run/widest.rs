@@ -8,13 +8,12 @@
 use super::helpers::warp;
 use super::warp::{Slot, Warp};
 use super::wide::{self, DOWN, SAME, UP, flushing};
-use crate::level::Level;
 use std::arch::x86_64::*;
 
 /// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else the
 /// definition, which gives the same bits.
 pub(super) unsafe extern "C" fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
-    if !Level::V4.is_there() {
+    if !cushim_ptx::Level::V4.is_there() {
         // SAFETY: called by generated code, as this is.
         return unsafe { wide::emulated(w, flags, mask) };
     }
@@ -27,7 +26,7 @@ pub(super) unsafe extern "C" fn directed(w: *mut Warp, flags: u32, mask: u32) ->
 
 /// 2 to the power of every lane.
 pub(super) unsafe extern "C" fn ex2(w: *mut Warp, flags: u32, mask: u32) -> u32 {
-    if !Level::V4.is_there() {
+    if !cushim_ptx::Level::V4.is_there() {
         // SAFETY: called by generated code, as this is.
         return unsafe { wide::power(w, flags, mask) };
     }

@@ -40,7 +40,7 @@ impl Exec<'_> {
     ) -> Result<(), Fault> {
         let Scratch { lanes: row, bytes } = scratch;
         let registers = &mut warp.frames[frame].registers[..];
-        let pattern = rows::locate(self.level, registers, access, active, row);
+        let pattern = rows::locate(self.version, registers, access, active, row);
         let size = access.size;
         let read = match pattern {
             Pattern::Same(at) if access.space != Space::Local => {
@@ -54,7 +54,7 @@ impl Exec<'_> {
                                 *v = ((*v << access.sign) as i64 >> access.sign) as u64;
                             }
                         }
-                        rows::spread(self.level, registers, targets, active, &values);
+                        rows::spread(self.version, registers, targets, active, &values);
                         return Ok(());
                     }
                     None => None,
@@ -77,7 +77,7 @@ impl Exec<'_> {
             return self.load(common, warp, step.inst, frame, active);
         }
         let registers = &mut warp.frames[frame].registers[..];
-        rows::unpack(self.level, registers, access, targets, active, bytes, row);
+        rows::unpack(self.version, registers, access, targets, active, bytes, row);
         Ok(())
     }
 
@@ -95,11 +95,11 @@ impl Exec<'_> {
     ) -> Result<(), Fault> {
         let Scratch { lanes: row, bytes } = scratch;
         let registers = &warp.frames[frame].registers[..];
-        let pattern = rows::locate(self.level, registers, access, active, row);
+        let pattern = rows::locate(self.version, registers, access, active, row);
         if pattern == Pattern::Misaligned {
             return self.store(common, warp, step.inst, frame, active);
         }
-        rows::pack(self.level, registers, access, values, bytes);
+        rows::pack(self.version, registers, access, values, bytes);
         let size = access.size;
         let first = active.trailing_zeros() as usize;
         let last = 32 - active.leading_zeros() as usize;

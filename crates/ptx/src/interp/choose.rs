@@ -275,7 +275,7 @@ fn convert(i: &Inst) -> Option<(Lanewise, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interp::versions::{Level, Wide};
+    use crate::interp::versions::{Version, Wide};
     use crate::interp::warp::Lanes;
     use crate::ir::Dst;
     use crate::table::{self, OperandKind};
@@ -411,10 +411,10 @@ mod tests {
                         };
                         let inputs: [[u64; 32]; 3] =
                             [0, 1, 2].map(|n| std::array::from_fn(|l| lane(n, l)));
-                        for level in Level::all() {
+                        for version in Version::all() {
                             let mut out = [0; 32];
                             let [a, b, c] = &inputs;
-                            level.run(All { op, t, out: &mut out, inputs: [a, b, c] });
+                            version.run(All { op, t, out: &mut out, inputs: [a, b, c] });
                             for l in 0..32 {
                                 let a = [a[l], b[l], c[l], 0xe8];
                                 let mut expected = alu::eval(&i, a).0;
@@ -426,7 +426,7 @@ mod tests {
                                 assert_eq!(
                                     out[l] & cut,
                                     expected & cut,
-                                    "{} {op:?} {words:?} {types:?} {level:?}: {a:x?} gives {:x}, not {expected:x}",
+                                    "{} {op:?} {words:?} {types:?} {version:?}: {a:x?} gives {:x}, not {expected:x}",
                                     row.syntax(),
                                     out[l]
                                 );

@@ -43,7 +43,7 @@ pub use fault::{BadAddress, Cause, Fault};
 pub use mbarrier::apply as barrier_object;
 use std::cell::OnceCell;
 use std::collections::VecDeque;
-use versions::Level;
+use versions::Version;
 
 /// Generic addresses from here on mean shared memory. All windows lie above
 /// what a process can map (47 bits) and within what a device address holds.
@@ -224,7 +224,7 @@ struct Exec<'a> {
     threads: u32,
     /// The module's functions, decoded as far as they have run.
     code: Vec<OnceCell<Code<'a>>>,
-    level: Level,
+    version: Version,
 }
 
 impl<'a> Exec<'a> {
@@ -244,7 +244,7 @@ impl<'a> Exec<'a> {
             shared_size: static_size.saturating_add(launch.dynamic_shared),
             threads: launch.block.iter().product(),
             code: module.functions.iter().map(|_| OnceCell::new()).collect(),
-            level: Level::of_this_processor(),
+            version: Version::in_use(),
         };
         let kernel = &module.functions[launch.kernel as usize];
         let refused = module.refusals(launch.kernel);

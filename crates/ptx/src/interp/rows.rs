@@ -3,7 +3,7 @@
 //! Owns loops over 32 lanes from which the compiler makes vectors. It must not know which memory bytes come from.
 
 use super::decode::{Access, Compute, MOST, Operand, Target};
-use super::versions::{Level, Wide};
+use super::versions::{Version, Wide};
 use super::warp::{Lanes, Register};
 
 /// Bytes of the accesses of all lanes, one after the other.
@@ -32,11 +32,11 @@ pub(super) fn truths(values: &Lanes) -> u32 {
     (bits[0] | bits[1] << 1 | bits[2] << 2 | bits[3] << 3) as u32
 }
 
-/// Defines functions that are compiled for each level of processors, the one that runs them being their first argument.
+/// Defines functions that are compiled for each level of processors, the version that runs being their first argument.
 macro_rules! wide {
     ($($(#[$doc:meta])* fn $name:ident($($argument:ident: $ty:ty),* $(,)?) -> $out:ty $body:block)*) => {$(
         $(#[$doc])*
-        pub(super) fn $name<'a>(level: Level, $($argument: $ty),*) -> $out {
+        pub(super) fn $name<'a>(version: Version, $($argument: $ty),*) -> $out {
             struct Call<'a> { $($argument: $ty),* }
             impl<'a> Wide for Call<'a> {
                 type Out = $out;
@@ -47,7 +47,7 @@ macro_rules! wide {
                     $body
                 }
             }
-            level.run(Call { $($argument),* })
+            version.run(Call { $($argument),* })
         }
     )*};
 }

@@ -67,7 +67,7 @@ impl<'a> Exec<'a> {
                 match &step.what {
                     _ if active == 0 => {}
                     What::Compute(c) => {
-                        rows::compute(self.level, registers, c, active, &mut scratch.lanes);
+                        rows::compute(self.version, registers, c, active, &mut scratch.lanes);
                     }
                     What::Load(access, targets) => {
                         self.fast_load(

@@ -5,63 +5,26 @@
 
 #![allow(unsafe_code)]
 
-use std::sync::OnceLock;
+use crate::Level;
 
-/// What the processor has, as far as functions are compiled for it.
+/// Functions as they were compiled for a level that this processor has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Level(Kind);
+pub(super) struct Version(Level);
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
-    /// What every processor of the architecture has.
-    Any,
-    /// Vectors of 32 bytes, and multiply-add.
-    #[cfg(target_arch = "x86_64")]
-    Wide,
-    /// Vectors of 64 bytes with masks.
-    #[cfg(target_arch = "x86_64")]
-    Widest,
-}
-
-impl Level {
-    /// The best level that this processor has.
-    pub(super) fn of_this_processor() -> Level {
-        static FOUND: OnceLock<Level> = OnceLock::new();
-        *FOUND.get_or_init(Level::find)
+impl Version {
+    /// Of the level in use; the processor's own where what was asked for is none.
+    pub(super) fn in_use() -> Version {
+        Version(Level::in_use().unwrap_or_else(|_| Level::of_processor()))
     }
 
-    #[cfg(target_arch = "x86_64")]
-    fn find() -> Level {
-        let wide = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-        let widest = wide
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512bw");
-        Level(match (wide, widest) {
-            (_, true) => Kind::Widest,
-            (true, _) => Kind::Wide,
-            _ => Kind::Any,
-        })
-    }
-
-    #[cfg(not(target_arch = "x86_64"))]
-    fn find() -> Level {
-        Level(Kind::Any)
-    }
-
-    /// Every level that this processor has.
+    /// Of every level that this processor has.
     #[cfg(test)]
-    pub(super) fn all() -> Vec<Level> {
-        #[cfg(target_arch = "x86_64")]
-        let all = [Kind::Any, Kind::Wide, Kind::Widest];
-        #[cfg(not(target_arch = "x86_64"))]
-        let all = [Kind::Any];
-        let best = Level::of_this_processor().0 as u8;
-        all.into_iter().filter(|k| *k as u8 <= best).map(Level).collect()
+    pub(super) fn all() -> Vec<Version> {
+        let most = Level::of_processor();
+        Level::ALL.into_iter().filter(|level| *level <= most).map(Version).collect()
     }
 
-    /// Does something by code that was compiled for this level.
+    /// Does something.
     #[inline(always)]
     pub(super) fn run<W: Wide>(self, work: W) -> W::Out {
         #[cfg(target_arch = "x86_64")]
@@ -75,12 +38,11 @@ impl Level {
                 work.run()
             }
             match self.0 {
-                // SAFETY: a level is made by `find`, which saw that the processor has all this, or by `all`, which
-                // gives none above that.
-                Kind::Widest => return unsafe { widest(work) },
+                // SAFETY: nothing makes a version of a level above the processor's, and that has all this.
+                Level::V4 => return unsafe { widest(work) },
                 // SAFETY: as above.
-                Kind::Wide => return unsafe { wide(work) },
-                Kind::Any => {}
+                Level::V3 => return unsafe { wide(work) },
+                Level::V1 | Level::V2 => {}
             }
         }
         work.run()
@@ -93,4 +55,34 @@ pub(super) trait Wide {
 
     /// Does it. Always inlined, so that it becomes a part of what is compiled for a level.
     fn run(self) -> Self::Out;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::level::VARIABLE;
+
+    const THIS: &str = "interp::versions::tests::is_of_the_level_that_is_asked_for";
+
+    /// In a process of its own for each level, since a process finds its level out once.
+    #[test]
+    fn is_of_the_level_that_is_asked_for() {
+        const CHILD: &str = "CUSHIM_TEST_VERSION";
+        if std::env::var_os(CHILD).is_some() {
+            println!("in use: {:?};", Version::in_use());
+            return;
+        }
+        let most = Level::of_processor();
+        let asked = Level::ALL.map(|level| (level.name(), level.min(most)));
+        for (asked, expected) in asked.into_iter().chain([("", most), ("x86-64-v9", most)]) {
+            let done = std::process::Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "--nocapture", THIS])
+                .env(CHILD, "1")
+                .env(VARIABLE, asked)
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&done.stdout).into_owned();
+            assert!(text.contains(&format!("in use: {:?};", Version(expected))), "{asked}: {text}");
+        }
+    }
 }

@@ -31,7 +31,8 @@ pub struct Cpu {
 /// The CPU as an accelerator: `CUSHIM_CPU_DEVICES` devices, else one; `CUSHIM_CPU_THREADS` threads at
 /// most for one grid, else as many as the process has processors. `CUSHIM_CPU=interpreter` keeps every kernel with the
 /// interpreter; without it, those that the compiler does not take: `CUSHIM_CPU=report` says on stderr which, and why.
-/// `CUSHIM_CPU_LEVEL` has code made for a lesser processor than this one ([`cushim_ptx_jit::Level`]).
+/// `CUSHIM_CPU_LEVEL` has code made, and loops of the interpreter chosen, for a lesser processor than this one
+/// ([`cushim_ptx::Level`]).
 pub fn new() -> Cpu {
     let asked = std::env::var("CUSHIM_CPU_THREADS").ok().and_then(|text| text.parse().ok());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
@@ -40,9 +41,9 @@ pub fn new() -> Cpu {
     let count = device::count();
     let (base, size) = memory.arena.range();
     let interpreted = std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "interpreter");
-    if let Err(found) = cushim_ptx_jit::Level::in_use() {
-        let variable = cushim_ptx_jit::LEVEL_VARIABLE;
-        let levels = cushim_ptx_jit::Level::ALL.map(cushim_ptx_jit::Level::name).join(", ");
+    if let Err(found) = cushim_ptx::Level::in_use() {
+        let variable = cushim_ptx::level::VARIABLE;
+        let levels = cushim_ptx::Level::ALL.map(cushim_ptx::Level::name).join(", ");
         crate::unsupported::say(&format!(
             "{variable}={found}: expected one of {levels}; kernels are interpreted"
         ));
