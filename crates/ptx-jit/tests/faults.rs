@@ -16,7 +16,13 @@ const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64\n
   ld.param.u64 p, [from]; ld.param.u32 n, [count]; mov.u32 i, %tid.x; setp.ge.u32 q, i, n;
   @q bra END;
   mad.wide.u32 p, i, 4, p; ld.global.f32 v, [p]; add.f32 v, v, v; st.global.f32 [p], v;
-END: ret; }";
+END: ret; }
+.entry strides(.param .u64 from, .param .u32 count) {
+  .reg .u64 p; .reg .u32 i; .reg .u32 n; .reg .f32 v; .reg .f32 s; .reg .pred q;
+  ld.param.u64 p, [from]; ld.param.u32 n, [count]; mov.u32 i, %tid.x; mad.wide.u32 p, i, 4, p; mov.f32 s, 0f00000000;
+LOOP:
+  ld.global.f32 v, [p]; add.f32 s, s, v; add.u64 p, p, 256; add.u32 i, i, 64; setp.lt.u32 q, i, n; @q bra LOOP;
+  st.global.f32 [p+-256], s; ret; }";
 
 /// Half of a range is mapped.
 struct Half(u64, u64);
@@ -110,6 +116,22 @@ fn lanes_that_do_not_take_part_touch_nothing() {
     assert_eq!(run("guarded", -8, 2), Ok(()));
     assert_eq!(run("guarded", -240, 60), Ok(()));
     assert_eq!(run("guarded", -240, 61).unwrap_err().thread, [60, 0, 0]);
+}
+
+#[test]
+fn a_page_that_is_not_there_ends_a_loop_through_memory() {
+    // From the first round to the twenty-first.
+    for rounds in [0, 1, 7, 8, 9, 20] {
+        let from = -256 * rounds;
+        if rounds > 0 {
+            assert_eq!(run("strides", from, 64 * rounds as u64), Ok(()));
+        }
+        for lane in [0, 1, 20, 31] {
+            let fault = run("strides", from - 4 * i64::from(lane), 4096).unwrap_err();
+            assert_eq!((fault.kernel.as_str(), fault.thread), ("strides", [lane, 0, 0]), "{fault}");
+            assert!(fault.pos.is_some_and(|p| p.line == 19), "{fault}");
+        }
+    }
 }
 
 extern "C" fn own(_: i32) {

@@ -80,19 +80,26 @@ impl Emit<'_> {
         self.b.ins().return_(&[status]);
     }
 
-    pub(super) fn piece(&mut self, k: usize) -> Result<(), NotCompiled> {
-        self.piece = k;
+    /// Nothing is known yet.
+    pub(super) fn begin_piece(&mut self) {
         self.cache.clear();
         self.written.clear();
         self.lanes_of.clear();
         self.streams = false;
+        let piece = &self.plan.pieces[self.piece];
+        (self.group_of, self.groups) = super::group::find(self.f, piece.start, piece.end);
+    }
+
+    pub(super) fn piece(&mut self, k: usize) -> Result<(), NotCompiled> {
+        self.piece = k;
         let block = self.blocks[k];
         self.b.switch_to_block(block);
         (self.act, self.warp) = (self.b.block_params(block)[0], self.b.block_params(block)[1]);
         let plan = self.plan;
         let piece = &plan.pieces[k];
         let f = self.f;
-        (self.group_of, self.groups) = super::group::find(f, piece.start, piece.end);
+        self.begin_piece();
+        self.stay()?;
         if k == 0 {
             self.zero_entry();
         }
@@ -211,7 +218,7 @@ impl Emit<'_> {
         self.set_field(left, offset_of!(Warp, live));
     }
 
-    fn branch(&mut self, (p, sense): (u32, Sense), taken: Edge, other: Edge) {
+    pub(super) fn branch(&mut self, (p, sense): (u32, Sense), taken: Edge, other: Edge) {
         let guard = self.raw(p);
         let (taken, other) = if sense == Sense::True { (taken, other) } else { (other, taken) };
         let uniform = guard.uniform();
@@ -424,7 +431,7 @@ impl Emit<'_> {
         self.set(inst, inst.dst[0], Self::known(v));
     }
 
-    fn instruction(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
+    pub(super) fn instruction(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
         match inst.op {
             op if cushim_ptx::alu::is_pure(op) => self.pure(inst),
             Op::Mov => self.mov(inst),

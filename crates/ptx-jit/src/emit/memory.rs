@@ -45,6 +45,14 @@ impl Emit<'_> {
             }
             return;
         };
+        if let Some(bail) = self.stay.as_ref().map(|s| s.bail) {
+            let fast = self.b.create_block();
+            self.b.ins().brif(reach.inside, fast, &[], bail, &[]);
+            self.b.switch_to_block(fast);
+            let values = self.load_here(inst, &reach, uniform, width);
+            self.put_loaded(inst, &classes, uniform, values);
+            return;
+        }
         // Values that lie in memory as a helper leaves them: only the place differs by the way they came.
         let packed = n == 1 && self.is_packed(inst, &reach, uniform);
         let merge = self.b.create_block();
@@ -103,9 +111,15 @@ impl Emit<'_> {
             self.set(inst, inst.dst[0], v);
             return;
         }
-        let mut params = params.into_iter();
-        for (dst, n) in inst.dst.iter().zip(pieces) {
-            let values: Vec<Value> = params.by_ref().take(n).collect();
+        self.put_loaded(inst, &classes, uniform, params);
+    }
+
+    /// What was loaded goes to the registers.
+    fn put_loaded(&mut self, inst: &Inst, classes: &[Class], uniform: bool, values: Vec<Value>) {
+        let mut values = values.into_iter();
+        for (dst, c) in inst.dst.iter().zip(classes) {
+            let n = if uniform { 1 } else { chunks(*c) };
+            let values: Vec<Value> = values.by_ref().take(n).collect();
             let v = if uniform { Self::known(values[0]) } else { Val::Lanes(values.into()) };
             self.set(inst, *dst, v);
         }

@@ -18,6 +18,7 @@ mod memory;
 mod other;
 mod pure;
 mod schedule;
+mod stay;
 mod sweep;
 mod value;
 
@@ -237,6 +238,7 @@ pub(crate) fn compile(
         resumed: BTreeSet::new(),
         turning: BTreeSet::new(),
         streams: false,
+        stay: None,
         act: warp,
         piece: 0,
         at: 0,
@@ -348,6 +350,8 @@ pub(crate) struct Emit<'a> {
     turning: BTreeSet<usize>,
     /// The present piece is one.
     streams: bool,
+    /// The code in the making is the second form of a loop: all lanes of the warp run it.
+    stay: Option<stay::Stay>,
     /// Lanes for which the present piece runs.
     act: Value,
     piece: usize,

@@ -368,7 +368,7 @@ impl Emit<'_> {
     }
 
     /// Puts a register's value into its place in the frame.
-    fn store_slot(&mut self, register: u32, value: &Val) {
+    pub(super) fn store_slot(&mut self, register: u32, value: &Val) {
         let class = self.class(register);
         let Some(at) = self.plan.slots[register as usize] else { return };
         let at = at as i32 + super::FRAME;
@@ -406,6 +406,10 @@ impl Emit<'_> {
         let (mixed, own): (Vec<u32>, Vec<u32>) =
             crossing.into_iter().partition(|r| self.plan.blend[k].has(*r as usize));
         self.flush_registers(&own, false);
+        if self.stay.is_some() {
+            self.flush_registers(&mixed, false);
+            return;
+        }
         if mixed.is_empty() {
             return;
         }

@@ -1,0 +1,216 @@
+//! Staying in a loop for some rounds.
+//!
+//! Owns a second form of a short loop that reads memory: all lanes of a warp go some rounds with the values that
+//! rounds hand on in registers, instead of the frame. The loop's usual form does what this one does not: ranges that
+//! lie elsewhere, lanes that have parted. What a round has begun here can be done again there, as it only reads.
+//! Must not know the order of warps.
+
+use super::Emit;
+use super::value::{Val, chunks, scalar, vector};
+use crate::plan::form::{Class, Form};
+use crate::plan::graph::{Edge, Term, reads, writes};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value, types};
+use cushim_ptx::ir::{Base, Inst, Sense, Src};
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::Space;
+use std::collections::BTreeSet;
+
+/// Rounds of a stay: as many as memory is asked for ahead, so that a warp finds there what it asked for when it
+/// was here last.
+const ROUNDS: i64 = 8;
+/// The most instructions of such a loop.
+const LONGEST: usize = 48;
+/// The most vectors that rounds hand on: half of the processor's.
+const HANDED: usize = 8;
+
+/// Where the second form goes on.
+pub(super) struct Stay {
+    /// The round is to be done again, by the usual form.
+    pub(super) bail: Block,
+}
+
+impl Emit<'_> {
+    /// Of a piece that stays: the registers that a round hands to the next, and those that never change.
+    fn stays(&self) -> Option<(Vec<u32>, Vec<u32>)> {
+        let k = self.piece;
+        let piece = &self.plan.pieces[k];
+        let Term::Branch { taken, other, .. } = piece.term else { return None };
+        let round = (taken == Edge::To(k)) != (other == Edge::To(k));
+        let code = &self.f.code[piece.start..piece.end];
+        if k == 0 || !round || self.plan.fair || piece.result.is_some() || code.len() > LONGEST {
+            return None;
+        }
+        let mut streams = false;
+        for inst in code {
+            match inst.op {
+                Op::Ld => streams |= self.read_here(inst)?,
+                op if cushim_ptx::alu::is_pure(op) => {}
+                Op::Mov | Op::Cvta => {}
+                _ => return None,
+            }
+        }
+        let written: BTreeSet<u32> = code.iter().flat_map(writes).collect();
+        let (mut read, mut list) = (BTreeSet::new(), Vec::new());
+        for inst in code {
+            reads(inst, &mut list);
+            read.extend(list.iter().copied());
+        }
+        let enters = |r: &u32| piece.live_in.has(*r as usize);
+        let handed: Vec<u32> = written.iter().copied().filter(enters).collect();
+        let lanes = |r: &u32| self.plan.forms[*r as usize] == Form::Lanes;
+        let vectors = |r: &u32| if lanes(r) { chunks(self.class(*r)) } else { 0 };
+        let fits = handed.iter().map(vectors).sum::<usize>() <= HANDED;
+        let bits = handed.iter().any(|r| self.class(*r) == Class::Predicate);
+        let same = read.difference(&written).copied().filter(|r| enters(r) && !lanes(r));
+        (streams && fits && !bits).then(|| (handed, same.collect()))
+    }
+
+    /// Whether a load goes through memory; `None` where the code may not do it itself, or twice.
+    fn read_here(&self, inst: &Inst) -> Option<bool> {
+        let again = [Word::Volatile, Word::Relaxed, Word::Acquire, Word::Mmio];
+        if inst.guard.is_some() || inst.words.first(&again).is_some() {
+            return None;
+        }
+        match inst.space(0, self.f.entry) {
+            Space::Param => Some(false),
+            Space::Global | Space::Const => match inst.src.first() {
+                Some(Src::Memory(Base::Reg(r, _), _)) => match self.plan.forms[*r as usize] {
+                    Form::Lanes => None,
+                    Form::Uniform(()) => Some(false),
+                    _ => Some(true),
+                },
+                _ => Some(false),
+            },
+            Space::Shared => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Where the present piece is such a loop: its second form, which whole warps enter. The usual one is next.
+    pub(super) fn stay(&mut self) -> Result<(), crate::error::NotCompiled> {
+        let Some((handed, same)) = self.stays() else { return Ok(()) };
+        let (before, usual) = (self.b.create_block(), self.b.create_block());
+        let (round, bail) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(bail);
+        let all = self.i32(-1);
+        let whole = self.b.ins().icmp(IntCC::Equal, self.act, all);
+        self.b.ins().brif(whole, before, &[], usual, &[]);
+
+        self.b.switch_to_block(before);
+        for r in &same {
+            self.raw(*r);
+        }
+        let fixed = self.cache.clone();
+        let rounds = self.i32(ROUNDS);
+        let mut args = vec![rounds];
+        for r in &handed {
+            let v = self.raw(*r);
+            args.extend(self.parts(*r, &v));
+        }
+        for v in &args {
+            let ty = self.b.func.dfg.value_type(*v);
+            self.b.append_block_param(round, ty);
+        }
+        self.jump(round, &args);
+
+        self.b.switch_to_block(round);
+        let params = self.b.block_params(round).to_vec();
+        let left = params[0];
+        self.cache = fixed;
+        let mut rest = params[1..].iter().copied();
+        for r in &handed {
+            let v = self.of_parts(*r, &mut rest);
+            self.cache.insert(*r, v);
+        }
+        let entered = self.cache.clone();
+        self.stay = Some(Stay { bail });
+        let plan = self.plan;
+        let piece = &plan.pieces[self.piece];
+        for at in piece.start..piece.end {
+            self.at = at;
+            self.lanes_from(0);
+            self.instruction(&self.f.code[at])?;
+        }
+        self.next_round(round, left, &handed);
+        self.stay = None;
+
+        self.b.switch_to_block(bail);
+        self.cache = entered;
+        for r in &handed {
+            let v = self.raw(*r);
+            self.store_slot(*r, &v);
+        }
+        self.jump(usual, &[]);
+
+        self.b.switch_to_block(usual);
+        self.begin_piece();
+        Ok(())
+    }
+
+    /// The next round, if all lanes go on and the stay has not been long; else the piece ends as it does.
+    fn next_round(&mut self, round: Block, left: Value, handed: &[u32]) {
+        let Term::Branch { guard: (p, sense), taken, other } = self.plan.pieces[self.piece].term
+        else {
+            return;
+        };
+        let guard = self.raw(p);
+        let bits = self.bits(&guard);
+        if guard.uniform().is_none() {
+            self.cache.insert(p, Val::Mask { bits: Some(bits), lanes: None });
+        }
+        let on = (taken == Edge::To(self.piece)) == (sense == Sense::True);
+        let every = self.i32(if on { -1 } else { 0 });
+        let every = self.b.ins().icmp(IntCC::Equal, bits, every);
+        let (more, end) = (self.b.create_block(), self.b.create_block());
+        self.b.ins().brif(every, more, &[], end, &[]);
+        self.b.switch_to_block(more);
+        let left = self.b.ins().iadd_imm_s(left, -1);
+        let mut args: Vec<BlockArg> = vec![left.into()];
+        for r in handed {
+            let v = self.raw(*r);
+            args.extend(self.parts(*r, &v).into_iter().map(BlockArg::from));
+        }
+        self.b.ins().brif(left, round, &args, end, &[]);
+        self.b.switch_to_block(end);
+        self.branch((p, sense), taken, other);
+    }
+
+    /// A register's value as the code hands it on.
+    fn parts(&mut self, register: u32, v: &Val) -> Vec<Value> {
+        let class = self.class(register);
+        let cast = |e: &mut Self, ty: Type, v: Value| e.cast(ty, v);
+        match (&self.plan.forms[register as usize], v) {
+            (Form::Lanes, v) => {
+                let all = self.vectors(v, class);
+                all.iter().map(|v| cast(self, vector(class), *v)).collect()
+            }
+            (_, Val::Known(Form::Uniform(b) | Form::Linear { base: b, .. })) => {
+                vec![cast(self, scalar(class), *b)]
+            }
+            (_, Val::Known(Form::Extended { offset, base, .. })) => {
+                vec![cast(self, types::I64, *offset), cast(self, types::I32, *base)]
+            }
+            (form, v) => unreachable!("r{register}: planned as {form:?}, the code has {v:?}"),
+        }
+    }
+
+    /// The value again.
+    fn of_parts(&self, register: u32, parts: &mut dyn Iterator<Item = Value>) -> Val {
+        let mut next = || match parts.next() {
+            Some(v) => v,
+            None => unreachable!("r{register}: a value is missing"),
+        };
+        match self.plan.forms[register as usize].clone() {
+            Form::Uniform(()) => Self::known(next()),
+            Form::Linear { steps, zeros, .. } => {
+                Val::Known(Form::Linear { base: next(), steps, zeros })
+            }
+            Form::Extended { steps, scale, signed, .. } => {
+                let (offset, base) = (next(), next());
+                Val::Known(Form::Extended { offset, base, steps, scale, signed })
+            }
+            Form::Lanes => Val::Lanes((0..chunks(self.class(register))).map(|_| next()).collect()),
+        }
+    }
+}
