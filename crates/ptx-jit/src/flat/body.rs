@@ -3,7 +3,6 @@
 use super::{
     Back, Flattening, Frame, bits, in_local, opposite, parts, plain, signed, to, unsigned,
 };
-use crate::error::NotCompiled;
 use crate::plan::graph;
 use cushim_ptx::ir::{Base, Dst, Inst, Place, Src, Symbol};
 use cushim_ptx::table::Op;
@@ -11,7 +10,7 @@ use cushim_ptx::types::{Kind, Scalar};
 
 impl Flattening<'_> {
     /// Writes the body of an instance.
-    pub(super) fn body(&mut self, n: usize) -> Result<(), NotCompiled> {
+    pub(super) fn body(&mut self, n: usize) {
         let this = self.instances[n].clone();
         let f = &self.module.functions[this.function as usize];
         for (at, inst) in f.code.iter().enumerate() {
@@ -20,7 +19,7 @@ impl Flattening<'_> {
             if at == 0 && n > 0 {
                 self.begin(n, inst);
             }
-            self.instruction(n, inst)?;
+            self.instruction(n, inst);
         }
         if let Back::Many { register, label, .. } = this.back
             && let Some(last) = f.code.last()
@@ -32,7 +31,6 @@ impl Flattening<'_> {
             self.push(choose);
             self.push(plain(Op::Bra, Scalar::B32, last.pos));
         }
-        Ok(())
     }
 
     /// Registers that may be read before they are written are zero whenever the function begins.
@@ -62,13 +60,13 @@ impl Flattening<'_> {
             }
     }
 
-    fn instruction(&mut self, n: usize, inst: &Inst) -> Result<(), NotCompiled> {
+    fn instruction(&mut self, n: usize, inst: &Inst) {
         let this = &self.instances[n];
         let (base, label, frame) = (self.own(n), this.label, this.frame);
         let kernel = self.module.functions[this.function as usize].entry;
         let mut inst = inst.clone();
         if matches!(inst.op, Op::Ld | Op::St) && self.cell_access(n, &inst) {
-            return Ok(());
+            return;
         }
         if let Some((p, _)) = &mut inst.guard {
             *p += base;
@@ -127,7 +125,6 @@ impl Flattening<'_> {
             }
         }
         self.push(inst);
-        Ok(())
     }
 
     /// An address in a frame that moves, of the width that an instruction wants.

@@ -1,11 +1,10 @@
 //! Arguments and results of calls that can be registers.
 //!
-//! A variable of space `.param` is written and read, almost always, in the same pieces by the one who
-//! calls and the one who is called. Owns finding those pieces: cells. A variable that is used in any other
-//! way stays in local memory. Must not know what becomes of calls.
+//! A variable of space `.param` is written and read, by each side of a call, almost always in pieces that do not
+//! overlap. Owns finding those pieces: cells. A variable that is used in any other way stays in local memory. Must not know what becomes of calls.
 
-use super::graph::{Calls, call_of};
-use cushim_ptx::ir::{Arg, Base, Call, Function, Module, Param, Place, Src, Symbol};
+use super::graph::Calls;
+use cushim_ptx::ir::{Base, Call, Function, Module, Place, Src, Symbol};
 use cushim_ptx::table::Op;
 use std::collections::BTreeMap;
 
@@ -104,75 +103,16 @@ impl Cells {
     }
 }
 
-/// The cells of all functions, such that every cell that is read is written as it is, or not at all.
+/// The cells of all functions that are called.
 pub(super) fn find(module: &Module, calls: &Calls) -> Vec<Cells> {
     let mut all: Vec<Cells> =
         module.functions.iter().map(|_| Cells { variables: Vec::new() }).collect();
     for f in &calls.reached {
         all[*f as usize] = Cells::of(&module.functions[*f as usize]);
     }
-    for f in &calls.reached {
-        for (at, inst) in module.functions[*f as usize].code.iter().enumerate() {
-            let Some(call) = call_of(inst) else { continue };
-            for g in calls.targets(module, call) {
-                agree(&mut all, *f as usize, at, call, g as usize, &module.functions[g as usize]);
-            }
-            if let (Some(Arg::Memory(..)), true) = (call.args.first(), is_external(module, call)) {
-                for arg in &call.args {
-                    if let Arg::Memory(o, size) = arg
-                        && let Some(n) = all[*f as usize].find(at, *o)
-                    {
-                        let v = &mut all[*f as usize].variables[n];
-                        if v.cell(0, (*size).min(8)).is_err() {
-                            v.cells = None;
-                        }
-                    }
-                }
-            }
-        }
-    }
     all
 }
 
 pub(super) fn is_external(module: &Module, call: &Call) -> bool {
     matches!(call.callee, cushim_ptx::ir::Callee::Direct(g) if !module.functions[g as usize].defined)
-}
-
-fn agree(all: &mut [Cells], f: usize, at: usize, call: &Call, g: usize, callee: &Function) {
-    let there = |all: &[Cells], p: &Param| match p.place {
-        Place::Memory(o) => all[g].find(0, o),
-        Place::Register(_) => None,
-    };
-    let here = |all: &[Cells], a: &Arg| match a {
-        Arg::Memory(o, _) => all[f].find(at, *o),
-        _ => None,
-    };
-    let wanted = |v: &Variable| v.cells.clone().unwrap_or_default();
-    let suits = |from: &Variable, to: &BTreeMap<u32, u32>| {
-        to.iter().all(|(o, w)| from.cell(*o, *w).is_ok())
-    };
-    for (arg, param) in call.args.iter().zip(&callee.params) {
-        let Some(a) = here(all, arg) else { continue };
-        let to = match (there(all, param), param.place) {
-            (Some(p), _) => wanted(&all[g].variables[p]),
-            (None, _) => BTreeMap::from([(0, param.size.min(8))]),
-        };
-        let from = &all[f].variables[a];
-        if from.cells.is_some() && (!suits(from, &to) || from.size > param.size) {
-            all[f].variables[a].cells = None;
-        }
-    }
-    for (arg, result) in call.returns.iter().zip(&callee.returns) {
-        let Some(r) = there(all, result) else { continue };
-        let to = match (here(all, arg), arg) {
-            (Some(a), _) => wanted(&all[f].variables[a]),
-            (None, Arg::Reg(_, bits)) => BTreeMap::from([(0, bits.div_ceil(8))]),
-            _ => continue,
-        };
-        let from = &all[g].variables[r];
-        let larger = matches!(arg, Arg::Memory(_, size) if from.size > *size);
-        if from.cells.is_some() && (!suits(from, &to) || larger) {
-            all[g].variables[r].cells = None;
-        }
-    }
 }

@@ -1,0 +1,119 @@
+//! Calls through pointers.
+//!
+//! Owns finding, from the value of a pointer, the function that it means. Must not know how arguments get there.
+
+use super::{Flattening, plain, unsigned};
+use cushim_ptx::Pos;
+use cushim_ptx::interp::FUNCTION_WINDOW;
+use cushim_ptx::ir::{Call, Callee, Dst, Inst, Sense, Src};
+use cushim_ptx::table::{Op, Word};
+use cushim_ptx::types::Scalar;
+
+/// The most entries of a table of places to go to.
+const WIDEST_TABLE: u32 = 512;
+
+impl Flattening<'_> {
+    /// Goes to whichever function the register says.
+    pub(super) fn indirect(&mut self, n: usize, inst: &Inst, call: &Call, r: u32, after: u32) {
+        let handle = self.own(n) + r;
+        let targets = self.calls.targets(self.module, call);
+        if let Some(first) = targets.first().copied() {
+            let index = self.index(handle, FUNCTION_WINDOW + 16 * u64::from(first), inst.pos);
+            let wrong = self.label();
+            let labels: Vec<u32> = targets.iter().map(|_| self.label()).collect();
+            let numbers = targets.iter().map(|g| g - first);
+            let all: Vec<(u32, u32)> = numbers.zip(labels.iter().copied()).collect();
+            self.choose(index, &all, wrong, inst.pos);
+            for (g, label) in targets.iter().zip(labels) {
+                self.place(label);
+                let to = self.common(*g);
+                self.enter(n, inst, call, to);
+                self.jump(None, after, inst.pos);
+            }
+            self.place(wrong);
+        }
+        let mut fault = plain(Op::Call, Scalar::B64, inst.pos);
+        let empty = Call { callee: Callee::Register(handle), args: vec![], returns: vec![] };
+        fault.src.extend([Src::Call(Box::new(empty)), Src::Reg(handle)]);
+        self.push(fault);
+    }
+
+    /// Goes to the label that stands beside the number which the register holds, else to `wrong`: by a table where
+    /// the numbers lie together, by halves where they do not.
+    fn choose(&mut self, index: u32, all: &[(u32, u32)], wrong: u32, pos: Pos) {
+        let (Some((first, _)), Some((last, _))) = (all.first(), all.last()) else { return };
+        let span = last - first + 1;
+        if span <= WIDEST_TABLE {
+            let mut list = vec![wrong; span as usize];
+            all.iter().for_each(|(at, label)| list[(at - first) as usize] = *label);
+            let from = match first {
+                0 => index,
+                // What is less becomes large.
+                _ => self.step(
+                    Op::Sub,
+                    Scalar::U32,
+                    [Src::Reg(index), Src::Imm(u64::from(*first))],
+                    pos,
+                ),
+            };
+            let mut choose = plain(Op::BrxIdx, Scalar::U32, pos);
+            choose.src.extend([Src::Reg(from), Src::Targets(list)]);
+            self.push(choose);
+            self.jump(None, wrong, pos);
+            return;
+        }
+        let (low, high) = all.split_at(all.len() / 2);
+        let upper = self.label();
+        let less = self.register(Scalar::Pred);
+        let mut compare = plain(Op::Setp, Scalar::U32, pos);
+        compare.words.insert(Word::Lt);
+        compare.dst.push(Dst::Reg(less, 1));
+        compare.src.extend([Src::Reg(index), Src::Imm(high[0].0.into())]);
+        self.push(compare);
+        self.jump(Some((less, Sense::False)), upper, pos);
+        self.choose(index, low, wrong, pos);
+        self.place(upper);
+        self.choose(index, high, wrong, pos);
+    }
+
+    /// The result of an instruction on two operands, in a new register.
+    fn step(&mut self, op: Op, ty: Scalar, src: [Src; 2], pos: Pos) -> u32 {
+        let d = self.register(ty);
+        let mut inst = plain(op, ty, pos);
+        inst.dst.push(Dst::Reg(d, ty.bits()));
+        inst.src.extend(src);
+        self.push(inst);
+        d
+    }
+
+    /// How many functions behind the first a handle is; some large number if it is none.
+    fn index(&mut self, handle: u32, first: u64, pos: Pos) -> u32 {
+        let given = self.out.registers[handle as usize].bits();
+        let wide = if given == 64 {
+            handle
+        } else {
+            let d = self.register(Scalar::U64);
+            let mut inst = plain(Op::Cvt, Scalar::U64, pos);
+            inst.types[1] = unsigned(given);
+            inst.dst.push(Dst::Reg(d, 64));
+            inst.src.push(Src::Reg(handle));
+            self.push(inst);
+            d
+        };
+        let far = [Src::Reg(wide), Src::Imm(first)];
+        let far = self.step(Op::Sub, Scalar::U64, far, pos);
+        // Rotated: what is no multiple of 16 becomes large.
+        let low = self.step(Op::Shr, Scalar::U64, [Src::Reg(far), Src::Imm(4)], pos);
+        let high = self.step(Op::Shl, Scalar::B64, [Src::Reg(far), Src::Imm(60)], pos);
+        let both = self.step(Op::Or, Scalar::B64, [Src::Reg(low), Src::Reg(high)], pos);
+        let most = [Src::Reg(both), Src::Imm(u64::from(u32::MAX))];
+        let most = self.step(Op::Min, Scalar::U64, most, pos);
+        let d = self.register(Scalar::U32);
+        let mut inst = plain(Op::Cvt, Scalar::U32, pos);
+        inst.types[1] = Scalar::U64;
+        inst.dst.push(Dst::Reg(d, 32));
+        inst.src.push(Src::Reg(most));
+        self.push(inst);
+        d
+    }
+}
