@@ -71,7 +71,7 @@ pub fn run(args: EnvArgs) -> Outcome {
         [] => Classes::default(),
         chosen => Classes::of(chosen),
     };
-    let mut line = args.record.environment(&cuda, output.clone(), &classes, args.nested)?;
+    let mut line = args.record.environment(&cuda, output.clone(), &classes, args.nested, None)?;
     args.last.put(&mut line);
     let mut text = Vec::new();
     for (name, value) in &line {

@@ -79,7 +79,7 @@ pub fn run(args: RunArgs) -> Outcome {
     let mut redirect = Environment::new();
     args.redirect.put(&cuda, &mut redirect)?;
     let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]).envs(cuda.environment()).envs(redirect);
+    command.args(&args.command[1..]).envs(cuda.environment(Some(&args.command[0]))).envs(redirect);
     // The hooks stay in front and record nothing.
     command.env("CUSHIM_EVENTS", "none").env(environ::LAUNCHER, launch::run_id());
     if let Some(log) = &args.log {

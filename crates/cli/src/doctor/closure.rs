@@ -33,6 +33,7 @@ pub struct Closure {
 pub struct Search {
     cache: Cache,
     library_path: Vec<String>,
+    read: fn(&Path) -> Result<Elf, Error>,
 }
 
 impl Search {
@@ -41,13 +42,18 @@ impl Search {
         Search::new(Cache::system(), std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default())
     }
 
+    /// The same, and reads of files no more than the loader needs.
+    pub fn for_loading() -> Self {
+        Search { read: elf::read_for_loading, ..Search::here() }
+    }
+
     /// With this cache and this LD_LIBRARY_PATH.
     pub fn new(cache: Cache, library_path: OsString) -> Self {
         let text = library_path.to_string_lossy().into_owned();
         let parts = if text.is_empty() { Vec::new() } else { text.split([':', ';']).collect() };
         // An empty part is the current folder.
         let folder = |part: &&str| if part.is_empty() { "." } else { *part }.to_owned();
-        Search { cache, library_path: parts.iter().map(folder).collect() }
+        Search { cache, library_path: parts.iter().map(folder).collect(), read: elf::read }
     }
 
     /// The program's closure, with `preloaded` files as if LD_PRELOAD named them.
@@ -59,7 +65,7 @@ impl Search {
         seen.insert(program.name());
         closure.objects.push(program);
         for path in preloaded {
-            match elf::read(path) {
+            match (self.read)(path) {
                 Ok(object) => push(&mut closure, &mut paths, &mut seen, object, &[]),
                 Err(error) => closure.unreadable.push(error.to_string()),
             }
@@ -90,7 +96,7 @@ impl Search {
     fn find(&self, name: &str, object: &Elf, rpath: &[String]) -> Result<Option<Elf>, Error> {
         if name.contains('/') {
             let path = PathBuf::from(expand(name, &object.path));
-            return if path.exists() { elf::read(&path).map(Some) } else { Ok(None) };
+            return if path.exists() { (self.read)(&path).map(Some) } else { Ok(None) };
         }
         let rpath = if object.runpath.is_some() { &[] } else { rpath };
         let runpath = object.runpath.as_deref().unwrap_or_default();
@@ -101,7 +107,7 @@ impl Search {
         let candidates = first.map(|f| Path::new(&f).join(name)).chain(cached).chain(last);
         let mut failure = None;
         for path in candidates.filter(|p| p.exists()) {
-            match elf::read(&path) {
+            match (self.read)(&path) {
                 // The loader passes over libraries of other machines, as we do.
                 Ok(found) if found.machine == "x86-64" && found.kind != Kind::Other => {
                     return Ok(Some(found));

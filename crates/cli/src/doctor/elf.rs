@@ -92,6 +92,8 @@ pub struct Elf {
     pub runpath: Option<Vec<String>>,
     /// DT_AUDIT and DT_DEPAUDIT.
     pub audit: Vec<String>,
+    /// Bytes of each thread's own data that must lie at a fixed place (DF_STATIC_TLS), with room to align them.
+    pub static_tls: u64,
     /// No symbol table but the dynamic one.
     pub stripped: bool,
     /// It has section headers; without them symbols and device code cannot be seen.
@@ -129,6 +131,15 @@ pub struct Wants {
 
 /// Reads the file at `path`.
 pub fn read(path: &Path) -> Result<Elf, Error> {
+    parse(path, &open(path)?)
+}
+
+/// Reads of the file at `path` what the loader needs, whatever its size: no symbols, no sections.
+pub fn read_for_loading(path: &Path) -> Result<Elf, Error> {
+    parse_parts(path, &open(path)?, false)
+}
+
+fn open(path: &Path) -> Result<ReadCache<File>, Error> {
     let file = File::options()
         .read(true)
         .custom_flags(libc::O_NONBLOCK | libc::O_CLOEXEC)
@@ -139,8 +150,7 @@ pub fn read(path: &Path) -> Result<Elf, Error> {
         let found = if kind.is_dir() { "a folder" } else { "something that is not a file" };
         return Err(foreign(path, found.to_owned(), "a program or a library"));
     }
-    let cache = ReadCache::new(file);
-    parse(path, &cache)
+    Ok(ReadCache::new(file))
 }
 
 /// Whether the header alone says that the file is a library for x86-64 with nothing cut off. A program that
@@ -169,6 +179,10 @@ pub fn is_library_by_header(path: &Path) -> bool {
 
 /// Reads a file's bytes; `path` is for messages only.
 pub fn parse<'a, R: ReadRef<'a>>(path: &Path, data: R) -> Result<Elf, Error> {
+    parse_parts(path, data, true)
+}
+
+fn parse_parts<'a, R: ReadRef<'a>>(path: &Path, data: R, all: bool) -> Result<Elf, Error> {
     let ident: &[u8] = data.read_bytes_at(0, 20).unwrap_or_default();
     if ident.get(..4) != Some(b"\x7fELF") {
         let size = data.len().unwrap_or(0);
@@ -185,7 +199,7 @@ pub fn parse<'a, R: ReadRef<'a>>(path: &Path, data: R) -> Result<Elf, Error> {
     if facts.machine != "x86-64" {
         return Ok(facts);
     }
-    facts.fill(data).map_err(|what| foreign(path, what.to_string(), "a whole ELF file"))?;
+    facts.fill(data, all).map_err(|what| foreign(path, what.to_string(), "a whole ELF file"))?;
     Ok(facts)
 }
 
@@ -213,13 +227,18 @@ impl Elf {
         self.soname.clone().unwrap_or_else(file)
     }
 
-    fn fill<'a, R: ReadRef<'a>>(&mut self, data: R) -> object::read::Result<()> {
+    fn fill<'a, R: ReadRef<'a>>(&mut self, data: R, all: bool) -> object::read::Result<()> {
         let header = Header::parse(data)?;
         let endian = header.endian()?;
         let segments = header.program_headers(endian, data)?;
         let mut dynamic = false;
         let mut named = false;
+        let mut threads = 0u64;
         for segment in segments {
+            if segment.p_type(endian) == elf::PT_TLS {
+                let (size, align) = (segment.p_memsz(endian), segment.p_align(endian));
+                threads = threads.saturating_add(size).saturating_add(align);
+            }
             if let Some(path) = segment.interpreter(endian, data)? {
                 self.interpreter = String::from_utf8_lossy(path).into_owned();
             }
@@ -237,6 +256,10 @@ impl Elf {
             elf::ET_DYN => Kind::Library,
             _ => Kind::Other,
         };
+        self.static_tls = if self.static_tls > 0 { threads } else { 0 };
+        if !all {
+            return Ok(());
+        }
         let sections = header.sections(endian, data)?;
         self.sections = !sections.is_empty();
         self.stripped = true;
@@ -268,6 +291,9 @@ impl Elf {
         let end = entries.iter().position(|d| d.tag(endian) == elf::DT_NULL);
         for entry in &entries[..end.unwrap_or(entries.len())] {
             let tag = entry.tag(endian);
+            if tag == elf::DT_FLAGS {
+                self.static_tls = entry.val(endian) & elf::DF_STATIC_TLS.0;
+            }
             let Some(text) = matches!(
                 tag,
                 elf::DT_NEEDED

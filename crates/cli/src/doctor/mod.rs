@@ -12,7 +12,7 @@ mod features;
 mod findings;
 mod machine;
 mod obstacles;
-mod program;
+pub mod program;
 mod render;
 mod symbols;
 

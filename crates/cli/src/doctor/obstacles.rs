@@ -160,7 +160,9 @@ pub fn interposers(closure: &Closure, preloaded: &[PathBuf]) -> Vec<Interposer> 
         if let Some(sanitizer) = sanitizer {
             let name = sanitizer[..1].to_uppercase();
             let which = match name.as_str() {
-                "A" => "AddressSanitizer: it must be loaded first, cushim comes after it",
+                "A" => {
+                    "AddressSanitizer: cushim tells it that others may be loaded before it (ASAN_OPTIONS)"
+                }
                 "T" => "ThreadSanitizer: it checks cushim's own accesses too",
                 _ => "MemorySanitizer: it takes what cushim writes for uninitialised",
             };

@@ -3,7 +3,7 @@
 //! Owns: the choice, the files that it needs, and the variables that tell the loader and the libraries. Must
 //! not know: what the libraries do.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -160,10 +160,11 @@ impl Cuda {
         self.linked().unwrap_or(&self.library)
     }
 
-    /// The variables for the loader and for the libraries.
-    pub fn environment(&self) -> Environment {
+    /// The variables for the loader and for the libraries, and what `program`, if it is known, needs beside them.
+    pub fn environment(&self, program: Option<&OsStr>) -> Environment {
         let mut set: Environment = vec![(LD_PRELOAD, preload::value(&self.preload))];
         let audit = preload::audit_value(self.audit.as_deref());
+        set.extend(super::loading::environment(program, !audit.is_empty()));
         if self.audit.is_some() || std::env::var_os(LD_AUDIT).is_some_and(|now| now != audit) {
             set.push((LD_AUDIT, audit));
         }

@@ -5,6 +5,7 @@
 
 mod backend;
 mod child;
+mod loading;
 mod pattern;
 mod ranks;
 mod redirect;
@@ -132,8 +133,9 @@ impl RecordArgs {
         output: OsString,
         classes: &Classes,
         nested: bool,
+        program: Option<&OsStr>,
     ) -> Result<Environment, Error> {
-        let mut set = cuda.environment();
+        let mut set = cuda.environment(program);
         set.push(("CUSHIM_OUTPUT", output));
         set.push(("CUSHIM_EVENTS", classes.words().into()));
         if nested {

@@ -97,7 +97,8 @@ pub fn run(args: RecordCommand) -> Outcome {
     };
     let run = launch::run_id();
     let into = pattern.for_library(&folder, &rank);
-    let mut environment = args.record.environment(&cuda, into, &classes, args.nested)?;
+    let program = args.command.first().map(OsString::as_os_str);
+    let mut environment = args.record.environment(&cuda, into, &classes, args.nested, program)?;
     args.last.put(&mut environment);
     environment.push((environ::LAUNCHER, run.clone().into()));
     let begun = std::time::SystemTime::now();

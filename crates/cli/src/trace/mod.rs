@@ -131,7 +131,8 @@ fn environment(
 ) -> Result<Environment, Error> {
     let mut record = args.record.clone();
     record.limit.get_or_insert(LIMIT);
-    let mut set = record.environment(cuda, spool.pattern(), classes, args.view.nested)?;
+    let program = args.command.first().map(OsString::as_os_str);
+    let mut set = record.environment(cuda, spool.pattern(), classes, args.view.nested, program)?;
     set.push((environ::LAUNCHER, launch::run_id().into()));
     Ok(set)
 }

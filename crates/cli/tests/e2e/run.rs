@@ -247,3 +247,54 @@ fn a_path_with_spaces() {
     }
     assert_eq!(bench.path(&found[1]), links.join("libcushim_audit.so"));
 }
+
+/// Libraries whose data of threads lies at a fixed place (jemalloc is one) get room although an audit library is
+/// there; what the variable held stays.
+#[test]
+fn libraries_with_much_data_of_threads() {
+    let bench = Bench::new();
+    bench.backends();
+    let library = "__thread char bytes[300000]; char *get(void) { return bytes; }";
+    bench.compile("libmuch.so", library, &["-shared", "-fPIC", "-ftls-model=initial-exec"]);
+    let program = "#include <stdio.h>\n#include <stdlib.h>\nchar *get(void);\nint main(void) { get()[299999] = 7; \
+         printf(\"%d %s\\n\", get()[299999], getenv(\"GLIBC_TUNABLES\")); return 0; }";
+    let flags = ["libmuch.so", "-Wl,-rpath,$ORIGIN"];
+    let program = bench.compile("much", program, &flags);
+    for command in [&["run"][..], &["trace", "-c"], &["record", "-o", "r.%p.cushim"]] {
+        let mut command = bench.cushim(command);
+        command.args(["--backend", "cpu"]).arg(&program);
+        let done = bench.start(command.env("GLIBC_TUNABLES", "glibc.malloc.perturb=3")).done();
+        assert_eq!(done.code(), 0, "{done:?}");
+        let set = "7 glibc.malloc.perturb=3:glibc.rtld.optional_static_tls=";
+        let room = done.stdout.trim().strip_prefix(set).and_then(|room| room.parse().ok());
+        assert!(matches!(room, Some(300_000..310_000)), "{done:?}");
+    }
+    // Without an audit library there is room as ever.
+    let mut native = bench.cushim(&["run", "--backend", "native"]);
+    let done = bench.start(native.arg(&program).env_remove("GLIBC_TUNABLES")).done();
+    assert_eq!(done.stdout, "7 (null)\n", "{done:?}");
+}
+
+/// AddressSanitizer as a library refuses to start behind others, unless it is told.
+#[test]
+fn a_program_with_address_sanitizer() {
+    let bench = Bench::new();
+    bench.backends();
+    let sanitizer = bench.compile("libasan.so.8", "int asan;", &["-shared", "-fPIC"]);
+    let source = "#include <stdio.h>\n#include <stdlib.h>\nextern int asan;\nint main(void) { char *set = \
+         getenv(\"ASAN_OPTIONS\"); printf(\"%s\\n\", set ? set : \"none\"); return asan; }";
+    let program = bench.compile("sane", source, &["libasan.so.8", "-Wl,-rpath,$ORIGIN"]);
+    let options = |backend: &str, name: &str, value: &str| {
+        let mut command = bench.cushim(&["run", "--backend", backend]);
+        bench.start(command.arg(&program).env(name, value)).done().stdout.trim().to_owned()
+    };
+    for backend in ["native", "cpu"] {
+        let found = options(backend, "ASAN_OPTIONS", "detect_leaks=0");
+        assert_eq!(found, "detect_leaks=0:verify_asan_link_order=0");
+        assert_eq!(options(backend, "LD_PRELOAD", sanitizer.to_str().unwrap()), "none");
+    }
+    let source = source.replace("extern int asan;", "").replace("return asan;", "return 0;");
+    let plain = bench.compile("plain", &source, &[]);
+    let done = bench.run(&["run", "--backend", "cpu", plain.to_str().unwrap()]);
+    assert_eq!(done.stdout, "none\n", "{done:?}");
+}

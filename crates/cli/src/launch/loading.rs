@@ -1,0 +1,95 @@
+//! What else a program's environment must say so that the program starts with our libraries before it.
+//!
+//! Owns: GLIBC_TUNABLES and ASAN_OPTIONS. Must not know: which libraries are ours, what they do.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use super::Environment;
+use crate::doctor::closure::Search;
+use crate::doctor::elf::{self, Elf, Kind};
+use crate::{doctor, preload};
+
+const TUNABLES: &str = "GLIBC_TUNABLES";
+/// Bytes for data of threads that libraries want at fixed places (glibc's manual, "Dynamic Linking Tunables").
+const ROOM: &str = "glibc.rtld.optional_static_tls";
+/// What glibc gives by itself.
+const USUAL: u64 = 512;
+/// What our own libraries take, rounded up.
+const OURS: u64 = 2048;
+
+/// AddressSanitizer's options, and the one that lets libraries come before it.
+const ASAN: &str = "ASAN_OPTIONS";
+const ORDER: &str = "verify_asan_link_order";
+
+/// The variables that `program` needs; `audited` is whether LD_AUDIT names a library. None of what stands in them already
+/// is lost. A program that cannot be read needs none: starting it will say why.
+pub fn environment(program: Option<&OsStr>, audited: bool) -> Environment {
+    let mut set = Environment::new();
+    let found = program.and_then(|name| doctor::program::find(Path::new(name)).ok());
+    let own = found.and_then(|found| elf::read_for_loading(&found.path).ok());
+    let own = own.filter(|own| own.kind != Kind::Static && own.machine == "x86-64");
+    if own.as_ref().is_some_and(late_sanitizer) {
+        set.extend(with(ASAN, ORDER, |_| Some(0)));
+    }
+    if audited {
+        // With an audit library, glibc lays out the threads' data before it has seen the program's libraries, so
+        // that theirs must fit into what it left for libraries that come later (2.36; rtld.c, init_tls).
+        let libraries = own.map_or(0, |own| {
+            let closure = Search::for_loading().closure(own, &[]);
+            closure.objects.iter().skip(1).fold(0u64, |n, o| n.saturating_add(o.static_tls))
+        });
+        let wanted = libraries.saturating_add(USUAL + OURS).next_multiple_of(64);
+        set.extend(with(TUNABLES, ROOM, |there| (there < Some(wanted)).then_some(wanted)));
+    }
+    set
+}
+
+/// Whether AddressSanitizer, as a library of the program's, would find itself behind ours and refuse to go on.
+fn late_sanitizer(own: &Elf) -> bool {
+    let is = |name: &str| {
+        Path::new(name).file_name().is_some_and(|f| f.to_string_lossy().starts_with("libasan.so"))
+    };
+    own.needed.iter().any(|name| is(name)) && !preload::entries().iter().any(|entry| is(entry))
+}
+
+/// A variable of `NAME=VALUE` pairs with colons between, with `name` as `choose` wants it, which is told what it
+/// is now; none where it wants no other.
+fn with(
+    variable: &'static str,
+    name: &str,
+    choose: impl FnOnce(Option<u64>) -> Option<u64>,
+) -> Option<(&'static str, OsString)> {
+    let now = std::env::var_os(variable).unwrap_or_default();
+    joined(now.to_str()?, name, choose).map(|text| (variable, text.into()))
+}
+
+fn joined(
+    now: &str,
+    name: &str,
+    choose: impl FnOnce(Option<u64>) -> Option<u64>,
+) -> Option<String> {
+    let value = |pair: &str| pair.strip_prefix(name)?.strip_prefix('=').map(str::to_owned);
+    // The last one counts, for glibc as for sanitizers.
+    let there = now.split(':').filter_map(value).next_back();
+    let chosen = choose(there.and_then(|text| text.parse().ok()))?;
+    let others = now.split(':').filter(|pair| !pair.is_empty() && value(pair).is_none());
+    let pair = format!("{name}={chosen}");
+    Some(others.chain([pair.as_str()]).collect::<Vec<_>>().join(":"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_stays() {
+        let more = |wanted| move |there| (there < Some(wanted)).then_some(wanted);
+        assert_eq!(joined("", "a.b", more(5)).as_deref(), Some("a.b=5"));
+        assert_eq!(joined("x=1:a.bc=2", "a.b", more(5)).as_deref(), Some("x=1:a.bc=2:a.b=5"));
+        assert_eq!(joined("a.b=4:x=1:", "a.b", more(5)).as_deref(), Some("x=1:a.b=5"));
+        assert_eq!(joined("a.b=7:a.b=many", "a.b", more(5)).as_deref(), Some("a.b=5"));
+        assert_eq!(joined("a.b=6", "a.b", more(5)), None);
+        assert_eq!(joined("x=1", "a.b", |_| None), None);
+    }
+}
