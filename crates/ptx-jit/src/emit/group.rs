@@ -23,6 +23,8 @@ pub(super) struct Group {
     pub(super) align: i64,
     /// The address that steps are added to, and whether all is inside.
     pub(super) checked: Option<(Value, Value)>,
+    /// Whether, besides, all lanes of the warp are here.
+    pub(super) whole: Option<Value>,
 }
 
 /// Bytes of each lane in an access.
@@ -47,7 +49,7 @@ pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, us
             if offset % size == 0 && offset.abs() < WIDEST {
                 let n = *open.entry((*r, shared)).or_insert_with(|| {
                     let (low, high) = (*offset, offset + size);
-                    groups.push(Group { low, high, align: size, checked: None });
+                    groups.push(Group { low, high, align: size, checked: None, whole: None });
                     groups.len() - 1
                 });
                 let g = &mut groups[n];

@@ -11,7 +11,7 @@ use crate::plan::form::Class;
 use crate::run::{Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
-use cushim_ptx::ir::{Base, Dst, Inst, Src};
+use cushim_ptx::ir::{Base, Dst, Inst, Src, Symbol};
 use cushim_ptx::types::{Scalar, Space};
 use std::mem::offset_of;
 
@@ -23,6 +23,9 @@ impl Emit<'_> {
         let space = inst.space(0, self.f.entry);
         let classes = self.results(inst);
         if space == Space::Param && self.param_load(inst, width) {
+            return;
+        }
+        if self.symbol_load(inst, space, width) {
             return;
         }
         let address = self.address_of(inst, 0);
@@ -70,7 +73,16 @@ impl Emit<'_> {
         }
         let (fast, slow) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        self.choose_way(inst, &reach, mask, uniform, fast, slow);
+        if packed && !uniform && reach.shared && Self::is_linear(&address) {
+            let near = self.b.create_block();
+            self.b.set_cold_block(near);
+            self.b.ins().brif(reach.inside, fast, &[], near, &[]);
+            self.b.switch_to_block(near);
+            let place = self.near(&address, &reach, mask, width, slow);
+            self.jump(merge, &[place]);
+        } else {
+            self.choose_way(inst, &reach, mask, uniform, fast, slow);
+        }
 
         self.b.switch_to_block(fast);
         let values = if packed {
@@ -192,9 +204,7 @@ impl Emit<'_> {
             self.b.ins().brif(go, fast, &[], slow, &[]);
             return;
         }
-        let all = self.i32(-1);
-        let full = self.b.ins().icmp(IntCC::Equal, mask, all);
-        let both = self.b.ins().band(full, go);
+        let both = self.all_inside(inst, reach, mask, go);
         if reach.length > PAGE {
             self.b.ins().brif(both, fast, &[], slow, &[]);
             return;
@@ -210,6 +220,23 @@ impl Emit<'_> {
         let one = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, at, last);
         let go = self.b.ins().band(one, go);
         self.b.ins().brif(go, fast, &[], slow, &[]);
+    }
+
+    /// Whether all lanes of the warp take part, and `go`; once for a group.
+    fn all_inside(&mut self, inst: &Inst, reach: &Reach, mask: Value, go: Value) -> Value {
+        let number = self.group_of.get(&self.at).copied().filter(|n| {
+            inst.guard.is_none() && self.groups[*n].checked.is_some_and(|c| c.1 == reach.inside)
+        });
+        if let Some(known) = number.and_then(|n| self.groups[n].whole) {
+            return known;
+        }
+        let all = self.i32(-1);
+        let full = self.b.ins().icmp(IntCC::Equal, mask, all);
+        let both = self.b.ins().band(full, go);
+        if let Some(n) = number {
+            self.groups[n].whole = Some(both);
+        }
+        both
     }
 
     /// The value of the first lane of a mask in a scratch slot.
@@ -345,6 +372,29 @@ impl Emit<'_> {
         true
     }
 
+    /// A variable of the module, which is there: nothing is to be checked.
+    fn symbol_load(&mut self, inst: &Inst, space: Space, width: i64) -> bool {
+        let Some(Src::Memory(Base::Symbol(symbol @ Symbol::Global(n)), offset)) = inst.src.first()
+        else {
+            return false;
+        };
+        let Some(&(size, align)) = self.globals.get(*n as usize) else { return false };
+        let total = width * inst.dst.len() as i64;
+        let end = offset.saturating_add(total);
+        let inside = *offset >= 0 && end <= i64::from(i32::MAX) && end as u64 <= size;
+        let aligned = offset % total == 0 && i64::from(align) % total == 0;
+        if !matches!(space, Space::Global | Space::Const) || !inside || !aligned || width > 8 {
+            return false;
+        }
+        let pointer = self.symbol(*symbol);
+        for (k, dst) in inst.dst.iter().enumerate() {
+            let at = offset + width * k as i64;
+            let v = self.load_scalar(pointer, at, inst.types[0], *dst);
+            self.set(inst, *dst, Self::known(v));
+        }
+        true
+    }
+
     pub(super) fn store(&mut self, inst: &Inst) {
         let ty = inst.types[0];
         let n = inst.src.len() - 2;
@@ -370,14 +420,23 @@ impl Emit<'_> {
             self.store_by_helper(inst, &address, &values, mask, false);
             return;
         };
-        let all = self.i32(-1);
-        let full = self.b.ins().icmp(IntCC::Equal, mask, all);
-        let go = self.b.ins().band(full, reach.inside);
+        let go = self.all_inside(inst, &reach, mask, reach.inside);
         let (fast, slow, next) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        self.b.ins().brif(go, fast, &[], slow, &[]);
         let known = self.lanes_of.clone();
+        if reach.shared && Self::is_linear(&address) {
+            let near = self.b.create_block();
+            self.b.set_cold_block(near);
+            self.b.ins().brif(go, fast, &[], near, &[]);
+            self.b.switch_to_block(near);
+            let place = self.near(&address, &reach, mask, width, slow);
+            self.store_parts(place, &values[0], mask);
+            self.lanes_of.clone_from(&known);
+            self.jump(next, &[]);
+        } else {
+            self.b.ins().brif(go, fast, &[], slow, &[]);
+        }
         self.b.switch_to_block(fast);
         let (v, c) = &values[0];
         for (k, x) in self.vectors(v, *c).iter().enumerate() {

@@ -16,6 +16,7 @@ mod int;
 mod lane;
 mod memory;
 mod other;
+mod part;
 mod pure;
 mod schedule;
 mod stay;
@@ -246,6 +247,7 @@ pub(crate) fn compile(
         written: BTreeSet::new(),
         lanes_of: HashMap::new(),
         shared,
+        globals: module.globals.iter().map(|g| (g.size, g.align)).collect(),
         sites: Vec::new(),
         groups: Vec::new(),
         group_of: HashMap::new(),
@@ -363,6 +365,8 @@ pub(crate) struct Emit<'a> {
     written: BTreeSet<u32>,
     /// Offsets of the shared variables.
     shared: Vec<u32>,
+    /// Size and alignment of the module's variables.
+    globals: Vec<(u64, u32)>,
     /// Bit masks as vectors.
     lanes_of: HashMap<Value, Vec<Value>>,
     sites: Vec<Site>,
@@ -423,6 +427,7 @@ impl Emit<'_> {
         self.b.ins().call_indirect(self.preserving, table, &args);
         let status = self.field(types::I32, offset_of!(Warp, answer));
         let next = self.b.create_block();
+        self.b.set_cold_block(next);
         self.b.ins().brif(status, self.fault, &[], next, &[]);
         self.b.switch_to_block(next);
     }

@@ -45,6 +45,10 @@ impl Drop for Bytes {
     }
 }
 
+/// Bytes before shared memory and behind it that code may touch for lanes that do not take part: where these are
+/// beside those that do, by up to 31 values of 8 bytes.
+const MARGIN: usize = 256;
+
 /// Rounds of loops in one turn of a warp.
 const ROUNDS: u32 = 1 << 20;
 
@@ -87,7 +91,7 @@ impl Seat {
             NonNull::new_unchecked(place.base.add(HEAD + 64 * lines * w)).cast::<Warp>()
         };
         let sweep = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<Sweep>();
-        let mut shared = Bytes::new(exec.shared_size as usize);
+        let mut shared = Bytes::new(exec.shared_size as usize + 2 * MARGIN);
         let local = Bytes::new(exec.local_size as usize * 32 * n);
         let mut masks = vec![0u32; pieces * n];
         let helpers: Vec<usize> = TABLE.iter().map(|f| *f as usize).collect();
@@ -134,7 +138,7 @@ impl Seat {
                 masks: masks[w as usize * pieces..].as_mut_ptr(),
                 params: launch.params.as_ptr(),
                 globals: launch.globals.as_ptr(),
-                shared: shared.base,
+                shared: shared.base.wrapping_add(MARGIN),
                 shared_size: exec.shared_size.into(),
                 local: local.base.wrapping_add(exec.local_size as usize * 32 * w as usize),
                 local_size: exec.local_size.into(),

@@ -1,0 +1,90 @@
+//! Rows of shared memory of which some lanes of a warp touch their parts.
+//!
+//! Owns the check of those lanes' parts, and writing them. Must not know: which way an access takes when all lanes
+//! take part ([`super::memory`]).
+
+use super::Emit;
+use super::address::{Address, DEVICE, Reach};
+use super::value::{Val, chunks, vector};
+use crate::plan::form::{Class, Form};
+use crate::run::Warp;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
+use std::mem::offset_of;
+
+impl Emit<'_> {
+    pub(super) fn is_linear(address: &Address) -> bool {
+        matches!(address.base, Val::Known(Form::Linear { .. }))
+    }
+
+    /// Where a row of shared memory would begin of which the lanes of a mask touch their parts: these are
+    /// inside and aligned, else the code goes on in `slow`. What the others would touch is in shared memory or
+    /// beside it.
+    pub(super) fn near(
+        &mut self,
+        address: &Address,
+        reach: &Reach,
+        mask: Value,
+        width: i64,
+        slow: Block,
+    ) -> Value {
+        let Val::Known(Form::Linear { base, steps, .. }) = &address.base else {
+            unreachable!("a row of known steps")
+        };
+        let by = self.i32(width.trailing_zeros().into());
+        let last = self.i32(31);
+        let low = self.b.ins().ctz(mask);
+        let high = self.b.ins().clz(mask);
+        let high = self.b.ins().isub(last, high);
+        let (low, high) = (self.b.ins().ishl(low, by), self.b.ins().ishl(high, by));
+        let (skipped, end) = (self.extend64(low, true), self.extend64(high, true));
+        // As addresses are computed: those of 32 bits wrap around.
+        let row = self.b.ins().iadd_imm_s(*base, address.offset + steps[0]);
+        let first = if address.class == Class::Wide {
+            self.b.ins().iadd(row, skipped)
+        } else {
+            let sum = self.b.ins().iadd(row, low);
+            self.extend64(sum, false)
+        };
+        let size = self.constant_field(types::I64, offset_of!(Warp, shared_size));
+        let length = self.b.ins().isub(end, skipped);
+        let length = self.b.ins().iadd_imm_s(length, width);
+        let room = self.b.ins().isub(size, length);
+        let below = IntCC::UnsignedLessThanOrEqual;
+        let (a, b) =
+            (self.b.ins().icmp(below, length, size), self.b.ins().icmp(below, first, room));
+        let mut go = self.b.ins().band(a, b);
+        let rest = self.i64(width - 1);
+        let rest = self.b.ins().band(first, rest);
+        let zero = self.i64(0);
+        let aligned = self.b.ins().icmp(IntCC::Equal, rest, zero);
+        go = self.b.ins().band(go, aligned);
+        let none = self.i32(0);
+        let some = self.b.ins().icmp(IntCC::NotEqual, mask, none);
+        go = self.b.ins().band(go, some);
+        let on = self.b.create_block();
+        self.b.set_cold_block(on);
+        self.b.ins().brif(go, on, &[], slow, &[]);
+        self.b.switch_to_block(on);
+        debug_assert!(reach.shared);
+        let memory = self.constant_field(types::I64, offset_of!(Warp, shared));
+        let place = self.b.ins().iadd(memory, first);
+        self.b.ins().isub(place, skipped)
+    }
+
+    /// A row of shared memory, of which the lanes of a mask change their parts. Nobody else looks meanwhile: the
+    /// memory is the block's, which one thread runs.
+    pub(super) fn store_parts(&mut self, place: Value, (v, class): &(Val, Class), mask: Value) {
+        let lanes = self.expand(mask);
+        let masks = self.masks_for(&lanes, *class);
+        let new = self.vectors(v, *class);
+        for (k, (m, x)) in masks.iter().zip(new.iter()).enumerate() {
+            self.lanes_from(k * 32 / chunks(*class));
+            let at = 16 * k as i32;
+            let old = self.b.ins().load(vector(*class), DEVICE, place, at);
+            let mixed = self.b.ins().bitselect(*m, *x, old);
+            self.b.ins().store(DEVICE, mixed, place, at);
+        }
+        self.lanes_from(0);
+    }
+}
