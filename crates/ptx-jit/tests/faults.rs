@@ -22,7 +22,22 @@ END: ret; }
   ld.param.u64 p, [from]; ld.param.u32 n, [count]; mov.u32 i, %tid.x; mad.wide.u32 p, i, 4, p; mov.f32 s, 0f00000000;
 LOOP:
   ld.global.f32 v, [p]; add.f32 s, s, v; add.u64 p, p, 256; add.u32 i, i, 64; setp.lt.u32 q, i, n; @q bra LOOP;
-  st.global.f32 [p+-256], s; ret; }";
+  st.global.f32 [p+-256], s; ret; }
+.entry squares(.param .u64 from, .param .u32 first) {
+  .reg .u64 p; .reg .u32 i; .reg .u32 n; .reg .u32 v; .reg .pred q;
+  ld.param.u64 p, [from]; ld.param.u32 n, [first]; mov.u32 i, %tid.x; setp.lt.u32 q, i, n;
+  mul.lo.u32 v, i, i; mad.wide.u32 p, v, 4, p;
+  @q bra END;
+  ld.global.u32 v, [p]; st.global.u32 [p], v;
+END: ret; }
+.entry adds(.param .u64 from, .param .u32 zero) {
+  .reg .u64 p; .reg .u32 i; .reg .u32 v;
+  ld.param.u64 p, [from]; mov.u32 i, %tid.x; mul.lo.u32 v, i, i; mad.wide.u32 p, v, 4, p;
+  atom.global.add.u32 v, [p], v; ret; }
+.entry puts(.param .u64 from, .param .u32 zero) {
+  .reg .u64 p; .reg .u32 i; .reg .u32 v;
+  ld.param.u64 p, [from]; mov.u32 i, %tid.x; mul.lo.u32 v, i, i; mad.wide.u32 p, v, 4, p;
+  st.global.u32 [p], v; ret; }";
 
 /// Half of a range is mapped.
 struct Half(u64, u64);
@@ -132,6 +147,24 @@ fn a_page_that_is_not_there_ends_a_loop_through_memory() {
             assert!(fault.pos.is_some_and(|p| p.line == 19), "{fault}");
         }
     }
+}
+
+/// Threads touch what is at four times the square of their number.
+#[test]
+fn of_lanes_with_addresses_of_their_own_the_first_is_named() {
+    for name in ["squares", "adds", "puts"] {
+        for first in [10i64, 31, 32, 45] {
+            let fault = run(name, -4 * first * first, 0).unwrap_err();
+            assert_eq!(fault.thread, [first as u32, 0, 0], "{name}: {fault}");
+        }
+        assert_eq!(run(name, -4 * 64 * 64, 0), Ok(()));
+    }
+    // Where lanes before it do not take part, and where none before it would be right.
+    for (there, first) in [(20i64, 7), (20, 20), (33, 33), (50, 40)] {
+        let fault = run("squares", -4 * there * there, first).unwrap_err();
+        assert_eq!(fault.thread, [there as u32, 0, 0], "{fault}");
+    }
+    assert_eq!(run("squares", -4 * 64 * 64, 5), Ok(()));
 }
 
 extern "C" fn own(_: i32) {

@@ -78,6 +78,7 @@ fn gather(space: &str, ty: &str, parts: usize, operation: &str) -> String {
         }
     };
     let size = bytes * parts;
+    let red = if operation == "exch" { "xor" } else { operation };
     // Of bits, where the operation is none of numbers.
     let bits = if matches!(operation, "add" | "min" | "max") {
         ty.to_owned()
@@ -97,7 +98,7 @@ fn gather(space: &str, ty: &str, parts: usize, operation: &str) -> String {
   {extend} mad.lo.{wide} a, a, {size}, b; mov.{ty} w, 1; setp.ge.u32 q, t, n; @q bra END;
   ld.{space}{vector}.{ty} {list}, [a]; {sum} mov.{ty} w, v0;
   st.{space}{vector}.{ty} [a+{}], {list}; add.{ty} w, w, 3;
-  atom.{space}.{operation}.{bits} w, [a], w; red.{space}.{operation}.{bits} [a], 5;
+  atom.{space}.{operation}.{bits} w, [a], w; red.{space}.{red}.{bits} [a], 5;
 END: ld.param.u64 p, [out]; mul.wide.u32 d, t, 8; add.u64 p, p, d; st.global.{ty} [p], w;
   bar.sync 0; ld.{space}.{ty} w, [o]; st.global.{ty} [p+1024], w; ret; }}\n",
         size * 160,

@@ -38,6 +38,9 @@ impl Emit<'_> {
         }
         let mask = self.guard(inst).unwrap_or(self.act);
         let Some(reach) = reach else {
+            if self.load_each(inst, &address, &classes, mask, space) {
+                return;
+            }
             let uniform = uniform && space != Space::Local;
             self.load_by_helper(inst, &address, &classes, mask, false);
             for (k, (dst, c)) in inst.dst.iter().zip(&classes).enumerate() {
@@ -417,6 +420,9 @@ impl Emit<'_> {
             n == 1 && fits && distinct && matches!(width, 4 | 8)
         });
         let Some(reach) = reach else {
+            if self.store_each(inst, &address, &values, mask, space) {
+                return;
+            }
             self.store_by_helper(inst, &address, &values, mask, false);
             return;
         };
@@ -487,7 +493,10 @@ impl Emit<'_> {
         let mask = self.guard(inst).unwrap_or(self.act);
         self.pass(0, &args, false);
         let results = self.results(inst);
-        let operands = args.iter().map(|(_, c)| *c).collect();
+        let operands: Vec<Class> = args.iter().map(|(_, c)| *c).collect();
+        if self.atom_each(inst, &operands, &results, mask) {
+            return;
+        }
         let site = self.site(inst, operands, results.clone());
         self.call(Which::Atom, site, mask);
         for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {

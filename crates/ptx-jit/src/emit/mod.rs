@@ -10,6 +10,7 @@ mod call;
 mod compare;
 mod control;
 mod convert;
+mod each;
 mod float;
 mod group;
 mod int;
@@ -26,6 +27,7 @@ mod value;
 use crate::error::NotCompiled;
 use crate::level;
 use crate::plan::form::{Class, Form};
+use crate::plan::set::Set;
 use crate::plan::{Layout, Plan};
 use crate::run::{Origin, Warp, Which};
 pub(crate) use address::LONGEST;
@@ -218,6 +220,12 @@ pub(crate) fn compile(
     let (has_fma, has_rounding) = (has("has_fma"), has("has_sse41"));
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, _) = cushim_ptx::interp::shared_layout(module, kernel as u32);
+    let mut read = Set::new(f.registers.len());
+    let mut list = Vec::new();
+    for inst in &f.code {
+        crate::plan::graph::reads(inst, &mut list);
+        list.iter().for_each(|r| read.insert(*r as usize));
+    }
     let mut e = Emit {
         b,
         f,
@@ -247,6 +255,7 @@ pub(crate) fn compile(
         written: BTreeSet::new(),
         lanes_of: HashMap::new(),
         shared,
+        read,
         globals: module.globals.iter().map(|g| (g.size, g.align)).collect(),
         sites: Vec::new(),
         groups: Vec::new(),
@@ -365,6 +374,8 @@ pub(crate) struct Emit<'a> {
     written: BTreeSet<u32>,
     /// Offsets of the shared variables.
     shared: Vec<u32>,
+    /// Registers that any instruction reads.
+    read: Set,
     /// Size and alignment of the module's variables.
     globals: Vec<(u64, u32)>,
     /// Bit masks as vectors.

@@ -6,7 +6,7 @@ use cushim_ptx::types::{Kind, Scalar};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// What an atomic instruction does.
-pub(super) fn word(inst: &Inst) -> Word {
+pub(crate) fn word(inst: &Inst) -> Word {
     let kinds = [
         Word::Add,
         Word::Min,

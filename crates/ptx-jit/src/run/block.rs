@@ -148,6 +148,8 @@ impl Seat {
                 seldom: super::seldom::call as *const () as usize,
                 touch: super::seldom::touch as *const () as usize,
                 answer: 0,
+                from: 0,
+                taking: u32::MAX,
                 uniform,
                 exec: std::ptr::from_ref(exec).cast(),
                 sites: exec.variant.sites.as_ptr(),
@@ -324,7 +326,9 @@ impl Seat {
 fn touched(exec: &Exec<'_>, w: &Warp, origin: Option<Origin>, address: u64) -> Fault {
     let code = &exec.variant.flat.function.code;
     let inst = origin.and_then(|o| code.get(o.inst as usize));
-    let lane = origin.map_or(0, |o| o.lane as usize & 31);
+    let lane = origin.map_or(0, |o| (o.lane + w.from) as usize & 31);
+    let takes = w.taking >> lane & 1 != 0;
+    let lane = if takes { lane } else { w.taking.trailing_zeros() as usize & 31 };
     let bytes = inst.map_or(1, |i| i.types[0].bytes());
     let cause = Cause::Address { address, bytes, space: "global" };
     let thread = [0, 1, 2].map(|axis: usize| w.tid[axis][lane]);

@@ -58,6 +58,9 @@ fn each(mask: u32, mut f: impl FnMut(usize)) {
     }
 }
 
+/// The widest range that is looked at as a whole.
+const NEAR: u64 = 32 * 4096;
+
 /// Checks `bytes` at each of the addresses, whose multiples they are to be; `None`: look closer.
 pub(super) fn check(
     w: &Warp,
@@ -90,8 +93,11 @@ pub(super) fn check(
     }
     let memory = w.exec().memory;
     let whole = (most - least).checked_add(bytes)?;
-    // Of one allocation, mostly; else each on its own.
-    if !memory.holds(least, whole) && !lanes(mask).all(|l| memory.holds(addresses[l], bytes)) {
+    // Of one allocation, mostly; else each on its own, as where they lie far apart: looking takes as long as what is
+    // looked at.
+    if !(whole <= NEAR && memory.holds(least, whole))
+        && !lanes(mask).all(|l| memory.holds(addresses[l], bytes))
+    {
         return None;
     }
     let base = std::ptr::with_exposed_provenance_mut(0);

@@ -168,6 +168,10 @@ pub(crate) struct Warp {
     pub(crate) touch: usize,
     /// What a helper answered that was called through it.
     pub(crate) answer: u32,
+    /// In a loop over lanes: from which one on; else 0.
+    pub(crate) from: u32,
+    /// There: lanes that take part, in whose stead others read what the first of them does; else all.
+    pub(crate) taking: u32,
     /// Uniform special registers, see [`crate::emit::special`].
     pub(crate) uniform: [u32; 24],
 
