@@ -12,7 +12,7 @@ use super::pure::slot;
 use super::value::{Val, chunks, scalar, vector};
 use super::{Emit, OWN};
 use crate::plan::form::Class;
-use crate::run::{Warp, Which, atomic_word};
+use crate::run::{Slot, Warp, Which, atomic_word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
@@ -111,7 +111,7 @@ impl Emit<'_> {
         self.lanes_of = known;
         let place = self.b.block_params(merge)[0];
         for (k, dst) in inst.dst.iter().enumerate() {
-            let v = self.results_at(place, k, class);
+            let v = self.load_lanes(class, DEVICE, place, (k * size_of::<Slot>()) as i32);
             self.set(inst, *dst, v);
         }
         true
@@ -231,7 +231,7 @@ impl Emit<'_> {
         self.lanes_of = known;
         let place = self.b.block_params(merge)[0];
         if let (true, Some(dst)) = (wanted, inst.dst.first()) {
-            let v = self.results_at(place, 0, class);
+            let v = self.load_lanes(class, DEVICE, place, 0);
             self.set(inst, *dst, v);
         }
         true
@@ -383,18 +383,6 @@ impl Emit<'_> {
             None => self.b.ins().scalar_to_vector(vector(class), x),
             Some(v) => self.b.ins().insertlane(v, x, j as u8),
         }
-    }
-
-    /// A slot from `place` on.
-    fn results_at(&mut self, place: Value, k: usize, class: Class) -> Val {
-        let at = (k * size_of::<crate::run::Slot>()) as i32;
-        let all = (0..chunks(class)).map(|c| {
-            self.lanes_from(c * 32 / chunks(class));
-            self.b.ins().load(vector(class), DEVICE, place, at + 16 * c as i32)
-        });
-        let all = all.collect();
-        self.lanes_from(0);
-        Val::Lanes(all)
     }
 
     fn apply(&mut self, op: AtomicRmwOp, old: Value, b: Value) -> Value {

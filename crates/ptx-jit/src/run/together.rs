@@ -95,9 +95,8 @@ pub(super) fn check(
     let whole = (most - least).checked_add(bytes)?;
     // Of one allocation, mostly; else each on its own, as where they lie far apart: looking takes as long as what is
     // looked at.
-    if !(whole <= NEAR && memory.holds(least, whole))
-        && !lanes(mask).all(|l| memory.holds(addresses[l], bytes))
-    {
+    let known = whole <= NEAR && memory.holds(least, whole);
+    if !known && !lanes(mask).all(|l| memory.holds(addresses[l], bytes)) {
         return None;
     }
     let base = std::ptr::with_exposed_provenance_mut(0);
