@@ -79,7 +79,7 @@ impl Error {
 }
 
 fn no_image(found: &NoImage) -> String {
-    let mut text = String::from("the program's device code holds ");
+    let mut text = String::from("the device code holds ");
     for (n, (kind, arch)) in found.holds.iter().enumerate() {
         let comma = if n == 0 { "" } else { ", " };
         let _ = write!(text, "{comma}{kind} for {arch}");

@@ -74,7 +74,7 @@ impl CpuCode {
             let why = format!("{:?}: the CPU runs PTX only", image.kind);
             return Err(Failure::NoImage(why));
         }
-        let module = module(image.parts)?;
+        let module = super::stack::roomy(|| module(image.parts))?;
         let mut code = CpuCode {
             globals: vec![0; module.globals.len()],
             functions: Vec::new(),
@@ -110,7 +110,7 @@ impl CpuCode {
             }
             made.ok()
         };
-        self.compiled.get(kernel)?.get_or_init(make).as_ref()
+        self.compiled.get(kernel)?.get_or_init(|| super::stack::roomy(make)).as_ref()
     }
 
     /// Instructions that a warp runs at most, if the kernel is compiled for blocks like this and has no loop.

@@ -18,10 +18,25 @@ pub const REGISTERS: u32 = 32;
 /// Shared memory of a block: without asking, and at most (those of 8.0).
 pub const SHARED: (u32, u32) = (48 << 10, 163 << 10);
 
-/// How many devices there are: `CUSHIM_CPU_DEVICES`, else one.
-pub fn count() -> usize {
-    let asked = std::env::var("CUSHIM_CPU_DEVICES").ok();
-    asked.and_then(|text| text.parse().ok()).filter(|n| (1..=16).contains(n)).unwrap_or(1)
+/// How many devices there are, by what `CUSHIM_CPU_DEVICES` says: else one. The error says what is wrong with it.
+pub fn count(asked: Option<&str>) -> Result<usize, String> {
+    let found = number("CUSHIM_CPU_DEVICES", asked, 16);
+    found.map(|n| n.unwrap_or(1)).map_err(|why| format!("{why}; there is one device"))
+}
+
+/// How many threads run one grid's blocks at most, if `CUSHIM_CPU_THREADS` says so.
+pub fn threads(asked: Option<&str>) -> Result<Option<usize>, String> {
+    let found = number("CUSHIM_CPU_THREADS", asked, 1024);
+    found.map_err(|why| format!("{why}; there are as many as processors"))
+}
+
+/// What a variable says, if it is set to something.
+fn number(name: &str, asked: Option<&str>, most: usize) -> Result<Option<usize>, String> {
+    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(None) };
+    match text.parse() {
+        Ok(n) if (1..=most).contains(&n) => Ok(Some(n)),
+        _ => Err(format!("{name}={text}: expected a number from 1 to {most}")),
+    }
 }
 
 /// The device with this number, of a machine with so many processors.
@@ -90,4 +105,26 @@ fn cache() -> i32 {
     };
     let largest = size(libc::_SC_LEVEL3_CACHE_SIZE).max(size(libc::_SC_LEVEL2_CACHE_SIZE));
     largest.clamp(0, i32::MAX.into()) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_numbers_or_said_to_be_wrong() {
+        assert_eq!(count(None), Ok(1));
+        assert_eq!(count(Some("")), Ok(1));
+        assert_eq!(count(Some("16")), Ok(16));
+        for wrong in ["0", "17", "two", "-1", "1.5"] {
+            let why = format!(
+                "CUSHIM_CPU_DEVICES={wrong}: expected a number from 1 to 16; there is one device"
+            );
+            assert_eq!(count(Some(wrong)), Err(why));
+        }
+        assert_eq!(threads(None), Ok(None));
+        assert_eq!(threads(Some("1024")), Ok(Some(1024)));
+        let why = "CUSHIM_CPU_THREADS=1025: expected a number from 1 to 1024; there are as many as processors";
+        assert_eq!(threads(Some("1025")), Err(why.to_owned()));
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
 //! [`arena`] addresses, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`pool`]
-//! threads, [`host`] what kernels ask for, [`device`] what is said of it. Must not know: CUDA's handles.
+//! threads, [`stack`] room for the compiler, [`host`] what kernels ask for, [`device`] what is said of it. Must not know: CUDA's handles.
 
 pub mod arena;
 mod cache;
@@ -12,6 +12,7 @@ mod executor;
 mod host;
 mod memory;
 mod pool;
+mod stack;
 
 use std::sync::Arc;
 
@@ -34,11 +35,14 @@ pub struct Cpu {
 /// `CUSHIM_CPU_LEVEL` has code made, and loops of the interpreter chosen, for a lesser processor than this one
 /// ([`cushim_ptx::Level`]).
 pub fn new() -> Cpu {
-    let asked = std::env::var("CUSHIM_CPU_THREADS").ok().and_then(|text| text.parse().ok());
+    let variable = |name| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let width = asked.filter(|n| (1..=1024).contains(n)).unwrap_or(processors);
+    let said = |why: &String| crate::unsupported::say(why);
+    let width = device::threads(variable("CUSHIM_CPU_THREADS").as_deref()).inspect_err(said);
+    let width = width.ok().flatten().unwrap_or(processors);
     let memory = Arc::new(Memory::new());
-    let count = device::count();
+    let count = device::count(variable("CUSHIM_CPU_DEVICES").as_deref()).inspect_err(said);
+    let count = count.unwrap_or(1);
     let (base, size) = memory.arena.range();
     let interpreted = std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "interpreter");
     if let Err(found) = cushim_ptx::Level::in_use() {
