@@ -30,6 +30,7 @@ pub mod driver;
 pub mod dump;
 pub mod gputime;
 pub mod graph;
+mod keep;
 mod launch;
 pub mod layouts;
 pub mod library;

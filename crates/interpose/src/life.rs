@@ -80,7 +80,7 @@ fn start() -> Option<&'static Global> {
         // SAFETY: errno is this thread's; the program may be about to read it.
         let errno = unsafe { *libc::__errno_location() };
         let global = std::panic::catch_unwind(make).unwrap_or_else(|_| off());
-        page.global.store(Box::into_raw(Box::new(global)), Ordering::Release);
+        page.global.store(crate::keep::forever(global), Ordering::Release);
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
     }

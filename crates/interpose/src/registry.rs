@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering}
 use cushim_trace::meta;
 use cushim_trace::recorder::Recorder;
 
+use crate::keep;
 use crate::layouts::{self, Code, Layout};
 use crate::life::Global;
 use crate::lock;
@@ -128,7 +129,7 @@ pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'stat
         code.keep();
     }
     lock::registry(|| {
-        let module: &'static Module = Box::leak(Box::new(Module {
+        let module: &'static Module = keep::forever(Module {
             handle,
             code,
             api,
@@ -136,7 +137,7 @@ pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'stat
             kernels: AtomicPtr::new(std::ptr::null_mut()),
             ready: AtomicU32::new(0),
             functions: AtomicUsize::new(0),
-        }));
+        });
         MODULES.set(handle, Some(module));
         module
     })
@@ -255,7 +256,7 @@ fn keep_kernel(kernel: Kernel) -> &'static Kernel {
             place.write(kernel);
             &*place
         },
-        None => Box::leak(Box::new(kernel)),
+        None => keep::forever(kernel),
     }
 }
 
@@ -370,7 +371,7 @@ impl Kernel {
                 .ok_or_else(|| "the driver does not tell (it does from 12.4 on)".to_owned())?,
             _ => return Err("not registered by anything that was seen".to_owned()),
         };
-        let layout: &'static Layout = Box::leak(Box::new(layout));
+        let layout: &'static Layout = keep::forever(layout);
         self.layout.store(std::ptr::from_ref(layout).cast_mut(), Ordering::Release);
         Ok(layout)
     }
