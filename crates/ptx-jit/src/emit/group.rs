@@ -21,6 +21,8 @@ pub(super) struct Group {
     pub(super) high: i64,
     /// The alignment that all have if the value has it.
     pub(super) align: i64,
+    /// How many accesses they are.
+    pub(super) count: usize,
     /// The address that steps are added to, and whether all is inside.
     pub(super) checked: Option<(Value, Value)>,
     /// Whether, besides, all lanes of the warp are here.
@@ -49,13 +51,21 @@ pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, us
             if offset % size == 0 && offset.abs() < WIDEST {
                 let n = *open.entry((*r, shared)).or_insert_with(|| {
                     let (low, high) = (*offset, offset + size);
-                    groups.push(Group { low, high, align: size, checked: None, whole: None });
+                    groups.push(Group {
+                        low,
+                        high,
+                        align: size,
+                        count: 0,
+                        checked: None,
+                        whole: None,
+                    });
                     groups.len() - 1
                 });
                 let g = &mut groups[n];
                 let (low, high) = (g.low.min(*offset), g.high.max(offset + size));
                 if high - low <= WIDEST {
                     (g.low, g.high, g.align) = (low, high, g.align.max(size));
+                    g.count += 1;
                     of.insert(at, n);
                 }
             }

@@ -76,7 +76,7 @@ impl Emit<'_> {
         }
         let (fast, slow) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        if packed && !uniform && reach.shared && Self::is_linear(&address) {
+        if packed && !uniform && reach.shared && self.has_part(&address) {
             let near = self.b.create_block();
             self.b.set_cold_block(near);
             self.b.ins().brif(reach.inside, fast, &[], near, &[]);
@@ -431,7 +431,7 @@ impl Emit<'_> {
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
         let known = self.lanes_of.clone();
-        if reach.shared && Self::is_linear(&address) {
+        if reach.shared && self.has_part(&address) {
             let near = self.b.create_block();
             self.b.set_cold_block(near);
             self.b.ins().brif(go, fast, &[], near, &[]);

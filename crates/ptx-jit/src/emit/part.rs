@@ -13,8 +13,13 @@ use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use std::mem::offset_of;
 
 impl Emit<'_> {
-    pub(super) fn is_linear(address: &Address) -> bool {
-        matches!(address.base, Val::Known(Form::Linear { .. }))
+    /// Whether there is code for an access of some lanes. In a long row of accesses, as of a loop that was unrolled,
+    /// it would take registers from those of all lanes: matmul took 8 % longer.
+    pub(super) fn has_part(&self, address: &Address) -> bool {
+        const MOST: usize = 4;
+        let group = self.group_of.get(&self.at).map(|n| &self.groups[*n]);
+        let few = group.is_none_or(|g| g.count <= MOST);
+        few && matches!(address.base, Val::Known(Form::Linear { .. }))
     }
 
     /// Where a row of shared memory would begin of which the lanes of a mask touch their parts: these are
