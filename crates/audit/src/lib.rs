@@ -14,11 +14,13 @@
 //! Audit libraries live in a namespace of their own, with a C library of their own. Other objects are
 //! known by address only; the loader's lock is held throughout.
 //!
+//! - [`heap`]: its memory;
 //! - [`map`]: objects and files;
 //! - [`object`]: what is done with one object;
 //! - [`write`](mod@write): memory;
 //! - [`say`]: settings and messages.
 
+mod heap;
 mod map;
 mod object;
 mod say;
@@ -29,6 +31,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
 use map::{LinkMap, Object};
+
+#[global_allocator]
+static HEAP: heap::Heap = heap::Heap::new();
 
 /// The program's namespace, LM_ID_BASE.
 const PROGRAM: c_long = 0;

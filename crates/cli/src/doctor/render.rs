@@ -39,6 +39,14 @@ pub fn text(findings: &Findings) -> String {
         [] => writeln!(out, "\nNothing blocks tracing."),
         why => writeln!(out, "\nTracing is blocked: {}.", why.join("; ")),
     };
+    if let Some(cpu) = findings.cpu.as_ref().filter(|cpu| cpu.starts && cpu.runs < cpu.kernels) {
+        let _ = writeln!(
+            out,
+            "On the CPU it starts; {} of its {} kernels are refused when they are launched.",
+            cpu.kernels - cpu.runs,
+            cpu.kernels
+        );
+    }
     out
 }
 

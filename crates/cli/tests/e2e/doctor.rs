@@ -378,6 +378,11 @@ fn what_the_cpu_makes_of_it() {
     assert_eq!(found["refused"], serde_json::json!([]));
     let done = bench.run(&["doctor", "--backend", "cpu", "./app"]);
     assert!(done.stdout.contains("1 of 1 run; ptx sm_80"), "{done:?}");
+    assert!(!done.stdout.contains("refused when they are launched"), "{done:?}");
+    with_images(&bench, "some", &[ptx(&format!("{good}\n{wide}"))], main, &[]);
+    let done = bench.run(&["doctor", "--backend", "cpu", "./some"]);
+    let last = "On the CPU it starts; 1 of its 2 kernels are refused when they are launched.";
+    assert_eq!((done.code(), done.stdout.lines().next_back()), (1, Some(last)), "{done:?}");
     assert_eq!(json(&bench.run(&["doctor", "--json", "./app"]))["cpu"], Value::Null);
 
     let images = [ptx(good), ptx(wide), ptx(calls), ptx(broken), fatbin(Kind::Cubin, &machine)];
