@@ -1,5 +1,5 @@
-//! What is left of calls: functions of the device runtime, frames and registers of functions that may call
-//! themselves; and barrier objects.
+//! What is left of calls: functions of the device runtime, and frames of functions that may call themselves; and
+//! barrier objects.
 
 use super::Emit;
 use super::value::Val;
@@ -7,12 +7,9 @@ use crate::plan::form::{Class, Form};
 use crate::run::{Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types};
-use cushim_ptx::ir::{Dst, Inst, Src};
+use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::table::Op;
 use std::mem::offset_of;
-
-/// Registers that go to the stack, or come from it, at a time.
-const TOGETHER: usize = 8;
 
 impl Emit<'_> {
     /// A call of a function that the host gives, or of what is no function.
@@ -22,7 +19,7 @@ impl Emit<'_> {
     }
 
     /// An operand of a helper that takes registers of any class, and 64 bits of anything else.
-    fn argument(&mut self, src: &Src) -> (Val, Class) {
+    pub(super) fn argument(&mut self, src: &Src) -> (Val, Class) {
         let class = match src {
             Src::Reg(r) => self.class(*r),
             _ => Class::Wide,
@@ -37,12 +34,7 @@ impl Emit<'_> {
         let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results.clone());
         let mask = self.guard(inst).unwrap_or(self.act);
         self.call(helper, site, mask);
-        self.take(inst, &inst.dst, results);
-    }
-
-    /// Registers get what a helper left in the slots from the first on.
-    fn take(&mut self, inst: &Inst, to: &[Dst], classes: Vec<Class>) {
-        for (n, (dst, class)) in to.iter().zip(classes).enumerate() {
+        for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
             let v = self.receive(n, class, false);
             self.set(inst, *dst, v);
         }
@@ -79,30 +71,6 @@ impl Emit<'_> {
         self.lanes_of = known;
         self.jump(next, &[]);
         self.b.switch_to_block(next);
-    }
-
-    /// Registers go to the stack of each lane.
-    pub(super) fn save(&mut self, inst: &Inst) {
-        for some in inst.src.chunks(TOGETHER) {
-            let args: Vec<_> = some.iter().map(|src| self.argument(src)).collect();
-            self.pass(0, &args, false);
-            let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), Vec::new());
-            self.call(Which::Save, site, self.act);
-        }
-    }
-
-    /// They come back, the last first.
-    pub(super) fn restore(&mut self, inst: &Inst) {
-        for some in inst.dst.chunks(TOGETHER).rev() {
-            let class = |d: &Dst| match d {
-                Dst::Reg(r, _) => self.class(*r),
-                Dst::Sink => Class::Narrow,
-            };
-            let results: Vec<Class> = some.iter().map(class).collect();
-            let site = self.site(inst, Vec::new(), results.clone());
-            self.call(Which::Restore, site, self.act);
-            self.take(inst, some, results);
-        }
     }
 
     pub(super) fn mbarrier(&mut self, inst: &Inst) {

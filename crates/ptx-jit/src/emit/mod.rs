@@ -19,6 +19,7 @@ mod memory;
 mod other;
 mod part;
 mod pure;
+mod saved;
 mod schedule;
 mod stay;
 mod sweep;

@@ -313,7 +313,7 @@ impl Emit<'_> {
     }
 
     /// A 64-bit value of two halves.
-    fn join(&mut self, low: &Val, high: &Val) -> Val {
+    pub(super) fn join(&mut self, low: &Val, high: &Val) -> Val {
         if let (Some(l), Some(h)) = (low.uniform(), high.uniform()) {
             let l = self.b.ins().uextend(types::I64, l);
             let h = self.b.ins().uextend(types::I64, h);

@@ -150,6 +150,10 @@ impl Seat {
                 answer: 0,
                 from: 0,
                 taking: u32::MAX,
+                rows: std::ptr::null_mut(),
+                room: 0,
+                height: [0; 32],
+                gathered: std::ptr::null(),
                 uniform,
                 exec: std::ptr::from_ref(exec).cast(),
                 sites: exec.variant.sites.as_ptr(),
@@ -165,7 +169,6 @@ impl Seat {
                 results: [[0; 32]; 2],
                 fault: None,
                 saved: Vec::new(),
-                height: [0; 32],
                 grown: Vec::new(),
             };
             // SAFETY: a place of its own, which the seat keeps longer than the warp.

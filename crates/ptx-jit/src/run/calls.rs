@@ -1,13 +1,15 @@
 //! Functions that may call themselves: where their frames end, and what they keep meanwhile.
 
 use super::helpers::{lanes, warp};
-use super::warp::{Slot, Warp};
+use super::warp::{Row, Warp};
 use crate::plan::form::Class;
 use cushim_ptx::interp::Cause;
 use cushim_ptx::ir::Src;
 
 /// The most that a lane keeps, in registers: functions without local memory have no other bound.
 const MOST_SAVED: u32 = 1 << 18;
+/// Rows of the stacks when they are first used.
+const FIRST_ROOM: usize = 64;
 
 impl Warp {
     /// Makes local memory of every lane larger.
@@ -56,34 +58,14 @@ pub(super) unsafe extern "C" fn enter(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-/// The common height of some lanes.
-fn level(w: &Warp, mask: u32) -> Option<u32> {
-    let first = w.height[mask.trailing_zeros() as usize & 31];
-    let same = lanes(mask).all(|l| w.height[l] == first);
-    same.then_some(first)
-}
-
-fn unpack(slot: &Slot, class: Class, out: &mut Slot) {
-    for (l, v) in out.iter_mut().enumerate() {
-        *v = match class {
-            Class::Wide => slot[l],
-            Class::Narrow => slot[l / 2] >> (l % 2 * 32) & 0xffff_ffff,
-            Class::Predicate => slot[0] >> l & 1,
-        };
-    }
-}
-
-fn pack(row: &Slot, class: Class, out: &mut Slot) {
-    match class {
-        Class::Wide => *out = *row,
-        Class::Narrow => {
-            for (to, pair) in out.iter_mut().zip(row.chunks_exact(2)) {
-                *to = pair[0] & 0xffff_ffff | pair[1] << 32;
-            }
+impl Warp {
+    /// The stacks have so many rows at least.
+    fn make_room(&mut self, rows: usize) {
+        if self.saved.len() < rows {
+            let more = (2 * self.saved.len()).min(MOST_SAVED as usize);
+            self.saved.resize(more.max(rows).max(FIRST_ROOM), Row([[0; 32]; 2]));
         }
-        Class::Predicate => {
-            out[0] = row.iter().enumerate().fold(0, |m, (l, v)| m | (v & 1) << l);
-        }
+        (self.rows, self.room) = (self.saved.as_mut_ptr(), self.saved.len() as u64);
     }
 }
 
@@ -97,37 +79,37 @@ pub(super) unsafe extern "C" fn save(w: *mut Warp, n: u32, mask: u32) -> u32 {
         let limit = w.exec().launch.local_limit;
         return w.fail(site, mask.trailing_zeros() as usize & 31, Cause::Stack { limit });
     }
-    if w.saved.len() < top as usize {
-        w.saved.resize(top as usize, [0; 32]);
-    }
-    let whole = (mask == u32::MAX).then(|| level(w, mask)).flatten();
+    w.make_room(top as usize);
     for (k, class) in site.operands.iter().enumerate() {
-        let mut row = [0; 32];
-        unpack(&w.scratch[k], *class, &mut row);
-        match whole {
-            Some(height) => w.saved[height as usize + k] = row,
-            None => lanes(mask).for_each(|l| w.saved[w.height[l] as usize + k][l] = row[l]),
+        for l in lanes(mask) {
+            let v = w.value(k, *class, l);
+            let Row([low, high]) = &mut w.saved[w.height[l] as usize + k];
+            (low[l], high[l]) = match class {
+                Class::Predicate => ((v as u32).wrapping_neg(), 0),
+                _ => (v as u32, (v >> 32) as u32),
+            };
         }
     }
     lanes(mask).for_each(|l| w.height[l] += count);
     0
 }
 
+/// Collects rows of lanes of different heights above all that is kept.
 pub(super) unsafe extern "C" fn restore(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
-    let site = w.site(n);
-    let count = site.results.len() as u32;
-    // Every return has its call: there is as much.
-    lanes(mask).for_each(|l| w.height[l] = w.height[l].saturating_sub(count));
-    let whole = (mask == u32::MAX).then(|| level(w, mask)).flatten();
-    for (k, class) in site.results.iter().enumerate() {
-        let mut row = [0; 32];
-        match whole {
-            Some(height) => row = w.saved[height as usize + k],
-            None => lanes(mask).for_each(|l| row[l] = w.saved[w.height[l] as usize + k][l]),
+    let count = w.site(n).results.len();
+    let top = w.height.iter().max().map_or(0, |h| *h as usize);
+    w.make_room(top + count);
+    for l in lanes(mask) {
+        // Every return has its call: there is as much.
+        w.height[l] = w.height[l].saturating_sub(count as u32);
+        for k in 0..count {
+            let from = w.saved[w.height[l] as usize + k].0;
+            let Row([low, high]) = &mut w.saved[top + k];
+            (low[l], high[l]) = (from[0][l], from[1][l]);
         }
-        pack(&row, *class, &mut w.scratch[k]);
     }
+    w.gathered = &raw const w.saved[top];
     0
 }

@@ -31,4 +31,4 @@ pub(crate) use helpers::Which;
 pub use kernel::{Arena, Kernel, Mapped};
 pub(crate) use launch::Uniform;
 pub(crate) use tier::{Origin, Source};
-pub(crate) use warp::{DONE, Entry, FAULT, NOWHERE, Slot, Sweep, Warp, YIELDS};
+pub(crate) use warp::{DONE, Entry, FAULT, NOWHERE, Row, Slot, Sweep, Warp, YIELDS};

@@ -121,6 +121,12 @@ pub(crate) type Helper = unsafe extern "C" fn(*mut Warp, u32, u32) -> u32;
 /// as 32-bit numbers at its start; a predicate is a bit mask there.
 pub(crate) type Slot = [u64; 32];
 
+/// A register of up to 64 bits on the stacks of all lanes: the lower halves, then the upper ones. A predicate is 0 or
+/// all ones.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(16))]
+pub(crate) struct Row(pub(crate) [[u32; 32]; 2]);
+
 /// A warp.
 #[repr(C, align(64))]
 pub(crate) struct Warp {
@@ -172,6 +178,14 @@ pub(crate) struct Warp {
     pub(crate) from: u32,
     /// There: lanes that take part, in whose stead others read what the first of them does; else all.
     pub(crate) taking: u32,
+    /// Where the stacks of lanes begin that functions which may call themselves keep registers on, and how many rows
+    /// they have.
+    pub(crate) rows: *mut Row,
+    pub(crate) room: u64,
+    /// How many rows each lane has there.
+    pub(crate) height: [u32; 32],
+    /// What a helper took from there for lanes of different heights.
+    pub(crate) gathered: *const Row,
     /// Uniform special registers, see [`crate::emit::special`].
     pub(crate) uniform: [u32; 24],
 
@@ -198,9 +212,8 @@ pub(crate) struct Warp {
     /// Results of a collective instruction in the making.
     pub(crate) results: [Slot; 2],
     pub(crate) fault: Option<Box<Fault>>,
-    /// What functions that may call themselves keep meanwhile, and how much each lane has there.
-    pub(crate) saved: Vec<Slot>,
-    pub(crate) height: [u32; 32],
+    /// The memory of [`Warp::rows`].
+    pub(crate) saved: Vec<Row>,
     /// Local memory that became larger than it was.
     pub(crate) grown: Vec<u128>,
 }
