@@ -63,11 +63,11 @@ impl RedirectArgs {
             }
             set.push(("CUSHIM_DIRECT", "1".into()));
         }
-        self.files(set)
+        self.files(&cuda.library, set)
     }
 
-    /// The variables that name files.
-    fn files(&self, set: &mut Environment) -> Result<(), Error> {
+    /// The variables that name files. `library` is libcushim.so: a tool without a folder may lie beside it.
+    fn files(&self, library: &Path, set: &mut Environment) -> Result<(), Error> {
         for rule in self.rules()? {
             for image in rule.action.images() {
                 std::fs::File::open(image).map_err(|e| Error::io("open", image, e))?;
@@ -95,6 +95,9 @@ impl RedirectArgs {
         }
         let mut tools = OsString::new();
         for file in &self.tool {
+            let beside = || Some(library.with_file_name(file)).filter(|file| file.is_file());
+            let bare = file.components().count() == 1 && !file.exists();
+            let file = &bare.then(beside).flatten().unwrap_or_else(|| file.clone());
             std::fs::File::open(file).map_err(|e| Error::io("open", file, e))?;
             if !tools.is_empty() {
                 tools.push(":");
@@ -131,11 +134,24 @@ mod tests {
             ..RedirectArgs::default()
         };
         let mut set = Environment::new();
-        args.files(&mut set).unwrap();
+        let library = folder.path().join("libcushim.so");
+        args.files(&library, &mut set).unwrap();
         assert_eq!(set[0].0, "CUSHIM_REPLACE");
         args.replace.push("k=/no/such.ptx".into());
-        assert!(args.files(&mut set).unwrap_err().to_string().contains("/no/such.ptx"));
+        assert!(args.files(&library, &mut set).unwrap_err().to_string().contains("/no/such.ptx"));
         args.replace = vec!["k".into()];
-        assert!(args.files(&mut set).unwrap_err().to_string().contains("KERNEL=FILE"));
+        assert!(args.files(&library, &mut set).unwrap_err().to_string().contains("KERNEL=FILE"));
+
+        // A tool beside libcushim.so needs no folder, another does.
+        let tool = folder.path().join("libsome_tool.so");
+        std::fs::write(&tool, "").unwrap();
+        args.replace.clear();
+        args.tool = vec!["libsome_tool.so".into()];
+        let mut set = Environment::new();
+        args.files(&library, &mut set).unwrap();
+        assert_eq!(set, [("CUSHIM_TOOL", tool.into_os_string())]);
+        args.tool = vec!["libno_tool.so".into()];
+        let why = args.files(&library, &mut set).unwrap_err().to_string();
+        assert!(why.contains("libno_tool.so"), "{why}");
     }
 }
