@@ -64,9 +64,10 @@ fn pop() -> Result<abi::Context, i32> {
     Ok(abi::Context(context.handle()))
 }
 
-/// Ends a context: waits for its work and gives back what it holds.
+/// Ends a context: waits for its work, shows what that printed, and gives back what the context holds.
 fn end(context: &Arc<Object>) {
     context.streams.wait();
+    accelerator().flush_output();
     context.deactivate();
     memory::forget_context(context);
     capture::forget_context(context.id);

@@ -192,6 +192,7 @@ fn create(
     source: &Source<'_>,
     options: &Options,
 ) -> Result<(), i32> {
+    accelerator().flush_output();
     let code = load(source, context.device, options, None)?;
     let module = Loaded::create(context, code, |_| Arc::default());
     // SAFETY: the caller's place.
@@ -273,6 +274,7 @@ entry! {
     fn cuModuleUnload (hmod: Module) {
         context::current()?;
         let module = of(hmod)?;
+        accelerator().flush_output();
         module.forget();
         Ok(())
     }

@@ -9,6 +9,7 @@ use super::{capture, resolve};
 use crate::driver::entry::on_stream;
 use crate::driver::graph::Payload;
 use crate::driver::host;
+use crate::driver::state::accelerator;
 use crate::driver::status;
 
 /// `CUhostFn`.
@@ -79,6 +80,8 @@ on_stream! { hStream;
         stream.enter(|slot| {
             let context = slot.context.clone();
             slot.host(move || {
+                // What kernels before it printed is shown first.
+                accelerator().flush_output();
                 let code = context.healthy().err().unwrap_or(0);
                 // SAFETY: the program's function and its arguments.
                 host::refusing(|| unsafe { callback(of, code, data) });
