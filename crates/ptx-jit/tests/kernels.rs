@@ -313,3 +313,70 @@ fn warps_that_stride_through_memory_may_come_apart() {
         }
     }
 }
+
+/// One block writes pairs of equal numbers again and again; the other reads them, and counts those that differ.
+#[test]
+fn sixteen_bytes_that_others_look_at_move_at_once() {
+    let texts = [
+        ("v2.u64", ".b64", "{v, v}", "{a, b}", "ne.u64"),
+        ("v4.u32", ".b32", "{v, v, v, v}", "{a, c, c, b}", "ne.u32"),
+    ];
+    for (vector, register, write, read, differ) in texts {
+        let kind = &register[1..];
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n
+.entry pairs(.param .u64 at, .param .u64 out) {{
+  .reg .pred p; .reg .pred q; .reg .b32 r<8>; .reg .b64 d<4>; .reg {register} a; .reg {register} b; .reg {register} c; .reg {register} v;
+  ld.param.u64 d1, [at]; ld.param.u64 d2, [out]; mov.u32 r1, %tid.x; mov.u32 r2, %ctaid.x; mad.wide.u32 d1, r1, 16, d1;
+  mov.u32 r3, 0; mov.u32 r4, 0; mov.{kind} v, 0; setp.eq.u32 p, r2, 0; @p bra WRITE;
+READ:
+  ld.relaxed.gpu.{vector} {read}, [d1]; setp.{differ} q, a, b; @q add.u32 r4, r4, 1;
+  add.u32 r3, r3, 1; setp.lt.u32 p, r3, 20000; @p bra READ;
+  mad.wide.u32 d2, r1, 4, d2; st.global.u32 [d2], r4; ret;
+WRITE:
+  st.relaxed.gpu.{vector} [d1], {write}; add.{signed} v, v, 1;
+  add.u32 r3, r3, 1; setp.lt.u32 p, r3, 20000; @p bra WRITE; ret; }}
+",
+            signed = kind.replace('b', "u"),
+        );
+        let mut d = Device::new(&text);
+        d.threads = 2;
+        let (at, out) = (d.alloc(16 * 32), d.alloc(4 * 32));
+        d.launch("pairs", 2, 32, &[at, out]).unwrap();
+        assert_eq!(d.u32s(out, 32), [0; 32], "{vector}");
+    }
+}
+
+/// More live values than the quick way's code can have on a thread's stack.
+#[test]
+fn much_that_is_live_fits_on_the_stack() {
+    use std::fmt::Write as _;
+    const MANY: usize = 4500;
+    let mut text = format!(
+        ".version 8.0\n.target sm_80\n.address_size 64\n
+.entry many(.param .u64 at) {{
+  .reg .b32 t; .reg .b64 at; .reg .b64 d<{MANY}>;
+  ld.param.u64 at, [at]; mov.u32 t, %tid.x; mad.wide.u32 at, t, 8, at; ld.global.u64 d0, [at];\n"
+    );
+    for k in 1..MANY {
+        let _ = writeln!(text, "  mad.lo.u64 d{k}, d{}, 3, {k};", k - 1);
+    }
+    text.push_str("  st.global.u64 [at], d4499; ret; }\n");
+    let d = Device::new(&text);
+    let input: Vec<u64> = (0..32).collect();
+    let at = d.upload(&input, |v| v.to_le_bytes());
+    d.kernel(0).unwrap();
+    std::thread::scope(|s| {
+        let small = std::thread::Builder::new().stack_size(1 << 20);
+        let run = || d.launch("many", 1, 32, &[at]).unwrap();
+        small.spawn_scoped(s, run).unwrap().join().unwrap();
+    });
+    let mut expected = input;
+    for v in &mut expected {
+        for k in 1..MANY as u64 {
+            *v = v.wrapping_mul(3).wrapping_add(k);
+        }
+    }
+    let expected: Vec<u32> = expected.iter().flat_map(|v| [*v as u32, (*v >> 32) as u32]).collect();
+    assert_eq!(d.u32s(at, 64), expected);
+}

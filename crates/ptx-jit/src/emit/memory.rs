@@ -8,7 +8,7 @@ use super::address::{Address, DEVICE, PAGE, Reach};
 use super::value::{Val, chunks, scalar, vector};
 use super::{Emit, OWN};
 use crate::plan::form::Class;
-use crate::run::{Warp, Which};
+use crate::run::{Warp, Which, at_once};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Base, Dst, Inst, Src, Symbol};
@@ -280,6 +280,9 @@ impl Emit<'_> {
     /// Whether there is code for the steps of a load.
     fn can_load(&self, inst: &Inst, reach: &Reach, uniform: bool) -> bool {
         let ty = inst.types[0];
+        if at_once(inst, inst.dst.len()) {
+            return false;
+        }
         if uniform {
             return ty.bytes() <= 8;
         }

@@ -280,6 +280,11 @@ pub(crate) fn compile(
         // The generator would call what this crate does not have.
         return Err(failed(format!("calls {:?}", code.buffer.relocs()[0].target)));
     }
+    let found = code.buffer.frame_layout().map_or(0, |f| f.frame_to_fp_offset as usize);
+    if found > MOST_STACK {
+        let (kernel, what) = (f.name.clone(), STACK);
+        return Err(NotCompiled::TooLarge { kernel, what, found, limit: MOST_STACK });
+    }
     let origin = |loc: SourceLoc| Origin { inst: loc.bits() >> 5, lane: loc.bits() & 31 };
     let origins = code.buffer.get_srclocs_sorted().iter();
     let origins = origins.filter(|s| !s.loc.is_default()).map(|s| (s.start, origin(s.loc)));
@@ -293,6 +298,13 @@ pub(crate) fn compile(
         steps: plan.steps(),
     })
 }
+
+/// What there is too much of, if it is that.
+pub(crate) const STACK: &str = "bytes of the stack";
+
+/// The most that code may take of the stack of the thread that runs it: threads of ours have 2 MiB, the program's 8
+/// mostly. What is live at a time takes 128 or 256 bytes a register.
+const MOST_STACK: usize = 1 << 20;
 
 /// The most pieces: choosing among them is a search.
 const MOST_PIECES: usize = 4096;

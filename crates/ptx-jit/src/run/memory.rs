@@ -145,7 +145,9 @@ pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let (bytes, parts) = (ty.bytes() as usize, inst.dst.len());
     let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
     let known = together::check(w, site.space, addresses, mask, total);
+    let once = atomics::at_once(inst, parts);
     if let Some(places) = &known
+        && !once
         && together::load(w, site, places, mask)
     {
         return 0;
@@ -158,9 +160,12 @@ pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
                 Err(fault) => return fault,
             },
         };
+        // SAFETY: all parts have been checked.
+        let copy = once.then(|| unsafe { atomics::read_at_once(at, total as usize) });
+        let from = copy.as_ref().map_or(at.cast_const(), |c| c.as_ptr().cast());
         for k in 0..parts {
-            // SAFETY: all parts have been checked.
-            let mut v = unsafe { get(at.add(k * bytes), bytes) };
+            // SAFETY: all parts have been checked, and a copy has as many bytes.
+            let mut v = unsafe { get(from.add(k * bytes), bytes) };
             if ty.is_signed() {
                 let shift = 64 - ty.bits();
                 v = ((v << shift) as i64 >> shift) as u64;
@@ -180,7 +185,9 @@ pub(super) unsafe extern "C" fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let parts = site.operands.len() - 1;
     let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
     let known = together::check(w, site.space, addresses, mask, total);
+    let once = atomics::at_once(&site.inst, parts);
     if let Some(places) = &known
+        && !once
         && together::store(w, site, places, mask)
     {
         return 0;
@@ -193,10 +200,16 @@ pub(super) unsafe extern "C" fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
                 Err(fault) => return fault,
             },
         };
+        let mut copy = [0u64; 2];
+        let to = if once { copy.as_mut_ptr().cast() } else { at };
         for k in 0..parts {
             let v = w.value(k + 1, site.operands[k + 1], l);
+            // SAFETY: all parts have been checked, and a copy has as many bytes.
+            unsafe { put(to.add(k * bytes), bytes, v) };
+        }
+        if once {
             // SAFETY: all parts have been checked.
-            unsafe { put(at.add(k * bytes), bytes, v) };
+            unsafe { atomics::write_at_once(at, total as usize, copy) };
         }
     }
     0

@@ -113,8 +113,14 @@ impl Source {
         let Kept { quality, took, output } = match found {
             Some(found) => found,
             None => {
-                let output = self.compile(Quality::Quick, layout)?;
-                Kept { quality: Quality::Quick, took: start.elapsed(), output }
+                // The quick way gives every value a place of its own on the stack.
+                let (quality, output) = match self.compile(Quality::Quick, layout) {
+                    Err(NotCompiled::TooLarge { what: emit::STACK, .. }) => {
+                        (Quality::Best, self.compile(Quality::Best, layout)?)
+                    }
+                    quick => (Quality::Quick, quick?),
+                };
+                Kept { quality, took: start.elapsed(), output }
             }
         };
         let machine = Code::new(&output.bytes)?;

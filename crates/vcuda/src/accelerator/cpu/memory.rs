@@ -4,6 +4,7 @@
 //! by atomic operations of the processor (acquire, release: what x86 does anyway). Must not know: what
 //! the values mean.
 
+use std::arch::x86_64::__m128i;
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 use std::sync::atomic::{
@@ -153,6 +154,16 @@ impl interp::Memory for Memory {
         if !self.is_open(address, bytes.len() as u64) {
             return Err(BadAddress);
         }
+        if let Ok(all) = <&mut [u8; 16]>::try_from(&mut *bytes)
+            && address.is_multiple_of(16)
+        {
+            // What vectors of a kernel's lanes are on a GPU: one access, as it is of all processors with AVX.
+            // SAFETY: inside of memory that may be touched, and aligned; volatile, so that it stays one.
+            let value = unsafe { (address as *const __m128i).read_volatile() };
+            // SAFETY: as many bytes.
+            *all = unsafe { std::mem::transmute::<__m128i, [u8; 16]>(value) };
+            return Ok(());
+        }
         let (mut at, mut rest) = (address, bytes);
         while !rest.is_empty() {
             let n = piece(at, rest.len());
@@ -185,6 +196,16 @@ impl interp::Memory for Memory {
     fn store(&self, address: u64, bytes: &[u8]) -> Result<(), BadAddress> {
         if !self.is_open(address, bytes.len() as u64) {
             return Err(BadAddress);
+        }
+        if let Ok(all) = <[u8; 16]>::try_from(bytes)
+            && address.is_multiple_of(16)
+        {
+            // SAFETY: as many bytes; inside of memory that may be touched, and aligned, as in `load`.
+            unsafe {
+                let value = std::mem::transmute::<[u8; 16], __m128i>(all);
+                (address as *mut __m128i).write_volatile(value);
+            }
+            return Ok(());
         }
         let (mut at, mut rest) = (address, bytes);
         while !rest.is_empty() {
