@@ -49,7 +49,7 @@ fn a_kernels_fault_is_an_error_and_the_programs_is_its_own() {
             let said = String::from_utf8_lossy(&done.stderr);
             assert_eq!(String::from_utf8_lossy(&done.stdout), "launched\n700\n", "{mode}: {said}");
             assert_eq!(code(&done), expected, "{mode}: {said}");
-            assert!(said.contains("kernel load, PTX 14:3"), "{mode}: {said}");
+            assert!(said.contains("kernel load, PTX 12:3"), "{mode}: {said}");
         }
     });
 }
@@ -107,13 +107,13 @@ fn python_keeps_its_signals() {
 fn what_stays_with_the_interpreter_is_said_to_who_asks() {
     with_program("interpreted", |program| {
         for (asked, expected) in [(true, 1), (false, 0)] {
-            let mut command = on_the_cpu(&[program, "calls"]);
+            let mut command = on_the_cpu(&[program, "large"]);
             command.envs(asked.then_some(("CUSHIM_CPU", "report")));
             let done = command.output().unwrap();
             let said = String::from_utf8_lossy(&done.stderr);
             assert_eq!(String::from_utf8_lossy(&done.stdout), "launched\n0\n", "{said}");
             assert_eq!(
-                said.matches("cushim: interpreted: kernel calls, PTX ").count(),
+                said.matches("cushim: interpreted: kernel large: 500").count(),
                 expected,
                 "{said}"
             );
