@@ -12,7 +12,7 @@ use super::pure::slot;
 use super::value::{Val, chunks, scalar, vector};
 use super::{Emit, OWN};
 use crate::plan::form::Class;
-use crate::run::{Slot, Warp, Which, atomic_word};
+use crate::run::{Slot, Warp, Which, at_once, atomic_word};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
@@ -39,10 +39,12 @@ impl Emit<'_> {
         })
     }
 
-    /// The bytes of a lane, where loops do such an access.
-    fn looped(space: Space, class: Class, ty: Scalar, parts: usize) -> Option<i64> {
+    /// The bytes of a lane, where loops do such an access, part by part.
+    fn looped(inst: &Inst, space: Space, class: Class, parts: usize) -> Option<i64> {
+        let ty = inst.types[0];
         let shared = super::group::kind(space)?;
         let known = matches!(ty.bytes(), 4 | 8) && matches!(parts, 1 | 2 | 4);
+        let known = known && !at_once(inst, parts);
         (known && (shared || class == Class::Wide)).then(|| i64::from(ty.bytes()) * parts as i64)
     }
 
@@ -57,7 +59,7 @@ impl Emit<'_> {
     ) -> bool {
         let ty = inst.types[0];
         let n = inst.dst.len();
-        let Some(total) = Self::looped(space, address.class, ty, n) else { return false };
+        let Some(total) = Self::looped(inst, space, address.class, n) else { return false };
         if !matches!(address.base, Val::Lanes(_)) || !self.takes(&inst.dst, ty) {
             return false;
         }
@@ -128,7 +130,7 @@ impl Emit<'_> {
     ) -> bool {
         let ty = inst.types[0];
         let class = Class::of(ty);
-        let Some(total) = Self::looped(space, address.class, ty, values.len()) else {
+        let Some(total) = Self::looped(inst, space, address.class, values.len()) else {
             return false;
         };
         let plain = values.iter().all(|(_, c)| *c == class);
@@ -179,7 +181,7 @@ impl Emit<'_> {
     ) -> bool {
         let (ty, space) = (inst.types[0], inst.space(0, self.f.entry));
         let class = Class::of(ty);
-        let Some(total) = Self::looped(space, args[0], ty, 1) else { return false };
+        let Some(total) = Self::looped(inst, space, args[0], 1) else { return false };
         let Some(op) = operation(atomic_word(inst), ty) else { return false };
         if args.len() != 2 || args[1] != class || !self.takes(&inst.dst, ty) {
             return false;
