@@ -142,6 +142,28 @@ pub fn program(data: &[u8]) -> String {
     s
 }
 
+/// An instruction that reads or writes the carry flag.
+fn carry(c: &mut Choices<'_>) -> String {
+    const NAMES: [&str; 10] = [
+        "add.cc",
+        "addc",
+        "addc.cc",
+        "sub.cc",
+        "subc",
+        "subc.cc",
+        "mad.lo.cc",
+        "mad.hi.cc",
+        "madc.lo.cc",
+        "madc.hi",
+    ];
+    let name = NAMES[c.below(10) as usize];
+    let (class, count, width) = if c.below(3) == 0 { ('d', 4, 64) } else { ('r', 8, 32) };
+    let sign = ['u', 's'][c.below(2) as usize];
+    let operands = if name.starts_with("mad") { 4 } else { 3 };
+    let list: Vec<String> = (0..operands).map(|_| format!("{class}{}", c.below(count))).collect();
+    format!("{name}.{sign}{width} {}", list.join(", "))
+}
+
 fn instruction(s: &mut String, c: &mut Choices<'_>) {
     let guard = match c.below(12) {
         0 => format!("@p{} ", c.below(4)),
@@ -348,13 +370,15 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
             c.below(8),
             r(c)
         ),
-        43 => format!(
-            "{guard} add.cc.u32 r{x}, {}, {}; {guard} addc.u32 r{}, {}, 0",
-            r(c),
-            r(c),
-            c.below(8),
-            r(c)
-        ),
+        43 => {
+            // The flag goes from one kind to the next, over what other lanes skip.
+            let mut all = String::new();
+            for _ in 0..2 + c.below(4) {
+                let guard = one(c, &["", "", "", "@p1 ", "@!p2 "]);
+                all += &format!("{guard}{}; ", carry(c));
+            }
+            all + &format!("{guard}addc.u32 r{x}, {}, 0", r(c))
+        }
         44 => format!("mad.wide.{} d{y}, {}, {}, {}", one(c, &["s32", "u32"]), r(c), r(c), d(c)),
         45 => format!(
             "{} d{y}, {}, {}",

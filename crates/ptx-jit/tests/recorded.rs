@@ -1,5 +1,5 @@
-//! Every form of every instruction that computes: compiled code, the interpreter and
-//! a GPU. The cases and what the GPU gave belong to the interpreter's crate.
+//! Every form of every instruction that computes, and sequences of them: compiled code,
+//! the interpreter and a GPU. The cases and what the GPU gave belong to the interpreter's crate.
 
 #[path = "../../ptx/tests/cases/mod.rs"]
 mod cases;
@@ -7,6 +7,8 @@ mod common;
 
 use cases::inputs;
 use cases::kernels::{self, Case, Lanes, ROWS};
+use cases::results::{self, Results};
+use cases::sequences::{self, Shown};
 use cases::tally::{self, Tally};
 use common::Device;
 use cushim_ptx::interp::{self, Launch, Memory as _};
@@ -86,12 +88,12 @@ fn compare(
     ))
 }
 
-fn check(lanes: Lanes, who: &str) {
-    let mut tally = Tally::new();
+fn check(all: Vec<Case>, kept: Results, lanes: Lanes, who: &str) {
+    let mut tally = Tally::new(kept);
     let mut differ = Vec::new();
     // A lane alone has no others to look at.
     let fits = |c: &Case| lanes == Lanes::Threads || c.forms[0].lane;
-    let cases: Vec<Case> = kernels::all().into_iter().filter(fits).collect();
+    let cases: Vec<Case> = all.into_iter().filter(fits).collect();
     let modules = cases.chunk_by(|a, b| a.forms[0].device == b.forms[0].device);
     for some in modules.flat_map(|m| m.chunks(KERNELS)) {
         let text: String = some.iter().map(|c| c.text(lanes)).collect();
@@ -131,10 +133,22 @@ fn check(lanes: Lanes, who: &str) {
 
 #[test]
 fn compiled_code_gives_what_the_interpreter_and_a_gpu_give() {
-    check(Lanes::Threads, "compiled code");
+    check(kernels::all(), results::kept(), Lanes::Threads, "compiled code");
 }
 
 #[test]
 fn compiled_code_of_one_value_for_all_lanes_gives_the_same() {
-    check(Lanes::Blocks, "compiled code of one value");
+    check(kernels::all(), results::kept(), Lanes::Blocks, "compiled code of one value");
+}
+
+#[test]
+fn compiled_code_gives_the_same_of_sequences() {
+    let all = sequences::all(Shown::Digest);
+    check(all, results::of_sequences(), Lanes::Threads, "compiled code of sequences");
+}
+
+#[test]
+fn compiled_code_of_one_value_gives_the_same_of_sequences() {
+    let all = sequences::all(Shown::Digest);
+    check(all, results::of_sequences(), Lanes::Blocks, "compiled code of one value of sequences");
 }

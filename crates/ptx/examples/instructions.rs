@@ -1,12 +1,14 @@
-//! Writes the cases for single instructions into a folder, for a GPU to run:
-//! `cargo run -p cushim-ptx --example instructions -- FOLDER`.
+//! Writes the cases for single instructions, or for sequences of them, into a folder,
+//! for a GPU to run: `cargo run -p cushim-ptx --example instructions -- WHAT FOLDER`,
+//! where WHAT is `instructions`, `sequences`, or `registers` (of sequences, each by itself).
 //!
 //! `scripts/record-instructions` does that and says what the files are.
 
 #[path = "../tests/cases/mod.rs"]
 mod cases;
 
-use cases::kernels::{self, Lanes, ROWS};
+use cases::kernels::{self, Case, Lanes, ROWS};
+use cases::sequences::{self, Shown};
 use cushim_ptx::types::Scalar;
 use std::fmt::Write;
 use std::path::Path;
@@ -15,15 +17,24 @@ use std::path::Path;
 const KERNELS: usize = 40;
 
 fn main() -> std::io::Result<()> {
-    let Some(folder) = std::env::args().nth(1) else {
-        eprintln!("instructions: expected a folder to write to");
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let cases = match arguments.first().map(String::as_str) {
+        Some("instructions") => kernels::all(),
+        Some("sequences") => sequences::all(Shown::Digest),
+        Some("registers") => sequences::all(Shown::Registers),
+        _ => Vec::new(),
+    };
+    let (false, [_, folder]) = (cases.is_empty(), arguments.as_slice()) else {
+        eprintln!(
+            "instructions: expected `instructions`, `sequences` or `registers`, and a folder"
+        );
         std::process::exit(2);
     };
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
     let mut index = String::new();
     let mut input = Vec::new();
-    let cases: Vec<_> = kernels::all().into_iter().filter(|c| c.forms[0].device).collect();
+    let cases: Vec<Case> = cases.into_iter().filter(|c| c.forms[0].device).collect();
     for (n, some) in cases.chunks(KERNELS).enumerate() {
         let mut text = kernels::head(true);
         for case in some {

@@ -204,8 +204,6 @@ pub struct Inst {
     pub words: Words,
     /// Types, slot by slot.
     pub types: [Scalar; 3],
-    /// It adds the carry flag (`addc`, `subc`, `madc`).
-    pub reads_carry: bool,
     /// Run only where this predicate holds.
     pub guard: Option<(u32, Sense)>,
     /// Results.

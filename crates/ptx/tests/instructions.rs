@@ -124,6 +124,44 @@ fn carries_chain_to_any_length() {
 }
 
 #[test]
+fn the_flag_of_a_difference_is_its_carry() {
+    // a - b is a + !b + 1: the flag is set where nothing was borrowed.
+    pairs("sub.cc.u32 a, a, b; addc.u32 d, 0, 0;", |a, b| u32::from(a >= b));
+    pairs("add.cc.u32 a, a, b; subc.u32 d, 0, 0;", |a, b| {
+        u32::from(a.checked_add(b).is_none()).wrapping_sub(1)
+    });
+    pairs("sub.cc.s32 a, a, b; madc.lo.u32 d, b, 3, 5;", |a, b| {
+        b.wrapping_mul(3).wrapping_add(5).wrapping_add(u32::from(a >= b))
+    });
+    pairs("mad.lo.cc.u32 a, a, 1, b; subc.cc.u32 d, b, 7; addc.u32 d, d, 0;", |a, b| {
+        let clear = u32::from(a.checked_add(b).is_some());
+        let sum = b.wrapping_sub(7).wrapping_sub(clear);
+        sum.wrapping_add(u32::from(u64::from(b) >= 7 + u64::from(clear)))
+    });
+    // Of 64 bits it is the same flag, and what has no `.cc` leaves it alone.
+    let code = "sub.cc.u64 a, a, b; add.u64 a, a, -1; sub.s64 a, a, a; addc.u32 %r2, 0, 0;
+        cvt.u64.u32 d, %r2;";
+    let rows = [[5, 5, 0], [4, 5, 0], [1 << 32, 1, 0], [0, u64::MAX, 0], [u64::MAX, 0, 0]];
+    for (row, got) in rows.iter().zip(run64(code, &rows)) {
+        assert_eq!(got, u64::from(row[0] >= row[1]), "{row:x?}");
+    }
+}
+
+#[test]
+fn a_lane_that_skips_keeps_its_flag() {
+    let rows: Vec<[u64; 3]> = (0..32).map(|n| [n, 0, 0]).collect();
+    for skip in ["@p sub.cc.u32 b, 0, 1;", "@!p bra L; sub.cc.u32 b, 0, 1; L:"] {
+        let code = format!(
+            "add.cc.u32 b, a, 0xfffffff0; and.b32 c, a, 1; setp.eq.u32 p, c, 0; {skip}
+             addc.u32 d, 0, 0;"
+        );
+        for (row, got) in rows.iter().zip(run32(&code, &rows)) {
+            assert_eq!(got, u64::from(row[0] >= 16 && row[0] % 2 == 1), "{skip} {row:?}");
+        }
+    }
+}
+
+#[test]
 fn bits() {
     pairs("popc.b32 d, a;", |a, _| a.count_ones());
     pairs("clz.b32 d, a;", |a, _| a.leading_zeros());

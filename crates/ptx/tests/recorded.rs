@@ -1,11 +1,12 @@
-//! Every form of every instruction that computes: the interpreter and a GPU, whose
-//! results were recorded ([`cases`]).
+//! Every form of every instruction that computes, and sequences of them: the interpreter
+//! and a GPU, whose results were recorded ([`cases`]).
 
 mod cases;
 mod common;
 
 use cases::kernels::{self, Case, Lanes, ROWS};
-use cases::results;
+use cases::results::{self, Results};
+use cases::sequences::{self, Shown};
 use cases::tally::Tally;
 use common::device::Device;
 
@@ -18,11 +19,9 @@ fn run(case: &Case) -> Vec<Vec<u64>> {
     device.u64s(out, case.slots() * ROWS).chunks(ROWS).map(<[u64]>::to_vec).collect()
 }
 
-#[test]
-fn the_interpreter_gives_what_a_gpu_gives() {
-    let mut tally = Tally::new();
+fn check(cases: Vec<Case>, kept: Results) {
+    let mut tally = Tally::new(kept);
     let mut unrecorded = Vec::new();
-    let cases = kernels::all();
     for case in cases {
         let columns = run(&case);
         let mut rest = columns.as_slice();
@@ -38,6 +37,16 @@ fn the_interpreter_gives_what_a_gpu_gives() {
     // All that an sm_90 runs must be there.
     assert_eq!(tally.missing, unrecorded);
     tally.finish("interpreter");
+}
+
+#[test]
+fn the_interpreter_gives_what_a_gpu_gives() {
+    check(kernels::all(), results::kept());
+}
+
+#[test]
+fn the_interpreter_gives_what_a_gpu_gives_of_sequences() {
+    check(sequences::all(Shown::Digest), results::of_sequences());
 }
 
 #[test]

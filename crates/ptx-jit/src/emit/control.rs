@@ -450,7 +450,6 @@ impl Emit<'_> {
             Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => self.collective(inst)?,
             Op::Bra | Op::Ret | Op::Exit | Op::BrxIdx | Op::BarSync | Op::BarRed => {}
             Op::BarArrive => self.arrive_only(inst),
-            Op::AddCarry | Op::SubCarry | Op::MadCarry => self.carry(inst),
             Op::CpAsync => self.copy_async(inst),
             Op::Call => self.external(inst),
             Op::Enter => self.enter(inst),

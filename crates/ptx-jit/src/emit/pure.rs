@@ -157,24 +157,6 @@ impl Emit<'_> {
         }
     }
 
-    /// Arithmetic with the carry flag.
-    pub(super) fn carry(&mut self, inst: &Inst) {
-        let mut args = Vec::new();
-        for (n, src) in inst.src.iter().enumerate() {
-            let class = self.class_of(inst, n);
-            args.push((self.operand(src, class), class));
-        }
-        self.pass(0, &args, false);
-        let results = self.results(inst);
-        let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results.clone());
-        let mask = self.guard(inst).unwrap_or(self.act);
-        self.call(Which::Carry, site, mask);
-        for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
-            let v = self.receive(n, class, false);
-            self.set(inst, *dst, v);
-        }
-    }
-
     /// `f` on the scalars, or on every vector. The flag says vectors.
     pub(super) fn map(
         &mut self,

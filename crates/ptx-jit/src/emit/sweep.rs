@@ -115,11 +115,6 @@ impl Emit<'_> {
         self.b.switch_to_block(fresh);
         let full = self.constant_field(types::I32, offset_of!(Warp, full));
         self.set_field(full, offset_of!(Warp, live));
-        let carries = [Op::AddCarry, Op::SubCarry, Op::MadCarry];
-        if self.f.code.iter().any(|i| carries.contains(&i.op)) {
-            let zero = self.i32(0);
-            self.set_field(zero, offset_of!(Warp, carry));
-        }
         self.jump(self.blocks[0], &[full, self.warp]);
 
         self.b.switch_to_block(later);

@@ -160,7 +160,6 @@ fn plain(op: Op, ty: Scalar, pos: Pos) -> Inst {
         op,
         words: Words::default(),
         types: [ty, ty, Scalar::B32],
-        reads_carry: false,
         guard: None,
         dst: Vec::new(),
         src: Vec::new(),

@@ -264,7 +264,6 @@ impl Facts<'_> {
                 }
             }
             Op::Isspacep if uniform => Form::Uniform(()),
-            Op::AddCarry | Op::SubCarry | Op::MadCarry => Form::Lanes,
             Op::Ld if uniform => match inst.space(0, self.f.entry) {
                 Space::Local | Space::Generic => Form::Lanes,
                 _ => Form::Uniform(()),

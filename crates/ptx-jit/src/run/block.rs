@@ -165,7 +165,6 @@ impl Seat {
                 last: 0,
                 rotate: false,
                 turns: 0,
-                carry: 0,
                 results: [[0; 32]; 2],
                 fault: None,
                 saved: Vec::new(),

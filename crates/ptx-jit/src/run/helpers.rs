@@ -32,7 +32,6 @@ pub(crate) enum Which {
     Clock,
     Trap,
     Call,
-    Carry,
     CopyAsync,
     Ex2,
     Lg2,
@@ -49,7 +48,7 @@ pub(crate) enum Which {
     Shuffle,
 }
 
-pub(crate) static TABLE: [Helper; 27] = [
+pub(crate) static TABLE: [Helper; 26] = [
     pure,
     dispatch,
     spin,
@@ -62,7 +61,6 @@ pub(crate) static TABLE: [Helper; 27] = [
     clock,
     trap,
     external::call,
-    carry,
     memory::copy_async,
     widest::ex2,
     wide::lg2,
@@ -194,30 +192,6 @@ unsafe extern "C" fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
         for (k, (dst, v)) in inst.dst.iter().zip([out.0, out.1]).enumerate() {
             w.results[k][l] = v & alu::mask(width(*dst));
         }
-    }
-    w.publish(site, mask);
-    0
-}
-
-/// Arithmetic with the carry flag, a bit for each lane.
-unsafe extern "C" fn carry(w: *mut Warp, n: u32, mask: u32) -> u32 {
-    // SAFETY: called by generated code.
-    let w = unsafe { warp(w) };
-    let site = w.site(n);
-    let inst = &site.inst;
-    let mut flags = w.carry;
-    for l in lanes(mask) {
-        let mut a = [0; 4];
-        for (k, class) in site.operands.iter().take(3).enumerate() {
-            a[k] = w.value(k, *class, l);
-        }
-        let set = inst.reads_carry && w.carry >> l & 1 != 0;
-        let (v, out) = alu::eval_carry(inst, a, set);
-        flags = flags & !(1 << l) | u32::from(out) << l;
-        w.results[0][l] = v & alu::mask(inst.dst.first().map_or(32, |d| width(*d)));
-    }
-    if inst.words.has(Word::Cc) {
-        w.carry = flags;
     }
     w.publish(site, mask);
     0

@@ -207,8 +207,6 @@ pub(crate) struct Warp {
     /// Choose the piece after [`Warp::last`].
     pub(crate) rotate: bool,
     pub(crate) turns: u32,
-    /// The carry flag of each lane.
-    pub(crate) carry: u32,
     /// Results of a collective instruction in the making.
     pub(crate) results: [Slot; 2],
     pub(crate) fault: Option<Box<Fault>>,

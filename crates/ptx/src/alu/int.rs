@@ -113,19 +113,23 @@ fn is_count(op: Op) -> bool {
     matches!(op, Op::Popc | Op::Clz)
 }
 
-pub(super) fn eval_carry(i: &Inst, a: [u64; 4], carry: bool) -> (u64, bool) {
+/// Every instruction with a carry is one sum, whose carry is CC.CF. A difference is
+/// a + !b + 1, so that the flag after it says that nothing was borrowed, and `subc`
+/// takes one away where it is clear: an H200 does so, which chains of one kind do
+/// not show. Where the flag goes in, it is the last operand.
+pub(super) fn eval_carry(i: &Inst, a: [u64; 4]) -> Out {
     let ty = i.types[0];
     let bits = ty.bits();
     let m = mask(bits);
-    let u = |n: usize| i128::from(a[n] & m);
-    let carry = i128::from(carry);
-    let full = match i.op {
-        Op::AddCarry => u(0) + u(1) + carry,
-        Op::SubCarry => u(0) - u(1) - carry,
-        _ => i128::from(cut(product(i, ty, a[0], a[1]), bits)) + u(2) + carry,
+    let (x, y, last) = match i.op {
+        Op::AddCarry => (a[0], a[1], 2),
+        Op::SubCarry => (a[0], !a[1], 2),
+        _ => (cut(product(i, ty, a[0], a[1]), bits), a[2], 3),
     };
-    // Below zero the bits above are ones: a borrow, as CC.CF records it.
-    (cut(full, bits), full >> bits & 1 != 0)
+    let reads = i.src.len() > last;
+    let carry = if reads { a[last] & 1 } else { u64::from(i.op == Op::SubCarry) };
+    let full = i128::from(x & m) + i128::from(y & m) + i128::from(carry);
+    Out(cut(full, bits), u64::from(full >> bits != 0))
 }
 
 fn bfind(i: &Inst, ty: Scalar, a: u64) -> u64 {

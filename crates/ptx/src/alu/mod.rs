@@ -32,11 +32,14 @@ pub fn is_pure(op: Op) -> bool {
     use Op::*;
     matches!(
         op,
-        Add | Sub
+        Add | AddCarry
+            | Sub
+            | SubCarry
             | Mul
             | MulWide
             | Mad
             | MadWide
+            | MadCarry
             | Mul24
             | Mad24
             | Sad
@@ -106,6 +109,7 @@ pub fn eval(i: &Inst, a: [u64; 4]) -> Out {
         Op::Setp | Op::Set | Op::Selp | Op::Slct | Op::Testp => return compare::eval(i, a),
         Op::Cvt | Op::Cvt2 | Op::CvtPack => return Out(convert::eval(i, a), 0),
         Op::Lop3 => return int::lop3(a),
+        Op::AddCarry | Op::SubCarry | Op::MadCarry => return int::eval_carry(i, a),
         op if video::is_video(op) => return Out(video::eval(i, a), 0),
         _ => {}
     }
@@ -115,11 +119,6 @@ pub fn eval(i: &Inst, a: [u64; 4]) -> Out {
         _ => int::eval(i, ty, a),
     };
     Out(value, 0)
-}
-
-/// With the carry flag: the result and the flag after it.
-pub fn eval_carry(i: &Inst, a: [u64; 4], carry: bool) -> (u64, bool) {
-    int::eval_carry(i, a, carry)
 }
 
 /// Both halves of a packed type, one after the other.

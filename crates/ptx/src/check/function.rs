@@ -41,7 +41,10 @@ impl Function {
 }
 
 /// What the head of a function says.
-pub(super) fn declaration(f: &ast::Function<'_>) -> Result<Function, Error> {
+pub(super) fn declaration(
+    f: &ast::Function<'_>,
+    declared: &Declared<'_>,
+) -> Result<Function, Error> {
     let mut out = Function::empty(f.name, f.pos);
     out.entry = f.entry;
     out.linkage = f.linkage;
@@ -53,8 +56,17 @@ pub(super) fn declaration(f: &ast::Function<'_>) -> Result<Function, Error> {
     if f.entry {
         at = 0;
     }
-    for v in &f.params {
+    for v in declared.dialect.parameters(f) {
         out.params.push(parameter(v, &mut at, &mut out.registers)?);
+    }
+    if declared.shares_registers(f) {
+        for v in &declared.registers {
+            for _ in 0..v.count.unwrap_or(v.vector) {
+                let one = parameter(v, &mut at, &mut out.registers)?;
+                out.returns.push(one.clone());
+                out.params.push(one);
+            }
+        }
     }
     if f.entry {
         out.params_size = at as u32;
@@ -97,7 +109,7 @@ pub(super) fn function<'a>(
     out: &mut Module,
     pending: &mut Vec<Pending<'a>>,
 ) -> Result<Function, Error> {
-    let head = declaration(f)?;
+    let head = declaration(f, declared)?;
     let local = u64::from(head.local_size);
     let mut lower = Lower {
         out: head,
@@ -110,10 +122,15 @@ pub(super) fn function<'a>(
         prototypes: Vec::new(),
         local,
         local_max: local,
+        carry: None,
     };
     lower.scopes.push();
-    let places: Vec<_> = lower.out.returns.iter().chain(&lower.out.params).cloned().collect();
-    for (v, p) in f.returns.iter().chain(&f.params).zip(places) {
+    lower.module_registers(f)?;
+    lower.scopes.push();
+    let (returns, params) = (&lower.out.returns, &lower.out.params);
+    let given = lower.declared.dialect.parameters(f);
+    let places: Vec<_> = returns[..f.returns.len()].iter().chain(params).cloned().collect();
+    for (v, p) in f.returns.iter().chain(given).zip(places) {
         let entity = match p.place {
             Place::Register(first) => Entity::Reg { first, ty: v.ty, vector: 1 },
             Place::Memory(offset) if f.entry => Entity::Param { offset },
@@ -142,9 +159,45 @@ pub(super) struct Lower<'a, 'm> {
     pub(super) prototypes: Vec<(usize, usize)>,
     local: u64,
     local_max: u64,
+    /// The register of the carry flag, once it is used.
+    pub(super) carry: Option<u32>,
 }
 
 impl<'a> Lower<'a, '_> {
+    /// Declares the registers of the module: those that the caller gave, or a kernel's own.
+    fn module_registers(&mut self, f: &ast::Function<'a>) -> Result<(), Error> {
+        let shared = self.declared.shares_registers(f);
+        let all = self.declared.registers.clone();
+        let count: u32 = all.iter().map(|v| v.count.unwrap_or(v.vector)).sum();
+        let mut first = if shared {
+            let own = self.out.params.len() - count as usize;
+            match self.out.params.get(own).map(|p| p.place) {
+                Some(Place::Register(r)) => r,
+                _ => 0,
+            }
+        } else {
+            self.out.registers.len() as u32
+        };
+        for v in all {
+            let n = v.count.unwrap_or(v.vector);
+            if !shared {
+                self.register(v.ty, n.into(), v.pos)?;
+            }
+            let done = match v.count {
+                Some(_) => self.scopes.declare_range(v.name, n, first, v.ty),
+                None => {
+                    let entity = Entity::Reg { first, ty: v.ty, vector: v.vector };
+                    self.scopes.declare(v.name, entity)
+                }
+            };
+            if !done {
+                return Err(Error::Redeclared { pos: v.pos, name: v.name.into() });
+            }
+            first += n;
+        }
+        Ok(())
+    }
+
     fn body(&mut self, statements: &[Statement<'a>]) -> Result<(), Error> {
         self.scopes.push();
         let local = self.local;
@@ -235,6 +288,9 @@ impl<'a> Lower<'a, '_> {
     }
 
     fn variable(&mut self, v: &ast::Variable<'a>) -> Result<(), Error> {
+        if self.declared.dialect.is_parameter(self.out.entry, v) {
+            return Ok(());
+        }
         let entity = match v.space {
             Space::Reg => {
                 if let Some(count) = v.count {
@@ -309,7 +365,6 @@ impl<'a> Lower<'a, '_> {
             op,
             words: Words::default(),
             types: [Scalar::B32; 3],
-            reads_carry: false,
             guard: None,
             dst: Vec::<Dst>::new(),
             src: Vec::new(),

@@ -1,5 +1,6 @@
 //! Module-scope names, variables and their initial values.
 
+use super::old::Dialect;
 use super::{align, size};
 use crate::ast::{self, Const, Init, Linkage};
 use crate::error::{Error, Pos};
@@ -7,13 +8,33 @@ use crate::ir::{Function, Global, Module, Relocation, SharedVar, Symbol};
 use crate::types::{Kind, Scalar, Space};
 use std::collections::HashMap;
 
-/// The module's names.
-#[derive(Default)]
+/// The module's names, and what its version makes of them.
 pub(super) struct Declared<'a> {
     names: HashMap<&'a str, Symbol>,
+    pub(super) dialect: Dialect,
+    /// Registers of the module, which functions take from their callers and give back.
+    pub(super) registers: Vec<ast::Variable<'a>>,
 }
 
 impl<'a> Declared<'a> {
+    pub(super) fn new(dialect: Dialect, module: &ast::Module<'a>) -> Result<Self, Error> {
+        let mut all = Declared { names: HashMap::new(), dialect, registers: Vec::new() };
+        for v in module.variables.iter().filter(|v| dialect.is_register(v)) {
+            let found = u64::from(v.count.unwrap_or(1)) + all.registers.len() as u64;
+            if found > MAX_SHARED_REGISTERS {
+                let (what, limit) = ("the number of registers of the module", MAX_SHARED_REGISTERS);
+                return Err(Error::TooLarge { pos: v.pos, what, found, limit });
+            }
+            all.registers.push(v.clone());
+        }
+        Ok(all)
+    }
+
+    /// Whether a function takes the module's registers and gives them back.
+    pub(super) fn shares_registers(&self, f: &ast::Function<'_>) -> bool {
+        !self.registers.is_empty() && !f.entry && f.linkage != Linkage::Extern
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<Symbol> {
         self.names.get(name).copied()
     }
@@ -32,6 +53,9 @@ impl<'a> Declared<'a> {
             .collect()
     }
 }
+
+/// Bound on the registers of a module.
+const MAX_SHARED_REGISTERS: u64 = 1 << 12;
 
 /// An initial value that is applied when all names are known.
 pub(super) struct Pending<'a> {
@@ -58,7 +82,7 @@ pub(super) fn functions<'a>(
             continue;
         }
         declared.names.insert(f.name, Symbol::Function(out.functions.len() as u32));
-        out.functions.push(super::function::declaration(f)?);
+        out.functions.push(super::function::declaration(f, declared)?);
     }
     for (new, _, pos) in &module.aliases {
         // An alias without a declaration of its own is declared by its target.

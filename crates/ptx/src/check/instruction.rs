@@ -2,11 +2,15 @@
 
 use super::function::Lower;
 use super::scope::Entity;
-use crate::ast::{self, OperandKind as Operand};
+use crate::ast::{self, Linkage, OperandKind as Operand};
 use crate::error::Error;
 use crate::ir::{Arg, Call, Callee, Dst, Inst, Refusal, Sense, Src, Symbol};
 use crate::table::{self, Form, NoForm, Op, OperandKind, Place, Word, Words};
 use crate::types::Scalar;
+
+/// What `createpolicy` gives: the policy that asks for nothing. Nothing here asks what a
+/// policy says.
+const POLICY: u64 = 0x1000_0000_0000_0000;
 
 impl<'a> Lower<'a, '_> {
     pub(super) fn instruction(&mut self, i: &ast::Instruction<'a>) -> Result<(), Error> {
@@ -26,7 +30,6 @@ impl<'a> Lower<'a, '_> {
             op: Op::Nop,
             words: Words::default(),
             types: [Scalar::B32; 3],
-            reads_carry: matches!(i.opcode, "addc" | "subc" | "madc"),
             guard,
             dst: Vec::new(),
             src: Vec::new(),
@@ -36,8 +39,9 @@ impl<'a> Lower<'a, '_> {
             inst.op = Op::Call;
             inst.src.push(self.call(i)?);
         } else {
-            match table::find(i.opcode, &i.modifiers) {
-                Ok(form) => self.operands(i, form, &mut inst)?,
+            let dialect = self.declared.dialect;
+            match table::find(i.opcode, &dialect.modifiers(i)) {
+                Ok(form) => self.operands(i, dialect.form(form), &mut inst)?,
                 Err(why) => {
                     inst.op = Op::Refused;
                     self.out.refusals.push(Refusal {
@@ -110,6 +114,13 @@ impl<'a> Lower<'a, '_> {
                 self.source(i, &form, place.kind, operand, inst)?;
             }
         }
+        if i.opcode == "createpolicy" && !inst.words.has(Word::Cvt) {
+            inst.src = vec![Src::Imm(POLICY)];
+        }
+        if matches!(inst.op, Op::AddCarry | Op::SubCarry | Op::MadCarry) {
+            self.carry(i, inst)?;
+        }
+        self.check_addresses(i, inst)?;
         if inst.op == Op::Mov {
             self.check_mov(i, inst)?;
         }
@@ -254,6 +265,22 @@ impl<'a> Lower<'a, '_> {
         Ok(())
     }
 
+    /// The carry flag is a predicate of the function: calls neither see nor change it.
+    fn carry(&mut self, i: &ast::Instruction<'a>, inst: &mut Inst) -> Result<(), Error> {
+        let flag = match self.carry {
+            Some(flag) => flag,
+            None => self.register(Scalar::Pred, 1, i.pos)?,
+        };
+        self.carry = Some(flag);
+        if matches!(i.opcode, "addc" | "subc" | "madc") {
+            inst.src.push(Src::Reg(flag));
+        }
+        if inst.words.has(Word::Cc) {
+            inst.dst.push(Dst::Reg(flag, Scalar::Pred.bits()));
+        }
+        Ok(())
+    }
+
     /// Packing and unpacking must fill the wide side exactly.
     fn check_mov(&self, i: &ast::Instruction<'_>, inst: &Inst) -> Result<(), Error> {
         let (d, s) = (inst.dst.len(), inst.src.len());
@@ -312,7 +339,13 @@ impl<'a> Lower<'a, '_> {
             (_, Some(Symbol::Function(f))) => {
                 self.out.callees.push(f);
                 let g = &self.module.functions[f as usize];
-                (Callee::Direct(f), Some((g.returns.len(), g.params.len())))
+                let shape = (g.returns.len(), g.params.len());
+                if g.linkage != Linkage::Extern {
+                    let shared = self.module_register_arguments();
+                    returns.extend(shared.iter().cloned());
+                    args.extend(shared);
+                }
+                (Callee::Direct(f), Some(shape))
             }
             _ => {
                 let (name, expected) = (name.to_string(), "a function");
@@ -332,6 +365,19 @@ impl<'a> Lower<'a, '_> {
             return self.wrong(i, "one operand too many", "`;`");
         }
         Ok(Src::Call(Box::new(Call { callee, args, returns })))
+    }
+
+    /// The registers of the module, as a call gives them and takes them back.
+    fn module_register_arguments(&self) -> Vec<Arg> {
+        let mut all = Vec::new();
+        for v in &self.declared.registers {
+            let name = if v.count.is_some() { format!("{}0", v.name) } else { v.name.to_string() };
+            if let Some(Entity::Reg { first, ty, .. }) = self.scopes.outermost(&name) {
+                let n = v.count.unwrap_or(v.vector);
+                all.extend((first..first + n).map(|r| Arg::Reg(r, ty.bits())));
+            }
+        }
+        all
     }
 
     fn argument(&mut self, i: &ast::Instruction<'a>, o: &ast::Operand<'a>) -> Result<Arg, Error> {

@@ -5,10 +5,12 @@
 //! table refuses or does not know does not fail the module: it is noted, so
 //! that the module's other kernels run.
 
+mod address;
 mod blocks;
 mod function;
 mod globals;
 mod instruction;
+mod old;
 mod operand;
 mod scope;
 mod video;
@@ -18,6 +20,7 @@ use crate::error::Error;
 use crate::ir::{Module, Symbol};
 pub(crate) use blocks::find as find_blocks;
 use globals::Declared;
+use old::Dialect;
 
 /// Bound on what one variable may take, in bytes: more than any device has.
 const MAX_SIZE: u64 = 1 << 40;
@@ -36,10 +39,14 @@ pub fn check(module: &ast::Module<'_>) -> Result<Module, Error> {
         shared: Vec::new(),
         functions: Vec::new(),
     };
-    let mut declared = Declared::default();
+    let dialect = Dialect::new(module.version, out.sm);
+    let mut declared = Declared::new(dialect, module)?;
     globals::functions(module, &mut declared, &mut out)?;
     let mut pending = Vec::new();
     for v in &module.variables {
+        if dialect.is_register(v) {
+            continue;
+        }
         globals::variable(v, &mut declared, &mut out, &mut pending)?;
     }
     for (index, f) in declared.bodies(module) {

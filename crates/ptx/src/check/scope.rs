@@ -62,6 +62,11 @@ impl<'a> Scopes<'a> {
         level.ranges.insert(prefix, (count, first, ty)).is_none()
     }
 
+    /// What a name stands for outside of everything else: in the module.
+    pub(super) fn outermost(&self, name: &str) -> Option<Entity> {
+        self.levels.first()?.get(name)
+    }
+
     pub(super) fn get(&self, name: &str) -> Option<Entity> {
         self.levels.iter().rev().find_map(|l| l.get(name))
     }

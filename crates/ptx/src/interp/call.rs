@@ -72,7 +72,6 @@ impl Exec<'_> {
         let new = warp.new_frame(Frame {
             function,
             registers,
-            carry: 0,
             parent: Some(frame),
             return_pc: pc + 1,
             local_base: base as u32,

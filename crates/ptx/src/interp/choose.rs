@@ -389,7 +389,6 @@ mod tests {
                         op: row.op,
                         words,
                         types,
-                        reads_carry: false,
                         guard: None,
                         dst: vec![Dst::Reg(0, bits)],
                         src: src.collect(),

@@ -35,9 +35,6 @@ impl Exec<'_> {
         }
         match inst.op {
             Op::Mov => self.mov(common, warp, inst, frame, active),
-            Op::AddCarry | Op::SubCarry | Op::MadCarry => {
-                self.carry(common, warp, inst, frame, active);
-            }
             Op::Cvta | Op::Isspacep => self.address_space(common, warp, inst, frame, active),
             Op::Activemask => warp.write(frame, inst.dst[0], active, &[mask.into(); 32]),
             // Fences are among these. One orders what this thread does for those on others.
@@ -351,27 +348,6 @@ impl Exec<'_> {
         if let Some(dst) = inst.dst.get(1) {
             warp.write(frame, *dst, active, &p);
         }
-    }
-
-    fn carry(&self, common: &Common, warp: &mut Warp, inst: &Inst, frame: usize, active: u32) {
-        let mut inputs = [[0; 32]; 3];
-        for (to, src) in inputs.iter_mut().zip(&inst.src) {
-            self.read(common, warp, frame, src, to);
-        }
-        let sets = inst.words.has(Word::Cc);
-        let flags = warp.frames[frame].carry;
-        let mut new = flags;
-        let mut d = [0; 32];
-        for l in lanes(active) {
-            let a = [inputs[0][l], inputs[1][l], inputs[2][l], 0];
-            let (value, out) = alu::eval_carry(inst, a, inst.reads_carry && flags >> l & 1 != 0);
-            d[l] = value;
-            new = new & !(1 << l) | u32::from(out) << l;
-        }
-        if sets {
-            warp.frames[frame].carry = new;
-        }
-        warp.write(frame, inst.dst[0], active, &d);
     }
 
     fn mov(&self, common: &Common, warp: &mut Warp, inst: &Inst, frame: usize, active: u32) {

@@ -42,8 +42,6 @@ pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
 pub(super) struct Frame {
     pub(super) function: u32,
     pub(super) registers: Vec<Register>,
-    /// The carry flag of each lane.
-    pub(super) carry: u32,
     pub(super) parent: Option<usize>,
     /// Where the caller goes on.
     pub(super) return_pc: u32,
@@ -120,7 +118,6 @@ impl Warp {
         let frame = self.new_frame(Frame {
             function,
             registers,
-            carry: 0,
             parent: None,
             return_pc: 0,
             local_base: 0,

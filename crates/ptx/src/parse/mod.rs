@@ -183,6 +183,12 @@ impl<'a> Parser<'a> {
                             expected: "32 or 64".into(),
                         });
                     }
+                    if m.address_size == 32 {
+                        let expected =
+                            "64, as 32-bit addressing is not supported on sm_90 or higher";
+                        let (found, expected) = ("the number 32".into(), expected.into());
+                        return Err(Error::Syntax { pos, found, expected });
+                    }
                 }
                 // A concatenated file begins again.
                 "version" => {

@@ -108,6 +108,20 @@ pub struct Form {
     pub types: [Scalar; 3],
 }
 
+impl Form {
+    /// The same with one more word, if there is such a form.
+    pub fn with(self, word: Word) -> Form {
+        let mut words = self.words;
+        words.insert(word);
+        let types = &self.types[..self.row.slots.len()];
+        if !self.row.open && self.row.accepts(&words, types) {
+            Form { words, ..self }
+        } else {
+            self
+        }
+    }
+}
+
 /// Why no form was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoForm {

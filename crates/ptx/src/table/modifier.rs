@@ -54,6 +54,7 @@ words! {
     Finite "finite", Infinite "infinite", Number "number", Notanumber "notanumber",
     Normal "normal", Subnormal "subnormal", CacheHint "L2::cache_hint", Pack "pack",
     Po "po", Shr7 "shr7", Shr15 "shr15",
+    Fractional "fractional", Range "range", Cvt "cvt", L2 "L2",
 }
 
 /// A set of modifier words.

@@ -13,6 +13,7 @@ pub mod judge;
 pub mod kernels;
 mod legal;
 pub mod results;
+pub mod sequences;
 mod special;
 pub mod tally;
 pub mod video;

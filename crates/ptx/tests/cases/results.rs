@@ -15,9 +15,15 @@ pub struct Results {
     columns: HashMap<u64, Vec<Vec<u64>>>,
 }
 
-/// The results that are kept beside the cases.
+/// The results of single instructions that are kept beside the cases.
 pub fn kept() -> Results {
     read(include_bytes!("results.bin")).unwrap_or_else(|e| panic!("results.bin: {e}"))
+}
+
+/// Those of sequences.
+pub fn of_sequences() -> Results {
+    let packed = include_bytes!("sequences/results.bin");
+    read(packed).unwrap_or_else(|e| panic!("sequences/results.bin: {e}"))
 }
 
 impl Results {

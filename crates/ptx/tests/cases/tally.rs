@@ -3,8 +3,13 @@
 use super::forms::Form;
 use super::judge::{Verdict, judge};
 use super::kernels::{Case, ROWS};
-use super::results::{self, Results};
+use super::results::Results;
 use std::collections::BTreeMap;
+
+/// Where a GPU does something else than the ISA says, and we what the ISA says.
+fn differs_from_isa(form: &Form) -> Option<&'static str> {
+    super::video::differs_from_isa(form).or(super::sequences::differs_from_isa(&form.name))
+}
 
 /// Forms that disagree which are told in full.
 const SHOWN: usize = 20;
@@ -33,9 +38,9 @@ pub fn given(case: &Case, form: &Form, row: usize) -> String {
 }
 
 impl Tally {
-    pub fn new() -> Tally {
+    pub fn new(kept: Results) -> Tally {
         Tally {
-            kept: results::kept(),
+            kept,
             forms: 0,
             rows: BTreeMap::new(),
             same: 0,
@@ -72,7 +77,7 @@ impl Tally {
             }
         }
         self.same += usize::from(all_same);
-        if let (false, Some(how)) = (bad.is_empty(), super::video::differs_from_isa(form)) {
+        if let (false, Some(how)) = (bad.is_empty(), differs_from_isa(form)) {
             *self.beside.entry(how).or_default() += 1;
         } else if let Some((row, v)) = bad.first() {
             self.wrong.push(format!(
