@@ -19,9 +19,12 @@ mod emit;
 mod error;
 mod flat;
 mod level;
+mod phases;
 mod plan;
 mod run;
 
 pub use cache::Cache;
 pub use error::{CacheRefused, NotCompiled};
+#[doc(hidden)]
+pub use phases::phases;
 pub use run::{Arena, Blocks, Kernel, Mapped};

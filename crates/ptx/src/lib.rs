@@ -29,6 +29,8 @@ pub mod parse;
 pub mod soft;
 pub mod table;
 pub mod types;
+#[doc(hidden)]
+pub mod work;
 
 pub use check::check;
 pub use error::{Error, Pos};

@@ -130,7 +130,7 @@ impl Emit<'_> {
 
     /// All of `lanes` go on there; others may come first.
     fn go(&mut self, edge: Edge, lanes: Value) {
-        let alone = self.plan.pending[self.piece].is_empty();
+        let alone = self.plan.alone[self.piece];
         match edge {
             Edge::Exit => {
                 let live = self.field(types::I32, offset_of!(Warp, live));
@@ -226,16 +226,24 @@ impl Emit<'_> {
         let bits = self.bits(&guard);
         self.flush();
         let (yes, no) = (self.b.create_block(), self.b.create_block());
+        // What most code lies behind is named first: the generator puts it last, behind the other way, whose values
+        // would live past all of that code else, for which allocators of registers pay by its length.
+        let turned = self.is_behind(taken, other);
+        let (long, short) = if turned { (no, yes) } else { (yes, no) };
+        let zero = self.i32(0);
         if let Some(u) = uniform {
-            self.b.ins().brif(u, yes, &[], no, &[]);
+            let u = if turned { self.b.ins().icmp(IntCC::Equal, u, zero) } else { u };
+            self.b.ins().brif(u, long, &[], short, &[]);
         } else {
             let t = self.b.ins().band(self.act, bits);
-            let some = self.b.create_block();
-            self.b.ins().brif(t, some, &[], no, &[]);
-            self.b.switch_to_block(some);
             let f = self.b.ins().band_not(self.act, bits);
+            let some = self.b.create_block();
             let both = self.b.create_block();
-            self.b.ins().brif(f, both, &[], yes, &[]);
+            let (ahead, rest) = if turned { (f, t) } else { (t, f) };
+            self.b.ins().brif(ahead, some, &[], short, &[]);
+            self.b.switch_to_block(some);
+            let whole = self.b.ins().icmp(IntCC::Equal, rest, zero);
+            self.b.ins().brif(whole, long, &[], both, &[]);
             self.b.switch_to_block(both);
             self.part(taken, t, other, f);
         }
@@ -243,6 +251,15 @@ impl Emit<'_> {
         self.go(taken, self.act);
         self.b.switch_to_block(no);
         self.go(other, self.act);
+    }
+
+    /// Whether one way leads back, or to an end, or past where the other leads.
+    fn is_behind(&self, way: Edge, other: Edge) -> bool {
+        let rank = |e: Edge| match e {
+            Edge::To(n) if n > self.piece => n,
+            _ => usize::MAX,
+        };
+        rank(way) > rank(other)
     }
 
     /// Lanes part: the lower piece goes first.
@@ -305,27 +322,27 @@ impl Emit<'_> {
         }
         // Lane by lane: every target takes those whose index it is.
         let lanes = self.vectors(&index, Class::Narrow);
-        let mut rest = self.act;
-        let mut groups = Vec::new();
-        for (n, edge) in targets.iter().enumerate() {
-            let number = self.all(Class::Narrow, true, n as u64);
-            let hits = lanes.iter().map(|v| self.b.ins().icmp(IntCC::Equal, *v, number)).collect();
-            let hits = self.bits(&Val::Mask { lanes: Some(hits), bits: None });
-            let mut group = self.b.ins().band(hits, self.act);
-            if let Some(g) = guard {
-                group = self.b.ins().band(group, g);
-            }
-            rest = self.b.ins().band_not(rest, group);
-            groups.push((*edge, group));
-        }
-        groups.push((other, rest));
+        let here = guard.map_or(self.act, |g| self.b.ins().band(self.act, g));
         self.flush();
-        for (edge, group) in groups {
+        let mut rest = self.act;
+        for (n, edge) in targets.iter().map(Some).chain([None]).enumerate() {
+            let group = match edge {
+                Some(_) => {
+                    let number = self.all(Class::Narrow, true, n as u64);
+                    let hit = |v: &Value| self.b.ins().icmp(IntCC::Equal, *v, number);
+                    let hits =
+                        Val::Mask { lanes: Some(lanes.iter().map(hit).collect()), bits: None };
+                    let hits = self.bits(&hits);
+                    self.b.ins().band(hits, here)
+                }
+                None => rest,
+            };
+            rest = self.b.ins().band_not(rest, group);
             let (some, next) = (self.b.create_block(), self.b.create_block());
             self.b.ins().brif(group, some, &[], next, &[]);
             self.b.switch_to_block(some);
-            match edge {
-                Edge::To(n) => self.ready(n, group),
+            match edge.unwrap_or(&other) {
+                Edge::To(n) => self.ready(*n, group),
                 Edge::Exit => self.retire(group),
             }
             self.jump(next, &[]);

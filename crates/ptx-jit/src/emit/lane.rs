@@ -20,7 +20,7 @@ impl Emit<'_> {
             let class = self.collective_class(inst, n);
             args.push((self.operand(src, class), class));
         }
-        let alone = self.plan.pending[self.piece].is_empty();
+        let alone = self.plan.alone[self.piece];
         let fixed = !sync || matches!(inst.src.last(), Some(Src::Imm(_)));
         let uniform = matches!(inst.op, Op::Vote | Op::Redux) && alone && fixed && sync;
         self.pass(0, &args, false);

@@ -150,7 +150,7 @@ impl Emit<'_> {
         const ROUNDS: i64 = 3;
         /// Two blocks of 256 threads; measured: 4 KiB and 8 KiB gain less.
         const BLOCKS: i64 = 2048;
-        if !self.plan.pieces[self.piece].term.successors().contains(&self.piece) {
+        if !self.plan.pieces[self.piece].next.contains(&self.piece) {
             let row = bytes <= 4 && reach.steps.windows(2).all(|s| s[1] - s[0] == bytes);
             if row && self.plan.steps().is_some() {
                 let place = self.b.ins().iadd_imm_s(reach.pointer, reach.first + BLOCKS);

@@ -46,6 +46,7 @@ use cushim_ptx::Level;
 use cushim_ptx::ir::{Function, Inst, Module};
 use cushim_ptx::table::Op;
 use cushim_ptx::types::Space;
+use cushim_ptx::work;
 use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
 use value::Val;
@@ -172,6 +173,7 @@ pub(crate) fn compile(
 ) -> Result<Output, NotCompiled> {
     refuse(f)?;
     let plan = Plan::new(f, layout);
+    work::mark("plan");
     let failed = |message: String| NotCompiled::Generator { kernel: f.name.clone(), message };
     let mut context = Context::new();
     let mut entry = Signature::new(CallConv::SystemV);
@@ -221,7 +223,7 @@ pub(crate) fn compile(
     let (has_fma, has_rounding) = (has("has_fma"), has("has_sse41"));
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, _) = cushim_ptx::interp::shared_layout(module, kernel as u32);
-    let mut read = Set::new(f.registers.len());
+    let mut read = Set::new();
     let mut list = Vec::new();
     for inst in &f.code {
         crate::plan::graph::reads(inst, &mut list);
@@ -272,7 +274,10 @@ pub(crate) fn compile(
     let warps = blocks.iter().map(|block| b.block_params(*block)[1]).collect();
     b.seal_all_blocks();
     b.finalize(isa.frontend_config());
+    work::step(context.func.dfg.num_insts());
+    work::mark("emit");
     schedule::order(&mut context.func, &warps);
+    work::mark("order");
     let code = context
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| failed(format!("{:?}", e.inner)))?;

@@ -47,10 +47,19 @@ pub(crate) struct Piece {
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) term: Term,
+    /// The pieces that lanes may go to from here, each once, from the least.
+    pub(crate) next: Vec<usize>,
     /// The waiting instruction whose results it begins with.
     pub(crate) result: Option<usize>,
     pub(crate) live_in: Set,
     pub(crate) live_out: Set,
+}
+
+impl Piece {
+    /// The instructions whose results it writes, those first for which lanes waited before it.
+    pub(crate) fn writers(&self) -> impl Iterator<Item = usize> + use<> {
+        self.result.into_iter().chain(self.start..self.end)
+    }
 }
 
 impl Term {
@@ -67,7 +76,7 @@ impl Term {
         }
     }
 
-    pub(crate) fn successors(&self) -> Vec<usize> {
+    fn successors(&self) -> Vec<usize> {
         let to = |e: Edge| match e {
             Edge::To(n) => Some(n),
             Edge::Exit => None,
@@ -150,8 +159,8 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
             _ => (Term::Jump(after), false),
         };
         let end = if own { end - 1 } else { end };
-        let empty = || Set::new(f.registers.len());
-        pieces.push(Piece { start, end, term, result: None, live_in: empty(), live_out: empty() });
+        let (live_in, live_out) = (Set::new(), Set::new());
+        pieces.push(Piece { start, end, term, next: Vec::new(), result: None, live_in, live_out });
     }
     for k in 0..pieces.len() {
         if let Term::Wait { inst, next: Edge::To(n) } = pieces[k].term
@@ -161,7 +170,8 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
         }
     }
     exits(&mut pieces);
-    liveness(f, &mut pieces);
+    pieces.iter_mut().for_each(|p| p.next = p.term.successors());
+    super::live::find(f, &mut pieces);
     pieces
 }
 
@@ -223,43 +233,4 @@ pub(crate) fn writes(inst: &Inst) -> impl Iterator<Item = u32> {
         Dst::Reg(r, _) => Some(*r),
         Dst::Sink => None,
     })
-}
-
-fn liveness(f: &Function, pieces: &mut [Piece]) {
-    let mut changed = true;
-    let mut list = Vec::new();
-    while changed {
-        changed = false;
-        for k in (0..pieces.len()).rev() {
-            let mut live = Set::new(f.registers.len());
-            for s in pieces[k].term.successors() {
-                live.unite(&pieces[s].live_in);
-            }
-            changed |= pieces[k].live_out.unite(&live);
-            match &pieces[k].term {
-                Term::Branch { guard, .. } => live.insert(guard.0 as usize),
-                Term::Table { inst, .. } | Term::Wait { inst, .. } => {
-                    reads(&f.code[*inst], &mut list);
-                    list.iter().for_each(|r| live.insert(*r as usize));
-                }
-                Term::Jump(_) => {}
-            }
-            for at in (pieces[k].start..pieces[k].end).rev() {
-                let inst = &f.code[at];
-                if inst.guard.is_none() {
-                    writes(inst).for_each(|r| live.remove(r as usize));
-                }
-                reads(inst, &mut list);
-                list.iter().for_each(|r| live.insert(*r as usize));
-                // Where the guard is false the old value stays.
-                if inst.guard.is_some() {
-                    writes(inst).for_each(|r| live.insert(r as usize));
-                }
-            }
-            if let Some(inst) = pieces[k].result {
-                writes(&f.code[inst]).for_each(|r| live.remove(r as usize));
-            }
-            changed |= pieces[k].live_in.unite(&live);
-        }
-    }
 }

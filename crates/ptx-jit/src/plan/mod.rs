@@ -9,14 +9,19 @@
 
 pub(crate) mod form;
 pub(crate) mod graph;
+pub(crate) mod live;
+mod readers;
 pub(crate) mod set;
+mod solve;
 mod spin;
+#[cfg(test)]
+mod tests;
 
 use cushim_ptx::ir::{Base, Function, Inst, Special, Src};
 use cushim_ptx::table::Op;
 use cushim_ptx::types::Space;
 use form::{Class, Form, affine};
-use graph::{Piece, Term};
+use graph::Piece;
 use set::Set;
 use std::rc::Rc;
 
@@ -72,9 +77,9 @@ pub(crate) struct Plan {
     /// Place in the frame of each register that crosses pieces.
     pub(crate) slots: Vec<Option<u32>>,
     pub(crate) frame_size: u32,
-    /// Pieces where lanes may wait while this one runs.
-    pub(crate) pending: Vec<Set>,
-    /// Registers that must be blended at the end of this piece.
+    /// Of each piece, whether no lanes of the warp wait elsewhere while it runs.
+    pub(crate) alone: Vec<bool>,
+    /// Registers that a piece writes and that must be blended at its end.
     pub(crate) blend: Vec<Set>,
     /// Lanes may spin on others: any order of pieces is taken.
     pub(crate) fair: bool,
@@ -82,18 +87,15 @@ pub(crate) struct Plan {
 
 impl Plan {
     pub(crate) fn new(f: &Function, layout: Layout) -> Plan {
-        let mut split = Set::new(f.code.len());
+        let mut split = vec![false; f.code.len()];
         loop {
-            let plan = Plan::with(f, layout, &|at| split.has(at));
+            let plan = Plan::with(f, layout, &|at| split[at]);
             // Collectives where lanes may be apart end a piece.
             let mut again = false;
             for (k, piece) in plan.pieces.iter().enumerate() {
                 for at in piece.start..piece.end {
-                    let part = graph::is_collective(&f.code[at]) && !plan.pending[k].is_empty();
-                    if part && !split.has(at) {
-                        split.insert(at);
-                        again = true;
-                    }
+                    let part = graph::is_collective(&f.code[at]) && !plan.alone[k];
+                    again |= part && !std::mem::replace(&mut split[at], true);
                 }
             }
             if !again {
@@ -105,7 +107,7 @@ impl Plan {
     /// Instructions that a warp runs at most, however its lanes part; `None` where there is a loop.
     pub(crate) fn steps(&self) -> Option<u64> {
         let mut pieces = self.pieces.iter().enumerate();
-        let ahead = pieces.all(|(k, p)| p.term.successors().iter().all(|s| *s > k));
+        let ahead = pieces.all(|(k, p)| p.next.iter().all(|s| *s > k));
         // One for the end of each piece.
         ahead.then(|| self.pieces.iter().map(|p| (p.end - p.start) as u64 + 1).sum())
     }
@@ -118,40 +120,33 @@ impl Plan {
         let mut facts = Facts {
             f,
             layout,
+            pieces: &pieces,
             classes: &classes,
+            fair,
             forms: vec![None; f.registers.len()],
-            pending: vec![Set::new(n); n],
-            blend: vec![Set::new(f.registers.len()); n],
+            above: vec![Set::new(); n],
+            parked: Set::new(),
+            blend: vec![Set::new(); n],
+            left: vec![false; n],
         };
         if let Some(first) = pieces.first() {
             for r in first.live_in.iter() {
                 facts.forms[r] = Some(Form::Uniform(()));
             }
         }
-        if fair {
-            for p in &mut facts.pending {
-                (0..n).for_each(|k| p.insert(k));
-            }
-        }
-        loop {
-            let mut changed = facts.find_blends(&pieces);
-            changed |= facts.find_forms(&pieces);
-            changed |= facts.find_pending(&pieces);
-            if !changed {
-                break;
-            }
-        }
-        let Facts { forms, pending, blend, .. } = facts;
+        facts.solve();
+        let alone = (0..n).map(|k| facts.is_alone(k)).collect();
+        let Facts { forms, blend, .. } = facts;
         let forms: Vec<Form<()>> =
             forms.into_iter().map(|f| f.unwrap_or(Form::Uniform(()))).collect();
         let (slots, frame_size) = slots(&pieces, &forms, &classes);
-        Plan { pieces, layout, forms, classes, slots, frame_size, pending, blend, fair }
+        Plan { pieces, layout, forms, classes, slots, frame_size, alone, blend, fair }
     }
 }
 
 /// Gives registers that live across pieces a place.
 fn slots(pieces: &[Piece], forms: &[Form<()>], classes: &[Class]) -> (Vec<Option<u32>>, u32) {
-    let mut crossing = Set::new(forms.len());
+    let mut crossing = Set::new();
     for p in pieces {
         crossing.unite(&p.live_in);
         crossing.unite(&p.live_out);
@@ -179,11 +174,19 @@ fn slots(pieces: &[Piece], forms: &[Form<()>], classes: &[Class]) -> (Vec<Option
 struct Facts<'a> {
     f: &'a Function,
     layout: Layout,
+    pieces: &'a [Piece],
     classes: &'a [Class],
+    /// Any order of pieces is taken: lanes may wait anywhere.
+    fair: bool,
     /// `None`: nothing was written yet.
     forms: Vec<Option<Form<()>>>,
-    pending: Vec<Set>,
+    /// Of each piece, those above it at which lanes may wait while it runs, and where they may whatever runs.
+    above: Vec<Set>,
+    parked: Set,
+    /// As in [`Plan`].
     blend: Vec<Set>,
+    /// Pieces that are known not to be alone.
+    left: Vec<bool>,
 }
 
 impl Facts<'_> {
@@ -205,39 +208,9 @@ impl Facts<'_> {
         changed
     }
 
-    fn find_blends(&mut self, pieces: &[Piece]) -> bool {
-        let mut changed = false;
-        for k in 0..pieces.len() {
-            for p in self.pending[k].iter().collect::<Vec<_>>() {
-                changed |= self.blend[k].unite(&pieces[p].live_in);
-            }
-        }
-        changed
-    }
-
-    fn find_forms(&mut self, pieces: &[Piece]) -> bool {
-        let mut changed = false;
-        for (k, piece) in pieces.iter().enumerate() {
-            let first = piece.result.map(|at| &self.f.code[at]);
-            for inst in first.into_iter().chain(&self.f.code[piece.start..piece.end]) {
-                if inst.dst.is_empty() && inst.op != Op::Call {
-                    continue;
-                }
-                let Some(result) = self.result(inst, k) else { continue };
-                for (n, r) in graph::writes(inst).enumerate() {
-                    let parted = piece.live_out.has(r as usize) && self.blend[k].has(r as usize);
-                    let guarded = inst.guard.is_some_and(|(p, _)| !self.is_uniform(p));
-                    let form = match &result {
-                        _ if parted || guarded => Form::Lanes,
-                        Form::Uniform(()) => Form::Uniform(()),
-                        _ if n > 0 || self.classes[r as usize] == Class::Predicate => Form::Lanes,
-                        other => other.clone(),
-                    };
-                    changed |= self.lower(r, form);
-                }
-            }
-        }
-        changed
+    /// Whether no lanes wait elsewhere while a piece runs.
+    fn is_alone(&self, k: usize) -> bool {
+        !self.fair && self.above[k].is_empty() && self.parked.is_empty()
     }
 
     fn is_uniform(&self, register: u32) -> bool {
@@ -252,7 +225,7 @@ impl Facts<'_> {
             args.push(self.operand(src)?);
         }
         let uniform = args.iter().all(|a| *a == Form::Uniform(()));
-        let together = self.pending[piece].is_empty();
+        let together = self.is_alone(piece);
         Some(match inst.op {
             op if cushim_ptx::alu::is_pure(op) || matches!(op, Op::Mov | Op::Cvta) => {
                 if uniform {
@@ -284,59 +257,6 @@ impl Facts<'_> {
             Src::Special(s) => special(*s, self.layout),
             _ => Form::Uniform(()),
         })
-    }
-
-    fn find_pending(&mut self, pieces: &[Piece]) -> bool {
-        let n = pieces.len();
-        let before = self.pending.clone();
-        let mut again = true;
-        while again {
-            again = false;
-            // Where lanes may wait for what other lanes of the warp do, at
-            // whatever rank.
-            let mut parked = Set::new(n);
-            for (k, p) in pieces.iter().enumerate() {
-                if self.pending[k].is_empty() {
-                    continue;
-                }
-                if let Term::Wait { .. } = p.term {
-                    p.term.successors().into_iter().for_each(|s| parked.insert(s));
-                }
-            }
-            if !parked.is_empty() {
-                for p in &mut self.pending {
-                    again |= p.unite(&parked);
-                }
-            }
-            for (k, p) in pieces.iter().enumerate() {
-                let successors = p.term.successors();
-                let parts = match &p.term {
-                    Term::Branch { guard, .. } => !self.is_uniform(guard.0),
-                    Term::Table { inst, .. } => {
-                        let i = &self.f.code[*inst];
-                        let index = i.src.first().and_then(|s| self.operand(s));
-                        i.guard.is_some_and(|(g, _)| !self.is_uniform(g))
-                            || !matches!(index, None | Some(Form::Uniform(())))
-                    }
-                    _ => false,
-                };
-                let groups: Vec<Vec<usize>> = if parts {
-                    vec![successors]
-                } else {
-                    successors.into_iter().map(|s| vec![s]).collect()
-                };
-                for group in groups {
-                    let mut all = self.pending[k].clone();
-                    group.iter().for_each(|s| all.insert(*s));
-                    for t in all.iter().collect::<Vec<_>>() {
-                        let mut above = all.clone();
-                        (0..=t).for_each(|x| above.remove(x));
-                        again |= self.pending[t].unite(&above);
-                    }
-                }
-            }
-        }
-        self.pending != before
     }
 }
 

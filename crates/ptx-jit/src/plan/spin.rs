@@ -3,10 +3,12 @@
 //! A loop may spin if one of its exits depends on what a volatile or ordered
 //! load, an atomic, or a barrier object gave inside it.
 
-use super::graph::{Edge, Piece, Term, reads, writes};
-use super::set::Set;
+use super::graph::{Edge, Piece, writes};
+use super::live;
+use super::readers::{Reader, Readers};
 use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::table::{Op, Word};
+use cushim_ptx::work;
 
 /// Whether a value of it may change by what others do.
 fn observes(inst: &Inst) -> bool {
@@ -21,73 +23,141 @@ fn observes(inst: &Inst) -> bool {
     }
 }
 
+/// Steps for each instruction after which loops count as such without being looked at: they are nested deep.
+const MOST: usize = 256;
+
 pub(super) fn may_spin(f: &Function, pieces: &[Piece]) -> bool {
-    loops(pieces).iter().any(|body| spins(f, pieces, body))
+    if !pieces.iter().any(|p| f.code[p.start..p.end].iter().any(observes)) {
+        return false;
+    }
+    let loops = Loops {
+        f,
+        pieces,
+        before: live::before(pieces),
+        readers: Readers::of(f, pieces),
+        up: Marks::new(pieces.len()),
+        body: Marks::new(pieces.len()),
+        tainted: Marks::new(f.registers.len()),
+        left: MOST * (f.code.len() + pieces.len()),
+    };
+    loops.any_spins()
 }
 
-/// For each backward edge, the pieces from which it can be reached without
-/// leaving what its target reaches.
-fn loops(pieces: &[Piece]) -> Vec<Set> {
-    let n = pieces.len();
-    let mut before = vec![Vec::new(); n];
-    for (k, p) in pieces.iter().enumerate() {
-        p.term.successors().into_iter().for_each(|s| before[s].push(k));
+/// Marks on numbers that are taken away all at once.
+struct Marks {
+    of: Vec<u32>,
+    now: u32,
+}
+
+impl Marks {
+    fn new(bound: usize) -> Marks {
+        Marks { of: vec![0; bound], now: 0 }
     }
-    let reach = |from: usize, next: &dyn Fn(usize) -> Vec<usize>| {
-        let mut seen = Set::new(n);
-        let mut stack = vec![from];
-        while let Some(k) = stack.pop() {
-            if !seen.has(k) {
-                seen.insert(k);
-                stack.extend(next(k));
+
+    fn clear(&mut self) {
+        self.now += 1;
+    }
+
+    fn has(&self, n: usize) -> bool {
+        self.of[n] == self.now
+    }
+
+    /// Whether that is new.
+    fn add(&mut self, n: usize) -> bool {
+        std::mem::replace(&mut self.of[n], self.now) != self.now
+    }
+}
+
+struct Loops<'a> {
+    f: &'a Function,
+    pieces: &'a [Piece],
+    before: Vec<Vec<usize>>,
+    readers: Readers,
+    /// From which pieces the end of a loop can be reached.
+    up: Marks,
+    /// The pieces of the loop.
+    body: Marks,
+    tainted: Marks,
+    /// How many steps are left.
+    left: usize,
+}
+
+impl Loops<'_> {
+    fn any_spins(mut self) -> bool {
+        for k in 0..self.pieces.len() {
+            for s in self.pieces[k].next.iter().copied().filter(|s| *s <= k) {
+                let list = self.find(s, k);
+                if self.left == 0 || self.spins(&list) {
+                    return true;
+                }
             }
         }
-        seen
-    };
-    let mut out: Vec<Set> = Vec::new();
-    for k in 0..n {
-        for s in pieces[k].term.successors().into_iter().filter(|s| *s <= k) {
-            let down = reach(s, &|p| pieces[p].term.successors());
-            let up = reach(k, &|p| if p == s { Vec::new() } else { before[p].clone() });
-            let mut body = Set::new(n);
-            down.iter().filter(|p| up.has(*p)).for_each(|p| body.insert(p));
-            out.push(body);
-        }
+        false
     }
-    out
-}
 
-fn spins(f: &Function, pieces: &[Piece], body: &Set) -> bool {
-    let mut tainted = Set::new(f.registers.len());
-    let mut list = Vec::new();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for k in body.iter() {
-            for inst in &f.code[pieces[k].start..pieces[k].end] {
-                reads(inst, &mut list);
-                if observes(inst) || list.iter().any(|r| tainted.has(*r as usize)) {
-                    for w in writes(inst) {
-                        changed |= !tainted.has(w as usize);
-                        tainted.insert(w as usize);
+    fn step(&mut self, count: usize) {
+        work::step(count);
+        self.left = self.left.saturating_sub(count);
+    }
+
+    /// For a backward edge, the pieces from which it can be reached without leaving what its target reaches.
+    fn find(&mut self, first: usize, last: usize) -> Vec<usize> {
+        self.up.clear();
+        let mut stack = vec![last];
+        while let Some(k) = stack.pop() {
+            self.step(1);
+            if self.up.add(k) && k != first {
+                stack.extend(&self.before[k]);
+            }
+        }
+        self.body.clear();
+        let mut list = Vec::new();
+        stack.push(first);
+        while let Some(k) = stack.pop() {
+            self.step(1);
+            if self.up.has(k) && self.body.add(k) {
+                list.push(k);
+                stack.extend(&self.pieces[k].next);
+            }
+        }
+        list
+    }
+
+    /// Whether what observes something decides in a loop whether it goes on.
+    fn spins(&mut self, list: &[usize]) -> bool {
+        self.tainted.clear();
+        let mut registers: Vec<u32> = Vec::new();
+        for k in list {
+            let piece = &self.pieces[*k];
+            self.step(piece.end - piece.start + 1);
+            let code = &self.f.code[piece.start..piece.end];
+            let seen = code.iter().filter(|inst| observes(inst)).flat_map(writes);
+            registers.extend(seen.filter(|r| self.tainted.add(*r as usize)));
+        }
+        while let Some(r) = registers.pop() {
+            let mut count = 1;
+            for reader in self.readers.of_register(r) {
+                count += 1;
+                match reader {
+                    Reader::End(k) => {
+                        let leaves = |e: &Edge| match e {
+                            Edge::To(s) => !self.body.has(*s),
+                            Edge::Exit => true,
+                        };
+                        if self.body.has(k) && self.pieces[k].term.edges().iter().any(leaves) {
+                            return true;
+                        }
+                    }
+                    Reader::Instruction(i) => {
+                        if self.readers.home(i).is_some_and(|k| self.body.has(k)) {
+                            let written = writes(&self.f.code[i as usize]);
+                            registers.extend(written.filter(|w| self.tainted.add(*w as usize)));
+                        }
                     }
                 }
             }
+            self.step(count);
         }
+        false
     }
-    body.iter().any(|k| {
-        let leaves = pieces[k].term.edges().iter().any(|e| match e {
-            Edge::To(s) => !body.has(*s),
-            Edge::Exit => true,
-        });
-        leaves
-            && match &pieces[k].term {
-                Term::Branch { guard, .. } => tainted.has(guard.0 as usize),
-                Term::Table { inst, .. } => {
-                    reads(&f.code[*inst], &mut list);
-                    list.iter().any(|r| tainted.has(*r as usize))
-                }
-                _ => false,
-            }
-    })
 }

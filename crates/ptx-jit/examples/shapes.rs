@@ -1,0 +1,190 @@
+//! How long making code takes for kernels of every shape, phase by phase, and how that grows with their size:
+//!
+//!     cargo run --release --workspace --example shapes -- [--size N] [SHAPE]…
+//!     cargo run --release --workspace --example shapes -- FILE.ptx [KERNEL]
+//!
+//! Each shape is made with about N (1000), 2N, 4N and 8N instructions; `grows` is how many times longer the last
+//! doubling made each phase. Of a file, the phases of each kernel. Milliseconds of the processor, the least of three.
+#![allow(clippy::unwrap_used)]
+
+#[path = "../tests/shapes/mod.rs"]
+mod shapes;
+
+use cushim_ptx::ir::Module;
+use cushim_ptx_jit::{NotCompiled, phases};
+use std::io::Read;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+const NAMES: [&str; 9] =
+    ["parse", "check", "flatten", "plan", "emit", "order", "quick", "best", "all quick"];
+
+/// What takes longer is not waited for, nor made larger.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+struct Row {
+    instructions: usize,
+    ms: [f64; 9],
+    /// Bytes of both codes, or why there are none.
+    made: Result<[usize; 2], NotCompiled>,
+}
+
+/// What the processor gave this thread.
+fn clock() -> Duration {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place to write to.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
+    Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+fn kernel(module: &Module, kernel: u32, parse: Duration, check: Duration) -> Row {
+    let mut ms = [0.0; 9];
+    let made = phases(module, kernel, [32, 1, 1], clock);
+    ms[0] = parse.as_secs_f64() * 1e3;
+    ms[1] = check.as_secs_f64() * 1e3;
+    let made = made.map(|(all, sizes)| {
+        for p in all {
+            if let Some(n) = NAMES.iter().position(|n| *n == p.name) {
+                ms[n] += p.time.as_secs_f64() * 1e3;
+            }
+        }
+        sizes
+    });
+    ms[8] = ms[..7].iter().sum();
+    let instructions = module.functions.iter().map(|f| f.code.len()).sum();
+    Row { instructions, ms, made }
+}
+
+fn parsed(text: &str) -> (Module, Duration, Duration) {
+    let start = clock();
+    let tree = cushim_ptx::parse(text).unwrap_or_else(|e| panic!("{e}"));
+    let parse = clock() - start;
+    let start = clock();
+    let module = cushim_ptx::check(&tree).unwrap_or_else(|e| panic!("{e}"));
+    (module, parse, clock() - start)
+}
+
+fn least(text: &str, rounds: usize) -> Row {
+    let once = || {
+        let (module, parse, check) = parsed(text);
+        let k = module.functions.iter().position(|f| f.entry && f.defined).unwrap();
+        kernel(&module, k as u32, parse, check)
+    };
+    let mut row = once();
+    for _ in 1..rounds {
+        let other = once();
+        row.ms.iter_mut().zip(other.ms).for_each(|(a, b)| *a = a.min(b));
+    }
+    row
+}
+
+fn print(name: &str, row: &Row) {
+    print!("{name:20} {:7}", row.instructions);
+    row.ms.iter().for_each(|ms| print!(" {ms:9.2}"));
+    match &row.made {
+        Ok([_, best]) => println!(" {best:9}"),
+        Err(why) => println!(" {why}"),
+    }
+}
+
+fn head() {
+    print!("{:20} {:>7}", "ms", "instr.");
+    NAMES.iter().for_each(|n| print!(" {n:>9}"));
+    println!(" {:>9}", "bytes");
+}
+
+fn file(path: &str, only: Option<&String>) {
+    let text = std::fs::read_to_string(path).unwrap();
+    let (module, parse, check) = parsed(text.trim_end_matches('\0'));
+    head();
+    for (n, f) in module.functions.iter().enumerate().filter(|(_, f)| f.entry && f.defined) {
+        if only.is_none_or(|only| f.name.contains(only.as_str())) {
+            let row = kernel(&module, n as u32, parse, check);
+            print(
+                &f.name.chars().rev().take(20).collect::<Vec<_>>().iter().rev().collect::<String>(),
+                &row,
+            );
+        }
+    }
+}
+
+/// One shape at one size, in a process of its own that can be ended: its row as numbers.
+fn apart(name: &str, size: usize) -> Option<Vec<f64>> {
+    let program = std::env::current_exe().unwrap();
+    let mut child = Command::new(program)
+        .args(["--one", name, &size.to_string()])
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let end = Instant::now() + PATIENCE;
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > end {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return None;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let mut text = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
+    Some(text.split_whitespace().map(|n| n.parse().unwrap()).collect())
+}
+
+fn one(name: &str, size: usize) {
+    let (_, make) = shapes::ALL.iter().find(|s| s.0 == name).unwrap();
+    let work = {
+        let make = *make;
+        move || {
+            let mut row = least(&make(size), 1);
+            if row.ms.iter().sum::<f64>() < 1500.0 {
+                row = least(&make(size), 3);
+            }
+            row.ms.iter().for_each(|ms| print!("{ms} "));
+            match &row.made {
+                Ok([quick, best]) => println!("{} {quick} {best}", row.instructions),
+                Err(why) => {
+                    eprintln!("{why}");
+                    println!("{} 0 0", row.instructions);
+                }
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().stack_size(256 << 20).spawn(work).unwrap();
+    thread.join().unwrap();
+}
+
+fn main() {
+    let mut args: Vec<String> = std::env::args().skip(1).collect();
+    match args.first().map(String::as_str) {
+        Some("--one") => return one(&args[1], args[2].parse().unwrap()),
+        Some(path) if path.contains('.') => return file(path, args.get(1)),
+        _ => {}
+    }
+    let mut size = 1000;
+    if args.first().is_some_and(|a| a == "--size") {
+        size = args[1].parse().unwrap();
+        args.drain(..2);
+    }
+    head();
+    let wanted = |s: &&shapes::Shape| args.is_empty() || args.iter().any(|a| a == s.0);
+    for (name, _) in shapes::ALL.iter().filter(wanted) {
+        let mut last: Option<Vec<f64>> = None;
+        for times in [1, 2, 4, 8] {
+            let Some(row) = apart(name, size * times) else {
+                println!("{name:20} {:7} more than {PATIENCE:?}", size * times);
+                break;
+            };
+            print!("{name:20} {:7}", row[9]);
+            row[..9].iter().for_each(|ms| print!(" {ms:9.2}"));
+            println!(" {:9}", row[11]);
+            if times == 8
+                && let Some(last) = &last
+            {
+                print!("{:>28}", "grows");
+                row[..9].iter().zip(last).for_each(|(a, b)| print!(" {:9.1}", a / b.max(1e-6)));
+                println!();
+            }
+            last = Some(row);
+        }
+    }
+}

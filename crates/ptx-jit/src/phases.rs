@@ -1,0 +1,41 @@
+//! What making code of a kernel costs, phase by phase.
+//!
+//! Owns going the way that [`crate::Kernel`] goes, without keeping anything. Must not know who asks.
+
+use crate::emit::{self, Quality};
+use crate::error::NotCompiled;
+use crate::flat::flatten;
+use crate::plan::Layout;
+use cushim_ptx::ir::Module;
+use cushim_ptx::work::{self, Phase};
+use std::time::Duration;
+
+/// Makes both codes of a kernel for a shape of blocks; says what each phase cost, and how many bytes they have.
+///
+/// # Errors
+/// [`NotCompiled`], as for [`crate::Kernel::new`].
+pub fn phases(
+    module: &Module,
+    kernel: u32,
+    block: [u32; 3],
+    clock: fn() -> Duration,
+) -> Result<(Vec<Phase>, [usize; 2]), NotCompiled> {
+    let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
+    let layout = Layout::of(block);
+    work::listen(clock);
+    let made = (|| {
+        let flat = flatten(module, kernel)?;
+        work::mark("flatten");
+        let quick = emit::compile(&quick, module, &flat.function, layout)?;
+        work::mark("quick");
+        let other = work::heard();
+        work::listen(clock);
+        let best = emit::compile(&best, module, &flat.function, layout)?;
+        work::mark("best");
+        Ok((other, [quick.bytes.len(), best.bytes.len()]))
+    })();
+    let again = work::heard();
+    let (mut all, sizes) = made?;
+    all.extend(again.iter().filter(|p| p.name == "best"));
+    Ok((all, sizes))
+}

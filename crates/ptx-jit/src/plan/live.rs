@@ -1,0 +1,174 @@
+//! Which registers live where one piece goes on in another.
+//!
+//! Owns the data flow: what a piece reads before it writes it, backwards along the edges, each edge as often as
+//! something new comes that way. Must not know what lanes do.
+
+use super::graph::{Piece, Term, reads, writes};
+use super::set::{Rounds, Set};
+use cushim_ptx::ir::{Function, Inst};
+use cushim_ptx::work;
+
+/// What code reads and writes, from its begin on.
+pub(crate) struct Effects {
+    /// In which run of code a register was seen to be read first, and to be written.
+    read: Vec<u32>,
+    written: Vec<u32>,
+    run: u32,
+    exposed: Vec<u32>,
+    killed: Vec<u32>,
+    list: Vec<u32>,
+}
+
+impl Effects {
+    pub(crate) fn new(f: &Function) -> Effects {
+        let none = vec![u32::MAX; f.registers.len()];
+        let (exposed, killed, list) = (Vec::new(), Vec::new(), Vec::new());
+        Effects { read: none.clone(), written: none, run: 0, exposed, killed, list }
+    }
+
+    pub(crate) fn read(&mut self, inst: &Inst) {
+        let mut list = std::mem::take(&mut self.list);
+        reads(inst, &mut list);
+        if inst.guard.is_some() {
+            // Where the guard is false the old value stays.
+            list.extend(writes(inst));
+        }
+        list.iter().for_each(|r| self.expose(*r));
+        self.list = list;
+    }
+
+    fn expose(&mut self, r: u32) {
+        let (read, written) = (&mut self.read[r as usize], self.written[r as usize]);
+        work::step(1);
+        if written != self.run && *read != self.run {
+            *read = self.run;
+            self.exposed.push(r);
+        }
+    }
+
+    /// Whatever its guard says.
+    pub(crate) fn write(&mut self, inst: &Inst) {
+        for r in writes(inst) {
+            if std::mem::replace(&mut self.written[r as usize], self.run) != self.run {
+                self.killed.push(r);
+            }
+        }
+    }
+
+    pub(crate) fn instruction(&mut self, inst: &Inst) {
+        self.read(inst);
+        if inst.guard.is_none() {
+            self.write(inst);
+        }
+    }
+
+    /// What the run reads before it writes it, and what it writes; the next begins.
+    pub(crate) fn end(&mut self) -> (Set, Set) {
+        self.run += 1;
+        let set = |list: &mut Vec<u32>| {
+            list.sort_unstable();
+            list.drain(..).map(|r| r as usize).collect()
+        };
+        (set(&mut self.exposed), set(&mut self.killed))
+    }
+}
+
+/// The pieces from which each can be come to.
+pub(crate) fn before(pieces: &[Piece]) -> Vec<Vec<usize>> {
+    let mut before = vec![Vec::new(); pieces.len()];
+    for (k, p) in pieces.iter().enumerate() {
+        p.next.iter().for_each(|s| before[*s].push(k));
+    }
+    before
+}
+
+/// Finds what lives at the begin and at the end of each piece.
+pub(super) fn find(f: &Function, pieces: &mut [Piece]) {
+    let mut effects = Effects::new(f);
+    let mut killed = Vec::with_capacity(pieces.len());
+    for p in &mut *pieces {
+        if let Some(inst) = p.result {
+            effects.write(&f.code[inst]);
+        }
+        f.code[p.start..p.end].iter().for_each(|inst| effects.instruction(inst));
+        match &p.term {
+            Term::Branch { guard, .. } => effects.expose(guard.0),
+            Term::Table { inst, .. } | Term::Wait { inst, .. } => effects.read(&f.code[*inst]),
+            Term::Jump(_) => {}
+        }
+        let (exposed, written) = effects.end();
+        p.live_in = exposed;
+        killed.push(written);
+    }
+    let before = before(pieces);
+    // From the last piece to the first, as often as there is something new.
+    let n = pieces.len();
+    let mut rounds = Rounds::all(n);
+    while let Some(k) = rounds.pop().map(|turn| n - 1 - turn) {
+        let mut through = pieces[k].live_out.clone();
+        through.subtract(&killed[k]);
+        pieces[k].live_in.unite(&through);
+        let entered = std::mem::take(&mut pieces[k].live_in);
+        for b in &before[k] {
+            if pieces[*b].live_out.unite(&entered) {
+                rounds.push(n - 1 - *b);
+            }
+        }
+        pieces[k].live_in = entered;
+    }
+}
+
+/// Of each register, the pieces at whose begin it lives.
+pub(super) fn by_register(pieces: &[Piece], registers: usize) -> Vec<Set> {
+    let mut all = vec![Set::new(); registers];
+    let mut words: Vec<(u32, u32, u64)> = Vec::new();
+    for (group, pieces) in pieces.chunks(64).enumerate() {
+        words.clear();
+        for (k, p) in pieces.iter().enumerate() {
+            words.extend(p.live_in.words().map(|(word, bits)| (word, k as u32, bits)));
+        }
+        words.sort_unstable();
+        work::step(words.len());
+        for same in words.chunk_by(|a, b| a.0 == b.0) {
+            let mut square = [0; 64];
+            same.iter().for_each(|(_, k, bits)| square[*k as usize] = *bits);
+            transpose(&mut square);
+            let rows = square.iter().enumerate().filter(|(_, row)| **row != 0);
+            rows.for_each(|(bit, row)| all[same[0].0 as usize * 64 + bit].add(group as u32, *row));
+        }
+    }
+    all
+}
+
+/// Row `i` becomes bit `i` of all rows.
+fn transpose(square: &mut [u64; 64]) {
+    let mut mask = u64::from(u32::MAX);
+    let mut width = 32;
+    while width != 0 {
+        for k in (0..64).filter(|k| k & width == 0) {
+            let moved = (square[k] >> width ^ square[k + width]) & mask;
+            square[k] ^= moved << width;
+            square[k + width] ^= moved;
+        }
+        width /= 2;
+        mask ^= mask << width;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn a_square_is_turned_over() {
+        let mut x = 88_172_645_463_325_252u64;
+        let before: [u64; 64] = std::array::from_fn(|_| {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            x
+        });
+        let mut after = before;
+        super::transpose(&mut after);
+        let same = |i: usize, j: usize| before[i] >> j & 1 == after[j] >> i & 1;
+        assert!((0..64 * 64).all(|n| same(n / 64, n % 64)));
+    }
+}

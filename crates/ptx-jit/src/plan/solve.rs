@@ -1,0 +1,211 @@
+//! Finding the facts of a plan, each time only what something new bears on.
+//!
+//! Owns the order of that: pieces in rounds by their ranks, and between them instructions whose operands have other
+//! forms now. Every fact only grows (a form falls to [`Form::Lanes`], a set gains members), so that the order decides
+//! what finding them costs, not what they are: the least facts that satisfy all rules (`tests.rs` has them in words).
+//!
+//! The rule for lanes that wait has one set for each piece, of pieces above it, and would bring what one has to all
+//! that are in it. Bringing it to the least of them is enough: from there it goes to the next, and so on. Must not
+//! know what an instruction makes of its operands.
+
+use super::Facts;
+use super::form::{Class, Form};
+use super::graph::{Term, writes};
+use super::live;
+use super::readers::{Reader, Readers};
+use super::set::{Rounds, Set};
+use cushim_ptx::ir::Inst;
+use cushim_ptx::table::Op;
+use cushim_ptx::work;
+
+/// Who is to be looked at again, and what was found out for that.
+struct Work {
+    pieces: Rounds,
+    instructions: Vec<u32>,
+    /// Of each instruction, whether it is among them.
+    queued: Vec<bool>,
+    readers: Readers,
+    /// Of each piece: who writes registers that live behind it, by register, and not blended so far.
+    writers: Vec<Vec<(u32, u32)>>,
+    /// Of each register, the pieces at whose begin it lives; found when somebody asks.
+    live: Option<Vec<Set>>,
+}
+
+impl Facts<'_> {
+    /// Lets facts grow until all rules hold.
+    pub(super) fn solve(&mut self) {
+        let mut work = self.work();
+        self.forms(&mut work);
+        while let Some(k) = work.pieces.pop() {
+            work::step(1);
+            if !self.is_alone(k) {
+                self.blends(k, &mut work);
+                self.forms(&mut work);
+            }
+            self.part(k, &mut work);
+        }
+    }
+
+    fn work(&self) -> Work {
+        let mut order = Vec::with_capacity(self.f.code.len());
+        let mut writers = Vec::with_capacity(self.pieces.len());
+        for piece in self.pieces {
+            let mut written = Vec::new();
+            for at in piece.writers() {
+                order.push(at as u32);
+                let lives = |r: &u32| piece.live_out.has(*r as usize);
+                written.extend(writes(&self.f.code[at]).filter(lives).map(|r| (r, at as u32)));
+            }
+            written.sort_unstable();
+            writers.push(written);
+        }
+        // The last is looked at first.
+        order.reverse();
+        let mut queued = vec![false; self.f.code.len()];
+        order.iter().for_each(|at| queued[*at as usize] = true);
+        Work {
+            pieces: Rounds::all(self.pieces.len()),
+            instructions: order,
+            queued,
+            readers: Readers::of(self.f, self.pieces),
+            writers,
+            live: None,
+        }
+    }
+
+    /// Looks at instructions until no form falls any more.
+    fn forms(&mut self, work: &mut Work) {
+        while let Some(at) = work.instructions.pop() {
+            work.queued[at as usize] = false;
+            let inst = &self.f.code[at as usize];
+            work::step(1 + inst.src.len());
+            if inst.dst.is_empty() && inst.op != Op::Call {
+                continue;
+            }
+            let Some(k) = work.readers.home(at) else { continue };
+            let Some(result) = self.result(inst, k) else { continue };
+            for (n, r) in writes(inst).enumerate() {
+                let form = self.written(inst, k, &result, n, r);
+                if !self.lower(r, form) {
+                    continue;
+                }
+                for reader in work.readers.of_register(r) {
+                    match reader {
+                        Reader::End(piece) => work.pieces.push(piece),
+                        Reader::Instruction(i) => {
+                            if !std::mem::replace(&mut work.queued[i as usize], true) {
+                                work.instructions.push(i);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The form of the `n`th result of an instruction of a piece, in a register.
+    fn written(&self, inst: &Inst, k: usize, result: &Form<()>, n: usize, r: u32) -> Form<()> {
+        let parted = self.blend[k].has(r as usize);
+        let guarded = inst.guard.is_some_and(|(p, _)| !self.is_uniform(p));
+        match result {
+            _ if parted || guarded => Form::Lanes,
+            Form::Uniform(()) => Form::Uniform(()),
+            _ if n > 0 || self.classes[r as usize] == Class::Predicate => Form::Lanes,
+            other => other.clone(),
+        }
+    }
+
+    /// Lanes wait elsewhere while a piece runs: what it writes that lives there is blended, and what depends on
+    /// all lanes being here is looked at again.
+    fn blends(&mut self, k: usize, work: &mut Work) {
+        let (pieces, registers) = (self.pieces, self.f.registers.len());
+        let mut again = Vec::new();
+        let live = &mut work.live;
+        work.writers[k].retain(|(r, at)| {
+            work::step(1);
+            let r = *r as usize;
+            let mut lives = || {
+                let live = &live.get_or_insert_with(|| live::by_register(pieces, registers))[r];
+                live.meets(&self.above[k]) || live.meets(&self.parked)
+            };
+            let blended = self.fair || self.blend[k].has(r) || lives();
+            if blended {
+                self.blend[k].insert(r);
+                again.push(*at);
+            }
+            !blended
+        });
+        if !std::mem::replace(&mut self.left[k], true) {
+            let piece = &self.pieces[k];
+            let votes = |at: &usize| matches!(self.f.code[*at].op, Op::Vote | Op::Redux);
+            again.extend(piece.writers().filter(votes).map(|at| at as u32));
+        }
+        for at in again {
+            if !std::mem::replace(&mut work.queued[at as usize], true) {
+                work.instructions.push(at);
+            }
+        }
+    }
+
+    /// Where lanes go from a piece, and who waits meanwhile.
+    fn part(&mut self, k: usize, work: &mut Work) {
+        if self.fair {
+            return;
+        }
+        let piece = &self.pieces[k];
+        // Lanes may wait there for what other lanes of the warp do, at whatever rank.
+        if matches!(piece.term, Term::Wait { .. }) && !self.is_alone(k) && self.park() {
+            (0..self.pieces.len()).for_each(|k| work.pieces.push(k));
+        }
+        let waiting = self.above[k].clone();
+        let parts = self.parts(&piece.term);
+        let mut bring = |to: usize, all: &Set| {
+            work::step(1);
+            if self.above[to].unite_above(all, to) {
+                work.pieces.push(to);
+            }
+        };
+        let others = [waiting.first(), self.parked.first()].into_iter().flatten().min();
+        let mut go = |places: &[usize]| {
+            let Some(least) = places.iter().copied().chain(others).min() else { return };
+            bring(least, &waiting);
+            if places.len() > 1 || places.first().is_some_and(|p| *p != least) {
+                bring(least, &places.iter().copied().collect());
+            }
+        };
+        if parts {
+            go(&piece.next);
+        } else {
+            piece.next.iter().for_each(|s| go(&[*s]));
+        }
+        // Who waits goes on, too, whoever else has been here.
+        let next = [waiting.above(k), self.parked.above(k)].into_iter().flatten().min();
+        next.into_iter().for_each(|next| bring(next, &waiting));
+    }
+
+    /// Once lanes wait for each other, they may do so behind every such instruction: whether that is new.
+    fn park(&mut self) -> bool {
+        let new = self.parked.is_empty();
+        if new {
+            let waits = self.pieces.iter().filter(|p| matches!(p.term, Term::Wait { .. }));
+            let mut all: Vec<usize> = waits.flat_map(|p| p.next.iter().copied()).collect();
+            all.sort_unstable();
+            self.parked = all.into_iter().collect();
+        }
+        new && !self.parked.is_empty()
+    }
+
+    /// Whether lanes that end a piece together may go to several places.
+    pub(super) fn parts(&self, term: &Term) -> bool {
+        match term {
+            Term::Branch { guard, .. } => !self.is_uniform(guard.0),
+            Term::Table { inst, .. } => {
+                let i = &self.f.code[*inst];
+                let index = i.src.first().and_then(|s| self.operand(s));
+                i.guard.is_some_and(|(g, _)| !self.is_uniform(g))
+                    || !matches!(index, None | Some(Form::Uniform(())))
+            }
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Plans are the least facts that satisfy the rules, which stand here in words of their own: each looked at for all
+//! pieces until nothing changes. And: finding them takes steps that grow as code does.
+
+use super::form::{Class, Form};
+use super::graph::{self, Piece, Term, writes};
+use super::set::Set;
+use super::{Facts, Layout, Plan, spin};
+use cushim_ptx::ir::{Function, Module};
+use std::collections::BTreeSet;
+
+#[path = "../../tests/shapes/mod.rs"]
+mod shapes;
+
+fn module(text: &str) -> Module {
+    let checked = cushim_ptx::parse(text).and_then(|tree| cushim_ptx::check(&tree));
+    checked.unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+fn kernel(module: &Module) -> u32 {
+    module.functions.iter().position(|f| f.entry).unwrap() as u32
+}
+
+/// Of each piece, where other lanes may wait; which registers are blended; and the form of each register.
+type Plain = (Vec<BTreeSet<usize>>, Vec<Set>, Vec<Option<Form<()>>>);
+
+fn plain(f: &Function, pieces: &[Piece], layout: Layout) -> Plain {
+    let n = pieces.len();
+    let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
+    let fair = spin::may_spin(f, pieces);
+    let mut facts = Facts {
+        f,
+        layout,
+        pieces,
+        classes: &classes,
+        fair,
+        forms: vec![None; f.registers.len()],
+        above: vec![Set::new(); n],
+        parked: Set::new(),
+        blend: vec![Set::new(); n],
+        left: vec![false; n],
+    };
+    for r in pieces[0].live_in.iter() {
+        facts.forms[r] = Some(Form::Uniform(()));
+    }
+    let nowhere = if fair { (0..n).collect() } else { BTreeSet::new() };
+    let mut waiting: Vec<BTreeSet<usize>> = vec![nowhere; n];
+    loop {
+        let before = (waiting.clone(), facts.blend.clone(), facts.forms.clone());
+        for k in 0..n {
+            // What is asked of these sets is only whether they are empty.
+            facts.above[k] = waiting[k].iter().copied().collect();
+            for p in &waiting[k] {
+                facts.blend[k].unite(&pieces[*p].live_in);
+            }
+        }
+        for (k, piece) in pieces.iter().enumerate() {
+            for at in piece.writers() {
+                let inst = &f.code[at];
+                let Some(result) = facts.result(inst, k) else { continue };
+                for (n, r) in writes(inst).enumerate() {
+                    let parted = piece.live_out.has(r as usize) && facts.blend[k].has(r as usize);
+                    let guarded = inst.guard.is_some_and(|(p, _)| !facts.is_uniform(p));
+                    let lanes = n > 0 || classes[r as usize] == Class::Predicate;
+                    let form = match &result {
+                        _ if parted || guarded => Form::Lanes,
+                        Form::Uniform(()) => Form::Uniform(()),
+                        _ if lanes => Form::Lanes,
+                        other => other.clone(),
+                    };
+                    facts.lower(r, form);
+                }
+            }
+        }
+        let waits =
+            |k: &usize| !waiting[*k].is_empty() && matches!(pieces[*k].term, Term::Wait { .. });
+        let parked: Vec<usize> =
+            (0..n).filter(waits).flat_map(|k| pieces[k].next.clone()).collect();
+        waiting.iter_mut().for_each(|w| w.extend(&parked));
+        for (k, piece) in pieces.iter().enumerate() {
+            let groups: Vec<Vec<usize>> = if facts.parts(&piece.term) {
+                vec![piece.next.clone()]
+            } else {
+                piece.next.iter().map(|s| vec![*s]).collect()
+            };
+            for group in groups {
+                let all: BTreeSet<usize> = waiting[k].iter().copied().chain(group).collect();
+                for t in &all {
+                    waiting[*t].extend(all.range(t + 1..));
+                }
+            }
+        }
+        if before == (waiting.clone(), facts.blend.clone(), facts.forms.clone()) {
+            let Facts { blend, forms, .. } = facts;
+            return (waiting, blend, forms);
+        }
+    }
+}
+
+/// Compares a plan with the rules.
+fn holds(name: &str, f: &Function, layout: Layout) {
+    let plan = Plan::new(f, layout);
+    let (waiting, blend, forms) = plain(f, &plan.pieces, layout);
+    for (r, form) in forms.into_iter().enumerate() {
+        assert_eq!(plan.forms[r], form.unwrap_or(Form::Uniform(())), "{name}: r{r}");
+    }
+    for (k, p) in plan.pieces.iter().enumerate() {
+        assert_eq!(plan.alone[k], waiting[k].is_empty(), "{name}: piece {k}");
+        for r in p.writers().flat_map(|at| writes(&f.code[at])).map(|r| r as usize) {
+            if p.live_out.has(r) {
+                assert_eq!(plan.blend[k].has(r), blend[k].has(r), "{name}: piece {k}, r{r}");
+            }
+        }
+    }
+    lives(name, f, &plan.pieces);
+}
+
+/// What lives is what is read before it is written on some way.
+fn lives(name: &str, f: &Function, pieces: &[Piece]) {
+    let mut list = Vec::new();
+    let mut live = vec![(BTreeSet::new(), BTreeSet::new()); pieces.len()];
+    loop {
+        let before = live.clone();
+        for (k, p) in pieces.iter().enumerate() {
+            let mut now: BTreeSet<usize> = p.next.iter().flat_map(|s| live[*s].0.clone()).collect();
+            live[k].1.clone_from(&now);
+            match &p.term {
+                Term::Branch { guard, .. } => {
+                    now.insert(guard.0 as usize);
+                }
+                Term::Table { inst, .. } | Term::Wait { inst, .. } => {
+                    graph::reads(&f.code[*inst], &mut list);
+                    now.extend(list.iter().map(|r| *r as usize));
+                }
+                Term::Jump(_) => {}
+            }
+            for at in (p.start..p.end).rev() {
+                let inst = &f.code[at];
+                if inst.guard.is_none() {
+                    writes(inst).for_each(|r| {
+                        now.remove(&(r as usize));
+                    });
+                } else {
+                    now.extend(writes(inst).map(|r| r as usize));
+                }
+                graph::reads(inst, &mut list);
+                now.extend(list.iter().map(|r| *r as usize));
+            }
+            if let Some(inst) = p.result {
+                writes(&f.code[inst]).for_each(|r| {
+                    now.remove(&(r as usize));
+                });
+            }
+            live[k].0 = now;
+        }
+        if before == live {
+            break;
+        }
+    }
+    for (k, p) in pieces.iter().enumerate() {
+        assert!(p.live_in.iter().eq(live[k].0.iter().copied()), "{name}: piece {k}");
+        assert!(p.live_out.iter().eq(live[k].1.iter().copied()), "{name}: piece {k}");
+    }
+}
+
+#[test]
+fn plans_of_all_shapes_satisfy_the_rules() {
+    for (name, make) in shapes::ALL {
+        let module = module(&make(150));
+        let flat = crate::flat::flatten(&module, kernel(&module)).unwrap();
+        for layout in [Layout::Row, Layout::Rows(4), Layout::Any] {
+            holds(name, &flat.function, layout);
+        }
+    }
+}
+
+/// Branches that go anywhere, on what may be uniform or not, with barriers and lanes that exchange values between.
+fn random(seed: u64) -> String {
+    let mut x = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut pick = |below: u64| {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x >> 20) % below
+    };
+    let blocks = 3 + pick(12);
+    let mut text = String::from(
+        ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u32 n) {\n.reg .b32 %r<8>; .reg .pred %p<3>;\n\
+         mov.u32 %r0, %tid.x; ld.param.u32 %r1, [n]; mov.u32 %r2, %laneid;\n",
+    );
+    for b in 0..blocks {
+        text += &format!("L{b}:\n");
+        for _ in 0..pick(5) {
+            let (d, s, t, p) = (pick(8), pick(8), pick(8), pick(3));
+            text += &match pick(12) {
+                0 => format!("setp.lt.u32 %p{p}, %r{s}, %r{t};\n"),
+                1 => format!("@%p{p} mov.u32 %r{d}, %r{s};\n"),
+                2 => format!("shl.b32 %r{d}, %r{s}, {t};\n"),
+                3 => "bar.sync 0;\n".into(),
+                4 => format!("shfl.sync.bfly.b32 %r{d}, %r{s}, 1, 31, -1;\n"),
+                5 => format!("vote.sync.any.pred %p{p}, %p{}, -1;\n", pick(3)),
+                6 => format!("bar.red.popc.u32 %r{d}, 0, %p{p};\n"),
+                7 if seed % 4 == 0 => format!("atom.shared.add.u32 %r{d}, [%r{s}], 1;\n"),
+                8 => format!("mov.u32 %r{d}, {t};\n"),
+                9 => format!("ld.param.u32 %r{d}, [n];\n"),
+                _ => format!("add.u32 %r{d}, %r{s}, %r{t};\n"),
+            };
+        }
+        let (p, to) = (pick(3), pick(blocks));
+        text += &match pick(8) {
+            0 => format!("bra L{to};\n"),
+            1 => format!(
+                "T{b}: .branchtargets L{to}, L{}, L{};\nbrx.idx %r{}, T{b};\n",
+                pick(blocks),
+                pick(blocks),
+                pick(8)
+            ),
+            2 => format!("@%p{p} ret;\n"),
+            3 => String::new(),
+            _ => format!("@%p{p} bra L{to};\n"),
+        };
+    }
+    text + "ret;\n}\n"
+}
+
+#[test]
+fn plans_of_random_graphs_satisfy_the_rules() {
+    for seed in 0..1500 {
+        let module = module(&random(seed));
+        let f = &module.functions[0];
+        holds(
+            &format!("seed {seed}"),
+            f,
+            [Layout::Row, Layout::Rows(8), Layout::Any][seed as usize % 3],
+        );
+    }
+}

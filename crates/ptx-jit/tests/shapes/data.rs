@@ -1,0 +1,147 @@
+//! Shapes of data: much code in a row, many registers, lanes that work together.
+
+use super::{Text, line};
+
+/// A loop that was unrolled: loads, arithmetic, stores.
+pub fn straight(n: usize) -> String {
+    let mut t = Text::new();
+    let m = n / 4;
+    t.declare(format_args!(".reg .b32 %r<{}>;", 2 * m));
+    for k in 0..m {
+        line!(t, "ld.global.u32 %r{}, [%o];", 2 * k);
+        line!(t, "mad.lo.s32 %r{}, %r{}, 1664525, {k};", 2 * k + 1, 2 * k);
+        line!(t, "xor.b32 %a, %a, %r{};", 2 * k + 1);
+        line!(t, "st.global.u32 [%o], %a;");
+    }
+    t.done()
+}
+
+/// Values that all live from the begin to the end, past branches.
+pub fn live(n: usize) -> String {
+    let mut t = Text::new();
+    let m = n / 10;
+    t.declare(format_args!(".reg .b32 %r<{m}>;"));
+    for k in 0..m {
+        line!(t, "mad.lo.s32 %r{k}, %a, {}, %t;", k + 3);
+        line!(t, "add.s32 %a, %a, %r{k};");
+    }
+    for k in 0..m {
+        line!(t, "and.b32 %x, %a, {};", k + 1);
+        line!(t, "setp.ne.s32 %p, %x, 0;");
+        line!(t, "@%p bra L{k};");
+        line!(t, "add.s32 %r{k}, %r{k}, %a;");
+        line!(t, "add.s32 %a, %a, %r{k};");
+        line!(t, "xor.b32 %a, %a, 5;");
+        line!(t, "L{k}:");
+    }
+    for k in 0..m {
+        line!(t, "xor.b32 %r{k}, %r{k}, {k};");
+        line!(t, "add.s32 %a, %a, %r{k};");
+    }
+    t.done()
+}
+
+/// Predicates that all live past branches.
+pub fn predicates(n: usize) -> String {
+    let mut t = Text::new();
+    let m = n / 8;
+    t.declare(format_args!(".reg .pred %c<{m}>;"));
+    for k in 0..m {
+        line!(t, "mad.lo.s32 %a, %a, 1664525, {k};");
+        line!(t, "shr.u32 %x, %a, {};", k % 31);
+        line!(t, "and.b32 %x, %x, 1;");
+        line!(t, "setp.ne.s32 %c{k}, %x, 0;");
+    }
+    for k in 0..m {
+        line!(t, "@%c{k} bra L{k};");
+        line!(t, "xor.b32 %a, %a, {k};");
+        line!(t, "L{k}:");
+        line!(t, "selp.b32 %x, {k}, %a, %c{};", (k * 7 + 3) % m.max(1));
+        line!(t, "add.s32 %a, %a, %x;");
+    }
+    t.done()
+}
+
+/// Instructions under guards.
+pub fn guards(n: usize) -> String {
+    let mut t = Text::new();
+    let m = n / 5;
+    t.declare(format_args!(".reg .pred %c<{m}>; .reg .b32 %r<{m}>;"));
+    for k in 0..m {
+        line!(t, "and.b32 %x, %a, {};", k + 1);
+        line!(t, "setp.eq.s32 %c{k}, %x, {};", k & 3);
+        line!(t, "mov.u32 %r{k}, %t;");
+        line!(t, "@%c{k} add.s32 %r{k}, %r{k}, %a;");
+        line!(t, "@!%c{k} add.s32 %a, %a, %r{k};");
+    }
+    t.done()
+}
+
+/// A loop whose rounds hand values on from register to register, so that what is known of one comes to the next
+/// in another round.
+pub fn copies(n: usize) -> String {
+    let mut t = Text::new();
+    t.declare(format_args!(".reg .b32 %r<{}>;", n + 1));
+    (0..=n).for_each(|k| line!(t, "mov.u32 %r{k}, {k};"));
+    line!(t, "mov.u32 %x, 0;");
+    line!(t, "L:");
+    (0..n).for_each(|k| line!(t, "mov.u32 %r{k}, %r{};", k + 1));
+    line!(t, "mov.u32 %r{n}, %a;");
+    line!(t, "add.s32 %x, %x, 1;");
+    line!(t, "setp.lt.u32 %p, %x, %n;");
+    line!(t, "@%p bra L;");
+    line!(t, "add.s32 %a, %a, %r0;");
+    t.done()
+}
+
+/// Barriers with shared memory between.
+pub fn barriers(n: usize) -> String {
+    let mut t = Text::new();
+    t.outside(format_args!(".shared .align 4 .b8 s[4096];"));
+    t.declare(format_args!(".reg .b32 %s, %z;"));
+    line!(t, "mov.u32 %s, s; shl.b32 %x, %t, 2; add.s32 %s, %s, %x; xor.b32 %z, %s, 4;");
+    for k in 0..n / 6 {
+        line!(t, "st.shared.u32 [%s], %a;");
+        line!(t, "bar.sync 0;");
+        line!(t, "ld.shared.u32 %x, [%z];");
+        line!(t, "mad.lo.s32 %a, %x, 3, {k};");
+        line!(t, "bar.sync 0;");
+        line!(t, "add.s32 %a, %a, %t;");
+    }
+    t.done()
+}
+
+/// Lanes that part, come together and exchange values.
+pub fn collectives(n: usize) -> String {
+    let mut t = Text::new();
+    for k in 0..n / 7 {
+        line!(t, "and.b32 %x, %a, {};", k + 1);
+        line!(t, "setp.ne.s32 %p, %x, 0;");
+        line!(t, "@%p bra L{k};");
+        line!(t, "add.s32 %a, %a, {k};");
+        line!(t, "L{k}:");
+        line!(t, "shfl.sync.bfly.b32 %x, %a, 1, 31, -1;");
+        line!(t, "add.s32 %a, %a, %x;");
+        line!(t, "vote.sync.ballot.b32 %y, %p, -1;");
+    }
+    t.done()
+}
+
+/// The same, where lanes of outer branches wait meanwhile.
+pub fn collectives_nested(n: usize) -> String {
+    let mut t = Text::new();
+    let m = n / 7;
+    for k in 0..m {
+        line!(t, "shr.u32 %x, %t, {};", (k + 5).min(31));
+        line!(t, "setp.ne.s32 %p, %x, 0;");
+        line!(t, "@%p bra L{k};");
+        line!(t, "activemask.b32 %y;");
+        line!(t, "shfl.sync.bfly.b32 %x, %a, 1, 31, %y;");
+        line!(t, "add.s32 %a, %a, %x;");
+    }
+    for k in (0..m).rev() {
+        line!(t, "L{k}:");
+        line!(t, "xor.b32 %a, %a, {k};");
+    }
+    t.done()
+}

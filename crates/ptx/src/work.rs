@@ -1,0 +1,61 @@
+//! What making code costs, for tests and benchmarks.
+//!
+//! Owns two counts of the thread that asks: how long each phase took, and, where debug assertions are on, how many
+//! steps its algorithms did, so that a test sees one whose steps outgrow its input without looking at a clock.
+//! Costs nothing while nobody listens. Must not know what the phases are.
+
+use std::cell::{Cell, RefCell};
+use std::time::Duration;
+
+/// A phase that has ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Phase {
+    /// Its name.
+    pub name: &'static str,
+    /// By the clock of whoever listens.
+    pub time: Duration,
+    /// Steps that were counted in it: 0 without debug assertions.
+    pub steps: u64,
+}
+
+struct Listening {
+    clock: fn() -> Duration,
+    since: Duration,
+    phases: Vec<Phase>,
+}
+
+thread_local! {
+    static STEPS: Cell<u64> = const { Cell::new(0) };
+    static LISTENING: RefCell<Option<Listening>> = const { RefCell::new(None) };
+}
+
+/// Counts steps of an algorithm.
+#[inline]
+pub fn step(count: usize) {
+    if cfg!(debug_assertions) {
+        STEPS.with(|s| s.set(s.get().wrapping_add(count as u64)));
+    }
+}
+
+/// Listens to the phases of this thread from now on, timed by a clock.
+pub fn listen(clock: fn() -> Duration) {
+    STEPS.with(|s| s.set(0));
+    let new = Listening { clock, since: clock(), phases: Vec::new() };
+    LISTENING.with(|l| *l.borrow_mut() = Some(new));
+}
+
+/// What has gone on since the last one, or since somebody began to listen, was this phase.
+pub fn mark(name: &'static str) {
+    LISTENING.with(|l| {
+        if let Some(l) = &mut *l.borrow_mut() {
+            let now = (l.clock)();
+            let time = now - std::mem::replace(&mut l.since, now);
+            l.phases.push(Phase { name, time, steps: STEPS.with(|s| s.replace(0)) });
+        }
+    });
+}
+
+/// The phases that were heard; nobody listens any more.
+pub fn heard() -> Vec<Phase> {
+    LISTENING.with(|l| l.borrow_mut().take()).map_or(Vec::new(), |l| l.phases)
+}
