@@ -6,6 +6,8 @@
 //! - [`inject`]: what the driver and NVTX call where they were told to (`CUDA_INJECTION64_PATH`,
 //!   `NVTX_INJECTION64_PATH`).
 //!
+//! What the library needs of the C library without anybody noticing is its own (`cushim_apart`): memory, system calls.
+//!
 //! What an export does is in `cushim_interpose`; which ones there are is in `cushim_abi`'s tables. The
 //! golden list of what the built library exports is `docs/exports.txt`, compared in both profiles.
 //!
@@ -22,8 +24,12 @@ mod inject;
 mod loader;
 mod runtime;
 
+use cushim_apart::heap::Heap;
 use cushim_interpose::site::Home;
 use cushim_interpose::{direct, life, redirect, weak};
+
+#[global_allocator]
+static HEAP: Heap = Heap::new();
 
 /// All hooks, for those who look functions up.
 pub(crate) static HOME: Home = Home { runtime: &runtime::SITES, driver: &driver::SITES };

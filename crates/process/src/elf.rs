@@ -103,6 +103,40 @@ pub fn find_object<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
     state.answer
 }
 
+/// As [`find_object`] along the loader's own list, without a call and without its lock: for before anything is ready,
+/// and for objects of the program's start, which stay. What was opened later comes behind them and may be going away:
+/// `visit` must have answered by then. Of these objects only names and symbols are known.
+pub fn find_of_start<R>(mut visit: impl FnMut(Object) -> Option<R>) -> Option<R> {
+    /// `struct r_debug` of link.h, as far as it is read.
+    #[repr(C)]
+    struct Debug {
+        version: c_int,
+        first: *const LinkMap,
+    }
+    /// The public part of `struct link_map`.
+    #[repr(C)]
+    struct LinkMap {
+        base: usize,
+        name: *const libc::c_char,
+        dynamic: usize,
+        next: *const LinkMap,
+    }
+    unsafe extern "C" {
+        static _r_debug: Debug;
+    }
+    // SAFETY: the loader's, there before any code of ours runs.
+    let mut at = unsafe { _r_debug.first };
+    // SAFETY: null ends the list; objects of the start are never taken out.
+    while let Some(&LinkMap { base, name, dynamic, next }) = unsafe { at.as_ref() } {
+        let object = Object { base, name, dynamic, low: 0, high: 0, relro: (0, 0) };
+        if let Some(found) = visit(object) {
+            return Some(found);
+        }
+        at = next;
+    }
+    None
+}
+
 /// How many objects have been unloaded since the process began.
 pub fn unloads() -> u64 {
     unsafe extern "C" fn first(
@@ -403,6 +437,15 @@ mod tests {
             assert_eq!(ours, Some(theirs), "{name:?}");
         }
         assert!(find_object(|o| o.symbol(c"no_such_symbol_here", Version::Any)).is_none());
+    }
+
+    #[test]
+    fn finds_objects_of_the_start_by_the_list_alone() {
+        let libc = |o: Object| (o.soname()? == c"libc.so.6").then_some(o);
+        let (listed, asked) = (find_of_start(libc).unwrap(), find_object(libc).unwrap());
+        let symbols = [listed, asked].map(|o| o.symbol(c"getenv", Version::Any));
+        assert!(symbols[0].is_some() && symbols[0] == symbols[1]);
+        assert_eq!((listed.base(), listed.file_name()), (asked.base(), asked.file_name()));
     }
 
     #[test]
