@@ -1,0 +1,216 @@
+//! Which variables of a replacement are the program's.
+//!
+//! Must not know: how they are reached.
+
+use crate::{Space, Theirs, Variable};
+
+/// A variable that is the program's.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Bound {
+    /// Its symbol, in both.
+    pub name: String,
+    /// Its state space, in both.
+    pub space: Space,
+    /// Bytes; 0 where the replacement does not say.
+    pub size: u64,
+}
+
+/// What came of comparing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Compared {
+    /// Bound, by name.
+    pub bound: Vec<Bound>,
+    /// Those that keep their own storage.
+    pub own: Vec<String>,
+    /// Why the replacement cannot be used; empty where it can.
+    pub problems: Vec<String>,
+}
+
+/// Compares the variables of a replacement with the program's. `own` are those that keep their own storage
+/// whatever the program has.
+pub fn compare(ours: &[Variable], theirs: &Theirs, own: &[String]) -> Compared {
+    let mut compared = Compared::default();
+    for name in own.iter().filter(|name| !ours.iter().any(|v| v.name == **name)) {
+        compared.problems.push(format!("own: it has no variable {name}"));
+    }
+    for ours in ours.iter().filter(|ours| !ours.literal) {
+        let Variable { name, space, size, external, reference, .. } = ours;
+        let is_own = own.contains(name);
+        let known = theirs.variables.get(name);
+        if is_own && !external {
+            compared.own.push(name.clone());
+            continue;
+        }
+        if is_own {
+            compared
+                .problems
+                .push(format!("own: {name} is declared .extern, so it has no storage of its own"));
+            continue;
+        }
+        if *reference {
+            compared.problems.push(format!(
+                "{name} is a texture or surface reference, which a program sets by name in its own image: it cannot be bound"
+            ));
+            continue;
+        }
+        match known {
+            Some(known) => match known.iter().find(|theirs| fits(*space, *size, **theirs)) {
+                Some(_) => compared.bound.push(Bound { name: name.clone(), space: *space, size: size.unwrap_or(0) }),
+                None => {
+                    let found = known.iter().map(|(space, size)| said(*space, Some(*size)));
+                    compared.problems.push(format!(
+                        "variable {name} is {}, expected {} as in the program's image",
+                        said(*space, *size),
+                        found.collect::<Vec<_>>().join(" or ")
+                    ));
+                }
+            },
+            None => match (&theirs.unread, alike(name, theirs), external) {
+                (Some(why), ..) => compared.problems.push(format!(
+                    "whether the program's image has a variable {name} is not known: {why}"
+                )),
+                (None, Some(other), _) => compared.problems.push(format!(
+                    "variable {name} is named after the file that it was compiled from, and so is {other} of the program's image; \
+                     if they are meant to be one, rename it to that"
+                )),
+                (None, None, true) => compared.problems.push(format!(
+                    "variable {name} is declared .extern, and the program's image has none of this name"
+                )),
+                (None, None, false) => compared.own.push(name.clone()),
+            },
+        }
+    }
+    compared.bound.sort();
+    compared.bound.dedup();
+    compared
+}
+
+fn fits(space: Space, size: Option<u64>, theirs: (Space, u64)) -> bool {
+    // A size of 0 is an array without a bound.
+    theirs.0 == space && (size.is_none_or(|size| size == theirs.1) || theirs.1 == 0)
+}
+
+fn said(space: Space, size: Option<u64>) -> String {
+    match size {
+        Some(0) | None => format!("of unknown size in {space}"),
+        Some(size) => format!("{size} bytes in {space}"),
+    }
+}
+
+/// The program's variable that differs from `name` only in what a compiler derives from a file's name or text.
+fn alike<'a>(name: &str, theirs: &'a Theirs) -> Option<&'a str> {
+    let tail = own_part(name)?;
+    let same = |other: &&String| own_part(other) == Some(tail);
+    theirs.variables.keys().find(same).map(String::as_str)
+}
+
+/// What remains of an internal name without the file's part: relocatable code has
+/// `_ZN…_INTERNAL_HASH_N_FILE_HASH…NAMEE` and `__nv_static_N__HASH_N_FILE_HASH_NAME` for a static variable.
+fn own_part(name: &str) -> Option<&str> {
+    let at = name.find("_INTERNAL_").or_else(|| name.find("__nv_static"))?;
+    let rest = name.get(at..)?;
+    // The last stretch of eight hexadecimal digits belongs to the file.
+    let is_hash =
+        |part: &str| part.len() >= 8 && part.bytes().take(8).all(|b| b.is_ascii_hexdigit());
+    let mut tail = None;
+    let mut from = 0;
+    for part in rest.split('_') {
+        if is_hash(part) {
+            tail = rest.get(from + 8..);
+        }
+        from += part.len() + 1;
+    }
+    // `_NNNN`, a process's number, follows the hash in some versions.
+    let tail = tail?.trim_start_matches('_');
+    Some(tail.trim_start_matches(|c: char| c.is_ascii_digit()))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::variables;
+
+    fn theirs(list: &[(&str, Space, u64)]) -> Theirs {
+        let mut theirs = Theirs::default();
+        for (name, space, size) in list {
+            theirs.variables.entry((*name).to_owned()).or_default().push((*space, *size));
+        }
+        theirs
+    }
+
+    fn ours(text: &str) -> Vec<Variable> {
+        variables(format!(".version 8.0\n.target sm_80\n.address_size 64\n{text}\n").as_bytes())
+            .unwrap()
+    }
+
+    #[test]
+    fn by_name_size_and_space() {
+        let ours = ours(
+            ".visible .const .align 4 .f32 scale;\n.extern .global .align 4 .b8 table[];\n.global .u32 private = 3;\n\
+             .visible .global .align 4 .b8 both[2][8];\n.global .align 1 .b8 $str[3] = {37, 100, 0};",
+        );
+        let program = theirs(&[
+            ("scale", Space::Const, 4),
+            ("table", Space::Global, 400),
+            ("both", Space::Global, 16),
+            ("$str", Space::Global, 3),
+        ]);
+        let compared = compare(&ours, &program, &[]);
+        let names: Vec<_> = compared.bound.iter().map(|b| (b.name.as_str(), b.size)).collect();
+        assert_eq!(names, [("both", 16), ("scale", 4), ("table", 0)]);
+        assert_eq!(compared.own, ["private"]);
+        assert!(compared.problems.is_empty());
+        let own = compare(&ours, &program, &["scale".into()]);
+        assert_eq!(own.own, ["scale", "private"]);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_said() {
+        let ours = ours(
+            ".visible .const .align 4 .f32 scale;\n.extern .global .u32 gone;\n.global .texref tex;",
+        );
+        for (program, word) in [
+            (
+                theirs(&[("scale", Space::Const, 8), ("gone", Space::Global, 4)]),
+                "4 bytes in .const, expected 8 bytes in .const",
+            ),
+            (
+                theirs(&[("scale", Space::Global, 4), ("gone", Space::Global, 4)]),
+                "expected 4 bytes in .global",
+            ),
+            (theirs(&[]), "gone is declared .extern"),
+            (theirs(&[("gone", Space::Global, 4)]), "tex is a texture"),
+        ] {
+            let problems = compare(&ours, &program, &[]).problems;
+            assert!(problems.iter().any(|p| p.contains(word)), "{word}: {problems:?}");
+        }
+        let own = compare(&ours, &theirs(&[]), &["other".into(), "gone".into()]).problems;
+        assert!(
+            own.iter().any(|p| p.contains("no variable other"))
+                && own.iter().any(|p| p.contains("gone is declared .extern"))
+        );
+        let unread = Theirs { unread: Some("no reader".into()), ..Theirs::default() };
+        assert!(
+            compare(&ours, &unread, &[])
+                .problems
+                .iter()
+                .any(|p| p.contains("not known: no reader"))
+        );
+    }
+
+    #[test]
+    fn names_of_other_compilations_are_told_apart() {
+        let name = |hash: &str| format!("_ZN52_INTERNAL_{hash}_4_k_cu_{hash}_1775scaleE");
+        let ours = ours(&format!(".const .f32 {};", name("08bbc9a4")));
+        let problems =
+            compare(&ours, &theirs(&[(&name("18bbc9a5"), Space::Const, 4)]), &[]).problems;
+        assert!(problems.iter().any(|p| p.contains("rename it")), "{problems:?}");
+        assert!(
+            compare(&ours, &theirs(&[(&name("08bbc9a4"), Space::Const, 4)]), &[])
+                .problems
+                .is_empty()
+        );
+        assert!(compare(&ours, &theirs(&[("scale", Space::Const, 4)]), &[]).problems.is_empty());
+    }
+}

@@ -1,0 +1,95 @@
+//! The variables of the image that a kernel is replaced in.
+//!
+//! Must not know: the replacement.
+
+use std::collections::BTreeMap;
+
+use cushim_image::inventory::{self, ImageKind};
+use cushim_image::{Cubin, Limits, ptx};
+
+use crate::Space;
+
+/// What a program's image has, by name: space and size; several where its parts differ. A size of 0 is not known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Theirs {
+    /// The variables.
+    pub variables: BTreeMap<String, Vec<(Space, u64)>>,
+    /// Why a part of it was not read.
+    pub unread: Option<String>,
+}
+
+/// The variables in `bytes`: PTX, a cubin, or any container.
+pub fn theirs(bytes: &[u8], limits: &Limits) -> Theirs {
+    let found = inventory::read(bytes, limits);
+    let mut theirs = Theirs::default();
+    for image in &found.images {
+        let part = match image.kind {
+            ImageKind::Ptx | ImageKind::Cubin => {
+                image.with_bytes(limits, |bytes| theirs_of(image.kind, bytes, limits))
+            }
+            kind => {
+                theirs.unread = Some(format!("its variables cannot be read from {kind}"));
+                continue;
+            }
+        };
+        match part {
+            Ok(Ok(part)) => theirs.add(part),
+            Ok(Err(why)) => theirs.unread = Some(why),
+            Err(why) => theirs.unread = Some(why.to_string()),
+        }
+    }
+    if let (true, Some(problem)) = (found.images.is_empty(), found.problems.first()) {
+        theirs.unread = Some(problem.error.to_string());
+    }
+    theirs
+}
+
+/// The variables of one image.
+///
+/// # Errors
+/// Why it cannot be read.
+pub fn theirs_of(kind: ImageKind, bytes: &[u8], limits: &Limits) -> Result<Theirs, String> {
+    let mut theirs = Theirs::default();
+    match kind {
+        ImageKind::Ptx => {
+            for variable in ptx::scan(bytes, limits).map_err(|e| e.to_string())?.globals {
+                let space = match variable.space.as_str() {
+                    "const" => Space::Const,
+                    "global" | "tex" => Space::Global,
+                    _ => continue,
+                };
+                // `[]` with an initialiser has a size that the scan does not count.
+                theirs.put(variable.name, space, variable.size);
+            }
+        }
+        _ => {
+            for variable in Cubin::read(bytes, limits).map_err(|e| e.to_string())?.globals() {
+                let space = match variable.space.as_str() {
+                    "global" | "managed" => Space::Global,
+                    "constant3" => Space::Const,
+                    _ => continue,
+                };
+                theirs.put(variable.name, space, variable.size);
+            }
+        }
+    }
+    Ok(theirs)
+}
+
+impl Theirs {
+    fn put(&mut self, name: String, space: Space, size: u64) {
+        let known = self.variables.entry(name).or_default();
+        if !known.contains(&(space, size)) {
+            known.push((space, size));
+        }
+    }
+
+    fn add(&mut self, other: Theirs) {
+        for (name, known) in other.variables {
+            for (space, size) in known {
+                self.put(name.clone(), space, size);
+            }
+        }
+        self.unread = self.unread.take().or(other.unread);
+    }
+}
