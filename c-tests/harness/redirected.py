@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 
+import bound
 import runs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -48,8 +49,11 @@ def cases(images, owner, arch, digest):
     """(name, manifest, lines that differ, words that stderr holds, exit status)."""
     step, ptx = "kernel = '^step'", "image = '%s'" % images["ptx"]
     found = [("PTX", rule(step, ptx), STEP, [], 0)]
+    own = "\nown = ['state', 'factor', 'counter']"
     for kind in [kind for kind in ("cubin", "fatbin") if kind in images]:
-        found.append((kind, rule(step, "image = '%s'" % images[kind]), STEP, [], 0))
+        # Machine code has variables of its own, whatever the kernel uses.
+        more = own if kind == "cubin" or images["fatbin_is_code"] else ""
+        found.append((kind, rule(step, "image = '%s'%s" % (images[kind], more)), STEP, [], 0))
     found += [
         ("another name", rule(step, ptx + "\nkernel = 'another_step'"),
          {"plain": "300", "captured": "200", "node": "100", "node set": "100"}, [], 0),
@@ -351,6 +355,7 @@ def check(folder, backend, nvcc, arch, out, python=None, others=(), clang=None):
         wrong = compiled([nvcc, "-std=c++17"] + flags[kind] + [new, "-o", path])
         if wrong:
             return [("redirect, new." + kind, [("compiles", wrong)])]
+    images["fatbin_is_code"] = arch != virtual
     images["amd"] = amd(os.path.join(out, "new.hipfb"))
     found = []
     for runtime in ("shared", "static"):
@@ -369,6 +374,7 @@ def check(folder, backend, nvcc, arch, out, python=None, others=(), clang=None):
                 found.append((where + " replay", check_replay(cushim, path, images, out)))
                 if runtime == "shared" and backend == "native":
                     found.append((where + " direct", check_direct(cushim, path, images, arch, out)))
+    found += bound.check(cushim, nvcc, arch, target, out)
     found += check_matrix(cushim, nvcc, others, clang, target, arch, images, out)
     if python:
         found += check_scripts(cushim, python, images, out)

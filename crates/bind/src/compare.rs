@@ -70,7 +70,7 @@ pub fn compare(ours: &[Variable], theirs: &Theirs, own: &[String]) -> Compared {
                     "whether the program's image has a variable {name} is not known: {why}"
                 )),
                 (None, Some(other), _) => compared.problems.push(format!(
-                    "variable {name} is named after the file that it was compiled from, and so is {other} of the program's image; \
+                    "variable {name} is not in the program's image, but {other} is, and one of the names holds that of a source file; \
                      if they are meant to be one, rename it to that"
                 )),
                 (None, None, true) => compared.problems.push(format!(
@@ -99,30 +99,44 @@ fn said(space: Space, size: Option<u64>) -> String {
 
 /// The program's variable that differs from `name` only in what a compiler derives from a file's name or text.
 fn alike<'a>(name: &str, theirs: &'a Theirs) -> Option<&'a str> {
-    let tail = own_part(name)?;
-    let same = |other: &&String| own_part(other) == Some(tail);
+    let ours = own_part(name);
+    let same = |other: &&String| {
+        let its = own_part(other);
+        (is_internal(name) || is_internal(other)) && ours == its
+    };
     theirs.variables.keys().find(same).map(String::as_str)
 }
 
-/// What remains of an internal name without the file's part: relocatable code has
-/// `_ZN…_INTERNAL_HASH_N_FILE_HASH…NAMEE` and `__nv_static_N__HASH_N_FILE_HASH_NAME` for a static variable.
-fn own_part(name: &str) -> Option<&str> {
-    let at = name.find("_INTERNAL_").or_else(|| name.find("__nv_static"))?;
-    let rest = name.get(at..)?;
-    // The last stretch of eight hexadecimal digits belongs to the file.
-    let is_hash =
-        |part: &str| part.len() >= 8 && part.bytes().take(8).all(|b| b.is_ascii_hexdigit());
-    let mut tail = None;
-    let mut from = 0;
+/// Whether a name holds that of a file.
+fn is_internal(name: &str) -> bool {
+    name.contains("_INTERNAL_") || name.contains("__nv_static")
+}
+
+/// What remains of a name of internal linkage without the file's part. Relocatable code has
+/// `_ZN…_INTERNAL_HASH_N_FILE_HASH…NAMEE` and `__nv_static_N__HASH_N_FILE_HASH_NAME` for a static variable, other code
+/// `_ZLnNAME`.
+fn own_part(name: &str) -> &str {
+    let digits = |text: &str| text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let bare = |text: &'_ str| text.len() - digits(text);
+    if let Some(rest) = name.strip_prefix("_ZL") {
+        return rest.get(bare(rest)..).unwrap_or(rest);
+    }
+    let at = name.find("_INTERNAL_").or_else(|| name.find("__nv_static"));
+    let Some(rest) = at.and_then(|at| name.get(at..)) else { return name };
+    // The last stretch of eight hexadecimal digits belongs to the file; a process's number may follow.
+    let is_hash = |part: &str| part.len() >= 8 && part.bytes().take(8).all(|b| b.is_ascii_hexdigit());
+    let (mut tail, mut from) = (None, 0);
     for part in rest.split('_') {
         if is_hash(part) {
             tail = rest.get(from + 8..);
         }
         from += part.len() + 1;
     }
-    // `_NNNN`, a process's number, follows the hash in some versions.
-    let tail = tail?.trim_start_matches('_');
-    Some(tail.trim_start_matches(|c: char| c.is_ascii_digit()))
+    let Some(tail) = tail else { return name };
+    let tail = tail.trim_start_matches('_');
+    let tail = tail.get(bare(tail)..).unwrap_or(tail);
+    let tail = tail.trim_start_matches("_");
+    if name.starts_with("_ZN") { tail.strip_suffix('E').unwrap_or(tail) } else { tail }
 }
 
 #[cfg(test)]
@@ -211,6 +225,11 @@ mod tests {
                 .problems
                 .is_empty()
         );
-        assert!(compare(&ours, &theirs(&[("scale", Space::Const, 4)]), &[]).problems.is_empty());
+        assert!(compare(&ours, &theirs(&[("other", Space::Const, 4)]), &[]).problems.is_empty());
+        // A static variable of code that is not relocatable, and of one that is.
+        let plain = super::tests::ours(".const .f32 _ZL5scale;");
+        let found = compare(&plain, &theirs(&[(&name("08bbc9a4"), Space::Const, 4)]), &[]).problems;
+        assert!(found.iter().any(|p| p.contains("rename it")), "{found:?}");
+        assert!(compare(&plain, &theirs(&[("scale", Space::Const, 4)]), &[]).problems.is_empty());
     }
 }

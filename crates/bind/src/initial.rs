@@ -76,8 +76,10 @@ pub fn elements(
                 (None, 8) => 0,
                 (Some(mask), 1) if mask.is_power_of_two_run() => mask.trailing_zeros(),
                 _ => {
-                    return Err(words
-                        .error(element.start, "an address in an element that is too small for it"));
+                    return Err(words.error(
+                        element.start,
+                        "an address in an element that is too small for it",
+                    ));
                 }
             };
             edits.push((element.clone(), "0".to_owned()));

@@ -17,6 +17,7 @@ mod declare;
 mod error;
 mod initial;
 mod rewrite;
+mod serve;
 mod theirs;
 mod words;
 
@@ -25,4 +26,5 @@ pub use declare::{Space, Variable, variables};
 pub use error::Error;
 pub use initial::Fixup;
 pub use rewrite::{Rewritten, TABLE, rewrite};
+pub use serve::{Part, Service, serve};
 pub use theirs::{Theirs, theirs, theirs_of};

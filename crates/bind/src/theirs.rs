@@ -23,15 +23,7 @@ pub fn theirs(bytes: &[u8], limits: &Limits) -> Theirs {
     let found = inventory::read(bytes, limits);
     let mut theirs = Theirs::default();
     for image in &found.images {
-        let part = match image.kind {
-            ImageKind::Ptx | ImageKind::Cubin => {
-                image.with_bytes(limits, |bytes| theirs_of(image.kind, bytes, limits))
-            }
-            kind => {
-                theirs.unread = Some(format!("its variables cannot be read from {kind}"));
-                continue;
-            }
-        };
+        let part = image.with_bytes(limits, |bytes| theirs_of(image.kind, bytes, limits));
         match part {
             Ok(Ok(part)) => theirs.add(part),
             Ok(Err(why)) => theirs.unread = Some(why),
@@ -62,7 +54,7 @@ pub fn theirs_of(kind: ImageKind, bytes: &[u8], limits: &Limits) -> Result<Their
                 theirs.put(variable.name, space, variable.size);
             }
         }
-        _ => {
+        ImageKind::Cubin => {
             for variable in Cubin::read(bytes, limits).map_err(|e| e.to_string())?.globals() {
                 let space = match variable.space.as_str() {
                     "global" | "managed" => Space::Global,
@@ -72,6 +64,7 @@ pub fn theirs_of(kind: ImageKind, bytes: &[u8], limits: &Limits) -> Result<Their
                 theirs.put(variable.name, space, variable.size);
             }
         }
+        kind => return Err(format!("its variables cannot be read from {kind}")),
     }
     Ok(theirs)
 }
@@ -84,7 +77,8 @@ impl Theirs {
         }
     }
 
-    fn add(&mut self, other: Theirs) {
+    /// Those of another part of the image.
+    pub fn add(&mut self, other: Theirs) {
         for (name, known) in other.variables {
             for (space, size) in known {
                 self.put(name.clone(), space, size);

@@ -19,6 +19,7 @@ fn context_of_device(context: usize, device: i32) {
 }
 
 fn set_current(context: usize) {
+    redirect::binding::switched();
     if let Some(thread) = life::global().and_then(thread::current) {
         thread.context = context;
     }
@@ -44,7 +45,10 @@ pub unsafe fn primary_ctx_end(
     real: unsafe extern "C-unwind" fn(Device) -> i32,
     device: Device,
 ) -> i32 {
-    gputime::ending(None, || observed!(site, [device], real(device)))
+    let status = gputime::ending(None, || observed!(site, [device], real(device)));
+    // What is still there is found filled.
+    redirect::binding::gone();
+    status
 }
 
 /// `cuCtxSetCurrent`, `cuCtxPushCurrent`.

@@ -496,6 +496,11 @@ pub unsafe fn launch_grid(
     real: unsafe extern "C-unwind" fn(Func) -> i32,
     f: Func,
 ) -> i32 {
+    if redirect::launch::enabled()
+        && let Err(status) = redirect::launch::ready(site, f, 0)
+    {
+        return status;
+    }
     launched!(site, old_launch(f, 1, 1, Stream(0)), real(f))
 }
 
@@ -507,6 +512,11 @@ pub unsafe fn launch_grid_2d(
     width: i32,
     height: i32,
 ) -> i32 {
+    if redirect::launch::enabled()
+        && let Err(status) = redirect::launch::ready(site, f, 0)
+    {
+        return status;
+    }
     launched!(site, old_launch(f, width, height, Stream(0)), real(f, width, height))
 }
 
@@ -519,5 +529,10 @@ pub unsafe fn launch_grid_async(
     height: i32,
     stream: Stream,
 ) -> i32 {
+    if redirect::launch::enabled()
+        && let Err(status) = redirect::launch::ready(site, f, stream.0)
+    {
+        return status;
+    }
     launched!(site, old_launch(f, width, height, stream), real(f, width, height, stream))
 }

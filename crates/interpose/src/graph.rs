@@ -161,7 +161,12 @@ macro_rules! ruled {
         };
         let $params = match _outermost {
             // SAFETY: the program's parameters, which CUDA is about to read.
-            Some(_) => unsafe { ruled::params($site, $params, $before, $has_kernel, &mut copy) },
+            Some(_) => {
+                match unsafe { ruled::params($site, $params, $before, $has_kernel, &mut copy) } {
+                    Ok(params) => params,
+                    Err(status) => return status,
+                }
+            }
             None => $params,
         };
     };

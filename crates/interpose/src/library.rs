@@ -66,9 +66,15 @@ pub unsafe fn library_load_data(
         let code = unsafe { Code::from_pointer(code.0) };
         dump::code(&code, name(site));
         redirect::driver::fresh(library.0);
-        registry::add_module(library.0, code, name(site));
+        add(site, library, code);
     }
     status
+}
+
+fn add(site: &'static Site, library: Module, code: Code) {
+    if let Some(module) = registry::add_module(library.0, code, name(site)) {
+        module.of_runtime(site.node);
+    }
 }
 
 fn name(site: &'static Site) -> &'static str {
@@ -110,7 +116,7 @@ pub unsafe fn library_load_file(
         if let Some(library) = answered(status, out) {
             dump::code(&code, name(site));
             redirect::driver::fresh(library.0);
-            registry::add_module(library.0, code, name(site));
+            add(site, library, code);
         }
         return status;
     }
@@ -125,7 +131,7 @@ pub unsafe fn library_load_file(
         let path = unsafe { text(file) }.unwrap_or_default();
         let path = path.to_string_lossy();
         dump::file(&path, name(site));
-        registry::add_module(library.0, Code::from_file(&path), name(site));
+        add(site, library, Code::from_file(&path));
     }
     status
 }

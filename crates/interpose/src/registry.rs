@@ -10,7 +10,9 @@
 //!
 //! Must not know: events, the loader.
 
+use std::ffi::CStr;
 use std::panic::AssertUnwindSafe;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
 use cushim_trace::meta;
@@ -61,6 +63,8 @@ pub struct Module {
     code: Code,
     /// The function that took it.
     api: &'static str,
+    /// The version of the runtime whose library it is.
+    node: OnceLock<&'static CStr>,
     alive: AtomicBool,
     kernels: AtomicPtr<Kernel>,
     /// Generation in which its record was written.
@@ -133,6 +137,7 @@ pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'stat
             handle,
             code,
             api,
+            node: OnceLock::new(),
             alive: AtomicBool::new(true),
             kernels: AtomicPtr::new(std::ptr::null_mut()),
             ready: AtomicU32::new(0),
@@ -264,6 +269,23 @@ impl Module {
     /// Its image.
     pub fn code(&self) -> &Code {
         &self.code
+    }
+
+    /// The function that took it.
+    pub fn api(&self) -> &'static str {
+        self.api
+    }
+
+    /// The version of the runtime whose library it is.
+    pub fn node(&self) -> Option<&'static CStr> {
+        self.node.get().copied()
+    }
+
+    /// It is a library of the runtime of this version, if there is one.
+    pub fn of_runtime(&self, node: Option<&'static CStr>) {
+        if let Some(node) = node {
+            let _ = self.node.set(node);
+        }
     }
 
     /// How many kernels were registered for it or asked from it.

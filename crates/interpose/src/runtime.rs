@@ -88,6 +88,7 @@ pub unsafe fn register_fat_binary(site: &'static Site, real: Fn1<usize>, wrapper
 
 /// `__cudaRegisterFatBinaryEnd`.
 pub unsafe fn register_fat_binary_end(site: &'static Site, real: Fn1<()>, handle: Ptr) {
+    redirect::runtime::complete(site, handle);
     recorded!(site, [handle.0], real(handle));
 }
 
@@ -153,7 +154,7 @@ pub unsafe fn register_function(
     )
 }
 
-type RegisterVar = unsafe extern "C-unwind" fn(Ptr, Ptr, Str, Str, i32, usize, i32, i32);
+pub(crate) type RegisterVar = unsafe extern "C-unwind" fn(Ptr, Ptr, Str, Str, i32, usize, i32, i32);
 
 /// `__cudaRegisterVar`.
 pub unsafe fn register_var(
@@ -168,6 +169,7 @@ pub unsafe fn register_var(
     constant: i32,
     global: i32,
 ) {
+    redirect::runtime::variable(site, handle, host, name, size, is_managed(site));
     recorded!(
         site,
         [
@@ -182,6 +184,10 @@ pub unsafe fn register_var(
         ],
         real(handle, host, device, name, ext, size, constant, global)
     );
+}
+
+fn is_managed(site: &Site) -> bool {
+    site.name.to_bytes().ends_with(b"ManagedVar")
 }
 
 /// `__cudaRegisterManagedVar`. LLVM passes six arguments: the rest is whatever the registers held, and
@@ -461,6 +467,21 @@ pub unsafe fn launch_cooperative_multi_device(
     })
 }
 
+/// What an entry of a list launches, and where.
+///
+/// # Safety
+/// `at` is an entry of a list that the function of `site` takes.
+unsafe fn function_and_stream(site: &Site, at: usize) -> (Func, usize) {
+    if site.node.is_none() {
+        // SAFETY: as the caller promises.
+        let p = unsafe { (at as *const DriverLaunchParams).read_unaligned() };
+        return (Func(p.func), p.stream);
+    }
+    // SAFETY: as above.
+    let p = unsafe { (at as *const LaunchParams).read_unaligned() };
+    (Func(p.func), p.stream)
+}
+
 /// Records the launches in a list of `count` entries (56 bytes each on both faces) around `call`.
 pub(crate) fn launched_list(
     site: &'static Site,
@@ -472,6 +493,16 @@ pub(crate) fn launched_list(
 ) -> i32 {
     /// More devices than any machine has: a longer list is none.
     const MOST: u32 = 1024;
+    if redirected::enabled() && list.0 != 0 && count <= MOST {
+        for i in 0..count as usize {
+            // SAFETY: an entry of the program's list.
+            let (func, stream) =
+                unsafe { function_and_stream(site, list.0 + i * size_of::<LaunchParams>()) };
+            if let Err(status) = redirected::ready(site, func, stream) {
+                return status;
+            }
+        }
+    }
     let Some(observed) = Observed::enter(site, stack) else { return call() };
     let mut stored = Vec::new();
     if list.0 != 0 && count <= MOST {
@@ -560,6 +591,7 @@ pub unsafe fn device_reset(site: &'static Site, real: unsafe extern "C-unwind" f
         status
     });
     redirect::driver::context_gone(0);
+    redirect::binding::switched();
     status
 }
 

@@ -19,7 +19,7 @@
 //!
 //! What is done: `image` (a file, or a list of files of which the backend takes what it can run; with `kernel`: that kernel of it instead of the one of the same name; with
 //! `whole = true`: the whole image instead of the whole image; with `compare = { parameters, type, tolerance,
-//! keep }`: beside it, comparing what they wrote), `launch = { grid, block, shared }`, or
+//! keep }`: beside it, comparing what they wrote; with `own = ["NAME"]`: these variables of it are not the program's), `launch = { grid, block, shared }`, or
 //! `skip = true`. `on-failure = "stop"` ends the program where a rule cannot be applied; else that is
 //! said, and the program goes on with its own code.
 

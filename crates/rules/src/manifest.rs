@@ -42,6 +42,8 @@ pub enum Action {
         kernel: Option<String>,
         /// Instead of taking its place it is run beside it, and what they wrote is compared.
         compare: Option<Compare>,
+        /// Its variables that are not the program's, though the program has some of the same name.
+        own: Vec<String>,
     },
     /// Another image takes the image's place, variables and all.
     Image {
@@ -106,6 +108,7 @@ struct Table {
     launch: Option<Spanned<Shape>>,
     skip: Option<Spanned<bool>>,
     compare: Option<Spanned<Comparing>>,
+    own: Option<Spanned<Vec<String>>>,
     #[serde(default)]
     on_failure: OnFailure,
 }
@@ -204,7 +207,12 @@ impl Manifest {
         Ok(Rule {
             name: format!("--replace {text}"),
             matching: Match { kernel: Some(kernel), ..Match::default() },
-            action: Action::Kernel { images: vec![image.into()], kernel: None, compare: None },
+            action: Action::Kernel {
+                images: vec![image.into()],
+                kernel: None,
+                compare: None,
+                own: Vec::new(),
+            },
             on_failure: OnFailure::Pass,
         })
     }
@@ -269,6 +277,12 @@ impl Here<'_> {
                 "`kernel` names the kernel of `image` that takes the place of one",
             ));
         }
+        if let (Some(own), true) = (&table.own, table.image.is_none() || whole) {
+            return Err(self.error(
+                own.span().start,
+                "`own` names variables of the `image` that a kernel comes from; a whole image has its own always",
+            ));
+        }
         match (&table.image, &table.launch, skip) {
             (Some(image), None, false) => {
                 let images = self.beside(image)?;
@@ -278,6 +292,7 @@ impl Here<'_> {
                         images,
                         kernel: table.kernel.as_ref().map(|kernel| kernel.get_ref().clone()),
                         compare: self.compare(table)?,
+                        own: table.own.as_ref().map_or_else(Vec::new, |own| own.get_ref().clone()),
                     },
                 })
             }
@@ -423,152 +438,4 @@ impl Here<'_> {
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-mod tests {
-    use super::*;
-    use crate::Names;
-
-    fn parse(text: &str) -> Result<Manifest, String> {
-        Manifest::parse(text, Path::new("dir/rules.toml")).map_err(|e| e.to_string())
-    }
-
-    #[test]
-    fn the_smallest_one() {
-        let text = "[[redirect]]\nmatch = { kernel = \"vecadd.*\" }\nimage = \"new.ptx\"\n";
-        let manifest = parse(text).unwrap();
-        let rule = &manifest.rules[0];
-        assert_eq!(rule.name, "redirect 1");
-        assert_eq!(
-            rule.action,
-            Action::Kernel { images: vec!["dir/new.ptx".into()], kernel: None, compare: None }
-        );
-        let names = Names { mangled: "_Z6vecaddPf", full: "vecadd(float*)", short: "vecadd" };
-        assert!(rule.matching.names(names) && rule.matching.launch.is_always());
-    }
-
-    #[test]
-    fn everything() {
-        let text = r#"
-            [[redirect]]
-            name = "big ones"
-            match = { kernel = "^gemm", owner = "libfoo", hash = "AB12", arch = "sm_90", grid = [8, "*", "*"], nth = "2.." }
-            launch = { block = [128, 1, 1], shared = 4096 }
-            on-failure = "stop"
-            [[redirect]]
-            match = { hash = "00ff" }
-            image = "/abs/all.fatbin"
-            whole = true
-            [[redirect]]
-            match = { kernel = "debug" }
-            skip = true
-        "#;
-        let rules = parse(text).unwrap().rules;
-        assert_eq!(rules.len(), 3);
-        assert_eq!(rules[0].on_failure, OnFailure::Stop);
-        assert_eq!(rules[0].matching.hash.as_deref(), Some("ab12"));
-        assert!(rules[0].matching.launch.holds([8, 1, 1], [1; 3], 9));
-        assert_eq!(rules[1].action, Action::Image { images: vec!["/abs/all.fatbin".into()] });
-        assert_eq!(rules[2].action, Action::Skip);
-    }
-
-    #[test]
-    fn comparing() {
-        let text = "[[redirect]]\nmatch = { kernel = 'k' }\nimage = 'x'\ncompare = { parameters = [2], type = 'f32', tolerance = 1e-3, keep = 'replacement' }\n\
-                    [[redirect]]\nmatch = { kernel = 'k' }\nimage = 'x'\ncompare = {}\n";
-        let rules = parse(text).unwrap().rules;
-        let compare = |rule: &Rule| match &rule.action {
-            Action::Kernel { compare, .. } => compare.clone().unwrap(),
-            other => panic!("{other:?}"),
-        };
-        let first = Compare {
-            parameters: Some(vec![2]),
-            element: Element::F32,
-            tolerance: 1e-3,
-            keep: Keep::Replacement,
-        };
-        assert_eq!((compare(&rules[0]), compare(&rules[1])), (first, Compare::default()));
-    }
-
-    #[test]
-    fn several_images() {
-        let text = "[[redirect]]\nmatch = { kernel = 'k' }\nimage = ['a.ptx', '/b.hipfb']\n";
-        let rules = parse(text).unwrap().rules;
-        assert_eq!(rules[0].action.images(), [Path::new("dir/a.ptx"), Path::new("/b.hipfb")]);
-    }
-
-    #[test]
-    fn mistakes_have_a_place_and_a_reason() {
-        let cases = [
-            ("[[redirect]]\nimage = \"a\"\n", "dir/rules.toml:1:1: ", "without `match`"),
-            (
-                "[[redirect]]\nmatch = { kernel = \"(\" }\nskip = true\n",
-                ":2:20: ",
-                "no regular expression",
-            ),
-            ("[[redirect]]\nmatch = { kernle = \"a\" }\n", ":2:11: ", "kernle"),
-            ("[[redirect]]\nmatch = { kernel = \"a\" }\n", ":1:1: ", "does nothing"),
-            ("[[redirect]]\nmatch = {}\nskip = true\n", ":1:1: ", "at least one of"),
-            ("[[redirect]]\nmatch = { hash = \"xyz\" }\nskip = true\n", ":2:18: ", "hexadecimal"),
-            (
-                "[[redirect]]\nmatch = { kernel = \"a\", nth = 0 }\nskip = true\n",
-                ":2:31: ",
-                "from 1 on",
-            ),
-            (
-                "[[redirect]]\nmatch = { kernel = \"a\", nth = \"3..1\" }\nskip = true\n",
-                ":2:31: ",
-                "from 1 on",
-            ),
-            (
-                "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\nskip = true\n",
-                ":1:1: ",
-                "only one of",
-            ),
-            (
-                "[[redirect]]\nmatch = { kernel = \"a\" }\nlaunch = { grid = [0, 1, 1] }\n",
-                ":3:10: ",
-                "skip = true",
-            ),
-            (
-                "[[redirect]]\nmatch = { kernel = \"a\" }\nskip = true\ncompare = {}\n",
-                ":4:11: ",
-                "goes with",
-            ),
-            (
-                "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { tolerance = 1.0 }\n",
-                ":4:11: ",
-                "needs a type",
-            ),
-            (
-                "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { type = \"f33\" }\n",
-                ":4:",
-                "f33",
-            ),
-            (
-                "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { tolerance = nan, type = \"f32\" }\n",
-                ":4:11: ",
-                "0 or more",
-            ),
-            ("[[redirect]]\nmatch = { kernel = \"a\", grid = [1, 1] }\nskip = true\n", ":2:", ""),
-            ("[[redirect]]\nmatch = { kernel = \"a\" }\nimage = []\n", ":3:9: ", "names no file"),
-            ("[[redirect]]\nmatch = { kernel = \"a\" }\nimage = 7\n", ":3:9: ", "a list of files"),
-            ("redirect = 3\n", ":1:12: ", ""),
-            ("[[redirect\n", ":1:", ""),
-        ];
-        for (text, place, reason) in cases {
-            let error = parse(text).unwrap_err();
-            assert!(error.contains(place) && error.contains(reason), "{text:?}: {error}");
-        }
-    }
-
-    #[test]
-    fn replace_takes_the_last_equals_sign() {
-        let rule = Manifest::replace("op<a==b>=x.ptx").unwrap();
-        assert_eq!(
-            rule.action,
-            Action::Kernel { images: vec!["x.ptx".into()], kernel: None, compare: None }
-        );
-        for bad in ["", "kernel", "=x", "k=", "(=x"] {
-            assert!(Manifest::replace(bad).is_err(), "{bad}");
-        }
-    }
-}
+mod tests;

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use cushim_bind::{Part, serve};
 use cushim_image::inventory::ImageKind;
 use cushim_image::{Arch, Limits, ParamLayout};
 use cushim_names::Name;
@@ -40,6 +41,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
 fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut String) -> bool {
     let _ = writeln!(out, "{}: {}", rule.name, action(rule));
     let mut theirs = Vec::new();
+    let mut parts = Vec::new();
     let mut unusable = Vec::new();
     for image in rule.action.images() {
         let file = match HostFile::open(image) {
@@ -51,6 +53,7 @@ fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut Strin
         };
         unusable.extend(why_not(&file, limits).map(|why| format!("{}: {why}", image.display())));
         theirs.extend(program::containers(&file, image, limits));
+        parts.extend(code(&file, limits));
     }
     if !unusable.is_empty() && unusable.len() == rule.action.images().len() {
         let _ = writeln!(out, "  CANNOT BE APPLIED: {}", unusable.join("; "));
@@ -78,8 +81,10 @@ fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut Strin
         for (symbol, layout) in kernels {
             matched += 1;
             let _ = write!(out, "  {} of {}", Name::new(symbol).full, container.owner);
-            match verdict(rule, symbol, layout, &theirs) {
-                Ok(()) => out.push('\n'),
+            let verdict = verdict(rule, symbol, layout, &theirs)
+                .and_then(|()| variables(rule, container, &parts));
+            match verdict {
+                Ok(said) => out.push_str(&said),
                 Err(why) => {
                     well = false;
                     let _ = writeln!(out, ": CANNOT BE APPLIED: {why}");
@@ -142,6 +147,43 @@ fn verdict(
         files(rule),
         shown(layout)
     ))
+}
+
+/// What becomes of the replacement's variables, in lines.
+fn variables(
+    rule: &Rule,
+    container: &Container,
+    parts: &[(bool, Vec<u8>)],
+) -> Result<String, String> {
+    let Action::Kernel { own, .. } = &rule.action else { return Ok("\n".to_owned()) };
+    let parts = parts.iter().map(|(is_ptx, bytes)| Part { is_ptx: *is_ptx, bytes });
+    let parts: Vec<Part<'_>> = parts.collect();
+    let service = serve(&parts, || container.variables.clone(), own)
+        .map_err(|why| format!("{}: {why}", files(rule)))?;
+    let mut said = String::from("\n");
+    for bound in &service.bound {
+        let size = match bound.size {
+            0 => "as many bytes as the program's".to_owned(),
+            size => format!("{size} bytes"),
+        };
+        let _ = writeln!(said, "    {} is the program's ({size} in {})", bound.name, bound.space);
+    }
+    for name in &service.own {
+        let _ = writeln!(said, "    {name} is its own");
+    }
+    Ok(said)
+}
+
+/// The images of a file that NVIDIA's driver runs: whether they are PTX, and their bytes.
+fn code(file: &HostFile, limits: &Limits) -> Vec<(bool, Vec<u8>)> {
+    let images = cushim_image::inventory::read(file.bytes(), limits).images.into_iter();
+    let images = images.filter(|i| matches!(i.kind, ImageKind::Ptx | ImageKind::Cubin));
+    images
+        .filter_map(|image| {
+            let bytes = image.with_bytes(limits, <[u8]>::to_vec).ok()?;
+            Some((image.kind == ImageKind::Ptx, bytes))
+        })
+        .collect()
 }
 
 /// The files of a rule, in words.

@@ -50,6 +50,15 @@ pub fn run(args: &NewArgs) -> Outcome {
             "It also holds {others} other kernels of the same source file, which stay unused.\n"
         );
     }
+    let bound = cushim_bind::variables(&text).unwrap_or_default();
+    let bound = bound.into_iter().filter(|v| !v.literal && !v.reference).map(|v| v.name);
+    let bound: Vec<String> = bound.collect();
+    if !bound.is_empty() {
+        said += &format!(
+            "Its variables stay the program's: {}. To give one storage of its own, add own = ['NAME'] to the rule.\n",
+            bound.join(", ")
+        );
+    }
     said +=
         &format!("Next: cushim run --redirect {} {}\n", manifest.display(), args.program.display());
     crate::print(said.as_bytes())?;

@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use cushim_bind::{Theirs, theirs_of};
 use cushim_image::inventory::{self, Image, ImageKind, Trail};
 use cushim_image::kernel::Kernel;
 use cushim_image::{Limits, ParamLayout};
@@ -18,6 +19,8 @@ pub struct Container {
     pub owner: String,
     /// Its images: kind, architecture, content hash.
     images: Vec<(ImageKind, String, String)>,
+    /// Its variables.
+    pub variables: Theirs,
     /// Its kernels and how their parameters lie, by symbol.
     pub kernels: BTreeMap<String, ParamLayout>,
 }
@@ -29,8 +32,14 @@ pub fn containers(file: &HostFile, path: &Path, limits: &Limits) -> Vec<Containe
         let container = found.entry(place(&image.trail)).or_insert_with(|| Container {
             owner: path.display().to_string(),
             images: Vec::new(),
+            variables: Theirs::default(),
             kernels: BTreeMap::new(),
         });
+        let variables = image.with_bytes(limits, |bytes| theirs_of(image.kind, bytes, limits));
+        match variables.map_err(|why| why.to_string()).flatten() {
+            Ok(variables) => container.variables.add(variables),
+            Err(why) => container.variables.unread = Some(why),
+        }
         let hash = image.with_bytes(limits, xxhash_rust::xxh3::xxh3_64);
         let hash = hash.map(|hash| format!("{hash:016x}")).unwrap_or_default();
         container.images.push((image.kind, image.arch.to_string(), hash));

@@ -30,6 +30,9 @@ impl Default for Copy {
 
 /// What CUDA is to be given in the place of `params`, in which a kernel's begin after `before` bytes.
 ///
+/// # Errors
+/// The status that the call is to answer: the node's kernel could not be launched.
+///
 /// # Safety
 /// `params` points to the structure that the call of `site` takes; `has_kernel` says whether it holds a
 /// kernel handle and a context behind the common part.
@@ -39,7 +42,7 @@ pub unsafe fn params(
     before: usize,
     has_kernel: bool,
     copy: &mut Copy,
-) -> Ptr {
+) -> Result<Ptr, i32> {
     let at = params.0 + before;
     // SAFETY: as the caller promises.
     let p = unsafe { (at as *const KernelNodeParams).read_unaligned() };
@@ -57,7 +60,7 @@ pub unsafe fn params(
         params: Ptr(args),
         extra: Ptr(extra),
     };
-    let Some(wanted) = launch::node(site, asked) else { return params };
+    let Some(wanted) = launch::node(site, asked)? else { return Ok(params) };
     let bytes = match (before, has_kernel) {
         (0, false) => AFTER,
         (0, true) => AFTER + 2 * size_of::<u64>(),
@@ -85,5 +88,5 @@ pub unsafe fn params(
         }
         to.cast::<KernelNodeParams>().write_unaligned(new);
     }
-    Ptr(copy.0.as_ptr().addr())
+    Ok(Ptr(copy.0.as_ptr().addr()))
 }

@@ -10,6 +10,7 @@ use std::sync::Mutex;
 use cushim_abi::types::*;
 use cushim_rules::{Action, Compare, Keep};
 
+use super::binding::Binding;
 use super::launch::Launch;
 use super::{Planned, say};
 use crate::arguments::block;
@@ -35,6 +36,8 @@ struct Buffer {
     base: u64,
     /// The parameters that point into it: which, and where to.
     pointers: Vec<(usize, u64)>,
+    /// The variable of the program's that it is, which both kernels use.
+    variable: Option<&'static str>,
     before: Vec<u8>,
 }
 
@@ -44,7 +47,7 @@ pub fn run(
     site: &'static Site,
     planned: &'static Planned,
     launch: Launch,
-    other: usize,
+    (other, binding): (usize, Option<&'static Binding>),
     call: &mut dyn FnMut(Launch) -> i32,
 ) -> i32 {
     let Action::Kernel { compare: Some(compare), .. } = &planned.rule.action else {
@@ -61,7 +64,8 @@ pub fn run(
     let prepared = if device::is_capturing(stream) {
         Err("it is captured into a graph, where nothing can be looked at".to_owned())
     } else {
-        device::relaxed(|| prepare(&launch, stream)).and_then(|buffers| holds(compare, buffers))
+        device::relaxed(|| prepare(&launch, stream, binding))
+            .and_then(|buffers| holds(compare, buffers))
     };
     let buffers = match prepared {
         Ok(buffers) => buffers,
@@ -102,7 +106,11 @@ pub fn run(
 }
 
 /// Finds and saves what the launch may change.
-fn prepare(launch: &Launch, stream: usize) -> Result<Vec<Buffer>, String> {
+fn prepare(
+    launch: &Launch,
+    stream: usize,
+    binding: Option<&'static Binding>,
+) -> Result<Vec<Buffer>, String> {
     let kernel = registry::find(launch.func.0).ok_or("the kernel is not known")?;
     let layout = kernel.known_layout()?;
     // SAFETY: the program's own arguments, which CUDA is about to read.
@@ -132,8 +140,21 @@ fn prepare(launch: &Launch, stream: usize) -> Result<Vec<Buffer>, String> {
             }
             let mut before = Vec::new();
             read(base, size, &mut before)?;
-            buffers.push(Buffer { base, pointers: vec![(index, address)], before });
+            let (pointers, variable) = (vec![(index, address)], None);
+            buffers.push(Buffer { base, pointers, variable, before });
         }
+    }
+    let Some(binding) = binding else { return Ok(buffers) };
+    let addresses = binding.addresses()?;
+    for (place, name) in binding.written() {
+        let Some(&(base, size)) = addresses.get(place) else { continue };
+        total += size;
+        if total > MOST {
+            return Err(format!("its buffers and variables take more than {MOST} bytes"));
+        }
+        let mut before = Vec::new();
+        read(base, size, &mut before)?;
+        buffers.push(Buffer { base, pointers: Vec::new(), variable: Some(name), before });
     }
     Ok(buffers)
 }
@@ -186,6 +207,12 @@ fn tell(
     let mut largest = 0.0f64;
     let mut text = String::new();
     for (buffer, (a, b)) in buffers.iter().zip(original.iter().zip(replacement)) {
+        if let Some(name) = buffer.variable {
+            if compare.parameters.is_none() && a != b {
+                let _ = write!(text, "; variable {name} differs");
+            }
+            continue;
+        }
         let wanted = |index: &usize| compare.parameters.as_ref().is_none_or(|p| p.contains(index));
         let Some((index, address)) = buffer.pointers.iter().find(|(index, _)| wanted(index)) else {
             continue;

@@ -7,13 +7,15 @@ use std::ffi::{CStr, CString};
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
-use cushim_abi::types::*;
+use cushim_abi::types::{Func, Module as ModuleHandle, Out, Ptr, Str};
 
-use super::{Replacement, plan, substitute};
+use super::binding::{self, Binding};
+use super::holder::Holder;
+use super::{Chosen, Replacement, plan, substitute};
 use crate::layouts::Code;
 use crate::library::LibraryLoad;
 use crate::redirect::launch;
-use crate::registry;
+use crate::registry::{self, Module};
 use crate::site::Site;
 use crate::tools;
 
@@ -28,6 +30,7 @@ struct Loaded {
     unload: usize,
     /// The context that it is in; 0 for a library, which is in all of them.
     context: usize,
+    binding: Option<&'static Binding>,
 }
 
 /// How a module comes into being: what its image must look like, and who loads and looks up.
@@ -119,22 +122,23 @@ pub fn kernel(site: &'static Site, owner: usize, mangled: &CStr, handle: Func) -
     for planned in plan.kernel(module.code(), name) {
         planned.matched.fetch_add(1, Ordering::Relaxed);
         if planned.foreign().is_some() {
-            launch::decide(handle.0, module, planned, None);
+            launch::decide(handle.0, module, planned, None, None);
             continue;
         }
-        let Some((replacement, kernel)) = planned.kernel_for(module.code(), name) else {
-            launch::decide(handle.0, module, planned, None);
+        let Some(chosen) = planned.kernel_for(module, name) else {
+            launch::decide(handle.0, module, planned, None, None);
             continue;
         };
-        let Some(other) = load(site, owner, replacement, &kernel) else {
-            planned.refuse(format_args!("the driver refuses {}", replacement.file()));
+        let Some((other, binding)) = load(site, owner, module, &chosen) else {
+            planned.refuse(format_args!("the driver refuses {}", chosen.image.file()));
             continue;
         };
-        planned.applied(format_args!("{kernel} of {} in place", replacement.file()));
+        planned.applied(format_args!("{} of {} in place", chosen.kernel, chosen.image.file()));
         if !planned.is_for_launches() {
+            launch::decide(other, module, planned, None, binding);
             return Func(other);
         }
-        launch::decide(handle.0, module, planned, Some(other));
+        launch::decide(handle.0, module, planned, Some(other), binding);
     }
     handle
 }
@@ -143,9 +147,10 @@ pub fn kernel(site: &'static Site, owner: usize, mangled: &CStr, handle: Func) -
 fn load(
     site: &'static Site,
     owner: usize,
-    replacement: &Replacement,
-    kernel: &str,
-) -> Option<usize> {
+    module: &'static Module,
+    chosen: &Chosen,
+) -> Option<(usize, Option<&'static Binding>)> {
+    let replacement = chosen.image;
     // `cudaLibraryGetKernel` has its loader beside it; so have the two ways of the driver.
     let (kind, unload) = match site.name.to_bytes() {
         b"cuModuleGetFunction" => (Kind::Module, c"cuModuleUnload"),
@@ -157,17 +162,18 @@ fn load(
     let key = (owner, replacement.wrapper());
     let find = || {
         let loaded = LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        loaded.as_ref().and_then(|loaded| loaded.get(&key)).map(|loaded| loaded.handle)
+        let known = loaded.as_ref().and_then(|loaded| loaded.get(&key));
+        known.map(|loaded| (loaded.handle, loaded.binding))
     };
-    let holder = match find() {
-        Some(holder) => holder,
+    let (holder, binding) = match find() {
+        Some(known) => known,
         None => {
-            let mut holder = Module(0);
+            let mut holder = ModuleHandle(0);
             // SAFETY: the functions that the names say, with an image that stays for ever.
             let status = unsafe {
                 match kind {
                     Kind::Module => {
-                        type Load = unsafe extern "C-unwind" fn(Out<Module>, Ptr) -> i32;
+                        type Load = unsafe extern "C-unwind" fn(Out<ModuleHandle>, Ptr) -> i32;
                         let load = std::mem::transmute::<*mut (), Load>(loader);
                         load(Out(&mut holder), Ptr(replacement.fatbin()))
                     }
@@ -187,19 +193,26 @@ fn load(
                 Kind::Library => 0,
             };
             let mut loaded = LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            let entry = Loaded { handle: holder.0, unload, context };
+            let ours = match (kind, site.node) {
+                (Kind::Module, _) => Holder::Module(holder.0),
+                (Kind::Library, Some(node)) => Holder::RuntimeLibrary(holder.0, node),
+                (Kind::Library, None) => Holder::Library(holder.0),
+            };
+            let binding = chosen.variant.map(|variant| Binding::new(module, variant, ours));
+            let entry = Loaded { handle: holder.0, unload, context, binding };
             loaded.get_or_insert_default().insert(key, entry);
-            holder.0
+            (holder.0, binding)
         }
     };
+    let kernel = chosen.kernel.as_str();
     let name = CString::new(kernel).ok()?;
     let mut func = Func(0);
-    type Get = unsafe extern "C-unwind" fn(Out<Func>, Module, Str) -> i32;
+    type Get = unsafe extern "C-unwind" fn(Out<Func>, ModuleHandle, Str) -> i32;
     // SAFETY: the real function of the call that is under way.
     let status = unsafe {
         std::mem::transmute::<*mut (), Get>(site.real())(
             Out(&mut func),
-            Module(holder),
+            ModuleHandle(holder),
             Str(name.as_ptr().addr()),
         )
     };
@@ -207,7 +220,7 @@ fn load(
         return None;
     }
     registry::add_function(func.0, kernel.as_bytes(), registry::module(holder));
-    Some(func.0)
+    Some((func.0, binding))
 }
 
 /// The program has unloaded `owner`: what was loaded for it goes, too.
@@ -218,12 +231,13 @@ pub fn unload(owner: usize) {
     for Loaded { handle, unload, .. } in take(|of, _| of == owner) {
         let module = registry::module(handle);
         if unload != 0 {
-            type Unload = unsafe extern "C-unwind" fn(Module) -> i32;
+            type Unload = unsafe extern "C-unwind" fn(ModuleHandle) -> i32;
             // SAFETY: the function that unloads what its neighbour loaded, for a handle of that, once.
-            unsafe { std::mem::transmute::<usize, Unload>(unload)(Module(handle)) };
+            unsafe { std::mem::transmute::<usize, Unload>(unload)(ModuleHandle(handle)) };
         }
         registry::remove_module(handle, module);
     }
+    binding::gone();
 }
 
 /// A context is gone, and with it the modules that were loaded into it, the program's and ours; 0 for all.
@@ -232,6 +246,7 @@ pub fn context_gone(context: usize) {
         return;
     }
     substitute::context_gone(context);
+    binding::gone();
     let gone = |loaded: &Loaded| loaded.context != 0 && [0, loaded.context].contains(&context);
     for Loaded { handle, .. } in take(|_, loaded| gone(loaded)) {
         registry::remove_module(handle, registry::module(handle));

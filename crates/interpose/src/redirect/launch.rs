@@ -12,6 +12,7 @@ use cushim_abi::types::*;
 use cushim_process::table::PointerTable;
 use cushim_rules::{Action, Launch as Shape};
 
+use super::binding::{self, Binding};
 use super::{Planned, compare, nothing};
 use crate::registry::{self, Module};
 use crate::site::Site;
@@ -34,11 +35,16 @@ struct Decision {
     planned: &'static Planned,
     /// What is launched instead, by the same call.
     other: Option<usize>,
+    /// What that, or the address itself, needs before it can be launched.
+    binding: Option<&'static Binding>,
 }
 
 impl PartialEq for Decision {
     fn eq(&self, other: &Decision) -> bool {
-        std::ptr::eq(self.planned, other.planned) && self.other == other.other
+        let binding = |decision: &Decision| decision.binding.map(|b| std::ptr::from_ref(b).addr());
+        std::ptr::eq(self.planned, other.planned)
+            && self.other == other.other
+            && binding(self) == binding(other)
     }
 }
 
@@ -66,7 +72,9 @@ enum Verdict {
     Happens(Launch),
     LeftOut,
     /// This address is launched, too, and the results are compared.
-    Compared(&'static Planned, usize),
+    Compared(&'static Planned, usize, Option<&'static Binding>),
+    /// It cannot happen: the status.
+    Refused(i32),
 }
 
 std::thread_local! {
@@ -86,14 +94,15 @@ pub(super) fn decide(
     module: &'static Module,
     planned: &'static Planned,
     other: Option<usize>,
+    binding: Option<&'static Binding>,
 ) {
     let changes = matches!(planned.rule.action, Action::Launch(_) | Action::Skip);
-    if other.is_none() && !changes && planned.foreign().is_none() {
+    if other.is_none() && !changes && planned.foreign().is_none() && binding.is_none() {
         return;
     }
     let before = DECISIONS.get(address).filter(|before| std::ptr::eq(before.module, module));
     let mut list = before.map_or_else(Vec::new, |before| before.list.clone());
-    let decision = Decision { planned, other };
+    let decision = Decision { planned, other, binding };
     if list.contains(&decision) {
         return;
     }
@@ -124,6 +133,7 @@ pub fn alias(handle: usize, address: usize, translate: impl Fn(usize) -> Option<
     let list = of.list.iter().map(|decision| Decision {
         planned: decision.planned,
         other: decision.other.and_then(&translate),
+        binding: decision.binding,
     });
     set(handle, Decisions { count: of.count, module: of.module, list: list.collect() });
 }
@@ -165,18 +175,52 @@ pub fn around(
     call: &mut dyn FnMut(Launch) -> i32,
 ) -> i32 {
     let Some(_outermost) = outermost(stack) else { return call(launch) };
-    match decided(launch) {
+    match decided(site, launch) {
         Verdict::Happens(launch) => tools::launch::around(site, launch, call),
         Verdict::LeftOut => 0,
-        Verdict::Compared(planned, other) => compare::run(site, planned, launch, other, call),
+        Verdict::Compared(planned, other, binding) => {
+            compare::run(site, planned, launch, (other, binding), call)
+        }
+        Verdict::Refused(status) => status,
     }
 }
 
-fn decided(launch: Launch) -> Verdict {
-    let Some(decisions) = decisions(launch.func.0) else { return Verdict::Happens(launch) };
+/// Whether what `func` launches may be launched into `stream` as it is: a list of launches, or one of which not all is
+/// seen.
+///
+/// # Errors
+/// The status that the call is to answer.
+pub fn ready(site: &'static Site, func: Func, stream: usize) -> Result<(), i32> {
+    let Some(decisions) = known(site, func)? else { return Ok(()) };
+    let own = |decision: &&Decision| decision.other.is_none();
+    let bindings = decisions.list.iter().filter(own).filter_map(|decision| decision.binding);
+    bindings.into_iter().try_for_each(|binding| binding.ready(site, stream))
+}
+
+/// What was decided about an address.
+///
+/// # Errors
+/// The status for a replacement whose module of the program's is gone, and with it the variables that it uses.
+fn known(site: &'static Site, func: Func) -> Result<Option<&'static Decisions>, i32> {
+    let Some(decisions) = DECISIONS.get(func.0) else { return Ok(None) };
+    if decisions.module.is_alive() {
+        return Ok(Some(decisions));
+    }
+    // The address may mean another kernel by now.
+    let another = registry::find(func.0).is_some();
+    let bound = decisions.list.iter().any(|d| d.other.is_none() && d.binding.is_some());
+    if bound && !another { Err(binding::refused(site, true)) } else { Ok(None) }
+}
+
+fn decided(site: &'static Site, launch: Launch) -> Verdict {
+    let decisions = match known(site, launch.func) {
+        Ok(Some(decisions)) => decisions,
+        Ok(None) => return Verdict::Happens(launch),
+        Err(status) => return Verdict::Refused(status),
+    };
     let nth = decisions.count.fetch_add(1, Ordering::Relaxed) + 1;
     let three = |d: Dim3| [d.x, d.y, d.z];
-    for Decision { planned, other } in &decisions.list {
+    for Decision { planned, other, binding } in &decisions.list {
         let condition = &planned.rule.matching.launch;
         if !condition.holds(three(launch.grid), three(launch.block), nth) {
             continue;
@@ -185,11 +229,23 @@ fn decided(launch: Launch) -> Verdict {
             planned.refuse_once(format_args!("{}: {why}", name(launch.func)));
             continue;
         }
+        if let Some(binding) = binding
+            && let Err(status) = binding.ready(site, launch.stream)
+        {
+            match other {
+                // The program's own is there, too.
+                Some(_) => {
+                    planned.refuse_once(format_args!("{} is launched as it is", name(launch.func)));
+                    continue;
+                }
+                None => return Verdict::Refused(status),
+            }
+        }
         match (&planned.rule.action, other) {
             (Action::Skip, _) => return Verdict::LeftOut,
             (Action::Launch(shape), _) => return Verdict::Happens(changed(launch, shape)),
             (Action::Kernel { compare: Some(_), .. }, Some(other)) => {
-                return Verdict::Compared(planned, *other);
+                return Verdict::Compared(planned, *other, *binding);
             }
             (_, Some(other)) => {
                 return Verdict::Happens(Launch { func: Func(*other), ..launch });
@@ -202,8 +258,12 @@ fn decided(launch: Launch) -> Verdict {
 
 /// The kernel of a graph's node that the program makes itself or gives other parameters, as the rules want
 /// it; `None` where it stays as it is.
-pub fn node(site: &'static Site, launch: Launch) -> Option<Launch> {
-    for Decision { planned, other } in &decisions(launch.func.0)?.list {
+///
+/// # Errors
+/// The status that the call is to answer, where what the node would launch cannot be launched.
+pub fn node(site: &'static Site, launch: Launch) -> Result<Option<Launch>, i32> {
+    let Some(decisions) = known(site, launch.func)? else { return Ok(None) };
+    for Decision { planned, other, binding } in &decisions.list {
         let condition = &planned.rule.matching.launch;
         let unclear = match &planned.rule.action {
             _ if condition.nth.is_some() => "nth counts launches",
@@ -226,20 +286,30 @@ pub fn node(site: &'static Site, launch: Launch) -> Option<Launch> {
             planned.refuse_once(format_args!("{}: {why}", name(launch.func)));
             continue;
         }
+        if let Some(binding) = binding {
+            match (binding.ready(site, launch.stream), other) {
+                (Ok(()), _) => {}
+                (Err(_), Some(_)) => {
+                    planned.refuse_once(format_args!("{} stays as it is", name(launch.func)));
+                    continue;
+                }
+                (Err(status), None) => return Err(status),
+            }
+        }
         match (&planned.rule.action, other) {
             (Action::Skip, _) => match nothing::instead_of(site, launch.func) {
-                Ok(func) => return Some(Launch { func, ..launch }),
+                Ok(func) => return Ok(Some(Launch { func, ..launch })),
                 Err(why) => planned.refuse_once(format_args!(
                     "{}, a graph's node, is not left out: {why}",
                     name(launch.func)
                 )),
             },
-            (Action::Launch(shape), _) => return Some(changed(launch, shape)),
-            (_, Some(other)) => return Some(Launch { func: Func(*other), ..launch }),
+            (Action::Launch(shape), _) => return Ok(Some(changed(launch, shape))),
+            (_, Some(other)) => return Ok(Some(Launch { func: Func(*other), ..launch })),
             _ => {}
         }
     }
-    None
+    Ok(None)
 }
 
 /// The symbol of what is launched, for a message.

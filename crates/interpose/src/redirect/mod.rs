@@ -9,14 +9,17 @@
 //!
 //! Must not know: events.
 
+pub mod binding;
 mod compare;
 pub mod driver;
+pub mod holder;
 pub mod launch;
 mod nothing;
 mod replacement;
 pub mod runtime;
 mod subject;
 pub mod substitute;
+mod variant;
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
@@ -27,9 +30,11 @@ use cushim_rules::{Action, Manifest, Names, OnFailure, Rule};
 use crate::config;
 use crate::layouts::{Code, Layout};
 use crate::log::{self, Level};
+use crate::registry::Module;
 use crate::tools;
 pub use replacement::{Replacement, Unusable};
 use subject::Image;
+pub use variant::{Variant, Variants};
 
 /// The rules of this process.
 pub struct Plan {
@@ -40,11 +45,20 @@ pub struct Plan {
 pub struct Planned {
     rule: Rule,
     replacement: Option<Result<Replacement, Unusable>>,
+    variants: Variants,
     matched: AtomicU32,
     failed: AtomicU32,
     compared: Mutex<compare::Summary>,
     /// Whether it was said why it does not apply to launches or nodes that it speaks of.
     told: AtomicBool,
+}
+
+/// What takes a kernel's place.
+struct Chosen {
+    image: &'static Replacement,
+    kernel: String,
+    /// Where its variables are bound: its image.
+    variant: Option<&'static Variant>,
 }
 
 const UNKNOWN: u8 = 0;
@@ -122,7 +136,9 @@ impl Plan {
     fn is_ours(&self, code: &Code) -> bool {
         let replacements = self.rules.iter().filter_map(|planned| planned.replacement.as_ref());
         replacements.flatten().any(|replacement| replacement.is(code.address()))
+            || self.rules.iter().any(|planned| planned.variants.is(code.address()))
             || tools::is_ours(code.address())
+            || substitute::is_variant(code.address())
     }
 
     /// The rules that speak of a kernel of an image, in order.
@@ -147,7 +163,8 @@ impl Planned {
         let replacement = (!images.is_empty()).then(|| Replacement::read(images));
         let (matched, failed) = (AtomicU32::new(0), AtomicU32::new(0));
         let (compared, told) = (Mutex::default(), AtomicBool::new(false));
-        Planned { rule, replacement, matched, failed, compared, told }
+        let variants = Variants::default();
+        Planned { rule, replacement, variants, matched, failed, compared, told }
     }
 
     /// Whether it is asked about launches.
@@ -195,8 +212,9 @@ impl Planned {
     }
 
     /// The kernel that takes the place of `mangled`, whose layout must be the same.
-    fn kernel_for(&self, code: &Code, mangled: &str) -> Option<(&Replacement, String)> {
-        let Action::Kernel { kernel, .. } = &self.rule.action else { return None };
+    fn kernel_for(&'static self, module: &'static Module, mangled: &str) -> Option<Chosen> {
+        let Action::Kernel { kernel, own, .. } = &self.rule.action else { return None };
+        let code = module.code();
         let replacement = self.usable(code)?;
         let wanted = kernel.clone().unwrap_or_else(|| mangled.to_owned());
         let Some(theirs) = replacement.layout(&wanted) else {
@@ -226,7 +244,22 @@ impl Planned {
                 ),
             ),
         }
-        Some((replacement, wanted))
+        match self.variants.of(replacement, module, own) {
+            Ok(None) => Some(Chosen { image: replacement, kernel: wanted, variant: None }),
+            Ok(Some(variant)) => {
+                let names = variant.bound.iter().map(|bound| bound.name.as_str());
+                self.applied(format_args!(
+                    "variables of the program that {} uses: {}",
+                    replacement.file(),
+                    names.collect::<Vec<_>>().join(", ")
+                ));
+                Some(Chosen { image: &variant.image, kernel: wanted, variant: Some(variant) })
+            }
+            Err(why) => {
+                self.refuse(format_args!("{mangled} of {} stays: {why}", owner(code)));
+                None
+            }
+        }
     }
 
     /// Says that the rule could not be applied; the program ends where the rule asks for that.

@@ -37,7 +37,7 @@ pub fn instead_of(site: &'static Site, func: Func) -> Result<Func, String> {
             image
         }
     };
-    substitute::kernel(site, func, image, NAME)
+    substitute::kernel(site, func, image, NAME).map(|(func, _)| func)
 }
 
 /// Its PTX, for the oldest target that every driver of the supported CUDA versions compiles.

@@ -18,6 +18,7 @@ pub struct Replacement {
     file: String,
     wrapper: &'static FatBinaryWrapper,
     code: Code,
+    parts: Vec<Part>,
 }
 
 /// Why there is no [`Replacement`].
@@ -99,6 +100,14 @@ impl Replacement {
             return Err(Unusable::Foreign(unusable.join("; ")));
         }
         let shown = shown.join(", ");
+        Replacement::of_parts(parts, shown)
+    }
+
+    /// Of images that the backend runs.
+    ///
+    /// # Errors
+    /// Why they cannot be put into one container.
+    pub fn of_parts(parts: Vec<Part>, shown: String) -> Result<Replacement, Unusable> {
         let fatbin = pack(&parts).map_err(|why| Unusable::Broken(format!("{shown}: {why}")))?;
         let data: &'static [u8] = fatbin.leak();
         let wrapper: &'static FatBinaryWrapper = Box::leak(Box::new(FatBinaryWrapper {
@@ -109,7 +118,7 @@ impl Replacement {
         }));
         // SAFETY: a fat binary that was just written, behind its wrapper.
         let code = unsafe { Code::from_pointer((&raw const *wrapper).addr()) }.of_file(&shown);
-        Ok(Replacement { file: shown, wrapper, code })
+        Ok(Replacement { file: shown, wrapper, code, parts })
     }
 
     /// What `__cudaRegisterFatBinary` and `cuLibraryLoadData` take.
@@ -128,6 +137,11 @@ impl Replacement {
             super::driver::Kind::Module => self.fatbin(),
             super::driver::Kind::Library => self.wrapper(),
         }
+    }
+
+    /// Its images.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
     /// The file's name.
@@ -161,7 +175,7 @@ impl Replacement {
 }
 
 /// An image of a file: what it is, for what, its version, its bytes.
-type Part = (Kind, Arch, (u16, u16), Vec<u8>);
+pub type Part = (Kind, Arch, (u16, u16), Vec<u8>);
 
 /// Everything in `bytes` that the backend runs.
 fn usable(bytes: &[u8], runs: Runs) -> Result<Vec<Part>, Unusable> {

@@ -9,17 +9,35 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
+use cushim_bind::Space;
 
-use super::{Planned, Replacement, plan};
+use super::binding::{self, Binding};
+use super::holder::{self, Holder, Registered};
+use super::{Chosen, Planned, Replacement, Variant, plan};
 use crate::layouts::Code;
 use crate::redirect::launch;
-use crate::registry;
-use crate::runtime::{Fn1, RegisterFunction};
+use crate::registry::{self, Module};
+use crate::runtime::{Fn1, RegisterFunction, RegisterVar};
 use crate::site::Site;
 use crate::tools;
 
-/// Handles that were registered for a program's handle, with the version of the runtime that has them.
-static OURS: Mutex<Option<HashMap<usize, Vec<usize>>>> = Mutex::new(None);
+/// What was registered for a program's handle.
+static OURS: Mutex<Option<HashMap<usize, Vec<Ours>>>> = Mutex::new(None);
+
+/// A replacement that was registered: once for all of a handle's kernels, which share its variables.
+struct Ours {
+    handle: usize,
+    /// Its image.
+    wrapper: usize,
+    /// Whether the program has said that its registration is complete, and so have we.
+    complete: bool,
+    binding: Option<&'static Binding>,
+}
+
+fn ours<R>(work: impl FnOnce(&mut HashMap<usize, Vec<Ours>>) -> R) -> R {
+    let mut ours = OURS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    work(ours.get_or_insert_default())
+}
 
 /// The wrapper to register in the place of the program's, with the code behind it.
 ///
@@ -69,11 +87,11 @@ pub fn function(site: &'static Site, mangled: &str, given: &Registration) -> Opt
         planned.matched.fetch_add(1, Ordering::Relaxed);
         let always = !planned.is_for_launches();
         if planned.foreign().is_some() {
-            launch::decide(given.stub.0, module, planned, None);
+            launch::decide(given.stub.0, module, planned, None, None);
             continue;
         }
-        let Some((replacement, kernel)) = planned.kernel_for(module.code(), mangled) else {
-            launch::decide(given.stub.0, module, planned, None);
+        let Some(chosen) = planned.kernel_for(module, mangled) else {
+            launch::decide(given.stub.0, module, planned, None, None);
             continue;
         };
         let stub = match always {
@@ -81,13 +99,14 @@ pub fn function(site: &'static Site, mangled: &str, given: &Registration) -> Opt
             // An address that is nobody's and stays ours.
             false => Box::leak(Box::new(0u64)) as *mut u64 as usize,
         };
-        let Some(answer) = register(site, planned, replacement, &kernel, stub, given) else {
+        let Some((answer, binding)) = register(site, planned, module, &chosen, stub, given) else {
             continue;
         };
         if always {
+            launch::decide(given.stub.0, module, planned, None, binding);
             return Some(answer);
         }
-        launch::decide(given.stub.0, module, planned, Some(stub));
+        launch::decide(given.stub.0, module, planned, Some(stub), binding);
     }
     None
 }
@@ -95,68 +114,196 @@ pub fn function(site: &'static Site, mangled: &str, given: &Registration) -> Opt
 fn register(
     site: &'static Site,
     planned: &Planned,
-    replacement: &Replacement,
-    kernel: &str,
+    module: &'static Module,
+    chosen: &Chosen,
     stub: usize,
     given: &Registration,
-) -> Option<i32> {
-    let name = CString::new(kernel).ok()?;
-    let Some((answer, handle)) = bring(site, site.node?, replacement, &name, stub, given) else {
-        planned.refuse(format_args!("the runtime refuses {}", replacement.file()));
+) -> Option<(i32, Option<&'static Binding>)> {
+    let name = CString::new(chosen.kernel.as_str()).ok()?;
+    let image = chosen.image;
+    let known = ours(|ours| {
+        let list = ours.get(&given.handle.0)?;
+        let found =
+            list.iter().find(|known| known.wrapper == image.wrapper() && !known.complete)?;
+        Some((found.handle, found.binding))
+    });
+    let bring = || {
+        let runtime = Runtime::of(site, site.node?)?;
+        let (handle, binding) = match known {
+            Some(known) => known,
+            None => {
+                let handle = runtime.begin(image)?;
+                let bind = |variant| runtime.bind(handle, module, variant);
+                let binding = chosen.variant.map(bind);
+                let wrapper = image.wrapper();
+                let entry = Ours { handle, wrapper, complete: false, binding };
+                ours(|ours| ours.entry(given.handle.0).or_default().push(entry));
+                (handle, binding)
+            }
+        };
+        Some((runtime.function(handle, &name, stub, given), binding))
+    };
+    let Some(brought) = bring() else {
+        planned.refuse(format_args!("the runtime refuses {}", image.file()));
         return None;
     };
-    let mut ours = OURS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    ours.get_or_insert_default().entry(given.handle.0).or_default().push(handle);
-    planned.applied(format_args!("{kernel} of {} in place", replacement.file()));
-    Some(answer)
+    planned.applied(format_args!("{} of {} in place", chosen.kernel, image.file()));
+    Some(brought)
 }
 
-/// Registers a kernel of an image for a stub that nobody else has; the stub.
+/// Registers a kernel of an image for a stub that nobody else has; the stub, and what it needs at launches.
 pub(super) fn beside(
     site: &'static Site,
-    node: &CStr,
-    replacement: &Replacement,
+    node: &'static CStr,
+    image: &Replacement,
     kernel: &CStr,
-) -> Option<usize> {
+    variant: Option<(&'static Module, &'static Variant)>,
+) -> Option<(usize, Option<&'static Binding>)> {
     // An address that is nobody's and stays ours.
     let stub = Box::leak(Box::new(0u64)) as *mut u64 as usize;
     let (handle, name) = (Ptr(0), Str(0));
     let given = Registration { handle, stub: Func(stub), name, limit: -1, rest: [Ptr(0); 5] };
-    bring(site, node, replacement, kernel, stub, &given).map(|_| stub)
+    let runtime = Runtime::of(site, node)?;
+    let handle = runtime.begin(image)?;
+    let binding = variant.map(|(module, variant)| runtime.bind(handle, module, variant));
+    runtime.function(handle, kernel, stub, &given);
+    runtime.end(handle);
+    Some((stub, binding))
 }
 
-/// Registers an image, and a kernel of it for `stub`: what the runtime answered, and its handle.
-fn bring(
+/// A runtime, by its functions for registration.
+struct Runtime {
     site: &'static Site,
-    node: &CStr,
-    replacement: &Replacement,
-    kernel: &CStr,
-    stub: usize,
-    given: &Registration,
-) -> Option<(i32, usize)> {
-    let real =
-        |name| site.home.runtime_site(name, node).map(Site::real).filter(|real| !real.is_null());
-    let kept: &'static CString = Box::leak(Box::new(kernel.to_owned()));
-    let name = Str(kept.as_ptr().addr());
-    // SAFETY: the runtime's functions of these names, under the version of the one that was called.
-    unsafe {
-        let begin = std::mem::transmute::<*mut (), Fn1<usize>>(real(c"__cudaRegisterFatBinary")?);
-        let function = real(c"__cudaRegisterFunction")?;
-        let function = std::mem::transmute::<*mut (), RegisterFunction>(function);
-        let handle = begin(Ptr(replacement.wrapper()));
-        if handle == 0 {
-            return None;
-        }
+    node: &'static CStr,
+}
+
+impl Runtime {
+    fn of(site: &'static Site, node: &'static CStr) -> Option<Runtime> {
+        let runtime = Runtime { site, node };
+        let needed = [c"__cudaRegisterFatBinary", c"__cudaRegisterFunction", c"__cudaRegisterVar"];
+        needed.iter().all(|name| runtime.real(name).is_some()).then_some(runtime)
+    }
+
+    fn real(&self, name: &CStr) -> Option<*mut ()> {
+        let site = self.site.home.runtime_site(name, self.node)?;
+        Some(site.real()).filter(|real| !real.is_null())
+    }
+
+    /// Registers an image; its handle.
+    fn begin(&self, image: &Replacement) -> Option<usize> {
+        let begin = self.real(c"__cudaRegisterFatBinary")?;
+        // SAFETY: the runtime's function of that name, with an image that stays.
+        let handle =
+            unsafe { std::mem::transmute::<*mut (), Fn1<usize>>(begin)(Ptr(image.wrapper())) };
+        (handle != 0).then(|| {
+            registry::add_module(handle, image.code(), "cushim redirect");
+            handle
+        })
+    }
+
+    /// Registers a kernel of it for `stub`; what the runtime answers.
+    fn function(&self, handle: usize, kernel: &CStr, stub: usize, given: &Registration) -> i32 {
+        let Some(real) = self.real(c"__cudaRegisterFunction") else { return 0 };
+        let name = Str(kept(kernel));
         let [tid, bid, block, grid, warp] = given.rest;
-        let stub = Func(stub);
-        let answer =
-            function(Ptr(handle), stub, name, name, given.limit, tid, bid, block, grid, warp);
-        if let Some(end) = real(c"__cudaRegisterFatBinaryEnd") {
-            std::mem::transmute::<*mut (), Fn1<()>>(end)(Ptr(handle));
+        // SAFETY: the runtime's function of that name; the strings stay.
+        let answer = unsafe {
+            let real = std::mem::transmute::<*mut (), RegisterFunction>(real);
+            real(Ptr(handle), Func(stub), name, name, given.limit, tid, bid, block, grid, warp)
+        };
+        registry::add_function(stub, kernel.to_bytes(), registry::module(handle));
+        answer
+    }
+
+    /// Registers what the host must reach of a rewritten image.
+    fn bind(
+        &self,
+        handle: usize,
+        module: &'static Module,
+        variant: &'static Variant,
+    ) -> &'static Binding {
+        let table = (cushim_bind::TABLE, Space::Const, 8 * variant.bound.len() as u64);
+        let fixups = variant.fixups.iter().map(|f| (f.variable.as_str(), f.space, f.size));
+        for (name, space, size) in std::iter::once(table).chain(fixups) {
+            let Ok(name) = CString::new(name) else { continue };
+            if !holder::is_registered(handle, &name.to_string_lossy()) {
+                self.variable(handle, &name, space, size);
+            }
         }
-        let module = registry::add_module(handle, replacement.code(), "cushim redirect");
-        registry::add_function(stub.0, kernel.to_bytes(), module);
-        Some((answer, handle))
+        Binding::new(module, variant, Holder::Registered(handle))
+    }
+
+    /// Registers a variable under a host variable that nobody else has.
+    fn variable(&self, handle: usize, name: &CStr, space: Space, size: u64) {
+        let Some(real) = self.real(c"__cudaRegisterVar") else { return };
+        let host = Box::leak(Box::new(0u64)) as *mut u64 as usize;
+        let (text, constant) = (Str(kept(name)), i32::from(space == Space::Const));
+        // SAFETY: the runtime's function of that name; the string stays.
+        unsafe {
+            let real = std::mem::transmute::<*mut (), RegisterVar>(real);
+            real(Ptr(handle), Ptr(host), text, text, 0, size as usize, constant, 0);
+        }
+        holder::register(handle, name, Registered { host, size, managed: false, node: self.node });
+    }
+
+    /// All of it is registered.
+    fn end(&self, handle: usize) {
+        if let Some(end) = self.real(c"__cudaRegisterFatBinaryEnd") {
+            // SAFETY: the runtime's function of that name.
+            unsafe { std::mem::transmute::<*mut (), Fn1<()>>(end)(Ptr(handle)) };
+        }
+    }
+}
+
+/// A string that stays for ever.
+fn kept(text: &CStr) -> usize {
+    let kept: &'static CString = Box::leak(Box::new(text.to_owned()));
+    kept.as_ptr().addr()
+}
+
+/// The program has registered all of `handle` that it will: so have we of what replaces parts of it. Variables that the
+/// program's kernels have and its host code does not know are registered before.
+pub fn complete(site: &'static Site, handle: Ptr) {
+    if plan().is_none() {
+        return;
+    }
+    let Some(runtime) = site.node.and_then(|node| Runtime::of(site, node)) else { return };
+    let open = ours(|ours| {
+        let open = ours.get_mut(&handle.0).into_iter().flatten().filter(|known| !known.complete);
+        let open = open.map(|known| {
+            known.complete = true;
+            (known.handle, known.binding)
+        });
+        open.collect::<Vec<_>>()
+    });
+    for (ours, binding) in open {
+        for bound in binding.into_iter().flat_map(|binding| binding.bound()) {
+            let Ok(name) = CString::new(bound.name.as_str()) else { continue };
+            if !holder::is_registered(handle.0, &bound.name) {
+                runtime.variable(handle.0, &name, bound.space, bound.size);
+            }
+        }
+        runtime.end(ours);
+    }
+}
+
+/// The program registers a variable.
+pub fn variable(
+    site: &'static Site,
+    handle: Ptr,
+    host: Ptr,
+    name: Str,
+    size: usize,
+    managed: bool,
+) {
+    if plan().is_none() {
+        return;
+    }
+    // SAFETY: registration code passes the symbol's name.
+    let name = unsafe { crate::runtime::text(name) };
+    if let (Some(name), Some(node)) = (name, site.node) {
+        let size = size as u64;
+        holder::register(handle.0, name, Registered { host: host.0, size, managed, node });
     }
 }
 
@@ -165,14 +312,13 @@ pub fn unregister(real: Fn1<()>, handle: Ptr) {
     if plan().is_none() {
         return;
     }
-    let ours = {
-        let mut ours = OURS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        ours.as_mut().and_then(|ours| ours.remove(&handle.0)).unwrap_or_default()
-    };
-    for handle in ours {
+    holder::unregister(handle.0);
+    for Ours { handle, .. } in ours(|ours| ours.remove(&handle.0)).unwrap_or_default() {
         let module = registry::module(handle);
         // SAFETY: a handle that the runtime gave us, given back once.
         unsafe { real(Ptr(handle)) };
         registry::remove_module(handle, module);
+        holder::unregister(handle);
     }
+    binding::gone();
 }

@@ -7,11 +7,13 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::Mutex;
 
-use cushim_abi::types::*;
+use cushim_abi::types::Func;
 
-use super::{Replacement, runtime, same, shown};
+use super::binding::Binding;
+use super::holder::Holder;
+use super::{Replacement, Variant, Variants, runtime, same, shown};
 use crate::device;
-use crate::registry;
+use crate::registry::{self, Module};
 use crate::site::Site;
 
 /// Who has a kernel.
@@ -23,14 +25,36 @@ enum Who {
     Runtime(&'static CStr, bool),
 }
 
-/// By image, kernel, and who has it.
-type Key = (usize, String, Who);
-static KNOWN: Mutex<Option<HashMap<Key, usize>>> = Mutex::new(None);
+/// By image, kernel, the program's module (0 where that does not matter), and who has it.
+type Key = (usize, String, usize, Who);
+/// What is launched, and what it needs before.
+type Made = (usize, Option<&'static Binding>);
+static KNOWN: Mutex<Option<HashMap<Key, Made>>> = Mutex::new(None);
+/// What became of images that reach the program's variables, by the image.
+static VARIANTS: Mutex<Option<HashMap<usize, &'static Variants>>> = Mutex::new(None);
 
 /// Whether `func` came of [`kernel`].
 pub fn is_made(func: Func) -> bool {
     let known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    known.as_ref().is_some_and(|known| known.values().any(|made| *made == func.0))
+    known.as_ref().is_some_and(|known| known.values().any(|(made, _)| *made == func.0))
+}
+
+/// Whether an image that was rewritten lies at this address.
+pub fn is_variant(address: usize) -> bool {
+    let known = VARIANTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    known.as_ref().is_some_and(|known| known.values().any(|variants| variants.is(address)))
+}
+
+/// An image as it serves a module of the program's.
+fn variant(
+    image: &'static Replacement,
+    module: &'static Module,
+) -> Result<Option<&'static Variant>, String> {
+    let mut known = VARIANTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let known = known.get_or_insert_default().entry(image.wrapper());
+    let variants: &'static Variants =
+        *known.or_insert_with(|| Box::leak(Box::new(Variants::default())));
+    variants.of(image, module, &[])
 }
 
 /// What to launch by `site` in the place of `func`.
@@ -42,37 +66,48 @@ pub fn kernel(
     func: Func,
     image: &'static Replacement,
     wanted: &str,
-) -> Result<Func, String> {
+) -> Result<(Func, Option<&'static Binding>), String> {
     let theirs = image.layout(wanted).ok_or_else(|| {
         format!("{} has no kernel {wanted}; it has {}", image.file(), image.kernels())
     })?;
-    let ours = registry::find(func.0).ok_or("the kernel is not known")?.known_layout()?;
+    let kernel = registry::find(func.0).ok_or("the kernel is not known")?;
+    let ours = kernel.known_layout()?;
     if !same(ours, &theirs) {
         let (ours, theirs) = (shown(ours), shown(&theirs));
         return Err(format!("it takes {ours}, and {wanted} of {} takes {theirs}", image.file()));
     }
+    let served = match kernel.module() {
+        Some(module) => variant(image, module)?.map(|variant| (module, variant)),
+        None => None,
+    };
+    let image = served.map_or(image, |(_, variant)| &variant.image);
     let by_handle = site.name.to_bytes().starts_with(b"__cudaLaunchKernel");
     let holder = match site.node {
         Some(node) => Who::Runtime(node, by_handle),
         None => Who::Context(context()?),
     };
-    let key = (image.wrapper(), wanted.to_owned(), holder);
+    let of = served.map_or(0, |(module, _)| std::ptr::from_ref(module).addr());
+    let key = (image.wrapper(), wanted.to_owned(), of, holder);
     let find = || KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if let Some(known) = find().get_or_insert_default().get(&key) {
-        return Ok(Func(*known));
+    if let Some((known, binding)) = find().get_or_insert_default().get(&key) {
+        return Ok((Func(*known), *binding));
     }
     let name = CString::new(wanted).map_err(|_| "a name with a NUL")?;
-    let found = match site.node {
+    let (found, binding) = match site.node {
         Some(node) => {
-            let stub = runtime::beside(site, node, image, &name)
+            let (stub, binding) = runtime::beside(site, node, image, &name, served)
                 .ok_or_else(|| format!("the runtime refuses {}", image.file()))?;
-            if by_handle { handle(site, node, stub)? } else { stub }
+            (if by_handle { handle(site, node, stub)? } else { stub }, binding)
         }
-        None => device::relaxed(|| load(image, &name))?,
+        None => {
+            let (function, loaded) = device::relaxed(|| load(image, &name))?;
+            let bind = |(module, variant)| Binding::new(module, variant, Holder::Module(loaded));
+            (function, served.map(bind))
+        }
     };
     registry::add_function(found, wanted.as_bytes(), registry::module(image.fatbin()));
-    find().get_or_insert_default().insert(key, found);
-    Ok(Func(found))
+    find().get_or_insert_default().insert(key, (found, binding));
+    Ok((Func(found), binding))
 }
 
 /// The `cudaKernel_t` of a stub.
@@ -90,7 +125,7 @@ fn handle(site: &Site, node: &CStr, stub: usize) -> Result<usize, String> {
 pub fn context_gone(context: usize) {
     let mut known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(known) = known.as_mut() {
-        known.retain(|(_, _, who), _| match *who {
+        known.retain(|(_, _, _, who), _| match *who {
             Who::Context(of) => context != 0 && of != context,
             Who::Runtime(..) => true,
         });
@@ -111,8 +146,8 @@ pub(super) fn context() -> Result<usize, String> {
     }
 }
 
-/// A `CUfunction` of the current context.
-fn load(image: &'static Replacement, name: &CStr) -> Result<usize, String> {
+/// A `CUfunction` of the current context, and its module.
+fn load(image: &'static Replacement, name: &CStr) -> Result<(usize, usize), String> {
     type Load = unsafe extern "C-unwind" fn(*mut usize, usize) -> i32;
     type Get = unsafe extern "C-unwind" fn(*mut usize, usize, *const libc::c_char) -> i32;
     let load = device::function(c"cuModuleLoadData").ok_or("there is no cuModuleLoadData")?;
@@ -126,7 +161,7 @@ fn load(image: &'static Replacement, name: &CStr) -> Result<usize, String> {
         }
         registry::add_module(image.fatbin(), image.code(), "cushim tool");
         match std::mem::transmute::<usize, Get>(get)(&mut function, module, name.as_ptr()) {
-            0 => Ok(function),
+            0 => Ok((function, module)),
             error => Err(format!("{} of {}: error {error}", name.to_string_lossy(), image.file())),
         }
     }

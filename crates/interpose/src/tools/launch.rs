@@ -85,7 +85,13 @@ pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) 
             .ok_or_else(|| format!("there is no image {}", shown.other_image))
             .and_then(|image| substitute::kernel(site, launch.func, image, &wanted));
         match other {
-            Ok(func) => changed.func = func,
+            Ok((func, binding)) => {
+                let ready = binding.map_or(Ok(()), |binding| binding.ready(site, launch.stream));
+                match ready {
+                    Ok(()) => changed.func = func,
+                    Err(status) => return status,
+                }
+            }
             Err(why) => load::say("substitute", format_args!("{}: {why}", name.to_string_lossy())),
         }
     }

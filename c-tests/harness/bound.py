@@ -1,0 +1,137 @@
+"""Replaced kernels that use the program's variables, on a GPU or on the CPU.
+
+Knows the lines of c-tests/gpu/bound.cu and bound_contexts.cu, plain and with the kernels of bound_new.cu. How programs
+are run is runs.py's affair.
+"""
+
+import os
+import shutil
+import subprocess
+
+import runs
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SOURCES = os.path.join(ROOT, "c-tests/gpu")
+
+PLAIN = {"scale": "5 3", "counter": "7 7", "managed": "51", "table": "25", "struct": "305", "addresses": "77 88",
+         "static": "9", "seed": "1", "captured": "9", "node": "10", "reset": "6 4"}
+NEW = {"scale": "401 201", "counter": "25 25", "managed": "150", "table": "25000", "struct": "-305",
+       "addresses": "7077 2088", "static": "9009", "seed": "2", "captured": "45", "node": "55", "reset": "15 301"}
+CONTEXTS = ("contexts 30 40 80\ntwice 50 30\nunloaded 50\nagain 60\ndestroyed 40\n",
+            "contexts 1030 1040 1080\ntwice 1050 1030\nunloaded 1050\nagain 1060\ndestroyed 1040\n")
+ALL = "kernel = '^(add|bump|sum|pair|follow|hide|grow|seeded)$'"
+
+
+def rule(match, action):
+    return "[[redirect]]\nname = 'it'\nmatch = { %s }\n%s\n" % (match, action)
+
+
+def cases(images):
+    """(name, manifest, lines, words of stderr, exit status)."""
+    ptx, nothing = "image = '%s'" % images["ptx"], dict(PLAIN)
+    found = [
+        ("bound", rule(ALL, ptx), NEW, [], 0),
+        ("bound, at launches", rule(ALL + ", grid = [1, '*', '*']", ptx), NEW, [], 0),
+        ("bound, one kernel", rule("kernel = '^add$'", ptx), dict(PLAIN, scale="401 201", reset="6 301"), [], 0),
+        ("own", rule(ALL, ptx + "\nown = ['seed']"), dict(NEW, seed="1000"), [], 0),
+        ("own, unknown", rule(ALL, ptx + "\nown = ['sead']"), nothing, ["it has no variable sead"], 0),
+        ("another size", rule("kernel = '^add$'", "image = '%s'" % images["wrong"]), nothing,
+         ["variable scale is 8 bytes in .const, expected 4 bytes in .const"], 0),
+        ("another size, stop", rule("kernel = '^add$'", "image = '%s'\non-failure = 'stop'" % images["wrong"]), None,
+         ["expected 4 bytes in .const", "the program ends here"], 78),
+        ("compared", rule("kernel = '^bump$'", ptx + "\ncompare = {}"), nothing, ["variable counter differs"], 0),
+    ]
+    if "cubin" in images:
+        found.append(("machine code", rule(ALL, "image = '%s'" % images["cubin"]), nothing,
+                      ["machine code cannot be bound", "scale"], 0))
+    if "fatbin" in images:
+        found.append(("PTX beside machine code", rule(ALL, "image = '%s'" % images["fatbin"]), NEW, [], 0))
+    return found
+
+
+def text(lines):
+    return "".join("%s %s\n" % (key, lines[key]) for key in PLAIN)
+
+
+def traced(cushim, command, options):
+    ran, trace = cushim.trace(command, options=options)
+    shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+    return ran
+
+
+def compared(ran, want, words, status):
+    """What is wrong with a run."""
+    said, got = ran.err.decode("utf-8", "replace"), ran.out.decode("utf-8", "replace")
+    wrong = ["stderr lacks %r" % word for word in words if word not in said]
+    if ran.status != status:
+        wrong.append("exit status %s, expected %s" % (ran.status, status))
+    if want is not None and got != want:
+        pairs = zip(want.splitlines(), got.splitlines())
+        wrong += ["expected %r, printed %r" % pair for pair in pairs if pair[0] != pair[1]]
+        if len(want.splitlines()) != len(got.splitlines()):
+            wrong.append("printed %r" % got[-300:])
+    return wrong + (["stderr: " + line for line in said.splitlines()[-4:]] if wrong else [])
+
+
+def check_program(cushim, path, images, out):
+    """The rules on one build of bound.cu: [(what, what is wrong)]."""
+    results = [("alone", compared(cushim.alone([path]), text(PLAIN), [], 0))]
+    manifest = os.path.join(out, "bound.toml")
+    for name, rules, lines, words, status in cases(images):
+        with open(manifest, "w") as file:
+            file.write(rules)
+        ran = traced(cushim, [path], ["--redirect", manifest])
+        results.append((name, compared(ran, text(lines) if lines else None, words, status)))
+    ran = traced(cushim, [path], ["--replace", "^add$=%s" % images["ptx"]])
+    results.append(("--replace", compared(ran, text(dict(PLAIN, scale="401 201", reset="6 301")), [], 0)))
+    for name, action, status, word in (
+            ("checked", "image = '%s'" % images["ptx"], 0, "scale is the program's (4 bytes in .const)"),
+            ("checked, own", "image = '%s'\nown = ['seed', 'sead']" % images["ptx"], 1, "it has no variable sead"),
+            ("checked, another size", "image = '%s'" % images["wrong"], 1, "CANNOT BE APPLIED")):
+        with open(manifest, "w") as file:
+            file.write(rule("kernel = '^add$'", action))
+        ran = runs.run([cushim.program, "redirect", "check", manifest, path])
+        good = ran.status == status and word in ran.out.decode()
+        results.append((name, [] if good else ["exit status %s: %r %r" % (ran.status, ran.out.decode()[-400:], ran.err.decode()[-200:])]))
+    return results
+
+
+def check(cushim, nvcc, arch, target, out):
+    """Everything: [(where, results)]. `arch` is sm_NN for a GPU, compute_NN for what takes PTX only; `target` is nvcc's
+    option for programs."""
+    virtual = arch.replace("sm_", "compute_")
+
+    def compiled(*command):
+        done = subprocess.run([nvcc, "-std=c++17"] + list(command), capture_output=True, text=True)
+        return (done.stderr or done.stdout).strip().splitlines()[-6:] if done.returncode else None
+
+    images = {name: os.path.join(out, "bound." + name) for name in ("ptx", "wrong", "cubin", "fatbin", "contexts", "contexts-new")}
+    new = os.path.join(SOURCES, "bound_new.cu")
+    made = [("ptx", ["-ptx", "-arch=" + virtual, new]), ("wrong", ["-ptx", "-arch=" + virtual, os.path.join(SOURCES, "bound_wrong.cu")])]
+    image = os.path.join(SOURCES, "bound_contexts_image.cu")
+    made += [("contexts", ["-ptx", "-arch=" + virtual, image]), ("contexts-new", ["-ptx", "-DNEW", "-arch=" + virtual, image])]
+    if arch != virtual:
+        made += [("cubin", ["-cubin", "-arch=" + arch, new]),
+                 ("fatbin", ["-fatbin", "-gencode=arch=%s,code=[%s,%s]" % (virtual, virtual, arch), new])]
+    for name, command in made:
+        wrong = compiled(*command, "-o", images[name])
+        if wrong:
+            return [("bound, " + name, [("compiles", wrong)])]
+    images = {name: path for name, path in images.items() if name in dict(made)}
+    found = []
+    for runtime in ("shared", "static"):
+        where, path = "bound " + runtime, os.path.join(out, "bound-" + runtime)
+        wrong = compiled("-cudart=" + runtime, target, os.path.join(SOURCES, "bound.cu"), "-o", path)
+        found.append((where, [("compiles", wrong)] if wrong else check_program(cushim, path, images, out)))
+    path = os.path.join(out, "bound-contexts")
+    wrong = compiled(os.path.join(SOURCES, "bound_contexts.cu"), "-lcuda", "-o", path)
+    if wrong:
+        return found + [("bound contexts", [("compiles", wrong)])]
+    results = [("alone", compared(cushim.alone([path, images["contexts"]]), CONTEXTS[0], [], 0))]
+    for name, more in (("bound", ""), ("bound, at launches", ", grid = [1, '*', '*']")):
+        manifest = os.path.join(out, "bound.toml")
+        with open(manifest, "w") as file:
+            file.write(rule("kernel = '^times$'" + more, "image = '%s'" % images["contexts-new"]))
+        ran = traced(cushim, [path, images["contexts"]], ["--redirect", manifest])
+        results.append((name, compared(ran, CONTEXTS[1], [], 0)))
+    return found + [("bound contexts", results)]

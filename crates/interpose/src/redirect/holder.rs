@@ -1,0 +1,222 @@
+//! Where a module's variables are: their addresses in the current context, by name.
+//!
+//! Owns: asking whoever loaded the module, past our own hooks, and what the runtime was told of variables
+//! (`__cudaRegisterVar`), whose addresses it gives by host variable only. Must not know: why somebody asks.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::sync::Mutex;
+
+use cushim_abi::types::*;
+use cushim_process::elf::{self, Version};
+
+use crate::device;
+use crate::life;
+use crate::registry::Module;
+use crate::runtime::Fn1;
+use crate::site::Site;
+use crate::thread;
+
+/// A variable as a program registered it.
+#[derive(Clone, Copy)]
+pub struct Registered {
+    /// The host variable, or where the program keeps a managed variable's address.
+    pub host: usize,
+    /// Bytes.
+    pub size: u64,
+    /// `__cudaRegisterManagedVar`.
+    pub managed: bool,
+    /// The version of the runtime.
+    pub node: &'static CStr,
+}
+
+/// By the handle of the fat binary, and name.
+type Variables = HashMap<(usize, String), Registered>;
+static VARIABLES: Mutex<Option<Variables>> = Mutex::new(None);
+
+/// Who has a module.
+#[derive(Clone, Copy)]
+pub enum Holder {
+    /// The runtime, by the handle of a fat binary.
+    Registered(usize),
+    /// The driver, as a module of one context.
+    Module(usize),
+    /// The driver, as a library.
+    Library(usize),
+    /// A runtime of this version, as a library.
+    RuntimeLibrary(usize, &'static CStr),
+}
+
+/// The runtime was told of a variable of the fat binary `handle`.
+pub fn register(handle: usize, name: &CStr, variable: Registered) {
+    let mut variables = VARIABLES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let key = (handle, name.to_string_lossy().into_owned());
+    variables.get_or_insert_default().insert(key, variable);
+}
+
+/// The fat binary `handle` is gone.
+pub fn unregister(handle: usize) {
+    let mut variables = VARIABLES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(variables) = variables.as_mut() {
+        variables.retain(|(of, _), _| *of != handle);
+    }
+}
+
+fn registered(handle: usize, name: &str) -> Option<Registered> {
+    let variables = VARIABLES.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    variables.as_ref()?.get(&(handle, name.to_owned())).copied()
+}
+
+/// Whether the runtime was told of this variable.
+pub fn is_registered(handle: usize, name: &str) -> bool {
+    registered(handle, name).is_some()
+}
+
+impl Holder {
+    /// Who has a module of the program's.
+    pub fn of(module: &Module) -> Holder {
+        let handle = module.handle;
+        match module.api() {
+            "__cudaRegisterFatBinary" => Holder::Registered(handle),
+            api if api.starts_with("cuModule") => Holder::Module(handle),
+            api if api.starts_with("cuda") => match module.node() {
+                Some(node) => Holder::RuntimeLibrary(handle, node),
+                None => Holder::Library(handle),
+            },
+            _ => Holder::Library(handle),
+        }
+    }
+
+    /// Address and bytes of a variable in the current context.
+    ///
+    /// # Errors
+    /// Why it is not known.
+    pub fn variable(self, name: &str) -> Result<(u64, u64), String> {
+        let text = CString::new(name).map_err(|_| "a name with a NUL")?;
+        match self {
+            Holder::Registered(handle) => of_runtime(handle, name),
+            Holder::Module(module) => ask(c"cuModuleGetGlobal_v2", None, module, &text),
+            Holder::Library(library) => ask(c"cuLibraryGetGlobal", None, library, &text)
+                .or_else(|why| ask(c"cuLibraryGetManaged", None, library, &text).map_err(|_| why)),
+            Holder::RuntimeLibrary(library, node) => {
+                ask(c"cudaLibraryGetGlobal", Some(node), library, &text).or_else(|why| {
+                    ask(c"cudaLibraryGetManaged", Some(node), library, &text).map_err(|_| why)
+                })
+            }
+        }
+        .map_err(|why| format!("{name}: {why}"))
+    }
+}
+
+/// The real function of this name, of the driver or of a runtime.
+fn function(name: &CStr, node: Option<&'static CStr>) -> Option<usize> {
+    match node {
+        Some(node) => elf::next(name, Version::Node(node), |_| true)
+            .or_else(|| elf::next(name, Version::Any, |_| true)),
+        None => device::function(name),
+    }
+}
+
+/// By the functions `(address, bytes, owner, name)`.
+fn ask(
+    by: &CStr,
+    node: Option<&'static CStr>,
+    owner: usize,
+    name: &CStr,
+) -> Result<(u64, u64), String> {
+    type Get = unsafe extern "C-unwind" fn(*mut u64, *mut usize, usize, *const libc::c_char) -> i32;
+    let missing = || format!("there is no {}", by.to_string_lossy());
+    let get = function(by, node).ok_or_else(missing)?;
+    let (mut address, mut bytes) = (0, 0);
+    // SAFETY: the signature that all of them have; the owner is one that CUDA gave out and that is loaded.
+    let status = hidden(|| unsafe {
+        std::mem::transmute::<usize, Get>(get)(&mut address, &mut bytes, owner, name.as_ptr())
+    });
+    match status {
+        0 if address != 0 => Ok((address, bytes as u64)),
+        status => Err(format!("{} answers {status}", by.to_string_lossy())),
+    }
+}
+
+/// By the host variable.
+fn of_runtime(handle: usize, name: &str) -> Result<(u64, u64), String> {
+    let known = registered(handle, name);
+    let known = known.ok_or("the program did not register it with the runtime")?;
+    type Get<T> = unsafe extern "C-unwind" fn(*mut T, usize) -> i32;
+    if known.managed {
+        let init = function(c"__cudaInitModule", Some(known.node));
+        let init = init.ok_or("there is no __cudaInitModule")?;
+        // SAFETY: the runtime's function, for a handle that it gave out; it puts the address where the
+        // program keeps it, which is a variable of the program's.
+        let address = hidden(|| unsafe {
+            std::mem::transmute::<usize, Fn1<libc::c_char>>(init)(Ptr(handle));
+            (known.host as *const u64).read_unaligned()
+        });
+        return match address {
+            0 => Err("the managed variable has no address".to_owned()),
+            address => Ok((address, known.size)),
+        };
+    }
+    let get = function(c"cudaGetSymbolAddress", Some(known.node));
+    let get = get.ok_or("there is no cudaGetSymbolAddress")?;
+    let mut address = 0u64;
+    // SAFETY: the runtime's function, for a host variable that was registered.
+    let status =
+        hidden(|| unsafe { std::mem::transmute::<usize, Get<u64>>(get)(&mut address, known.host) });
+    match status {
+        0 if address != 0 => {}
+        status => return Err(format!("cudaGetSymbolAddress answers {status}")),
+    }
+    let mut size = 0usize;
+    let measured = function(c"cudaGetSymbolSize", Some(known.node)).is_some_and(|get| {
+        // SAFETY: as above.
+        let status = hidden(|| unsafe {
+            std::mem::transmute::<usize, Get<usize>>(get)(&mut size, known.host)
+        });
+        status == 0
+    });
+    Ok((address, if measured { size as u64 } else { known.size }))
+}
+
+/// The runtime's device, where that can be asked without the driver.
+pub fn runtime_device(node: &'static CStr) -> i32 {
+    type Get = unsafe extern "C-unwind" fn(*mut i32) -> i32;
+    let Some(get) = function(c"cudaGetDevice", Some(node)) else { return -1 };
+    let mut device = -1;
+    // SAFETY: the function's signature.
+    hidden(|| unsafe { std::mem::transmute::<usize, Get>(get)(&mut device) });
+    device
+}
+
+/// Has the runtime fail with "invalid device symbol", so that the thread's last error says so, too; the status.
+pub fn fail(site: &Site) -> i32 {
+    const NO_SYMBOL: i32 = 13;
+    static NOTHING: u64 = 0;
+    type Get = unsafe extern "C-unwind" fn(*mut u64, usize) -> i32;
+    let Some(get) = function(c"cudaGetSymbolAddress", site.node) else { return NO_SYMBOL };
+    let mut address = 0;
+    // SAFETY: the function's signature; any host address may be asked about.
+    let status = hidden(|| unsafe {
+        std::mem::transmute::<usize, Get>(get)(&mut address, (&raw const NOTHING).addr())
+    });
+    if status == 0 { NO_SYMBOL } else { status }
+}
+
+/// Runs `work` so that what CUDA calls inside is not recorded: the program did not ask for it.
+pub fn hidden<R>(work: impl FnOnce() -> R) -> R {
+    let here = 0u8;
+    let stack = (&raw const here).addr();
+    let Some(thread) = life::global().and_then(thread::current) else { return work() };
+    let outermost = !thread.is_inside(stack);
+    let Some(depth) = thread.enter(stack) else { return work() };
+    let recorded = thread.recorded;
+    if outermost {
+        thread.recorded = false;
+    }
+    let result = work();
+    if let Some(thread) = thread::current_if_any() {
+        thread.leave(depth);
+        thread.recorded = recorded;
+    }
+    result
+}
