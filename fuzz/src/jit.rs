@@ -187,7 +187,12 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
         5 => format!("xor.b32 r{x}, {}, {}", r(c), r(c)),
         6 => format!("and.b32 r{x}, {}, {}", r(c), c.next()),
         7 => {
-            format!("setp.{}.s32 p{y}, {}, {}", ["lt", "ge", "ne"][c.below(3) as usize], r(c), r(c))
+            let how = one(c, &["lt", "ge", "ne", "lt.and", "eq.or"]);
+            let second = format!("|p{}", (y + 1) % 4);
+            let second = if c.below(2) == 0 { &second } else { "" };
+            let with = format!(", !p{}", c.below(4));
+            let with = if how.contains('.') { &with } else { "" };
+            format!("setp.{how}.s32 p{y}{second}, {}, {}{with}", r(c), r(c))
         }
         8 => format!("selp.b32 r{x}, {}, {}, p{y}", r(c), r(c)),
         9 => format!("fma.rn.f32 f{y}, {}, {}, {}", f(c), f(c), f(c)),

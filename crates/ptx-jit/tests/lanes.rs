@@ -27,6 +27,40 @@ B: bar.sync 0; @!q ld.shared.{ty} w, [a+{offset}]; mul.wide.u32 d, t, 8; add.u64
 }
 
 #[test]
+fn a_guard_that_is_written_decides_for_all_results() {
+    let mut text = HEAD.to_string();
+    let code = [
+        "@p setp.gt.u32 p|q, t, 20;",
+        "@!p setp.gt.u32 q|p, t, 20;",
+        "@p setp.eq.f16x2 p|q, c, t;",
+        "@q lop3.or.b32 c|q, t, 5, 9, 0x96, p;",
+    ];
+    for (n, code) in code.iter().enumerate() {
+        let _ = write!(
+            text,
+            ".entry k{n}(.param .u64 out) {{ .reg .u64 d, o; .reg .u32 t, c, e; .reg .pred p, q;
+             ld.param.u64 o, [out]; mov.u32 t, %tid.x; mul.wide.u32 d, t, 4; add.u64 o, o, d;
+             and.b32 c, t, 3; setp.eq.u32 p, c, 1; setp.lt.u32 q, t, 25; {code}
+             selp.u32 e, 1, 0, p; mad.lo.u32 c, c, 4, e; selp.u32 e, 2, 0, q; add.u32 c, c, e;
+             st.global.u32 [o], c; ret; }}\n"
+        );
+    }
+    let device = Device::new(&text);
+    for n in 0..code.len() {
+        let out = device.alloc(256);
+        device.launch(&format!("k{n}"), 1, 64, &[out]).unwrap();
+        if n == 0 {
+            let expected = |t: u32| {
+                let (p, q) = (t & 3 == 1, t < 25);
+                let (p, q) = if p { (t > 20, t <= 20) } else { (p, q) };
+                (t & 3) * 4 + u32::from(p) + 2 * u32::from(q)
+            };
+            assert_eq!(device.u32s(out, 64), (0..64).map(expected).collect::<Vec<_>>());
+        }
+    }
+}
+
+#[test]
 fn lanes_that_do_not_take_part_may_be_beside_shared_memory() {
     for (bits, first, last, step) in [
         (32, 5, 63, -5),

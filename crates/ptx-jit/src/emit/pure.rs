@@ -85,11 +85,7 @@ impl Emit<'_> {
             _ => self.int_op(inst, &args).map(|v| vec![v]),
         };
         match native {
-            Some(results) => {
-                for (dst, v) in inst.dst.iter().zip(results) {
-                    self.set(inst, *dst, v);
-                }
-            }
+            Some(results) => self.set_each(inst, results),
             None => self.pure_by_helper(inst, &args, uniform),
         }
     }
@@ -151,8 +147,18 @@ impl Emit<'_> {
         let site = self.site(inst, classes, results.clone());
         let mask = if uniform { self.i32(1) } else { self.guard(inst).unwrap_or(self.act) };
         self.call(Which::Pure, site, mask);
-        for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
-            let v = self.receive(n, class, uniform);
+        let results = results.into_iter().enumerate();
+        let results = results.map(|(n, class)| self.receive(n, class, uniform)).collect();
+        self.set_each(inst, results);
+    }
+
+    /// Writes all results, to the guard's own register last: it says where the others go.
+    fn set_each(&mut self, inst: &Inst, results: Vec<Val>) {
+        let is_guard =
+            |d: &Dst| matches!((d, inst.guard), (Dst::Reg(r, _), Some((p, _))) if *r == p);
+        let (last, first): (Vec<_>, Vec<_>) =
+            inst.dst.iter().zip(results).partition(|(dst, _)| is_guard(dst));
+        for (dst, v) in first.into_iter().chain(last) {
             self.set(inst, *dst, v);
         }
     }

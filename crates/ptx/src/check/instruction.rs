@@ -8,9 +8,9 @@ use crate::ir::{Arg, Call, Callee, Dst, Inst, Refusal, Sense, Src, Symbol};
 use crate::table::{self, Form, NoForm, Op, OperandKind, Place, Word, Words};
 use crate::types::Scalar;
 
-/// What `createpolicy` gives: the policy that asks for nothing. Nothing here asks what a
-/// policy says.
-const POLICY: u64 = 0x1000_0000_0000_0000;
+/// What `createpolicy` gives, whatever it is to say: nothing here asks a policy. It is
+/// what an H200 gives for `fractional.L2::evict_normal`.
+const POLICY: u64 = 0x16f0_0000_0000_0000;
 
 impl<'a> Lower<'a, '_> {
     pub(super) fn instruction(&mut self, i: &ast::Instruction<'a>) -> Result<(), Error> {
