@@ -28,8 +28,10 @@ pub mod redirect;
 pub mod replay;
 pub mod report;
 pub mod run;
+mod stack;
 pub mod trace;
 pub mod view;
+pub mod zst;
 
 pub use error::{Error, NOT_FOUND, NOT_RUNNABLE, OWN_FAILURE, Outcome};
 
@@ -110,6 +112,10 @@ pub fn command() -> clap::Command {
 
 /// Runs the program and answers its exit code.
 pub fn main() -> ExitCode {
+    stack::enough(work)
+}
+
+fn work() -> ExitCode {
     if doctor::is_probe(std::env::args_os()) {
         return ExitCode::SUCCESS;
     }

@@ -15,7 +15,7 @@ use cushim_trace::reader::TraceFile;
 use crate::analysis::tables::{By, Sort};
 use crate::analysis::{self, Options, Output};
 use crate::view::{self, Format, Run, Source, Target, View, ViewArgs};
-use crate::{Error, Outcome, complain};
+use crate::{Error, Outcome, complain, zst};
 
 /// Arguments of `cushim report`.
 #[derive(clap::Args, Debug)]
@@ -80,7 +80,7 @@ pub enum ReportFormat {
 
 impl ReportFormat {
     fn of(path: &Path) -> Option<Self> {
-        Some(match path.extension()?.to_str()? {
+        Some(match zst::plain(path).extension()?.to_str()? {
             "json" => ReportFormat::Json,
             "csv" => ReportFormat::Csv,
             "html" | "htm" => ReportFormat::Html,
@@ -152,6 +152,7 @@ fn target(args: &ReportArgs) -> Target {
 
 fn open_output(args: &ReportArgs) -> Result<Box<dyn Write>, Error> {
     Ok(match &args.output {
+        Some(path) if zst::is_named(path) => Box::new(zst::Compressed::new(create(path)?)?),
         Some(path) => Box::new(create(path)?),
         None => Box::new(std::io::stdout()),
     })
@@ -231,7 +232,7 @@ fn refuse_overwriting<'a>(
 
 /// Opens the files, and those in the folders.
 pub fn open_all(paths: &[PathBuf]) -> Result<Vec<TraceFile>, Error> {
-    find_all(paths)?.iter().map(|path| Ok(TraceFile::open(path)?)).collect()
+    find_all(paths)?.iter().map(|path| zst::open(path)).collect()
 }
 
 /// The files, and those in the folders; the order is that of the arguments, then of the names.
@@ -246,7 +247,9 @@ pub fn find_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         find(path, &mut found)?;
         if found.is_empty() {
             let path = path.display();
-            return Err(Error::Usage(format!("{path}: no trace file in this folder (*.cushim)")));
+            return Err(Error::Usage(format!(
+                "{path}: no trace file in this folder (*.cushim, *.cushim.zst)"
+            )));
         }
         found.sort();
         files.append(&mut found);
@@ -262,7 +265,9 @@ fn find(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
         let path = entry.path();
         match entry.file_type().map_err(read)? {
             kind if kind.is_dir() => find(&path, found)?,
-            kind if kind.is_file() && path.extension().is_some_and(|e| e == "cushim") => {
+            kind if kind.is_file()
+                && zst::plain(&path).extension().is_some_and(|e| e == "cushim") =>
+            {
                 found.push(path);
             }
             _ => {}

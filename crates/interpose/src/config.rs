@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use cushim_abi::{CLASSES, Class};
 use cushim_trace::clock;
+use cushim_trace::recorder::Backlog;
 
 use crate::window::Wanted;
 
@@ -31,6 +32,8 @@ pub struct Config {
     pub last: Option<u64>,
     /// `CUSHIM_CAPTURE_RANGE`, `_DELAY`, `_DURATION`, `_LAUNCH_SKIP`, `_LAUNCH_COUNT`, `_START`.
     pub window: Wanted,
+    /// `CUSHIM_BACKLOG`, `CUSHIM_WHEN_BEHIND`: somebody reads the trace as it grows.
+    pub backlog: Option<Backlog>,
     /// `CUSHIM_LAUNCHER`: the launcher's run.
     pub run: Option<String>,
 }
@@ -89,9 +92,11 @@ impl Config {
             crate::log::configure(&String::from_utf8_lossy(&log));
         }
         let output = variable(c"CUSHIM_OUTPUT").filter(|v| is_on(v));
+        let nowhere = output.as_deref() == Some(b"/dev/null");
         Config {
-            // No events at all are no recording.
+            // No events at all are no recording, nor are events that go nowhere.
             disable: flag(c"CUSHIM_DISABLE")
+                || nowhere
                 || variable(c"CUSHIM_EVENTS").is_some_and(|v| v == b"none"),
             output: output.unwrap_or_else(|| DEFAULT_OUTPUT.to_vec()),
             classes: classes(variable(c"CUSHIM_EVENTS").as_deref()),
@@ -107,6 +112,10 @@ impl Config {
                 count: variable(c"CUSHIM_LAUNCH_COUNT").as_deref().and_then(number),
                 paused: variable(c"CUSHIM_START").is_some_and(|v| v == b"paused"),
             },
+            backlog: variable(c"CUSHIM_BACKLOG").as_deref().and_then(bytes).map(|most| Backlog {
+                most,
+                wait: variable(c"CUSHIM_WHEN_BEHIND").is_some_and(|v| v == b"wait"),
+            }),
             run: variable(c"CUSHIM_LAUNCHER").and_then(|run| String::from_utf8(run).ok()),
         }
     }

@@ -48,6 +48,7 @@ static FIRST: OnceLock<Calibration> = OnceLock::new();
 
 /// Keeps the moment of loading: the first of the two points from which the clock's rate is known.
 pub fn loaded() {
+    stay_quiet();
     FIRST.get_or_init(|| clock::calibrate(config::tsc()));
 }
 
@@ -79,6 +80,7 @@ fn start() -> Option<&'static Global> {
     if current().is_none() {
         // SAFETY: errno is this thread's; the program may be about to read it.
         let errno = unsafe { *libc::__errno_location() };
+        stay_quiet();
         let global = std::panic::catch_unwind(make).unwrap_or_else(|_| off());
         page.global.store(crate::keep::forever(global), Ordering::Release);
         // SAFETY: as above.
@@ -120,6 +122,17 @@ fn off() -> Global {
         generation: 0,
     }
 }
+
+/// What is wrong in this library is told nobody who did not ask: the program's stderr is its own.
+#[cfg(not(test))]
+fn stay_quiet() {
+    std::panic::set_hook(Box::new(|panic| {
+        log::line(Level::Warn, format_args!("a fault of cushim's own: {panic}"));
+    }));
+}
+
+#[cfg(test)]
+fn stay_quiet() {}
 
 fn make() -> Global {
     let config = Config::from_environment();
@@ -164,7 +177,12 @@ fn create(config: &Config) -> Result<Recorder, cushim_trace::Error> {
         tsc: config::tsc(),
         first: FIRST.get().copied(),
         control: config.window.control(),
+        backlog: config.backlog,
     };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        // Where it cannot be made, or is there, creating the file says so.
+        let _ = std::fs::create_dir_all(folder);
+    }
     let mut tries = 0;
     loop {
         let candidate = numbered(&path, tries);

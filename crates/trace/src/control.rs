@@ -9,7 +9,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::layout::*;
 use crate::mailbox::Page;
@@ -22,6 +22,58 @@ pub struct Remote {
     pid: u32,
     tsc: bool,
     map: NonNull<FileHeader>,
+}
+
+/// Where the reader of a growing file tells how much room it has given back.
+pub struct Room(NonNull<FileHeader>);
+
+impl Room {
+    /// Of the file at `path`, which this user has just opened as a trace.
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        let file = open_for_writing(path)?;
+        map_page(&file, path).map(Room)
+    }
+
+    /// So many bytes more are free again.
+    pub fn give_back(&self, bytes: u64) {
+        // SAFETY: mapped until `self` is dropped; the word is only touched as an atomic.
+        let returned = unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).returned) };
+        returned.fetch_add(bytes, Ordering::AcqRel);
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        // SAFETY: our own mapping of one page; nobody holds a pointer into it.
+        unsafe { libc::munmap(self.0.as_ptr().cast(), PAGE) };
+    }
+}
+
+fn open_for_writing(path: &Path) -> Result<File, Error> {
+    File::options()
+        .read(true)
+        .write(true)
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
+        .open(path)
+        .map_err(|e| Error::io("open for writing", path, e))
+}
+
+/// The first page of `file`, shared and writable. It has one.
+fn map_page(file: &File, path: &Path) -> Result<NonNull<FileHeader>, Error> {
+    // SAFETY: a new mapping at an address of the kernel's choice; the file has that page.
+    let map = unsafe {
+        libc::mmap(
+            std::ptr::null_mut(),
+            PAGE,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_SHARED,
+            file.as_raw_fd(),
+            0,
+        )
+    };
+    let map =
+        NonNull::new(map.cast::<FileHeader>()).filter(|m| m.as_ptr().cast() != libc::MAP_FAILED);
+    map.ok_or_else(|| Error::io("map", path, std::io::Error::last_os_error()))
 }
 
 /// What is recorded now.
@@ -74,12 +126,7 @@ impl Remote {
 
     fn open(path: &Path, pid: u32) -> Result<Self, Error> {
         let trace = TraceFile::open(path)?;
-        let file = File::options()
-            .read(true)
-            .write(true)
-            .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_CLOEXEC)
-            .open(path)
-            .map_err(|e| Error::io("open for writing", path, e))?;
+        let file = open_for_writing(path)?;
         let found = file.metadata().map_err(|e| Error::io("look at", path, e))?;
         // SAFETY: cannot fail.
         let user = unsafe { libc::geteuid() };
@@ -104,20 +151,7 @@ impl Remote {
                 expected: "the trace of a running process",
             });
         }
-        // SAFETY: a new mapping at an address of the kernel's choice; the file has that page.
-        let map = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                PAGE,
-                libc::PROT_READ | libc::PROT_WRITE,
-                libc::MAP_SHARED,
-                file.as_raw_fd(),
-                0,
-            )
-        };
-        let map = NonNull::new(map.cast::<FileHeader>())
-            .filter(|m| m.as_ptr().cast() != libc::MAP_FAILED);
-        let map = map.ok_or_else(|| Error::io("map", path, std::io::Error::last_os_error()))?;
+        let map = map_page(&file, path)?;
         Ok(Remote { path: path.to_owned(), pid, tsc: trace.header().tsc, map })
     }
 

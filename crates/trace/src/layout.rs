@@ -68,6 +68,16 @@ pub enum Lost {
     NotReady = 2,
     /// Argument bytes above the limit per launch were cut; the launch itself is there.
     CutArguments = 3,
+    /// The process may not make files as large (RLIMIT_FSIZE, `ulimit -f`).
+    FileSize = 4,
+    /// Whoever reads the file while it is written was too far behind.
+    Behind = 5,
+}
+
+/// How many events are missing of those that [`Lost`] counts.
+pub fn missing(lost: &[u64; LOST_KINDS]) -> u64 {
+    let counts = lost.iter().enumerate().filter(|(kind, _)| *kind != Lost::CutArguments as usize);
+    counts.fold(0, |sum, (_, n)| sum.saturating_add(*n))
 }
 
 /// How many kinds of loss have a name, and how many have room.
@@ -107,6 +117,9 @@ pub struct FileHeader {
     pub keep: u64,
     /// With [`FLAG_RING`]: events that were overwritten by later ones.
     pub overwritten: u64,
+    /// Bytes of event chunks whose room a reader has given back to the file system. Written by the reader that
+    /// follows the file, as an atomic.
+    pub returned: u64,
 }
 
 /// Where the mailbox stands in the first page: [`MAIL_SLOTS`] slots of [`MailSlot`].

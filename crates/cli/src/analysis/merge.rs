@@ -238,6 +238,8 @@ fn process(file: &TraceFile, sums: &FileSums) -> Process {
             no_space: lost(LostKind::NoSpace),
             not_ready: lost(LostKind::NotReady),
             cut_arguments: lost(LostKind::CutArguments),
+            file_size: lost(LostKind::FileSize),
+            behind: lost(LostKind::Behind),
             overwritten: header.overwritten,
             damaged: file.damaged(),
         },

@@ -91,7 +91,7 @@ fn sum(paths: &[PathBuf], only: Option<&[HashSet<u32>]>) -> Result<Summed, Error
     let sizes = paths.iter().filter_map(|path| path.metadata().ok());
     let progress = Progress::new(sizes.map(|found| found.len()).fold(0, u64::saturating_add));
     let one = |(index, path): (usize, &PathBuf)| {
-        let mut file = TraceFile::open(path)?;
+        let mut file = crate::zst::open(path)?;
         let only = only.and_then(|only| only.get(index));
         let sums = collect(&mut file, only, progress.clone())?;
         Ok((file, sums))
@@ -103,7 +103,7 @@ fn sum(paths: &[PathBuf], only: Option<&[HashSet<u32>]>) -> Result<Summed, Error
 fn wanted(paths: &[PathBuf], children: &Children) -> Result<Vec<PathBuf>, Error> {
     let mut found = Vec::new();
     for path in paths {
-        let process = TraceFile::open(path)?.metadata().process.clone();
+        let process = crate::zst::open(path)?.metadata().process.clone();
         found.push((path, process));
     }
     let pids: HashSet<u32> = found.iter().map(|(_, process)| process.pid).collect();

@@ -159,6 +159,10 @@ pub struct Lost {
     pub not_ready: u64,
     /// Launches whose arguments were cut; the launches are there.
     pub cut_arguments: u64,
+    /// The process may not make larger files.
+    pub file_size: u64,
+    /// Whoever read the file while it was written was too far behind.
+    pub behind: u64,
     /// Overwritten by later ones, as `--last` asks for.
     pub overwritten: u64,
     /// Records that cannot be read.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::cpu::Cpu;
-use super::cuda::{Part, What};
+use super::cuda::Part;
 use super::machine::Machine;
 
 /// Whether something is seen.
@@ -108,34 +108,6 @@ impl Findings {
     /// Whether something keeps everything from being traced.
     pub fn blocked(&self) -> bool {
         self.obstacles.iter().any(|o| o.blocks)
-    }
-
-    /// The sentences that explain a trace without launches, the likeliest first. `gpu`: the program had a
-    /// CUDA that needs one.
-    pub fn reasons(&self, gpu: bool) -> Vec<String> {
-        let blocking = self.obstacles.iter().filter(|o| o.blocks).map(|o| o.why.clone());
-        let mut reasons: Vec<String> = blocking.collect();
-        if !reasons.is_empty() {
-            return reasons;
-        }
-        if self.cuda.is_empty()
-            && let Some(program) = &self.program
-        {
-            reasons.push(format!(
-                "{} and the libraries that it is linked with use no CUDA (libraries that it loads \
-                 later cannot be known beforehand)",
-                program.path.display()
-            ));
-        }
-        if let (true, Some(why)) = (gpu, self.machine.obstacle()) {
-            let inside = self.cuda.iter().any(|p| p.what == What::StaticRuntime);
-            let where_to = ", inside the program, where it cannot be seen";
-            reasons.push(format!("{why}{}", if inside { where_to } else { "" }));
-        }
-        if reasons.is_empty() {
-            reasons.extend(self.obstacles.iter().map(|o| o.why.clone()));
-        }
-        reasons
     }
 }
 

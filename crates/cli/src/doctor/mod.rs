@@ -11,7 +11,7 @@ pub mod elf;
 mod features;
 mod findings;
 mod machine;
-mod obstacles;
+pub mod obstacles;
 pub mod program;
 mod render;
 mod symbols;

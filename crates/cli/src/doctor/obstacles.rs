@@ -41,6 +41,17 @@ pub fn environment() -> Vec<Obstacle> {
 
 /// What the program's own file does.
 pub fn of_file(elf: &Elf) -> Vec<Obstacle> {
+    let mut found = of_loading(elf);
+    if elf.machine == "x86-64" && !elf.sections && elf.kind != Kind::Static {
+        let path = elf.path.display();
+        let why = format!("{path} has no section headers: what CUDA it carries cannot be told");
+        found.push(obstacle("headers", false, why));
+    }
+    found
+}
+
+/// As [`of_file`], as far as the loader's part of the file shows it.
+pub fn of_loading(elf: &Elf) -> Vec<Obstacle> {
     let path = elf.path.display();
     let mut found = Vec::new();
     if elf.machine != "x86-64" {
@@ -71,10 +82,6 @@ pub fn of_file(elf: &Elf) -> Vec<Obstacle> {
     }
     if elf.kind == Kind::Dynamic && !executable(&elf.path) {
         found.push(obstacle("mode", true, format!("{path} is not executable")));
-    }
-    if !elf.sections && elf.kind != Kind::Static {
-        let why = format!("{path} has no section headers: what CUDA it carries cannot be told");
-        found.push(obstacle("headers", false, why));
     }
     found
 }
@@ -163,8 +170,8 @@ pub fn interposers(closure: &Closure, preloaded: &[PathBuf]) -> Vec<Interposer> 
                 "A" => {
                     "AddressSanitizer: cushim tells it that others may be loaded before it (ASAN_OPTIONS)"
                 }
-                "T" => "ThreadSanitizer: it checks cushim's own accesses too",
-                _ => "MemorySanitizer: it takes what cushim writes for uninitialised",
+                "T" => "ThreadSanitizer: it does not see what cushim does",
+                _ => "MemorySanitizer: it does not see what cushim does",
             };
             add(file, which);
         } else if !hooks.is_empty() {

@@ -127,6 +127,8 @@ pub fn complain_of_losses(files: &[TraceFile]) {
         let reasons = [
             (Lost::Limit, "the file had reached its limit"),
             (Lost::NoSpace, "there was no room for the file"),
+            (Lost::FileSize, "the process may not make larger files (ulimit -f)"),
+            (Lost::Behind, "what was recorded was not read fast enough"),
             (Lost::NotReady, "the process could not record at that moment"),
         ];
         for (kind, why) in reasons {

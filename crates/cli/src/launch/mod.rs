@@ -23,7 +23,7 @@ use std::process::Command;
 use clap::Args;
 
 use crate::view::Classes;
-use crate::{Error, complain, environ};
+use crate::{Error, complain, environ, zst};
 
 pub use backend::{Backend, BackendArgs, Cuda, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
@@ -31,6 +31,7 @@ pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;
 pub use redirect::RedirectArgs;
 pub use signals::Signals;
+pub use size::parse as size;
 pub use why::explain;
 pub use window::WindowArgs;
 
@@ -197,9 +198,18 @@ pub fn log(text: &str) -> Result<String, String> {
     }
 }
 
+/// Makes the folder that `path` is to be in, where it is not there.
+pub fn make_folder(path: &Path) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.map_or(Ok(()), |folder| {
+        std::fs::create_dir_all(folder).map_err(|e| Error::io("make the folder", folder, e))
+    })
+}
+
 /// Refuses a name that says text: a recording is neither text nor JSON lines.
 pub fn refuse_text(path: &Path) -> Result<(), Error> {
-    let ending = path.extension().and_then(OsStr::to_str).unwrap_or_default();
+    let plain = zst::plain(path);
+    let ending = plain.extension().and_then(OsStr::to_str).unwrap_or_default();
     let text = ["txt", "text", "log", "out", "jsonl", "ndjson", "json", "csv"];
     if path.as_os_str().is_empty() || text.contains(&ending) {
         return Err(Error::Usage(format!(

@@ -58,7 +58,10 @@ impl Pattern {
         if given.is_empty() || given.as_bytes().ends_with(b"/") {
             return Err(Error::Usage(format!("--output {given:?}: there is no file name")));
         }
-        if rank.several() && !parts.contains(&Part::Rank) && !parts.contains(&Part::Pid) {
+        // What goes nowhere has one name.
+        let nowhere = given == "/dev/null";
+        if rank.several() && !nowhere && !parts.contains(&Part::Rank) && !parts.contains(&Part::Pid)
+        {
             let marked = super::insert(given, "%r");
             parts = parse(marked.as_bytes()).unwrap_or(parts);
         }
@@ -201,6 +204,7 @@ mod tests {
         let third = Rank { number: Some(3), size: Some(4) };
         assert_eq!(expand("d.x/run.jsonl", third).as_deref(), Ok("d.x/run.3.jsonl"));
         assert_eq!(expand("run", third).as_deref(), Ok("run.3"));
+        assert_eq!(expand("/dev/null", third).as_deref(), Ok("/dev/null"));
         assert_eq!(expand("run%r.txt", third).as_deref(), Ok("run3.txt"));
     }
 

@@ -1,45 +1,45 @@
-//! Why a trace saw no launch.
+//! What is known where a trace saw no launch.
 //!
-//! Must not know: how the doctor finds out.
+//! Owns: the sentence. It tells what was seen and what certainly stands in the way, and guesses nothing: a program that
+//! simply launches nothing is to hear no more than that, and not to wait for it.
 
 use std::path::Path;
 
-use super::Cuda;
+use super::Ending;
+use crate::complain;
+use crate::doctor::{self, elf, obstacles};
 use crate::view::Totals;
-use crate::{complain, doctor};
 
-/// So many reasons are told; the doctor knows them all.
-const REASONS_MAX: usize = 3;
-
-/// Says on stderr why no launch of `program` was seen, which had this CUDA.
-pub fn explain(program: &Path, seen: &Totals, cuda: &Cuda) {
-    let lost: u64 = seen.lost.iter().take(3).copied().fold(0, u64::saturating_add);
-    if lost > 0 {
-        return complain(&format!("no kernel launch was seen, and {lost} events are missing"));
+/// Says on stderr that no launch of `program` was seen, which ended so, and what is known of why.
+pub fn explain(program: &Path, seen: &Totals, ending: Ending) {
+    let lost = cushim_trace::layout::missing(&seen.lost);
+    let mut text = "no kernel launch was seen".to_owned();
+    match seen.events {
+        0 if lost > 0 => {}
+        0 => text += ": no call of CUDA came to cushim",
+        1 => text += " among 1 recorded call",
+        n => text += &format!(" among {n} recorded calls"),
     }
-    let found = doctor::examine(Some(program), Some(&cuda.library));
-    let reasons = found.map(|f| f.reasons(cuda.backend.needs_gpu())).unwrap_or_default();
-    let called = match seen.events {
-        0 => String::new(),
-        1 => " among 1 recorded call".to_owned(),
-        n => format!(" among {n} recorded calls"),
-    };
-    match reasons.as_slice() {
-        [] => complain(&format!("no kernel launch was seen{called}")),
-        [reason] => complain(&format!("no kernel launch was seen{called}: {reason}")),
-        reasons => {
-            complain(&format!("no kernel launch was seen{called}; it may be that"));
-            for reason in reasons.iter().take(REASONS_MAX) {
-                eprint_line(reason);
-            }
-            if reasons.len() > REASONS_MAX {
-                eprint_line(&format!("more: cushim doctor {}", program.display()));
-            }
+    if lost > 0 {
+        text += &format!(", and {lost} events are missing");
+    }
+    if let Ending::Signal(signal) = ending {
+        text += &format!("; the program was ended by signal {signal}");
+    }
+    if seen.events == 0 && lost == 0 {
+        match obstacle(program) {
+            Some(why) => text += &format!(". {why}"),
+            None => text += &format!(" (cushim doctor {} examines it)", program.display()),
         }
     }
+    complain(&text);
 }
 
-fn eprint_line(text: &str) {
-    use std::io::Write;
-    let _ = writeln!(std::io::stderr().lock(), "  - {text}");
+/// What keeps every call of the program away from us, by its file's header and mode alone.
+fn obstacle(program: &Path) -> Option<String> {
+    let found = doctor::program::find(program).ok()?;
+    let own = elf::read_for_loading(&found.path).ok()?;
+    let privileges = doctor::program::privileges(&found.path);
+    let all = obstacles::environment().into_iter().chain(obstacles::of_loading(&own));
+    all.chain(privileges).find(|obstacle| obstacle.blocks).map(|obstacle| obstacle.why)
 }

@@ -14,12 +14,15 @@ use crate::view::size;
 /// So many files are named one by one.
 const NAMED_MAX: usize = 4;
 
+/// What can be missing from a recording.
+const WHY: [Lost; 3] = [Lost::Limit, Lost::NoSpace, Lost::FileSize];
+
 /// The recordings of one run.
 #[derive(Debug, Default)]
 pub struct Found {
     files: Vec<PathBuf>,
-    /// No room in the file as the user limited it, and on the disk.
-    lost: [u64; 2],
+    /// By [`WHY`].
+    lost: [u64; 3],
     keep: Option<u64>,
     overwritten: u64,
 }
@@ -46,7 +49,7 @@ impl Found {
                 continue;
             }
             let header = trace.header();
-            for (sum, why) in found.lost.iter_mut().zip([Lost::Limit, Lost::NoSpace]) {
+            for (sum, why) in found.lost.iter_mut().zip(WHY) {
                 *sum = sum.saturating_add(header.lost[why as usize]);
             }
             found.keep = header.keep;
@@ -68,7 +71,11 @@ impl Found {
         if self.is_empty() {
             return;
         }
-        let reasons = ["the file reached its --limit", "there was no room on the disk"];
+        let reasons = [
+            "the file reached its --limit",
+            "there was no room on the disk",
+            "the process may not make larger files (ulimit -f)",
+        ];
         for (count, why) in self.lost.into_iter().zip(reasons) {
             if count > 0 {
                 complain(&format!("{} missing: {why}", plural(count, "event is", "events are")));

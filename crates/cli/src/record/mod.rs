@@ -18,6 +18,8 @@ use crate::{Error, Outcome, complain, environ};
 
 use found::Found;
 
+/// The library records nothing into it.
+const NOWHERE: &str = "/dev/null";
 /// Where a recording goes if nothing is said.
 pub const DEFAULT_OUTPUT: &str = "%e.%p.cushim";
 
@@ -60,7 +62,7 @@ pub struct RecordCommand {
     /// In FILE, %e is the program's name, %p its process id, %h the host, %r the rank, %q{VAR} a
     /// variable's value, %% a percent sign; each process that calls CUDA fills in its own name and id, and
     /// puts .1, .2 … before the ending where a name is taken. With several ranks and neither %r nor %p,
-    /// the rank is put before the ending.
+    /// the rank is put before the ending. A folder of FILE that is not there is made; /dev/null records nothing.
     #[arg(short, long, value_name = "FILE", help_heading = "Where it goes")]
     output: Option<OsString>,
 }
@@ -107,6 +109,10 @@ pub fn run(args: RecordCommand) -> Outcome {
     let program = Path::new(&args.command[0]).file_name().unwrap_or_default().to_owned();
     let mut names = Names { pid: held.id(), program };
     let expected = pattern.expand(&names, &rank)?;
+    if expected == Path::new(NOWHERE) {
+        return Ok(held.release()?.wait(&mut signals, &mut || {}).end());
+    }
+    launch::make_folder(&expected)?;
     writable(&expected)?;
     let free = free_name(&expected);
     let child = held.release()?;
@@ -119,13 +125,16 @@ pub fn run(args: RecordCommand) -> Outcome {
     if rank.prints() {
         complain(&format!("recording into {}", path.display()));
     }
-    let ending = child.wait(&mut signals, &mut || {});
+    let mut was_there = false;
+    let ending = child.wait(&mut signals, &mut || was_there = was_there || path.exists());
     signals.release_keyboard();
     if rank.prints() {
         let found = Found::of_run(&path, &run, begun);
         found.tell();
-        if found.is_empty() {
-            launch::explain(Path::new(&args.command[0]), &Default::default(), &cuda);
+        if found.is_empty() && was_there && !path.exists() {
+            complain(&format!("{} was removed while it was written", path.display()));
+        } else if found.is_empty() {
+            launch::explain(Path::new(&args.command[0]), &Default::default(), ending);
         }
     }
     Ok(ending.end())

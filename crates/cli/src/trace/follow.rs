@@ -11,6 +11,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 
+use cushim_trace::control::Room;
 use cushim_trace::reader::TraceFile;
 
 use super::spool::Spool;
@@ -35,6 +36,8 @@ struct Followed {
     path: PathBuf,
     /// `None` until its first page is there.
     file: Option<TraceFile>,
+    /// Where the process learns what was given back.
+    room: Option<Room>,
     /// It cannot be read: why, once it is told.
     broken: bool,
 }
@@ -115,7 +118,7 @@ impl Follow {
             let path = self.spool.path().join(&name);
             let index = self.seen.len();
             self.seen.insert(name);
-            self.files.push(Followed { index, path, file: None, broken: false });
+            self.files.push(Followed { index, path, file: None, room: None, broken: false });
         }
     }
 
@@ -197,10 +200,17 @@ impl Followed {
         let mut options = File::options();
         options.write(true).custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC);
         let Ok(file) = options.open(&self.path) else { return };
+        if self.room.is_none() {
+            self.room = Room::open(&self.path).ok();
+        }
         for (offset, size) in finished {
             let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
             // SAFETY: an open file of ours; the range lies inside it.
-            unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as i64, size as i64) };
+            let done =
+                unsafe { libc::fallocate(file.as_raw_fd(), mode, offset as i64, size as i64) } == 0;
+            if let Some(room) = self.room.as_ref().filter(|_| done) {
+                room.give_back(size);
+            }
         }
     }
 }

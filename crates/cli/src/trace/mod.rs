@@ -12,18 +12,20 @@ use std::ffi::OsString;
 use std::io;
 use std::path::Path;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 
 use crate::launch::{
     self, Backend, Cuda, Environment, Held, Names, Pattern, Rank, RecordArgs, Signals, host,
 };
 use crate::view::{Classes, Format, Run, Target, View, ViewArgs};
-use crate::{Error, Outcome, environ};
+use crate::{Error, Outcome, environ, zst};
 
 use follow::Follow;
 use output::{Output, WholeLines};
 use spool::Spool;
 
+/// Less than this would be behind at once: a chunk of a thread's, and the metadata.
+const BACKLOG_MIN: u64 = 1 << 20;
 /// While the launcher reads along and gives room back, a trace has no size to speak of.
 const LIMIT: u64 = 1 << 40;
 
@@ -51,14 +53,41 @@ pub struct TraceArgs {
     #[command(flatten)]
     record: RecordArgs,
 
-    /// Write to FILE instead of stderr; .jsonl, .ndjson and .json mean JSON lines, else text
+    /// So much of each process may be recorded and not yet shown [default: a quarter of the free memory, at most 1GiB]
     ///
+    /// What is recorded waits in memory (/dev/shm, else $TMPDIR) until it is shown. Where the output is not read as
+    /// fast (a pager, a full pipe), this much may wait.
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = launch::size,
+        help_heading = "How it is recorded"
+    )]
+    backlog: Option<u64>,
+
+    /// Beyond --backlog, leave events out and count them, or have the program wait [default: lose]
+    #[arg(long, value_name = "HOW", value_enum, help_heading = "How it is recorded")]
+    when_behind: Option<WhenBehind>,
+
+    /// Write to FILE instead of stderr; .jsonl, .ndjson and .json mean JSON lines, else text; .zst after it, compressed
+    ///
+    /// JSON lines take 600 to 700 bytes for a launch, so more than 600 MB for a million, and a thirtieth of that as .jsonl.zst, which
+    /// zstdcat, jq behind it and most readers of tables take. A folder of FILE that is not there is made.
     /// In FILE, %e is the program's name, %p its process id, %h the host, %r the rank (Open MPI, PMI, torchrun, SLURM),
     /// %q{VAR} a variable's value, %% a percent sign. With several ranks and neither %r nor %p, the rank
     /// is put before the ending. The file is readable by its owner only; a link is refused; where another
     /// trace is writing FILE, .1, .2 … is put before the ending.
     #[arg(short, long, value_name = "FILE", help_heading = "Where it goes")]
     output: Option<OsString>,
+}
+
+/// What happens where the output is not read fast enough.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum WhenBehind {
+    /// Events are left out, and counted
+    Lose,
+    /// The program waits in its calls of CUDA
+    Wait,
 }
 
 const AFTER: &str = "\
@@ -75,7 +104,8 @@ Examples:
   cushim trace -e all --nested ./app          every call, with the driver calls inside runtime calls
   cushim trace -k 'gemm|conv' -k '!bias' ./app
   cushim trace --failed ./app                 only calls that failed
-  cushim trace -o run.%p.jsonl ./app          JSON lines
+  cushim trace -o run.%p.jsonl ./app          JSON lines, some 600 bytes for a launch
+  cushim trace -o run.jsonl.zst ./app         the same, compressed to a thirtieth or so
   mpirun -n 4 cushim trace -o r%r.txt ./app   one file for each rank
 
 Exit status: the program's own; if a signal ended it, cushim ends by the same signal. 125 if cushim \
@@ -101,9 +131,11 @@ pub fn run(args: TraceArgs) -> Outcome {
     let pid = held.id();
     let program = Path::new(&args.command[0]).file_name().unwrap_or_default().to_owned();
     let names = Names { pid, program };
+    let compressed = pattern.as_ref().is_some_and(|p| zst::is_named(p.name()));
     let mut output = pattern.map(|p| Output::open(&p.expand(&names, &rank)?)).transpose()?;
     let child = held.release()?;
     let out: Box<dyn io::Write> = match &mut output {
+        Some(output) if compressed => Box::new(zst::Compressed::new(output.begin()?)?),
         Some(output) => Box::new(WholeLines::new(output.begin()?)),
         None => Box::new(WholeLines::new(io::stderr())),
     };
@@ -117,7 +149,7 @@ pub fn run(args: TraceArgs) -> Outcome {
     let ending = child.wait(&mut signals, &mut || follow.look());
     let seen = follow.finish(&mut signals);
     if let Some(seen) = seen.filter(|seen| seen.launches + seen.nodes == 0 && explain) {
-        launch::explain(Path::new(&args.command[0]), &seen, &cuda);
+        launch::explain(Path::new(&args.command[0]), &seen, ending);
     }
     Ok(ending.end())
 }
@@ -133,6 +165,10 @@ fn environment(
     record.limit.get_or_insert(LIMIT);
     let program = args.command.first().map(OsString::as_os_str);
     let mut set = record.environment(cuda, spool.pattern(), classes, args.view.nested, program)?;
+    let backlog = args.backlog.unwrap_or_else(|| spool.backlog());
+    set.push(("CUSHIM_BACKLOG", backlog.max(BACKLOG_MIN).to_string().into()));
+    let wait = args.when_behind == Some(WhenBehind::Wait);
+    set.push(("CUSHIM_WHEN_BEHIND", if wait { "wait" } else { "lose" }.into()));
     set.push((environ::LAUNCHER, launch::run_id().into()));
     Ok(set)
 }

@@ -30,6 +30,7 @@ impl Output {
     /// Opens `path`, or where another trace is writing it the next free name. Nothing in it is changed.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let wanted = path;
+        crate::launch::make_folder(wanted)?;
         let mut path = wanted.to_owned();
         for number in 1..NAMES_MAX {
             let (file, created) = open(&path).map_err(|e| refused(&path, e))?;

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 
-/// How our folders are called; six more characters follow.
+/// How our folders are called; the number of the process and six more characters follow.
 const PREFIX: &str = "cushim-spool-";
 /// Memory that is left for others must be worth having.
 const MEMORY_MIN: u64 = 2 << 30;
@@ -40,6 +40,12 @@ impl Spool {
         let (parent, error) =
             failure.unwrap_or_else(|| ("/tmp".into(), io::ErrorKind::NotFound.into()));
         Err(Error::io("make a private folder in", &parent, error))
+    }
+
+    /// So much may wait there to be read where the user says nothing: a share of what is free, since others want
+    /// room there, too.
+    pub fn backlog(&self) -> u64 {
+        (free(&self.path) / 4).clamp(16 << 20, 1 << 30)
     }
 
     /// The folder.
@@ -94,7 +100,8 @@ fn free(path: &Path) -> u64 {
 }
 
 fn create(parent: &Path) -> io::Result<Spool> {
-    let mut template = parent.join(format!("{PREFIX}XXXXXX")).into_os_string().into_vec();
+    let name = format!("{PREFIX}{}-XXXXXX", std::process::id());
+    let mut template = parent.join(name).into_os_string().into_vec();
     template.push(0);
     // SAFETY: a NUL-terminated template in memory of ours; the folder is made with mode 0700.
     if unsafe { libc::mkdtemp(template.as_mut_ptr().cast()) }.is_null() {
@@ -118,7 +125,8 @@ fn open_locked(path: &Path) -> io::Result<File> {
 }
 
 /// Removes folders of launchers that are gone (they were killed). A folder that was made this moment may
-/// not be locked yet: those of the last minute are left alone.
+/// not be locked yet: those of the last minute are left alone, unless no process has the number in their name; then
+/// those of the last seconds are, as the process may have its number elsewhere (a container with this /dev/shm).
 fn sweep(parent: &Path) {
     // SAFETY: cannot fail and touches no memory.
     let user = unsafe { libc::geteuid() };
@@ -128,12 +136,22 @@ fn sweep(parent: &Path) {
             continue;
         }
         let Ok(found) = fs::symlink_metadata(&path) else { continue };
+        let ripe = if owner_is_gone(entry.file_name().as_bytes()) { 2 } else { 60 };
         let young =
-            found.modified().ok().and_then(|t| t.elapsed().ok()).is_none_or(|a| a.as_secs() < 60);
+            found.modified().ok().and_then(|t| t.elapsed().ok()).is_none_or(|a| a.as_secs() < ripe);
         if found.is_dir() && found.uid() == user && !young && open_locked(&path).is_ok() {
             let _ = fs::remove_dir_all(&path);
         }
     }
+}
+
+/// Whether the folder's name says which process made it, and there is no such process.
+fn owner_is_gone(name: &[u8]) -> bool {
+    let number = name.get(PREFIX.len()..).and_then(|rest| rest.split(|b| *b == b'-').next());
+    let pid = number.and_then(|n| std::str::from_utf8(n).ok()?.parse::<libc::pid_t>().ok());
+    // SAFETY: signal 0 asks whether there is such a process, and does nothing to it.
+    pid.is_some_and(|pid| pid > 0 && unsafe { libc::kill(pid, 0) } != 0)
+        && io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
 }
 
 #[cfg(test)]
@@ -176,5 +194,20 @@ mod tests {
         }
         sweep(dir.path());
         assert!(young.exists() && other.exists() && spool.path().exists() && !old.exists());
+        // One whose launcher is known to be gone need not be as old; a link to a folder is none.
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        let gone = dir.path().join(format!("cushim-spool-{}-abcdef", child.id()));
+        let link = dir.path().join(format!("cushim-spool-{}-fedcba", child.id()));
+        let alive = dir.path().join(format!("cushim-spool-{}-abcdef", std::process::id()));
+        child.wait().unwrap();
+        fs::create_dir(&gone).unwrap();
+        fs::create_dir(&alive).unwrap();
+        std::os::unix::fs::symlink(&other, &link).unwrap();
+        for folder in [&gone, &alive] {
+            let then = std::time::SystemTime::now() - std::time::Duration::from_secs(5);
+            File::open(folder).unwrap().set_modified(then).unwrap();
+        }
+        sweep(dir.path());
+        assert!(!gone.exists() && alive.exists() && other.exists() && link.is_symlink());
     }
 }

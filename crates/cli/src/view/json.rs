@@ -174,6 +174,8 @@ struct Lost {
     no_space: u64,
     not_ready: u64,
     cut_arguments: u64,
+    file_size: u64,
+    behind: u64,
 }
 
 #[derive(Serialize)]
@@ -514,7 +516,7 @@ pub fn summary(
         call_ns_avg: times.average_ns(),
         call_ns_max: times.max_ns,
     });
-    let [limit, no_space, not_ready, cut_arguments, ..] = totals.lost;
+    let [limit, no_space, not_ready, cut_arguments, file_size, behind, ..] = totals.lost;
     let summary = Summary {
         event: "summary",
         events: totals.events,
@@ -524,7 +526,7 @@ pub fn summary(
         failed: totals.failed,
         pending: totals.pending,
         processes: totals.processes,
-        lost: Lost { limit, no_space, not_ready, cut_arguments },
+        lost: Lost { limit, no_space, not_ready, cut_arguments, file_size, behind },
         overwritten: totals.overwritten,
         damaged: totals.damaged,
         kernels: kernels.collect(),

@@ -27,8 +27,9 @@ impl Target {
         let width = terminal_size::terminal_size_of(fd).map(|(width, _)| width.0.into());
         Target { terminal, width: width.filter(|_| terminal), format: Format::Text }
     }
-    /// A file: everything, at full width; `.jsonl`, `.ndjson` and `.json` mean JSON lines.
+    /// A file: everything, at full width; `.jsonl`, `.ndjson` and `.json` mean JSON lines, also before `.zst`.
     pub fn file(path: &Path) -> Self {
+        let path = crate::zst::plain(path);
         let ending = path.extension().and_then(|e| e.to_str()).unwrap_or_default();
         let json = ["jsonl", "ndjson", "json"].contains(&ending);
         let format = if json { Format::Jsonl } else { Format::Text };

@@ -228,11 +228,13 @@ fn remarks(
     for (api, n) in stats.not_returned().iter().take(FAILURES_MAX) {
         writeln!(out, "not returned: {n} {} {}", style.times(), printable(api))?;
     }
-    const LOST: [&str; 4] = [
+    const LOST: [&str; 6] = [
         "lost: {} because the trace file reached its limit",
         "lost: {} because the file system was full",
         "lost: {} because the process was starting, ending or in a signal handler",
         "arguments beyond 4096 bytes were cut in {}",
+        "lost: {} because the process may not make larger files (ulimit -f)",
+        "lost: {} because what was recorded was not read fast enough (--backlog, --when-behind wait)",
     ];
     for (n, text) in totals.lost.iter().zip(LOST).filter(|(n, _)| **n > 0) {
         let line = text.replace("{}", &count(*n, "event", "events"));

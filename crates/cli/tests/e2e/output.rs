@@ -50,7 +50,7 @@ fn a_name_that_cannot_be_written_costs_no_run() {
         "link.txt",
         "dangling.txt",
         "folder",
-        "no/such/x.txt",
+        "/proc/none/x.txt",
         "%x",
         "%q{SURELY_UNSET}",
         "x.cushim",
@@ -97,4 +97,96 @@ fn two_traces_at_once_do_not_share_a_file() {
     // SAFETY: a process of this test.
     unsafe { libc::kill(first.id() as i32, libc::SIGTERM) };
     first.done();
+}
+
+#[test]
+fn a_folder_that_is_not_there_is_made() {
+    let bench = Bench::new();
+    let trace = bench.trace_file();
+    let mut command = bench.cushim(&["trace", "-o", "runs/%h/a.%p.jsonl", "true"]);
+    let done = bench.start(command.env("FAKE_TRACE", &trace)).done();
+    assert_eq!((done.code(), done.stderr.as_str()), (0, ""));
+    let host = fs::read_dir(bench.path("runs")).unwrap().next().unwrap().unwrap().path();
+    assert_eq!(fs::read_dir(host).unwrap().count(), 1);
+    let mut command = bench.cushim(&["record", "-o", "other/%h.%p.cushim", "true"]);
+    let done = bench.start(command.env("FAKE_TRACE", &trace)).done();
+    assert_eq!(done.code(), 0, "{done:?}");
+    assert_eq!(fs::read_dir(bench.path("other")).unwrap().count(), 1, "{done:?}");
+    fs::write(bench.path("file"), "").unwrap();
+    let done = bench.run(&["trace", "-o", "file/a.txt", "true"]);
+    assert_eq!((done.code(), done.stderr.lines().count()), (125, 1), "{done:?}");
+}
+
+#[test]
+fn the_null_device_takes_everything_and_stays_alone() {
+    let bench = Bench::new();
+    let trace = bench.trace_file();
+    for arguments in [
+        &["trace", "-o", "/dev/null", "sh", "-c", "exit 3"][..],
+        &["record", "-o", "/dev/null", "sh", "-c", "exit 3"],
+    ] {
+        let mut command = bench.cushim(arguments);
+        command.env("FAKE_TRACE", &trace).env("SLURM_PROCID", "0");
+        let done = bench.start(command.env("SLURM_STEP_NUM_TASKS", "4")).done();
+        assert_eq!((done.code(), done.stdout.as_str()), (3, ""), "{done:?}");
+    }
+    let beside = fs::read_dir("/dev").unwrap().flatten().map(|e| e.file_name());
+    let ours: Vec<_> = beside.filter(|n| n.to_string_lossy().starts_with("null.")).collect();
+    assert!(ours.is_empty(), "{ours:?}");
+}
+
+#[test]
+fn json_lines_and_recordings_may_be_compressed() {
+    let bench = Bench::new();
+    let trace = bench.trace_file();
+    let run = |name: &str| {
+        let mut command = bench.cushim(&["trace", "-o", name, "true"]);
+        assert_eq!(bench.start(command.env("FAKE_TRACE", &trace)).done().code(), 0);
+        fs::read(bench.path(name)).unwrap()
+    };
+    let expanded = |bytes: &[u8]| {
+        let mut text = Vec::new();
+        cushim_cli::zst::expand(bytes, &mut text).unwrap();
+        String::from_utf8(text).unwrap()
+    };
+    let packed = run("a.jsonl.zst");
+    assert_eq!(mode(&bench.path("a.jsonl.zst")), 0o600);
+    let lines = expanded(&packed);
+    assert!(lines.contains("step<float>"), "{lines}");
+    assert!(lines.lines().all(|l| serde_json::from_str::<serde_json::Value>(l).is_ok()), "{lines}");
+    // A recording that the user compressed is read as it is, and its events are written so.
+    let mut out = cushim_cli::zst::Compressed::new(Vec::new()).unwrap();
+    std::io::Write::write_all(&mut out, &fs::read(&trace).unwrap()).unwrap();
+    fs::create_dir(bench.path("kept")).unwrap();
+    fs::write(bench.path("kept/run.cushim.zst"), out.finish().unwrap()).unwrap();
+    for of in ["kept/run.cushim.zst", "kept"] {
+        let done = bench.run(&["report", of]);
+        assert!(done.code() == 0 && done.stdout.contains("step<float>"), "{done:?}");
+        let done = bench.run(&["report", "-o", "events.jsonl.zst", of]);
+        assert_eq!(done.code(), 0, "{done:?}");
+        assert!(
+            expanded(&fs::read(bench.path("events.jsonl.zst")).unwrap()).contains("step<float>")
+        );
+        let done = bench.run(&["export", "--to", "jsonl", "-o", "-", of]);
+        assert!(done.code() == 0 && done.stdout.contains("step<float>"), "{done:?}");
+    }
+    let cut = fs::read(bench.path("kept/run.cushim.zst")).unwrap();
+    fs::write(bench.path("cut.cushim.zst"), &cut[..cut.len() / 2]).unwrap();
+    let done = bench.run(&["report", "cut.cushim.zst"]);
+    assert_eq!((done.code(), done.stderr.lines().count()), (125, 1), "{done:?}");
+}
+
+/// A small stack, a small address space, few files: the launcher does its work.
+#[test]
+fn limits_of_the_launcher() {
+    let bench = Bench::new();
+    // The stand-in for the library needs a stack of its own.
+    bench.compile("libcushim.so", "int nothing;", &["-shared", "-fPIC"]);
+    for limit in ["ulimit -s 64", "ulimit -s 256", "ulimit -n 16", "ulimit -v 900000"] {
+        let line = format!("{limit}; exec \"$0\" trace sh -c 'echo ran; exit 5'");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &line, env!("CARGO_BIN_EXE_cushim")]).env("CUSHIM_LIB", &bench.library);
+        let done = bench.start(&mut command).done();
+        assert_eq!((done.code(), done.stdout.as_str()), (5, "ran\n"), "{limit}: {done:?}");
+    }
 }

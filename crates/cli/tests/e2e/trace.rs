@@ -213,7 +213,15 @@ fn no_launch_is_explained() {
     let bench = Bench::new();
     let done = bench.run(&["trace", "true"]);
     assert!(done.stderr.contains("no kernel launch was seen"), "{done:?}");
-    assert!(done.stderr.contains("use no CUDA"), "{done:?}");
+    assert!(done.stderr.contains("no call of CUDA came to cushim"), "{done:?}");
+    assert!(!done.stderr.contains("DEEPBIND"), "{done:?}");
+    // What is known for certain is told: how it ended, and that nothing can be preloaded into it.
+    let done = bench.run(&["trace", "sh", "-c", "kill -SEGV $$"]);
+    assert!(done.stderr.contains("ended by signal 11"), "{done:?}");
+    let source = "int main(void) { return 0; }";
+    let program = bench.compile("static", source, &["-static"]);
+    let done = bench.run(&["trace", program.to_str().unwrap()]);
+    assert!(done.stderr.contains("fully static"), "{done:?}");
     // Other ranks leave the explaining to the first.
     let done = bench.start(bench.cushim(&["trace", "true"]).env("SLURM_PROCID", "1")).done();
     assert_eq!((done.code(), done.stderr.as_str()), (0, ""));

@@ -64,7 +64,8 @@ fn refused(how: &How, expected: &str) {
 
 #[test]
 fn a_folder_that_does_not_exist() {
-    refused(&How::shim().with("CUSHIM_OUTPUT", "/no/such/folder/x.cushim"), "/no/such/folder");
+    // Nor can it be made.
+    refused(&How::shim().with("CUSHIM_OUTPUT", "/proc/no/such/x.cushim"), "/proc/no/such");
 }
 
 #[test]

@@ -27,6 +27,7 @@ mod redirect;
 mod redirect_more;
 mod redirect_nvcc;
 mod runtime;
+mod stalled;
 mod threads;
 mod tools;
 mod trace;

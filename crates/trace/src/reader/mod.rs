@@ -110,6 +110,11 @@ impl TraceFile {
             let found = "something that is not a regular file".to_owned();
             return Err(Error::Foreign { path: path.to_owned(), found, expected: "a trace file" });
         }
+        TraceFile::of(file, path)
+    }
+
+    /// As [`TraceFile::open`] of what `file` holds; it is called `path` where it is named.
+    pub fn of(file: File, path: &Path) -> Result<Self, Error> {
         let header = read_header(&file, path)?;
         let mut trace = TraceFile {
             path: path.to_owned(),

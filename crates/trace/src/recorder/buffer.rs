@@ -10,7 +10,7 @@ use super::Recorder;
 use crate::layout::*;
 
 /// The first chunk of a buffer; each next one is twice as large, up to [`CHUNK_MAX`].
-const FIRST_CHUNK: usize = 64 << 10;
+pub(super) const FIRST_CHUNK: usize = 64 << 10;
 
 /// One thread's place in the file.
 pub struct Buffer {
@@ -98,7 +98,7 @@ impl Buffer {
         let got = recorder.event_chunk(self.number, self.tid, size, &mut done);
         self.mapped.append(&mut done);
         let Some(base) = got else {
-            recorder.lose_for_room();
+            recorder.lose_for_room(size);
             return false;
         };
         if idle {
@@ -108,7 +108,7 @@ impl Buffer {
             }
         }
         self.mapped.push((base, size));
-        self.next_size = (self.next_size * 2).min(CHUNK_MAX);
+        self.next_size = (self.next_size * 2).min(recorder.largest_chunk());
         // SAFETY: the chunk is `size` bytes from `base`.
         unsafe {
             self.cursor = base.as_ptr().add(CHUNK_HEADER);

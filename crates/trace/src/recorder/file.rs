@@ -54,8 +54,11 @@ impl Backing {
         let (dev, ino) = identity(fd).map_err(|e| Error::io("look at", path, e))?;
         let ceiling = file_size_limit();
         let mut backing = Backing { fd, dev, ino, path: path.to_owned(), used: 0 };
-        if ceiling < PAGE as u64 || backing.reserve(0, PAGE).is_err() {
-            let e = io::Error::from_raw_os_error(libc::ENOSPC);
+        let reserved = match ceiling < PAGE as u64 {
+            true => Err(io::Error::from_raw_os_error(libc::EFBIG)),
+            false => backing.reserve(0, PAGE),
+        };
+        if let Err(e) = reserved {
             // SAFETY: `c_path` is NUL-terminated; the file was created above and holds nothing.
             unsafe { libc::unlink(c_path.as_ptr()) };
             return Err(Error::io("reserve room for", path, e));
@@ -91,7 +94,7 @@ impl Backing {
         }
         // The program may have lowered its limit since.
         if self.used + size as u64 > file_size_limit() {
-            return Err(Lost::NoSpace);
+            return Err(Lost::FileSize);
         }
         self.reserve(self.used, size).map_err(|_| Lost::NoSpace)?;
         let base = self.map(self.used, size, &self.path).map_err(|_| Lost::NoSpace)?;
@@ -108,7 +111,10 @@ impl Backing {
             let e = io::Error::last_os_error();
             match e.raw_os_error() {
                 Some(libc::EINTR) => {}
-                Some(libc::EOPNOTSUPP) | Some(libc::ENOSYS) => return self.write_zeros(at, size),
+                // The file system cannot, or a sandbox does not let us.
+                Some(libc::EOPNOTSUPP | libc::ENOSYS | libc::EPERM) => {
+                    return self.write_zeros(at, size);
+                }
                 _ => return Err(e),
             }
         }
@@ -136,6 +142,15 @@ impl Backing {
             }
         }
         Ok(())
+    }
+
+    /// Whether most of the file system is taken: there others find no room soon.
+    pub fn is_crowded(&self) -> bool {
+        // SAFETY: all-zero is a valid `statfs`.
+        let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+        // SAFETY: `found` is a valid place for the answer; a bad descriptor is an error.
+        let known = unsafe { libc::syscall(libc::SYS_fstatfs, self.fd, &raw mut found) } == 0;
+        known && found.f_bavail < found.f_blocks / 8
     }
 
     fn reopen(&mut self) -> Option<()> {

@@ -7,6 +7,7 @@
 //!
 //! The cold part is behind a lock that gives up: a process must never hang because it is traced.
 
+mod backlog;
 mod buffer;
 mod file;
 mod lock;
@@ -14,8 +15,9 @@ mod ring;
 
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
+pub use backlog::Backlog;
 pub use buffer::{Buffer, Slots};
 
 use crate::Error;
@@ -40,12 +42,14 @@ pub struct Settings {
     pub first: Option<Calibration>,
     /// What stands in the control word at the start: `CONTROL_*` bits.
     pub control: u32,
+    /// Somebody reads the file while it is written, and may be so far behind.
+    pub backlog: Option<Backlog>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         let tsc = clock::has_invariant_tsc();
-        Settings { limit: 1 << 30, keep: None, tsc, first: None, control: 0 }
+        Settings { limit: 1 << 30, keep: None, tsc, first: None, control: 0, backlog: None }
     }
 }
 
@@ -61,6 +65,9 @@ pub struct Recorder {
     full: AtomicU32,
     /// With [`FLAG_RING`]: the size of every event chunk; else 0.
     ring_chunk: usize,
+    backlog: Option<Backlog>,
+    /// Who reads the file is gone: nobody waits any more.
+    alone: AtomicBool,
 }
 
 // SAFETY: `header` is only written through atomics or under `lock`; `cold` only under `lock`.
@@ -121,11 +128,13 @@ impl Recorder {
         let recorder = Recorder {
             header,
             use_tsc: settings.tsc,
-            limit,
+            limit: settings.limit,
             lock: Lock::default(),
             ring_chunk: ring.as_ref().map_or(0, |ring| ring.chunk),
             cold: Cold { backing, meta: None, next_buffer: 0, free: Vec::new(), ring }.into(),
             full: AtomicU32::new(0),
+            backlog: settings.backlog,
+            alone: AtomicBool::new(false),
         };
         recorder.write_meta(&process.encode());
         Ok(recorder)
@@ -242,11 +251,15 @@ impl Recorder {
         size: usize,
         done: &mut Vec<(NonNull<u8>, usize)>,
     ) -> Option<NonNull<u8>> {
-        if self.full.load(Ordering::Relaxed) != 0 {
+        if self.full.load(Ordering::Relaxed) != 0 || !self.keeps_up(size) {
             return None;
         }
         let mut again = None;
         let got = self.cold(|cold| {
+            // A reader keeps its files where others have theirs, mostly in memory: not to the last byte.
+            if self.backlog.is_some() && cold.backing.is_crowded() {
+                return Err(Lost::NoSpace);
+            }
             let mut room = cold.backing.used + size as u64 <= self.limit;
             if let Some(ring) = &mut cold.ring {
                 ring.done.extend(done.drain(..));
@@ -283,7 +296,8 @@ impl Recorder {
                 Some(base)
             }
             Err(why) => {
-                if self.ring_chunk == 0 {
+                // Where a reader gives room back, what is full is so for now.
+                if self.ring_chunk == 0 && (self.backlog.is_none() || why == Lost::FileSize) {
                     self.full.store(1 + why as u32, Ordering::Relaxed);
                 }
                 None
@@ -293,12 +307,14 @@ impl Recorder {
 
     /// Counts an event for which there was no room.
     #[cold]
-    fn lose_for_room(&self) {
+    fn lose_for_room(&self, size: usize) {
         let full = self.full.load(Ordering::Relaxed);
         self.lose(match full {
+            0 if self.is_behind(size) => Lost::Behind,
             0 if self.ring_chunk == 0 => Lost::NotReady,
             0 => Lost::Limit,
             n if n == 1 + Lost::Limit as u32 => Lost::Limit,
+            n if n == 1 + Lost::FileSize as u32 => Lost::FileSize,
             _ => Lost::NoSpace,
         });
     }

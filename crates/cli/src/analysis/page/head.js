@@ -13,6 +13,7 @@ if (data.compared) main.append(make("p", { id: "compared" }, `${data.compared}. 
 
 const WHY = { limit: "the file had reached its limit", no_space: "there was no room for the file",
   not_ready: "a process was starting, ending or in a signal handler", cut_arguments: "arguments were cut",
+  file_size: "the process may not make larger files", behind: "it was not read fast enough",
   overwritten: "later ones took their place", damaged: "they cannot be read" };
 const missing = data.processes.flatMap((p) => Object.entries(p.lost))
   .filter(([why]) => why !== "cut_arguments").reduce((sum, [, n]) => sum + n, 0);

@@ -293,7 +293,7 @@ impl<W: Write + Send> Sink for Parquet<W> {
 /// How the file is written, and what stands in its own metadata: the process, and what is missing.
 fn properties(trace: &TraceFile) -> Result<WriterPropertiesPtr> {
     let (process, lost) = (&trace.metadata().process, trace.header().lost);
-    let missing: u64 = lost.iter().take(3).fold(0, |sum, n| sum.saturating_add(*n));
+    let missing: u64 = cushim_trace::layout::missing(&lost);
     let pairs = [
         ("cushim.version", env!("CARGO_PKG_VERSION").to_owned()),
         ("cushim.argv", serde_json::to_string(&process.argv).unwrap_or_default()),

@@ -148,7 +148,7 @@ impl<W: Write> Perfetto<W> {
         wire.number(track::PROCESS_START, origin.begin_ns);
         wire.text(track::PROCESS_LABELS, &format!("host {}", process.host));
         wire.text(track::PROCESS_LABELS, &format!("pid {}", process.pid));
-        let lost: u64 = file.header().lost.iter().take(3).fold(0, |sum, n| sum.saturating_add(*n));
+        let lost = cushim_trace::layout::missing(&file.header().lost);
         if lost > 0 {
             wire.text(track::PROCESS_LABELS, &format!("{lost} events are missing"));
         }

@@ -1,0 +1,177 @@
+//! How far the file may be ahead of whoever reads it while it is written.
+//!
+//! The reader gives room back as it reads; where it stalls (a pager, a full pipe) the file would take all the memory
+//! that there is. Beyond a bound the events are lost, which is counted, or the calls wait. Must not know: who reads.
+
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::Recorder;
+use super::buffer::FIRST_CHUNK;
+use crate::layout::{CHUNK_MAX, PAGE};
+
+/// What a reader that is behind means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Backlog {
+    /// Bytes of the file that are not yet given back: so many at most.
+    pub most: u64,
+    /// Calls wait until the reader has gone on, as long as there is one; else their events are lost.
+    pub wait: bool,
+}
+
+/// Between two looks at how far the reader is.
+const PAUSE_NS: libc::c_long = 1_000_000;
+/// So many pauses until it is asked whether there still is a reader.
+const PAUSES: u32 = 100;
+
+impl Recorder {
+    /// How large chunks become: where the reader may be so far behind only, a thousand threads are to have one each, as
+    /// a chunk that is still written is given back by nobody.
+    pub(super) fn largest_chunk(&self) -> usize {
+        self.backlog.map_or(CHUNK_MAX, |backlog| {
+            let share = (backlog.most / 1024).min(CHUNK_MAX as u64) as usize;
+            share.max(FIRST_CHUNK) / PAGE * PAGE
+        })
+    }
+
+    /// Whether `size` more bytes are more than the reader may be behind.
+    pub(super) fn is_behind(&self, size: usize) -> bool {
+        let Some(backlog) = self.backlog else { return false };
+        let header = self.header.as_ptr();
+        // SAFETY: `header` stays mapped as long as `self`; both words are only touched as atomics from now on.
+        let (used, returned) = unsafe {
+            (
+                AtomicU64::from_ptr(&raw mut (*header).used).load(Ordering::Acquire),
+                AtomicU64::from_ptr(&raw mut (*header).returned).load(Ordering::Acquire),
+            )
+        };
+        used.saturating_sub(returned).saturating_add(size as u64) > backlog.most
+    }
+
+    /// Whether there is room for `size` more bytes before the reader; waits for it where that is wanted.
+    #[cold]
+    pub(super) fn keeps_up(&self, size: usize) -> bool {
+        let mut pauses = 0;
+        while self.is_behind(size) {
+            let waits = self.backlog.is_some_and(|backlog| backlog.wait);
+            if !waits || self.alone.load(Ordering::Relaxed) {
+                return false;
+            }
+            pauses += 1;
+            if pauses % PAUSES == 0 && !self.has_reader() {
+                self.alone.store(true, Ordering::Relaxed);
+                return false;
+            }
+            let pause = libc::timespec { tv_sec: 0, tv_nsec: PAUSE_NS };
+            // SAFETY: a valid time; errno is not touched.
+            unsafe {
+                libc::clock_nanosleep(libc::CLOCK_MONOTONIC, 0, &pause, std::ptr::null_mut())
+            };
+        }
+        true
+    }
+
+    /// Whether somebody holds the lock of the folder that the file is in, as the one who reads it does.
+    fn has_reader(&self) -> bool {
+        let path = self.path();
+        let folder = path.parent().and_then(|f| CString::new(f.as_os_str().as_bytes()).ok());
+        let Some(folder) = folder else { return false };
+        let flags = libc::O_RDONLY | libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        // SAFETY: a NUL-terminated path; the descriptor is ours, and its lock goes with it.
+        unsafe {
+            let fd = libc::open(folder.as_ptr(), flags);
+            let locked =
+                fd >= 0 && libc::syscall(libc::SYS_flock, fd, libc::LOCK_SH | libc::LOCK_NB) != 0;
+            if fd >= 0 {
+                libc::close(fd);
+            }
+            locked
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::control::Room;
+    use crate::layout::Lost;
+    use crate::meta::Process;
+    use crate::reader::TraceFile;
+    use crate::recorder::Settings;
+
+    fn recorder(wait: bool) -> (PathBuf, Recorder) {
+        let dir = crate::recorder::tests::scratch(if wait { "behind-wait" } else { "behind" });
+        let _ = std::fs::remove_dir_all(&dir);
+        std::fs::create_dir(&dir).unwrap();
+        let backlog = Some(Backlog { most: 1 << 20, wait });
+        let settings = Settings { backlog, limit: 1 << 40, ..Settings::default() };
+        let recorder = Recorder::open(&dir.join("x.cushim"), &settings, &Process::default());
+        (dir, recorder.unwrap())
+    }
+
+    fn store(recorder: &Recorder, buffer: &mut crate::recorder::Buffer, count: usize) {
+        for _ in 0..count {
+            crate::recorder::tests::launch(recorder, buffer, 1, &[], true);
+        }
+    }
+
+    #[test]
+    fn what_nobody_reads_is_lost_and_counted() {
+        let (dir, recorder) = recorder(false);
+        let mut buffer = recorder.attach(1).unwrap();
+        store(&recorder, &mut buffer, 100_000);
+        let path = dir.join("x.cushim");
+        let mut file = TraceFile::open(&path).unwrap();
+        let (used, lost) = (file.header().used, file.header().lost[Lost::Behind as usize]);
+        assert!(used <= 1 << 20 && lost > 80_000, "{used} {lost}");
+        // The reader goes on: so does the file.
+        let mut seen = 0;
+        file.poll(false, &mut |_, _| seen += 1).unwrap();
+        let given = file.take_finished().iter().map(|(_, size)| size).sum();
+        assert!(given > 0);
+        Room::open(&path).unwrap().give_back(given);
+        store(&recorder, &mut buffer, 1000);
+        file.poll(true, &mut |_, _| seen += 1).unwrap();
+        assert_eq!(seen as u64 + file.header().lost[Lost::Behind as usize], 101_000);
+        assert_eq!(
+            crate::layout::missing(&file.header().lost),
+            file.header().lost[Lost::Behind as usize]
+        );
+        assert!(file.header().used > used);
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+
+    #[test]
+    fn who_waits_goes_on_with_the_reader_or_without_one() {
+        use std::os::fd::AsRawFd;
+        let (dir, recorder) = recorder(true);
+        let path = dir.join("x.cushim");
+        let folder = std::fs::File::open(&dir).unwrap();
+        // SAFETY: an open file.
+        assert_eq!(unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX) }, 0);
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let mut buffer = recorder.attach(1).unwrap();
+                store(&recorder, &mut buffer, 100_000);
+            });
+            let mut file = TraceFile::open(&path).unwrap();
+            let (room, mut seen) = (Room::open(&path).unwrap(), 0);
+            while seen < 90_000 {
+                file.poll(false, &mut |_, _| seen += 1).unwrap();
+                room.give_back(file.take_finished().iter().map(|(_, size)| size).sum());
+            }
+            writer.join().unwrap();
+            file.poll(true, &mut |_, _| seen += 1).unwrap();
+            assert_eq!((seen, file.header().lost), (100_000, Default::default()));
+        });
+        drop(folder);
+        let mut buffer = recorder.attach(2).unwrap();
+        store(&recorder, &mut buffer, 40_000);
+        let file = TraceFile::open(&path).unwrap();
+        assert!(file.header().lost[Lost::Behind as usize] > 0, "nobody is waited for");
+        std::fs::remove_dir_all(dir).unwrap();
+    }
+}
