@@ -4,7 +4,8 @@
 //! - [`driver`]: the functions of libcuda, unversioned as there;
 //! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`;
 //! - [`inject`]: what the driver and NVTX call where they were told to (`CUDA_INJECTION64_PATH`,
-//!   `NVTX_INJECTION64_PATH`).
+//!   `NVTX_INJECTION64_PATH`);
+//! - [`sanitizer`]: what AddressSanitizer asks.
 //!
 //! What the library needs of the C library without anybody noticing is its own (`cushim_apart`): memory, system calls.
 //!
@@ -23,6 +24,7 @@ mod driver;
 mod inject;
 mod loader;
 mod runtime;
+mod sanitizer;
 
 use cushim_apart::heap::Heap;
 use cushim_interpose::site::Home;

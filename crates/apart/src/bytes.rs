@@ -266,7 +266,8 @@ mod tests {
         fn strnlen(text: *const c_char, most: usize) -> usize;
     }
 
-    const SIZES: [usize; 14] = [70, 95, 127, 128, 129, 191, 300, 511, 512, 513, 2047, 2048, 2049, 5000];
+    const SIZES: [usize; 14] =
+        [70, 95, 127, 128, 129, 191, 300, 511, 512, 513, 2047, 2048, 2049, 5000];
 
     fn sizes() -> impl Iterator<Item = usize> {
         (0..70).chain(SIZES)
@@ -280,19 +281,27 @@ mod tests {
     #[test]
     fn copies_that_overlap_or_do_not() {
         for size in sizes() {
-            for (from, to) in [(0, 1), (1, 0), (0, 8), (9, 0), (0, 63), (65, 0), (0, size), (size, 3)] {
+            for (from, to) in
+                [(0, 1), (1, 0), (0, 8), (9, 0), (0, 63), (65, 0), (0, size), (size, 3)]
+            {
                 let mut memory = pattern(size * 2 + 200);
                 let mut expected = memory.clone();
                 expected.copy_within(from..from + size, to);
                 let base = memory.as_mut_ptr();
                 // SAFETY: both ranges lie in `memory`.
                 let answer = unsafe { memmove(base.add(to).cast(), base.add(from).cast(), size) };
-                assert_eq!((answer, memory == expected), (base.wrapping_add(to).cast(), true), "{size} {from} {to}");
+                assert_eq!(
+                    (answer, memory == expected),
+                    (base.wrapping_add(to).cast(), true),
+                    "{size} {from} {to}"
+                );
             }
             let (source, mut copy) = (pattern(size + 3), vec![0u8; size + 3]);
             // SAFETY: both have more bytes.
             unsafe { memcpy(copy.as_mut_ptr().add(1).cast(), source.as_ptr().add(2).cast(), size) };
-            assert!(copy[1..=size] == source[2..2 + size] && copy[size + 1..] == [0; 2] && copy[0] == 0);
+            assert!(
+                copy[1..=size] == source[2..2 + size] && copy[size + 1..] == [0; 2] && copy[0] == 0
+            );
         }
     }
 
@@ -335,7 +344,8 @@ mod tests {
     fn strings_end_at_the_first_zero() {
         let text = c"twelve bytes".as_ptr();
         // SAFETY: a C string; nothing behind `most` is read.
-        let found = unsafe { (strlen(text), strlen(c"".as_ptr()), strnlen(text, 5), strnlen(text, 99)) };
+        let found =
+            unsafe { (strlen(text), strlen(c"".as_ptr()), strnlen(text, 5), strnlen(text, 99)) };
         assert_eq!(found, (12, 0, 5, 12));
     }
 }

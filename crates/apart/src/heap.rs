@@ -9,15 +9,15 @@ use std::alloc::{GlobalAlloc, Layout};
 use std::arch::asm;
 use std::cell::UnsafeCell;
 use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 /// The least size of a piece, and the exponent of it.
 const LEAST: usize = 16;
 const LEAST_BITS: u32 = LEAST.trailing_zeros();
 /// From this size on pages are mapped for each piece.
-const LARGE: usize = 64 << 10;
+const LARGE: usize = 1 << 20;
 const SIZES: usize = (LARGE.trailing_zeros() - LEAST_BITS) as usize;
-/// So much is cut into pieces at a time, or four of them.
+/// So much is cut into pieces at a time, or four of them, or one of so much itself.
 const BLOCK: usize = 16 << 10;
 const PAGE: usize = 4096;
 
@@ -133,11 +133,39 @@ fn pages(bytes: usize) -> *mut u8 {
     if found == libc::MAP_FAILED { ptr::null_mut() } else { found.cast() }
 }
 
+/// Memory for when the system gives no more (a sandbox, RLIMIT_AS): std ends the process where a piece cannot be had, and
+/// what is recorded then is lost by other reasons first. Untouched it costs nothing.
+#[repr(C, align(4096))]
+struct Reserve(UnsafeCell<[u8; 1 << 20]>);
+
+// SAFETY: pieces of it are handed out once.
+unsafe impl Sync for Reserve {}
+
+static RESERVE: Reserve = Reserve(UnsafeCell::new([0; 1 << 20]));
+static RESERVED: AtomicUsize = AtomicUsize::new(0);
+
+#[cold]
+fn reserved(size: usize) -> *mut u8 {
+    let place = |used: usize| {
+        let at = used.next_multiple_of(size.min(PAGE));
+        (at + size <= 1 << 20).then_some(at + size)
+    };
+    match RESERVED.fetch_update(Ordering::AcqRel, Ordering::Acquire, place) {
+        Ok(used) => {
+            RESERVE.0.get().cast::<u8>().wrapping_add(used.next_multiple_of(size.min(PAGE)))
+        }
+        Err(_) => ptr::null_mut(),
+    }
+}
+
 /// Cuts fresh memory into pieces: one for the caller, the others into the list.
 #[cold]
 fn cut(list: &List, size: usize) -> *mut u8 {
-    let count = (BLOCK / size).max(4);
+    let count = if size < BLOCK { (BLOCK / size).max(4) } else { 1 };
     let base = pages(count * size);
+    if count == 1 && !base.is_null() {
+        return base;
+    }
     if !base.is_null() {
         let piece = |n: usize| base.wrapping_add(n * size).cast::<Piece>();
         for n in 1..count - 1 {
@@ -145,8 +173,9 @@ fn cut(list: &List, size: usize) -> *mut u8 {
             unsafe { (*piece(n)).next = AtomicPtr::new(piece(n + 1)) };
         }
         list.put(piece(1), piece(count - 1));
+        return base;
     }
-    base
+    reserved(size)
 }
 
 // SAFETY: pieces do not overlap, are aligned to their own size (to a page at most), and stay until they are given back.
@@ -222,7 +251,16 @@ mod tests {
 
     #[test]
     fn pieces_are_aligned_apart_and_used_again() {
-        for (size, align) in [(1, 1), (16, 16), (17, 8), (100, 64), (5000, 4096), (40_000, 8), (100_000, 8)] {
+        for (size, align) in [
+            (1, 1),
+            (16, 16),
+            (17, 8),
+            (100, 64),
+            (5000, 4096),
+            (40_000, 8),
+            (100_000, 8),
+            (1 << 20, 8),
+        ] {
             let layout = layout(size, align);
             // SAFETY: a layout of some bytes; pieces are given back once.
             unsafe {
@@ -247,7 +285,7 @@ mod tests {
 
     #[test]
     fn what_grows_or_shrinks_keeps_its_bytes() {
-        let sizes = [1, 16, 17, 1000, 65_535, 65_536, 65_537, 500_000, 70_000, 30_000, 3];
+        let sizes = [1, 16, 17, 1000, 65_537, 1 << 20, (1 << 20) + 1, 5_000_000, 70_000, 30_000, 3];
         // SAFETY: each size is the one before for the next.
         unsafe {
             let mut at = HEAP.alloc(layout(1, 8));
@@ -259,6 +297,19 @@ mod tests {
                 at.write_bytes(9, pair[1]);
             }
         }
+    }
+
+    #[test]
+    fn the_reserve_ends() {
+        let mut pieces = vec![reserved(100), reserved(1024), reserved(8192)];
+        assert!(pieces.iter().all(|p| !p.is_null()));
+        assert!(pieces[1].addr().is_multiple_of(1024) && pieces[2].addr().is_multiple_of(PAGE));
+        while !pieces[pieces.len() - 1].is_null() {
+            pieces.push(reserved(8192));
+        }
+        pieces.pop();
+        pieces.sort();
+        assert!(pieces.len() > 100 && pieces.windows(2).all(|p| p[1].addr() - p[0].addr() >= 100));
     }
 
     #[test]

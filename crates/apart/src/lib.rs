@@ -8,14 +8,14 @@
 //! are bound inside the library: each is defined here under the C library's name with hidden visibility, which
 //! nobody else can see.
 //!
-//! - [`bytes`]: `memcpy` and the like;
-//! - [`calls`]: system calls;
-//! - [`known`]: what the C library alone can do, found in its own tables; the environment; random bytes;
-//! - [`heap`]: memory.
+//! - [`bytes`] has `memcpy` and the like;
+//! - [`calls`] has system calls;
+//! - [`known`] has what the C library alone can do, found in its own tables; the environment; random bytes;
+//! - [`heap`] has memory.
 //!
 //! What is still asked of the C library stands in `crates/cli/tests/shim/imports.rs`, which compares.
 //!
-//! Must not know: what the library does. Linked into libcushim.so alone: a program or a test has no need of it.
+//! Must not know: what the library does. Linked into libcushim.so and libvcuda.so: a program or a test has no need of it.
 
 pub mod bytes;
 pub mod calls;

@@ -19,6 +19,11 @@
 //! Owns all state of virtual CUDA in a process; the thin libraries (`crates/fronts`) hold none. Must not
 //! know: tracing, the preloaded library. It exports two tables of functions and nothing else.
 
+/// Memory of our own, and in `cushim_apart` more: a sanitizer inside the program sees what is asked of the C library by
+/// our threads, and takes it for the program's races.
+#[global_allocator]
+static HEAP: cushim_apart::heap::Heap = cushim_apart::heap::Heap::new();
+
 pub mod accelerator;
 pub mod api;
 pub mod backend;

@@ -3,12 +3,13 @@
 //! Owns: GLIBC_TUNABLES and ASAN_OPTIONS. Must not know: which libraries are ours, what they do.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::Environment;
+use crate::doctor;
 use crate::doctor::closure::Search;
-use crate::doctor::elf::{self, Elf, Kind};
-use crate::{doctor, preload};
+use crate::doctor::elf::{self, Kind};
 
 const TUNABLES: &str = "GLIBC_TUNABLES";
 /// Bytes for data of threads that libraries want at fixed places (glibc's manual, "Dynamic Linking Tunables").
@@ -29,9 +30,8 @@ pub fn environment(program: Option<&OsStr>, audited: bool) -> Environment {
     let found = program.and_then(|name| doctor::program::find(Path::new(name)).ok());
     let own = found.and_then(|found| elf::read_for_loading(&found.path).ok());
     let own = own.filter(|own| own.kind != Kind::Static && own.machine == "x86-64");
-    if own.as_ref().is_some_and(late_sanitizer) {
-        set.extend(with(ASAN, ORDER, |_| Some(0)));
-    }
+    // Whatever the program is: those that it starts have our libraries before them, too.
+    set.extend(unless_said(ASAN, ORDER, "0"));
     if audited {
         // With an audit library, glibc lays out the threads' data before it has seen the program's libraries, so
         // that theirs must fit into what it left for libraries that come later (2.36; rtld.c, init_tls).
@@ -45,12 +45,26 @@ pub fn environment(program: Option<&OsStr>, audited: bool) -> Environment {
     set
 }
 
-/// Whether AddressSanitizer, as a library of the program's, would find itself behind ours and refuse to go on.
-fn late_sanitizer(own: &Elf) -> bool {
-    let is = |name: &str| {
-        Path::new(name).file_name().is_some_and(|f| f.to_string_lossy().starts_with("libasan.so"))
-    };
-    own.needed.iter().any(|name| is(name)) && !preload::entries().iter().any(|entry| is(entry))
+/// A variable of `NAME=VALUE` pairs with colons between, with `name` as `value` behind what is there; none where that
+/// says something about it.
+fn unless_said(
+    variable: &'static str,
+    name: &str,
+    value: &str,
+) -> Option<(&'static str, OsString)> {
+    let mut now = std::env::var_os(variable).unwrap_or_default();
+    // Sanitizers take blanks and commas between pairs as well.
+    let said = now.as_bytes().split(|b| b": ,\n\t".contains(b));
+    let is_it =
+        |pair: &[u8]| pair.strip_prefix(name.as_bytes()).is_some_and(|r| r.starts_with(b"="));
+    if said.into_iter().any(is_it) {
+        return None;
+    }
+    if !now.is_empty() {
+        now.push(":");
+    }
+    now.push(format!("{name}={value}"));
+    Some((variable, now))
 }
 
 /// A variable of `NAME=VALUE` pairs with colons between, with `name` as `choose` wants it, which is told what it

@@ -34,8 +34,15 @@ pub fn capture() -> PathBuf {
 /// libcushim.so beside the program, of the profile under test.
 pub fn library() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    let parts =
-        ["src", "nodes.ld", "crates/abi", "crates/image", "crates/interpose", "crates/trace"];
+    let parts = [
+        "src",
+        "nodes.ld",
+        "crates/abi",
+        "crates/apart",
+        "crates/image",
+        "crates/interpose",
+        "crates/trace",
+    ];
     FOUND.get_or_init(|| library_of("libcushim.so", &parts)).clone()
 }
 
@@ -88,11 +95,17 @@ pub fn cudart(major: u32) -> &'static str {
     }
 }
 
+/// A compiler with the flags of all programs.
+fn compiler(name: &Path) -> Command {
+    let mut command = Command::new(name);
+    command.args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fexceptions", "-D_GNU_SOURCE"]);
+    command
+}
+
 /// Runs a compiler; its complaints are the test's failure.
 fn compile(arguments: &[OsString], into: &Path) {
     let cpp = arguments.iter().any(|a| a.to_string_lossy().ends_with(".cpp"));
-    let mut command = Command::new(if cpp { "g++" } else { "gcc" });
-    command.args(["-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fexceptions", "-D_GNU_SOURCE"]);
+    let mut command = compiler(Path::new(if cpp { "g++" } else { "gcc" }));
     let done = command.args(arguments).arg("-o").arg(into).output().expect("gcc is needed");
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "{command:?}\n{said}");
@@ -198,6 +211,25 @@ impl Lab {
         all.extend(arguments.iter().map(OsString::from));
         compile(&all, &into);
         into
+    }
+
+    /// As [`Lab::build`] by another compiler; `None` where that cannot, as it lacks what the arguments ask for.
+    pub fn build_by(
+        &self,
+        by: &Path,
+        name: &str,
+        source: &str,
+        arguments: &[&str],
+    ) -> Option<PathBuf> {
+        let into = self.path(name);
+        let mut command = compiler(by);
+        command.arg(root().join("c-tests/shim").join(source)).args(arguments);
+        command.arg("-I").arg(root().join("c-tests/stub")).arg("-o").arg(&into);
+        let done = command.output().unwrap_or_else(|e| panic!("{}: {e}", by.display()));
+        if !done.status.success() {
+            eprintln!("left out: {command:?}\n{}", String::from_utf8_lossy(&done.stderr));
+        }
+        done.status.success().then_some(into)
     }
 
     /// Builds a program that is linked with the stub runtime of `major`.

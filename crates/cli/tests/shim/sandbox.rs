@@ -1,0 +1,165 @@
+//! Programs that may do little: sandboxes that refuse system calls, limits of all kinds. They run as without us, nothing
+//! of ours is on their stderr, and what could be recorded is.
+
+use std::path::Path;
+
+use crate::compare::behaves;
+use crate::lab::{How, Lab, library};
+
+fn how() -> How {
+    // The stub's own log needs what is refused here.
+    How::default()
+        .with("STUB_LOG", "/dev/null")
+        .with("CUSHIM_EVENTS", "launch")
+        .with("CUSHIM_LOG", "off")
+}
+
+/// Refused before CUDA is used and after the first launch.
+#[test]
+fn system_calls_that_are_refused() {
+    let lab = Lab::new();
+    let program = lab.program("denied.c", 12);
+    if lab.run(&program, &["getrandom", "EPERM"], &how()).end == "exit 77" {
+        return eprintln!("skipped: no seccomp here");
+    }
+    let calls = [
+        "getrandom",
+        "clock_gettime",
+        "openat",
+        "open",
+        "memfd_create",
+        "fallocate",
+        "mmap",
+        "madvise",
+        "ftruncate",
+        "fcntl",
+        "newfstatat",
+        "readlink",
+        "fstat",
+        "munmap",
+        "prlimit64",
+        "getrlimit",
+        "futex",
+        "statx",
+        "mremap",
+        "sched_yield",
+    ];
+    for call in calls {
+        for answer in ["EPERM", "ENOSYS"] {
+            for late in [&[][..], &["late"]] {
+                let arguments = [&[call, answer][..], late].concat();
+                let ran = behaves(&lab, &program, &arguments, &how());
+                println!(
+                    "{call} {answer} {late:?}: {} recorded",
+                    ran.traces.iter().map(|t| t.launches().len()).sum::<usize>()
+                );
+                for trace in &ran.traces {
+                    let there = trace.launches().len() as u64 + trace.lost.iter().sum::<u64>();
+                    assert!(there <= 3001 && trace.damaged == 0, "{call} {answer}: {there}");
+                    // What lets us record, lets us record everything.
+                    if ["getrandom", "clock_gettime", "memfd_create", "fallocate", "madvise"]
+                        .contains(&call)
+                    {
+                        assert_eq!(
+                            trace.launches().len() as u64,
+                            3000 + u64::from(!late.is_empty()),
+                            "{call}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What is never called, or not when the program has no reason to expect it, may end the program as well.
+#[test]
+fn system_calls_that_end_the_program() {
+    let lab = Lab::new();
+    let program = lab.program("denied.c", 12);
+    if lab.run(&program, &["getrandom", "EPERM"], &how()).end == "exit 77" {
+        return eprintln!("skipped: no seccomp here");
+    }
+    for call in
+        ["getrandom", "clock_gettime", "memfd_create", "open", "ftruncate", "newfstatat", "statx"]
+    {
+        let ran = behaves(&lab, &program, &[call, "kill"], &how());
+        assert_eq!(ran.traces[0].launches().len(), 3000, "{call}");
+    }
+}
+
+/// A program that uses no CUDA makes no system call because of us but at its start.
+#[test]
+fn limits() {
+    let lab = Lab::new();
+    let (plain, cuda) =
+        (lab.build("plain", "sane.c", &["-lpthread", "-ldl"]), lab.program("threads.c", 12));
+    let size = std::fs::metadata(library()).unwrap().len() >> 10;
+    let address_space = |least: u64| format!("ulimit -v {}", size + least);
+    let limits = [
+        "ulimit -s 64".to_owned(),
+        "ulimit -s 128".to_owned(),
+        "ulimit -n 8".to_owned(),
+        "ulimit -n 64".to_owned(),
+        "ulimit -f 0".to_owned(),
+        "ulimit -f 1".to_owned(),
+        "ulimit -f 40".to_owned(),
+        "ulimit -l 0".to_owned(),
+        address_space(200_000),
+        address_space(400_000),
+    ];
+    for limit in &limits {
+        let line = format!("{limit} && exec \"$0\" \"$@\"");
+        let shell = |program: &Path, arguments: &[&str]| {
+            let program = program.to_str().unwrap();
+            let arguments = [&["-c", line.as_str(), program][..], arguments].concat();
+            behaves(&lab, Path::new("/bin/sh"), &arguments, &how())
+        };
+        println!("{limit}");
+        shell(&plain, &[]);
+        let ran = shell(&cuda, &["together", "2", "2000"]);
+        // Its standard output is a file here: with none allowed the program ends by a signal, bare and with us.
+        if limit != "ulimit -f 0" {
+            assert_eq!(ran.stdout, "4000 launches\n", "{limit}");
+        }
+        let counted =
+            |t: &crate::trace::Trace| t.launches().len() as u64 + t.lost.iter().sum::<u64>();
+        if let Some(trace) = ran.traces.first() {
+            assert_eq!(counted(trace), 4000, "{limit}");
+        }
+        if limit == "ulimit -f 40" {
+            let lost = ran.traces[0].lost;
+            assert!(lost[cushim_trace::layout::Lost::FileSize as usize] > 0, "{lost:?}");
+        }
+    }
+}
+
+/// Without /proc, and where the folder of the traces cannot be written.
+#[test]
+fn nothing_of_the_system_is_there() {
+    let lab = Lab::new();
+    let cuda = lab.program("threads.c", 12);
+    let ran =
+        behaves(&lab, &cuda, &["short", "3"], &how().with("CUSHIM_OUTPUT", "/proc/none/%p.cushim"));
+    assert!(ran.traces.is_empty());
+    let folder = lab.path("made/by %h");
+    let into = format!("{}/deep/%p.cushim", folder.to_str().unwrap().replace('%', "%%"));
+    behaves(&lab, &cuda, &["short", "3"], &how().with("CUSHIM_OUTPUT", into));
+    assert_eq!(crate::trace::read_all(&folder.join("deep"))[0].launches().len(), 6);
+    let line = "mount -t tmpfs none /proc 2>/dev/null && exec \"$0\" \"$@\" || echo skipped";
+    let arguments = ["-m", "sh", "-c", line, cuda.to_str().unwrap(), "short", "3"];
+    let ran = lab.run(Path::new("/usr/bin/unshare"), &arguments, &How { shim: true, ..how() });
+    if !ran.stdout.contains("skipped") && ran.end == "exit 0" {
+        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("6 launches\n", ""));
+        assert_eq!(ran.traces[0].launches().len(), 6);
+    }
+}
+
+/// Nothing goes nowhere, and no file stands beside it.
+#[test]
+fn into_the_null_device() {
+    let lab = Lab::new();
+    let cuda = lab.program("threads.c", 12);
+    behaves(&lab, &cuda, &["short", "3"], &how().with("CUSHIM_OUTPUT", "/dev/null"));
+    assert!(!Path::new("/dev/null.1").exists());
+}
