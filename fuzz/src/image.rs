@@ -12,7 +12,7 @@ use cushim_image::{Cubin, Extent, Limits, amdgpu, bundle, find_params, index, pt
 
 /// Small enough that a lying size cannot slow fuzzing down.
 const LIMITS: Limits =
-    Limits { max_image: 1 << 22, max_ratio: 1000, max_items: 4096, max_depth: 6 };
+    Limits { max_image: 1 << 22, max_items: 4096, max_depth: 6, ..Limits::DEFAULT };
 
 /// A whole file of any kind.
 pub fn file(data: &[u8]) {
@@ -60,7 +60,7 @@ pub fn fatbin(data: &[u8]) {
 pub fn cubin(data: &[u8]) {
     let Ok(cubin) = Cubin::read(data, &LIMITS) else { return };
     let _ = (cubin.arch(), cubin.abi(), cubin.is_relocatable());
-    let _ = (cubin.globals(), cubin.memory(), cubin.all_params(&LIMITS));
+    let _ = (cubin.globals(&LIMITS), cubin.memory(), cubin.all_params(&LIMITS));
     let functions = cubin.functions(&LIMITS);
     let kernels = cubin.kernels(&LIMITS);
     if let (Ok(functions), Ok(kernels)) = (functions, kernels) {

@@ -6,7 +6,7 @@
 
 use crate::bytes::Bytes;
 use crate::codec::{Codec, packed_size};
-use crate::{Error, Limits, Result};
+use crate::{Error, Limits, Result, Work};
 
 /// First bytes of a plain bundle.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
@@ -52,6 +52,16 @@ impl Entry {
 /// The table of a plain bundle at the start of `data`, which may be only the
 /// bundle's first bytes; `base` is their offset in the outermost bytes.
 pub fn entries(data: &[u8], base: u64, limits: &Limits) -> Result<Vec<Entry>> {
+    entries_charged(data, base, limits, &mut Work::new(data.len(), limits))
+}
+
+/// As [`entries`], for one bundle among many: charges `work` the table's bytes.
+pub fn entries_charged(
+    data: &[u8],
+    base: u64,
+    limits: &Limits,
+    work: &mut Work,
+) -> Result<Vec<Entry>> {
     let bytes = Bytes::new(data, base, "offload bundle");
     if bytes.slice(0, 24)? != MAGIC {
         let found = bytes.u64(0)?;
@@ -66,7 +76,9 @@ pub fn entries(data: &[u8], base: u64, limits: &Limits) -> Result<Vec<Entry>> {
     let (mut at, mut out) = (HEADER, Vec::new());
     for _ in 0..count {
         let (start, size, length) = (bytes.u64(at)?, bytes.u64(at + 8)?, bytes.u64(at + 16)?);
-        let id = String::from_utf8_lossy(bytes.slice(at + 24, length)?).into_owned();
+        let id = bytes.slice(at + 24, length)?;
+        work.look(length + 24, base.saturating_add(at))?;
+        let id = String::from_utf8_lossy(id).into_owned();
         if start.checked_add(size).is_none() {
             return Err(bytes.field(at + 8, "size", size, "an image in memory"));
         }
@@ -104,6 +116,17 @@ pub struct Compressed {
 /// Reads the compressed bundle at the start of `data`, at `base` of the
 /// outermost bytes; what follows it is ignored.
 pub fn compressed(data: &[u8], base: u64, limits: &Limits) -> Result<Compressed> {
+    compressed_charged(data, base, limits, &mut Work::new(data.len(), limits))
+}
+
+/// As [`compressed`], for one bundle among many: charges `work` what it takes to
+/// find the end of a stream whose length is not stated.
+pub fn compressed_charged(
+    data: &[u8],
+    base: u64,
+    limits: &Limits,
+    work: &mut Work,
+) -> Result<Compressed> {
     let bytes = Bytes::new(data, base, "compressed bundle");
     if bytes.slice(0, 4)? != COMPRESSED_MAGIC {
         return Err(bytes.field(0, "magic", bytes.u32(0)?.into(), "CCOB"));
@@ -125,7 +148,7 @@ pub fn compressed(data: &[u8], base: u64, limits: &Limits) -> Result<Compressed>
             return Err(bytes.field(8, "size", size, format!("at least {start:#x}")));
         }
         Some(size) => size,
-        None => start + packed_size(codec, &data[start as usize..], base + start, limits)?,
+        None => start + packed_size(codec, &data[start as usize..], base + start, limits, work)?,
     };
     bytes.slice(0, size)?;
     Ok(Compressed { version, codec, size, unpacked, hash, start })

@@ -1,7 +1,7 @@
 //! Unpacking and packing with a bound. Owns the choice of decompressors; must
 //! not know which container the bytes come from.
 
-use crate::{Error, Limits, Result};
+use crate::{Error, Limits, Result, Work};
 use std::fmt;
 
 /// How bytes are packed.
@@ -139,13 +139,24 @@ pub fn unpack_prefix(codec: Codec, packed: &[u8], want: usize, at: u64) -> Resul
     Ok(out)
 }
 
-/// How many bytes of `packed` the stream at its start takes.
-pub fn packed_size(codec: Codec, packed: &[u8], at: u64, limits: &Limits) -> Result<u64> {
+/// How many bytes of `packed` the stream at its start takes. Charges `work`
+/// what had to be looked at and unpacked to tell.
+pub fn packed_size(
+    codec: Codec,
+    packed: &[u8],
+    at: u64,
+    limits: &Limits,
+    work: &mut Work,
+) -> Result<u64> {
     let wrong = |found: String| Error::Packed { codec, at, found, expected: 0 };
     match codec {
         Codec::Zstd => match zstd_safe::find_frame_compressed_size(packed) {
-            Ok(size) => Ok(size as u64),
-            Err(code) => Err(wrong(zstd_safe::get_error_name(code).to_owned())),
+            Ok(size) => work.look(size as u64, at).map(|()| size as u64),
+            // Where it ended is not said: perhaps at the end of all.
+            Err(code) => {
+                work.look(packed.len() as u64, at)?;
+                Err(wrong(zstd_safe::get_error_name(code).to_owned()))
+            }
         },
         Codec::Zlib => {
             let mut stream = flate2::Decompress::new(true);
@@ -156,6 +167,8 @@ pub fn packed_size(codec: Codec, packed: &[u8], at: u64, limits: &Limits) -> Res
                 let status = stream
                     .decompress(rest, &mut sink, flate2::FlushDecompress::None)
                     .map_err(|error| wrong(error.to_string()))?;
+                work.unpack(stream.total_out() - made, at, limits)?;
+                work.look(stream.total_in() - taken, at)?;
                 if status == flate2::Status::StreamEnd {
                     return Ok(stream.total_in());
                 }
@@ -267,10 +280,11 @@ mod tests {
         for codec in [Codec::Zstd, Codec::Zlib] {
             let packed = pack(codec, &data, 3).unwrap();
             let padded = [packed.as_slice(), b"what follows"].concat();
+            let mut work = Work::new(padded.len(), &Limits::DEFAULT);
             assert_eq!(unpack_prefix(codec, &padded, 5000, 0).unwrap(), data[..5000]);
-            let size = packed_size(codec, &padded, 0, &Limits::DEFAULT).unwrap();
+            let size = packed_size(codec, &padded, 0, &Limits::DEFAULT, &mut work).unwrap();
             assert_eq!(size, packed.len() as u64);
-            assert!(packed_size(codec, &packed[..100], 0, &Limits::DEFAULT).is_err());
+            assert!(packed_size(codec, &packed[..100], 0, &Limits::DEFAULT, &mut work).is_err());
         }
     }
 

@@ -29,6 +29,7 @@ pub mod offload;
 pub mod params;
 pub mod ptx;
 pub mod sniff;
+pub mod work;
 pub mod wrapper;
 
 pub use arch::Arch;
@@ -38,3 +39,4 @@ pub use error::{Error, Result};
 pub use limits::Limits;
 pub use params::{Param, ParamLayout, find_params, index};
 pub use sniff::{Extent, Format, extent, sniff};
+pub use work::Work;

@@ -15,14 +15,31 @@ pub struct Limits {
     pub max_items: usize,
     /// How deep containers may nest (archive > object > bundle > fatbin > group).
     pub max_depth: u32,
+    /// How many times over the bytes of an input may be looked at in all. A
+    /// well-formed file needs one time for each level of its containers; tables
+    /// that claim the same bytes again and again need more.
+    pub max_looks: u64,
+    /// Most bytes that all images of an input may unpack to together, per byte
+    /// of the input and beyond [`Limits::RATIO_FLOOR`].
+    pub max_total_ratio: u64,
+    /// Most bytes that all images of an input may unpack to together.
+    pub max_total: u64,
 }
 
 impl Limits {
     /// Below this unpacked size the ratio is not checked.
     pub const RATIO_FLOOR: u64 = 64 << 20;
-    /// The defaults: 4 GiB an image, 1,000 to 1, a million items, 8 levels.
-    pub const DEFAULT: Self =
-        Self { max_image: 4 << 30, max_ratio: 1000, max_items: 1 << 20, max_depth: 8 };
+    /// The defaults: 4 GiB an image, 1,000 to 1, a million items, 8 levels;
+    /// bytes looked at 64 times, and 100 to 1 for all images of an input.
+    pub const DEFAULT: Self = Self {
+        max_image: 4 << 30,
+        max_ratio: 1000,
+        max_items: 1 << 20,
+        max_depth: 8,
+        max_looks: 64,
+        max_total_ratio: 100,
+        max_total: u64::MAX,
+    };
 }
 
 impl Default for Limits {

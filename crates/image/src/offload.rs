@@ -6,7 +6,7 @@
 
 use crate::bytes::{Bytes, align_up};
 use crate::codec::{Codec, ZSTD_MAGIC};
-use crate::{Error, Limits, Result};
+use crate::{Error, Limits, Result, Work};
 
 /// First bytes of every version.
 pub const MAGIC: [u8; 4] = [0x10, 0xFF, 0x10, 0xAD];
@@ -195,14 +195,17 @@ impl<'a> OffloadBinary<'a> {
             });
         }
         let mut left = limits.max_items as u64;
+        let mut work = Work::new(self.bytes.len(), limits);
         (0..self.count)
-            .map(|index| self.entry(self.entries.saturating_add(index * ENTRY), &mut left))
+            .map(|index| {
+                self.entry(self.entries.saturating_add(index * ENTRY), &mut left, &mut work)
+            })
             .collect()
     }
 
     /// Reads one entry; `left` bounds the strings of all entries together,
-    /// which may share one string map.
-    fn entry(&self, at: u64, left: &mut u64) -> Result<Entry<'a>> {
+    /// which may share one string map, and `work` their bytes.
+    fn entry(&self, at: u64, left: &mut u64, work: &mut Work) -> Result<Entry<'a>> {
         let entry = self.bytes.part(at, ENTRY, "OffloadBinary entry")?;
         let (strings, count) = (entry.u64(8)?, entry.u64(16)?);
         let (start, image_size) = (entry.u64(24)?, entry.u64(32)?);
@@ -217,12 +220,17 @@ impl<'a> OffloadBinary<'a> {
             return Err(entry.field(16, "string count", count, expected));
         }
         *left -= count;
-        let string = |index| self.string_pair(strings + index * width, width);
+        let mut string = |index| {
+            let at = strings + index * width;
+            let (key, value) = self.string_pair(at, width)?;
+            work.look((key.len() + value.len()) as u64 + width, self.bytes.base() + at)?;
+            Ok((key, value))
+        };
         Ok(Entry {
             kind: ImageKind::from_raw(entry.u16(0)?),
             producer: entry.u16(2)?,
             flags: entry.u32(4)?,
-            strings: (0..count).map(string).collect::<Result<_>>()?,
+            strings: (0..count).map(&mut string).collect::<Result<_>>()?,
             start,
             image_size,
         })

@@ -9,7 +9,7 @@ use crate::arch::Arch;
 use crate::bytes::Bytes;
 use crate::kernel::{Kernel, Stack};
 use crate::sniff::EM_AMDGPU;
-use crate::{Error, Limits, Param, ParamLayout, Result};
+use crate::{Error, Limits, Param, ParamLayout, Result, Work};
 use msgpack::Value;
 use object::elf;
 use object::endian::LittleEndian;
@@ -93,12 +93,13 @@ pub fn arch(data: &[u8]) -> Result<Arch> {
 /// Reads a code object's metadata.
 pub fn read(data: &[u8], limits: &Limits) -> Result<CodeObject> {
     let arch = arch(data)?;
-    let wrong = |error| Error::object("code object", 0, error);
-    let header = Header::parse(data).map_err(wrong)?;
+    let header =
+        Header::parse(data).map_err(|error| Error::object("code object", 0, error))?;
     // V2 is 0, V3 is 1, and so on.
     let version = header.e_ident().abi_version.saturating_add(2);
     let mut object = CodeObject { arch, triple: None, version, kernels: Vec::new() };
-    let Some((note, at)) = metadata(header, data).map_err(wrong)? else { return Ok(object) };
+    let mut work = Work::new(data.len(), limits);
+    let Some((note, at)) = metadata(header, data, &mut work)? else { return Ok(object) };
     let document = msgpack::read(note, at)?;
     if let Some(target) = document.get("amdhsa.target").and_then(Value::text) {
         // `amdgcn-amd-amdhsa--gfx90a:xnack+`, also `…-unknown-gfx90a`.
@@ -120,21 +121,29 @@ pub fn read(data: &[u8], limits: &Limits) -> Result<CodeObject> {
 }
 
 /// The metadata note's bytes and offset.
-fn metadata<'a>(header: &Header, data: &'a [u8]) -> object::read::Result<Option<(&'a [u8], u64)>> {
-    for segment in header.program_headers(LE, data)? {
-        let Some(mut notes) = segment.notes(LE, data)? else { continue };
-        while let Some(note) = notes.next()? {
+fn metadata<'a>(
+    header: &Header,
+    data: &'a [u8],
+    work: &mut Work,
+) -> Result<Option<(&'a [u8], u64)>> {
+    let wrong = |error| Error::object("code object", 0, error);
+    for segment in header.program_headers(LE, data).map_err(wrong)? {
+        let Some(mut notes) = segment.notes(LE, data).map_err(wrong)? else { continue };
+        // Several headers may claim the same notes.
+        work.look(segment.p_filesz(LE), segment.p_offset(LE))?;
+        while let Some(note) = notes.next().map_err(wrong)? {
             if note.name() == b"AMDGPU" && note.n_type(LE).0 == NT_METADATA {
                 return Ok(Some((note.desc(), segment.p_offset(LE))));
             }
         }
     }
     // A relocatable object has sections only.
-    let sections = header.sections(LE, data)?;
+    let sections = header.sections(LE, data).map_err(wrong)?;
     for section in sections.iter() {
         use object::read::elf::SectionHeader;
-        let Some(mut notes) = section.notes(LE, data)? else { continue };
-        while let Some(note) = notes.next()? {
+        let Some(mut notes) = section.notes(LE, data).map_err(wrong)? else { continue };
+        work.look(section.sh_size(LE), section.sh_offset(LE))?;
+        while let Some(note) = notes.next().map_err(wrong)? {
             if note.name() == b"AMDGPU" && note.n_type(LE).0 == NT_METADATA {
                 return Ok(Some((note.desc(), section.sh_offset(LE))));
             }

@@ -7,7 +7,7 @@
 use super::info::{self, Record};
 use super::{Cubin, LE};
 use crate::kernel::{Global, Kernel, Stack};
-use crate::{Limits, Result};
+use crate::{Limits, Result, Work};
 use object::elf;
 use object::read::elf::{SectionHeader, Sym};
 use std::collections::HashMap;
@@ -59,6 +59,8 @@ impl<'a> Cubin<'a> {
         let symbols = self.per_symbol()?;
         let texts = self.per_text();
         let infos = self.info_sections();
+        // Several symbols may name one text, and attributes one long symbol.
+        let mut work = Work::new(self.data.len(), limits);
         let mut out = Vec::new();
         for (symbol, name, text, entry) in self.code_symbols() {
             let section = self.sections.section(object::SectionIndex(text)).ok();
@@ -67,7 +69,9 @@ impl<'a> Cubin<'a> {
                 continue;
             }
             let index = symbol as u32;
-            let sections = texts.get(text).cloned().unwrap_or_default();
+            let sections = texts.get(text);
+            work.look(16 * sections.map_or(0, |of| of.constants.len()) as u64, 0)?;
+            let sections = sections.cloned().unwrap_or_default();
             let mut kernel = Kernel {
                 name: String::from_utf8_lossy(name).into_owned(),
                 device: !entry,
@@ -88,7 +92,8 @@ impl<'a> Cubin<'a> {
             }
             if let Some(section) = infos.get(text).copied().flatten() {
                 let (data, at) = (self.section_data(section)?, section.sh_offset(LE));
-                self.attributes(&mut kernel, data, at)?;
+                work.look(data.len() as u64, at)?;
+                self.attributes(&mut kernel, data, at, &mut work)?;
                 kernel.params = info::params(data, at, limits)?;
             }
             out.push(kernel);
@@ -97,7 +102,13 @@ impl<'a> Cubin<'a> {
     }
 
     /// Reads what a kernel's own `.nv.info` section says besides parameters.
-    fn attributes(&self, kernel: &mut Kernel, data: &[u8], base: u64) -> Result<()> {
+    fn attributes(
+        &self,
+        kernel: &mut Kernel,
+        data: &[u8],
+        base: u64,
+        work: &mut Work,
+    ) -> Result<()> {
         for record in info::records(data, base) {
             let Record { attribute, value } = record?;
             let triple = || Ok::<_, crate::Error>([value.u32(0)?, value.u32(4)?, value.u32(8)?]);
@@ -116,6 +127,7 @@ impl<'a> Cubin<'a> {
                         if let Ok(symbol) = self.symbols.symbol(index)
                             && let Ok(name) = symbol.name(LE, self.symbols.strings())
                         {
+                            work.look(name.len() as u64, value.base() + at)?;
                             kernel.externs.push(String::from_utf8_lossy(name).into_owned());
                         }
                     }
@@ -183,7 +195,8 @@ impl<'a> Cubin<'a> {
     }
 
     /// Every variable that is defined, in symbol order.
-    pub fn globals(&self) -> Vec<Global> {
+    pub fn globals(&self, limits: &Limits) -> Result<Vec<Global>> {
+        let mut work = Work::new(self.data.len(), limits);
         let mut out = Vec::new();
         for (index, symbol) in self.symbols.enumerate() {
             let kind = symbol.st_type();
@@ -198,7 +211,9 @@ impl<'a> Cubin<'a> {
                 continue;
             };
             let Ok(section) = self.sections.section(section) else { continue };
-            let place = String::from_utf8_lossy(self.section_name(section)).into_owned();
+            let place = self.section_name(section);
+            work.look(place.len() as u64, section.sh_offset(LE))?;
+            let place = String::from_utf8_lossy(place).into_owned();
             let space = match place.trim_start_matches(".nv.") {
                 _ if symbol.st_other().0 & STO_MANAGED != 0 => "managed",
                 "global.init" => "global",
@@ -210,7 +225,7 @@ impl<'a> Cubin<'a> {
                 size: symbol.st_size(LE),
             });
         }
-        out
+        Ok(out)
     }
 }
 

@@ -10,7 +10,7 @@ mod kernels;
 
 use crate::arch::{Arch, SmVariant};
 use crate::bytes::Bytes;
-use crate::{Error, Limits, ParamLayout, Result};
+use crate::{Error, Limits, ParamLayout, Result, Work};
 use object::elf;
 use object::endian::LittleEndian;
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};
@@ -66,7 +66,23 @@ impl<'a> Cubin<'a> {
                 return Err(Error::TooBig { what, at: 0, found, limit, name: "max_items" });
             }
         }
-        Ok(Self { data, header, sections, symbols })
+        let cubin = Self { data, header, sections, symbols };
+        cubin.measure(limits)?;
+        Ok(cubin)
+    }
+
+    /// Sections and symbols have names of their own. Where many share one long
+    /// name, whoever reads or copies them all reads the same bytes again and again.
+    fn measure(&self, limits: &Limits) -> Result<()> {
+        let mut work = Work::new(self.data.len(), limits);
+        for section in self.sections.iter() {
+            work.look(self.section_name(section).len() as u64, section.sh_offset(LE))?;
+        }
+        for symbol in self.symbols.iter() {
+            let name = symbol.name(LE, self.symbols.strings()).unwrap_or_default();
+            work.look(name.len() as u64, symbol.st_name(LE).into())?;
+        }
+        Ok(())
     }
 
     /// The ELF ABI: `(e_ident[EI_OSABI], e_ident[EI_ABIVERSION])`.
@@ -164,11 +180,13 @@ impl<'a> Cubin<'a> {
     /// Name and parameter layout of every kernel, in symbol order.
     pub fn all_params(&self, limits: &Limits) -> Result<Vec<(String, ParamLayout)>> {
         let infos = self.info_sections();
+        let mut work = Work::new(self.data.len(), limits);
         let mut out = Vec::new();
         for (_, name, text) in self.entries() {
             let layout = match infos.get(text).copied().flatten() {
                 None => ParamLayout::default(),
                 Some(section) => {
+                    work.look(section.sh_size(LE), section.sh_offset(LE))?;
                     info::params(self.section_data(section)?, section.sh_offset(LE), limits)?
                 }
             };

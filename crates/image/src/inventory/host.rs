@@ -4,6 +4,7 @@
 //! `object` crate's.
 
 use super::FoundWrapper;
+use super::pointers::{Names, Pointers};
 use super::walk::{Here, Said, Walker};
 use crate::Error;
 use crate::bundle;
@@ -11,8 +12,8 @@ use crate::wrapper::{SIZE, Wrapper};
 use object::elf;
 use object::endian::LittleEndian;
 use object::read::archive::ArchiveFile;
-use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader};
-use std::collections::{HashMap, HashSet};
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 type Header = elf::FileHeader64<LittleEndian>;
@@ -24,7 +25,7 @@ const SHT_LLVM_OFFLOADING: u32 = 0x6FFF_4C0B;
 const CONTAINERS: [&[u8]; 4] =
     [b".nv_fatbin", b"__nv_relfatbin", b".llvm.offloading", b".hip_fatbin"];
 /// Sections of wrappers.
-const WRAPPERS: [&[u8]; 2] = [b".nvFatBinSegment", b".hipFatBinSegment"];
+pub(super) const WRAPPERS: [&[u8]; 2] = [b".nvFatBinSegment", b".hipFatBinSegment"];
 /// Prefix of the sections that clang-offload-bundler adds to an object.
 const BUNDLED: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
@@ -48,6 +49,9 @@ fn sections<'a>(
         // Stripped of its section table: what registration points to is still
         // in a segment.
         for segment in header.program_headers(LE, data)? {
+            if walker.work.is_over() {
+                break;
+            }
             if segment.p_type(LE) == elf::PT_LOAD
                 && let Ok(bytes) = segment.data(LE, data)
             {
@@ -58,8 +62,13 @@ fn sections<'a>(
     }
     // Several headers may claim the same bytes.
     let mut seen = HashSet::new();
+    let names = Names::of(header, &sections, data);
+    let pointers = Pointers::of(header, &sections, &names, data, &mut walker.work);
     for section in sections.iter() {
-        let name = sections.section_name(LE, section).unwrap_or_default();
+        if walker.work.is_over() {
+            break;
+        }
+        let name = names.of_section(section);
         let kind = section.sh_type(LE);
         let wrappers = WRAPPERS.contains(&name);
         let containers = CONTAINERS.contains(&name) || kind.0 == SHT_LLVM_OFFLOADING;
@@ -89,7 +98,7 @@ fn sections<'a>(
             }
         };
         if wrappers {
-            self::wrappers(walker, &here, header, data, section, bytes, start);
+            self::wrappers(walker, &here, &pointers, section, bytes, start);
         } else if containers {
             walker.concatenated(&here, bytes, start.saturating_add(offset), true);
         } else if let Some(id) = bundled
@@ -107,23 +116,24 @@ fn sections<'a>(
 fn wrappers<'a>(
     walker: &mut Walker<'a, '_>,
     here: &Here<'a>,
-    header: &Header,
-    data: &[u8],
+    pointers: &Pointers,
     section: &elf::SectionHeader64<LittleEndian>,
     bytes: &[u8],
     start: u64,
 ) {
     let offset = section.sh_offset(LE);
-    let addends = relative_addends(header, data, section);
+    if !walker.look(here, bytes, start.saturating_add(offset)) {
+        return;
+    }
     for (index, bytes) in bytes.chunks(SIZE).enumerate() {
         let at = offset.saturating_add((index * SIZE) as u64);
         match Wrapper::read(bytes, start.saturating_add(at)) {
             Ok(mut wrapper) => {
                 let address = section.sh_addr(LE).wrapping_add((index * SIZE) as u64);
-                let pointer = |slot: u64, stored| addends.get(&slot).copied().unwrap_or(stored);
+                let pointer = |slot: u64, stored| pointers.addend(slot).unwrap_or(stored);
                 wrapper.data = pointer(address.wrapping_add(8), wrapper.data);
                 wrapper.extra = pointer(address.wrapping_add(16), wrapper.extra);
-                let target = file_offset(header, data, wrapper.data);
+                let target = pointers.file_offset(wrapper.data);
                 let target = target.map(|target| start.saturating_add(target));
                 let found = FoundWrapper {
                     trail: here.trail.clone(),
@@ -140,39 +150,6 @@ fn wrappers<'a>(
             Err(error) => return walker.problem(&here.trail, error),
         }
     }
-}
-
-/// Addends of the relative relocations that fall into `section`: in a
-/// position-independent file the pointers are there, not in the section.
-fn relative_addends(
-    header: &Header,
-    data: &[u8],
-    section: &elf::SectionHeader64<LittleEndian>,
-) -> HashMap<u64, u64> {
-    // R_X86_64_RELATIVE and R_AARCH64_RELATIVE.
-    const RELATIVE: [u32; 2] = [8, 1027];
-    let range = section.sh_addr(LE)..section.sh_addr(LE).saturating_add(section.sh_size(LE));
-    let mut out = HashMap::new();
-    let Ok(sections) = header.sections(LE, data) else { return out };
-    for table in sections.iter() {
-        let Ok(Some((relocations, _))) = table.rela(LE, data) else { continue };
-        for relocation in relocations {
-            let at = relocation.r_offset(LE);
-            if range.contains(&at) && RELATIVE.contains(&relocation.r_type(LE, false).0) {
-                out.insert(at, relocation.r_addend(LE) as u64);
-            }
-        }
-    }
-    out
-}
-
-/// Where in the file the byte at `address` lies.
-fn file_offset(header: &Header, data: &[u8], address: u64) -> Option<u64> {
-    header.program_headers(LE, data).ok()?.iter().find_map(|segment| {
-        let into = address.checked_sub(segment.p_vaddr(LE))?;
-        let inside = segment.p_type(LE) == elf::PT_LOAD && into < segment.p_filesz(LE);
-        segment.p_offset(LE).checked_add(into).filter(|_| inside)
-    })
 }
 
 /// Finds device code in the members of the archive `data`.
@@ -199,6 +176,10 @@ pub(super) fn archive<'a>(walker: &mut Walker<'a, '_>, here: &Here<'a>, data: &[
         };
         let name = String::from_utf8_lossy(member.name());
         let (offset, _) = member.file_range();
+        // Many members may have one name, and that a long one.
+        if !walker.look(here, member.name(), start.saturating_add(offset)) {
+            return;
+        }
         let mut inner = here.clone();
         inner.trail.member = Some(match &here.trail.member {
             Some(outer) => Arc::from(format!("{outer}({name})")),

@@ -8,7 +8,7 @@ use crate::arch::Arch;
 use crate::codec::{Codec, unpack_prefix};
 use crate::offload::{self, OffloadBinary};
 use crate::sniff::Format;
-use crate::{Error, Limits, Result, bundle};
+use crate::{Error, Limits, Result, Work, bundle};
 
 impl Said {
     /// What a bundle's entry id says.
@@ -53,6 +53,8 @@ impl<'a> Walker<'a, '_> {
             codec,
             unpacked,
         };
+        // Before memory is taken: what is claimed counts.
+        self.work.unpack(unpacked, base, self.limits)?;
         let blob = Blob::new(binary.restored_header()?, place);
         let bytes = blob.bytes(self.limits)?;
         let here = Here { space: Space::Blob(blob), ..here.clone() };
@@ -91,7 +93,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     pub fn bundle(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
-        let entries = bundle::entries(data, base, self.limits)?;
+        let entries = bundle::entries_charged(data, base, self.limits, &mut self.work)?;
         let size = bundle::total_size(&entries);
         if let Some(here) = self.enter(here, Format::Bundle, base) {
             self.bundle_entries(&here, &entries, base, data.len() as u64, Some(data));
@@ -167,7 +169,7 @@ impl<'a> Walker<'a, '_> {
     }
 
     pub fn compressed_bundle(&mut self, here: &Here<'a>, data: &[u8], base: u64) -> Result<u64> {
-        let header = bundle::compressed(data, base, self.limits)?;
+        let header = bundle::compressed_charged(data, base, self.limits, &mut self.work)?;
         let Some(here) = self.enter(here, Format::CompressedBundle, base) else {
             return Ok(header.size);
         };
@@ -179,7 +181,7 @@ impl<'a> Walker<'a, '_> {
             unpacked: header.unpacked,
         };
         let packed = &data[header.start as usize..header.size as usize];
-        let entries = bundle_table(packed, &header, place.start, self.limits);
+        let entries = bundle_table(packed, &header, place.start, self.limits, &mut self.work);
         match entries.map_err(|error| error.inside("compressed bundle", base)) {
             Ok(entries) => {
                 let space = Space::Blob(Blob::new(Vec::new(), place));
@@ -198,12 +200,14 @@ fn bundle_table(
     header: &bundle::Compressed,
     at: u64,
     limits: &Limits,
+    work: &mut Work,
 ) -> Result<Vec<bundle::Entry>> {
     let whole = header.unpacked.min(limits.max_image) as usize;
     let mut want = whole.min(4096);
     loop {
+        work.unpack(want as u64, at, limits)?;
         let prefix = unpack_prefix(header.codec, packed, want, at)?;
-        match bundle::entries(&prefix, 0, limits) {
+        match bundle::entries_charged(&prefix, 0, limits, work) {
             Err(Error::Truncated { .. }) if prefix.len() == want && want < whole => {
                 want = want.saturating_mul(16).min(whole);
             }

@@ -7,7 +7,9 @@
 
 mod host;
 mod llvm;
+mod magics;
 mod place;
+mod pointers;
 mod walk;
 
 pub use place::{Blob, Data, Place, Space};
@@ -16,7 +18,7 @@ use crate::arch::Arch;
 use crate::kernel::Kernel;
 use crate::sniff::{Format, trim};
 use crate::wrapper::Wrapper;
-use crate::{Codec, Cubin, Error, Limits, Result, amdgpu, ptx};
+use crate::{Codec, Cubin, Error, Limits, Result, Work, amdgpu, ptx};
 use std::fmt;
 use std::sync::Arc;
 
@@ -238,5 +240,12 @@ pub fn read<'a>(file: &'a [u8], limits: &Limits) -> Inventory<'a> {
     walk::walk(file, limits)
 }
 
+/// As [`read`], with the work that it took: for tests and benchmarks.
+pub fn measured<'a>(file: &'a [u8], limits: &Limits) -> (Inventory<'a>, Work) {
+    walk::measured(file, limits)
+}
+
+#[cfg(test)]
+mod hostile_tests;
 #[cfg(test)]
 mod tests;

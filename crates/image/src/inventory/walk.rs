@@ -2,15 +2,18 @@
 //! on after what it cannot read.
 
 use super::place::{Blob, Place, Space};
+use super::magics::Magics;
 use super::{Image, ImageKind, Inventory, Problem, Step, Trail, host};
 use crate::arch::Arch;
 use crate::bytes::zeros;
 use crate::codec::Codec;
-use crate::fatbin::{self, Entry, Fatbin, Kind};
-use crate::offload;
-use crate::sniff::{Extent, Format, extent, sniff};
-use crate::{Cubin, Error, Limits, Result, amdgpu, bundle, ptx};
+use crate::fatbin::{Entry, Fatbin, Kind};
+use crate::sniff::{Extent, Format, extent, sniff, sniff_binary};
+use crate::{Cubin, Error, Limits, Result, Work, amdgpu, ptx};
 use std::collections::HashMap;
+
+/// A file that is bad everywhere is not told of place by place.
+pub(super) const MAX_PROBLEMS: usize = 1000;
 
 /// A slice of a space, and how one came there.
 #[derive(Clone)]
@@ -23,14 +26,29 @@ pub(super) struct Here<'a> {
 pub(super) struct Walker<'a, 'l> {
     pub limits: &'l Limits,
     pub out: Inventory<'a>,
+    /// What all tables of the file together may still cost.
+    pub work: Work,
     ordinals: HashMap<Format, u32>,
+    /// Something was left out, and that was said.
+    full: bool,
 }
 
 pub(super) fn walk<'a>(file: &'a [u8], limits: &Limits) -> Inventory<'a> {
-    let mut walker = Walker { limits, out: Inventory::default(), ordinals: HashMap::new() };
+    measured(file, limits).0
+}
+
+/// As [`walk`], with the work that it took.
+pub(super) fn measured<'a>(file: &'a [u8], limits: &Limits) -> (Inventory<'a>, Work) {
+    let mut walker = Walker {
+        limits,
+        out: Inventory::default(),
+        work: Work::new(file.len(), limits),
+        ordinals: HashMap::new(),
+        full: false,
+    };
     let here = Here { space: Space::File(file), trail: Trail::default(), depth: 0 };
     walker.file(&here, file, 0);
-    walker.out
+    (walker.out, walker.work)
 }
 
 /// What a container says about an image before anybody looks at it.
@@ -44,9 +62,35 @@ pub(super) struct Said {
 
 impl<'a> Walker<'a, '_> {
     pub fn problem(&mut self, trail: &Trail, error: Error) {
-        // A file that is bad everywhere must not fill the memory with that.
-        if self.out.problems.len() < self.limits.max_items {
+        let count = self.out.problems.len();
+        if count < MAX_PROBLEMS {
             self.out.problems.push(Problem { trail: trail.clone(), error });
+        } else if count == MAX_PROBLEMS {
+            let limit = MAX_PROBLEMS as u64;
+            let (what, found) = ("damaged parts of a file", limit + 1);
+            let error =
+                Error::TooBig { what, at: 0, found, limit, name: "no more of them are named" };
+            self.out.problems.push(Problem { trail: Trail::default(), error });
+        }
+    }
+
+    /// Charges a slice that is about to be looked at; false where the file has
+    /// had its share, which is said once.
+    pub fn look(&mut self, here: &Here<'a>, data: &[u8], at: u64) -> bool {
+        let before = self.work.is_over();
+        let answer = self.work.look(data.len() as u64, at);
+        self.goes_on(here, before, answer)
+    }
+
+    /// Whether `answer` lets the walk go on; said where the work was not over `before`.
+    fn goes_on(&mut self, here: &Here<'a>, before: bool, answer: Result<()>) -> bool {
+        match answer {
+            Ok(()) => true,
+            Err(_) if before => false,
+            Err(error) => {
+                self.problem(&here.trail, error);
+                false
+            }
         }
     }
 
@@ -55,7 +99,7 @@ impl<'a> Walker<'a, '_> {
             return self.out.images.push(image);
         }
         let limit = self.limits.max_items as u64;
-        if !matches!(self.out.problems.last(), Some(p) if matches!(p.error, Error::TooBig { .. })) {
+        if !std::mem::replace(&mut self.full, true) {
             let (what, at, found) = ("images of a file", image.place.start, limit + 1);
             let error = Error::TooBig { what, at, found, limit, name: "max_items" };
             self.problem(&image.trail, error);
@@ -86,6 +130,9 @@ impl<'a> Walker<'a, '_> {
 
     /// A whole file or archive member: `data`, which begins at `start`.
     pub fn file(&mut self, here: &Here<'a>, data: &[u8], start: u64) {
+        if !self.look(here, data, start) {
+            return;
+        }
         match sniff(data) {
             Format::Elf => host::elf(self, here, data, start),
             Format::Archive => host::archive(self, here, data, start),
@@ -108,6 +155,9 @@ impl<'a> Walker<'a, '_> {
 
     /// An image or a container that fills `data`.
     pub fn image(&mut self, here: &Here<'a>, data: &[u8], start: u64, said: Said) {
+        if !self.look(here, data, start) {
+            return;
+        }
         let kind = match sniff(data) {
             Format::Fatbin | Format::OffloadBinary | Format::Bundle | Format::CompressedBundle => {
                 return self.concatenated(here, data, start, true);
@@ -161,15 +211,19 @@ impl<'a> Walker<'a, '_> {
     /// Containers back to back with zero padding, as linkers leave them in a
     /// section. With `strict`, bytes that are none of them are a problem.
     pub fn concatenated(&mut self, here: &Here<'a>, data: &[u8], start: u64, strict: bool) {
+        if !self.look(here, data, start) {
+            return;
+        }
+        let mut magics = Magics::new(data);
         let mut at = 0;
-        loop {
+        while !self.work.is_over() {
             at += zeros(&data[at..]);
             let rest = &data[at..];
             if rest.is_empty() {
                 return;
             }
             let base = start + at as u64;
-            let size = match sniff(rest) {
+            let size = match sniff_binary(rest) {
                 Format::Fatbin => self.fatbin(here, rest, base),
                 Format::OffloadBinary => self.offload_binary(here, rest, base),
                 Format::Bundle => self.bundle(here, rest, base),
@@ -192,10 +246,11 @@ impl<'a> Walker<'a, '_> {
             let size = match size {
                 Ok(size) => usize::try_from(size).unwrap_or(usize::MAX).max(1),
                 Err(error) => {
-                    if strict {
+                    // What ends the walk is said, whoever asked.
+                    if strict || self.work.is_over() {
                         self.problem(&here.trail, error);
                     }
-                    next_magic(rest)
+                    magics.behind(at) - at
                 }
             };
             at = at.saturating_add(size).min(data.len());
@@ -266,8 +321,17 @@ impl<'a> Walker<'a, '_> {
             Ok(members) => members,
             Err(error) => return self.problem(&here.trail, error),
         };
+        // Each byte of the group belongs to one member; padding aside.
+        let mut left = place.unpacked.saturating_add(8 * members.len() as u64);
         let blob = Blob::new(Vec::new(), place);
         for (index, member) in members.into_iter().enumerate() {
+            let Some(rest) = left.checked_sub(member.size) else {
+                let (what, found, limit) = ("images of a group together", member.size, left);
+                let name = "what the group unpacks to";
+                let error = Error::TooBig { what, at: member.offset, found, limit, name };
+                return self.problem(&here.trail, error);
+            };
+            left = rest;
             let mut trail = here.trail.clone();
             trail.containers.push(Step {
                 format: Format::FatbinGroup,
@@ -287,15 +351,6 @@ impl<'a> Walker<'a, '_> {
             self.push(image(kind, member.arch(), place, version, member.flags, trail));
         }
     }
-}
-
-/// Distance to the next place where a container could begin.
-fn next_magic(data: &[u8]) -> usize {
-    let rest = &data[1..];
-    let magics: [&[u8]; 4] =
-        [&fatbin::MAGIC.to_le_bytes(), &offload::MAGIC, bundle::MAGIC, bundle::COMPRESSED_MAGIC];
-    let found = magics.iter().filter_map(|magic| memchr::memmem::find(rest, magic)).min();
-    found.map_or(data.len(), |at| at + 1)
 }
 
 fn image_kind(kind: Kind) -> ImageKind {

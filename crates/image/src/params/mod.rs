@@ -3,7 +3,7 @@
 //! Owns the choice among the images of a container; must not know formats.
 
 use crate::fatbin::{self, Entry, Kind};
-use crate::{Codec, Cubin, Error, Format, Limits, Result, ptx, sniff};
+use crate::{Codec, Cubin, Error, Format, Limits, Result, Work, ptx, sniff};
 use std::borrow::Cow;
 
 /// One parameter of a kernel, in bytes from the start of the parameter block.
@@ -33,9 +33,10 @@ pub struct ParamLayout {
 /// no image knows the kernel and one could not be read, that error.
 pub fn find_params(image: &[u8], kernel: &str, limits: &Limits) -> Result<Option<ParamLayout>> {
     let mut failed = None;
+    let mut work = Work::new(image.len(), limits);
     for candidate in candidates(image, limits)? {
         let found = candidate
-            .each(limits, &mut |kind, bytes| match kind {
+            .each(limits, &mut work, &mut |kind, bytes| match kind {
                 Kind::Cubin => Cubin::read(bytes, limits)?.params(kernel.as_bytes(), limits),
                 _ => {
                     let ptx = ptx::scan(bytes, limits)?;
@@ -59,13 +60,14 @@ pub fn find_params(image: &[u8], kernel: &str, limits: &Limits) -> Result<Option
 pub fn index(image: &[u8], limits: &Limits) -> Result<Vec<(String, ParamLayout)>> {
     let mut failed = None;
     let mut chosen = None;
+    let mut work = Work::new(image.len(), limits);
     let mut out: Vec<(String, ParamLayout)> = Vec::new();
     for candidate in candidates(image, limits)? {
         if chosen.is_some_and(|chosen| chosen != candidate.target()) {
             continue;
         }
         let mut found = Vec::new();
-        let read = candidate.each(limits, &mut |kind, bytes| {
+        let read = candidate.each(limits, &mut work, &mut |kind, bytes| {
             match kind {
                 Kind::Cubin => found.extend(Cubin::read(bytes, limits)?.all_params(limits)?),
                 _ => found.extend(ptx::scan(bytes, limits)?.entries.into_iter().map(|entry| {
@@ -128,12 +130,21 @@ impl Candidate<'_> {
     }
 
     /// Unpacks and hands each cubin or PTX to `see` until it answers.
-    fn each<T>(&self, limits: &Limits, see: &mut See<'_, T>) -> Result<Option<T>> {
+    /// Charges `work`, which all candidates share.
+    fn each<T>(
+        &self,
+        limits: &Limits,
+        work: &mut Work,
+        see: &mut See<'_, T>,
+    ) -> Result<Option<T>> {
         let entry = match self {
             Self::Bare(kind, bytes) => return see(*kind, bytes),
             Self::Entry(entry) => entry,
         };
         let inside = |error: Error| error.inside("fatbin image", entry.payload_offset);
+        if entry.codec() != Codec::None {
+            work.unpack(entry.unpacked_size(), entry.payload_offset, limits)?;
+        }
         let bytes: Cow<'_, [u8]> = entry.unpack(limits)?;
         if entry.kind != Kind::Group {
             return see(entry.kind, &bytes).map_err(inside);
@@ -143,6 +154,7 @@ impl Candidate<'_> {
             if !matches!(member.kind, Kind::Cubin | Kind::Ptx) {
                 continue;
             }
+            work.look(member.size, member.offset)?;
             match see(member.kind, member.slice(&bytes)) {
                 Ok(None) => {}
                 Ok(found) => return Ok(found),

@@ -122,7 +122,7 @@ pub fn scan(text: &[u8], limits: &Limits) -> Result<Ptx> {
             }
             b".global" | b".const" | b".shared" | b".tex" => {
                 let space = String::from_utf8_lossy(&token.text[1..]).into_owned();
-                for mut variable in scanner.variables(space, ptx.address_size)? {
+                for mut variable in scanner.variables(space, ptx.address_size, limits)? {
                     variable.external = external;
                     ptx.globals.push(variable);
                 }
@@ -269,7 +269,12 @@ impl<'a> Scanner<'a> {
     }
 
     /// After a state space: `type name[n] = {…}, name2;`.
-    fn variables(&mut self, space: String, address_size: u32) -> Result<Vec<Variable>> {
+    fn variables(
+        &mut self,
+        space: String,
+        address_size: u32,
+        limits: &Limits,
+    ) -> Result<Vec<Variable>> {
         let mut out = vec![self.variable(space, address_size)?];
         loop {
             let token = self.need("`;`")?;
@@ -277,13 +282,20 @@ impl<'a> Scanner<'a> {
                 b";" => return Ok(out),
                 b"{" => self.lexer.skip_block(),
                 b"," => {
+                    if out.len() >= limits.max_items {
+                        return Err(self.wrong(token, "fewer variables"));
+                    }
                     let first = &out[0];
-                    let element = types::element(&first.ty).unwrap_or(1);
+                    // Only what all share is copied: the first one's name may be long.
                     let mut next = Variable {
                         name: self.word("a variable's name")?,
+                        space: first.space.clone(),
+                        ty: first.ty.clone(),
+                        size: types::element(&first.ty).unwrap_or(1),
+                        align: first.align,
                         array: false,
-                        size: element,
-                        ..first.clone()
+                        pointer: first.pointer.clone(),
+                        external: first.external,
                     };
                     self.bounds(&mut next)?;
                     out.push(next);
@@ -323,6 +335,10 @@ impl<'a> Scanner<'a> {
                     while pointer.is_some() && self.peek().is_some_and(|t| t.starts_with(b".")) {
                         match self.need("a name")?.text {
                             b".align" => _ = self.number::<u64>()?,
+                            // Each variable of a list repeats it.
+                            space if space.len() > 32 => {
+                                return Err(self.wrong(token, "a space that is pointed into"));
+                            }
                             space => {
                                 pointer = Some(String::from_utf8_lossy(&space[1..]).into_owned());
                             }

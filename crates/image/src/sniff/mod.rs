@@ -91,6 +91,15 @@ pub const EM_AMDGPU: u16 = 224;
 
 /// What `data` begins with. Looks at 64 KiB at most (comments before PTX).
 pub fn sniff(data: &[u8]) -> Format {
+    match sniff_binary(data) {
+        Format::Unknown if ptx::is_ptx(data) => Format::Ptx,
+        format => format,
+    }
+}
+
+/// As [`sniff`], but for text: looks at the first 24 bytes only, so it may be
+/// asked at every place of a file.
+pub fn sniff_binary(data: &[u8]) -> Format {
     let known = MAGICS.iter().find(|(magic, _)| data.starts_with(magic));
     match known {
         Some((_, Format::Elf)) => match data.get(18..20) {
@@ -102,7 +111,6 @@ pub fn sniff(data: &[u8]) -> Format {
             None => Format::Elf,
         },
         Some((_, format)) => *format,
-        None if ptx::is_ptx(data) => Format::Ptx,
         None => Format::Unknown,
     }
 }
