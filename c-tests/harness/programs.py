@@ -6,9 +6,11 @@ Python 3.8 and its library only: it runs on GPU machines that have nothing else.
 
 import itertools
 import os
+import re
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 CUDA = os.path.join(os.path.dirname(HERE), "cuda")
+KNOWN = os.path.join(CUDA, "KNOWN-ON-CPU")
 
 RUNTIMES = ("shared", "static")
 STREAMS = ("legacy", "perthread")
@@ -60,14 +62,34 @@ def programs(only=None):
     return found
 
 
-def known_on_cpu():
-    """The programs that are known to fail on the CPU, and why: {name: reason}."""
+class Known:
+    """How and why a program fails on the CPU."""
+
+    def __init__(self, status, says, why):
+        self.status, self.says, self.why = status, says, why
+
+    def unlike(self, status, said):
+        """How an end differs from this one; None where it does not. `said`: all that the
+        program printed, as bytes. A status of None is a program that did not end."""
+        if status != self.status:
+            return "it ends with %s, not %d" % ("nothing" if status is None else status, self.status)
+        if not re.search(self.says, said.decode("utf-8", "replace")):
+            return "nothing that it prints matches /%s/" % self.says
+        return None
+
+
+def known_on_cpu(path=KNOWN):
+    """The programs that are known to fail on the CPU: {name: Known}."""
     known = {}
-    with open(os.path.join(CUDA, "KNOWN-ON-CPU")) as table:
-        for line in table:
-            name, _, why = line.split("#")[0].strip().partition(" ")
-            if name:
-                known[name] = why.strip()
+    with open(path) as table:
+        for number, line in enumerate(table, 1):
+            line = line.strip()
+            if not line or line.startswith("#"):
+                continue
+            found = re.fullmatch(r"(\w+)\s+(\d+)\s+/(.+)/\s+(\S.*)", line)
+            if not found:
+                raise SystemExit("%s line %d: expected NAME STATUS /REGEX/ WHY: %s" % (path, number, line))
+            known[found[1]] = Known(int(found[2]), found[3], found[4])
     return known
 
 

@@ -95,13 +95,13 @@ class Cushim:
         """What `cushim --version` prints."""
         return run([self.program, "--version"]).out.decode().strip()
 
-    def trace(self, command, env=None, options=(), backend=None):
+    def trace(self, command, env=None, options=(), backend=None, limit=LIMIT):
         """Runs a command traced: its Outcome and the path of the trace, in a folder
         that the caller removes. The backend is this one's, if none is named."""
         folder = tempfile.mkdtemp(prefix="cushim-check-")
         path = os.path.join(folder, "trace.jsonl")
         how = ["trace", "--backend", backend or self.backend, "-o", path] + list(options)
-        outcome = run([self.program] + how + ["--"] + command, env)
+        outcome = run([self.program] + how + ["--"] + command, env, limit)
         return outcome, path
 
 
@@ -151,12 +151,34 @@ def check_program(cushim, program, variant, path, gpu, env=None, major=13):
         # Without a GPU a static runtime never asks the driver, so nothing is seen.
         complete = gpu or (shared and "early" not in program.options and not program.kind)
         wrong = launches.compare(expected, events, runtime_seen=shared, statuses=gpu, complete=complete)
-        lost = dict(summary.get("lost") or {}, damaged=summary.get("damaged", 0), pending=summary.get("pending", 0))
-        wrong += ["the trace lost %s: %s" % item for item in sorted(lost.items()) if item[1]]
+        wrong += lost(summary)
         results.append(("launches", wrong))
         return results
     finally:
         shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+
+
+def traced_launches(cushim, program, path, env, backend, limit):
+    """Runs a program traced over a CUDA that runs kernels: its Outcome, and how the launches
+    differ from its list, results included. A launch is seen whatever the runtime."""
+    done, trace = cushim.trace([path], env, backend=backend, limit=limit)
+    try:
+        if done.status is None or program.options.get("launches") == "any":
+            return done, []
+        try:
+            _, events, summary = launches.read_trace(trace)
+        except (OSError, ValueError) as error:
+            return done, [str(error)]
+        wrong = launches.compare(launches.read_list(program.beside("launches")), events)
+        return done, wrong + lost(summary)
+    finally:
+        shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+
+
+def lost(summary):
+    """What a trace's summary says was lost, as lines."""
+    counts = dict(summary.get("lost") or {}, damaged=summary.get("damaged", 0), pending=summary.get("pending", 0))
+    return ["the trace lost %s: %s" % item for item in sorted(counts.items()) if item[1]]
 
 
 def check_over_driver(cushim, program, path, major=13, env=None):

@@ -171,9 +171,20 @@ class Table(unittest.TestCase):
 
     def test_what_is_known_to_fail_exists_and_has_a_reason(self):
         names = {p.name for p in programs.programs()}
-        for name, why in programs.known_on_cpu().items():
+        for name, known in programs.known_on_cpu().items():
             self.assertIn(name, names)
-            self.assertTrue(why, name)
+            self.assertTrue(known.why and 0 < known.status < 128, name)
+
+    def test_another_failure_is_not_the_known_one(self):
+        known = programs.Known(1, "not supported", "why")
+        self.assertIsNone(known.unlike(1, b"x\ny: not supported\n"))
+        # A signal, a hang, success, and another message.
+        for status, said in ((-11, b"not supported"), (None, b"not supported"), (0, b"not supported"), (1, b"no")):
+            self.assertTrue(known.unlike(status, said), (status, said))
+        with tempfile.NamedTemporaryFile("w", suffix="KNOWN") as file:
+            file.write("vecadd a reason alone\n")
+            file.flush()
+            self.assertRaises(SystemExit, programs.known_on_cpu, file.name)
 
     def test_sets(self):
         vecadd = programs.programs(["vecadd"])[0]

@@ -87,7 +87,9 @@ pub fn toolkit(name: &str) -> Option<PathBuf> {
     if folder.is_dir() {
         return Some(folder);
     }
-    eprintln!("skipped: no {}; scripts/cuda-toolkits puts it there", folder.display());
+    crate::lab::left_out(&format!(
+        "tests with the toolkit {name}: scripts/cuda-toolkits installs it"
+    ));
     None
 }
 

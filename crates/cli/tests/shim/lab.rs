@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use crate::log::{self, Line};
 use crate::trace::{self, Trace};
@@ -21,68 +21,74 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
+/// Says that something was left out and why; `scripts/test` repeats it at its end.
+pub fn left_out(what: &str) {
+    eprintln!("left out: {what}");
+    if let Some(file) = std::env::var_os("CUSHIM_SKIPS") {
+        let line = format!("{what}\n");
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        opened.and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes())).unwrap();
+    }
+}
+
 /// libcushim_audit.so beside the program.
 pub fn audit() -> PathBuf {
-    library_of("libcushim_audit.so", &["crates/audit", "crates/patch"])
+    library_of("libcushim_audit.so")
 }
 
 /// libcushim_capture.so beside the program.
 pub fn capture() -> PathBuf {
-    library_of("libcushim_capture.so", &["c-tests/tools/capture", "crates/tool"])
+    library_of("libcushim_capture.so")
 }
 
 /// libcushim.so beside the program, of the profile under test.
 pub fn library() -> PathBuf {
     static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    let parts = [
-        "src",
-        "nodes.ld",
-        "crates/abi",
-        "crates/apart",
-        "crates/image",
-        "crates/interpose",
-        "crates/trace",
-    ];
-    FOUND.get_or_init(|| library_of("libcushim.so", &parts)).clone()
+    FOUND.get_or_init(|| library_of("libcushim.so")).clone()
 }
 
-fn library_of(name: &str, parts: &[&str]) -> PathBuf {
+/// The library, if nothing that it is made of is newer: cargo says what that is, beside it.
+fn library_of(name: &str) -> PathBuf {
     let library = Path::new(env!("CARGO_BIN_EXE_cushim")).with_file_name(name);
     let hint = if library.parent().is_some_and(|p| p.ends_with("release")) {
-        "cargo build --release"
+        "cargo build --release --workspace"
     } else {
-        "cargo build"
+        "cargo build --workspace"
     };
-    let built = fs::metadata(&library).and_then(|m| m.modified()).unwrap_or_else(|_| {
+    let time = |file: &Path| fs::metadata(file).and_then(|m| m.modified());
+    let built = time(&library).unwrap_or_else(|_| {
         panic!("{} is missing: run `{hint}` first, cargo test does not build it", library.display())
     });
-    for part in parts {
-        let (newest, file) = newest(&root().join(part));
-        assert!(
-            newest <= built,
-            "{} is older than {}: run `{hint}` first",
-            library.display(),
-            file.display()
-        );
+    let list = library.with_extension("d");
+    let text = fs::read_to_string(&list)
+        .unwrap_or_else(|e| panic!("{}: {e}: run `{hint}` first", list.display()));
+    let sources = sources(&text);
+    assert!(sources.len() > 5, "{} names {} sources", list.display(), sources.len());
+    for file in sources {
+        let newer = time(&file).map_or(true, |changed| changed > built);
+        let library = library.display();
+        assert!(!newer, "{library} is older than {}: run `{hint}` first", file.display());
     }
     library
 }
 
-fn newest(path: &Path) -> (SystemTime, PathBuf) {
-    let own = (fs::metadata(path).and_then(|m| m.modified()).unwrap(), path.to_owned());
-    if !path.is_dir() {
-        return own;
+/// The files behind the colon of a makefile's rule; blanks in names stand behind a backslash.
+fn sources(rule: &str) -> Vec<PathBuf> {
+    let (_, files) = rule.split_once(": ").expect("a rule");
+    let files = files.replace("\\ ", "\0");
+    files.split_whitespace().map(|file| PathBuf::from(file.replace('\0', " "))).collect()
+}
+
+/// What the library is made of is known: each crate that the boundary imports, and no test.
+#[test]
+fn sources_of_the_library_are_known() {
+    let list = library().with_extension("d");
+    let sources = sources(&fs::read_to_string(list).unwrap());
+    for part in ["abi", "image", "interpose", "names", "process", "rules", "tool", "trace"] {
+        let of = format!("crates/{part}/src/lib.rs");
+        assert!(sources.iter().any(|file| file.ends_with(&of)), "{of}: {sources:?}");
     }
-    // Only sources: a folder's own time changes with every editor's scratch file.
-    let inside = fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
-    let sources = inside.filter(|p| p.is_dir() || p.extension().is_some_and(|e| e == "rs"));
-    // Nor what is no part of the library.
-    let apart = |p: &PathBuf| {
-        let stem = p.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        stem == "tests" || stem.ends_with("_tests") || stem == "examples"
-    };
-    let sources = sources.filter(|p| !apart(p));
-    sources.map(|p| newest(&p)).fold((SystemTime::UNIX_EPOCH, own.1), std::cmp::max)
+    assert_eq!(super::lab::sources("a: b\\ c d\n"), ["b c", "d"].map(PathBuf::from));
 }
 
 /// The file name of a runtime major's library.

@@ -269,7 +269,7 @@ fn a_full_disk() {
         [("400k", "0"), ("64k", "0"), ("8k", "0"), ("400k", "4M")].iter().enumerate()
     {
         let Some(small) = Small::mount(lab.path(&format!("small{n}")), size) else {
-            println!("a_full_disk: skipped, this user may not mount a tmpfs");
+            crate::lab::left_out("a full disk: this user may not mount a tmpfs");
             return;
         };
         let into = small.0.join("x.cushim");

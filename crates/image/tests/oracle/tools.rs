@@ -12,8 +12,18 @@ pub fn toolkit(name: &str) -> Option<PathBuf> {
     if path.is_dir() {
         return Some(path);
     }
-    eprintln!("skipped: no {} (scripts/cuda-toolkits installs it)", path.display());
+    left_out(&format!("images beside the tools of {name}: scripts/cuda-toolkits installs it"));
     None
+}
+
+/// Says that something was left out and why; `scripts/test` repeats it at its end.
+fn left_out(what: &str) {
+    eprintln!("left out: {what}");
+    if let Some(file) = std::env::var_os("CUSHIM_SKIPS") {
+        let line = format!("{what}\n");
+        let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
+        opened.and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes())).unwrap();
+    }
 }
 
 /// A source of `tests/data`.
