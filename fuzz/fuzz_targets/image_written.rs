@@ -1,4 +1,6 @@
 #![no_main]
+#[path = "../src/bound.rs"]
+mod bound;
 #[path = "../src/image.rs"]
 mod image;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| image::written(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bound::bounded(data, image::written));

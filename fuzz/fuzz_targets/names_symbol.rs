@@ -1,4 +1,6 @@
 #![no_main]
+#[path = "../src/bound.rs"]
+mod bound;
 #[path = "../src/names.rs"]
 mod names;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| names::symbol(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bound::bounded(data, names::symbol));

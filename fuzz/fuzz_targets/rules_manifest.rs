@@ -1,4 +1,6 @@
 #![no_main]
+#[path = "../src/bound.rs"]
+mod bound;
 #[path = "../src/rules.rs"]
 mod rules;
-libfuzzer_sys::fuzz_target!(|data: &[u8]| rules::manifest(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| bound::bounded(data, rules::manifest));

@@ -11,8 +11,13 @@ use cushim_image::offload::{self, OffloadBinary};
 use cushim_image::{Cubin, Extent, Limits, amdgpu, bundle, find_params, index, ptx, sniff};
 
 /// Small enough that a lying size cannot slow fuzzing down.
-const LIMITS: Limits =
-    Limits { max_image: 1 << 22, max_items: 4096, max_depth: 6, ..Limits::DEFAULT };
+const LIMITS: Limits = Limits {
+    max_image: 1 << 22,
+    max_items: 4096,
+    max_depth: 6,
+    max_total: 1 << 24,
+    ..Limits::DEFAULT
+};
 
 /// A whole file of any kind.
 pub fn file(data: &[u8]) {

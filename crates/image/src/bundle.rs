@@ -201,4 +201,28 @@ mod tests {
         three[6] = 2;
         assert!(compressed(&three, 0, &Limits::DEFAULT).is_err());
     }
+
+    #[test]
+    fn tables_that_lie() {
+        let table = |count: u64, entries: &[[u64; 2]]| {
+            let mut out = MAGIC.to_vec();
+            out.extend_from_slice(&count.to_le_bytes());
+            for [start, size] in entries {
+                for word in [*start, *size, 4] {
+                    out.extend_from_slice(&word.to_le_bytes());
+                }
+                out.extend_from_slice(b"host");
+            }
+            out
+        };
+        let two = table(2, &[[0, 0], [64, 8]]);
+        assert_eq!(entries(&two, 0, &Limits::DEFAULT).unwrap().len(), 2);
+        let few = |max_items| Limits { max_items, ..Limits::DEFAULT };
+        assert!(entries(&two, 0, &few(2)).is_ok());
+        let error = entries(&two, 0, &few(1)).unwrap_err();
+        assert!(matches!(error, Error::TooBig { name: "max_items", found: 2, .. }), "{error}");
+        let error = entries(&table(1, &[[2, u64::MAX - 1]]), 0, &Limits::DEFAULT).unwrap_err();
+        assert!(error.to_string().contains("an image in memory"), "{error}");
+        assert!(entries(&table(1, &[[1, u64::MAX - 1]]), 0, &Limits::DEFAULT).is_ok());
+    }
 }

@@ -309,4 +309,29 @@ mod tests {
         let error = unpack(Codec::Lz4, &[0; 100], 1001, 0, &limits).unwrap_err();
         assert!(matches!(error, Error::TooBig { name: "max_image", .. }), "{error}");
     }
+
+    #[test]
+    fn streams_pay_for_what_they_unpack_to() {
+        let limits = Limits { max_total: 50_000, ..Limits::DEFAULT };
+        let size = |bytes: usize| {
+            let packed = pack(Codec::Zlib, &vec![0; bytes], 9).unwrap();
+            packed_size(Codec::Zlib, &packed, 0, &limits, &mut Work::new(packed.len(), &limits))
+        };
+        assert!(size(50_000).is_ok());
+        let error = size(50_001).unwrap_err();
+        assert!(matches!(error, Error::TooBig { name: "max_total", .. }), "{error}");
+    }
+
+    /// A frame may ask for a window of 2 GiB, which would be memory.
+    #[test]
+    fn windows_have_a_limit() {
+        let frame = |window: u8| {
+            let mut out = ZSTD_MAGIC.to_vec();
+            // No content size, the window's exponent, one raw block that is the last.
+            out.extend_from_slice(&[0, window, 0x21, 0, 0, 1, 2, 3, 4]);
+            unpack_prefix(Codec::Zstd, &out, 4, 0)
+        };
+        assert_eq!(frame(((ZSTD_WINDOW_LOG - 10) << 3) as u8).unwrap(), [1, 2, 3, 4]);
+        assert!(frame(((ZSTD_WINDOW_LOG - 9) << 3) as u8).is_err());
+    }
 }

@@ -20,7 +20,7 @@ pub struct Limits {
     /// that claim the same bytes again and again need more.
     pub max_looks: u64,
     /// Most bytes that all images of an input may unpack to together, per byte
-    /// of the input and beyond [`Limits::RATIO_FLOOR`].
+    /// of the input and beyond [`Limits::TOTAL_FLOOR`].
     pub max_total_ratio: u64,
     /// Most bytes that all images of an input may unpack to together.
     pub max_total: u64,
@@ -29,6 +29,8 @@ pub struct Limits {
 impl Limits {
     /// Below this unpacked size the ratio is not checked.
     pub const RATIO_FLOOR: u64 = 64 << 20;
+    /// So much may be unpacked of any input.
+    pub const TOTAL_FLOOR: u64 = 1 << 30;
     /// The defaults: 4 GiB an image, 1,000 to 1, a million items, 8 levels;
     /// bytes looked at 64 times, and 100 to 1 for all images of an input.
     pub const DEFAULT: Self = Self {

@@ -332,3 +332,75 @@ fn layout(images: &[Image<'_>], version: u32) -> Vec<u8> {
     }
     out
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Vec<u8> {
+        let image = |data| Image {
+            kind: ImageKind::Ptx,
+            producer: 1,
+            strings: vec![("triple", "nvptx64-nvidia-cuda"), ("arch", "sm_80")],
+            data,
+        };
+        write(&[image(b"one"), image(b"two")])
+    }
+
+    #[test]
+    fn tables_have_limits() {
+        let bytes = sample();
+        let binary = OffloadBinary::read(&bytes, 0).unwrap();
+        let entries = |max_items| binary.entries(&Limits { max_items, ..Limits::DEFAULT });
+        let error = entries(1).unwrap_err();
+        assert!(matches!(error, Error::TooBig { name: "max_items", found: 2, .. }), "{error}");
+        // Two entries, and two strings of each: all strings count together.
+        assert!(entries(3).unwrap_err().to_string().contains("string count is 0x2"));
+        assert_eq!(entries(4).unwrap().len(), 2);
+    }
+
+    #[test]
+    fn headers_that_lie() {
+        let sound = sample();
+        let size = sound.len() as u64;
+        for (at, wrong) in [(8, 31), (8, size + 1), (16, 31), (4, 4), (0, 0)] {
+            let mut bytes = sound.clone();
+            let width = if at < 8 { 4 } else { 8 };
+            bytes[at..at + width].copy_from_slice(&u64::to_le_bytes(wrong)[..width]);
+            assert!(OffloadBinary::read(&bytes, 0).is_err(), "{at}: {wrong}");
+        }
+        // A header's length is enough where there is no entry.
+        let mut bytes = sound.clone();
+        bytes[8..16].copy_from_slice(&32u64.to_le_bytes());
+        assert!(OffloadBinary::read(&bytes, 0).is_ok());
+        // An image that ends a byte behind the binary.
+        let mut bytes = sound;
+        let start = u64::from_le_bytes(bytes[56..64].try_into().unwrap());
+        bytes[64..72].copy_from_slice(&(size - start + 1).to_le_bytes());
+        assert!(OffloadBinary::read(&bytes, 0).unwrap().entries(&Limits::DEFAULT).is_err());
+    }
+
+    /// What was packed is restored as if it had never been: sizes and all.
+    #[test]
+    fn restored_headers() {
+        for (codec, packed) in [
+            (Codec::Zstd, crate::codec::pack(Codec::Zstd, &[7; 100], 3).unwrap()),
+            (Codec::Zlib, crate::codec::pack(Codec::Zlib, &[7; 100], 3).unwrap()),
+        ] {
+            let mut bytes = MAGIC.to_vec();
+            bytes.extend_from_slice(&3u32.to_le_bytes());
+            for word in [40 + packed.len() as u64, 40, 1, 140] {
+                bytes.extend_from_slice(&word.to_le_bytes());
+            }
+            bytes.extend_from_slice(&packed);
+            let binary = OffloadBinary::read(&bytes, 0).unwrap();
+            let range = 40..bytes.len() as u64;
+            assert_eq!(binary.compressed(), Ok(Some((codec, range, 100))));
+            let header = binary.restored_header().unwrap();
+            assert_eq!((header.len(), &header[8..16]), (40, &140u64.to_le_bytes()[..]));
+            assert_eq!(header[32..40], [0; 8], "it is no longer packed");
+            bytes[32..40].copy_from_slice(&39u64.to_le_bytes());
+            assert!(OffloadBinary::read(&bytes, 0).unwrap().compressed().is_err());
+        }
+    }
+}

@@ -29,7 +29,7 @@ impl Work {
             spent: 0,
             unpack_limit: length
                 .saturating_mul(limits.max_total_ratio)
-                .saturating_add(Limits::RATIO_FLOOR)
+                .saturating_add(Limits::TOTAL_FLOOR)
                 .min(limits.max_total),
             unpacked: 0,
         }
@@ -75,15 +75,14 @@ impl Work {
     /// they may be looked at as often as the input's.
     ///
     /// # Errors
-    /// [`Error::TooBig`] once the sum is over `max_total_ratio` times the
-    /// input, or over `max_total`.
+    /// [`Error::TooBig`] (`max_total`) once the sum is over that, or over
+    /// `max_total_ratio` times the input.
     pub fn unpack(&mut self, bytes: u64, at: u64, limits: &Limits) -> Result<()> {
         let found = self.unpacked.saturating_add(bytes);
         let limit = self.unpack_limit;
         if found > limit {
-            let name = if limit == limits.max_total { "max_total" } else { "max_total_ratio" };
             let what = "unpacked images together";
-            return Err(Error::TooBig { what, at, found, limit, name });
+            return Err(Error::TooBig { what, at, found, limit, name: "max_total" });
         }
         self.unpacked = found;
         self.limit = self.limit.saturating_add(bytes.saturating_mul(limits.max_looks));
@@ -105,11 +104,11 @@ mod tests {
         assert!(work.is_over() && work.look(0, 0).is_err());
 
         let mut work = Work::new(1000, &limits);
-        let most = 10_000 + Limits::RATIO_FLOOR;
+        let most = 10_000 + Limits::TOTAL_FLOOR;
         assert_eq!(work.unpackable(), most);
         assert_eq!(work.unpack(most, 0, &limits), Ok(()));
         let error = work.unpack(1, 0, &limits).unwrap_err();
-        assert!(matches!(error, Error::TooBig { name: "max_total_ratio", .. }), "{error}");
+        assert!(matches!(error, Error::TooBig { name: "max_total", .. }), "{error}");
         // What was unpacked may be looked at, too.
         assert_eq!(work.look(2 * most, 0), Ok(()));
 

@@ -93,8 +93,7 @@ pub fn arch(data: &[u8]) -> Result<Arch> {
 /// Reads a code object's metadata.
 pub fn read(data: &[u8], limits: &Limits) -> Result<CodeObject> {
     let arch = arch(data)?;
-    let header =
-        Header::parse(data).map_err(|error| Error::object("code object", 0, error))?;
+    let header = Header::parse(data).map_err(|error| Error::object("code object", 0, error))?;
     // V2 is 0, V3 is 1, and so on.
     let version = header.e_ident().abi_version.saturating_add(2);
     let mut object = CodeObject { arch, triple: None, version, kernels: Vec::new() };

@@ -244,3 +244,6 @@ fn constant_bank(name: &[u8]) -> Option<u32> {
     let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
     std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests;

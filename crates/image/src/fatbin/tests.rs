@@ -129,3 +129,75 @@ fn lying_headers_are_named() {
         }
     }
 }
+
+/// A payload that is packed and whose flags do not say how: the frame does.
+#[test]
+fn packing_without_a_flag_is_told_by_the_frame() {
+    for codec in [Codec::Lz4, Codec::Zstd] {
+        let mut bytes = sample(codec);
+        // Both flag bits of both entries, which stand at 0x28 of each.
+        let extents: Vec<u64> = Fatbin::read(&bytes, 0)
+            .unwrap()
+            .entries(&Limits::DEFAULT)
+            .map(|entry| entry.unwrap().offset)
+            .collect();
+        for offset in extents {
+            let flags = offset as usize + 0x28;
+            bytes[flags + 1] &= !0xA0;
+        }
+        let fatbin = Fatbin::read(&bytes, 0).unwrap();
+        for entry in fatbin.entries(&Limits::DEFAULT) {
+            let entry = entry.unwrap();
+            assert_eq!(entry.flags & (flags::LZ4 | flags::ZSTD), 0);
+            assert_eq!(entry.codec(), codec);
+            entry.unpack(&Limits::DEFAULT).unwrap();
+        }
+    }
+}
+
+/// Headers that lie, each by as little as is noticed.
+#[test]
+fn claims_beyond_what_is_there() {
+    let first = |bytes: &[u8]| {
+        let fatbin = Fatbin::read(bytes, 0).unwrap();
+        let mut entries = fatbin.entries(&Limits::DEFAULT);
+        entries.next().unwrap().map(|entry| entry.unpacked_size())
+    };
+    let sound = sample(Codec::Lz4);
+    let at = HEADER as usize;
+    let payload = u64::from_le_bytes(sound[at + 8..at + 16].try_into().unwrap());
+    for (field, width, least_wrong) in [(0x10, 4, payload + 1), (4, 4, 63), (8, 8, 1 << 40)] {
+        let mut bytes = sound.clone();
+        bytes[at + field..at + field + width].copy_from_slice(&least_wrong.to_le_bytes()[..width]);
+        assert!(first(&bytes).is_err(), "{field:#x} = {least_wrong}");
+    }
+    assert!(first(&sound).is_ok());
+}
+
+#[test]
+fn directories_of_groups_that_lie() {
+    let members = |bytes: &[u8], limits: &Limits| {
+        let fatbin = Fatbin::read(bytes, 0).unwrap();
+        let group = fatbin.entries(limits).nth(1).unwrap().unwrap();
+        group.members(limits).map(|members| members.len())
+    };
+    assert_eq!(members(GROUP, &Limits::DEFAULT), Ok(2));
+    let few = Limits { max_items: 2, ..Limits::DEFAULT };
+    assert_eq!(members(GROUP, &few), Ok(2));
+    // Two entries come first, whatever a group may hold.
+    let error = {
+        let fatbin = Fatbin::read(GROUP, 0).unwrap();
+        let group = fatbin.entries(&few).nth(1).unwrap().unwrap();
+        group.members(&Limits { max_items: 1, ..few }).unwrap_err()
+    };
+    assert!(matches!(error, Error::TooBig { name: "max_items", found: 2, .. }), "{error}");
+    // The second member begins where it would end behind the group.
+    let fatbin = Fatbin::read(GROUP, 0).unwrap();
+    let group = fatbin.entries(&Limits::DEFAULT).nth(1).unwrap().unwrap();
+    let last = group.members(&Limits::DEFAULT).unwrap().pop().unwrap();
+    let mut bytes = GROUP.to_vec();
+    let at = last.offset as usize + 4;
+    bytes[at..at + 4].copy_from_slice(&(last.start as u32 + 16).to_le_bytes());
+    let error = members(&bytes, &Limits::DEFAULT).unwrap_err();
+    assert!(error.to_string().contains("an image within the group's"), "{error}");
+}

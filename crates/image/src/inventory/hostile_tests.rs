@@ -186,11 +186,12 @@ fn bombs_beside_each_other() {
     one.resize(one.len().next_multiple_of(8), 0);
     let file = one.repeat(200);
     let (found, work) = measured(&file, &Limits::DEFAULT);
-    let most = Limits::RATIO_FLOOR + 100 * 200 * one.len() as u64;
+    let most = Limits::TOTAL_FLOOR + 100 * 200 * one.len() as u64;
     assert!(work.unpacked() <= most, "{work:?}");
-    let refused = found.problems.iter().filter(|problem| {
-        problem.error.to_string().contains("unpacked images together")
-    });
+    let refused = found
+        .problems
+        .iter()
+        .filter(|problem| problem.error.to_string().contains("unpacked images together"));
     assert!(refused.count() > 100);
 }
 

@@ -1,8 +1,8 @@
 //! The walk through containers. Every function appends what it finds and goes
 //! on after what it cannot read.
 
-use super::place::{Blob, Place, Space};
 use super::magics::Magics;
+use super::place::{Blob, Place, Space};
 use super::{Image, ImageKind, Inventory, Problem, Step, Trail, host};
 use crate::arch::Arch;
 use crate::bytes::zeros;

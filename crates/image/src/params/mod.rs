@@ -131,12 +131,7 @@ impl Candidate<'_> {
 
     /// Unpacks and hands each cubin or PTX to `see` until it answers.
     /// Charges `work`, which all candidates share.
-    fn each<T>(
-        &self,
-        limits: &Limits,
-        work: &mut Work,
-        see: &mut See<'_, T>,
-    ) -> Result<Option<T>> {
+    fn each<T>(&self, limits: &Limits, work: &mut Work, see: &mut See<'_, T>) -> Result<Option<T>> {
         let entry = match self {
             Self::Bare(kind, bytes) => return see(*kind, bytes),
             Self::Entry(entry) => entry,

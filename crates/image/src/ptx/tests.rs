@@ -100,3 +100,37 @@ fn huge_sizes_saturate() {
     let layout = layout_of(".param .b64 a[0xFFFFFFFFFFFFFFFF], .param .b64 b[7]");
     assert_eq!(layout.size, u32::MAX);
 }
+
+/// Lists of variables: each has its own name and bounds, and shares the rest; long ones end.
+#[test]
+fn lists_of_variables() {
+    let head = ".version 8.5\n.target sm_90\n.address_size 64\n";
+    let text = format!("{head}.global .align 8 .v2 .u32 a[3], b, c[2][2];");
+    let globals = scan(text.as_bytes(), &Limits::DEFAULT).unwrap().globals;
+    let seen: Vec<_> = globals
+        .iter()
+        .map(|g| (g.name.as_str(), g.space.as_str(), g.ty.as_str(), g.size, g.align, g.array))
+        .collect();
+    assert_eq!(
+        seen,
+        [
+            ("a", "global", "v2.u32", 24, 8, true),
+            ("b", "global", "v2.u32", 8, 8, false),
+            ("c", "global", "v2.u32", 32, 8, true),
+        ]
+    );
+    let few = Limits { max_items: 3, ..Limits::DEFAULT };
+    assert_eq!(scan(text.as_bytes(), &few).unwrap().globals.len(), 3);
+    let error = scan(text.replace("b,", "b, d,").as_bytes(), &few).unwrap_err();
+    assert!(error.to_string().contains("fewer variables"), "{error}");
+    let kernels = format!("{head}.entry a {{}} .entry b {{}} .entry c {{}} .entry d {{}}");
+    assert!(matches!(scan(kernels.as_bytes(), &few), Err(Error::TooBig { found: 4, .. })));
+    // A space that each variable of a list would repeat.
+    let space = "s".repeat(33);
+    let long = format!("{head}.global .u64 .ptr .{space} a, b;");
+    assert!(scan(long.as_bytes(), &Limits::DEFAULT).is_err());
+    let params = ".param .u8 a,".repeat((1 << 16) + 1);
+    let many = format!("{head}.entry k({params} .param .u8 b) {{}}");
+    let error = scan(many.as_bytes(), &Limits::DEFAULT).unwrap_err();
+    assert!(error.to_string().contains("fewer parameters"), "{error}");
+}

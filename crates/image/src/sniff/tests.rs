@@ -81,3 +81,37 @@ fn any_prefix_and_any_byte() {
         }
     }
 }
+
+/// An ELF header of a cubin with two sections; what it says of itself can be changed.
+fn small_elf() -> Vec<u8> {
+    let mut out = vec![0; 64 + 2 * 64];
+    out[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+    (out[18], out[40], out[52], out[58], out[60]) = (190, 64, 64, 64, 2);
+    out
+}
+
+#[test]
+fn headers_of_another_kind_have_no_length() {
+    let whole = |bytes: &[u8]| extent(bytes, &Limits::DEFAULT);
+    let sound = small_elf();
+    assert_eq!(whole(&sound), Ok(Extent::Exact(192)));
+    // Class, byte order, and the length of a section header.
+    for (at, value) in [(4, 1), (5, 2), (58, 63)] {
+        let mut bytes = sound.clone();
+        bytes[at] = value;
+        assert!(matches!(whole(&bytes), Err(Error::Field { .. })), "{at}: {:?}", whole(&bytes));
+    }
+}
+
+#[test]
+fn only_padding_is_trimmed() {
+    let mut bytes = small_elf();
+    // The second section ends at an odd place.
+    bytes[128 + 4] = 1;
+    bytes[128 + 24] = 192;
+    bytes[128 + 32] = 3;
+    bytes.extend_from_slice(&[7, 7, 7, 0, 0, 0, 0, 0]);
+    assert_eq!(trim(&bytes).len(), 195);
+    bytes.extend_from_slice(b"and more");
+    assert_eq!(trim(&bytes).len(), bytes.len(), "what is more than padding stays");
+}
