@@ -14,6 +14,7 @@ use clap::Args;
 use crate::launch::{self, Backend, LastArgs, RecordArgs};
 use crate::view::{Class, Classes};
 use crate::{Error, Outcome, complain, environ, record};
+use cushim_names::Foreign as _;
 
 /// Arguments of `cushim env`.
 #[derive(Debug, Args)]
@@ -87,8 +88,8 @@ pub fn run(args: EnvArgs) -> Outcome {
     if let Some(link) = cuda.linked() {
         complain(&format!(
             "LD_PRELOAD cannot express {}; it is reached through {}, which other machines may not have",
-            cuda.library.display(),
-            link.display()
+            cuda.library.shown(),
+            link.shown()
         ));
     }
     crate::print(&text)?;

@@ -1,5 +1,6 @@
 //! What can go wrong in the program, and which exit code says so.
 
+use cushim_names::Foreign as _;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -70,16 +71,17 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Io { doing, path, source } => {
-                write!(f, "cannot {doing} {}: {}", path.display(), plain(source))
+                write!(f, "cannot {doing} {}: {}", path.shown(), plain(source))
             }
             Error::Usage(what) | Error::Library(what) => f.write_str(what),
             Error::Start { program, source } => {
-                write!(f, "cannot run {program}: {}", plain(source))
+                write!(f, "cannot run {}: {}", program.shown(), plain(source))
             }
             Error::Foreign { path, found, expected } => {
-                write!(f, "{}: found {found}, expected {expected}", path.display())
+                write!(f, "{}: found {}, expected {expected}", path.shown(), found.shown())
             }
-            Error::Trace(error) => error.fmt(f),
+            // It names the file as it is.
+            Error::Trace(error) => error.to_string().shown().fmt(f),
         }
     }
 }

@@ -156,9 +156,9 @@ fn work() -> ExitCode {
     }
 }
 
-/// Prints `cushim: …` on stderr; a closed stderr is nobody's concern.
+/// Prints `cushim: …` on stderr; a closed stderr is nobody's concern. No escape sequence gets through.
 pub fn complain(text: &str) {
-    let _ = writeln!(std::io::stderr().lock(), "cushim: {text}");
+    let _ = writeln!(std::io::stderr().lock(), "cushim: {}", cushim_names::lines(text));
 }
 
 /// Writes to stdout.

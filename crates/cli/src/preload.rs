@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use crate::Error;
 use crate::doctor::elf::{self, Kind};
+use cushim_names::Foreign as _;
 
 /// The library's file name.
 pub const LIBRARY: &str = "libcushim.so";
@@ -58,7 +59,7 @@ pub fn find_library(given: Option<&Path>) -> Result<PathBuf, Error> {
         Some(place) => ours(place),
         None => Err(Error::Library(format!(
             "{LIBRARY} is not found beside this program ({}) nor in ../lib; name it with CUSHIM_LIB or --lib",
-            folder.display()
+            folder.shown()
         ))),
     }
 }
@@ -93,7 +94,7 @@ pub fn beside(library: &Path, name: &str) -> Result<PathBuf, Error> {
     });
     match found {
         Some(found) => ours(&found),
-        None => Err(Error::Library(format!("{} is missing", place.display()))),
+        None => Err(Error::Library(format!("{} is missing", place.shown()))),
     }
 }
 
@@ -157,7 +158,7 @@ pub fn reachable(libraries: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
             Err(error) => failure = failure.or(Some(error)),
         }
     }
-    let first = libraries.first().map(|l| l.display().to_string()).unwrap_or_default();
+    let first = libraries.first().map(|l| l.shown().to_string()).unwrap_or_default();
     Err(failure
         .unwrap_or_else(|| Error::Library(format!("LD_PRELOAD cannot express the path {first}"))))
 }
@@ -232,7 +233,7 @@ mod tests {
         fs::write(&text, "INPUT(libcushim.so)").unwrap();
         assert_eq!(ours(&whole).unwrap(), whole);
         for bad in [&cut, &text, &dir.path().join("none"), &dir.path().to_owned()] {
-            assert!(!elf::is_library_by_header(bad) && ours(bad).is_err(), "{}", bad.display());
+            assert!(!elf::is_library_by_header(bad) && ours(bad).is_err(), "{}", bad.shown());
         }
     }
 

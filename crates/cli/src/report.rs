@@ -6,16 +6,16 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs;
-use std::io::{BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use cushim_trace::reader::TraceFile;
 
 use crate::analysis::tables::{By, Sort};
 use crate::analysis::{self, Options, Output};
+use crate::export::output::{self, Shared};
 use crate::view::{self, Format, Run, Source, Target, View, ViewArgs};
 use crate::{Error, Outcome, complain, zst};
+use cushim_names::Foreign as _;
 
 /// Arguments of `cushim report`.
 #[derive(clap::Args, Debug)]
@@ -126,13 +126,14 @@ pub fn run(args: ReportArgs) -> Outcome {
     let report = analysis::analyse(&files, &options)?;
     let other = others.map(|files| analysis::analyse(&files, &options)).transpose()?;
     // Nothing is created before everything was read.
-    let mut out = BufWriter::new(open_output(&args)?);
+    let (mut out, whole) = open_output(&args)?;
     match &other {
         Some(other) => analysis::write_changes(&mut out, (&report, other), output, &options),
         None => analysis::write(&mut out, &report, output, &options),
     }
-    .and_then(|()| out.flush())
     .map_err(view::output)?;
+    drop(out);
+    whole.commit()?;
     if report.launches + report.graph_nodes == 0 {
         complain(&format!(
             "no kernel launch in {} of {} events",
@@ -150,12 +151,19 @@ fn target(args: &ReportArgs) -> Target {
     }
 }
 
-fn open_output(args: &ReportArgs) -> Result<Box<dyn Write>, Error> {
-    Ok(match &args.output {
-        Some(path) if zst::is_named(path) => Box::new(zst::Compressed::new(create(path)?)?),
-        Some(path) => Box::new(create(path)?),
-        None => Box::new(std::io::stdout()),
-    })
+/// What is written to, and what is committed once that is dropped: a file is there whole or not at all, and what was
+/// there before is replaced.
+fn open_output(args: &ReportArgs) -> Result<(Box<dyn Write>, Shared), Error> {
+    let Some(path) = &args.output else {
+        let shared = Shared::new(output::Output::stdout());
+        return Ok((Box::new(shared.clone()), shared));
+    };
+    let shared = Shared::new(output::Output::create(path, true)?);
+    let out: Box<dyn Write> = match zst::is_named(path) {
+        true => Box::new(zst::Compressed::new(shared.clone())?),
+        false => Box::new(shared.clone()),
+    };
+    Ok((out, shared))
 }
 
 /// The list of events.
@@ -171,12 +179,14 @@ fn events(args: ReportArgs, format: Format) -> Outcome {
     let mut files = open_all(&args.files)?;
     let options = args.view.options(Some(format), &target(&args))?;
     refuse_overwriting(&args, files.iter().map(TraceFile::path))?;
-    let mut view = View::new(options, Run::default(), open_output(&args)?);
+    let (out, whole) = open_output(&args)?;
+    let mut view = View::new(options, Run::default(), out);
     merge(&mut files, &mut view)?;
     for (index, file) in files.iter().enumerate() {
         view.ended(index, file);
     }
     let totals = view.finish().map_err(view::output)?;
+    whole.commit()?;
     if totals.launches + totals.nodes == 0 {
         complain(&format!(
             "no kernel launch in {} of {} events",
@@ -225,7 +235,7 @@ fn refuse_overwriting<'a>(
         return Ok(());
     };
     match files.any(|file| file.canonicalize().is_ok_and(|path| path == output)) {
-        true => Err(Error::Usage(format!("--output: {} is one of the traces", output.display()))),
+        true => Err(Error::Usage(format!("--output: {} is one of the traces", output.shown()))),
         false => Ok(()),
     }
 }
@@ -246,7 +256,7 @@ pub fn find_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         let mut found = Vec::new();
         find(path, &mut found)?;
         if found.is_empty() {
-            let path = path.display();
+            let path = path.shown();
             return Err(Error::Usage(format!(
                 "{path}: no trace file in this folder (*.cushim, *.cushim.zst)"
             )));
@@ -274,16 +284,4 @@ fn find(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
         }
     }
     Ok(())
-}
-
-/// The output: for the user alone, and never through a link that somebody else put there.
-fn create(path: &Path) -> Result<fs::File, Error> {
-    fs::File::options()
-        .write(true)
-        .create(true)
-        .truncate(true)
-        .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_CLOEXEC)
-        .open(path)
-        .map_err(|e| Error::io("create", path, e))
 }

@@ -425,3 +425,41 @@ fn damaged_files_in_every_format() {
         fuzz::export(&bytes);
     }
 }
+
+/// Where `-o` leads: devices are written to, own links followed, files replaced whole.
+#[test]
+fn output_paths() {
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let trace = at("x.cushim");
+    process(7, None, 3, 10, "_Z4stepPfi").write(&trace).unwrap();
+    let report = |output: &Path| {
+        Command::new(env!("CARGO_BIN_EXE_cushim"))
+            .args(["report", "--format", "json", "-o"])
+            .args([output, &trace])
+            .output()
+            .unwrap()
+    };
+    let well = |output: &Path| {
+        let done = report(output);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        done.stdout
+    };
+    well(Path::new("/dev/null"));
+    assert!(std::fs::metadata("/dev/null").unwrap().file_type().is_char_device());
+    assert!(well(Path::new("/dev/stdout")).starts_with(b"{"));
+    std::fs::write(at("old"), "old").unwrap();
+    std::fs::set_permissions(at("old"), std::fs::Permissions::from_mode(0o644)).unwrap();
+    symlink("old", at("link")).unwrap();
+    well(&at("link"));
+    assert!(at("link").symlink_metadata().unwrap().is_symlink(), "the link stays");
+    assert!(std::fs::read(at("old")).unwrap().starts_with(b"{"));
+    assert_eq!(at("old").metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    // A report that cannot be made leaves what was there.
+    std::fs::write(at("kept"), "old").unwrap();
+    std::fs::write(&trace, "no trace").unwrap();
+    assert!(!report(&at("kept")).status.success());
+    assert_eq!(std::fs::read(at("kept")).unwrap(), b"old");
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 4, "nothing is left aside");
+}

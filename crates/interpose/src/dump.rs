@@ -5,31 +5,36 @@
 //! not at all; processes may share a folder. Happens where CUDA learns of an image, never on the way of
 //! a launch. Must not know: redirection, events.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs;
 use std::io::Write;
 use std::panic::AssertUnwindSafe;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use cushim_image::Limits;
 use cushim_image::inventory::{self, ImageKind};
+use cushim_trace::private::Folder;
 
 use crate::config;
 use crate::layouts::Code;
 use crate::log::{self, Level};
 
 static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+/// All images of one call together; an image is bounded by its own limits, too.
+const LIMITS: Limits = Limits { max_total: 4 << 30, ..Limits::DEFAULT };
 
 /// The index beside the images.
 pub const INDEX: &str = "images.jsonl";
 
 /// The folder, if images are wanted.
-fn folder() -> Option<&'static Path> {
+fn folder() -> Option<&'static PathBuf> {
     let folder = FOLDER.get_or_init(|| {
         let value = config::variable(c"CUSHIM_DUMP_IMAGES").filter(|v| !v.is_empty())?;
         let folder = PathBuf::from(String::from_utf8_lossy(&value).into_owned());
-        match fs::create_dir_all(&folder) {
-            Ok(()) => Some(folder),
+        match Folder::make(&folder) {
+            // Not kept open: programs close what they did not open.
+            Ok(_) => Some(folder),
             Err(error) => {
                 let shown = folder.display();
                 log::line(Level::Error, format_args!("images are not written: {shown}: {error}"));
@@ -37,7 +42,7 @@ fn folder() -> Option<&'static Path> {
             }
         }
     });
-    folder.as_deref()
+    folder.as_ref()
 }
 
 /// Whether images are to be written.
@@ -87,7 +92,9 @@ pub fn image(bytes: &[u8], owner: &str, api: &str) {
     let Some(folder) = folder() else { return };
     // SAFETY: errno is this thread's; what follows writes files.
     let errno = unsafe { *libc::__errno_location() };
-    let done = std::panic::catch_unwind(AssertUnwindSafe(|| parts(folder, bytes, owner, api)));
+    let done = std::panic::catch_unwind(AssertUnwindSafe(|| {
+        parts(&Folder::make(folder)?, bytes, owner, api)
+    }));
     if let Ok(Err(error)) = done {
         let shown = folder.display();
         log::line(Level::Error, format_args!("an image of {api} is not written: {shown}: {error}"));
@@ -96,11 +103,16 @@ pub fn image(bytes: &[u8], owner: &str, api: &str) {
     unsafe { *libc::__errno_location() = errno };
 }
 
-fn parts(folder: &Path, bytes: &[u8], owner: &str, api: &str) -> std::io::Result<()> {
-    let limits = &Limits::DEFAULT;
-    let found = inventory::read(bytes, limits);
+fn parts(folder: &Folder, bytes: &[u8], owner: &str, api: &str) -> std::io::Result<()> {
+    let limits = &LIMITS;
+    let (found, mut work) = inventory::measured(bytes, limits);
     let mut index = String::new();
+    let mut refused = None;
     for image in &found.images {
+        if let Err(error) = work.unpack(image.place.unpacked, image.place.start, limits) {
+            refused = Some(std::io::Error::other(error));
+            break;
+        }
         let Ok(data) = image.with_bytes(limits, <[u8]>::to_vec) else { continue };
         let kernels = inventory::kernels(image.kind, &data, limits).unwrap_or_default();
         let kernels: Vec<String> =
@@ -112,13 +124,13 @@ fn parts(folder: &Path, bytes: &[u8], owner: &str, api: &str) -> std::io::Result
         index += &write(folder, bytes, ImageKind::Unknown(0), "-", owner, api, &[])?;
     }
     // One write: lines of several threads and processes do not mix.
-    let mut file = OpenOptions::new().append(true).create(true).open(folder.join(INDEX))?;
-    file.write_all(index.as_bytes())
+    folder.append(OsStr::new(INDEX))?.write_all(index.as_bytes())?;
+    refused.map_or(Ok(()), Err)
 }
 
 /// Writes one image, if it is not there yet; answers its line.
 fn write(
-    folder: &Path,
+    folder: &Folder,
     data: &[u8],
     kind: ImageKind,
     arch: &str,
@@ -128,16 +140,8 @@ fn write(
 ) -> std::io::Result<String> {
     let hash = hash(data);
     let name = format!("{hash}.{}", kind.extension());
-    let path = folder.join(&name);
-    if !path.exists() {
-        // SAFETY: gettid has no preconditions.
-        let thread = unsafe { libc::syscall(libc::SYS_gettid) };
-        let part = folder.join(format!(".{name}.{}.{thread}", std::process::id()));
-        let written = File::create(&part).and_then(|mut file| file.write_all(data));
-        if let Err(error) = written.and_then(|()| fs::rename(&part, &path)) {
-            let _ = fs::remove_file(&part);
-            return Err(error);
-        }
+    if !folder.has(OsStr::new(&name)) {
+        folder.replace(OsStr::new(&name), data)?;
     }
     let names: Vec<String> = kernels.iter().map(|name| quoted(name)).collect();
     Ok(format!(
@@ -174,19 +178,53 @@ mod tests {
 
     #[test]
     fn an_image_is_written_once_and_met_twice() {
-        let folder = std::env::temp_dir().join(format!("cushim-dump-{}", std::process::id()));
-        fs::create_dir_all(&folder).unwrap();
+        let path = std::env::temp_dir().join(format!("cushim-dump-{}", std::process::id()));
+        let folder = Folder::make(&path).unwrap();
         let ptx = b".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k() { ret; }\n";
         parts(&folder, ptx, "lib \"x\"", "cuModuleLoadData").unwrap();
         parts(&folder, ptx, "", "cuLibraryLoadData").unwrap();
         let name = format!("{}.ptx", hash(cushim_image::sniff::trim(ptx)));
-        assert!(fs::read(folder.join(&name)).unwrap().starts_with(b".version"));
-        let index = fs::read_to_string(folder.join(INDEX)).unwrap();
+        assert!(fs::read(path.join(&name)).unwrap().starts_with(b".version"));
+        let index = fs::read_to_string(path.join(INDEX)).unwrap();
         assert_eq!(index.lines().count(), 2);
         assert!(
             index.contains("\"owner\":\"lib \\\"x\\\"\"") && index.contains("\"kernels\":[\"k\"]")
         );
-        assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
-        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(fs::read_dir(&path).unwrap().count(), 2);
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn links_in_the_folder_lead_nowhere() {
+        let path = std::env::temp_dir().join(format!("cushim-dump-links-{}", std::process::id()));
+        let folder = Folder::make(&path).unwrap();
+        let victim = path.join("victim");
+        fs::write(&victim, "mine").unwrap();
+        let ptx = b".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k() { ret; }\n";
+        let name = format!("{}.ptx", hash(cushim_image::sniff::trim(ptx)));
+        std::os::unix::fs::symlink(&victim, path.join(name)).unwrap();
+        std::os::unix::fs::symlink(&victim, path.join(INDEX)).unwrap();
+        assert!(parts(&folder, ptx, "", "cuModuleLoadData").is_err());
+        assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
+        fs::remove_dir_all(&path).unwrap();
+    }
+
+    #[test]
+    fn images_together_have_a_limit() {
+        let path = std::env::temp_dir().join(format!("cushim-dump-bomb-{}", std::process::id()));
+        let folder = Folder::make(&path).unwrap();
+        let zeros = vec![0; 60 << 20];
+        let image = |arch| cushim_image::fatbin::Image {
+            kind: cushim_image::fatbin::Kind::Ptx,
+            arch: cushim_image::Arch::parse(arch),
+            version: (8, 0),
+            codec: cushim_image::Codec::Zstd,
+            data: &zeros,
+        };
+        let images: Vec<_> = (0..20).map(|_| image("sm_80")).collect();
+        let bomb = cushim_image::fatbin::write(&images).unwrap();
+        let error = parts(&folder, &bomb, "", "cuModuleLoadData").unwrap_err();
+        assert!(error.to_string().contains("unpacked images together"), "{error}");
+        fs::remove_dir_all(&path).unwrap();
     }
 }

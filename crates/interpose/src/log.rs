@@ -48,7 +48,7 @@ pub fn line(level: Level, text: fmt::Arguments<'_>) {
     if level as u32 > LEVEL.load(Ordering::Relaxed) {
         return;
     }
-    let line = format!("cushim: {text}\n");
+    let line = format!("cushim: {}\n", cushim_names::lines(&text.to_string()));
     // SAFETY: errno is this thread's; the write is of our own bytes. A short or failed write is a lost
     // diagnostic, nothing more; errno is put back because the program may be about to read it.
     unsafe {

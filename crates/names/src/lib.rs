@@ -1,7 +1,7 @@
 //! Kernel names as people read them, and argument values by their C++ type.
 //!
 //! Owns: demangling ([`Name`]), short names and how they are kept apart ([`distinct`], [`elide`]), types of
-//! parameters ([`Type`]) and values ([`Value`]). Must not know: events, images, terminals.
+//! parameters ([`Type`]) and values ([`Value`]), and how text from elsewhere is shown ([`Shown`]). Must not know: events, images, terminals.
 //!
 //! Names and bytes come from other people's programs: nothing here panics on any of them, and what is
 //! not understood is given back as it came.
@@ -9,9 +9,11 @@
 mod demangle;
 mod name;
 mod scan;
+mod shown;
 mod types;
 mod value;
 
 pub use name::{Name, distinct, elide};
+pub use shown::{Foreign, Shown, lines};
 pub use types::{Number, Type};
 pub use value::Value;

@@ -2,8 +2,8 @@
 //!
 //! Owns: the bytes of a `.cushim` file ([`layout`], an append-only ledger), the clock ([`clock`]), the
 //! recorder that a preloaded process writes with ([`recorder`]), the metadata records ([`meta`]) and
-//! the reader that every view is built on ([`reader`]), and speaking to a process that records
-//! ([`control`]).
+//! the reader that every view is built on ([`reader`]), speaking to a process that records ([`control`]), and
+//! how files that are for the user alone come to be ([`private`]).
 //!
 //! Must not know: any CUDA function, any output format. Functions are numbers whose names, classes and
 //! argument shapes travel in the file itself, so that a reader of another version still reads it.
@@ -13,6 +13,7 @@ pub mod control;
 pub mod event;
 pub mod layout;
 pub mod meta;
+pub mod private;
 pub mod reader;
 pub mod recorder;
 #[cfg(any(test, feature = "testing"))]

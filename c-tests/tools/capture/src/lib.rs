@@ -7,13 +7,14 @@
 //! Captured is every allocation that a word of the parameter block points into; not what pointers inside buffers
 //! lead to, nor the image's variables.
 
-use std::ffi::{CStr, CString, c_int};
+use std::ffi::{CStr, CString, OsStr, c_int};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cushim_tool::{CUSHIM_ABI, CushimHost, CushimLaunch, CushimTool};
+use cushim_trace::private::Folder;
 use serde_json::json;
 
 /// cushim's functions.
@@ -149,11 +150,12 @@ fn write(
     captured: &Captured,
     folder: &Path,
 ) -> Result<(), String> {
+    let failed = |name: &str, e| format!("{}: {e}", folder.join(name).display());
+    // Buffers are the program's data: for its user alone.
+    let made = Folder::create_new(folder).map_err(|e| failed("", e))?;
     let put = |name: &str, bytes: &[u8]| {
-        let path = folder.join(name);
-        fs::write(&path, bytes).map_err(|e| format!("{}: {e}", path.display()))
+        made.replace(OsStr::new(name), bytes).map_err(|e| failed(name, e))
     };
-    fs::create_dir_all(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     // SAFETY: cushim says how much there is.
     put("image", unsafe {
         std::slice::from_raw_parts(launch.image.cast::<u8>(), launch.image_bytes as usize)

@@ -6,12 +6,16 @@ use std::io::{self, Write};
 
 use super::tables::Table;
 
-/// One field. What a spreadsheet would take for a formula is quoted like any other text: the value is
-/// kept as it is, since programs read it too.
+/// One field. A spreadsheet takes text that begins with `=`, `+`, `-`, `@`, a tab or a carriage return for a
+/// formula and computes it, and names come from other people's programs: an apostrophe before it makes it
+/// text. Numbers stay what they are.
 fn field(text: &str) -> String {
-    match text.contains([',', '"', '\r', '\n']) {
-        true => format!("\"{}\"", text.replace('"', "\"\"")),
-        false => text.to_owned(),
+    let formula =
+        text.starts_with(['=', '+', '-', '@', '\t', '\r']) && text.parse::<f64>().is_err();
+    let mark = if formula { "'" } else { "" };
+    match text.contains([',', '"', '\r', '\n', '\t']) {
+        true => format!("\"{mark}{}\"", text.replace('"', "\"\"")),
+        false => format!("{mark}{text}"),
     }
 }
 
@@ -37,6 +41,25 @@ mod tests {
         for (text, expected) in
             [("a", "a"), ("", ""), ("a,b", "\"a,b\""), ("a\"b", "\"a\"\"b\""), ("a\nb", "\"a\nb\"")]
         {
+            assert_eq!(super::field(text), expected);
+        }
+    }
+
+    #[test]
+    fn formulas_are_text() {
+        for (text, expected) in [
+            ("=1+1", "'=1+1"),
+            ("=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\""),
+            ("@SUM(A1)", "'@SUM(A1)"),
+            ("+k", "'+k"),
+            ("-k", "'-k"),
+            ("\t=1", "\"'\t=1\""),
+            ("\r=1", "\"'\r=1\""),
+            ("-12", "-12"),
+            ("-0.5", "-0.5"),
+            ("+3", "+3"),
+            ("a=b", "a=b"),
+        ] {
             assert_eq!(super::field(text), expected);
         }
     }

@@ -17,7 +17,8 @@ use super::closure::Closure;
 use super::cuda;
 use super::findings::Obstacle;
 use super::obstacles::LOST;
-use crate::images::HostFile;
+use crate::images::{Cost, HostFile, Which};
+use cushim_names::Foreign as _;
 
 /// The device's capability, as virtual CUDA states it (`vcuda`, `accelerator/cpu/device.rs`).
 const CAPABILITY: u32 = 80;
@@ -125,7 +126,7 @@ fn hindrances(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>) 
     let blocks = obstacles.iter().any(|o| o.blocks && o.name == "missing library");
     for (name, by) in closure.missing.iter().filter(|_| blocks) {
         if cuda::missing(name).is_none() {
-            why.push(format!("{name}, which {} needs, is not found", by.display()));
+            why.push(format!("{name}, which {} needs, is not found", by.shown()));
         }
     }
     why.extend(obstacles.iter().filter(|o| o.name == LOST).map(|o| o.why.clone()));
@@ -163,7 +164,12 @@ fn of_file(path: &Path, in_program: bool) -> (File, Vec<Refused>) {
     let mut groups: BTreeMap<(bool, u64), Group<'_>> = BTreeMap::new();
     let mut images = BTreeSet::new();
     let theirs = |kind| matches!(kind, ImageKind::Cubin | ImageKind::Ptx | ImageKind::LtoIr);
+    let mut cost = Cost::new(file.bytes().len(), &Limits::DEFAULT);
     for image in inventory.images.into_iter().filter(|i| theirs(i.kind)) {
+        if let Err(error) = cost.charge(&image, Which::All, &Limits::DEFAULT) {
+            found.problems.push(format!("{}: {error}", image.trail));
+            continue;
+        }
         images.insert(format!("{} {}", image.kind, image.arch));
         let units = image.trail.section.as_deref() == Some(UNITS);
         let container = image.trail.containers.last().map_or(image.place.start, |c| c.offset);

@@ -2,6 +2,7 @@
 //!
 //! Must not know: how it was found.
 
+use cushim_names::Foreign as _;
 use std::path::PathBuf;
 
 use serde::Serialize;
@@ -118,16 +119,16 @@ impl Machine {
             return Some("no libcuda.so.1 is here: CUDA refuses every launch".to_owned());
         };
         if let Some(why) = &driver.failure {
-            return Some(format!("{} cannot be used: {why}", driver.path.display()));
+            return Some(format!("{} cannot be used: {why}", driver.path.shown()));
         }
         match (driver.init, driver.count) {
             (Some(0), Some(0)) | (Some(100), _) => {
-                Some(format!("{} finds no GPU: CUDA refuses every launch", driver.path.display()))
+                Some(format!("{} finds no GPU: CUDA refuses every launch", driver.path.shown()))
             }
             (Some(0), _) => None,
             (Some(code), _) => Some(format!(
                 "cuInit of {} answers {code}: CUDA refuses every launch",
-                driver.path.display()
+                driver.path.shown()
             )),
             _ => None,
         }

@@ -84,7 +84,7 @@ pub fn run(args: DoctorArgs) -> Outcome {
             let json = serde_json::to_string_pretty(&findings);
             json.map_err(|e| Error::Usage(format!("cannot write JSON: {e}")))? + "\n"
         }
-        false => render::text(&findings),
+        false => cushim_names::lines(&render::text(&findings)).into_owned(),
     };
     crate::print(text.as_bytes())?;
     Ok(u8::from(match &findings.cpu {

@@ -9,6 +9,7 @@ use super::cuda::{self, Part};
 use super::elf::{Elf, Kind};
 use super::findings::{Interposer, Obstacle};
 use crate::{Error, environ, preload};
+use cushim_names::Foreign as _;
 
 /// libc and its parts, which define what others interpose.
 const LIBC: [&str; 4] = ["libc.so.6", "libdl.so.2", "ld-linux-x86-64.so.2", "libpthread.so.0"];
@@ -43,7 +44,7 @@ pub fn environment() -> Vec<Obstacle> {
 pub fn of_file(elf: &Elf) -> Vec<Obstacle> {
     let mut found = of_loading(elf);
     if elf.machine == "x86-64" && !elf.sections && elf.kind != Kind::Static {
-        let path = elf.path.display();
+        let path = elf.path.shown();
         let why = format!("{path} has no section headers: what CUDA it carries cannot be told");
         found.push(obstacle("headers", false, why));
     }
@@ -52,7 +53,7 @@ pub fn of_file(elf: &Elf) -> Vec<Obstacle> {
 
 /// As [`of_file`], as far as the loader's part of the file shows it.
 pub fn of_loading(elf: &Elf) -> Vec<Obstacle> {
-    let path = elf.path.display();
+    let path = elf.path.shown();
     let mut found = Vec::new();
     if elf.machine != "x86-64" {
         let why = format!("{path} is for {}; cushim serves x86-64 only", elf.machine);
@@ -97,7 +98,7 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
     let program = closure.objects.first();
     let is_library = program.is_some_and(|p| p.kind == Kind::Library);
     for (name, by) in &closure.missing {
-        let by = by.display();
+        let by = by.shown();
         // A library may be completed by the program that loads it (its RPATH, what it loaded before).
         let why = match is_library {
             true => format!("{name}, which {by} needs, is not found from here"),
@@ -110,7 +111,7 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
     }
     let others = || closure.objects.iter().filter(|o| !is_libc(o));
     for object in others() {
-        let path = object.path.display();
+        let path = object.path.shown();
         if let Some(driver) = &object.driver_path {
             let why = format!(
                 "{path} names the driver by an absolute path ({driver}): it is seen through dlsym, but \
@@ -137,7 +138,7 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
 /// A runtime inside a file whose symbols are nowhere: it can be seen at the driver, but not be replaced. `named`:
 /// files with symbols were given.
 pub fn of_lost(part: &Part, named: bool) -> Obstacle {
-    let file = part.file.display();
+    let file = part.file.shown();
     let what = if named {
         "no file that is named with --symbols belongs to it".to_owned()
     } else {
@@ -156,7 +157,7 @@ pub fn interposers(closure: &Closure, preloaded: &[PathBuf]) -> Vec<Interposer> 
     let mut found = Vec::new();
     let mut add = |file: String, why: &str| found.push(Interposer { file, why: why.to_owned() });
     for object in closure.objects.iter().filter(|o| !is_libc(o)) {
-        let file = object.path.display().to_string();
+        let file = object.path.shown().to_string();
         let sanitizer = ["asan", "tsan", "msan"]
             .into_iter()
             .find(|s| object.defines.contains(format!("__{s}_init").as_str()));

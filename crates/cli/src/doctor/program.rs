@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::findings::Obstacle;
 use crate::Error;
+use cushim_names::Foreign as _;
 
 /// Interpreters may be scripts themselves; the kernel gives up after as many.
 const SCRIPTS_MAX: usize = 5;
@@ -57,7 +58,7 @@ fn on_path(name: &Path) -> Result<PathBuf, Error> {
         .find(runnable)
         // A library or a program in this folder may be named without `./`.
         .or_else(|| name.is_file().then(|| name.to_owned()))
-        .ok_or_else(|| Error::Usage(format!("{}: no such program on PATH", name.display())))
+        .ok_or_else(|| Error::Usage(format!("{}: no such program on PATH", name.shown())))
 }
 
 /// The `#!` line of a script.
@@ -90,7 +91,7 @@ pub fn privileges(path: &Path) -> Option<Obstacle> {
     };
     let why = format!(
         "{} {whose}: the loader takes no LD_PRELOAD from its starter (run a copy without these rights)",
-        path.display()
+        path.shown()
     );
     Some(Obstacle { name: "privileges", blocks: true, why })
 }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use cushim_names::Name;
+use cushim_names::{Foreign as _, Name};
 
 use super::cpu::{Cpu, Reason};
 use super::cuda::{Part, What};
@@ -52,7 +52,7 @@ pub fn text(findings: &Findings) -> String {
 
 fn heading(out: &mut String, program: &Program) {
     if let Some(script) = &program.script {
-        let _ = writeln!(out, "{} is a script for", script.display());
+        let _ = writeln!(out, "{} is a script for", script.shown());
     }
     let stripped = if program.stripped { "stripped" } else { "with symbols" };
     let count = match program.libraries {
@@ -60,7 +60,7 @@ fn heading(out: &mut String, program: &Program) {
         1 => "1 library".to_owned(),
         n => format!("{n} libraries"),
     };
-    let _ = writeln!(out, "{}: {}, {stripped}, {count}", program.path.display(), program.kind);
+    let _ = writeln!(out, "{}: {}, {stripped}, {count}", program.path.shown(), program.kind);
 }
 
 fn cuda(out: &mut String, parts: &[Part]) {
@@ -81,8 +81,8 @@ fn cuda(out: &mut String, parts: &[Part]) {
         };
         let place = match part.in_program {
             true => "in the program".to_owned(),
-            false if part.found => part.file.display().to_string(),
-            false => format!("{}, not found", part.file.display()),
+            false if part.found => part.file.shown().to_string(),
+            false => format!("{}, not found", part.file.shown()),
         };
         let stripped = match part.what {
             What::StaticRuntime if part.stripped => ", stripped",
@@ -127,7 +127,7 @@ fn on_cpu(out: &mut String, cpu: &Cpu) {
     for file in &cpu.files {
         let place = match file.in_program {
             true => "in the program".to_owned(),
-            false => file.file.display().to_string(),
+            false => file.file.shown().to_string(),
         };
         let only = if file.machine_code_only { ", machine code only" } else { "" };
         let text =
@@ -167,7 +167,8 @@ fn on_cpu(out: &mut String, cpu: &Cpu) {
 }
 
 fn section(out: &mut String, title: &str, lines: impl Iterator<Item = (String, String)>) {
-    let lines: Vec<_> = lines.collect();
+    let foreign = |text: String| text.shown().text().into_owned();
+    let lines: Vec<_> = lines.map(|(left, right)| (foreign(left), foreign(right))).collect();
     if lines.is_empty() {
         return;
     }
@@ -183,7 +184,7 @@ fn machine(out: &mut String, findings: &Findings) {
     let mut lines = Vec::new();
     let mut add = |left: &str, right: String| lines.push((left.to_owned(), right));
     let library = findings.library.as_ref();
-    add("libcushim.so", library.map_or("not found".to_owned(), |p| p.display().to_string()));
+    add("libcushim.so", library.map_or("not found".to_owned(), |p| p.shown().to_string()));
     if let Some(backends) = &findings.backends {
         let others = match &backends.missing {
             None => "driver and cpu can be asked for".to_owned(),
@@ -194,7 +195,7 @@ fn machine(out: &mut String, findings: &Findings) {
     match driver {
         None => add("driver library", "no libcuda.so.1 is found".to_owned()),
         Some(driver) => {
-            let mut text = driver.path.display().to_string();
+            let mut text = driver.path.shown().to_string();
             for (name, value) in [("", &driver.version), ("CUDA ", &driver.cuda)] {
                 if let Some(value) = value {
                     let _ = write!(text, ", {name}{value}");

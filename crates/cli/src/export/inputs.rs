@@ -16,6 +16,7 @@ use cushim_trace::reader::TraceFile;
 use crate::progress::Progress;
 use crate::view::{REPORTERS, Source, output};
 use crate::{Error, complain};
+use cushim_names::Foreign as _;
 
 /// What takes the events of an export.
 pub trait Sink {
@@ -123,7 +124,7 @@ pub fn merge(
 /// Says what is missing from the files, one line each.
 pub fn complain_of_losses(files: &[TraceFile]) {
     for file in files {
-        let (path, lost) = (file.path().display(), file.header().lost);
+        let (path, lost) = (file.path().shown(), file.header().lost);
         let reasons = [
             (Lost::Limit, "the file had reached its limit"),
             (Lost::NoSpace, "there was no room for the file"),

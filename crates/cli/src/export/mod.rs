@@ -8,26 +8,24 @@
 mod apart;
 pub mod chrome;
 pub mod inputs;
-mod output;
+pub mod output;
 pub mod parquet;
 pub mod perfetto;
 mod ranks;
 
-use std::cell::RefCell;
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::rc::Rc;
 
 use clap::ValueEnum;
 use cushim_trace::reader::TraceFile;
 
 use self::inputs::{Sink, complain_of_losses, merge, origins};
-use self::output::Output;
+use self::output::{Output, Shared};
 use self::perfetto::Perfetto;
 use crate::progress::Progress;
 use crate::report::open_all;
 use crate::view::{self, Class, Classes, Format, Run, View, ViewOptions};
 use crate::{Error, Outcome};
+use cushim_names::Foreign as _;
 
 /// Arguments of `cushim export`.
 #[derive(clap::Args, Debug)]
@@ -124,13 +122,13 @@ fn single(path: &Path, force: bool) -> Result<Output, Error> {
 fn refuse_traces(output: &Path, files: &[TraceFile]) -> Result<(), Error> {
     let Ok(output) = output.canonicalize() else { return Ok(()) };
     match files.iter().any(|file| file.path().canonicalize().is_ok_and(|path| path == output)) {
-        true => Err(Error::Usage(format!("--output: {} is one of the traces", output.display()))),
+        true => Err(Error::Usage(format!("--output: {} is one of the traces", output.shown()))),
         false => Ok(()),
     }
 }
 
 /// Writes the lines that `report` would.
-fn jsonl(files: &mut [TraceFile], out: Output, progress: &mut Progress) -> Result<Output, Error> {
+fn jsonl(files: &mut [TraceFile], out: Output, progress: &mut Progress) -> Result<Shared, Error> {
     let options = ViewOptions {
         format: Format::Jsonl,
         classes: Classes::of(&[Class::All]),
@@ -138,28 +136,12 @@ fn jsonl(files: &mut [TraceFile], out: Output, progress: &mut Progress) -> Resul
         nested: true,
         ..ViewOptions::default()
     };
-    let shared = Shared(Rc::new(RefCell::new(Some(out))));
-    let mut view = View::new(options, Run::default(), Box::new(Shared(shared.0.clone())));
+    let shared = Shared::new(out);
+    let mut view = View::new(options, Run::default(), Box::new(shared.clone()));
     merge(files, progress, &mut |source, meta, event| view.event(source, meta, event))?;
     for (index, file) in files.iter().enumerate() {
         view.ended(index, file);
     }
     view.finish().map_err(view::output)?;
-    let out = shared.0.borrow_mut().take();
-    out.ok_or_else(|| view::output(io::ErrorKind::BrokenPipe.into()))
-}
-
-/// The output while a view has it; a view keeps what it writes to.
-struct Shared(Rc<RefCell<Option<Output>>>);
-
-impl Write for Shared {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.0.borrow_mut().as_mut() {
-            Some(out) => out.write(bytes),
-            None => Err(io::ErrorKind::BrokenPipe.into()),
-        }
-    }
-    fn flush(&mut self) -> io::Result<()> {
-        self.0.borrow_mut().as_mut().map_or(Ok(()), Output::flush)
-    }
+    Ok(shared)
 }

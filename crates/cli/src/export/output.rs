@@ -3,6 +3,7 @@
 //! Owns: [`Output`], which collects bytes in a file without a name and gives it one at the end. A
 //! process that is killed on the way leaves nothing behind. Must not know: what is written.
 
+use std::cell::RefCell;
 use std::ffi::CString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -10,8 +11,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
+
+use cushim_trace::private::{Destination, destination};
 
 use crate::Error;
+use cushim_names::Foreign as _;
 
 const BUFFER: usize = 256 << 10;
 
@@ -59,7 +64,7 @@ impl Write for Raw {
 pub fn check(path: &Path, force: bool) -> Result<(), Error> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => {
-            Err(Error::Usage(format!("--output: {} is a folder", path.display())))
+            Err(Error::Usage(format!("--output: {} is a folder", path.shown())))
         }
         Ok(found) if is_stream(&found) || force => Ok(()),
         Ok(_) => Err(exists(path)),
@@ -68,8 +73,37 @@ pub fn check(path: &Path, force: bool) -> Result<(), Error> {
     }
 }
 
+/// An output that a view writes to, too: a view keeps what it is given.
+#[derive(Clone)]
+pub struct Shared(Rc<RefCell<Option<Output>>>);
+
+impl Shared {
+    /// Of an output.
+    pub fn new(out: Output) -> Self {
+        Shared(Rc::new(RefCell::new(Some(out))))
+    }
+
+    /// As [`Output::commit`]; nothing can be written after it.
+    pub fn commit(self) -> Result<(), Error> {
+        let out = self.0.borrow_mut().take();
+        out.map_or(Ok(()), Output::commit)
+    }
+}
+
+impl Write for Shared {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.0.borrow_mut().as_mut() {
+            Some(out) => out.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.borrow_mut().as_mut().map_or(Ok(()), Output::flush)
+    }
+}
+
 fn exists(path: &Path) -> Error {
-    Error::Usage(format!("--output: {} exists; --force replaces it", path.display()))
+    Error::Usage(format!("--output: {} exists; --force replaces it", path.shown()))
 }
 
 fn is_stream(found: &fs::Metadata) -> bool {
@@ -85,10 +119,22 @@ impl Output {
     }
 
     /// A file that will be called `path`, readable by the user alone.
+    /// Where a link of the user's leads, its target is replaced, not the link; a pipe, a device and
+    /// `/dev/stdout` are written to as they are.
     pub fn create(path: &Path, force: bool) -> Result<Self, Error> {
-        check(path, force)?;
-        let raw = raw(path, force).map_err(|e| Error::io("create", path, e))?;
-        Ok(Output { out: BufWriter::with_capacity(BUFFER, raw), path: path.to_owned() })
+        let failed = |e| Error::io("create", path, e);
+        let (raw, path) = match destination(path).map_err(failed)? {
+            // What is behind `/dev/stdout` may be a file that has begun.
+            Destination::Stream(path) => {
+                let file = File::options().append(true).open(&path).map_err(failed)?;
+                (Raw::Stream(file), path)
+            }
+            Destination::File(real) => {
+                check(&real, force)?;
+                (raw(&real, force).map_err(failed)?, real)
+            }
+        };
+        Ok(Output { out: BufWriter::with_capacity(BUFFER, raw), path })
     }
 
     /// Writes what is left and gives the file its name.
@@ -141,9 +187,6 @@ impl Drop for Raw {
 fn raw(path: &Path, force: bool) -> io::Result<Raw> {
     let mut options = File::options();
     options.write(true).mode(0o600);
-    if fs::symlink_metadata(path).is_ok_and(|found| is_stream(&found)) {
-        return Ok(Raw::Stream(options.custom_flags(libc::O_CLOEXEC).open(path)?));
-    }
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,
         _ => Path::new("."),

@@ -3,9 +3,9 @@
 //! Owns: the names of those files. Must not know: what stands in them.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use cushim_trace::private::Folder;
 use cushim_trace::reader::TraceFile;
 
 use super::chrome::{self, Chrome};
@@ -40,8 +40,7 @@ pub fn chrome(
         false => args.output.clone(),
     };
     if as_folder && !to_stdout {
-        fs::create_dir_all(&args.output)
-            .map_err(|e| Error::io("make the folder", &args.output, e))?;
+        Folder::make(&args.output).map_err(|e| Error::io("make the folder", &args.output, e))?;
         for &rank in &ranks {
             check(&path(rank), args.force)?;
         }
@@ -88,7 +87,7 @@ pub fn parquet(
     }
     for (file, path) in files.iter_mut().zip(&paths) {
         if let Some(folder) = path.parent() {
-            fs::create_dir_all(folder).map_err(|e| Error::io("make the folder", folder, e))?;
+            Folder::make(folder).map_err(|e| Error::io("make the folder", folder, e))?;
         }
         let out = Output::create(path, args.force)?;
         let mut sink = Parquet::new(out, file).map_err(view::output)?;

@@ -12,7 +12,8 @@ use cushim_image::Limits;
 use cushim_image::inventory::ImageKind;
 
 use crate::Error;
-use crate::images::{self, Chosen, Filter, HostFile, Numbered, SelectArgs, file};
+use crate::images::{self, Chosen, Cost, Filter, HostFile, Numbered, SelectArgs, Which, file};
+use cushim_names::Foreign as _;
 
 /// Write device images to files
 #[derive(clap::Args, Debug)]
@@ -45,7 +46,7 @@ pub fn run(args: ExtractArgs) -> crate::Outcome {
         inputs.iter().map(|input| (input, images::choose(&input.host, &filter, &limits))).collect();
     let mut failed = false;
     for (input, found) in &chosen {
-        let path = input.host.path().display();
+        let path = input.host.path().shown();
         for problem in &found.rest.problems {
             crate::complain(&format!("{path}: {}: {}", problem.trail, problem.error));
             failed = true;
@@ -118,8 +119,13 @@ fn print(chosen: &[(&Input, Chosen<'_>)], limits: &Limits) -> Result<bool, Error
     }
     let mut failed = false;
     let mut out = stdout.lock();
-    for numbered in images() {
-        match numbered.image.with_bytes(limits, |bytes| out.write_all(bytes)) {
+    let costs = chosen.iter().flat_map(|(input, found)| {
+        let mut cost = Cost::new(input.host.bytes().len(), limits);
+        found.images.iter().map(move |n| (n, cost.charge(&n.image, Which::All, limits)))
+    });
+    for (numbered, allowed) in costs {
+        match allowed.and_then(|()| numbered.image.with_bytes(limits, |bytes| out.write_all(bytes)))
+        {
             Ok(written) => written.map_err(crate::view::output)?,
             Err(error) => {
                 crate::complain(&format!("{}: {error}", numbered.image.trail));

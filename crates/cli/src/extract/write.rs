@@ -4,8 +4,6 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::fs::File;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +11,7 @@ use std::time::Duration;
 use cushim_image::Limits;
 use cushim_image::inventory::Space;
 use cushim_image::sniff::trim;
+use cushim_trace::private::Folder;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rayon::prelude::*;
 use serde::Serialize;
@@ -20,7 +19,8 @@ use serde::Serialize;
 use super::{Input, file_name};
 use crate::Error;
 use crate::images::record::{ImageRecord, ProblemRecord, VERSION};
-use crate::images::{Chosen, Numbered};
+use crate::images::{Chosen, Cost, Numbered, Which};
+use cushim_names::Foreign as _;
 
 /// Name of the index in the output folder.
 const INDEX: &str = "index.json";
@@ -34,6 +34,8 @@ struct Task<'t, 'a> {
     input: usize,
     /// Relative to the output folder.
     path: PathBuf,
+    /// Or all images together are too much.
+    allowed: Result<(), cushim_image::Error>,
 }
 
 /// What became of a task.
@@ -76,8 +78,11 @@ pub fn write(
 ) -> Result<bool, Error> {
     let mut tasks = Vec::new();
     for (input, (file, found)) in chosen.iter().enumerate() {
+        let mut cost = Cost::new(file.host.bytes().len(), limits);
         for numbered in &found.images {
-            tasks.push(Task { numbered, input, path: file.folder.join(file_name(numbered)) });
+            let path = file.folder.join(file_name(numbered));
+            let allowed = cost.charge(&numbered.image, Which::All, limits);
+            tasks.push(Task { numbered, input, path, allowed });
         }
     }
     prepare(folder, force, chosen, &tasks)?;
@@ -114,7 +119,7 @@ pub fn write(
                 IndexedImage { file, bytes: Some(written.bytes), error: None, image }
             }
             Err(error) => {
-                let path = chosen[task.input].0.host.path().display();
+                let path = chosen[task.input].0.host.path().shown();
                 crate::complain(&format!("{path}: {}: {error}", task.numbered.image.trail));
                 failed = true;
                 IndexedImage { file: None, bytes: None, error: Some(error.to_string()), image }
@@ -122,11 +127,11 @@ pub fn write(
         };
         index.files[task.input].images.push(entry);
     }
-    let path = folder.join(INDEX);
+    let path = Path::new(INDEX);
     let mut text = serde_json::to_vec_pretty(&index)
-        .map_err(|error| Error::io("write", &path, error.into()))?;
+        .map_err(|error| Error::io("write", path, error.into()))?;
     text.push(b'\n');
-    put(&path, &text)?;
+    put(folder, path, &text)?;
     Ok(failed)
 }
 
@@ -142,15 +147,14 @@ fn prepare(
         for name in names {
             let path = folder.join(name);
             if path.symlink_metadata().is_ok() {
-                let path = path.display();
+                let path = path.shown();
                 return Err(Error::Usage(format!("{path} exists; --force overwrites it")));
             }
         }
     }
     for (input, _) in chosen {
         let path = folder.join(&input.folder);
-        std::fs::create_dir_all(&path)
-            .map_err(|error| Error::io("make the folder", &path, error))?;
+        Folder::make(&path).map_err(|error| Error::io("make the folder", &path, error))?;
     }
     Ok(())
 }
@@ -204,20 +208,24 @@ fn write_group(
     limits: &Limits,
 ) -> Result<Results, Error> {
     // Holds the unpacked stream while the whole group is written.
-    let _held = match &tasks[group[0]].numbered.image.place.space {
-        Space::Blob(blob) => blob.bytes(limits).ok(),
-        Space::File(_) => None,
+    let first = group.iter().find(|&&number| tasks[number].allowed.is_ok());
+    let _held = match first.map(|&number| &tasks[number].numbered.image.place.space) {
+        Some(Space::Blob(blob)) => blob.bytes(limits).ok(),
+        _ => None,
     };
     let mut out = Vec::with_capacity(group.len());
     for &number in group {
         let task = &tasks[number];
-        let path = folder.join(&task.path);
+        if let Err(error) = &task.allowed {
+            out.push((number, Err(error.clone())));
+            continue;
+        }
         let place = &task.numbered.image.place;
         let written = BUFFER.with_borrow_mut(|buffer| {
             place.unpack_with(buffer, limits, |bytes| {
                 let bytes = trim(bytes);
                 let hash = xxhash_rust::xxh3::xxh3_64(bytes);
-                put(&path, bytes).map(|()| Written { bytes: bytes.len() as u64, hash })
+                put(folder, &task.path, bytes).map(|()| Written { bytes: bytes.len() as u64, hash })
             })
         });
         // A failure to read is an answer; a failure to write ends the command.
@@ -236,16 +244,11 @@ fn write_group(
     Ok(out)
 }
 
-/// Writes `bytes` under a temporary name beside `path`, then renames.
-fn put(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let wrong = |error| Error::io("write", path, error);
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let part = path.with_file_name(name);
-    let written = File::create(&part).and_then(|mut file| file.write_all(bytes));
-    let renamed = written.and_then(|()| std::fs::rename(&part, path));
-    if renamed.is_err() {
-        let _ = std::fs::remove_file(&part);
-    }
-    renamed.map_err(wrong)
+/// Writes a file at `path` below `folder`, whole or not at all.
+fn put(folder: &Path, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let whole = folder.join(path);
+    let parent = path.parent().map_or(folder.to_owned(), |parent| folder.join(parent));
+    let written = Folder::make(&parent)
+        .and_then(|parent| parent.replace(path.file_name().unwrap_or_default(), bytes));
+    written.map_err(|error| Error::io("write", &whole, error))
 }

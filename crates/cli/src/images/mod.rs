@@ -7,8 +7,11 @@ pub mod file;
 pub mod record;
 pub mod select;
 
-use cushim_image::inventory::{self, Image, Inventory};
-use cushim_image::{Error, Limits};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use cushim_image::inventory::{self, Blob, Image, Inventory, Space};
+use cushim_image::{Codec, Error, Limits, Work};
 use rayon::prelude::*;
 
 pub use file::{HostFile, Source};
@@ -42,14 +45,11 @@ pub fn choose<'a>(file: &'a HostFile, filter: &Filter, limits: &Limits) -> Chose
     if !filter.wants_kernels() {
         return Chosen { images: listed, rest };
     }
-    let opened: Vec<(Numbered<'a>, Result<bool, Error>)> = listed
-        .into_par_iter()
-        .map(|numbered| {
-            let kernels = numbered.image.kernels(limits);
-            let found = kernels.map(|kernels| kernels.iter().any(|k| filter.names(&k.name)));
-            (numbered, found)
-        })
-        .collect();
+    let opened = each(listed, file.bytes().len(), Which::All, limits, |numbered, allowed| {
+        let kernels = allowed.and_then(|()| numbered.image.kernels(limits));
+        let found = kernels.map(|kernels| kernels.iter().any(|k| filter.names(&k.name)));
+        (numbered, found)
+    });
     let mut images = Vec::new();
     for (numbered, found) in opened {
         match found {
@@ -62,6 +62,98 @@ pub fn choose<'a>(file: &'a HostFile, filter: &Filter, limits: &Limits) -> Chose
         }
     }
     Chosen { images, rest }
+}
+
+/// What images of a file cost together.
+pub struct Cost {
+    work: Work,
+    /// Packed streams that were charged, by their place in memory.
+    streams: HashSet<usize>,
+}
+
+/// Which images are unpacked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Which {
+    /// Those that share a packed stream: their bytes are nowhere else.
+    Shared,
+    /// All.
+    All,
+}
+
+impl Cost {
+    /// Of a file of `length` bytes.
+    pub fn new(length: usize, limits: &Limits) -> Self {
+        Self { work: Work::new(length, limits), streams: HashSet::new() }
+    }
+
+    /// Charges an image that is about to be unpacked; a shared stream once.
+    ///
+    /// # Errors
+    /// [`Error::TooBig`]: all images together are too much.
+    pub fn charge(
+        &mut self,
+        image: &Image<'_>,
+        which: Which,
+        limits: &Limits,
+    ) -> Result<(), Error> {
+        let place = &image.place;
+        let own = match place.codec {
+            Codec::None if stream(image).is_none() => 0,
+            _ if which == Which::Shared && stream(image).is_none() => 0,
+            _ => place.unpacked,
+        };
+        let Some(blob) = stream(image) else {
+            return self.work.unpack(own, place.start, limits);
+        };
+        let blob_at = Arc::as_ptr(blob) as usize;
+        let whole = if self.streams.contains(&blob_at) { 0 } else { blob.packed().unpacked };
+        self.work.unpack(own.saturating_add(whole), place.start, limits)?;
+        self.streams.insert(blob_at);
+        Ok(())
+    }
+}
+
+/// The packed stream that an image shares with others.
+fn stream<'i, 'a>(image: &'i Image<'a>) -> Option<&'i Arc<Blob<'a>>> {
+    match &image.place.space {
+        Space::Blob(blob) => Some(blob),
+        Space::File(_) => None,
+    }
+}
+
+/// Does something with each image of a file of `length` bytes on all cores, and answers in their order.
+/// `work` is told whether the image may be unpacked. Those of one packed stream are done one after another
+/// while that is held, so it is unpacked once.
+pub fn each<'a, T: Send>(
+    images: Vec<Numbered<'a>>,
+    length: usize,
+    which: Which,
+    limits: &Limits,
+    work: impl Fn(Numbered<'a>, Result<(), Error>) -> T + Sync,
+) -> Vec<T> {
+    let mut cost = Cost::new(length, limits);
+    let mut groups: Vec<Vec<(Numbered<'a>, Result<(), Error>)>> = Vec::new();
+    for numbered in images {
+        let allowed = cost.charge(&numbered.image, which, limits);
+        let here = stream(&numbered.image).map(Arc::as_ptr);
+        match groups.last_mut() {
+            Some(group)
+                if here.is_some()
+                    && group.last().and_then(|(n, _)| stream(&n.image)).map(Arc::as_ptr)
+                        == here =>
+            {
+                group.push((numbered, allowed));
+            }
+            _ => groups.push(vec![(numbered, allowed)]),
+        }
+    }
+    let done = groups.into_par_iter().flat_map_iter(|group| {
+        let first = group.iter().find(|(_, allowed)| allowed.is_ok());
+        let shared = first.and_then(|(numbered, _)| stream(&numbered.image)).cloned();
+        let _held = shared.and_then(|blob| blob.bytes(limits).ok());
+        group.into_iter().map(|(numbered, allowed)| work(numbered, allowed)).collect::<Vec<T>>()
+    });
+    done.collect()
 }
 
 /// Sees to it that work is done where the system allows no more threads: this one then works alone.

@@ -35,6 +35,11 @@ pub struct SelectArgs {
     /// Refuse images over 64 MiB that would unpack to more than N times their packed size
     #[arg(long, value_name = "N", default_value_t = Limits::DEFAULT.max_ratio)]
     pub max_ratio: u64,
+
+    /// Refuse images once those of a file would unpack to more than this many MiB together; if not given,
+    /// 1024 and a hundred times the file
+    #[arg(long, value_name = "MIB")]
+    pub max_total: Option<u64>,
 }
 
 /// What [`SelectArgs`] come down to.
@@ -66,7 +71,15 @@ impl SelectArgs {
     /// The limits.
     pub fn limits(&self) -> Limits {
         let max_image = self.max_image.saturating_mul(1 << 20);
-        Limits { max_image, max_ratio: self.max_ratio, ..Limits::DEFAULT }
+        let limits = Limits { max_image, max_ratio: self.max_ratio, ..Limits::DEFAULT };
+        match self.max_total {
+            None => limits,
+            Some(total) => Limits {
+                max_total: total.saturating_mul(1 << 20),
+                max_total_ratio: u64::MAX,
+                ..limits
+            },
+        }
     }
 }
 

@@ -90,7 +90,8 @@ impl RedirectArgs {
             set.push(("CUSHIM_REDIRECT", absolute(file)?.into()));
         }
         if let Some(folder) = &self.dump_images {
-            std::fs::create_dir_all(folder).map_err(|e| Error::io("make the folder", folder, e))?;
+            cushim_trace::private::Folder::make(folder)
+                .map_err(|e| Error::io("make the folder", folder, e))?;
             set.push(("CUSHIM_DUMP_IMAGES", absolute(folder)?.into()));
         }
         let mut tools = OsString::new();
@@ -117,7 +118,7 @@ fn absolute(path: &Path) -> Result<PathBuf, Error> {
 }
 
 fn bad(error: cushim_rules::Error) -> Error {
-    Error::Usage(error.to_string())
+    Error::Usage(cushim_names::Foreign::shown(error.to_string().as_str()).to_string())
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use cushim_names::Name;
 use rayon::prelude::*;
 
 use super::Sort;
-use crate::images::{Filter, Numbered};
+use crate::images::{self, Filter, Numbered, Which};
 
 /// A kernel in one image.
 pub struct Instance {
@@ -48,24 +48,26 @@ pub fn stack(kernel: &Kernel) -> Option<u64> {
 }
 
 /// Opens `images` on all cores and merges what they define by name, in order of first meeting.
-pub fn merge(
-    images: &[Numbered<'_>],
+/// Gives the images back. `length`: bytes of their file.
+pub fn merge<'a>(
+    images: Vec<Numbered<'a>>,
+    length: usize,
     filter: &Filter,
     limits: &Limits,
-) -> (Vec<Merged>, Vec<Problem>) {
-    let opened: Vec<_> =
-        images.par_iter().map(|numbered| (numbered, numbered.image.kernels(limits))).collect();
+) -> (Vec<Merged>, Vec<Problem>, Vec<Numbered<'a>>) {
+    let opened = images::each(images, length, Which::All, limits, |numbered, allowed| {
+        let kernels = allowed.and_then(|()| numbered.image.kernels(limits));
+        (numbered, kernels)
+    });
+    let mut listed = Vec::with_capacity(opened.len());
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut merged: Vec<Merged> = Vec::new();
     let mut problems = Vec::new();
     for (numbered, kernels) in opened {
-        let kernels = match kernels {
-            Ok(kernels) => kernels,
-            Err(error) => {
-                problems.push(Problem { trail: numbered.image.trail.clone(), error });
-                continue;
-            }
-        };
+        let kernels = kernels.unwrap_or_else(|error| {
+            problems.push(Problem { trail: numbered.image.trail.clone(), error });
+            Vec::new()
+        });
         for kernel in kernels {
             let place = *places.entry(kernel.name.clone()).or_insert_with(|| {
                 merged.push(Merged {
@@ -77,10 +79,11 @@ pub fn merge(
             });
             merged[place].instances.push(instance(numbered.number, &numbered.image, kernel));
         }
+        listed.push(numbered);
     }
     merged.par_iter_mut().for_each(|kernel| kernel.signature = Name::new(&kernel.symbol).full);
     merged.retain(|kernel| filter.names(&kernel.symbol));
-    (merged, problems)
+    (merged, problems, listed)
 }
 
 fn instance(number: usize, image: &Image<'_>, kernel: Kernel) -> Instance {

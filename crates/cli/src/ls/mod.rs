@@ -9,11 +9,10 @@ mod table;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use cushim_image::Limits;
-use rayon::prelude::*;
-
 use crate::Error;
-use crate::images::{self, Chosen, Filter, HostFile, Numbered, SelectArgs, file};
+use crate::images::{self, Chosen, Filter, HostFile, Numbered, SelectArgs, Which, file};
+use cushim_image::Limits;
+use cushim_names::Foreign as _;
 
 /// List the device images in programs and libraries
 #[derive(clap::Args, Debug)]
@@ -159,14 +158,15 @@ pub fn run(args: LsArgs) -> crate::Outcome {
 }
 
 fn complain_of(listing: &Listing<'_>, empty: bool) {
-    let path = listing.path.display();
+    let path = listing.path.shown();
     if empty {
         crate::complain(&format!("{path}: no device code found that was asked for"));
     }
     for problem in &listing.found.rest.problems {
         let trail = problem.trail.to_string();
         let space = if trail.is_empty() { "" } else { " " };
-        crate::complain(&format!("{path}:{space}{trail}: {}", problem.error));
+        let error = problem.error.to_string();
+        crate::complain(&format!("{path}:{space}{}: {}", trail.shown(), error.shown()));
     }
 }
 
@@ -183,7 +183,7 @@ impl Totals {
 fn list<'a>(args: &LsArgs, host: &'a HostFile, filter: &Filter, limits: &Limits) -> Listing<'a> {
     let mut found = images::choose(host, filter, limits);
     let mut totals = Totals::default();
-    let images = std::mem::take(&mut found.images);
+    let mut images = std::mem::take(&mut found.images);
     for numbered in &images {
         totals.images += 1;
         // Of a shared stream only the unpacked share is known.
@@ -194,15 +194,18 @@ fn list<'a>(args: &LsArgs, host: &'a HostFile, filter: &Filter, limits: &Limits)
     totals.packed += shared_streams(&images);
     let mut kernels = Vec::new();
     if args.kernels {
-        let (merged, problems) = kernels::merge(&images, filter, limits);
-        kernels = merged;
+        let (merged, problems, listed) = kernels::merge(images, host.bytes().len(), filter, limits);
+        (kernels, images) = (merged, listed);
         found.rest.problems.extend(problems);
         kernels::sort(&mut kernels, args.sort);
         totals.kernels = kernels.len();
         kernels.truncate(args.top.unwrap_or(usize::MAX));
     }
+    let which = if args.verify { Which::All } else { Which::Shared };
     let mut rows: Vec<(Row<'a>, Option<cushim_image::inventory::Problem>)> =
-        images.into_par_iter().map(|numbered| row(numbered, host, args, limits)).collect();
+        images::each(images, host.bytes().len(), which, limits, |numbered, allowed| {
+            row(numbered, host, args, limits, allowed)
+        });
     found.rest.problems.extend(rows.iter_mut().filter_map(|(_, problem)| problem.take()));
     let mut rows: Vec<Row<'a>> = rows.into_iter().map(|(row, _)| row).collect();
     sort(&mut rows, args.sort);
@@ -235,12 +238,17 @@ fn row<'a>(
     host: &HostFile,
     args: &LsArgs,
     limits: &Limits,
+    allowed: Result<(), cushim_image::Error>,
 ) -> (Row<'a>, Option<cushim_image::inventory::Problem>) {
     let image = &numbered.image;
     let problem = |error: cushim_image::Error| cushim_image::inventory::Problem {
         trail: image.trail.clone(),
         error,
     };
+    if let Err(error) = allowed {
+        let problem = Some(problem(error));
+        return (Row { numbered, hash: None, content: args.verify }, problem);
+    }
     if args.verify {
         let hash = image.with_bytes(limits, xxhash_rust::xxh3::xxh3_64);
         let opened = image.kernels(limits).map(drop);

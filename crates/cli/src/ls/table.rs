@@ -8,6 +8,7 @@ use cushim_image::kernel::{Kernel, Stack};
 use super::kernels::{Merged, stack};
 use super::{Listing, Row, Totals};
 use crate::images::tool;
+use cushim_names::Foreign as _;
 
 /// Prints one file; `shown` files stand above it.
 pub fn print(
@@ -19,7 +20,7 @@ pub fn print(
 ) -> io::Result<()> {
     if several {
         let blank = if shown > 0 { "\n" } else { "" };
-        writeln!(out, "{blank}{}:", listing.path.display())?;
+        writeln!(out, "{blank}{}:", listing.path.shown())?;
     }
     if kernels {
         kernel_table(out, &listing.kernels)?;
@@ -162,8 +163,9 @@ impl<const N: usize> Table<N> {
         Self { right, rows: vec![titles.map(|title| title.trim_start_matches('>').to_owned())] }
     }
 
+    /// Cells hold foreign text; each is one line without escape sequences.
     fn row(&mut self, cells: [String; N]) {
-        self.rows.push(cells);
+        self.rows.push(cells.map(|cell| cell.shown().text().into_owned()));
     }
 
     fn print(&self, out: &mut impl Write) -> io::Result<()> {

@@ -15,6 +15,7 @@ use clap::Args;
 use crate::launch::{self, Backend, Held, LastArgs, Names, Pattern, Rank, RecordArgs, Signals};
 use crate::view::{Class, Classes};
 use crate::{Error, Outcome, complain, environ};
+use cushim_names::Foreign as _;
 
 use found::Found;
 
@@ -123,7 +124,7 @@ pub fn run(args: RecordCommand) -> Outcome {
     let path = pattern.expand(&names, &rank)?;
     let path = if path == expected { free } else { path };
     if rank.prints() {
-        complain(&format!("recording into {}", path.display()));
+        complain(&format!("recording into {}", path.shown()));
     }
     let mut was_there = false;
     let ending = child.wait(&mut signals, &mut || was_there = was_there || path.exists());

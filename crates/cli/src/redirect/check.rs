@@ -7,7 +7,7 @@ use std::fmt::Write;
 use cushim_bind::{Part, serve};
 use cushim_image::inventory::ImageKind;
 use cushim_image::{Arch, Limits, ParamLayout};
-use cushim_names::Name;
+use cushim_names::{Foreign as _, Name};
 use cushim_rules::{Action, Manifest, Names, Rule};
 
 use super::CheckArgs;
@@ -18,8 +18,8 @@ use crate::{Error, Outcome};
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Outcome {
     let limits = &Limits::DEFAULT;
-    let manifest =
-        Manifest::read(&args.manifest).map_err(|error| Error::Usage(error.to_string()))?;
+    let manifest = Manifest::read(&args.manifest)
+        .map_err(|error| Error::Usage(error.to_string().shown().to_string()))?;
     let mut containers = Vec::new();
     for path in &args.programs {
         let file = HostFile::open(path)?;
@@ -33,7 +33,7 @@ pub fn run(args: &CheckArgs) -> Outcome {
     if manifest.rules.is_empty() {
         out += "the manifest has no rules\n";
     }
-    crate::print(out.as_bytes())?;
+    crate::print(cushim_names::lines(&out).as_bytes())?;
     Ok(u8::from(!well))
 }
 
@@ -51,7 +51,7 @@ fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut Strin
                 return false;
             }
         };
-        unusable.extend(why_not(&file, limits).map(|why| format!("{}: {why}", image.display())));
+        unusable.extend(why_not(&file, limits).map(|why| format!("{}: {why}", image.shown())));
         theirs.extend(program::containers(&file, image, limits));
         parts.extend(code(&file, limits));
     }
@@ -188,7 +188,7 @@ fn code(file: &HostFile, limits: &Limits) -> Vec<(bool, Vec<u8>)> {
 
 /// The files of a rule, in words.
 fn files(rule: &Rule) -> String {
-    let files = rule.action.images().iter().map(|file| file.display().to_string());
+    let files = rule.action.images().iter().map(|file| file.shown().to_string());
     files.collect::<Vec<_>>().join(" or ")
 }
 

@@ -3,13 +3,14 @@
 //! Must not know: how rules are read.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::Write;
 use std::path::Path;
 
 use cushim_image::Limits;
 use cushim_image::inventory::{self, Image, ImageKind};
-use cushim_names::Name;
+use cushim_names::{Foreign as _, Name};
+use cushim_trace::private::Folder;
 use regex::Regex;
 
 use super::{NewArgs, program};
@@ -26,22 +27,23 @@ pub fn run(args: &NewArgs) -> Outcome {
         newest(&images, &symbol, limits).ok_or_else(|| no_ptx(args, &images, &symbol, limits))?;
     let text = ptx
         .with_bytes(limits, <[u8]>::to_vec)
-        .map_err(|e| Error::Usage(format!("{}: {e}", args.program.display())))?;
+        .map_err(|e| Error::Usage(format!("{}: {e}", args.program.shown())))?;
     let name = Name::new(&symbol);
     let image = format!("{}.ptx", file_name(&name.short));
-    fs::create_dir_all(&args.output).map_err(|e| Error::io("make the folder", &args.output, e))?;
+    let folder =
+        Folder::make(&args.output).map_err(|e| Error::io("make the folder", &args.output, e))?;
     let manifest = args.output.join("redirect.toml");
-    write(&manifest, manifest_text(&name, &image, args).as_bytes())?;
+    write(&folder, &manifest, manifest_text(&name, &image, args).as_bytes())?;
     let kernel = args.output.join(&image);
-    if let Err(error) = write(&kernel, &text) {
+    if let Err(error) = write(&folder, &kernel, &text) {
         let _ = fs::remove_file(&manifest);
         return Err(error);
     }
     let others = program::kernels(ptx, limits).len() - 1;
     let mut said = format!(
         "{}: the manifest\n{}: PTX of {} ({}), to edit\n",
-        manifest.display(),
-        kernel.display(),
+        manifest.shown(),
+        kernel.shown(),
         name.full,
         ptx.arch.to_string().replace("sm_", "compute_"),
     );
@@ -59,9 +61,8 @@ pub fn run(args: &NewArgs) -> Outcome {
             bound.join(", ")
         );
     }
-    said +=
-        &format!("Next: cushim run --redirect {} {}\n", manifest.display(), args.program.display());
-    crate::print(said.as_bytes())?;
+    said += &format!("Next: cushim run --redirect {} {}\n", manifest.shown(), args.program.shown());
+    crate::print(cushim_names::lines(&said).as_bytes())?;
     Ok(0)
 }
 
@@ -84,7 +85,7 @@ fn one(args: &NewArgs, images: &[Image<'_>], limits: &Limits) -> Result<String, 
         false => exactly,
         true => found.values().filter(|name| matching(name)).collect(),
     };
-    let program = args.program.display();
+    let program = args.program.shown();
     match chosen.as_slice() {
         [one] => Ok(one.mangled.clone()),
         [] => Err(Error::Usage(format!(
@@ -124,7 +125,7 @@ fn no_ptx(args: &NewArgs, images: &[Image<'_>], symbol: &str, limits: &Limits) -
     Error::Usage(format!(
         "{}: there is no PTX of {} to edit, only {}; a replacement can still be written in CUDA and \
          compiled (nvcc -ptx or -cubin) with the same name and parameters",
-        args.program.display(),
+        args.program.shown(),
         Name::new(symbol).full,
         found.join(", ")
     ))
@@ -135,7 +136,7 @@ fn manifest_text(name: &Name, image: &str, args: &NewArgs) -> String {
     format!(
         "# {full}\n# of {program}\n\n[[redirect]]\nname  = {name}\nmatch = {{ kernel = {exact} }}\nimage = {image}\n",
         full = name.full,
-        program = args.program.display().to_string().replace('\n', " "),
+        program = args.program.shown().to_string().replace('\n', " "),
         name = toml_text(&name.short),
         exact = toml_text(&exact),
         image = toml_text(image),
@@ -166,8 +167,8 @@ fn file_name(short: &str) -> String {
 }
 
 /// Writes a file that must not be there yet: somebody may have edited it.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path);
+fn write(folder: &Folder, path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    let file = folder.create(path.file_name().unwrap_or_default());
     let written = file.and_then(|mut file| file.write_all(bytes));
     written.map_err(|e| Error::io("write", path, e))
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use libloading::Library;
 
 use crate::Error;
+use cushim_names::Foreign as _;
 
 type Status = i32;
 
@@ -57,7 +58,7 @@ impl Driver {
     pub fn open(file: &Path, device: i32) -> Result<Self, Error> {
         // SAFETY: a driver library's constructors do what CUDA programs rely on.
         let library = unsafe { Library::new(file) }
-            .map_err(|e| Error::Library(format!("{} cannot be loaded: {e}", file.display())))?;
+            .map_err(|e| Error::Library(format!("{} cannot be loaded: {e}", file.shown())))?;
         let (mut handle, mut context) = (0i32, 0usize);
         call!(library, "cuInit"(u32 = 0))?;
         call!(library, "cuDeviceGet"(*mut i32 = &mut handle, i32 = device))?;

@@ -165,7 +165,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
             first * 1e3
         );
     }
-    crate::print(out.as_bytes())?;
+    crate::print(cushim_names::lines(&out).as_bytes())?;
     Ok(u8::from(differing > 0))
 }
 

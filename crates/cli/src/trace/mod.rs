@@ -19,6 +19,7 @@ use crate::launch::{
 };
 use crate::view::{Classes, Format, Run, Target, View, ViewArgs};
 use crate::{Error, Outcome, environ, zst};
+use cushim_names::Foreign as _;
 
 use follow::Follow;
 use output::{Output, WholeLines};
@@ -178,7 +179,7 @@ fn refuse_recording(path: &Path) -> Result<(), Error> {
     if path.extension().is_none_or(|ending| ending != "cushim") {
         return Ok(());
     }
-    let path = path.display();
+    let path = path.shown();
     Err(Error::Usage(format!(
         "--output {path}: trace writes text (.txt) or JSON lines (.jsonl); for the recording itself use \
          `cushim record -o {path}`"

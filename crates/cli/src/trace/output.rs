@@ -10,6 +10,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::{Error, complain};
+use cushim_names::Foreign as _;
 
 /// So many names are tried where other traces are writing.
 const NAMES_MAX: u32 = 1000;
@@ -41,7 +42,7 @@ impl Output {
             }
             if !kind.is_file() || lock(&file) {
                 if path != wanted {
-                    let (wanted, path) = (wanted.display(), path.display());
+                    let (wanted, path) = (wanted.shown(), path.shown());
                     complain(&format!(
                         "another trace is writing {wanted}; this one goes to {path}"
                     ));

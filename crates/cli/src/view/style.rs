@@ -3,6 +3,7 @@
 //! Must not know: events.
 
 use anstyle::{AnsiColor, Style as Ansi};
+use cushim_names::Foreign as _;
 
 /// What the reader's terminal can show.
 #[derive(Clone, Copy, Debug)]
@@ -76,17 +77,9 @@ pub fn dim(shape: [u32; 3]) -> String {
     }
 }
 
-/// `text` with control characters written as escapes: names come from other people's programs, and a
-/// terminal obeys them.
+/// Foreign text as [`Shown`](cushim_names::Shown) has it.
 pub fn printable(text: &str) -> String {
-    let bad =
-        |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{202a}'..='\u{202e}');
-    if !text.contains(bad) {
-        return text.to_owned();
-    }
-    text.chars()
-        .map(|c| if bad(c) { c.escape_default().to_string() } else { c.to_string() })
-        .collect()
+    text.shown().text().into_owned()
 }
 
 #[cfg(test)]

@@ -8,3 +8,4 @@ mod run;
 mod signals;
 mod support;
 mod trace;
+mod untrusted;
