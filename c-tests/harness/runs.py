@@ -169,7 +169,12 @@ def traced_launches(cushim, program, path, env, backend, limit):
             _, events, summary = launches.read_trace(trace)
         except (OSError, ValueError) as error:
             return done, [str(error)]
-        wrong = launches.compare(launches.read_list(program.beside("launches")), events)
+        expected = launches.read_list(program.beside("launches"))
+        if backend == "cpu" and "cpuargs" in program.options:
+            # What links modules for the CPU gives an image that only it reads.
+            for line in expected:
+                line.args = ["*"] * len(getattr(line, "args", []))
+        wrong = launches.compare(expected, events)
         return done, wrong + lost(summary)
     finally:
         shutil.rmtree(os.path.dirname(trace), ignore_errors=True)

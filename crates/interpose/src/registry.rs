@@ -388,11 +388,7 @@ impl Kernel {
             return Ok(layout);
         }
         let layout = match self.module {
-            Some(module) if !self.name.is_empty() => match module.code.layout(self.name) {
-                // An image of another kind than NVIDIA's: what links a module for the CPU gives.
-                Err(why) if self.of_driver => layouts::ask_driver(self.address).ok_or(why)?,
-                known => known?,
-            },
+            Some(module) if !self.name.is_empty() => module.code.layout(self.name)?,
             _ if self.of_driver => layouts::ask_driver(self.address)
                 .ok_or_else(|| "the driver does not tell (it does from 12.4 on)".to_owned())?,
             _ => return Err("not registered by anything that was seen".to_owned()),
