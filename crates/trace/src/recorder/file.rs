@@ -144,13 +144,14 @@ impl Backing {
         Ok(())
     }
 
-    /// Whether most of the file system is taken: there others find no room soon.
+    /// Whether the file system has less than an eighth free, and less than 1 GiB: there others find no room soon.
     pub fn is_crowded(&self) -> bool {
         // SAFETY: all-zero is a valid `statfs`.
         let mut found: libc::statfs = unsafe { std::mem::zeroed() };
         // SAFETY: `found` is a valid place for the answer; a bad descriptor is an error.
         let known = unsafe { libc::syscall(libc::SYS_fstatfs, self.fd, &raw mut found) } == 0;
-        known && found.f_bavail < found.f_blocks / 8
+        let most = (1u64 << 30) / (found.f_bsize as u64).max(1);
+        known && found.f_bavail < most.min(found.f_blocks / 8)
     }
 
     fn reopen(&mut self) -> Option<()> {
