@@ -27,4 +27,5 @@ pub use cache::Cache;
 pub use error::{CacheRefused, NotCompiled};
 #[doc(hidden)]
 pub use phases::phases;
+pub use run::access;
 pub use run::{Arena, Blocks, Kernel, Mapped};

@@ -20,6 +20,7 @@ pub mod alu;
 pub mod ast;
 mod check;
 mod error;
+pub mod fence;
 pub mod interp;
 pub mod ir;
 pub mod level;

@@ -453,6 +453,7 @@ impl Emit<'_> {
             op if cushim_ptx::alu::is_pure(op) => self.pure(inst),
             Op::Mov => self.mov(inst),
             Op::Nop => {}
+            Op::Fence | Op::FenceSc => self.fence(inst),
             Op::Cvta => self.cvta(inst),
             Op::Isspacep => self.isspacep(inst),
             Op::Activemask => {

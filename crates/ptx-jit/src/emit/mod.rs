@@ -11,6 +11,7 @@ mod compare;
 mod control;
 mod convert;
 mod each;
+mod fence;
 mod float;
 mod group;
 mod int;

@@ -1,7 +1,8 @@
 //! Loops in which a lane may wait for another lane.
 //!
 //! A loop may spin if one of its exits depends on what a volatile or ordered
-//! load, an atomic, or a barrier object gave inside it.
+//! load, an atomic, or a barrier object gave inside it, or a load of any kind
+//! beside a fence: compilers read such a variable again after each.
 
 use super::graph::{Edge, Piece, writes};
 use super::live;
@@ -10,12 +11,13 @@ use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::table::{Op, Word};
 use cushim_ptx::work;
 
-/// Whether a value of it may change by what others do.
-fn observes(inst: &Inst) -> bool {
+/// Whether a value of it may change by what others do, in a loop that has a fence or has none.
+fn observes(inst: &Inst, fenced: bool) -> bool {
     match inst.op {
         Op::Ld => {
-            let words = [Word::Volatile, Word::Relaxed, Word::Acquire, Word::Mmio];
-            inst.words.first(&words).is_some()
+            let words = [Word::Volatile, Word::Relaxed, Word::Acquire, Word::Mmio, Word::Cv];
+            let own = [Word::Local, Word::Param, Word::ParamEntry, Word::ParamFunc, Word::Const];
+            inst.words.first(&words).is_some() || fenced && inst.words.first(&own).is_none()
         }
         Op::Atom => !inst.dst.is_empty(),
         Op::MbarTest => true,
@@ -23,11 +25,16 @@ fn observes(inst: &Inst) -> bool {
     }
 }
 
+fn is_fence(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Fence | Op::FenceSc)
+}
+
 /// Steps for each instruction after which loops count as such without being looked at: they are nested deep.
 const MOST: usize = 256;
 
 pub(super) fn may_spin(f: &Function, pieces: &[Piece]) -> bool {
-    if !pieces.iter().any(|p| f.code[p.start..p.end].iter().any(observes)) {
+    let fenced = pieces.iter().any(|p| f.code[p.start..p.end].iter().any(is_fence));
+    if !pieces.iter().any(|p| f.code[p.start..p.end].iter().any(|inst| observes(inst, fenced))) {
         return false;
     }
     let loops = Loops {
@@ -127,11 +134,13 @@ impl Loops<'_> {
     fn spins(&mut self, list: &[usize]) -> bool {
         self.tainted.clear();
         let mut registers: Vec<u32> = Vec::new();
+        let code = |k: &usize| &self.f.code[self.pieces[*k].start..self.pieces[*k].end];
+        let fenced = list.iter().any(|k| code(k).iter().any(is_fence));
         for k in list {
             let piece = &self.pieces[*k];
             self.step(piece.end - piece.start + 1);
             let code = &self.f.code[piece.start..piece.end];
-            let seen = code.iter().filter(|inst| observes(inst)).flat_map(writes);
+            let seen = code.iter().filter(|inst| observes(inst, fenced)).flat_map(writes);
             registers.extend(seen.filter(|r| self.tainted.add(*r as usize)));
         }
         while let Some(r) = registers.pop() {

@@ -1,5 +1,6 @@
 //! A compiled kernel, and the memory it runs on.
 
+use super::access;
 use super::blocks::Blocks;
 use super::grid;
 use super::tier::{Source, Variant};
@@ -72,9 +73,7 @@ impl Memory for Arena {
             return Err(BadAddress);
         }
         // SAFETY: inside the arena, which is mapped; `bytes` is not in it.
-        unsafe {
-            std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), bytes.len());
-        }
+        unsafe { access::read(address as *const u8, bytes) };
         Ok(())
     }
 
@@ -83,9 +82,7 @@ impl Memory for Arena {
             return Err(BadAddress);
         }
         // SAFETY: as in `load`.
-        unsafe {
-            std::ptr::copy_nonoverlapping(bytes.as_ptr(), address as *mut u8, bytes.len());
-        }
+        unsafe { access::write(address as *mut u8, bytes) };
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! Accesses in whichever space they go: of all lanes together where that can be, else lane by lane.
 
+use super::access::{self, get, put};
 use super::atomics;
 use super::helpers::{lanes, warp, width};
 use super::kernel::update;
@@ -83,7 +84,7 @@ impl Warp {
     pub(crate) fn read(&self, lane: usize, address: u64, out: &mut [u8]) -> Result<(), Cause> {
         let place = self.place(Space::Generic, address, lane, out.len() as u64, false)?;
         // SAFETY: `place` has checked the range; `out` is not in it.
-        unsafe { std::ptr::copy_nonoverlapping(place.at, out.as_mut_ptr(), out.len()) };
+        unsafe { access::read(place.at, out) };
         Ok(())
     }
 }
@@ -102,38 +103,6 @@ fn find(
         return Err(w.fail(site, lane, Cause::Misaligned { address, bytes }));
     }
     w.place(site.space, address, lane, bytes, write).map_err(|cause| w.fail(site, lane, cause))
-}
-
-/// Reads a value of 1, 2, 4 or 8 bytes.
-///
-/// # Safety
-/// `at` is mapped for that many bytes.
-unsafe fn get(at: *const u8, bytes: usize) -> u64 {
-    // SAFETY: the caller's promise; unaligned reads need no alignment.
-    unsafe {
-        match bytes {
-            1 => u64::from(at.read()),
-            2 => u64::from(at.cast::<u16>().read_unaligned()),
-            4 => u64::from(at.cast::<u32>().read_unaligned()),
-            _ => at.cast::<u64>().read_unaligned(),
-        }
-    }
-}
-
-/// Writes a value of 1, 2, 4 or 8 bytes.
-///
-/// # Safety
-/// `at` is mapped and writable for that many bytes.
-unsafe fn put(at: *mut u8, bytes: usize, v: u64) {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match bytes {
-            1 => at.write(v as u8),
-            2 => at.cast::<u16>().write_unaligned(v as u16),
-            4 => at.cast::<u32>().write_unaligned(v as u32),
-            _ => at.cast::<u64>().write_unaligned(v),
-        }
-    }
 }
 
 pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
@@ -306,9 +275,7 @@ pub(super) unsafe extern "C" fn copy_async(w: *mut Warp, n: u32, mask: u32) -> u
         if count > 0 {
             match w.place(Space::Global, from, l, count as u64, false) {
                 // SAFETY: `place` has checked the range.
-                Ok(p) => unsafe {
-                    std::ptr::copy_nonoverlapping(p.at, bytes.as_mut_ptr(), count);
-                },
+                Ok(p) => unsafe { access::read(p.at, &mut bytes[..count]) },
                 Err(cause) => return w.fail(site, l, cause),
             }
         }

@@ -3,6 +3,7 @@
 //! Owns the scheduler and the helpers that generated code calls. It must not
 //! know how code is made, or who owns device memory.
 
+pub mod access;
 mod atomics;
 mod barrier;
 mod block;

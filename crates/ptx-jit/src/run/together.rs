@@ -30,9 +30,15 @@ impl Places {
     }
 }
 
-/// A slot as numbers of 32 or 64 bits.
+/// A slot as numbers of 32 or 64 bits, and what others may read or write meanwhile: each one access.
 trait Number: Copy {
     fn of(slot: &mut Slot) -> &mut [Self];
+    /// # Safety
+    /// `at` is mapped and aligned.
+    unsafe fn get(at: *mut Self) -> Self;
+    /// # Safety
+    /// As for [`Number::get`], and writable.
+    unsafe fn put(at: *mut Self, v: Self);
 }
 
 impl Number for u32 {
@@ -40,11 +46,31 @@ impl Number for u32 {
         // SAFETY: twice as many numbers of half the size, which want less alignment.
         unsafe { std::slice::from_raw_parts_mut(slot.as_mut_ptr().cast(), 64) }
     }
+
+    unsafe fn get(at: *mut u32) -> u32 {
+        // SAFETY: the caller's promise.
+        unsafe { AtomicU32::from_ptr(at) }.load(Ordering::Relaxed)
+    }
+
+    unsafe fn put(at: *mut u32, v: u32) {
+        // SAFETY: the caller's promise.
+        unsafe { AtomicU32::from_ptr(at) }.store(v, Ordering::Relaxed);
+    }
 }
 
 impl Number for u64 {
     fn of(slot: &mut Slot) -> &mut [u64] {
         slot
+    }
+
+    unsafe fn get(at: *mut u64) -> u64 {
+        // SAFETY: the caller's promise.
+        unsafe { AtomicU64::from_ptr(at) }.load(Ordering::Relaxed)
+    }
+
+    unsafe fn put(at: *mut u64, v: u64) {
+        // SAFETY: the caller's promise.
+        unsafe { AtomicU64::from_ptr(at) }.store(v, Ordering::Relaxed);
     }
 }
 
@@ -132,7 +158,7 @@ fn load_of<T: Number>(w: &mut Warp, dst: &[Dst], places: &Places, mask: u32) {
         }
         let to = T::of(&mut w.scratch[k]);
         // SAFETY: all parts were checked.
-        each(mask, |l| to[l] = unsafe { places.at::<T>(l).add(k).read_unaligned() });
+        each(mask, |l| to[l] = unsafe { T::get(places.at::<T>(l).add(k)) });
     }
 }
 
@@ -157,7 +183,7 @@ fn store_of<T: Number>(w: &mut Warp, parts: usize, places: &Places, mask: u32) {
         for k in 0..parts {
             let v = T::of(&mut w.scratch[k + 1])[l];
             // SAFETY: all parts were checked.
-            unsafe { places.at::<T>(l).add(k).write_unaligned(v) };
+            unsafe { T::put(places.at::<T>(l).add(k), v) };
         }
     });
 }

@@ -43,6 +43,7 @@ pub use fault::{BadAddress, Cause, Fault};
 pub use mbarrier::apply as barrier_object;
 use std::cell::OnceCell;
 use std::collections::VecDeque;
+use std::sync::atomic::{self, Ordering};
 use versions::Version;
 
 /// Generic addresses from here on mean shared memory. All windows lie above
@@ -83,6 +84,12 @@ pub trait Memory {
         bytes: u32,
         new: &mut dyn FnMut(u64) -> u64,
     ) -> Result<u64, BadAddress>;
+
+    /// Orders accesses before and behind it for other threads of the process, on which other blocks run; `total`: in
+    /// one order with all fences that are ([`crate::fence`]).
+    fn fence(&self, total: bool) {
+        atomic::fence(if total { Ordering::SeqCst } else { Ordering::AcqRel });
+    }
 }
 
 /// What kernels ask of their host.

@@ -37,8 +37,8 @@ impl Exec<'_> {
             Op::Mov => self.mov(common, warp, inst, frame, active),
             Op::Cvta | Op::Isspacep => self.address_space(common, warp, inst, frame, active),
             Op::Activemask => warp.write(frame, inst.dst[0], active, &[mask.into(); 32]),
-            // Fences are among these. One orders what this thread does for those on others.
-            Op::Nop => std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst),
+            Op::Nop => {}
+            Op::Fence | Op::FenceSc => self.memory.fence(crate::fence::is_total(inst)),
             Op::Ld => self.load(common, warp, inst, frame, active)?,
             Op::St => self.store(common, warp, inst, frame, active)?,
             Op::Atom => self.atom(common, warp, inst, frame, active)?,

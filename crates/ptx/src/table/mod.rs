@@ -25,7 +25,7 @@ pub enum Op {
     Setp, Set, Selp, Slct, And, Or, Xor, Not, Cnot, Lop3, Shf, Shl, Shr, Prmt,
     Mov, Cvt, Cvt2, CvtPack, Cvta, Isspacep,
     Ld, St, Atom, CpAsync, CpArrive, MbarInit, MbarArrive, MbarTx, MbarTest, MbarPending,
-    BarSync, BarArrive, BarRed, BarWarp, Shfl, Vote, Match, Redux, Activemask,
+    Fence, FenceSc, BarSync, BarArrive, BarRed, BarWarp, Shfl, Vote, Match, Redux, Activemask,
     Bra, BrxIdx, Call, Ret, Exit, Trap, Nanosleep, Nop,
     /// An instruction that this crate does not run.
     Refused,

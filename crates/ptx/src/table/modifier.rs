@@ -53,6 +53,9 @@ words! {
     SharedCluster "shared::cluster",
     Finite "finite", Infinite "infinite", Number "number", Notanumber "notanumber",
     Normal "normal", Subnormal "subnormal", CacheHint "L2::cache_hint", Pack "pack",
+    Proxy "proxy", Alias "alias", TensormapGeneric "tensormap::generic", AsyncGeneric "async::generic",
+    MbarrierInit "mbarrier_init", RestrictCta "sync_restrict::shared::cta",
+    RestrictCluster "sync_restrict::shared::cluster",
     Po "po", Shr7 "shr7", Shr15 "shr15",
     Fractional "fractional", Range "range", Cvt "cvt", L2 "L2",
 }

@@ -4,15 +4,15 @@
 //! by atomic operations of the processor (acquire, release: what x86 does anyway). Must not know: what
 //! the values mean.
 
-use std::arch::x86_64::__m128i;
 use std::collections::BTreeMap;
 use std::sync::RwLock;
 use std::sync::atomic::{
-    AtomicU8, AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed,
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed,
     Ordering::Release, Ordering::SeqCst,
 };
 
 use cushim_ptx::interp::{self, BadAddress};
+use cushim_ptx_jit::access;
 
 use super::arena::Arena;
 use crate::accelerator::{Copy, Failure, Fill};
@@ -83,6 +83,17 @@ impl Memory {
     pub fn copy_bytes(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
         self.may_copy(to, bytes as u64)?;
         self.may_copy(from, bytes as u64)?;
+        if matches!(bytes, 1 | 2 | 4 | 8) {
+            // A flag that others look at, as `cuStreamWriteValue` writes it: one access.
+            let mut value = [0; 8];
+            let value = &mut value[..bytes];
+            // SAFETY: both sides are memory: ours, or what the program says is its own.
+            unsafe {
+                access::read(std::ptr::with_exposed_provenance(from as usize), value);
+                access::write(std::ptr::with_exposed_provenance_mut(to as usize), value);
+            }
+            return Ok(());
+        }
         // SAFETY: both sides are memory: ours, or what the program says is its own.
         unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
         Ok(())
@@ -122,7 +133,10 @@ impl Memory {
             self.may_copy(at, bytes as u64)?;
             // SAFETY: as in `copy_bytes`.
             unsafe {
-                if same {
+                if fill.width == 1 {
+                    // As in `copy_bytes`.
+                    access::write(at as *mut u8, &value[..size]);
+                } else if same {
                     std::ptr::write_bytes(at as *mut u8, value[0], bytes);
                 } else {
                     for n in 0..fill.width {
@@ -142,54 +156,13 @@ impl cushim_ptx_jit::Mapped for Memory {
     }
 }
 
-/// The largest of 8, 4, 2 and 1 to which both are aligned and which fits.
-fn piece(address: u64, left: usize) -> usize {
-    let aligned = 1usize << (address | 8).trailing_zeros();
-    let fits = 1usize << left.max(1).ilog2();
-    aligned.min(fits)
-}
-
 impl interp::Memory for Memory {
     fn load(&self, address: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
         if !self.is_open(address, bytes.len() as u64) {
             return Err(BadAddress);
         }
-        if let Ok(all) = <&mut [u8; 16]>::try_from(&mut *bytes)
-            && address.is_multiple_of(16)
-        {
-            // What vectors of a kernel's lanes are on a GPU: one access, as it is of all processors with AVX.
-            // SAFETY: inside of memory that may be touched, and aligned; volatile, so that it stays one.
-            let value = unsafe { (address as *const __m128i).read_volatile() };
-            // SAFETY: as many bytes.
-            *all = unsafe { std::mem::transmute::<__m128i, [u8; 16]>(value) };
-            return Ok(());
-        }
-        let (mut at, mut rest) = (address, bytes);
-        while !rest.is_empty() {
-            let n = piece(at, rest.len());
-            if n == 8 {
-                let (many, later) = rest.split_at_mut(rest.len() & !7);
-                for piece in many.chunks_exact_mut(8) {
-                    // SAFETY: inside of memory that may be touched, and aligned.
-                    let value = unsafe { (*(at as *const AtomicU64)).load(Acquire) };
-                    piece.copy_from_slice(&value.to_le_bytes());
-                    at += 8;
-                }
-                rest = later;
-                continue;
-            }
-            // SAFETY: inside of memory that may be touched, and aligned to `n`.
-            let value = unsafe {
-                match n {
-                    4 => (*(at as *const AtomicU32)).load(Acquire),
-                    2 => (*(at as *const AtomicU16)).load(Acquire).into(),
-                    _ => (*(at as *const AtomicU8)).load(Acquire).into(),
-                }
-            };
-            let (now, later) = rest.split_at_mut(n);
-            now.copy_from_slice(value.to_le_bytes().get(..n).unwrap_or_default());
-            (at, rest) = (at + n as u64, later);
-        }
+        // SAFETY: inside of memory that may be touched; `bytes` is the interpreter's own.
+        unsafe { access::read(std::ptr::with_exposed_provenance(address as usize), bytes) };
         Ok(())
     }
 
@@ -197,43 +170,8 @@ impl interp::Memory for Memory {
         if !self.is_open(address, bytes.len() as u64) {
             return Err(BadAddress);
         }
-        if let Ok(all) = <[u8; 16]>::try_from(bytes)
-            && address.is_multiple_of(16)
-        {
-            // SAFETY: as many bytes; inside of memory that may be touched, and aligned, as in `load`.
-            unsafe {
-                let value = std::mem::transmute::<[u8; 16], __m128i>(all);
-                (address as *mut __m128i).write_volatile(value);
-            }
-            return Ok(());
-        }
-        let (mut at, mut rest) = (address, bytes);
-        while !rest.is_empty() {
-            let n = piece(at, rest.len());
-            if n == 8 {
-                let (many, later) = rest.split_at(rest.len() & !7);
-                for piece in many.chunks_exact(8) {
-                    let mut word = [0; 8];
-                    word.copy_from_slice(piece);
-                    // SAFETY: inside of memory that may be touched, and aligned.
-                    unsafe { (*(at as *const AtomicU64)).store(u64::from_le_bytes(word), Release) };
-                    at += 8;
-                }
-                rest = later;
-                continue;
-            }
-            let (now, later) = rest.split_at(n);
-            let value = now.iter().rev().fold(0u32, |v, byte| v << 8 | u32::from(*byte));
-            // SAFETY: inside of memory that may be touched, and aligned to `n`.
-            unsafe {
-                match n {
-                    4 => (*(at as *const AtomicU32)).store(value, Release),
-                    2 => (*(at as *const AtomicU16)).store(value as u16, Release),
-                    _ => (*(at as *const AtomicU8)).store(value as u8, Release),
-                }
-            }
-            (at, rest) = (at + n as u64, later);
-        }
+        // SAFETY: inside of memory that may be touched.
+        unsafe { access::write(std::ptr::with_exposed_provenance_mut(address as usize), bytes) };
         Ok(())
     }
 

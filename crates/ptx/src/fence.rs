@@ -1,0 +1,19 @@
+//! What fences ask of the processor that runs kernels.
+//!
+//! Owns which fences need an instruction; the interpreter and the compiler ask here. Must not know how either makes one.
+//! Source: PTX ISA 9, "Memory Consistency Model" and "membar / fence"; Intel's manual, volume 3, 10.2.
+//!
+//! x86-64 keeps all accesses of a thread in order but one kind: a later load may be done before an earlier store is
+//! seen by others. So each load is an acquire, each store a release, and a fence that is less than `.sc` asks for
+//! nothing more than that code keeps accesses where they stand.
+
+use crate::ir::Inst;
+use crate::table::{Op, Word};
+
+/// Whether an instruction is a fence that needs one of the processor: `fence.sc` (and `membar`, which is the same),
+/// of which all threads of its scope see one order.
+///
+/// That of scope `.cta` does not: one thread of the process runs all of a block, and sees its own accesses in order.
+pub fn is_total(inst: &Inst) -> bool {
+    inst.op == Op::FenceSc && !inst.words.has(Word::Cta)
+}

@@ -1,0 +1,136 @@
+//! Fences: which forms there are, and what of them reaches memory.
+
+use cushim_ptx::interp::{self, BadAddress, Host, Launch, Memory};
+use std::cell::RefCell;
+
+/// Memory that notes what it is asked, and has one value.
+#[derive(Default)]
+struct Noted(RefCell<Vec<&'static str>>);
+
+impl Memory for Noted {
+    fn load(&self, _: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
+        self.0.borrow_mut().push("load");
+        bytes.fill(0);
+        Ok(())
+    }
+
+    fn store(&self, _: u64, _: &[u8]) -> Result<(), BadAddress> {
+        self.0.borrow_mut().push("store");
+        Ok(())
+    }
+
+    fn update(&self, _: u64, _: u32, new: &mut dyn FnMut(u64) -> u64) -> Result<u64, BadAddress> {
+        new(0);
+        Ok(0)
+    }
+
+    fn fence(&self, total: bool) {
+        self.0.borrow_mut().push(if total { "total" } else { "fence" });
+    }
+}
+
+impl Host for Noted {
+    fn print(&self, _: &[u8]) {}
+
+    fn allocate(&self, _: u64) -> u64 {
+        0
+    }
+
+    fn free(&self, _: u64) {}
+
+    fn nanoseconds(&self) -> u64 {
+        0
+    }
+}
+
+fn module(instruction: &str) -> cushim_ptx::ir::Module {
+    let text = format!(
+        ".version 8.6\n.target sm_90\n.address_size 64\n.entry k() {{ .reg .b64 d; .reg .b32 a; mov.b64 d, 64;
+         st.relaxed.gpu.global.b32 [d], 1;\n {instruction};\n ld.relaxed.gpu.global.b32 a, [d]; ret; }}"
+    );
+    cushim_ptx::parse(&text).and_then(|m| cushim_ptx::check(&m)).unwrap()
+}
+
+/// What memory is asked between a store and a load.
+fn between(instruction: &str) -> Vec<&'static str> {
+    let module = module(instruction);
+    assert!(module.refusals(0).is_empty(), "{instruction}: {:?}", module.refusals(0));
+    let noted = Noted::default();
+    let launch = Launch {
+        module: &module,
+        kernel: 0,
+        globals: &[],
+        grid: [1; 3],
+        block: [1; 3],
+        dynamic_shared: 0,
+        params: &[],
+        cooperative: false,
+        workspace: 0,
+        local_limit: 1 << 10,
+    };
+    interp::run(&launch, &noted, &noted).unwrap();
+    let all = noted.0.into_inner();
+    assert_eq!((all.first(), all.last()), (Some(&"store"), Some(&"load")), "{instruction}");
+    all[1..all.len() - 1].to_vec()
+}
+
+#[test]
+fn full_fences_are_those_of_one_order_beyond_a_block() {
+    for i in ["fence.sc.gpu", "fence.sc.sys", "fence.sc.cluster", "membar.gl", "membar.sys"] {
+        assert_eq!(between(i), ["total"], "{i}");
+    }
+}
+
+/// What ptxas 13.0 takes for sm_90, and what it refuses.
+#[test]
+fn forms_are_those_of_the_assembler() {
+    for i in [
+        "membar.cta",
+        "fence.sc.cta",
+        "fence.gpu",
+        "fence.cta",
+        "fence.acq_rel.cluster",
+        "fence.acquire.gpu",
+        "fence.release.sys",
+        "fence.acquire.sync_restrict::shared::cluster.cluster",
+        "fence.release.sync_restrict::shared::cta.cluster",
+        "fence.mbarrier_init.release.cluster",
+        "fence.proxy.alias",
+        "fence.proxy.async",
+        "fence.proxy.async.global",
+        "fence.proxy.async.shared::cta",
+        "fence.proxy.async.shared::cluster",
+        "fence.proxy.tensormap::generic.release.gpu",
+        "fence.proxy.tensormap::generic.acquire.gpu [d], 128",
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster",
+        "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
+        "membar.proxy.alias",
+    ] {
+        assert_eq!(between(i), ["fence"], "{i}");
+    }
+    for i in [
+        "membar.gpu",
+        "membar.cluster",
+        "membar",
+        "fence",
+        "fence.sc",
+        "fence.relaxed.gpu",
+        "fence.sc.gl",
+        "fence.acq_rel.sc.gpu",
+        "fence.acquire.sync_restrict::shared::cta.cluster",
+        "fence.acquire.sync_restrict::shared::cluster.gpu",
+        "fence.mbarrier_init.release.cta",
+        "fence.mbarrier_init.cluster",
+        "fence.proxy.async.local",
+        "fence.proxy.generic",
+        "membar.proxy.async",
+        "fence.sc.gpu.frobnicate",
+        "ld.mmio.acquire.sys.global.u32 a, [d]",
+        "ld.mmio.relaxed.gpu.global.u32 a, [d]",
+        "ld.mmio.u32 a, [d]",
+        "st.mmio.release.sys.u32 [d], a",
+    ] {
+        assert_eq!(module(i).refusals(0).len(), 1, "{i}");
+    }
+    assert!(between("ld.mmio.relaxed.sys.global.u32 a, [d]").contains(&"load"));
+}
