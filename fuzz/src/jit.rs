@@ -57,6 +57,27 @@ const LAST: &str = "};
    sub.s32 x, y, x; st.param.b32 [o], x; ret; }
 ";
 
+/// The second block waits for the first one's number, and takes it for its own sums. Both get here: nothing is before it.
+fn handshake(s: &mut String, c: &mut Choices<'_>) {
+    let (release, acquire) = [
+        ("st.release.gpu.global.b32 [v], 1", "ld.acquire.gpu.global.b32 t, [v]"),
+        (
+            "fence.acq_rel.gpu; st.relaxed.gpu.global.b32 [v], 1",
+            "ld.relaxed.gpu.global.b32 t, [v]; fence.acq_rel.gpu",
+        ),
+        ("membar.gl; st.volatile.global.b32 [v], 1", "ld.volatile.global.b32 t, [v]; fence.sc.gpu"),
+        ("red.release.gpu.global.or.b32 [v], 1", "atom.acquire.gpu.global.or.b32 t, [v], 0"),
+    ][c.below(4) as usize];
+    let _ = writeln!(
+        s,
+        "mov.b64 w, g; add.s64 v, w, 4; setp.ne.u32 q, r1, 0; @q bra SECOND; setp.ne.u32 q, r0, 0; @q bra BOTH;
+         st.weak.global.b32 [w], {}; {release}; bra BOTH;
+         SECOND: {acquire}; setp.eq.u32 q, t, 0; @q bra SECOND; ld.weak.global.b32 t, [w]; add.s32 r6, r6, t;
+         BOTH:",
+        77 + c.below(100)
+    );
+}
+
 /// The text of a kernel.
 pub fn program(data: &[u8]) -> String {
     let mut c = Choices(data);
@@ -82,6 +103,10 @@ pub fn program(data: &[u8]) -> String {
          setp.lt.u32 p0, r0, 17; setp.eq.u32 p1, r1, 0; setp.gt.u32 p2, r7, 3; setp.ne.u32 p3, r3, 5;
          mov.u32 t, %ntid.y; mov.u32 own, %tid.z; mad.lo.u32 own, own, t, r4; mad.lo.u32 own, own, r5, r0;
          shl.b32 own, own, 2; st.shared.b32 [own], r2;\n";
+    // Few: a kernel in which lanes may wait for others is compiled in another way.
+    if c.below(4) == 0 {
+        handshake(&mut s, &mut c);
+    }
     for block in 0..BLOCKS {
         let _ =
             writeln!(s, "L{block}: sub.s32 fuel, fuel, 1; setp.lt.s32 q, fuel, 0; @q bra DONE;");
@@ -178,7 +203,7 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
     let d = |c: &mut Choices<'_>| format!("d{}", c.below(4));
     let (x, y) = (c.below(8), c.below(4));
     let one = |c: &mut Choices<'_>, of: &[&'static str]| of[c.below(of.len() as u32) as usize];
-    let text = match c.below(50) {
+    let text = match c.below(52) {
         0 => format!("add.s32 r{x}, {}, {}", r(c), r(c)),
         1 => format!("sub.s32 r{x}, {}, {}", r(c), r(c)),
         2 => format!("mad.lo.s32 r{x}, {}, {}, {}", r(c), r(c), r(c)),
@@ -244,6 +269,18 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
             c.below(32)
         ),
         21 => format!("vote.sync.ballot.b32 r{x}, p{y}, -1"),
+        50 => one(
+            c,
+            &["fence.sc.gpu", "membar.sys", "fence.acq_rel.cta", "fence.acquire.gpu", "fence.proxy.alias"],
+        )
+        .to_string(),
+        // Ordered accesses, to memory that is nobody else's.
+        51 => match c.below(4) {
+            0 => format!("mov.u32 t, {}; {guard} st.release.gpu.global.b32 [to], t", r(c)),
+            1 => format!("mov.b64 w, to; {guard} ld.acquire.sys.global.b32 r{x}, [w]"),
+            2 => format!("mov.b64 w, to; {guard} ld.volatile.global.v2.b32 {{r{x}, r{}}}, [w]", (x + 1) % 8),
+            _ => format!("mov.b32 t, {}; {guard} atom.acq_rel.sys.add.u32 r{x}, [to], t", r(c)),
+        },
         48 => format!(
             "mov.u32 t, {}; {{ .param .b32 i; .param .b32 u; st.param.b32 [i], t;
              {guard} call (u), fn{y}, (i); {guard} ld.param.b32 r{x}, [u]; }}",

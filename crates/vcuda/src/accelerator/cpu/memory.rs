@@ -86,7 +86,7 @@ impl Memory {
         if matches!(bytes, 1 | 2 | 4 | 8) {
             // A flag that others look at, as `cuStreamWriteValue` writes it: one access.
             let mut value = [0; 8];
-            let value = &mut value[..bytes];
+            let value = value.get_mut(..bytes).unwrap_or_default();
             // SAFETY: both sides are memory: ours, or what the program says is its own.
             unsafe {
                 access::read(std::ptr::with_exposed_provenance(from as usize), value);
@@ -135,7 +135,7 @@ impl Memory {
             unsafe {
                 if fill.width == 1 {
                     // As in `copy_bytes`.
-                    access::write(at as *mut u8, &value[..size]);
+                    access::write(at as *mut u8, value.get(..size).unwrap_or_default());
                 } else if same {
                     std::ptr::write_bytes(at as *mut u8, value[0], bytes);
                 } else {
