@@ -6,6 +6,7 @@
 
 use crate::ir::{Block, Function, Src};
 use crate::table::Op;
+use crate::work;
 
 /// Cuts `f.code` into blocks and ranks them.
 pub(crate) fn find(f: &mut Function) {
@@ -123,6 +124,7 @@ fn loop_depth(blocks: &[Block]) -> Vec<u32> {
                     Some(other) => {
                         let (mut x, mut y) = (p, other);
                         while x != y {
+                            work::step(1);
                             while number[x as usize] < number[y as usize] {
                                 x = idom[x as usize].unwrap_or(0);
                             }
@@ -140,35 +142,126 @@ fn loop_depth(blocks: &[Block]) -> Vec<u32> {
             }
         }
     }
-    let dominates = |a: u32, mut b: u32| loop {
-        if a == b {
-            return true;
+    let post: Vec<u32> = post.into_iter().rev().collect();
+    nesting(&post, &predecessors, &idom)
+}
+
+/// The same from immediate dominators: each loop is found from its end backwards, the inner ones first, which then
+/// count as one block, so that every edge is looked at once.
+fn nesting(order: &[u32], predecessors: &[Vec<u32>], idom: &[Option<u32>]) -> Vec<u32> {
+    let n = predecessors.len();
+    // Who a block dominates lies between its numbers.
+    let mut size = vec![1u32; n];
+    for &b in order.iter().skip(1).rev() {
+        if let Some(up) = idom[b as usize] {
+            size[up as usize] += size[b as usize];
         }
-        match idom[b as usize] {
-            Some(up) if up != b => b = up,
-            _ => return false,
-        }
+    }
+    let (mut first, mut next) = (vec![0u32; n], vec![1u32; n]);
+    for &b in order.iter().skip(1) {
+        let up = idom[b as usize].unwrap_or(0) as usize;
+        first[b as usize] = next[up];
+        next[up] += size[b as usize];
+        next[b as usize] = first[b as usize] + 1;
+    }
+    let dominates = |a: u32, b: u32| {
+        (first[a as usize]..first[a as usize] + size[a as usize]).contains(&first[b as usize])
     };
-    let mut depth = vec![0; blocks.len()];
-    for header in 0..blocks.len() as u32 {
-        let back: Vec<u32> = predecessors[header as usize]
-            .iter()
-            .copied()
-            .filter(|p| dominates(header, *p))
-            .collect();
-        if back.is_empty() {
-            continue;
+    // The loop that a block was found in, by its header; and whom it counts as one with.
+    let mut inside: Vec<Option<u32>> = vec![None; n];
+    let mut header = vec![false; n];
+    let mut one: Vec<u32> = (0..n as u32).collect();
+    let find = |one: &mut Vec<u32>, mut b: u32| {
+        while one[b as usize] != b {
+            work::step(1);
+            one[b as usize] = one[one[b as usize] as usize];
+            b = one[b as usize];
         }
-        let mut inside = vec![false; blocks.len()];
-        inside[header as usize] = true;
-        depth[header as usize] += 1;
-        let mut stack = back;
+        b
+    };
+    let mut stack: Vec<u32> = Vec::new();
+    for &h in order.iter().rev() {
+        let ends = predecessors[h as usize].iter().copied().filter(|p| dominates(h, *p));
+        stack.extend(ends);
+        header[h as usize] = !stack.is_empty();
         while let Some(b) = stack.pop() {
-            if !std::mem::replace(&mut inside[b as usize], true) {
-                depth[b as usize] += 1;
+            work::step(1);
+            let b = find(&mut one, b);
+            if b != h {
+                (inside[b as usize], one[b as usize]) = (Some(h), h);
                 stack.extend(&predecessors[b as usize]);
             }
         }
     }
+    let mut depth = vec![0; n];
+    for &b in order {
+        let outer = inside[b as usize].map_or(0, |h| depth[h as usize]);
+        depth[b as usize] = outer + u32::from(header[b as usize]);
+    }
     depth
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many natural loops each block is in, by what they are: those that reach an edge back to a block that
+    /// dominates it, without going through that block.
+    fn plain(blocks: &[Block]) -> Vec<u32> {
+        let n = blocks.len();
+        let reach = |from: u32, without: Option<u32>| {
+            let (mut seen, mut stack) = (vec![false; n], vec![from]);
+            while let Some(b) = stack.pop() {
+                if Some(b) != without && !std::mem::replace(&mut seen[b as usize], true) {
+                    stack.extend(&blocks[b as usize].successors);
+                }
+            }
+            seen
+        };
+        let reached = reach(0, None);
+        let mut depth = vec![0; n];
+        for h in (0..n as u32).filter(|h| reached[*h as usize]) {
+            let past = reach(0, Some(h));
+            let to_h = |b: &u32| blocks[*b as usize].successors.contains(&h);
+            let dominated = |b: &u32| reached[*b as usize] && !past[*b as usize];
+            let ends: Vec<u32> = (0..n as u32).filter(|b| to_h(b) && dominated(b)).collect();
+            for b in (0..n as u32).filter(|b| reached[*b as usize]) {
+                let seen = reach(b, Some(h));
+                let in_it = b == h || ends.iter().any(|e| seen[*e as usize]);
+                depth[b as usize] += u32::from(in_it && !ends.is_empty());
+            }
+        }
+        depth
+    }
+
+    #[test]
+    fn loops_nest_as_they_are_defined() {
+        let mut x = 88_172_645_463_325_252u64;
+        let mut pick = |below: usize| {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            (x >> 20) as usize % below
+        };
+        for _ in 0..3000 {
+            let n = 1 + pick(14);
+            let mut blocks = Vec::new();
+            for k in 0..n {
+                let mut successors: Vec<u32> = (0..pick(3)).map(|_| pick(n) as u32).collect();
+                if k + 1 < n && pick(4) != 0 {
+                    successors.push(k as u32 + 1);
+                }
+                successors.sort_unstable();
+                successors.dedup();
+                blocks.push(Block { start: 0, end: 0, rank: 0, successors });
+            }
+            let found = loop_depth(&blocks);
+            assert_eq!(
+                found,
+                plain(&blocks),
+                "{:?}",
+                blocks.iter().map(|b| &b.successors).collect::<Vec<_>>()
+            );
+        }
+    }
 }
