@@ -211,7 +211,7 @@ unsafe fn modules(image: Ptr) {
         assert_eq!(load(broken, 2), 218);
         assert!(CStr::from_bytes_until_nul(&errors).unwrap().to_str().unwrap().contains("broken"));
         assert_eq!(load(c"something else", 0), 200);
-        assert_eq!(load(c".version 6.0\n.target sm_10\n.address_size 64\n", 0), 218);
+        assert_eq!(load(c".version 6.0\n.target sm_9\n.address_size 64\n", 0), 218);
         assert_eq!(api::cuModuleLoadData(Out(&raw mut none), NOTHING), 1);
         assert_eq!(api::cuModuleLoad(Out(&raw mut none), text(c"/nowhere/at.all")), 301);
         assert_eq!(none, Module(0), "outputs stay on error");

@@ -21,8 +21,6 @@ pub(super) struct Dialect {
 const EXPLICIT: (u32, u32) = (1, 4);
 /// From this version on conversions between singles and doubles flush, too.
 const FLUSHING: (u32, u32) = (1, 5);
-/// From this version on registers belong to a function.
-const STACKED: (u32, u32) = (3, 0);
 
 impl Dialect {
     pub(super) fn new(version: (u32, u32), sm: u32) -> Dialect {
@@ -30,8 +28,9 @@ impl Dialect {
     }
 
     /// Whether a variable outside of functions is a register: each thread has it once.
+    /// NVIDIA's driver takes them in every version, and calls without a stack then.
     pub(super) fn is_register(self, v: &Variable<'_>) -> bool {
-        self.version < STACKED && v.space == Space::Reg
+        v.space == Space::Reg
     }
 
     /// The modifiers of an instruction, with those that nobody had to write once.
