@@ -1,9 +1,8 @@
 //! Contexts: what is current on a thread, what belongs to one, and the error that ends one.
 //!
-//! Owns the stack of each thread, primary contexts, and the sticky error. The functions of the API are in
+//! Owns what the stack of each thread means, primary contexts, and the sticky error. The functions of the API are in
 //! [`super::context_api`]. Must not know: what streams and memory do.
 
-use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -11,6 +10,7 @@ use super::handle::{self, Handles};
 use super::state::{accelerator, check};
 use super::status;
 use super::stream::Streams;
+use super::thread;
 use crate::accelerator::Failure;
 use crate::locks::lock;
 
@@ -38,7 +38,7 @@ pub struct Context {
 #[derive(Debug)]
 pub struct Settings {
     /// By `CUlimit`.
-    pub limits: [usize; 8],
+    pub limits: [usize; 6],
     /// `CUfunc_cache`.
     pub cache: i32,
     /// `CUsharedconfig`.
@@ -49,10 +49,8 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        // Stack, printf buffer, heap, depth of synchronisation, pending launches, L2 fetch, persisting L2,
-        // and one that the header keeps for later: the values of a context on an H100.
         Settings {
-            limits: [1024, 1 << 20, 8 << 20, 2, 2048, 64, 0, 0],
+            limits: super::limits::FIRST,
             cache: 0,
             shared: 0,
             peers: Vec::new(),
@@ -64,10 +62,6 @@ impl Default for Settings {
 pub static CONTEXTS: Handles<Context> = Handles::new();
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
-
-thread_local! {
-    static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
-}
 
 impl Context {
     /// A new one, with a handle.
@@ -152,15 +146,12 @@ pub fn current() -> Result<Arc<Context>, i32> {
 
 /// What is current on this thread, usable or not.
 pub fn top() -> Option<Arc<Context>> {
-    STACK.try_with(|stack| stack.borrow().last().cloned()).ok().flatten()
+    thread::with(|thread| thread.contexts.borrow().last().cloned())
 }
 
 /// Changes the stack of this thread.
-///
-/// # Errors
-/// CUDA_ERROR_DEINITIALIZED where the thread has none any more.
-pub fn with_stack<R>(change: impl FnOnce(&mut Vec<Arc<Context>>) -> R) -> Result<R, i32> {
-    STACK.try_with(|stack| change(&mut stack.borrow_mut())).map_err(|_| status::DEINITIALIZED)
+pub fn with_stack<R>(change: impl FnOnce(&mut Vec<Arc<Context>>) -> R) -> R {
+    thread::with(|thread| change(&mut thread.contexts.borrow_mut()))
 }
 
 /// The context of a handle that a function was given; 0 is the current one.

@@ -12,7 +12,7 @@ use super::context::{self, CONTEXTS, Context as Object, current, top, with_stack
 use super::device::device;
 use super::entry::entry;
 use super::memory;
-use super::state::{accelerator, check, give, offer, take};
+use super::state::{accelerator, at, check, give, offer, take};
 use super::status;
 use super::stream::capture;
 use crate::locks::lock;
@@ -21,8 +21,8 @@ use crate::locks::lock;
 /// `_SYNC_MEMOPS`.
 const FLAGS: u32 = 0xff;
 
-/// `CU_LIMIT_MALLOC_HEAP_SIZE`.
-const MALLOC_HEAP_SIZE: i32 = 2;
+/// `CU_CTX_MAP_HOST`.
+const MAP_HOST: u32 = 8;
 
 fn check_flags(flags: u32) -> Result<(), i32> {
     // Of the schedules 0, 1, 2 and 4 exist, one at a time.
@@ -45,7 +45,7 @@ unsafe fn create(to: Out<abi::Context>, flags: u32, dev: Device) -> Result<(), i
     check_flags(flags)?;
     let context = Object::create(dev.0 as usize, flags, false);
     let handle = context.handle();
-    with_stack(|stack| stack.push(context))?;
+    with_stack(|stack| stack.push(context));
     // SAFETY: the caller's.
     unsafe { give(to, abi::Context(handle)) }
 }
@@ -55,12 +55,13 @@ fn push(ctx: abi::Context) -> Result<(), i32> {
     if context.is_destroyed() {
         return Err(status::CONTEXT_IS_DESTROYED);
     }
-    with_stack(|stack| stack.push(context))
+    with_stack(|stack| stack.push(context));
+    Ok(())
 }
 
 fn pop() -> Result<abi::Context, i32> {
     check()?;
-    let context = with_stack(Vec::pop)?.ok_or(status::INVALID_CONTEXT)?;
+    let context = with_stack(Vec::pop).ok_or(status::INVALID_CONTEXT)?;
     Ok(abi::Context(context.handle()))
 }
 
@@ -90,7 +91,8 @@ fn destroy(ctx: abi::Context) -> Result<(), i32> {
         if stack.last().is_some_and(|last| Arc::ptr_eq(last, &context)) {
             stack.pop();
         }
-    })
+    });
+    Ok(())
 }
 
 fn release(dev: Device, all: bool) -> Result<(), i32> {
@@ -133,6 +135,10 @@ entry! {
     fn cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2 (dev: Device, flags: Flags) {
         device(dev)?;
         check_flags(flags.0)?;
+        // Of a primary context CU_CTX_MAP_HOST is no flag (measured).
+        if flags.0 & MAP_HOST != 0 {
+            return Err(status::INVALID_VALUE);
+        }
         context::primary(dev.0)?.context.flags.store(flags.0, Ordering::Relaxed);
         Ok(())
     }
@@ -209,7 +215,8 @@ entry! {
     fn cuCtxSetCurrent (ctx: Context) {
         check()?;
         if ctx.0 == 0 {
-            return with_stack(|stack| drop(stack.pop()));
+            with_stack(|stack| drop(stack.pop()));
+            return Ok(());
         }
         let context = by_handle(ctx)?;
         if context.is_destroyed() {
@@ -218,7 +225,8 @@ entry! {
         with_stack(|stack| {
             stack.pop();
             stack.push(context);
-        })
+        });
+        Ok(())
     }
 
     fn cuCtxGetCurrent (pctx: Out<Context>) {
@@ -267,24 +275,12 @@ entry! {
 
     fn cuCtxGetLimit (pvalue: Out<usize>, limit: i32) {
         let context = current()?;
-        let limits = lock(&context.settings).limits;
-        let limit = usize::try_from(limit).ok().and_then(|limit| limits.get(limit));
-        give(pvalue, *limit.ok_or(status::INVALID_VALUE)?)
+        give(pvalue, super::limits::get(&context, limit)?)
     }
 
     fn cuCtxSetLimit (limit: i32, value: usize) {
         let context = current()?;
-        let mut settings = lock(&context.settings);
-        let place = usize::try_from(limit).ok().and_then(|limit| settings.limits.get_mut(limit));
-        if limit == MALLOC_HEAP_SIZE && accelerator().is_heap_used(context.device) {
-            return Err(status::INVALID_VALUE);
-        }
-        // A value that is no power of two, or too large, becomes what the device can do: any is.
-        *place.ok_or(status::INVALID_VALUE)? = value;
-        if limit == MALLOC_HEAP_SIZE {
-            accelerator().set_heap_limit(context.device, value as u64);
-        }
-        Ok(())
+        super::limits::set(&context, limit, value)
     }
 
     fn cuCtxGetCacheConfig (pconfig: Out<i32>) {
@@ -326,9 +322,13 @@ entry! {
     }
 
     fn cuCtxGetExecAffinity (pExecAffinity: Ptr, type_: i32) {
-        let _ = (pExecAffinity, type_);
-        current()?;
-        Err(status::NOT_SUPPORTED)
+        let context = current()?;
+        // CU_EXEC_AFFINITY_TYPE_SM_COUNT: all of them; there is no other.
+        if type_ != 0 {
+            return Err(status::UNSUPPORTED_EXEC_AFFINITY);
+        }
+        let all = accelerator().devices().get(context.device).map_or(0, |device| device.processors);
+        give(at(pExecAffinity), [0, all])
     }
 
     fn cuCtxEnablePeerAccess (peerContext: Context, flags: Flags) {

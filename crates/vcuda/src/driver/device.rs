@@ -85,7 +85,12 @@ entry! {
     fn cuDeviceGetPCIBusId (pciBusId: Ptr, len: i32, dev: Device) {
         device(dev)?;
         let room = usize::try_from(len).map_err(|_| status::INVALID_VALUE)?;
-        give_text(at(pciBusId), bus_id(dev.0).as_bytes(), room)
+        let text = bus_id(dev.0);
+        // All of it or nothing (measured).
+        if room <= text.len() {
+            return Err(status::INVALID_VALUE);
+        }
+        give_text(at(pciBusId), text.as_bytes(), room)
     }
 
     fn cuDeviceGetByPCIBusId (dev: Out<Device>, pciBusId: Str) {
@@ -141,9 +146,12 @@ entry! {
     }
 
     fn cuFlushGPUDirectRDMAWrites (target: i32, scope: i32) {
-        let _ = (target, scope);
         check()?;
-        Err(status::NOT_SUPPORTED)
+        // To the owner of the context, or to all devices; nothing writes here from outside.
+        match (target, scope) {
+            (0, 100 | 200) => Err(status::NOT_SUPPORTED),
+            _ => Err(status::INVALID_VALUE),
+        }
     }
 
     fn cuDeviceGetTexture1DLinearMaxWidth (maxWidthInElements: Out<usize>, format: i32, numChannels: u32, dev: Device) {
@@ -220,7 +228,7 @@ pub fn attribute(device: &accelerator::Device, number: i32, attribute: i32) -> O
         106 => 32,
         113 => 1,
         115 => 1,
-        number if !(1..=150).contains(&number) => return None,
+        number if !(1..=147).contains(&number) => return None,
         _ => 0,
     })
 }

@@ -109,7 +109,7 @@ fn record(event: abi::Event, stream: &Arc<InStream>, external: bool) -> Result<(
     if external {
         // Such a record is a node; outside of capture there is none.
         let captured = capture::take(stream, || Ok(Payload::Record(event)))?;
-        return if captured { Ok(()) } else { Err(status::INVALID_VALUE) };
+        return if captured { Ok(()) } else { Err(status::ILLEGAL_STATE) };
     }
     if let Some(point) = capture::point(stream)? {
         *lock(&event.recorded) = Record::Captured(point);
@@ -122,8 +122,10 @@ fn record(event: abi::Event, stream: &Arc<InStream>, external: bool) -> Result<(
 
 /// Makes what follows in a stream wait for the last record of an event.
 fn wait(stream: &Arc<InStream>, event: &Arc<Object>, external: bool) -> Result<(), i32> {
-    if external && capture::take(stream, || Ok(Payload::Wait(event.clone())))? {
-        return Ok(());
+    if external {
+        // As above.
+        let captured = capture::take(stream, || Ok(Payload::Wait(event.clone())))?;
+        return if captured { Ok(()) } else { Err(status::ILLEGAL_STATE) };
     }
     let last = lock(&event.recorded).clone();
     let signal = match last {

@@ -146,7 +146,8 @@ pub fn set_attribute(
         }
         9 if (-1..=100).contains(&value) => settings.carveout.store(value, Ordering::Relaxed),
         // Attribute 10, whether a cluster size must be given, is the kernel's own.
-        11..=15 if value >= 0 => {
+        // Cluster sizes; whether one may be larger than all devices have; the policy (measured).
+        11..=15 if number == 14 || value >= 0 && (number < 15 || value <= 2) => {
             let slot = usize::try_from(number - 10).ok().and_then(|n| settings.cluster.get(n));
             slot.ok_or(status::INVALID_VALUE)?.store(value, Ordering::Relaxed);
         }
@@ -208,7 +209,7 @@ entry! {
         // Preferences of hardware that no accelerator here has.
         of(hfunc)?;
         match config {
-            0..=3 => Ok(()),
+            0..=2 => Ok(()),
             _ => Err(status::INVALID_VALUE),
         }
     }

@@ -16,53 +16,6 @@ use super::state::{at, give, offer, text};
 use super::status;
 use crate::error_text;
 
-/// The forms that came with CUDA 11 or later, and with which (cudaTypedefs.h of 13.5); all others are older
-/// than any program that asks.
-#[rustfmt::skip]
-const SINCE: [(&str, i32); 41] = [
-    ("cuCtxCreate_v3", 11040),
-    ("cuCtxCreate_v4", 12050),
-    ("cuCtxGetDevice_v2", 13000),
-    ("cuCtxSynchronize_v2", 13000),
-    ("cuDeviceGetUuid_v2", 11040),
-    ("cuDevicePrimaryCtxRelease_v2", 11000),
-    ("cuDevicePrimaryCtxReset_v2", 11000),
-    ("cuDevicePrimaryCtxSetFlags_v2", 11000),
-    ("cuEventElapsedTime_v2", 12080),
-    ("cuGetProcAddress_v2", 12000),
-    ("cuGraphAddDependencies_v2", 12030),
-    ("cuGraphAddKernelNode_v2", 12000),
-    ("cuGraphAddNode_v2", 12030),
-    ("cuGraphAddNode_v3", 13040),
-    ("cuGraphExecKernelNodeSetParams_v2", 12000),
-    ("cuGraphExecUpdate_v2", 12000),
-    ("cuGraphGetEdges_v2", 12030),
-    ("cuGraphInstantiate_v2", 11000),
-    ("cuGraphKernelNodeGetParams_v2", 12000),
-    ("cuGraphKernelNodeSetParams_v2", 12000),
-    ("cuGraphNodeGetDependencies_v2", 12030),
-    ("cuGraphNodeGetDependentNodes_v2", 12030),
-    ("cuGraphNodeSetParams_v2", 13040),
-    ("cuGraphRemoveDependencies_v2", 12030),
-    ("cuIpcOpenMemHandle_v2", 11000),
-    ("cuLaunchHostFunc_v2", 13010),
-    ("cuMemAdvise_v2", 12020),
-    ("cuMemPrefetchAsync_v2", 12020),
-    ("cuMemcpy3DBatchAsync_v2", 13000),
-    ("cuMemcpyBatchAsync_v2", 13000),
-    ("cuMulticastBindAddr_v2", 13010),
-    ("cuMulticastBindMem_v2", 13010),
-    ("cuStreamBatchMemOp_v2", 11070),
-    ("cuStreamGetCaptureInfo_v2", 11030),
-    ("cuStreamGetCaptureInfo_v3", 12030),
-    ("cuStreamGetCtx_v2", 12050),
-    ("cuStreamUpdateCaptureDependencies_v2", 12030),
-    ("cuStreamWaitValue32_v2", 11070),
-    ("cuStreamWaitValue64_v2", 11070),
-    ("cuStreamWriteValue32_v2", 11070),
-    ("cuStreamWriteValue64_v2", 11070),
-];
-
 /// `CU_GET_PROC_ADDRESS_*`.
 const LEGACY: u64 = 1;
 const PER_THREAD: u64 = 2;
@@ -72,33 +25,60 @@ const FOUND: i32 = 0;
 const NO_SUCH_NAME: i32 = 1;
 const TOO_OLD: i32 = 2;
 
-fn numbers() -> &'static HashMap<&'static str, usize> {
-    static NUMBERS: OnceLock<HashMap<&'static str, usize>> = OnceLock::new();
-    NUMBERS.get_or_init(|| DRIVER_NAMES.iter().enumerate().map(|(at, name)| (*name, at)).collect())
+/// From which CUDA on there are functions for per-thread default streams.
+const OWN_STREAMS_SINCE: i32 = 7000;
+
+/// A form of a function: the CUDA that it came with, its number, and that of its twin for per-thread default streams.
+struct Form {
+    since: i32,
+    number: usize,
+    own: Option<usize>,
 }
 
-fn since(form: &str) -> i32 {
-    SINCE.iter().find(|(name, _)| *name == form).map_or(0, |(_, version)| *version)
-}
-
-/// The number of the function that a program of CUDA `version` means by a name, and how it was found.
-fn lookup(name: &str, version: i32, per_thread: bool) -> (Option<usize>, i32) {
-    let numbered = (2..=5).rev().map(|form| format!("{name}_v{form}"));
-    let mut seen = false;
-    for form in numbered.chain([name.to_owned()]) {
-        let plain = numbers().get(form.as_str());
-        let own = || {
-            let endings = ["_ptsz", "_ptds"].iter();
-            endings.filter_map(|ending| numbers().get(format!("{form}{ending}").as_str())).next()
-        };
-        let found = if per_thread { own().or(plain) } else { plain };
-        let Some(found) = found else { continue };
-        seen = true;
-        if since(&form) <= version {
-            return (Some(*found), FOUND);
-        }
+/// A name without the number of its form.
+fn base(form: &str) -> &str {
+    match form.rsplit_once("_v") {
+        Some((base, number)) if number.bytes().all(|digit| digit.is_ascii_digit()) => base,
+        _ => form,
     }
-    (None, if seen { TOO_OLD } else { NO_SUCH_NAME })
+}
+
+/// The forms by the name that programs ask for, the newest last.
+fn forms() -> &'static HashMap<&'static str, Vec<Form>> {
+    static FORMS: OnceLock<HashMap<&'static str, Vec<Form>>> = OnceLock::new();
+    FORMS.get_or_init(|| {
+        let numbers: HashMap<&str, usize> =
+            DRIVER_NAMES.iter().enumerate().map(|(at, name)| (*name, at)).collect();
+        let own = |form: &str| {
+            let twin = |ending| numbers.get(format!("{form}{ending}").as_str()).copied();
+            twin("_ptsz").or_else(|| twin("_ptds"))
+        };
+        let mut forms: HashMap<&str, Vec<Form>> = HashMap::new();
+        for line in include_str!("since.txt").lines().filter(|line| !line.starts_with('#')) {
+            let mut words = line.split(' ');
+            let since = words.next().and_then(|word| word.parse().ok()).unwrap_or(i32::MAX);
+            for name in words {
+                if let Some(&number) = numbers.get(name) {
+                    forms.entry(base(name)).or_default().push(Form { since, number, own: own(name) });
+                }
+            }
+        }
+        forms.values_mut().for_each(|forms| forms.sort_by_key(|form| form.since));
+        forms
+    })
+}
+
+/// The number of the function that a program of CUDA `version` means by a name, and how it was found. The
+/// name of a form is no name (measured).
+fn lookup(name: &str, version: i32, per_thread: bool) -> (Option<usize>, i32) {
+    let Some(forms) = forms().get(name) else { return (None, NO_SUCH_NAME) };
+    if per_thread && version < OWN_STREAMS_SINCE && forms.iter().any(|form| form.own.is_some()) {
+        return (None, TOO_OLD);
+    }
+    match forms.iter().rfind(|form| form.since <= version) {
+        Some(form) => (form.own.filter(|_| per_thread).or(Some(form.number)), FOUND),
+        None => (None, TOO_OLD),
+    }
 }
 
 /// What both forms of cuGetProcAddress answer.
@@ -111,10 +91,10 @@ unsafe fn find(
 ) -> Result<(), i32> {
     // SAFETY: the program's string.
     let name = unsafe { text(symbol) }?.to_str().unwrap_or_default();
-    if to.0 == 0 || flags & !(LEGACY | PER_THREAD) != 0 || flags == LEGACY | PER_THREAD {
+    if to.0 == 0 || flags & !(LEGACY | PER_THREAD) != 0 {
         return Err(status::INVALID_VALUE);
     }
-    let (number, how) = lookup(name, version, flags == PER_THREAD);
+    let (number, how) = lookup(name, version, flags & PER_THREAD != 0);
     let ours = |number| super::function(number).map(|found| found.expose_provenance());
     let exported = |number| crate::front::address(number).or_else(|| ours(number));
     let address = number.and_then(exported).unwrap_or(0);
@@ -197,10 +177,27 @@ mod tests {
     }
 
     #[test]
+    fn old_programs_get_the_functions_of_their_time() {
+        assert_eq!(named("cuMemAlloc", 3010, false), Ok("cuMemAlloc"));
+        assert_eq!(named("cuCtxGetDevice", 12_090, false), Ok("cuCtxGetDevice"));
+        assert_eq!(named("cuCtxGetDevice", 13_000, false), Ok("cuCtxGetDevice_v2"));
+        assert_eq!(named("cuMemPrefetchAsync", 12_010, true), Ok("cuMemPrefetchAsync_ptsz"));
+        assert_eq!(named("cuMemPrefetchAsync", 7050, false), Err(TOO_OLD));
+        assert_eq!(named("cuStreamQuery", 6050, true), Err(TOO_OLD));
+        assert_eq!(named("cuMemAlloc_v2", 12_000, false), Err(NO_SUCH_NAME));
+        assert_eq!(named("cuStreamQuery_ptsz", 12_000, false), Err(NO_SUCH_NAME));
+        assert_eq!(named("cuInit", 1000, false), Err(TOO_OLD));
+    }
+
+    #[test]
     fn every_dated_form_exists() {
-        for (form, version) in SINCE {
-            assert!(numbers().contains_key(form), "{form}");
-            assert!((11_000..14_000).contains(&version), "{form}");
+        let listed = include_str!("since.txt").lines().filter(|line| !line.starts_with('#'));
+        let count = listed.map(|line| line.split(' ').count() - 1).sum::<usize>();
+        assert_eq!(forms().values().map(Vec::len).sum::<usize>(), count);
+        for (name, forms) in forms() {
+            for pair in forms.windows(2) {
+                assert!(matches!(pair, [a, b] if a.since < b.since), "{name}");
+            }
         }
     }
 }

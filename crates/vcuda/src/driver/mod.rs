@@ -19,6 +19,7 @@ mod jit;
 pub mod kernel;
 pub mod launch;
 pub mod library;
+mod limits;
 mod link;
 mod lookup;
 pub mod memory;
@@ -27,6 +28,7 @@ pub mod occupancy;
 pub mod state;
 pub mod status;
 pub mod stream;
+mod thread;
 
 use cushim_abi::types::*;
 

@@ -6,11 +6,15 @@
 //! thread-local and one global word. That the program took the context away again is learnt from the
 //! driver's answer, not asked for before each call. Must not know: what the calls do.
 //!
+//! While the process ends, the driver says when it has: NVIDIA's and ours register a handler at their
+//! cuInit. From then on every call asks first, as some would answer from what the runtime knows; so what
+//! counts is when the driver was initialised, by whomever (measured).
+//!
 //! After a fork the child inherits this state and the driver answers every call there (NVIDIA's:
 //! CUDA_ERROR_NOT_INITIALIZED, as under NVIDIA's runtime); without locks here, nothing can hang. A child
 //! of a process that had not used CUDA begins anew.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicUsize, Ordering};
 
 use cushim_abi::types::{Context, Device, Out, Status};
 
@@ -22,6 +26,10 @@ use crate::api;
 static EPOCH: AtomicU32 = AtomicU32::new(1);
 /// cuInit has succeeded.
 static INITIALISED: AtomicBool = AtomicBool::new(false);
+/// The process ends: the driver may have ended, or is about to.
+static ENDING: AtomicBool = AtomicBool::new(false);
+/// The number of devices, which can be asked for to the end; negative before cuInit.
+static DEVICES: AtomicI32 = AtomicI32::new(-1);
 /// The primary context of each device, once retained; 0 before.
 static PRIMARY: [AtomicUsize; 128] = [const { AtomicUsize::new(0) }; 128];
 
@@ -80,14 +88,19 @@ pub fn attempt(call: impl Fn() -> i32) -> Result<(), Status> {
 /// # Errors
 /// A `cudaError_t`; cudaErrorInsufficientDriver where there is no driver at all.
 pub fn init() -> Result<(), Status> {
-    if INITIALISED.load(Ordering::Acquire) {
+    if INITIALISED.load(Ordering::Acquire) && !ENDING.load(Ordering::Acquire) {
         return Ok(());
     }
     // SAFETY: no pointers.
     let result = unsafe { api::cuInit(cushim_abi::types::Flags(0)) };
     if result == 0 {
-        INITIALISED.store(true, Ordering::Release);
+        if !INITIALISED.swap(true, Ordering::AcqRel) {
+            first();
+        }
         return Ok(());
+    }
+    if result == code::UNLOADING {
+        return Err(result);
     }
     let mut version = 0;
     // SAFETY: a place for an int.
@@ -95,6 +108,25 @@ pub fn init() -> Result<(), Status> {
         return Err(code::INSUFFICIENT_DRIVER);
     }
     Err(error::from_driver(result))
+}
+
+/// After the first cuInit: learns what is asked for to the end, and when the process ends.
+#[cold]
+fn first() {
+    let mut count = -1;
+    // SAFETY: a place for an int; a function that stays, as libvcuda.so is never unloaded.
+    unsafe {
+        if api::cuDeviceGetCount(Out(&raw mut count)) == 0 {
+            DEVICES.store(count, Ordering::Release);
+        }
+        libc::atexit(ending);
+    }
+}
+
+/// Runs before the driver's handler, which was registered first: every thread's next call looks again.
+extern "C" fn ending() {
+    ENDING.store(true, Ordering::Release);
+    next_epoch();
 }
 
 /// The calling thread's current context, 0 for none.
@@ -155,7 +187,8 @@ fn establish() -> Result<(), Status> {
         make_current(primary(thread.device.get())?)?;
         thread.chosen.set(false);
     }
-    thread.epoch.set(epoch);
+    // While the process ends every call comes here.
+    thread.epoch.set(if ENDING.load(Ordering::Acquire) { 0 } else { epoch });
     Ok(())
 }
 
@@ -189,6 +222,10 @@ pub fn forget(device: i32) {
         let ended = slot.swap(0, Ordering::AcqRel);
         super::registry::legacy::forget(ended);
     }
+    next_epoch();
+}
+
+fn next_epoch() {
     if EPOCH.fetch_add(1, Ordering::AcqRel) == u32::MAX {
         EPOCH.fetch_add(1, Ordering::AcqRel);
     }
@@ -217,7 +254,11 @@ pub fn reset() -> Result<(), Status> {
 /// # Errors
 /// What the driver said.
 pub fn devices() -> Result<i32, Status> {
-    init()?;
+    let known = DEVICES.load(Ordering::Acquire);
+    if let Err(error) = init() {
+        // That it has ended is no reason not to know.
+        return if error == code::UNLOADING && known >= 0 { Ok(known) } else { Err(error) };
+    }
     let mut count = 0;
     // SAFETY: a place for an int.
     match unsafe { api::cuDeviceGetCount(Out(&mut count)) } {

@@ -16,6 +16,7 @@ pub mod code {
     pub const INVALID_VALUE: i32 = 1;
     pub const MEMORY_ALLOCATION: i32 = 2;
     pub const INITIALIZATION: i32 = 3;
+    pub const UNLOADING: i32 = 4;
     pub const INVALID_CONFIGURATION: i32 = 9;
     pub const INVALID_PITCH: i32 = 12;
     pub const INVALID_SYMBOL: i32 = 13;

@@ -28,6 +28,10 @@ pub fn function<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     Ok(function)
 }
 
+/// `CU_FUNC_ATTRIBUTE_*` that can be set: the runtime refuses any other number itself, at which NVIDIA's
+/// driver may crash (measured).
+const SETTABLE: std::ops::Range<i32> = 8..16;
+
 /// Calls that only take host stubs answer as all did until 12 (measured).
 const LEGACY: usize = 12;
 
@@ -164,8 +168,13 @@ functions! {
     }
 
     cudaFuncSetAttribute (func: Func, attr: i32, value: i32) {
-        // SAFETY: a function of the driver.
-        with::<MAJOR>(func, |function| unsafe { api::cuFuncSetAttribute(function, attr, value) })
+        with::<MAJOR>(func, |function| {
+            if !SETTABLE.contains(&attr) {
+                return code::INVALID_VALUE;
+            }
+            // SAFETY: a function of the driver, and an attribute that it knows.
+            unsafe { api::cuFuncSetAttribute(function, attr, value) }
+        })
     }
 
     cudaFuncSetCacheConfig (func: Func, cacheConfig: i32) {
@@ -224,6 +233,9 @@ functions! {
 
     cudaKernelSetAttributeForDevice (kernel: Func, attr: i32, value: i32, device: Device) {
         done(context::ready().and_then(|()| registry::kernel::<MAJOR>(kernel)).and_then(|kernel| {
+            if !SETTABLE.contains(&attr) {
+                return Err(code::INVALID_VALUE);
+            }
             // SAFETY: a kernel of the driver.
             context::attempt(|| unsafe { api::cuKernelSetAttribute(attr, value, kernel, device) })
         }))

@@ -22,12 +22,18 @@ pub const fn version(major: usize) -> i32 {
 }
 
 /// An error of the thread, or that there is no driver to be had: such a process hears of it from every
-/// question (measured).
+/// question, one whose driver has ended does not (measured).
 fn last_or(error: Status) -> Status {
     match error {
-        0 => context::init().err().unwrap_or(0),
+        0 => context::init().err().filter(|error| *error != code::UNLOADING).unwrap_or(0),
         error => error,
     }
+}
+
+/// Initialises CUDA, if that can be: these calls do, though they need nothing of it (measured). It decides
+/// which exit handlers still have CUDA.
+fn begin() {
+    let _ = context::init();
 }
 
 /// What name and text of a number are that is no error.
@@ -64,6 +70,7 @@ functions! {
         if driverVersion.0.is_null() {
             return done(Err(code::INVALID_VALUE));
         }
+        begin();
         let mut version = 0;
         // SAFETY: a place for an int. Where no driver is, the version is 0 and that is no failure.
         let known = unsafe { api::cuDriverGetVersion(Out(&raw mut version)) } == 0;
@@ -87,6 +94,7 @@ functions! {
 /// None.
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn cudaGetErrorName<const MAJOR: usize>(error: i32) -> Str {
+    begin();
     name(error)
 }
 
@@ -96,6 +104,7 @@ pub unsafe extern "C" fn cudaGetErrorName<const MAJOR: usize>(error: i32) -> Str
 /// None.
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn cudaGetErrorString<const MAJOR: usize>(error: i32) -> Str {
+    begin();
     let known = runtime_error_name(error).and_then(|_| error_text::text(error));
     string(known.unwrap_or(UNRECOGNIZED))
 }

@@ -78,17 +78,22 @@ fn set(hnode: Node, made: Payload) -> Result<(), i32> {
 /// `from` is null or has `count` `CUgraphEdgeData`.
 ///
 /// # Errors
-/// CUDA_ERROR_NOT_SUPPORTED for an edge of another kind.
+/// CUDA_ERROR_NOT_SUPPORTED for an edge of another kind, CUDA_ERROR_INVALID_VALUE for what is none.
 pub unsafe fn plain(from: Ptr, count: usize) -> Result<(), i32> {
     if from.0 == 0 {
         return Ok(());
     }
     // SAFETY: the caller's.
     let all: Vec<[u8; 8]> = unsafe { take_all(from, count)? };
-    match all.iter().all(|data| *data == [0; 8]) {
-        true => Ok(()),
-        false => Err(status::NOT_SUPPORTED),
+    for [from_port, to_port, kind, rest @ ..] in all {
+        match (from_port, to_port, kind, rest) {
+            (0, 0, 0, [0, 0, 0, 0, 0]) => {}
+            // Programmatic launches: before or in the middle of a kernel.
+            (0..=2, 0, 0 | 1, [0, 0, 0, 0, 0]) => return Err(status::NOT_SUPPORTED),
+            _ => return Err(status::INVALID_VALUE),
+        }
     }
+    Ok(())
 }
 
 fn destroy(graph: &Arc<Object>) -> Result<(), i32> {

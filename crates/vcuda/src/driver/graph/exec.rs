@@ -22,8 +22,12 @@ use crate::locks::lock;
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 pub const AUTO_FREE: u64 = 1;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD`.
+const UPLOAD: u64 = 2;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
 const DEVICE_LAUNCH: u64 = 4;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY`.
+const BY_NODE_PRIORITY: u64 = 8;
 
 /// An instance.
 pub struct Exec {
@@ -242,6 +246,7 @@ unsafe fn instantiate(to: Out<GraphExec>, hgraph: abi::Graph, flags: u64) -> Res
     if to.0.is_null() || flags & !0xf != 0 {
         return Err(status::INVALID_VALUE);
     }
+    let flags = flags & !BY_NODE_PRIORITY;
     if flags & DEVICE_LAUNCH != 0 {
         return Err(status::NOT_SUPPORTED);
     }
@@ -267,6 +272,10 @@ entry! {
     }
 
     fn cuGraphInstantiateWithFlags (phGraphExec: Out<GraphExec>, hGraph: Graph, flags: Flags64) {
+        // Uploading needs the stream that only the other form has (measured).
+        if flags.0 & UPLOAD != 0 {
+            return Err(status::INVALID_VALUE);
+        }
         instantiate(phGraphExec, hGraph, flags.0)
     }
 
@@ -285,6 +294,7 @@ entry! {
     }
 
     fn cuGraphExecGetFlags (hGraphExec: GraphExec, flags: Out<u64>) {
+        // That nodes have priorities is not read back (measured).
         give(flags, exec(hGraphExec)?.flags)
     }
 

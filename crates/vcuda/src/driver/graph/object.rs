@@ -76,7 +76,11 @@ fn some(count: u32) -> Result<u64, i32> {
 entry! {
     fn cuUserObjectCreate (object_out: Out<Ptr>, ptr: Ptr, destroy: Ptr, initialRefcount: u32, flags: Flags) {
         check()?;
-        let count = some(initialRefcount)?;
+        // Here any number is one (measured).
+        let count = u64::from(initialRefcount);
+        if count == 0 {
+            return Err(status::INVALID_VALUE);
+        }
         // CU_USER_OBJECT_NO_DESTRUCTOR_SYNC must be given.
         if object_out.0.is_null() || destroy.0 == 0 || flags.0 != 1 {
             return Err(status::INVALID_VALUE);

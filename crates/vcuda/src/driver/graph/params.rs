@@ -193,10 +193,17 @@ pub unsafe fn alloc(from: Ptr) -> Result<Payload, i32> {
     // SAFETY: the caller's.
     let raw: RawAlloc = unsafe { take(from)? };
     let [kind, handles, place, id] = raw.pool;
-    if kind != 1 || handles != 0 || place != 1 {
-        return Err(status::INVALID_VALUE);
+    match (kind, handles, place) {
+        (1, 0, 1) => {}
+        // Managed memory, of the host, or with a handle for other processes.
+        (1 | 2, 0 | 1 | 8 | 9, 1..=3) => return Err(status::NOT_SUPPORTED),
+        _ => return Err(status::INVALID_VALUE),
     }
-    device(Device(id))?;
+    // A wrong device is a wrong value here (measured).
+    device(Device(id)).map_err(|error| match error {
+        status::INVALID_DEVICE => status::INVALID_VALUE,
+        other => other,
+    })?;
     Allocation::new(&context, id as usize, raw.bytes).map(Payload::Alloc)
 }
 

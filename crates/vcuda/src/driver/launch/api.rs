@@ -43,6 +43,12 @@ unsafe fn run(
     unsafe { super::launch(stream, &launch) }
 }
 
+/// `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY`, a number between two that is none, and what comes behind the
+/// last one of CUDA 13.0.
+const SYNCHRONIZATION_POLICY: u32 = 3;
+const NO_ATTRIBUTE: u32 = 15;
+const LATER: u32 = 17;
+
 /// A launch with a configuration. `stream` makes of its stream the one that is meant.
 unsafe fn configured(
     config: Ptr,
@@ -68,7 +74,7 @@ unsafe fn configured(
         let [a, b, c, ..] = attribute.value;
         match attribute.id {
             ATTRIBUTE_COOPERATIVE => cooperative = a != 0,
-            ATTRIBUTE_CLUSTER_DIMENSION | PREFERRED_CLUSTER if [a, b, c] != [1; 3] => {
+            ATTRIBUTE_CLUSTER_DIMENSION | PREFERRED_CLUSTER if ![[0; 3], [1; 3]].contains(&[a, b, c]) => {
                 crate::unsupported::note("a launch with clusters of several blocks");
                 return Err(status::NOT_SUPPORTED);
             }
@@ -80,6 +86,9 @@ unsafe fn configured(
             id if EVENTS.contains(&id) => {
                 events.push(Event((u64::from(a) | u64::from(b) << 32) as usize));
             }
+            // A way of waiting must be one; what is no attribute is refused (measured).
+            SYNCHRONIZATION_POLICY if !(1..=4).contains(&a) => return Err(status::INVALID_VALUE),
+            NO_ATTRIBUTE | LATER.. => return Err(status::INVALID_VALUE),
             // Priorities, caches, orders that are kept in any case.
             _ => {}
         }

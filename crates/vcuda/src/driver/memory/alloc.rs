@@ -7,6 +7,7 @@ use cushim_abi::types::*;
 use super::{Source, allocate};
 use crate::accelerator::MemoryKind;
 use crate::driver::context::{current, top};
+use crate::driver::device::device;
 use crate::driver::entry::{entry, on_stream};
 use crate::driver::state::{accelerator, at, check, give, offer, take_all};
 use crate::driver::status;
@@ -92,14 +93,12 @@ entry! {
 
     fn cuMemAdvise (devPtr: Ptr, count: usize, advice: i32, device: Device) {
         current()?;
-        let _ = device;
-        advise(devPtr, count, advice)
+        advise_device(devPtr, count, advice, device.0)
     }
 
     fn cuMemAdvise_v2 (devPtr: Ptr, count: usize, advice: i32, location: Location) {
         current()?;
-        let _ = location;
-        advise(devPtr, count, advice)
+        advise(devPtr, count, advice, Place::of_location(location))
     }
 
     fn cuMemRangeGetAttribute (data: Ptr, dataSize: usize, attribute: i32, devPtr: Ptr, count: usize) {
@@ -127,17 +126,15 @@ entry! {
 on_stream! { hStream;
     fn cuMemPrefetchAsync cuMemPrefetchAsync_ptsz (devPtr: Ptr, count: usize, dstDevice: Device, hStream: Stream) {
         resolve(hStream)?;
-        let _ = dstDevice;
-        managed(devPtr, count)
+        prefetch(devPtr, count, Place::of_device(dstDevice.0))
     }
 
     fn cuMemPrefetchAsync_v2 cuMemPrefetchAsync_v2_ptsz (devPtr: Ptr, count: usize, location: Location, flags: Flags, hStream: Stream) {
         resolve(hStream)?;
-        let _ = location;
         if flags.0 != 0 {
             return Err(status::INVALID_VALUE);
         }
-        managed(devPtr, count)
+        prefetch(devPtr, count, Place::of_location(location))
     }
 
     fn cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz (hStream: Stream, dptr: Ptr, length: usize, flags: Flags) {
@@ -164,9 +161,76 @@ fn managed(address: Ptr, bytes: usize) -> Result<(), i32> {
     }
 }
 
-fn advise(address: Ptr, bytes: usize, advice: i32) -> Result<(), i32> {
+/// A place of memory as programs name it (`CUmemLocation`); which values there are was measured.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// A device by number, which need not exist.
+    Device(i32),
+    Host,
+    /// A node of the host's memory by number.
+    Node(i32),
+    CurrentNode,
+    Nowhere,
+}
+
+impl Place {
+    /// Of the functions of old: CU_DEVICE_CPU is -1.
+    fn of_device(number: i32) -> Place {
+        if number == -1 { Place::Host } else { Place::Device(number) }
+    }
+
+    /// Type in the low half, number in the high half.
+    fn of_location(location: Location) -> Place {
+        let id = (location.0 >> 32) as i32;
+        match location.0 as i32 {
+            1 => Place::Device(id),
+            2 => Place::Host,
+            3 => Place::Node(id),
+            4 => Place::CurrentNode,
+            _ => Place::Nowhere,
+        }
+    }
+
+    fn is_there(self) -> bool {
+        match self {
+            Place::Device(number) => device(Device(number)).is_ok(),
+            // One node is all that this driver tells apart.
+            Place::Node(number) => number == 0,
+            Place::Host | Place::CurrentNode => true,
+            Place::Nowhere => false,
+        }
+    }
+}
+
+fn prefetch(address: Ptr, bytes: usize, to: Place) -> Result<(), i32> {
+    match to {
+        Place::Device(_) if !to.is_there() => return Err(status::INVALID_DEVICE),
+        _ if !to.is_there() || bytes == 0 => return Err(status::INVALID_VALUE),
+        _ => {}
+    }
+    // Nothing moves here.
+    managed(address, bytes)
+}
+
+/// As [`advise`], of the functions of old, where a wrong device is told apart (measured).
+fn advise_device(address: Ptr, bytes: usize, advice: i32, number: i32) -> Result<(), i32> {
+    let place = Place::of_device(number);
+    if matches!(advice, 3 | 5 | 6) && !place.is_there() {
+        return Err(status::INVALID_DEVICE);
+    }
+    advise(address, bytes, advice, place)
+}
+
+fn advise(address: Ptr, bytes: usize, advice: i32, place: Place) -> Result<(), i32> {
     // CU_MEM_ADVISE_SET_READ_MOSTLY ... UNSET_ACCESSED_BY: nothing moves here, so nothing is to be done.
-    if !(1..=6).contains(&advice) || bytes == 0 {
+    let takes = match advice {
+        // Of these the place is not looked at.
+        1 | 2 | 4 => place != Place::Nowhere,
+        3 => place.is_there(),
+        5 | 6 => matches!(place, Place::Device(_) | Place::Host) && place.is_there(),
+        _ => false,
+    };
+    if !takes || bytes == 0 {
         return Err(status::INVALID_VALUE);
     }
     managed(address, bytes)

@@ -15,10 +15,12 @@ use std::sync::Arc;
 
 /// `CU_MEMHOSTALLOC_PORTABLE`, `_DEVICEMAP`, `_WRITECOMBINED`.
 const ALLOC_FLAGS: u32 = 7;
-/// `CU_MEMHOSTALLOC_PORTABLE`.
-const PORTABLE: u32 = 1;
-/// `CU_MEMHOSTREGISTER_PORTABLE`, `_DEVICEMAP`, `_IOMEMORY`, `_READ_ONLY`.
-const REGISTER_FLAGS: u32 = 15;
+/// `CU_MEMHOSTREGISTER_PORTABLE`, `_DEVICEMAP`, `_READ_ONLY`; not `_IOMEMORY`, which a program's memory is not.
+const REGISTER_FLAGS: u32 = 11;
+/// What of them is read back; that it is mapped always is.
+const READ_BACK: u32 = 3;
+/// `CU_MEMHOSTALLOC_DEVICEMAP`.
+const MAPPED: u32 = 2;
 
 unsafe fn host_memory(to: Out<Ptr>, bytes: usize, flags: u32) -> Result<(), i32> {
     let context = current()?;
@@ -73,7 +75,7 @@ entry! {
         let address = accelerator()
             .register_host(p.0 as u64, bytesize)
             .map_err(|failure| status::of(&failure))?;
-        let range = super::add(&context, Source::Registered, p.0 as u64, bytesize, flags.0);
+        let range = super::add(&context, Source::Registered, p.0 as u64, bytesize, flags.0 & READ_BACK);
         if address != range.base {
             let other = Range { device_address: address, ..copy(&range) };
             super::insert(Arc::new(other));
@@ -100,8 +102,8 @@ entry! {
     fn cuMemHostGetFlags (pFlags: Out<u32>, p: Ptr) {
         current()?;
         let range = host_range(p)?;
-        // Everything is mapped with unified addressing, and portable without being said so (measured).
-        give(pFlags, range.flags & !PORTABLE | 2)
+        // Everything is mapped with unified addressing.
+        give(pFlags, range.flags | MAPPED)
     }
 }
 

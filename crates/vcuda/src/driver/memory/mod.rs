@@ -6,6 +6,7 @@
 pub mod alloc;
 pub mod array;
 pub mod copy;
+pub mod heap;
 pub mod host;
 pub mod pointer;
 pub mod pool;

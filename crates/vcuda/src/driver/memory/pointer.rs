@@ -8,9 +8,9 @@ use std::sync::atomic::Ordering;
 use cushim_abi::types::*;
 
 use super::{Range, Source};
-use crate::driver::context::current;
+use crate::driver::context::{current, top};
 use crate::driver::entry::entry;
-use crate::driver::state::{at, give, take, take_all};
+use crate::driver::state::{at, check, give, take, take_all};
 use crate::driver::status;
 
 entry! {
@@ -27,7 +27,9 @@ entry! {
     }
 
     fn cuPointerGetAttributes (numAttributes: u32, attributes: Ptr, data: Ptr, ptr: Ptr) {
-        current()?;
+        // In a context whose work has failed, too (measured).
+        check()?;
+        top().ok_or(status::INVALID_CONTEXT)?;
         let which: Vec<i32> = take_all(attributes, numAttributes as usize)?;
         let places: Vec<usize> = take_all(data, numAttributes as usize)?;
         if which.is_empty() {

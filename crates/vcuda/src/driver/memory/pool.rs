@@ -4,11 +4,13 @@
 //! in a stream may be used again in it at once, elsewhere when its work has got there. Source: CUDA
 //! Driver API, "Stream Ordered Memory Allocator". Must not know: graphs' own memory.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cushim_abi::types::*;
 
+use super::heap::Heap;
 use super::{Range, Source};
 use crate::accelerator::{MemoryKind, Signal, Work};
 use crate::driver::device::device;
@@ -33,10 +35,16 @@ pub struct Pool {
 #[derive(Default)]
 struct State {
     free: Vec<Block>,
+    /// What is reserved, and where in it what lies: by address of the memory.
+    heap: Heap,
+    places: HashMap<u64, u64>,
+    /// Bytes taken from the accelerator, never more than are reserved.
+    held: u64,
     /// Attributes 1 to 3: what may be reused how. Kept and not needed: all of it is right here.
     reuse: [i32; 3],
     threshold: u64,
-    reserved: u64,
+    /// Bytes that may be reserved; 0 for no limit.
+    most: u64,
     reserved_high: u64,
     used: u64,
     used_high: u64,
@@ -59,19 +67,25 @@ pub static POOLS: Handles<Pool> = Handles::new();
 static HELD: AtomicUsize = AtomicUsize::new(0);
 
 /// Memory is handed out in multiples of this.
-const GRAIN: usize = 512;
+const GRAIN: usize = super::heap::GRAIN as usize;
 
 impl Pool {
-    fn new(device: usize, kind: MemoryKind, default: bool) -> Arc<Pool> {
-        let state = State { reuse: [1; 3], ..State::default() };
+    fn new(device: usize, kind: MemoryKind, default: bool, most: u64) -> Arc<Pool> {
+        let state = State { reuse: [1; 3], most, ..State::default() };
         let pool = Arc::new(Pool { device, kind, default, state: Mutex::new(state) });
         POOLS.add(pool.clone());
         pool
     }
 
-    fn allocate(&self, bytes: usize, stream: u64) -> Result<u64, i32> {
-        let bytes = bytes.checked_next_multiple_of(GRAIN).ok_or(status::OUT_OF_MEMORY)?;
+    fn allocate(&self, asked: usize, stream: u64) -> Result<u64, i32> {
+        let bytes = asked.checked_next_multiple_of(GRAIN).ok_or(status::OUT_OF_MEMORY)?;
+        let memory = accelerator().devices().get(self.device).map_or(0, |device| device.memory);
+        if bytes as u64 > memory {
+            return Err(status::OUT_OF_MEMORY);
+        }
         let mut state = lock(&self.state);
+        let most = state.most;
+        let place = state.heap.take(bytes as u64, stream, most).ok_or(status::OUT_OF_MEMORY)?;
         let fits = |block: &Block| {
             block.bytes == bytes && (block.stream == stream || block.free.is_done())
         };
@@ -81,15 +95,23 @@ impl Pool {
                 state.free.swap_remove(place).address
             }
             None => {
+                let room = state.heap.reserved().saturating_sub(bytes as u64);
+                state.release(room);
                 drop(state);
-                let address = super::allocate(self.device, self.kind, bytes)?;
+                let address = super::allocate(self.device, self.kind, bytes);
                 state = lock(&self.state);
-                state.reserved += bytes as u64;
-                state.reserved_high = state.reserved_high.max(state.reserved);
-                address
+                if let Err(error) = address {
+                    state.heap.free(place, stream, Signal::completed());
+                    state.heap.trim(|_, _| true);
+                    return Err(error);
+                }
+                state.held += bytes as u64;
+                address?
             }
         };
-        state.used += bytes as u64;
+        state.places.insert(address, place);
+        state.reserved_high = state.reserved_high.max(state.heap.reserved());
+        state.used += asked as u64;
         state.used_high = state.used_high.max(state.used);
         Ok(address)
     }
@@ -97,21 +119,40 @@ impl Pool {
     fn free(&self, range: &Range, free: Signal, stream: u64) {
         let bytes = range.bytes.next_multiple_of(GRAIN);
         let mut state = lock(&self.state);
-        state.used = state.used.saturating_sub(bytes as u64);
+        state.used = state.used.saturating_sub(range.bytes as u64);
+        if let Some(place) = state.places.remove(&range.base) {
+            state.heap.free(place, stream, free.clone());
+        }
         HELD.fetch_add(1, Ordering::Relaxed);
         state.free.push(Block { address: range.base, bytes, free, stream });
     }
 
-    /// Gives memory back to the accelerator until at most `keep` bytes are held.
-    fn trim(&self, keep: u64) {
+    /// Gives memory back to the accelerator until at most `keep` bytes are reserved.
+    fn reclaim(&self, keep: u64) {
         let mut state = lock(&self.state);
         let keep = if state.destroyed { 0 } else { keep };
-        let State { free, reserved, .. } = &mut *state;
+        state.heap.trim(|before, _| before > keep);
+        state.release(keep);
+    }
+
+    /// As [`Pool::reclaim`], as long as at least `keep` bytes stay (cuMemPoolTrimTo).
+    fn trim(&self, keep: u64) {
+        let mut state = lock(&self.state);
+        state.heap.trim(|_, after| after >= keep);
+        let reserved = state.heap.reserved();
+        state.release(reserved.min(keep));
+    }
+}
+
+impl State {
+    /// Gives memory that nobody uses back to the accelerator until at most `keep` bytes are held.
+    fn release(&mut self, keep: u64) {
+        let State { free, held, .. } = self;
         free.retain(|block| {
-            let goes = *reserved > keep && block.free.is_done();
+            let goes = *held > keep && block.free.is_done();
             if goes {
                 HELD.fetch_sub(1, Ordering::Relaxed);
-                *reserved -= block.bytes as u64;
+                *held -= block.bytes as u64;
                 accelerator().free(block.address);
             }
             !goes
@@ -126,19 +167,19 @@ pub fn reclaim() {
     }
     for pool in POOLS.all() {
         let threshold = lock(&pool.state).threshold;
-        pool.trim(threshold);
+        pool.reclaim(threshold);
     }
 }
 
 /// As [`reclaim`], everything that nobody uses.
 pub fn reclaim_all() {
-    POOLS.all().iter().for_each(|pool| pool.trim(0));
+    POOLS.all().iter().for_each(|pool| pool.reclaim(0));
 }
 
-/// Bytes of a device that pools hold.
+/// Bytes of a device that pools have reserved.
 pub fn reserved(device: usize) -> u64 {
     let of_device = |pool: &&Arc<Pool>| pool.device == device && pool.kind == MemoryKind::Device;
-    POOLS.all().iter().filter(of_device).map(|pool| lock(&pool.state).reserved).sum()
+    POOLS.all().iter().filter(of_device).map(|pool| lock(&pool.state).heap.reserved()).sum()
 }
 
 /// Takes back a range whose work has ended.
@@ -159,11 +200,16 @@ fn own(dev: Device) -> Result<&'static Own, i32> {
     static ALL: OnceLock<Vec<Own>> = OnceLock::new();
     device(dev)?;
     let make = |device| {
-        let default = Pool::new(device, MemoryKind::Device, true);
+        let default = Pool::new(device, MemoryKind::Device, true, 0);
         Own { current: Mutex::new(default.clone()), default }
     };
     let all = ALL.get_or_init(|| (0..accelerator().devices().len()).map(make).collect());
     all.get(dev.0 as usize).ok_or(status::INVALID_DEVICE)
+}
+
+/// A wrong device is a wrong value to functions on its current pool (measured).
+fn wrong_value(error: i32) -> i32 {
+    if error == status::INVALID_DEVICE { status::INVALID_VALUE } else { error }
 }
 
 fn by_handle(pool: Ptr) -> Result<Arc<Pool>, i32> {
@@ -262,11 +308,16 @@ on_stream! { hStream;
     }
 }
 
-/// `CUmemLocation` of a device, or of the host.
+/// `CUmemLocation` of a device, of the host, or of its one node of memory.
 fn location(kind: i32, id: i32) -> Result<(usize, MemoryKind), i32> {
-    match kind {
-        1 => device(Device(id)).map(|_| (id as usize, MemoryKind::Device)),
-        2..=4 => Ok((0, MemoryKind::Host)),
+    match (kind, id) {
+        (1, _) => match device(Device(id)) {
+            Ok(_) => Ok((id as usize, MemoryKind::Device)),
+            // A wrong device is a wrong value here (measured).
+            Err(status::INVALID_DEVICE) => Err(status::INVALID_VALUE),
+            Err(other) => Err(other),
+        },
+        (2, _) | (3, 0) => Ok((0, MemoryKind::Host)),
         _ => Err(status::INVALID_VALUE),
     }
 }
@@ -287,16 +338,22 @@ unsafe fn place(from: Ptr, kind: i32) -> Result<Device, i32> {
 entry! {
     fn cuMemPoolCreate (pool: Out<Ptr>, poolProps: Ptr) {
         check()?;
-        // CUmemPoolProps: allocation type (1 pinned), handle types, location (type, id), ...
+        // CUmemPoolProps: allocation type (1 pinned, 2 managed), handle types, location (type, id), security
+        // attributes, most bytes, usage, reserved.
         let [kind, handles, place, id]: [i32; 4] = take(poolProps)?;
-        if pool.0.is_null() || kind != 1 {
+        let [_, most, rest @ ..]: [u64; 9] = take(Ptr(poolProps.0 + 16))?;
+        let reserved = [rest[0] >> 16].iter().chain(rest.get(1..).unwrap_or_default()).any(|word| *word != 0);
+        if pool.0.is_null() || !matches!(kind, 1 | 2) || !matches!(handles, 0 | 1 | 8 | 9) || reserved {
             return Err(status::INVALID_VALUE);
         }
-        if handles != 0 {
+        let (device, place) = location(place, id)?;
+        if handles != 0 || kind != 1 {
             return Err(status::NOT_SUPPORTED);
         }
-        let (device, kind) = location(place, id)?;
-        let made = Pool::new(device, kind, false);
+        if most > accelerator().devices().get(device).map_or(0, |device| device.memory) {
+            return Err(status::OUT_OF_MEMORY);
+        }
+        let made = Pool::new(device, place, false, most);
         give(pool, Ptr(crate::driver::handle::handle(&made)))
     }
 
@@ -332,7 +389,7 @@ entry! {
         match attr {
             1..=3 => give(at(value), state.reuse.get(attr as usize - 1).copied().unwrap_or(1)),
             4 => give(at(value), state.threshold),
-            5 => give(at(value), state.reserved),
+            5 => give(at(value), state.heap.reserved()),
             6 => give(at(value), state.reserved_high),
             7 => give(at(value), state.used),
             8 => give(at(value), state.used_high),
@@ -352,7 +409,7 @@ entry! {
             }
             4 => state.threshold = take(value)?,
             // High-water marks can be put back to now.
-            6 if take::<u64>(value)? == 0 => state.reserved_high = state.reserved,
+            6 if take::<u64>(value)? == 0 => state.reserved_high = state.heap.reserved(),
             8 if take::<u64>(value)? == 0 => state.used_high = state.used,
             _ => return Err(status::INVALID_VALUE),
         }
@@ -360,23 +417,34 @@ entry! {
     }
 
     fn cuMemPoolSetAccess (pool: Ptr, map: Ptr, count: usize) {
-        by_handle(pool)?;
-        // CUmemAccessDesc: location (type, id), flags. Everybody may read and write here.
+        let pool = by_handle(pool)?;
+        if count == 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        // CUmemAccessDesc: location (type, id), flags. Everybody may read and write here, and a pool's own
+        // device always (measured).
         for index in 0..count {
             let [kind, id, flags]: [i32; 3] = take(Ptr(map.0 + index * 12))?;
-            location(kind, id)?;
-            if !matches!(flags, 0 | 1 | 3) {
-                return Err(status::INVALID_VALUE);
+            if kind != 1 {
+                return Err(status::NOT_SUPPORTED);
+            }
+            device(Device(id))?;
+            match flags {
+                0 if pool.device == id as usize => return Err(status::INVALID_DEVICE),
+                0 | 3 => {}
+                1 => return Err(status::NOT_SUPPORTED),
+                _ => return Err(status::INVALID_VALUE),
             }
         }
         Ok(())
     }
 
     fn cuMemPoolGetAccess (flags: Out<i32>, memPool: Ptr, location: Ptr) {
-        by_handle(memPool)?;
+        let pool = by_handle(memPool)?;
         let [kind, id]: [i32; 2] = take(location)?;
-        self::location(kind, id)?;
-        give(flags, 3)
+        // The host has none to memory of a device.
+        let (_, place) = self::location(kind, id)?;
+        give(flags, if place == MemoryKind::Device || pool.kind != MemoryKind::Device { 3 } else { 0 })
     }
 
     fn cuDeviceGetDefaultMemPool (pool_out: Out<Ptr>, dev: Device) {
@@ -385,13 +453,13 @@ entry! {
     }
 
     fn cuDeviceGetMemPool (pool: Out<Ptr>, dev: Device) {
-        let own = own(dev)?;
+        let own = own(dev).map_err(wrong_value)?;
         let current = lock(&own.current).clone();
         give(pool, Ptr(crate::driver::handle::handle(&current)))
     }
 
     fn cuDeviceSetMemPool (dev: Device, pool: Ptr) {
-        let own = own(dev)?;
+        let own = own(dev).map_err(wrong_value)?;
         let object = by_handle(pool)?;
         if object.device != dev.0 as usize {
             return Err(status::INVALID_DEVICE);
@@ -418,8 +486,9 @@ entry! {
     }
 
     fn cuMemPoolExportToShareableHandle (handle_out: Ptr, pool: Ptr, handleType: i32, flags: Flags64) {
+        // No pool here was made with a kind of handle.
         let _ = (handle_out, handleType, flags);
         by_handle(pool)?;
-        Err(status::NOT_SUPPORTED)
+        Err(status::INVALID_VALUE)
     }
 }

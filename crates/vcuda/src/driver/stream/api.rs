@@ -10,7 +10,7 @@ use super::{GREATEST, Kind, LEAST, STREAMS, Stream as Object, capture, resolve};
 use crate::driver::context;
 use crate::driver::entry::{entry, on_stream};
 use crate::driver::memory::pool;
-use crate::driver::state::{accelerator, at, give, offer};
+use crate::driver::state::{accelerator, at, check, give, offer};
 use crate::driver::status;
 use crate::locks::lock;
 
@@ -121,6 +121,11 @@ entry! {
     }
 
     fn cuStreamDestroy cuStreamDestroy_v2 (hStream: Stream) {
+        check()?;
+        // That it is none comes before an error of the context (measured).
+        if hStream.0 == 0 {
+            return Err(status::INVALID_HANDLE);
+        }
         context::current()?;
         let stream = STREAMS.remove(hStream.0).ok_or(status::INVALID_HANDLE)?;
         capture::forget(&stream);

@@ -221,12 +221,8 @@ pub fn refuse_unsafe() -> Result<(), i32> {
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.
-pub fn exchange(mode: i32) -> Result<i32, i32> {
-    if (GLOBAL..=RELAXED).contains(&mode) {
-        Ok(MODE.replace(mode))
-    } else {
-        Err(status::INVALID_VALUE)
-    }
+pub fn exchange(mode: i32) -> i32 {
+    MODE.replace(mode)
 }
 
 fn member(stream: &Stream, after: BTreeSet<u32>) -> Member {

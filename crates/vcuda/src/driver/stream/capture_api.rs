@@ -96,7 +96,7 @@ entry! {
         if mode.0.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        let old = capture::exchange(mode.0.read_unaligned())?;
+        let old = capture::exchange(mode.0.read_unaligned());
         give(mode, old)
     }
 }

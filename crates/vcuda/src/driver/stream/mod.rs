@@ -10,8 +10,6 @@ pub mod capture_api;
 pub mod slot;
 pub mod value;
 
-use std::cell::RefCell;
-use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
@@ -20,10 +18,10 @@ use cushim_abi::types as abi;
 use super::context::{self, Context};
 use super::graph::Payload;
 use super::graph::params::{CopyNode, FillNode, KernelNode};
-use super::handle::{Handles, Mix};
+use super::handle::Handles;
 use super::memory::copy::Home;
 use super::state::accelerator;
-use super::status;
+use super::{status, thread};
 use crate::accelerator::{Outcome, Queue, Signal, Work};
 use crate::locks::lock;
 
@@ -191,27 +189,13 @@ impl Stream {
     }
 }
 
-/// The default streams of a thread, by context.
-struct Own(RefCell<HashMap<u64, Arc<Stream>, Mix>>);
-
-impl Drop for Own {
-    fn drop(&mut self) {
-        self.0.borrow().values().for_each(|stream| stream.abandon());
-    }
-}
-
-thread_local! {
-    static OWN: Own = const { Own(RefCell::new(HashMap::with_hasher(Mix))) };
-}
-
 /// The per-thread default stream of this thread in a context.
-fn per_thread(context: &Context) -> Result<Arc<Stream>, i32> {
-    let find = |own: &Own| {
-        let mut all = own.0.borrow_mut();
+fn per_thread(context: &Context) -> Arc<Stream> {
+    thread::with(|thread| {
+        let mut all = thread.streams.borrow_mut();
         let make = || context.streams.add(Kind::PerThread, true, 0);
         all.entry(context.id).or_insert_with(make).clone()
-    };
-    OWN.try_with(find).map_err(|_| status::DEINITIALIZED)
+    })
 }
 
 /// The stream of a handle as the functions without suffix take it: 0 is the legacy one.
@@ -222,7 +206,7 @@ pub fn resolve(stream: abi::Stream) -> Result<Arc<Stream>, i32> {
     let context = context::current()?;
     match stream.0 {
         0 | 1 => Ok(context.streams.legacy.clone()),
-        2 => per_thread(&context),
+        2 => Ok(per_thread(&context)),
         handle => STREAMS.get(handle).ok_or(status::INVALID_HANDLE),
     }
 }

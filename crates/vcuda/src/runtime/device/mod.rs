@@ -30,20 +30,21 @@ fn plain(call: impl Fn() -> i32) -> Status {
     }))
 }
 
-/// `CU_CTX_SCHED_MASK`, and all that the runtime lets be set: scheduling, mapped memory, local memory that
-/// is kept, synchronous copies (12 and later).
+/// `CU_CTX_SCHED_MASK`: one way of waiting, or none.
 const SCHEDULE: u32 = 7;
+/// Mapped memory, which every context has: not the driver's affair, and always read back (measured).
 const MAP_HOST: u32 = 8;
-const KEEP_LOCAL: u32 = 16;
-const SYNC_COPIES: u32 = 0x80;
+/// Local memory that is kept, synchronous copies: what is handed on, and read back, beside the schedule.
+const HANDED_ON: u32 = SCHEDULE | 0x10 | 0x80;
 
+/// What the driver is given for flags of the program (`cudaDeviceMask`; 32 and 64 are taken and mean nothing,
+/// measured).
 fn valid_flags<const MAJOR: usize>(flags: u32) -> Result<Flags, Status> {
-    let sync = if MAJOR >= 12 { SYNC_COPIES } else { 0 };
-    let all = SCHEDULE | MAP_HOST | KEEP_LOCAL | sync;
+    let all = if MAJOR >= 12 { 0xff } else { 0x1f };
     if flags & !all != 0 || !matches!(flags & SCHEDULE, 0 | 1 | 2 | 4) {
         return Err(code::INVALID_VALUE);
     }
-    Ok(Flags(flags))
+    Ok(Flags(flags & HANDED_ON))
 }
 
 fn set_flags<const MAJOR: usize>(device: i32, flags: u32) -> Result<(), Status> {
@@ -62,7 +63,7 @@ fn flags() -> Result<u32, Status> {
     let result = unsafe {
         api::cuDevicePrimaryCtxGetState(Device(device), Out(&mut flags), Out(&mut active))
     };
-    if result == 0 { Ok(flags) } else { Err(error::from_driver(result)) }
+    if result == 0 { Ok(flags & HANDED_ON | MAP_HOST) } else { Err(error::from_driver(result)) }
 }
 
 fn set_valid(list: Ptr, length: i32) -> Result<(), Status> {
@@ -108,10 +109,9 @@ functions! {
             if !(0..count).contains(&device.0) {
                 return Err(code::INVALID_DEVICE);
             }
-            match flags.0 {
-                0 => {}
-                FLAGS_ARE_VALID => set_flags::<MAJOR>(device.0, deviceFlags)?,
-                _ => return Err(code::INVALID_VALUE),
+            // Other bits are passed over (measured).
+            if flags.0 & FLAGS_ARE_VALID != 0 {
+                set_flags::<MAJOR>(device.0, deviceFlags)?;
             }
             context::primary(device.0).map(drop)
         }))

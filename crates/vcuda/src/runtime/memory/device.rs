@@ -48,9 +48,6 @@ functions! {
     }
 
     cudaFree (devPtr: Ptr) {
-        if devPtr.0 == 0 {
-            return context::with(|| 0);
-        }
         pass!(cuMemFree_v2(devPtr))
     }
 

@@ -55,9 +55,16 @@ unsafe extern "C" fn attributes(_: u32, _: Ptr, _: Ptr, _: Ptr) -> i32 {
     0
 }
 
+unsafe extern "C" fn free(at: Ptr) -> i32 {
+    i32::from(at.0 != 0)
+}
+
 #[test]
 fn no_bytes_are_allocated_as_null_and_failures_leave_the_output() {
-    let _driver = with_driver(&[(Driver::cuMemAlloc_v2, allocate as *const ())]);
+    let _driver = with_driver(&[
+        (Driver::cuMemAlloc_v2, allocate as *const ()),
+        (Driver::cuMemFree_v2, free as *const ()),
+    ]);
     let mut at = Ptr(1);
     // SAFETY: places of the test; null where that is asked for.
     unsafe {

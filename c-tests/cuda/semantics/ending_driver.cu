@@ -1,0 +1,158 @@
+// The driver interface while the process ends. Each way is a process of its own.
+#include <cuda.h>
+#include "ending.h"
+#include <thread>
+
+static const char *way = "";
+static bool silent = true;
+static CUcontext context;
+static CUdeviceptr kept;
+
+static std::string named(CUresult r)
+{
+    // By number: names are not to be had at the end.
+    return r == CUDA_SUCCESS ? "ok" : "error " + std::to_string(r);
+}
+
+#define CALL(name, call) answers.add(name, named(call))
+
+static const char text[] = ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry empty()\n{\nret;\n}\n";
+
+static void driver_calls(const char *place)
+{
+    Answers answers;
+    int n = 0, active = 0;
+    unsigned flags = 0;
+    size_t a = 0, b = 0;
+    CUdevice device = 0;
+    CUcontext current = nullptr, primary = nullptr;
+    CUdeviceptr d = 0;
+    void *p = nullptr;
+    CALL("init", cuInit(0));
+    CALL("version", cuDriverGetVersion(&n));
+    CALL("count", cuDeviceGetCount(&n));
+    CALL("get", cuDeviceGet(&device, 0));
+    CALL("attribute", cuDeviceGetAttribute(&n, CU_DEVICE_ATTRIBUTE_WARP_SIZE, 0));
+    CALL("state", cuDevicePrimaryCtxGetState(0, &flags, &active));
+    CALL("current", cuCtxGetCurrent(&current));
+    CALL("setcurrent", cuCtxSetCurrent(context));
+    CALL("device", cuCtxGetDevice(&device));
+    CALL("memory", cuMemGetInfo(&a, &b));
+    CALL("alloc", cuMemAlloc(&d, 64));
+    CALL("set", cuMemsetD8(d, 1, 64));
+    CALL("out", cuMemcpyDtoH(&n, d, 4));
+    CALL("free", cuMemFree(d));
+    CALL("host", cuMemAllocHost(&p, 64));
+    CALL("freehost", cuMemFreeHost(p));
+    CALL("managed", cuMemAllocManaged(&d, 64, CU_MEM_ATTACH_GLOBAL));
+    CALL("freemanaged", cuMemFree(d));
+    CUstream stream = nullptr;
+    CALL("stream", cuStreamCreate(&stream, 0));
+    CALL("streamsync", cuStreamSynchronize(stream));
+    CALL("streamquery", cuStreamQuery(nullptr));
+    CALL("streamdestroy", cuStreamDestroy(stream));
+    CUevent event = nullptr;
+    CALL("event", cuEventCreate(&event, 0));
+    CALL("record", cuEventRecord(event, nullptr));
+    CALL("eventdestroy", cuEventDestroy(event));
+    CUmodule module = nullptr;
+    CUfunction function = nullptr;
+    CALL("module", cuModuleLoadData(&module, text));
+    CALL("function", cuModuleGetFunction(&function, module, "empty"));
+    CALL("launch", cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, nullptr));
+    CALL("sync", cuCtxSynchronize());
+    CALL("unload", cuModuleUnload(module));
+    CALL("keptset", cuMemsetD8(kept, 1, 64));
+    CUgraph graph = nullptr;
+    CALL("graph", cuGraphCreate(&graph, 0));
+    CALL("graphdestroy", cuGraphDestroy(graph));
+    CALL("retain", cuDevicePrimaryCtxRetain(&primary, 0));
+    CALL("release", cuDevicePrimaryCtxRelease(0));
+    CUcontext other = nullptr;
+#if CUDA_VERSION >= 13000
+    CALL("create", cuCtxCreate(&other, nullptr, 0, 0));
+#else
+    CALL("create", cuCtxCreate(&other, 0, 0));
+#endif
+    CALL("destroy", cuCtxDestroy(other));
+    CALL("pop", cuCtxPopCurrent(&current));
+    const char *name = nullptr;
+    CALL("name", cuGetErrorName(CUDA_ERROR_UNKNOWN, &name));
+    CUdriverProcAddressQueryResult found;
+    CALL("address", cuGetProcAddress("cuInit", &p, 12000, 0, &found));
+    answers.print(place);
+}
+
+static void at(const char *place)
+{
+    if (silent)
+        return;
+    std::string line = std::string(way) + ", " + place;
+    if (!strcmp(way, "new threads"))
+        std::thread([&] { driver_calls(line.c_str()); }).join();
+    else
+        driver_calls(line.c_str());
+}
+
+struct Object {
+    const char *name;
+    ~Object() { at(name); }
+};
+
+__attribute__((init_priority(101))) static Object early{"first global"};
+static Object global{"global"};
+__attribute__((destructor)) static void destruct() { at("destructor function"); }
+__attribute__((destructor(101))) static void last_destruct() { at("last destructor function"); }
+static void before() { at("handler before"); }
+static void after() { at("handler after"); }
+static void quick() { at("quick handler"); }
+static thread_local Object before_object{"thread's object before"};
+
+static int run()
+{
+    atexit(before);
+    at_quick_exit(quick);
+    (void)before_object.name;
+    if (!strcmp(way, "no call before"))
+        return 0;
+    if (cuInit(0))
+        return 1;
+    if (strcmp(way, "only initialised")) {
+        if (!strcmp(way, "primary context")) {
+            if (cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context))
+                return 1;
+        } else {
+#if CUDA_VERSION >= 13000
+            if (cuCtxCreate(&context, nullptr, 0, 0))
+                return 1;
+#else
+            if (cuCtxCreate(&context, 0, 0))
+                return 1;
+#endif
+        }
+        if (cuMemAlloc(&kept, 64))
+            return 1;
+    }
+    atexit(after);
+    static thread_local Object after_object{"thread's object after"};
+    (void)after_object.name;
+    if (!strcmp(way, "destroyed"))
+        cuCtxDestroy(context), context = nullptr;
+    if (!strcmp(way, "quick_exit"))
+        quick_exit(0);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 1) {
+        way = argv[1];
+        silent = false;
+        return run();
+    }
+    for (const char *one : {"context", "primary context", "only initialised", "no call before", "new threads",
+                            "destroyed", "quick_exit"})
+        again(one, "");
+    puts("end");
+    return 0;
+}

@@ -1,0 +1,82 @@
+// A program without CUDA that loads a library with kernels: CUDA at the end of the process, when all
+// of it came with dlopen. Handlers before it was loaded, after that, and after its first call; and
+// what its own destructors get, when it is closed and when the process ends.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <libgen.h>
+#include <string>
+#include <unistd.h>
+#include "ending.h"
+
+static void (*calls)(const char *);
+static const char *way = "";
+
+static void at(const char *place)
+{
+    if (calls)
+        calls((std::string(way) + ", " + place).c_str());
+}
+
+static void (*quiet)();
+
+// NVIDIA's runtime, which came with the library, is gone by now: calls crash. So all are silent from here on.
+static void before_load()
+{
+    calls = nullptr;
+    if (quiet)
+        quiet();
+}
+static void before_call() { at("handler before its first call"); }
+static void after_call() { at("handler after its first call"); }
+
+static void *load(const char *folder)
+{
+    void *library = dlopen((std::string(folder) + "/libending_library.so").c_str(), RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        puts("dlopen failed");
+        exit(4);
+    }
+    return library;
+}
+
+int main(int argc, char **argv)
+{
+    char self[4096] = {};
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
+        return 1;
+    if (argc <= 1) {
+        for (const char *one : {"loaded", "closed", "loaded twice"})
+            again(one, "");
+        puts("end");
+        return 0;
+    }
+    way = argv[1];
+    const char *folder = dirname(self);
+    atexit(before_load);
+    void *library = load(folder);
+    atexit(before_call);
+    auto start = (bool (*)(const char *))dlsym(library, "start");
+    if (!start(way))
+        return 1;
+    calls = (void (*)(const char *))dlsym(library, "calls");
+    quiet = (void (*)())dlsym(library, "quiet");
+    atexit(after_call);
+    if (strcmp(way, "loaded")) {
+        calls = nullptr;
+        quiet = nullptr;
+        dlclose(library);
+        puts("closed");
+        fflush(stdout);
+    }
+    if (!strcmp(way, "loaded twice")) {
+        library = load(folder);
+        start = (bool (*)(const char *))dlsym(library, "start");
+        if (!start("second"))
+            return 1;
+        // The second one's own handlers go before the runtime; nothing of the program does.
+        quiet = (void (*)())dlsym(library, "quiet");
+    }
+    return 0;
+}
