@@ -12,7 +12,8 @@
 #include <vector>
 
 // The answers at the place before. Not inside of the class: that would keep a library from being unloaded.
-static std::string answers_before;
+// Never destroyed: it is used to the end.
+static std::string &answers_before = *new std::string;
 
 // The answers at one place: the one given most often stands first, for all others.
 class Answers {

@@ -137,8 +137,8 @@ static void contexts()
     });
     const std::vector<Value> sizes = {0, 1, 7, 8, 16, 17, 32, 33, 64, 65, 128, 129, 1000, 1024, 1025, 4096, 65536, 65537, 262143, 262144, 524272, 524288,
                                       1 << 20, (1 << 20) + 1, 1 << 22, 1 << 24, (1 << 25) + 7, 1 << 30};
-    // Not 6, the L2 that persists: a matter of the device.
-    for (int limit : {-1, 0, 1, 2, 3, 4, 5, 7, 8, 9, 10})
+    // Not 6 and 7, the L2 that persists and shared memory: matters of the device.
+    for (int limit : {-1, 0, 1, 2, 3, 4, 5, 8, 9, 10})
         sweep("cuCtxSetLimit " + std::to_string(limit) + ", read", sizes, [=](Value v) {
             size_t before = 0, value = 0;
             cuCtxGetLimit(&before, (CUlimit)limit);

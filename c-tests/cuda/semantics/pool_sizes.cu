@@ -151,16 +151,5 @@ int main()
         CK(cudaMemPoolDestroy(pool));
     }
 #endif
-    // The addresses: how they are aligned, and how far apart.
-    if (!fresh(~0ull))
-        return finish();
-    char *first = (char *)take(1);
-    bool aligned = true;
-    for (size_t bytes : {(size_t)1, (size_t)511, (size_t)512, (size_t)513, (size_t)4096, M, (size_t)1}) {
-        char *p = (char *)take(bytes);
-        aligned &= (size_t)p % 512 == 0;
-        printf("%zu lies %td behind the first\n", bytes, p - first);
-    }
-    expect(aligned, "aligned to 512");
     return finish();
 }

@@ -49,12 +49,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings {
-            limits: super::limits::FIRST,
-            cache: 0,
-            shared: 0,
-            peers: Vec::new(),
-        }
+        Settings { limits: super::limits::FIRST, cache: 0, shared: 0, peers: Vec::new() }
     }
 }
 

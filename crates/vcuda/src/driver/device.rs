@@ -6,7 +6,7 @@
 use cushim_abi::types::*;
 
 use super::entry::entry;
-use super::state::{accelerator, at, check, give, offer, start, text};
+use super::state::{accelerator, at, check, give, not_over, offer, start, text};
 use super::status;
 use crate::accelerator;
 
@@ -36,6 +36,7 @@ entry! {
     }
 
     fn cuDriverGetVersion (driverVersion: Out<i32>) {
+        not_over()?;
         give(driverVersion, VERSION)
     }
 

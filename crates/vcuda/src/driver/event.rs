@@ -172,6 +172,7 @@ entry! {
             signal.wait();
         }
         accelerator().flush_output();
+        super::memory::pool::reclaim();
         event.healthy()
     }
 

@@ -205,13 +205,15 @@ entry! {
         set_attribute(&function.kernel, &function.settings, function.device, attrib, value)
     }
 
-    fn cuFuncSetCacheConfig cuFuncSetSharedMemConfig (hfunc: Func, config: i32) {
-        // Preferences of hardware that no accelerator here has.
+    // Preferences of hardware that no accelerator here has.
+    fn cuFuncSetCacheConfig (hfunc: Func, config: i32) {
         of(hfunc)?;
-        match config {
-            0..=2 => Ok(()),
-            _ => Err(status::INVALID_VALUE),
-        }
+        if (0..=3).contains(&config) { Ok(()) } else { Err(status::INVALID_VALUE) }
+    }
+
+    fn cuFuncSetSharedMemConfig (hfunc: Func, config: i32) {
+        of(hfunc)?;
+        if (0..=2).contains(&config) { Ok(()) } else { Err(status::INVALID_VALUE) }
     }
 
     fn cuFuncGetModule (hmod: Out<Module>, hfunc: Func) {

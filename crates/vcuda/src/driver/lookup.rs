@@ -12,7 +12,7 @@ use cushim_abi::index::DRIVER_NAMES;
 use cushim_abi::types::*;
 
 use super::entry::entry;
-use super::state::{at, give, offer, text};
+use super::state::{at, give, not_over, offer, text};
 use super::status;
 use crate::error_text;
 
@@ -59,7 +59,11 @@ fn forms() -> &'static HashMap<&'static str, Vec<Form>> {
             let since = words.next().and_then(|word| word.parse().ok()).unwrap_or(i32::MAX);
             for name in words {
                 if let Some(&number) = numbers.get(name) {
-                    forms.entry(base(name)).or_default().push(Form { since, number, own: own(name) });
+                    forms.entry(base(name)).or_default().push(Form {
+                        since,
+                        number,
+                        own: own(name),
+                    });
                 }
             }
         }
@@ -89,6 +93,7 @@ unsafe fn find(
     flags: u64,
     outcome: Out<i32>,
 ) -> Result<(), i32> {
+    not_over()?;
     // SAFETY: the program's string.
     let name = unsafe { text(symbol) }?.to_str().unwrap_or_default();
     if to.0 == 0 || flags & !(LEGACY | PER_THREAD) != 0 {
@@ -133,10 +138,12 @@ entry! {
     }
 
     fn cuGetErrorName (error: i32, pStr: Out<Str>) {
+        not_over()?;
         tell(pStr, name(error))
     }
 
     fn cuGetErrorString (error: i32, pStr: Out<Str>) {
+        not_over()?;
         let known = driver_error_name(error).and_then(|_| error_text::text(error));
         tell(pStr, known.map(|text| Str(text.as_ptr().expose_provenance())))
     }

@@ -48,6 +48,14 @@ pub fn check() -> Result<(), i32> {
     }
 }
 
+/// Whether a call may go on that needs nothing initialised.
+///
+/// # Errors
+/// CUDA_ERROR_DEINITIALIZED after exit (measured: names of errors are not to be had either).
+pub fn not_over() -> Result<(), i32> {
+    if EXITED.load(Ordering::Relaxed) { Err(status::DEINITIALIZED) } else { Ok(()) }
+}
+
 /// Initialises, once.
 ///
 /// # Errors

@@ -30,6 +30,8 @@ static INITIALISED: AtomicBool = AtomicBool::new(false);
 static ENDING: AtomicBool = AtomicBool::new(false);
 /// The number of devices, which can be asked for to the end; negative before cuInit.
 static DEVICES: AtomicI32 = AtomicI32::new(-1);
+/// The driver's version, likewise; 0 before cuInit.
+static VERSION: AtomicI32 = AtomicI32::new(0);
 /// The primary context of each device, once retained; 0 before.
 static PRIMARY: [AtomicUsize; 128] = [const { AtomicUsize::new(0) }; 128];
 
@@ -119,7 +121,21 @@ fn first() {
         if api::cuDeviceGetCount(Out(&raw mut count)) == 0 {
             DEVICES.store(count, Ordering::Release);
         }
+        let mut version = 0;
+        if api::cuDriverGetVersion(Out(&raw mut version)) == 0 {
+            VERSION.store(version, Ordering::Release);
+        }
         libc::atexit(ending);
+    }
+}
+
+/// The driver's version, to the end; 0 where there is no driver.
+pub fn driver_version() -> i32 {
+    let mut version = 0;
+    // SAFETY: a place for an int.
+    match unsafe { api::cuDriverGetVersion(Out(&raw mut version)) } {
+        0 => version,
+        _ => VERSION.load(Ordering::Acquire),
     }
 }
 

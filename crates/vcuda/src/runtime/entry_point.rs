@@ -13,11 +13,13 @@ use crate::api;
 /// `cudaEnableDefault`, `cudaEnableLegacyStream`, `cudaEnablePerThreadDefaultStream`.
 const DEFAULT: u64 = 0;
 const PER_THREAD: u64 = 2;
+/// Either form asked for at once: the driver takes it (measured).
+const BOTH: u64 = 3;
 
 /// The address of a driver function, with how it was found (`cudaDriverEntryPointQueryResult`).
 fn ask(symbol: Str, to: Ptr, version: i32, flags: u64, own: u64) -> Result<i32, Status> {
     context::init()?;
-    if symbol.0 == 0 || to.0 == 0 || flags > PER_THREAD {
+    if symbol.0 == 0 || to.0 == 0 || flags > BOTH {
         return Err(code::INVALID_VALUE);
     }
     let flags = Flags64(if flags == DEFAULT { own } else { flags });

@@ -74,7 +74,9 @@ unsafe fn configured(
         let [a, b, c, ..] = attribute.value;
         match attribute.id {
             ATTRIBUTE_COOPERATIVE => cooperative = a != 0,
-            ATTRIBUTE_CLUSTER_DIMENSION | PREFERRED_CLUSTER if ![[0; 3], [1; 3]].contains(&[a, b, c]) => {
+            ATTRIBUTE_CLUSTER_DIMENSION | PREFERRED_CLUSTER
+                if ![[0; 3], [1; 3]].contains(&[a, b, c]) =>
+            {
                 crate::unsupported::note("a launch with clusters of several blocks");
                 return Err(status::NOT_SUPPORTED);
             }

@@ -143,7 +143,12 @@ on_stream! { hStream;
         if !matches!(flags.0, 1 | 2 | 4) {
             return Err(status::INVALID_VALUE);
         }
-        managed(dptr, length)
+        managed(dptr, length)?;
+        // All of an allocation (measured).
+        match super::find(dptr.0 as u64) {
+            Some(range) if length != 0 && length != range.bytes => Err(status::INVALID_VALUE),
+            _ => Ok(()),
+        }
     }
 }
 

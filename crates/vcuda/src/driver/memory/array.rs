@@ -96,6 +96,9 @@ fn create(to: Out<Ptr>, extent: [usize; 3], element: [u32; 3]) -> Result<(), i32
         return Err(wrong);
     }
     let size = channel(format)? * channels as usize;
+    if flags & !KNOWN != 0 {
+        return Err(status::INVALID_VALUE);
+    }
     if flags & !FLAGS != 0 {
         return Err(status::NOT_SUPPORTED);
     }
@@ -117,6 +120,10 @@ pub fn forget_context(context: &Owner) {
 
 /// `CUDA_ARRAY_DESCRIPTOR`: width, height; format and channels.
 type Flat = ([usize; 2], [u32; 2]);
+/// Flags that arrays of numbers may have: layers, surfaces, cubes, gathering, sparse, deferred, and one that
+/// the header keeps (measured).
+const KNOWN: u32 = LAYERED | 2 | 4 | 8 | 64 | 128 | 256 | 1 << 31;
+
 /// `CUDA_ARRAY3D_DESCRIPTOR`: width, height, depth; format, channels, flags, padding.
 type Deep = ([usize; 3], [u32; 4]);
 

@@ -116,8 +116,17 @@ mod tests {
         let mut heap = Heap::default();
         let mut places = Vec::new();
         for (bytes, reserved) in [
-            (M, 32), (M, 32), (10 * M, 32), (19 * M, 32), (M, 32), (2 * M, 64), (40 * M, 96),
-            (5 * M, 96), (7 * M, 96), (512, 96), (33 * M, 128),
+            (M, 32),
+            (M, 32),
+            (10 * M, 32),
+            (19 * M, 32),
+            (M, 32),
+            (2 * M, 64),
+            (40 * M, 96),
+            (5 * M, 96),
+            (7 * M, 96),
+            (512, 96),
+            (33 * M, 128),
         ] {
             places.extend(heap.take(bytes, 1, 0));
             assert_eq!(heap.reserved(), reserved * M, "{bytes}");

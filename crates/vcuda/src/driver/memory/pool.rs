@@ -404,7 +404,7 @@ entry! {
             1..=3 => {
                 let flag: i32 = take(value)?;
                 if let Some(place) = state.reuse.get_mut(attr as usize - 1) {
-                    *place = flag;
+                    *place = i32::from(flag != 0);
                 }
             }
             4 => state.threshold = take(value)?,
