@@ -30,6 +30,9 @@ pub const CPU: [&str; 4] =
 /// the library, and whoever starts us means it.
 pub const CACHE: [&str; 2] = ["CUSHIM_CACHE", "CUSHIM_CACHE_DIR"];
 
+/// For the backend `cpu`: whether products and sums are fused. Its `off` is a word to the library, too.
+pub const FMAD: &str = "CUSHIM_FMAD";
+
 /// Subcommands whose options can be given in the environment.
 const SUBCOMMANDS: [&str; 4] = ["run", "trace", "record", "env"];
 
@@ -80,7 +83,7 @@ pub fn forget_switched_off(command: &clap::Command) {
     let nested = std::env::var_os(LAUNCHER).is_some();
     for name in known(command) {
         let Some(value) = std::env::var_os(&name) else { continue };
-        if CACHE.contains(&name.as_str()) {
+        if CACHE.contains(&name.as_str()) || name == FMAD {
             continue;
         }
         if nested && name != DISABLE && name != LIBCUDA || is_off(&value) {

@@ -57,7 +57,9 @@ programs that want several GPUs. CUSHIM_CPU_THREADS=N: so many threads run kerne
 which kernels are interpreted instead of compiled, and why. CUSHIM_CPU_LEVEL=x86-64, x86-64-v2, x86-64-v3 or \
 x86-64-v4: kernels, compiled or interpreted, use of this processor what that level has. Compiled kernels are \
 kept for the next run, 256 MiB at most, in CUSHIM_CACHE_DIR, else in cushim of XDG_CACHE_HOME or of ~/.cache; a folder that others may write to is \
-not used. CUSHIM_CACHE=off: none are kept or taken.
+not used. CUSHIM_CACHE=off: none are kept or taken. \
+A product and a sum in PTX without .rn become one fused multiply-add where NVIDIA's compiler fuses them, so numbers are a \
+GPU's; --fmad=off (CUSHIM_FMAD=off): each is rounded.
 
 `cushim trace`, `record` and `env` have the same options.
 

@@ -19,6 +19,7 @@
 pub mod alu;
 pub mod ast;
 mod check;
+mod contract;
 mod error;
 pub mod fence;
 pub mod interp;
@@ -34,6 +35,7 @@ pub mod types;
 pub mod work;
 
 pub use check::check;
+pub use contract::contract;
 pub use error::{Error, Pos};
 pub use level::Level;
 pub use link::link;

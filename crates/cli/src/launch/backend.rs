@@ -10,6 +10,7 @@ use clap::{Args, ValueEnum};
 
 use super::Environment;
 use crate::doctor::{self, elf};
+use crate::environ::FMAD;
 use crate::preload::{self, AUDIT, CORE, FRONTS, LD_AUDIT, LD_PRELOAD};
 use crate::{Error, complain};
 
@@ -34,6 +35,24 @@ pub struct BackendArgs {
     /// The file with the symbols of a stripped program that has its CUDA runtime inside (not for native)
     #[arg(long, value_name = "FILE", value_delimiter = ':')]
     pub symbols: Vec<PathBuf>,
+
+    /// Whether a product and a sum without .rn become one fused multiply-add, as NVIDIA's compiler makes them (for cpu)
+    #[arg(
+        long,
+        value_name = "WHETHER",
+        help = "off: products and sums are not fused where a GPU does (for cpu) [default: on]"
+    )]
+    pub fmad: Option<Fmad>,
+}
+
+/// Whether products and sums are fused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Fmad {
+    /// Where NVIDIA's compiler does
+    On,
+    /// Never: each is rounded
+    #[value(aliases = ["0", "no", "false"])]
+    Off,
 }
 
 /// A backend.
@@ -82,6 +101,7 @@ pub struct Cuda {
     /// What LD_AUDIT is to name.
     audit: Option<PathBuf>,
     symbols: Vec<PathBuf>,
+    fmad: Option<Fmad>,
 }
 
 /// What auto means on this machine with this libcushim.so, and what decides it. A driver that is there and
@@ -120,7 +140,14 @@ impl BackendArgs {
         let mut preload = preload::reachable(&files)?;
         let mut apart = preload.split_off(preload.len().min(1 + FRONTS.len())).into_iter();
         let symbols = self.symbols.iter().map(|file| symbols(file)).collect::<Result<_, _>>()?;
-        Ok(Cuda { backend: chosen, library, preload, audit: apart.next(), symbols })
+        Ok(Cuda {
+            backend: chosen,
+            library,
+            preload,
+            audit: apart.next(),
+            symbols,
+            fmad: self.fmad,
+        })
     }
 }
 
@@ -172,6 +199,10 @@ impl Cuda {
             set.push((BACKEND, self.backend.word().into()));
         } else if std::env::var_os(BACKEND).is_some() {
             set.push((BACKEND, "native".into()));
+        }
+        if let Some(fmad) = self.fmad {
+            let word = if fmad == Fmad::On { "on" } else { "off" };
+            set.push((FMAD, word.into()));
         }
         if !self.symbols.is_empty() {
             let list = self.symbols.iter().map(|file| file.as_os_str());

@@ -40,7 +40,11 @@ impl Drop for Device {
 impl Device {
     pub fn new(text: &str) -> Device {
         let module = cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m));
-        let module = Arc::new(module.unwrap_or_else(|e| panic!("{e}\n{text}")));
+        Device::of(module.unwrap_or_else(|e| panic!("{e}\n{text}")))
+    }
+
+    pub fn of(module: Module) -> Device {
+        let module = Arc::new(module);
         // SAFETY: the size is not zero.
         let base = unsafe { alloc_zeroed(layout()) };
         assert!(!base.is_null());

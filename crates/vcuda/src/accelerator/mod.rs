@@ -219,6 +219,8 @@ pub struct Image<'a> {
     /// The same library's code as it was loaded first, maybe for another device: its managed variables are
     /// this code's, with the values that they have, and stay as long as either is there.
     pub managed: Option<&'a Arc<dyn Code>>,
+    /// The program did not ask for code as it is written (`CU_JIT_OPTIMIZATION_LEVEL` 0, debug information).
+    pub optimised: bool,
 }
 
 impl Image<'_> {

@@ -1,6 +1,7 @@
-//! Options of compiling and linking (`CUjit_option`), as far as they mean something here: the logs.
+//! Options of compiling and linking (`CUjit_option`), as far as they mean something here: the logs, and whether
+//! code is optimised, which its numbers show.
 //!
-//! Owns reading them and writing into the program's buffers. Optimisation levels, register limits and the
+//! Owns reading them and writing into the program's buffers. Other optimisation levels, register limits and the
 //! like concern NVIDIA's compiler and are accepted. Must not know: what is compiled.
 
 use cushim_abi::types::Ptr;
@@ -14,6 +15,8 @@ const INFO_BUFFER: i32 = 3;
 const INFO_SIZE: i32 = 4;
 const ERROR_BUFFER: i32 = 5;
 const ERROR_SIZE: i32 = 6;
+const OPTIMIZATION_LEVEL: i32 = 7;
+const GENERATE_DEBUG_INFO: i32 = 11;
 /// More than there are of them.
 const MOST: u32 = 1024;
 
@@ -30,6 +33,8 @@ struct Buffer {
 pub struct Options {
     info: Buffer,
     error: Buffer,
+    /// Products and sums stay apart: level 0, or for a debugger.
+    plain: bool,
 }
 
 impl Options {
@@ -68,6 +73,8 @@ impl Options {
                 ERROR_SIZE => {
                     (options.error.size, options.error.used) = (value & 0xffff_ffff, place);
                 }
+                OPTIMIZATION_LEVEL => options.plain |= value & 0xffff_ffff == 0,
+                GENERATE_DEBUG_INFO => options.plain |= value & 0xffff_ffff != 0,
                 // A float in the place of the pointer.
                 // SAFETY: the caller's place.
                 WALL_TIME => unsafe { at::<f32>(Ptr(place)).0.write_unaligned(0.0) },
@@ -78,6 +85,11 @@ impl Options {
         options.info.write("");
         options.error.write("");
         Ok(options)
+    }
+
+    /// Whether code is optimised.
+    pub fn optimised(&self) -> bool {
+        !self.plain
     }
 
     /// Writes a reason for the program; whether it wanted one.

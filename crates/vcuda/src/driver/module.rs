@@ -152,7 +152,13 @@ pub fn load(
         return fail(&why, status::INVALID_PTX);
     }
     let parts: Vec<&[u8]> = chosen.parts.iter().map(|part| &**part).collect();
-    let image = Image { kind: chosen.kind, parts: &parts, externals: &|_| None, managed };
+    let image = Image {
+        kind: chosen.kind,
+        parts: &parts,
+        externals: &|_| None,
+        managed,
+        optimised: options.optimised(),
+    };
     match accelerator.load(device, &image) {
         Ok(code) => Ok(code),
         Err(Failure::InvalidImage(why)) if chosen.kind == ImageKind::Ptx => {

@@ -44,14 +44,27 @@ impl Drop for CpuCode {
     }
 }
 
-/// Texts as one module.
-fn module(parts: &[&[u8]]) -> Result<Module, Failure> {
+/// Whether products and sums are fused as on a GPU: not with `CUSHIM_FMAD=off` (or 0, no, false).
+fn fuses() -> bool {
+    static FUSES: OnceLock<bool> = OnceLock::new();
+    *FUSES.get_or_init(|| {
+        let how = std::env::var_os("CUSHIM_FMAD").unwrap_or_default();
+        !["0", "no", "off", "false"].contains(&how.to_string_lossy().to_lowercase().as_str())
+    })
+}
+
+/// Texts as one module. Those that are compiled for a debugger stay as they are written.
+fn module(parts: &[&[u8]], fused: bool) -> Result<Module, Failure> {
     let mut modules = Vec::with_capacity(parts.len());
     for part in parts {
         let end = part.iter().position(|byte| *byte == 0).unwrap_or(part.len());
         let text = String::from_utf8_lossy(part.get(..end).unwrap_or_default());
-        let checked = cushim_ptx::parse(&text).and_then(|tree| cushim_ptx::check(&tree));
-        modules.push(checked.map_err(|error| invalid(&error))?);
+        let tree = cushim_ptx::parse(&text).map_err(|error| invalid(&error))?;
+        let mut module = cushim_ptx::check(&tree).map_err(|error| invalid(&error))?;
+        if fused && !tree.targets.contains(&"debug") {
+            cushim_ptx::contract(&mut module);
+        }
+        modules.push(module);
     }
     match modules.len() {
         1 => modules.pop().ok_or_else(|| Failure::InvalidImage("no PTX".into())),
@@ -74,7 +87,7 @@ impl CpuCode {
             let why = format!("{:?}: the CPU runs PTX only", image.kind);
             return Err(Failure::NoImage(why));
         }
-        let module = super::stack::roomy(|| module(image.parts))?;
+        let module = super::stack::roomy(|| module(image.parts, image.optimised && fuses()))?;
         let mut code = CpuCode {
             globals: vec![0; module.globals.len()],
             functions: Vec::new(),

@@ -33,7 +33,7 @@ pub struct Cpu {
 /// most for one grid, else as many as the process has processors. `CUSHIM_CPU=interpreter` keeps every kernel with the
 /// interpreter; without it, those that the compiler does not take: `CUSHIM_CPU=report` says on stderr which, and why.
 /// `CUSHIM_CPU_LEVEL` has code made, and loops of the interpreter chosen, for a lesser processor than this one
-/// ([`cushim_ptx::Level`]).
+/// ([`cushim_ptx::Level`]). `CUSHIM_FMAD=off` leaves products and sums unfused that a GPU fuses ([`code`]).
 pub fn new() -> Cpu {
     let variable = |name| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
     let processors = std::thread::available_parallelism().map_or(1, usize::from);

@@ -33,7 +33,16 @@ next:
 fn load(cpu: &Cpu, texts: &[&str]) -> Result<Arc<dyn Code>, Failure> {
     let texts: Vec<String> = texts.iter().map(|text| format!("{HEAD}{text}\0")).collect();
     let parts: Vec<&[u8]> = texts.iter().map(|text| text.as_bytes()).collect();
-    cpu.load(0, &Image { kind: ImageKind::Ptx, parts: &parts, externals: &|_| None, managed: None })
+    cpu.load(
+        0,
+        &Image {
+            kind: ImageKind::Ptx,
+            parts: &parts,
+            externals: &|_| None,
+            managed: None,
+            optimised: true,
+        },
+    )
 }
 
 fn run(
@@ -140,7 +149,13 @@ fn text_that_is_no_ptx_says_where() {
     let failure = load(&cpu, &[".visible .entry k () { add.u32 %a; }"]).err();
     let Some(Failure::InvalidImage(text)) = failure else { panic!("{failure:?}") };
     assert!(text.contains("4:"), "{text}");
-    let cubin = Image { kind: ImageKind::Cubin, parts: &[], externals: &|_| None, managed: None };
+    let cubin = Image {
+        kind: ImageKind::Cubin,
+        parts: &[],
+        externals: &|_| None,
+        managed: None,
+        optimised: true,
+    };
     assert!(matches!(cpu.load(0, &cubin).err(), Some(Failure::NoImage(_))));
 }
 

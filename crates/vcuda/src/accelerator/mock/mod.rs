@@ -130,8 +130,13 @@ mod tests {
         b"cushim mock\nkernel add params=8,4\nvariable count bytes=4 init=05000000\n";
 
     fn load(mock: &Mock) -> Arc<dyn Code> {
-        let image =
-            Image { kind: ImageKind::Mock, parts: &[IMAGE], externals: &|_| None, managed: None };
+        let image = Image {
+            kind: ImageKind::Mock,
+            parts: &[IMAGE],
+            externals: &|_| None,
+            managed: None,
+            optimised: true,
+        };
         mock.load(0, &image).unwrap()
     }
 

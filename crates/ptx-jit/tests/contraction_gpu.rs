@@ -1,0 +1,82 @@
+//! Sums and products that may be fused: both kinds of compiled code and a GPU, whose results were recorded. The kernels
+//! belong to the interpreter's crate.
+
+mod common;
+#[path = "../../ptx/tests/contraction/mod.rs"]
+mod contraction;
+
+use common::Device;
+use contraction::ROWS;
+use cushim_ptx::interp::{Launch, Memory as _};
+use cushim_ptx::ir::Place;
+use cushim_ptx_jit::Kernel;
+
+/// Kernels in one module, which has a memory of its own.
+const KERNELS: usize = 50;
+
+#[test]
+fn compiled_code_fuses_where_a_gpu_does() {
+    let cases = contraction::all();
+    let recorded = contraction::recorded(&cases).unwrap();
+    let unforetold: Vec<&str> = contraction::UNFORETOLD.lines().collect();
+    let mut wrong = Vec::new();
+    // Every fifth module: compiling all of them takes minutes.
+    for (some, columns) in cases.chunks(KERNELS).zip(recorded.columns.chunks(KERNELS)).step_by(5) {
+        let text: String = some.iter().map(|c| c.text.as_str()).collect();
+        let text = contraction::head() + &text;
+        let checked = cushim_ptx::parse(&text).and_then(|m| cushim_ptx::check(&m));
+        let mut module = checked.unwrap_or_else(|e| panic!("{e}"));
+        cushim_ptx::contract(&mut module);
+        let device = Device::of(module);
+        for (case, expected) in some.iter().zip(columns) {
+            if unforetold.contains(&case.name.as_str()) {
+                continue;
+            }
+            let number = device.module.functions.iter().position(|f| f.name == case.name).unwrap();
+            let input = device.upload(&contraction::input(case.ty), |b| [*b]);
+            let bytes = case.slots * ROWS * 8;
+            let out = device.alloc(bytes as u64);
+            let f = &device.module.functions[number];
+            let mut params = vec![0; f.params_size as usize];
+            for (p, a) in f.params.iter().zip([input, out]) {
+                let Place::Memory(at) = p.place else { panic!("{}: a parameter", case.name) };
+                params[at as usize..at as usize + 8].copy_from_slice(&a.to_le_bytes());
+            }
+            let block = [ROWS as u32, 1, 1];
+            let launch = Launch {
+                module: &device.module,
+                kernel: number as u32,
+                globals: &[],
+                grid: [1; 3],
+                block,
+                dynamic_shared: 0,
+                params: &params,
+                cooperative: false,
+                workspace: 0,
+                local_limit: 1 << 16,
+            };
+            let kernel = Kernel::new(&device.module, number as u32, block)
+                .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+            for better in [false, true] {
+                if better {
+                    kernel.improve(block).unwrap_or_else(|e| panic!("{}: {e}", case.name));
+                }
+                device.arena.store(out, &vec![0; bytes]).unwrap();
+                kernel
+                    .run(&launch, &device.arena, &device, 1)
+                    .unwrap_or_else(|e| panic!("{}: {e}", case.name));
+                let mut data = vec![0; bytes];
+                device.arena.load(out, &mut data).unwrap();
+                let words: Vec<u64> = data
+                    .chunks_exact(8)
+                    .map(|b| u64::from_le_bytes(b.try_into().unwrap()))
+                    .collect();
+                let same = words.chunks(ROWS).zip(expected).all(|(a, b)| a == b);
+                if !same {
+                    wrong.push(format!("{} (better: {better})", case.name));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} differ: {}", wrong.len(), wrong.join(", "));
+}

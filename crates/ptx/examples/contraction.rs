@@ -1,0 +1,37 @@
+//! Writes the random kernels of contraction into a folder, for a GPU to run:
+//! `cargo run -p cushim-ptx --example contraction -- FOLDER`.
+//!
+//! `scripts/record-contraction` does that and says what the files are.
+
+#[path = "../tests/contraction/mod.rs"]
+mod contraction;
+
+use contraction::ROWS;
+use std::fmt::Write;
+use std::path::Path;
+
+/// Kernels in one file.
+const KERNELS: usize = 100;
+
+fn main() -> std::io::Result<()> {
+    let Some(folder) = std::env::args().nth(1) else {
+        eprintln!("contraction: expected a folder to write to");
+        std::process::exit(2);
+    };
+    let folder = Path::new(&folder);
+    std::fs::create_dir_all(folder)?;
+    let cases = contraction::all();
+    let mut index = format!("{:016x} {ROWS}\n", contraction::hash(&cases));
+    for (n, some) in cases.chunks(KERNELS).enumerate() {
+        let mut text = contraction::head();
+        for case in some {
+            text += &case.text;
+            let _ = writeln!(index, "{} {n} {} {} {}", case.name, case.ty, case.width, case.slots);
+            std::fs::write(folder.join(format!("{}.bin", case.ty)), contraction::input(case.ty))?;
+        }
+        std::fs::write(folder.join(format!("{n}.ptx")), text)?;
+    }
+    std::fs::write(folder.join("index.txt"), index)?;
+    println!("{} kernels, {ROWS} rows of inputs each", cases.len());
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! Which products are taken into which sums.
+//!
+//! Of `.f32` and `.f64`, first the products with one use, then all, each time in the order of the sums; of halves, all
+//! at once. A product may be taken in as
+//! long as every use of it is a sum that is not fused yet, or that has taken it in. Of two that a sum might take
+//! in, it is the one with fewer uses, else the first operand.
+
+use super::is_wide;
+use super::products::{Found, Product, Sum};
+use crate::ir::Function;
+use crate::table::Op;
+
+pub(super) fn choose(f: &Function, found: &mut Found) {
+    // How often each stands beside the product that a sum took in instead.
+    let mut passed_over = vec![false; found.products.len()];
+    let uses: Vec<u32> = found.products.iter().map(|p| p.uses + p.escapes).collect();
+    for once in [true, false] {
+        for sum in found.sums.iter_mut().filter(|sum| sum.fused.is_none()) {
+            take(f, sum, &mut found.products, &mut passed_over, &uses, once);
+        }
+    }
+}
+
+fn take(
+    f: &Function,
+    sum: &mut Sum,
+    products: &mut [Product],
+    passed_over: &mut [bool],
+    uses: &[u32],
+    once: bool,
+) {
+    let inst = &f.code[sum.at as usize];
+    let wide = is_wide(inst.types[0]);
+    if once && !wide {
+        return;
+    }
+    let candidate = |k: usize| {
+        let p = sum.operands[k]?.product as usize;
+        let free = products[p].escapes == 0 && !passed_over[p] && (uses[p] == 1 || !once);
+        free.then_some((uses[p], k))
+    };
+    let Some((_, k)) = candidate(0).into_iter().chain(candidate(1)).min() else { return };
+    let (Some(chosen), other) = (sum.operands[k], sum.operands[1 - k]) else { return };
+    if let Some(other) = other {
+        let [a, b] = [chosen, other].map(|m| m.product as usize);
+        // The same product computed twice becomes one that is doubled.
+        let same = products[a].key == products[b].key && chosen.negated == other.negated;
+        if uses[a] == 1 && same && wide && inst.op == Op::Add {
+            products[a].escapes += 1;
+            products[b].escapes += 1;
+            return;
+        }
+        passed_over[b] = true;
+    }
+    sum.fused = Some(k);
+}

@@ -1,0 +1,70 @@
+//! Contraction: a product and the sum that takes it become one fused multiply-add, where NVIDIA's compilers do so.
+//!
+//! PTX leaves it open whether `mul` and `add` without a rounding modifier are fused (ISA, `add`, `sub`, `mul`:
+//! "an add/sub instruction with no rounding modifier defaults to round-to-nearest-even and may be optimized
+//! aggressively by the code optimizer"). ptxas and the driver's compiler fuse, so a program that is to give a
+//! GPU's bits has to be fused in the same places. The rules are measured (H200, driver 580.159; ptxas 12.4 and
+//! 13.5), and docs/results/contraction.md lists them with what they do not foretell.
+//!
+//! Owns which sums are fused, and how the code is rewritten. What it reads and gives is checked code, so the
+//! interpreter and the compiler see no difference. Must not know how anything is executed.
+
+mod choose;
+mod products;
+mod regions;
+mod rewrite;
+mod usage;
+
+use crate::ir::{Function, Inst, Module};
+use crate::table::{Op, Word};
+use crate::types::Scalar;
+
+/// Fuses in every function of a module. Linear in the size of the code but for liveness, which is computed for
+/// products that are named behind their region only.
+pub fn contract(module: &mut Module) {
+    for f in module.functions.iter_mut().filter(|f| f.defined) {
+        function(f);
+    }
+}
+
+fn function(f: &mut Function) {
+    if !f.code.iter().any(is_product) {
+        return;
+    }
+    let dead = usage::dead(f);
+    let regions = regions::Regions::of(f, &dead);
+    let mut found = products::Found::of(f, &regions, &dead);
+    let live = usage::live_out(f, &regions, &dead, &found.pending());
+    found.escape(&live);
+    choose::choose(f, &mut found);
+    rewrite::rewrite(f, &found);
+}
+
+/// Whether a modifier says how the result is rounded, which forbids to fuse.
+fn is_rounded(inst: &Inst) -> bool {
+    inst.words.first(&[Word::Rn, Word::Rz, Word::Rm, Word::Rp]).is_some()
+}
+
+fn is_float(ty: Scalar) -> bool {
+    use Scalar::*;
+    matches!(ty, F32 | F64 | F16 | F16x2 | Bf16 | Bf16x2)
+}
+
+/// Whether sums of this type are fused as those of `.f32` and `.f64` are; those of halves have rules of their own.
+fn is_wide(ty: Scalar) -> bool {
+    !matches!(ty, Scalar::F16x2 | Scalar::Bf16x2)
+}
+
+/// A product that may become part of a sum.
+fn is_product(inst: &Inst) -> bool {
+    inst.op == Op::Mul
+        && inst.guard.is_none()
+        && is_float(inst.types[0])
+        && !is_rounded(inst)
+        && !inst.words.has(Word::Sat)
+}
+
+/// A sum that may take a product in, also a guarded one.
+fn is_sum(inst: &Inst) -> bool {
+    matches!(inst.op, Op::Add | Op::Sub) && is_float(inst.types[0]) && !is_rounded(inst)
+}

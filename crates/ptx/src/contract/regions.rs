@@ -1,0 +1,145 @@
+//! Regions: the straight pieces of code inside which products are fused.
+//!
+//! A region is what NVIDIA's compiler has as a basic block while it fuses: blocks of the PTX joined where one is
+//! the only way to the next, and cut at instructions that are turned into several blocks before.
+
+use crate::alu;
+use crate::ir::{Function, Inst};
+use crate::table::{Op, Word};
+use crate::types::{Kind, Scalar};
+
+/// The regions of a function; unreachable code is in none.
+pub(super) struct Regions {
+    /// Instructions of each, in the order in which they run.
+    pub code: Vec<Vec<u32>>,
+    /// Regions that may come next.
+    pub successors: Vec<Vec<u32>>,
+}
+
+impl Regions {
+    /// `dead`: instructions that count as not there.
+    pub(super) fn of(f: &Function, dead: &[bool]) -> Regions {
+        let next = ways_out(f, dead);
+        let into = ways_in(&next);
+        let only = |b: usize| match next[b].as_slice() {
+            [next] => Some(*next as usize),
+            _ => None,
+        };
+        // A block that does not follow the one way of the only block before it begins a region.
+        let mut heads = vec![true; f.blocks.len()];
+        for b in (0..f.blocks.len()).filter(|b| into[*b] > 0) {
+            if let Some(next) = only(b).filter(|n| into[*n] == 1) {
+                heads[next] = false;
+            }
+        }
+        let mut out = Regions { code: Vec::new(), successors: Vec::new() };
+        let mut first = vec![u32::MAX; f.blocks.len()];
+        let mut last = Vec::new();
+        for head in (0..f.blocks.len()).filter(|b| into[*b] > 0 && heads[*b]) {
+            first[head] = out.code.len() as u32;
+            let mut open = Vec::new();
+            let mut at = head;
+            loop {
+                let block = &f.blocks[at];
+                for n in block.start..block.end {
+                    open.push(n);
+                    if cuts(&f.code[n as usize], dead[n as usize]) {
+                        out.code.push(std::mem::take(&mut open));
+                        out.successors.push(vec![out.code.len() as u32]);
+                    }
+                }
+                match only(at).filter(|next| !heads[*next]) {
+                    Some(next) => at = next,
+                    None => break,
+                }
+            }
+            out.code.push(open);
+            out.successors.push(Vec::new());
+            last.push((out.code.len() - 1, at));
+        }
+        for (region, block) in last {
+            let heads = next[block].iter().map(|s| first[*s as usize]);
+            out.successors[region] = heads.filter(|r| *r != u32::MAX).collect();
+        }
+        out
+    }
+}
+
+/// Where each block leads, past blocks that do nothing.
+fn ways_out(f: &Function, dead: &[bool]) -> Vec<Vec<u32>> {
+    let passed: Vec<Option<u32>> = f
+        .blocks
+        .iter()
+        .map(|block| {
+            let idle = |n: u32| dead[n as usize] || f.code[n as usize].op == Op::Bra;
+            match block.successors.as_slice() {
+                [next] if (block.start..block.end).all(idle) => Some(*next),
+                _ => None,
+            }
+        })
+        .collect();
+    // An empty loop goes on for ever.
+    let real = |mut b: u32| {
+        for _ in 0..64 {
+            match passed[b as usize] {
+                Some(next) => b = next,
+                None => break,
+            }
+        }
+        b
+    };
+    let out = f.blocks.iter().map(|block| {
+        let mut list: Vec<u32> = block.successors.iter().map(|s| real(*s)).collect();
+        list.sort_unstable();
+        list.dedup();
+        list
+    });
+    out.collect()
+}
+
+/// How many ways lead into each block: 0 where none does. The entry counts as one.
+fn ways_in(next: &[Vec<u32>]) -> Vec<u32> {
+    let mut ways = vec![0; next.len()];
+    let mut stack = vec![0u32];
+    while let Some(b) = stack.pop() {
+        ways[b as usize] += 1;
+        if ways[b as usize] == 1 {
+            stack.extend(&next[b as usize]);
+        }
+    }
+    ways
+}
+
+/// Whether an instruction ends a basic block of NVIDIA's compiler: what has an effect or may fail gets a branch
+/// around it for its guard; some divisions and roots are loops and branches; so are fences. Divisions of integers
+/// that nobody needs are gone by then, others are not.
+fn cuts(inst: &Inst, dead: bool) -> bool {
+    // Where a branch ends a region is told by the blocks.
+    if matches!(inst.op, Op::Bra | Op::BrxIdx) {
+        return false;
+    }
+    let guardable = alu::is_pure(inst.op)
+        || matches!(
+            inst.op,
+            Op::Mov | Op::Cvta | Op::Isspacep | Op::AddCarry | Op::SubCarry | Op::MadCarry
+        );
+    if inst.guard.is_some() && !guardable {
+        return true;
+    }
+    let ty = inst.types[0];
+    let fast = inst.words.has(Word::Approx) || inst.words.has(Word::Full);
+    match inst.op {
+        Op::Call => true,
+        Op::Div | Op::Rem if ty.kind() != Kind::Float => ty != Scalar::U32 && !dead,
+        Op::Div | Op::Rcp | Op::Sqrt => !fast,
+        Op::Rsqrt => ty == Scalar::F64 && !inst.words.has(Word::Ftz),
+        _ => is_fence(inst),
+    }
+}
+
+/// `membar` and `fence`, which have no operands and say for whom they are.
+fn is_fence(inst: &Inst) -> bool {
+    let scopes = [Word::Gl, Word::Cta, Word::Cluster, Word::Gpu, Word::Sys];
+    let bare = inst.dst.is_empty() && inst.src.is_empty();
+    bare && inst.words.first(&scopes).is_some()
+}

@@ -1,0 +1,153 @@
+//! The code with what was chosen.
+//!
+//! A sum becomes `fma`. A factor whose register is written before the sum is copied where the product stood, as is one
+//! whose sign changes; a product that nobody needs by itself goes, with its copies.
+
+use super::products::{Found, Meant, Sum};
+use crate::error::Pos;
+use crate::ir::{Dst, Function, Inst, Src};
+use crate::table::{Op, Word, Words};
+use crate::types::Scalar;
+
+/// Instructions to add, each before the one with this number.
+type Added = Vec<(u32, Inst)>;
+
+/// Copies of a product's factors that were made.
+#[derive(Clone, Default)]
+struct Made {
+    /// As they were.
+    saved: [Option<Src>; 2],
+    /// The first with the other sign.
+    negated: Option<Src>,
+    /// Sums that took it in.
+    taken: u32,
+}
+
+pub(super) fn rewrite(f: &mut Function, found: &Found) {
+    let mut added = Added::new();
+    let mut made = vec![Made::default(); found.products.len()];
+    for sum in &found.sums {
+        let Some(k) = sum.fused else { continue };
+        if let Some(meant) = sum.operands[k] {
+            fuse(f, found, sum, k, meant, &mut made[meant.product as usize], &mut added);
+        }
+    }
+    if !found.sums.iter().any(|s| s.fused.is_some()) {
+        return;
+    }
+    let mut gone = vec![false; f.code.len()];
+    for (product, made) in found.products.iter().zip(&made) {
+        if product.escapes == 0 && made.taken == product.uses && made.taken > 0 {
+            gone[product.mul as usize] = true;
+            product.copies.iter().for_each(|n| gone[*n as usize] = true);
+        }
+    }
+    rebuild(f, added, &gone);
+}
+
+/// Makes a sum an `fma`.
+fn fuse(
+    f: &mut Function,
+    found: &Found,
+    sum: &Sum,
+    k: usize,
+    meant: Meant,
+    made: &mut Made,
+    added: &mut Added,
+) {
+    made.taken += 1;
+    let mul = found.products[meant.product as usize].mul;
+    let (ty, mul_pos) = (f.code[mul as usize].types[0], f.code[mul as usize].pos);
+    let factors = [f.code[mul as usize].src[0].clone(), f.code[mul as usize].src[1].clone()];
+    let (sub, pos) = (f.code[sum.at as usize].op == Op::Sub, f.code[sum.at as usize].pos);
+    let mut factors: [Src; 2] = std::array::from_fn(|n| {
+        if sum.fresh[k][n] {
+            return factors[n].clone();
+        }
+        let copy = || copy(f, Op::Mov, ty, &factors[n], mul, mul_pos, added);
+        made.saved[n].get_or_insert_with(copy).clone()
+    });
+    if meant.negated ^ (sub && k == 1) {
+        let first = f.code[mul as usize].src[0].clone();
+        let copy = || copy(f, Op::Neg, ty, &first, mul, mul_pos, added);
+        factors[0] = made.negated.get_or_insert_with(copy).clone();
+    }
+    let mut third = f.code[sum.at as usize].src[1 - k].clone();
+    if sub && k == 0 {
+        third = copy(f, Op::Neg, ty, &third, sum.at, pos, added);
+    }
+    let [first, second] = factors;
+    let inst = &mut f.code[sum.at as usize];
+    inst.op = Op::Fma;
+    inst.words.insert(Word::Rn);
+    inst.src = vec![first, second, third];
+}
+
+/// A value in a register of its own, moved or with the other sign, by an instruction before number `at`. A constant
+/// stays one.
+fn copy(
+    f: &mut Function,
+    op: Op,
+    ty: Scalar,
+    from: &Src,
+    at: u32,
+    pos: Pos,
+    added: &mut Added,
+) -> Src {
+    if let Src::Imm(v) = from {
+        return Src::Imm(if op == Op::Neg { v ^ signs(ty) } else { *v });
+    }
+    let register = f.registers.len() as u32;
+    f.registers.push(ty);
+    let inst = Inst {
+        op,
+        words: Words::default(),
+        types: [ty, Scalar::B32, Scalar::B32],
+        reads_carry: false,
+        guard: None,
+        dst: vec![Dst::Reg(register, ty.bits())],
+        src: vec![from.clone()],
+        pos,
+    };
+    added.push((at, inst));
+    Src::Reg(register)
+}
+
+/// The sign bits of a type.
+fn signs(ty: Scalar) -> u64 {
+    match ty {
+        Scalar::F16x2 | Scalar::Bf16x2 => 0x8000_8000,
+        _ => 1 << (ty.bits() - 1),
+    }
+}
+
+/// The code with what is added and without what goes; whoever names an instruction names what stands there now.
+fn rebuild(f: &mut Function, mut added: Added, gone: &[bool]) {
+    added.sort_by_key(|(at, _)| *at);
+    let mut added = added.into_iter().peekable();
+    let old = std::mem::take(&mut f.code);
+    let mut places = Vec::with_capacity(old.len() + 1);
+    for (n, inst) in old.into_iter().enumerate() {
+        places.push(f.code.len() as u32);
+        while let Some((_, before)) = added.next_if(|(at, _)| *at as usize == n) {
+            f.code.push(before);
+        }
+        if !gone[n] {
+            f.code.push(inst);
+        }
+    }
+    places.push(f.code.len() as u32);
+    let place = |n: &mut u32| *n = places.get(*n as usize).copied().unwrap_or(*n);
+    for src in f.code.iter_mut().flat_map(|inst| &mut inst.src) {
+        match src {
+            Src::Target(n) => place(n),
+            Src::Targets(list) => list.iter_mut().for_each(place),
+            _ => {}
+        }
+    }
+    for variable in &mut f.variables {
+        place(&mut variable.scope.0);
+        place(&mut variable.scope.1);
+    }
+    f.find_blocks();
+}

@@ -1,0 +1,55 @@
+//! Sums and products that may be fused: the interpreter and a GPU, whose results were recorded ([`contraction`]).
+
+mod common;
+mod contraction;
+
+use common::device::Device;
+use contraction::{Case, ROWS};
+
+/// Runs a kernel: for each slot, a value for each row.
+fn run(case: &Case, fused: bool) -> Vec<[u64; ROWS]> {
+    let text = contraction::head() + &case.text;
+    let checked = cushim_ptx::parse(&text).and_then(|m| cushim_ptx::check(&m));
+    let mut module = checked.unwrap_or_else(|e| panic!("{e}\n{text}"));
+    if fused {
+        cushim_ptx::contract(&mut module);
+    }
+    let device = Device::of(module);
+    let input = device.upload(&contraction::input(case.ty), |b| [*b]);
+    let out = device.alloc((case.slots * ROWS * 8) as u64);
+    device.launch(&case.name, 1, ROWS as u32, &[input, out]).unwrap();
+    let all = device.u64s(out, case.slots * ROWS);
+    all.chunks(ROWS).map(|rows| rows.try_into().unwrap()).collect()
+}
+
+#[test]
+fn the_interpreter_fuses_where_a_gpu_does() {
+    let cases = contraction::all();
+    let recorded = contraction::recorded(&cases).unwrap();
+    let unforetold: Vec<&str> = contraction::UNFORETOLD.lines().collect();
+    let (mut wrong, mut right, mut apart) = (Vec::new(), Vec::new(), 0);
+    for (case, expected) in cases.iter().zip(&recorded.columns) {
+        let ours = run(case, true);
+        apart += usize::from(run(case, false) != *expected);
+        let known = unforetold.contains(&case.name.as_str());
+        if ours == *expected && known {
+            right.push(&case.name);
+        } else if ours != *expected && !known {
+            let at = ours.iter().zip(expected).position(|(a, b)| a != b).unwrap();
+            wrong.push(format!(
+                "{} slot {at}: {:x?}, {} gives {:x?}\n{}",
+                case.name, ours[at], recorded.device, expected[at], case.text
+            ));
+        }
+    }
+    // Without contraction many of them differ.
+    assert!(apart > cases.len() / 3, "{apart} kernels differ where nothing is fused");
+    wrong.sort_by_key(String::len);
+    assert!(
+        wrong.is_empty(),
+        "{} kernels differ\n{}",
+        wrong.len(),
+        wrong[..wrong.len().min(8)].join("\n")
+    );
+    assert!(right.is_empty(), "{right:?} are foretold now: take them out of unforetold.txt");
+}
