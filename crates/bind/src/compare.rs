@@ -124,7 +124,8 @@ fn own_part(name: &str) -> &str {
     let at = name.find("_INTERNAL_").or_else(|| name.find("__nv_static"));
     let Some(rest) = at.and_then(|at| name.get(at..)) else { return name };
     // The last stretch of eight hexadecimal digits belongs to the file; a process's number may follow.
-    let is_hash = |part: &str| part.len() >= 8 && part.bytes().take(8).all(|b| b.is_ascii_hexdigit());
+    let is_hash =
+        |part: &str| part.len() >= 8 && part.bytes().take(8).all(|b| b.is_ascii_hexdigit());
     let (mut tail, mut from) = (None, 0);
     for part in rest.split('_') {
         if is_hash(part) {

@@ -55,7 +55,8 @@ pub fn theirs_of(kind: ImageKind, bytes: &[u8], limits: &Limits) -> Result<Their
             }
         }
         ImageKind::Cubin => {
-            for variable in Cubin::read(bytes, limits).map_err(|e| e.to_string())?.globals() {
+            let cubin = Cubin::read(bytes, limits).map_err(|e| e.to_string())?;
+            for variable in cubin.globals(limits).map_err(|e| e.to_string())? {
                 let space = match variable.space.as_str() {
                     "global" | "managed" => Space::Global,
                     "constant3" => Space::Const,

@@ -6,6 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use cushim_trace::reader::TraceFile;

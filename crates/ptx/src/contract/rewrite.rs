@@ -103,7 +103,6 @@ fn copy(
         op,
         words: Words::default(),
         types: [ty, Scalar::B32, Scalar::B32],
-        reads_carry: false,
         guard: None,
         dst: vec![Dst::Reg(register, ty.bits())],
         src: vec![from.clone()],

@@ -62,7 +62,13 @@ impl Side {
 
 pub fn load(cpu: &cpu::Cpu, ptx: &str) -> Arc<dyn Code> {
     let parts = [ptx.as_bytes()];
-    let image = Image { kind: ImageKind::Ptx, parts: &parts, externals: &|_| None, managed: None };
+    let image = Image {
+        kind: ImageKind::Ptx,
+        parts: &parts,
+        externals: &|_| None,
+        managed: None,
+        optimised: true,
+    };
     cpu.load(0, &image).unwrap_or_else(|e| panic!("{e}"))
 }
 

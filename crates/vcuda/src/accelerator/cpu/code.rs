@@ -87,7 +87,8 @@ impl CpuCode {
             let why = format!("{:?}: the CPU runs PTX only", image.kind);
             return Err(Failure::NoImage(why));
         }
-        let module = super::stack::roomy(|| module(image.parts, image.optimised && fuses()))?;
+        let (parts, fused) = (image.parts, image.optimised && fuses());
+        let module = super::stack::roomy(|| module(parts, fused))?;
         let mut code = CpuCode {
             globals: vec![0; module.globals.len()],
             functions: Vec::new(),
