@@ -93,9 +93,10 @@ impl Plan {
             // Collectives where lanes may be apart end a piece.
             let mut again = false;
             for (k, piece) in plan.pieces.iter().enumerate() {
-                for at in piece.start..piece.end {
-                    let part = graph::is_collective(&f.code[at]) && !plan.alone[k];
-                    again |= part && !std::mem::replace(&mut split[at], true);
+                let code = &f.code[piece.start..piece.end];
+                for (inst, split) in code.iter().zip(&mut split[piece.start..piece.end]) {
+                    let part = graph::is_collective(inst) && !plan.alone[k];
+                    again |= part && !std::mem::replace(split, true);
                 }
             }
             if !again {

@@ -82,6 +82,8 @@ fn apart(op: Op) -> bool {
             | Trap
             | Nanosleep
             | Nop
+            | Fence
+            | FenceSc
             | Refused
     )
 }
