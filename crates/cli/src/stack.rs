@@ -7,6 +7,9 @@ use std::ptr;
 
 /// Enough for everything here, in pages that are taken as they are used.
 const SIZE: usize = 8 << 20;
+/// So much at its end stays zero: what walks up the stack reads there what it takes for the frame that called, and ends
+/// at a return address of zero.
+const END: usize = 16 << 10;
 
 /// Runs `work`, on another stack where this one has less than [`SIZE`] bytes.
 pub fn enough<R>(work: impl FnOnce() -> R) -> R {
@@ -44,7 +47,7 @@ fn on<R, W: FnOnce() -> R>(stack: *mut libc::c_void, work: W) -> R {
             work.map(|work| std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)));
     }
     let mut errand = Errand { work: Some(work), result: None };
-    // SAFETY: `stack` has SIZE bytes, its end is aligned to a page, and the call pushes its return address below it. The
+    // SAFETY: `stack` has SIZE bytes, END less is aligned to a page, and the call pushes its return address below that. The
     // stack pointer is kept in a register that the called function preserves.
     unsafe {
         std::arch::asm!(
@@ -52,7 +55,7 @@ fn on<R, W: FnOnce() -> R>(stack: *mut libc::c_void, work: W) -> R {
             "mov rsp, {top}",
             "call {run}",
             "mov rsp, r12",
-            top = in(reg) stack.byte_add(SIZE),
+            top = in(reg) stack.byte_add(SIZE - END),
             run = in(reg) run::<R, W> as extern "C" fn(*mut Errand<W, R>),
             in("rdi") &raw mut errand,
             out("r12") _,
