@@ -160,9 +160,11 @@ macro_rules! ruled {
             false => None,
         };
         let $params = match _outermost {
-            // SAFETY: the program's parameters, which CUDA is about to read.
             Some(_) => {
-                match unsafe { ruled::params($site, $params, $before, $has_kernel, &mut copy) } {
+                let (at, copy) = ($params, &mut copy);
+                // SAFETY: the program's parameters, which CUDA is about to read.
+                let ruled = unsafe { ruled::params($site, at, $before, $has_kernel, copy) };
+                match ruled {
                     Ok(params) => params,
                     Err(status) => return status,
                 }

@@ -53,7 +53,7 @@ fn variant(
     let mut known = VARIANTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let known = known.get_or_insert_default().entry(image.wrapper());
     let variants: &'static Variants =
-        *known.or_insert_with(|| Box::leak(Box::new(Variants::default())));
+        known.or_insert_with(|| Box::leak(Box::new(Variants::default())));
     variants.of(image, module, &[])
 }
 

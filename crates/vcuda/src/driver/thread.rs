@@ -127,7 +127,7 @@ mod tests {
             OBJECT.with(|_| ());
             with(|thread| thread.contexts.borrow_mut().push(own));
             // SAFETY: the key just made; any value but null.
-            unsafe { libc::pthread_setspecific(key, 1 as *mut libc::c_void) };
+            unsafe { libc::pthread_setspecific(key, std::ptr::dangling_mut()) };
         });
         assert!(thread.join().is_ok());
         assert_eq!(FOUND.load(Ordering::Relaxed), 2, "the object's and the key's destructor");
