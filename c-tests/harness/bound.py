@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 
+import build
 import runs
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -124,7 +125,11 @@ def check(cushim, nvcc, arch, target, out):
         wrong = compiled("-cudart=" + runtime, target, os.path.join(SOURCES, "bound.cu"), "-o", path)
         found.append((where, [("compiles", wrong)] if wrong else check_program(cushim, path, images, out)))
     path = os.path.join(out, "bound-contexts")
-    wrong = compiled(os.path.join(SOURCES, "bound_contexts.cu"), "-lcuda", "-o", path)
+    source, unlinked = os.path.join(SOURCES, "bound_contexts.cu"), path + ".o"
+    wrong = compiled("-c", source, "-o", unlinked)
+    if not wrong:
+        # There need not be a driver to link with.
+        wrong = compiled(unlinked, *build.driver_stub([unlinked], path + "-stub"), "-o", path)
     if wrong:
         return found + [("bound contexts", [("compiles", wrong)])]
     results = [("alone", compared(cushim.alone([path, images["contexts"]]), CONTEXTS[0], [], 0))]

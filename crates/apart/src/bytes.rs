@@ -253,6 +253,7 @@ global_asm!(
 );
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing)]
 mod tests {
     use std::ffi::{c_char, c_int, c_void};
 

@@ -1,5 +1,6 @@
 //! Rewritten texts: what they are, and that kernels of them do with the program's variables what those of the
 //! original do with their own, by the interpreter of `cushim_ptx`.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 use cushim_bind::{
     Bound, Error, Fixup, Rewritten, Space, TABLE, compare, rewrite, theirs, variables,
@@ -7,7 +8,6 @@ use cushim_bind::{
 use cushim_image::Limits;
 
 #[path = "../../ptx/tests/common/device.rs"]
-#[allow(dead_code)]
 mod device;
 use cushim_ptx::interp::Memory;
 use device::Device;

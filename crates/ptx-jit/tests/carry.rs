@@ -69,7 +69,7 @@ fn lanes_that_skip_keep_theirs() {
             "add.cc.u32 a, i, 0xfffffff0; and.b32 b, i, 1; setp.eq.u32 p, b, 0; {skip}
              addc.u32 d, 0, 0;"
         );
-        let expected = |n: u32| u32::from(if n % 2 == 0 { n == 0 } else { n >= 16 });
+        let expected = |n: u32| u32::from(if n.is_multiple_of(2) { n == 0 } else { n >= 16 });
         assert_eq!(launch("", &code), (0..32).map(expected).collect::<Vec<_>>(), "{skip}");
     }
 }

@@ -24,7 +24,7 @@ pub fn root() -> PathBuf {
 /// Says that something was left out and why; `scripts/test` repeats it at its end.
 pub fn left_out(what: &str) {
     eprintln!("left out: {what}");
-    if let Some(file) = std::env::var_os("CUSHIM_SKIPS") {
+    if let Some(file) = std::env::var_os("TEST_SKIPS") {
         let line = format!("{what}\n");
         let opened = std::fs::OpenOptions::new().append(true).create(true).open(file);
         opened.and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes())).unwrap();

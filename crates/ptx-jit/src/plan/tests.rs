@@ -46,10 +46,10 @@ fn plain(f: &Function, pieces: &[Piece], layout: Layout) -> Plain {
     let mut waiting: Vec<BTreeSet<usize>> = vec![nowhere; n];
     loop {
         let before = (waiting.clone(), facts.blend.clone(), facts.forms.clone());
-        for k in 0..n {
+        for (k, waiting) in waiting.iter().enumerate() {
             // What is asked of these sets is only whether they are empty.
-            facts.above[k] = waiting[k].iter().copied().collect();
-            for p in &waiting[k] {
+            facts.above[k] = waiting.iter().copied().collect();
+            for p in waiting {
                 facts.blend[k].unite(&pieces[*p].live_in);
             }
         }
@@ -199,7 +199,7 @@ fn random(seed: u64) -> String {
                 4 => format!("shfl.sync.bfly.b32 %r{d}, %r{s}, 1, 31, -1;\n"),
                 5 => format!("vote.sync.any.pred %p{p}, %p{}, -1;\n", pick(3)),
                 6 => format!("bar.red.popc.u32 %r{d}, 0, %p{p};\n"),
-                7 if seed % 4 == 0 => format!("atom.shared.add.u32 %r{d}, [%r{s}], 1;\n"),
+                7 if seed.is_multiple_of(4) => format!("atom.shared.add.u32 %r{d}, [%r{s}], 1;\n"),
                 8 => format!("mov.u32 %r{d}, {t};\n"),
                 9 => format!("ld.param.u32 %r{d}, [n];\n"),
                 _ => format!("add.u32 %r{d}, %r{s}, %r{t};\n"),

@@ -43,6 +43,8 @@ unsafe fn create(to: Out<abi::Context>, flags: u32, dev: Device) -> Result<(), i
         return Err(status::INVALID_VALUE);
     }
     check_flags(flags)?;
+    // CU_CTX_USER_COREDUMP_ENABLE is read back as CU_CTX_COREDUMP_ENABLE (H200).
+    let flags = if flags & 0x40 == 0 { flags } else { flags & !0x40 | 0x20 };
     let context = Object::create(dev.0 as usize, flags, false);
     let handle = context.handle();
     with_stack(|stack| stack.push(context));
@@ -251,7 +253,8 @@ entry! {
 
     fn cuCtxSetFlags (flags: Flags) {
         check_flags(flags.0)?;
-        current()?.flags.store(flags.0, Ordering::Relaxed);
+        // Without the coredumps' (0x20, 0x40), and that memory can be mapped always is (H200).
+        current()?.flags.store(flags.0 & !0x60 | 8, Ordering::Relaxed);
         Ok(())
     }
 

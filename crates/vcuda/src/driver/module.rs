@@ -255,6 +255,11 @@ pub unsafe fn give_all(to: Ptr, room: u32, handles: impl Iterator<Item = usize>)
     }
 }
 
+/// That a module is given is asked before whether there is a context (H200).
+fn given(module: Module) -> Result<(), i32> {
+    if module.0 == 0 { Err(status::INVALID_HANDLE) } else { Ok(()) }
+}
+
 entry! {
     fn cuModuleLoad (module: Out<Module>, fname: Str) {
         let context = context::current()?;
@@ -278,6 +283,7 @@ entry! {
     }
 
     fn cuModuleUnload (hmod: Module) {
+        given(hmod)?;
         context::current()?;
         let module = of(hmod)?;
         accelerator().flush_output();
@@ -286,6 +292,7 @@ entry! {
     }
 
     fn cuModuleGetFunction (hfunc: Out<Func>, hmod: Module, name: Str) {
+        given(hmod)?;
         context::current()?;
         let module = of(hmod)?;
         let function = module.function(text(name)?);

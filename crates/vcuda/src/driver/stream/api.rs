@@ -162,7 +162,9 @@ on_stream! { hStream;
     }
 
     fn cuStreamSynchronize cuStreamSynchronize_ptsz (hStream: Stream) {
-        synchronize(&resolve(hStream)?)
+        // Without a context the default stream is no stream to this function, unlike to others (H200).
+        let no_context = |e| if e == status::INVALID_CONTEXT { status::INVALID_HANDLE } else { e };
+        synchronize(&resolve(hStream).map_err(no_context)?)
     }
 
     fn cuStreamGetPriority cuStreamGetPriority_ptsz (hStream: Stream, priority: Out<i32>) {
