@@ -139,6 +139,17 @@ pub fn current() -> Result<Arc<Context>, i32> {
     Ok(context)
 }
 
+/// As [`current`], for what frees: to free nothing needs no context (H200).
+///
+/// # Errors
+/// Those of [`current`].
+pub fn current_to_free(address: cushim_abi::types::Ptr) -> Result<(), i32> {
+    match current() {
+        Err(status::INVALID_CONTEXT) if address.0 == 0 => Ok(()),
+        other => other.map(drop),
+    }
+}
+
 /// What is current on this thread, usable or not.
 pub fn top() -> Option<Arc<Context>> {
     thread::with(|thread| thread.contexts.borrow().last().cloned())

@@ -76,6 +76,8 @@ fn forms() -> &'static HashMap<&'static str, Vec<Form>> {
 /// name of a form is no name (measured).
 fn lookup(name: &str, version: i32, per_thread: bool) -> (Option<usize>, i32) {
     let Some(forms) = forms().get(name) else { return (None, NO_SUCH_NAME) };
+    // A negative version is a late one (H200).
+    let version = if version < 0 { i32::MAX } else { version };
     if per_thread && version < OWN_STREAMS_SINCE && forms.iter().any(|form| form.own.is_some()) {
         return (None, TOO_OLD);
     }

@@ -255,9 +255,12 @@ pub unsafe fn give_all(to: Ptr, room: u32, handles: impl Iterator<Item = usize>)
     }
 }
 
-/// That a module is given is asked before whether there is a context (H200).
-fn given(module: Module) -> Result<(), i32> {
-    if module.0 == 0 { Err(status::INVALID_HANDLE) } else { Ok(()) }
+/// The current context, for a function that looks at its module first: without a context no module is none (H200).
+fn current_for(module: Module) -> Result<(), i32> {
+    match context::current() {
+        Err(status::INVALID_CONTEXT) if module.0 == 0 => Err(status::INVALID_HANDLE),
+        other => other.map(drop),
+    }
 }
 
 entry! {
@@ -283,8 +286,7 @@ entry! {
     }
 
     fn cuModuleUnload (hmod: Module) {
-        given(hmod)?;
-        context::current()?;
+        current_for(hmod)?;
         let module = of(hmod)?;
         accelerator().flush_output();
         module.forget();
@@ -292,8 +294,7 @@ entry! {
     }
 
     fn cuModuleGetFunction (hfunc: Out<Func>, hmod: Module, name: Str) {
-        given(hmod)?;
-        context::current()?;
+        current_for(hmod)?;
         let module = of(hmod)?;
         let function = module.function(text(name)?);
         if hfunc.0.is_null() {

@@ -6,7 +6,7 @@ use cushim_abi::types::*;
 
 use super::{Source, allocate};
 use crate::accelerator::MemoryKind;
-use crate::driver::context::{current, top};
+use crate::driver::context::{current, current_to_free, top};
 use crate::driver::device::device;
 use crate::driver::entry::{entry, on_stream};
 use crate::driver::state::{accelerator, at, check, give, offer, take_all};
@@ -60,7 +60,7 @@ entry! {
     }
 
     fn cuMemFree_v2 (dptr: Ptr) {
-        current()?;
+        current_to_free(dptr)?;
         if dptr.0 == 0 {
             return Ok(());
         }

@@ -6,7 +6,7 @@ use cushim_abi::types::*;
 
 use super::{Range, Source, allocate};
 use crate::accelerator::MemoryKind;
-use crate::driver::context::current;
+use crate::driver::context::{current, current_to_free};
 use crate::driver::entry::entry;
 use crate::driver::state::{accelerator, give, offer};
 use crate::driver::status;
@@ -55,7 +55,7 @@ entry! {
     }
 
     fn cuMemFreeHost (p: Ptr) {
-        current()?;
+        current_to_free(p)?;
         if p.0 == 0 {
             return Ok(());
         }

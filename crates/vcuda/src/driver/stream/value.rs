@@ -42,6 +42,11 @@ fn write(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32
     Ok(Operation::Write { at: place(at, bytes)?, value, bytes })
 }
 
+/// The second form of a write has a memory barrier always (H200).
+fn with_barrier(flags: abi::Flags) -> Result<(), i32> {
+    if flags.0 == 0 { Ok(()) } else { Err(status::INVALID_VALUE) }
+}
+
 fn wait(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32> {
     // Comparison, and CU_STREAM_WAIT_VALUE_FLUSH, which concerns writes of other devices.
     if flags & !(3 | 1 << 30) != 0 {
@@ -132,8 +137,9 @@ unsafe fn batch(stream: abi::Stream, count: u32, from: Ptr, flags: u32) -> Resul
             2 => write(at, value & 0xffff_ffff, 4, flags)?,
             4 => wait(at, value, 8, flags)?,
             5 => write(at, value, 8, flags)?,
-            // Flush of writes from elsewhere, memory barrier.
-            3 | 6 => Operation::Nothing,
+            // A flush of other devices' writes, which an H200 has not either; a memory barrier.
+            3 => return Err(status::NOT_SUPPORTED),
+            6 => Operation::Nothing,
             _ => return Err(status::INVALID_VALUE),
         });
     }
@@ -146,6 +152,7 @@ on_stream! { stream;
     }
 
     fn cuStreamWriteValue32_v2 cuStreamWriteValue32_v2_ptsz (stream: Stream, addr: Ptr, value: u32, flags: Flags) {
+        with_barrier(flags)?;
         run(&resolve(stream)?, vec![write(addr, value.into(), 4, flags.0)?])
     }
 
@@ -154,6 +161,7 @@ on_stream! { stream;
     }
 
     fn cuStreamWriteValue64_v2 cuStreamWriteValue64_v2_ptsz (stream: Stream, addr: Ptr, value: u64, flags: Flags) {
+        with_barrier(flags)?;
         run(&resolve(stream)?, vec![write(addr, value, 8, flags.0)?])
     }
 
