@@ -116,15 +116,16 @@ def variants(which, program):
     Programs of semantics/ and compute/ say something about CUDA or about code, not
     about how a program is put together: they come with the shared and the static
     runtime (which compile once) in every set but `full` and `each`, those of
-    compute/ in `matrix` and `pair` with the static one, and not at all if heavy.
+    compute/ in `matrix` and `pair` with the static one. What is heavy is in neither
+    of these two.
     """
     product = [Variant(*v) for v in itertools.product(RUNTIMES, STREAMS, LINKS, COMPRESSIONS)]
     if which == "each":
         return few(program, ("shared",))
+    if which in ("matrix", "pair") and "heavy" in program.options:
+        return []
     if which == "both" or (program.kind and which != "full"):
         traced = program.kind == "compute" and which in ("matrix", "pair")
-        if traced and "heavy" in program.options:
-            return []
         return few(program, ("static",) if traced else RUNTIMES)
     if which == "matrix":
         which = "full" if "matrix" in program.options else "pair"

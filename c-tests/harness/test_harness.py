@@ -192,6 +192,10 @@ class Table(unittest.TestCase):
         self.assertEqual(len(programs.variants("full", vecadd)), 24)
         separate = programs.programs(["separate"])[0]
         self.assertEqual({v.link for v in programs.variants("matrix", separate)}, {"rdc"})
+        for heavy in (p for p in programs.programs() if "heavy" in p.options):
+            self.assertEqual(programs.variants("matrix", heavy), [], heavy.name)
+            self.assertEqual(programs.variants("pair", heavy), [], heavy.name)
+            self.assertNotEqual(programs.variants("both", heavy), [], heavy.name)
 
 
 FAKE = """#!/usr/bin/env python3
