@@ -7,7 +7,8 @@
 
 use crate::ast::Linkage;
 use crate::error::Pos;
-use crate::table::{Op, Word, Words};
+use crate::sem::{self, Context, Operation, Unsupported};
+use crate::table::{Op, Words};
 use crate::types::{Scalar, Space};
 
 /// A checked module.
@@ -198,7 +199,9 @@ pub struct Block {
 /// An instruction.
 #[derive(Debug, Clone, PartialEq, Hash)]
 pub struct Inst {
-    /// The operation.
+    /// What it does. Follows from the form below, see [`Inst::lower`].
+    pub sem: Operation,
+    /// The operation's name.
     pub op: Op,
     /// Modifiers that are no types.
     pub words: Words,
@@ -215,33 +218,20 @@ pub struct Inst {
 }
 
 impl Inst {
-    /// The state space that operand `n` of an access lies in, in a kernel (`entry`) or a function, which
-    /// keeps its parameters in local memory. Generic where none is named (PTX ISA, "State Spaces").
-    pub fn space(&self, n: usize, entry: bool) -> Space {
-        if let Some(Src::Memory(Base::Symbol(symbol), _)) = self.src.get(n) {
-            return match symbol {
-                Symbol::Global(_) | Symbol::Function(_) => Space::Global,
-                Symbol::Shared(_) => Space::Shared,
-                Symbol::Local(_) => Space::Local,
-                Symbol::Param(_) => Space::Param,
-            };
-        }
-        let words = [
-            (Word::Global, Space::Global),
-            (Word::Const, Space::Global),
-            (Word::Shared, Space::Shared),
-            (Word::SharedCta, Space::Shared),
-            (Word::SharedCluster, Space::Shared),
-            (Word::Local, Space::Local),
-            (Word::Param, Space::Param),
-            (Word::ParamEntry, Space::Param),
-            (Word::ParamFunc, Space::Local),
-        ];
-        match words.iter().find(|(word, _)| self.words.has(*word)).map(|(_, space)| *space) {
-            Some(Space::Param) if !entry => Space::Local,
-            Some(space) => space,
-            None => Space::Generic,
-        }
+    /// Finds what the instruction means, after its form or its operands' kinds have changed; one that has no
+    /// meaning becomes [`Operation::Refused`].
+    ///
+    /// # Errors
+    /// [`Unsupported`] says why.
+    pub fn lower(&mut self, context: Context<'_>) -> Result<(), Unsupported> {
+        let found = sem::lower(self, context);
+        self.sem = *found.as_ref().unwrap_or(&Operation::Refused);
+        found.map(drop)
+    }
+
+    /// The state space that operand `n` of an access lies in; generic where none is named.
+    pub fn space(&self, n: usize) -> Space {
+        self.sem.space(n)
     }
 }
 

@@ -28,6 +28,7 @@ pub mod level;
 pub mod lex;
 mod link;
 pub mod parse;
+pub mod sem;
 pub mod soft;
 pub mod table;
 pub mod types;

@@ -12,12 +12,12 @@ use super::pure::slot;
 use super::value::{Val, chunks, scalar, vector};
 use super::{Emit, OWN};
 use crate::plan::form::Class;
-use crate::run::{Slot, Warp, Which, at_once, atomic_word};
+use crate::run::{Slot, Warp, Which, at_once};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
-use cushim_ptx::table::Word;
-use cushim_ptx::types::{Kind, Scalar, Space};
+use cushim_ptx::sem::{Access, Atomic, Operation, Update};
+use cushim_ptx::types::{Scalar, Space};
 use std::mem::offset_of;
 
 /// Where results of loops lie: behind the operands of all that has loops.
@@ -40,12 +40,11 @@ impl Emit<'_> {
     }
 
     /// The bytes of a lane, where loops do such an access, part by part.
-    fn looped(inst: &Inst, space: Space, class: Class, parts: usize) -> Option<i64> {
-        let ty = inst.types[0];
-        let shared = super::group::kind(space)?;
-        let known = matches!(ty.bytes(), 4 | 8) && matches!(parts, 1 | 2 | 4);
-        let known = known && !at_once(inst, parts);
-        (known && (shared || class == Class::Wide)).then(|| i64::from(ty.bytes()) * parts as i64)
+    fn looped(access: &Access, class: Class) -> Option<i64> {
+        let shared = super::group::kind(access.space)?;
+        let known = matches!(access.element.bytes(), 4 | 8) && matches!(access.parts, 1 | 2 | 4);
+        let known = known && !at_once(access);
+        (known && (shared || class == Class::Wide)).then(|| access.bytes().into())
     }
 
     /// A load; whether there is code for it.
@@ -57,9 +56,9 @@ impl Emit<'_> {
         mask: Value,
         space: Space,
     ) -> bool {
-        let ty = inst.types[0];
-        let n = inst.dst.len();
-        let Some(total) = Self::looped(inst, space, address.class, n) else { return false };
+        let Operation::Load(access) = &inst.sem else { return false };
+        let (ty, n) = (access.element, inst.dst.len());
+        let Some(total) = Self::looped(access, address.class) else { return false };
         if !matches!(address.base, Val::Lanes(_)) || !self.takes(&inst.dst, ty) {
             return false;
         }
@@ -128,11 +127,10 @@ impl Emit<'_> {
         mask: Value,
         space: Space,
     ) -> bool {
-        let ty = inst.types[0];
+        let Operation::Store(access) = &inst.sem else { return false };
+        let ty = access.element;
         let class = Class::of(ty);
-        let Some(total) = Self::looped(inst, space, address.class, values.len()) else {
-            return false;
-        };
+        let Some(total) = Self::looped(access, address.class) else { return false };
         let plain = values.iter().all(|(_, c)| *c == class);
         if !matches!(address.base, Val::Lanes(_)) || !plain {
             return false;
@@ -179,10 +177,11 @@ impl Emit<'_> {
         results: &[Class],
         mask: Value,
     ) -> bool {
-        let (ty, space) = (inst.types[0], inst.space(0, self.f.entry));
+        let Operation::Atomic(Atomic { update, access }) = inst.sem else { return false };
+        let (ty, space) = (update.ty(), access.space);
         let class = Class::of(ty);
-        let Some(total) = Self::looped(inst, space, args[0], 1) else { return false };
-        let Some(op) = operation(atomic_word(inst), ty) else { return false };
+        let Some(total) = Self::looped(&access, args[0]) else { return false };
+        let Some(op) = operation(update) else { return false };
         if args.len() != 2 || args[1] != class || !self.takes(&inst.dst, ty) {
             return false;
         }
@@ -403,21 +402,19 @@ impl Emit<'_> {
     }
 }
 
-/// The operation of the code generator that an atomic instruction is.
-fn operation(word: Word, ty: Scalar) -> Option<AtomicRmwOp> {
-    if matches!(ty.kind(), Kind::Float | Kind::Packed) {
-        return None;
-    }
-    Some(match (word, ty.is_signed()) {
-        (Word::Add, _) => AtomicRmwOp::Add,
-        (Word::And, _) => AtomicRmwOp::And,
-        (Word::Or, _) => AtomicRmwOp::Or,
-        (Word::Xor, _) => AtomicRmwOp::Xor,
-        (Word::Exch, _) => AtomicRmwOp::Xchg,
-        (Word::Min, false) => AtomicRmwOp::Umin,
-        (Word::Max, false) => AtomicRmwOp::Umax,
-        (Word::Min, true) => AtomicRmwOp::Smin,
-        (Word::Max, true) => AtomicRmwOp::Smax,
-        _ => return None,
+/// The operation of the code generator for an update.
+fn operation(update: Update) -> Option<AtomicRmwOp> {
+    Some(match update {
+        Update::Add(_) => AtomicRmwOp::Add,
+        Update::And(_) => AtomicRmwOp::And,
+        Update::Or(_) => AtomicRmwOp::Or,
+        Update::Xor(_) => AtomicRmwOp::Xor,
+        Update::Exchange(_) => AtomicRmwOp::Xchg,
+        Update::Min(ty) if ty.is_signed() => AtomicRmwOp::Smin,
+        Update::Max(ty) if ty.is_signed() => AtomicRmwOp::Smax,
+        Update::Min(_) => AtomicRmwOp::Umin,
+        Update::Max(_) => AtomicRmwOp::Umax,
+        Update::Increment | Update::Decrement | Update::CompareExchange(_) => return None,
+        Update::FloatAdd(_) | Update::FloatMin(_) | Update::FloatMax(_) => return None,
     })
 }

@@ -45,7 +45,7 @@ pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, us
         let inst = &f.code[at];
         if matches!(inst.op, Op::Ld | Op::St)
             && let Some(Src::Memory(Base::Reg(r, _), offset)) = inst.src.first()
-            && let Some(shared) = kind(inst.space(0, f.entry))
+            && let Some(shared) = kind(inst.space(0))
         {
             let size = total(inst);
             if offset % size == 0 && offset.abs() < WIDEST {

@@ -6,15 +6,18 @@ use crate::error::NotCompiled;
 use crate::plan::form::Class;
 use crate::run::{Which, whole};
 use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
+use cushim_ptx::table::Op;
 
 impl Emit<'_> {
     /// Where all lanes that run are here; else the instruction ends its piece.
     pub(super) fn collective(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
-        if inst.op == Op::BarWarp {
+        let Operation::Collective(Collective { op, sync }) = inst.sem else {
+            return Err(self.unsupported(inst, "it is no collective"));
+        };
+        if op == CollectiveOp::Barrier {
             return Ok(());
         }
-        let sync = inst.words.has(Word::Sync);
         let mut args = Vec::new();
         for (n, src) in inst.src.iter().enumerate() {
             let class = self.collective_class(inst, n);
@@ -22,13 +25,19 @@ impl Emit<'_> {
         }
         let alone = self.plan.alone[self.piece];
         let fixed = !sync || matches!(inst.src.last(), Some(Src::Imm(_)));
-        let uniform = matches!(inst.op, Op::Vote | Op::Redux) && alone && fixed && sync;
+        let uniform = matches!(op, CollectiveOp::Vote(_) | CollectiveOp::Reduce { .. })
+            && alone
+            && fixed
+            && sync;
         self.pass(0, &args, false);
         let results = self.results(inst);
         let narrow = args[..args.len().min(3)].iter().all(|(_, c)| *c == Class::Narrow);
-        if whole::is_shuffle(inst) && narrow && results[0] == Class::Narrow {
+        if let Some(way) = whole::shuffle_way(inst)
+            && narrow
+            && results[0] == Class::Narrow
+        {
             let mask = self.guard(inst).unwrap_or(self.act);
-            self.call_raw(Which::Shuffle, whole::shuffle_mode(inst), mask);
+            self.call_raw(Which::Shuffle, whole::shuffle_mode(way), mask);
             for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
                 let v = self.receive(n, class, false);
                 self.set(inst, *dst, v);

@@ -12,6 +12,7 @@ use crate::run::{Warp, Which, at_once};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Base, Dst, Inst, Src, Symbol};
+use cushim_ptx::sem::Operation;
 use cushim_ptx::types::{Scalar, Space};
 use std::mem::offset_of;
 
@@ -20,7 +21,7 @@ impl Emit<'_> {
         let ty = inst.types[0];
         let n = inst.dst.len();
         let width = i64::from(ty.bytes());
-        let space = inst.space(0, self.f.entry);
+        let space = inst.space(0);
         let classes = self.results(inst);
         if space == Space::Param && self.param_load(inst, width) {
             return;
@@ -279,8 +280,9 @@ impl Emit<'_> {
 
     /// Whether there is code for the steps of a load.
     fn can_load(&self, inst: &Inst, reach: &Reach, uniform: bool) -> bool {
-        let ty = inst.types[0];
-        if at_once(inst, inst.dst.len()) {
+        let Operation::Load(access) = &inst.sem else { return false };
+        let ty = access.element;
+        if at_once(access) {
             return false;
         }
         if uniform {
@@ -405,7 +407,7 @@ impl Emit<'_> {
         let ty = inst.types[0];
         let n = inst.src.len() - 2;
         let width = i64::from(ty.bytes());
-        let space = inst.space(0, self.f.entry);
+        let space = inst.space(0);
         let address = self.address_of(inst, 0);
         let mut values = Vec::new();
         for src in &inst.src[1..=n] {

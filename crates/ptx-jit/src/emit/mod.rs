@@ -473,7 +473,7 @@ impl Emit<'_> {
     }
 
     fn site(&mut self, inst: &Inst, operands: Vec<Class>, results: Vec<Class>) -> u32 {
-        let space = inst.space(0, self.f.entry);
+        let space = inst.space(0);
         let (inst, addresses, at) = (inst.clone(), Addresses::Lanes, self.at as u32);
         self.sites.push(Site { inst, at, operands, results, space, extra: 0, addresses });
         self.sites.len() as u32 - 1

@@ -12,7 +12,8 @@ use crate::plan::graph::{Edge, Term, reads, writes};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Base, Inst, Sense, Src};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::Operation;
+use cushim_ptx::table::Op;
 use cushim_ptx::types::Space;
 use std::collections::BTreeSet;
 
@@ -68,11 +69,11 @@ impl Emit<'_> {
 
     /// Whether a load goes through memory; `None` where the code may not do it itself, or twice.
     fn read_here(&self, inst: &Inst) -> Option<bool> {
-        let again = [Word::Volatile, Word::Relaxed, Word::Acquire, Word::Mmio];
-        if inst.guard.is_some() || inst.words.first(&again).is_some() {
+        let Operation::Load(access) = inst.sem else { return None };
+        if inst.guard.is_some() || access.is_ordered() {
             return None;
         }
-        match inst.space(0, self.f.entry) {
+        match access.space {
             Space::Param => Some(false),
             Space::Global | Space::Const => match inst.src.first() {
                 Some(Src::Memory(Base::Reg(r, _), _)) => match self.plan.forms[*r as usize] {

@@ -1,8 +1,6 @@
 //! The instructions of one body, for one instance of it.
 
-use super::{
-    Back, Flattening, Frame, bits, in_local, opposite, parts, plain, signed, to, unsigned,
-};
+use super::{Back, Flattening, Frame, bits, opposite, parts, plain, signed, to, unsigned};
 use crate::plan::graph;
 use cushim_ptx::ir::{Base, Dst, Inst, Place, Src, Symbol};
 use cushim_ptx::table::Op;
@@ -63,7 +61,6 @@ impl Flattening<'_> {
     fn instruction(&mut self, n: usize, inst: &Inst) {
         let this = &self.instances[n];
         let (base, label, frame) = (self.own(n), this.label, this.frame);
-        let kernel = self.module.functions[this.function as usize].entry;
         let mut inst = inst.clone();
         if matches!(inst.op, Op::Ld | Op::St) && self.cell_access(n, &inst) {
             return;
@@ -86,23 +83,12 @@ impl Flattening<'_> {
                 Src::Target(t) => Src::Target(t + label),
                 Src::Targets(list) => Src::Targets(list.iter().map(|t| t + label).collect()),
                 Src::Memory(Base::Symbol(Symbol::Local(o)), offset) => {
-                    if matches!(frame, Frame::Moving(..)) {
-                        in_local(&mut inst.words);
-                    }
                     self.local(frame, i64::from(*o) + offset)
                 }
                 Src::Memory(Base::Reg(r, bits), offset) => {
-                    if !kernel && inst.space(k, false) == cushim_ptx::types::Space::Local {
-                        in_local(&mut inst.words);
-                    }
                     Src::Memory(Base::Reg(r + base, *bits), *offset)
                 }
-                Src::Memory(Base::Zero, offset) => {
-                    if !kernel && inst.space(k, false) == cushim_ptx::types::Space::Local {
-                        in_local(&mut inst.words);
-                    }
-                    Src::Memory(Base::Zero, *offset)
-                }
+                Src::Memory(Base::Zero, offset) => Src::Memory(Base::Zero, *offset),
                 Src::Address(Symbol::Local(o), addend) => match frame {
                     Frame::Fixed(at) => Src::Address(Symbol::Local(o + at), *addend),
                     Frame::Moving(r, at) => self.address(r, i64::from(o + at) + addend, &inst),

@@ -24,6 +24,7 @@ use crate::plan::{Layout, Plan};
 use cells::Cells;
 use cushim_ptx::Pos;
 use cushim_ptx::ir::{Base, Dst, Function, Inst, Module, Sense, Src, Symbol};
+use cushim_ptx::sem::{Context, Operation};
 use cushim_ptx::table::{Op, Word, Words};
 use cushim_ptx::types::Scalar;
 use graph::Calls;
@@ -157,6 +158,7 @@ fn parts(inst: &Inst) -> (u32, u32) {
 /// An instruction of no modifiers.
 fn plain(op: Op, ty: Scalar, pos: Pos) -> Inst {
     Inst {
+        sem: Operation::Unlowered,
         op,
         words: Words::default(),
         types: [ty, ty, Scalar::B32],
@@ -286,7 +288,13 @@ impl<'a> Flattening<'a> {
         self.labels[label as usize] = self.out.code.len() as u32;
     }
 
-    fn push(&mut self, inst: Inst) {
+    fn push(&mut self, mut inst: Inst) {
+        if inst.sem == Operation::Unlowered {
+            // Made here: such forms have a meaning.
+            let context = Context { entry: true, registers: &self.out.registers };
+            let found = inst.lower(context);
+            debug_assert_eq!(found, Ok(()));
+        }
         self.out.code.push(inst);
         self.origins.push(self.at);
     }
@@ -347,11 +355,8 @@ fn signed(bits: u32) -> Scalar {
     }
 }
 
-/// An access to local memory, whatever its words said of the space.
+/// An access to local memory.
 fn in_local(words: &mut Words) {
-    for w in [Word::Param, Word::ParamEntry, Word::ParamFunc] {
-        words.remove(w);
-    }
     words.insert(Word::Local);
 }
 

@@ -238,7 +238,7 @@ impl Facts<'_> {
                 }
             }
             Op::Isspacep if uniform => Form::Uniform(()),
-            Op::Ld if uniform => match inst.space(0, self.f.entry) {
+            Op::Ld if uniform => match inst.space(0) {
                 Space::Local | Space::Generic => Form::Lanes,
                 _ => Form::Uniform(()),
             },

@@ -8,19 +8,20 @@ use super::graph::{Edge, Piece, writes};
 use super::live;
 use super::readers::{Reader, Readers};
 use cushim_ptx::ir::{Function, Inst};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::{Cache, MbarrierOp, Operation};
+use cushim_ptx::table::Op;
+use cushim_ptx::types::Space;
 use cushim_ptx::work;
 
 /// Whether a value of it may change by what others do, in a loop that has a fence or has none.
 fn observes(inst: &Inst, fenced: bool) -> bool {
-    match inst.op {
-        Op::Ld => {
-            let words = [Word::Volatile, Word::Relaxed, Word::Acquire, Word::Mmio, Word::Cv];
-            let own = [Word::Local, Word::Param, Word::ParamEntry, Word::ParamFunc, Word::Const];
-            inst.words.first(&words).is_some() || fenced && inst.words.first(&own).is_none()
+    match inst.sem {
+        Operation::Load(a) => {
+            let own = a.constant || matches!(a.space, Space::Local | Space::Param);
+            a.is_ordered() || a.cache == Cache::Cv || fenced && !own
         }
-        Op::Atom => !inst.dst.is_empty(),
-        Op::MbarTest => true,
+        Operation::Atomic(_) => !inst.dst.is_empty(),
+        Operation::Mbarrier(m) => matches!(m.op, MbarrierOp::Test { .. }),
         _ => false,
     }
 }

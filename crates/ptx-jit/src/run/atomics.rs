@@ -1,43 +1,14 @@
 //! Atomic operations that the processor has.
 
-use cushim_ptx::ir::Inst;
-use cushim_ptx::table::Word;
-use cushim_ptx::types::{Kind, Scalar};
+use cushim_ptx::sem::{Access, Update};
 use std::arch::x86_64::__m128i;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-/// What an atomic instruction does.
-pub(crate) fn word(inst: &Inst) -> Word {
-    let kinds = [
-        Word::Add,
-        Word::Min,
-        Word::Max,
-        Word::And,
-        Word::Or,
-        Word::Xor,
-        Word::Exch,
-        Word::Inc,
-        Word::Dec,
-        Word::Cas,
-    ];
-    inst.words.first(&kinds).unwrap_or(Word::Add)
-}
-
-/// Whether a load or store of so many parts is to be one access, of 8 or 16 bytes. PTX leaves the order of a vector's
+/// Whether a load or store is to be one access, of 8 or 16 bytes. PTX leaves the order of a vector's
 /// parts open (8.2, "Vector Data-types"), yet GPUs move up to 16 bytes at once, and CUB's scans hand state and value
 /// from block to block that way.
-pub(crate) fn at_once(inst: &Inst, parts: usize) -> bool {
-    const OTHERS_LOOK: [Word; 7] = [
-        Word::Volatile,
-        Word::Relaxed,
-        Word::Acquire,
-        Word::Release,
-        Word::Mmio,
-        Word::Cg,
-        Word::Cv,
-    ];
-    let bytes = inst.types[0].bytes() as usize * parts;
-    parts > 1 && matches!(bytes, 8 | 16) && inst.words.first(&OTHERS_LOOK).is_some()
+pub(crate) fn at_once(access: &Access) -> bool {
+    access.parts > 1 && matches!(access.bytes(), 8 | 16) && access.is_shared()
 }
 
 /// Reads 8 or 16 bytes, aligned to as many, none of them before another is changed: 16 of them are one access of all processors with AVX (Intel's
@@ -76,33 +47,65 @@ pub(super) unsafe fn write_at_once(at: *mut u8, bytes: usize, v: [u64; 2]) {
     }
 }
 
-/// One instruction of the processor, if there is one; the old value.
+/// A number on which the processor has atomic instructions.
+pub(super) trait Cell: Copy {
+    /// One instruction of the processor for an update, or a pair that it repeats; the old value. `None` where there is
+    /// none: of floating-point numbers, and those that few programs have.
+    ///
+    /// # Safety
+    /// `at` is mapped, writable and aligned.
+    unsafe fn update(at: *mut Self, update: Update, b: Self, c: Self) -> Option<Self>;
+}
+
+macro_rules! cell {
+    ($int:ident, $atomic:ident, $signed:ident, $atomic_signed:ident) => {
+        impl Cell for $int {
+            #[inline(always)]
+            unsafe fn update(at: *mut Self, update: Update, b: Self, c: Self) -> Option<Self> {
+                let order = Ordering::SeqCst;
+                // SAFETY: the caller's promise.
+                let cell = unsafe { $atomic::from_ptr(at) };
+                // SAFETY: as above; both have the same bits.
+                let signed = unsafe { $atomic_signed::from_ptr(at.cast()) };
+                Some(match update {
+                    Update::Add(_) => cell.fetch_add(b, order),
+                    Update::And(_) => cell.fetch_and(b, order),
+                    Update::Or(_) => cell.fetch_or(b, order),
+                    Update::Xor(_) => cell.fetch_xor(b, order),
+                    Update::Exchange(_) => cell.swap(b, order),
+                    Update::Min(ty) if ty.is_signed() => {
+                        signed.fetch_min(b as $signed, order) as $int
+                    }
+                    Update::Max(ty) if ty.is_signed() => {
+                        signed.fetch_max(b as $signed, order) as $int
+                    }
+                    Update::Min(_) => cell.fetch_min(b, order),
+                    Update::Max(_) => cell.fetch_max(b, order),
+                    Update::CompareExchange(_) => match cell.compare_exchange(b, c, order, order) {
+                        Ok(old) | Err(old) => old,
+                    },
+                    Update::Increment | Update::Decrement => return None,
+                    Update::FloatAdd(_) | Update::FloatMin(_) | Update::FloatMax(_) => return None,
+                })
+            }
+        }
+    };
+}
+
+cell!(u32, AtomicU32, i32, AtomicI32);
+cell!(u64, AtomicU64, i64, AtomicI64);
+
+/// As [`Cell::update`], of the update's type.
 ///
 /// # Safety
 /// `at` is mapped, writable and aligned to the type's size.
-pub(super) unsafe fn fast(at: *mut u8, word: Word, ty: Scalar, b: u64) -> Option<u64> {
-    if matches!(ty.kind(), Kind::Float | Kind::Packed) {
-        return None;
-    }
-    let order = Ordering::SeqCst;
-    macro_rules! with {
-        ($atomic:ident, $int:ident) => {{
-            // SAFETY: the caller's promise.
-            let cell = unsafe { $atomic::from_ptr(at.cast()) };
-            let b = b as $int;
-            u64::from(match word {
-                Word::Add => cell.fetch_add(b, order),
-                Word::And => cell.fetch_and(b, order),
-                Word::Or => cell.fetch_or(b, order),
-                Word::Xor => cell.fetch_xor(b, order),
-                Word::Exch => cell.swap(b, order),
-                _ => return None,
-            })
-        }};
-    }
-    match ty.bytes() {
-        4 => Some(with!(AtomicU32, u32)),
-        8 => Some(with!(AtomicU64, u64)),
-        _ => None,
+pub(super) unsafe fn fast(at: *mut u8, update: Update, b: u64, c: u64) -> Option<u64> {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match update.ty().bytes() {
+            4 => Cell::update(at.cast(), update, b as u32, c as u32).map(u64::from),
+            8 => Cell::update(at.cast(), update, b, c),
+            _ => None,
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::helpers::{lanes, warp, width};
 use super::warp::{Parked, Slot, Warp};
 use cushim_ptx::alu;
 use cushim_ptx::interp;
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
 
 /// The first three operands of some lanes.
 fn inputs(w: &Warp, n: u32, mask: u32) -> [Slot; 3] {
@@ -16,10 +16,18 @@ fn inputs(w: &Warp, n: u32, mask: u32) -> [Slot; 3] {
     inputs
 }
 
+/// What lanes do together at a place.
+fn what(w: &Warp, n: u32) -> Option<Collective> {
+    match w.site(n).inst.sem {
+        Operation::Collective(c) => Some(c),
+        _ => None,
+    }
+}
+
 /// Lanes by the members that they name.
 fn groups(w: &Warp, n: u32, mask: u32) -> Vec<(u32, u32)> {
     let site = w.site(n);
-    let sync = site.inst.words.has(Word::Sync) || site.inst.op == Op::BarWarp;
+    let sync = what(w, n).is_some_and(|c| c.sync);
     let Some(last) = site.operands.len().checked_sub(1).filter(|_| sync) else {
         return vec![(mask, mask)];
     };
@@ -41,10 +49,11 @@ pub(super) unsafe extern "C" fn collective(w: *mut Warp, n: u32, mask: u32) -> u
     let w = unsafe { warp(w) };
     let site = w.site(n);
     let inst = &site.inst;
+    let Some(Collective { op, .. }) = what(w, n) else { return 0 };
     let inputs = inputs(w, n, mask);
     for (member, group) in groups(w, n, mask) {
-        let party = interp::party(inst.op, member, group, mask);
-        let (d, p) = interp::collective(inst, party, &inputs);
+        let party = interp::party(op, member, group, mask);
+        let (d, p) = interp::collective(op, party, &inputs);
         for (k, (dst, from)) in inst.dst.iter().zip([&d, &p]).enumerate() {
             for l in lanes(group) {
                 w.results[k][l] = from[l] & alu::mask(width(*dst));
@@ -60,11 +69,12 @@ pub(super) unsafe extern "C" fn collective(w: *mut Warp, n: u32, mask: u32) -> u
 pub(super) unsafe extern "C" fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
+    let Some(Collective { op, .. }) = what(w, n) else { return 1 };
     let inputs = inputs(w, n, mask);
     let groups = groups(w, n, mask);
     if mask == w.live || groups.iter().all(|(member, group)| member & w.live & !group == 0) {
         for (member, group) in groups {
-            let party = interp::party(w.site(n).inst.op, member, group, mask);
+            let party = interp::party(op, member, group, mask);
             publish(w, n, group, party, &inputs);
         }
         return 1;
@@ -81,14 +91,8 @@ pub(super) fn settle(w: &mut Warp) {
     let mut k = 0;
     while k < w.parked.len() {
         let first = &w.parked[k];
-        let (member, inst) = (first.member, &w.site(first.site).inst);
-        let same = |p: &Parked| {
-            let other = &w.site(p.site).inst;
-            p.member == member
-                && other.op == inst.op
-                && other.words == inst.words
-                && other.types[0] == inst.types[0]
-        };
+        let (member, op) = (first.member, what(w, first.site));
+        let same = |p: &Parked| p.member == member && what(w, p.site) == op;
         let here = w.parked.iter().filter(|p| same(p)).fold(0, |m, p| m | p.lanes);
         if member & w.live & !here != 0 {
             k += 1;
@@ -123,11 +127,11 @@ fn complete(w: &mut Warp, parts: &[(u32, u32)], inputs: &[Slot; 3]) {
 
 /// Computes what a place gives to some lanes when these take part.
 fn publish(w: &mut Warp, site: u32, to: u32, party: u32, inputs: &[Slot; 3]) {
-    let inst = &w.site(site).inst;
-    if inst.op == Op::BarWarp {
+    let Some(Collective { op, .. }) = what(w, site) else { return };
+    if op == CollectiveOp::Barrier {
         return;
     }
-    let (d, p) = interp::collective(inst, party, inputs);
+    let (d, p) = interp::collective(op, party, inputs);
     for l in lanes(to) {
         (w.collected[0][l], w.collected[1][l]) = (d[l] as u32, p[l] as u32);
     }

@@ -4,14 +4,15 @@ use super::helpers::{lanes, warp, width};
 use super::warp::Warp;
 use cushim_ptx::alu;
 use cushim_ptx::interp;
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{Mbarrier, MbarrierOp, Operation};
 
 pub(super) unsafe extern "C" fn mbarrier(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
     let inst = &site.inst;
-    let first = usize::from(inst.op != Op::MbarPending);
+    let Operation::Mbarrier(Mbarrier { op, .. }) = inst.sem else { return 0 };
+    let first = usize::from(op != MbarrierOp::Pending);
     for l in lanes(mask) {
         let operand = site.operands.get(first).map_or(1, |c| w.value(first, *c, l));
         let mut old = 0;
@@ -26,7 +27,7 @@ pub(super) unsafe extern "C" fn mbarrier(w: *mut Warp, n: u32, mask: u32) -> u32
             old = unsafe { at.read_unaligned() };
             place = Some(at);
         }
-        let (new, out) = interp::barrier_object(inst, old, operand);
+        let (new, out) = interp::barrier_object(op, old, operand);
         if let (Some(at), Some(new)) = (place, new) {
             // SAFETY: as above.
             unsafe { at.write_unaligned(new) };

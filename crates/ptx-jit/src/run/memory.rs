@@ -3,15 +3,14 @@
 use super::access::{self, get, put};
 use super::atomics;
 use super::helpers::{lanes, warp, width};
-use super::kernel::update;
+use super::kernel::update as exchange;
 use super::together;
 use super::warp::Warp;
 use crate::emit::{Addresses, Site};
 use crate::plan::form::Class;
 use cushim_ptx::alu;
 use cushim_ptx::interp::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
-use cushim_ptx::ir::Src;
-use cushim_ptx::table::Word;
+use cushim_ptx::sem::{Atomic, Operation, Source};
 use cushim_ptx::types::Space;
 
 const WINDOW_SIZE: u64 = 1 << 32;
@@ -110,11 +109,12 @@ pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let w = unsafe { warp(w) };
     let site = w.site(n);
     let inst = &site.inst;
-    let ty = inst.types[0];
+    let Operation::Load(access) = &inst.sem else { return 0 };
+    let ty = access.element;
     let (bytes, parts) = (ty.bytes() as usize, inst.dst.len());
     let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
     let known = together::check(w, site.space, addresses, mask, total);
-    let once = atomics::at_once(inst, parts);
+    let once = atomics::at_once(access);
     if let Some(places) = &known
         && !once
         && together::load(w, site, places, mask)
@@ -150,11 +150,12 @@ pub(super) unsafe extern "C" fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
-    let bytes = site.inst.types[0].bytes() as usize;
+    let Operation::Store(access) = &site.inst.sem else { return 0 };
+    let bytes = access.element.bytes() as usize;
     let parts = site.operands.len() - 1;
     let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
     let known = together::check(w, site.space, addresses, mask, total);
-    let once = atomics::at_once(&site.inst, parts);
+    let once = atomics::at_once(access);
     if let Some(places) = &known
         && !once
         && together::store(w, site, places, mask)
@@ -189,15 +190,14 @@ pub(super) unsafe extern "C" fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let w = unsafe { warp(w) };
     let site = w.site(n);
     let inst = &site.inst;
-    let ty = inst.types[0];
+    let Operation::Atomic(Atomic { update, access }) = inst.sem else { return 0 };
+    let ty = update.ty();
     let bytes = ty.bytes();
-    let word = atomics::word(inst);
-    let cas = word == Word::Cas;
-    let parts = if cas { 1 } else { site.operands.len() - 1 };
+    let (parts, second) = (usize::from(access.parts), update.operands() > 1);
     let addresses = w.addresses(site);
     let whole = u64::from(bytes) * parts as u64;
     if let Some(places) = together::check(w, site.space, addresses, mask, whole)
-        && together::atom(w, site, &places, word, mask)
+        && together::atom(w, site, &places, update, mask)
     {
         return 0;
     }
@@ -208,20 +208,16 @@ pub(super) unsafe extern "C" fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
         };
         for k in 0..parts {
             let b = w.value(k + 1, site.operands[k + 1], l) & alu::mask(ty.bits());
-            let c = if cas { w.value(2, site.operands[2], l) } else { 0 };
+            let c = if second { w.value(2, site.operands[2], l) } else { 0 };
             let at = place.at.wrapping_add(k * bytes as usize);
             // SAFETY: `find` has checked range and alignment.
             let old = unsafe {
                 if place.public {
-                    match atomics::fast(at, word, ty, b) {
-                        Some(old) => old,
-                        None => {
-                            update(at, bytes, &mut |old| alu::atomic_global(word, ty, old, b, c))
-                        }
-                    }
+                    let new = &mut |old| alu::atomic_global(update, old, b, c);
+                    atomics::fast(at, update, b, c).unwrap_or_else(|| exchange(at, bytes, new))
                 } else {
                     let old = get(at, bytes as usize);
-                    put(at, bytes as usize, alu::atomic(word, ty, old, b, c));
+                    put(at, bytes as usize, alu::atomic(update, old, b, c));
                     old
                 }
             };
@@ -258,17 +254,15 @@ pub(super) unsafe extern "C" fn copy_async(w: *mut Warp, n: u32, mask: u32) -> u
     let w = unsafe { warp(w) };
     let site = w.site(n);
     let inst = &site.inst;
-    let Some(Src::Imm(size)) = inst.src.get(2) else { return 0 };
-    let size = (*size).min(16) as usize;
-    let third = inst.src.get(3).filter(|s| !matches!(s, Src::None));
-    let hint = inst.words.has(Word::CacheHint) && matches!(inst.src.get(4), Some(Src::None));
+    let Operation::CopyAsync(copy) = inst.sem else { return 0 };
+    let size = usize::from(copy.bytes);
     for l in lanes(mask) {
-        // Either how many bytes to read, or a predicate that says to read none.
-        let count = match third.map(|_| (site.operands[3], w.value(3, site.operands[3], l))) {
-            Some((Class::Predicate, ignore)) if ignore != 0 => 0,
-            Some((Class::Predicate, _)) | None => size,
-            Some(_) if hint => size,
-            Some((_, v)) => (v as usize).min(size),
+        let limit = || w.value(3, site.operands[3], l);
+        let count = match copy.source {
+            Source::Whole => size,
+            Source::Ignored if limit() != 0 => 0,
+            Source::Ignored => size,
+            Source::Bytes => (limit() as usize).min(size),
         };
         let (to, from) = (w.value(0, site.operands[0], l), w.value(1, site.operands[1], l));
         let mut bytes = [0u8; 16];

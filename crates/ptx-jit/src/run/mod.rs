@@ -26,7 +26,7 @@ pub(crate) mod whole;
 pub(crate) mod wide;
 mod widest;
 
-pub(crate) use atomics::{at_once, word as atomic_word};
+pub(crate) use atomics::at_once;
 pub use blocks::Blocks;
 pub(crate) use helpers::Which;
 pub use kernel::{Arena, Kernel, Mapped};

@@ -4,15 +4,17 @@
 //! unless every lane may touch what it wants; what is not a usual case, or not in order, is left to
 //! [`super::memory`], which goes lane by lane and finds the one to blame.
 
+use super::atomics::Cell;
 use super::helpers::{lanes, width};
 use super::warp::{Slot, Warp};
 use crate::emit::Site;
 use crate::plan::form::Class;
+use cushim_ptx::alu;
 use cushim_ptx::interp::SHARED_WINDOW;
 use cushim_ptx::ir::Dst;
-use cushim_ptx::table::Word;
-use cushim_ptx::types::{Kind, Scalar, Space};
-use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use cushim_ptx::sem::Update;
+use cushim_ptx::types::{Scalar, Space};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// Where lanes' accesses are in this process's memory, all of them checked.
 pub(super) struct Places {
@@ -39,6 +41,9 @@ trait Number: Copy {
     /// # Safety
     /// As for [`Number::get`], and writable.
     unsafe fn put(at: *mut Self, v: Self);
+    /// As 64 bits, and the lowest of them.
+    fn wide(self) -> u64;
+    fn cut(v: u64) -> Self;
 }
 
 impl Number for u32 {
@@ -56,6 +61,16 @@ impl Number for u32 {
         // SAFETY: the caller's promise.
         unsafe { AtomicU32::from_ptr(at) }.store(v, Ordering::Relaxed);
     }
+
+    #[inline(always)]
+    fn wide(self) -> u64 {
+        self.into()
+    }
+
+    #[inline(always)]
+    fn cut(v: u64) -> u32 {
+        v as u32
+    }
 }
 
 impl Number for u64 {
@@ -71,6 +86,16 @@ impl Number for u64 {
     unsafe fn put(at: *mut u64, v: u64) {
         // SAFETY: the caller's promise.
         unsafe { AtomicU64::from_ptr(at) }.store(v, Ordering::Relaxed);
+    }
+
+    #[inline(always)]
+    fn wide(self) -> u64 {
+        self
+    }
+
+    #[inline(always)]
+    fn cut(v: u64) -> u64 {
+        v
     }
 }
 
@@ -189,100 +214,52 @@ fn store_of<T: Number>(w: &mut Warp, parts: usize, places: &Places, mask: u32) {
 }
 
 /// An atomic operation on one number for each lane; whether it was done.
-pub(super) fn atom(w: &mut Warp, site: &Site, places: &Places, word: Word, mask: u32) -> bool {
-    let (inst, ty) = (&site.inst, site.inst.types[0]);
-    let cas = word == Word::Cas;
+pub(super) fn atom(w: &mut Warp, site: &Site, places: &Places, update: Update, mask: u32) -> bool {
+    let (inst, ty) = (&site.inst, update.ty());
     let operands = &site.operands[1..];
-    let plain = operands.len() == 1 + usize::from(cas)
+    let plain = operands.len() == update.operands()
         && operands.iter().all(|c| *c == Class::of(ty))
         && inst.dst.iter().zip(&site.results).all(|(d, c)| takes(*d, *c, ty));
-    if !plain {
-        return false;
+    match ty.bytes() {
+        4 if plain => atom_of::<u32>(w, places, update, mask),
+        8 if plain => atom_of::<u64>(w, places, update, mask),
+        _ => false,
     }
-    let signed = ty.is_signed();
-    let float = ty.kind() == Kind::Float;
-    let order = Ordering::SeqCst;
-    macro_rules! run {
-        ($int:ident, $signed:ident, $atomic:ident, $atomic_signed:ident) => {{
-            type T = $int;
+}
+
+/// The same for numbers of one size: a loop for each update that the processor has instructions for.
+fn atom_of<T: Number + Cell>(w: &mut Warp, places: &Places, update: Update, mask: u32) -> bool {
+    macro_rules! with {
+        ($known:expr) => {{
+            let known = $known;
             if places.public {
-                macro_rules! cell {
-                    ($kind:ident, $p:expr) => {
-                        // SAFETY: checked and aligned.
-                        unsafe { $kind::from_ptr($p.cast()) }
-                    };
-                }
-                match word {
-                    Word::Add if !float => {
-                        each_of::<T>(w, places, mask, |p, b, _| cell!($atomic, p).fetch_add(b, order))
-                    }
-                    Word::And => {
-                        each_of::<T>(w, places, mask, |p, b, _| cell!($atomic, p).fetch_and(b, order))
-                    }
-                    Word::Or => {
-                        each_of::<T>(w, places, mask, |p, b, _| cell!($atomic, p).fetch_or(b, order))
-                    }
-                    Word::Xor => {
-                        each_of::<T>(w, places, mask, |p, b, _| cell!($atomic, p).fetch_xor(b, order))
-                    }
-                    Word::Exch => {
-                        each_of::<T>(w, places, mask, |p, b, _| cell!($atomic, p).swap(b, order))
-                    }
-                    Word::Min if signed => each_of::<T>(w, places, mask, |p, b, _| {
-                        cell!($atomic_signed, p).fetch_min(b as $signed, order) as T
-                    }),
-                    Word::Max if signed => each_of::<T>(w, places, mask, |p, b, _| {
-                        cell!($atomic_signed, p).fetch_max(b as $signed, order) as T
-                    }),
-                    Word::Min if !float => {
-                        each_of::<T>(w, places, mask, |p, b, _| cell!($atomic, p).fetch_min(b, order))
-                    }
-                    Word::Max if !float => {
-                        each_of::<T>(w, places, mask, |p, b, _| cell!($atomic, p).fetch_max(b, order))
-                    }
-                    Word::Cas => each_of::<T>(w, places, mask, |p, b, c| {
-                        match cell!($atomic, p).compare_exchange(b, c, order, order) {
-                            Ok(old) | Err(old) => old,
-                        }
-                    }),
-                    _ => return false,
-                }
+                // SAFETY: checked and aligned. There is an instruction for each of these.
+                each_of::<T>(w, places, mask, |p, b, c| unsafe {
+                    T::update(p, known, b, c).unwrap_or(b)
+                });
             } else {
-                macro_rules! with {
-                    ($f:expr) => {
-                        each_of::<T>(w, places, mask, |p, b, c| {
-                            // SAFETY: checked; shared memory is one thread's as long as a block runs.
-                            let old = unsafe { p.read_unaligned() };
-                            // SAFETY: as above.
-                            unsafe { p.write_unaligned($f(old, b, c)) };
-                            old
-                        })
-                    };
-                }
-                match word {
-                    Word::Add if !float => with!(|old: T, b: T, _| old.wrapping_add(b)),
-                    Word::And => with!(|old: T, b: T, _| old & b),
-                    Word::Or => with!(|old: T, b: T, _| old | b),
-                    Word::Xor => with!(|old: T, b: T, _| old ^ b),
-                    Word::Exch => with!(|_, b: T, _| b),
-                    Word::Min if signed => {
-                        with!(|old: T, b: T, _| (old as $signed).min(b as $signed) as T)
-                    }
-                    Word::Max if signed => {
-                        with!(|old: T, b: T, _| (old as $signed).max(b as $signed) as T)
-                    }
-                    Word::Min if !float => with!(|old: T, b: T, _| old.min(b)),
-                    Word::Max if !float => with!(|old: T, b: T, _| old.max(b)),
-                    Word::Cas => with!(|old: T, b: T, c: T| if old == b { c } else { old }),
-                    _ => return false,
-                }
+                each_of::<T>(w, places, mask, |p, b, c| {
+                    // SAFETY: checked; shared memory is one thread's as long as a block runs.
+                    let old = unsafe { p.read_unaligned() };
+                    let new = alu::atomic(known, old.wide(), b.wide(), c.wide());
+                    // SAFETY: as above.
+                    unsafe { p.write_unaligned(T::cut(new)) };
+                    old
+                });
             }
         }};
     }
-    match ty.bytes() {
-        4 if ty.kind() != Kind::Packed => run!(u32, i32, AtomicU32, AtomicI32),
-        8 => run!(u64, i64, AtomicU64, AtomicI64),
-        _ => return false,
+    match update {
+        Update::Add(ty) => with!(Update::Add(ty)),
+        Update::And(ty) => with!(Update::And(ty)),
+        Update::Or(ty) => with!(Update::Or(ty)),
+        Update::Xor(ty) => with!(Update::Xor(ty)),
+        Update::Exchange(ty) => with!(Update::Exchange(ty)),
+        Update::Min(ty) => with!(Update::Min(ty)),
+        Update::Max(ty) => with!(Update::Max(ty)),
+        Update::CompareExchange(ty) => with!(Update::CompareExchange(ty)),
+        Update::Increment | Update::Decrement => return false,
+        Update::FloatAdd(_) | Update::FloatMin(_) | Update::FloatMax(_) => return false,
     }
     true
 }

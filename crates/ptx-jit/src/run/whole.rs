@@ -9,7 +9,8 @@
 use super::helpers::warp;
 use super::warp::{Slot, Warp};
 use super::wide::{Lanes, narrow, wide};
-use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::ir::Inst;
+use cushim_ptx::sem::{Collective, CollectiveOp, Operation, Way};
 use cushim_ptx::table::{Op, Word};
 use cushim_ptx::types::Scalar;
 use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutex2var_epi32, _mm512_storeu_si512};
@@ -330,19 +331,22 @@ wide! {
     sources: |s, mode| from_where(s, mode);
 }
 
-/// How lanes of a shuffle find each other; the number that [`shuffle`] is called with.
-pub(crate) fn shuffle_mode(i: &Inst) -> u32 {
-    match i.words.first(&[Word::Up, Word::Down, Word::Bfly]) {
-        Some(Word::Up) => 0,
-        Some(Word::Down) => 1,
-        Some(_) => 2,
-        None => 3,
+/// How lanes of a shuffle find each other: the number that [`shuffle`] is called with.
+pub(crate) fn shuffle_mode(way: Way) -> u32 {
+    match way {
+        Way::Up => 0,
+        Way::Down => 1,
+        Way::Butterfly => 2,
+        Way::Index => 3,
     }
 }
 
-/// Whether a shuffle's operands are what [`shuffle`] takes: a value of 32 bits.
-pub(crate) fn is_shuffle(i: &Inst) -> bool {
-    i.op == Op::Shfl && i.types[0].bits() == 32 && !matches!(i.src.first(), Some(Src::None))
+/// Which lane a shuffle reads, if the instruction is one.
+pub(crate) fn shuffle_way(i: &Inst) -> Option<Way> {
+    match i.sem {
+        Operation::Collective(Collective { op: CollectiveOp::Shuffle(way), .. }) => Some(way),
+        _ => None,
+    }
 }
 
 /// The lane that each reads to slot 3, all ones to slot 4 where it lies within the bound. See the definition of

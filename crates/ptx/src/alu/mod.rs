@@ -12,8 +12,9 @@ mod int;
 mod video;
 
 use crate::ir::Inst;
+use crate::sem::Update;
 use crate::soft::Format;
-use crate::table::{Op, Word};
+use crate::table::Op;
 use crate::types::{Kind, Scalar};
 pub use float::{bounded, canonical};
 pub use video::{Selectors, is_video};
@@ -147,64 +148,82 @@ fn half_type(ty: Scalar) -> Scalar {
 /// [`atomic`] on global memory, where a sum of singles flushes subnormal operands
 /// and results (ISA, `atom`), as it does not in shared memory; and one of doubles
 /// gives a NaN as it is, the operand's before the one in memory (an H100).
-pub fn atomic_global(word: Word, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
-    if word == Word::Add && ty == Scalar::F32 {
-        let flush = |v| float::flush(v, Format::F32);
-        return flush(atomic(word, ty, flush(old), flush(b), c));
+pub fn atomic_global(update: Update, old: u64, b: u64, c: u64) -> u64 {
+    match update {
+        Update::FloatAdd(Scalar::F32) => {
+            let flush = |v| float::flush(v, Format::F32);
+            flush(atomic(update, flush(old), flush(b), c))
+        }
+        Update::FloatAdd(Scalar::F64) => {
+            let nan = [b, old].into_iter().find(|v| Format::F64.is_nan(*v));
+            nan.unwrap_or_else(|| atomic(update, old, b, c))
+        }
+        _ => atomic(update, old, b, c),
     }
-    if word == Word::Add
-        && ty == Scalar::F64
-        && let Some(nan) = [b, old].into_iter().find(|v| Format::F64.is_nan(*v))
-    {
-        return nan;
-    }
-    atomic(word, ty, old, b, c)
 }
 
-/// The arithmetic of an atomic operation on memory: old value and operands to
-/// the new value.
-pub fn atomic(word: Word, ty: Scalar, old: u64, b: u64, c: u64) -> u64 {
-    let two = |v: u64, f: &dyn Fn(u64, u64) -> u64| {
-        let half = f(old & 0xffff, v & 0xffff) & 0xffff;
-        half | (f(old >> 16 & 0xffff, v >> 16 & 0xffff) & 0xffff) << 16
-    };
-    let value = match (word, ty.kind()) {
-        // Of two NaNs the one in memory.
-        (Word::Add, Kind::Float) => float::add(ty, b, old),
-        (Word::Add, Kind::Packed) => two(b, &|x, y| float::add(half_type(ty), x, y)),
-        (Word::Add, _) => old.wrapping_add(b),
-        (Word::Min | Word::Max, Kind::Float) => float::min_max(ty, word == Word::Max, old, b),
-        (Word::Min | Word::Max, Kind::Packed) => {
-            two(b, &|x, y| float::min_max(half_type(ty), word == Word::Max, x, y))
-        }
-        (Word::Min, _) => int::cut(int::value(old, ty).min(int::value(b, ty)), ty.bits()),
-        (Word::Max, _) => int::cut(int::value(old, ty).max(int::value(b, ty)), ty.bits()),
-        (Word::And, _) => old & b,
-        (Word::Or, _) => old | b,
-        (Word::Xor, _) => old ^ b,
-        (Word::Exch, _) => b,
-        (Word::Inc, _) => {
+/// The new value of an atomic operation on memory, from the old one and the operands, all of them as wide as its type.
+/// Where `update` is known to the compiler, what is left is the operation.
+#[inline(always)]
+pub fn atomic(update: Update, old: u64, b: u64, c: u64) -> u64 {
+    let value = match update {
+        Update::Add(_) => old.wrapping_add(b),
+        Update::Min(ty) => lesser(ty, old, b).0,
+        Update::Max(ty) => lesser(ty, old, b).1,
+        Update::And(_) => old & b,
+        Update::Or(_) => old | b,
+        Update::Xor(_) => old ^ b,
+        Update::Exchange(_) => b,
+        Update::Increment => {
             if old >= b {
                 0
             } else {
                 old + 1
             }
         }
-        (Word::Dec, _) => {
+        Update::Decrement => {
             if old == 0 || old > b {
                 b
             } else {
                 old - 1
             }
         }
-        (Word::Cas, _) => {
+        Update::CompareExchange(_) => {
             if old == b {
                 c
             } else {
                 old
             }
         }
-        _ => old,
+        Update::FloatAdd(ty) | Update::FloatMin(ty) | Update::FloatMax(ty) => {
+            atomic_float(update, ty, old, b)
+        }
     };
-    value & mask(ty.bits())
+    value & mask(update.ty().bits())
+}
+
+/// Two integers, the lesser one first.
+#[inline(always)]
+fn lesser(ty: Scalar, a: u64, b: u64) -> (u64, u64) {
+    let shift = 64 - ty.bits();
+    let swap = if ty.is_signed() {
+        (a << shift) as i64 > (b << shift) as i64
+    } else {
+        a << shift > b << shift
+    };
+    if swap { (b, a) } else { (a, b) }
+}
+
+fn atomic_float(update: Update, ty: Scalar, old: u64, b: u64) -> u64 {
+    let one = |ty: Scalar, old: u64, b: u64| match update {
+        // Of two NaNs the one in memory.
+        Update::FloatAdd(_) => float::add(ty, b, old),
+        _ => float::min_max(ty, matches!(update, Update::FloatMax(_)), old, b),
+    };
+    if ty.kind() != Kind::Packed {
+        return one(ty, old, b);
+    }
+    let half = half_type(ty);
+    let low = one(half, old & 0xffff, b & 0xffff) & 0xffff;
+    low | (one(half, old >> 16 & 0xffff, b >> 16 & 0xffff) & 0xffff) << 16
 }

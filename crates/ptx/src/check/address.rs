@@ -8,7 +8,7 @@ use super::function::Lower;
 use crate::ast;
 use crate::error::Error;
 use crate::ir::{Base, Inst, Refusal, Src, Symbol};
-use crate::table::{Op, Word};
+use crate::table::Op;
 use crate::types::Space;
 
 impl<'a> Lower<'a, '_> {
@@ -47,12 +47,13 @@ impl<'a> Lower<'a, '_> {
     fn device_memory(&self, inst: &Inst, n: usize) -> Option<Space> {
         let space = match inst.op {
             Op::CpAsync if n == 0 => Space::Shared,
-            Op::Ld | Op::St | Op::Atom | Op::CpAsync => inst.space(n, self.out.entry),
+            Op::Ld | Op::St | Op::Atom | Op::CpAsync => {
+                crate::sem::checked_space(inst, n, self.out.entry)
+            }
             _ => return None,
         };
         match space {
-            Space::Global if inst.words.has(Word::Const) => Some(Space::Const),
-            Space::Global | Space::Generic => Some(space),
+            Space::Const | Space::Global | Space::Generic => Some(space),
             _ => None,
         }
     }

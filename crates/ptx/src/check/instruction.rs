@@ -5,6 +5,7 @@ use super::scope::Entity;
 use crate::ast::{self, Linkage, OperandKind as Operand};
 use crate::error::Error;
 use crate::ir::{Arg, Call, Callee, Dst, Inst, Refusal, Sense, Src, Symbol};
+use crate::sem::Operation;
 use crate::table::{self, Form, NoForm, Op, OperandKind, Place, Word, Words};
 use crate::types::Scalar;
 
@@ -27,6 +28,7 @@ impl<'a> Lower<'a, '_> {
             None => None,
         };
         let mut inst = Inst {
+            sem: Operation::Unlowered,
             op: Op::Nop,
             words: Words::default(),
             types: [Scalar::B32; 3],

@@ -6,6 +6,7 @@
 use super::products::{Found, Meant, Sum};
 use crate::error::Pos;
 use crate::ir::{Dst, Function, Inst, Src};
+use crate::sem::{Context, Operation};
 use crate::table::{Op, Word, Words};
 use crate::types::Scalar;
 
@@ -81,6 +82,7 @@ fn fuse(
     inst.op = Op::Fma;
     inst.words.insert(Word::Rn);
     inst.src = vec![first, second, third];
+    mean(inst, f.entry, &f.registers);
 }
 
 /// A value in a register of its own, moved or with the other sign, by an instruction before number `at`. A constant
@@ -99,7 +101,8 @@ fn copy(
     }
     let register = f.registers.len() as u32;
     f.registers.push(ty);
-    let inst = Inst {
+    let mut inst = Inst {
+        sem: Operation::Unlowered,
         op,
         words: Words::default(),
         types: [ty, Scalar::B32, Scalar::B32],
@@ -108,8 +111,15 @@ fn copy(
         src: vec![from.clone()],
         pos,
     };
+    mean(&mut inst, f.entry, &f.registers);
     added.push((at, inst));
     Src::Reg(register)
+}
+
+/// Finds what a new instruction means, which is something: it has the modifiers of what it comes from.
+fn mean(inst: &mut Inst, entry: bool, registers: &[Scalar]) {
+    let found = inst.lower(Context { entry, registers });
+    debug_assert_eq!(found, Ok(()));
 }
 
 /// The sign bits of a type.

@@ -386,6 +386,7 @@ mod tests {
                     let src = places().map(|p| if p.optional { Src::None } else { Src::Imm(0xe8) });
                     let bits = width(row.places[0].kind, &types);
                     let i = Inst {
+                        sem: crate::sem::Operation::Unlowered,
                         op: row.op,
                         words,
                         types,

@@ -8,14 +8,12 @@ use super::step::Flow;
 use super::warp::{Lanes, State, Warp, lanes};
 use crate::alu;
 use crate::ir::{Inst, Src};
-use crate::table::{Op, Word, Words};
-use crate::types::Scalar;
+use crate::sem::{Collective, CollectiveOp, Operation, Update, Vote, Way};
+use crate::table::Op;
 
 /// What a waiting fragment brings.
 pub(super) struct Waiting {
-    op: Op,
-    words: Words,
-    ty: Scalar,
+    what: Collective,
     member: u32,
     inputs: [Lanes; 3],
 }
@@ -31,11 +29,11 @@ impl Exec<'_> {
         members: Lanes,
     ) -> Flow {
         let frame = warp.fragments[0].frame;
-        let sync = inst.words.has(Word::Sync);
+        let Operation::Collective(what) = inst.sem else { return Flow::Next };
         let pc = warp.fragments[0].pc;
         // Without `.sync`, whoever is here takes part.
-        if !sync {
-            self.complete(warp, &[(frame, active, inst, &inputs)]);
+        if !what.sync {
+            self.complete(warp, what.op, &[(frame, active, inst, &inputs)]);
             warp.fragments[0].pc += 1;
             return Flow::Next;
         }
@@ -43,8 +41,8 @@ impl Exec<'_> {
         let first = members[active.trailing_zeros() as usize % 32];
         let same = lanes(active).all(|l| members[l] as u32 == first as u32);
         if same && (active == warp.live || first as u32 & warp.live & !active == 0) {
-            let party = party(inst.op, first as u32, active, active);
-            let (d, p) = run(inst, party, &inputs);
+            let party = party(what.op, first as u32, active, active);
+            let (d, p) = run(what.op, party, &inputs);
             for (dst, values) in inst.dst.iter().zip([&d, &p]) {
                 warp.write(frame, *dst, active, values);
             }
@@ -64,8 +62,8 @@ impl Exec<'_> {
         }
         if all_here || active == warp.live {
             for (member, group) in groups {
-                let party = party(inst.op, member, group, active);
-                let (d, p) = run(inst, party, &inputs);
+                let party = party(what.op, member, group, active);
+                let (d, p) = run(what.op, party, &inputs);
                 for (dst, values) in inst.dst.iter().zip([&d, &p]) {
                     warp.write(frame, *dst, group, values);
                 }
@@ -75,8 +73,7 @@ impl Exec<'_> {
         }
         for (member, group) in groups {
             let f = warp.split(0, group, pc);
-            let (op, words, ty) = (inst.op, inst.words, inst.types[0]);
-            let waiting = Waiting { op, words, ty, member, inputs };
+            let waiting = Waiting { what, member, inputs };
             warp.fragments[f].state = State::Collective(Box::new(waiting));
         }
         self.settle(warp);
@@ -87,9 +84,7 @@ impl Exec<'_> {
     pub(super) fn settle(&self, warp: &mut Warp) {
         for k in 0..warp.fragments.len() {
             let State::Collective(w) = &warp.fragments[k].state else { continue };
-            let same = |o: &Waiting| {
-                o.op == w.op && o.words == w.words && o.ty == w.ty && o.member == w.member
-            };
+            let same = |o: &Waiting| o.what == w.what && o.member == w.member;
             let mut here = 0;
             let mut parts = Vec::new();
             for (n, f) in warp.fragments.iter().enumerate() {
@@ -115,13 +110,19 @@ impl Exec<'_> {
                 f.pc += 1;
             }
             let list: Vec<_> = taken.iter().map(|(f, m, i, w)| (*f, *m, *i, &w.inputs)).collect();
-            self.complete(warp, &list);
+            if let Some((.., first)) = taken.first() {
+                self.complete(warp, first.what.op, &list);
+            }
         }
     }
 
     /// Computes and writes the results of lanes that came together.
-    fn complete(&self, warp: &mut Warp, parts: &[(usize, u32, &Inst, &[Lanes; 3])]) {
-        let Some((_, _, first, _)) = parts.first() else { return };
+    fn complete(
+        &self,
+        warp: &mut Warp,
+        op: CollectiveOp,
+        parts: &[(usize, u32, &Inst, &[Lanes; 3])],
+    ) {
         let mut inputs = [[0; 32]; 3];
         let mut here = 0u32;
         for (_, mask, _, values) in parts {
@@ -130,7 +131,7 @@ impl Exec<'_> {
                 lanes(*mask).for_each(|l| to[l] = from[l]);
             }
         }
-        let (d, p) = run(first, here, &inputs);
+        let (d, p) = run(op, here, &inputs);
         for (frame, mask, inst, _) in parts {
             if let Some(dst) = inst.dst.first() {
                 warp.write(*frame, *dst, *mask, &d);
@@ -152,56 +153,52 @@ impl Exec<'_> {
 /// A lane has to be among those that it names, and these have to name the same ones (ISA, `vote.sync`).
 /// Programs exist that take masks for a filter instead. Measured by what ptxas makes of it for sm_80: one
 /// mask for all counts all, different ones count whom each names; a shuffle reads whoever is there.
-pub fn party(op: Op, member: u32, group: u32, here: u32) -> u32 {
+pub fn party(op: CollectiveOp, member: u32, group: u32, here: u32) -> u32 {
     match op {
         _ if group == here => group,
-        Op::Shfl => here,
+        CollectiveOp::Shuffle(_) => here,
         _ => here & member,
     }
 }
 
 /// The results of a collective instruction for lanes `here`, from their first
 /// three operands.
-pub fn run(inst: &Inst, here: u32, inputs: &[Lanes; 3]) -> (Lanes, Lanes) {
+pub fn run(op: CollectiveOp, here: u32, inputs: &[Lanes; 3]) -> (Lanes, Lanes) {
     let [a, b, c] = inputs;
     let (mut d, mut p) = ([0u64; 32], [0u64; 32]);
-    match inst.op {
-        Op::Shfl => shuffle(inst, here, a, b, c, &mut d, &mut p),
-        Op::Vote => d = [vote(inst, here, a); 32],
-        Op::Match => {
-            let m = alu::mask(inst.types[0].bits());
+    match op {
+        CollectiveOp::Shuffle(way) => shuffle(way, here, a, b, c, &mut d, &mut p),
+        CollectiveOp::Vote(question) => d = [vote(question, here, a); 32],
+        CollectiveOp::Match { ty, all } => {
+            let m = alu::mask(ty.bits());
             for l in lanes(here) {
                 let equal = lanes(here).filter(|o| a[*o] & m == a[l] & m);
                 let equal = equal.fold(0u64, |x, o| x | 1 << o);
-                if inst.words.has(Word::Any) {
-                    d[l] = equal;
-                } else {
-                    let all = equal == here.into();
-                    (d[l], p[l]) = (if all { equal } else { 0 }, u64::from(all));
-                }
+                let same = !all || equal == here.into();
+                (d[l], p[l]) = (if same { equal } else { 0 }, u64::from(all && same));
             }
         }
-        Op::Redux => d = [redux(inst, here, a); 32],
-        _ => {}
+        CollectiveOp::Reduce { update, absolute, nan } => {
+            d = [reduce(update, absolute, nan, here, a); 32];
+        }
+        CollectiveOp::Barrier => {}
     }
     (d, p)
 }
 
 /// ISA, `shfl`: `c` holds the clamp value in bits 0-4 and the segment mask in
 /// bits 8-12.
-fn shuffle(i: &Inst, here: u32, a: &Lanes, b: &Lanes, c: &Lanes, d: &mut Lanes, p: &mut Lanes) {
-    let words = [Word::Up, Word::Down, Word::Bfly];
-    let way = i.words.first(&words);
+fn shuffle(way: Way, here: u32, a: &Lanes, b: &Lanes, c: &Lanes, d: &mut Lanes, p: &mut Lanes) {
     for l in lanes(here) {
         let lane = l as i32;
         let (offset, clamp) = ((b[l] & 31) as i32, (c[l] & 31) as i32);
         let segment = (c[l] >> 8 & 31) as i32;
         let bound = lane & segment | clamp & !segment;
         let (from, inside) = match way {
-            Some(Word::Up) => (lane - offset, lane - offset >= bound),
-            Some(Word::Down) => (lane + offset, lane + offset <= bound),
-            Some(_) => (lane ^ offset, lane ^ offset <= bound),
-            None => {
+            Way::Up => (lane - offset, lane - offset >= bound),
+            Way::Down => (lane + offset, lane + offset <= bound),
+            Way::Butterfly => (lane ^ offset, lane ^ offset <= bound),
+            Way::Index => {
                 let from = lane & segment | offset & !segment;
                 (from, from <= bound)
             }
@@ -213,25 +210,21 @@ fn shuffle(i: &Inst, here: u32, a: &Lanes, b: &Lanes, c: &Lanes, d: &mut Lanes, 
     }
 }
 
-fn vote(i: &Inst, here: u32, a: &Lanes) -> u64 {
+fn vote(question: Vote, here: u32, a: &Lanes) -> u64 {
     let yes = lanes(here).filter(|l| a[*l] != 0).fold(0u32, |m, l| m | 1 << l);
-    u64::from(match i.words.first(&[Word::All, Word::Any, Word::Uni]) {
-        Some(Word::All) => yes == here,
-        Some(Word::Any) => yes != 0,
-        Some(_) => yes == here || yes == 0,
-        None => return yes.into(),
+    u64::from(match question {
+        Vote::All => yes == here,
+        Vote::Any => yes != 0,
+        Vote::Uniform => yes == here || yes == 0,
+        Vote::Ballot => return yes.into(),
     })
 }
 
-fn redux(i: &Inst, here: u32, a: &Lanes) -> u64 {
-    let ty = i.types[0];
-    let all = [Word::Add, Word::Min, Word::Max, Word::And, Word::Or, Word::Xor];
-    let word = i.words.first(&all).unwrap_or(Word::Add);
-    let sign = if i.words.has(Word::Abs) { 1 << 31 } else { 0 };
+fn reduce(update: Update, absolute: bool, nan: bool, here: u32, a: &Lanes) -> u64 {
+    let sign = if absolute { 1 << 31 } else { 0 };
     let values: Vec<u64> = lanes(here).map(|l| a[l] & !sign).collect();
-    let nan = ty == Scalar::F32 && i.words.has(Word::Nan);
-    let nan = nan && values.iter().any(|v| f32::from_bits(*v as u32).is_nan());
-    let all = values.iter().copied();
-    let result = all.reduce(|x, y| alu::atomic(word, ty, x, y, 0)).unwrap_or(0);
-    if nan { 0x7fff_ffff } else { result }
+    if nan && values.iter().any(|v| f32::from_bits(*v as u32).is_nan()) {
+        return 0x7fff_ffff;
+    }
+    values.into_iter().reduce(|x, y| alu::atomic(update, x, y, 0)).unwrap_or(0)
 }

@@ -92,17 +92,17 @@ impl<'a> Code<'a> {
         let block = &self.function.blocks[*number as usize];
         let steps = self.blocks[*number as usize].get_or_init(|| {
             let code = &self.function.code[block.start as usize..block.end as usize];
-            code.iter().map(|inst| step(exec, self.function.entry, inst)).collect()
+            code.iter().map(|inst| step(exec, inst)).collect()
         });
         &steps[(pc - block.start) as usize..]
     }
 }
 
-fn step<'a>(exec: &Exec<'_>, entry: bool, inst: &'a Inst) -> Step<'a> {
-    Step { inst, guard: inst.guard, what: what(exec, entry, inst).unwrap_or(What::Other) }
+fn step<'a>(exec: &Exec<'_>, inst: &'a Inst) -> Step<'a> {
+    Step { inst, guard: inst.guard, what: what(exec, inst).unwrap_or(What::Other) }
 }
 
-fn what(exec: &Exec<'_>, entry: bool, inst: &Inst) -> Option<What> {
+fn what(exec: &Exec<'_>, inst: &Inst) -> Option<What> {
     match inst.op {
         Op::Bra => match inst.src.first() {
             Some(Src::Target(target)) => Some(What::Goto(*target)),
@@ -118,10 +118,10 @@ fn what(exec: &Exec<'_>, entry: bool, inst: &Inst) -> Option<What> {
             let op = if inst.words.has(Word::To) { Lanewise::Sub64 } else { Lanewise::Add64 };
             compute(op, 0, *inst.dst.first()?, [a, window, window])
         }
-        Op::Ld => load(exec, entry, inst),
+        Op::Ld => load(exec, inst),
         Op::St => {
             let list = inst.src.get(1..inst.src.len() - 1)?;
-            let access = access(exec, entry, inst, list.len())?;
+            let access = access(exec, inst, list.len())?;
             let values: Option<Box<[Operand]>> = list.iter().map(|s| operand(exec, s)).collect();
             Some(What::Store(access, values?))
         }
@@ -144,8 +144,8 @@ fn compute(op: Lanewise, t: u64, dst: Dst, inputs: [Operand; 3]) -> Option<What>
     Some(What::Compute(Compute { op, t, target: target(dst), inputs }))
 }
 
-fn load(exec: &Exec<'_>, entry: bool, inst: &Inst) -> Option<What> {
-    let access = access(exec, entry, inst, inst.dst.len())?;
+fn load(exec: &Exec<'_>, inst: &Inst) -> Option<What> {
+    let access = access(exec, inst, inst.dst.len())?;
     // The kernel's parameters do not change.
     if let (Space::Param, Operand::Constant(base), [dst], 0) =
         (access.space, access.base, &inst.dst[..], access.sign)
@@ -162,7 +162,7 @@ fn load(exec: &Exec<'_>, entry: bool, inst: &Inst) -> Option<What> {
     Some(What::Load(access, inst.dst.iter().map(|d| target(*d)).collect()))
 }
 
-fn access(exec: &Exec<'_>, entry: bool, inst: &Inst, parts: usize) -> Option<Access> {
+fn access(exec: &Exec<'_>, inst: &Inst, parts: usize) -> Option<Access> {
     let Some(Src::Memory(base, offset)) = inst.src.first() else { return None };
     let (base, cut) = match base {
         Base::Reg(r, bits) => (Operand::Register(*r), alu::mask(*bits)),
@@ -173,7 +173,7 @@ fn access(exec: &Exec<'_>, entry: bool, inst: &Inst, parts: usize) -> Option<Acc
     let width = ty.bytes() as usize;
     let size = width * parts;
     let sign = if ty.is_signed() { 64 - ty.bits() } else { 0 };
-    let (space, offset) = (inst.space(0, entry), *offset as u64);
+    let (space, offset) = (inst.space(0), *offset as u64);
     let known = (1..=MOST).contains(&size) && size.is_power_of_two() && width <= 8;
     known.then_some(Access { space, base, offset, cut, width, size, sign })
 }

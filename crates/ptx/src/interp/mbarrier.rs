@@ -9,7 +9,7 @@ use super::memory::word;
 use super::warp::{Warp, lanes};
 use super::{Exec, Fault};
 use crate::ir::{Inst, Src};
-use crate::table::{Op, Word};
+use crate::sem::{Mbarrier, MbarrierOp, Operation};
 
 const COUNT: u64 = (1 << 20) - 1;
 
@@ -59,10 +59,11 @@ impl Exec<'_> {
         frame: usize,
         active: u32,
     ) -> Result<bool, Fault> {
+        let Operation::Mbarrier(Mbarrier { op, .. }) = inst.sem else { return Ok(false) };
         let mut operand = [0; 32];
-        if inst.op == Op::MbarPending {
+        if op == MbarrierOp::Pending {
             self.read(common, warp, frame, &inst.src[0], &mut operand);
-            let out = operand.map(|v| apply(inst, 0, v).1);
+            let out = operand.map(|v| apply(op, 0, v).1);
             warp.write(frame, inst.dst[0], active, &out);
             return Ok(false);
         }
@@ -78,7 +79,7 @@ impl Exec<'_> {
             let mut bytes = [0; 8];
             self.read_bytes(common, warp, inst, l, place, &mut bytes)?;
             let new;
-            (new, out[l]) = apply(inst, word(&bytes), operand[l]);
+            (new, out[l]) = apply(op, word(&bytes), operand[l]);
             if let Some(new) = new {
                 self.write_bytes(common, warp, inst, l, place, &new.to_le_bytes())?;
             }
@@ -86,47 +87,46 @@ impl Exec<'_> {
         if let Some(dst) = inst.dst.first() {
             warp.write(frame, *dst, active, &out);
         }
-        Ok(inst.op == Op::MbarTest && lanes(active).any(|l| out[l] == 0))
+        Ok(matches!(op, MbarrierOp::Test { .. }) && lanes(active).any(|l| out[l] == 0))
     }
 }
 
 /// What an instruction on a barrier object makes of it, if anything, and what it gives; `n` is the operand
 /// behind the address, 1 where there is none.
-pub fn apply(inst: &Inst, old: u64, n: u64) -> (Option<u64>, u64) {
+pub fn apply(op: MbarrierOp, old: u64, n: u64) -> (Option<u64>, u64) {
     let mut s = State::unpack(old);
-    let has = |w| inst.words.has(w);
-    match inst.op {
-        Op::MbarInit => {
+    match op {
+        MbarrierOp::Init => {
             s = State { pending: n & COUNT, expected: n & COUNT, bytes: 0, parity: false };
             (Some(s.pack()), 0)
         }
-        Op::MbarArrive => {
-            let arrivals = if has(Word::ExpectTx) { 1 } else { n };
-            if has(Word::ExpectTx) {
+        MbarrierOp::Arrive { expect, drop } => {
+            let arrivals = if expect { 1 } else { n };
+            if expect {
                 s.bytes += n as u32 as i64;
             }
-            if has(Word::ArriveDrop) {
+            if drop {
                 s.expected = s.expected.saturating_sub(arrivals);
             }
             s.pending = s.pending.saturating_sub(arrivals);
             (Some(s.settle().pack()), old)
         }
-        Op::CpArrive => {
-            // The copies are done: without `.noinc` one more was awaited, and has come.
-            if has(Word::Noinc) {
+        MbarrierOp::CopiesArrive { counted } => {
+            // The copies are done: where none is counted for them, one more was awaited, and has come.
+            if counted {
                 s.pending = s.pending.saturating_sub(1);
                 s = s.settle();
             }
             (Some(s.pack()), 0)
         }
-        Op::MbarTx => {
+        MbarrierOp::ExpectBytes | MbarrierOp::CompleteBytes => {
             let n = n as u32 as i64;
-            s.bytes += if has(Word::ExpectTx) { n } else { -n };
+            s.bytes += if op == MbarrierOp::ExpectBytes { n } else { -n };
             (Some(s.settle().pack()), 0)
         }
-        Op::MbarPending => (None, n & COUNT),
-        _ => {
-            let parity = if has(Word::Parity) { n & 1 != 0 } else { n >> 63 != 0 };
+        MbarrierOp::Pending => (None, n & COUNT),
+        MbarrierOp::Test { parity } => {
+            let parity = if parity { n & 1 != 0 } else { n >> 63 != 0 };
             (None, u64::from(s.parity != parity))
         }
     }

@@ -5,8 +5,8 @@ use super::warp::{Lanes, Warp, lanes};
 use super::{Cause, Exec, Fault, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use crate::alu;
 use crate::ir::{Base, Inst, Src};
-use crate::table::{Op, Word};
-use crate::types::{Scalar, Space};
+use crate::sem::{Atomic, Operation, Source};
+use crate::types::Space;
 
 /// Where a lane's access goes.
 #[derive(Clone, Copy)]
@@ -26,8 +26,7 @@ impl Exec<'_> {
         inst: &Inst,
         n: usize,
     ) -> (Lanes, Space) {
-        let entry = self.module.functions[warp.frames[frame].function as usize].entry;
-        let space = inst.space(n, entry);
+        let space = inst.space(n);
         let Some(Src::Memory(base, offset)) = inst.src.get(n) else { return ([0; 32], space) };
         let offset = *offset as u64;
         let out = match base {
@@ -201,41 +200,29 @@ impl Exec<'_> {
         frame: usize,
         active: u32,
     ) -> Result<(), Fault> {
-        let ty = inst.types[0];
-        let width = ty.bytes();
-        let kinds = [
-            Word::Add,
-            Word::Min,
-            Word::Max,
-            Word::And,
-            Word::Or,
-            Word::Xor,
-            Word::Exch,
-            Word::Inc,
-            Word::Dec,
-            Word::Cas,
-        ];
-        let word = inst.words.first(&kinds).unwrap_or(Word::Add);
+        let Operation::Atomic(Atomic { update, access }) = inst.sem else { return Ok(()) };
+        let ty = update.ty();
+        let (width, parts) = (ty.bytes(), usize::from(access.parts));
         let (addresses, space) = self.addresses(warp, frame, inst, 0);
         let mut values = [[0u64; 32]; 8];
         let given = &inst.src[1..inst.src.len() - 1];
         for (to, src) in values.iter_mut().zip(given) {
             self.read(common, warp, frame, src, to);
         }
-        let parts = if word == Word::Cas { 1 } else { given.len() };
         let mut old = [[0u64; 32]; 8];
         for l in lanes(active) {
             self.aligned(common, warp, inst, l, addresses[l], width * parts as u32)?;
             for k in 0..parts {
                 let address = addresses[l] + u64::from(width) * k as u64;
-                let (b, c) = (values[k][l], values[k + usize::from(word == Word::Cas)][l]);
+                // The last operand, where it has two.
+                let (b, c) = (values[k][l], values[k + update.operands() - 1][l]);
                 let b = b & alu::mask(ty.bits());
                 let place = self.place(space, address);
                 let with = match place {
                     Place::Global(_) => alu::atomic_global,
                     _ => alu::atomic,
                 };
-                let mut new = |old: u64| with(word, ty, old, b, c);
+                let mut new = |old: u64| with(update, old, b, c);
                 old[k][l] = match place {
                     place @ Place::Global(a) => match self.memory.update(a, width, &mut new) {
                         Ok(v) => v,
@@ -268,25 +255,18 @@ impl Exec<'_> {
         frame: usize,
         active: u32,
     ) -> Result<(), Fault> {
-        let Some(Src::Imm(size)) = inst.src.get(2) else { return Ok(()) };
-        let size = (*size).min(16) as usize;
+        let Operation::CopyAsync(copy) = inst.sem else { return Ok(()) };
+        let size = usize::from(copy.bytes);
         let (to, _) = self.addresses(warp, frame, inst, 0);
         let (from, _) = self.addresses(warp, frame, inst, 1);
-        // Either how many bytes to read, or a predicate that says to read none.
         let mut count = [size as u64; 32];
-        if let Some(src) = inst.src.get(3).filter(|s| !matches!(s, Src::None)) {
+        if copy.source != Source::Whole
+            && let Some(src) = inst.src.get(3)
+        {
             self.read(common, warp, frame, src, &mut count);
-            let kernel = &self.module.functions[warp.frames[frame].function as usize];
-            let register = match src {
-                Src::Reg(r) | Src::Not(r) => kernel.registers.get(*r as usize).copied(),
-                _ => None,
-            };
-            if register == Some(Scalar::Pred) {
-                count = count.map(|ignore| if ignore != 0 { 0 } else { size as u64 });
-            } else if inst.words.has(Word::CacheHint) && matches!(inst.src.get(4), Some(Src::None))
-            {
-                count = [size as u64; 32];
-            }
+        }
+        if copy.source == Source::Ignored {
+            count = count.map(|ignore| if ignore != 0 { 0 } else { size as u64 });
         }
         for l in lanes(active) {
             let n = (count[l] as usize).min(size);
@@ -297,7 +277,6 @@ impl Exec<'_> {
             }
             self.write_bytes(common, warp, inst, l, Place::Shared(to[l]), &bytes[..size])?;
         }
-        debug_assert_eq!(inst.op, Op::CpAsync);
         Ok(())
     }
 }

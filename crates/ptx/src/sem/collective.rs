@@ -1,0 +1,120 @@
+//! Instructions in which lanes of a warp take part together (PTX ISA 9, `shfl`, `vote`, `match`, `redux`, `bar.warp`).
+//!
+//! Owns what they give each other. Must not know who takes part, or how lanes wait.
+
+use super::atomic::{self, Update};
+use super::reader::{Reader, Unsupported};
+use crate::table::{Op, Word};
+use crate::types::Scalar;
+
+/// A collective of a warp.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Collective {
+    /// What it gives.
+    pub op: CollectiveOp,
+    /// Its lanes, named by the last operand, wait for one another; else whoever is there takes part.
+    pub sync: bool,
+}
+
+/// What a collective gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CollectiveOp {
+    /// Another lane's value, and whether there is one.
+    Shuffle(Way),
+    /// What lanes say together.
+    Vote(Vote),
+    /// Which lanes have the same value of this type.
+    Match {
+        /// Of which type.
+        ty: Scalar,
+        /// All lanes, and whether all have it; else those that have what the lane has.
+        all: bool,
+    },
+    /// All lanes' values combined.
+    Reduce {
+        /// How two are combined.
+        update: Update,
+        /// Of numbers without their signs.
+        absolute: bool,
+        /// NaN where one of them is; else NaNs do not count.
+        nan: bool,
+    },
+    /// Nothing: they meet.
+    Barrier,
+}
+
+/// Which lane a shuffle reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// So many before it.
+    Up,
+    /// So many behind it.
+    Down,
+    /// That with the number's bits changed.
+    Butterfly,
+    /// That with the number, in its segment.
+    Index,
+}
+
+/// What a vote asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Vote {
+    /// Whether all say yes.
+    All,
+    /// Whether one does.
+    Any,
+    /// Whether all say the same.
+    Uniform,
+    /// Who says yes, a bit for each.
+    Ballot,
+}
+
+const WAYS: [(Word, Way); 4] = [
+    (Word::Up, Way::Up),
+    (Word::Down, Way::Down),
+    (Word::Bfly, Way::Butterfly),
+    (Word::Idx, Way::Index),
+];
+
+const VOTES: [(Word, Vote); 4] = [
+    (Word::All, Vote::All),
+    (Word::Any, Vote::Any),
+    (Word::Uni, Vote::Uniform),
+    (Word::Ballot, Vote::Ballot),
+];
+
+pub(super) fn lower(words: &mut Reader<'_>) -> Result<Collective, Unsupported> {
+    let op = match words.inst.op {
+        Op::Shfl => CollectiveOp::Shuffle(words.need(&WAYS, "which lane")?),
+        Op::Vote => CollectiveOp::Vote(words.need(&VOTES, "what is asked")?),
+        Op::Match => CollectiveOp::Match {
+            ty: words.ty(0, |ty| matches!(ty, Scalar::B32 | Scalar::B64), "`.b32` or `.b64`")?,
+            all: words.need(&[(Word::Any, false), (Word::All, true)], "`.any` or `.all`")?,
+        },
+        Op::Redux => reduce(words)?,
+        _ => {
+            words.need(&[(Word::Warp, ())], "`.warp`")?;
+            CollectiveOp::Barrier
+        }
+    };
+    let sync = words.take(Word::Sync);
+    let may_not = matches!(op, CollectiveOp::Shuffle(_) | CollectiveOp::Vote(_));
+    if !sync && !may_not {
+        return Err(words.wrong("no `.sync`".into(), "`.sync`"));
+    }
+    Ok(Collective { op, sync })
+}
+
+fn reduce(words: &mut Reader<'_>) -> Result<CollectiveOp, Unsupported> {
+    let update = atomic::update(words)?;
+    let (absolute, nan) = (words.take(Word::Abs), words.take(Word::Nan));
+    let numbers = matches!(update, Update::FloatMin(Scalar::F32) | Update::FloatMax(Scalar::F32));
+    let integers = {
+        use Update::*;
+        matches!(update, Add(_) | Min(_) | Max(_) | And(_) | Or(_) | Xor(_)) && !absolute && !nan
+    };
+    if numbers || integers && update.ty().bits() == 32 {
+        return Ok(CollectiveOp::Reduce { update, absolute, nan });
+    }
+    Err(words.wrong(format!("`.{}`", update.ty().name()), "32 bits and what combines them"))
+}

@@ -1,0 +1,59 @@
+//! Asynchronous copies (PTX ISA 9, `cp.async`).
+//!
+//! Owns how many bytes a copy has, and what limits those that are read. That all are done at once, and waiting for them
+//! is nothing, is a matter of whoever runs them.
+
+use super::Context;
+use super::reader::{Reader, Unsupported};
+use crate::ir::Src;
+use crate::table::Word;
+use crate::types::Scalar;
+
+/// A copy from global memory, operand 1, to shared memory, operand 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct CopyAsync {
+    /// Bytes that are written: 16 at most.
+    pub bytes: u8,
+    /// Those that are read; the rest is zero.
+    pub source: Source,
+}
+
+/// How many bytes of a copy's source are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Source {
+    /// All.
+    Whole,
+    /// As many as operand 3 says.
+    Bytes,
+    /// None where operand 3, a predicate, is true.
+    Ignored,
+}
+
+/// Operands: to, from, the bytes, and two that may be left out: what limits the source, a cache policy.
+pub(super) fn lower(
+    words: &mut Reader<'_>,
+    context: Context<'_>,
+) -> Result<CopyAsync, Unsupported> {
+    words.need(&[(Word::Async, ())], "`.async`")?;
+    words.need(&[(Word::Ca, ()), (Word::Cg, ())], "`.ca` or `.cg`")?;
+    words.need(&[(Word::Shared, ()), (Word::SharedCta, ())], "`.shared`")?;
+    words.need(&[(Word::Global, ())], "`.global`")?;
+    let policy = words.take(Word::CacheHint);
+    let src = &words.inst.src;
+    let Some(Src::Imm(bytes)) = src.get(2) else {
+        return Err(words.wrong("no number of bytes".into(), "a constant"));
+    };
+    let given = |n: usize| src.get(n).filter(|s| !matches!(s, Src::None));
+    let source = match given(3) {
+        None => Source::Whole,
+        Some(Src::Reg(r) | Src::Not(r))
+            if context.registers.get(*r as usize) == Some(&Scalar::Pred) =>
+        {
+            Source::Ignored
+        }
+        // It is the policy.
+        Some(_) if policy && given(4).is_none() => Source::Whole,
+        Some(_) => Source::Bytes,
+    };
+    Ok(CopyAsync { bytes: (*bytes).min(16) as u8, source })
+}

@@ -1,0 +1,117 @@
+//! What an instruction means, once: typed operations.
+//!
+//! Owns the step from a checked form (an operation's name, a set of modifier words, types) to an [`Operation`]: what is
+//! done, to which type, how it rounds, where it goes, in which order others see it. It is taken once for each
+//! instruction, behind the checks, when a module is loaded; [`crate::alu`], the interpreter, planners and emitters read
+//! the operation, and none of them asks for words. Must not know registers' values, launches, or how anything is run.
+//!
+//! A class of operations is a file here: its types, which cannot say what no instruction says, one table for each choice
+//! that words make, and the lowering. A lowering takes each word that it gives a meaning to ([`Reader`]); a word that
+//! nobody took, a missing one, or a type that the class does not have is [`Unsupported`], and makes the kernel one that
+//! cannot be launched. So no modifier is lost without somebody being told.
+//!
+//! Classes that are still read by their words are [`Operation::Unlowered`]; see "One meaning per instruction" in
+//! ARCHITECTURE.md for which these are.
+
+mod atomic;
+mod collective;
+mod copy;
+mod mbarrier;
+mod memory;
+mod reader;
+
+pub use atomic::{Atomic, Update};
+pub use collective::{Collective, CollectiveOp, Vote, Way};
+pub use copy::{CopyAsync, Source};
+pub use mbarrier::{Mbarrier, MbarrierOp};
+pub use memory::{Access, Cache, Order, Scope};
+pub use reader::Unsupported;
+
+use crate::ir::Inst;
+use crate::table::Op;
+use crate::types::{Scalar, Space};
+use reader::Reader;
+
+/// What an instruction does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// `ld`, `ldu`: a value, or the parts of a vector, from memory to registers.
+    Load(Access),
+    /// `st`.
+    Store(Access),
+    /// `atom`, `red`.
+    Atomic(Atomic),
+    /// `cp.async`.
+    CopyAsync(CopyAsync),
+    /// `mbarrier`, `cp.async.mbarrier.arrive`.
+    Mbarrier(Mbarrier),
+    /// `shfl`, `vote`, `match`, `redux`, `bar.warp`.
+    Collective(Collective),
+    /// Of a class that has no operations of its own yet.
+    Unlowered,
+    /// It has no meaning here: a kernel with it is not launched.
+    Refused,
+}
+
+/// What the meaning of an instruction depends on beside itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// It is in a kernel. A function keeps its parameters in local memory.
+    pub entry: bool,
+    /// The function's registers.
+    pub registers: &'a [Scalar],
+}
+
+/// What a checked instruction means.
+///
+/// # Errors
+/// [`Unsupported`] where its words or types have no meaning together.
+pub fn lower(inst: &Inst, context: Context<'_>) -> Result<Operation, Unsupported> {
+    let mut words = Reader::new(inst);
+    let operation = match inst.op {
+        Op::Ld => Operation::Load(memory::load(&mut words, context)?),
+        Op::St => Operation::Store(memory::store(&mut words, context)?),
+        Op::Atom => Operation::Atomic(atomic::lower(&mut words, context)?),
+        Op::CpAsync => Operation::CopyAsync(copy::lower(&mut words, context)?),
+        Op::MbarInit
+        | Op::MbarArrive
+        | Op::MbarTx
+        | Op::MbarTest
+        | Op::MbarPending
+        | Op::CpArrive => Operation::Mbarrier(mbarrier::lower(&mut words, context)?),
+        Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => {
+            Operation::Collective(collective::lower(&mut words)?)
+        }
+        Op::Refused => return Ok(Operation::Refused),
+        _ => return Ok(Operation::Unlowered),
+    };
+    words.end()?;
+    Ok(operation)
+}
+
+/// The space that operand `n` of an access is in, for the checks, which come before [`lower`]: constant memory is
+/// [`Space::Const`] here.
+pub(crate) fn checked_space(inst: &Inst, n: usize, entry: bool) -> Space {
+    match memory::space(&mut Reader::new(inst), n, entry) {
+        (Space::Global, true) => Space::Const,
+        (space, _) => space,
+    }
+}
+
+impl Operation {
+    /// The state space of the memory that operand `n` names, in which only [`Space::Generic`], [`Space::Global`] (with
+    /// constant memory), [`Space::Shared`], [`Space::Local`] and [`Space::Param`] occur. Generic where it names none.
+    pub fn space(&self, n: usize) -> Space {
+        match (self, n) {
+            (Operation::Load(a) | Operation::Store(a), 0) => a.space,
+            (Operation::Atomic(a), 0) => a.access.space,
+            (Operation::Mbarrier(m), 0) => m.space,
+            (Operation::CopyAsync(_), 0) => Space::Shared,
+            (Operation::CopyAsync(_), 1) => Space::Global,
+            _ => Space::Generic,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

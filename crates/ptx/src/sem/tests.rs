@@ -1,0 +1,183 @@
+//! Every form of the table has a meaning, each class its own; nonsense has none.
+
+#![allow(clippy::unwrap_used)]
+use super::*;
+use crate::ir::{Base, Dst, Src};
+use crate::table::{self, OperandKind, Row, Word, Words};
+
+const KERNEL: Context<'_> = Context { entry: true, registers: &[] };
+
+/// Every choice of modifiers of a row.
+fn choices(row: &Row) -> Vec<Words> {
+    let mut all = vec![Words::default()];
+    for (group, required) in row.modifiers() {
+        let mut more = if required { Vec::new() } else { all.clone() };
+        for word in group {
+            more.extend(all.iter().map(|words| {
+                let mut words = *words;
+                words.insert(word);
+                words
+            }));
+        }
+        all = more;
+    }
+    all
+}
+
+/// An instruction of a form, with operands of the kinds that it has.
+fn form(row: &Row, words: Words, types: [Scalar; 3]) -> Inst {
+    let parts = match words.first(&[Word::V2, Word::V4, Word::V8]) {
+        Some(Word::V2) => 2,
+        Some(Word::V4) => 4,
+        Some(_) => 8,
+        None => 1,
+    };
+    let (mut dst, mut src) = (Vec::new(), Vec::new());
+    for place in &row.places {
+        let n = if matches!(place.kind, OperandKind::Data(_)) { parts } else { 1 };
+        if place.result {
+            dst.extend(vec![Dst::Reg(0, 64); n]);
+            continue;
+        }
+        let one = match place.kind {
+            _ if place.optional => Src::None,
+            OperandKind::Memory => Src::Memory(Base::Reg(0, 64), 0),
+            _ => Src::Imm(0),
+        };
+        src.extend(vec![one; n]);
+    }
+    let pos = crate::Pos::default();
+    let sem = Operation::Unlowered;
+    Inst { sem, op: row.op, words, types, guard: None, dst, src, pos }
+}
+
+/// The one instruction of this text, lowered.
+fn meaning(text: &str) -> Operation {
+    let text = format!(
+        ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() {{\n\
+         .reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<9>; .reg .b64 %d<9>; .reg .f32 %f<9>;\n{text}\n}}"
+    );
+    let module = crate::check(&crate::parse(&text).unwrap()).unwrap();
+    module.functions[0].code[0].sem
+}
+
+/// The same words and types of an instruction that has others.
+fn refused(op: Op, words: &[Word], types: [Scalar; 3], src: usize) -> Unsupported {
+    let mut set = Words::default();
+    words.iter().for_each(|w| set.insert(*w));
+    let address = Src::Memory(Base::Reg(0, 64), 0);
+    let src: Vec<Src> = std::iter::once(address).chain(vec![Src::Imm(0); src - 1]).collect();
+    let (pos, sem) = (crate::Pos::default(), Operation::Unlowered);
+    let dst = vec![Dst::Reg(0, 64)];
+    let inst = Inst { sem, op, words: set, types, guard: None, dst, src, pos };
+    lower(&inst, KERNEL).unwrap_err()
+}
+
+#[test]
+fn every_form_of_the_table_has_a_meaning() {
+    let mut found = 0;
+    for row in table::rows() {
+        let none = vec![Scalar::B32];
+        let slot = |n| row.slots().get(n).unwrap_or(&none);
+        for words in choices(row) {
+            for a in slot(0) {
+                for b in slot(1) {
+                    let inst = form(row, words, [*a, *b, slot(2)[0]]);
+                    // Sums that are not rounded to nearest are not in hardware either.
+                    let rounded = [Word::Rz, Word::Rm, Word::Rp];
+                    let rounded = row.op == Op::Atom && words.first(&rounded).is_some();
+                    let result = lower(&inst, KERNEL);
+                    assert_eq!(result.is_err(), rounded, "{} {words:?} {result:?}", row.syntax());
+                    found += 1;
+                }
+            }
+        }
+    }
+    assert!(found > 20_000, "{found} forms");
+}
+
+#[test]
+fn accesses_say_where_what_and_in_which_order() {
+    let Operation::Load(a) = meaning("ld.acquire.gpu.global.v2.u32 {%r1, %r2}, [%d1];") else {
+        panic!("no load")
+    };
+    assert_eq!((a.space, a.element, a.parts), (Space::Global, Scalar::U32, 2));
+    assert_eq!((a.order, a.bytes()), (Order::Acquire(Scope::Gpu), 8));
+    let Operation::Load(a) = meaning("ld.const.nc.f32 %f1, [%d1];") else { panic!("no load") };
+    assert_eq!((a.space, a.constant, a.read_only), (Space::Global, true, true));
+    assert!(!a.is_ordered() && !a.is_shared());
+    let Operation::Store(a) = meaning("st.cg.shared.b64 [%d1], %d2;") else { panic!("no store") };
+    assert_eq!((a.space, a.cache, a.order), (Space::Shared, Cache::Cg, Order::Weak));
+    assert!(!a.is_ordered() && a.is_shared());
+    let Operation::Store(a) = meaning("st.volatile.b32 [%d1], %r2;") else { panic!("no store") };
+    assert_eq!((a.space, a.order), (Space::Generic, Order::Volatile));
+}
+
+#[test]
+fn a_functions_parameters_are_local() {
+    let words = |w: &[Word]| {
+        let mut set = Words::default();
+        w.iter().for_each(|w| set.insert(*w));
+        set
+    };
+    let row = table::rows().find(|r| r.op == Op::Ld && r.mnemonic == "ldu").unwrap();
+    let types = [Scalar::U32, Scalar::B32, Scalar::B32];
+    let inst = form(row, words(&[Word::Param]), types);
+    assert_eq!(lower(&inst, KERNEL).unwrap().space(0), Space::Param);
+    let function = Context { entry: false, registers: &[] };
+    assert_eq!(lower(&inst, function).unwrap().space(0), Space::Local);
+}
+
+#[test]
+fn atomics_have_an_update_of_a_type() {
+    let Operation::Atomic(a) = meaning("atom.add.f32 %f1, [%d1], %f2;") else { panic!("none") };
+    assert_eq!(a.update, Update::FloatAdd(Scalar::F32));
+    assert_eq!(a.access.order, Order::Relaxed(Scope::Gpu));
+    let Operation::Atomic(a) = meaning("atom.acq_rel.sys.shared.cas.b64 %d1, [%d2], %d3, %d4;")
+    else {
+        panic!("none")
+    };
+    assert_eq!(a.update, Update::CompareExchange(Scalar::B64));
+    assert_eq!((a.access.order, a.access.space), (Order::AcqRel(Scope::Sys), Space::Shared));
+    let Operation::Atomic(a) = meaning("red.inc.u32 [%d2], %r3;") else { panic!("none") };
+    assert_eq!(a.update, Update::Increment);
+}
+
+#[test]
+fn collectives_and_barrier_objects_have_one() {
+    let Operation::Collective(c) = meaning("shfl.sync.bfly.b32 %r1|%p1, %r2, 1, 31, -1;") else {
+        panic!("none")
+    };
+    assert_eq!((c.op, c.sync), (CollectiveOp::Shuffle(Way::Butterfly), true));
+    let Operation::Collective(c) = meaning("redux.sync.min.s32 %r1, %r2, -1;") else {
+        panic!("none")
+    };
+    let update = Update::Min(Scalar::S32);
+    assert_eq!(c.op, CollectiveOp::Reduce { update, absolute: false, nan: false });
+    let m = meaning("mbarrier.arrive.expect_tx.shared.b64 %d1, [%r2], %r3;");
+    let op = MbarrierOp::Arrive { expect: true, drop: false };
+    assert_eq!(m, Operation::Mbarrier(Mbarrier { op, space: Space::Shared }));
+    let c = meaning("cp.async.ca.shared.global [%r1], [%d1], 8, %r2;");
+    assert_eq!(c, Operation::CopyAsync(CopyAsync { bytes: 8, source: Source::Bytes }));
+    let c = meaning("cp.async.cg.shared.global [%r1], [%d1], 16, %p2;");
+    assert_eq!(c, Operation::CopyAsync(CopyAsync { bytes: 16, source: Source::Ignored }));
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let of = |ty| [ty, Scalar::B32, Scalar::B32];
+    let why = refused(Op::Atom, &[Word::And], of(Scalar::F32), 3);
+    assert_eq!(why.to_string(), "`.f32` has no meaning here; expected a type that it has");
+    let why = refused(Op::Atom, &[Word::Inc], of(Scalar::U64), 3);
+    assert_eq!(why.found, "`.u64`");
+    let why = refused(Op::Atom, &[Word::Add, Word::Rz], of(Scalar::F32), 3);
+    assert_eq!(why.to_string(), "`.rz` has no meaning here; expected no such modifier");
+    refused(Op::Atom, &[], of(Scalar::U32), 3);
+    refused(Op::Atom, &[Word::Cas], of(Scalar::B32), 3);
+    refused(Op::Ld, &[Word::V2], of(Scalar::U32), 2);
+    refused(Op::Ld, &[Word::Ca, Word::Cg], of(Scalar::U32), 2);
+    refused(Op::Ld, &[Word::Relaxed, Word::Acquire], of(Scalar::U32), 2);
+    refused(Op::Redux, &[Word::Sync, Word::Min, Word::Nan], of(Scalar::U32), 2);
+    refused(Op::Redux, &[Word::Sync, Word::Exch], of(Scalar::B32), 2);
+    refused(Op::Match, &[Word::Any], of(Scalar::B32), 2);
+}
