@@ -7,7 +7,8 @@ use crate::run::{Which, whole};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::{BitOp, Bits, Operation};
+use cushim_ptx::table::Op;
 use cushim_ptx::types::{Kind, Scalar};
 
 impl Emit<'_> {
@@ -17,7 +18,8 @@ impl Emit<'_> {
         if ty == Scalar::Pred {
             return self.predicate_op(inst, args);
         }
-        if ty.kind() == Kind::Packed || inst.words.has(Word::Sat) || inst.words.has(Word::Relu) {
+        let clamps = matches!(inst.sem, Operation::Integer(i) if i.op.clamps());
+        if ty.kind() == Kind::Packed || clamps {
             return None;
         }
         let bits = ty.bits();
@@ -38,10 +40,10 @@ impl Emit<'_> {
         match inst.op {
             Op::Add => map(self, &mut |e, a, _| e.b.ins().iadd(a[0], a[1])),
             Op::Sub => map(self, &mut |e, a, _| e.b.ins().isub(a[0], a[1])),
-            Op::Mul if inst.words.has(Word::Lo) => {
+            Op::Mul if inst.sem.is_low_product() => {
                 map(self, &mut |e, a, _| e.b.ins().imul(a[0], a[1]))
             }
-            Op::Mad if inst.words.has(Word::Lo) => map(self, &mut |e, a, _| {
+            Op::Mad if inst.sem.is_low_product() => map(self, &mut |e, a, _| {
                 let p = e.b.ins().imul(a[0], a[1]);
                 e.b.ins().iadd(p, a[2])
             }),
@@ -76,8 +78,10 @@ impl Emit<'_> {
                 if bits == 64 { e.b.ins().ireduce(types::I32, n) } else { n }
             }),
             Op::Lop3 if inst.dst.len() == 1 && inst.src.len() == 4 => {
-                let Src::Imm(table) = inst.src[3] else { return None };
-                Some(self.map(class, &args[..3], &mut |e, a, vec| e.lop3(a, table, vec)))
+                let Operation::Bits(Bits { op: BitOp::Lop3 { table, .. }, .. }) = inst.sem else {
+                    return None;
+                };
+                Some(self.map(class, &args[..3], &mut |e, a, vec| e.lop3(a, table.into(), vec)))
             }
             _ => self.whole(inst, args),
         }
@@ -117,9 +121,11 @@ impl Emit<'_> {
 
     /// A pair of registers, shifted by one amount for all lanes.
     fn funnel(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+        let Operation::Bits(Bits { op: BitOp::Funnel { left, wrap }, .. }) = inst.sem else {
+            return None;
+        };
         let Src::Imm(n) = inst.src[2] else { return None };
-        let n = if inst.words.has(Word::Wrap) { n & 31 } else { n.min(32) } as i64;
-        let left = inst.words.has(Word::L);
+        let n = if wrap { n & 31 } else { n.min(32) } as i64;
         // Either side's bits, from the low register and the high one.
         let (low, high) = if left { (32 - n, n) } else { (n, 32 - n) };
         if n == 0 || n == 32 {
@@ -141,7 +147,7 @@ impl Emit<'_> {
             (Op::Shl | Op::Shr, _) => return None,
             _ => None,
         };
-        let lo = inst.words.has(Word::Lo);
+        let lo = inst.sem.is_low_product();
         match inst.op {
             Op::And | Op::Or | Op::Xor | Op::Not | Op::Add | Op::Sub | Op::Neg => {}
             Op::Min | Op::Max | Op::Abs | Op::Shl | Op::Shr | Op::MulWide => {}

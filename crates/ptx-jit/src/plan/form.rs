@@ -6,6 +6,7 @@
 
 use cushim_ptx::interp::window;
 use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::sem::Operation;
 use cushim_ptx::table::{Op, Word};
 use cushim_ptx::types::{Kind, Scalar};
 use std::rc::Rc;
@@ -107,7 +108,12 @@ pub(crate) fn affine<B: Clone>(
 
 fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> Option<Form<B>> {
     let ty = inst.types[0];
-    if ty.kind() == Kind::Float || ty.kind() == Kind::Packed || inst.words.has(Word::Sat) {
+    let clamps = match inst.sem {
+        Operation::Integer(i) => i.op.clamps(),
+        // Conversions that clamp.
+        _ => inst.words.has(Word::Sat),
+    };
+    if ty.kind() == Kind::Float || ty.kind() == Kind::Packed || clamps {
         return match inst.op {
             Op::Mov if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
             _ => None,
@@ -121,7 +127,7 @@ fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> O
         Op::Mov if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
         Op::Cvta => window(inst).is_none().then(|| args[0].clone()),
         Op::Add | Op::Sub => sum(wide, inst.op == Op::Sub, &args[0], &args[1], a),
-        Op::Mul if inst.words.has(Word::Lo) => {
+        Op::Mul if inst.sem.is_low_product() => {
             let (x, by) = factor(inst, args)?;
             scale(wide, x, by, a)
         }
@@ -130,7 +136,7 @@ fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> O
                 immediate(inst.src.get(1)).filter(|v| (0..i64::from(ty.bits())).contains(v))?;
             scale(wide, &args[0], 1i64.wrapping_shl(by as u32), a)
         }
-        Op::Mad if inst.words.has(Word::Lo) => {
+        Op::Mad if inst.sem.is_low_product() => {
             if let [Form::Uniform(x), Form::Uniform(y), z] = args {
                 let product = Form::Uniform(a.product(wide, x, y));
                 return sum(wide, false, &product, z, a);

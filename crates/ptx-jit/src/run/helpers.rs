@@ -15,7 +15,7 @@ use crate::plan::form::Class;
 use cushim_ptx::alu;
 use cushim_ptx::interp::{Cause, Fault};
 use cushim_ptx::ir::Dst;
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::table::Op;
 
 /// The helpers, by their places in [`TABLE`].
 #[derive(Debug, Clone, Copy)]
@@ -175,15 +175,11 @@ unsafe extern "C" fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let site = w.site(n);
     let inst = &site.inst;
     for l in lanes(mask) {
-        let mut a = [0; 4];
-        for (k, class) in site.operands.iter().take(4).enumerate() {
+        let mut a = [0; 5];
+        for (k, class) in site.operands.iter().take(5).enumerate() {
             a[k] = w.value(k, *class, l);
         }
-        let fifth = site.operands.get(4).map_or(0, |c| w.value(4, *c, l));
         let mut out = alu::eval(inst, a);
-        if inst.op == Op::Lop3 {
-            out.1 = if inst.words.has(Word::Or) { out.1 | fifth & 1 } else { out.1 & fifth };
-        }
         if inst.op == Op::Cvt && inst.types[0].is_signed() {
             // Into a wider register: sign-extended.
             let shift = 64 - inst.types[0].bits();

@@ -10,9 +10,7 @@ use super::helpers::warp;
 use super::warp::{Slot, Warp};
 use super::wide::{Lanes, narrow, wide};
 use cushim_ptx::ir::Inst;
-use cushim_ptx::sem::{Collective, CollectiveOp, Operation, Way};
-use cushim_ptx::table::{Op, Word};
-use cushim_ptx::types::Scalar;
+use cushim_ptx::sem::{BitOp, Collective, CollectiveOp, Half, IntegerOp, Operation, Permute, Way};
 use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutex2var_epi32, _mm512_storeu_si512};
 
 /// What to do; the number that the helper is called with.
@@ -38,8 +36,11 @@ tasks! {
 
 /// The task that an instruction is, if it is one. Operands of 16 bits are not for here.
 pub(crate) fn task(i: &Inst) -> Option<Task> {
-    use Task::*;
-    let ty = i.types[0];
+    let (ty, packed) = match i.sem {
+        Operation::Integer(what) => (what.ty, what.packed),
+        Operation::Bits(what) => (what.ty, false),
+        _ => return None,
+    };
     let at = match (ty.bits(), ty.is_signed()) {
         (32, false) => 0,
         (32, true) => 1,
@@ -47,43 +48,47 @@ pub(crate) fn task(i: &Inst) -> Option<Task> {
         (64, true) => 3,
         _ => return None,
     };
-    let wrap = i.words.has(Word::Wrap);
-    Some(match i.op {
-        Op::Shl => [Shl32, Shl32, Shl64, Shl64][at],
-        Op::Shr => [ShrU32, ShrS32, ShrU64, ShrS64][at],
-        Op::Shf => match (i.words.has(Word::L), wrap) {
-            (true, true) => FunnelLeftWrap,
-            (true, false) => FunnelLeftClamp,
-            (false, true) => FunnelRightWrap,
-            (false, false) => FunnelRightClamp,
-        },
-        Op::Bfe => [BfeU32, BfeS32, BfeU64, BfeS64][at],
-        Op::Bfi => [Bfi32, Bfi32, Bfi64, Bfi64][at],
-        Op::Popc => [Popc32, Popc32, Popc64, Popc64][at],
-        Op::Clz => [Clz32, Clz32, Clz64, Clz64][at],
-        Op::Brev => [Brev32, Brev32, Brev64, Brev64][at],
-        Op::Bfind if i.words.has(Word::Shiftamt) => {
-            [AmountU32, AmountS32, AmountU64, AmountS64][at]
-        }
-        Op::Bfind => [BfindU32, BfindS32, BfindU64, BfindS64][at],
-        Op::Prmt => {
-            let modes = [Word::F4e, Word::B4e, Word::Rc8, Word::Ecl, Word::Ecr, Word::Rc16];
-            if i.words.first(&modes).is_some() {
-                return None;
-            }
-            Prmt
-        }
-        Op::Div => [DivU32, DivS32, DivU64, DivS64][at],
-        Op::Rem => [RemU32, RemS32, RemU64, RemS64][at],
-        Op::Mul if i.words.has(Word::Hi) && at >= 2 => [HighU64, HighS64][at - 2],
-        Op::Sad if at < 2 => [SadU32, SadS32][at],
-        Op::Dp4a => match (ty, i.types[1]) {
-            (Scalar::U32, Scalar::U32) => DotUU,
-            (Scalar::U32, Scalar::S32) => DotUS,
-            (Scalar::S32, Scalar::U32) => DotSU,
-            (Scalar::S32, Scalar::S32) => DotSS,
-            _ => return None,
-        },
+    match i.sem {
+        Operation::Integer(what) if !packed => of_integers(what.op, at),
+        Operation::Bits(what) => of_bits(what.op, at),
+        _ => None,
+    }
+}
+
+/// Of integers; `at` is 0 for `u32`, 1 for `s32`, 2 for `u64`, 3 for `s64`.
+fn of_integers(op: IntegerOp, at: usize) -> Option<Task> {
+    use Task::*;
+    Some(match op {
+        IntegerOp::Div => [DivU32, DivS32, DivU64, DivS64][at],
+        IntegerOp::Rem => [RemU32, RemS32, RemU64, RemS64][at],
+        IntegerOp::Mul(Half::High) if at >= 2 => [HighU64, HighS64][at - 2],
+        IntegerOp::Sad if at < 2 => [SadU32, SadS32][at],
+        IntegerOp::Dot4 { signed: [false, false] } => DotUU,
+        IntegerOp::Dot4 { signed: [false, true] } => DotUS,
+        IntegerOp::Dot4 { signed: [true, false] } => DotSU,
+        IntegerOp::Dot4 { signed: [true, true] } => DotSS,
+        _ => return None,
+    })
+}
+
+/// The same of bits.
+fn of_bits(op: BitOp, at: usize) -> Option<Task> {
+    use Task::*;
+    Some(match op {
+        BitOp::Shl => [Shl32, Shl32, Shl64, Shl64][at],
+        BitOp::Shr => [ShrU32, ShrS32, ShrU64, ShrS64][at],
+        BitOp::Funnel { left: true, wrap: true } => FunnelLeftWrap,
+        BitOp::Funnel { left: true, wrap: false } => FunnelLeftClamp,
+        BitOp::Funnel { left: false, wrap: true } => FunnelRightWrap,
+        BitOp::Funnel { left: false, wrap: false } => FunnelRightClamp,
+        BitOp::Bfe => [BfeU32, BfeS32, BfeU64, BfeS64][at],
+        BitOp::Bfi => [Bfi32, Bfi32, Bfi64, Bfi64][at],
+        BitOp::Popc => [Popc32, Popc32, Popc64, Popc64][at],
+        BitOp::Clz => [Clz32, Clz32, Clz64, Clz64][at],
+        BitOp::Brev => [Brev32, Brev32, Brev64, Brev64][at],
+        BitOp::Bfind { amount: true } => [AmountU32, AmountS32, AmountU64, AmountS64][at],
+        BitOp::Bfind { amount: false } => [BfindU32, BfindS32, BfindU64, BfindS64][at],
+        BitOp::Permute(Permute::Any) => Prmt,
         _ => return None,
     })
 }

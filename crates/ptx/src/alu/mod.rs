@@ -5,6 +5,7 @@
 //! in rare cases its neighbour, which lies within every bound. It must not know lanes, memory or control.
 
 pub mod approx;
+mod bits;
 mod compare;
 mod convert;
 mod float;
@@ -12,7 +13,7 @@ mod int;
 mod video;
 
 use crate::ir::Inst;
-use crate::sem::Update;
+use crate::sem::{Operation, Update};
 use crate::soft::Format;
 use crate::table::Op;
 use crate::types::{Kind, Scalar};
@@ -104,21 +105,22 @@ pub fn is_pure(op: Op) -> bool {
 
 /// Computes one lane. Operands are zero-extended bits, at most as wide as their
 /// registers; wider registers may hold more than the type, which is cut off.
-pub fn eval(i: &Inst, a: [u64; 4]) -> Out {
-    let ty = i.types[0];
+pub fn eval(i: &Inst, a: [u64; 5]) -> Out {
+    match i.sem {
+        Operation::Integer(what) => return int::eval(what, a),
+        Operation::Bits(what) => return bits::eval(what, a),
+        _ => {}
+    }
+    let [x, y, z, t, _] = a;
+    let a = [x, y, z, t];
     match i.op {
         Op::Setp | Op::Set | Op::Selp | Op::Slct | Op::Testp => return compare::eval(i, a),
         Op::Cvt | Op::Cvt2 | Op::CvtPack => return Out(convert::eval(i, a), 0),
-        Op::Lop3 => return int::lop3(a),
-        Op::AddCarry | Op::SubCarry | Op::MadCarry => return int::eval_carry(i, a),
         op if video::is_video(op) => return Out(video::eval(i, a), 0),
         _ => {}
     }
-    let value = match ty.kind() {
-        Kind::Float => float::eval(i, ty, a),
-        Kind::Packed => packed(i, ty, a),
-        _ => int::eval(i, ty, a),
-    };
+    let ty = i.types[0];
+    let value = if ty.kind() == Kind::Packed { packed(i, ty, a) } else { float::eval(i, ty, a) };
     Out(value, 0)
 }
 
@@ -127,11 +129,7 @@ fn packed(i: &Inst, ty: Scalar, a: [u64; 4]) -> u64 {
     let half = half_type(ty);
     let low = a.map(|v| v & 0xffff);
     let high = a.map(|v| v >> 16 & 0xffff);
-    let one = |v| match half.kind() {
-        Kind::Float => float::eval(i, half, v),
-        _ => int::eval(i, half, v),
-    };
-    one(low) & 0xffff | (one(high) & 0xffff) << 16
+    float::eval(i, half, low) & 0xffff | (float::eval(i, half, high) & 0xffff) << 16
 }
 
 /// The element type of a packed type.
@@ -139,8 +137,6 @@ fn half_type(ty: Scalar) -> Scalar {
     match ty {
         Scalar::F16x2 => Scalar::F16,
         Scalar::Bf16x2 => Scalar::Bf16,
-        Scalar::S16x2 => Scalar::S16,
-        Scalar::U16x2 => Scalar::U16,
         other => other,
     }
 }

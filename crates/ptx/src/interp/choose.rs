@@ -6,6 +6,7 @@
 use super::lanewise::{Lanewise, Mode};
 use crate::alu;
 use crate::ir::{Inst, Src};
+use crate::sem::{BitOp, Bits, Half, Integer, IntegerOp, Operation};
 use crate::table::{Op, Word};
 use crate::types::{Kind, Scalar};
 
@@ -26,92 +27,99 @@ pub(super) fn lanewise(i: &Inst) -> Option<(Lanewise, u64)> {
         Op::Cvt => return convert(i),
         Op::Setp => return compare(i),
         Op::Selp => return Some((Lanewise::Selp, 0)),
-        Op::And => return Some((Lanewise::And, 0)),
-        Op::Or => return Some((Lanewise::Or, 0)),
-        Op::Xor => return Some((Lanewise::Xor, 0)),
-        Op::Not => return Some((Lanewise::Not, alu::mask(i.types[0].bits()))),
-        Op::Lop3 => {
-            let Some(Src::Imm(table)) = i.src.get(3) else { return None };
-            return Some((Lanewise::Lop3, *table));
-        }
+        _ => {}
+    }
+    match i.sem {
+        Operation::Integer(what) => return integer(what).map(|op| (op, 0)),
+        Operation::Bits(what) => return bits(what),
         _ => {}
     }
     match i.types[0] {
         Scalar::F32 => single(i),
         Scalar::F64 => double(i),
-        ty if matches!(ty.kind(), Kind::Bits | Kind::Unsigned | Kind::Signed) => integer(i, ty),
         _ => None,
     }
     .map(|op| (op, 0))
 }
 
-fn integer(i: &Inst, ty: Scalar) -> Option<Lanewise> {
+fn integer(i: Integer) -> Option<Lanewise> {
+    use IntegerOp as I;
     use Lanewise::*;
-    let has = |w| i.words.has(w);
-    if has(Word::Sat) || has(Word::Relu) {
+    if i.op.clamps() || i.packed {
         return None;
     }
-    let wide = has(Word::Hi);
-    Some(match (i.op, ty.bits(), ty.is_signed()) {
-        (Op::Add, 16, _) => Add16,
-        (Op::Add, 32, _) => Add32,
-        (Op::Add, 64, _) => Add64,
-        (Op::Sub, 16, _) => Sub16,
-        (Op::Sub, 32, _) => Sub32,
-        (Op::Sub, 64, _) => Sub64,
-        (Op::Mul, 32, _) if !wide => Mul32,
-        (Op::Mul, 64, _) if !wide => Mul64,
-        (Op::Mul, 32, false) => MulHiU32,
-        (Op::Mul, 32, true) => MulHiS32,
-        (Op::Mul, 64, false) => MulHiU64,
-        (Op::Mul, 64, true) => MulHiS64,
-        (Op::Mad, 32, _) if !wide => Mad32,
-        (Op::Mad, 64, _) if !wide => Mad64,
-        (Op::MulWide, 16, false) => MulWideU16,
-        (Op::MulWide, 16, true) => MulWideS16,
-        (Op::MulWide, 32, false) => MulWideU32,
-        (Op::MulWide, 32, true) => MulWideS32,
-        (Op::MadWide, 32, false) => MadWideU32,
-        (Op::MadWide, 32, true) => MadWideS32,
-        (Op::Div, 32, false) => DivU32,
-        (Op::Div, 32, true) => DivS32,
-        (Op::Div, 64, false) => DivU64,
-        (Op::Div, 64, true) => DivS64,
-        (Op::Rem, 32, false) => RemU32,
-        (Op::Rem, 32, true) => RemS32,
-        (Op::Rem, 64, false) => RemU64,
-        (Op::Rem, 64, true) => RemS64,
-        (Op::Min, 32, false) => MinU32,
-        (Op::Min, 32, true) => MinS32,
-        (Op::Min, 64, false) => MinU64,
-        (Op::Min, 64, true) => MinS64,
-        (Op::Max, 32, false) => MaxU32,
-        (Op::Max, 32, true) => MaxS32,
-        (Op::Max, 64, false) => MaxU64,
-        (Op::Max, 64, true) => MaxS64,
-        (Op::Abs, 32, _) => Abs32,
-        (Op::Abs, 64, _) => Abs64,
-        (Op::Neg, 32, _) => Neg32,
-        (Op::Neg, 64, _) => Neg64,
-        (Op::Shl, 32, _) => Shl32,
-        (Op::Shl, 64, _) => Shl64,
-        (Op::Shr, 32, false) => ShrU32,
-        (Op::Shr, 32, true) => ShrS32,
-        (Op::Shr, 64, false) => ShrU64,
-        (Op::Shr, 64, true) => ShrS64,
-        (Op::Shf, 32, _) => match (has(Word::L), has(Word::Wrap)) {
-            (true, false) => ShfLeft,
-            (true, true) => ShfLeftWrap,
-            (false, false) => ShfRight,
-            (false, true) => ShfRightWrap,
-        },
-        (Op::Popc, 32, _) => Popc32,
-        (Op::Popc, 64, _) => Popc64,
-        (Op::Clz, 32, _) => Clz32,
-        (Op::Clz, 64, _) => Clz64,
-        (Op::Brev, 32, _) => Brev32,
+    Some(match (i.op, i.ty.bits(), i.ty.is_signed()) {
+        (I::Add { .. }, 16, _) => Add16,
+        (I::Add { .. }, 32, _) => Add32,
+        (I::Add { .. }, 64, _) => Add64,
+        (I::Sub { .. }, 16, _) => Sub16,
+        (I::Sub { .. }, 32, _) => Sub32,
+        (I::Sub { .. }, 64, _) => Sub64,
+        (I::Mul(Half::Low), 32, _) => Mul32,
+        (I::Mul(Half::Low), 64, _) => Mul64,
+        (I::Mul(Half::High), 32, false) => MulHiU32,
+        (I::Mul(Half::High), 32, true) => MulHiS32,
+        (I::Mul(Half::High), 64, false) => MulHiU64,
+        (I::Mul(Half::High), 64, true) => MulHiS64,
+        (I::Mad { half: Half::Low, .. }, 32, _) => Mad32,
+        (I::Mad { half: Half::Low, .. }, 64, _) => Mad64,
+        (I::MulWide, 16, false) => MulWideU16,
+        (I::MulWide, 16, true) => MulWideS16,
+        (I::MulWide, 32, false) => MulWideU32,
+        (I::MulWide, 32, true) => MulWideS32,
+        (I::MadWide, 32, false) => MadWideU32,
+        (I::MadWide, 32, true) => MadWideS32,
+        (I::Div, 32, false) => DivU32,
+        (I::Div, 32, true) => DivS32,
+        (I::Div, 64, false) => DivU64,
+        (I::Div, 64, true) => DivS64,
+        (I::Rem, 32, false) => RemU32,
+        (I::Rem, 32, true) => RemS32,
+        (I::Rem, 64, false) => RemU64,
+        (I::Rem, 64, true) => RemS64,
+        (I::Min { .. }, 32, false) => MinU32,
+        (I::Min { .. }, 32, true) => MinS32,
+        (I::Min { .. }, 64, false) => MinU64,
+        (I::Min { .. }, 64, true) => MinS64,
+        (I::Max { .. }, 32, false) => MaxU32,
+        (I::Max { .. }, 32, true) => MaxS32,
+        (I::Max { .. }, 64, false) => MaxU64,
+        (I::Max { .. }, 64, true) => MaxS64,
+        (I::Abs, 32, _) => Abs32,
+        (I::Abs, 64, _) => Abs64,
+        (I::Neg, 32, _) => Neg32,
+        (I::Neg, 64, _) => Neg64,
         _ => return None,
     })
+}
+
+fn bits(i: Bits) -> Option<(Lanewise, u64)> {
+    use BitOp as B;
+    use Lanewise::*;
+    let op = match (i.op, i.ty.bits(), i.ty.is_signed()) {
+        (B::And, ..) => And,
+        (B::Or, ..) => Or,
+        (B::Xor, ..) => Xor,
+        (B::Not, bits, _) => return Some((Not, alu::mask(bits))),
+        (B::Lop3 { table, .. }, ..) => return Some((Lop3, table.into())),
+        (B::Shl, 32, _) => Shl32,
+        (B::Shl, 64, _) => Shl64,
+        (B::Shr, 32, false) => ShrU32,
+        (B::Shr, 32, true) => ShrS32,
+        (B::Shr, 64, false) => ShrU64,
+        (B::Shr, 64, true) => ShrS64,
+        (B::Funnel { left: true, wrap: false }, ..) => ShfLeft,
+        (B::Funnel { left: true, wrap: true }, ..) => ShfLeftWrap,
+        (B::Funnel { left: false, wrap: false }, ..) => ShfRight,
+        (B::Funnel { left: false, wrap: true }, ..) => ShfRightWrap,
+        (B::Popc, 32, _) => Popc32,
+        (B::Popc, 64, _) => Popc64,
+        (B::Clz, 32, _) => Clz32,
+        (B::Clz, 64, _) => Clz64,
+        (B::Brev, 32, _) => Brev32,
+        _ => return None,
+    };
+    Some((op, 0))
 }
 
 fn single(i: &Inst) -> Option<Lanewise> {
@@ -385,7 +393,7 @@ mod tests {
                     let places = || row.places.iter().filter(|p| !p.result);
                     let src = places().map(|p| if p.optional { Src::None } else { Src::Imm(0xe8) });
                     let bits = width(row.places[0].kind, &types);
-                    let i = Inst {
+                    let mut i = Inst {
                         sem: crate::sem::Operation::Unlowered,
                         op: row.op,
                         words,
@@ -395,6 +403,8 @@ mod tests {
                         src: src.collect(),
                         pos: crate::Pos::default(),
                     };
+                    let context = crate::sem::Context { entry: true, registers: &[] };
+                    i.lower(context).unwrap();
                     let Some((op, t)) = lanewise(&i) else { continue };
                     found += 1;
                     let cuts: Vec<u64> =
@@ -416,7 +426,7 @@ mod tests {
                             let [a, b, c] = &inputs;
                             version.run(All { op, t, out: &mut out, inputs: [a, b, c] });
                             for l in 0..32 {
-                                let a = [a[l], b[l], c[l], 0xe8];
+                                let a = [a[l], b[l], c[l], 0xe8, 0];
                                 let mut expected = alu::eval(&i, a).0;
                                 if i.op == Op::Cvt && types[0].is_signed() {
                                     let shift = 64 - types[0].bits();

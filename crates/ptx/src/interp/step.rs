@@ -314,28 +314,19 @@ impl Exec<'_> {
     }
 
     fn pure(&self, common: &Common, warp: &mut Warp, inst: &Inst, frame: usize, active: u32) {
-        let mut inputs = [[0; 32]; 4];
-        let n = inst.src.len().min(4);
+        let mut inputs = [[0; 32]; 5];
+        let n = inst.src.len().min(5);
         for (to, src) in inputs.iter_mut().zip(&inst.src) {
             self.read(common, warp, frame, src, to);
         }
-        // `lop3` with a predicate has five operands.
-        let mut fifth = [0; 32];
-        if let Some(src) = inst.src.get(4) {
-            self.read(common, warp, frame, src, &mut fifth);
-        }
         let (mut d, mut p) = ([0; 32], [0; 32]);
         for l in lanes(active) {
-            let mut a = [0; 4];
+            let mut a = [0; 5];
             for (to, from) in a.iter_mut().zip(&inputs).take(n) {
                 *to = from[l];
             }
             let out = alu::eval(inst, a);
             (d[l], p[l]) = (out.0, out.1);
-            if inst.op == Op::Lop3 {
-                let q = fifth[l] & 1;
-                p[l] = if inst.words.has(Word::Or) { p[l] | q } else { p[l] & q };
-            }
         }
         if let Some(dst) = inst.dst.first() {
             if inst.op == Op::Cvt && inst.types[0].is_signed() {

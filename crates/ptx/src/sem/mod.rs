@@ -14,15 +14,19 @@
 //! ARCHITECTURE.md for which these are.
 
 mod atomic;
+mod bits;
 mod collective;
 mod copy;
+mod integer;
 mod mbarrier;
 mod memory;
 mod reader;
 
 pub use atomic::{Atomic, Update};
+pub use bits::{BitOp, Bits, Logic, Permute};
 pub use collective::{Collective, CollectiveOp, Vote, Way};
 pub use copy::{CopyAsync, Source};
+pub use integer::{Half, Integer, IntegerOp};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
 pub use reader::Unsupported;
@@ -35,6 +39,10 @@ use reader::Reader;
 /// What an instruction does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Operation {
+    /// Arithmetic of integers.
+    Integer(Integer),
+    /// Logic, shifts, fields of bits.
+    Bits(Bits),
     /// `ld`, `ldu`: a value, or the parts of a vector, from memory to registers.
     Load(Access),
     /// `st`.
@@ -68,7 +76,43 @@ pub struct Context<'a> {
 /// [`Unsupported`] where its words or types have no meaning together.
 pub fn lower(inst: &Inst, context: Context<'_>) -> Result<Operation, Unsupported> {
     let mut words = Reader::new(inst);
+    let integer = integer::is_integer(inst.types[0]);
     let operation = match inst.op {
+        Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::Div | Op::Abs | Op::Neg | Op::Min | Op::Max
+            if integer =>
+        {
+            Operation::Integer(integer::lower(&mut words)?)
+        }
+        Op::AddCarry
+        | Op::SubCarry
+        | Op::MadCarry
+        | Op::MulWide
+        | Op::MadWide
+        | Op::Mul24
+        | Op::Mad24
+        | Op::Sad
+        | Op::Rem
+        | Op::Dp4a
+        | Op::Dp2a => Operation::Integer(integer::lower(&mut words)?),
+        Op::And
+        | Op::Or
+        | Op::Xor
+        | Op::Not
+        | Op::Cnot
+        | Op::Lop3
+        | Op::Shl
+        | Op::Shr
+        | Op::Shf
+        | Op::Prmt
+        | Op::Popc
+        | Op::Clz
+        | Op::Brev
+        | Op::Bfind
+        | Op::Fns
+        | Op::Bfe
+        | Op::Bfi
+        | Op::Bmsk
+        | Op::Szext => Operation::Bits(bits::lower(&mut words)?),
         Op::Ld => Operation::Load(memory::load(&mut words, context)?),
         Op::St => Operation::Store(memory::store(&mut words, context)?),
         Op::Atom => Operation::Atomic(atomic::lower(&mut words, context)?),
@@ -99,6 +143,12 @@ pub(crate) fn checked_space(inst: &Inst, n: usize, entry: bool) -> Space {
 }
 
 impl Operation {
+    /// Whether it is the lower half of a product, or a sum with that.
+    pub const fn is_low_product(&self) -> bool {
+        let Operation::Integer(i) = self else { return false };
+        matches!(i.op, IntegerOp::Mul(Half::Low) | IntegerOp::Mad { half: Half::Low, .. })
+    }
+
     /// The state space of the memory that operand `n` names, in which only [`Space::Generic`], [`Space::Global`] (with
     /// constant memory), [`Space::Shared`], [`Space::Local`] and [`Space::Param`] occur. Generic where it names none.
     pub fn space(&self, n: usize) -> Space {
