@@ -77,7 +77,7 @@ impl Format {
 }
 
 /// Rounding directions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Round {
     /// To nearest, ties to even.
     Nearest,

@@ -8,82 +8,75 @@ use crate::plan::graph::Term;
 use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::{Compare, Compared, Logic, Operation, Outcomes};
 use cushim_ptx::types::{Kind, Scalar};
 
-/// An integer comparison: as signed condition, and whether it is unsigned
-/// whatever the type.
-fn int_condition(inst: &Inst) -> Option<(IntCC, bool)> {
+/// A comparison of integers, as of signed ones.
+fn int_condition(holds: Outcomes) -> Option<IntCC> {
     use IntCC::*;
-    let all = [
-        (Word::Eq, Equal, false),
-        (Word::Ne, NotEqual, false),
-        (Word::Lt, SignedLessThan, false),
-        (Word::Le, SignedLessThanOrEqual, false),
-        (Word::Gt, SignedGreaterThan, false),
-        (Word::Ge, SignedGreaterThanOrEqual, false),
-        (Word::Lo, SignedLessThan, true),
-        (Word::Ls, SignedLessThanOrEqual, true),
-        (Word::Hi, SignedGreaterThan, true),
-        (Word::Hs, SignedGreaterThanOrEqual, true),
-    ];
-    all.iter().find(|(w, ..)| inst.words.has(*w)).map(|(_, c, u)| (*c, *u))
+    Some(match holds.0 {
+        0b0010 => Equal,
+        0b0101 => NotEqual,
+        0b0001 => SignedLessThan,
+        0b0011 => SignedLessThanOrEqual,
+        0b0100 => SignedGreaterThan,
+        0b0110 => SignedGreaterThanOrEqual,
+        _ => return None,
+    })
 }
 
-/// A comparison of numbers: a condition the machine has, or its contrary.
-fn float_condition(inst: &Inst) -> Option<(FloatCC, bool)> {
+/// A comparison of numbers, where it is one of the machine's.
+fn float_condition(holds: Outcomes) -> Option<FloatCC> {
     use FloatCC::*;
-    let all = [
-        (Word::Eq, Equal, false),
-        (Word::Neu, NotEqual, false),
-        (Word::Lt, LessThan, false),
-        (Word::Le, LessThanOrEqual, false),
-        (Word::Gt, GreaterThan, false),
-        (Word::Ge, GreaterThanOrEqual, false),
-        (Word::Ltu, UnorderedOrLessThan, false),
-        (Word::Leu, UnorderedOrLessThanOrEqual, false),
-        (Word::Gtu, UnorderedOrGreaterThan, false),
-        (Word::Geu, UnorderedOrGreaterThanOrEqual, false),
-        (Word::Num, Ordered, false),
-        (Word::CmpNan, Unordered, false),
-    ];
-    all.iter().find(|(w, ..)| inst.words.has(*w)).map(|(_, c, n)| (*c, *n))
+    Some(match holds.0 {
+        0b0010 => Equal,
+        0b1101 => NotEqual,
+        0b0001 => LessThan,
+        0b0011 => LessThanOrEqual,
+        0b0100 => GreaterThan,
+        0b0110 => GreaterThanOrEqual,
+        0b1001 => UnorderedOrLessThan,
+        0b1011 => UnorderedOrLessThanOrEqual,
+        0b1100 => UnorderedOrGreaterThan,
+        0b1110 => UnorderedOrGreaterThanOrEqual,
+        0b0111 => Ordered,
+        0b1000 => Unordered,
+        _ => return None,
+    })
 }
 
 impl Emit<'_> {
     pub(super) fn compare_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Vec<Val>> {
-        match inst.op {
-            Op::Setp => self.setp(inst, args),
-            Op::Set => None,
-            Op::Selp => self.selp(inst, args).map(|v| vec![v]),
+        match inst.sem {
+            Operation::Compare(what) => self.setp(inst, what, args),
+            Operation::Select => self.selp(inst, args).map(|v| vec![v]),
             _ => None,
         }
     }
 
-    fn setp(&mut self, inst: &Inst, args: &[Val]) -> Option<Vec<Val>> {
-        let ty = inst.types[0];
-        if let Some(v) = self.bound(inst, args) {
+    fn setp(&mut self, inst: &Inst, what: Compare, args: &[Val]) -> Option<Vec<Val>> {
+        if let Some(v) = self.bound(inst, what, args) {
             return Some(vec![v]);
         }
-        let c = match ty.kind() {
-            Kind::Float => self.compare_floats(inst, ty, args)?,
-            Kind::Packed => return None,
-            _ => self.compare_ints(inst, ty, args)?,
+        let c = match what.of {
+            _ if what.packed => return None,
+            Compared::Floats { ty, flush } => self.compare_floats(what.holds, ty, flush, args)?,
+            Compared::Integers { bits, signed } => {
+                self.compare_ints(what.holds, bits, signed, args)?
+            }
         };
-        let words = [Word::And, Word::Or, Word::Xor];
-        let word = inst.words.first(&words);
         let mut out = Vec::new();
         for n in 0..inst.dst.len() {
             let c = if n == 0 { c.clone() } else { self.invert(&c) };
-            out.push(match word {
+            out.push(match what.then {
                 None => c,
-                Some(w) => {
+                Some(logic) => {
                     let uniform = c.uniform().is_some() && args[2].uniform().is_some();
                     let (x, y) = (self.bits(&c), self.bits(&args[2]));
-                    let v = match w {
-                        Word::And => self.b.ins().band(x, y),
-                        Word::Or => self.b.ins().bor(x, y),
-                        _ => self.b.ins().bxor(x, y),
+                    let v = match logic {
+                        Logic::And => self.b.ins().band(x, y),
+                        Logic::Or => self.b.ins().bor(x, y),
+                        Logic::Xor => self.b.ins().bxor(x, y),
                     };
                     if uniform { Self::known(v) } else { Val::Mask { bits: Some(v), lanes: None } }
                 }
@@ -94,18 +87,18 @@ impl Emit<'_> {
 
     /// What guards most kernels and loops: numbers that grow by lane against one for all. If the greatest is
     /// below the bound, lanes need no comparison. Only for a branch, which wants bits.
-    fn bound(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+    fn bound(&mut self, inst: &Inst, what: Compare, args: &[Val]) -> Option<Val> {
         let ends = &self.plan.pieces[self.piece].term;
         let (Term::Branch { guard, .. }, [Dst::Reg(p, _)]) = (ends, &inst.dst[..]) else {
             return None;
         };
         let ty = inst.types[0];
-        let plain = inst.words.first(&[Word::And, Word::Or, Word::Xor]).is_none();
-        let whole = matches!(ty.kind(), Kind::Signed | Kind::Unsigned) && ty.bits() == 32;
-        if guard.0 != *p || !plain || !whole {
+        let Compared::Integers { bits: 32, signed } = what.of else { return None };
+        let whole = matches!(ty.kind(), Kind::Signed | Kind::Unsigned);
+        if guard.0 != *p || what.then.is_some() || !whole {
             return None;
         }
-        let (cc, always) = int_condition(inst)?;
+        let cc = int_condition(what.holds)?;
         let linear = |v: &Val| match v {
             Val::Known(Form::Linear { base, steps, .. }) => Some((*base, steps.clone())),
             _ => None,
@@ -128,7 +121,6 @@ impl Emit<'_> {
             SignedGreaterThan => (0, IntCC::SignedLessThanOrEqual),
             _ => return None,
         };
-        let signed = ty.is_signed() && !always;
         // In 64 bits nothing wraps around.
         let (low, bound) = (self.extend64(base, signed), self.extend64(y, signed));
         let high = self.b.ins().iadd_imm_s(low, most);
@@ -140,7 +132,7 @@ impl Emit<'_> {
         self.b.ins().brif(all, next, &[known.into()], some, &[]);
         self.b.switch_to_block(some);
         let held = self.lanes_of.clone();
-        let c = self.compare_ints(inst, ty, args);
+        let c = self.compare_ints(what.holds, 32, signed, args);
         let bits = c.map(|c| self.bits(&c));
         self.lanes_of = held;
         let bits = bits.unwrap_or(known);
@@ -176,14 +168,15 @@ impl Emit<'_> {
         }
     }
 
-    fn compare_ints(&mut self, inst: &Inst, ty: Scalar, args: &[Val]) -> Option<Val> {
-        let (cc, always) = int_condition(inst)?;
-        if ty == Scalar::Pred {
-            return None;
-        }
-        let class = Class::of(ty);
-        let signed = ty.is_signed() && !always;
-        let bits = ty.bits();
+    fn compare_ints(
+        &mut self,
+        holds: Outcomes,
+        bits: u32,
+        signed: bool,
+        args: &[Val],
+    ) -> Option<Val> {
+        let cc = int_condition(holds)?;
+        let class = if bits == 64 { Class::Wide } else { Class::Narrow };
         let c = self.map(class, &args[..2], &mut |e, a, vec| {
             let (mut x, mut y) = (a[0], a[1]);
             if bits < 32 {
@@ -205,16 +198,18 @@ impl Emit<'_> {
         self.b.ins().ineg(v)
     }
 
-    fn compare_floats(&mut self, inst: &Inst, ty: Scalar, args: &[Val]) -> Option<Val> {
+    fn compare_floats(
+        &mut self,
+        holds: Outcomes,
+        ty: Scalar,
+        ftz: bool,
+        args: &[Val],
+    ) -> Option<Val> {
         if !matches!(ty, Scalar::F32 | Scalar::F64) {
             return None;
         }
         let class = Class::of(ty);
-        let ftz = inst.words.has(Word::Ftz);
-        let found = float_condition(inst);
-        if found.is_none() && !inst.words.has(Word::Ne) && !inst.words.has(Word::Equ) {
-            return None;
-        }
+        let found = float_condition(holds);
         let c = self.map(class, &args[..2], &mut |e, a, vec| {
             let f: Vec<Value> = a
                 .iter()
@@ -225,13 +220,13 @@ impl Emit<'_> {
                 .collect();
             let (x, y) = (f[0], f[1]);
             let c = match found {
-                Some((cc, _)) => e.b.ins().fcmp(cc, x, y),
+                Some(cc) => e.b.ins().fcmp(cc, x, y),
                 // Not among the machine's: less or greater; or neither.
                 None => {
                     let l = e.b.ins().fcmp(FloatCC::LessThan, x, y);
                     let g = e.b.ins().fcmp(FloatCC::GreaterThan, x, y);
                     let c = e.b.ins().bor(l, g);
-                    if inst.words.has(Word::Ne) {
+                    if holds.0 & Outcomes::EQUAL == 0 {
                         c
                     } else if vec {
                         e.b.ins().bnot(c)

@@ -6,20 +6,22 @@ use super::value::Val;
 use crate::plan::form::Class;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
-use cushim_ptx::table::{Op, Word};
-use cushim_ptx::types::{Kind, Scalar};
+use cushim_ptx::sem::{Clamp, Convert, Mode, Operation};
+use cushim_ptx::soft::Round;
+use cushim_ptx::types::Scalar;
 
 impl Emit<'_> {
     pub(super) fn convert(&mut self, inst: &Inst, args: &[Val]) -> Option<Vec<Val>> {
-        let (d, s) = (inst.types[0], inst.types[1]);
-        let v = match (d.kind(), s.kind()) {
-            _ if inst.op != Op::Cvt => None,
-            (Kind::Signed | Kind::Unsigned, Kind::Signed | Kind::Unsigned) => {
-                self.int_to_int(inst, d, s, args)
+        let Operation::Convert(what) = inst.sem else { return None };
+        let v = match what {
+            Convert::Integer { from, to, saturate: false } => self.int_to_int(inst, to, from, args),
+            Convert::FromInteger { from, to, round: Round::Nearest, clamp: Clamp::None } => {
+                self.int_to_float(inst, to, from, args)
             }
-            (Kind::Float, Kind::Signed | Kind::Unsigned) => self.int_to_float(inst, d, s, args),
-            (Kind::Signed | Kind::Unsigned, Kind::Float) => self.float_to_int(inst, d, s, args),
-            (Kind::Float, Kind::Float) => self.float_to_float(inst, d, s, args),
+            Convert::ToInteger { from, to, round, flush } => {
+                self.float_to_int(inst, to, from, round, flush, args)
+            }
+            Convert::Float { from, to, mode } => self.float_to_float(to, from, mode, args),
             _ => None,
         };
         v.map(|v| vec![v])
@@ -33,9 +35,6 @@ impl Emit<'_> {
     }
 
     fn int_to_int(&mut self, inst: &Inst, d: Scalar, s: Scalar, args: &[Val]) -> Option<Val> {
-        if inst.words.has(Word::Sat) {
-            return None;
-        }
         let width = Self::register_bits(inst);
         let from = self.class_of(inst, 0);
         // To 32 bits first: the low half, with the source's extension.
@@ -77,10 +76,6 @@ impl Emit<'_> {
     }
 
     fn int_to_float(&mut self, inst: &Inst, d: Scalar, s: Scalar, args: &[Val]) -> Option<Val> {
-        let directed = [Word::Rz, Word::Rm, Word::Rp];
-        if inst.words.first(&directed).is_some() || inst.words.has(Word::Sat) {
-            return None;
-        }
         if s.bits() > 32 || self.class_of(inst, 0) != Class::Narrow {
             return None;
         }
@@ -133,18 +128,25 @@ impl Emit<'_> {
         }
     }
 
-    fn float_to_int(&mut self, inst: &Inst, d: Scalar, s: Scalar, args: &[Val]) -> Option<Val> {
+    fn float_to_int(
+        &mut self,
+        inst: &Inst,
+        d: Scalar,
+        s: Scalar,
+        round: Round,
+        ftz: bool,
+        args: &[Val],
+    ) -> Option<Val> {
         if s != Scalar::F32 || d.bits() != 32 || Self::register_bits(inst) != 32 {
             return None;
         }
         if !self.has_rounding {
             return None;
         }
-        let ftz = inst.words.has(Word::Ftz);
         Some(self.map(Class::Narrow, args, &mut |e, a, vec| {
             let v = if ftz { e.flush_bits(a[0], s, vec) } else { a[0] };
             let v = e.cast(float_type(s, vec), v);
-            let v = e.round_whole(inst, v);
+            let v = e.round_whole(round, v);
             let t = if vec { types::I32X4 } else { types::I32 };
             if d.is_signed() {
                 e.b.ins().fcvt_to_sint_sat(t, v)
@@ -154,28 +156,22 @@ impl Emit<'_> {
         }))
     }
 
-    fn round_whole(&mut self, inst: &Inst, v: Value) -> Value {
-        let all = [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi];
-        match inst.words.first(&all) {
-            Some(Word::Rzi) => self.b.ins().trunc(v),
-            Some(Word::Rmi) => self.b.ins().floor(v),
-            Some(Word::Rpi) => self.b.ins().ceil(v),
+    fn round_whole(&mut self, round: Round, v: Value) -> Value {
+        match round {
+            Round::Zero => self.b.ins().trunc(v),
+            Round::Down => self.b.ins().floor(v),
+            Round::Up => self.b.ins().ceil(v),
             _ => self.b.ins().nearest(v),
         }
     }
 
-    fn float_to_float(&mut self, inst: &Inst, d: Scalar, s: Scalar, args: &[Val]) -> Option<Val> {
-        let odd = [Word::Rz, Word::Rm, Word::Rp, Word::Rna, Word::Relu, Word::Satfinite];
-        if inst.words.first(&odd).is_some() {
+    fn float_to_float(&mut self, d: Scalar, s: Scalar, mode: Mode, args: &[Val]) -> Option<Val> {
+        let Mode { whole, flush: ftz, .. } = mode;
+        let directed = !whole && mode.round != Round::Nearest;
+        if directed || mode.finite || mode.clamp == Clamp::Relu || whole && !self.has_rounding {
             return None;
         }
-        let ftz = inst.words.has(Word::Ftz);
-        let whole = [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi];
-        let whole = inst.words.first(&whole).is_some();
-        if whole && !self.has_rounding {
-            return None;
-        }
-        let sat = inst.words.has(Word::Sat);
+        let sat = mode.clamp == Clamp::Unit;
         let finish = |e: &mut Self, v: Value, vec: bool| {
             // As the machine has it, NaNs keep their payloads from and to doubles, and
             // where nothing is computed.
@@ -194,7 +190,7 @@ impl Emit<'_> {
                     if whole {
                         let t = e.b.func.dfg.value_type(v);
                         let f = e.cast(float_type(s, vec), v);
-                        let f = e.round_whole(inst, f);
+                        let f = e.round_whole(mode.round, f);
                         v = e.cast(t, f);
                     }
                     finish(e, v, vec)

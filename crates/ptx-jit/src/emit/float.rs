@@ -13,8 +13,10 @@ use crate::run::{Which, wide};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Dst, Function, Inst, Src};
-use cushim_ptx::table::{Op, Word};
-use cushim_ptx::types::{Kind, Scalar};
+use cushim_ptx::sem::{Clamp, Convert, Float, FloatOp, Operation};
+use cushim_ptx::soft::Round;
+use cushim_ptx::table::Op;
+use cushim_ptx::types::Scalar;
 
 /// The registers whose NaNs are all canonical in the sense of the language,
 /// with the type of their numbers.
@@ -51,34 +53,19 @@ fn gives_canonical(inst: &Inst, ty: Scalar, clean: &[Option<Scalar>]) -> bool {
         Src::Imm(v) => !f64::from_bits(*v).is_nan(),
         _ => false,
     };
-    match inst.op {
-        Op::Add
-        | Op::Sub
-        | Op::Mul
-        | Op::Fma
-        | Op::Div
-        | Op::Rcp
-        | Op::Sqrt
-        | Op::Rsqrt
-        | Op::Sin
-        | Op::Cos
-        | Op::Lg2
-        | Op::Ex2
-        | Op::Tanh
-        | Op::Min
-        | Op::Max
-        | Op::Neg
-        | Op::Abs => inst.types[0] == ty,
+    match inst.sem {
+        Operation::Float(f) => f.op != FloatOp::Copysign && !f.packed && f.ty == ty,
         // What comes from other formats may keep its NaN, and what is only moved.
-        Op::Cvt => {
-            let whole = [Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi, Word::Sat, Word::Ftz];
-            let float = inst.types[1].kind() == Kind::Float;
-            let single = inst.types[1] == Scalar::F32 && inst.words.first(&whole).is_some();
-            inst.types[0] == ty && (!float || single || inst.types[1] == Scalar::F16)
+        Operation::Convert(Convert::FromInteger { to, .. }) => to == ty,
+        Operation::Convert(Convert::Float { from, to, mode }) => {
+            let computed = mode.whole || mode.flush || mode.clamp == Clamp::Unit;
+            to == ty && (from == Scalar::F32 && computed || from == Scalar::F16)
         }
-        Op::Mov => inst.src.len() == 1 && inst.dst.len() == 1 && inst.src.iter().all(src),
-        Op::Selp => inst.src[..2].iter().all(src),
-        _ => false,
+        Operation::Select => inst.src[..2].iter().all(src),
+        _ => {
+            let one = inst.src.len() == 1 && inst.dst.len() == 1;
+            inst.op == Op::Mov && one && inst.src.iter().all(src)
+        }
     }
 }
 
@@ -112,53 +99,46 @@ fn bits(ty: Scalar) -> (u64, u64, u64, u64) {
 
 impl Emit<'_> {
     pub(super) fn float_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
-        let ty = inst.types[0];
-        let directed = [Word::Rz, Word::Rm, Word::Rp];
-        if !matches!(ty, Scalar::F32 | Scalar::F64) {
+        let what = inst.sem.float()?;
+        let Float { op, ty, flush: ftz, .. } = what;
+        if what.packed || !matches!(ty, Scalar::F32 | Scalar::F64) {
             return None;
         }
-        let mut function = matches!(inst.op, Op::Ex2 | Op::Lg2 | Op::Tanh | Op::Sin | Op::Cos);
-        function |= inst.op == Op::Fma && !self.has_fma;
-        if function || inst.words.first(&directed).is_some() {
-            return self.wide(inst, args);
+        let function = match op {
+            FloatOp::Ex2 | FloatOp::Lg2 | FloatOp::Tanh | FloatOp::Sin | FloatOp::Cos => true,
+            FloatOp::Fma => !self.has_fma,
+            _ => false,
+        };
+        if function || what.round != Round::Nearest {
+            return self.wide(what, args);
         }
         let class = Class::of(ty);
-        let ftz = inst.words.has(Word::Ftz);
-        match inst.op {
-            Op::Add | Op::Sub | Op::Mul | Op::Fma | Op::Div | Op::Sqrt => {}
-            Op::Rcp | Op::Rsqrt if ty == Scalar::F32 => {}
-            Op::Neg | Op::Abs | Op::Copysign => {}
-            Op::Min | Op::Max => {
-                let odd = [Word::Nan, Word::Xorsign, Word::Abs];
-                let three = inst.src.get(2).is_some_and(|s| !matches!(s, Src::None));
-                if inst.words.first(&odd).is_some() || three {
-                    return None;
-                }
-            }
+        let n = match op {
+            FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Div { .. } => 2,
+            FloatOp::Copysign => 2,
+            FloatOp::Min(how) | FloatOp::Max(how) if how.is_plain() => 2,
+            FloatOp::Fma => 3,
+            FloatOp::Rcp { .. } | FloatOp::Rsqrt if ty == Scalar::F32 => 1,
+            FloatOp::Sqrt | FloatOp::Neg | FloatOp::Abs => 1,
             _ => return None,
-        }
+        };
         let keep = inst.dst.iter().all(|d| match d {
             Dst::Reg(r, _) => self.clean[*r as usize].is_some(),
             Dst::Sink => true,
         });
-        let n = match inst.op {
-            Op::Rcp | Op::Rsqrt | Op::Sqrt | Op::Neg | Op::Abs => 1,
-            Op::Fma => 3,
-            _ => 2,
-        };
-        let sat = inst.words.has(Word::Sat);
+        let sat = what.clamp == Clamp::Unit;
         Some(self.map(class, &args[..n], &mut |e, a, vec| {
             let a: Vec<Value> =
                 a.iter().map(|v| if ftz { e.flush_bits(*v, ty, vec) } else { *v }).collect();
-            let mut out = e.arithmetic(inst.op, ty, vec, &a);
-            if inst.op == Op::Div && inst.words.has(Word::Approx) {
+            let mut out = e.arithmetic(op, ty, vec, &a);
+            if op == (FloatOp::Div { approx: true }) {
                 out = e.quotient_of_large(out, vec, &a);
             }
-            if inst.op == Op::Copysign {
+            if op == FloatOp::Copysign {
                 return out;
             }
             let mut out = if ty == Scalar::F64 {
-                e.double_nan(inst, out, vec, &a)
+                e.double_nan(inst, op, out, vec, &a)
             } else if keep || sat {
                 out
             } else {
@@ -175,8 +155,8 @@ impl Emit<'_> {
     }
 
     /// What all lanes do at once in a helper ([`crate::run::wide`]), if it is that.
-    fn wide(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
-        if inst.types[0] != Scalar::F32 || inst.words.has(Word::Sat) {
+    fn wide(&mut self, what: Float, args: &[Val]) -> Option<Val> {
+        if what.ty != Scalar::F32 || what.clamp != Clamp::None {
             return None;
         }
         if args.iter().all(|a| a.uniform().is_some()) {
@@ -184,25 +164,23 @@ impl Emit<'_> {
             return None;
         }
         let (one, sign) = (Self::known(self.i32(0x3f80_0000)), 1u64 << 31);
-        let (which, args) = match inst.op {
-            Op::Ex2 => (Which::Ex2, vec![args[0].clone()]),
-            Op::Lg2 => (Which::Lg2, vec![args[0].clone()]),
-            Op::Tanh => (Which::Tanh, vec![args[0].clone()]),
-            Op::Sin => (Which::Sin, vec![args[0].clone()]),
-            Op::Cos => (Which::Cos, vec![args[0].clone()]),
-            Op::Fma if inst.words.first(&[Word::Rz, Word::Rm, Word::Rp]).is_none() => {
-                (Which::Fused, args[..3].to_vec())
-            }
-            Op::Fma => (Which::Directed, args[..3].to_vec()),
-            Op::Add => (Which::Directed, vec![args[0].clone(), one, args[1].clone()]),
-            Op::Sub => {
+        let (which, args) = match what.op {
+            FloatOp::Ex2 => (Which::Ex2, vec![args[0].clone()]),
+            FloatOp::Lg2 => (Which::Lg2, vec![args[0].clone()]),
+            FloatOp::Tanh => (Which::Tanh, vec![args[0].clone()]),
+            FloatOp::Sin => (Which::Sin, vec![args[0].clone()]),
+            FloatOp::Cos => (Which::Cos, vec![args[0].clone()]),
+            FloatOp::Fma if what.round == Round::Nearest => (Which::Fused, args[..3].to_vec()),
+            FloatOp::Fma => (Which::Directed, args[..3].to_vec()),
+            FloatOp::Add => (Which::Directed, vec![args[0].clone(), one, args[1].clone()]),
+            FloatOp::Sub => {
                 let minus = self.map(Class::Narrow, &args[1..2], &mut |e, a, vec| {
                     let s = e.all(Class::Narrow, vec, sign);
                     e.b.ins().bxor(a[0], s)
                 });
                 (Which::Directed, vec![args[0].clone(), one, minus])
             }
-            Op::Mul => {
+            FloatOp::Mul => {
                 // Plus a zero of the product's sign, which changes nothing.
                 let zero = self.map(Class::Narrow, &args[..2], &mut |e, a, vec| {
                     let s = e.all(Class::Narrow, vec, sign);
@@ -213,13 +191,12 @@ impl Emit<'_> {
             }
             _ => return None,
         };
-        let rounding = match inst.words.first(&[Word::Rm, Word::Rp]) {
-            Some(Word::Rm) => wide::DOWN,
-            Some(_) => wide::UP,
-            None => 0,
+        let rounding = match what.round {
+            Round::Down => wide::DOWN,
+            Round::Up => wide::UP,
+            _ => 0,
         };
-        let flags = rounding | if inst.words.has(Word::Ftz) { wide::FTZ } else { 0 };
-        let mut flags = flags;
+        let mut flags = rounding | if what.flush { wide::FTZ } else { 0 };
         for (n, a) in args.into_iter().enumerate() {
             if a.uniform().is_some() {
                 flags |= wide::SAME << n;
@@ -230,25 +207,26 @@ impl Emit<'_> {
         Some(self.receive(0, Class::Narrow, false))
     }
 
-    fn arithmetic(&mut self, op: Op, ty: Scalar, vec: bool, a: &[Value]) -> Value {
+    fn arithmetic(&mut self, op: FloatOp, ty: Scalar, vec: bool, a: &[Value]) -> Value {
         let (_, sign, _, one) = bits(ty);
         let class = Class::of(ty);
         match op {
-            Op::Neg => {
+            FloatOp::Neg => {
                 let s = self.all(class, vec, sign);
                 return self.b.ins().bxor(a[0], s);
             }
-            Op::Abs => {
+            FloatOp::Abs => {
                 let s = self.all(class, vec, sign - 1);
                 return self.b.ins().band(a[0], s);
             }
-            Op::Copysign => {
+            FloatOp::Copysign => {
                 // PTX: the sign of the first, the magnitude of the second.
                 let s = self.all(class, vec, sign);
                 let (s, m) = (self.b.ins().band(a[0], s), self.b.ins().band_not(a[1], s));
                 return self.b.ins().bor(s, m);
             }
-            Op::Min | Op::Max => return self.float_extreme(op == Op::Max, ty, vec, a[0], a[1]),
+            FloatOp::Min(_) => return self.float_extreme(false, ty, vec, a[0], a[1]),
+            FloatOp::Max(_) => return self.float_extreme(true, ty, vec, a[0], a[1]),
             _ => {}
         }
         let t = float_type(ty, vec);
@@ -259,13 +237,13 @@ impl Emit<'_> {
         };
         let v = match op {
             // Of two NaNs the machine takes the first, and it is to be the second.
-            Op::Add => self.b.ins().fadd(f[1], f[0]),
-            Op::Sub => self.b.ins().fsub(f[0], f[1]),
-            Op::Mul => self.b.ins().fmul(f[1], f[0]),
-            Op::Fma => self.b.ins().fma(f[0], f[1], f[2]),
-            Op::Div => self.b.ins().fdiv(f[0], f[1]),
-            Op::Sqrt => self.b.ins().sqrt(f[0]),
-            Op::Rcp => {
+            FloatOp::Add => self.b.ins().fadd(f[1], f[0]),
+            FloatOp::Sub => self.b.ins().fsub(f[0], f[1]),
+            FloatOp::Mul => self.b.ins().fmul(f[1], f[0]),
+            FloatOp::Fma => self.b.ins().fma(f[0], f[1], f[2]),
+            FloatOp::Div { .. } => self.b.ins().fdiv(f[0], f[1]),
+            FloatOp::Sqrt => self.b.ins().sqrt(f[0]),
+            FloatOp::Rcp { .. } => {
                 let one = one(self);
                 self.b.ins().fdiv(one, f[0])
             }
@@ -360,23 +338,22 @@ impl Emit<'_> {
 
     /// Puts right which NaN a double's result is, where the machine has it otherwise than
     /// the interpreter ([`cushim_ptx::alu`]).
-    fn double_nan(&mut self, inst: &Inst, v: Value, vec: bool, a: &[Value]) -> Value {
-        let op = inst.op;
+    fn double_nan(&mut self, inst: &Inst, op: FloatOp, v: Value, vec: bool, a: &[Value]) -> Value {
         let number = |n: usize| matches!(inst.src[n], Src::Imm(v) if !f64::from_bits(v).is_nan());
         let (x, y) = match op {
             // The second, third, first; the machine has it second, first, third.
-            Op::Fma if number(0) || number(2) => return v,
-            Op::Fma => (a[1], a[2]),
+            FloatOp::Fma if number(0) || number(2) => return v,
+            FloatOp::Fma => (a[1], a[2]),
             // Of two NaNs the second.
-            Op::Min | Op::Max => (v, a[1]),
-            Op::Neg | Op::Abs => (a[0], a[0]),
+            FloatOp::Min(_) | FloatOp::Max(_) => (v, a[1]),
+            FloatOp::Neg | FloatOp::Abs => (a[0], a[0]),
             _ => return v,
         };
         let t = float_type(Scalar::F64, vec);
         let (first, second) = (self.cast(t, x), self.cast(t, y));
         let quiet = match op {
             // The machine's sum is the first operand if that is a NaN, else the second that is one.
-            Op::Fma => {
+            FloatOp::Fma => {
                 let sum = self.b.ins().fadd(first, second);
                 self.cast(int_type(Scalar::F64, vec), sum)
             }
@@ -385,7 +362,7 @@ impl Emit<'_> {
                 self.b.ins().bor(y, bit)
             }
         };
-        let second = if matches!(op, Op::Min | Op::Max) { first } else { second };
+        let second = if matches!(op, FloatOp::Min(_) | FloatOp::Max(_)) { first } else { second };
         let nan = self.b.ins().fcmp(FloatCC::Unordered, first, second);
         if vec { self.b.ins().bitselect(nan, quiet, v) } else { self.b.ins().select(nan, quiet, v) }
     }

@@ -6,8 +6,8 @@
 
 use cushim_ptx::interp::window;
 use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::sem::Operation;
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::{Convert, Operation};
+use cushim_ptx::table::Op;
 use cushim_ptx::types::{Kind, Scalar};
 use std::rc::Rc;
 
@@ -110,8 +110,8 @@ fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> O
     let ty = inst.types[0];
     let clamps = match inst.sem {
         Operation::Integer(i) => i.op.clamps(),
-        // Conversions that clamp.
-        _ => inst.words.has(Word::Sat),
+        Operation::Convert(Convert::Integer { saturate, .. }) => saturate,
+        _ => false,
     };
     if ty.kind() == Kind::Float || ty.kind() == Kind::Packed || clamps {
         return match inst.op {

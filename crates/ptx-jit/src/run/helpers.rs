@@ -15,7 +15,6 @@ use crate::plan::form::Class;
 use cushim_ptx::alu;
 use cushim_ptx::interp::{Cause, Fault};
 use cushim_ptx::ir::Dst;
-use cushim_ptx::table::Op;
 
 /// The helpers, by their places in [`TABLE`].
 #[derive(Debug, Clone, Copy)]
@@ -179,12 +178,7 @@ unsafe extern "C" fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
         for (k, class) in site.operands.iter().take(5).enumerate() {
             a[k] = w.value(k, *class, l);
         }
-        let mut out = alu::eval(inst, a);
-        if inst.op == Op::Cvt && inst.types[0].is_signed() {
-            // Into a wider register: sign-extended.
-            let shift = 64 - inst.types[0].bits();
-            out.0 = ((out.0 << shift) as i64 >> shift) as u64;
-        }
+        let out = alu::eval(inst, a);
         for (k, (dst, v)) in inst.dst.iter().zip([out.0, out.1]).enumerate() {
             w.results[k][l] = v & alu::mask(width(*dst));
         }

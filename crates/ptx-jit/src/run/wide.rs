@@ -11,7 +11,7 @@
 
 use super::warp::{Slot, Warp};
 use cushim_ptx::alu::approx;
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::FloatOp;
 /// Subnormal operands and results are zeros.
 pub(crate) const FTZ: u32 = 1;
 /// Towards minus infinity.
@@ -109,8 +109,8 @@ wide! {
     power: |slots, flags| each(narrow(&mut slots[0]), flags, approx::ex2);
     lg2: |slots, flags| each(narrow(&mut slots[0]), flags, approx::lg2);
     tanh: |slots, flags| each(narrow(&mut slots[0]), flags, approx::tanh);
-    sin: |slots, flags| wave(narrow(&mut slots[0]), flags, Op::Sin, approx::sin);
-    cos: |slots, flags| wave(narrow(&mut slots[0]), flags, Op::Cos, approx::cos);
+    sin: |slots, flags| wave(narrow(&mut slots[0]), flags, FloatOp::Sin, approx::sin);
+    cos: |slots, flags| wave(narrow(&mut slots[0]), flags, FloatOp::Cos, approx::cos);
     emulated: |slots, flags| by_definition(slots, flags);
     fused: |slots, flags| each_of_three(slots, flags, approx::fma_nearest);
 }
@@ -126,7 +126,7 @@ pub(super) fn by_definition(slots: &mut [Slot; 10], flags: u32) {
 
 /// Angles, of which the large ones go one by one.
 #[inline(always)]
-fn wave(x: &mut Lanes, flags: u32, op: Op, f: impl Fn(f32) -> f32) {
+fn wave(x: &mut Lanes, flags: u32, op: FloatOp, f: impl Fn(f32) -> f32) {
     let most = approx::MOST_ANGLE.to_bits();
     let large = x.iter().fold(0, |n, v| n | u32::from(v & 0x7fff_ffff > most));
     if large != 0 {

@@ -1,67 +1,70 @@
 //! Conversions between all types.
 
-use super::float::{canonical, clamp, flush, format, quiet, round};
+use super::float::{canonical, clamp, flush, format, quiet};
 use super::int::{cut, range, value};
 use super::mask;
-use crate::ir::Inst;
+use crate::sem::{Clamp, Convert, Mode};
 use crate::soft::{self, Format, Round};
-use crate::table::{Op, Word};
-use crate::types::{Kind, Scalar};
+use crate::types::Scalar;
 
-pub(super) fn eval(i: &Inst, a: [u64; 4]) -> u64 {
-    let (d, s) = (i.types[0], i.types[1]);
-    match i.op {
-        Op::CvtPack => pack(i, a),
+pub(super) fn eval(i: Convert, a: [u64; 5]) -> u64 {
+    match i {
+        Convert::Integer { from, to, saturate } => {
+            let v = value(a[0], from);
+            let (low, high) = range(to);
+            extended(cut(if saturate { v.clamp(low, high) } else { v }, to.bits()), to)
+        }
+        Convert::FromInteger { from, to, round, clamp: how } => {
+            let v = value(a[0], from);
+            let bits = soft::from_int(v < 0, v.unsigned_abs() as u64, format(to), round);
+            clamp(how, bits, format(to))
+        }
+        Convert::ToInteger { from, to, round, flush } => {
+            extended(to_int(to, from, round, flush, a[0]), to)
+        }
+        Convert::Float { from, to, mode } => to_float(mode, to, from, a[0]),
+        Convert::Tf32(Mode { round: Round::Away, finite, .. }) => {
+            tf32_away(finite, a[0] & mask(32))
+        }
+        Convert::Tf32(mode) => {
+            let v = soft::convert(a[0] & mask(32), Format::F32, Format::TF32, mode.round);
+            clamp(mode.clamp, v << 13, Format::F32)
+        }
         // The first operand becomes the upper half.
-        Op::Cvt2 => match d {
-            Scalar::E4m3x2 | Scalar::E5m2x2 => {
-                let x = |v: u64| f64::from(f32::from_bits(v as u32));
-                narrow(i, d, x(a[1])) | narrow(i, d, x(a[0])) << 8
-            }
-            _ => to_float(i, d, s, a[1]) | to_float(i, d, s, a[0]) << 16,
-        },
-        _ => match (d, s) {
-            (Scalar::E4m3x2 | Scalar::E5m2x2, _) => {
-                let x = |v: u64| {
-                    f64::from_bits(soft::convert(v, Format::F16, Format::F64, Round::Nearest))
-                };
-                narrow(i, d, x(a[0] & 0xffff)) | narrow(i, d, x(a[0] >> 16 & 0xffff)) << 8
-            }
-            (_, Scalar::E4m3x2 | Scalar::E5m2x2) => {
-                let h = |v: u64| clamp(i, widen(s, v as u8), Format::F16);
-                h(a[0] & 0xff) | h(a[0] >> 8 & 0xff) << 16
-            }
-            (Scalar::Tf32, _) if i.words.has(Word::Rna) => tf32_away(i, a[0] & mask(32)),
-            (Scalar::Tf32, _) => {
-                let v = soft::convert(a[0] & mask(32), Format::F32, Format::TF32, round(i));
-                clamp(i, v << 13, Format::F32)
-            }
-            _ => match (d.kind(), s.kind()) {
-                (Kind::Float, Kind::Float) => to_float(i, d, s, a[0]),
-                (Kind::Float, _) => {
-                    let v = value(a[0], s);
-                    let bits = soft::from_int(v < 0, v.unsigned_abs() as u64, format(d), round(i));
-                    clamp(i, bits, format(d))
-                }
-                (_, Kind::Float) => to_int(i, d, s, a[0]),
-                _ => {
-                    let v = value(a[0], s);
-                    let (low, high) = range(d);
-                    let v = if i.words.has(Word::Sat) { v.clamp(low, high) } else { v };
-                    cut(v, d.bits())
-                }
-            },
-        },
+        Convert::Halves { to, mode } => {
+            let half = |v| to_float(mode, to, Scalar::F32, v);
+            half(a[1]) | half(a[0]) << 16
+        }
+        Convert::SinglesToBytes { to, relu } => {
+            let byte = |v: u64| narrow(relu, to, f64::from(f32::from_bits(v as u32)));
+            byte(a[1]) | byte(a[0]) << 8
+        }
+        Convert::HalvesToBytes { to, relu } => {
+            let x = |v| soft::convert(v, Format::F16, Format::F64, Round::Nearest);
+            let byte = |v: u64| narrow(relu, to, f64::from_bits(x(v & 0xffff)));
+            byte(a[0]) | byte(a[0] >> 16) << 8
+        }
+        Convert::BytesToHalves { from, clamp: how } => {
+            let half = |v: u64| clamp(how, widen(from, v as u8), Format::F16);
+            half(a[0] & 0xff) | half(a[0] >> 8 & 0xff) << 16
+        }
+        Convert::Pack { to } => pack(to, a),
     }
+}
+
+/// A result in a register that may be wider: signed ones with their sign.
+fn extended(bits: u64, ty: Scalar) -> u64 {
+    let shift = 64 - ty.bits();
+    if ty.is_signed() { ((bits << shift) as i64 >> shift) as u64 } else { bits }
 }
 
 /// To TensorFloat-32, ties away from zero. An H100 adds half a unit to the bits and cuts off the rest, of a NaN
 /// without adding; with `.satfinite` what then has the exponent of infinity is a unit less, NaNs too.
-fn tf32_away(i: &Inst, bits: u64) -> u64 {
+fn tf32_away(finite: bool, bits: u64) -> u64 {
     let half = if Format::F32.is_nan(bits) { 0 } else { 0x1000 };
     let v = (bits + half) & 0xffff_e000;
     let beyond = v & Format::F32.infinity() == Format::F32.infinity();
-    if beyond && i.words.has(Word::Satfinite) { v - 0x2000 } else { v }
+    if beyond && finite { v - 0x2000 } else { v }
 }
 
 /// Infinity becomes the largest number.
@@ -69,42 +72,41 @@ fn finite(bits: u64, f: Format) -> u64 {
     if f.is_infinite(bits) { bits & f.sign() | f.largest() } else { bits }
 }
 
-fn to_float(i: &Inst, d: Scalar, s: Scalar, a: u64) -> u64 {
+fn to_float(i: Mode, d: Scalar, s: Scalar, a: u64) -> u64 {
     let (from, to) = (format(s), format(d));
-    let ftz = i.words.has(Word::Ftz);
     let mut v = a & mask(s.bits());
     // A GPU does not flush what becomes a half, though the ISA has it so.
-    if ftz && s == Scalar::F32 && d != Scalar::F16 {
+    if i.flush && s == Scalar::F32 && d != Scalar::F16 {
         v = flush(v, from);
     }
     if from.is_nan(v) && keeps_nan(i, d, s) {
         // Flushing is done by an instruction that gives a NaN of its own.
-        if ftz && d == Scalar::F64 {
+        if i.flush && d == Scalar::F64 {
             v = from.nan();
         }
-        return payload(v, from, to, d != s || round_whole(i));
+        return payload(v, from, to, d != s || i.whole);
     }
-    let mut out = if round_whole(i) { integer_part(v, from, round(i)) } else { v };
-    out = soft::convert(out, from, to, round(i));
-    if i.words.has(Word::Satfinite) {
+    let mut out = if i.whole { integer_part(v, from, i.round) } else { v };
+    out = soft::convert(out, from, to, i.round);
+    if i.finite {
         out = finite(out, to);
     }
-    if ftz && d == Scalar::F32 {
+    if i.flush && d == Scalar::F32 {
         out = flush(out, to);
     }
-    clamp(i, canonical(out, to), to)
+    clamp(i.clamp, canonical(out, to), to)
 }
 
 /// Whether a NaN keeps its payload, as conversions from and to doubles have it on a
 /// GPU, and those that change nothing or append zeros.
-fn keeps_nan(i: &Inst, d: Scalar, s: Scalar) -> bool {
-    let changed = [Word::Sat, Word::Relu, Word::Satfinite];
-    let same = d == s && !round_whole(i) && !i.words.has(Word::Ftz);
-    i.words.first(&changed).is_none()
+fn keeps_nan(i: Mode, d: Scalar, s: Scalar) -> bool {
+    let same = d == s && !i.whole && !i.flush;
+    i.clamp == Clamp::None
+        && !i.finite
         && (d == Scalar::F64
             || s == Scalar::F64
             || same && d == Scalar::F32
-            || (d, s) == (Scalar::F32, Scalar::Bf16) && !i.words.has(Word::Ftz))
+            || (d, s) == (Scalar::F32, Scalar::Bf16) && !i.flush)
 }
 
 /// A NaN in another format: the upper bits of its payload.
@@ -120,10 +122,6 @@ fn payload(bits: u64, from: Format, to: Format, silent: bool) -> u64 {
     // One bfloat16 is the upper half of a single: that signals on.
     let appended = (from, to) == (Format::BF16, Format::F32);
     if silent && !appended { quiet(nan, to) } else { nan }
-}
-
-fn round_whole(i: &Inst) -> bool {
-    i.words.first(&[Word::Rni, Word::Rzi, Word::Rmi, Word::Rpi]).is_some()
 }
 
 /// Rounds to a whole number in the same format.
@@ -144,13 +142,13 @@ fn integer_part(bits: u64, f: Format, r: Round) -> u64 {
     }
 }
 
-fn to_int(i: &Inst, d: Scalar, s: Scalar, a: u64) -> u64 {
+fn to_int(d: Scalar, s: Scalar, round: Round, ftz: bool, a: u64) -> u64 {
     let f = format(s);
     let mut v = a & mask(s.bits());
-    if i.words.has(Word::Ftz) && s == Scalar::F32 {
+    if ftz && s == Scalar::F32 {
         v = flush(v, f);
     }
-    match soft::to_int(v, f, round(i)) {
+    match soft::to_int(v, f, round) {
         // ISA, `cvt`: NaN gives 0, or the highest bit where 64 bits are involved.
         None if s == Scalar::F64 || d.bits() == 64 => 1 << (d.bits() - 1),
         None => 0,
@@ -163,8 +161,7 @@ fn to_int(i: &Inst, d: Scalar, s: Scalar, a: u64) -> u64 {
 }
 
 /// `cvt.pack.sat`: two saturated values below the bits of the third operand.
-fn pack(i: &Inst, a: [u64; 4]) -> u64 {
-    let ty = i.types[0];
+fn pack(ty: Scalar, a: [u64; 5]) -> u64 {
     let bits = ty.bits();
     let (low, high) = match ty {
         Scalar::U4 => (0, 15),
@@ -182,12 +179,12 @@ fn shape(ty: Scalar) -> (i32, i32, u64) {
 }
 
 /// A number to FP8, to nearest, saturating (`.satfinite` is required there).
-fn narrow(i: &Inst, ty: Scalar, x: f64) -> u64 {
+fn narrow(relu: bool, ty: Scalar, x: f64) -> u64 {
     let (fraction, least, largest) = shape(ty);
     if x.is_nan() {
         return 0x7f;
     }
-    if i.words.has(Word::Relu) && x.is_sign_negative() {
+    if relu && x.is_sign_negative() {
         return 0;
     }
     let sign = u64::from(x.is_sign_negative()) << 7;

@@ -4,9 +4,8 @@
 //! everything else is computed exactly by [`crate::soft`] and rounded once.
 
 use super::approx;
-use crate::ir::Inst;
+use crate::sem::{Clamp, Extreme, Float, FloatOp};
 use crate::soft::{self, Format, Round};
-use crate::table::{Op, Word};
 use crate::types::Scalar;
 
 /// The format of a type that is a floating-point one (single for others).
@@ -25,18 +24,6 @@ const UPPER_NAN: u64 = 0x7fff_ffff_0000_0000;
 /// 2^126, above which `div.approx` gives zeros.
 const LARGEST_DIVISOR: f32 = f32::from_bits(0x7e80_0000);
 
-/// The rounding that the modifiers name; to nearest where they do not.
-pub(super) fn round(i: &Inst) -> Round {
-    let all = [Word::Rz, Word::Rm, Word::Rp, Word::Rna, Word::Rzi, Word::Rmi, Word::Rpi];
-    match i.words.first(&all) {
-        Some(Word::Rz | Word::Rzi) => Round::Zero,
-        Some(Word::Rm | Word::Rmi) => Round::Down,
-        Some(Word::Rp | Word::Rpi) => Round::Up,
-        Some(Word::Rna) => Round::Away,
-        _ => Round::Nearest,
-    }
-}
-
 /// A subnormal becomes a zero of its sign.
 pub(super) fn flush(bits: u64, f: Format) -> u64 {
     if f.is_subnormal(bits) { bits & f.sign() } else { bits }
@@ -52,26 +39,26 @@ fn one(f: Format) -> u64 {
 }
 
 /// `.sat`: into 0 to 1, NaN to 0. `.relu`: negative to 0.
-pub(super) fn clamp(i: &Inst, bits: u64, f: Format) -> u64 {
+pub(super) fn clamp(how: Clamp, bits: u64, f: Format) -> u64 {
     let negative = bits & f.sign() != 0;
-    if i.words.has(Word::Sat) {
-        return if f.is_nan(bits) || negative { 0 } else { bits.min(one(f)) };
+    match how {
+        Clamp::Unit if f.is_nan(bits) || negative => 0,
+        Clamp::Unit => bits.min(one(f)),
+        Clamp::Relu if negative && !f.is_nan(bits) => 0,
+        Clamp::Relu | Clamp::None => bits,
     }
-    if i.words.has(Word::Relu) && negative && !f.is_nan(bits) {
-        return 0;
-    }
-    bits
 }
 
 /// Which NaN of its operands a double's result is, made quiet: the ISA keeps their
 /// payloads. Of several it names none; an H100 takes the second before the first. Of `sub`
 /// and `div` the order was not seen, and is that of the x86 instructions.
-fn kept_nan(op: Op, a: [u64; 4]) -> Option<u64> {
+fn kept_nan(op: FloatOp, a: [u64; 3]) -> Option<u64> {
+    use FloatOp::*;
     let order: &[usize] = match op {
-        Op::Add | Op::Mul => &[1, 0],
-        Op::Fma => &[1, 2, 0],
-        Op::Sub | Op::Div => &[0, 1],
-        Op::Rcp | Op::Sqrt | Op::Rsqrt | Op::Neg | Op::Abs => &[0],
+        Add | Mul => &[1, 0],
+        Fma => &[1, 2, 0],
+        Sub | Div { .. } => &[0, 1],
+        Rcp { .. } | Sqrt | Rsqrt | Neg | Abs => &[0],
         _ => &[],
     };
     order.iter().map(|n| a[*n]).find(|v| Format::F64.is_nan(*v)).map(|v| quiet(v, Format::F64))
@@ -84,7 +71,7 @@ pub(super) fn quiet(bits: u64, f: Format) -> u64 {
 
 pub(super) fn add(ty: Scalar, a: u64, b: u64) -> u64 {
     if ty == Scalar::F64
-        && let Some(nan) = kept_nan(Op::Add, [a, b, 0, 0])
+        && let Some(nan) = kept_nan(FloatOp::Add, [a, b, 0])
     {
         return nan;
     }
@@ -101,21 +88,22 @@ fn f32_of(bits: u64) -> f32 {
 }
 
 /// Add, subtract, multiply, divide on the host where it rounds as asked.
-fn native(i: &Inst, ty: Scalar, a: [u64; 4]) -> Option<u64> {
-    if round(i) != Round::Nearest {
+fn native(i: Float, a: [u64; 3]) -> Option<u64> {
+    use FloatOp::*;
+    if i.round != Round::Nearest {
         return None;
     }
-    Some(match ty {
+    Some(match i.ty {
         Scalar::F32 => {
             let (x, y, z) = (f32_of(a[0]), f32_of(a[1]), f32_of(a[2]));
             let v = match i.op {
-                Op::Add => x + y,
-                Op::Sub => x - y,
-                Op::Mul => x * y,
-                Op::Fma => x.mul_add(y, z),
-                Op::Div => x / y,
-                Op::Rcp => 1.0 / x,
-                Op::Sqrt => x.sqrt(),
+                Add => x + y,
+                Sub => x - y,
+                Mul => x * y,
+                Fma => x.mul_add(y, z),
+                Div { .. } => x / y,
+                Rcp { .. } => 1.0 / x,
+                Sqrt => x.sqrt(),
                 _ => return None,
             };
             v.to_bits().into()
@@ -123,13 +111,13 @@ fn native(i: &Inst, ty: Scalar, a: [u64; 4]) -> Option<u64> {
         Scalar::F64 => {
             let (x, y, z) = (f64::from_bits(a[0]), f64::from_bits(a[1]), f64::from_bits(a[2]));
             let v = match i.op {
-                Op::Add => x + y,
-                Op::Sub => x - y,
-                Op::Mul => x * y,
-                Op::Fma => x.mul_add(y, z),
-                Op::Div => x / y,
-                Op::Rcp => 1.0 / x,
-                Op::Sqrt => x.sqrt(),
+                Add => x + y,
+                Sub => x - y,
+                Mul => x * y,
+                Fma => x.mul_add(y, z),
+                Div { .. } => x / y,
+                Rcp { .. } => 1.0 / x,
+                Sqrt => x.sqrt(),
                 _ => return None,
             };
             v.to_bits()
@@ -138,97 +126,112 @@ fn native(i: &Inst, ty: Scalar, a: [u64; 4]) -> Option<u64> {
     })
 }
 
-pub(super) fn eval(i: &Inst, ty: Scalar, mut a: [u64; 4]) -> u64 {
-    let f = format(ty);
+/// The result; of both halves where there are two.
+pub(super) fn eval(i: Float, a: [u64; 5]) -> u64 {
+    let [x, y, z, ..] = a;
+    if !i.packed {
+        return number(i, [x, y, z]);
+    }
+    let half = |shift: u32| number(i, [x, y, z].map(|v| v >> shift & 0xffff)) & 0xffff;
+    half(0) | half(16) << 16
+}
+
+fn number(i: Float, mut a: [u64; 3]) -> u64 {
+    use FloatOp::*;
+    let (ty, f) = (i.ty, format(i.ty));
     let sign = f.sign();
     let magnitude = sign - 1;
     for v in &mut a {
         *v &= sign | magnitude;
     }
-    let ftz = i.words.has(Word::Ftz);
-    if ftz {
+    if i.flush {
         a = a.map(|v| flush(v, f));
     }
-    let r = round(i);
     if ty == Scalar::F64
-        && !ftz
+        && !i.flush
         && let Some(nan) = kept_nan(i.op, a)
     {
         return nan;
     }
     let value = match i.op {
-        Op::Neg => a[0] ^ sign,
-        Op::Abs => a[0] & magnitude,
-        Op::Copysign => return a[0] & sign | a[1] & magnitude,
-        Op::Min | Op::Max => return extreme(i, f, a),
-        Op::Rcp | Op::Rsqrt if ty == Scalar::F64 && i.words.has(Word::Approx) => {
-            // `.approx.ftz.f64` looks at the upper half only, and computes no more.
-            let kept: u64 = if ftz { !0 << 32 } else { !0 };
-            let x = f64::from_bits(a[0] & kept);
-            let v = if i.op == Op::Rcp { 1.0 / x } else { 1.0 / x.sqrt() };
-            return match v.is_nan() {
-                true if ftz => UPPER_NAN,
-                true => f.nan(),
-                false if ftz => flush(v.to_bits() & kept, f),
-                false => v.to_bits(),
-            };
-        }
+        // Of doubles as they are.
+        Neg if ty == Scalar::F64 => return a[0] ^ sign,
+        Abs if ty == Scalar::F64 => return a[0] & magnitude,
+        Neg => a[0] ^ sign,
+        Abs => a[0] & magnitude,
+        Copysign => return a[0] & sign | a[1] & magnitude,
+        Min(how) => return extreme(how, false, f, a),
+        Max(how) => return extreme(how, true, f, a),
+        Rcp { approx: true } | Rsqrt if ty == Scalar::F64 => return upper(i, a[0]),
         // ISA, `div.approx`: the reciprocal of what is above 2^126 is a zero.
-        Op::Div if i.words.has(Word::Approx) && f32_of(a[1]).abs() > LARGEST_DIVISOR => {
+        Div { approx: true } if f32_of(a[1]).abs() > LARGEST_DIVISOR => {
             (f32_of(a[0]) * 0f32.copysign(f32_of(a[1]))).to_bits().into()
         }
         // The root and the quotient, each rounded: below the bound of 2^-22.9, and
         // what a compiler can do with the processor's own instructions.
-        Op::Rsqrt if ty == Scalar::F32 => (1.0 / f32_of(a[0]).sqrt()).to_bits().into(),
-        Op::Ex2 | Op::Lg2 | Op::Tanh | Op::Sin | Op::Cos if ty == Scalar::F32 => {
+        Rsqrt if ty == Scalar::F32 => (1.0 / f32_of(a[0]).sqrt()).to_bits().into(),
+        Ex2 | Lg2 | Tanh | Sin | Cos if ty == Scalar::F32 => {
             bounded(i.op, f32_of(a[0])).to_bits().into()
         }
-        Op::Rsqrt | Op::Sin | Op::Cos | Op::Lg2 | Op::Ex2 | Op::Tanh => transcendental(i, f, a[0]),
-        _ => match native(i, ty, a) {
-            Some(v) => v,
-            None => match i.op {
-                Op::Add => fused(ty, a[0], one(f), a[1], r),
-                Op::Sub => fused(ty, a[0], one(f), a[1] ^ sign, r),
-                Op::Mul => fused(ty, a[0], a[1], (a[0] ^ a[1]) & sign, r),
-                Op::Fma => fused(ty, a[0], a[1], a[2], r),
-                Op::Div => soft::div(a[0], a[1], f, r),
-                Op::Rcp => soft::div(one(f), a[0], f, r),
-                Op::Sqrt => soft::sqrt(a[0], f, r),
-                _ => 0,
-            },
-        },
+        Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => transcendental(i.op, f, a[0]),
+        _ => native(i, a).unwrap_or_else(|| exact(i, f, a)),
     };
-    if matches!(i.op, Op::Neg | Op::Abs) && ty == Scalar::F64 {
-        return value;
-    }
     let value = canonical(value, f);
-    clamp(i, if ftz { flush(value, f) } else { value }, f)
+    clamp(i.clamp, if i.flush { flush(value, f) } else { value }, f)
+}
+
+/// What the host does not round as asked.
+fn exact(i: Float, f: Format, a: [u64; 3]) -> u64 {
+    let (ty, r, sign) = (i.ty, i.round, f.sign());
+    match i.op {
+        FloatOp::Add => fused(ty, a[0], one(f), a[1], r),
+        FloatOp::Sub => fused(ty, a[0], one(f), a[1] ^ sign, r),
+        FloatOp::Mul => fused(ty, a[0], a[1], (a[0] ^ a[1]) & sign, r),
+        FloatOp::Fma => fused(ty, a[0], a[1], a[2], r),
+        FloatOp::Div { .. } => soft::div(a[0], a[1], f, r),
+        FloatOp::Rcp { .. } => soft::div(one(f), a[0], f, r),
+        FloatOp::Sqrt => soft::sqrt(a[0], f, r),
+        _ => 0,
+    }
+}
+
+/// `.approx.ftz.f64` looks at the upper half only, and computes no more.
+fn upper(i: Float, a: u64) -> u64 {
+    let kept: u64 = if i.flush { !0 << 32 } else { !0 };
+    let x = f64::from_bits(a & kept);
+    let v = if i.op == FloatOp::Rsqrt { 1.0 / x.sqrt() } else { 1.0 / x };
+    match v.is_nan() {
+        true if i.flush => UPPER_NAN,
+        true => Format::F64.nan(),
+        false if i.flush => flush(v.to_bits() & kept, Format::F64),
+        false => v.to_bits(),
+    }
 }
 
 /// A function of singles with an error bound.
-pub fn bounded(op: Op, x: f32) -> f32 {
+pub fn bounded(op: FloatOp, x: f32) -> f32 {
     match op {
-        Op::Ex2 => approx::ex2(x),
-        Op::Lg2 => approx::lg2(x),
-        Op::Tanh => approx::tanh(x),
+        FloatOp::Ex2 => approx::ex2(x),
+        FloatOp::Lg2 => approx::lg2(x),
+        FloatOp::Tanh => approx::tanh(x),
         // What is larger, infinite or NaN wants more care.
-        Op::Sin if x.abs() <= approx::MOST_ANGLE => approx::sin(x),
-        Op::Cos if x.abs() <= approx::MOST_ANGLE => approx::cos(x),
-        Op::Sin => f64::from(x).sin() as f32,
+        FloatOp::Sin if x.abs() <= approx::MOST_ANGLE => approx::sin(x),
+        FloatOp::Cos if x.abs() <= approx::MOST_ANGLE => approx::cos(x),
+        FloatOp::Sin => f64::from(x).sin() as f32,
         _ => f64::from(x).cos() as f32,
     }
 }
 
 /// Of other formats, the functions with an error bound: computed in double precision, rounded to
 /// nearest. That is within half a unit of the exact result, inside all bounds.
-fn transcendental(i: &Inst, f: Format, a: u64) -> u64 {
+fn transcendental(op: FloatOp, f: Format, a: u64) -> u64 {
     let x = f64::from_bits(soft::convert(a, f, Format::F64, Round::Nearest));
-    let v = match i.op {
-        Op::Rsqrt => 1.0 / x.sqrt(),
-        Op::Sin => x.sin(),
-        Op::Cos => x.cos(),
-        Op::Lg2 => x.log2(),
-        Op::Ex2 => x.exp2(),
+    let v = match op {
+        FloatOp::Rsqrt => 1.0 / x.sqrt(),
+        FloatOp::Sin => x.sin(),
+        FloatOp::Cos => x.cos(),
+        FloatOp::Lg2 => x.log2(),
+        FloatOp::Ex2 => x.exp2(),
         _ => x.tanh(),
     };
     soft::convert(v.to_bits(), Format::F64, f, Round::Nearest)
@@ -251,26 +254,24 @@ pub(super) fn min_max(ty: Scalar, max: bool, a: u64, b: u64) -> u64 {
     }
 }
 
-fn extreme(i: &Inst, f: Format, a: [u64; 4]) -> u64 {
-    let three = i.src.len() > 2 && !matches!(i.src[2], crate::ir::Src::None);
+fn extreme(how: Extreme, max: bool, f: Format, a: [u64; 3]) -> u64 {
     let pair = |x: u64, y: u64| {
-        if i.words.has(Word::Nan) && (f.is_nan(x) || f.is_nan(y)) {
+        if how.nan && (f.is_nan(x) || f.is_nan(y)) {
             return f.nan();
         }
-        let absolute = i.words.has(Word::Abs);
-        let (p, q) = if absolute { (x & !f.sign(), y & !f.sign()) } else { (x, y) };
+        let (p, q) = if how.absolute { (x & !f.sign(), y & !f.sign()) } else { (x, y) };
         let v = match (f.is_nan(p), f.is_nan(q)) {
             (true, true) => return f.nan(),
             (true, false) => q,
             (false, true) => p,
-            _ if (order(p, f) < order(q, f)) == (i.op == Op::Max) => q,
+            _ if (order(p, f) < order(q, f)) == max => q,
             _ => p,
         };
-        if i.words.has(Word::Xorsign) { v | (x ^ y) & f.sign() } else { v }
+        if how.xorsign { v | (x ^ y) & f.sign() } else { v }
     };
     if f == Format::F64 && f.is_nan(a[0]) && f.is_nan(a[1]) {
         return quiet(a[1], f);
     }
     let v = pair(a[0], a[1]);
-    if three { pair(v, a[2]) } else { v }
+    if how.three { pair(v, a[2]) } else { v }
 }

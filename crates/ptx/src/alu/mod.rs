@@ -106,30 +106,19 @@ pub fn is_pure(op: Op) -> bool {
 /// Computes one lane. Operands are zero-extended bits, at most as wide as their
 /// registers; wider registers may hold more than the type, which is cut off.
 pub fn eval(i: &Inst, a: [u64; 5]) -> Out {
+    let one = |v: u64| Out(v, 0);
     match i.sem {
-        Operation::Integer(what) => return int::eval(what, a),
-        Operation::Bits(what) => return bits::eval(what, a),
-        _ => {}
+        Operation::Integer(what) => int::eval(what, a),
+        Operation::Bits(what) => bits::eval(what, a),
+        Operation::Float(what) => one(float::eval(what, a)),
+        Operation::Convert(what) => one(convert::eval(what, a)),
+        Operation::Compare(what) => compare::compare(what, a),
+        Operation::Set(what) => one(compare::set(what, a)),
+        Operation::Select => one(if a[2] != 0 { a[0] } else { a[1] }),
+        Operation::SelectBySign(by) => one(compare::select_by_sign(by, a)),
+        Operation::Test(what) => one(compare::test(what, a[0]).into()),
+        _ => one(video::eval(i, a)),
     }
-    let [x, y, z, t, _] = a;
-    let a = [x, y, z, t];
-    match i.op {
-        Op::Setp | Op::Set | Op::Selp | Op::Slct | Op::Testp => return compare::eval(i, a),
-        Op::Cvt | Op::Cvt2 | Op::CvtPack => return Out(convert::eval(i, a), 0),
-        op if video::is_video(op) => return Out(video::eval(i, a), 0),
-        _ => {}
-    }
-    let ty = i.types[0];
-    let value = if ty.kind() == Kind::Packed { packed(i, ty, a) } else { float::eval(i, ty, a) };
-    Out(value, 0)
-}
-
-/// Both halves of a packed type, one after the other.
-fn packed(i: &Inst, ty: Scalar, a: [u64; 4]) -> u64 {
-    let half = half_type(ty);
-    let low = a.map(|v| v & 0xffff);
-    let high = a.map(|v| v >> 16 & 0xffff);
-    float::eval(i, half, low) & 0xffff | (float::eval(i, half, high) & 0xffff) << 16
 }
 
 /// The element type of a packed type.

@@ -125,7 +125,7 @@ fn clamp(v: i128, bits: u32, signed: bool) -> i128 {
 }
 
 /// The result for `a`, `b`, `c` and the selectors.
-pub(super) fn eval(i: &Inst, a: [u64; 4]) -> u64 {
+pub(super) fn eval(i: &Inst, a: [u64; 5]) -> u64 {
     // `vset` has no type of its own for the result, which is a count.
     let (to, types) = match i.op {
         Op::Vset => (Scalar::U32, [i.types[0], i.types[1]]),
@@ -208,7 +208,7 @@ fn mad(i: &Inst, x: i128, y: i128, c: u64, negated: u8, signed: [bool; 3]) -> i1
     if i.words.has(Word::Sat) { clamp(v, 32, signed) } else { v }
 }
 
-fn simd(i: &Inst, a: [u64; 4], parts: u8, mask: u8, from: [[u8; 4]; 2], signed: [bool; 3]) -> i128 {
+fn simd(i: &Inst, a: [u64; 5], parts: u8, mask: u8, from: [[u8; 4]; 2], signed: [bool; 3]) -> i128 {
     let bits = 32 / u32::from(parts);
     let pair = (a[0] & 0xffff_ffff) | a[1] << 32;
     let part =

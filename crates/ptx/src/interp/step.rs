@@ -329,11 +329,6 @@ impl Exec<'_> {
             (d[l], p[l]) = (out.0, out.1);
         }
         if let Some(dst) = inst.dst.first() {
-            if inst.op == Op::Cvt && inst.types[0].is_signed() {
-                // Into a wider register: sign-extended.
-                let shift = 64 - inst.types[0].bits();
-                d = d.map(|v| ((v << shift) as i64 >> shift) as u64);
-            }
             warp.write(frame, *dst, active, &d);
         }
         if let Some(dst) = inst.dst.get(1) {

@@ -16,7 +16,10 @@
 mod atomic;
 mod bits;
 mod collective;
+mod compare;
+mod convert;
 mod copy;
+mod float;
 mod integer;
 mod mbarrier;
 mod memory;
@@ -25,7 +28,10 @@ mod reader;
 pub use atomic::{Atomic, Update};
 pub use bits::{BitOp, Bits, Logic, Permute};
 pub use collective::{Collective, CollectiveOp, Vote, Way};
+pub use compare::{Compare, Compared, FloatClass, Outcomes, Selector, Set, Test};
+pub use convert::{Convert, Mode};
 pub use copy::{CopyAsync, Source};
+pub use float::{Clamp, Extreme, Float, FloatOp};
 pub use integer::{Half, Integer, IntegerOp};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
@@ -43,6 +49,20 @@ pub enum Operation {
     Integer(Integer),
     /// Logic, shifts, fields of bits.
     Bits(Bits),
+    /// Arithmetic of floating-point numbers.
+    Float(Float),
+    /// `cvt`.
+    Convert(Convert),
+    /// `setp`: the result, and its contrary or that of upper halves.
+    Compare(Compare),
+    /// `set`.
+    Set(Set),
+    /// `selp`: the first operand where the third, a predicate, is true, else the second.
+    Select,
+    /// `slct`: the first operand where the third is not negative, else the second.
+    SelectBySign(Selector),
+    /// `testp`.
+    Test(Test),
     /// `ld`, `ldu`: a value, or the parts of a vector, from memory to registers.
     Load(Access),
     /// `st`.
@@ -83,6 +103,30 @@ pub fn lower(inst: &Inst, context: Context<'_>) -> Result<Operation, Unsupported
         {
             Operation::Integer(integer::lower(&mut words)?)
         }
+        Op::Add
+        | Op::Sub
+        | Op::Mul
+        | Op::Div
+        | Op::Abs
+        | Op::Neg
+        | Op::Min
+        | Op::Max
+        | Op::Fma
+        | Op::Rcp
+        | Op::Sqrt
+        | Op::Rsqrt
+        | Op::Sin
+        | Op::Cos
+        | Op::Lg2
+        | Op::Ex2
+        | Op::Tanh
+        | Op::Copysign => Operation::Float(float::lower(&mut words)?),
+        Op::Cvt | Op::Cvt2 | Op::CvtPack => Operation::Convert(convert::lower(&mut words)?),
+        Op::Setp => Operation::Compare(compare::compare(&mut words, 0)?),
+        Op::Set => Operation::Set(compare::set(&mut words)?),
+        Op::Selp => Operation::Select,
+        Op::Slct => Operation::SelectBySign(compare::selector(&mut words)?),
+        Op::Testp => Operation::Test(compare::test(&mut words)?),
         Op::AddCarry
         | Op::SubCarry
         | Op::MadCarry
@@ -143,6 +187,11 @@ pub(crate) fn checked_space(inst: &Inst, n: usize, entry: bool) -> Space {
 }
 
 impl Operation {
+    /// Arithmetic of floating-point numbers, if it is that.
+    pub const fn float(&self) -> Option<Float> {
+        if let Operation::Float(f) = self { Some(*f) } else { None }
+    }
+
     /// Whether it is the lower half of a product, or a sum with that.
     pub const fn is_low_product(&self) -> bool {
         let Operation::Integer(i) = self else { return false };

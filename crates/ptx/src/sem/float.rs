@@ -1,0 +1,159 @@
+//! Arithmetic of floating-point numbers (PTX ISA 9, "Floating Point Instructions", "Half Precision").
+//!
+//! Owns what words say of it. What a lane computes, [`crate::alu`] says. Must not know operands' values.
+
+use super::reader::{Reader, Unsupported};
+use crate::ir::Src;
+use crate::soft::Round;
+use crate::table::{Op, Word};
+use crate::types::Scalar;
+
+/// Arithmetic of floating-point numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Float {
+    /// What is computed.
+    pub op: FloatOp,
+    /// Of numbers of this format: `f16`, `bf16`, `f32`, `f64`.
+    pub ty: Scalar,
+    /// Of both halves of a register, each by itself.
+    pub packed: bool,
+    /// How the result rounds.
+    pub round: Round,
+    /// Subnormal operands and results become zeros.
+    pub flush: bool,
+    /// What is beyond a range.
+    pub clamp: Clamp,
+}
+
+/// What is computed of floating-point numbers. `approx` is what the ISA gives an error bound for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[allow(missing_docs)] // named as in the ISA manual
+pub enum FloatOp {
+    Add,
+    Sub,
+    Mul,
+    Fma,
+    Div { approx: bool },
+    Rcp { approx: bool },
+    Sqrt,
+    Rsqrt,
+    Sin,
+    Cos,
+    Lg2,
+    Ex2,
+    Tanh,
+    Abs,
+    Neg,
+    Min(Extreme),
+    Max(Extreme),
+    Copysign,
+}
+
+/// How the lesser or greater of numbers is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Extreme {
+    /// NaN where an operand is; else the one that is a number.
+    pub nan: bool,
+    /// Of magnitudes.
+    pub absolute: bool,
+    /// The result gets the signs' exclusive or.
+    pub xorsign: bool,
+    /// Of three operands.
+    pub three: bool,
+}
+
+impl Extreme {
+    /// Of two operands, as they are; a number before a NaN.
+    pub const fn is_plain(self) -> bool {
+        !(self.nan || self.absolute || self.xorsign || self.three)
+    }
+}
+
+/// What becomes of results beyond a range.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Clamp {
+    /// They stay.
+    None,
+    /// Into 0 to 1, NaN to 0 (`.sat`).
+    Unit,
+    /// What is negative, to 0 (`.relu`).
+    Relu,
+}
+
+const ROUNDS: [(Word, Round); 4] = [
+    (Word::Rn, Round::Nearest),
+    (Word::Rz, Round::Zero),
+    (Word::Rm, Round::Down),
+    (Word::Rp, Round::Up),
+];
+
+pub(super) fn round(words: &mut Reader<'_>) -> Option<Round> {
+    words.choice(&ROUNDS)
+}
+
+/// Where both are there, `.sat` says more.
+pub(super) fn clamp(words: &mut Reader<'_>) -> Clamp {
+    let (unit, relu) = (words.take(Word::Sat), words.take(Word::Relu));
+    match (unit, relu) {
+        (true, _) => Clamp::Unit,
+        (false, true) => Clamp::Relu,
+        (false, false) => Clamp::None,
+    }
+}
+
+/// The format of a type's numbers, and whether there are two.
+pub(super) fn element(ty: Scalar) -> Option<(Scalar, bool)> {
+    match ty {
+        Scalar::F16 | Scalar::Bf16 | Scalar::F32 | Scalar::F64 => Some((ty, false)),
+        Scalar::F16x2 => Some((Scalar::F16, true)),
+        Scalar::Bf16x2 => Some((Scalar::Bf16, true)),
+        _ => None,
+    }
+}
+
+pub(super) fn lower(words: &mut Reader<'_>) -> Result<Float, Unsupported> {
+    let ty = words.ty(0, |ty| element(ty).is_some(), "a type of floating-point numbers")?;
+    let (ty, packed) = element(ty).unwrap_or((ty, false));
+    let approx = |words: &mut Reader<'_>| {
+        // `.full` has a bound, too, within which the quotient rounded to nearest is.
+        words.take(Word::Full);
+        words.take(Word::Approx)
+    };
+    let third = !matches!(words.inst.src.get(2), None | Some(Src::None));
+    let op = match words.inst.op {
+        Op::Add => FloatOp::Add,
+        Op::Sub => FloatOp::Sub,
+        Op::Mul => FloatOp::Mul,
+        Op::Fma => FloatOp::Fma,
+        Op::Div => FloatOp::Div { approx: approx(words) },
+        Op::Rcp => FloatOp::Rcp { approx: approx(words) },
+        Op::Min => FloatOp::Min(extreme(words, third)),
+        Op::Max => FloatOp::Max(extreme(words, third)),
+        Op::Abs => FloatOp::Abs,
+        Op::Neg => FloatOp::Neg,
+        Op::Copysign => FloatOp::Copysign,
+        op => {
+            approx(words);
+            match op {
+                Op::Sqrt => FloatOp::Sqrt,
+                Op::Rsqrt => FloatOp::Rsqrt,
+                Op::Sin => FloatOp::Sin,
+                Op::Cos => FloatOp::Cos,
+                Op::Lg2 => FloatOp::Lg2,
+                Op::Ex2 => FloatOp::Ex2,
+                _ => FloatOp::Tanh,
+            }
+        }
+    };
+    let round = round(words).unwrap_or(Round::Nearest);
+    Ok(Float { op, ty, packed, round, flush: words.take(Word::Ftz), clamp: clamp(words) })
+}
+
+fn extreme(words: &mut Reader<'_>, three: bool) -> Extreme {
+    Extreme {
+        nan: words.take(Word::Nan),
+        absolute: words.take(Word::Abs),
+        xorsign: words.take(Word::Xorsign),
+        three,
+    }
+}
