@@ -7,13 +7,12 @@
 //! seen by others. So each load is an acquire, each store a release, and a fence that is less than `.sc` asks for
 //! nothing more than that code keeps accesses where they stand.
 
-use crate::ir::Inst;
-use crate::table::{Op, Word};
+use crate::sem::{Fence, Scope};
 
-/// Whether an instruction is a fence that needs one of the processor: `fence.sc` (and `membar`, which is the same),
+/// Whether a fence needs one of the processor: `fence.sc` (and `membar`, which is the same),
 /// of which all threads of its scope see one order.
 ///
 /// That of scope `.cta` does not: one thread of the process runs all of a block, and sees its own accesses in order.
-pub fn is_total(inst: &Inst) -> bool {
-    inst.op == Op::FenceSc && !inst.words.has(Word::Cta)
+pub fn is_total(fence: Fence) -> bool {
+    matches!(fence, Fence::Sequential(scope) if scope != Scope::Cta)
 }

@@ -10,13 +10,15 @@ use super::{Emit, OWN};
 use crate::run::Warp;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, types};
 use cushim_ptx::ir::Inst;
+use cushim_ptx::sem::Operation;
 use std::mem::offset_of;
 
 impl Emit<'_> {
     /// A full fence is an operation under lock that changes nothing of the warp's own: it takes half the time of
     /// `mfence` (measured: 30 cycles and 60). Lanes that a guard keeps from it lose nothing by it.
     pub(super) fn fence(&mut self, inst: &Inst) {
-        if !cushim_ptx::fence::is_total(inst) {
+        let Operation::Fence(fence) = inst.sem else { return };
+        if !cushim_ptx::fence::is_total(fence) {
             return;
         }
         let at = self.b.ins().iadd_imm_s(self.warp, offset_of!(Warp, answer) as i64);

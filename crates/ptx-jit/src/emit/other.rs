@@ -9,7 +9,8 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::interp::{FUNCTION_WINDOW, SHARED_WINDOW, window};
 use cushim_ptx::ir::{Inst, Special};
-use cushim_ptx::table::Word;
+use cushim_ptx::sem::{Address, AddressOp, Operation};
+use cushim_ptx::types::Space;
 use std::mem::offset_of;
 
 impl Emit<'_> {
@@ -127,10 +128,11 @@ impl Emit<'_> {
     pub(super) fn cvta(&mut self, inst: &Inst) {
         let class = self.class_of(inst, 0);
         let v = self.operand(&inst.src[0], class);
-        let v = match window(inst) {
+        let Operation::Address(Address { op, space }) = inst.sem else { return };
+        let v = match window(space) {
             None => v,
             Some(w) => {
-                let w = if inst.words.has(Word::To) { w.wrapping_neg() } else { w };
+                let w = if op == AddressOp::FromGeneric { w.wrapping_neg() } else { w };
                 let w = Self::known(self.constant_of_class(class, w));
                 self.map(class, &[v, w], &mut |e, a, _| e.b.ins().iadd(a[0], a[1]))
             }
@@ -145,12 +147,13 @@ impl Emit<'_> {
     pub(super) fn isspacep(&mut self, inst: &Inst) {
         let class = self.class_of(inst, 0);
         let v = self.operand(&inst.src[0], class);
-        let window = window(inst);
+        let Operation::Address(Address { space, .. }) = inst.sem else { return };
+        let window = window(space);
         let (base, size, inverted) = match window {
             Some(w) => (w, 1u64 << 32, false),
             None => (SHARED_WINDOW, FUNCTION_WINDOW - SHARED_WINDOW, true),
         };
-        let never = window.is_none() && inst.words.has(Word::Const);
+        let never = space == Space::Const;
         let one = |e: &mut Self, u: Value| {
             let u = if class == Class::Wide { u } else { e.extend64(u, false) };
             let from = e.b.ins().iadd_imm_s(u, (base as i64).wrapping_neg());

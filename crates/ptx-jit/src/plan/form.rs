@@ -125,7 +125,10 @@ fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> O
     }
     match inst.op {
         Op::Mov if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
-        Op::Cvta => window(inst).is_none().then(|| args[0].clone()),
+        Op::Cvta => {
+            let Operation::Address(address) = inst.sem else { return None };
+            window(address.space).is_none().then(|| args[0].clone())
+        }
         Op::Add | Op::Sub => sum(wide, inst.op == Op::Sub, &args[0], &args[1], a),
         Op::Mul if inst.sem.is_low_product() => {
             let (x, by) = factor(inst, args)?;

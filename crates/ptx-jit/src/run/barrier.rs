@@ -4,7 +4,7 @@
 //! all its lanes that still run have, and threads that ended keep nobody waiting.
 
 use super::warp::{Arrival, NOWHERE, Placed, Warp};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::{self, Operation, Reduction};
 
 #[derive(Clone)]
 pub(super) struct Barrier {
@@ -97,11 +97,11 @@ pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
                     return true;
                 }
                 let inst = &warp.site(site).inst;
-                if inst.op == Op::BarRed {
-                    warp.reduced = match inst.words.first(&[Word::And, Word::Or]) {
-                        Some(Word::And) => b.all.into(),
-                        Some(_) => b.any.into(),
-                        None => b.ones,
+                if let Operation::Barrier(sem::Barrier::Reduce(what)) = inst.sem {
+                    warp.reduced = match what {
+                        Reduction::And => b.all.into(),
+                        Reduction::Or => b.any.into(),
+                        Reduction::Count => b.ones,
                     };
                 }
                 warp.make_ready(piece, lanes);

@@ -178,7 +178,7 @@ unsafe extern "C" fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
         for (k, class) in site.operands.iter().take(5).enumerate() {
             a[k] = w.value(k, *class, l);
         }
-        let out = alu::eval(inst, a);
+        let out = alu::eval(&inst.sem, a);
         for (k, (dst, v)) in inst.dst.iter().zip([out.0, out.1]).enumerate() {
             w.results[k][l] = v & alu::mask(width(*dst));
         }

@@ -12,7 +12,6 @@ mod float;
 mod int;
 mod video;
 
-use crate::ir::Inst;
 use crate::sem::{Operation, Update};
 use crate::soft::Format;
 use crate::table::Op;
@@ -104,10 +103,11 @@ pub fn is_pure(op: Op) -> bool {
 }
 
 /// Computes one lane. Operands are zero-extended bits, at most as wide as their
-/// registers; wider registers may hold more than the type, which is cut off.
-pub fn eval(i: &Inst, a: [u64; 5]) -> Out {
+/// registers; wider registers may hold more than the type, which is cut off. Results are what registers get, which
+/// cut them to their width.
+pub fn eval(operation: &Operation, a: [u64; 5]) -> Out {
     let one = |v: u64| Out(v, 0);
-    match i.sem {
+    match *operation {
         Operation::Integer(what) => int::eval(what, a),
         Operation::Bits(what) => bits::eval(what, a),
         Operation::Float(what) => one(float::eval(what, a)),
@@ -117,7 +117,9 @@ pub fn eval(i: &Inst, a: [u64; 5]) -> Out {
         Operation::Select => one(if a[2] != 0 { a[0] } else { a[1] }),
         Operation::SelectBySign(by) => one(compare::select_by_sign(by, a)),
         Operation::Test(what) => one(compare::test(what, a[0]).into()),
-        _ => one(video::eval(i, a)),
+        Operation::Video(what) => one(video::eval(what, a)),
+        // Those have more than registers for operands.
+        _ => Out(0, 0),
     }
 }
 

@@ -4,9 +4,8 @@
 //! Owns how selectors are written into one number, which is an instruction's fourth operand, and the
 //! arithmetic. Intermediate results of one part have 34 bits, as the ISA says; a GPU shows it where they are shifted.
 
-use crate::ir::Inst;
-use crate::table::{Op, Word};
-use crate::types::Scalar;
+use crate::sem::{Then, Video, VideoOp};
+use crate::table::Op;
 
 /// Whether an operation is one of these.
 pub fn is_video(op: Op) -> bool {
@@ -125,65 +124,57 @@ fn clamp(v: i128, bits: u32, signed: bool) -> i128 {
 }
 
 /// The result for `a`, `b`, `c` and the selectors.
-pub(super) fn eval(i: &Inst, a: [u64; 5]) -> u64 {
-    // `vset` has no type of its own for the result, which is a count.
-    let (to, types) = match i.op {
-        Op::Vset => (Scalar::U32, [i.types[0], i.types[1]]),
-        _ => (i.types[0], [i.types[1], i.types[2]]),
-    };
-    let signed = [to, types[0], types[1]].map(Scalar::is_signed);
+pub(super) fn eval(i: Video, a: [u64; 5]) -> u64 {
     let result = match Selectors::of(a[3]) {
         Selectors::Scalar { to, from, negated } => {
             let part = |n: usize| {
                 let (at, bits) = place(from[n]);
-                number(a[n] >> at, bits, signed[n + 1])
+                number(a[n] >> at, bits, i.signed[n + 1])
             };
             let (x, y) = (part(0), part(1));
-            if i.op == Op::Vmad {
-                mad(i, x, y, a[2], negated, signed)
-            } else {
-                scalar(i, x, y, a[2], to, signed[0])
+            match i.op {
+                VideoOp::Mad { plus_one, shift } => {
+                    let (sum, signed) = sum(i, x, y, a[2], negated);
+                    let v = (sum + i128::from(plus_one)) >> shift;
+                    if i.saturate { clamp(v, 32, signed) } else { v }
+                }
+                _ => scalar(i, x, y, a[2], to),
             }
         }
-        Selectors::Simd { parts, mask, from } => simd(i, a, parts, mask, from, signed),
+        Selectors::Simd { parts, mask, from } => simd(i, a, parts, mask, from),
     };
     result as u64 & 0xffff_ffff
 }
 
 /// What an instruction does with two numbers.
-fn compute(i: &Inst, x: i128, y: i128) -> i128 {
-    let shift = |y: i128| if i.words.has(Word::Wrap) { y & 31 } else { y.min(32) };
+fn compute(i: Video, x: i128, y: i128) -> i128 {
+    let amount = |wrap: bool| if wrap { y & 31 } else { y.min(32) };
     match i.op {
-        Op::Vadd => x + y,
-        Op::Vsub => x - y,
-        Op::Vabsdiff => (x - y).abs(),
-        Op::Vmin => x.min(y),
-        Op::Vmax => x.max(y),
-        Op::Vshl => x << shift(y),
-        Op::Vshr => x >> shift(y),
-        Op::Vavrg => (x + y + i128::from(x + y >= 0)) >> 1,
-        _ => i128::from(match i.words.first(&[Word::Eq, Word::Ne, Word::Lt, Word::Le, Word::Gt]) {
-            Some(Word::Eq) => x == y,
-            Some(Word::Ne) => x != y,
-            Some(Word::Lt) => x < y,
-            Some(Word::Le) => x <= y,
-            Some(_) => x > y,
-            None => x >= y,
-        }),
+        VideoOp::Add => x + y,
+        VideoOp::Sub => x - y,
+        VideoOp::AbsoluteDifference => (x - y).abs(),
+        VideoOp::Min => x.min(y),
+        VideoOp::Max => x.max(y),
+        VideoOp::Shl { wrap } => x << amount(wrap),
+        VideoOp::Shr { wrap } => x >> amount(wrap),
+        VideoOp::Average => (x + y + i128::from(x + y >= 0)) >> 1,
+        VideoOp::Compare(outcomes) => outcomes.holds(Some(x.cmp(&y))).into(),
+        VideoOp::Mad { .. } => x * y,
     }
 }
 
-fn scalar(i: &Inst, x: i128, y: i128, c: u64, to: u8, signed: bool) -> i128 {
+fn scalar(i: Video, x: i128, y: i128, c: u64, to: u8) -> i128 {
     let (at, bits) = place(to);
+    let [signed, first, _] = i.signed;
     let v = number(compute(i, x, y) as u64, 34, true);
-    let v = if i.words.has(Word::Sat) { clamp(v, bits, signed) } else { v };
+    let v = if i.saturate { clamp(v, bits, signed) } else { v };
     // A GPU compares all 34 bits, with signs only where the type of the result (of the operands of `vset`) has one.
-    let compared = signed || i.op == Op::Vset && i.types[0].is_signed();
+    let compared = signed || matches!(i.op, VideoOp::Compare(_)) && first;
     let (wide, third) = (number(v as u64, 34, compared), number(c, 32, compared));
-    match i.words.first(&[Word::Add, Word::Min, Word::Max]) {
-        Some(Word::Add) => v + third,
-        Some(Word::Min) => wide.min(third),
-        Some(_) => wide.max(third),
+    match i.then {
+        Some(Then::Add) => v + third,
+        Some(Then::Min) => wide.min(third),
+        Some(Then::Max) => wide.max(third),
         None if to == 0 => v,
         None => {
             let part = ((1 << bits) - 1) << at;
@@ -192,33 +183,26 @@ fn scalar(i: &Inst, x: i128, y: i128, c: u64, to: u8, signed: bool) -> i128 {
     }
 }
 
-/// `vmad`: a product that is negated, or the sum with a number that is.
-fn mad(i: &Inst, x: i128, y: i128, c: u64, negated: u8, signed: [bool; 3]) -> i128 {
+/// `vmad`: a product that is negated, or the sum with a number that is; and whether it is signed.
+fn sum(i: Video, x: i128, y: i128, c: u64, negated: u8) -> (i128, bool) {
     let product_negated = (negated ^ negated >> 1) & 1 != 0;
     let third_negated = negated & 4 != 0;
-    let signed = signed[1] || signed[2] || product_negated || third_negated;
-    let product = if product_negated { -(x * y) } else { x * y };
+    let signed = i.signed[1] || i.signed[2] || product_negated || third_negated;
+    let product = if product_negated { -compute(i, x, y) } else { compute(i, x, y) };
     let third = if third_negated { number(!c, 32, signed) + 1 } else { number(c, 32, signed) };
-    let sum = product + third + i128::from(i.words.has(Word::Po));
-    let v = match i.words.first(&[Word::Shr7, Word::Shr15]) {
-        Some(Word::Shr7) => sum >> 7,
-        Some(_) => sum >> 15,
-        None => sum,
-    };
-    if i.words.has(Word::Sat) { clamp(v, 32, signed) } else { v }
+    (product + third, signed)
 }
 
-fn simd(i: &Inst, a: [u64; 5], parts: u8, mask: u8, from: [[u8; 4]; 2], signed: [bool; 3]) -> i128 {
+fn simd(i: Video, a: [u64; 5], parts: u8, mask: u8, from: [[u8; 4]; 2]) -> i128 {
     let bits = 32 / u32::from(parts);
     let pair = (a[0] & 0xffff_ffff) | a[1] << 32;
     let part =
-        |n: usize, k: usize| number(pair >> (bits * u32::from(from[n][k])), bits, signed[n + 1]);
-    let adds = i.words.has(Word::Add);
+        |n: usize, k: usize| number(pair >> (bits * u32::from(from[n][k])), bits, i.signed[n + 1]);
     let mut result = i128::from(a[2]);
     for k in (0..usize::from(parts)).filter(|k| mask >> k & 1 != 0) {
         let v = compute(i, part(0, k), part(1, k));
-        let v = if i.words.has(Word::Sat) { clamp(v, bits, signed[0]) } else { v };
-        if adds {
+        let v = if i.saturate { clamp(v, bits, i.signed[0]) } else { v };
+        if i.then == Some(Then::Add) {
             result += v;
         } else {
             let at = bits * k as u32;

@@ -7,7 +7,7 @@
 use super::Exec;
 use super::block::Block;
 use super::warp::State;
-use crate::table::{Op, Word};
+use crate::sem::{self, Operation, Reduction};
 
 pub(super) struct Barriers {
     list: Vec<Barrier>,
@@ -96,11 +96,11 @@ impl Block {
                     let function = &exec.module.functions[warp.frames[frame].function as usize];
                     let inst = &function.code[f.pc as usize];
                     f.pc += 1;
-                    if inst.op == Op::BarRed {
-                        let value = match inst.words.first(&[Word::And, Word::Or]) {
-                            Some(Word::And) => u64::from(all),
-                            Some(_) => u64::from(any),
-                            None => ones,
+                    if let Operation::Barrier(sem::Barrier::Reduce(what)) = inst.sem {
+                        let value = match what {
+                            Reduction::And => u64::from(all),
+                            Reduction::Or => u64::from(any),
+                            Reduction::Count => ones,
                         };
                         warp.write(frame, inst.dst[0], mask, &[value; 32]);
                     }

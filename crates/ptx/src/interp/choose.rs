@@ -408,7 +408,7 @@ mod tests {
                             version.run(All { op, t, out: &mut out, inputs: [a, b, c] });
                             for l in 0..32 {
                                 let a = [a[l], b[l], c[l], 0xe8, 0];
-                                let expected = alu::eval(&i, a).0;
+                                let expected = alu::eval(&i.sem, a).0;
                                 let cut = alu::mask(bits);
                                 assert_eq!(
                                     out[l] & cut,

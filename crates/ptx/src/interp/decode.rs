@@ -8,7 +8,8 @@ use super::choose::lanewise;
 use super::lanewise::Lanewise;
 use crate::alu;
 use crate::ir::{Base, Dst, Function, Inst, Sense, Special, Src, Symbol};
-use crate::table::{Op, Word};
+use crate::sem::{AddressOp, Operation};
+use crate::table::Op;
 use crate::types::Space;
 use std::cell::OnceCell;
 
@@ -113,9 +114,11 @@ fn what(exec: &Exec<'_>, inst: &Inst) -> Option<What> {
             compute(Lanewise::Copy, 0, inst.dst[0], [a; 3])
         }
         Op::Cvta => {
+            let Operation::Address(address) = inst.sem else { return None };
             let a = operand(exec, &inst.src[0])?;
-            let window = Operand::Constant(super::window(inst).unwrap_or(0));
-            let op = if inst.words.has(Word::To) { Lanewise::Sub64 } else { Lanewise::Add64 };
+            let window = Operand::Constant(super::window(address.space).unwrap_or(0));
+            let to_space = address.op == AddressOp::FromGeneric;
+            let op = if to_space { Lanewise::Sub64 } else { Lanewise::Add64 };
             compute(op, 0, *inst.dst.first()?, [a, window, window])
         }
         Op::Ld => load(exec, inst),

@@ -33,8 +33,8 @@ mod turn;
 mod versions;
 mod warp;
 
-use crate::ir::{Inst, Module, Symbol};
-use crate::table::Word;
+use crate::ir::{Module, Symbol};
+use crate::types::Space;
 use block::Block;
 pub use call::provides;
 pub use collective::{party, run as collective};
@@ -345,18 +345,13 @@ pub fn function_pointer(function: u32) -> u64 {
     FUNCTION_WINDOW + 16 * u64::from(function)
 }
 
-/// The first generic address of the space that `cvta` or `isspacep` names; `None` for global and constant
+/// The first generic address of a space that has a window; `None` for global and constant
 /// memory, whose addresses are generic ones as they are.
-pub fn window(inst: &Inst) -> Option<u64> {
-    let shared = [Word::Shared, Word::SharedCta, Word::SharedCluster];
-    let param = [Word::Param, Word::ParamEntry, Word::ParamFunc];
-    if inst.words.first(&shared).is_some() {
-        Some(SHARED_WINDOW)
-    } else if inst.words.has(Word::Local) {
-        Some(LOCAL_WINDOW)
-    } else if inst.words.first(&param).is_some() {
-        Some(PARAM_WINDOW)
-    } else {
-        None
+pub fn window(space: Space) -> Option<u64> {
+    match space {
+        Space::Shared => Some(SHARED_WINDOW),
+        Space::Local => Some(LOCAL_WINDOW),
+        Space::Param => Some(PARAM_WINDOW),
+        _ => None,
     }
 }

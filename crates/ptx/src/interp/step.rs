@@ -5,7 +5,9 @@ use super::warp::{Lanes, State, Warp, lanes};
 use super::{Cause, Exec, FUNCTION_WINDOW, Fault, SHARED_WINDOW, WINDOW_SIZE};
 use crate::alu;
 use crate::ir::{Dst, Function, Inst, Special, Src, Symbol};
-use crate::table::{Op, Word};
+use crate::sem::{Address, AddressOp, Barrier, Operation};
+use crate::table::Op;
+use crate::types::Space;
 
 /// What comes after an instruction.
 pub(super) enum Flow {
@@ -33,12 +35,15 @@ impl Exec<'_> {
             self.pure(common, warp, inst, frame, active);
             return Ok(self.advance(warp, pc));
         }
+        if let Operation::Fence(fence) = inst.sem {
+            self.memory.fence(crate::fence::is_total(fence));
+            return Ok(self.advance(warp, pc));
+        }
         match inst.op {
             Op::Mov => self.mov(common, warp, inst, frame, active),
             Op::Cvta | Op::Isspacep => self.address_space(common, warp, inst, frame, active),
             Op::Activemask => warp.write(frame, inst.dst[0], active, &[mask.into(); 32]),
             Op::Nop => {}
-            Op::Fence | Op::FenceSc => self.memory.fence(crate::fence::is_total(inst)),
             Op::Ld => self.load(common, warp, inst, frame, active)?,
             Op::St => self.store(common, warp, inst, frame, active)?,
             Op::Atom => self.atom(common, warp, inst, frame, active)?,
@@ -195,7 +200,7 @@ impl Exec<'_> {
             lanes(active).filter(|l| values[*l] & 1 != 0).fold(0u32, |m, l| m | 1 << l)
         });
         common.barriers.arrive(id, warp.index, active, count, predicate);
-        if inst.op == Op::BarArrive {
+        if inst.sem == Operation::Barrier(Barrier::Arrive) {
             warp.fragments[0].pc += 1;
             return Flow::Next;
         }
@@ -325,7 +330,7 @@ impl Exec<'_> {
             for (to, from) in a.iter_mut().zip(&inputs).take(n) {
                 *to = from[l];
             }
-            let out = alu::eval(inst, a);
+            let out = alu::eval(&inst.sem, a);
             (d[l], p[l]) = (out.0, out.1);
         }
         if let Some(dst) = inst.dst.first() {
@@ -369,21 +374,15 @@ impl Exec<'_> {
     ) {
         let mut a = [0; 32];
         self.read(common, warp, frame, &inst.src[0], &mut a);
-        let window = super::window(inst);
-        let out = a.map(|v| {
-            if inst.op == Op::Isspacep {
-                let inside = |w: u64| (w..w + WINDOW_SIZE).contains(&v);
-                return u64::from(match window {
-                    Some(w) => inside(w),
-                    None if inst.words.has(Word::Const) => false,
-                    None => !(SHARED_WINDOW..FUNCTION_WINDOW).contains(&v),
-                });
-            }
-            match window {
-                Some(w) if inst.words.has(Word::To) => v.wrapping_sub(w),
-                Some(w) => v.wrapping_add(w),
-                None => v,
-            }
+        let Operation::Address(Address { op, space }) = inst.sem else { return };
+        let window = super::window(space);
+        let out = a.map(|v| match (op, window) {
+            (AddressOp::IsIn, Some(w)) => (w..w + WINDOW_SIZE).contains(&v).into(),
+            (AddressOp::IsIn, None) if space == Space::Const => 0,
+            (AddressOp::IsIn, None) => (!(SHARED_WINDOW..FUNCTION_WINDOW).contains(&v)).into(),
+            (AddressOp::FromGeneric, Some(w)) => v.wrapping_sub(w),
+            (AddressOp::ToGeneric, Some(w)) => v.wrapping_add(w),
+            (_, None) => v,
         });
         let dst = inst.dst.first().copied().unwrap_or(Dst::Sink);
         warp.write(frame, dst, active, &out);

@@ -13,7 +13,9 @@
 //! Classes that are still read by their words are [`Operation::Unlowered`]; see "One meaning per instruction" in
 //! ARCHITECTURE.md for which these are.
 
+mod address;
 mod atomic;
+mod barrier;
 mod bits;
 mod collective;
 mod compare;
@@ -24,8 +26,11 @@ mod integer;
 mod mbarrier;
 mod memory;
 mod reader;
+mod video;
 
+pub use address::{Address, AddressOp};
 pub use atomic::{Atomic, Update};
+pub use barrier::{Barrier, Fence, Reduction};
 pub use bits::{BitOp, Bits, Logic, Permute};
 pub use collective::{Collective, CollectiveOp, Vote, Way};
 pub use compare::{Compare, Compared, FloatClass, Outcomes, Selector, Set, Test};
@@ -36,6 +41,7 @@ pub use integer::{Half, Integer, IntegerOp};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
 pub use reader::Unsupported;
+pub use video::{Then, Video, VideoOp};
 
 use crate::ir::Inst;
 use crate::table::Op;
@@ -63,6 +69,10 @@ pub enum Operation {
     SelectBySign(Selector),
     /// `testp`.
     Test(Test),
+    /// `vadd` and others.
+    Video(Video),
+    /// `cvta`, `isspacep`.
+    Address(Address),
     /// `ld`, `ldu`: a value, or the parts of a vector, from memory to registers.
     Load(Access),
     /// `st`.
@@ -75,6 +85,10 @@ pub enum Operation {
     Mbarrier(Mbarrier),
     /// `shfl`, `vote`, `match`, `redux`, `bar.warp`.
     Collective(Collective),
+    /// `bar`, `barrier`.
+    Barrier(Barrier),
+    /// `membar`, `fence`.
+    Fence(Fence),
     /// Of a class that has no operations of its own yet.
     Unlowered,
     /// It has no meaning here: a kernel with it is not launched.
@@ -170,6 +184,10 @@ pub fn lower(inst: &Inst, context: Context<'_>) -> Result<Operation, Unsupported
         Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => {
             Operation::Collective(collective::lower(&mut words)?)
         }
+        Op::Cvta | Op::Isspacep => Operation::Address(address::lower(&mut words)?),
+        Op::BarSync | Op::BarArrive | Op::BarRed => Operation::Barrier(barrier::lower(&mut words)?),
+        Op::Fence | Op::FenceSc => Operation::Fence(barrier::fence(&mut words)?),
+        op if crate::alu::is_video(op) => Operation::Video(video::lower(&mut words)?),
         Op::Refused => return Ok(Operation::Refused),
         _ => return Ok(Operation::Unlowered),
     };

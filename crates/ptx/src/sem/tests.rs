@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 use super::*;
 use crate::ir::{Base, Dst, Src};
+use crate::soft::Round;
 use crate::table::{self, OperandKind, Row, Word, Words};
 
 const KERNEL: Context<'_> = Context { entry: true, registers: &[] };
@@ -200,4 +201,77 @@ fn nonsense_is_refused() {
     refused(Op::Redux, &[Word::Sync, Word::Min, Word::Nan], of(Scalar::U32), 2);
     refused(Op::Redux, &[Word::Sync, Word::Exch], of(Scalar::B32), 2);
     refused(Op::Match, &[Word::Any], of(Scalar::B32), 2);
+}
+
+#[test]
+fn arithmetic_says_how_it_rounds_and_clamps() {
+    let (ty, packed) = (Scalar::S32, false);
+    let op = IntegerOp::Mad { half: Half::High, saturate: true };
+    let i = meaning("mad.hi.sat.s32 %r1, %r2, %r3, %r4;");
+    assert_eq!(i, Operation::Integer(Integer { op, ty, packed }));
+    let op = IntegerOp::AddCarry { carry_in: true };
+    let i = meaning("addc.cc.u32 %r1, %r2, %r3;");
+    assert_eq!(i, Operation::Integer(Integer { op, ty: Scalar::U32, packed }));
+    let op = BitOp::Lop3 { table: 0xe8, then: None };
+    let i = meaning("lop3.b32 %r1, %r2, %r3, %r4, 0xe8;");
+    assert_eq!(i, Operation::Bits(Bits { op, ty: Scalar::B32 }));
+    let Operation::Float(f) = meaning("fma.rz.ftz.sat.f32 %f1, %f2, %f3, %f4;") else {
+        panic!("none")
+    };
+    assert_eq!((f.op, f.round, f.flush, f.clamp), (FloatOp::Fma, Round::Zero, true, Clamp::Unit));
+    let Operation::Float(f) = meaning("add.bf16x2 %r1, %r2, %r3;") else { panic!("none") };
+    assert_eq!((f.ty, f.packed, f.round), (Scalar::Bf16, true, Round::Nearest));
+    let Operation::Float(f) = meaning("div.full.f32 %f1, %f2, %f3;") else { panic!("none") };
+    assert_eq!(f.op, FloatOp::Div { approx: false });
+}
+
+#[test]
+fn conversions_and_comparisons_have_one() {
+    let c = meaning("cvt.rzi.ftz.s32.f32 %r1, %f2;");
+    let (from, to) = (Scalar::F32, Scalar::S32);
+    let expected = Convert::ToInteger { from, to, round: Round::Zero, flush: true };
+    assert_eq!(c, Operation::Convert(expected));
+    let c = meaning("cvt.sat.u8.s32 %h1, %r2;");
+    let (from, to) = (Scalar::S32, Scalar::U8);
+    assert_eq!(c, Operation::Convert(Convert::Integer { from, to, saturate: true }));
+    let Operation::Compare(c) = meaning("setp.hs.and.u32 %p1|%p2, %r1, %r2, %p3;") else {
+        panic!("none")
+    };
+    let of = Compared::Integers { bits: 32, signed: false };
+    assert_eq!((c.holds, c.of, c.then), (Outcomes(0b110), of, Some(Logic::And)));
+    let Operation::Compare(c) = meaning("setp.neu.ftz.f32 %p1, %f1, %f2;") else { panic!("none") };
+    let of = Compared::Floats { ty: Scalar::F32, flush: true };
+    assert_eq!((c.holds, c.of, c.packed), (Outcomes(0b1101), of, false));
+    let of = |ty| [ty, Scalar::B32, Scalar::B32];
+    refused(Op::Setp, &[Word::Lo], of(Scalar::F32), 2);
+    refused(Op::Setp, &[Word::Num], of(Scalar::S32), 2);
+    refused(Op::Setp, &[], of(Scalar::S32), 2);
+    refused(Op::Cvt, &[Word::Rn], [Scalar::S32, Scalar::F32, Scalar::B32], 1);
+    refused(Op::Mul, &[], of(Scalar::U32), 2);
+    refused(Op::Add, &[Word::Relu], of(Scalar::U32), 2);
+    refused(Op::Shf, &[Word::L], of(Scalar::B32), 3);
+    refused(Op::Add, &[Word::Ftz], of(Scalar::U32), 2);
+}
+
+#[test]
+fn barriers_fences_and_addresses_have_one() {
+    assert_eq!(meaning("bar.sync 0;"), Operation::Barrier(Barrier::Sync));
+    let reduce = meaning("barrier.red.popc.aligned.u32 %r1, 0, %p1;");
+    assert_eq!(reduce, Operation::Barrier(Barrier::Reduce(Reduction::Count)));
+    assert_eq!(meaning("membar.gl;"), Operation::Fence(Fence::Sequential(Scope::Gpu)));
+    assert_eq!(meaning("fence.sc.cta;"), Operation::Fence(Fence::Sequential(Scope::Cta)));
+    assert_eq!(meaning("fence.acq_rel.gpu;"), Operation::Fence(Fence::AcquireRelease));
+    assert_eq!(meaning("fence.proxy.async;"), Operation::Fence(Fence::AcquireRelease));
+    let (op, space) = (AddressOp::FromGeneric, Space::Shared);
+    let a = meaning("cvta.to.shared.u64 %d1, %d2;");
+    assert_eq!(a, Operation::Address(Address { op, space }));
+    let Operation::Video(v) = meaning("vmad.u32.s32.u32.sat.shr7 %r1, %r2.b0, %r3.h1, %r4;") else {
+        panic!("none")
+    };
+    assert_eq!(v.op, VideoOp::Mad { plus_one: false, shift: 7 });
+    assert_eq!((v.signed, v.saturate), ([false, true, false], true));
+    let none = [Scalar::B32; 3];
+    refused(Op::FenceSc, &[Word::Sc], none, 1);
+    refused(Op::BarRed, &[Word::Red, Word::Xor], none, 1);
+    refused(Op::Cvta, &[Word::To], none, 1);
 }

@@ -1,0 +1,93 @@
+//! Barriers of a block and fences (PTX ISA 9, `bar`, `barrier`, `membar`, `fence`).
+//!
+//! Owns what a barrier gives, and how strong a fence is. What a fence asks of the processor, [`crate::fence`] says.
+
+use super::memory::{self, Scope};
+use super::reader::{Reader, Unsupported};
+use crate::table::{Op, Word};
+
+/// A barrier of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Barrier {
+    /// Wait until all have come.
+    Sync,
+    /// Come, and go on.
+    Arrive,
+    /// Wait, and learn what the predicates of all are together.
+    Reduce(Reduction),
+}
+
+/// What is made of the predicates that threads bring to a barrier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Reduction {
+    /// Whether all are true.
+    And,
+    /// Whether one is.
+    Or,
+    /// How many are.
+    Count,
+}
+
+/// A fence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Fence {
+    /// Of which all threads of the scope see one order (`fence.sc`, `membar`).
+    Sequential(Scope),
+    /// Between acquire and release; or of accesses by other ways (proxies), of which there are none here.
+    AcquireRelease,
+}
+
+const REDUCTIONS: [(Word, Reduction); 3] =
+    [(Word::And, Reduction::And), (Word::Or, Reduction::Or), (Word::Popc, Reduction::Count)];
+
+/// What fences name that say less than [`Fence::Sequential`].
+const WEAKER: [Word; 14] = [
+    Word::AcqRel,
+    Word::Acquire,
+    Word::Release,
+    Word::RestrictCta,
+    Word::RestrictCluster,
+    Word::MbarrierInit,
+    Word::Proxy,
+    Word::Alias,
+    Word::Async,
+    Word::Global,
+    Word::SharedCta,
+    Word::SharedCluster,
+    Word::TensormapGeneric,
+    Word::AsyncGeneric,
+];
+
+pub(super) fn lower(words: &mut Reader<'_>) -> Result<Barrier, Unsupported> {
+    words.take(Word::Cta);
+    // Lanes that come apart are waited for in any case.
+    words.take(Word::Aligned);
+    Ok(match words.inst.op {
+        Op::BarSync => {
+            words.need(&[(Word::Sync, ())], "`.sync`")?;
+            Barrier::Sync
+        }
+        Op::BarArrive => {
+            words.need(&[(Word::Arrive, ())], "`.arrive`")?;
+            Barrier::Arrive
+        }
+        _ => {
+            words.need(&[(Word::Red, ())], "`.red`")?;
+            Barrier::Reduce(words.need(&REDUCTIONS, "`.and`, `.or` or `.popc`")?)
+        }
+    })
+}
+
+pub(super) fn fence(words: &mut Reader<'_>) -> Result<Fence, Unsupported> {
+    let level = [(Word::Gl, Scope::Gpu)];
+    let scope = words.choice(&level).or_else(|| memory::scope(words));
+    if words.inst.op == Op::FenceSc {
+        words.take(Word::Sc);
+        let none = || words.wrong("no scope".into(), "a scope");
+        return scope.map(Fence::Sequential).ok_or_else(none);
+    }
+    for word in WEAKER {
+        words.take(word);
+    }
+    Ok(Fence::AcquireRelease)
+}
