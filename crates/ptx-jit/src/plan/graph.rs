@@ -122,6 +122,11 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
             }
         }
         cuts.push((from, end));
+        // Others come to the next block, too, and keep what they have: results of those that waited are taken before.
+        let gives = is_barrier(f.code[end - 1].op) || split(end - 1);
+        if gives && writes(&f.code[end - 1]).next().is_some() {
+            cuts.push((end, end));
+        }
     }
     let at = |inst: usize| match f.block_of.get(inst) {
         Some(b) => Edge::To(first[*b as usize]),
@@ -130,7 +135,8 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
     let mut pieces: Vec<Piece> = Vec::new();
     for (k, &(start, end)) in cuts.iter().enumerate() {
         let last = &f.code[end - 1];
-        let ends_block = f.block_of.get(end) != f.block_of.get(end - 1);
+        let ends_block = f.block_of.get(end) != f.block_of.get(end - 1)
+            && cuts.get(k + 1).is_none_or(|next| *next != (end, end));
         let after = if ends_block { at(end) } else { Edge::To(k + 1) };
         let label = |src: Option<&Src>| match src {
             Some(Src::Target(t)) => at(*t as usize),
@@ -158,6 +164,7 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
             }
             _ => (Term::Jump(after), false),
         };
+        let (term, own) = if start == end { (Term::Jump(at(end)), false) } else { (term, own) };
         let end = if own { end - 1 } else { end };
         let (live_in, live_out) = (Set::new(), Set::new());
         pieces.push(Piece { start, end, term, next: Vec::new(), result: None, live_in, live_out });
