@@ -47,6 +47,15 @@ impl Code {
         (self.base as u64, self.base as u64 + self.size as u64)
     }
 
+    /// The code from an address on; nothing outside of it.
+    pub(crate) fn from(&self, at: u64) -> &[u8] {
+        let offset = (at.wrapping_sub(self.base as u64) as usize).min(self.size);
+        // SAFETY: the mapping is `size` readable bytes, which are never written again.
+        unsafe {
+            std::slice::from_raw_parts(self.base.cast::<u8>().add(offset), self.size - offset)
+        }
+    }
+
     /// The function at its start.
     pub(crate) fn entry(&self) -> Entry {
         // SAFETY: the code was generated with exactly this signature, and lives

@@ -1,6 +1,7 @@
 //! Why a kernel has no machine code.
 
 use cushim_ptx::Pos;
+use cushim_ptx::ir::Module;
 
 /// What stays with the interpreter, and why.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +53,16 @@ pub enum NotCompiled {
     /// No memory for code.
     #[error("memory for {0} bytes of code cannot be had: {1}")]
     Memory(usize, String),
+}
+
+impl NotCompiled {
+    /// The same, with the place as it is in its own text.
+    pub(crate) fn in_text(mut self, module: &Module) -> NotCompiled {
+        if let NotCompiled::Instruction { pos, .. } = &mut self {
+            *pos = module.sources.text(*pos).0;
+        }
+        self
+    }
 }
 
 /// Why no code is kept in a folder.

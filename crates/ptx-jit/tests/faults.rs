@@ -120,7 +120,7 @@ fn a_page_that_is_not_there_ends_the_launch() {
     for _ in 0..3 {
         let fault = run("read", -240, 0).unwrap_err();
         assert_eq!((fault.kernel.as_str(), fault.thread), ("read", [60, 0, 0]), "{fault}");
-        assert!(fault.pos.is_some_and(|p| p.line == 8), "{fault}");
+        assert!(fault.pos().is_some_and(|p| p.line == 8), "{fault}");
         let fault = run("read", -128, 0).unwrap_err();
         assert_eq!(fault.thread, [32, 0, 0]);
     }
@@ -144,7 +144,7 @@ fn a_page_that_is_not_there_ends_a_loop_through_memory() {
         for lane in [0, 1, 20, 31] {
             let fault = run("strides", from - 4 * i64::from(lane), 4096).unwrap_err();
             assert_eq!((fault.kernel.as_str(), fault.thread), ("strides", [lane, 0, 0]), "{fault}");
-            assert!(fault.pos.is_some_and(|p| p.line == 19), "{fault}");
+            assert!(fault.pos().is_some_and(|p| p.line == 19), "{fault}");
         }
     }
 }

@@ -4,6 +4,7 @@
 //! means: an instruction is a word, its modifiers and its operands.
 
 use crate::error::Pos;
+use crate::source::Sources;
 use crate::types::{Scalar, Space};
 
 /// A whole `.ptx` file.
@@ -23,6 +24,8 @@ pub struct Module<'a> {
     pub aliases: Vec<(&'a str, &'a str, Pos)>,
     /// Module-scope `.pragma` strings.
     pub pragmas: Vec<&'a str>,
+    /// What `.file` and `.loc` say.
+    pub sources: Sources,
 }
 
 /// Who else may see a name.

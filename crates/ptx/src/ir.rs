@@ -8,6 +8,7 @@
 use crate::ast::Linkage;
 use crate::error::Pos;
 use crate::sem::{self, Context, Operation, Unsupported};
+use crate::source::Sources;
 use crate::table::{Op, Words};
 use crate::types::{Scalar, Space};
 
@@ -24,6 +25,8 @@ pub struct Module {
     pub shared: Vec<SharedVar>,
     /// Kernels and functions, with the declared-only ones.
     pub functions: Vec<Function>,
+    /// Which lines of source files it was made of.
+    pub sources: Sources,
 }
 
 /// A variable the host lays out and initialises.

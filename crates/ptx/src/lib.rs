@@ -30,6 +30,7 @@ mod link;
 pub mod parse;
 pub mod sem;
 pub mod soft;
+pub mod source;
 pub mod table;
 pub mod types;
 #[doc(hidden)]

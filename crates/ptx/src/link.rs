@@ -8,6 +8,7 @@
 use crate::ast::Linkage;
 use crate::error::{Error, Pos};
 use crate::ir::{Base, Callee, Function, Global, Module, Src, Symbol};
+use crate::source::Sources;
 use std::collections::HashMap;
 
 /// How much a declaration counts among those of one name.
@@ -66,8 +67,10 @@ impl<T> Joined<T> {
     }
 }
 
-/// The new numbers of one module's functions, globals and shared variables.
+/// The new numbers of one module's functions, globals and shared variables, and by how many lines its positions
+/// move.
 struct Numbers {
+    lines: u32,
     functions: Vec<u32>,
     globals: Vec<u32>,
     shared: u32,
@@ -82,14 +85,17 @@ pub fn link(modules: Vec<Module>) -> Result<Module, Error> {
     let sm = modules.iter().map(|m| m.sm).max().unwrap_or(0);
     let (mut globals, mut functions) = (Joined::<Global>::new(), Joined::<Function>::new());
     let mut shared = Vec::new();
+    let mut sources = Sources::default();
     let mut numbers = Vec::with_capacity(modules.len());
     for (part, module) in modules.into_iter().enumerate() {
         let mut n = Numbers {
             functions: Vec::with_capacity(module.functions.len()),
             globals: Vec::with_capacity(module.globals.len()),
             shared: shared.len() as u32,
+            lines: sources.offset(),
         };
         shared.extend(module.shared);
+        sources.append(&module.sources);
         for g in module.globals {
             let (name, outside) = (g.name.clone(), g.linkage != Linkage::Internal);
             let s = Strength::of(g.linkage, true);
@@ -112,6 +118,7 @@ pub fn link(modules: Vec<Module>) -> Result<Module, Error> {
         globals: globals.list.into_iter().map(|(g, part)| numbers[part].global(g)).collect(),
         shared,
         functions: functions.list.into_iter().map(|(f, p)| numbers[p].function(f)).collect(),
+        sources,
     })
 }
 
@@ -133,6 +140,9 @@ impl Numbers {
     }
 
     fn function(&self, mut f: Function) -> Function {
+        let places = f.code.iter_mut().map(|i| &mut i.pos);
+        let places = places.chain(f.refusals.iter_mut().map(|r| &mut r.pos));
+        places.chain([&mut f.pos]).for_each(|pos| pos.line = pos.line.saturating_add(self.lines));
         for src in f.code.iter_mut().flat_map(|i| &mut i.src) {
             match src {
                 Src::Address(s, _) | Src::Memory(Base::Symbol(s), _) => *s = self.symbol(*s),

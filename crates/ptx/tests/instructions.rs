@@ -366,15 +366,16 @@ fn errors_name_the_place() {
     assert_eq!(
         d.launch("k", 1, 1, &[at]).unwrap_err().to_string(),
         format!(
-            "kernel k, PTX 7:9, block [0, 0, 0], thread [0, 0, 0]: access of 4 bytes at {:#x}, \
-             expected a multiple of 4",
+            "misaligned read of 4 bytes at {:#x}, expected a multiple of 4; kernel k, block (0,0,0), \
+             thread (0,0,0), PTX 7:9",
             at + 2
         )
     );
     let fault = d.launch("k", 1, 1, &[6]).unwrap_err().to_string();
     assert!(
-        fault.ends_with(
-            "access of 4 bytes at 0x8 (global), expected an address inside an allocation"
-        )
+        fault.starts_with(
+            "invalid global read of 4 bytes at 0x8, expected an address inside an allocation; kernel k, "
+        ),
+        "{fault}"
     );
 }

@@ -42,6 +42,24 @@ pub(super) struct Address {
     pub(super) offset: i64,
 }
 
+impl Addresses {
+    /// The address of a lane, of the two numbers.
+    pub(crate) fn of(&self, first: u64, second: u64, lane: usize) -> Option<u64> {
+        match self {
+            Addresses::Lanes => None,
+            Addresses::Steps { wide: true, steps } => Some(first.wrapping_add(steps[lane] as u64)),
+            Addresses::Steps { steps, .. } => {
+                Some((first as u32).wrapping_add(steps[lane] as u32).into())
+            }
+            Addresses::Extended { steps, scale, signed } => {
+                let sum = (first as u32).wrapping_add(steps[lane] as u32);
+                let wide = if *signed { i64::from(sum as i32) } else { i64::from(sum) };
+                Some(second.wrapping_add(wide.wrapping_mul(*scale) as u64))
+            }
+        }
+    }
+}
+
 impl Emit<'_> {
     pub(super) fn address_of(&mut self, inst: &Inst, n: usize) -> Address {
         if let Some(Src::Memory(Base::Reg(r, _), offset)) = inst.src.get(n) {
@@ -205,6 +223,15 @@ impl Emit<'_> {
                 (self.b.ins().iadd(*offset, p), Some(fits))
             }
             _ => unreachable!("addresses with known steps"),
+        }
+    }
+
+    /// Notes which lanes the next access is for, where it may touch what is not mapped: the code that does it for
+    /// several lanes at once, or for one value of all, does not say whose it is.
+    pub(super) fn tell(&mut self, mask: Value, space: Space) {
+        if super::group::kind(space) == Some(false) && self.told != Some(mask) {
+            self.set_field(mask, offset_of!(Warp, taking));
+            self.told = Some(mask);
         }
     }
 

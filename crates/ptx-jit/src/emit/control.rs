@@ -86,6 +86,7 @@ impl Emit<'_> {
         self.written.clear();
         self.lanes_of.clear();
         self.streams = false;
+        self.told = None;
         let piece = &self.plan.pieces[self.piece];
         (self.group_of, self.groups) = super::group::find(self.f, piece.start, piece.end);
     }

@@ -101,8 +101,6 @@ impl Emit<'_> {
 
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
-        let all = self.i32(-1);
-        self.set_field(all, offset_of!(Warp, taking));
         let site = self.site(inst, vec![address.class], classes.to_vec());
         self.call_seldom(Which::Load, site, mask);
         let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
@@ -253,7 +251,6 @@ impl Emit<'_> {
         self.b.set_cold_block(some);
         self.b.ins().brif(mask, some, &[], none, &[]);
         self.b.switch_to_block(some);
-        self.set_field(mask, offset_of!(Warp, taking));
         let first = self.first_of(0, class, mask);
         let first = self.vectors(&first, class);
         let lanes = self.expand(mask);
@@ -265,6 +262,23 @@ impl Emit<'_> {
             self.b.ins().store(OWN, v, self.warp, at);
         }
         self.jump(next, &[]);
+    }
+
+    /// The value of the first lane of a mask in a scratch slot.
+    pub(super) fn first_of(&mut self, n: usize, class: Class, mask: Value) -> Val {
+        let at = self.first_place(class, mask);
+        Self::known(self.b.ins().load(scalar(class), OWN, at, slot(n)))
+    }
+
+    /// Where that value lies, from the beginning of its slot, if that were the warp's.
+    pub(super) fn first_place(&mut self, class: Class, mask: Value) -> Value {
+        let lane = self.b.ins().ctz(mask);
+        let last = self.i32(31);
+        let lane = self.b.ins().band(lane, last);
+        let lane = self.b.ins().uextend(types::I64, lane);
+        let by = self.i32(if class == Class::Wide { 3 } else { 2 });
+        let at = self.b.ins().ishl(lane, by);
+        self.b.ins().iadd(self.warp, at)
     }
 
     /// Goes on in `fast` if all addresses in slot 0 are multiples of `total` and inside with as many bytes.
@@ -343,9 +357,8 @@ impl Emit<'_> {
         let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
         self.b.ins().brif(more, head, &[next.into()], done, &[]);
         self.b.switch_to_block(done);
-        let (zero, all) = (self.i32(0), self.i32(-1));
+        let zero = self.i32(0);
         self.set_field(zero, offset_of!(Warp, from));
-        self.set_field(all, offset_of!(Warp, taking));
     }
 
     /// Where things of a lane lie, from the beginning of a slot.

@@ -38,6 +38,7 @@ impl Emit<'_> {
             self.look_ahead(r, width * n as i64);
         }
         let mask = self.guard(inst).unwrap_or(self.act);
+        self.tell(mask, space);
         let Some(reach) = reach else {
             if self.load_each(inst, &address, &classes, mask, space) {
                 return;
@@ -243,23 +244,6 @@ impl Emit<'_> {
         both
     }
 
-    /// The value of the first lane of a mask in a scratch slot.
-    pub(super) fn first_of(&mut self, n: usize, class: Class, mask: Value) -> Val {
-        let at = self.first_place(class, mask);
-        Self::known(self.b.ins().load(scalar(class), OWN, at, super::pure::slot(n)))
-    }
-
-    /// Where that value lies, from the beginning of its slot, if that were the warp's.
-    fn first_place(&mut self, class: Class, mask: Value) -> Value {
-        let lane = self.b.ins().ctz(mask);
-        let last = self.i32(31);
-        let lane = self.b.ins().band(lane, last);
-        let lane = self.b.ins().uextend(types::I64, lane);
-        let by = self.i32(if class == Class::Wide { 3 } else { 2 });
-        let at = self.b.ins().ishl(lane, by);
-        self.b.ins().iadd(self.warp, at)
-    }
-
     fn load_by_helper(
         &mut self,
         inst: &Inst,
@@ -418,6 +402,7 @@ impl Emit<'_> {
             values.push((self.operand(src, c), c));
         }
         let mask = self.guard(inst).unwrap_or(self.act);
+        self.tell(mask, space);
         let reach = self.reach(&address, space, width * n as i64);
         let reach = reach.filter(|r| {
             let fits = values.iter().all(|(_, c)| *c == Class::of(ty));
@@ -496,6 +481,7 @@ impl Emit<'_> {
             args.push((self.operand(src, c), c));
         }
         let mask = self.guard(inst).unwrap_or(self.act);
+        self.tell(mask, inst.space(0, self.f.entry));
         self.pass(0, &args, false);
         let results = self.results(inst);
         let operands: Vec<Class> = args.iter().map(|(_, c)| *c).collect();

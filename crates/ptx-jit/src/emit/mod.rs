@@ -81,24 +81,6 @@ pub(crate) enum Addresses {
     Extended { steps: Box<[i64; 32]>, scale: i64, signed: bool },
 }
 
-impl Addresses {
-    /// The address of a lane, of the two numbers.
-    pub(crate) fn of(&self, first: u64, second: u64, lane: usize) -> Option<u64> {
-        match self {
-            Addresses::Lanes => None,
-            Addresses::Steps { wide: true, steps } => Some(first.wrapping_add(steps[lane] as u64)),
-            Addresses::Steps { steps, .. } => {
-                Some((first as u32).wrapping_add(steps[lane] as u32).into())
-            }
-            Addresses::Extended { steps, scale, signed } => {
-                let sum = (first as u32).wrapping_add(steps[lane] as u32);
-                let wide = if *signed { i64::from(sum as i32) } else { i64::from(sum) };
-                Some(second.wrapping_add(wide.wrapping_mul(*scale) as u64))
-            }
-        }
-    }
-}
-
 impl Site {
     /// Whether helpers do the same for both.
     pub(crate) fn is_like(&self, other: &Site) -> bool {
@@ -253,6 +235,7 @@ pub(crate) fn compile(
         streams: false,
         stay: None,
         act: warp,
+        told: None,
         piece: 0,
         at: 0,
         cache: HashMap::new(),
@@ -384,6 +367,8 @@ pub(crate) struct Emit<'a> {
     stay: Option<stay::Stay>,
     /// Lanes for which the present piece runs.
     act: Value,
+    /// What [`Warp::taking`] holds, if the present piece has set it.
+    told: Option<Value>,
     piece: usize,
     /// The present instruction.
     at: usize,

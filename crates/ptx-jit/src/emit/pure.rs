@@ -185,6 +185,28 @@ impl Emit<'_> {
         Val::Lanes(rows)
     }
 
+    /// `yes` where the bit is set, `no` elsewhere.
+    pub(super) fn blend(&mut self, bits: Value, yes: &Val, no: &Val, class: Class) -> Val {
+        if class == Class::Predicate {
+            let (y, n) = (self.bits(yes), self.bits(no));
+            let y = self.b.ins().band(y, bits);
+            let n = self.b.ins().band_not(n, bits);
+            return Val::Mask { bits: Some(self.b.ins().bor(y, n)), lanes: None };
+        }
+        let lanes = self.expand(bits);
+        let masks = self.masks_for(&lanes, class);
+        let (y, n) = (self.vectors(yes, class), self.vectors(no, class));
+        let all = masks.iter().zip(y.iter().zip(n.iter())).enumerate();
+        let all = all.map(|(k, (m, (y, n)))| {
+            // The processor's instruction may be the one that reads what is chosen.
+            self.lanes_from(k * 32 / chunks(class));
+            self.b.ins().bitselect(*m, *y, *n)
+        });
+        let all = all.collect();
+        self.lanes_from(0);
+        Val::Lanes(all)
+    }
+
     pub(super) fn mov(&mut self, inst: &Inst) {
         let bits = inst.types[0].bits();
         let class = |e: &Self, src: &Src, ty: u32| match src {

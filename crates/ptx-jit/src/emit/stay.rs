@@ -99,6 +99,7 @@ impl Emit<'_> {
         self.b.ins().brif(whole, before, &[], usual, &[]);
 
         self.b.switch_to_block(before);
+        self.tell(self.act, Space::Global);
         for r in &same {
             self.raw(*r);
         }

@@ -291,21 +291,6 @@ impl Emit<'_> {
         if class == Class::Wide { self.widen(lanes, true) } else { lanes.into() }
     }
 
-    /// `yes` where the bit is set, `no` elsewhere.
-    pub(super) fn blend(&mut self, bits: Value, yes: &Val, no: &Val, class: Class) -> Val {
-        if class == Class::Predicate {
-            let (y, n) = (self.bits(yes), self.bits(no));
-            let y = self.b.ins().band(y, bits);
-            let n = self.b.ins().band_not(n, bits);
-            return Val::Mask { bits: Some(self.b.ins().bor(y, n)), lanes: None };
-        }
-        let lanes = self.expand(bits);
-        let masks = self.masks_for(&lanes, class);
-        let (y, n) = (self.vectors(yes, class), self.vectors(no, class));
-        let all = masks.iter().zip(y.iter().zip(n.iter()));
-        Val::Lanes(all.map(|(m, (y, n))| self.b.ins().bitselect(*m, *y, *n)).collect())
-    }
-
     // --- registers ---------------------------------------------------------
 
     pub(super) fn class(&self, register: u32) -> Class {

@@ -3,7 +3,6 @@
 use super::barrier::{self, Barrier};
 use super::helpers::TABLE;
 use super::launch::{Exec, Uniform};
-use super::tier::Origin;
 use super::trap;
 use super::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, Sweep, WAITS, Warp};
 use crate::emit::FRAME;
@@ -272,8 +271,7 @@ impl Seat {
             let piece = std::mem::replace(&mut self.sweep().piece, NOWHERE);
             match status {
                 SIGNAL => {
-                    let origin = machine.origin(stay.at);
-                    return Err(touched(exec, &self.warps[k], origin, stay.address));
+                    return Err(super::blame::touched(exec, machine, &self.warps[k], &stay));
                 }
                 FAULT => {
                     let block = self.index();
@@ -322,17 +320,4 @@ impl Seat {
         let released = barrier::release(&mut self.barriers, &mut self.warps);
         Ok(if ran || released { Outcome::Ran } else { Outcome::Stuck })
     }
-}
-
-/// Generated code touched an address of the arena where nothing is.
-fn touched(exec: &Exec<'_>, w: &Warp, origin: Option<Origin>, address: u64) -> Fault {
-    let code = &exec.variant.flat.function.code;
-    let inst = origin.and_then(|o| code.get(o.inst as usize));
-    let lane = origin.map_or(0, |o| (o.lane + w.from) as usize & 31);
-    let takes = w.taking >> lane & 1 != 0;
-    let lane = if takes { lane } else { w.taking.trailing_zeros() as usize & 31 };
-    let bytes = inst.map_or(1, |i| i.types[0].bytes());
-    let cause = Cause::Address { address, bytes, space: "global" };
-    let thread = [0, 1, 2].map(|axis: usize| w.tid[axis][lane]);
-    exec.fault(cause, inst.map(|i| i.pos), w.block(), thread)
 }

@@ -135,8 +135,13 @@ impl Warp {
     }
 
     pub(crate) fn fault_at(&self, site: &Site, lane: usize, cause: Cause) -> Fault {
-        let thread = [0, 1, 2].map(|axis: usize| self.tid[axis][lane]);
-        self.exec().fault(cause, Some(site.inst.pos), self.block(), thread)
+        let pos = Some(site.inst.pos);
+        self.exec().fault(cause, pos, self.block(), self.thread(lane)).by(&site.inst)
+    }
+
+    /// The index of a lane's thread in the block.
+    pub(super) fn thread(&self, lane: usize) -> [u32; 3] {
+        self.tid.map(|axis| axis[lane & 31])
     }
 
     pub(crate) fn exec<'a>(&self) -> &'a super::launch::Exec<'a> {

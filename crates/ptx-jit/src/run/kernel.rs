@@ -227,9 +227,7 @@ impl Kernel {
     /// is not a kernel's goes to the handlers that were there.
     ///
     /// # Errors
-    /// The first [`Fault`] of these blocks, with kernel, block and thread. Of
-    /// four lanes that one instruction of the processor serves, the first is
-    /// named.
+    /// The first [`Fault`] of these blocks, with kernel, block and thread.
     pub fn run_blocks(
         &self,
         launch: &Launch<'_>,

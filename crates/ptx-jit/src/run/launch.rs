@@ -43,7 +43,6 @@ impl Exec<'_> {
         block: [u32; 3],
         thread: [u32; 3],
     ) -> Fault {
-        let kernel = &self.launch.module.functions[self.launch.kernel as usize];
-        Fault { cause: Box::new(cause), kernel: kernel.name.clone(), pos, block, thread }
+        Fault::new(self.launch.module, self.launch.kernel, cause, pos, block, thread)
     }
 }

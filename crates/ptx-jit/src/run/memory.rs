@@ -70,7 +70,7 @@ impl Warp {
     }
 
     /// The addresses of an access; of lanes that do not take part, anything.
-    fn addresses(&self, site: &Site) -> [u64; 32] {
+    pub(super) fn addresses(&self, site: &Site) -> [u64; 32] {
         let (first, second) = (self.scratch[0][0], self.scratch[0][1]);
         match (&site.addresses, site.operands[0]) {
             (Addresses::Lanes, Class::Wide) => self.scratch[0],

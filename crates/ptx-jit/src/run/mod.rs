@@ -6,6 +6,7 @@
 pub mod access;
 mod atomics;
 mod barrier;
+mod blame;
 mod block;
 mod blocks;
 mod calls;
@@ -17,6 +18,7 @@ mod kernel;
 mod launch;
 mod mbarrier;
 mod memory;
+mod operand;
 mod seldom;
 mod tier;
 mod together;

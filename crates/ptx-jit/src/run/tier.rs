@@ -88,7 +88,7 @@ impl Source {
         cache: Option<Arc<Cache>>,
     ) -> Result<Source, NotCompiled> {
         let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
-        let flat = Arc::new(crate::flat::flatten(&module, kernel)?);
+        let flat = Arc::new(crate::flat::flatten(&module, kernel).map_err(|e| e.in_text(&module))?);
         Ok(Source { module, kernel, flat, quick, best, cache })
     }
 
@@ -102,6 +102,7 @@ impl Source {
             Quality::Best => &self.best,
         };
         emit::compile(isa, &self.module, self.function(), layout)
+            .map_err(|e| e.in_text(&self.module))
     }
 
     /// The code that is kept, else the quick code.

@@ -21,10 +21,31 @@ pub(super) struct Stay {
     stack: u64,
     resume: u64,
     code: (u64, u64),
-    /// Where the code was, and what it touched.
+    /// Where the code was, what it touched, and its registers then, in the processor's order.
     pub(super) at: u64,
     pub(super) address: u64,
+    pub(super) registers: [u64; 16],
 }
+
+/// The processor's numbers of its registers, as the system's.
+const ORDER: [i32; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
 
 thread_local! {
     static STAY: Cell<*mut Stay> = const { Cell::new(std::ptr::null_mut()) };
@@ -46,7 +67,7 @@ pub(crate) fn announce(base: u64, size: u64) {
 /// # Safety
 /// As for the code: the warp and its block are what it was made for. `code` is its range.
 pub(super) unsafe fn enter(entry: Entry, code: (u64, u64), warp: *mut Warp) -> (u32, Stay) {
-    let mut stay = Stay { stack: 0, resume: 0, code, at: 0, address: 0 };
+    let mut stay = Stay { stack: 0, resume: 0, code, at: 0, address: 0, registers: [0; 16] };
     let place = &raw mut stay;
     STAY.set(place);
     // SAFETY: the caller's promise; `place` outlives the call.
@@ -136,6 +157,9 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
             stay.at = at;
             // SAFETY: the kernel passes what it knows of the fault.
             stay.address = unsafe { (*info).si_addr() } as u64;
+            for (to, from) in stay.registers.iter_mut().zip(ORDER) {
+                *to = registers[from as usize] as u64;
+            }
             registers[libc::REG_RIP as usize] = stay.resume as i64;
             registers[libc::REG_RSP as usize] = stay.stack as i64;
             registers[libc::REG_RAX as usize] = i64::from(SIGNAL);

@@ -176,7 +176,8 @@ pub(crate) struct Warp {
     pub(crate) answer: u32,
     /// In a loop over lanes: from which one on; else 0.
     pub(crate) from: u32,
-    /// There: lanes that take part, in whose stead others read what the first of them does; else all.
+    /// Lanes that the last access of device memory was for, which the code did itself; in a loop over lanes, others
+    /// read what the first of them does.
     pub(crate) taking: u32,
     /// Where the stacks of lanes begin that functions which may call themselves keep registers on, and how many rows
     /// they have.

@@ -38,6 +38,7 @@ pub fn check(module: &ast::Module<'_>) -> Result<Module, Error> {
         globals: Vec::new(),
         shared: Vec::new(),
         functions: Vec::new(),
+        sources: module.sources.clone(),
     };
     let dialect = Dialect::new(module.version, out.sm);
     let mut declared = Declared::new(dialect, module)?;

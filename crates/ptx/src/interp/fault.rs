@@ -1,6 +1,9 @@
 //! Why a launch ended before its end.
 
 use crate::Pos;
+use crate::ir::{Inst, Module};
+use crate::source::Line;
+use crate::table::Op;
 use std::fmt;
 
 /// Nothing is mapped there.
@@ -67,15 +70,95 @@ pub enum Cause {
     Interrupted,
 }
 
+/// How memory was accessed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It was read.
+    Read,
+    /// It was written.
+    Write,
+    /// Both, by an atomic operation.
+    Atomic,
+}
+
+impl Access {
+    /// What an instruction does in a space; `None` where it accesses no memory.
+    pub fn of(inst: &Inst, space: &str) -> Option<Access> {
+        match inst.op {
+            Op::Ld => Some(Access::Read),
+            Op::St | Op::MbarInit => Some(Access::Write),
+            // From global memory to shared.
+            Op::CpAsync => Some(if space == "shared" { Access::Write } else { Access::Read }),
+            Op::Atom | Op::MbarArrive | Op::MbarTx | Op::MbarTest | Op::CpArrive => {
+                Some(Access::Atomic)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Access::Read => "read",
+            Access::Write => "write",
+            Access::Atomic => "atomic operation",
+        })
+    }
+}
+
+/// Where in the code a launch failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spot {
+    /// The place in its text.
+    pub pos: Pos,
+    /// Which of several texts that were linked, from 1; 0 where there is one.
+    pub text: u32,
+    /// The function it stands in, where that is not the kernel.
+    pub function: Option<String>,
+    /// The line of the source, and behind it where the functions were called that it was put into others with;
+    /// nothing where the text does not say.
+    pub source: Vec<Line>,
+}
+
+impl Spot {
+    /// What a module says of a position in it.
+    fn new(module: &Module, kernel: u32, pos: Pos) -> Spot {
+        let all = module.functions.iter().enumerate();
+        let before = all.filter(|(_, f)| f.defined && f.pos <= pos);
+        let (number, start) =
+            before.max_by_key(|(_, f)| f.pos).map_or((kernel, pos), |(n, f)| (n as u32, f.pos));
+        let (own, text) = module.sources.text(pos);
+        let name = module.functions.get(number as usize).map(|f| f.name.clone());
+        let function = name.filter(|_| number != kernel);
+        Spot { pos: own, text, function, source: module.sources.lines(start, pos) }
+    }
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut lines = self.source.iter();
+        if let Some(line) = lines.next() {
+            write!(f, "{line}")?;
+            lines.try_for_each(|line| write!(f, ", inlined at {line}"))?;
+            f.write_str(", ")?;
+        }
+        write!(f, "PTX {}", self.pos)?;
+        if self.text > 0 { write!(f, " of text {}", self.text) } else { Ok(()) }
+    }
+}
+
 /// A launch that failed: what, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fault {
     /// What happened.
     pub cause: Box<Cause>,
-    /// The kernel.
+    /// How memory was accessed, if that is what failed.
+    pub access: Option<Access>,
+    /// The kernel, as its symbol is called.
     pub kernel: String,
-    /// Where in the PTX, if at an instruction.
-    pub pos: Option<Pos>,
+    /// Where in the code, if at an instruction.
+    pub spot: Option<Box<Spot>>,
     /// The block.
     pub block: [u32; 3],
     /// The thread in it.
@@ -86,10 +169,9 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::Address { address, bytes, space } => {
-                write!(
-                    f,
-                    "access of {bytes} bytes at {address:#x} ({space}), expected an address inside an allocation"
-                )
+                let s = plural(*bytes);
+                write!(f, "access of {bytes} byte{s} of {space} memory at {address:#x}, ")?;
+                f.write_str("expected an address inside an allocation")
             }
             Cause::Misaligned { address, bytes } => {
                 write!(f, "access of {bytes} bytes at {address:#x}, expected a multiple of {bytes}")
@@ -117,13 +199,74 @@ impl fmt::Display for Cause {
     }
 }
 
+fn plural(n: u32) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}
+
+impl Fault {
+    /// A fault in a launch of a kernel of a module.
+    pub fn new(
+        module: &Module,
+        kernel: u32,
+        cause: Cause,
+        pos: Option<Pos>,
+        block: [u32; 3],
+        thread: [u32; 3],
+    ) -> Fault {
+        let name = module.functions.get(kernel as usize).map(|f| f.name.clone());
+        let spot = pos.map(|pos| Box::new(Spot::new(module, kernel, pos)));
+        let (cause, kernel) = (Box::new(cause), name.unwrap_or_default());
+        Fault { cause, access: None, kernel, spot, block, thread }
+    }
+
+    /// The same, with what the instruction does to memory.
+    #[must_use]
+    pub fn by(mut self, inst: &Inst) -> Fault {
+        self.access = match *self.cause {
+            Cause::Address { space, .. } => Access::of(inst, space),
+            Cause::Misaligned { .. } => Access::of(inst, ""),
+            _ => None,
+        };
+        self
+    }
+
+    /// Where in the PTX, if at an instruction: in its own text.
+    pub fn pos(&self) -> Option<Pos> {
+        self.spot.as_ref().map(|spot| spot.pos)
+    }
+
+    /// The message, with functions called what `named` says, and behind an address that is wrong what is `near` it.
+    pub fn message(&self, named: &dyn Fn(&str) -> String, near: Option<&str>) -> String {
+        let mut text = match (self.access, &*self.cause) {
+            (Some(access), Cause::Address { address, bytes, space }) => {
+                let near = near.unwrap_or("expected an address inside an allocation");
+                let s = plural(*bytes);
+                format!("invalid {space} {access} of {bytes} byte{s} at {address:#x}, {near}")
+            }
+            (Some(access), Cause::Misaligned { address, bytes }) => {
+                format!(
+                    "misaligned {access} of {bytes} bytes at {address:#x}, expected a multiple of {bytes}"
+                )
+            }
+            (_, cause) => cause.to_string(),
+        };
+        text += &format!("; kernel {}", named(&self.kernel));
+        let function = self.spot.as_ref().and_then(|spot| spot.function.as_deref());
+        if let Some(function) = function {
+            text += &format!(", in function {}", named(function));
+        }
+        let ([bx, by, bz], [tx, ty, tz]) = (self.block, self.thread);
+        text += &format!(", block ({bx},{by},{bz}), thread ({tx},{ty},{tz})");
+        if let Some(spot) = &self.spot {
+            text += &format!(", {spot}");
+        }
+        text
+    }
+}
+
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "kernel {}", self.kernel)?;
-        if let Some(pos) = self.pos {
-            write!(f, ", PTX {pos}")?;
-        }
-        write!(f, ", block {:?}, thread {:?}: {}", self.block, self.thread, self.cause)
+        f.write_str(&self.message(&str::to_string, None))
     }
 }
 

@@ -224,9 +224,13 @@ impl Exec<'_> {
                 };
                 let mut new = |old: u64| with(update, old, b, c);
                 old[k][l] = match place {
-                    place @ Place::Global(a) => match self.memory.update(a, width, &mut new) {
+                    Place::Global(a) => match self.memory.update(a, width, &mut new) {
                         Ok(v) => v,
-                        Err(_) => return Err(self.bad(common, warp, inst, l, place, width)),
+                        Err(_) => {
+                            let (whole, bytes) =
+                                (Place::Global(addresses[l]), width * parts as u32);
+                            return Err(self.bad(common, warp, inst, l, whole, bytes));
+                        }
                     },
                     place => {
                         let mut bytes = [0; 8];

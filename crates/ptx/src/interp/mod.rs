@@ -39,7 +39,7 @@ use block::Block;
 pub use call::provides;
 pub use collective::{party, run as collective};
 use decode::Code;
-pub use fault::{BadAddress, Cause, Fault};
+pub use fault::{Access, BadAddress, Cause, Fault, Spot};
 pub use mbarrier::apply as barrier_object;
 use std::cell::OnceCell;
 use std::collections::VecDeque;
@@ -278,8 +278,7 @@ impl<'a> Exec<'a> {
         block: [u32; 3],
         thread: [u32; 3],
     ) -> Fault {
-        let kernel = self.module.functions[self.launch.kernel as usize].name.clone();
-        Fault { cause: Box::new(cause), kernel, pos, block, thread }
+        Fault::new(self.module, self.launch.kernel, cause, pos, block, thread)
     }
 }
 

@@ -217,7 +217,7 @@ impl Exec<'_> {
         cause: Cause,
     ) -> Fault {
         let thread = self.thread(warp, lane);
-        self.fault(cause, Some(inst.pos), common.index, thread)
+        self.fault(cause, Some(inst.pos), common.index, thread).by(inst)
     }
 
     fn thread(&self, warp: &Warp, lane: usize) -> [u32; 3] {

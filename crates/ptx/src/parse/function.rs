@@ -38,11 +38,11 @@ impl<'a> Parser<'a> {
             self.pragma()?;
             return Ok(());
         }
-        self.at += 1;
         if word == "loc" || word == "file" {
-            self.skip_line();
+            self.place(word);
             return Ok(());
         }
+        self.at += 1;
         let mut numbers = Vec::new();
         if self.eat("(") {
             while !self.eat(")") {
@@ -81,10 +81,7 @@ impl<'a> Parser<'a> {
         match self.peek() {
             Token::Punct("{") => out.push(Statement::Block(self.block()?)),
             Token::Punct(";") => self.at += 1,
-            Token::Dot("loc" | "file") => {
-                self.at += 1;
-                self.skip_line();
-            }
+            Token::Dot(word @ ("loc" | "file")) => self.place(word),
             Token::Dot("section") => self.section()?,
             Token::Dot("pragma") => out.push(Statement::Pragma(self.pragma()?)),
             Token::Dot("maxnreg" | "noreturn" | "unified_syntax") => {

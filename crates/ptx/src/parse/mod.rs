@@ -2,17 +2,19 @@
 //!
 //! Owns the grammar: it accepts what nvcc, clang, NVRTC and people write, in
 //! any layout, and it does not judge instructions. It must not resolve names.
-//! Debug information (`.file`, `.loc`, `.section`) is skipped: positions in
-//! messages are positions in the PTX.
+//! Of debug information, `.file` and `.loc` are kept for messages of faults;
+//! `.section` is skipped.
 
 mod decl;
 mod expr;
 mod function;
 mod operand;
+mod place;
 
 use crate::ast::{Init, Linkage, Module};
 use crate::error::{Error, Pos};
 use crate::lex::{Token, tokens};
+use crate::source::Sources;
 
 /// How deep braces, parentheses and operators may nest. Compilers stay below
 /// ten; the limit keeps hostile text from exhausting the stack.
@@ -25,13 +27,14 @@ const MAX_DEPTH: u32 = 100;
 /// for absurd nesting.
 pub fn parse(text: &str) -> Result<Module<'_>, Error> {
     let tokens = tokens(text)?;
-    Parser { tokens, at: 0, depth: 0 }.module()
+    Parser { tokens, at: 0, depth: 0, sources: Sources::default() }.module()
 }
 
 pub(crate) struct Parser<'a> {
     tokens: Vec<(Token<'a>, Pos)>,
     at: usize,
     depth: u32,
+    sources: Sources,
 }
 
 impl<'a> Parser<'a> {
@@ -119,15 +122,6 @@ impl<'a> Parser<'a> {
         Ok(found as u32)
     }
 
-    /// Skips the rest of the line the last token stands on: `.loc` and `.file`
-    /// end there, without a semicolon.
-    fn skip_line(&mut self) {
-        let line = self.tokens[self.at - 1].1.line;
-        while self.peek() != Token::End && self.pos().line == line {
-            self.at += 1;
-        }
-    }
-
     /// Skips `{ ... }` with whatever is inside.
     fn skip_braces(&mut self) -> Result<(), Error> {
         self.expect("{")?;
@@ -153,10 +147,14 @@ impl<'a> Parser<'a> {
             functions: Vec::new(),
             aliases: Vec::new(),
             pragmas: Vec::new(),
+            sources: Sources::default(),
         };
         loop {
             let Token::Dot(word) = self.peek() else {
                 if self.peek() == Token::End {
+                    let end = self.pos().line;
+                    self.sources.end(end);
+                    m.sources = self.sources;
                     return Ok(m);
                 }
                 if self.eat(";") {
@@ -194,10 +192,7 @@ impl<'a> Parser<'a> {
                 "version" => {
                     self.version()?;
                 }
-                "file" | "loc" => {
-                    self.at += 1;
-                    self.skip_line();
-                }
+                "file" | "loc" => self.place(word),
                 "section" => self.section()?,
                 "pragma" => m.pragmas.push(self.pragma()?),
                 "alias" => {

@@ -35,8 +35,8 @@ struct State {
     /// Unused ranges: length by address, and (length, address).
     free: BTreeMap<u64, u64>,
     by_length: BTreeSet<(u64, u64)>,
-    /// Allocations: length by address.
-    live: BTreeMap<u64, u64>,
+    /// Allocations: length by address, and how much of it was asked for.
+    live: BTreeMap<u64, (u64, u64)>,
 }
 
 impl State {
@@ -153,14 +153,14 @@ impl Arena {
         state.remove(address);
         state.put(address, at - address);
         state.put(at + length, address + found - at - length);
-        state.live.insert(at, length);
+        state.live.insert(at, (length, bytes));
         Some(at)
     }
 
     /// Gives memory back; false if nothing was allocated at this address.
     pub fn free(&self, address: u64) -> bool {
         let mut state = lock(&self.state);
-        let Some(length) = state.live.remove(&address) else { return false };
+        let Some((length, _)) = state.live.remove(&address) else { return false };
         for entry in self.entries(address, length) {
             entry.fetch_sub(1, Ordering::Release);
         }
@@ -189,6 +189,20 @@ impl Arena {
             for entry in self.entries(address, length) {
                 entry.store(0, Ordering::Release);
             }
+        }
+    }
+
+    /// The allocation that is nearest to bytes: its address and what was asked for.
+    pub fn nearest(&self, address: u64, bytes: u64) -> Option<(u64, u64)> {
+        let state = lock(&self.state);
+        let own = |(at, (_, size)): (&u64, &(u64, u64))| (*at, *size);
+        let before = state.live.range(..=address).next_back().map(own);
+        let after = state.live.range(address..).next().map(own);
+        let below = |(at, size): &(u64, u64)| address.saturating_sub(at.saturating_add(*size));
+        let above = |(at, _): &(u64, u64)| at.saturating_sub(address.saturating_add(bytes));
+        match (before, after) {
+            (Some(b), Some(a)) => Some(if below(&b) <= above(&a) { b } else { a }),
+            (b, a) => b.or(a),
         }
     }
 

@@ -11,6 +11,7 @@ use cushim_ptx::ir::{Base, Function, Global, Module, Place, Src, Symbol};
 use cushim_ptx::types::Space;
 
 use super::device;
+use super::fault::named;
 use super::memory::Memory;
 use crate::accelerator::{Code, Failure, Image, ImageKind, Kernel, Variable};
 
@@ -259,14 +260,17 @@ impl CpuCode {
             let function = self.module.functions.get(*function as usize)?;
             let within = match function.name == *name {
                 true => String::new(),
-                false => format!(" (in {})", function.name),
+                false => format!(" in function {}", named(&function.name)),
             };
+            let name = named(name);
+            let (place, _) = self.module.sources.text(refusal.pos);
             return Some(format!(
                 "kernel {name}{within}, PTX line {}: `{}`: {}",
-                refusal.pos.line, refusal.instruction, refusal.reason
+                place.line, refusal.instruction, refusal.reason
             ));
         }
         if let Some(function) = self.module.undefined(kernel) {
+            let (name, function) = (named(name), named(function));
             return Some(format!("kernel {name} calls {function}, which no PTX here defines"));
         }
         if missing.is_empty() {
@@ -276,6 +280,7 @@ impl CpuCode {
         let functions = || reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
         let variable = functions().find_map(|f| names_one_of(f, missing))?;
         let variable = &self.module.globals.get(variable as usize)?.name;
+        let name = named(name);
         Some(format!("kernel {name} uses the variable {variable}, which no PTX here defines"))
     }
 }

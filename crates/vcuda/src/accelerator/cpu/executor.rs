@@ -1,15 +1,16 @@
 //! Runs packets on the CPU: kernels by machine code or the interpreter, their blocks over the pool.
 //!
-//! Owns what a launch needs beside its arguments, and how a kernel's end becomes a [`Failure`]. Must not
+//! Owns what a launch needs beside its arguments, and on which threads its blocks run. Must not
 //! know: queues, CUDA.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use cushim_ptx::interp::{self, Cause, Fault, Launch, Memory as _};
+use cushim_ptx::interp::{self, Launch, Memory as _};
 use cushim_ptx_jit::Arena;
 
 use super::code::CpuCode;
+use super::fault;
 use super::host::{Heap, Host, clock};
 use super::memory::Memory;
 use super::pool::{Job, Pool};
@@ -158,19 +159,7 @@ fn part(
         None => interp::run_blocks(&launch, memory, &host, &|| job.next(1).next()),
     };
     match ended {
-        Err(fault) => Err(failure(&fault)),
+        Err(fault) => Err(fault::failure(&fault, memory)),
         Ok(()) => Ok(()),
-    }
-}
-
-/// A fault by CUDA's error codes.
-fn failure(fault: &Fault) -> Failure {
-    let text = fault.to_string();
-    match *fault.cause {
-        Cause::Address { .. } => Failure::IllegalAddress(text),
-        Cause::Misaligned { .. } => Failure::Misaligned(text),
-        Cause::Assert => Failure::Assert(text),
-        Cause::Refused { .. } => Failure::NotSupported(text),
-        _ => Failure::Launch(text),
     }
 }

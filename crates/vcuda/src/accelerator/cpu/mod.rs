@@ -1,7 +1,7 @@
 //! The CPU as an accelerator: memory in one range, PTX compiled to machine code, queues in software.
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
-//! [`arena`] addresses, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`pool`]
+//! [`arena`] addresses, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`fault`] how they fail, [`pool`]
 //! threads, [`stack`] room for the compiler, [`host`] what kernels ask for, [`device`] what is said of it. Must not know: CUDA's handles.
 
 pub mod arena;
@@ -9,6 +9,7 @@ mod cache;
 mod code;
 mod device;
 mod executor;
+mod fault;
 mod host;
 mod memory;
 mod pool;

@@ -1,0 +1,82 @@
+//! Whose access it was, where generated code touched what is not mapped.
+//!
+//! Owns the way from a place in the code and the processor's registers to a lane and its address. One instruction of
+//! the processor serves several lanes, and some that do not take part: of those that do, the first is at fault whose
+//! own bytes are not there. Must not know: signals ([`super::trap`]).
+
+use super::helpers::lanes;
+use super::launch::Exec;
+use super::operand;
+use super::tier::Machine;
+use super::trap::Stay;
+use super::warp::Warp;
+use crate::emit::{Addresses, Site};
+use cushim_ptx::interp::{Cause, Fault};
+use cushim_ptx::ir::Inst;
+use cushim_ptx::table::{Op, Word};
+
+/// Bytes that a lane accesses.
+fn total(inst: &Inst) -> u64 {
+    let parts = match inst.op {
+        Op::St => inst.src.len().saturating_sub(2),
+        Op::Atom if inst.words.has(Word::Cas) => 1,
+        Op::Atom => inst.src.len().saturating_sub(2),
+        _ => inst.dst.len(),
+    };
+    u64::from(inst.types[0].bytes()) * parts.max(1) as u64
+}
+
+/// How much further the address of each lane is than that of `lane`.
+fn distances(site: &Site, lane: usize) -> Option<[u64; 32]> {
+    let by = |steps: &[i64; 32], scale: i64| {
+        let own = steps.get(lane).copied().unwrap_or(0);
+        steps.map(|s| s.wrapping_sub(own).wrapping_mul(scale) as u64)
+    };
+    match &site.addresses {
+        Addresses::Lanes => None,
+        Addresses::Steps { steps, .. } => Some(by(steps, 1)),
+        Addresses::Extended { steps, scale, .. } => Some(by(steps, *scale)),
+    }
+}
+
+/// The instruction that accesses memory, of one to which an instruction of the processor belongs: this may be one
+/// that computes, and reads what was to be loaded just before, as nothing between them touches memory.
+fn accessing(code: &[Inst], at: u32, computes: bool) -> Option<u32> {
+    let own = code.get(at as usize).is_some_and(|i| matches!(i.op, Op::Ld | Op::St | Op::Atom));
+    if own && !computes {
+        return Some(at);
+    }
+    let before = code.get(..at as usize)?.iter().rposition(|i| i.op == Op::Ld);
+    before.map(|n| n as u32).or(own.then_some(at))
+}
+
+/// The fault of a warp that touched an address of the arena where nothing is.
+pub(super) fn touched(exec: &Exec<'_>, machine: &Machine, w: &Warp, stay: &Stay) -> Fault {
+    let code = &exec.variant.flat.function.code;
+    let operand = operand::find(machine.code.from(stay.at), &stay.registers);
+    let origin = machine.origin(stay.at);
+    let computes = operand.is_some_and(|o| o.computes);
+    let at = origin.and_then(|o| accessing(code, o.inst, computes));
+    let inst = at.and_then(|at| code.get(at as usize));
+    let (Some(origin), Some(at), Some(inst)) = (origin, at, inst) else {
+        let cause = Cause::Address { address: stay.address, bytes: 1, space: "global" };
+        return exec.fault(cause, None, w.block(), w.thread(0));
+    };
+    let first = (origin.lane + w.from) as usize & 31;
+    let bytes = total(inst);
+    // The code's own accesses are aligned; of several parts of a lane, it may have been any.
+    let touched = operand.map_or(stay.address, |o| o.address) & !(bytes - 1);
+    let site = exec.variant.sites.iter().find(|s| s.at == at);
+    let addresses = site.map(|site| match distances(site, first) {
+        Some(all) => all.map(|d| touched.wrapping_add(d)),
+        None => w.addresses(site),
+    });
+    let addresses = addresses.unwrap_or([touched; 32]);
+    let wrong = |l: &usize| !exec.memory.holds(addresses[*l], bytes);
+    let takes = |l: usize| w.taking >> l & 1 != 0;
+    // Memory that was there a moment ago: then who was served first, or the first at all.
+    let known = if takes(first) { first } else { w.taking.trailing_zeros() as usize & 31 };
+    let lane = lanes(w.taking).find(wrong).unwrap_or(known);
+    let cause = Cause::Address { address: addresses[lane], bytes: bytes as u32, space: "global" };
+    exec.fault(cause, Some(inst.pos), w.block(), w.thread(lane)).by(inst)
+}
