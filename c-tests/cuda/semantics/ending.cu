@@ -8,21 +8,7 @@
 #include <thread>
 #include "ending_calls.h"
 
-static const char *way = "";
-static bool silent = true, by_threads;
-
-static bool is(const char *name) { return strcmp(way, name) == 0; }
-
-static void at(const char *place)
-{
-    if (silent)
-        return;
-    std::string text = (*place == '=' ? "=" : "") + std::string(way) + ", " + place;
-    if (by_threads)
-        std::thread([&] { runtime_calls(text.c_str()); }).join();
-    else
-        runtime_calls(text.c_str());
-}
+static bool by_threads;
 
 // A thread that is there from the start on and makes the calls at each place.
 class Waiting {
@@ -65,34 +51,32 @@ static bool runtime_is_inside()
         runtime.dli_fbase == program.dli_fbase;
 }
 
-static void place(const char *name)
+static void at(const char *place)
 {
-    if (*name == '=' && runtime_is_inside())
+    if (!way || (*place == '=' && runtime_is_inside()))
         return;
-    if (waiting && !silent)
-        waiting->run((*name == '=' ? "=" : "") + std::string(way) + ", " + name);
+    std::string text = named_place(place);
+    if (waiting)
+        waiting->run(text);
+    else if (by_threads)
+        std::thread([&] { runtime_calls(text.c_str()); }).join();
     else
-        at(name);
+        runtime_calls(text.c_str());
 }
-
-struct Object {
-    const char *name;
-    ~Object() { place(name); }
-};
 
 __attribute__((init_priority(101))) static Object early{"=first global"};
 static Object global{"global"};
-static void early_handler() { place("handler of a constructor"); }
+static void early_handler() { at("handler of a constructor"); }
 __attribute__((constructor)) static void construct() { atexit(early_handler); }
-__attribute__((destructor)) static void destruct() { place("=destructor function"); }
-__attribute__((destructor(101))) static void last_destruct() { place("=last destructor function"); }
+__attribute__((destructor)) static void destruct() { at("=destructor function"); }
+__attribute__((destructor(101))) static void last_destruct() { at("=last destructor function"); }
 
-static void before() { place("handler before"); }
-static void after() { place("handler after"); }
-static void between() { place("handler between"); }
-static void quick_before() { place("quick handler before"); }
-static void quick_after() { place("quick handler after"); }
-static void key_gone(void *) { place("key's destructor"); }
+static void before() { at("handler before"); }
+static void after() { at("handler after"); }
+static void between() { at("handler between"); }
+static void quick_before() { at("quick handler before"); }
+static void quick_after() { at("quick handler after"); }
+static void key_gone(void *) { at("key's destructor"); }
 
 static void local(const char *name)
 {
@@ -190,16 +174,8 @@ static int run()
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) {
-        way = argv[1];
-        silent = false;
-        return run();
-    }
-    const char *ways[] = {"main returns", "no call before", "new threads", "old thread", "old thread without CUDA",
-                          "reset", "fault", "exit by a thread", "thread ends", "driver first", "quick_exit",
-                          "_exit"};
-    for (const char *one : ways)
-        again(one, "");
-    puts("end");
-    return 0;
+    return all_ways(argc, argv,
+                    {"main returns", "no call before", "new threads", "old thread", "old thread without CUDA", "reset", "fault",
+                     "exit by a thread", "thread ends", "driver first", "quick_exit", "_exit"},
+                    run);
 }

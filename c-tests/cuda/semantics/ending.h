@@ -1,15 +1,10 @@
 // What the programs about the end of a process share: all sorts of calls, made at one
 // place and printed as one line, calls with the same answer together.
 #pragma once
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <utility>
 #include <vector>
+#include "again.h"
 
 // The answers at the place before. Not inside of the class: that would keep a library from being unloaded.
 // Never destroyed: it is used to the end.
@@ -55,25 +50,34 @@ public:
     }
 };
 
-// Runs this program again with two words, and says how it ended where that is not well.
-static inline void again(const char *one, const char *two)
+// The way to end that this process goes; null while its places are silent.
+static const char *way;
+
+// Makes the calls at a place: each program's own. A place whose name begins with = is printed as Answers says.
+static void at(const char *place);
+
+static inline bool is(const char *name) { return strcmp(way, name) == 0; }
+
+// What a place is called in what is printed.
+static inline std::string named_place(const char *place) { return (*place == '=' ? "=" : "") + std::string(way) + ", " + place; }
+
+// An object whose destructor is a place: each file's own.
+namespace {
+struct Object {
+    const char *name;
+    ~Object() { at(name); }
+};
+} // namespace
+
+// The program: `run` goes one way, in a process of its own for each.
+static inline int all_ways(int argc, char **argv, const std::vector<const char *> &ways, int (*run)())
 {
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        execl("/proc/self/exe", "ending", one, two, (char *)nullptr);
-        _exit(127);
+    if (argc > 1) {
+        way = argv[1];
+        return run();
     }
-    int status = 0;
-    // One that does not end is ended: threads that block signals need the one that they cannot.
-    for (int tries = 0; waitpid(pid, &status, WNOHANG) == 0; tries++) {
-        if (tries == 1500)
-            kill(pid, SIGKILL);
-        usleep(10000);
-    }
-    if (WIFSIGNALED(status))
-        printf("%s %s: ended by signal %d\n", one, two, WTERMSIG(status));
-    else if (WEXITSTATUS(status))
-        printf("%s %s: ended with %d\n", one, two, WEXITSTATUS(status));
-    fflush(stdout);
+    for (const char *one : ways)
+        again(one);
+    puts("end");
+    return 0;
 }

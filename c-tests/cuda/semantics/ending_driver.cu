@@ -3,8 +3,6 @@
 #include "ending.h"
 #include <thread>
 
-static const char *way = "";
-static bool silent = true;
 static CUcontext context;
 static CUdeviceptr kept;
 
@@ -85,19 +83,14 @@ static void driver_calls(const char *place)
 
 static void at(const char *place)
 {
-    if (silent)
+    if (!way)
         return;
-    std::string line = std::string(way) + ", " + place;
-    if (!strcmp(way, "new threads"))
+    std::string line = named_place(place);
+    if (is("new threads"))
         std::thread([&] { driver_calls(line.c_str()); }).join();
     else
         driver_calls(line.c_str());
 }
-
-struct Object {
-    const char *name;
-    ~Object() { at(name); }
-};
 
 __attribute__((init_priority(101))) static Object early{"first global"};
 static Object global{"global"};
@@ -113,12 +106,12 @@ static int run()
     atexit(before);
     at_quick_exit(quick);
     (void)before_object.name;
-    if (!strcmp(way, "no call before"))
+    if (is("no call before"))
         return 0;
     if (cuInit(0))
         return 1;
-    if (strcmp(way, "only initialised")) {
-        if (!strcmp(way, "primary context")) {
+    if (!is("only initialised")) {
+        if (is("primary context")) {
             if (cuDevicePrimaryCtxRetain(&context, 0) || cuCtxSetCurrent(context))
                 return 1;
         } else {
@@ -136,23 +129,16 @@ static int run()
     atexit(after);
     static thread_local Object after_object{"thread's object after"};
     (void)after_object.name;
-    if (!strcmp(way, "destroyed"))
+    if (is("destroyed"))
         cuCtxDestroy(context), context = nullptr;
-    if (!strcmp(way, "quick_exit"))
+    if (is("quick_exit"))
         quick_exit(0);
     return 0;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc > 1) {
-        way = argv[1];
-        silent = false;
-        return run();
-    }
-    for (const char *one : {"context", "primary context", "only initialised", "no call before", "new threads",
-                            "destroyed", "quick_exit"})
-        again(one, "");
-    puts("end");
-    return 0;
+    return all_ways(argc, argv,
+                    {"context", "primary context", "only initialised", "no call before", "new threads", "destroyed", "quick_exit"},
+                    run);
 }

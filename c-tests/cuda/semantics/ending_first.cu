@@ -2,12 +2,9 @@
 // first and only call of a process of its own.
 #include "ending_calls.h"
 
-static const char *way = "";
-static bool brief = true;
-
 static void at(const char *place)
 {
-    if (brief)
+    if (!way)
         return;
     Answers answers;
     int n = 0, *d = nullptr;
@@ -15,14 +12,11 @@ static void at(const char *place)
     CALL("malloc", cudaMalloc(&d, 64));
     CALL("free", cudaFree(d));
     CALL("sync", cudaDeviceSynchronize());
-    answers.print((std::string(way) + ", " + place).c_str());
+    answers.print(named_place(place).c_str());
 }
 
 static void before() { at("handler before"); }
-struct Object {
-    ~Object() { at("global"); }
-};
-static Object object;
+static Object object{"global"};
 
 // One call by its number; what it is called, and null behind the last.
 static const char *first(int number, bool call)
@@ -80,7 +74,6 @@ int main(int argc, char **argv)
     if (argc > 2) {
         int number = atoi(argv[2]);
         way = first(number, false);
-        brief = false;
         atexit(before);
         first(number, true);
         return 0;

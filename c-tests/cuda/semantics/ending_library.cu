@@ -1,18 +1,13 @@
 // The library that ending_plugin.cpp loads.
 #include "ending_calls.h"
 
-static const char *way;
-
 static void at(const char *place)
 {
     if (way)
-        runtime_calls((std::string(way) + ", " + place).c_str());
+        runtime_calls(named_place(place).c_str());
 }
 
-struct Object {
-    ~Object() { at("global of the library"); }
-};
-static Object object;
+static Object object{"global of the library"};
 __attribute__((destructor)) static void destruct() { at("destructor function of the library"); }
 static void before() { at("handler of the library before"); }
 static void after() { at("handler of the library after"); }

@@ -1,22 +1,16 @@
 // A program without CUDA that loads a library with kernels: CUDA at the end of the process, when all
 // of it came with dlopen. Handlers before it was loaded, after that, and after its first call; and
 // what its own destructors get, when it is closed and when the process ends.
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <dlfcn.h>
 #include <libgen.h>
-#include <string>
-#include <unistd.h>
 #include "ending.h"
 
 static void (*calls)(const char *);
-static const char *way = "";
 
 static void at(const char *place)
 {
     if (calls)
-        calls((std::string(way) + ", " + place).c_str());
+        calls(named_place(place).c_str());
 }
 
 static void (*quiet)();
@@ -41,21 +35,17 @@ static void *load(const char *folder)
     return library;
 }
 
-int main(int argc, char **argv)
+// The folder of this program, where the library lies, too.
+static const char *folder()
 {
-    char self[4096] = {};
-    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0)
-        return 1;
-    if (argc <= 1) {
-        for (const char *one : {"loaded", "closed", "loaded twice"})
-            again(one, "");
-        puts("end");
-        return 0;
-    }
-    way = argv[1];
-    const char *folder = dirname(self);
+    static char self[4096];
+    return readlink("/proc/self/exe", self, sizeof self - 1) < 0 ? "." : dirname(self);
+}
+
+static int run()
+{
     atexit(before_load);
-    void *library = load(folder);
+    void *library = load(folder());
     atexit(before_call);
     auto start = (bool (*)(const char *))dlsym(library, "start");
     if (!start(way))
@@ -63,15 +53,15 @@ int main(int argc, char **argv)
     calls = (void (*)(const char *))dlsym(library, "calls");
     quiet = (void (*)())dlsym(library, "quiet");
     atexit(after_call);
-    if (strcmp(way, "loaded")) {
+    if (!is("loaded")) {
         calls = nullptr;
         quiet = nullptr;
         dlclose(library);
         puts("closed");
         fflush(stdout);
     }
-    if (!strcmp(way, "loaded twice")) {
-        library = load(folder);
+    if (is("loaded twice")) {
+        library = load(folder());
         start = (bool (*)(const char *))dlsym(library, "start");
         if (!start("second"))
             return 1;
@@ -79,4 +69,9 @@ int main(int argc, char **argv)
         quiet = (void (*)())dlsym(library, "quiet");
     }
     return 0;
+}
+
+int main(int argc, char **argv)
+{
+    return all_ways(argc, argv, {"loaded", "closed", "loaded twice"}, run);
 }

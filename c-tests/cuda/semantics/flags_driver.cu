@@ -12,14 +12,6 @@ static std::string named(CUresult r)
     return cuGetErrorName(r, &name) == CUDA_SUCCESS && name ? name + strlen("CUDA_ERROR_") : "no name";
 }
 
-// By reference: what the call stores is read when it has returned.
-template <class T> static std::string with(CUresult r, const T &value)
-{
-    return r == CUDA_SUCCESS ? "ok=" + shown((Value)value) : named(r);
-}
-
-static const std::vector<Value> devices = {-0x80000000ll, -3, -2, -1, 0, 1, 2, 100000000, 0x7fffffff};
-
 // The forms of old, which the header of today calls by other names.
 template <class F> static F old(const char *name)
 {
@@ -135,8 +127,6 @@ static void contexts()
     sweep("cuFlushGPUDirectRDMAWrites target", {-1, 1, 2, 3, 100}, [](Value v) {
         return named(cuFlushGPUDirectRDMAWrites((CUflushGPUDirectRDMAWritesTarget)v, CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER));
     });
-    const std::vector<Value> sizes = {0, 1, 7, 8, 16, 17, 32, 33, 64, 65, 128, 129, 1000, 1024, 1025, 4096, 65536, 65537, 262143, 262144, 524272, 524288,
-                                      1 << 20, (1 << 20) + 1, 1 << 22, 1 << 24, (1 << 25) + 7, 1 << 30};
     // Not 6 and 7, the L2 that persists and shared memory: matters of the device.
     for (int limit : {-1, 0, 1, 2, 3, 4, 5, 8, 9, 10})
         sweep("cuCtxSetLimit " + std::to_string(limit) + ", read", sizes, [=](Value v) {
@@ -401,22 +391,7 @@ static void code()
         });
 }
 
-struct Part {
-    const char *name;
-    void (*run)();
-};
-static const Part every[] = {{"contexts", contexts}, {"memory", memory}, {"streams", streams}, {"code", code}};
-
 int main(int argc, char **argv)
 {
-    const char *names[16];
-    int count = 0;
-    for (const Part &part : every) {
-        if (argc > 1 && !strcmp(argv[1], part.name)) {
-            part.run();
-            return 0;
-        }
-        names[count++] = part.name;
-    }
-    return parts(names, count);
+    return all_parts(argc, argv, {{"contexts", contexts}, {"memory", memory}, {"streams", streams}, {"code", code}});
 }

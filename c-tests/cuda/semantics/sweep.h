@@ -1,15 +1,10 @@
 // What the programs share that try every value of an argument: runs of values with the
 // same answer are one word of a line.
 #pragma once
-#include <csignal>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <functional>
 #include <string>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <vector>
+#include "again.h"
 
 typedef long long Value;
 
@@ -75,27 +70,37 @@ static inline void sweep(const std::string &name, const std::vector<Value> &valu
     fflush(stdout);
 }
 
-// Runs this program again for each part: what one does to its process, the next does not see.
-static inline int parts(const char *const *names, int count)
+// A result, and what a successful call stored. By reference: it is read when the call has returned.
+// `named` is each face's own: "ok", or the error's name.
+template <class E, class T> static std::string with(E result, const T &value)
 {
-    for (int i = 0; i < count; i++) {
-        fflush(stdout);
-        pid_t pid = fork();
-        if (pid == 0) {
-            execl("/proc/self/exe", "sweep", names[i], (char *)nullptr);
-            _exit(127);
-        }
-        int status = 0;
-        for (int tries = 0; waitpid(pid, &status, WNOHANG) == 0; tries++) {
-            if (tries == 3000)
-                kill(pid, SIGKILL);
-            usleep(10000);
-        }
-        if (WIFSIGNALED(status))
-            printf("%s: ended by signal %d\n", names[i], WTERMSIG(status));
-        else if (WEXITSTATUS(status))
-            printf("%s: ended with %d\n", names[i], WEXITSTATUS(status));
+    std::string text = named(result);
+    return text == "ok" ? text + "=" + shown((Value)value) : text;
+}
+
+// Numbers of devices, of which only 0 is one, or stands for one: hosts have negative numbers.
+static const std::vector<Value> devices = {-0x80000000ll, -3, -2, -1, 0, 1, 2, 100000000, 0x7fffffff};
+
+// Sizes around what limits are rounded to.
+static const std::vector<Value> sizes = {0, 1, 7, 8, 16, 17, 32, 33, 64, 65, 128, 129, 1000, 1024, 1025, 4096, 65536, 65537, 262143, 262144, 524272,
+                                         524288, 1 << 20, (1 << 20) + 1, 1 << 22, 1 << 24, (1 << 25) + 7, 1 << 30};
+
+// A part of a program, and the process that runs it.
+struct Part {
+    const char *name;
+    void (*run)();
+};
+
+// The program: each part in a process of its own.
+static inline int all_parts(int argc, char **argv, const std::vector<Part> &parts)
+{
+    for (const Part &part : parts) {
+        if (argc <= 1)
+            again(part.name);
+        else if (!strcmp(argv[1], part.name))
+            part.run();
     }
-    puts("end");
+    if (argc <= 1)
+        puts("end");
     return 0;
 }
