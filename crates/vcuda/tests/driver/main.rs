@@ -11,8 +11,12 @@
 )]
 
 mod arguments;
+mod bounds;
+mod failures;
 mod graphs;
 mod memory;
+mod order;
+mod pools;
 mod streams;
 
 use cushim_abi::types::*;

@@ -9,21 +9,21 @@ use vcuda::api;
 
 use crate::{bytes, device, in_child, place, place_mut, start};
 
-const LEGACY: Stream = Stream(0);
+pub const LEGACY: Stream = Stream(0);
 
-fn stream(flags: u32) -> Stream {
+pub fn stream(flags: u32) -> Stream {
     let mut stream = Stream(0);
     assert_eq!(unsafe { api::cuStreamCreate(Out(&raw mut stream), Flags(flags)) }, 0);
     stream
 }
 
-fn event(flags: u32) -> Event {
+pub fn event(flags: u32) -> Event {
     let mut event = Event(0);
     assert_eq!(unsafe { api::cuEventCreate(Out(&raw mut event), Flags(flags)) }, 0);
     event
 }
 
-fn call<T>(stream: Stream, function: extern "C" fn(&T), data: &T) {
+pub fn call<T>(stream: Stream, function: extern "C" fn(&T), data: &T) {
     let function = Ptr(function as *const () as usize);
     assert_eq!(unsafe { api::cuLaunchHostFunc(stream, function, place(data)) }, 0);
 }
@@ -31,17 +31,27 @@ fn call<T>(stream: Stream, function: extern "C" fn(&T), data: &T) {
 /// Holds a stream back until it is opened; gives up after a while, so that a wrong order is a wrong
 /// result and no hang.
 #[derive(Default)]
-struct Gate(AtomicBool);
+pub struct Gate(AtomicBool);
 
 impl Gate {
-    extern "C" fn wait(gate: &Gate) {
+    pub extern "C" fn wait(gate: &Gate) {
         let end = Instant::now() + Duration::from_secs(5);
         while !gate.0.load(Ordering::Acquire) && Instant::now() < end {
             std::thread::yield_now();
         }
     }
-    fn open(&self) {
+    pub fn open(&self) {
         self.0.store(true, Ordering::Release);
+    }
+    /// Opens it while `calls` are made, so that one that waits comes back.
+    pub fn open_during<R>(&self, calls: impl FnOnce() -> R) -> R {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(30));
+                self.open();
+            });
+            calls()
+        })
     }
 }
 

@@ -163,4 +163,19 @@ mod tests {
         assert_eq!(heap.reserved(), BLOCK, "in use");
         assert_eq!(heap.take(BLOCK + 1, 1, BLOCK), None);
     }
+
+    #[test]
+    fn the_lowest_of_equal_places_is_taken_and_the_most_can_be_reached() {
+        let mut heap = Heap::default();
+        assert_eq!(heap.take(40 * M, 1, 0), Some(0));
+        assert_eq!(heap.take(40 * M, 1, 0), Some(40 * M));
+        heap.free(0, 1, Signal::completed());
+        heap.trim(|_, _| true);
+        assert_eq!(heap.reserved(), 64 * M, "the first block is empty");
+        // One more block before as behind.
+        assert_eq!(heap.take(40 * M, 1, 0), Some(0));
+        let mut full = Heap::default();
+        assert_eq!(full.take(BLOCK, 1, BLOCK), Some(0));
+        assert_eq!(full.take(1, 1, BLOCK), None);
+    }
 }

@@ -119,9 +119,17 @@ impl Streams {
         }
     }
 
-    /// Takes the handles of all created streams back: their context has ended.
+    /// Takes the handles of all created streams back: their context has ended. Threads keep their default streams,
+    /// which go on in the next life of a primary context.
     pub fn forget(&self) {
-        for stream in std::mem::take(&mut *lock(&self.list)) {
+        let gone: Vec<_> = {
+            let mut list = lock(&self.list);
+            let created = |stream: &Arc<Stream>| stream.kind == Kind::Created;
+            let (gone, kept) = std::mem::take(&mut *list).into_iter().partition(created);
+            *list = kept;
+            gone
+        };
+        for stream in gone {
             STREAMS.remove(super::handle::handle(&stream));
         }
     }

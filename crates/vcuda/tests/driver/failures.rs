@@ -1,0 +1,71 @@
+//! What becomes of work that fails: its context answers so until it is reset.
+
+use cushim_abi::types::*;
+use vcuda::api;
+
+use crate::streams::{Gate, LEGACY, call, event, stream};
+use crate::{device, in_child, place, start};
+
+/// CUDA_ERROR_ILLEGAL_ADDRESS.
+const ILLEGAL_ADDRESS: i32 = 700;
+
+/// An instance that sets memory which is not there any more.
+fn set_of_nothing(context: Context) -> GraphExec {
+    let (mut graph, mut node, mut exec) = (Graph(0), Node(0), GraphExec(0));
+    let gone = device(&[0; 4096]);
+    // CUDA_MEMSET_NODE_PARAMS: address, pitch, value and size of an element, width, height.
+    let params = [gone.0 as u64, 0, 1 << 32, 4096, 1];
+    unsafe {
+        assert_eq!(api::cuGraphCreate(Out(&raw mut graph), Flags(0)), 0);
+        let to = Out(&raw mut node);
+        assert_eq!(api::cuGraphAddMemsetNode(to, graph, Ptr(0), 0, place(&params), context), 0);
+        assert_eq!(api::cuGraphInstantiateWithFlags(Out(&raw mut exec), graph, Flags64(0)), 0);
+        assert_eq!(api::cuMemFree_v2(gone), 0);
+    }
+    exec
+}
+
+#[test]
+fn a_failure_stays_until_the_reset() {
+    if !in_child("failures::a_failure_stays_until_the_reset") {
+        return;
+    }
+    let mut context = start();
+    let (s, e, exec, gate) = (stream(1), event(0), set_of_nothing(context), Gate::default());
+    let (mut p, mut limit) = (Ptr(0), 0usize);
+    unsafe {
+        assert_eq!(api::cuCtxSetLimit(0, 4096), 0);
+        call(s, Gate::wait, &gate);
+        assert_eq!(api::cuGraphLaunch(exec, s), 0);
+        assert_eq!(api::cuEventRecord(e, s), 0);
+        gate.open_during(|| assert_eq!(api::cuEventSynchronize(e), ILLEGAL_ADDRESS));
+        for (code, what) in [
+            (api::cuStreamSynchronize(s), "cuStreamSynchronize"),
+            (api::cuStreamSynchronize(LEGACY), "another stream"),
+            (api::cuStreamQuery(s), "cuStreamQuery"),
+            (api::cuEventQuery(e), "cuEventQuery"),
+            (api::cuCtxSynchronize(), "cuCtxSynchronize"),
+            (api::cuMemAlloc_v2(Out(&raw mut p), 64), "cuMemAlloc"),
+            (api::cuMemsetD8Async(Ptr(0), 0, 0, s), "a set of nothing"),
+            (api::cuEventRecord(e, s), "cuEventRecord"),
+        ] {
+            assert_eq!(code, ILLEGAL_ADDRESS, "{what}");
+        }
+        assert_eq!(p, Ptr(0));
+        assert_eq!(api::cuDevicePrimaryCtxReset_v2(Device(0)), 0);
+        assert_eq!(api::cuDevicePrimaryCtxRetain(Out(&raw mut context), Device(0)), 0);
+        assert_eq!(api::cuCtxSetCurrent(context), 0);
+        assert_eq!(api::cuMemAlloc_v2(Out(&raw mut p), 64), 0);
+        assert_eq!(api::cuCtxSynchronize(), 0);
+        assert_eq!(api::cuCtxGetLimit(Out(&raw mut limit), 0), 0);
+        assert_eq!(limit, 1024, "the limits of the start, too");
+        // Another context does not notice, and the first failure is the one that is told.
+        let mut other = Context(0);
+        assert_eq!(api::cuCtxCreate_v2(Out(&raw mut other), Flags(0), Device(0)), 0);
+        let t = stream(1);
+        assert_eq!(api::cuGraphLaunch(set_of_nothing(other), t), 0);
+        assert_eq!(api::cuStreamSynchronize(t), ILLEGAL_ADDRESS);
+        assert_eq!(api::cuCtxSetCurrent(context), 0);
+        assert_eq!(api::cuCtxSynchronize(), 0);
+    }
+}
