@@ -29,6 +29,7 @@ pub use crate::library::{
     library_enumerate_kernels, library_get_kernel as module_get_function, library_load_data,
     library_load_file, library_unload as module_unload, module_enumerate_functions,
 };
+pub use crate::old::*;
 
 // ---- ways to a function
 
@@ -362,7 +363,7 @@ fn asked_for(l: &redirect::launch::Launch, stream: Stream) -> Launch {
 }
 
 #[inline(always)]
-fn launch(
+pub(crate) fn launch(
     f: Func,
     [gx, gy, gz]: [u32; 3],
     [bx, by, bz]: [u32; 3],
@@ -481,58 +482,4 @@ pub unsafe fn launch_cooperative_multi_device(
             launch(Func(p.func), grid, block, p.shared, Stream(p.stream), Ptr(p.args), Ptr(0));
         Launch { flags: LAUNCH_COOPERATIVE, ..plain }
     })
-}
-
-/// The launch of `cuLaunch`, `cuLaunchGrid`: block shape and arguments were set on the function before
-/// (`cuFuncSetBlockShape`, `cuParamSet*`, deprecated since CUDA 4.0) and are not seen.
-fn old_launch(f: Func, width: i32, height: i32, stream: Stream) -> Launch {
-    let unseen = launch(f, [width as u32, height as u32, 1], [0; 3], 0, stream, Ptr(0), Ptr(0));
-    Launch { args: Arguments::None, ..unseen }
-}
-
-/// `cuLaunch`.
-pub unsafe fn launch_grid(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Func) -> i32,
-    f: Func,
-) -> i32 {
-    if redirect::launch::enabled()
-        && let Err(status) = redirect::launch::ready(site, f, 0)
-    {
-        return status;
-    }
-    launched!(site, old_launch(f, 1, 1, Stream(0)), real(f))
-}
-
-/// `cuLaunchGrid`.
-pub unsafe fn launch_grid_2d(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Func, i32, i32) -> i32,
-    f: Func,
-    width: i32,
-    height: i32,
-) -> i32 {
-    if redirect::launch::enabled()
-        && let Err(status) = redirect::launch::ready(site, f, 0)
-    {
-        return status;
-    }
-    launched!(site, old_launch(f, width, height, Stream(0)), real(f, width, height))
-}
-
-/// `cuLaunchGridAsync`.
-pub unsafe fn launch_grid_async(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Func, i32, i32, Stream) -> i32,
-    f: Func,
-    width: i32,
-    height: i32,
-    stream: Stream,
-) -> i32 {
-    if redirect::launch::enabled()
-        && let Err(status) = redirect::launch::ready(site, f, stream.0)
-    {
-        return status;
-    }
-    launched!(site, old_launch(f, width, height, stream), real(f, width, height, stream))
 }

@@ -167,6 +167,7 @@ pub unsafe fn dlopen(
     let unloads = elf::unloads();
     if UNLOADS.swap(unloads, Ordering::AcqRel) != unloads {
         home.forget_runtime();
+        crate::redirect::holder::forget_runtime();
     }
     if flags & libc::RTLD_DEEPBIND == 0 || file.is_null() {
         return false;

@@ -35,20 +35,21 @@ pub(crate) use stack;
 /// Records a call with the given words around `$call`; answers its result.
 macro_rules! recorded {
     ($site:expr, [$($word:expr),*], $call:expr) => {{
-        let mut words = [0u64; MOST_WORDS];
+        let mut words = [0u64; $crate::record::MOST_WORDS];
         let given = [$($word as u64),*];
         for (to, from) in words.iter_mut().zip(given) {
             *to = from;
         }
-        let call = observe::begin($site, stack!(), words, given.len());
+        let call = $crate::observe::begin($site, $crate::runtime::stack!(), words, given.len());
         // SAFETY: forwarded as it came.
         let result = unsafe { $call };
         if let Some(call) = call {
-            observe::end(call, 0, [None; MOST_WORDS]);
+            $crate::observe::end(call, 0, [None; $crate::record::MOST_WORDS]);
         }
         result
     }};
 }
+pub(crate) use recorded;
 
 /// The C string at `at`, if there is one.
 ///
@@ -152,97 +153,6 @@ pub unsafe fn register_function(
         ],
         real(handle, stub, device_fun, name, thread_limit, tid, bid, block, grid, warp)
     )
-}
-
-pub(crate) type RegisterVar = unsafe extern "C-unwind" fn(Ptr, Ptr, Str, Str, i32, usize, i32, i32);
-
-/// `__cudaRegisterVar`.
-pub unsafe fn register_var(
-    site: &'static Site,
-    real: RegisterVar,
-    handle: Ptr,
-    host: Ptr,
-    device: Str,
-    name: Str,
-    ext: i32,
-    size: usize,
-    constant: i32,
-    global: i32,
-) {
-    redirect::runtime::variable(site, handle, host, name, size, is_managed(site));
-    recorded!(
-        site,
-        [
-            handle.0,
-            host.0,
-            device.0,
-            name.0,
-            i64::from(ext),
-            size,
-            i64::from(constant),
-            i64::from(global)
-        ],
-        real(handle, host, device, name, ext, size, constant, global)
-    );
-}
-
-fn is_managed(site: &Site) -> bool {
-    site.name.to_bytes().ends_with(b"ManagedVar")
-}
-
-/// `__cudaRegisterManagedVar`. LLVM passes six arguments: the rest is whatever the registers held, and
-/// goes on as it came.
-pub unsafe fn register_managed_var(
-    site: &'static Site,
-    real: RegisterVar,
-    handle: Ptr,
-    host: Ptr,
-    device: Str,
-    name: Str,
-    ext: i32,
-    size: usize,
-    constant: i32,
-    global: i32,
-) {
-    // SAFETY: forwarded as it came.
-    unsafe { register_var(site, real, handle, host, device, name, ext, size, constant, global) }
-}
-
-/// `__cudaRegisterTexture`.
-pub unsafe fn register_texture(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, Ptr, Ptr, Str, i32, i32, i32),
-    handle: Ptr,
-    host: Ptr,
-    device: Ptr,
-    name: Str,
-    dim: i32,
-    norm: i32,
-    ext: i32,
-) {
-    recorded!(
-        site,
-        [handle.0, host.0, device.0, name.0, i64::from(dim), i64::from(norm), i64::from(ext)],
-        real(handle, host, device, name, dim, norm, ext)
-    );
-}
-
-/// `__cudaRegisterSurface`.
-pub unsafe fn register_surface(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, Ptr, Ptr, Str, i32, i32),
-    handle: Ptr,
-    host: Ptr,
-    device: Ptr,
-    name: Str,
-    dim: i32,
-    ext: i32,
-) {
-    recorded!(
-        site,
-        [handle.0, host.0, device.0, name.0, i64::from(dim), i64::from(ext)],
-        real(handle, host, device, name, dim, ext)
-    );
 }
 
 /// `__cudaPushCallConfiguration`: nothing to see that the launch itself does not show.
@@ -598,3 +508,4 @@ pub unsafe fn device_reset(site: &'static Site, real: unsafe extern "C-unwind" f
 pub use crate::graph::runtime::*;
 pub use crate::launch::launch_kernel;
 pub use crate::library::*;
+pub use crate::variables::*;

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use cushim_abi::types::*;
 use cushim_process::elf::{self, Version};
@@ -178,10 +179,31 @@ fn of_runtime(handle: usize, name: &str) -> Result<(u64, u64), String> {
     Ok((address, if measured { size as u64 } else { known.size }))
 }
 
-/// The runtime's device, where that can be asked without the driver.
+/// `cudaGetDevice` of each major, once found; 0 before.
+static GET_DEVICE: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
+
+/// Functions of a runtime may be gone.
+pub fn forget_runtime() {
+    for known in &GET_DEVICE {
+        known.store(0, Ordering::Release);
+    }
+}
+
+/// The runtime's device on this thread. Looks nothing up after the first time.
 pub fn runtime_device(node: &'static CStr) -> i32 {
     type Get = unsafe extern "C-unwind" fn(*mut i32) -> i32;
-    let Some(get) = function(c"cudaGetDevice", Some(node)) else { return -1 };
+    let [eleven, twelve, thirteen] = &GET_DEVICE;
+    let known = match node.to_bytes() {
+        node if node.ends_with(b".11.0") => eleven,
+        node if node.ends_with(b".12") => twelve,
+        _ => thirteen,
+    };
+    let mut get = known.load(Ordering::Acquire);
+    if get == 0 {
+        let Some(found) = function(c"cudaGetDevice", Some(node)) else { return -1 };
+        known.store(found, Ordering::Release);
+        get = found;
+    }
     let mut device = -1;
     // SAFETY: the function's signature.
     hidden(|| unsafe { std::mem::transmute::<usize, Get>(get)(&mut device) });
