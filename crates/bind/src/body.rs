@@ -92,6 +92,10 @@ fn statement(
         !word.starts_with(b".") && word != b":" && words.get(i - 1) != b":"
     });
     let operands = operands.unwrap_or(all.end);
+    no_use(words, all.start..opcode, names)?;
+    // A variable may be called as an instruction is: `add.s32` is no use of `add`.
+    let named = words.get(opcode + 1).starts_with(b".");
+    no_use(words, opcode + usize::from(named)..operands.max(opcode + 1), names)?;
     if names.generic {
         constants(words, opcode..operands, operands..all.end, names, edits)?;
     }

@@ -100,6 +100,7 @@ pub fn rewrite(ptx: &[u8], bound: &[Bound]) -> Result<Rewritten, Error> {
         };
         first = first.or(begins);
     }
+    between(&words, &items, &names)?;
     let first = first.map_or(words.len(), |first| first);
     let table = format!(".visible .const .align 8 .u64 {TABLE}[{}];\n", bound.len().max(1));
     Ok(Rewritten { text: put_together(&words, first, &table, edits), fixups })
@@ -117,6 +118,21 @@ fn names<'a>(items: &[Item], bound: &'a [Bound]) -> Names<'a> {
         constants: constants.map(|v| v.name.as_bytes().to_vec()).collect(),
         generic: bound.iter().any(|bound| bound.space == Space::Const),
     }
+}
+
+/// What stands between the items is not understood, so it must not be about a bound variable.
+fn between(words: &Words<'_>, items: &[Item], names: &Names<'_>) -> Result<(), Error> {
+    let mut next = 0;
+    for item in items {
+        let range = match item {
+            Item::Variables(declaration) => declaration.words.clone(),
+            Item::Function { head, body } => head.start..body.as_ref().map_or(head.end, |b| b.end),
+            Item::Section(range) | Item::Other(range) => range.clone(),
+        };
+        no_use(words, next..range.start.max(next), names)?;
+        next = range.end;
+    }
+    no_use(words, next..words.len(), names)
 }
 
 /// A declaration goes where its variable is bound; else its initialiser may hold addresses.

@@ -193,6 +193,7 @@ fn what_cannot_be_rewritten_is_said() {
         ("", "ld.global.u32 %v, x[1];", 12, "an index behind a bound variable"),
         ("", "mov.u64 %d, x+4*2;", 12, "expected name + number"),
         ("", ".reg .b32 x;", 12, "where it is not one"),
+        ("", "x;", 12, "where it is not one"),
         ("", "x: bra x;", 12, "where it is not one"),
         ("stays", "isspacep.const %p, %d;", 12, "isspacep.const"),
         ("stays", "ld.u32 %v, [stays];", 12, "an address of a constant"),
@@ -218,9 +219,71 @@ fn what_cannot_be_rewritten_is_said() {
 }
 
 #[test]
+fn variables_called_as_instructions_are() {
+    let body = format!(
+        ".visible .global .align 4 .u32 add = 4;\n{}",
+        kernel(
+            ".reg .b32 %v;",
+            "ld.global.u32 %v, [add];\nadd.u32 %v, %v, 1;\nst.global.u32 [%o], %v;"
+        )
+    );
+    let [plain, new] = both(&body, &[], &[("add", &4u32.to_le_bytes())], 1);
+    assert_eq!((plain, new), (vec![5], vec![5]));
+}
+
+#[test]
 fn without_bound_variables_the_code_stays() {
     let text =
         format!("{HEAD}.const .u32 c = 3;\n{}", kernel(".reg .b32 %v;", "ld.const.u32 %v, [c];"));
     let new = String::from_utf8(rewrite(text.as_bytes(), &[]).unwrap().text).unwrap();
     assert_eq!(new.replace(".visible .const .align 8 .u64 cushim_bound[1];\n", ""), text);
+}
+
+#[path = "../../../fuzz/src/bind.rs"]
+mod fuzz;
+
+/// What the fuzzer does, on pieces of statements put together by fixed numbers.
+#[test]
+fn any_text_is_rewritten_or_refused() {
+    let pieces = [
+        "ld.const.u32 r0, [c",
+        "+8",
+        "];",
+        "ld.global.u32 r0, [x]",
+        ";",
+        "mov.u64 d0, c",
+        "@p ",
+        "L: ",
+        "{",
+        "}",
+        "cvta.to.const.u64 d1, d0;",
+        "mov.u64 d1, own;",
+        "x",
+        "c",
+        ", ",
+        "call (r0), f, (x)",
+        ".loc 1 2 3\n",
+        "st.global.u32 [d0], r0;",
+        "cvta.const.u64 d0, own;",
+        "[",
+        "atom.global.add.u32 r0, [x+4], 1;",
+        ".reg .u32 z;",
+        "::",
+        "// x\n",
+        "\"x\"",
+        ".section s { .b64 x }",
+        ".global .u64 y = 0xFF(x);",
+    ];
+    let mut state = 0x2545_f491_4f6c_dd1d_u64;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    for _ in 0..20_000 {
+        let count = next() % 9;
+        let text: String = (0..count).map(|_| pieces[next() as usize % pieces.len()]).collect();
+        fuzz::rewritten(text.as_bytes());
+    }
 }
