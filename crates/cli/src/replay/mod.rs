@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use cushim_names::Name;
 use cushim_rules::{Compare, Element};
 
-use crate::{Error, Outcome};
+use crate::{Error, Outcome, complain};
 use driver::Driver;
 use folder::Folder;
 
@@ -89,6 +89,12 @@ CAPTURE_KERNEL is part of the kernel's name, CAPTURE_NTH which of its launches, 
 
 Exit status: 1 where an output differs from the captured one.";
 
+/// The variables of an image that a program can set; compilers' texts are none.
+fn variables(image: &[u8]) -> Vec<String> {
+    let names = cushim_bind::theirs(image, &cushim_image::Limits::DEFAULT).variables.into_keys();
+    names.filter(|name| !name.starts_with('$') && !name.starts_with("__unnamed_")).collect()
+}
+
 /// Runs the command.
 pub fn run(args: &ReplayArgs) -> Outcome {
     if !(args.tolerance >= 0.0 && args.tolerance.is_finite()) {
@@ -105,6 +111,13 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     let block = args.block.unwrap_or(launch.block);
     let shared = args.shared.unwrap_or(launch.shared);
 
+    let values = variables(&image);
+    if !values.is_empty() {
+        complain(&format!(
+            "the values of variables are not captured: {} begin as the image says, not as they were in the program",
+            values.join(", ")
+        ));
+    }
     let mut driver = Driver::open(&args.driver, args.device)?;
     let function = driver.kernel(image, kernel, shared)?;
     let mut arguments = captured.arguments.clone();
