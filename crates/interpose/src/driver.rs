@@ -223,7 +223,7 @@ pub unsafe fn kernel_get_function(
         && let Some(known) = registry::find(kernel.0)
     {
         registry::alias_function(func.0, known);
-        redirect::launch::alias(func.0, kernel.0, |other| {
+        redirect::launch::alias(func.0, kernel.0, true, |other| {
             let mut func = Func(0);
             // SAFETY: the same function, for a kernel that the driver gave out.
             let known = unsafe { real(Out(&mut func), Func(other)) } == 0;

@@ -434,13 +434,25 @@ type GetKernel = unsafe extern "C-unwind" fn(Out<Func>, Func) -> i32;
 /// the stub itself is the answer (measured, 13.5), with an error.
 pub unsafe fn get_kernel(site: &'static Site, real: GetKernel, out: Out<Func>, stub: Func) -> i32 {
     // SAFETY: forwarded as it came.
+    unsafe { get_handle(site, real, out, stub, false) }
+}
+
+/// From a stub to a handle that launches the same: a kernel, or a function of the current context.
+unsafe fn get_handle(
+    site: &'static Site,
+    real: GetKernel,
+    out: Out<Func>,
+    stub: Func,
+    is_function: bool,
+) -> i32 {
+    // SAFETY: forwarded as it came.
     let status = unsafe { observed_out(site, out, stub.0, || real(out, stub)) };
     if let Some(handle) = answered(status, out)
         && let Some(kernel) = registry::find(stub.0)
     {
         registry::alias_function(handle.0, kernel);
         direct::handle_of_stub(handle.0, stub.0);
-        redirected::alias(handle.0, stub.0, |other| {
+        redirected::alias(handle.0, stub.0, is_function, |other| {
             let mut handle = Func(0);
             // SAFETY: the same function, for a stub that was registered.
             let known = unsafe { real(Out(&mut handle), Func(other)) } == 0;
@@ -485,7 +497,7 @@ pub unsafe fn get_func_by_symbol(
     symbol: Func,
 ) -> i32 {
     // SAFETY: the same signature and meaning.
-    unsafe { get_kernel(site, real, out, symbol) }
+    unsafe { get_handle(site, real, out, symbol, true) }
 }
 
 /// `cudaDeviceReset`: what was loaded is gone.

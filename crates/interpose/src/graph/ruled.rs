@@ -7,6 +7,7 @@ use cushim_abi::structs::*;
 use cushim_abi::types::*;
 
 use crate::redirect::launch::{self, Launch};
+use crate::redirect::place::Place;
 use crate::redirect::substitute;
 use crate::site::Site;
 
@@ -50,6 +51,21 @@ pub unsafe fn params(
     // SAFETY: the structure goes on behind the common part.
     let kern = if has_kernel { unsafe { after.read_unaligned() as usize } } else { 0 };
     let by_kern = p.func == 0 && kern != 0;
+    // Of the runtime's structures the generic one has a context; in older ones these words are 0.
+    let second = match (has_kernel, before) {
+        (true, _) => Some(1),
+        (false, 0) => None,
+        (false, _) => Some(0),
+    };
+    // SAFETY: as above.
+    let context = second.map_or(0, |at| unsafe { after.add(at).read_unaligned() as usize });
+    let place = match (context, has_kernel) {
+        (0, _) => Place::Current,
+        // The driver takes a function's own context.
+        (_, true) if !by_kern => Place::Current,
+        (context, true) => Place::Context(context),
+        (_, false) => Place::Execution,
+    };
     let KernelNodeParams { grid, block, args, extra, .. } = p;
     let asked = Launch {
         func: Func(if by_kern { kern } else { p.func }),
@@ -60,7 +76,7 @@ pub unsafe fn params(
         params: Ptr(args),
         extra: Ptr(extra),
     };
-    let Some(wanted) = launch::node(site, asked)? else { return Ok(params) };
+    let Some(wanted) = launch::node(site, asked, place)? else { return Ok(params) };
     let bytes = match (before, has_kernel) {
         (0, false) => AFTER,
         (0, true) => AFTER + 2 * size_of::<u64>(),

@@ -12,6 +12,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cushim_bind::{Bound, Space, TABLE};
 
 use super::holder::{self, Holder};
+use super::place::Place;
+use super::quiet::Quiet;
 use super::variant::Variant;
 use super::{launch, say, substitute};
 use crate::config;
@@ -26,6 +28,8 @@ pub struct Binding {
     image: &'static Variant,
     /// The replacement.
     ours: Holder,
+    /// The only context that it is in; 0 where it is in all.
+    context: usize,
     /// Contexts in which the table is filled, and when that was seen. The lock is held over calls of CUDA's: nothing that
     /// these may call takes it.
     filled: Mutex<Vec<(usize, u64)>>,
@@ -72,8 +76,12 @@ impl Binding {
     /// Of a replacement that was loaded beside `module` and is held by `ours`. Launches are asked about from now on.
     pub fn new(module: &'static Module, image: &'static Variant, ours: Holder) -> &'static Binding {
         let (filled, said) = (Mutex::default(), Mutex::default());
+        let context = match ours {
+            Holder::Module(_) => substitute::context().unwrap_or(0),
+            _ => 0,
+        };
         launch::enable();
-        Box::leak(Box::new(Binding { module, image, ours, filled, said }))
+        Box::leak(Box::new(Binding { module, image, ours, context, filled, said }))
     }
 
     /// Whether kernels of the replacement can be launched into `stream`, and nodes for it be made; makes it so, at the first time
@@ -93,19 +101,30 @@ impl Binding {
         if known.contains(&now) {
             return Ok(());
         }
-        self.prepare(site, stream)?;
+        self.prepare(site, Place::Stream(site.stream(stream)))?;
         let [a, b, c, _] = known;
         READY.set([now, a, b, c]);
         Ok(())
     }
 
+    /// The same for a node of a graph, whose kernel runs in `place`.
+    ///
+    /// # Errors
+    /// As those of [`Binding::ready`].
+    pub fn ready_in(&'static self, site: &'static Site, place: Place) -> Result<(), i32> {
+        match (place, self.context) {
+            (Place::Current, 0) => self.ready(site, 0),
+            (Place::Current, context) => self.prepare(site, Place::Context(context)),
+            (place, _) => self.prepare(site, place),
+        }
+    }
+
     #[cold]
-    fn prepare(&'static self, site: &'static Site, stream: usize) -> Result<(), i32> {
-        let stream = site.stream(stream);
+    fn prepare(&'static self, site: &'static Site, place: Place) -> Result<(), i32> {
         // SAFETY: errno is this thread's.
         let errno = unsafe { *libc::__errno_location() };
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            holder::hidden(|| device::relaxed(|| within(stream, || self.fill())))
+            holder::hidden(|| device::relaxed(|| place.enter(|| self.fill())))
         }));
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
@@ -206,96 +225,4 @@ fn asks_device(node: &std::ffi::CStr) -> bool {
         || *OWN.get_or_init(|| {
             config::variable(c"CUSHIM_BACKEND").is_some_and(|v| !v.is_empty() && v != b"native")
         })
-}
-
-/// Runs `work` in the context of a stream.
-fn within(stream: usize, work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
-    /// Handles from here on are streams; below are the default ones of the current context.
-    const FIRST: usize = 3;
-    if stream < FIRST {
-        return work();
-    }
-    type Of = unsafe extern "C-unwind" fn(usize, *mut usize) -> i32;
-    let mut context = 0;
-    let known = device::function(c"cuStreamGetCtx").is_some_and(|of| {
-        // SAFETY: the function's signature; the program launches into this stream.
-        unsafe { std::mem::transmute::<usize, Of>(of)(stream, &mut context) == 0 }
-    });
-    if !known || context == 0 || substitute::context().is_ok_and(|now| now == context) {
-        return work();
-    }
-    type Push = unsafe extern "C-unwind" fn(usize) -> i32;
-    type Pop = unsafe extern "C-unwind" fn(*mut usize) -> i32;
-    let push = device::function(c"cuCtxPushCurrent_v2").ok_or("there is no cuCtxPushCurrent")?;
-    let pop = device::function(c"cuCtxPopCurrent_v2").ok_or("there is no cuCtxPopCurrent")?;
-    // SAFETY: the functions' signatures; the context is one that the driver just named.
-    match unsafe { std::mem::transmute::<usize, Push>(push)(context) } {
-        0 => {}
-        error => return Err(format!("entering the stream's context: error {error}")),
-    }
-    let result = work();
-    let mut popped = 0;
-    // SAFETY: as above.
-    unsafe { std::mem::transmute::<usize, Pop>(pop)(&mut popped) };
-    result
-}
-
-/// A stream of our own that waits for no other: copies in it may happen while others are captured.
-struct Quiet(usize);
-
-impl Quiet {
-    fn new() -> Result<Quiet, String> {
-        type Create = unsafe extern "C-unwind" fn(*mut usize, u32) -> i32;
-        /// CU_STREAM_NON_BLOCKING.
-        const NON_BLOCKING: u32 = 1;
-        let create = device::function(c"cuStreamCreate").ok_or("there is no cuStreamCreate")?;
-        let mut stream = 0;
-        // SAFETY: the function's signature; the place is valid.
-        let status =
-            unsafe { std::mem::transmute::<usize, Create>(create)(&mut stream, NON_BLOCKING) };
-        if status == 0 {
-            Ok(Quiet(stream))
-        } else {
-            Err(format!("making a stream: error {status}"))
-        }
-    }
-
-    fn read(&self, to: &mut [u8], from: u64) -> Result<(), String> {
-        type Copy = unsafe extern "C-unwind" fn(*mut u8, u64, usize, usize) -> i32;
-        let copy =
-            device::function(c"cuMemcpyDtoHAsync_v2").ok_or("there is no cuMemcpyDtoHAsync")?;
-        // SAFETY: the function's signature; `to` has room, and stays until the stream was waited for.
-        self.wait(unsafe {
-            std::mem::transmute::<usize, Copy>(copy)(to.as_mut_ptr(), from, to.len(), self.0)
-        })
-    }
-
-    fn write(&self, to: u64, from: &[u8]) -> Result<(), String> {
-        type Copy = unsafe extern "C-unwind" fn(u64, *const u8, usize, usize) -> i32;
-        let copy =
-            device::function(c"cuMemcpyHtoDAsync_v2").ok_or("there is no cuMemcpyHtoDAsync")?;
-        // SAFETY: as above.
-        self.wait(unsafe {
-            std::mem::transmute::<usize, Copy>(copy)(to, from.as_ptr(), from.len(), self.0)
-        })
-    }
-
-    fn wait(&self, status: i32) -> Result<(), String> {
-        let status = match (status, device::synchronize(self.0)) {
-            (0, Ok(())) => return Ok(()),
-            (0, Err(error)) => error,
-            (error, _) => error,
-        };
-        Err(format!("copying an address: error {status}"))
-    }
-}
-
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        type Destroy = unsafe extern "C-unwind" fn(usize) -> i32;
-        if let Some(destroy) = device::function(c"cuStreamDestroy_v2") {
-            // SAFETY: the function's signature; a stream that was made here, ended once.
-            unsafe { std::mem::transmute::<usize, Destroy>(destroy)(self.0) };
-        }
-    }
 }

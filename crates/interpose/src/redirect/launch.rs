@@ -13,7 +13,8 @@ use cushim_process::table::PointerTable;
 use cushim_rules::{Action, Launch as Shape};
 
 use super::binding::{self, Binding};
-use super::{Planned, compare, nothing};
+use super::place::Place;
+use super::{Planned, compare, nothing, substitute};
 use crate::registry::{self, Module};
 use crate::site::Site;
 use crate::{thread, tools};
@@ -27,6 +28,8 @@ struct Decisions {
     count: &'static AtomicU64,
     /// The module that the kernel is in: what was decided goes with it, and the address may come again.
     module: &'static Module,
+    /// The context that the address belongs to, where it is a function of one; 0 where it is in all.
+    context: usize,
     list: Vec<Decision>,
 }
 
@@ -109,7 +112,8 @@ pub(super) fn decide(
     let count =
         before.map_or_else(|| Box::leak(Box::default()) as &'static _, |before| before.count);
     list.push(decision);
-    set(address, Decisions { count, module, list });
+    let context = before.map_or(0, |before| before.context);
+    set(address, Decisions { count, module, context, list });
 }
 
 /// What was decided about an address, while its kernel is there.
@@ -121,13 +125,21 @@ fn set(address: usize, decisions: Decisions) {
     crate::lock::registry(|| DECISIONS.set(address, Some(Box::leak(Box::new(decisions)))));
 }
 
-/// `handle` launches what `address` does; `translate` gives the handle of what is launched instead.
-pub fn alias(handle: usize, address: usize, translate: impl Fn(usize) -> Option<usize>) {
+/// `handle` launches what `address` does, in all contexts or, if it is a function of one, in the current one;
+/// `translate` gives the handle of what is launched instead.
+pub fn alias(
+    handle: usize,
+    address: usize,
+    is_function: bool,
+    translate: impl Fn(usize) -> Option<usize>,
+) {
     if !ENABLED.load(Ordering::Acquire) || handle == address {
         return;
     }
     let Some(of) = decisions(address) else { return };
-    if DECISIONS.get(handle).is_some_and(|known| std::ptr::eq(known.count, of.count)) {
+    let context = if is_function { substitute::context().unwrap_or(0) } else { 0 };
+    let same = |known: &Decisions| std::ptr::eq(known.count, of.count) && known.context == context;
+    if DECISIONS.get(handle).is_some_and(same) {
         return;
     }
     let list = of.list.iter().map(|decision| Decision {
@@ -135,7 +147,7 @@ pub fn alias(handle: usize, address: usize, translate: impl Fn(usize) -> Option<
         other: decision.other.and_then(&translate),
         binding: decision.binding,
     });
-    set(handle, Decisions { count: of.count, module: of.module, list: list.collect() });
+    set(handle, Decisions { count: of.count, module: of.module, context, list: list.collect() });
 }
 
 /// Whether launches are asked about at all.
@@ -257,12 +269,17 @@ fn decided(site: &'static Site, launch: Launch) -> Verdict {
 }
 
 /// The kernel of a graph's node that the program makes itself or gives other parameters, as the rules want
-/// it; `None` where it stays as it is.
+/// it; `None` where it stays as it is. It is going to run in `place`.
 ///
 /// # Errors
 /// The status that the call is to answer, where what the node would launch cannot be launched.
-pub fn node(site: &'static Site, launch: Launch) -> Result<Option<Launch>, i32> {
+pub fn node(site: &'static Site, launch: Launch, place: Place) -> Result<Option<Launch>, i32> {
     let Some(decisions) = known(site, launch.func)? else { return Ok(None) };
+    let place = match (place, decisions.context) {
+        // A node's function runs in its own context, whichever is current.
+        (Place::Current, context @ 1..) => Place::Context(context),
+        (place, _) => place,
+    };
     for Decision { planned, other, binding } in &decisions.list {
         let condition = &planned.rule.matching.launch;
         let unclear = match &planned.rule.action {
@@ -287,7 +304,7 @@ pub fn node(site: &'static Site, launch: Launch) -> Result<Option<Launch>, i32> 
             continue;
         }
         if let Some(binding) = binding {
-            match (binding.ready(site, launch.stream), other) {
+            match (binding.ready_in(site, place), other) {
                 (Ok(()), _) => {}
                 (Err(_), Some(_)) => {
                     planned.refuse_once(format_args!("{} stays as it is", name(launch.func)));

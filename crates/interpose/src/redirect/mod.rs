@@ -15,6 +15,8 @@ pub mod driver;
 pub mod holder;
 pub mod launch;
 mod nothing;
+pub mod place;
+mod quiet;
 mod replacement;
 pub mod runtime;
 mod subject;
