@@ -55,6 +55,7 @@ cudaError_t cudaGetKernel(void **, const void *);
 cudaError_t cudaLibraryLoadData(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
 cudaError_t cudaLibraryGetKernel(void **, void *, const char *);
 cudaError_t cudaLibraryUnload(void *);
+cudaError_t cudaMemcpyToSymbol(const void *, const void *, size_t, size_t, int);
 cudaError_t cudaGetDriverEntryPoint(const char *, void **, unsigned long long, int *);
 cudaError_t cudaMalloc(void **, size_t);
 cudaError_t cudaFree(void *);
@@ -82,8 +83,12 @@ cudaError_t cudaStreamEndCapture(void *, void **);
 #define KERNEL_BETA "_Z4betav"
 #define KERNEL_GAMMA "_Z5gamma4pairc"
 #define PTX_HEAD ".version 7.0\n.target sm_52\n.address_size 64\n"
+/* Variables, where a program has some; REGISTER_MORE(handle) tells the runtime of them. */
+#ifndef MORE_PTX
+#define MORE_PTX ""
+#endif
 #define PTX                                                                                        \
-    PTX_HEAD                                                                                       \
+    PTX_HEAD MORE_PTX                                                                              \
     ".visible .entry _Z5alphaPfif(\n .param .u64 a,\n .param .u32 b,\n .param .f32 c\n)\n{ ret; }\n" \
     ".visible .entry _Z4betav()\n{ ret; }\n"                                                       \
     ".visible .entry _Z5gamma4pairc(\n .param .align 8 .b8 a[24],\n .param .u8 b\n)\n{ ret; }\n"
@@ -167,6 +172,9 @@ __attribute__((constructor)) static void register_program(void) {
     __cudaRegisterFunction(h, (const char *)alpha, (char *)KERNEL_ALPHA, KERNEL_ALPHA, -1, 0, 0, 0, 0, 0);
     __cudaRegisterFunction(h, (const char *)beta, (char *)KERNEL_BETA, KERNEL_BETA, -1, 0, 0, 0, 0, 0);
     __cudaRegisterFunction(h, (const char *)gamma_, (char *)KERNEL_GAMMA, KERNEL_GAMMA, -1, 0, 0, 0, 0, 0);
+#ifdef REGISTER_MORE
+    REGISTER_MORE(h);
+#endif
     __cudaRegisterFatBinaryEnd(h);
     atexit(unregister_program);
 }

@@ -83,6 +83,8 @@ int cuCtxCreate_v2(void **out, unsigned flags, int device) {
 
 /* ---- modules and libraries */
 
+static void forget_variables(const struct module *module, const int *context);
+
 static int load(void **out, const void *image) {
     if (!out || !image) return 1;
     int at = module_count++;
@@ -112,12 +114,14 @@ int cuCtxDestroy_v2(void *ctx) {
     gone[(int *)ctx - contexts] = 1;
     for (int i = 0; i < module_count; i++)
         if (modules[i].context == ctx) modules[i].live = 0;
+    forget_variables(NULL, ctx);
     if (current == ctx) current = NULL;
     return 0;
 }
 static int unload(void *m) {
     if (!is_module(m)) return 400;
     ((struct module *)m)->live = 0;
+    forget_variables(m, NULL);
     return 0;
 }
 static int get(void **out, void *m, const char *name) {
@@ -193,62 +197,8 @@ int cuFuncGetParamInfo(void *f, size_t index, size_t *offset, size_t *size) {
     return 0;
 }
 
-/* ---- memory: with STUB_MEMORY the program's own */
-
-static struct { char *at; size_t size; } allocations[MOST];
-static atomic_int allocation_count;
-
-static int allocation_of(unsigned long long address) {
-    for (int i = 0; i < allocation_count; i++) {
-        unsigned long long at = (unsigned long long)(uintptr_t)allocations[i].at;
-        if (at && address >= at && address < at + allocations[i].size) return i;
-    }
-    return -1;
-}
-int cuMemAlloc_v2(unsigned long long *out, size_t size) {
-    CHECK_STATUS("failing");
-    LOG("size=%zu", size);
-    if (!out) return 1;
-    *out = 0x7f0000002000;
-    if (stub_memory()) {
-        int at = allocation_count++;
-        if (at >= MOST) abort();
-        allocations[at].at = calloc(1, size);
-        allocations[at].size = size;
-        *out = (uintptr_t)allocations[at].at;
-    }
-    return 0;
-}
-int cuMemAlloc(unsigned *out, unsigned size) { LOG("size=%u", size); *out = 0x1000; return 0; }
-int cuMemFree_v2(unsigned long long at) {
-    LOG("at=%llx", stub_memory() ? 0 : at);
-    int found = stub_memory() ? allocation_of(at) : -1;
-    if (found >= 0) {
-        free(allocations[found].at);
-        allocations[found].at = NULL;
-    }
-    return 0;
-}
-int cuMemGetAddressRange_v2(unsigned long long *base, size_t *size, unsigned long long at) {
-    int found = stub_memory() ? allocation_of(at) : -1;
-    if (found < 0) return 500;
-    if (base) *base = (uintptr_t)allocations[found].at;
-    if (size) *size = allocations[found].size;
-    return 0;
-}
-int cuMemcpyHtoD_v2(unsigned long long to, const void *from, size_t size) {
-    CHECK_STATUS("failing");
-    LOG("to=%llx from=%d size=%zu", stub_memory() ? 0 : to, !!from, size);
-    if (stub_memory()) memcpy((void *)(uintptr_t)to, from, size);
-    if (stub_cuda_work) stub_cuda_work(&(struct stub_work){.kind = 1, .direction = 1, .bytes = size, .ns = 500}, 1);
-    return 0;
-}
-int cuMemcpyDtoH_v2(void *to, unsigned long long from, size_t size) {
-    CHECK_STATUS("failing");
-    LOG("to=%d from=%llx size=%zu", !!to, stub_memory() ? 0 : from, size);
-    if (stub_memory()) memcpy(to, (void *)(uintptr_t)from, size);
-    return 0;
-}
+#include "cuda_memory.h"
+#include "cuda_variables.h"
 
 /* ---- streams and events, with a GPU that takes the time that its kernels say
 
@@ -276,6 +226,7 @@ int cuStreamCreate(void **out, unsigned flags) {
     *out = s;
     return 0;
 }
+int cuStreamDestroy_v2(void *stream) { LOG("stream=%d", !!stream); return stream ? 0 : 400; }
 int cuStreamGetCtx(void *stream, void **out) {
     struct stream *s = stream_at(stream);
     *out = (void *)(s->context ? s->context : current);
@@ -401,18 +352,19 @@ static void run(const struct function *f, void **params, void **extra) {
 
 /* ---- launch */
 
+static __thread const int *launch_context; /* the one that a node names */
 static int launch(const char *name, void *f, const unsigned g[3], const unsigned b[3], unsigned shared, void *stream,
                   void **params, void **extra, const char *more) {
     int status = stub_status(name);
     struct function *known = find(f);
     if (!status) {
         if (!known || !known->module->live) status = 400;
-        else if (apart(known->context)) status = 201;
+        else if (strcmp(more, " node") && apart(known->context)) status = 201;
         else if (!g[0] || !g[1] || !g[2] || !b[0] || !b[1] || !b[2]) status = 1;
         else if (params && extra) status = 1;
     }
     if (stub_logging()) {
-        char hex[2100], device[24] = "";
+        char hex[2100], device[24] = "", held[600] = "";
         struct signature s;
         const char *args = "unknown";
         if (getenv("STUB_CONTEXTS")) snprintf(device, sizeof device, " device=%d", current ? *current : -1);
@@ -420,9 +372,10 @@ static int launch(const char *name, void *f, const unsigned g[3], const unsigned
             args = stub_hex(hex, sizeof hex, &s, params, extra);
             if (!*args) args = "-";
         }
-        stub_log("cuda", name, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%#lx args=%s%s%s status=%d code=%08x",
+        if (!status) variables_of(known, launch_context ? launch_context : known->context ? known->context : current, held, sizeof held);
+        stub_log("cuda", name, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=%#lx args=%s%s%s status=%d code=%08x%s",
                  known ? known->name : "?", g[0], g[1], g[2], b[0], b[1], b[2], shared, (unsigned long)stream, args, more, device, status,
-                 known ? stub_code(known->module->image) : 0);
+                 known ? stub_code(known->module->image) : 0, held);
     }
     stub_launched();
     if (!status && strcmp(more, " node")) work_on(!stream && strstr(name, "_ptsz") ? (void *)2 : stream, 1000ul * g[0]);
@@ -470,9 +423,11 @@ static atomic_int node_count, graph_count, exec_count;
 /* What a launch of any graph brings about: all nodes that were ever made. */
 static struct stub_work node_work[8];
 static int node_work_count;
-static int node(const char *name, const struct node_params *p, void *kernel, void **out) {
+static int node(const char *name, const struct node_params *p, void *kernel, const int *context, void **out) {
     if (!p) { stub_log("cuda", name, "params=0"); return 1; }
+    launch_context = p->func ? NULL : context;
     int status = launch(name, p->func ? p->func : kernel, p->g, p->b, p->shared, NULL, p->params, p->extra, " node");
+    launch_context = NULL;
     if (!status && node_work_count < 8) {
         struct function *f = find(p->func ? p->func : kernel);
         struct stub_work w = {10, f->name, {p->g[0], p->g[1], p->g[2]}, {p->b[0], p->b[1], p->b[2]}, p->shared, 0, 0, 0, 77, 1000ul * p->g[0]};
@@ -484,10 +439,10 @@ static int node(const char *name, const struct node_params *p, void *kernel, voi
 }
 struct node_params_v2 { struct node_params v1; void *kern, *ctx; };
 int cuGraphCreate(void **out, unsigned flags) { LOG("flags=%u", flags); if (!out) return 1; *out = &graphs[graph_count++ % 64]; return 0; }
-int cuGraphAddKernelNode(void **out, void *g, void **d, size_t n, const struct node_params *p) { (void)g, (void)d, (void)n; return node(__func__, p, NULL, out); }
-int cuGraphAddKernelNode_v2(void **out, void *g, void **d, size_t n, const struct node_params_v2 *p) { (void)g, (void)d, (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, out); }
-int cuGraphKernelNodeSetParams_v2(void *n, const struct node_params_v2 *p) { (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, NULL); }
-int cuGraphExecKernelNodeSetParams_v2(void *e, void *n, const struct node_params_v2 *p) { (void)e, (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, NULL); }
+int cuGraphAddKernelNode(void **out, void *g, void **d, size_t n, const struct node_params *p) { (void)g, (void)d, (void)n; return node(__func__, p, NULL, NULL, out); }
+int cuGraphAddKernelNode_v2(void **out, void *g, void **d, size_t n, const struct node_params_v2 *p) { (void)g, (void)d, (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, p ? p->ctx : NULL, out); }
+int cuGraphKernelNodeSetParams_v2(void *n, const struct node_params_v2 *p) { (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, p ? p->ctx : NULL, NULL); }
+int cuGraphExecKernelNodeSetParams_v2(void *e, void *n, const struct node_params_v2 *p) { (void)e, (void)n; return node(__func__, (void *)p, p ? p->kern : NULL, p ? p->ctx : NULL, NULL); }
 int cuGraphInstantiateWithFlags(void **out, void *g, unsigned long long flags) { LOG("graph=%d flags=%llu", !!g, flags); *out = &execs[exec_count++ % 64]; return 0; }
 int cuGraphLaunch(void *exec, void *stream) { CHECK_STATUS("failing"); LOG("exec=%d stream=%#lx", !!exec, (unsigned long)stream); if (exec && stub_cuda_work) stub_cuda_work(node_work, node_work_count); return exec ? 0 : 1; }
 
@@ -539,7 +494,7 @@ static void *resolve(const char *symbol, int version, unsigned long flags) {
         PLAIN(cuInit, 2000), PLAIN(cuDriverGetVersion, 2020), PLAIN(cuModuleLoadData, 2000), PLAIN(cuModuleGetFunction, 2000),
         PLAIN(cuModuleUnload, 2000), PLAIN(cuLibraryLoadData, 12000), PLAIN(cuLibraryGetKernel, 12000),
         PLAIN(cuLibraryUnload, 12000), PLAIN(cuLaunchCooperativeKernel, 9000), PLAIN(cuCtxSynchronize, 2000),
-        PLAIN(cuGraphLaunch, 10000), PLAIN(cuFuncGetName, 12030), PLAIN(cuCtxSetCurrent, 4000), PLAIN(cuCtxGetCurrent, 4000),
+        PLAIN(cuGraphLaunch, 10000), PLAIN(cuFuncGetName, 12030), PLAIN(cuLibraryGetGlobal, 12000), PLAIN(cuCtxSetCurrent, 4000), PLAIN(cuCtxGetCurrent, 4000),
         PLAIN(cuDevicePrimaryCtxRetain, 7000), PLAIN(cuKernelGetFunction, 12000), {"cuMemcpyDtoH", 3020, 0, (void *)cuMemcpyDtoH_v2},
     };
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)

@@ -74,7 +74,22 @@ static const char *hex_of(const struct kernel *k, void **args, void **extra, cha
     return *hex ? hex : "-";
 }
 
+/* ---- the driver underneath */
+
+static struct {
+    int (*load)(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
+    int (*get)(void **, void *, const char *);
+    int (*unload)(void *), (*global)(void **, size_t *, void *, const char *);
+    int (*function)(void **, void *), (*retain)(void **, int), (*set_current)(void *);
+    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+    int (*launch_ptsz)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
+    int (*alloc)(void **, size_t), (*free)(void *), (*up)(void *, const void *, size_t), (*down)(void *, const void *, size_t);
+} driver;
+static void *entry_point(const char *symbol, int version, unsigned long flags, int *status);
+
 /* ---- registration */
+
+static void forget_variables(const struct module *module);
 
 void **__cudaRegisterFatBinary(void *wrapper) {
     const char *wrong = wrapper && *(uint32_t *)wrapper == 0x466243b1 ? "" : " wrong-magic";
@@ -92,8 +107,10 @@ void __cudaUnregisterFatBinary(void **handle) {
     if (!is_module(handle)) return;
     struct module *m = (struct module *)handle;
     m->live = 0;
+    if (m->library && stub_memory()) driver.unload(m->library);
     for (int at = 0; at < kernel_count; at++)
         if (kernels[at].module == m) kernels[at].stub = NULL;
+    forget_variables(m);
 }
 
 void __cudaRegisterFunction(void **handle, const char *stub, char *device_fun, const char *name, int thread_limit,
@@ -104,18 +121,6 @@ void __cudaRegisterFunction(void **handle, const char *stub, char *device_fun, c
             is_module(handle) ? (int)((struct module *)handle - modules) : -1, stub ? "yes" : "no",
             device_fun ? device_fun : "?", name ? name : "?", thread_limit, !!tid, !!bid, !!block, !!grid, !!warp);
     if (stub && name) new_kernel(stub, name, is_module(handle) ? (struct module *)handle : NULL);
-}
-
-void __cudaRegisterVar(void **handle, char *host, char *device, const char *name, int ext, size_t size, int constant,
-                       int global) {
-    LOG("handle=%d host=%d device=%s name=%s ext=%d size=%zu constant=%d global=%d", is_module(handle), !!host, device,
-        name, ext, size, constant, global);
-}
-
-void __cudaRegisterManagedVar(void **handle, void **host, char *device, const char *name, int ext, size_t size,
-                              int constant, int global) {
-    LOG("handle=%d host=%d device=%s name=%s ext=%d size=%zu constant=%d global=%d", is_module(handle), !!host, device,
-        name, ext, size, constant, global);
 }
 
 char __cudaInitModule(void **handle) {
@@ -138,18 +143,6 @@ cudaError_t cudaGetDeviceProperties_v2(void *out, int device) {
 }
 #endif
 
-/* ---- the driver underneath */
-
-static struct {
-    int (*load)(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
-    int (*get)(void **, void *, const char *);
-    int (*function)(void **, void *), (*retain)(void **, int), (*set_current)(void *);
-    int (*launch)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-    int (*launch_ptsz)(void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, void *, void **, void **);
-    int (*alloc)(void **, size_t), (*free)(void *), (*up)(void *, const void *, size_t), (*down)(void *, const void *, size_t);
-} driver;
-static void *entry_point(const char *symbol, int version, unsigned long flags, int *status);
-
 static int driver_start(void) {
     static int done;
     if (done) return driver.launch != NULL;
@@ -162,6 +155,8 @@ static int driver_start(void) {
     if (!init || init(0)) return 0;
     *(void **)&driver.launch_ptsz = entry_point("cuLaunchKernel", version, 2, &status);
     *(void **)&driver.launch = entry_point("cuLaunchKernel", version, 0, &status);
+    *(void **)&driver.unload = entry_point("cuLibraryUnload", 12000, 0, &status);
+    *(void **)&driver.global = entry_point("cuLibraryGetGlobal", 12000, 0, &status);
     *(void **)&driver.function = entry_point("cuKernelGetFunction", 12000, 0, &status);
     *(void **)&driver.retain = entry_point("cuDevicePrimaryCtxRetain", version, 0, &status);
     *(void **)&driver.set_current = entry_point("cuCtxSetCurrent", version, 0, &status);
@@ -378,90 +373,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char *symbol, void **out, uns
 }
 #endif
 
-/* ---- graphs: handles are places in these */
+#include "cudart_graphs.h"
 
-struct node_params { void *func; dim3 grid, block; unsigned shared; void **args; void **extra; };
-static char graphs[64], nodes[256], execs[64];
-static atomic_int graph_count, node_count, exec_count;
-static __thread int capturing;
-
-static cudaError_t node(const char *function, const struct node_params *p, void **out) {
-    char hex[2100];
-    int status = stub_status(function);
-    struct kernel *k = p ? find(p->func) : NULL;
-    if (!status) status = !p ? 1 : !k ? 98 : 0;
-    if (p)
-        stub_log(LIBRARY, function, "kernel=%s grid=%u,%u,%u block=%u,%u,%u shared=%u stream=graph args=%s status=%d code=%08x", name_of(k), p->grid.x,
-                 p->grid.y, p->grid.z, p->block.x, p->block.y, p->block.z, p->shared,
-                 hex_of(k, p->args, p->extra, hex, sizeof hex), status, k && k->module ? stub_code(k->module->image) : 0);
-    else
-        stub_log(LIBRARY, function, "params=0 status=%d", status);
-    if (!status && out) *out = &nodes[node_count++ % 256];
-    return status;
-}
-
-cudaError_t cudaGraphCreate(void **out, unsigned flags) {
-    CHECK_STATUS("failing");
-    LOG("out=%d flags=%u", !!out, flags);
-    if (!out) return 1;
-    *out = &graphs[graph_count++ % 64];
-    return 0;
-}
-cudaError_t cudaGraphDestroy(void *graph) { LOG("graph=%d", !!graph); return graph ? 0 : 1; }
-cudaError_t cudaGraphAddKernelNode(void **out, void *graph, void **dependencies, size_t count, const struct node_params *p) {
-    (void)graph, (void)dependencies, (void)count;
-    return node(__func__, p, out);
-}
-cudaError_t cudaGraphKernelNodeSetParams(void *n, const struct node_params *p) { (void)n; return node(__func__, p, NULL); }
-cudaError_t cudaGraphExecKernelNodeSetParams(void *exec, void *n, const struct node_params *p) {
-    (void)exec, (void)n;
-    return node(__func__, p, NULL);
-}
-struct generic_params { int type, reserved[3]; struct node_params kernel; };
-#if STUB_MAJOR == 12
-cudaError_t cudaGraphAddNode(void **out, void *graph, void **d, size_t n, struct generic_params *p) {
-    (void)graph, (void)d, (void)n;
-    if (p && p->type != 0) { LOG("type=%d", p->type); *out = nodes; return 0; }
-    return node(__func__, p ? &p->kernel : NULL, out);
-}
-#elif STUB_MAJOR == 13
-cudaError_t cudaGraphAddNode(void **out, void *graph, void **d, void *edges, size_t n, struct generic_params *p) {
-    (void)graph, (void)d, (void)n, (void)edges;
-    if (p && p->type != 0) { LOG("type=%d", p->type); *out = nodes; return 0; }
-    return node(__func__, p ? &p->kernel : NULL, out);
-}
-#endif
-#if STUB_MAJOR == 11
-cudaError_t cudaGraphInstantiate(void **out, void *graph, void **error, char *buffer, size_t size) {
-    LOG("graph=%d error=%d buffer=%d size=%zu", !!graph, !!error, !!buffer, size);
-#else
-cudaError_t cudaGraphInstantiate(void **out, void *graph, unsigned long long flags) {
-    LOG("graph=%d flags=%llu", !!graph, flags);
-#endif
-    *out = &execs[exec_count++ % 64];
-    return 0;
-}
-cudaError_t cudaGraphLaunch(void *exec, void *stream) {
-    CHECK_STATUS("failing");
-    LOG("exec=%d stream=%#lx", !!exec, (unsigned long)stream);
-    return exec ? 0 : 1;
-}
-cudaError_t cudaGraphExecDestroy(void *exec) { LOG("exec=%d", !!exec); return 0; }
-cudaError_t cudaStreamBeginCapture(void *stream, int mode) { LOG("stream=%#lx mode=%d", (unsigned long)stream, mode); capturing = 1; return 0; }
-/* Whatever is forbidden during capture invalidates it. */
-static cudaError_t forbidden(const char *function) {
-    stub_log(LIBRARY, function, "capturing=%d", capturing);
-    if (!capturing) return 0;
-    capturing = 2;
-    return 900;
-}
-cudaError_t cudaStreamEndCapture(void *stream, void **out) {
-    LOG("stream=%#lx", (unsigned long)stream);
-    int state = capturing;
-    capturing = 0;
-    *out = state == 1 ? &graphs[graph_count++ % 64] : NULL;
-    return state == 1 ? 0 : 901;
-}
+#include "cudart_variables.h"
 
 /* ---- the rest a test program needs */
 

@@ -33,7 +33,7 @@ static const char *part_of(const void *image, uint64_t *size) {
     return first ? first : "";
 }
 
-static const char *ptx_of(const void *image) {
+const char *stub_ptx(const void *image) {
     uint64_t size;
     const char *part = part_of(image, &size);
     return memcmp(part, "\177ELF", 4) ? part : "";
@@ -88,7 +88,7 @@ static int parse(const char *at, struct signature *out) {
 int stub_signature(const void *image, const char *kernel, struct signature *out) {
     if (!image) return 0;
     size_t length = strlen(kernel);
-    for (const char *at = ptx_of(image); (at = strstr(at, ".entry ")); ) {
+    for (const char *at = stub_ptx(image); (at = strstr(at, ".entry ")); ) {
         at += 7;
         if (strncmp(at, kernel, length)) continue;
         const char *after = at + length;
@@ -100,7 +100,7 @@ int stub_signature(const void *image, const char *kernel, struct signature *out)
 
 int stub_kernels(const void *image, char (*names)[128], int most) {
     int count = 0;
-    for (const char *at = ptx_of(image); (at = strstr(at, ".entry ")) && count < most; count++) {
+    for (const char *at = stub_ptx(image); (at = strstr(at, ".entry ")) && count < most; count++) {
         at += 7;
         size_t n = strcspn(at, "( \n");
         if (n > 127) n = 127;

@@ -48,6 +48,9 @@ int stub_signature(const void *image, const char *kernel, struct signature *out)
 /* Names of the kernels in an image, in order; answers how many. */
 int stub_kernels(const void *image, char (*names)[128], int most);
 
+/* The PTX of an image that ends with a NUL; "" where there is none. */
+const char *stub_ptx(const void *image);
+
 /* What tells one image from another: FNV-1a (32 bits) of its first PTX text, else of its first cubin; 0 where
    that cannot be told. */
 unsigned stub_code(const void *image);

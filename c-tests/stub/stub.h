@@ -7,9 +7,10 @@
    nothing is written and only counters move; with STUB_QUIET not even those.
    A launch's line ends with code=, which tells the image that was launched from
    every other. With STUB_MEMORY (and STUB_DRIVER) there is memory, and kernels
-   change it: see stub_memory. With STUB_CONTEXTS functions of the driver are in
-   one context each, and the driver's launches end with the current one's
-   device=. */
+   change it: see stub_memory; variables have addresses, and the driver's
+   launches end with what those of the image hold (cuda_variables.h). With
+   STUB_CONTEXTS functions of the driver are in one context each, and its
+   launches have the current one's device=. */
 #ifndef STUB_H
 #define STUB_H
 
