@@ -44,7 +44,14 @@ impl Kernel {
     /// # Errors
     /// Those of [`context::current`] and of loading the library there.
     pub fn function(&self) -> Result<Arc<Function>, i32> {
-        let context = context::current()?;
+        self.in_context(&context::current()?)
+    }
+
+    /// Its function in a context.
+    ///
+    /// # Errors
+    /// Those of loading the library there.
+    pub fn in_context(&self, context: &Arc<context::Context>) -> Result<Arc<Function>, i32> {
         let of_context = |list: &Vec<(u64, Weak<Function>)>| {
             list.iter().find(|(id, _)| *id == context.id).and_then(|(_, f)| f.upgrade())
         };
@@ -52,7 +59,7 @@ impl Kernel {
         match known {
             // A context that was ended and begun anew has other modules.
             Some(function) if function.module.strong_count() > 0 => Ok(function),
-            _ => self.function_in(&context),
+            _ => self.function_in(context),
         }
     }
 

@@ -9,11 +9,11 @@ use super::params::{KernelNode, RawKernel, replace};
 use super::{Payload, graph, node};
 use crate::driver::entry::entry;
 use crate::driver::state::{at, give, take};
-use crate::driver::{function, launch, status};
+use crate::driver::{context, function, launch, status};
 use crate::locks::lock;
 
 /// A launch of `CUDA_KERNEL_NODE_PARAMS`; `later`: with a `CUkernel` behind it, which counts where there is
-/// no function.
+/// no function, and the context in which that runs; null: the current one.
 ///
 /// # Safety
 /// `from` is null or such a structure, its arguments as the kernel's parameters ask for.
@@ -23,10 +23,11 @@ use crate::locks::lock;
 pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
     // SAFETY: the caller's.
     let raw: RawKernel = unsafe { take(from)? };
-    let mut function = Func(raw.function);
+    let (mut function, mut context) = (Func(raw.function), 0);
     if later && function.0 == 0 {
-        // SAFETY: the caller's: the field behind.
-        function = Func(unsafe { take(Ptr(from.0 + size_of::<RawKernel>()))? });
+        // SAFETY: the caller's: the fields behind.
+        let behind: [usize; 2] = unsafe { take(Ptr(from.0 + size_of::<RawKernel>()))? };
+        (function, context) = (Func(behind[0]), behind[1]);
     }
     if function.0 == 0 {
         return Err(status::INVALID_VALUE);
@@ -41,7 +42,10 @@ pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
         params: Ptr(raw.params),
         extra: Ptr(raw.extra),
     };
-    let function = function::of(function)?;
+    let function = match context {
+        0 => function::of(function)?,
+        context => crate::driver::kernel::of(function)?.in_context(&context::of(context)?)?,
+    };
     // SAFETY: the caller's.
     let dispatch = unsafe { launch::prepare(&function, &launch)? };
     Ok(Payload::Kernel(KernelNode::new(dispatch)))
