@@ -2,6 +2,15 @@
 // comes of both the code and the variables. c-tests/harness/bound.py knows what the lines must be.
 #include "../cuda/common.h"
 
+#ifdef __clang__
+// clang has no managed variables for CUDA.
+#define NO_MANAGED
+#endif
+#ifdef NEW_SOURCE
+// As it would be if the kernels had been replaced in the source.
+#define SEED 1
+#include "bound_new.cu"
+#else
 struct Pair { int a; float b; };
 
 __constant__ float scale = 1;
@@ -12,20 +21,10 @@ __device__ int cells[8];
 __device__ int *leads = cells + 2;
 __device__ int seed = 1;
 static __constant__ int inner;
-#ifdef __clang__
-// clang has no managed variables for CUDA.
+#ifdef NO_MANAGED
 __device__ int shared_value;
-static void set_shared(int to) { CK(cudaMemcpyToSymbol(shared_value, &to, sizeof to)); }
-static int get_shared()
-{
-    int now = 0;
-    CK(cudaMemcpyFromSymbol(&now, shared_value, sizeof now));
-    return now;
-}
 #else
 __managed__ int shared_value;
-static void set_shared(int to) { shared_value = to; }
-static int get_shared() { return shared_value; }
 #endif
 
 extern "C" __global__ void add(const float *a, const float *b, float *c) { *c = *a + *b * scale; }
@@ -36,6 +35,20 @@ extern "C" __global__ void follow(int *v) { v[0] = *leads; v[1] = cells[3]; }
 extern "C" __global__ void hide(int *v) { *v = inner; }
 extern "C" __global__ void grow(int by) { shared_value += by; }
 extern "C" __global__ void seeded(int *v) { *v = seed; }
+#endif
+
+#ifdef NO_MANAGED
+static void set_shared(int to) { CK(cudaMemcpyToSymbol(shared_value, &to, sizeof to)); }
+static int get_shared()
+{
+    int now = 0;
+    CK(cudaMemcpyFromSymbol(&now, shared_value, sizeof now));
+    return now;
+}
+#else
+static void set_shared(int to) { shared_value = to; }
+static int get_shared() { return shared_value; }
+#endif
 // Not replaced: it sees what the others leave.
 extern "C" __global__ void look(int *v) { v[0] = counter; v[1] = seed; }
 

@@ -7,7 +7,10 @@ __constant__ Pair both;
 __device__ int counter = 5;
 __device__ int cells[8];
 __device__ int *leads = cells + 2;
-__device__ int seed = 500;
+#ifndef SEED
+#define SEED 500
+#endif
+__device__ int seed = SEED;
 static __constant__ int inner;
 #ifdef NO_MANAGED
 __device__ int shared_value;

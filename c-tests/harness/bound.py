@@ -5,6 +5,7 @@ are run is runs.py's affair.
 """
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -18,8 +19,15 @@ PLAIN = {"scale": "5 3", "counter": "7 7", "managed": "51", "table": "25", "stru
          "static": "9", "seed": "1", "captured": "9", "node": "10", "reset": "6 4"}
 NEW = {"scale": "401 201", "counter": "25 25", "managed": "150", "table": "25000", "struct": "-305",
        "addresses": "7077 2088", "static": "9009", "seed": "2", "captured": "45", "node": "55", "reset": "15 301"}
+# As the program is, with the new kernel, and with a new kernel whose variable is its own.
 CONTEXTS = ("contexts 30 40 80\ntwice 50 30\nunloaded 50\nagain 60\ndestroyed 40\n",
-            "contexts 1030 1040 1080\ntwice 1050 1030\nunloaded 1050\nagain 1060\ndestroyed 1040\n")
+            "contexts 1030 1040 1080\ntwice 1050 1030\nunloaded 1050\nagain 1060\ndestroyed 1040\n",
+            "contexts 1010 1010 1020\ntwice 1010 1010\nunloaded 1010\nagain 1010\ndestroyed 1010\n")
+NODES = ("named 30 40 100 80\nfunction 60\nagain 80\n", "named 1030 1040 1100 1080\nfunction 1060\nagain 1080\n",
+         "named 1010 1010 1020 1020\nfunction 1010\nagain 1010\n")
+PLUGINS = ("opened 30 60\nopened 40 80\nanew 10 70\nboth 60 70\n",
+           "opened 1030 1060\nopened 1040 1080\nanew 1010 1070\nboth 1060 1070\n",
+           "opened 1010 1020\nopened 1010 1020\nanew 1010 1010\nboth 1010 1010\n")
 ALL = "kernel = '^(add|bump|sum|pair|follow|hide|grow|seeded)$'"
 
 
@@ -74,8 +82,8 @@ def compared(ran, want, words, status):
     return wrong + (["stderr: " + line for line in said.splitlines()[-4:]] if wrong else [])
 
 
-def check_program(cushim, path, images, out):
-    """The rules on one build of bound.cu: [(what, what is wrong)]."""
+def check_program(cushim, path, images, out, direct):
+    """The rules on one build of bound.cu: [(what, what is wrong)]. `direct`: launches straight to the driver, too."""
     results = [("alone", compared(cushim.alone([path]), text(PLAIN), [], 0))]
     manifest = os.path.join(out, "bound.toml")
     for name, rules, lines, words, status in cases(images):
@@ -83,6 +91,13 @@ def check_program(cushim, path, images, out):
             file.write(rules)
         ran = traced(cushim, [path], ["--redirect", manifest])
         results.append((name, compared(ran, text(lines) if lines else None, words, status)))
+    if direct:
+        with open(manifest, "w") as file:
+            file.write(rule(ALL, "image = '%s'" % images["ptx"]))
+        ran = traced(cushim, [path], ["--redirect", manifest, "--direct", "--log", "info"])
+        said = re.search(rb"direct: (\d+) kernels", ran.err)
+        wrong = [] if said and int(said[1]) > 1 else ["no kernels were launched by the driver"]
+        results.append(("bound, --direct", wrong + compared(ran, text(NEW), [], 0)))
     ran = traced(cushim, [path], ["--replace", "^add$=%s" % images["ptx"]])
     results.append(("--replace", compared(ran, text(dict(PLAIN, scale="401 201", reset="6 301")), [], 0)))
     for name, action, status, word in (
@@ -106,37 +121,69 @@ def check(cushim, nvcc, arch, target, out):
         done = subprocess.run([nvcc, "-std=c++17"] + list(command), capture_output=True, text=True)
         return (done.stderr or done.stdout).strip().splitlines()[-6:] if done.returncode else None
 
-    images = {name: os.path.join(out, "bound." + name) for name in ("ptx", "wrong", "cubin", "fatbin", "contexts", "contexts-new")}
     new = os.path.join(SOURCES, "bound_new.cu")
     made = [("ptx", ["-ptx", "-arch=" + virtual, new]), ("wrong", ["-ptx", "-arch=" + virtual, os.path.join(SOURCES, "bound_wrong.cu")])]
     image = os.path.join(SOURCES, "bound_contexts_image.cu")
     made += [("contexts", ["-ptx", "-arch=" + virtual, image]), ("contexts-new", ["-ptx", "-DNEW", "-arch=" + virtual, image])]
     if arch != virtual:
-        made += [("cubin", ["-cubin", "-arch=" + arch, new]),
+        made += [("cubin", ["-cubin", "-arch=" + arch, new]), ("contexts-cubin", ["-cubin", "-DNEW", "-arch=" + arch, image]),
                  ("fatbin", ["-fatbin", "-gencode=arch=%s,code=[%s,%s]" % (virtual, virtual, arch), new])]
+    images = {name: os.path.join(out, "bound." + name) for name, _ in made}
     for name, command in made:
         wrong = compiled(*command, "-o", images[name])
         if wrong:
             return [("bound, " + name, [("compiles", wrong)])]
-    images = {name: path for name, path in images.items() if name in dict(made)}
     found = []
     for runtime in ("shared", "static"):
         where, path = "bound " + runtime, os.path.join(out, "bound-" + runtime)
         wrong = compiled("-cudart=" + runtime, target, os.path.join(SOURCES, "bound.cu"), "-o", path)
-        found.append((where, [("compiles", wrong)] if wrong else check_program(cushim, path, images, out)))
-    path = os.path.join(out, "bound-contexts")
-    source, unlinked = os.path.join(SOURCES, "bound_contexts.cu"), path + ".o"
-    wrong = compiled("-c", source, "-o", unlinked)
-    if not wrong:
-        # There need not be a driver to link with.
-        wrong = compiled(unlinked, *build.driver_stub([unlinked], path + "-stub"), "-o", path)
-    if wrong:
-        return found + [("bound contexts", [("compiles", wrong)])]
-    results = [("alone", compared(cushim.alone([path, images["contexts"]]), CONTEXTS[0], [], 0))]
-    for name, more in (("bound", ""), ("bound, at launches", ", grid = [1, '*', '*']")):
-        manifest = os.path.join(out, "bound.toml")
+        direct = runtime == "shared" and cushim.backend == "native"
+        found.append((where, [("compiles", wrong)] if wrong else check_program(cushim, path, images, out, direct)))
+    # What the source with the new kernels prints is what the replaced ones must.
+    path = os.path.join(out, "bound-new-source")
+    wrong = compiled(target, "-DNEW_SOURCE", os.path.join(SOURCES, "bound.cu"), "-o", path)
+    found.append(("bound", [("compiles", wrong)] if wrong else
+                  [("new source", compared(cushim.alone([path]), text(NEW), [], 0))]))
+    # Kernels that nodes run in a context of their own came with CUDA 12.
+    named = (("nodes", NODES),) if build.Nvcc(nvcc).version >= (12, 0) else ()
+    for name, lines in (("contexts", CONTEXTS), *named):
+        path = os.path.join(out, "bound-" + name)
+        source, unlinked = os.path.join(SOURCES, "bound_%s.cu" % name), path + ".o"
+        wrong = compiled("-c", source, "-o", unlinked)
+        if not wrong:
+            # There need not be a driver to link with.
+            wrong = compiled(unlinked, *build.driver_stub([unlinked], path + "-stub"), "-o", path)
+        found.append(("bound " + name, [("compiles", wrong)] if wrong else
+                      check_times(cushim, [path, images["contexts"]], [path, images["contexts-new"]], lines, images, out)))
+    path = os.path.join(out, "bound-plugins")
+    wrong = compiled("-cudart=none", os.path.join(SOURCES, "bound_plugin_main.cpp"), "-ldl", "-o", path)
+    for runtime in ("shared", "static"):
+        commands = []
+        for name, define in (("plugin", "-DOLD"), ("new-plugin", "-DNEW")):
+            plugins = [os.path.join(out, "libbound-%s-%s-%s.so" % (name, letter, runtime)) for letter in "ab"]
+            wrong = wrong or compiled("-cudart=" + runtime, target, "-shared", "-Xcompiler", "-fPIC", define,
+                                      os.path.join(SOURCES, "bound_plugin.cu"), "-o", plugins[0])
+            if not wrong:
+                shutil.copy(plugins[0], plugins[1])
+            commands.append([path] + plugins)
+        found.append(("bound plugins " + runtime, [("compiles", wrong)] if wrong else
+                      check_times(cushim, commands[0], commands[1], PLUGINS, images, out)))
+    return found
+
+
+def check_times(cushim, command, new, lines, images, out):
+    """A program with the kernel `times`, and `new`, the same with the new kernel in its source: [(what, what is wrong)]."""
+    results = [("alone", compared(cushim.alone(command), lines[0], [], 0)),
+               ("new source", compared(cushim.alone(new), lines[1], [], 0))]
+    ptx, cubin = ("image = '%s'" % images.get(name) for name in ("contexts-new", "contexts-cubin"))
+    cases = [("bound", "", ptx, lines[1], []), ("bound, at launches", ", grid = [1, '*', '*']", ptx, lines[1], []),
+             ("own", "", ptx + "\nown = ['factor']", lines[2], [])]
+    if "contexts-cubin" in images:
+        cases += [("machine code", "", cubin, lines[0], ["machine code cannot be bound", "factor"]),
+                  ("machine code, own", "", cubin + "\nown = ['factor']", lines[2], [])]
+    manifest = os.path.join(out, "bound.toml")
+    for name, more, action, want, words in cases:
         with open(manifest, "w") as file:
-            file.write(rule("kernel = '^times$'" + more, "image = '%s'" % images["contexts-new"]))
-        ran = traced(cushim, [path, images["contexts"]], ["--redirect", manifest])
-        results.append((name, compared(ran, CONTEXTS[1], [], 0)))
-    return found + [("bound contexts", results)]
+            file.write(rule("kernel = '^times$'" + more, action))
+        results.append((name, compared(traced(cushim, command, ["--redirect", manifest]), want, words, 0)))
+    return results
