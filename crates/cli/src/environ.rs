@@ -4,6 +4,7 @@
 //! are known. Must not know: what an option means.
 
 use std::ffi::{OsStr, OsString};
+use std::sync::Mutex;
 
 use clap::ArgAction;
 use clap::builder::FalseyValueParser;
@@ -89,7 +90,25 @@ pub fn forget_switched_off(command: &clap::Command) {
         if nested && name != DISABLE && name != LIBCUDA || is_off(&value) {
             // SAFETY: called at the start of the program, which has one thread then.
             unsafe { std::env::remove_var(&name) };
+            FORGOTTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((name, value));
         }
+    }
+}
+
+/// What was removed.
+static FORGOTTEN: Mutex<Vec<(String, OsString)>> = Mutex::new(Vec::new());
+
+/// Puts back what [`forget_switched_off`] removed: this process is about to call CUDA itself, and the libraries in it
+/// read what whoever started it has told them.
+///
+/// # Safety
+/// The process has one thread.
+pub unsafe fn remember() {
+    let forgotten =
+        std::mem::take(&mut *FORGOTTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+    for (name, value) in forgotten {
+        // SAFETY: as the caller promises.
+        unsafe { std::env::set_var(name, value) };
     }
 }
 

@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use cushim_names::Name;
 use cushim_rules::{Compare, Element};
 
-use crate::{Error, Outcome, complain};
+use crate::{Error, Outcome, complain, environ};
 use driver::Driver;
 use folder::Folder;
 
@@ -118,6 +118,8 @@ pub fn run(args: &ReplayArgs) -> Outcome {
             values.join(", ")
         ));
     }
+    // SAFETY: reading a folder starts no thread.
+    unsafe { environ::remember() };
     let mut driver = Driver::open(&args.driver, args.device)?;
     let function = driver.kernel(image, kernel, shared)?;
     let mut arguments = captured.arguments.clone();

@@ -251,6 +251,16 @@ fn a_launch_is_captured_and_replayed() {
         assert!(alike.stdout.contains("20 launches: 2.000 µs at least"), "{}", alike.stdout);
         let launched = launches(&alike, "cuda", &["kernel", "grid"]);
         assert_eq!(launched, vec!["_Z5alphaPfif 2,1,1"; 21]);
+        // What an outer launcher told the library holds for this process, too.
+        for (events, traces) in [("all", 1), ("none", 0)] {
+            let how = How::shim().with("STUB_MEMORY", "1").with("CUSHIM_LAUNCHER", "1");
+            let how = how.with("CUSHIM_EVENTS", events);
+            let ran = lab.run(env!("CARGO_BIN_EXE_cushim").as_ref(), &["replay", folder], &how);
+            assert_eq!((ran.end.as_str(), ran.traces.len()), ("exit 0", traces), "{}", ran.stderr);
+            let left: Vec<_> = fs::read_dir(&ran.folder).unwrap().flatten().collect();
+            let left = left.iter().filter(|file| file.path().extension().is_some());
+            assert_eq!(left.count(), 0);
+        }
         let other = replay(&[
             "--image",
             image.to_str().unwrap(),
