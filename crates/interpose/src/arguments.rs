@@ -1,12 +1,11 @@
-//! A launch's arguments as one block of bytes.
+//! A launch's arguments: how they are handed over, and as one block of bytes.
 //!
 //! Owns: reading them in the ways in which programs hand them over. Must not know: why somebody reads them.
 
+use cushim_abi::structs::launch_param;
 use cushim_abi::types::Ptr;
 
-use crate::graph;
 use crate::layouts::Layout;
-use crate::record::Arguments;
 
 /// The parameter block that `params` or `extra` stand for; `None` where there is none.
 ///
@@ -18,7 +17,7 @@ pub unsafe fn block(layout: &Layout, params: Ptr, extra: Ptr) -> Option<Vec<u8>>
         return Some(block);
     }
     // SAFETY: as the caller promises.
-    match unsafe { graph::arguments(params.0, extra.0) } {
+    match unsafe { arguments(params.0, extra.0) } {
         Arguments::None => None,
         Arguments::Pointers(pointers) => {
             for (i, param) in layout.params.iter().enumerate() {
@@ -39,5 +38,52 @@ pub unsafe fn block(layout: &Layout, params: Ptr, extra: Ptr) -> Option<Vec<u8>>
             unsafe { to.as_mut_ptr().copy_from_nonoverlapping(from, to.len()) };
             Some(block)
         }
+    }
+}
+
+/// How a program hands over a kernel's arguments.
+#[derive(Clone, Copy)]
+pub enum Arguments {
+    /// Not at all.
+    None,
+    /// A pointer to each.
+    Pointers(*const *const u8),
+    /// The whole parameter block, with its size.
+    Buffer(*const u8, usize),
+}
+
+/// The arguments that `kernelParams` and `extra` stand for.
+///
+/// # Safety
+/// `extra` is null or a list that ends with `CU_LAUNCH_PARAM_END`, as CUDA takes it.
+pub(crate) unsafe fn arguments(params: usize, extra: usize) -> Arguments {
+    if params != 0 {
+        return Arguments::Pointers(params as *const *const u8);
+    }
+    if extra == 0 {
+        return Arguments::None;
+    }
+    let (mut buffer, mut size) = (0usize, None);
+    // CUDA knows two entries; a list that is longer than a few is not one.
+    for pair in 0..8usize {
+        // SAFETY: as the caller promises; the end was not reached yet.
+        let key = unsafe { (extra as *const usize).add(pair * 2).read_unaligned() };
+        if key == launch_param::END {
+            break;
+        }
+        // SAFETY: an entry is a key and a value.
+        let value = unsafe { (extra as *const usize).add(pair * 2 + 1).read_unaligned() };
+        match key {
+            launch_param::BUFFER_POINTER => buffer = value,
+            launch_param::BUFFER_SIZE if value != 0 => {
+                // SAFETY: the value points to the size.
+                size = Some(unsafe { (value as *const usize).read_unaligned() });
+            }
+            _ => return Arguments::None,
+        }
+    }
+    match size {
+        Some(size) if buffer != 0 => Arguments::Buffer(buffer as *const u8, size),
+        _ => Arguments::None,
     }
 }

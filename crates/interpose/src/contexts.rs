@@ -7,8 +7,7 @@ use cushim_abi::types::*;
 use cushim_process::elf::{self, Version};
 use cushim_trace::meta;
 
-use crate::library::observed;
-use crate::runtime::answered;
+use crate::forward::{answered, observed};
 use crate::site::Site;
 use crate::{gputime, life, redirect, thread};
 

@@ -8,50 +8,17 @@ use cushim_abi::structs::*;
 use cushim_abi::types::*;
 use cushim_trace::layout::LAUNCH_ARGS_BUFFER;
 
+use crate::arguments::Arguments;
+use crate::arguments::arguments;
 use crate::direct;
-use crate::library::observed;
-use crate::record::{Arguments, Launch, Observed};
+use crate::forward::observed;
+use crate::record::Observed;
+use crate::record::launch::Launch;
 use crate::redirect::launch as redirected;
 use crate::registry::{self, Kernel};
 use crate::site::Site;
 
 mod ruled;
-
-/// The arguments that `kernelParams` and `extra` stand for.
-///
-/// # Safety
-/// `extra` is null or a list that ends with `CU_LAUNCH_PARAM_END`, as CUDA takes it.
-pub(crate) unsafe fn arguments(params: usize, extra: usize) -> Arguments {
-    if params != 0 {
-        return Arguments::Pointers(params as *const *const u8);
-    }
-    if extra == 0 {
-        return Arguments::None;
-    }
-    let (mut buffer, mut size) = (0usize, None);
-    // CUDA knows two entries; a list that is longer than a few is not one.
-    for pair in 0..8usize {
-        // SAFETY: as the caller promises; the end was not reached yet.
-        let key = unsafe { (extra as *const usize).add(pair * 2).read_unaligned() };
-        if key == launch_param::END {
-            break;
-        }
-        // SAFETY: an entry is a key and a value.
-        let value = unsafe { (extra as *const usize).add(pair * 2 + 1).read_unaligned() };
-        match key {
-            launch_param::BUFFER_POINTER => buffer = value,
-            launch_param::BUFFER_SIZE if value != 0 => {
-                // SAFETY: the value points to the size.
-                size = Some(unsafe { (value as *const usize).read_unaligned() });
-            }
-            _ => return Arguments::None,
-        }
-    }
-    match size {
-        Some(size) if buffer != 0 => Arguments::Buffer(buffer as *const u8, size),
-        _ => Arguments::None,
-    }
-}
 
 /// A kernel node's parameters as a launch.
 struct NodeParams {
@@ -89,7 +56,7 @@ impl NodeParams {
             };
         }
         Some(NodeParams {
-            kernel: crate::driver::kernel_of(p.func),
+            kernel: crate::names::kernel_of(p.func),
             grid: p.grid,
             block: p.block,
             shared: p.shared as usize,
@@ -234,7 +201,7 @@ macro_rules! face {
         #[doc = $doc]
         pub mod $face {
             use super::*;
-            use crate::runtime::stack;
+            use crate::forward::stack;
 
             fn read($at: usize, $site: &Site) -> Option<NodeParams> {
                 // SAFETY: the program's node parameters, which CUDA is about to read.

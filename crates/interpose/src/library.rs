@@ -4,42 +4,14 @@ use std::ffi::CStr;
 
 use cushim_abi::types::*;
 
-use crate::driver;
 use crate::dump;
+use crate::forward::{LibraryLoad, LibraryLoadFile, answered, observed, text};
 use crate::layouts::Code;
 use crate::loader;
+use crate::names;
 use crate::redirect::{self, driver::Kind};
 use crate::registry;
-use crate::runtime::{answered, text};
 use crate::site::Site;
-
-/// Records a call whose words are the given arguments; answers its status.
-macro_rules! observed {
-    ($site:expr, [$($arg:expr),*], $call:expr) => {{
-        let mut words = [0u64; $crate::record::MOST_WORDS];
-        let mut at = 0;
-        $(at += $crate::observe::put(&mut words, at, $arg);)*
-        let begun = $crate::observe::begin($site, $crate::runtime::stack!(), words, at);
-        // SAFETY: forwarded as it came.
-        let status: i32 = unsafe { $call };
-        if let Some(begun) = begun {
-            let mut outs = [None; $crate::record::MOST_WORDS];
-            if status == 0 {
-                let mut at = 0;
-                $(at += $crate::observe::put_out(&mut outs, at, $arg);)*
-                let _ = at;
-            }
-            $crate::observe::end(begun, status, outs);
-        }
-        status
-    }};
-}
-pub(crate) use observed;
-
-pub(crate) type LibraryLoad =
-    unsafe extern "C-unwind" fn(Out<Module>, Ptr, Ptr, Ptr, u32, Ptr, Ptr, u32) -> i32;
-pub(crate) type LibraryLoadFile =
-    unsafe extern "C-unwind" fn(Out<Module>, Str, Ptr, Ptr, u32, Ptr, Ptr, u32) -> i32;
 
 /// `cudaLibraryLoadData`, `cuLibraryLoadData`.
 pub unsafe fn library_load_data(
@@ -214,12 +186,12 @@ unsafe fn enumerated(status: i32, list: Ptr, count: u32, owner: Module, how_many
     if status != 0 || list.0 == 0 {
         return;
     }
-    let there = driver::count(how_many, owner).unwrap_or(0).min(count);
+    let there = names::count(how_many, owner).unwrap_or(0).min(count);
     for i in 0..there as usize {
         // SAFETY: the call wrote a handle for each kernel of the owner, up to `count`.
         let handle = unsafe { (list.0 as *const usize).add(i).read_unaligned() };
         if registry::find(handle).is_none()
-            && let Some(name) = driver::name(handle)
+            && let Some(name) = names::name(handle)
         {
             registry::add_function(handle, name.as_bytes(), registry::module(owner.0));
         }

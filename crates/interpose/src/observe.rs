@@ -2,7 +2,8 @@
 //!
 //! Must not know: any particular function.
 
-use crate::record::{MOST_WORDS, Observed, Stored};
+use crate::record::slots::MOST_WORDS;
+use crate::record::{Observed, Stored};
 use crate::registry;
 use crate::site::Site;
 use crate::tools;

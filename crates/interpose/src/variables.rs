@@ -4,11 +4,9 @@
 
 use cushim_abi::types::*;
 
+use crate::forward::{RegisterVar, recorded};
 use crate::redirect;
-use crate::runtime::recorded;
 use crate::site::Site;
-
-pub(crate) type RegisterVar = unsafe extern "C-unwind" fn(Ptr, Ptr, Str, Str, i32, usize, i32, i32);
 
 /// `__cudaRegisterVar`.
 pub unsafe fn register_var(

@@ -260,7 +260,7 @@ impl Matcher {
         if let Some(&number) = self.names.get(name.to_bytes()) {
             return number;
         }
-        let number = crate::record::new_name();
+        let number = crate::record::slots::new_name();
         self.names.insert(name.to_bytes().to_vec(), number);
         out.recorder.write_meta(&meta::encode_name(number, &name.to_string_lossy()));
         number
@@ -339,7 +339,7 @@ impl<'a> Out<'a> {
             ..EventHead::default()
         };
         // Without room it is counted as lost there.
-        if let Some(slots) = crate::record::reserve_here(self.global, self.recorder, 2) {
+        if let Some(slots) = crate::record::slots::reserve_here(self.global, self.recorder, 2) {
             // SAFETY: two slots hold head and body.
             unsafe {
                 slots.store_head(head);

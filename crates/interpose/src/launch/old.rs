@@ -4,10 +4,11 @@
 
 use cushim_abi::types::*;
 
-use crate::driver::launch;
-use crate::record::{Arguments, Launch, Observed};
+use super::driver::launch;
+use crate::arguments::Arguments;
+use crate::forward::launched;
+use crate::record::launch::Launch;
 use crate::redirect;
-use crate::runtime::{launched, stack};
 use crate::site::Site;
 
 /// The launch of `cuLaunch`, `cuLaunchGrid`: block shape and arguments were set on the function before

@@ -8,10 +8,11 @@
 
 use cushim_abi::types::*;
 
+use super::shape::plain;
 use crate::direct::{self, LaunchKernel};
+use crate::forward::{launched, stack};
 use crate::record::{Entry, Observed};
 use crate::redirect::launch as redirected;
-use crate::runtime::{launched, plain, stack};
 use crate::site::Site;
 
 /// `cudaLaunchKernel`, `__cudaLaunchKernel` and their `_ptsz` forms.

@@ -20,7 +20,7 @@ use cushim_trace::layout::*;
 use cushim_trace::recorder::Recorder;
 
 use crate::life::{self, Global};
-use crate::record;
+use crate::record::slots;
 use crate::thread::{self, Thread};
 use names::Name;
 pub use open::Open;
@@ -333,7 +333,7 @@ impl Here {
         };
         let count = slots(RANGE_TEXT + said.text.len());
         // Without room it is counted as lost there.
-        if let Some(slots) = record::reserve_here(self.global, self.recorder, count) {
+        if let Some(slots) = slots::reserve_here(self.global, self.recorder, count) {
             // SAFETY: `count` slots hold head, body and text.
             unsafe {
                 slots.store_head(head);

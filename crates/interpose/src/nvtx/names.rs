@@ -38,7 +38,7 @@ pub fn intern(text: &str) -> &'static Name {
     let name = Box::into_raw(Box::new(Name {
         next: head,
         text: text.into(),
-        number: crate::record::new_name(),
+        number: crate::record::slots::new_name(),
         told: AtomicU32::new(0),
     }));
     loop {

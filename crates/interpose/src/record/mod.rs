@@ -4,20 +4,24 @@
 //! end and status are stored afterwards.
 //! Must not know: how arguments are shown, what a handler does besides recording.
 
+pub mod launch;
+pub mod slots;
+mod texts;
+
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use cushim_abi::Class;
-use cushim_abi::types::Dim3;
 use cushim_trace::layout::*;
-use cushim_trace::meta::Api;
 use cushim_trace::recorder::{Recorder, Slots};
 
+use crate::arguments::Arguments;
 use crate::gputime;
 use crate::life::{self, Global};
-use crate::registry::Kernel;
 use crate::site::Site;
 use crate::thread::{self, Thread};
+use launch::Launch;
+use slots::{MOST_WORDS, reserve};
+use texts::Texts;
 
 /// A call that is being observed, from its hook's entry to its end.
 pub struct Observed {
@@ -178,12 +182,7 @@ impl Observed {
     #[inline(always)]
     fn head(&self, begin: u64) -> EventHead {
         let id = self.site.id;
-        let known = NAMED
-            .get(usize::from(id))
-            .is_some_and(|named| named.load(Ordering::Relaxed) == self.global.generation);
-        if !known {
-            name_function(self.global, self.recorder, id);
-        }
+        slots::named(self.global, self.recorder, id);
         let flags = if self.linked { EVENT_LINKED } else { 0 };
         EventHead { api: id, depth: self.depth, flags, begin, ..EventHead::default() }
     }
@@ -426,165 +425,4 @@ fn puts_work(site: &Site) -> bool {
         Class::memory => contains(b"emset") || contains(b"emcpy"),
         _ => false,
     }
-}
-
-/// A new number for a name, for [`cushim_trace::meta::encode_name`].
-pub fn new_name() -> u32 {
-    static NAMES: AtomicU32 = AtomicU32::new(0);
-    NAMES.fetch_add(1, Ordering::Relaxed) + 1
-}
-
-/// Slots for an event of the calling thread that is no call; `None` where it is lost, which is counted.
-pub fn reserve_here(global: &'static Global, recorder: &Recorder, count: usize) -> Option<Slots> {
-    let thread = match thread::current(global) {
-        Some(thread) if !thread.busy => thread,
-        _ => {
-            recorder.lose(Lost::NotReady);
-            return None;
-        }
-    };
-    let idle = thread.depth == 0;
-    reserve(thread, recorder, count, idle)
-}
-
-/// The texts that a call's arguments point to: file names, symbols.
-struct Texts {
-    found: [(u16, &'static [u8]); 3],
-    count: usize,
-}
-
-impl Texts {
-    /// Those of a call of `site`: classes with text arguments are never on the way of a launch.
-    fn of(site: &Site, words: &[u64]) -> Self {
-        let mut texts = Texts { found: [(0, &[]); 3], count: 0 };
-        if !matches!(site.class, Class::module | Class::register) {
-            return texts;
-        }
-        let mut at = 0;
-        for arg in cushim_abi::function(site.id).map_or(&[][..], |f| f.args) {
-            let pointer = words.get(at).copied().unwrap_or(0) as *const libc::c_char;
-            if arg.shape.0 == "str"
-                && !pointer.is_null()
-                && let Some(slot) = texts.found.get_mut(texts.count)
-            {
-                // SAFETY: CUDA is about to read this string, which stays for the call.
-                *slot = (at as u16, unsafe {
-                    let size = libc::strnlen(pointer, TEXT_MAX);
-                    std::slice::from_raw_parts(pointer.cast(), size)
-                });
-                texts.count += 1;
-            }
-            at += arg.words;
-        }
-        texts
-    }
-
-    fn each(&self) -> impl Iterator<Item = &(u16, &'static [u8])> {
-        self.found.iter().take(self.count)
-    }
-
-    fn bytes(&self) -> usize {
-        self.each().map(|(_, text)| 4 + text.len().next_multiple_of(4)).sum()
-    }
-
-    /// # Safety
-    /// [`Texts::bytes`] bytes from `at` on lie inside the reserved slots.
-    unsafe fn store(&self, slots: Slots, mut at: usize) {
-        for (word, text) in self.each() {
-            // SAFETY: as the caller promises.
-            unsafe {
-                slots.at::<u16>(at).write(*word);
-                slots.at::<u16>(at + 2).write(text.len() as u16);
-                slots.at::<u8>(at + 4).copy_from_nonoverlapping(text.as_ptr(), text.len());
-            }
-            at += 4 + text.len().next_multiple_of(4);
-        }
-    }
-}
-
-/// At most this many argument words are kept per call.
-pub const MOST_WORDS: usize = 16;
-
-/// Generation in which each function's record was written.
-static NAMED: [AtomicU32; 2048] = [const { AtomicU32::new(0) }; 2048];
-
-#[cold]
-fn name_function(global: &Global, recorder: &Recorder, id: u16) {
-    if let Some(function) = cushim_abi::function(id) {
-        let record = Api::encode(id, function.name, function.class.name(), &function.spec());
-        if recorder.write_meta(&record)
-            && let Some(named) = NAMED.get(usize::from(id))
-        {
-            named.store(global.generation, Ordering::Relaxed);
-        }
-    }
-}
-
-#[inline(always)]
-fn reserve(thread: &mut Thread, recorder: &Recorder, count: usize, idle: bool) -> Option<Slots> {
-    thread.busy = true;
-    let slots = match &mut thread.buffer {
-        Some(buffer) => buffer.reserve(recorder, count, idle),
-        None => reserve_anew(thread, recorder, count),
-    };
-    thread.busy = false;
-    slots
-}
-
-/// The thread could have no buffer when it began: perhaps it can now.
-#[cold]
-fn reserve_anew(thread: &mut Thread, recorder: &Recorder, count: usize) -> Option<Slots> {
-    thread.buffer = recorder.attach(thread::id());
-    if thread.buffer.is_none() {
-        recorder.lose(Lost::NotReady);
-    }
-    thread.buffer.as_mut()?.reserve(recorder, count, true)
-}
-
-/// A launch as the program asked for it.
-pub struct Launch {
-    /// What is launched.
-    pub kernel: &'static Kernel,
-    /// Blocks.
-    pub grid: Dim3,
-    /// Threads per block.
-    pub block: Dim3,
-    /// Blocks per cluster, zeros for none.
-    pub cluster: [u8; 3],
-    /// Dynamic shared memory, bytes.
-    pub shared: usize,
-    /// Stream handle.
-    pub stream: usize,
-    /// The arguments.
-    pub args: Arguments,
-    /// `LAUNCH_*` bits.
-    pub flags: u8,
-}
-
-impl Launch {
-    /// A launch without a configuration: an error, which is to be seen.
-    pub fn shapeless(kernel: &'static Kernel) -> Self {
-        let none = Dim3 { x: 0, y: 0, z: 0 };
-        Launch {
-            kernel,
-            grid: none,
-            block: none,
-            cluster: [0; 3],
-            shared: 0,
-            stream: 0,
-            args: Arguments::None,
-            flags: 0,
-        }
-    }
-}
-
-/// How a program hands over a kernel's arguments.
-#[derive(Clone, Copy)]
-pub enum Arguments {
-    /// Not at all.
-    None,
-    /// A pointer to each.
-    Pointers(*const *const u8),
-    /// The whole parameter block, with its size.
-    Buffer(*const u8, usize),
 }

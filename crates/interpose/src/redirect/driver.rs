@@ -12,8 +12,8 @@ use cushim_abi::types::{Func, Module as ModuleHandle, Out, Ptr, Str};
 use super::binding::{self, Binding};
 use super::holder::Holder;
 use super::{Chosen, Replacement, plan, substitute};
+use crate::forward::LibraryLoad;
 use crate::layouts::Code;
-use crate::library::LibraryLoad;
 use crate::redirect::launch;
 use crate::registry::{self, Module};
 use crate::site::Site;
@@ -82,7 +82,7 @@ fn instead(site: &Site, code: &Code) -> Option<&'static Replacement> {
 pub unsafe fn file(site: &'static Site, file: Str, kind: Kind) -> Option<(Ptr, *mut (), Code)> {
     plan()?;
     // SAFETY: as the caller promises.
-    let path = unsafe { crate::runtime::text(file) }?.to_string_lossy();
+    let path = unsafe { crate::forward::text(file) }?.to_string_lossy();
     let replacement = instead(site, &Code::from_file(&path))?;
     let loader = loader(site)?;
     Some((Ptr(replacement.as_taken(kind)), loader, replacement.code()))

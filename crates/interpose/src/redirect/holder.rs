@@ -12,9 +12,9 @@ use cushim_abi::types::*;
 use cushim_process::elf::{self, Version};
 
 use crate::device;
+use crate::forward::Fn1;
 use crate::life;
 use crate::registry::Module;
-use crate::runtime::Fn1;
 use crate::site::Site;
 use crate::thread;
 

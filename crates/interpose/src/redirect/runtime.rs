@@ -14,10 +14,10 @@ use cushim_bind::Space;
 use super::binding::{self, Binding};
 use super::holder::{self, Holder, Registered};
 use super::{Chosen, Planned, Replacement, Variant, plan};
+use crate::forward::{Fn1, RegisterFunction, RegisterVar};
 use crate::layouts::Code;
 use crate::redirect::launch;
 use crate::registry::{self, Module};
-use crate::runtime::{Fn1, RegisterFunction, RegisterVar};
 use crate::site::Site;
 use crate::tools;
 
@@ -300,7 +300,7 @@ pub fn variable(
         return;
     }
     // SAFETY: registration code passes the symbol's name.
-    let name = unsafe { crate::runtime::text(name) };
+    let name = unsafe { crate::forward::text(name) };
     if let (Some(name), Some(node)) = (name, site.node) {
         let size = size as u64;
         holder::register(handle.0, name, Registered { host: host.0, size, managed, node });

@@ -79,7 +79,7 @@ pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) 
     }
     if shown.other_image != 0 {
         // SAFETY: the tool's string.
-        let wanted = unsafe { crate::runtime::text(Str(shown.other_kernel.addr())) };
+        let wanted = unsafe { crate::forward::text(Str(shown.other_kernel.addr())) };
         let wanted = wanted.unwrap_or(&name).to_string_lossy();
         let other = host::kept(shown.other_image)
             .ok_or_else(|| format!("there is no image {}", shown.other_image))

@@ -22,7 +22,7 @@ use cushim_tool::{CushimCall, CushimFunction, CushimImage, CushimTool};
 
 use crate::config;
 use crate::layouts::Code;
-use crate::record::MOST_WORDS;
+use crate::record::slots::MOST_WORDS;
 use crate::redirect::Replacement;
 use crate::site::Site;
 use crate::thread;

@@ -22,7 +22,7 @@ use cushim_trace::clock;
 use super::{Source, flush};
 use crate::config::GpuTime;
 use crate::life::Global;
-use crate::record::Launch;
+use crate::record::launch::Launch;
 use crate::site::Site;
 use crate::thread::Thread;
 

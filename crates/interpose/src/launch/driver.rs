@@ -1,0 +1,209 @@
+//! Handlers of the driver's launches.
+//!
+//! Must not know: how an event is stored.
+
+use cushim_abi::structs::*;
+use cushim_abi::types::*;
+use cushim_trace::layout::{LAUNCH_ARGS_BUFFER, LAUNCH_COOPERATIVE};
+
+use super::list::launched_list;
+use super::shape::attributes;
+use crate::arguments::Arguments;
+use crate::arguments::arguments;
+use crate::forward::{launched, stack};
+use crate::names::kernel_of;
+use crate::record::launch::Launch;
+use crate::redirect;
+use crate::site::Site;
+
+/// `cuLaunchKernel` and its `_ptsz` form.
+#[inline(always)]
+pub unsafe fn launch_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Func,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        Stream,
+        Ptr,
+        Ptr,
+    ) -> i32,
+    f: Func,
+    gx: u32,
+    gy: u32,
+    gz: u32,
+    bx: u32,
+    by: u32,
+    bz: u32,
+    shared: u32,
+    stream: Stream,
+    params: Ptr,
+    extra: Ptr,
+) -> i32 {
+    if redirect::launch::enabled() {
+        let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, extra);
+        return redirect::launch::around(site, asked, stack!(), &mut |l| {
+            let (g, b, shared) = (l.grid, l.block, l.shared as u32);
+            launched!(
+                site,
+                asked_for(&l, stream),
+                real(l.func, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, l.params, l.extra)
+            )
+        });
+    }
+    launched!(
+        site,
+        launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, extra),
+        real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
+    )
+}
+
+/// A launch as redirection is asked about it.
+#[inline(always)]
+fn redirected(
+    func: Func,
+    [gx, gy, gz]: [u32; 3],
+    [bx, by, bz]: [u32; 3],
+    shared: u32,
+    stream: Stream,
+    params: Ptr,
+    extra: Ptr,
+) -> redirect::launch::Launch {
+    let (grid, block) = (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz });
+    let (shared, stream) = (shared as usize, stream.0);
+    redirect::launch::Launch { func, grid, block, shared, stream, params, extra }
+}
+
+/// The launch that came of asking.
+fn asked_for(l: &redirect::launch::Launch, stream: Stream) -> Launch {
+    let (grid, block) = ([l.grid.x, l.grid.y, l.grid.z], [l.block.x, l.block.y, l.block.z]);
+    launch(l.func, grid, block, l.shared as u32, stream, l.params, l.extra)
+}
+
+/// A launch as it is recorded.
+#[inline(always)]
+pub(crate) fn launch(
+    f: Func,
+    [gx, gy, gz]: [u32; 3],
+    [bx, by, bz]: [u32; 3],
+    shared: u32,
+    stream: Stream,
+    params: Ptr,
+    extra: Ptr,
+) -> Launch {
+    // SAFETY: CUDA's own lists, which the driver is about to read.
+    let args = unsafe { arguments(params.0, extra.0) };
+    Launch {
+        kernel: kernel_of(f.0),
+        grid: Dim3 { x: gx, y: gy, z: gz },
+        block: Dim3 { x: bx, y: by, z: bz },
+        cluster: [0; 3],
+        shared: shared as usize,
+        stream: stream.0,
+        args,
+        flags: if matches!(args, Arguments::Buffer(..)) { LAUNCH_ARGS_BUFFER } else { 0 },
+    }
+}
+
+/// `cuLaunchKernelEx` and its `_ptsz` form.
+pub unsafe fn launch_kernel_ex(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, Func, Ptr, Ptr) -> i32,
+    config: Ptr,
+    f: Func,
+    params: Ptr,
+    extra: Ptr,
+) -> i32 {
+    if config.0 == 0 {
+        return launched!(site, Launch::shapeless(kernel_of(f.0)), real(config, f, params, extra));
+    }
+    // SAFETY: the program's launch configuration.
+    let c = unsafe { (config.0 as *const DriverLaunchConfig).read_unaligned() };
+    if redirect::launch::enabled() {
+        let DriverLaunchConfig { grid, block, shared, stream, .. } = c;
+        let (func, shared) = (f, shared as usize);
+        let asked = redirect::launch::Launch { func, grid, block, shared, stream, params, extra };
+        return redirect::launch::around(site, asked, stack!(), &mut |l| {
+            let changed = (l.grid, l.block, l.shared) != (grid, block, shared);
+            let mut other = c;
+            (other.grid, other.block, other.shared) = (l.grid, l.block, l.shared as u32);
+            let config = if changed { Ptr((&raw const other).addr()) } else { config };
+            launched!(
+                site,
+                configured(&other, l.func, l.params, l.extra),
+                real(config, l.func, l.params, l.extra)
+            )
+        });
+    }
+    launched!(site, configured(&c, f, params, extra), real(config, f, params, extra))
+}
+
+/// A launch by a configuration.
+fn configured(c: &DriverLaunchConfig, f: Func, params: Ptr, extra: Ptr) -> Launch {
+    // SAFETY: as the program's configuration says.
+    let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
+    let (grid, block) = ([c.grid.x, c.grid.y, c.grid.z], [c.block.x, c.block.y, c.block.z]);
+    let plain = launch(f, grid, block, c.shared, Stream(c.stream), params, extra);
+    Launch { cluster, flags: plain.flags | flags, ..plain }
+}
+
+/// `cuLaunchCooperativeKernel` and its `_ptsz` form.
+pub unsafe fn launch_cooperative_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Func, u32, u32, u32, u32, u32, u32, u32, Stream, Ptr) -> i32,
+    f: Func,
+    gx: u32,
+    gy: u32,
+    gz: u32,
+    bx: u32,
+    by: u32,
+    bz: u32,
+    shared: u32,
+    stream: Stream,
+    params: Ptr,
+) -> i32 {
+    if redirect::launch::enabled() {
+        let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, Ptr(0));
+        return redirect::launch::around(site, asked, stack!(), &mut |l| {
+            let (g, b, shared) = (l.grid, l.block, l.shared as u32);
+            launched!(
+                site,
+                Launch { flags: LAUNCH_COOPERATIVE, ..asked_for(&l, stream) },
+                real(l.func, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, l.params)
+            )
+        });
+    }
+    launched!(
+        site,
+        Launch {
+            flags: LAUNCH_COOPERATIVE,
+            ..launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, Ptr(0))
+        },
+        real(f, gx, gy, gz, bx, by, bz, shared, stream, params)
+    )
+}
+
+/// `cuLaunchCooperativeKernelMultiDevice`: one event per launch in the list.
+pub unsafe fn launch_cooperative_multi_device(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, u32, Flags) -> i32,
+    list: Ptr,
+    count: u32,
+    flags: Flags,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    let call = || unsafe { real(list, count, flags) };
+    launched_list(site, stack!(), list, count, call, |at| {
+        // SAFETY: an entry of the program's list.
+        let p = unsafe { (at as *const DriverLaunchParams).read_unaligned() };
+        let (grid, block) = ([p.grid.x, p.grid.y, p.grid.z], [p.block.x, p.block.y, p.block.z]);
+        let plain =
+            launch(Func(p.func), grid, block, p.shared, Stream(p.stream), Ptr(p.args), Ptr(0));
+        Launch { flags: LAUNCH_COOPERATIVE, ..plain }
+    })
+}

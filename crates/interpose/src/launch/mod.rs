@@ -1,0 +1,11 @@
+//! Handlers of launches: [`plain`] the runtime's usual call, [`runtime`] its others, [`driver`] the driver's and [`old`]
+//! those of long ago.
+//!
+//! Must not know: how an event is stored.
+
+pub mod driver;
+mod list;
+pub mod old;
+pub mod plain;
+pub mod runtime;
+mod shape;

@@ -1,0 +1,134 @@
+//! Handlers of the runtime's launches by other calls than the usual one: cooperative ones, by a configuration, lists.
+//!
+//! Must not know: how an event is stored.
+
+use cushim_abi::structs::*;
+use cushim_abi::types::*;
+use cushim_trace::layout::*;
+
+use super::list::launched_list;
+use super::shape::{attributes, plain, pointers};
+use crate::direct::{self, LaunchKernel};
+use crate::forward::{launched, stack};
+use crate::record::launch::Launch;
+use crate::redirect::launch as redirected;
+use crate::registry;
+use crate::site::Site;
+
+pub use super::plain::launch_kernel;
+
+/// `cudaLaunchCooperativeKernel` and its `_ptsz` form.
+pub unsafe fn launch_cooperative_kernel(
+    site: &'static Site,
+    real: LaunchKernel,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+) -> i32 {
+    if redirected::enabled() {
+        let (params, extra) = (args, Ptr(0));
+        let launch =
+            redirected::Launch { func, grid, block, shared, stream: stream.0, params, extra };
+        return redirected::around(site, launch, stack!(), &mut |l| {
+            launched!(
+                site,
+                plain(l.func, l.grid, l.block, l.params, l.shared, stream, LAUNCH_COOPERATIVE),
+                real(l.func, l.grid, l.block, l.params, l.shared, stream)
+            )
+        });
+    }
+    launched!(
+        site,
+        plain(func, grid, block, args, shared, stream, LAUNCH_COOPERATIVE),
+        real(func, grid, block, args, shared, stream)
+    )
+}
+
+/// `cudaLaunchKernelExC` and its `_ptsz` form.
+pub unsafe fn launch_kernel_ex(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, Func, Ptr) -> i32,
+    config: Ptr,
+    func: Func,
+    args: Ptr,
+) -> i32 {
+    if config.0 == 0 {
+        return launched!(
+            site,
+            Launch::shapeless(registry::find_or_unknown(func.0)),
+            real(config, func, args)
+        );
+    }
+    // SAFETY: the program's launch configuration, of which this is the part all versions share.
+    let c = unsafe { (config.0 as *const LaunchConfig).read_unaligned() };
+    // SAFETY: forwarded as it came.
+    let real = |config, c: &LaunchConfig, func, args| unsafe {
+        match direct::enabled() {
+            true => direct::launch_kernel_ex(site, real, config, c, func, args),
+            false => real(config, func, args),
+        }
+    };
+    if redirected::enabled() {
+        let (params, extra) = (args, Ptr(0));
+        let LaunchConfig { grid, block, shared, stream, .. } = c;
+        let launch = redirected::Launch { func, grid, block, shared, stream, params, extra };
+        return redirected::around(site, launch, stack!(), &mut |l| {
+            let changed = (l.grid, l.block, l.shared) != (grid, block, shared);
+            let mut other = c;
+            (other.grid, other.block, other.shared) = (l.grid, l.block, l.shared);
+            // The structure may be longer in a later version, but holds no more than this today (11.8 to
+            // 13.5); the program's own is passed on where nothing changes.
+            let config = if changed { Ptr((&raw const other).addr()) } else { config };
+            launched!(
+                site,
+                configured(&other, l.func, l.params),
+                real(config, &other, l.func, l.params)
+            )
+        });
+    }
+    launched!(site, configured(&c, func, args), real(config, &c, func, args))
+}
+
+/// A launch by a configuration.
+fn configured(c: &LaunchConfig, func: Func, args: Ptr) -> Launch {
+    // SAFETY: as the program's configuration says.
+    let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
+    Launch {
+        kernel: registry::find_or_unknown(func.0),
+        grid: c.grid,
+        block: c.block,
+        cluster,
+        shared: c.shared,
+        stream: c.stream,
+        args: pointers(args),
+        flags,
+    }
+}
+
+/// `cudaLaunchCooperativeKernelMultiDevice`: one event per launch in the list.
+pub unsafe fn launch_cooperative_multi_device(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, u32, Flags) -> i32,
+    list: Ptr,
+    count: u32,
+    flags: Flags,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    let call = || unsafe { real(list, count, flags) };
+    launched_list(site, stack!(), list, count, call, |at| {
+        // SAFETY: an entry of the program's list.
+        let p = unsafe { (at as *const LaunchParams).read_unaligned() };
+        plain(
+            Func(p.func),
+            p.grid,
+            p.block,
+            Ptr(p.args),
+            p.shared,
+            Stream(p.stream),
+            LAUNCH_COOPERATIVE,
+        )
+    })
+}
