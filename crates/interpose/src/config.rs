@@ -85,6 +85,19 @@ fn is_on(value: &[u8]) -> bool {
     !matches!(value, b"" | b"0" | b"off" | b"no" | b"false")
 }
 
+/// Whether launches may go straight to the driver (`CUSHIM_DIRECT`).
+pub fn direct() -> bool {
+    let is = |name, off: &[&[u8]]| variable(name).is_some_and(|v| !off.contains(&&*v));
+    is(c"CUSHIM_DIRECT", &[b"", b"0", b"off", b"no", b"false"])
+        && !is(c"CUSHIM_BACKEND", &[b"", b"native"])
+}
+
+/// Whether something is asked for besides recording: rules, tools, images, launches straight to the driver.
+pub fn anything_else() -> bool {
+    let names = [c"CUSHIM_REDIRECT", c"CUSHIM_REPLACE", c"CUSHIM_TOOL", c"CUSHIM_DUMP_IMAGES"];
+    direct() || names.into_iter().any(|name| variable(name).is_some_and(|v| !v.is_empty()))
+}
+
 impl Config {
     /// From the environment.
     pub fn from_environment() -> Self {

@@ -19,13 +19,14 @@ mod capture;
 mod driver;
 
 use std::ffi::CStr;
-use std::sync::atomic::{AtomicPtr, AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use cushim_abi::structs::{DriverLaunchConfig, LaunchAttribute, LaunchConfig};
 use cushim_abi::types::*;
 use cushim_process::elf::{self, Version};
 use cushim_process::table::PointerTable;
 
+use crate::handle::Handle;
 use crate::log::{self, Level};
 use crate::registry::{self, Kernel};
 use crate::site::Site;
@@ -46,24 +47,6 @@ static KERNELS: AtomicU32 = AtomicU32::new(0);
 static THROUGH: AtomicU32 = AtomicU32::new(0);
 static REPEATED: AtomicU32 = AtomicU32::new(0);
 
-/// A kernel's function in one context; they form a list.
-pub struct Handle {
-    context: usize,
-    generation: u32,
-    /// 0 where there is none to be had.
-    function: usize,
-    next: *const Handle,
-}
-
-/// What a thread knows of the context in which its runtime launches.
-#[derive(Clone, Copy, Default)]
-pub struct Verified {
-    context: usize,
-    generation: u32,
-    /// The runtime's device, where it has to be looked at.
-    device: i32,
-}
-
 /// Whether launches may go straight to the driver at all.
 #[inline(always)]
 pub fn enabled() -> bool {
@@ -76,9 +59,7 @@ pub fn enabled() -> bool {
 
 #[cold]
 fn decide() -> bool {
-    let is = |name, off: &[&[u8]]| config::variable(name).is_some_and(|v| !off.contains(&&*v));
-    let wanted = is(c"CUSHIM_DIRECT", &[b"", b"0", b"off", b"no", b"false"])
-        && !is(c"CUSHIM_BACKEND", &[b"", b"native"]);
+    let wanted = config::direct();
     STATE.store(if wanted { ON } else { OFF }, Ordering::Relaxed);
     wanted
 }
@@ -330,6 +311,3 @@ pub fn finish() {
         ),
     );
 }
-
-/// A place for handles, in a kernel's record.
-pub type Handles = AtomicPtr<Handle>;

@@ -97,7 +97,11 @@ pub unsafe fn module_load(
         // SAFETY: CUDA took this path.
         let path = unsafe { text(file) }.unwrap_or_default().to_string_lossy();
         dump::file(&path, "cuModuleLoad");
-        registry::add_module(module.0, Code::from_file(&path), "cuModuleLoad");
+        registry::add_module(
+            module.0,
+            Code::from_file(&path, redirect::plan().is_some()),
+            "cuModuleLoad",
+        );
     }
     status
 }

@@ -131,16 +131,13 @@ impl Code {
         code
     }
 
-    /// The image in a file that the driver was told to load.
-    pub fn from_file(path: &str) -> Self {
+    /// The image in a file that the driver was told to load; `keep`: somebody asks for its bytes later.
+    pub fn from_file(path: &str, keep: bool) -> Self {
         let code = Code { file: Some(path.to_owned()), ..Code::nothing() };
         let bytes = std::fs::read(path).map_err(|e| format!("{path}: {e}"));
         let found = bytes.as_ref().map_err(Clone::clone).and_then(|bytes| index(bytes));
         code.index.with(|slot| *slot = Some(found));
-        // Rules may ask for hashes and architectures, tools for the bytes.
-        if crate::redirect::plan().is_some()
-            && let Ok(bytes) = bytes
-        {
+        if let (true, Ok(bytes)) = (keep, bytes) {
             let _ = code.kept.set(bytes.into());
         }
         Code { kind: "file", ..code }
@@ -355,7 +352,10 @@ mod tests {
         let code = unsafe { Code::from_pointer(c"hello, this is no PTX".as_ptr() as usize) };
         assert!(code.layout("k").is_err());
         assert!(
-            Code::from_file("/no/such/file").layout("k").unwrap_err().contains("/no/such/file")
+            Code::from_file("/no/such/file", false)
+                .layout("k")
+                .unwrap_err()
+                .contains("/no/such/file")
         );
     }
 }

@@ -103,7 +103,7 @@ pub unsafe fn library_load_file(
         let path = unsafe { text(file) }.unwrap_or_default();
         let path = path.to_string_lossy();
         dump::file(&path, name(site));
-        add(site, library, Code::from_file(&path));
+        add(site, library, Code::from_file(&path, redirect::plan().is_some()));
     }
     status
 }

@@ -20,28 +20,9 @@ use cushim_trace::recorder::{Recorder, Settings};
 use crate::config::{self, Config, GpuTime};
 use crate::lock;
 use crate::log::{self, Level};
-use crate::redirect;
+use crate::state;
+pub use crate::state::{Global, current};
 use crate::window::Window;
-use crate::{direct, dump};
-
-/// The state of this process.
-pub struct Global {
-    /// Where events go; `None` where nothing is recorded.
-    pub recorder: Option<Recorder>,
-    /// Classes to record, as bits.
-    pub classes: u32,
-    /// Whether calls inside calls are recorded too.
-    pub nested: bool,
-    /// Whether GPU work is told apart by call.
-    pub gpu_time: bool,
-    /// Where its times come from.
-    pub gpu_time_by: GpuTime,
-    /// When they are recorded.
-    pub window: Window,
-    /// Differs in every process of a fork family: what was written into one trace has to be written
-    /// again into the next.
-    pub generation: u32,
-}
 
 static GENERATION: AtomicU32 = AtomicU32::new(0);
 static FIRST: OnceLock<Calibration> = OnceLock::new();
@@ -50,13 +31,6 @@ static FIRST: OnceLock<Calibration> = OnceLock::new();
 pub fn loaded() {
     stay_quiet();
     FIRST.get_or_init(|| clock::calibrate(config::tsc()));
-}
-
-/// The state, if there is one yet.
-#[inline(always)]
-pub fn current() -> Option<&'static Global> {
-    // SAFETY: null, or leaked by `start`.
-    unsafe { lock::page_if_any()?.global.load(Ordering::Acquire).as_ref() }
 }
 
 /// The state, made on first use. `None` where this call is to pass through.
@@ -82,7 +56,7 @@ fn start() -> Option<&'static Global> {
         let errno = unsafe { *libc::__errno_location() };
         stay_quiet();
         let global = std::panic::catch_unwind(make).unwrap_or_else(|_| off());
-        page.global.store(crate::keep::forever(global), Ordering::Release);
+        state::publish(page, global);
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = errno };
     }
@@ -137,7 +111,7 @@ fn stay_quiet() {}
 fn make() -> Global {
     let config = Config::from_environment();
     if config.disable {
-        if redirect::plan().is_none() && !dump::wanted() && !direct::enabled() {
+        if !config::anything_else() {
             set_off();
         }
         return off();

@@ -7,12 +7,10 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use crate::life::Global;
-
 /// What a child process starts without.
 pub struct Page {
-    /// The state of this process, null before first use.
-    pub global: AtomicPtr<Global>,
+    /// The state of this process, null before first use. It is of the type that [`crate::state`] says.
+    pub global: AtomicPtr<()>,
     /// 1 while somebody initialises.
     pub starting: AtomicU32,
     /// The registry's lock.

@@ -20,9 +20,8 @@ use cushim_trace::recorder::Recorder;
 
 use crate::keep;
 use crate::layouts::{self, Code, Layout};
-use crate::life::Global;
 use crate::lock;
-use crate::tools;
+use crate::state::Global;
 use cushim_process::memory::Blocks;
 use cushim_process::table::PointerTable;
 
@@ -31,6 +30,13 @@ static MODULES: PointerTable<Module> = PointerTable::new();
 /// Names and kernels, which live for ever.
 static BLOCKS: Blocks = Blocks::new();
 static NEXT_KERNEL: AtomicU32 = AtomicU32::new(1);
+/// Whether somebody looks at images later than they are loaded.
+static KEEP: AtomicBool = AtomicBool::new(false);
+
+/// Copies images from now on where the program may free them.
+pub fn keep_images() {
+    KEEP.store(true, Ordering::Release);
+}
 
 /// A kernel: one name in one module.
 pub struct Kernel {
@@ -52,7 +58,7 @@ pub struct Kernel {
     ready: AtomicU32,
     layout: AtomicPtr<Layout>,
     /// What the driver launches for it.
-    pub direct: crate::direct::Handles,
+    pub direct: crate::handle::Handles,
 }
 
 /// A registered fat binary, or a loaded module or library.
@@ -129,7 +135,7 @@ pub fn module(handle: usize) -> Option<&'static Module> {
 
 /// The program was given `handle` for `code` by `api`.
 pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'static Module> {
-    if tools::any() {
+    if KEEP.load(Ordering::Acquire) {
         code.keep();
     }
     lock::registry(|| {

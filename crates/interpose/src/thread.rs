@@ -7,14 +7,26 @@
 //! Must not know: what is recorded.
 
 use std::arch::{asm, global_asm};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use cushim_trace::recorder::Buffer;
 
-use crate::life::Global;
+use crate::state::{self, Global};
 
 /// Deepest nesting that is followed; deeper calls pass through uncounted.
 const DEEPEST: usize = 8;
+
+/// What a thread knows of the context in which its runtime launches.
+#[derive(Clone, Copy, Default)]
+pub struct Verified {
+    /// The context.
+    pub context: usize,
+    /// When that was seen.
+    pub generation: u32,
+    /// The runtime's device, where it has to be looked at.
+    pub device: i32,
+}
 
 /// A thread's state.
 pub struct Thread {
@@ -38,11 +50,19 @@ pub struct Thread {
     /// The number that CUPTI was told for its next call, 0 for none.
     pub ahead: u64,
     /// The context in which the thread's runtime launches ([`crate::direct`]).
-    pub verified: crate::direct::Verified,
+    pub verified: Verified,
     /// The event pair of the launch that the thread is in, 0 for none.
     pub pair: u32,
     /// Ranges of the program's own that are open.
-    pub ranges: crate::nvtx::Open,
+    pub ranges: crate::ranges::Open,
+}
+
+/// What is done with each new state.
+static AT_BEGIN: OnceLock<fn(&mut Thread)> = OnceLock::new();
+
+/// Has `begin` called with the state of each thread that is new here from now on. For one caller.
+pub fn at_begin(begin: fn(&mut Thread)) {
+    let _ = AT_BEGIN.set(begin);
 }
 
 global_asm!(
@@ -129,7 +149,9 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
     thread.busy = true;
     thread.buffer = global.recorder.as_ref().and_then(|r| r.attach(id()));
     if thread.ahead == 0 {
-        crate::gputime::tell_ahead(thread);
+        if let Some(begin) = AT_BEGIN.get() {
+            begin(thread);
+        }
     }
     thread.busy = false;
     Some(thread)
@@ -171,7 +193,7 @@ unsafe extern "C" fn leave(thread: *mut libc::c_void) {
     // SAFETY: the slot is this thread's.
     unsafe { *slot() = std::ptr::null_mut() };
     let Some(buffer) = thread.buffer.take() else { return };
-    match crate::life::current() {
+    match state::current() {
         Some(global) if std::ptr::eq(thread.global, global) => {
             if let Some(recorder) = &global.recorder {
                 recorder.detach(buffer);

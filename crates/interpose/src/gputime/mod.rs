@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use crate::life;
 use crate::log::{self, Level};
-use crate::thread::Thread;
+use crate::thread::{self, Thread};
 
 pub use cupti::attach;
 pub use events::{after, before, ending};
@@ -167,9 +167,10 @@ fn pop() {
 
 /// CUPTI is there: also for the call that the thread is in, if it is in one.
 fn started(push_at: usize, pop_at: usize) {
+    thread::at_begin(tell_ahead);
     POP.store(pop_at, Ordering::Release);
     PUSH.store(push_at, Ordering::Release);
-    if let Some(thread) = crate::thread::current_if_any() {
+    if let Some(thread) = thread::current_if_any() {
         let link = thread.link;
         tell_ahead(thread);
         if link != 0 {

@@ -9,7 +9,6 @@
 //! registered, [`open`] which ranges are open. Must not know: how an event is stored.
 
 mod names;
-mod open;
 mod text;
 
 use std::ffi::{c_char, c_void};
@@ -20,10 +19,10 @@ use cushim_trace::layout::*;
 use cushim_trace::recorder::Recorder;
 
 use crate::life::{self, Global};
+use crate::ranges::Open;
 use crate::record::slots;
 use crate::thread::{self, Thread};
 use names::Name;
-pub use open::Open;
 use text::{Wide, narrow, wide};
 
 /// `NvtxGetExportTableFunc_t`.

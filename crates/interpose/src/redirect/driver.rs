@@ -83,7 +83,7 @@ pub unsafe fn file(site: &'static Site, file: Str, kind: Kind) -> Option<(Ptr, *
     plan()?;
     // SAFETY: as the caller promises.
     let path = unsafe { crate::forward::text(file) }?.to_string_lossy();
-    let replacement = instead(site, &Code::from_file(&path))?;
+    let replacement = instead(site, &Code::from_file(&path, true))?;
     let loader = loader(site)?;
     Some((Ptr(replacement.as_taken(kind)), loader, replacement.code()))
 }

@@ -24,6 +24,7 @@ use crate::config;
 use crate::layouts::Code;
 use crate::record::slots::MOST_WORDS;
 use crate::redirect::Replacement;
+use crate::registry;
 use crate::site::Site;
 use crate::thread;
 
@@ -70,6 +71,7 @@ fn load(files: &str) {
         return;
     }
     ACTIVE.store(true, Ordering::Release);
+    registry::keep_images();
     let any = |wants: fn(&CushimTool) -> bool| tools.iter().any(|tool| wants(&tool.table));
     CALLS.store(any(|t| t.call.is_some()), Ordering::Release);
     if any(|t| t.launch_begin.is_some() || t.launch_end.is_some()) {

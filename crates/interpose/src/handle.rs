@@ -1,0 +1,20 @@
+//! What the driver launches for a kernel of the runtime's, by context.
+//!
+//! Must not know: who finds that out, or launches by it.
+
+use std::sync::atomic::AtomicPtr;
+
+/// A kernel's function in one context; they form a list.
+pub struct Handle {
+    /// The context.
+    pub context: usize,
+    /// When that was found out.
+    pub generation: u32,
+    /// The driver's function; 0 where there is none to be had.
+    pub function: usize,
+    /// That of another context, or null.
+    pub next: *const Handle,
+}
+
+/// A place for handles, in a kernel's record.
+pub type Handles = AtomicPtr<Handle>;

@@ -1,0 +1,45 @@
+//! What a traced process has of its own, once: what is recorded, and where to.
+//!
+//! Owns: the one place at which it is found, on the page that a fork wipes. Must not know: how it is made.
+
+use std::sync::atomic::Ordering;
+
+use cushim_trace::recorder::Recorder;
+
+use crate::config::GpuTime;
+use crate::keep;
+use crate::lock::{self, Page};
+use crate::window::Window;
+
+/// The state of this process.
+pub struct Global {
+    /// Where events go; `None` where nothing is recorded.
+    pub recorder: Option<Recorder>,
+    /// Classes to record, as bits.
+    pub classes: u32,
+    /// Whether calls inside calls are recorded too.
+    pub nested: bool,
+    /// Whether GPU work is told apart by call.
+    pub gpu_time: bool,
+    /// Where its times come from.
+    pub gpu_time_by: GpuTime,
+    /// When they are recorded.
+    pub window: Window,
+    /// Differs in every process of a fork family: what was written into one trace has to be written
+    /// again into the next.
+    pub generation: u32,
+}
+
+/// The state, if there is one yet.
+#[inline(always)]
+pub fn current() -> Option<&'static Global> {
+    let global = lock::page_if_any()?.global.load(Ordering::Acquire);
+    // SAFETY: null, or a state that [`publish`] has put there, for ever.
+    unsafe { global.cast::<Global>().as_ref() }
+}
+
+/// `global` is this process's state from now on.
+pub fn publish(page: &Page, global: Global) {
+    let global: *mut Global = keep::forever(global);
+    page.global.store(global.cast(), Ordering::Release);
+}
