@@ -96,8 +96,6 @@ def traced(cushim, command, cuda_home, how="cupti"):
 # What two events may take longer than the kernel between them: the way to a kernel on an idle stream, the work
 # of other streams, and of other programs that are checked at the same time. And shorter: clocks of the GPU.
 MORE_NS, MORE_TIMES, LESS_NS, LESS_TIMES = 100_000, 1.5, 2_000, 0.5
-# A kernel's first launch loads its code, between the two events.
-FIRST_NS = 50_000_000
 
 
 def judge_events(lines, by_cupti):
@@ -132,8 +130,7 @@ def judge_events(lines, by_cupti):
     for name in sorted(set(times) & set(exact)):
         pair, one = min(times[name]), min(exact[name])
         compared.append(pair - one)
-        more = MORE_NS if len(times[name]) > 1 else FIRST_NS
-        if not LESS_TIMES * one - LESS_NS <= pair <= MORE_TIMES * one + more:
+        if not LESS_TIMES * one - LESS_NS <= pair <= MORE_TIMES * one + MORE_NS:
             wrong.append("%s takes %d ns by events and %d ns by CUPTI" % (name, pair, one))
     captures = any("BeginCapture" in line.get("api", "") for line in lines)
     failed = any(line.get("status") not in (None, 0, 600) for line in lines)

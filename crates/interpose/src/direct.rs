@@ -18,19 +18,17 @@
 mod capture;
 mod driver;
 
-use std::ffi::CStr;
 use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
 use cushim_abi::structs::{DriverLaunchConfig, LaunchAttribute, LaunchConfig};
 use cushim_abi::types::*;
-use cushim_process::elf::{self, Version};
 use cushim_process::table::PointerTable;
 
 use crate::handle::Handle;
 use crate::log::{self, Level};
 use crate::registry::{self, Kernel};
 use crate::site::Site;
-use crate::{config, device, life, lock, thread};
+use crate::{config, life, lock, symbol, thread};
 pub use capture::{begun, ended};
 use driver::Driver;
 
@@ -239,7 +237,8 @@ fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()>
         }
         next = known.next;
     }
-    let function = function_of(site, func)?.unwrap_or(0);
+    let stub = STUBS.get(func.0).copied().unwrap_or(func.0);
+    let function = symbol::function(site, stub)?.unwrap_or(0);
     let handle = Box::into_raw(Box::new(Handle { context, generation, function, next: first }));
     // Who loses against another thread leaks a few bytes, and finds the other's handle next time, or
     // comes here again.
@@ -253,33 +252,6 @@ fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()>
         KERNELS.fetch_add(1, Ordering::Relaxed);
     }
     Some(())
-}
-
-/// The `CUfunction` of what the runtime launches by `func`, in the current context; inside, none where the
-/// runtime says that there is none. `None` where it cannot be asked now without its last error being lost.
-fn function_of(site: &'static Site, func: Func) -> Option<Option<usize>> {
-    type Plain = unsafe extern "C-unwind" fn() -> i32;
-    type Get = unsafe extern "C-unwind" fn(*mut usize, usize) -> i32;
-    let node = site.node?;
-    let real = |name: &CStr| elf::next(name, Version::Node(node), |_| true);
-    let (peek, clear) = (real(c"cudaPeekAtLastError")?, real(c"cudaGetLastError")?);
-    let get = real(c"cudaGetFuncBySymbol")?;
-    let symbol = STUBS.get(func.0).copied().unwrap_or(func.0);
-    let mut function = 0;
-    // SAFETY: the runtime's functions of these names and their signatures; the place is valid.
-    unsafe {
-        if std::mem::transmute::<usize, Plain>(peek)() != 0 {
-            return None;
-        }
-        let get = std::mem::transmute::<usize, Get>(get);
-        let status = device::relaxed(|| get(&mut function, symbol));
-        if status != 0 {
-            // Ours, not the program's.
-            std::mem::transmute::<usize, Plain>(clear)();
-            return Some(None);
-        }
-    }
-    Some((function != 0).then_some(function))
 }
 
 /// The runtime gave out `handle` for the host stub `stub`.

@@ -51,6 +51,7 @@ pub mod registry;
 pub mod runtime;
 pub mod site;
 mod state;
+mod symbol;
 pub mod thread;
 pub mod tools;
 pub mod variables;

@@ -106,6 +106,7 @@ fn launches_have_their_times_and_the_program_notices_nothing() {
     let calls = |ran: &Ran| {
         let ours = |line: &&Line| {
             line.function.starts_with("cuEvent")
+                || line.function == "cuFuncLoad"
                 || line.function == "cuStreamCreate" && line.rest == "flags=1"
         };
         let mut calls: Vec<String> =
@@ -114,6 +115,28 @@ fn launches_have_their_times_and_the_program_notices_nothing() {
         calls
     };
     assert_eq!(calls(&ran), calls(&alone));
+    // Once for each context; two threads may be the first there.
+    let loads = ran.log.iter().filter(|line| line.function == "cuFuncLoad").count();
+    assert!((2..=3).contains(&loads), "{loads}");
+}
+
+/// A driver that loads a kernel's code at its first launch.
+#[test]
+fn no_time_counts_the_loading_of_code() {
+    let lab = Lab::new();
+    check(&ran(&lab, &[], &how("events").with("STUB_LAZY", "1")).traces[0].path);
+    // One that cannot be asked to do that before: at most the first launch of two threads and the one in
+    // the second context have no time.
+    let ran = ran(&lab, &[], &how("events").with("STUB_LAZY", "old"));
+    let (timed, untimed, notes) = read(&ran.traces[0].path);
+    let loading = untimed.len() - UNTIMED.len();
+    assert!((2..=3).contains(&loading) && untimed.contains(&240), "{untimed:?}");
+    assert_eq!(timed.len() + loading, 206);
+    for (_, ns, _, _, grid) in timed {
+        assert_eq!(ns, 1000 * u64::from(grid));
+    }
+    let told = format!("{loading} launches have no GPU time");
+    assert!(notes.iter().any(|note| note.contains(&told)), "{notes:?}");
 }
 
 /// Where CUPTI is not there, or refuses, and nobody asked for it alone.
@@ -183,7 +206,9 @@ fn killed() {
 fn through_the_runtime() {
     let lab = Lab::new();
     for program in [lab.program("steps.c", 12), lab.static_program("steps.c", 12)] {
-        let ran = lab.run(&program, &["launch", "10"], &how("events").with("STUB_DRIVER", "1"));
+        // With STUB_CONTEXTS the runtime's kernels have functions of the driver.
+        let how = how("events").with("STUB_DRIVER", "1").with("STUB_CONTEXTS", "1");
+        let ran = lab.run(&program, &["launch", "10"], &how);
         assert_eq!(ran.end, "exit 0", "{}", ran.stderr);
         let mut file = TraceFile::open(&ran.traces[0].path).unwrap();
         let (mut work, mut links) = (Vec::new(), Vec::new());

@@ -161,8 +161,8 @@ fn make(global: &'static Global, api: &Api, context: usize) -> Option<(usize, &'
         note(
             Level::Info,
             "GPU times are those between two events around each launch: they include what the GPU needs to \
-             get to the kernel (in a kernel's first launch also until its code is loaded), copies, sets, \
-             graphs and captured launches have none, and kernels of one stream do not overlap",
+             get to the kernel, copies, sets, graphs and captured launches have none, and kernels of one \
+             stream do not overlap",
         );
     }
     pool.take().map(|pair| (number, pool, pair))
@@ -232,7 +232,8 @@ fn finish() {
             Level::Info,
             &format!(
                 "--gpu-time: {untimed} launches have no GPU time: the first of a context that CUDA had yet \
-                 to make, those that were not over when the process ended, or there was no event left"
+                 to make, those that loaded their kernel's code, those that were not over when the process \
+                 ended, or there was no event left"
             ),
         );
     }

@@ -7,12 +7,14 @@
 //!
 //! What is measured is more than the kernel: the time from the moment when all earlier work of the stream
 //! was done until the kernel was. On a stream without work that begins before the launch itself has reached
-//! the GPU; and two kernels of one stream that would have overlapped, no longer do.
+//! the GPU; and two kernels of one stream that would have overlapped, no longer do. The loading of a
+//! kernel's code is not among it: see [`loaded`].
 //!
 //! Must not know: CUPTI.
 
 mod api;
 mod harvest;
+mod loaded;
 mod pool;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,12 +57,12 @@ impl Drop for Errno {
 
 /// A launch that is recorded is about to be forwarded.
 #[cold]
-pub fn before(global: &'static Global, thread: &mut Thread, site: &Site, launch: &Launch) {
+pub fn before(global: &'static Global, thread: &mut Thread, site: &'static Site, launch: &Launch) {
     // A list of launches has one link, that of the first.
     if thread.pair == 0 && is_used(global) {
         let _errno = Errno::keep();
-        let begun = clock::clock_ns(libc::CLOCK_MONOTONIC);
-        thread.pair = begin(global, site.stream(launch.stream), begun, launch).unwrap_or(0);
+        let mut begun = clock::clock_ns(libc::CLOCK_MONOTONIC);
+        thread.pair = begin(global, site, &mut begun, launch).unwrap_or(0);
         let now = clock::clock_ns(libc::CLOCK_MONOTONIC);
         if let Some(data) = pool_of(thread.pair).and_then(|(pool, pair)| pool.data(pair)) {
             data.forwarded_ns = now;
@@ -87,8 +89,15 @@ fn is_used(global: &'static Global) -> bool {
     Source::Events.is_chosen()
 }
 
-/// Puts the first event there; what [`Thread::pair`] is to be.
-fn begin(global: &'static Global, stream: usize, begun: u64, launch: &Launch) -> Option<u32> {
+/// Puts the first event there; what [`Thread::pair`] is to be. `begun`, when this began, is moved behind what
+/// the launch would have done itself.
+fn begin(
+    global: &'static Global,
+    site: &'static Site,
+    begun: &mut u64,
+    launch: &Launch,
+) -> Option<u32> {
+    let stream = site.stream(launch.stream);
     let untimed = || UNTIMED.fetch_add(1, Ordering::Relaxed);
     let api = api::get().or_else(|| {
         untimed();
@@ -107,13 +116,18 @@ fn begin(global: &'static Global, stream: usize, begun: u64, launch: &Launch) ->
         return None;
     };
     let data = pool.data(pair)?;
-    (data.stream, data.called_ns, data.link) = (stream, begun, 0);
+    data.loads = false;
+    if !loaded::is(number, launch.kernel.number) {
+        data.loads = !loaded::load(number, site, launch);
+        *begun = clock::clock_ns(libc::CLOCK_MONOTONIC);
+    }
+    (data.stream, data.called_ns, data.link) = (stream, *begun, 0);
     (data.kernel, data.shared) =
         (launch.kernel.number, launch.shared.min(u32::MAX as usize) as u32);
     data.grid = [launch.grid.x, launch.grid.y, launch.grid.z];
     data.block = [launch.block.x, launch.block.y, launch.block.z];
     // SAFETY: the function's signature; an event of ours, a stream that is about to be launched into.
-    if unsafe { (api.record)(data.begin, stream) } != 0 {
+    if !data.loads && unsafe { (api.record)(data.begin, stream) } != 0 {
         pool.give_back(pair);
         untimed();
         return None;
@@ -139,13 +153,19 @@ fn pool_of(pair: u32) -> Option<(&'static pool::Pool, u32)> {
 /// The launch came back with `status`.
 #[cold]
 pub fn after(global: &'static Global, thread: &mut Thread, status: i32) {
-    let Some((pool, pair)) = pool_of(std::mem::take(&mut thread.pair)).filter(|(_, n)| *n != 0)
-    else {
-        return;
-    };
+    let taken = std::mem::take(&mut thread.pair);
+    let number = (taken >> PAIR_BITS) as usize;
+    let Some((pool, pair)) = pool_of(taken).filter(|(_, n)| *n != 0) else { return };
     let _errno = Errno::keep();
     let begun = clock::clock_ns(libc::CLOCK_MONOTONIC);
     let is_done = match (pool.data(pair), api::get()) {
+        (Some(data), _) if data.loads => {
+            if status == 0 {
+                loaded::set(number, data.kernel);
+            }
+            UNTIMED.fetch_add(1, Ordering::Relaxed);
+            false
+        }
         // A pair without a link is of an event for which there was no room.
         (Some(data), Some(api)) if status == 0 && data.link != 0 && pool.context().is_some() => {
             // SAFETY: as in `begin`.

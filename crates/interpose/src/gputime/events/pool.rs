@@ -30,6 +30,8 @@ pub struct Data {
     pub forwarded_ns: u64,
     /// The link of the launch, 0 while that has none.
     pub link: u64,
+    /// Whether the launch loads its kernel's code, so that there is nothing to time.
+    pub loads: bool,
     /// Number of the kernel.
     pub kernel: u32,
     /// Dynamic shared memory, bytes.
