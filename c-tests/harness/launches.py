@@ -6,7 +6,7 @@ has one line per kernel, shape and arguments:
     [?|~]COUNT KERNEL GRID BLOCK SHARED [ARG…] [!STATUS]
     COUNT @GraphLaunch
 
-`?`: seen only where the runtime itself is seen. `~`: may be missing. KERNEL is the short name without
+A line that begins with `[<12] ` or `[>=12] ` holds for some majors of the toolkit only. `?`: seen only where the runtime itself is seen. `~`: may be missing. KERNEL is the short name without
 namespaces; `<~>` stands for template arguments of any spelling, `-` for none known.
 ARG `*` stands for any value. `!` alone is any failure. Knows nothing of processes.
 """
@@ -14,6 +14,19 @@ ARG `*` stands for any value. `!` alone is any failure. Knows nothing of process
 import collections
 import json
 import re
+
+
+# A line that holds for some majors of the toolkit only: `[<13] text`, `[>=13] text`.
+MARK = re.compile(r"\[(<|>=)(\d+)\] ")
+
+
+def for_major(text, major):
+    """(mark, line without it) of a line that may begin with a mark, None where it does not hold."""
+    mark = MARK.match(text)
+    if mark is None:
+        return "", text
+    holds = (major < int(mark[2])) == (mark[1] == "<")
+    return (mark[0], text[mark.end():]) if holds else None
 
 
 class Expected:
@@ -36,10 +49,11 @@ class Expected:
             self.args = words[5:]
 
 
-def read_list(path):
-    """The lines of a NAME.launches file."""
+def read_list(path, major):
+    """The lines of a NAME.launches file that hold for a major of the toolkit."""
     with open(path) as lines:
-        return [Expected(line) for line in lines if line.strip() and not line.startswith("#")]
+        held = [for_major(line, major) for line in lines if line.strip() and not line.startswith("#")]
+    return [Expected(line[1]) for line in held if line]
 
 
 def read_trace(path):

@@ -46,6 +46,11 @@ def version(text):
     return int(major), int(minor or 0)
 
 
+def major(toolkit):
+    """The major of CUDA of a toolkit of scripts/build-cuda-tests; clang compiles over 12.4."""
+    return 12 if toolkit == "clang" else version(toolkit)[0]
+
+
 def programs(only=None):
     """The programs of the table, or those named in `only`."""
     found = []

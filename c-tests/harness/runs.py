@@ -44,23 +44,13 @@ def lines(text):
     return text.decode("utf-8", "replace").splitlines()
 
 
-# A line that holds for some majors of the runtime only: `[<13] text`, `[>=13] text`.
-MARK = re.compile(r"\[(<|>=)(\d+)\] ")
-
-
 def wanted_lines(path, major):
     """The lines of a NAME.expected file that hold for a major of the runtime, as
     (number in the file, mark, text)."""
     with open(path) as file:
         found = file.read().splitlines()
-    chosen = []
-    for number, line in enumerate(found):
-        mark = MARK.match(line)
-        if mark is None:
-            chosen.append((number, "", line))
-        elif (major < int(mark[2])) == (mark[1] == "<"):
-            chosen.append((number, mark[0], line[mark.end():]))
-    return chosen
+    held = [(number, launches.for_major(line, major)) for number, line in enumerate(found)]
+    return [(number, *line) for number, line in held if line]
 
 
 def unlike_expected(path, out, major):
@@ -122,7 +112,7 @@ def differences(alone, traced):
 
 def check_program(cushim, program, variant, path, gpu, env=None, major=13):
     """All checks of one program in one variant: [(what, [what is wrong])]. `major`:
-    of the CUDA that it was built with, where there is a GPU."""
+    of the CUDA that it was built with."""
     results = []
     alone = run([path], env)
     if gpu:
@@ -146,7 +136,7 @@ def check_program(cushim, program, variant, path, gpu, env=None, major=13):
             return results
         if program.options.get("launches") == "any":
             return results
-        expected = launches.read_list(program.beside("launches"))
+        expected = launches.read_list(program.beside("launches"), major)
         shared = variant.runtime == "shared"
         # Without a GPU a static runtime never asks the driver, so nothing is seen.
         complete = gpu or (shared and "early" not in program.options and not program.kind)
@@ -158,7 +148,7 @@ def check_program(cushim, program, variant, path, gpu, env=None, major=13):
         shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
 
 
-def traced_launches(cushim, program, path, env, backend, limit):
+def traced_launches(cushim, program, path, env, backend, limit, major):
     """Runs a program traced over a CUDA that runs kernels: its Outcome, and how the launches
     differ from its list, results included. A launch is seen whatever the runtime."""
     done, trace = cushim.trace([path], env, backend=backend, limit=limit)
@@ -169,7 +159,7 @@ def traced_launches(cushim, program, path, env, backend, limit):
             _, events, summary = launches.read_trace(trace)
         except (OSError, ValueError) as error:
             return done, [str(error)]
-        expected = launches.read_list(program.beside("launches"))
+        expected = launches.read_list(program.beside("launches"), major)
         if backend == "cpu" and "cpuargs" in program.options:
             # What links modules for the CPU gives an image that only it reads.
             for line in expected:

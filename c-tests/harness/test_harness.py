@@ -47,6 +47,13 @@ class GpuTime(unittest.TestCase):
             _, wrong = gputime.judge(self.lines(**more))
             self.assertTrue(any(says in text for text in wrong), (more, wrong))
 
+    def test_graphs_without_work_are_counted(self):
+        graph = {"event": "graph", "api": "cuGraphLaunch", "status": 0, "t_ns": 1, "pid": 1, "link": 9}
+        lines = [graph] + self.lines()
+        self.assertEqual(gputime.judge(lines, 1)[1], [])
+        self.assertTrue(any("1 graph launches" in text for text in gputime.judge(lines)[1]))
+        self.assertTrue(any("expected 1" in text for text in gputime.judge(lines[1:], 1)[1]))
+
     def test_no_cupti(self):
         lines = [{"event": "summary", "notes": ["--gpu-time: no libcupti; no GPU times are recorded"]}]
         self.assertIsNone(gputime.judge(lines)[0])
@@ -164,7 +171,7 @@ class Table(unittest.TestCase):
     def test_every_program_has_its_files(self):
         for program in programs.programs():
             if program.options.get("launches") != "any":
-                listed = launches.read_list(program.beside("launches"))
+                listed = launches.read_list(program.beside("launches"), 13)
                 self.assertTrue(listed or "cupti" in program.options, program.name)
             for file in [program.beside("expected")] + [os.path.join(programs.CUDA, s) for s in program.sources]:
                 self.assertTrue(os.path.exists(file), file)
@@ -185,6 +192,13 @@ class Table(unittest.TestCase):
             file.write("vecadd a reason alone\n")
             file.flush()
             self.assertRaises(SystemExit, programs.known_on_cpu, file.name)
+
+    def test_lists_hold_for_majors(self):
+        self.assertEqual([programs.major(t) for t in ("11.8", "12.4", "clang", "13.5")], [11, 12, 12, 13])
+        textures = programs.programs(["textures"])[0].beside("launches")
+        names = [[line.kernel for line in launches.read_list(textures, major)] for major in (11, 13)]
+        self.assertEqual(set(names[0]) - set(names[1]), {"referred"})
+        self.assertEqual(len(names[0]), len(names[1]) + 1)
 
     def test_sets(self):
         vecadd = programs.programs(["vecadd"])[0]
