@@ -232,8 +232,8 @@ fn finish() {
             Level::Info,
             &format!(
                 "--gpu-time: {untimed} launches have no GPU time: the first of a context that CUDA had yet \
-                 to make, those that loaded their kernel's code, those that were not over when the process \
-                 ended, or there was no event left"
+                 to make, those that loaded their kernel's code or whose call took long, those that were \
+                 not over when the process ended, or there was no event left"
             ),
         );
     }
@@ -356,5 +356,58 @@ fn times(anchors: &[Anchor], api: &Api, data: &Data) -> Option<(u64, u64)> {
     let start = anchor.ns? + api.between(anchor.event, data.begin)?;
     // The anchor is known to some microseconds; nothing ran before it was asked for.
     let start = start.max(data.forwarded_ns as i64);
+    if is_mostly_the_call(data, start, took) {
+        return None;
+    }
     Some((start as u64, (start + took) as u64))
+}
+
+/// Whether much of what was measured may be the time in which the CPU was still launching: the GPU stood
+/// idle at the first event meanwhile. So it is with the first launch in a process (280 us, measured on an
+/// H200), or where a thread loses its processor between the events. Calls of the usual few microseconds
+/// count as they are.
+fn is_mostly_the_call(data: &Data, start: i64, took: i64) -> bool {
+    const LONG_CALL_NS: i64 = 50_000;
+    let call = data.returned_ns.saturating_sub(data.forwarded_ns) as i64;
+    let idle = (data.returned_ns as i64 - start).clamp(0, call);
+    idle > LONG_CALL_NS && idle > took / 4
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_that_is_mostly_the_call_is_none() {
+        const NONE: Data = Data {
+            begin: 0,
+            end: 0,
+            stream: 0,
+            called_ns: 0,
+            forwarded_ns: 1_000_000,
+            returned_ns: 0,
+            link: 0,
+            loads: false,
+            kernel: 0,
+            shared: 0,
+            grid: [1; 3],
+            block: [1; 3],
+        };
+        // Nanoseconds of the call, when the GPU came past the first event, what the events say.
+        for (call, start, took, wrong) in [
+            (4_000, 0, 6_000, false),
+            (280_000, 0, 283_000, true),
+            (280_000, 0, 1_000_000, true),
+            (280_000, 0, 2_000_000, false),
+            // Earlier work of the stream was not over before.
+            (280_000, 280_000, 3_000, false),
+            (280_000, 240_000, 3_000, false),
+            (280_000, 9_000_000, 3_000, false),
+            (280_000, 200_000, 90_000, true),
+        ] {
+            let data = Data { returned_ns: NONE.forwarded_ns + call, ..NONE };
+            let start = NONE.forwarded_ns as i64 + start;
+            assert_eq!(is_mostly_the_call(&data, start, took), wrong, "{call} {start} {took}");
+        }
+    }
 }

@@ -7,7 +7,7 @@
 //!
 //! What is measured is more than the kernel: the time from the moment when all earlier work of the stream
 //! was done until the kernel was. On a stream without work that begins before the launch itself has reached
-//! the GPU; and two kernels of one stream that would have overlapped, no longer do. The loading of a
+//! the GPU (a launch whose call took long there has no time, see [`harvest`]); and two kernels of one stream that would have overlapped, no longer do. The loading of a
 //! kernel's code is not among it: see [`loaded`].
 //!
 //! Must not know: CUPTI.
@@ -168,6 +168,7 @@ pub fn after(global: &'static Global, thread: &mut Thread, status: i32) {
         }
         // A pair without a link is of an event for which there was no room.
         (Some(data), Some(api)) if status == 0 && data.link != 0 && pool.context().is_some() => {
+            data.returned_ns = begun;
             // SAFETY: as in `begin`.
             flush::is_here(global) && unsafe { (api.record)(data.end, data.stream) } == 0
         }

@@ -28,6 +28,8 @@ pub struct Data {
     pub called_ns: u64,
     /// The same just before the launch itself.
     pub forwarded_ns: u64,
+    /// The same when the launch had come back.
+    pub returned_ns: u64,
     /// The link of the launch, 0 while that has none.
     pub link: u64,
     /// Whether the launch loads its kernel's code, so that there is nothing to time.
