@@ -481,7 +481,7 @@ impl Emit<'_> {
             args.push((self.operand(src, c), c));
         }
         let mask = self.guard(inst).unwrap_or(self.act);
-        self.tell(mask, inst.space(0, self.f.entry));
+        self.tell(mask, inst.space(0));
         self.pass(0, &args, false);
         let results = self.results(inst);
         let operands: Vec<Class> = args.iter().map(|(_, c)| *c).collect();

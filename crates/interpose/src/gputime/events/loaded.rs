@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pool::CONTEXTS;
-use crate::record::Launch;
+use crate::record::launch::Launch;
 use crate::site::Site;
 use crate::{device, symbol};
 
