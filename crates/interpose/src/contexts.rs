@@ -7,7 +7,8 @@ use cushim_abi::types::*;
 use cushim_process::elf::{self, Version};
 use cushim_trace::meta;
 
-use crate::forward::{answered, observed};
+use crate::forward::observed;
+use crate::given::answered;
 use crate::site::Site;
 use crate::{gputime, life, redirect, thread};
 

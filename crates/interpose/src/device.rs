@@ -71,6 +71,23 @@ pub fn is_capturing(stream: usize) -> bool {
     status != 0 || state != 0
 }
 
+/// The current context.
+///
+/// # Errors
+/// Why there is none, in words.
+pub fn context() -> Result<usize, String> {
+    type Current = unsafe extern "C-unwind" fn(*mut usize) -> i32;
+    let current = function(c"cuCtxGetCurrent").ok_or("there is no driver")?;
+    let mut context = 0;
+    // SAFETY: the function's signature.
+    let status = unsafe { std::mem::transmute::<usize, Current>(current)(&mut context) };
+    match (status, context) {
+        (0, 1..) => Ok(context),
+        (0, _) => Err("no context is current".to_owned()),
+        (error, _) => Err(format!("asking for the context: error {error}")),
+    }
+}
+
 /// Runs `work` so that captures of other streams do not forbid what it calls.
 pub fn relaxed<R>(work: impl FnOnce() -> R) -> R {
     type Exchange = unsafe extern "C-unwind" fn(*mut i32) -> i32;

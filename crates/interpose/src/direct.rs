@@ -17,8 +17,9 @@
 
 mod capture;
 mod driver;
+mod wanted;
 
-use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use cushim_abi::structs::{DriverLaunchConfig, LaunchAttribute, LaunchConfig};
 use cushim_abi::types::*;
@@ -28,15 +29,11 @@ use crate::handle::Handle;
 use crate::log::{self, Level};
 use crate::registry::{self, Kernel};
 use crate::site::Site;
-use crate::{config, life, lock, symbol, thread};
+use crate::{life, lock, symbol, thread};
 pub use capture::{begun, ended};
 use driver::Driver;
+pub use wanted::enabled;
 
-const UNKNOWN: u8 = 0;
-const OFF: u8 = 1;
-const ON: u8 = 2;
-
-static STATE: AtomicU8 = AtomicU8::new(UNKNOWN);
 /// Handles and verified contexts of an earlier generation are void: a device was reset.
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 /// The host stub that a runtime's kernel handle stands for.
@@ -44,23 +41,6 @@ static STUBS: PointerTable<usize> = PointerTable::new();
 static KERNELS: AtomicU32 = AtomicU32::new(0);
 static THROUGH: AtomicU32 = AtomicU32::new(0);
 static REPEATED: AtomicU32 = AtomicU32::new(0);
-
-/// Whether launches may go straight to the driver at all.
-#[inline(always)]
-pub fn enabled() -> bool {
-    match STATE.load(Ordering::Relaxed) {
-        OFF => false,
-        ON => true,
-        _ => decide(),
-    }
-}
-
-#[cold]
-fn decide() -> bool {
-    let wanted = config::direct();
-    STATE.store(if wanted { ON } else { OFF }, Ordering::Relaxed);
-    wanted
-}
 
 pub(crate) type LaunchKernel =
     unsafe extern "C-unwind" fn(Func, Dim3, Dim3, Ptr, usize, Stream) -> i32;
@@ -268,7 +248,7 @@ pub fn forget() {
 
 /// The process ends: says what came of it.
 pub fn finish() {
-    if STATE.load(Ordering::Relaxed) != ON {
+    if !wanted::known() {
         return;
     }
     let count = |counter: &AtomicU32| counter.load(Ordering::Relaxed);

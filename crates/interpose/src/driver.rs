@@ -8,7 +8,8 @@
 use cushim_abi::types::*;
 
 use crate::dump;
-use crate::forward::{answered, observed, text};
+use crate::forward::observed;
+use crate::given::{answered, text};
 use crate::layouts::Code;
 use crate::loader;
 use crate::redirect::{self, driver::Kind};

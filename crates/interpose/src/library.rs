@@ -5,7 +5,8 @@ use std::ffi::CStr;
 use cushim_abi::types::*;
 
 use crate::dump;
-use crate::forward::{LibraryLoad, LibraryLoadFile, answered, observed, text};
+use crate::forward::observed;
+use crate::given::{LibraryLoad, LibraryLoadFile, answered, text};
 use crate::layouts::Code;
 use crate::loader;
 use crate::names;

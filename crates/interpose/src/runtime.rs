@@ -10,7 +10,8 @@ use cushim_abi::types::*;
 
 use crate::direct;
 use crate::dump;
-use crate::forward::{Fn1, RegisterFunction, answered, recorded, stack, text};
+use crate::forward::{recorded, stack};
+use crate::given::{Fn1, RegisterFunction, answered, text};
 use crate::gputime;
 use crate::layouts::Code;
 use crate::observe;

@@ -4,7 +4,8 @@
 
 use cushim_abi::types::*;
 
-use crate::forward::{RegisterVar, recorded};
+use crate::forward::recorded;
+use crate::given::RegisterVar;
 use crate::redirect;
 use crate::site::Site;
 

@@ -38,7 +38,7 @@ pub fn ended(site: &Site, stream: usize) {
 }
 
 fn change(work: impl FnOnce(&mut HashSet<(usize, u32)>) -> bool) -> bool {
-    if !super::enabled() {
+    if !super::wanted::enabled() {
         return false;
     }
     let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{Source, flush, note, records, started};
+use super::links::started;
+use super::source::{Source, note};
+use super::{flush, records};
 use crate::config::{self, GpuTime};
 use crate::life::{self, Global};
-use crate::loader::{self, Real};
 use crate::log::Level;
+use crate::real::{Real, real};
 use cushim_process::elf::{self, Version};
 
 /// `CUPTI_ACTIVITY_KIND_*` that are asked for: copies, sets, kernels, copies between devices, and whose
@@ -142,7 +144,7 @@ struct Library(*mut c_void);
 impl Library {
     fn open(name: &str) -> Result<Self, String> {
         let text = CString::new(name).map_err(|_| format!("{name:?} is no file name"))?;
-        let open = loader::real(Real::Dlopen);
+        let open = real(Real::Dlopen);
         if open.is_null() {
             return Err("cannot open anything: there is no dlopen".to_owned());
         }
@@ -165,7 +167,7 @@ impl Library {
     }
 
     fn find(&self, name: &CStr) -> usize {
-        let sym = loader::real(Real::Dlsym);
+        let sym = real(Real::Dlsym);
         if sym.is_null() {
             return 0;
         }

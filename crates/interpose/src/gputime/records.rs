@@ -18,7 +18,8 @@ use cushim_trace::layout::*;
 use cushim_trace::meta;
 use cushim_trace::recorder::Recorder;
 
-use super::{kernel_of, note};
+use super::source::note;
+use super::told::{OURS, kernel_of, link_of};
 use crate::life::{self, Global};
 use crate::log::Level;
 
@@ -169,8 +170,8 @@ impl Matcher {
         unsafe {
             match field::<u32>(record, 0) {
                 // CUpti_ActivityExternalCorrelation
-                39 if field::<u32>(record, 4) == super::OURS => {
-                    if let Some(link) = super::link_of(field(record, 8)) {
+                39 if field::<u32>(record, 4) == OURS => {
+                    if let Some(link) = link_of(field(record, 8)) {
                         self.know(out, field(record, 16), link);
                     }
                 }

@@ -11,11 +11,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cushim_bind::{Bound, Space, TABLE};
 
+use super::asked;
 use super::holder::{self, Holder};
 use super::place::Place;
 use super::quiet::Quiet;
+use super::say::say;
 use super::variant::Variant;
-use super::{launch, say, substitute};
 use crate::config;
 use crate::device;
 use crate::registry::Module;
@@ -77,10 +78,10 @@ impl Binding {
     pub fn new(module: &'static Module, image: &'static Variant, ours: Holder) -> &'static Binding {
         let (filled, said) = (Mutex::default(), Mutex::default());
         let context = match ours {
-            Holder::Module(_) => substitute::context().unwrap_or(0),
+            Holder::Module(_) => device::context().unwrap_or(0),
             _ => 0,
         };
-        launch::enable();
+        asked::enable();
         Box::leak(Box::new(Binding { module, image, ours, context, filled, said }))
     }
 
@@ -186,7 +187,7 @@ impl Binding {
         let mut filled = self.filled.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let found = self.addresses()?;
         // The runtime has made a context current by now.
-        let context = substitute::context()?;
+        let context = device::context()?;
         if filled.contains(&(context, time)) {
             return Ok(());
         }

@@ -5,26 +5,18 @@
 //! same; which of them are compared is the rule's choice. Must not know: how a replacement came into being.
 
 use std::fmt::Write;
-use std::sync::Mutex;
 
 use cushim_abi::types::*;
 use cushim_rules::{Action, Compare, Keep};
 
+use super::asked::Launch;
 use super::binding::Binding;
-use super::launch::Launch;
-use super::{Planned, say};
+use super::plan::Planned;
+use super::say::say;
 use crate::arguments::block;
 use crate::device;
 use crate::registry;
 use crate::site::Site;
-
-/// What came of all launches that a rule compared.
-#[derive(Default)]
-pub struct Summary {
-    launches: u64,
-    differing: u64,
-    largest: f64,
-}
 
 /// Differing launches that are shown one by one; the rest is counted.
 const SHOWN: u64 = 10;
@@ -243,20 +235,5 @@ fn tell(
             "{}: launch {} that was compared, {name}{text} (original and replacement)",
             planned.rule.name, summary.launches
         ));
-    }
-}
-
-/// The process ends: what came of the comparisons of a rule.
-pub fn finish(name: &str, summary: &Mutex<Summary>) {
-    let Ok(summary) = summary.lock() else { return };
-    if summary.launches == 0 {
-        return;
-    }
-    let Summary { launches, differing, largest } = *summary;
-    match differing {
-        0 => say(format_args!("{name}: {launches} launches compared, all alike")),
-        _ => say(format_args!(
-            "{name}: {launches} launches compared, {differing} differ, by {largest} at most"
-        )),
     }
 }

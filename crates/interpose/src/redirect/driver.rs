@@ -11,8 +11,12 @@ use cushim_abi::types::{Func, Module as ModuleHandle, Out, Ptr, Str};
 
 use super::binding::{self, Binding};
 use super::holder::Holder;
-use super::{Chosen, Replacement, plan, substitute};
-use crate::forward::LibraryLoad;
+pub use super::kind::Kind;
+use super::plan::{Chosen, plan};
+use super::replacement::Replacement;
+use super::{say, substitute};
+use crate::device;
+use crate::given::LibraryLoad;
 use crate::layouts::Code;
 use crate::redirect::launch;
 use crate::registry::{self, Module};
@@ -31,15 +35,6 @@ struct Loaded {
     /// The context that it is in; 0 for a library, which is in all of them.
     context: usize,
     binding: Option<&'static Binding>,
-}
-
-/// How a module comes into being: what its image must look like, and who loads and looks up.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    /// `cuModule*`: in the current context.
-    Module,
-    /// `cuLibrary*`, `cudaLibrary*`.
-    Library,
 }
 
 /// The image to load in the place of the program's.
@@ -65,7 +60,7 @@ fn instead(site: &Site, code: &Code) -> Option<&'static Replacement> {
         Some((planned, replacement)) => {
             planned.applied(format_args!(
                 "image of {} replaced by {}",
-                super::owner(code),
+                say::owner(code),
                 replacement.file()
             ));
             Some(replacement)
@@ -82,7 +77,7 @@ fn instead(site: &Site, code: &Code) -> Option<&'static Replacement> {
 pub unsafe fn file(site: &'static Site, file: Str, kind: Kind) -> Option<(Ptr, *mut (), Code)> {
     plan()?;
     // SAFETY: as the caller promises.
-    let path = unsafe { crate::forward::text(file) }?.to_string_lossy();
+    let path = unsafe { crate::given::text(file) }?.to_string_lossy();
     let replacement = instead(site, &Code::from_file(&path, true))?;
     let loader = loader(site)?;
     Some((Ptr(replacement.as_taken(kind)), loader, replacement.code()))
@@ -189,7 +184,7 @@ fn load(
             }
             registry::add_module(holder.0, replacement.code(), "cushim redirect");
             let context = match kind {
-                Kind::Module => substitute::context().unwrap_or(0),
+                Kind::Module => device::context().unwrap_or(0),
                 Kind::Library => 0,
             };
             let mut loaded = LOADED.lock().unwrap_or_else(|poisoned| poisoned.into_inner());

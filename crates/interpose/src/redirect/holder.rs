@@ -12,7 +12,7 @@ use cushim_abi::types::*;
 use cushim_process::elf::{self, Version};
 
 use crate::device;
-use crate::forward::Fn1;
+use crate::given::Fn1;
 use crate::life;
 use crate::registry::Module;
 use crate::site::Site;

@@ -1,25 +1,26 @@
 //! Redirection at a launch: rules with conditions, other shapes, launches that are left out; the same for
 //! the nodes that a program puts into graphs itself.
 //!
-//! Owns what was decided about a kernel when it became known, by the address that launches it. One byte
-//! is looked at on the way of a launch where no rule is about launches. Must not know: how a
+//! Owns what was decided about a kernel when it became known, by the address that launches it. Must not know: how a
 //! replacement came into being, how results are compared.
 
 use std::cell::Cell;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use cushim_abi::types::*;
 use cushim_process::table::PointerTable;
 use cushim_rules::{Action, Launch as Shape};
 
+pub use super::asked::{Launch, enabled};
 use super::binding::{self, Binding};
 use super::place::Place;
-use super::{Planned, compare, nothing, substitute};
+use super::plan::Planned;
+use super::{compare, nothing};
+use crate::device;
 use crate::registry::{self, Module};
 use crate::site::Site;
 use crate::{thread, tools};
 
-static ENABLED: AtomicBool = AtomicBool::new(false);
 static DECISIONS: PointerTable<Decisions> = PointerTable::new();
 
 /// What was decided about one launchable address, in the order of the rules.
@@ -51,25 +52,6 @@ impl PartialEq for Decision {
     }
 }
 
-/// A launch as it is to happen.
-#[derive(Clone, Copy)]
-pub struct Launch {
-    /// What is launched.
-    pub func: Func,
-    /// Blocks.
-    pub grid: Dim3,
-    /// Threads of a block.
-    pub block: Dim3,
-    /// Dynamic shared memory, bytes.
-    pub shared: usize,
-    /// Stream handle.
-    pub stream: usize,
-    /// The array of argument pointers, or null.
-    pub params: Ptr,
-    /// The driver's other way to hand over arguments, or null.
-    pub extra: Ptr,
-}
-
 /// What is to become of a launch.
 enum Verdict {
     Happens(Launch),
@@ -83,11 +65,6 @@ enum Verdict {
 std::thread_local! {
     /// The frame of the launch that this thread is in, as it is asked about.
     static WITHIN: Cell<usize> = const { Cell::new(0) };
-}
-
-/// Rules or tools are about launches.
-pub(crate) fn enable() {
-    ENABLED.store(true, Ordering::Release);
 }
 
 /// A rule speaks of launches of `address`, a kernel of `module`; `other` is what it launches instead, if that
@@ -133,11 +110,11 @@ pub fn alias(
     is_function: bool,
     translate: impl Fn(usize) -> Option<usize>,
 ) {
-    if !ENABLED.load(Ordering::Acquire) || handle == address {
+    if !enabled() || handle == address {
         return;
     }
     let Some(of) = decisions(address) else { return };
-    let context = if is_function { substitute::context().unwrap_or(0) } else { 0 };
+    let context = if is_function { device::context().unwrap_or(0) } else { 0 };
     let same = |known: &Decisions| std::ptr::eq(known.count, of.count) && known.context == context;
     if DECISIONS.get(handle).is_some_and(same) {
         return;
@@ -148,12 +125,6 @@ pub fn alias(
         binding: decision.binding,
     });
     set(handle, Decisions { count: of.count, module: of.module, context, list: list.collect() });
-}
-
-/// Whether launches are asked about at all.
-#[inline(always)]
-pub fn enabled() -> bool {
-    ENABLED.load(Ordering::Relaxed)
 }
 
 /// While it is there, what CUDA calls inside is not asked about. Put back also where an exception passes

@@ -9,7 +9,8 @@ use std::sync::Mutex;
 
 use cushim_abi::types::Func;
 
-use super::{Replacement, substitute};
+use super::replacement::Replacement;
+use super::substitute;
 use crate::layouts::Layout;
 use crate::registry;
 use crate::site::Site;

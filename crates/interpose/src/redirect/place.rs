@@ -2,7 +2,6 @@
 //!
 //! Owns: finding and entering that context. Must not know: tables.
 
-use super::substitute;
 use crate::device;
 
 /// By what the context of a launch is known.
@@ -34,7 +33,7 @@ impl Place {
             }
         };
         match context {
-            Some(context) if !substitute::context().is_ok_and(|now| now == context) => {
+            Some(context) if !device::context().is_ok_and(|now| now == context) => {
                 within(context, work)
             }
             _ => work(),

@@ -132,10 +132,10 @@ impl Replacement {
     }
 
     /// What a function of this kind takes.
-    pub fn as_taken(&self, kind: super::driver::Kind) -> usize {
+    pub fn as_taken(&self, kind: super::kind::Kind) -> usize {
         match kind {
-            super::driver::Kind::Module => self.fatbin(),
-            super::driver::Kind::Library => self.wrapper(),
+            super::kind::Kind::Module => self.fatbin(),
+            super::kind::Kind::Library => self.wrapper(),
         }
     }
 

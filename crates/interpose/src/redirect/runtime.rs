@@ -4,17 +4,19 @@
 //! not know: launches.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CString;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
-use cushim_bind::Space;
 
 use super::binding::{self, Binding};
-use super::holder::{self, Holder, Registered};
-use super::{Chosen, Planned, Replacement, Variant, plan};
-use crate::forward::{Fn1, RegisterFunction, RegisterVar};
+use super::holder::{self, Registered};
+use super::plan::{Chosen, Planned, plan};
+pub use super::registered::Registration;
+use super::registered::Runtime;
+use super::say;
+use crate::given::Fn1;
 use crate::layouts::Code;
 use crate::redirect::launch;
 use crate::registry::{self, Module};
@@ -51,7 +53,7 @@ pub unsafe fn wrapper(site: &Site, wrapper: Ptr) -> Ptr {
         Some((planned, replacement)) => {
             planned.applied(format_args!(
                 "image of {} replaced by {}",
-                super::owner(&code),
+                say::owner(&code),
                 replacement.file()
             ));
             Ptr(replacement.wrapper())
@@ -61,20 +63,6 @@ pub unsafe fn wrapper(site: &Site, wrapper: Ptr) -> Ptr {
             None => wrapper,
         },
     }
-}
-
-/// What a program registers a kernel with.
-pub struct Registration {
-    /// The program's handle.
-    pub handle: Ptr,
-    /// Host stub.
-    pub stub: Func,
-    /// Symbol.
-    pub name: Str,
-    /// `thread_limit`.
-    pub limit: i32,
-    /// The remaining pointers, mostly null.
-    pub rest: [Ptr; 5],
 }
 
 /// Registers another kernel for this stub, if a rule says so; its answer if it did. A rule with conditions
@@ -151,116 +139,6 @@ fn register(
     Some(brought)
 }
 
-/// Registers a kernel of an image for a stub that nobody else has; the stub, and what it needs at launches.
-pub(super) fn beside(
-    site: &'static Site,
-    node: &'static CStr,
-    image: &Replacement,
-    kernel: &CStr,
-    variant: Option<(&'static Module, &'static Variant)>,
-) -> Option<(usize, Option<&'static Binding>)> {
-    // An address that is nobody's and stays ours.
-    let stub = Box::leak(Box::new(0u64)) as *mut u64 as usize;
-    let (handle, name) = (Ptr(0), Str(0));
-    let given = Registration { handle, stub: Func(stub), name, limit: -1, rest: [Ptr(0); 5] };
-    let runtime = Runtime::of(site, node)?;
-    let handle = runtime.begin(image)?;
-    let binding = variant.map(|(module, variant)| runtime.bind(handle, module, variant));
-    runtime.function(handle, kernel, stub, &given);
-    runtime.end(handle);
-    Some((stub, binding))
-}
-
-/// A runtime, by its functions for registration.
-struct Runtime {
-    site: &'static Site,
-    node: &'static CStr,
-}
-
-impl Runtime {
-    fn of(site: &'static Site, node: &'static CStr) -> Option<Runtime> {
-        let runtime = Runtime { site, node };
-        let needed = [c"__cudaRegisterFatBinary", c"__cudaRegisterFunction", c"__cudaRegisterVar"];
-        needed.iter().all(|name| runtime.real(name).is_some()).then_some(runtime)
-    }
-
-    fn real(&self, name: &CStr) -> Option<*mut ()> {
-        let site = self.site.home.runtime_site(name, self.node)?;
-        Some(site.real()).filter(|real| !real.is_null())
-    }
-
-    /// Registers an image; its handle.
-    fn begin(&self, image: &Replacement) -> Option<usize> {
-        let begin = self.real(c"__cudaRegisterFatBinary")?;
-        // SAFETY: the runtime's function of that name, with an image that stays.
-        let handle =
-            unsafe { std::mem::transmute::<*mut (), Fn1<usize>>(begin)(Ptr(image.wrapper())) };
-        (handle != 0).then(|| {
-            registry::add_module(handle, image.code(), "cushim redirect");
-            handle
-        })
-    }
-
-    /// Registers a kernel of it for `stub`; what the runtime answers.
-    fn function(&self, handle: usize, kernel: &CStr, stub: usize, given: &Registration) -> i32 {
-        let Some(real) = self.real(c"__cudaRegisterFunction") else { return 0 };
-        let name = Str(kept(kernel));
-        let [tid, bid, block, grid, warp] = given.rest;
-        // SAFETY: the runtime's function of that name; the strings stay.
-        let answer = unsafe {
-            let real = std::mem::transmute::<*mut (), RegisterFunction>(real);
-            real(Ptr(handle), Func(stub), name, name, given.limit, tid, bid, block, grid, warp)
-        };
-        registry::add_function(stub, kernel.to_bytes(), registry::module(handle));
-        answer
-    }
-
-    /// Registers what the host must reach of a rewritten image.
-    fn bind(
-        &self,
-        handle: usize,
-        module: &'static Module,
-        variant: &'static Variant,
-    ) -> &'static Binding {
-        let table = (cushim_bind::TABLE, Space::Const, 8 * variant.bound.len() as u64);
-        let fixups = variant.fixups.iter().map(|f| (f.variable.as_str(), f.space, f.size));
-        for (name, space, size) in std::iter::once(table).chain(fixups) {
-            let Ok(name) = CString::new(name) else { continue };
-            if !holder::is_registered(handle, &name.to_string_lossy()) {
-                self.variable(handle, &name, space, size);
-            }
-        }
-        Binding::new(module, variant, Holder::Registered(handle))
-    }
-
-    /// Registers a variable under a host variable that nobody else has.
-    fn variable(&self, handle: usize, name: &CStr, space: Space, size: u64) {
-        let Some(real) = self.real(c"__cudaRegisterVar") else { return };
-        let host = Box::leak(Box::new(0u64)) as *mut u64 as usize;
-        let (text, constant) = (Str(kept(name)), i32::from(space == Space::Const));
-        // SAFETY: the runtime's function of that name; the string stays.
-        unsafe {
-            let real = std::mem::transmute::<*mut (), RegisterVar>(real);
-            real(Ptr(handle), Ptr(host), text, text, 0, size as usize, constant, 0);
-        }
-        holder::register(handle, name, Registered { host, size, managed: false, node: self.node });
-    }
-
-    /// All of it is registered.
-    fn end(&self, handle: usize) {
-        if let Some(end) = self.real(c"__cudaRegisterFatBinaryEnd") {
-            // SAFETY: the runtime's function of that name.
-            unsafe { std::mem::transmute::<*mut (), Fn1<()>>(end)(Ptr(handle)) };
-        }
-    }
-}
-
-/// A string that stays for ever.
-fn kept(text: &CStr) -> usize {
-    let kept: &'static CString = Box::leak(Box::new(text.to_owned()));
-    kept.as_ptr().addr()
-}
-
 /// The program has registered all of `handle` that it will: so have we of what replaces parts of it. Variables that the
 /// program's kernels have and its host code does not know are registered before.
 pub fn complete(site: &'static Site, handle: Ptr) {
@@ -300,7 +178,7 @@ pub fn variable(
         return;
     }
     // SAFETY: registration code passes the symbol's name.
-    let name = unsafe { crate::forward::text(name) };
+    let name = unsafe { crate::given::text(name) };
     if let (Some(name), Some(node)) = (name, site.node) {
         let size = size as u64;
         holder::register(handle.0, name, Registered { host: host.0, size, managed, node });

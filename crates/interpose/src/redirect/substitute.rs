@@ -11,9 +11,11 @@ use cushim_abi::types::Func;
 
 use super::binding::Binding;
 use super::holder::Holder;
-use super::{Replacement, Variant, Variants, runtime, same, shown};
+use super::layout::{same, shown};
+use super::replacement::Replacement;
+use super::{registered, variant};
 use crate::device;
-use crate::registry::{self, Module};
+use crate::registry;
 use crate::site::Site;
 
 /// Who has a kernel.
@@ -30,31 +32,10 @@ type Key = (usize, String, usize, Who);
 /// What is launched, and what it needs before.
 type Made = (usize, Option<&'static Binding>);
 static KNOWN: Mutex<Option<HashMap<Key, Made>>> = Mutex::new(None);
-/// What became of images that reach the program's variables, by the image.
-static VARIANTS: Mutex<Option<HashMap<usize, &'static Variants>>> = Mutex::new(None);
-
 /// Whether `func` came of [`kernel`].
 pub fn is_made(func: Func) -> bool {
     let known = KNOWN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     known.as_ref().is_some_and(|known| known.values().any(|(made, _)| *made == func.0))
-}
-
-/// Whether an image that was rewritten lies at this address.
-pub fn is_variant(address: usize) -> bool {
-    let known = VARIANTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    known.as_ref().is_some_and(|known| known.values().any(|variants| variants.is(address)))
-}
-
-/// An image as it serves a module of the program's.
-fn variant(
-    image: &'static Replacement,
-    module: &'static Module,
-) -> Result<Option<&'static Variant>, String> {
-    let mut known = VARIANTS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let known = known.get_or_insert_default().entry(image.wrapper());
-    let variants: &'static Variants =
-        known.or_insert_with(|| Box::leak(Box::new(Variants::default())));
-    variants.of(image, module, &[])
 }
 
 /// What to launch by `site` in the place of `func`.
@@ -77,14 +58,14 @@ pub fn kernel(
         return Err(format!("it takes {ours}, and {wanted} of {} takes {theirs}", image.file()));
     }
     let served = match kernel.module() {
-        Some(module) => variant(image, module)?.map(|variant| (module, variant)),
+        Some(module) => variant::without_rule(image, module)?.map(|variant| (module, variant)),
         None => None,
     };
     let image = served.map_or(image, |(_, variant)| &variant.image);
     let by_handle = site.name.to_bytes().starts_with(b"__cudaLaunchKernel");
     let holder = match site.node {
         Some(node) => Who::Runtime(node, by_handle),
-        None => Who::Context(context()?),
+        None => Who::Context(device::context()?),
     };
     let of = served.map_or(0, |(module, _)| std::ptr::from_ref(module).addr());
     let key = (image.wrapper(), wanted.to_owned(), of, holder);
@@ -95,7 +76,7 @@ pub fn kernel(
     let name = CString::new(wanted).map_err(|_| "a name with a NUL")?;
     let (found, binding) = match site.node {
         Some(node) => {
-            let (stub, binding) = runtime::beside(site, node, image, &name, served)
+            let (stub, binding) = registered::beside(site, node, image, &name, served)
                 .ok_or_else(|| format!("the runtime refuses {}", image.file()))?;
             (if by_handle { handle(site, node, stub)? } else { stub }, binding)
         }
@@ -129,20 +110,6 @@ pub fn context_gone(context: usize) {
             Who::Context(of) => context != 0 && of != context,
             Who::Runtime(..) => true,
         });
-    }
-}
-
-/// The current context.
-pub(super) fn context() -> Result<usize, String> {
-    type Current = unsafe extern "C-unwind" fn(*mut usize) -> i32;
-    let current = device::function(c"cuCtxGetCurrent").ok_or("there is no driver")?;
-    let mut context = 0;
-    // SAFETY: the function's signature.
-    let status = unsafe { std::mem::transmute::<usize, Current>(current)(&mut context) };
-    match (status, context) {
-        (0, 1..) => Ok(context),
-        (0, _) => Err("no context is current".to_owned()),
-        (error, _) => Err(format!("asking for the context: error {error}")),
     }
 }
 

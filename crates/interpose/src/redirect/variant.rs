@@ -2,6 +2,7 @@
 //!
 //! Owns: deciding that by both images, and keeping what was made. Must not know: when it is loaded, launches.
 
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use cushim_bind::{Bound, Fixup, Part, Theirs, serve, theirs};
@@ -10,6 +11,9 @@ use cushim_image::fatbin::Kind;
 
 use super::replacement::Replacement;
 use crate::registry::Module;
+
+/// What became of images that reach the program's variables, by the image.
+static WITHOUT_RULE: Mutex<Option<HashMap<usize, &'static Variants>>> = Mutex::new(None);
 
 /// A rewritten replacement.
 pub struct Variant {
@@ -90,4 +94,25 @@ fn make(
     let variant: &'static Variant = Box::leak(Box::new(Variant { image, bound, fixups }));
     made.push(variant);
     Ok(Some(variant))
+}
+
+/// Whether an image that was rewritten lies at this address.
+pub fn is_known(address: usize) -> bool {
+    let known = WITHOUT_RULE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    known.as_ref().is_some_and(|known| known.values().any(|variants| variants.is(address)))
+}
+
+/// An image that no rule brought, as it serves a module of the program's.
+///
+/// # Errors
+/// Why it cannot be used there.
+pub fn without_rule(
+    image: &'static Replacement,
+    module: &'static Module,
+) -> Result<Option<&'static Variant>, String> {
+    let mut known = WITHOUT_RULE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let known = known.get_or_insert_default().entry(image.wrapper());
+    let variants: &'static Variants =
+        known.or_insert_with(|| Box::leak(Box::new(Variants::default())));
+    variants.of(image, module, &[])
 }

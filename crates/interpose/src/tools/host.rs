@@ -12,9 +12,9 @@ use cushim_process::elf::{self, Version};
 use cushim_tool::{CUSHIM_ABI, CushimHost, CushimLaunch};
 use cushim_trace::meta::Mark;
 
-use super::load;
+use super::tool;
 use crate::log::{self, Level};
-use crate::redirect::Replacement;
+use crate::redirect::replacement::Replacement;
 use crate::{device, dump, life};
 
 /// Images that tools brought, in the order of their numbers, from 1.
@@ -172,7 +172,7 @@ unsafe extern "C" fn add_image(data: *const c_void, bytes: u64) -> u64 {
     match kept.unwrap_or_else(|_| Err("reading it failed".to_owned())) {
         Ok((number, _)) => number,
         Err(why) => {
-            load::say("add_image", format_args!("{why}"));
+            tool::say("add_image", format_args!("{why}"));
             0
         }
     }

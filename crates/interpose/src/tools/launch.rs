@@ -7,9 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use cushim_abi::types::*;
 use cushim_tool::{CushimDim3, CushimLaunch, CushimParam};
 
-use super::{Tool, all, any, calling, host, load, text};
+use super::tool::{Tool, calling, say, text};
+use super::{all, any, host};
 use crate::arguments::block;
-use crate::redirect::launch::Launch;
+use crate::redirect::asked::Launch;
 use crate::redirect::substitute;
 use crate::registry;
 use crate::site::Site;
@@ -79,7 +80,7 @@ pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) 
     }
     if shown.other_image != 0 {
         // SAFETY: the tool's string.
-        let wanted = unsafe { crate::forward::text(Str(shown.other_kernel.addr())) };
+        let wanted = unsafe { crate::given::text(Str(shown.other_kernel.addr())) };
         let wanted = wanted.unwrap_or(&name).to_string_lossy();
         let other = host::kept(shown.other_image)
             .ok_or_else(|| format!("there is no image {}", shown.other_image))
@@ -92,7 +93,7 @@ pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) 
                     Err(status) => return status,
                 }
             }
-            Err(why) => load::say("substitute", format_args!("{}: {why}", name.to_string_lossy())),
+            Err(why) => say("substitute", format_args!("{}: {why}", name.to_string_lossy())),
         }
     }
     let status = if shown.skip == 0 { call(changed) } else { 0 };

@@ -3,21 +3,16 @@
 //! Must not know: what tools are asked.
 
 use std::ffi::{CStr, CString, c_char, c_void};
-use std::fmt;
 
 use cushim_tool::{CUSHIM_ABI, CushimTool, CushimToolMain};
 
-use super::{Tool, calling, host};
-use crate::loader::{self, Real};
+use super::host;
+use super::tool::{Tool, calling, say};
 use crate::log::{self, Level};
+use crate::real::{Real, real};
 
 /// Bytes of the first table that there was: everything up to the name.
 const LEAST: usize = std::mem::offset_of!(CushimTool, image);
-
-/// Says something about a tool.
-pub fn say(tool: &str, text: fmt::Arguments<'_>) {
-    log::line(Level::Error, format_args!("tool {tool}: {text}"));
-}
 
 /// The tool in `file`; where it cannot be used, that is said.
 pub fn tool(file: &str) -> Option<Tool> {
@@ -90,7 +85,7 @@ fn read(file: &str) -> Result<Tool, String> {
 fn symbol(path: &CStr) -> Result<*mut c_void, String> {
     type Dlopen = unsafe extern "C" fn(*const c_char, i32) -> *mut c_void;
     type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
-    let (dlopen, dlsym) = (loader::real(Real::Dlopen), loader::real(Real::Dlsym));
+    let (dlopen, dlsym) = (real(Real::Dlopen), real(Real::Dlsym));
     if dlopen.is_null() || dlsym.is_null() {
         return Err("there is no dlopen in this process".to_owned());
     }

@@ -11,9 +11,9 @@
 mod host;
 pub mod launch;
 mod load;
+mod tool;
 
-use std::cell::Cell;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
@@ -23,16 +23,11 @@ use cushim_tool::{CushimCall, CushimFunction, CushimImage, CushimTool};
 use crate::config;
 use crate::layouts::Code;
 use crate::record::slots::MOST_WORDS;
-use crate::redirect::Replacement;
+use crate::redirect::replacement::Replacement;
 use crate::registry;
 use crate::site::Site;
 use crate::thread;
-
-/// A loaded tool.
-pub struct Tool {
-    name: String,
-    table: CushimTool,
-}
+use tool::{Tool, calling, say, text};
 
 static TOOLS: OnceLock<Vec<Tool>> = OnceLock::new();
 /// Whether there is a tool.
@@ -41,11 +36,6 @@ static ACTIVE: AtomicBool = AtomicBool::new(false);
 static CALLS: AtomicBool = AtomicBool::new(false);
 /// 0 before the end, 1 while tools are told, 2 after.
 static ENDED: AtomicU8 = AtomicU8::new(0);
-
-std::thread_local! {
-    /// Whether this thread is in a callback: what it calls there is not shown to tools.
-    static CALLING: Cell<bool> = const { Cell::new(false) };
-}
 
 /// Loads the tools that `CUSHIM_TOOL` names, separated by colons, once. False while another call is at it:
 /// one of another thread, or of this one (a tool's own constructors may call CUDA).
@@ -75,7 +65,7 @@ fn load(files: &str) {
     let any = |wants: fn(&CushimTool) -> bool| tools.iter().any(|tool| wants(&tool.table));
     CALLS.store(any(|t| t.call.is_some()), Ordering::Release);
     if any(|t| t.launch_begin.is_some() || t.launch_end.is_some()) {
-        crate::redirect::launch::enable();
+        crate::redirect::asked::enable();
     }
     if any(|t| t.end.is_some()) {
         load::at_exit(finish);
@@ -89,7 +79,7 @@ pub fn any() -> bool {
 
 /// The tools that may be asked now.
 fn all() -> &'static [Tool] {
-    if ENDED.load(Ordering::Acquire) == 2 || CALLING.get() {
+    if ENDED.load(Ordering::Acquire) == 2 || tool::is_calling() {
         return &[];
     }
     TOOLS.get().map_or(&[], Vec::as_slice)
@@ -99,26 +89,6 @@ fn all() -> &'static [Tool] {
 fn inside() -> bool {
     let here = 0u8;
     thread::current_if_any().is_some_and(|thread| thread.is_inside((&raw const here).addr()))
-}
-
-/// Runs a callback.
-fn calling<R>(callback: impl FnOnce() -> R) -> R {
-    // Put back also where an exception passes through.
-    struct Leave;
-    impl Drop for Leave {
-        fn drop(&mut self) {
-            CALLING.set(false);
-        }
-    }
-    CALLING.set(true);
-    let _leave = Leave;
-    callback()
-}
-
-/// A string for a tool; what holds a NUL is cut there.
-fn text(text: &str) -> CString {
-    let end = text.bytes().position(|b| b == 0).unwrap_or(text.len());
-    CString::new(text.get(..end).unwrap_or_default()).unwrap_or_default()
 }
 
 fn size_of_val32<T>(_: &T) -> u32 {
@@ -156,7 +126,7 @@ pub fn image(code: &Code, call: &CStr) -> Option<&'static Replacement> {
         };
         match host::keep(&tool.name, other) {
             Ok((_, replacement)) => return Some(replacement),
-            Err(why) => load::say(&tool.name, format_args!("its image is not taken: {why}")),
+            Err(why) => say(&tool.name, format_args!("its image is not taken: {why}")),
         }
     }
     None

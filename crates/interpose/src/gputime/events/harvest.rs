@@ -15,11 +15,12 @@ use std::time::Duration;
 use cushim_trace::clock;
 use cushim_trace::layout::{GPU_KERNEL, GpuBody};
 
+use super::super::flush;
 use super::super::records::Out;
-use super::super::{Source, flush, note};
+use super::super::source::{Source, note};
 use super::api::{self, Api};
+use super::counts::{COST_NS, TIMED, UNTIMED};
 use super::pool::{self, Data, Pool};
-use super::{COST_NS, TIMED, UNTIMED};
 use crate::life::{self, Global};
 use crate::log::Level;
 use crate::thread;

@@ -13,30 +13,28 @@
 //! Must not know: CUPTI.
 
 mod api;
+mod counts;
 mod harvest;
 mod loaded;
 mod pool;
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use cushim_trace::clock;
 
-use super::{Source, flush};
+use super::flush;
+use super::source::Source;
 use crate::config::GpuTime;
 use crate::life::Global;
 use crate::record::launch::Launch;
 use crate::site::Site;
 use crate::thread::Thread;
 
+use counts::{COST_NS, TIMED, UNTIMED};
 pub use harvest::ending;
 
 /// Bits of [`Thread::pair`] that number the pair; above them stands the pool's number.
 const PAIR_BITS: u32 = 16;
-
-/// Launches around which there are two events, ns that this took, launches that could have none.
-static TIMED: AtomicU64 = AtomicU64::new(0);
-static COST_NS: AtomicU64 = AtomicU64::new(0);
-static UNTIMED: AtomicU64 = AtomicU64::new(0);
 
 /// Keeps errno over calls of ours.
 struct Errno(i32);

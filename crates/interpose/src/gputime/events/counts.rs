@@ -1,0 +1,12 @@
+//! What is counted of launches that are timed by events.
+//!
+//! Must not know: who says it.
+
+use std::sync::atomic::AtomicU64;
+
+/// Launches around which there are two events.
+pub static TIMED: AtomicU64 = AtomicU64::new(0);
+/// What that took, ns.
+pub static COST_NS: AtomicU64 = AtomicU64::new(0);
+/// Launches that could have none.
+pub static UNTIMED: AtomicU64 = AtomicU64::new(0);

@@ -1,0 +1,43 @@
+//! Where the GPU times of this process come from, and what is said about that.
+//!
+//! Must not know: how times are taken.
+
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::log::{self, Level};
+use crate::state;
+
+/// Where this process's times come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Source {
+    /// That is not known yet.
+    Unknown,
+    /// CUPTI's activity records.
+    Cupti,
+    /// Pairs of events around launches.
+    Events,
+    /// There are none.
+    Nothing,
+}
+
+static SOURCE: AtomicU8 = AtomicU8::new(Source::Unknown as u8);
+
+impl Source {
+    /// It is this one.
+    pub fn choose(self) {
+        SOURCE.store(self as u8, Ordering::Release);
+    }
+    /// Whether it is this one.
+    pub fn is_chosen(self) -> bool {
+        SOURCE.load(Ordering::Acquire) == self as u8
+    }
+}
+
+/// Tells the user, in the trace and on stderr.
+pub fn note(level: Level, text: &str) {
+    log::line(level, format_args!("{text}"));
+    if let Some(recorder) = state::current().and_then(|g| g.recorder.as_ref()) {
+        recorder.write_meta(&cushim_trace::meta::encode_note(text));
+    }
+}

@@ -1,0 +1,39 @@
+//! Launches that rules and tools are asked about.
+//!
+//! One byte is looked at on the way of a launch where no rule is about launches. Must not know: rules.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use cushim_abi::types::*;
+
+static ENABLED: AtomicBool = AtomicBool::new(false);
+
+/// Rules or tools are about launches.
+pub fn enable() {
+    ENABLED.store(true, Ordering::Release);
+}
+
+/// Whether launches are asked about at all.
+#[inline(always)]
+pub fn enabled() -> bool {
+    ENABLED.load(Ordering::Relaxed)
+}
+
+/// A launch as it is to happen.
+#[derive(Clone, Copy)]
+pub struct Launch {
+    /// What is launched.
+    pub func: Func,
+    /// Blocks.
+    pub grid: Dim3,
+    /// Threads of a block.
+    pub block: Dim3,
+    /// Dynamic shared memory, bytes.
+    pub shared: usize,
+    /// Stream handle.
+    pub stream: usize,
+    /// The array of argument pointers, or null.
+    pub params: Ptr,
+    /// The driver's other way to hand over arguments, or null.
+    pub extra: Ptr,
+}
