@@ -29,6 +29,13 @@ const PTX: &CStr = c"
   ret;
 }
 .visible .entry wide () { .shared .align 4 .b8 room[4000]; .reg .u64 %a; mov.u64 %a, room; ret; }
+.visible .entry exactly () .reqntid 32, 1, 1 {
+  .reg .u32 %s; .reg .u64 %w;
+  mov.u32 %s, %dynamic_smem_size;
+  cvt.u64.u32 %w, %s;
+  st.global.u64 [seen], %w;
+  ret;
+}
 .visible .entry never () { wgmma.fence.sync.aligned; ret; }
 ";
 const NOTHING: Ptr = Ptr(0);
@@ -126,6 +133,9 @@ unsafe fn modules(image: Ptr) {
         let short = 12usize;
         let wrong = [1, at(&packed).0, 2, at(&short).0, 0];
         assert_eq!(run(f, 1, 1, 0, NOTHING, at(&wrong)), 1);
+        let long = 24usize;
+        let wrong = [1, at(&packed).0, 2, at(&long).0, 0];
+        assert_eq!(run(f, 1, 1, 0, NOTHING, at(&wrong)), 701, "more than there are parameters");
         assert_eq!(api::cuCtxSynchronize(), 0);
         assert_eq!((word(total) as u32, word(global(own, c"seen"))), (3 + 128 * 14 + 15, 9));
 
@@ -147,6 +157,19 @@ unsafe fn modules(image: Ptr) {
         assert_eq!(run(f, 1, 1, 0, NOTHING, NOTHING), 1);
         assert_eq!(run(f, 1, 1, 49_153, good, NOTHING), 1);
         assert_eq!(run(Func(0), 1, 1, 0, good, NOTHING), 400);
+        let (mut exactly, mut broken, mut captured) = (Func(0), Graph(0), Stream(0));
+        assert_eq!(get(&mut exactly, own, c"exactly"), 0);
+        assert_eq!(run(exactly, 1, 64, 0, NOTHING, NOTHING), 1, ".reqntid");
+        assert_eq!(run(exactly, 1, 32, 4000, NOTHING, NOTHING), 0);
+        assert_eq!(api::cuCtxSynchronize(), 0);
+        assert_eq!(word(global(own, c"seen")), 4000, "dynamic shared memory");
+        // A launch that is refused breaks the capture.
+        assert_eq!(api::cuStreamCreate(Out(&raw mut captured), Flags(1)), 0);
+        assert_eq!(api::cuStreamBeginCapture_v2(captured, 2), 0);
+        let shape =
+            |threads| api::cuLaunchKernel(f, 1, 1, 1, threads, 1, 1, 0, captured, good, NOTHING);
+        assert_eq!((shape(1), shape(65)), (0, 1));
+        assert_eq!(api::cuStreamEndCapture(captured, Out(&raw mut broken)), 901);
         let mut never = Func(0);
         assert_eq!(get(&mut never, own, c"never"), 0);
         assert_eq!(run(never, 1, 1, 0, NOTHING, NOTHING), 801, "an instruction that is not run");
@@ -195,9 +218,9 @@ unsafe fn modules(image: Ptr) {
         assert_eq!(CStr::from_ptr(name.0 as *const _), c"add");
         let mut count = 0;
         assert_eq!(api::cuModuleGetFunctionCount(Out(&raw mut count), own), 0);
-        let functions = [Func(0); 3];
-        assert_eq!(api::cuModuleEnumerateFunctions(at(&functions), 3, own), 0);
-        assert_eq!((count, functions[0], functions[1]), (3, f, wide));
+        let functions = [Func(0); 4];
+        assert_eq!(api::cuModuleEnumerateFunctions(at(&functions), 4, own), 0);
+        assert_eq!((count, functions[0], functions[1]), (4, f, wide));
         occupancy(f, wide);
 
         // Images that are none.
@@ -304,7 +327,7 @@ unsafe fn libraries(image: Ptr) {
         assert_eq!(api::cuLibraryGetKernelCount(Out(&raw mut count), library), 0);
         let kernels = [Func(0); 2];
         assert_eq!(api::cuLibraryEnumerateKernels(at(&kernels), 2, library), 0);
-        assert_eq!((count, kernels[0]), (3, kernel));
+        assert_eq!((count, kernels[0]), (4, kernel));
         assert_ne!(kernels[1], Func(0));
 
         // A context of its own has variables of its own.

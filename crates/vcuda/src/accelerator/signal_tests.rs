@@ -49,3 +49,16 @@ fn a_sleeping_thread_is_woken() {
     signal.complete(Outcome::default());
     assert!(waiter.join().is_ok());
 }
+
+#[test]
+fn a_signal_of_several_waits_for_the_last() {
+    let parts = [Signal::new(), Signal::new(), Signal::completed()];
+    let all = Signal::all(parts.to_vec(), || 7);
+    assert!(!all.is_done());
+    let [first, second, _] = &parts;
+    first.complete(Outcome::default());
+    assert!(!all.is_done(), "one is left");
+    second.complete(Outcome::default());
+    assert_eq!(all.wait().end, 7);
+    assert!(Signal::all(Vec::new(), || 0).is_done(), "of none");
+}

@@ -193,3 +193,22 @@ pub fn primary(device: i32) -> Result<&'static Primary, i32> {
     let device = usize::try_from(device).map_err(|_| status::INVALID_DEVICE)?;
     all.get(device).ok_or(status::INVALID_DEVICE)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failure_is_the_one_that_is_told() {
+        let context = Context::create(0, 0, false);
+        assert_eq!(context.healthy(), Ok(()));
+        context.fail(&Failure::Assert("first".into()));
+        context.fail(&Failure::InvalidAddress(16));
+        assert_eq!(context.healthy(), Err(status::ASSERT));
+        context.deactivate();
+        assert_eq!(context.healthy(), Err(status::CONTEXT_IS_DESTROYED));
+        context.activate();
+        assert_eq!(context.healthy(), Ok(()));
+        CONTEXTS.remove(context.handle());
+    }
+}

@@ -127,6 +127,7 @@ fn first() {
         }
         libc::atexit(ending);
     }
+    super::device::learn(count);
 }
 
 /// The driver's version, to the end; 0 where there is no driver.

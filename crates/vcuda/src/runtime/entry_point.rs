@@ -87,7 +87,14 @@ functions! {
     }
 
     cudaProfilerStop () {
-        pass!(cuProfilerStop())
+        // What does not listen is stopped when the driver has ended, too (measured).
+        done(context::ready().or_else(|error| if error == code::UNLOADING { Ok(()) } else { Err(error) }).and_then(|()| {
+            // SAFETY: no pointers.
+            match unsafe { api::cuProfilerStop() } {
+                0 | code::UNLOADING => Ok(()),
+                other => Err(super::error::from_driver(other)),
+            }
+        }))
     }
 
     cudaProfilerInitialize (configFile: Str, outputFile: Str, outputMode: i32) {

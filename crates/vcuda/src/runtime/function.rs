@@ -153,9 +153,12 @@ fn into<const MAJOR: usize, T>(to: Out<T>, func: Func, call: impl Fn(Func) -> i3
     with::<MAJOR>(func, call)
 }
 
-/// The handle of a kernel for its stub.
+/// The handle of a kernel for its stub; a known one to the end of the process (measured).
 fn handle(to: Out<Func>, stub: Func) -> Result<(), Status> {
-    context::ready()?;
+    if let Err(error) = context::ready() {
+        let known = registry::known(stub).filter(|_| error == code::UNLOADING);
+        return known.ok_or(error).and_then(|known| give(to, known));
+    }
     if to.0.is_null() {
         return Err(code::INVALID_VALUE);
     }

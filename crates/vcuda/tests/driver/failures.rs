@@ -31,10 +31,12 @@ fn a_failure_stays_until_the_reset() {
         return;
     }
     let mut context = start();
+    let (t, never) = (stream(1), device(&[0; 4]));
     let (s, e, exec, gate) = (stream(1), event(0), set_of_nothing(context), Gate::default());
     let (mut p, mut limit) = (Ptr(0), 0usize);
     unsafe {
         assert_eq!(api::cuCtxSetLimit(0, 4096), 0);
+        assert_eq!(api::cuStreamWaitValue32_v2(t, never, 1, Flags(0)), 0);
         call(s, Gate::wait, &gate);
         assert_eq!(api::cuGraphLaunch(exec, s), 0);
         assert_eq!(api::cuEventRecord(e, s), 0);
@@ -42,6 +44,7 @@ fn a_failure_stays_until_the_reset() {
         for (code, what) in [
             (api::cuStreamSynchronize(s), "cuStreamSynchronize"),
             (api::cuStreamSynchronize(LEGACY), "another stream"),
+            (api::cuStreamSynchronize(t), "one that waits for a value"),
             (api::cuStreamQuery(s), "cuStreamQuery"),
             (api::cuEventQuery(e), "cuEventQuery"),
             (api::cuCtxSynchronize(), "cuCtxSynchronize"),

@@ -12,6 +12,7 @@
 
 mod arguments;
 mod bounds;
+mod captures;
 mod failures;
 mod graphs;
 mod memory;

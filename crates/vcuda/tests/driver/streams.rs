@@ -291,5 +291,9 @@ fn values_are_written_and_waited_for() {
         assert_eq!(api::cuStreamBatchMemOp_v2(s, 2, place(&both), Flags(0)), 0);
         assert_eq!(api::cuStreamSynchronize(s), 0);
         assert_eq!(bytes::<25>(d)[24], 9);
+        // As large is enough; one common bit is, too.
+        assert_eq!(api::cuStreamWaitValue32_v2(s, at(24), 9, Flags(0)), 0);
+        assert_eq!(api::cuStreamWaitValue32_v2(s, at(24), 9 | 32, Flags(2)), 0);
+        assert_eq!(api::cuStreamSynchronize(s), 0);
     }
 }

@@ -35,9 +35,7 @@ fn run(slot: &mut Slot<'_>, exec: &Exec) -> Result<(), i32> {
                 slot.push(Work::Dispatch(dispatch), Vec::new())?;
             }
             Payload::Copy(node) => {
-                if let Some(copy) = node.copy {
-                    slot.push(Work::Copy(copy), Vec::new())?;
-                }
+                slot.push(Work::Copy(node.copy), Vec::new())?;
             }
             Payload::Fill(node) => {
                 if let Some(fill) = node.fill {
@@ -99,7 +97,7 @@ fn run_branches(
         let work = match &*lock(&node.payload) {
             _ if !node.enabled.load(Ordering::Acquire) => Work::Barrier,
             Payload::Kernel(kernel) => Work::Dispatch(Box::new(kernel.dispatch.clone())),
-            Payload::Copy(node) => node.copy.map_or(Work::Barrier, Work::Copy),
+            Payload::Copy(node) => Work::Copy(node.copy),
             Payload::Fill(node) => node.fill.map_or(Work::Barrier, Work::Fill),
             Payload::Host(function) => {
                 let (function, reached) = (*function, Signal::new());

@@ -75,20 +75,21 @@ pub struct RawKernel {
     pub extra: usize,
 }
 
-/// A copy as it was described, and as it is done (`None`: no bytes).
+/// A copy as it was described, and as it is done.
 #[derive(Clone)]
 pub struct CopyNode {
     /// As described.
     pub shape: Shape,
     /// As done.
-    pub copy: Option<Copy>,
+    pub copy: Copy,
 }
 
 impl CopyNode {
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE.
     pub fn new(shape: Shape) -> Result<Self, i32> {
-        let copy = plan(&shape)?.map(|(copy, ..)| copy);
+        // A node of nothing is none (measured).
+        let (copy, ..) = plan(&shape)?.ok_or(status::INVALID_VALUE)?;
         Ok(CopyNode { shape, copy })
     }
 
@@ -115,7 +116,7 @@ impl CopyNode {
         };
         let extent = [copy.width, copy.height.max(1), copy.depth.max(1)];
         let shape = Shape { from: end(copy.from, from, 1), to: end(copy.to, to, 0), extent };
-        CopyNode { shape, copy: Some(copy) }
+        CopyNode { shape, copy }
     }
 }
 

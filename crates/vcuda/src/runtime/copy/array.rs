@@ -6,7 +6,7 @@
 use cushim_abi::types::*;
 
 use super::planes::{at_2d, later_2d, now_2d};
-use super::{Direction, twins};
+use super::{Direction, some, twins};
 use crate::runtime::array::row_bytes;
 use crate::runtime::context;
 use crate::runtime::error::code;
@@ -15,18 +15,19 @@ use crate::runtime::layout::{DriverMemcpy2D, Side2D, memory};
 
 twins! {
     cudaMemcpy2DToArray / cudaMemcpy2DToArray_ptds (dst: Ptr, wOffset: usize, hOffset: usize, src: Ptr, spitch: usize, width: usize, height: usize, kind: CopyKind) |per_thread| {
-        done(to_array((dst, wOffset, hOffset), src, spitch, width, height, kind).and_then(|copy| now_2d(&copy, per_thread)))
+        some(&[width, height], || now_2d(&to_array((dst, wOffset, hOffset), src, spitch, width, height, kind)?, per_thread))
     }
 
     cudaMemcpy2DFromArray / cudaMemcpy2DFromArray_ptds (dst: Ptr, dpitch: usize, src: Ptr, wOffset: usize, hOffset: usize, width: usize, height: usize, kind: CopyKind) |per_thread| {
-        done(from_array(dst, dpitch, (src, wOffset, hOffset), width, height, kind).and_then(|copy| now_2d(&copy, per_thread)))
+        some(&[width, height], || now_2d(&from_array(dst, dpitch, (src, wOffset, hOffset), width, height, kind)?, per_thread))
     }
 
     cudaMemcpy2DArrayToArray / cudaMemcpy2DArrayToArray_ptds (dst: Ptr, wOffsetDst: usize, hOffsetDst: usize, src: Ptr, wOffsetSrc: usize, hOffsetSrc: usize, width: usize, height: usize, kind: CopyKind) |per_thread| {
-        done(Direction::of(kind).and_then(|_| {
+        some(&[width, height], || {
+            Direction::of(kind)?;
             let (src, dst) = (in_array((src, wOffsetSrc, hOffsetSrc)), in_array((dst, wOffsetDst, hOffsetDst)));
             now_2d(&DriverMemcpy2D { src, dst, width, height }, per_thread)
-        }))
+        })
     }
 
     cudaMemcpyToArray / cudaMemcpyToArray_ptds (dst: Ptr, wOffset: usize, hOffset: usize, src: Ptr, count: usize, kind: CopyKind) |per_thread| {
@@ -47,11 +48,11 @@ twins! {
 
 functions! {
     cudaMemcpy2DToArrayAsync / cudaMemcpy2DToArrayAsync_ptsz (dst: Ptr, wOffset: usize, hOffset: usize, src: Ptr, spitch: usize, width: usize, height: usize, kind: CopyKind, stream: Stream) {
-        done(to_array((dst, wOffset, hOffset), src, spitch, width, height, kind).and_then(|copy| later_2d(&copy, stream)))
+        some(&[width, height], || later_2d(&to_array((dst, wOffset, hOffset), src, spitch, width, height, kind)?, stream))
     }
 
     cudaMemcpy2DFromArrayAsync / cudaMemcpy2DFromArrayAsync_ptsz (dst: Ptr, dpitch: usize, src: Ptr, wOffset: usize, hOffset: usize, width: usize, height: usize, kind: CopyKind, stream: Stream) {
-        done(from_array(dst, dpitch, (src, wOffset, hOffset), width, height, kind).and_then(|copy| later_2d(&copy, stream)))
+        some(&[width, height], || later_2d(&from_array(dst, dpitch, (src, wOffset, hOffset), width, height, kind)?, stream))
     }
 
     cudaMemcpyToArrayAsync / cudaMemcpyToArrayAsync_ptsz (dst: Ptr, wOffset: usize, hOffset: usize, src: Ptr, count: usize, kind: CopyKind, stream: Stream) {

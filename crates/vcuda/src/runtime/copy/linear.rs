@@ -4,21 +4,18 @@
 
 use cushim_abi::types::*;
 
-use super::{Direction, either, twins};
+use super::{Direction, either, some, twins};
 use crate::api;
 use crate::runtime::context;
-use crate::runtime::error;
-use crate::runtime::forward::{done, forwards, functions, pass};
+use crate::runtime::forward::{forwards, functions, pass};
 
 /// A copy that has ended when this returns, as far as CUDA says (CUDA Driver API, "API synchronization
 /// behavior").
 #[inline]
 pub fn now(dst: Ptr, src: Ptr, count: usize, kind: CopyKind, per_thread: bool) -> Status {
     let direction = match Direction::of(kind) {
-        Ok(direction) => direction,
-        // Of nothing any direction is one (measured).
-        Err(_) if count == 0 => return context::with(|| 0),
-        Err(error) => return error::failed(error),
+        Ok(direction) if count > 0 => direction,
+        outcome => return some(&[count], || outcome.map(drop)),
     };
     context::with(|| {
         // SAFETY: the program's addresses, of the same meaning in both APIs.
@@ -45,8 +42,8 @@ pub fn now(dst: Ptr, src: Ptr, count: usize, kind: CopyKind, per_thread: bool) -
 #[inline]
 pub fn later(dst: Ptr, src: Ptr, count: usize, kind: CopyKind, stream: Stream) -> Status {
     let direction = match Direction::of(kind) {
-        Ok(direction) => direction,
-        Err(error) => return error::failed(error),
+        Ok(direction) if count > 0 => direction,
+        outcome => return some(&[count], || outcome.map(drop)),
     };
     context::with(|| {
         // SAFETY: as above.
@@ -75,21 +72,23 @@ functions! {
     }
 
     cudaMemcpyPeer (dst: Ptr, dstDevice: Device, src: Ptr, srcDevice: Device, count: usize) {
-        done(peers(dstDevice, srcDevice).and_then(|(to, from)| {
+        some(&[count], || {
+            let (to, from) = peers(dstDevice, srcDevice)?;
             context::attempt(|| {
                 // SAFETY: the program's addresses in contexts of this driver.
                 unsafe { api::cuMemcpyPeer(dst, to, src, from, count) }
             })
-        }))
+        })
     }
 
     cudaMemcpyPeerAsync (dst: Ptr, dstDevice: Device, src: Ptr, srcDevice: Device, count: usize, stream: Stream) {
-        done(peers(dstDevice, srcDevice).and_then(|(to, from)| {
+        some(&[count], || {
+            let (to, from) = peers(dstDevice, srcDevice)?;
             context::attempt(|| {
                 // SAFETY: as above.
                 unsafe { api::cuMemcpyPeerAsync(dst, to, src, from, count, stream) }
             })
-        }))
+        })
     }
 }
 

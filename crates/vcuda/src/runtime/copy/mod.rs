@@ -14,7 +14,9 @@ mod tests;
 
 use cushim_abi::types::{CopyKind, Status};
 
+use super::context;
 use super::error::code;
+use super::forward::done;
 use super::layout::memory;
 
 /// Defines synchronous functions: `name / name_ptds (arguments) |per_thread| { body }`, where `per_thread`
@@ -38,6 +40,12 @@ macro_rules! either {
 }
 
 pub(super) use {either, twins};
+
+/// A copy of so many bytes, rows and planes. Of nothing it is right whatever else it is given: neither
+/// direction nor addresses, devices, variables or pitches are looked at (measured).
+fn some(extent: &[usize], copy: impl FnOnce() -> Result<(), Status>) -> Status {
+    done(context::ready().and_then(|()| if extent.contains(&0) { Ok(()) } else { copy() }))
+}
 
 /// The direction of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,7 +6,7 @@
 use cushim_abi::types::*;
 
 use super::linear::peers;
-use super::{Direction, either, twins};
+use super::{Direction, either, some, twins};
 use crate::api;
 use crate::runtime::array::element;
 use crate::runtime::context;
@@ -16,53 +16,39 @@ use crate::runtime::layout::*;
 
 twins! {
     cudaMemcpy2D / cudaMemcpy2D_ptds (dst: Ptr, dpitch: usize, src: Ptr, spitch: usize, width: usize, height: usize, kind: CopyKind) |per_thread| {
-        done(pitched(dst, dpitch, src, spitch, width, height, kind).and_then(|copy| now_2d(&copy, per_thread)))
+        some(&[width, height], || now_2d(&pitched(dst, dpitch, src, spitch, width, height, kind)?, per_thread))
     }
 
     cudaMemcpy3D / cudaMemcpy3D_ptds (p: Ptr) |per_thread| {
         // SAFETY: a cudaMemcpy3DParms.
-        done(unsafe { read(p) }.and_then(|parms| to_driver(&parms)).and_then(|copy| {
-            context::attempt(|| {
-                // SAFETY: a structure of ours, of addresses of the program.
-                unsafe { either!(per_thread, cuMemcpy3D_v2 / cuMemcpy3D_v2_ptds(address(&copy))) }
-            })
-        }))
+        planes(unsafe { read(p) }, |copy| {
+            // SAFETY: a structure of ours, of addresses of the program.
+            unsafe { either!(per_thread, cuMemcpy3D_v2 / cuMemcpy3D_v2_ptds(copy)) }
+        })
     }
 
     cudaMemcpy3DPeer / cudaMemcpy3DPeer_ptds (p: Ptr) |per_thread| {
         // SAFETY: a cudaMemcpy3DPeerParms.
-        done(unsafe { read(p) }.and_then(|parms| peer(&parms)).and_then(|copy| {
-            context::attempt(|| {
-                // SAFETY: as above.
-                unsafe { either!(per_thread, cuMemcpy3DPeer / cuMemcpy3DPeer_ptds(address(&copy))) }
-            })
-        }))
+        planes_of_peers(unsafe { read(p) }, |copy| {
+            // SAFETY: as above.
+            unsafe { either!(per_thread, cuMemcpy3DPeer / cuMemcpy3DPeer_ptds(copy)) }
+        })
     }
 }
 
 functions! {
     cudaMemcpy2DAsync / cudaMemcpy2DAsync_ptsz (dst: Ptr, dpitch: usize, src: Ptr, spitch: usize, width: usize, height: usize, kind: CopyKind, stream: Stream) {
-        done(pitched(dst, dpitch, src, spitch, width, height, kind).and_then(|copy| later_2d(&copy, stream)))
+        some(&[width, height], || later_2d(&pitched(dst, dpitch, src, spitch, width, height, kind)?, stream))
     }
 
     cudaMemcpy3DAsync / cudaMemcpy3DAsync_ptsz (p: Ptr, stream: Stream) {
-        // SAFETY: a cudaMemcpy3DParms.
-        done(unsafe { read(p) }.and_then(|parms| to_driver(&parms)).and_then(|copy| {
-            context::attempt(|| {
-                // SAFETY: as above.
-                unsafe { api::cuMemcpy3DAsync_v2(address(&copy), stream) }
-            })
-        }))
+        // SAFETY: a cudaMemcpy3DParms; a structure of ours.
+        planes(unsafe { read(p) }, |copy| unsafe { api::cuMemcpy3DAsync_v2(copy, stream) })
     }
 
     cudaMemcpy3DPeerAsync / cudaMemcpy3DPeerAsync_ptsz (p: Ptr, stream: Stream) {
-        // SAFETY: a cudaMemcpy3DPeerParms.
-        done(unsafe { read(p) }.and_then(|parms| peer(&parms)).and_then(|copy| {
-            context::attempt(|| {
-                // SAFETY: as above.
-                unsafe { api::cuMemcpy3DPeerAsync(address(&copy), stream) }
-            })
-        }))
+        // SAFETY: a cudaMemcpy3DPeerParms; a structure of ours.
+        planes_of_peers(unsafe { read(p) }, |copy| unsafe { api::cuMemcpy3DPeerAsync(copy, stream) })
     }
 }
 
@@ -70,6 +56,32 @@ forwards! {
     cudaMemcpy3DBatchAsync_12 / cudaMemcpy3DBatchAsync_ptsz_12 (numOps: usize, opList: Ptr, failIdx: Ptr, flags: Flags64, stream: Stream) = cuMemcpy3DBatchAsync(numOps, opList, failIdx, flags, stream);
     cudaMemcpy3DBatchAsync_13 / cudaMemcpy3DBatchAsync_ptsz_13 (numOps: usize, opList: Ptr, flags: Flags64, stream: Stream) = cuMemcpy3DBatchAsync_v2(numOps, opList, flags, stream);
     cudaMemcpy3DWithAttributesAsync / cudaMemcpy3DWithAttributesAsync_ptsz (op: Ptr, flags: Flags64, stream: Stream) = cuMemcpy3DWithAttributesAsync(op, flags, stream);
+}
+
+/// A 3D copy by a call of the driver, which is given the address of its own structure.
+fn planes(parms: Result<Memcpy3DParms, Status>, call: impl Fn(Ptr) -> i32) -> Status {
+    let parms = match parms {
+        Ok(parms) => parms,
+        Err(error) => return done(Err(error)),
+    };
+    let Extent { width, height, depth } = parms.extent;
+    some(&[width, height, depth], || {
+        let copy = to_driver(&parms)?;
+        context::attempt(|| call(address(&copy)))
+    })
+}
+
+/// As [`planes`], between devices.
+fn planes_of_peers(parms: Result<Memcpy3DPeerParms, Status>, call: impl Fn(Ptr) -> i32) -> Status {
+    let parms = match parms {
+        Ok(parms) => parms,
+        Err(error) => return done(Err(error)),
+    };
+    let Extent { width, height, depth } = parms.extent;
+    some(&[width, height, depth], || {
+        let copy = peer(&parms)?;
+        context::attempt(|| call(address(&copy)))
+    })
 }
 
 /// A structure of the program.

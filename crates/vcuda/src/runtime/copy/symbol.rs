@@ -52,35 +52,47 @@ pub fn source(symbol: Ptr, offset: usize, count: usize, kind: CopyKind) -> Resul
     }
 }
 
+/// Copies to a variable, by a copy to an address.
+fn to(
+    symbol: Ptr,
+    offset: usize,
+    count: usize,
+    kind: CopyKind,
+    copy: impl Fn(Ptr) -> Status,
+) -> Status {
+    let place = if count == 0 { Ok(Ptr(0)) } else { destination(symbol, offset, count, kind) };
+    place.map_or_else(error::failed, copy)
+}
+
+/// As [`to`], from a variable.
+fn from(
+    symbol: Ptr,
+    offset: usize,
+    count: usize,
+    kind: CopyKind,
+    copy: impl Fn(Ptr) -> Status,
+) -> Status {
+    let place = if count == 0 { Ok(Ptr(0)) } else { source(symbol, offset, count, kind) };
+    place.map_or_else(error::failed, copy)
+}
+
 twins! {
     cudaMemcpyToSymbol / cudaMemcpyToSymbol_ptds (symbol: Ptr, src: Ptr, count: usize, offset: usize, kind: CopyKind) |per_thread| {
-        match destination(symbol, offset, count, kind) {
-            Ok(dst) => linear::now(dst, src, count, kind, per_thread),
-            Err(error) => error::failed(error),
-        }
+        to(symbol, offset, count, kind, |dst| linear::now(dst, src, count, kind, per_thread))
     }
 
     cudaMemcpyFromSymbol / cudaMemcpyFromSymbol_ptds (dst: Ptr, symbol: Ptr, count: usize, offset: usize, kind: CopyKind) |per_thread| {
-        match source(symbol, offset, count, kind) {
-            Ok(src) => linear::now(dst, src, count, kind, per_thread),
-            Err(error) => error::failed(error),
-        }
+        from(symbol, offset, count, kind, |src| linear::now(dst, src, count, kind, per_thread))
     }
 }
 
 functions! {
     cudaMemcpyToSymbolAsync / cudaMemcpyToSymbolAsync_ptsz (symbol: Ptr, src: Ptr, count: usize, offset: usize, kind: CopyKind, stream: Stream) {
-        match destination(symbol, offset, count, kind) {
-            Ok(dst) => linear::later(dst, src, count, kind, stream),
-            Err(error) => error::failed(error),
-        }
+        to(symbol, offset, count, kind, |dst| linear::later(dst, src, count, kind, stream))
     }
 
     cudaMemcpyFromSymbolAsync / cudaMemcpyFromSymbolAsync_ptsz (dst: Ptr, symbol: Ptr, count: usize, offset: usize, kind: CopyKind, stream: Stream) {
-        match source(symbol, offset, count, kind) {
-            Ok(src) => linear::later(dst, src, count, kind, stream),
-            Err(error) => error::failed(error),
-        }
+        from(symbol, offset, count, kind, |src| linear::later(dst, src, count, kind, stream))
     }
 
     cudaGetSymbolAddress (devPtr: Out<Ptr>, symbol: Ptr) {

@@ -67,6 +67,7 @@ fn flags() -> Result<u32, Status> {
 }
 
 fn set_valid(list: Ptr, length: i32) -> Result<(), Status> {
+    context::init()?;
     let count = context::devices()?;
     let length = usize::try_from(length).map_err(|_| code::INVALID_VALUE)?;
     if length > 0 && list.0 == 0 {
@@ -105,7 +106,7 @@ functions! {
     cudaInitDevice (device: Device, deviceFlags: u32, flags: Flags) {
         // cudaInitDeviceFlagsAreValid.
         const FLAGS_ARE_VALID: u32 = 1;
-        done(context::devices().and_then(|count| {
+        done(context::init().and_then(|()| context::devices()).and_then(|count| {
             if !(0..count).contains(&device.0) {
                 return Err(code::INVALID_DEVICE);
             }
@@ -122,7 +123,9 @@ functions! {
     }
 
     cudaSetDeviceFlags (flags: Flags) {
-        done(context::current_device().and_then(|device| set_flags::<MAJOR>(device, flags.0)))
+        // Flags that are none are told first, at the end of the process, too (measured).
+        let valid = valid_flags::<MAJOR>(flags.0).map(drop);
+        done(context::current_device().or_else(|error| valid.and(Err(error))).and_then(|device| set_flags::<MAJOR>(device, flags.0)))
     }
 
     cudaGetDeviceFlags (flags: Out<u32>) {

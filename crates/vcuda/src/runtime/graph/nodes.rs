@@ -126,6 +126,10 @@ functions! {
 /// # Errors
 /// cudaErrorInvalidMemcpyDirection.
 pub fn linear(dst: Ptr, src: Ptr, count: usize, kind: CopyKind) -> Result<DriverMemcpy3D, Status> {
+    // A node of nothing is none, whatever its direction (measured).
+    if count == 0 {
+        return Err(code::INVALID_VALUE);
+    }
     let (from, to) = Direction::of(kind)?.memory();
     let side = |at: Ptr, kind: i32| {
         let (host, device) = if kind == memory::HOST { (at.0, 0) } else { (0, at.0) };

@@ -13,6 +13,11 @@ use crate::runtime::layout::{PointerAttributes, PointerAttributesTail};
 
 functions! {
     cudaMalloc (devPtr: Out<Ptr>, size: usize) {
+        if devPtr.0.is_null() {
+            // This begins CUDA all the same, and is told when that has ended, too (measured).
+            let _ = context::init();
+            return done(Err(code::INVALID_VALUE));
+        }
         // CUDA Runtime API: an allocation of no bytes succeeds; the driver refuses it.
         if size == 0 {
             return nothing(devPtr);

@@ -242,6 +242,12 @@ pub fn kernel<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
     }
 }
 
+/// As [`kernel`], where that is known without asking the driver.
+pub fn known(func: Func) -> Option<Func> {
+    let handle = KERNELS.get(func.0)?.handle.load(Ordering::Acquire);
+    (handle != 0).then_some(Func(handle))
+}
+
 /// Whether [`kernel`] answers with the function of the current context, and not with a `CUkernel`.
 pub fn is_function(func: Func) -> bool {
     let binary = KERNELS.get(func.0).and_then(|kernel| kernel.binary);

@@ -1,0 +1,203 @@
+//! Captures and graphs where they meet other work: what breaks a capture, what a join keeps, when branches begin,
+//! which updates are none.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cushim_abi::types::*;
+use vcuda::api;
+
+use crate::streams::{Gate, LEGACY, call, event, stream};
+use crate::{bytes, device, in_child, place, place_mut, start};
+
+fn begin(stream: Stream) {
+    // CU_STREAM_CAPTURE_MODE_RELAXED.
+    assert_eq!(unsafe { api::cuStreamBeginCapture_v2(stream, 2) }, 0);
+}
+
+fn end(stream: Stream) -> (i32, Graph) {
+    let mut graph = Graph(0);
+    (unsafe { api::cuStreamEndCapture(stream, Out(&raw mut graph)) }, graph)
+}
+
+fn instance(graph: Graph) -> GraphExec {
+    let mut exec = GraphExec(0);
+    let to = Out(&raw mut exec);
+    assert_eq!(unsafe { api::cuGraphInstantiateWithFlags(to, graph, Flags64(0)) }, 0);
+    exec
+}
+
+fn graph() -> Graph {
+    let mut graph = Graph(0);
+    assert_eq!(unsafe { api::cuGraphCreate(Out(&raw mut graph), Flags(0)) }, 0);
+    graph
+}
+
+/// Adds a node that sets one byte, behind others.
+fn fill(graph: Graph, to: Ptr, value: u64, after: &[Node]) -> Node {
+    let (mut node, mut context) = (Node(0), Context(0));
+    let params = [to.0 as u64, 0, value | 1 << 32, 1, 1];
+    let (first, count) = (Ptr(after.as_ptr().expose_provenance()), after.len());
+    unsafe {
+        assert_eq!(api::cuCtxGetCurrent(Out(&raw mut context)), 0);
+        let to = Out(&raw mut node);
+        assert_eq!(api::cuGraphAddMemsetNode(to, graph, first, count, place(&params), context), 0);
+    }
+    node
+}
+
+fn edges(graph: Graph) -> usize {
+    let mut count = 77;
+    assert_eq!(unsafe { api::cuGraphGetEdges(graph, Ptr(0), Ptr(0), Out(&raw mut count)) }, 0);
+    count
+}
+
+#[test]
+fn captures_are_broken_by_what_would_wait_for_them() {
+    if !in_child("captures::captures_are_broken_by_what_would_wait_for_them") {
+        return;
+    }
+    start();
+    let (d, apart, s, t, e) = (device(&[0; 8]), stream(1), stream(0), stream(1), event(2));
+    unsafe {
+        begin(apart);
+        assert_eq!(api::cuMemsetD8Async(d, 1, 1, apart), 0);
+        assert_eq!(api::cuMemsetD8Async(Ptr(d.0 + 1), 1, 1, LEGACY), 0, "does not wait for it");
+        assert_eq!(end(apart).0, 0);
+        begin(s);
+        assert_eq!(api::cuMemsetD8Async(Ptr(d.0 + 1), 1, 1, LEGACY), 906, "would wait for it");
+        assert_eq!(api::cuMemsetD8Async(d, 1, 1, s), 901, "broken");
+        assert_eq!(end(s), (901, Graph(0)));
+        // Two captures do not meet.
+        begin(s);
+        begin(t);
+        assert_eq!(api::cuMemsetD8Async(d, 1, 1, s), 0);
+        assert_eq!(api::cuEventRecord(e, s), 0);
+        assert_eq!(api::cuStreamWaitEvent(t, e, Flags(0)), 902);
+        assert_eq!((end(s).0, end(t).0), (901, 901));
+    }
+}
+
+#[test]
+fn a_join_waits_for_both() {
+    if !in_child("captures::a_join_waits_for_both") {
+        return;
+    }
+    start();
+    let (d, s, t, fork, join) = (device(&[0; 8]), stream(1), stream(1), event(2), event(2));
+    let set = |stream| unsafe { api::cuMemsetD8Async(d, 1, 1, stream) };
+    unsafe {
+        begin(s);
+        assert_eq!((set(s), api::cuEventRecord(fork, s)), (0, 0));
+        assert_eq!((api::cuStreamWaitEvent(t, fork, Flags(0)), set(t), set(s)), (0, 0, 0));
+        assert_eq!(api::cuEventRecord(join, t), 0);
+        assert_eq!((api::cuStreamWaitEvent(s, join, Flags(0)), set(s)), (0, 0));
+        let (code, graph) = end(s);
+        assert_eq!((code, edges(graph)), (0, 4), "a diamond");
+    }
+}
+
+#[test]
+fn branches_begin_behind_what_is_in_the_stream() {
+    if !in_child("captures::branches_begin_behind_what_is_in_the_stream") {
+        return;
+    }
+    start();
+    let (d, s, t, own) = (device(&[0; 8]), stream(1), stream(1), graph());
+    fill(own, d, 1, &[]);
+    fill(own, Ptr(d.0 + 1), 2, &[]);
+    let (exec, gate) = (instance(own), Gate::default());
+    call(s, Gate::wait, &gate);
+    unsafe {
+        assert_eq!(api::cuGraphLaunch(exec, s), 0);
+        let mut seen = [9u8; 2];
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert_eq!(api::cuMemcpyDtoHAsync_v2(place_mut(&mut seen), d, 2, t), 0);
+        assert_eq!(seen, [0, 0], "held back");
+        gate.open();
+        assert_eq!(api::cuStreamSynchronize(s), 0);
+        assert_eq!(bytes::<2>(d), [1, 2]);
+    }
+}
+
+#[test]
+fn memory_of_a_graph_is_taken_once() {
+    if !in_child("captures::memory_of_a_graph_is_taken_once") {
+        return;
+    }
+    start();
+    let (s, mut at) = (stream(1), Ptr(0));
+    unsafe {
+        begin(s);
+        assert_eq!(api::cuMemAllocAsync(Out(&raw mut at), 64, s), 0);
+        let (code, graph) = end(s);
+        assert_eq!(code, 0);
+        let exec = instance(graph);
+        assert_eq!(api::cuGraphLaunch(exec, s), 0);
+        assert_eq!(api::cuGraphLaunch(exec, s), 1, "nobody gave it back");
+        assert_eq!(api::cuMemFreeAsync(at, s), 0);
+        assert_eq!(api::cuGraphLaunch(exec, s), 0);
+    }
+}
+
+static CALLED: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn called(_: Ptr) {
+    CALLED.fetch_add(1, Ordering::Relaxed);
+}
+
+#[test]
+fn functions_are_not_called_behind_a_failure() {
+    if !in_child("captures::functions_are_not_called_behind_a_failure") {
+        return;
+    }
+    start();
+    let (s, gone, own, mut host) = (stream(1), device(&[0; 4096]), graph(), Node(0));
+    let set = fill(own, gone, 1, &[]);
+    let params = [called as *const () as usize, 0];
+    unsafe {
+        let to = Out(&raw mut host);
+        assert_eq!(api::cuGraphAddHostNode(to, own, place(&set), 1, place(&params)), 0);
+        let exec = instance(own);
+        assert_eq!(api::cuGraphLaunch(exec, s), 0);
+        assert_eq!(api::cuStreamSynchronize(s), 0);
+        assert_eq!(CALLED.load(Ordering::Relaxed), 1);
+        assert_eq!(api::cuMemFree_v2(gone), 0);
+        assert_eq!(api::cuGraphLaunch(exec, s), 0);
+        assert_eq!(api::cuStreamSynchronize(s), 700);
+        assert_eq!(CALLED.load(Ordering::Relaxed), 1);
+    }
+}
+
+#[test]
+fn an_update_is_of_the_same_shape() {
+    if !in_child("captures::an_update_is_of_the_same_shape") {
+        return;
+    }
+    start();
+    let (d, s) = (device(&[0; 8]), stream(1));
+    let at = |n: usize| Ptr(d.0 + n);
+    let [first, same, side, kind] = [(); 4].map(|()| graph());
+    let node = fill(first, at(0), 1, &[]);
+    fill(first, at(1), 1, &[node]);
+    let node = fill(same, at(0), 2, &[]);
+    fill(same, at(1), 3, &[node]);
+    fill(side, at(0), 4, &[]);
+    fill(side, at(1), 4, &[]);
+    let node = fill(kind, at(0), 5, &[]);
+    let mut empty = Node(0);
+    let exec = instance(first);
+    let update = |graph| {
+        let mut why = [77u64; 8];
+        unsafe { api::cuGraphExecUpdate_v2(exec, graph, place_mut(&mut why)) }
+    };
+    unsafe {
+        assert_eq!(api::cuGraphAddEmptyNode(Out(&raw mut empty), kind, place(&node), 1), 0);
+        assert_eq!((update(same), update(side), update(kind)), (0, 910, 910));
+        assert_eq!(api::cuGraphLaunch(exec, s), 0);
+        assert_eq!(api::cuStreamSynchronize(s), 0);
+    }
+    assert_eq!(bytes::<2>(d), [2, 3], "the update that was one");
+    // More nodes at once than an edge away: the other way round.
+    let (apart, chain) = (instance(side), place_mut(&mut [77u64; 8]));
+    assert_eq!(unsafe { api::cuGraphExecUpdate_v2(apart, same, chain) }, 910);
+}
