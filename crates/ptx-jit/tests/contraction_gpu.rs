@@ -14,14 +14,15 @@ use cushim_ptx_jit::Kernel;
 /// Kernels in one module, which has a memory of its own.
 const KERNELS: usize = 50;
 
-#[test]
-fn compiled_code_fuses_where_a_gpu_does() {
-    let cases = contraction::all();
-    let recorded = contraction::recorded(&cases).unwrap();
-    let unforetold: Vec<&str> = contraction::UNFORETOLD.lines().collect();
+/// Compares every so many modules of a sample with what was recorded of it: compiling all of them takes minutes.
+fn compare(name: &str, step: usize) {
+    let sample = contraction::SAMPLES.iter().find(|s| s.name == name).unwrap();
+    let cases = sample.cases();
+    let recorded = sample.recorded(&cases).unwrap();
+    let unforetold = sample.unforetold();
     let mut wrong = Vec::new();
-    // Every fifth module: compiling all of them takes minutes.
-    for (some, columns) in cases.chunks(KERNELS).zip(recorded.columns.chunks(KERNELS)).step_by(5) {
+    for (some, columns) in cases.chunks(KERNELS).zip(recorded.columns.chunks(KERNELS)).step_by(step)
+    {
         let text: String = some.iter().map(|c| c.text.as_str()).collect();
         let text = contraction::head() + &text;
         let checked = cushim_ptx::parse(&text).and_then(|m| cushim_ptx::check(&m));
@@ -37,8 +38,9 @@ fn compiled_code_fuses_where_a_gpu_does() {
             let bytes = case.slots * ROWS * 8;
             let out = device.alloc(bytes as u64);
             let f = &device.module.functions[number];
+            let given = [&[input, out], case.params.as_slice()].concat();
             let mut params = vec![0; f.params_size as usize];
-            for (p, a) in f.params.iter().zip([input, out]) {
+            for (p, a) in f.params.iter().zip(given) {
                 let Place::Memory(at) = p.place else { panic!("{}: a parameter", case.name) };
                 params[at as usize..at as usize + 8].copy_from_slice(&a.to_le_bytes());
             }
@@ -46,7 +48,7 @@ fn compiled_code_fuses_where_a_gpu_does() {
             let launch = Launch {
                 module: &device.module,
                 kernel: number as u32,
-                globals: &[],
+                globals: &device.globals,
                 grid: [1; 3],
                 block,
                 dynamic_shared: 0,
@@ -79,4 +81,14 @@ fn compiled_code_fuses_where_a_gpu_does() {
         }
     }
     assert!(wrong.is_empty(), "{} differ: {}", wrong.len(), wrong.join(", "));
+}
+
+#[test]
+fn compiled_code_fuses_where_a_gpu_does() {
+    compare("first", 8);
+}
+
+#[test]
+fn so_it_does_with_parameters_arms_and_memory() {
+    compare("second", 8);
 }

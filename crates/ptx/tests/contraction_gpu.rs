@@ -4,7 +4,7 @@ mod common;
 mod contraction;
 
 use common::device::Device;
-use contraction::{Case, ROWS};
+use contraction::{Case, ROWS, SAMPLES};
 
 /// Runs a kernel: for each slot, a value for each row.
 fn run(case: &Case, fused: bool) -> Vec<[u64; ROWS]> {
@@ -17,16 +17,18 @@ fn run(case: &Case, fused: bool) -> Vec<[u64; ROWS]> {
     let device = Device::of(module);
     let input = device.upload(&contraction::input(case.ty), |b| [*b]);
     let out = device.alloc((case.slots * ROWS * 8) as u64);
-    device.launch(&case.name, 1, ROWS as u32, &[input, out]).unwrap();
+    let args = [&[input, out], case.params.as_slice()].concat();
+    device.launch(&case.name, 1, ROWS as u32, &args).unwrap();
     let all = device.u64s(out, case.slots * ROWS);
     all.chunks(ROWS).map(|rows| rows.try_into().unwrap()).collect()
 }
 
-#[test]
-fn the_interpreter_fuses_where_a_gpu_does() {
-    let cases = contraction::all();
-    let recorded = contraction::recorded(&cases).unwrap();
-    let unforetold: Vec<&str> = contraction::UNFORETOLD.lines().collect();
+/// Compares a sample with what was recorded of it.
+fn compare(name: &str) {
+    let sample = SAMPLES.iter().find(|s| s.name == name).unwrap();
+    let cases = sample.cases();
+    let recorded = sample.recorded(&cases).unwrap();
+    let unforetold = sample.unforetold();
     let (mut wrong, mut right, mut apart) = (Vec::new(), Vec::new(), 0);
     for (case, expected) in cases.iter().zip(&recorded.columns) {
         let ours = run(case, true);
@@ -47,9 +49,29 @@ fn the_interpreter_fuses_where_a_gpu_does() {
     wrong.sort_by_key(String::len);
     assert!(
         wrong.is_empty(),
-        "{} kernels differ\n{}",
+        "{name}: {} kernels differ\n{}",
         wrong.len(),
         wrong[..wrong.len().min(8)].join("\n")
     );
-    assert!(right.is_empty(), "{right:?} are foretold now: take them out of unforetold.txt");
+    assert!(right.is_empty(), "{right:?} are foretold now: take them out of {name}.txt");
+}
+
+#[test]
+fn the_interpreter_fuses_where_a_gpu_does() {
+    compare("first");
+}
+
+#[test]
+fn so_it_does_in_others_of_the_same_kind() {
+    compare("others");
+}
+
+#[test]
+fn so_it_does_with_parameters_arms_and_memory() {
+    compare("second");
+}
+
+#[test]
+fn so_it_does_where_nobody_looked() {
+    compare("third");
 }

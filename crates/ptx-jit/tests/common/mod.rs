@@ -17,7 +17,7 @@ const SIZE: usize = 16 << 20;
 
 pub struct Device {
     pub module: Arc<Module>,
-    globals: Vec<u64>,
+    pub globals: Vec<u64>,
     pub arena: Arena,
     used: Mutex<u64>,
     pub printed: Mutex<Vec<u8>>,

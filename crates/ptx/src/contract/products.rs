@@ -53,6 +53,8 @@ enum Held {
     One(Meant),
     /// Several values side by side: a number of [`Walk::packs`].
     Pack(u32),
+    /// The low or the high half of one.
+    Half(Meant, usize),
 }
 
 /// A product in a register where its region ends.
@@ -123,20 +125,18 @@ fn times(f: &Function, dead: &[bool]) -> Vec<u32> {
     times
 }
 
-/// Registers that hold a parameter of the kernel, and nothing else.
+/// Registers that hold a parameter of the kernel or a constant in memory, and nothing else.
 fn uniform(f: &Function, times: &[u32], dead: &[bool]) -> Vec<bool> {
     let mut uniform = vec![false; f.registers.len()];
     let live = f.code.iter().zip(dead).filter(|(_, dead)| !**dead).map(|(inst, _)| inst);
-    for inst in live.filter(|i| f.entry && i.guard.is_none()) {
-        let ([Dst::Reg(to, _)], [from]) = (inst.dst.as_slice(), inst.src.as_slice()) else {
-            continue;
-        };
-        let same = match (inst.op, from) {
-            (Op::Mov, Src::Reg(r)) => uniform[*r as usize],
-            (Op::Ld, Src::Memory(Base::Symbol(Symbol::Param(_)), _)) => true,
+    for inst in live.filter(|i| i.guard.is_none()) {
+        let same = match (inst.op, inst.src.first()) {
+            (Op::Mov, Some(Src::Reg(r))) => inst.src.len() == 1 && uniform[*r as usize],
+            (Op::Ld, Some(Src::Memory(Base::Symbol(Symbol::Param(_)), _))) => f.entry,
+            (Op::Ld, Some(Src::Memory(Base::Symbol(_), _))) => inst.words.has(Word::Const),
             _ => false,
         };
-        uniform[*to as usize] = same && times[*to as usize] == 1;
+        usage::writes(inst, |r| uniform[r as usize] = same && times[r as usize] == 1);
     }
     uniform
 }
@@ -294,10 +294,18 @@ impl Walk<'_> {
         match (inst.dst.len(), inst.src.as_slice()) {
             (1, [from]) => {
                 let held = held(from)?;
-                if let Held::One(m) = held {
+                if let Held::One(m) | Held::Half(m, _) = held {
                     self.found.products[m.product as usize].copies.push(n);
                 }
                 Some(vec![Some(held)])
+            }
+            (1, [low, high])
+                if let (Some(Held::Half(a, 0)), Some(Held::Half(b, 1))) =
+                    (held(low), held(high))
+                    && a == b =>
+            {
+                self.found.products[a.product as usize].copies.push(n);
+                Some(vec![Some(Held::One(a))])
             }
             (1, parts) => {
                 let parts: Vec<_> = parts.iter().map(|p| self.meant(p)).collect();
@@ -309,6 +317,11 @@ impl Walk<'_> {
             (count, [from]) => match held(from)? {
                 Held::Pack(p) if self.packs[p as usize].len() == count => {
                     Some(self.packs[p as usize].iter().map(|m| m.map(Held::One)).collect())
+                }
+                // Put together again it is the same number.
+                Held::One(m) if count == 2 && inst.types[0].bits() == 64 => {
+                    self.found.products[m.product as usize].copies.push(n);
+                    Some((0..2).map(|k| Some(Held::Half(m, k))).collect())
                 }
                 _ => None,
             },
@@ -391,7 +404,7 @@ impl Walk<'_> {
         for register in holders.drain(..) {
             let left = |m: Meant| Left { region, register, product: m.product };
             match self.held[register as usize].take() {
-                Some(Held::One(m)) => self.found.left.push(left(m)),
+                Some(Held::One(m) | Held::Half(m, _)) => self.found.left.push(left(m)),
                 Some(Held::Pack(p)) => {
                     let parts = self.packs[p as usize].iter().flatten();
                     self.found.left.extend(parts.map(|m| left(*m)));
@@ -420,7 +433,7 @@ fn is_fresh(
 /// What is held is used by something that is no sum.
 fn escape(products: &mut [Product], packs: &[Vec<Option<Meant>>], held: Option<Held>) {
     match held {
-        Some(Held::One(m)) => products[m.product as usize].escapes += 1,
+        Some(Held::One(m) | Held::Half(m, _)) => products[m.product as usize].escapes += 1,
         Some(Held::Pack(p)) => {
             for m in packs[p as usize].iter().flatten() {
                 products[m.product as usize].escapes += 1;

@@ -4,14 +4,21 @@
 //! predicated, stored; between them branches, loops, fences, divisions and calls. What is known not to be foretold
 //! is left out (docs/results/contraction.md): products that a loop carries on, and such in local memory.
 
-use super::{Case, INPUTS, ROWS, Rng};
+mod more;
+
+use super::{Case, INPUTS, ROWS, Rng, Sample};
 use std::fmt::Write;
 
 /// A function that kernels call, with a product and a sum of its own.
-pub const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n
+const HEAD: &str = ".version 8.0\n.target sm_90\n.address_size 64\n
 .func (.param .f32 r) twice(.param .f32 a, .param .f32 b) {
  .reg .f32 x; .reg .f32 y; .reg .f32 z; ld.param.f32 x, [a]; ld.param.f32 y, [b];
  mul.f32 z, x, y; sub.f32 z, z, y; add.f32 x, z, x; st.param.f32 [r], x; ret; }\n";
+
+/// What precedes kernels in a file.
+pub fn head() -> String {
+    HEAD.to_string() + more::TABLE
+}
 
 /// A type to compute with.
 pub struct Type {
@@ -60,11 +67,16 @@ struct Kernel {
     looped: bool,
     /// Not every thread comes here.
     parted: bool,
+    /// It has what [`more`] adds.
+    more: bool,
+    /// The last product's instruction, without its result.
+    last: Option<String>,
 }
 
-/// The `n`th kernel.
-pub fn case(n: usize) -> Case {
-    let mut rng = Rng(0x9e37_79b9_7f4a_7c15 ^ (n as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95));
+/// The `n`th kernel of a sample.
+pub fn case(sample: &Sample, n: usize) -> Case {
+    let seed = 0x9e37_79b9_7f4a_7c15 ^ sample.seed.wrapping_mul(0xa076_1d64_78bd_642f);
+    let mut rng = Rng(seed ^ (n as u64 + 1).wrapping_mul(0xd134_2543_de82_ef95));
     for _ in 0..4 {
         rng.next();
     }
@@ -82,6 +94,8 @@ pub fn case(n: usize) -> Case {
         labels: 0,
         looped: false,
         parted: false,
+        more: sample.more,
+        last: None,
     };
     let name = format!("k{n}");
     k.begin(&name);
@@ -89,15 +103,17 @@ pub fn case(n: usize) -> Case {
         k.statement();
     }
     k.end();
-    Case { name, ty: ty.name, text: k.s, width: ty.width, slots: k.slots }
+    let params = if sample.more { super::params(ty.name) } else { Vec::new() };
+    Case { name, ty: ty.name, text: k.s, width: ty.width, slots: k.slots, params }
 }
 
 impl Kernel {
     fn begin(&mut self, name: &str) {
         let (bits, s) = (self.ty.bits, &mut self.s);
+        let given = if self.more { more::PARAMS } else { "" };
         let _ = writeln!(
             s,
-            ".entry {name}(.param .u64 in, .param .u64 out) {{\n .reg .b64 base, to, w; .reg .b32 row, n, m, e;\n \
+            ".entry {name}(.param .u64 in, .param .u64 out{given}) {{\n .reg .b64 base, to, w; .reg .b32 row, n, m, e;\n \
              .reg .pred p, q, l; .reg .{bits} i<{VALUES}>, t<{TEMPS}>;\n \
              ld.param.u64 base, [in]; ld.param.u64 to, [out]; mov.u32 row, %tid.x;\n \
              mul.wide.u32 w, row, {}; add.u64 base, base, w; mul.wide.u32 w, row, 8; add.u64 to, to, w;",
@@ -115,6 +131,9 @@ impl Kernel {
         );
         for k in 0..TEMPS {
             let _ = writeln!(s, " mov.{bits} t{k}, i{};", k % VALUES);
+        }
+        if self.more {
+            self.begin_more();
         }
     }
 
@@ -151,6 +170,9 @@ impl Kernel {
     }
 
     fn any(&mut self) -> String {
+        if self.more && self.rng.often(14) {
+            return self.fixed();
+        }
         let list = match self.rng.below(10) {
             0 => self.products.clone(),
             1..4 => self.sums.clone(),
@@ -212,6 +234,7 @@ impl Kernel {
         let b = self.constant(12).unwrap_or(b);
         let (name, to) = (self.name("mul", 12, 3), self.target());
         let _ = writeln!(self.s, " {guard}{name} {to}, {a}, {b};");
+        self.last = Some(format!("{name} $, {a}, {b};"));
         self.products.push(to);
     }
 
@@ -249,6 +272,9 @@ impl Kernel {
     }
 
     fn statement(&mut self) {
+        if self.more && self.rng.often(22) {
+            return self.another();
+        }
         match self.rng.below(100) {
             0..34 => self.multiply(""),
             34..66 => self.add(""),

@@ -14,11 +14,72 @@ use std::io::Read;
 pub const ROWS: usize = 8;
 /// Inputs of a thread, of 8 bytes each: values, a number for a predicate, one of rounds.
 pub const INPUTS: usize = 10;
-/// How many kernels there are.
+/// How many kernels a sample has.
 pub const KERNELS: usize = 3000;
 
-/// Kernels whose results a GPU rounds in places that the rules do not name (docs/results/contraction.md).
-pub const UNFORETOLD: &str = include_str!("unforetold.txt");
+/// Some kernels.
+pub struct Sample {
+    pub name: &'static str,
+    seed: u64,
+    /// With parameters, constants in memory and more forms ([`generate`]).
+    more: bool,
+    /// What a GPU gave.
+    results: &'static [u8],
+    /// Kernels whose results a GPU rounds in places that the rules do not name (docs/results/contraction.md).
+    unforetold: &'static str,
+}
+
+impl Sample {
+    pub fn cases(&self) -> Vec<Case> {
+        (0..KERNELS).map(|n| generate::case(self, n)).collect()
+    }
+
+    /// The names of those that the rules do not foretell.
+    pub fn unforetold(&self) -> Vec<&'static str> {
+        self.unforetold.lines().collect()
+    }
+
+    /// The results that are kept beside the cases.
+    ///
+    /// # Errors
+    /// What is wrong with the file, in words.
+    pub fn recorded(&self, cases: &[Case]) -> Result<Recorded, String> {
+        read(self.results, cases)
+    }
+}
+
+/// The rules were made from `first` and `second`; `others` and `third` say what they are worth for kernels that nobody
+/// looked at.
+pub const SAMPLES: [Sample; 4] = [
+    Sample {
+        name: "first",
+        seed: 0,
+        more: false,
+        results: include_bytes!("first.bin"),
+        unforetold: include_str!("first.txt"),
+    },
+    Sample {
+        name: "others",
+        seed: 1,
+        more: false,
+        results: include_bytes!("others.bin"),
+        unforetold: include_str!("others.txt"),
+    },
+    Sample {
+        name: "second",
+        seed: 2,
+        more: true,
+        results: include_bytes!("second.bin"),
+        unforetold: include_str!("second.txt"),
+    },
+    Sample {
+        name: "third",
+        seed: 3,
+        more: true,
+        results: include_bytes!("third.bin"),
+        unforetold: include_str!("third.txt"),
+    },
+];
 
 const TITLE: &str = "cushim: results of contraction, version 1";
 
@@ -34,16 +95,13 @@ pub struct Case {
     pub width: usize,
     /// Results of a thread, each in 8 bytes: the `slot`th of thread `row` is at `(slot * ROWS + row) * 8`.
     pub slots: usize,
+    /// What it takes behind the addresses of its inputs and its results.
+    pub params: Vec<u64>,
 }
 
 /// What precedes kernels in a file.
 pub fn head() -> String {
-    generate::HEAD.to_string()
-}
-
-/// All kernels.
-pub fn all() -> Vec<Case> {
-    (0..KERNELS).map(generate::case).collect()
+    generate::head()
 }
 
 /// What a kernel with this type reads.
@@ -60,6 +118,12 @@ pub fn input(ty: &str) -> Vec<u8> {
     out
 }
 
+/// The parameters of a kernel with this type.
+fn params(ty: &str) -> Vec<u64> {
+    let mut rng = Rng(0x9a7a_0000 + ty.bytes().map(u64::from).sum::<u64>());
+    (0..2).map(|_| rng.value(ty)).collect()
+}
+
 /// Which kernels these are: a recording of others is none of these.
 pub fn hash(cases: &[Case]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
@@ -70,6 +134,7 @@ pub fn hash(cases: &[Case]) -> u64 {
     };
     for case in cases {
         add(case.text.as_bytes());
+        case.params.iter().for_each(|p| add(&p.to_le_bytes()));
     }
     for ty in generate::TYPES {
         add(&input(ty.name));
@@ -120,14 +185,6 @@ pub struct Recorded {
     /// Device and driver.
     pub device: String,
     pub columns: Vec<Vec<[u64; ROWS]>>,
-}
-
-/// The results that are kept beside the cases.
-///
-/// # Errors
-/// What is wrong with the file, in words.
-pub fn recorded(cases: &[Case]) -> Result<Recorded, String> {
-    read(include_bytes!("results.bin"), cases)
 }
 
 /// Reads a file of results.
