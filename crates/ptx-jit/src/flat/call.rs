@@ -72,13 +72,14 @@ impl Flattening<'_> {
     /// Everything from before a call to behind it.
     pub(super) fn enter(&mut self, n: usize, inst: &Inst, call: &Call, to: usize) {
         let pos = inst.pos;
-        let caller = self.instances[n].clone();
-        let callee = self.instances[to].clone();
+        let (caller, callee) = (&self.instances[n], &self.instances[to]);
         let module = self.module;
         let f = &module.functions[caller.function as usize];
         let g = &module.functions[callee.function as usize];
         let circular = self.calls.same_circle(caller.function, callee.function);
         let begins = caller.frame.behind(f.local_size);
+        let (frame, label) = (callee.frame, callee.label);
+        let common = matches!(callee.back, Back::Many { .. });
         if self.calls.is_moving(callee.function) && g.local_size > 0 {
             let mut enter = plain(Op::Enter, Scalar::U32, pos);
             let (from, at) = match begins {
@@ -93,10 +94,8 @@ impl Flattening<'_> {
             self.push(plain(Op::Save, Scalar::B64, pos));
         }
         // Where the callee's frame is to begin, while its register may still say where the caller's does.
-        let place = match (callee.frame, begins) {
-            (Frame::Moving(r, 0), Frame::Moving(from, at))
-                if matches!(callee.back, Back::Many { .. }) =>
-            {
+        let place = match (frame, begins) {
+            (Frame::Moving(r, 0), Frame::Moving(from, at)) if common => {
                 let new = self.register(Scalar::U32);
                 let mut add = plain(Op::Add, Scalar::U32, pos);
                 add.dst.push(Dst::Reg(new, 32));
@@ -104,12 +103,12 @@ impl Flattening<'_> {
                 self.push(add);
                 Some((r, Src::Reg(new), Frame::Moving(new, 0)))
             }
-            (Frame::Moving(r, 0), Frame::Fixed(at)) if matches!(callee.back, Back::Many { .. }) => {
+            (Frame::Moving(r, 0), Frame::Fixed(at)) if common => {
                 Some((r, Src::Imm(at.into()), Frame::Fixed(at)))
             }
             _ => None,
         };
-        let new_frame = place.as_ref().map_or(callee.frame, |(_, _, frame)| *frame);
+        let new_frame = place.as_ref().map_or(frame, |(_, _, frame)| *frame);
         let mut moves = Vec::new();
         for (arg, param) in call.args.iter().zip(&g.params) {
             let from = self.argument(n, arg, param.size);
@@ -140,18 +139,18 @@ impl Flattening<'_> {
             set.src.push(Src::Imm(number));
             self.push(set);
         }
-        self.jump(None, callee.label, pos);
+        self.jump(None, label, pos);
         self.place(back);
         self.results(n, inst, call, to, circular.then_some(save));
     }
 
     /// What a call gives, once lanes are back.
     fn results(&mut self, n: usize, inst: &Inst, call: &Call, to: usize, save: Option<usize>) {
-        let callee = self.instances[to].clone();
-        let g = &self.module.functions[callee.function as usize];
+        let (function, frame) = (self.instances[to].function, self.instances[to].frame);
+        let g = &self.module.functions[function as usize];
         let mut moves = Vec::new();
         for (arg, result) in call.returns.iter().zip(&g.returns) {
-            let from = self.parameter(to, result, callee.frame);
+            let from = self.parameter(to, result, frame);
             let into = self.argument(n, arg, result.size);
             moves.extend(self.transfer(from, into));
         }

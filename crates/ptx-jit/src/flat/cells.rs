@@ -6,12 +6,15 @@
 use super::graph::Calls;
 use cushim_ptx::ir::{Base, Call, Function, Module, Place, Src, Symbol};
 use cushim_ptx::table::Op;
-use std::collections::BTreeMap;
+use cushim_ptx::work;
+use std::collections::{BTreeMap, HashMap};
 
 /// Variables of a function for arguments and results, its own and those of its calls.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Cells {
     pub(super) variables: Vec<Variable>,
+    /// Those that begin at a place of the frame, by where their scopes begin.
+    by_place: HashMap<u32, Vec<usize>>,
 }
 
 #[derive(Debug, Clone)]
@@ -51,7 +54,14 @@ impl Cells {
             }
         }
         f.variables.iter().for_each(|v| add(v.offset, v.size, v.scope));
-        let mut cells = Cells { variables };
+        let mut by_place: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (n, v) in variables.iter().enumerate() {
+            by_place.entry(v.offset).or_default().push(n);
+        }
+        for list in by_place.values_mut() {
+            list.sort_by_key(|n| variables[*n].scope.0);
+        }
+        let mut cells = Cells { variables, by_place };
         for (at, inst) in f.code.iter().enumerate() {
             for (n, src) in inst.src.iter().enumerate() {
                 match src {
@@ -70,9 +80,18 @@ impl Cells {
     /// The variable that an instruction names by an offset in the frame.
     pub(super) fn find(&self, at: usize, offset: u32) -> Option<usize> {
         let at = at as u32;
+        let open = |v: &Variable| v.scope.0 <= at && at < v.scope.1;
+        // Mostly its begin is named, and scopes that follow each other have the same places.
+        if let Some(list) = self.by_place.get(&offset) {
+            let begun = list.partition_point(|n| self.variables[*n].scope.0 <= at);
+            if let Some(n) = list[..begun].last().filter(|n| open(&self.variables[**n])) {
+                return Some(*n);
+            }
+        }
+        work::step(self.variables.len());
         self.variables.iter().position(|v| {
             let there = offset == v.offset || offset > v.offset && offset - v.offset < v.size;
-            there && v.scope.0 <= at && at < v.scope.1
+            there && open(v)
         })
     }
 
@@ -105,8 +124,7 @@ impl Cells {
 
 /// The cells of all functions that are called.
 pub(super) fn find(module: &Module, calls: &Calls) -> Vec<Cells> {
-    let mut all: Vec<Cells> =
-        module.functions.iter().map(|_| Cells { variables: Vec::new() }).collect();
+    let mut all: Vec<Cells> = module.functions.iter().map(|_| Cells::default()).collect();
     for f in &calls.reached {
         all[*f as usize] = Cells::of(&module.functions[*f as usize]);
     }
