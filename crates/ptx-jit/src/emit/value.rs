@@ -469,9 +469,9 @@ impl Emit<'_> {
                     }
                     _ => {
                         let bits = self.bits(&guard);
-                        let bits =
-                            if sense == Sense::True { bits } else { self.b.ins().bnot(bits) };
-                        self.blend(bits, &value, &old, class)
+                        let (yes, no) =
+                            if sense == Sense::True { (&value, &old) } else { (&old, &value) };
+                        self.blend(bits, yes, no, class)
                     }
                 }
             }
