@@ -130,7 +130,7 @@ impl Emit<'_> {
     }
 
     /// All of `lanes` go on there; others may come first.
-    fn go(&mut self, edge: Edge, lanes: Value) {
+    pub(super) fn go(&mut self, edge: Edge, lanes: Value) {
         let alone = self.plan.alone[self.piece];
         match edge {
             Edge::Exit => {
@@ -201,7 +201,7 @@ impl Emit<'_> {
     }
 
     /// Notes that lanes are ready at a piece.
-    fn ready(&mut self, n: usize, lanes: Value) {
+    pub(super) fn ready(&mut self, n: usize, lanes: Value) {
         let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
         let old = self.b.ins().load(types::I32, super::OWN, masks, 4 * n as i32);
         let new = self.b.ins().bor(old, lanes);
@@ -213,7 +213,7 @@ impl Emit<'_> {
     }
 
     /// Lanes end that are not all that are here.
-    fn retire(&mut self, lanes: Value) {
+    pub(super) fn retire(&mut self, lanes: Value) {
         let live = self.field(types::I32, offset_of!(Warp, live));
         let left = self.b.ins().band_not(live, lanes);
         self.set_field(left, offset_of!(Warp, live));
@@ -298,60 +298,6 @@ impl Emit<'_> {
         }
     }
 
-    fn table(&mut self, inst: &Inst, targets: &[Edge], other: Edge) {
-        let index = self.operand(&inst.src[0], Class::Narrow);
-        let guard = self.guard(inst);
-        let uniform = index.uniform();
-        if let (Some(u), true) = (uniform, guard.is_none()) {
-            self.flush();
-            let mut blocks = Vec::new();
-            for _ in 0..=targets.len() {
-                blocks.push(self.b.create_block());
-            }
-            let default = self.b.func.dfg.block_call(blocks[targets.len()], &[]);
-            let mut table = Vec::new();
-            for block in &blocks[..targets.len()] {
-                table.push(self.b.func.dfg.block_call(*block, &[]));
-            }
-            let table = self.b.create_jump_table(JumpTableData::new(default, &table));
-            self.b.ins().br_table(u, table);
-            for (block, edge) in blocks.iter().zip(targets.iter().chain([&other])) {
-                self.b.switch_to_block(*block);
-                self.go(*edge, self.act);
-            }
-            return;
-        }
-        // Lane by lane: every target takes those whose index it is.
-        let lanes = self.vectors(&index, Class::Narrow);
-        let here = guard.map_or(self.act, |g| self.b.ins().band(self.act, g));
-        self.flush();
-        let mut rest = self.act;
-        for (n, edge) in targets.iter().map(Some).chain([None]).enumerate() {
-            let group = match edge {
-                Some(_) => {
-                    let number = self.all(Class::Narrow, true, n as u64);
-                    let hit = |v: &Value| self.b.ins().icmp(IntCC::Equal, *v, number);
-                    let hits =
-                        Val::Mask { lanes: Some(lanes.iter().map(hit).collect()), bits: None };
-                    let hits = self.bits(&hits);
-                    self.b.ins().band(hits, here)
-                }
-                None => rest,
-            };
-            rest = self.b.ins().band_not(rest, group);
-            let (some, next) = (self.b.create_block(), self.b.create_block());
-            self.b.ins().brif(group, some, &[], next, &[]);
-            self.b.switch_to_block(some);
-            match edge.unwrap_or(&other) {
-                Edge::To(n) => self.ready(*n, group),
-                Edge::Exit => self.retire(group),
-            }
-            self.jump(next, &[]);
-            self.b.switch_to_block(next);
-        }
-        self.jump(self.dispatch, &[self.warp]);
-    }
-
     /// Lanes wait in the next piece: at a barrier, or for others of the warp.
     fn wait(&mut self, inst: &Inst, next: Edge) -> Result<(), NotCompiled> {
         if inst.guard.is_some() {
@@ -381,7 +327,8 @@ impl Emit<'_> {
             self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &warp);
             return Ok(());
         }
-        if inst.op == Op::BarSync && barrier_number(inst).is_some() {
+        let known = inst.op == Op::BarSync && barrier_number(inst).is_some();
+        if known {
             // Mostly all lanes of the warp come at once: the block sees to the rest.
             let live = self.field(types::I32, offset_of!(Warp, live));
             let same = self.b.ins().icmp(IntCC::Equal, live, self.act);
@@ -389,12 +336,11 @@ impl Emit<'_> {
             self.b.set_cold_block(some);
             self.b.ins().brif(same, all, &[], some, &[]);
             self.b.switch_to_block(all);
-            let site = self.i32(site.into());
-            self.set_field(site, offset_of!(Warp, meet));
-            self.meet(next);
+            self.meet(site, next);
             self.b.switch_to_block(some);
+        } else {
+            self.pass(0, &args, false);
         }
-        self.pass(0, &args, false);
         self.call(Which::Arrive, site, self.act);
         self.jump(self.dispatch, &[self.warp]);
         Ok(())

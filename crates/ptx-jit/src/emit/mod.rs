@@ -24,6 +24,7 @@ mod saved;
 mod schedule;
 mod stay;
 mod sweep;
+mod table;
 mod value;
 
 use crate::error::NotCompiled;
@@ -230,6 +231,7 @@ pub(crate) fn compile(
         ended,
         fault,
         blocks,
+        met: None,
         resumed: BTreeSet::new(),
         turning: BTreeSet::new(),
         streams: false,
@@ -357,6 +359,8 @@ pub(crate) struct Emit<'a> {
     fault: ir::Block,
     /// Of the pieces: each takes the lanes that are there, and their warp.
     blocks: Vec<ir::Block>,
+    /// Where whole warps come to a barrier: takes the warp, the site, and the piece in which its lanes go on.
+    met: Option<ir::Block>,
     /// Pieces in which the warps of a block go on behind a barrier.
     resumed: BTreeSet<usize>,
     /// Pieces that are loops through memory: warps of a block take turns by rounds.

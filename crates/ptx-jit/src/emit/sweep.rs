@@ -8,7 +8,6 @@ use super::{Emit, OWN};
 use crate::run::{DONE, NOWHERE, Sweep, Warp};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Type, Value, types};
-use cushim_ptx::table::Op;
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
@@ -36,14 +35,31 @@ impl Emit<'_> {
     }
 
     /// The warp has come to a barrier with all its lanes, which go on in a piece: others have their turn.
-    pub(super) fn meet(&mut self, next: usize) {
+    pub(super) fn meet(&mut self, site: u32, next: usize) {
         // Who only arrives at a barrier may be one whom others do not know of.
-        let plain = next != 0 && !self.f.code.iter().any(|i| i.op == Op::BarArrive);
+        let plain = next != 0 && !self.plan.arrives;
         if plain {
             self.resumed.insert(next);
         }
+        let met = *self.met.get_or_insert_with(|| {
+            let block = self.b.create_block();
+            for ty in [types::I64, types::I32, types::I32] {
+                self.b.append_block_param(block, ty);
+            }
+            block
+        });
+        let (site, piece) = (self.i32(site.into()), self.i32(next as i64));
+        self.jump(met, &[self.warp, site, piece]);
+    }
+
+    /// What all that come to barriers do, once, not for each of them.
+    fn met_block(&mut self) {
+        let Some(met) = self.met else { return };
+        self.b.switch_to_block(met);
+        let &[warp, site, piece] = self.b.block_params(met) else { return };
+        self.warp = warp;
+        self.set_field(site, offset_of!(Warp, meet));
         let sweep = self.sweep();
-        let piece = self.i32(next as i64);
         self.change(sweep, offset_of!(Sweep, met), |e, v| e.b.ins().iadd_imm_s(v, 1));
         self.change(sweep, offset_of!(Sweep, every), |e, v| e.b.ins().band(v, piece));
         self.change(sweep, offset_of!(Sweep, any), |e, v| e.b.ins().bor(v, piece));
@@ -85,6 +101,7 @@ impl Emit<'_> {
 
     /// The code between warps; after all pieces, which say where barriers let go on.
     pub(super) fn sweep_blocks(&mut self) {
+        self.met_block();
         self.begin_block();
 
         self.b.switch_to_block(self.ended);

@@ -83,6 +83,8 @@ pub(crate) struct Plan {
     pub(crate) blend: Vec<Set>,
     /// Lanes may spin on others: any order of pieces is taken.
     pub(crate) fair: bool,
+    /// Some only arrive at a barrier.
+    pub(crate) arrives: bool,
 }
 
 impl Plan {
@@ -116,6 +118,7 @@ impl Plan {
     fn with(f: &Function, layout: Layout, split: &dyn Fn(usize) -> bool) -> Plan {
         let pieces = graph::cut(f, split);
         let n = pieces.len();
+        let arrives = f.code.iter().any(|inst| inst.op == Op::BarArrive);
         let fair = spin::may_spin(f, &pieces);
         let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
         let mut facts = Facts {
@@ -141,7 +144,7 @@ impl Plan {
         let forms: Vec<Form<()>> =
             forms.into_iter().map(|f| f.unwrap_or(Form::Uniform(()))).collect();
         let (slots, frame_size) = slots(&pieces, &forms, &classes);
-        Plan { pieces, layout, forms, classes, slots, frame_size, alone, blend, fair }
+        Plan { pieces, layout, forms, classes, slots, frame_size, alone, blend, fair, arrives }
     }
 }
 

@@ -244,7 +244,9 @@ unsafe extern "C" fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     }
     let site = w.site(n);
     let lane = mask.trailing_zeros() as usize & 31;
-    let barrier = w.narrow(0, lane) & 15;
+    // What the code says it does not hand over.
+    let number = crate::emit::barrier_number(&site.inst).filter(|_| site.inst.op == Op::BarSync);
+    let barrier = number.unwrap_or_else(|| w.narrow(0, lane) & 15);
     let given = |k: usize| !matches!(site.inst.src.get(k), None | Some(cushim_ptx::ir::Src::None));
     let count = given(1).then(|| w.narrow(1, lane));
     let predicate = given(2).then(|| w.scratch[2][0] as u32);

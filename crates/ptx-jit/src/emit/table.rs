@@ -1,0 +1,137 @@
+//! Branches by a table (`brx.idx`).
+//!
+//! Owns which lanes go where. Code for lanes that differ is a loop: each round takes those whose index the first of them
+//! has, so that its length is the number of places, and its time that of the indices that there are. Must not know
+//! what is at those places.
+
+use super::value::Val;
+use super::{Emit, OWN};
+use crate::plan::form::Class;
+use crate::plan::graph::Edge;
+use crate::run::Warp;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{Block, InstBuilder, JumpTableData, Value, types};
+use cushim_ptx::ir::Inst;
+use std::collections::HashMap;
+use std::mem::offset_of;
+
+/// A block of code for each place, those that have one.
+struct Places {
+    blocks: Vec<(Edge, Block)>,
+    of: HashMap<Option<usize>, Block>,
+}
+
+impl Emit<'_> {
+    fn place_of(&mut self, places: &mut Places, edge: Edge) -> Block {
+        let key = match edge {
+            Edge::To(n) => Some(n),
+            Edge::Exit => None,
+        };
+        *places.of.entry(key).or_insert_with(|| {
+            let block = self.b.create_block();
+            places.blocks.push((edge, block));
+            block
+        })
+    }
+
+    /// Goes to the block of the place that an index means.
+    fn by_table(&mut self, index: Value, targets: &[Edge], other: Edge) -> Places {
+        let mut places = Places { blocks: Vec::new(), of: HashMap::new() };
+        let mut call = |e: &mut Self, edge: Edge| {
+            let block = e.place_of(&mut places, edge);
+            e.b.func.dfg.block_call(block, &[])
+        };
+        let default = call(self, other);
+        let table: Vec<_> = targets.iter().map(|edge| call(self, *edge)).collect();
+        let table = self.b.create_jump_table(JumpTableData::new(default, &table));
+        self.b.ins().br_table(index, table);
+        places
+    }
+
+    pub(super) fn table(&mut self, inst: &Inst, targets: &[Edge], other: Edge) {
+        let index = self.operand(&inst.src[0], Class::Narrow);
+        let guard = self.guard(inst);
+        if let (Some(u), None) = (index.uniform(), guard) {
+            self.flush();
+            for (edge, block) in self.by_table(u, targets, other).blocks {
+                self.b.switch_to_block(block);
+                self.go(edge, self.act);
+            }
+            return;
+        }
+        self.pass(0, &[(index, Class::Narrow)], false);
+        self.flush();
+        let (head, next) = (self.b.create_block(), self.b.create_block());
+        let rest = self.b.append_block_param(head, types::I32);
+        let note = self.b.create_block();
+        let to = self.b.append_block_param(note, types::I32);
+        let dispatch = [self.warp.into()];
+        match guard {
+            None => self.jump(head, &[self.act]),
+            Some(some) => {
+                // The others pass by.
+                let off = self.b.ins().band_not(self.act, some);
+                let (pass, on) = (self.b.create_block(), self.b.create_block());
+                self.b.ins().brif(off, pass, &[], on, &[]);
+                self.b.switch_to_block(pass);
+                self.arrive(other, off);
+                self.jump(on, &[]);
+                self.b.switch_to_block(on);
+                self.b.ins().brif(some, head, &[some.into()], self.dispatch, &dispatch);
+            }
+        }
+        self.b.switch_to_block(head);
+        let Some(index) = self.first_of(0, Class::Narrow, rest).uniform() else { return };
+        let same = self.b.ins().splat(types::I32X4, index);
+        let hits = (0..8).map(|k| {
+            let at = super::pure::slot(0) + 16 * k;
+            let four = self.b.ins().load(types::I32X4, OWN, self.warp, at);
+            self.b.ins().icmp(IntCC::Equal, four, same)
+        });
+        let hits = Val::Mask { lanes: Some(hits.collect()), bits: None };
+        let hits = self.bits(&hits);
+        let group = self.b.ins().band(hits, rest);
+        let left = self.b.ins().band_not(rest, group);
+        for (edge, block) in self.by_table(index, targets, other).blocks {
+            self.b.switch_to_block(block);
+            match edge {
+                Edge::To(n) => {
+                    let n = self.i32(n as i64);
+                    self.jump(note, &[n]);
+                }
+                Edge::Exit => {
+                    self.retire(group);
+                    self.jump(next, &[]);
+                }
+            }
+        }
+        self.b.switch_to_block(note);
+        self.ready_at(to, group);
+        self.jump(next, &[]);
+        self.b.switch_to_block(next);
+        self.b.ins().brif(left, head, &[left.into()], self.dispatch, &dispatch);
+    }
+
+    /// Lanes that are not all that are here go there, or end.
+    fn arrive(&mut self, edge: Edge, lanes: Value) {
+        match edge {
+            Edge::To(n) => self.ready(n, lanes),
+            Edge::Exit => self.retire(lanes),
+        }
+    }
+
+    /// As [`Self::ready`], for a piece whose number is a value.
+    fn ready_at(&mut self, piece: Value, lanes: Value) {
+        let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
+        let index = self.b.ins().uextend(types::I64, piece);
+        let by = self.i32(2);
+        let index = self.b.ins().ishl(index, by);
+        let at = self.b.ins().iadd(masks, index);
+        let old = self.b.ins().load(types::I32, OWN, at, 0);
+        let new = self.b.ins().bor(old, lanes);
+        self.b.ins().store(OWN, new, at, 0);
+        let low = self.field(types::I32, offset_of!(Warp, low));
+        let less = self.b.ins().umin(low, piece);
+        self.set_field(less, offset_of!(Warp, low));
+    }
+}
