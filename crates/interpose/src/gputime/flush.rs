@@ -38,9 +38,8 @@ pub fn is_here(global: &Global) -> bool {
 /// From now on `round` is run; `finish` after the last, when the process ends through `exit`. To be called
 /// where CUDA is initialised, so that the last round comes before the driver is torn down. Once only.
 pub fn start(global: &Global, round: Round, finish: fn()) {
-    OWNER.store(std::ptr::from_ref(global).addr(), Ordering::Release);
-    FINISH.store(finish as usize, Ordering::Release);
     ROUND.store(round as usize, Ordering::Release);
+    at_end(global, finish);
     let name = std::thread::Builder::new().name("cushim-gpu-time".to_owned()).stack_size(256 << 10);
     // SAFETY: a full set, and a place for the thread's own, which is put back: no handler of the program's
     // is to run on the new thread.
@@ -52,6 +51,13 @@ pub fn start(global: &Global, round: Round, finish: fn()) {
         let _ = name.spawn(again_and_again);
         libc::pthread_sigmask(libc::SIG_SETMASK, &own, std::ptr::null_mut());
     }
+}
+
+/// Has `finish` run when this process ends through `exit`; there may be nothing to fetch. Where both this and
+/// [`start`] were called, what was registered last comes first, and the other finds that all is done.
+pub fn at_end(global: &Global, finish: fn()) {
+    OWNER.store(std::ptr::from_ref(global).addr(), Ordering::Release);
+    FINISH.store(finish as usize, Ordering::Release);
     // SAFETY: a function of this signature; no object's unloading is to call it earlier.
     unsafe { __cxa_atexit(at_exit, std::ptr::null_mut(), std::ptr::null_mut()) };
 }
@@ -62,8 +68,9 @@ unsafe extern "C" {
 }
 
 extern "C" fn at_exit(_: *mut c_void) {
+    static DONE: AtomicBool = AtomicBool::new(false);
     // A child of a fork has none of this.
-    if !life::current().is_some_and(is_here) {
+    if !life::current().is_some_and(is_here) || DONE.swap(true, Ordering::AcqRel) {
         return;
     }
     last();

@@ -216,7 +216,7 @@ fn fetch(contexts: &mut [Context]) -> bool {
 }
 
 /// The process ends.
-fn finish() {
+pub fn finish() {
     let waiting = lock().iter().flat_map(|c| c.waiting.values()).map(VecDeque::len).sum::<usize>();
     let timed = TIMED.load(Ordering::Relaxed);
     let untimed = UNTIMED.load(Ordering::Relaxed) + waiting as u64;

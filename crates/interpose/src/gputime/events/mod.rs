@@ -96,7 +96,13 @@ fn begin(
     launch: &Launch,
 ) -> Option<u32> {
     let stream = site.stream(launch.stream);
-    let untimed = || UNTIMED.fetch_add(1, Ordering::Relaxed);
+    let untimed = || {
+        // That is told in the end, also where no launch is ever timed. (A child of a fork may have the
+        // parent's pools, which are not its own.)
+        if UNTIMED.fetch_add(1, Ordering::Relaxed) == 0 && pool::all().next().is_none() {
+            flush::at_end(global, harvest::finish);
+        }
+    };
     let api = api::get().or_else(|| {
         untimed();
         None
