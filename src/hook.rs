@@ -45,7 +45,7 @@ macro_rules! hook_body {
         hook_body!(@$face $how $site, real, ($($arg: $type),*))
     }};
     (@$face:ident observe $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
-        use cushim_interpose::{observe, record::MOST_WORDS};
+        use cushim_interpose::{observe, record::slots::MOST_WORDS};
         #[allow(unused_mut)]
         let mut words = [0u64; MOST_WORDS];
         let at = 0usize;

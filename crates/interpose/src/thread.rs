@@ -148,10 +148,10 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
     let thread = current_if_any()?;
     thread.busy = true;
     thread.buffer = global.recorder.as_ref().and_then(|r| r.attach(id()));
-    if thread.ahead == 0 {
-        if let Some(begin) = AT_BEGIN.get() {
-            begin(thread);
-        }
+    if thread.ahead == 0
+        && let Some(begin) = AT_BEGIN.get()
+    {
+        begin(thread);
     }
     thread.busy = false;
     Some(thread)
