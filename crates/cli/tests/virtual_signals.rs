@@ -49,7 +49,10 @@ fn a_kernels_fault_is_an_error_and_the_programs_is_its_own() {
             let said = String::from_utf8_lossy(&done.stderr);
             assert_eq!(String::from_utf8_lossy(&done.stdout), "launched\n700\n", "{mode}: {said}");
             assert_eq!(code(&done), expected, "{mode}: {said}");
-            assert!(said.contains("kernel load, PTX 12:3"), "{mode}: {said}");
+            assert!(
+                said.contains("; kernel load, ") && said.contains(", PTX 12:3"),
+                "{mode}: {said}"
+            );
         }
     });
 }

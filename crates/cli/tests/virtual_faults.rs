@@ -1,0 +1,114 @@
+//! What is said of kernels that fail on the CPU, without a GPU: what they did to which memory, which thread it was,
+//! and where in the source.
+//!
+//! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Mode, error, and the message: `@` is the address of an allocation of 1,000 bytes, `+` one 32 MiB further.
+const CASES: [(&str, u32, &str); 7] = [
+    (
+        "_Z6gatherPix",
+        700,
+        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global read of 4 bytes at +, 33553432 bytes behind an allocation of 1000 \
+         bytes at @; kernel gather(int*, long long) (_Z6gatherPix), block (0,0,0), thread (5,0,0), fault.cu:14, PTX ",
+    ),
+    (
+        "_Z7inlinedPix",
+        700,
+        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global write of 4 bytes at +, 33553432 bytes behind an allocation of \
+         1000 bytes at @; kernel inlined(int*, long long) (_Z7inlinedPix), block (0,0,0), thread (0,3,0), part.h:9, \
+         inlined at part.h:4, inlined at fault.cu:20, PTX ",
+    ),
+    (
+        "_Z5callsPix",
+        700,
+        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global read of 4 bytes at +, 33553432 bytes behind an allocation of 1000 \
+         bytes at @; kernel calls(int*, long long) (_Z5callsPix), in function far(int const*, long long) \
+         (_Z3farPKix), block (1,0,0), thread (2,0,0), fault.cu:7, PTX ",
+    ),
+    (
+        "plain",
+        700,
+        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global atomic operation of 4 bytes at +, 33553432 bytes behind an \
+         allocation of 1000 bytes at @; kernel plain, block (0,0,0), thread (0,0,0), PTX ",
+    ),
+    (
+        "odd",
+        716,
+        "CUDA_ERROR_MISALIGNED_ADDRESS: misaligned write of 4 bytes at 2, expected a multiple of 4; kernel odd, block \
+         (0,0,0), thread (",
+    ),
+    (
+        "ends",
+        719,
+        "CUDA_ERROR_LAUNCH_FAILED: trap; kernel ends, block (0,0,0), thread (7,0,0), fault.cu:50, PTX ",
+    ),
+    ("missing", 0, ""),
+];
+
+/// Addresses as the table has them.
+fn without_addresses(line: &str) -> String {
+    let mut out = String::new();
+    let allocation = line.split("bytes at 0x").nth(2).and_then(|rest| rest.split(';').next());
+    let allocation = allocation.and_then(|hex| u64::from_str_radix(hex, 16).ok());
+    let mut rest = line;
+    while let Some((before, after)) = rest.split_once("0x") {
+        let digits = after.bytes().take_while(u8::is_ascii_hexdigit).count();
+        let value = u64::from_str_radix(&after[..digits], 16).unwrap();
+        let name = match allocation {
+            Some(at) if value == at => "@",
+            Some(at) if value == at + (32 << 20) => "+",
+            None if value % 256 == 2 => "2",
+            _ => "?",
+        };
+        out.push_str(before);
+        out.push_str(name);
+        rest = &after[digits..];
+    }
+    out + rest
+}
+
+/// The program of `c-tests/virtual/faults.c` in a folder of its own, which `test` may use.
+fn with_program(test: &str, body: impl FnOnce(&mut dyn FnMut(&str, (&str, &str)) -> Output)) {
+    let cushim = env!("CARGO_BIN_EXE_cushim");
+    assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
+    let folder = std::env::temp_dir().join(format!("cushim-virtual-{test}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("faults");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c-tests/virtual/faults.c");
+    let mut command = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    command.args(["-O1", "-w", "-o"]).arg(&program).arg(source).arg("-ldl");
+    let made = command.output().unwrap();
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    body(&mut |mode, (name, value)| {
+        let mut command = Command::new("timeout");
+        command.args(["60", cushim, "run", "--backend", "cpu"]).arg(&program).arg(mode);
+        command.env(name, value).output().unwrap()
+    });
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn the_message_says_what_who_and_where() {
+    with_program("faults", |run| {
+        for (mode, code, message) in CASES {
+            for by in ["compiled", "interpreter"] {
+                let done = run(mode, ("CUSHIM_CPU", by));
+                let said = String::from_utf8_lossy(&done.stderr).into_owned();
+                if message.is_empty() {
+                    assert_eq!((done.status.code(), said.as_str()), (Some(3), ""), "{mode}");
+                    continue;
+                }
+                let shown = String::from_utf8_lossy(&done.stdout).into_owned();
+                assert_eq!(shown, format!("{code}\n"), "{by} {mode}: {said}");
+                let lines: Vec<&str> = said.lines().collect();
+                assert_eq!(lines.len(), 1, "{by} {mode}: {said}");
+                let line = without_addresses(lines[0]);
+                let right = line.starts_with(&format!("cushim: {message}"));
+                assert!(right, "{by} {mode}: {line}\nexpected {message}");
+            }
+        }
+    });
+}
