@@ -112,3 +112,29 @@ fn the_message_says_what_who_and_where() {
         }
     });
 }
+
+/// Only builds that are not for users can be told to.
+#[cfg(debug_assertions)]
+#[test]
+fn a_panic_of_ours_ends_the_launch_and_not_the_program() {
+    with_program("panics", |run| {
+        for (mode, helper) in [("odd", "Store"), ("ends", "Trap")] {
+            let done = run(mode, ("TEST_PANIC_OF_CUSHIM", helper));
+            let said = String::from_utf8_lossy(&done.stderr).into_owned();
+            assert_eq!(String::from_utf8_lossy(&done.stdout), "719\n", "{mode}: {said}");
+            assert_eq!(done.status.code(), Some(0), "{mode}: {said}");
+            let lines: Vec<&str> = said.lines().collect();
+            let lower = helper.to_lowercase();
+            let expected = format!(
+                "cushim: CUDA_ERROR_LAUNCH_FAILED: an error inside of cushim, in helper `{lower}`: index out of \
+                 bounds: "
+            );
+            assert!(lines.len() == 2 && lines[1].starts_with(&expected), "{mode}: {said}");
+            assert!(lines[1].contains(&format!("kernel {mode}, ")), "{mode}: {said}");
+            assert!(
+                lines[0].starts_with("cushim: an error inside of cushim: panicked at "),
+                "{said}"
+            );
+        }
+    });
+}

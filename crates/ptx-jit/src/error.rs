@@ -50,6 +50,14 @@ pub enum NotCompiled {
         /// Its message.
         message: String,
     },
+    /// The compiler panicked, which is an error of ours.
+    #[error("kernel {kernel}: the compiler failed: {message}")]
+    Panicked {
+        /// The kernel.
+        kernel: String,
+        /// What the panic says.
+        message: String,
+    },
     /// No memory for code.
     #[error("memory for {0} bytes of code cannot be had: {1}")]
     Memory(usize, String),

@@ -13,7 +13,15 @@
 //! Kernels that use what is not compiled stay with the interpreter:
 //! [`Kernel::new`] says why.
 
+// This code runs inside other people's processes. A panic ends a launch, or leaves a kernel to the interpreter
+// (`run::guard`, `caught`); places in tables of a plan and lanes of a warp are indexed, the rest does without.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 mod cache;
+#[deny(clippy::indexing_slicing)]
+mod caught;
+#[deny(clippy::indexing_slicing)]
 mod code;
 mod emit;
 mod error;
@@ -28,4 +36,4 @@ pub use error::{CacheRefused, NotCompiled};
 #[doc(hidden)]
 pub use phases::phases;
 pub use run::access;
-pub use run::{Arena, Blocks, Kernel, Mapped};
+pub use run::{Arena, Blocks, Kernel, Mapped, interpret};

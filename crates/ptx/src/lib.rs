@@ -14,7 +14,11 @@
 //! 3. [`link()`] joins modules that refer to each other.
 //! 4. [`interp::run`] runs a kernel of it, [`interp::run_blocks`] a part of its grid.
 
-#![deny(unsafe_code)] // `interp::versions` alone has some
+#![deny(unsafe_code)]
+// `interp::versions` alone has some
+// This code runs inside other people's processes, where whoever calls it catches what it panics of: that is a fault of
+// the launch, or of the module. Registers and lanes are indexed, the rest does without.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
 
 pub mod alu;
 pub mod ast;
@@ -30,6 +34,7 @@ mod link;
 pub mod parse;
 pub mod sem;
 pub mod soft;
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod source;
 pub mod table;
 pub mod types;

@@ -93,7 +93,7 @@ impl Seat {
         let mut shared = Bytes::new(exec.shared_size as usize + 2 * MARGIN);
         let local = Bytes::new(exec.local_size as usize * 32 * n);
         let mut masks = vec![0u32; pieces * n];
-        let helpers: Vec<usize> = TABLE.iter().map(|f| *f as usize).collect();
+        let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
         let launch = exec.launch;
         let [bx, by, _] = launch.block;
         let mut warps = Vec::with_capacity(n);
@@ -218,6 +218,17 @@ impl Seat {
         unsafe { self.sweep.as_ref().block }
     }
 
+    /// The first warp, and why it failed.
+    #[cfg(test)]
+    pub(super) fn first(&self) -> *mut Warp {
+        self.warps[0].as_ptr()
+    }
+
+    #[cfg(test)]
+    pub(super) fn fault(&mut self) -> Option<Box<Fault>> {
+        self.warps[0].fault.take()
+    }
+
     /// Seats a block, and those that follow it along x, which come in turn.
     pub(super) fn start(&mut self, exec: &Exec<'_>, number: u64, count: u32) {
         let [gx, gy, _] = exec.launch.grid.map(u64::from);
@@ -275,7 +286,9 @@ impl Seat {
                 }
                 FAULT => {
                     let block = self.index();
-                    let none = || exec.fault(Cause::Trap, None, block, [0; 3]);
+                    let unknown =
+                        || Cause::Internal { place: "a helper".into(), message: String::new() };
+                    let none = || exec.fault(unknown(), None, block, [0; 3]);
                     return Err(self.warps[k].fault.take().map_or_else(none, |f| *f));
                 }
                 DONE => break,

@@ -40,7 +40,7 @@ impl Warp {
     }
 }
 
-pub(super) unsafe extern "C" fn enter(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn enter(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
@@ -69,7 +69,7 @@ impl Warp {
     }
 }
 
-pub(super) unsafe extern "C" fn save(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn save(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
@@ -95,7 +95,7 @@ pub(super) unsafe extern "C" fn save(w: *mut Warp, n: u32, mask: u32) -> u32 {
 }
 
 /// Collects rows of lanes of different heights above all that is kept.
-pub(super) unsafe extern "C" fn restore(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn restore(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let count = w.site(n).results.len();

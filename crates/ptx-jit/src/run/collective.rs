@@ -44,7 +44,7 @@ fn groups(w: &Warp, n: u32, mask: u32) -> Vec<(u32, u32)> {
 }
 
 /// Where every lane that runs is here.
-pub(super) unsafe extern "C" fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
@@ -66,7 +66,7 @@ pub(super) unsafe extern "C" fn collective(w: *mut Warp, n: u32, mask: u32) -> u
 
 /// Lanes come to where others may be missing. Answers 1 if all of these lanes
 /// may go on at once, with their results in place.
-pub(super) unsafe extern "C" fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let Some(Collective { op, .. }) = what(w, n) else { return 1 };

@@ -22,7 +22,7 @@ impl Warp {
 }
 
 /// Calls what the module does not define. Arguments lie in the slots, the result goes to the first.
-pub(super) unsafe extern "C" fn call(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn call(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);

@@ -6,9 +6,10 @@
 use super::calls;
 use super::collective::{collective, meet};
 use super::external;
+use super::guard::{Body, Guarded};
 use super::mbarrier;
 use super::memory;
-use super::warp::{Arrival, DONE, FAULT, Helper, NOWHERE, WAITS, Warp, YIELDS};
+use super::warp::{Arrival, DONE, FAULT, NOWHERE, WAITS, Warp, YIELDS};
 use super::{whole, wide, widest};
 use crate::emit::Site;
 use crate::plan::form::Class;
@@ -17,65 +18,65 @@ use cushim_ptx::alu;
 use cushim_ptx::interp::{Cause, Fault};
 use cushim_ptx::ir::Dst;
 
-/// The helpers, by their places in [`TABLE`].
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Which {
-    Pure,
-    Dispatch,
-    Spin,
-    Arrive,
-    Meet,
-    Load,
-    Store,
-    Atom,
-    Collective,
-    Clock,
-    Trap,
-    Call,
-    CopyAsync,
-    Ex2,
-    Lg2,
-    Tanh,
-    Sin,
-    Cos,
-    Directed,
-    Fused,
-    Enter,
-    Save,
-    Restore,
-    Mbarrier,
-    Integers,
-    Shuffle,
+/// Names the helpers, by their places in [`TABLE`].
+macro_rules! helpers {
+    ($($name:ident: $function:path,)*) => {
+        /// A helper, by its place in [`TABLE`].
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Which {
+            $($name,)*
+        }
+
+        mod bodies {
+            $(pub(super) struct $name;)*
+        }
+
+        $(impl Body for bodies::$name {
+            const WHICH: Which = Which::$name;
+
+            #[inline(always)]
+            unsafe fn run(w: *mut Warp, n: u32, mask: u32) -> u32 {
+                // SAFETY: the caller's promise.
+                unsafe { $function(w, n, mask) }
+            }
+        })*
+
+        /// What generated code calls, each of which catches its own panics.
+        pub(crate) static TABLE: &[Guarded] = &[$(Guarded::of::<bodies::$name>(),)*];
+
+        #[cfg(test)]
+        pub(crate) const ALL: &[Which] = &[$(Which::$name,)*];
+    };
 }
 
-pub(crate) static TABLE: [Helper; 26] = [
-    pure,
-    dispatch,
-    spin,
-    arrive,
-    meet,
-    memory::load,
-    memory::store,
-    memory::atom,
-    collective,
-    clock,
-    trap,
-    external::call,
-    memory::copy_async,
-    widest::ex2,
-    wide::lg2,
-    wide::tanh,
-    wide::sin,
-    wide::cos,
-    widest::directed,
-    wide::fused,
-    calls::enter,
-    calls::save,
-    calls::restore,
-    mbarrier::mbarrier,
-    whole::integers,
-    whole::shuffle,
-];
+helpers! {
+    Pure: pure,
+    Dispatch: dispatch,
+    Spin: spin,
+    Arrive: arrive,
+    Meet: meet,
+    Load: memory::load,
+    Store: memory::store,
+    Atom: memory::atom,
+    Collective: collective,
+    Clock: clock,
+    Trap: trap,
+    Call: external::call,
+    CopyAsync: memory::copy_async,
+    Ex2: widest::ex2,
+    Lg2: wide::lg2,
+    Tanh: wide::tanh,
+    Sin: wide::sin,
+    Cos: wide::cos,
+    Directed: widest::directed,
+    Fused: wide::fused,
+    Enter: calls::enter,
+    Save: calls::save,
+    Restore: calls::restore,
+    Mbarrier: mbarrier::mbarrier,
+    Integers: whole::integers,
+    Shuffle: whole::shuffle,
+}
 
 /// The lanes of a mask.
 pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
@@ -174,7 +175,7 @@ pub(crate) fn width(dst: Dst) -> u32 {
     }
 }
 
-unsafe extern "C" fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
+unsafe fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
@@ -194,7 +195,7 @@ unsafe extern "C" fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
 }
 
 /// The next piece, with the lanes that are ready there.
-unsafe extern "C" fn dispatch(w: *mut Warp, _: u32, _: u32) -> u32 {
+unsafe fn dispatch(w: *mut Warp, _: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let mut at = w.low;
@@ -227,7 +228,7 @@ unsafe extern "C" fn dispatch(w: *mut Warp, _: u32, _: u32) -> u32 {
 }
 
 /// Lanes go round a loop that may wait for others. Answers what to leave with.
-unsafe extern "C" fn spin(w: *mut Warp, piece: u32, _: u32) -> u32 {
+unsafe fn spin(w: *mut Warp, piece: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     w.turns = w.turns.wrapping_add(1);
@@ -237,7 +238,7 @@ unsafe extern "C" fn spin(w: *mut Warp, piece: u32, _: u32) -> u32 {
 }
 
 /// Lanes come to a barrier of the block.
-unsafe extern "C" fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
+unsafe fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     if mask == 0 {
@@ -258,7 +259,7 @@ unsafe extern "C" fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-unsafe extern "C" fn clock(w: *mut Warp, global: u32, _: u32) -> u32 {
+unsafe fn clock(w: *mut Warp, global: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let exec = w.exec();
@@ -267,7 +268,7 @@ unsafe extern "C" fn clock(w: *mut Warp, global: u32, _: u32) -> u32 {
     0
 }
 
-unsafe extern "C" fn trap(w: *mut Warp, n: u32, mask: u32) -> u32 {
+unsafe fn trap(w: *mut Warp, n: u32, mask: u32) -> u32 {
     if mask == 0 {
         return 0;
     }

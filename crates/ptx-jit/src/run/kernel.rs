@@ -5,14 +5,15 @@ use super::blocks::Blocks;
 use super::grid;
 use super::tier::{Source, Variant};
 use crate::cache::Cache;
+use crate::caught;
 use crate::emit;
 use crate::error::NotCompiled;
 use crate::plan::Layout;
-use cushim_ptx::interp::{BadAddress, Fault, Host, Launch, Memory};
+use cushim_ptx::interp::{BadAddress, Cause, Fault, Host, Launch, Memory};
 use cushim_ptx::ir::Module;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Device memory: one range of this process's addresses, which are also the
@@ -128,6 +129,38 @@ pub(crate) unsafe fn update(at: *mut u8, bytes: u32, new: &mut dyn FnMut(u64) ->
     }
 }
 
+/// Makes something of a kernel.
+fn guarded<T>(
+    module: &Module,
+    kernel: u32,
+    make: impl FnOnce() -> Result<T, NotCompiled>,
+) -> Result<T, NotCompiled> {
+    caught::run(make).unwrap_or_else(|message| {
+        let kernel = module.functions.get(kernel as usize).map(|f| f.name.clone());
+        Err(NotCompiled::Panicked { kernel: kernel.unwrap_or_default(), message })
+    })
+}
+
+fn failed(launch: &Launch<'_>, message: String) -> Fault {
+    let cause = Cause::Internal { place: "running blocks".into(), message };
+    Fault::new(launch.module, launch.kernel, cause, None, [0; 3], [0; 3])
+}
+
+/// Runs blocks of a launch without machine code, as [`cushim_ptx::interp::run_blocks`]; where that panics, the
+/// launch ends with an error.
+///
+/// # Errors
+/// As [`Kernel::run_blocks`].
+pub fn interpret(
+    launch: &Launch<'_>,
+    memory: &dyn Memory,
+    host: &dyn Host,
+    next: &dyn Fn(u64) -> Range<u64>,
+) -> Result<(), Fault> {
+    let run = || cushim_ptx::interp::run_blocks(launch, memory, host, &|| next(1).next());
+    caught::run(run).unwrap_or_else(|message| Err(failed(launch, message)))
+}
+
 /// A kernel with machine code.
 ///
 /// Code depends on how threads of a block fall into warps, of which there are
@@ -135,7 +168,10 @@ pub(crate) unsafe fn update(at: *mut u8, bytes: u32, new: &mut dyn FnMut(u64) ->
 /// has run for a while.
 pub struct Kernel {
     source: Source,
-    variants: Mutex<HashMap<Layout, Arc<Variant>>>,
+    /// What was made once stays; so does why it could not be.
+    variants: Mutex<HashMap<Layout, Result<Arc<Variant>, NotCompiled>>>,
+    /// The host was told of a panic.
+    told: AtomicBool,
 }
 
 impl std::fmt::Debug for Kernel {
@@ -169,8 +205,8 @@ impl Kernel {
         if !found.is_some_and(|f| f.entry && f.defined) {
             return Err(NotCompiled::NoKernel(kernel));
         }
-        let source = Source::new(module.clone(), kernel, cache)?;
-        let this = Kernel { source, variants: Mutex::default() };
+        let source = guarded(module, kernel, || Source::new(module.clone(), kernel, cache))?;
+        let this = Kernel { source, variants: Mutex::default(), told: AtomicBool::new(false) };
         this.variant(Layout::of(block))?;
         Ok(this)
     }
@@ -179,17 +215,18 @@ impl Kernel {
     pub(crate) fn variant(&self, layout: Layout) -> Result<Arc<Variant>, NotCompiled> {
         let mut all = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(v) = all.get(&layout) {
-            return Ok(v.clone());
+            return v.clone();
         }
-        let v = Arc::new(self.source.variant(layout)?);
-        all.insert(layout, v.clone());
-        Ok(v)
+        let source = &self.source;
+        let made = guarded(&source.module, source.kernel, || source.variant(layout)).map(Arc::new);
+        all.insert(layout, made.clone());
+        made
     }
 
     /// How many instructions a warp runs at most; `None` where it may go round a loop, or where there is no
     /// code for this shape of blocks yet.
     pub fn steps(&self, block: [u32; 3]) -> Option<u64> {
-        self.variants.try_lock().ok()?.get(&Layout::of(block))?.steps
+        self.variants.try_lock().ok()?.get(&Layout::of(block))?.as_ref().ok()?.steps
     }
 
     /// How many bytes of machine code there are for a shape of blocks.
@@ -203,7 +240,7 @@ impl Kernel {
     /// Whether code for a shape of blocks is there and came from a cache.
     pub fn is_kept(&self, block: [u32; 3]) -> bool {
         let all = self.variants.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get(&Layout::of(block)).is_some_and(|v| v.kept)
+        all.get(&Layout::of(block)).is_some_and(|v| v.as_ref().is_ok_and(|v| v.kept))
     }
 
     /// Makes the better code for a shape of blocks now, which otherwise comes once the quick code has run
@@ -212,7 +249,8 @@ impl Kernel {
     /// # Errors
     /// As [`Kernel::new`].
     pub fn improve(&self, block: [u32; 3]) -> Result<(), NotCompiled> {
-        self.variant(Layout::of(block))?.improve(&self.source)
+        let (source, variant) = (&self.source, self.variant(Layout::of(block))?);
+        guarded(&source.module, source.kernel, || variant.improve(source))
     }
 
     /// Runs blocks of a launch on this thread until `next` gives no more and
@@ -240,14 +278,21 @@ impl Kernel {
         let frames = self.source.function().local_size;
         if frames > own && frames > launch.local_limit {
             // Which call is one too many, the interpreter finds.
-            return cushim_ptx::interp::run_blocks(launch, memory, host, &|| next(1).next());
+            return interpret(launch, memory, host, next);
         }
         match self.variant(Layout::of(launch.block)) {
             Ok(v) => {
                 let hot = || v.improve_aside(&self.source);
-                grid::run_blocks(&v, &hot, launch, arena, memory, host, next)
+                let run = || grid::run_blocks(&v, &hot, launch, arena, memory, host, next);
+                caught::run(run).unwrap_or_else(|message| Err(failed(launch, message)))
             }
-            Err(_) => cushim_ptx::interp::run_blocks(launch, memory, host, &|| next(1).next()),
+            Err(why) => {
+                let panicked = matches!(why, NotCompiled::Panicked { .. });
+                if panicked && !self.told.swap(true, Ordering::Relaxed) {
+                    host.warn(&format!("{why}; the interpreter runs it"));
+                }
+                interpret(launch, memory, host, next)
+            }
         }
     }
 

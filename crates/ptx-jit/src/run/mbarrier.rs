@@ -6,7 +6,7 @@ use cushim_ptx::alu;
 use cushim_ptx::interp;
 use cushim_ptx::sem::{Mbarrier, MbarrierOp, Operation};
 
-pub(super) unsafe extern "C" fn mbarrier(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn mbarrier(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);

@@ -104,7 +104,7 @@ fn find(
     w.place(site.space, address, lane, bytes, write).map_err(|cause| w.fail(site, lane, cause))
 }
 
-pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
@@ -146,7 +146,7 @@ pub(super) unsafe extern "C" fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-pub(super) unsafe extern "C" fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
@@ -185,7 +185,7 @@ pub(super) unsafe extern "C" fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-pub(super) unsafe extern "C" fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);
@@ -249,7 +249,7 @@ pub(super) unsafe extern "C" fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-pub(super) unsafe extern "C" fn copy_async(w: *mut Warp, n: u32, mask: u32) -> u32 {
+pub(super) unsafe fn copy_async(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let site = w.site(n);

@@ -13,12 +13,17 @@ mod calls;
 mod collective;
 mod external;
 mod grid;
+#[deny(clippy::indexing_slicing)]
+mod guard;
 pub(crate) mod helpers;
 mod kernel;
 mod launch;
 mod mbarrier;
 mod memory;
+#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 mod operand;
+#[cfg(any(test, debug_assertions))]
+mod panics;
 mod seldom;
 mod tier;
 mod together;
@@ -31,7 +36,7 @@ mod widest;
 pub(crate) use atomics::at_once;
 pub use blocks::Blocks;
 pub(crate) use helpers::Which;
-pub use kernel::{Arena, Kernel, Mapped};
+pub use kernel::{Arena, Kernel, Mapped, interpret};
 pub(crate) use launch::Uniform;
 pub(crate) use tier::{Origin, Source};
 pub(crate) use warp::{DONE, Entry, FAULT, NOWHERE, Row, Slot, Sweep, Warp, YIELDS};

@@ -224,7 +224,7 @@ fn aside(work: impl FnOnce() + Send + 'static) {
         let thread = std::thread::Builder::new().name("cuda-compile".into());
         let _ = thread.spawn(move || {
             libc::setpriority(libc::PRIO_PROCESS, 0, 5);
-            work();
+            let _ = crate::caught::run(work);
         });
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
     }

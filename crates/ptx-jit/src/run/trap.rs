@@ -106,6 +106,24 @@ unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, stay: *mut Stay) -> u32
     )
 }
 
+/// Goes on behind the place where this thread entered generated code, as if that had answered `status`.
+///
+/// # Safety
+/// This thread is in generated code, or in what that called, of which nothing is left to be dropped.
+pub(super) unsafe fn leave(status: u32) -> ! {
+    let stay = STAY.get();
+    if stay.is_null() {
+        std::process::abort();
+    }
+    // SAFETY: the stay of this thread; its stack is as it was when the code was called.
+    unsafe { jump((*stay).stack, (*stay).resume, status) }
+}
+
+#[unsafe(naked)]
+unsafe extern "C" fn jump(stack: u64, resume: u64, status: u32) -> ! {
+    core::arch::naked_asm!("mov rsp, rdi", "mov eax, edx", "jmp rsi")
+}
+
 const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
 /// Who had each signal before us; never freed, as a handler may be looking.
 static BEFORE: [AtomicPtr<libc::sigaction>; 2] =

@@ -114,9 +114,6 @@ impl Drop for Placed {
     }
 }
 
-/// A helper: the number of the site that calls it, the lanes it is for.
-pub(crate) type Helper = unsafe extern "C" fn(*mut Warp, u32, u32) -> u32;
-
 /// One value of up to 64 bits per lane. Values of 32 bits and less are packed
 /// as 32-bit numbers at its start; a predicate is a bit mask there.
 pub(crate) type Slot = [u64; 32];

@@ -381,7 +381,7 @@ fn from_where(s: &mut [Slot; 10], mode: u32) {
 
 /// A shuffle among lanes `here`, whatever members they name: value, lane and bound in slots 0 to 2; the result in
 /// slot 0, the predicate's bits in slot 1.
-pub(super) unsafe extern "C" fn shuffle(w: *mut Warp, mode: u32, here: u32) -> u32 {
+pub(super) unsafe fn shuffle(w: *mut Warp, mode: u32, here: u32) -> u32 {
     // SAFETY: called by generated code, as this is.
     unsafe { sources(w, mode, here) };
     // SAFETY: called by generated code.

@@ -75,7 +75,7 @@ fn each_of_three(slots: &mut [Slot; 10], flags: u32, f: impl Fn(f32, f32, f32) -
 /// Defines a helper: the loop, compiled for several kinds of processor.
 macro_rules! wide {
     ($($name:ident: |$slots:ident, $flags:ident| $body:expr;)*) => {$(
-        pub(super) unsafe extern "C" fn $name(w: *mut Warp, $flags: u32, _: u32) -> u32 {
+        pub(super) unsafe fn $name(w: *mut Warp, $flags: u32, _: u32) -> u32 {
             #[inline(always)]
             fn any($slots: &mut [Slot; 10], $flags: u32) {
                 $body

@@ -12,7 +12,7 @@ use std::arch::x86_64::*;
 
 /// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else the
 /// definition, which gives the same bits.
-pub(super) unsafe extern "C" fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
+pub(super) unsafe fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
     if !cushim_ptx::Level::V4.is_there() {
         // SAFETY: called by generated code, as this is.
         return unsafe { wide::emulated(w, flags, mask) };
@@ -25,7 +25,7 @@ pub(super) unsafe extern "C" fn directed(w: *mut Warp, flags: u32, mask: u32) ->
 }
 
 /// 2 to the power of every lane.
-pub(super) unsafe extern "C" fn ex2(w: *mut Warp, flags: u32, mask: u32) -> u32 {
+pub(super) unsafe fn ex2(w: *mut Warp, flags: u32, mask: u32) -> u32 {
     if !cushim_ptx::Level::V4.is_there() {
         // SAFETY: called by generated code, as this is.
         return unsafe { wide::power(w, flags, mask) };

@@ -68,6 +68,13 @@ pub enum Cause {
     Deadlock,
     /// The host asked for an end.
     Interrupted,
+    /// What runs kernels panicked: an error of ours (CUDA error 719).
+    Internal {
+        /// Where.
+        place: String,
+        /// What the panic says.
+        message: String,
+    },
 }
 
 /// How memory was accessed.
@@ -195,6 +202,9 @@ impl fmt::Display for Cause {
             }
             Cause::Deadlock => write!(f, "every thread waits for another one"),
             Cause::Interrupted => write!(f, "interrupted"),
+            Cause::Internal { place, message } => {
+                write!(f, "an error inside of cushim, in {place}: {message}")
+            }
         }
     }
 }

@@ -106,6 +106,8 @@ pub trait Host {
     fn free(&self, address: u64);
     /// `%globaltimer`: nanoseconds.
     fn nanoseconds(&self) -> u64;
+    /// Something is wrong that the launch survives; whoever runs the program shall know.
+    fn warn(&self, _message: &str) {}
     /// Whether the launch shall end (someone pressed Ctrl-C). Asked rarely.
     fn interrupted(&self) -> bool {
         false

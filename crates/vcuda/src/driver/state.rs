@@ -68,6 +68,7 @@ pub fn start() -> Result<(), i32> {
     if !ALIVE.load(Ordering::Acquire).is_null() {
         return check();
     }
+    stay_quiet();
     accelerator();
     let alive = page().ok_or(status::OUT_OF_MEMORY)?;
     // SAFETY: `exited` may be called at any time.
@@ -75,6 +76,23 @@ pub fn start() -> Result<(), i32> {
     alive.store(1, Ordering::Relaxed);
     ALIVE.store(std::ptr::from_ref(alive).cast_mut(), Ordering::Release);
     Ok(())
+}
+
+/// A panic in this library is said in one line of ours: the program's stderr is its own. The hook is of the copy of
+/// the standard library that the shared library carries, so a program in Rust keeps its own; what a test of this crate
+/// panics of is shown as ever.
+fn stay_quiet() {
+    if cfg!(test) {
+        return;
+    }
+    let before = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| match panic.location() {
+        Some(place) if place.file().contains("tests/") => before(panic),
+        _ => {
+            let text = panic.to_string().replace('\n', " ");
+            crate::unsupported::say(&format!("an error inside of cushim: {text}"));
+        }
+    }));
 }
 
 extern "C" fn exited() {

@@ -118,8 +118,9 @@ impl CpuCode {
         let make = || {
             let cache = super::cache::cache();
             let made = cushim_ptx_jit::Kernel::with_cache(&self.module, function, block, cache);
+            let panicked = matches!(made, Err(cushim_ptx_jit::NotCompiled::Panicked { .. }));
             if let Err(why) = &made
-                && std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report")
+                && (panicked || std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report"))
             {
                 crate::unsupported::say(&format!("interpreted: {why}"));
             }

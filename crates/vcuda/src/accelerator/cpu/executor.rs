@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use cushim_ptx::interp::{self, Launch, Memory as _};
+use cushim_ptx::interp::{Launch, Memory as _};
 use cushim_ptx_jit::Arena;
 
 use super::code::CpuCode;
@@ -156,7 +156,7 @@ fn part(
     let compiled = || code.machine_code(dispatch.kernel, dispatch.block);
     let ended = match range.and_then(|range| Some((range, compiled()?))) {
         Some((range, kernel)) => kernel.run_blocks(&launch, &range, memory, &host, &next),
-        None => interp::run_blocks(&launch, memory, &host, &|| job.next(1).next()),
+        None => cushim_ptx_jit::interpret(&launch, memory, &host, &next),
     };
     match ended {
         Err(fault) => Err(fault::failure(&fault, memory)),

@@ -111,6 +111,10 @@ impl interp::Host for Host<'_> {
         }
     }
 
+    fn warn(&self, message: &str) {
+        crate::unsupported::say(message);
+    }
+
     fn assert_failed(&self, message: &str) {
         // SAFETY: a buffer of that length; nobody can be told of a failure.
         unsafe { libc::write(2, message.as_ptr().cast(), message.len()) };

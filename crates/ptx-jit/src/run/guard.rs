@@ -1,0 +1,74 @@
+//! The way from generated code into Rust, which no panic may go back.
+//!
+//! Owns the functions that generated code calls: each runs a helper, and where that panics, the launch ends with an error
+//! that names it. Nothing else can stand in the table of helpers, as only [`Guarded::of`] makes what stands there.
+//! Must not know: what helpers do.
+
+use super::helpers::Which;
+use super::trap;
+use super::warp::{FAULT, Warp};
+use cushim_ptx::interp::Cause;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// A helper as Rust has it.
+pub(super) trait Body {
+    const WHICH: Which;
+
+    /// Runs it for the lanes of a mask; `n` is mostly the number of a site.
+    ///
+    /// # Safety
+    /// Generated code that was made with this launch's sites runs, and calls for its warp.
+    unsafe fn run(w: *mut Warp, n: u32, mask: u32) -> u32;
+}
+
+/// A helper as generated code calls it.
+#[derive(Clone, Copy)]
+pub(crate) struct Guarded(unsafe extern "C" fn(*mut Warp, u32, u32) -> u32);
+
+impl Guarded {
+    pub(super) const fn of<B: Body>() -> Guarded {
+        Guarded(enter::<B>)
+    }
+
+    pub(super) fn address(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Called by generated code; the unwinder, which knows nothing of that, is stopped here.
+unsafe extern "C" fn enter<B: Body>(w: *mut Warp, n: u32, mask: u32) -> u32 {
+    let body = || {
+        #[cfg(any(test, debug_assertions))]
+        super::panics::inject(B::WHICH);
+        // SAFETY: called by generated code.
+        unsafe { B::run(w, n, mask) }
+    };
+    match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(answer) => answer,
+        // SAFETY: as above; nothing here is left to be dropped.
+        Err(panic) => unsafe { failed(w, B::WHICH, panic) },
+    }
+}
+
+/// Notes the fault and leaves the code, whatever that would have done with the answer.
+///
+/// # Safety
+/// Called by generated code.
+#[cold]
+unsafe fn failed(w: *mut Warp, which: Which, panic: Box<dyn Any + Send>) -> ! {
+    let note = || {
+        // SAFETY: the warp that called, which nobody else uses; the helper is gone.
+        let w = unsafe { &mut *w };
+        let place = format!("helper `{}`", format!("{which:?}").to_lowercase());
+        let cause = Cause::Internal { place, message: crate::caught::message(&*panic) };
+        w.fault = Some(Box::new(w.exec().fault(cause, None, w.block(), [0; 3])));
+    };
+    // What a panic carries may panic when it is dropped: it stays.
+    if let Err(second) = catch_unwind(AssertUnwindSafe(note)) {
+        std::mem::forget(second);
+    }
+    std::mem::forget(panic);
+    // SAFETY: this thread is in generated code, and no frame behind that has anything to drop.
+    unsafe { trap::leave(FAULT) }
+}

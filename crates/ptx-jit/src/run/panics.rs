@@ -1,0 +1,198 @@
+//! Panics on purpose, in builds that are not for users: each helper's in turn, to see what becomes of the launch.
+
+use super::helpers::Which;
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+thread_local! {
+    /// The helper that panics on this thread.
+    static NEXT: Cell<Option<Which>> = const { Cell::new(None) };
+}
+
+/// Panics in the helper that a test has named, or `TEST_PANIC_OF_CUSHIM`.
+pub(super) fn inject(which: Which) {
+    static NAMED: OnceLock<Option<String>> = OnceLock::new();
+    let named = NAMED.get_or_init(|| std::env::var("TEST_PANIC_OF_CUSHIM").ok());
+    let here = NEXT.get() == Some(which);
+    if here || named.as_ref().is_some_and(|n| *n == format!("{which:?}")) {
+        let none: &[u32] = &[];
+        // As a helper would do it.
+        std::hint::black_box(none[std::hint::black_box(which as usize)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::helpers::{ALL, TABLE};
+    use crate::run::launch::Exec;
+    use crate::run::trap;
+    use crate::run::warp::{FAULT, Warp};
+    use crate::{Arena, Kernel};
+    use cushim_ptx::interp::{Cause, Fault, Host, Launch};
+    use cushim_ptx::ir::Module;
+    use std::sync::Arc;
+
+    const TEXT: &str = ".version 8.0\n.target sm_80\n.address_size 64
+.shared .align 16 .b8 room[256];
+.entry k(.param .u64 at) {
+  .reg .u64 p, c; .reg .u32 i, j, v; .reg .u16 h; .reg .f32 f, g; .reg .pred q, r;
+  ld.param.u64 p, [at]; mov.u32 i, %tid.x; mul.lo.u32 j, i, i; and.b32 j, j, 31; mad.wide.u32 p, j, 8, p;
+  setp.lt.u32 q, j, 9; @q bra A;
+  ld.global.u16 h, [p]; st.global.u16 [p+2], h; atom.global.cas.b32 v, [p+4], 0, i;
+  bar.sync 0; bra B;
+A: mov.u64 c, %clock64; bar.sync 0;
+B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.sync.b32 v, j, -1;
+  cvt.rn.f32.u32 f, j; ex2.approx.f32 f, f; lg2.approx.f32 g, f; sin.approx.f32 f, g; cos.approx.f32 g, f;
+  tanh.approx.f32 f, g; fma.rm.f32 f, f, g, g; fma.rn.f32 g, f, f, g; div.u32 v, i, j; bfind.u32 v, j;
+  cvta.to.global.u64 c, p; cp.async.ca.shared.global [room], [c], 4;
+  cvt.rzi.u32.f32 v, g; st.global.u32 [p], v; ret; }
+.entry e() { trap; ret; }";
+
+    struct Quiet;
+
+    impl Host for Quiet {
+        fn print(&self, _: &[u8]) {}
+        fn allocate(&self, _: u64) -> u64 {
+            0
+        }
+        fn free(&self, _: u64) {}
+        fn nanoseconds(&self) -> u64 {
+            0
+        }
+    }
+
+    fn module() -> Arc<Module> {
+        Arc::new(cushim_ptx::parse(TEXT).and_then(|m| cushim_ptx::check(&m)).unwrap())
+    }
+
+    fn launch<'a>(module: &'a Module, kernel: u32, params: &'a [u8]) -> Launch<'a> {
+        Launch {
+            module,
+            kernel,
+            globals: &[],
+            grid: [1, 1, 1],
+            block: [64, 1, 1],
+            dynamic_shared: 0,
+            params,
+            cooperative: false,
+            workspace: 0,
+            local_limit: 1 << 16,
+        }
+    }
+
+    fn with_arena<T>(body: impl FnOnce(Arena) -> T) -> T {
+        let mut memory = vec![0u64; 1 << 14];
+        // SAFETY: the memory stays, and is used by kernels only.
+        let arena = unsafe { Arena::new(memory.as_mut_ptr() as u64, 8 << 14) }.unwrap();
+        body(arena)
+    }
+
+    fn run(kernel: &Kernel, launch: &Launch<'_>) -> Result<(), Fault> {
+        with_arena(|arena| {
+            let params = arena.base().next_multiple_of(64).to_le_bytes();
+            let launch = Launch { params: &params, ..*launch };
+            let given = Cell::new(false);
+            let next = |_| if given.replace(true) { 0..0 } else { 0..1 };
+            kernel.run_blocks(&launch, &arena, &arena, &Quiet, &next)
+        })
+    }
+
+    /// Of helpers whose answer the code does not look at, too.
+    #[test]
+    fn a_launch_whose_helper_panics_ends_with_an_error_and_the_next_does_not() {
+        let module = module();
+        let kernel = Kernel::new(&module, 0, [64, 1, 1]).unwrap();
+        let better = Kernel::new(&module, 0, [64, 1, 1]).unwrap();
+        better.improve([64, 1, 1]).unwrap();
+        let launch = launch(&module, 0, &[]);
+        let mut met = Vec::new();
+        for kernel in [&kernel, &better] {
+            for which in ALL {
+                NEXT.set(Some(*which));
+                let done = run(kernel, &launch);
+                NEXT.set(None);
+                assert_eq!(run(kernel, &launch), Ok(()), "after {which:?}");
+                let Err(fault) = done else { continue };
+                met.push(*which);
+                let Cause::Internal { place, message } = &*fault.cause else { panic!("{fault}") };
+                assert_eq!(*place, format!("helper `{}`", format!("{which:?}").to_lowercase()));
+                assert!(message.contains("index out of bounds"), "{fault}");
+                assert_eq!(fault.kernel, "k");
+            }
+        }
+        // Which helpers there is code for instead depends on the processor; these are always called.
+        for which in [
+            Which::Load,
+            Which::Store,
+            Which::Atom,
+            Which::Dispatch,
+            Which::CopyAsync,
+            Which::Arrive,
+        ] {
+            assert!(met.contains(&which), "{which:?}: {met:?}");
+        }
+    }
+
+    thread_local! {
+        static CALLED: Cell<(Which, bool)> = const { Cell::new((Which::Pure, false)) };
+    }
+
+    /// Stands for generated code: calls one helper, and must never get an answer.
+    unsafe extern "C" fn calls_one(w: *mut Warp) -> u32 {
+        let (which, seldom) = CALLED.get();
+        // SAFETY: as generated code finds them.
+        unsafe {
+            let helpers = (*w).helpers;
+            if seldom {
+                let call: extern "C" fn(*mut Warp, u32, u32, u32) =
+                    std::mem::transmute((*w).seldom);
+                call(w, 0, 1, which as u32);
+            } else {
+                type Helper = extern "C" fn(*mut Warp, u32, u32) -> u32;
+                let call: Helper = std::mem::transmute(*helpers.add(which as usize));
+                call(w, 0, 1);
+            }
+        }
+        std::process::abort()
+    }
+
+    #[test]
+    fn every_helper_is_left_behind() {
+        let module = module();
+        let kernel = Kernel::new(&module, 0, [32, 1, 1]).unwrap();
+        let variant = kernel.variant(crate::plan::Layout::of([32, 1, 1])).unwrap();
+        let (launch, hot) = (launch(&module, 0, &[]), || ());
+        assert_eq!(ALL.len(), TABLE.len());
+        with_arena(|arena| {
+            let exec = Exec {
+                launch: &launch,
+                variant: &variant,
+                hot: &hot,
+                arena,
+                memory: &arena,
+                host: &Quiet,
+                shared_size: 256,
+                local_size: 64,
+                threads: 32,
+                start: std::time::Instant::now(),
+            };
+            let mut seat = crate::run::block::Seat::new(&exec);
+            for which in ALL {
+                for seldom in [false, true] {
+                    CALLED.set((*which, seldom));
+                    NEXT.set(Some(*which));
+                    // SAFETY: a warp of a seat, and code that does with it what is allowed.
+                    let (status, _) = unsafe { trap::enter(calls_one, (0, 0), seat.first()) };
+                    NEXT.set(None);
+                    assert_eq!(status, FAULT, "{which:?}");
+                    let fault = seat.fault();
+                    assert!(
+                        fault.is_some_and(|f| matches!(*f.cause, Cause::Internal { .. })),
+                        "{which:?}"
+                    );
+                }
+            }
+        });
+    }
+}
