@@ -443,8 +443,12 @@ pub fn run(data: &[u8]) {
     run_text(&program(data));
 }
 
+/// The most steps of planning and making code for each byte of the text: of three layouts of blocks, once or twice.
+const STEPS: u64 = 600;
+
 /// The same for a given text.
 pub fn run_text(text: &str) {
+    cushim_ptx::work::listen(|| std::time::Duration::ZERO);
     let d = device::Device::new(text);
     let input: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
     let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(128 * 4096));
@@ -452,4 +456,6 @@ pub fn run_text(text: &str) {
         // A deadlock is as good as an end, if both say so.
         let _ = d.launch_with("k", [2, 1, 1], block, 0, false, &[input, out, 9]);
     }
+    let steps: u64 = cushim_ptx::work::heard().iter().map(|phase| phase.steps).sum();
+    assert!(steps <= STEPS * text.len() as u64, "{steps} steps for {} bytes", text.len());
 }

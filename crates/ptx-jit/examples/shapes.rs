@@ -1,32 +1,44 @@
 //! How long making code takes for kernels of every shape, phase by phase, and how that grows with their size:
 //!
 //!     cargo run --release --workspace --example shapes -- [--size N] [SHAPE]…
-//!     cargo run --release --workspace --example shapes -- FILE.ptx [KERNEL]
+//!     cargo run --release --workspace --example shapes -- FILE.ptx… [KERNEL]
 //!
 //! Each shape is made with about N (1000), 2N, 4N and 8N instructions; `grows` is how many times longer the last
-//! doubling made each phase. Of a file, the phases of each kernel. Milliseconds of the processor, the least of three.
+//! doubling made each phase. Of files, which are linked, the phases of each kernel. Milliseconds of the processor, the
+//! least of three.
 #![allow(clippy::unwrap_used)]
 
 #[path = "../tests/shapes/mod.rs"]
 mod shapes;
 
 use cushim_ptx::ir::Module;
-use cushim_ptx_jit::{NotCompiled, phases};
+use cushim_ptx_jit::{Made, NotCompiled, phases};
 use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const NAMES: [&str; 9] =
-    ["parse", "check", "flatten", "plan", "emit", "order", "quick", "best", "all quick"];
+const NAMES: [&str; PHASES] = [
+    "parse",
+    "check",
+    "contract",
+    "flatten",
+    "plan",
+    "emit",
+    "order",
+    "quick",
+    "best",
+    "all quick",
+];
+const PHASES: usize = 10;
 
 /// What takes longer is not waited for, nor made larger.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 struct Row {
     instructions: usize,
-    ms: [f64; 9],
-    /// Bytes of both codes, or why there are none.
-    made: Result<[usize; 2], NotCompiled>,
+    ms: [f64; PHASES],
+    /// Both codes, or why there are none.
+    made: Result<[Made; 2], NotCompiled>,
 }
 
 /// What the processor gave this thread.
@@ -37,11 +49,10 @@ fn clock() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-fn kernel(module: &Module, kernel: u32, parse: Duration, check: Duration) -> Row {
-    let mut ms = [0.0; 9];
+fn kernel(module: &Module, kernel: u32, before: [Duration; 3]) -> Row {
+    let mut ms = [0.0; PHASES];
     let made = phases(module, kernel, [32, 1, 1], clock);
-    ms[0] = parse.as_secs_f64() * 1e3;
-    ms[1] = check.as_secs_f64() * 1e3;
+    ms.iter_mut().zip(before).for_each(|(ms, time)| *ms = time.as_secs_f64() * 1e3);
     let made = made.map(|(all, sizes)| {
         for p in all {
             if let Some(n) = NAMES.iter().position(|n| *n == p.name) {
@@ -50,25 +61,41 @@ fn kernel(module: &Module, kernel: u32, parse: Duration, check: Duration) -> Row
         }
         sizes
     });
-    ms[8] = ms[..7].iter().sum();
+    ms[PHASES - 1] = ms[..PHASES - 2].iter().sum();
     let instructions = module.functions.iter().map(|f| f.code.len()).sum();
     Row { instructions, ms, made }
 }
 
-fn parsed(text: &str) -> (Module, Duration, Duration) {
+/// A module as it is loaded, and how long parsing, checking (with linking) and contracting took.
+fn loaded(texts: &[String]) -> (Module, [Duration; 3]) {
+    let mut times = [Duration::ZERO; 3];
+    let mut timed = |n: usize, start: Duration| times[n] += clock() - start;
+    let mut modules = Vec::new();
+    for text in texts {
+        let start = clock();
+        let tree = cushim_ptx::parse(text).unwrap_or_else(|e| panic!("{e}"));
+        timed(0, start);
+        let start = clock();
+        modules.push(cushim_ptx::check(&tree).unwrap_or_else(|e| panic!("{e}")));
+        timed(1, start);
+    }
     let start = clock();
-    let tree = cushim_ptx::parse(text).unwrap_or_else(|e| panic!("{e}"));
-    let parse = clock() - start;
+    let mut module = match modules.len() {
+        1 => modules.remove(0),
+        _ => cushim_ptx::link(modules).unwrap_or_else(|e| panic!("{e}")),
+    };
+    timed(1, start);
     let start = clock();
-    let module = cushim_ptx::check(&tree).unwrap_or_else(|e| panic!("{e}"));
-    (module, parse, clock() - start)
+    cushim_ptx::contract(&mut module);
+    timed(2, start);
+    (module, times)
 }
 
 fn least(text: &str, rounds: usize) -> Row {
     let once = || {
-        let (module, parse, check) = parsed(text);
+        let (module, times) = loaded(&[text.into()]);
         let k = module.functions.iter().position(|f| f.entry && f.defined).unwrap();
-        kernel(&module, k as u32, parse, check)
+        kernel(&module, k as u32, times)
     };
     let mut row = once();
     for _ in 1..rounds {
@@ -82,7 +109,7 @@ fn print(name: &str, row: &Row) {
     print!("{name:20} {:7}", row.instructions);
     row.ms.iter().for_each(|ms| print!(" {ms:9.2}"));
     match &row.made {
-        Ok([_, best]) => println!(" {best:9}"),
+        Ok([quick, best]) => println!(" {:9} {:9}", best.code, quick.stack),
         Err(why) => println!(" {why}"),
     }
 }
@@ -90,20 +117,21 @@ fn print(name: &str, row: &Row) {
 fn head() {
     print!("{:20} {:>7}", "ms", "instr.");
     NAMES.iter().for_each(|n| print!(" {n:>9}"));
-    println!(" {:>9}", "bytes");
+    println!(" {:>9} {:>9}", "bytes", "stack");
 }
 
-fn file(path: &str, only: Option<&String>) {
-    let text = std::fs::read_to_string(path).unwrap();
-    let (module, parse, check) = parsed(text.trim_end_matches('\0'));
+fn files(args: &[String]) {
+    let (paths, only) = args.split_at(args.iter().take_while(|a| a.contains('.')).count());
+    let read = |path: &String| std::fs::read_to_string(path).unwrap();
+    let texts: Vec<String> =
+        paths.iter().map(read).map(|text| text.trim_end_matches('\0').into()).collect();
+    let (module, times) = loaded(&texts);
     head();
     for (n, f) in module.functions.iter().enumerate().filter(|(_, f)| f.entry && f.defined) {
-        if only.is_none_or(|only| f.name.contains(only.as_str())) {
-            let row = kernel(&module, n as u32, parse, check);
-            print(
-                &f.name.chars().rev().take(20).collect::<Vec<_>>().iter().rev().collect::<String>(),
-                &row,
-            );
+        if only.first().is_none_or(|only| f.name.contains(only.as_str())) {
+            let row = kernel(&module, n as u32, times);
+            let name: Vec<char> = f.name.chars().collect();
+            print(&name[name.len().saturating_sub(20)..].iter().collect::<String>(), &row);
         }
     }
 }
@@ -141,7 +169,9 @@ fn one(name: &str, size: usize) {
             }
             row.ms.iter().for_each(|ms| print!("{ms} "));
             match &row.made {
-                Ok([quick, best]) => println!("{} {quick} {best}", row.instructions),
+                Ok([quick, best]) => {
+                    println!("{} {} {}", row.instructions, quick.stack, best.code);
+                }
                 Err(why) => {
                     eprintln!("{why}");
                     println!("{} 0 0", row.instructions);
@@ -157,7 +187,7 @@ fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
         Some("--one") => return one(&args[1], args[2].parse().unwrap()),
-        Some(path) if path.contains('.') => return file(path, args.get(1)),
+        Some(path) if path.contains('.') => return files(&args),
         _ => {}
     }
     let mut size = 1000;
@@ -174,14 +204,17 @@ fn main() {
                 println!("{name:20} {:7} more than {PATIENCE:?}", size * times);
                 break;
             };
-            print!("{name:20} {:7}", row[9]);
-            row[..9].iter().for_each(|ms| print!(" {ms:9.2}"));
-            println!(" {:9}", row[11]);
+            print!("{name:20} {:7}", row[PHASES]);
+            row[..PHASES].iter().for_each(|ms| print!(" {ms:9.2}"));
+            println!(" {:9} {:9}", row[PHASES + 2], row[PHASES + 1]);
             if times == 8
                 && let Some(last) = &last
             {
                 print!("{:>28}", "grows");
-                row[..9].iter().zip(last).for_each(|(a, b)| print!(" {:9.1}", a / b.max(1e-6)));
+                row[..PHASES]
+                    .iter()
+                    .zip(last)
+                    .for_each(|(a, b)| print!(" {:9.1}", a / b.max(1e-6)));
                 println!();
             }
             last = Some(row);

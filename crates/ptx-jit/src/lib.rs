@@ -34,6 +34,6 @@ mod run;
 pub use cache::Cache;
 pub use error::{CacheRefused, NotCompiled};
 #[doc(hidden)]
-pub use phases::phases;
+pub use phases::{Made, phases};
 pub use run::access;
 pub use run::{Arena, Blocks, Kernel, Mapped, interpret};

@@ -10,7 +10,16 @@ use cushim_ptx::ir::Module;
 use cushim_ptx::work::{self, Phase};
 use std::time::Duration;
 
-/// Makes both codes of a kernel for a shape of blocks; says what each phase cost, and how many bytes they have.
+/// Code that was made.
+#[derive(Debug, Clone, Copy)]
+pub struct Made {
+    /// Its bytes.
+    pub code: usize,
+    /// Bytes of the stack that it takes.
+    pub stack: usize,
+}
+
+/// Makes both codes of a kernel for a shape of blocks; says what each phase cost, and what came of it.
 ///
 /// # Errors
 /// [`NotCompiled`], as for [`crate::Kernel::new`].
@@ -19,7 +28,7 @@ pub fn phases(
     kernel: u32,
     block: [u32; 3],
     clock: fn() -> Duration,
-) -> Result<(Vec<Phase>, [usize; 2]), NotCompiled> {
+) -> Result<(Vec<Phase>, [Made; 2]), NotCompiled> {
     let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
     let layout = Layout::of(block);
     work::listen(clock);
@@ -32,7 +41,8 @@ pub fn phases(
         work::listen(clock);
         let best = emit::compile(&best, module, &flat.function, layout)?;
         work::mark("best");
-        Ok((other, [quick.bytes.len(), best.bytes.len()]))
+        let made = |o: emit::Output| Made { code: o.bytes.len(), stack: o.stack as usize };
+        Ok((other, [made(quick), made(best)]))
     })();
     let again = work::heard();
     let (mut all, sizes) = made?;

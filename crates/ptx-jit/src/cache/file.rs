@@ -5,7 +5,7 @@
 //! reading answers `None`. Must not know: where files lie.
 
 use super::key::Key;
-use crate::emit::{Addresses, Output, Quality, Site};
+use crate::emit::{Addresses, MOST_STACK, Output, Quality, Site};
 use crate::plan::form::Class;
 use crate::run::Origin;
 use cushim_ptx::ir::Function;
@@ -14,7 +14,7 @@ use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 const MAGIC: [u8; 8] = *b"cushimK\n";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes before what was made of the kernel.
 const HEADER: usize = 8 + 4 + 8 + 32;
 /// Bytes of a hash.
@@ -54,7 +54,7 @@ pub(crate) fn write(key: &Key, f: &Function, kept: &Kept) -> Option<Vec<u8>> {
     w.extend(key.0);
     w.push(u8::from(*quality == Quality::Best));
     w.extend((took.as_nanos() as u64).to_le_bytes());
-    for n in [output.pieces, output.frame_size] {
+    for n in [output.pieces, output.frame_size, output.stack] {
         w.extend(n.to_le_bytes());
     }
     w.push(output.steps.is_some().into());
@@ -124,7 +124,7 @@ pub(super) fn body(bytes: &[u8], f: &Function) -> Option<Kept> {
     let r = &mut Reader(bytes);
     let quality = [Quality::Quick, Quality::Best].get(usize::from(r.byte()?)).copied()?;
     let took = Duration::from_nanos(u64::from_le_bytes(r.array()?));
-    let (pieces, frame_size) = (r.number()?, r.number()?);
+    let (pieces, frame_size, stack) = (r.number()?, r.number()?, r.number()?);
     let (some, steps) = (r.flag()?, u64::from_le_bytes(r.array()?));
     let code = r.number()? as usize;
     let code = r.take(code)?.to_vec();
@@ -149,9 +149,10 @@ pub(super) fn body(bytes: &[u8], f: &Function) -> Option<Kept> {
         && pieces > 0
         && frame_size <= MOST_FRAME
         && frame_size.is_multiple_of(64)
+        && stack as usize <= MOST_STACK
         && sites.iter().all(|s| s.extra < pieces || s.extra == u32::MAX || s.extra == 0);
     let steps = some.then_some(steps);
-    let output = Output { bytes: code, sites, pieces, frame_size, origins, steps };
+    let output = Output { bytes: code, sites, pieces, frame_size, stack, origins, steps };
     sound.then_some(Kept { quality, took, output })
 }
 

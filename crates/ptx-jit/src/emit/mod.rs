@@ -16,6 +16,7 @@ mod float;
 mod group;
 mod int;
 mod lane;
+mod limits;
 mod memory;
 mod other;
 mod part;
@@ -46,9 +47,10 @@ use cranelift_codegen::{Context, settings};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cushim_ptx::Level;
 use cushim_ptx::ir::{Function, Inst, Module};
-use cushim_ptx::table::Op;
 use cushim_ptx::types::Space;
 use cushim_ptx::work;
+pub(crate) use limits::MOST_STACK;
+use limits::refuse;
 use std::collections::{BTreeSet, HashMap};
 use std::mem::offset_of;
 use value::Val;
@@ -102,6 +104,8 @@ pub(crate) struct Output {
     pub(crate) sites: Vec<Site>,
     pub(crate) pieces: u32,
     pub(crate) frame_size: u32,
+    /// Bytes of the stack that it takes.
+    pub(crate) stack: u32,
     pub(crate) origins: Vec<(u32, Origin)>,
     /// See [`Plan::steps`].
     pub(crate) steps: Option<u64>,
@@ -273,7 +277,7 @@ pub(crate) fn compile(
     }
     let found = code.buffer.frame_layout().map_or(0, |f| f.frame_to_fp_offset as usize);
     if found > MOST_STACK {
-        let (kernel, what) = (f.name.clone(), STACK);
+        let (kernel, what) = (f.name.clone(), "bytes of the stack");
         return Err(NotCompiled::TooLarge { kernel, what, found, limit: MOST_STACK });
     }
     let origin = |loc: SourceLoc| Origin { inst: loc.bits() >> 5, lane: loc.bits() & 31 };
@@ -286,50 +290,9 @@ pub(crate) fn compile(
         sites,
         pieces: plan.pieces.len() as u32,
         frame_size: frame_size.next_multiple_of(64),
+        stack: found as u32,
         steps: plan.steps(),
     })
-}
-
-/// What there is too much of, if it is that.
-pub(crate) const STACK: &str = "bytes of the stack";
-
-/// The most that code may take of the stack of the thread that runs it: threads of ours have 2 MiB, the program's 8
-/// mostly. What is live at a time takes 128 or 256 bytes a register.
-const MOST_STACK: usize = 1 << 20;
-
-/// The most pieces: choosing among them is a search.
-const MOST_PIECES: usize = 4096;
-
-/// The most operands: an address, a vector of 8, a cache policy.
-const MOST_OPERANDS: usize = 10;
-
-/// What is not compiled whatever the plan.
-fn refuse(f: &Function) -> Result<(), NotCompiled> {
-    let kernel = || f.name.clone();
-    let (found, limit) = (f.blocks.len(), MOST_PIECES);
-    if found > limit {
-        let what = "basic blocks";
-        return Err(NotCompiled::TooLarge { kernel: kernel(), what, found, limit });
-    }
-    for inst in &f.code {
-        let wide = inst.dst.iter().any(|d| matches!(d, cushim_ptx::ir::Dst::Reg(_, 65..)));
-        let kept = matches!(inst.op, Op::Save | Op::Restore);
-        let many = inst.dst.len().max(inst.src.len()) > MOST_OPERANDS && !kept;
-        let reason = if wide {
-            "registers of 128 bits are not compiled"
-        } else if many {
-            "so many operands are not compiled"
-        } else {
-            continue;
-        };
-        return Err(NotCompiled::Instruction {
-            kernel: kernel(),
-            pos: inst.pos,
-            instruction: format!("{:?}", inst.op).to_lowercase(),
-            reason,
-        });
-    }
-    Ok(())
 }
 
 /// Code in the making.

@@ -6,7 +6,9 @@ use super::graph::{self, Piece, Term, writes};
 use super::set::Set;
 use super::{Facts, Layout, Plan, spin};
 use cushim_ptx::ir::{Function, Module};
+use cushim_ptx::work;
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 #[path = "../../tests/shapes/mod.rs"]
 mod shapes;
@@ -233,4 +235,40 @@ fn plans_of_random_graphs_satisfy_the_rules() {
             [Layout::Row, Layout::Rows(8), Layout::Any][seed as usize % 3],
         );
     }
+}
+
+/// Steps of one phase after the other for a kernel of about so many instructions, and how many it has without calls.
+fn steps(make: fn(usize) -> String, size: usize) -> (u64, Vec<(&'static str, u64)>) {
+    work::listen(|| Duration::ZERO);
+    let module = module(&make(size));
+    work::mark("check");
+    let flat = crate::flat::flatten(&module, kernel(&module)).unwrap();
+    work::mark("flatten");
+    Plan::new(&flat.function, Layout::Row);
+    work::mark("plan");
+    let count = flat.function.code.len().max(size) as u64;
+    (count, work::heard().into_iter().map(|p| (p.name, p.steps)).collect())
+}
+
+/// What is cheap beside making code of an instruction, which takes tens of microseconds. So much may grow faster: sets have
+/// a word for 64 members, and pieces have sets.
+const CHEAP: u64 = 250;
+/// No instruction takes more.
+const MOST: u64 = 640;
+
+/// Twice the code takes twice the steps, and a little more; four times would be one that looks at all for each.
+#[test]
+fn steps_grow_as_code_does() {
+    let mut grew = Vec::new();
+    for (name, make) in shapes::ALL {
+        let ((_, small), (count, large)) = (steps(*make, 2000), steps(*make, 4000));
+        for ((phase, a), (_, b)) in small.into_iter().zip(large) {
+            let grows = b as f64 / a.max(1) as f64;
+            println!("{name:20} {phase:8} {count:6} {a:9} {b:9} {grows:5.2}");
+            if b > CHEAP * count && grows > 2.7 || b > MOST * count {
+                grew.push(format!("{name}, {phase}: {a} steps, then {b} for {count} instructions"));
+            }
+        }
+    }
+    assert!(grew.is_empty(), "{grew:#?}");
 }

@@ -276,7 +276,7 @@ impl Seat {
             ran = true;
             let first = self.warps[k].as_ptr();
             // SAFETY: the code was made for this layout of blocks; the warps have what it addresses.
-            let (status, stay) = unsafe { trap::enter(entry, range, first) };
+            let (status, stay) = unsafe { trap::enter(entry, range, first, exec.stack) };
             // SAFETY: the code leaves one of the block's warps there.
             let k = unsafe { (*self.sweep().current).index } as usize;
             let piece = std::mem::replace(&mut self.sweep().piece, NOWHERE);

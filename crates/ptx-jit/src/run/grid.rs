@@ -7,6 +7,7 @@
 use super::block::{Outcome, Seat};
 use super::kernel::{Arena, Mapped};
 use super::launch::Exec;
+use super::stack::Stack;
 use super::tier::Variant;
 use super::trap;
 use cushim_ptx::interp::{Cause, Fault, Host, Launch, shared_layout};
@@ -22,18 +23,17 @@ const LONGEST_RUN: u64 = 64;
 /// And the most instructions of warps in them: some tens of microseconds.
 const RUN_STEPS: u64 = 1 << 14;
 
-pub(super) fn run_blocks(
-    variant: &Variant,
-    hot: &dyn Fn(),
-    launch: &Launch<'_>,
+/// A launch of a kernel by its code for such blocks; `hot`: that is worth making better.
+pub(super) fn exec<'a>(
+    variant: &'a Variant,
+    hot: &'a dyn Fn(),
+    launch: &'a Launch<'a>,
     arena: &Arena,
-    memory: &dyn Mapped,
-    host: &dyn Host,
-    next: &dyn Fn(u64) -> Range<u64>,
-) -> Result<(), Fault> {
+    memory: &'a dyn Mapped,
+    host: &'a dyn Host,
+) -> Exec<'a> {
     let (_, fixed) = shared_layout(launch.module, launch.kernel);
-    let kernel = &launch.module.functions[launch.kernel as usize];
-    let exec = Exec {
+    Exec {
         launch,
         variant,
         hot,
@@ -44,7 +44,19 @@ pub(super) fn run_blocks(
         local_size: variant.local_size(),
         threads: launch.block.iter().product(),
         start: Instant::now(),
-    };
+        stack: 0,
+    }
+}
+
+/// Runs blocks of a launch, by code whose stack that is.
+pub(super) fn run_blocks(
+    mut exec: Exec<'_>,
+    stack: &Stack,
+    next: &dyn Fn(u64) -> Range<u64>,
+) -> Result<(), Fault> {
+    exec.stack = stack.top();
+    let launch = exec.launch;
+    let kernel = &launch.module.functions[launch.kernel as usize];
     if launch.params.len() < kernel.params_size as usize {
         let (found, expected) = (launch.params.len(), kernel.params_size);
         return Err(exec.fault(Cause::Parameters { found, expected }, None, [0; 3], [0; 3]));

@@ -3,6 +3,7 @@
 use super::access;
 use super::blocks::Blocks;
 use super::grid;
+use super::stack::Stack;
 use super::tier::{Source, Variant};
 use crate::cache::Cache;
 use crate::caught;
@@ -223,10 +224,12 @@ impl Kernel {
         made
     }
 
-    /// How many instructions a warp runs at most; `None` where it may go round a loop, or where there is no
-    /// code for this shape of blocks yet.
+    /// How many instructions a warp runs at most; `None` where it may go round a loop, where there is no
+    /// code for this shape of blocks yet, or where that wants a stack of its own, which is for threads of ours only.
     pub fn steps(&self, block: [u32; 3]) -> Option<u64> {
-        self.variants.try_lock().ok()?.get(&Layout::of(block))?.as_ref().ok()?.steps
+        let all = self.variants.try_lock().ok()?;
+        let variant = all.get(&Layout::of(block))?.as_ref().ok()?;
+        variant.steps.filter(|_| Stack::takes(0, variant.machine().stack))
     }
 
     /// How many bytes of machine code there are for a shape of blocks.
@@ -259,7 +262,7 @@ impl Kernel {
     /// block may wait for others.
     ///
     /// The launch must name the kernel and the module it was compiled from. If
-    /// code for its shape of blocks cannot be made, the interpreter runs it.
+    /// code for its shape of blocks cannot be made, or has no stack, the interpreter runs it.
     ///
     /// The process's handlers of SIGSEGV and SIGBUS are ours from now on; what
     /// is not a kernel's goes to the handlers that were there.
@@ -283,8 +286,13 @@ impl Kernel {
         match self.variant(Layout::of(launch.block)) {
             Ok(v) => {
                 let hot = || v.improve_aside(&self.source);
-                let run = || grid::run_blocks(&v, &hot, launch, arena, memory, host, next);
-                caught::run(run).unwrap_or_else(|message| Err(failed(launch, message)))
+                let exec = grid::exec(&v, &hot, launch, arena, memory, host);
+                let run = || v.with_stack(|stack| grid::run_blocks(exec, stack, next));
+                match caught::run(run) {
+                    Ok(Some(ended)) => ended,
+                    Ok(None) => interpret(launch, memory, host, next),
+                    Err(message) => Err(failed(launch, message)),
+                }
             }
             Err(why) => {
                 let panicked = matches!(why, NotCompiled::Panicked { .. });

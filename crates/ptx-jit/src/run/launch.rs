@@ -33,6 +33,8 @@ pub(crate) struct Exec<'a> {
     /// Threads of a block.
     pub(crate) threads: u32,
     pub(crate) start: Instant,
+    /// Where the stack of the code begins, if it is not the thread's.
+    pub(crate) stack: u64,
 }
 
 impl Exec<'_> {

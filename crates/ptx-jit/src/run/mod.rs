@@ -25,6 +25,7 @@ mod operand;
 #[cfg(any(test, debug_assertions))]
 mod panics;
 mod seldom;
+mod stack;
 mod tier;
 mod together;
 pub(crate) mod trap;

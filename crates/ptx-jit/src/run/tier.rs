@@ -4,7 +4,13 @@
 //! longer than it took to make is worth making again, on a thread of its own. Both come from one plan, so
 //! frames and numbers of pieces mean the same to both, and a warp may change from one to the other wherever
 //! it leaves the code. Must not know: what the code does.
+//!
+//! The first launch waits for the quick code, some 50 ms for 1,000 instructions. Interpreting blocks meanwhile would not
+//! pay: a block that has begun stays with the interpreter, which takes 10 to 600 times as long as code, so that in the time
+//! of making it the interpreter does what code does in milliseconds, and a kernel of few long blocks would end later
+//! than one that waited. What is beyond the limits of `emit/limits.rs` is interpreted from the start.
 
+use super::stack::Stack;
 use crate::cache::{Cache, Kept, Place};
 use crate::code::Code;
 use crate::emit::{self, Output, Quality, Site};
@@ -14,7 +20,7 @@ use crate::plan::Layout;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cushim_ptx::ir::{Function, Module};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Code runs for this long, at least, before it is made again.
@@ -39,6 +45,8 @@ pub(crate) struct Machine {
     pub(crate) code: Code,
     /// From where in the code on it belongs to which place, in order.
     origins: Vec<(u32, Origin)>,
+    /// Bytes of the stack that it takes.
+    pub(crate) stack: u32,
 }
 
 /// An instruction of the kernel, and the first of the lanes that code is for.
@@ -69,6 +77,8 @@ pub(crate) struct Variant {
     good: bool,
     first: Machine,
     best: OnceLock<Machine>,
+    /// Those that no thread uses at present.
+    stacks: Mutex<Vec<Stack>>,
     pub(crate) sites: Vec<Site>,
     pub(crate) pieces: u32,
     pub(crate) frame_size: u32,
@@ -114,14 +124,8 @@ impl Source {
         let Kept { quality, took, output } = match found {
             Some(found) => found,
             None => {
-                // The quick way gives every value a place of its own on the stack.
-                let (quality, output) = match self.compile(Quality::Quick, layout) {
-                    Err(NotCompiled::TooLarge { what: emit::STACK, .. }) => {
-                        (Quality::Best, self.compile(Quality::Best, layout)?)
-                    }
-                    quick => (Quality::Quick, quick?),
-                };
-                Kept { quality, took: start.elapsed(), output }
+                let output = self.compile(Quality::Quick, layout)?;
+                Kept { quality: Quality::Quick, took: start.elapsed(), output }
             }
         };
         let machine = Code::new(&output.bytes)?;
@@ -129,8 +133,8 @@ impl Source {
             let (source, output) = (self.clone(), output.clone());
             aside(move || place.store(&source, &Kept { quality, took, output }));
         }
-        let Output { sites, pieces, frame_size, origins, steps, .. } = output;
-        let first = Machine { code: machine, origins };
+        let Output { sites, pieces, frame_size, stack, origins, steps, .. } = output;
+        let first = Machine { code: machine, origins, stack };
         let limit = LEAST.max(took.saturating_mul(TIMES)).as_nanos() as u64;
         let good = quality == Quality::Best;
         let (ran, asked, best) = (AtomicU64::new(0), AtomicBool::new(good), OnceLock::new());
@@ -142,6 +146,7 @@ impl Source {
             good,
             first,
             best,
+            stacks: Mutex::default(),
             sites,
             pieces,
             frame_size,
@@ -165,6 +170,19 @@ impl Variant {
     /// The best code there is.
     pub(crate) fn machine(&self) -> &Machine {
         self.best.get().unwrap_or(&self.first)
+    }
+
+    /// Calls with a stack for the code, whichever there is; `None` where the system has no memory for one.
+    pub(super) fn with_stack<T>(&self, run: impl FnOnce(&Stack) -> T) -> Option<T> {
+        if Stack::takes(0, self.first.stack) {
+            return Some(run(&Stack::NONE));
+        }
+        let stacks = || self.stacks.lock().unwrap_or_else(PoisonError::into_inner);
+        let free = stacks().pop();
+        let stack = free.or_else(|| Stack::new(self.first.stack))?;
+        let done = run(&stack);
+        stacks().push(stack);
+        Some(done)
     }
 
     /// The code ran for so long. True once: the better one is worth making now.
@@ -198,8 +216,14 @@ impl Variant {
             let message = "the second time, other code was made".into();
             return Err(NotCompiled::Generator { kernel, message });
         }
-        let machine = Machine { code: Code::new(&new.bytes)?, origins: new.origins.clone() };
-        let _ = self.best.set(machine);
+        // It takes over where the first code runs.
+        if !Stack::takes(self.first.stack, new.stack) {
+            let (kernel, what) = (source.function().name.clone(), "bytes of the stack");
+            let (found, limit) = (new.stack as usize, self.first.stack as usize);
+            return Err(NotCompiled::TooLarge { kernel, what, found, limit });
+        }
+        let (code, origins) = (Code::new(&new.bytes)?, new.origins.clone());
+        let _ = self.best.set(Machine { code, origins, stack: new.stack });
         if let Some(place) = &self.place {
             place.store(source, &Kept { quality: Quality::Best, took, output: new });
         }

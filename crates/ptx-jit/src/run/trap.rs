@@ -65,21 +65,27 @@ pub(crate) fn announce(base: u64, size: u64) {
 /// Enters code. Answers what it answers, or [`SIGNAL`] after a fault, which the stay then describes.
 ///
 /// # Safety
-/// As for the code: the warp and its block are what it was made for. `code` is its range.
-pub(super) unsafe fn enter(entry: Entry, code: (u64, u64), warp: *mut Warp) -> (u32, Stay) {
+/// As for the code: the warp and its block are what it was made for. `code` is its range. From `top` downwards lies
+/// memory that does for its stack and nobody uses; 0: that of the thread does.
+pub(super) unsafe fn enter(
+    entry: Entry,
+    code: (u64, u64),
+    warp: *mut Warp,
+    top: u64,
+) -> (u32, Stay) {
     let mut stay = Stay { stack: 0, resume: 0, code, at: 0, address: 0, registers: [0; 16] };
     let place = &raw mut stay;
     STAY.set(place);
     // SAFETY: the caller's promise; `place` outlives the call.
-    let status = unsafe { call(entry, warp, place) };
+    let status = unsafe { call(entry, warp, place, top) };
     STAY.set(std::ptr::null_mut());
     (status, stay)
 }
 
 /// Calls `entry(warp)` with the registers that a callee preserves on the stack, so that the handler
-/// can come back here from anywhere in it.
+/// can come back here from anywhere in it; on another stack if there is one.
 #[unsafe(naked)]
-unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, stay: *mut Stay) -> u32 {
+unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, stay: *mut Stay, top: u64) -> u32 {
     core::arch::naked_asm!(
         "push rbp",
         "push rbx",
@@ -93,7 +99,11 @@ unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, stay: *mut Stay) -> u32
         "mov [rdx + 8], rax",
         "mov rax, rdi",
         "mov rdi, rsi",
+        "mov rbx, rdx",
+        "test rcx, rcx",
+        "cmovnz rsp, rcx",
         "call rax",
+        "mov rsp, [rbx]",
         "2:",
         "add rsp, 8",
         "pop r15",

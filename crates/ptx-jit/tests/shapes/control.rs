@@ -192,6 +192,29 @@ pub fn irreducible(n: usize) -> String {
     t.done()
 }
 
+/// The same, one in another.
+pub fn irreducible_nested(n: usize) -> String {
+    let mut t = Text::new();
+    let m = n / 10;
+    line!(t, "mov.u32 %y, 50;");
+    for k in 0..m {
+        parting(&mut t, k);
+        line!(t, "@%p bra M{k};");
+        line!(t, "L{k}:");
+        line!(t, "mad.lo.s32 %a, %a, 5, {k};");
+        line!(t, "M{k}:");
+        line!(t, "xor.b32 %a, %a, %t;");
+    }
+    for k in (0..m).rev() {
+        line!(t, "add.s32 %a, %a, 7;");
+        line!(t, "sub.s32 %y, %y, 1;");
+        line!(t, "setp.gt.s32 %p, %y, 0;");
+        line!(t, "@%p bra L{k};");
+        line!(t, "xor.b32 %a, %a, {k};");
+    }
+    t.done()
+}
+
 /// Blocks that go anywhere, some steps long.
 pub fn tangle(n: usize) -> String {
     let mut t = Text::new();

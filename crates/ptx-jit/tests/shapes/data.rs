@@ -77,6 +77,28 @@ pub fn guards(n: usize) -> String {
     t.done()
 }
 
+/// Products and sums that may be fused, of registers that are written twice and live past branches.
+pub fn products(n: usize) -> String {
+    let mut t = Text::new();
+    let m = n / 9;
+    t.declare(format_args!(".reg .f32 %f<{m}>, %g;"));
+    for k in 0..m {
+        line!(t, "mad.lo.s32 %a, %a, 1664525, {k};");
+        line!(t, "cvt.rn.f32.s32 %f{k}, %a;");
+    }
+    for k in 0..m {
+        line!(t, "and.b32 %x, %a, {};", k + 1);
+        line!(t, "setp.ne.s32 %p, %x, 0;");
+        line!(t, "@%p bra L{k};");
+        line!(t, "mul.f32 %f{k}, %f{k}, %f{};", (k + 1) % m);
+        line!(t, "L{k}:");
+        line!(t, "add.f32 %g, %f{k}, %f{};", (k * 7 + 3) % m);
+        line!(t, "mov.b32 %x, %g;");
+        line!(t, "xor.b32 %a, %a, %x;");
+    }
+    t.done()
+}
+
 /// A loop whose rounds hand values on from register to register, so that what is known of one comes to the next
 /// in another round.
 pub fn copies(n: usize) -> String {

@@ -9,6 +9,7 @@
 mod calls;
 mod control;
 mod data;
+mod names;
 
 use std::fmt::Write;
 
@@ -21,6 +22,7 @@ pub const ALL: &[Shape] = &[
     ("live", data::live),
     ("predicates", data::predicates),
     ("guards", data::guards),
+    ("products", data::products),
     ("copies", data::copies),
     ("barriers", data::barriers),
     ("collectives", data::collectives),
@@ -36,12 +38,18 @@ pub const ALL: &[Shape] = &[
     ("switch", control::switch),
     ("switch-uniform", control::switch_uniform),
     ("irreducible", control::irreducible),
+    ("irreducible-nested", control::irreducible_nested),
     ("tangle", control::tangle),
     ("functions", calls::functions),
     ("calls-deep", calls::deep),
     ("calls-many", calls::many),
     ("calls-circle", calls::circle),
     ("pointers", calls::pointers),
+    ("globals", names::globals),
+    ("shared", names::shared),
+    ("labels", names::labels),
+    ("local", names::local),
+    ("kernels", names::kernels),
 ];
 
 /// The text of a kernel in the making. Registers: `%t` the thread, `%n` the argument, `%a` what is written at the

@@ -1,0 +1,46 @@
+//! What is too large to be compiled.
+//!
+//! Owns the bounds. Must not know how code is made.
+
+use crate::error::NotCompiled;
+use cushim_ptx::ir::Function;
+use cushim_ptx::table::Op;
+
+/// The most that code may take of a stack. Made quickly, it gives each value a place of its own: some 0.5 to 1 KiB for an
+/// instruction, of which a launch touches what it runs.
+pub(crate) const MOST_STACK: usize = 64 << 20;
+
+/// The most pieces: choosing among them is a search.
+const MOST_PIECES: usize = 4096;
+
+/// The most operands: an address, a vector of 8, a cache policy.
+const MOST_OPERANDS: usize = 10;
+
+/// What is not compiled whatever the plan.
+pub(super) fn refuse(f: &Function) -> Result<(), NotCompiled> {
+    let kernel = || f.name.clone();
+    let (found, limit) = (f.blocks.len(), MOST_PIECES);
+    if found > limit {
+        let what = "basic blocks";
+        return Err(NotCompiled::TooLarge { kernel: kernel(), what, found, limit });
+    }
+    for inst in &f.code {
+        let wide = inst.dst.iter().any(|d| matches!(d, cushim_ptx::ir::Dst::Reg(_, 65..)));
+        let kept = matches!(inst.op, Op::Save | Op::Restore);
+        let many = inst.dst.len().max(inst.src.len()) > MOST_OPERANDS && !kept;
+        let reason = if wide {
+            "registers of 128 bits are not compiled"
+        } else if many {
+            "so many operands are not compiled"
+        } else {
+            continue;
+        };
+        return Err(NotCompiled::Instruction {
+            kernel: kernel(),
+            pos: inst.pos,
+            instruction: format!("{:?}", inst.op).to_lowercase(),
+            reason,
+        });
+    }
+    Ok(())
+}
