@@ -14,6 +14,7 @@ mod products;
 mod regions;
 mod rewrite;
 mod usage;
+mod ways;
 
 use crate::ir::{Function, Inst, Module};
 use crate::table::{Op, Word};

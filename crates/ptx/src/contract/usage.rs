@@ -1,10 +1,10 @@
 //! Which registers instructions read and write, which instructions nobody needs, which registers are live.
 
 use super::regions::Regions;
+use super::ways::Ways;
 use crate::alu;
 use crate::ir::{Arg, Base, Callee, Dst, Function, Inst, Place, Src};
 use crate::table::Op;
-use std::collections::HashSet;
 
 /// Calls `each` with every register that an instruction reads.
 pub(super) fn reads(inst: &Inst, mut each: impl FnMut(u32)) {
@@ -72,44 +72,34 @@ pub(super) fn dead(f: &Function) -> Vec<bool> {
             stack.extend(chains.reads(n));
         }
     }
-    let mut before = vec![Vec::new(); f.blocks.len()];
-    for (b, block) in f.blocks.iter().enumerate() {
-        block.successors.iter().for_each(|s| before[*s as usize].push(b as u32));
-    }
-    let mut seen = HashSet::new();
-    while let Some(read) = stack.pop() {
-        match read {
-            // Of a register that is written once, it is that.
-            Read::Entry(r, _) | Read::Exit(r, _) if chains.ends[r as usize].len() < 2 => {
-                stack.extend(chains.ends[r as usize].iter().map(|(_, w)| Read::Write(*w)));
-            }
-            Read::Entry(r, b) => {
-                if seen.insert((r, b)) {
-                    stack.extend(before[b as usize].iter().map(|p| Read::Exit(r, *p)));
+    let mut ways = Ways::of(f, &chains);
+    loop {
+        while let Some(read) = stack.pop() {
+            match read {
+                // Of a register that is written once, it is that.
+                Read::Entry(r, _) | Read::Exit(r, _) if chains.ends[r as usize].len() < 2 => {
+                    stack.extend(chains.ends[r as usize].iter().map(|(_, w)| Read::Write(*w)));
                 }
-            }
-            Read::Exit(r, b) => {
-                let ends = &chains.ends[r as usize];
-                stack.push(match ends.binary_search_by_key(&b, |(block, _)| *block) {
-                    Ok(n) => Read::Write(ends[n].1),
-                    Err(_) => Read::Entry(r, b),
-                });
-            }
-            Read::Write(w) => {
-                let write = &chains.writes[w as usize];
-                if std::mem::replace(&mut dead[write.inst as usize], false) {
-                    stack.extend(chains.reads(write.inst as usize));
+                Read::Entry(r, b) => ways.enter(r, b),
+                Read::Exit(r, b) => ways.leave(r, b),
+                Read::Write(w) => {
+                    let write = &chains.writes[w as usize];
+                    if std::mem::replace(&mut dead[write.inst as usize], false) {
+                        stack.extend(chains.reads(write.inst as usize));
+                    }
+                    stack.extend(write.before);
                 }
-                stack.extend(write.before);
             }
         }
+        if !ways.step(&chains, &mut stack) {
+            return dead;
+        }
     }
-    dead
 }
 
 /// Where a value comes from: a write, or whatever a register has where a block begins or ends.
 #[derive(Clone, Copy)]
-enum Read {
+pub(super) enum Read {
     Write(u32),
     Entry(u32, u32),
     Exit(u32, u32),
@@ -121,13 +111,13 @@ struct Write {
     before: Option<Read>,
 }
 
-struct Chains {
+pub(super) struct Chains {
     writes: Vec<Write>,
     /// What the instructions read, and where the list of each begins.
     reads: Vec<Read>,
     starts: Vec<usize>,
     /// For each register, the blocks that write it, in order, and the last write of each.
-    ends: Vec<Vec<(u32, u32)>>,
+    pub(super) ends: Vec<Vec<(u32, u32)>>,
 }
 
 impl Chains {
