@@ -88,6 +88,7 @@ impl Emit<'_> {
         self.streams = false;
         self.told = None;
         let piece = &self.plan.pieces[self.piece];
+        self.touched.begin(piece.end - piece.start);
         (self.group_of, self.groups) = super::group::find(self.f, piece.start, piece.end);
     }
 
@@ -111,6 +112,7 @@ impl Emit<'_> {
             self.at = at;
             self.lanes_from(0);
             self.instruction(&f.code[at])?;
+            self.let_go();
         }
         match &piece.term {
             Term::Jump(edge) => {
@@ -338,9 +340,10 @@ impl Emit<'_> {
             self.b.switch_to_block(all);
             self.meet(site, next);
             self.b.switch_to_block(some);
-        } else {
-            self.pass(0, &args, false);
+            self.come(site);
+            return Ok(());
         }
+        self.pass(0, &args, false);
         self.call(Which::Arrive, site, self.act);
         self.jump(self.dispatch, &[self.warp]);
         Ok(())

@@ -16,6 +16,7 @@ mod float;
 mod group;
 mod int;
 mod lane;
+mod letgo;
 mod limits;
 mod memory;
 mod other;
@@ -187,6 +188,7 @@ pub(crate) fn compile(
     b.append_block_params_for_function_params(start);
     b.switch_to_block(start);
     let warp = b.block_params(start)[0];
+    let warp = b.ins().iadd_imm_s(warp, 0);
     let fault = b.create_block();
     let mut of_warp = || {
         let block = b.create_block();
@@ -236,6 +238,8 @@ pub(crate) fn compile(
         fault,
         blocks,
         met: None,
+        came: None,
+        touched: letgo::Touched::default(),
         resumed: BTreeSet::new(),
         turning: BTreeSet::new(),
         streams: false,
@@ -324,6 +328,10 @@ pub(crate) struct Emit<'a> {
     blocks: Vec<ir::Block>,
     /// Where whole warps come to a barrier: takes the warp, the site, and the piece in which its lanes go on.
     met: Option<ir::Block>,
+    /// Where some lanes of a warp come to one: takes the warp, the site, and the lanes.
+    came: Option<ir::Block>,
+    /// When registers were touched.
+    touched: letgo::Touched,
     /// Pieces in which the warps of a block go on behind a barrier.
     resumed: BTreeSet<usize>,
     /// Pieces that are loops through memory: warps of a block take turns by rounds.
@@ -405,7 +413,8 @@ impl Emit<'_> {
     fn call_seldom(&mut self, which: Which, site: u32, mask: Value) {
         let table = self.constant_field(types::I64, offset_of!(Warp, seldom));
         let (site, number) = (self.i32(site.into()), self.i32(which as i64));
-        let args = [self.warp, site, mask, number];
+        let (warp, mask) = (self.copied(self.warp), self.copied(mask));
+        let args = [warp, site, mask, number];
         self.b.ins().call_indirect(self.preserving, table, &args);
         let status = self.field(types::I32, offset_of!(Warp, answer));
         let next = self.b.create_block();
@@ -415,12 +424,25 @@ impl Emit<'_> {
     }
 
     fn call_raw(&mut self, which: Which, site: u32, mask: Value) -> Value {
+        let site = self.i32(site.into());
+        self.call_for(which, site, mask)
+    }
+
+    /// A value as an argument of a call. What pieces hand on (the warp, its lanes) is copied: an argument is wanted in one
+    /// register of the processor, and the better allocator would look, for each block, at all uses of what flows
+    /// through blocks if one of them were so bound: time by the square of the number of pieces.
+    fn copied(&mut self, v: Value) -> Value {
+        if v == self.warp || v == self.act { self.b.ins().iadd_imm_s(v, 0) } else { v }
+    }
+
+    /// As [`Self::call_raw`], for a site whose number is a value.
+    fn call_for(&mut self, which: Which, site: Value, mask: Value) -> Value {
         let table = self.constant_field(types::I64, offset_of!(Warp, helpers));
         let at = which as usize * 8;
         let flags = OWN.with_readonly().with_can_move();
         let callee = self.b.ins().load(types::I64, flags, table, at as i32);
-        let site = self.i32(site.into());
-        let call = self.b.ins().call_indirect(self.helper, callee, &[self.warp, site, mask]);
+        let (warp, mask) = (self.copied(self.warp), self.copied(mask));
+        let call = self.b.ins().call_indirect(self.helper, callee, &[warp, site, mask]);
         self.b.inst_results(call)[0]
     }
 

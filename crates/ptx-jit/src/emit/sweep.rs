@@ -5,9 +5,9 @@
 //! warps, the code leaves to the scheduler, which it must not know.
 
 use super::{Emit, OWN};
-use crate::run::{DONE, NOWHERE, Sweep, Warp};
+use crate::run::{DONE, NOWHERE, Sweep, Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{InstBuilder, JumpTableData, Type, Value, types};
+use cranelift_codegen::ir::{self, InstBuilder, JumpTableData, Type, Value, types};
 use std::collections::BTreeSet;
 use std::mem::offset_of;
 
@@ -41,19 +41,38 @@ impl Emit<'_> {
         if plain {
             self.resumed.insert(next);
         }
-        let met = *self.met.get_or_insert_with(|| {
-            let block = self.b.create_block();
-            for ty in [types::I64, types::I32, types::I32] {
-                self.b.append_block_param(block, ty);
-            }
-            block
-        });
+        let met = self.met.unwrap_or_else(|| self.block_of_barriers());
+        self.met = Some(met);
         let (site, piece) = (self.i32(site.into()), self.i32(next as i64));
         self.jump(met, &[self.warp, site, piece]);
     }
 
-    /// What all that come to barriers do, once, not for each of them.
-    fn met_block(&mut self) {
+    /// Some lanes of the warp have come to a barrier of a known number.
+    pub(super) fn come(&mut self, site: u32) {
+        let came = self.came.unwrap_or_else(|| self.block_of_barriers());
+        self.came = Some(came);
+        let site = self.i32(site.into());
+        self.jump(came, &[self.warp, site, self.act]);
+    }
+
+    /// A block that takes a warp and two numbers.
+    fn block_of_barriers(&mut self) -> ir::Block {
+        let block = self.b.create_block();
+        for ty in [types::I64, types::I32, types::I32] {
+            self.b.append_block_param(block, ty);
+        }
+        block
+    }
+
+    /// What is done at barriers, once: with a call for each, the better code takes time by the square of their number.
+    fn barrier_blocks(&mut self) {
+        if let Some(came) = self.came {
+            self.b.switch_to_block(came);
+            let &[warp, site, lanes] = self.b.block_params(came) else { return };
+            self.warp = warp;
+            let status = self.call_for(Which::Arrive, site, lanes);
+            self.b.ins().brif(status, self.fault, &[], self.dispatch, &[warp.into()]);
+        }
         let Some(met) = self.met else { return };
         self.b.switch_to_block(met);
         let &[warp, site, piece] = self.b.block_params(met) else { return };
@@ -101,7 +120,7 @@ impl Emit<'_> {
 
     /// The code between warps; after all pieces, which say where barriers let go on.
     pub(super) fn sweep_blocks(&mut self) {
-        self.met_block();
+        self.barrier_blocks();
         self.begin_block();
 
         self.b.switch_to_block(self.ended);

@@ -299,6 +299,7 @@ impl Emit<'_> {
 
     /// The value of a register, with whatever NaNs the code keeps.
     pub(super) fn raw(&mut self, register: u32) -> Val {
+        self.touched.touch(register, self.at);
         if let Some(v) = self.cache.get(&register) {
             return v.clone();
         }
@@ -384,8 +385,13 @@ impl Emit<'_> {
 
     /// At the end of a piece: what crosses goes to the frame.
     pub(super) fn flush(&mut self) {
-        let k = self.piece;
         let written = std::mem::take(&mut self.written);
+        self.write_back(written.into_iter().collect());
+    }
+
+    /// Of these registers, those that live behind the piece go to the frame.
+    pub(super) fn write_back(&mut self, written: Vec<u32>) {
+        let k = self.piece;
         let crosses = |r: &u32| self.plan.pieces[k].live_out.has(*r as usize);
         let crossing: Vec<u32> = written.into_iter().filter(crosses).collect();
         let (mixed, own): (Vec<u32>, Vec<u32>) =
@@ -476,6 +482,7 @@ impl Emit<'_> {
                 }
             }
         };
+        self.touched.touch(r, self.at);
         self.cache.insert(r, value);
         self.written.insert(r);
     }
