@@ -27,6 +27,15 @@ fn every_shape_runs_as_interpreted() {
     }
 }
 
+/// Values go to the frame before such pieces end.
+#[test]
+fn long_pieces_run_as_interpreted() {
+    let long = ["straight", "live", "predicates", "guards", "products", "parted", "copies"];
+    for (name, make) in shapes::ALL.iter().filter(|s| long.contains(&s.0)) {
+        run(name, *make, 700);
+    }
+}
+
 /// Code that is made quickly takes more of the stack than a thread may have.
 #[test]
 fn large_code_has_a_stack() {

@@ -99,6 +99,29 @@ pub fn products(n: usize) -> String {
     t.done()
 }
 
+/// Long rows that some lanes run while others wait behind them, of many registers that all live on.
+pub fn parted(n: usize) -> String {
+    let mut t = Text::new();
+    t.declare(format_args!(".reg .b32 %r<100>; .reg .b64 %w<10>;"));
+    (0..100).for_each(|k| line!(t, "mad.lo.s32 %r{k}, %a, {}, %t;", 2 * k + 3));
+    (0..10).for_each(|k| line!(t, "mul.wide.s32 %w{k}, %r{k}, %a;"));
+    for k in 0..n.saturating_sub(200).div_ceil(400) {
+        line!(t, "shr.u32 %x, %t, {};", k % 5);
+        line!(t, "and.b32 %x, %x, 1;");
+        line!(t, "setp.eq.s32 %p, %x, 0;");
+        line!(t, "@%p bra L{k};");
+        for j in 0..180 {
+            line!(t, "mad.lo.s32 %r{}, %a, 5, %r{};", j * 7 % 100, j * 11 % 100);
+            line!(t, "xor.b32 %a, %a, %r{};", j * 13 % 100);
+        }
+        (0..10).for_each(|j| line!(t, "add.s64 %w{j}, %w{j}, %w{};", (j + 3) % 10));
+        line!(t, "L{k}:");
+    }
+    (0..100).for_each(|k| line!(t, "xor.b32 %a, %a, %r{k};"));
+    (0..10).for_each(|k| line!(t, "cvt.u32.u64 %x, %w{k}; add.s32 %a, %a, %x;"));
+    t.done()
+}
+
 /// A loop whose rounds hand values on from register to register, so that what is known of one comes to the next
 /// in another round.
 pub fn copies(n: usize) -> String {

@@ -23,6 +23,7 @@ pub const ALL: &[Shape] = &[
     ("predicates", data::predicates),
     ("guards", data::guards),
     ("products", data::products),
+    ("parted", data::parted),
     ("copies", data::copies),
     ("barriers", data::barriers),
     ("collectives", data::collectives),
