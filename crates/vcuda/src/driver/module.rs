@@ -32,6 +32,8 @@ pub struct Loaded {
     /// The code.
     pub code: Arc<dyn Code>,
     kernels: HashMap<CString, usize>,
+    /// The first of each name.
+    variables: HashMap<String, usize>,
     functions: Vec<OnceLock<Arc<Function>>>,
 }
 
@@ -52,8 +54,12 @@ impl Loaded {
                 functions.push(OnceLock::from(Arc::new(function)));
                 kernels.insert(name, index);
             }
+            let mut variables = HashMap::new();
+            for (index, variable) in code.variables().iter().enumerate() {
+                variables.entry(variable.name.clone()).or_insert(index);
+            }
             let (context_id, context) = (context.id, Arc::downgrade(context));
-            Loaded { context, context_id, code, kernels, functions }
+            Loaded { context, context_id, code, kernels, variables, functions }
         });
         module.adopt(context, |_| true);
         MODULES.add(module.clone());
@@ -75,8 +81,8 @@ impl Loaded {
 
     /// A variable by its name.
     pub fn variable(&self, name: &CStr) -> Option<&Variable> {
-        let name = name.to_str().ok()?;
-        self.code.variables().iter().find(|variable| variable.name == name)
+        let index = *self.variables.get(name.to_str().ok()?)?;
+        self.code.variables().get(index)
     }
 
     /// Makes variables known to copies and questions about pointers; managed ones belong to several modules.

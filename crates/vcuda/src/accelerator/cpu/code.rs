@@ -198,6 +198,7 @@ impl CpuCode {
     }
 
     fn describe(&mut self, missing: &[u32]) {
+        let constant = self.constant();
         for (n, f) in self.module.functions.iter().enumerate() {
             if !f.entry || !f.defined {
                 continue;
@@ -219,7 +220,7 @@ impl CpuCode {
                 params_size: f.params_size,
                 static_shared: interp::shared_layout(&self.module, n as u32).1,
                 local: f.local_size,
-                constant: self.constant(),
+                constant,
                 registers: device::REGISTERS,
                 max_threads: limit.min(device::MAX_THREADS),
                 required_threads: required,
