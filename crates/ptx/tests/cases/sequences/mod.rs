@@ -33,7 +33,7 @@ pub fn differs_from_isa(name: &str) -> Option<&'static str> {
         "vector 2.13" | "vector 15.0" | "vector 15.14" => {
             "where a guard is false, a write to the second part of a vector writes the first part"
         }
-        "branch 3.10" => "a register that is right by itself is not within the sum of all",
+        "branch 3.10" => "addc before a branch reads the flag that mad.hi.cc behind it leaves",
         _ => return None,
     })
 }
