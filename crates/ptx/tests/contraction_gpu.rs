@@ -75,3 +75,17 @@ fn so_it_does_with_parameters_arms_and_memory() {
 fn so_it_does_where_nobody_looked() {
     compare("third");
 }
+
+/// All that writes `a` is a guarded instruction that reads it: the way back to where it comes from is a circle.
+#[test]
+fn a_value_that_comes_from_itself_alone() {
+    let text = ".version 8.0\n.target sm_90\n.address_size 64
+        .entry k(.param .u64 out) { .reg .pred p, q; .reg .f32 a, b; .reg .b32 n; .reg .b64 w; ld.param.u64 w, [out];
+        mov.u32 n, %tid.x; setp.eq.u32 p, n, 0; mov.u32 n, 3;
+        L: @p add.f32 a, a, 0f3f800000; mul.f32 b, a, a; add.f32 b, b, a;
+        sub.u32 n, n, 1; setp.ne.u32 q, n, 0; @q bra L; st.global.f32 [w], b; ret; }";
+    let mut module = cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m)).unwrap();
+    cushim_ptx::contract(&mut module);
+    let code = &module.functions[0].code;
+    assert_eq!(code.iter().filter(|i| i.op == cushim_ptx::table::Op::Fma).count(), 1);
+}

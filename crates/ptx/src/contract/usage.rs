@@ -73,6 +73,8 @@ pub(super) fn dead(f: &Function) -> Vec<bool> {
         }
     }
     let mut ways = Ways::of(f, &chains);
+    // A guarded write may be all that reaches itself.
+    let mut written = vec![false; chains.writes.len()];
     loop {
         while let Some(read) = stack.pop() {
             match read {
@@ -84,6 +86,9 @@ pub(super) fn dead(f: &Function) -> Vec<bool> {
                 Read::Exit(r, b) => ways.leave(r, b),
                 Read::Write(w) => {
                     let write = &chains.writes[w as usize];
+                    if std::mem::replace(&mut written[w as usize], true) {
+                        continue;
+                    }
                     if std::mem::replace(&mut dead[write.inst as usize], false) {
                         stack.extend(chains.reads(write.inst as usize));
                     }
