@@ -7,6 +7,11 @@
 #[path = "../../crates/ptx-jit/tests/common/mod.rs"]
 pub mod device;
 
+#[path = "jit/between.rs"]
+mod between;
+#[path = "jit/sums.rs"]
+mod sums;
+
 use std::fmt::Write;
 
 /// Choices from bytes; zeros when they are used up.
@@ -57,27 +62,6 @@ const LAST: &str = "};
    sub.s32 x, y, x; st.param.b32 [o], x; ret; }
 ";
 
-/// The second block waits for the first one's number, and takes it for its own sums. Both get here: nothing is before it.
-fn handshake(s: &mut String, c: &mut Choices<'_>) {
-    let (release, acquire) = [
-        ("st.release.gpu.global.b32 [v], 1", "ld.acquire.gpu.global.b32 t, [v]"),
-        (
-            "fence.acq_rel.gpu; st.relaxed.gpu.global.b32 [v], 1",
-            "ld.relaxed.gpu.global.b32 t, [v]; fence.acq_rel.gpu",
-        ),
-        ("membar.gl; st.volatile.global.b32 [v], 1", "ld.volatile.global.b32 t, [v]; fence.sc.gpu"),
-        ("red.release.gpu.global.or.b32 [v], 1", "atom.acquire.gpu.global.or.b32 t, [v], 0"),
-    ][c.below(4) as usize];
-    let _ = writeln!(
-        s,
-        "mov.b64 w, g; add.s64 v, w, 4; setp.ne.u32 q, r1, 0; @q bra SECOND; setp.ne.u32 q, r0, 0; @q bra BOTH;
-         st.weak.global.b32 [w], {}; {release}; bra BOTH;
-         SECOND: {acquire}; setp.eq.u32 q, t, 0; @q bra SECOND; ld.weak.global.b32 t, [w]; add.s32 r6, r6, t;
-         BOTH:",
-        77 + c.below(100)
-    );
-}
-
 /// The text of a kernel.
 pub fn program(data: &[u8]) -> String {
     let mut c = Choices(data);
@@ -104,8 +88,10 @@ pub fn program(data: &[u8]) -> String {
          mov.u32 t, %ntid.y; mov.u32 own, %tid.z; mad.lo.u32 own, own, t, r4; mad.lo.u32 own, own, r5, r0;
          shl.b32 own, own, 2; st.shared.b32 [own], r2;\n";
     // Few: a kernel in which lanes may wait for others is compiled in another way.
-    if c.below(4) == 0 {
-        handshake(&mut s, &mut c);
+    match c.below(6) {
+        0 => between::handshake(&mut s, &mut c),
+        1 => between::both_ways(&mut s, &mut c),
+        _ => {}
     }
     for block in 0..BLOCKS {
         let _ =
@@ -203,7 +189,7 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
     let d = |c: &mut Choices<'_>| format!("d{}", c.below(4));
     let (x, y) = (c.below(8), c.below(4));
     let one = |c: &mut Choices<'_>, of: &[&'static str]| of[c.below(of.len() as u32) as usize];
-    let text = match c.below(52) {
+    let text = match c.below(55) {
         0 => format!("add.s32 r{x}, {}, {}", r(c), r(c)),
         1 => format!("sub.s32 r{x}, {}, {}", r(c), r(c)),
         2 => format!("mad.lo.s32 r{x}, {}, {}, {}", r(c), r(c), r(c)),
@@ -281,6 +267,7 @@ fn instruction(s: &mut String, c: &mut Choices<'_>) {
             2 => format!("mov.b64 w, to; {guard} ld.volatile.global.v2.b32 {{r{x}, r{}}}, [w]", (x + 1) % 8),
             _ => format!("mov.b32 t, {}; {guard} atom.acq_rel.sys.add.u32 r{x}, [to], t", r(c)),
         },
+        52..55 => sums::some(c),
         48 => format!(
             "mov.u32 t, {}; {{ .param .b32 i; .param .b32 u; st.param.b32 [i], t;
              {guard} call (u), fn{y}, (i); {guard} ld.param.b32 r{x}, [u]; }}",
@@ -446,10 +433,13 @@ pub fn run(data: &[u8]) {
 /// The most steps of planning and making code for each byte of the text: of three layouts of blocks, once or twice.
 const STEPS: u64 = 600;
 
-/// The same for a given text.
+/// The same for a given text, fused as a GPU does.
 pub fn run_text(text: &str) {
     cushim_ptx::work::listen(|| std::time::Duration::ZERO);
-    let d = device::Device::new(text);
+    let module = cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m));
+    let mut module = module.unwrap_or_else(|e| panic!("{e}\n{text}"));
+    cushim_ptx::contract(&mut module);
+    let d = device::Device::of(module);
     let input: Vec<u32> = (0..64u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> (i % 20)).collect();
     let (input, out) = (d.upload(&input, |v| v.to_le_bytes()), d.alloc(128 * 4096));
     for block in [[32, 1, 1], [70, 1, 1], [16, 4, 1], [5, 3, 2]] {
