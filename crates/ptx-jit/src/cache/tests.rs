@@ -294,6 +294,39 @@ fn keys_differ_where_code_would() {
     assert!(cache.load(&other, &Key::of(&other, Layout::Row)).is_none());
 }
 
+/// A product and a sum that may be fused, or must not be.
+fn sum(mul: &str, fused: bool) -> Source {
+    let text = format!(
+        ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 o, .param .f32 a) {{
+         .reg .f32 x, y; .reg .b64 w; ld.param.f32 x, [a]; ld.param.b64 w, [o]; {mul} y, x, x; add.f32 y, y, x;
+         st.global.f32 [w], y; ret; }}"
+    );
+    let mut module = cushim_ptx::parse(&text).and_then(|tree| cushim_ptx::check(&tree)).unwrap();
+    if fused {
+        cushim_ptx::contract(&mut module);
+    }
+    Source::new(Arc::new(module), 0, None).unwrap()
+}
+
+/// The same text is loaded with and without contraction (`CUSHIM_FMAD`, the level of optimisation, `.target debug`).
+#[test]
+fn code_that_is_fused_is_not_taken_for_code_that_is_not() {
+    let [fused, rounded] = [true, false].map(|fused| sum("mul.f32", fused));
+    let [a, b] = [&fused, &rounded].map(|s| Key::of(s, Layout::Row));
+    assert_ne!(a, b);
+    let folder = tempfile::tempdir().unwrap();
+    let cache = Cache::open(folder.path(), Cache::LIMIT).unwrap();
+    cache.store(&fused, &a, &made(&fused, Quality::Best));
+    assert!(cache.load(&fused, &a).is_some() && cache.load(&rounded, &b).is_none());
+    cache.store(&rounded, &b, &made(&rounded, Quality::Best));
+    let [a, b] =
+        [cache.load(&fused, &a), cache.load(&rounded, &b)].map(|k| k.unwrap().output.bytes);
+    assert_ne!(a, b);
+    // What says how it is rounded is the same for both.
+    let [a, b] = [true, false].map(|fused| Key::of(&sum("mul.rn.f32", fused), Layout::Row));
+    assert_eq!(a, b);
+}
+
 #[test]
 fn folders_that_others_may_write_are_refused() {
     let folder = tempfile::tempdir().unwrap();
