@@ -189,3 +189,48 @@ fn blocks_of_a_cooperative_grid() {
         );
     }
 }
+
+/// One lane speaks for its warp: what all lanes wrote before they met is behind the flag that the first one sets. Each
+/// round has memory of its own, and the other block answers, so that it always looks when the flag is set.
+#[test]
+fn a_lane_that_speaks_for_its_warp() {
+    const ROUNDS: u32 = 4000;
+    for (release, acquire) in [
+        ("st.release.gpu.global.u32 [g], t", "ld.acquire.gpu.global.u32 t, [g]"),
+        (
+            "fence.acq_rel.gpu; st.relaxed.gpu.global.u32 [g], t",
+            "ld.relaxed.gpu.global.u32 t, [g]; fence.acq_rel.gpu",
+        ),
+        ("st.release.gpu.global.u32 [g], t", "ld.volatile.global.u32 t, [g]; membar.gl"),
+    ] {
+        let text = format!(
+            ".version 8.3\n.target sm_90\n.address_size 64\n.global .align 8 .b32 flags[64];
+             .entry k(.param .u64 out_, .param .u64 data) {{
+             .reg .pred p, q, lead, more; .reg .b32 lane, n, t, b, bad; .reg .b64 g, h, w, out, d;
+             ld.param.u64 out, [out_]; ld.param.u64 d, [data]; mov.u32 lane, %laneid; mul.wide.u32 w, lane, 4;
+             add.s64 d, d, w; add.s64 out, out, w; mov.u64 g, flags; add.s64 h, g, 128; setp.ne.u32 lead, lane, 0;
+             mov.u32 t, %ctaid.x; setp.ne.u32 p, t, 0; mov.u32 n, 0; mov.u32 bad, 0; @p bra TAKE;
+             GIVE: add.u32 t, n, 1; st.global.u32 [d], t; bar.warp.sync -1; @lead bra GAVE; {release};
+             ANSWER: ld.acquire.gpu.global.u32 b, [h]; setp.ne.u32 q, b, t; @q bra ANSWER;
+             GAVE: bar.warp.sync -1; add.s64 d, d, 128; add.u32 n, n, 1; setp.lt.u32 more, n, {ROUNDS}; @more bra GIVE;
+             bra END;
+             TAKE: @lead bra SEEN;
+             LOOK: {acquire}; setp.le.u32 q, t, n; @q bra LOOK;
+             SEEN: bar.warp.sync -1; ld.global.u32 b, [d]; add.u32 t, n, 1; setp.ne.u32 q, b, t; @q add.u32 bad, bad, 1;
+             bar.warp.sync -1; @!lead st.release.gpu.global.u32 [h], t;
+             add.s64 d, d, 128; add.u32 n, n, 1; setp.lt.u32 more, n, {ROUNDS}; @more bra TAKE;
+             st.global.u32 [out], bad;
+             END: ret; }}"
+        );
+        for better in [false, true] {
+            let mut device = Device::new(&text);
+            device.threads = 2;
+            let (out, data) = (device.alloc(128), device.alloc(u64::from(128 * ROUNDS)));
+            if better {
+                device.kernel(device.find("k")).unwrap().improve([32, 1, 1]).unwrap();
+            }
+            device.launch_with("k", [2, 1, 1], [32, 1, 1], 0, true, &[out, data]).unwrap();
+            assert_eq!(device.u32s(out, 32), [0; 32], "{release}, better: {better}");
+        }
+    }
+}

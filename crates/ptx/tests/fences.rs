@@ -2,6 +2,8 @@
 
 use cushim_ptx::interp::{self, BadAddress, Host, Launch, Memory};
 use std::cell::RefCell;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
 
 /// Memory that notes what it is asked, and has one value.
 #[derive(Default)]
@@ -133,4 +135,65 @@ fn forms_are_those_of_the_assembler() {
         assert_eq!(module(i).refusals(0).len(), 1, "{i}");
     }
     assert!(between("ld.mmio.relaxed.sys.global.u32 a, [d]").contains(&"load"));
+}
+
+/// Memory that leaves fences to [`Memory`].
+struct Plain;
+
+impl Memory for Plain {
+    fn load(&self, _: u64, _: &mut [u8]) -> Result<(), BadAddress> {
+        Err(BadAddress)
+    }
+
+    fn store(&self, _: u64, _: &[u8]) -> Result<(), BadAddress> {
+        Err(BadAddress)
+    }
+
+    fn update(&self, _: u64, _: u32, _: &mut dyn FnMut(u64) -> u64) -> Result<u64, BadAddress> {
+        Err(BadAddress)
+    }
+}
+
+/// Two threads each store, and look at what the other stores: with full fences one of them at least sees it. The
+/// interpreter itself is too slow to show this.
+#[test]
+fn a_full_fence_is_one_of_the_processor() {
+    const STEPS: usize = 1 << 13;
+    const LINE: usize = 16;
+    let zeros = |n: usize| (0..n).map(|_| AtomicU32::new(0)).collect::<Vec<_>>();
+    let begun = Instant::now();
+    while begun.elapsed() < Duration::from_millis(600) {
+        let (x, y) = (zeros(STEPS * LINE), zeros(STEPS * LINE));
+        let (seen, gate) = ([zeros(STEPS), zeros(STEPS)], AtomicU32::new(0));
+        let role = |mine: &[AtomicU32], other: &[AtomicU32], turn: usize| {
+            for i in 0..STEPS {
+                if i.is_multiple_of(64) {
+                    let all = 2 * (gate.fetch_add(1, Ordering::Relaxed) / 2 + 1);
+                    let mut spins = 0;
+                    while gate.load(Ordering::Relaxed) < all {
+                        spins += 1;
+                        if spins % 4096 == 0 {
+                            std::thread::yield_now();
+                        }
+                    }
+                }
+                // In opposite orders, so that both come to the same place at the same time once.
+                let at = i ^ turn;
+                mine[at * LINE].store(1, Ordering::Relaxed);
+                Plain.fence(true);
+                let v = other[at * LINE].load(Ordering::Relaxed);
+                seen[usize::from(turn != 0)][at].store(v, Ordering::Relaxed);
+            }
+        };
+        std::thread::scope(|s| {
+            s.spawn(|| role(&x, &y, 0));
+            role(&y, &x, 63);
+        });
+        let [a, b] = &seen;
+        let odd = a
+            .iter()
+            .zip(b)
+            .filter(|(a, b)| a.load(Ordering::Relaxed) == 0 && b.load(Ordering::Relaxed) == 0);
+        assert_eq!(odd.count(), 0, "steps in which neither saw the other");
+    }
 }
