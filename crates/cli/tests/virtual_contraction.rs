@@ -1,0 +1,52 @@
+//! Products and sums that a GPU fuses, in PTX that a program loads, without a GPU and without a toolkit: by the
+//! interpreter and by compiled code, with `--fmad=off`, with code that was kept for the other way.
+//!
+//! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
+
+use std::path::Path;
+use std::process::Command;
+
+/// `fma(a, a, -a * a)` of four numbers, exact, as one `fma` gives it, each before the difference of what is rounded.
+const FUSED: &str = "3359faa4 0 b45f7770 0 34904448 0 b537dddc 0";
+const ROUNDED: &str = "0 0 0 0 0 0 0 0";
+
+#[test]
+fn sums_are_fused_but_where_the_user_or_the_program_says_otherwise() {
+    let cushim = env!("CARGO_BIN_EXE_cushim");
+    assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
+    let folder = std::env::temp_dir().join(format!("cushim-contraction-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("contraction");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c-tests/virtual/contraction.c");
+    let cc = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
+    let mut command = Command::new(cc);
+    command.args(["-O1", "-w", "-o"]).arg(&program).arg(source).arg("-ldl");
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    // The second round finds what the first has kept.
+    for _ in 0..2 {
+        for (options, variables, fused) in [
+            (&[][..], &[][..], true),
+            (&["--fmad=off"], &[], false),
+            (&[], &[("CUSHIM_FMAD", "off")], false),
+            (&["--fmad=on"], &[("CUSHIM_FMAD", "off")], true),
+            (&[], &[("CUSHIM_CPU", "interpreter")], true),
+            (&["--fmad=off"], &[("CUSHIM_CPU", "interpreter")], false),
+        ] {
+            let mut command = Command::new("timeout");
+            command.args(["-s", "KILL", "100", cushim, "run", "--backend", "cpu"]);
+            command.args(options).arg(&program).env_remove("CUSHIM_FMAD");
+            command.envs(variables.iter().copied()).env("CUSHIM_CACHE_DIR", folder.join("kept"));
+            let done = command.output().unwrap();
+            let way = if fused { FUSED } else { ROUNDED };
+            let expected = format!(
+                "first: {way}\nlast: {way}\nnot optimised, first: {ROUNDED}\nnot optimised, last: {ROUNDED}\n"
+            );
+            let said = String::from_utf8_lossy(&done.stderr);
+            let what = format!("{options:?} {variables:?}: {said}");
+            assert_eq!(String::from_utf8_lossy(&done.stdout), expected, "{what}");
+            assert!(done.status.success(), "{what}");
+        }
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
