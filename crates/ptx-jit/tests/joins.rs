@@ -30,8 +30,11 @@ fn text(jumps: &str, code: &str) -> String {
     )
 }
 
+/// Code that says which threads jump, and which these are.
+type Jump = (&'static str, fn(u32) -> bool);
+
 /// Upper halves of warps jump, the whole first warp does, single lanes do.
-const JUMPS: [(&str, fn(u32) -> bool); 3] = [
+const JUMPS: [Jump; 3] = [
     ("setp.ge.u32 p, lane, 16", |t| t % 32 >= 16),
     ("setp.eq.u32 p, warp, 0", |t| t < 32),
     ("and.b32 m, lane, 3; setp.eq.u32 p, m, 1", |t| t % 4 == 1),
