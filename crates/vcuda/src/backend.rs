@@ -19,7 +19,7 @@ pub enum Backend {
     Driver = 1,
     /// Ours over the CPU.
     Cpu = 2,
-    /// Ours over the accelerator of the tests.
+    /// Ours over the accelerator of the tests; not in release builds.
     Mock = 3,
 }
 
@@ -32,7 +32,7 @@ impl Backend {
         match text {
             "driver" => Some(Backend::Driver),
             "cpu" => Some(Backend::Cpu),
-            "mock" => Some(Backend::Mock),
+            "mock" if cfg!(debug_assertions) => Some(Backend::Mock),
             _ => None,
         }
     }

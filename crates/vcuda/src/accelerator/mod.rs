@@ -6,6 +6,8 @@
 //! graphs, sticky errors) is [`crate::driver`]'s. Must not know: CUDA's handles and functions.
 
 pub mod cpu;
+/// For tests, and so not in what is shipped: release builds have no assertions.
+#[cfg(debug_assertions)]
 pub mod mock;
 pub mod queue;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use cushim_image::arch::{Arch, SmVariant};
 use cushim_image::inventory::{self, ImageKind as Kind};
 use cushim_image::{Limits, sniff};
 
-use super::{Error, MOCK, NoImage, Source, linked};
+use super::{Error, NoImage, Source, is_mock, linked};
 use crate::accelerator::{Accelerator, ImageKind};
 
 /// What a device takes.
@@ -95,7 +95,7 @@ pub struct Chosen<'a> {
 /// # Errors
 /// [`Error::NoImage`], which says what there is; [`Error::Image`] where it cannot be read.
 pub fn choose<'a>(source: &'a Source<'_>, target: &Target) -> Result<Chosen<'a>, Error> {
-    if source.whole.starts_with(MOCK) {
+    if is_mock(&source.whole) {
         let parts = vec![Cow::Borrowed(&*source.whole)];
         return Ok(Chosen { kind: ImageKind::Mock, arch: Arch::Unknown, parts });
     }

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
 use cushim_image::{Extent, Limits};
 
-use super::{Error, MOCK, linked};
+use super::{Error, is_mock, linked};
 
 /// Most device links in a list of prelinked fat binaries, and most bytes of a text.
 const MOST: usize = 1 << 30;
@@ -107,8 +107,8 @@ unsafe fn image<'a>(address: usize) -> Result<&'a [u8], Error> {
         _ => {
             // SAFETY: text, whatever it says.
             let text = unsafe { text(address) }?;
-            let known = text.starts_with(MOCK)
-                || matches!(cushim_image::extent(text, &limits), Ok(Extent::Text));
+            let known =
+                is_mock(text) || matches!(cushim_image::extent(text, &limits), Ok(Extent::Text));
             return match known {
                 true => Ok(text),
                 false => Err(Error::Unknown { at: address, found: first }),

@@ -2,6 +2,22 @@
 //!
 //! Owns the forms of one function: the plain one, whose stream 0 is the legacy stream, and the one with
 //! suffix `_ptsz` or `_ptds`, whose stream 0 is the thread's own. Must not know: any function.
+//!
+//! What a caller promises (CUDA Driver API) and what a body may rely on, by what a parameter is:
+//! - *A handle* is a number: looked up in its kind's table ([`super::handle`]), and never followed.
+//! - *An address of the device, or of memory that was registered* is a number: looked up in the table of ranges
+//!   with all its bytes ([`super::memory`]) before anything is done there.
+//! - *Memory of the program* in copies is in no range: that it is there and as long is the caller's word, and
+//!   nothing can be known of it.
+//! - *A place for a result* (`Out`, or [`super::state::at`] of a `Ptr`) is null, or has room for a value of the
+//!   type: [`super::state::give`] refuses null, [`super::state::offer`] passes over it; neither asks for alignment.
+//! - *A structure or a list* is null, or holds as many values of the type as the call says: read at once by
+//!   [`super::state::take`] and [`super::state::take_all`], of types for which all bits are values.
+//! - *A text* is null, or ends with a NUL ([`super::state::text`]).
+//! - *A function of the program*, and what it is given, may be called as the reference says until the object that
+//!   holds it has gone.
+//! - *An image* is measured by its own headers, within what is mapped ([`crate::code`]).
+//! - *Numbers and flags* are compared, and never used as an index unchecked.
 
 use cushim_abi::types as abi;
 
@@ -20,7 +36,8 @@ macro_rules! entry {
         pub unsafe extern "C" fn $name($($arg: $type),*) -> i32 {
             $crate::driver::state::answer(|| {
                 $($before)*
-                // SAFETY: arguments are what the CUDA Driver API reference asks for: the caller's word.
+                // SAFETY: the caller's promise for each class of parameters, which the top of this file lists; the
+                // functions that a body calls with them ask for no more than that.
                 unsafe { $body }
             })
         }

@@ -11,7 +11,7 @@ use std::sync::{Mutex, OnceLock};
 use cushim_abi::types::{Out, Ptr, Str};
 
 use super::status;
-use crate::accelerator::{Accelerator, cpu, mock};
+use crate::accelerator::{Accelerator, cpu};
 use crate::backend::{self, Backend};
 use crate::locks::lock;
 
@@ -21,11 +21,12 @@ static ALIVE: AtomicPtr<AtomicU8> = AtomicPtr::new(std::ptr::null_mut());
 static EXITED: AtomicBool = AtomicBool::new(false);
 static START: Mutex<()> = Mutex::new(());
 
-/// The accelerator below, by the backend: the CPU's, or the mock's.
+/// The accelerator below, by the backend: the CPU's, or the tests'.
 pub fn accelerator() -> &'static dyn Accelerator {
     &**ACCELERATOR.get_or_init(|| match backend::chosen() {
-        Some(Backend::Mock) => Box::new(mock::new()),
-        Some(Backend::Cpu | Backend::Driver) | None => Box::new(cpu::new()),
+        #[cfg(debug_assertions)]
+        Some(Backend::Mock) => Box::new(crate::accelerator::mock::new()),
+        Some(_) | None => Box::new(cpu::new()),
     })
 }
 
