@@ -4,18 +4,18 @@
 
 use cushim_abi::types::*;
 
-use super::{either, twins};
+use super::{either, some, twins};
 use crate::api;
 use crate::runtime::context;
 use crate::runtime::error::{self, code};
-use crate::runtime::forward::{forwards, functions, pass};
+use crate::runtime::forward::functions;
 
 twins! {
     cudaMemset / cudaMemset_ptds (devPtr: Ptr, value: i32, count: usize) |per_thread| {
-        context::with(|| {
+        some(&[count], || context::attempt(|| {
             // SAFETY: the program's address; the value's low byte is what counts (CUDA Runtime API).
             unsafe { either!(per_thread, cuMemsetD8_v2 / cuMemsetD8_v2_ptds(devPtr, value as u8, count)) }
-        })
+        }))
     }
 
     cudaMemset2D / cudaMemset2D_ptds (devPtr: Ptr, pitch: usize, value: i32, width: usize, height: usize) |per_thread| {
@@ -27,11 +27,12 @@ twins! {
     }
 }
 
-forwards! {
-    cudaMemsetAsync / cudaMemsetAsync_ptsz (devPtr: Ptr, value: i32, count: usize, stream: Stream) = cuMemsetD8Async(devPtr, value as u8, count, stream);
-}
-
 functions! {
+    cudaMemsetAsync / cudaMemsetAsync_ptsz (devPtr: Ptr, value: i32, count: usize, stream: Stream) {
+        // SAFETY: as above.
+        some(&[count], || context::attempt(|| unsafe { api::cuMemsetD8Async(devPtr, value as u8, count, stream) }))
+    }
+
     cudaMemset2DAsync / cudaMemset2DAsync_ptsz (devPtr: Ptr, pitch: usize, value: i32, width: usize, height: usize, stream: Stream) {
         rows(devPtr, pitch, value, width, height, Order::In(stream))
     }
@@ -55,7 +56,7 @@ fn rows(at: Ptr, pitch: usize, value: i32, width: usize, height: usize, order: O
     if height > 1 && width > pitch {
         return error::failed(code::INVALID_VALUE);
     }
-    context::with(|| {
+    let set = || {
         // SAFETY: the program's address, of the same meaning in both APIs.
         unsafe {
             match order {
@@ -68,7 +69,8 @@ fn rows(at: Ptr, pitch: usize, value: i32, width: usize, height: usize, order: O
                 }
             }
         }
-    })
+    };
+    some(&[width, height], || context::attempt(set))
 }
 
 /// Planes: as one run of rows where nothing lies between them, else one after the other.

@@ -41,8 +41,9 @@ macro_rules! either {
 
 pub(super) use {either, twins};
 
-/// A copy of so many bytes, rows and planes. Of nothing it is right whatever else it is given: neither
-/// direction nor addresses, devices, variables or pitches are looked at (measured).
+/// A copy or fill of so many bytes, rows and planes. Of nothing it is right whatever else it is given: neither
+/// direction nor addresses, devices, variables, pitches or streams are looked at, nor whether work has failed
+/// (measured).
 fn some(extent: &[usize], copy: impl FnOnce() -> Result<(), Status>) -> Status {
     done(context::ready().and_then(|()| if extent.contains(&0) { Ok(()) } else { copy() }))
 }

@@ -71,17 +71,17 @@ fn planes(parms: Result<Memcpy3DParms, Status>, call: impl Fn(Ptr) -> i32) -> St
     })
 }
 
-/// As [`planes`], between devices.
+/// As [`planes`], between devices, which are looked at for nothing, too (measured).
 fn planes_of_peers(parms: Result<Memcpy3DPeerParms, Status>, call: impl Fn(Ptr) -> i32) -> Status {
-    let parms = match parms {
-        Ok(parms) => parms,
-        Err(error) => return done(Err(error)),
-    };
-    let Extent { width, height, depth } = parms.extent;
-    some(&[width, height, depth], || {
-        let copy = peer(&parms)?;
+    done(parms.and_then(|parms| {
+        let contexts = peers(Device(parms.dst_device), Device(parms.src_device))?;
+        let Extent { width, height, depth } = parms.extent;
+        if [width, height, depth].contains(&0) {
+            return Ok(());
+        }
+        let copy = peer(&parms, contexts)?;
         context::attempt(|| call(address(&copy)))
-    })
+    }))
 }
 
 /// A structure of the program.
@@ -214,8 +214,10 @@ pub fn from_driver(copy: &DriverMemcpy3D) -> Result<Memcpy3DParms, Status> {
 }
 
 /// A 3D copy between devices as the driver takes it.
-fn peer(parms: &Memcpy3DPeerParms) -> Result<DriverMemcpy3D, Status> {
-    let (to, from) = peers(Device(parms.dst_device), Device(parms.src_device))?;
+fn peer(
+    parms: &Memcpy3DPeerParms,
+    (to, from): (Context, Context),
+) -> Result<DriverMemcpy3D, Status> {
     let src = side(parms.src_array, parms.src_pos, parms.src_ptr, memory::DEVICE)?;
     let dst = side(parms.dst_array, parms.dst_pos, parms.dst_ptr, memory::DEVICE)?;
     let width = row(parms.extent, [parms.src_array, parms.dst_array])?;

@@ -11,7 +11,7 @@ use crate::runtime::copy::Direction;
 use crate::runtime::copy::planes::{from_driver, read, to_driver};
 use crate::runtime::error::code;
 use crate::runtime::forward::{address, address_mut, done, forwards, functions, pass, put};
-use crate::runtime::layout::{DriverMemcpy3D, Side3D, memory};
+use crate::runtime::layout::{DriverMemcpy3D, Memcpy3DParms, Side3D, memory};
 
 forwards! {
     cudaGraphAddHostNode (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, pNodeParams: Ptr) = cuGraphAddHostNode(pGraphNode, graph, pDependencies, numDependencies, pNodeParams);
@@ -76,7 +76,7 @@ functions! {
 
     cudaGraphAddMemcpyNode (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, numDependencies: usize, pCopyParams: Ptr) {
         // SAFETY: a cudaMemcpy3DParms.
-        done(unsafe { read(pCopyParams) }.and_then(|parms| to_driver(&parms)).and_then(|copy| {
+        done(unsafe { boxed(pCopyParams) }.and_then(|copy| {
             add(pGraphNode, graph, pDependencies, numDependencies, &copy)
         }))
     }
@@ -104,7 +104,7 @@ functions! {
 
     cudaGraphMemcpyNodeSetParams (node: Node, pNodeParams: Ptr) {
         // SAFETY: a cudaMemcpy3DParms.
-        done(unsafe { read(pNodeParams) }.and_then(|parms| to_driver(&parms)).and_then(|copy| set(node, &copy)))
+        done(unsafe { boxed(pNodeParams) }.and_then(|copy| set(node, &copy)))
     }
 
     cudaGraphMemcpyNodeSetParams1D (node: Node, dst: Ptr, src: Ptr, count: usize, kind: CopyKind) {
@@ -113,12 +113,26 @@ functions! {
 
     cudaGraphExecMemcpyNodeSetParams (hGraphExec: GraphExec, node: Node, pNodeParams: Ptr) {
         // SAFETY: a cudaMemcpy3DParms.
-        done(unsafe { read(pNodeParams) }.and_then(|parms| to_driver(&parms)).and_then(|copy| set_exec(hGraphExec, node, &copy)))
+        done(unsafe { boxed(pNodeParams) }.and_then(|copy| set_exec(hGraphExec, node, &copy)))
     }
 
     cudaGraphExecMemcpyNodeSetParams1D (hGraphExec: GraphExec, node: Node, dst: Ptr, src: Ptr, count: usize, kind: CopyKind) {
         done(linear(dst, src, count, kind).and_then(|copy| set_exec(hGraphExec, node, &copy)))
     }
+}
+
+/// A copy of planes as a node holds it.
+///
+/// # Safety
+/// `from` is null or a cudaMemcpy3DParms.
+///
+/// # Errors
+/// cudaErrorInvalidValue for null and for a copy of nothing, whatever its direction (measured); those of [`to_driver`].
+unsafe fn boxed(from: Ptr) -> Result<DriverMemcpy3D, Status> {
+    // SAFETY: the caller's promise.
+    let parms: Memcpy3DParms = unsafe { read(from) }?;
+    let Extent { width, height, depth } = parms.extent;
+    if [width, height, depth].contains(&0) { Err(code::INVALID_VALUE) } else { to_driver(&parms) }
 }
 
 /// A copy of bytes as a node holds it.
