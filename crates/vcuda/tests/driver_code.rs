@@ -159,7 +159,8 @@ unsafe fn modules(image: Ptr) {
         assert_eq!(run(Func(0), 1, 1, 0, good, NOTHING), 400);
         let (mut exactly, mut broken, mut captured) = (Func(0), Graph(0), Stream(0));
         assert_eq!(get(&mut exactly, own, c"exactly"), 0);
-        assert_eq!(run(exactly, 1, 64, 0, NOTHING, NOTHING), 1, ".reqntid");
+        assert_eq!(run(exactly, 1, 64, 0, NOTHING, NOTHING), 1, "more than .reqntid");
+        assert_eq!(run(exactly, 1, 16, 0, NOTHING, NOTHING), 1, "less than .reqntid");
         assert_eq!(run(exactly, 1, 32, 4000, NOTHING, NOTHING), 0);
         assert_eq!(api::cuCtxSynchronize(), 0);
         assert_eq!(word(global(own, c"seen")), 4000, "dynamic shared memory");

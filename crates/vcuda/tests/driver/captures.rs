@@ -184,6 +184,9 @@ fn an_update_is_of_the_same_shape() {
     fill(side, at(0), 4, &[]);
     fill(side, at(1), 4, &[]);
     let node = fill(kind, at(0), 5, &[]);
+    // As many edges, the other way.
+    let turned = graph();
+    let (to, from) = (fill(turned, at(0), 6, &[]), fill(turned, at(1), 6, &[]));
     let mut empty = Node(0);
     let exec = instance(first);
     let update = |graph| {
@@ -192,7 +195,9 @@ fn an_update_is_of_the_same_shape() {
     };
     unsafe {
         assert_eq!(api::cuGraphAddEmptyNode(Out(&raw mut empty), kind, place(&node), 1), 0);
+        assert_eq!(api::cuGraphAddDependencies(turned, place(&from), place(&to), 1), 0);
         assert_eq!((update(same), update(side), update(kind)), (0, 910, 910));
+        assert_eq!(update(turned), 910);
         assert_eq!(api::cuGraphLaunch(exec, s), 0);
         assert_eq!(api::cuStreamSynchronize(s), 0);
     }
