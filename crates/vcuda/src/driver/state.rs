@@ -12,7 +12,7 @@ use cushim_abi::types::{Out, Ptr, Str};
 
 use super::status;
 use crate::accelerator::{Accelerator, cpu};
-use crate::backend::{self, Backend};
+use crate::backend;
 use crate::locks::lock;
 
 static ACCELERATOR: OnceLock<Box<dyn Accelerator>> = OnceLock::new();
@@ -25,7 +25,7 @@ static START: Mutex<()> = Mutex::new(());
 pub fn accelerator() -> &'static dyn Accelerator {
     &**ACCELERATOR.get_or_init(|| match backend::chosen() {
         #[cfg(debug_assertions)]
-        Some(Backend::Mock) => Box::new(crate::accelerator::mock::new()),
+        Some(backend::Backend::Mock) => Box::new(crate::accelerator::mock::new()),
         Some(_) | None => Box::new(cpu::new()),
     })
 }
