@@ -9,7 +9,7 @@ use crate::ast::Linkage;
 use crate::error::Pos;
 use crate::sem::{self, Context, Operation, Unsupported};
 use crate::source::Sources;
-use crate::table::{Op, Words};
+use crate::table::{Op, Word, Words};
 use crate::types::{Scalar, Space};
 
 /// A checked module.
@@ -206,8 +206,8 @@ pub struct Inst {
     pub sem: Operation,
     /// The operation's name.
     pub op: Op,
-    /// Modifiers that are no types.
-    pub words: Words,
+    /// Modifiers that are no types: what [`sem`] makes an operation of.
+    pub(crate) words: Words,
     /// Types, slot by slot.
     pub types: [Scalar; 3],
     /// Run only where this predicate holds.
@@ -221,15 +221,31 @@ pub struct Inst {
 }
 
 impl Inst {
+    /// An instruction of a form that the table has, without operands. It means nothing until it is lowered.
+    pub fn new(op: Op, words: &[Word], types: [Scalar; 3], pos: Pos) -> Inst {
+        let mut set = Words::default();
+        words.iter().for_each(|word| set.insert(*word));
+        let (dst, src) = (Vec::new(), Vec::new());
+        Inst { sem: Operation::Unlowered, op, words: set, types, guard: None, dst, src, pos }
+    }
+
     /// Finds what the instruction means, after its form or its operands' kinds have changed; one that has no
     /// meaning becomes [`Operation::Refused`].
     ///
     /// # Errors
     /// [`Unsupported`] says why.
     pub fn lower(&mut self, context: Context<'_>) -> Result<(), Unsupported> {
-        let found = sem::lower(self, context);
-        self.sem = *found.as_ref().unwrap_or(&Operation::Refused);
-        found.map(drop)
+        match sem::lower(self, context) {
+            Ok(found) => {
+                self.sem = found;
+                Ok(())
+            }
+            Err(why) => {
+                // Whoever comes to it anyway stops there.
+                (self.op, self.sem) = (Op::Refused, Operation::Refused);
+                Err(why)
+            }
+        }
     }
 
     /// The state space that operand `n` of an access lies in; generic where none is named.

@@ -13,7 +13,7 @@ use crate::run::{Which, wide};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Dst, Function, Inst, Src};
-use cushim_ptx::sem::{Clamp, Convert, Float, FloatOp, Operation};
+use cushim_ptx::sem::{Clamp, Convert, Float, FloatOp, Operation, Precision};
 use cushim_ptx::soft::Round;
 use cushim_ptx::table::Op;
 use cushim_ptx::types::Scalar;
@@ -114,12 +114,12 @@ impl Emit<'_> {
         }
         let class = Class::of(ty);
         let n = match op {
-            FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Div { .. } => 2,
+            FloatOp::Add | FloatOp::Sub | FloatOp::Mul | FloatOp::Div(_) => 2,
             FloatOp::Copysign => 2,
             FloatOp::Min(how) | FloatOp::Max(how) if how.is_plain() => 2,
             FloatOp::Fma => 3,
-            FloatOp::Rcp { .. } | FloatOp::Rsqrt if ty == Scalar::F32 => 1,
-            FloatOp::Sqrt | FloatOp::Neg | FloatOp::Abs => 1,
+            FloatOp::Rcp(_) | FloatOp::Rsqrt if ty == Scalar::F32 => 1,
+            FloatOp::Sqrt(_) | FloatOp::Neg | FloatOp::Abs => 1,
             _ => return None,
         };
         let keep = inst.dst.iter().all(|d| match d {
@@ -131,7 +131,7 @@ impl Emit<'_> {
             let a: Vec<Value> =
                 a.iter().map(|v| if ftz { e.flush_bits(*v, ty, vec) } else { *v }).collect();
             let mut out = e.arithmetic(op, ty, vec, &a);
-            if op == (FloatOp::Div { approx: true }) {
+            if op == FloatOp::Div(Precision::Approx) {
                 out = e.quotient_of_large(out, vec, &a);
             }
             if op == FloatOp::Copysign {
@@ -241,9 +241,9 @@ impl Emit<'_> {
             FloatOp::Sub => self.b.ins().fsub(f[0], f[1]),
             FloatOp::Mul => self.b.ins().fmul(f[1], f[0]),
             FloatOp::Fma => self.b.ins().fma(f[0], f[1], f[2]),
-            FloatOp::Div { .. } => self.b.ins().fdiv(f[0], f[1]),
-            FloatOp::Sqrt => self.b.ins().sqrt(f[0]),
-            FloatOp::Rcp { .. } => {
+            FloatOp::Div(_) => self.b.ins().fdiv(f[0], f[1]),
+            FloatOp::Sqrt(_) => self.b.ins().sqrt(f[0]),
+            FloatOp::Rcp(_) => {
                 let one = one(self);
                 self.b.ins().fdiv(one, f[0])
             }

@@ -152,7 +152,7 @@ impl Flattening<'_> {
             let Some(cell) = self.instances[n].cells.get(&(v, from + k * width)).copied() else {
                 continue;
             };
-            let moved = if inst.op == Op::Ld {
+            let mut moved = if inst.op == Op::Ld {
                 let Some(Dst::Reg(r, wanted)) = inst.dst.get(k as usize).copied() else { continue };
                 let mut moved = plain(Op::Mov, bits(width), inst.pos);
                 moved.dst.push(Dst::Reg(r + base, wanted));
@@ -174,7 +174,8 @@ impl Flattening<'_> {
                 };
                 self.assign(cell, width, src, inst.pos)
             };
-            self.push(super::Inst { guard, ..moved });
+            moved.guard = guard;
+            self.push(moved);
         }
         true
     }

@@ -4,7 +4,7 @@
 //! and need not have cut them alike. Must not know where a call goes.
 
 use super::cells::Variable;
-use super::{Flattening, Frame, bits, in_local, plain, to, unsigned};
+use super::{Flattening, Frame, bits, modified, plain, to, unsigned};
 use cushim_ptx::Pos;
 use cushim_ptx::ir::{Arg, Dst, Param, Place, Src};
 use cushim_ptx::table::{Op, Word};
@@ -199,13 +199,13 @@ impl Flattening<'_> {
     /// A new register with the result of an instruction.
     fn made(&mut self, ty: Scalar, op: Op, by: Scalar, src: Vec<Src>, pos: Pos) -> u32 {
         let new = self.register(ty);
-        let mut inst = plain(op, by, pos);
+        let mut inst = match op {
+            Op::Ld => modified(op, Word::Local, by, pos),
+            _ => plain(op, by, pos),
+        };
         if op == Op::Cvt {
             // Between unsigned numbers.
             inst.types[0] = unsigned(ty.bits());
-        }
-        if op == Op::Ld {
-            in_local(&mut inst.words);
         }
         inst.dst.push(to(new, &self.out.registers));
         inst.src = src;
@@ -326,8 +326,7 @@ impl Flattening<'_> {
                         let r = self.widened(r, 8 * width, pos);
                         src = Src::Reg(self.narrowed(r, 8 * width, pos));
                     }
-                    let mut store = plain(Op::St, unsigned(8 * width), pos);
-                    in_local(&mut store.words);
+                    let mut store = modified(Op::St, Word::Local, unsigned(8 * width), pos);
                     store.src.extend([self.local(frame, at.into()), src, Src::None]);
                     self.push(store);
                 }
@@ -346,8 +345,7 @@ impl Flattening<'_> {
                 let r = self.narrowed(r, 1, pos);
                 let ty = bits(self.type_of(r).bytes());
                 let low = self.made(ty, Op::And, ty, vec![Src::Reg(r), Src::Imm(1)], pos);
-                let mut compare = plain(Op::Setp, unsigned(ty.bits()), pos);
-                compare.words.insert(Word::Ne);
+                let mut compare = modified(Op::Setp, Word::Ne, unsigned(ty.bits()), pos);
                 compare.src.extend([Src::Reg(low), Src::Imm(0)]);
                 compare
             }

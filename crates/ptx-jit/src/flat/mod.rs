@@ -25,7 +25,7 @@ use cells::Cells;
 use cushim_ptx::Pos;
 use cushim_ptx::ir::{Base, Dst, Function, Inst, Module, Sense, Src, Symbol};
 use cushim_ptx::sem::{Context, Operation};
-use cushim_ptx::table::{Op, Word, Words};
+use cushim_ptx::table::{Op, Word};
 use cushim_ptx::types::Scalar;
 use graph::Calls;
 use std::collections::{BTreeSet, HashMap};
@@ -157,16 +157,12 @@ fn parts(inst: &Inst) -> (u32, u32) {
 
 /// An instruction of no modifiers.
 fn plain(op: Op, ty: Scalar, pos: Pos) -> Inst {
-    Inst {
-        sem: Operation::Unlowered,
-        op,
-        words: Words::default(),
-        types: [ty, ty, Scalar::B32],
-        guard: None,
-        dst: Vec::new(),
-        src: Vec::new(),
-        pos,
-    }
+    Inst::new(op, &[], [ty, ty, Scalar::B32], pos)
+}
+
+/// An instruction of one.
+fn modified(op: Op, word: Word, ty: Scalar, pos: Pos) -> Inst {
+    Inst::new(op, &[word], [ty, ty, Scalar::B32], pos)
 }
 
 impl<'a> Flattening<'a> {
@@ -353,11 +349,6 @@ fn signed(bits: u32) -> Scalar {
         17..=32 => Scalar::S32,
         _ => Scalar::S64,
     }
-}
-
-/// An access to local memory.
-fn in_local(words: &mut Words) {
-    words.insert(Word::Local);
 }
 
 fn opposite(sense: Sense) -> Sense {

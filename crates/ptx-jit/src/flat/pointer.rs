@@ -2,7 +2,7 @@
 //!
 //! Owns finding, from the value of a pointer, the function that it means. Must not know how arguments get there.
 
-use super::{Flattening, plain, unsigned};
+use super::{Flattening, modified, plain, unsigned};
 use cushim_ptx::Pos;
 use cushim_ptx::interp::FUNCTION_WINDOW;
 use cushim_ptx::ir::{Call, Callee, Dst, Inst, Sense, Src};
@@ -65,8 +65,7 @@ impl Flattening<'_> {
         let (low, high) = all.split_at(all.len() / 2);
         let upper = self.label();
         let less = self.register(Scalar::Pred);
-        let mut compare = plain(Op::Setp, Scalar::U32, pos);
-        compare.words.insert(Word::Lt);
+        let mut compare = modified(Op::Setp, Word::Lt, Scalar::U32, pos);
         compare.dst.push(Dst::Reg(less, 1));
         compare.src.extend([Src::Reg(index), Src::Imm(high[0].0.into())]);
         self.push(compare);

@@ -4,7 +4,7 @@
 //! everything else is computed exactly by [`crate::soft`] and rounded once.
 
 use super::approx;
-use crate::sem::{Clamp, Extreme, Float, FloatOp};
+use crate::sem::{Clamp, Extreme, Float, FloatOp, Precision};
 use crate::soft::{self, Format, Round};
 use crate::types::Scalar;
 
@@ -57,8 +57,8 @@ fn kept_nan(op: FloatOp, a: [u64; 3]) -> Option<u64> {
     let order: &[usize] = match op {
         Add | Mul => &[1, 0],
         Fma => &[1, 2, 0],
-        Sub | Div { .. } => &[0, 1],
-        Rcp { .. } | Sqrt | Rsqrt | Neg | Abs => &[0],
+        Sub | Div(_) => &[0, 1],
+        Rcp(_) | Sqrt(_) | Rsqrt | Neg | Abs => &[0],
         _ => &[],
     };
     order.iter().map(|n| a[*n]).find(|v| Format::F64.is_nan(*v)).map(|v| quiet(v, Format::F64))
@@ -101,9 +101,9 @@ fn native(i: Float, a: [u64; 3]) -> Option<u64> {
                 Sub => x - y,
                 Mul => x * y,
                 Fma => x.mul_add(y, z),
-                Div { .. } => x / y,
-                Rcp { .. } => 1.0 / x,
-                Sqrt => x.sqrt(),
+                Div(_) => x / y,
+                Rcp(_) => 1.0 / x,
+                Sqrt(_) => x.sqrt(),
                 _ => return None,
             };
             v.to_bits().into()
@@ -115,9 +115,9 @@ fn native(i: Float, a: [u64; 3]) -> Option<u64> {
                 Sub => x - y,
                 Mul => x * y,
                 Fma => x.mul_add(y, z),
-                Div { .. } => x / y,
-                Rcp { .. } => 1.0 / x,
-                Sqrt => x.sqrt(),
+                Div(_) => x / y,
+                Rcp(_) => 1.0 / x,
+                Sqrt(_) => x.sqrt(),
                 _ => return None,
             };
             v.to_bits()
@@ -162,9 +162,9 @@ fn number(i: Float, mut a: [u64; 3]) -> u64 {
         Copysign => return a[0] & sign | a[1] & magnitude,
         Min(how) => return extreme(how, false, f, a),
         Max(how) => return extreme(how, true, f, a),
-        Rcp { approx: true } | Rsqrt if ty == Scalar::F64 => return upper(i, a[0]),
+        Rcp(Precision::Approx) | Rsqrt if ty == Scalar::F64 => return upper(i, a[0]),
         // ISA, `div.approx`: the reciprocal of what is above 2^126 is a zero.
-        Div { approx: true } if f32_of(a[1]).abs() > LARGEST_DIVISOR => {
+        Div(Precision::Approx) if f32_of(a[1]).abs() > LARGEST_DIVISOR => {
             (f32_of(a[0]) * 0f32.copysign(f32_of(a[1]))).to_bits().into()
         }
         // The root and the quotient, each rounded: below the bound of 2^-22.9, and
@@ -188,9 +188,9 @@ fn exact(i: Float, f: Format, a: [u64; 3]) -> u64 {
         FloatOp::Sub => fused(ty, a[0], one(f), a[1] ^ sign, r),
         FloatOp::Mul => fused(ty, a[0], a[1], (a[0] ^ a[1]) & sign, r),
         FloatOp::Fma => fused(ty, a[0], a[1], a[2], r),
-        FloatOp::Div { .. } => soft::div(a[0], a[1], f, r),
-        FloatOp::Rcp { .. } => soft::div(one(f), a[0], f, r),
-        FloatOp::Sqrt => soft::sqrt(a[0], f, r),
+        FloatOp::Div(_) => soft::div(a[0], a[1], f, r),
+        FloatOp::Rcp(_) => soft::div(one(f), a[0], f, r),
+        FloatOp::Sqrt(_) => soft::sqrt(a[0], f, r),
         _ => 0,
     }
 }

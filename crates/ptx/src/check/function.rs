@@ -6,7 +6,7 @@ use super::{MAX_LOCAL, align, align_up, blocks, size};
 use crate::ast::{self, Linkage, Statement};
 use crate::error::{Error, Pos};
 use crate::ir::{self, Dst, Function, Inst, Module, Param, Place, Register, Src, Symbol};
-use crate::sem::{Context, Operation};
+use crate::sem::Operation;
 use crate::table::{Op, Words};
 use crate::types::{Scalar, Space};
 
@@ -351,13 +351,6 @@ impl<'a> Lower<'a, '_> {
                     }
                     _ => {}
                 }
-            }
-        }
-        let context = Context { entry: f.entry, registers: &f.registers };
-        for inst in &mut f.code {
-            if let Err(why) = inst.lower(context) {
-                let (pos, instruction) = (why.pos, format!("{:?}", why.op).to_lowercase());
-                f.refusals.push(ir::Refusal { pos, instruction, reason: why.to_string() });
             }
         }
         f.shared_used.sort_unstable();

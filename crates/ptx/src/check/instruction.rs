@@ -5,7 +5,7 @@ use super::scope::Entity;
 use crate::ast::{self, Linkage, OperandKind as Operand};
 use crate::error::Error;
 use crate::ir::{Arg, Call, Callee, Dst, Inst, Refusal, Sense, Src, Symbol};
-use crate::sem::Operation;
+use crate::sem::{Context, Operation};
 use crate::table::{self, Form, NoForm, Op, OperandKind, Place, Word, Words};
 use crate::types::Scalar;
 
@@ -57,6 +57,11 @@ impl<'a> Lower<'a, '_> {
                     });
                 }
             }
+        }
+        let context = Context { entry: self.out.entry, registers: &self.out.registers };
+        if let Err(why) = inst.lower(context) {
+            let (instruction, reason) = (i.full_name(), why.to_string());
+            self.out.refusals.push(Refusal { pos: i.pos, instruction, reason });
         }
         self.out.code.push(inst);
         Ok(())

@@ -17,7 +17,7 @@ mod usage;
 mod ways;
 
 use crate::ir::{Function, Inst, Module};
-use crate::table::{Op, Word};
+use crate::sem::{Clamp, Float, FloatOp};
 use crate::types::Scalar;
 
 /// Fuses in every function of a module. Linear in the size of the code but for liveness, which is computed for
@@ -41,16 +41,6 @@ fn function(f: &mut Function) {
     rewrite::rewrite(f, &found);
 }
 
-/// Whether a modifier says how the result is rounded, which forbids to fuse.
-fn is_rounded(inst: &Inst) -> bool {
-    inst.words.first(&[Word::Rn, Word::Rz, Word::Rm, Word::Rp]).is_some()
-}
-
-fn is_float(ty: Scalar) -> bool {
-    use Scalar::*;
-    matches!(ty, F32 | F64 | F16 | F16x2 | Bf16 | Bf16x2)
-}
-
 /// Whether sums of this type are fused as those of `.f32` and `.f64` are; those of halves have rules of their own.
 fn is_wide(ty: Scalar) -> bool {
     !matches!(ty, Scalar::F16x2 | Scalar::Bf16x2)
@@ -58,14 +48,17 @@ fn is_wide(ty: Scalar) -> bool {
 
 /// A product that may become part of a sum.
 fn is_product(inst: &Inst) -> bool {
-    inst.op == Op::Mul
-        && inst.guard.is_none()
-        && is_float(inst.types[0])
-        && !is_rounded(inst)
-        && !inst.words.has(Word::Sat)
+    let product = |f: Float| f.op == FloatOp::Mul && f.contract && f.clamp == Clamp::None;
+    inst.guard.is_none() && inst.sem.float().is_some_and(product)
 }
 
 /// A sum that may take a product in, also a guarded one.
 fn is_sum(inst: &Inst) -> bool {
-    matches!(inst.op, Op::Add | Op::Sub) && is_float(inst.types[0]) && !is_rounded(inst)
+    let sum = |f: Float| matches!(f.op, FloatOp::Add | FloatOp::Sub) && f.contract;
+    inst.sem.float().is_some_and(sum)
+}
+
+/// Whether subnormal numbers become zeros.
+fn flushes(inst: &Inst) -> bool {
+    inst.sem.float().is_some_and(|f| f.flush)
 }

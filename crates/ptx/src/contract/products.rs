@@ -4,9 +4,9 @@
 //! it in, or something else, which counts as an escape: its value is then needed by itself.
 
 use super::regions::Regions;
-use super::{is_product, is_sum, usage};
+use super::{flushes, is_product, is_sum, usage};
 use crate::ir::{Base, Dst, Function, Inst, Src, Symbol};
-use crate::table::{Op, Word};
+use crate::table::Op;
 use crate::types::Scalar;
 
 /// A product.
@@ -272,11 +272,11 @@ impl Walk<'_> {
         let mul = &self.f.code[self.found.products[m.product as usize].mul as usize];
         // What flushes more than the product is no mere change of sign; nor is it any of `.bf16`, or one of `.f16`
         // with `.ftz`.
-        let flushes = inst.words.has(Word::Ftz);
+        let flushed = flushes(inst);
         let sign = match ty {
             Scalar::Bf16x2 => false,
-            Scalar::F16 | Scalar::F16x2 => !flushes,
-            _ => mul.words.has(Word::Ftz) || !flushes,
+            Scalar::F16 | Scalar::F16x2 => !flushed,
+            _ => flushes(mul) || !flushed,
         };
         let fits = mul.types[0] == ty && sign;
         fits.then(|| {
@@ -364,12 +364,11 @@ impl Walk<'_> {
     /// A sum: its operands that are products with the same type and treatment of subnormals.
     fn sum(&mut self, inst: &Inst, n: u32) {
         let mut sum = Sum { at: n, operands: [None; 2], fresh: [[false; 2]; 2], fused: None };
-        let ftz = |inst: &Inst| inst.words.has(Word::Ftz);
         for (k, src) in inst.src.iter().take(2).enumerate() {
             let Src::Reg(r) = src else { continue };
             let fits = self.meant(src).filter(|m| {
                 let mul = &self.f.code[self.found.products[m.product as usize].mul as usize];
-                mul.types[0] == inst.types[0] && ftz(mul) == ftz(inst)
+                mul.types[0] == inst.types[0] && flushes(mul) == flushes(inst)
             });
             match fits {
                 Some(m) => {

@@ -5,8 +5,9 @@
 
 use crate::alu;
 use crate::ir::{Function, Inst};
-use crate::table::{Op, Word};
-use crate::types::{Kind, Scalar};
+use crate::sem::{Fence, FloatOp, IntegerOp, Operation, Precision};
+use crate::table::Op;
+use crate::types::Scalar;
 
 /// The regions of a function; unreachable code is in none.
 pub(super) struct Regions {
@@ -126,20 +127,19 @@ fn cuts(inst: &Inst, dead: bool) -> bool {
     if inst.guard.is_some() && !guardable {
         return true;
     }
-    let ty = inst.types[0];
-    let fast = inst.words.has(Word::Approx) || inst.words.has(Word::Full);
-    match inst.op {
-        Op::Call => true,
-        Op::Div | Op::Rem if ty.kind() != Kind::Float => ty != Scalar::U32 && !dead,
-        Op::Div | Op::Rcp | Op::Sqrt => !fast,
-        Op::Rsqrt => ty == Scalar::F64 && !inst.words.has(Word::Ftz),
-        _ => is_fence(inst),
+    match inst.sem {
+        Operation::Integer(i) if matches!(i.op, IntegerOp::Div | IntegerOp::Rem) => {
+            i.ty != Scalar::U32 && !dead
+        }
+        Operation::Float(f) => match f.op {
+            FloatOp::Div(how) | FloatOp::Rcp(how) | FloatOp::Sqrt(how) => how == Precision::Rounded,
+            FloatOp::Rsqrt => f.ty == Scalar::F64 && !f.flush,
+            _ => false,
+        },
+        // Those that say for whom they are, and of what: no operand.
+        Operation::Fence(Fence::Sequential(_) | Fence::AcquireRelease(Some(_))) => {
+            inst.dst.is_empty() && inst.src.is_empty()
+        }
+        _ => inst.op == Op::Call,
     }
-}
-
-/// `membar` and `fence`, which have no operands and say for whom they are.
-fn is_fence(inst: &Inst) -> bool {
-    let scopes = [Word::Gl, Word::Cta, Word::Cluster, Word::Gpu, Word::Sys];
-    let bare = inst.dst.is_empty() && inst.src.is_empty();
-    bare && inst.words.first(&scopes).is_some()
 }

@@ -8,7 +8,7 @@ use crate::alu;
 use crate::ir::Inst;
 use crate::sem::{
     self, BitOp, Bits, Clamp, Compare, Compared, Convert, Float, FloatOp, Half, Integer, IntegerOp,
-    Operation,
+    Operation, Precision,
 };
 use crate::soft::Round;
 use crate::types::Scalar;
@@ -135,10 +135,10 @@ fn single(i: Float) -> Option<Lanewise> {
         F::Sub => Sub(mode),
         F::Mul => Mul(mode),
         F::Fma => Fma(mode),
-        F::Div { approx: true } => DivApprox(mode),
-        F::Div { approx: false } => Div(mode),
-        F::Rcp { .. } => Rcp(mode),
-        F::Sqrt => Sqrt(mode),
+        F::Div(Precision::Approx) => DivApprox(mode),
+        F::Div(_) => Div(mode),
+        F::Rcp(_) => Rcp(mode),
+        F::Sqrt(_) => Sqrt(mode),
         F::Rsqrt => Rsqrt(mode),
         F::Ex2 => Ex2(mode),
         F::Lg2 => Lg2(mode),
@@ -162,9 +162,9 @@ fn double(i: Float) -> Option<Lanewise> {
         F::Sub => SubF64,
         F::Mul => MulF64,
         F::Fma => FmaF64,
-        F::Div { .. } => DivF64,
-        F::Rcp { approx: false } => RcpF64,
-        F::Sqrt => SqrtF64,
+        F::Div(_) => DivF64,
+        F::Rcp(Precision::Rounded) => RcpF64,
+        F::Sqrt(_) => SqrtF64,
         F::Neg => NegF64,
         F::Abs => AbsF64,
         _ => return None,

@@ -34,7 +34,7 @@ pub enum Fence {
     /// Of which all threads of the scope see one order (`fence.sc`, `membar`).
     Sequential(Scope),
     /// Between acquire and release; or of accesses by other ways (proxies), of which there are none here.
-    AcquireRelease,
+    AcquireRelease(Option<Scope>),
 }
 
 const REDUCTIONS: [(Word, Reduction); 3] =
@@ -89,5 +89,5 @@ pub(super) fn fence(words: &mut Reader<'_>) -> Result<Fence, Unsupported> {
     for word in WEAKER {
         words.take(word);
     }
-    Ok(Fence::AcquireRelease)
+    Ok(Fence::AcquireRelease(scope))
 }

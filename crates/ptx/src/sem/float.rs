@@ -19,13 +19,15 @@ pub struct Float {
     pub packed: bool,
     /// How the result rounds.
     pub round: Round,
+    /// No rounding is named: a sum or a product may become part of a fused multiply-add ([`crate::contract()`]).
+    pub contract: bool,
     /// Subnormal operands and results become zeros.
     pub flush: bool,
     /// What is beyond a range.
     pub clamp: Clamp,
 }
 
-/// What is computed of floating-point numbers. `approx` is what the ISA gives an error bound for.
+/// What is computed of floating-point numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs)] // named as in the ISA manual
 pub enum FloatOp {
@@ -33,9 +35,9 @@ pub enum FloatOp {
     Sub,
     Mul,
     Fma,
-    Div { approx: bool },
-    Rcp { approx: bool },
-    Sqrt,
+    Div(Precision),
+    Rcp(Precision),
+    Sqrt(Precision),
     Rsqrt,
     Sin,
     Cos,
@@ -47,6 +49,17 @@ pub enum FloatOp {
     Min(Extreme),
     Max(Extreme),
     Copysign,
+}
+
+/// How near a quotient or root is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// As it rounds.
+    Rounded,
+    /// Within a bound, for all operands (`.full`).
+    Full,
+    /// Within a bound, for operands of some range (`.approx`).
+    Approx,
 }
 
 /// How the lesser or greater of numbers is found.
@@ -114,10 +127,9 @@ pub(super) fn element(ty: Scalar) -> Option<(Scalar, bool)> {
 pub(super) fn lower(words: &mut Reader<'_>) -> Result<Float, Unsupported> {
     let ty = words.ty(0, |ty| element(ty).is_some(), "a type of floating-point numbers")?;
     let (ty, packed) = element(ty).unwrap_or((ty, false));
-    let approx = |words: &mut Reader<'_>| {
-        // `.full` has a bound, too, within which the quotient rounded to nearest is.
-        words.take(Word::Full);
-        words.take(Word::Approx)
+    let precision = |words: &mut Reader<'_>| {
+        let bounds = [(Word::Approx, Precision::Approx), (Word::Full, Precision::Full)];
+        words.choice(&bounds).unwrap_or(Precision::Rounded)
     };
     let third = !matches!(words.inst.src.get(2), None | Some(Src::None));
     let op = match words.inst.op {
@@ -125,17 +137,17 @@ pub(super) fn lower(words: &mut Reader<'_>) -> Result<Float, Unsupported> {
         Op::Sub => FloatOp::Sub,
         Op::Mul => FloatOp::Mul,
         Op::Fma => FloatOp::Fma,
-        Op::Div => FloatOp::Div { approx: approx(words) },
-        Op::Rcp => FloatOp::Rcp { approx: approx(words) },
+        Op::Div => FloatOp::Div(precision(words)),
+        Op::Rcp => FloatOp::Rcp(precision(words)),
         Op::Min => FloatOp::Min(extreme(words, third)),
         Op::Max => FloatOp::Max(extreme(words, third)),
         Op::Abs => FloatOp::Abs,
         Op::Neg => FloatOp::Neg,
         Op::Copysign => FloatOp::Copysign,
+        Op::Sqrt => FloatOp::Sqrt(precision(words)),
         op => {
-            approx(words);
+            words.need(&[(Word::Approx, ())], "`.approx`")?;
             match op {
-                Op::Sqrt => FloatOp::Sqrt,
                 Op::Rsqrt => FloatOp::Rsqrt,
                 Op::Sin => FloatOp::Sin,
                 Op::Cos => FloatOp::Cos,
@@ -145,8 +157,11 @@ pub(super) fn lower(words: &mut Reader<'_>) -> Result<Float, Unsupported> {
             }
         }
     };
-    let round = round(words).unwrap_or(Round::Nearest);
-    Ok(Float { op, ty, packed, round, flush: words.take(Word::Ftz), clamp: clamp(words) })
+    let named = round(words);
+    let contract = named.is_none() && matches!(op, FloatOp::Add | FloatOp::Sub | FloatOp::Mul);
+    let round = named.unwrap_or(Round::Nearest);
+    let flush = words.take(Word::Ftz);
+    Ok(Float { op, ty, packed, round, contract, flush, clamp: clamp(words) })
 }
 
 fn extreme(words: &mut Reader<'_>, three: bool) -> Extreme {

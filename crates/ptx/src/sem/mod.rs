@@ -10,8 +10,8 @@
 //! nobody took, a missing one, or a type that the class does not have is [`Unsupported`], and makes the kernel one that
 //! cannot be launched. So no modifier is lost without somebody being told.
 //!
-//! Classes that are still read by their words are [`Operation::Unlowered`]; see "One meaning per instruction" in
-//! ARCHITECTURE.md for which these are.
+//! What has no modifiers that say anything (moves, branches, calls, hints) is [`Operation::Unlowered`] so far, and told
+//! apart by [`Inst::op`].
 
 mod address;
 mod atomic;
@@ -36,7 +36,7 @@ pub use collective::{Collective, CollectiveOp, Vote, Way};
 pub use compare::{Compare, Compared, FloatClass, Outcomes, Selector, Set, Test};
 pub use convert::{Convert, Mode};
 pub use copy::{CopyAsync, Source};
-pub use float::{Clamp, Extreme, Float, FloatOp};
+pub use float::{Clamp, Extreme, Float, FloatOp, Precision};
 pub use integer::{Half, Integer, IntegerOp};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
@@ -89,7 +89,7 @@ pub enum Operation {
     Barrier(Barrier),
     /// `membar`, `fence`.
     Fence(Fence),
-    /// Of a class that has no operations of its own yet.
+    /// What [`Inst::op`] says: of a class without operations of its own, or not lowered yet.
     Unlowered,
     /// It has no meaning here: a kernel with it is not launched.
     Refused,

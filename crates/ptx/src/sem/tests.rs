@@ -221,8 +221,11 @@ fn arithmetic_says_how_it_rounds_and_clamps() {
     assert_eq!((f.op, f.round, f.flush, f.clamp), (FloatOp::Fma, Round::Zero, true, Clamp::Unit));
     let Operation::Float(f) = meaning("add.bf16x2 %r1, %r2, %r3;") else { panic!("none") };
     assert_eq!((f.ty, f.packed, f.round), (Scalar::Bf16, true, Round::Nearest));
+    assert!(f.contract);
+    let Operation::Float(f) = meaning("add.rn.f32 %f1, %f2, %f3;") else { panic!("none") };
+    assert!(!f.contract);
     let Operation::Float(f) = meaning("div.full.f32 %f1, %f2, %f3;") else { panic!("none") };
-    assert_eq!(f.op, FloatOp::Div { approx: false });
+    assert_eq!(f.op, FloatOp::Div(Precision::Full));
 }
 
 #[test]
@@ -260,8 +263,9 @@ fn barriers_fences_and_addresses_have_one() {
     assert_eq!(reduce, Operation::Barrier(Barrier::Reduce(Reduction::Count)));
     assert_eq!(meaning("membar.gl;"), Operation::Fence(Fence::Sequential(Scope::Gpu)));
     assert_eq!(meaning("fence.sc.cta;"), Operation::Fence(Fence::Sequential(Scope::Cta)));
-    assert_eq!(meaning("fence.acq_rel.gpu;"), Operation::Fence(Fence::AcquireRelease));
-    assert_eq!(meaning("fence.proxy.async;"), Operation::Fence(Fence::AcquireRelease));
+    let weaker = |scope| Operation::Fence(Fence::AcquireRelease(scope));
+    assert_eq!(meaning("fence.acq_rel.gpu;"), weaker(Some(Scope::Gpu)));
+    assert_eq!(meaning("fence.proxy.async;"), weaker(None));
     let (op, space) = (AddressOp::FromGeneric, Space::Shared);
     let a = meaning("cvta.to.shared.u64 %d1, %d2;");
     assert_eq!(a, Operation::Address(Address { op, space }));
@@ -274,4 +278,16 @@ fn barriers_fences_and_addresses_have_one() {
     refused(Op::FenceSc, &[Word::Sc], none, 1);
     refused(Op::BarRed, &[Word::Red, Word::Xor], none, 1);
     refused(Op::Cvta, &[Word::To], none, 1);
+}
+
+#[test]
+fn what_has_no_meaning_keeps_its_kernel_from_being_launched() {
+    let text = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n\
+                .reg .pred %p<9>; .reg .f32 %f<9>;\nsetp.lo.f32 %p1, %f1, %f2;\n}";
+    let module = crate::check(&crate::parse(text).unwrap()).unwrap();
+    let (_, refusal) = module.refusals(0)[0];
+    assert_eq!(refusal.instruction, "setp.lo.f32");
+    assert_eq!(refusal.reason, "`.f32` has no meaning here; expected a type that it compares");
+    let inst = &module.functions[0].code[0];
+    assert_eq!((inst.op, inst.sem), (Op::Refused, Operation::Refused));
 }
