@@ -98,7 +98,10 @@ const SPACES: [(Word, Space); 9] = [
     (Word::ParamFunc, Space::Local),
 ];
 
-const ORDERS: [(Word, fn(Scope) -> Order); 4] = [
+/// An order within a scope.
+type Ordered = fn(Scope) -> Order;
+
+const ORDERS: [(Word, Ordered); 4] = [
     (Word::Relaxed, Order::Relaxed),
     (Word::Acquire, Order::Acquire),
     (Word::Release, Order::Release),
