@@ -51,7 +51,8 @@ macro_rules! hook_body {
         let at = 0usize;
         $(let at = at + observe::put(&mut words, at, $arg);)*
         let here = 0u8;
-        let call = observe::begin($site, (&raw const here).addr(), words, at);
+        // SAFETY: the call's own arguments, which are there until it has come back.
+        let call = unsafe { observe::begin($site, (&raw const here).addr(), words, at) };
         // SAFETY: forwarded as it came.
         let status = unsafe { $real($($arg),*) };
         if let Some(call) = call {
@@ -59,7 +60,8 @@ macro_rules! hook_body {
             let mut outs = [None; MOST_WORDS];
             if status == 0 {
                 let at = 0usize;
-                $(let at = at + observe::put_out(&mut outs, at, $arg);)*
+                // SAFETY: an argument of the call, which has succeeded.
+                $(let at = at + unsafe { observe::put_out(&mut outs, at, $arg) };)*
                 let _ = at;
             }
             observe::end(call, status, outs);

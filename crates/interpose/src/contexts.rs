@@ -20,7 +20,8 @@ fn context_of_device(context: usize, device: i32) {
 
 fn set_current(context: usize) {
     redirect::binding::switched();
-    if let Some(thread) = life::global().and_then(thread::current) {
+    // SAFETY: it is written to, and let go of.
+    if let Some(thread) = life::global().and_then(|global| unsafe { thread::current(global) }) {
         thread.context = context;
     }
 }
@@ -33,7 +34,8 @@ pub unsafe fn primary_ctx_retain(
     device: Device,
 ) -> i32 {
     let status = observed!(site, [out, device], real(out, device));
-    if let Some(context) = answered(status, out) {
+    // SAFETY: the call's own place and answer.
+    if let Some(context) = unsafe { answered(status, out) } {
         context_of_device(context.0, device.0);
     }
     status
@@ -88,7 +90,8 @@ pub unsafe fn ctx_pop_current(
 
 /// A context that a call created: it is current now.
 unsafe fn created(status: i32, out: Out<Context>, device: Device) -> i32 {
-    if let Some(context) = answered(status, out) {
+    // SAFETY: the call's own place and answer.
+    if let Some(context) = unsafe { answered(status, out) } {
         context_of_device(context.0, device.0);
         set_current(context.0);
     }
@@ -149,7 +152,8 @@ pub unsafe fn ctx_destroy(
 ) -> i32 {
     let status = gputime::ending(Some(context.0), || observed!(site, [context], real(context)));
     if status == 0 {
-        if thread::current_if_any().is_some_and(|t| t.context == context.0) {
+        // SAFETY: it is looked at, and let go of.
+        if unsafe { thread::current_if_any() }.is_some_and(|t| t.context == context.0) {
             set_current(0);
         }
         redirect::driver::context_gone(context.0);

@@ -150,7 +150,8 @@ fn ready(site: &Site, func: Func, args: Ptr) -> Option<(&'static Driver, Func)> 
     if handle.is_null() || args.0 == 0 || capture::any() {
         return None;
     }
-    let verified = thread::current_if_any()?.verified;
+    // SAFETY: it is looked at, and let go of.
+    let verified = unsafe { thread::current_if_any() }?.verified;
     let driver = driver::known()?;
     let context = driver.context();
     let generation = GENERATION.load(Ordering::Acquire);
@@ -192,21 +193,25 @@ fn through(site: &'static Site, func: Func, args: Ptr, status: i32) {
 }
 
 fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()> {
-    let thread = life::global().and_then(thread::current)?;
+    let global = life::global()?;
+    // SAFETY: it is looked at, and let go of: what is asked below may come to our hooks.
+    let verified = unsafe { thread::current(global) }?.verified;
     let driver = driver::find(site)?;
     let (context, generation) = (driver.context(), GENERATION.load(Ordering::Acquire));
     if context == 0 {
         return None;
     }
-    if (thread.verified.context, thread.verified.generation) != (context, generation) {
-        if !driver.is_primary(context) {
-            return None;
-        }
-        thread.verified.context = context;
-        thread.verified.generation = generation;
+    let known = (verified.context, verified.generation) == (context, generation);
+    if !known && !driver.is_primary(context) {
+        return None;
     }
-    if is_11(site) {
-        thread.verified.device = driver::device(site)?;
+    let device = if is_11(site) { Some(driver::device(site)) } else { None };
+    // SAFETY: it is written to, and let go of.
+    let thread = unsafe { thread::current(global) }?;
+    thread.verified.context = context;
+    thread.verified.generation = generation;
+    if let Some(device) = device {
+        thread.verified.device = device?;
     }
     let first = kernel.direct.load(Ordering::Acquire).cast_const();
     let mut next = first;
@@ -237,7 +242,7 @@ fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()>
 /// The runtime gave out `handle` for the host stub `stub`.
 pub fn handle_of_stub(handle: usize, stub: usize) {
     if enabled() && handle != stub && STUBS.get(handle) != Some(&stub) {
-        lock::registry(|| STUBS.set(handle, Some(Box::leak(Box::new(stub)))));
+        lock::registry(|_| STUBS.set(handle, Some(Box::leak(Box::new(stub)))));
     }
 }
 

@@ -85,7 +85,8 @@ pub unsafe fn module_load(
         // SAFETY: cuModuleLoadData, which has this signature.
         let load = unsafe { std::mem::transmute::<*mut (), LoadData>(load) };
         let status = observed!(site, [out, file], load(out, image));
-        if let Some(module) = answered(status, out) {
+        // SAFETY: the call's own place and answer.
+        if let Some(module) = unsafe { answered(status, out) } {
             dump::code(&code, "cuModuleLoad");
             redirect::driver::fresh(module.0);
             registry::add_module(module.0, code, "cuModuleLoad");
@@ -93,7 +94,8 @@ pub unsafe fn module_load(
         return status;
     }
     let status = observed!(site, [out, file], real(out, file));
-    if let Some(module) = answered(status, out) {
+    // SAFETY: the call's own place and answer.
+    if let Some(module) = unsafe { answered(status, out) } {
         redirect::driver::fresh(module.0);
         // SAFETY: CUDA took this path.
         let path = unsafe { text(file) }.unwrap_or_default().to_string_lossy();
@@ -109,7 +111,8 @@ pub unsafe fn module_load(
 
 /// A module that was loaded from memory.
 unsafe fn loaded(status: i32, out: Out<Module>, image: Ptr, api: &'static str) -> i32 {
-    if let Some(module) = answered(status, out) {
+    // SAFETY: the call's own place and answer.
+    if let Some(module) = unsafe { answered(status, out) } {
         // SAFETY: CUDA took it.
         let code = unsafe { Code::from_pointer(image.0) };
         dump::code(&code, api);
@@ -188,7 +191,9 @@ pub unsafe fn link_complete(
     size: Out<usize>,
 ) -> i32 {
     let status = observed!(site, [state, out, size], real(state, out, size));
-    if let (Some(cubin), Some(size)) = (answered(status, out), answered(status, size)) {
+    // SAFETY: the call's own places and answer.
+    let made = unsafe { (answered(status, out), answered(status, size)) };
+    if let (Some(cubin), Some(size)) = made {
         // SAFETY: CUDA says that so many bytes are there, until the link state goes.
         unsafe { dump::memory(cubin.0, size, "cuLinkComplete") };
     }
@@ -203,7 +208,8 @@ pub unsafe fn library_get_module(
     library: Module,
 ) -> i32 {
     let status = observed!(site, [out, library], real(out, library));
-    if let Some(module) = answered(status, out)
+    // SAFETY: the call's own place and answer.
+    if let Some(module) = unsafe { answered(status, out) }
         && let Some(known) = registry::module(library.0)
     {
         registry::alias_module(module.0, known);
@@ -219,7 +225,8 @@ pub unsafe fn kernel_get_function(
     kernel: Func,
 ) -> i32 {
     let status = observed!(site, [out, kernel], real(out, kernel));
-    if let Some(func) = answered(status, out)
+    // SAFETY: the call's own place and answer.
+    if let Some(func) = unsafe { answered(status, out) }
         && let Some(known) = registry::find(kernel.0)
     {
         registry::alias_function(func.0, known);

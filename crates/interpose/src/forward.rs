@@ -19,7 +19,9 @@ macro_rules! recorded {
         for (to, from) in words.iter_mut().zip(given) {
             *to = from;
         }
-        let call = $crate::observe::begin($site, $crate::forward::stack!(), words, given.len());
+        let stack = $crate::forward::stack!();
+        // SAFETY: the call's own arguments, which are there until it has come back.
+        let call = unsafe { $crate::observe::begin($site, stack, words, given.len()) };
         // SAFETY: forwarded as it came.
         let result = unsafe { $call };
         if let Some(call) = call {
@@ -36,14 +38,17 @@ macro_rules! observed {
         let mut words = [0u64; $crate::record::slots::MOST_WORDS];
         let mut at = 0;
         $(at += $crate::observe::put(&mut words, at, $arg);)*
-        let begun = $crate::observe::begin($site, $crate::forward::stack!(), words, at);
+        let stack = $crate::forward::stack!();
+        // SAFETY: the call's own arguments, which are there until it has come back.
+        let begun = unsafe { $crate::observe::begin($site, stack, words, at) };
         // SAFETY: forwarded as it came.
         let status: i32 = unsafe { $call };
         if let Some(begun) = begun {
             let mut outs = [None; $crate::record::slots::MOST_WORDS];
             if status == 0 {
                 let mut at = 0;
-                $(at += $crate::observe::put_out(&mut outs, at, $arg);)*
+                // SAFETY: an argument of the call, which has succeeded.
+                $(at += unsafe { $crate::observe::put_out(&mut outs, at, $arg) };)*
                 let _ = at;
             }
             $crate::observe::end(begun, status, outs);
@@ -67,16 +72,26 @@ macro_rules! launched {
                 // SAFETY: forwarded as it came.
                 #[allow(unused_unsafe)]
                 let status = unsafe { $call };
-                observed.finish_unkept(status, || $launch);
+                // SAFETY: the arguments that were just forwarded.
+                #[allow(unused_unsafe)]
+                unsafe {
+                    observed.finish_unkept(status, || $launch)
+                };
                 status
             }
             Some(observed) => {
                 let launch = $launch;
-                let stored = observed.launch(&launch);
+                // SAFETY: the arguments that are about to be forwarded.
+                #[allow(unused_unsafe)]
+                let stored = unsafe { observed.launch(&launch) };
                 // SAFETY: forwarded as it came.
                 #[allow(unused_unsafe)]
                 let status = unsafe { $call };
-                observed.finish_launch(stored, status, &launch);
+                // SAFETY: the arguments that were just forwarded.
+                #[allow(unused_unsafe)]
+                unsafe {
+                    observed.finish_launch(stored, status, &launch)
+                };
                 status
             }
         }

@@ -16,11 +16,14 @@ pub unsafe fn text<'a>(at: Str) -> Option<&'a CStr> {
 }
 
 /// What the call that answered `status` wrote to its own `out`; `None` where it failed or had nowhere to.
-pub fn answered<T: Copy>(status: i32, out: Out<T>) -> Option<T> {
+///
+/// # Safety
+/// `out` is what CUDA was given for a value of this type, and `status` its answer.
+pub unsafe fn answered<T: Copy>(status: i32, out: Out<T>) -> Option<T> {
     if status != 0 || out.0.is_null() {
         return None;
     }
-    // SAFETY: CUDA was given this place, and has written there and said so.
+    // SAFETY: as the caller promises, CUDA was given this place, and has written there and said so.
     Some(unsafe { out.0.read_unaligned() })
 }
 

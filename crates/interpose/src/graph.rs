@@ -94,9 +94,12 @@ fn node(
     let Some(params) = params else { return call() };
     let Some(observed) = Observed::enter(site, stack) else { return call() };
     let launch = params.launch(graph);
-    let stored = observed.launch(&launch);
+    // SAFETY: read from the program's parameters, which CUDA is about to read, as the callers of `of_runtime` and
+    // `of_driver` promised.
+    let stored = unsafe { observed.launch(&launch) };
     let status = call();
-    observed.finish_launch(stored, status, &launch);
+    // SAFETY: they are still there.
+    unsafe { observed.finish_launch(stored, status, &launch) };
     status
 }
 

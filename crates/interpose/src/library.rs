@@ -34,7 +34,8 @@ pub unsafe fn library_load_data(
         [out, code, options, values, count, library_options, library_values, library_count],
         real(out, code, options, values, count, library_options, library_values, library_count)
     );
-    if let Some(library) = answered(status, out) {
+    // SAFETY: the call's own place and answer.
+    if let Some(library) = unsafe { answered(status, out) } {
         // SAFETY: CUDA took it.
         let code = unsafe { Code::from_pointer(code.0) };
         dump::code(&code, name(site));
@@ -86,7 +87,8 @@ pub unsafe fn library_load_file(
                 library_count
             )
         );
-        if let Some(library) = answered(status, out) {
+        // SAFETY: the call's own place and answer.
+        if let Some(library) = unsafe { answered(status, out) } {
             dump::code(&code, name(site));
             redirect::driver::fresh(library.0);
             add(site, library, code);
@@ -98,7 +100,8 @@ pub unsafe fn library_load_file(
         [out, file, options, values, count, library_options, library_values, library_count],
         real(out, file, options, values, count, library_options, library_values, library_count)
     );
-    if let Some(library) = answered(status, out) {
+    // SAFETY: the call's own place and answer.
+    if let Some(library) = unsafe { answered(status, out) } {
         redirect::driver::fresh(library.0);
         // SAFETY: CUDA took this path.
         let path = unsafe { text(file) }.unwrap_or_default();
@@ -134,7 +137,8 @@ pub unsafe fn library_get_kernel(
     kernel: Str,
 ) -> i32 {
     let status = observed!(site, [out, library, kernel], real(out, library, kernel));
-    if let Some(func) = answered(status, out)
+    // SAFETY: the call's own place and answer.
+    if let Some(func) = unsafe { answered(status, out) }
         // SAFETY: CUDA found a kernel of this name.
         && let Some(name) = unsafe { text(kernel) }
     {

@@ -45,7 +45,8 @@ pub fn global() -> Option<&'static Global> {
 #[cold]
 fn start() -> Option<&'static Global> {
     let page = lock::page()?;
-    if crate::thread::current_if_any().is_some_and(|t| t.busy) {
+    // SAFETY: it is looked at, and let go of.
+    if unsafe { crate::thread::current_if_any() }.is_some_and(|t| t.busy) {
         return None;
     }
     if !lock::acquire(&page.starting) {

@@ -286,7 +286,7 @@ fn learn_driver(home: &'static Home, found: usize) -> Option<()> {
     // Two threads may both do this: they store the same. Known only once it is complete.
     for site in home.driver {
         if let Some(address) = object.symbol(site.name, Version::Any) {
-            lock::registry(|| BY_REAL.set(address, Some(site)));
+            lock::registry(|_| BY_REAL.set(address, Some(site)));
         }
     }
     DRIVER.store(init, Ordering::Release);

@@ -88,9 +88,12 @@ pub fn acquire(word: &AtomicU32) -> bool {
     false
 }
 
+/// Says that this thread holds the registry's lock.
+pub struct Held(());
+
 /// Runs `work` with the registry's lock held; `None` if it could not be had. `work` calls nothing that
 /// could come back here.
-pub fn registry<R>(work: impl FnOnce() -> R) -> Option<R> {
+pub fn registry<R>(work: impl FnOnce(&Held) -> R) -> Option<R> {
     struct Release(&'static AtomicU32);
     impl Drop for Release {
         fn drop(&mut self) {
@@ -102,5 +105,5 @@ pub fn registry<R>(work: impl FnOnce() -> R) -> Option<R> {
         return None;
     }
     let _release = Release(word);
-    Some(work())
+    Some(work(&Held(())))
 }

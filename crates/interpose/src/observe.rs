@@ -19,7 +19,10 @@ pub struct Call {
 
 /// Records the beginning of a call of `site` with `count` argument words; `stack` is an address in the
 /// hook's frame. `None` where the call passes through.
-pub fn begin(
+///
+/// # Safety
+/// The words are the arguments of a call that is under way until [`end`]: its strings are there so long.
+pub unsafe fn begin(
     site: &'static Site,
     stack: usize,
     words: [u64; MOST_WORDS],
@@ -28,14 +31,16 @@ pub fn begin(
     let observed = Observed::enter(site, stack)?;
     let count = count.min(MOST_WORDS);
     let kernel = if observed.wanted { kernel_in(&observed, site, &words) } else { 0 };
-    let stored = observed.call(kernel, words.get(..count).unwrap_or(&[]));
+    // SAFETY: as the caller promises.
+    let stored = unsafe { observed.call(kernel, words.get(..count).unwrap_or(&[])) };
     Some(Call { observed, stored, kernel, words, count })
 }
 
 /// Records the end of a call; `outs` are the words that it wrote, where it succeeded.
 pub fn end(call: Call, status: i32, outs: [Option<u64>; MOST_WORDS]) {
     let words = call.words.get(..call.count).unwrap_or(&[]);
-    call.observed.finish_call(call.stored, status, call.kernel, words, &outs);
+    // SAFETY: the words of `begin`, whose caller promised it until now.
+    unsafe { call.observed.finish_call(call.stored, status, call.kernel, words, &outs) };
     if call.observed.outermost() {
         tools::call(call.observed.site, words, &outs, status);
     }
@@ -66,14 +71,17 @@ pub fn put<T: cushim_abi::types::Arg>(words: &mut [u64; MOST_WORDS], at: usize, 
 }
 
 /// Stores the value that a successful call wrote to `arg`, if it is an out value; answers its words.
+///
+/// # Safety
+/// `arg` is an argument of a call that has succeeded.
 #[inline(always)]
-pub fn put_out<T: cushim_abi::types::Arg>(
+pub unsafe fn put_out<T: cushim_abi::types::Arg>(
     outs: &mut [Option<u64>; MOST_WORDS],
     at: usize,
     arg: T,
 ) -> usize {
     if let Some(to) = outs.get_mut(at) {
-        // SAFETY: called after success only.
+        // SAFETY: as the caller promises.
         *to = unsafe { arg.written() };
     }
     T::WORDS

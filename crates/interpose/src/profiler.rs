@@ -32,7 +32,8 @@ fn switch(open: bool) {
 
 fn observed(site: &'static Site, real: Fn0) -> i32 {
     let here = 0u8;
-    let call = observe::begin(site, (&raw const here).addr(), [0; MOST_WORDS], 0);
+    // SAFETY: a call without arguments.
+    let call = unsafe { observe::begin(site, (&raw const here).addr(), [0; MOST_WORDS], 0) };
     // SAFETY: forwarded as it came.
     let status = unsafe { real() };
     if let Some(call) = call {

@@ -138,7 +138,7 @@ pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'stat
     if KEEP.load(Ordering::Acquire) {
         code.keep();
     }
-    lock::registry(|| {
+    lock::registry(|_| {
         let module: &'static Module = keep::forever(Module {
             handle,
             code,
@@ -156,14 +156,14 @@ pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'stat
 
 /// `handle` also means this module from now on (a library's module).
 pub fn alias_module(handle: usize, module: &'static Module) {
-    lock::registry(|| MODULES.set(handle, Some(module)));
+    lock::registry(|_| MODULES.set(handle, Some(module)));
 }
 
 /// What `handle` stood for before it was unloaded is gone: `module`'s kernels leave the table. The handle
 /// may stand for another module by now: another thread can be given it as soon as the unload is done.
 pub fn remove_module(handle: usize, module: Option<&'static Module>) {
     let Some(module) = module else { return };
-    lock::registry(|| {
+    lock::registry(|_| {
         if MODULES.get(handle).is_some_and(|m| std::ptr::eq(m, module)) {
             MODULES.set(handle, None);
         }
@@ -216,20 +216,23 @@ fn add_numbered(
     module: Option<&'static Module>,
     of_driver: bool,
 ) -> Option<&'static Kernel> {
-    lock::registry(|| {
+    lock::registry(|held| {
         let before = find(address).filter(|k| k.is_alive() && !k.name.is_empty());
-        let kernel = keep_kernel(Kernel {
-            number,
-            address,
-            name,
-            module,
-            sibling: AtomicPtr::new(std::ptr::null_mut()),
-            before,
-            of_driver,
-            ready: AtomicU32::new(0),
-            layout: AtomicPtr::new(std::ptr::null_mut()),
-            direct: AtomicPtr::new(std::ptr::null_mut()),
-        });
+        let kernel = keep_kernel(
+            held,
+            Kernel {
+                number,
+                address,
+                name,
+                module,
+                sibling: AtomicPtr::new(std::ptr::null_mut()),
+                before,
+                of_driver,
+                ready: AtomicU32::new(0),
+                layout: AtomicPtr::new(std::ptr::null_mut()),
+                direct: AtomicPtr::new(std::ptr::null_mut()),
+            },
+        );
         if let Some(module) = module {
             let first = module.kernels.load(Ordering::Relaxed);
             kernel.sibling.store(first, Ordering::Relaxed);
@@ -248,7 +251,7 @@ fn keep(name: &[u8]) -> &'static str {
         Ok(name) => name,
         Err(_) => return String::from_utf8_lossy(name).into_owned().leak(),
     };
-    let Some(to) = lock::registry(|| BLOCKS.take(name.len(), 1)).flatten() else {
+    let Some(to) = lock::registry(|held| take(held, name.len(), 1)).flatten() else {
         return name.to_owned().leak();
     };
     // SAFETY: `name.len()` bytes that nobody else has, for ever; the copied bytes are UTF-8.
@@ -258,9 +261,15 @@ fn keep(name: &[u8]) -> &'static str {
     }
 }
 
-/// `kernel`, for ever. Under the registry's lock.
-fn keep_kernel(kernel: Kernel) -> &'static Kernel {
-    match BLOCKS.take(size_of::<Kernel>(), align_of::<Kernel>()) {
+/// Bytes that nobody else has, for ever, as [`Blocks::take`] gives them.
+fn take(_held: &lock::Held, size: usize, align: usize) -> Option<*mut u8> {
+    // SAFETY: one caller at a time: this thread holds the registry's lock, and nobody else has these blocks.
+    unsafe { BLOCKS.take(size, align) }
+}
+
+/// `kernel`, for ever.
+fn keep_kernel(held: &lock::Held, kernel: Kernel) -> &'static Kernel {
+    match take(held, size_of::<Kernel>(), align_of::<Kernel>()) {
         // SAFETY: aligned bytes of that size that nobody else has, for ever.
         Some(place) => unsafe {
             let place = place.cast::<Kernel>();

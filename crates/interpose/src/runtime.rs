@@ -147,7 +147,8 @@ unsafe fn get_handle(
 ) -> i32 {
     // SAFETY: forwarded as it came.
     let status = unsafe { observed_out(site, out, stub.0, || real(out, stub)) };
-    if let Some(handle) = answered(status, out)
+    // SAFETY: the call's own place and answer.
+    if let Some(handle) = unsafe { answered(status, out) }
         && let Some(kernel) = registry::find(stub.0)
     {
         registry::alias_function(handle.0, kernel);
@@ -176,7 +177,8 @@ unsafe fn observed_out<T: Arg>(
     let mut words = [0; MOST_WORDS];
     words[0] = out.0 as u64;
     words[1] = word as u64;
-    let begun = observe::begin(site, stack!(), words, 2);
+    // SAFETY: the call's own arguments.
+    let begun = unsafe { observe::begin(site, stack!(), words, 2) };
     let status = call();
     if let Some(begun) = begun {
         let mut outs = [None; MOST_WORDS];
@@ -204,7 +206,8 @@ pub unsafe fn get_func_by_symbol(
 pub unsafe fn device_reset(site: &'static Site, real: unsafe extern "C-unwind" fn() -> i32) -> i32 {
     direct::forget();
     let status = gputime::ending(None, || {
-        let call = observe::begin(site, stack!(), [0; MOST_WORDS], 0);
+        // SAFETY: a call without arguments.
+        let call = unsafe { observe::begin(site, stack!(), [0; MOST_WORDS], 0) };
         // SAFETY: forwarded as it came.
         let status = unsafe { real() };
         if let Some(call) = call {

@@ -93,18 +93,26 @@ fn slot() -> *mut *mut Thread {
 }
 
 /// The calling thread's state, if it has one.
+///
+/// # Safety
+/// The reference is the only one: the caller lets go of it before it calls this or [`current`] again, and before
+/// anything runs that may (foreign code, whose calls come to our hooks).
 #[inline(always)]
-pub fn current_if_any() -> Option<&'static mut Thread> {
-    // SAFETY: the slot is this thread's; what it points to is this thread's alone, and callers hold the
-    // reference only between calls of foreign code.
+pub unsafe fn current_if_any() -> Option<&'static mut Thread> {
+    // SAFETY: the slot is this thread's; what it points to is this thread's alone, made by `make` and there until
+    // `leave`, and nobody else refers to it, as the caller promises.
     unsafe { (*slot()).as_mut() }
 }
 
 /// The calling thread's state for `global`, made where there is none.
+///
+/// # Safety
+/// As of [`current_if_any`].
 #[allow(clippy::mut_from_ref)] // The state is the thread's, not part of `global`.
 #[inline(always)]
-pub fn current(global: &'static Global) -> Option<&'static mut Thread> {
-    match current_if_any() {
+pub unsafe fn current(global: &'static Global) -> Option<&'static mut Thread> {
+    // SAFETY: as the caller promises; this one ends before `make` asks.
+    match unsafe { current_if_any() } {
         Some(thread) if std::ptr::eq(thread.global, global) => Some(thread),
         _ => make(global),
     }
@@ -113,7 +121,8 @@ pub fn current(global: &'static Global) -> Option<&'static mut Thread> {
 #[allow(clippy::mut_from_ref)] // The state is the thread's, not part of `global`.
 #[cold]
 fn make(global: &'static Global) -> Option<&'static mut Thread> {
-    if let Some(thread) = current_if_any() {
+    // SAFETY: `current` calls this, whose caller promises it; this one ends before the next below.
+    if let Some(thread) = unsafe { current_if_any() } {
         if thread.busy {
             return None;
         }
@@ -145,7 +154,8 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
         unsafe { *slot() = thread };
         at_thread_exit(thread);
     }
-    let thread = current_if_any()?;
+    // SAFETY: as above.
+    let thread = unsafe { current_if_any() }?;
     thread.busy = true;
     thread.buffer = global.recorder.as_ref().and_then(|r| r.attach(id()));
     if thread.ahead == 0

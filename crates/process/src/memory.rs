@@ -20,9 +20,11 @@ impl Blocks {
     }
 
     /// `size` bytes of zeros, aligned to `align` (a power of two, at most a page), for ever; `None`
-    /// for more than a quarter of a block, or where the system gives no memory. One caller at a time:
-    /// the registry's lock is held.
-    pub fn take(&self, size: usize, align: usize) -> Option<*mut u8> {
+    /// for more than a quarter of a block, or where the system gives no memory.
+    ///
+    /// # Safety
+    /// One caller at a time: two at once could be given the same bytes.
+    pub unsafe fn take(&self, size: usize, align: usize) -> Option<*mut u8> {
         if size > BLOCK / 4 {
             return None;
         }
@@ -70,7 +72,8 @@ mod tests {
         let blocks = Blocks::new();
         let mut last = 0;
         for size in (1..2000).chain([BLOCK / 4; 9]) {
-            let place = blocks.take(size, 8).unwrap();
+            // SAFETY: this thread alone has them.
+            let place = unsafe { blocks.take(size, 8) }.unwrap();
             assert!(place.addr().is_multiple_of(8) && !(last..last + 1).contains(&place.addr()));
             // SAFETY: `size` bytes that nobody else has.
             let piece = unsafe { std::slice::from_raw_parts_mut(place, size) };
@@ -78,6 +81,7 @@ mod tests {
             piece.fill(1);
             last = place.addr();
         }
-        assert!(blocks.take(BLOCK / 4 + 1, 1).is_none());
+        // SAFETY: as above.
+        assert!(unsafe { blocks.take(BLOCK / 4 + 1, 1) }.is_none());
     }
 }

@@ -93,7 +93,8 @@ pub fn started(push_at: usize, pop_at: usize) {
     thread::at_begin(tell_ahead);
     POP.store(pop_at, Ordering::Release);
     PUSH.store(push_at, Ordering::Release);
-    if let Some(thread) = thread::current_if_any() {
+    // SAFETY: what is called below is CUPTI's, which does not come to our hooks.
+    if let Some(thread) = unsafe { thread::current_if_any() } {
         let link = thread.link;
         tell_ahead(thread);
         if link != 0 {

@@ -198,12 +198,14 @@ pub unsafe fn launch_cooperative_multi_device(
 ) -> i32 {
     // SAFETY: forwarded as it came.
     let call = || unsafe { real(list, count, flags) };
-    launched_list(site, stack!(), list, count, call, |at| {
+    let entry = |at: usize| {
         // SAFETY: an entry of the program's list.
         let p = unsafe { (at as *const DriverLaunchParams).read_unaligned() };
         let (grid, block) = ([p.grid.x, p.grid.y, p.grid.z], [p.block.x, p.block.y, p.block.z]);
         let plain =
             launch(Func(p.func), grid, block, p.shared, Stream(p.stream), Ptr(p.args), Ptr(0));
         Launch { flags: LAUNCH_COOPERATIVE, ..plain }
-    })
+    };
+    // SAFETY: the list that is forwarded, and its entries.
+    unsafe { launched_list(site, stack!(), list, count, call, entry) }
 }

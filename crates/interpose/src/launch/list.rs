@@ -26,7 +26,10 @@ unsafe fn function_and_stream(site: &Site, at: usize) -> (Func, usize) {
 }
 
 /// Records the launches in a list of `count` entries (56 bytes each on both faces) around `call`.
-pub fn launched_list(
+///
+/// # Safety
+/// The list is what the function of `site` is being given by `call`, and `launch` reads an entry of it.
+pub unsafe fn launched_list(
     site: &'static Site,
     stack: usize,
     list: Ptr,
@@ -51,12 +54,14 @@ pub fn launched_list(
     if list.0 != 0 && count <= MOST {
         for i in 0..count as usize {
             let launch = launch(list.0 + i * size_of::<LaunchParams>());
-            stored.push((observed.launch(&launch), launch));
+            // SAFETY: an entry of the program's list, as the caller promises.
+            stored.push((unsafe { observed.launch(&launch) }, launch));
         }
     }
     let status = call();
     for (stored, launch) in &stored {
-        observed.finish_launch(*stored, status, launch);
+        // SAFETY: as above; the list is still there.
+        unsafe { observed.finish_launch(*stored, status, launch) };
     }
     status
 }

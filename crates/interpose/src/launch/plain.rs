@@ -37,11 +37,13 @@ pub unsafe fn launch_kernel(
             Entry::Through => return call(),
             Entry::Unkept(observed, _leave) => {
                 let status = call();
-                observed.finish_unkept(status, launch);
+                // SAFETY: the arguments that were just forwarded.
+                unsafe { observed.finish_unkept(status, launch) };
                 return status;
             }
             Entry::Kept(observed, _leave) => {
-                let stored = observed.launch(&launch());
+                // SAFETY: the arguments that are about to be forwarded.
+                let stored = unsafe { observed.launch(&launch()) };
                 let status = call();
                 observed.finish_kept(stored, status);
                 return status;

@@ -118,7 +118,7 @@ pub unsafe fn launch_cooperative_multi_device(
 ) -> i32 {
     // SAFETY: forwarded as it came.
     let call = || unsafe { real(list, count, flags) };
-    launched_list(site, stack!(), list, count, call, |at| {
+    let launch = |at: usize| {
         // SAFETY: an entry of the program's list.
         let p = unsafe { (at as *const LaunchParams).read_unaligned() };
         plain(
@@ -130,5 +130,7 @@ pub unsafe fn launch_cooperative_multi_device(
             Stream(p.stream),
             LAUNCH_COOPERATIVE,
         )
-    })
+    };
+    // SAFETY: the list that is forwarded, and its entries.
+    unsafe { launched_list(site, stack!(), list, count, call, launch) }
 }

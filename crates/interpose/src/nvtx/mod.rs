@@ -286,7 +286,8 @@ struct Here {
 fn here() -> Option<Here> {
     let global = life::global()?;
     let recorder = global.recorder.as_ref()?;
-    match thread::current(global) {
+    // SAFETY: what is called while it is held is the recorder's.
+    match unsafe { thread::current(global) } {
         Some(thread) if !thread.busy => Some(Here { global, recorder, thread }),
         _ => {
             recorder.lose(Lost::NotReady);

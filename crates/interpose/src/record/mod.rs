@@ -85,7 +85,8 @@ impl Observed {
         if control & (CONTROL_OFF | CONTROL_MAIL) == CONTROL_OFF {
             return None;
         }
-        let thread = thread::current(global)?;
+        // SAFETY: it becomes a pointer, which is looked through only where no foreign code runs.
+        let thread = unsafe { thread::current(global) }?;
         if thread.busy {
             recorder.lose(Lost::NotReady);
             return None;
@@ -129,7 +130,8 @@ impl Observed {
             let off = control & (CONTROL_OFF | CONTROL_MAIL) == CONTROL_OFF;
             return if off { Entry::Through } else { Entry::Rare };
         }
-        let Some(thread) = thread::current_if_any() else { return Entry::Rare };
+        // SAFETY: as in `enter`.
+        let Some(thread) = (unsafe { thread::current_if_any() }) else { return Entry::Rare };
         let known = std::ptr::eq(thread.global, global);
         if !known || thread.busy || thread.depth != 0 || global.gpu_time {
             return Entry::Rare;
@@ -159,11 +161,13 @@ impl Observed {
     }
 
     /// The calling thread's state.
+    ///
+    /// # Safety
+    /// As of [`thread::current_if_any`].
     #[allow(clippy::mut_from_ref)] // It is the thread's, not part of `self`.
     #[inline(always)]
-    pub fn thread(&self) -> &mut Thread {
-        // SAFETY: this thread's own state; it lives as long as the thread, and references from here are
-        // not held across the forwarded call.
+    unsafe fn thread(&self) -> &mut Thread {
+        // SAFETY: this thread's own state, which lives as long as the thread; the only reference, as the caller promises.
         unsafe { &mut *self.thread }
     }
 
@@ -202,24 +206,36 @@ impl Observed {
         if self.linked {
             // SAFETY: as the caller promises.
             unsafe { slots.at::<u64>(count * SLOT - size_of::<u64>()).write(link) };
-            gputime::begin(self.thread(), link);
+            // SAFETY: what that calls is CUPTI's, which does not come to our hooks.
+            gputime::begin(unsafe { self.thread() }, link);
         }
     }
 
     /// Stores a call with its argument words.
-    pub fn call(&self, kernel: u32, words: &[u64]) -> Stored {
+    ///
+    /// # Safety
+    /// The words are the arguments of the call of `site` that is under way: its strings are there.
+    pub unsafe fn call(&self, kernel: u32, words: &[u64]) -> Stored {
         let begin = self.begin();
-        let slots = if self.wanted { self.store_call(begin, kernel, words) } else { None };
+        let slots = match self.wanted {
+            // SAFETY: as the caller promises.
+            true => unsafe { self.store_call(begin, kernel, words) },
+            false => None,
+        };
         Stored { slots }
     }
 
-    fn store_call(&self, begin: u64, kernel: u32, words: &[u64]) -> Option<Slots> {
+    /// # Safety
+    /// As of [`Observed::call`].
+    unsafe fn store_call(&self, begin: u64, kernel: u32, words: &[u64]) -> Option<Slots> {
         let head = self.head(begin);
         let words = words.get(..words.len().min(MOST_WORDS))?;
-        let texts = Texts::of(self.site, words);
+        // SAFETY: as the caller promises.
+        let texts = unsafe { Texts::of(self.site, words) };
         let link = if self.linked { gputime::link(0) } else { 0 };
         let count = slots(CALL_WORDS + words.len() * 8 + texts.bytes() + self.link_bytes());
-        let thread = self.thread();
+        // SAFETY: what is called while it is held is the recorder's.
+        let thread = unsafe { self.thread() };
         let slots = reserve(thread, self.recorder, count, self.depth == 0)?;
         let body = CallBody { kernel, outs: 0, words: words.len() as u8, texts: texts.count as u8 };
         // SAFETY: `count` slots hold head, body, words and texts.
@@ -235,18 +251,25 @@ impl Observed {
     }
 
     /// Stores a launch.
+    ///
+    /// # Safety
+    /// Its arguments are what CUDA is about to be given for its kernel: as many as that has parameters, or null.
     #[inline(always)]
-    pub fn launch(&self, launch: &Launch) -> Stored {
+    pub unsafe fn launch(&self, launch: &Launch) -> Stored {
         if self.linked {
-            gputime::before(self.global, self.thread(), self.site, launch);
+            // SAFETY: what is called while it is held is the driver's own or CUPTI's, which call no hook of ours.
+            gputime::before(self.global, unsafe { self.thread() }, self.site, launch);
         }
         let begin = self.begin();
-        let slots = if self.wanted { self.store_launch(begin, launch) } else { None };
+        // SAFETY: as the caller promises.
+        let slots = if self.wanted { unsafe { self.store_launch(begin, launch) } } else { None };
         Stored { slots }
     }
 
+    /// # Safety
+    /// As of [`Observed::launch`].
     #[inline(always)]
-    fn store_launch(&self, begin: u64, launch: &Launch) -> Option<Slots> {
+    unsafe fn store_launch(&self, begin: u64, launch: &Launch) -> Option<Slots> {
         let kernel = launch.kernel;
         let layout = kernel.layout(self.global, self.recorder);
         let (arg_bytes, mut flags) = match (layout, launch.args) {
@@ -266,7 +289,8 @@ impl Observed {
         let head = self.head(begin);
         let link = if self.linked { gputime::link(kernel.number) } else { 0 };
         let count = slots(LAUNCH_ARGS + kept + self.link_bytes());
-        let thread = self.thread();
+        // SAFETY: as in `store_call`.
+        let thread = unsafe { self.thread() };
         let context = thread.context as u64;
         let slots = reserve(thread, self.recorder, count, self.depth == 0)?;
         let body = LaunchBody {
@@ -280,8 +304,7 @@ impl Observed {
             flags: flags | launch.flags,
             context,
         };
-        // SAFETY: `count` slots hold head, body and `kept` bytes. Argument pointers are the program's,
-        // as many as the kernel has parameters: what the driver itself is about to read.
+        // SAFETY: `count` slots hold head, body and `kept` bytes. Argument pointers are as the caller promises.
         unsafe {
             slots.store_head(head);
             slots.at::<LaunchBody>(32).write(body);
@@ -344,10 +367,14 @@ impl Observed {
     }
 
     /// A launch that nobody wanted came back with `status`.
+    ///
+    /// # Safety
+    /// Its arguments are still what they were, as [`Observed::launch`] wants them.
     #[inline(always)]
-    pub fn finish_unkept(&self, status: i32, launch: impl FnOnce() -> Launch) {
+    pub unsafe fn finish_unkept(&self, status: i32, launch: impl FnOnce() -> Launch) {
         if self.recorded && is_failure(status) && self.depth == 0 {
-            self.fail_late(status, |now| self.store_launch(now, &launch()));
+            // SAFETY: as the caller promises.
+            self.fail_late(status, |now| unsafe { self.store_launch(now, &launch()) });
         }
     }
 
@@ -361,17 +388,25 @@ impl Observed {
     }
 
     /// As [`Observed::finish`] for a launch.
+    ///
+    /// # Safety
+    /// Its arguments are still what they were for [`Observed::launch`].
     #[inline(always)]
-    pub fn finish_launch(&self, stored: Stored, status: i32, launch: &Launch) {
-        self.finish(stored, status, |begin| self.store_launch(begin, launch));
+    pub unsafe fn finish_launch(&self, stored: Stored, status: i32, launch: &Launch) {
+        // SAFETY: as the caller promises.
+        self.finish(stored, status, |begin| unsafe { self.store_launch(begin, launch) });
         if self.linked {
-            gputime::after(self.global, self.thread(), status);
+            // SAFETY: what is called while it is held is the driver's own or CUPTI's, which call no hook of ours.
+            gputime::after(self.global, unsafe { self.thread() }, status);
         }
     }
 
     /// As [`Observed::finish`] for a call; `outs` are the words that the call wrote.
+    ///
+    /// # Safety
+    /// The words are those that [`Observed::call`] was given, and what they point to is still there.
     #[inline(always)]
-    pub fn finish_call(
+    pub unsafe fn finish_call(
         &self,
         stored: Stored,
         status: i32,
@@ -391,7 +426,8 @@ impl Observed {
             // SAFETY: `outs` stands at byte 36, see `CallBody`.
             unsafe { slots.at::<u16>(36).write(mask) };
         }
-        self.finish(stored, status, |begin| self.store_call(begin, kernel, words));
+        // SAFETY: as the caller promises.
+        self.finish(stored, status, |begin| unsafe { self.store_call(begin, kernel, words) });
     }
 }
 
@@ -405,7 +441,8 @@ impl Drop for Observed {
     #[inline(always)]
     fn drop(&mut self) {
         let depth = self.depth;
-        let thread = self.thread();
+        // SAFETY: what is called while it is held is the driver's own or CUPTI's, which call no hook of ours.
+        let thread = unsafe { self.thread() };
         thread.leave(depth);
         if self.linked && thread.link != 0 {
             gputime::end(thread);

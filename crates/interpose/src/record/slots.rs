@@ -22,7 +22,8 @@ pub fn new_name() -> u32 {
 
 /// Slots for an event of the calling thread that is no call; `None` where it is lost, which is counted.
 pub fn reserve_here(global: &'static Global, recorder: &Recorder, count: usize) -> Option<Slots> {
-    let thread = match thread::current(global) {
+    // SAFETY: what is called until the end of this function is the recorder's.
+    let thread = match unsafe { thread::current(global) } {
         Some(thread) if !thread.busy => thread,
         _ => {
             recorder.lose(Lost::NotReady);

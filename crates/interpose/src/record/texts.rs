@@ -17,7 +17,10 @@ pub struct Texts {
 
 impl Texts {
     /// Those of a call of `site`: classes with text arguments are never on the way of a launch.
-    pub fn of(site: &Site, words: &[u64]) -> Self {
+    ///
+    /// # Safety
+    /// The words are the arguments of such a call that is under way, and its strings outlive the result.
+    pub unsafe fn of(site: &Site, words: &[u64]) -> Self {
         let mut texts = Texts { found: [(0, &[]); 3], count: 0 };
         if !matches!(site.class, Class::module | Class::register) {
             return texts;
@@ -29,7 +32,7 @@ impl Texts {
                 && !pointer.is_null()
                 && let Some(slot) = texts.found.get_mut(texts.count)
             {
-                // SAFETY: CUDA is about to read this string, which stays for the call.
+                // SAFETY: a string of the call's, as the caller promises.
                 *slot = (at as u16, unsafe {
                     let size = libc::strnlen(pointer, TEXT_MAX);
                     std::slice::from_raw_parts(pointer.cast(), size)

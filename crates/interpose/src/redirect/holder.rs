@@ -228,7 +228,9 @@ pub fn fail(site: &Site) -> i32 {
 pub fn hidden<R>(work: impl FnOnce() -> R) -> R {
     let here = 0u8;
     let stack = (&raw const here).addr();
-    let Some(thread) = life::global().and_then(thread::current) else { return work() };
+    // SAFETY: it is let go of before the work begins.
+    let thread = life::global().and_then(|global| unsafe { thread::current(global) });
+    let Some(thread) = thread else { return work() };
     let outermost = !thread.is_inside(stack);
     let Some(depth) = thread.enter(stack) else { return work() };
     let recorded = thread.recorded;
@@ -236,7 +238,8 @@ pub fn hidden<R>(work: impl FnOnce() -> R) -> R {
         thread.recorded = false;
     }
     let result = work();
-    if let Some(thread) = thread::current_if_any() {
+    // SAFETY: the work is done, and nothing is called below.
+    if let Some(thread) = unsafe { thread::current_if_any() } {
         thread.leave(depth);
         thread.recorded = recorded;
     }

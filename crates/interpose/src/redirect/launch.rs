@@ -99,7 +99,7 @@ fn decisions(address: usize) -> Option<&'static Decisions> {
 }
 
 fn set(address: usize, decisions: Decisions) {
-    crate::lock::registry(|| DECISIONS.set(address, Some(Box::leak(Box::new(decisions)))));
+    crate::lock::registry(|_| DECISIONS.set(address, Some(Box::leak(Box::new(decisions)))));
 }
 
 /// `handle` launches what `address` does, in all contexts or, if it is a function of one, in the current one;
@@ -140,7 +140,8 @@ impl Drop for Outermost {
 /// Unless this is inside another call that is asked about; `stack` is an address in the caller's frame.
 pub fn outermost(stack: usize) -> Option<Outermost> {
     let within = WITHIN.get() > stack
-        || thread::current_if_any().is_some_and(|thread| thread.is_inside(stack));
+        // SAFETY: it is looked at, and let go of.
+        || unsafe { thread::current_if_any() }.is_some_and(|thread| thread.is_inside(stack));
     if within {
         return None;
     }

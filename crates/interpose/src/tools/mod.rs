@@ -88,7 +88,9 @@ fn all() -> &'static [Tool] {
 /// Whether CUDA is at work for a call that tools were or will be shown.
 fn inside() -> bool {
     let here = 0u8;
-    thread::current_if_any().is_some_and(|thread| thread.is_inside((&raw const here).addr()))
+    // SAFETY: it is looked at, and let go of.
+    unsafe { thread::current_if_any() }
+        .is_some_and(|thread| thread.is_inside((&raw const here).addr()))
 }
 
 fn size_of_val32<T>(_: &T) -> u32 {

@@ -14,8 +14,8 @@ mod register;
 #[cfg(test)]
 mod tests;
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use cushim_abi::types::*;
 use cushim_process::memory::Blocks;
@@ -102,8 +102,9 @@ static VARIABLES: PointerTable<Variable> = PointerTable::new();
 static MEMORY: Mutex<Blocks> = Mutex::new(Blocks::new());
 
 /// Keeps a value for ever.
-fn keep<T>(blocks: &Blocks, value: T) -> &'static T {
-    match blocks.take(size_of::<T>(), align_of::<T>()) {
+fn keep<T>(blocks: &MutexGuard<'_, Blocks>, value: T) -> &'static T {
+    // SAFETY: one caller at a time, who holds the lock.
+    match unsafe { blocks.take(size_of::<T>(), align_of::<T>()) } {
         Some(place) => {
             let place = place.cast::<T>();
             // SAFETY: room for a `T`, aligned, that nobody else has and that stays.
