@@ -75,7 +75,9 @@ int main(int count, char **args) {
     if (failed) return 3;
     further = (uint64_t)32 << 20;
     void *values[] = {&memory, &further};
-    if (named("cuLaunchKernel")(kernel, 2, 1, 1, 8, 4, 2, 0, (void *)0, values, (void *)0)) return 4;
+    // Of several blocks that fail, any may be first.
+    int blocks = strcmp(args[1], "_Z5callsPix") ? 1 : 2;
+    if (named("cuLaunchKernel")(kernel, blocks, 1, 1, 8, 4, 2, 0, (void *)0, values, (void *)0)) return 4;
     printf("%d\n", named("cuCtxSynchronize")());
     return 0;
 }

@@ -101,7 +101,7 @@ impl Shape {
             Shape::Uniform => 0,
             Shape::Affine => thread,
             Shape::Scaled => 3 * thread + 2,
-            Shape::Scattered => thread * 37 & 63,
+            Shape::Scattered => (thread * 37) & 63,
         })
     }
 

@@ -105,3 +105,32 @@ fn errors_say_where_what_and_what_else() {
     let deep = format!(".entry k() {{ {} }}", "{".repeat(5000));
     assert!(error(&deep).contains("the nesting is 101, expected at most 100"));
 }
+
+/// Whatever stands in them, it ends with the line, and no program is refused for it.
+#[test]
+fn places_in_sources() {
+    let text = module(
+        ".file
+         .file 1
+         .file \"x\"
+         .file 3 \"a/b.cu\", 1, 2
+         .loc
+         .visible .entry k()
+         .loc 3 0 0
+         {
+         .loc 3 5 1
+         .reg .b32 r;
+         .loc 3
+         .loc 3 99999999999 1
+         .loc 3 6 1, function_name $L__info_string0, inlined_at
+         .loc 3 7 1, inlined_at 3 2 1, function_name $L__info_string0+4
+         mov.b32 r, 1; .loc 9 9 9
+         ret; }",
+    );
+    let m = parse(&text).and_then(|m| cushim_ptx::check(&m)).unwrap();
+    let f = &m.functions[0];
+    let lines = |n: usize| m.sources.lines(f.pos, f.code[n].pos);
+    let shown: Vec<String> = lines(0).iter().map(|l| format!("{l} of {}", l.file)).collect();
+    assert_eq!(shown, ["b.cu:7 of a/b.cu", "b.cu:2 of a/b.cu"]);
+    assert!(lines(1).is_empty(), "no file has that number");
+}

@@ -297,7 +297,7 @@ fn unfit(module: &Module, kernel: u32) -> Option<Refused> {
             why += &format!(" (in {})", name(*function));
         }
         return Some(Refused {
-            line: Some(refusal.pos.line),
+            line: Some(module.sources.text(refusal.pos).0.line),
             instruction: Some(refusal.instruction.clone()),
             ..empty(Reason::Instruction, why)
         });
