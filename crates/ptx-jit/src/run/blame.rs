@@ -13,13 +13,16 @@ use super::warp::Warp;
 use crate::emit::{Addresses, Site};
 use cushim_ptx::interp::{Cause, Fault};
 use cushim_ptx::ir::Inst;
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::{Operation, Update};
+use cushim_ptx::table::Op;
 
 /// Bytes that a lane accesses.
 fn total(inst: &Inst) -> u64 {
     let parts = match inst.op {
         Op::St => inst.src.len().saturating_sub(2),
-        Op::Atom if inst.words.has(Word::Cas) => 1,
+        Op::Atom if matches!(inst.sem, Operation::Atomic(a) if matches!(a.update, Update::CompareExchange(_))) => {
+            1
+        }
         Op::Atom => inst.src.len().saturating_sub(2),
         _ => inst.dst.len(),
     };

@@ -13,10 +13,10 @@ use super::warp::{Arrival, DONE, FAULT, NOWHERE, WAITS, Warp, YIELDS};
 use super::{whole, wide, widest};
 use crate::emit::Site;
 use crate::plan::form::Class;
-use cushim_ptx::table::Op;
 use cushim_ptx::alu;
 use cushim_ptx::interp::{Cause, Fault};
 use cushim_ptx::ir::Dst;
+use cushim_ptx::table::Op;
 
 /// Names the helpers, by their places in [`TABLE`].
 macro_rules! helpers {

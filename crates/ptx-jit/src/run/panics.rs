@@ -176,6 +176,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
                 local_size: 64,
                 threads: 32,
                 start: std::time::Instant::now(),
+                stack: 0,
             };
             let mut seat = crate::run::block::Seat::new(&exec);
             for which in ALL {
@@ -183,7 +184,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
                     CALLED.set((*which, seldom));
                     NEXT.set(Some(*which));
                     // SAFETY: a warp of a seat, and code that does with it what is allowed.
-                    let (status, _) = unsafe { trap::enter(calls_one, (0, 0), seat.first()) };
+                    let (status, _) = unsafe { trap::enter(calls_one, (0, 0), seat.first(), 0) };
                     NEXT.set(None);
                     assert_eq!(status, FAULT, "{which:?}");
                     let fault = seat.fault();

@@ -7,7 +7,7 @@ use super::regions::Regions;
 use super::{flushes, is_product, is_sum, usage};
 use crate::ir::{Base, Dst, Function, Inst, Src, Symbol};
 use crate::table::Op;
-use crate::types::Scalar;
+use crate::types::{Scalar, Space};
 
 /// A product.
 pub(super) struct Product {
@@ -133,7 +133,7 @@ fn uniform(f: &Function, times: &[u32], dead: &[bool]) -> Vec<bool> {
         let same = match (inst.op, inst.src.first()) {
             (Op::Mov, Some(Src::Reg(r))) => inst.src.len() == 1 && uniform[*r as usize],
             (Op::Ld, Some(Src::Memory(Base::Symbol(Symbol::Param(_)), _))) => f.entry,
-            (Op::Ld, Some(Src::Memory(Base::Symbol(_), _))) => inst.words.has(Word::Const),
+            (Op::Ld, Some(Src::Memory(Base::Symbol(_), _))) => inst.space(0) == Space::Const,
             _ => false,
         };
         usage::writes(inst, |r| uniform[r as usize] = same && times[r as usize] == 1);
