@@ -240,6 +240,16 @@ impl Kernel {
         Ok(self.variant(Layout::of(block))?.machine().code.size())
     }
 
+    /// The machine code for a shape of blocks, the better where that is there: to be read, not run.
+    ///
+    /// # Errors
+    /// As [`Kernel::prepare`].
+    pub fn code(&self, block: [u32; 3]) -> Result<Vec<u8>, NotCompiled> {
+        let variant = self.variant(Layout::of(block))?;
+        let code = &variant.machine().code;
+        Ok(code.from(code.range().0).to_vec())
+    }
+
     /// Whether code for a shape of blocks is there and came from a cache.
     pub fn is_kept(&self, block: [u32; 3]) -> bool {
         let all = self.variants.lock().unwrap_or_else(PoisonError::into_inner);

@@ -158,9 +158,19 @@ impl Ready {
         (0..count).step_by(9).filter(|n| read[*n] == 0 && read[count + n] == 0).count()
     }
 
-    /// Bytes of machine code.
-    pub fn code_size(&self) -> usize {
-        self.kernel.as_ref().map_or(0, |k| k.code_size([32, 1, 1]).unwrap())
+    /// How many instructions of the processor are under lock: a prefix, of a register's upper half or not, before
+    /// an operation on memory.
+    pub fn locked(&self) -> usize {
+        let code = self.kernel.as_ref().map_or(vec![], |k| k.code([32, 1, 1]).unwrap());
+        let operation = |code: &[u8]| match code {
+            [0x09 | 0x81 | 0x83, ..] | [0x0f, 0xb1 | 0xc1, ..] => true,
+            _ => false,
+        };
+        let is_locked = |at: &[u8]| match at {
+            [0xf0, 0x40..=0x4f, code @ ..] | [0xf0, code @ ..] => operation(code),
+            _ => false,
+        };
+        (0..code.len()).filter(|n| is_locked(&code[*n..])).count()
     }
 
     /// Runs each block on a thread of its own, and a part of the host's.

@@ -6,8 +6,9 @@
 use super::regions::Regions;
 use super::{flushes, is_product, is_sum, usage};
 use crate::ir::{Base, Dst, Function, Inst, Src, Symbol};
+use crate::sem::Operation;
 use crate::table::Op;
-use crate::types::{Scalar, Space};
+use crate::types::Scalar;
 
 /// A product.
 pub(super) struct Product {
@@ -133,7 +134,9 @@ fn uniform(f: &Function, times: &[u32], dead: &[bool]) -> Vec<bool> {
         let same = match (inst.op, inst.src.first()) {
             (Op::Mov, Some(Src::Reg(r))) => inst.src.len() == 1 && uniform[*r as usize],
             (Op::Ld, Some(Src::Memory(Base::Symbol(Symbol::Param(_)), _))) => f.entry,
-            (Op::Ld, Some(Src::Memory(Base::Symbol(_), _))) => inst.space(0) == Space::Const,
+            (Op::Ld, Some(Src::Memory(Base::Symbol(_), _))) => {
+                matches!(inst.sem, Operation::Load(a) if a.constant)
+            }
             _ => false,
         };
         usage::writes(inst, |r| uniform[r as usize] = same && times[r as usize] == 1);

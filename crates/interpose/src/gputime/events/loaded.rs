@@ -63,9 +63,9 @@ fn load_function(handle: usize) -> bool {
     type Load = unsafe extern "C-unwind" fn(usize) -> i32;
     type Get = unsafe extern "C-unwind" fn(*mut usize, usize) -> i32;
     let Some(load) = device::function(c"cuFuncLoad") else { return false };
-    // SAFETY: the function's signature (CUDA Driver API, "Module Management"), and a handle that is about
-    // to be launched.
+    // SAFETY: the function's signature (CUDA Driver API, "Module Management").
     let load = unsafe { std::mem::transmute::<usize, Load>(load) };
+    // SAFETY: a handle that is about to be launched.
     if unsafe { load(handle) } == 0 {
         return true;
     }
