@@ -104,6 +104,13 @@ impl Api {
         if status == 0 { context } else { 0 }
     }
 
+    /// Whether there is a context for work on `stream` yet: the default streams are those of the current one.
+    pub fn has_context(&self, stream: usize) -> bool {
+        let mut current = 0;
+        // SAFETY: the function's signature; the place is valid.
+        stream > LAST_SPECIAL || unsafe { (self.current)(&mut current) == 0 && current != 0 }
+    }
+
     /// Whether `stream` is being captured. The legacy stream cannot be asked while another is: an error
     /// then (906), which does not end that capture (CUDA Driver API, `cuStreamIsCapturing`).
     pub fn is_capturing(&self, stream: usize) -> bool {

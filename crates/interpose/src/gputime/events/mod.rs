@@ -107,11 +107,15 @@ fn begin(
         untimed();
         None
     })?;
+    // CUDA's runtime makes its context in the first call that needs one; nobody captures before.
+    if !api.has_context(stream) {
+        untimed();
+        return None;
+    }
     if api.is_capturing(stream) {
         return None;
     }
     let taken = match api.context(stream) {
-        // CUDA's runtime makes its context in the first call that needs one.
         0 => None,
         context => harvest::take(global, api, context),
     };
