@@ -88,7 +88,7 @@ fn lost(timed: usize, untimed: &[u32], notes: &[String]) -> usize {
 
 fn check(path: &Path) -> Vec<String> {
     let (timed, untimed, notes) = read(path);
-    lost(timed.len(), &untimed, &notes);
+    let lost = lost(timed.len(), &untimed, &notes);
     let mut ends = HashMap::new();
     for (begin, ns, gpu, called, grid) in timed {
         assert_eq!(
@@ -103,8 +103,8 @@ fn check(path: &Path) -> Vec<String> {
         assert!(begin + 20_000_000 >= *end, "{grid}: kernels of a stream follow each other");
         *end = begin + ns;
     }
-    // The default stream, that of each thread, one more; on the other device two.
-    assert_eq!(ends.len(), 5);
+    // The default stream, that of each thread, one more; on the other device two. Some have one launch only.
+    assert!((5usize.saturating_sub(lost)..=5).contains(&ends.len()), "{lost} {ends:?}");
     notes
 }
 

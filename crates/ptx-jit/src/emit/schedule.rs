@@ -182,3 +182,6 @@ fn order_run(
     }
     changed
 }
+
+#[cfg(test)]
+mod tests;

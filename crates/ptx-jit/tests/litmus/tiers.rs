@@ -162,10 +162,8 @@ impl Ready {
     /// an operation on memory.
     pub fn locked(&self) -> usize {
         let code = self.kernel.as_ref().map_or(vec![], |k| k.code([32, 1, 1]).unwrap());
-        let operation = |code: &[u8]| match code {
-            [0x09 | 0x81 | 0x83, ..] | [0x0f, 0xb1 | 0xc1, ..] => true,
-            _ => false,
-        };
+        let operation =
+            |code: &[u8]| matches!(code, [0x09 | 0x81 | 0x83, ..] | [0x0f, 0xb1 | 0xc1, ..]);
         let is_locked = |at: &[u8]| match at {
             [0xf0, 0x40..=0x4f, code @ ..] | [0xf0, code @ ..] => operation(code),
             _ => false,
