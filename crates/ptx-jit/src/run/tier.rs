@@ -239,17 +239,44 @@ impl Variant {
 }
 
 /// Does something on a thread of its own, on which no signal handler of the program runs; or not at all.
+///
+/// The thread is the system's own: what Rust's standard library keeps of a thread lies with the system's allocator, and
+/// until the thread has begun, what leads there lies in a heap of ours. A leak checker in the program looks into neither
+/// the one nor the other, and took the process's end for the loss of it.
 fn aside(work: impl FnOnce() + Send + 'static) {
-    // SAFETY: both sets are written before they are read; the mask of this thread is put back.
+    let given: *mut Work = Box::into_raw(Box::new(Box::new(work)));
+    // SAFETY: sets, attributes and thread are written before they are read; the mask of this thread is put back;
+    // `given` is the thread's, or ours again where there is none.
     unsafe {
         let (mut all, mut old) = (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
-        let thread = std::thread::Builder::new().name("cuda-compile".into());
-        let _ = thread.spawn(move || {
-            libc::setpriority(libc::PRIO_PROCESS, 0, 5);
-            let _ = crate::caught::run(work);
-        });
+        let (mut how, mut thread) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::pthread_attr_init(&raw mut how);
+        libc::pthread_attr_setdetachstate(&raw mut how, libc::PTHREAD_CREATE_DETACHED);
+        libc::pthread_attr_setstacksize(&raw mut how, STACK);
+        if libc::pthread_create(&raw mut thread, &raw const how, begin, given.cast()) != 0 {
+            drop(Box::from_raw(given));
+        }
+        libc::pthread_attr_destroy(&raw mut how);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
     }
+}
+
+/// What a thread is made for.
+type Work = Box<dyn FnOnce() + Send>;
+
+/// Bytes of such a thread's stack.
+const STACK: usize = 4 << 20;
+
+extern "C" fn begin(given: *mut libc::c_void) -> *mut libc::c_void {
+    // SAFETY: `aside` made it, and left it to this thread alone.
+    let work = unsafe { Box::from_raw(given.cast::<Work>()) };
+    // SAFETY: the calling thread's own name and priority.
+    unsafe {
+        libc::pthread_setname_np(libc::pthread_self(), c"cuda-compile".as_ptr());
+        libc::setpriority(libc::PRIO_PROCESS, 0, 5);
+    }
+    let _ = crate::caught::run(*work);
+    std::ptr::null_mut()
 }
