@@ -101,7 +101,10 @@ pub fn rewrite(ptx: &[u8], bound: &[Bound]) -> Result<Rewritten, Error> {
         first = first.or(begins);
     }
     between(&words, &items, &names)?;
-    let first = first.map_or(words.len(), |first| first);
+    // The table goes before something that was understood: behind the rest may be a string or a comment without end.
+    let Some(first) = first else {
+        return Err(words.error(0, "found neither a function nor a variable".to_owned()));
+    };
     let table = format!(".visible .const .align 8 .u64 {TABLE}[{}];\n", bound.len().max(1));
     Ok(Rewritten { text: put_together(&words, first, &table, edits), fixups })
 }

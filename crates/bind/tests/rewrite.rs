@@ -245,6 +245,8 @@ mod fuzz;
 /// What the fuzzer does, on pieces of statements put together by fixed numbers.
 #[test]
 fn any_text_is_rewritten_or_refused() {
+    // What fuzzing found.
+    fuzz::rewritten(include_bytes!("../../../fuzz/regressions/bind_rewrite/string-without-end"));
     let pieces = [
         "ld.const.u32 r0, [c",
         "+8",
