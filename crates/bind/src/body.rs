@@ -87,6 +87,10 @@ fn statement(
         }
         return no_use(words, all, names).map(|()| 0);
     }
+    if !is_name(words.get(opcode)) {
+        let found = words.name(opcode);
+        return Err(words.error(opcode, format!("found `{found}`, expected an instruction")));
+    }
     let operands = (opcode + 1..all.end).find(|i| {
         let word = words.get(*i);
         !word.starts_with(b".") && word != b":" && words.get(i - 1) != b":"
@@ -127,9 +131,10 @@ fn statement(
             end = words.find(i + 1, b",").filter(|end| *end < all.end).unwrap_or(all.end);
             let close = (i + 1..end).find(|i| matches!(words.get(*i), b")" | b"}"));
             end = close.unwrap_or(end);
+            let is_number = words.get(i + 2).first().is_some_and(u8::is_ascii_digit);
             let addend = match (words.get(i + 1), end - i) {
-                (b"+", 3) => words.name(i + 2),
-                (_, 3) => format!("-{}", words.name(i + 2)),
+                (b"+", 3) if is_number => words.name(i + 2),
+                (_, 3) if is_number => format!("-{}", words.name(i + 2)),
                 _ => return Err(words.error(i, "found an expression, expected name + number")),
             };
             before += &format!("add.s64 {register}, {register}, {addend}; ");

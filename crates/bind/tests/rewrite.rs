@@ -247,6 +247,7 @@ mod fuzz;
 fn any_text_is_rewritten_or_refused() {
     // What fuzzing found.
     fuzz::rewritten(include_bytes!("../../../fuzz/regressions/bind_rewrite/string-without-end"));
+    fuzz::rewritten(include_bytes!("../../../fuzz/regressions/bind_rewrite/sum-of-variables"));
     let pieces = [
         "ld.const.u32 r0, [c",
         "+8",
