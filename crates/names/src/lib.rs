@@ -8,6 +8,7 @@
 
 mod demangle;
 mod name;
+mod narrow;
 mod scan;
 mod shown;
 mod types;

@@ -5,8 +5,7 @@
 
 use std::fmt::{self, Write};
 
-use half::{bf16, f16};
-
+use crate::narrow::{BF16, F16, Narrow};
 use crate::types::{Number, Type};
 
 /// A value.
@@ -145,16 +144,8 @@ fn number_of(number: Number, bytes: &[u8]) -> Option<Value> {
         Number::Char => Value::Char(*bytes.first()?),
         Number::Signed(_) => Value::Signed(signed(bytes)),
         Number::Unsigned(_) => Value::Unsigned(unsigned(bytes)),
-        Number::Half => {
-            let value = f16::from_bits(unsigned(bytes) as u16);
-            let reads_back = |text: &str| text.parse().is_ok_and(|v| f16::from_f64(v) == value);
-            Value::Real(value.to_f64(), shortest(value.to_f64(), reads_back))
-        }
-        Number::Bfloat16 => {
-            let value = bf16::from_bits(unsigned(bytes) as u16);
-            let reads_back = |text: &str| text.parse().is_ok_and(|v| bf16::from_f64(v) == value);
-            Value::Real(value.to_f64(), shortest(value.to_f64(), reads_back))
-        }
+        Number::Half => narrow(F16, bytes),
+        Number::Bfloat16 => narrow(BF16, bytes),
         Number::Float => {
             let value = f32::from_bits(unsigned(bytes) as u32);
             Value::Real(value.into(), real(value.into(), format!("{value:e}")))
@@ -177,7 +168,15 @@ fn signed(bytes: &[u8]) -> i128 {
     unsigned(bytes).checked_shl(shift).map_or(0, |value| (value as i128) >> shift)
 }
 
-/// The shortest decimal that reads back as the same value of a narrow type.
+/// A value of a narrow type, with the shortest decimal that reads back as the same value.
+fn narrow(format: Narrow, bytes: &[u8]) -> Value {
+    let bits = unsigned(bytes) as u16;
+    let value = format.value(bits);
+    let reads_back = |text: &str| text.parse().is_ok_and(|near| format.rounds_to(near, bits));
+    Value::Real(value, shortest(value, reads_back))
+}
+
+/// The first text with enough digits, in scientific notation.
 fn shortest(value: f64, reads_back: impl Fn(&str) -> bool) -> String {
     let texts = (0..17).map(|digits| format!("{value:.digits$e}"));
     let found = texts.into_iter().find(|text| reads_back(text));
@@ -218,6 +217,8 @@ fn real(value: f64, scientific: String) -> String {
 
 #[cfg(test)]
 mod tests {
+    use half::{bf16, f16};
+
     use super::*;
 
     fn text(kind: &str, bytes: &[u8]) -> String {

@@ -8,7 +8,10 @@
 mod apart;
 pub mod chrome;
 pub mod inputs;
+#[cfg(feature = "parquet")]
+mod lake;
 pub mod output;
+#[cfg(feature = "parquet")]
 pub mod parquet;
 pub mod perfetto;
 mod ranks;
@@ -101,7 +104,14 @@ pub fn write(args: &ExportArgs) -> Result<Vec<TraceFile>, Error> {
             sink.finish().map_err(view::output)?.commit()?;
         }
         To::Chrome => ranks::chrome(args, &mut files, &mut progress)?,
-        To::Parquet => ranks::parquet(args, &mut files, &mut progress)?,
+        #[cfg(feature = "parquet")]
+        To::Parquet => lake::write(args, &mut files, &mut progress)?,
+        #[cfg(not(feature = "parquet"))]
+        To::Parquet => {
+            let why =
+                "--to parquet: this cushim was built without Parquet (Cargo's feature `parquet`)";
+            return Err(Error::Usage(why.to_owned()));
+        }
         To::Jsonl => {
             let out = single(&args.output, args.force)?;
             jsonl(&mut files, out, &mut progress)?.commit()?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cushim_image::inventory::{Image, ImageKind};
 use cushim_image::{Arch, Limits};
 use cushim_names::Name;
-use regex::Regex;
+use regex_lite::Regex;
 
 use crate::Error;
 

@@ -11,7 +11,7 @@ use cushim_image::Limits;
 use cushim_image::inventory::{self, Image, ImageKind};
 use cushim_names::{Foreign as _, Name};
 use cushim_trace::private::Folder;
-use regex::Regex;
+use regex_lite::Regex;
 
 use super::{NewArgs, program};
 use crate::images::HostFile;
@@ -132,7 +132,7 @@ fn no_ptx(args: &NewArgs, images: &[Image<'_>], symbol: &str, limits: &Limits) -
 }
 
 fn manifest_text(name: &Name, image: &str, args: &NewArgs) -> String {
-    let exact = format!("^{}$", regex::escape(&name.mangled));
+    let exact = format!("^{}$", regex_lite::escape(&name.mangled));
     format!(
         "# {full}\n# of {program}\n\n[[redirect]]\nname  = {name}\nmatch = {{ kernel = {exact} }}\nimage = {image}\n",
         full = name.full,

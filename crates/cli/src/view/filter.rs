@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use regex::Regex;
+use regex_lite::Regex;
 
 use crate::Error;
 
@@ -38,7 +38,7 @@ impl Pattern {
     }
 }
 
-fn bad(option: &'static str, found: &str, error: regex::Error) -> Error {
+fn bad(option: &'static str, found: &str, error: regex_lite::Error) -> Error {
     // The error draws the expression with a marker on several lines; its last line is the reason.
     let text = error.to_string();
     let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");

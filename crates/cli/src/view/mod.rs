@@ -29,7 +29,9 @@ pub use args::{Class, ColorWhen, Format, NameForm, ViewArgs};
 pub use filter::{Children, KernelFilter};
 pub use options::{Classes, Target, ViewOptions, utf8_locale};
 
-pub(crate) use json::{JsonValue, gpu_word, range_word, word_value};
+pub(crate) use json::{JsonValue, word_value};
+#[cfg(feature = "parquet")]
+pub(crate) use json::{gpu_word, range_word};
 use known::Known;
 use stats::Stats;
 pub(crate) use table::size;

@@ -103,7 +103,7 @@ fn declared(headers: &[&str], include: &Path) -> BTreeSet<String> {
     let done = command.arg("-I").arg(graphics(&lab)).arg(&source).output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     let text = String::from_utf8_lossy(&done.stdout).into_owned();
-    let regex = regex::Regex::new(r"\b((?:__)?cu[A-Za-z0-9_]+)\s*\(").unwrap();
+    let regex = regex_lite::Regex::new(r"\b((?:__)?cu[A-Za-z0-9_]+)\s*\(").unwrap();
     regex.captures_iter(&text).map(|c| c[1].to_owned()).collect()
 }
 
