@@ -16,6 +16,14 @@ RUNTIMES = ("shared", "static")
 STREAMS = ("legacy", "perthread")
 LINKS = ("whole", "rdc")
 COMPRESSIONS = ("default", "none", "lz4", "zstd")
+# What `variants` knows, and scripts take.
+SETS = ("pair", "core", "gpu", "matrix", "full", "each", "both")
+# Six of the 24 variants without `default`: every two choices of two axes come together in one of them.
+COVER = (
+    "shared-legacy-whole-none", "static-perthread-rdc-none",
+    "shared-legacy-rdc-lz4", "static-perthread-whole-lz4",
+    "shared-perthread-whole-zstd", "static-legacy-rdc-zstd",
+)
 
 
 class Program:
@@ -112,6 +120,8 @@ def variants(which, program):
     """The variants of a set in which this program is built.
 
     pair    two that differ in everything but compression
+    core    `pair`, and for the programs marked `matrix` six variants in which every two choices come together;
+            of semantics/ and compute/ the static runtime alone
     gpu     every runtime, stream and link mode, compression as the compiler likes
     matrix  the full product for the programs marked so, `pair` for the others
     full    the full product for every program
@@ -127,11 +137,21 @@ def variants(which, program):
     product = [Variant(*v) for v in itertools.product(RUNTIMES, STREAMS, LINKS, COMPRESSIONS)]
     if which == "each":
         return few(program, ("shared",))
-    if which in ("matrix", "pair") and "heavy" in program.options:
+    if which in ("matrix", "core", "pair") and "heavy" in program.options:
         return []
+    if which == "core" and program.kind:
+        return few(program, ("static",))
     if which == "both" or (program.kind and which != "full"):
         traced = program.kind == "compute" and which in ("matrix", "pair")
         return few(program, ("static",) if traced else RUNTIMES)
+    wanted = program.options.get("link"), program.options.get("stream")
+    if which == "core":
+        # What a program does not leave open is not varied.
+        names = [name.split("-") for name in COVER] if "matrix" in program.options else []
+        chosen = [Variant(r, wanted[1] or s, wanted[0] or l, c) for r, s, l, c in names]
+        if chosen:
+            return list({str(v): v for v in chosen}.values())
+        which = "pair"
     if which == "matrix":
         which = "full" if "matrix" in program.options else "pair"
     if which == "pair":
@@ -145,8 +165,7 @@ def variants(which, program):
     elif which == "full":
         product = [v for v in product if v.compression != "default"]
     else:
-        raise SystemExit("unknown set '%s': pair, gpu, matrix, full, each or both" % which)
-    wanted = program.options.get("link"), program.options.get("stream")
+        raise SystemExit("unknown set '%s': %s" % (which, ", ".join(SETS)))
     return [v for v in product if wanted[0] in (None, v.link) and wanted[1] in (None, v.stream)]
 
 

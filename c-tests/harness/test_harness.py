@@ -3,6 +3,7 @@
     python3 -m unittest discover -s c-tests/harness
 """
 
+import itertools
 import json
 import os
 import stat
@@ -206,6 +207,17 @@ class Table(unittest.TestCase):
         self.assertEqual(len(programs.variants("full", vecadd)), 24)
         separate = programs.programs(["separate"])[0]
         self.assertEqual({v.link for v in programs.variants("matrix", separate)}, {"rdc"})
+        cover = programs.variants("core", vecadd)
+        self.assertEqual(len(cover), 6)
+        every = [str(v).split("-") for v in programs.variants("full", vecadd)]
+        for one, other in itertools.combinations(range(4), 2):
+            pairs = {(v[one], v[other]) for v in every}
+            self.assertEqual({(v[one], v[other]) for v in (str(v).split("-") for v in cover)}, pairs)
+        self.assertEqual({v.link for v in programs.variants("core", separate)}, {"rdc"})
+        self.assertEqual(len(programs.variants("core", separate)), 6)
+        for program in programs.programs():
+            if "heavy" not in program.options:
+                self.assertNotEqual(programs.variants("core", program), [], program.name)
         for heavy in (p for p in programs.programs() if "heavy" in p.options):
             self.assertEqual(programs.variants("matrix", heavy), [], heavy.name)
             self.assertEqual(programs.variants("pair", heavy), [], heavy.name)
