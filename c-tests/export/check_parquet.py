@@ -1,4 +1,4 @@
-"""Runs the queries of the README in DuckDB (PyPI) on a lake of 64 made-up ranks.
+"""Runs the queries of docs/parquet.md in DuckDB (PyPI) on a lake of 64 made-up ranks.
 
     python c-tests/export/check_parquet.py FOLDER EVENTS    # FOLDER holds lake/
 
@@ -12,9 +12,9 @@ import sys
 
 import duckdb
 
-doc = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../README.md")
+doc = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/parquet.md")
 queries = re.findall(r"```sql\n(.*?)```", open(doc).read(), re.S)
-assert len(queries) == 3, "the README has three queries"
+assert len(queries) == 3, "the page has three queries"
 os.chdir(sys.argv[1])
 events = int(sys.argv[2])
 table = "read_parquet('lake/**/*.parquet', hive_partitioning = true)"

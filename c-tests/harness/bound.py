@@ -103,7 +103,7 @@ def check_program(cushim, path, images, out, direct):
     for name, action, status, word in (
             ("checked", "image = '%s'" % images["ptx"], 0, "scale is the program's (4 bytes in .const)"),
             ("checked, own", "image = '%s'\nown = ['seed', 'sead']" % images["ptx"], 1, "it has no variable sead"),
-            ("checked, another size", "image = '%s'" % images["wrong"], 1, "CANNOT BE APPLIED")):
+            ("checked, another size", "image = '%s'" % images["wrong"], 1, "cannot be applied")):
         with open(manifest, "w") as file:
             file.write(rule("kernel = '^add$'", action))
         ran = runs.run([cushim.program, "redirect", "check", manifest, path])

@@ -139,7 +139,7 @@ pub fn unknown(command: &clap::Command) -> Vec<(String, Option<String>)> {
 pub fn warn_of_unknown() {
     for (name, near) in unknown(&crate::command()) {
         let hint = near.map(|near| format!("; did you mean {near}?")).unwrap_or_default();
-        crate::complain(&format!("the variable {name} means nothing to cushim{hint}"));
+        crate::complain(&format!("unknown variable {name}{hint}"));
     }
 }
 

@@ -49,27 +49,27 @@ pub struct Cli {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Run a program with the CUDA of your choice, without a GPU too
+    /// Run a program on NVIDIA's CUDA or, without a GPU, on the CPU
     Run(run::RunArgs),
     /// Run a program and show the kernels it launches
     Trace(Box<trace::TraceArgs>),
     /// Run a program and record the kernels it launches into a file
     Record(Box<record::RecordCommand>),
-    /// Switch the recording of a running process on or off, or put a mark into it
+    /// Switch the recording of a running process on or off, or add a mark to it
     Ctl(ctl::CtlArgs),
-    /// Print the environment that traces a program without the launcher
+    /// Print the environment variables that record a program without this launcher
     Env(env::EnvArgs),
-    /// Sum up what was recorded: by kernel, function, stream, thread, rank
+    /// Analyse recordings: by kernel, function, stream, thread, rank
     Report(report::ReportArgs),
-    /// Write what was recorded for other tools: Perfetto, HTA, DuckDB, Spark
+    /// Convert recordings for other tools: Perfetto, HTA, DuckDB, Spark
     Export(export::ExportArgs),
-    /// Say what cushim will see of a program, and what stands in its way
+    /// Check what cushim can trace of a program, and what prevents it
     Doctor(doctor::DoctorArgs),
     /// List the device images in programs and libraries
     Ls(ls::LsArgs),
     /// Write device images to files
     Extract(extract::ExtractArgs),
-    /// Help with manifests that replace kernels and images
+    /// Write and check manifests that replace kernels and images
     Redirect(redirect::RedirectCommand),
     /// Run a captured launch alone, time it, and compare its outputs
     Replay(replay::ReplayArgs),
@@ -79,24 +79,24 @@ pub enum Command {
     Man(generate::ManArgs),
 }
 
-const ABOUT: &str = "See what an unmodified CUDA program launches";
+const ABOUT: &str = "See what any CUDA program does to the GPU, or run it without one";
 
 const LONG_ABOUT: &str = "\
-See what an unmodified CUDA program launches.
+See what any CUDA program does to the GPU, or run it without one.
 
-cushim preloads a small library into a program that nvcc, clang, PyTorch, Triton, JAX or CuPy produced. \
-The library sees every device image that is registered and every kernel that is launched, however the \
-program was linked. The program is not rebuilt; its output, exit status and fatal signal stay its own.";
+cushim preloads a small library into an unmodified program, and that sees every call of CUDA: kernel launches with their \
+arguments, copies, memory, graphs, and the device code. Or it runs the program on the CPU. The program is not \
+rebuilt; its output, exit status and fatal signal stay its own.";
 
 const AFTER: &str = "\
 Examples:
   cushim trace ./app 1024               what it launches, on stderr, with a summary at the end
   cushim trace -c python train.py       only the summary
-  cushim trace -o run.jsonl ./app       one JSON object a line
+  cushim trace -o run.jsonl ./app       one JSON object per line
   cushim record ./app                   into a file, for cushim report
   srun env $(cushim env) ./app          the same without the launcher
   cushim run --backend cpu ./app        without a GPU
-  cushim doctor ./app                   what will be seen, and what stands in the way
+  cushim doctor ./app                   what can be traced, and what prevents it
 
 Exit status:
   125  cushim itself failed, also for a wrong option

@@ -58,7 +58,9 @@ pub fn find_library(given: Option<&Path>) -> Result<PathBuf, Error> {
     match places.iter().find(|place| place.exists()) {
         Some(place) => ours(place),
         None => Err(Error::Library(format!(
-            "{LIBRARY} is not found beside this program ({}) nor in ../lib; name it with CUSHIM_LIB or --lib",
+            "{LIBRARY} is missing: it is neither in {} nor in ../lib of it. `cargo install` installs the program alone: \
+             build the libraries (`cargo build --release` in cushim's source) and copy target/release/lib*.so there, or \
+             name the file with --lib or CUSHIM_LIB",
             folder.shown()
         ))),
     }
@@ -94,7 +96,11 @@ pub fn beside(library: &Path, name: &str) -> Result<PathBuf, Error> {
     });
     match found {
         Some(found) => ours(&found),
-        None => Err(Error::Library(format!("{} is missing", place.shown()))),
+        None => Err(Error::Library(format!(
+            "{} is missing: the backends cpu and driver need {CORE} and libcushim_*.so beside {LIBRARY}; copy them from \
+             target/release",
+            place.shown()
+        ))),
     }
 }
 

@@ -29,12 +29,12 @@ pub struct RunArgs {
     #[command(flatten)]
     backend: BackendArgs,
 
-    /// What cushim says about itself inside the program: off, error, warn, info; to FILE or stderr
-    #[arg(long, value_name = "LEVEL[,FILE]", value_parser = launch::log, help_heading = "How it is run")]
+    /// Log level of the preloaded library: off, error, warn or info; to FILE or stderr
+    #[arg(long, value_name = "LEVEL[,FILE]", value_parser = launch::log, help_heading = "Running")]
     log: Option<String>,
 
-    /// The preloaded library, where it is not beside this program or in ../lib
-    #[arg(long, value_name = "FILE", help_heading = "How it is run")]
+    /// Path of libcushim.so, if it is not beside this program or in ../lib
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
     lib: Option<PathBuf>,
 
     #[command(flatten)]
@@ -44,22 +44,24 @@ pub struct RunArgs {
 const AFTER: &str = "\
 The backends:
   native   NVIDIA's own runtime and driver, as without cushim
-  driver   cushim's runtime over NVIDIA's driver: no libcudart of NVIDIA's takes part
+  driver   cushim's runtime over NVIDIA's driver: NVIDIA's libcudart is not used
   cpu      cushim's runtime and driver; kernels run on the CPU
-  auto     native wherever a libcuda is installed, also a broken one; where there is none, cpu
+  auto     native where a libcuda is installed, even a broken one; cpu where there is none
 
-A program with the CUDA runtime inside (nvcc's default) is led to cushim's as it is loaded, and so are libraries \
-that it opens later. That needs their symbols: where they are stripped, --symbols names the file that has \
-them (the unstripped program, or its debug file); what /usr/lib/debug or .gnu_debuglink say is found.
+A program that links the CUDA runtime statically (nvcc's default) is redirected to cushim's runtime as it is loaded, \
+and so are libraries that it opens later. That needs their symbols. For a stripped program, --symbols names the file that \
+has them: the unstripped program or its debug file. Files in /usr/lib/debug and those of .gnu_debuglink are found.
 
-The backend cpu has one device; CUSHIM_CPU_DEVICES=N gives it more, up to 16, all of them this processor, for \
-programs that want several GPUs. CUSHIM_CPU_THREADS=N: so many threads run kernels. CUSHIM_CPU=report: says \
-which kernels are interpreted instead of compiled, and why. CUSHIM_CPU_LEVEL=x86-64, x86-64-v2, x86-64-v3 or \
-x86-64-v4: kernels, compiled or interpreted, use of this processor what that level has. Compiled kernels are \
-kept for the next run, 256 MiB at most, in CUSHIM_CACHE_DIR, else in cushim of XDG_CACHE_HOME or of ~/.cache; a folder that others may write to is \
-not used. CUSHIM_CACHE=off: none are kept or taken. \
-A product and a sum in PTX without .rn become one fused multiply-add where NVIDIA's compiler fuses them, so numbers are a \
-GPU's; --fmad=off (CUSHIM_FMAD=off): each is rounded.
+Variables of the backend cpu:
+  CUSHIM_CPU_DEVICES=N         so many devices, 1 to 16, for programs that want several GPUs [default: 1]
+  CUSHIM_CPU_THREADS=N         so many threads run kernels [default: one per processor]
+  CUSHIM_CPU=report            print which kernels are interpreted instead of compiled, and why
+  CUSHIM_CPU_LEVEL=x86-64-v3   use only instructions of this level: x86-64, x86-64-v2, x86-64-v3, x86-64-v4
+  CUSHIM_CACHE_DIR=DIR         keep compiled kernels in DIR, at most 256 MiB [default: cushim in XDG_CACHE_HOME
+                               or in ~/.cache]; a folder that others may write to is not used
+  CUSHIM_CACHE=off             neither keep compiled kernels nor use kept ones
+  CUSHIM_FMAD=off              as --fmad=off: round each product before the sum. By default both are fused where \
+NVIDIA's compiler fuses them, and results are those of a GPU
 
 `cushim trace`, `record` and `env` have the same options.
 

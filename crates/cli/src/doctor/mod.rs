@@ -39,11 +39,11 @@ pub struct DoctorArgs {
     /// The program, script or library to examine; without one, only this machine
     pub program: Option<PathBuf>,
 
-    /// Say also whether it starts without a GPU, and which kernels run there: cpu
+    /// Also check whether it starts without a GPU, and which kernels run there: cpu
     #[arg(long, value_name = "BACKEND", value_parser = ["cpu"], requires = "program")]
     pub backend: Option<String>,
 
-    /// The file with the symbols of a stripped program that has its CUDA runtime inside, as for cushim run
+    /// Symbol file of a stripped program with a static CUDA runtime, as for cushim run
     #[arg(long, value_name = "FILE", value_delimiter = ':', requires = "program")]
     pub symbols: Vec<PathBuf>,
 
@@ -51,7 +51,7 @@ pub struct DoctorArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// The preloaded library, where it is not beside this program or in ../lib
+    /// Path of libcushim.so, if it is not beside this program or in ../lib
     #[arg(long, value_name = "FILE", env = "CUSHIM_LIB", hide_env_values = true)]
     pub lib: Option<PathBuf>,
 }

@@ -140,11 +140,11 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
 pub fn of_lost(part: &Part, named: bool) -> Obstacle {
     let file = part.file.shown();
     let what = if named {
-        "no file that is named with --symbols belongs to it".to_owned()
+        "no file given with --symbols belongs to it".to_owned()
     } else {
-        "for the backends driver and cpu name the file that has them with --symbols".to_owned()
+        "the backends driver and cpu need them (--symbols FILE)".to_owned()
     };
-    let why = format!("{file} has its CUDA runtime inside and no symbols: {what}");
+    let why = format!("{file} links the CUDA runtime statically and has no symbols: {what}");
     obstacle(LOST, false, why)
 }
 

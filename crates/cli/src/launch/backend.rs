@@ -21,18 +21,18 @@ const SYMBOLS: &str = "CUSHIM_SYMBOLS";
 
 /// Which CUDA the program gets, for `run`, `trace`, `record` and `env` alike.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Which CUDA it gets")]
+#[command(next_help_heading = "Backend")]
 pub struct BackendArgs {
     /// native: NVIDIA's own; driver: cushim's runtime over NVIDIA's driver; cpu: no GPU at all; auto:
     /// native wherever a libcuda is installed, else cpu [default: auto; for env: native]
     #[arg(
         long,
         value_name = "BACKEND",
-        help = "NVIDIA's CUDA (native), cushim's over its driver, or the cpu [default: auto; env: native]"
+        help = "The CUDA that the program gets [default: auto; cushim env: native]"
     )]
     pub backend: Option<Backend>,
 
-    /// The file with the symbols of a stripped program that has its CUDA runtime inside (not for native)
+    /// Symbol file of a stripped program with a static CUDA runtime (backends driver and cpu)
     #[arg(long, value_name = "FILE", value_delimiter = ':')]
     pub symbols: Vec<PathBuf>,
 
@@ -40,7 +40,7 @@ pub struct BackendArgs {
     #[arg(
         long,
         value_name = "WHETHER",
-        help = "off: products and sums are not fused where a GPU does (for cpu) [default: on]"
+        help = "Whether a product and a sum are fused, as NVIDIA's compiler does (backend cpu) [default: on]"
     )]
     pub fmad: Option<Fmad>,
 }

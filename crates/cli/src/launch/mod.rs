@@ -40,7 +40,7 @@ pub type Environment = Vec<(&'static str, OsString)>;
 
 /// How it is recorded, for `trace`, `record` and `env` alike.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "How it is recorded")]
+#[command(next_help_heading = "Recording")]
 pub struct RecordArgs {
     /// Stop recording a process when its trace has this size, such as 512MiB or 4G [default: 1TiB for
     /// trace, which gives room back while it reads; else 1GiB]
@@ -73,11 +73,11 @@ pub struct RecordArgs {
     #[command(flatten)]
     pub backend: BackendArgs,
 
-    /// What cushim says about itself inside the program: off, error, warn, info; to FILE or stderr
+    /// Log level of the preloaded library: off, error, warn or info; to FILE or stderr
     #[arg(long, value_name = "LEVEL[,FILE]", value_parser = log)]
     pub log: Option<String>,
 
-    /// The preloaded library, where it is not beside this program or in ../lib
+    /// Path of libcushim.so, if it is not beside this program or in ../lib
     #[arg(long, value_name = "FILE")]
     pub lib: Option<PathBuf>,
 
@@ -119,7 +119,7 @@ impl GpuTime {
 
 /// Keeping only the latest events, for `record` and `env`.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "How it is recorded")]
+#[command(next_help_heading = "Recording")]
 pub struct LastArgs {
     /// Keep only the latest events of each process, in about this size, such as 64MiB
     #[arg(long, value_name = "SIZE", value_parser = size::parse)]

@@ -14,7 +14,7 @@ use crate::Error;
 
 /// Redirection, for `run`, `trace`, `record` and `env` alike.
 #[derive(Debug, Clone, Default, Args)]
-#[command(next_help_heading = "Other device code")]
+#[command(next_help_heading = "Replacing device code")]
 pub struct RedirectArgs {
     /// Put the kernel of the same name from FILE (PTX, cubin, fat binary) in the place of each kernel
     /// that KERNEL, a regular expression, matches; can be given several times
@@ -30,13 +30,13 @@ pub struct RedirectArgs {
     #[arg(long, value_name = "DIR")]
     pub dump_images: Option<PathBuf>,
 
-    /// Load the tool FILE, a shared library that is asked at every image and launch (docs/tools.md); can be
-    /// given several times
+    /// Load the tool FILE, a shared library that cushim calls at every device image and every launch
+    /// (docs/tools.md); can be given several times
     #[arg(long, value_name = "FILE", value_delimiter = ':')]
     pub tool: Vec<PathBuf>,
 
-    /// Launches of a shared runtime go straight to the driver where that means the same (experimental;
-    /// with NVIDIA's own CUDA only, docs/redirect.md)
+    /// Send launches of a shared runtime straight to the driver, where the result is the same (experimental; backend
+    /// native only; docs/redirect.md)
     #[arg(long)]
     pub direct: bool,
 }

@@ -16,7 +16,7 @@ pub fn explain(program: &Path, seen: &Totals, ending: Ending) {
     let mut text = "no kernel launch was seen".to_owned();
     match seen.events {
         0 if lost > 0 => {}
-        0 => text += ": no call of CUDA came to cushim",
+        0 => text += ": the program made no CUDA call that cushim could see",
         1 => text += " among 1 recorded call",
         n => text += &format!(" among {n} recorded calls"),
     }
@@ -29,7 +29,9 @@ pub fn explain(program: &Path, seen: &Totals, ending: Ending) {
     if seen.events == 0 && lost == 0 {
         match obstacle(program) {
             Some(why) => text += &format!(". {why}"),
-            None => text += &format!(" (cushim doctor {} examines it)", program.display()),
+            None => {
+                text += &format!("; `cushim doctor {}` looks for the reason", program.display())
+            }
         }
     }
     complain(&text);

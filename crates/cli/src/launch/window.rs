@@ -8,7 +8,7 @@ use super::Environment;
 
 /// The window. Several conditions hold together.
 #[derive(Debug, Clone, Args)]
-#[command(next_help_heading = "When it is recorded")]
+#[command(next_help_heading = "When to record")]
 pub struct WindowArgs {
     /// Record only between cudaProfilerStart and cudaProfilerStop (or the driver's cuProfiler…)
     #[arg(long, value_name = "RANGE")]

@@ -44,12 +44,12 @@ pub struct RecordCommand {
         long = "events",
         value_name = "CLASS,...",
         value_delimiter = ',',
-        help_heading = "What is recorded"
+        help_heading = "What to record"
     )]
     events: Vec<Class>,
 
     /// Record the calls that CUDA makes inside a call too
-    #[arg(long, help_heading = "What is recorded")]
+    #[arg(long, help_heading = "What to record")]
     nested: bool,
 
     #[command(flatten)]
@@ -64,7 +64,7 @@ pub struct RecordCommand {
     /// variable's value, %% a percent sign; each process that calls CUDA fills in its own name and id, and
     /// puts .1, .2 … before the ending where a name is taken. With several ranks and neither %r nor %p,
     /// the rank is put before the ending. A folder of FILE that is not there is made; /dev/null records nothing.
-    #[arg(short, long, value_name = "FILE", help_heading = "Where it goes")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<OsString>,
 }
 

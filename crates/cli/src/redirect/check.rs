@@ -47,7 +47,7 @@ fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut Strin
         let file = match HostFile::open(image) {
             Ok(file) => file,
             Err(error) => {
-                let _ = writeln!(out, "  CANNOT BE APPLIED: {error}");
+                let _ = writeln!(out, "  cannot be applied: {error}");
                 return false;
             }
         };
@@ -56,7 +56,7 @@ fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut Strin
         parts.extend(code(&file, limits));
     }
     if !unusable.is_empty() && unusable.len() == rule.action.images().len() {
-        let _ = writeln!(out, "  CANNOT BE APPLIED: {}", unusable.join("; "));
+        let _ = writeln!(out, "  cannot be applied: {}", unusable.join("; "));
         return false;
     }
     let (mut well, mut matched) = (true, 0);
@@ -87,7 +87,7 @@ fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut Strin
                 Ok(said) => out.push_str(&said),
                 Err(why) => {
                     well = false;
-                    let _ = writeln!(out, ": CANNOT BE APPLIED: {why}");
+                    let _ = writeln!(out, ": cannot be applied: {why}");
                 }
             }
         }
@@ -102,17 +102,17 @@ fn action(rule: &Rule) -> String {
     let files = files(rule);
     match &rule.action {
         Action::Kernel { kernel: Some(kernel), compare: None, .. } => {
-            format!("kernel {kernel} of {files} instead of")
+            format!("run kernel {kernel} of {files} instead of")
         }
         Action::Kernel { kernel: None, compare: None, .. } => {
-            format!("the kernel of the same name from {files} instead of")
+            format!("run the kernel of the same name from {files} instead of")
         }
         Action::Kernel { compare: Some(_), .. } => {
-            format!("a kernel of {files} beside, and what they write is compared, for")
+            format!("also run a kernel of {files} and compare what both write, for")
         }
-        Action::Image { .. } => format!("{files} instead of"),
-        Action::Launch(_) => "another shape for launches of".to_owned(),
-        Action::Skip => "no launches of".to_owned(),
+        Action::Image { .. } => format!("load {files} instead of"),
+        Action::Launch(_) => "change the launch shape of".to_owned(),
+        Action::Skip => "skip launches of".to_owned(),
     }
 }
 

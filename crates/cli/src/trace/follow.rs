@@ -88,8 +88,10 @@ impl Follow {
             file.complain();
         }
         if running > 0 {
-            let what = if running == 1 { "process goes" } else { "processes go" };
-            complain(&format!("{running} {what} on without the program; the trace ends here"));
+            let what = if running == 1 { "process is" } else { "processes are" };
+            complain(&format!(
+                "{running} child {what} still running; the trace ends with the program"
+            ));
         }
         match self.view.take()?.finish() {
             Ok(totals) => Some(totals),

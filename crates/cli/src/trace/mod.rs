@@ -48,26 +48,26 @@ pub struct TraceArgs {
     view: ViewArgs,
 
     /// Text for people, or JSON lines for programs [default: by the ending of the output's name, else text]
-    #[arg(long, help_heading = "What is shown", value_name = "FORMAT")]
+    #[arg(long, help_heading = "What to show", value_name = "FORMAT")]
     pub format: Option<Format>,
 
     #[command(flatten)]
     record: RecordArgs,
 
-    /// So much of each process may be recorded and not yet shown [default: a quarter of the free memory, at most 1GiB]
+    /// Size of the buffer between a process and the output [default: a quarter of the free memory, at most 1GiB]
     ///
-    /// What is recorded waits in memory (/dev/shm, else $TMPDIR) until it is shown. Where the output is not read as
-    /// fast (a pager, a full pipe), this much may wait.
+    /// Events wait in memory (/dev/shm, else $TMPDIR) until they are written. Where nobody reads the output as fast
+    /// (a pager, a full pipe), so much of each process may wait.
     #[arg(
         long,
         value_name = "SIZE",
         value_parser = launch::size,
-        help_heading = "How it is recorded"
+        help_heading = "Recording"
     )]
     backlog: Option<u64>,
 
-    /// Beyond --backlog, leave events out and count them, or have the program wait [default: lose]
-    #[arg(long, value_name = "HOW", value_enum, help_heading = "How it is recorded")]
+    /// When --backlog is full: drop events and count them, or make the program wait [default: lose]
+    #[arg(long, value_name = "HOW", value_enum, help_heading = "Recording")]
     when_behind: Option<WhenBehind>,
 
     /// Write to FILE instead of stderr; .jsonl, .ndjson and .json mean JSON lines, else text; .zst after it, compressed
@@ -78,16 +78,16 @@ pub struct TraceArgs {
     /// %q{VAR} a variable's value, %% a percent sign. With several ranks and neither %r nor %p, the rank
     /// is put before the ending. The file is readable by its owner only; a link is refused; where another
     /// trace is writing FILE, .1, .2 … is put before the ending.
-    #[arg(short, long, value_name = "FILE", help_heading = "Where it goes")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<OsString>,
 }
 
 /// What happens where the output is not read fast enough.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum WhenBehind {
-    /// Events are left out, and counted
+    /// Drop events and count them
     Lose,
-    /// The program waits in its calls of CUDA
+    /// Make the program wait in its CUDA calls
     Wait,
 }
 

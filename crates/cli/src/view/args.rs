@@ -11,7 +11,7 @@ use crate::Error;
 
 /// How events are chosen and shown.
 #[derive(Args, Clone, Debug)]
-#[command(next_help_heading = "What is shown")]
+#[command(next_help_heading = "What to show")]
 pub struct ViewArgs {
     /// Show these classes of calls
     ///

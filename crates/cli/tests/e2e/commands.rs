@@ -19,6 +19,17 @@ fn help_teaches() {
     assert!(done.stdout.lines().all(|l| l.chars().count() <= 110), "{}", done.stdout);
 }
 
+/// `docs/commands.md` is what the commands print.
+#[test]
+fn the_reference_is_not_old() {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/commands");
+    let checked =
+        std::process::Command::new(script).arg(env!("CARGO_BIN_EXE_cushim")).output().unwrap();
+    let told = String::from_utf8_lossy(&checked.stdout);
+    let why = String::from_utf8_lossy(&checked.stderr);
+    assert!(checked.status.success(), "{told}{why}");
+}
+
 #[test]
 fn completions_for_every_shell() {
     let bench = Bench::new();

@@ -172,7 +172,7 @@ fn where_the_symbols_of_a_stripped_runtime_are() {
             (found["cpu"]["why"].as_array().unwrap().clone(), obstacles(&found).len())
         };
         let (why, lost) = ask(&[]);
-        assert!(why[0].as_str().unwrap().ends_with("has them with --symbols"), "{why:?}");
+        assert!(why[0].as_str().unwrap().ends_with("need them (--symbols FILE)"), "{why:?}");
         let (why, _) = ask(&["--symbols", "other"]);
         assert!(why[0].as_str().unwrap().ends_with("--symbols belongs to it"), "{why:?}");
         for named in ["whole", "other:whole"] {

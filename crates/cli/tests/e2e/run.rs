@@ -303,3 +303,31 @@ fn a_program_with_address_sanitizer() {
     // A program without it may start one that has it.
     assert_eq!(done.stdout, "verify_asan_link_order=0\n", "{done:?}");
 }
+
+/// As `cargo install` leaves it: the program says what is missing and what to do about it.
+#[test]
+fn a_program_without_its_libraries() {
+    let bench = Bench::new();
+    let alone = bench.path("alone");
+    fs::create_dir(&alone).unwrap();
+    let program = alone.join("cushim");
+    fs::copy(env!("CARGO_BIN_EXE_cushim"), &program).unwrap();
+    let start = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(arguments).env_remove("CUSHIM_LIB");
+        bench.start(&mut command).done()
+    };
+    for command in ["run", "trace", "record"] {
+        let done = start(&[command, "true"]);
+        assert_eq!((done.code(), done.stderr.lines().count()), (125, 1), "{done:?}");
+        for words in ["libcushim.so is missing", "cargo build --release", "--lib"] {
+            assert!(done.stderr.contains(words), "{done:?}");
+        }
+    }
+    fs::copy(&bench.library, alone.join("libcushim.so")).unwrap();
+    assert_eq!(start(&["run", "--backend", "native", "true"]).code(), 0);
+    let done = start(&["run", "--backend", "cpu", "true"]);
+    assert!(done.code() == 125 && done.stderr.contains("is missing: the backends"), "{done:?}");
+    // What reads files needs none.
+    assert_eq!(start(&["ls", "/bin/true"]).stderr.matches("libcushim").count(), 0);
+}

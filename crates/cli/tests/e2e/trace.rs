@@ -152,7 +152,7 @@ fn options_come_from_the_environment() {
     }
     assert_eq!(run("CUSHIM_EVENTS", "nonsense").code(), 125);
     let done = run("CUSHIM_EVENT", "sync");
-    let warnings: Vec<&str> = done.stderr.lines().filter(|l| l.contains("CUSHIM_EVENT ")).collect();
+    let warnings: Vec<&str> = done.stderr.lines().filter(|l| l.contains("CUSHIM_EVENT;")).collect();
     assert_eq!(warnings.len(), 1, "{done:?}");
     assert!(warnings[0].contains("did you mean CUSHIM_EVENTS?"), "{done:?}");
 }
@@ -213,7 +213,10 @@ fn no_launch_is_explained() {
     let bench = Bench::new();
     let done = bench.run(&["trace", "true"]);
     assert!(done.stderr.contains("no kernel launch was seen"), "{done:?}");
-    assert!(done.stderr.contains("no call of CUDA came to cushim"), "{done:?}");
+    assert!(
+        done.stderr.contains("the program made no CUDA call that cushim could see"),
+        "{done:?}"
+    );
     assert!(!done.stderr.contains("DEEPBIND"), "{done:?}");
     // What is known for certain is told: how it ended, and that nothing can be preloaded into it.
     let done = bench.run(&["trace", "sh", "-c", "kill -SEGV $$"]);
@@ -247,7 +250,7 @@ fn the_trace_ends_with_the_program() {
     let mut command = bench.cushim(&["trace", "sh", "-c", "sleep 2 & sleep 0.3; exit 3"]);
     let done = bench.start(command.env("FAKE_TRACE", &trace)).done();
     assert_eq!(done.code(), 3);
-    assert!(done.stderr.contains("the trace ends here"), "{done:?}");
+    assert!(done.stderr.contains("the trace ends with the program"), "{done:?}");
 }
 
 #[test]

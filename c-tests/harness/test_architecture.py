@@ -1,0 +1,72 @@
+"""ARCHITECTURE.md against the workspace: its crates, what they import, and the files that it names."""
+
+import json
+import os
+import re
+import subprocess
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PAGE = os.path.join(ROOT, "ARCHITECTURE.md")
+WORDS_MAX = 1200
+
+
+def real():
+    """{folder of a crate: folders of those that it imports}, without what only tests and build scripts import."""
+    done = subprocess.run(["cargo", "metadata", "--no-deps", "--offline", "--format-version", "1"], cwd=ROOT,
+                          stdout=subprocess.PIPE, universal_newlines=True, check=True)
+    packages = json.loads(done.stdout)["packages"]
+    folder = {p["name"]: os.path.relpath(os.path.dirname(p["manifest_path"]), ROOT) for p in packages}
+    imports = {}
+    for package in packages:
+        names = {d["name"] for d in package["dependencies"] if d["kind"] is None and d.get("path")}
+        imports[folder[package["name"]]] = {folder[name] for name in names}
+    return imports
+
+
+def listed(text):
+    """The same as the page's table says it: | `crates/x` | what it owns | `a`, `b` |."""
+    found = {}
+    for row in re.findall(r"^\| (`[^|]+) \|[^|]*\|([^|]*)\|$", text, re.M):
+        for crate in re.findall(r"`([^`]+)`", row[0]):
+            found[crate] = {"crates/" + name for name in re.findall(r"`([^`]+)`", row[1])}
+    return found
+
+
+class Architecture(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        with open(PAGE) as file:
+            cls.text = file.read()
+
+    def test_crates_and_imports(self):
+        page, workspace = listed(self.text), real()
+        # The libraries with CUDA's names are one row, and so is the package in the root.
+        name = {".": "src"}
+        workspace = {name.get(crate, crate): imports for crate, imports in workspace.items()}
+        self.assertEqual(sorted(page), sorted(workspace), "the table's crates")
+        for crate, imports in workspace.items():
+            self.assertEqual(sorted(page[crate]), sorted(imports), "what %s imports" % crate)
+
+    def test_imports_make_no_circle(self):
+        imports, done = dict(real()), set()
+        while imports:
+            free = [crate for crate, needs in imports.items() if needs <= done]
+            self.assertTrue(free, "circle among %s" % sorted(imports))
+            for crate in free:
+                done.add(crate)
+                del imports[crate]
+
+    def test_what_it_names_is_there(self):
+        text = re.sub(r"```.*?```", "", self.text, flags=re.S)
+        paths = re.findall(r"`([\w.-]+/[\w./-]+)`", text) + re.findall(r"\]\(([\w./-]+)(?:#[\w-]+)?\)", text)
+        self.assertGreater(len(paths), 10)
+        for path in paths:
+            self.assertTrue(os.path.exists(os.path.join(ROOT, path)), path)
+
+    def test_it_is_a_page(self):
+        self.assertLess(len(self.text.split()), WORDS_MAX)
+
+
+if __name__ == "__main__":
+    unittest.main()
