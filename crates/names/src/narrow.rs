@@ -95,10 +95,11 @@ mod tests {
         }
     }
 
-    /// The number, its neighbour, the middle between them, and what lies next to that.
+    /// The number, its neighbour, the middle between them, and what lies close to that: so far away that
+    /// `half` sees it, which looks at the upper 32 bits of a double alone.
     fn around(value: f64, neighbour: f64) -> [f64; 5] {
         let middle = (value + neighbour) / 2.0;
         let next = |n: f64, step: i64| f64::from_bits(n.to_bits().wrapping_add_signed(step));
-        [value, neighbour, middle, next(middle, 1), next(middle, -1)]
+        [value, neighbour, middle, next(middle, 1 << 33), next(middle, -1 << 33)]
     }
 }
