@@ -12,6 +12,7 @@ fuzz_target!(init: {
     use cushim_abi::types::{Context, Device, Flags, Out};
     use vcuda::api;
 
+    vcuda::choose::offer("mock", || Box::new(cushim_accel_mock::new()));
     let mut context = Context(0);
     // SAFETY: nothing else runs yet; the outputs are places of ours.
     unsafe {

@@ -1,4 +1,4 @@
-//! What fuzzing does with `cushim-vcuda`, one function for each target. The ordinary tests of that crate
+//! What fuzzing does with virtual CUDA, one function for each target. The ordinary tests of that crate
 //! include this file, too.
 //!
 //! A function may panic only where a promise was broken.

@@ -100,6 +100,7 @@ type Words = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, u64, u64, u64, u
 fn callees() -> &'static [Callee] {
     static ALL: OnceLock<Vec<Callee>> = OnceLock::new();
     ALL.get_or_init(|| {
+        vcuda::choose::offer("mock", || Box::new(cushim_accel_mock::new()));
         // SAFETY: nothing else runs yet.
         unsafe { std::env::set_var("CUSHIM_BACKEND", "mock") };
         let mut all = Vec::new();

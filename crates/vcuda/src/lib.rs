@@ -8,7 +8,7 @@
 //!   [runtime]: libcudart of our own ────── [api] ────────┤
 //!                                                        ▼
 //!                        backend `driver`: NVIDIA's libcuda, as it is
-//!                        backend `cpu`, `mock`: [driver], ours, over an [accelerator]
+//!                        backend `cpu`: [driver], ours, over an [accelerator]
 //! ```
 //!
 //! The seam is the driver API, as in NVIDIA's own stack, and not the accelerator: over a real libcuda
@@ -16,31 +16,20 @@
 //! faces, and libraries that carry a runtime of their own (cuBLAS), keep working. What only has queues
 //! and memory (a CPU, an HSA agent) stands below our own driver.
 //!
-//! Owns all state of virtual CUDA in a process; the thin libraries (`crates/fronts`) hold none. Must not
-//! know: tracing, the preloaded library. It exports two tables of functions and nothing else.
+//! This crate puts the parts together: it owns the choice of a driver, NVIDIA's driver as one of them, the list of
+//! accelerators, and what libvcuda.so exports: two tables of functions and nothing else. All state of virtual CUDA in a
+//! process is libvcuda.so's; the thin libraries (`crates/fronts`) hold none. Must not know: tracing, the preloaded library.
 
 /// Memory of our own, and in `cushim_apart` more: a sanitizer inside the program sees what is asked of the C library by
 /// our threads, and takes it for the program's races.
 #[global_allocator]
 static HEAP: cushim_apart::heap::Heap = cushim_apart::heap::Heap::new();
 
-pub mod accelerator;
-pub mod api;
-pub mod backend;
-pub mod code;
-pub mod driver;
-mod error_text;
-mod front;
-mod locks;
-pub mod nvidia;
-pub mod runtime;
-mod sync;
-pub mod unsupported;
+pub mod choose;
+mod nvidia;
+mod table;
 
-/// One function of an exported table; null where a major has none.
-#[repr(transparent)]
-#[derive(Debug)]
-pub struct Slot(pub *const ());
-
-// SAFETY: the address of a function, never written.
-unsafe impl Sync for Slot {}
+pub use cushim_accel as accelerator;
+pub use cushim_vbase::{api, code};
+pub use cushim_vdriver as driver;
+pub use cushim_vruntime as runtime;

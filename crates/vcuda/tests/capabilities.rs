@@ -86,7 +86,7 @@ fn bodies(source: &str) -> BTreeMap<String, BTreeSet<String>> {
 /// The functions of the driver that each function of the runtime comes to.
 fn needs() -> BTreeMap<String, BTreeSet<String>> {
     let mut files = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/runtime"), &mut files);
+    sources(&root().join("crates/vruntime/src"), &mut files);
     let mut needs: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for source in files {
         let bodies = bodies(&source);
@@ -155,7 +155,7 @@ impl Rows {
 
 fn generated() -> String {
     // Functions of our driver that look at their arguments and refuse nevertheless.
-    let refused = include_str!("../src/driver/memory/share.rs");
+    let refused = include_str!("../../vdriver/src/memory/share.rs");
     let known: BTreeSet<&str> = cushim_abi::all_driver()
         .enumerate()
         .filter(|(index, _)| driver::is_implemented(*index))

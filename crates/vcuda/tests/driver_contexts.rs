@@ -17,6 +17,7 @@ fn current() -> Context {
 
 #[test]
 fn contexts_are_created_used_and_destroyed() {
+    vcuda::choose::offer("mock", || Box::new(cushim_accel_mock::new()));
     // SAFETY: nothing else runs yet.
     unsafe { std::env::set_var("CUSHIM_BACKEND", "mock") };
     let (mut count, mut context) = (0, NONE);

@@ -20,7 +20,7 @@ use super::obstacles::LOST;
 use crate::images::{Cost, HostFile, Which};
 use cushim_names::Foreign as _;
 
-/// The device's capability, as virtual CUDA states it (`vcuda`, `accelerator/cpu/device.rs`).
+/// The device's capability, as virtual CUDA states it (`crates/accel-cpu`, `device.rs`).
 const CAPABILITY: u32 = 80;
 /// Where nvcc puts the device code of units that the device linker joined (`fatbinary_section.h`).
 const UNITS: &str = "__nv_relfatbin";

@@ -66,9 +66,6 @@ pub enum Backend {
     Driver,
     /// cushim's runtime and driver, kernels on the CPU
     Cpu,
-    /// For tests of cushim itself.
-    #[value(hide = true)]
-    Mock,
 }
 
 impl Backend {
@@ -84,7 +81,6 @@ impl Backend {
             Backend::Native => "native",
             Backend::Driver => "driver",
             Backend::Cpu => "cpu",
-            Backend::Mock => "mock",
         }
     }
 }

@@ -36,7 +36,7 @@ fn others_are_the_stand_ins_and_the_audit_library() {
     let bench = Bench::new();
     bench.backends();
     let symbols = bench.compile("symbols", "int main(void) { return 0; }", &[]);
-    for backend in ["driver", "cpu", "mock"] {
+    for backend in ["driver", "cpu"] {
         let arguments = ["run", "--backend", backend, "--symbols", symbols.to_str().unwrap()];
         let done = shell(&bench, &arguments, &[]);
         let expected = [FRONTS, "libcushim_audit.so", backend, "none", "symbols"];
@@ -155,7 +155,6 @@ fn what_is_missing_is_named() {
         let done = bench.run(arguments);
         assert!(done.code() == 125 && done.stderr.contains(word), "{done:?}");
     }
-    assert!(!bench.run(&["run", "--help"]).stdout.contains("mock"));
 }
 
 /// Other device code, by the options that `trace` has; nothing is recorded.

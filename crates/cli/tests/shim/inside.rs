@@ -20,7 +20,7 @@ fn redirected(majors: &[u32]) -> How {
     How::shim()
         .with("LD_PRELOAD", preload.into_string().unwrap())
         .with("LD_AUDIT", audit().to_str().unwrap())
-        .with("CUSHIM_BACKEND", "mock")
+        .with("CUSHIM_BACKEND", "cpu")
 }
 
 /// Everything went to the stand-ins, and the hooks saw it.

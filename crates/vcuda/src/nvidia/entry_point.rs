@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use cushim_abi::index::Driver;
 use cushim_abi::types::{Flags64, Ptr, Str};
 
-use crate::api::vcuda_driver;
+use cushim_vbase::api::vcuda_driver;
 
 type Ask = unsafe extern "C" fn(Str, Ptr, i32, Flags64) -> i32;
 type AskAndTell = unsafe extern "C" fn(Str, Ptr, i32, Flags64, Ptr) -> i32;
@@ -73,7 +73,7 @@ unsafe fn replace(to: Ptr) {
     let to = std::ptr::with_exposed_provenance_mut::<usize>(to.0);
     // SAFETY: the program's place for an address; it need not be aligned.
     let found = unsafe { to.read_unaligned() };
-    let thin = number(found).and_then(crate::front::address);
+    let thin = number(found).and_then(cushim_vbase::front::address);
     if let Some(thin) = thin {
         // SAFETY: as above.
         unsafe { to.write_unaligned(thin) };

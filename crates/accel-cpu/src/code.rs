@@ -1,0 +1,330 @@
+//! PTX loaded for a device: the checked module, its variables in memory, what its kernels are.
+//!
+//! Owns where variables lie and which kernels cannot be run. Must not know: containers, launches.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, OnceLock};
+
+use cushim_ptx::ast::Linkage;
+use cushim_ptx::interp::{self, Memory as _};
+use cushim_ptx::ir::{Base, Function, Global, Module, Place, Src, Symbol};
+use cushim_ptx::types::Space;
+
+use super::device;
+use super::fault::named;
+use super::memory::Memory;
+use cushim_accel::{Code, Failure, Image, ImageKind, Kernel, Variable};
+
+/// Loaded code.
+pub struct CpuCode {
+    /// The module.
+    pub module: Arc<Module>,
+    /// The device it was loaded for.
+    pub device: usize,
+    /// Address of each global of the module.
+    pub globals: Vec<u64>,
+    /// The function of each kernel.
+    pub functions: Vec<u32>,
+    /// Its machine code, made at the first launch; `None` where there can be none.
+    compiled: Vec<OnceLock<Option<cushim_ptx_jit::Kernel>>>,
+    kernels: Vec<Kernel>,
+    variables: Vec<Variable>,
+    undefined: Vec<String>,
+    /// What holds the globals: one allocation.
+    block: Option<u64>,
+    memory: Arc<Memory>,
+    /// Whose managed variables are this code's: kept for its memory.
+    _managed: Option<Arc<dyn Code>>,
+}
+
+impl Drop for CpuCode {
+    fn drop(&mut self) {
+        if let Some(block) = self.block {
+            self.memory.arena.free(block);
+        }
+    }
+}
+
+/// Whether products and sums are fused as on a GPU: not with `CUSHIM_FMAD=off` (or 0, no, false).
+fn fuses() -> bool {
+    static FUSES: OnceLock<bool> = OnceLock::new();
+    *FUSES.get_or_init(|| {
+        let how = std::env::var_os("CUSHIM_FMAD").unwrap_or_default();
+        !["0", "no", "off", "false"].contains(&how.to_string_lossy().to_lowercase().as_str())
+    })
+}
+
+/// Texts as one module. Those that are compiled for a debugger stay as they are written.
+fn module(parts: &[&[u8]], fused: bool) -> Result<Module, Failure> {
+    let mut modules = Vec::with_capacity(parts.len());
+    for part in parts {
+        let end = part.iter().position(|byte| *byte == 0).unwrap_or(part.len());
+        let text = String::from_utf8_lossy(part.get(..end).unwrap_or_default());
+        let tree = cushim_ptx::parse(&text).map_err(|error| invalid(&error))?;
+        let mut module = cushim_ptx::check(&tree).map_err(|error| invalid(&error))?;
+        if fused && !tree.targets.contains(&"debug") {
+            cushim_ptx::contract(&mut module);
+        }
+        modules.push(module);
+    }
+    match modules.len() {
+        1 => modules.pop().ok_or_else(|| Failure::InvalidImage("no PTX".into())),
+        _ => cushim_ptx::link(modules).map_err(|error| invalid(&error)),
+    }
+}
+
+fn invalid(error: &cushim_ptx::Error) -> Failure {
+    Failure::InvalidImage(format!("PTX {error}"))
+}
+
+impl CpuCode {
+    /// Loads.
+    pub fn load(
+        memory: &Arc<Memory>,
+        device: usize,
+        image: &Image<'_>,
+    ) -> Result<CpuCode, Failure> {
+        if image.kind != ImageKind::Ptx {
+            let why = format!("{:?}: the CPU runs PTX only", image.kind);
+            return Err(Failure::NoImage(why));
+        }
+        let (parts, fused) = (image.parts, image.optimised && fuses());
+        let module = super::stack::roomy(|| module(parts, fused))?;
+        let mut code = CpuCode {
+            globals: vec![0; module.globals.len()],
+            functions: Vec::new(),
+            compiled: Vec::new(),
+            kernels: Vec::new(),
+            variables: Vec::new(),
+            undefined: Vec::new(),
+            block: None,
+            memory: memory.clone(),
+            _managed: image.managed.cloned(),
+            device,
+            module: Arc::new(module),
+        };
+        let missing = code.place(image)?;
+        code.initialise(image)?;
+        code.describe(&missing);
+        code.undefined = code.names_undefined(&missing);
+        code.compiled.resize_with(code.functions.len(), OnceLock::new);
+        Ok(code)
+    }
+
+    /// The machine code of a kernel, made now if it is the first launch; `None` where only the
+    /// interpreter can run it.
+    pub fn machine_code(&self, kernel: usize, block: [u32; 3]) -> Option<&cushim_ptx_jit::Kernel> {
+        let function = *self.functions.get(kernel)?;
+        let make = || {
+            let cache = super::cache::cache();
+            let made = cushim_ptx_jit::Kernel::with_cache(&self.module, function, block, cache);
+            let panicked = matches!(made, Err(cushim_ptx_jit::NotCompiled::Panicked { .. }));
+            if let Err(why) = &made
+                && (panicked || std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report"))
+            {
+                cushim_accel::say(&format!("interpreted: {why}"));
+            }
+            made.ok()
+        };
+        self.compiled.get(kernel)?.get_or_init(|| super::stack::roomy(make)).as_ref()
+    }
+
+    /// Instructions that a warp runs at most, if the kernel is compiled for blocks like this and has no loop.
+    pub fn steps(&self, kernel: usize, block: [u32; 3]) -> Option<u64> {
+        self.compiled.get(kernel)?.get()?.as_ref()?.steps(block)
+    }
+
+    /// Gives every global an address; the numbers of those that nobody defines.
+    fn place(&mut self, image: &Image<'_>) -> Result<Vec<u32>, Failure> {
+        let globals = &self.module.globals;
+        let mut offsets = Vec::with_capacity(globals.len());
+        let mut end = 0u64;
+        let too_large = |name: &str| Failure::InvalidImage(format!("variable {name} is too large"));
+        for g in globals.iter() {
+            // Sixteen at least: compilers of the host may copy variables by vectors.
+            let at = end.next_multiple_of(u64::from(g.align.max(16)));
+            offsets.push(at);
+            if g.linkage != Linkage::Extern && there(g, image).is_none() {
+                end = at.checked_add(g.size).ok_or_else(|| too_large(&g.name))?;
+            }
+        }
+        let align = globals.iter().map(|g| g.align.into()).max().unwrap_or(1);
+        let base = match end {
+            0 => 0,
+            _ => self.memory.arena.allocate(end, align).ok_or(Failure::OutOfMemory)?,
+        };
+        self.block = (end > 0).then_some(base);
+        let defined: HashMap<&str, u64> = globals
+            .iter()
+            .zip(&offsets)
+            .filter(|(g, _)| g.linkage != Linkage::Extern)
+            .map(|(g, at)| (g.name.as_str(), there(g, image).unwrap_or(base + at)))
+            .collect();
+        let mut missing = Vec::new();
+        for (n, ((g, at), place)) in globals.iter().zip(&offsets).zip(&mut self.globals).enumerate()
+        {
+            *place = match g.linkage {
+                Linkage::Extern => {
+                    let found = defined.get(g.name.as_str()).copied();
+                    found.or_else(|| (image.externals)(&g.name)).unwrap_or_else(|| {
+                        missing.push(n as u32);
+                        0
+                    })
+                }
+                _ => there(g, image).unwrap_or(base + at),
+            };
+        }
+        Ok(missing)
+    }
+
+    fn initialise(&mut self, image: &Image<'_>) -> Result<(), Failure> {
+        for (n, g) in self.module.globals.iter().enumerate() {
+            let Some(at) = self.globals.get(n).filter(|_| g.linkage != Linkage::Extern) else {
+                continue;
+            };
+            if there(g, image).is_none() {
+                let bytes = interp::initial_bytes(&self.module, n as u32, &self.globals);
+                self.memory.store(*at, &bytes).map_err(|_| Failure::InvalidAddress(*at))?;
+            }
+            self.variables.push(Variable {
+                name: g.name.clone(),
+                address: *at,
+                bytes: g.size as usize,
+                constant: g.space == Space::Const,
+                managed: g.managed,
+            });
+        }
+        Ok(())
+    }
+
+    fn describe(&mut self, missing: &[u32]) {
+        let constant = self.constant();
+        for (n, f) in self.module.functions.iter().enumerate() {
+            if !f.entry || !f.defined {
+                continue;
+            }
+            let number = |name: &str| {
+                let found = f.directives.iter().find(|(directive, _)| directive.ends_with(name));
+                found.map(|(_, values)| {
+                    let at = |k: usize| values.get(k).map_or(1, |v| (*v).min(1 << 20) as u32);
+                    [at(0), at(1), at(2)]
+                })
+            };
+            let threads = |shape: [u32; 3]| shape.iter().fold(1u32, |p, n| p.saturating_mul(*n));
+            let required = number("reqntid");
+            let limit = required.or(number("maxntid")).map_or(device::MAX_THREADS, threads);
+            self.functions.push(n as u32);
+            self.kernels.push(Kernel {
+                name: f.name.clone(),
+                params: f.params.iter().filter_map(place_of).collect(),
+                params_size: f.params_size,
+                static_shared: interp::shared_layout(&self.module, n as u32).1,
+                local: f.local_size,
+                constant,
+                registers: device::REGISTERS,
+                max_threads: limit.min(device::MAX_THREADS),
+                required_threads: required,
+                // The PTX's target, not the version of its language (an H200 says 50 of `.version 6.0`, `.target sm_50`).
+                versions: (self.module.sm, device::CAPABILITY.0 * 10 + device::CAPABILITY.1),
+                refused: self.refused(n as u32, missing),
+            });
+        }
+    }
+
+    /// Bytes of the module's constant variables. Measured: every kernel of the module is said to use them all.
+    fn constant(&self) -> u32 {
+        let globals = self.module.globals.iter().filter(|g| g.space == Space::Const);
+        let end = globals.fold(0u64, |end, g| {
+            end.next_multiple_of(u64::from(g.align.max(1))).saturating_add(g.size)
+        });
+        u32::try_from(end).unwrap_or(u32::MAX)
+    }
+
+    /// What kernels reach that nothing defines.
+    fn names_undefined(&self, missing: &[u32]) -> Vec<String> {
+        let reachable: HashSet<u32> =
+            self.functions.iter().flat_map(|kernel| self.module.reachable(*kernel)).collect();
+        let functions = || reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
+        let undefined = functions().filter(|f| !f.defined && !interp::provides(&f.name));
+        let used: HashSet<u32> = functions().flat_map(globals_of).collect();
+        let variables = missing.iter().filter(|n| used.contains(n));
+        let variables = variables.filter_map(|n| self.module.globals.get(*n as usize));
+        let mut names: Vec<String> = undefined.map(|f| f.name.clone()).collect();
+        names.extend(variables.map(|g| g.name.clone()));
+        names.sort();
+        names
+    }
+
+    /// Why a kernel cannot be run, if it cannot.
+    fn refused(&self, kernel: u32, missing: &[u32]) -> Option<String> {
+        let name = &self.module.functions.get(kernel as usize)?.name;
+        if let Some((function, refusal)) = self.module.refusals(kernel).first() {
+            let function = self.module.functions.get(*function as usize)?;
+            let within = match function.name == *name {
+                true => String::new(),
+                false => format!(" in function {}", named(&function.name)),
+            };
+            let name = named(name);
+            let (place, _) = self.module.sources.text(refusal.pos);
+            return Some(format!(
+                "kernel {name}{within}, PTX line {}: `{}`: {}",
+                place.line, refusal.instruction, refusal.reason
+            ));
+        }
+        if let Some(function) = self.module.undefined(kernel) {
+            let (name, function) = (named(name), named(function));
+            return Some(format!("kernel {name} calls {function}, which no PTX here defines"));
+        }
+        if missing.is_empty() {
+            return None;
+        }
+        let reachable = self.module.reachable(kernel);
+        let functions = || reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
+        let variable = functions().find_map(|f| names_one_of(f, missing))?;
+        let variable = &self.module.globals.get(variable as usize)?.name;
+        let name = named(name);
+        Some(format!("kernel {name} uses the variable {variable}, which no PTX here defines"))
+    }
+}
+
+/// Where a managed variable lies that was there before this code.
+fn there(global: &Global, image: &Image<'_>) -> Option<u64> {
+    let managed = global.managed.then(|| image.managed(&global.name, global.size as usize));
+    managed.flatten()
+}
+
+fn place_of(param: &cushim_ptx::ir::Param) -> Option<(u32, u32)> {
+    match param.place {
+        Place::Memory(offset) => Some((offset, param.size)),
+        Place::Register(_) => None,
+    }
+}
+
+fn names_one_of(f: &Function, globals: &[u32]) -> Option<u32> {
+    globals_of(f).find(|n| globals.contains(n))
+}
+
+/// The variables that the instructions of a function name.
+fn globals_of(f: &Function) -> impl Iterator<Item = u32> {
+    f.code.iter().flat_map(|inst| &inst.src).filter_map(|src| match src {
+        Src::Address(Symbol::Global(n), _) | Src::Memory(Base::Symbol(Symbol::Global(n)), _) => {
+            Some(*n)
+        }
+        _ => None,
+    })
+}
+
+impl Code for CpuCode {
+    fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+    fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+    fn undefined(&self) -> &[String] {
+        &self.undefined
+    }
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}

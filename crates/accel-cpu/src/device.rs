@@ -1,0 +1,130 @@
+//! What the CPU says of itself as a CUDA device.
+//!
+//! Owns the description. Must not know: memory, code.
+//!
+//! The capability is 8.0: PTX for any earlier target is what nvcc makes by default, and what 9.0 adds
+//! (clusters, `wgmma`, tensor copies) is not run, so a program that asks shall not be led there. PTX for a
+//! later target is run all the same where an image has no other: most of it uses nothing new.
+
+use cushim_accel::Device;
+
+/// Major, minor.
+pub const CAPABILITY: (u32, u32) = (8, 0);
+/// Threads of a block.
+pub const MAX_THREADS: u32 = 1024;
+/// Registers that every kernel is said to use: processors have what they have, and 32 never limits a
+/// block's size.
+pub const REGISTERS: u32 = 32;
+/// Shared memory of a block: without asking, and at most (those of 8.0).
+pub const SHARED: (u32, u32) = (48 << 10, 163 << 10);
+
+/// How many devices there are, by what `CUSHIM_CPU_DEVICES` says: else one. The error says what is wrong with it.
+pub fn count(asked: Option<&str>) -> Result<usize, String> {
+    let found = number("CUSHIM_CPU_DEVICES", asked, 16);
+    found.map(|n| n.unwrap_or(1)).map_err(|why| format!("{why}; there is one device"))
+}
+
+/// How many threads run one grid's blocks at most, if `CUSHIM_CPU_THREADS` says so.
+pub fn threads(asked: Option<&str>) -> Result<Option<usize>, String> {
+    let found = number("CUSHIM_CPU_THREADS", asked, 1024);
+    found.map_err(|why| format!("{why}; there are as many as processors"))
+}
+
+/// What a variable says, if it is set to something.
+fn number(name: &str, asked: Option<&str>, most: usize) -> Result<Option<usize>, String> {
+    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(None) };
+    match text.parse() {
+        Ok(n) if (1..=most).contains(&n) => Ok(Some(n)),
+        _ => Err(format!("{name}={text}: expected a number from 1 to {most}")),
+    }
+}
+
+/// The device with this number, of a machine with so many processors.
+pub fn describe(index: usize, processors: usize) -> Device {
+    let mut uuid = *b"cushim CPU    \0\0";
+    if let Some(last) = uuid.last_mut() {
+        *last = index as u8;
+    }
+    Device {
+        name: String::from("cushim CPU"),
+        capability: CAPABILITY,
+        memory: memory(),
+        processors: processors as u32,
+        warp: 32,
+        max_threads: MAX_THREADS,
+        shared: SHARED,
+        clock: clock(),
+        host_visible: true,
+        uuid,
+        // CUdevice_attribute (cuda.h).
+        attributes: vec![
+            (9, 64 << 10),        // constant memory
+            (12, 64 << 10),       // registers of a block
+            (18, 1),              // integrated: it is the host
+            (36, clock() as i32), // memory clock
+            (37, 64),             // memory bus
+            (38, cache()),        // L2
+            (39, 2048),           // threads of a multiprocessor
+            (40, 2),              // copies beside kernels
+            (81, 164 << 10),      // shared memory of a multiprocessor
+            (82, 64 << 10),       // registers of a multiprocessor
+            (86, 1),              // host atomics
+            (87, 2),              // f32 against f64
+            (89, 1),              // host and kernels touch managed memory at a time
+            (95, 1),              // cooperative launch
+            (101, 1),             // the host touches device memory
+            (106, 32),            // blocks of a multiprocessor
+        ],
+    }
+}
+
+/// The machine's memory, or what its control group leaves of it.
+fn memory() -> u64 {
+    // SAFETY: no arguments but numbers.
+    let (pages, size) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let all = (pages.max(0) as u64).saturating_mul(size.max(0) as u64);
+    let files = ["/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"];
+    let limits = files.iter().filter_map(|file| std::fs::read_to_string(file).ok());
+    limits.filter_map(|text| text.trim().parse().ok()).fold(all, u64::min)
+}
+
+/// kHz.
+fn clock() -> u32 {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let line = info.lines().find(|line| line.starts_with("cpu MHz"));
+    let mhz = line.and_then(|line| line.rsplit(' ').next()?.parse::<f64>().ok());
+    (mhz.unwrap_or(1000.0) * 1000.0) as u32
+}
+
+/// Bytes of the largest cache.
+fn cache() -> i32 {
+    let size = |name| {
+        // SAFETY: no arguments but numbers.
+        unsafe { libc::sysconf(name) }
+    };
+    let largest = size(libc::_SC_LEVEL3_CACHE_SIZE).max(size(libc::_SC_LEVEL2_CACHE_SIZE));
+    largest.clamp(0, i32::MAX.into()) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variables_are_numbers_or_said_to_be_wrong() {
+        assert_eq!(count(None), Ok(1));
+        assert_eq!(count(Some("")), Ok(1));
+        assert_eq!(count(Some("16")), Ok(16));
+        for wrong in ["0", "17", "two", "-1", "1.5"] {
+            let why = format!(
+                "CUSHIM_CPU_DEVICES={wrong}: expected a number from 1 to 16; there is one device"
+            );
+            assert_eq!(count(Some(wrong)), Err(why));
+        }
+        assert_eq!(threads(None), Ok(None));
+        assert_eq!(threads(Some("1024")), Ok(Some(1024)));
+        let why = "CUSHIM_CPU_THREADS=1025: expected a number from 1 to 1024; there are as many as processors";
+        assert_eq!(threads(Some("1025")), Err(why.to_owned()));
+    }
+}

@@ -1,0 +1,165 @@
+//! Runs packets on the CPU: kernels by machine code or the interpreter, their blocks over the pool.
+//!
+//! Owns what a launch needs beside its arguments, and on which threads its blocks run. Must not
+//! know: queues, CUDA.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+use cushim_ptx::interp::{Launch, Memory as _};
+use cushim_ptx_jit::Arena;
+
+use super::code::CpuCode;
+use super::fault;
+use super::host::{Heap, Host, clock};
+use super::memory::Memory;
+use super::pool::{Job, Pool};
+use cushim_accel::locks::lock;
+use cushim_accel::queue::Executor;
+use cushim_accel::{Copy, Dispatch, Failure, Fill, Work};
+
+/// Local memory of a thread, as CUDA limits it.
+const LOCAL: u32 = 512 << 10;
+/// Instructions of all warps together, at most, of a launch that is short: some ten microseconds.
+const SHORT_STEPS: u64 = 4096;
+/// What starting a block comes to, in instructions.
+const START: u64 = 2;
+/// Bytes of a copy that is short.
+const SHORT_BYTES: usize = 64 << 10;
+/// Bytes of the workspace of `grid.sync()`.
+const WORKSPACE: u64 = 64;
+
+/// What runs packets.
+pub struct CpuExecutor {
+    /// All memory.
+    pub memory: Arc<Memory>,
+    /// Where kernels' memory is, for machine code; `None` if the interpreter runs everything.
+    pub range: Option<Arena>,
+    /// Threads for blocks.
+    pub pool: Pool,
+    /// By device.
+    pub heaps: Arc<[Heap]>,
+}
+
+impl Executor for CpuExecutor {
+    fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Failure> {
+        let workspace = match dispatch.cooperative {
+            true => self.workspace()?,
+            false => 0,
+        };
+        let result = self.run(dispatch, workspace);
+        if dispatch.cooperative {
+            self.memory.arena.free(workspace);
+        }
+        result
+    }
+
+    fn copy(&self, copy: &Copy) -> Result<(), Failure> {
+        self.memory.copy(copy)
+    }
+
+    fn fill(&self, fill: &Fill) -> Result<(), Failure> {
+        self.memory.fill(fill)
+    }
+
+    fn now(&self) -> u64 {
+        clock(libc::CLOCK_MONOTONIC)
+    }
+
+    fn is_short(&self, work: &Work) -> bool {
+        match work {
+            Work::Barrier => true,
+            Work::Dispatch(dispatch) => self.range.is_some() && is_short(dispatch),
+            Work::Copy(copy) => {
+                let bytes = copy.width.saturating_mul(copy.height.max(1));
+                bytes.saturating_mul(copy.depth.max(1)) <= SHORT_BYTES
+            }
+            Work::Fill(fill) => {
+                let bytes = fill.width.saturating_mul(fill.size);
+                bytes.saturating_mul(fill.height.max(1)) <= SHORT_BYTES
+            }
+        }
+    }
+}
+
+/// Whether a launch of a compiled kernel is; one that waits for others is not.
+fn is_short(dispatch: &Dispatch) -> bool {
+    if dispatch.cooperative {
+        return false;
+    }
+    let Some(code) = dispatch.code.as_any().downcast_ref::<CpuCode>() else { return false };
+    let Some(steps) = code.steps(dispatch.kernel, dispatch.block) else { return false };
+    let count = |all: &[u32; 3]| all.iter().fold(1u64, |n, k| n.saturating_mul((*k).into()));
+    let warps = count(&dispatch.block).div_ceil(32);
+    let block = warps.saturating_mul(steps).saturating_add(START);
+    count(&dispatch.grid).saturating_mul(block) <= SHORT_STEPS
+}
+
+impl CpuExecutor {
+    fn workspace(&self) -> Result<u64, Failure> {
+        let at = self.memory.arena.allocate(WORKSPACE, 16).ok_or(Failure::OutOfMemory)?;
+        let empty = [0; WORKSPACE as usize];
+        self.memory.store(at, &empty).map_err(|_| Failure::InvalidAddress(at))?;
+        Ok(at)
+    }
+
+    fn run(&self, dispatch: &Dispatch, workspace: u64) -> Result<(), Failure> {
+        let ended: Arc<Mutex<Option<Failure>>> = Arc::default();
+        let total = dispatch.grid.iter().map(|n| u64::from(*n)).product();
+        // The interpreter takes all blocks of a cooperative grid on one thread.
+        let alone = dispatch.cooperative && self.range.is_none();
+        let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
+        let (first, range) = (ended.clone(), self.range);
+        self.pool.run(total, alone, move |job| {
+            let run = || part(&own, workspace, &memory, range, &heaps, job);
+            // A panic is a bug of ours; the program hears of it as of a kernel that failed.
+            let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
+                Err(Failure::Launch("running the kernel failed inside".into()))
+            });
+            if let Err(failure) = result {
+                // Others end because this one asks them to: theirs come later and do not count.
+                lock(&first).get_or_insert(failure);
+                job.stop();
+            }
+        });
+        let failure = lock(&ended).take();
+        failure.map_or(Ok(()), Err)
+    }
+}
+
+/// Runs blocks on this thread until there are no more.
+fn part(
+    dispatch: &Dispatch,
+    workspace: u64,
+    memory: &Memory,
+    range: Option<Arena>,
+    heaps: &[Heap],
+    job: &Job,
+) -> Result<(), Failure> {
+    let unknown = || Failure::Launch("a kernel that its code has not".into());
+    let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
+    let launch = Launch {
+        module: &code.module,
+        kernel: *code.functions.get(dispatch.kernel).ok_or_else(unknown)?,
+        globals: &code.globals,
+        grid: dispatch.grid,
+        block: dispatch.block,
+        dynamic_shared: dispatch.dynamic_shared,
+        params: &dispatch.arguments,
+        cooperative: dispatch.cooperative,
+        workspace,
+        local_limit: LOCAL,
+    };
+    let heap = heaps.get(code.device).ok_or_else(unknown)?;
+    let host = Host { memory, heap, job };
+    let next = |most| job.next(most);
+    let compiled = || code.machine_code(dispatch.kernel, dispatch.block);
+    let ended = match range.and_then(|range| Some((range, compiled()?))) {
+        Some((range, kernel)) => kernel.run_blocks(&launch, &range, memory, &host, &next),
+        None => cushim_ptx_jit::interpret(&launch, memory, &host, &next),
+    };
+    match ended {
+        Err(fault) => Err(fault::failure(&fault, memory)),
+        Ok(()) => Ok(()),
+    }
+}

@@ -1,0 +1,89 @@
+//! How a kernel's end before its end becomes a [`Failure`]: CUDA's kind of error, and a message for people.
+//!
+//! Owns the names in it, as C++ has them with the symbol behind, and what memory is near an address that is wrong.
+//! Must not know: how kernels run.
+
+use cushim_names::{Name, elide};
+use cushim_ptx::interp::{Cause, Fault};
+
+use super::memory::Memory;
+use cushim_accel::Failure;
+
+/// Columns of a name, at most: templates have some of thousands.
+const LONGEST: usize = 200;
+/// Below this no allocation ever is: an address there was a null pointer.
+const NULL: u64 = 1 << 16;
+
+/// A fault by CUDA's error codes.
+pub fn failure(fault: &Fault, memory: &Memory) -> Failure {
+    let near = match *fault.cause {
+        Cause::Address { address, bytes, space: "global" } => near(memory, address, bytes.into()),
+        _ => None,
+    };
+    let text = fault.message(&named, near.as_deref());
+    match *fault.cause {
+        Cause::Address { .. } => Failure::IllegalAddress(text),
+        Cause::Misaligned { .. } => Failure::Misaligned(text),
+        Cause::Assert => Failure::Assert(text),
+        Cause::Refused { .. } => Failure::NotSupported(text),
+        _ => Failure::Launch(text),
+    }
+}
+
+/// A function's name as in its source, and the symbol where that differs.
+pub fn named(symbol: &str) -> String {
+    let name = Name::new(symbol);
+    match name.full == symbol {
+        true => symbol.into(),
+        false => {
+            format!("{} ({})", elide(&name.full, LONGEST, "..."), elide(symbol, LONGEST, "..."))
+        }
+    }
+}
+
+/// Where bytes lie that are not in memory, seen from the nearest allocation.
+fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
+    if address < NULL {
+        return None;
+    }
+    let (at, size) = memory.arena.nearest(address, bytes)?;
+    let end = at.saturating_add(size);
+    let whole = format!("an allocation of {size} bytes at {at:#x}");
+    Some(match (address.checked_sub(end), at.checked_sub(address.saturating_add(bytes))) {
+        (Some(0), _) => format!("right behind {whole}"),
+        (Some(gap), _) => format!("{gap} bytes behind {whole}"),
+        (_, Some(gap)) => format!("{gap} bytes before {whole}"),
+        _ => format!("over the bounds of {whole}"),
+    })
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_seen_from_the_nearest_allocation() {
+        let memory = Memory::new();
+        let at = memory.arena.allocate(1000, 1).unwrap();
+        let whole = format!("an allocation of 1000 bytes at {at:#x}");
+        let cases = [
+            (at + 1000, format!("right behind {whole}")),
+            (at + 5096, format!("4096 bytes behind {whole}")),
+            (at - 12, format!("8 bytes before {whole}")),
+            (at + 998, format!("over the bounds of {whole}")),
+        ];
+        for (address, expected) in cases {
+            assert_eq!(near(&memory, address, 4), Some(expected));
+        }
+        assert_eq!(near(&memory, 8, 4), None);
+        assert!(memory.arena.free(at));
+        assert_eq!(near(&memory, at, 4), None, "nothing is allocated");
+    }
+
+    #[test]
+    fn names_are_those_of_the_source() {
+        assert_eq!(named("plain"), "plain");
+        assert_eq!(named("_Z6gatherPfi"), "gather(float*, int) (_Z6gatherPfi)");
+    }
+}

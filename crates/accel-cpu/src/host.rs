@@ -1,0 +1,146 @@
+//! What kernels ask of their host: printing, a heap, the time.
+//!
+//! Owns the text that kernels printed and nobody has seen yet: CUDA shows it when the program
+//! synchronises or launches again, in the order in which it was printed, through the C library's
+//! `stdout`, so that it stands in the right place among what the program prints itself. Must not know:
+//! how kernels run.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use cushim_ptx::interp;
+
+use super::memory::Memory;
+use super::pool::Job;
+use cushim_accel::locks::lock;
+
+/// Text that waits, at most: more is shown at once. (CUDA's buffer is as large by default, and
+/// overwrites what did not fit.)
+const WAITING: usize = 1 << 20;
+/// `cudaLimitMallocHeapSize`, before anybody sets it.
+pub const HEAP: u64 = 8 << 20;
+
+static PRINTED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+unsafe extern "C" {
+    /// The C library's stream.
+    static stdout: *mut libc::FILE;
+}
+
+/// Shows what kernels printed so far.
+pub fn flush() {
+    let mut printed = lock(&PRINTED);
+    if printed.is_empty() {
+        return;
+    }
+    // SAFETY: the C library's own stream and a buffer of that length. The lock is held, so that texts
+    // keep their order.
+    unsafe { libc::fwrite(printed.as_ptr().cast(), 1, printed.len(), stdout) };
+    printed.clear();
+}
+
+/// The heap from which kernels of one device take memory. It lives longer than they do.
+pub struct Heap {
+    limit: AtomicU64,
+    used: AtomicBool,
+    state: Mutex<(u64, HashMap<u64, u64>)>,
+}
+
+impl Default for Heap {
+    fn default() -> Self {
+        Heap { limit: AtomicU64::new(HEAP), used: AtomicBool::new(false), state: Mutex::default() }
+    }
+}
+
+impl Heap {
+    /// Sets how many bytes it holds.
+    pub fn set_limit(&self, bytes: u64) {
+        self.limit.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether anything was ever asked of it.
+    pub fn is_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    fn allocate(&self, memory: &Memory, bytes: u64) -> u64 {
+        self.used.store(true, Ordering::Relaxed);
+        let mut state = lock(&self.state);
+        let (used, list) = &mut *state;
+        let limit = self.limit.load(Ordering::Relaxed);
+        if used.checked_add(bytes).is_none_or(|sum| sum > limit) {
+            return 0;
+        }
+        let Some(at) = memory.arena.allocate(bytes, 16) else { return 0 };
+        *used += bytes;
+        list.insert(at, bytes);
+        at
+    }
+
+    fn free(&self, memory: &Memory, address: u64) {
+        let mut state = lock(&self.state);
+        let (used, list) = &mut *state;
+        // What is not of this heap stays, as a wrong `free` in a kernel is not an error in CUDA.
+        if let Some(bytes) = list.remove(&address) {
+            *used -= bytes;
+            memory.arena.free(address);
+        }
+    }
+}
+
+/// The host of one launch.
+pub struct Host<'a> {
+    /// For the heap.
+    pub memory: &'a Memory,
+    /// The device's.
+    pub heap: &'a Heap,
+    /// Says whether to end.
+    pub job: &'a Job,
+}
+
+impl interp::Host for Host<'_> {
+    fn print(&self, bytes: &[u8]) {
+        let full = {
+            let mut printed = lock(&PRINTED);
+            printed.extend_from_slice(bytes);
+            printed.len() > WAITING
+        };
+        if full {
+            flush();
+        }
+    }
+
+    fn warn(&self, message: &str) {
+        cushim_accel::say(message);
+    }
+
+    fn assert_failed(&self, message: &str) {
+        // SAFETY: a buffer of that length; nobody can be told of a failure.
+        unsafe { libc::write(2, message.as_ptr().cast(), message.len()) };
+    }
+
+    fn allocate(&self, bytes: u64) -> u64 {
+        self.heap.allocate(self.memory, bytes)
+    }
+
+    fn free(&self, address: u64) {
+        self.heap.free(self.memory, address);
+    }
+
+    fn nanoseconds(&self) -> u64 {
+        clock(libc::CLOCK_REALTIME)
+    }
+
+    fn interrupted(&self) -> bool {
+        self.job.is_stopped()
+    }
+}
+
+/// Nanoseconds of a clock of the system.
+pub fn clock(which: libc::clockid_t) -> u64 {
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: a place to write to.
+    unsafe { libc::clock_gettime(which, &raw mut now) };
+    (now.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(now.tv_nsec as u64)
+}

@@ -1,0 +1,140 @@
+//! The CPU as an accelerator: memory in one range, PTX compiled to machine code, queues in software.
+//!
+//! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
+//! [`arena`] addresses, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`fault`] how they fail, [`pool`]
+//! threads, [`stack`] room for the compiler, [`host`] what kernels ask for, [`device`] what is said of it. Must not know: CUDA's handles.
+
+pub mod arena;
+mod cache;
+mod code;
+mod device;
+mod executor;
+mod fault;
+mod host;
+mod memory;
+mod pool;
+mod stack;
+
+use std::sync::Arc;
+
+use code::CpuCode;
+use cushim_accel::queue::SoftwareQueue;
+use cushim_accel::{Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue};
+use executor::CpuExecutor;
+use memory::Memory;
+
+/// The CPU.
+pub struct Cpu {
+    devices: Vec<Device>,
+    memory: Arc<Memory>,
+    executor: Arc<CpuExecutor>,
+}
+
+/// The CPU as an accelerator: `CUSHIM_CPU_DEVICES` devices, else one; `CUSHIM_CPU_THREADS` threads at
+/// most for one grid, else as many as the process has processors. `CUSHIM_CPU=interpreter` keeps every kernel with the
+/// interpreter; without it, those that the compiler does not take: `CUSHIM_CPU=report` says on stderr which, and why.
+/// `CUSHIM_CPU_LEVEL` has code made, and loops of the interpreter chosen, for a lesser processor than this one
+/// ([`cushim_ptx::Level`]). `CUSHIM_FMAD=off` leaves products and sums unfused that a GPU fuses ([`code`]).
+pub fn new() -> Cpu {
+    let variable = |name| std::env::var_os(name).map(|text| text.to_string_lossy().into_owned());
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let said = |why: &String| cushim_accel::say(why);
+    let width = device::threads(variable("CUSHIM_CPU_THREADS").as_deref()).inspect_err(said);
+    let width = width.ok().flatten().unwrap_or(processors);
+    let memory = Arc::new(Memory::new());
+    let count = device::count(variable("CUSHIM_CPU_DEVICES").as_deref()).inspect_err(said);
+    let count = count.unwrap_or(1);
+    let (base, size) = memory.arena.range();
+    let interpreted = std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "interpreter");
+    if let Err(found) = cushim_ptx::Level::in_use() {
+        let variable = cushim_ptx::level::VARIABLE;
+        let levels = cushim_ptx::Level::ALL.map(cushim_ptx::Level::name).join(", ");
+        cushim_accel::say(&format!(
+            "{variable}={found}: expected one of {levels}; kernels are interpreted"
+        ));
+    }
+    // SAFETY: reserved for ever, and used through raw addresses only.
+    let range = unsafe { cushim_ptx_jit::Arena::new(base, size) };
+    let executor = CpuExecutor {
+        range: range.filter(|_| !interpreted),
+        memory: memory.clone(),
+        pool: pool::Pool::new(width),
+        heaps: (0..count).map(|_| host::Heap::default()).collect(),
+    };
+    let devices = (0..count).map(|n| device::describe(n, processors)).collect();
+    Cpu { devices, memory, executor: Arc::new(executor) }
+}
+
+impl Accelerator for Cpu {
+    fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    fn allocate(
+        &self,
+        _device: usize,
+        _kind: MemoryKind,
+        bytes: usize,
+        align: usize,
+    ) -> Result<u64, Failure> {
+        self.memory.arena.allocate(bytes as u64, align as u64).ok_or(Failure::OutOfMemory)
+    }
+
+    fn free(&self, address: u64) {
+        self.memory.arena.free(address);
+    }
+
+    fn is_own(&self, address: u64) -> bool {
+        self.memory.arena.contains(address)
+    }
+
+    fn register_host(&self, address: u64, bytes: usize) -> Result<u64, Failure> {
+        if address == 0 || address.checked_add(bytes as u64).is_none() {
+            return Err(Failure::InvalidAddress(address));
+        }
+        self.memory.register(address, bytes as u64);
+        Ok(address)
+    }
+
+    fn unregister_host(&self, address: u64) {
+        self.memory.unregister(address);
+    }
+
+    fn load(&self, device: usize, image: &Image<'_>) -> Result<Arc<dyn Code>, Failure> {
+        Ok(Arc::new(CpuCode::load(&self.memory, device, image)?))
+    }
+
+    fn accepts(&self, kind: ImageKind) -> bool {
+        kind == ImageKind::Ptx
+    }
+
+    fn queue(&self, _device: usize, _priority: i32) -> Result<Arc<dyn Queue>, Failure> {
+        Ok(Arc::new(SoftwareQueue::new(self.executor.clone())))
+    }
+
+    fn copy_now(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
+        self.memory.copy_bytes(to, from, bytes)
+    }
+
+    fn now(&self) -> u64 {
+        host::clock(libc::CLOCK_MONOTONIC)
+    }
+
+    fn flush_output(&self) {
+        host::flush();
+    }
+
+    fn set_heap_limit(&self, device: usize, bytes: u64) {
+        if let Some(heap) = self.executor.heaps.get(device) {
+            heap.set_limit(bytes);
+        }
+    }
+
+    fn is_heap_used(&self, device: usize) -> bool {
+        self.executor.heaps.get(device).is_some_and(host::Heap::is_used)
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
+mod tests;

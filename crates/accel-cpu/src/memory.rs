@@ -1,0 +1,223 @@
+//! Memory as kernels and copies see it: the arena, and what the program registered.
+//!
+//! Owns every access to raw addresses on behalf of kernels: several threads at a time, so each is done
+//! by atomic operations of the processor (acquire, release: what x86 does anyway). Must not know: what
+//! the values mean.
+
+use std::collections::BTreeMap;
+use std::sync::RwLock;
+use std::sync::atomic::{
+    AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed,
+    Ordering::Release, Ordering::SeqCst,
+};
+
+use cushim_ptx::interp::{self, BadAddress};
+use cushim_ptx_jit::access;
+
+use super::arena::Arena;
+use cushim_accel::locks::{read, write};
+use cushim_accel::{Copy, Failure, Fill};
+
+/// All memory that kernels may touch.
+pub struct Memory {
+    /// What we allocate from.
+    pub arena: Arena,
+    /// The program's own memory that was registered: length by address.
+    registered: RwLock<BTreeMap<u64, u64>>,
+    /// How many those are: mostly none, and then there is nothing to look up.
+    registrations: AtomicUsize,
+}
+
+impl Memory {
+    /// Reserves the range of addresses.
+    pub fn new() -> Memory {
+        let arena = Arena::reserve();
+        Memory { arena, registered: RwLock::default(), registrations: AtomicUsize::new(0) }
+    }
+
+    /// Lets kernels touch memory of the program.
+    pub fn register(&self, address: u64, bytes: u64) {
+        let mut list = write(&self.registered);
+        list.insert(address, bytes);
+        self.registrations.store(list.len(), Release);
+    }
+
+    /// Ends that.
+    pub fn unregister(&self, address: u64) {
+        let mut list = write(&self.registered);
+        list.remove(&address);
+        self.registrations.store(list.len(), Release);
+    }
+
+    /// Whether a kernel may touch these bytes.
+    #[inline]
+    fn is_open(&self, address: u64, bytes: u64) -> bool {
+        self.arena.is_live(address, bytes) || self.is_registered(address, bytes)
+    }
+
+    #[cold]
+    fn is_registered(&self, address: u64, bytes: u64) -> bool {
+        if self.registrations.load(Acquire) == 0 {
+            return false;
+        }
+        let list = read(&self.registered);
+        let before = list.range(..=address).next_back();
+        before
+            .is_some_and(|(at, length)| address - at <= *length && bytes <= length - (address - at))
+    }
+
+    /// Whether a copy may touch these bytes: of our range only what is allocated; of the program's own
+    /// memory we know nothing, as NVIDIA's driver does not.
+    fn may_copy(&self, address: u64, bytes: u64) -> Result<(), Failure> {
+        let inside = self.arena.contains(address) || address.checked_add(bytes).is_none();
+        if bytes == 0 || (address != 0 && !inside) || self.arena.is_live(address, bytes) {
+            return Ok(());
+        }
+        Err(Failure::InvalidAddress(address))
+    }
+
+    /// Copies bytes; both sides may overlap.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    pub fn copy_bytes(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
+        self.may_copy(to, bytes as u64)?;
+        self.may_copy(from, bytes as u64)?;
+        if matches!(bytes, 1 | 2 | 4 | 8) {
+            // A flag that others look at, as `cuStreamWriteValue` writes it: one access.
+            let mut value = [0; 8];
+            let value = value.get_mut(..bytes).unwrap_or_default();
+            // SAFETY: both sides are memory: ours, or what the program says is its own.
+            unsafe {
+                access::read(std::ptr::with_exposed_provenance(from as usize), value);
+                access::write(std::ptr::with_exposed_provenance_mut(to as usize), value);
+            }
+            return Ok(());
+        }
+        // SAFETY: both sides are memory: ours, or what the program says is its own.
+        unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
+        Ok(())
+    }
+
+    /// Copies rows and planes.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    pub fn copy(&self, copy: &Copy) -> Result<(), Failure> {
+        let ([to_row, from_row], [to_plane, from_plane]) = (copy.row, copy.plane);
+        let dense = copy.height <= 1 || (to_row == copy.width && from_row == copy.width);
+        if dense && copy.depth <= 1 {
+            return self.copy_bytes(copy.to, copy.from, copy.width * copy.height.max(1));
+        }
+        for z in 0..copy.depth {
+            for y in 0..copy.height {
+                let to = copy.to + (z * to_plane + y * to_row) as u64;
+                let from = copy.from + (z * from_plane + y * from_row) as u64;
+                self.copy_bytes(to, from, copy.width)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Repeats a value.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    pub fn fill(&self, fill: &Fill) -> Result<(), Failure> {
+        let value = fill.value.to_le_bytes();
+        let size = fill.size.clamp(1, 4);
+        let same = value.iter().take(size).all(|byte| *byte == value[0]);
+        for y in 0..fill.height {
+            let at = fill.to + (y * fill.pitch) as u64;
+            let bytes = fill.width * size;
+            self.may_copy(at, bytes as u64)?;
+            // SAFETY: as in `copy_bytes`.
+            unsafe {
+                if fill.width == 1 {
+                    // As in `copy_bytes`.
+                    access::write(at as *mut u8, value.get(..size).unwrap_or_default());
+                } else if same {
+                    std::ptr::write_bytes(at as *mut u8, value[0], bytes);
+                } else {
+                    for n in 0..fill.width {
+                        let to = (at as *mut u8).add(n * size);
+                        std::ptr::copy_nonoverlapping(value.as_ptr(), to, size);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl cushim_ptx_jit::Mapped for Memory {
+    fn holds(&self, address: u64, bytes: u64) -> bool {
+        self.is_open(address, bytes)
+    }
+}
+
+impl interp::Memory for Memory {
+    fn load(&self, address: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
+        if !self.is_open(address, bytes.len() as u64) {
+            return Err(BadAddress);
+        }
+        // SAFETY: inside of memory that may be touched; `bytes` is the interpreter's own.
+        unsafe { access::read(std::ptr::with_exposed_provenance(address as usize), bytes) };
+        Ok(())
+    }
+
+    fn store(&self, address: u64, bytes: &[u8]) -> Result<(), BadAddress> {
+        if !self.is_open(address, bytes.len() as u64) {
+            return Err(BadAddress);
+        }
+        // SAFETY: inside of memory that may be touched.
+        unsafe { access::write(std::ptr::with_exposed_provenance_mut(address as usize), bytes) };
+        Ok(())
+    }
+
+    fn update(
+        &self,
+        address: u64,
+        bytes: u32,
+        new: &mut dyn FnMut(u64) -> u64,
+    ) -> Result<u64, BadAddress> {
+        let known = matches!(bytes, 2 | 4 | 8) && address.is_multiple_of(u64::from(bytes));
+        if !known || !self.is_open(address, bytes.into()) {
+            return Err(BadAddress);
+        }
+        // SAFETY: inside of memory that may be touched, and aligned.
+        unsafe {
+            Ok(match bytes {
+                8 => {
+                    let place = &*(address as *const AtomicU64);
+                    let mut old = place.load(Relaxed);
+                    while let Err(now) = place.compare_exchange_weak(old, new(old), SeqCst, Relaxed)
+                    {
+                        old = now;
+                    }
+                    old
+                }
+                4 => {
+                    let place = &*(address as *const AtomicU32);
+                    let mut old = place.load(Relaxed);
+                    while let Err(now) =
+                        place.compare_exchange_weak(old, new(old.into()) as u32, SeqCst, Relaxed)
+                    {
+                        old = now;
+                    }
+                    old.into()
+                }
+                _ => {
+                    let place = &*(address as *const AtomicU16);
+                    let mut old = place.load(Relaxed);
+                    while let Err(now) =
+                        place.compare_exchange_weak(old, new(old.into()) as u16, SeqCst, Relaxed)
+                    {
+                        old = now;
+                    }
+                    old.into()
+                }
+            })
+        }
+    }
+}

@@ -1,0 +1,364 @@
+//! What virtual CUDA's own driver stands on: something with memory, code, queues and time.
+//!
+//! Owns the [`Accelerator`] trait and the values that cross it. The shape is HSA's: memory comes from
+//! pools, code objects hold kernels and variables by symbol name, work is packets in asynchronous queues,
+//! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
+//! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
+
+pub mod locks;
+pub mod queue;
+#[cfg(test)]
+mod queue_tests;
+mod say;
+pub mod signal;
+#[cfg(test)]
+mod signal_tests;
+mod sync;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use say::say;
+pub use signal::{Outcome, Signal};
+
+/// Something that runs kernels.
+pub trait Accelerator: Send + Sync {
+    /// Its devices, never changing; none where the machine has none, and then nothing else is asked.
+    fn devices(&self) -> &[Device];
+
+    /// Memory of a device or of the host, zeroed or not, aligned to `align` (a power of two, at most
+    /// 64 KiB). The address is the one that kernels, copies and the program use.
+    ///
+    /// # Errors
+    /// [`Failure::OutOfMemory`].
+    fn allocate(
+        &self,
+        device: usize,
+        kind: MemoryKind,
+        bytes: usize,
+        align: usize,
+    ) -> Result<u64, Failure>;
+
+    /// Gives back what [`Accelerator::allocate`] returned. Nothing that uses it is under way: the caller
+    /// has waited.
+    fn free(&self, address: u64);
+
+    /// Whether an address is one that only [`Accelerator::allocate`] gives out, in use or not: nothing of the
+    /// program's own is there, so that a pointer to freed memory is known for what it is.
+    fn is_own(&self, _address: u64) -> bool {
+        false
+    }
+
+    /// Makes `bytes` of the program's own memory usable by kernels (cudaHostRegister). The address that
+    /// kernels use, often the same.
+    ///
+    /// # Errors
+    /// [`Failure::NotSupported`], [`Failure::InvalidAddress`].
+    fn register_host(&self, address: u64, bytes: usize) -> Result<u64, Failure>;
+
+    /// Ends what [`Accelerator::register_host`] began.
+    fn unregister_host(&self, address: u64);
+
+    /// Loads code for a device: PTX text without the final NUL, or whatever the accelerator takes.
+    /// Variables are initialised; [`Image::externals`] gives the addresses of what other images define.
+    ///
+    /// # Errors
+    /// What does not fit: [`Failure::NoImage`], [`Failure::InvalidImage`], with a text for the log.
+    fn load(&self, device: usize, image: &Image<'_>) -> Result<Arc<dyn Code>, Failure>;
+
+    /// Whether it can load this kind of image.
+    fn accepts(&self, kind: ImageKind) -> bool;
+
+    /// How images of a kind of its own begin ([`ImageKind::Own`]): texts that end with a NUL.
+    fn own_images(&self) -> Option<&'static [u8]> {
+        None
+    }
+
+    /// A queue whose packets run in order; those of different queues run at the same time. `priority`
+    /// as CUDA counts it: lower is more urgent.
+    ///
+    /// # Errors
+    /// [`Failure::OutOfMemory`] and what the device says.
+    fn queue(&self, device: usize, priority: i32) -> Result<Arc<dyn Queue>, Failure>;
+
+    /// Copies now, on the calling thread; nothing under way touches either side. Addresses are of any
+    /// kind: the program's own, host or device.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    fn copy_now(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure>;
+
+    /// Nanoseconds of the clock that [`Outcome`] is stamped with.
+    fn now(&self) -> u64;
+
+    /// Hands what kernels printed so far to the program's standard output. CUDA does so when the program
+    /// synchronises, launches, or copies and waits.
+    fn flush_output(&self) {}
+
+    /// How many bytes `malloc` of a device's kernels may take in all (`cudaLimitMallocHeapSize`).
+    fn set_heap_limit(&self, _device: usize, _bytes: u64) {}
+
+    /// Whether a kernel of a device has called `malloc`: then CUDA keeps the limit.
+    fn is_heap_used(&self, _device: usize) -> bool {
+        false
+    }
+}
+
+/// A queue of packets.
+pub trait Queue: Send + Sync {
+    /// Appends a packet. It starts when the packet before it has ended and its signals are complete, and
+    /// completes its own signal in every case. Never waits for work.
+    fn submit(&self, packet: Packet);
+}
+
+/// A unit of work.
+pub struct Packet {
+    /// What to do.
+    pub work: Work,
+    /// What must be complete first. A failure there does not stop this packet.
+    pub waits: Vec<Signal>,
+    /// Completed when the work has ended, well or not.
+    pub done: Signal,
+}
+
+/// What a packet does.
+#[derive(Clone)]
+pub enum Work {
+    /// Nothing: a point in the queue.
+    Barrier,
+    /// Runs a kernel.
+    Dispatch(Box<Dispatch>),
+    /// Copies rows and planes of bytes.
+    Copy(Copy),
+    /// Repeats a value of 1, 2 or 4 bytes over rows.
+    Fill(Fill),
+}
+
+/// A kernel launch.
+#[derive(Clone)]
+pub struct Dispatch {
+    /// The driver's name for the kernel; accelerators hand it on and do not read it.
+    pub tag: usize,
+    /// Its code.
+    pub code: Arc<dyn Code>,
+    /// The kernel's number in [`Code::kernels`].
+    pub kernel: usize,
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory, bytes.
+    pub dynamic_shared: u32,
+    /// The kernel's parameters, laid out as [`Kernel::params`] says.
+    pub arguments: Box<[u8]>,
+    /// All blocks must be able to wait for each other.
+    pub cooperative: bool,
+}
+
+/// Bytes from one place to another. Addresses are of any kind.
+#[derive(Clone, Copy, Debug)]
+pub struct Copy {
+    /// First byte written.
+    pub to: u64,
+    /// First byte read.
+    pub from: u64,
+    /// Bytes of a row.
+    pub width: usize,
+    /// Rows of a plane.
+    pub height: usize,
+    /// Planes.
+    pub depth: usize,
+    /// Bytes from row to row: destination, source.
+    pub row: [usize; 2],
+    /// Bytes from plane to plane: destination, source.
+    pub plane: [usize; 2],
+}
+
+/// A repeated value.
+#[derive(Clone, Copy, Debug)]
+pub struct Fill {
+    /// First byte written.
+    pub to: u64,
+    /// The value; its lowest `size` bytes count.
+    pub value: u32,
+    /// 1, 2 or 4 bytes.
+    pub size: usize,
+    /// Values in a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Bytes from row to row.
+    pub pitch: usize,
+}
+
+/// Where memory lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// On the device; the program may not be able to touch it.
+    Device,
+    /// On the host, touched by both (page-locked, mapped).
+    Host,
+    /// Touched by both at one address (managed).
+    Managed,
+}
+
+/// What kind of code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageKind {
+    /// PTX text.
+    Ptx,
+    /// NVIDIA machine code.
+    Cubin,
+    /// The accelerator's own ([`Accelerator::own_images`]).
+    Own,
+    /// An AMD code object.
+    CodeObject,
+}
+
+/// Code to load.
+pub struct Image<'a> {
+    /// What it is.
+    pub kind: ImageKind,
+    /// Its bytes. For linking (`cuLink*`), several texts of the same kind: all are loaded as one.
+    pub parts: &'a [&'a [u8]],
+    /// Where variables lie that are defined elsewhere, by name.
+    pub externals: &'a dyn Fn(&str) -> Option<u64>,
+    /// The same library's code as it was loaded first, maybe for another device: its managed variables are
+    /// this code's, with the values that they have, and stay as long as either is there.
+    pub managed: Option<&'a Arc<dyn Code>>,
+    /// The program did not ask for code as it is written (`CU_JIT_OPTIMIZATION_LEVEL` 0, debug information).
+    pub optimised: bool,
+}
+
+impl Image<'_> {
+    /// Where a managed variable lies that is there already.
+    pub fn managed(&self, name: &str, bytes: usize) -> Option<u64> {
+        let same = |v: &&Variable| v.managed && v.name == name && v.bytes == bytes;
+        self.managed?.variables().iter().find(same).map(|variable| variable.address)
+    }
+}
+
+/// Loaded code.
+pub trait Code: Send + Sync {
+    /// Its kernels.
+    fn kernels(&self) -> &[Kernel];
+    /// Its variables that have a name outside.
+    fn variables(&self) -> &[Variable];
+    /// Functions and variables that its kernels use and nothing defines.
+    fn undefined(&self) -> &[String] {
+        &[]
+    }
+    /// For the accelerator that loaded it.
+    fn as_any(&self) -> &dyn std::any::Any;
+}
+
+/// A kernel as code has it.
+#[derive(Clone, Debug, Default)]
+pub struct Kernel {
+    /// Its (mangled) name.
+    pub name: String,
+    /// Offset and size of each parameter, in bytes.
+    pub params: Vec<(u32, u32)>,
+    /// Bytes of all parameters.
+    pub params_size: u32,
+    /// Static shared memory, bytes.
+    pub static_shared: u32,
+    /// Local memory of a thread, bytes.
+    pub local: u32,
+    /// Constant memory of its module, bytes.
+    pub constant: u32,
+    /// Registers of a thread, as far as that means something.
+    pub registers: u32,
+    /// Most threads of a block (`.maxntid`, or the device's limit).
+    pub max_threads: u32,
+    /// Threads that every block must have (`.reqntid`).
+    pub required_threads: Option<[u32; 3]>,
+    /// Architecture that the PTX was made for, and that of the code, as CUDA numbers them: 80 for 8.0.
+    pub versions: (u32, u32),
+    /// Why it cannot be run (kernel, place, instruction), if it cannot.
+    pub refused: Option<String>,
+}
+
+/// A variable as code has it.
+#[derive(Clone, Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: String,
+    /// Where it lies.
+    pub address: u64,
+    /// Its size in bytes.
+    pub bytes: usize,
+    /// In constant memory.
+    pub constant: bool,
+    /// Managed: the host may touch it there.
+    pub managed: bool,
+}
+
+/// A device as accelerators describe it. CUDA's attributes (`CUdevice_attribute`) that are not given
+/// are derived by the driver from these or 0.
+#[derive(Clone, Debug, Default)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// Compute capability: major, minor.
+    pub capability: (u32, u32),
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Multiprocessors: blocks that run at the same time make sense up to here.
+    pub processors: u32,
+    /// Lanes of a warp.
+    pub warp: u32,
+    /// Most threads of a block.
+    pub max_threads: u32,
+    /// Shared memory of a block in bytes: without asking, and at most.
+    pub shared: (u32, u32),
+    /// Clock in kHz.
+    pub clock: u32,
+    /// The program may touch device memory at its address.
+    pub host_visible: bool,
+    /// 16 bytes that name it for ever.
+    pub uuid: [u8; 16],
+    /// Further attributes by CUDA's number.
+    pub attributes: Vec<(i32, i32)>,
+}
+
+/// What went wrong below the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// No memory of that size.
+    OutOfMemory,
+    /// An address that nothing is at.
+    InvalidAddress(u64),
+    /// The code cannot be used on this device.
+    NoImage(String),
+    /// The code is damaged or not understood.
+    InvalidImage(String),
+    /// What the accelerator does not do; the text names it.
+    NotSupported(String),
+    /// A kernel touched what is not its own (700).
+    IllegalAddress(String),
+    /// A kernel touched memory misaligned (716).
+    Misaligned(String),
+    /// A failed `assert` (710).
+    Assert(String),
+    /// Any other end of a kernel before its end: trap, bad instruction (719).
+    Launch(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::OutOfMemory => f.write_str("out of memory"),
+            Failure::InvalidAddress(at) => write!(f, "nothing is at address {at:#x}"),
+            Failure::NoImage(why)
+            | Failure::InvalidImage(why)
+            | Failure::NotSupported(why)
+            | Failure::IllegalAddress(why)
+            | Failure::Misaligned(why)
+            | Failure::Assert(why)
+            | Failure::Launch(why) => f.write_str(why),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}

@@ -1,0 +1,10 @@
+//! What is said to the user.
+//!
+//! Owns that it is one line in one write, so that lines of several threads do not mix. Must not know: what is said.
+
+/// One line on standard error, in one write.
+pub fn say(text: &str) {
+    let line = format!("cushim: {text}\n");
+    // SAFETY: a buffer of that length; a failing write has nowhere to be reported.
+    unsafe { libc::write(2, line.as_ptr().cast(), line.len()) };
+}

@@ -1,0 +1,35 @@
+//! Which CUDA driver the process got: NVIDIA's, or ours over an accelerator.
+//!
+//! Owns the answer, for those above that differ by it and for messages. Must not know: how it is chosen (libvcuda.so).
+
+use std::sync::OnceLock;
+
+/// A driver below the runtime.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Backend {
+    /// NVIDIA's libcuda.
+    Driver,
+    /// Ours, over the accelerator of this name.
+    Accelerator(&'static str),
+}
+
+static CHOSEN: OnceLock<Backend> = OnceLock::new();
+
+/// Notes what was chosen; the first one stays.
+pub fn choose(backend: Backend) {
+    let _ = CHOSEN.set(backend);
+}
+
+/// The chosen one; `None` before the first call that needs it.
+pub fn chosen() -> Option<Backend> {
+    CHOSEN.get().copied()
+}
+
+/// Its name, for messages.
+pub fn name() -> &'static str {
+    match chosen() {
+        Some(Backend::Driver) => "driver",
+        Some(Backend::Accelerator(name)) => name,
+        None => "none",
+    }
+}

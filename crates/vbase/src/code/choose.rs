@@ -1,0 +1,174 @@
+//! Which image of a container a device gets.
+//!
+//! Owns CUDA's rules of compatibility (CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility",
+//! "Architecture-Specific" and "Family-Specific Features"): machine code of the same major and of a minor not
+//! above the device's, before PTX of any architecture not above it; code with suffix `a` for exactly that
+//! device, with `f` for its family. Of several the highest. Must not know: where images come from.
+
+use std::borrow::Cow;
+
+use cushim_image::arch::{Arch, SmVariant};
+use cushim_image::inventory::{self, ImageKind as Kind};
+use cushim_image::{Limits, sniff};
+
+use super::{Error, NoImage, Source, is_own, linked};
+use cushim_accel::{Accelerator, ImageKind};
+
+/// What a device takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// Compute capability: major, minor.
+    pub capability: (u32, u32),
+    /// It takes NVIDIA's machine code.
+    pub cubin: bool,
+    /// It takes PTX.
+    pub ptx: bool,
+    /// PTX for later architectures is taken where there is no other: it is not compiled for a GPU that
+    /// would lack what it uses, and what cannot be run is refused kernel by kernel.
+    pub later: bool,
+}
+
+impl Target {
+    /// A GPU under NVIDIA's driver.
+    pub fn nvidia(major: u32, minor: u32) -> Target {
+        Target { capability: (major, minor), cubin: true, ptx: true, later: false }
+    }
+
+    /// A device of an accelerator.
+    pub fn of(accelerator: &dyn Accelerator, device: usize) -> Target {
+        let cubin = accelerator.accepts(ImageKind::Cubin);
+        let capability = accelerator.devices().get(device).map_or((0, 0), |d| d.capability);
+        Target { capability, cubin, ptx: accelerator.accepts(ImageKind::Ptx), later: !cubin }
+    }
+
+    /// As architectures are numbered: 80 for 8.0, 120 for 12.0.
+    pub fn number(&self) -> u32 {
+        self.capability.0 * 10 + self.capability.1
+    }
+
+    /// How well it suits; the highest is taken, nothing where it does not run.
+    fn rank(&self, kind: Kind, arch: &Arch) -> Option<(u8, u32, u8)> {
+        let (of, here) = (|n: u32| n / 10, self.number());
+        let known = match arch {
+            Arch::Sm(number, variant) => Some((*number, *variant)),
+            Arch::Unknown => None,
+            Arch::Named(_) => return None,
+        };
+        let variant = |v| match v {
+            SmVariant::Plain => 0,
+            SmVariant::Family => 1,
+            SmVariant::Specific => 2,
+        };
+        let below = |n: u32, v| match v {
+            SmVariant::Plain => n <= here,
+            SmVariant::Family => n <= here && of(n) == of(here),
+            SmVariant::Specific => n == here,
+        };
+        match (kind, known) {
+            (Kind::Cubin, Some((n, v))) if self.cubin && of(n) == of(here) && below(n, v) => {
+                Some((3, n, variant(v)))
+            }
+            (Kind::Ptx, None) if self.ptx => Some((2, 0, 0)),
+            (Kind::Ptx, Some((n, v))) if self.ptx && below(n, v) => Some((2, n, variant(v))),
+            // The earliest of the later ones uses the least that is new.
+            (Kind::Ptx, Some((n, v))) if self.ptx && self.later => {
+                Some((1, u32::MAX - n, u8::MAX - variant(v)))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// What a device gets.
+#[derive(Clone, Debug)]
+pub struct Chosen<'a> {
+    /// What it is.
+    pub kind: ImageKind,
+    /// What it was compiled for.
+    pub arch: Arch,
+    /// The image, unpacked. Several are PTX texts that are to be linked. Texts have no NUL.
+    pub parts: Vec<Cow<'a, [u8]>>,
+}
+
+/// Chooses for a device: the best image of the container, else the best PTX of each one that was linked.
+///
+/// # Errors
+/// [`Error::NoImage`], which says what there is; [`Error::Image`] where it cannot be read.
+pub fn choose<'a>(source: &'a Source<'_>, target: &Target) -> Result<Chosen<'a>, Error> {
+    if is_own(&source.whole) {
+        let parts = vec![Cow::Borrowed(&*source.whole)];
+        return Ok(Chosen { kind: ImageKind::Own, arch: Arch::Unknown, parts });
+    }
+    if source.whole.starts_with(&linked::MAGIC) {
+        let parts = linked::read(&source.whole).ok_or(Error::Link)?;
+        let parts = parts.into_iter().map(Cow::Borrowed).collect();
+        return Ok(Chosen { kind: ImageKind::Ptx, arch: Arch::Unknown, parts });
+    }
+    let mut holds = Vec::new();
+    if let Some(best) = best(&source.whole, target, &mut holds)? {
+        return Ok(best);
+    }
+    let mut chosen = Chosen { kind: ImageKind::Ptx, arch: Arch::Unknown, parts: Vec::new() };
+    // Machine code of one unit says nothing about the others': only texts can be joined here.
+    let texts = Target { cubin: false, ..*target };
+    for part in &source.linked {
+        let before = holds.len();
+        match best(part, &texts, &mut holds)? {
+            Some(mut found) => {
+                chosen.arch = found.arch;
+                chosen.parts.append(&mut found.parts);
+            }
+            // A unit without device code.
+            None if holds.len() == before => {}
+            None => return Err(none(holds, target)),
+        }
+    }
+    match chosen.parts.is_empty() {
+        true => Err(none(holds, target)),
+        false => Ok(chosen),
+    }
+}
+
+fn none(mut holds: Vec<(Kind, Arch)>, target: &Target) -> Error {
+    holds.sort_by_key(|(kind, arch)| (kind.extension(), arch.clone()));
+    holds.dedup();
+    Error::NoImage(Box::new(NoImage { holds, target: *target }))
+}
+
+/// The best image of one container; what it has besides goes to `holds`.
+fn best<'a>(
+    bytes: &'a [u8],
+    target: &Target,
+    holds: &mut Vec<(Kind, Arch)>,
+) -> Result<Option<Chosen<'a>>, Error> {
+    let limits = Limits::DEFAULT;
+    let found = inventory::read(bytes, &limits);
+    if found.images.is_empty()
+        && let Some(problem) = found.problems.into_iter().next()
+    {
+        return Err(problem.error.into());
+    }
+    let images = found.images;
+    holds.extend(images.iter().map(|image| (image.kind, image.arch.clone())));
+    let ranked = images.into_iter().filter_map(|image| {
+        let rank = target.rank(image.kind, &image.arch)?;
+        Some((rank, image))
+    });
+    // Of equals the first, as the container has them.
+    let best = ranked.reduce(|best, next| if next.0 > best.0 { next } else { best });
+    let Some((_, image)) = best else { return Ok(None) };
+    let kind = match image.kind {
+        Kind::Ptx => ImageKind::Ptx,
+        _ => ImageKind::Cubin,
+    };
+    let data = match image.place.unpack(&limits)? {
+        inventory::Data::Borrowed(bytes) => Cow::Borrowed(sniff::trim(bytes)),
+        other => {
+            let mut bytes = other.into_vec();
+            let length = sniff::trim(&bytes).len();
+            bytes.truncate(length);
+            Cow::Owned(bytes)
+        }
+    };
+    Ok(Some(Chosen { kind, arch: image.arch, parts: vec![data] }))
+}

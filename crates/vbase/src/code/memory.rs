@@ -1,0 +1,190 @@
+//! Images in the program's memory: how long they are, by their own headers.
+//!
+//! Owns following pointers. Nothing is read behind what an image says it has, and before anything is read
+//! that only a header promises, the kernel is asked whether memory is there: a damaged image is an error
+//! and not a fault. Must not know: what is inside, which device it is for.
+
+use std::borrow::Cow;
+
+use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
+use cushim_image::{Extent, Limits};
+
+use super::{Error, is_own, linked};
+
+/// Most device links in a list of prelinked fat binaries, and most bytes of a text.
+const MOST: usize = 1 << 30;
+/// The page size of x86-64.
+const PAGE: usize = 4096;
+
+/// An image, and what it is to be linked with.
+#[derive(Clone, Debug)]
+pub struct Source<'a> {
+    /// Where the program has it.
+    pub address: usize,
+    /// The container or image. PTX text without its NUL.
+    pub whole: Cow<'a, [u8]>,
+    /// The fat binaries that a device linker joined to `whole` (`nvcc -rdc=true`), in order: where `whole`
+    /// has nothing for a device, their PTX is linked anew, as NVIDIA's driver does.
+    pub linked: Vec<Cow<'a, [u8]>>,
+}
+
+impl Source<'static> {
+    /// An image that nobody else holds: a file's bytes.
+    pub fn owned(bytes: Vec<u8>) -> Self {
+        Source { address: 0, whole: Cow::Owned(bytes), linked: Vec::new() }
+    }
+}
+
+impl<'a> Source<'a> {
+    /// The image at `address`: `__fatBinC_Wrapper_t` of version 1 or 2, a fat binary, a cubin, a container of
+    /// clang, or text that ends with NUL.
+    ///
+    /// # Safety
+    /// `address` is null or that of something that CUDA takes as an image and that stays unchanged for `'a`.
+    ///
+    /// # Errors
+    /// [`Error::Null`], [`Error::Unreadable`], [`Error::Unknown`], [`Error::Image`].
+    pub unsafe fn at(address: usize) -> Result<Source<'a>, Error> {
+        if address == 0 {
+            return Err(Error::Null);
+        }
+        // SAFETY: as the caller says.
+        let start = unsafe { bytes::<'a>(address, 4) }?;
+        if start != FAT_BINARY_WRAPPER_MAGIC.to_le_bytes() {
+            // SAFETY: as the caller says.
+            let whole = Cow::Borrowed(unsafe { image(address) }?);
+            return Ok(Source { address, whole, linked: Vec::new() });
+        }
+        // SAFETY: as the caller says; checked to be mapped.
+        let wrapper = unsafe {
+            bytes(address, size_of::<FatBinaryWrapper>())?;
+            std::ptr::with_exposed_provenance::<FatBinaryWrapper>(address).read_unaligned()
+        };
+        if wrapper.data == 0 {
+            return Err(Error::Null);
+        }
+        // SAFETY: a wrapper points to an image that stays as long.
+        let whole = Cow::Borrowed(unsafe { image(wrapper.data) }?);
+        let mut linked = Vec::new();
+        if wrapper.version == 2 && wrapper.filename_or_list != 0 {
+            // `__cudaPrelinkedFatbins` of crt/link.stub: pointers, the last one null.
+            for at in (wrapper.filename_or_list..).step_by(size_of::<usize>()) {
+                // SAFETY: the list's next place: it has not ended yet.
+                let place = unsafe { bytes(at, size_of::<usize>()) }?;
+                let next = place.try_into().map_or(0, usize::from_ne_bytes);
+                if next == 0 || linked.len() == MOST {
+                    break;
+                }
+                // SAFETY: a list holds fat binaries.
+                linked.push(Cow::Borrowed(unsafe { image(next) }?));
+            }
+        }
+        Ok(Source { address: wrapper.data, whole, linked })
+    }
+
+    /// A copy that does not need the program's memory any more.
+    pub fn into_owned(self) -> Source<'static> {
+        let own = |bytes: Cow<'a, [u8]>| Cow::Owned(bytes.into_owned());
+        Source {
+            address: self.address,
+            whole: own(self.whole),
+            linked: self.linked.into_iter().map(own).collect(),
+        }
+    }
+}
+
+/// The image at `address`, as long as it says it is.
+unsafe fn image<'a>(address: usize) -> Result<&'a [u8], Error> {
+    let limits = Limits::DEFAULT;
+    // SAFETY: the caller's.
+    let first: [u8; 4] = unsafe { prefix(address) };
+    // Enough of a prefix to learn more, which every image of its kind has.
+    let mut known = match first {
+        [0x50, 0xed, 0x55, 0xba] | [b'C', b'C', b'O', b'B'] | [0x10, 0xff, 0x10, 0xad] => 16,
+        [b'_', b'_', b'C', b'L'] => 32,
+        [0x7f, b'c', b'u', b'L'] => linked::HEADER,
+        [0x7f, b'E', b'L', b'F'] => cushim_image::sniff::MIN_PREFIX,
+        _ => {
+            // SAFETY: text, whatever it says.
+            let text = unsafe { text(address) }?;
+            let known =
+                is_own(text) || matches!(cushim_image::extent(text, &limits), Ok(Extent::Text));
+            return match known {
+                true => Ok(text),
+                false => Err(Error::Unknown { at: address, found: first }),
+            };
+        }
+    };
+    loop {
+        // SAFETY: the caller's.
+        let start = unsafe { bytes(address, known) }?;
+        if start.starts_with(&linked::MAGIC) {
+            let length = linked::length(start).ok_or(Error::Link)?;
+            // SAFETY: the caller's.
+            return unsafe { bytes(address, length) };
+        }
+        match cushim_image::extent(start, &limits)? {
+            Extent::Exact(length) => {
+                let length = usize::try_from(length).unwrap_or(usize::MAX);
+                // SAFETY: the caller's.
+                return unsafe { bytes(address, length) };
+            }
+            // Longer each time, and bounded by the limits.
+            Extent::Need(more) => known = usize::try_from(more).unwrap_or(usize::MAX),
+            Extent::Text => return Err(Error::Unknown { at: address, found: first }),
+        }
+    }
+}
+
+/// The first four bytes, fewer where a text is shorter.
+unsafe fn prefix(address: usize) -> [u8; 4] {
+    let mut first = [0; 4];
+    for (n, to) in first.iter_mut().enumerate() {
+        if !mapped(address + n, 1) {
+            break;
+        }
+        // SAFETY: mapped.
+        *to = unsafe { std::ptr::with_exposed_provenance::<u8>(address + n).read() };
+        if *to == 0 {
+            break;
+        }
+    }
+    first
+}
+
+/// `length` bytes, if there is memory.
+unsafe fn bytes<'a>(address: usize, length: usize) -> Result<&'a [u8], Error> {
+    if !mapped(address, length) {
+        return Err(Error::Unreadable { at: address, need: length as u64 });
+    }
+    // SAFETY: mapped, and unchanging by the caller's word.
+    Ok(unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), length) })
+}
+
+/// Text up to its NUL.
+unsafe fn text<'a>(address: usize) -> Result<&'a [u8], Error> {
+    let mut length = 0;
+    while length < MOST {
+        let at = address + length;
+        let step = PAGE - at % PAGE;
+        // SAFETY: the caller's; a page is mapped or not.
+        let page = unsafe { bytes::<'a>(at, step) }?;
+        if let Some(end) = page.iter().position(|byte| *byte == 0) {
+            // SAFETY: every page of it was mapped.
+            return unsafe { bytes(address, length + end) };
+        }
+        length += step;
+    }
+    Err(Error::Unreadable { at: address, need: MOST as u64 })
+}
+
+/// Whether all of that is mapped. `msync` with `MS_ASYNC` has done nothing else since Linux 2.6.19.
+fn mapped(address: usize, length: usize) -> bool {
+    let start = address & !(PAGE - 1);
+    let Some(end) = address.checked_add(length) else { return false };
+    // SAFETY: it looks at the mappings only.
+    let answer = unsafe {
+        libc::msync(std::ptr::with_exposed_provenance_mut(start), end - start, libc::MS_ASYNC)
+    };
+    answer == 0
+}

@@ -1,0 +1,71 @@
+//! How an entry point is written: its arguments as CUDA has them, a body that answers or fails.
+//!
+//! Owns the forms of one function: the plain one, whose stream 0 is the legacy stream, and the one with
+//! suffix `_ptsz` or `_ptds`, whose stream 0 is the thread's own. Must not know: any function.
+//!
+//! What a caller promises (CUDA Driver API) and what a body may rely on, by what a parameter is:
+//! - *A handle* is a number: looked up in its kind's table ([`super::handle`]), and never followed.
+//! - *An address of the device, or of memory that was registered* is a number: looked up in the table of ranges
+//!   with all its bytes ([`super::memory`]) before anything is done there.
+//! - *Memory of the program* in copies is in no range: that it is there and as long is the caller's word, and
+//!   nothing can be known of it.
+//! - *A place for a result* (`Out`, or [`super::state::at`] of a `Ptr`) is null, or has room for a value of the
+//!   type: [`super::state::give`] refuses null, [`super::state::offer`] passes over it; neither asks for alignment.
+//! - *A structure or a list* is null, or holds as many values of the type as the call says: read at once by
+//!   [`super::state::take`] and [`super::state::take_all`], of types for which all bits are values.
+//! - *A text* is null, or ends with a NUL ([`super::state::text`]).
+//! - *A function of the program*, and what it is given, may be called as the reference says until the object that
+//!   holds it has gone.
+//! - *An image* is measured by its own headers, within what is mapped ([`cushim_vbase::code`]).
+//! - *Numbers and flags* are compared, and never used as an index unchecked.
+
+use cushim_abi::types as abi;
+
+use super::stream::PER_THREAD;
+
+/// Functions of one form; several names have one body.
+macro_rules! entry {
+    ($($(#[$doc:meta])* fn $($name:ident)+ ($($args:tt)*) $body:block)*) => {
+        $($crate::entry::entry!(@names {$($name)+} ($($args)*) $body);)*
+    };
+    (@names {$($name:ident)+} $args:tt $body:block) => {
+        $($crate::entry::entry!(@one $name {} $args $body);)+
+    };
+    (@one $name:ident {$($before:tt)*} ($($arg:ident : $type:ty),*) $body:block) => {
+        #[allow(non_snake_case, missing_docs, unused_unsafe)]
+        pub unsafe extern "C" fn $name($($arg: $type),*) -> i32 {
+            $crate::state::answer(|| {
+                $($before)*
+                // SAFETY: the caller's promise for each class of parameters, which the top of this file lists; the
+                // functions that a body calls with them ask for no more than that.
+                unsafe { $body }
+            })
+        }
+    };
+}
+
+/// Functions of two forms with a stream among their arguments.
+macro_rules! on_stream {
+    ($stream:ident; $($(#[$doc:meta])* fn $name:ident $own:ident ($($args:tt)*) $body:block)*) => {$(
+        $crate::entry::entry!(@one $name {} ($($args)*) $body);
+        $crate::entry::entry!(@one $own
+            { let $stream = $crate::entry::own($stream); } ($($args)*) $body);
+    )*};
+}
+
+/// Functions of two forms whose stream is no argument: `$stream` is defined.
+macro_rules! in_default_stream {
+    ($stream:ident; $($(#[$doc:meta])* fn $name:ident $own:ident ($($args:tt)*) $body:block)*) => {$(
+        $crate::entry::entry!(@one $name
+            { let $stream = $crate::stream::LEGACY; } ($($args)*) $body);
+        $crate::entry::entry!(@one $own
+            { let $stream = $crate::stream::PER_THREAD; } ($($args)*) $body);
+    )*};
+}
+
+pub(crate) use {entry, in_default_stream, on_stream};
+
+/// What a stream handle means in a function with suffix `_ptsz`.
+pub fn own(stream: abi::Stream) -> abi::Stream {
+    if stream.0 == 0 { PER_THREAD } else { stream }
+}

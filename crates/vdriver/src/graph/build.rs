@@ -1,0 +1,304 @@
+//! The functions that make graphs and nodes, and read and change what a node does.
+//!
+//! Source: CUDA Driver API, "Graph Management". Must not know: kernels ([`super::kernel`]), shapes
+//! ([`super::shape`]).
+
+use std::sync::Arc;
+
+use cushim_abi::types::{self as abi, *};
+
+use super::params::{self, replace};
+use super::{Graph as Object, Node as Part, Payload, graph, memory, node};
+use crate::entry::entry;
+use crate::handle::handle;
+use crate::state::{at, check, give, take_all};
+use crate::status;
+use cushim_accel::locks::lock;
+
+/// Nodes of one graph by their handles.
+///
+/// # Safety
+/// `from` has `count` handles.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE.
+pub unsafe fn ids(graph: &Arc<Object>, from: Ptr, count: usize) -> Result<Vec<u32>, i32> {
+    // SAFETY: the caller's.
+    let handles: Vec<usize> = unsafe { take_all(from, count)? };
+    let id = |handle: usize| {
+        let (node, of) = node(Node(handle))?;
+        if Arc::ptr_eq(&of, graph) { Ok(node.id) } else { Err(status::INVALID_VALUE) }
+    };
+    handles.into_iter().map(id).collect()
+}
+
+/// Adds a node and gives out its handle.
+///
+/// # Safety
+/// As [`ids`]; `to` is null or has room.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE, and those of `payload`.
+pub unsafe fn add(
+    to: Out<Node>,
+    graph: &Arc<Object>,
+    (dependencies, count): (Ptr, usize),
+    payload: impl FnOnce() -> Result<Payload, i32>,
+) -> Result<(), i32> {
+    if to.0.is_null() {
+        return Err(status::INVALID_VALUE);
+    }
+    // SAFETY: the caller's.
+    unsafe {
+        let after = ids(graph, dependencies, count)?;
+        let node = graph.add(payload()?, &after)?;
+        give(to, Node(handle(&node)))
+    }
+}
+
+fn with<R>(hnode: Node, read: impl FnOnce(&Payload) -> Option<R>) -> Result<R, i32> {
+    let (node, _) = node(hnode)?;
+    let payload = lock(&node.payload);
+    read(&payload).ok_or(status::INVALID_VALUE)
+}
+
+fn set(hnode: Node, made: Payload) -> Result<(), i32> {
+    let (node, _) = node(hnode)?;
+    let mut payload = lock(&node.payload);
+    // A graph cannot be put into itself; what takes memory stays as it is.
+    if matches!(*payload, Payload::Child(_) | Payload::Alloc(_) | Payload::Free(_)) {
+        return Err(status::INVALID_VALUE);
+    }
+    replace(&mut payload, made)
+}
+
+/// Edge data that says nothing: only plain dependencies are known.
+///
+/// # Safety
+/// `from` is null or has `count` `CUgraphEdgeData`.
+///
+/// # Errors
+/// CUDA_ERROR_NOT_SUPPORTED for an edge of another kind, CUDA_ERROR_INVALID_VALUE for what is none.
+pub unsafe fn plain(from: Ptr, count: usize) -> Result<(), i32> {
+    if from.0 == 0 {
+        return Ok(());
+    }
+    // SAFETY: the caller's.
+    let all: Vec<[u8; 8]> = unsafe { take_all(from, count)? };
+    for [from_port, to_port, kind, rest @ ..] in all {
+        match (from_port, to_port, kind, rest) {
+            (0, 0, 0, [0, 0, 0, 0, 0]) => {}
+            // Programmatic launches: before or in the middle of a kernel.
+            (0..=2, 0, 0 | 1, [0, 0, 0, 0, 0]) => return Err(status::NOT_SUPPORTED),
+            _ => return Err(status::INVALID_VALUE),
+        }
+    }
+    Ok(())
+}
+
+fn destroy(graph: &Arc<Object>) -> Result<(), i32> {
+    if graph.owned {
+        return Err(status::INVALID_VALUE);
+    }
+    graph.forget();
+    Ok(())
+}
+
+entry! {
+    fn cuGraphCreate (phGraph: Out<Graph>, flags: Flags) {
+        check()?;
+        if phGraph.0.is_null() || flags.0 != 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        give(phGraph, abi::Graph(handle(&Object::new(0, true, false))))
+    }
+
+    fn cuGraphDestroy (hGraph: Graph) {
+        destroy(&graph(hGraph)?)
+    }
+
+    fn cuGraphDestroyNode (hNode: Node) {
+        let (node, graph) = node(hNode)?;
+        // What was taken must be given back.
+        if matches!(&*lock(&node.payload), Payload::Alloc(_) | Payload::Free(_)) {
+            return Err(status::INVALID_VALUE);
+        }
+        graph.remove(&node);
+        Ok(())
+    }
+
+    fn cuGraphAddNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
+        let graph = graph(hGraph)?;
+        add(phGraphNode, &graph, (dependencies, numDependencies), || params::any(nodeParams))
+    }
+
+    fn cuGraphAddNode_v2 cuGraphAddNode_v3 (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, nodeParams: Ptr) {
+        let graph = graph(hGraph)?;
+        plain(dependencyData, numDependencies)?;
+        add(phGraphNode, &graph, (dependencies, numDependencies), || params::any(nodeParams))
+    }
+
+    fn cuGraphAddMemcpyNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, copyParams: Ptr, ctx: Context) {
+        let _ = ctx;
+        let graph = graph(hGraph)?;
+        add(phGraphNode, &graph, (dependencies, numDependencies), || params::copy(copyParams))
+    }
+
+    fn cuGraphAddMemsetNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, memsetParams: Ptr, ctx: Context) {
+        let _ = ctx;
+        let graph = graph(hGraph)?;
+        add(phGraphNode, &graph, (dependencies, numDependencies), || params::fill(memsetParams))
+    }
+
+    fn cuGraphAddHostNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
+        let graph = graph(hGraph)?;
+        add(phGraphNode, &graph, (dependencies, numDependencies), || params::host(nodeParams))
+    }
+
+    fn cuGraphAddChildGraphNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, childGraph: Graph) {
+        let graph = graph(hGraph)?;
+        add(phGraphNode, &graph, (dependencies, numDependencies), || params::child(childGraph))
+    }
+
+    fn cuGraphAddEmptyNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize) {
+        let graph = graph(hGraph)?;
+        add(phGraphNode, &graph, (dependencies, numDependencies), || Ok(Payload::Empty))
+    }
+
+    fn cuGraphAddEventRecordNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, event: Event) {
+        let graph = graph(hGraph)?;
+        let made = || params::event(event).map(Payload::Record);
+        add(phGraphNode, &graph, (dependencies, numDependencies), made)
+    }
+
+    fn cuGraphAddEventWaitNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, event: Event) {
+        let graph = graph(hGraph)?;
+        let made = || params::event(event).map(Payload::Wait);
+        add(phGraphNode, &graph, (dependencies, numDependencies), made)
+    }
+
+    fn cuGraphAddMemAllocNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
+        let graph = graph(hGraph)?;
+        let mut address = 0;
+        add(phGraphNode, &graph, (dependencies, numDependencies), || {
+            let made = params::alloc(nodeParams)?;
+            if let Payload::Alloc(allocation) = &made {
+                address = allocation.address;
+            }
+            Ok(made)
+        })?;
+        give(at(Ptr(nodeParams.0 + params::ALLOC_ADDRESS)), address)
+    }
+
+    fn cuGraphAddMemFreeNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, dptr: Ptr) {
+        let graph = graph(hGraph)?;
+        let made = || params::free(dptr.0 as u64);
+        add(phGraphNode, &graph, (dependencies, numDependencies), made)
+    }
+
+    fn cuGraphNodeGetType (hNode: Node, type_: Out<i32>) {
+        give(type_, with(hNode, |payload| Some(payload.kind()))?)
+    }
+
+    fn cuGraphMemcpyNodeGetParams (hNode: Node, nodeParams: Ptr) {
+        let shape = with(hNode, |payload| match payload {
+            Payload::Copy(copy) => Some(copy.shape),
+            _ => None,
+        })?;
+        give(at(nodeParams), shape)
+    }
+
+    fn cuGraphMemsetNodeGetParams (hNode: Node, nodeParams: Ptr) {
+        let raw = with(hNode, |payload| match payload {
+            Payload::Fill(fill) => Some(fill.raw),
+            _ => None,
+        })?;
+        give(at(nodeParams), raw)
+    }
+
+    fn cuGraphHostNodeGetParams (hNode: Node, nodeParams: Ptr) {
+        let function = with(hNode, |payload| match payload {
+            Payload::Host(function) => Some([function.function, function.data]),
+            _ => None,
+        })?;
+        give(at(nodeParams), function)
+    }
+
+    fn cuGraphChildGraphNodeGetGraph (hNode: Node, phGraph: Out<Graph>) {
+        let child = with(hNode, |payload| match payload {
+            Payload::Child(child) => Some(handle(child)),
+            _ => None,
+        })?;
+        give(phGraph, abi::Graph(child))
+    }
+
+    fn cuGraphNodeGetContainingGraph (hNode: Node, phGraph: Out<Graph>) {
+        let (_, graph) = node(hNode)?;
+        give(phGraph, abi::Graph(handle(&graph)))
+    }
+
+    fn cuGraphEventRecordNodeGetEvent (hNode: Node, event_out: Out<Event>) {
+        let event = with(hNode, |payload| match payload {
+            Payload::Record(event) => Some(handle(event)),
+            _ => None,
+        })?;
+        give(event_out, abi::Event(event))
+    }
+
+    fn cuGraphEventWaitNodeGetEvent (hNode: Node, event_out: Out<Event>) {
+        let event = with(hNode, |payload| match payload {
+            Payload::Wait(event) => Some(handle(event)),
+            _ => None,
+        })?;
+        give(event_out, abi::Event(event))
+    }
+
+    fn cuGraphMemAllocNodeGetParams (hNode: Node, params_out: Ptr) {
+        let allocation = with(hNode, |payload| match payload {
+            Payload::Alloc(allocation) => Some(allocation.clone()),
+            _ => None,
+        })?;
+        params::give_alloc(&allocation, params_out)
+    }
+
+    fn cuGraphMemFreeNodeGetParams (hNode: Node, dptr_out: Out<Ptr>) {
+        let address = with(hNode, |payload| match payload {
+            Payload::Free(address) => Some(*address),
+            _ => None,
+        })?;
+        give(dptr_out, Ptr(address as usize))
+    }
+
+    fn cuGraphMemcpyNodeSetParams (hNode: Node, nodeParams: Ptr) {
+        set(hNode, params::copy(nodeParams)?)
+    }
+
+    fn cuGraphMemsetNodeSetParams (hNode: Node, nodeParams: Ptr) {
+        set(hNode, params::fill(nodeParams)?)
+    }
+
+    fn cuGraphHostNodeSetParams (hNode: Node, nodeParams: Ptr) {
+        set(hNode, params::host(nodeParams)?)
+    }
+
+    fn cuGraphNodeSetParams cuGraphNodeSetParams_v2 (hNode: Node, nodeParams: Ptr) {
+        set(hNode, params::any(nodeParams)?)
+    }
+
+    fn cuGraphEventRecordNodeSetEvent (hNode: Node, event: Event) {
+        set(hNode, Payload::Record(params::event(event)?))
+    }
+
+    fn cuGraphEventWaitNodeSetEvent (hNode: Node, event: Event) {
+        set(hNode, Payload::Wait(params::event(event)?))
+    }
+}
+
+/// What a payload keeps beside its node's numbers; used to see that nothing is taken twice.
+pub fn taken(nodes: &[Arc<Part>]) -> Vec<Arc<memory::Allocation>> {
+    let of = |node: &Arc<Part>| match &*lock(&node.payload) {
+        Payload::Alloc(allocation) => Some(allocation.clone()),
+        _ => None,
+    };
+    nodes.iter().filter_map(of).collect()
+}

@@ -1,0 +1,386 @@
+//! Instances of graphs: what a launch runs, and how it is changed.
+//!
+//! Owns a copy of the graph for each instance, in which nodes are found by those they were copied from, and
+//! the order in which they run. Source: CUDA Driver API, `cuGraphInstantiate`, `cuGraphExecUpdate`. Must
+//! not know: streams ([`super::launch`]).
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use cushim_abi::types::{self as abi, *};
+
+use super::plan::Plan;
+use super::{Graph as Object, Node as Part, Payload, graph, node, params};
+use crate::context;
+use crate::entry::entry;
+use crate::handle::{Handles, handle};
+use crate::state::{at, check, give, offer, take};
+use crate::status;
+use cushim_accel::locks::lock;
+use cushim_accel::{Queue, Signal};
+
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
+pub const AUTO_FREE: u64 = 1;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD`.
+const UPLOAD: u64 = 2;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
+const DEVICE_LAUNCH: u64 = 4;
+/// `CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY`.
+const BY_NODE_PRIORITY: u64 = 8;
+
+/// An instance.
+pub struct Exec {
+    /// Unique in the process.
+    pub id: u32,
+    /// `CUDA_GRAPH_INSTANTIATE_FLAG_*`.
+    pub flags: u64,
+    /// Its copy of the graph.
+    pub graph: Arc<Object>,
+    /// Every node, those of inner graphs in the place of the node that has them, in an order in which each
+    /// comes behind those it waits for.
+    pub order: Vec<Arc<Part>>,
+    /// Which of them run side by side; as many steps as nodes.
+    pub plan: Plan,
+    /// The queues of the lanes but the first, which is the stream's, and their device.
+    pub lanes: Mutex<(usize, Vec<Arc<dyn Queue>>)>,
+    /// By the handle of the node in the program's graph.
+    nodes: HashMap<usize, Arc<Part>>,
+    /// Held while a launch goes into a stream; complete when the last launch is.
+    pub last: Mutex<Signal>,
+}
+
+/// Instances by handle.
+pub static EXECS: Handles<Exec> = Handles::new();
+
+static NEXT: AtomicU32 = AtomicU32::new(1);
+
+/// The instance of a handle.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE, and those of [`check`].
+pub fn exec(exec: GraphExec) -> Result<Arc<Exec>, i32> {
+    check()?;
+    EXECS.get(exec.0).ok_or(status::INVALID_VALUE)
+}
+
+/// Nodes in order, and by what each waits for.
+#[derive(Default)]
+struct Flat {
+    order: Vec<Arc<Part>>,
+    after: Vec<Vec<usize>>,
+    nodes: HashMap<usize, Arc<Part>>,
+}
+
+impl Flat {
+    /// Puts the nodes of a graph behind those that are `before` it; those of a cycle cannot be. Gives the nodes
+    /// that what follows the graph waits for.
+    fn add(&mut self, graph: &Object, before: &[usize]) -> Result<Vec<usize>, i32> {
+        let own = graph.order();
+        if own.len() != graph.nodes().len() {
+            return Err(status::INVALID_VALUE);
+        }
+        let mut from: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut open: HashSet<u32> = own.iter().map(|node| node.id).collect();
+        for (a, b) in graph.edges() {
+            from.entry(b).or_default().push(a);
+            open.remove(&a);
+        }
+        let mut ends: HashMap<u32, Vec<usize>> = HashMap::new();
+        let union = |ends: &HashMap<u32, Vec<usize>>, of: &[u32]| -> Vec<usize> {
+            let all: BTreeSet<usize> =
+                of.iter().filter_map(|id| ends.get(id)).flatten().copied().collect();
+            all.into_iter().collect()
+        };
+        let mut last = Vec::new();
+        for node in own {
+            self.nodes.insert(node.original, node.clone());
+            let after = from.get(&node.id).map_or_else(|| before.to_vec(), |of| union(&ends, of));
+            let child = match &*lock(&node.payload) {
+                Payload::Child(child) => Some(child.clone()),
+                _ => None,
+            };
+            let id = node.id;
+            if open.contains(&id) {
+                last.push(id);
+            }
+            let end = match child {
+                Some(child) => self.add(&child, &after)?,
+                None => {
+                    self.order.push(node);
+                    self.after.push(after);
+                    vec![self.order.len() - 1]
+                }
+            };
+            ends.insert(id, end);
+        }
+        Ok(if last.is_empty() { before.to_vec() } else { union(&ends, &last) })
+    }
+}
+
+impl Exec {
+    /// Of a graph as it is now.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for one with a cycle.
+    pub fn new(graph: &Arc<Object>, flags: u64) -> Result<Arc<Exec>, i32> {
+        let graph = graph.copy(false, true);
+        let mut flat = Flat::default();
+        flat.add(&graph, &[])?;
+        let Flat { order, after, nodes } = flat;
+        let plan = Plan::new(after);
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        let last = Mutex::new(Signal::completed());
+        let lanes = Mutex::default();
+        Ok(Arc::new(Exec { id, flags, graph, order, plan, lanes, nodes, last }))
+    }
+
+    /// The node that stands for one of the program's graph.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE.
+    pub fn node(&self, of: abi::Node) -> Result<&Arc<Part>, i32> {
+        self.nodes.get(&of.0).ok_or(status::INVALID_VALUE)
+    }
+
+    /// Gives a node other parameters of its kind.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE.
+    pub fn replace(&self, of: abi::Node, made: Payload) -> Result<(), i32> {
+        // Not while a launch reads them.
+        let _still = lock(&self.last);
+        params::replace(&mut lock(&self.node(of)?.payload), made)
+    }
+}
+
+/// `CUgraphExecUpdateResult` and the nodes in question.
+#[derive(Default)]
+struct Difference {
+    result: i32,
+    node: usize,
+    from: usize,
+}
+
+/// Whether a graph may take the place of another: as many nodes of the same kinds with the same edges.
+/// Nodes belong together by the order in which they were added.
+fn compare(old: &Object, new: &Object, pairs: &mut Vec<(Arc<Part>, Arc<Part>)>) -> Difference {
+    let (olds, news) = (old.nodes(), new.nodes());
+    let rank = |nodes: &[Arc<Part>]| -> HashMap<u32, usize> {
+        nodes.iter().enumerate().map(|(rank, node)| (node.id, rank)).collect()
+    };
+    let edges = |graph: &Object, ranks: &HashMap<u32, usize>| -> Vec<_> {
+        let place = |id: u32| ranks.get(&id).copied().unwrap_or(usize::MAX);
+        let mut all: Vec<_> = graph.edges().iter().map(|(a, b)| (place(*a), place(*b))).collect();
+        all.sort_unstable();
+        all
+    };
+    let changed = |node: Option<&Arc<Part>>, from: Option<&Arc<Part>>| Difference {
+        result: 2,
+        node: node.map_or(0, handle),
+        from: from.map_or(0, handle),
+    };
+    if olds.len() != news.len() {
+        return changed(news.get(olds.len()), None);
+    }
+    let (before, after) = (edges(old, &rank(&olds)), edges(new, &rank(&news)));
+    if let Some((from, to)) = after.iter().find(|edge| !before.contains(edge)) {
+        return changed(news.get(*to), news.get(*from));
+    }
+    if before.len() != after.len() {
+        return changed(None, None);
+    }
+    for (old, new) in olds.into_iter().zip(news) {
+        let children = match (&*lock(&old.payload), &*lock(&new.payload)) {
+            (Payload::Child(old), Payload::Child(new)) => Some((old.clone(), new.clone())),
+            (Payload::Alloc(a), Payload::Alloc(b)) if !Arc::ptr_eq(a, b) => {
+                return Difference { result: 5, node: handle(&new), from: 0 };
+            }
+            (a, b) if a.kind() != b.kind() => {
+                return Difference { result: 3, node: handle(&new), from: 0 };
+            }
+            _ => None,
+        };
+        match children {
+            Some((old, new)) => {
+                let inner = compare(&old, &new, pairs);
+                if inner.result != 0 {
+                    return inner;
+                }
+            }
+            None => pairs.push((old, new)),
+        }
+    }
+    Difference::default()
+}
+
+fn update(hexec: GraphExec, hgraph: abi::Graph) -> Result<Difference, i32> {
+    let exec = exec(hexec)?;
+    let graph = graph(hgraph)?;
+    let mut pairs = Vec::new();
+    let difference = compare(&exec.graph, &graph, &mut pairs);
+    if difference.result == 0 {
+        let _still = lock(&exec.last);
+        for (old, new) in pairs {
+            let made = lock(&new.payload).clone();
+            *lock(&old.payload) = made;
+        }
+    }
+    Ok(difference)
+}
+
+fn outcome(difference: &Difference) -> Result<(), i32> {
+    if difference.result == 0 { Ok(()) } else { Err(status::GRAPH_EXEC_UPDATE_FAILURE) }
+}
+
+/// Makes an instance and gives out its handle.
+///
+/// # Safety
+/// `to` is null or has room.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED for launches by kernels.
+unsafe fn instantiate(to: Out<GraphExec>, hgraph: abi::Graph, flags: u64) -> Result<(), i32> {
+    context::current()?;
+    let graph = graph(hgraph)?;
+    if to.0.is_null() || flags & !0xf != 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    let flags = flags & !BY_NODE_PRIORITY;
+    if flags & DEVICE_LAUNCH != 0 {
+        return Err(status::NOT_SUPPORTED);
+    }
+    // SAFETY: the caller's.
+    unsafe { give(to, abi::GraphExec(EXECS.add(Exec::new(&graph, flags)?))) }
+}
+
+unsafe fn set(exec: GraphExec, node: abi::Node, made: Result<Payload, i32>) -> Result<(), i32> {
+    let exec = self::exec(exec)?;
+    let node_kind = exec.node(node).map(|part| lock(&part.payload).kind());
+    node_kind?;
+    exec.replace(node, made?)
+}
+
+entry! {
+    fn cuGraphInstantiate cuGraphInstantiate_v2 (phGraphExec: Out<GraphExec>, hGraph: Graph, phErrorNode: Ptr, logBuffer: Ptr, bufferSize: usize) {
+        instantiate(phGraphExec, hGraph, 0)?;
+        offer(at(phErrorNode), 0usize);
+        if bufferSize > 0 {
+            offer(at(logBuffer), 0u8);
+        }
+        Ok(())
+    }
+
+    fn cuGraphInstantiateWithFlags (phGraphExec: Out<GraphExec>, hGraph: Graph, flags: Flags64) {
+        // Uploading needs the stream that only the other form has (measured).
+        if flags.0 & UPLOAD != 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        instantiate(phGraphExec, hGraph, flags.0)
+    }
+
+    fn cuGraphInstantiateWithParams cuGraphInstantiateWithParams_ptsz (phGraphExec: Out<GraphExec>, hGraph: Graph, instantiateParams: Ptr) {
+        // Flags, stream to upload in, node at fault, result.
+        let flags: u64 = take(instantiateParams)?;
+        let result = instantiate(phGraphExec, hGraph, flags);
+        offer(at(Ptr(instantiateParams.0 + 16)), 0usize);
+        offer(at(Ptr(instantiateParams.0 + 24)), i32::from(result.is_err()));
+        result
+    }
+
+    fn cuGraphExecDestroy (hGraphExec: GraphExec) {
+        check()?;
+        EXECS.remove(hGraphExec.0).map(drop).ok_or(status::INVALID_VALUE)
+    }
+
+    fn cuGraphExecGetFlags (hGraphExec: GraphExec, flags: Out<u64>) {
+        // That nodes have priorities is not read back (measured).
+        give(flags, exec(hGraphExec)?.flags)
+    }
+
+    fn cuGraphExecGetId (hGraphExec: GraphExec, graphId: Out<u32>) {
+        give(graphId, exec(hGraphExec)?.id)
+    }
+
+    fn cuGraphExecUpdate (hGraphExec: GraphExec, hGraph: Graph, hErrorNode_out: Ptr, updateResult_out: Ptr) {
+        let difference = update(hGraphExec, hGraph)?;
+        offer(at(hErrorNode_out), difference.node);
+        // Another shape is CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED in this form (measured).
+        let result = if difference.result == 2 { 6 } else { difference.result };
+        offer(at(updateResult_out), result);
+        outcome(&difference)
+    }
+
+    fn cuGraphExecUpdate_v2 (hGraphExec: GraphExec, hGraph: Graph, resultInfo: Ptr) {
+        let difference = update(hGraphExec, hGraph)?;
+        // CUgraphExecUpdateResultInfo: the result, the node, the node that an edge comes from.
+        offer(at(resultInfo), difference.result);
+        if resultInfo.0 != 0 {
+            offer(at(Ptr(resultInfo.0 + 8)), [difference.node, difference.from]);
+        }
+        outcome(&difference)
+    }
+
+    fn cuGraphNodeSetEnabled (hGraphExec: GraphExec, hNode: Node, isEnabled: u32) {
+        let exec = exec(hGraphExec)?;
+        let node = exec.node(hNode)?;
+        // Kernels, copies and sets can be switched off.
+        if lock(&node.payload).kind() > 2 {
+            return Err(status::INVALID_VALUE);
+        }
+        node.enabled.store(isEnabled != 0, Ordering::Release);
+        Ok(())
+    }
+
+    fn cuGraphNodeGetEnabled (hGraphExec: GraphExec, hNode: Node, isEnabled: Out<u32>) {
+        let exec = exec(hGraphExec)?;
+        give(isEnabled, u32::from(exec.node(hNode)?.enabled.load(Ordering::Acquire)))
+    }
+
+    fn cuGraphExecMemcpyNodeSetParams (hGraphExec: GraphExec, hNode: Node, params: Ptr, ctx: Context) {
+        let _ = ctx;
+        set(hGraphExec, hNode, super::params::copy(params))
+    }
+
+    fn cuGraphExecMemsetNodeSetParams (hGraphExec: GraphExec, hNode: Node, params: Ptr, ctx: Context) {
+        let _ = ctx;
+        set(hGraphExec, hNode, super::params::fill(params))
+    }
+
+    fn cuGraphExecHostNodeSetParams (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
+        set(hGraphExec, hNode, params::host(nodeParams))
+    }
+
+    fn cuGraphExecNodeSetParams (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
+        set(hGraphExec, hNode, params::any(nodeParams))
+    }
+
+    fn cuGraphExecEventRecordNodeSetEvent (hGraphExec: GraphExec, hNode: Node, event: Event) {
+        set(hGraphExec, hNode, params::event(event).map(Payload::Record))
+    }
+
+    fn cuGraphExecEventWaitNodeSetEvent (hGraphExec: GraphExec, hNode: Node, event: Event) {
+        set(hGraphExec, hNode, params::event(event).map(Payload::Wait))
+    }
+
+    fn cuGraphExecChildGraphNodeSetParams (hGraphExec: GraphExec, hNode: Node, childGraph: Graph) {
+        let exec = exec(hGraphExec)?;
+        let (node, _) = node(hNode)?;
+        let new = graph(childGraph)?;
+        let part = exec.node(abi::Node(handle(&node)))?;
+        let old = match &*lock(&part.payload) {
+            Payload::Child(child) => child.clone(),
+            _ => return Err(status::INVALID_VALUE),
+        };
+        let mut pairs = Vec::new();
+        if compare(&old, &new, &mut pairs).result != 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        let _still = lock(&exec.last);
+        for (old, new) in pairs {
+            let made = lock(&new.payload).clone();
+            *lock(&old.payload) = made;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,196 @@
+//! Kernel nodes.
+//!
+//! Source: CUDA Driver API, `cuGraphAddKernelNode`, `cuGraphKernelNodeSetAttribute`. Must not know: how a
+//! launch is checked ([`launch`]).
+
+use cushim_abi::types::*;
+
+use super::params::{KernelNode, RawKernel, replace};
+use super::{Payload, graph, node};
+use crate::entry::entry;
+use crate::state::{at, give, take};
+use crate::{context, function, launch, status};
+use cushim_accel::locks::lock;
+
+/// A launch of `CUDA_KERNEL_NODE_PARAMS`; `later`: with a `CUkernel` behind it, which counts where there is
+/// no function, and the context in which that runs; null: the current one.
+///
+/// # Safety
+/// `from` is null or such a structure, its arguments as the kernel's parameters ask for.
+///
+/// # Errors
+/// Those of [`launch::prepare`].
+pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
+    // SAFETY: the caller's.
+    let raw: RawKernel = unsafe { take(from)? };
+    let (mut function, mut context) = (Func(raw.function), 0);
+    if later && function.0 == 0 {
+        // SAFETY: the caller's: the fields behind.
+        let behind: [usize; 2] = unsafe { take(Ptr(from.0 + size_of::<RawKernel>()))? };
+        (function, context) = (Func(behind[0]), behind[1]);
+    }
+    if function.0 == 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    let [gx, gy, gz, bx, by, bz, shared, _] = raw.shape;
+    let launch = launch::Launch {
+        function,
+        grid: [gx, gy, gz],
+        block: [bx, by, bz],
+        shared,
+        cooperative: false,
+        params: Ptr(raw.params),
+        extra: Ptr(raw.extra),
+    };
+    let function = match context {
+        0 => function::of(function)?,
+        context => crate::kernel::of(function)?.in_context(&context::of(context)?)?,
+    };
+    // SAFETY: the caller's.
+    let dispatch = unsafe { launch::prepare(&function, &launch)? };
+    Ok(Payload::Kernel(KernelNode::new(dispatch)))
+}
+
+unsafe fn add(
+    to: Out<Node>,
+    graph: Graph,
+    dependencies: (Ptr, usize),
+    params: Ptr,
+    later: bool,
+) -> Result<(), i32> {
+    let graph = self::graph(graph)?;
+    // SAFETY: the caller's.
+    unsafe { super::build::add(to, &graph, dependencies, || kernel(params, later)) }
+}
+
+unsafe fn set(hnode: Node, params: Ptr, later: bool) -> Result<(), i32> {
+    let (node, _) = node(hnode)?;
+    // SAFETY: the caller's.
+    let made = unsafe { kernel(params, later)? };
+    replace(&mut lock(&node.payload), made)
+}
+
+unsafe fn set_exec(exec: GraphExec, node: Node, params: Ptr, later: bool) -> Result<(), i32> {
+    let exec = super::exec::exec(exec)?;
+    // SAFETY: the caller's.
+    let made = unsafe { kernel(params, later)? };
+    exec.replace(node, made)
+}
+
+/// What a kernel node's attributes are until somebody sets them: zeros, but the cooperative flag.
+fn attribute(hnode: Node, number: i32) -> Result<[u8; 64], i32> {
+    let (node, _) = node(hnode)?;
+    let payload = lock(&node.payload);
+    let Payload::Kernel(kernel) = &*payload else { return Err(status::INVALID_VALUE) };
+    let kept = lock(&node.attributes);
+    if let Some((_, value)) = kept.iter().find(|(kept, _)| *kept == number) {
+        return Ok(*value);
+    }
+    let mut value = [0; 64];
+    match number {
+        2 => value[0] = u8::from(kernel.dispatch.cooperative),
+        1 | 4 | 5 | 8..=11 | 13 | 14 => {}
+        _ => return Err(status::INVALID_VALUE),
+    }
+    Ok(value)
+}
+
+/// Bytes of an attribute's value that are read and written.
+fn size(number: i32) -> usize {
+    match number {
+        1 => 32,
+        4 | 11 => 12,
+        9 => 2,
+        13 => 16,
+        _ => 4,
+    }
+}
+
+entry! {
+    fn cuGraphAddKernelNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
+        add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, false)
+    }
+
+    fn cuGraphAddKernelNode_v2 (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
+        add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, true)
+    }
+
+    fn cuGraphKernelNodeSetParams (hNode: Node, nodeParams: Ptr) {
+        set(hNode, nodeParams, false)
+    }
+
+    fn cuGraphKernelNodeSetParams_v2 (hNode: Node, nodeParams: Ptr) {
+        set(hNode, nodeParams, true)
+    }
+
+    fn cuGraphExecKernelNodeSetParams (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
+        set_exec(hGraphExec, hNode, nodeParams, false)
+    }
+
+    fn cuGraphExecKernelNodeSetParams_v2 (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
+        set_exec(hGraphExec, hNode, nodeParams, true)
+    }
+
+    fn cuGraphKernelNodeGetParams (hNode: Node, nodeParams: Ptr) {
+        let (node, _) = node(hNode)?;
+        match &*lock(&node.payload) {
+            Payload::Kernel(kernel) => kernel.give(nodeParams),
+            _ => Err(status::INVALID_VALUE),
+        }
+    }
+
+    fn cuGraphKernelNodeGetParams_v2 (hNode: Node, nodeParams: Ptr) {
+        let (node, _) = node(hNode)?;
+        let function = match &*lock(&node.payload) {
+            Payload::Kernel(kernel) => {
+                kernel.give(nodeParams)?;
+                kernel.dispatch.tag
+            }
+            _ => return Err(status::INVALID_VALUE),
+        };
+        // The kernel, and its context, which the function says.
+        let behind = Ptr(nodeParams.0 + size_of::<RawKernel>());
+        give(at(behind), [crate::kernel::of_function(function), 0])
+    }
+
+    fn cuGraphKernelNodeGetAttribute (hNode: Node, attr: i32, value_out: Ptr) {
+        let value = attribute(hNode, attr)?;
+        if value_out.0 == 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        at::<u8>(value_out).0.copy_from_nonoverlapping(value.as_ptr(), size(attr));
+        Ok(())
+    }
+
+    fn cuGraphKernelNodeSetAttribute (hNode: Node, attr: i32, value: Ptr) {
+        attribute(hNode, attr)?;
+        if value.0 == 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        let mut kept = [0u8; 64];
+        kept.as_mut_ptr().copy_from_nonoverlapping(at::<u8>(value).0, size(attr));
+        let (node, _) = node(hNode)?;
+        if attr == 2 && let Payload::Kernel(kernel) = &mut *lock(&node.payload) {
+            kernel.dispatch.cooperative = kept[0] != 0;
+        }
+        let mut attributes = lock(&node.attributes);
+        attributes.retain(|(other, _)| *other != attr);
+        attributes.push((attr, kept));
+        Ok(())
+    }
+
+    fn cuGraphKernelNodeCopyAttributes (dst: Node, src: Node) {
+        let ((to, _), (from, _)) = (node(dst)?, node(src)?);
+        let cooperative = match &*lock(&from.payload) {
+            Payload::Kernel(kernel) => kernel.dispatch.cooperative,
+            _ => return Err(status::INVALID_VALUE),
+        };
+        match &mut *lock(&to.payload) {
+            Payload::Kernel(kernel) => kernel.dispatch.cooperative = cooperative,
+            _ => return Err(status::INVALID_VALUE),
+        }
+        let kept = lock(&from.attributes).clone();
+        *lock(&to.attributes) = kept;
+        Ok(())
+    }
+}

@@ -1,0 +1,240 @@
+//! The functions on the shape of graphs: nodes, edges, copies, and a drawing of them.
+//!
+//! Source: CUDA Driver API, "Graph Management". Must not know: what nodes do beyond their kind.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use cushim_abi::types::{self as abi, *};
+
+use super::build::{ids, plain};
+use super::{Graph as Object, Node as Part, Payload, graph, node};
+use crate::entry::entry;
+use crate::handle::handle;
+use crate::state::{at, give, text};
+use crate::status;
+use cushim_accel::locks::lock;
+
+/// Gives handles out: how many there are where the program has no place for them, else as many as fit,
+/// the rest of the place with nulls, and how many were given.
+unsafe fn list(places: &[(Ptr, &[usize])], count: Out<usize>) -> Result<(), i32> {
+    if count.0.is_null() {
+        return Err(status::INVALID_VALUE);
+    }
+    let all = places.first().map_or(0, |(_, handles)| handles.len());
+    if places.iter().all(|(place, _)| place.0 == 0) {
+        // SAFETY: not null; the caller's place.
+        return unsafe { give(count, all) };
+    }
+    // SAFETY: not null; the caller's count of places.
+    let room = unsafe { count.0.read_unaligned() };
+    for (place, handles) in places.iter().filter(|(place, _)| place.0 != 0) {
+        let to = at::<usize>(*place).0;
+        for index in 0..room {
+            let handle = handles.get(index).copied().unwrap_or(0);
+            // SAFETY: the caller's place has that much room.
+            unsafe { to.add(index).write_unaligned(handle) };
+        }
+    }
+    // SAFETY: not null; the caller's place.
+    unsafe { give(count, all.min(room)) }
+}
+
+fn handles(nodes: &[Arc<Part>]) -> Vec<usize> {
+    nodes.iter().map(handle).collect()
+}
+
+/// Edge data of plain dependencies.
+unsafe fn no_data(to: Ptr, count: Out<usize>) {
+    if to.0 != 0 && !count.0.is_null() {
+        // SAFETY: the caller's place has as many as it says, now that it says how many there are.
+        unsafe { at::<u64>(to).0.write_bytes(0, count.0.read_unaligned()) };
+    }
+}
+
+unsafe fn edges(hgraph: abi::Graph, [from, to]: [Ptr; 2], count: Out<usize>) -> Result<(), i32> {
+    let graph = graph(hgraph)?;
+    if (from.0 == 0) != (to.0 == 0) {
+        return Err(status::INVALID_VALUE);
+    }
+    let end = |id: u32| graph.node(id).map_or(0, |node| handle(&node));
+    let (left, right): (Vec<_>, Vec<_>) =
+        graph.edges().into_iter().map(|(from, to)| (end(from), end(to))).unzip();
+    // SAFETY: the caller's places.
+    unsafe { list(&[(from, &left), (to, &right)], count) }
+}
+
+unsafe fn neighbours(
+    hnode: abi::Node,
+    to: Ptr,
+    count: Out<usize>,
+    before: bool,
+) -> Result<(), i32> {
+    let (node, graph) = node(hnode)?;
+    let found = handles(&graph.neighbours(node.id, before));
+    // SAFETY: the caller's places.
+    unsafe { list(&[(to, &found)], count) }
+}
+
+/// Numbers of nodes: from, to.
+type Edges = Vec<(u32, u32)>;
+
+unsafe fn pairs(
+    hgraph: abi::Graph,
+    from: Ptr,
+    to: Ptr,
+    count: usize,
+) -> Result<(Arc<Object>, Edges), i32> {
+    let graph = graph(hgraph)?;
+    // SAFETY: the caller's.
+    let (from, to) = unsafe { (ids(&graph, from, count)?, ids(&graph, to, count)?) };
+    Ok((graph, from.into_iter().zip(to).collect()))
+}
+
+entry! {
+    fn cuGraphGetNodes (hGraph: Graph, nodes: Ptr, numNodes: Out<usize>) {
+        list(&[(nodes, &handles(&graph(hGraph)?.nodes()))], numNodes)
+    }
+
+    fn cuGraphGetRootNodes (hGraph: Graph, rootNodes: Ptr, numRootNodes: Out<usize>) {
+        list(&[(rootNodes, &handles(&graph(hGraph)?.roots()))], numRootNodes)
+    }
+
+    fn cuGraphGetEdges (hGraph: Graph, from: Ptr, to: Ptr, numEdges: Out<usize>) {
+        edges(hGraph, [from, to], numEdges)
+    }
+
+    fn cuGraphGetEdges_v2 (hGraph: Graph, from: Ptr, to: Ptr, edgeData: Ptr, numEdges: Out<usize>) {
+        edges(hGraph, [from, to], numEdges)?;
+        if from.0 != 0 {
+            no_data(edgeData, numEdges);
+        }
+        Ok(())
+    }
+
+    fn cuGraphNodeGetDependencies (hNode: Node, dependencies: Ptr, numDependencies: Out<usize>) {
+        neighbours(hNode, dependencies, numDependencies, true)
+    }
+
+    fn cuGraphNodeGetDependencies_v2 (hNode: Node, dependencies: Ptr, edgeData: Ptr, numDependencies: Out<usize>) {
+        neighbours(hNode, dependencies, numDependencies, true)?;
+        if dependencies.0 != 0 {
+            no_data(edgeData, numDependencies);
+        }
+        Ok(())
+    }
+
+    fn cuGraphNodeGetDependentNodes (hNode: Node, dependentNodes: Ptr, numDependentNodes: Out<usize>) {
+        neighbours(hNode, dependentNodes, numDependentNodes, false)
+    }
+
+    fn cuGraphNodeGetDependentNodes_v2 (hNode: Node, dependentNodes: Ptr, edgeData: Ptr, numDependentNodes: Out<usize>) {
+        neighbours(hNode, dependentNodes, numDependentNodes, false)?;
+        if dependentNodes.0 != 0 {
+            no_data(edgeData, numDependentNodes);
+        }
+        Ok(())
+    }
+
+    fn cuGraphAddDependencies (hGraph: Graph, from: Ptr, to: Ptr, numDependencies: usize) {
+        let (graph, edges) = pairs(hGraph, from, to, numDependencies)?;
+        graph.connect(&edges)
+    }
+
+    fn cuGraphAddDependencies_v2 (hGraph: Graph, from: Ptr, to: Ptr, edgeData: Ptr, numDependencies: usize) {
+        let (graph, edges) = pairs(hGraph, from, to, numDependencies)?;
+        plain(edgeData, numDependencies)?;
+        graph.connect(&edges)
+    }
+
+    fn cuGraphRemoveDependencies (hGraph: Graph, from: Ptr, to: Ptr, numDependencies: usize) {
+        let (graph, edges) = pairs(hGraph, from, to, numDependencies)?;
+        graph.disconnect(&edges)
+    }
+
+    fn cuGraphRemoveDependencies_v2 (hGraph: Graph, from: Ptr, to: Ptr, edgeData: Ptr, numDependencies: usize) {
+        let (graph, edges) = pairs(hGraph, from, to, numDependencies)?;
+        plain(edgeData, numDependencies)?;
+        graph.disconnect(&edges)
+    }
+
+    fn cuGraphClone (phGraphClone: Out<Graph>, originalGraph: Graph) {
+        let graph = graph(originalGraph)?;
+        if phGraphClone.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        if graph.has_memory() {
+            return Err(status::NOT_SUPPORTED);
+        }
+        give(phGraphClone, abi::Graph(handle(&graph.copy(true, false))))
+    }
+
+    fn cuGraphNodeFindInClone (phNode: Out<Node>, hOriginalNode: Node, hClonedGraph: Graph) {
+        let (original, _) = node(hOriginalNode)?;
+        let clone = graph(hClonedGraph)?;
+        let found = clone.nodes().into_iter().find(|node| node.original == handle(&original));
+        give(phNode, abi::Node(handle(&found.ok_or(status::INVALID_VALUE)?)))
+    }
+
+    fn cuGraphGetId (hGraph: Graph, graphId: Out<u32>) {
+        give(graphId, graph(hGraph)?.id)
+    }
+
+    fn cuGraphNodeGetLocalId (hNode: Node, nodeId: Out<u32>) {
+        give(nodeId, node(hNode)?.0.id)
+    }
+
+    fn cuGraphNodeGetToolsId (hNode: Node, toolsNodeId: Out<u64>) {
+        give(toolsNodeId, node(hNode)?.0.tools)
+    }
+
+    fn cuGraphDebugDotPrint (hGraph: Graph, path: Str, flags: Flags) {
+        let _ = flags;
+        let graph = graph(hGraph)?;
+        let path = text(path)?;
+        let path = std::ffi::OsStr::new(path.to_str().map_err(|_| status::INVALID_VALUE)?);
+        std::fs::write(path, drawing(&graph)).map_err(|_| status::OPERATING_SYSTEM)
+    }
+
+    fn cuGraphConditionalHandleCreate (pHandle_out: Out<u64>, hGraph: Graph, ctx: Context, defaultLaunchValue: u32, flags: Flags) {
+        let _ = (pHandle_out, ctx, defaultLaunchValue, flags);
+        graph(hGraph)?;
+        cushim_vbase::unsupported::note("cuGraphConditionalHandleCreate");
+        Err(status::NOT_SUPPORTED)
+    }
+}
+
+/// A graph in the language of Graphviz.
+fn drawing(graph: &Object) -> String {
+    let mut out = format!("digraph graph_{} {{\n  node [shape=box];\n", graph.id);
+    for node in graph.nodes() {
+        let what = match &*lock(&node.payload) {
+            Payload::Kernel(kernel) => {
+                let launch = &kernel.dispatch;
+                let name = launch.code.kernels().get(launch.kernel).map(|kernel| &*kernel.name);
+                let ([a, b, c], [x, y, z]) = (launch.grid, launch.block);
+                format!("{}<<<({a}, {b}, {c}), ({x}, {y}, {z})>>>", name.unwrap_or("kernel"))
+            }
+            Payload::Copy(copy) => {
+                let [width, height, depth] = copy.shape.extent;
+                format!("copy of {width} x {height} x {depth} bytes")
+            }
+            Payload::Fill(_) => String::from("set"),
+            Payload::Host(function) => format!("host function {:#x}", function.function),
+            Payload::Child(child) => format!("graph {}", child.id),
+            Payload::Empty => String::from("empty"),
+            Payload::Wait(_) => String::from("wait for an event"),
+            Payload::Record(_) => String::from("record of an event"),
+            Payload::Alloc(memory) => format!("allocate {} bytes", memory.bytes),
+            Payload::Free(address) => format!("free {address:#x}"),
+        };
+        let label = what.replace('\\', "\\\\").replace('"', "\\\"");
+        // Writing to a string does not fail.
+        let _ = writeln!(out, "  n{} [label=\"{}: {label}\"];", node.id, node.id);
+    }
+    for (from, to) in graph.edges() {
+        let _ = writeln!(out, "  n{from} -> n{to};");
+    }
+    out.push_str("}\n");
+    out
+}

@@ -1,0 +1,141 @@
+//! The calls that launch, in their forms since CUDA 4.
+//!
+//! Owns `cuLaunchKernel`, `cuLaunchKernelEx`, `cuLaunchCooperativeKernel`. Must not know: how a launch is
+//! checked.
+
+use cushim_abi::structs::{
+    ATTRIBUTE_CLUSTER_DIMENSION, ATTRIBUTE_COOPERATIVE, DriverLaunchConfig, LaunchAttribute,
+};
+use cushim_abi::types::*;
+
+use super::Launch;
+use crate::entry::entry;
+use crate::state::take;
+use crate::status;
+use crate::stream::PER_THREAD;
+
+/// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`, `_LAUNCH_COMPLETION_EVENT`.
+const EVENTS: [u32; 2] = [7, 12];
+/// `CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION`.
+const PREFERRED_CLUSTER: u32 = 11;
+/// `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE`.
+const DEVICE_UPDATABLE: u32 = 13;
+/// More than there are kinds of attributes.
+const MOST: u32 = 256;
+
+/// The default stream as the functions with suffix `_ptsz` take it.
+fn ptsz(stream: Stream) -> Stream {
+    if stream.0 == 0 { PER_THREAD } else { stream }
+}
+
+unsafe fn run(
+    function: Func,
+    grid: [u32; 3],
+    block: [u32; 3],
+    shared: u32,
+    stream: Stream,
+    arguments: (Ptr, Ptr),
+    cooperative: bool,
+) -> Result<(), i32> {
+    let (params, extra) = arguments;
+    let launch = Launch { function, grid, block, shared, cooperative, params, extra };
+    // SAFETY: the caller's.
+    unsafe { super::launch(stream, &launch) }
+}
+
+/// `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY`, a number between two that is none, and what comes behind the
+/// last one of CUDA 13.0.
+const SYNCHRONIZATION_POLICY: u32 = 3;
+const NO_ATTRIBUTE: u32 = 15;
+const LATER: u32 = 17;
+
+/// A launch with a configuration. `stream` makes of its stream the one that is meant.
+unsafe fn configured(
+    config: Ptr,
+    function: Func,
+    params: Ptr,
+    extra: Ptr,
+    stream: impl Fn(Stream) -> Stream,
+) -> Result<(), i32> {
+    // SAFETY: null or a configuration.
+    let config = unsafe { take::<DriverLaunchConfig>(config) }?;
+    if config.attribute_count > MOST {
+        return Err(status::INVALID_VALUE);
+    }
+    let stream = stream(Stream(config.stream));
+    let (mut cooperative, mut events) = (false, Vec::new());
+    for n in 0..config.attribute_count as usize {
+        let place = config.attributes.wrapping_add(n * size_of::<LaunchAttribute>());
+        if config.attributes == 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        // SAFETY: as many attributes as it says.
+        let attribute = unsafe { take::<LaunchAttribute>(Ptr(place)) }?;
+        let [a, b, c, ..] = attribute.value;
+        match attribute.id {
+            ATTRIBUTE_COOPERATIVE => cooperative = a != 0,
+            ATTRIBUTE_CLUSTER_DIMENSION | PREFERRED_CLUSTER
+                if ![[0; 3], [1; 3]].contains(&[a, b, c]) =>
+            {
+                cushim_vbase::unsupported::note("a launch with clusters of several blocks");
+                return Err(status::NOT_SUPPORTED);
+            }
+            DEVICE_UPDATABLE if a != 0 => {
+                cushim_vbase::unsupported::note("a graph node that kernels update");
+                return Err(status::NOT_SUPPORTED);
+            }
+            // Recorded behind the kernel: never too early.
+            id if EVENTS.contains(&id) => {
+                events.push(Event((u64::from(a) | u64::from(b) << 32) as usize));
+            }
+            // A way of waiting must be one; what is no attribute is refused (measured).
+            SYNCHRONIZATION_POLICY if !(1..=4).contains(&a) => return Err(status::INVALID_VALUE),
+            NO_ATTRIBUTE | LATER.. => return Err(status::INVALID_VALUE),
+            // Priorities, caches, orders that are kept in any case.
+            _ => {}
+        }
+    }
+    let sides = |dim: Dim3| [dim.x, dim.y, dim.z];
+    let (grid, block) = (sides(config.grid), sides(config.block));
+    let arguments = (params, extra);
+    // SAFETY: the caller's.
+    unsafe { run(function, grid, block, config.shared, stream, arguments, cooperative) }?;
+    for event in events {
+        // SAFETY: no pointers.
+        match unsafe { cushim_vbase::api::cuEventRecord(event, stream) } {
+            0 => {}
+            code => return Err(code),
+        }
+    }
+    Ok(())
+}
+
+entry! {
+    fn cuLaunchKernel (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr, extra: Ptr) {
+        let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
+        run(f, grid, block, sharedMemBytes, hStream, (kernelParams, extra), false)
+    }
+
+    fn cuLaunchKernel_ptsz (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr, extra: Ptr) {
+        let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
+        run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, extra), false)
+    }
+
+    fn cuLaunchKernelEx (config: Ptr, f: Func, kernelParams: Ptr, extra: Ptr) {
+        configured(config, f, kernelParams, extra, |stream| stream)
+    }
+
+    fn cuLaunchKernelEx_ptsz (config: Ptr, f: Func, kernelParams: Ptr, extra: Ptr) {
+        configured(config, f, kernelParams, extra, ptsz)
+    }
+
+    fn cuLaunchCooperativeKernel (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr) {
+        let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
+        run(f, grid, block, sharedMemBytes, hStream, (kernelParams, Ptr(0)), true)
+    }
+
+    fn cuLaunchCooperativeKernel_ptsz (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr) {
+        let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
+        run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, Ptr(0)), true)
+    }
+}

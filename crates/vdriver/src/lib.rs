@@ -1,0 +1,134 @@
+//! The CUDA driver API of our own, over an accelerator ([`cushim_accel`]).
+//!
+//! Owns what CUDA promises below the runtime: contexts, memory, streams and their order, events,
+//! graphs, modules. Each function is an `extern "C"` function named as libcuda exports it, in the module
+//! of its subject, and is listed in [`implemented`]; every other one of the table answers
+//! CUDA_ERROR_NOT_SUPPORTED. Must not know: the runtime above, NVIDIA's driver.
+
+pub mod context;
+mod context_api;
+pub mod device;
+mod entry;
+pub mod event;
+pub mod function;
+pub mod graph;
+pub mod handle;
+mod host;
+mod implemented;
+mod jit;
+pub mod kernel;
+pub mod launch;
+pub mod library;
+mod limits;
+mod link;
+mod lookup;
+pub mod memory;
+pub mod module;
+mod nothing;
+pub mod occupancy;
+pub mod state;
+pub mod status;
+pub mod stream;
+mod thread;
+
+use cushim_abi::types::*;
+
+use cushim_vbase::Slot;
+use cushim_vbase::api::COUNT;
+
+/// What libvcuda.so has in programs: unit tests call none of it.
+#[cfg(test)]
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)]
+static vcuda_driver: [std::sync::atomic::AtomicPtr<()>; COUNT] =
+    [const { std::sync::atomic::AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
+
+pub use state::{Make, accelerator, stand_on};
+
+macro_rules! unsupported {
+    ($name:ident ? $ret:ty) => {
+        unsupported!($name () $ret);
+    };
+    ($name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {
+        #[allow(non_snake_case)]
+        pub(super) unsafe extern "C" fn $name($(_: $type),*) -> $ret {
+            cushim_vbase::unsupported::answer(stringify!($name))
+        }
+    };
+}
+
+macro_rules! absent {
+    ($name:ident ? $ret:ty) => {
+        absent!($name () $ret);
+    };
+    ($name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {
+        #[allow(non_snake_case)]
+        pub(super) unsafe extern "C" fn $name($(_: $type),*) -> $ret {
+            super::NoDriver::no_driver()
+        }
+    };
+}
+
+macro_rules! slot {
+    ($from:ident $name:ident ? $ret:ty) => {
+        slot!($from $name () $ret)
+    };
+    ($from:ident $name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {{
+        // The row's signature is the implementation's, or this does not compile.
+        let function: unsafe extern "C" fn($($type),*) -> $ret = $from::$name;
+        Slot(function as *const ())
+    }};
+}
+
+macro_rules! table {
+    ($([$($name:ident)+] $args:tt -> $ret:tt;)*) => {
+        /// What [`implemented`] leaves out.
+        mod unsupported {
+            use super::*;
+            $($(unsupported!($name $args $ret);)+)*
+        }
+
+        /// What is answered where there is no driver.
+        mod absent {
+            use super::*;
+            $($(absent!($name $args $ret);)+)*
+        }
+
+        static OURS: [Slot; COUNT] = [$($(slot!(implemented $name $args $ret),)+)*];
+        static UNSUPPORTED: [Slot; COUNT] = [$($(slot!(unsupported $name $args $ret),)+)*];
+        static ABSENT: [Slot; COUNT] = [$($(slot!(absent $name $args $ret),)+)*];
+    };
+}
+
+cushim_abi::all_driver_functions!(table);
+
+/// Our function with this number, one that says "not supported" among them.
+pub fn function(index: usize) -> Option<*const ()> {
+    OURS.get(index).map(|slot| slot.0)
+}
+
+/// The function that says that this one is not supported.
+pub fn unsupported(index: usize) -> Option<*const ()> {
+    UNSUPPORTED.get(index).map(|slot| slot.0)
+}
+
+/// The function that says that there is no driver.
+pub fn absent(index: usize) -> Option<*const ()> {
+    ABSENT.get(index).map(|slot| slot.0)
+}
+
+/// Whether the driver function with this number is implemented by us.
+pub fn is_implemented(index: usize) -> bool {
+    function(index) != unsupported(index)
+}
+
+/// What a function answers where no driver is: CUDA_ERROR_NO_DEVICE.
+trait NoDriver {
+    fn no_driver() -> Self;
+}
+
+impl NoDriver for i32 {
+    fn no_driver() -> i32 {
+        100
+    }
+}

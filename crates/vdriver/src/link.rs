@@ -1,0 +1,153 @@
+//! Linking at run time.
+//!
+//! Owns `cuLink*`. Texts are gathered, and joined by the accelerator when the resulting image is loaded; at
+//! the end of a link they are loaded once to see that nothing is missing. Machine code and NVIDIA's own
+//! intermediate code cannot be joined here, and that is said. Source: CUDA Driver API, "Module Management".
+//! Must not know: how modules are joined.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex};
+
+use cushim_abi::types::*;
+
+use super::context;
+use super::entry::entry;
+use super::handle::{Handles, handle};
+use super::jit::Options;
+use super::module::{self, file};
+use super::state::{accelerator, at, give};
+use super::status;
+use cushim_accel::locks::lock;
+use cushim_vbase::code::{self, Source, Target, choose, linked};
+
+/// `CUjitInputType`.
+const PTX: i32 = 1;
+const LIBRARY: i32 = 4;
+const TYPES: i32 = 6;
+
+static LINKS: Handles<Link> = Handles::new();
+
+/// A link under way.
+struct Link {
+    options: Options,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    parts: Vec<Vec<u8>>,
+    /// The program has its address until the link is destroyed.
+    image: Option<Vec<u8>>,
+}
+
+fn of(state: Ptr) -> Result<Arc<Link>, i32> {
+    context::current()?;
+    LINKS.get(state.0).ok_or(status::INVALID_HANDLE)
+}
+
+impl Link {
+    /// Takes one input.
+    fn add(&self, kind: i32, bytes: Vec<u8>) -> Result<(), i32> {
+        if !(0..TYPES).contains(&kind) {
+            return Err(status::INVALID_VALUE);
+        }
+        let context = context::current()?;
+        let target = Target::of(accelerator(), context.device);
+        let source = Source::owned(bytes);
+        let parts = match choose(&source, &target) {
+            Ok(chosen) => chosen.parts,
+            // What needs a library's machine code hears so by name at the end.
+            Err(_) if kind == LIBRARY => Vec::new(),
+            Err(error) => {
+                let why = error.to_string();
+                if !self.options.error(&why) {
+                    code::say_once(&format!("cuLinkAddData: {why}"));
+                }
+                return Err(if kind == PTX { status::INVALID_PTX } else { error.status() });
+            }
+        };
+        lock(&self.state).parts.extend(parts.into_iter().map(Cow::into_owned));
+        Ok(())
+    }
+
+    /// The image of everything.
+    fn complete(&self) -> Result<(usize, usize), i32> {
+        let context = context::current()?;
+        let state = &mut *lock(&self.state);
+        let parts: Vec<Cow<'_, [u8]>> =
+            state.parts.iter().map(|part| Cow::Borrowed(part.as_slice())).collect();
+        let source = Source::owned(linked::write(&parts));
+        let code = module::load(&source, context.device, &self.options, None)?;
+        if let Some(name) = code.undefined().first() {
+            let why = format!("{name} is used, and nothing that is linked defines it");
+            if !self.options.error(&why) {
+                code::say_once(&format!("cuLinkComplete: {why}"));
+            }
+            return Err(status::INVALID_PTX);
+        }
+        let image = state.image.insert(source.whole.into_owned());
+        Ok((image.as_ptr().expose_provenance(), image.len()))
+    }
+}
+
+unsafe fn add_file(
+    state: Ptr,
+    kind: i32,
+    path: Str,
+    count: u32,
+    options: (Ptr, Ptr),
+) -> Result<(), i32> {
+    let link = of(state)?;
+    // SAFETY: the caller's.
+    let source = unsafe {
+        Options::read(count, options.0, options.1)?;
+        file(path)?
+    };
+    link.add(kind, source.whole.into_owned())
+}
+
+entry! {
+    fn cuLinkCreate cuLinkCreate_v2 (numOptions: u32, options: Ptr, optionValues: Ptr, stateOut: Out<Ptr>) {
+        context::current()?;
+        if stateOut.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        // Buffers for logs stay until the link ends: the program's word.
+        let options = Options::read(numOptions, options, optionValues)?;
+        let link = Arc::new(Link { options, state: Mutex::default() });
+        LINKS.add(link.clone());
+        give(stateOut, Ptr(handle(&link)))
+    }
+
+    fn cuLinkAddData cuLinkAddData_v2 (state: Ptr, type_: i32, data: Ptr, size: usize, name: Str, numOptions: u32, options: Ptr, optionValues: Ptr) {
+        let _ = name;
+        let link = of(state)?;
+        if data.0 == 0 || size == 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        Options::read(numOptions, options, optionValues)?;
+        let bytes = std::slice::from_raw_parts(at::<u8>(data).0.cast_const(), size);
+        link.add(type_, bytes.to_vec())
+    }
+
+    fn cuLinkAddFile cuLinkAddFile_v2 (state: Ptr, type_: i32, path: Str, numOptions: u32, options: Ptr, optionValues: Ptr) {
+        add_file(state, type_, path, numOptions, (options, optionValues))
+    }
+
+    fn cuLinkComplete (state: Ptr, cubinOut: Out<Ptr>, sizeOut: Out<usize>) {
+        let link = of(state)?;
+        if cubinOut.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        let (address, size) = link.complete()?;
+        give(cubinOut, Ptr(address))?;
+        super::state::offer(sizeOut, size);
+        Ok(())
+    }
+
+    fn cuLinkDestroy (state: Ptr) {
+        of(state)?;
+        LINKS.remove(state.0);
+        Ok(())
+    }
+}

@@ -1,0 +1,239 @@
+//! Memory as the program sees it: every range that a pointer of CUDA can lie in.
+//!
+//! Owns the table of ranges, by which pointers are checked before anything is done with them, and the
+//! giving back of what a context holds. Must not know: what is in memory, streams beyond waiting.
+
+pub mod alloc;
+pub mod array;
+pub mod copy;
+pub mod heap;
+pub mod host;
+pub mod pointer;
+pub mod pool;
+pub mod set;
+pub mod shape;
+pub mod share;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, RwLock};
+
+use super::context::{CONTEXTS, Context};
+use super::state::accelerator;
+use super::status;
+use cushim_accel::MemoryKind;
+use cushim_accel::locks::{read, write};
+
+/// Where a range came from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// `cuMemAlloc` and its like.
+    Device,
+    /// `cuMemHostAlloc`, `cuMemAllocHost`.
+    Host,
+    /// `cuMemHostRegister`.
+    Registered,
+    /// `cuMemAllocManaged`.
+    Managed,
+    /// A pool; given back to it.
+    Pool,
+    /// An allocation node of a graph; the graph's.
+    Graph,
+    /// A variable of a module; the module's.
+    Variable,
+    /// A `__managed__` variable of a module; the module's.
+    ManagedVariable,
+}
+
+/// A range of memory.
+#[derive(Debug)]
+pub struct Range {
+    /// First address.
+    pub base: u64,
+    /// Its bytes.
+    pub bytes: usize,
+    /// Where it came from.
+    pub source: Source,
+    /// The number of its device.
+    pub device: usize,
+    /// The id of its context.
+    pub context: u64,
+    /// The context's handle.
+    pub context_handle: usize,
+    /// The flags that it was allocated with.
+    pub flags: u32,
+    /// Where the host finds it; 0 if it is not to know (device memory, even where it could touch it).
+    pub host: u64,
+    /// Where kernels find it.
+    pub device_address: u64,
+    /// Unique in the process (`CU_POINTER_ATTRIBUTE_BUFFER_ID`).
+    pub id: u64,
+    /// The pool's handle.
+    pub pool: usize,
+    /// `CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`.
+    pub sync: AtomicU32,
+}
+
+static RANGES: RwLock<BTreeMap<u64, Arc<Range>>> = RwLock::new(BTreeMap::new());
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Notes a range.
+pub fn add(
+    context: &Arc<Context>,
+    source: Source,
+    base: u64,
+    bytes: usize,
+    flags: u32,
+) -> Arc<Range> {
+    let on_host = matches!(
+        source,
+        Source::Host | Source::Registered | Source::Managed | Source::ManagedVariable
+    );
+    let range = Arc::new(Range {
+        base,
+        bytes,
+        source,
+        device: context.device,
+        context: context.id,
+        context_handle: context.handle(),
+        flags,
+        host: if on_host { base } else { 0 },
+        device_address: base,
+        id: next_id(),
+        pool: 0,
+        sync: AtomicU32::new(0),
+    });
+    insert(range.clone());
+    range
+}
+
+/// A number that no other range has.
+pub fn next_id() -> u64 {
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// Notes a range as it is.
+pub fn insert(range: Arc<Range>) {
+    if let Some((used, bytes)) = size(&range) {
+        used.fetch_add(bytes, Ordering::Relaxed);
+    }
+    write(&RANGES).insert(range.base, range);
+}
+
+/// Notes a variable of a module, so that copies may go there; [`remove`] forgets it.
+pub fn adopt(context: &Arc<Context>, address: u64, bytes: usize, managed: bool) {
+    let source = if managed { Source::ManagedVariable } else { Source::Variable };
+    add(context, source, address, bytes, 0);
+}
+
+/// Forgets a range; what it was.
+pub fn remove(base: u64) -> Option<Arc<Range>> {
+    let range = write(&RANGES).remove(&base)?;
+    if let Some((used, bytes)) = size(&range) {
+        used.fetch_sub(bytes, Ordering::Relaxed);
+    }
+    Some(range)
+}
+
+/// The range that an address lies in. One behind the end is not in it.
+#[inline]
+pub fn find(address: u64) -> Option<Arc<Range>> {
+    let ranges = read(&RANGES);
+    let (base, range) = ranges.range(..=address).next_back()?;
+    (address - base < range.bytes.max(1) as u64).then(|| range.clone())
+}
+
+/// The range that `bytes` from `address` on lie in.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE where nothing is, or too little.
+pub fn inside(address: u64, bytes: usize) -> Result<Arc<Range>, i32> {
+    let range = find(address).ok_or(status::INVALID_VALUE)?;
+    let left = range.bytes as u64 - (address - range.base);
+    if bytes as u64 > left { Err(status::INVALID_VALUE) } else { Ok(range) }
+}
+
+/// Whether memory of the program's own may be there: nothing of ours is, and nothing of ours was.
+pub fn is_pageable(address: u64) -> bool {
+    address != 0 && !accelerator().is_own(address) && find(address).is_none()
+}
+
+/// Bytes of each device that are in use.
+static USED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+
+/// All bytes of a device that are in use outside pools.
+pub fn used(device: usize) -> u64 {
+    USED.get(device).map_or(0, |used| used.load(Ordering::Relaxed))
+}
+
+/// What a range takes of its device.
+fn size(range: &Range) -> Option<(&'static AtomicU64, u64)> {
+    let own = matches!(range.source, Source::Device | Source::Managed | Source::Graph);
+    own.then(|| Some((USED.get(range.device)?, range.bytes as u64))).flatten()
+}
+
+/// Waits until nothing is under way in any context: memory is about to go.
+pub fn quiesce() {
+    for context in CONTEXTS.all() {
+        context.streams.wait();
+    }
+}
+
+/// Gives back what `cuMemAlloc` and its like returned.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE for what is not the first address of such a range.
+pub fn free(base: u64, of: &[Source]) -> Result<(), i32> {
+    let range = find(base).filter(|range| range.base == base && of.contains(&range.source));
+    let range = range.ok_or(status::INVALID_VALUE)?;
+    // Two threads may free one address: the first that takes it out has it.
+    remove(base).ok_or(status::INVALID_VALUE)?;
+    quiesce();
+    give_back(&range);
+    Ok(())
+}
+
+fn give_back(range: &Range) {
+    match range.source {
+        Source::Device | Source::Host | Source::Managed => accelerator().free(range.base),
+        Source::Registered => accelerator().unregister_host(range.base),
+        Source::Pool => pool::give_back(range),
+        Source::Graph | Source::Variable | Source::ManagedVariable => {}
+    }
+}
+
+/// Gives back what belongs to a context that ends.
+pub fn forget_context(context: &Context) {
+    let own = |range: &&Arc<Range>| {
+        range.context == context.id
+            && !matches!(range.source, Source::Graph | Source::Variable | Source::ManagedVariable)
+    };
+    let gone: Vec<_> = read(&RANGES).values().filter(own).cloned().collect();
+    for range in gone.iter().filter_map(|range| remove(range.base)) {
+        give_back(&range);
+    }
+    array::forget_context(context);
+    pool::reclaim_all();
+}
+
+/// Memory of the accelerator.
+///
+/// # Errors
+/// As [`status::of`] says.
+pub fn allocate(device: usize, kind: MemoryKind, bytes: usize) -> Result<u64, i32> {
+    let total = accelerator().devices().get(device).map_or(0, |device| device.memory);
+    let attempt = || {
+        let taken = used(device) + pool::reserved(device);
+        if kind != MemoryKind::Host && total.saturating_sub(taken) < bytes as u64 {
+            return Err(status::OUT_OF_MEMORY);
+        }
+        accelerator().allocate(device, kind, bytes, ALIGN).map_err(|failure| status::of(&failure))
+    };
+    attempt().or_else(|_| {
+        pool::reclaim_all();
+        attempt()
+    })
+}
+
+/// What `cuMemAlloc` promises at least, and NVIDIA's driver gives.
+const ALIGN: usize = 512;

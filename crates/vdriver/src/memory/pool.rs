@@ -1,0 +1,494 @@
+//! Pools: memory that is allocated and given back in the order of a stream.
+//!
+//! Owns the pools, their attributes, and when what was freed goes back to the accelerator. What was freed
+//! in a stream may be used again in it at once, elsewhere when its work has got there. Source: CUDA
+//! Driver API, "Stream Ordered Memory Allocator". Must not know: graphs' own memory.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use cushim_abi::types::*;
+
+use super::heap::Heap;
+use super::{Range, Source};
+use crate::device::device;
+use crate::entry::{entry, on_stream};
+use crate::graph::memory::Allocation;
+use crate::graph::{self, Payload, params};
+use crate::handle::Handles;
+use crate::state::{accelerator, at, check, give, take};
+use crate::status;
+use crate::stream::{Stream as Object, capture, resolve};
+use cushim_accel::locks::lock;
+use cushim_accel::{MemoryKind, Signal, Work};
+
+/// A pool.
+pub struct Pool {
+    device: usize,
+    kind: MemoryKind,
+    /// It is the device's own and cannot be destroyed.
+    default: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    free: Vec<Block>,
+    /// What is reserved, and where in it what lies: by address of the memory.
+    heap: Heap,
+    places: HashMap<u64, u64>,
+    /// Bytes taken from the accelerator, never more than are reserved.
+    held: u64,
+    /// Attributes 1 to 3: what may be reused how. Kept and not needed: all of it is right here.
+    reuse: [i32; 3],
+    threshold: u64,
+    /// Bytes that may be reserved; 0 for no limit.
+    most: u64,
+    reserved_high: u64,
+    used: u64,
+    used_high: u64,
+    destroyed: bool,
+}
+
+struct Block {
+    address: u64,
+    bytes: usize,
+    /// Complete when nobody uses it any more.
+    free: Signal,
+    /// The stream that it was freed in.
+    stream: u64,
+}
+
+/// Pools by handle.
+pub static POOLS: Handles<Pool> = Handles::new();
+
+/// How many blocks pools hold that nobody has.
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+/// Memory is handed out in multiples of this.
+const GRAIN: usize = super::heap::GRAIN as usize;
+
+impl Pool {
+    fn new(device: usize, kind: MemoryKind, default: bool, most: u64) -> Arc<Pool> {
+        let state = State { reuse: [1; 3], most, ..State::default() };
+        let pool = Arc::new(Pool { device, kind, default, state: Mutex::new(state) });
+        POOLS.add(pool.clone());
+        pool
+    }
+
+    fn allocate(&self, asked: usize, stream: u64) -> Result<u64, i32> {
+        let bytes = asked.checked_next_multiple_of(GRAIN).ok_or(status::OUT_OF_MEMORY)?;
+        let memory = accelerator().devices().get(self.device).map_or(0, |device| device.memory);
+        if bytes as u64 > memory {
+            return Err(status::OUT_OF_MEMORY);
+        }
+        let mut state = lock(&self.state);
+        let most = state.most;
+        let place = state.heap.take(bytes as u64, stream, most).ok_or(status::OUT_OF_MEMORY)?;
+        let fits = |block: &Block| {
+            block.bytes == bytes && (block.stream == stream || block.free.is_done())
+        };
+        let address = match state.free.iter().position(fits) {
+            Some(place) => {
+                HELD.fetch_sub(1, Ordering::Relaxed);
+                state.free.swap_remove(place).address
+            }
+            None => {
+                let room = state.heap.reserved().saturating_sub(bytes as u64);
+                state.release(room);
+                drop(state);
+                let address = super::allocate(self.device, self.kind, bytes);
+                state = lock(&self.state);
+                if let Err(error) = address {
+                    state.heap.free(place, stream, Signal::completed());
+                    state.heap.trim(|_, _| true);
+                    return Err(error);
+                }
+                state.held += bytes as u64;
+                address?
+            }
+        };
+        state.places.insert(address, place);
+        state.reserved_high = state.reserved_high.max(state.heap.reserved());
+        state.used += asked as u64;
+        state.used_high = state.used_high.max(state.used);
+        Ok(address)
+    }
+
+    fn free(&self, range: &Range, free: Signal, stream: u64) {
+        let bytes = range.bytes.next_multiple_of(GRAIN);
+        let mut state = lock(&self.state);
+        state.used = state.used.saturating_sub(range.bytes as u64);
+        if let Some(place) = state.places.remove(&range.base) {
+            state.heap.free(place, stream, free.clone());
+        }
+        HELD.fetch_add(1, Ordering::Relaxed);
+        state.free.push(Block { address: range.base, bytes, free, stream });
+    }
+
+    /// Gives memory back to the accelerator until at most `keep` bytes are reserved.
+    fn reclaim(&self, keep: u64) {
+        let mut state = lock(&self.state);
+        let keep = if state.destroyed { 0 } else { keep };
+        state.heap.trim(|before, _| before > keep);
+        state.release(keep);
+    }
+
+    /// As [`Pool::reclaim`], as long as at least `keep` bytes stay (cuMemPoolTrimTo).
+    fn trim(&self, keep: u64) {
+        let mut state = lock(&self.state);
+        state.heap.trim(|_, after| after >= keep);
+        let reserved = state.heap.reserved();
+        state.release(reserved.min(keep));
+    }
+}
+
+impl State {
+    /// Gives memory that nobody uses back to the accelerator until at most `keep` bytes are held.
+    fn release(&mut self, keep: u64) {
+        let State { free, held, .. } = self;
+        free.retain(|block| {
+            let goes = *held > keep && block.free.is_done();
+            if goes {
+                HELD.fetch_sub(1, Ordering::Relaxed);
+                *held -= block.bytes as u64;
+                accelerator().free(block.address);
+            }
+            !goes
+        });
+    }
+}
+
+/// Gives back what waiting has made free, above what each pool is to hold.
+pub fn reclaim() {
+    if HELD.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    for pool in POOLS.all() {
+        let threshold = lock(&pool.state).threshold;
+        pool.reclaim(threshold);
+    }
+}
+
+/// As [`reclaim`], everything that nobody uses.
+pub fn reclaim_all() {
+    POOLS.all().iter().for_each(|pool| pool.reclaim(0));
+}
+
+/// Bytes of a device that pools have reserved.
+pub fn reserved(device: usize) -> u64 {
+    let of_device = |pool: &&Arc<Pool>| pool.device == device && pool.kind == MemoryKind::Device;
+    POOLS.all().iter().filter(of_device).map(|pool| lock(&pool.state).heap.reserved()).sum()
+}
+
+/// Takes back a range whose work has ended.
+pub fn give_back(range: &Range) {
+    match POOLS.get(range.pool) {
+        Some(pool) => pool.free(range, Signal::completed(), 0),
+        None => accelerator().free(range.base),
+    }
+}
+
+/// The default pool of each device, and the current one.
+struct Own {
+    default: Arc<Pool>,
+    current: Mutex<Arc<Pool>>,
+}
+
+fn own(dev: Device) -> Result<&'static Own, i32> {
+    static ALL: OnceLock<Vec<Own>> = OnceLock::new();
+    device(dev)?;
+    let make = |device| {
+        let default = Pool::new(device, MemoryKind::Device, true, 0);
+        Own { current: Mutex::new(default.clone()), default }
+    };
+    let all = ALL.get_or_init(|| (0..accelerator().devices().len()).map(make).collect());
+    all.get(dev.0 as usize).ok_or(status::INVALID_DEVICE)
+}
+
+/// A wrong device is a wrong value to functions on its current pool (measured).
+fn wrong_value(error: i32) -> i32 {
+    if error == status::INVALID_DEVICE { status::INVALID_VALUE } else { error }
+}
+
+fn by_handle(pool: Ptr) -> Result<Arc<Pool>, i32> {
+    check()?;
+    POOLS.get(pool.0).ok_or(status::INVALID_VALUE)
+}
+
+unsafe fn allocate(
+    to: Out<Ptr>,
+    bytes: usize,
+    pool: Option<Ptr>,
+    stream: Stream,
+) -> Result<(), i32> {
+    let stream = resolve(stream)?;
+    let context = stream.context()?;
+    if to.0.is_null() {
+        return Err(status::INVALID_VALUE);
+    }
+    if bytes == 0 {
+        // SAFETY: the caller's.
+        return unsafe { give(to, Ptr(0)) };
+    }
+    let pool = match pool {
+        Some(handle) => by_handle(handle)?,
+        None => lock(&own(Device(context.device as i32))?.current).clone(),
+    };
+    let mut inside = None;
+    let captured = capture::take(&stream, || {
+        let allocation = Allocation::new(&context, pool.device, bytes)?;
+        inside = Some(allocation.address);
+        Ok(Payload::Alloc(allocation))
+    })?;
+    if captured {
+        // SAFETY: the caller's.
+        return unsafe { give(to, Ptr(inside.unwrap_or(0) as usize)) };
+    }
+    let address = pool.allocate(bytes, stream.id)?;
+    let on_host = pool.kind != MemoryKind::Device;
+    super::insert(Arc::new(Range {
+        base: address,
+        bytes,
+        source: Source::Pool,
+        device: pool.device,
+        context: context.id,
+        context_handle: context.handle(),
+        flags: 0,
+        host: if on_host { address } else { 0 },
+        device_address: address,
+        id: super::NEXT.fetch_add(1, Ordering::Relaxed),
+        pool: crate::handle::handle(&pool),
+        sync: AtomicU32::new(0),
+    }));
+    // SAFETY: the caller's.
+    unsafe { give(to, Ptr(address as usize)) }
+}
+
+fn free(address: u64, stream: &Arc<Object>) -> Result<(), i32> {
+    stream.context()?;
+    if capture::take(stream, || params::free(address))? {
+        return Ok(());
+    }
+    if let Some(allocation) = graph::memory::give_back(address) {
+        let done = stream.enter(|slot| slot.push(Work::Barrier, Vec::new()))?;
+        done.then(move || drop(allocation));
+        return Ok(());
+    }
+    let range = super::find(address).filter(|range| range.base == address);
+    let range = range.ok_or(status::INVALID_VALUE)?;
+    match range.source {
+        Source::Pool => {}
+        // What cuMemAlloc gave may be freed in a stream too.
+        Source::Device | Source::Managed => {}
+        _ => return Err(status::INVALID_VALUE),
+    }
+    let done = stream.enter(|slot| slot.push(Work::Barrier, Vec::new()))?;
+    super::remove(address).ok_or(status::INVALID_VALUE)?;
+    match POOLS.get(range.pool) {
+        Some(pool) => pool.free(&range, done, stream.id),
+        None => done.then(move || accelerator().free(address)),
+    }
+    Ok(())
+}
+
+on_stream! { hStream;
+    fn cuMemAllocAsync cuMemAllocAsync_ptsz (dptr: Out<Ptr>, bytesize: usize, hStream: Stream) {
+        allocate(dptr, bytesize, None, hStream)
+    }
+
+    fn cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz (dptr: Out<Ptr>, bytesize: usize, pool: Ptr, hStream: Stream) {
+        allocate(dptr, bytesize, Some(pool), hStream)
+    }
+
+    fn cuMemFreeAsync cuMemFreeAsync_ptsz (dptr: Ptr, hStream: Stream) {
+        let stream = resolve(hStream)?;
+        if dptr.0 == 0 { stream.context().map(drop) } else { free(dptr.0 as u64, &stream) }
+    }
+}
+
+/// `CUmemLocation` of a device, of the host, or of its one node of memory.
+fn location(kind: i32, id: i32) -> Result<(usize, MemoryKind), i32> {
+    match (kind, id) {
+        (1, _) => match device(Device(id)) {
+            Ok(_) => Ok((id as usize, MemoryKind::Device)),
+            // A wrong device is a wrong value here (measured).
+            Err(status::INVALID_DEVICE) => Err(status::INVALID_VALUE),
+            Err(other) => Err(other),
+        },
+        (2, _) | (3, 0) => Ok((0, MemoryKind::Host)),
+        _ => Err(status::INVALID_VALUE),
+    }
+}
+
+/// The device of a `CUmemLocation` whose pool is asked for; pools of the host are made by hand only.
+unsafe fn place(from: Ptr, kind: i32) -> Result<Device, i32> {
+    check()?;
+    // SAFETY: the caller's.
+    let [place, id]: [i32; 2] = unsafe { take(from)? };
+    // Allocation type: 1 pinned, 2 managed.
+    match (location(place, id)?, kind) {
+        ((_, MemoryKind::Device), 1) => Ok(Device(id)),
+        (_, 1 | 2) => Err(status::NOT_SUPPORTED),
+        _ => Err(status::INVALID_VALUE),
+    }
+}
+
+entry! {
+    fn cuMemPoolCreate (pool: Out<Ptr>, poolProps: Ptr) {
+        check()?;
+        // CUmemPoolProps: allocation type (1 pinned, 2 managed), handle types, location (type, id), security
+        // attributes, most bytes, usage, reserved.
+        let [kind, handles, place, id]: [i32; 4] = take(poolProps)?;
+        let [_, most, rest @ ..]: [u64; 9] = take(Ptr(poolProps.0 + 16))?;
+        let reserved = [rest[0] >> 16].iter().chain(rest.get(1..).unwrap_or_default()).any(|word| *word != 0);
+        if pool.0.is_null() || !matches!(kind, 1 | 2) || !matches!(handles, 0 | 1 | 8 | 9) || reserved {
+            return Err(status::INVALID_VALUE);
+        }
+        let (device, place) = location(place, id)?;
+        if handles != 0 || kind != 1 {
+            return Err(status::NOT_SUPPORTED);
+        }
+        if most > accelerator().devices().get(device).map_or(0, |device| device.memory) {
+            return Err(status::OUT_OF_MEMORY);
+        }
+        let made = Pool::new(device, place, false, most);
+        give(pool, Ptr(crate::handle::handle(&made)))
+    }
+
+    fn cuMemPoolDestroy (pool: Ptr) {
+        let object = by_handle(pool)?;
+        if object.default {
+            return Err(status::INVALID_VALUE);
+        }
+        let own = own(Device(object.device as i32))?;
+        {
+            let mut current = lock(&own.current);
+            if Arc::ptr_eq(&current, &object) {
+                *current = own.default.clone();
+            }
+        }
+        POOLS.remove(pool.0);
+        lock(&object.state).destroyed = true;
+        for block in std::mem::take(&mut lock(&object.state).free) {
+            HELD.fetch_sub(1, Ordering::Relaxed);
+            block.free.then(move || accelerator().free(block.address));
+        }
+        Ok(())
+    }
+
+    fn cuMemPoolTrimTo (pool: Ptr, minBytesToKeep: usize) {
+        by_handle(pool)?.trim(minBytesToKeep as u64);
+        Ok(())
+    }
+
+    fn cuMemPoolGetAttribute (pool: Ptr, attr: i32, value: Ptr) {
+        let pool = by_handle(pool)?;
+        let state = lock(&pool.state);
+        match attr {
+            1..=3 => give(at(value), state.reuse.get(attr as usize - 1).copied().unwrap_or(1)),
+            4 => give(at(value), state.threshold),
+            5 => give(at(value), state.heap.reserved()),
+            6 => give(at(value), state.reserved_high),
+            7 => give(at(value), state.used),
+            8 => give(at(value), state.used_high),
+            _ => Err(status::INVALID_VALUE),
+        }
+    }
+
+    fn cuMemPoolSetAttribute (pool: Ptr, attr: i32, value: Ptr) {
+        let pool = by_handle(pool)?;
+        let mut state = lock(&pool.state);
+        match attr {
+            1..=3 => {
+                let flag: i32 = take(value)?;
+                if let Some(place) = state.reuse.get_mut(attr as usize - 1) {
+                    *place = i32::from(flag != 0);
+                }
+            }
+            4 => state.threshold = take(value)?,
+            // High-water marks can be put back to now.
+            6 if take::<u64>(value)? == 0 => state.reserved_high = state.heap.reserved(),
+            8 if take::<u64>(value)? == 0 => state.used_high = state.used,
+            _ => return Err(status::INVALID_VALUE),
+        }
+        Ok(())
+    }
+
+    fn cuMemPoolSetAccess (pool: Ptr, map: Ptr, count: usize) {
+        let pool = by_handle(pool)?;
+        if count == 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        // CUmemAccessDesc: location (type, id), flags. Everybody may read and write here, and a pool's own
+        // device always (measured).
+        for index in 0..count {
+            let [kind, id, flags]: [i32; 3] = take(Ptr(map.0 + index * 12))?;
+            if kind != 1 {
+                return Err(status::NOT_SUPPORTED);
+            }
+            device(Device(id))?;
+            match flags {
+                0 if pool.device == id as usize => return Err(status::INVALID_DEVICE),
+                0 | 3 => {}
+                1 => return Err(status::NOT_SUPPORTED),
+                _ => return Err(status::INVALID_VALUE),
+            }
+        }
+        Ok(())
+    }
+
+    fn cuMemPoolGetAccess (flags: Out<i32>, memPool: Ptr, location: Ptr) {
+        let pool = by_handle(memPool)?;
+        let [kind, id]: [i32; 2] = take(location)?;
+        // The host has none to memory of a device.
+        let (_, place) = self::location(kind, id)?;
+        give(flags, if place == MemoryKind::Device || pool.kind != MemoryKind::Device { 3 } else { 0 })
+    }
+
+    fn cuDeviceGetDefaultMemPool (pool_out: Out<Ptr>, dev: Device) {
+        let own = own(dev)?;
+        give(pool_out, Ptr(crate::handle::handle(&own.default)))
+    }
+
+    fn cuDeviceGetMemPool (pool: Out<Ptr>, dev: Device) {
+        let own = own(dev).map_err(wrong_value)?;
+        let current = lock(&own.current).clone();
+        give(pool, Ptr(crate::handle::handle(&current)))
+    }
+
+    fn cuDeviceSetMemPool (dev: Device, pool: Ptr) {
+        let own = own(dev).map_err(wrong_value)?;
+        let object = by_handle(pool)?;
+        if object.device != dev.0 as usize {
+            return Err(status::INVALID_DEVICE);
+        }
+        *lock(&own.current) = object;
+        Ok(())
+    }
+
+    fn cuMemGetDefaultMemPool (pool_out: Out<Ptr>, location: Ptr, type_: i32) {
+        let own = own(place(location, type_)?)?;
+        give(pool_out, Ptr(crate::handle::handle(&own.default)))
+    }
+
+    fn cuMemGetMemPool (pool: Out<Ptr>, location: Ptr, type_: i32) {
+        let own = own(place(location, type_)?)?;
+        let current = lock(&own.current).clone();
+        give(pool, Ptr(crate::handle::handle(&current)))
+    }
+
+    fn cuMemSetMemPool (location: Ptr, type_: i32, pool: Ptr) {
+        let own = own(place(location, type_)?)?;
+        *lock(&own.current) = by_handle(pool)?;
+        Ok(())
+    }
+
+    fn cuMemPoolExportToShareableHandle (handle_out: Ptr, pool: Ptr, handleType: i32, flags: Flags64) {
+        // No pool here was made with a kind of handle.
+        let _ = (handle_out, handleType, flags);
+        by_handle(pool)?;
+        Err(status::INVALID_VALUE)
+    }
+}

@@ -1,0 +1,212 @@
+//! Copies of rectangles and boxes, described by structures.
+//!
+//! Owns the reading of `CUDA_MEMCPY2D`, `CUDA_MEMCPY3D` and `CUDA_MEMCPY3D_PEER`. Source: CUDA Driver
+//! API, cuMemcpy2D, cuMemcpy3D. Must not know: how a copy waits (see [`super::copy`]).
+
+use cushim_abi::types::{self as abi, *};
+
+use super::array;
+use super::copy::{Home, Role, copy, home};
+use crate::context;
+use crate::entry::{in_default_stream, on_stream};
+use crate::state::take;
+use crate::status;
+use crate::stream::resolve;
+use cushim_accel::Copy;
+
+/// One end of a box: `CUDA_MEMCPY3D` has two such groups of words and then the extent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct End {
+    /// First byte of a row, first row, first plane, level of a mipmapped array.
+    pub origin: [usize; 4],
+    /// `CUmemorytype`: 1 host, 2 device, 3 array, 4 unified; the upper half is padding.
+    pub kind: u64,
+    /// The address, for host memory.
+    pub host: usize,
+    /// The address, for device and unified memory.
+    pub device: usize,
+    /// The array.
+    pub array: usize,
+    /// Nothing; in `CUDA_MEMCPY3D_PEER` the context.
+    pub context: usize,
+    /// Bytes from row to row.
+    pub pitch: usize,
+    /// Rows from plane to plane.
+    pub height: usize,
+}
+
+/// `CUDA_MEMCPY3D`, `CUDA_MEMCPY3D_PEER`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Shape {
+    /// The source.
+    pub from: End,
+    /// The destination.
+    pub to: End,
+    /// Bytes of a row, rows, planes.
+    pub extent: [usize; 3],
+}
+
+/// `CUDA_MEMCPY2D` as a box of one plane.
+pub fn flat(words: [usize; 16]) -> Shape {
+    let end = |at: usize| {
+        let word = |n: usize| words.get(at + n).copied().unwrap_or(0);
+        End {
+            origin: [word(0), word(1), 0, 0],
+            kind: word(2) as u64,
+            host: word(3),
+            device: word(4),
+            array: word(5),
+            context: 0,
+            pitch: word(6),
+            height: 0,
+        }
+    };
+    let [.., width, height] = words;
+    Shape { from: end(0), to: end(7), extent: [width, height, 1] }
+}
+
+/// One end, checked: its first byte, bytes from row to row and from plane to plane, what is there.
+struct Place {
+    address: u64,
+    row: usize,
+    plane: usize,
+    home: Home,
+}
+
+impl End {
+    fn place(&self, [width, height, depth]: [usize; 3]) -> Result<Place, i32> {
+        let wrong = status::INVALID_VALUE;
+        let [x, y, z, level] = self.origin;
+        if level != 0 {
+            return Err(wrong);
+        }
+        if self.kind as u32 == 3 {
+            return self.in_array([width, height, depth]);
+        }
+        let (base, role) = match self.kind as u32 {
+            1 => (self.host, Role::Any),
+            2 => (self.device, Role::Device),
+            4 => (self.device, Role::Any),
+            _ => return Err(wrong),
+        };
+        let needed = x.checked_add(width).ok_or(wrong)?;
+        // A single row, a single plane need not say what is from one to the next.
+        let pitch = if self.pitch == 0 && height == 1 && depth == 1 && y == 0 {
+            needed
+        } else {
+            self.pitch
+        };
+        if pitch < needed || pitch > i32::MAX as usize && height > 1 {
+            return Err(wrong);
+        }
+        let rows = y.checked_add(height).ok_or(wrong)?;
+        let lines = if depth == 1 && z == 0 { rows } else { self.height };
+        if lines < rows {
+            return Err(wrong);
+        }
+        let plane = pitch.checked_mul(lines).ok_or(wrong)?;
+        let at = |x: usize, y: usize, z: usize| {
+            let rows = pitch.checked_mul(y)?.checked_add(x)?;
+            plane.checked_mul(z)?.checked_add(rows)
+        };
+        let first = at(x, y, z).ok_or(wrong)?;
+        let last = z.checked_add(depth - 1).ok_or(wrong)?;
+        let end = at(needed, rows - 1, last).ok_or(wrong)?;
+        let address = (base as u64).checked_add(first as u64).ok_or(wrong)?;
+        if base == 0 {
+            return Err(wrong);
+        }
+        // All of it lies in what the address itself lies in: a place beyond that is no memory of the program's.
+        let home = home(base as u64, end, role)?;
+        Ok(Place { address, row: pitch, plane, home })
+    }
+}
+
+impl End {
+    fn in_array(&self, extent: [usize; 3]) -> Result<Place, i32> {
+        let array = array::by_handle(Ptr(self.array))?;
+        let [rows, planes] = array.rows();
+        let [x, y, z, _] = self.origin;
+        let fits = |from: usize, count: usize, most: usize| {
+            from.checked_add(count).is_some_and(|end| end <= most)
+        };
+        let [width, height, depth] = extent;
+        if !fits(x, width, array.row) || !fits(y, height, rows) || !fits(z, depth, planes) {
+            return Err(status::INVALID_VALUE);
+        }
+        let plane = array.row * rows;
+        let address = array.address + (z * plane + y * array.row + x) as u64;
+        Ok(Place { address, row: array.row, plane, home: Home::Device })
+    }
+}
+
+/// A box as the accelerator copies it, and what both ends are.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE for what does not fit.
+pub fn plan(shape: &Shape) -> Result<Option<(Copy, Home, Home)>, i32> {
+    let [width, height, depth] = shape.extent;
+    if width == 0 || height == 0 || depth == 0 {
+        return Ok(None);
+    }
+    if shape.extent.iter().any(|n| *n > isize::MAX as usize) {
+        return Err(status::INVALID_VALUE);
+    }
+    let to = shape.to.place(shape.extent)?;
+    let from = shape.from.place(shape.extent)?;
+    let (row, plane) = ([to.row, from.row], [to.plane, from.plane]);
+    let copy = Copy { to: to.address, from: from.address, width, height, depth, row, plane };
+    Ok(Some((copy, to.home, from.home)))
+}
+
+fn run(stream: abi::Stream, shape: Shape, blocking: bool) -> Result<(), i32> {
+    context::current()?;
+    match plan(&shape)? {
+        Some((one, to, from)) => copy(stream, one, to, from, blocking),
+        None => resolve(stream).map(drop),
+    }
+}
+
+/// # Safety
+/// `from` is null or a `CUDA_MEMCPY3D_PEER`.
+unsafe fn between(from: Ptr) -> Result<Shape, i32> {
+    // SAFETY: the caller's.
+    let shape: Shape = unsafe { take(from)? };
+    context::of(shape.from.context)?;
+    context::of(shape.to.context)?;
+    Ok(shape)
+}
+
+in_default_stream! { stream;
+    fn cuMemcpy2D_v2 cuMemcpy2D_v2_ptds (pCopy: Ptr) {
+        run(stream, flat(take(pCopy)?), true)
+    }
+
+    fn cuMemcpy2DUnaligned_v2 cuMemcpy2DUnaligned_v2_ptds (pCopy: Ptr) {
+        run(stream, flat(take(pCopy)?), true)
+    }
+
+    fn cuMemcpy3D_v2 cuMemcpy3D_v2_ptds (pCopy: Ptr) {
+        run(stream, take(pCopy)?, true)
+    }
+
+    fn cuMemcpy3DPeer cuMemcpy3DPeer_ptds (pCopy: Ptr) {
+        run(stream, between(pCopy)?, true)
+    }
+}
+
+on_stream! { hStream;
+    fn cuMemcpy2DAsync_v2 cuMemcpy2DAsync_v2_ptsz (pCopy: Ptr, hStream: Stream) {
+        run(hStream, flat(take(pCopy)?), false)
+    }
+
+    fn cuMemcpy3DAsync_v2 cuMemcpy3DAsync_v2_ptsz (pCopy: Ptr, hStream: Stream) {
+        run(hStream, take(pCopy)?, false)
+    }
+
+    fn cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz (pCopy: Ptr, hStream: Stream) {
+        run(hStream, between(pCopy)?, false)
+    }
+}

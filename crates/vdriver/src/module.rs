@@ -1,0 +1,338 @@
+//! Modules: code in a context, its functions and variables by name.
+//!
+//! Owns the objects, loading, and `cuModule*`. A module belongs to the context in which it was loaded and has
+//! variables of its own. Source: CUDA Driver API, "Module Management". Must not know: launches, libraries.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::sync::{Arc, OnceLock, Weak};
+
+use cushim_abi::types::{self as abi, *};
+
+use super::context::{self, Context as Ctx};
+use super::entry::entry;
+use super::function::{FUNCTIONS, Function, Settings};
+use super::handle::{Handles, handle};
+use super::jit::Options;
+use super::memory;
+use super::state::{accelerator, at, check, give, offer, text};
+use super::status;
+use cushim_accel::{Code, Failure, Image, ImageKind, Variable};
+use cushim_vbase::code::{self, Source, Target, choose};
+
+/// Modules by handle.
+pub static MODULES: Handles<Loaded> = Handles::new();
+
+/// Code in a context.
+pub struct Loaded {
+    /// Where it was loaded.
+    pub context: Weak<Ctx>,
+    /// The number of that context, which outlives it.
+    pub context_id: u64,
+    /// The code.
+    pub code: Arc<dyn Code>,
+    kernels: HashMap<CString, usize>,
+    /// The first of each name.
+    variables: HashMap<String, usize>,
+    functions: Vec<OnceLock<Arc<Function>>>,
+}
+
+impl Loaded {
+    /// Code as a module of a context, with a handle. `settings` gives those of each kernel by its name.
+    pub fn create(
+        context: &Arc<Ctx>,
+        code: Arc<dyn Code>,
+        settings: impl Fn(&CStr) -> Arc<Settings>,
+    ) -> Arc<Loaded> {
+        let module = Arc::new_cyclic(|weak: &Weak<Loaded>| {
+            let (mut kernels, mut functions) = (HashMap::new(), Vec::new());
+            for (index, kernel) in code.kernels().iter().enumerate() {
+                let name = CString::new(kernel.name.as_str()).unwrap_or_default();
+                let settings = settings(&name);
+                let function =
+                    Function::new(name.clone(), weak.clone(), context, &code, index, settings);
+                functions.push(OnceLock::from(Arc::new(function)));
+                kernels.insert(name, index);
+            }
+            let mut variables = HashMap::new();
+            for (index, variable) in code.variables().iter().enumerate() {
+                variables.entry(variable.name.clone()).or_insert(index);
+            }
+            let (context_id, context) = (context.id, Arc::downgrade(context));
+            Loaded { context, context_id, code, kernels, variables, functions }
+        });
+        module.adopt(context, |_| true);
+        MODULES.add(module.clone());
+        module
+    }
+
+    /// The function of a kernel; it has a handle from now on.
+    pub fn function(&self, name: &CStr) -> Option<Arc<Function>> {
+        let index = *self.kernels.get(name)?;
+        let function = self.functions.get(index)?.get()?;
+        FUNCTIONS.add(function.clone());
+        Some(function.clone())
+    }
+
+    /// All functions, in the order of the code.
+    pub fn functions(&self) -> impl Iterator<Item = &Arc<Function>> {
+        self.functions.iter().filter_map(OnceLock::get)
+    }
+
+    /// A variable by its name.
+    pub fn variable(&self, name: &CStr) -> Option<&Variable> {
+        let index = *self.variables.get(name.to_str().ok()?)?;
+        self.code.variables().get(index)
+    }
+
+    /// Makes variables known to copies and questions about pointers; managed ones belong to several modules.
+    fn adopt(&self, context: &Arc<Ctx>, which: impl Fn(&Variable) -> bool) {
+        for variable in self.code.variables().iter().filter(|variable| variable.bytes > 0) {
+            let known = variable.managed && memory::find(variable.address).is_some();
+            if which(variable) && !known {
+                memory::adopt(context, variable.address, variable.bytes, variable.managed);
+            }
+        }
+    }
+
+    /// Takes its handle and those of its functions back, when what is under way in its context has ended.
+    pub fn forget(self: &Arc<Self>) {
+        if MODULES.remove(handle(self)).is_none() {
+            return;
+        }
+        if let Some(context) = self.context.upgrade() {
+            context.streams.wait();
+        }
+        for variable in self.code.variables().iter().filter(|variable| variable.bytes > 0) {
+            memory::remove(variable.address);
+        }
+        if self.code.variables().iter().any(|variable| variable.managed) {
+            // Those of the library's modules in other contexts are still there.
+            for other in MODULES.all() {
+                if let Some(context) = other.context.upgrade() {
+                    other.adopt(&context, |variable| variable.managed);
+                }
+            }
+        }
+        for function in self.functions() {
+            FUNCTIONS.remove(handle(function));
+        }
+    }
+}
+
+/// A context has ended: so have its modules.
+pub fn end(context: &Ctx) {
+    for module in MODULES.all() {
+        if module.context_id == context.id {
+            module.forget();
+        }
+    }
+    super::library::end(context.id);
+}
+
+/// The code that a device gets of an image; `managed` as in [`Image`].
+///
+/// # Errors
+/// CUDA_ERROR_NO_BINARY_FOR_GPU, _INVALID_IMAGE, _INVALID_PTX, with the reason in the log of `options`, else
+/// on standard error.
+pub fn load(
+    source: &Source<'_>,
+    device: usize,
+    options: &Options,
+    managed: Option<&Arc<dyn Code>>,
+) -> Result<Arc<dyn Code>, i32> {
+    let accelerator = accelerator();
+    let fail = |why: &str, code: i32| {
+        if !options.error(why) {
+            code::say_once(&format!("{}: {why}", code::owner(source.address)));
+        }
+        Err(code)
+    };
+    let chosen = match choose(source, &Target::of(accelerator, device)) {
+        Ok(chosen) => chosen,
+        Err(error) => return fail(&error.to_string(), error.status()),
+    };
+    // The first there was; the driver of an H200 takes PTX for it still.
+    if let cushim_image::Arch::Sm(number @ ..10, _) = chosen.arch {
+        let why = format!("PTX for sm_{number}: expected sm_10 or later");
+        return fail(&why, status::INVALID_PTX);
+    }
+    let parts: Vec<&[u8]> = chosen.parts.iter().map(|part| &**part).collect();
+    let image = Image {
+        kind: chosen.kind,
+        parts: &parts,
+        externals: &|_| None,
+        managed,
+        optimised: options.optimised(),
+    };
+    match accelerator.load(device, &image) {
+        Ok(code) => Ok(code),
+        Err(Failure::InvalidImage(why)) if chosen.kind == ImageKind::Ptx => {
+            fail(&why, status::INVALID_PTX)
+        }
+        Err(failure) => fail(&failure.to_string(), status::of(&failure)),
+    }
+}
+
+/// The module of a handle.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_HANDLE, and those of [`check`].
+pub fn of(module: abi::Module) -> Result<Arc<Loaded>, i32> {
+    check()?;
+    MODULES.get(module.0).ok_or(status::INVALID_HANDLE)
+}
+
+/// Loads an image into the current context.
+unsafe fn load_data(to: Out<abi::Module>, image: Ptr, options: &Options) -> Result<(), i32> {
+    let context = context::current()?;
+    if to.0.is_null() || image.0 == 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    // SAFETY: the caller's; used during this call only.
+    let source = unsafe { Source::at(image.0) };
+    let source = source.map_err(|error| {
+        options.error(&error.to_string());
+        error.status()
+    })?;
+    create(to, &context, &source, options)
+}
+
+fn create(
+    to: Out<abi::Module>,
+    context: &Arc<Ctx>,
+    source: &Source<'_>,
+    options: &Options,
+) -> Result<(), i32> {
+    accelerator().flush_output();
+    let code = load(source, context.device, options, None)?;
+    let module = Loaded::create(context, code, |_| Arc::default());
+    // SAFETY: the caller's place.
+    unsafe { give(to, abi::Module(handle(&module))) }
+}
+
+/// A file's bytes.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE, _FILE_NOT_FOUND.
+///
+/// # Safety
+/// `name` is null or a string.
+pub unsafe fn file(name: Str) -> Result<Source<'static>, i32> {
+    use std::os::unix::ffi::OsStrExt;
+    // SAFETY: the caller's.
+    let name = unsafe { text(name) }?;
+    let path = std::path::Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()));
+    std::fs::read(path).map(Source::owned).map_err(|_| status::FILE_NOT_FOUND)
+}
+
+/// Where a variable lies and how large it is; both places may be null, not both at once.
+///
+/// # Errors
+/// CUDA_ERROR_NOT_FOUND, CUDA_ERROR_INVALID_VALUE.
+///
+/// # Safety
+/// The places are null or have room.
+pub unsafe fn give_variable(
+    address: Out<Ptr>,
+    bytes: Out<usize>,
+    found: Option<&Variable>,
+) -> Result<(), i32> {
+    if address.0.is_null() && bytes.0.is_null() {
+        return Err(status::INVALID_VALUE);
+    }
+    let found = found.ok_or(status::NOT_FOUND)?;
+    // SAFETY: the caller's.
+    unsafe {
+        offer(address, Ptr(found.address as usize));
+        offer(bytes, found.bytes);
+    }
+    Ok(())
+}
+
+/// Stores as many handles as fit.
+///
+/// # Safety
+/// `to` has room for `room` of them, or that is 0.
+pub unsafe fn give_all(to: Ptr, room: u32, handles: impl Iterator<Item = usize>) {
+    for (n, handle) in handles.take(room as usize).enumerate() {
+        // SAFETY: the caller's.
+        unsafe { at::<usize>(to).0.add(n).write_unaligned(handle) };
+    }
+}
+
+/// The current context, for a function that looks at its module first: without a context no module is none (H200).
+fn current_for(module: Module) -> Result<(), i32> {
+    match context::current() {
+        Err(status::INVALID_CONTEXT) if module.0 == 0 => Err(status::INVALID_HANDLE),
+        other => other.map(drop),
+    }
+}
+
+entry! {
+    fn cuModuleLoad (module: Out<Module>, fname: Str) {
+        let context = context::current()?;
+        if module.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        create(module, &context, &file(fname)?, &Options::none())
+    }
+
+    fn cuModuleLoadData (module: Out<Module>, image: Ptr) {
+        load_data(module, image, &Options::none())
+    }
+
+    fn cuModuleLoadFatBinary (module: Out<Module>, fatCubin: Ptr) {
+        load_data(module, fatCubin, &Options::none())
+    }
+
+    fn cuModuleLoadDataEx (module: Out<Module>, image: Ptr, numOptions: u32, options: Ptr, optionValues: Ptr) {
+        let options = Options::read(numOptions, options, optionValues)?;
+        load_data(module, image, &options)
+    }
+
+    fn cuModuleUnload (hmod: Module) {
+        current_for(hmod)?;
+        let module = of(hmod)?;
+        accelerator().flush_output();
+        module.forget();
+        Ok(())
+    }
+
+    fn cuModuleGetFunction (hfunc: Out<Func>, hmod: Module, name: Str) {
+        current_for(hmod)?;
+        let module = of(hmod)?;
+        let function = module.function(text(name)?);
+        if hfunc.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        give(hfunc, Func(handle(&function.ok_or(status::NOT_FOUND)?)))
+    }
+
+    fn cuModuleGetFunctionCount (count: Out<u32>, mod_: Module) {
+        let number = of(mod_)?.functions().count();
+        give(count, number as u32)
+    }
+
+    fn cuModuleEnumerateFunctions (functions: Ptr, numFunctions: u32, mod_: Module) {
+        let module = of(mod_)?;
+        if functions.0 == 0 || numFunctions == 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        let handles = module.functions().map(|function| FUNCTIONS.add(function.clone()));
+        give_all(functions, numFunctions, handles);
+        Ok(())
+    }
+
+    fn cuModuleGetGlobal_v2 (dptr: Out<Ptr>, bytes: Out<usize>, hmod: Module, name: Str) {
+        context::current()?;
+        let module = of(hmod)?;
+        give_variable(dptr, bytes, module.variable(text(name)?))
+    }
+
+    fn cuModuleGetLoadingMode (mode: Out<i32>) {
+        check()?;
+        // CU_MODULE_LAZY_LOADING: kernels are compiled when they are first run.
+        give(mode, 2)
+    }
+}

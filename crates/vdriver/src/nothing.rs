@@ -1,0 +1,52 @@
+//! An accelerator without devices: what the driver stands on where it was given none.
+//!
+//! Owns refusing: `cuInit` finds no device, so nothing else of it is asked. Must not know: CUDA.
+
+use std::sync::Arc;
+
+use cushim_accel::{Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue};
+
+/// The accelerator.
+pub struct Nothing;
+
+fn none<T>() -> Result<T, Failure> {
+    Err(Failure::NotSupported(String::from("there is no accelerator")))
+}
+
+impl Accelerator for Nothing {
+    fn devices(&self) -> &[Device] {
+        &[]
+    }
+
+    fn allocate(&self, _: usize, _: MemoryKind, _: usize, _: usize) -> Result<u64, Failure> {
+        none()
+    }
+
+    fn free(&self, _: u64) {}
+
+    fn register_host(&self, _: u64, _: usize) -> Result<u64, Failure> {
+        none()
+    }
+
+    fn unregister_host(&self, _: u64) {}
+
+    fn load(&self, _: usize, _: &Image<'_>) -> Result<Arc<dyn Code>, Failure> {
+        none()
+    }
+
+    fn accepts(&self, _: ImageKind) -> bool {
+        false
+    }
+
+    fn queue(&self, _: usize, _: i32) -> Result<Arc<dyn Queue>, Failure> {
+        none()
+    }
+
+    fn copy_now(&self, _: u64, _: u64, _: usize) -> Result<(), Failure> {
+        none()
+    }
+
+    fn now(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,158 @@
+//! The functions on capture.
+//!
+//! Source: CUDA Driver API, "Stream Management". Must not know: how capture is kept.
+
+use std::sync::Arc;
+
+use cushim_abi::types::{self as abi, *};
+
+use super::{Stream as Object, capture, resolve};
+use crate::entry::{entry, on_stream};
+use crate::graph::build::{ids, plain};
+use crate::graph::graph;
+use crate::handle::handle;
+use crate::state::{check, give, offer};
+use crate::status;
+
+/// What is answered of a captured stream.
+struct Answer {
+    status: Out<i32>,
+    id: Out<u64>,
+    graph: Out<Graph>,
+    nodes: Ptr,
+    count: Out<usize>,
+}
+
+unsafe fn info(stream: abi::Stream, to: Answer) -> Result<(), i32> {
+    let stream = resolve(stream)?;
+    if to.status.0.is_null() {
+        return Err(status::INVALID_VALUE);
+    }
+    let found = capture::info(&stream)?;
+    // SAFETY: null or the caller's places.
+    unsafe {
+        let Some(found) = found else { return give(to.status, 0) };
+        if found.status == 1 {
+            offer(to.id, found.id);
+            offer(to.graph, abi::Graph(handle(&found.graph)));
+            offer(to.count, found.after.len());
+            if to.nodes.0 != 0 {
+                give(crate::state::at(to.nodes), stream.list(&found))?;
+            }
+        }
+        give(to.status, found.status)
+    }
+}
+
+impl Object {
+    /// Where the handles of the nodes stand that the next one waits for, until the next such call.
+    fn list(self: &Arc<Self>, info: &capture::Info) -> usize {
+        let of = |id: &u32| info.graph.node(*id).map_or(0, |node| handle(&node));
+        let handles: Box<[usize]> = info.after.iter().map(of).collect();
+        let at = handles.as_ptr().expose_provenance();
+        *cushim_accel::locks::lock(&self.shown) = handles;
+        at
+    }
+}
+
+unsafe fn begin(
+    stream: abi::Stream,
+    into: abi::Graph,
+    dependencies: Ptr,
+    data: Ptr,
+    count: usize,
+    mode: i32,
+) -> Result<(), i32> {
+    let stream = resolve(stream)?;
+    let graph = graph(into)?;
+    // SAFETY: the caller's.
+    let after = unsafe {
+        plain(data, count)?;
+        ids(&graph, dependencies, count)?
+    };
+    capture::begin(&stream, mode, Some((graph, after)))
+}
+
+unsafe fn update(
+    stream: abi::Stream,
+    dependencies: Ptr,
+    count: usize,
+    flags: u32,
+) -> Result<(), i32> {
+    let stream = resolve(stream)?;
+    // CU_STREAM_ADD_CAPTURE_DEPENDENCIES, CU_STREAM_SET_CAPTURE_DEPENDENCIES.
+    if flags > 1 {
+        return Err(status::INVALID_VALUE);
+    }
+    let info = capture::info(&stream)?.ok_or(status::ILLEGAL_STATE)?;
+    // SAFETY: the caller's.
+    let after = unsafe { ids(&info.graph, dependencies, count)? };
+    capture::update(&stream, after, flags == 1)
+}
+
+entry! {
+    fn cuThreadExchangeStreamCaptureMode (mode: Out<i32>) {
+        check()?;
+        if mode.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        let old = capture::exchange(mode.0.read_unaligned());
+        give(mode, old)
+    }
+}
+
+on_stream! { hStream;
+    fn cuStreamBeginCapture cuStreamBeginCapture_ptsz (hStream: Stream) {
+        let stream = resolve(hStream)?;
+        capture::begin(&stream, 0, None)
+    }
+
+    fn cuStreamBeginCapture_v2 cuStreamBeginCapture_v2_ptsz (hStream: Stream, mode: i32) {
+        let stream = resolve(hStream)?;
+        capture::begin(&stream, mode, None)
+    }
+
+    fn cuStreamBeginCaptureToGraph cuStreamBeginCaptureToGraph_ptsz (hStream: Stream, hGraph: Graph, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, mode: i32) {
+        begin(hStream, hGraph, dependencies, dependencyData, numDependencies, mode)
+    }
+
+    fn cuStreamEndCapture cuStreamEndCapture_ptsz (hStream: Stream, phGraph: Out<Graph>) {
+        let stream = resolve(hStream)?;
+        // What is wrong with the stream counts more than what is wrong with the output.
+        let made = capture::end(&stream)?;
+        give(phGraph, abi::Graph(handle(&made)))
+    }
+
+    fn cuStreamIsCapturing cuStreamIsCapturing_ptsz (hStream: Stream, captureStatus: Out<i32>) {
+        let stream = resolve(hStream)?;
+        if captureStatus.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        give(captureStatus, capture::info(&stream)?.map_or(0, |info| info.status))
+    }
+
+    fn cuStreamGetCaptureInfo cuStreamGetCaptureInfo_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>) {
+        let none = (Out(std::ptr::null_mut()), Out(std::ptr::null_mut()));
+        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: none.0, nodes: Ptr(0), count: none.1 })
+    }
+
+    fn cuStreamGetCaptureInfo_v2 cuStreamGetCaptureInfo_v2_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: Ptr, numDependencies_out: Out<usize>) {
+        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, count: numDependencies_out })
+    }
+
+    fn cuStreamGetCaptureInfo_v3 cuStreamGetCaptureInfo_v3_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: Ptr, edgeData_out: Ptr, numDependencies_out: Out<usize>) {
+        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, count: numDependencies_out })?;
+        // Only plain edges come of capture: no data.
+        offer(crate::state::at(edgeData_out), 0usize);
+        Ok(())
+    }
+
+    fn cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_ptsz (hStream: Stream, dependencies: Ptr, numDependencies: usize, flags: Flags) {
+        update(hStream, dependencies, numDependencies, flags.0)
+    }
+
+    fn cuStreamUpdateCaptureDependencies_v2 cuStreamUpdateCaptureDependencies_v2_ptsz (hStream: Stream, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, flags: Flags) {
+        plain(dependencyData, numDependencies)?;
+        update(hStream, dependencies, numDependencies, flags.0)
+    }
+}

@@ -1,0 +1,252 @@
+//! Streams: queues of work with CUDA's order between them.
+//!
+//! Owns the objects, what handles 0, 1 and 2 mean, and [`submit`], by which all work enters. How order is
+//! kept is in [`slot`]. Must not know: what the work does.
+
+pub mod api;
+pub mod callback;
+pub mod capture;
+pub mod capture_api;
+pub mod slot;
+pub mod value;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
+
+use cushim_abi::types as abi;
+
+use super::context::{self, Context};
+use super::graph::Payload;
+use super::graph::params::{CopyNode, FillNode, KernelNode};
+use super::handle::Handles;
+use super::memory::copy::Home;
+use super::state::accelerator;
+use super::{status, thread};
+use cushim_accel::locks::lock;
+use cushim_accel::{Outcome, Queue, Signal, Work};
+
+/// `CU_STREAM_LEGACY`.
+pub const LEGACY: abi::Stream = abi::Stream(1);
+/// `CU_STREAM_PER_THREAD`.
+pub const PER_THREAD: abi::Stream = abi::Stream(2);
+
+/// The least urgent priority.
+pub const LEAST: i32 = 0;
+/// The most urgent one.
+pub const GREATEST: i32 = -5;
+
+/// What a stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// The default stream that blocking streams wait for, and that waits for them.
+    Legacy,
+    /// A thread's default stream.
+    PerThread,
+    /// One that the program created.
+    Created,
+}
+
+/// A stream.
+pub struct Stream {
+    /// Unique in the process.
+    pub id: u64,
+    /// What it is.
+    pub kind: Kind,
+    /// It keeps order with the legacy stream (no CU_STREAM_NON_BLOCKING).
+    pub blocking: bool,
+    /// Lower is more urgent.
+    pub priority: i32,
+    /// Its context.
+    pub context: Weak<Context>,
+    queue: OnceLock<Result<Arc<dyn Queue>, i32>>,
+    tail: Mutex<Tail>,
+    gone: AtomicBool,
+    /// What the program set, by `CUstreamAttrID`.
+    attributes: Mutex<Vec<(i32, [u8; 64])>>,
+    /// Handles that the program was pointed to.
+    shown: Mutex<Box<[usize]>>,
+}
+
+/// The end of a stream.
+struct Tail {
+    /// Complete when everything before is.
+    last: Signal,
+    /// It is not of the stream's queue (a host function's end), so that what follows must wait for it.
+    foreign: bool,
+}
+
+/// The streams of a context.
+pub struct Streams {
+    /// All but the legacy one that may have work under way. Whoever submits to a blocking stream holds it.
+    list: Mutex<Vec<Arc<Stream>>>,
+    /// The legacy default stream.
+    pub legacy: Arc<Stream>,
+}
+
+/// Created streams by handle.
+pub static STREAMS: Handles<Stream> = Handles::new();
+
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+impl Streams {
+    /// Those of a new context.
+    pub fn new(context: Weak<Context>) -> Self {
+        let legacy = Arc::new(Stream::new(Kind::Legacy, true, 0, context));
+        Streams { list: Mutex::default(), legacy }
+    }
+
+    /// A new stream.
+    pub fn add(&self, kind: Kind, blocking: bool, priority: i32) -> Arc<Stream> {
+        let context = self.legacy.context.clone();
+        let stream = Arc::new(Stream::new(kind, blocking, priority, context));
+        let mut list = lock(&self.list);
+        list.retain(|other| !other.is_over());
+        list.push(stream.clone());
+        stream
+    }
+
+    /// The end of every stream that has work under way.
+    pub fn tails(&self) -> Vec<Signal> {
+        let list = lock(&self.list);
+        let all = list.iter().chain(std::iter::once(&self.legacy));
+        all.map(|stream| stream.last()).filter(|last| !last.is_done()).collect()
+    }
+
+    /// Waits for all work that was submitted.
+    pub fn wait(&self) {
+        for tail in self.tails() {
+            tail.wait();
+        }
+    }
+
+    /// Takes the handles of all created streams back: their context has ended. Threads keep their default streams,
+    /// which go on in the next life of a primary context.
+    pub fn forget(&self) {
+        let gone: Vec<_> = {
+            let mut list = lock(&self.list);
+            let created = |stream: &Arc<Stream>| stream.kind == Kind::Created;
+            let (gone, kept) = std::mem::take(&mut *list).into_iter().partition(created);
+            *list = kept;
+            gone
+        };
+        for stream in gone {
+            STREAMS.remove(super::handle::handle(&stream));
+        }
+    }
+
+    /// Every stream; the legacy one too.
+    pub fn all(&self) -> Vec<Arc<Stream>> {
+        let mut all = lock(&self.list).clone();
+        all.push(self.legacy.clone());
+        all
+    }
+}
+
+impl Stream {
+    fn new(kind: Kind, blocking: bool, priority: i32, context: Weak<Context>) -> Self {
+        Stream {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            kind,
+            blocking,
+            priority,
+            context,
+            queue: OnceLock::new(),
+            tail: Mutex::new(Tail { last: Signal::completed(), foreign: false }),
+            gone: AtomicBool::new(false),
+            attributes: Mutex::default(),
+            shown: Mutex::default(),
+        }
+    }
+
+    /// Complete when everything that was submitted so far is.
+    pub fn last(&self) -> Signal {
+        lock(&self.tail).last.clone()
+    }
+
+    /// The context, if it is usable.
+    ///
+    /// # Errors
+    /// As [`Context::healthy`]; CUDA_ERROR_INVALID_HANDLE where the context is gone.
+    pub fn context(&self) -> Result<Arc<Context>, i32> {
+        let context = self.context.upgrade().ok_or(status::INVALID_HANDLE)?;
+        context.healthy()?;
+        Ok(context)
+    }
+
+    /// The program destroyed it; it is forgotten when its work has ended.
+    pub fn abandon(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
+    fn is_over(&self) -> bool {
+        self.gone.load(Ordering::Acquire) && self.last().is_done()
+    }
+
+    fn queue(&self, device: usize) -> Result<Arc<dyn Queue>, i32> {
+        let make = || accelerator().queue(device, self.priority).map_err(|why| status::of(&why));
+        self.queue.get_or_init(make).clone()
+    }
+
+    /// Waits until everything that was submitted so far has ended.
+    ///
+    /// # Errors
+    /// That of the context, if work in it has failed.
+    pub fn synchronize(&self) -> Result<(), i32> {
+        self.last().wait();
+        self.context().map(drop)
+    }
+}
+
+/// The per-thread default stream of this thread in a context.
+fn per_thread(context: &Context) -> Arc<Stream> {
+    thread::with(|thread| {
+        let mut all = thread.streams.borrow_mut();
+        let make = || context.streams.add(Kind::PerThread, true, 0);
+        all.entry(context.id).or_insert_with(make).clone()
+    })
+}
+
+/// The stream of a handle as the functions without suffix take it: 0 is the legacy one.
+///
+/// # Errors
+/// Those of [`context::current`]; CUDA_ERROR_INVALID_HANDLE for a handle that is no stream.
+pub fn resolve(stream: abi::Stream) -> Result<Arc<Stream>, i32> {
+    let context = context::current()?;
+    match stream.0 {
+        0 | 1 => Ok(context.streams.legacy.clone()),
+        2 => Ok(per_thread(&context)),
+        handle => STREAMS.get(handle).ok_or(status::INVALID_HANDLE),
+    }
+}
+
+/// The one way by which work enters a stream: resolves the handle, keeps CUDA's order between streams,
+/// makes a graph node of it where the stream is being captured. Returns without waiting.
+///
+/// # Errors
+/// Those of [`resolve`] and of the stream's context; CUDA_ERROR_STREAM_CAPTURE_*.
+pub fn submit(stream: abi::Stream, work: Work) -> Result<(), i32> {
+    let stream = resolve(stream)?;
+    let mut work = Some(work);
+    if capture::take(&stream, || Ok(payload(work.take())))? {
+        return Ok(());
+    }
+    let Some(work) = work else { return Ok(()) };
+    stream.enter(|slot| slot.push(work, Vec::new())).map(drop)
+}
+
+/// Work as a node does it.
+fn payload(work: Option<Work>) -> Payload {
+    match work {
+        Some(Work::Dispatch(dispatch)) => Payload::Kernel(KernelNode::new(*dispatch)),
+        Some(Work::Copy(copy)) => {
+            Payload::Copy(CopyNode::captured(copy, Home::Shared, Home::Shared))
+        }
+        Some(Work::Fill(fill)) => Payload::Fill(FillNode::captured(fill)),
+        Some(Work::Barrier) | None => Payload::Empty,
+    }
+}
+
+/// An outcome that says nothing.
+pub(super) fn nothing() -> Outcome {
+    Outcome::default()
+}

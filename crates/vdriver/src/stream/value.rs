@@ -1,0 +1,191 @@
+//! Values in memory that streams write and wait for.
+//!
+//! Source: CUDA Driver API, "Stream Memory Operations". Must not know: what the values mean.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cushim_abi::types::{self as abi, *};
+
+use super::{Stream as Object, capture, resolve};
+use crate::context::Context as Owner;
+use crate::entry::on_stream;
+use crate::memory::copy::{Role, home, row};
+use crate::state::{accelerator, take};
+use crate::{host, status};
+use cushim_accel::{Copy, Fill, Signal, Work};
+
+/// One operation.
+#[derive(Clone, Copy, Debug)]
+enum Operation {
+    /// Stores a value.
+    Write { at: u64, value: u64, bytes: usize },
+    /// Waits until a comparison (0 to 3: as large, equal, a common bit, a missing bit) holds.
+    Wait { at: u64, value: u64, bytes: usize, how: u32 },
+    /// Makes writes of others seen, which they are.
+    Nothing,
+}
+
+fn place(at: Ptr, bytes: usize) -> Result<u64, i32> {
+    let at = at.0 as u64;
+    if !at.is_multiple_of(bytes as u64) {
+        return Err(status::INVALID_VALUE);
+    }
+    home(at, bytes, Role::Device).map(|_| at)
+}
+
+fn write(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32> {
+    // CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER.
+    if flags > 1 {
+        return Err(status::INVALID_VALUE);
+    }
+    Ok(Operation::Write { at: place(at, bytes)?, value, bytes })
+}
+
+/// The second form of a write has a memory barrier always (H200).
+fn with_barrier(flags: abi::Flags) -> Result<(), i32> {
+    if flags.0 == 0 { Ok(()) } else { Err(status::INVALID_VALUE) }
+}
+
+fn wait(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32> {
+    // Comparison, and CU_STREAM_WAIT_VALUE_FLUSH, which concerns writes of other devices.
+    if flags & !(3 | 1 << 30) != 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    Ok(Operation::Wait { at: place(at, bytes)?, value, bytes, how: flags & 3 })
+}
+
+/// Whether a comparison holds.
+fn holds(now: u64, value: u64, bytes: usize, how: u32) -> bool {
+    match (how, bytes) {
+        // A cyclic comparison: the difference is not negative.
+        (0, 4) => (now as u32).wrapping_sub(value as u32) as i32 >= 0,
+        (0, _) => now.wrapping_sub(value) as i64 >= 0,
+        (1, _) => now == value,
+        (2, _) => now & value != 0,
+        (_, 4) => (!(now as u32 | value as u32)) != 0,
+        _ => !(now | value) != 0,
+    }
+}
+
+/// Looks until the comparison holds, nothing can be read there any more, or work in the context has failed.
+fn until(context: &Owner, at: u64, value: u64, bytes: usize, how: u32) {
+    let mut pause = 1;
+    while context.healthy().is_ok() {
+        let mut now = [0u8; 8];
+        let to = now.as_mut_ptr().expose_provenance() as u64;
+        if accelerator().copy_now(to, at, bytes).is_err()
+            || holds(u64::from_le_bytes(now), value, bytes, how)
+        {
+            return;
+        }
+        std::thread::sleep(Duration::from_micros(pause));
+        pause = (pause * 2).min(200);
+    }
+}
+
+fn run(stream: &Arc<Object>, all: Vec<Operation>) -> Result<(), i32> {
+    capture::refuse(stream)?;
+    stream.enter(|slot| {
+        for operation in all {
+            match operation {
+                Operation::Write { at, value, bytes: 4 } => {
+                    let to = Fill {
+                        to: at,
+                        value: value as u32,
+                        size: 4,
+                        width: 1,
+                        height: 1,
+                        pitch: 4,
+                    };
+                    slot.push(Work::Fill(to), Vec::new())?;
+                }
+                Operation::Write { at, value, bytes } => {
+                    // One store of all bytes: from memory that stays until it is done.
+                    let from = Box::new(value);
+                    let address = std::ptr::from_ref(&*from).expose_provenance() as u64;
+                    let copy: Copy = row(at, address, bytes);
+                    let done: Signal = slot.push(Work::Copy(copy), Vec::new())?;
+                    done.then(move || drop(from));
+                }
+                Operation::Wait { at, value, bytes, how } => {
+                    let context = slot.context.clone();
+                    slot.host(move || {
+                        host::refusing(|| until(&context, at, value, bytes, how));
+                    })?;
+                }
+                Operation::Nothing => {}
+            }
+        }
+        Ok(())
+    })
+}
+
+/// `CUstreamBatchMemOpParams`: six words; operation, address, value, flags.
+unsafe fn batch(stream: abi::Stream, count: u32, from: Ptr, flags: u32) -> Result<(), i32> {
+    let stream = resolve(stream)?;
+    if flags != 0 || count > 256 {
+        return Err(status::INVALID_VALUE);
+    }
+    let mut all = Vec::new();
+    for index in 0..count as usize {
+        // SAFETY: the caller's array has as many.
+        let [kind, at, value, flags, ..]: [u64; 6] = unsafe { take(Ptr(from.0 + index * 48))? };
+        let (at, flags) = (Ptr(at as usize), flags as u32);
+        all.push(match kind as u32 {
+            1 => wait(at, value & 0xffff_ffff, 4, flags)?,
+            2 => write(at, value & 0xffff_ffff, 4, flags)?,
+            4 => wait(at, value, 8, flags)?,
+            5 => write(at, value, 8, flags)?,
+            // A flush of other devices' writes, which an H200 has not either; a memory barrier.
+            3 => return Err(status::NOT_SUPPORTED),
+            6 => Operation::Nothing,
+            _ => return Err(status::INVALID_VALUE),
+        });
+    }
+    run(&stream, all)
+}
+
+on_stream! { stream;
+    fn cuStreamWriteValue32 cuStreamWriteValue32_ptsz (stream: Stream, addr: Ptr, value: u32, flags: Flags) {
+        run(&resolve(stream)?, vec![write(addr, value.into(), 4, flags.0)?])
+    }
+
+    fn cuStreamWriteValue32_v2 cuStreamWriteValue32_v2_ptsz (stream: Stream, addr: Ptr, value: u32, flags: Flags) {
+        with_barrier(flags)?;
+        run(&resolve(stream)?, vec![write(addr, value.into(), 4, flags.0)?])
+    }
+
+    fn cuStreamWriteValue64 cuStreamWriteValue64_ptsz (stream: Stream, addr: Ptr, value: u64, flags: Flags) {
+        run(&resolve(stream)?, vec![write(addr, value, 8, flags.0)?])
+    }
+
+    fn cuStreamWriteValue64_v2 cuStreamWriteValue64_v2_ptsz (stream: Stream, addr: Ptr, value: u64, flags: Flags) {
+        with_barrier(flags)?;
+        run(&resolve(stream)?, vec![write(addr, value, 8, flags.0)?])
+    }
+
+    fn cuStreamWaitValue32 cuStreamWaitValue32_ptsz (stream: Stream, addr: Ptr, value: u32, flags: Flags) {
+        run(&resolve(stream)?, vec![wait(addr, value.into(), 4, flags.0)?])
+    }
+
+    fn cuStreamWaitValue32_v2 cuStreamWaitValue32_v2_ptsz (stream: Stream, addr: Ptr, value: u32, flags: Flags) {
+        run(&resolve(stream)?, vec![wait(addr, value.into(), 4, flags.0)?])
+    }
+
+    fn cuStreamWaitValue64 cuStreamWaitValue64_ptsz (stream: Stream, addr: Ptr, value: u64, flags: Flags) {
+        run(&resolve(stream)?, vec![wait(addr, value, 8, flags.0)?])
+    }
+
+    fn cuStreamWaitValue64_v2 cuStreamWaitValue64_v2_ptsz (stream: Stream, addr: Ptr, value: u64, flags: Flags) {
+        run(&resolve(stream)?, vec![wait(addr, value, 8, flags.0)?])
+    }
+
+    fn cuStreamBatchMemOp cuStreamBatchMemOp_ptsz (stream: Stream, count: u32, paramArray: Ptr, flags: Flags) {
+        batch(stream, count, paramArray, flags.0)
+    }
+
+    fn cuStreamBatchMemOp_v2 cuStreamBatchMemOp_v2_ptsz (stream: Stream, count: u32, paramArray: Ptr, flags: Flags) {
+        batch(stream, count, paramArray, flags.0)
+    }
+}

@@ -1,0 +1,31 @@
+//! Texture and surface references of CUDA 11, as variables of a module.
+//!
+//! Owns the way from the address of one to its module and name. Must not know: what they are bound to.
+
+use cushim_abi::types::*;
+
+use super::{Kind, VARIABLES};
+use crate::context;
+
+/// A reference that was registered.
+pub struct Reference {
+    /// Its module in the current context.
+    pub module: Module,
+    /// Its name there, a string of the registered image.
+    pub name: Str,
+    /// `cudaTextureReadMode`: 0 elements as they are, 1 integers as fractions.
+    pub mode: usize,
+}
+
+/// The reference at an address; loads its image.
+///
+/// # Errors
+/// `unknown` for an address that is none's; what loading said.
+pub fn reference(at: Ptr, unknown: Status) -> Result<Reference, Status> {
+    context::ready()?;
+    let variable =
+        VARIABLES.get(at.0).filter(|found| found.kind == Kind::Reference).ok_or(unknown)?;
+    // An image with references is a module in each context.
+    let module = variable.binary.load()?;
+    Ok(Reference { module, name: Str(variable.name), mode: variable.size })
+}
