@@ -7,9 +7,10 @@
 
 use crate::ast::Linkage;
 use crate::error::Pos;
-use crate::sem::{self, Context, Operation, Unsupported};
+pub use crate::operand::{Arg, Base, Call, Callee, Dst, Sense, Src, Symbol};
+use crate::sem::Operation;
 use crate::source::Sources;
-use crate::table::{Op, Word, Words};
+pub use crate::special::Special;
 use crate::types::{Scalar, Space};
 
 /// A checked module.
@@ -76,21 +77,6 @@ pub struct SharedVar {
     pub align: u32,
     /// It stands for the dynamic shared memory of the launch.
     pub dynamic: bool,
-}
-
-/// What has an address.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Symbol {
-    /// [`Module::globals`].
-    Global(u32),
-    /// [`Module::shared`].
-    Shared(u32),
-    /// [`Module::functions`].
-    Function(u32),
-    /// An offset in the function's local memory.
-    Local(u32),
-    /// An offset in the kernel's parameters.
-    Param(u32),
 }
 
 /// A register of a function: its declared type.
@@ -202,13 +188,10 @@ pub struct Block {
 /// An instruction.
 #[derive(Debug, Clone, PartialEq, Hash)]
 pub struct Inst {
-    /// What it does. Follows from the form below, see [`Inst::lower`].
+    /// What it does.
     pub sem: Operation,
-    /// The operation's name.
-    pub op: Op,
-    /// Modifiers that are no types: what [`sem`] makes an operation of.
-    pub(crate) words: Words,
-    /// Types, slot by slot.
+    /// The types of its operands as the text names them, slot by slot: how wide registers are read and written. What is
+    /// done to them, [`Inst::sem`] says.
     pub types: [Scalar; 3],
     /// Run only where this predicate holds.
     pub guard: Option<(u32, Sense)>,
@@ -221,221 +204,14 @@ pub struct Inst {
 }
 
 impl Inst {
-    /// An instruction of a form that the table has, without operands. It means nothing until it is lowered.
-    pub fn new(op: Op, words: &[Word], types: [Scalar; 3], pos: Pos) -> Inst {
-        let mut set = Words::default();
-        words.iter().for_each(|word| set.insert(*word));
-        let (dst, src) = (Vec::new(), Vec::new());
-        Inst { sem: Operation::Unlowered, op, words: set, types, guard: None, dst, src, pos }
-    }
-
-    /// Finds what the instruction means, after its form or its operands' kinds have changed; one that has no
-    /// meaning becomes [`Operation::Refused`].
-    ///
-    /// # Errors
-    /// [`Unsupported`] says why.
-    pub fn lower(&mut self, context: Context<'_>) -> Result<(), Unsupported> {
-        match sem::lower(self, context) {
-            Ok(found) => {
-                self.sem = found;
-                Ok(())
-            }
-            Err(why) => {
-                // Whoever comes to it anyway stops there.
-                (self.op, self.sem) = (Op::Refused, Operation::Refused);
-                Err(why)
-            }
-        }
+    /// An instruction on every lane, without operands.
+    pub fn new(sem: Operation, types: [Scalar; 3], pos: Pos) -> Inst {
+        Inst { sem, types, guard: None, dst: Vec::new(), src: Vec::new(), pos }
     }
 
     /// The state space that operand `n` of an access lies in; generic where none is named.
     pub fn space(&self, n: usize) -> Space {
         self.sem.space(n)
-    }
-}
-
-/// Whether a predicate must be true or false.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Sense {
-    /// `@p`.
-    True,
-    /// `@!p`.
-    False,
-}
-
-/// A result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Dst {
-    /// A register and its width in bits.
-    Reg(u32, u32),
-    /// Not wanted.
-    Sink,
-}
-
-/// An operand.
-#[derive(Debug, Clone, PartialEq, Hash)]
-pub enum Src {
-    /// A register.
-    Reg(u32),
-    /// A predicate, negated.
-    Not(u32),
-    /// Bits of the type the operand has.
-    Imm(u64),
-    /// A special register.
-    Special(Special),
-    /// An address plus an addend.
-    Address(Symbol, i64),
-    /// `[base+offset]`.
-    Memory(Base, i64),
-    /// An instruction to go to.
-    Target(u32),
-    /// Instructions to choose from.
-    Targets(Vec<u32>),
-    /// What a call does.
-    Call(Box<Call>),
-    /// An optional operand that is not there.
-    None,
-}
-
-/// What an address starts from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Base {
-    /// A register and its width in bits.
-    Reg(u32, u32),
-    /// A variable.
-    Symbol(Symbol),
-    /// Nothing: the offset is the address.
-    Zero,
-}
-
-/// A call.
-#[derive(Debug, Clone, PartialEq, Hash)]
-pub struct Call {
-    /// Whom: a function, or the register that holds its handle.
-    pub callee: Callee,
-    /// Arguments.
-    pub args: Vec<Arg>,
-    /// Where results go.
-    pub returns: Vec<Arg>,
-}
-
-/// Whom a call calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Callee {
-    /// A function of the module.
-    Direct(u32),
-    /// A function's handle in a register.
-    Register(u32),
-}
-
-/// An argument or the place of a result.
-#[derive(Debug, Clone, Copy, PartialEq, Hash)]
-pub enum Arg {
-    /// Bytes in the caller's local memory: offset and size.
-    Memory(u32, u32),
-    /// A register.
-    Reg(u32, u32),
-    /// A constant.
-    Imm(u64),
-    /// Nobody wants it.
-    Sink,
-}
-
-/// Special registers (ISA chapter "Special Registers").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum Special {
-    Tid(u8),
-    Ntid(u8),
-    Ctaid(u8),
-    Nctaid(u8),
-    LaneId,
-    WarpId,
-    NWarpId,
-    SmId,
-    NSmId,
-    GridId,
-    LanemaskEq,
-    LanemaskLe,
-    LanemaskLt,
-    LanemaskGe,
-    LanemaskGt,
-    Clock,
-    ClockHi,
-    Clock64,
-    GlobalTimer,
-    GlobalTimerLo,
-    GlobalTimerHi,
-    EnvReg(u8),
-    DynamicSharedSize,
-    TotalSharedSize,
-    /// A register that is zero here (performance counters, cluster ranks).
-    Zero,
-    /// A register that is one here (cluster sizes).
-    One,
-}
-
-impl Special {
-    /// The special register `name` (with `%`) and its component.
-    pub fn from_name(name: &str, member: Option<&str>) -> Option<Special> {
-        let axis = match member {
-            None => None,
-            Some("x") => Some(0u8),
-            Some("y") => Some(1),
-            Some("z") => Some(2),
-            Some("w") => Some(3),
-            Some(_) => return None,
-        };
-        let name = name.strip_prefix('%')?;
-        if let Some(axis) = axis {
-            return Some(match name {
-                "tid" => Special::Tid(axis),
-                "ntid" => Special::Ntid(axis),
-                "ctaid" | "clusterid" => Special::Ctaid(axis),
-                "nctaid" | "nclusterid" => Special::Nctaid(axis),
-                "cluster_ctaid" => Special::Zero,
-                "cluster_nctaid" => Special::One,
-                _ => return None,
-            });
-        }
-        let number = |prefix: &str| name.strip_prefix(prefix)?.parse::<u8>().ok();
-        if let Some(n) = number("envreg") {
-            return (n < 32).then_some(Special::EnvReg(n));
-        }
-        if name.starts_with("pm") && name[2..].trim_end_matches("_64").parse::<u8>().is_ok() {
-            return Some(Special::Zero);
-        }
-        Some(match name {
-            "laneid" => Special::LaneId,
-            "warpid" => Special::WarpId,
-            "nwarpid" => Special::NWarpId,
-            "smid" => Special::SmId,
-            "nsmid" => Special::NSmId,
-            "gridid" => Special::GridId,
-            "lanemask_eq" => Special::LanemaskEq,
-            "lanemask_le" => Special::LanemaskLe,
-            "lanemask_lt" => Special::LanemaskLt,
-            "lanemask_ge" => Special::LanemaskGe,
-            "lanemask_gt" => Special::LanemaskGt,
-            "clock" => Special::Clock,
-            "clock_hi" => Special::ClockHi,
-            "clock64" => Special::Clock64,
-            "globaltimer" => Special::GlobalTimer,
-            "globaltimer_lo" => Special::GlobalTimerLo,
-            "globaltimer_hi" => Special::GlobalTimerHi,
-            "dynamic_smem_size" => Special::DynamicSharedSize,
-            "total_smem_size" | "aggr_smem_size" => Special::TotalSharedSize,
-            "is_explicit_cluster"
-            | "cluster_ctarank"
-            | "reserved_smem_offset_begin"
-            | "reserved_smem_offset_end"
-            | "reserved_smem_offset_cap"
-            | "reserved_smem_offset_0"
-            | "reserved_smem_offset_1"
-            | "current_graph_exec" => Special::Zero,
-            "cluster_nctarank" => Special::One,
-            _ => return None,
-        })
     }
 }
 

@@ -8,8 +8,8 @@
 //!
 //! The way through:
 //! 1. [`parse()`] turns text into a syntax tree ([`ast`]), with positions.
-//! 2. [`check()`] resolves names and matches every instruction with the
-//!    [`table`]: the result is the [`ir`]. Instructions that are not run are
+//! 2. [`check()`] resolves names, matches every instruction with the [`table`] and
+//!    finds what it means ([`sem`]): the result is the [`ir`]. Instructions that are not run are
 //!    noted, kernel by kernel.
 //! 3. [`link()`] joins modules that refer to each other.
 //! 4. [`interp::run`] runs a kernel of it, [`interp::run_blocks`] a part of its grid.
@@ -31,11 +31,13 @@ pub mod ir;
 pub mod level;
 pub mod lex;
 mod link;
+mod operand;
 pub mod parse;
 pub mod sem;
 pub mod soft;
 #[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod source;
+mod special;
 pub mod table;
 pub mod types;
 #[doc(hidden)]

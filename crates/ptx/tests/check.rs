@@ -1,7 +1,7 @@
 //! The rules of the checker, and what is noted rather than refused outright.
 
 use cushim_ptx::ir::{Module, Src, Symbol};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{Control, Operation};
 use cushim_ptx::{Error, check, parse};
 
 fn module(body: &str) -> Result<Module, Error> {
@@ -110,6 +110,6 @@ fn parameters_and_blocks() {
     assert_eq!(k.blocks.len(), 4);
     assert_eq!(k.blocks[1].successors, [1, 2]);
     assert!(k.blocks[0].rank < k.blocks[1].rank && k.blocks[1].rank < k.blocks[2].rank);
-    let bra = k.code.iter().find(|i| i.op == Op::Bra).unwrap();
+    let bra = k.code.iter().find(|i| i.sem == Operation::Control(Control::Branch)).unwrap();
     assert_eq!(bra.src, [Src::Target(k.blocks[1].start)]);
 }

@@ -87,5 +87,8 @@ fn a_value_that_comes_from_itself_alone() {
     let mut module = cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m)).unwrap();
     cushim_ptx::contract(&mut module);
     let code = &module.functions[0].code;
-    assert_eq!(code.iter().filter(|i| i.op == cushim_ptx::table::Op::Fma).count(), 1);
+    let fused = |i: &&cushim_ptx::ir::Inst| {
+        i.sem.float().is_some_and(|f| f.op == cushim_ptx::sem::FloatOp::Fma)
+    };
+    assert_eq!(code.iter().filter(fused).count(), 1);
 }

@@ -8,7 +8,7 @@ use crate::run::{Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types};
 use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::MbarrierOp;
 use std::mem::offset_of;
 
 impl Emit<'_> {
@@ -73,9 +73,9 @@ impl Emit<'_> {
         self.b.switch_to_block(next);
     }
 
-    pub(super) fn mbarrier(&mut self, inst: &Inst) {
+    pub(super) fn mbarrier(&mut self, inst: &Inst, op: MbarrierOp) {
         let mut args = Vec::new();
-        if inst.op != Op::MbarPending {
+        if op != MbarrierOp::Pending {
             args.push(self.address(inst, 0));
         }
         let more = inst.src.iter().skip(args.len()).take_while(|s| !matches!(s, Src::None)).take(1);

@@ -9,7 +9,7 @@ use crate::run::{FAULT, NOWHERE, Warp, Which, YIELDS};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Sense, Src};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{Activation, AddressOp, Barrier, Control, Operation};
 use std::mem::offset_of;
 
 /// The number of a barrier at which all threads of the block wait, if the code says it.
@@ -329,7 +329,7 @@ impl Emit<'_> {
             self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &warp);
             return Ok(());
         }
-        let known = inst.op == Op::BarSync && barrier_number(inst).is_some();
+        let known = inst.sem == Operation::Barrier(Barrier::Sync) && barrier_number(inst).is_some();
         if known {
             // Mostly all lanes of the warp come at once: the block sees to the rest.
             let live = self.field(types::I32, offset_of!(Warp, live));
@@ -399,37 +399,33 @@ impl Emit<'_> {
     }
 
     pub(super) fn instruction(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
-        match inst.op {
-            op if cushim_ptx::alu::is_pure(op) => self.pure(inst),
-            Op::Mov => self.mov(inst),
-            Op::Nop => {}
-            Op::Fence | Op::FenceSc => self.fence(inst),
-            Op::Cvta => self.cvta(inst),
-            Op::Isspacep => self.isspacep(inst),
-            Op::Activemask => {
+        match inst.sem {
+            op if op.is_pure() => self.pure(inst),
+            Operation::Move(_) => self.mov(inst),
+            Operation::Nothing | Operation::Sleep => {}
+            Operation::Fence(_) => self.fence(inst),
+            Operation::Address(a) if a.op == AddressOp::IsIn => self.isspacep(inst),
+            Operation::Address(_) => self.cvta(inst),
+            Operation::ActiveMask => {
                 let v = Self::known(self.act);
                 self.set(inst, inst.dst[0], v);
             }
-            Op::Ld => self.load(inst),
-            Op::St => self.store(inst),
-            Op::Atom => self.atom(inst),
-            Op::Trap => self.trap(inst),
-            Op::Nanosleep => {}
-            Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => self.collective(inst)?,
-            Op::Bra | Op::Ret | Op::Exit | Op::BrxIdx | Op::BarSync | Op::BarRed => {}
-            Op::BarArrive => self.arrive_only(inst),
-            Op::CpAsync => self.copy_async(inst),
-            Op::Call => self.external(inst),
-            Op::Enter => self.enter(inst),
-            Op::Save => self.save(inst),
-            Op::Restore => self.restore(inst),
-            Op::MbarInit
-            | Op::MbarArrive
-            | Op::MbarTx
-            | Op::MbarTest
-            | Op::MbarPending
-            | Op::CpArrive => self.mbarrier(inst),
-            Op::Refused => return Err(self.unsupported(inst, "it is not run at all")),
+            Operation::Load(_) => self.load(inst),
+            Operation::Store(_) => self.store(inst),
+            Operation::Atomic(_) => self.atom(inst),
+            Operation::CopyAsync(_) => self.copy_async(inst),
+            Operation::Mbarrier(m) => self.mbarrier(inst, m.op),
+            Operation::Collective(_) => self.collective(inst)?,
+            Operation::Barrier(Barrier::Arrive) => self.arrive_only(inst),
+            // Those end regions.
+            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)) => {}
+            Operation::Control(Control::Trap) => self.trap(inst),
+            Operation::Control(Control::Call) => self.external(inst),
+            Operation::Control(_) => {}
+            Operation::Activation(Activation::Enter) => self.enter(inst),
+            Operation::Activation(Activation::Save) => self.save(inst),
+            Operation::Activation(Activation::Restore) => self.restore(inst),
+            Operation::Refused => return Err(self.unsupported(inst, "it is not run at all")),
             _ => return Err(self.unsupported(inst, "not compiled yet")),
         }
         Ok(())

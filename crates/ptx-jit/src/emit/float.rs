@@ -15,7 +15,6 @@ use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Dst, Function, Inst, Src};
 use cushim_ptx::sem::{Clamp, Convert, Float, FloatOp, Operation, Precision};
 use cushim_ptx::soft::Round;
-use cushim_ptx::table::Op;
 use cushim_ptx::types::Scalar;
 
 /// The registers whose NaNs are all canonical in the sense of the language,
@@ -64,7 +63,7 @@ fn gives_canonical(inst: &Inst, ty: Scalar, clean: &[Option<Scalar>]) -> bool {
         Operation::Select => inst.src[..2].iter().all(src),
         _ => {
             let one = inst.src.len() == 1 && inst.dst.len() == 1;
-            inst.op == Op::Mov && one && inst.src.iter().all(src)
+            inst.sem.is_move() && one && inst.src.iter().all(src)
         }
     }
 }

@@ -6,7 +6,7 @@
 use crate::plan::graph::writes;
 use cranelift_codegen::ir::Value;
 use cushim_ptx::ir::{Base, Function, Inst, Src};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::Operation;
 use cushim_ptx::types::Space;
 use std::collections::HashMap;
 
@@ -31,8 +31,11 @@ pub(super) struct Group {
 
 /// Bytes of each lane in an access.
 pub(super) fn total(inst: &Inst) -> i64 {
-    let parts = if inst.op == Op::St { inst.src.len().saturating_sub(2) } else { inst.dst.len() };
-    i64::from(inst.types[0].bytes()) * parts.max(1) as i64
+    match inst.sem {
+        Operation::Load(a) | Operation::Store(a) => a.bytes().into(),
+        // Who asks accesses memory.
+        _ => i64::from(inst.types[0].bytes()),
+    }
 }
 
 /// The groups of a run of instructions, and to which each access belongs.
@@ -43,7 +46,7 @@ pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, us
     let mut open: HashMap<(u32, bool), usize> = HashMap::new();
     for at in start..end {
         let inst = &f.code[at];
-        if matches!(inst.op, Op::Ld | Op::St)
+        if matches!(inst.sem, Operation::Load(_) | Operation::Store(_))
             && let Some(Src::Memory(Base::Reg(r, _), offset)) = inst.src.first()
             && let Some(shared) = kind(inst.space(0))
         {

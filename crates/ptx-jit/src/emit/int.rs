@@ -7,8 +7,7 @@ use crate::run::{Which, whole};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::sem::{BitOp, Bits, Operation};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{BitOp, Bits, Half, IntegerOp as Int, Operation};
 use cushim_ptx::types::{Kind, Scalar};
 
 impl Emit<'_> {
@@ -18,7 +17,7 @@ impl Emit<'_> {
         if ty == Scalar::Pred {
             return self.predicate_op(inst, args);
         }
-        let clamps = matches!(inst.sem, Operation::Integer(i) if i.op.clamps());
+        let clamps = inst.sem.is_integer(Int::clamps);
         if ty.kind() == Kind::Packed || clamps {
             return None;
         }
@@ -26,7 +25,7 @@ impl Emit<'_> {
         if bits == 16 && matches!(ty.kind(), Kind::Signed | Kind::Unsigned | Kind::Bits) {
             return self.half_op(inst, args);
         }
-        if matches!(inst.op, Op::MulWide | Op::MadWide) && bits == 32 {
+        if inst.sem.is_integer(|op| matches!(op, Int::MulWide | Int::MadWide)) && bits == 32 {
             return Some(self.wide_product(inst, args));
         }
         if !matches!(bits, 32 | 64) {
@@ -37,18 +36,16 @@ impl Emit<'_> {
         let map = |e: &mut Self, f: &mut dyn FnMut(&mut Self, &[Value], bool) -> Value| {
             Some(e.map(class, args, f))
         };
-        match inst.op {
-            Op::Add => map(self, &mut |e, a, _| e.b.ins().iadd(a[0], a[1])),
-            Op::Sub => map(self, &mut |e, a, _| e.b.ins().isub(a[0], a[1])),
-            Op::Mul if inst.sem.is_low_product() => {
-                map(self, &mut |e, a, _| e.b.ins().imul(a[0], a[1]))
-            }
-            Op::Mad if inst.sem.is_low_product() => map(self, &mut |e, a, _| {
+        match (inst.sem.integer(), inst.sem.bits()) {
+            (Some(Int::Add { .. }), _) => map(self, &mut |e, a, _| e.b.ins().iadd(a[0], a[1])),
+            (Some(Int::Sub { .. }), _) => map(self, &mut |e, a, _| e.b.ins().isub(a[0], a[1])),
+            (Some(Int::Mul(Half::Low)), _) => map(self, &mut |e, a, _| e.b.ins().imul(a[0], a[1])),
+            (Some(Int::Mad { half: Half::Low, .. }), _) => map(self, &mut |e, a, _| {
                 let p = e.b.ins().imul(a[0], a[1]);
                 e.b.ins().iadd(p, a[2])
             }),
-            Op::Mul if bits == 32 => Some(self.high_product(args, signed)),
-            Op::Mad if bits == 32 => {
+            (Some(Int::Mul(_)), _) if bits == 32 => Some(self.high_product(args, signed)),
+            (Some(Int::Mad { .. }), _) if bits == 32 => {
                 let p = self.high_product(&args[..2], signed);
                 Some(
                     self.map(class, &[p, args[2].clone()], &mut |e, a, _| {
@@ -56,31 +53,30 @@ impl Emit<'_> {
                     }),
                 )
             }
-            Op::And => map(self, &mut |e, a, _| e.b.ins().band(a[0], a[1])),
-            Op::Or => map(self, &mut |e, a, _| e.b.ins().bor(a[0], a[1])),
-            Op::Xor => map(self, &mut |e, a, _| e.b.ins().bxor(a[0], a[1])),
-            Op::Not => map(self, &mut |e, a, _| e.b.ins().bnot(a[0])),
-            Op::Neg => map(self, &mut |e, a, vec| {
+            (_, Some(BitOp::And)) => map(self, &mut |e, a, _| e.b.ins().band(a[0], a[1])),
+            (_, Some(BitOp::Or)) => map(self, &mut |e, a, _| e.b.ins().bor(a[0], a[1])),
+            (_, Some(BitOp::Xor)) => map(self, &mut |e, a, _| e.b.ins().bxor(a[0], a[1])),
+            (_, Some(BitOp::Not)) => map(self, &mut |e, a, _| e.b.ins().bnot(a[0])),
+            (Some(Int::Neg), _) => map(self, &mut |e, a, vec| {
                 let zero = e.all(class, vec, 0);
                 e.b.ins().isub(zero, a[0])
             }),
-            Op::Abs => map(self, &mut |e, a, _| e.b.ins().iabs(a[0])),
-            Op::Min | Op::Max => {
-                let max = inst.op == Op::Max;
+            (Some(Int::Abs), _) => map(self, &mut |e, a, _| e.b.ins().iabs(a[0])),
+            (Some(op @ (Int::Min { .. } | Int::Max { .. })), _) => {
+                let max = matches!(op, Int::Max { .. });
                 map(self, &mut |e, a, vec| e.extreme(class, vec, signed, max, a[0], a[1]))
             }
-            Op::Shl | Op::Shr => {
+            (_, Some(BitOp::Shl | BitOp::Shr)) => {
                 self.shift(inst, args, class, signed).or_else(|| self.whole(inst, args))
             }
-            Op::Shf => self.funnel(inst, args).or_else(|| self.whole(inst, args)),
-            Op::Popc if args[0].uniform().is_some() => map(self, &mut |e, a, _| {
+            (_, Some(BitOp::Funnel { .. })) => {
+                self.funnel(inst, args).or_else(|| self.whole(inst, args))
+            }
+            (_, Some(BitOp::Popc)) if args[0].uniform().is_some() => map(self, &mut |e, a, _| {
                 let n = e.b.ins().popcnt(a[0]);
                 if bits == 64 { e.b.ins().ireduce(types::I32, n) } else { n }
             }),
-            Op::Lop3 if inst.dst.len() == 1 && inst.src.len() == 4 => {
-                let Operation::Bits(Bits { op: BitOp::Lop3 { table, .. }, .. }) = inst.sem else {
-                    return None;
-                };
+            (_, Some(BitOp::Lop3 { table, then: None })) => {
                 Some(self.map(class, &args[..3], &mut |e, a, vec| e.lop3(a, table.into(), vec)))
             }
             _ => self.whole(inst, args),
@@ -96,9 +92,9 @@ impl Emit<'_> {
         let task = whole::task(inst)?;
         let classes = (0..args.len()).map(|n| self.class_of(inst, n));
         let both: Vec<_> = args.iter().cloned().zip(classes).collect();
-        let amounts = |n: usize| match inst.op {
-            Op::Shl | Op::Shr | Op::Bfe => n >= 1,
-            Op::Bfi => n >= 2,
+        let bits = inst.sem.bits();
+        let amounts = |n: usize| match bits {
+            Some(op @ (BitOp::Shl | BitOp::Shr | BitOp::Bfe | BitOp::Bfi)) => op.is_amount(n),
             _ => false,
         };
         let own = Class::of(inst.types[0]);
@@ -109,8 +105,8 @@ impl Emit<'_> {
             return None;
         }
         let result = self.results(inst).first().copied()?;
-        let wanted =
-            if matches!(inst.op, Op::Popc | Op::Clz | Op::Bfind) { Class::Narrow } else { own };
+        let counts = matches!(bits, Some(BitOp::Popc | BitOp::Clz | BitOp::Bfind { .. }));
+        let wanted = if counts { Class::Narrow } else { own };
         if result != wanted {
             return None;
         }
@@ -142,62 +138,68 @@ impl Emit<'_> {
     /// Numbers of 16 bits, which lie in 32 with zeros above.
     fn half_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
         let signed = inst.types[0].is_signed();
-        let shift = match (inst.op, inst.src.get(1)) {
-            (Op::Shl | Op::Shr, Some(Src::Imm(n))) => Some((n & 0xffff_ffff).min(16) as i64),
-            (Op::Shl | Op::Shr, _) => return None,
-            _ => None,
-        };
-        let lo = inst.sem.is_low_product();
-        match inst.op {
-            Op::And | Op::Or | Op::Xor | Op::Not | Op::Add | Op::Sub | Op::Neg => {}
-            Op::Min | Op::Max | Op::Abs | Op::Shl | Op::Shr | Op::MulWide => {}
-            Op::Mul | Op::Mad if lo => {}
+        let both = (inst.sem.integer(), inst.sem.bits());
+        let (left, right) = (both.1 == Some(BitOp::Shl), both.1 == Some(BitOp::Shr));
+        let shift = match inst.src.get(1) {
+            _ if !left && !right => None,
+            Some(Src::Imm(n)) => Some((n & 0xffff_ffff).min(16) as i64),
             _ => return None,
-        }
+        };
+        // Signs matter only where more than the low bits of the result depend on them.
+        let deep = match both {
+            (Some(Int::Add { .. } | Int::Sub { .. } | Int::Neg), _) => false,
+            (Some(Int::Mul(Half::Low) | Int::Mad { half: Half::Low, .. }), _) => false,
+            (Some(Int::Min { .. } | Int::Max { .. } | Int::Abs | Int::MulWide), _) => true,
+            (_, Some(BitOp::And | BitOp::Or | BitOp::Xor | BitOp::Not | BitOp::Shl)) => false,
+            (_, Some(BitOp::Shr)) => true,
+            _ => return None,
+        };
+        let wide = both.0 == Some(Int::MulWide);
         let args = if shift.is_some() { &args[..1] } else { args };
         Some(self.map(Class::Narrow, args, &mut |e, a, vec| {
-            // Signs matter only where more than the low bits of the result depend on them.
-            let deep = matches!(inst.op, Op::Min | Op::Max | Op::Abs | Op::Shr | Op::MulWide);
             let a: Vec<Value> = if deep {
                 a.iter().map(|v| e.extend_part(*v, 16, signed, vec)).collect()
             } else {
                 a.to_vec()
             };
-            let v = match inst.op {
-                Op::And => e.b.ins().band(a[0], a[1]),
-                Op::Or => e.b.ins().bor(a[0], a[1]),
-                Op::Xor => e.b.ins().bxor(a[0], a[1]),
-                Op::Not => e.b.ins().bnot(a[0]),
-                Op::Add => e.b.ins().iadd(a[0], a[1]),
-                Op::Sub => e.b.ins().isub(a[0], a[1]),
-                Op::Mul | Op::MulWide => e.b.ins().imul(a[0], a[1]),
-                Op::Mad => {
+            let v = match both {
+                (_, Some(BitOp::And)) => e.b.ins().band(a[0], a[1]),
+                (_, Some(BitOp::Or)) => e.b.ins().bor(a[0], a[1]),
+                (_, Some(BitOp::Xor)) => e.b.ins().bxor(a[0], a[1]),
+                (_, Some(BitOp::Not)) => e.b.ins().bnot(a[0]),
+                (Some(Int::Add { .. }), _) => e.b.ins().iadd(a[0], a[1]),
+                (Some(Int::Sub { .. }), _) => e.b.ins().isub(a[0], a[1]),
+                (Some(Int::Mul(_) | Int::MulWide), _) => e.b.ins().imul(a[0], a[1]),
+                (Some(Int::Mad { .. }), _) => {
                     let p = e.b.ins().imul(a[0], a[1]);
                     e.b.ins().iadd(p, a[2])
                 }
-                Op::Neg => {
+                (Some(Int::Neg), _) => {
                     let zero = e.all(Class::Narrow, vec, 0);
                     e.b.ins().isub(zero, a[0])
                 }
-                Op::Abs => e.b.ins().iabs(a[0]),
-                Op::Shl | Op::Shr => {
+                (Some(Int::Abs), _) => e.b.ins().iabs(a[0]),
+                (_, Some(_)) => {
                     let by = e.i32(shift.unwrap_or(0));
-                    e.shift_by(inst.op == Op::Shl, signed, a[0], by)
+                    e.shift_by(left, signed, a[0], by)
                 }
-                _ => e.extreme(Class::Narrow, vec, signed, inst.op == Op::Max, a[0], a[1]),
+                (op, _) => {
+                    let max = matches!(op, Some(Int::Max { .. }));
+                    e.extreme(Class::Narrow, vec, signed, max, a[0], a[1])
+                }
             };
-            if inst.op == Op::MulWide { v } else { e.extend_part(v, 16, false, vec) }
+            if wide { v } else { e.extend_part(v, 16, false, vec) }
         }))
     }
 
     fn predicate_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
         let uniform = args.iter().all(|a| a.uniform().is_some());
         let v: Vec<Value> = args.iter().map(|a| self.bits(a)).collect();
-        let out = match inst.op {
-            Op::And => self.b.ins().band(v[0], v[1]),
-            Op::Or => self.b.ins().bor(v[0], v[1]),
-            Op::Xor => self.b.ins().bxor(v[0], v[1]),
-            Op::Not => self.b.ins().bnot(v[0]),
+        let out = match inst.sem.bits()? {
+            BitOp::And => self.b.ins().band(v[0], v[1]),
+            BitOp::Or => self.b.ins().bor(v[0], v[1]),
+            BitOp::Xor => self.b.ins().bxor(v[0], v[1]),
+            BitOp::Not => self.b.ins().bnot(v[0]),
             _ => return None,
         };
         Some(if uniform { Self::known(out) } else { Val::Mask { bits: Some(out), lanes: None } })
@@ -261,7 +263,7 @@ impl Emit<'_> {
             let all = x.iter().zip(y.iter());
             Val::Lanes(all.map(|(x, y)| self.b.ins().imul(*x, *y)).collect())
         };
-        if inst.op == Op::MulWide {
+        if inst.sem.is_integer(|op| op == Int::MulWide) {
             return product;
         }
         let sum = [product, args[2].clone()];
@@ -294,7 +296,7 @@ impl Emit<'_> {
     /// Shifts by one amount for all lanes; past the width all bits are gone.
     fn shift(&mut self, inst: &Inst, args: &[Val], class: Class, signed: bool) -> Option<Val> {
         let bits = i64::from(inst.types[0].bits());
-        let left = inst.op == Op::Shl;
+        let left = inst.sem.bits() == Some(BitOp::Shl);
         let one = [args[0].clone()];
         if let Src::Imm(n) = inst.src[1] {
             let n = (n & 0xffff_ffff) as i64;

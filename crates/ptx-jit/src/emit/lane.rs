@@ -7,7 +7,6 @@ use crate::plan::form::Class;
 use crate::run::{Which, whole};
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
-use cushim_ptx::table::Op;
 
 impl Emit<'_> {
     /// Where all lanes that run are here; else the instruction ends its piece.
@@ -61,10 +60,11 @@ impl Emit<'_> {
 
     /// How an operand of a collective lies in registers.
     pub(super) fn collective_class(&self, inst: &Inst, n: usize) -> Class {
-        match (&inst.src[n], inst.op, n) {
+        let Operation::Collective(what) = inst.sem else { return Class::Narrow };
+        match (&inst.src[n], what.op, n) {
             (Src::Reg(r) | Src::Not(r), ..) => self.class(*r),
-            (_, Op::Vote, 0) => Class::Predicate,
-            (_, Op::BarWarp, _) => Class::Narrow,
+            (_, CollectiveOp::Vote(_), 0) => Class::Predicate,
+            (_, CollectiveOp::Barrier, _) => Class::Narrow,
             (_, _, 0) => Class::of(inst.types[0]),
             _ => Class::Narrow,
         }

@@ -4,7 +4,7 @@
 
 use crate::error::NotCompiled;
 use cushim_ptx::ir::Function;
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{Activation, Operation};
 
 /// The most that code may take of a stack. Made quickly, it gives each value a place of its own: some 0.5 to 1 KiB for an
 /// instruction, of which a launch touches what it runs.
@@ -26,7 +26,8 @@ pub(super) fn refuse(f: &Function) -> Result<(), NotCompiled> {
     }
     for inst in &f.code {
         let wide = inst.dst.iter().any(|d| matches!(d, cushim_ptx::ir::Dst::Reg(_, 65..)));
-        let kept = matches!(inst.op, Op::Save | Op::Restore);
+        let kept =
+            matches!(inst.sem, Operation::Activation(Activation::Save | Activation::Restore));
         let many = inst.dst.len().max(inst.src.len()) > MOST_OPERANDS && !kept;
         let reason = if wide {
             "registers of 128 bits are not compiled"
@@ -38,7 +39,7 @@ pub(super) fn refuse(f: &Function) -> Result<(), NotCompiled> {
         return Err(NotCompiled::Instruction {
             kernel: kernel(),
             pos: inst.pos,
-            instruction: format!("{:?}", inst.op).to_lowercase(),
+            instruction: inst.sem.class().to_string(),
             reason,
         });
     }

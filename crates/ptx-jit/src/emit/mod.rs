@@ -89,7 +89,7 @@ impl Site {
     /// Whether helpers do the same for both.
     pub(crate) fn is_like(&self, other: &Site) -> bool {
         self.inst.pos == other.inst.pos
-            && self.inst.op == other.inst.op
+            && self.inst.sem == other.inst.sem
             && self.operands == other.operands
             && self.results == other.results
             && self.space == other.space
@@ -462,7 +462,7 @@ impl Emit<'_> {
         NotCompiled::Instruction {
             kernel: self.f.name.clone(),
             pos: inst.pos,
-            instruction: format!("{:?}", inst.op).to_lowercase(),
+            instruction: inst.sem.class().to_string(),
             reason,
         }
     }

@@ -8,7 +8,7 @@ use crate::plan::{fits, graph};
 use crate::run::{Warp, Which};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Src};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{BitOp, Convert, FloatOp, IntegerOp, Operation};
 use cushim_ptx::types::{Kind, Scalar};
 use std::mem::offset_of;
 
@@ -20,18 +20,17 @@ pub(super) fn slot(n: usize) -> i32 {
 /// The type of operand `n`, as far as native code wants to know.
 fn operand_type(inst: &Inst, n: usize) -> Scalar {
     let ty = inst.types[0];
-    match (inst.op, n) {
-        (Op::Cvt | Op::Cvt2 | Op::Set, _) => match (inst.op, n) {
-            (Op::Set, 2) => Scalar::Pred,
-            _ => inst.types[1],
+    match (inst.sem, n) {
+        (Operation::Set(_) | Operation::Compare(_) | Operation::Select, 2) => Scalar::Pred,
+        (Operation::Convert(Convert::Pack { .. }), _) => ty,
+        (Operation::Convert(_) | Operation::Set(_), _) => inst.types[1],
+        (Operation::SelectBySign(_), 2) => inst.types[1],
+        (Operation::Integer(i), 2) if i.op == IntegerOp::MadWide => Scalar::U64,
+        (Operation::Bits(i), n) => match (i.op, n) {
+            (BitOp::Lop3 { .. }, 4) => Scalar::Pred,
+            (op, n) if op.is_amount(n) => Scalar::U32,
+            _ => ty,
         },
-        (Op::Setp | Op::Selp, 2) => Scalar::Pred,
-        (Op::Slct, 2) => inst.types[1],
-        (Op::Shl | Op::Shr | Op::Szext, 1) | (Op::Bfe, 1..) | (Op::Bfi, 2..) | (Op::Shf, 2) => {
-            Scalar::U32
-        }
-        (Op::Lop3, 4) => Scalar::Pred,
-        (Op::MadWide, 2) => Scalar::U64,
         _ => ty,
     }
 }
@@ -54,10 +53,11 @@ impl Emit<'_> {
             raws.push(self.operand_raw(src, class));
         }
         // Arithmetic takes any NaN for a NaN; signs and bits are another matter.
-        let any_nan = match inst.op {
-            Op::Setp | Op::Cvt | Op::Set => true,
-            Op::Selp | Op::Mov => self.keeps_nans(inst),
-            Op::Copysign => false,
+        let any_nan = match inst.sem {
+            Operation::Compare(_) | Operation::Set(_) => true,
+            Operation::Convert(c) => c.is_of_one() || floating,
+            Operation::Select => self.keeps_nans(inst),
+            Operation::Float(f) if f.op == FloatOp::Copysign => false,
             _ => floating,
         };
         if any_nan {
@@ -78,9 +78,12 @@ impl Emit<'_> {
                 return;
             }
         }
-        let native = match inst.op {
-            Op::Setp | Op::Set | Op::Selp | Op::Slct => self.compare_op(inst, &args),
-            Op::Cvt => self.convert(inst, &args),
+        let native = match inst.sem {
+            Operation::Compare(_)
+            | Operation::Set(_)
+            | Operation::Select
+            | Operation::SelectBySign(_) => self.compare_op(inst, &args),
+            Operation::Convert(_) => self.convert(inst, &args),
             _ if floating => self.float_op(inst, &args).map(|v| vec![v]),
             _ => self.int_op(inst, &args).map(|v| vec![v]),
         };

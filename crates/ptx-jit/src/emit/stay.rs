@@ -13,7 +13,6 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Base, Inst, Sense, Src};
 use cushim_ptx::sem::Operation;
-use cushim_ptx::table::Op;
 use cushim_ptx::types::Space;
 use std::collections::BTreeSet;
 
@@ -44,10 +43,9 @@ impl Emit<'_> {
         }
         let mut streams = false;
         for inst in code {
-            match inst.op {
-                Op::Ld => streams |= self.read_here(inst)?,
-                op if cushim_ptx::alu::is_pure(op) => {}
-                Op::Mov | Op::Cvta => {}
+            match inst.sem {
+                Operation::Load(_) => streams |= self.read_here(inst)?,
+                op if op.is_pure() || op.is_move() || op.is_cvta() => {}
                 _ => return None,
             }
         }

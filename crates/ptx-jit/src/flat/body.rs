@@ -1,9 +1,9 @@
 //! The instructions of one body, for one instance of it.
 
-use super::{Back, Flattening, Frame, bits, opposite, parts, plain, signed, to, unsigned};
+use super::{Back, Flattening, Frame, bits, make, opposite, parts, signed, to, unsigned};
 use crate::plan::graph;
 use cushim_ptx::ir::{Base, Dst, Inst, Place, Src, Symbol};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{Access, Control, Operation};
 use cushim_ptx::types::{Kind, Scalar};
 
 impl Flattening<'_> {
@@ -24,10 +24,10 @@ impl Flattening<'_> {
         {
             self.place(label);
             self.returning.push((n, self.out.code.len()));
-            let mut choose = plain(Op::BrxIdx, Scalar::U32, last.pos);
+            let mut choose = make::control(Control::BranchTable, Scalar::U32, last.pos);
             choose.src.push(Src::Reg(register));
             self.push(choose);
-            self.push(plain(Op::Bra, Scalar::B32, last.pos));
+            self.push(make::control(Control::Branch, Scalar::B32, last.pos));
         }
     }
 
@@ -39,7 +39,7 @@ impl Flattening<'_> {
         let given = |r: u32| f.params.iter().any(|p| p.place == Place::Register(r));
         let read = pieces.first().into_iter().flat_map(|p| p.live_in.iter());
         for r in read.map(|r| r as u32).filter(|r| !given(*r)) {
-            let mut inst = plain(Op::Mov, f.registers[r as usize], first.pos);
+            let mut inst = make::mov(f.registers[r as usize], first.pos);
             inst.dst.push(to(base + r, &self.out.registers));
             inst.src.push(Src::Imm(0));
             self.push(inst);
@@ -62,7 +62,9 @@ impl Flattening<'_> {
         let this = &self.instances[n];
         let (base, label, frame) = (self.own(n), this.label, this.frame);
         let mut inst = inst.clone();
-        if matches!(inst.op, Op::Ld | Op::St) && self.cell_access(n, &inst) {
+        if let Operation::Load(a) | Operation::Store(a) = inst.sem
+            && self.cell_access(n, &inst, &a)
+        {
             return;
         }
         if let Some((p, _)) = &mut inst.guard {
@@ -73,7 +75,7 @@ impl Flattening<'_> {
                 *r += base;
             }
         }
-        if inst.op == Op::Call {
+        if inst.sem == Operation::Control(Control::Call) {
             return self.call(n, inst);
         }
         for k in 0..inst.src.len() {
@@ -97,16 +99,17 @@ impl Flattening<'_> {
             };
             inst.src[k] = src;
         }
-        let waits = matches!(inst.op, Op::BarSync | Op::BarRed);
+        let waits = inst.sem.waits_for_block();
         if let (Some((p, sense)), true) = (inst.guard, waits || self.apart.contains(&self.at)) {
             self.jump(Some((p, opposite(sense))), label + self.at.1 + 1, inst.pos);
             inst.guard = None;
         }
-        if inst.op == Op::Ret {
+        if inst.sem == Operation::Control(Control::Return) {
             match &self.instances[n].back {
                 Back::Exit => {}
                 Back::One(label) | Back::Many { label, .. } => {
-                    (inst.op, inst.src) = (Op::Bra, vec![Src::Target(*label)]);
+                    inst.sem = Operation::Control(Control::Branch);
+                    inst.src = vec![Src::Target(*label)];
                 }
             }
         }
@@ -117,7 +120,7 @@ impl Flattening<'_> {
     fn address(&mut self, register: u32, offset: i64, inst: &Inst) -> Src {
         let wide = inst.types[0].bits() == 64;
         let sum = self.register(Scalar::U32);
-        let mut add = plain(Op::Add, Scalar::U32, inst.pos);
+        let mut add = make::add(Scalar::U32, inst.pos);
         add.dst.push(Dst::Reg(sum, 32));
         add.src.extend([Src::Reg(register), Src::Imm(offset as u32 as u64)]);
         self.push(add);
@@ -125,8 +128,7 @@ impl Flattening<'_> {
             return Src::Reg(sum);
         }
         let long = self.register(Scalar::U64);
-        let mut extend = plain(Op::Cvt, Scalar::U32, inst.pos);
-        extend.types[0] = Scalar::U64;
+        let mut extend = make::convert(Scalar::U64, Scalar::U32, inst.pos);
         extend.dst.push(Dst::Reg(long, 64));
         extend.src.push(Src::Reg(sum));
         self.push(extend);
@@ -134,7 +136,7 @@ impl Flattening<'_> {
     }
 
     /// A load or store of a variable that is made of registers. False if it is none.
-    fn cell_access(&mut self, n: usize, inst: &Inst) -> bool {
+    fn cell_access(&mut self, n: usize, inst: &Inst, access: &Access) -> bool {
         let Some(Src::Memory(Base::Symbol(Symbol::Local(o)), offset)) = inst.src.first() else {
             return false;
         };
@@ -147,23 +149,22 @@ impl Flattening<'_> {
         let from = (i64::from(o - variable.offset) + offset) as u32;
         let base = self.own(n);
         let guard = inst.guard.map(|(p, sense)| (p + base, sense));
-        let (width, count) = parts(inst);
+        let (width, count) = parts(access);
         for k in 0..count {
             let Some(cell) = self.instances[n].cells.get(&(v, from + k * width)).copied() else {
                 continue;
             };
-            let mut moved = if inst.op == Op::Ld {
+            let mut moved = if let Operation::Load(_) = inst.sem {
                 let Some(Dst::Reg(r, wanted)) = inst.dst.get(k as usize).copied() else { continue };
-                let mut moved = plain(Op::Mov, bits(width), inst.pos);
+                let mut moved = if wanted == 8 * width && width > 1 {
+                    make::mov(bits(width), inst.pos)
+                } else if access.element.kind() == Kind::Signed {
+                    make::convert(signed(wanted), signed(8 * width), inst.pos)
+                } else {
+                    make::convert(unsigned(wanted), unsigned(8 * width), inst.pos)
+                };
                 moved.dst.push(Dst::Reg(r + base, wanted));
                 moved.src.push(Src::Reg(cell));
-                if wanted != 8 * width || width == 1 {
-                    moved.op = Op::Cvt;
-                    moved.types = match inst.types[0].kind() {
-                        Kind::Signed => [signed(wanted), signed(8 * width), Scalar::B32],
-                        _ => [unsigned(wanted), unsigned(8 * width), Scalar::B32],
-                    };
-                }
                 moved
             } else {
                 let src = match inst.src.get(1 + k as usize) {
@@ -182,14 +183,14 @@ impl Flattening<'_> {
 
     /// The instruction that gives a register for so many bytes a value.
     pub(super) fn assign(&self, register: u32, width: u32, src: Src, pos: cushim_ptx::Pos) -> Inst {
-        let mut inst = plain(Op::Mov, bits(width), pos);
-        if let Src::Reg(r) = src {
-            let given = self.out.registers[r as usize].bits();
-            if given != 8 * width || width == 1 {
-                inst.op = Op::Cvt;
-                inst.types = [unsigned(8 * width), unsigned(given), Scalar::B32];
-            }
-        }
+        let given = match src {
+            Src::Reg(r) => Some(self.out.registers[r as usize].bits()),
+            _ => None,
+        };
+        let mut inst = match given.filter(|given| *given != 8 * width || width == 1) {
+            Some(given) => make::convert(unsigned(8 * width), unsigned(given), pos),
+            None => make::mov(bits(width), pos),
+        };
         inst.dst.push(to(register, &self.out.registers));
         inst.src.push(src);
         inst

@@ -4,10 +4,10 @@
 //! and need not have cut them alike. Must not know where a call goes.
 
 use super::cells::Variable;
-use super::{Flattening, Frame, bits, modified, plain, to, unsigned};
+use super::{Flattening, Frame, bits, make, to, unsigned};
 use cushim_ptx::Pos;
-use cushim_ptx::ir::{Arg, Dst, Param, Place, Src};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::ir::{Arg, Dst, Inst, Param, Place, Src};
+use cushim_ptx::sem::{BitOp, Outcomes};
 use cushim_ptx::types::Scalar;
 
 /// Bytes on one side of a call.
@@ -197,16 +197,8 @@ impl Flattening<'_> {
     }
 
     /// A new register with the result of an instruction.
-    fn made(&mut self, ty: Scalar, op: Op, by: Scalar, src: Vec<Src>, pos: Pos) -> u32 {
+    fn made(&mut self, ty: Scalar, mut inst: Inst, src: Vec<Src>) -> u32 {
         let new = self.register(ty);
-        let mut inst = match op {
-            Op::Ld => modified(op, Word::Local, by, pos),
-            _ => plain(op, by, pos),
-        };
-        if op == Op::Cvt {
-            // Between unsigned numbers.
-            inst.types[0] = unsigned(ty.bits());
-        }
         inst.dst.push(to(new, &self.out.registers));
         inst.src = src;
         self.push(inst);
@@ -219,13 +211,14 @@ impl Flattening<'_> {
         if ty == Scalar::Pred {
             let src = vec![Src::Imm(1), Src::Imm(0), Src::Reg(register)];
             let ty = bits(least.div_ceil(8));
-            return self.made(ty, Op::Selp, ty, src, pos);
+            return self.made(ty, make::select(ty, pos), src);
         }
         if ty.bits() >= least {
             return register;
         }
         let wide = bits(least.div_ceil(8));
-        self.made(wide, Op::Cvt, unsigned(ty.bits()), vec![Src::Reg(register)], pos)
+        let extend = make::convert(unsigned(wide.bits()), unsigned(ty.bits()), pos);
+        self.made(wide, extend, vec![Src::Reg(register)])
     }
 
     /// The lower half of a register of 64 bits, where so many are wanted that it has them all.
@@ -233,7 +226,8 @@ impl Flattening<'_> {
         if most > 32 || self.type_of(register).bits() <= 32 {
             return register;
         }
-        self.made(Scalar::B32, Op::Cvt, Scalar::U64, vec![Src::Reg(register)], pos)
+        let cut = make::convert(Scalar::U32, Scalar::U64, pos);
+        self.made(Scalar::B32, cut, vec![Src::Reg(register)])
     }
 
     /// A value as an operand.
@@ -246,7 +240,7 @@ impl Flattening<'_> {
             Value::Constant(v) => Src::Imm(*v),
             Value::Memory(frame, at, width) => {
                 let src = vec![self.local(*frame, (*at).into()), Src::None];
-                Src::Reg(self.made(bits(*width), Op::Ld, unsigned(8 * width), src, pos))
+                Src::Reg(self.made(bits(*width), make::load(unsigned(8 * width), pos), src))
             }
             Value::Part(r, at, width) => {
                 let mut r = self.widened(*r, 32, pos);
@@ -254,11 +248,12 @@ impl Flattening<'_> {
                 let ty = bits(bits_there / 8);
                 if *at > 0 {
                     let src = vec![Src::Reg(r), Src::Imm(u64::from(8 * at))];
-                    r = self.made(ty, Op::Shr, unsigned(bits_there), src, pos);
+                    r = self.made(ty, make::bits(BitOp::Shr, unsigned(bits_there), pos), src);
                 }
                 if 8 * (at + width) < bits_there {
                     let keep = cushim_ptx::alu::mask(8 * width);
-                    r = self.made(ty, Op::And, ty, vec![Src::Reg(r), Src::Imm(keep)], pos);
+                    let and = make::bits(BitOp::And, ty, pos);
+                    r = self.made(ty, and, vec![Src::Reg(r), Src::Imm(keep)]);
                 }
                 Src::Reg(r)
             }
@@ -272,11 +267,14 @@ impl Flattening<'_> {
                     r = self.narrowed(r, ty.bits(), pos);
                     if *at > 0 {
                         let src = vec![Src::Reg(r), Src::Imm(u64::from(8 * at))];
-                        r = self.made(ty, Op::Shl, ty, src, pos);
+                        r = self.made(ty, make::bits(BitOp::Shl, ty, pos), src);
                     }
                     sum = Some(match sum {
                         None => r,
-                        Some(s) => self.made(ty, Op::Or, ty, vec![Src::Reg(s), Src::Reg(r)], pos),
+                        Some(s) => {
+                            let or = make::bits(BitOp::Or, ty, pos);
+                            self.made(ty, or, vec![Src::Reg(s), Src::Reg(r)])
+                        }
                     });
                 }
                 sum.map_or(Src::Imm(0), Src::Reg)
@@ -297,7 +295,7 @@ impl Flattening<'_> {
                 Src::Reg(r) => {
                     let ty = self.type_of(r);
                     let by = if ty == Scalar::Pred { ty } else { bits(ty.bytes()) };
-                    Value::Register(self.made(ty, Op::Mov, by, vec![Src::Reg(r)], pos))
+                    Value::Register(self.made(ty, make::mov(by, pos), vec![Src::Reg(r)]))
                 }
                 Src::Imm(v) => Value::Constant(v),
                 // What else a value may be read as, there is not.
@@ -326,7 +324,7 @@ impl Flattening<'_> {
                         let r = self.widened(r, 8 * width, pos);
                         src = Src::Reg(self.narrowed(r, 8 * width, pos));
                     }
-                    let mut store = modified(Op::St, Word::Local, unsigned(8 * width), pos);
+                    let mut store = make::store(unsigned(8 * width), pos);
                     store.src.extend([self.local(frame, at.into()), src, Src::None]);
                     self.push(store);
                 }
@@ -344,13 +342,15 @@ impl Flattening<'_> {
             Src::Reg(r) if self.type_of(r) != Scalar::Pred => {
                 let r = self.narrowed(r, 1, pos);
                 let ty = bits(self.type_of(r).bytes());
-                let low = self.made(ty, Op::And, ty, vec![Src::Reg(r), Src::Imm(1)], pos);
-                let mut compare = modified(Op::Setp, Word::Ne, unsigned(ty.bits()), pos);
+                let and = make::bits(BitOp::And, ty, pos);
+                let low = self.made(ty, and, vec![Src::Reg(r), Src::Imm(1)]);
+                let differ = Outcomes::LESS | Outcomes::GREATER;
+                let mut compare = make::compare(differ, unsigned(ty.bits()), pos);
                 compare.src.extend([Src::Reg(low), Src::Imm(0)]);
                 compare
             }
             src => {
-                let mut copy = plain(Op::Mov, Scalar::Pred, pos);
+                let mut copy = make::mov(Scalar::Pred, pos);
                 copy.src.push(src);
                 copy
             }

@@ -2,9 +2,9 @@
 
 use super::bytes::Holder;
 use super::cells::is_external;
-use super::{Back, COPIED, Circular, Flattening, Frame, SMALL, opposite, plain};
+use super::{Back, COPIED, Circular, Flattening, Frame, SMALL, make, opposite};
 use cushim_ptx::ir::{Call, Callee, Dst, Inst, Src};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{Activation, Control};
 use cushim_ptx::types::Scalar;
 
 impl Flattening<'_> {
@@ -50,7 +50,7 @@ impl Flattening<'_> {
             self.jump(Some((p, opposite(sense))), after, inst.pos);
         }
         let empty = Call { callee: call.callee, args: vec![], returns: vec![] };
-        let mut outside = plain(Op::Call, Scalar::B64, inst.pos);
+        let mut outside = make::control(Control::Call, Scalar::B64, inst.pos);
         outside.src.push(Src::Call(Box::new(empty)));
         for arg in call.args.iter().take(8) {
             let holder = self.argument(n, arg, 8);
@@ -81,7 +81,7 @@ impl Flattening<'_> {
         let (frame, label) = (callee.frame, callee.label);
         let common = matches!(callee.back, Back::Many { .. });
         if self.calls.is_moving(callee.function) && g.local_size > 0 {
-            let mut enter = plain(Op::Enter, Scalar::U32, pos);
+            let mut enter = make::activation(Activation::Enter, Scalar::U32, pos);
             let (from, at) = match begins {
                 Frame::Fixed(at) => (Src::Imm(0), at),
                 Frame::Moving(r, at) => (Src::Reg(r), at),
@@ -91,13 +91,13 @@ impl Flattening<'_> {
         }
         let save = self.out.code.len();
         if circular {
-            self.push(plain(Op::Save, Scalar::B64, pos));
+            self.push(make::activation(Activation::Save, Scalar::B64, pos));
         }
         // Where the callee's frame is to begin, while its register may still say where the caller's does.
         let place = match (frame, begins) {
             (Frame::Moving(r, 0), Frame::Moving(from, at)) if common => {
                 let new = self.register(Scalar::U32);
-                let mut add = plain(Op::Add, Scalar::U32, pos);
+                let mut add = make::add(Scalar::U32, pos);
                 add.dst.push(Dst::Reg(new, 32));
                 add.src.extend([Src::Reg(from), Src::Imm(at.into())]);
                 self.push(add);
@@ -117,7 +117,7 @@ impl Flattening<'_> {
         }
         self.moves(moves, circular, pos);
         if let Some((register, src, _)) = place {
-            let mut set = plain(Op::Mov, Scalar::U32, pos);
+            let mut set = make::mov(Scalar::U32, pos);
             set.dst.push(Dst::Reg(register, 32));
             set.src.push(src);
             self.push(set);
@@ -134,7 +134,7 @@ impl Flattening<'_> {
         };
         if let Back::Many { register, sites, .. } = &self.instances[to].back {
             let (register, number) = (*register, sites.len() as u64 - 1);
-            let mut set = plain(Op::Mov, Scalar::U32, pos);
+            let mut set = make::mov(Scalar::U32, pos);
             set.dst.push(Dst::Reg(register, 32));
             set.src.push(Src::Imm(number));
             self.push(set);
@@ -157,7 +157,7 @@ impl Flattening<'_> {
         let Some(save) = save else { return self.moves(moves, false, inst.pos) };
         let moves = self.aside(moves, inst.pos);
         self.circular.push(Circular { instance: n, save, restore: self.out.code.len() });
-        self.push(plain(Op::Restore, Scalar::B64, inst.pos));
+        self.push(make::activation(Activation::Restore, Scalar::B64, inst.pos));
         self.moves(moves, false, inst.pos);
     }
 }

@@ -5,7 +5,7 @@
 
 use super::graph::Calls;
 use cushim_ptx::ir::{Base, Call, Function, Module, Place, Src, Symbol};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::Operation;
 use cushim_ptx::work;
 use std::collections::{BTreeMap, HashMap};
 
@@ -66,8 +66,13 @@ impl Cells {
             for (n, src) in inst.src.iter().enumerate() {
                 match src {
                     Src::Memory(Base::Symbol(Symbol::Local(o)), offset) => {
-                        let plain = n == 0 && matches!(inst.op, Op::Ld | Op::St);
-                        cells.note(at, *o, *offset, plain.then(|| super::parts(inst)));
+                        let access = match &inst.sem {
+                            Operation::Load(a) | Operation::Store(a) if n == 0 => {
+                                Some(super::parts(a))
+                            }
+                            _ => None,
+                        };
+                        cells.note(at, *o, *offset, access);
                     }
                     Src::Address(Symbol::Local(o), _) => cells.note(at, *o, 0, None),
                     _ => {}

@@ -3,11 +3,11 @@
 //! Owns what becomes of calls before a plan is made: a small function is copied to where it is called; others
 //! are there once, with a register that says where each lane goes on afterwards, so that lanes from several
 //! calls may run in one body, and lanes of one call in several. A function that may call itself keeps what it
-//! still needs on a stack ([`Op::Save`], [`Op::Restore`]), and where its frame begins in a register
-//! ([`Op::Enter`] sees to its end). Arguments and results become registers where they can. Must not know:
+//! still needs on a stack ([`Activation::Save`], [`Activation::Restore`]), and where its frame begins in a register
+//! ([`Activation::Enter`] sees to its end). Arguments and results become registers where they can. Must not know:
 //! plans, code.
 //!
-//! What stays an [`Op::Call`] is a function of the device runtime, with its arguments as operands, or a call
+//! What stays a [`Control::Call`] is a function of the device runtime, with its arguments as operands, or a call
 //! of what is no function.
 
 mod body;
@@ -15,6 +15,7 @@ mod bytes;
 mod call;
 mod cells;
 mod graph;
+mod make;
 mod pointer;
 mod saved;
 
@@ -24,8 +25,9 @@ use crate::plan::{Layout, Plan};
 use cells::Cells;
 use cushim_ptx::Pos;
 use cushim_ptx::ir::{Base, Dst, Function, Inst, Module, Sense, Src, Symbol};
-use cushim_ptx::sem::{Context, Operation};
-use cushim_ptx::table::{Op, Word};
+#[cfg(doc)]
+use cushim_ptx::sem::Activation;
+use cushim_ptx::sem::{Access, Control};
 use cushim_ptx::types::Scalar;
 use graph::Calls;
 use std::collections::{BTreeSet, HashMap};
@@ -150,19 +152,8 @@ struct Flattening<'a> {
 }
 
 /// Bytes of each part of a load or store, and how many parts.
-fn parts(inst: &Inst) -> (u32, u32) {
-    let n = if inst.op == Op::Ld { inst.dst.len() } else { inst.src.len().saturating_sub(2) };
-    (inst.types[0].bytes(), n.max(1) as u32)
-}
-
-/// An instruction of no modifiers.
-fn plain(op: Op, ty: Scalar, pos: Pos) -> Inst {
-    Inst::new(op, &[], [ty, ty, Scalar::B32], pos)
-}
-
-/// An instruction of one.
-fn modified(op: Op, word: Word, ty: Scalar, pos: Pos) -> Inst {
-    Inst::new(op, &[word], [ty, ty, Scalar::B32], pos)
+fn parts(access: &Access) -> (u32, u32) {
+    (access.element.bytes(), access.parts.into())
 }
 
 impl<'a> Flattening<'a> {
@@ -284,19 +275,13 @@ impl<'a> Flattening<'a> {
         self.labels[label as usize] = self.out.code.len() as u32;
     }
 
-    fn push(&mut self, mut inst: Inst) {
-        if inst.sem == Operation::Unlowered {
-            // Made here: such forms have a meaning.
-            let context = Context { entry: true, registers: &self.out.registers };
-            let found = inst.lower(context);
-            debug_assert_eq!(found, Ok(()));
-        }
+    fn push(&mut self, inst: Inst) {
         self.out.code.push(inst);
         self.origins.push(self.at);
     }
 
     fn jump(&mut self, guard: Option<(u32, Sense)>, label: u32, pos: Pos) {
-        let mut inst = plain(Op::Bra, Scalar::B32, pos);
+        let mut inst = make::control(Control::Branch, Scalar::B32, pos);
         inst.guard = guard;
         inst.src.push(Src::Target(label));
         self.push(inst);

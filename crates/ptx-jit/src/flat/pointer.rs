@@ -2,12 +2,14 @@
 //!
 //! Owns finding, from the value of a pointer, the function that it means. Must not know how arguments get there.
 
-use super::{Flattening, modified, plain, unsigned};
+use super::{Flattening, make, unsigned};
 use cushim_ptx::Pos;
 use cushim_ptx::interp::FUNCTION_WINDOW;
 use cushim_ptx::ir::{Call, Callee, Dst, Inst, Sense, Src};
-use cushim_ptx::table::{Op, Word};
+use cushim_ptx::sem::{BitOp, Control, IntegerOp, Outcomes};
 use cushim_ptx::types::Scalar;
+
+const SUB: IntegerOp = IntegerOp::Sub { saturate: false };
 
 /// The most entries of a table of places to go to.
 const WIDEST_TABLE: u32 = 512;
@@ -32,7 +34,7 @@ impl Flattening<'_> {
             }
             self.place(wrong);
         }
-        let mut fault = plain(Op::Call, Scalar::B64, inst.pos);
+        let mut fault = make::control(Control::Call, Scalar::B64, inst.pos);
         let empty = Call { callee: Callee::Register(handle), args: vec![], returns: vec![] };
         fault.src.extend([Src::Call(Box::new(empty)), Src::Reg(handle)]);
         self.push(fault);
@@ -49,14 +51,12 @@ impl Flattening<'_> {
             let from = match first {
                 0 => index,
                 // What is less becomes large.
-                _ => self.step(
-                    Op::Sub,
-                    Scalar::U32,
-                    [Src::Reg(index), Src::Imm(u64::from(*first))],
-                    pos,
-                ),
+                _ => {
+                    let src = [Src::Reg(index), Src::Imm(u64::from(*first))];
+                    self.step(make::integer(SUB, Scalar::U32, pos), src)
+                }
             };
-            let mut choose = plain(Op::BrxIdx, Scalar::U32, pos);
+            let mut choose = make::control(Control::BranchTable, Scalar::U32, pos);
             choose.src.extend([Src::Reg(from), Src::Targets(list)]);
             self.push(choose);
             self.jump(None, wrong, pos);
@@ -65,7 +65,7 @@ impl Flattening<'_> {
         let (low, high) = all.split_at(all.len() / 2);
         let upper = self.label();
         let less = self.register(Scalar::Pred);
-        let mut compare = modified(Op::Setp, Word::Lt, Scalar::U32, pos);
+        let mut compare = make::compare(Outcomes::LESS, Scalar::U32, pos);
         compare.dst.push(Dst::Reg(less, 1));
         compare.src.extend([Src::Reg(index), Src::Imm(high[0].0.into())]);
         self.push(compare);
@@ -76,9 +76,9 @@ impl Flattening<'_> {
     }
 
     /// The result of an instruction on two operands, in a new register.
-    fn step(&mut self, op: Op, ty: Scalar, src: [Src; 2], pos: Pos) -> u32 {
+    fn step(&mut self, mut inst: Inst, src: [Src; 2]) -> u32 {
+        let ty = inst.types[0];
         let d = self.register(ty);
-        let mut inst = plain(op, ty, pos);
         inst.dst.push(Dst::Reg(d, ty.bits()));
         inst.src.extend(src);
         self.push(inst);
@@ -92,24 +92,24 @@ impl Flattening<'_> {
             handle
         } else {
             let d = self.register(Scalar::U64);
-            let mut inst = plain(Op::Cvt, Scalar::U64, pos);
-            inst.types[1] = unsigned(given);
+            let mut inst = make::convert(Scalar::U64, unsigned(given), pos);
             inst.dst.push(Dst::Reg(d, 64));
             inst.src.push(Src::Reg(handle));
             self.push(inst);
             d
         };
         let far = [Src::Reg(wide), Src::Imm(first)];
-        let far = self.step(Op::Sub, Scalar::U64, far, pos);
+        let far = self.step(make::integer(SUB, Scalar::U64, pos), far);
         // Rotated: what is no multiple of 16 becomes large.
-        let low = self.step(Op::Shr, Scalar::U64, [Src::Reg(far), Src::Imm(4)], pos);
-        let high = self.step(Op::Shl, Scalar::B64, [Src::Reg(far), Src::Imm(60)], pos);
-        let both = self.step(Op::Or, Scalar::B64, [Src::Reg(low), Src::Reg(high)], pos);
+        let low = self.step(make::bits(BitOp::Shr, Scalar::U64, pos), [Src::Reg(far), Src::Imm(4)]);
+        let high =
+            self.step(make::bits(BitOp::Shl, Scalar::B64, pos), [Src::Reg(far), Src::Imm(60)]);
+        let both =
+            self.step(make::bits(BitOp::Or, Scalar::B64, pos), [Src::Reg(low), Src::Reg(high)]);
         let most = [Src::Reg(both), Src::Imm(u64::from(u32::MAX))];
-        let most = self.step(Op::Min, Scalar::U64, most, pos);
+        let most = self.step(make::integer(IntegerOp::Min { relu: false }, Scalar::U64, pos), most);
         let d = self.register(Scalar::U32);
-        let mut inst = plain(Op::Cvt, Scalar::U32, pos);
-        inst.types[1] = Scalar::U64;
+        let mut inst = make::convert(Scalar::U32, Scalar::U64, pos);
         inst.dst.push(Dst::Reg(d, 32));
         inst.src.push(Src::Reg(most));
         self.push(inst);

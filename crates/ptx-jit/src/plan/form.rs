@@ -6,8 +6,7 @@
 
 use cushim_ptx::interp::window;
 use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::sem::{Convert, Operation};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{AddressOp, BitOp, Convert, Half, IntegerOp, Operation};
 use cushim_ptx::types::{Kind, Scalar};
 use std::rc::Rc;
 
@@ -114,32 +113,47 @@ fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> O
         _ => false,
     };
     if ty.kind() == Kind::Float || ty.kind() == Kind::Packed || clamps {
-        return match inst.op {
-            Op::Mov if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
+        return match inst.sem {
+            Operation::Move(_) if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
             _ => None,
         };
     }
-    let wide = ty.bits() == 64;
     if !matches!(ty.bits(), 32 | 64) {
         return None;
     }
-    match inst.op {
-        Op::Mov if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
-        Op::Cvta => {
-            let Operation::Address(address) = inst.sem else { return None };
+    match inst.sem {
+        Operation::Move(_) if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
+        Operation::Address(address) if address.op != AddressOp::IsIn => {
             window(address.space).is_none().then(|| args[0].clone())
         }
-        Op::Add | Op::Sub => sum(wide, inst.op == Op::Sub, &args[0], &args[1], a),
-        Op::Mul if inst.sem.is_low_product() => {
+        Operation::Convert(Convert::Integer { from: s, to: d, .. }) => match (d.bits(), s.bits()) {
+            (64, 32) => extend(&args[0], s.is_signed(), 1, a),
+            (x, y) if x == y => Some(args[0].clone()),
+            _ => None,
+        },
+        Operation::Integer(what) => integer(inst, what.op, args, a),
+        Operation::Bits(what) => bits(inst, what.op, args, a),
+        _ => None,
+    }
+}
+
+/// The same of integer arithmetic.
+fn integer<B: Clone>(
+    inst: &Inst,
+    op: IntegerOp,
+    args: &[Form<B>],
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Form<B>> {
+    let ty = inst.types[0];
+    let wide = ty.bits() == 64;
+    match op {
+        IntegerOp::Add { .. } => sum(wide, false, &args[0], &args[1], a),
+        IntegerOp::Sub { .. } => sum(wide, true, &args[0], &args[1], a),
+        IntegerOp::Mul(Half::Low) => {
             let (x, by) = factor(inst, args)?;
             scale(wide, x, by, a)
         }
-        Op::Shl => {
-            let by =
-                immediate(inst.src.get(1)).filter(|v| (0..i64::from(ty.bits())).contains(v))?;
-            scale(wide, &args[0], 1i64.wrapping_shl(by as u32), a)
-        }
-        Op::Mad if inst.sem.is_low_product() => {
+        IntegerOp::Mad { half: Half::Low, .. } => {
             if let [Form::Uniform(x), Form::Uniform(y), z] = args {
                 let product = Form::Uniform(a.product(wide, x, y));
                 return sum(wide, false, &product, z, a);
@@ -148,24 +162,35 @@ fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> O
             let product = scale(wide, x, by, a)?;
             sum(wide, false, &product, &args[2], a)
         }
-        Op::MulWide | Op::MadWide if ty.bits() == 32 => {
+        IntegerOp::MulWide | IntegerOp::MadWide if ty.bits() == 32 => {
             let (x, by) = factor(inst, args)?;
             let by = if ty.is_signed() { i64::from(by as i32) } else { i64::from(by as u32) };
             let product = extend(x, ty.is_signed(), by, a)?;
-            if inst.op == Op::MulWide {
+            if op == IntegerOp::MulWide {
                 return Some(product);
             }
             sum(true, false, &product, &args[2], a)
         }
-        Op::Cvt => {
-            let (d, s) = (inst.types[0], inst.types[1]);
-            match (d.bits(), s.bits()) {
-                (64, 32) if s.kind() != Kind::Float => extend(&args[0], s.is_signed(), 1, a),
-                (x, y) if x == y && s.kind() != Kind::Float => Some(args[0].clone()),
-                _ => None,
-            }
+        _ => None,
+    }
+}
+
+/// The same of operations on bits.
+fn bits<B: Clone>(
+    inst: &Inst,
+    op: BitOp,
+    args: &[Form<B>],
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Form<B>> {
+    let ty = inst.types[0];
+    let wide = ty.bits() == 64;
+    match op {
+        BitOp::Shl => {
+            let by =
+                immediate(inst.src.get(1)).filter(|v| (0..i64::from(ty.bits())).contains(v))?;
+            scale(wide, &args[0], 1i64.wrapping_shl(by as u32), a)
         }
-        Op::And => {
+        BitOp::And => {
             let v = immediate(inst.src.get(1))?;
             let k = (v as u64).trailing_ones();
             let low = k < 32 && v as u64 == (1u64 << k) - 1;
@@ -174,7 +199,7 @@ fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> O
             (low && zeros_of(&args[0]) >= k && fits)
                 .then(|| linear(wide, a.constant(wide, 0), steps, 63))
         }
-        Op::Shr => {
+        BitOp::Shr => {
             let k = immediate(inst.src.get(1)).filter(|k| (0..32).contains(k))? as u32;
             let steps = steps_of(&args[0])?;
             let fits = steps.iter().all(|s| (0..1i64 << k).contains(s));

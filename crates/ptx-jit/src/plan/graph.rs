@@ -7,7 +7,7 @@
 use super::set::Set;
 use cushim_ptx::ir::{Arg, Base, Callee};
 use cushim_ptx::ir::{Dst, Function, Inst, Sense, Src};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{Control, Operation};
 
 /// Where lanes go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,11 +90,7 @@ impl Term {
 
 /// Whether lanes of a warp wait for each other at it.
 pub(crate) fn is_collective(inst: &Inst) -> bool {
-    matches!(inst.op, Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp)
-}
-
-fn is_barrier(op: Op) -> bool {
-    matches!(op, Op::BarSync | Op::BarRed)
+    matches!(inst.sem, Operation::Collective(_))
 }
 
 /// Cuts a function. `split`: collective instructions that end a piece.
@@ -116,14 +112,14 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
         first[*b] = cuts.len();
         let mut from = start;
         for at in start..end {
-            if (is_barrier(f.code[at].op) || split(at)) && at + 1 < end {
+            if (f.code[at].sem.waits_for_block() || split(at)) && at + 1 < end {
                 cuts.push((from, at + 1));
                 from = at + 1;
             }
         }
         cuts.push((from, end));
         // Others come to the next block, too, and keep what they have: results of those that waited are taken before.
-        let gives = is_barrier(f.code[end - 1].op) || split(end - 1);
+        let gives = f.code[end - 1].sem.waits_for_block() || split(end - 1);
         if gives && writes(&f.code[end - 1]).next().is_some() {
             cuts.push((end, end));
         }
@@ -142,24 +138,28 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
             Some(Src::Target(t)) => at(*t as usize),
             _ => Edge::Exit,
         };
-        let (term, own) = match (last.op, last.guard) {
-            (Op::Bra, None) => (Term::Jump(label(last.src.first())), true),
-            (Op::Bra, Some(guard)) => {
+        let (term, own) = match (last.sem, last.guard) {
+            (Operation::Control(Control::Branch), None) => {
+                (Term::Jump(label(last.src.first())), true)
+            }
+            (Operation::Control(Control::Branch), Some(guard)) => {
                 let taken = label(last.src.first());
                 (Term::Branch { guard, taken, other: after }, true)
             }
-            (Op::Ret | Op::Exit, None) => (Term::Jump(Edge::Exit), true),
-            (Op::Ret | Op::Exit, Some(guard)) => {
+            (Operation::Control(Control::Return | Control::Exit), None) => {
+                (Term::Jump(Edge::Exit), true)
+            }
+            (Operation::Control(Control::Return | Control::Exit), Some(guard)) => {
                 (Term::Branch { guard, taken: Edge::Exit, other: after }, true)
             }
-            (Op::BrxIdx, _) => {
+            (Operation::Control(Control::BranchTable), _) => {
                 let list = match last.src.get(1) {
                     Some(Src::Targets(list)) => list.iter().map(|t| at(*t as usize)).collect(),
                     _ => Vec::new(),
                 };
                 (Term::Table { inst: end - 1, targets: list, other: after }, true)
             }
-            (op, _) if is_barrier(op) || split(end - 1) => {
+            (op, _) if op.waits_for_block() || split(end - 1) => {
                 (Term::Wait { inst: end - 1, next: after }, true)
             }
             _ => (Term::Jump(after), false),

@@ -18,7 +18,7 @@ mod spin;
 mod tests;
 
 use cushim_ptx::ir::{Base, Function, Inst, Special, Src};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{AddressOp, Barrier, CollectiveOp, Operation};
 use cushim_ptx::types::Space;
 use form::{Class, Form, affine};
 use graph::Piece;
@@ -118,7 +118,7 @@ impl Plan {
     fn with(f: &Function, layout: Layout, split: &dyn Fn(usize) -> bool) -> Plan {
         let pieces = graph::cut(f, split);
         let n = pieces.len();
-        let arrives = f.code.iter().any(|inst| inst.op == Op::BarArrive);
+        let arrives = f.code.iter().any(|inst| inst.sem == Operation::Barrier(Barrier::Arrive));
         let fair = spin::may_spin(f, &pieces);
         let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
         let mut facts = Facts {
@@ -230,8 +230,8 @@ impl Facts<'_> {
         }
         let uniform = args.iter().all(|a| *a == Form::Uniform(()));
         let together = self.is_alone(piece);
-        Some(match inst.op {
-            op if cushim_ptx::alu::is_pure(op) || matches!(op, Op::Mov | Op::Cvta) => {
+        Some(match inst.sem {
+            op if op.is_pure() || op.is_move() || op.is_cvta() => {
                 if uniform {
                     Form::Uniform(())
                 } else if fits(self.f, inst) {
@@ -240,15 +240,15 @@ impl Facts<'_> {
                     Form::Lanes
                 }
             }
-            Op::Isspacep if uniform => Form::Uniform(()),
-            Op::Ld if uniform => match inst.space(0) {
+            Operation::Address(a) if a.op == AddressOp::IsIn && uniform => Form::Uniform(()),
+            Operation::Load(_) if uniform => match inst.space(0) {
                 Space::Local | Space::Generic => Form::Lanes,
                 _ => Form::Uniform(()),
             },
-            Op::Vote | Op::Redux if together && matches!(inst.src.last(), Some(Src::Imm(_))) => {
+            op if gives_one(&op) && together && matches!(inst.src.last(), Some(Src::Imm(_))) => {
                 Form::Uniform(())
             }
-            Op::Activemask | Op::BarRed => Form::Uniform(()),
+            Operation::ActiveMask | Operation::Barrier(Barrier::Reduce(_)) => Form::Uniform(()),
             _ => Form::Lanes,
         })
     }
@@ -262,6 +262,12 @@ impl Facts<'_> {
             _ => Form::Uniform(()),
         })
     }
+}
+
+/// Whether lanes that vote or reduce together all get one value.
+pub(crate) fn gives_one(op: &Operation) -> bool {
+    let Operation::Collective(c) = op else { return false };
+    matches!(c.op, CollectiveOp::Vote(_) | CollectiveOp::Reduce { .. })
 }
 
 /// The form of a special register.
@@ -283,7 +289,7 @@ pub(crate) fn special(s: Special, layout: Layout) -> Form<()> {
 /// Whether the registers of an instruction are as wide as its types say
 /// (conversions take wider ones).
 pub(crate) fn fits(f: &Function, inst: &Inst) -> bool {
-    if inst.op != Op::Cvt {
+    if !matches!(inst.sem, Operation::Convert(_)) {
         return true;
     }
     let width = |r: u32| f.registers[r as usize].bits();

@@ -15,7 +15,7 @@ use super::live;
 use super::readers::{Reader, Readers};
 use super::set::{Rounds, Set};
 use cushim_ptx::ir::Inst;
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{Control, Operation};
 use cushim_ptx::work;
 
 /// Who is to be looked at again, and what was found out for that.
@@ -79,7 +79,7 @@ impl Facts<'_> {
             work.queued[at as usize] = false;
             let inst = &self.f.code[at as usize];
             work::step(1 + inst.src.len());
-            if inst.dst.is_empty() && inst.op != Op::Call {
+            if inst.dst.is_empty() && inst.sem != Operation::Control(Control::Call) {
                 continue;
             }
             let Some(k) = work.readers.home(at) else { continue };
@@ -137,7 +137,7 @@ impl Facts<'_> {
         });
         if !std::mem::replace(&mut self.left[k], true) {
             let piece = &self.pieces[k];
-            let votes = |at: &usize| matches!(self.f.code[*at].op, Op::Vote | Op::Redux);
+            let votes = |at: &usize| super::gives_one(&self.f.code[*at].sem);
             again.extend(piece.writers().filter(votes).map(|at| at as u32));
         }
         for at in again {

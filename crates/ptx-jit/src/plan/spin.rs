@@ -9,7 +9,6 @@ use super::live;
 use super::readers::{Reader, Readers};
 use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::sem::{Cache, MbarrierOp, Operation};
-use cushim_ptx::table::Op;
 use cushim_ptx::types::Space;
 use cushim_ptx::work;
 
@@ -27,7 +26,7 @@ fn observes(inst: &Inst, fenced: bool) -> bool {
 }
 
 fn is_fence(inst: &Inst) -> bool {
-    matches!(inst.op, Op::Fence | Op::FenceSc)
+    matches!(inst.sem, Operation::Fence(_))
 }
 
 /// Steps for each instruction after which loops count as such without being looked at: they are nested deep.

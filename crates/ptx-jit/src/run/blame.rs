@@ -13,20 +13,15 @@ use super::warp::Warp;
 use crate::emit::{Addresses, Site};
 use cushim_ptx::interp::{Cause, Fault};
 use cushim_ptx::ir::Inst;
-use cushim_ptx::sem::{Operation, Update};
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::Operation;
 
 /// Bytes that a lane accesses.
 fn total(inst: &Inst) -> u64 {
-    let parts = match inst.op {
-        Op::St => inst.src.len().saturating_sub(2),
-        Op::Atom if matches!(inst.sem, Operation::Atomic(a) if matches!(a.update, Update::CompareExchange(_))) => {
-            1
-        }
-        Op::Atom => inst.src.len().saturating_sub(2),
-        _ => inst.dst.len(),
-    };
-    u64::from(inst.types[0].bytes()) * parts.max(1) as u64
+    match inst.sem {
+        Operation::Load(a) | Operation::Store(a) => a.bytes().into(),
+        Operation::Atomic(a) => a.access.bytes().into(),
+        _ => inst.types[0].bytes().into(),
+    }
 }
 
 /// How much further the address of each lane is than that of `lane`.
@@ -45,11 +40,13 @@ fn distances(site: &Site, lane: usize) -> Option<[u64; 32]> {
 /// The instruction that accesses memory, of one to which an instruction of the processor belongs: this may be one
 /// that computes, and reads what was to be loaded just before, as nothing between them touches memory.
 fn accessing(code: &[Inst], at: u32, computes: bool) -> Option<u32> {
-    let own = code.get(at as usize).is_some_and(|i| matches!(i.op, Op::Ld | Op::St | Op::Atom));
+    let own = code.get(at as usize).is_some_and(|i| {
+        matches!(i.sem, Operation::Load(_) | Operation::Store(_) | Operation::Atomic(_))
+    });
     if own && !computes {
         return Some(at);
     }
-    let before = code.get(..at as usize)?.iter().rposition(|i| i.op == Op::Ld);
+    let before = code.get(..at as usize)?.iter().rposition(|i| matches!(i.sem, Operation::Load(_)));
     before.map(|n| n as u32).or(own.then_some(at))
 }
 

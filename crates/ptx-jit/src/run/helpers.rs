@@ -16,7 +16,7 @@ use crate::plan::form::Class;
 use cushim_ptx::alu;
 use cushim_ptx::interp::{Cause, Fault};
 use cushim_ptx::ir::Dst;
-use cushim_ptx::table::Op;
+use cushim_ptx::sem::{Barrier, Operation};
 
 /// Names the helpers, by their places in [`TABLE`].
 macro_rules! helpers {
@@ -247,7 +247,8 @@ unsafe fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let site = w.site(n);
     let lane = mask.trailing_zeros() as usize & 31;
     // What the code says it does not hand over.
-    let number = crate::emit::barrier_number(&site.inst).filter(|_| site.inst.op == Op::BarSync);
+    let number = crate::emit::barrier_number(&site.inst)
+        .filter(|_| site.inst.sem == Operation::Barrier(Barrier::Sync));
     let barrier = number.unwrap_or_else(|| w.narrow(0, lane) & 15);
     let given = |k: usize| !matches!(site.inst.src.get(k), None | Some(cushim_ptx::ir::Src::None));
     let count = given(1).then(|| w.narrow(1, lane));

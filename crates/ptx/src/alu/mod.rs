@@ -14,10 +14,9 @@ mod video;
 
 use crate::sem::{Operation, Update};
 use crate::soft::Format;
-use crate::table::Op;
 use crate::types::{Kind, Scalar};
 pub use float::{bounded, canonical};
-pub use video::{Selectors, is_video};
+pub use video::Selectors;
 
 /// The results of an operation; most have one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,80 +25,6 @@ pub struct Out(pub u64, pub u64);
 /// The lowest `bits` bits.
 pub const fn mask(bits: u32) -> u64 {
     if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
-}
-
-/// Whether `op` is computed here, lane by lane, without state.
-pub fn is_pure(op: Op) -> bool {
-    use Op::*;
-    matches!(
-        op,
-        Add | AddCarry
-            | Sub
-            | SubCarry
-            | Mul
-            | MulWide
-            | Mad
-            | MadWide
-            | MadCarry
-            | Mul24
-            | Mad24
-            | Sad
-            | Div
-            | Rem
-            | Abs
-            | Neg
-            | Min
-            | Max
-            | Popc
-            | Clz
-            | Bfind
-            | Fns
-            | Brev
-            | Bfe
-            | Bfi
-            | Bmsk
-            | Szext
-            | Dp4a
-            | Dp2a
-            | Vadd
-            | Vsub
-            | Vavrg
-            | Vabsdiff
-            | Vmin
-            | Vmax
-            | Vshl
-            | Vshr
-            | Vmad
-            | Vset
-            | Fma
-            | Rcp
-            | Sqrt
-            | Rsqrt
-            | Sin
-            | Cos
-            | Lg2
-            | Ex2
-            | Tanh
-            | Testp
-            | Copysign
-            | Setp
-            | Set
-            | Selp
-            | Slct
-            | And
-            | Or
-            | Xor
-            | Not
-            | Cnot
-            | Lop3
-            | Shf
-            | Shl
-            | Shr
-            | Prmt
-            | Cvt
-            | Cvt2
-            | CvtPack
-    )
 }
 
 /// Computes one lane. Operands are zero-extended bits, at most as wide as their

@@ -5,13 +5,6 @@
 //! arithmetic. Intermediate results of one part have 34 bits, as the ISA says; a GPU shows it where they are shifted.
 
 use crate::sem::{Then, Video, VideoOp};
-use crate::table::Op;
-
-/// Whether an operation is one of these.
-pub fn is_video(op: Op) -> bool {
-    use Op::*;
-    matches!(op, Vadd | Vsub | Vavrg | Vabsdiff | Vmin | Vmax | Vshl | Vshr | Vmad | Vset)
-}
 
 /// The parts of operands and result that an instruction names: `.b1`, `.h10`, `.b7210`, and signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,9 +5,10 @@
 //! altogether, whatever it says of itself, and devices from sm_90 on run none of those.
 
 use super::function::Lower;
+use super::instruction::Draft;
 use crate::ast;
 use crate::error::Error;
-use crate::ir::{Base, Inst, Refusal, Src, Symbol};
+use crate::ir::{Base, Refusal, Src, Symbol};
 use crate::table::Op;
 use crate::types::Space;
 
@@ -16,7 +17,7 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn check_addresses(
         &mut self,
         i: &ast::Instruction<'a>,
-        inst: &Inst,
+        inst: &Draft,
     ) -> Result<(), Error> {
         let narrow = inst.src.iter().enumerate().find_map(|(n, src)| match src {
             Src::Memory(Base::Reg(_, 32), _) => self.device_memory(inst, n),
@@ -44,11 +45,11 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The space of the device's memory that an operand is in, if it is.
-    fn device_memory(&self, inst: &Inst, n: usize) -> Option<Space> {
+    fn device_memory(&self, inst: &Draft, n: usize) -> Option<Space> {
         let space = match inst.op {
             Op::CpAsync if n == 0 => Space::Shared,
             Op::Ld | Op::St | Op::Atom | Op::CpAsync => {
-                crate::sem::checked_space(inst, n, self.out.entry)
+                crate::sem::checked_space(&inst.statement(), n, self.out.entry)
             }
             _ => return None,
         };

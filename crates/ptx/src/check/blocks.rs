@@ -5,7 +5,7 @@
 //! left a loop wait behind it for those still inside.
 
 use crate::ir::{Block, Function, Src};
-use crate::table::Op;
+use crate::sem::{Control, Operation};
 use crate::work;
 
 /// Cuts `f.code` into blocks and ranks them.
@@ -21,7 +21,7 @@ pub(crate) fn find(f: &mut Function) {
                 _ => {}
             }
         }
-        leader[at + 1] |= matches!(inst.op, Op::Bra | Op::BrxIdx | Op::Ret | Op::Exit | Op::Trap);
+        leader[at + 1] |= matches!(inst.sem, Operation::Control(c) if c.ends_block());
     }
     let starts: Vec<usize> = (0..n).filter(|i| leader[*i]).collect();
     f.block_of = vec![0; n];
@@ -44,7 +44,8 @@ fn successors(f: &Function, end: usize) -> Vec<u32> {
     let Some(last) = f.code.get(end - 1) else { return Vec::new() };
     let mut out = Vec::new();
     // An index past the list of `brx.idx` goes on behind it.
-    let jumps = matches!(last.op, Op::Bra | Op::Ret | Op::Exit | Op::Trap);
+    let jumps =
+        matches!(last.sem, Operation::Control(c) if c.ends_block() && c != Control::BranchTable);
     if (!jumps || last.guard.is_some()) && end < f.code.len() {
         out.push(f.block_of[end]);
     }

@@ -5,9 +5,8 @@ use super::scope::{Entity, Scopes};
 use super::{MAX_LOCAL, align, align_up, blocks, size};
 use crate::ast::{self, Linkage, Statement};
 use crate::error::{Error, Pos};
-use crate::ir::{self, Dst, Function, Inst, Module, Param, Place, Register, Src, Symbol};
-use crate::sem::Operation;
-use crate::table::{Op, Words};
+use crate::ir::{self, Function, Inst, Module, Param, Place, Register, Src, Symbol};
+use crate::sem::{Control, Operation};
 use crate::types::{Scalar, Space};
 
 /// Bound on the registers of one function.
@@ -338,7 +337,8 @@ impl<'a> Lower<'a, '_> {
 
     fn finish(mut self, pos: Pos) -> Result<Function, Error> {
         // A body may simply end.
-        self.emit(Op::Ret, pos);
+        let back = Operation::Control(Control::Return);
+        self.out.code.push(Inst::new(back, [Scalar::B32; 3], pos));
         let f = &mut self.out;
         f.defined = true;
         f.local_size = (self.local_max as u32).next_multiple_of(FRAME_ALIGN);
@@ -359,18 +359,5 @@ impl<'a> Lower<'a, '_> {
         f.callees.dedup();
         blocks::find(f);
         Ok(self.out)
-    }
-
-    fn emit(&mut self, op: Op, pos: Pos) {
-        self.out.code.push(Inst {
-            sem: Operation::Unlowered,
-            op,
-            words: Words::default(),
-            types: [Scalar::B32; 3],
-            guard: None,
-            dst: Vec::<Dst>::new(),
-            src: Vec::new(),
-            pos,
-        });
     }
 }

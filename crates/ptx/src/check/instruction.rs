@@ -3,15 +3,48 @@
 use super::function::Lower;
 use super::scope::Entity;
 use crate::ast::{self, Linkage, OperandKind as Operand};
-use crate::error::Error;
+use crate::error::{Error, Pos};
 use crate::ir::{Arg, Call, Callee, Dst, Inst, Refusal, Sense, Src, Symbol};
-use crate::sem::{Context, Operation};
+use crate::sem::{self, Context, Operation, Statement, Unsupported};
 use crate::table::{self, Form, NoForm, Op, OperandKind, Place, Word, Words};
 use crate::types::Scalar;
 
 /// What `createpolicy` gives, whatever it is to say: nothing here asks a policy. It is
 /// what an H200 gives for `fractional.L2::evict_normal`.
 const POLICY: u64 = 0x16f0_0000_0000_0000;
+
+/// An instruction while its operands are found.
+pub(super) struct Draft {
+    pub(super) op: Op,
+    pub(super) words: Words,
+    pub(super) types: [Scalar; 3],
+    pub(super) guard: Option<(u32, Sense)>,
+    pub(super) dst: Vec<Dst>,
+    pub(super) src: Vec<Src>,
+    pos: Pos,
+}
+
+impl Draft {
+    pub(super) fn new(op: Op, pos: Pos) -> Draft {
+        let (dst, src) = (Vec::new(), Vec::new());
+        Draft { op, words: Words::default(), types: [Scalar::B32; 3], guard: None, dst, src, pos }
+    }
+
+    pub(super) fn statement(&self) -> Statement<'_> {
+        let Draft { op, words, types, pos, .. } = *self;
+        Statement { op, words, types, results: self.dst.len(), src: &self.src, pos }
+    }
+
+    /// With its meaning. One that has none stops whoever comes to it; why it has none comes with it.
+    pub(super) fn finish(self, context: Context<'_>) -> (Inst, Option<Unsupported>) {
+        let (sem, why) = match sem::lower(&self.statement(), context) {
+            Ok(found) => (found, None),
+            Err(why) => (Operation::Refused, Some(why)),
+        };
+        let Draft { types, guard, dst, src, pos, .. } = self;
+        (Inst { sem, types, guard, dst, src, pos }, why)
+    }
+}
 
 impl<'a> Lower<'a, '_> {
     pub(super) fn instruction(&mut self, i: &ast::Instruction<'a>) -> Result<(), Error> {
@@ -27,16 +60,8 @@ impl<'a> Lower<'a, '_> {
             },
             None => None,
         };
-        let mut inst = Inst {
-            sem: Operation::Unlowered,
-            op: Op::Nop,
-            words: Words::default(),
-            types: [Scalar::B32; 3],
-            guard,
-            dst: Vec::new(),
-            src: Vec::new(),
-            pos: i.pos,
-        };
+        let mut inst = Draft::new(Op::Nop, i.pos);
+        inst.guard = guard;
         if i.opcode == "call" {
             inst.op = Op::Call;
             inst.src.push(self.call(i)?);
@@ -59,7 +84,8 @@ impl<'a> Lower<'a, '_> {
             }
         }
         let context = Context { entry: self.out.entry, registers: &self.out.registers };
-        if let Err(why) = inst.lower(context) {
+        let (inst, why) = inst.finish(context);
+        if let Some(why) = why {
             let (instruction, reason) = (i.full_name(), why.to_string());
             self.out.refusals.push(Refusal { pos: i.pos, instruction, reason });
         }
@@ -85,7 +111,7 @@ impl<'a> Lower<'a, '_> {
         &mut self,
         i: &ast::Instruction<'a>,
         form: Form,
-        inst: &mut Inst,
+        inst: &mut Draft,
     ) -> Result<(), Error> {
         inst.op = form.row.op;
         inst.words = form.words;
@@ -101,7 +127,7 @@ impl<'a> Lower<'a, '_> {
             };
             return self.wrong(i, format!("{given} operands"), expected);
         }
-        if crate::alu::is_video(inst.op) {
+        if inst.op.is_video() {
             return self.video(i, &form, inst);
         }
         let mut spare = given - required;
@@ -150,7 +176,7 @@ impl<'a> Lower<'a, '_> {
         form: &Form,
         place: &Place,
         operand: &ast::Operand<'a>,
-        inst: &mut Inst,
+        inst: &mut Draft,
     ) -> Result<(), Error> {
         let (ty, relaxed) = value_type(place.kind, form);
         match (&operand.kind, place.kind) {
@@ -204,7 +230,7 @@ impl<'a> Lower<'a, '_> {
         form: &Form,
         kind: OperandKind,
         operand: &ast::Operand<'a>,
-        inst: &mut Inst,
+        inst: &mut Draft,
     ) -> Result<(), Error> {
         let (ty, relaxed) = value_type(kind, form);
         let src = match (kind, &operand.kind) {
@@ -273,7 +299,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// The carry flag is a predicate of the function: calls neither see nor change it.
-    fn carry(&mut self, i: &ast::Instruction<'a>, inst: &mut Inst) -> Result<(), Error> {
+    fn carry(&mut self, i: &ast::Instruction<'a>, inst: &mut Draft) -> Result<(), Error> {
         let flag = match self.carry {
             Some(flag) => flag,
             None => self.register(Scalar::Pred, 1, i.pos)?,
@@ -289,7 +315,7 @@ impl<'a> Lower<'a, '_> {
     }
 
     /// Packing and unpacking must fill the wide side exactly.
-    fn check_mov(&self, i: &ast::Instruction<'_>, inst: &Inst) -> Result<(), Error> {
+    fn check_mov(&self, i: &ast::Instruction<'_>, inst: &Draft) -> Result<(), Error> {
         let (d, s) = (inst.dst.len(), inst.src.len());
         let bits = inst.types[0].bits() as usize;
         if (d > 1 && s > 1) || d == 0 || s == 0 {

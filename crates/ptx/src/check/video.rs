@@ -1,12 +1,12 @@
 //! Operands of video instructions: selectors of parts, and signs.
 
 use super::function::Lower;
-use super::instruction::value_type;
+use super::instruction::{Draft, value_type};
 use super::scope::Entity;
 use crate::alu::Selectors;
 use crate::ast::{self, OperandKind as Operand};
 use crate::error::Error;
-use crate::ir::{Inst, Src};
+use crate::ir::Src;
 use crate::table::{Form, Op, Word};
 
 impl<'a> Lower<'a, '_> {
@@ -15,7 +15,7 @@ impl<'a> Lower<'a, '_> {
         &mut self,
         i: &ast::Instruction<'a>,
         form: &Form,
-        inst: &mut Inst,
+        inst: &mut Draft,
     ) -> Result<(), Error> {
         let parts = match i.opcode.as_bytes().last() {
             Some(b'2') => 2,

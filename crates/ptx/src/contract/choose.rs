@@ -5,10 +5,9 @@
 //! long as every use of it is a sum that is not fused yet, or that has taken it in. Of two that a sum might take
 //! in, it is the one with fewer uses, else the first operand.
 
-use super::is_wide;
 use super::products::{Found, Product, Sum};
+use super::{is_plus, is_wide};
 use crate::ir::Function;
-use crate::table::Op;
 
 pub(super) fn choose(f: &Function, found: &mut Found) {
     // How often each stands beside the product that a sum took in instead.
@@ -45,7 +44,7 @@ fn take(
         let [a, b] = [chosen, other].map(|m| m.product as usize);
         // The same product computed twice becomes one that is doubled.
         let same = products[a].key == products[b].key && chosen.negated == other.negated;
-        if uses[a] == 1 && same && wide && inst.op == Op::Add {
+        if uses[a] == 1 && same && wide && is_plus(inst) {
             products[a].escapes += 1;
             products[b].escapes += 1;
             return;

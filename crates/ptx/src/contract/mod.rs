@@ -58,6 +58,11 @@ fn is_sum(inst: &Inst) -> bool {
     inst.sem.float().is_some_and(sum)
 }
 
+/// Whether a sum adds, and does not subtract.
+fn is_plus(inst: &Inst) -> bool {
+    inst.sem.float().is_some_and(|f| f.op == FloatOp::Add)
+}
+
 /// Whether subnormal numbers become zeros.
 fn flushes(inst: &Inst) -> bool {
     inst.sem.float().is_some_and(|f| f.flush)

@@ -6,8 +6,7 @@
 use super::regions::Regions;
 use super::{flushes, is_product, is_sum, usage};
 use crate::ir::{Base, Dst, Function, Inst, Src, Symbol};
-use crate::sem::Operation;
-use crate::table::Op;
+use crate::sem::{FloatOp, Operation};
 use crate::types::Scalar;
 
 /// A product.
@@ -131,12 +130,10 @@ fn uniform(f: &Function, times: &[u32], dead: &[bool]) -> Vec<bool> {
     let mut uniform = vec![false; f.registers.len()];
     let live = f.code.iter().zip(dead).filter(|(_, dead)| !**dead).map(|(inst, _)| inst);
     for inst in live.filter(|i| i.guard.is_none()) {
-        let same = match (inst.op, inst.src.first()) {
-            (Op::Mov, Some(Src::Reg(r))) => inst.src.len() == 1 && uniform[*r as usize],
-            (Op::Ld, Some(Src::Memory(Base::Symbol(Symbol::Param(_)), _))) => f.entry,
-            (Op::Ld, Some(Src::Memory(Base::Symbol(_), _))) => {
-                matches!(inst.sem, Operation::Load(a) if a.constant)
-            }
+        let same = match (inst.sem, inst.src.first()) {
+            (Operation::Move(_), Some(Src::Reg(r))) => inst.src.len() == 1 && uniform[*r as usize],
+            (Operation::Load(_), Some(Src::Memory(Base::Symbol(Symbol::Param(_)), _))) => f.entry,
+            (Operation::Load(a), Some(Src::Memory(Base::Symbol(_), _))) => a.constant,
             _ => false,
         };
         usage::writes(inst, |r| uniform[r as usize] = same && times[r as usize] == 1);
@@ -148,8 +145,8 @@ fn uniform(f: &Function, times: &[u32], dead: &[bool]) -> Vec<bool> {
 fn constants(f: &Function, times: &[u32], dead: &[bool]) -> Vec<Option<u64>> {
     let mut values = vec![None; f.registers.len()];
     for (inst, _) in f.code.iter().zip(dead).filter(|(_, dead)| !**dead) {
-        if let (Op::Mov, None, [Dst::Reg(r, _)], [Src::Imm(v)]) =
-            (inst.op, inst.guard, inst.dst.as_slice(), inst.src.as_slice())
+        if let (Operation::Move(_), None, [Dst::Reg(r, _)], [Src::Imm(v)]) =
+            (inst.sem, inst.guard, inst.dst.as_slice(), inst.src.as_slice())
         {
             values[*r as usize] = Some(*v);
         }
@@ -249,12 +246,12 @@ impl Walk<'_> {
     /// What the results hold, if the instruction moves products or changes their sign.
     fn copied(&mut self, inst: &Inst, n: u32) -> Option<Vec<Option<Held>>> {
         let ty = inst.types[0];
-        if inst.op == Op::Mov {
+        if inst.sem.is_move() {
             return self.moved(inst, n);
         }
-        let (from, negated) = match (inst.op, inst.src.as_slice()) {
-            (Op::Neg, [from]) => (from, true),
-            (Op::Mul, [a, b]) if is_product(inst) => {
+        let (from, negated) = match (inst.sem, inst.src.as_slice()) {
+            (Operation::Float(f), [from]) if f.op == FloatOp::Neg => (from, true),
+            (Operation::Float(_), [a, b]) if is_product(inst) => {
                 let sign = 1u64 << (ty.bits() - 1);
                 let (from, factor) = match (self.constant(a), self.constant(b)) {
                     (None, Some(v)) => (a, v),
@@ -270,7 +267,7 @@ impl Walk<'_> {
         };
         let Some(m) = self.meant(from) else {
             // One times something is that, and no product.
-            return (inst.op == Op::Mul).then(Vec::new);
+            return is_product(inst).then(Vec::new);
         };
         let mul = &self.f.code[self.found.products[m.product as usize].mul as usize];
         // What flushes more than the product is no mere change of sign; nor is it any of `.bf16`, or one of `.f16`

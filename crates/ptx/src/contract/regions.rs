@@ -3,10 +3,8 @@
 //! A region is what NVIDIA's compiler has as a basic block while it fuses: blocks of the PTX joined where one is
 //! the only way to the next, and cut at instructions that are turned into several blocks before.
 
-use crate::alu;
 use crate::ir::{Function, Inst};
-use crate::sem::{Fence, FloatOp, IntegerOp, Operation, Precision};
-use crate::table::Op;
+use crate::sem::{Control, Fence, FloatOp, IntegerOp, Operation, Precision};
 use crate::types::Scalar;
 
 /// The regions of a function; unreachable code is in none.
@@ -72,7 +70,9 @@ fn ways_out(f: &Function, dead: &[bool]) -> Vec<Vec<u32>> {
         .blocks
         .iter()
         .map(|block| {
-            let idle = |n: u32| dead[n as usize] || f.code[n as usize].op == Op::Bra;
+            let idle = |n: u32| {
+                dead[n as usize] || f.code[n as usize].sem == Operation::Control(Control::Branch)
+            };
             match block.successors.as_slice() {
                 [next] if (block.start..block.end).all(idle) => Some(*next),
                 _ => None,
@@ -116,14 +116,11 @@ fn ways_in(next: &[Vec<u32>]) -> Vec<u32> {
 /// that nobody needs are gone by then, others are not.
 fn cuts(inst: &Inst, dead: bool) -> bool {
     // Where a branch ends a region is told by the blocks.
-    if matches!(inst.op, Op::Bra | Op::BrxIdx) {
+    if matches!(inst.sem, Operation::Control(Control::Branch | Control::BranchTable)) {
         return false;
     }
-    let guardable = alu::is_pure(inst.op)
-        || matches!(
-            inst.op,
-            Op::Mov | Op::Cvta | Op::Isspacep | Op::AddCarry | Op::SubCarry | Op::MadCarry
-        );
+    let guardable =
+        inst.sem.is_pure() || matches!(inst.sem, Operation::Move(_) | Operation::Address(_));
     if inst.guard.is_some() && !guardable {
         return true;
     }
@@ -140,6 +137,7 @@ fn cuts(inst: &Inst, dead: bool) -> bool {
         Operation::Fence(Fence::Sequential(_) | Fence::AcquireRelease(Some(_))) => {
             inst.dst.is_empty() && inst.src.is_empty()
         }
-        _ => inst.op == Op::Call,
+        Operation::Control(Control::Call) => true,
+        _ => false,
     }
 }

@@ -3,11 +3,11 @@
 //! A sum becomes `fma`. A factor whose register is written before the sum is copied where the product stood, as is one
 //! whose sign changes; a product that nobody needs by itself goes, with its copies.
 
+use super::is_plus;
 use super::products::{Found, Meant, Sum};
 use crate::error::Pos;
 use crate::ir::{Dst, Function, Inst, Src};
-use crate::sem::{Context, Operation};
-use crate::table::{Op, Word, Words};
+use crate::sem::{Float, FloatOp, Operation};
 use crate::types::Scalar;
 
 /// Instructions to add, each before the one with this number.
@@ -60,36 +60,37 @@ fn fuse(
     let mul = found.products[meant.product as usize].mul;
     let (ty, mul_pos) = (f.code[mul as usize].types[0], f.code[mul as usize].pos);
     let factors = [f.code[mul as usize].src[0].clone(), f.code[mul as usize].src[1].clone()];
-    let (sub, pos) = (f.code[sum.at as usize].op == Op::Sub, f.code[sum.at as usize].pos);
+    let (sub, pos) = (!is_plus(&f.code[sum.at as usize]), f.code[sum.at as usize].pos);
     let mut factors: [Src; 2] = std::array::from_fn(|n| {
         if sum.fresh[k][n] {
             return factors[n].clone();
         }
-        let copy = || copy(f, Op::Mov, ty, &factors[n], mul, mul_pos, added);
+        let copy = || copy(f, false, ty, &factors[n], mul, mul_pos, added);
         made.saved[n].get_or_insert_with(copy).clone()
     });
     if meant.negated ^ (sub && k == 1) {
         let first = f.code[mul as usize].src[0].clone();
-        let copy = || copy(f, Op::Neg, ty, &first, mul, mul_pos, added);
+        let copy = || copy(f, true, ty, &first, mul, mul_pos, added);
         factors[0] = made.negated.get_or_insert_with(copy).clone();
     }
     let mut third = f.code[sum.at as usize].src[1 - k].clone();
     if sub && k == 0 {
-        third = copy(f, Op::Neg, ty, &third, sum.at, pos, added);
+        third = copy(f, true, ty, &third, sum.at, pos, added);
     }
     let [first, second] = factors;
     let inst = &mut f.code[sum.at as usize];
-    inst.op = Op::Fma;
-    inst.words.insert(Word::Rn);
     inst.src = vec![first, second, third];
-    mean(inst, f.entry, &f.registers);
+    if let Operation::Float(sum) = &mut inst.sem {
+        // Rounded as the sum was, to nearest, and no sum any more.
+        (sum.op, sum.contract) = (FloatOp::Fma, false);
+    }
 }
 
 /// A value in a register of its own, moved or with the other sign, by an instruction before number `at`. A constant
 /// stays one.
 fn copy(
     f: &mut Function,
-    op: Op,
+    negated: bool,
     ty: Scalar,
     from: &Src,
     at: u32,
@@ -97,29 +98,16 @@ fn copy(
     added: &mut Added,
 ) -> Src {
     if let Src::Imm(v) = from {
-        return Src::Imm(if op == Op::Neg { v ^ signs(ty) } else { *v });
+        return Src::Imm(if negated { v ^ signs(ty) } else { *v });
     }
     let register = f.registers.len() as u32;
     f.registers.push(ty);
-    let mut inst = Inst {
-        sem: Operation::Unlowered,
-        op,
-        words: Words::default(),
-        types: [ty, Scalar::B32, Scalar::B32],
-        guard: None,
-        dst: vec![Dst::Reg(register, ty.bits())],
-        src: vec![from.clone()],
-        pos,
-    };
-    mean(&mut inst, f.entry, &f.registers);
+    let sem = if negated { Operation::Float(Float::negation(ty)) } else { Operation::Move(ty) };
+    let mut inst = Inst::new(sem, [ty, Scalar::B32, Scalar::B32], pos);
+    inst.dst.push(Dst::Reg(register, ty.bits()));
+    inst.src.push(from.clone());
     added.push((at, inst));
     Src::Reg(register)
-}
-
-/// Finds what a new instruction means, which is something: it has the modifiers of what it comes from.
-fn mean(inst: &mut Inst, entry: bool, registers: &[Scalar]) {
-    let found = inst.lower(Context { entry, registers });
-    debug_assert_eq!(found, Ok(()));
 }
 
 /// The sign bits of a type.

@@ -2,9 +2,8 @@
 
 use super::regions::Regions;
 use super::ways::Ways;
-use crate::alu;
 use crate::ir::{Arg, Base, Callee, Dst, Function, Inst, Place, Src};
-use crate::table::Op;
+use crate::sem::{Control, Operation};
 
 /// Calls `each` with every register that an instruction reads.
 pub(super) fn reads(inst: &Inst, mut each: impl FnMut(u32)) {
@@ -62,12 +61,13 @@ pub(super) fn dead(f: &Function) -> Vec<bool> {
     let mut dead = vec![true; f.code.len()];
     let mut stack = Vec::new();
     for (b, block) in f.blocks.iter().enumerate() {
-        if matches!(f.code[block.end as usize - 1].op, Op::Ret | Op::Exit) {
+        let last = f.code[block.end as usize - 1].sem;
+        if matches!(last, Operation::Control(Control::Return | Control::Exit)) {
             stack.extend(results(f).map(|r| Read::Exit(r, b as u32)));
         }
     }
     for (n, inst) in f.code.iter().enumerate() {
-        if !(alu::is_pure(inst.op) || matches!(inst.op, Op::Mov | Op::Cvta)) {
+        if !(inst.sem.is_pure() || inst.sem.is_move() || inst.sem.is_cvta()) {
             dead[n] = false;
             stack.extend(chains.reads(n));
         }

@@ -9,7 +9,6 @@ use super::warp::{Lanes, State, Warp, lanes};
 use crate::alu;
 use crate::ir::{Inst, Src};
 use crate::sem::{Collective, CollectiveOp, Operation, Update, Vote, Way};
-use crate::table::Op;
 
 /// What a waiting fragment brings.
 pub(super) struct Waiting {
@@ -144,7 +143,10 @@ impl Exec<'_> {
 
     /// The place of the member mask among the operands.
     pub(super) fn member_operand(inst: &Inst) -> Option<&Src> {
-        if inst.op == Op::BarWarp { inst.src.first() } else { inst.src.last() }
+        match inst.sem {
+            Operation::Collective(c) if c.op == CollectiveOp::Barrier => inst.src.first(),
+            _ => inst.src.last(),
+        }
     }
 }
 

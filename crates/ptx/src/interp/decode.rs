@@ -8,8 +8,7 @@ use super::choose::lanewise;
 use super::lanewise::Lanewise;
 use crate::alu;
 use crate::ir::{Base, Dst, Function, Inst, Sense, Special, Src, Symbol};
-use crate::sem::{AddressOp, Operation};
-use crate::table::Op;
+use crate::sem::{AddressOp, Control, Operation};
 use crate::types::Space;
 use std::cell::OnceCell;
 
@@ -104,31 +103,30 @@ fn step<'a>(exec: &Exec<'_>, inst: &'a Inst) -> Step<'a> {
 }
 
 fn what(exec: &Exec<'_>, inst: &Inst) -> Option<What> {
-    match inst.op {
-        Op::Bra => match inst.src.first() {
+    match inst.sem {
+        Operation::Control(Control::Branch) => match inst.src.first() {
             Some(Src::Target(target)) => Some(What::Goto(*target)),
             _ => None,
         },
-        Op::Mov if inst.src.len() == 1 && inst.dst.len() == 1 => {
+        Operation::Move(_) if inst.src.len() == 1 && inst.dst.len() == 1 => {
             let a = operand(exec, &inst.src[0])?;
             compute(Lanewise::Copy, 0, inst.dst[0], [a; 3])
         }
-        Op::Cvta => {
-            let Operation::Address(address) = inst.sem else { return None };
+        Operation::Address(address) if address.op != AddressOp::IsIn => {
             let a = operand(exec, &inst.src[0])?;
             let window = Operand::Constant(super::window(address.space).unwrap_or(0));
             let to_space = address.op == AddressOp::FromGeneric;
             let op = if to_space { Lanewise::Sub64 } else { Lanewise::Add64 };
             compute(op, 0, *inst.dst.first()?, [a, window, window])
         }
-        Op::Ld => load(exec, inst),
-        Op::St => {
+        Operation::Load(_) => load(exec, inst),
+        Operation::Store(_) => {
             let list = inst.src.get(1..inst.src.len() - 1)?;
             let access = access(exec, inst, list.len())?;
             let values: Option<Box<[Operand]>> = list.iter().map(|s| operand(exec, s)).collect();
             Some(What::Store(access, values?))
         }
-        op if alu::is_pure(op) => {
+        op if op.is_pure() => {
             let (op, t) = lanewise(inst)?;
             let mut inputs = [Operand::Constant(0); 3];
             for (to, src) in inputs.iter_mut().zip(&inst.src) {

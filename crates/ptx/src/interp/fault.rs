@@ -2,8 +2,8 @@
 
 use crate::Pos;
 use crate::ir::{Inst, Module};
+use crate::sem::{MbarrierOp, Operation};
 use crate::source::Line;
-use crate::table::Op;
 use std::fmt;
 
 /// Nothing is mapped there.
@@ -91,14 +91,19 @@ pub enum Access {
 impl Access {
     /// What an instruction does in a space; `None` where it accesses no memory.
     pub fn of(inst: &Inst, space: &str) -> Option<Access> {
-        match inst.op {
-            Op::Ld => Some(Access::Read),
-            Op::St | Op::MbarInit => Some(Access::Write),
+        match inst.sem {
+            Operation::Load(_) => Some(Access::Read),
+            Operation::Store(_) => Some(Access::Write),
             // From global memory to shared.
-            Op::CpAsync => Some(if space == "shared" { Access::Write } else { Access::Read }),
-            Op::Atom | Op::MbarArrive | Op::MbarTx | Op::MbarTest | Op::CpArrive => {
-                Some(Access::Atomic)
+            Operation::CopyAsync(_) => {
+                Some(if space == "shared" { Access::Write } else { Access::Read })
             }
+            Operation::Mbarrier(m) => match m.op {
+                MbarrierOp::Init => Some(Access::Write),
+                MbarrierOp::Pending => None,
+                _ => Some(Access::Atomic),
+            },
+            Operation::Atomic(_) => Some(Access::Atomic),
             _ => None,
         }
     }

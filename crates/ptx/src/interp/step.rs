@@ -5,9 +5,8 @@ use super::warp::{Lanes, State, Warp, lanes};
 use super::{Cause, Exec, FUNCTION_WINDOW, Fault, SHARED_WINDOW, WINDOW_SIZE};
 use crate::alu;
 use crate::ir::{Dst, Function, Inst, Special, Src, Symbol};
-use crate::sem::{Address, AddressOp, Barrier, Operation};
-use crate::table::Op;
-use crate::types::Space;
+use crate::sem::{Address, AddressOp, Barrier, Control, Operation};
+use crate::types::{Scalar, Space};
 
 /// What comes after an instruction.
 pub(super) enum Flow {
@@ -31,35 +30,28 @@ impl Exec<'_> {
     ) -> Result<Flow, Fault> {
         let fragment = &warp.fragments[0];
         let (frame, mask, pc) = (fragment.frame, fragment.mask, fragment.pc);
-        if alu::is_pure(inst.op) {
+        if inst.sem.is_pure() {
             self.pure(common, warp, inst, frame, active);
             return Ok(self.advance(warp, pc));
         }
-        if let Operation::Fence(fence) = inst.sem {
-            self.memory.fence(crate::fence::is_total(fence));
-            return Ok(self.advance(warp, pc));
-        }
-        match inst.op {
-            Op::Mov => self.mov(common, warp, inst, frame, active),
-            Op::Cvta | Op::Isspacep => self.address_space(common, warp, inst, frame, active),
-            Op::Activemask => warp.write(frame, inst.dst[0], active, &[mask.into(); 32]),
-            Op::Nop => {}
-            Op::Ld => self.load(common, warp, inst, frame, active)?,
-            Op::St => self.store(common, warp, inst, frame, active)?,
-            Op::Atom => self.atom(common, warp, inst, frame, active)?,
-            Op::CpAsync => self.copy_async(common, warp, inst, frame, active)?,
-            Op::MbarInit
-            | Op::MbarArrive
-            | Op::MbarTx
-            | Op::MbarTest
-            | Op::MbarPending
-            | Op::CpArrive => {
+        match inst.sem {
+            Operation::Fence(fence) => self.memory.fence(crate::fence::is_total(fence)),
+            Operation::Move(ty) => self.mov(common, warp, inst, ty, frame, active),
+            Operation::Address(what) => {
+                self.address_space(common, warp, inst, what, frame, active);
+            }
+            Operation::ActiveMask => warp.write(frame, inst.dst[0], active, &[mask.into(); 32]),
+            Operation::Nothing => {}
+            Operation::Load(_) => self.load(common, warp, inst, frame, active)?,
+            Operation::Store(_) => self.store(common, warp, inst, frame, active)?,
+            Operation::Atomic(_) => self.atom(common, warp, inst, frame, active)?,
+            Operation::CopyAsync(_) => self.copy_async(common, warp, inst, frame, active)?,
+            Operation::Mbarrier(_) => {
                 let again = self.mbarrier(common, warp, inst, frame, active)?;
                 warp.fragments[0].pc = pc + 1;
                 return Ok(if again { Flow::Yield } else { Flow::Next });
             }
-            Op::BrxIdx => return Ok(self.branch_table(common, warp, inst, mask, active, pc)),
-            Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => {
+            Operation::Collective(_) => {
                 self.part(warp, mask, active, pc);
                 let mut inputs = [[0; 32]; 3];
                 for (to, src) in inputs.iter_mut().zip(&inst.src) {
@@ -71,30 +63,14 @@ impl Exec<'_> {
                 }
                 return Ok(self.collective(warp, inst, active, inputs, members));
             }
-            Op::BarSync | Op::BarRed | Op::BarArrive => {
+            Operation::Barrier(_) => {
                 self.part(warp, mask, active, pc);
                 return Ok(self.bar(common, warp, inst, frame, active));
             }
-            Op::Call => {
-                self.part(warp, mask, active, pc);
-                return self.call(common, warp, inst, active);
+            Operation::Control(what) => {
+                return self.control(common, warp, inst, what, active);
             }
-            Op::Ret => {
-                self.part(warp, mask, active, pc);
-                return self.ret(warp, active);
-            }
-            Op::Exit => {
-                self.part(warp, mask, active, pc);
-                warp.exit(0, active);
-                warp.fragments.retain(|f| f.mask != 0);
-                self.settle(warp);
-                return Ok(Flow::Switch);
-            }
-            Op::Trap => {
-                let lane = active.trailing_zeros() as usize;
-                return Err(self.fault_at(common, warp, inst, lane, Cause::Trap));
-            }
-            Op::Nanosleep => {
+            Operation::Sleep => {
                 warp.fragments[0].pc = pc + 1;
                 return Ok(Flow::Yield);
             }
@@ -107,6 +83,49 @@ impl Exec<'_> {
                 };
                 let lane = active.trailing_zeros() as usize;
                 return Err(self.fault_at(common, warp, inst, lane, cause));
+            }
+        }
+        Ok(self.advance(warp, pc))
+    }
+
+    /// Branches that are no plain jumps, calls, and what ends lanes.
+    fn control(
+        &self,
+        common: &mut Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        what: Control,
+        active: u32,
+    ) -> Result<Flow, Fault> {
+        let (mask, pc) = (warp.fragments[0].mask, warp.fragments[0].pc);
+        match what {
+            Control::BranchTable => {
+                return Ok(self.branch_table(common, warp, inst, mask, active, pc));
+            }
+            Control::Branch => {
+                // Decoded as a jump: it is where its target is an instruction, which it always is.
+                if let Some(Src::Target(target)) = inst.src.first() {
+                    return Ok(self.branch(warp, mask, active, pc, *target));
+                }
+            }
+            Control::Call => {
+                self.part(warp, mask, active, pc);
+                return self.call(common, warp, inst, active);
+            }
+            Control::Return => {
+                self.part(warp, mask, active, pc);
+                return self.ret(warp, active);
+            }
+            Control::Exit => {
+                self.part(warp, mask, active, pc);
+                warp.exit(0, active);
+                warp.fragments.retain(|f| f.mask != 0);
+                self.settle(warp);
+                return Ok(Flow::Switch);
+            }
+            Control::Trap => {
+                let lane = active.trailing_zeros() as usize;
+                return Err(self.fault_at(common, warp, inst, lane, Cause::Trap));
             }
         }
         Ok(self.advance(warp, pc))
@@ -341,8 +360,16 @@ impl Exec<'_> {
         }
     }
 
-    fn mov(&self, common: &Common, warp: &mut Warp, inst: &Inst, frame: usize, active: u32) {
-        let bits = inst.types[0].bits();
+    fn mov(
+        &self,
+        common: &Common,
+        warp: &mut Warp,
+        inst: &Inst,
+        ty: Scalar,
+        frame: usize,
+        active: u32,
+    ) {
+        let bits = ty.bits();
         let mut value = [0; 32];
         if inst.src.len() > 1 {
             let part = bits / inst.src.len() as u32;
@@ -369,12 +396,12 @@ impl Exec<'_> {
         common: &Common,
         warp: &mut Warp,
         inst: &Inst,
+        Address { op, space }: Address,
         frame: usize,
         active: u32,
     ) {
         let mut a = [0; 32];
         self.read(common, warp, frame, &inst.src[0], &mut a);
-        let Operation::Address(Address { op, space }) = inst.sem else { return };
         let window = super::window(space);
         let out = a.map(|v| match (op, window) {
             (AddressOp::IsIn, Some(w)) => (w..w + WINDOW_SIZE).contains(&v).into(),

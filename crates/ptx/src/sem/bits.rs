@@ -5,7 +5,7 @@
 //! operands' values.
 
 use super::reader::{Reader, Unsupported};
-use crate::ir::Src;
+use crate::operand::Src;
 use crate::table::{Op, Word};
 use crate::types::{Kind, Scalar};
 
@@ -94,6 +94,19 @@ pub enum Permute {
     Ecl,
     Ecr,
     Rc16,
+}
+
+impl BitOp {
+    /// Whether operand `n` is a number of bits, which has 32 whatever the type.
+    pub const fn is_amount(self, n: usize) -> bool {
+        match self {
+            BitOp::Shl | BitOp::Shr | BitOp::Szext { .. } => n == 1,
+            BitOp::Bfe => n >= 1,
+            BitOp::Bfi => n >= 2,
+            BitOp::Funnel { .. } => n == 2,
+            _ => false,
+        }
+    }
 }
 
 pub(super) const LOGIC: [(Word, Logic); 3] =

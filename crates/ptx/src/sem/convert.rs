@@ -35,6 +35,16 @@ pub enum Convert {
     Pack { to: Scalar },
 }
 
+impl Convert {
+    /// Whether one register holds what is converted.
+    pub const fn is_of_one(&self) -> bool {
+        !matches!(
+            self,
+            Convert::Halves { .. } | Convert::SinglesToBytes { .. } | Convert::Pack { .. }
+        )
+    }
+}
+
 /// How a number becomes another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Mode {

@@ -5,7 +5,7 @@
 
 use super::Context;
 use super::reader::{Reader, Unsupported};
-use crate::ir::Src;
+use crate::operand::Src;
 use crate::table::Word;
 use crate::types::Scalar;
 

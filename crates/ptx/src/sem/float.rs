@@ -3,7 +3,7 @@
 //! Owns what words say of it. What a lane computes, [`crate::alu`] says. Must not know operands' values.
 
 use super::reader::{Reader, Unsupported};
-use crate::ir::Src;
+use crate::operand::Src;
 use crate::soft::Round;
 use crate::table::{Op, Word};
 use crate::types::Scalar;
@@ -79,6 +79,15 @@ impl Extreme {
     /// Of two operands, as they are; a number before a NaN.
     pub const fn is_plain(self) -> bool {
         !(self.nan || self.absolute || self.xorsign || self.three)
+    }
+}
+
+impl Float {
+    /// The other sign, and nothing else: of numbers of this type, packed ones too.
+    pub fn negation(ty: Scalar) -> Float {
+        let (ty, packed) = element(ty).unwrap_or((ty, false));
+        let (round, clamp) = (Round::Nearest, Clamp::None);
+        Float { op: FloatOp::Neg, ty, packed, round, contract: false, flush: false, clamp }
     }
 }
 

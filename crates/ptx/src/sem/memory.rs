@@ -4,8 +4,8 @@
 //! Owns what the words of an access say. Must not know addresses.
 
 use super::Context;
-use super::reader::{Reader, Unsupported};
-use crate::ir::{Base, Inst, Src, Symbol};
+use super::reader::{Reader, Statement, Unsupported};
+use crate::operand::{Base, Src, Symbol};
 use crate::table::Word;
 use crate::types::{Kind, Scalar, Space};
 
@@ -127,7 +127,7 @@ impl Access {
 }
 
 /// The space that an operand's symbol is in.
-fn symbol_space(inst: &Inst, n: usize) -> Option<Space> {
+fn symbol_space(inst: &Statement<'_>, n: usize) -> Option<Space> {
     let Some(Src::Memory(Base::Symbol(symbol), _)) = inst.src.get(n) else { return None };
     Some(match symbol {
         Symbol::Global(_) | Symbol::Function(_) => Space::Global,
@@ -207,7 +207,7 @@ fn access(
 
 /// Operands: the address, and a cache policy or none.
 pub(super) fn load(words: &mut Reader<'_>, context: Context<'_>) -> Result<Access, Unsupported> {
-    access(words, context, words.inst.dst.len())
+    access(words, context, words.inst.results)
 }
 
 /// Operands: the address, the values, and a cache policy or none.

@@ -10,15 +10,17 @@
 //! nobody took, a missing one, or a type that the class does not have is [`Unsupported`], and makes the kernel one that
 //! cannot be launched. So no modifier is lost without somebody being told.
 //!
-//! What has no modifiers that say anything (moves, branches, calls, hints) is [`Operation::Unlowered`] so far, and told
-//! apart by [`Inst::op`].
+//! An instruction that stands in a module has an operation and nothing else that says what it does: its name and its
+//! words are gone ([`Statement`]).
 
 mod address;
 mod atomic;
 mod barrier;
 mod bits;
+mod class;
 mod collective;
 mod compare;
+mod control;
 mod convert;
 mod copy;
 mod float;
@@ -32,18 +34,19 @@ pub use address::{Address, AddressOp};
 pub use atomic::{Atomic, Update};
 pub use barrier::{Barrier, Fence, Reduction};
 pub use bits::{BitOp, Bits, Logic, Permute};
+pub use class::Class;
 pub use collective::{Collective, CollectiveOp, Vote, Way};
 pub use compare::{Compare, Compared, FloatClass, Outcomes, Selector, Set, Test};
+pub use control::{Activation, Control};
 pub use convert::{Convert, Mode};
 pub use copy::{CopyAsync, Source};
 pub use float::{Clamp, Extreme, Float, FloatOp, Precision};
 pub use integer::{Half, Integer, IntegerOp};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
-pub use reader::Unsupported;
+pub use reader::{Statement, Unsupported};
 pub use video::{Then, Video, VideoOp};
 
-use crate::ir::Inst;
 use crate::table::Op;
 use crate::types::{Scalar, Space};
 use reader::Reader;
@@ -89,8 +92,18 @@ pub enum Operation {
     Barrier(Barrier),
     /// `membar`, `fence`.
     Fence(Fence),
-    /// What [`Inst::op`] says: of a class without operations of its own, or not lowered yet.
-    Unlowered,
+    /// `mov`: a value of this type, from one operand or of parts side by side, to one result or its parts.
+    Move(Scalar),
+    /// `bra`, `brx.idx`, `call`, `ret`, `exit`, `trap`.
+    Control(Control),
+    /// `activemask`: which lanes are here, a bit for each.
+    ActiveMask,
+    /// `nanosleep`: others may go first.
+    Sleep,
+    /// Nothing that a kernel sees: `nop`, prefetches, hints, waiting for copies that are done at once.
+    Nothing,
+    /// What a call lowering makes of calls; no instruction of PTX.
+    Activation(Activation),
     /// It has no meaning here: a kernel with it is not launched.
     Refused,
 }
@@ -108,11 +121,11 @@ pub struct Context<'a> {
 ///
 /// # Errors
 /// [`Unsupported`] where its words or types have no meaning together.
-pub fn lower(inst: &Inst, context: Context<'_>) -> Result<Operation, Unsupported> {
+pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Unsupported> {
     let mut words = Reader::new(inst);
     let integer = integer::is_integer(inst.types[0]);
     let operation = match inst.op {
-        Op::Add | Op::Sub | Op::Mul | Op::Mad | Op::Div | Op::Abs | Op::Neg | Op::Min | Op::Max
+        Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Abs | Op::Neg | Op::Min | Op::Max
             if integer =>
         {
             Operation::Integer(integer::lower(&mut words)?)
@@ -143,6 +156,7 @@ pub fn lower(inst: &Inst, context: Context<'_>) -> Result<Operation, Unsupported
         Op::Testp => Operation::Test(compare::test(&mut words)?),
         Op::AddCarry
         | Op::SubCarry
+        | Op::Mad
         | Op::MadCarry
         | Op::MulWide
         | Op::MadWide
@@ -187,9 +201,25 @@ pub fn lower(inst: &Inst, context: Context<'_>) -> Result<Operation, Unsupported
         Op::Cvta | Op::Isspacep => Operation::Address(address::lower(&mut words)?),
         Op::BarSync | Op::BarArrive | Op::BarRed => Operation::Barrier(barrier::lower(&mut words)?),
         Op::Fence | Op::FenceSc => Operation::Fence(barrier::fence(&mut words)?),
-        op if crate::alu::is_video(op) => Operation::Video(video::lower(&mut words)?),
+        Op::Vadd
+        | Op::Vsub
+        | Op::Vavrg
+        | Op::Vabsdiff
+        | Op::Vmin
+        | Op::Vmax
+        | Op::Vshl
+        | Op::Vshr
+        | Op::Vmad
+        | Op::Vset => Operation::Video(video::lower(&mut words)?),
+        Op::Mov => Operation::Move(control::moved(&mut words)?),
+        Op::Bra | Op::BrxIdx | Op::Call | Op::Ret | Op::Exit | Op::Trap => {
+            Operation::Control(control::lower(&mut words))
+        }
+        Op::Activemask => Operation::ActiveMask,
+        Op::Nanosleep => Operation::Sleep,
+        // Hints have words that nobody asks for.
+        Op::Nop => return Ok(Operation::Nothing),
         Op::Refused => return Ok(Operation::Refused),
-        _ => return Ok(Operation::Unlowered),
     };
     words.end()?;
     Ok(operation)
@@ -197,7 +227,7 @@ pub fn lower(inst: &Inst, context: Context<'_>) -> Result<Operation, Unsupported
 
 /// The space that operand `n` of an access is in, for the checks, which come before [`lower`]: constant memory is
 /// [`Space::Const`] here.
-pub(crate) fn checked_space(inst: &Inst, n: usize, entry: bool) -> Space {
+pub(crate) fn checked_space(inst: &Statement<'_>, n: usize, entry: bool) -> Space {
     match memory::space(&mut Reader::new(inst), n, entry) {
         (Space::Global, true) => Space::Const,
         (space, _) => space,
@@ -205,9 +235,57 @@ pub(crate) fn checked_space(inst: &Inst, n: usize, entry: bool) -> Space {
 }
 
 impl Operation {
+    /// Whether a lane computes its results from its operands alone ([`crate::alu`]).
+    pub const fn is_pure(&self) -> bool {
+        use Operation::*;
+        matches!(
+            self,
+            Integer(_)
+                | Bits(_)
+                | Float(_)
+                | Convert(_)
+                | Compare(_)
+                | Set(_)
+                | Select
+                | SelectBySign(_)
+                | Test(_)
+                | Video(_)
+        )
+    }
+
+    /// Whether it is one of these integer operations.
+    pub fn is_integer(&self, of: impl Fn(IntegerOp) -> bool) -> bool {
+        matches!(self, Operation::Integer(i) if of(i.op))
+    }
+
+    /// Whether it is a move.
+    pub const fn is_move(&self) -> bool {
+        matches!(self, Operation::Move(_))
+    }
+
+    /// Whether it makes an address of another: `cvta`.
+    pub fn is_cvta(&self) -> bool {
+        matches!(self, Operation::Address(a) if a.op != AddressOp::IsIn)
+    }
+
+    /// Whether threads of the block wait at it for each other.
+    pub const fn waits_for_block(&self) -> bool {
+        matches!(self, Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)))
+    }
+
     /// Arithmetic of floating-point numbers, if it is that.
     pub const fn float(&self) -> Option<Float> {
         if let Operation::Float(f) = self { Some(*f) } else { None }
+    }
+
+    /// Which arithmetic of integers, if it is that.
+    pub const fn integer(&self) -> Option<IntegerOp> {
+        if let Operation::Integer(i) = self { Some(i.op) } else { None }
+    }
+
+    /// Which operation on bits, if it is that.
+    pub const fn bits(&self) -> Option<BitOp> {
+        if let Operation::Bits(b) = self { Some(b.op) } else { None }
     }
 
     /// Whether it is the lower half of a product, or a sum with that.

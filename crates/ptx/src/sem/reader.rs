@@ -3,9 +3,26 @@
 //! Owns that each is taken by whoever gives it a meaning, and what is said where one is not. Must not know what words mean.
 
 use crate::error::Pos;
-use crate::ir::Inst;
+use crate::operand::Src;
 use crate::table::{Op, Word, Words};
 use crate::types::Scalar;
+
+/// A checked instruction as it was written, before it has a meaning.
+#[derive(Debug, Clone, Copy)]
+pub struct Statement<'a> {
+    /// Its row of the table.
+    pub op: Op,
+    /// Its modifiers that are no types.
+    pub words: Words,
+    /// Its types, slot by slot.
+    pub types: [Scalar; 3],
+    /// How many results it has.
+    pub results: usize,
+    /// Its operands.
+    pub src: &'a [Src],
+    /// Where in the text.
+    pub pos: Pos,
+}
 
 /// An instruction whose words or types have no meaning together.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,12 +45,12 @@ impl std::fmt::Display for Unsupported {
 
 /// The words that nobody has taken yet.
 pub(super) struct Reader<'a> {
-    pub(super) inst: &'a Inst,
+    pub(super) inst: &'a Statement<'a>,
     left: Words,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(inst: &'a Inst) -> Reader<'a> {
+    pub(super) fn new(inst: &'a Statement<'a>) -> Reader<'a> {
         Reader { inst, left: inst.words }
     }
 

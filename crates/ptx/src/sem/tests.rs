@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 use super::*;
-use crate::ir::{Base, Dst, Src};
+use crate::ir::{Base, Src};
 use crate::soft::Round;
 use crate::table::{self, OperandKind, Row, Word, Words};
 
@@ -25,19 +25,19 @@ fn choices(row: &Row) -> Vec<Words> {
     all
 }
 
-/// An instruction of a form, with operands of the kinds that it has.
-fn form(row: &Row, words: Words, types: [Scalar; 3]) -> Inst {
+/// The operands that an instruction of a form has: how many results, and the others.
+fn operands(row: &Row, words: Words) -> (usize, Vec<Src>) {
     let parts = match words.first(&[Word::V2, Word::V4, Word::V8]) {
         Some(Word::V2) => 2,
         Some(Word::V4) => 4,
         Some(_) => 8,
         None => 1,
     };
-    let (mut dst, mut src) = (Vec::new(), Vec::new());
+    let (mut results, mut src) = (0, Vec::new());
     for place in &row.places {
         let n = if matches!(place.kind, OperandKind::Data(_)) { parts } else { 1 };
         if place.result {
-            dst.extend(vec![Dst::Reg(0, 64); n]);
+            results += n;
             continue;
         }
         let one = match place.kind {
@@ -47,9 +47,19 @@ fn form(row: &Row, words: Words, types: [Scalar; 3]) -> Inst {
         };
         src.extend(vec![one; n]);
     }
+    (results, src)
+}
+
+/// What an instruction of a form means.
+fn lowered(
+    row: &Row,
+    words: Words,
+    types: [Scalar; 3],
+    context: Context<'_>,
+) -> Result<Operation, Unsupported> {
+    let (results, src) = operands(row, words);
     let pos = crate::Pos::default();
-    let sem = Operation::Unlowered;
-    Inst { sem, op: row.op, words, types, guard: None, dst, src, pos }
+    lower(&Statement { op: row.op, words, types, results, src: &src, pos }, context)
 }
 
 /// The one instruction of this text, lowered.
@@ -68,10 +78,8 @@ fn refused(op: Op, words: &[Word], types: [Scalar; 3], src: usize) -> Unsupporte
     words.iter().for_each(|w| set.insert(*w));
     let address = Src::Memory(Base::Reg(0, 64), 0);
     let src: Vec<Src> = std::iter::once(address).chain(vec![Src::Imm(0); src - 1]).collect();
-    let (pos, sem) = (crate::Pos::default(), Operation::Unlowered);
-    let dst = vec![Dst::Reg(0, 64)];
-    let inst = Inst { sem, op, words: set, types, guard: None, dst, src, pos };
-    lower(&inst, KERNEL).unwrap_err()
+    let pos = crate::Pos::default();
+    lower(&Statement { op, words: set, types, results: 1, src: &src, pos }, KERNEL).unwrap_err()
 }
 
 #[test]
@@ -83,7 +91,7 @@ fn every_form_of_the_table_has_a_meaning() {
         for words in choices(row) {
             for a in slot(0) {
                 for b in slot(1) {
-                    let inst = form(row, words, [*a, *b, slot(2)[0]]);
+                    let types = [*a, *b, slot(2)[0]];
                     // Sums that are not rounded to nearest are not in hardware either.
                     let rounded = [Word::Rz, Word::Rm, Word::Rp];
                     let rounded = row.op == Op::Atom && words.first(&rounded).is_some();
@@ -106,7 +114,7 @@ fn every_form_of_the_table_has_a_meaning() {
                     ];
                     let odd = words.first(if floats { &unsigned } else { &numbers }).is_some();
                     let odd = matches!(row.op, Op::Setp | Op::Set) && odd;
-                    let result = lower(&inst, KERNEL);
+                    let result = lowered(row, words, types, KERNEL);
                     let none = rounded || odd;
                     assert_eq!(result.is_err(), none, "{} {words:?} {result:?}", row.syntax());
                     found += 1;
@@ -143,10 +151,10 @@ fn a_functions_parameters_are_local() {
     };
     let row = table::rows().find(|r| r.op == Op::Ld && r.mnemonic == "ldu").unwrap();
     let types = [Scalar::U32, Scalar::B32, Scalar::B32];
-    let inst = form(row, words(&[Word::Param]), types);
-    assert_eq!(lower(&inst, KERNEL).unwrap().space(0), Space::Param);
+    let of = |context| lowered(row, words(&[Word::Param]), types, context).unwrap().space(0);
+    assert_eq!(of(KERNEL), Space::Param);
     let function = Context { entry: false, registers: &[] };
-    assert_eq!(lower(&inst, function).unwrap().space(0), Space::Local);
+    assert_eq!(of(function), Space::Local);
 }
 
 #[test]
@@ -281,6 +289,26 @@ fn barriers_fences_and_addresses_have_one() {
 }
 
 #[test]
+fn moves_branches_and_hints_have_one() {
+    assert_eq!(meaning("mov.b64 %d1, {%r1, %r2};"), Operation::Move(Scalar::B64));
+    assert_eq!(meaning("mov.pred %p1, %p2;"), Operation::Move(Scalar::Pred));
+    let policy = meaning("createpolicy.fractional.L2::evict_last.b64 %d1;");
+    assert_eq!(policy, Operation::Move(Scalar::B64));
+    assert_eq!(meaning("L: bra.uni L;"), Operation::Control(Control::Branch));
+    assert_eq!(meaning("@%p1 ret;"), Operation::Control(Control::Return));
+    assert_eq!(meaning("exit;"), Operation::Control(Control::Exit));
+    assert_eq!(meaning("trap;"), Operation::Control(Control::Trap));
+    assert_eq!(meaning("activemask.b32 %r1;"), Operation::ActiveMask);
+    assert_eq!(meaning("nanosleep.u32 20;"), Operation::Sleep);
+    assert_eq!(meaning("prefetch.global.L2 [%d1];"), Operation::Nothing);
+    assert_eq!(meaning("cp.async.wait_all;"), Operation::Nothing);
+    let why = refused(Op::Mov, &[Word::Sat], [Scalar::B32; 3], 1);
+    assert_eq!(why.found, "`.sat`");
+    refused(Op::Mov, &[], [Scalar::B128; 3], 1);
+    refused(Op::Bra, &[Word::Sync], [Scalar::B32; 3], 1);
+}
+
+#[test]
 fn what_has_no_meaning_keeps_its_kernel_from_being_launched() {
     let text = ".version 8.7\n.target sm_90a\n.address_size 64\n.visible .entry k() {\n\
                 .reg .pred %p<9>; .reg .f32 %f<9>;\nsetp.lo.f32 %p1, %f1, %f2;\n}";
@@ -289,5 +317,5 @@ fn what_has_no_meaning_keeps_its_kernel_from_being_launched() {
     assert_eq!(refusal.instruction, "setp.lo.f32");
     assert_eq!(refusal.reason, "`.f32` has no meaning here; expected a type that it compares");
     let inst = &module.functions[0].code[0];
-    assert_eq!((inst.op, inst.sem), (Op::Refused, Operation::Refused));
+    assert_eq!(inst.sem, Operation::Refused);
 }

@@ -1,8 +1,7 @@
 //! The declarative table of instructions.
 //!
 //! Owns which instruction forms exist, and what operands each takes. The
-//! checker reads it, the interpreter's semantics are keyed by its [`Op`]s, and
-//! a compiler will be. It must not know how anything is executed.
+//! checker reads it, and [`crate::sem`] makes meanings of its [`Op`]s and words, which nobody sees behind that. It must not know how anything is executed.
 
 mod modifier;
 mod rows;
@@ -29,8 +28,14 @@ pub enum Op {
     Bra, BrxIdx, Call, Ret, Exit, Trap, Nanosleep, Nop,
     /// An instruction that this crate does not run.
     Refused,
-    /// Not of PTX: what compilers make of calls. See whoever does.
-    Enter, Save, Restore,
+}
+
+impl Op {
+    /// A video instruction: its operands have selectors.
+    pub fn is_video(self) -> bool {
+        use Op::*;
+        matches!(self, Vadd | Vsub | Vavrg | Vabsdiff | Vmin | Vmax | Vshl | Vshr | Vmad | Vset)
+    }
 }
 
 /// What an operand place takes.

@@ -44,7 +44,7 @@ impl Form {
 fn apart(op: Op) -> bool {
     use Op::*;
     // Selectors of parts are not in the table.
-    if cushim_ptx::alu::is_video(op) {
+    if op.is_video() {
         return true;
     }
     matches!(

@@ -32,7 +32,7 @@ pub fn differs_from_isa(form: &Form) -> Option<&'static str> {
 }
 
 pub(super) fn all(forms: &mut Vec<Form>) {
-    let mut rows: Vec<&Row> = table::rows().filter(|r| cushim_ptx::alu::is_video(r.op)).collect();
+    let mut rows: Vec<&Row> = table::rows().filter(|r| r.op.is_video()).collect();
     rows.sort_by_key(|r| (r.mnemonic, r.syntax()));
     for row in rows {
         of_row(row, forms);

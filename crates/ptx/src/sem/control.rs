@@ -1,0 +1,67 @@
+//! What moves values, and where lanes go on (PTX ISA 9, `mov`, "Control Flow Instructions", `activemask`, `nanosleep`).
+//!
+//! Owns the operations that have next to no modifiers, and those that a call lowering puts in the place of calls. Must
+//! not know operands: where to, whom, and how a value is put together are operands of the instruction.
+
+use super::reader::{Reader, Unsupported};
+use crate::table::{Op, Word};
+use crate::types::{Kind, Scalar};
+
+/// Where lanes go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Control {
+    /// At the instruction that operand 0 names.
+    Branch,
+    /// At that of the instructions of operand 1 which operand 0 says; behind the branch where there are not so many.
+    BranchTable,
+    /// In a function, and afterwards behind the call.
+    Call,
+    /// Behind the call that the function was entered by; in a kernel nowhere.
+    Return,
+    /// Nowhere.
+    Exit,
+    /// Nowhere, and the launch has failed.
+    Trap,
+}
+
+impl Control {
+    /// Whether it ends a basic block: what follows it is reached only where its guard is false, or by a table's end.
+    pub const fn ends_block(self) -> bool {
+        !matches!(self, Control::Call)
+    }
+}
+
+/// What a call lowering does round a call that may come back to its own function, and where frames move. No text has
+/// these and [`super::lower`] gives none; whoever runs calls as calls refuses them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Activation {
+    /// A frame begins at operand 0 and has an end operand 1 behind that: the launch fails where no stack reaches so far.
+    Enter,
+    /// The operands are kept on the lane's stack.
+    Save,
+    /// The results are what the last [`Activation::Save`] kept.
+    Restore,
+}
+
+/// The type of a `mov`: its one value, or its parts together, have so many bits.
+pub(super) fn moved(words: &mut Reader<'_>) -> Result<Scalar, Unsupported> {
+    // Policies: the checker has put their values in place of their operands.
+    for word in [Word::Fractional, Word::Range, Word::Cvt, Word::L2, Word::Global] {
+        words.take(word);
+    }
+    words.ty(0, |ty| ty.kind() == Kind::Pred || ty.bits() <= 64, "a type that registers hold")
+}
+
+pub(super) fn lower(words: &mut Reader<'_>) -> Control {
+    // That all lanes go the same way is found out, not believed.
+    words.take(Word::Uni);
+    words.take(Word::Idx);
+    match words.inst.op {
+        Op::Bra => Control::Branch,
+        Op::BrxIdx => Control::BranchTable,
+        Op::Call => Control::Call,
+        Op::Ret => Control::Return,
+        Op::Exit => Control::Exit,
+        _ => Control::Trap,
+    }
+}
