@@ -112,14 +112,16 @@ def check_program(cushim, path, images, out, direct):
     return results
 
 
-def check(cushim, nvcc, arch, target, out):
-    """Everything: [(where, results)]. `arch` is sm_NN for a GPU, compute_NN for what takes PTX only; `target` is nvcc's
+def compiled(nvcc, *command):
+    """None, or what nvcc complains about."""
+    done = subprocess.run([nvcc, "-std=c++17"] + list(command), capture_output=True, text=True)
+    return (done.stderr or done.stdout).strip().splitlines()[-6:] if done.returncode else None
+
+
+def tasks(cushim, nvcc, arch, target, out, Task):
+    """Everything, as tasks of that class. `arch` is sm_NN for a GPU, compute_NN for what takes PTX only; `target` is nvcc's
     option for programs."""
     virtual = arch.replace("sm_", "compute_")
-
-    def compiled(*command):
-        done = subprocess.run([nvcc, "-std=c++17"] + list(command), capture_output=True, text=True)
-        return (done.stderr or done.stdout).strip().splitlines()[-6:] if done.returncode else None
 
     new = os.path.join(SOURCES, "bound_new.cu")
     made = [("ptx", ["-ptx", "-arch=" + virtual, new]), ("wrong", ["-ptx", "-arch=" + virtual, os.path.join(SOURCES, "bound_wrong.cu")])]
@@ -130,45 +132,58 @@ def check(cushim, nvcc, arch, target, out):
                  ("fatbin", ["-fatbin", "-gencode=arch=%s,code=[%s,%s]" % (virtual, virtual, arch), new])]
     images = {name: os.path.join(out, "bound." + name) for name, _ in made}
     for name, command in made:
-        wrong = compiled(*command, "-o", images[name])
+        wrong = compiled(nvcc, *command, "-o", images[name])
         if wrong:
-            return [("bound, " + name, [("compiles", wrong)])]
-    found = []
-    for runtime in ("shared", "static"):
-        where, path = "bound " + runtime, os.path.join(out, "bound-" + runtime)
-        wrong = compiled("-cudart=" + runtime, target, os.path.join(SOURCES, "bound.cu"), "-o", path)
-        direct = runtime == "shared" and cushim.backend == "native"
-        found.append((where, [("compiles", wrong)] if wrong else check_program(cushim, path, images, out, direct)))
-    # What the source with the new kernels prints is what the replaced ones must.
-    path = os.path.join(out, "bound-new-source")
-    wrong = compiled(target, "-DNEW_SOURCE", os.path.join(SOURCES, "bound.cu"), "-o", path)
-    found.append(("bound", [("compiles", wrong)] if wrong else
-                  [("new source", compared(cushim.alone([path]), text(NEW), [], 0))]))
+            return [Task("bound, " + name, out, lambda wrong, _: [("compiles", wrong)], wrong)]
+    found = [Task("bound " + runtime, out, variables, cushim, nvcc, runtime, target, images) for runtime in ("shared", "static")]
+    found.append(Task("bound", out, new_source, cushim, nvcc, target))
     # Kernels that nodes run in a context of their own came with CUDA 12.
     named = (("nodes", NODES),) if build.Nvcc(nvcc).version >= (12, 0) else ()
-    for name, lines in (("contexts", CONTEXTS), *named):
-        path = os.path.join(out, "bound-" + name)
-        source, unlinked = os.path.join(SOURCES, "bound_%s.cu" % name), path + ".o"
-        wrong = compiled("-c", source, "-o", unlinked)
-        if not wrong:
-            # There need not be a driver to link with.
-            wrong = compiled(unlinked, *build.driver_stub([unlinked], path + "-stub"), "-o", path)
-        found.append(("bound " + name, [("compiles", wrong)] if wrong else
-                      check_times(cushim, [path, images["contexts"]], [path, images["contexts-new"]], lines, images, out)))
-    path = os.path.join(out, "bound-plugins")
-    wrong = compiled("-cudart=none", os.path.join(SOURCES, "bound_plugin_main.cpp"), "-ldl", "-o", path)
-    for runtime in ("shared", "static"):
-        commands = []
-        for name, define in (("plugin", "-DOLD"), ("new-plugin", "-DNEW")):
-            plugins = [os.path.join(out, "libbound-%s-%s-%s.so" % (name, letter, runtime)) for letter in "ab"]
-            wrong = wrong or compiled("-cudart=" + runtime, target, "-shared", "-Xcompiler", "-fPIC", define,
-                                      os.path.join(SOURCES, "bound_plugin.cu"), "-o", plugins[0])
-            if not wrong:
-                shutil.copy(plugins[0], plugins[1])
-            commands.append([path] + plugins)
-        found.append(("bound plugins " + runtime, [("compiles", wrong)] if wrong else
-                      check_times(cushim, commands[0], commands[1], PLUGINS, images, out)))
+    found += [Task("bound " + name, out, contexts, cushim, nvcc, name, lines, images) for name, lines in (("contexts", CONTEXTS), *named)]
+    found += [Task("bound plugins " + runtime, out, plugins, cushim, nvcc, runtime, target, images) for runtime in ("shared", "static")]
     return found
+
+
+def variables(cushim, nvcc, runtime, target, images, out):
+    """bound.cu with one runtime."""
+    path = os.path.join(out, "bound-" + runtime)
+    wrong = compiled(nvcc, "-cudart=" + runtime, target, os.path.join(SOURCES, "bound.cu"), "-o", path)
+    direct = runtime == "shared" and cushim.backend == "native"
+    return [("compiles", wrong)] if wrong else check_program(cushim, path, images, out, direct)
+
+
+def new_source(cushim, nvcc, target, out):
+    """What the source with the new kernels prints is what the replaced ones must."""
+    path = os.path.join(out, "bound-new-source")
+    wrong = compiled(nvcc, target, "-DNEW_SOURCE", os.path.join(SOURCES, "bound.cu"), "-o", path)
+    return [("compiles", wrong)] if wrong else [("new source", compared(cushim.alone([path]), text(NEW), [], 0))]
+
+
+def contexts(cushim, nvcc, name, lines, images, out):
+    """bound_NAME.cu, which loads images in several contexts."""
+    path = os.path.join(out, "bound-" + name)
+    source, unlinked = os.path.join(SOURCES, "bound_%s.cu" % name), path + ".o"
+    wrong = compiled(nvcc, "-c", source, "-o", unlinked)
+    if not wrong:
+        # There need not be a driver to link with.
+        wrong = compiled(nvcc, unlinked, *build.driver_stub([unlinked], path + "-stub"), "-o", path)
+    return [("compiles", wrong)] if wrong else \
+        check_times(cushim, [path, images["contexts"]], [path, images["contexts-new"]], lines, images, out)
+
+
+def plugins(cushim, nvcc, runtime, target, images, out):
+    """Two libraries with kernels and variables of the same names, opened and closed."""
+    path = os.path.join(out, "bound-plugins")
+    wrong = compiled(nvcc, "-cudart=none", os.path.join(SOURCES, "bound_plugin_main.cpp"), "-ldl", "-o", path)
+    commands = []
+    for name, define in (("plugin", "-DOLD"), ("new-plugin", "-DNEW")):
+        pair = [os.path.join(out, "libbound-%s-%s-%s.so" % (name, letter, runtime)) for letter in "ab"]
+        wrong = wrong or compiled(nvcc, "-cudart=" + runtime, target, "-shared", "-Xcompiler", "-fPIC", define,
+                                  os.path.join(SOURCES, "bound_plugin.cu"), "-o", pair[0])
+        if not wrong:
+            shutil.copy(pair[0], pair[1])
+        commands.append([path] + pair)
+    return [("compiles", wrong)] if wrong else check_times(cushim, commands[0], commands[1], PLUGINS, images, out)
 
 
 def check_times(cushim, command, new, lines, images, out):

@@ -214,51 +214,58 @@ SCRIPTS = (
 )
 
 
-def check_scripts(cushim, python, images, out):
-    """Kernels made at run time, and one of PyTorch's: [(where, results)]."""
+def scripts(cushim, python, images, out):
+    """Kernels made at run time, and one of PyTorch's, as tasks."""
     found = []
-    for script, modules, kernel, (old, new) in SCRIPTS:
-        where = "redirect " + script
+    for script, modules, kernel, edit in SCRIPTS:
         if runs.run([python, "-c", "import " + ", ".join(modules)]).status != 0:
-            print("left out  %s (no %s)" % (where, " and ".join(modules)), flush=True)
+            print("left out  redirect %s (no %s)" % (script, " and ".join(modules)), flush=True)
             continue
-        path = os.path.join(ROOT, "c-tests/python", script)
-        with open(path) as file:
-            source = file.read()
-        edited = os.path.join(out, "edited_" + script)
-        with open(edited, "w") as file:
-            file.write(source.replace(old, new))
-        dump = os.path.join(out, "dump-" + script)
-        shutil.rmtree(dump, ignore_errors=True)
-        wanted, trace = cushim.trace([python, edited], options=["--dump-images", dump])
-        shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
-        holds = [line for line in dumped(dump) if kernel in line["kernels"]]
-        if wanted.status != 0 or not holds:
-            found.append((where, [("edited", ["exit status %s, %d images with %s" % (wanted.status, len(holds), kernel)] +
-                                   runs.lines(wanted.err)[-3:])]))
-            continue
-        image = os.path.join(dump, holds[-1]["file"])
-        alone = runs.run([python, path])
-        ran, trace = cushim.trace([python, path], options=["--replace", "^%s=%s" % (kernel, image)])
-        shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
-        wrong = [] if wanted.out != alone.out else ["the edit changes nothing"]
-        if ran.out != wanted.out:
-            wrong.append("expected %r, printed %r" % (wanted.out.decode()[-200:], ran.out.decode()[-200:]))
-        found.append((where, [("replaced", wrong + (runs.lines(ran.err)[-3:] if wrong else []))]))
-    path = os.path.join(ROOT, "c-tests/python/pytorch_add.py")
+        found.append(Task("redirect " + script, out, check_script, cushim, python, script, kernel, edit))
     if runs.run([python, "-c", "import torch"]).status == 0:
-        manifest = os.path.join(out, "torch.toml")
-        with open(manifest, "w") as file:
-            file.write(rule(r"kernel = 'vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>'",
-                            "image = '%s'\nkernel = 'elementwise'" % images["ptx"]))
-        results = []
-        for name, options, total in (("alone", [], 39994.0), ("replaced", ["--redirect", manifest], 10029994.0)):
-            ran, trace = cushim.trace([python, path], options=options)
-            shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
-            good = ran.out == ("sum %s\n" % total).encode()
-            results.append((name, [] if good else ["expected %s, printed %r" % (total, ran.out)] + runs.lines(ran.err)[-3:]))
-        found.append(("redirect pytorch_add.py", results))
+        found.append(Task("redirect pytorch_add.py", out, check_torch, cushim, python, images))
     return found
+
+
+def check_script(cushim, python, script, kernel, edit, out):
+    """A script's kernel replaced by that of the same script with an edit: [(what, what is wrong)]."""
+    path = os.path.join(ROOT, "c-tests/python", script)
+    with open(path) as file:
+        source = file.read()
+    edited = os.path.join(out, "edited_" + script)
+    with open(edited, "w") as file:
+        file.write(source.replace(*edit))
+    dump = os.path.join(out, "dump-" + script)
+    shutil.rmtree(dump, ignore_errors=True)
+    wanted, trace = cushim.trace([python, edited], options=["--dump-images", dump])
+    shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+    holds = [line for line in dumped(dump) if kernel in line["kernels"]]
+    if wanted.status != 0 or not holds:
+        return [("edited", ["exit status %s, %d images with %s" % (wanted.status, len(holds), kernel)] + runs.lines(wanted.err)[-3:])]
+    image = os.path.join(dump, holds[-1]["file"])
+    alone = runs.run([python, path])
+    ran, trace = cushim.trace([python, path], options=["--replace", "^%s=%s" % (kernel, image)])
+    shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+    wrong = [] if wanted.out != alone.out else ["the edit changes nothing"]
+    if ran.out != wanted.out:
+        wrong.append("expected %r, printed %r" % (wanted.out.decode()[-200:], ran.out.decode()[-200:]))
+    return [("replaced", wrong + (runs.lines(ran.err)[-3:] if wrong else []))]
+
+
+def check_torch(cushim, python, images, out):
+    """PyTorch's own addition replaced: [(what, what is wrong)]."""
+    path = os.path.join(ROOT, "c-tests/python/pytorch_add.py")
+    manifest = os.path.join(out, "torch.toml")
+    with open(manifest, "w") as file:
+        file.write(rule(r"kernel = 'vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>'",
+                        "image = '%s'\nkernel = 'elementwise'" % images["ptx"]))
+    results = []
+    for name, options, total in (("alone", [], 39994.0), ("replaced", ["--redirect", manifest], 10029994.0)):
+        ran, trace = cushim.trace([python, path], options=options)
+        shutil.rmtree(os.path.dirname(trace), ignore_errors=True)
+        good = ran.out == ("sum %s\n" % total).encode()
+        results.append((name, [] if good else ["expected %s, printed %r" % (total, ran.out)] + runs.lines(ran.err)[-3:]))
+    return results
 
 
 def check_direct(cushim, path, images, arch, out):
@@ -282,28 +289,33 @@ def toolkit(nvcc):
     return (re.search(r"release (\d+\.\d+)", said) or [None, "?"])[1]
 
 
-def check_matrix(cushim, nvcc, others, clang, target, arch, images, out):
-    """Programs of other compilers, and kernels of other toolkits: [(where, results)]."""
-    found = []
+def matrix(cushim, nvcc, others, clang, target, arch, images, out):
+    """Programs of other compilers, and kernels of other toolkits, as tasks."""
     source, new = (os.path.join(ROOT, "c-tests/gpu", name) for name in ("redirected.cu", "redirected_new.cu"))
-    programs = []
+
+    def foreign(other, name, out):
+        # Newer PTX than the driver's own is no more than its word; the oldest compiler's is taken by all.
+        ptx, path = os.path.join(out, "new-%s.ptx" % name), os.path.join(out, "redirected")
+        wrong = compiled([other, "-std=c++17", "-ptx", "-arch=" + arch.replace("sm_", "compute_"), new, "-o", ptx]) or \
+            compiled([nvcc, "-std=c++17", "-cudart=shared", target, source, "-o", path])
+        return [("compiles", wrong)] if wrong else \
+            check_program(cushim, path, dict(images, ptx=ptx), arch, out, only=("PTX", "another name"))
+
+    def program(command, linked, out):
+        path = os.path.join(out, "redirected")
+        wrong = compiled(command + [source, "-o", path] + linked)
+        return [("compiles", wrong)] if wrong else check_program(cushim, path, images, arch, out, only=FEW)
+
+    tasks = []
     for other in others:
         name = toolkit(other)
-        # Newer PTX than the driver's own is no more than its word; the oldest compiler's is taken by all.
-        foreign = os.path.join(out, "new-%s.ptx" % name)
-        wrong = compiled([other, "-std=c++17", "-ptx", "-arch=" + arch.replace("sm_", "compute_"), new, "-o", foreign])
-        path = os.path.join(out, "redirected-shared-whole")
-        if wrong:
-            found.append(("redirect, kernel of CUDA " + name, [("compiles", wrong)]))
-        else:
-            found.append(("redirect shared whole, kernel of CUDA " + name,
-                          check_program(cushim, path, dict(images, ptx=foreign), arch, out, only=("PTX", "another name"))))
+        tasks.append(Task("redirect shared whole, kernel of CUDA " + name, out, foreign, other, name))
         for runtime in ("shared", "static"):
             if runtime == "static" and not os.path.exists(os.path.join(library(other), "libcudart_static.a")):
                 print("left out  redirect static, CUDA %s (no libcudart_static.a in %s)" % (name, library(other)), flush=True)
                 continue
-            programs.append(("%s, CUDA %s" % (runtime, name), [other, "-std=c++17", target, "-cudart=" + runtime, "-Xlinker",
-                             "-rpath=" + library(other)], "redirected-%s-%s" % (runtime, name)))
+            command = [other, "-std=c++17", target, "-cudart=" + runtime, "-Xlinker", "-rpath=" + library(other)]
+            tasks.append(Task("redirect %s, CUDA %s" % (runtime, name), out, program, command, []))
     # clang knows no toolkit that is newer than itself.
     homes = [os.path.dirname(os.path.dirname(os.path.realpath(other))) for other in others if toolkit(other).startswith("12.")]
     if clang and homes:
@@ -312,13 +324,8 @@ def check_matrix(cushim, nvcc, others, clang, target, arch, images, out):
             linked = ["-lcudart"] if runtime == "shared" else ["-lcudart_static", "-ldl", "-lrt", "-lpthread"]
             options = ["-x", "cuda", "--cuda-path=" + homes[0], "--cuda-gpu-arch=" + arch.replace("compute_", "sm_"), "-std=c++17", "-O2",
                        "-I" + more, "-Wno-unknown-cuda-version", "--cuda-include-ptx=all", "-Wl,-rpath," + libs]
-            programs.append(("%s, clang" % runtime, [clang] + options, "redirected-%s-clang" % runtime, ["-L" + libs] + linked))
-    for where, command, name, *linked in programs:
-        path = os.path.join(out, name)
-        wrong = compiled(command + [source, "-o", path] + (linked[0] if linked else []))
-        found.append(("redirect " + where, [("compiles", wrong)] if wrong else
-                      check_program(cushim, path, images, arch, out, only=FEW)))
-    return found
+            tasks.append(Task("redirect %s, clang" % runtime, out, program, [clang] + options, ["-L" + libs] + linked))
+    return tasks
 
 
 def kits(folder, nvcc):
@@ -336,16 +343,57 @@ def library(nvcc, home=None):
     return next((folder for folder in folders if os.path.isdir(folder)), folders[0])
 
 
-def check(folder, backend, nvcc, arch, out, python=None, others=(), clang=None):
-    """Everything: [(where, [(what, what is wrong)])]. `arch` is sm_NN for a GPU, compute_NN for what takes PTX
+class Task(runs.Task):
+    """One that has a folder of its own below `out`, which its function takes last."""
+
+    def __init__(self, where, out, function, *arguments):
+        own = os.path.join(out, re.sub(r"[^\w.]+", "-", where))
+
+        def run():
+            os.makedirs(own, exist_ok=True)
+            return function(*arguments, own)
+
+        super().__init__(where, run)
+
+
+def builds(cushim, backend, nvcc, arch, target, images, out):
+    """The builds of redirected.cu by one nvcc, as tasks."""
+    source = os.path.join(ROOT, "c-tests/gpu/redirected.cu")
+
+    def built(runtime, link, then, out):
+        path = os.path.join(out, "redirected-%s-%s" % (runtime, link))
+        wrong = compiled([nvcc, "-std=c++17", "-cudart=" + runtime, target,
+                          "-rdc=" + ("true" if link == "rdc" else "false"), source, "-o", path])
+        return [("compiles", wrong)] if wrong else then(path, out)
+
+    tasks = []
+    for runtime in ("shared", "static"):
+        # Relocatable PTX is linked when it is loaded, and has no one image that rules could name.
+        for link in ("whole", "rdc") if arch != target_virtual(arch) else ("whole",):
+            checks = [("", lambda path, out: check_program(cushim, path, images, arch, out))]
+            if link == "whole":
+                checks += [(" tools", lambda path, out: check_tools(cushim, path, out)),
+                           (" replay", lambda path, out: check_replay(cushim, path, images, out))]
+                if runtime == "shared" and backend == "native":
+                    checks.append((" direct", lambda path, out: check_direct(cushim, path, images, arch, out)))
+            tasks += [Task("redirect %s %s%s" % (runtime, link, what), out, built, runtime, link, then) for what, then in checks]
+    return tasks
+
+
+def target_virtual(arch):
+    """compute_NN of sm_NN."""
+    return arch.replace("sm_", "compute_")
+
+
+def tasks(folder, backend, nvcc, arch, out, python=None, others=(), clang=None):
+    """Everything, as tasks that may run side by side. `arch` is sm_NN for a GPU, compute_NN for what takes PTX
     only; `python` also checks kernels that are made at run time; `others`: nvcc of other toolkits, the oldest last; `clang`: a
     clang++ that compiles CUDA."""
     cushim = OnBackend(folder, backend)
     out = os.path.join(out, "redirected")
     os.makedirs(out, exist_ok=True)
-    source = os.path.join(ROOT, "c-tests/gpu/redirected.cu")
     new = os.path.join(ROOT, "c-tests/gpu/redirected_new.cu")
-    virtual = arch.replace("sm_", "compute_")
+    virtual = target_virtual(arch)
     target = "-gencode=arch=%s,code=%s" % (virtual, arch if arch != virtual else virtual)
     flags = {"ptx": ["-ptx", "-arch=" + virtual], "cubin": ["-cubin", "-arch=" + arch], "fatbin": ["-fatbin", target]}
     if arch == virtual:
@@ -354,28 +402,12 @@ def check(folder, backend, nvcc, arch, out, python=None, others=(), clang=None):
     for kind, path in images.items():
         wrong = compiled([nvcc, "-std=c++17"] + flags[kind] + [new, "-o", path])
         if wrong:
-            return [("redirect, new." + kind, [("compiles", wrong)])]
+            return [runs.Task("redirect, new." + kind, lambda: [("compiles", wrong)])]
     images["fatbin_is_code"] = arch != virtual
     images["amd"] = amd(os.path.join(out, "new.hipfb"))
-    found = []
-    for runtime in ("shared", "static"):
-        # Relocatable PTX is linked when it is loaded, and has no one image that rules could name.
-        for link in ("whole", "rdc") if arch != virtual else ("whole",):
-            where = "redirect %s %s" % (runtime, link)
-            path = os.path.join(out, "redirected-%s-%s" % (runtime, link))
-            wrong = compiled([nvcc, "-std=c++17", "-cudart=" + runtime, target,
-                              "-rdc=" + ("true" if link == "rdc" else "false"), source, "-o", path])
-            if wrong:
-                found.append((where, [("compiles", wrong)]))
-                continue
-            found.append((where, check_program(cushim, path, images, arch, out)))
-            if link == "whole":
-                found.append((where + " tools", check_tools(cushim, path, out)))
-                found.append((where + " replay", check_replay(cushim, path, images, out)))
-                if runtime == "shared" and backend == "native":
-                    found.append((where + " direct", check_direct(cushim, path, images, arch, out)))
-    found += bound.check(cushim, nvcc, arch, target, out)
-    found += check_matrix(cushim, nvcc, others, clang, target, arch, images, out)
+    found = builds(cushim, backend, nvcc, arch, target, images, out)
+    found += bound.tasks(cushim, nvcc, arch, target, out, Task)
+    found += matrix(cushim, nvcc, others, clang, target, arch, images, out)
     if python:
-        found += check_scripts(cushim, python, images, out)
+        found += scripts(cushim, python, images, out)
     return found

@@ -4,12 +4,15 @@ Knows how a program is run and what to look at; what launches are expected is
 launches.py's affair, how programs are built build.py's.
 """
 
+import concurrent.futures
 import os
 import re
 import shutil
 import signal
 import subprocess
+import sys
 import tempfile
+import time
 
 import launches
 
@@ -185,6 +188,29 @@ def check_over_driver(cushim, program, path, major=13, env=None):
     return [("backend driver", wrong)]
 
 
+class Task:
+    """Something to check: its place, and the function that answers [(what, [what is wrong])]."""
+
+    def __init__(self, where, function):
+        self.where, self.function = where, function
+
+
+def check_all(tally, tasks, jobs):
+    """Runs tasks, `jobs` at once; each one's line comes when it is done."""
+    def timed(task):
+        begin = time.monotonic()
+        try:
+            results = task.function()
+        except Exception as error:  # the others go on
+            results = [("check", ["%s: %s" % (type(error).__name__, error)])]
+        return task, results, time.monotonic() - begin
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for done in concurrent.futures.as_completed([pool.submit(timed, task) for task in tasks]):
+            task, results, took = done.result()
+            tally.add("%s, %.0f s" % (task.where, took), results)
+
+
 class Tally:
     """Counts, and prints what is wrong as it comes."""
 
@@ -196,14 +222,15 @@ class Tally:
         bad = [(what, wrong) for what, wrong in results if wrong]
         self.failed += len(bad)
         self.passed += len(results) - len(bad)
-        if not bad:
+        if results and not bad:
             print("ok    %s (%s)" % (where, ", ".join(what for what, _ in results)), flush=True)
         for what, wrong in bad:
             print("FAIL  %s: %s" % (where, what))
             for line in wrong[:8]:
                 print("        " + line)
             if len(wrong) > 8:
-                print("        … and %d more" % (len(wrong) - 8), flush=True)
+                print("        … and %d more" % (len(wrong) - 8))
+            sys.stdout.flush()
 
     def close(self):
         """The closing line; the exit status."""
