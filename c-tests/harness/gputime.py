@@ -77,14 +77,14 @@ def judge(lines, idle_graphs=0):
         launched, graphs, kernels, len(work) - kernels), wrong
 
 
-def traced(cushim, command, cuda_home, how="cupti"):
+def traced(cushim, command, cuda_home, how="cupti", backend=None, events="all"):
     """(outcome, lines of the trace, where CUPTI was found) of a command under --gpu-time; a CUPTI that was
     not found is named then."""
     named = [os.path.realpath(library) for _, library in cupti.places(cuda_home)][:1] if cuda_home else []
     places = [None] + named
     for place in places:
         env = {"CUSHIM_CUPTI": place} if place else None
-        outcome, trace = cushim.trace(command, env, options=["--gpu-time=" + how, "-e", "all"])
+        outcome, trace = cushim.trace(command, env, options=["--gpu-time=" + how, "-e", events], backend=backend)
         try:
             lines = read(trace)
         finally:
@@ -188,3 +188,67 @@ def killed(cushim, nvcc, arch, out, cuda_home, kernels=300):
     if runs.lines(outcome.out) != ["launched %d" % kernels]:
         wrong = wrong + ["the program said %r" % outcome.out[-200:]]
     return [("--gpu-time, killed: %s%s" % (what or "nothing", where), wrong)]
+
+
+def number(line):
+    """The number that a launch or a kernel of gpu/identity.cu tells by its shape, and its thread's."""
+    (x, y, _), (u, v, _) = line["grid"], line["block"]
+    found = x - 1 | y - 1 << 4 | u - 1 << 8 | v - 1 << 12 | line["shared"] // 16 << 16
+    return found, found // 4096
+
+
+def judge_identity(lines, threads, launches, graphs):
+    """(what was seen, [what is wrong]) of gpu/identity.cu: each launch has the kernel of its shape and no other, each
+    launch of a graph the nodes of its thread's graph."""
+    nodes = 8
+    calls = {(line["pid"], line["link"]): line for line in lines if line.get("link") and line["event"] in ("launch", "graph")}
+    of_tid = {line["tid"]: number(line)[1] for line in lines if line["event"] == "launch"}
+    by_call = collections.defaultdict(list)
+    for line in lines:
+        if line["event"] == "gpu" and line["what"] == "kernel":
+            by_call[(line["pid"], line["link"])].append(line)
+    wrong, ran, graphs_ran = [], 0, 0
+    for key, call in calls.items():
+        kernels = sorted(by_call.pop(key, []), key=lambda line: line["t_ns"])
+        numbers = [number(line)[0] for line in kernels]
+        names = [line["mangled"] for line in kernels]
+        if call["event"] == "launch":
+            own, thread = number(call)
+            wanted, ran = [] if own - thread * 4096 < nodes else [own], ran + len(numbers)
+            if names and names != [call["mangled"]]:
+                wrong.append("%s has the kernel %s" % (call["mangled"], names))
+        else:
+            thread = of_tid.get(call["tid"], -1)
+            wanted, graphs_ran = [thread * 4096 + i for i in range(nodes)], graphs_ran + len(numbers)
+        if sorted(numbers) != wanted:
+            wrong.append("%s of thread %d: numbers %s, expected %s" % (call["api"], thread, numbers, wanted))
+    wrong += ["kernels of no call: link %d" % link for _, link in by_call]
+    if (ran, graphs_ran) != (threads * launches, threads * graphs * nodes):
+        wrong.append("%d kernels of launches and %d of graphs, expected %d and %d" %
+                     (ran, graphs_ran, threads * launches, threads * graphs * nodes))
+    return "%d kernels of launches and %d of graphs are where they belong" % (ran, graphs_ran), wrong
+
+
+def identity(cushim, nvcc, arch, out, cuda_home, threads=64, launches=500, graphs=20):
+    """[(what, [what is wrong])] of launches by many threads, each of which its kernel identifies."""
+    results = []
+    for runtime in ("shared", "static"):
+        program = os.path.join(out, "identity-" + runtime)
+        built = runs.run([nvcc, "-std=c++17", "-arch=" + arch, "-cudart=" + runtime, "-o", program, os.path.join(ROOT, "gpu/identity.cu")],
+                         limit=300)
+        if built.status != 0:
+            return [("compiles", runs.lines(built.err)[-6:])]
+        for backend in ("native", "driver"):
+            try:
+                outcome, lines, where = traced(cushim, [program, str(threads), str(launches), str(graphs)], cuda_home,
+                                               backend=backend, events="launch,graph")
+                what, wrong = judge_identity(lines, threads, launches, graphs)
+                wrong += ["note: " + note for note in lines[-1].get("notes", []) if wrong]
+            except (OSError, ValueError, KeyError) as error:
+                results.append(("--gpu-time, identity", ["%s: %s" % (type(error).__name__, error)]))
+                continue
+            said = "%d threads ran %d kernels" % (threads, threads * (launches + graphs * 8))
+            if runs.lines(outcome.out) != [said]:
+                wrong.append("the program said %r" % (outcome.out + outcome.err)[-200:])
+            results.append(("--gpu-time, identity, %s runtime, backend %s: %s%s" % (runtime, backend, what, where), wrong))
+    return results

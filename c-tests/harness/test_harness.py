@@ -25,6 +25,43 @@ def launch(kernel, grid, block, args, status=0, shared=0, **more):
     return event
 
 
+class Identity(unittest.TestCase):
+    """Two threads of gpu/identity.cu with a launch of their own, and a graph each."""
+
+    def lines(self):
+        lines = []
+        for thread in (0, 1):
+            of = {"pid": 5, "tid": 50 + thread, "mangled": "k"}
+            shape = dict(of, grid=[9, 1, 1], block=[1, 1 + thread, 1], shared=0)
+            lines.append(dict(shape, event="launch", api="cudaLaunchKernel", link=1 + thread))
+            lines.append(dict(of, event="graph", api="cudaGraphLaunch", link=11 + thread))
+            lines.append(dict(shape, event="gpu", what="kernel", link=1 + thread, t_ns=5))
+            for node in range(8):
+                lines.append(dict(shape, event="gpu", what="kernel", link=11 + thread, t_ns=node, grid=[1 + node, 1, 1]))
+        return lines
+
+    def judge(self, lines):
+        return gputime.judge_identity(lines, 2, 1, 1)[1]
+
+    def test_all_where_it_belongs(self):
+        self.assertEqual(self.judge(self.lines()), [])
+
+    def test_what_is_wrong(self):
+        kernels = [i for i, line in enumerate(self.lines()) if line["event"] == "gpu"]
+        for a, b in ((kernels[0], kernels[9]), (kernels[1], kernels[10])):
+            lines = self.lines()
+            lines[a]["link"], lines[b]["link"] = lines[b]["link"], lines[a]["link"]
+            self.assertEqual(len(self.judge(lines)), 2, lines)
+        for gone in kernels:
+            self.assertNotEqual(self.judge(self.lines()[:gone] + self.lines()[gone + 1:]), [])
+        lines = self.lines()
+        lines[kernels[0]]["link"] = 99
+        self.assertNotEqual(self.judge(lines), [])
+        lines = self.lines()
+        lines[kernels[0]]["mangled"] = "other"
+        self.assertNotEqual(self.judge(lines), [])
+
+
 class GpuTime(unittest.TestCase):
     def lines(self, **more):
         shape = {"grid": [2, 1, 1], "block": [32, 1, 1], "mangled": "_Z1kv", "pid": 5, "link": 7}

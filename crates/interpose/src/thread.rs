@@ -7,7 +7,6 @@
 //! Must not know: what is recorded.
 
 use std::arch::{asm, global_asm};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use cushim_trace::recorder::Buffer;
@@ -47,22 +46,12 @@ pub struct Thread {
     pub context: usize,
     /// The link of the call that the thread is in, 0 for none ([`crate::gputime`]).
     pub link: u64,
-    /// The number that CUPTI was told for its next call, 0 for none.
-    pub ahead: u64,
     /// The context in which the thread's runtime launches ([`crate::direct`]).
     pub verified: Verified,
     /// The event pair of the launch that the thread is in, 0 for none.
     pub pair: u32,
     /// Ranges of the program's own that are open.
     pub ranges: crate::ranges::Open,
-}
-
-/// What is done with each new state.
-static AT_BEGIN: OnceLock<fn(&mut Thread)> = OnceLock::new();
-
-/// Has `begin` called with the state of each thread that is new here from now on. For one caller.
-pub fn at_begin(begin: fn(&mut Thread)) {
-    let _ = AT_BEGIN.set(begin);
 }
 
 global_asm!(
@@ -104,6 +93,16 @@ pub unsafe fn current_if_any() -> Option<&'static mut Thread> {
     unsafe { (*slot()).as_mut() }
 }
 
+/// The link of the call that the calling thread is in, 0 for none. May be asked from inside any call.
+pub fn link() -> u64 {
+    // SAFETY: the slot is this thread's; what it points to is there until `leave`. Read without a reference, as
+    // there may be one further up.
+    unsafe {
+        let thread = *slot();
+        if thread.is_null() { 0 } else { (&raw const (*thread).link).read() }
+    }
+}
+
 /// The calling thread's state for `global`, made where there is none.
 ///
 /// # Safety
@@ -131,7 +130,6 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
         thread.global = global;
         thread.depth = 0;
         thread.link = 0;
-        thread.ahead = 0;
         thread.verified = Default::default();
         thread.pair = 0;
         thread.ranges.forget();
@@ -145,7 +143,6 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
             frames: [0; DEEPEST],
             context: 0,
             link: 0,
-            ahead: 0,
             verified: Default::default(),
             pair: 0,
             ranges: Default::default(),
@@ -158,11 +155,6 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
     let thread = unsafe { current_if_any() }?;
     thread.busy = true;
     thread.buffer = global.recorder.as_ref().and_then(|r| r.attach(id()));
-    if thread.ahead == 0
-        && let Some(begin) = AT_BEGIN.get()
-    {
-        begin(thread);
-    }
     thread.busy = false;
     Some(thread)
 }

@@ -10,19 +10,16 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::links::started;
 use super::source::{Source, note};
-use super::{flush, records};
+use super::{callback, flush, records};
 use crate::config::{self, GpuTime};
 use crate::life::{self, Global};
 use crate::log::Level;
 use crate::real::{Real, real};
 use cushim_process::elf::{self, Version};
 
-/// `CUPTI_ACTIVITY_KIND_*` that are asked for: copies, sets, kernels, copies between devices, and whose
-/// work it is. A record of the latter kind comes with one of a call (driver and runtime), so those are
-/// asked for too; they are not kept.
-const KINDS: [u32; 7] = [39, 4, 5, 1, 2, 10, 22];
+/// `CUPTI_ACTIVITY_KIND_*` that are asked for: copies, sets, kernels, copies between devices.
+const KINDS: [u32; 4] = [1, 2, 10, 22];
 
 /// `cuptiActivityFlushAll`.
 static FLUSH: AtomicUsize = AtomicUsize::new(0);
@@ -222,13 +219,21 @@ fn take(global: &Global, name: &str) -> Result<(), String> {
     let next = library.need(c"cuptiActivityGetNextRecord")?;
     let dropped = library.need(c"cuptiActivityGetNumDroppedRecords")?;
     let flush = library.need(c"cuptiActivityFlushAll")?;
-    let push = library.need(c"cuptiActivityPushExternalCorrelationId")?;
-    let pop = library.need(c"cuptiActivityPopExternalCorrelationId")?;
+    let subscribe = library.need(c"cuptiSubscribe")?;
+    let callback = library.need(c"cuptiEnableCallback")?;
+    let tell = library.need(c"cuptiGetCallbackName")?;
     type Stamp = unsafe extern "C" fn(extern "C" fn() -> u64) -> i32;
     type Register = unsafe extern "C" fn(records::Request, records::Complete) -> i32;
     type Number = unsafe extern "C" fn(u32) -> i32;
-    // SAFETY: CUPTI's functions with the signatures of cupti_activity.h.
+    // SAFETY: CUPTI's functions with the signatures of cupti_activity.h and cupti_callbacks.h.
     unsafe {
+        // First, as there is one subscriber only.
+        callback::ask(
+            std::mem::transmute::<usize, callback::Subscribe>(subscribe),
+            std::mem::transmute::<usize, callback::Enable>(callback),
+            std::mem::transmute::<usize, callback::Name>(tell),
+        )
+        .or_else(|(status, function)| library.check(status, function))?;
         // Without it (before CUDA 11.6) CUPTI's clock is CLOCK_REALTIME.
         let own = stamp != 0 && std::mem::transmute::<usize, Stamp>(stamp)(records::now) == 0;
         records::prepare(next, dropped, own);
@@ -242,7 +247,6 @@ fn take(global: &Global, name: &str) -> Result<(), String> {
     }
     FLUSH.store(flush, Ordering::Release);
     flush::start(global, flush_all, records::finish);
-    started(push, pop);
     Ok(())
 }
 

@@ -4,10 +4,10 @@
 //! `cupti_activity.h`, the same in CUDA 11.8, 12.4 and 13.5 (compared with a C compiler's `offsetof`):
 //! newer versions of a record only add to its end.
 //!
-//! CUPTI hands buffers over on a thread of its own, those of calls and those of GPU work in no certain
-//! order: whichever of the two is first waits for the other. Must not know: how CUPTI is found.
+//! CUPTI hands buffers over on a thread of its own. Work that belongs to no recorded call is left out.
+//! Must not know: how CUPTI is found, and how calls are told.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_void};
 use std::panic::AssertUnwindSafe;
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ use cushim_trace::meta;
 use cushim_trace::recorder::Recorder;
 
 use super::source::note;
-use super::told::{OURS, kernel_of, link_of};
+use super::told::{kernel_of, link_of};
 use crate::life::{self, Global};
 use crate::log::Level;
 
@@ -29,9 +29,6 @@ pub type Complete = extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
 
 /// Bytes of a buffer: some thousand records.
 const BUFFER: usize = 1 << 20;
-/// So many calls are known by CUPTI's number, and so many records wait for theirs.
-const KNOWN_MAX: usize = 1 << 20;
-const WAITING_MAX: usize = 1 << 19;
 /// `CUPTI_ERROR_MAX_LIMIT_REACHED`: no more records in the buffer.
 const NO_MORE: i32 = 12;
 
@@ -42,15 +39,9 @@ static DROPPED: AtomicUsize = AtomicUsize::new(0);
 static OWN_CLOCK: AtomicBool = AtomicBool::new(false);
 static MATCHER: Mutex<Option<Matcher>> = Mutex::new(None);
 
-/// What is known of calls, and what waits.
+/// What is known of records that were read.
 #[derive(Default)]
 struct Matcher {
-    /// Link by CUPTI's number of the call.
-    links: HashMap<u32, u64>,
-    /// The numbers of `links`, the oldest first.
-    order: VecDeque<u32>,
-    waiting: HashMap<u32, Vec<GpuBody>>,
-    waiting_order: VecDeque<u32>,
     /// Numbers of symbols, and by those the kernels that no launch told.
     names: HashMap<Vec<u8>, u32>,
     kernels: HashMap<u32, u32>,
@@ -169,12 +160,6 @@ impl Matcher {
         // SAFETY: every record begins with its kind; each kind is at least as long as is read of it.
         unsafe {
             match field::<u32>(record, 0) {
-                // CUpti_ActivityExternalCorrelation
-                39 if field::<u32>(record, 4) == OURS => {
-                    if let Some(link) = link_of(field(record, 8)) {
-                        self.know(out, field(record, 16), link);
-                    }
-                }
                 // CUpti_ActivityKernel*
                 3 | 10 => {
                     let body = GpuBody {
@@ -218,33 +203,10 @@ impl Matcher {
         }
     }
 
-    /// CUPTI's call `correlation` is that of `link`.
-    fn know(&mut self, out: &Out<'_>, correlation: u32, link: u64) {
-        if self.links.insert(correlation, link).is_none() {
-            self.order.push_back(correlation);
-        }
-        if self.order.len() > KNOWN_MAX
-            && let Some(oldest) = self.order.pop_front()
-        {
-            self.links.remove(&oldest);
-        }
-        for body in self.waiting.remove(&correlation).unwrap_or_default() {
-            self.store(out, body, link);
-        }
-    }
-
-    /// Work of a call, which may not be known yet. That of calls that are not recorded never will be,
-    /// and is forgotten.
+    /// Work of a call. That of calls that are not recorded has no link.
     fn work(&mut self, out: &Out<'_>, body: GpuBody) {
-        if let Some(&link) = self.links.get(&body.correlation) {
-            return self.store(out, body, link);
-        }
-        self.waiting.entry(body.correlation).or_default().push(body);
-        self.waiting_order.push_back(body.correlation);
-        if self.waiting_order.len() > WAITING_MAX
-            && let Some(oldest) = self.waiting_order.pop_front()
-        {
-            self.waiting.remove(&oldest);
+        if let Some(link) = link_of(body.correlation) {
+            self.store(out, body, link);
         }
     }
 

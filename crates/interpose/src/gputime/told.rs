@@ -1,37 +1,79 @@
-//! The numbers that CUPTI is told for calls: what they are made of, and which call each became.
+//! Links, and which of CUPTI's numbers belong to each.
 //!
-//! Must not know: when they are told.
+//! Owns: a table from CUPTI's number of a driver call (its *correlation id*) to the link of the recorded
+//! call around it. Threads enter what they call, without a lock; one thread looks up. An entry stays until
+//! one whose number is [`ENTRIES`] later takes its place.
+//!
+//! Must not know: when a number is told, and what is looked up for.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Bits of a link that count; above them stands the kernel's number, so that a record finds its kernel
 /// without the event.
 pub const COUNT_BITS: u32 = 40;
+/// So many calls are known at a time; of one that is forgotten, the work has no time. 16 bytes each, which
+/// take memory where they are used.
+const ENTRIES: usize = 1 << 20;
 
-/// `CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0` (cupti_activity.h).
-pub const OURS: u32 = 3;
+/// Link, and [`check`] of link and number: two threads that store into one entry at the same time leave
+/// what fits neither.
+type Entry = [AtomicU64; 2];
 
-/// Above the count of a number that was told ahead of its call; no kernel has it.
-pub const AHEAD: u64 = (1 << (64 - COUNT_BITS)) - 1;
-/// What the latest of those became: number and link, by the number's low bits.
-static BECAME: [[AtomicU64; 2]; 1 << 14] = [const { [const { AtomicU64::new(0) }; 2] }; 1 << 14];
+static TOLD: [Entry; ENTRIES] = [const { [const { AtomicU64::new(0) }; 2] }; ENTRIES];
 
-/// Where it stands what a number became.
-pub fn place(number: u64) -> Option<&'static [AtomicU64; 2]> {
-    BECAME.get(number as usize % BECAME.len())
+/// What stands beside a link. Never the zero of an entry that was not used, as no number gives `!0`.
+fn check(link: u64, number: u32) -> u64 {
+    // An odd factor: no two numbers have the same product.
+    link ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::MAX
 }
 
-/// The link of a number that CUPTI tells; none where no recorded call came after it.
-pub fn link_of(number: u64) -> Option<u64> {
-    if number >> COUNT_BITS != AHEAD {
-        return Some(number);
+/// CUPTI's call `number` is one of `link`.
+pub fn tell(number: u32, link: u64) {
+    if let Some([place, beside]) = TOLD.get(number as usize % ENTRIES) {
+        place.store(link, Ordering::Relaxed);
+        beside.store(check(link, number), Ordering::Relaxed);
     }
-    let [told, link] = place(number)?;
-    let link = link.load(Ordering::Acquire);
-    (told.load(Ordering::Acquire) == number).then_some(link)
+}
+
+/// The link of CUPTI's call `number`; none for a call that is not recorded, or long gone.
+pub fn link_of(number: u32) -> Option<u64> {
+    let [place, beside] = TOLD.get(number as usize % ENTRIES)?;
+    let link = place.load(Ordering::Relaxed);
+    (link != 0 && beside.load(Ordering::Relaxed) == check(link, number)).then_some(link)
 }
 
 /// The kernel that a link is about, 0 for none.
 pub fn kernel_of(link: u64) -> u32 {
     (link >> COUNT_BITS) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_is_found_until_another_takes_its_place() {
+        let (number, link) = (77_000, 5 << COUNT_BITS | 9);
+        assert_eq!(link_of(number), None);
+        tell(number, link);
+        assert_eq!((link_of(number), kernel_of(link)), (Some(link), 5));
+        // The same entry, another number.
+        let later = number + ENTRIES as u32;
+        assert_eq!(link_of(later), None);
+        tell(later, link + 1);
+        assert_eq!((link_of(number), link_of(later)), (None, Some(link + 1)));
+    }
+
+    #[test]
+    fn half_of_one_store_and_half_of_another_is_nothing() {
+        let number = 78_000;
+        let [place, beside] = &TOLD[number as usize];
+        for (link, other) in [(1, 2), (7 << COUNT_BITS | 3, 3)] {
+            for later in [number, number + ENTRIES as u32] {
+                place.store(other, Ordering::Relaxed);
+                beside.store(check(link, later), Ordering::Relaxed);
+                assert_eq!((link_of(number), link_of(later)), (None, None));
+            }
+        }
+    }
 }

@@ -40,8 +40,6 @@ pub struct Observed {
     pub wanted: bool,
     /// Whether work of the call on a GPU is to be told apart.
     linked: bool,
-    /// It puts work on a GPU that nobody wants to know of.
-    skipped: bool,
 }
 
 /// What is left of an event after it was stored.
@@ -109,12 +107,14 @@ impl Observed {
         // The outermost call is the one that the work belongs to.
         let works = global.gpu_time && depth == 0 && puts_work(site);
         let linked = works && wanted;
-        let skipped = works && !wanted;
-        if works && thread.pair != 0 {
-            // A longjmp left the launch before.
-            gputime::after(global, thread, -1);
+        if works {
+            // A longjmp left the call before.
+            gputime::end(thread);
+            if thread.pair != 0 {
+                gputime::after(global, thread, -1);
+            }
         }
-        Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked, skipped })
+        Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked })
     }
 
     /// Enters a launch's hook whose frame is at `stack`, by the way that nearly all launches go: no
@@ -139,7 +139,7 @@ impl Observed {
         thread.enter_first(stack);
         thread.recorded = true;
         let wanted = global.classes & Class::launch.bit() != 0;
-        let (depth, recorded, linked, skipped) = (0, true, false, false);
+        let (depth, recorded, linked) = (0, true, false);
         let thread: *mut Thread = thread;
         let observed = |wanted| {
             ManuallyDrop::new(Observed {
@@ -151,7 +151,6 @@ impl Observed {
                 recorded,
                 wanted,
                 linked,
-                skipped,
             })
         };
         match wanted {
@@ -444,11 +443,8 @@ impl Drop for Observed {
         // SAFETY: what is called while it is held is the driver's own or CUPTI's, which call no hook of ours.
         let thread = unsafe { self.thread() };
         thread.leave(depth);
-        if self.linked && thread.link != 0 {
+        if self.linked {
             gputime::end(thread);
-        } else if self.skipped || self.linked {
-            // Also where there was no room for its event.
-            gputime::skip(thread);
         }
     }
 }

@@ -1,0 +1,135 @@
+//! CUPTI's callback in the driver's calls, which says the number that CUPTI gives a call.
+//!
+//! Owns: for which calls it is asked for (those that put work on a GPU), and the layout of what it is given
+//! (cupti_callbacks.h, the same in CUDA 11.8, 12.4 and 13.0: compared with a C compiler's `offsetof`).
+//! The runtime's calls come to the driver's, whose numbers are what the records of work carry; so the
+//! driver's are enough, for a runtime that is linked into the program, too.
+//!
+//! It costs less than CUPTI's own records of calls and a number of ours that it is told for each.
+//! Must not know: what a link is for.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use super::told;
+use crate::thread;
+
+/// `CUPTI_CB_DOMAIN_DRIVER_API`.
+const DRIVER: u32 = 1;
+/// `CUPTI_API_ENTER`.
+const ENTER: u32 = 0;
+/// Where `CUpti_CallbackData::correlationId` stands.
+const NUMBER: usize = 64;
+/// What the names of calls that put work on a GPU begin with.
+const WORK: [&[u8]; 4] = [b"cuLaunch", b"cuGraphLaunch", b"cuMemcpy", b"cuMemset"];
+/// The driver has 800 functions today; what is behind the last has no name.
+const MOST: u32 = 4096;
+
+/// `cuptiSubscribe`, `cuptiEnableCallback`, `cuptiGetCallbackName`.
+pub type Subscribe = unsafe extern "C" fn(*mut *mut c_void, Callback, *mut c_void) -> i32;
+pub type Enable = unsafe extern "C" fn(u32, *mut c_void, u32, u32) -> i32;
+pub type Name = unsafe extern "C" fn(u32, u32, *mut *const c_char) -> i32;
+/// `CUpti_CallbackFunc`.
+pub type Callback = extern "C" fn(*mut c_void, u32, u32, *const c_void);
+
+/// Has CUPTI call back in all such calls. CUPTI's error, and which function's, where it does not.
+///
+/// # Safety
+/// CUPTI's functions, of a library that stays loaded.
+pub unsafe fn ask(
+    subscribe: Subscribe,
+    enable: Enable,
+    name: Name,
+) -> Result<(), (i32, &'static str)> {
+    let mut subscriber = std::ptr::null_mut();
+    // SAFETY: the place is valid; the callback is there for good.
+    let status = unsafe { subscribe(&mut subscriber, called, std::ptr::null_mut()) };
+    if status != 0 {
+        return Err((status, "cuptiSubscribe"));
+    }
+    for call in 1..MOST {
+        let mut text: *const c_char = std::ptr::null();
+        // SAFETY: the place is valid; numbers without a call are an error.
+        let known = unsafe { name(DRIVER, call, &mut text) } == 0 && !text.is_null();
+        // SAFETY: CUPTI's own string.
+        if !known || !puts_work(unsafe { CStr::from_ptr(text) }) {
+            continue;
+        }
+        // SAFETY: the subscriber of above.
+        let status = unsafe { enable(1, subscriber, DRIVER, call) };
+        if status != 0 {
+            return Err((status, "cuptiEnableCallback"));
+        }
+    }
+    Ok(())
+}
+
+fn puts_work(name: &CStr) -> bool {
+    WORK.iter().any(|begin| name.to_bytes().starts_with(begin))
+}
+
+/// The driver was called, or answers. What comes from a call that is not recorded stays without a link.
+extern "C" fn called(_: *mut c_void, domain: u32, _: u32, data: *const c_void) {
+    if domain != DRIVER || data.is_null() {
+        return;
+    }
+    // SAFETY: CUPTI's data of a call in this domain, which begins with where it stands and has its number at
+    // NUMBER.
+    unsafe {
+        if data.cast::<u32>().read() != ENTER {
+            return;
+        }
+        let link = thread::link();
+        if link != 0 {
+            told::tell(data.byte_add(NUMBER).cast::<u32>().read(), link);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    static ENABLED: Mutex<Vec<u32>> = Mutex::new(Vec::new());
+
+    unsafe extern "C" fn subscribe(
+        subscriber: *mut *mut c_void,
+        _: Callback,
+        _: *mut c_void,
+    ) -> i32 {
+        // SAFETY: a valid place.
+        unsafe { *subscriber = std::ptr::without_provenance_mut(8) };
+        0
+    }
+    unsafe extern "C" fn busy(_: *mut *mut c_void, _: Callback, _: *mut c_void) -> i32 {
+        39
+    }
+    unsafe extern "C" fn enable(on: u32, subscriber: *mut c_void, domain: u32, call: u32) -> i32 {
+        assert_eq!((on, subscriber.addr(), domain), (1, 8, DRIVER));
+        ENABLED.lock().expect("no test panics with it").push(call);
+        0
+    }
+    unsafe extern "C" fn name(_: u32, call: u32, text: *mut *const c_char) -> i32 {
+        let found = match call {
+            2 => c"cuInit",
+            3 => c"cuLaunchKernel_ptsz",
+            5 => c"cuMemcpyHtoD_v2",
+            6 => c"cuMemAlloc",
+            7 => c"cuGraphLaunch",
+            _ => return 1,
+        };
+        // SAFETY: a valid place.
+        unsafe { *text = found.as_ptr() };
+        0
+    }
+
+    #[test]
+    fn calls_with_work_are_asked_for() {
+        // SAFETY: functions of these signatures.
+        unsafe {
+            assert_eq!(ask(busy, enable, name), Err((39, "cuptiSubscribe")));
+            assert_eq!(ask(subscribe, enable, name), Ok(()));
+        }
+        assert_eq!(*ENABLED.lock().expect("no test panics with it"), [3, 5, 7]);
+    }
+}
