@@ -1,10 +1,9 @@
 /* A test-only CUPTI, libcupti.so.13: activity records of what the test-only driver
-   is asked to do, delivered as the real one may deliver them: on another thread,
-   in small buffers, work before the calls that it belongs to. Records have the
-   sizes of CUDA 13.5. STUB_CUPTI_REFUSE=N: enabling kind N fails; STUB_CUPTI_OLD:
-   no clock but the real-time one, as before CUDA 11.6; STUB_CUPTI_DROPPED=N;
-   STUB_CUPTI_OUTER: calls belong to the number that the thread had when a runtime
-   that nobody hooks was called, before the driver was. */
+   is asked to do, delivered as the real one may deliver them: on another thread, in
+   small buffers; and a callback in the driver's calls, which says their numbers.
+   Records have the sizes of CUDA 13.5. STUB_CUPTI_REFUSE=N: enabling kind N fails;
+   STUB_CUPTI_TAKEN: there is a subscriber already; STUB_CUPTI_OLD: no clock but the
+   real-time one, as before CUDA 11.6; STUB_CUPTI_DROPPED=N. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -17,8 +16,8 @@
 
 #include "work.h"
 
-enum { COPY = 1, SET = 2, DRIVER = 4, KERNEL = 10, P2P = 22, EXTERNAL = 39, KINDS = 64 };
-enum { OK = 0, REFUSED = 15, MAX_LIMIT_REACHED = 12, QUEUE_EMPTY = 33, WRONG = 1 };
+enum { COPY = 1, SET = 2, KERNEL = 10, P2P = 22, KINDS = 64 };
+enum { OK = 0, REFUSED = 15, MAX_LIMIT_REACHED = 12, TAKEN = 39, WRONG = 1 };
 
 static int on[KINDS];
 static void (*want)(uint8_t **, size_t *, size_t *);
@@ -26,10 +25,26 @@ static void (*hand_over)(void *, uint32_t, uint8_t *, size_t, size_t);
 static uint64_t (*user_clock)(void);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct buffer { uint8_t *at; size_t size, used; int records; };
-static struct buffer calls, work;
+static struct buffer work;
 static uint32_t correlation;
-static __thread uint64_t stack[16];
-static __thread int depth;
+static void (*subscribed)(void *, uint32_t, uint32_t, const void *);
+static void *subscriber;
+/* The driver's calls by CUPTI's numbers of them. */
+static const char *const calls[] = {NULL, "cuInit", "cuLaunchKernel", NULL, "cuMemcpyHtoD_v2", "cuGraphLaunch", "cuMemAlloc_v2"};
+enum { DRIVER_API = 1, CALLS = sizeof calls / sizeof *calls };
+static int called_back[CALLS];
+/* CUpti_CallbackData */
+struct data {
+    uint32_t site;
+    const char *name;
+    const void *parameters;
+    void *result;
+    const char *symbol;
+    void *context;
+    uint32_t context_number;
+    uint64_t *beside;
+    uint32_t correlation;
+};
 
 static uint64_t now(void) {
     struct timespec t;
@@ -41,21 +56,16 @@ static size_t size_of(uint32_t kind) {
     switch (kind) {
     case COPY: return 112;
     case SET: return 104;
-    case DRIVER: return 40;
     case KERNEL: return 248;
     case P2P: return 96;
-    case EXTERNAL: return 24;
     default: abort();
     }
 }
 static void *deliver(void *unused) {
-    struct buffer *both[] = {&work, &calls};
+    struct buffer full = work;
     (void)unused;
-    for (int i = 0; i < 2; i++) {
-        struct buffer full = *both[i];
-        memset(both[i], 0, sizeof full);
-        if (full.at) hand_over(NULL, 0, full.at, full.size, full.used);
-    }
+    memset(&work, 0, sizeof full);
+    if (full.at) hand_over(NULL, 0, full.at, full.size, full.used);
     return NULL;
 }
 /* On a thread of its own, as the real one does. The lock is held. */
@@ -79,19 +89,23 @@ static uint8_t *record(struct buffer *to, uint32_t kind) {
 }
 #define PUT(type, offset, value) do { type v = (value); memcpy(at + (offset), &v, sizeof v); } while (0)
 
+/* What a subscriber of that call is told. */
+static void call_back(uint32_t site, uint32_t call, uint32_t number) {
+    struct data data;
+    if (!called_back[call]) return;
+    memset(&data, 0xee, sizeof data);
+    data.site = site;
+    data.name = calls[call];
+    data.correlation = number;
+    subscribed((void *)0x51, DRIVER_API, call, &data);
+}
 /* The driver has done this. Whatever a graph launch brings about has one number. */
 static void done(const struct stub_work *w, int count) {
     pthread_mutex_lock(&lock);
-    uint32_t number = ++correlation;
+    uint32_t number = ++correlation, call = count && w->graph_node ? 5 : count && w->kind == KERNEL ? 2 : 4;
     uint8_t *at;
-    int top = depth - (getenv("STUB_CUPTI_OUTER") ? 2 : 1);
-    if (on[EXTERNAL] && on[DRIVER] && top >= 0) {
-        at = record(&calls, EXTERNAL);
-        PUT(uint32_t, 4, 3);
-        PUT(uint64_t, 8, stack[top]);
-        PUT(uint32_t, 16, number);
-    }
-    if (on[DRIVER]) record(&calls, DRIVER);
+    call_back(0, call, number);
+    call_back(1, call, number + 1000000);
     for (int i = 0; i < count; i++, w++) {
         if (!on[w->kind]) continue;
         at = record(&work, w->kind);
@@ -117,7 +131,7 @@ static void done(const struct stub_work *w, int count) {
             PUT(uint64_t, 64, w->graph_node);
         }
     }
-    if (work.records + calls.records > 40) flush();
+    if (work.records > 40) flush();
     pthread_mutex_unlock(&lock);
 }
 
@@ -143,15 +157,21 @@ int cuptiActivityEnable(uint32_t kind) {
     *told = done;
     return OK;
 }
-int cuptiActivityPushExternalCorrelationId(uint32_t kind, uint64_t id) {
-    if (kind != 3 || depth == 16) return WRONG;
-    stack[depth++] = id;
+int cuptiSubscribe(void **handle, void (*function)(void *, uint32_t, uint32_t, const void *), void *data) {
+    if (getenv("STUB_CUPTI_TAKEN") || subscriber) return TAKEN;
+    subscribed = function;
+    *handle = subscriber = &subscriber;
+    (void)data;
+    return function ? OK : WRONG;
+}
+int cuptiGetCallbackName(uint32_t domain, uint32_t call, const char **name) {
+    if (domain != DRIVER_API || call >= CALLS || !calls[call]) return WRONG;
+    *name = calls[call];
     return OK;
 }
-int cuptiActivityPopExternalCorrelationId(uint32_t kind, uint64_t *id) {
-    if (kind != 3) return WRONG;
-    if (!depth) return QUEUE_EMPTY;
-    *id = stack[--depth];
+int cuptiEnableCallback(uint32_t enable, void *handle, uint32_t domain, uint32_t call) {
+    if (!handle || handle != subscriber || domain != DRIVER_API || call >= CALLS || !calls[call]) return WRONG;
+    called_back[call] = (int)enable;
     return OK;
 }
 int cuptiActivityGetNextRecord(uint8_t *buffer, size_t valid, uint8_t **at) {
@@ -180,6 +200,6 @@ int cuptiActivityFlushAll(uint32_t flag) {
     return OK;
 }
 int cuptiGetResultString(int result, const char **out) {
-    *out = result == REFUSED ? "CUPTI_ERROR_STUB_REFUSED" : "CUPTI_ERROR";
+    *out = result == REFUSED ? "CUPTI_ERROR_STUB_REFUSED" : result == TAKEN ? "CUPTI_ERROR_STUB_TAKEN" : "CUPTI_ERROR";
     return OK;
 }

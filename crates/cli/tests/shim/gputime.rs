@@ -65,7 +65,7 @@ fn ran(lab: &Lab, how: &How) -> Ran {
 #[test]
 fn every_record_finds_its_call() {
     let lab = Lab::new();
-    for variable in ["", "STUB_CUPTI_OLD", "STUB_CUPTI_OUTER"] {
+    for variable in ["", "STUB_CUPTI_OLD"] {
         let old = variable == "STUB_CUPTI_OLD";
         let how = if variable.is_empty() { how() } else { how().with(variable, "1") };
         let ran = ran(&lab, &how);
@@ -130,6 +130,7 @@ fn without_cupti_the_trace_says_so() {
     for (name, value, says) in [
         ("CUSHIM_CUPTI", "/nowhere/libcupti.so", "cannot open /nowhere/libcupti.so"),
         ("STUB_CUPTI_REFUSE", "10", "CUPTI_ERROR_STUB_REFUSED"),
+        ("STUB_CUPTI_TAKEN", "1", "CUPTI_ERROR_STUB_TAKEN"),
     ] {
         let ran = ran(&lab, &how().with(name, value).with("CUSHIM_GPU_TIME", "cupti"));
         let (work, calls, notes) = read(&ran.traces[0].path);
