@@ -1,6 +1,7 @@
 //! CUDA's own types, error codes and function signatures, each declared once.
 //!
-//! Owns: the tables of functions that are hooked ([`runtime_functions!`], [`driver_functions!`]), from which
+//! Owns: the tables of functions that are hooked ([`runtime_functions!`], [`driver_functions!`],
+//! [`offload_functions!`]: LLVM's libomptarget), from which
 //! exports, recording and printing come, and of all others ([`runtime_queries!`], [`driver_queries!`]; both
 //! at once: [`all_runtime_functions!`], [`all_driver_functions!`]); argument types; structure layouts. Must not know: what anybody does
 //! with a call. No dependencies.
@@ -13,6 +14,8 @@ mod driver;
 mod runtime_queries;
 #[macro_use]
 mod driver_queries;
+#[macro_use]
+pub mod offload;
 pub mod errors;
 pub mod index;
 pub mod structs;
@@ -46,10 +49,12 @@ pub enum Class {
     register,
     profiler,
     nvtx,
+    region,
+    map,
 }
 
 /// All classes, in the order of their bits.
-pub const CLASSES: [(Class, &str); 11] = [
+pub const CLASSES: [(Class, &str); 13] = [
     (Class::launch, "launch"),
     (Class::graph, "graph"),
     (Class::memory, "memory"),
@@ -61,6 +66,8 @@ pub const CLASSES: [(Class, &str); 11] = [
     (Class::register, "register"),
     (Class::profiler, "profiler"),
     (Class::nvtx, "nvtx"),
+    (Class::region, "region"),
+    (Class::map, "map"),
 ];
 
 impl Class {
@@ -81,7 +88,7 @@ pub struct Function {
     pub name: &'static str,
     /// What it is about.
     pub class: Class,
-    /// Runtime majors that export it with these arguments; empty for the driver.
+    /// Runtime majors that export it with these arguments; empty for the driver and libomptarget.
     pub majors: &'static [u32],
     /// Name, shape and number of words of each argument.
     pub args: &'static [Argument],
@@ -138,6 +145,22 @@ macro_rules! arguments {
             size: size_of::<$type>(),
             out: <$type as Arg>::OUT,
         }),*]
+    };
+    // What the function answers, behind the arguments.
+    (($($arg:ident : $type:ty),*; $result:ident : $answer:ty)) => {
+        &[$(Argument {
+            name: stringify!($arg),
+            shape: <$type as Arg>::SHAPE,
+            words: <$type as Arg>::WORDS,
+            size: size_of::<$type>(),
+            out: <$type as Arg>::OUT,
+        },)* Argument {
+            name: stringify!($result),
+            shape: <$answer as Arg>::SHAPE,
+            words: <$answer as Arg>::WORDS,
+            size: size_of::<$answer>(),
+            out: true,
+        }]
     };
 }
 
@@ -197,8 +220,18 @@ macro_rules! declare_driver {
     };
 }
 
+macro_rules! declare_offload {
+    ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:tt;)*) => {
+        flatten! {
+            Offload OFFLOAD "The hooked functions of libomptarget; the number of one is its place here plus [`OFFLOAD_BASE`].";
+            $($class $how {$($name [])+} $args;)*
+        }
+    };
+}
+
 runtime_functions!(declare_runtime);
 driver_functions!(declare_driver);
+offload_functions!(declare_offload);
 
 /// A function that CUDA exports, hooked or not.
 #[derive(Clone, Copy, Debug)]
@@ -274,8 +307,14 @@ pub fn all_driver() -> impl Iterator<Item = &'static Signature> {
 /// Where the numbers of driver functions begin.
 pub const DRIVER_BASE: u16 = 1024;
 
+/// Where the numbers of libomptarget's functions begin.
+pub const OFFLOAD_BASE: u16 = 1792;
+
 /// The function with number `id`, as events name it.
 pub fn function(id: u16) -> Option<&'static Function> {
+    if let Some(offload) = id.checked_sub(OFFLOAD_BASE) {
+        return OFFLOAD.get(usize::from(offload));
+    }
     match id.checked_sub(DRIVER_BASE) {
         Some(driver) => DRIVER.get(usize::from(driver)),
         None => RUNTIME.get(usize::from(id)),
@@ -283,6 +322,7 @@ pub fn function(id: u16) -> Option<&'static Function> {
 }
 
 const _: () = assert!(RUNTIME.len() < DRIVER_BASE as usize);
+const _: () = assert!(DRIVER.len() < (OFFLOAD_BASE - DRIVER_BASE) as usize);
 
 #[cfg(test)]
 mod tests {
@@ -294,6 +334,8 @@ mod tests {
         let id = DRIVER_BASE + Driver::cuLaunchKernel_ptsz as u16;
         assert_eq!(function(id).map(|f| f.name), Some("cuLaunchKernel_ptsz"));
         assert_eq!(RUNTIME[Runtime::cudaMemAdvise_12 as usize].name, "cudaMemAdvise");
+        let id = OFFLOAD_BASE + Offload::__tgt_target_kernel as u16;
+        assert_eq!(function(id).map(|f| f.name), Some("__tgt_target_kernel"));
         assert!(function(u16::MAX).is_none());
     }
 
@@ -307,12 +349,12 @@ mod tests {
             }
         }
         let mut seen = std::collections::BTreeSet::new();
-        assert!(DRIVER.iter().all(|f| seen.insert(f.name)));
+        assert!(DRIVER.iter().chain(&OFFLOAD).all(|f| seen.insert(f.name)));
     }
 
     #[test]
     fn words_fit_an_event() {
-        for f in RUNTIME.iter().chain(&DRIVER) {
+        for f in RUNTIME.iter().chain(&DRIVER).chain(&OFFLOAD) {
             let words: usize = f.args.iter().map(|a| a.words).sum();
             assert!(words <= 16, "{} has {words} words", f.name);
             assert_eq!(f.spec().split(',').filter(|a| !a.is_empty()).count(), words);

@@ -60,6 +60,21 @@ impl Arg for f32 {
     }
 }
 
+/// A number of 32 bits that some releases declare with 64: passed on with all its bits, recorded with 32.
+#[repr(transparent)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Narrow(pub u64);
+
+impl Arg for Narrow {
+    const SHAPE: Shape = Shape("int");
+    #[inline(always)]
+    fn words(self, to: &mut [u64]) {
+        if let Some(to) = to.first_mut() {
+            *to = i64::from(self.0 as i32) as u64;
+        }
+    }
+}
+
 macro_rules! opaque {
     ($($(#[$doc:meta])* $name:ident($inner:ty) = $shape:literal;)*) => {$(
         $(#[$doc])*
@@ -103,6 +118,8 @@ opaque! {
     CopyKind(i32) = "memcpykind";
     /// A device ordinal.
     Device(i32) = "device";
+    /// A device ordinal of libomptarget's; -1 is the default device.
+    Device64(i64) = "device";
     /// A context handle.
     Context(usize) = "ptr";
     /// A module or library handle.

@@ -1,0 +1,292 @@
+//! What programs of LLVM's offloading hand to libomptarget: descriptors, tables of entries, arguments of kernels,
+//! places in the source, types of mappings.
+//!
+//! Owns the layouts, x86-64. Bytes and texts in, values out: pointers are numbers here and are never followed.
+//! Source: `offload/include/Shared/APITypes.h`, `offload/include/omptarget.h`,
+//! `llvm/include/llvm/Frontend/Offloading/Utility.h` (LLVM 15 to 22).
+
+/// Bytes of `__tgt_bin_desc`, and of `__tgt_device_image`.
+pub const DESCRIPTOR: usize = 32;
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(bytes.get(at..)?.get(..2)?.try_into().ok()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(bytes.get(at..)?.get(..4)?.try_into().ok()?))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..)?.get(..8)?.try_into().ok()?))
+}
+
+/// `__tgt_bin_desc`: what `__tgt_register_lib` is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Descriptor {
+    /// How many images there are.
+    pub images: u32,
+    /// Where they stand, [`DESCRIPTOR`] bytes each.
+    pub images_at: u64,
+    /// Where the table of entries begins.
+    pub entries: u64,
+    /// Where it ends.
+    pub entries_end: u64,
+}
+
+impl Descriptor {
+    /// From its bytes.
+    pub fn read(bytes: &[u8; DESCRIPTOR]) -> Option<Self> {
+        Some(Descriptor {
+            // A negative count is none.
+            images: u32::try_from(u32_at(bytes, 0)? as i32).unwrap_or(0),
+            images_at: u64_at(bytes, 8)?,
+            entries: u64_at(bytes, 16)?,
+            entries_end: u64_at(bytes, 24)?,
+        })
+    }
+
+    /// How long its table of entries is, bytes; 0 where begin and end make none.
+    pub fn entries_size(&self) -> u64 {
+        if self.entries == 0 { 0 } else { self.entries_end.saturating_sub(self.entries) }
+    }
+}
+
+/// `__tgt_device_image`: where an image begins and ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceImage {
+    /// Its first byte.
+    pub start: u64,
+    /// Behind its last.
+    pub end: u64,
+}
+
+impl DeviceImage {
+    /// From its bytes.
+    pub fn read(bytes: &[u8; DESCRIPTOR]) -> Option<Self> {
+        Some(DeviceImage { start: u64_at(bytes, 0)?, end: u64_at(bytes, 8)? })
+    }
+}
+
+/// Kind of an entry: OpenMP; CUDA has 2, HIP 4, SYCL 8.
+pub const KIND_OPENMP: u16 = 1;
+
+/// `__tgt_offload_entry`, in either form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// By which the host names it: a region's id, or a variable.
+    pub address: u64,
+    /// Where its name stands.
+    pub name: u64,
+    /// Bytes of a variable; 0 for a region.
+    pub size: u64,
+    /// Its kind's flags.
+    pub flags: u32,
+    /// `KIND_*`; the older form, which does not say, is OpenMP's here.
+    pub kind: u16,
+}
+
+impl Entry {
+    /// A region or a kernel: what can be launched.
+    pub fn is_region(&self) -> bool {
+        // 0x8 marks a function that is called through a table, 0x10 what `omp requires` says, 0x20 a table of methods.
+        let other = if self.kind == KIND_OPENMP { 0x38 } else { 0x7 };
+        self.address != 0 && self.name != 0 && self.size == 0 && self.flags & other == 0
+    }
+}
+
+/// Bytes of an entry up to LLVM 19, and from LLVM 20 on.
+const FORMS: [usize; 2] = [32, 56];
+
+fn entry(bytes: &[u8], form: usize) -> Option<Entry> {
+    if form == FORMS[0] {
+        return Some(Entry {
+            address: u64_at(bytes, 0)?,
+            name: u64_at(bytes, 8)?,
+            size: u64_at(bytes, 16)?,
+            flags: u32_at(bytes, 24)?,
+            kind: KIND_OPENMP,
+        });
+    }
+    Some(Entry {
+        address: u64_at(bytes, 16)?,
+        name: u64_at(bytes, 24)?,
+        size: u64_at(bytes, 32)?,
+        flags: u32_at(bytes, 12)?,
+        kind: u16_at(bytes, 10)?,
+    })
+}
+
+/// The entries of a table. The newer form begins with eight zero bytes, a version and a kind; the older one with an
+/// address, which is zero only for what `omp requires` says: so all entries decide which form it is, not the first.
+///
+/// `None`: it is neither form.
+pub fn entries(table: &[u8]) -> Option<Vec<Entry>> {
+    let [old, new] = FORMS;
+    let is_new = |bytes: &[u8]| {
+        let known = matches!(u16_at(bytes, 8), Some(1..=15));
+        u64_at(bytes, 0) == Some(0) && known && matches!(u16_at(bytes, 10), Some(1 | 2 | 4 | 8))
+    };
+    let form = match table.len() {
+        size if size.is_multiple_of(new) && table.chunks_exact(new).all(is_new) => new,
+        size if size.is_multiple_of(old) => old,
+        _ => return None,
+    };
+    table.chunks_exact(form).map(|bytes| entry(bytes, form)).collect()
+}
+
+/// The version of arguments without a structure: calls of before LLVM 15.
+pub const VERSION_NONE: u32 = 0;
+/// Bytes of the longest `KernelArgsTy`.
+pub const KERNEL_ARGS: usize = 104;
+/// `KernelArgs::flags`: nobody waits for its end.
+pub const FLAG_NOWAIT: u64 = 1;
+/// `KernelArgs::flags`: the arguments are those of a CUDA kernel, not mappings.
+pub const FLAG_CUDA: u64 = 2;
+
+/// `KernelArgsTy`, versions 1 to 5.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KernelArgs {
+    /// Which version it says it is.
+    pub version: u32,
+    /// How many arguments there are.
+    pub count: u32,
+    /// Where their base addresses stand.
+    pub bases: u64,
+    /// Where their addresses stand.
+    pub pointers: u64,
+    /// Where their sizes stand.
+    pub sizes: u64,
+    /// Where their types stand.
+    pub types: u64,
+    /// Where the addresses of their names stand, 0 for nowhere.
+    pub names: u64,
+    /// How often the loop runs, 0 where that is not known.
+    pub trip_count: u64,
+    /// `FLAG_*`.
+    pub flags: u64,
+    /// Teams; zeros where the call's own argument counts.
+    pub teams: [u32; 3],
+    /// Threads of a team; zeros where the call's own argument counts.
+    pub threads: [u32; 3],
+    /// Dynamic memory of a team, bytes.
+    pub shared: u32,
+}
+
+impl KernelArgs {
+    /// How many bytes a structure of this version has at least; `None` for versions that are not known.
+    pub fn size(version: u32) -> Option<usize> {
+        match version {
+            1 => Some(64),
+            2..=5 => Some(KERNEL_ARGS),
+            _ => None,
+        }
+    }
+
+    /// From at least as many bytes as [`KernelArgs::size`] says.
+    pub fn read(bytes: &[u8]) -> Option<Self> {
+        let version = u32_at(bytes, 0)?;
+        let bytes = bytes.get(..Self::size(version)?)?;
+        let first = KernelArgs {
+            version,
+            count: u32_at(bytes, 4)?,
+            bases: u64_at(bytes, 8)?,
+            pointers: u64_at(bytes, 16)?,
+            sizes: u64_at(bytes, 24)?,
+            types: u64_at(bytes, 32)?,
+            names: u64_at(bytes, 40)?,
+            trip_count: u64_at(bytes, 56)?,
+            ..KernelArgs::default()
+        };
+        if version == 1 {
+            return Some(first);
+        }
+        let three = |at| Some([u32_at(bytes, at)?, u32_at(bytes, at + 4)?, u32_at(bytes, at + 8)?]);
+        Some(KernelArgs {
+            flags: u64_at(bytes, 64)?,
+            // Versions before 3 leave them to the call's own arguments.
+            teams: if version < 3 { [0; 3] } else { three(72)? },
+            threads: if version < 3 { [0; 3] } else { three(84)? },
+            shared: u32_at(bytes, 96)?,
+            ..first
+        })
+    }
+}
+
+/// Type bits of a mapping: moved to the device, from it.
+pub const MAP_TO: u64 = 1;
+#[allow(missing_docs)]
+pub const MAP_FROM: u64 = 2;
+/// Moved also where it is there already.
+pub const MAP_ALWAYS: u64 = 4;
+/// The size and the address are no data: the value itself stands in the address's place.
+pub const MAP_LITERAL: u64 = 0x100;
+
+/// Other bits of a mapping's type that have a word, as OpenMP or libomptarget calls them.
+pub const MAP_WORDS: [(u64, &str); 12] = [
+    (MAP_ALWAYS, "always"),
+    (8, "delete"),
+    (0x10, "pointer"),
+    (0x40, "return"),
+    (0x80, "private"),
+    (0x200, "implicit"),
+    (0x400, "close"),
+    (0x1000, "present"),
+    (0x2000, "hold"),
+    (0x4000, "attach"),
+    (0x8000, "nullify"),
+    (0x1000_0000_0000, "non-contiguous"),
+];
+
+/// What a mapping does, a word.
+pub fn map_word(kind: u64) -> &'static str {
+    match kind & (MAP_TO | MAP_FROM) {
+        _ if kind & MAP_LITERAL != 0 => "literal",
+        3 => "tofrom",
+        1 => "to",
+        2 => "from",
+        _ => "alloc",
+    }
+}
+
+/// A place in the source, or a variable's declaration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Place<'a> {
+    /// The file; empty where it is not known.
+    pub file: &'a str,
+    /// The function around it, or the variable as the source has it; empty where it is not known.
+    pub name: &'a str,
+    /// Line, from 1; 0 where it is not known.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+}
+
+impl<'a> Place<'a> {
+    /// Of `ident_t::psource`: `;file;function;line;column;;`.
+    pub fn of_call(text: &'a str) -> Self {
+        let (file, name, line, column) = Self::fields(text);
+        Place { file, name, line, column }
+    }
+
+    /// Of a name in `ArgNames`: `;name;file;line;column;;`.
+    pub fn of_variable(text: &'a str) -> Self {
+        let (name, file, line, column) = Self::fields(text);
+        Place { file, name, line, column }
+    }
+
+    fn fields(text: &'a str) -> (&'a str, &'a str, u32, u32) {
+        let known = |part: &'a str| if part == "unknown" { "" } else { part };
+        // From the end, since a name may hold semicolons (`;a[f(";")];…`).
+        let inner = text.strip_prefix(';').unwrap_or(text);
+        let inner = inner.strip_suffix(";;").unwrap_or(inner);
+        let mut parts = inner.rsplitn(4, ';');
+        let mut next = || parts.next().unwrap_or("");
+        let (column, line, second, first) = (next(), next(), next(), next());
+        let number = |text: &str| text.parse().unwrap_or(0);
+        (known(first), known(second), number(line), number(column))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
