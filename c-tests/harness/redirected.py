@@ -86,7 +86,8 @@ def cases(images, owner, arch, digest):
          ["parameter 0: 1 of 64 elements differ", "3 launches compared, 3 differ, by 9 at most"], 0),
         ("compare, keep", rule(step + ", nth = '1..3'", ptx + "\ncompare = { type = 'i32', keep = 'replacement' }"),
          {"plain": "30"}, ["3 launches compared, 3 differ"], 0),
-        ("compare, alike", rule("kernel = '^step', nth = '1..3'", "image = '%s'\ncompare = { type = 'i32' }" % images["own"]),
+        ("compare, alike", rule("kernel = '^step', nth = '1..3'", "image = '%s'%s\ncompare = { type = 'i32' }" %
+                                (images["own"], own if images["own_is_code"] else "")),
          {}, ["3 launches compared, all alike"], 0),
     ]
     return found
@@ -133,7 +134,7 @@ def check_program(cushim, path, images, arch, out, only=None, more=()):
     holds = [line for line in dumped(dump) if "step" in line["kernels"]]
     if not holds:
         return results + [("index", ["no image with the kernel step in %s" % dump])]
-    ours = dict(images, own=os.path.join(dump, holds[0]["file"]))
+    ours = dict(images, own=os.path.join(dump, holds[0]["file"]), own_is_code=holds[0]["kind"] != "ptx")
     arch = holds[0]["arch"].replace("sm_", "compute_") if holds[0]["kind"] == "ptx" else holds[0]["arch"]
     manifest = os.path.join(out, "rules.toml")
     for name, rules, differ, words, status in cases(ours, os.path.basename(path), arch, holds[0]["hash"]):

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use super::source::{Source, note};
-use super::{callback, flush, records};
+use super::{buffers, callback, flush, records};
 use crate::config::{self, GpuTime};
 use crate::life::{self, Global};
 use crate::log::Level;
@@ -223,7 +223,7 @@ fn take(global: &Global, name: &str) -> Result<(), String> {
     let callback = library.need(c"cuptiEnableCallback")?;
     let tell = library.need(c"cuptiGetCallbackName")?;
     type Stamp = unsafe extern "C" fn(extern "C" fn() -> u64) -> i32;
-    type Register = unsafe extern "C" fn(records::Request, records::Complete) -> i32;
+    type Register = unsafe extern "C" fn(buffers::Request, buffers::Complete) -> i32;
     type Number = unsafe extern "C" fn(u32) -> i32;
     // SAFETY: CUPTI's functions with the signatures of cupti_activity.h and cupti_callbacks.h.
     unsafe {
@@ -238,7 +238,7 @@ fn take(global: &Global, name: &str) -> Result<(), String> {
         let own = stamp != 0 && std::mem::transmute::<usize, Stamp>(stamp)(records::now) == 0;
         records::prepare(next, dropped, own);
         let register: Register = std::mem::transmute::<usize, _>(register);
-        let status = register(records::request, records::complete);
+        let status = register(buffers::request, buffers::complete);
         library.check(status, "cuptiActivityRegisterCallbacks")?;
         let enable: Number = std::mem::transmute::<usize, _>(enable);
         for kind in KINDS {

@@ -8,8 +8,7 @@
 //! Must not know: how CUPTI is found, and how calls are told.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, c_char, c_void};
-use std::panic::AssertUnwindSafe;
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -23,12 +22,8 @@ use super::told::{kernel_of, link_of};
 use crate::life::{self, Global};
 use crate::log::Level;
 
-/// `CUpti_BuffersCallbackRequestFunc`, `CUpti_BuffersCallbackCompleteFunc`.
-pub type Request = extern "C" fn(*mut *mut u8, *mut usize, *mut usize);
-pub type Complete = extern "C" fn(*mut c_void, u32, *mut u8, usize, usize);
-
-/// Bytes of a buffer: some thousand records.
-const BUFFER: usize = 1 << 20;
+/// So many names are found by their address.
+const RECENT: usize = 256;
 /// `CUPTI_ERROR_MAX_LIMIT_REACHED`: no more records in the buffer.
 const NO_MORE: i32 = 12;
 
@@ -44,6 +39,9 @@ static MATCHER: Mutex<Option<Matcher>> = Mutex::new(None);
 struct Matcher {
     /// Numbers of symbols, and by those the kernels that no launch told.
     names: HashMap<Vec<u8>, u32>,
+    /// Name and number by address, as far as they do not get in each other's way: hashing the long names of
+    /// templates takes longer than all else that is done for a record.
+    recent: Vec<Option<(usize, CString, u32)>>,
     kernels: HashMap<u32, u32>,
     /// Records that CUPTI had no room for.
     dropped: usize,
@@ -61,34 +59,6 @@ pub fn prepare(next: usize, dropped: usize, own_clock: bool) {
     OWN_CLOCK.store(own_clock, Ordering::Release);
 }
 
-/// CUPTI wants a buffer.
-pub extern "C" fn request(buffer: *mut *mut u8, size: *mut usize, most: *mut usize) {
-    // SAFETY: CUPTI's own places. Without memory it gets none and counts what it drops.
-    unsafe {
-        let got = libc::malloc(BUFFER).cast::<u8>();
-        *buffer = got;
-        *size = if got.is_null() { 0 } else { BUFFER };
-        *most = 0;
-    }
-}
-
-/// CUPTI hands a buffer over.
-pub extern "C" fn complete(
-    context: *mut c_void,
-    stream: u32,
-    buffer: *mut u8,
-    _size: usize,
-    valid: usize,
-) {
-    if buffer.is_null() {
-        return;
-    }
-    let read = AssertUnwindSafe(|| read(context, stream, buffer, valid));
-    let _ = std::panic::catch_unwind(read);
-    // SAFETY: the memory that `request` allocated.
-    unsafe { libc::free(buffer.cast()) };
-}
-
 /// Where events go, for as long as a buffer is read.
 pub struct Out<'a> {
     global: &'static Global,
@@ -98,7 +68,8 @@ pub struct Out<'a> {
     shift: i64,
 }
 
-fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
+/// Makes events of what stands in a buffer of CUPTI's, of which `valid` bytes are filled.
+pub fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
     let next = NEXT.load(Ordering::Acquire);
     let Some(global) = life::current() else { return };
     let Some(recorder) = &global.recorder else { return };
@@ -218,8 +189,27 @@ impl Matcher {
         if name.is_null() {
             return 0;
         }
+        let address = name.addr();
         // SAFETY: as the caller promises.
         let name = unsafe { CStr::from_ptr(name) };
+        if self.recent.is_empty() {
+            self.recent.resize(RECENT, None);
+        }
+        let place = address / 16 % RECENT;
+        if let Some(Some((at, text, number))) = self.recent.get(place)
+            // Another name may stand there by now.
+            && *at == address && text.as_c_str() == name
+        {
+            return *number;
+        }
+        let number = self.number(out, name);
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = Some((address, name.to_owned(), number));
+        }
+        number
+    }
+
+    fn number(&mut self, out: &Out<'_>, name: &CStr) -> u32 {
         if let Some(&number) = self.names.get(name.to_bytes()) {
             return number;
         }
