@@ -16,17 +16,20 @@
 //!
 //! - [`heap`]: its memory;
 //! - [`map`]: objects and files;
+//! - [`names`]: other names of the preloaded libraries;
 //! - [`object`]: what is done with one object;
 //! - [`write`](mod@write): memory;
 //! - [`say`]: settings and messages.
 
 mod heap;
 mod map;
+mod names;
 mod object;
 mod say;
 mod write;
 
-use std::ffi::{c_long, c_uint};
+use std::ffi::{CStr, c_char, c_long, c_uint};
+use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 
@@ -39,6 +42,9 @@ static HEAP: heap::Heap = heap::Heap::new();
 const PROGRAM: c_long = 0;
 /// The moment at which all objects are mapped, LA_ACT_CONSISTENT.
 const CONSISTENT: c_uint = 0;
+
+/// A name as the program has it, LA_SER_ORIG.
+const AS_ASKED: c_uint = 1;
 
 /// Objects that were mapped since the last such moment.
 static NEW: Mutex<Vec<Object>> = Mutex::new(Vec::new());
@@ -76,6 +82,9 @@ pub unsafe extern "C" fn la_objopen(
         guarded(|| {
             // SAFETY: the loader's description of an object that stays until la_objclose.
             let object = unsafe { Object::new(map) };
+            if let Some(object) = object {
+                names::loaded(object.path().as_os_str().as_bytes());
+            }
             if let (Some(object), Ok(mut new)) = (object, NEW.try_lock()) {
                 new.push(object);
             }
@@ -83,6 +92,36 @@ pub unsafe extern "C" fn la_objopen(
     }
     // No binding is to be told: function calls stay as fast as they are.
     0
+}
+
+/// A library is searched for: where it is one of CUDA's by another name than the preloaded one's, it is that one.
+///
+/// # Safety
+/// Called by the loader.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn la_objsearch(
+    name: *const c_char,
+    cookie: *mut usize,
+    flag: c_uint,
+) -> *const c_char {
+    let mut found = name;
+    if flag == AS_ASKED && !name.is_null() {
+        guarded(|| {
+            // SAFETY: the loader's string.
+            let answer = names::answer(unsafe { CStr::from_ptr(name) });
+            // SAFETY: what la_objopen wrote for who asks, which is loaded.
+            let asks = unsafe { Object::new(cookie.read() as *const LinkMap) };
+            // Only the program's namespace has what is preloaded.
+            if let (Some(answer), Some(asks)) = (answer, asks)
+                && asks
+                    .all()
+                    .any(|object| object.path().as_os_str().as_bytes() == answer.to_bytes())
+            {
+                found = answer.as_ptr();
+            }
+        });
+    }
+    found
 }
 
 /// Objects come or go; when all are there, the new ones are looked at.

@@ -76,6 +76,26 @@ fn a_program_of_each_major_registers_and_launches() {
     [11, 12, 13].into_iter().for_each(|major| run("runtime", major));
 }
 
+/// A program that opens CUDA's libraries by the names that come with drivers and toolkits.
+#[test]
+fn libraries_by_other_names() {
+    let folder = std::env::temp_dir().join(format!("cushim-names-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let program = folder.join("names");
+    let source = root().join("c-tests/virtual/names.c");
+    let mut command = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    let done = command.arg(source).arg("-o").arg(&program).arg("-ldl").output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    built("libvcuda.so");
+    let mut run = Command::new("timeout");
+    run.arg("60").arg(env!("CARGO_BIN_EXE_cushim")).args(["run", "--backend", "cpu", "--"]);
+    let done = run.arg(&program).output().unwrap();
+    let expected = fs::read_to_string(root().join("c-tests/virtual/names.expected")).unwrap();
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(String::from_utf8_lossy(&done.stdout), expected, "{said}");
+    fs::remove_dir_all(folder).unwrap();
+}
+
 /// `name@version` of every defined dynamic symbol.
 fn exports(library: &str) -> Vec<String> {
     let list = root().join("scripts/check-exports");

@@ -1,0 +1,39 @@
+/* CUDA's libraries by the names that drivers and toolkits have for them: which one is opened, and whether it is the
+   same as by its SONAME. */
+#include <dlfcn.h>
+#include <stdio.h>
+
+static void *open_it(const char *name) {
+    return dlopen(name, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void driver(const char *name) {
+    void *library = open_it(name), *usual = open_it("libcuda.so.1");
+    int version = 0, (*get)(int *) = library ? (int (*)(int *))dlsym(library, "cuDriverGetVersion") : NULL;
+    int status = get ? get(&version) : -1;
+    printf("%s: %s, %d, version %s\n", name, library && library == usual ? "the driver" : "another", status, version >= 11000 ? "there" : "missing");
+}
+
+static void runtime(const char *name) {
+    void *library = open_it(name);
+    int version = 0, (*get)(int *) = library ? (int (*)(int *))dlsym(library, "cudaRuntimeGetVersion") : NULL;
+    if (get) get(&version);
+    printf("%s: %d\n", name, version / 1000);
+}
+
+int main(void) {
+    driver("libcuda.so");
+    driver("libcuda.so.1");
+    driver("libcuda.so.580.95.05");
+    runtime("libcudart.so");
+    runtime("libcudart.so.11");
+    runtime("libcudart.so.11.0");
+    runtime("libcudart.so.12");
+    runtime("libcudart.so.12.4.127");
+    runtime("libcudart.so.13");
+    runtime("libcudart.so.13.0.96");
+    const char *others[] = {"libcudart.so.99", "libcudart.so.120", "libcudart.so.1", "libcudart.sox", "libcuda.sox", "libcudadebugger.so.1"};
+    for (int i = 0; i < 6; i++) printf("%s: %s\n", others[i], open_it(others[i]) ? "opened" : "not found");
+    printf("libcuda.so in a folder: %s\n", open_it("/nonexistent/libcuda.so") ? "opened" : "not found");
+    return 0;
+}

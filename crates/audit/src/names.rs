@@ -1,0 +1,67 @@
+//! Names by which programs open CUDA's libraries, besides those that the preloaded ones have.
+//!
+//! The loader answers a name from what is loaded where it is a file's or a SONAME: `libcuda.so.1`. It would search
+//! folders for `libcuda.so`, which comes with toolkits and drivers and means the same library; LLVM's libomptarget and
+//! many bindings open that one. Such a name is answered with the path of the preloaded library, of which the loader
+//! sees that it is loaded. Names with a folder are the file's that they name.
+//!
+//! Owns: which name means which library. Must not know: objects.
+
+use std::ffi::{CStr, CString};
+use std::sync::Mutex;
+
+/// A library that stands for one of NVIDIA's: its file, what NVIDIA's is called up to its version, and the version.
+struct Front {
+    file: &'static str,
+    name: &'static str,
+    major: u32,
+}
+
+/// The preloaded ones; of one name, the first is meant where no version is said.
+const FRONTS: [Front; 4] = [
+    Front { file: "libcushim_cuda.so", name: "libcuda.so", major: 1 },
+    Front { file: "libcushim_cudart13.so", name: "libcudart.so", major: 13 },
+    Front { file: "libcushim_cudart12.so", name: "libcudart.so", major: 12 },
+    Front { file: "libcushim_cudart11.so", name: "libcudart.so", major: 11 },
+];
+
+/// Where each was loaded from: never given back, as the loader keeps what it is answered.
+static LOADED: Mutex<[Option<&'static CStr>; FRONTS.len()]> = Mutex::new([None; FRONTS.len()]);
+
+/// A file was loaded into the program's namespace from this path.
+pub fn loaded(path: &[u8]) {
+    let file = path.rsplit(|b| *b == b'/').next().unwrap_or(path);
+    let Some(place) = FRONTS.iter().position(|front| front.file.as_bytes() == file) else { return };
+    let (Ok(mut loaded), Ok(path)) = (LOADED.try_lock(), CString::new(path)) else { return };
+    if let Some(slot) = loaded.get_mut(place) {
+        // Called once for each library and process.
+        *slot = Some(Box::leak(path.into_boxed_c_str()));
+    }
+}
+
+/// The place in [`FRONTS`] of the library that `name` means. `libcudart.so.12.4.127` is 12's; the driver's version
+/// behind `libcuda.so.` says nothing of its interface.
+fn place(name: &[u8]) -> Option<usize> {
+    let meant = |front: &Front| {
+        let rest = name.strip_prefix(front.name.as_bytes())?;
+        match rest.strip_prefix(b".") {
+            None => rest.is_empty().then_some(()),
+            Some(_) if front.major == 1 => Some(()),
+            Some(version) => {
+                let major = version.split(|b| *b == b'.').next()?;
+                (std::str::from_utf8(major).ok()?.parse() == Ok(front.major)).then_some(())
+            }
+        }
+    };
+    FRONTS.iter().position(|front| meant(front).is_some())
+}
+
+/// The path that is to be opened instead of `name`, if any.
+pub fn answer(name: &CStr) -> Option<&'static CStr> {
+    let bytes = name.to_bytes();
+    if !bytes.starts_with(b"libcuda") || bytes.contains(&b'/') {
+        return None;
+    }
+    let place = place(bytes)?;
+    LOADED.try_lock().ok()?.get(place).copied().flatten()
+}
