@@ -1,0 +1,76 @@
+//! What programs of LLVM's offloading hand over, at random: what fuzzing does, without a fuzzer.
+
+use std::path::Path;
+
+#[path = "../../../fuzz/src/offload.rs"]
+mod fuzz;
+
+fn put(bytes: &mut Vec<u8>, words: &[u64]) {
+    words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+}
+
+/// Tables of both forms, descriptors, arguments of each version, texts.
+fn seeds() -> Vec<Vec<u8>> {
+    let mut all =
+        vec![Vec::new(), b";src/a.c;main;6;3;;".to_vec(), b";a[f(\";\")];a.c;4;7;;".to_vec()];
+    let (mut old, mut new) = (Vec::new(), Vec::new());
+    for n in 0..4u64 {
+        put(
+            &mut old,
+            &[if n == 0 { 0 } else { 0x1000 + n }, 0x2000, 0, if n == 0 { 0x10 } else { 0 }],
+        );
+        put(&mut new, &[0, 0x1_0001, 0x1000 + n, 0x2000, 0, 0, 0]);
+    }
+    all.extend([old, new]);
+    for version in 0..7u64 {
+        let mut args = Vec::new();
+        put(&mut args, &[version | 2 << 32, 1, 2, 3, 4, 5, 6, 100, 1, 8, 128 << 32, 0, 64]);
+        all.push(args.clone());
+        args.truncate(64);
+        all.push(args);
+    }
+    all
+}
+
+#[test]
+fn anything_at_all() {
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    let mut random = |below: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let seeds = seeds();
+    seeds.iter().for_each(|seed| fuzz::everything(seed));
+    for _ in 0..50_000 {
+        let mut bytes = seeds[random(seeds.len())].clone();
+        for _ in 0..random(4) {
+            let at = random(bytes.len() + 1);
+            match random(3) {
+                0 => bytes.insert(at, random(256) as u8),
+                1 => bytes.truncate(at),
+                _ => bytes.iter_mut().skip(at).take(1).for_each(|b| *b = random(256) as u8),
+            }
+        }
+        fuzz::everything(&bytes);
+    }
+}
+
+/// What `scripts/fuzz` begins with.
+#[test]
+fn seeds_for_fuzzing() {
+    let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { return };
+    let folder = Path::new(&folder).join("offload_tables");
+    std::fs::create_dir_all(&folder).unwrap();
+    for (n, seed) in seeds().into_iter().enumerate() {
+        std::fs::write(folder.join(format!("seed-{n}")), seed).unwrap();
+    }
+}
+
+/// What fuzzing once broke stays whole.
+#[test]
+fn regressions() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/regressions/offload_tables");
+    let Ok(folder) = std::fs::read_dir(root) else { return };
+    folder.for_each(|file| fuzz::everything(&std::fs::read(file.unwrap().path()).unwrap()));
+}
