@@ -1,6 +1,6 @@
 //! The body of an exported hook: find the real function, then observe or hand over to a handler.
 
-use cushim_abi::types::SYMBOL_NOT_FOUND;
+use cushim_abi::types::{Ptr, SYMBOL_NOT_FOUND};
 
 /// What a hook answers where no real function is behind it.
 pub(crate) trait Missing {
@@ -20,6 +20,12 @@ impl Missing for i32 {
 impl Missing for u32 {
     fn missing() -> u32 {
         SYMBOL_NOT_FOUND as u32
+    }
+}
+
+impl Missing for Ptr {
+    fn missing() -> Ptr {
+        Ptr(0)
     }
 }
 
@@ -67,6 +73,28 @@ macro_rules! hook_body {
             observe::end(call, status, outs);
         }
         status
+    }};
+    // What it answers is no status but a value, which stands behind the arguments.
+    (@$face:ident value $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
+        use cushim_interpose::{observe, record::slots::MOST_WORDS};
+        let mut words = [0u64; MOST_WORDS];
+        let at = 0usize;
+        $(let at = at + observe::put(&mut words, at, $arg);)*
+        let here = 0u8;
+        // SAFETY: the call's own arguments, which are there until it has come back.
+        let call = unsafe { observe::begin($site, (&raw const here).addr(), words, at + 1) };
+        // SAFETY: forwarded as it came.
+        let answer = unsafe { $real($($arg),*) };
+        if let Some(call) = call {
+            let mut outs = [None; MOST_WORDS];
+            let mut word = [0u64; MOST_WORDS];
+            observe::put(&mut word, 0, answer);
+            if let Some(out) = outs.get_mut(at) {
+                *out = word.first().copied();
+            }
+            observe::end(call, 0, outs);
+        }
+        answer
     }};
     (@$face:ident ($handler:ident) $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {
         // SAFETY: the handler gets what the hook got.

@@ -2,6 +2,7 @@
 //!
 //! - [`runtime`]: the functions of libcudart, each under the version node of every major it serves;
 //! - [`driver`]: the functions of libcuda, unversioned as there;
+//! - [`offload`]: the functions of LLVM's libomptarget, under its version node;
 //! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`;
 //! - [`inject`]: what the driver and NVTX call where they were told to (`CUDA_INJECTION64_PATH`,
 //!   `NVTX_INJECTION64_PATH`);
@@ -23,6 +24,7 @@ mod hook;
 mod driver;
 mod inject;
 mod loader;
+mod offload;
 mod runtime;
 mod sanitizer;
 
@@ -34,7 +36,8 @@ use cushim_interpose::{direct, life, redirect, weak};
 static HEAP: Heap = Heap::new();
 
 /// All hooks, for those who look functions up.
-pub(crate) static HOME: Home = Home { runtime: &runtime::SITES, driver: &driver::SITES };
+pub(crate) static HOME: Home =
+    Home { runtime: &runtime::SITES, driver: &driver::SITES, offload: &offload::SITES };
 
 extern "C" fn loaded() {
     life::loaded();

@@ -27,7 +27,7 @@ pub struct EnvArgs {
         long = "events",
         value_name = "CLASS,...",
         value_delimiter = ',',
-        help = "Record these classes of calls [default: launch,graph,copy]"
+        help = "Record these classes of calls [default: launch,graph,copy,region,map]"
     )]
     events: Vec<Class>,
 

@@ -134,10 +134,11 @@ impl Config {
     }
 }
 
-/// A set of classes from `launch,copy`, `all`, or nothing (the default: launch, graph, copy). A word
+/// A set of classes from `launch,copy`, `all`, or nothing (the default: launch, graph, copy, region, map). A word
 /// that is no class is left out; the launcher has refused it already.
 fn classes(value: Option<&[u8]>) -> u32 {
-    let default = Class::launch.bit() | Class::graph.bit() | Class::copy.bit();
+    let default = [Class::launch, Class::graph, Class::copy, Class::region, Class::map];
+    let default = default.iter().fold(0, |set, class| set | class.bit());
     let Some(text) = value.and_then(|v| std::str::from_utf8(v).ok()).filter(|v| !v.is_empty())
     else {
         return default;
@@ -265,7 +266,7 @@ mod tests {
 
     #[test]
     fn classes_and_sizes() {
-        assert_eq!(classes(None), classes(Some(b"launch,graph,copy")));
+        assert_eq!(classes(None), classes(Some(b"launch,graph,copy,region,map")));
         assert_eq!(classes(Some(b"all")), (1 << CLASSES.len()) - 1);
         assert_eq!(classes(Some(b"sync, bogus")), Class::sync.bit());
         let gpu =

@@ -15,9 +15,9 @@ pub(crate) use stack;
 macro_rules! recorded {
     ($site:expr, [$($word:expr),*], $call:expr) => {{
         let mut words = [0u64; $crate::record::slots::MOST_WORDS];
-        let given = [$($word as u64),*];
+        let given: &[u64] = &[$($word as u64),*];
         for (to, from) in words.iter_mut().zip(given) {
-            *to = from;
+            *to = *from;
         }
         let stack = $crate::forward::stack!();
         // SAFETY: the call's own arguments, which are there until it has come back.

@@ -195,7 +195,12 @@ impl Code {
         if let Some(file) = &self.file {
             return file.clone();
         }
-        match elf::object_at(self.address) {
+        Code::owner_of(self.address)
+    }
+
+    /// The loaded file that `address` lies in, empty for memory.
+    pub fn owner_of(address: usize) -> String {
+        match elf::object_at(address) {
             Some(object) if !object.file_name().is_empty() => {
                 object.file_name().to_string_lossy().into_owned()
             }

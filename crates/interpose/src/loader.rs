@@ -19,7 +19,7 @@ type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
 type Dlvsym = unsafe extern "C" fn(*mut c_void, *const c_char, *const c_char) -> *mut c_void;
 type Dlopen = unsafe extern "C" fn(*const c_char, i32) -> *mut c_void;
 
-/// Whether a name may be one of ours: the two letters decide in one comparison for nearly every lookup.
+/// Whether a name may be one of ours: its first letters decide for nearly every lookup.
 ///
 /// # Safety
 /// `name` is null or a C string.
@@ -30,7 +30,16 @@ unsafe fn concerns_us<'a>(name: *const c_char) -> Option<&'a CStr> {
     // SAFETY: as the caller promises.
     let name = unsafe { CStr::from_ptr(name) };
     let bytes = name.to_bytes();
-    (bytes.starts_with(b"cu") || bytes.starts_with(b"__cuda")).then_some(name)
+    let ours = match bytes {
+        [b'c', b'u', ..] => true,
+        [b'_', b'_', rest @ ..] => {
+            [&b"cuda"[..], b"tgt_", b"llvmPush"].iter().any(|start| rest.starts_with(start))
+        }
+        [b'o', b'm', b'p', b'_', ..] => true,
+        [b'l', b'l', b'v', b'm', ..] => true,
+        _ => false,
+    };
+    ours.then_some(name)
 }
 
 /// What `dlsym(handle, name)` by the code at `caller` is to answer; `None`: jump into the real one.
@@ -130,6 +139,7 @@ pub unsafe fn dlopen(
     let unloads = elf::unloads();
     if UNLOADS.swap(unloads, Ordering::AcqRel) != unloads {
         home.forget_runtime();
+        crate::offload::place::forget();
         crate::redirect::holder::forget_runtime();
     }
     if flags & libc::RTLD_DEEPBIND == 0 || file.is_null() {
@@ -192,7 +202,7 @@ fn between(caller: usize, name: &CStr) -> *mut c_void {
 
 fn is_hooked(home: &Home, name: &CStr) -> bool {
     let runtime = home.runtime.iter().any(|sites| sites.first().is_some_and(|s| s.name == name));
-    runtime || home.driver_site(name).is_some()
+    runtime || home.driver_site(name).is_some() || home.offload_site(name).is_some()
 }
 
 fn is_ours(address: *mut c_void) -> bool {
@@ -229,6 +239,10 @@ fn wrap(home: &'static Home, name: &CStr, found: *mut c_void) -> *mut c_void {
         // A library that has this name but not the driver's way in is something else.
         let is_driver = object.symbol(c"cuInit", Version::Any).is_some();
         is_driver.then_some(site)
+    } else if let Some(site) = home.offload_site(name) {
+        // libomp and others have functions of these names for themselves.
+        let is_libomptarget = object.symbol(c"__tgt_register_lib", Version::Any).is_some();
+        is_libomptarget.then_some(site)
     } else {
         object.soname().and_then(|soname| home.runtime_site(name, soname))
     };

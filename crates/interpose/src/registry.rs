@@ -67,6 +67,8 @@ pub struct Module {
     pub handle: usize,
     /// Its image.
     code: Code,
+    /// Its images where it has several: each of its kernels may be in each of them.
+    images: Vec<meta::Image>,
     /// The function that took it.
     api: &'static str,
     /// The version of the runtime whose library it is.
@@ -138,10 +140,21 @@ pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'stat
     if KEEP.load(Ordering::Acquire) {
         code.keep();
     }
+    add_module_of(handle, code, Vec::new(), api)
+}
+
+/// As [`add_module`] for a module that has these images, for several kinds of device.
+pub fn add_module_of(
+    handle: usize,
+    code: Code,
+    images: Vec<meta::Image>,
+    api: &'static str,
+) -> Option<&'static Module> {
     lock::registry(|_| {
         let module: &'static Module = keep::forever(Module {
             handle,
             code,
+            images,
             api,
             node: OnceLock::new(),
             alive: AtomicBool::new(true),
@@ -308,6 +321,11 @@ impl Module {
         self.functions.load(Ordering::Relaxed)
     }
 
+    /// Whether it was registered with images of its own for several kinds of device.
+    pub fn has_images(&self) -> bool {
+        !self.images.is_empty()
+    }
+
     /// Whether it is still loaded.
     pub fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Acquire)
@@ -316,6 +334,12 @@ impl Module {
     /// Writes its record once per trace.
     pub fn describe(&self, global: &Global, recorder: &Recorder) {
         if self.ready.swap(global.generation, Ordering::Relaxed) == global.generation {
+            return;
+        }
+        for image in &self.images {
+            recorder.write_meta(&image.encode());
+        }
+        if self.has_images() {
             return;
         }
         let (kind, size) = self.code.describe();
@@ -398,6 +422,9 @@ impl Kernel {
     }
 
     fn find_layout(&self) -> Result<&'static Layout, String> {
+        if self.module.is_some_and(Module::has_images) {
+            return Err("a region has mappings, not parameters".to_owned());
+        }
         // SAFETY: null or leaked.
         if let Some(layout) = unsafe { self.layout.load(Ordering::Acquire).as_ref() } {
             return Ok(layout);

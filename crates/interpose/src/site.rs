@@ -47,6 +47,8 @@ pub struct Home {
     pub runtime: &'static [&'static [Site]],
     /// The driver's.
     pub driver: &'static [Site],
+    /// LLVM's libomptarget's.
+    pub offload: &'static [Site],
 }
 
 /// `CU_STREAM_PER_THREAD`.
@@ -83,9 +85,9 @@ impl Site {
 }
 
 impl Home {
-    /// Forgets the real functions of the runtime: a library that held one may be going away.
+    /// Forgets the real functions of the runtime and of libomptarget: a library that held one may be going away.
     pub fn forget_runtime(&self) {
-        for site in self.runtime.iter().copied().flatten() {
+        for site in self.runtime.iter().copied().flatten().chain(self.offload) {
             site.real.store(std::ptr::null_mut(), Ordering::Release);
         }
     }
@@ -93,6 +95,11 @@ impl Home {
     /// The driver hook with this exported name.
     pub fn driver_site(&self, name: &CStr) -> Option<&'static Site> {
         self.driver.iter().find(|site| site.name == name)
+    }
+
+    /// The hook of libomptarget's function with this exported name.
+    pub fn offload_site(&self, name: &CStr) -> Option<&'static Site> {
+        self.offload.iter().find(|site| site.name == name)
     }
 
     /// The runtime hook with this exported name and version node.

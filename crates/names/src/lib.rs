@@ -9,12 +9,14 @@
 mod demangle;
 mod name;
 mod narrow;
+mod region;
 mod scan;
 mod shown;
 mod types;
 mod value;
 
 pub use name::{Name, distinct, elide};
+pub use region::Region;
 pub use shown::{Foreign, Shown, lines};
 pub use types::{Number, Type};
 pub use value::Value;

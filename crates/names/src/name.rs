@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::demangle::{Demangled, demangle};
+use crate::region::Region;
 use crate::scan;
 
 /// The names of one kernel.
@@ -26,6 +27,17 @@ pub struct Name {
 impl Name {
     /// The names of the kernel whose symbol is `mangled`.
     pub fn new(mangled: &str) -> Self {
+        // A region is called after the function that it stands in.
+        if let Some(region) = Region::of(mangled) {
+            let name = Name::new(region.function);
+            let suffix = region.suffix();
+            return Name {
+                mangled: mangled.to_owned(),
+                full: name.full + &suffix,
+                short: name.short + &suffix,
+                parameters: None,
+            };
+        }
         let Some(Demangled { full, no_return }) = demangle(mangled) else {
             let plain = mangled.to_owned();
             return Name {

@@ -2,6 +2,8 @@
 //!
 //! Must not know: where the bytes came from, or how anything is printed.
 
+use crate::layout::MappedArg;
+
 /// One recorded call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Event<'a> {
@@ -40,6 +42,69 @@ pub enum Body<'a> {
     Gpu(Gpu),
     /// Where a range of the program's own begins or ends.
     Range(Range<'a>),
+    /// A target region of LLVM's offloading, or a call that maps data for them.
+    Mapped(Mapped<'a>),
+}
+
+/// A target region, or a call that maps data.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Mapped<'a> {
+    /// 0 for a region, else `layout::MAP_BEGIN` and the like.
+    pub what: u8,
+    /// Regions: number of the kernel, a key of [`crate::meta::Metadata::kernels`].
+    pub kernel: u32,
+    /// A key of [`crate::meta::Metadata::names`]: where in the source; 0 for none.
+    pub place: u32,
+    /// The device that was asked for; -1 is the default one.
+    pub device: i64,
+    /// Regions: how often the loop runs, 0 where that is not known.
+    pub trip_count: u64,
+    /// Regions: flags of the arguments' structure.
+    pub flags: u64,
+    /// Regions: teams that were asked for.
+    pub teams: [u32; 3],
+    /// Regions: threads of a team that were asked for.
+    pub threads: [u32; 3],
+    /// Regions: dynamic memory of a team, bytes.
+    pub shared: u32,
+    /// Regions: version of the arguments' structure.
+    pub version: u16,
+    /// Regions: `layout::FALLBACK_*`.
+    pub fallback: u8,
+    /// How many arguments there were; [`Mapped::args`] may have fewer.
+    pub count: u32,
+    /// `layout::MAPPED_*` bits.
+    pub bits: u16,
+    /// The arguments that were kept.
+    pub args: MappedArgs<'a>,
+}
+
+/// Arguments of [`Mapped`], in unaligned bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct MappedArgs<'a>(pub(crate) &'a [u8]);
+
+impl<'a> MappedArgs<'a> {
+    /// Arguments over `bytes`, 32 each; a rest is not seen.
+    pub fn new(bytes: &'a [u8]) -> Self {
+        MappedArgs(bytes)
+    }
+    /// All of them in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = MappedArg> + 'a {
+        self.0.chunks_exact(size_of::<MappedArg>()).map(|bytes| {
+            let word = |at: usize| {
+                let mut word = [0; 8];
+                word.copy_from_slice(bytes.get(at..at + 8).unwrap_or(&[0; 8]));
+                u64::from_le_bytes(word)
+            };
+            MappedArg {
+                pointer: word(0),
+                size: word(8) as i64,
+                kind: word(16),
+                name: word(24) as u32,
+                reserved: 0,
+            }
+        })
+    }
 }
 
 /// Work that a GPU did for a call.

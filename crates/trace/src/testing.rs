@@ -187,6 +187,23 @@ fn encode(event: &Event<'_>) -> Vec<u8> {
             words.for_each(|word| bytes.extend(word.to_le_bytes()));
             EVENT_GPU
         }
+        Body::Mapped(mapped) => {
+            for word in [mapped.kernel, mapped.place] {
+                bytes.extend(word.to_le_bytes());
+            }
+            for word in [mapped.device as u64, mapped.trip_count, mapped.flags] {
+                bytes.extend(word.to_le_bytes());
+            }
+            let shape = mapped.teams.into_iter().chain(mapped.threads).chain([mapped.shared]);
+            shape.for_each(|word| bytes.extend(word.to_le_bytes()));
+            bytes.extend(mapped.version.to_le_bytes());
+            bytes.extend([mapped.what, mapped.fallback]);
+            bytes.extend(mapped.count.to_le_bytes());
+            bytes.extend((mapped.args.iter().len() as u16).to_le_bytes());
+            bytes.extend(mapped.bits.to_le_bytes());
+            bytes.extend(mapped.args.0);
+            if mapped.what == 0 { EVENT_REGION } else { EVENT_MAP }
+        }
         Body::Range(range) => {
             let (kind, payload) = match range.payload {
                 None => (PAYLOAD_NONE, 0),

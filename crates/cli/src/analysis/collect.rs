@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
 use cushim_abi::errors;
-use cushim_trace::event::{Body, Call, Event, Gpu, Range};
+use cushim_names::Name;
+use cushim_trace::event::{Body, Call, Event, Gpu, Mapped, Range};
 use cushim_trace::layout::{
     GPU_COPY, GPU_KERNEL, RANGE_END, RANGE_MARK, RANGE_POP, RANGE_PUSH, RANGE_START,
 };
@@ -17,12 +18,13 @@ use cushim_trace::reader::TraceFile;
 use super::copies::Direction;
 use super::fast::Map;
 use super::rows::{
-    ApiRow, CopyRow, Gap, GpuCopyRow, GpuStreamRow, KernelRow, RangeKey, RangeRow, StreamRow,
-    ThreadRow, Times,
+    ApiRow, CopyRow, Gap, GpuCopyRow, GpuStreamRow, KernelRow, MappingKey, MappingRow, RangeKey,
+    RangeRow, StreamRow, ThreadRow, Times,
 };
 use super::timeline::Timeline;
 use crate::Error;
 use crate::progress::Progress;
+use crate::view::mapped::{self, mappings};
 
 /// Threads with a lane of their own in the overview.
 const LANES_MAX: usize = 64;
@@ -62,6 +64,8 @@ pub struct FileSums {
     pub gpu_streams: BTreeMap<(u32, u32), GpuStreamRow>,
     /// The program's own ranges.
     pub ranges: BTreeMap<RangeKey, RangeRow>,
+    /// What is mapped for target regions.
+    pub mappings: BTreeMap<MappingKey, MappingRow>,
     /// Ranges that any thread may end, by id: key, when they began.
     open_ranges: BTreeMap<u64, (RangeKey, u64)>,
     /// The largest pauses.
@@ -108,6 +112,7 @@ impl FileSums {
                 return;
             }
             Body::Gpu(gpu) => return self.gpu(only, (at, end), e, gpu),
+            Body::Mapped(mapped) => Some(mapped.kernel).filter(|_| mapped.what == 0),
             Body::Range(range) => return self.range(meta, (at, since), e.tid, range),
         };
         let kernel = id.map(|id| {
@@ -140,9 +145,13 @@ impl FileSums {
             }
             place
         });
-        let is_launch = matches!(e.body, Body::Launch(_)) && !api.is_node;
+        let is_region = matches!(e.body, Body::Mapped(Mapped { what: 0, .. }));
+        let is_launch = is_region || matches!(e.body, Body::Launch(_)) && !api.is_node;
         if let Some(lane) = self.lanes.get_mut(lane) {
             lane.add(since, api.kind, ns, is_launch);
+        }
+        if let Body::Mapped(mapped) = &e.body {
+            map(&mut self.mappings, meta, mapped, e.call_ns);
         }
         match (&e.body, kernel) {
             (Body::Launch(_), Some(kernel)) if api.is_node => kernel.nodes += 1,
@@ -172,6 +181,7 @@ impl FileSums {
                 }
                 thread.last = Some((since.saturating_add(ns), launch.kernel));
             }
+            (Body::Mapped(region), Some(kernel)) => kernel.region(region, e.call_ns, failed),
             (Body::Call(call), _) => {
                 let bytes = api.rule.as_ref().map(|rule| {
                     let copied = rule.read(call);
@@ -186,6 +196,34 @@ impl FileSums {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+/// Takes in what a region or a call maps, but for values.
+fn map(
+    rows: &mut BTreeMap<MappingKey, MappingRow>,
+    meta: &Metadata,
+    mapped: &Mapped<'_>,
+    ns: Option<u64>,
+) {
+    let kernel = meta.kernels.get(&mapped.kernel).filter(|_| mapped.what == 0);
+    let place = match (mapped::place(mapped, meta), kernel) {
+        (Some(place), _) => format!("{}:{}", place.file, place.line),
+        (None, Some(kernel)) => Name::new(&kernel.mangled).short,
+        (None, None) => String::new(),
+    };
+    for (n, mapping) in mappings(mapped, meta).enumerate().filter(|(_, m)| m.kind != "literal") {
+        let name = match mapping.name {
+            "" => format!("#{n}"),
+            name => name.to_owned(),
+        };
+        let bytes = mapped::way(mapped.what, mapping.moves());
+        // A region that ran on the host moved nothing.
+        let bytes = if mapped.fallback == 0 { bytes } else { (0, 0) };
+        let key = (place.clone(), name, mapping.kind);
+        if rows.len() < RANGES_MAX || rows.contains_key(&key) {
+            rows.entry(key).or_default().add(&mapping, ns, bytes);
         }
     }
 }

@@ -63,6 +63,7 @@ struct Merged {
     copies: BTreeMap<(super::copies::Direction, bool), super::rows::CopyRow>,
     gpu_copies: BTreeMap<u8, super::rows::GpuCopyRow>,
     ranges: BTreeMap<super::rows::RangeKey, super::rows::RangeRow>,
+    mappings: BTreeMap<super::rows::MappingKey, super::rows::MappingRow>,
     notes: Vec<String>,
 }
 
@@ -168,6 +169,17 @@ pub fn report(files: &[(TraceFile, FileSums)], mut numbers: Numbers, names: Name
             launches: row.launches,
         });
     }
+    for ((place, name, kind), row) in &merged.mappings {
+        out.mappings.push(Mapping {
+            mapping: printable(name),
+            place: printable(place),
+            kind,
+            calls: Calls::of(&row.times),
+            bytes_to: row.to,
+            bytes_from: row.from,
+            again: row.again,
+        });
+    }
     out.marks.sort_by_key(|mark| mark.at_ns);
     out.ranks = ranks(files);
     out.notes = merged.notes;
@@ -200,6 +212,9 @@ impl Merged {
             let sum = self.gpu_copies.entry(*direction).or_default();
             sum.times.merge(&row.times);
             sum.bytes = sum.bytes.saturating_add(row.bytes);
+        }
+        for (key, row) in &sums.mappings {
+            self.mappings.entry(key.clone()).or_default().merge(row);
         }
         for (key, row) in &sums.ranges {
             let sum = self.ranges.entry(key.clone()).or_default();

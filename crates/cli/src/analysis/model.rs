@@ -102,6 +102,8 @@ pub struct Report {
     pub gpu_streams: Vec<GpuStream>,
     /// The program's own ranges (NVTX).
     pub ranges: Vec<Range>,
+    /// What is mapped for target regions of LLVM's offloading.
+    pub mappings: Vec<Mapping>,
     /// The largest pauses between launches.
     pub gaps: Vec<Gap>,
     /// What failed.
@@ -264,6 +266,26 @@ pub struct Range {
     pub calls: Calls,
     /// Launches of its thread inside it.
     pub launches: u64,
+}
+
+/// A mapping of LLVM's offloading.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Mapping {
+    /// Its name in the source; its place in the list where that is not known.
+    pub mapping: String,
+    /// File and line of the region or the directive, else the region.
+    pub place: String,
+    /// `to`, `from`, `tofrom`, `alloc`.
+    pub kind: &'static str,
+    /// How often it was asked for, and the host time in those calls.
+    #[serde(flatten)]
+    pub calls: Calls,
+    /// Bytes that it asks to be moved to the device.
+    pub bytes_to: u64,
+    /// Bytes that it asks to be moved from the device.
+    pub bytes_from: u64,
+    /// How often an earlier time had the same address and size.
+    pub again: u64,
 }
 
 /// A shape that a kernel was launched with.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use cushim_trace::event::Launch;
+use cushim_trace::event::{Launch, Mapped};
 use cushim_trace::layout::{LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN};
 use cushim_trace::meta::Api;
 
@@ -14,6 +14,7 @@ use super::fast::Map;
 use super::histogram::Histogram;
 use super::timeline::Timeline;
 use crate::view::REPORTERS;
+use crate::view::mapped::Mapping;
 
 /// Distinct shapes that are kept for one kernel; further ones are only counted.
 const SHAPES_MAX: usize = 1024;
@@ -182,6 +183,48 @@ pub struct RangeRow {
     pub launches: u64,
 }
 
+/// What a mapping is called: where it is (a place of the source, else a region), its name there, what it does.
+pub type MappingKey = (String, String, &'static str);
+
+/// Sums over one mapping of LLVM's offloading.
+#[derive(Clone, Debug, Default)]
+pub struct MappingRow {
+    /// How often it was asked for, and the host time in the calls.
+    pub times: Times,
+    /// Bytes that it asks to be moved to the device.
+    pub to: u64,
+    /// Bytes that it asks to be moved from the device.
+    pub from: u64,
+    /// How often an earlier time had the same address and size.
+    pub again: u64,
+    /// Addresses and sizes that were seen.
+    pub(super) seen: std::collections::HashSet<(u64, i64)>,
+}
+
+/// Addresses and sizes that are kept for one mapping.
+const SEEN_MAX: usize = 1024;
+
+impl MappingRow {
+    pub(super) fn add(&mut self, mapping: &Mapping<'_>, ns: Option<u64>, (to, from): (u64, u64)) {
+        self.times.add(ns, false);
+        self.to = self.to.saturating_add(to);
+        self.from = self.from.saturating_add(from);
+        let what = (mapping.pointer, mapping.bytes);
+        if self.seen.contains(&what) {
+            self.again += 1;
+        } else if self.seen.len() < SEEN_MAX {
+            self.seen.insert(what);
+        }
+    }
+    /// Takes in that of another file.
+    pub fn merge(&mut self, other: &MappingRow) {
+        self.times.merge(&other.times);
+        self.to = self.to.saturating_add(other.to);
+        self.from = self.from.saturating_add(other.from);
+        self.again += other.again;
+    }
+}
+
 /// Sums over what a GPU copied or set.
 #[derive(Clone, Debug, Default)]
 pub struct GpuCopyRow {
@@ -263,17 +306,24 @@ impl KernelRow {
         self.arguments.merge(&other.arguments);
     }
     pub(super) fn launch(&mut self, launch: &Launch<'_>, ns: Option<u64>, failed: bool) {
+        self.shaped((launch.grid, launch.block, launch.cluster, launch.shared), ns, failed);
+        match launch.flags & (LAUNCH_ARGS_UNKNOWN | LAUNCH_ARGS_NULL) {
+            0 => self.arguments.add(launch.args),
+            _ => self.arguments.unknown += 1,
+        }
+    }
+    /// A target region: it has mappings, no block of arguments.
+    pub(super) fn region(&mut self, region: &Mapped<'_>, ns: Option<u64>, failed: bool) {
+        self.shaped((region.teams, region.threads, [0; 3], region.shared), ns, failed);
+        self.arguments.unknown += 1;
+    }
+    fn shaped(&mut self, shape: Shape, ns: Option<u64>, failed: bool) {
         self.times.add(ns, failed);
-        let shape = (launch.grid, launch.block, launch.cluster, launch.shared);
         let room = self.shapes.len() < SHAPES_MAX;
         match self.shapes.get_mut(&shape) {
             Some(times) => times.add(ns, failed),
             None if room => self.shapes.entry(shape).or_default().add(ns, failed),
             None => self.other_shapes += 1,
-        }
-        match launch.flags & (LAUNCH_ARGS_UNKNOWN | LAUNCH_ARGS_NULL) {
-            0 => self.arguments.add(launch.args),
-            _ => self.arguments.unknown += 1,
         }
     }
 }

@@ -32,12 +32,14 @@ pub enum By {
     GpuStream,
     /// The program's own ranges (NVTX).
     Range,
+    /// Data that are mapped for target regions (LLVM's offloading).
+    Mapping,
     /// The largest pauses between launches on one thread.
     Gap,
 }
 
 /// All of them, in the order in which they are shown.
-pub const ALL: [By; 11] = [
+pub const ALL: [By; 12] = [
     By::Kernel,
     By::Shape,
     By::Api,
@@ -45,6 +47,7 @@ pub const ALL: [By; 11] = [
     By::GpuCopy,
     By::GpuStream,
     By::Range,
+    By::Mapping,
     By::Stream,
     By::Thread,
     By::Rank,
@@ -69,6 +72,7 @@ impl By {
             By::GpuCopy => "GPU copies and sets",
             By::GpuStream => "GPU streams",
             By::Range => "ranges",
+            By::Mapping => "mappings",
             By::Gap => "largest pauses between launches of one thread",
         }
     }
@@ -265,6 +269,7 @@ pub fn table(report: &Report, by: By, sort: Sort) -> Table {
         By::GpuCopy => gpu_copies(report),
         By::GpuStream => gpu_streams(report),
         By::Range => ranges_of_program(report),
+        By::Mapping => mappings(report),
         By::Gap => gaps(report),
     };
     let wanted = match (by, sort) {
@@ -381,6 +386,30 @@ fn ranges_of_program(report: &Report) -> Table {
         .map(|r| (&r.calls, vec![Cell::Count(r.launches), text(&r.domain), text(&r.range)]));
     let more = [("launches", "launches"), ("domain", "domain"), ("name", "range")];
     with_calls(By::Range, all, &more, rows)
+}
+
+fn mappings(report: &Report) -> Table {
+    let all = whole(report.mappings.iter().map(|row| &row.calls));
+    let rows = report.mappings.iter().map(|m| {
+        let cells = vec![
+            Cell::Bytes(m.bytes_to),
+            Cell::Bytes(m.bytes_from),
+            Cell::Count(m.again),
+            text(m.kind),
+            text(&m.place),
+            text(&m.mapping),
+        ];
+        (&m.calls, cells)
+    });
+    let more = [
+        ("to", "bytes_to"),
+        ("from", "bytes_from"),
+        ("again", "again"),
+        ("kind", "kind"),
+        ("place", "place"),
+        ("name", "mapping"),
+    ];
+    with_calls(By::Mapping, all, &more, rows)
 }
 
 fn apis(report: &Report) -> Table {

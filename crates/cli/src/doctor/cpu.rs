@@ -24,6 +24,10 @@ use cushim_names::Foreign as _;
 const CAPABILITY: u32 = 80;
 /// Where nvcc puts the device code of units that the device linker joined (`fatbinary_section.h`).
 const UNITS: &str = "__nv_relfatbin";
+/// Where clang puts the images of target regions.
+const OFFLOAD: &str = ".llvm.offloading";
+/// What is to be done about images of target regions without PTX.
+const HOW: &str = "link with `-foffload-lto -Wl,--save-temps` and give the PTX that this leaves by --redirect (docs/openmp.md)";
 
 /// What the backend cpu makes of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -99,8 +103,12 @@ pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>)
     for (n, object) in closure.objects.iter().enumerate() {
         // NVIDIA's runtime and driver are the ones that are replaced.
         let own = cuda::runtime_major(&object.name()).is_some() || cuda::is_driver(&object.name());
-        if object.device_code > 0 && !own {
+        if (object.device_code > 0 || object.offload > 0) && !own {
             let (file, refused) = of_file(&object.path, n == 0);
+            // OpenMP's device that is the host needs nothing of CUDA.
+            if object.device_code == 0 && file.images.is_empty() && file.problems.is_empty() {
+                continue;
+            }
             cpu.kernels += file.kernels;
             cpu.runs += file.runs;
             cpu.files.push(file);
@@ -140,6 +148,8 @@ struct Group<'a> {
     /// Of which container each is.
     containers: Vec<u64>,
     units: bool,
+    /// Images of target regions.
+    offload: bool,
 }
 
 fn of_file(path: &Path, in_program: bool) -> (File, Vec<Refused>) {
@@ -165,6 +175,14 @@ fn of_file(path: &Path, in_program: bool) -> (File, Vec<Refused>) {
     let mut images = BTreeSet::new();
     let theirs = |kind| matches!(kind, ImageKind::Cubin | ImageKind::Ptx | ImageKind::LtoIr);
     let mut cost = Cost::new(file.bytes().len(), &Limits::DEFAULT);
+    for image in &inventory.images {
+        if image.kind == ImageKind::Bitcode && matches!(image.arch, Arch::Sm(..)) {
+            let arch = &image.arch;
+            found
+                .problems
+                .push(format!("LLVM bitcode for {arch}, which is not compiled here: {HOW}"));
+        }
+    }
     for image in inventory.images.into_iter().filter(|i| theirs(i.kind)) {
         if let Err(error) = cost.charge(&image, Which::All, &Limits::DEFAULT) {
             found.problems.push(format!("{}: {error}", image.trail));
@@ -175,6 +193,7 @@ fn of_file(path: &Path, in_program: bool) -> (File, Vec<Refused>) {
         let container = image.trail.containers.last().map_or(image.place.start, |c| c.offset);
         let group = groups.entry((units, if units { 0 } else { container })).or_default();
         group.units = units;
+        group.offload = image.trail.section.as_deref() == Some(OFFLOAD);
         group.containers.push(container);
         group.images.push(image);
     }
@@ -261,7 +280,11 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Option<Refused>)> 
                 kernel: name.clone(),
                 ..found
             }),
-            _ => Some(refused(&name, Reason::NoPtx, "it is there as machine code only".to_owned())),
+            _ => {
+                let advice = if group.offload { format!(": {HOW}") } else { String::new() };
+                let why = format!("it is there as machine code only{advice}");
+                Some(refused(&name, Reason::NoPtx, why))
+            }
         };
         (name, why)
     };

@@ -53,8 +53,8 @@ pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
     if has(What::LlvmOffload) {
         add(
             "OpenMP offload",
-            Verdict::Partly,
-            "kernels are seen where LLVM's plugin launches them at the driver, target regions are not",
+            Verdict::Yes,
+            "target regions and mappings as libomptarget is asked for them, kernels where its plugin launches them",
         );
     }
     if has(What::Hip) {

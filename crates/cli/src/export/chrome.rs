@@ -13,7 +13,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
-use cushim_trace::event::{Body, Event, Gpu, Range};
+use cushim_trace::event::{Body, Event, Gpu, Mapped, Range};
 use cushim_trace::layout::{
     GPU_COPY, GPU_KERNEL, RANGE_END, RANGE_MARK, RANGE_POP, RANGE_PUSH, RANGE_START,
 };
@@ -25,6 +25,7 @@ use serde_json::Value as Json;
 use super::apart;
 use super::inputs::{Facts, Origin, Sink, realtime};
 use crate::view::known::{Handle, Known};
+use crate::view::mapped::{self, mappings};
 use crate::view::values::{arguments, words};
 use crate::view::{JsonValue, KernelFilter, Source, word_value};
 
@@ -218,11 +219,20 @@ impl<W: Write> Sink for Chrome<W> {
                 }
                 args.words = Some(named).filter(|named| !named.is_empty());
             }
+            Body::Mapped(mapped) => {
+                let of = |asked: [u32; 3]| Some(asked).filter(|asked| *asked != [0; 3]);
+                (args.grid, args.block) = (of(mapped.teams), of(mapped.threads));
+                args.words = Some(mapped_words(mapped, meta));
+            }
             Body::Mark(_) | Body::Gpu(_) | Body::Range(_) => {}
         }
         let fallback;
         let (ph, cat, name) = match &event.body {
             Body::Mark(text) => ("i", "user_annotation", *text),
+            Body::Mapped(mapped) => {
+                let name = kernel.map(|kernel| kernel.name.short.as_str());
+                ("X", facts.class, name.unwrap_or(mapped::what(mapped)))
+            }
             _ if facts.name.is_empty() => {
                 fallback = format!("function {}", event.api);
                 ("X", "cuda_runtime", fallback.as_str())
@@ -253,6 +263,18 @@ impl<W: Write> Sink for Chrome<W> {
         }
         Ok(())
     }
+}
+
+/// A region's or a mapping's facts by name.
+fn mapped_words(mapped: &Mapped<'_>, meta: &Metadata) -> serde_json::Map<String, Json> {
+    let mut words = serde_json::Map::new();
+    for (name, value) in mapped::facts(mapped, meta) {
+        words.insert(name.to_owned(), value.into());
+    }
+    for (n, mapping) in mappings(mapped, meta).enumerate() {
+        words.insert(format!("{n}"), mapping.text("...").into());
+    }
+    words
 }
 
 impl<W: Write> Chrome<W> {

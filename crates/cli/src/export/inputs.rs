@@ -14,7 +14,7 @@ use cushim_trace::meta::{Api, Metadata};
 use cushim_trace::reader::TraceFile;
 
 use crate::progress::Progress;
-use crate::view::{REPORTERS, Source, output};
+use crate::view::{REPORTERS, Source, mapped_class, output};
 use crate::{Error, complain};
 use cushim_names::Foreign as _;
 
@@ -181,6 +181,7 @@ impl<'a> Facts<'a> {
                 ("gpu", Some(gpu.kernel).filter(|&id| id != 0 && gpu.what == GPU_KERNEL))
             }
             Body::Range(_) => ("nvtx", None),
+            Body::Mapped(mapped) => mapped_class(mapped),
         };
         let is_node = class == "graph" && matches!(event.body, Body::Launch(_));
         let failed = event.status.is_some_and(errors::is_failure) && !REPORTERS.contains(&name);
@@ -195,7 +196,7 @@ impl<'a> Facts<'a> {
                 let args = &self.api?.args;
                 call.words.get(args.iter().position(|(_, shape)| shape == "stream")?)
             }
-            Body::Mark(_) | Body::Gpu(_) | Body::Range(_) => None,
+            Body::Mark(_) | Body::Gpu(_) | Body::Range(_) | Body::Mapped(_) => None,
         }
     }
 

@@ -38,7 +38,7 @@ pub struct RecordCommand {
     )]
     command: Vec<OsString>,
 
-    /// Record these classes of calls [default: launch,graph,copy]
+    /// Record these classes of calls [default: launch,graph,copy,region,map]
     #[arg(
         short = 'e',
         long = "events",

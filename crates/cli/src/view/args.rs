@@ -15,13 +15,13 @@ use crate::Error;
 pub struct ViewArgs {
     /// Show these classes of calls
     ///
-    /// By default launch,graph,copy. A call that failed, or never came back, is shown whatever its class.
+    /// By default launch,graph,copy,region,map. A call that failed, or never came back, is shown whatever its class.
     #[arg(
         short = 'e',
         long = "events",
         value_name = "CLASS,...",
         value_delimiter = ',',
-        help = "Show these classes of calls [default: launch,graph,copy]"
+        help = "Show these classes of calls [default: launch,graph,copy,region,map]"
     )]
     pub events: Vec<Class>,
 
@@ -97,6 +97,10 @@ pub enum Class {
     Profiler,
     /// The program's own ranges and marks (NVTX).
     Nvtx,
+    /// Target regions of LLVM's offloading (OpenMP, rustc).
+    Region,
+    /// Data that are mapped for them.
+    Map,
     /// Every class, also those that this version does not know.
     All,
 }

@@ -6,16 +6,17 @@ use std::io::{self, Write};
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Event, Gpu, Payload};
+use cushim_trace::event::{Body, Event, Gpu, Mapped, Payload};
 use cushim_trace::layout::{
-    GPU_COPY, GPU_KERNEL, GPU_SET, LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH,
-    RANGE_START,
+    GPU_COPY, GPU_KERNEL, GPU_SET, LAUNCH_COOPERATIVE, MAPPED_NOWAIT, MAPPED_UNKNOWN, RANGE_END,
+    RANGE_POP, RANGE_PUSH, RANGE_START,
 };
 use cushim_trace::meta::Metadata;
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
 use super::known::{Handle, Known};
+use super::mapped::{self, Mapping, mappings, moved};
 use super::stats::Stats;
 use super::values::{arguments, copy_direction, why_no_bytes, words};
 use super::{Run, Seen, Source, Totals};
@@ -79,6 +80,52 @@ struct Line<'a> {
     link: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     range: Option<Range<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    region: Option<Region>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    place: Option<Place<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mappings: Option<Vec<MappingLine<'a>>>,
+    /// How many mappings there were; `mappings` may have fewer.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mapping_count: Option<u32>,
+}
+
+/// A target region, or what a call does that maps data.
+#[derive(Serialize)]
+struct Region {
+    what: &'static str,
+    device: i64,
+    nowait: bool,
+    teams: Option<[u32; 3]>,
+    threads: Option<[u32; 3]>,
+    trip_count: Option<u64>,
+    shared: Option<u32>,
+    version: Option<u16>,
+    args_known: bool,
+    bytes_to: u64,
+    bytes_from: u64,
+    fallback: Option<&'static str>,
+}
+
+/// Where in the source.
+#[derive(Serialize)]
+struct Place<'a> {
+    file: &'a str,
+    function: &'a str,
+    line: u32,
+    column: u32,
+}
+
+#[derive(Serialize)]
+struct MappingLine<'a> {
+    name: Option<&'a str>,
+    kind: &'static str,
+    words: Vec<&'static str>,
+    bytes: Option<i64>,
+    address: Option<String>,
+    value: Option<JsonValue>,
+    bits: String,
 }
 
 /// A moment of a range of the program's own.
@@ -305,7 +352,11 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
         Body::Call(call) => (None, Some(call), None),
         Body::Mark(text) => (None, None, Some(*text)),
         Body::Range(range) => (None, None, Some(range.text)),
-        Body::Gpu(_) => (None, None, None),
+        Body::Gpu(_) | Body::Mapped(_) => (None, None, None),
+    };
+    let mapped = match &event.body {
+        Body::Mapped(mapped) => Some(mapped),
+        _ => None,
     };
     let mut stream = launch.filter(|_| !seen.is_node()).map(|l| l.stream);
     let words = call.map(|call| words(call, seen.api));
@@ -395,8 +446,50 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
             }),
             _ => None,
         },
+        region: mapped.map(|m| region(m, seen.meta)),
+        place: mapped.and_then(|m| mapped::place(m, seen.meta)).map(|place| Place {
+            file: place.file,
+            function: place.name,
+            line: place.line,
+            column: place.column,
+        }),
+        mappings: mapped.map(|m| mappings(m, seen.meta).map(mapping).collect()),
+        mapping_count: mapped.map(|m| m.count),
     };
     write(out, &line)
+}
+
+fn region(mapped: &Mapped<'_>, meta: &Metadata) -> Region {
+    let is_region = mapped.what == 0;
+    let (bytes_to, bytes_from) = moved(mapped, meta);
+    Region {
+        what: mapped::what(mapped),
+        device: mapped.device,
+        nowait: mapped.bits & MAPPED_NOWAIT != 0,
+        teams: Some(mapped.teams).filter(|shape| *shape != [0; 3]),
+        threads: Some(mapped.threads).filter(|shape| *shape != [0; 3]),
+        trip_count: Some(mapped.trip_count).filter(|&n| n != 0),
+        shared: is_region.then_some(mapped.shared),
+        version: Some(mapped.version).filter(|&n| n != 0),
+        args_known: mapped.bits & MAPPED_UNKNOWN == 0,
+        bytes_to,
+        bytes_from,
+        fallback: mapped::fallback(mapped).map(|(word, _)| word),
+    }
+}
+
+fn mapping(mapping: Mapping<'_>) -> MappingLine<'_> {
+    let value = mapping.value();
+    let is_data = mapping.kind != "literal";
+    MappingLine {
+        name: Some(mapping.name).filter(|name| !name.is_empty()),
+        kind: mapping.kind,
+        bytes: is_data.then_some(mapping.bytes),
+        address: is_data.then(|| format!("{:#x}", mapping.pointer)),
+        value: value.map(JsonValue),
+        bits: format!("{:#x}", mapping.bits),
+        words: mapping.words,
+    }
 }
 
 fn number(payload: Payload) -> Number {

@@ -7,6 +7,7 @@ mod args;
 mod filter;
 mod json;
 pub(crate) mod known;
+pub(crate) mod mapped;
 mod options;
 mod stats;
 pub(crate) mod style;
@@ -18,7 +19,7 @@ use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
 use cushim_abi::errors;
-use cushim_trace::event::{Body, Event, Gpu};
+use cushim_trace::event::{Body, Event, Gpu, Mapped};
 use cushim_trace::layout::LOST_KINDS;
 use cushim_trace::meta::{Api, Metadata};
 use cushim_trace::reader::TraceFile;
@@ -71,7 +72,7 @@ pub struct Totals {
     pub events: u64,
     /// Outermost calls: those that the program made.
     pub calls: u64,
-    /// Kernel launches among them.
+    /// Kernel launches and target regions among them.
     pub launches: u64,
     /// Kernel nodes that were put into graphs or changed, which are no launches yet.
     pub nodes: u64,
@@ -165,6 +166,7 @@ impl View {
             }
             Body::Mark(_) => ("mark", None),
             Body::Range(_) => ("nvtx", None),
+            Body::Mapped(mapped) => mapped_class(mapped),
             Body::Gpu(_) => ("gpu", None),
         };
         let filter = &self.options.kernels;
@@ -233,6 +235,9 @@ impl View {
             self.totals.pending += 1;
             self.stats.pending(seen.name());
         }
+        if let Body::Mapped(Mapped { what: 0, .. }) = event.body {
+            self.totals.launches += 1;
+        }
         if let Body::Launch(_) = event.body {
             self.totals.launches += u64::from(!is_node);
             self.totals.nodes += u64::from(is_node);
@@ -243,6 +248,9 @@ impl View {
         match (&event.body, seen.kernel) {
             (Body::Launch(launch), Some(place)) if !is_node => {
                 self.stats.launch(place, launch, event.call_ns, failed);
+            }
+            (Body::Mapped(mapped), Some(place)) => {
+                self.stats.region(place, mapped, event.call_ns, failed);
             }
             _ => self.stats.call(seen.name(), event.call_ns, failed),
         }
@@ -362,6 +370,14 @@ impl View {
         }
         self.out.flush()?;
         Ok(self.totals)
+    }
+}
+
+/// The class of a region or a mapping, and the region's kernel.
+pub(crate) fn mapped_class(mapped: &Mapped<'_>) -> (&'static str, Option<u32>) {
+    match mapped.what {
+        0 => ("region", Some(mapped.kernel)),
+        _ => ("map", None),
     }
 }
 

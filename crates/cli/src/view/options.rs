@@ -95,9 +95,9 @@ impl Default for ViewOptions {
 }
 
 /// The words that trace files carry for [`Class`], in its order.
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 13] = [
     "launch", "graph", "memory", "copy", "stream", "event", "sync", "module", "register",
-    "profiler", "nvtx",
+    "profiler", "nvtx", "region", "map",
 ];
 
 /// A set of classes.
@@ -109,7 +109,7 @@ pub struct Classes {
 
 impl Default for Classes {
     fn default() -> Self {
-        Classes::of(&[Class::Launch, Class::Graph, Class::Copy])
+        Classes::of(&[Class::Launch, Class::Graph, Class::Copy, Class::Region, Class::Map])
     }
 }
 
@@ -164,7 +164,7 @@ mod tests {
         let classes = Classes::default();
         assert!(classes.contains("launch") && !classes.contains("memory"));
         assert!(!classes.contains("invented") && Classes::of(&[Class::All]).contains("invented"));
-        assert_eq!(classes.words(), "launch,graph,copy");
+        assert_eq!(classes.words(), "launch,graph,copy,region,map");
         assert_eq!(Classes::of(&[Class::Register, Class::Launch]).words(), "launch,register");
     }
 

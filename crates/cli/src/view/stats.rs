@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use cushim_trace::event::Launch;
+use cushim_trace::event::{Launch, Mapped};
 
 use super::known::{Kernel, Known};
 
@@ -74,6 +74,12 @@ impl Stats {
         let row = self.kernels.entry(place).or_default();
         row.times.add(ns, failed);
         row.shapes.insert((launch.grid, launch.block, launch.cluster, launch.shared));
+    }
+    /// A target region, whose kernel is at `place`.
+    pub fn region(&mut self, place: usize, region: &Mapped<'_>, ns: Option<u64>, failed: bool) {
+        let row = self.kernels.entry(place).or_default();
+        row.times.add(ns, failed);
+        row.shapes.insert((region.teams, region.threads, [0; 3], region.shared));
     }
     /// A GPU ran the kernel at `place`.
     pub fn gpu(&mut self, place: usize, ns: Option<u64>) {

@@ -27,7 +27,7 @@ fn the_default_is_a_recording_beside_the_program() {
     assert_eq!(done.stdout.lines().count(), 1);
     let words: Vec<&str> = done.stdout.split_whitespace().collect();
     assert!(words.contains(&"CUSHIM_OUTPUT=%e.%p.cushim"), "{done:?}");
-    assert!(words.contains(&"CUSHIM_EVENTS=launch,graph,copy"), "{done:?}");
+    assert!(words.contains(&"CUSHIM_EVENTS=launch,graph,copy,region,map"), "{done:?}");
 }
 
 #[test]

@@ -144,10 +144,10 @@ fn options_come_from_the_environment() {
         bench.start(bench.cushim(&["trace", "sh", "-c", script]).env(name, value)).done()
     };
     assert_eq!(run("CUSHIM_EVENTS", "sync").stdout, "sync|\n");
-    assert_eq!(run("CUSHIM_NESTED", "1").stdout, "launch,graph,copy|1\n");
+    assert_eq!(run("CUSHIM_NESTED", "1").stdout, "launch,graph,copy,region,map|1\n");
     for off in ["", "0"] {
-        assert_eq!(run("CUSHIM_NESTED", off).stdout, "launch,graph,copy|\n");
-        assert_eq!(run("CUSHIM_EVENTS", off).stdout, "launch,graph,copy|\n");
+        assert_eq!(run("CUSHIM_NESTED", off).stdout, "launch,graph,copy,region,map|\n");
+        assert_eq!(run("CUSHIM_EVENTS", off).stdout, "launch,graph,copy,region,map|\n");
         assert_eq!(run("CUSHIM_OUTPUT", off).code(), 0);
     }
     assert_eq!(run("CUSHIM_EVENTS", "nonsense").code(), 125);
@@ -166,7 +166,11 @@ fn a_trace_inside_a_trace_takes_no_words_for_its_own() {
     let mut command = bench.cushim(&["trace", "-e", "all", "sh", "-c"]);
     command.arg(inner);
     let done = bench.start(&mut command).done();
-    assert_eq!((done.code(), done.stdout.as_str()), (0, "launch,graph,copy\n"), "{done:?}");
+    assert_eq!(
+        (done.code(), done.stdout.as_str()),
+        (0, "launch,graph,copy,region,map\n"),
+        "{done:?}"
+    );
 }
 
 #[test]

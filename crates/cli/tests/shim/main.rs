@@ -21,6 +21,8 @@ mod loader;
 mod log;
 mod native;
 mod nvtx;
+mod offload;
+mod openmp;
 mod processes;
 mod record;
 mod recorder;

@@ -101,7 +101,7 @@ fn recorded(metadata: &Metadata, event: &Event<'_>) -> Recorded {
             words = call.words.iter().collect();
             None
         }
-        Body::Mark(_) | Body::Gpu(_) | Body::Range(_) => None,
+        Body::Mark(_) | Body::Gpu(_) | Body::Range(_) | Body::Mapped(_) => None,
     };
     Recorded { function, depth: event.depth, status: event.status, launch, words, tid: event.tid }
 }

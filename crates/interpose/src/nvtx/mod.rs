@@ -5,10 +5,9 @@
 //! out the object's table of function pointers; a tool stores its own functions there (nvtxTypes.h; the
 //! same in NVTX 3.0 to 3.5). What is left as it was does nothing.
 //!
-//! Owns: that table, what the functions answer, what a range's event holds. [`names`] keeps what is
+//! Owns: that table, what the functions answer, what a range's event holds. [`crate::interned`] keeps what is
 //! registered, [`open`] which ranges are open. Must not know: how an event is stored.
 
-mod names;
 mod text;
 
 use std::ffi::{c_char, c_void};
@@ -18,11 +17,11 @@ use cushim_abi::Class;
 use cushim_trace::layout::*;
 use cushim_trace::recorder::Recorder;
 
+use crate::interned::{self, Name};
 use crate::life::{self, Global};
 use crate::ranges::Open;
 use crate::record::slots;
 use crate::thread::{self, Thread};
-use names::Name;
 use text::{Wide, narrow, wide};
 
 /// `NvtxGetExportTableFunc_t`.
@@ -212,12 +211,12 @@ extern "C" fn pop() -> i32 {
 
 extern "C" fn register_a(_: Domain, string: *const c_char) -> Domain {
     // SAFETY: NVTX's contract: null or a C string.
-    std::ptr::from_ref(names::intern(&unsafe { narrow(string) }))
+    std::ptr::from_ref(interned::intern(&unsafe { narrow(string) }))
 }
 
 extern "C" fn register_w(_: Domain, string: *const Wide) -> Domain {
     // SAFETY: NVTX's contract: null or a wide string.
-    std::ptr::from_ref(names::intern(&unsafe { wide(string) }))
+    std::ptr::from_ref(interned::intern(&unsafe { wide(string) }))
 }
 
 extern "C" fn register_domain_a(name: *const c_char) -> Domain {

@@ -48,6 +48,19 @@ pub struct Stored {
     slots: Option<Slots>,
 }
 
+impl Stored {
+    /// Its slots, if it is in the trace.
+    pub fn slots(&self) -> Option<Slots> {
+        self.slots
+    }
+}
+
+impl From<Option<Slots>> for Stored {
+    fn from(slots: Option<Slots>) -> Self {
+        Stored { slots }
+    }
+}
+
 /// Leaves an outermost call, also where an exception passes through. Dropping [`Observed`] would do more,
 /// and need all of it in memory.
 pub struct Leave(*mut Thread);
@@ -99,7 +112,7 @@ impl Observed {
             return None;
         };
         if depth == 0 {
-            let is_launch = site.class == Class::launch;
+            let is_launch = matches!(site.class, Class::launch | Class::region);
             thread.recorded = control == 0 || global.window.admits(recorder, control, is_launch);
         }
         let recorded = thread.recorded;
@@ -247,6 +260,46 @@ impl Observed {
             slots.publish(EVENT_CALL, count);
         }
         Some(slots)
+    }
+
+    /// Has `store` store an event that begins now, where one is wanted.
+    #[inline(always)]
+    pub fn stored(&self, store: impl FnOnce(u64) -> Option<Slots>) -> Stored {
+        let begin = self.begin();
+        Stored { slots: if self.wanted { store(begin) } else { None } }
+    }
+
+    /// Stores an event of `bytes` bytes that began at `begin`, of which `fill` stores those behind the head; `kernel`
+    /// is the number of the one that it is about.
+    #[inline(always)]
+    pub fn store_bytes(
+        &self,
+        begin: u64,
+        kind: u16,
+        kernel: u32,
+        bytes: usize,
+        fill: impl FnOnce(Slots),
+    ) -> Option<Slots> {
+        let head = self.head(begin);
+        let link = if self.linked { gputime::link(kernel) } else { 0 };
+        let count = slots(bytes + self.link_bytes());
+        // SAFETY: what is called while it is held is the recorder's.
+        let thread = unsafe { self.thread() };
+        let slots = reserve(thread, self.recorder, count, self.depth == 0)?;
+        // SAFETY: `count` slots hold the head, what `fill` stores, and the link.
+        unsafe {
+            slots.store_head(head);
+            fill(slots);
+            self.store_link(slots, count, link);
+            slots.publish(kind, count);
+        }
+        Some(slots)
+    }
+
+    /// A call that nobody wanted came back with `status`: where it failed, `late` stores it.
+    #[inline(always)]
+    pub fn finish_late(&self, status: i32, late: impl FnOnce(u64) -> Option<Slots>) {
+        self.finish(Stored { slots: None }, status, late);
     }
 
     /// Stores a launch.
@@ -453,7 +506,7 @@ impl Drop for Observed {
 fn puts_work(site: &Site) -> bool {
     let contains = |part: &[u8]| site.name.to_bytes().windows(part.len()).any(|w| w == part);
     match site.class {
-        Class::launch | Class::copy => true,
+        Class::launch | Class::copy | Class::region | Class::map => true,
         Class::graph => contains(b"GraphLaunch"),
         Class::memory => contains(b"emset") || contains(b"emcpy"),
         _ => false,

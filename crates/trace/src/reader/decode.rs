@@ -2,7 +2,7 @@
 //!
 //! Owns: how far the bytes of a window can be believed. Must not know: files.
 
-use crate::event::{Body, Call, Gpu, Launch, Payload, Range, Texts, Words};
+use crate::event::{Body, Call, Gpu, Launch, Mapped, MappedArgs, Payload, Range, Texts, Words};
 use crate::layout::*;
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -118,6 +118,30 @@ pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
                 category: u32_at(bytes, 56),
                 color: u32_at(bytes, 60),
                 text: std::str::from_utf8(bytes.get(RANGE_TEXT..RANGE_TEXT + size)?).ok()?,
+            })
+        }
+        EVENT_REGION | EVENT_MAP => {
+            let kept = u16_at(bytes, 100) as usize * size_of::<MappedArg>();
+            let what = *bytes.get(94)?;
+            // A kind of call that this version does not know.
+            if (kind == EVENT_REGION) != (what == 0) {
+                return None;
+            }
+            Body::Mapped(Mapped {
+                what,
+                kernel: u32_at(bytes, 32),
+                place: u32_at(bytes, 36),
+                device: u64_at(bytes, 40) as i64,
+                trip_count: u64_at(bytes, 48),
+                flags: u64_at(bytes, 56),
+                teams: dims(64),
+                threads: dims(76),
+                shared: u32_at(bytes, 88),
+                version: u16_at(bytes, 92),
+                fallback: *bytes.get(95)?,
+                count: u32_at(bytes, 96),
+                bits: u16_at(bytes, 102),
+                args: MappedArgs(bytes.get(MAPPED_ARGS..MAPPED_ARGS + kept)?),
             })
         }
         EVENT_MARK => {

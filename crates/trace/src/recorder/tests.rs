@@ -198,8 +198,9 @@ fn store(
     random: &mut Random,
     n: u32,
 ) -> Option<Expected> {
-    let kinds = [EVENT_LAUNCH, EVENT_CALL, EVENT_MARK, EVENT_GPU, EVENT_RANGE];
-    let kind = kinds[random.below(5) as usize];
+    let kinds =
+        [EVENT_LAUNCH, EVENT_CALL, EVENT_MARK, EVENT_GPU, EVENT_RANGE, EVENT_REGION, EVENT_MAP];
+    let kind = kinds[random.below(kinds.len() as u64) as usize];
     let (api, depth) = (random.below(2000) as u16, random.below(3) as u8);
     let status = random.below(10_000) as i32 - 5_000;
     let done = random.below(20) != 0;
@@ -214,6 +215,10 @@ fn store(
             (CALL_WORDS + words * 8 + 8, random.bytes(words * 8))
         }
         EVENT_GPU => (2 * SLOT, Vec::new()),
+        EVENT_REGION | EVENT_MAP => {
+            let args = random.below(MAPPED_MOST as u64 + 1) as usize * size_of::<MappedArg>();
+            (MAPPED_ARGS + args, random.bytes(args))
+        }
         EVENT_RANGE => {
             let text = format!("range {n} {}", "é".repeat(random.below(100) as usize));
             (RANGE_TEXT + text.len(), text.into_bytes())
@@ -223,7 +228,8 @@ fn store(
             (40 + text.len(), text.into_bytes())
         }
     };
-    let is_linked = matches!(kind, EVENT_LAUNCH | EVENT_CALL) && random.below(2) == 1;
+    let is_linked =
+        matches!(kind, EVENT_LAUNCH | EVENT_CALL | EVENT_REGION) && random.below(2) == 1;
     let link = if is_linked { random.word() + 1 } else { 0 };
     let flags = if is_linked { EVENT_LINKED } else { 0 };
     let count = slots(size + if is_linked { 8 } else { 0 });
@@ -349,6 +355,49 @@ fn store(
                     crate::event::Range { what, domain, id, payload, category, color, text };
                 format!("{range:?}")
             }
+            EVENT_REGION | EVENT_MAP => {
+                let kept = content.len() / size_of::<MappedArg>();
+                let is_map = kind == EVENT_MAP;
+                let stored = MappedBody {
+                    kernel: n,
+                    place: random.below(99) as u32,
+                    device: random.word() as i64,
+                    trip_count: random.word(),
+                    flags: random.word(),
+                    teams: dims(random),
+                    threads: dims(random),
+                    shared: random.below(1 << 20) as u32,
+                    version: random.below(7) as u16,
+                    what: if is_map { MAP_BEGIN + random.below(3) as u8 } else { 0 },
+                    fallback: random.below(7) as u8,
+                    count: random.below(1 << 32) as u32,
+                    kept: kept as u16,
+                    bits: random.below(4) as u16,
+                };
+                at.at::<MappedBody>(32).write(stored);
+                at.at::<u8>(MAPPED_ARGS).copy_from_nonoverlapping(content.as_ptr(), content.len());
+                let MappedBody { kernel, place, device, trip_count, flags, .. } = stored;
+                let MappedBody { teams, threads, shared, version, what, .. } = stored;
+                let MappedBody { fallback, count, bits, .. } = stored;
+                let args = content.get(..kept * size_of::<MappedArg>()).unwrap();
+                let mapped = crate::event::Mapped {
+                    what,
+                    kernel,
+                    place,
+                    device,
+                    trip_count,
+                    flags,
+                    teams,
+                    threads,
+                    shared,
+                    version,
+                    fallback,
+                    count,
+                    bits,
+                    args: crate::event::MappedArgs::new(args),
+                };
+                format!("{mapped:?}")
+            }
             _ => {
                 at.at::<u32>(32).write(content.len() as u32);
                 at.at::<u8>(40).copy_from_nonoverlapping(content.as_ptr(), content.len());
@@ -404,6 +453,7 @@ fn what_was_written_is_what_is_read() {
                 Body::Mark(text) => text.to_string(),
                 Body::Gpu(gpu) => format!("{} {} {gpu:?}", event.begin_ns, event.call_ns.unwrap()),
                 Body::Range(range) => format!("{range:?}"),
+                Body::Mapped(mapped) => format!("{mapped:?}"),
             };
             let body = format!("{body} link {}", event.link);
             let &crate::event::Event { tid, api, depth, status, .. } = event;

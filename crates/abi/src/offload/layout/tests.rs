@@ -38,7 +38,8 @@ fn an_old_entry_without_an_address() {
     let found = entries(&table).unwrap();
     assert_eq!(found.iter().map(Entry::is_region).collect::<Vec<_>>(), [false, true]);
     // As many bytes as both forms may have: 7 and 4 entries.
-    let table = [vec![old(0, 0x2000, 0, 0x10)], vec![old(0x1000, 0x2010, 0, 0); 6]].concat().concat();
+    let table =
+        [vec![old(0, 0x2000, 0, 0x10)], vec![old(0x1000, 0x2010, 0, 0); 6]].concat().concat();
     assert_eq!(entries(&table).unwrap().len(), 7);
 }
 

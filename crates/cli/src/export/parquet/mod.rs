@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Event};
+use cushim_trace::event::{Body, Event, Mapped};
 use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, LAUNCH_COOPERATIVE};
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
@@ -35,6 +35,7 @@ use self::texts::{Texts, hexadecimal};
 use super::inputs::{Facts, Sink, realtime};
 use crate::analysis::fast::Map;
 use crate::view::known::{Handle, Kernel, Known};
+use crate::view::mapped::mappings;
 use crate::view::values::{arguments, copy_direction, copy_kind, words};
 use crate::view::{KernelFilter, Source, gpu_word, range_word, word_value};
 
@@ -189,6 +190,12 @@ impl<W: Write + Send> Parquet<W> {
             Body::Gpu(gpu) => Some(gpu),
             _ => None,
         };
+        let mapped = match &event.body {
+            Body::Mapped(mapped) => Some(mapped),
+            _ => None,
+        };
+        let asked =
+            |shape: fn(&Mapped<'_>) -> [u32; 3]| mapped.map(shape).filter(|shape| *shape != [0; 3]);
         let time = realtime(event.begin_ns, source.realtime_offset_ns);
         let api = match facts.name {
             _ if gpu.is_some() => gpu.map_or("", |gpu| gpu_word(gpu.what)),
@@ -235,8 +242,8 @@ impl<W: Write + Send> Parquet<W> {
         next()?.number(handle.map(|h| h as i64));
         let cluster = launch.filter(|l| l.cluster.iter().any(|&n| n > 0));
         for shape in [
-            launch.map(|l| l.grid).or(ran.map(|gpu| gpu.grid)),
-            launch.map(|l| l.block).or(ran.map(|gpu| gpu.block)),
+            launch.map(|l| l.grid).or(ran.map(|gpu| gpu.grid)).or(asked(|m| m.teams)),
+            launch.map(|l| l.block).or(ran.map(|gpu| gpu.block)).or(asked(|m| m.threads)),
             cluster.map(|l| l.cluster.map(u32::from)),
         ] {
             for n in 0..3 {
@@ -252,6 +259,8 @@ impl<W: Write + Send> Parquet<W> {
         next()?.bytes(match &event.body {
             Body::Mark(mark) => Some(mark.as_bytes()),
             Body::Range(range) => Some(range.text.as_bytes()).filter(|text| !text.is_empty()),
+            // Where in the source, as the compiler wrote it.
+            Body::Mapped(mapped) => meta.names.get(&mapped.place).map(|text| text.as_bytes()),
             _ => None,
         });
         next()?.text(Some(self.host));
@@ -361,6 +370,15 @@ impl Arguments<'_> {
                     }
                     let name = Some(word.name).filter(|name| !name.is_empty());
                     self.one(name, Some(word.shape), true);
+                }
+                true
+            }
+            (Body::Mapped(mapped), _) => {
+                for mapping in mappings(mapped, meta) {
+                    self.scratch.clear();
+                    self.scratch.push_str(&mapping.text("..."));
+                    let name = Some(mapping.name).filter(|name| !name.is_empty());
+                    self.one(name, Some(mapping.kind), true);
                 }
                 true
             }

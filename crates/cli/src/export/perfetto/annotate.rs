@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Call, Event, Launch};
+use cushim_trace::event::{Body, Call, Event, Launch, Mapped};
 use cushim_trace::layout::{LAUNCH_ARGS_CUT, LAUNCH_COOPERATIVE};
 use cushim_trace::meta::Metadata;
 
@@ -16,6 +16,7 @@ use super::wire::Wire;
 use crate::export::inputs::Facts;
 use crate::view::KernelFilter;
 use crate::view::known::{Handle, Known};
+use crate::view::mapped::{self, mappings};
 use crate::view::values::{arguments, words};
 use crate::view::word_value;
 
@@ -148,7 +149,7 @@ impl Annotator {
         }
         let named = kernel.and_then(|place| self.kernels.get(place)).map(|names| names.0);
         let name = match event.body {
-            Body::Launch(_) => named.unwrap_or(api),
+            Body::Launch(_) | Body::Mapped(_) => named.unwrap_or(api),
             _ => api,
         };
         Subject { class, name, api, kernel }
@@ -175,6 +176,10 @@ impl Annotator {
                 out.text(names.api, subject.api);
                 self.launch(&mut out, &names, source, meta, launch, facts, subject);
             }
+            Body::Mapped(mapped) => {
+                out.text(names.api, subject.api);
+                self.mapped(&mut out, meta, mapped);
+            }
             Body::Call(call) => self.call(&mut out, &names, source, call, facts, subject),
         }
         match event.status {
@@ -184,6 +189,17 @@ impl Annotator {
                 Some(name) => out.one(names.status, |wire| wire.text(field::TEXT, name)),
                 None => out.one(names.status, |wire| wire.number(field::INT, status as i64 as u64)),
             },
+        }
+    }
+
+    fn mapped(&mut self, out: &mut Writer<'_>, meta: &Metadata, mapped: &Mapped<'_>) {
+        for (name, value) in mapped::facts(mapped, meta) {
+            let name = self.texts.number(name);
+            out.one(name, |wire| wire.text(field::TEXT, &value));
+        }
+        let name = self.texts.number("mapping");
+        for mapping in mappings(mapped, meta) {
+            out.one(name, |wire| wire.text(field::TEXT, &mapping.text("...")));
         }
     }
 

@@ -1,5 +1,5 @@
-//! What a program registers: domains and texts. Kept for good, since a handle of it may come back at any
-//! time, from any thread, and in a child.
+//! Texts that events name by number: domains and texts that a program registers with NVTX, places of its source.
+//! Kept for good, since a handle of one may come back at any time, from any thread, and in a child.
 //!
 //! Must not know: what is said by a name.
 

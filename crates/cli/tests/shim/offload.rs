@@ -1,0 +1,282 @@
+//! LLVM's offloading: programs that call libomptarget in every form, run against a libomptarget of the tests' own
+//! (`c-tests/offload`), bare and with the shim. What reaches it must be the same, and the trace must hold each call.
+
+use std::path::{Path, PathBuf};
+
+use cushim_trace::event::{Body, Mapped};
+use cushim_trace::layout::*;
+use cushim_trace::meta::Metadata;
+use cushim_trace::reader::TraceFile;
+
+use crate::compare::behaves;
+use crate::lab::{How, Lab, Ran, root};
+
+/// The folder with the test-only libomptarget.
+fn stub(lab: &Lab) -> PathBuf {
+    let folder = root().join("c-tests/offload");
+    let map = format!("-Wl,--version-script,{}", folder.join("stub.map").display());
+    let soname = "-Wl,-soname,libomptarget.so.19.1";
+    lab.build("libomptarget.so.19.1", "../offload/stub.c", &["-shared", "-fPIC", soname, &map]);
+    lab.path("")
+}
+
+fn program(lab: &Lab, folder: &Path, name: &str) -> PathBuf {
+    let from = format!("-L{}", folder.display());
+    let flags = [&from, "-l:libomptarget.so.19.1", "-ldl"];
+    lab.build(name, &format!("../offload/{name}.c"), &flags)
+}
+
+fn how(folder: &Path) -> How {
+    How::shim().with("LD_LIBRARY_PATH", folder.to_str().unwrap())
+}
+
+/// An argument as the trace has it: `to data 400`, `literal n=42`.
+fn argument(arg: &MappedArg, meta: &Metadata) -> String {
+    let name = meta.names.get(&arg.name).map_or("-", |name| name.split(';').nth(1).unwrap());
+    format!("{name} {:x} {}", arg.kind, arg.size)
+}
+
+fn shape(shape: [u32; 3]) -> String {
+    shape.map(|n| n.to_string()).join(",")
+}
+
+/// A region or mapping as a line.
+fn line(mapped: &Mapped<'_>, meta: &Metadata, status: Option<i32>) -> String {
+    let args: Vec<String> = mapped.args.iter().map(|arg| argument(&arg, meta)).collect();
+    let place = meta.names.get(&mapped.place).map_or("-", String::as_str);
+    let more =
+        format!("device {} bits {} at {place} ({})", mapped.device, mapped.bits, args.join(", "));
+    match mapped.what {
+        0 => {
+            let kernel = &meta.kernels[&mapped.kernel];
+            let name = if kernel.mangled.is_empty() { "?" } else { &kernel.mangled };
+            format!(
+                "region {name} <{} | {} | {}> {} v{} {more} = {} {}",
+                shape(mapped.teams),
+                shape(mapped.threads),
+                mapped.shared,
+                mapped.trip_count,
+                mapped.version,
+                status.unwrap(),
+                mapped.fallback
+            )
+        }
+        what => format!("map {what} {more}"),
+    }
+}
+
+/// All regions and mappings of a run, and the other calls of libomptarget by name with their answers.
+fn lines(ran: &Ran) -> Vec<String> {
+    let [trace] = &ran.traces[..] else { panic!("{} traces", ran.traces.len()) };
+    assert!(trace.is_whole(), "{:?}", trace.lost);
+    let mut file = TraceFile::open(&trace.path).unwrap();
+    let mut all = Vec::new();
+    file.poll(true, &mut |meta, event| match &event.body {
+        Body::Mapped(mapped) => all.push(line(mapped, meta, event.status)),
+        Body::Call(call) => {
+            let name = &meta.apis[&event.api].name;
+            let last = call.words.len().wrapping_sub(1);
+            let result =
+                (call.outs >> last.min(15) & 1 == 1).then(|| call.words.get(last).unwrap());
+            let result = result.map_or(String::new(), |r| format!(" -> {}", i32::from(r != 0)));
+            all.push(format!("{name}{result} = {}", event.status.unwrap()));
+        }
+        _ => panic!("{event:?}"),
+    })
+    .unwrap();
+    all
+}
+
+fn regions(ran: &Ran) -> Vec<String> {
+    lines(ran).into_iter().filter(|line| line.starts_with("region")).collect()
+}
+
+const A: &str = "__omp_offloading_10_2a_work_l12";
+const B: &str = "__omp_offloading_10_2a__Z4workPi_l20_1";
+
+#[test]
+fn every_form_of_every_call() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let program = program(&lab, &folder, "forms");
+    let ran = behaves(&lab, &program, &["forms"], &how(&folder));
+    assert_eq!(ran.end, "exit 0", "{}", ran.stderr);
+    assert!(ran.stdout.contains("depend 1 1 2 1\n") && ran.stdout.contains("teams_nowait_mapper"));
+    let (place, all) = (";forms.c;work;12;5;;", "data 23 400, data[10:10] 25 40, n 320 4");
+    let (bare, two) = ("- 23 400, - 25 40, - 320 4", "- 23 400, - 25 40");
+    let mut expected = vec![
+        "__tgt_register_lib = 0".to_owned(),
+        format!(
+            "region {A} <8,2,1 | 128,1,1 | 64> 1000 v3 device -1 bits 0 at {place} ({all}) = 0 0"
+        ),
+        format!(
+            "region {B} <8,2,1 | 128,1,1 | 64> 1000 v3 device 0 bits 2 at {place} ({all}) = 0 0"
+        ),
+        format!("region {A} <1,1,1 | 0,0,0 | 0> 0 v0 device -1 bits 0 at - ({bare}) = 0 0"),
+        format!("region {A} <1,1,1 | 0,0,0 | 0> 0 v0 device 0 bits 2 at - ({two}) = 0 0"),
+        format!(
+            "region {A} <1,1,1 | 0,0,0 | 0> 0 v0 device 0 bits 0 at {place} (data 23 400) = 0 0"
+        ),
+        format!(
+            "region {A} <1,1,1 | 0,0,0 | 0> 0 v0 device 0 bits 2 at {place} (data 23 400) = 0 0"
+        ),
+        format!("region {A} <16,1,1 | 64,1,1 | 0> 0 v0 device 0 bits 0 at - ({two}) = 0 0"),
+        format!("region {A} <17,1,1 | 65,1,1 | 0> 0 v0 device 0 bits 2 at - ({two}) = 0 0"),
+        format!("region {A} <18,1,1 | 66,1,1 | 0> 0 v0 device 0 bits 0 at {place} ({all}) = 0 0"),
+        format!("region {A} <19,1,1 | 67,1,1 | 0> 0 v0 device 0 bits 2 at {place} ({all}) = 0 0"),
+        format!(
+            "region ? <8,2,1 | 128,1,1 | 64> 1000 v3 device -1 bits 0 at {place} ({all}) = 0 0"
+        ),
+    ];
+    for what in [MAP_BEGIN, MAP_UPDATE, MAP_END] {
+        expected.push(format!("map {what} device 0 bits 0 at - ({two})"));
+        expected.push(format!("map {what} device 0 bits 2 at - ({two})"));
+        expected.push(format!("map {what} device -1 bits 0 at {place} ({all})"));
+        expected.push(format!("map {what} device 0 bits 2 at {place} (- 23 400)"));
+    }
+    expected.push("__llvmPushCallConfiguration = 0".to_owned());
+    expected.push(format!("region {B} <3,2,1 | 64,2,1 | 256> 0 v0 device -1 bits 0 at - () = 0 0"));
+    let rest = [
+        "omp_target_alloc -> 1 = 0",
+        "omp_target_is_present -> 1 = 0",
+        "omp_target_memcpy = 0",
+        "omp_target_memcpy = -1",
+        "omp_target_memcpy_rect = 0",
+        "omp_target_associate_ptr = 0",
+        "omp_target_memset -> 1 = 0",
+        "omp_target_free = 0",
+        "omp_target_alloc -> 0 = 0",
+        "__tgt_unregister_lib = 0",
+    ];
+    expected.extend(rest.map(str::to_owned));
+    assert_eq!(lines(&ran), expected);
+    let images: Vec<_> = ran.traces[0].metadata.images.iter().map(|i| (&*i.kind, i.size)).collect();
+    assert_eq!(images, [("object", 24), ("ptx", 45)]);
+}
+
+/// Arguments of versions 1 to 5 are understood; others go through, and are shown without arguments.
+#[test]
+fn versions_of_arguments() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let program = program(&lab, &folder, "forms");
+    let ran = behaves(&lab, &program, &["versions"], &how(&folder));
+    let found = regions(&ran);
+    assert_eq!(found.len(), 10);
+    for (version, line) in found.iter().enumerate() {
+        let (shape, known) = match version {
+            1 | 2 => ("<5,1,1 | 33,1,1 | ", true),
+            3..=5 => ("<8,2,1 | 128,1,1 | 64>", true),
+            _ => ("<5,1,1 | 33,1,1 | 0>", false),
+        };
+        assert!(line.contains(shape), "version {version}: {line}");
+        assert_eq!(line.contains("bits 0"), known, "version {version}: {line}");
+        assert_eq!(line.contains("data 23 400"), known, "version {version}: {line}");
+        assert!(line.contains(&format!(" v{version} ")), "{line}");
+    }
+}
+
+#[test]
+fn both_forms_of_entries() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let program = program(&lab, &folder, "forms");
+    for form in ["old", "new"] {
+        let ran = behaves(&lab, &program, &["entries", form], &how(&folder));
+        let names: Vec<_> =
+            regions(&ran).iter().map(|l| l.split(' ').nth(1).unwrap().to_owned()).collect();
+        // After it was unregistered, the address means nothing any more.
+        assert_eq!(names, [B, "?"], "{form}");
+    }
+}
+
+/// rustc registers a descriptor of nothing around each call: it stands for no image, and takes none away.
+#[test]
+fn calls_of_rustc() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let program = program(&lab, &folder, "forms");
+    let ran = behaves(&lab, &program, &["rustc"], &how(&folder));
+    let found = regions(&ran);
+    assert_eq!(found.len(), 3);
+    assert!(found.iter().all(|line| line.starts_with(&format!("region {A} <8,2,1"))), "{found:?}");
+    assert_eq!(ran.traces[0].metadata.images.len(), 2);
+}
+
+/// A region that the runtime does not take, and why.
+#[test]
+fn regions_on_the_host() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let program = program(&lab, &folder, "forms");
+    let none = how(&folder).with("STUB_DEVICES", "0");
+    let reasons = |how: &How, word: &[&str]| {
+        let ran = behaves(&lab, &program, word, how);
+        let last = |line: &String| line.rsplit_once("= ").unwrap().1.to_owned();
+        regions(&ran).iter().map(last).collect::<Vec<_>>()
+    };
+    let found = reasons(&none, &["entries", "old"]);
+    // The second one is of a descriptor that is gone.
+    assert_eq!(found, [format!("-1 {FALLBACK_NO_DEVICE}"), format!("-1 {FALLBACK_NO_IMAGE}")]);
+    let disabled = none.clone().with("OMP_TARGET_OFFLOAD", "Disabled");
+    assert_eq!(reasons(&disabled, &["entries", "new"])[0], format!("-1 {FALLBACK_DISABLED}"));
+    // Where regions are not asked for, those that fail are there all the same.
+    let others = none.with("CUSHIM_EVENTS", "register");
+    assert_eq!(reasons(&others, &["entries", "old"])[0], format!("-1 {FALLBACK_NO_DEVICE}"));
+}
+
+/// Libraries with regions of their own come and go, at the same addresses.
+#[test]
+fn libraries_come_and_go() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let from = format!("-L{}", folder.display());
+    let flags = ["-shared", "-fPIC", &from, "-l:libomptarget.so.19.1", "-DLINE=\"7\""];
+    let plugin = lab.build("libplugin.so", "../offload/plugin.c", &flags);
+    // Not linked with libomptarget: the plug-in brings it, for itself alone.
+    let program = lab.build("loads", "../offload/loads.c", &["-ldl"]);
+    let ran = behaves(&lab, &program, &[plugin.to_str().unwrap()], &how(&folder));
+    assert_eq!(ran.end, "exit 0", "{}", ran.stdout);
+    let found = regions(&ran);
+    assert_eq!(found.len(), 20);
+    for line in &found {
+        assert!(line.starts_with("region __omp_offloading_1_2_plugin_run_l7 "), "{line}");
+        assert!(line.contains("at ;plugin.c;plugin_run;7;1;;"), "{line}");
+    }
+}
+
+/// Our exports make nobody believe that there is a libomptarget, by whichever way it asks; where there is one, it is
+/// found as without us.
+#[test]
+fn nobody_is_deceived() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let without = lab.build("without", "../offload/probe.c", &["-ldl"]);
+    let ran = behaves(&lab, &without, &[], &how(&folder));
+    assert!(!ran.stdout.contains('1') && ran.traces.is_empty(), "{}", ran.stdout);
+    let from = format!("-L{}", folder.display());
+    let flags = ["-Wl,--no-as-needed", &from, "-l:libomptarget.so.19.1", "-ldl"];
+    let with = lab.build("with", "../offload/probe.c", &flags);
+    let ran = behaves(&lab, &with, &[], &how(&folder));
+    assert!(!ran.stdout.contains('0') || ran.stdout.contains("present 1"), "{}", ran.stdout);
+    // By the weak reference, and by what dlsym answered.
+    let calls = lines(&ran);
+    assert_eq!(calls, ["omp_target_is_present -> 1 = 0"; 2], "{}", ran.stdout);
+}
+
+/// An executable that was linked without the version node reaches libomptarget itself, past us.
+#[test]
+fn references_without_a_version() {
+    let lab = Lab::new();
+    let plain = lab.path("plain");
+    std::fs::create_dir(&plain).unwrap();
+    let soname = "-Wl,-soname,libomptarget.so.19.1";
+    lab.build("plain/libomptarget.so.19.1", "../offload/stub.c", &["-shared", "-fPIC", soname]);
+    let program = program(&lab, &plain, "forms");
+    let ran = behaves(&lab, &program, &["rustc"], &how(&plain));
+    assert_eq!((ran.end.as_str(), ran.traces.len()), ("exit 0", 0));
+    // The same program finds the one with versions, as the loader lets it, past us too.
+    let versioned = stub(&lab);
+    let ran = behaves(&lab, &program, &["rustc"], &how(&versioned));
+    assert_eq!((ran.end.as_str(), ran.traces.len()), ("exit 0", 0));
+}

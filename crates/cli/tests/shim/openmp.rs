@@ -1,0 +1,172 @@
+//! OpenMP programs by clang over LLVM's own libomptarget, on its device that is the host (`x86_64-pc-linux-gnu`): each
+//! program of `c-tests/offload/openmp` must print the same with and without the shim, and the trace must hold as many
+//! regions and mappings as libomptarget itself counts (`LIBOMPTARGET_INFO`).
+//!
+//! Needs clang of `scripts/cuda-toolkits clang`; what it leaves out otherwise is said.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use cushim_trace::event::Body;
+use cushim_trace::layout::*;
+use cushim_trace::reader::TraceFile;
+
+use crate::headers::toolkit;
+use crate::lab::{How, Lab, Ran, root};
+
+/// Where clang's libraries are, as LD_LIBRARY_PATH names it.
+fn libraries(clang: &Path) -> String {
+    let lib = clang.join("root/usr/lib");
+    format!("{}:{}", lib.join("llvm-19/lib").display(), lib.join("x86_64-linux-gnu").display())
+}
+
+fn programs() -> Vec<PathBuf> {
+    let folder = root().join("c-tests/offload/openmp");
+    let mut all: Vec<_> =
+        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    all.sort();
+    assert!(all.len() >= 20, "{}", all.len());
+    all
+}
+
+fn compile(clang: &Path, source: &Path, into: &Path) {
+    let mut command = Command::new(clang.join("bin/clang"));
+    command.args(["-g", "-O1", "-Wall", "-Werror", "-fopenmp"]);
+    command.arg("-fopenmp-targets=x86_64-pc-linux-gnu").arg(source).arg("-o").arg(into);
+    let done = command.output().unwrap();
+    assert!(done.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&done.stderr));
+}
+
+/// Regions that ran on the device, and mappings that begin, end and are updated.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Counts {
+    regions: usize,
+    begins: usize,
+    ends: usize,
+    updates: usize,
+}
+
+/// By the lines of `LIBOMPTARGET_INFO=1`.
+fn told(stderr: &str) -> Counts {
+    let count = |text: &str| stderr.lines().filter(|line| line.contains(text)).count();
+    Counts {
+        regions: count("Entering OpenMP kernel"),
+        begins: count("Entering OpenMP data region"),
+        ends: count("Exiting OpenMP data region"),
+        updates: count("Updating data within the OpenMP data region"),
+    }
+}
+
+/// By the trace, of calls that the program made itself; names and places must be known, as all was compiled with -g.
+fn recorded(ran: &Ran, name: &str) -> Counts {
+    let mut counts = Counts::default();
+    let [trace] = &ran.traces[..] else { panic!("{name}: {} traces", ran.traces.len()) };
+    assert!(trace.is_whole(), "{name}: {:?}", trace.lost);
+    let mut file = TraceFile::open(&trace.path).unwrap();
+    file.poll(true, &mut |meta, event| {
+        let Body::Mapped(mapped) = &event.body else { return };
+        assert_eq!(mapped.bits & MAPPED_UNKNOWN, 0, "{name}: {mapped:?}");
+        assert!(meta.names[&mapped.place].contains(&format!("{name}.c;")), "{name}: {mapped:?}");
+        for arg in mapped.args.iter() {
+            assert!(arg.name == 0 || meta.names[&arg.name].starts_with(';'), "{name}: {arg:?}");
+        }
+        match mapped.what {
+            0 => {
+                let kernel = &meta.kernels[&mapped.kernel];
+                assert!(kernel.mangled.starts_with("__omp_offloading_"), "{name}: {kernel:?}");
+                assert_eq!(event.status == Some(0), mapped.fallback == FALLBACK_NONE, "{name}");
+                counts.regions += usize::from(mapped.fallback == FALLBACK_NONE);
+            }
+            MAP_BEGIN => counts.begins += 1,
+            MAP_END => counts.ends += 1,
+            _ => counts.updates += 1,
+        }
+    })
+    .unwrap();
+    counts
+}
+
+#[test]
+fn programs_of_every_construct() {
+    let Some(clang) = toolkit("clang-19") else { return };
+    let lab = Lab::new();
+    let path = libraries(&clang);
+    for source in programs() {
+        let name = source.file_stem().unwrap().to_str().unwrap().to_owned();
+        let program = lab.path(&name);
+        compile(&clang, &source, &program);
+        let how = How::bare().with("LD_LIBRARY_PATH", &path);
+        let bare = lab.run(&program, &[], &how);
+        let shim = How::shim().with("LD_LIBRARY_PATH", &path);
+        let shimmed = lab.run(&program, &[], &shim);
+        assert_eq!((&bare.stdout, &bare.end), (&shimmed.stdout, &shimmed.end), "{name}");
+        let lines = |ran: &Ran| ran.stderr.lines().count();
+        assert_eq!(lines(&bare), lines(&shimmed), "{name}: {}{}", bare.stderr, shimmed.stderr);
+        let counted = lab.run(&program, &[], &shim.with("LIBOMPTARGET_INFO", "1"));
+        assert_eq!(counted.stdout, bare.stdout, "{name}");
+        assert_eq!(recorded(&counted, &name), told(&counted.stderr), "{name}: {}", counted.stderr);
+    }
+}
+
+/// Regions for an NVIDIA GPU on the CPU, as docs/openmp.md says: the PTX that clang leaves takes the image's place.
+/// libomptarget opens `libcuda.so`, uses its own contexts, streams and events, and reads the machine code for itself.
+#[test]
+fn regions_for_a_gpu_on_the_cpu() {
+    let (Some(clang), Some(cuda)) = (toolkit("clang-19"), toolkit("cuda-12.4")) else { return };
+    let lab = Lab::new();
+    for name in
+        ["target", "data", "declare", "mapper", "nowait", "reductions", "pointers", "prints"]
+    {
+        let folder = lab.path(name);
+        std::fs::create_dir(&folder).unwrap();
+        let mut command = Command::new(clang.join("bin/clang"));
+        command.args(["-g", "-O2", "-fopenmp", "-fopenmp-targets=nvptx64-nvidia-cuda"]);
+        command.args(["-Xopenmp-target", "-march=sm_80", "-foffload-lto", "-Wl,--save-temps"]);
+        command.arg(format!("--cuda-path={}", cuda.display()));
+        command.arg(root().join("c-tests/offload/openmp").join(format!("{name}.c")));
+        let done = command.args(["-o", name]).current_dir(&folder).output().unwrap();
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert!(done.status.success(), "{command:?}\n{said}");
+        let rule = format!(
+            "[[redirect]]\nmatch = {{ arch = \"sm_80\" }}\nimage = \"{name}.nvptx64-nvidia-cuda.sm_80.s\"\nwhole = true\n"
+        );
+        std::fs::write(folder.join("redirect.toml"), rule).unwrap();
+        let run = |disabled: &str, cushim: &[&str]| {
+            let mut command = Command::new("timeout");
+            command.arg("100").args(cushim).arg(folder.join(name)).current_dir(&folder);
+            command.env("LD_LIBRARY_PATH", libraries(&clang)).env(disabled, "DISABLED");
+            let done = command.output().unwrap();
+            assert!(done.status.success(), "{name}: {}", String::from_utf8_lossy(&done.stderr));
+            String::from_utf8(done.stdout).unwrap()
+        };
+        let backend = ["run", "--backend", "cpu", "--redirect", "redirect.toml", "--"];
+        let cushim = [&[env!("CARGO_BIN_EXE_cushim")][..], &backend].concat();
+        // A region that went to the host would say nothing else: it must not.
+        let mandatory =
+            run("NOTHING", &[&["env", "OMP_TARGET_OFFLOAD=MANDATORY"][..], &cushim].concat());
+        assert_eq!(mandatory, run("OMP_TARGET_OFFLOAD", &[]), "{name}");
+    }
+}
+
+/// With offloading disabled every region goes to the host, and the trace says why.
+#[test]
+fn offloading_disabled() {
+    let Some(clang) = toolkit("clang-19") else { return };
+    let lab = Lab::new();
+    let program = lab.path("data");
+    compile(&clang, &root().join("c-tests/offload/openmp/data.c"), &program);
+    let how = How::shim().with("LD_LIBRARY_PATH", libraries(&clang));
+    let ran = lab.run(&program, &[], &how.with("OMP_TARGET_OFFLOAD", "DISABLED"));
+    assert_eq!((ran.stdout.as_str(), ran.end.as_str()), ("1 1999\n", "exit 0"));
+    let mut reasons = Vec::new();
+    let mut file = TraceFile::open(&ran.traces[0].path).unwrap();
+    file.poll(true, &mut |_, event| {
+        if let Body::Mapped(mapped) = &event.body
+            && mapped.what == 0
+        {
+            reasons.push(mapped.fallback);
+        }
+    })
+    .unwrap();
+    assert_eq!(reasons, [FALLBACK_DISABLED; 2]);
+}

@@ -1,0 +1,26 @@
+//! Programs of LLVM's offloading (OpenMP's target regions, rustc's, clang's `-foffload-via-llvm`): what they ask of
+//! libomptarget.
+//!
+//! - [`register`]: descriptors of images, and which region is at which address;
+//! - [`region`]: launches, in all forms from LLVM 12 on; [`why`]: why one went to the host;
+//! - [`data`]: mappings that begin, end and are updated;
+//! - [`calls`]: what is forwarded with an event, or without one;
+//! - [`place`]: texts of the source that events name by number;
+//! - [`mapped`]: storing the events of regions and mappings.
+//!
+//! libomptarget's own calls inside (of itself, of CUDA's driver) come to our hooks too, one deeper.
+//!
+//! Must not know: which symbols are exported and how.
+
+pub mod calls;
+pub mod data;
+pub mod mapped;
+pub mod place;
+pub mod region;
+pub mod register;
+mod why;
+
+pub use calls::*;
+pub use data::*;
+pub use region::*;
+pub use register::*;

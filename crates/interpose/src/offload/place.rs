@@ -1,0 +1,85 @@
+//! Texts of the source, which the compiler puts into constants: where a region is, what a mapped variable is called.
+//!
+//! An event names such a text by number. A constant keeps its address as long as its library is loaded, so the number
+//! is looked up by address; after an unload every address is looked at anew. What lies in no loaded file (a compiler's
+//! in the process) may change at any time, and is looked up by its text each time.
+//!
+//! Must not know: what a text means.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use cushim_process::elf;
+use cushim_process::table::PointerTable;
+use cushim_trace::recorder::Recorder;
+
+use crate::interned::{self, Name};
+use crate::keep;
+use crate::lock;
+use crate::state::Global;
+
+struct Known {
+    name: &'static Name,
+    /// After how many unloads it was looked at.
+    unloads: u32,
+}
+
+static KNOWN: PointerTable<Known> = PointerTable::new();
+static UNLOADS: AtomicU32 = AtomicU32::new(0);
+
+/// Something was unloaded: constants may be others.
+pub fn forget() {
+    UNLOADS.fetch_add(1, Ordering::AcqRel);
+}
+
+/// A text is not kept beyond this, bytes.
+const MOST: usize = 1024;
+
+/// The number of the text at `address`, its record written; 0 where there is none.
+///
+/// # Safety
+/// `address` is 0 or a C string.
+#[inline(always)]
+pub unsafe fn number(global: &Global, recorder: &Recorder, address: u64) -> u32 {
+    if address == 0 {
+        return 0;
+    }
+    match KNOWN.get(address as usize) {
+        Some(known) if known.unloads == UNLOADS.load(Ordering::Relaxed) => {
+            known.name.number(global, recorder)
+        }
+        // SAFETY: as the caller promises.
+        _ => unsafe { look(global, recorder, address) },
+    }
+}
+
+#[cold]
+unsafe fn look(global: &Global, recorder: &Recorder, address: u64) -> u32 {
+    // SAFETY: errno is this thread's; what follows allocates.
+    let errno = unsafe { *libc::__errno_location() };
+    let address = address as usize;
+    let unloads = UNLOADS.load(Ordering::Acquire);
+    // SAFETY: a C string, as the caller promises.
+    let bytes = unsafe {
+        let size = libc::strnlen(address as *const libc::c_char, MOST);
+        std::slice::from_raw_parts(address as *const u8, size)
+    };
+    let name = interned::intern(&String::from_utf8_lossy(bytes));
+    if elf::object_at(address).is_some() {
+        let known: &'static Known = keep::forever(Known { name, unloads });
+        lock::registry(|_| KNOWN.set(address, Some(known)));
+    }
+    let number = name.number(global, recorder);
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = errno };
+    number
+}
+
+/// The C string at `address`, for a while.
+///
+/// # Safety
+/// `address` is a C string that stays for as long as the answer.
+pub unsafe fn text<'a>(address: u64) -> &'a CStr {
+    // SAFETY: as the caller promises.
+    unsafe { CStr::from_ptr(address as *const libc::c_char) }
+}

@@ -1,0 +1,638 @@
+//! Handlers of launches: target regions, in every form since LLVM 12, and kernels of CUDA programs that are launched
+//! through libomptarget.
+
+use cushim_abi::offload::layout::{FLAG_CUDA, FLAG_NOWAIT, KERNEL_ARGS, KernelArgs};
+use cushim_abi::types::*;
+use cushim_trace::layout::*;
+
+use super::data::arrays;
+use super::mapped::{self, Arrays, Mapped};
+use super::why;
+use crate::forward::stack;
+use crate::record::Observed;
+use crate::registry::{self, Kernel};
+use crate::site::Site;
+
+/// A region, around `call`.
+///
+/// # Safety
+/// The arguments of the call.
+#[inline(always)]
+unsafe fn around(
+    site: &'static Site,
+    stack: usize,
+    host: Func,
+    mapped: impl FnOnce() -> Mapped,
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    let Some(observed) = Observed::enter(site, stack) else { return call() };
+    if !observed.wanted {
+        let status = call();
+        observed.finish_late(status, |begin| {
+            let kernel = registry::find_or_unknown(host.0);
+            let mut mapped = named(&observed, kernel, mapped());
+            mapped.body.fallback = why::went_to_host(mapped.body.device, kernel);
+            // SAFETY: the arguments that were just forwarded.
+            unsafe { mapped::store(&observed, begin, EVENT_REGION, &mapped) }
+        });
+        return status;
+    }
+    let kernel = registry::find_or_unknown(host.0);
+    let mapped = named(&observed, kernel, mapped());
+    // SAFETY: as the caller promises.
+    let stored = unsafe { mapped::begin(&observed, EVENT_REGION, &mapped) };
+    let status = call();
+    if status != 0 {
+        mapped::fell_back(&stored, why::went_to_host(mapped.body.device, kernel));
+    }
+    observed.finish_kept(stored, status);
+    status
+}
+
+/// With the kernel's number, whose record is in the trace by then.
+#[inline(always)]
+fn named(observed: &Observed, kernel: &'static Kernel, mut mapped: Mapped) -> Mapped {
+    mapped.body.kernel = kernel.named(observed.global, observed.recorder);
+    mapped
+}
+
+/// A number of teams or threads that the call's own argument says: 0 and less leave it to the runtime.
+fn asked(number: i32) -> [u32; 3] {
+    match u32::try_from(number) {
+        Ok(number) if number > 0 => [number, 1, 1],
+        _ => [0; 3],
+    }
+}
+
+/// What the structure's shape says; zeros in it mean that nothing was asked, or 1 behind something.
+fn shape(own: [u32; 3], argument: i32) -> [u32; 3] {
+    match own {
+        [0, ..] => asked(argument),
+        [x, y, z] => [x, y.max(1), z.max(1)],
+    }
+}
+
+/// The arguments' structure at `at`, as far as its version tells how long it is.
+///
+/// # Safety
+/// `at` is 0 or a `KernelArgsTy`.
+#[inline(always)]
+unsafe fn kernel_args(at: Ptr) -> Option<Result<KernelArgs, u32>> {
+    if at.0 == 0 {
+        return None;
+    }
+    // SAFETY: every version begins with its number.
+    let version = unsafe { (at.0 as *const u32).read_unaligned() };
+    let Some(size) = KernelArgs::size(version) else { return Some(Err(version)) };
+    let size = size.min(KERNEL_ARGS);
+    // SAFETY: a structure of this version has so many bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(at.0 as *const u8, size) };
+    Some(KernelArgs::read(bytes).ok_or(version))
+}
+
+/// What `__tgt_target_kernel` is called with.
+///
+/// # Safety
+/// The arguments of such a call.
+#[inline(always)]
+unsafe fn of_kernel(
+    location: Ptr,
+    device: Device64,
+    teams: i32,
+    threads: i32,
+    args: Ptr,
+    bits: u16,
+) -> Mapped {
+    let mut body = MappedBody {
+        device: device.0,
+        teams: asked(teams),
+        threads: asked(threads),
+        bits,
+        ..MappedBody::default()
+    };
+    let mut given = Arrays::default();
+    // SAFETY: as the caller promises.
+    match unsafe { kernel_args(args) } {
+        Some(Ok(args)) => {
+            body.version = args.version as u16;
+            body.trip_count = args.trip_count;
+            body.flags = args.flags;
+            body.teams = shape(args.teams, teams);
+            body.threads = shape(args.threads, threads);
+            body.shared = args.shared;
+            if args.flags & FLAG_NOWAIT != 0 {
+                body.bits |= MAPPED_NOWAIT;
+            }
+            // A kernel of CUDA's has one block of values there, and no mappings.
+            if args.flags & FLAG_CUDA == 0 {
+                given = Arrays {
+                    count: args.count,
+                    pointers: args.pointers,
+                    sizes: args.sizes,
+                    types: args.types,
+                    names: args.names,
+                };
+            }
+        }
+        Some(Err(version)) => {
+            body.version = version.min(u16::MAX.into()) as u16;
+            body.bits |= MAPPED_UNKNOWN;
+        }
+        None => body.bits |= MAPPED_UNKNOWN,
+    }
+    Mapped { body, location: location.0 as u64, arrays: given }
+}
+
+/// What the older forms are called with.
+fn of_target(
+    location: Ptr,
+    device: Device64,
+    teams: i32,
+    threads: i32,
+    given: Arrays,
+    bits: u16,
+) -> Mapped {
+    let (teams, threads) = (asked(teams), asked(threads));
+    let body = MappedBody { device: device.0, teams, threads, bits, ..MappedBody::default() };
+    Mapped { body, location: location.0 as u64, arrays: given }
+}
+
+/// `llvmLaunchKernel`: a launch as CUDA has it.
+pub unsafe fn launch_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Func, Dim3, Dim3, Ptr, usize, Stream) -> i32,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+) -> i32 {
+    let mapped = || {
+        let body = MappedBody {
+            device: -1,
+            flags: FLAG_CUDA,
+            teams: [grid.x, grid.y, grid.z],
+            threads: [block.x, block.y, block.z],
+            shared: shared.min(u32::MAX as usize) as u32,
+            ..MappedBody::default()
+        };
+        Mapped { body, ..Mapped::default() }
+    };
+    // SAFETY: forwarded as it came.
+    let call = || unsafe { real(func, grid, block, args, shared, stream) };
+    // SAFETY: no argument of it is looked into.
+    unsafe { around(site, stack!(), func, mapped, call) }
+}
+
+/// `__tgt_target_kernel`: what clang and rustc call since LLVM 15.
+pub unsafe fn kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, Device64, i32, i32, Func, Ptr) -> i32,
+    loc: Ptr,
+    device_id: Device64,
+    num_teams: i32,
+    thread_limit: i32,
+    host_ptr: Func,
+    args: Ptr,
+) -> i32 {
+    // SAFETY: the program's arguments.
+    let mapped = || unsafe { of_kernel(loc, device_id, num_teams, thread_limit, args, 0) };
+    // SAFETY: forwarded as it came.
+    let call = || unsafe { real(loc, device_id, num_teams, thread_limit, host_ptr, args) };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}
+
+/// `__tgt_target_kernel_nowait`.
+pub unsafe fn kernel_nowait(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Ptr,
+        Device64,
+        i32,
+        i32,
+        Func,
+        Ptr,
+        i32,
+        Ptr,
+        i32,
+        Ptr,
+    ) -> i32,
+    loc: Ptr,
+    device_id: Device64,
+    num_teams: i32,
+    thread_limit: i32,
+    host_ptr: Func,
+    args: Ptr,
+    dep_num: i32,
+    dep_list: Ptr,
+    no_alias_dep_num: i32,
+    no_alias_dep_list: Ptr,
+) -> i32 {
+    // SAFETY: the program's arguments.
+    let mapped =
+        || unsafe { of_kernel(loc, device_id, num_teams, thread_limit, args, MAPPED_NOWAIT) };
+    // SAFETY: forwarded as it came.
+    let call = || unsafe {
+        real(
+            loc,
+            device_id,
+            num_teams,
+            thread_limit,
+            host_ptr,
+            args,
+            dep_num,
+            dep_list,
+            no_alias_dep_num,
+            no_alias_dep_list,
+        )
+    };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}
+
+/// `__tgt_target`.
+pub unsafe fn target(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Device64, Func, i32, Ptr, Ptr, Ptr, Ptr) -> i32,
+    device_id: Device64,
+    host_ptr: Func,
+    arg_num: i32,
+    args_base: Ptr,
+    args: Ptr,
+    arg_sizes: Ptr,
+    arg_types: Ptr,
+) -> i32 {
+    let given = arrays(arg_num, args, arg_sizes, arg_types, Ptr(0));
+    let mapped = || of_target(Ptr(0), device_id, 1, 0, given, 0);
+    // SAFETY: forwarded as it came.
+    let call =
+        || unsafe { real(device_id, host_ptr, arg_num, args_base, args, arg_sizes, arg_types) };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}
+
+/// `__tgt_target_nowait`.
+pub unsafe fn target_nowait(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Device64,
+        Func,
+        i32,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        i32,
+        Ptr,
+        i32,
+        Ptr,
+    ) -> i32,
+    device_id: Device64,
+    host_ptr: Func,
+    arg_num: i32,
+    args_base: Ptr,
+    args: Ptr,
+    arg_sizes: Ptr,
+    arg_types: Ptr,
+    dep_num: i32,
+    dep_list: Ptr,
+    no_alias_dep_num: i32,
+    no_alias_dep_list: Ptr,
+) -> i32 {
+    let given = arrays(arg_num, args, arg_sizes, arg_types, Ptr(0));
+    let mapped = || of_target(Ptr(0), device_id, 1, 0, given, MAPPED_NOWAIT);
+    // SAFETY: forwarded as it came.
+    let call = || unsafe {
+        real(
+            device_id,
+            host_ptr,
+            arg_num,
+            args_base,
+            args,
+            arg_sizes,
+            arg_types,
+            dep_num,
+            dep_list,
+            no_alias_dep_num,
+            no_alias_dep_list,
+        )
+    };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}
+
+/// `__tgt_target_mapper`.
+pub unsafe fn target_mapper(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Ptr,
+        Device64,
+        Func,
+        i32,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+    ) -> i32,
+    loc: Ptr,
+    device_id: Device64,
+    host_ptr: Func,
+    arg_num: i32,
+    args_base: Ptr,
+    args: Ptr,
+    arg_sizes: Ptr,
+    arg_types: Ptr,
+    arg_names: Ptr,
+    arg_mappers: Ptr,
+) -> i32 {
+    let given = arrays(arg_num, args, arg_sizes, arg_types, arg_names);
+    let mapped = || of_target(loc, device_id, 1, 0, given, 0);
+    // SAFETY: forwarded as it came.
+    let call = || unsafe {
+        real(
+            loc,
+            device_id,
+            host_ptr,
+            arg_num,
+            args_base,
+            args,
+            arg_sizes,
+            arg_types,
+            arg_names,
+            arg_mappers,
+        )
+    };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}
+
+/// `__tgt_target_nowait_mapper`.
+pub unsafe fn target_nowait_mapper(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Ptr,
+        Device64,
+        Func,
+        i32,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        i32,
+        Ptr,
+        i32,
+        Ptr,
+    ) -> i32,
+    loc: Ptr,
+    device_id: Device64,
+    host_ptr: Func,
+    arg_num: i32,
+    args_base: Ptr,
+    args: Ptr,
+    arg_sizes: Ptr,
+    arg_types: Ptr,
+    arg_names: Ptr,
+    arg_mappers: Ptr,
+    dep_num: i32,
+    dep_list: Ptr,
+    no_alias_dep_num: i32,
+    no_alias_dep_list: Ptr,
+) -> i32 {
+    let given = arrays(arg_num, args, arg_sizes, arg_types, arg_names);
+    let mapped = || of_target(loc, device_id, 1, 0, given, MAPPED_NOWAIT);
+    // SAFETY: forwarded as it came.
+    let call = || unsafe {
+        real(
+            loc,
+            device_id,
+            host_ptr,
+            arg_num,
+            args_base,
+            args,
+            arg_sizes,
+            arg_types,
+            arg_names,
+            arg_mappers,
+            dep_num,
+            dep_list,
+            no_alias_dep_num,
+            no_alias_dep_list,
+        )
+    };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}
+
+/// `__tgt_target_teams`.
+pub unsafe fn teams(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Device64, Func, i32, Ptr, Ptr, Ptr, Ptr, i32, i32) -> i32,
+    device_id: Device64,
+    host_ptr: Func,
+    arg_num: i32,
+    args_base: Ptr,
+    args: Ptr,
+    arg_sizes: Ptr,
+    arg_types: Ptr,
+    num_teams: i32,
+    thread_limit: i32,
+) -> i32 {
+    let given = arrays(arg_num, args, arg_sizes, arg_types, Ptr(0));
+    let mapped = || of_target(Ptr(0), device_id, num_teams, thread_limit, given, 0);
+    // SAFETY: forwarded as it came.
+    let call = || unsafe {
+        real(
+            device_id,
+            host_ptr,
+            arg_num,
+            args_base,
+            args,
+            arg_sizes,
+            arg_types,
+            num_teams,
+            thread_limit,
+        )
+    };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}
+
+/// `__tgt_target_teams_nowait`.
+pub unsafe fn teams_nowait(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Device64,
+        Func,
+        i32,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        i32,
+        i32,
+        i32,
+        Ptr,
+        i32,
+        Ptr,
+    ) -> i32,
+    device_id: Device64,
+    host_ptr: Func,
+    arg_num: i32,
+    args_base: Ptr,
+    args: Ptr,
+    arg_sizes: Ptr,
+    arg_types: Ptr,
+    num_teams: i32,
+    thread_limit: i32,
+    dep_num: i32,
+    dep_list: Ptr,
+    no_alias_dep_num: i32,
+    no_alias_dep_list: Ptr,
+) -> i32 {
+    let given = arrays(arg_num, args, arg_sizes, arg_types, Ptr(0));
+    let mapped = || of_target(Ptr(0), device_id, num_teams, thread_limit, given, MAPPED_NOWAIT);
+    // SAFETY: forwarded as it came.
+    let call = || unsafe {
+        real(
+            device_id,
+            host_ptr,
+            arg_num,
+            args_base,
+            args,
+            arg_sizes,
+            arg_types,
+            num_teams,
+            thread_limit,
+            dep_num,
+            dep_list,
+            no_alias_dep_num,
+            no_alias_dep_list,
+        )
+    };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}
+
+/// `__tgt_target_teams_mapper`.
+pub unsafe fn teams_mapper(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Ptr,
+        Device64,
+        Func,
+        i32,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        i32,
+        i32,
+    ) -> i32,
+    loc: Ptr,
+    device_id: Device64,
+    host_ptr: Func,
+    arg_num: i32,
+    args_base: Ptr,
+    args: Ptr,
+    arg_sizes: Ptr,
+    arg_types: Ptr,
+    arg_names: Ptr,
+    arg_mappers: Ptr,
+    num_teams: i32,
+    thread_limit: i32,
+) -> i32 {
+    let given = arrays(arg_num, args, arg_sizes, arg_types, arg_names);
+    let mapped = || of_target(loc, device_id, num_teams, thread_limit, given, 0);
+    // SAFETY: forwarded as it came.
+    let call = || unsafe {
+        real(
+            loc,
+            device_id,
+            host_ptr,
+            arg_num,
+            args_base,
+            args,
+            arg_sizes,
+            arg_types,
+            arg_names,
+            arg_mappers,
+            num_teams,
+            thread_limit,
+        )
+    };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}
+
+/// `__tgt_target_teams_nowait_mapper`.
+pub unsafe fn teams_nowait_mapper(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Ptr,
+        Device64,
+        Func,
+        i32,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        Ptr,
+        i32,
+        i32,
+        i32,
+        Ptr,
+        i32,
+        Ptr,
+    ) -> i32,
+    loc: Ptr,
+    device_id: Device64,
+    host_ptr: Func,
+    arg_num: i32,
+    args_base: Ptr,
+    args: Ptr,
+    arg_sizes: Ptr,
+    arg_types: Ptr,
+    arg_names: Ptr,
+    arg_mappers: Ptr,
+    num_teams: i32,
+    thread_limit: i32,
+    dep_num: i32,
+    dep_list: Ptr,
+    no_alias_dep_num: i32,
+    no_alias_dep_list: Ptr,
+) -> i32 {
+    let given = arrays(arg_num, args, arg_sizes, arg_types, arg_names);
+    let mapped = || of_target(loc, device_id, num_teams, thread_limit, given, MAPPED_NOWAIT);
+    // SAFETY: forwarded as it came.
+    let call = || unsafe {
+        real(
+            loc,
+            device_id,
+            host_ptr,
+            arg_num,
+            args_base,
+            args,
+            arg_sizes,
+            arg_types,
+            arg_names,
+            arg_mappers,
+            num_teams,
+            thread_limit,
+            dep_num,
+            dep_list,
+            no_alias_dep_num,
+            no_alias_dep_list,
+        )
+    };
+    // SAFETY: the program's arguments.
+    unsafe { around(site, stack!(), host_ptr, mapped, call) }
+}

@@ -1,0 +1,75 @@
+//! The face of LLVM's offloading: the functions of libomptarget, each under the version node that all of them have there.
+//!
+//! None of them is a default version: a reference without a version, and `dlsym`, never find it. Who asks whether
+//! there is a libomptarget by a weak reference or by `dlsym` (libomp does) gets the answer that it gets without us; who
+//! was linked with one names the version, and comes here.
+
+use std::arch::global_asm;
+use std::sync::atomic::AtomicPtr;
+
+use cushim_abi::types::*;
+use cushim_abi::{Class, OFFLOAD_BASE, Offload};
+use cushim_interpose::site::{Hook, Site};
+
+macro_rules! c {
+    ($text:expr) => {
+        match std::ffi::CStr::from_bytes_with_nul(concat!($text, "\0").as_bytes()) {
+            Ok(text) => text,
+            Err(_) => c"",
+        }
+    };
+}
+
+macro_rules! function {
+    ($how:tt $name:ident ($($arg:ident : $type:ty),* $(; $result:ident : $answer:ty)?) $ret:ty) => {
+        #[allow(non_snake_case)]
+        unsafe extern "C-unwind" fn $name($($arg: $type),*) -> $ret {
+            #[allow(clippy::indexing_slicing)]
+            let site: &'static Site = &SITES[const { Offload::$name as usize }];
+            hook_body!(offload, site, $how, ($($arg: $type),*) -> $ret)
+        }
+        global_asm!(
+            concat!(".globl cushim_offload_", stringify!($name)),
+            concat!(".type cushim_offload_", stringify!($name), ",@function"),
+            concat!("cushim_offload_", stringify!($name), ":"),
+            "cmp byte ptr [rip + cushim_off], 0",
+            "je {hook}",
+            "mov rax, qword ptr [rip + {sites} + {real}]",
+            "test rax, rax",
+            "je {hook}",
+            "jmp rax",
+            concat!(".size cushim_offload_", stringify!($name), ", .-cushim_offload_", stringify!($name)),
+            concat!(".symver cushim_offload_", stringify!($name), ",", stringify!($name), "@VERS1.0,remove"),
+            hook = sym $name,
+            sites = sym SITES,
+            real = const Offload::$name as usize * size_of::<Site>() + std::mem::offset_of!(Site, real),
+        );
+    };
+}
+
+macro_rules! row {
+    ($how:tt [$($name:ident)+] $args:tt $ret:ty) => {
+        $(function!($how $name $args $ret);)+
+    };
+}
+
+macro_rules! table {
+    ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
+        $(row!($how [$($name)+] $args $ret);)*
+
+        /// The sites, in the order of [`Offload`].
+        pub(crate) static SITES: [Site; [$($(stringify!($name),)+)*].len()] = [
+            $($(Site {
+                id: OFFLOAD_BASE + Offload::$name as u16,
+                class: Class::$class,
+                name: c!(stringify!($name)),
+                node: Some(c"VERS1.0"),
+                hook: Hook($name as *const ()),
+                home: &crate::HOME,
+                real: AtomicPtr::new(std::ptr::null_mut()),
+            },)+)*
+        ];
+    };
+}
+
+cushim_abi::offload_functions!(table);
