@@ -1,4 +1,3 @@
 #![no_main]
-#[path = "../src/bind.rs"]
-mod bind;
+use cushim_testkit::bind;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| bind::rewritten(data));

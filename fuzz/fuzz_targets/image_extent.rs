@@ -1,6 +1,5 @@
 #![no_main]
 #[path = "../src/bound.rs"]
 mod bound;
-#[path = "../src/image.rs"]
-mod image;
+use cushim_testkit::image;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| bound::bounded(data, image::extent));

@@ -1,4 +1,3 @@
 #![no_main]
-#[path = "../src/jit.rs"]
-mod jit;
+use cushim_testkit::jit;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| jit::run(data));

@@ -1,6 +1,5 @@
 #![no_main]
 #[path = "../src/bound.rs"]
 mod bound;
-#[path = "../src/names.rs"]
-mod names;
+use cushim_testkit::names;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| bound::bounded(data, names::symbol));

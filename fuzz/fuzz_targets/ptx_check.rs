@@ -1,4 +1,3 @@
 #![no_main]
-#[path = "../src/ptx.rs"]
-mod ptx;
+use cushim_testkit::ptx;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| ptx::check(data));

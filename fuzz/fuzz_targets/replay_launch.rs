@@ -1,4 +1,3 @@
 #![no_main]
-#[path = "../src/replay.rs"]
-mod replay;
+use cushim_testkit::replay;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| replay::launch(data));

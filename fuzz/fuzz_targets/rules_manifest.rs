@@ -1,6 +1,5 @@
 #![no_main]
 #[path = "../src/bound.rs"]
 mod bound;
-#[path = "../src/rules.rs"]
-mod rules;
+use cushim_testkit::rules;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| bound::bounded(data, rules::manifest));

@@ -1,4 +1,3 @@
 #![no_main]
-#[path = "../src/analysis.rs"]
-mod analysis;
+use cushim_testkit::analysis;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| analysis::export(data));

@@ -1,6 +1,5 @@
 #![no_main]
 #[path = "../src/bound.rs"]
 mod bound;
-#[path = "../src/trace.rs"]
-mod trace;
+use cushim_testkit::trace;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| bound::bounded(data, trace::file));

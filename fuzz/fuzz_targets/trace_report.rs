@@ -1,6 +1,5 @@
 #![no_main]
 #[path = "../src/bound.rs"]
 mod bound;
-#[path = "../src/analysis.rs"]
-mod analysis;
+use cushim_testkit::analysis;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| bound::bounded(data, analysis::report));

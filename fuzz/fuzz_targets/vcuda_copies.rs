@@ -4,9 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 
-#[path = "../../crates/vcuda/tests/driver/arguments.rs"]
-#[allow(clippy::unwrap_used, clippy::undocumented_unsafe_blocks)]
-mod arguments;
+use cushim_testkit::vcuda_copies as arguments;
 
 fuzz_target!(init: {
     use cushim_abi::types::{Context, Device, Flags, Out};

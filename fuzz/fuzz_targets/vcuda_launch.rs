@@ -1,4 +1,3 @@
 #![no_main]
-#[path = "../src/vcuda.rs"]
-mod vcuda_targets;
+use cushim_testkit::vcuda as vcuda_targets;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| vcuda_targets::launch(data));

@@ -1,4 +1,3 @@
 #![no_main]
-#[path = "../src/vcuda_runtime.rs"]
-mod targets;
+use cushim_testkit::vcuda_runtime as targets;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| targets::calls(data));

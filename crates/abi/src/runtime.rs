@@ -7,7 +7,7 @@
 //! - a name is `identifier`, or `identifier = exported` where one exported name has several forms.
 //!
 //! Source: CUDA Runtime API reference 11.8, 12.9, 13.0 and their headers; `__cuda*`: crt/host_runtime.h
-//! and measured (ARCHITECTURE.md, "Registration and launch").
+//! and measured (docs/design/interposing.md, "The way of a launch").
 
 /// Hands the whole table to macro `$then`, with `$extra` tokens in front.
 #[macro_export]

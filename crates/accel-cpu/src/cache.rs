@@ -38,7 +38,7 @@ pub fn cache() -> Option<Arc<Cache>> {
         if let Err(why) = &opened
             && std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report")
         {
-            cushim_accel::say(&format!("compiled kernels are not kept: {why}"));
+            cushim_accel::say(&format!("compiled kernels are not cached: {why}"));
         }
         opened.ok().map(Arc::new)
     };

@@ -273,7 +273,7 @@ impl CpuCode {
         }
         if let Some(function) = self.module.undefined(kernel) {
             let (name, function) = (named(name), named(function));
-            return Some(format!("kernel {name} calls {function}, which no PTX here defines"));
+            return Some(format!("kernel {name} calls {function}, which no loaded PTX defines"));
         }
         if missing.is_empty() {
             return None;
@@ -283,7 +283,7 @@ impl CpuCode {
         let variable = functions().find_map(|f| names_one_of(f, missing))?;
         let variable = &self.module.globals.get(variable as usize)?.name;
         let name = named(name);
-        Some(format!("kernel {name} uses the variable {variable}, which no PTX here defines"))
+        Some(format!("kernel {name} uses the variable {variable}, which no loaded PTX defines"))
     }
 }
 

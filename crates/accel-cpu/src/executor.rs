@@ -114,7 +114,7 @@ impl CpuExecutor {
             let run = || part(&own, workspace, &memory, range, &heaps, job);
             // A panic is a bug of ours; the program hears of it as of a kernel that failed.
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
-                Err(Failure::Launch("running the kernel failed inside".into()))
+                Err(Failure::Launch("internal error in cushim while the kernel ran".into()))
             });
             if let Err(failure) = result {
                 // Others end because this one asks them to: theirs come later and do not count.
@@ -136,7 +136,7 @@ fn part(
     heaps: &[Heap],
     job: &Job,
 ) -> Result<(), Failure> {
-    let unknown = || Failure::Launch("a kernel that its code has not".into());
+    let unknown = || Failure::Launch("the module has no such kernel".into());
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
     let launch = Launch {
         module: &code.module,

@@ -118,7 +118,7 @@ impl Launch<'_> {
 /// Runs a launch.
 pub(super) fn run(memory: &Memory, dispatch: &Dispatch) -> Result<(), Failure> {
     let kernel = dispatch.code.kernels().get(dispatch.kernel);
-    let kernel = kernel.ok_or_else(|| Failure::Launch("a kernel that its code has not".into()))?;
+    let kernel = kernel.ok_or_else(|| Failure::Launch("the module has no such kernel".into()))?;
     let function = read(&FUNCTIONS).get(&kernel.name).cloned();
     let Some(function) = function else {
         return Err(Failure::Launch(format!("kernel {}: no function is defined", kernel.name)));

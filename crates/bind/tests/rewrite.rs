@@ -239,8 +239,7 @@ fn without_bound_variables_the_code_stays() {
     assert_eq!(new.replace(".visible .const .align 8 .u64 cushim_bound[1];\n", ""), text);
 }
 
-#[path = "../../../fuzz/src/bind.rs"]
-mod fuzz;
+use cushim_testkit::bind as fuzz;
 
 /// What the fuzzer does, on pieces of statements put together by fixed numbers.
 #[test]

@@ -3,8 +3,7 @@
 
 use cushim_cli::replay::folder::Launch;
 
-#[path = "../../../fuzz/src/replay.rs"]
-mod replay;
+use cushim_testkit::replay;
 
 const SEED: &str = r#"{"format":1,"kernel":"k","grid":[1,1,1],"block":[32,1,1],"shared":0,"image":"image","arguments":"arguments",
     "parameters":[{"offset":0,"bytes":8}],"buffers":[{"before":"a","after":"b","bytes":4,"pointers":[{"at":0,"offset":4}]}]}"#;

@@ -1,8 +1,7 @@
 //! What `cushim report` sums up of made-up trace files. `UPDATE_GOLDEN=1 cargo test` writes the golden
 //! files anew.
 
-#[path = "../../../fuzz/src/analysis.rs"]
-mod fuzz;
+use cushim_testkit::analysis as fuzz;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,8 +1,7 @@
 //! What `report` shows of made-up trace files, byte for byte. `UPDATE_GOLDEN=1 cargo test` writes the
 //! golden files anew.
 
-#[path = "../../../fuzz/src/trace.rs"]
-mod fuzz;
+use cushim_testkit::trace as fuzz;
 
 use std::cell::RefCell;
 use std::io::{self, Write};

@@ -126,13 +126,13 @@ fn a_panic_of_ours_ends_the_launch_and_not_the_program() {
             let lines: Vec<&str> = said.lines().collect();
             let lower = helper.to_lowercase();
             let expected = format!(
-                "cushim: CUDA_ERROR_LAUNCH_FAILED: an error inside of cushim, in helper `{lower}`: index out of \
+                "cushim: CUDA_ERROR_LAUNCH_FAILED: internal error in cushim, in helper `{lower}`: index out of \
                  bounds: "
             );
             assert!(lines.len() == 2 && lines[1].starts_with(&expected), "{mode}: {said}");
             assert!(lines[1].contains(&format!("kernel {mode}, ")), "{mode}: {said}");
             assert!(
-                lines[0].starts_with("cushim: an error inside of cushim: panicked at "),
+                lines[0].starts_with("cushim: internal error in cushim: panicked at "),
                 "{said}"
             );
         }

@@ -1,8 +1,7 @@
 //! The fuzz targets' functions over seeds, damaged seeds and every input that
 //! once broke something: what fuzzing does, for a moment, in every test run.
 
-#[path = "../../../fuzz/src/image.rs"]
-mod targets;
+use cushim_testkit::image as targets;
 
 use std::path::{Path, PathBuf};
 

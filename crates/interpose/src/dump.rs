@@ -37,7 +37,7 @@ fn folder() -> Option<&'static PathBuf> {
             Ok(_) => Some(folder),
             Err(error) => {
                 let shown = folder.display();
-                log::line(Level::Error, format_args!("images are not written: {shown}: {error}"));
+                log::line(Level::Error, format_args!("cannot write images to {shown}: {error}"));
                 None
             }
         }
@@ -97,7 +97,7 @@ pub fn image(bytes: &[u8], owner: &str, api: &str) {
     }));
     if let Ok(Err(error)) = done {
         let shown = folder.display();
-        log::line(Level::Error, format_args!("an image of {api} is not written: {shown}: {error}"));
+        log::line(Level::Error, format_args!("cannot write an image of {api}: {shown}: {error}"));
     }
     // SAFETY: as above.
     unsafe { *libc::__errno_location() = errno };

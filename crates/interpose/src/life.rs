@@ -102,7 +102,7 @@ fn off() -> Global {
 #[cfg(not(test))]
 fn stay_quiet() {
     std::panic::set_hook(Box::new(|panic| {
-        log::line(Level::Warn, format_args!("a fault of cushim's own: {panic}"));
+        log::line(Level::Warn, format_args!("internal error in cushim: {panic}"));
     }));
 }
 

@@ -2,8 +2,7 @@
 //! CUDA 12.4, PyTorch, Triton, JAX, CuPy, Numba. `symbols.txt` holds the symbol, its short
 //! name and the types of its parameters; `UPDATE_GOLDEN=1 cargo test` writes it anew.
 
-#[path = "../../../fuzz/src/names.rs"]
-mod fuzz;
+use cushim_testkit::names as fuzz;
 
 use std::path::Path;
 

@@ -1,8 +1,7 @@
 //! A library with a runtime inside, made by the compiler that is here: what is found in it, and that no
 //! broken copy of it does harm.
 
-#[path = "../../../fuzz/src/patch.rs"]
-mod fuzz;
+use cushim_testkit::patch as fuzz;
 
 use std::process::Command;
 

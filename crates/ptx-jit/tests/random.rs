@@ -1,7 +1,6 @@
 //! Random valid kernels: the compiler against the interpreter.
 
-#[path = "../../../fuzz/src/jit.rs"]
-mod jit;
+use cushim_testkit::jit;
 
 /// A number from the environment, for long runs beside the tests: other kernels, or more.
 fn number(name: &str, otherwise: u64) -> u64 {

@@ -1,7 +1,6 @@
 //! Broken text: an error, never a panic, and never IR that refers to nothing.
 
-#[path = "../../../fuzz/src/ptx.rs"]
-mod fuzz;
+use cushim_testkit::ptx as fuzz;
 
 const TEXTS: [&str; 2] = [include_str!("fixtures/warps.ptx"), include_str!("fixtures/memory.ptx")];
 

@@ -1,8 +1,7 @@
 //! Seeds for fuzzing, which are tests of the same properties.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
-#[path = "../../../fuzz/src/rules.rs"]
-mod rules;
+use cushim_testkit::rules;
 
 const SEEDS: [&str; 6] = [
     "[[redirect]]\nmatch = { kernel = 'k' }\nimage = ['a.ptx', '/b.hipfb']\n",

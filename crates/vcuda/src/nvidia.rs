@@ -69,7 +69,7 @@ fn cached(name: &str) -> Vec<PathBuf> {
 pub fn open(file: &Path) -> Result<Object, String> {
     let shown = file.display();
     let Ok(path) = CString::new(file.as_os_str().as_encoded_bytes()) else {
-        return Err(format!("backend driver: {shown} is no path"));
+        return Err(format!("backend driver: {shown} is not a path"));
     };
     // SAFETY: a NUL-terminated path. Never closed.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -81,13 +81,13 @@ pub fn open(file: &Path) -> Result<Object, String> {
             // SAFETY: as above.
             false => unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned(),
         };
-        return Err(format!("backend driver: {shown} does not load: {why}"));
+        return Err(format!("backend driver: {shown} cannot be loaded: {why}"));
     }
     // The handle of a glibc object is its link map, whose first word is the load address (link.h).
     // SAFETY: as said; the object stays loaded.
     let base = unsafe { handle.cast::<usize>().read() };
     elf::find_object(|object| (object.base() == base).then_some(object))
-        .ok_or_else(|| format!("backend driver: {shown} was loaded and is not found"))
+        .ok_or_else(|| format!("backend driver: {shown} was loaded, but is not among the loaded objects"))
 }
 
 /// The driver function with number `index`: libcuda's own, except where it must be ours.

@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-#[path = "../../../fuzz/src/vcuda.rs"]
-mod targets;
+use cushim_testkit::vcuda as targets;
 
 use cushim_image::arch::{Arch, SmVariant};
 use cushim_image::fatbin::{Image, Kind, write};

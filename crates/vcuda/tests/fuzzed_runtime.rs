@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
-#[path = "../../../fuzz/src/vcuda_runtime.rs"]
-mod targets;
+use cushim_testkit::vcuda_runtime as targets;
 
 #[test]
 fn calls_with_any_values_are_answered() {

@@ -79,7 +79,7 @@ impl Link {
         let source = Source::owned(linked::write(&parts));
         let code = module::load(&source, context.device, &self.options, None)?;
         if let Some(name) = code.undefined().first() {
-            let why = format!("{name} is used, and nothing that is linked defines it");
+            let why = format!("undefined symbol {name}: no linked PTX defines it");
             if !self.options.error(&why) {
                 code::say_once(&format!("cuLinkComplete: {why}"));
             }

@@ -106,7 +106,7 @@ fn stay_quiet() {
         Some(place) if place.file().contains("tests/") => before(panic),
         _ => {
             let text = panic.to_string().replace('\n', " ");
-            cushim_accel::say(&format!("an error inside of cushim: {text}"));
+            cushim_accel::say(&format!("internal error in cushim: {text}"));
         }
     }));
 }

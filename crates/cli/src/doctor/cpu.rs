@@ -282,7 +282,7 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Option<Refused>)> 
             }),
             _ => {
                 let advice = if group.offload { format!(": {HOW}") } else { String::new() };
-                let why = format!("it is there as machine code only{advice}");
+                let why = format!("it has machine code only, and the CPU needs PTX{advice}");
                 Some(refused(&name, Reason::NoPtx, why))
             }
         };
@@ -326,5 +326,5 @@ fn unfit(module: &Module, kernel: u32) -> Option<Refused> {
         });
     }
     let function = module.undefined(kernel)?;
-    Some(empty(Reason::Undefined, format!("it calls {function}, which no PTX here defines")))
+    Some(empty(Reason::Undefined, format!("it calls {function}, which no loaded PTX defines")))
 }

@@ -142,7 +142,7 @@ fn tools_that_are_none() {
     let text = lab.path("text.so");
     fs::write(&text, "no library").unwrap();
     let cases = [
-        ("refuse", probe.as_str(), "it does not want to work here"),
+        ("refuse", probe.as_str(), "the tool refused to start"),
         ("old", &probe, "made with version 7 of cushim.h, and this cushim speaks version 1"),
         ("short", &probe, "its table says that it has 4 bytes"),
         ("", "/no/such/tool.so", "cannot open shared object file"),

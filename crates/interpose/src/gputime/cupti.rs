@@ -143,7 +143,7 @@ impl Library {
         let text = CString::new(name).map_err(|_| format!("{name:?} is no file name"))?;
         let open = real(Real::Dlopen);
         if open.is_null() {
-            return Err("cannot open anything: there is no dlopen".to_owned());
+            return Err("cannot open libraries: this process has no dlopen".to_owned());
         }
         // SAFETY: the real dlopen, a C string. We are inside `cuInit`, where the driver has just opened
         // this very library and may open any.

@@ -33,7 +33,7 @@ fn read(file: &str) -> Result<Tool, String> {
     // SAFETY: the host's table stays.
     let table = calling(|| unsafe { main(host::table()) });
     if table.is_null() {
-        return Err("it does not want to work here".to_owned());
+        return Err("the tool refused to start".to_owned());
     }
     // SAFETY: every version of a table begins with these two.
     let (abi, size) = unsafe { ((*table).abi, (*table).size as usize) };

@@ -128,7 +128,7 @@ pub fn image(code: &Code, call: &CStr) -> Option<&'static Replacement> {
         };
         match host::keep(&tool.name, other) {
             Ok((_, replacement)) => return Some(replacement),
-            Err(why) => say(&tool.name, format_args!("its image is not taken: {why}")),
+            Err(why) => say(&tool.name, format_args!("its image is refused: {why}")),
         }
     }
     None

@@ -208,7 +208,7 @@ impl fmt::Display for Cause {
             Cause::Deadlock => write!(f, "every thread waits for another one"),
             Cause::Interrupted => write!(f, "interrupted"),
             Cause::Internal { place, message } => {
-                write!(f, "an error inside of cushim, in {place}: {message}")
+                write!(f, "internal error in cushim, in {place}: {message}")
             }
         }
     }

@@ -61,7 +61,7 @@ pub enum Error {
     #[error("the image cannot be read: {0}")]
     Image(#[from] cushim_image::Error),
     /// A result of our own linker that is damaged.
-    #[error("the linked image ends before its texts do")]
+    #[error("the linked image is truncated")]
     Link,
     /// Nothing in it is for the device.
     #[error("{}", no_image(.0))]

@@ -10,7 +10,7 @@
     missing_docs
 )]
 
-mod arguments;
+use cushim_testkit::vcuda_copies as arguments;
 mod bounds;
 mod captures;
 mod failures;

@@ -1,7 +1,6 @@
-//! What fuzzing does with `cushim-bind`. The ordinary tests of that crate include this file, too.
+//! What fuzzing does with `cushim-bind`.
 //!
 //! A function may panic only where a promise was broken.
-#![allow(dead_code)]
 
 use cushim_bind::{Bound, Space, TABLE, rewrite, variables};
 use cushim_image::ptx::Lexer;

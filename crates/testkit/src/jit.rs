@@ -2,17 +2,13 @@
 //!
 //! The bytes choose instructions and branches; every kernel ends, because each
 //! block uses up fuel. A function may panic only where the two differ.
-#![allow(dead_code)]
 
-#[path = "../../crates/ptx-jit/tests/common/mod.rs"]
-pub mod device;
-
-#[path = "jit/between.rs"]
 mod between;
-#[path = "jit/sums.rs"]
 mod sums;
 
 use std::fmt::Write;
+
+use crate::device;
 
 /// Choices from bytes; zeros when they are used up.
 struct Choices<'a>(&'a [u8]);

@@ -1,9 +1,8 @@
-//! What fuzzing does with `cushim report` and `cushim export` over trace files. The tests of `cushim-cli`
-//! include this file, too.
+//! What fuzzing does with `cushim report` and `cushim export` over trace files.
 //!
 //! A function may panic only where a promise was broken: whatever a trace holds, a report adds up and every
 //! export can be read by what it is for.
-#![allow(dead_code, clippy::panic, clippy::indexing_slicing, clippy::unwrap_used)]
+#![allow(clippy::panic, clippy::indexing_slicing, clippy::unwrap_used)]
 
 use std::fs;
 use std::io::Write;

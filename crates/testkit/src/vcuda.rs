@@ -1,8 +1,6 @@
-//! What fuzzing does with virtual CUDA, one function for each target. The ordinary tests of that crate
-//! include this file, too.
+//! What fuzzing does with virtual CUDA, one function for each target.
 //!
 //! A function may panic only where a promise was broken.
-#![allow(dead_code)]
 
 use std::sync::OnceLock;
 

@@ -43,6 +43,7 @@ impl Ground {
     fn new() -> Ground {
         let (mut a, mut b, mut c, mut flat, mut deep) = (Ptr(0), Ptr(0), Ptr(0), Ptr(0), Ptr(0));
         let at = |form: &[u64; 5]| Ptr(form.as_ptr().expose_provenance());
+        // SAFETY: the outputs and the descriptors are places of this function.
         unsafe {
             assert_eq!(api::cuMemAlloc_v2(Out(&raw mut a), 4096), 0);
             assert_eq!(api::cuMemAlloc_v2(Out(&raw mut b), 1000), 0);
@@ -93,6 +94,8 @@ pub fn run(data: &[u8]) {
         let (to, from) = (Ptr(ground.address(&mut input)), Ptr(ground.address(&mut input)));
         let (bytes, pitch, rows) = (input.size(), input.size(), input.size());
         let stream = Stream(usize::from(which >> 7) * 2);
+        // SAFETY: the driver checks every address against its own table; the structures are as large as CUDA's, and
+        // of the memory that is the program's own only what was allocated here is named.
         let code = unsafe {
             match which % 16 {
                 0 => api::cuMemcpyHtoD_v2(to, from, bytes),
@@ -137,13 +140,17 @@ pub fn run(data: &[u8]) {
         };
         assert!(matches!(code, 0 | 1 | 400), "call {} answered {code}", which % 16);
         // What was accepted was possible: nothing of it broke the context.
+        // SAFETY: takes nothing.
         assert_eq!(unsafe { api::cuCtxSynchronize() }, 0, "call {}", which % 16);
     }
     for at in &ground.memory[..2] {
+        // SAFETY: allocated by `Ground::new`, and freed once.
         assert_eq!(unsafe { api::cuMemFree_v2(Ptr(*at)) }, 0);
     }
+    // SAFETY: as above.
     assert_eq!(unsafe { api::cuMemFreeHost(Ptr(ground.memory[2])) }, 0);
     for array in ground.arrays {
+        // SAFETY: as above.
         assert_eq!(unsafe { api::cuArrayDestroy(Ptr(array)) }, 0);
     }
 }

@@ -1,8 +1,6 @@
-//! What fuzzing does with the reader of trace files and the views over it. The tests of `cushim-cli`
-//! include this file, too.
+//! What fuzzing does with the reader of trace files and the views over it.
 //!
 //! A function may panic only where a promise was broken.
-#![allow(dead_code)]
 
 use std::io::{self, Write};
 

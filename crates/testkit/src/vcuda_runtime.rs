@@ -1,5 +1,4 @@
-//! Calls of the runtime with any values, over the accelerator of the tests. The ordinary tests include this
-//! file, too.
+//! Calls of the runtime with any values, over the accelerator of the tests.
 //!
 //! Owns which functions are called and what each argument may be. Handles may be null, gone or another
 //! kind's: our own driver looks every one up. Pointers may be null, the device's, or lead to memory of the

@@ -1,5 +1,5 @@
-//! What fuzzing does with `cushim-rules`. The ordinary tests of that crate include this file, too.
-#![allow(dead_code, clippy::panic, clippy::indexing_slicing)]
+//! What fuzzing does with `cushim-rules`.
+#![allow(clippy::panic, clippy::indexing_slicing)]
 
 use std::path::Path;
 

@@ -1,7 +1,6 @@
-//! What fuzzing does with `cushim-patch`. The ordinary tests of that crate include this file, too.
+//! What fuzzing does with `cushim-patch`.
 //!
 //! A function may panic only where a promise was broken.
-#![allow(dead_code)]
 
 use cushim_patch::{Exports, File, JUMP, Plan, Runtime, debug, node};
 

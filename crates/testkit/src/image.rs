@@ -1,8 +1,7 @@
 //! What fuzzing does with the readers of `cushim-image`, one function for each
-//! target. The ordinary tests of that crate include this file, too.
+//! target.
 //!
 //! A function may panic only where a reader broke a promise.
-#![allow(dead_code)]
 
 use cushim_image::codec::Codec;
 use cushim_image::fatbin::{self, Kind};

@@ -1,5 +1,4 @@
-//! What fuzzing does with the description of a captured launch. The ordinary tests include this file, too.
-#![allow(dead_code)]
+//! What fuzzing does with the description of a captured launch.
 
 use cushim_cli::replay::folder::Launch;
 
