@@ -232,7 +232,9 @@ fn run(executor: &impl Executor, packet: Packet) {
     }));
     let failure = match result {
         Ok(result) => result.err(),
-        Err(_) => Some(Failure::Launch("internal error in cushim's queue: the operation panicked".into())),
+        Err(_) => {
+            Some(Failure::Launch("internal error in cushim's queue: the operation panicked".into()))
+        }
     };
     // What the work holds is free before anybody hears that it has ended.
     drop(packet.work);

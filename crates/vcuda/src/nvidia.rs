@@ -86,8 +86,9 @@ pub fn open(file: &Path) -> Result<Object, String> {
     // The handle of a glibc object is its link map, whose first word is the load address (link.h).
     // SAFETY: as said; the object stays loaded.
     let base = unsafe { handle.cast::<usize>().read() };
-    elf::find_object(|object| (object.base() == base).then_some(object))
-        .ok_or_else(|| format!("backend driver: {shown} was loaded, but is not among the loaded objects"))
+    elf::find_object(|object| (object.base() == base).then_some(object)).ok_or_else(|| {
+        format!("backend driver: {shown} was loaded, but is not among the loaded objects")
+    })
 }
 
 /// The driver function with number `index`: libcuda's own, except where it must be ours.
