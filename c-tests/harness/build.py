@@ -198,6 +198,8 @@ class Job:
         self.skipped, self.wanted = [], []
         for variant in variants(which, program):
             why = compiler.has(variant, program, which in ("each", "full"))
+            if which == "core" and program.kind and not getattr(compiler, "newest", False):
+                why = "in this set the newest toolkit stands for the others"
             if why == NO_STATIC:
                 # Its other axes are worth having all the same.
                 shared = Variant("shared", variant.stream, variant.link, variant.compression)
