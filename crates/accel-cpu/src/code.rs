@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use cushim_ptx::ast::Linkage;
-use cushim_ptx::interp::{self, Memory as _};
+use cushim_ptx::exec::{self, DeviceFunction, Memory as _};
 use cushim_ptx::ir::{Base, Function, Global, Module, Place, Src, Symbol};
 use cushim_ptx::types::Space;
 
@@ -183,7 +183,7 @@ impl CpuCode {
                 continue;
             };
             if there(g, image).is_none() {
-                let bytes = interp::initial_bytes(&self.module, n as u32, &self.globals);
+                let bytes = exec::initial_bytes(&self.module, n as u32, &self.globals);
                 self.memory.store(*at, &bytes).map_err(|_| Failure::InvalidAddress(*at))?;
             }
             self.variables.push(Variable {
@@ -218,7 +218,7 @@ impl CpuCode {
                 name: f.name.clone(),
                 params: f.params.iter().filter_map(place_of).collect(),
                 params_size: f.params_size,
-                static_shared: interp::shared_layout(&self.module, n as u32).1,
+                static_shared: exec::shared_layout(&self.module, n as u32).1,
                 local: f.local_size,
                 constant,
                 registers: device::REGISTERS,
@@ -245,7 +245,8 @@ impl CpuCode {
         let reachable: HashSet<u32> =
             self.functions.iter().flat_map(|kernel| self.module.reachable(*kernel)).collect();
         let functions = || reachable.iter().filter_map(|f| self.module.functions.get(*f as usize));
-        let undefined = functions().filter(|f| !f.defined && !interp::provides(&f.name));
+        let undefined =
+            functions().filter(|f| !f.defined && DeviceFunction::from_name(&f.name).is_none());
         let used: HashSet<u32> = functions().flat_map(globals_of).collect();
         let variables = missing.iter().filter(|n| used.contains(n));
         let variables = variables.filter_map(|n| self.module.globals.get(*n as usize));

@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use cushim_ptx::interp::{Launch, Memory as _};
+use cushim_ptx::exec::{Launch, Memory as _};
 use cushim_ptx_jit::Arena;
 
 use super::code::CpuCode;

@@ -4,7 +4,7 @@
 //! Must not know: how kernels run.
 
 use cushim_names::{Name, elide};
-use cushim_ptx::interp::{Cause, Fault};
+use cushim_ptx::exec::{Cause, Fault};
 
 use super::memory::Memory;
 use cushim_accel::Failure;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use cushim_ptx::interp;
+use cushim_ptx::exec;
 
 use super::memory::Memory;
 use super::pool::Job;
@@ -99,7 +99,7 @@ pub struct Host<'a> {
     pub job: &'a Job,
 }
 
-impl interp::Host for Host<'_> {
+impl exec::Host for Host<'_> {
     fn print(&self, bytes: &[u8]) {
         let full = {
             let mut printed = lock(&PRINTED);

@@ -11,7 +11,7 @@ use std::sync::atomic::{
     Ordering::Release, Ordering::SeqCst,
 };
 
-use cushim_ptx::interp::{self, BadAddress};
+use cushim_ptx::exec::{self, BadAddress};
 use cushim_ptx_jit::access;
 
 use super::arena::Arena;
@@ -156,7 +156,7 @@ impl cushim_ptx_jit::Mapped for Memory {
     }
 }
 
-impl interp::Memory for Memory {
+impl exec::Memory for Memory {
     fn load(&self, address: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
         if !self.is_open(address, bytes.len() as u64) {
             return Err(BadAddress);

@@ -9,7 +9,7 @@ use cushim_image::Limits;
 
 #[path = "../../ptx/tests/common/device.rs"]
 mod device;
-use cushim_ptx::interp::Memory;
+use cushim_ptx::exec::Memory;
 use device::Device;
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";

@@ -5,7 +5,8 @@
 mod common;
 
 use common::Device;
-use cushim_ptx::interp::{self, Launch};
+use cushim_ptx::exec::Launch;
+use cushim_ptx::interp;
 use std::time::Instant;
 
 const TEXT: &str = concat!(

@@ -129,7 +129,7 @@ fn functions_that_pointers_mean_lie_far_apart() {
     // No functions: between two, behind the last and before the first.
     for off in [8, 16 * 2000, u64::MAX << 5] {
         let fault = d.launch("far", 1, 64, &[out, off]).unwrap_err();
-        let pointer = matches!(*fault.cause, cushim_ptx::interp::Cause::FunctionPointer { .. });
+        let pointer = matches!(*fault.cause, cushim_ptx::exec::Cause::FunctionPointer { .. });
         assert!(pointer, "{fault}");
     }
 }

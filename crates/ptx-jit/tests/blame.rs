@@ -3,7 +3,8 @@
 //!
 //! Of the lanes that take part, the lowest is named whose own access goes wrong, with the address that it has.
 
-use cushim_ptx::interp::{self, BadAddress, Cause, Fault, Host, Launch, Memory};
+use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, Launch, Memory};
+use cushim_ptx::interp;
 use cushim_ptx::ir::Module;
 use cushim_ptx_jit::{Arena, Kernel, Mapped};
 use std::fmt::Write as _;

@@ -4,7 +4,7 @@
 mod common;
 
 use common::Device;
-use cushim_ptx::interp::Cause;
+use cushim_ptx::exec::Cause;
 
 const TEXT: &str = concat!(
     ".version 8.0\n.target sm_80\n.address_size 64\n",
@@ -192,4 +192,30 @@ fn vectors_of_eight() {
     let at = d.upload(&values, |v| v.to_le_bytes());
     d.launch("eight", 1, 64, &[at]).unwrap();
     assert_eq!(d.u32s(at, 16)[8..], [8 + 1 + 15, 9, 10, 11, 12, 13, 14, 9]);
+}
+
+#[test]
+fn the_host_replies_to_calls_of_functions_that_it_has() {
+    let d = Device::new(
+        ".version 8.0\n.target sm_80\n.address_size 64\n
+.extern .func (.param .b64 r) host_sum(.param .b64 a, .param .b32 b, .param .b32 c);
+.extern .func nobody_has_this();
+.entry asks(.param .u64 out) {
+  .reg .b64 o; .reg .b32 t; .reg .b64 d; .reg .pred p; ld.param.u64 o, [out]; mov.u32 t, %tid.x;
+  mul.wide.u32 d, t, 8; add.s64 o, o, d; mov.b64 d, 0x100000000; setp.gt.u32 p, t, 3;
+  { .param .b64 i; .param .b32 j; .param .b32 k; .param .b64 u;
+    st.param.b64 [i], d; st.param.b32 [j], t; st.param.b32 [k], -1;
+    @p call (u), host_sum, (i, j, k); @p ld.param.b64 d, [u]; }
+  st.global.b64 [o], d; ret; }
+.entry fails() { call nobody_has_this; ret; }",
+    );
+    let out = d.alloc(8 * 64);
+    d.launch("asks", 1, 64, &[out]).unwrap();
+    let v = d.u32s(out, 2 * 64);
+    assert_eq!(v[..8], [0, 1, 0, 1, 0, 1, 0, 1]);
+    assert_eq!(v[8..12], [3, 2, 4, 2]);
+    let fault = d.launch("fails", 1, 32, &[]).unwrap_err();
+    assert!(
+        matches!(&*fault.cause, Cause::Undefined { function } if function == "nobody_has_this")
+    );
 }

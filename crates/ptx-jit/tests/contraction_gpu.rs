@@ -7,7 +7,7 @@ mod contraction;
 
 use common::Device;
 use contraction::ROWS;
-use cushim_ptx::interp::{Launch, Memory as _};
+use cushim_ptx::exec::{Launch, Memory as _};
 use cushim_ptx::ir::Place;
 use cushim_ptx_jit::Kernel;
 

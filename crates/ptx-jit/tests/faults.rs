@@ -1,7 +1,7 @@
 //! What generated code touches that is not mapped: the launch ends, the thread
 //! goes on, and the program keeps its own faults.
 
-use cushim_ptx::interp::{BadAddress, Cause, Fault, Host, Launch, Memory};
+use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, Launch, Memory};
 use cushim_ptx_jit::{Arena, Kernel, Mapped};
 use std::process::Command;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 mod common;
 
 use common::Device;
-use cushim_ptx::interp::Memory as _;
+use cushim_ptx::exec::Memory as _;
 use cushim_ptx::types::{Kind, Scalar};
 
 /// A small generator of numbers (SplitMix64).

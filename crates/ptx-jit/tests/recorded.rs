@@ -11,7 +11,8 @@ use cases::results::{self, Results};
 use cases::sequences::{self, Shown};
 use cases::tally::{self, Tally};
 use common::Device;
-use cushim_ptx::interp::{self, Launch, Memory as _};
+use cushim_ptx::exec::{Launch, Memory as _};
+use cushim_ptx::interp;
 use cushim_ptx::ir::Place;
 use cushim_ptx_jit::Kernel;
 

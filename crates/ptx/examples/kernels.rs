@@ -9,7 +9,7 @@
 #[path = "../tests/common/device.rs"]
 mod device;
 
-use cushim_ptx::interp::Memory;
+use cushim_ptx::exec::Memory;
 use device::Device;
 
 const BYTES: usize = 16 << 20;

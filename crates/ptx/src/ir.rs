@@ -215,13 +215,6 @@ impl Inst {
     }
 }
 
-impl Function {
-    /// Cuts the code into basic blocks anew, after it was changed.
-    pub fn find_blocks(&mut self) {
-        crate::check::find_blocks(self);
-    }
-}
-
 impl Module {
     /// The function or kernel with this name.
     pub fn function(&self, name: &str) -> Option<u32> {
@@ -248,14 +241,6 @@ impl Module {
             }
         }
         out
-    }
-
-    /// A function that `kernel` may call and that nothing defines, the device runtime neither.
-    pub fn undefined(&self, kernel: u32) -> Option<&str> {
-        let reached = self.reachable(kernel);
-        let mut functions = reached.iter().filter_map(|f| self.functions.get(*f as usize));
-        let missing = |f: &&Function| !f.defined && !crate::interp::provides(&f.name);
-        functions.find(missing).map(|f| f.name.as_str())
     }
 
     /// What keeps `kernel` from being launched: instructions of it, and of what

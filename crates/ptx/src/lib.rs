@@ -12,7 +12,8 @@
 //!    finds what it means ([`sem`]): the result is the [`ir`]. Instructions that are not run are
 //!    noted, kernel by kernel.
 //! 3. [`link()`] joins modules that refer to each other.
-//! 4. [`interp::run`] runs a kernel of it, [`interp::run_blocks`] a part of its grid.
+//! 4. [`interp::run`] runs a kernel of it, [`interp::run_blocks`] a part of its grid;
+//!    [`exec`] is what any engine runs kernels with.
 
 #![deny(unsafe_code)]
 // `interp::versions` alone has some
@@ -22,9 +23,11 @@
 
 pub mod alu;
 pub mod ast;
+mod blocks;
 mod check;
 mod contract;
 mod error;
+pub mod exec;
 pub mod fence;
 pub mod interp;
 pub mod ir;

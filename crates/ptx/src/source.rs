@@ -4,7 +4,7 @@
 //! which only a fault needs. Positions of texts that were linked together follow one another: those of the second
 //! begin behind the last line of the first. Must not know: how text is read, what went wrong.
 
-use crate::Pos;
+use crate::error::Pos;
 use std::fmt;
 
 /// A place in a source file: number of the file, line and column, both from 1, of which 0 is unknown.

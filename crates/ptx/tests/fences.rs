@@ -1,6 +1,7 @@
 //! Fences: which forms there are, and what of them reaches memory.
 
-use cushim_ptx::interp::{self, BadAddress, Host, Launch, Memory};
+use cushim_ptx::exec::{BadAddress, Host, Launch, Memory};
+use cushim_ptx::interp;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

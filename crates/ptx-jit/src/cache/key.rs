@@ -43,7 +43,7 @@ impl Key {
         let module = &source.module;
         (source.function(), source.flat.moving).hash(&mut hash);
         source.kernel.hash(&mut hash);
-        cushim_ptx::interp::shared_layout(module, source.kernel).hash(&mut hash);
+        cushim_ptx::exec::shared_layout(module, source.kernel).hash(&mut hash);
         // Calls are compiled by what their functions are called.
         for f in &module.functions {
             (&f.name, f.entry, f.defined, &f.params, &f.returns).hash(&mut hash);

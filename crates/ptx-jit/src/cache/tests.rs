@@ -4,7 +4,7 @@ use super::*;
 use crate::emit::{self, Quality};
 use crate::{Arena, Kernel};
 use cushim_ptx::Level;
-use cushim_ptx::interp::{Host, Launch, Memory as _};
+use cushim_ptx::exec::{Host, Launch, Memory as _};
 use cushim_ptx::ir::Module;
 use std::os::unix::fs::PermissionsExt;
 

@@ -212,7 +212,7 @@ pub(crate) fn compile(
         |name| isa.isa_flags().iter().any(|flag| flag.name == name && flag.as_bool() == Some(true));
     let (has_fma, has_rounding) = (has("has_fma"), has("has_sse41"));
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
-    let (shared, _) = cushim_ptx::interp::shared_layout(module, kernel as u32);
+    let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
     let mut read = Set::new();
     let mut list = Vec::new();
     for inst in &f.code {

@@ -7,7 +7,7 @@ use crate::plan::special;
 use crate::run::{Sweep, Uniform, Warp, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
-use cushim_ptx::interp::{FUNCTION_WINDOW, SHARED_WINDOW, window};
+use cushim_ptx::exec::{FUNCTION_WINDOW, SHARED_WINDOW, window};
 use cushim_ptx::ir::{Inst, Special};
 use cushim_ptx::sem::{Address, AddressOp, Operation};
 use cushim_ptx::types::Space;

@@ -7,7 +7,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     InstBuilder, InstructionData, MemFlagsData, Opcode, Type, Value, types,
 };
-use cushim_ptx::interp::function_pointer;
+use cushim_ptx::exec::function_pointer;
 use cushim_ptx::ir::{Dst, Inst, Sense, Src, Symbol};
 use std::mem::offset_of;
 use std::rc::Rc;

@@ -4,7 +4,7 @@
 
 use super::{Flattening, make, unsigned};
 use cushim_ptx::Pos;
-use cushim_ptx::interp::FUNCTION_WINDOW;
+use cushim_ptx::exec::FUNCTION_WINDOW;
 use cushim_ptx::ir::{Call, Callee, Dst, Inst, Sense, Src};
 use cushim_ptx::sem::{BitOp, Control, IntegerOp, Outcomes};
 use cushim_ptx::types::Scalar;

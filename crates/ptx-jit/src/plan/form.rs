@@ -4,7 +4,7 @@
 //! are nothing, the emitter with bases that are values of the code. So they
 //! agree on which result has which form.
 
-use cushim_ptx::interp::window;
+use cushim_ptx::exec::window;
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::{AddressOp, BitOp, Convert, Half, IntegerOp, Operation};
 use cushim_ptx::types::{Kind, Scalar};

@@ -11,7 +11,7 @@ use super::tier::Machine;
 use super::trap::Stay;
 use super::warp::Warp;
 use crate::emit::{Addresses, Site};
-use cushim_ptx::interp::{Cause, Fault};
+use cushim_ptx::exec::{Cause, Fault};
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::Operation;
 

@@ -6,7 +6,7 @@ use super::launch::{Exec, Uniform};
 use super::trap;
 use super::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, Sweep, WAITS, Warp};
 use crate::emit::FRAME;
-use cushim_ptx::interp::{Cause, Fault};
+use cushim_ptx::exec::{Cause, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 

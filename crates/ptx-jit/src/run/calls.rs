@@ -3,7 +3,7 @@
 use super::helpers::{lanes, warp};
 use super::warp::{Row, Warp};
 use crate::plan::form::Class;
-use cushim_ptx::interp::Cause;
+use cushim_ptx::exec::Cause;
 use cushim_ptx::ir::Src;
 
 /// The most that a lane keeps, in registers: functions without local memory have no other bound.

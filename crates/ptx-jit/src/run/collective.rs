@@ -3,7 +3,7 @@
 use super::helpers::{lanes, warp, width};
 use super::warp::{Parked, Slot, Warp};
 use cushim_ptx::alu;
-use cushim_ptx::interp;
+use cushim_ptx::exec::{self, participants};
 use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
 
 /// The first three operands of some lanes.
@@ -51,10 +51,11 @@ pub(super) unsafe fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let inst = &site.inst;
     let Some(Collective { op, .. }) = what(w, n) else { return 0 };
     let inputs = inputs(w, n, mask);
+    let mut out = [[0; 32]; 2];
     for (member, group) in groups(w, n, mask) {
-        let party = interp::party(op, member, group, mask);
-        let (d, p) = interp::collective(op, party, &inputs);
-        for (k, (dst, from)) in inst.dst.iter().zip([&d, &p]).enumerate() {
+        let party = participants(op, member, group, mask);
+        exec::collective(op, party, &inputs, &mut out);
+        for (k, (dst, from)) in inst.dst.iter().zip(&out).enumerate() {
             for l in lanes(group) {
                 w.results[k][l] = from[l] & alu::mask(width(*dst));
             }
@@ -74,7 +75,7 @@ pub(super) unsafe fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let groups = groups(w, n, mask);
     if mask == w.live || groups.iter().all(|(member, group)| member & w.live & !group == 0) {
         for (member, group) in groups {
-            let party = interp::party(op, member, group, mask);
+            let party = participants(op, member, group, mask);
             publish(w, n, group, party, &inputs);
         }
         return 1;
@@ -131,7 +132,9 @@ fn publish(w: &mut Warp, site: u32, to: u32, party: u32, inputs: &[Slot; 3]) {
     if op == CollectiveOp::Barrier {
         return;
     }
-    let (d, p) = interp::collective(op, party, inputs);
+    let mut out = [[0; 32]; 2];
+    exec::collective(op, party, inputs, &mut out);
+    let [d, p] = out;
     for l in lanes(to) {
         (w.collected[0][l], w.collected[1][l]) = (d[l] as u32, p[l] as u32);
     }

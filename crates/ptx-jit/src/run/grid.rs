@@ -10,7 +10,7 @@ use super::launch::Exec;
 use super::stack::Stack;
 use super::tier::Variant;
 use super::trap;
-use cushim_ptx::interp::{Cause, Fault, Host, Launch, shared_layout};
+use cushim_ptx::exec::{Cause, Fault, Host, Launch, shared_layout};
 use std::ops::Range;
 use std::time::Instant;
 

@@ -7,7 +7,7 @@
 use super::helpers::Which;
 use super::trap;
 use super::warp::{FAULT, Warp};
-use cushim_ptx::interp::Cause;
+use cushim_ptx::exec::Cause;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

@@ -14,7 +14,8 @@ use super::{whole, wide, widest};
 use crate::emit::Site;
 use crate::plan::form::Class;
 use cushim_ptx::alu;
-use cushim_ptx::interp::{Cause, Fault};
+pub(crate) use cushim_ptx::exec::lanes;
+use cushim_ptx::exec::{Cause, Fault};
 use cushim_ptx::ir::Dst;
 use cushim_ptx::sem::{Barrier, Operation};
 
@@ -76,18 +77,6 @@ helpers! {
     Mbarrier: mbarrier::mbarrier,
     Integers: whole::integers,
     Shuffle: whole::shuffle,
-}
-
-/// The lanes of a mask.
-pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            lane
-        })
-    })
 }
 
 /// The warp behind a helper's first argument.

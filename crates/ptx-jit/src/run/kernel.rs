@@ -10,7 +10,7 @@ use crate::caught;
 use crate::emit;
 use crate::error::NotCompiled;
 use crate::plan::Layout;
-use cushim_ptx::interp::{BadAddress, Cause, Fault, Host, Launch, Memory};
+use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, Launch, Memory};
 use cushim_ptx::ir::Module;
 use std::collections::HashMap;
 use std::ops::Range;

@@ -3,7 +3,7 @@
 use super::kernel::{Arena, Mapped};
 use super::tier::Variant;
 use cushim_ptx::Pos;
-use cushim_ptx::interp::{Cause, Fault, Host, Launch};
+use cushim_ptx::exec::{Cause, Fault, Host, Launch};
 use std::time::Instant;
 
 /// Places of uniform special registers in [`super::Warp::uniform`]; those of

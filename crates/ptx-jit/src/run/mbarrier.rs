@@ -3,7 +3,7 @@
 use super::helpers::{lanes, warp, width};
 use super::warp::Warp;
 use cushim_ptx::alu;
-use cushim_ptx::interp;
+use cushim_ptx::exec;
 use cushim_ptx::sem::{Mbarrier, MbarrierOp, Operation};
 
 pub(super) unsafe fn mbarrier(w: *mut Warp, n: u32, mask: u32) -> u32 {
@@ -27,7 +27,7 @@ pub(super) unsafe fn mbarrier(w: *mut Warp, n: u32, mask: u32) -> u32 {
             old = unsafe { at.read_unaligned() };
             place = Some(at);
         }
-        let (new, out) = interp::barrier_object(op, old, operand);
+        let (new, out) = exec::barrier_object(op, old, operand);
         if let (Some(at), Some(new)) = (place, new) {
             // SAFETY: as above.
             unsafe { at.write_unaligned(new) };

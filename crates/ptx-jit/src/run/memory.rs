@@ -9,7 +9,7 @@ use super::warp::Warp;
 use crate::emit::{Addresses, Site};
 use crate::plan::form::Class;
 use cushim_ptx::alu;
-use cushim_ptx::interp::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use cushim_ptx::exec::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use cushim_ptx::sem::{Atomic, Operation, Source};
 use cushim_ptx::types::Space;
 

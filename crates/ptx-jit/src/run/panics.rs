@@ -29,7 +29,7 @@ mod tests {
     use crate::run::trap;
     use crate::run::warp::{FAULT, Warp};
     use crate::{Arena, Kernel};
-    use cushim_ptx::interp::{Cause, Fault, Host, Launch};
+    use cushim_ptx::exec::{Cause, Fault, Host, Launch};
     use cushim_ptx::ir::Module;
     use std::sync::Arc;
 

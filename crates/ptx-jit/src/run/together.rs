@@ -10,7 +10,7 @@ use super::warp::{Slot, Warp};
 use crate::emit::Site;
 use crate::plan::form::Class;
 use cushim_ptx::alu;
-use cushim_ptx::interp::SHARED_WINDOW;
+use cushim_ptx::exec::SHARED_WINDOW;
 use cushim_ptx::ir::Dst;
 use cushim_ptx::sem::Update;
 use cushim_ptx::types::{Scalar, Space};

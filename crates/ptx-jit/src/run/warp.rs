@@ -5,7 +5,7 @@
 
 use super::launch::Exec;
 use crate::emit::Site;
-use cushim_ptx::interp::Fault;
+use cushim_ptx::exec::Fault;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 

@@ -3,7 +3,8 @@
 use crate::kernel::{Among, HEAD, RESULT, Shape, TURN};
 use crate::model::{Access, Litmus, Place, Seen, TESTS, Way};
 use crate::storm::ROW;
-use cushim_ptx::interp::{self, Host, Launch};
+use cushim_ptx::exec::{Host, Launch};
+use cushim_ptx::interp;
 use cushim_ptx::ir::Module;
 use cushim_ptx_jit::{Arena, Kernel};
 use std::alloc::{Layout, alloc_zeroed, dealloc};

@@ -1,7 +1,7 @@
 //! Bits: logic, shifts, fields, permutations.
 
 use super::int::{cut, value};
-use super::{Out, mask};
+use super::out::{Out, mask};
 use crate::sem::{BitOp, Bits, Logic, Permute};
 use crate::types::Scalar;
 

@@ -1,7 +1,7 @@
 //! Comparison and selection.
 
 use super::float::{flush, format};
-use super::{Out, mask};
+use super::out::{Out, mask};
 use crate::sem::{Compare, Compared, FloatClass, Selector, Set, Test};
 use crate::soft::Format;
 use crate::types::Scalar;

@@ -2,7 +2,7 @@
 
 use super::float::{canonical, clamp, flush, format, quiet};
 use super::int::{cut, range, value};
-use super::mask;
+use super::out::mask;
 use crate::sem::{Clamp, Convert, Mode};
 use crate::soft::{self, Format, Round};
 use crate::types::Scalar;

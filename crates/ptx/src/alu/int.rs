@@ -3,7 +3,7 @@
 //! Values are widened to 128 bits, computed there and cut: every intermediate
 //! of every PTX integer instruction fits, so no case needs its own overflow rule.
 
-use super::{Out, mask};
+use super::out::{Out, mask};
 use crate::sem::{Half, Integer, IntegerOp};
 use crate::types::Scalar;
 

@@ -10,22 +10,15 @@ mod compare;
 mod convert;
 mod float;
 mod int;
+mod out;
 mod video;
 
 use crate::sem::{Operation, Update};
 use crate::soft::Format;
 use crate::types::{Kind, Scalar};
 pub use float::{bounded, canonical};
+pub use out::{Out, mask};
 pub use video::Selectors;
-
-/// The results of an operation; most have one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Out(pub u64, pub u64);
-
-/// The lowest `bits` bits.
-pub const fn mask(bits: u32) -> u64 {
-    if bits >= 64 { u64::MAX } else { (1 << bits) - 1 }
-}
 
 /// Computes one lane. Operands are zero-extended bits, at most as wide as their
 /// registers; wider registers may hold more than the type, which is cut off. Results are what registers get, which

@@ -2,7 +2,7 @@
 
 use super::globals::{Declared, Pending, storage};
 use super::scope::{Entity, Scopes};
-use super::{MAX_LOCAL, align, align_up, blocks, size};
+use super::size::{MAX_LOCAL, align, align_up, size};
 use crate::ast::{self, Linkage, Statement};
 use crate::error::{Error, Pos};
 use crate::ir::{self, Function, Inst, Module, Param, Place, Register, Src, Symbol};
@@ -357,7 +357,7 @@ impl<'a> Lower<'a, '_> {
         f.shared_used.dedup();
         f.callees.sort_unstable();
         f.callees.dedup();
-        blocks::find(f);
+        f.find_blocks();
         Ok(self.out)
     }
 }

@@ -1,7 +1,7 @@
 //! Module-scope names, variables and their initial values.
 
 use super::old::Dialect;
-use super::{align, size};
+use super::size::{align, size};
 use crate::ast::{self, Const, Init, Linkage};
 use crate::error::{Error, Pos};
 use crate::ir::{Function, Global, Module, Relocation, SharedVar, Symbol};

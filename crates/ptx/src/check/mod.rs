@@ -6,26 +6,20 @@
 //! that the module's other kernels run.
 
 mod address;
-mod blocks;
 mod function;
 mod globals;
 mod instruction;
 mod old;
 mod operand;
 mod scope;
+mod size;
 mod video;
 
 use crate::ast;
 use crate::error::Error;
 use crate::ir::{Module, Symbol};
-pub(crate) use blocks::find as find_blocks;
 use globals::Declared;
 use old::Dialect;
-
-/// Bound on what one variable may take, in bytes: more than any device has.
-const MAX_SIZE: u64 = 1 << 40;
-/// Bound on local memory and parameters, in bytes.
-const MAX_LOCAL: u64 = 1 << 24;
 
 /// Checks a parsed module.
 ///
@@ -76,31 +70,4 @@ pub fn check(module: &ast::Module<'_>) -> Result<Module, Error> {
 fn sm(target: &str) -> Option<u32> {
     let digits = target.strip_prefix("sm_").or(target.strip_prefix("compute_"))?;
     digits.trim_end_matches(['a', 'f']).parse().ok()
-}
-
-/// Size of a variable in bytes, by its type and dimensions.
-fn size(v: &ast::Variable<'_>) -> Result<u64, Error> {
-    let mut size = u64::from(v.ty.bytes()) * u64::from(v.vector);
-    for d in &v.dims {
-        size = size.saturating_mul(d.unwrap_or(0));
-    }
-    if size > MAX_SIZE {
-        return Err(Error::TooLarge {
-            pos: v.pos,
-            what: "the size of a variable",
-            found: size,
-            limit: MAX_SIZE,
-        });
-    }
-    Ok(size)
-}
-
-/// Alignment of a variable in bytes.
-fn align(v: &ast::Variable<'_>) -> u32 {
-    v.align.unwrap_or(1).max((v.ty.bytes() * v.vector).next_power_of_two())
-}
-
-/// The next multiple of `align`, a power of two.
-fn align_up(offset: u64, align: u32) -> u64 {
-    offset.next_multiple_of(u64::from(align.max(1)))
 }

@@ -6,7 +6,7 @@
 //! in, it is the one with fewer uses, else the first operand.
 
 use super::products::{Found, Product, Sum};
-use super::{is_plus, is_wide};
+use super::terms::{is_plus, is_wide};
 use crate::ir::Function;
 
 pub(super) fn choose(f: &Function, found: &mut Found) {

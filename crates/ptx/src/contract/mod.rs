@@ -13,12 +13,12 @@ mod choose;
 mod products;
 mod regions;
 mod rewrite;
+mod terms;
 mod usage;
 mod ways;
 
-use crate::ir::{Function, Inst, Module};
-use crate::sem::{Clamp, Float, FloatOp};
-use crate::types::Scalar;
+use crate::ir::{Function, Module};
+use terms::is_product;
 
 /// Fuses in every function of a module. Linear in the size of the code but for liveness, which is computed for
 /// products that are named behind their region only.
@@ -39,31 +39,4 @@ fn function(f: &mut Function) {
     found.escape(&live);
     choose::choose(f, &mut found);
     rewrite::rewrite(f, &found);
-}
-
-/// Whether sums of this type are fused as those of `.f32` and `.f64` are; those of halves have rules of their own.
-fn is_wide(ty: Scalar) -> bool {
-    !matches!(ty, Scalar::F16x2 | Scalar::Bf16x2)
-}
-
-/// A product that may become part of a sum.
-fn is_product(inst: &Inst) -> bool {
-    let product = |f: Float| f.op == FloatOp::Mul && f.contract && f.clamp == Clamp::None;
-    inst.guard.is_none() && inst.sem.float().is_some_and(product)
-}
-
-/// A sum that may take a product in, also a guarded one.
-fn is_sum(inst: &Inst) -> bool {
-    let sum = |f: Float| matches!(f.op, FloatOp::Add | FloatOp::Sub) && f.contract;
-    inst.sem.float().is_some_and(sum)
-}
-
-/// Whether a sum adds, and does not subtract.
-fn is_plus(inst: &Inst) -> bool {
-    inst.sem.float().is_some_and(|f| f.op == FloatOp::Add)
-}
-
-/// Whether subnormal numbers become zeros.
-fn flushes(inst: &Inst) -> bool {
-    inst.sem.float().is_some_and(|f| f.flush)
 }

@@ -4,7 +4,8 @@
 //! it in, or something else, which counts as an escape: its value is then needed by itself.
 
 use super::regions::Regions;
-use super::{flushes, is_product, is_sum, usage};
+use super::terms::{flushes, is_product, is_sum};
+use super::usage;
 use crate::ir::{Base, Dst, Function, Inst, Src, Symbol};
 use crate::sem::{FloatOp, Operation};
 use crate::types::Scalar;

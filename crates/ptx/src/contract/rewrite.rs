@@ -3,8 +3,8 @@
 //! A sum becomes `fma`. A factor whose register is written before the sum is copied where the product stood, as is one
 //! whose sign changes; a product that nobody needs by itself goes, with its copies.
 
-use super::is_plus;
 use super::products::{Found, Meant, Sum};
+use super::terms::is_plus;
 use crate::error::Pos;
 use crate::ir::{Dst, Function, Inst, Src};
 use crate::sem::{Float, FloatOp, Operation};

@@ -3,13 +3,15 @@
 //! Owns the ways that are quick. Whatever is not as it should be is left to [`Exec::load`] and [`Exec::store`], which go
 //! lane by lane and say which one is at fault. It must not know how addresses lie in registers.
 
-use super::block::Common;
+use super::common::Common;
 use super::decode::{Access, MOST, Operand, Step, Target};
-use super::memory::{Place, word};
+use super::launch::Exec;
+use super::memory::Place;
 use super::rows::{self, Bytes, Pattern};
 use super::turn::Scratch;
 use super::warp::{Lanes, Warp, lanes};
-use super::{Exec, Fault};
+use crate::exec::Fault;
+use crate::exec::bytes::word;
 use crate::types::Space;
 
 /// Calls the function for the number of bytes that a lane accesses.

@@ -1,25 +1,17 @@
 //! A block: its warps, shared memory and barriers.
 
-use super::Exec;
 use super::barrier::Barriers;
-use super::fault::Fault;
-use super::step::Flow;
+use super::common::Common;
+use super::flow::Flow;
+use super::launch::Exec;
 use super::turn::Scratch;
 use super::warp::Warp;
+use crate::exec::Fault;
 
 pub(super) struct Block {
     pub(super) index: [u32; 3],
     pub(super) warps: Vec<Warp>,
     pub(super) common: Common,
-}
-
-/// What the warps of a block share.
-pub(super) struct Common {
-    pub(super) index: [u32; 3],
-    pub(super) shared: Vec<u8>,
-    pub(super) barriers: Barriers,
-    /// Instructions run so far: the clock.
-    pub(super) steps: u64,
 }
 
 /// Instructions of a warp before the next warp has its turn.

@@ -1,16 +1,41 @@
 //! Calls, returns, and the functions of the device runtime that the host gives.
 
-use super::block::Common;
-use super::memory::word;
-use super::step::Flow;
+use super::common::Common;
+use super::flow::Flow;
+use super::launch::Exec;
 use super::warp::{Frame, Lanes, State, Warp, lanes};
-use super::{Cause, Exec, FUNCTION_WINDOW, Fault, printf};
+use crate::exec::bytes::word;
+use crate::exec::{Caller, Cause, Fault, device, pointed_function};
 use crate::ir::{Arg, Call, Callee, Dst, Function, Inst, Param, Place, Src};
 use crate::types::Space;
 
-/// Whether a function that PTX only declares is one that is here itself: of the device runtime.
-pub fn provides(name: &str) -> bool {
-    matches!(name, "vprintf" | "malloc" | "free" | "__assertfail")
+/// A lane that calls a function of the device runtime.
+struct Outside<'a, 'e> {
+    exec: &'a Exec<'e>,
+    common: &'a Common,
+    warp: &'a Warp,
+    inst: &'a Inst,
+    lane: usize,
+    arguments: &'a [Lanes],
+}
+
+impl Caller for Outside<'_, '_> {
+    fn argument(&self, n: usize) -> u64 {
+        self.arguments.get(n).map_or(0, |a| a[self.lane])
+    }
+
+    fn arguments(&self) -> usize {
+        self.arguments.len()
+    }
+
+    fn read(&self, address: u64, out: &mut [u8]) -> bool {
+        let place = self.exec.place(Space::Generic, address);
+        self.exec.read_bytes(self.common, self.warp, self.inst, self.lane, place, out).is_ok()
+    }
+
+    fn place(&self) -> ([u32; 3], [u32; 3]) {
+        (self.common.index, self.exec.thread(self.warp, self.lane))
+    }
 }
 
 impl Exec<'_> {
@@ -36,14 +61,13 @@ impl Exec<'_> {
                     // The others call something else, later.
                     warp.split(0, active & !group, pc);
                 }
-                let number = value.wrapping_sub(FUNCTION_WINDOW);
-                let count = self.module.functions.len() as u64;
-                if !number.is_multiple_of(16) || number / 16 >= count {
+                let count = self.module.functions.len();
+                let Some(function) = pointed_function(value, count) else {
                     let lane = active.trailing_zeros() as usize;
                     let cause = Cause::FunctionPointer { value };
                     return Err(self.fault_at(common, warp, inst, lane, cause));
-                }
-                (number / 16) as u32
+                };
+                function
             }
         };
         let active = warp.fragments[0].mask;
@@ -132,43 +156,12 @@ impl Exec<'_> {
             let bytes = argument(warp, frame, arg, active);
             args.push(std::array::from_fn(|l| word(&bytes[l][..bytes[l].len().min(8)])));
         }
-        let arg = |n: usize, l: usize| args.get(n).map_or(0, |a| a[l]);
         let mut result = [0u64; 32];
         for l in lanes(active) {
-            match callee.name.as_str() {
-                "vprintf" => {
-                    let format = self.string(common, warp, l, arg(0, l));
-                    let read = |address: u64, out: &mut [u8]| {
-                        let place = self.place(Space::Generic, address);
-                        self.read_bytes(common, warp, inst, l, place, out).is_ok()
-                    };
-                    let text = |address| self.string(common, warp, l, address);
-                    let (out, count) = printf::format(&format, arg(1, l), &read, &text);
-                    self.host.print(&out);
-                    result[l] = count.into();
-                }
-                "malloc" => result[l] = self.host.allocate(arg(0, l)),
-                "free" => self.host.free(arg(0, l)),
-                "__assertfail" => {
-                    let text = |n| {
-                        let bytes = self.string(common, warp, l, arg(n, l));
-                        String::from_utf8_lossy(&bytes).into_owned()
-                    };
-                    let fault = self.fault_at(common, warp, inst, l, Cause::Assert);
-                    let [bx, by, bz] = fault.block;
-                    let [tx, ty, tz] = fault.thread;
-                    let (file, function, message) = (text(1), text(3), text(0));
-                    let line = arg(2, l) as u32;
-                    self.host.assert_failed(&format!(
-                        "{file}:{line}: {function}: block: [{bx},{by},{bz}], thread: \
-                         [{tx},{ty},{tz}] Assertion `{message}` failed.\n"
-                    ));
-                    return Err(fault);
-                }
-                name => {
-                    let cause = Cause::Undefined { function: name.into() };
-                    return Err(self.fault_at(common, warp, inst, l, cause));
-                }
+            let caller = Outside { exec: self, common, warp, inst, lane: l, arguments: &args };
+            match device::call(&callee.name, &caller, self.host) {
+                Ok(v) => result[l] = v,
+                Err(cause) => return Err(self.fault_at(common, warp, inst, l, cause)),
             }
         }
         if let Some(to) = call.returns.first() {
@@ -176,24 +169,6 @@ impl Exec<'_> {
             accept(warp, frame, to, values, active);
         }
         Ok(())
-    }
-
-    /// A string that ends with a zero byte; what is not mapped ends it too.
-    fn string(&self, common: &Common, warp: &Warp, lane: usize, address: u64) -> Vec<u8> {
-        const LONGEST: u64 = 1 << 20;
-        let mut out = Vec::new();
-        let function = &self.module.functions[self.launch.kernel as usize];
-        let Some(inst) = function.code.first() else { return out };
-        for k in 0..LONGEST {
-            let mut byte = [0];
-            let place = self.place(Space::Generic, address.wrapping_add(k));
-            let read = self.read_bytes(common, warp, inst, lane, place, &mut byte);
-            if read.is_err() || byte[0] == 0 {
-                break;
-            }
-            out.push(byte[0]);
-        }
-        out
     }
 }
 

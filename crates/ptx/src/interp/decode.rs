@@ -3,10 +3,11 @@
 //! Owns what is decided once for an instruction and a launch. A basic block is decoded when something first enters it, so
 //! that a launch costs nothing for code that it does not reach. It must not run anything.
 
-use super::Exec;
 use super::choose::lanewise;
 use super::lanewise::Lanewise;
+use super::launch::Exec;
 use crate::alu;
+use crate::exec::{function_pointer, window};
 use crate::ir::{Base, Dst, Function, Inst, Sense, Special, Src, Symbol};
 use crate::sem::{AddressOp, Control, Operation};
 use crate::types::Space;
@@ -114,7 +115,7 @@ fn what(exec: &Exec<'_>, inst: &Inst) -> Option<What> {
         }
         Operation::Address(address) if address.op != AddressOp::IsIn => {
             let a = operand(exec, &inst.src[0])?;
-            let window = Operand::Constant(super::window(address.space).unwrap_or(0));
+            let window = Operand::Constant(window(address.space).unwrap_or(0));
             let to_space = address.op == AddressOp::FromGeneric;
             let op = if to_space { Lanewise::Sub64 } else { Lanewise::Add64 };
             compute(op, 0, *inst.dst.first()?, [a, window, window])
@@ -156,7 +157,7 @@ fn load(exec: &Exec<'_>, inst: &Inst) -> Option<What> {
         if from.is_multiple_of(access.size)
             && let Some(bytes) = exec.launch.params.get(from..from.saturating_add(access.size))
         {
-            let value = super::memory::word(bytes);
+            let value = crate::exec::bytes::word(bytes);
             return compute(Lanewise::Copy, 0, *dst, [Operand::Constant(value); 3]);
         }
     }
@@ -211,7 +212,7 @@ impl Exec<'_> {
         Some(match symbol {
             Symbol::Global(n) => self.launch.globals.get(n as usize).copied().unwrap_or(0),
             Symbol::Shared(n) => self.shared[n as usize].into(),
-            Symbol::Function(n) => super::function_pointer(n),
+            Symbol::Function(n) => function_pointer(n),
             Symbol::Param(offset) => offset.into(),
             Symbol::Local(_) => return None,
         })

@@ -4,8 +4,8 @@
 //! lane; a test goes through every form of the table and compares. Lanes that take no part are computed, too, so nothing
 //! here may fail. It must not know registers, masks or instructions.
 
-use super::warp::Lanes;
 use crate::alu::approx;
+use crate::exec::Lanes;
 
 /// What an operation on singles does beside computing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

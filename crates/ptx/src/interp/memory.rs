@@ -1,9 +1,11 @@
 //! Loads, stores and atomics, in whichever space they go.
 
-use super::block::Common;
+use super::common::Common;
+use super::launch::Exec;
 use super::warp::{Lanes, Warp, lanes};
-use super::{Cause, Exec, Fault, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use crate::alu;
+use crate::exec::bytes::word;
+use crate::exec::{Cause, Fault, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use crate::ir::{Base, Inst, Src};
 use crate::sem::{Atomic, Operation, Source};
 use crate::types::Space;
@@ -236,7 +238,7 @@ impl Exec<'_> {
                         let mut bytes = [0; 8];
                         let bytes = &mut bytes[..width as usize];
                         self.read_bytes(common, warp, inst, l, place, bytes)?;
-                        let v = self::word(bytes);
+                        let v = word(bytes);
                         bytes.copy_from_slice(&new(v).to_le_bytes()[..width as usize]);
                         self.write_bytes(common, warp, inst, l, place, bytes)?;
                         v
@@ -283,9 +285,4 @@ impl Exec<'_> {
         }
         Ok(())
     }
-}
-
-/// Up to eight bytes as a number.
-pub(super) fn word(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |v, b| v << 8 | u64::from(*b))
 }

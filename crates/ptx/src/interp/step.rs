@@ -1,22 +1,14 @@
 //! One instruction of the fragment whose turn it is, lane by lane: every instruction but branches can be run so.
 
-use super::block::Common;
+use super::common::Common;
+use super::flow::Flow;
+use super::launch::Exec;
 use super::warp::{Lanes, State, Warp, lanes};
-use super::{Cause, Exec, FUNCTION_WINDOW, Fault, SHARED_WINDOW, WINDOW_SIZE};
 use crate::alu;
+use crate::exec::{Cause, FUNCTION_WINDOW, Fault, SHARED_WINDOW, WINDOW_SIZE, window};
 use crate::ir::{Dst, Function, Inst, Special, Src, Symbol};
 use crate::sem::{Address, AddressOp, Barrier, Control, Operation};
 use crate::types::{Scalar, Space};
-
-/// What comes after an instruction.
-pub(super) enum Flow {
-    /// The next one of the same fragment.
-    Next,
-    /// Another fragment may be due.
-    Switch,
-    /// Another warp shall have a turn.
-    Yield,
-}
 
 impl Exec<'_> {
     /// Runs the instruction at which the first fragment is for lanes `active` of it.
@@ -51,9 +43,9 @@ impl Exec<'_> {
                 warp.fragments[0].pc = pc + 1;
                 return Ok(if again { Flow::Yield } else { Flow::Next });
             }
-            Operation::Collective(_) => {
+            Operation::Collective(what) => {
                 self.part(warp, mask, active, pc);
-                let mut inputs = [[0; 32]; 3];
+                let mut inputs = vec![[0; 32]; what.op.operands()];
                 for (to, src) in inputs.iter_mut().zip(&inst.src) {
                     self.read(common, warp, frame, src, to);
                 }
@@ -61,7 +53,7 @@ impl Exec<'_> {
                 if let Some(src) = Self::member_operand(inst) {
                     self.read(common, warp, frame, src, &mut members);
                 }
-                return Ok(self.collective(warp, inst, active, inputs, members));
+                return Ok(self.collective(warp, inst, active, &inputs, members));
             }
             Operation::Barrier(_) => {
                 self.part(warp, mask, active, pc);
@@ -239,7 +231,7 @@ impl Exec<'_> {
         self.fault(cause, Some(inst.pos), common.index, thread).by(inst)
     }
 
-    fn thread(&self, warp: &Warp, lane: usize) -> [u32; 3] {
+    pub(super) fn thread(&self, warp: &Warp, lane: usize) -> [u32; 3] {
         let t = warp.index * 32 + lane as u32;
         let [x, y, _] = self.launch.block;
         [t % x, t / x % y, t / x / y]
@@ -402,7 +394,7 @@ impl Exec<'_> {
     ) {
         let mut a = [0; 32];
         self.read(common, warp, frame, &inst.src[0], &mut a);
-        let window = super::window(space);
+        let window = window(space);
         let out = a.map(|v| match (op, window) {
             (AddressOp::IsIn, Some(w)) => (w..w + WINDOW_SIZE).contains(&v).into(),
             (AddressOp::IsIn, None) if space == Space::Const => 0,

@@ -3,12 +3,13 @@
 //! Owns the loop over steps, and what is done for all lanes at once. Anything else is [`Exec::step`]'s. It must not know
 //! whose turn it is.
 
-use super::block::Common;
+use super::common::Common;
 use super::decode::{Code, What};
+use super::flow::Flow;
+use super::launch::Exec;
 use super::rows::{self, Bytes};
-use super::step::Flow;
 use super::warp::{Lanes, Warp};
-use super::{Exec, Fault};
+use crate::exec::Fault;
 use crate::ir::Sense;
 
 /// Room for what lanes compute before it is written.

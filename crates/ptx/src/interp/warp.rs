@@ -1,11 +1,10 @@
 //! A warp: fragments of lanes, their call frames, and whose turn it is.
 
-use super::Exec;
+use super::launch::Exec;
+pub(super) use crate::exec::{Lanes, lanes};
 use crate::ir::Dst;
+use crate::sem::Collective;
 use std::ops::{Deref, DerefMut};
-
-/// One value per lane.
-pub(super) type Lanes = [u64; 32];
 
 /// A register of all lanes, where the widest vectors do not cross the lines of the cache.
 #[derive(Clone, Copy)]
@@ -26,18 +25,6 @@ impl DerefMut for Register {
     }
 }
 
-/// The lanes of a mask.
-pub(super) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let lane = rest.trailing_zeros() as usize;
-            rest &= rest - 1;
-            lane
-        })
-    })
-}
-
 /// An activation of a function, shared by all lanes that entered it together.
 pub(super) struct Frame {
     pub(super) function: u32,
@@ -52,13 +39,20 @@ pub(super) struct Frame {
     pub(super) lanes: u32,
 }
 
+/// What a waiting fragment brings.
+pub(super) struct Waiting {
+    pub(super) what: Collective,
+    pub(super) member: u32,
+    pub(super) inputs: Box<[Lanes]>,
+}
+
 /// What a fragment does.
 pub(super) enum State {
     Ready,
     /// Waits at a barrier of the block.
     Barrier(usize),
     /// Waits for other lanes of the warp.
-    Collective(Box<super::collective::Waiting>),
+    Collective(Box<Waiting>),
 }
 
 /// Lanes at one place with one call stack.

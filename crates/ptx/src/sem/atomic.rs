@@ -3,9 +3,8 @@
 //! Owns which updates there are, for `redux` too, which combines the values of lanes by them. What an update gives,
 //! [`crate::alu::atomic`] says. Must not know addresses.
 
-use super::Context;
 use super::memory::{self, Access, Cache, Order, Scope};
-use super::reader::{Reader, Unsupported};
+use super::reader::{Context, Reader, Unsupported};
 use crate::table::Word;
 use crate::types::{Kind, Scalar};
 

@@ -43,6 +43,26 @@ pub enum CollectiveOp {
     Barrier,
 }
 
+impl CollectiveOp {
+    /// How many operands lanes bring, before the one that names who takes part.
+    pub const fn operands(self) -> usize {
+        match self {
+            CollectiveOp::Shuffle(_) => 3,
+            CollectiveOp::Vote(_) | CollectiveOp::Match { .. } | CollectiveOp::Reduce { .. } => 1,
+            CollectiveOp::Barrier => 0,
+        }
+    }
+
+    /// How many results each lane gets.
+    pub const fn results(self) -> usize {
+        match self {
+            CollectiveOp::Shuffle(_) | CollectiveOp::Match { .. } => 2,
+            CollectiveOp::Vote(_) | CollectiveOp::Reduce { .. } => 1,
+            CollectiveOp::Barrier => 0,
+        }
+    }
+}
+
 /// Which lane a shuffle reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Way {

@@ -3,8 +3,7 @@
 //! Owns how many bytes a copy has, and what limits those that are read. That all are done at once, and waiting for them
 //! is nothing, is a matter of whoever runs them.
 
-use super::Context;
-use super::reader::{Reader, Unsupported};
+use super::reader::{Context, Reader, Unsupported};
 use crate::operand::Src;
 use crate::table::Word;
 use crate::types::Scalar;

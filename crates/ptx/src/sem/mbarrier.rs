@@ -1,11 +1,11 @@
 //! Barrier objects in memory (PTX ISA 9, `mbarrier`, `cp.async.mbarrier.arrive`).
 //!
-//! Owns what an instruction asks of such an object. What the object's 64 bits are, [`crate::interp::barrier_object`]
+//! Owns what an instruction asks of such an object. What the object's 64 bits are, [`crate::exec::barrier_object`]
 //! says. Orders and scopes ask for nothing: one thread of the process runs all of a block, and sees its own accesses in
 //! order.
 
-use super::reader::{Reader, Unsupported};
-use super::{Context, memory};
+use super::memory;
+use super::reader::{Context, Reader, Unsupported};
 use crate::table::{Op, Word};
 use crate::types::{Scalar, Space};
 

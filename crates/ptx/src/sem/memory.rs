@@ -3,8 +3,7 @@
 //!
 //! Owns what the words of an access say. Must not know addresses.
 
-use super::Context;
-use super::reader::{Reader, Statement, Unsupported};
+use super::reader::{Context, Reader, Statement, Unsupported};
 use crate::operand::{Base, Src, Symbol};
 use crate::table::Word;
 use crate::types::{Kind, Scalar, Space};

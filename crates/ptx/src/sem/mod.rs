@@ -44,7 +44,7 @@ pub use float::{Clamp, Extreme, Float, FloatOp, Precision};
 pub use integer::{Half, Integer, IntegerOp};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
-pub use reader::{Statement, Unsupported};
+pub use reader::{Context, Statement, Unsupported};
 pub use video::{Then, Video, VideoOp};
 
 use crate::table::Op;
@@ -106,15 +106,6 @@ pub enum Operation {
     Activation(Activation),
     /// It has no meaning here: a kernel with it is not launched.
     Refused,
-}
-
-/// What the meaning of an instruction depends on beside itself.
-#[derive(Debug, Clone, Copy)]
-pub struct Context<'a> {
-    /// It is in a kernel. A function keeps its parameters in local memory.
-    pub entry: bool,
-    /// The function's registers.
-    pub registers: &'a [Scalar],
 }
 
 /// What a checked instruction means.

@@ -24,6 +24,15 @@ pub struct Statement<'a> {
     pub pos: Pos,
 }
 
+/// What the meaning of an instruction depends on beside itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// It is in a kernel. A function keeps its parameters in local memory.
+    pub entry: bool,
+    /// The function's registers.
+    pub registers: &'a [Scalar],
+}
+
 /// An instruction whose words or types have no meaning together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unsupported {

@@ -2,7 +2,8 @@
 
 #![allow(dead_code)] // each test binary uses a part
 
-use cushim_ptx::interp::{self, BadAddress, Fault, Host, Launch, Memory};
+use cushim_ptx::exec::{self, BadAddress, Fault, Host, Launch, Memory};
+use cushim_ptx::interp;
 use cushim_ptx::ir::{Module, Place};
 use std::cell::{Cell, RefCell};
 
@@ -32,7 +33,7 @@ impl Device {
         };
         d.globals = d.module.globals.iter().map(|g| d.alloc(g.size)).collect();
         for n in 0..d.module.globals.len() as u32 {
-            let bytes = interp::initial_bytes(&d.module, n, &d.globals);
+            let bytes = exec::initial_bytes(&d.module, n, &d.globals);
             d.store(d.globals[n as usize], &bytes).unwrap();
         }
         d

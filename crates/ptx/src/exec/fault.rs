@@ -1,14 +1,10 @@
 //! Why a launch ended before its end.
 
-use crate::Pos;
+use crate::error::Pos;
 use crate::ir::{Inst, Module};
 use crate::sem::{MbarrierOp, Operation};
 use crate::source::Line;
 use std::fmt;
-
-/// Nothing is mapped there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BadAddress;
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,8 +8,14 @@ use crate::ir::{Block, Function, Src};
 use crate::sem::{Control, Operation};
 use crate::work;
 
-/// Cuts `f.code` into blocks and ranks them.
-pub(crate) fn find(f: &mut Function) {
+impl Function {
+    /// Cuts the code into basic blocks and ranks them: anew, after it was changed.
+    pub fn find_blocks(&mut self) {
+        find(self);
+    }
+}
+
+fn find(f: &mut Function) {
     let n = f.code.len();
     let mut leader = vec![false; n + 1];
     leader[0] = true;

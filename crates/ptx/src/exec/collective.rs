@@ -1,0 +1,100 @@
+//! What lanes of a warp give each other: shuffles, votes, matches, reductions.
+//!
+//! Owns who takes part and what comes of it. Must not know how lanes wait for one another.
+
+use super::lanes::{Lanes, lanes};
+use crate::alu;
+use crate::sem::{CollectiveOp, Update, Vote, Way};
+
+/// Which lanes take part for those of `group`, which came naming `member`, when `here` came together.
+///
+/// A lane has to be among those that it names, and these have to name the same ones (ISA, `vote.sync`).
+/// Programs exist that take masks for a filter instead. Measured by what ptxas makes of it for sm_80: one
+/// mask for all counts all, different ones count whom each names; a shuffle reads whoever is there.
+pub fn participants(op: CollectiveOp, member: u32, group: u32, here: u32) -> u32 {
+    match op {
+        _ if group == here => group,
+        CollectiveOp::Shuffle(_) => here,
+        _ => here & member,
+    }
+}
+
+/// What a collective gives to lanes `here`: as many operands and results as [`CollectiveOp::operands`] and
+/// [`CollectiveOp::results`] say, each of all lanes. Results that are not asked for are not given.
+pub fn run(op: CollectiveOp, here: u32, inputs: &[Lanes], out: &mut [Lanes]) {
+    let input = |n: usize| inputs.get(n).unwrap_or(&[0; 32]);
+    let mut give = |n: usize, values: Lanes| {
+        if let Some(to) = out.get_mut(n) {
+            *to = values;
+        }
+    };
+    match op {
+        CollectiveOp::Shuffle(way) => {
+            let (d, p) = shuffle(way, here, input(0), input(1), input(2));
+            give(0, d);
+            give(1, p);
+        }
+        CollectiveOp::Vote(question) => give(0, [vote(question, here, input(0)); 32]),
+        CollectiveOp::Match { ty, all } => {
+            let (a, m) = (input(0), alu::mask(ty.bits()));
+            let (mut d, mut p) = ([0; 32], [0; 32]);
+            for l in lanes(here) {
+                let equal = lanes(here).filter(|o| a[*o] & m == a[l] & m);
+                let equal = equal.fold(0u64, |x, o| x | 1 << o);
+                let same = !all || equal == here.into();
+                (d[l], p[l]) = (if same { equal } else { 0 }, u64::from(all && same));
+            }
+            give(0, d);
+            give(1, p);
+        }
+        CollectiveOp::Reduce { update, absolute, nan } => {
+            give(0, [reduce(update, absolute, nan, here, input(0)); 32]);
+        }
+        CollectiveOp::Barrier => {}
+    }
+}
+
+/// ISA, `shfl`: `c` holds the clamp value in bits 0-4 and the segment mask in
+/// bits 8-12.
+fn shuffle(way: Way, here: u32, a: &Lanes, b: &Lanes, c: &Lanes) -> (Lanes, Lanes) {
+    let (mut d, mut p) = ([0; 32], [0; 32]);
+    for l in lanes(here) {
+        let lane = l as i32;
+        let (offset, clamp) = ((b[l] & 31) as i32, (c[l] & 31) as i32);
+        let segment = (c[l] >> 8 & 31) as i32;
+        let bound = lane & segment | clamp & !segment;
+        let (from, inside) = match way {
+            Way::Up => (lane - offset, lane - offset >= bound),
+            Way::Down => (lane + offset, lane + offset <= bound),
+            Way::Butterfly => (lane ^ offset, lane ^ offset <= bound),
+            Way::Index => {
+                let from = lane & segment | offset & !segment;
+                (from, from <= bound)
+            }
+        };
+        let from = if inside { (from & 31) as usize } else { l };
+        // Reading a lane that takes no part gives an undefined value.
+        d[l] = if here >> from & 1 != 0 { a[from] } else { 0 };
+        p[l] = u64::from(inside);
+    }
+    (d, p)
+}
+
+fn vote(question: Vote, here: u32, a: &Lanes) -> u64 {
+    let yes = lanes(here).filter(|l| a[*l] != 0).fold(0u32, |m, l| m | 1 << l);
+    u64::from(match question {
+        Vote::All => yes == here,
+        Vote::Any => yes != 0,
+        Vote::Uniform => yes == here || yes == 0,
+        Vote::Ballot => return yes.into(),
+    })
+}
+
+fn reduce(update: Update, absolute: bool, nan: bool, here: u32, a: &Lanes) -> u64 {
+    let sign = if absolute { 1 << 31 } else { 0 };
+    let values: Vec<u64> = lanes(here).map(|l| a[l] & !sign).collect();
+    if nan && values.iter().any(|v| f32::from_bits(*v as u32).is_nan()) {
+        return 0x7fff_ffff;
+    }
+    values.into_iter().reduce(|x, y| alu::atomic(update, x, y, 0)).unwrap_or(0)
+}

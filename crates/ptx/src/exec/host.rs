@@ -1,0 +1,30 @@
+//! What kernels ask of their host.
+//!
+//! Owns the questions. Must not know who answers.
+
+/// What kernels ask of their host.
+pub trait Host {
+    /// `printf` of a kernel: the formatted bytes.
+    fn print(&self, bytes: &[u8]);
+    /// A failed `assert`: the message as CUDA prints it.
+    fn assert_failed(&self, message: &str) {
+        self.print(message.as_bytes());
+    }
+    /// `malloc` of a kernel: an address of [`Memory`], or 0.
+    fn allocate(&self, bytes: u64) -> u64;
+    /// `free` of a kernel.
+    fn free(&self, address: u64);
+    /// `%globaltimer`: nanoseconds.
+    fn nanoseconds(&self) -> u64;
+    /// Something is wrong that the launch survives; whoever runs the program shall know.
+    fn warn(&self, _message: &str) {}
+    /// Whether the launch shall end (someone pressed Ctrl-C). Asked rarely.
+    fn interrupted(&self) -> bool {
+        false
+    }
+    /// A function that a text declares and neither it nor the device runtime has: the host's reply to a lane that calls
+    /// it, or `None` if the host has no such function, either. Arguments of up to 64 bits, extended with zeros.
+    fn call(&self, _function: &str, _arguments: &[u64]) -> Option<u64> {
+        None
+    }
+}

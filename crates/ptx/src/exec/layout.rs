@@ -1,0 +1,64 @@
+//! How a module's variables lie in memory.
+//!
+//! Owns the places of shared variables in a block's memory and the initial bytes of global ones. Must not know where
+//! that memory is.
+
+use super::address::function_pointer;
+use crate::ir::{Module, Symbol};
+
+/// Where the shared variables that `kernel` can reach lie, by variable number,
+/// and how large they are together. Dynamic ones begin where the static end.
+pub fn shared_layout(module: &Module, kernel: u32) -> (Vec<u32>, u32) {
+    let mut used: Vec<u32> = module
+        .reachable(kernel)
+        .iter()
+        .flat_map(|f| module.functions[*f as usize].shared_used.iter().copied())
+        .collect();
+    used.sort_unstable();
+    used.dedup();
+    let mut offsets = vec![0; module.shared.len()];
+    let mut at = 0u64;
+    for n in &used {
+        let v = &module.shared[*n as usize];
+        if !v.dynamic {
+            at = at.next_multiple_of(v.align.into());
+            offsets[*n as usize] = at as u32;
+            at += v.size;
+        }
+    }
+    let dynamic = used.iter().map(|n| &module.shared[*n as usize]).filter(|v| v.dynamic);
+    let align = dynamic.map(|v| u64::from(v.align)).max().unwrap_or(1);
+    at = at.next_multiple_of(align);
+    for n in &used {
+        if module.shared[*n as usize].dynamic {
+            offsets[*n as usize] = at as u32;
+        }
+    }
+    (offsets, at.min(u64::from(u32::MAX / 2)) as u32)
+}
+
+/// The initial bytes of a global, `size` of them, when the module's globals lie
+/// at `addresses`.
+pub fn initial_bytes(module: &Module, global: u32, addresses: &[u64]) -> Vec<u8> {
+    let g = &module.globals[global as usize];
+    let mut bytes = g.bytes.clone();
+    bytes.resize(g.size as usize, 0);
+    for r in &g.relocations {
+        let base = match r.target {
+            Symbol::Global(n) => addresses.get(n as usize).copied().unwrap_or(0),
+            Symbol::Function(n) => function_pointer(n),
+            Symbol::Shared(_) | Symbol::Local(_) | Symbol::Param(_) => 0,
+        };
+        let mut value = base.wrapping_add(r.addend as u64);
+        if let Some(mask) = r.mask {
+            value = (value & mask) >> mask.trailing_zeros().min(63);
+        }
+        let at = r.offset as usize;
+        for (k, b) in value.to_le_bytes().iter().take(r.width as usize).enumerate() {
+            if let Some(place) = bytes.get_mut(at + k) {
+                *place = *b;
+            }
+        }
+    }
+    bytes
+}

@@ -1,0 +1,37 @@
+//! What it takes to run a kernel, whoever runs it.
+//!
+//! Owns the interface between those who launch kernels and those who run them: a launch and its layout of memory
+//! ([`Launch`], [`shared_layout`], [`initial_bytes`]), addresses of windows, memory and host as traits, faults, and what
+//! lanes do that is the same in every engine: the device runtime's functions, collectives, barrier objects. The
+//! interpreter and compilers stand on it and not on each other. Must not know how instructions are executed, or any CUDA
+//! call.
+//!
+//! An engine takes a [`Launch`], a [`Memory`] and a [`Host`] and gives a [`Fault`] or nothing. What a host wants a kernel
+//! to be able to call, it offers itself ([`Host::call`]).
+
+pub(crate) mod address;
+pub(crate) mod barrier_object;
+pub(crate) mod bytes;
+pub(crate) mod collective;
+pub(crate) mod device;
+pub(crate) mod fault;
+pub(crate) mod host;
+pub(crate) mod lanes;
+pub(crate) mod launch;
+pub(crate) mod layout;
+pub(crate) mod memory;
+mod printf;
+
+pub use address::{
+    FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, function_pointer,
+    pointed_function, window,
+};
+pub use barrier_object::apply as barrier_object;
+pub use collective::{participants, run as collective};
+pub use device::{Caller, DeviceFunction, call as call_device_function};
+pub use fault::{Access, Cause, Fault, Spot};
+pub use host::Host;
+pub use lanes::{Lanes, lanes};
+pub use launch::Launch;
+pub use layout::{initial_bytes, shared_layout};
+pub use memory::{BadAddress, Memory};
