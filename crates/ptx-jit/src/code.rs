@@ -3,7 +3,7 @@
 use crate::error::NotCompiled;
 use crate::run::Entry;
 
-/// A piece of executable memory.
+/// A region of executable memory.
 pub(crate) struct Code {
     base: *mut libc::c_void,
     size: usize,

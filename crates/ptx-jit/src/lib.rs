@@ -7,7 +7,7 @@
 //!
 //! The unit is a warp: a register is 32 lanes in 128-bit vectors, or one value
 //! where all lanes are known to hold the same (see [`plan`]). Code for a warp is
-//! a state machine over the pieces of the kernel; registers that cross pieces
+//! a state machine over the regions of the kernel; registers that cross regions
 //! lie in a frame in memory, so a warp that waits is a function that returned.
 //!
 //! Kernels that use what is not compiled stay with the interpreter:
@@ -23,15 +23,16 @@ mod cache;
 mod caught;
 #[deny(clippy::indexing_slicing)]
 mod code;
+mod count;
 mod emit;
 mod error;
-mod flat;
 mod level;
 mod phases;
-mod plan;
 mod run;
+mod simt;
 
 pub use cache::Cache;
+pub use count::{Count, Counts, count};
 pub use error::{CacheRefused, NotCompiled};
 #[doc(hidden)]
 pub use phases::{Made, phases};

@@ -4,8 +4,8 @@
 
 use crate::emit::{self, Quality};
 use crate::error::NotCompiled;
-use crate::flat::flatten;
-use crate::plan::Layout;
+use crate::simt::calls::flatten;
+use crate::simt::plan::Layout;
 use cushim_ptx::ir::Module;
 use cushim_ptx::work::{self, Phase};
 use std::time::Duration;

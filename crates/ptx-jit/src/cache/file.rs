@@ -6,8 +6,8 @@
 
 use super::key::Key;
 use crate::emit::{Addresses, MOST_STACK, Output, Quality, Site};
-use crate::plan::form::Class;
 use crate::run::Origin;
+use crate::simt::plan::shape::Class;
 use cushim_ptx::ir::Function;
 use cushim_ptx::types::Space;
 use sha2::{Digest, Sha256};
@@ -54,7 +54,7 @@ pub(crate) fn write(key: &Key, f: &Function, kept: &Kept) -> Option<Vec<u8>> {
     w.extend(key.0);
     w.push(u8::from(*quality == Quality::Best));
     w.extend((took.as_nanos() as u64).to_le_bytes());
-    for n in [output.pieces, output.frame_size, output.stack] {
+    for n in [output.regions, output.frame_size, output.stack] {
         w.extend(n.to_le_bytes());
     }
     w.push(output.steps.is_some().into());
@@ -119,12 +119,12 @@ pub(crate) fn read(bytes: &[u8], key: &Key, f: &Function) -> Option<Kept> {
     body(all.get(HEADER..)?, f)
 }
 
-/// What follows the header. Whatever it is, what comes out names only instructions and pieces that exist.
+/// What follows the header. Whatever it is, what comes out names only instructions and regions that exist.
 pub(super) fn body(bytes: &[u8], f: &Function) -> Option<Kept> {
     let r = &mut Reader(bytes);
     let quality = [Quality::Quick, Quality::Best].get(usize::from(r.byte()?)).copied()?;
     let took = Duration::from_nanos(u64::from_le_bytes(r.array()?));
-    let (pieces, frame_size, stack) = (r.number()?, r.number()?, r.number()?);
+    let (regions, frame_size, stack) = (r.number()?, r.number()?, r.number()?);
     let (some, steps) = (r.flag()?, u64::from_le_bytes(r.array()?));
     let code = r.number()? as usize;
     let code = r.take(code)?.to_vec();
@@ -146,13 +146,13 @@ pub(super) fn body(bytes: &[u8], f: &Function) -> Option<Kept> {
     }
     let sound = r.0.is_empty()
         && !code.is_empty()
-        && pieces > 0
+        && regions > 0
         && frame_size <= MOST_FRAME
         && frame_size.is_multiple_of(64)
         && stack as usize <= MOST_STACK
-        && sites.iter().all(|s| s.extra < pieces || s.extra == u32::MAX || s.extra == 0);
+        && sites.iter().all(|s| s.extra < regions || s.extra == u32::MAX || s.extra == 0);
     let steps = some.then_some(steps);
-    let output = Output { bytes: code, sites, pieces, frame_size, stack, origins, steps };
+    let output = Output { bytes: code, sites, regions, frame_size, stack, origins, steps };
     sound.then_some(Kept { quality, took, output })
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Owns which things those are. Must not know: files.
 
-use crate::plan::Layout;
 use crate::run::Source;
+use crate::simt::plan::Layout;
 use sha2::{Digest, Sha256};
 use std::hash::{Hash, Hasher};
 

@@ -13,8 +13,8 @@ mod key;
 mod tests;
 
 use crate::error::CacheRefused;
-use crate::plan::Layout;
 use crate::run::Source;
+use crate::simt::plan::Layout;
 pub(crate) use file::Kept;
 pub(crate) use key::Key;
 use std::ffi::OsStr;

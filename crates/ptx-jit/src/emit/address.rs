@@ -5,8 +5,8 @@
 
 use super::value::Val;
 use super::{Addresses, Emit, OWN};
-use crate::plan::form::{Class, Form};
 use crate::run::Warp;
+use crate::simt::plan::shape::{Class, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cushim_ptx::ir::{Base, Inst, Src};
@@ -93,14 +93,14 @@ impl Emit<'_> {
             return v;
         }
         match v {
-            Val::Known(Form::Uniform(u)) => Self::known(self.b.ins().iadd_imm_s(u, offset)),
-            Val::Known(Form::Linear { base, steps, .. }) => {
+            Val::Known(Shape::Uniform(u)) => Self::known(self.b.ins().iadd_imm_s(u, offset)),
+            Val::Known(Shape::Affine { base, steps, .. }) => {
                 let base = self.b.ins().iadd_imm_s(base, offset);
-                Val::Known(Form::Linear { base, steps, zeros: 0 })
+                Val::Known(Shape::Affine { base, steps, zeros: 0 })
             }
-            Val::Known(Form::Extended { offset: o, base, steps, scale, signed }) => {
+            Val::Known(Shape::ScaledAffine { offset: o, base, steps, scale, signed }) => {
                 let offset = self.b.ins().iadd_imm_s(o, offset);
-                Val::Known(Form::Extended { offset, base, steps, scale, signed })
+                Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })
             }
             other => self.map(class, &[other], &mut |e, a, vec| {
                 let c = e.all(class, vec, offset as u64);
@@ -115,15 +115,15 @@ impl Emit<'_> {
         let at = super::pure::slot(0);
         let wide = a.class == Class::Wide;
         match &v {
-            Val::Known(Form::Uniform(u)) => {
+            Val::Known(Shape::Uniform(u)) => {
                 self.b.ins().store(OWN, *u, self.warp, at);
                 Addresses::Steps { wide, steps: Box::new([0; 32]) }
             }
-            Val::Known(Form::Linear { base, steps, .. }) => {
+            Val::Known(Shape::Affine { base, steps, .. }) => {
                 self.b.ins().store(OWN, *base, self.warp, at);
                 Addresses::Steps { wide, steps: Box::new(**steps) }
             }
-            Val::Known(Form::Extended { offset, base, steps, scale, signed }) => {
+            Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed }) => {
                 self.b.ins().store(OWN, *base, self.warp, at);
                 self.b.ins().store(OWN, *offset, self.warp, at + 8);
                 let (steps, scale, signed) = (Box::new(**steps), *scale, *signed);
@@ -141,9 +141,9 @@ impl Emit<'_> {
         let shared = super::group::kind(space)?;
         let (class, offset) = (address.class, address.offset);
         let (steps, signed) = match &address.base {
-            Val::Known(Form::Uniform(_)) => ([0; 32], false),
-            Val::Known(Form::Linear { steps, .. }) => (**steps, false),
-            Val::Known(Form::Extended { steps, scale, signed, .. }) => {
+            Val::Known(Shape::Uniform(_)) => ([0; 32], false),
+            Val::Known(Shape::Affine { steps, .. }) => (**steps, false),
+            Val::Known(Shape::ScaledAffine { steps, scale, signed, .. }) => {
                 (steps.map(|s| s.wrapping_mul(*scale)), *signed)
             }
             _ => return None,
@@ -203,10 +203,10 @@ impl Emit<'_> {
         signed: bool,
     ) -> (Value, Option<Value>) {
         match base {
-            Val::Known(Form::Uniform(b) | Form::Linear { base: b, .. }) => {
+            Val::Known(Shape::Uniform(b) | Shape::Affine { base: b, .. }) => {
                 (if class == Class::Wide { *b } else { self.extend64(*b, false) }, None)
             }
-            Val::Known(Form::Extended { offset, base, steps, scale, .. }) => {
+            Val::Known(Shape::ScaledAffine { offset, base, steps, scale, .. }) => {
                 let wide = self.extend64(*base, signed);
                 let (low, high) = bounds(steps);
                 let (least, most) = if signed {

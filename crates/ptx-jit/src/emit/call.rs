@@ -3,8 +3,8 @@
 
 use super::Emit;
 use super::value::Val;
-use crate::plan::form::{Class, Form};
 use crate::run::{Warp, Which};
+use crate::simt::plan::shape::{Class, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types};
 use cushim_ptx::ir::{Inst, Src};
@@ -49,7 +49,7 @@ impl Emit<'_> {
         let size = self.i32(*size as i64);
         let room = self.b.ins().isub(limit, size);
         let past = match &v {
-            Val::Known(Form::Uniform(u)) => self.b.ins().icmp(IntCC::SignedGreaterThan, *u, room),
+            Val::Known(Shape::Uniform(u)) => self.b.ins().icmp(IntCC::SignedGreaterThan, *u, room),
             _ => {
                 let all = self.vectors(&v, Class::Narrow);
                 let room = self.b.ins().splat(types::I32X4, room);

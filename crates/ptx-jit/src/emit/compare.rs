@@ -3,8 +3,8 @@
 use super::Emit;
 use super::float::float_type;
 use super::value::Val;
-use crate::plan::form::{Class, Form};
-use crate::plan::graph::Term;
+use crate::simt::plan::region::Term;
+use crate::simt::plan::shape::{Class, Shape};
 use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
@@ -88,7 +88,7 @@ impl Emit<'_> {
     /// What guards most kernels and loops: numbers that grow by lane against one for all. If the greatest is
     /// below the bound, lanes need no comparison. Only for a branch, which wants bits.
     fn bound(&mut self, inst: &Inst, what: Compare, args: &[Val]) -> Option<Val> {
-        let ends = &self.plan.pieces[self.piece].term;
+        let ends = &self.plan.regions[self.region].term;
         let (Term::Branch { guard, .. }, [Dst::Reg(p, _)]) = (ends, &inst.dst[..]) else {
             return None;
         };
@@ -100,7 +100,7 @@ impl Emit<'_> {
         }
         let cc = int_condition(what.holds)?;
         let linear = |v: &Val| match v {
-            Val::Known(Form::Linear { base, steps, .. }) => Some((*base, steps.clone())),
+            Val::Known(Shape::Affine { base, steps, .. }) => Some((*base, steps.clone())),
             _ => None,
         };
         let (cc, (base, steps), y) = match (linear(&args[0]), linear(&args[1])) {

@@ -3,9 +3,9 @@
 use super::Emit;
 use super::value::Val;
 use crate::error::NotCompiled;
-use crate::plan::form::Class;
-use crate::plan::graph::{Edge, Term, is_collective};
 use crate::run::{FAULT, NOWHERE, Warp, Which, YIELDS};
+use crate::simt::plan::region::{Edge, Term, is_collective};
+use crate::simt::plan::shape::Class;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Sense, Src};
@@ -22,7 +22,7 @@ pub(crate) fn barrier_number(inst: &Inst) -> Option<u32> {
 }
 
 impl Emit<'_> {
-    /// Chooses the lowest piece at which lanes are ready, or leaves.
+    /// Chooses the lowest region at which lanes are ready, or leaves.
     pub(super) fn dispatch_block(&mut self) {
         self.b.switch_to_block(self.dispatch);
         self.warp = self.b.block_params(self.dispatch)[0];
@@ -32,7 +32,7 @@ impl Emit<'_> {
         }
         let (look, all, ask) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        // Mostly all lanes are ready at one piece.
+        // Mostly all lanes are ready at one region.
         let low = self.field(types::I32, offset_of!(Warp, low));
         let nowhere = self.i32(NOWHERE.into());
         let none = self.b.ins().icmp(IntCC::Equal, low, nowhere);
@@ -87,34 +87,34 @@ impl Emit<'_> {
         self.lanes_of.clear();
         self.streams = false;
         self.told = None;
-        let piece = &self.plan.pieces[self.piece];
-        self.touched.begin(piece.end - piece.start);
-        (self.group_of, self.groups) = super::group::find(self.f, piece.start, piece.end);
+        let region = &self.plan.regions[self.region];
+        self.touched.begin(region.end - region.start);
+        (self.group_of, self.groups) = super::group::find(self.f, region.start, region.end);
     }
 
-    pub(super) fn piece(&mut self, k: usize) -> Result<(), NotCompiled> {
-        self.piece = k;
+    pub(super) fn region(&mut self, k: usize) -> Result<(), NotCompiled> {
+        self.region = k;
         let block = self.blocks[k];
         self.b.switch_to_block(block);
         (self.act, self.warp) = (self.b.block_params(block)[0], self.b.block_params(block)[1]);
         let plan = self.plan;
-        let piece = &plan.pieces[k];
+        let region = &plan.regions[k];
         let f = self.f;
         self.begin_piece();
         self.stay()?;
         if k == 0 {
             self.zero_entry();
         }
-        if let Some(at) = piece.result {
+        if let Some(at) = region.result {
             self.waited(&f.code[at]);
         }
-        for at in piece.start..piece.end {
+        for at in region.start..region.end {
             self.at = at;
             self.lanes_from(0);
             self.instruction(&f.code[at])?;
             self.let_go();
         }
-        match &piece.term {
+        match &region.term {
             Term::Jump(edge) => {
                 self.flush();
                 self.go(*edge, self.act);
@@ -133,7 +133,7 @@ impl Emit<'_> {
 
     /// All of `lanes` go on there; others may come first.
     pub(super) fn go(&mut self, edge: Edge, lanes: Value) {
-        let alone = self.plan.alone[self.piece];
+        let alone = self.plan.alone[self.region];
         match edge {
             Edge::Exit => {
                 let live = self.field(types::I32, offset_of!(Warp, live));
@@ -142,9 +142,9 @@ impl Emit<'_> {
                 let next = if alone { self.ended } else { self.dispatch };
                 self.jump(next, &[self.warp]);
             }
-            Edge::To(n) if n <= self.piece && !self.plan.fair => {
+            Edge::To(n) if n <= self.region && !self.plan.fair => {
                 self.pause(n, lanes);
-                if n == self.piece && n != 0 && self.streams {
+                if n == self.region && n != 0 && self.streams {
                     self.take_turns(n, lanes);
                 }
                 self.go_forward(n, lanes, alone);
@@ -174,7 +174,7 @@ impl Emit<'_> {
         match n {
             n if alone => self.jump(self.blocks[n], &[lanes, self.warp]),
             n => {
-                let spins = self.plan.fair && n <= self.piece;
+                let spins = self.plan.fair && n <= self.region;
                 let low = self.field(types::I32, offset_of!(Warp, low));
                 let rank = self.i32(n as i64);
                 let first = if spins {
@@ -202,7 +202,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Notes that lanes are ready at a piece.
+    /// Notes that lanes are ready at a region.
     pub(super) fn ready(&mut self, n: usize, lanes: Value) {
         let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
         let old = self.b.ins().load(types::I32, super::OWN, masks, 4 * n as i32);
@@ -259,13 +259,13 @@ impl Emit<'_> {
     /// Whether one way leads back, or to an end, or past where the other leads.
     fn is_behind(&self, way: Edge, other: Edge) -> bool {
         let rank = |e: Edge| match e {
-            Edge::To(n) if n > self.piece => n,
+            Edge::To(n) if n > self.region => n,
             _ => usize::MAX,
         };
         rank(way) > rank(other)
     }
 
-    /// Lanes part: the lower piece goes first.
+    /// Lanes part: the lower region goes first.
     fn part(&mut self, taken: Edge, t: Value, other: Edge, f: Value) {
         match (taken, other) {
             (Edge::Exit, e) => {
@@ -286,7 +286,7 @@ impl Emit<'_> {
                 let low = self.field(types::I32, offset_of!(Warp, low));
                 let rank = self.i32(first as i64);
                 let ahead = self.b.ins().icmp(IntCC::UnsignedGreaterThan, low, rank);
-                if first <= self.piece {
+                if first <= self.region {
                     self.go(Edge::To(first), t);
                     return;
                 }
@@ -300,7 +300,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Lanes wait in the next piece: at a barrier, or for others of the warp.
+    /// Lanes wait in the next region: at a barrier, or for others of the warp.
     fn wait(&mut self, inst: &Inst, next: Edge) -> Result<(), NotCompiled> {
         if inst.guard.is_some() {
             return Err(self.unsupported(inst, "lanes that wait under a guard"));

@@ -3,7 +3,7 @@
 use super::Emit;
 use super::float::float_type;
 use super::value::Val;
-use crate::plan::form::Class;
+use crate::simt::plan::shape::Class;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Clamp, Convert, Mode, Operation};

@@ -8,8 +8,8 @@
 
 use super::Emit;
 use super::value::Val;
-use crate::plan::form::Class;
 use crate::run::{Which, wide};
+use crate::simt::plan::shape::Class;
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Dst, Function, Inst, Src};

@@ -1,9 +1,9 @@
-//! Accesses of a piece that add constants to one register's value: their
+//! Accesses of a region that add constants to one register's value: their
 //! ranges are checked together, once.
 //!
 //! Owns finding them. It must not know how a check is made.
 
-use crate::plan::graph::writes;
+use crate::simt::plan::region::writes;
 use cranelift_codegen::ir::Value;
 use cushim_ptx::ir::{Base, Function, Inst, Src};
 use cushim_ptx::sem::Operation;

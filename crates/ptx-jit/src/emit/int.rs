@@ -2,8 +2,8 @@
 
 use super::Emit;
 use super::value::Val;
-use crate::plan::form::Class;
 use crate::run::{Which, whole};
+use crate::simt::plan::shape::Class;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Inst, Src};

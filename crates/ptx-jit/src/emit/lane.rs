@@ -3,13 +3,13 @@
 use super::Emit;
 use super::value::Val;
 use crate::error::NotCompiled;
-use crate::plan::form::Class;
 use crate::run::{Which, whole};
+use crate::simt::plan::shape::Class;
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
 
 impl Emit<'_> {
-    /// Where all lanes that run are here; else the instruction ends its piece.
+    /// Where all lanes that run are here; else the instruction ends its region.
     pub(super) fn collective(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
         let Operation::Collective(Collective { op, sync }) = inst.sem else {
             return Err(self.unsupported(inst, "it is no collective"));
@@ -22,7 +22,7 @@ impl Emit<'_> {
             let class = self.collective_class(inst, n);
             args.push((self.operand(src, class), class));
         }
-        let alone = self.plan.alone[self.piece];
+        let alone = self.plan.alone[self.region];
         let fixed = !sync || matches!(inst.src.last(), Some(Src::Imm(_)));
         let uniform = matches!(op, CollectiveOp::Vote(_) | CollectiveOp::Reduce { .. })
             && alone

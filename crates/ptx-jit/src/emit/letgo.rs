@@ -1,12 +1,12 @@
-//! What a long piece does not keep at hand.
+//! What a long region does not keep at hand.
 //!
-//! Owns the choice of values that go to the frame, or are forgotten as they lie there, before a piece ends: those of all
+//! Owns the choice of values that go to the frame, or are forgotten as they lie there, before a region ends: those of all
 //! lanes that nobody has touched for a while. The allocator of registers would keep each in a place of its own till the
 //! end, and the better one takes time by the square of how many live side by side. Must not know what is computed.
 
 use super::Emit;
 use super::value::Val;
-use crate::plan::form::Form;
+use crate::simt::plan::shape::Shape;
 use std::collections::{HashMap, VecDeque};
 
 /// So many instructions after they were touched last.
@@ -14,7 +14,7 @@ const KEPT: usize = 64;
 /// So many instructions from one look to the next.
 const EACH: usize = 32;
 
-/// When registers were touched, in a long piece.
+/// When registers were touched, in a long region.
 #[derive(Default)]
 pub(super) struct Touched {
     long: bool,
@@ -23,7 +23,7 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    /// Nothing yet, in a piece of so many instructions.
+    /// Nothing yet, in a region of so many instructions.
     pub(super) fn begin(&mut self, length: usize) {
         self.long = length > 2 * KEPT;
         self.last.clear();
@@ -51,21 +51,21 @@ impl Touched {
 }
 
 impl Emit<'_> {
-    /// After an instruction of a piece.
+    /// After an instruction of a region.
     pub(super) fn let_go(&mut self) {
         // What is to be done again must find the frame as it was.
         let again = self.stay.is_some();
         if !self.touched.long || again || !self.at.is_multiple_of(EACH) || self.at < KEPT {
             return;
         }
-        let live_out = &self.plan.pieces[self.piece].live_out;
+        let live_out = &self.plan.regions[self.region].live_out;
         let mut old = self.touched.before(self.at - KEPT);
         old.retain(|r| {
             let lanes = matches!(self.cache.get(r), Some(Val::Lanes(_) | Val::Mask { .. }));
             let place = self.plan.slots[*r as usize].is_some();
-            // Of what does not live behind the piece, lanes that wait elsewhere may have values of their own there.
+            // Of what does not live behind the region, lanes that wait elsewhere may have values of their own there.
             let there = !self.written.contains(r) || live_out.has(*r as usize);
-            lanes && place && there && self.plan.forms[*r as usize] == Form::Lanes
+            lanes && place && there && self.plan.forms[*r as usize] == Shape::Varying
         });
         let written = old.iter().copied().filter(|r| self.written.remove(r)).collect();
         self.write_back(written);

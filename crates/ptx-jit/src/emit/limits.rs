@@ -10,8 +10,8 @@ use cushim_ptx::sem::{Activation, Operation};
 /// instruction, of which a launch touches what it runs.
 pub(crate) const MOST_STACK: usize = 64 << 20;
 
-/// The most pieces: choosing among them is a search.
-const MOST_PIECES: usize = 4096;
+/// The most regions: choosing among them is a search.
+const MOST_REGIONS: usize = 4096;
 
 /// The most operands: an address, a vector of 8, a cache policy.
 const MOST_OPERANDS: usize = 10;
@@ -19,7 +19,7 @@ const MOST_OPERANDS: usize = 10;
 /// What is not compiled whatever the plan.
 pub(super) fn refuse(f: &Function) -> Result<(), NotCompiled> {
     let kernel = || f.name.clone();
-    let (found, limit) = (f.blocks.len(), MOST_PIECES);
+    let (found, limit) = (f.blocks.len(), MOST_REGIONS);
     if found > limit {
         let what = "basic blocks";
         return Err(NotCompiled::TooLarge { kernel: kernel(), what, found, limit });

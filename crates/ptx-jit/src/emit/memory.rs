@@ -7,8 +7,8 @@
 use super::address::{Address, DEVICE, PAGE, Reach};
 use super::value::{Val, chunks, scalar, vector};
 use super::{Emit, OWN};
-use crate::plan::form::Class;
 use crate::run::{Warp, Which, at_once};
+use crate::simt::plan::shape::Class;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Base, Dst, Inst, Src, Symbol};
@@ -64,12 +64,12 @@ impl Emit<'_> {
         // Values that lie in memory as a helper leaves them: only the place differs by the way they came.
         let packed = n == 1 && self.is_packed(inst, &reach, uniform);
         let merge = self.b.create_block();
-        let pieces: Vec<usize> =
+        let regions: Vec<usize> =
             classes.iter().map(|c| if uniform { 1 } else { chunks(*c) }).collect();
         if packed {
             self.b.append_block_param(merge, types::I64);
         } else {
-            for (c, n) in classes.iter().zip(&pieces) {
+            for (c, n) in classes.iter().zip(&regions) {
                 let ty = if uniform { scalar(*c) } else { vector(*c) };
                 for _ in 0..*n {
                     self.b.append_block_param(merge, ty);
@@ -152,7 +152,7 @@ impl Emit<'_> {
         const ROUNDS: i64 = 3;
         /// Two blocks of 256 threads; measured: 4 KiB and 8 KiB gain less.
         const BLOCKS: i64 = 2048;
-        if !self.plan.pieces[self.piece].next.contains(&self.piece) {
+        if !self.plan.regions[self.region].next.contains(&self.region) {
             let row = bytes <= 4 && reach.steps.windows(2).all(|s| s[1] - s[0] == bytes);
             if row && self.plan.steps().is_some() {
                 let place = self.b.ins().iadd_imm_s(reach.pointer, reach.first + BLOCKS);

@@ -1,8 +1,8 @@
 //! From a plan to machine code.
 //!
 //! Owns the shape of generated code: a function that runs one warp, a block of
-//! it for each piece, and one that chooses the next piece where lanes parted.
-//! Values live in registers of the code within a piece; at its end those that
+//! it for each region, and one that chooses the next region where lanes parted.
+//! Values live in registers of the code within a region; at its end those that
 //! cross go to the warp's frame. It must not know the scheduler.
 
 mod address;
@@ -31,10 +31,10 @@ mod value;
 
 use crate::error::NotCompiled;
 use crate::level;
-use crate::plan::form::{Class, Form};
-use crate::plan::set::Set;
-use crate::plan::{Layout, Plan};
 use crate::run::{Origin, Warp, Which};
+use crate::simt::plan::set::Set;
+use crate::simt::plan::shape::{Class, Shape};
+use crate::simt::plan::{Layout, Plan};
 pub(crate) use address::LONGEST;
 pub(crate) use control::barrier_number;
 use cranelift_codegen::control::ControlPlane;
@@ -67,7 +67,7 @@ pub(crate) struct Site {
     /// How each result is to lie there.
     pub(crate) results: Vec<Class>,
     pub(crate) space: Space,
-    /// A number that the helper wants: a piece.
+    /// A number that the helper wants: a region.
     pub(crate) extra: u32,
     /// How the addresses of an access lie in slot 0.
     pub(crate) addresses: Addresses,
@@ -103,7 +103,7 @@ impl Site {
 pub(crate) struct Output {
     pub(crate) bytes: Vec<u8>,
     pub(crate) sites: Vec<Site>,
-    pub(crate) pieces: u32,
+    pub(crate) regions: u32,
     pub(crate) frame_size: u32,
     /// Bytes of the stack that it takes.
     pub(crate) stack: u32,
@@ -197,7 +197,7 @@ pub(crate) fn compile(
     };
     let (begin, dispatch, advance, ended) = (of_warp(), of_warp(), of_warp(), of_warp());
     let blocks = plan
-        .pieces
+        .regions
         .iter()
         .map(|_| {
             let block = b.create_block();
@@ -216,7 +216,7 @@ pub(crate) fn compile(
     let mut read = Set::new();
     let mut list = Vec::new();
     for inst in &f.code {
-        crate::plan::graph::reads(inst, &mut list);
+        crate::simt::plan::region::reads(inst, &mut list);
         list.iter().for_each(|r| read.insert(*r as usize));
     }
     let mut e = Emit {
@@ -246,7 +246,7 @@ pub(crate) fn compile(
         stay: None,
         act: warp,
         told: None,
-        piece: 0,
+        region: 0,
         at: 0,
         cache: HashMap::new(),
         written: BTreeSet::new(),
@@ -260,8 +260,8 @@ pub(crate) fn compile(
     };
     e.jump(begin, &[warp]);
     e.dispatch_block();
-    for k in 0..plan.pieces.len() {
-        e.piece(k)?;
+    for k in 0..plan.regions.len() {
+        e.region(k)?;
     }
     e.sweep_blocks();
     let Emit { mut b, blocks, sites, frame_size, .. } = e;
@@ -292,7 +292,7 @@ pub(crate) fn compile(
         origins,
         bytes: code.code_buffer().to_vec(),
         sites,
-        pieces: plan.pieces.len() as u32,
+        regions: plan.regions.len() as u32,
         frame_size: frame_size.next_multiple_of(64),
         stack: found as u32,
         steps: plan.steps(),
@@ -324,32 +324,32 @@ pub(crate) struct Emit<'a> {
     advance: ir::Block,
     ended: ir::Block,
     fault: ir::Block,
-    /// Of the pieces: each takes the lanes that are there, and their warp.
+    /// Of the regions: each takes the lanes that are there, and their warp.
     blocks: Vec<ir::Block>,
-    /// Where whole warps come to a barrier: takes the warp, the site, and the piece in which its lanes go on.
+    /// Where whole warps come to a barrier: takes the warp, the site, and the region in which its lanes go on.
     met: Option<ir::Block>,
     /// Where some lanes of a warp come to one: takes the warp, the site, and the lanes.
     came: Option<ir::Block>,
     /// When registers were touched.
     touched: letgo::Touched,
-    /// Pieces in which the warps of a block go on behind a barrier.
+    /// Regions in which the warps of a block go on behind a barrier.
     resumed: BTreeSet<usize>,
-    /// Pieces that are loops through memory: warps of a block take turns by rounds.
+    /// Regions that are loops through memory: warps of a block take turns by rounds.
     turning: BTreeSet<usize>,
-    /// The present piece is one.
+    /// The present region is one.
     streams: bool,
     /// The code in the making is the second form of a loop: all lanes of the warp run it.
     stay: Option<stay::Stay>,
-    /// Lanes for which the present piece runs.
+    /// Lanes for which the present region runs.
     act: Value,
-    /// What [`Warp::taking`] holds, if the present piece has set it.
+    /// What [`Warp::taking`] holds, if the present region has set it.
     told: Option<Value>,
-    piece: usize,
+    region: usize,
     /// The present instruction.
     at: usize,
     /// Registers whose values are at hand.
     cache: HashMap<u32, Val>,
-    /// Registers written in this piece.
+    /// Registers written in this region.
     written: BTreeSet<u32>,
     /// Offsets of the shared variables.
     shared: Vec<u32>,
@@ -360,12 +360,12 @@ pub(crate) struct Emit<'a> {
     /// Bit masks as vectors.
     lanes_of: HashMap<Value, Vec<Value>>,
     sites: Vec<Site>,
-    /// Accesses of the present piece that are checked together.
+    /// Accesses of the present region that are checked together.
     groups: Vec<group::Group>,
     group_of: HashMap<usize, usize>,
 }
 
-/// From a warp to its frame, where registers lie that cross pieces.
+/// From a warp to its frame, where registers lie that cross regions.
 pub(crate) const FRAME: i32 = size_of::<Warp>() as i32;
 
 /// Memory of the warp, the frame: nobody else's, aligned, never faulting.
@@ -428,9 +428,9 @@ impl Emit<'_> {
         self.call_for(which, site, mask)
     }
 
-    /// A value as an argument of a call. What pieces hand on (the warp, its lanes) is copied: an argument is wanted in one
+    /// A value as an argument of a call. What regions hand on (the warp, its lanes) is copied: an argument is wanted in one
     /// register of the processor, and the better allocator would look, for each block, at all uses of what flows
-    /// through blocks if one of them were so bound: time by the square of the number of pieces.
+    /// through blocks if one of them were so bound: time by the square of the number of regions.
     fn copied(&mut self, v: Value) -> Value {
         if v == self.warp || v == self.act { self.b.ins().iadd_imm_s(v, 0) } else { v }
     }
@@ -467,8 +467,8 @@ impl Emit<'_> {
         }
     }
 
-    /// A value for all lanes of a form that is not [`Form::Lanes`].
+    /// A value for all lanes of a form that is not [`Shape::Varying`].
     fn known(v: Value) -> Val {
-        Val::Known(Form::Uniform(v))
+        Val::Known(Shape::Uniform(v))
     }
 }

@@ -2,9 +2,9 @@
 
 use super::Emit;
 use super::value::Val;
-use crate::plan::form::{Class, Form};
-use crate::plan::special;
 use crate::run::{Sweep, Uniform, Warp, Which};
+use crate::simt::plan::shape::{Class, Shape};
+use crate::simt::plan::special;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::exec::{FUNCTION_WINDOW, SHARED_WINDOW, window};
@@ -19,7 +19,7 @@ impl Emit<'_> {
             (Special::Tid(axis), form) if axis < 3 => {
                 let at = offset_of!(Warp, tid) + axis as usize * 128;
                 match form {
-                    Form::Lanes => {
+                    Shape::Varying => {
                         let all = (0..8).map(|k| {
                             let flags = super::OWN.with_readonly().with_can_move();
                             let at = (at + 16 * k) as i32;
@@ -27,17 +27,17 @@ impl Emit<'_> {
                         });
                         Val::Lanes(all.collect())
                     }
-                    Form::Linear { steps, zeros, .. } => {
+                    Shape::Affine { steps, zeros, .. } => {
                         // Lane 0 adds nothing.
                         let base = self.constant_field(types::I32, at);
-                        Val::Known(Form::Linear { base, steps, zeros })
+                        Val::Known(Shape::Affine { base, steps, zeros })
                     }
                     _ => Self::known(self.constant_field(types::I32, at)),
                 }
             }
-            (Special::LaneId, Form::Linear { steps, zeros, .. }) => {
+            (Special::LaneId, Shape::Affine { steps, zeros, .. }) => {
                 let base = self.i32(0);
-                Val::Known(Form::Linear { base, steps, zeros })
+                Val::Known(Shape::Affine { base, steps, zeros })
             }
             (
                 Special::LanemaskEq

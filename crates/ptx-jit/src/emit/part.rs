@@ -6,8 +6,8 @@
 use super::Emit;
 use super::address::{Address, DEVICE, Reach};
 use super::value::{Val, chunks, vector};
-use crate::plan::form::{Class, Form};
 use crate::run::Warp;
+use crate::simt::plan::shape::{Class, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
 use std::mem::offset_of;
@@ -19,7 +19,7 @@ impl Emit<'_> {
         const MOST: usize = 4;
         let group = self.group_of.get(&self.at).map(|n| &self.groups[*n]);
         let few = group.is_none_or(|g| g.count <= MOST);
-        few && matches!(address.base, Val::Known(Form::Linear { .. }))
+        few && matches!(address.base, Val::Known(Shape::Affine { .. }))
     }
 
     /// Where a row of shared memory would begin of which the lanes of a mask touch their parts: these are
@@ -33,7 +33,7 @@ impl Emit<'_> {
         width: i64,
         slow: Block,
     ) -> Value {
-        let Val::Known(Form::Linear { base, steps, .. }) = &address.base else {
+        let Val::Known(Shape::Affine { base, steps, .. }) = &address.base else {
             unreachable!("a row of known steps")
         };
         let by = self.i32(width.trailing_zeros().into());

@@ -3,9 +3,9 @@
 
 use super::value::{Val, chunks, scalar};
 use super::{Emit, OWN};
-use crate::plan::form::{Class, affine};
-use crate::plan::{fits, graph};
 use crate::run::{Warp, Which};
+use crate::simt::plan::shape::{Class, affine};
+use crate::simt::plan::{fits, region};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Src};
 use cushim_ptx::sem::{BitOp, Convert, FloatOp, IntegerOp, Operation};
@@ -368,6 +368,6 @@ impl Emit<'_> {
 
     /// Whether a copy may hand NaNs on as they are.
     pub(super) fn keeps_nans(&self, inst: &Inst) -> bool {
-        graph::writes(inst).all(|r| self.clean[r as usize].is_some())
+        region::writes(inst).all(|r| self.clean[r as usize].is_some())
     }
 }

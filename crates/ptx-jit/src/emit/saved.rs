@@ -9,8 +9,8 @@
 
 use super::value::Val;
 use super::{Emit, OWN};
-use crate::plan::form::Class;
 use crate::run::{Row, Warp, Which};
+use crate::simt::plan::shape::Class;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};

@@ -7,8 +7,8 @@
 
 use super::Emit;
 use super::value::{Val, chunks, scalar, vector};
-use crate::plan::form::{Class, Form};
-use crate::plan::graph::{Edge, Term, reads, writes};
+use crate::simt::plan::region::{Edge, Term, reads, writes};
+use crate::simt::plan::shape::{Class, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Base, Inst, Sense, Src};
@@ -31,14 +31,14 @@ pub(super) struct Stay {
 }
 
 impl Emit<'_> {
-    /// Of a piece that stays: the registers that a round hands to the next, and those that never change.
+    /// Of a region that stays: the registers that a round hands to the next, and those that never change.
     fn stays(&self) -> Option<(Vec<u32>, Vec<u32>)> {
-        let k = self.piece;
-        let piece = &self.plan.pieces[k];
-        let Term::Branch { taken, other, .. } = piece.term else { return None };
+        let k = self.region;
+        let region = &self.plan.regions[k];
+        let Term::Branch { taken, other, .. } = region.term else { return None };
         let round = (taken == Edge::To(k)) != (other == Edge::To(k));
-        let code = &self.f.code[piece.start..piece.end];
-        if k == 0 || !round || self.plan.fair || piece.result.is_some() || code.len() > LONGEST {
+        let code = &self.f.code[region.start..region.end];
+        if k == 0 || !round || self.plan.fair || region.result.is_some() || code.len() > LONGEST {
             return None;
         }
         let mut streams = false;
@@ -55,9 +55,9 @@ impl Emit<'_> {
             reads(inst, &mut list);
             read.extend(list.iter().copied());
         }
-        let enters = |r: &u32| piece.live_in.has(*r as usize);
+        let enters = |r: &u32| region.live_in.has(*r as usize);
         let handed: Vec<u32> = written.iter().copied().filter(enters).collect();
-        let lanes = |r: &u32| self.plan.forms[*r as usize] == Form::Lanes;
+        let lanes = |r: &u32| self.plan.forms[*r as usize] == Shape::Varying;
         let vectors = |r: &u32| if lanes(r) { chunks(self.class(*r)) } else { 0 };
         let fits = handed.iter().map(vectors).sum::<usize>() <= HANDED;
         let bits = handed.iter().any(|r| self.class(*r) == Class::Predicate);
@@ -75,8 +75,8 @@ impl Emit<'_> {
             Space::Param => Some(false),
             Space::Global | Space::Const => match inst.src.first() {
                 Some(Src::Memory(Base::Reg(r, _), _)) => match self.plan.forms[*r as usize] {
-                    Form::Lanes => None,
-                    Form::Uniform(()) => Some(false),
+                    Shape::Varying => None,
+                    Shape::Uniform(()) => Some(false),
                     _ => Some(true),
                 },
                 _ => Some(false),
@@ -86,7 +86,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Where the present piece is such a loop: its second form, which whole warps enter. The usual one is next.
+    /// Where the present region is such a loop: its second form, which whole warps enter. The usual one is next.
     pub(super) fn stay(&mut self) -> Result<(), crate::error::NotCompiled> {
         let Some((handed, same)) = self.stays() else { return Ok(()) };
         let (before, usual) = (self.b.create_block(), self.b.create_block());
@@ -126,8 +126,8 @@ impl Emit<'_> {
         let entered = self.cache.clone();
         self.stay = Some(Stay { bail });
         let plan = self.plan;
-        let piece = &plan.pieces[self.piece];
-        for at in piece.start..piece.end {
+        let region = &plan.regions[self.region];
+        for at in region.start..region.end {
             self.at = at;
             self.lanes_from(0);
             self.instruction(&self.f.code[at])?;
@@ -148,9 +148,9 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// The next round, if all lanes go on and the stay has not been long; else the piece ends as it does.
+    /// The next round, if all lanes go on and the stay has not been long; else the region ends as it does.
     fn next_round(&mut self, round: Block, left: Value, handed: &[u32]) {
-        let Term::Branch { guard: (p, sense), taken, other } = self.plan.pieces[self.piece].term
+        let Term::Branch { guard: (p, sense), taken, other } = self.plan.regions[self.region].term
         else {
             return;
         };
@@ -159,7 +159,7 @@ impl Emit<'_> {
         if guard.uniform().is_none() {
             self.cache.insert(p, Val::Mask { bits: Some(bits), lanes: None });
         }
-        let on = (taken == Edge::To(self.piece)) == (sense == Sense::True);
+        let on = (taken == Edge::To(self.region)) == (sense == Sense::True);
         let every = self.i32(if on { -1 } else { 0 });
         let every = self.b.ins().icmp(IntCC::Equal, bits, every);
         let (more, end) = (self.b.create_block(), self.b.create_block());
@@ -181,14 +181,14 @@ impl Emit<'_> {
         let class = self.class(register);
         let cast = |e: &mut Self, ty: Type, v: Value| e.cast(ty, v);
         match (&self.plan.forms[register as usize], v) {
-            (Form::Lanes, v) => {
+            (Shape::Varying, v) => {
                 let all = self.vectors(v, class);
                 all.iter().map(|v| cast(self, vector(class), *v)).collect()
             }
-            (_, Val::Known(Form::Uniform(b) | Form::Linear { base: b, .. })) => {
+            (_, Val::Known(Shape::Uniform(b) | Shape::Affine { base: b, .. })) => {
                 vec![cast(self, scalar(class), *b)]
             }
-            (_, Val::Known(Form::Extended { offset, base, .. })) => {
+            (_, Val::Known(Shape::ScaledAffine { offset, base, .. })) => {
                 vec![cast(self, types::I64, *offset), cast(self, types::I32, *base)]
             }
             (form, v) => unreachable!("r{register}: planned as {form:?}, the code has {v:?}"),
@@ -202,15 +202,17 @@ impl Emit<'_> {
             None => unreachable!("r{register}: a value is missing"),
         };
         match self.plan.forms[register as usize].clone() {
-            Form::Uniform(()) => Self::known(next()),
-            Form::Linear { steps, zeros, .. } => {
-                Val::Known(Form::Linear { base: next(), steps, zeros })
+            Shape::Uniform(()) => Self::known(next()),
+            Shape::Affine { steps, zeros, .. } => {
+                Val::Known(Shape::Affine { base: next(), steps, zeros })
             }
-            Form::Extended { steps, scale, signed, .. } => {
+            Shape::ScaledAffine { steps, scale, signed, .. } => {
                 let (offset, base) = (next(), next());
-                Val::Known(Form::Extended { offset, base, steps, scale, signed })
+                Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })
             }
-            Form::Lanes => Val::Lanes((0..chunks(self.class(register))).map(|_| next()).collect()),
+            Shape::Varying => {
+                Val::Lanes((0..chunks(self.class(register))).map(|_| next()).collect())
+            }
         }
     }
 }

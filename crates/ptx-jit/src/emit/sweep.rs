@@ -34,7 +34,7 @@ impl Emit<'_> {
         self.b.ins().store(OWN, v, sweep, offset as i32);
     }
 
-    /// The warp has come to a barrier with all its lanes, which go on in a piece: others have their turn.
+    /// The warp has come to a barrier with all its lanes, which go on in a region: others have their turn.
     pub(super) fn meet(&mut self, site: u32, next: usize) {
         // Who only arrives at a barrier may be one whom others do not know of.
         let plain = next != 0 && !self.plan.arrives;
@@ -43,8 +43,8 @@ impl Emit<'_> {
         }
         let met = self.met.unwrap_or_else(|| self.block_of_barriers());
         self.met = Some(met);
-        let (site, piece) = (self.i32(site.into()), self.i32(next as i64));
-        self.jump(met, &[self.warp, site, piece]);
+        let (site, region) = (self.i32(site.into()), self.i32(next as i64));
+        self.jump(met, &[self.warp, site, region]);
     }
 
     /// Some lanes of the warp have come to a barrier of a known number.
@@ -75,13 +75,13 @@ impl Emit<'_> {
         }
         let Some(met) = self.met else { return };
         self.b.switch_to_block(met);
-        let &[warp, site, piece] = self.b.block_params(met) else { return };
+        let &[warp, site, region] = self.b.block_params(met) else { return };
         self.warp = warp;
         self.set_field(site, offset_of!(Warp, meet));
         let sweep = self.sweep();
         self.change(sweep, offset_of!(Sweep, met), |e, v| e.b.ins().iadd_imm_s(v, 1));
-        self.change(sweep, offset_of!(Sweep, every), |e, v| e.b.ins().band(v, piece));
-        self.change(sweep, offset_of!(Sweep, any), |e, v| e.b.ins().bor(v, piece));
+        self.change(sweep, offset_of!(Sweep, every), |e, v| e.b.ins().band(v, region));
+        self.change(sweep, offset_of!(Sweep, any), |e, v| e.b.ins().bor(v, region));
         self.jump(self.advance, &[self.warp]);
     }
 
@@ -102,15 +102,15 @@ impl Emit<'_> {
         let nowhere = self.i32(NOWHERE.into());
         self.set_field(nowhere, offset_of!(Warp, meet));
         let sweep = self.sweep();
-        let piece = self.i32(n as i64);
+        let region = self.i32(n as i64);
         self.change(sweep, offset_of!(Sweep, turned), |e, v| e.b.ins().iadd_imm_s(v, 1));
-        self.change(sweep, offset_of!(Sweep, turned_every), |e, v| e.b.ins().band(v, piece));
-        self.change(sweep, offset_of!(Sweep, turned_any), |e, v| e.b.ins().bor(v, piece));
+        self.change(sweep, offset_of!(Sweep, turned_every), |e, v| e.b.ins().band(v, region));
+        self.change(sweep, offset_of!(Sweep, turned_any), |e, v| e.b.ins().bor(v, region));
         self.jump(self.advance, &[self.warp]);
         self.b.switch_to_block(stay);
     }
 
-    /// Where nothing else is ready: these lanes are at a piece, and it is the lowest.
+    /// Where nothing else is ready: these lanes are at a region, and it is the lowest.
     fn be_ready(&mut self, low: i64, lanes: Value, n: usize) {
         let low = self.i32(low);
         self.set_field(low, offset_of!(Warp, low));
@@ -118,7 +118,7 @@ impl Emit<'_> {
         self.b.ins().store(OWN, lanes, masks, 4 * n as i32);
     }
 
-    /// The code between warps; after all pieces, which say where barriers let go on.
+    /// The code between warps; after all regions, which say where barriers let go on.
     pub(super) fn sweep_blocks(&mut self) {
         self.barrier_blocks();
         self.begin_block();
@@ -144,9 +144,9 @@ impl Emit<'_> {
         self.warp = self.b.block_params(self.begin)[0];
         let sweep = self.sweep();
         self.b.ins().store(OWN, self.warp, sweep, offset_of!(Sweep, current) as i32);
-        let piece = self.b.ins().load(types::I32, OWN, sweep, offset_of!(Sweep, piece) as i32);
+        let region = self.b.ins().load(types::I32, OWN, sweep, offset_of!(Sweep, region) as i32);
         let (fresh, later) = (self.b.create_block(), self.b.create_block());
-        self.b.ins().brif(piece, later, &[], fresh, &[]);
+        self.b.ins().brif(region, later, &[], fresh, &[]);
 
         self.b.switch_to_block(fresh);
         let full = self.constant_field(types::I32, offset_of!(Warp, full));
@@ -169,7 +169,7 @@ impl Emit<'_> {
                 entries.push((*n, entry));
             }
             let table = self.b.create_jump_table(JumpTableData::new(default, &table));
-            self.b.ins().br_table(piece, table);
+            self.b.ins().br_table(region, table);
         } else {
             self.jump(own, &[]);
         }
@@ -215,7 +215,7 @@ impl Emit<'_> {
             let on = self.b.create_block();
             self.b.ins().brif(together, on, &[], leave, &[]);
             self.b.switch_to_block(on);
-            self.b.ins().store(OWN, any, sweep, offset_of!(Sweep, piece) as i32);
+            self.b.ins().store(OWN, any, sweep, offset_of!(Sweep, region) as i32);
             self.put(sweep, offset_of!(Sweep, met), 0);
             self.put(sweep, offset_of!(Sweep, every), -1);
             self.put(sweep, offset_of!(Sweep, any), 0);
@@ -233,7 +233,7 @@ impl Emit<'_> {
         self.change(sweep, offset_of!(Sweep, block), |e, v| e.b.ins().iadd_imm_s(v, 1));
         let warps = get(self, offset_of!(Sweep, warps));
         self.b.ins().store(OWN, warps, sweep, offset_of!(Sweep, alive) as i32);
-        self.put(sweep, offset_of!(Sweep, piece), 0);
+        self.put(sweep, offset_of!(Sweep, region), 0);
         self.put(sweep, offset_of!(Sweep, abreast), 1);
         self.again(sweep);
 
@@ -260,10 +260,10 @@ impl Emit<'_> {
         let (on, apart) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(together, on, &[], apart, &[]);
         self.b.switch_to_block(on);
-        self.b.ins().store(OWN, any, sweep, offset_of!(Sweep, piece) as i32);
+        self.b.ins().store(OWN, any, sweep, offset_of!(Sweep, region) as i32);
         self.again(sweep);
         self.b.switch_to_block(apart);
-        self.put(sweep, offset_of!(Sweep, piece), NOWHERE.into());
+        self.put(sweep, offset_of!(Sweep, region), NOWHERE.into());
         self.put(sweep, offset_of!(Sweep, abreast), 0);
         self.again(sweep);
         self.b.switch_to_block(none);

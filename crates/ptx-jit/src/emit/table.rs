@@ -6,9 +6,9 @@
 
 use super::value::Val;
 use super::{Emit, OWN};
-use crate::plan::form::Class;
-use crate::plan::graph::Edge;
 use crate::run::Warp;
+use crate::simt::plan::region::Edge;
+use crate::simt::plan::shape::Class;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::Inst;
@@ -120,10 +120,10 @@ impl Emit<'_> {
         }
     }
 
-    /// As [`Self::ready`], for a piece whose number is a value.
-    fn ready_at(&mut self, piece: Value, lanes: Value) {
+    /// As [`Self::ready`], for a region whose number is a value.
+    fn ready_at(&mut self, region: Value, lanes: Value) {
         let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
-        let index = self.b.ins().uextend(types::I64, piece);
+        let index = self.b.ins().uextend(types::I64, region);
         let by = self.i32(2);
         let index = self.b.ins().ishl(index, by);
         let at = self.b.ins().iadd(masks, index);
@@ -131,7 +131,7 @@ impl Emit<'_> {
         let new = self.b.ins().bor(old, lanes);
         self.b.ins().store(OWN, new, at, 0);
         let low = self.field(types::I32, offset_of!(Warp, low));
-        let less = self.b.ins().umin(low, piece);
+        let less = self.b.ins().umin(low, region);
         self.set_field(less, offset_of!(Warp, low));
     }
 }

@@ -2,7 +2,7 @@
 //! operands and writing results.
 
 use super::{Emit, OWN};
-use crate::plan::form::{Arithmetic, Class, Form};
+use crate::simt::plan::shape::{Arithmetic, Class, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     InstBuilder, InstructionData, MemFlagsData, Opcode, Type, Value, types,
@@ -16,7 +16,7 @@ use std::rc::Rc;
 #[derive(Debug, Clone)]
 pub(super) enum Val {
     /// Uniform (a predicate: 0 or all ones), linear or extended.
-    Known(Form<Value>),
+    Known(Shape<Value>),
     /// 8 vectors of 4 (narrow), or 16 of 2 (wide).
     Lanes(Rc<[Value]>),
     /// A predicate: a bit per lane, or 8 vectors of 4 masks, or both.
@@ -26,15 +26,15 @@ pub(super) enum Val {
 impl Val {
     pub(super) fn uniform(&self) -> Option<Value> {
         match self {
-            Val::Known(Form::Uniform(v)) => Some(*v),
+            Val::Known(Shape::Uniform(v)) => Some(*v),
             _ => None,
         }
     }
 
-    pub(super) fn form(&self) -> Form<Value> {
+    pub(super) fn form(&self) -> Shape<Value> {
         match self {
             Val::Known(f) => f.clone(),
-            _ => Form::Lanes,
+            _ => Shape::Varying,
         }
     }
 }
@@ -131,12 +131,12 @@ impl Emit<'_> {
         match v {
             Val::Lanes(l) => l.clone(),
             Val::Mask { .. } => self.mask_lanes(v),
-            Val::Known(Form::Uniform(u)) => self.copies(*u, class),
-            Val::Known(Form::Linear { base, steps, .. }) => {
+            Val::Known(Shape::Uniform(u)) => self.copies(*u, class),
+            Val::Known(Shape::Affine { base, steps, .. }) => {
                 let splat = self.b.ins().splat(vector(class), *base);
                 self.add_steps(splat, steps, class)
             }
-            Val::Known(Form::Extended { offset, base, steps, scale, signed }) => {
+            Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed }) => {
                 let splat = self.b.ins().splat(types::I32X4, *base);
                 let narrow = self.add_steps(splat, steps, Class::Narrow);
                 let wide = self.widen(&narrow, *signed);
@@ -157,7 +157,7 @@ impl Emit<'_> {
                     })
                     .collect()
             }
-            Val::Known(Form::Lanes) => unreachable!("vectors are `Val::Lanes`"),
+            Val::Known(Shape::Varying) => unreachable!("vectors are `Val::Lanes`"),
         }
     }
 
@@ -233,7 +233,7 @@ impl Emit<'_> {
     /// A predicate as one bit per lane.
     pub(super) fn bits(&mut self, v: &Val) -> Value {
         match v {
-            Val::Known(Form::Uniform(u)) => *u,
+            Val::Known(Shape::Uniform(u)) => *u,
             Val::Mask { bits: Some(b), .. } => *b,
             Val::Mask { lanes: Some(l), .. } => {
                 let l = l.clone();
@@ -259,7 +259,7 @@ impl Emit<'_> {
         match v {
             Val::Mask { lanes: Some(l), .. } => l.clone(),
             Val::Mask { bits: Some(b), .. } => self.expand(*b).into(),
-            Val::Known(Form::Uniform(u)) => {
+            Val::Known(Shape::Uniform(u)) => {
                 let s = self.b.ins().splat(types::I32X4, *u);
                 vec![s; 8].into()
             }
@@ -318,21 +318,21 @@ impl Emit<'_> {
         let at = at as i32 + super::FRAME;
         let ty = scalar(class);
         match self.plan.forms[register as usize].clone() {
-            Form::Uniform(()) => Self::known(self.b.ins().load(ty, OWN, self.warp, at)),
-            Form::Linear { steps, zeros, .. } => {
+            Shape::Uniform(()) => Self::known(self.b.ins().load(ty, OWN, self.warp, at)),
+            Shape::Affine { steps, zeros, .. } => {
                 let base = self.b.ins().load(ty, OWN, self.warp, at);
-                Val::Known(Form::Linear { base, steps, zeros })
+                Val::Known(Shape::Affine { base, steps, zeros })
             }
-            Form::Extended { steps, scale, signed, .. } => {
+            Shape::ScaledAffine { steps, scale, signed, .. } => {
                 let offset = self.b.ins().load(types::I64, OWN, self.warp, at);
                 let base = self.b.ins().load(types::I32, OWN, self.warp, at + 8);
-                Val::Known(Form::Extended { offset, base, steps, scale, signed })
+                Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })
             }
-            Form::Lanes if class == Class::Predicate => {
+            Shape::Varying if class == Class::Predicate => {
                 let bits = self.b.ins().load(types::I32, OWN, self.warp, at);
                 Val::Mask { bits: Some(bits), lanes: None }
             }
-            Form::Lanes => self.load_lanes(class, OWN, self.warp, at),
+            Shape::Varying => self.load_lanes(class, OWN, self.warp, at),
         }
     }
 
@@ -359,19 +359,19 @@ impl Emit<'_> {
         let Some(at) = self.plan.slots[register as usize] else { return };
         let at = at as i32 + super::FRAME;
         match (&self.plan.forms[register as usize], value) {
-            (Form::Uniform(()), Val::Known(Form::Uniform(v)))
-            | (Form::Linear { .. }, Val::Known(Form::Linear { base: v, .. })) => {
+            (Shape::Uniform(()), Val::Known(Shape::Uniform(v)))
+            | (Shape::Affine { .. }, Val::Known(Shape::Affine { base: v, .. })) => {
                 self.b.ins().store(OWN, *v, self.warp, at);
             }
-            (Form::Extended { .. }, Val::Known(Form::Extended { offset, base, .. })) => {
+            (Shape::ScaledAffine { .. }, Val::Known(Shape::ScaledAffine { offset, base, .. })) => {
                 self.b.ins().store(OWN, *offset, self.warp, at);
                 self.b.ins().store(OWN, *base, self.warp, at + 8);
             }
-            (Form::Lanes, v) if class == Class::Predicate => {
+            (Shape::Varying, v) if class == Class::Predicate => {
                 let bits = self.bits(v);
                 self.b.ins().store(OWN, bits, self.warp, at);
             }
-            (Form::Lanes, v) => {
+            (Shape::Varying, v) => {
                 let all = self.vectors(v, class);
                 for (k, v) in all.iter().enumerate() {
                     self.b.ins().store(OWN, *v, self.warp, at + 16 * k as i32);
@@ -383,16 +383,16 @@ impl Emit<'_> {
         }
     }
 
-    /// At the end of a piece: what crosses goes to the frame.
+    /// At the end of a region: what crosses goes to the frame.
     pub(super) fn flush(&mut self) {
         let written = std::mem::take(&mut self.written);
         self.write_back(written.into_iter().collect());
     }
 
-    /// Of these registers, those that live behind the piece go to the frame.
+    /// Of these registers, those that live behind the region go to the frame.
     pub(super) fn write_back(&mut self, written: Vec<u32>) {
-        let k = self.piece;
-        let crosses = |r: &u32| self.plan.pieces[k].live_out.has(*r as usize);
+        let k = self.region;
+        let crosses = |r: &u32| self.plan.regions[k].live_out.has(*r as usize);
         let crossing: Vec<u32> = written.into_iter().filter(crosses).collect();
         let (mixed, own): (Vec<u32>, Vec<u32>) =
             crossing.into_iter().partition(|r| self.plan.blend[k].has(*r as usize));
@@ -434,7 +434,7 @@ impl Emit<'_> {
 
     /// Writes zero to what is read before it is written.
     pub(super) fn zero_entry(&mut self) {
-        for r in self.plan.pieces[0].live_in.iter() {
+        for r in self.plan.regions[0].live_in.iter() {
             let class = self.class(r as u32);
             let zero = self.constant(class == Class::Wide, 0);
             self.store_slot(r as u32, &Self::known(zero));
@@ -487,20 +487,20 @@ impl Emit<'_> {
         self.written.insert(r);
     }
 
-    fn choose(&mut self, g: Value, yes: Form<Value>, no: Form<Value>) -> Form<Value> {
+    fn choose(&mut self, g: Value, yes: Shape<Value>, no: Shape<Value>) -> Shape<Value> {
         match (yes, no) {
-            (Form::Uniform(y), Form::Uniform(n)) => Form::Uniform(self.b.ins().select(g, y, n)),
-            (Form::Linear { base: y, steps, zeros }, Form::Linear { base: n, zeros: z, .. }) => {
+            (Shape::Uniform(y), Shape::Uniform(n)) => Shape::Uniform(self.b.ins().select(g, y, n)),
+            (Shape::Affine { base: y, steps, zeros }, Shape::Affine { base: n, zeros: z, .. }) => {
                 let base = self.b.ins().select(g, y, n);
-                Form::Linear { base, steps, zeros: zeros.min(z) }
+                Shape::Affine { base, steps, zeros: zeros.min(z) }
             }
             (
-                Form::Extended { offset: y, base: b, steps, scale, signed },
-                Form::Extended { offset: n, base: c, .. },
+                Shape::ScaledAffine { offset: y, base: b, steps, scale, signed },
+                Shape::ScaledAffine { offset: n, base: c, .. },
             ) => {
                 let offset = self.b.ins().select(g, y, n);
                 let base = self.b.ins().select(g, b, c);
-                Form::Extended { offset, base, steps, scale, signed }
+                Shape::ScaledAffine { offset, base, steps, scale, signed }
             }
             _ => unreachable!("forms of one shape"),
         }
@@ -525,7 +525,7 @@ impl Emit<'_> {
         match src {
             Src::Reg(r) => self.raw(*r),
             Src::Not(r) => match self.raw(*r) {
-                Val::Known(Form::Uniform(u)) => Self::known(self.b.ins().bnot(u)),
+                Val::Known(Shape::Uniform(u)) => Self::known(self.b.ins().bnot(u)),
                 Val::Mask { lanes: Some(l), bits: None } => {
                     let l = l.iter().map(|v| self.b.ins().bnot(*v)).collect();
                     Val::Mask { bits: None, lanes: Some(l) }
@@ -573,13 +573,13 @@ impl Emit<'_> {
     }
 }
 
-fn same_shape(a: &Form<Value>, b: &Form<Value>) -> bool {
+fn same_shape(a: &Shape<Value>, b: &Shape<Value>) -> bool {
     match (a, b) {
-        (Form::Uniform(_), Form::Uniform(_)) => true,
-        (Form::Linear { steps: s, .. }, Form::Linear { steps: t, .. }) => s == t,
+        (Shape::Uniform(_), Shape::Uniform(_)) => true,
+        (Shape::Affine { steps: s, .. }, Shape::Affine { steps: t, .. }) => s == t,
         (
-            Form::Extended { steps: s, scale: x, signed: g, .. },
-            Form::Extended { steps: t, scale: y, signed: h, .. },
+            Shape::ScaledAffine { steps: s, scale: x, signed: g, .. },
+            Shape::ScaledAffine { steps: t, scale: y, signed: h, .. },
         ) => s == t && x == y && g == h,
         _ => false,
     }

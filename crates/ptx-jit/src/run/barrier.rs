@@ -58,14 +58,14 @@ pub(super) fn meet(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
         && barriers.iter().all(|b| !b.used);
     for w in warps.iter_mut().filter(|w| w.meet != NOWHERE) {
         let site = std::mem::replace(&mut w.meet, NOWHERE);
-        let (piece, lanes) = (w.site(site).extra, w.live);
+        let (region, lanes) = (w.site(site).extra, w.live);
         if together {
-            w.make_ready(piece, lanes);
+            w.make_ready(region, lanes);
             continue;
         }
         let barrier = crate::emit::barrier_number(&w.site(site).inst).unwrap_or(0);
         w.arrivals.push(Arrival { barrier, lanes, count: None, predicate: None });
-        w.waiting.push((barrier, lanes, piece, site));
+        w.waiting.push((barrier, lanes, region, site));
         arrive(barriers, w);
     }
     together
@@ -92,7 +92,7 @@ pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
         released = true;
         for warp in warps.iter_mut() {
             let mut waiting = std::mem::take(&mut warp.waiting);
-            waiting.retain(|&(barrier, lanes, piece, site)| {
+            waiting.retain(|&(barrier, lanes, region, site)| {
                 if barrier as usize != id {
                     return true;
                 }
@@ -104,7 +104,7 @@ pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
                         Reduction::Count => b.ones,
                     };
                 }
-                warp.make_ready(piece, lanes);
+                warp.make_ready(region, lanes);
                 false
             });
             warp.waiting = waiting;
@@ -115,10 +115,10 @@ pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
 }
 
 impl Warp {
-    /// Lanes may run at a piece.
-    pub(super) fn make_ready(&mut self, piece: u32, lanes: u32) {
-        // SAFETY: there are as many masks as pieces, and no other number occurs.
-        unsafe { *self.masks.add(piece as usize) |= lanes };
-        self.low = if self.low == NOWHERE { piece } else { self.low.min(piece) };
+    /// Lanes may run at a region.
+    pub(super) fn make_ready(&mut self, region: u32, lanes: u32) {
+        // SAFETY: there are as many masks as regions, and no other number occurs.
+        unsafe { *self.masks.add(region as usize) |= lanes };
+        self.low = if self.low == NOWHERE { region } else { self.low.min(region) };
     }
 }

@@ -81,7 +81,7 @@ const HEAD: usize = size_of::<Sweep>().next_multiple_of(64);
 impl Seat {
     pub(super) fn new(exec: &Exec<'_>) -> Seat {
         let n = exec.threads.div_ceil(32) as usize;
-        let pieces = exec.variant.pieces as usize;
+        let regions = exec.variant.regions as usize;
         // An odd number of lines of the cache: what lies at one place in several warps is not all in one set.
         let lines = (FRAME as usize + exec.variant.frame_size as usize).div_ceil(64) | 1;
         let place = Bytes::new(HEAD + 64 * lines * n);
@@ -92,7 +92,7 @@ impl Seat {
         let sweep = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<Sweep>();
         let mut shared = Bytes::new(exec.shared_size as usize + 2 * MARGIN);
         let local = Bytes::new(exec.local_size as usize * 32 * n);
-        let mut masks = vec![0u32; pieces * n];
+        let mut masks = vec![0u32; regions * n];
         let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
         let launch = exec.launch;
         let [bx, by, _] = launch.block;
@@ -134,7 +134,7 @@ impl Seat {
                     std::ptr::null_mut()
                 },
                 sweep: sweep.as_ptr(),
-                masks: masks[w as usize * pieces..].as_mut_ptr(),
+                masks: masks[w as usize * regions..].as_mut_ptr(),
                 params: launch.params.as_ptr(),
                 globals: launch.globals.as_ptr(),
                 shared: shared.base.wrapping_add(MARGIN),
@@ -157,7 +157,7 @@ impl Seat {
                 exec: std::ptr::from_ref(exec).cast(),
                 sites: exec.variant.sites.as_ptr(),
                 index: w,
-                pieces: pieces as u32,
+                regions: regions as u32,
                 parked: Vec::new(),
                 waiting: Vec::new(),
                 arrivals: Vec::new(),
@@ -176,7 +176,7 @@ impl Seat {
         let new = Sweep {
             current: first,
             first,
-            piece: 0,
+            region: 0,
             alive: 0,
             met: 0,
             every: 0,
@@ -249,7 +249,7 @@ impl Seat {
             }
         }
         let sweep = self.sweep();
-        (sweep.piece, sweep.left, sweep.block) = (0, count.saturating_sub(1), block);
+        (sweep.region, sweep.left, sweep.block) = (0, count.saturating_sub(1), block);
         debug_assert_eq!(self.helpers.len(), TABLE.len());
     }
 
@@ -265,7 +265,7 @@ impl Seat {
         let sweep = self.sweep();
         sweep.alive = alive;
         sweep.forget();
-        let fresh = sweep.piece == 0;
+        let fresh = sweep.region == 0;
         let mut ran = false;
         let mut from = 0;
         loop {
@@ -279,7 +279,7 @@ impl Seat {
             let (status, stay) = unsafe { trap::enter(entry, range, first, exec.stack) };
             // SAFETY: the code leaves one of the block's warps there.
             let k = unsafe { (*self.sweep().current).index } as usize;
-            let piece = std::mem::replace(&mut self.sweep().piece, NOWHERE);
+            let region = std::mem::replace(&mut self.sweep().region, NOWHERE);
             match status {
                 SIGNAL => {
                     return Err(super::blame::touched(exec, machine, &self.warps[k], &stay));
@@ -299,15 +299,15 @@ impl Seat {
             // Those behind it have not had their turn, and are where it has come from.
             self.warps[k].meet = NOWHERE;
             self.sweep().set_abreast(false);
-            if piece != NOWHERE {
+            if region != NOWHERE {
                 for w in &mut self.warps[k + 1..] {
                     w.meet = NOWHERE;
-                    if piece == 0 {
+                    if region == 0 {
                         w.live = w.full;
                     }
                     let live = w.live;
                     if live != 0 {
-                        w.make_ready(piece, live);
+                        w.make_ready(region, live);
                     }
                 }
             }

@@ -2,7 +2,7 @@
 
 use super::helpers::{lanes, warp};
 use super::warp::{Row, Warp};
-use crate::plan::form::Class;
+use crate::simt::plan::shape::Class;
 use cushim_ptx::exec::Cause;
 use cushim_ptx::ir::Src;
 

@@ -12,7 +12,7 @@ use super::memory;
 use super::warp::{Arrival, DONE, FAULT, NOWHERE, WAITS, Warp, YIELDS};
 use super::{whole, wide, widest};
 use crate::emit::Site;
-use crate::plan::form::Class;
+use crate::simt::plan::shape::Class;
 use cushim_ptx::alu;
 pub(crate) use cushim_ptx::exec::lanes;
 use cushim_ptx::exec::{Cause, Fault};
@@ -150,9 +150,9 @@ impl Warp {
         }
     }
 
-    fn mask(&mut self, piece: usize) -> &mut u32 {
-        // SAFETY: there are as many masks as pieces, and no other number occurs.
-        unsafe { &mut *self.masks.add(piece) }
+    fn mask(&mut self, region: usize) -> &mut u32 {
+        // SAFETY: there are as many masks as regions, and no other number occurs.
+        unsafe { &mut *self.masks.add(region) }
     }
 }
 
@@ -183,7 +183,7 @@ unsafe fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-/// The next piece, with the lanes that are ready there.
+/// The next region, with the lanes that are ready there.
 unsafe fn dispatch(w: *mut Warp, _: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
@@ -198,31 +198,31 @@ unsafe fn dispatch(w: *mut Warp, _: u32, _: u32) -> u32 {
         w.status = if done { DONE } else { WAITS };
         return NOWHERE;
     }
-    let pieces = w.pieces;
+    let regions = w.regions;
     if std::mem::take(&mut w.rotate) {
-        let after = (w.last + 1..pieces).chain(0..pieces);
-        for piece in after {
-            if *w.mask(piece as usize) != 0 {
-                at = piece;
+        let after = (w.last + 1..regions).chain(0..regions);
+        for region in after {
+            if *w.mask(region as usize) != 0 {
+                at = region;
                 break;
             }
         }
     }
     w.act = std::mem::take(w.mask(at as usize));
     if at == w.low {
-        let next = (at + 1..pieces).find(|p| *w.mask(*p as usize) != 0);
+        let next = (at + 1..regions).find(|p| *w.mask(*p as usize) != 0);
         w.low = next.unwrap_or(NOWHERE);
     }
     at
 }
 
 /// Lanes go round a loop that may wait for others. Answers what to leave with.
-unsafe fn spin(w: *mut Warp, piece: u32, _: u32) -> u32 {
+unsafe fn spin(w: *mut Warp, region: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     w.turns = w.turns.wrapping_add(1);
-    (w.last, w.rotate) = (piece, true);
-    let others = (0..w.pieces).any(|p| p != piece && *w.mask(p as usize) != 0);
+    (w.last, w.rotate) = (region, true);
+    let others = (0..w.regions).any(|p| p != region && *w.mask(p as usize) != 0);
     if others && w.turns % 16 != 0 { 0 } else { YIELDS }
 }
 

@@ -9,7 +9,7 @@ use crate::cache::Cache;
 use crate::caught;
 use crate::emit;
 use crate::error::NotCompiled;
-use crate::plan::Layout;
+use crate::simt::plan::Layout;
 use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, Launch, Memory};
 use cushim_ptx::ir::Module;
 use std::collections::HashMap;

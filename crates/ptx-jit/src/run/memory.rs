@@ -7,7 +7,7 @@ use super::kernel::update as exchange;
 use super::together;
 use super::warp::Warp;
 use crate::emit::{Addresses, Site};
-use crate::plan::form::Class;
+use crate::simt::plan::shape::Class;
 use cushim_ptx::alu;
 use cushim_ptx::exec::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use cushim_ptx::sem::{Atomic, Operation, Source};

@@ -1,4 +1,5 @@
-//! Panics on purpose, in builds that are not for users: each helper's in turn, to see what becomes of the launch.
+//! Panics on purpose, in builds that are not for users: each helper's in turn, to see what becomes of the launch, and the
+//! compiler's, to see that the interpreter takes over.
 
 use super::helpers::Which;
 use std::cell::Cell;
@@ -7,14 +8,28 @@ use std::sync::OnceLock;
 thread_local! {
     /// The helper that panics on this thread.
     static NEXT: Cell<Option<Which>> = const { Cell::new(None) };
+    /// The compiler panics on this thread.
+    static COMPILER: Cell<bool> = const { Cell::new(false) };
+}
+
+/// What `TEST_PANIC_OF_CUSHIM` names.
+fn named() -> Option<&'static str> {
+    static NAMED: OnceLock<Option<String>> = OnceLock::new();
+    NAMED.get_or_init(|| std::env::var("TEST_PANIC_OF_CUSHIM").ok()).as_deref()
+}
+
+/// Panics while code is made, where a test wants it or `TEST_PANIC_OF_CUSHIM` is `Compiler`.
+pub(super) fn inject_compiler() {
+    if COMPILER.get() || named() == Some("Compiler") {
+        let none: &[u32] = &[];
+        std::hint::black_box(none[std::hint::black_box(7)]);
+    }
 }
 
 /// Panics in the helper that a test has named, or `TEST_PANIC_OF_CUSHIM`.
 pub(super) fn inject(which: Which) {
-    static NAMED: OnceLock<Option<String>> = OnceLock::new();
-    let named = NAMED.get_or_init(|| std::env::var("TEST_PANIC_OF_CUSHIM").ok());
     let here = NEXT.get() == Some(which);
-    if here || named.as_ref().is_some_and(|n| *n == format!("{which:?}")) {
+    if here || named().is_some_and(|n| n == format!("{which:?}")) {
         let none: &[u32] = &[];
         // As a helper would do it.
         std::hint::black_box(none[std::hint::black_box(which as usize)]);
@@ -28,7 +43,7 @@ mod tests {
     use crate::run::launch::Exec;
     use crate::run::trap;
     use crate::run::warp::{FAULT, Warp};
-    use crate::{Arena, Kernel};
+    use crate::{Arena, Kernel, NotCompiled};
     use cushim_ptx::exec::{Cause, Fault, Host, Launch};
     use cushim_ptx::ir::Module;
     use std::sync::Arc;
@@ -98,6 +113,67 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
         })
     }
 
+    /// Keeps what it is warned of.
+    #[derive(Default)]
+    struct Warned(std::cell::RefCell<Vec<String>>);
+
+    impl Host for Warned {
+        fn print(&self, _: &[u8]) {}
+        fn allocate(&self, _: u64) -> u64 {
+            0
+        }
+        fn free(&self, _: u64) {}
+        fn nanoseconds(&self) -> u64 {
+            0
+        }
+        fn warn(&self, message: &str) {
+            self.0.borrow_mut().push(message.to_owned());
+        }
+    }
+
+    #[test]
+    fn a_kernel_whose_compiler_panics_is_interpreted() {
+        let text = ".version 8.0\n.target sm_80\n.address_size 64
+.entry k(.param .u64 at) { .reg .u64 p; .reg .u32 x, y; ld.param.u64 p, [at]; mov.u32 x, %tid.x; mov.u32 y, %tid.y;
+  mad.lo.u32 y, y, 5, x; mad.wide.u32 p, y, 4, p; add.u32 y, y, 100; st.global.u32 [p], y; ret; }";
+        let module = Arc::new(cushim_ptx::parse(text).and_then(|m| cushim_ptx::check(&m)).unwrap());
+        COMPILER.set(true);
+        let none = Kernel::new(&module, 0, [64, 1, 1]);
+        COMPILER.set(false);
+        let Err(why) = none else { panic!("there is code") };
+        let NotCompiled::Panicked { kernel, message } = &why else { panic!("{why}") };
+        assert_eq!(kernel, "k");
+        assert!(message.contains("index out of bounds"), "{why}");
+        // Code for one shape of blocks is there; making it for another panics, and making it better.
+        let kernel = Kernel::new(&module, 0, [64, 1, 1]).unwrap();
+        let host = Warned::default();
+        let run = |block: [u32; 3]| {
+            with_arena(|arena| {
+                let at = arena.base().next_multiple_of(64);
+                let params = at.to_le_bytes();
+                let launch = Launch { params: &params, block, ..launch(&module, 0, &[]) };
+                let given = Cell::new(false);
+                let next = |_| if given.replace(true) { 0..0 } else { 0..1 };
+                let done = kernel.run_blocks(&launch, &arena, &arena, &host, &next);
+                let mut bytes = [0; 4 * 25];
+                cushim_ptx::exec::Memory::load(&arena, at, &mut bytes).unwrap();
+                (done, bytes)
+            })
+        };
+        let expected: Vec<u8> = (100..125u32).flat_map(u32::to_le_bytes).collect();
+        COMPILER.set(true);
+        assert!(matches!(kernel.improve([64, 1, 1]), Err(NotCompiled::Panicked { .. })));
+        for _ in 0..2 {
+            let (done, bytes) = run([5, 5, 1]);
+            assert_eq!((done, &bytes[..]), (Ok(()), &expected[..]));
+        }
+        assert_eq!(run([64, 1, 1]).0, Ok(()));
+        COMPILER.set(false);
+        let warned = host.0.take();
+        assert_eq!(warned.len(), 1, "{warned:?}");
+        assert!(warned[0].ends_with("the interpreter runs it"), "{warned:?}");
+    }
+
     /// Of helpers whose answer the code does not look at, too.
     #[test]
     fn a_launch_whose_helper_panics_ends_with_an_error_and_the_next_does_not() {
@@ -161,7 +237,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
     fn every_helper_is_left_behind() {
         let module = module();
         let kernel = Kernel::new(&module, 0, [32, 1, 1]).unwrap();
-        let variant = kernel.variant(crate::plan::Layout::of([32, 1, 1])).unwrap();
+        let variant = kernel.variant(crate::simt::plan::Layout::of([32, 1, 1])).unwrap();
         let (launch, hot) = (launch(&module, 0, &[]), || ());
         assert_eq!(ALL.len(), TABLE.len());
         with_arena(|arena| {

@@ -2,7 +2,7 @@
 //!
 //! Owns when the better one is made: the quick one is there for the first launch, and code that has run for
 //! longer than it took to make is worth making again, on a thread of its own. Both come from one plan, so
-//! frames and numbers of pieces mean the same to both, and a warp may change from one to the other wherever
+//! frames and numbers of regions mean the same to both, and a warp may change from one to the other wherever
 //! it leaves the code. Must not know: what the code does.
 //!
 //! The first launch waits for the quick code, some 50 ms for 1,000 instructions. Interpreting blocks meanwhile would not
@@ -15,8 +15,8 @@ use crate::cache::{Cache, Kept, Place};
 use crate::code::Code;
 use crate::emit::{self, Output, Quality, Site};
 use crate::error::NotCompiled;
-use crate::flat::Flat;
-use crate::plan::Layout;
+use crate::simt::calls::Flat;
+use crate::simt::plan::Layout;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cushim_ptx::ir::{Function, Module};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -80,7 +80,7 @@ pub(crate) struct Variant {
     /// Those that no thread uses at present.
     stacks: Mutex<Vec<Stack>>,
     pub(crate) sites: Vec<Site>,
-    pub(crate) pieces: u32,
+    pub(crate) regions: u32,
     pub(crate) frame_size: u32,
     /// Instructions that a warp runs at most, where there is no loop.
     pub(crate) steps: Option<u64>,
@@ -98,7 +98,8 @@ impl Source {
         cache: Option<Arc<Cache>>,
     ) -> Result<Source, NotCompiled> {
         let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
-        let flat = Arc::new(crate::flat::flatten(&module, kernel).map_err(|e| e.in_text(&module))?);
+        let flat =
+            Arc::new(crate::simt::calls::flatten(&module, kernel).map_err(|e| e.in_text(&module))?);
         Ok(Source { module, kernel, flat, quick, best, cache })
     }
 
@@ -107,6 +108,8 @@ impl Source {
     }
 
     fn compile(&self, quality: Quality, layout: Layout) -> Result<Output, NotCompiled> {
+        #[cfg(any(test, debug_assertions))]
+        super::panics::inject_compiler();
         let isa = match quality {
             Quality::Quick => &self.quick,
             Quality::Best => &self.best,
@@ -133,7 +136,7 @@ impl Source {
             let (source, output) = (self.clone(), output.clone());
             aside(move || place.store(&source, &Kept { quality, took, output }));
         }
-        let Output { sites, pieces, frame_size, stack, origins, steps, .. } = output;
+        let Output { sites, regions, frame_size, stack, origins, steps, .. } = output;
         let first = Machine { code: machine, origins, stack };
         let limit = LEAST.max(took.saturating_mul(TIMES)).as_nanos() as u64;
         let good = quality == Quality::Best;
@@ -148,7 +151,7 @@ impl Source {
             best,
             stacks: Mutex::default(),
             sites,
-            pieces,
+            regions,
             frame_size,
             steps,
             ran,
@@ -207,7 +210,7 @@ impl Variant {
         let start = Instant::now();
         let new = source.compile(Quality::Best, self.layout)?;
         let took = start.elapsed();
-        let same = new.pieces == self.pieces
+        let same = new.regions == self.regions
             && new.frame_size == self.frame_size
             && new.sites.len() == self.sites.len()
             && new.sites.iter().zip(&self.sites).all(|(a, b)| a.is_like(b));

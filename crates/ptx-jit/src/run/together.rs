@@ -8,7 +8,7 @@ use super::atomics::Cell;
 use super::helpers::{lanes, width};
 use super::warp::{Slot, Warp};
 use crate::emit::Site;
-use crate::plan::form::Class;
+use crate::simt::plan::shape::Class;
 use cushim_ptx::alu;
 use cushim_ptx::exec::SHARED_WINDOW;
 use cushim_ptx::ir::Dst;

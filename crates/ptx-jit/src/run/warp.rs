@@ -9,7 +9,7 @@ use cushim_ptx::exec::Fault;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-/// No piece.
+/// No region.
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
 /// What generated code answers: every warp of the block has had its turn.
@@ -29,8 +29,8 @@ pub(crate) type Entry = unsafe extern "C" fn(*mut Warp) -> u32;
 
 /// Going over the warps of a block.
 ///
-/// A warp begins where it is ready, or, while [`Sweep::piece`] is one, there with all lanes that it has:
-/// with what its own state says only where that is no piece.
+/// A warp begins where it is ready, or, while [`Sweep::region`] is one, there with all lanes that it has:
+/// with what its own state says only where that is no region.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct Sweep {
@@ -38,10 +38,10 @@ pub(crate) struct Sweep {
     pub(crate) current: *mut Warp,
     pub(crate) first: *mut Warp,
     /// Where warps begin whose turn is still to come; 0 is the start of a block, [`NOWHERE`] where each is ready.
-    pub(crate) piece: u32,
+    pub(crate) region: u32,
     /// Warps of which lanes have not ended.
     pub(crate) alive: u32,
-    /// Warps that came to a barrier with all their lanes in this turn, and the pieces that they go on in: all
+    /// Warps that came to a barrier with all their lanes in this turn, and the regions that they go on in: all
     /// bits that each has, and those that any has.
     pub(crate) met: u32,
     pub(crate) every: u32,
@@ -133,7 +133,7 @@ pub(crate) struct Warp {
     pub(crate) collected: [[u32; 32]; 2],
     /// `%tid`, by axis.
     pub(crate) tid: [[u32; 32]; 3],
-    /// The lowest piece at which lanes are ready, or [`NOWHERE`].
+    /// The lowest region at which lanes are ready, or [`NOWHERE`].
     pub(crate) low: u32,
     /// Lanes that have not ended.
     pub(crate) live: u32,
@@ -153,7 +153,7 @@ pub(crate) struct Warp {
     /// The next warp of the block, or null.
     pub(crate) next: *mut Warp,
     pub(crate) sweep: *mut Sweep,
-    /// Lanes that are ready, by piece.
+    /// Lanes that are ready, by region.
     pub(crate) masks: *mut u32,
     pub(crate) params: *const u8,
     pub(crate) globals: *const u64,
@@ -192,17 +192,17 @@ pub(crate) struct Warp {
     pub(crate) sites: *const Site,
     /// Number in the block.
     pub(crate) index: u32,
-    pub(crate) pieces: u32,
+    pub(crate) regions: u32,
     /// Lanes that wait for others of the warp.
     pub(crate) parked: Vec<Parked>,
-    /// Barriers at which lanes wait: number, lanes, the piece they go on in, and
+    /// Barriers at which lanes wait: number, lanes, the region they go on in, and
     /// the site.
     pub(crate) waiting: Vec<(u32, u32, u32, u32)>,
     /// Arrivals at barriers of which the block does not know yet.
     pub(crate) arrivals: Vec<Arrival>,
-    /// The piece last chosen, where a kernel spins.
+    /// The region last chosen, where a kernel spins.
     pub(crate) last: u32,
-    /// Choose the piece after [`Warp::last`].
+    /// Choose the region after [`Warp::last`].
     pub(crate) rotate: bool,
     pub(crate) turns: u32,
     /// Results of a collective instruction in the making.

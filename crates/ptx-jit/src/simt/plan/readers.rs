@@ -2,45 +2,45 @@
 //!
 //! Owns the lists, for analyses that follow values. Must not know what is made of a value.
 
-use super::graph::{Piece, Term, reads};
+use super::region::{Region, Term, reads};
 use cushim_ptx::ir::Function;
 use cushim_ptx::work;
 
-/// No piece.
+/// No region.
 const NOWHERE: u32 = u32::MAX;
 
 pub(super) struct Readers {
-    /// Instructions, and, from their number on, ends of pieces.
+    /// Instructions, and, from their number on, ends of regions.
     all: Vec<u32>,
     /// Where those of each register begin.
     first: Vec<u32>,
-    /// The piece in which an instruction's results are written.
+    /// The region in which an instruction's results are written.
     home: Vec<u32>,
 }
 
 /// Who reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reader {
-    /// An instruction of a piece, or one for whose results lanes waited before it.
+    /// An instruction of a region, or one for whose results lanes waited before it.
     Instruction(u32),
-    /// The branch at the end of a piece.
+    /// The branch at the end of a region.
     End(usize),
 }
 
 impl Readers {
-    pub(super) fn of(f: &Function, pieces: &[Piece]) -> Readers {
+    pub(super) fn of(f: &Function, regions: &[Region]) -> Readers {
         let (count, registers) = (f.code.len(), f.registers.len());
         let mut home = vec![NOWHERE; count];
         let mut found: Vec<(u32, u32)> = Vec::with_capacity(2 * count);
         let mut list = Vec::new();
-        for (k, piece) in pieces.iter().enumerate() {
-            for at in piece.writers() {
+        for (k, region) in regions.iter().enumerate() {
+            for at in region.writers() {
                 home[at] = k as u32;
                 reads(&f.code[at], &mut list);
                 found.extend(list.iter().map(|r| (*r, at as u32)));
             }
             let end = (count + k) as u32;
-            match &piece.term {
+            match &region.term {
                 Term::Branch { guard, .. } => found.push((guard.0, end)),
                 Term::Table { inst, .. } => {
                     reads(&f.code[*inst], &mut list);
@@ -68,13 +68,13 @@ impl Readers {
         self.all[from as usize..to as usize].iter().map(|who| {
             work::step(1);
             match (*who as usize).checked_sub(self.home.len()) {
-                Some(piece) => Reader::End(piece),
+                Some(region) => Reader::End(region),
                 None => Reader::Instruction(*who),
             }
         })
     }
 
-    /// The piece in which an instruction's results are written; `None` if it ends one and has none.
+    /// The region in which an instruction's results are written; `None` if it ends one and has none.
     pub(super) fn home(&self, inst: u32) -> Option<usize> {
         Some(self.home[inst as usize]).filter(|k| *k != NOWHERE).map(|k| k as usize)
     }

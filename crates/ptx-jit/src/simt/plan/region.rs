@@ -1,7 +1,7 @@
-//! Pieces: basic blocks cut where a warp may have to wait, in the order in
+//! Regions: basic blocks cut where a warp may have to wait, in the order in
 //! which parted lanes run.
 //!
-//! A piece's number is its rank: whenever a piece runs, lanes that wait
+//! A region's number is its rank: whenever a region runs, lanes that wait
 //! elsewhere wait at higher numbers (see [`super::Plan`]).
 
 use super::set::Set;
@@ -17,7 +17,7 @@ pub(crate) enum Edge {
     Exit,
 }
 
-/// How a piece ends.
+/// How a region ends.
 #[derive(Debug, Clone)]
 pub(crate) enum Term {
     Jump(Edge),
@@ -42,12 +42,12 @@ pub(crate) enum Term {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Piece {
+pub(crate) struct Region {
     /// Instructions before the one that ends it.
     pub(crate) start: usize,
     pub(crate) end: usize,
     pub(crate) term: Term,
-    /// The pieces that lanes may go to from here, each once, from the least.
+    /// The regions that lanes may go to from here, each once, from the least.
     pub(crate) next: Vec<usize>,
     /// The waiting instruction whose results it begins with.
     pub(crate) result: Option<usize>,
@@ -55,7 +55,7 @@ pub(crate) struct Piece {
     pub(crate) live_out: Set,
 }
 
-impl Piece {
+impl Region {
     /// The instructions whose results it writes, those first for which lanes waited before it.
     pub(crate) fn writers(&self) -> impl Iterator<Item = usize> + use<> {
         self.result.into_iter().chain(self.start..self.end)
@@ -93,8 +93,8 @@ pub(crate) fn is_collective(inst: &Inst) -> bool {
     matches!(inst.sem, Operation::Collective(_))
 }
 
-/// Cuts a function. `split`: collective instructions that end a piece.
-pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
+/// Cuts a function. `split`: collective instructions that end a region.
+pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Region> {
     let mut reached = vec![false; f.blocks.len()];
     let mut stack = vec![0usize];
     while let Some(b) = stack.pop() {
@@ -104,7 +104,7 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
     }
     let mut order: Vec<usize> = (0..f.blocks.len()).filter(|b| reached[*b]).collect();
     order.sort_by_key(|b| f.blocks[*b].rank);
-    // Starts of pieces, and the number of the piece that begins at each.
+    // Starts of regions, and the number of the region that begins at each.
     let mut cuts: Vec<(usize, usize)> = Vec::new();
     let mut first = vec![0usize; f.blocks.len()];
     for b in &order {
@@ -128,7 +128,7 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
         Some(b) => Edge::To(first[*b as usize]),
         None => Edge::Exit,
     };
-    let mut pieces: Vec<Piece> = Vec::new();
+    let mut regions: Vec<Region> = Vec::new();
     for (k, &(start, end)) in cuts.iter().enumerate() {
         let last = &f.code[end - 1];
         let ends_block = f.block_of.get(end) != f.block_of.get(end - 1)
@@ -167,24 +167,32 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Piece> {
         let (term, own) = if start == end { (Term::Jump(at(end)), false) } else { (term, own) };
         let end = if own { end - 1 } else { end };
         let (live_in, live_out) = (Set::new(), Set::new());
-        pieces.push(Piece { start, end, term, next: Vec::new(), result: None, live_in, live_out });
+        regions.push(Region {
+            start,
+            end,
+            term,
+            next: Vec::new(),
+            result: None,
+            live_in,
+            live_out,
+        });
     }
-    for k in 0..pieces.len() {
-        if let Term::Wait { inst, next: Edge::To(n) } = pieces[k].term
+    for k in 0..regions.len() {
+        if let Term::Wait { inst, next: Edge::To(n) } = regions[k].term
             && writes(&f.code[inst]).next().is_some()
         {
-            pieces[n].result = Some(inst);
+            regions[n].result = Some(inst);
         }
     }
-    exits(&mut pieces);
-    pieces.iter_mut().for_each(|p| p.next = p.term.successors());
-    super::live::find(f, &mut pieces);
-    pieces
+    exits(&mut regions);
+    regions.iter_mut().for_each(|p| p.next = p.term.successors());
+    super::liveness::find(f, &mut regions);
+    regions
 }
 
-/// Going to a piece that only ends is ending.
-fn exits(pieces: &mut [Piece]) {
-    let ends: Vec<bool> = pieces
+/// Going to a region that only ends is ending.
+fn exits(regions: &mut [Region]) {
+    let ends: Vec<bool> = regions
         .iter()
         .map(|p| p.start == p.end && p.result.is_none() && matches!(p.term, Term::Jump(Edge::Exit)))
         .collect();
@@ -195,7 +203,7 @@ fn exits(pieces: &mut [Piece]) {
             *e = Edge::Exit;
         }
     };
-    for p in pieces {
+    for p in regions {
         match &mut p.term {
             Term::Jump(e) => mend(e),
             Term::Branch { taken, other, .. } => {

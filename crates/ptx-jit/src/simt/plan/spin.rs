@@ -4,9 +4,9 @@
 //! load, an atomic, or a barrier object gave inside it, or a load of any kind
 //! beside a fence: compilers read such a variable again after each.
 
-use super::graph::{Edge, Piece, writes};
-use super::live;
+use super::liveness;
 use super::readers::{Reader, Readers};
+use super::region::{Edge, Region, writes};
 use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::sem::{Cache, MbarrierOp, Operation};
 use cushim_ptx::types::Space;
@@ -32,20 +32,20 @@ fn is_fence(inst: &Inst) -> bool {
 /// Steps for each instruction after which loops count as such without being looked at: they are nested deep.
 const MOST: usize = 256;
 
-pub(super) fn may_spin(f: &Function, pieces: &[Piece]) -> bool {
-    let fenced = pieces.iter().any(|p| f.code[p.start..p.end].iter().any(is_fence));
-    if !pieces.iter().any(|p| f.code[p.start..p.end].iter().any(|inst| observes(inst, fenced))) {
+pub(super) fn may_spin(f: &Function, regions: &[Region]) -> bool {
+    let fenced = regions.iter().any(|p| f.code[p.start..p.end].iter().any(is_fence));
+    if !regions.iter().any(|p| f.code[p.start..p.end].iter().any(|inst| observes(inst, fenced))) {
         return false;
     }
     let loops = Loops {
         f,
-        pieces,
-        before: live::before(pieces),
-        readers: Readers::of(f, pieces),
-        up: Marks::new(pieces.len()),
-        body: Marks::new(pieces.len()),
+        regions,
+        before: liveness::before(regions),
+        readers: Readers::of(f, regions),
+        up: Marks::new(regions.len()),
+        body: Marks::new(regions.len()),
         tainted: Marks::new(f.registers.len()),
-        left: MOST * (f.code.len() + pieces.len()),
+        left: MOST * (f.code.len() + regions.len()),
     };
     loops.any_spins()
 }
@@ -77,12 +77,12 @@ impl Marks {
 
 struct Loops<'a> {
     f: &'a Function,
-    pieces: &'a [Piece],
+    regions: &'a [Region],
     before: Vec<Vec<usize>>,
     readers: Readers,
-    /// From which pieces the end of a loop can be reached.
+    /// From which regions the end of a loop can be reached.
     up: Marks,
-    /// The pieces of the loop.
+    /// The regions of the loop.
     body: Marks,
     tainted: Marks,
     /// How many steps are left.
@@ -91,8 +91,8 @@ struct Loops<'a> {
 
 impl Loops<'_> {
     fn any_spins(mut self) -> bool {
-        for k in 0..self.pieces.len() {
-            for s in self.pieces[k].next.iter().copied().filter(|s| *s <= k) {
+        for k in 0..self.regions.len() {
+            for s in self.regions[k].next.iter().copied().filter(|s| *s <= k) {
                 let list = self.find(s, k);
                 if self.left == 0 || self.spins(&list) {
                     return true;
@@ -107,7 +107,7 @@ impl Loops<'_> {
         self.left = self.left.saturating_sub(count);
     }
 
-    /// For a backward edge, the pieces from which it can be reached without leaving what its target reaches.
+    /// For a backward edge, the regions from which it can be reached without leaving what its target reaches.
     fn find(&mut self, first: usize, last: usize) -> Vec<usize> {
         self.up.clear();
         let mut stack = vec![last];
@@ -124,7 +124,7 @@ impl Loops<'_> {
             self.step(1);
             if self.up.has(k) && self.body.add(k) {
                 list.push(k);
-                stack.extend(&self.pieces[k].next);
+                stack.extend(&self.regions[k].next);
             }
         }
         list
@@ -134,12 +134,12 @@ impl Loops<'_> {
     fn spins(&mut self, list: &[usize]) -> bool {
         self.tainted.clear();
         let mut registers: Vec<u32> = Vec::new();
-        let code = |k: &usize| &self.f.code[self.pieces[*k].start..self.pieces[*k].end];
+        let code = |k: &usize| &self.f.code[self.regions[*k].start..self.regions[*k].end];
         let fenced = list.iter().any(|k| code(k).iter().any(is_fence));
         for k in list {
-            let piece = &self.pieces[*k];
-            self.step(piece.end - piece.start + 1);
-            let code = &self.f.code[piece.start..piece.end];
+            let region = &self.regions[*k];
+            self.step(region.end - region.start + 1);
+            let code = &self.f.code[region.start..region.end];
             let seen = code.iter().filter(|inst| observes(inst, fenced)).flat_map(writes);
             registers.extend(seen.filter(|r| self.tainted.add(*r as usize)));
         }
@@ -153,7 +153,7 @@ impl Loops<'_> {
                             Edge::To(s) => !self.body.has(*s),
                             Edge::Exit => true,
                         };
-                        if self.body.has(k) && self.pieces[k].term.edges().iter().any(leaves) {
+                        if self.body.has(k) && self.regions[k].term.edges().iter().any(leaves) {
                             return true;
                         }
                     }

@@ -1,4 +1,4 @@
-//! Forms of values: the same in all lanes, or differing by known steps.
+//! Shapes of values: the same in all lanes, or differing by known steps.
 //!
 //! Owns the arithmetic of steps, once: the analysis runs it with bases that
 //! are nothing, the emitter with bases that are values of the code. So they
@@ -15,20 +15,20 @@ pub(crate) type Steps = Rc<[i64; 32]>;
 
 /// The value of a register in all lanes.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Form<B> {
+pub(crate) enum Shape<B> {
     /// One value for all.
     Uniform(B),
     /// `base + steps[lane]`, in the register's own arithmetic.
-    Linear {
+    Affine {
         base: B,
         steps: Steps,
         /// Zero bits at the low end of the base.
         zeros: u32,
     },
     /// 64 bits: `offset + scale * extend(base + steps[lane])`, the sum in 32 bits.
-    Extended { offset: B, base: B, steps: Steps, scale: i64, signed: bool },
+    ScaledAffine { offset: B, base: B, steps: Steps, scale: i64, signed: bool },
     /// Anything.
-    Lanes,
+    Varying,
 }
 
 /// Arithmetic on bases. `wide` says 64 bits.
@@ -62,50 +62,50 @@ fn immediate(src: Option<&Src>) -> Option<i64> {
     }
 }
 
-fn steps_of<B>(f: &Form<B>) -> Option<[i64; 32]> {
+fn steps_of<B>(f: &Shape<B>) -> Option<[i64; 32]> {
     match f {
-        Form::Uniform(_) => Some([0; 32]),
-        Form::Linear { steps, .. } => Some(**steps),
+        Shape::Uniform(_) => Some([0; 32]),
+        Shape::Affine { steps, .. } => Some(**steps),
         _ => None,
     }
 }
 
-fn base_of<B: Clone>(f: &Form<B>) -> Option<B> {
+fn base_of<B: Clone>(f: &Shape<B>) -> Option<B> {
     match f {
-        Form::Uniform(b) | Form::Linear { base: b, .. } => Some(b.clone()),
+        Shape::Uniform(b) | Shape::Affine { base: b, .. } => Some(b.clone()),
         _ => None,
     }
 }
 
-fn zeros_of<B>(f: &Form<B>) -> u32 {
+fn zeros_of<B>(f: &Shape<B>) -> u32 {
     match f {
-        Form::Linear { zeros, .. } => *zeros,
+        Shape::Affine { zeros, .. } => *zeros,
         _ => 0,
     }
 }
 
-fn linear<B>(wide: bool, base: B, mut steps: [i64; 32], zeros: u32) -> Form<B> {
+fn linear<B>(wide: bool, base: B, mut steps: [i64; 32], zeros: u32) -> Shape<B> {
     if !wide {
         steps = steps.map(|s| i64::from(s as i32));
     }
     if steps == [0; 32] {
-        Form::Uniform(base)
+        Shape::Uniform(base)
     } else {
-        Form::Linear { base, steps: Rc::new(steps), zeros }
+        Shape::Affine { base, steps: Rc::new(steps), zeros }
     }
 }
 
 /// The form of a result whose operands do not all have one value, where it is
-/// better than [`Form::Lanes`].
+/// better than [`Shape::Varying`].
 pub(crate) fn affine<B: Clone>(
     inst: &Inst,
-    args: &[Form<B>],
+    args: &[Shape<B>],
     a: &mut dyn Arithmetic<B>,
-) -> Option<Form<B>> {
-    form(inst, args, a).filter(|f| !matches!(f, Form::Lanes))
+) -> Option<Shape<B>> {
+    form(inst, args, a).filter(|f| !matches!(f, Shape::Varying))
 }
 
-fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> Option<Form<B>> {
+fn form<B: Clone>(inst: &Inst, args: &[Shape<B>], a: &mut dyn Arithmetic<B>) -> Option<Shape<B>> {
     let ty = inst.types[0];
     let clamps = match inst.sem {
         Operation::Integer(i) => i.op.clamps(),
@@ -141,9 +141,9 @@ fn form<B: Clone>(inst: &Inst, args: &[Form<B>], a: &mut dyn Arithmetic<B>) -> O
 fn integer<B: Clone>(
     inst: &Inst,
     op: IntegerOp,
-    args: &[Form<B>],
+    args: &[Shape<B>],
     a: &mut dyn Arithmetic<B>,
-) -> Option<Form<B>> {
+) -> Option<Shape<B>> {
     let ty = inst.types[0];
     let wide = ty.bits() == 64;
     match op {
@@ -154,8 +154,8 @@ fn integer<B: Clone>(
             scale(wide, x, by, a)
         }
         IntegerOp::Mad { half: Half::Low, .. } => {
-            if let [Form::Uniform(x), Form::Uniform(y), z] = args {
-                let product = Form::Uniform(a.product(wide, x, y));
+            if let [Shape::Uniform(x), Shape::Uniform(y), z] = args {
+                let product = Shape::Uniform(a.product(wide, x, y));
                 return sum(wide, false, &product, z, a);
             }
             let (x, by) = factor(inst, args)?;
@@ -179,9 +179,9 @@ fn integer<B: Clone>(
 fn bits<B: Clone>(
     inst: &Inst,
     op: BitOp,
-    args: &[Form<B>],
+    args: &[Shape<B>],
     a: &mut dyn Arithmetic<B>,
-) -> Option<Form<B>> {
+) -> Option<Shape<B>> {
     let ty = inst.types[0];
     let wide = ty.bits() == 64;
     match op {
@@ -205,14 +205,14 @@ fn bits<B: Clone>(
             let fits = steps.iter().all(|s| (0..1i64 << k).contains(s));
             let base = base_of(&args[0])?;
             (zeros_of(&args[0]) >= k && fits)
-                .then(|| Form::Uniform(a.shr(wide, ty.is_signed(), &base, k)))
+                .then(|| Shape::Uniform(a.shr(wide, ty.is_signed(), &base, k)))
         }
         _ => None,
     }
 }
 
 /// The factor that is not constant, and the one that is.
-fn factor<'f, B>(inst: &Inst, args: &'f [Form<B>]) -> Option<(&'f Form<B>, i64)> {
+fn factor<'f, B>(inst: &Inst, args: &'f [Shape<B>]) -> Option<(&'f Shape<B>, i64)> {
     match (immediate(inst.src.first()), immediate(inst.src.get(1))) {
         (_, Some(v)) => Some((&args[0], v)),
         (Some(v), None) => Some((&args[1], v)),
@@ -223,17 +223,17 @@ fn factor<'f, B>(inst: &Inst, args: &'f [Form<B>]) -> Option<(&'f Form<B>, i64)>
 fn sum<B: Clone>(
     wide: bool,
     minus: bool,
-    x: &Form<B>,
-    y: &Form<B>,
+    x: &Shape<B>,
+    y: &Shape<B>,
     a: &mut dyn Arithmetic<B>,
-) -> Option<Form<B>> {
-    if let Form::Extended { offset, base, steps, scale, signed } = x {
-        let Form::Uniform(u) = y else { return None };
+) -> Option<Shape<B>> {
+    if let Shape::ScaledAffine { offset, base, steps, scale, signed } = x {
+        let Shape::Uniform(u) = y else { return None };
         let offset = if minus { a.sub(wide, offset, u) } else { a.add(wide, offset, u) };
         let (base, steps) = (base.clone(), steps.clone());
-        return Some(Form::Extended { offset, base, steps, scale: *scale, signed: *signed });
+        return Some(Shape::ScaledAffine { offset, base, steps, scale: *scale, signed: *signed });
     }
-    if let (Form::Uniform(_), Form::Extended { .. }, false) = (x, y, minus) {
+    if let (Shape::Uniform(_), Shape::ScaledAffine { .. }, false) = (x, y, minus) {
         return sum(wide, false, y, x, a);
     }
     let (mut s, t) = (steps_of(x)?, steps_of(y)?);
@@ -245,9 +245,14 @@ fn sum<B: Clone>(
     Some(linear(wide, base, s, zeros_of(x).min(zeros_of(y))))
 }
 
-fn scale<B: Clone>(wide: bool, x: &Form<B>, by: i64, a: &mut dyn Arithmetic<B>) -> Option<Form<B>> {
-    if let Form::Extended { offset, base, steps, scale, signed } = x {
-        return Some(Form::Extended {
+fn scale<B: Clone>(
+    wide: bool,
+    x: &Shape<B>,
+    by: i64,
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Shape<B>> {
+    if let Shape::ScaledAffine { offset, base, steps, scale, signed } = x {
+        return Some(Shape::ScaledAffine {
             offset: a.mul(wide, offset, by),
             base: base.clone(),
             steps: steps.clone(),
@@ -262,20 +267,20 @@ fn scale<B: Clone>(wide: bool, x: &Form<B>, by: i64, a: &mut dyn Arithmetic<B>) 
 }
 
 fn extend<B: Clone>(
-    x: &Form<B>,
+    x: &Shape<B>,
     signed: bool,
     scale: i64,
     a: &mut dyn Arithmetic<B>,
-) -> Option<Form<B>> {
+) -> Option<Shape<B>> {
     match x {
-        Form::Uniform(b) => {
+        Shape::Uniform(b) => {
             let e = a.extend(signed, b);
-            Some(Form::Uniform(a.mul(true, &e, scale)))
+            Some(Shape::Uniform(a.mul(true, &e, scale)))
         }
-        Form::Linear { base, steps, .. } => {
+        Shape::Affine { base, steps, .. } => {
             let offset = a.constant(true, 0);
             let (base, steps) = (base.clone(), steps.clone());
-            Some(Form::Extended { offset, base, steps, scale, signed })
+            Some(Shape::ScaledAffine { offset, base, steps, scale, signed })
         }
         _ => None,
     }

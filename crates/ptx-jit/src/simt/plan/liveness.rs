@@ -1,9 +1,9 @@
-//! Which registers live where one piece goes on in another.
+//! Which registers live where one region goes on in another.
 //!
-//! Owns the data flow: what a piece reads before it writes it, backwards along the edges, each edge as often as
+//! Owns the data flow: what a region reads before it writes it, backwards along the edges, each edge as often as
 //! something new comes that way. Must not know what lanes do.
 
-use super::graph::{Piece, Term, reads, writes};
+use super::region::{Region, Term, reads, writes};
 use super::set::{Rounds, Set};
 use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::work;
@@ -73,20 +73,20 @@ impl Effects {
     }
 }
 
-/// The pieces from which each can be come to.
-pub(crate) fn before(pieces: &[Piece]) -> Vec<Vec<usize>> {
-    let mut before = vec![Vec::new(); pieces.len()];
-    for (k, p) in pieces.iter().enumerate() {
+/// The regions from which each can be come to.
+pub(crate) fn before(regions: &[Region]) -> Vec<Vec<usize>> {
+    let mut before = vec![Vec::new(); regions.len()];
+    for (k, p) in regions.iter().enumerate() {
         p.next.iter().for_each(|s| before[*s].push(k));
     }
     before
 }
 
-/// Finds what lives at the begin and at the end of each piece.
-pub(super) fn find(f: &Function, pieces: &mut [Piece]) {
+/// Finds what lives at the begin and at the end of each region.
+pub(super) fn find(f: &Function, regions: &mut [Region]) {
     let mut effects = Effects::new(f);
-    let mut killed = Vec::with_capacity(pieces.len());
-    for p in &mut *pieces {
+    let mut killed = Vec::with_capacity(regions.len());
+    for p in &mut *regions {
         if let Some(inst) = p.result {
             effects.write(&f.code[inst]);
         }
@@ -100,31 +100,31 @@ pub(super) fn find(f: &Function, pieces: &mut [Piece]) {
         p.live_in = exposed;
         killed.push(written);
     }
-    let before = before(pieces);
-    // From the last piece to the first, as often as there is something new.
-    let n = pieces.len();
+    let before = before(regions);
+    // From the last region to the first, as often as there is something new.
+    let n = regions.len();
     let mut rounds = Rounds::all(n);
     while let Some(k) = rounds.pop().map(|turn| n - 1 - turn) {
-        let mut through = pieces[k].live_out.clone();
+        let mut through = regions[k].live_out.clone();
         through.subtract(&killed[k]);
-        pieces[k].live_in.unite(&through);
-        let entered = std::mem::take(&mut pieces[k].live_in);
+        regions[k].live_in.unite(&through);
+        let entered = std::mem::take(&mut regions[k].live_in);
         for b in &before[k] {
-            if pieces[*b].live_out.unite(&entered) {
+            if regions[*b].live_out.unite(&entered) {
                 rounds.push(n - 1 - *b);
             }
         }
-        pieces[k].live_in = entered;
+        regions[k].live_in = entered;
     }
 }
 
-/// Of each register, the pieces at whose begin it lives.
-pub(super) fn by_register(pieces: &[Piece], registers: usize) -> Vec<Set> {
+/// Of each register, the regions at whose begin it lives.
+pub(super) fn by_register(regions: &[Region], registers: usize) -> Vec<Set> {
     let mut all = vec![Set::new(); registers];
     let mut words: Vec<(u32, u32, u64)> = Vec::new();
-    for (group, pieces) in pieces.chunks(64).enumerate() {
+    for (group, regions) in regions.chunks(64).enumerate() {
         words.clear();
-        for (k, p) in pieces.iter().enumerate() {
+        for (k, p) in regions.iter().enumerate() {
             words.extend(p.live_in.words().map(|(word, bits)| (word, k as u32, bits)));
         }
         words.sort_unstable();

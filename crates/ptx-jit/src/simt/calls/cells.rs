@@ -5,7 +5,7 @@
 
 use super::graph::Calls;
 use cushim_ptx::ir::{Base, Call, Function, Module, Place, Src, Symbol};
-use cushim_ptx::sem::Operation;
+use cushim_ptx::sem::{Access, Operation};
 use cushim_ptx::work;
 use std::collections::{BTreeMap, HashMap};
 
@@ -67,9 +67,7 @@ impl Cells {
                 match src {
                     Src::Memory(Base::Symbol(Symbol::Local(o)), offset) => {
                         let access = match &inst.sem {
-                            Operation::Load(a) | Operation::Store(a) if n == 0 => {
-                                Some(super::parts(a))
-                            }
+                            Operation::Load(a) | Operation::Store(a) if n == 0 => Some(parts(a)),
                             _ => None,
                         };
                         cells.note(at, *o, *offset, access);
@@ -138,4 +136,9 @@ pub(super) fn find(module: &Module, calls: &Calls) -> Vec<Cells> {
 
 pub(super) fn is_external(module: &Module, call: &Call) -> bool {
     matches!(call.callee, cushim_ptx::ir::Callee::Direct(g) if !module.functions[g as usize].defined)
+}
+
+/// Bytes of each part of a load or store, and how many parts.
+pub(super) fn parts(access: &Access) -> (u32, u32) {
+    (access.element.bytes(), access.parts.into())
 }

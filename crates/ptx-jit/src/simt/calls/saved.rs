@@ -3,9 +3,9 @@
 //! Owns finding those registers: what an instance owns and is live behind the call. Must not know where they
 //! are kept.
 
-use super::{Circular, Instance};
-use crate::plan::live::Effects;
-use crate::plan::set::{Rounds, Set};
+use super::instance::{Circular, Instance};
+use crate::simt::plan::liveness::Effects;
+use crate::simt::plan::set::{Rounds, Set};
 use cushim_ptx::ir::{Dst, Function, Src};
 use std::collections::HashMap;
 

@@ -15,21 +15,23 @@ mod bytes;
 mod call;
 mod cells;
 mod graph;
+mod instance;
 mod make;
 mod pointer;
 mod saved;
 
 use crate::error::NotCompiled;
-use crate::plan::graph::Term;
-use crate::plan::{Layout, Plan};
+use crate::simt::plan::region::Term;
+use crate::simt::plan::{Layout, Plan};
 use cells::Cells;
 use cushim_ptx::Pos;
 use cushim_ptx::ir::{Base, Dst, Function, Inst, Module, Sense, Src, Symbol};
 #[cfg(doc)]
 use cushim_ptx::sem::Activation;
-use cushim_ptx::sem::{Access, Control};
+use cushim_ptx::sem::Control;
 use cushim_ptx::types::Scalar;
 use graph::Calls;
+use instance::{Back, Circular, Frame, Instance, Place};
 use std::collections::{BTreeSet, HashMap};
 
 /// A function is copied to its calls if it has at most so many instructions, or one call.
@@ -47,9 +49,6 @@ pub(crate) struct Flat {
     pub(crate) moving: bool,
 }
 
-/// An instruction of a function of the module.
-type Place = (u32, u32);
-
 /// Makes one function of a kernel and what it calls.
 ///
 /// # Errors
@@ -59,15 +58,15 @@ pub(crate) fn flatten(module: &Module, kernel: u32) -> Result<Flat, NotCompiled>
     loop {
         let made = Flattening::new(module, kernel, &apart).whole()?;
         let f = &made.0.function;
-        let guarded = |i: &Inst| crate::plan::graph::is_collective(i) && i.guard.is_some();
+        let guarded = |i: &Inst| crate::simt::plan::region::is_collective(i) && i.guard.is_some();
         if !f.code.iter().any(guarded) {
             return Ok(made.0);
         }
         // Where lanes of a warp may have to wait for each other, those that pass by go round it.
         let plan = Plan::new(f, Layout::Any);
         let before = apart.len();
-        for piece in &plan.pieces {
-            if let Term::Wait { inst, .. } = piece.term
+        for region in &plan.regions {
+            if let Term::Wait { inst, .. } = region.term
                 && f.code[inst].guard.is_some()
             {
                 apart.insert(made.1[inst]);
@@ -77,56 +76,6 @@ pub(crate) fn flatten(module: &Module, kernel: u32) -> Result<Flat, NotCompiled>
             return Ok(made.0);
         }
     }
-}
-
-/// Where frames of an instance begin.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Frame {
-    Fixed(u32),
-    /// At what the register says, and so many bytes behind it.
-    Moving(u32, u32),
-}
-
-impl Frame {
-    fn behind(self, size: u32) -> Frame {
-        match self {
-            Frame::Fixed(at) => Frame::Fixed(at + size),
-            Frame::Moving(register, at) => Frame::Moving(register, at + size),
-        }
-    }
-}
-
-/// Where lanes go that return.
-#[derive(Debug, Clone)]
-enum Back {
-    /// They end.
-    Exit,
-    /// To a label.
-    One(u32),
-    /// To that of these labels which the register says; the label at which it is looked up.
-    Many { register: u32, sites: Vec<u32>, label: u32 },
-}
-
-/// A body of a function in the code.
-#[derive(Debug, Clone)]
-struct Instance {
-    function: u32,
-    /// Its registers in the code: the function's own first.
-    registers: (u32, u32),
-    /// Of the cells of its variables.
-    cells: HashMap<(usize, u32), u32>,
-    frame: Frame,
-    back: Back,
-    /// Of its instructions, one each.
-    label: u32,
-}
-
-/// A call that may come back to the function that it is in.
-struct Circular {
-    instance: usize,
-    /// The instructions before and after.
-    save: usize,
-    restore: usize,
 }
 
 struct Flattening<'a> {
@@ -149,11 +98,6 @@ struct Flattening<'a> {
     /// Where lanes of an instance choose where they go on.
     returning: Vec<(usize, usize)>,
     local_size: u32,
-}
-
-/// Bytes of each part of a load or store, and how many parts.
-fn parts(access: &Access) -> (u32, u32) {
-    (access.element.bytes(), access.parts.into())
 }
 
 impl<'a> Flattening<'a> {

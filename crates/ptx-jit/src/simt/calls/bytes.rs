@@ -4,7 +4,8 @@
 //! and need not have cut them alike. Must not know where a call goes.
 
 use super::cells::Variable;
-use super::{Flattening, Frame, bits, make, to, unsigned};
+use super::instance::Frame;
+use super::{Flattening, bits, make, to, unsigned};
 use cushim_ptx::Pos;
 use cushim_ptx::ir::{Arg, Dst, Inst, Param, Place, Src};
 use cushim_ptx::sem::{BitOp, Outcomes};

@@ -1,33 +1,33 @@
 //! Finding the facts of a plan, each time only what something new bears on.
 //!
-//! Owns the order of that: pieces in rounds by their ranks, and between them instructions whose operands have other
-//! forms now. Every fact only grows (a form falls to [`Form::Lanes`], a set gains members), so that the order decides
+//! Owns the order of that: regions in rounds by their ranks, and between them instructions whose operands have other
+//! forms now. Every fact only grows (a form falls to [`Shape::Varying`], a set gains members), so that the order decides
 //! what finding them costs, not what they are: the least facts that satisfy all rules (`tests.rs` has them in words).
 //!
-//! The rule for lanes that wait has one set for each piece, of pieces above it, and would bring what one has to all
+//! The rule for lanes that wait has one set for each region, of regions above it, and would bring what one has to all
 //! that are in it. Bringing it to the least of them is enough: from there it goes to the next, and so on. Must not
 //! know what an instruction makes of its operands.
 
 use super::Facts;
-use super::form::{Class, Form};
-use super::graph::{Term, writes};
-use super::live;
+use super::liveness;
 use super::readers::{Reader, Readers};
+use super::region::{Term, writes};
 use super::set::{Rounds, Set};
+use super::shape::{Class, Shape};
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{Control, Operation};
 use cushim_ptx::work;
 
 /// Who is to be looked at again, and what was found out for that.
 struct Work {
-    pieces: Rounds,
+    regions: Rounds,
     instructions: Vec<u32>,
     /// Of each instruction, whether it is among them.
     queued: Vec<bool>,
     readers: Readers,
-    /// Of each piece: who writes registers that live behind it, by register, and not blended so far.
+    /// Of each region: who writes registers that live behind it, by register, and not blended so far.
     writers: Vec<Vec<(u32, u32)>>,
-    /// Of each register, the pieces at whose begin it lives; found when somebody asks.
+    /// Of each register, the regions at whose begin it lives; found when somebody asks.
     live: Option<Vec<Set>>,
 }
 
@@ -36,7 +36,7 @@ impl Facts<'_> {
     pub(super) fn solve(&mut self) {
         let mut work = self.work();
         self.forms(&mut work);
-        while let Some(k) = work.pieces.pop() {
+        while let Some(k) = work.regions.pop() {
             work::step(1);
             if !self.is_alone(k) {
                 self.blends(k, &mut work);
@@ -48,12 +48,12 @@ impl Facts<'_> {
 
     fn work(&self) -> Work {
         let mut order = Vec::with_capacity(self.f.code.len());
-        let mut writers = Vec::with_capacity(self.pieces.len());
-        for piece in self.pieces {
+        let mut writers = Vec::with_capacity(self.regions.len());
+        for region in self.regions {
             let mut written = Vec::new();
-            for at in piece.writers() {
+            for at in region.writers() {
                 order.push(at as u32);
-                let lives = |r: &u32| piece.live_out.has(*r as usize);
+                let lives = |r: &u32| region.live_out.has(*r as usize);
                 written.extend(writes(&self.f.code[at]).filter(lives).map(|r| (r, at as u32)));
             }
             written.sort_unstable();
@@ -64,10 +64,10 @@ impl Facts<'_> {
         let mut queued = vec![false; self.f.code.len()];
         order.iter().for_each(|at| queued[*at as usize] = true);
         Work {
-            pieces: Rounds::all(self.pieces.len()),
+            regions: Rounds::all(self.regions.len()),
             instructions: order,
             queued,
-            readers: Readers::of(self.f, self.pieces),
+            readers: Readers::of(self.f, self.regions),
             writers,
             live: None,
         }
@@ -91,7 +91,7 @@ impl Facts<'_> {
                 }
                 for reader in work.readers.of_register(r) {
                     match reader {
-                        Reader::End(piece) => work.pieces.push(piece),
+                        Reader::End(region) => work.regions.push(region),
                         Reader::Instruction(i) => {
                             if !std::mem::replace(&mut work.queued[i as usize], true) {
                                 work.instructions.push(i);
@@ -103,29 +103,30 @@ impl Facts<'_> {
         }
     }
 
-    /// The form of the `n`th result of an instruction of a piece, in a register.
-    fn written(&self, inst: &Inst, k: usize, result: &Form<()>, n: usize, r: u32) -> Form<()> {
+    /// The form of the `n`th result of an instruction of a region, in a register.
+    fn written(&self, inst: &Inst, k: usize, result: &Shape<()>, n: usize, r: u32) -> Shape<()> {
         let parted = self.blend[k].has(r as usize);
         let guarded = inst.guard.is_some_and(|(p, _)| !self.is_uniform(p));
         match result {
-            _ if parted || guarded => Form::Lanes,
-            Form::Uniform(()) => Form::Uniform(()),
-            _ if n > 0 || self.classes[r as usize] == Class::Predicate => Form::Lanes,
+            _ if parted || guarded => Shape::Varying,
+            Shape::Uniform(()) => Shape::Uniform(()),
+            _ if n > 0 || self.classes[r as usize] == Class::Predicate => Shape::Varying,
             other => other.clone(),
         }
     }
 
-    /// Lanes wait elsewhere while a piece runs: what it writes that lives there is blended, and what depends on
+    /// Lanes wait elsewhere while a region runs: what it writes that lives there is blended, and what depends on
     /// all lanes being here is looked at again.
     fn blends(&mut self, k: usize, work: &mut Work) {
-        let (pieces, registers) = (self.pieces, self.f.registers.len());
+        let (regions, registers) = (self.regions, self.f.registers.len());
         let mut again = Vec::new();
         let live = &mut work.live;
         work.writers[k].retain(|(r, at)| {
             work::step(1);
             let r = *r as usize;
             let mut lives = || {
-                let live = &live.get_or_insert_with(|| live::by_register(pieces, registers))[r];
+                let live =
+                    &live.get_or_insert_with(|| liveness::by_register(regions, registers))[r];
                 live.meets(&self.above[k]) || live.meets(&self.parked)
             };
             let blended = self.fair || self.blend[k].has(r) || lives();
@@ -136,9 +137,9 @@ impl Facts<'_> {
             !blended
         });
         if !std::mem::replace(&mut self.left[k], true) {
-            let piece = &self.pieces[k];
+            let region = &self.regions[k];
             let votes = |at: &usize| super::gives_one(&self.f.code[*at].sem);
-            again.extend(piece.writers().filter(votes).map(|at| at as u32));
+            again.extend(region.writers().filter(votes).map(|at| at as u32));
         }
         for at in again {
             if !std::mem::replace(&mut work.queued[at as usize], true) {
@@ -147,22 +148,22 @@ impl Facts<'_> {
         }
     }
 
-    /// Where lanes go from a piece, and who waits meanwhile.
+    /// Where lanes go from a region, and who waits meanwhile.
     fn part(&mut self, k: usize, work: &mut Work) {
         if self.fair {
             return;
         }
-        let piece = &self.pieces[k];
+        let region = &self.regions[k];
         // Lanes may wait there for what other lanes of the warp do, at whatever rank.
-        if matches!(piece.term, Term::Wait { .. }) && !self.is_alone(k) && self.park() {
-            (0..self.pieces.len()).for_each(|k| work.pieces.push(k));
+        if matches!(region.term, Term::Wait { .. }) && !self.is_alone(k) && self.park() {
+            (0..self.regions.len()).for_each(|k| work.regions.push(k));
         }
         let waiting = self.above[k].clone();
-        let parts = self.parts(&piece.term);
+        let parts = self.parts(&region.term);
         let mut bring = |to: usize, all: &Set| {
             work::step(1);
             if self.above[to].unite_above(all, to) {
-                work.pieces.push(to);
+                work.regions.push(to);
             }
         };
         let others = [waiting.first(), self.parked.first()].into_iter().flatten().min();
@@ -174,9 +175,9 @@ impl Facts<'_> {
             }
         };
         if parts {
-            go(&piece.next);
+            go(&region.next);
         } else {
-            piece.next.iter().for_each(|s| go(&[*s]));
+            region.next.iter().for_each(|s| go(&[*s]));
         }
         // Who waits goes on, too, whoever else has been here.
         let next = [waiting.above(k), self.parked.above(k)].into_iter().flatten().min();
@@ -187,7 +188,7 @@ impl Facts<'_> {
     fn park(&mut self) -> bool {
         let new = self.parked.is_empty();
         if new {
-            let waits = self.pieces.iter().filter(|p| matches!(p.term, Term::Wait { .. }));
+            let waits = self.regions.iter().filter(|p| matches!(p.term, Term::Wait { .. }));
             let mut all: Vec<usize> = waits.flat_map(|p| p.next.iter().copied()).collect();
             all.sort_unstable();
             self.parked = all.into_iter().collect();
@@ -195,7 +196,7 @@ impl Facts<'_> {
         new && !self.parked.is_empty()
     }
 
-    /// Whether lanes that end a piece together may go to several places.
+    /// Whether lanes that end a region together may go to several places.
     pub(super) fn parts(&self, term: &Term) -> bool {
         match term {
             Term::Branch { guard, .. } => !self.is_uniform(guard.0),
@@ -203,7 +204,7 @@ impl Facts<'_> {
                 let i = &self.f.code[*inst];
                 let index = i.src.first().and_then(|s| self.operand(s));
                 i.guard.is_some_and(|(g, _)| !self.is_uniform(g))
-                    || !matches!(index, None | Some(Form::Uniform(())))
+                    || !matches!(index, None | Some(Shape::Uniform(())))
             }
             _ => false,
         }

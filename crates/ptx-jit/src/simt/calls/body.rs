@@ -1,7 +1,9 @@
 //! The instructions of one body, for one instance of it.
 
-use super::{Back, Flattening, Frame, bits, make, opposite, parts, signed, to, unsigned};
-use crate::plan::graph;
+use super::cells::parts;
+use super::instance::{Back, Frame};
+use super::{Flattening, bits, make, opposite, signed, to, unsigned};
+use crate::simt::plan::region;
 use cushim_ptx::ir::{Base, Dst, Inst, Place, Src, Symbol};
 use cushim_ptx::sem::{Access, Control, Operation};
 use cushim_ptx::types::{Kind, Scalar};
@@ -35,9 +37,9 @@ impl Flattening<'_> {
     fn begin(&mut self, n: usize, first: &Inst) {
         let (function, base) = (self.instances[n].function, self.own(n));
         let f = &self.module.functions[function as usize];
-        let pieces = graph::cut(f, &|_| false);
+        let regions = region::cut(f, &|_| false);
         let given = |r: u32| f.params.iter().any(|p| p.place == Place::Register(r));
-        let read = pieces.first().into_iter().flat_map(|p| p.live_in.iter());
+        let read = regions.first().into_iter().flat_map(|p| p.live_in.iter());
         for r in read.map(|r| r as u32).filter(|r| !given(*r)) {
             let mut inst = make::mov(f.registers[r as usize], first.pos);
             inst.dst.push(to(base + r, &self.out.registers));

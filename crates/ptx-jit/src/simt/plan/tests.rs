@@ -1,16 +1,16 @@
 //! Plans are the least facts that satisfy the rules, which stand here in words of their own: each looked at for all
-//! pieces until nothing changes. And: finding them takes steps that grow as code does.
+//! regions until nothing changes. And: finding them takes steps that grow as code does.
 
-use super::form::{Class, Form};
-use super::graph::{self, Piece, Term, writes};
+use super::region::{self, Region, Term, writes};
 use super::set::Set;
+use super::shape::{Class, Shape};
 use super::{Facts, Layout, Plan, spin};
 use cushim_ptx::ir::{Function, Module};
 use cushim_ptx::work;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-#[path = "../../tests/shapes/mod.rs"]
+#[path = "../../../tests/shapes/mod.rs"]
 mod shapes;
 
 fn module(text: &str) -> Module {
@@ -22,17 +22,17 @@ fn kernel(module: &Module) -> u32 {
     module.functions.iter().position(|f| f.entry).unwrap() as u32
 }
 
-/// Of each piece, where other lanes may wait; which registers are blended; and the form of each register.
-type Plain = (Vec<BTreeSet<usize>>, Vec<Set>, Vec<Option<Form<()>>>);
+/// Of each region, where other lanes may wait; which registers are blended; and the form of each register.
+type Plain = (Vec<BTreeSet<usize>>, Vec<Set>, Vec<Option<Shape<()>>>);
 
-fn plain(f: &Function, pieces: &[Piece], layout: Layout) -> Plain {
-    let n = pieces.len();
+fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
+    let n = regions.len();
     let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
-    let fair = spin::may_spin(f, pieces);
+    let fair = spin::may_spin(f, regions);
     let mut facts = Facts {
         f,
         layout,
-        pieces,
+        regions,
         classes: &classes,
         fair,
         forms: vec![None; f.registers.len()],
@@ -41,8 +41,8 @@ fn plain(f: &Function, pieces: &[Piece], layout: Layout) -> Plain {
         blend: vec![Set::new(); n],
         left: vec![false; n],
     };
-    for r in pieces[0].live_in.iter() {
-        facts.forms[r] = Some(Form::Uniform(()));
+    for r in regions[0].live_in.iter() {
+        facts.forms[r] = Some(Shape::Uniform(()));
     }
     let nowhere = if fair { (0..n).collect() } else { BTreeSet::new() };
     let mut waiting: Vec<BTreeSet<usize>> = vec![nowhere; n];
@@ -52,21 +52,21 @@ fn plain(f: &Function, pieces: &[Piece], layout: Layout) -> Plain {
             // What is asked of these sets is only whether they are empty.
             facts.above[k] = waiting.iter().copied().collect();
             for p in waiting {
-                facts.blend[k].unite(&pieces[*p].live_in);
+                facts.blend[k].unite(&regions[*p].live_in);
             }
         }
-        for (k, piece) in pieces.iter().enumerate() {
-            for at in piece.writers() {
+        for (k, region) in regions.iter().enumerate() {
+            for at in region.writers() {
                 let inst = &f.code[at];
                 let Some(result) = facts.result(inst, k) else { continue };
                 for (n, r) in writes(inst).enumerate() {
-                    let parted = piece.live_out.has(r as usize) && facts.blend[k].has(r as usize);
+                    let parted = region.live_out.has(r as usize) && facts.blend[k].has(r as usize);
                     let guarded = inst.guard.is_some_and(|(p, _)| !facts.is_uniform(p));
                     let lanes = n > 0 || classes[r as usize] == Class::Predicate;
                     let form = match &result {
-                        _ if parted || guarded => Form::Lanes,
-                        Form::Uniform(()) => Form::Uniform(()),
-                        _ if lanes => Form::Lanes,
+                        _ if parted || guarded => Shape::Varying,
+                        Shape::Uniform(()) => Shape::Uniform(()),
+                        _ if lanes => Shape::Varying,
                         other => other.clone(),
                     };
                     facts.lower(r, form);
@@ -74,15 +74,15 @@ fn plain(f: &Function, pieces: &[Piece], layout: Layout) -> Plain {
             }
         }
         let waits =
-            |k: &usize| !waiting[*k].is_empty() && matches!(pieces[*k].term, Term::Wait { .. });
+            |k: &usize| !waiting[*k].is_empty() && matches!(regions[*k].term, Term::Wait { .. });
         let parked: Vec<usize> =
-            (0..n).filter(waits).flat_map(|k| pieces[k].next.clone()).collect();
+            (0..n).filter(waits).flat_map(|k| regions[k].next.clone()).collect();
         waiting.iter_mut().for_each(|w| w.extend(&parked));
-        for (k, piece) in pieces.iter().enumerate() {
-            let groups: Vec<Vec<usize>> = if facts.parts(&piece.term) {
-                vec![piece.next.clone()]
+        for (k, region) in regions.iter().enumerate() {
+            let groups: Vec<Vec<usize>> = if facts.parts(&region.term) {
+                vec![region.next.clone()]
             } else {
-                piece.next.iter().map(|s| vec![*s]).collect()
+                region.next.iter().map(|s| vec![*s]).collect()
             };
             for group in groups {
                 let all: BTreeSet<usize> = waiting[k].iter().copied().chain(group).collect();
@@ -101,28 +101,28 @@ fn plain(f: &Function, pieces: &[Piece], layout: Layout) -> Plain {
 /// Compares a plan with the rules.
 fn holds(name: &str, f: &Function, layout: Layout) {
     let plan = Plan::new(f, layout);
-    let (waiting, blend, forms) = plain(f, &plan.pieces, layout);
+    let (waiting, blend, forms) = plain(f, &plan.regions, layout);
     for (r, form) in forms.into_iter().enumerate() {
-        assert_eq!(plan.forms[r], form.unwrap_or(Form::Uniform(())), "{name}: r{r}");
+        assert_eq!(plan.forms[r], form.unwrap_or(Shape::Uniform(())), "{name}: r{r}");
     }
-    for (k, p) in plan.pieces.iter().enumerate() {
-        assert_eq!(plan.alone[k], waiting[k].is_empty(), "{name}: piece {k}");
+    for (k, p) in plan.regions.iter().enumerate() {
+        assert_eq!(plan.alone[k], waiting[k].is_empty(), "{name}: region {k}");
         for r in p.writers().flat_map(|at| writes(&f.code[at])).map(|r| r as usize) {
             if p.live_out.has(r) {
-                assert_eq!(plan.blend[k].has(r), blend[k].has(r), "{name}: piece {k}, r{r}");
+                assert_eq!(plan.blend[k].has(r), blend[k].has(r), "{name}: region {k}, r{r}");
             }
         }
     }
-    lives(name, f, &plan.pieces);
+    lives(name, f, &plan.regions);
 }
 
 /// What lives is what is read before it is written on some way.
-fn lives(name: &str, f: &Function, pieces: &[Piece]) {
+fn lives(name: &str, f: &Function, regions: &[Region]) {
     let mut list = Vec::new();
-    let mut live = vec![(BTreeSet::new(), BTreeSet::new()); pieces.len()];
+    let mut live = vec![(BTreeSet::new(), BTreeSet::new()); regions.len()];
     loop {
         let before = live.clone();
-        for (k, p) in pieces.iter().enumerate() {
+        for (k, p) in regions.iter().enumerate() {
             let mut now: BTreeSet<usize> = p.next.iter().flat_map(|s| live[*s].0.clone()).collect();
             live[k].1.clone_from(&now);
             match &p.term {
@@ -130,7 +130,7 @@ fn lives(name: &str, f: &Function, pieces: &[Piece]) {
                     now.insert(guard.0 as usize);
                 }
                 Term::Table { inst, .. } | Term::Wait { inst, .. } => {
-                    graph::reads(&f.code[*inst], &mut list);
+                    region::reads(&f.code[*inst], &mut list);
                     now.extend(list.iter().map(|r| *r as usize));
                 }
                 Term::Jump(_) => {}
@@ -144,7 +144,7 @@ fn lives(name: &str, f: &Function, pieces: &[Piece]) {
                 } else {
                     now.extend(writes(inst).map(|r| r as usize));
                 }
-                graph::reads(inst, &mut list);
+                region::reads(inst, &mut list);
                 now.extend(list.iter().map(|r| *r as usize));
             }
             if let Some(inst) = p.result {
@@ -158,9 +158,9 @@ fn lives(name: &str, f: &Function, pieces: &[Piece]) {
             break;
         }
     }
-    for (k, p) in pieces.iter().enumerate() {
-        assert!(p.live_in.iter().eq(live[k].0.iter().copied()), "{name}: piece {k}");
-        assert!(p.live_out.iter().eq(live[k].1.iter().copied()), "{name}: piece {k}");
+    for (k, p) in regions.iter().enumerate() {
+        assert!(p.live_in.iter().eq(live[k].0.iter().copied()), "{name}: region {k}");
+        assert!(p.live_out.iter().eq(live[k].1.iter().copied()), "{name}: region {k}");
     }
 }
 
@@ -168,7 +168,7 @@ fn lives(name: &str, f: &Function, pieces: &[Piece]) {
 fn plans_of_all_shapes_satisfy_the_rules() {
     for (name, make) in shapes::ALL {
         let module = module(&make(150));
-        let flat = crate::flat::flatten(&module, kernel(&module)).unwrap();
+        let flat = crate::simt::calls::flatten(&module, kernel(&module)).unwrap();
         for layout in [Layout::Row, Layout::Rows(4), Layout::Any] {
             holds(name, &flat.function, layout);
         }
@@ -242,7 +242,7 @@ fn steps(make: fn(usize) -> String, size: usize) -> (u64, Vec<(&'static str, u64
     work::listen(|| Duration::ZERO);
     let module = module(&make(size));
     work::mark("check");
-    let flat = crate::flat::flatten(&module, kernel(&module)).unwrap();
+    let flat = crate::simt::calls::flatten(&module, kernel(&module)).unwrap();
     work::mark("flatten");
     Plan::new(&flat.function, Layout::Row);
     work::mark("plan");
@@ -251,7 +251,7 @@ fn steps(make: fn(usize) -> String, size: usize) -> (u64, Vec<(&'static str, u64
 }
 
 /// What is cheap beside making code of an instruction, which takes tens of microseconds. So much may grow faster: sets have
-/// a word for 64 members, and pieces have sets.
+/// a word for 64 members, and regions have sets.
 const CHEAP: u64 = 250;
 /// No instruction takes more.
 const MOST: u64 = 640;

@@ -2,17 +2,17 @@
 //!
 //! Owns three facts that depend on each other and are found together, from
 //! the best assumption downwards: which registers hold one value (or known
-//! steps) for all lanes, which branches may part lanes, and for each piece
+//! steps) for all lanes, which branches may part lanes, and for each region
 //! where other lanes may wait while it runs. A register must be blended at the
-//! end of a piece only if it lives where lanes may wait. It must not know how
+//! end of a region only if it lives where lanes may wait. It must not know how
 //! code is made.
 
-pub(crate) mod form;
-pub(crate) mod graph;
-pub(crate) mod live;
+mod divergence;
+pub(crate) mod liveness;
 mod readers;
+pub(crate) mod region;
 pub(crate) mod set;
-mod solve;
+pub(crate) mod shape;
 mod spin;
 #[cfg(test)]
 mod tests;
@@ -20,9 +20,9 @@ mod tests;
 use cushim_ptx::ir::{Base, Function, Inst, Special, Src};
 use cushim_ptx::sem::{AddressOp, Barrier, CollectiveOp, Operation};
 use cushim_ptx::types::Space;
-use form::{Class, Form, affine};
-use graph::Piece;
+use region::Region;
 use set::Set;
+use shape::{Class, Shape, affine};
 use std::rc::Rc;
 
 /// What a launch's block shape says of the lanes of a warp.
@@ -49,39 +49,39 @@ impl Layout {
     }
 
     /// The form of `%tid` along an axis.
-    pub(crate) fn tid(self, axis: u8) -> Form<()> {
-        let steps = |f: &dyn Fn(i64) -> i64, zeros| Form::Linear {
+    pub(crate) fn tid(self, axis: u8) -> Shape<()> {
+        let steps = |f: &dyn Fn(i64) -> i64, zeros| Shape::Affine {
             base: (),
             steps: Rc::new(std::array::from_fn(|l| f(l as i64))),
             zeros,
         };
         match (self, axis) {
             (Layout::Row, 0) => steps(&|l| l, 5),
-            (Layout::Row, _) | (Layout::Rows(_), 2..) => Form::Uniform(()),
-            (Layout::Rows(1), 0) => Form::Uniform(()),
+            (Layout::Row, _) | (Layout::Rows(_), 2..) => Shape::Uniform(()),
+            (Layout::Rows(1), 0) => Shape::Uniform(()),
             (Layout::Rows(x), 0) => steps(&|l| l % i64::from(x), 63),
             (Layout::Rows(1), 1) => steps(&|l| l, 5),
             (Layout::Rows(x), 1) => steps(&|l| l / i64::from(x), (32 / x).trailing_zeros()),
-            (Layout::Any, 3..) => Form::Uniform(()),
-            (Layout::Any, _) => Form::Lanes,
+            (Layout::Any, 3..) => Shape::Uniform(()),
+            (Layout::Any, _) => Shape::Varying,
         }
     }
 }
 
 pub(crate) struct Plan {
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) regions: Vec<Region>,
     pub(crate) layout: Layout,
     /// Of each register.
-    pub(crate) forms: Vec<Form<()>>,
+    pub(crate) forms: Vec<Shape<()>>,
     pub(crate) classes: Vec<Class>,
-    /// Place in the frame of each register that crosses pieces.
+    /// Place in the frame of each register that crosses regions.
     pub(crate) slots: Vec<Option<u32>>,
     pub(crate) frame_size: u32,
-    /// Of each piece, whether no lanes of the warp wait elsewhere while it runs.
+    /// Of each region, whether no lanes of the warp wait elsewhere while it runs.
     pub(crate) alone: Vec<bool>,
-    /// Registers that a piece writes and that must be blended at its end.
+    /// Registers that a region writes and that must be blended at its end.
     pub(crate) blend: Vec<Set>,
-    /// Lanes may spin on others: any order of pieces is taken.
+    /// Lanes may spin on others: any order of regions is taken.
     pub(crate) fair: bool,
     /// Some only arrive at a barrier.
     pub(crate) arrives: bool,
@@ -92,12 +92,12 @@ impl Plan {
         let mut split = vec![false; f.code.len()];
         loop {
             let plan = Plan::with(f, layout, &|at| split[at]);
-            // Collectives where lanes may be apart end a piece.
+            // Collectives where lanes may be apart end a region.
             let mut again = false;
-            for (k, piece) in plan.pieces.iter().enumerate() {
-                let code = &f.code[piece.start..piece.end];
-                for (inst, split) in code.iter().zip(&mut split[piece.start..piece.end]) {
-                    let part = graph::is_collective(inst) && !plan.alone[k];
+            for (k, region) in plan.regions.iter().enumerate() {
+                let code = &f.code[region.start..region.end];
+                for (inst, split) in code.iter().zip(&mut split[region.start..region.end]) {
+                    let part = region::is_collective(inst) && !plan.alone[k];
                     again |= part && !std::mem::replace(split, true);
                 }
             }
@@ -109,22 +109,22 @@ impl Plan {
 
     /// Instructions that a warp runs at most, however its lanes part; `None` where there is a loop.
     pub(crate) fn steps(&self) -> Option<u64> {
-        let mut pieces = self.pieces.iter().enumerate();
-        let ahead = pieces.all(|(k, p)| p.next.iter().all(|s| *s > k));
-        // One for the end of each piece.
-        ahead.then(|| self.pieces.iter().map(|p| (p.end - p.start) as u64 + 1).sum())
+        let mut regions = self.regions.iter().enumerate();
+        let ahead = regions.all(|(k, p)| p.next.iter().all(|s| *s > k));
+        // One for the end of each region.
+        ahead.then(|| self.regions.iter().map(|p| (p.end - p.start) as u64 + 1).sum())
     }
 
     fn with(f: &Function, layout: Layout, split: &dyn Fn(usize) -> bool) -> Plan {
-        let pieces = graph::cut(f, split);
-        let n = pieces.len();
+        let regions = region::cut(f, split);
+        let n = regions.len();
         let arrives = f.code.iter().any(|inst| inst.sem == Operation::Barrier(Barrier::Arrive));
-        let fair = spin::may_spin(f, &pieces);
+        let fair = spin::may_spin(f, &regions);
         let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
         let mut facts = Facts {
             f,
             layout,
-            pieces: &pieces,
+            regions: &regions,
             classes: &classes,
             fair,
             forms: vec![None; f.registers.len()],
@@ -133,25 +133,25 @@ impl Plan {
             blend: vec![Set::new(); n],
             left: vec![false; n],
         };
-        if let Some(first) = pieces.first() {
+        if let Some(first) = regions.first() {
             for r in first.live_in.iter() {
-                facts.forms[r] = Some(Form::Uniform(()));
+                facts.forms[r] = Some(Shape::Uniform(()));
             }
         }
         facts.solve();
         let alone = (0..n).map(|k| facts.is_alone(k)).collect();
         let Facts { forms, blend, .. } = facts;
-        let forms: Vec<Form<()>> =
-            forms.into_iter().map(|f| f.unwrap_or(Form::Uniform(()))).collect();
-        let (slots, frame_size) = slots(&pieces, &forms, &classes);
-        Plan { pieces, layout, forms, classes, slots, frame_size, alone, blend, fair, arrives }
+        let forms: Vec<Shape<()>> =
+            forms.into_iter().map(|f| f.unwrap_or(Shape::Uniform(()))).collect();
+        let (slots, frame_size) = slots(&regions, &forms, &classes);
+        Plan { regions, layout, forms, classes, slots, frame_size, alone, blend, fair, arrives }
     }
 }
 
-/// Gives registers that live across pieces a place.
-fn slots(pieces: &[Piece], forms: &[Form<()>], classes: &[Class]) -> (Vec<Option<u32>>, u32) {
+/// Gives registers that live across regions a place.
+fn slots(regions: &[Region], forms: &[Shape<()>], classes: &[Class]) -> (Vec<Option<u32>>, u32) {
     let mut crossing = Set::new();
-    for p in pieces {
+    for p in regions {
         crossing.unite(&p.live_in);
         crossing.unite(&p.live_out);
     }
@@ -161,9 +161,9 @@ fn slots(pieces: &[Piece], forms: &[Form<()>], classes: &[Class]) -> (Vec<Option
     for round in 0..2 {
         for r in crossing.iter() {
             let size = match (&forms[r], classes[r]) {
-                (Form::Lanes, Class::Narrow) => 128,
-                (Form::Lanes, Class::Wide) => 256,
-                (Form::Extended { .. }, _) => 16,
+                (Shape::Varying, Class::Narrow) => 128,
+                (Shape::Varying, Class::Wide) => 256,
+                (Shape::ScaledAffine { .. }, _) => 16,
                 _ => 8,
             };
             if (size >= 128) == (round == 0) {
@@ -178,88 +178,88 @@ fn slots(pieces: &[Piece], forms: &[Form<()>], classes: &[Class]) -> (Vec<Option
 struct Facts<'a> {
     f: &'a Function,
     layout: Layout,
-    pieces: &'a [Piece],
+    regions: &'a [Region],
     classes: &'a [Class],
-    /// Any order of pieces is taken: lanes may wait anywhere.
+    /// Any order of regions is taken: lanes may wait anywhere.
     fair: bool,
     /// `None`: nothing was written yet.
-    forms: Vec<Option<Form<()>>>,
-    /// Of each piece, those above it at which lanes may wait while it runs, and where they may whatever runs.
+    forms: Vec<Option<Shape<()>>>,
+    /// Of each region, those above it at which lanes may wait while it runs, and where they may whatever runs.
     above: Vec<Set>,
     parked: Set,
     /// As in [`Plan`].
     blend: Vec<Set>,
-    /// Pieces that are known not to be alone.
+    /// Regions that are known not to be alone.
     left: Vec<bool>,
 }
 
 impl Facts<'_> {
-    fn lower(&mut self, register: u32, form: Form<()>) -> bool {
+    fn lower(&mut self, register: u32, form: Shape<()>) -> bool {
         let old = &mut self.forms[register as usize];
         let new = match &*old {
             None => form,
             Some(o) if *o == form => return false,
-            Some(Form::Linear { base: (), steps, zeros }) => match form {
-                Form::Linear { steps: s, zeros: z, .. } if s == *steps => {
-                    Form::Linear { base: (), steps: s, zeros: z.min(*zeros) }
+            Some(Shape::Affine { base: (), steps, zeros }) => match form {
+                Shape::Affine { steps: s, zeros: z, .. } if s == *steps => {
+                    Shape::Affine { base: (), steps: s, zeros: z.min(*zeros) }
                 }
-                _ => Form::Lanes,
+                _ => Shape::Varying,
             },
-            Some(_) => Form::Lanes,
+            Some(_) => Shape::Varying,
         };
         let changed = old.as_ref() != Some(&new);
         *old = Some(new);
         changed
     }
 
-    /// Whether no lanes wait elsewhere while a piece runs.
+    /// Whether no lanes wait elsewhere while a region runs.
     fn is_alone(&self, k: usize) -> bool {
         !self.fair && self.above[k].is_empty() && self.parked.is_empty()
     }
 
     fn is_uniform(&self, register: u32) -> bool {
-        matches!(self.forms[register as usize], None | Some(Form::Uniform(())))
+        matches!(self.forms[register as usize], None | Some(Shape::Uniform(())))
     }
 
     /// The form of an instruction's first result; `None` while nothing is known
     /// of its operands.
-    fn result(&self, inst: &Inst, piece: usize) -> Option<Form<()>> {
+    fn result(&self, inst: &Inst, region: usize) -> Option<Shape<()>> {
         let mut args = Vec::new();
         for src in &inst.src {
             args.push(self.operand(src)?);
         }
-        let uniform = args.iter().all(|a| *a == Form::Uniform(()));
-        let together = self.is_alone(piece);
+        let uniform = args.iter().all(|a| *a == Shape::Uniform(()));
+        let together = self.is_alone(region);
         Some(match inst.sem {
             op if op.is_pure() || op.is_move() || op.is_cvta() => {
                 if uniform {
-                    Form::Uniform(())
+                    Shape::Uniform(())
                 } else if fits(self.f, inst) {
-                    affine(inst, &args, &mut form::Nothing).unwrap_or(Form::Lanes)
+                    affine(inst, &args, &mut shape::Nothing).unwrap_or(Shape::Varying)
                 } else {
-                    Form::Lanes
+                    Shape::Varying
                 }
             }
-            Operation::Address(a) if a.op == AddressOp::IsIn && uniform => Form::Uniform(()),
+            Operation::Address(a) if a.op == AddressOp::IsIn && uniform => Shape::Uniform(()),
             Operation::Load(_) if uniform => match inst.space(0) {
-                Space::Local | Space::Generic => Form::Lanes,
-                _ => Form::Uniform(()),
+                Space::Local | Space::Generic => Shape::Varying,
+                _ => Shape::Uniform(()),
             },
             op if gives_one(&op) && together && matches!(inst.src.last(), Some(Src::Imm(_))) => {
-                Form::Uniform(())
+                Shape::Uniform(())
             }
-            Operation::ActiveMask | Operation::Barrier(Barrier::Reduce(_)) => Form::Uniform(()),
-            _ => Form::Lanes,
+            Operation::ActiveMask | Operation::Barrier(Barrier::Reduce(_)) => Shape::Uniform(()),
+            _ => Shape::Varying,
         })
     }
 
-    fn operand(&self, src: &Src) -> Option<Form<()>> {
+    fn operand(&self, src: &Src) -> Option<Shape<()>> {
         Some(match src {
             Src::Reg(r) | Src::Not(r) | Src::Memory(Base::Reg(r, _), _) => {
                 self.forms[*r as usize].clone()?
             }
             Src::Special(s) => special(*s, self.layout),
-            _ => Form::Uniform(()),
+            _ => Shape::Uniform(()),
         })
     }
 }
@@ -271,18 +271,18 @@ pub(crate) fn gives_one(op: &Operation) -> bool {
 }
 
 /// The form of a special register.
-pub(crate) fn special(s: Special, layout: Layout) -> Form<()> {
+pub(crate) fn special(s: Special, layout: Layout) -> Shape<()> {
     match s {
         Special::Tid(axis) => layout.tid(axis),
         Special::LaneId => {
-            Form::Linear { base: (), steps: Rc::new(std::array::from_fn(|l| l as i64)), zeros: 63 }
+            Shape::Affine { base: (), steps: Rc::new(std::array::from_fn(|l| l as i64)), zeros: 63 }
         }
         Special::LanemaskEq
         | Special::LanemaskLe
         | Special::LanemaskLt
         | Special::LanemaskGe
-        | Special::LanemaskGt => Form::Lanes,
-        _ => Form::Uniform(()),
+        | Special::LanemaskGt => Shape::Varying,
+        _ => Shape::Uniform(()),
     }
 }
 
@@ -298,5 +298,5 @@ pub(crate) fn fits(f: &Function, inst: &Inst) -> bool {
         Src::Special(_) => inst.types[1].bits() == 32,
         _ => true,
     });
-    reads && graph::writes(inst).all(|r| width(r) == inst.types[0].bits())
+    reads && region::writes(inst).all(|r| width(r) == inst.types[0].bits())
 }

@@ -2,7 +2,8 @@
 
 use super::bytes::Holder;
 use super::cells::is_external;
-use super::{Back, COPIED, Circular, Flattening, Frame, SMALL, make, opposite};
+use super::instance::{Back, Circular, Frame};
+use super::{COPIED, Flattening, SMALL, make, opposite};
 use cushim_ptx::ir::{Call, Callee, Dst, Inst, Src};
 use cushim_ptx::sem::{Activation, Control};
 use cushim_ptx::types::Scalar;

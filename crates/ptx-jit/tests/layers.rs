@@ -1,0 +1,46 @@
+//! Which parts of the crate may know which: the planning of warps knows no code generator and nothing that runs, and an
+//! emitter needs neither the other emitter nor the scheduler.
+#![allow(clippy::unwrap_used)]
+
+use std::path::{Path, PathBuf};
+
+fn files(at: &Path, found: &mut Vec<PathBuf>) {
+    if at.is_file() {
+        found.push(at.to_owned());
+        return;
+    }
+    for entry in std::fs::read_dir(at).unwrap() {
+        files(&entry.unwrap().path(), found);
+    }
+}
+
+/// Code without comments.
+fn code(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.lines()
+        .map(|line| line.split("//").next().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn imports_go_one_way() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let table = [
+        ("simt", &["cranelift", "crate::emit", "crate::run", "crate::cache", "crate::code"][..]),
+        ("count.rs", &["cranelift", "crate::emit", "crate::run", "crate::cache", "crate::code"]),
+    ];
+    let mut looked_at = 0;
+    for (part, forbidden) in table {
+        let mut all = Vec::new();
+        files(&src.join(part), &mut all);
+        for path in all {
+            looked_at += 1;
+            let code = code(&path);
+            for word in forbidden {
+                assert!(!code.contains(word), "{} names {word}", path.display());
+            }
+        }
+    }
+    assert!(looked_at > 15, "{looked_at} files");
+}
