@@ -34,10 +34,15 @@ pub fn front(soname: &str, node: Option<&str>) {
     for arg in ["-Wl,--no-as-needed", "-lvcuda", "-Wl,--as-needed"] {
         println!("cargo::rustc-cdylib-link-arg={arg}");
     }
+    // Rust's library comes with every cdylib, and its unwinding would keep nearly all of it, as each entry of an
+    // unwind table names `rust_eh_personality`. Nothing of a front unwinds: its jumps have no frame. So the name
+    // means nothing here, and what nobody uses is left out.
+    let mut text = String::from("rust_eh_personality = 0;\n");
     if let Some(node) = node {
-        let script = out.join("nodes.ld");
-        let written = std::fs::write(&script, format!("VERSION {{ {node} {{ }}; }}\n"));
-        assert!(written.is_ok(), "{} cannot be written", script.display());
-        println!("cargo::rustc-cdylib-link-arg=-Wl,-T,{}", script.display());
+        text.push_str(&format!("VERSION {{ {node} {{ }}; }}\n"));
     }
+    let script = out.join("front.ld");
+    let written = std::fs::write(&script, text);
+    assert!(written.is_ok(), "{} cannot be written", script.display());
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-T,{}", script.display());
 }
