@@ -2,6 +2,8 @@
 //! files anew.
 
 use cushim_testkit::analysis as fuzz;
+#[path = "common/manual.rs"]
+mod manual;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +12,7 @@ use cushim_trace::event::{Body, Call, Event, Gpu, Launch, Texts, Words};
 use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, Lost};
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
+use manual::documented;
 
 const LAUNCH: u16 = 1;
 const MEMCPY: u16 = 2;
@@ -178,9 +181,7 @@ fn json_is_true_and_documented() {
     assert_eq!(one["copies"][0]["host_bytes_per_s"], f64::from(1 << 20) * 1e3);
     assert_eq!(one["processes"][0]["lost"]["limit"], 12);
     assert_eq!(one["failures"][0]["calls"], 1);
-    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/report-json.md");
-    let manual = std::fs::read_to_string(manual).unwrap();
-    documented(&one, &manual);
+    documented(&one, "report-json.md");
     let changes = folder.good(&["a.cushim", "--vs", "b.cushim", "--format", "json"]);
     let changes: serde_json::Value = serde_json::from_str(&changes).unwrap();
     for side in ["before", "after"] {
@@ -237,20 +238,6 @@ fn changes_as_a_page() {
     let alone: serde_json::Value = serde_json::from_str(&alone).unwrap();
     assert_eq!((&data["launches"], &data["events"]), (&alone["launches"], &alone["events"]));
     assert!(data["tables"].as_array().unwrap().iter().any(|table| table["id"] == "kernel"));
-}
-
-/// Every field is in the manual.
-fn documented(value: &serde_json::Value, manual: &str) {
-    match value {
-        serde_json::Value::Object(fields) => {
-            for (name, value) in fields {
-                assert!(manual.contains(&format!("`{name}`")), "docs/report-json.md lacks {name}");
-                documented(value, manual);
-            }
-        }
-        serde_json::Value::Array(values) => values.iter().for_each(|v| documented(v, manual)),
-        _ => {}
-    }
 }
 
 #[test]

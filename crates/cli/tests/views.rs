@@ -2,6 +2,8 @@
 //! golden files anew.
 
 use cushim_testkit::trace as fuzz;
+#[path = "common/manual.rs"]
+mod manual;
 
 use std::cell::RefCell;
 use std::io::{self, Write};
@@ -18,6 +20,7 @@ use cushim_trace::layout::*;
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::reader::TraceFile;
 use cushim_trace::testing::FileBuilder;
+use manual::documented;
 
 #[derive(Clone, Default)]
 struct Shared(Rc<RefCell<Vec<u8>>>);
@@ -296,24 +299,8 @@ fn json_lines() {
         text.lines().zip(&values).filter(|(_, v)| v["kernel_id"] != "k2" || v["event"] != "launch");
     let kept: Vec<String> = kept.map(|(line, _)| format!("{line}\n")).collect();
     golden("lines.jsonl", &kept.concat());
-    let manual = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/trace-jsonl.md");
-    let manual = std::fs::read_to_string(manual).unwrap();
     for value in &values {
-        documented(value, &manual);
-    }
-}
-
-/// Every field is in the manual.
-fn documented(value: &serde_json::Value, manual: &str) {
-    match value {
-        serde_json::Value::Object(fields) => {
-            for (name, value) in fields {
-                assert!(manual.contains(&format!("`{name}`")), "docs/trace-jsonl.md lacks {name}");
-                documented(value, manual);
-            }
-        }
-        serde_json::Value::Array(values) => values.iter().for_each(|v| documented(v, manual)),
-        _ => {}
+        documented(value, "trace-jsonl.md");
     }
 }
 

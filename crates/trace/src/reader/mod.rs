@@ -7,8 +7,10 @@
 //! bytes with `pread`, in two passes while the file is live: the first finds which events are done, the
 //! second copies them anew, so that everything stored before `done` is in the copy.
 
+mod chunks;
 mod decode;
 mod header;
+mod window;
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
@@ -24,7 +26,7 @@ use crate::meta::{Mark, Metadata};
 
 pub use header::Header;
 
-use decode::{End, body, u16_at, u32_at, u64_at, usable};
+use decode::{u32_at, u64_at};
 use header::read_header;
 
 /// How much of one buffer is read at a time, bytes.
@@ -186,32 +188,6 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Chunks of a ring that belong to later events by now.
-    fn find_reused(&mut self, found: &mut Vec<Found>) -> Result<(), Error> {
-        let mut bytes = [0; CHUNK_HEADER];
-        for index in 0..self.ring.len() {
-            let (start, before) = self.ring[index];
-            let size = self.read_at(&mut bytes, start)?;
-            let sequence = u64_at(&bytes, 32);
-            if size < CHUNK_HEADER || sequence == before || sequence == 0 {
-                continue;
-            }
-            self.ring[index].1 = sequence;
-            found.push((sequence, start, bytes));
-        }
-        Ok(())
-    }
-
-    fn add_chunk(&mut self, start: u64, header: &[u8; CHUNK_HEADER]) {
-        let chunk = Chunk {
-            start,
-            size: u32_at(header, 8).into(),
-            tid: u32_at(header, 12),
-            sequence: u64_at(header, 32),
-        };
-        self.buffers.entry(u32_at(header, 16)).or_default().chunks.push(chunk);
-    }
-
     /// Places (offset and size in bytes) of event chunks that were handed out whole since the last call
     /// and that the writer has left: whoever follows a live file alone may give their room back.
     pub fn take_finished(&mut self) -> Vec<(u64, u64)> {
@@ -229,70 +205,6 @@ impl TraceFile {
             }
         }
         Ok(got)
-    }
-
-    fn find_chunks(&mut self, found: &mut Vec<Found>) -> Result<(), Error> {
-        let mut bytes = [0; CHUNK_HEADER];
-        while self.scanned + CHUNK_HEADER as u64 <= self.header.used {
-            if self.read_at(&mut bytes, self.scanned)? < CHUNK_HEADER {
-                break;
-            }
-            let size = u32_at(&bytes, 8) as u64;
-            let sane = u32_at(&bytes, 0) == CHUNK_MAGIC
-                && size >= PAGE as u64
-                && size <= CHUNK_MAX as u64
-                && size.is_multiple_of(PAGE as u64);
-            if !sane {
-                // Chunk headers are written before `used` covers them: this one is damage. The next
-                // page may hold the next chunk.
-                self.damaged += 1;
-                self.scanned += PAGE as u64;
-                continue;
-            }
-            match u32_at(&bytes, 4) {
-                CHUNK_META => self.meta_chunks.push(MetaChunk {
-                    start: self.scanned,
-                    size,
-                    read: CHUNK_HEADER as u64,
-                }),
-                CHUNK_EVENTS => {
-                    let sequence = u64_at(&bytes, 32);
-                    if self.header.keep.is_some() {
-                        self.ring.push((self.scanned, sequence));
-                    }
-                    // Without a sequence it is being emptied.
-                    if self.header.keep.is_none() || sequence != 0 {
-                        found.push((sequence, self.scanned, bytes));
-                    }
-                }
-                _ => self.damaged += 1,
-            }
-            self.scanned += size;
-        }
-        Ok(())
-    }
-
-    fn read_metadata(&mut self) -> Result<(), Error> {
-        for index in 0..self.meta_chunks.len() {
-            let MetaChunk { start, size, read } = self.meta_chunks[index];
-            let mut used = [0; 8];
-            self.read_at(&mut used, start + 24)?;
-            let used = u64::from_le_bytes(used).min(size);
-            if used <= read {
-                continue;
-            }
-            let mut bytes = vec![0; (used - read) as usize];
-            let got = self.read_at(&mut bytes, start + read)?;
-            let mut at = 0;
-            while let Some(n) = self.metadata.read(bytes.get(at..got).unwrap_or(&[])) {
-                at += n;
-            }
-            if at < got {
-                self.damaged += 1;
-            }
-            self.meta_chunks[index].read = used;
-        }
-        Ok(())
     }
 
     /// Hands the events that have come to an end since the last poll to `take`, in the order of their
@@ -395,127 +307,5 @@ impl TraceFile {
             return Ok(None);
         }
         Ok(Some(u64_at(&buffer.window, buffer.taken + 8)))
-    }
-
-    /// Reads on where the buffer's window ends.
-    fn fill(&mut self, number: u32, last: bool) -> Result<(), Error> {
-        loop {
-            let Some(buffer) = self.buffers.get_mut(&number) else { return Ok(()) };
-            if buffer.taken < buffer.usable {
-                return Ok(());
-            }
-            buffer.at.1 += buffer.taken as u64;
-            (buffer.taken, buffer.usable) = (0, 0);
-            let Some(&chunk) = buffer.chunks.get(buffer.at.0) else { return Ok(()) };
-            if buffer.at.1 <= CHUNK_HEADER as u64 {
-                buffer.at.1 = CHUNK_HEADER as u64;
-                buffer.tid = chunk.tid;
-            }
-            let at = chunk.start + buffer.at.1;
-            let room = (chunk.size.saturating_sub(buffer.at.1) as usize).min(WINDOW);
-            let mut window = std::mem::take(&mut buffer.window);
-            let more_chunks = buffer.chunks.len() > buffer.at.0 + 1;
-            window.resize(room, 0);
-            let got = self.read_at(&mut window, at)?;
-            window.truncate(got);
-            let (usable, end) = usable(&window, last, &mut self.damaged);
-            if usable > 0 && !self.header.closed {
-                // Second pass: everything stored before the `done` that was just seen.
-                let got = self.read_at(&mut window[..usable], at)?;
-                window.truncate(got.min(usable) / SLOT * SLOT);
-            }
-            let gone =
-                self.header.keep.is_some() && self.sequence_at(chunk.start)? != chunk.sequence;
-            let usable = if gone { 0 } else { usable.min(window.len()) };
-            let Some(buffer) = self.buffers.get_mut(&number) else { return Ok(()) };
-            (buffer.window, buffer.usable) = (window, usable);
-            if gone {
-                // Later events stand there; what enclosed the next one is not known any more.
-                buffer.window.clear();
-                buffer.open.clear();
-                buffer.at = (buffer.at.0 + 1, 0);
-                continue;
-            }
-            // The chunk is finished where nothing more was written in it and the writer went on to
-            // the next, or where not even one slot is left.
-            let finished = usable == 0 && (end == End::Nothing || room < SLOT) && more_chunks;
-            if !finished {
-                return Ok(());
-            }
-            buffer.at = (buffer.at.0 + 1, 0);
-            self.finished.push((chunk.start, chunk.size));
-        }
-    }
-
-    fn sequence_at(&self, start: u64) -> Result<u64, Error> {
-        let mut bytes = [0; 8];
-        self.read_at(&mut bytes, start + 32)?;
-        Ok(u64::from_le_bytes(bytes))
-    }
-
-    /// Decodes the buffer's next event and hands it on.
-    fn take(&mut self, number: u32, take: &mut dyn FnMut(&Metadata, &Event<'_>)) {
-        let Some(buffer) = self.buffers.get_mut(&number) else { return };
-        let at = buffer.taken;
-        let head = u32_at(&buffer.window, at);
-        let slots = (head >> 16) as usize;
-        buffer.taken += slots * SLOT;
-        let bytes = buffer.window.get(at..buffer.taken).unwrap_or(&[]);
-        let kind = head as u16;
-        if kind == EVENT_THREAD {
-            buffer.tid = u32_at(bytes, 24);
-            buffer.open.clear();
-            return;
-        }
-        let Some(body) = body(kind, bytes) else {
-            self.damaged += 1;
-            return;
-        };
-        let done = u32_at(bytes, 28) == 1;
-        let depth = bytes.get(6).copied().unwrap_or(0);
-        let begin = u64_at(bytes, 8);
-        self.events += 1;
-        let timeline = &self.header.timeline;
-        // Neither encloses a call nor is enclosed by one.
-        let apart = matches!(body, Body::Gpu(_) | Body::Range(_));
-        if !apart {
-            // What encloses it may not have been recorded, or have been overwritten: 0.
-            buffer.open.resize(depth.into(), 0);
-        }
-        let parent = buffer.open.last().copied().filter(|&id| id != 0 && !apart);
-        let is_linked = bytes.get(7).is_some_and(|flags| flags & EVENT_LINKED != 0);
-        let link = if is_linked { u64_at(bytes, bytes.len() - 8) } else { 0 };
-        if let Body::Gpu(_) = body {
-            let (start, end) = (u64_at(bytes, 64), u64_at(bytes, 72));
-            let event = Event {
-                id: self.events,
-                parent,
-                tid: buffer.tid,
-                api: 0,
-                depth: 0,
-                begin_ns: start,
-                call_ns: Some(end.saturating_sub(start)),
-                status: Some(0),
-                link: 0,
-                body,
-            };
-            return take(&self.metadata, &event);
-        }
-        let event = Event {
-            id: self.events,
-            parent,
-            tid: buffer.tid,
-            api: u16_at(bytes, 4),
-            depth,
-            begin_ns: timeline.ns(begin),
-            call_ns: done.then(|| timeline.span_ns(begin, u64_at(bytes, 16))),
-            status: done.then(|| u32_at(bytes, 24) as i32),
-            link,
-            body,
-        };
-        if !apart {
-            buffer.open.push(self.events);
-        }
-        take(&self.metadata, &event);
     }
 }
