@@ -4,7 +4,7 @@
 use std::sync::atomic::AtomicPtr;
 
 use cushim_abi::types::*;
-use cushim_abi::{Class, DRIVER_BASE, Driver};
+use cushim_abi::{Class, DRIVER_BASE, Driver, facts};
 use cushim_interpose::site::{Hook, Site};
 
 macro_rules! c {
@@ -45,6 +45,9 @@ macro_rules! table {
                 class: Class::$class,
                 name: c!(stringify!($name)),
                 node: None,
+                major: None,
+                own_stream: facts::has_own_stream(stringify!($name)),
+                puts_work: facts::puts_work(Class::$class, stringify!($name)),
                 hook: Hook($name as *const ()),
                 home: &crate::HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),

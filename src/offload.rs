@@ -8,7 +8,7 @@ use std::arch::global_asm;
 use std::sync::atomic::AtomicPtr;
 
 use cushim_abi::types::*;
-use cushim_abi::{Class, OFFLOAD_BASE, Offload};
+use cushim_abi::{Class, OFFLOAD_BASE, Offload, facts};
 use cushim_interpose::site::{Hook, Site};
 
 macro_rules! c {
@@ -64,6 +64,9 @@ macro_rules! table {
                 class: Class::$class,
                 name: c!(stringify!($name)),
                 node: Some(c"VERS1.0"),
+                major: None,
+                own_stream: false,
+                puts_work: facts::puts_work(Class::$class, stringify!($name)),
                 hook: Hook($name as *const ()),
                 home: &crate::HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),

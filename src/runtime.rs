@@ -9,7 +9,7 @@ use std::arch::global_asm;
 use std::sync::atomic::AtomicPtr;
 
 use cushim_abi::types::*;
-use cushim_abi::{Class, Runtime};
+use cushim_abi::{Class, Runtime, facts};
 use cushim_interpose::site::{Hook, Site};
 
 macro_rules! node {
@@ -82,6 +82,9 @@ macro_rules! function {
                 class: Class::$class,
                 name: c!(cushim_abi::exported_name!($name $exported)),
                 node: Some(c!(node!($major))),
+                major: Some($major),
+                own_stream: facts::has_own_stream(cushim_abi::exported_name!($name $exported)),
+                puts_work: facts::puts_work(Class::$class, cushim_abi::exported_name!($name $exported)),
                 hook: Hook(hook::<$major> as *const ()),
                 home: &crate::HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),

@@ -17,6 +17,7 @@ mod driver_queries;
 #[macro_use]
 pub mod offload;
 pub mod errors;
+pub mod facts;
 pub mod index;
 pub mod structs;
 pub mod types;

@@ -131,7 +131,7 @@ impl Memory {
             let at = fill.to + (y * fill.pitch) as u64;
             let bytes = fill.width * size;
             self.may_copy(at, bytes as u64)?;
-            // SAFETY: as in `copy_bytes`.
+            // SAFETY: `may_copy` has let these bytes be written: they are of the device, or the program's own and its word.
             unsafe {
                 if fill.width == 1 {
                     // As in `copy_bytes`.

@@ -75,7 +75,7 @@ impl Object {
         while let Some(before) = unsafe { Object::new(first.map().previous) } {
             first = before;
         }
-        // SAFETY: as above.
+        // SAFETY: the loader's list, which ends in null at both ends.
         std::iter::successors(Some(first), |object| unsafe { Object::new(object.map().next) })
     }
 

@@ -45,7 +45,7 @@ pub fn read(to: &mut [u8], from: u64) -> Result<(), i32> {
 pub fn write(to: u64, from: &[u8]) -> Result<(), i32> {
     type Copy = unsafe extern "C-unwind" fn(u64, *const u8, usize) -> i32;
     let copy = function(c"cuMemcpyHtoD_v2").ok_or(NOT_FOUND)?;
-    // SAFETY: as above.
+    // SAFETY: the function's signature; `from` is as long. The driver checks the device address.
     checked(unsafe { std::mem::transmute::<usize, Copy>(copy)(to, from.as_ptr(), from.len()) })
 }
 
@@ -101,7 +101,7 @@ pub fn relaxed<R>(work: impl FnOnce() -> R) -> R {
     let changed = unsafe { exchange(&mut mode) } == 0;
     let result = work();
     if changed {
-        // SAFETY: as above; puts the former mode back.
+        // SAFETY: the place is valid; it puts the former mode back.
         unsafe { exchange(&mut mode) };
     }
     result

@@ -113,7 +113,7 @@ pub unsafe fn launch_kernel_ex(
         let (grid, block, stream) = (c.grid, c.block, stream_of(site, c.stream));
         let (attributes, attribute_count) = (c.attributes, c.attribute_count);
         let asked = DriverLaunchConfig { grid, block, shared, stream, attributes, attribute_count };
-        // SAFETY: as above.
+        // SAFETY: the driver's function, with the runtime's handle, a configuration of ours and the program's arguments.
         if unsafe { launch(Ptr((&raw const asked).addr()), function, args, Ptr(0)) } == 0 {
             return 0;
         }
@@ -158,7 +158,7 @@ fn ready(site: &Site, func: Func, args: Ptr) -> Option<(&'static Driver, Func)> 
     if context == 0 || (verified.context, verified.generation) != (context, generation) {
         return None;
     }
-    if is_11(site) && driver::device(site) != Some(verified.device) {
+    if site.major == Some(11) && driver::device(site) != Some(verified.device) {
         return None;
     }
     // SAFETY: null or leaked, as is what it leads to.
@@ -169,11 +169,6 @@ fn ready(site: &Site, func: Func, args: Ptr) -> Option<(&'static Driver, Func)> 
         handle = known.next;
     }
     None
-}
-
-/// Whether the site is one of CUDA 11's runtime.
-fn is_11(site: &Site) -> bool {
-    site.node.is_some_and(|node| node.to_bytes().ends_with(b".11.0"))
 }
 
 /// The runtime has launched: the next time the driver may.
@@ -187,7 +182,7 @@ fn through(site: &'static Site, func: Func, args: Ptr, status: i32) {
         if let Some(kernel) = kernel {
             learn(site, func, kernel);
         }
-        // SAFETY: as above.
+        // SAFETY: errno is this thread's.
         unsafe { *libc::__errno_location() = errno };
     }
 }
@@ -205,7 +200,7 @@ fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()>
     if !known && !driver.is_primary(context) {
         return None;
     }
-    let device = if is_11(site) { Some(driver::device(site)) } else { None };
+    let device = if site.major == Some(11) { Some(driver::device(site)) } else { None };
     // SAFETY: it is written to, and let go of.
     let thread = unsafe { thread::current(global) }?;
     thread.verified.context = context;
@@ -242,7 +237,7 @@ fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()>
 /// The runtime gave out `handle` for the host stub `stub`.
 pub fn handle_of_stub(handle: usize, stub: usize) {
     if enabled() && handle != stub && STUBS.get(handle) != Some(&stub) {
-        lock::registry(|_| STUBS.set(handle, Some(Box::leak(Box::new(stub)))));
+        lock::registry(|held| STUBS.set(&mut held.tables, handle, Some(Box::leak(Box::new(stub)))));
     }
 }
 

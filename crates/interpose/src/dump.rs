@@ -99,7 +99,7 @@ pub fn image(bytes: &[u8], owner: &str, api: &str) {
         let shown = folder.display();
         log::line(Level::Error, format_args!("cannot write an image of {api}: {shown}: {error}"));
     }
-    // SAFETY: as above.
+    // SAFETY: errno is this thread's.
     unsafe { *libc::__errno_location() = errno };
 }
 

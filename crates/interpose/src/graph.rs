@@ -254,7 +254,7 @@ macro_rules! face {
                     return observed!(site, [handle, params], real(handle, params));
                 }
                 ruled!(site, params, 0, has_kernel(site));
-                // SAFETY: as above.
+                // SAFETY: forwarded as it came.
                 let call = || unsafe { real(handle, params) };
                 node(site, stack!(), handle.0, read(params.0, site), call)
             }
@@ -271,7 +271,7 @@ macro_rules! face {
                     return observed!(site, [exec, handle, params], real(exec, handle, params));
                 }
                 ruled!(site, params, 0, has_kernel(site));
-                // SAFETY: as above.
+                // SAFETY: forwarded as it came.
                 let call = || unsafe { real(exec, handle, params) };
                 node(site, stack!(), exec.0, read(params.0, site), call)
             }
@@ -290,7 +290,7 @@ macro_rules! face {
                 }
                 ruled!(site, params, GENERIC, has_kernel(site));
                 let kernel = params.0 + GENERIC;
-                // SAFETY: as above.
+                // SAFETY: forwarded as it came.
                 let call = || unsafe { real(handle, params) };
                 node(site, stack!(), handle.0, read(kernel, site), call)
             }
@@ -310,7 +310,7 @@ macro_rules! face {
                 }
                 ruled!(site, params, GENERIC, has_kernel(site));
                 let kernel = params.0 + GENERIC;
-                // SAFETY: as above.
+                // SAFETY: forwarded as it came.
                 let call = || unsafe { real(exec, handle, params) };
                 node(site, stack!(), exec.0, read(kernel, site), call)
             }
@@ -337,7 +337,7 @@ macro_rules! face {
                 }
                 ruled!(site, params, GENERIC, has_kernel(site));
                 let kernel = params.0 + GENERIC;
-                // SAFETY: as above.
+                // SAFETY: forwarded as it came.
                 let call = || unsafe { real(out, graph, dependencies, edges, count, params) };
                 node(site, stack!(), graph.0, read(kernel, site), call)
             }
@@ -363,7 +363,7 @@ macro_rules! face {
                 }
                 ruled!(site, params, GENERIC, has_kernel(site));
                 let kernel = params.0 + GENERIC;
-                // SAFETY: as above.
+                // SAFETY: forwarded as it came.
                 let call = || unsafe { real(out, graph, dependencies, count, params) };
                 node(site, stack!(), graph.0, read(kernel, site), call)
             }

@@ -52,7 +52,7 @@ pub fn intern(text: &str) -> &'static Name {
                     return found;
                 }
                 head = newer;
-                // SAFETY: as above.
+                // SAFETY: made above; nobody else has seen it.
                 unsafe { (*name).next = head };
             }
         }

@@ -58,7 +58,7 @@ fn start() -> Option<&'static Global> {
         stay_quiet();
         let global = std::panic::catch_unwind(make).unwrap_or_else(|_| off());
         state::publish(page, global);
-        // SAFETY: as above.
+        // SAFETY: errno is this thread's.
         unsafe { *libc::__errno_location() = errno };
     }
     page.starting.store(0, Ordering::Release);

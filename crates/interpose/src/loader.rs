@@ -73,7 +73,7 @@ pub unsafe fn dlsym(
     let mut found = unsafe { real(handle, name) };
     if is_ours(found) {
         // Our own export is no answer to "is there CUDA here?": what is behind it is.
-        // SAFETY: as above; RTLD_NEXT is relative to this library.
+        // SAFETY: the caller's name; RTLD_NEXT is relative to this library.
         found = unsafe { real(libc::RTLD_NEXT, name) };
         if found.is_null() && handle == libc::RTLD_DEFAULT {
             // SAFETY: `caller` is a return address.
@@ -110,7 +110,7 @@ pub unsafe fn dlvsym(
     // SAFETY: the caller's arguments.
     let mut found = unsafe { real(handle, name, version) };
     if is_ours(found) {
-        // SAFETY: as above, relative to this library.
+        // SAFETY: the caller's names; RTLD_NEXT is relative to this library.
         found = unsafe { real(libc::RTLD_NEXT, name, version) };
     }
     Some(wrap(home, text, found))
@@ -272,7 +272,7 @@ pub unsafe fn wrap_driver_pointer(home: &'static Home, out: usize) {
     // SAFETY: as the caller promises.
     let found = unsafe { (out as *const usize).read_unaligned() };
     if let Some(hook) = hook_of_driver(home, found) {
-        // SAFETY: as above.
+        // SAFETY: as the caller promises.
         unsafe { (out as *mut usize).write_unaligned(hook) };
     }
 }
@@ -300,7 +300,7 @@ fn learn_driver(home: &'static Home, found: usize) -> Option<()> {
     // Two threads may both do this: they store the same. Known only once it is complete.
     for site in home.driver {
         if let Some(address) = object.symbol(site.name, Version::Any) {
-            lock::registry(|_| BY_REAL.set(address, Some(site)));
+            lock::registry(|held| BY_REAL.set(&mut held.tables, address, Some(site)));
         }
     }
     DRIVER.store(init, Ordering::Release);

@@ -7,6 +7,8 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
+use cushim_process::table::Writer;
+
 /// What a child process starts without.
 pub struct Page {
     /// The state of this process, null before first use. It is of the type that [`crate::state`] says.
@@ -88,12 +90,15 @@ pub fn acquire(word: &AtomicU32) -> bool {
     false
 }
 
-/// Says that this thread holds the registry's lock.
-pub struct Held(());
+/// Says that this thread holds the registry's lock, and so changes the tables alone.
+pub struct Held {
+    /// For the tables that stand under the lock.
+    pub tables: Writer,
+}
 
 /// Runs `work` with the registry's lock held; `None` if it could not be had. `work` calls nothing that
 /// could come back here.
-pub fn registry<R>(work: impl FnOnce(&Held) -> R) -> Option<R> {
+pub fn registry<R>(work: impl FnOnce(&mut Held) -> R) -> Option<R> {
     struct Release(&'static AtomicU32);
     impl Drop for Release {
         fn drop(&mut self) {
@@ -105,5 +110,6 @@ pub fn registry<R>(work: impl FnOnce(&Held) -> R) -> Option<R> {
         return None;
     }
     let _release = Release(word);
-    Some(work(&Held(())))
+    // SAFETY: the lock is held until `work` is over, and all tables of this crate stand under it.
+    Some(work(&mut Held { tables: unsafe { Writer::new() } }))
 }

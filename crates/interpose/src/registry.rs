@@ -150,7 +150,7 @@ pub fn add_module_of(
     images: Vec<meta::Image>,
     api: &'static str,
 ) -> Option<&'static Module> {
-    lock::registry(|_| {
+    lock::registry(|held| {
         let module: &'static Module = keep::forever(Module {
             handle,
             code,
@@ -162,30 +162,34 @@ pub fn add_module_of(
             ready: AtomicU32::new(0),
             functions: AtomicUsize::new(0),
         });
-        MODULES.set(handle, Some(module));
+        MODULES.set(&mut held.tables, handle, Some(module));
         module
     })
 }
 
 /// `handle` also means this module from now on (a library's module).
 pub fn alias_module(handle: usize, module: &'static Module) {
-    lock::registry(|_| MODULES.set(handle, Some(module)));
+    lock::registry(|held| MODULES.set(&mut held.tables, handle, Some(module)));
 }
 
 /// What `handle` stood for before it was unloaded is gone: `module`'s kernels leave the table. The handle
 /// may stand for another module by now: another thread can be given it as soon as the unload is done.
 pub fn remove_module(handle: usize, module: Option<&'static Module>) {
     let Some(module) = module else { return };
-    lock::registry(|_| {
+    lock::registry(|held| {
         if MODULES.get(handle).is_some_and(|m| std::ptr::eq(m, module)) {
-            MODULES.set(handle, None);
+            MODULES.set(&mut held.tables, handle, None);
         }
         module.alive.store(false, Ordering::Release);
         let mut next = module.kernels.load(Ordering::Acquire);
         // SAFETY: kernels are leaked; null ends the list.
         while let Some(kernel) = unsafe { next.as_ref() } {
             if find(kernel.address).is_some_and(|k| std::ptr::eq(k, kernel)) {
-                LAUNCHABLE.set(kernel.address, kernel.before.filter(|k| k.is_alive()));
+                LAUNCHABLE.set(
+                    &mut held.tables,
+                    kernel.address,
+                    kernel.before.filter(|k| k.is_alive()),
+                );
             }
             next = kernel.sibling.load(Ordering::Acquire);
         }
@@ -252,7 +256,7 @@ fn add_numbered(
             module.kernels.store(std::ptr::from_ref(kernel).cast_mut(), Ordering::Release);
             module.functions.fetch_add(1, Ordering::Relaxed);
         }
-        LAUNCHABLE.set(address, Some(kernel));
+        LAUNCHABLE.set(&mut held.tables, address, Some(kernel));
         kernel
     })
 }
@@ -275,13 +279,13 @@ fn keep(name: &[u8]) -> &'static str {
 }
 
 /// Bytes that nobody else has, for ever, as [`Blocks::take`] gives them.
-fn take(_held: &lock::Held, size: usize, align: usize) -> Option<*mut u8> {
+fn take(_held: &mut lock::Held, size: usize, align: usize) -> Option<*mut u8> {
     // SAFETY: one caller at a time: this thread holds the registry's lock, and nobody else has these blocks.
     unsafe { BLOCKS.take(size, align) }
 }
 
 /// `kernel`, for ever.
-fn keep_kernel(held: &lock::Held, kernel: Kernel) -> &'static Kernel {
+fn keep_kernel(held: &mut lock::Held, kernel: Kernel) -> &'static Kernel {
     match take(held, size_of::<Kernel>(), align_of::<Kernel>()) {
         // SAFETY: aligned bytes of that size that nobody else has, for ever.
         Some(place) => unsafe {
@@ -408,7 +412,7 @@ impl Kernel {
         };
         recorder.write_meta(&record.encode(self.number));
         self.ready.store(global.generation, Ordering::Release);
-        // SAFETY: as above.
+        // SAFETY: errno is this thread's.
         unsafe { *libc::__errno_location() = errno };
     }
 

@@ -24,6 +24,12 @@ pub struct Site {
     pub name: &'static CStr,
     /// The version node it is exported under; `None` for the driver.
     pub node: Option<&'static CStr>,
+    /// The major of the runtime; `None` for the driver.
+    pub major: Option<usize>,
+    /// A stream of 0 means the thread's own ([`cushim_abi::facts::has_own_stream`]).
+    pub own_stream: bool,
+    /// Calls put work on a GPU ([`cushim_abi::facts::puts_work`]).
+    pub puts_work: bool,
     /// The exported hook.
     pub hook: Hook,
     /// All hooks of this library.
@@ -38,7 +44,7 @@ pub struct Hook(pub *const ());
 
 // SAFETY: the address of a function.
 unsafe impl Sync for Hook {}
-// SAFETY: as above.
+// SAFETY: the address of a function, which every thread may have.
 unsafe impl Send for Hook {}
 
 /// All hooks of the library.
@@ -55,11 +61,10 @@ pub struct Home {
 const PER_THREAD: usize = 2;
 
 impl Site {
-    /// The driver's handle of the stream that a call of this function means: by 0 a `_ptsz` form means the
-    /// thread's own.
+    /// The driver's handle of the stream that a call of this function means.
     #[inline(always)]
     pub fn stream(&self, stream: usize) -> usize {
-        if stream == 0 && self.name.to_bytes().ends_with(b"_ptsz") { PER_THREAD } else { stream }
+        if stream == 0 && self.own_stream { PER_THREAD } else { stream }
     }
 
     /// The real function, or null where there is none behind us.

@@ -151,7 +151,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
         unsafe { *slot() = thread };
         at_thread_exit(thread);
     }
-    // SAFETY: as above.
+    // SAFETY: as the caller promises; it is the only reference from here on.
     let thread = unsafe { current_if_any() }?;
     thread.busy = true;
     thread.buffer = global.recorder.as_ref().and_then(|r| r.attach(id()));

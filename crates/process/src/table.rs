@@ -24,6 +24,17 @@ pub(crate) struct Segment<T: 'static> {
     entries: &'static [Entry<T>],
 }
 
+/// Whoever has it changes tables, and nobody else does: two at once could lose what one of them set.
+pub struct Writer(());
+
+impl Writer {
+    /// # Safety
+    /// No other writer is used with the same tables as long as this one is: it stands behind the lock of the tables.
+    pub const unsafe fn new() -> Self {
+        Writer(())
+    }
+}
+
 struct Entry<T> {
     key: AtomicUsize,
     value: AtomicPtr<T>,
@@ -88,9 +99,8 @@ impl<T: 'static, const BITS: u32> PointerTable<T, BITS> {
         unsafe { entry.value.load(Ordering::Acquire).as_ref() }
     }
 
-    /// Sets the value of `key` (not 0), or takes it out with `None`. One caller at a time: the
-    /// registry's lock is held.
-    pub fn set(&self, key: usize, value: Option<&'static T>) {
+    /// Sets the value of `key` (not 0), or takes it out with `None`.
+    pub fn set(&self, _writer: &mut Writer, key: usize, value: Option<&'static T>) {
         if key == 0 {
             return;
         }

@@ -1,27 +1,31 @@
 //! The table of pointers on real threads. Every order of a few steps: `table_model.rs`.
 
-use cushim_process::table::PointerTable;
+use cushim_process::table::{PointerTable, Writer};
 
 #[test]
 fn finds_what_was_set_through_many_growths() {
     static TABLE: PointerTable<usize> = PointerTable::new();
+    // SAFETY: the only one for this table.
+    let writer = &mut unsafe { Writer::new() };
     assert!(TABLE.get(8).is_none());
     for key in 1..50_000usize {
-        TABLE.set(key * 16, Some(Box::leak(Box::new(key))));
+        TABLE.set(writer, key * 16, Some(Box::leak(Box::new(key))));
     }
     for key in 1..50_000usize {
         assert_eq!(TABLE.get(key * 16), Some(&key));
         assert!(TABLE.get(key * 16 + 8).is_none());
     }
-    TABLE.set(160, None);
+    TABLE.set(writer, 160, None);
     assert!(TABLE.get(160).is_none());
-    TABLE.set(160, Some(&7));
+    TABLE.set(writer, 160, Some(&7));
     assert_eq!((TABLE.get(160), TABLE.get(0)), (Some(&7), None));
 }
 
 #[test]
 fn readers_see_whole_values_while_it_grows() {
     static TABLE: PointerTable<usize> = PointerTable::new();
+    // SAFETY: the only one for this table.
+    let writer = &mut unsafe { Writer::new() };
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
@@ -34,7 +38,7 @@ fn readers_see_whole_values_while_it_grows() {
             });
         }
         for key in 1..=20_000usize {
-            TABLE.set(key * 8, Some(Box::leak(Box::new(key))));
+            TABLE.set(writer, key * 8, Some(Box::leak(Box::new(key))));
         }
     });
 }

@@ -18,7 +18,7 @@ mod memory {
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
-use table::PointerTable;
+use table::{PointerTable, Writer};
 
 /// Two entries, so that the second key makes it grow.
 type Table = PointerTable<Value, 1>;
@@ -39,6 +39,12 @@ fn value(number: usize) -> &'static Value {
     value
 }
 
+/// Each model has one thread that changes the table at a time: what is set before the others start, and then theirs.
+fn writer() -> Writer {
+    // SAFETY: as said, of one table there are never two in use at once.
+    unsafe { Writer::new() }
+}
+
 fn look<const BITS: u32>(table: &PointerTable<Value, BITS>, key: usize) -> Option<usize> {
     // SAFETY: written once, before it was put into the table.
     table.get(key).map(|value| value.0.with(|place| unsafe { *place }))
@@ -49,9 +55,9 @@ fn a_lookup_sees_whole_values_while_the_table_grows() {
     loom::model(|| {
         let table: Arc<Table> = table();
         let other = table.clone();
-        let writer = thread::spawn(move || {
+        let thread = thread::spawn(move || {
             for key in 1..=3 {
-                other.set(key * 16, Some(value(key)));
+                other.set(&mut writer(), key * 16, Some(value(key)));
             }
         });
         let first = look(&table, 16);
@@ -61,7 +67,7 @@ fn a_lookup_sees_whole_values_while_the_table_grows() {
             assert_eq!(look(&table, 16), Some(1));
         }
         assert!(matches!(look(&table, 48), None | Some(3)));
-        assert!(writer.join().is_ok());
+        assert!(thread.join().is_ok());
         for key in 1..=3 {
             assert_eq!(look(&table, key * 16), Some(key));
         }
@@ -72,12 +78,12 @@ fn a_lookup_sees_whole_values_while_the_table_grows() {
 fn a_stub_that_goes_and_comes_again_is_never_the_wrong_one() {
     loom::model(|| {
         let table: Arc<Table> = table();
-        table.set(16, Some(value(1)));
+        table.set(&mut writer(), 16, Some(value(1)));
         let other = table.clone();
-        let writer = thread::spawn(move || {
-            other.set(16, None);
-            other.set(32, Some(value(2)));
-            other.set(16, Some(value(3)));
+        let thread = thread::spawn(move || {
+            other.set(&mut writer(), 16, None);
+            other.set(&mut writer(), 32, Some(value(2)));
+            other.set(&mut writer(), 16, Some(value(3)));
         });
         // In the order in which they were set, never back.
         let rank = |seen| match seen {
@@ -89,7 +95,7 @@ fn a_stub_that_goes_and_comes_again_is_never_the_wrong_one() {
         let (first, second) = (rank(look(&table, 16)), rank(look(&table, 16)));
         assert!(first <= second && second <= 2);
         assert!(matches!(look(&table, 32), None | Some(2)));
-        assert!(writer.join().is_ok());
+        assert!(thread.join().is_ok());
         assert_eq!((look(&table, 16), look(&table, 32)), (Some(3), Some(2)));
     });
 }
@@ -102,8 +108,8 @@ fn two_lookups_and_a_registration() {
             let table = table.clone();
             thread::spawn(move || assert!(matches!(look(&table, key), None | Some(7))))
         });
-        table.set(16, Some(value(7)));
-        table.set(32, Some(value(7)));
+        table.set(&mut writer(), 16, Some(value(7)));
+        table.set(&mut writer(), 32, Some(value(7)));
         for thread in threads {
             assert!(thread.join().is_ok());
         }
@@ -114,15 +120,15 @@ fn two_lookups_and_a_registration() {
 fn a_stub_is_registered_anew_in_its_place() {
     loom::model(|| {
         let table: Arc<Roomy> = table();
-        table.set(16, Some(value(1)));
+        table.set(&mut writer(), 16, Some(value(1)));
         let other = table.clone();
-        let writer = thread::spawn(move || {
-            other.set(16, Some(value(2)));
-            other.set(32, Some(value(3)));
+        let thread = thread::spawn(move || {
+            other.set(&mut writer(), 16, Some(value(2)));
+            other.set(&mut writer(), 32, Some(value(3)));
         });
         assert!(matches!(look(&table, 32), None | Some(3)));
         assert!(matches!(look(&table, 16), Some(1 | 2)));
-        assert!(writer.join().is_ok());
+        assert!(thread.join().is_ok());
         assert_eq!((look(&table, 16), look(&table, 32)), (Some(2), Some(3)));
     });
 }

@@ -78,7 +78,7 @@ pub fn open(file: &Path) -> Result<Object, String> {
         let why = unsafe { libc::dlerror() };
         let why = match why.is_null() {
             true => String::from("no reason given"),
-            // SAFETY: as above.
+            // SAFETY: not null, so a string, which lasts until this thread asks the loader again.
             false => unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned(),
         };
         return Err(format!("backend driver: {shown} cannot be loaded: {why}"));

@@ -78,7 +78,7 @@ unsafe extern "C" fn ended(place: *mut libc::c_void) {
     rounds.set(rounds.get() + 1);
     if rounds.get() < ROUNDS
         && let Some(key) = key()
-        // SAFETY: as in `make`.
+        // SAFETY: a key of ours, and the value that its destructor frees.
         && unsafe { libc::pthread_setspecific(key, place.cast()) } == 0
     {
         return;

@@ -69,7 +69,7 @@ functions! {
 
     cudaMalloc3DArray (array: Out<Ptr>, desc: Ptr, extent: Extent, flags: Flags) {
         done(descriptor(desc, extent, flags).and_then(|wanted| {
-            // SAFETY: as above.
+            // SAFETY: the program's place for a handle, and a descriptor of ours.
             context::attempt(|| unsafe { api::cuArray3DCreate_v2(array, address(&wanted)) })
         }))
     }
@@ -77,7 +77,7 @@ functions! {
     cudaMallocMipmappedArray (mipmappedArray: Out<Ptr>, desc: Ptr, extent: Extent, numLevels: u32, flags: Flags) {
         done(descriptor(desc, extent, flags).and_then(|wanted| {
             context::attempt(|| {
-                // SAFETY: as above.
+                // SAFETY: the program's place for a handle, and a descriptor of ours.
                 unsafe { api::cuMipmappedArrayCreate(mipmappedArray, address(&wanted), numLevels) }
             })
         }))

@@ -36,7 +36,11 @@ fn driver(result: i32) -> Result<(), Status> {
     if result == 0 { Ok(()) } else { Err(error::from_driver(result)) }
 }
 
-fn create(to: Out<Ptr>, desc: Ptr, device: Device, flags: Flags) -> Result<(), Status> {
+/// Makes a green context and its handle.
+///
+/// # Safety
+/// `to` is null or has room for a handle; `desc` is a descriptor that the driver gave out.
+unsafe fn create(to: Out<Ptr>, desc: Ptr, device: Device, flags: Flags) -> Result<(), Status> {
     if to.0.is_null() {
         return Err(code::INVALID_VALUE);
     }
@@ -48,7 +52,7 @@ fn create(to: Out<Ptr>, desc: Ptr, device: Device, flags: Flags) -> Result<(), S
     let (mut made, mut context) = (Ptr(0), Context(0));
     // SAFETY: places for handles, here and below; a descriptor of the driver's.
     driver(unsafe { api::cuGreenCtxCreate(Out(&raw mut made), desc, device, Flags(1)) })?;
-    // SAFETY: as above.
+    // SAFETY: a place for a handle, and the green context just made.
     let known = driver(unsafe { api::cuCtxFromGreenCtx(Out(&raw mut context), made) });
     if let Err(error) = known {
         // SAFETY: a handle that nobody else has.
@@ -56,7 +60,8 @@ fn create(to: Out<Ptr>, desc: Ptr, device: Device, flags: Flags) -> Result<(), S
         return Err(error);
     }
     lock(&GREEN).push((context.0, made.0));
-    give(to, Ptr(context.0))
+    // SAFETY: the caller's promise.
+    unsafe { give(to, Ptr(context.0)) }
 }
 
 fn stream(to: Out<Stream>, ctx: Ptr, flags: Flags, priority: i32) -> Result<(), Status> {
@@ -86,12 +91,15 @@ functions! {
             if !(0..devices).contains(&device.0) {
                 return Err(code::INVALID_DEVICE);
             }
-            give(ctx, Ptr(context::primary(device.0)?.0))
+            let primary = context::primary(device.0)?;
+            // SAFETY: the program's place for a handle, or null.
+            unsafe { give(ctx, Ptr(primary.0)) }
         }))
     }
 
     cudaGreenCtxCreate (phCtx: Out<Ptr>, desc: Ptr, device: Device, flags: Flags) {
-        done(create(phCtx, desc, device, flags))
+        // SAFETY: the program's place for a handle, or null.
+        done(unsafe { create(phCtx, desc, device, flags) })
     }
 
     cudaExecutionCtxDestroy (ctx: Ptr) {
@@ -109,7 +117,7 @@ functions! {
         on(ctx, |context| match green(ctx) {
             // SAFETY: the program's place, here and below.
             Some(green) => unsafe { api::cuGreenCtxGetDevResource(green, resource, type_) },
-            // SAFETY: as above.
+            // SAFETY: the program's place for a resource.
             None => unsafe { api::cuCtxGetDevResource(context, resource, type_) },
         })
     }
@@ -133,7 +141,7 @@ functions! {
         on(ctx, |context| match green(ctx) {
             // SAFETY: no pointers, here and below.
             Some(green) => unsafe { api::cuGreenCtxRecordEvent(green, event) },
-            // SAFETY: as above.
+            // SAFETY: handles only, which the driver looks up.
             None => unsafe { api::cuCtxRecordEvent(context, event) },
         })
     }
@@ -142,7 +150,7 @@ functions! {
         on(ctx, |context| match green(ctx) {
             // SAFETY: no pointers, here and below.
             Some(green) => unsafe { api::cuGreenCtxWaitEvent(green, event) },
-            // SAFETY: as above.
+            // SAFETY: handles only, which the driver looks up.
             None => unsafe { api::cuCtxWaitEvent(context, event) },
         })
     }

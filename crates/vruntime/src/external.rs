@@ -103,7 +103,7 @@ functions! {
         };
         desc.reserved = [0; 16];
         done(context::attempt(|| {
-            // SAFETY: as above.
+            // SAFETY: the program's place for a handle, and a structure of ours.
             unsafe { api::cuImportExternalSemaphore(extSem_out, address(&desc)) }
         }))
     }
@@ -115,7 +115,7 @@ functions! {
         };
         desc.reserved = [0; 16];
         done(context::attempt(|| {
-            // SAFETY: as above.
+            // SAFETY: the program's place for an address, and a structure of ours.
             unsafe { api::cuExternalMemoryGetMappedBuffer(devPtr, extMem, address(&desc)) }
         }))
     }

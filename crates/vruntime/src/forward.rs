@@ -104,15 +104,18 @@ pub unsafe fn put<T>(at: Ptr, value: T) {
     }
 }
 
-/// Stores a result where the program wants it.
+/// Stores a result where the program wants it; the place need not be aligned.
+///
+/// # Safety
+/// `to` is null or has room for a `T`.
 ///
 /// # Errors
 /// cudaErrorInvalidValue for a null pointer.
-pub fn give<T>(to: Out<T>, value: T) -> Result<(), Status> {
+pub unsafe fn give<T>(to: Out<T>, value: T) -> Result<(), Status> {
     if to.0.is_null() {
         return Err(error::code::INVALID_VALUE);
     }
-    // SAFETY: not null; the program's place for it, which need not be aligned.
+    // SAFETY: not null, so it has room.
     unsafe { to.0.write_unaligned(value) };
     Ok(())
 }

@@ -154,15 +154,21 @@ fn into<const MAJOR: usize, T>(to: Out<T>, func: Func, call: impl Fn(Func) -> i3
 }
 
 /// The handle of a kernel for its stub; a known one to the end of the process (measured).
-fn handle(to: Out<Func>, stub: Func) -> Result<(), Status> {
+///
+/// # Safety
+/// `to` is null or has room for a handle.
+unsafe fn handle(to: Out<Func>, stub: Func) -> Result<(), Status> {
     if let Err(error) = context::ready() {
         let known = registry::known(stub).filter(|_| error == code::UNLOADING);
-        return known.ok_or(error).and_then(|known| give(to, known));
+        // SAFETY: the caller's promise.
+        return known.ok_or(error).and_then(|known| unsafe { give(to, known) });
     }
     if to.0.is_null() {
         return Err(code::INVALID_VALUE);
     }
-    give(to, registry::kernel::<LEGACY>(stub)?)
+    let found = registry::kernel::<LEGACY>(stub)?;
+    // SAFETY: the caller's promise.
+    unsafe { give(to, found) }
 }
 
 functions! {
@@ -181,32 +187,33 @@ functions! {
     }
 
     cudaFuncSetCacheConfig (func: Func, cacheConfig: i32) {
-        // SAFETY: as above.
+        // SAFETY: a function of the driver; no pointers of the program.
         with::<MAJOR>(func, |function| unsafe { api::cuFuncSetCacheConfig(function, cacheConfig) })
     }
 
     cudaFuncSetSharedMemConfig (func: Func, config: i32) {
-        // SAFETY: as above.
+        // SAFETY: a function of the driver; no pointers of the program.
         with::<MAJOR>(func, |function| unsafe { api::cuFuncSetSharedMemConfig(function, config) })
     }
 
     cudaFuncGetName (name: Out<Str>, func: Func) {
         if let Some(known) = registry::kernel_name(func) {
-            return done(context::ready().and_then(|()| give(name, known)));
+            // SAFETY: the program's place for a name, or null.
+            return done(context::ready().and_then(|()| unsafe { give(name, known) }));
         }
-        // SAFETY: as above; a place that is not null.
+        // SAFETY: a function of the driver; a place that `into` found not null.
         into::<MAJOR, _>(name, func, |function| unsafe { api::cuFuncGetName(name, function) })
     }
 
     cudaFuncGetParamInfo (func: Func, paramIndex: usize, paramOffset: Out<usize>, paramSize: Out<usize>) {
-        // SAFETY: as above; the size may be null.
+        // SAFETY: a function of the driver; a place that `into` found not null, and one that may be null.
         into::<MAJOR, _>(paramOffset, func, |function| unsafe {
             api::cuFuncGetParamInfo(function, paramIndex, paramOffset, paramSize)
         })
     }
 
     cudaFuncGetParamCount (func: Func, paramCount: Out<usize>) {
-        // SAFETY: as above.
+        // SAFETY: a function of the driver; a place that `into` found not null.
         into::<MAJOR, _>(paramCount, func, |function| unsafe { api::cuFuncGetParamCount(function, paramCount) })
     }
 
@@ -215,18 +222,22 @@ functions! {
             if functionPtr.0.is_null() {
                 return Err(code::INVALID_VALUE);
             }
-            give(functionPtr, function::<LEGACY>(symbolPtr)?)
+            let found = function::<LEGACY>(symbolPtr)?;
+            // SAFETY: the program's place for a handle.
+            unsafe { give(functionPtr, found) }
         }))
     }
 
     cudaGetKernel (kernelPtr: Out<Func>, entryFuncAddr: Func) {
-        done(handle(kernelPtr, entryFuncAddr))
+        // SAFETY: the program's place for a handle, or null.
+        done(unsafe { handle(kernelPtr, entryFuncAddr) })
     }
 
     // The program keeps the answer and launches by it, that of a failure too: it is the stub then, as
     // under NVIDIA's runtime (measured), and the launch tries again.
     __cudaGetKernel (kernel: Out<Func>, hostFun: Func) {
-        let outcome = handle(kernel, hostFun);
+        // SAFETY: the program's place for a handle, or null.
+        let outcome = unsafe { handle(kernel, hostFun) };
         if outcome.is_err() && !kernel.0.is_null() {
             // SAFETY: the program's place.
             unsafe { kernel.0.write_unaligned(hostFun) };
@@ -252,7 +263,7 @@ functions! {
     }
 
     cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags (numBlocks: Out<i32>, func: Func, blockSize: i32, dynamicSMemSize: usize, flags: Flags) {
-        // SAFETY: as above.
+        // SAFETY: a function of the driver; a place that `into` found not null.
         into::<MAJOR, _>(numBlocks, func, |function| unsafe {
             api::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
                 numBlocks, function, blockSize, dynamicSMemSize, flags,
@@ -261,7 +272,7 @@ functions! {
     }
 
     cudaOccupancyAvailableDynamicSMemPerBlock (dynamicSmemSize: Out<usize>, func: Func, numBlocks: i32, blockSize: i32) {
-        // SAFETY: as above.
+        // SAFETY: a function of the driver; a place that `into` found not null.
         into::<MAJOR, _>(dynamicSmemSize, func, |function| unsafe {
             api::cuOccupancyAvailableDynamicSMemPerBlock(dynamicSmemSize, function, numBlocks, blockSize)
         })

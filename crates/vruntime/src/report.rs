@@ -82,7 +82,8 @@ functions! {
         if MAJOR < 12 && let Err(error) = context::init() {
             return done(Err(error));
         }
-        done(forward::give(runtimeVersion, version(MAJOR)))
+        // SAFETY: the program's place for a number, or null.
+        done(unsafe { forward::give(runtimeVersion, version(MAJOR)) })
     }
 }
 

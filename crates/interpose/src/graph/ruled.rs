@@ -57,7 +57,7 @@ pub unsafe fn params(
         (false, 0) => None,
         (false, _) => Some(0),
     };
-    // SAFETY: as above.
+    // SAFETY: the structure goes on behind the common part.
     let context = second.map_or(0, |at| unsafe { after.add(at).read_unaligned() as usize });
     let place = match (context, has_kernel) {
         (0, _) => Place::Current,

@@ -67,7 +67,7 @@ unsafe fn look(global: &Global, recorder: &Recorder, address: u64) -> u32 {
     let name = interned::intern(&String::from_utf8_lossy(bytes));
     if elf::object_at(address).is_some() {
         let known: &'static Known = keep::forever(Known { name, unloads });
-        lock::registry(|_| KNOWN.set(address, Some(known)));
+        lock::registry(|held| KNOWN.set(&mut held.tables, address, Some(known)));
     }
     let number = name.number(global, recorder);
     // SAFETY: as above.

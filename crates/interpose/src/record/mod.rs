@@ -68,7 +68,7 @@ pub struct Leave(*mut Thread);
 impl Drop for Leave {
     #[inline(always)]
     fn drop(&mut self) {
-        // SAFETY: as in `Observed::thread`.
+        // SAFETY: this thread's own state, which lives as long as the thread; nothing else refers to it while no call is made.
         unsafe { (*self.0).leave(0) };
     }
 }
@@ -118,7 +118,7 @@ impl Observed {
         let recorded = thread.recorded;
         let wanted = recorded && global.classes & site.class.bit() != 0;
         // The outermost call is the one that the work belongs to.
-        let works = global.gpu_time && depth == 0 && puts_work(site);
+        let works = global.gpu_time && depth == 0 && site.puts_work;
         let linked = works && wanted;
         if works {
             // A longjmp left the call before.
@@ -143,7 +143,7 @@ impl Observed {
             let off = control & (CONTROL_OFF | CONTROL_MAIL) == CONTROL_OFF;
             return if off { Entry::Through } else { Entry::Rare };
         }
-        // SAFETY: as in `enter`.
+        // SAFETY: it becomes a pointer, which is looked through only where no foreign code runs.
         let Some(thread) = (unsafe { thread::current_if_any() }) else { return Entry::Rare };
         let known = std::ptr::eq(thread.global, global);
         if !known || thread.busy || thread.depth != 0 || global.gpu_time {
@@ -341,7 +341,7 @@ impl Observed {
         let head = self.head(begin);
         let link = if self.linked { gputime::link(kernel.number) } else { 0 };
         let count = slots(LAUNCH_ARGS + kept + self.link_bytes());
-        // SAFETY: as in `store_call`.
+        // SAFETY: what is called while it is held is the recorder's.
         let thread = unsafe { self.thread() };
         let context = thread.context as u64;
         let slots = reserve(thread, self.recorder, count, self.depth == 0)?;
@@ -434,7 +434,7 @@ impl Observed {
     #[inline(always)]
     pub fn finish_kept(&self, stored: Stored, status: i32) {
         if let Some(slots) = stored.slots {
-            // SAFETY: as in `finish`.
+            // SAFETY: published; its chunk is mapped while this call's depth keeps the buffer from being idle.
             unsafe { slots.finish(self.recorder.ticks(), status) };
         }
     }
@@ -499,16 +499,5 @@ impl Drop for Observed {
         if self.linked {
             gputime::end(thread);
         }
-    }
-}
-
-/// Whether calls of a function put work on a GPU.
-fn puts_work(site: &Site) -> bool {
-    let contains = |part: &[u8]| site.name.to_bytes().windows(part.len()).any(|w| w == part);
-    match site.class {
-        Class::launch | Class::copy | Class::region | Class::map => true,
-        Class::graph => contains(b"GraphLaunch"),
-        Class::memory => contains(b"emset") || contains(b"emcpy"),
-        _ => false,
     }
 }

@@ -127,7 +127,7 @@ impl Binding {
         let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             holder::hidden(|| device::relaxed(|| place.enter(|| self.fill())))
         }));
-        // SAFETY: as above.
+        // SAFETY: errno is this thread's.
         unsafe { *libc::__errno_location() = errno };
         let why = match done {
             Ok(Ok(())) => return Ok(()),

@@ -170,7 +170,7 @@ fn of_runtime(handle: usize, name: &str) -> Result<(u64, u64), String> {
     }
     let mut size = 0usize;
     let measured = function(c"cudaGetSymbolSize", Some(known.node)).is_some_and(|get| {
-        // SAFETY: as above.
+        // SAFETY: the runtime's function, for a host variable that was registered; the place is valid.
         let status = hidden(|| unsafe {
             std::mem::transmute::<usize, Get<usize>>(get)(&mut size, known.host)
         });

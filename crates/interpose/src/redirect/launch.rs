@@ -99,7 +99,9 @@ fn decisions(address: usize) -> Option<&'static Decisions> {
 }
 
 fn set(address: usize, decisions: Decisions) {
-    crate::lock::registry(|_| DECISIONS.set(address, Some(Box::leak(Box::new(decisions)))));
+    crate::lock::registry(|held| {
+        DECISIONS.set(&mut held.tables, address, Some(Box::leak(Box::new(decisions))));
+    });
 }
 
 /// `handle` launches what `address` does, in all contexts or, if it is a function of one, in the current one;

@@ -50,7 +50,7 @@ impl Quiet {
         type Copy = unsafe extern "C-unwind" fn(u64, *const u8, usize, usize) -> i32;
         let copy =
             device::function(c"cuMemcpyHtoDAsync_v2").ok_or("there is no cuMemcpyHtoDAsync")?;
-        // SAFETY: as above.
+        // SAFETY: the function's signature; `from` stays until the stream was waited for.
         self.wait(unsafe {
             std::mem::transmute::<usize, Copy>(copy)(to, from.as_ptr(), from.len(), self.0)
         })

@@ -158,7 +158,7 @@ unsafe extern "C" fn synchronize(launch: *const CushimLaunch) -> c_int {
 }
 
 unsafe extern "C" fn capturing(launch: *const CushimLaunch) -> c_int {
-    // SAFETY: as above.
+    // SAFETY: null, or the launch that the tool was given.
     unsafe { launch.as_ref() }.map_or(0, |l| c_int::from(device::is_capturing(l.stream as usize)))
 }
 

@@ -100,7 +100,7 @@ pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) 
     for (tool, own) in all().iter().zip(own).rev() {
         let Some(end) = tool.table.launch_end else { continue };
         shown.user = own;
-        // SAFETY: as above.
+        // SAFETY: the tool's callback, with a structure that is valid for the call.
         calling(|| unsafe { end(&shown, status) });
     }
     status

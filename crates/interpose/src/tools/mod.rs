@@ -151,7 +151,7 @@ pub fn function(mangled: &str, code: &Code, handle: usize) {
         let mut function =
             CushimFunction { size: 0, reserved: 0, name, owner, handle: handle as u64 };
         function.size = size_of_val32(&function);
-        // SAFETY: as above.
+        // SAFETY: the tool's callback, with a structure that is valid for the call.
         calling(|| unsafe { callback(&function) });
     }
 }
@@ -184,7 +184,7 @@ fn called(site: &'static Site, words: &[u64], outs: &[Option<u64>; MOST_WORDS], 
     };
     for tool in all() {
         let Some(callback) = tool.table.call else { continue };
-        // SAFETY: as above.
+        // SAFETY: the tool's callback, with a structure that is valid for the call.
         calling(|| unsafe { callback(&call) });
     }
 }
@@ -196,7 +196,7 @@ fn finish() {
     }
     for tool in all() {
         let Some(callback) = tool.table.end else { continue };
-        // SAFETY: as above.
+        // SAFETY: the tool's callback.
         calling(|| unsafe { callback() });
     }
     ENDED.store(2, Ordering::Release);

@@ -75,7 +75,7 @@ unsafe fn replace(to: Ptr) {
     let found = unsafe { to.read_unaligned() };
     let thin = number(found).and_then(cushim_vbase::front::address);
     if let Some(thin) = thin {
-        // SAFETY: as above.
+        // SAFETY: the program's place for an address; it need not be aligned.
         unsafe { to.write_unaligned(thin) };
     }
 }

@@ -29,7 +29,7 @@ twins! {
 
 functions! {
     cudaMemsetAsync / cudaMemsetAsync_ptsz (devPtr: Ptr, value: i32, count: usize, stream: Stream) {
-        // SAFETY: as above.
+        // SAFETY: the program's memory, whose length is its word.
         some(&[count], || context::attempt(|| unsafe { api::cuMemsetD8Async(devPtr, value as u8, count, stream) }))
     }
 

@@ -46,7 +46,7 @@ pub fn later(dst: Ptr, src: Ptr, count: usize, kind: CopyKind, stream: Stream) -
         outcome => return some(&[count], || outcome.map(drop)),
     };
     context::with(|| {
-        // SAFETY: as above.
+        // SAFETY: the program's memory, whose length is its word.
         unsafe {
             match direction {
                 Direction::HostToHost | Direction::Default => {
@@ -85,7 +85,7 @@ functions! {
         some(&[count], || {
             let (to, from) = peers(dstDevice, srcDevice)?;
             context::attempt(|| {
-                // SAFETY: as above.
+                // SAFETY: the program's memory, whose length is its word; contexts of the driver.
                 unsafe { api::cuMemcpyPeerAsync(dst, to, src, from, count, stream) }
             })
         })

@@ -30,7 +30,7 @@ twins! {
     cudaMemcpy3DPeer / cudaMemcpy3DPeer_ptds (p: Ptr) |per_thread| {
         // SAFETY: a cudaMemcpy3DPeerParms.
         planes_of_peers(unsafe { read(p) }, |copy| {
-            // SAFETY: as above.
+            // SAFETY: a structure of ours with the program's memory, whose shape is its word.
             unsafe { either!(per_thread, cuMemcpy3DPeer / cuMemcpy3DPeer_ptds(copy)) }
         })
     }
@@ -141,7 +141,7 @@ pub fn later_2d(copy: &DriverMemcpy2D, stream: Stream) -> Result<(), Status> {
     if copy.width == 0 || copy.height == 0 {
         return context::ready();
     }
-    // SAFETY: as above.
+    // SAFETY: a structure of ours with the program's memory, whose shape is its word.
     context::attempt(|| unsafe { api::cuMemcpy2DAsync_v2(address(copy), stream) })
 }
 

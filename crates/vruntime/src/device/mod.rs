@@ -92,11 +92,13 @@ pub(super) fn candidates() -> Result<Vec<i32>, Status> {
 
 functions! {
     cudaGetDeviceCount (count: Out<i32>) {
-        done(context::devices().and_then(|found| give(count, found)))
+        // SAFETY: the program's place for a number, or null.
+        done(context::devices().and_then(|found| unsafe { give(count, found) }))
     }
 
     cudaGetDevice (device: Out<i32>) {
-        done(context::current_device().and_then(|found| give(device, found)))
+        // SAFETY: the program's place for a number, or null.
+        done(context::current_device().and_then(|found| unsafe { give(device, found) }))
     }
 
     cudaSetDevice (device: Device) {
@@ -129,7 +131,8 @@ functions! {
     }
 
     cudaGetDeviceFlags (flags: Out<u32>) {
-        done(self::flags().and_then(|found| give(flags, found)))
+        // SAFETY: the program's place for a number, or null.
+        done(self::flags().and_then(|found| unsafe { give(flags, found) }))
     }
 
     cudaDeviceGetAttribute (value: Out<i32>, attr: i32, device: Device) {
@@ -138,7 +141,7 @@ functions! {
     }
 
     cudaDeviceGetPCIBusId (pciBusId: Ptr, len: i32, device: Device) {
-        // SAFETY: as above.
+        // SAFETY: the program's place for so many characters.
         plain(|| unsafe { api::cuDeviceGetPCIBusId(pciBusId, len, device) })
     }
 
@@ -148,7 +151,7 @@ functions! {
     }
 
     cudaDeviceGetP2PAttribute (value: Out<i32>, attr: i32, srcDevice: Device, dstDevice: Device) {
-        // SAFETY: as above.
+        // SAFETY: the program's place for a number.
         plain(|| unsafe { api::cuDeviceGetP2PAttribute(value, attr, srcDevice, dstDevice) })
     }
 
@@ -160,14 +163,14 @@ functions! {
     }
 
     cudaDeviceGetHostAtomicCapabilities (capabilities: Ptr, operations: Ptr, count: u32, device: Device) {
-        // SAFETY: as above.
+        // SAFETY: the program's lists of so many entries.
         plain(|| unsafe {
             api::cuDeviceGetHostAtomicCapabilities(capabilities, operations, count, device)
         })
     }
 
     cudaDeviceGetNvSciSyncAttributes (nvSciSyncAttrList: Ptr, device: Device, flags: i32) {
-        // SAFETY: as above.
+        // SAFETY: the program's lists of so many entries.
         plain(|| unsafe { api::cuDeviceGetNvSciSyncAttributes(nvSciSyncAttrList, device, flags) })
     }
 

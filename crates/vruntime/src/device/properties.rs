@@ -287,7 +287,8 @@ functions! {
     }
 
     cudaChooseDevice (device: Out<i32>, prop: Ptr) {
-        done(choose(prop, form(MAJOR)).and_then(|found| give(device, found)))
+        // SAFETY: the program's place for a number, or null.
+        done(choose(prop, form(MAJOR)).and_then(|found| unsafe { give(device, found) }))
     }
 }
 

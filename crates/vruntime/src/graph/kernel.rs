@@ -44,7 +44,7 @@ functions! {
     cudaGraphKernelNodeSetParams (node: Node, pNodeParams: Ptr) {
         // SAFETY: a cudaKernelNodeParams.
         done(unsafe { read(pNodeParams) }.and_then(|given| kernel::<MAJOR>(&given)).and_then(|params| {
-            // SAFETY: as above.
+            // SAFETY: the program's node, and a structure of ours with the program's argument pointers.
             context::attempt(|| unsafe { api::cuGraphKernelNodeSetParams_v2(node, address(&params)) })
         }))
     }
@@ -52,7 +52,7 @@ functions! {
     cudaGraphExecKernelNodeSetParams (hGraphExec: GraphExec, node: Node, pNodeParams: Ptr) {
         // SAFETY: a cudaKernelNodeParams.
         done(unsafe { read(pNodeParams) }.and_then(|given| kernel::<MAJOR>(&given)).and_then(|params| {
-            // SAFETY: as above.
+            // SAFETY: the program's graph and node, and a structure of ours with the program's argument pointers.
             context::attempt(|| unsafe { api::cuGraphExecKernelNodeSetParams_v2(hGraphExec, node, address(&params)) })
         }))
     }
@@ -81,28 +81,28 @@ functions! {
 
     cudaGraphAddNode (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, dependencyData: Ptr, numDependencies: usize, nodeParams: Ptr) {
         done(general::<MAJOR>(nodeParams, |params| {
-            // SAFETY: as above.
+            // SAFETY: the program's arguments, and a structure of ours in the place of its own.
             unsafe { api::cuGraphAddNode_v2(pGraphNode, graph, pDependencies, dependencyData, numDependencies, params) }
         }))
     }
 
     cudaGraphAddNode_v2 (pGraphNode: Out<Node>, graph: Graph, pDependencies: Ptr, dependencyData: Ptr, numDependencies: usize, nodeParams: Ptr) {
         done(general::<MAJOR>(nodeParams, |params| {
-            // SAFETY: as above.
+            // SAFETY: the program's arguments, and a structure of ours in the place of its own.
             unsafe { api::cuGraphAddNode_v2(pGraphNode, graph, pDependencies, dependencyData, numDependencies, params) }
         }))
     }
 
     cudaGraphNodeSetParams (node: Node, nodeParams: Ptr) {
         done(general::<MAJOR>(nodeParams, |params| {
-            // SAFETY: as above.
+            // SAFETY: the program's node, and a structure of ours in the place of its own.
             unsafe { api::cuGraphNodeSetParams(node, params) }
         }))
     }
 
     cudaGraphExecNodeSetParams (graphExec: GraphExec, node: Node, nodeParams: Ptr) {
         done(general::<MAJOR>(nodeParams, |params| {
-            // SAFETY: as above.
+            // SAFETY: the program's graph and node, and a structure of ours in the place of its own.
             unsafe { api::cuGraphExecNodeSetParams(graphExec, node, params) }
         }))
     }
@@ -149,7 +149,7 @@ fn member<T: Copy>(params: &NodeParams) -> T {
 fn with_member<T: Copy>(params: &NodeParams, value: T) -> NodeParams {
     const { assert!(size_of::<T>() <= 29 * 8 && align_of::<T>() <= 8) };
     let mut out = NodeParams { node: [0; 29], ..*params };
-    // SAFETY: as above.
+    // SAFETY: the array has room for a `T` and is aligned for one, which the assertion says.
     unsafe { out.node.as_mut_ptr().cast::<T>().write(value) };
     out
 }

@@ -68,7 +68,7 @@ functions! {
     cudaGraphExecMemsetNodeSetParams (hGraphExec: GraphExec, node: Node, pNodeParams: Ptr) {
         done(context::current_context().and_then(|current| {
             context::attempt(|| {
-                // SAFETY: as above.
+                // SAFETY: the program's arguments, and the context that is current.
                 unsafe { api::cuGraphExecMemsetNodeSetParams(hGraphExec, node, pNodeParams, current) }
             })
         }))
@@ -189,7 +189,7 @@ pub fn set(node: Node, copy: &DriverMemcpy3D) -> Result<(), Status> {
 pub fn set_exec(exec: GraphExec, node: Node, copy: &DriverMemcpy3D) -> Result<(), Status> {
     let current = context::current_context()?;
     context::attempt(|| {
-        // SAFETY: as above.
+        // SAFETY: a structure of ours, and the context that is current.
         unsafe { api::cuGraphExecMemcpyNodeSetParams(exec, node, address(copy), current) }
     })
 }

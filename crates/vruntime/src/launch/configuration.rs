@@ -77,7 +77,7 @@ pub unsafe extern "C" fn __cudaPopCallConfiguration<const MAJOR: usize>(
     let popped = STACK.with(|stack| {
         let depth = stack.depth.get().checked_sub(1)?;
         stack.depth.set(depth);
-        // SAFETY: as above.
+        // SAFETY: the thread's own stack, of which no reference is kept.
         unsafe { &*stack.entries.get() }.get(depth).copied()
     });
     let Some(popped) = popped else { return error::failed(code::MISSING_CONFIGURATION) };

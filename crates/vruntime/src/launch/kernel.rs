@@ -55,7 +55,7 @@ fn cooperative<const MAJOR: usize>(
     check_shape::<MAJOR>(grid, block)?;
     let bytes = u32::try_from(shared).unwrap_or(u32::MAX);
     context::attempt(|| {
-        // SAFETY: as above.
+        // SAFETY: a kernel of the driver, and the program's list of pointers to its arguments.
         unsafe {
             api::cuLaunchCooperativeKernel(
                 kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, bytes, stream, args,

@@ -150,7 +150,7 @@ impl Variable {
 pub fn forget(context: usize) {
     // SAFETY: null, or an image that is kept for ever, as are those before it.
     let newest = unsafe { NEWEST.load(Ordering::Acquire).as_ref() };
-    // SAFETY: as above.
+    // SAFETY: null, or an image, which are never freed.
     let all = std::iter::successors(newest, |binary| unsafe { binary.before.as_ref() });
     for binary in all {
         lock(&binary.modules).retain(|held| held.context != context);

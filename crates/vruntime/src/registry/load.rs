@@ -86,11 +86,11 @@ impl Kernel {
             code::SYMBOL_NOT_FOUND => code::INVALID_DEVICE_FUNCTION,
             other => other,
         })?;
-        let _tables = lock(&MEMORY);
+        let mut memory = lock(&MEMORY);
         self.handle.store(handle.0, Ordering::Release);
         if BINARIES.get(std::ptr::from_ref(binary).addr()).is_some() {
             // Programs that asked for the handle launch by it.
-            KERNELS.set(handle.0, Some(self));
+            KERNELS.set(&mut memory.tables, handle.0, Some(self));
         }
         Ok(handle)
     }
@@ -141,8 +141,8 @@ impl Variable {
     pub(super) fn told(&'static self, at: Ptr) {
         self.managed.store(at.0, Ordering::Release);
         // The program names the variable by its address from now on: `&variable` is it.
-        let _tables = lock(&MEMORY);
-        VARIABLES.set(at.0, Some(self));
+        let mut memory = lock(&MEMORY);
+        VARIABLES.set(&mut memory.tables, at.0, Some(self));
         let shadow = std::ptr::with_exposed_provenance_mut::<usize>(self.host);
         // SAFETY: the program registered the pointer's place for this.
         unsafe { shadow.write(at.0) };

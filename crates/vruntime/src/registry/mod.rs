@@ -14,12 +14,12 @@ mod register;
 #[cfg(test)]
 mod tests;
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard};
 
 use cushim_abi::types::*;
 use cushim_process::memory::Blocks;
-use cushim_process::table::PointerTable;
+use cushim_process::table::{PointerTable, Writer};
 
 use super::error::code;
 use cushim_accel::locks::lock;
@@ -89,7 +89,7 @@ pub enum Kind {
 
 // SAFETY: `next` and the strings are only followed under the lock, or while the image is registered.
 unsafe impl Sync for Kernel {}
-// SAFETY: as above.
+// SAFETY: `next` and the strings are only followed under the lock, or while the image is registered.
 unsafe impl Sync for Variable {}
 
 /// The image that was registered last.
@@ -98,13 +98,25 @@ static BINARIES: PointerTable<Binary> = PointerTable::new();
 static KERNELS: PointerTable<Kernel> = PointerTable::new();
 static VARIABLES: PointerTable<Variable> = PointerTable::new();
 
-/// Held by whoever changes a table or a list; where their entries lie.
-static MEMORY: Mutex<Blocks> = Mutex::new(Blocks::new());
+/// Held by whoever changes a table or a list.
+static MEMORY: Mutex<Memory> = Mutex::new(Memory {
+    blocks: Blocks::new(),
+    // SAFETY: the only one of this crate, whose tables are the three above.
+    tables: unsafe { Writer::new() },
+});
+
+/// What stands under the lock.
+struct Memory {
+    /// Where entries lie.
+    blocks: Blocks,
+    /// The right to change the tables.
+    tables: Writer,
+}
 
 /// Keeps a value for ever.
-fn keep<T>(blocks: &MutexGuard<'_, Blocks>, value: T) -> &'static T {
-    // SAFETY: one caller at a time, who holds the lock.
-    match unsafe { blocks.take(size_of::<T>(), align_of::<T>()) } {
+fn keep<T>(memory: &mut Memory, value: T) -> &'static T {
+    // SAFETY: one caller at a time: the blocks are borrowed by this one alone.
+    match unsafe { memory.blocks.take(size_of::<T>(), align_of::<T>()) } {
         Some(place) => {
             let place = place.cast::<T>();
             // SAFETY: room for a `T`, aligned, that nobody else has and that stays.
@@ -119,9 +131,9 @@ fn keep<T>(blocks: &MutexGuard<'_, Blocks>, value: T) -> &'static T {
 
 /// Registers an image; its handle.
 pub fn add_binary(wrapper: usize) -> &'static Binary {
-    let blocks = lock(&MEMORY);
+    let mut memory = lock(&MEMORY);
     let binary = keep(
-        &blocks,
+        &mut memory,
         Binary {
             wrapper,
             library: AtomicUsize::new(0),
@@ -133,7 +145,7 @@ pub fn add_binary(wrapper: usize) -> &'static Binary {
         },
     );
     NEWEST.store(std::ptr::from_ref(binary).cast_mut(), Ordering::Release);
-    BINARIES.set(std::ptr::from_ref(binary).expose_provenance(), Some(binary));
+    BINARIES.set(&mut memory.tables, std::ptr::from_ref(binary).expose_provenance(), Some(binary));
     binary
 }
 
@@ -144,42 +156,42 @@ pub fn binary(handle: Ptr) -> Option<&'static Binary> {
 
 /// Registers a kernel of an image under its host stub.
 pub fn add_kernel(binary: &'static Binary, stub: usize, name: usize) {
-    let blocks = lock(&MEMORY);
+    let mut memory = lock(&MEMORY);
     let next = binary.kernels.load(Ordering::Relaxed);
     let handle = AtomicUsize::new(0);
-    let kernel = keep(&blocks, Kernel { handle, name, stub, binary: Some(binary), next });
+    let kernel = keep(&mut memory, Kernel { handle, name, stub, binary: Some(binary), next });
     binary.kernels.store(std::ptr::from_ref(kernel).cast_mut(), Ordering::Release);
-    KERNELS.set(stub, Some(kernel));
+    KERNELS.set(&mut memory.tables, stub, Some(kernel));
 }
 
 /// Registers a variable of an image under its address on the host.
 pub fn add_variable(binary: &'static Binary, kind: Kind, host: usize, name: usize, size: usize) {
-    let blocks = lock(&MEMORY);
+    let mut memory = lock(&MEMORY);
     let next = binary.variables.load(Ordering::Relaxed);
     let managed = AtomicUsize::new(0);
-    let variable = keep(&blocks, Variable { name, host, size, binary, kind, managed, next });
+    let variable = keep(&mut memory, Variable { name, host, size, binary, kind, managed, next });
     binary.variables.store(std::ptr::from_ref(variable).cast_mut(), Ordering::Release);
-    VARIABLES.set(host, Some(variable));
+    VARIABLES.set(&mut memory.tables, host, Some(variable));
 }
 
 /// Takes an image out of all tables, with what it holds. What was loaded is the caller's to unload.
 fn remove(binary: &'static Binary) {
-    let _tables = lock(&MEMORY);
-    BINARIES.set(std::ptr::from_ref(binary).addr(), None);
+    let mut memory = lock(&MEMORY);
+    BINARIES.set(&mut memory.tables, std::ptr::from_ref(binary).addr(), None);
     let same =
         |found: Option<&Kernel>, kernel: &Kernel| found.is_some_and(|k| std::ptr::eq(k, kernel));
     for kernel in binary.kernels() {
         for key in [kernel.stub, kernel.handle.load(Ordering::Relaxed)] {
             // A library that was loaded in its place may have registered another.
             if same(KERNELS.get(key), kernel) {
-                KERNELS.set(key, None);
+                KERNELS.set(&mut memory.tables, key, None);
             }
         }
     }
     for variable in binary.variables() {
         for key in [variable.host, variable.managed.load(Ordering::Relaxed)] {
             if VARIABLES.get(key).is_some_and(|found| std::ptr::eq(found, variable)) {
-                VARIABLES.set(key, None);
+                VARIABLES.set(&mut memory.tables, key, None);
             }
         }
     }
@@ -189,14 +201,14 @@ impl Binary {
     fn kernels(&self) -> impl Iterator<Item = &'static Kernel> {
         // SAFETY: null, or a kernel that is kept for ever, as are those behind it.
         let first = unsafe { self.kernels.load(Ordering::Acquire).as_ref() };
-        // SAFETY: as above.
+        // SAFETY: null, or a kernel, which are never freed.
         std::iter::successors(first, |kernel| unsafe { kernel.next.as_ref() })
     }
 
     fn variables(&self) -> impl Iterator<Item = &'static Variable> {
         // SAFETY: null, or a variable that is kept for ever, as are those behind it.
         let first = unsafe { self.variables.load(Ordering::Acquire).as_ref() };
-        // SAFETY: as above.
+        // SAFETY: null, or a variable, which are never freed.
         std::iter::successors(first, |variable| unsafe { variable.next.as_ref() })
     }
 }
@@ -206,9 +218,9 @@ pub fn know_handle(handle: usize) {
     if KERNELS.get(handle).is_some() {
         return;
     }
-    let blocks = lock(&MEMORY);
+    let mut memory = lock(&MEMORY);
     let kernel = keep(
-        &blocks,
+        &mut memory,
         Kernel {
             handle: AtomicUsize::new(handle),
             name: 0,
@@ -217,15 +229,15 @@ pub fn know_handle(handle: usize) {
             next: std::ptr::null(),
         },
     );
-    KERNELS.set(handle, Some(kernel));
+    KERNELS.set(&mut memory.tables, handle, Some(kernel));
 }
 
 /// Forgets handles of a library that the program unloads.
 pub fn forget_handles(handles: &[usize]) {
-    let _tables = lock(&MEMORY);
+    let mut memory = lock(&MEMORY);
     for handle in handles {
         if KERNELS.get(*handle).is_some_and(|kernel| kernel.binary.is_none()) {
-            KERNELS.set(*handle, None);
+            KERNELS.set(&mut memory.tables, *handle, None);
         }
     }
 }
@@ -269,7 +281,7 @@ pub fn stub(handle: Func) -> Func {
 fn of_function(function: Func) -> Option<&'static Kernel> {
     // SAFETY: null, or an image that is kept for ever, as are those before it.
     let newest = unsafe { NEWEST.load(Ordering::Acquire).as_ref() };
-    // SAFETY: as above.
+    // SAFETY: null, or an image, which are never freed.
     let all = std::iter::successors(newest, |binary| unsafe { binary.before.as_ref() });
     let loaded = all.filter(|binary| binary.library.load(Ordering::Acquire) != 0);
     loaded.flat_map(Binary::kernels).find(|kernel| {

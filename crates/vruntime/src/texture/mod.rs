@@ -211,7 +211,7 @@ fn texture_told(to: Ptr, object: u64, short: bool) -> Result<(), Status> {
     // SAFETY: places for the driver's structures, here and below.
     let found: DriverTextureDesc =
         asked(|at| unsafe { api::cuTexObjectGetTextureDesc(at, object) })?;
-    // SAFETY: as above.
+    // SAFETY: a place for the driver's structure.
     let resource = asked(|at| unsafe { api::cuTexObjectGetResourceDesc(at, object) })?;
     let told = texture_of_driver(&found, format_of(&resource)?);
     let words = (&raw const told).cast::<[u32; 17]>();
@@ -265,7 +265,7 @@ functions! {
     }
 
     cudaGetSurfaceObjectResourceDesc (pResDesc: Ptr, surfObject: u64) {
-        // SAFETY: as above.
+        // SAFETY: a place for the driver's structure.
         done(resource_told::<MAJOR>(pResDesc, |at| unsafe { api::cuSurfObjectGetResourceDesc(at, surfObject) }))
     }
 
@@ -274,7 +274,7 @@ functions! {
             return done(Err(code::INVALID_VALUE));
         }
         let told = asked(|at| {
-            // SAFETY: as above.
+            // SAFETY: a place for the driver's structure.
             unsafe { api::cuTexObjectGetResourceViewDesc(at, texObject) }
         });
         done(told.map(|found: DriverResourceViewDesc| {
@@ -293,7 +293,8 @@ functions! {
                 // SAFETY: a place for the result.
                 unsafe { api::cuDeviceGetTexture1DLinearMaxWidth(to, format as i32, channels, device) }
             })?;
-            give(maxWidthInElements, width)
+            // SAFETY: the program's place for a number, or null.
+            unsafe { give(maxWidthInElements, width) }
         }))
     }
 }

@@ -54,13 +54,13 @@ fn attributes(texref: Ptr, ours: Ptr, known: &Reference, format: u32) -> Result<
     set(given.disable_trilinear != 0, flag::DISABLE_TRILINEAR);
     // SAFETY: a reference of the driver; no pointers of the program.
     step(|| unsafe { api::cuTexRefSetFlags(ours, Flags(flags)) })?;
-    // SAFETY: as above.
+    // SAFETY: a reference of the driver; no pointers of the program.
     step(|| unsafe { api::cuTexRefSetFilterMode(ours, given.filter_mode) })?;
     for (dim, mode) in (0..).zip(given.address_mode) {
-        // SAFETY: as above.
+        // SAFETY: a reference of the driver; no pointers of the program.
         step(|| unsafe { api::cuTexRefSetAddressMode(ours, dim, mode) })?;
     }
-    // SAFETY: as above.
+    // SAFETY: a reference of the driver; no pointers of the program.
     step(|| unsafe { api::cuTexRefSetMaxAnisotropy(ours, given.max_anisotropy) })
 }
 
@@ -84,16 +84,28 @@ fn to_the_end(at: Ptr) -> Result<usize, Status> {
 
 /// Keeps and tells an offset. A program that does not ask for it must not need it (CUDA Runtime API,
 /// cudaBindTexture).
-fn offset(to: Out<usize>, texref: Ptr, bytes: usize) -> Result<(), Status> {
+///
+/// # Safety
+/// `to` is null or has room for an offset.
+unsafe fn offset(to: Out<usize>, texref: Ptr, bytes: usize) -> Result<(), Status> {
     lock(&OFFSETS).insert(texref.0, bytes);
     match (to.0.is_null(), bytes) {
         (true, 0) => Ok(()),
         (true, _) => Err(code::INVALID_VALUE),
-        (false, _) => give(to, bytes),
+        // SAFETY: the caller's promise.
+        (false, _) => unsafe { give(to, bytes) },
     }
 }
 
-fn bind_linear(to: Out<usize>, texref: Ptr, at: Ptr, desc: Ptr, size: usize) -> Result<(), Status> {
+/// # Safety
+/// `to` is null or has room for an offset; `desc` is null or a cudaChannelFormatDesc.
+unsafe fn bind_linear(
+    to: Out<usize>,
+    texref: Ptr,
+    at: Ptr,
+    desc: Ptr,
+    size: usize,
+) -> Result<(), Status> {
     let (ours, known) = texture(texref)?;
     let (format, _) = linear(ours, desc)?;
     attributes(texref, ours, &known, format)?;
@@ -102,13 +114,16 @@ fn bind_linear(to: Out<usize>, texref: Ptr, at: Ptr, desc: Ptr, size: usize) -> 
     let place = Out(&raw mut begin);
     // SAFETY: a place for the offset.
     step(|| unsafe { api::cuTexRefSetAddress_v2(place, ours, at, bytes) })?;
-    offset(to, texref, begin)
+    // SAFETY: the caller's promise.
+    unsafe { offset(to, texref, begin) }
 }
 
 /// `CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`.
 const ALIGNMENT: i32 = 14;
 
-fn bind_plane(
+/// # Safety
+/// `to` is null or has room for an offset; `desc` is null or a cudaChannelFormatDesc.
+unsafe fn bind_plane(
     to: Out<usize>,
     texref: Ptr,
     at: Ptr,
@@ -132,7 +147,8 @@ fn bind_plane(
         // SAFETY: a CUDA_ARRAY_DESCRIPTOR: width, height, format, channels.
         unsafe { api::cuTexRefSetAddress2D_v3(ours, address(&plane), Ptr(at.0 - over), pitch) }
     })?;
-    offset(to, texref, over)
+    // SAFETY: the caller's promise.
+    unsafe { offset(to, texref, over) }
 }
 
 fn bind_array(texref: Ptr, array: Ptr, mipmapped: bool) -> Result<(), Status> {
@@ -153,15 +169,15 @@ fn bind_array(texref: Ptr, array: Ptr, mipmapped: bool) -> Result<(), Status> {
         let given: TextureReference = unsafe { read(texref) }?;
         // SAFETY: no pointers of the program, here and below.
         step(|| unsafe { api::cuTexRefSetMipmapFilterMode(ours, given.mipmap_filter) })?;
-        // SAFETY: as above.
+        // SAFETY: a reference of the driver; no pointers of the program.
         step(|| unsafe { api::cuTexRefSetMipmapLevelBias(ours, given.mipmap_bias) })?;
         let (low, high) = (given.mipmap_min, given.mipmap_max);
-        // SAFETY: as above.
+        // SAFETY: a reference of the driver; no pointers of the program.
         step(|| unsafe { api::cuTexRefSetMipmapLevelClamp(ours, low, high) })?;
-        // SAFETY: as above.
+        // SAFETY: a reference of the driver; no pointers of the program.
         step(|| unsafe { api::cuTexRefSetMipmappedArray(ours, array, OVERRIDE_FORMAT) })?;
     } else {
-        // SAFETY: as above.
+        // SAFETY: a reference of the driver; no pointers of the program.
         step(|| unsafe { api::cuTexRefSetArray(ours, array, OVERRIDE_FORMAT) })?;
     }
     lock(&OFFSETS).insert(texref.0, 0);
@@ -170,11 +186,13 @@ fn bind_array(texref: Ptr, array: Ptr, mipmapped: bool) -> Result<(), Status> {
 
 functions! {
     cudaBindTexture (offset: Out<usize>, texref: Ptr, devPtr: Ptr, desc: Ptr, size: usize) {
-        done(bind_linear(offset, texref, devPtr, desc, size))
+        // SAFETY: what the CUDA Runtime API asks of the program's pointers.
+        done(unsafe { bind_linear(offset, texref, devPtr, desc, size) })
     }
 
     cudaBindTexture2D (offset: Out<usize>, texref: Ptr, devPtr: Ptr, desc: Ptr, width: usize, height: usize, pitch: usize) {
-        done(bind_plane(offset, texref, devPtr, desc, (width, height, pitch)))
+        // SAFETY: what the CUDA Runtime API asks of the program's pointers.
+        done(unsafe { bind_plane(offset, texref, devPtr, desc, (width, height, pitch)) })
     }
 
     // The array has a format of its own; what the program says of it again is not looked at.
@@ -199,16 +217,22 @@ functions! {
     cudaGetTextureAlignmentOffset (offset: Out<usize>, texref: Ptr) {
         done(registry::reference(texref, code::INVALID_TEXTURE).and_then(|_| {
             let known = lock(&OFFSETS).get(&texref.0).copied();
-            give(offset, known.ok_or(code::INVALID_TEXTURE_BINDING)?)
+            let known = known.ok_or(code::INVALID_TEXTURE_BINDING)?;
+            // SAFETY: the program's place for an offset, or null.
+            unsafe { give(offset, known) }
         }))
     }
 
     cudaGetTextureReference (texref: Out<Ptr>, symbol: Ptr) {
-        done(registry::reference(symbol, code::INVALID_TEXTURE).and_then(|_| give(texref, symbol)))
+        let known = registry::reference(symbol, code::INVALID_TEXTURE);
+        // SAFETY: the program's place for an address, or null.
+        done(known.and_then(|_| unsafe { give(texref, symbol) }))
     }
 
     cudaGetSurfaceReference (surfref: Out<Ptr>, symbol: Ptr) {
-        done(registry::reference(symbol, code::INVALID_SURFACE).and_then(|_| give(surfref, symbol)))
+        let known = registry::reference(symbol, code::INVALID_SURFACE);
+        // SAFETY: the program's place for an address, or null.
+        done(known.and_then(|_| unsafe { give(surfref, symbol) }))
     }
 
     cudaBindSurfaceToArray (surfref: Ptr, array: Ptr, desc: Ptr) {

@@ -115,7 +115,7 @@ impl Api {
     /// then (906), which does not end that capture (CUDA Driver API, `cuStreamIsCapturing`).
     pub fn is_capturing(&self, stream: usize) -> bool {
         let mut state = 0;
-        // SAFETY: as above.
+        // SAFETY: the function's signature; the place is valid.
         let status = unsafe { (self.capturing)(stream, &mut state) };
         status != 0 || state != 0
     }
@@ -157,7 +157,7 @@ impl Api {
         let changed = unsafe { (self.exchange)(&mut mode) } == 0;
         let result = work();
         let mut popped = 0;
-        // SAFETY: as above; both put back what was there before.
+        // SAFETY: the functions' signatures; the places are valid, and both put back what was there before.
         unsafe {
             if changed {
                 (self.exchange)(&mut mode);

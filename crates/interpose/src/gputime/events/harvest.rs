@@ -330,7 +330,7 @@ impl Context {
             if unsafe { (api.record)(event, self.stream) } != 0 {
                 break;
             }
-            // SAFETY: as above.
+            // SAFETY: the function's signature; an event of ours.
             while unsafe { (api.query)(event) } != 0 && now() - begun < USELESS_NS {
                 std::hint::spin_loop();
             }

@@ -71,7 +71,7 @@ fn load_function(handle: usize) -> bool {
     }
     let Some(get) = device::function(c"cuKernelGetFunction") else { return false };
     let mut function = 0;
-    // SAFETY: as above ("Library Management"); the place is valid, and what is loaded came out of it.
+    // SAFETY: the function's signature (CUDA Driver API, "Library Management"); the place is valid, and what is loaded came out of it.
     unsafe {
         std::mem::transmute::<usize, Get>(get)(&mut function, handle) == 0 && load(function) == 0
     }

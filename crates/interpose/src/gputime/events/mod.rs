@@ -48,7 +48,7 @@ impl Errno {
 
 impl Drop for Errno {
     fn drop(&mut self) {
-        // SAFETY: as above.
+        // SAFETY: errno is this thread's.
         unsafe { *libc::__errno_location() = self.0 };
     }
 }
@@ -177,7 +177,7 @@ pub fn after(global: &'static Global, thread: &mut Thread, status: i32) {
         // A pair without a link is of an event for which there was no room.
         (Some(data), Some(api)) if status == 0 && data.link != 0 && pool.context().is_some() => {
             data.returned_ns = begun;
-            // SAFETY: as in `begin`.
+            // SAFETY: the function's signature; an event of ours, the stream that was launched into.
             flush::is_here(global) && unsafe { (api.record)(data.end, data.stream) } == 0
         }
         _ => false,
