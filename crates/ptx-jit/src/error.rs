@@ -26,7 +26,7 @@ pub enum NotCompiled {
     TooLarge {
         /// The kernel.
         kernel: String,
-        /// What there is too much of.
+        /// The quantity that is over its limit, such as the instructions.
         what: &'static str,
         /// How much was found.
         found: usize,
