@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-#[path = "../../../fuzz/src/offload.rs"]
-mod fuzz;
+use cushim_testkit::offload as fuzz;
 
 fn put(bytes: &mut Vec<u8>, words: &[u64]) {
     words.iter().for_each(|word| bytes.extend(word.to_le_bytes()));

@@ -16,6 +16,8 @@ pub mod image;
 pub mod jit;
 #[cfg(feature = "names")]
 pub mod names;
+#[cfg(feature = "abi")]
+pub mod offload;
 #[cfg(feature = "patch")]
 pub mod patch;
 #[cfg(feature = "ptx")]

@@ -1,8 +1,7 @@
 //! What fuzzing does with what programs of LLVM's offloading hand over: descriptors, tables of entries, arguments of
-//! kernels, places in the source, names of regions. The ordinary tests of `cushim-abi` include this file, too.
+//! kernels, places in the source, names of regions.
 //!
 //! A function may panic only where a promise was broken.
-#![allow(dead_code)]
 
 use cushim_abi::offload::layout::*;
 
