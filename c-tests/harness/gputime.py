@@ -161,7 +161,7 @@ def events(cushim, path, alone, by_cupti):
 
 def check(cushim, program, path, cuda_home):
     """[(what, [what is wrong])] of one program."""
-    alone = runs.run([path])
+    alone, _ = runs.patiently(program, lambda limit: runs.run([path], limit=limit))
     try:
         outcome, lines, where = traced(cushim, [path], cuda_home)
         what, wrong = judge(lines, int(program.options.get("idlegraphs", 0)))

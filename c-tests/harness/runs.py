@@ -42,6 +42,21 @@ def run(command, env=None, limit=LIMIT):
         return Outcome(None, out, err)
 
 
+def patiently(program, attempt):
+    """The outcome of `attempt`, a function of the seconds that it may take, and a word on how often it was tried: a program
+    that may hang by itself (`hangs` in PROGRAMS) is tried three times."""
+    if "hangs" not in program.options:
+        return attempt(LIMIT), ""
+    for turn, word in enumerate(("", ", at the second attempt", ", at the third attempt")):
+        found = attempt(int(program.options["hangs"]))
+        outcome = found[0] if isinstance(found, tuple) else found
+        if outcome.status is not None or turn == 2:
+            return found, word
+        if isinstance(found, tuple):
+            shutil.rmtree(os.path.dirname(found[1]), ignore_errors=True)
+    raise AssertionError("there is an end to attempts")
+
+
 def lines(text):
     """Bytes as lines of text, whatever is in them."""
     return text.decode("utf-8", "replace").splitlines()
@@ -117,19 +132,19 @@ def check_program(cushim, program, variant, path, gpu, env=None, major=13):
     """All checks of one program in one variant: [(what, [what is wrong])]. `major`:
     of the CUDA that it was built with."""
     results = []
-    alone = run([path], env)
+    alone, again = patiently(program, lambda limit: run([path], env, limit))
     if gpu:
         wrong = unlike_expected(program.beside("expected"), alone.out, major)
         if alone.status != 0:
             wrong.append("exit status %s, stderr %r" % (alone.status, lines(alone.err)[-3:]))
-        results.append(("alone", wrong))
+        results.append(("alone" + again, wrong))
     else:
         # 127 is the loader's word for a program that links an absent libcuda.
         fine = alone.status in (3, 127)
         results.append(("refused", [] if fine else ["exit status %s without a GPU" % alone.status]))
-    traced, trace = cushim.trace([path], env)
+    (traced, trace), again = patiently(program, lambda limit: cushim.trace([path], env, limit=limit))
     try:
-        results.append(("traced", differences(alone, traced)))
+        results.append(("traced" + again, differences(alone, traced)))
         if alone.status == 127:
             return results
         try:
@@ -181,11 +196,11 @@ def lost(summary):
 
 def check_over_driver(cushim, program, path, major=13, env=None):
     """One program over our own runtime on NVIDIA's driver: [(what, [what is wrong])]."""
-    done = run([cushim.program, "run", "--backend", "driver", "--", path], env)
+    done, again = patiently(program, lambda limit: run([cushim.program, "run", "--backend", "driver", "--", path], env, limit))
     wrong = unlike_expected(program.beside("expected"), done.out, major)
     if done.status != 0 or wrong:
         wrong.append("exit status %s, stderr %r" % (done.status, lines(done.err)[-3:]))
-    return [("backend driver", wrong)]
+    return [("backend driver" + again, wrong)]
 
 
 class Task:

@@ -25,6 +25,35 @@ def launch(kernel, grid, block, args, status=0, shared=0, **more):
     return event
 
 
+class Hanging(unittest.TestCase):
+    def program(self, options):
+        return programs.Program("one", ["one.cu"], options)
+
+    def outcomes(self, *statuses):
+        left = [runs.Outcome(status, b"", b"") for status in statuses]
+        self.limits = []
+
+        def attempt(limit):
+            self.limits.append(limit)
+            return left.pop(0)
+        return attempt
+
+    def test_only_what_may_hang_is_tried_again(self):
+        outcome, word = runs.patiently(self.program([]), self.outcomes(None, 0))
+        self.assertEqual((outcome.status, word, self.limits), (None, "", [runs.LIMIT]))
+        outcome, word = runs.patiently(self.program(["hangs=7"]), self.outcomes(None, 3, 0))
+        self.assertEqual((outcome.status, word, self.limits), (3, ", at the second attempt", [7, 7]))
+        outcome, _ = runs.patiently(self.program(["hangs=7"]), self.outcomes(None, None, None, 0))
+        self.assertEqual((outcome.status, len(self.limits)), (None, 3))
+
+    def test_a_trace_that_hung_is_removed(self):
+        folders = [tempfile.mkdtemp() for _ in range(2)]
+        left = [(runs.Outcome(status, b"", b""), os.path.join(folder, "t")) for status, folder in zip((None, 0), folders)]
+        (_, path), _ = runs.patiently(self.program(["hangs=7"]), lambda limit: left.pop(0))
+        self.assertEqual((path, os.path.exists(folders[0]), os.path.exists(folders[1])), (os.path.join(folders[1], "t"), False, True))
+        os.rmdir(folders[1])
+
+
 class Identity(unittest.TestCase):
     """Two threads of gpu/identity.cu with a launch of their own, and a graph each."""
 
