@@ -47,17 +47,18 @@ impl List {
     fn exchange(&self, old: [u64; 2], new: [u64; 2]) -> Result<(), [u64; 2]> {
         let (mut low, mut high) = (old[0], old[1]);
         let done: u8;
-        // SAFETY: an aligned place of 16 bytes. LLVM keeps rbx for itself, hence the exchange. Every x86-64
-        // processor that runs CUDA has the instruction (x86-64-v2).
+        // SAFETY: an aligned place of 16 bytes. The instruction wants rbx, which cannot be named as an operand, hence the
+        // exchange; but any operand that is left to the compiler may get it, and would be read or written while something
+        // else stands there. So each has a register. Every x86-64 processor that runs CUDA has the instruction (x86-64-v2).
         unsafe {
             asm!(
-                "xchg {new}, rbx",
-                "lock cmpxchg16b [{at}]",
-                "sete {done}",
-                "mov rbx, {new}",
-                new = inout(reg) new[0] => _,
-                at = in(reg) self.0.get(),
-                done = out(reg_byte) done,
+                "xchg rsi, rbx",
+                "lock cmpxchg16b [rdi]",
+                "sete r8b",
+                "mov rbx, rsi",
+                inout("rsi") new[0] => _,
+                in("rdi") self.0.get(),
+                out("r8b") done,
                 inout("rax") low,
                 inout("rdx") high,
                 in("rcx") new[1],
@@ -281,6 +282,16 @@ mod tests {
         }
         // SAFETY: no bytes are touched.
         assert!(unsafe { HEAP.alloc(layout(8, 8192)) }.is_null());
+    }
+
+    #[test]
+    fn one_block_is_cut_into_many_pieces() {
+        static ONE: Heap = Heap::new();
+        // SAFETY: layouts of some bytes.
+        let pieces: Vec<usize> =
+            (0..BLOCK / 64).map(|_| unsafe { ONE.alloc(layout(64, 8)) }.addr()).collect();
+        let first = pieces[0];
+        assert!(pieces.iter().all(|piece| (first..first + BLOCK).contains(piece)), "{pieces:x?}");
     }
 
     #[test]
