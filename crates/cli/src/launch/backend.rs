@@ -13,6 +13,7 @@ use crate::doctor::{self, elf};
 use crate::environ::FMAD;
 use crate::preload::{self, AUDIT, CORE, FRONTS, LD_AUDIT, LD_PRELOAD};
 use crate::{Error, complain};
+use cushim_names::Foreign as _;
 
 /// Set for libvcuda.so and libcushim_audit.so.
 const BACKEND: &str = "CUSHIM_BACKEND";
@@ -104,7 +105,7 @@ pub struct Cuda {
 /// broken is the user's to see, never a reason to take another.
 pub fn automatic(library: &Path) -> (Backend, String) {
     if let Some(path) = doctor::libcuda() {
-        return (Backend::Native, format!("{} is installed", path.display()));
+        return (Backend::Native, format!("{} is installed", path.shown()));
     }
     match missing(library) {
         None => (Backend::Cpu, "no libcuda is installed".to_owned()),

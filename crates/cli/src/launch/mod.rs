@@ -24,6 +24,7 @@ use clap::Args;
 
 use crate::view::Classes;
 use crate::{Error, complain, environ, zst};
+use cushim_names::Foreign as _;
 
 pub use backend::{Backend, BackendArgs, Cuda, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
@@ -215,8 +216,8 @@ pub fn refuse_text(path: &Path) -> Result<(), Error> {
         return Err(Error::Usage(format!(
             "--output {}: this writes a recording (such as run.%p.cushim); make text or JSON lines of it \
              with `cushim report FILE`, or use `cushim trace -o {}`",
-            path.display(),
-            path.display()
+            path.shown(),
+            path.shown()
         )));
     }
     Ok(())

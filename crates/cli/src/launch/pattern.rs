@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::ranks::Rank;
 use crate::Error;
+use cushim_names::Foreign as _;
 
 /// A checked pattern.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ impl Pattern {
         let mut parts = parse(given.as_bytes()).map_err(|found| {
             Error::Usage(format!(
                 "--output {}: {found}; there are %e, %p, %h, %r, %q{{VAR}} and %%",
-                given.to_string_lossy()
+                given.shown()
             ))
         })?;
         let name = Path::new(given);
@@ -114,10 +115,10 @@ impl Pattern {
                 Part::Host => host().into(),
                 Part::Rank => rank.number.unwrap_or(0).to_string().into(),
                 Part::Variable(name) => std::env::var_os(name).ok_or_else(|| {
-                    let name = name.to_string_lossy();
                     Error::Usage(format!(
-                        "--output {}: the variable {name} is not set",
-                        self.given.display()
+                        "--output {}: the variable {} is not set",
+                        self.given.shown(),
+                        name.shown()
                     ))
                 })?,
             };

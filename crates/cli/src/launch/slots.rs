@@ -7,6 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use crate::Error;
+use cushim_names::Foreign as _;
 
 /// What the CUDA driver loads at `cuInit`.
 pub const CUDA: &str = "CUDA_INJECTION64_PATH";
@@ -26,7 +27,7 @@ fn is_free(slot: &str, value: Option<&OsStr>, option: &str) -> Result<(), Error>
         Some(value) if Path::new(value).file_name() != Some(OsStr::new("libcushim.so")) => {
             Err(Error::Usage(format!(
                 "{option}: {slot} already names {}; only one tool can be there",
-                value.to_string_lossy()
+                value.shown()
             )))
         }
         _ => Ok(()),

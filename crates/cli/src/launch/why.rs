@@ -9,6 +9,7 @@ use super::Ending;
 use crate::complain;
 use crate::doctor::{self, elf, obstacles};
 use crate::view::Totals;
+use cushim_names::Foreign as _;
 
 /// Says on stderr that no launch of `program` was seen, which ended so, and what is known of why.
 pub fn explain(program: &Path, seen: &Totals, ending: Ending) {
@@ -30,7 +31,7 @@ pub fn explain(program: &Path, seen: &Totals, ending: Ending) {
         match obstacle(program) {
             Some(why) => text += &format!(". {why}"),
             None => {
-                text += &format!("; `cushim doctor {}` looks for the reason", program.display())
+                text += &format!("; `cushim doctor {}` looks for the reason", program.shown())
             }
         }
     }

@@ -133,7 +133,7 @@ pub fn run(args: RecordCommand) -> Outcome {
         let found = Found::of_run(&path, &run, begun);
         found.tell();
         if found.is_empty() && was_there && !path.exists() {
-            complain(&format!("{} was removed while it was written", path.display()));
+            complain(&format!("{} was removed while it was written", path.shown()));
         } else if found.is_empty() {
             launch::explain(Path::new(&args.command[0]), &Default::default(), ending);
         }
