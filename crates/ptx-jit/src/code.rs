@@ -1,7 +1,7 @@
 //! Memory that holds machine code: written once, then executable.
 
 use crate::error::NotCompiled;
-use crate::run::Entry;
+use crate::warp::Entry;
 
 /// A region of executable memory.
 pub(crate) struct Code {

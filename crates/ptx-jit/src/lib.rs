@@ -30,6 +30,8 @@ mod level;
 mod phases;
 mod run;
 mod simt;
+mod source;
+mod warp;
 
 pub use cache::Cache;
 pub use count::{Count, Counts, count};

@@ -2,10 +2,11 @@
 //!
 //! Owns going the way that [`crate::Kernel`] goes, without keeping anything. Must not know who asks.
 
-use crate::emit::{self, Quality};
+use crate::emit;
 use crate::error::NotCompiled;
 use crate::simt::calls::flatten;
 use crate::simt::plan::Layout;
+use crate::warp::Quality;
 use cushim_ptx::ir::Module;
 use cushim_ptx::work::{self, Phase};
 use std::time::Duration;
@@ -41,7 +42,7 @@ pub fn phases(
         work::listen(clock);
         let best = emit::compile(&best, module, &flat.function, layout)?;
         work::mark("best");
-        let made = |o: emit::Output| Made { code: o.bytes.len(), stack: o.stack as usize };
+        let made = |o: crate::warp::Output| Made { code: o.bytes.len(), stack: o.stack as usize };
         Ok((other, [made(quick), made(best)]))
     })();
     let again = work::heard();

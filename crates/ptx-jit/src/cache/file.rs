@@ -5,9 +5,10 @@
 //! reading answers `None`. Must not know: where files lie.
 
 use super::key::Key;
-use crate::emit::{Addresses, MOST_STACK, Output, Quality, Site};
-use crate::run::Origin;
+use crate::emit::MOST_STACK;
 use crate::simt::plan::shape::Class;
+use crate::warp::Origin;
+use crate::warp::{Addresses, Output, Quality, Site};
 use cushim_ptx::ir::Function;
 use cushim_ptx::types::Space;
 use sha2::{Digest, Sha256};

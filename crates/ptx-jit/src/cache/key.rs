@@ -2,10 +2,13 @@
 //!
 //! Owns which things those are. Must not know: files.
 
-use crate::run::Source;
 use crate::simt::plan::Layout;
+use crate::source::Source;
 use sha2::{Digest, Sha256};
 use std::hash::{Hash, Hasher};
+
+/// How names of files end.
+pub(super) const ENDING: &str = ".code";
 
 /// SHA-256 of what code is made of, and by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,6 +43,7 @@ impl Key {
             }
         }
         layout.hash(&mut hash);
+        crate::warp::INTERFACE.hash(&mut hash);
         let module = &source.module;
         (source.function(), source.flat.moving).hash(&mut hash);
         source.kernel.hash(&mut hash);
@@ -54,6 +58,6 @@ impl Key {
     /// As the name of a file.
     pub(crate) fn name(&self) -> String {
         let hex: String = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
-        hex + super::ENDING
+        hex + ENDING
     }
 }

@@ -8,27 +8,25 @@
 //! anybody: code is made anew then.
 
 mod file;
+pub(crate) mod folder;
 mod key;
 #[cfg(test)]
 mod tests;
 
-use crate::error::CacheRefused;
-use crate::run::Source;
 use crate::simt::plan::Layout;
+use crate::source::Source;
 pub(crate) use file::Kept;
+pub use folder::Cache;
+use folder::{Folder, is_ours};
+use key::ENDING;
 pub(crate) use key::Key;
-use std::ffi::OsStr;
-use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{Read, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::OpenOptionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-/// How names of files end.
-const ENDING: &str = ".code";
 /// And of those that are being written.
 const UNFINISHED: &str = ".part";
 /// The largest file that is read or written, in bytes.
@@ -36,57 +34,7 @@ const LARGEST: u64 = 64 << 20;
 /// What is not finished after so long never will be.
 const ABANDONED: Duration = Duration::from_secs(3600);
 
-/// A folder with code.
-#[derive(Debug)]
-pub struct Cache {
-    path: PathBuf,
-    limit: u64,
-}
-
-/// The folder while it is used: it cannot be exchanged for another between looking at it and using it. It is
-/// not kept open, as programs close files that they did not open.
-struct Folder(File);
-
-impl Folder {
-    fn open(path: &Path) -> Result<Folder, CacheRefused> {
-        let failed = |e: std::io::Error| CacheRefused::Folder(path.into(), e.to_string());
-        let flags = libc::O_DIRECTORY | libc::O_CLOEXEC;
-        let folder =
-            OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
-        let about = folder.metadata().map_err(failed)?;
-        if !is_ours(&about) {
-            let (owner, mode) = (about.uid(), about.mode() & 0o7777);
-            return Err(CacheRefused::Writable { path: path.into(), owner, mode });
-        }
-        Ok(Folder(folder))
-    }
-
-    /// A file in it.
-    fn path(&self, name: impl AsRef<OsStr>) -> PathBuf {
-        let folder = format!("/proc/self/fd/{}", self.0.as_raw_fd());
-        Path::new(&folder).join(name.as_ref())
-    }
-}
-
 impl Cache {
-    /// How many bytes files may have together, if nobody says otherwise.
-    pub const LIMIT: u64 = 256 << 20;
-
-    /// The folder at a path, made for the user alone if it is not there. Its files take `limit` bytes at most:
-    /// the oldest go.
-    ///
-    /// # Errors
-    /// [`CacheRefused`]: the folder cannot be made or opened, or others than the user may write there.
-    pub fn open(path: &Path, limit: u64) -> Result<Cache, CacheRefused> {
-        let failed = |e: std::io::Error| CacheRefused::Folder(path.into(), e.to_string());
-        let path = std::path::absolute(path).map_err(failed)?;
-        if !path.is_dir() {
-            DirBuilder::new().recursive(true).mode(0o700).create(&path).map_err(failed)?;
-        }
-        Folder::open(&path)?;
-        Ok(Cache { path, limit })
-    }
-
     /// The code kept for a key.
     pub(crate) fn load(&self, source: &Source, key: &Key) -> Option<Kept> {
         let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
@@ -105,7 +53,7 @@ impl Cache {
     /// Keeps code, on this thread. Quick code never takes the place of better code.
     pub(crate) fn store(&self, source: &Source, key: &Key, kept: &Kept) {
         let Some(bytes) = file::write(key, source.function(), kept) else { return };
-        let quick = kept.quality == crate::emit::Quality::Quick;
+        let quick = kept.quality == crate::warp::Quality::Quick;
         if bytes.len() as u64 > LARGEST.min(self.limit) || quick && self.load(source, key).is_some()
         {
             return;
@@ -163,13 +111,6 @@ impl Cache {
             total -= size;
         }
     }
-}
-
-/// Belongs to the user, and nobody else may write to it.
-fn is_ours(about: &Metadata) -> bool {
-    // SAFETY: asks for a number.
-    let user = unsafe { libc::geteuid() };
-    about.uid() == user && about.mode() & 0o022 == 0
 }
 
 /// Where the code of a kernel for a layout of blocks is kept.

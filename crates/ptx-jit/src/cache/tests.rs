@@ -1,12 +1,16 @@
 //! What is kept comes back as it was, and what is not as it was never does.
 
 use super::*;
-use crate::emit::{self, Quality};
+use crate::emit;
+use crate::error::CacheRefused;
+use crate::warp::Quality;
 use crate::{Arena, Kernel};
 use cushim_ptx::Level;
 use cushim_ptx::exec::{Host, Launch, Memory as _};
 use cushim_ptx::ir::Module;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 /// A loop, a barrier, shared memory, helpers with and without steps.
 const TEXT: &str = "

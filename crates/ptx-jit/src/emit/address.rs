@@ -3,23 +3,19 @@
 //! Owns the addresses of a memory operand: of which lanes' steps are known, and the one check of a whole range that
 //! lets the code do an access itself. Must not know: what is loaded or stored ([`super::memory`]).
 
-use super::value::Val;
-use super::{Addresses, Emit, OWN};
-use crate::run::Warp;
+use super::emitter::{Emit, OWN};
+use super::val::Val;
 use crate::simt::plan::shape::{Class, Shape};
+use crate::warp::{Addresses, INTERFACE, LONGEST};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Value, types};
 use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::types::Space;
-use std::mem::offset_of;
 
 /// Device and shared memory: any alignment, faults are not expected.
 pub(super) const DEVICE: MemFlagsData = MemFlagsData::new().with_notrap();
 /// What a processor protects as a whole, in bytes.
 pub(super) const PAGE: i64 = 4096;
-/// The least size of an arena: a checked range is no longer.
-pub(crate) const LONGEST: i64 = 1 << 16;
-
 /// Where an access goes that the code does itself.
 pub(super) struct Reach {
     /// The address in this process of what `steps` are added to.
@@ -40,24 +36,6 @@ pub(super) struct Address {
     pub(super) base: Val,
     pub(super) class: Class,
     pub(super) offset: i64,
-}
-
-impl Addresses {
-    /// The address of a lane, of the two numbers.
-    pub(crate) fn of(&self, first: u64, second: u64, lane: usize) -> Option<u64> {
-        match self {
-            Addresses::Lanes => None,
-            Addresses::Steps { wide: true, steps } => Some(first.wrapping_add(steps[lane] as u64)),
-            Addresses::Steps { steps, .. } => {
-                Some((first as u32).wrapping_add(steps[lane] as u32).into())
-            }
-            Addresses::Extended { steps, scale, signed } => {
-                let sum = (first as u32).wrapping_add(steps[lane] as u32);
-                let wide = if *signed { i64::from(sum as i32) } else { i64::from(sum) };
-                Some(second.wrapping_add(wide.wrapping_mul(*scale) as u64))
-            }
-        }
-    }
 }
 
 impl Emit<'_> {
@@ -179,7 +157,7 @@ impl Emit<'_> {
                     inside = self.b.ins().band(inside, aligned);
                 }
                 let start = if shared {
-                    let memory = self.constant_field(types::I64, offset_of!(Warp, shared));
+                    let memory = self.constant_field(types::I64, INTERFACE.warp.shared);
                     self.b.ins().iadd(memory, start)
                 } else {
                     start
@@ -230,7 +208,7 @@ impl Emit<'_> {
     /// several lanes at once, or for one value of all, does not say whose it is.
     pub(super) fn tell(&mut self, mask: Value, space: Space) {
         if super::group::kind(space) == Some(false) && self.told != Some(mask) {
-            self.set_field(mask, offset_of!(Warp, taking));
+            self.set_field(mask, INTERFACE.warp.taking);
             self.told = Some(mask);
         }
     }
@@ -239,15 +217,15 @@ impl Emit<'_> {
     pub(super) fn within(&mut self, first: Value, length: i64, shared: bool) -> Value {
         let below = IntCC::UnsignedLessThanOrEqual;
         if shared {
-            let size = self.constant_field(types::I64, offset_of!(Warp, shared_size));
+            let size = self.constant_field(types::I64, INTERFACE.warp.shared_size);
             let end = self.b.ins().iadd_imm_s(first, length);
             let a = self.b.ins().icmp(below, end, size);
             // `first` may have gone below zero.
             let b = self.b.ins().icmp(IntCC::UnsignedLessThan, first, end);
             return self.b.ins().band(a, b);
         }
-        let arena = self.constant_field(types::I64, offset_of!(Warp, arena));
-        let size = self.constant_field(types::I64, offset_of!(Warp, arena_size));
+        let arena = self.constant_field(types::I64, INTERFACE.warp.arena);
+        let size = self.constant_field(types::I64, INTERFACE.warp.arena_size);
         let from = self.b.ins().isub(first, arena);
         let limit = self.b.ins().iadd_imm_s(size, -length);
         self.b.ins().icmp(below, from, limit)

@@ -1,15 +1,14 @@
 //! What is left of calls: functions of the device runtime, and frames of functions that may call themselves; and
 //! barrier objects.
 
-use super::Emit;
-use super::value::Val;
-use crate::run::{Warp, Which};
+use super::emitter::Emit;
+use super::val::Val;
 use crate::simt::plan::shape::{Class, Shape};
+use crate::warp::{INTERFACE, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, types};
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::MbarrierOp;
-use std::mem::offset_of;
 
 impl Emit<'_> {
     /// A call of a function that the host gives, or of what is no function.
@@ -44,7 +43,7 @@ impl Emit<'_> {
     pub(super) fn enter(&mut self, inst: &Inst) {
         let v = self.operand(&inst.src[0], Class::Narrow);
         let Some(Src::Imm(size)) = inst.src.get(1) else { return };
-        let limit = self.field(types::I64, offset_of!(Warp, local_size));
+        let limit = self.field(types::I64, INTERFACE.warp.local_size);
         let limit = self.b.ins().ireduce(types::I32, limit);
         let size = self.i32(*size as i64);
         let room = self.b.ins().isub(limit, size);

@@ -1,8 +1,8 @@
 //! Comparison and selection in native code.
 
-use super::Emit;
+use super::emitter::Emit;
 use super::float::float_type;
-use super::value::Val;
+use super::val::Val;
 use crate::simt::plan::region::Term;
 use crate::simt::plan::shape::{Class, Shape};
 use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};

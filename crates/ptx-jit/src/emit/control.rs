@@ -1,25 +1,15 @@
 //! Pieces, how they end, and who runs next.
 
-use super::Emit;
-use super::value::Val;
+use super::emitter::Emit;
+use super::val::Val;
 use crate::error::NotCompiled;
-use crate::run::{FAULT, NOWHERE, Warp, Which, YIELDS};
 use crate::simt::plan::region::{Edge, Term, is_collective};
 use crate::simt::plan::shape::Class;
+use crate::warp::{FAULT, INTERFACE, NOWHERE, Which, YIELDS, barrier_number};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
-use cushim_ptx::ir::{Dst, Inst, Sense, Src};
+use cushim_ptx::ir::{Dst, Inst, Sense};
 use cushim_ptx::sem::{Activation, AddressOp, Barrier, Control, Operation};
-use std::mem::offset_of;
-
-/// The number of a barrier at which all threads of the block wait, if the code says it.
-pub(crate) fn barrier_number(inst: &Inst) -> Option<u32> {
-    let all = inst.src.iter().skip(1).all(|s| matches!(s, Src::None));
-    match inst.src.first() {
-        Some(Src::Imm(n)) if all => Some(*n as u32 & 15),
-        _ => None,
-    }
-}
 
 impl Emit<'_> {
     /// Chooses the lowest region at which lanes are ready, or leaves.
@@ -33,30 +23,30 @@ impl Emit<'_> {
         let (look, all, ask) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         // Mostly all lanes are ready at one region.
-        let low = self.field(types::I32, offset_of!(Warp, low));
+        let low = self.field(types::I32, INTERFACE.warp.low);
         let nowhere = self.i32(NOWHERE.into());
         let none = self.b.ins().icmp(IntCC::Equal, low, nowhere);
         self.b.ins().brif(none, ask, &[], look, &[]);
         self.b.switch_to_block(look);
-        let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
+        let masks = self.constant_field(types::I64, INTERFACE.warp.masks);
         let index = self.b.ins().uextend(types::I64, low);
         let by = self.i32(2);
         let index = self.b.ins().ishl(index, by);
         let at = self.b.ins().iadd(masks, index);
-        let ready = self.b.ins().load(types::I32, super::OWN, at, 0);
-        let live = self.field(types::I32, offset_of!(Warp, live));
+        let ready = self.b.ins().load(types::I32, super::emitter::OWN, at, 0);
+        let live = self.field(types::I32, INTERFACE.warp.live);
         let same = self.b.ins().icmp(IntCC::Equal, ready, live);
         self.b.ins().brif(same, all, &[], ask, &[]);
         self.b.switch_to_block(all);
         let zero = self.i32(0);
-        self.b.ins().store(super::OWN, zero, at, 0);
+        self.b.ins().store(super::emitter::OWN, zero, at, 0);
         let nowhere = self.i32(NOWHERE.into());
-        self.set_field(nowhere, offset_of!(Warp, low));
+        self.set_field(nowhere, INTERFACE.warp.low);
         self.jump(choose, &[low, live]);
         self.b.switch_to_block(ask);
         let zero = self.i32(0);
         let at = self.call_raw(Which::Dispatch, 0, zero);
-        let act = self.field(types::I32, offset_of!(Warp, act));
+        let act = self.field(types::I32, INTERFACE.warp.act);
         self.jump(choose, &[at, act]);
         self.b.switch_to_block(choose);
         let (at, act) = (self.b.block_params(choose)[0], self.b.block_params(choose)[1]);
@@ -69,7 +59,7 @@ impl Emit<'_> {
         let table = self.b.create_jump_table(JumpTableData::new(default, &table));
         self.b.ins().br_table(at, table);
         self.b.switch_to_block(leave);
-        let status = self.field(types::I32, offset_of!(Warp, status));
+        let status = self.field(types::I32, INTERFACE.warp.status);
         let waits = self.b.create_block();
         let args = [self.warp.into()];
         self.b.ins().brif(status, waits, &[], self.ended, &args);
@@ -136,9 +126,9 @@ impl Emit<'_> {
         let alone = self.plan.alone[self.region];
         match edge {
             Edge::Exit => {
-                let live = self.field(types::I32, offset_of!(Warp, live));
+                let live = self.field(types::I32, INTERFACE.warp.live);
                 let left = self.b.ins().band_not(live, lanes);
-                self.set_field(left, offset_of!(Warp, live));
+                self.set_field(left, INTERFACE.warp.live);
                 let next = if alone { self.ended } else { self.dispatch };
                 self.jump(next, &[self.warp]);
             }
@@ -156,7 +146,7 @@ impl Emit<'_> {
     /// Going round a loop: after many rounds the warp leaves for a moment, so
     /// that others have a turn and someone may end the launch.
     fn pause(&mut self, n: usize, lanes: Value) {
-        let at = offset_of!(Warp, budget);
+        let at = INTERFACE.warp.budget;
         let left = self.field(types::I32, at);
         let left = self.b.ins().iadd_imm_s(left, -1);
         self.set_field(left, at);
@@ -175,7 +165,7 @@ impl Emit<'_> {
             n if alone => self.jump(self.blocks[n], &[lanes, self.warp]),
             n => {
                 let spins = self.plan.fair && n <= self.region;
-                let low = self.field(types::I32, offset_of!(Warp, low));
+                let low = self.field(types::I32, INTERFACE.warp.low);
                 let rank = self.i32(n as i64);
                 let first = if spins {
                     // Others shall have a turn now and then.
@@ -204,21 +194,21 @@ impl Emit<'_> {
 
     /// Notes that lanes are ready at a region.
     pub(super) fn ready(&mut self, n: usize, lanes: Value) {
-        let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
-        let old = self.b.ins().load(types::I32, super::OWN, masks, 4 * n as i32);
+        let masks = self.constant_field(types::I64, INTERFACE.warp.masks);
+        let old = self.b.ins().load(types::I32, super::emitter::OWN, masks, 4 * n as i32);
         let new = self.b.ins().bor(old, lanes);
-        self.b.ins().store(super::OWN, new, masks, 4 * n as i32);
-        let low = self.field(types::I32, offset_of!(Warp, low));
+        self.b.ins().store(super::emitter::OWN, new, masks, 4 * n as i32);
+        let low = self.field(types::I32, INTERFACE.warp.low);
         let rank = self.i32(n as i64);
         let less = self.b.ins().umin(low, rank);
-        self.set_field(less, offset_of!(Warp, low));
+        self.set_field(less, INTERFACE.warp.low);
     }
 
     /// Lanes end that are not all that are here.
     pub(super) fn retire(&mut self, lanes: Value) {
-        let live = self.field(types::I32, offset_of!(Warp, live));
+        let live = self.field(types::I32, INTERFACE.warp.live);
         let left = self.b.ins().band_not(live, lanes);
-        self.set_field(left, offset_of!(Warp, live));
+        self.set_field(left, INTERFACE.warp.live);
     }
 
     pub(super) fn branch(&mut self, (p, sense): (u32, Sense), taken: Edge, other: Edge) {
@@ -283,7 +273,7 @@ impl Emit<'_> {
                 let (first, t, later, f) = if a < b { (a, t, b, f) } else { (b, f, a, t) };
                 self.ready(later, f);
                 // `later` is pending now, whatever was before: look.
-                let low = self.field(types::I32, offset_of!(Warp, low));
+                let low = self.field(types::I32, INTERFACE.warp.low);
                 let rank = self.i32(first as i64);
                 let ahead = self.b.ins().icmp(IntCC::UnsignedGreaterThan, low, rank);
                 if first <= self.region {
@@ -332,7 +322,7 @@ impl Emit<'_> {
         let known = inst.sem == Operation::Barrier(Barrier::Sync) && barrier_number(inst).is_some();
         if known {
             // Mostly all lanes of the warp come at once: the block sees to the rest.
-            let live = self.field(types::I32, offset_of!(Warp, live));
+            let live = self.field(types::I32, INTERFACE.warp.live);
             let same = self.b.ins().icmp(IntCC::Equal, live, self.act);
             let (all, some) = (self.b.create_block(), self.b.create_block());
             self.b.set_cold_block(some);
@@ -367,7 +357,7 @@ impl Emit<'_> {
         if is_collective(inst) {
             for (n, dst) in inst.dst.iter().enumerate() {
                 let Dst::Reg(r, _) = dst else { continue };
-                let (class, at) = (self.class(*r), offset_of!(Warp, collected) + 128 * n);
+                let (class, at) = (self.class(*r), INTERFACE.warp.collected + 128 * n);
                 // Kept as 32 bits: no collective gives more.
                 let lanes = (0..8).map(|k| self.field(types::I32X4, at + 16 * k));
                 let lanes: Vec<Value> = lanes.collect();
@@ -386,7 +376,7 @@ impl Emit<'_> {
             return;
         }
         let Some(Dst::Reg(r, _)) = inst.dst.first() else { return };
-        let v = self.field(types::I32, offset_of!(Warp, reduced));
+        let v = self.field(types::I32, INTERFACE.warp.reduced);
         let v = if self.class(*r) == Class::Predicate {
             let zero = self.i32(0);
             let c = self.b.ins().icmp(IntCC::NotEqual, v, zero);

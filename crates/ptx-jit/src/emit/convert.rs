@@ -1,8 +1,8 @@
 //! Conversions in native code.
 
-use super::Emit;
+use super::emitter::Emit;
 use super::float::float_type;
-use super::value::Val;
+use super::val::Val;
 use crate::simt::plan::shape::Class;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};

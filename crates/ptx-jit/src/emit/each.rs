@@ -8,17 +8,16 @@
 //! touches what is not mapped.
 
 use super::address::{Address, DEVICE};
+use super::emitter::{Emit, OWN};
 use super::pure::slot;
-use super::value::{Val, chunks, scalar, vector};
-use super::{Emit, OWN};
-use crate::run::{Slot, Warp, Which, at_once};
+use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::shape::Class;
+use crate::warp::{INTERFACE, Which, at_once};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{AtomicRmwOp, Block, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Access, Atomic, Operation, Update};
 use cushim_ptx::types::{Scalar, Space};
-use std::mem::offset_of;
 
 /// Where results of loops lie: behind the operands of all that has loops.
 const RESULTS: usize = 5;
@@ -110,7 +109,7 @@ impl Emit<'_> {
         self.lanes_of = known;
         let place = self.b.block_params(merge)[0];
         for (k, dst) in inst.dst.iter().enumerate() {
-            let v = self.load_lanes(class, DEVICE, place, (k * size_of::<Slot>()) as i32);
+            let v = self.load_lanes(class, DEVICE, place, (k * INTERFACE.slot) as i32);
             self.set(inst, *dst, v);
         }
         true
@@ -292,10 +291,10 @@ impl Emit<'_> {
     ) -> Each {
         let shared = space == Space::Shared;
         let (start, size) = if shared {
-            (None, self.constant_field(types::I64, offset_of!(Warp, shared_size)))
+            (None, self.constant_field(types::I64, INTERFACE.warp.shared_size))
         } else {
-            let arena = self.constant_field(types::I64, offset_of!(Warp, arena));
-            (Some(arena), self.constant_field(types::I64, offset_of!(Warp, arena_size)))
+            let arena = self.constant_field(types::I64, INTERFACE.warp.arena);
+            (Some(arena), self.constant_field(types::I64, INTERFACE.warp.arena_size))
         };
         let limit = self.b.ins().iadd_imm_s(size, -total);
         let limit = self.fit(limit, class);
@@ -336,7 +335,7 @@ impl Emit<'_> {
         let go = self.b.ins().band(aligned, inside);
         self.b.ins().brif(go, fast, &[], slow, &[]);
         self.b.switch_to_block(fast);
-        let base = shared.then(|| self.constant_field(types::I64, offset_of!(Warp, shared)));
+        let base = shared.then(|| self.constant_field(types::I64, INTERFACE.warp.shared));
         Each { class, base }
     }
 
@@ -349,7 +348,7 @@ impl Emit<'_> {
         self.b.switch_to_block(head);
         let lane = self.b.block_params(head)[0];
         let from = self.b.ins().ireduce(types::I32, lane);
-        self.set_field(from, offset_of!(Warp, from));
+        self.set_field(from, INTERFACE.warp.from);
         body(self, lane);
         self.lanes_from(0);
         let next = self.b.ins().iadd_imm_s(lane, step as i64);
@@ -358,7 +357,7 @@ impl Emit<'_> {
         self.b.ins().brif(more, head, &[next.into()], done, &[]);
         self.b.switch_to_block(done);
         let zero = self.i32(0);
-        self.set_field(zero, offset_of!(Warp, from));
+        self.set_field(zero, INTERFACE.warp.from);
     }
 
     /// Where things of a lane lie, from the beginning of a slot.

@@ -6,12 +6,11 @@
 //! (the generator's optimiser is off), and [`super::schedule`] moves none past another. So what is not a full fence
 //! is nothing.
 
-use super::{Emit, OWN};
-use crate::run::Warp;
+use super::emitter::{Emit, OWN};
+use crate::warp::INTERFACE;
 use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, types};
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::Operation;
-use std::mem::offset_of;
 
 impl Emit<'_> {
     /// A full fence is an operation under lock that changes nothing of the warp's own: it takes half the time of
@@ -21,7 +20,7 @@ impl Emit<'_> {
         if !cushim_ptx::fence::is_total(fence) {
             return;
         }
-        let at = self.b.ins().iadd_imm_s(self.warp, offset_of!(Warp, answer) as i64);
+        let at = self.b.ins().iadd_imm_s(self.warp, INTERFACE.warp.answer as i64);
         let none = self.i32(0);
         self.b.ins().atomic_rmw(types::I32, OWN, AtomicRmwOp::Or, at, none);
     }

@@ -6,10 +6,10 @@
 //! bits are looked at. That is of singles: of doubles the machine keeps the NaN of an
 //! operand, as it shall be, if not always the right one.
 
-use super::Emit;
-use super::value::Val;
-use crate::run::{Which, wide};
+use super::emitter::Emit;
+use super::val::Val;
 use crate::simt::plan::shape::Class;
+use crate::warp::{Which, task};
 use cranelift_codegen::ir::condcodes::FloatCC;
 use cranelift_codegen::ir::{InstBuilder, Type, Value, types};
 use cushim_ptx::ir::{Dst, Function, Inst, Src};
@@ -153,7 +153,7 @@ impl Emit<'_> {
         }))
     }
 
-    /// What all lanes do at once in a helper ([`crate::run::wide`]), if it is that.
+    /// What all lanes do at once in a helper (`run/vector_float.rs`), if it is that.
     fn wide(&mut self, what: Float, args: &[Val]) -> Option<Val> {
         if what.ty != Scalar::F32 || what.clamp != Clamp::None {
             return None;
@@ -191,14 +191,14 @@ impl Emit<'_> {
             _ => return None,
         };
         let rounding = match what.round {
-            Round::Down => wide::DOWN,
-            Round::Up => wide::UP,
+            Round::Down => task::DOWN,
+            Round::Up => task::UP,
             _ => 0,
         };
-        let mut flags = rounding | if what.flush { wide::FTZ } else { 0 };
+        let mut flags = rounding | if what.flush { task::FTZ } else { 0 };
         for (n, a) in args.into_iter().enumerate() {
             if a.uniform().is_some() {
-                flags |= wide::SAME << n;
+                flags |= task::SAME << n;
             }
             self.pass(n, &[(a, Class::Narrow)], true);
         }

@@ -1,9 +1,9 @@
 //! Integers, bits and shifts in native code.
 
-use super::Emit;
-use super::value::Val;
-use crate::run::{Which, whole};
+use super::emitter::Emit;
+use super::val::Val;
 use crate::simt::plan::shape::Class;
+use crate::warp::{Which, task};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Inst, Src};
@@ -83,13 +83,13 @@ impl Emit<'_> {
         }
     }
 
-    /// What a helper does for all lanes at once ([`crate::run::whole`]), if it is that.
+    /// What a helper does for all lanes at once (`run/vector_int.rs`), if it is that.
     fn whole(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
         if args.iter().all(|a| a.uniform().is_some()) {
             // One value: the helper for any operation does as well.
             return None;
         }
-        let task = whole::task(inst)?;
+        let task = task::task(inst)?;
         let classes = (0..args.len()).map(|n| self.class_of(inst, n));
         let both: Vec<_> = args.iter().cloned().zip(classes).collect();
         let bits = inst.sem.bits();

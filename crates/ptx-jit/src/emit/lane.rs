@@ -1,10 +1,10 @@
 //! Instructions in which the lanes of a warp take part together.
 
-use super::Emit;
-use super::value::Val;
+use super::emitter::Emit;
+use super::val::Val;
 use crate::error::NotCompiled;
-use crate::run::{Which, whole};
 use crate::simt::plan::shape::Class;
+use crate::warp::{Which, task};
 use cushim_ptx::ir::{Inst, Src};
 use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
 
@@ -31,12 +31,12 @@ impl Emit<'_> {
         self.pass(0, &args, false);
         let results = self.results(inst);
         let narrow = args[..args.len().min(3)].iter().all(|(_, c)| *c == Class::Narrow);
-        if let Some(way) = whole::shuffle_way(inst)
+        if let Some(way) = task::shuffle_way(inst)
             && narrow
             && results[0] == Class::Narrow
         {
             let mask = self.guard(inst).unwrap_or(self.act);
-            self.call_raw(Which::Shuffle, whole::shuffle_mode(way), mask);
+            self.call_raw(Which::Shuffle, task::shuffle_mode(way), mask);
             for (n, (dst, class)) in inst.dst.iter().zip(results).enumerate() {
                 let v = self.receive(n, class, false);
                 self.set(inst, *dst, v);

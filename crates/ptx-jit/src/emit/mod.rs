@@ -6,11 +6,14 @@
 //! cross go to the warp's frame. It must not know the scheduler.
 
 mod address;
+mod arithmetic;
 mod call;
 mod compare;
 mod control;
 mod convert;
 mod each;
+mod emitter;
+mod fast_loop;
 mod fence;
 mod float;
 mod group;
@@ -19,107 +22,37 @@ mod lane;
 mod letgo;
 mod limits;
 mod memory;
+mod operand;
 mod other;
 mod part;
 mod pure;
 mod saved;
 mod schedule;
-mod stay;
-mod sweep;
+mod store;
 mod table;
+mod touched;
+mod val;
 mod value;
+mod warp_loop;
 
 use crate::error::NotCompiled;
 use crate::level;
-use crate::run::{Origin, Warp, Which};
 use crate::simt::plan::set::Set;
-use crate::simt::plan::shape::{Class, Shape};
 use crate::simt::plan::{Layout, Plan};
-pub(crate) use address::LONGEST;
-pub(crate) use control::barrier_number;
+use crate::warp::{Origin, Output, Quality};
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{
-    self, AbiParam, BlockArg, InstBuilder, MemFlagsData, SigRef, Signature, SourceLoc, Type, Value,
-    types,
-};
+use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, SourceLoc, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::Configurable;
 use cranelift_codegen::{Context, settings};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cushim_ptx::Level;
-use cushim_ptx::ir::{Function, Inst, Module};
-use cushim_ptx::types::Space;
+use cushim_ptx::ir::{Function, Module};
 use cushim_ptx::work;
+use emitter::Emit;
 pub(crate) use limits::MOST_STACK;
 use limits::refuse;
 use std::collections::{BTreeSet, HashMap};
-use std::mem::offset_of;
-use value::Val;
-
-/// A place in the code that calls a helper.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Site {
-    pub(crate) inst: Inst,
-    /// Its place in the kernel.
-    pub(crate) at: u32,
-    /// How each operand lies in the scratch slot of its number.
-    pub(crate) operands: Vec<Class>,
-    /// How each result is to lie there.
-    pub(crate) results: Vec<Class>,
-    pub(crate) space: Space,
-    /// A number that the helper wants: a region.
-    pub(crate) extra: u32,
-    /// How the addresses of an access lie in slot 0.
-    pub(crate) addresses: Addresses,
-}
-
-/// Addresses that a helper is given.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Addresses {
-    /// One for each lane, as any operand.
-    Lanes,
-    /// One number, of 64 bits or 32, to which lanes add steps.
-    Steps { wide: bool, steps: Box<[i64; 32]> },
-    /// A number of 32 bits, and behind it one of 64: the first and a step,
-    /// extended and scaled, is added to the second.
-    Extended { steps: Box<[i64; 32]>, scale: i64, signed: bool },
-}
-
-impl Site {
-    /// Whether helpers do the same for both.
-    pub(crate) fn is_like(&self, other: &Site) -> bool {
-        self.inst.pos == other.inst.pos
-            && self.inst.sem == other.inst.sem
-            && self.operands == other.operands
-            && self.results == other.results
-            && self.space == other.space
-            && self.extra == other.extra
-            && self.addresses == other.addresses
-    }
-}
-
-/// What was made of a kernel for one layout of blocks.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Output {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) sites: Vec<Site>,
-    pub(crate) regions: u32,
-    pub(crate) frame_size: u32,
-    /// Bytes of the stack that it takes.
-    pub(crate) stack: u32,
-    pub(crate) origins: Vec<(u32, Origin)>,
-    /// See [`Plan::steps`].
-    pub(crate) steps: Option<u64>,
-}
-
-/// How code is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Quality {
-    /// In a fifth of the time, by an allocator of registers that passes once; it takes up to three times as
-    /// long to run.
-    Quick,
-    Best,
-}
 
 /// The code generator for this machine.
 pub(crate) fn machine(quality: Quality) -> Result<OwnedTargetIsa, NotCompiled> {
@@ -239,7 +172,7 @@ pub(crate) fn compile(
         blocks,
         met: None,
         came: None,
-        touched: letgo::Touched::default(),
+        touched: touched::Touched::default(),
         resumed: BTreeSet::new(),
         turning: BTreeSet::new(),
         streams: false,
@@ -297,178 +230,4 @@ pub(crate) fn compile(
         stack: found as u32,
         steps: plan.steps(),
     })
-}
-
-/// Code in the making.
-pub(crate) struct Emit<'a> {
-    b: FunctionBuilder<'a>,
-    f: &'a Function,
-    plan: &'a Plan,
-    /// Registers whose NaNs are all canonical, whatever bits the code keeps.
-    clean: Vec<Option<cushim_ptx::types::Scalar>>,
-    /// The processor has fused multiply-add, and roundings to whole numbers.
-    has_fma: bool,
-    has_rounding: bool,
-    /// The warp that runs: in the present block of code.
-    warp: Value,
-    helper: SigRef,
-    /// Of [`crate::run::seldom`].
-    preserving: SigRef,
-    touching: SigRef,
-    /// Bytes of the frame so far.
-    frame_size: u32,
-    /// Each of these takes a warp: one whose turn it is, one that goes on where lanes are ready, one that
-    /// has had its turn, and one whose lanes have all ended.
-    begin: ir::Block,
-    dispatch: ir::Block,
-    advance: ir::Block,
-    ended: ir::Block,
-    fault: ir::Block,
-    /// Of the regions: each takes the lanes that are there, and their warp.
-    blocks: Vec<ir::Block>,
-    /// Where whole warps come to a barrier: takes the warp, the site, and the region in which its lanes go on.
-    met: Option<ir::Block>,
-    /// Where some lanes of a warp come to one: takes the warp, the site, and the lanes.
-    came: Option<ir::Block>,
-    /// When registers were touched.
-    touched: letgo::Touched,
-    /// Regions in which the warps of a block go on behind a barrier.
-    resumed: BTreeSet<usize>,
-    /// Regions that are loops through memory: warps of a block take turns by rounds.
-    turning: BTreeSet<usize>,
-    /// The present region is one.
-    streams: bool,
-    /// The code in the making is the second form of a loop: all lanes of the warp run it.
-    stay: Option<stay::Stay>,
-    /// Lanes for which the present region runs.
-    act: Value,
-    /// What [`Warp::taking`] holds, if the present region has set it.
-    told: Option<Value>,
-    region: usize,
-    /// The present instruction.
-    at: usize,
-    /// Registers whose values are at hand.
-    cache: HashMap<u32, Val>,
-    /// Registers written in this region.
-    written: BTreeSet<u32>,
-    /// Offsets of the shared variables.
-    shared: Vec<u32>,
-    /// Registers that any instruction reads.
-    read: Set,
-    /// Size and alignment of the module's variables.
-    globals: Vec<(u64, u32)>,
-    /// Bit masks as vectors.
-    lanes_of: HashMap<Value, Vec<Value>>,
-    sites: Vec<Site>,
-    /// Accesses of the present region that are checked together.
-    groups: Vec<group::Group>,
-    group_of: HashMap<usize, usize>,
-}
-
-/// From a warp to its frame, where registers lie that cross regions.
-pub(crate) const FRAME: i32 = size_of::<Warp>() as i32;
-
-/// Memory of the warp, the frame: nobody else's, aligned, never faulting.
-const OWN: MemFlagsData = MemFlagsData::trusted();
-
-impl Emit<'_> {
-    /// What comes is for lanes of the present instruction from this one on.
-    fn lanes_from(&mut self, lane: usize) {
-        let loc = (self.at as u32) << 5 | lane as u32;
-        self.b.set_srcloc(SourceLoc::new(loc));
-    }
-
-    fn field(&mut self, ty: Type, offset: usize) -> Value {
-        self.b.ins().load(ty, OWN, self.warp, offset as i32)
-    }
-
-    /// A field that never changes while the code runs.
-    fn constant_field(&mut self, ty: Type, offset: usize) -> Value {
-        let flags = OWN.with_readonly().with_can_move();
-        self.b.ins().load(ty, flags, self.warp, offset as i32)
-    }
-
-    fn set_field(&mut self, value: Value, offset: usize) {
-        self.b.ins().store(OWN, value, self.warp, offset as i32);
-    }
-
-    fn i32(&mut self, v: i64) -> Value {
-        self.b.ins().iconst(types::I32, v & 0xffff_ffff)
-    }
-
-    fn i64(&mut self, v: i64) -> Value {
-        self.b.ins().iconst(types::I64, v)
-    }
-
-    /// Calls a helper for a site; leaves the code if it answers a fault.
-    fn call(&mut self, which: Which, site: u32, mask: Value) {
-        let status = self.call_raw(which, site, mask);
-        let next = self.b.create_block();
-        self.b.ins().brif(status, self.fault, &[], next, &[]);
-        self.b.switch_to_block(next);
-    }
-
-    /// As [`Self::call`], from where the code seldom goes: registers keep their values, so that the usual way
-    /// has nothing to save.
-    fn call_seldom(&mut self, which: Which, site: u32, mask: Value) {
-        let table = self.constant_field(types::I64, offset_of!(Warp, seldom));
-        let (site, number) = (self.i32(site.into()), self.i32(which as i64));
-        let (warp, mask) = (self.copied(self.warp), self.copied(mask));
-        let args = [warp, site, mask, number];
-        self.b.ins().call_indirect(self.preserving, table, &args);
-        let status = self.field(types::I32, offset_of!(Warp, answer));
-        let next = self.b.create_block();
-        self.b.set_cold_block(next);
-        self.b.ins().brif(status, self.fault, &[], next, &[]);
-        self.b.switch_to_block(next);
-    }
-
-    fn call_raw(&mut self, which: Which, site: u32, mask: Value) -> Value {
-        let site = self.i32(site.into());
-        self.call_for(which, site, mask)
-    }
-
-    /// A value as an argument of a call. What regions hand on (the warp, its lanes) is copied: an argument is wanted in one
-    /// register of the processor, and the better allocator would look, for each block, at all uses of what flows
-    /// through blocks if one of them were so bound: time by the square of the number of regions.
-    fn copied(&mut self, v: Value) -> Value {
-        if v == self.warp || v == self.act { self.b.ins().iadd_imm_s(v, 0) } else { v }
-    }
-
-    /// As [`Self::call_raw`], for a site whose number is a value.
-    fn call_for(&mut self, which: Which, site: Value, mask: Value) -> Value {
-        let table = self.constant_field(types::I64, offset_of!(Warp, helpers));
-        let at = which as usize * 8;
-        let flags = OWN.with_readonly().with_can_move();
-        let callee = self.b.ins().load(types::I64, flags, table, at as i32);
-        let (warp, mask) = (self.copied(self.warp), self.copied(mask));
-        let call = self.b.ins().call_indirect(self.helper, callee, &[warp, site, mask]);
-        self.b.inst_results(call)[0]
-    }
-
-    fn site(&mut self, inst: &Inst, operands: Vec<Class>, results: Vec<Class>) -> u32 {
-        let space = inst.space(0);
-        let (inst, addresses, at) = (inst.clone(), Addresses::Lanes, self.at as u32);
-        self.sites.push(Site { inst, at, operands, results, space, extra: 0, addresses });
-        self.sites.len() as u32 - 1
-    }
-
-    fn jump(&mut self, to: ir::Block, args: &[Value]) {
-        let args: Vec<BlockArg> = args.iter().map(|v| BlockArg::Value(*v)).collect();
-        self.b.ins().jump(to, &args);
-    }
-
-    fn unsupported(&self, inst: &Inst, reason: &'static str) -> NotCompiled {
-        NotCompiled::Instruction {
-            kernel: self.f.name.clone(),
-            pos: inst.pos,
-            instruction: inst.sem.class().to_string(),
-            reason,
-        }
-    }
-
-    /// A value for all lanes of a form that is not [`Shape::Varying`].
-    fn known(v: Value) -> Val {
-        Val::Known(Shape::Uniform(v))
-    }
 }

@@ -1,27 +1,26 @@
 //! Special registers, address spaces, traps.
 
-use super::Emit;
-use super::value::Val;
-use crate::run::{Sweep, Uniform, Warp, Which};
+use super::emitter::Emit;
+use super::val::Val;
 use crate::simt::plan::shape::{Class, Shape};
 use crate::simt::plan::special;
+use crate::warp::{INTERFACE, Uniform, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::exec::{FUNCTION_WINDOW, SHARED_WINDOW, window};
 use cushim_ptx::ir::{Inst, Special};
 use cushim_ptx::sem::{Address, AddressOp, Operation};
 use cushim_ptx::types::Space;
-use std::mem::offset_of;
 
 impl Emit<'_> {
     pub(super) fn special(&mut self, s: Special, class: Class) -> Val {
         let v = match (s, special(s, self.plan.layout)) {
             (Special::Tid(axis), form) if axis < 3 => {
-                let at = offset_of!(Warp, tid) + axis as usize * 128;
+                let at = INTERFACE.warp.tid + axis as usize * 128;
                 match form {
                     Shape::Varying => {
                         let all = (0..8).map(|k| {
-                            let flags = super::OWN.with_readonly().with_can_move();
+                            let flags = super::emitter::OWN.with_readonly().with_can_move();
                             let at = (at + 16 * k) as i32;
                             self.b.ins().load(types::I32X4, flags, self.warp, at)
                         });
@@ -80,11 +79,11 @@ impl Emit<'_> {
     fn uniform_special(&mut self, s: Special, class: Class) -> Val {
         let wide = class == Class::Wide;
         let fit = |e: &mut Self, v: Value| if wide { e.extend64(v, false) } else { v };
-        let at = |u: Uniform, k: u8| offset_of!(Warp, uniform) + 4 * (u as usize + k as usize);
+        let at = |u: Uniform, k: u8| INTERFACE.warp.uniform + 4 * (u as usize + k as usize);
         let which = match s {
             Special::Ntid(k) if k < 3 => at(Uniform::Ntid, k),
             Special::Ctaid(k) if k < 3 => {
-                let v = self.sweep_field(types::I32, offset_of!(Sweep, block) + 4 * usize::from(k));
+                let v = self.sweep_field(types::I32, INTERFACE.warps.block + 4 * usize::from(k));
                 return Self::known(fit(self, v));
             }
             Special::Nctaid(k) if k < 3 => at(Uniform::Nctaid, k),

@@ -3,14 +3,13 @@
 //! Owns the check of those lanes' parts, and writing them. Must not know: which way an access takes when all lanes
 //! take part ([`super::memory`]).
 
-use super::Emit;
 use super::address::{Address, DEVICE, Reach};
-use super::value::{Val, chunks, vector};
-use crate::run::Warp;
+use super::emitter::Emit;
+use super::val::{Val, chunks, vector};
 use crate::simt::plan::shape::{Class, Shape};
+use crate::warp::INTERFACE;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
-use std::mem::offset_of;
 
 impl Emit<'_> {
     /// Whether there is code for an access of some lanes. In a long row of accesses, as of a loop that was unrolled,
@@ -51,7 +50,7 @@ impl Emit<'_> {
             let sum = self.b.ins().iadd(row, low);
             self.extend64(sum, false)
         };
-        let size = self.constant_field(types::I64, offset_of!(Warp, shared_size));
+        let size = self.constant_field(types::I64, INTERFACE.warp.shared_size);
         let length = self.b.ins().isub(end, skipped);
         let length = self.b.ins().iadd_imm_s(length, width);
         let room = self.b.ins().isub(size, length);
@@ -72,7 +71,7 @@ impl Emit<'_> {
         self.b.ins().brif(go, on, &[], slow, &[]);
         self.b.switch_to_block(on);
         debug_assert!(reach.shared);
-        let memory = self.constant_field(types::I64, offset_of!(Warp, shared));
+        let memory = self.constant_field(types::I64, INTERFACE.warp.shared);
         let place = self.b.ins().iadd(memory, first);
         self.b.ins().isub(place, skipped)
     }

@@ -1,20 +1,19 @@
 //! Instructions that compute lane by lane: native code where there is some,
 //! else the interpreter's own arithmetic by a helper.
 
-use super::value::{Val, chunks, scalar};
-use super::{Emit, OWN};
-use crate::run::{Warp, Which};
+use super::emitter::{Emit, OWN};
+use super::val::{Val, chunks, scalar};
 use crate::simt::plan::shape::{Class, affine};
 use crate::simt::plan::{fits, region};
+use crate::warp::{INTERFACE, Which};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Src};
 use cushim_ptx::sem::{BitOp, Convert, FloatOp, IntegerOp, Operation};
 use cushim_ptx::types::{Kind, Scalar};
-use std::mem::offset_of;
 
 /// Where slot `n` of the scratch begins in the warp.
 pub(super) fn slot(n: usize) -> i32 {
-    (offset_of!(Warp, scratch) + n * size_of::<crate::run::Slot>()) as i32
+    (INTERFACE.warp.scratch + n * INTERFACE.slot) as i32
 }
 
 /// The type of operand `n`, as far as native code wants to know.

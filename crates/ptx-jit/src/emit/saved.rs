@@ -4,24 +4,23 @@
 //! nearly always they are. Helpers do the rest: stacks that are full, lanes at several heights. Must not know which
 //! registers are kept.
 //!
-//! A row of the stacks ([`Row`]) has the lower halves of one register of all lanes, then the upper ones, so that
+//! A row of the stacks (`warp::Row`) has the lower halves of one register of all lanes, then the upper ones, so that
 //! lanes that keep other registers at the same height do not meet.
 
-use super::value::Val;
-use super::{Emit, OWN};
-use crate::run::{Row, Warp, Which};
+use super::emitter::{Emit, OWN};
+use super::val::Val;
 use crate::simt::plan::shape::Class;
+use crate::warp::{INTERFACE, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
-use std::mem::offset_of;
 use std::rc::Rc;
 
 /// Registers that a helper takes at a time.
 const TOGETHER: usize = 8;
 /// Vectors of a row's half.
 const HALF: usize = 8;
-const ROW: i64 = size_of::<Row>() as i64;
+const ROW: i64 = INTERFACE.row as i64;
 
 /// Where the lanes' stacks end.
 struct Heights {
@@ -37,7 +36,7 @@ struct Heights {
 impl Emit<'_> {
     fn heights(&mut self) -> Heights {
         let act = self.expand(self.act);
-        let at = offset_of!(Warp, height) as i32;
+        let at = INTERFACE.warp.height as i32;
         let lane = self.b.ins().ctz(self.act);
         let by = self.i32(2);
         let lane = self.b.ins().ishl(lane, by);
@@ -64,7 +63,7 @@ impl Emit<'_> {
         for (k, (h, act)) in heights.all.iter().zip(&heights.act).enumerate() {
             let by = self.b.ins().band(by, *act);
             let new = self.b.ins().iadd(*h, by);
-            let at = offset_of!(Warp, height) as i32 + 16 * k as i32;
+            let at = INTERFACE.warp.height as i32 + 16 * k as i32;
             self.b.ins().store(OWN, new, self.warp, at);
         }
     }
@@ -74,7 +73,7 @@ impl Emit<'_> {
         let number = self.b.ins().uextend(types::I64, number);
         let size = self.i64(ROW);
         let at = self.b.ins().imul(number, size);
-        let stacks = self.field(types::I64, offset_of!(Warp, rows));
+        let stacks = self.field(types::I64, INTERFACE.warp.rows);
         self.b.ins().iadd(stacks, at)
     }
 
@@ -88,7 +87,7 @@ impl Emit<'_> {
         let end = self.b.ins().uextend(types::I64, heights.first);
         let count = self.i64(args.len() as i64);
         let end = self.b.ins().iadd(end, count);
-        let room = self.field(types::I64, offset_of!(Warp, room));
+        let room = self.field(types::I64, INTERFACE.warp.room);
         let full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, room);
         let full = self.b.ins().uextend(types::I32, full);
         let seldom = self.b.ins().bor(heights.differ, full);
@@ -155,7 +154,7 @@ impl Emit<'_> {
         self.b.switch_to_block(ask);
         let site = self.site(inst, Vec::new(), classes.clone());
         self.call_seldom(Which::Restore, site, self.act);
-        let gathered = self.field(types::I64, offset_of!(Warp, gathered));
+        let gathered = self.field(types::I64, INTERFACE.warp.gathered);
         self.jump(next, &[gathered]);
         self.lanes_of.clone_from(&known);
         self.b.switch_to_block(usual);

@@ -4,16 +4,15 @@
 //! has, so that its length is the number of places, and its time that of the indices that there are. Must not know
 //! what is at those places.
 
-use super::value::Val;
-use super::{Emit, OWN};
-use crate::run::Warp;
+use super::emitter::{Emit, OWN};
+use super::val::Val;
 use crate::simt::plan::region::Edge;
 use crate::simt::plan::shape::Class;
+use crate::warp::INTERFACE;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::Inst;
 use std::collections::HashMap;
-use std::mem::offset_of;
 
 /// A block of code for each place, those that have one.
 struct Places {
@@ -122,7 +121,7 @@ impl Emit<'_> {
 
     /// As [`Self::ready`], for a region whose number is a value.
     fn ready_at(&mut self, region: Value, lanes: Value) {
-        let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
+        let masks = self.constant_field(types::I64, INTERFACE.warp.masks);
         let index = self.b.ins().uextend(types::I64, region);
         let by = self.i32(2);
         let index = self.b.ins().ishl(index, by);
@@ -130,8 +129,8 @@ impl Emit<'_> {
         let old = self.b.ins().load(types::I32, OWN, at, 0);
         let new = self.b.ins().bor(old, lanes);
         self.b.ins().store(OWN, new, at, 0);
-        let low = self.field(types::I32, offset_of!(Warp, low));
+        let low = self.field(types::I32, INTERFACE.warp.low);
         let less = self.b.ins().umin(low, region);
-        self.set_field(less, offset_of!(Warp, low));
+        self.set_field(less, INTERFACE.warp.low);
     }
 }

@@ -1,91 +1,15 @@
-//! Values of registers in the code: one value, steps, or vectors; reading
-//! operands and writing results.
+//! Values of registers in the code, in the frame, and from one to the other; writing results.
 
-use super::{Emit, OWN};
+use super::emitter::{Emit, OWN};
+use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::shape::{Arithmetic, Class, Shape};
+use crate::warp::INTERFACE;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     InstBuilder, InstructionData, MemFlagsData, Opcode, Type, Value, types,
 };
-use cushim_ptx::exec::function_pointer;
-use cushim_ptx::ir::{Dst, Inst, Sense, Src, Symbol};
-use std::mem::offset_of;
+use cushim_ptx::ir::{Dst, Inst, Sense};
 use std::rc::Rc;
-
-/// A register's value in the code.
-#[derive(Debug, Clone)]
-pub(super) enum Val {
-    /// Uniform (a predicate: 0 or all ones), linear or extended.
-    Known(Shape<Value>),
-    /// 8 vectors of 4 (narrow), or 16 of 2 (wide).
-    Lanes(Rc<[Value]>),
-    /// A predicate: a bit per lane, or 8 vectors of 4 masks, or both.
-    Mask { bits: Option<Value>, lanes: Option<Rc<[Value]>> },
-}
-
-impl Val {
-    pub(super) fn uniform(&self) -> Option<Value> {
-        match self {
-            Val::Known(Shape::Uniform(v)) => Some(*v),
-            _ => None,
-        }
-    }
-
-    pub(super) fn form(&self) -> Shape<Value> {
-        match self {
-            Val::Known(f) => f.clone(),
-            _ => Shape::Varying,
-        }
-    }
-}
-
-pub(super) fn scalar(class: Class) -> Type {
-    if class == Class::Wide { types::I64 } else { types::I32 }
-}
-
-pub(super) fn vector(class: Class) -> Type {
-    if class == Class::Wide { types::I64X2 } else { types::I32X4 }
-}
-
-pub(super) fn chunks(class: Class) -> usize {
-    if class == Class::Wide { 16 } else { 8 }
-}
-
-impl Arithmetic<Value> for Emit<'_> {
-    fn constant(&mut self, wide: bool, v: i64) -> Value {
-        if wide { self.i64(v) } else { self.i32(v) }
-    }
-
-    fn add(&mut self, _: bool, a: &Value, b: &Value) -> Value {
-        self.b.ins().iadd(*a, *b)
-    }
-
-    fn sub(&mut self, _: bool, a: &Value, b: &Value) -> Value {
-        self.b.ins().isub(*a, *b)
-    }
-
-    fn mul(&mut self, wide: bool, a: &Value, by: i64) -> Value {
-        let by = self.constant(wide, by);
-        self.b.ins().imul(*a, by)
-    }
-
-    fn product(&mut self, _: bool, a: &Value, b: &Value) -> Value {
-        self.b.ins().imul(*a, *b)
-    }
-
-    fn shr(&mut self, _: bool, signed: bool, a: &Value, by: u32) -> Value {
-        let by = self.i32(by.into());
-        if signed { self.b.ins().sshr(*a, by) } else { self.b.ins().ushr(*a, by) }
-    }
-
-    fn extend(&mut self, signed: bool, a: &Value) -> Value {
-        if signed {
-            self.b.ins().sextend(types::I64, *a)
-        } else {
-            self.b.ins().uextend(types::I64, *a)
-        }
-    }
-}
 
 impl Emit<'_> {
     /// A vector constant of 16 bytes.
@@ -315,7 +239,7 @@ impl Emit<'_> {
             let zero = self.constant(class == Class::Wide, 0);
             return Self::known(zero);
         };
-        let at = at as i32 + super::FRAME;
+        let at = at as i32 + (INTERFACE.frame as i32);
         let ty = scalar(class);
         match self.plan.forms[register as usize].clone() {
             Shape::Uniform(()) => Self::known(self.b.ins().load(ty, OWN, self.warp, at)),
@@ -357,7 +281,7 @@ impl Emit<'_> {
     pub(super) fn store_slot(&mut self, register: u32, value: &Val) {
         let class = self.class(register);
         let Some(at) = self.plan.slots[register as usize] else { return };
-        let at = at as i32 + super::FRAME;
+        let at = at as i32 + (INTERFACE.frame as i32);
         match (&self.plan.forms[register as usize], value) {
             (Shape::Uniform(()), Val::Known(Shape::Uniform(v)))
             | (Shape::Affine { .. }, Val::Known(Shape::Affine { base: v, .. })) => {
@@ -405,7 +329,7 @@ impl Emit<'_> {
             return;
         }
         // Mostly no lane waits elsewhere: then there is nothing to keep.
-        let live = self.field(types::I32, offset_of!(crate::run::Warp, live));
+        let live = self.field(types::I32, INTERFACE.warp.live);
         let alone = self.b.ins().icmp(IntCC::Equal, live, self.act);
         let (plain, blend, next) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
@@ -503,72 +427,6 @@ impl Emit<'_> {
                 Shape::ScaledAffine { offset, base, steps, scale, signed }
             }
             _ => unreachable!("forms of one shape"),
-        }
-    }
-
-    // --- operands ----------------------------------------------------------
-
-    /// An operand with exactly the bits the register is to show.
-    pub(super) fn operand(&mut self, src: &Src, class: Class) -> Val {
-        let v = self.operand_raw(src, class);
-        match src {
-            Src::Reg(r) => match self.clean[*r as usize] {
-                Some(ty) => self.canonical(&v, ty),
-                None => v,
-            },
-            _ => v,
-        }
-    }
-
-    /// An operand whose NaNs may have any bits.
-    pub(super) fn operand_raw(&mut self, src: &Src, class: Class) -> Val {
-        match src {
-            Src::Reg(r) => self.raw(*r),
-            Src::Not(r) => match self.raw(*r) {
-                Val::Known(Shape::Uniform(u)) => Self::known(self.b.ins().bnot(u)),
-                Val::Mask { lanes: Some(l), bits: None } => {
-                    let l = l.iter().map(|v| self.b.ins().bnot(*v)).collect();
-                    Val::Mask { bits: None, lanes: Some(l) }
-                }
-                v => {
-                    let bits = self.bits(&v);
-                    Val::Mask { bits: Some(self.b.ins().bnot(bits)), lanes: None }
-                }
-            },
-            Src::Imm(v) if class == Class::Predicate => {
-                let v = if *v & 1 != 0 { -1 } else { 0 };
-                Self::known(self.i32(v))
-            }
-            Src::Imm(v) => Self::known(self.constant(class == Class::Wide, *v as i64)),
-            Src::Special(s) => self.special(*s, class),
-            Src::Address(symbol, addend) => {
-                let a = self.symbol(*symbol);
-                let sum = self.b.ins().iadd_imm_s(a, *addend);
-                Self::known(self.fit(sum, class))
-            }
-            _ => Self::known(self.constant(class == Class::Wide, 0)),
-        }
-    }
-
-    /// 64 bits to the class's width.
-    pub(super) fn fit(&mut self, v: Value, class: Class) -> Value {
-        if class == Class::Wide { v } else { self.b.ins().ireduce(types::I32, v) }
-    }
-
-    /// A symbol's address in its own space, 64 bits.
-    pub(super) fn symbol(&mut self, symbol: Symbol) -> Value {
-        match symbol {
-            Symbol::Global(n) => {
-                let table = self.constant_field(types::I64, offset_of!(crate::run::Warp, globals));
-                let flags = OWN.with_readonly().with_can_move();
-                self.b.ins().load(types::I64, flags, table, n as i32 * 8)
-            }
-            Symbol::Shared(n) => {
-                let at = self.shared.get(n as usize).copied().unwrap_or(0);
-                self.i64(at.into())
-            }
-            Symbol::Function(n) => self.i64(function_pointer(n) as i64),
-            Symbol::Local(at) | Symbol::Param(at) => self.i64(at.into()),
         }
     }
 }

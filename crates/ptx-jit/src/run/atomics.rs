@@ -1,15 +1,8 @@
 //! Atomic operations that the processor has.
 
-use cushim_ptx::sem::{Access, Update};
+use cushim_ptx::sem::Update;
 use std::arch::x86_64::__m128i;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
-
-/// Whether a load or store is to be one access, of 8 or 16 bytes. PTX leaves the order of a vector's
-/// parts open (8.2, "Vector Data-types"), yet GPUs move up to 16 bytes at once, and CUB's scans hand state and value
-/// from block to block that way.
-pub(crate) fn at_once(access: &Access) -> bool {
-    access.parts > 1 && matches!(access.bytes(), 8 | 16) && access.is_shared()
-}
 
 /// Reads 8 or 16 bytes, aligned to as many, none of them before another is changed: 16 of them are one access of all processors with AVX (Intel's
 /// manual, volume 3, 10.1.1; AMD's, volume 2, 7.3.2).

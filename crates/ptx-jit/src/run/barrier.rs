@@ -3,7 +3,7 @@
 //! As in the interpreter: arrival is counted by warps, a warp has arrived when
 //! all its lanes that still run have, and threads that ended keep nobody waiting.
 
-use super::warp::{Arrival, NOWHERE, Placed, Warp};
+use crate::warp::{Arrival, NOWHERE, Placed, Warp};
 use cushim_ptx::sem::{self, Operation, Reduction};
 
 #[derive(Clone)]
@@ -50,7 +50,7 @@ pub(super) fn arrive(barriers: &mut [Barrier], warp: &mut Warp) {
 /// Lets warps go on that all came together to one barrier: the usual case, of which the barriers need not
 /// know. Where it is not that, tells them who came. True if warps go on.
 pub(super) fn meet(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
-    let number = |w: &Warp| crate::emit::barrier_number(&w.site(w.meet).inst);
+    let number = |w: &Warp| crate::warp::barrier_number(&w.site(w.meet).inst);
     let mut came = warps.iter().filter(|w| w.live != 0);
     let first = came.next().filter(|w| w.meet != NOWHERE).and_then(|w| number(w));
     let together = first.is_some()
@@ -63,7 +63,7 @@ pub(super) fn meet(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
             w.make_ready(region, lanes);
             continue;
         }
-        let barrier = crate::emit::barrier_number(&w.site(site).inst).unwrap_or(0);
+        let barrier = crate::warp::barrier_number(&w.site(site).inst).unwrap_or(0);
         w.arrivals.push(Arrival { barrier, lanes, count: None, predicate: None });
         w.waiting.push((barrier, lanes, region, site));
         arrive(barriers, w);

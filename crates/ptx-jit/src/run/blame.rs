@@ -4,13 +4,13 @@
 //! the processor serves several lanes, and some that do not take part: of those that do, the first is at fault whose
 //! own bytes are not there. Must not know: signals ([`super::trap`]).
 
-use super::helpers::lanes;
+use super::lane::lanes;
 use super::launch::Exec;
 use super::operand;
 use super::tier::Machine;
 use super::trap::Stay;
-use super::warp::Warp;
-use crate::emit::{Addresses, Site};
+use crate::warp::Warp;
+use crate::warp::{Addresses, Site};
 use cushim_ptx::exec::{Cause, Fault};
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::Operation;

@@ -2,10 +2,11 @@
 
 use super::barrier::{self, Barrier};
 use super::helpers::TABLE;
-use super::launch::{Exec, Uniform};
+use super::launch::Exec;
 use super::trap;
-use super::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, Sweep, WAITS, Warp};
-use crate::emit::FRAME;
+use crate::warp::INTERFACE;
+use crate::warp::Uniform;
+use crate::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, SLOTS, WAITS, Warp, WarpLoop};
 use cushim_ptx::exec::{Cause, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -64,7 +65,7 @@ pub(super) enum Outcome {
 /// A place for one block at a time, used again and again.
 pub(super) struct Seat {
     warps: Vec<Placed>,
-    sweep: NonNull<Sweep>,
+    sweep: NonNull<WarpLoop>,
     /// The sweep, then the warps with their frames.
     _place: Bytes,
     shared: Bytes,
@@ -76,20 +77,20 @@ pub(super) struct Seat {
 }
 
 /// Bytes before the first warp.
-const HEAD: usize = size_of::<Sweep>().next_multiple_of(64);
+const HEAD: usize = size_of::<WarpLoop>().next_multiple_of(64);
 
 impl Seat {
     pub(super) fn new(exec: &Exec<'_>) -> Seat {
         let n = exec.threads.div_ceil(32) as usize;
         let regions = exec.variant.regions as usize;
         // An odd number of lines of the cache: what lies at one place in several warps is not all in one set.
-        let lines = (FRAME as usize + exec.variant.frame_size as usize).div_ceil(64) | 1;
+        let lines = (INTERFACE.frame + exec.variant.frame_size as usize).div_ceil(64) | 1;
         let place = Bytes::new(HEAD + 64 * lines * n);
         // SAFETY: the memory is not null, and large enough for this and what is added below.
         let at = |w: usize| unsafe {
             NonNull::new_unchecked(place.base.add(HEAD + 64 * lines * w)).cast::<Warp>()
         };
-        let sweep = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<Sweep>();
+        let sweep = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<WarpLoop>();
         let mut shared = Bytes::new(exec.shared_size as usize + 2 * MARGIN);
         let local = Bytes::new(exec.local_size as usize * 32 * n);
         let mut masks = vec![0u32; regions * n];
@@ -117,7 +118,7 @@ impl Seat {
                 tid[2][lane as usize] = t / bx / by;
             }
             let warp = Warp {
-                scratch: [[0; 32]; 10],
+                scratch: [[0; 32]; SLOTS],
                 tid,
                 low: NOWHERE,
                 live: 0,
@@ -144,8 +145,8 @@ impl Seat {
                 arena: exec.arena.base(),
                 arena_size: exec.arena.size(),
                 helpers: helpers.as_ptr(),
-                seldom: super::seldom::call as *const () as usize,
-                touch: super::seldom::touch as *const () as usize,
+                seldom: super::preserve_all::call as *const () as usize,
+                touch: super::preserve_all::touch as *const () as usize,
                 answer: 0,
                 from: 0,
                 taking: u32::MAX,
@@ -173,7 +174,7 @@ impl Seat {
             warps.push(unsafe { Placed::new(at(w as usize), warp) });
         }
         let first = at(0).as_ptr();
-        let new = Sweep {
+        let new = WarpLoop {
             current: first,
             first,
             region: 0,
@@ -207,7 +208,7 @@ impl Seat {
     }
 
     /// How blocks go on; not while code runs.
-    fn sweep(&mut self) -> &mut Sweep {
+    fn sweep(&mut self) -> &mut WarpLoop {
         // SAFETY: written when the seat was made; the code that changes it does not run.
         unsafe { self.sweep.as_mut() }
     }

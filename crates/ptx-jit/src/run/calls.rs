@@ -1,8 +1,8 @@
 //! Functions that may call themselves: where their frames end, and what they keep meanwhile.
 
-use super::helpers::{lanes, warp};
-use super::warp::{Row, Warp};
+use super::lane::{lanes, warp};
 use crate::simt::plan::shape::Class;
+use crate::warp::{Row, Warp};
 use cushim_ptx::exec::Cause;
 use cushim_ptx::ir::Src;
 

@@ -1,7 +1,7 @@
 //! Shuffles, votes and their like.
 
-use super::helpers::{lanes, warp, width};
-use super::warp::{Parked, Slot, Warp};
+use super::lane::{lanes, warp, width};
+use crate::warp::{Parked, Slot, Warp};
 use cushim_ptx::alu;
 use cushim_ptx::exec::{self, participants};
 use cushim_ptx::sem::{Collective, CollectiveOp, Operation};

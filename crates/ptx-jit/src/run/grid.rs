@@ -4,8 +4,8 @@
 //! end for long (it may wait for another one) lets the next start beside it on
 //! its thread. Blocks of a cooperative grid are all there from the start, shared among threads.
 
+use super::arena::{Arena, Mapped};
 use super::block::{Outcome, Seat};
-use super::kernel::{Arena, Mapped};
 use super::launch::Exec;
 use super::stack::Stack;
 use super::tier::Variant;

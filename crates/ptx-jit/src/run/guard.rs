@@ -4,9 +4,9 @@
 //! that names it. Nothing else can stand in the table of helpers, as only [`Guarded::of`] makes what stands there.
 //! Must not know: what helpers do.
 
-use super::helpers::Which;
 use super::trap;
-use super::warp::{FAULT, Warp};
+use crate::warp::Which;
+use crate::warp::{FAULT, Warp};
 use cushim_ptx::exec::Cause;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -5,29 +5,21 @@
 
 use super::calls;
 use super::collective::{collective, meet};
-use super::external;
+use super::device_runtime;
 use super::guard::{Body, Guarded};
+use super::lane::{lanes, warp, width};
 use super::mbarrier;
 use super::memory;
-use super::warp::{Arrival, DONE, FAULT, NOWHERE, WAITS, Warp, YIELDS};
-use super::{whole, wide, widest};
-use crate::emit::Site;
-use crate::simt::plan::shape::Class;
+use super::{avx512, vector_float, vector_int};
+use crate::warp::Which;
+use crate::warp::{Arrival, DONE, NOWHERE, WAITS, Warp, YIELDS};
 use cushim_ptx::alu;
-pub(crate) use cushim_ptx::exec::lanes;
-use cushim_ptx::exec::{Cause, Fault};
-use cushim_ptx::ir::Dst;
+use cushim_ptx::exec::Cause;
 use cushim_ptx::sem::{Barrier, Operation};
 
 /// Names the helpers, by their places in [`TABLE`].
 macro_rules! helpers {
     ($($name:ident: $function:path,)*) => {
-        /// A helper, by its place in [`TABLE`].
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Which {
-            $($name,)*
-        }
-
         mod bodies {
             $(pub(super) struct $name;)*
         }
@@ -45,8 +37,16 @@ macro_rules! helpers {
         /// What generated code calls, each of which catches its own panics.
         pub(crate) static TABLE: &[Guarded] = &[$(Guarded::of::<bodies::$name>(),)*];
 
-        #[cfg(test)]
-        pub(crate) const ALL: &[Which] = &[$(Which::$name,)*];
+        // Each stands at its place.
+        const _: () = {
+            let here = [$(Which::$name as usize),*];
+            assert!(here.len() == Which::ALL.len());
+            let mut n = 0;
+            while n < here.len() {
+                assert!(here[n] == n);
+                n += 1;
+            }
+        };
     };
 }
 
@@ -62,106 +62,21 @@ helpers! {
     Collective: collective,
     Clock: clock,
     Trap: trap,
-    Call: external::call,
+    Call: device_runtime::call,
     CopyAsync: memory::copy_async,
-    Ex2: widest::ex2,
-    Lg2: wide::lg2,
-    Tanh: wide::tanh,
-    Sin: wide::sin,
-    Cos: wide::cos,
-    Directed: widest::directed,
-    Fused: wide::fused,
+    Ex2: avx512::ex2,
+    Lg2: vector_float::lg2,
+    Tanh: vector_float::tanh,
+    Sin: vector_float::sin,
+    Cos: vector_float::cos,
+    Directed: avx512::directed,
+    Fused: vector_float::fused,
     Enter: calls::enter,
     Save: calls::save,
     Restore: calls::restore,
     Mbarrier: mbarrier::mbarrier,
-    Integers: whole::integers,
-    Shuffle: whole::shuffle,
-}
-
-/// The warp behind a helper's first argument.
-///
-/// # Safety
-/// Generated code passes the warp it was entered with, which nobody else uses
-/// until it leaves.
-pub(crate) unsafe fn warp<'a>(w: *mut Warp) -> &'a mut Warp {
-    // SAFETY: the caller's promise.
-    unsafe { &mut *w }
-}
-
-impl Warp {
-    pub(crate) fn site<'a>(&self, n: u32) -> &'a Site {
-        // SAFETY: the table of sites outlives every run of the code that was
-        // made with it, and has all numbers that occur in that code.
-        unsafe { &*self.sites.add(n as usize) }
-    }
-
-    /// An operand of a lane, as the interpreter has it.
-    pub(crate) fn value(&self, slot: usize, class: Class, lane: usize) -> u64 {
-        match class {
-            Class::Narrow => self.narrow(slot, lane).into(),
-            Class::Wide => self.scratch[slot][lane],
-            Class::Predicate => self.scratch[slot][0] >> lane & 1,
-        }
-    }
-
-    /// A result of a lane.
-    pub(crate) fn set_value(&mut self, slot: usize, class: Class, lane: usize, v: u64) {
-        match class {
-            Class::Narrow => self.set_narrow(slot, lane, v as u32),
-            Class::Wide => self.scratch[slot][lane] = v,
-            Class::Predicate => {
-                let bit = 1 << lane;
-                let cell = &mut self.scratch[slot][0];
-                *cell = if v & 1 != 0 { *cell | bit } else { *cell & !bit };
-            }
-        }
-    }
-
-    /// Remembers why the launch ends.
-    pub(crate) fn fail(&mut self, site: &Site, lane: usize, cause: Cause) -> u32 {
-        let fault = self.fault_at(site, lane, cause);
-        self.fault = Some(Box::new(fault));
-        FAULT
-    }
-
-    pub(crate) fn fault_at(&self, site: &Site, lane: usize, cause: Cause) -> Fault {
-        let pos = Some(site.inst.pos);
-        self.exec().fault(cause, pos, self.block(), self.thread(lane)).by(&site.inst)
-    }
-
-    /// The index of a lane's thread in the block.
-    pub(super) fn thread(&self, lane: usize) -> [u32; 3] {
-        self.tid.map(|axis| axis[lane & 31])
-    }
-
-    pub(crate) fn exec<'a>(&self) -> &'a super::launch::Exec<'a> {
-        // SAFETY: set before the code is entered; the launch outlives that.
-        unsafe { &*self.exec.cast() }
-    }
-
-    /// Puts results where the code looks for them, which is where operands were.
-    pub(super) fn publish(&mut self, site: &Site, mask: u32) {
-        for k in 0..site.inst.dst.len().min(2) {
-            for l in lanes(mask) {
-                let v = self.results[k][l];
-                self.set_value(k, site.results[k], l, v);
-            }
-        }
-    }
-
-    fn mask(&mut self, region: usize) -> &mut u32 {
-        // SAFETY: there are as many masks as regions, and no other number occurs.
-        unsafe { &mut *self.masks.add(region) }
-    }
-}
-
-/// The width of the register that a result goes to.
-pub(crate) fn width(dst: Dst) -> u32 {
-    match dst {
-        Dst::Reg(_, bits) => bits,
-        Dst::Sink => 32,
-    }
+    Integers: vector_int::integers,
+    Shuffle: vector_int::shuffle,
 }
 
 unsafe fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
@@ -236,7 +151,7 @@ unsafe fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let site = w.site(n);
     let lane = mask.trailing_zeros() as usize & 31;
     // What the code says it does not hand over.
-    let number = crate::emit::barrier_number(&site.inst)
+    let number = crate::warp::barrier_number(&site.inst)
         .filter(|_| site.inst.sem == Operation::Barrier(Barrier::Sync));
     let barrier = number.unwrap_or_else(|| w.narrow(0, lane) & 15);
     let given = |k: usize| !matches!(site.inst.src.get(k), None | Some(cushim_ptx::ir::Src::None));

@@ -1,134 +1,21 @@
 //! A compiled kernel, and the memory it runs on.
 
-use super::access;
+use super::arena::{Arena, Mapped};
 use super::blocks::Blocks;
 use super::grid;
 use super::stack::Stack;
-use super::tier::{Source, Variant};
+use super::tier::Variant;
 use crate::cache::Cache;
 use crate::caught;
-use crate::emit;
 use crate::error::NotCompiled;
 use crate::simt::plan::Layout;
-use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, Launch, Memory};
+use crate::source::Source;
+use cushim_ptx::exec::{Cause, Fault, Host, Launch, Memory};
 use cushim_ptx::ir::Module;
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// Device memory: one range of this process's addresses, which are also the
-/// addresses that kernels use.
-///
-/// Compiled code checks most accesses against the range and nothing finer: a
-/// page in it that cannot be touched faults, and the fault ends the launch (see
-/// [`Kernel::run_blocks`]).
-#[derive(Debug, Clone, Copy)]
-pub struct Arena {
-    base: u64,
-    size: u64,
-}
-
-impl Arena {
-    /// The least size, in bytes: the widest range checked at once.
-    pub const LEAST: u64 = emit::LONGEST as u64;
-
-    /// The range of `size` bytes at `base`; `None` if it is smaller than
-    /// [`Arena::LEAST`] or wraps around.
-    ///
-    /// # Safety
-    /// The range is reserved for as long as any kernel runs on this arena:
-    /// whatever in it is readable or writable is for kernels to read and write,
-    /// and no Rust reference points into it meanwhile.
-    pub unsafe fn new(base: u64, size: u64) -> Option<Arena> {
-        (size >= Arena::LEAST && base.checked_add(size).is_some()).then_some(Arena { base, size })
-    }
-
-    /// The first address.
-    pub fn base(&self) -> u64 {
-        self.base
-    }
-
-    /// Its size in bytes.
-    pub fn size(&self) -> u64 {
-        self.size
-    }
-}
-
-/// All that kernels may touch, exactly: of the arena, and elsewhere.
-pub trait Mapped: Memory {
-    /// Whether these bytes may be read and written at their address.
-    fn holds(&self, address: u64, bytes: u64) -> bool;
-}
-
-/// For an arena that is mapped as a whole.
-impl Mapped for Arena {
-    fn holds(&self, address: u64, bytes: u64) -> bool {
-        address >= self.base && bytes <= self.size && address - self.base <= self.size - bytes
-    }
-}
-
-/// The same memory for the interpreter.
-impl Memory for Arena {
-    fn load(&self, address: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
-        if !self.holds(address, bytes.len() as u64) {
-            return Err(BadAddress);
-        }
-        // SAFETY: inside the arena, which is mapped; `bytes` is not in it.
-        unsafe { access::read(address as *const u8, bytes) };
-        Ok(())
-    }
-
-    fn store(&self, address: u64, bytes: &[u8]) -> Result<(), BadAddress> {
-        if !self.holds(address, bytes.len() as u64) {
-            return Err(BadAddress);
-        }
-        // SAFETY: as in `load`.
-        unsafe { access::write(address as *mut u8, bytes) };
-        Ok(())
-    }
-
-    fn update(
-        &self,
-        address: u64,
-        bytes: u32,
-        new: &mut dyn FnMut(u64) -> u64,
-    ) -> Result<u64, BadAddress> {
-        if !self.holds(address, bytes.into()) || !address.is_multiple_of(bytes.into()) {
-            return Err(BadAddress);
-        }
-        // SAFETY: inside the arena and aligned; atomics allow other writers.
-        Ok(unsafe { update(address as *mut u8, bytes, new) })
-    }
-}
-
-/// Replaces a value in memory atomically; the old one.
-///
-/// # Safety
-/// `at` is mapped, writable and aligned to `bytes`, which is 1, 2, 4 or 8.
-pub(crate) unsafe fn update(at: *mut u8, bytes: u32, new: &mut dyn FnMut(u64) -> u64) -> u64 {
-    macro_rules! with {
-        ($atomic:ident, $int:ident) => {{
-            // SAFETY: the caller's promise.
-            let cell = unsafe { $atomic::from_ptr(at.cast()) };
-            let order = Ordering::SeqCst;
-            let mut old = cell.load(Ordering::Relaxed);
-            loop {
-                let next = new(u64::from(old)) as $int;
-                match cell.compare_exchange_weak(old, next, order, Ordering::Relaxed) {
-                    Ok(v) => return u64::from(v),
-                    Err(v) => old = v,
-                }
-            }
-        }};
-    }
-    match bytes {
-        1 => with!(AtomicU8, u8),
-        2 => with!(AtomicU16, u16),
-        4 => with!(AtomicU32, u32),
-        _ => with!(AtomicU64, u64),
-    }
-}
 
 /// Makes something of a kernel.
 fn guarded<T>(

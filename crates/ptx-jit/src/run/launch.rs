@@ -1,24 +1,10 @@
 //! What all warps of a launch share.
 
-use super::kernel::{Arena, Mapped};
+use super::arena::{Arena, Mapped};
 use super::tier::Variant;
 use cushim_ptx::Pos;
 use cushim_ptx::exec::{Cause, Fault, Host, Launch};
 use std::time::Instant;
-
-/// Places of uniform special registers in [`super::Warp::uniform`]; those of
-/// three axes take three.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Uniform {
-    Ntid = 0,
-    Nctaid = 3,
-    WarpId = 6,
-    NWarpId = 7,
-    Env1 = 8,
-    Env2 = 9,
-    Dynamic = 10,
-    Total = 11,
-}
 
 pub(crate) struct Exec<'a> {
     pub(crate) launch: &'a Launch<'a>,

@@ -1,7 +1,7 @@
 //! Barrier objects: what the interpreter makes of them, lane by lane.
 
-use super::helpers::{lanes, warp, width};
-use super::warp::Warp;
+use super::lane::{lanes, warp, width};
+use crate::warp::Warp;
 use cushim_ptx::alu;
 use cushim_ptx::exec;
 use cushim_ptx::sem::{Mbarrier, MbarrierOp, Operation};

@@ -1,13 +1,13 @@
 //! Accesses in whichever space they go: of all lanes together where that can be, else lane by lane.
 
 use super::access::{self, get, put};
+use super::arena::update as exchange;
 use super::atomics;
-use super::helpers::{lanes, warp, width};
-use super::kernel::update as exchange;
-use super::together;
-use super::warp::Warp;
-use crate::emit::{Addresses, Site};
+use super::lane::{lanes, warp, width};
+use super::vector_access;
 use crate::simt::plan::shape::Class;
+use crate::warp::Warp;
+use crate::warp::{Addresses, Site, at_once};
 use cushim_ptx::alu;
 use cushim_ptx::exec::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use cushim_ptx::sem::{Atomic, Operation, Source};
@@ -113,11 +113,11 @@ pub(super) unsafe fn load(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let ty = access.element;
     let (bytes, parts) = (ty.bytes() as usize, inst.dst.len());
     let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
-    let known = together::check(w, site.space, addresses, mask, total);
-    let once = atomics::at_once(access);
+    let known = vector_access::check(w, site.space, addresses, mask, total);
+    let once = at_once(access);
     if let Some(places) = &known
         && !once
-        && together::load(w, site, places, mask)
+        && vector_access::load(w, site, places, mask)
     {
         return 0;
     }
@@ -154,11 +154,11 @@ pub(super) unsafe fn store(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let bytes = access.element.bytes() as usize;
     let parts = site.operands.len() - 1;
     let (addresses, total) = (w.addresses(site), (bytes * parts) as u64);
-    let known = together::check(w, site.space, addresses, mask, total);
-    let once = atomics::at_once(access);
+    let known = vector_access::check(w, site.space, addresses, mask, total);
+    let once = at_once(access);
     if let Some(places) = &known
         && !once
-        && together::store(w, site, places, mask)
+        && vector_access::store(w, site, places, mask)
     {
         return 0;
     }
@@ -196,8 +196,8 @@ pub(super) unsafe fn atom(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let (parts, second) = (usize::from(access.parts), update.operands() > 1);
     let addresses = w.addresses(site);
     let whole = u64::from(bytes) * parts as u64;
-    if let Some(places) = together::check(w, site.space, addresses, mask, whole)
-        && together::atom(w, site, &places, update, mask)
+    if let Some(places) = vector_access::check(w, site.space, addresses, mask, whole)
+        && vector_access::atom(w, site, &places, update, mask)
     {
         return 0;
     }

@@ -4,19 +4,22 @@
 //! know how code is made, or who owns device memory.
 
 pub mod access;
+mod arena;
 mod atomics;
+mod avx512;
 mod barrier;
 mod blame;
 mod block;
 mod blocks;
 mod calls;
 mod collective;
-mod external;
+mod device_runtime;
 mod grid;
 #[deny(clippy::indexing_slicing)]
 mod guard;
-pub(crate) mod helpers;
+mod helpers;
 mod kernel;
+mod lane;
 mod launch;
 mod mbarrier;
 mod memory;
@@ -24,20 +27,14 @@ mod memory;
 mod operand;
 #[cfg(any(test, debug_assertions))]
 mod panics;
-mod seldom;
+mod preserve_all;
 mod stack;
 mod tier;
-mod together;
 pub(crate) mod trap;
-mod warp;
-pub(crate) mod whole;
-pub(crate) mod wide;
-mod widest;
+mod vector_access;
+mod vector_float;
+mod vector_int;
 
-pub(crate) use atomics::at_once;
+pub use arena::{Arena, Mapped};
 pub use blocks::Blocks;
-pub(crate) use helpers::Which;
-pub use kernel::{Arena, Kernel, Mapped, interpret};
-pub(crate) use launch::Uniform;
-pub(crate) use tier::{Origin, Source};
-pub(crate) use warp::{DONE, Entry, FAULT, NOWHERE, Row, Slot, Sweep, Warp, YIELDS};
+pub use kernel::{Kernel, interpret};

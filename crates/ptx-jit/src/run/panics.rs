@@ -1,7 +1,7 @@
 //! Panics on purpose, in builds that are not for users: each helper's in turn, to see what becomes of the launch, and the
 //! compiler's, to see that the interpreter takes over.
 
-use super::helpers::Which;
+use crate::warp::Which;
 use std::cell::Cell;
 use std::sync::OnceLock;
 
@@ -39,10 +39,10 @@ pub(super) fn inject(which: Which) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::helpers::{ALL, TABLE};
+    use crate::run::helpers::TABLE;
     use crate::run::launch::Exec;
     use crate::run::trap;
-    use crate::run::warp::{FAULT, Warp};
+    use crate::warp::{FAULT, Warp};
     use crate::{Arena, Kernel, NotCompiled};
     use cushim_ptx::exec::{Cause, Fault, Host, Launch};
     use cushim_ptx::ir::Module;
@@ -184,7 +184,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
         let launch = launch(&module, 0, &[]);
         let mut met = Vec::new();
         for kernel in [&kernel, &better] {
-            for which in ALL {
+            for which in Which::ALL {
                 NEXT.set(Some(*which));
                 let done = run(kernel, &launch);
                 NEXT.set(None);
@@ -239,7 +239,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
         let kernel = Kernel::new(&module, 0, [32, 1, 1]).unwrap();
         let variant = kernel.variant(crate::simt::plan::Layout::of([32, 1, 1])).unwrap();
         let (launch, hot) = (launch(&module, 0, &[]), || ());
-        assert_eq!(ALL.len(), TABLE.len());
+        assert_eq!(Which::ALL.len(), TABLE.len());
         with_arena(|arena| {
             let exec = Exec {
                 launch: &launch,
@@ -255,7 +255,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
                 stack: 0,
             };
             let mut seat = crate::run::block::Seat::new(&exec);
-            for which in ALL {
+            for which in Which::ALL {
                 for seldom in [false, true] {
                     CALLED.set((*which, seldom));
                     NEXT.set(Some(*which));

@@ -11,14 +11,14 @@
 //! than one that waited. What is beyond the limits of `emit/limits.rs` is interpreted from the start.
 
 use super::stack::Stack;
-use crate::cache::{Cache, Kept, Place};
+use crate::cache::{Kept, Place};
 use crate::code::Code;
-use crate::emit::{self, Output, Quality, Site};
+use crate::emit;
 use crate::error::NotCompiled;
 use crate::simt::calls::Flat;
 use crate::simt::plan::Layout;
-use cranelift_codegen::isa::OwnedTargetIsa;
-use cushim_ptx::ir::{Function, Module};
+use crate::source::Source;
+use crate::warp::{Origin, Output, Quality, Site};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -28,18 +28,6 @@ const LEAST: Duration = Duration::from_millis(5);
 /// Or for so many times what making it took.
 const TIMES: u32 = 2;
 
-/// What code is made from.
-#[derive(Clone)]
-pub(crate) struct Source {
-    pub(crate) module: Arc<Module>,
-    pub(crate) kernel: u32,
-    /// The kernel with the functions it calls.
-    pub(crate) flat: Arc<Flat>,
-    pub(crate) quick: OwnedTargetIsa,
-    pub(crate) best: OwnedTargetIsa,
-    pub(crate) cache: Option<Arc<Cache>>,
-}
-
 /// Machine code, and which instruction of the kernel it is of.
 pub(crate) struct Machine {
     pub(crate) code: Code,
@@ -47,13 +35,6 @@ pub(crate) struct Machine {
     origins: Vec<(u32, Origin)>,
     /// Bytes of the stack that it takes.
     pub(crate) stack: u32,
-}
-
-/// An instruction of the kernel, and the first of the lanes that code is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Origin {
-    pub(crate) inst: u32,
-    pub(crate) lane: u32,
 }
 
 impl Machine {
@@ -92,21 +73,6 @@ pub(crate) struct Variant {
 }
 
 impl Source {
-    pub(crate) fn new(
-        module: Arc<Module>,
-        kernel: u32,
-        cache: Option<Arc<Cache>>,
-    ) -> Result<Source, NotCompiled> {
-        let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
-        let flat =
-            Arc::new(crate::simt::calls::flatten(&module, kernel).map_err(|e| e.in_text(&module))?);
-        Ok(Source { module, kernel, flat, quick, best, cache })
-    }
-
-    pub(crate) fn function(&self) -> &Function {
-        &self.flat.function
-    }
-
     fn compile(&self, quality: Quality, layout: Layout) -> Result<Output, NotCompiled> {
         #[cfg(any(test, debug_assertions))]
         super::panics::inject_compiler();

@@ -7,7 +7,7 @@
 //! helpers check before they touch. Every other fault goes to whoever had the
 //! signal before us. Must not know: kernels, blocks.
 
-use super::warp::{Entry, SIGNAL, Warp};
+use crate::warp::{Entry, SIGNAL, Warp};
 use std::cell::Cell;
 use std::sync::Mutex;
 use std::sync::PoisonError;

@@ -5,21 +5,14 @@
 //! turns into the widest vectors this machine has. Operands are 32-bit values in
 //! the first scratch slots, the result goes to slot 0; every lane is computed,
 //! whatever it holds, and NaNs come out canonical. What processors with vectors of 64
-//! bytes do in another way is in [`super::widest`]. The number that a helper is called
+//! bytes do in another way is in [`super::avx512`]. The number that a helper is called
 //! with is a set of flags: [`FTZ`], which rounding, and which operands have one value for
 //! all lanes, that of lane 0.
 
-use super::warp::{Slot, Warp};
+use crate::warp::task::{DOWN, FTZ, SAME, UP};
+use crate::warp::{SLOTS, Slot, Warp};
 use cushim_ptx::alu::approx;
 use cushim_ptx::sem::FloatOp;
-/// Subnormal operands and results are zeros.
-pub(crate) const FTZ: u32 = 1;
-/// Towards minus infinity.
-pub(crate) const DOWN: u32 = 2;
-/// Towards plus infinity.
-pub(crate) const UP: u32 = 4;
-/// The first operand has one value for all lanes; shifted up by one, the second has.
-pub(crate) const SAME: u32 = 8;
 
 pub(super) type Lanes = [u32; 32];
 
@@ -57,7 +50,7 @@ pub(super) fn each(x: &mut Lanes, flags: u32, f: impl Fn(f32) -> f32) {
 }
 
 #[inline(always)]
-fn each_of_three(slots: &mut [Slot; 10], flags: u32, f: impl Fn(f32, f32, f32) -> f32) {
+fn each_of_three(slots: &mut [Slot; SLOTS], flags: u32, f: impl Fn(f32, f32, f32) -> f32) {
     for (n, slot) in slots.iter_mut().enumerate().take(3) {
         if flags & SAME << n != 0 {
             let slot = narrow(slot);
@@ -77,19 +70,19 @@ macro_rules! wide {
     ($($name:ident: |$slots:ident, $flags:ident| $body:expr;)*) => {$(
         pub(super) unsafe fn $name(w: *mut Warp, $flags: u32, _: u32) -> u32 {
             #[inline(always)]
-            fn any($slots: &mut [Slot; 10], $flags: u32) {
+            fn any($slots: &mut [Slot; SLOTS], $flags: u32) {
                 $body
             }
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
-            fn widest(slots: &mut [Slot; 10], flags: u32) {
+            fn widest(slots: &mut [Slot; SLOTS], flags: u32) {
                 any(slots, flags);
             }
             #[target_feature(enable = "avx2,fma")]
-            fn wider(slots: &mut [Slot; 10], flags: u32) {
+            fn wider(slots: &mut [Slot; SLOTS], flags: u32) {
                 any(slots, flags);
             }
             // SAFETY: called by generated code.
-            let w = unsafe { $crate::run::helpers::warp(w) };
+            let w = unsafe { $crate::run::lane::warp(w) };
             if cushim_ptx::Level::V4.is_there() {
                 // SAFETY: the processor has them.
                 unsafe { widest(&mut w.scratch, $flags) }
@@ -116,7 +109,7 @@ wide! {
 }
 
 #[inline(always)]
-pub(super) fn by_definition(slots: &mut [Slot; 10], flags: u32) {
+pub(super) fn by_definition(slots: &mut [Slot; SLOTS], flags: u32) {
     match flags & (DOWN | UP) {
         DOWN => each_of_three(slots, flags, approx::fma_down),
         UP => each_of_three(slots, flags, approx::fma_up),

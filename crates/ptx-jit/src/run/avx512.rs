@@ -5,9 +5,10 @@
 //! writes 16 bytes at a time, and a load that spans several such writes waits until they have left the
 //! processor.
 
-use super::helpers::warp;
-use super::warp::{Slot, Warp};
-use super::wide::{self, DOWN, SAME, UP, flushing};
+use super::lane::warp;
+use super::vector_float::{self, flushing};
+use crate::warp::task::{DOWN, SAME, UP};
+use crate::warp::{SLOTS, Slot, Warp};
 use std::arch::x86_64::*;
 
 /// Multiply-add in a directed rounding: an instruction where the processor has the rounding in its code, else the
@@ -15,7 +16,7 @@ use std::arch::x86_64::*;
 pub(super) unsafe fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
     if !cushim_ptx::Level::V4.is_there() {
         // SAFETY: called by generated code, as this is.
-        return unsafe { wide::emulated(w, flags, mask) };
+        return unsafe { vector_float::emulated(w, flags, mask) };
     }
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
@@ -28,7 +29,7 @@ pub(super) unsafe fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
 pub(super) unsafe fn ex2(w: *mut Warp, flags: u32, mask: u32) -> u32 {
     if !cushim_ptx::Level::V4.is_there() {
         // SAFETY: called by generated code, as this is.
-        return unsafe { wide::power(w, flags, mask) };
+        return unsafe { vector_float::power(w, flags, mask) };
     }
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
@@ -82,7 +83,7 @@ fn give(v: __m512, flags: u32) -> __m512i {
 /// # Safety
 /// As for [`sixteen`].
 #[target_feature(enable = "avx512f")]
-unsafe fn fused(slots: &mut [Slot; 10], flags: u32) {
+unsafe fn fused(slots: &mut [Slot; SLOTS], flags: u32) {
     // SAFETY: the caller's promise.
     unsafe {
         match flags & (DOWN | UP) {
@@ -98,7 +99,7 @@ unsafe fn fused(slots: &mut [Slot; 10], flags: u32) {
 /// # Safety
 /// As for [`sixteen`].
 #[target_feature(enable = "avx512f")]
-unsafe fn rounded<const ROUND: i32>(slots: &mut [Slot; 10], flags: u32) {
+unsafe fn rounded<const ROUND: i32>(slots: &mut [Slot; SLOTS], flags: u32) {
     let mut out = [_mm512_setzero_si512(); 2];
     for (half, out) in out.iter_mut().enumerate() {
         let [x, y, z] = [0, 1, 2].map(|k: usize| {
@@ -167,11 +168,12 @@ unsafe fn powers(slot: &mut Slot, flags: u32) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::wide::{FTZ, by_definition, narrow};
+    use crate::run::vector_float::{by_definition, narrow};
+    use crate::warp::task::FTZ;
 
     #[derive(Clone, Copy)]
     #[repr(align(64))]
-    struct Slots([Slot; 10]);
+    struct Slots([Slot; SLOTS]);
 
     /// The processor's instruction and the definition give the same bits: of edges, numbers that cancel each
     /// other, and all sorts.
@@ -204,7 +206,7 @@ mod tests {
             }
         };
         for round in 0..4000u32 {
-            let mut slots = Slots([[0; 32]; 10]);
+            let mut slots = Slots([[0; 32]; SLOTS]);
             for l in 0..32 {
                 let [a, b, c] = [0, 1, 2].map(|_| next(round | 1));
                 let product = -(f32::from_bits(a) * f32::from_bits(b));
@@ -235,7 +237,7 @@ mod tests {
             return;
         }
         for round in 0..40_000u32 {
-            let mut slots = Slots([[0; 32]; 10]);
+            let mut slots = Slots([[0; 32]; SLOTS]);
             for (l, v) in narrow(&mut slots.0[0]).iter_mut().enumerate() {
                 let n = (round * 32 + l as u32).wrapping_mul(0x9e37_79b9);
                 *v = match l % 4 {
@@ -261,7 +263,7 @@ mod tests {
     fn defined_power(x: u32, flags: u32) -> u32 {
         let mut slot: Slot = [0; 32];
         narrow(&mut slot)[0] = x;
-        super::super::wide::each(narrow(&mut slot), flags, cushim_ptx::alu::approx::ex2);
+        super::super::vector_float::each(narrow(&mut slot), flags, cushim_ptx::alu::approx::ex2);
         narrow(&mut slot)[0]
     }
 }

@@ -5,10 +5,10 @@
 //! [`super::memory`], which goes lane by lane and finds the one to blame.
 
 use super::atomics::Cell;
-use super::helpers::{lanes, width};
-use super::warp::{Slot, Warp};
-use crate::emit::Site;
+use super::lane::{lanes, width};
 use crate::simt::plan::shape::Class;
+use crate::warp::Site;
+use crate::warp::{Slot, Warp};
 use cushim_ptx::alu;
 use cushim_ptx::exec::SHARED_WINDOW;
 use cushim_ptx::ir::Dst;

@@ -5,8 +5,8 @@
 //! lie elsewhere, lanes that have parted. What a round has begun here can be done again there, as it only reads.
 //! Must not know the order of warps.
 
-use super::Emit;
-use super::value::{Val, chunks, scalar, vector};
+use super::emitter::{Emit, Stay};
+use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::region::{Edge, Term, reads, writes};
 use crate::simt::plan::shape::{Class, Shape};
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -23,12 +23,6 @@ const ROUNDS: i64 = 8;
 const LONGEST: usize = 48;
 /// The most vectors that rounds hand on: half of the processor's.
 const HANDED: usize = 8;
-
-/// Where the second form goes on.
-pub(super) struct Stay {
-    /// The round is to be done again, by the usual form.
-    pub(super) bail: Block,
-}
 
 impl Emit<'_> {
     /// Of a region that stays: the registers that a round hands to the next, and those that never change.

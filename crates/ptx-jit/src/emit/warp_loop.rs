@@ -4,16 +4,15 @@
 //! have come to, and the next block where several are given at once. Whatever else is to be decided between
 //! warps, the code leaves to the scheduler, which it must not know.
 
-use super::{Emit, OWN};
-use crate::run::{DONE, NOWHERE, Sweep, Warp, Which};
+use super::emitter::{Emit, OWN};
+use crate::warp::{DONE, INTERFACE, NOWHERE, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{self, InstBuilder, JumpTableData, Type, Value, types};
 use std::collections::BTreeSet;
-use std::mem::offset_of;
 
 impl Emit<'_> {
     fn sweep(&mut self) -> Value {
-        self.constant_field(types::I64, offset_of!(Warp, sweep))
+        self.constant_field(types::I64, INTERFACE.warp.sweep)
     }
 
     /// A field of the block's.
@@ -77,11 +76,11 @@ impl Emit<'_> {
         self.b.switch_to_block(met);
         let &[warp, site, region] = self.b.block_params(met) else { return };
         self.warp = warp;
-        self.set_field(site, offset_of!(Warp, meet));
+        self.set_field(site, INTERFACE.warp.meet);
         let sweep = self.sweep();
-        self.change(sweep, offset_of!(Sweep, met), |e, v| e.b.ins().iadd_imm_s(v, 1));
-        self.change(sweep, offset_of!(Sweep, every), |e, v| e.b.ins().band(v, region));
-        self.change(sweep, offset_of!(Sweep, any), |e, v| e.b.ins().bor(v, region));
+        self.change(sweep, INTERFACE.warps.met, |e, v| e.b.ins().iadd_imm_s(v, 1));
+        self.change(sweep, INTERFACE.warps.every, |e, v| e.b.ins().band(v, region));
+        self.change(sweep, INTERFACE.warps.any, |e, v| e.b.ins().bor(v, region));
         self.jump(self.advance, &[self.warp]);
     }
 
@@ -89,23 +88,23 @@ impl Emit<'_> {
     /// that of this one, where the processor looks ahead.
     pub(super) fn take_turns(&mut self, n: usize, lanes: Value) {
         self.turning.insert(n);
-        let abreast = self.sweep_field(types::I32, offset_of!(Sweep, abreast));
+        let abreast = self.sweep_field(types::I32, INTERFACE.warps.abreast);
         let (look, turn, stay) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.ins().brif(abreast, look, &[], stay, &[]);
         self.b.switch_to_block(look);
-        let live = self.field(types::I32, offset_of!(Warp, live));
+        let live = self.field(types::I32, INTERFACE.warp.live);
         let all = self.b.ins().icmp(IntCC::Equal, live, lanes);
         self.b.ins().brif(all, turn, &[], stay, &[]);
         self.b.switch_to_block(turn);
         self.be_ready(n as i64, lanes, n);
         let nowhere = self.i32(NOWHERE.into());
-        self.set_field(nowhere, offset_of!(Warp, meet));
+        self.set_field(nowhere, INTERFACE.warp.meet);
         let sweep = self.sweep();
         let region = self.i32(n as i64);
-        self.change(sweep, offset_of!(Sweep, turned), |e, v| e.b.ins().iadd_imm_s(v, 1));
-        self.change(sweep, offset_of!(Sweep, turned_every), |e, v| e.b.ins().band(v, region));
-        self.change(sweep, offset_of!(Sweep, turned_any), |e, v| e.b.ins().bor(v, region));
+        self.change(sweep, INTERFACE.warps.turned, |e, v| e.b.ins().iadd_imm_s(v, 1));
+        self.change(sweep, INTERFACE.warps.turned_every, |e, v| e.b.ins().band(v, region));
+        self.change(sweep, INTERFACE.warps.turned_any, |e, v| e.b.ins().bor(v, region));
         self.jump(self.advance, &[self.warp]);
         self.b.switch_to_block(stay);
     }
@@ -113,8 +112,8 @@ impl Emit<'_> {
     /// Where nothing else is ready: these lanes are at a region, and it is the lowest.
     fn be_ready(&mut self, low: i64, lanes: Value, n: usize) {
         let low = self.i32(low);
-        self.set_field(low, offset_of!(Warp, low));
-        let masks = self.constant_field(types::I64, offset_of!(Warp, masks));
+        self.set_field(low, INTERFACE.warp.low);
+        let masks = self.constant_field(types::I64, INTERFACE.warp.masks);
         self.b.ins().store(OWN, lanes, masks, 4 * n as i32);
     }
 
@@ -126,12 +125,12 @@ impl Emit<'_> {
         self.b.switch_to_block(self.ended);
         self.warp = self.b.block_params(self.ended)[0];
         let sweep = self.sweep();
-        self.change(sweep, offset_of!(Sweep, alive), |e, v| e.b.ins().iadd_imm_s(v, -1));
+        self.change(sweep, INTERFACE.warps.alive, |e, v| e.b.ins().iadd_imm_s(v, -1));
         self.jump(self.advance, &[self.warp]);
 
         self.b.switch_to_block(self.advance);
         self.warp = self.b.block_params(self.advance)[0];
-        let next = self.constant_field(types::I64, offset_of!(Warp, next));
+        let next = self.constant_field(types::I64, INTERFACE.warp.next);
         let swept = self.b.create_block();
         self.b.ins().brif(next, self.begin, &[next.into()], swept, &[]);
         self.b.switch_to_block(swept);
@@ -143,18 +142,18 @@ impl Emit<'_> {
         self.b.switch_to_block(self.begin);
         self.warp = self.b.block_params(self.begin)[0];
         let sweep = self.sweep();
-        self.b.ins().store(OWN, self.warp, sweep, offset_of!(Sweep, current) as i32);
-        let region = self.b.ins().load(types::I32, OWN, sweep, offset_of!(Sweep, region) as i32);
+        self.b.ins().store(OWN, self.warp, sweep, INTERFACE.warps.current as i32);
+        let region = self.b.ins().load(types::I32, OWN, sweep, INTERFACE.warps.region as i32);
         let (fresh, later) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(region, later, &[], fresh, &[]);
 
         self.b.switch_to_block(fresh);
-        let full = self.constant_field(types::I32, offset_of!(Warp, full));
-        self.set_field(full, offset_of!(Warp, live));
+        let full = self.constant_field(types::I32, INTERFACE.warp.full);
+        self.set_field(full, INTERFACE.warp.live);
         self.jump(self.blocks[0], &[full, self.warp]);
 
         self.b.switch_to_block(later);
-        let (live, some) = (self.field(types::I32, offset_of!(Warp, live)), self.b.create_block());
+        let (live, some) = (self.field(types::I32, INTERFACE.warp.live), self.b.create_block());
         self.b.ins().brif(live, some, &[], self.advance, &[self.warp.into()]);
         self.b.switch_to_block(some);
         let own = self.b.create_block();
@@ -183,7 +182,7 @@ impl Emit<'_> {
             self.jump(self.blocks[n], &[live, self.warp]);
         }
         self.b.switch_to_block(own);
-        let low = self.field(types::I32, offset_of!(Warp, low));
+        let low = self.field(types::I32, INTERFACE.warp.low);
         let nowhere = self.i32(NOWHERE.into());
         let none = self.b.ins().icmp(IntCC::Equal, low, nowhere);
         let args = [self.warp.into()];
@@ -196,7 +195,7 @@ impl Emit<'_> {
         let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, sweep, at as i32);
         let leave = self.b.create_block();
         let (some, over) = (self.b.create_block(), self.b.create_block());
-        let alive = get(self, offset_of!(Sweep, alive));
+        let alive = get(self, INTERFACE.warps.alive);
         self.b.ins().brif(alive, some, &[], over, &[]);
 
         self.b.switch_to_block(some);
@@ -206,35 +205,34 @@ impl Emit<'_> {
         if self.resumed.is_empty() {
             self.jump(leave, &[]);
         } else {
-            let met = get(self, offset_of!(Sweep, met));
-            let (every, any) =
-                (get(self, offset_of!(Sweep, every)), get(self, offset_of!(Sweep, any)));
+            let met = get(self, INTERFACE.warps.met);
+            let (every, any) = (get(self, INTERFACE.warps.every), get(self, INTERFACE.warps.any));
             let all = self.b.ins().icmp(IntCC::Equal, met, alive);
             let same = self.b.ins().icmp(IntCC::Equal, every, any);
             let together = self.b.ins().band(all, same);
             let on = self.b.create_block();
             self.b.ins().brif(together, on, &[], leave, &[]);
             self.b.switch_to_block(on);
-            self.b.ins().store(OWN, any, sweep, offset_of!(Sweep, region) as i32);
-            self.put(sweep, offset_of!(Sweep, met), 0);
-            self.put(sweep, offset_of!(Sweep, every), -1);
-            self.put(sweep, offset_of!(Sweep, any), 0);
-            self.put(sweep, offset_of!(Sweep, abreast), 1);
+            self.b.ins().store(OWN, any, sweep, INTERFACE.warps.region as i32);
+            self.put(sweep, INTERFACE.warps.met, 0);
+            self.put(sweep, INTERFACE.warps.every, -1);
+            self.put(sweep, INTERFACE.warps.any, 0);
+            self.put(sweep, INTERFACE.warps.abreast, 1);
             self.again(sweep);
         }
 
         self.b.switch_to_block(over);
-        let left = get(self, offset_of!(Sweep, left));
+        let left = get(self, INTERFACE.warps.left);
         let next = self.b.create_block();
         self.b.ins().brif(left, next, &[], leave, &[]);
         self.b.switch_to_block(next);
         let less = self.b.ins().iadd_imm_s(left, -1);
-        self.b.ins().store(OWN, less, sweep, offset_of!(Sweep, left) as i32);
-        self.change(sweep, offset_of!(Sweep, block), |e, v| e.b.ins().iadd_imm_s(v, 1));
-        let warps = get(self, offset_of!(Sweep, warps));
-        self.b.ins().store(OWN, warps, sweep, offset_of!(Sweep, alive) as i32);
-        self.put(sweep, offset_of!(Sweep, region), 0);
-        self.put(sweep, offset_of!(Sweep, abreast), 1);
+        self.b.ins().store(OWN, less, sweep, INTERFACE.warps.left as i32);
+        self.change(sweep, INTERFACE.warps.block, |e, v| e.b.ins().iadd_imm_s(v, 1));
+        let warps = get(self, INTERFACE.warps.warps);
+        self.b.ins().store(OWN, warps, sweep, INTERFACE.warps.alive as i32);
+        self.put(sweep, INTERFACE.warps.region, 0);
+        self.put(sweep, INTERFACE.warps.abreast, 1);
         self.again(sweep);
 
         self.b.switch_to_block(leave);
@@ -245,26 +243,26 @@ impl Emit<'_> {
     /// Where warps took turns: they go on, all by one round, or each as far as it gets if they came apart.
     fn turned(&mut self, sweep: Value, alive: Value) {
         let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, sweep, at as i32);
-        let turned = get(self, offset_of!(Sweep, turned));
+        let turned = get(self, INTERFACE.warps.turned);
         let (some, none) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(turned, some, &[], none, &[]);
         self.b.switch_to_block(some);
-        let every = get(self, offset_of!(Sweep, turned_every));
-        let any = get(self, offset_of!(Sweep, turned_any));
-        self.put(sweep, offset_of!(Sweep, turned), 0);
-        self.put(sweep, offset_of!(Sweep, turned_every), -1);
-        self.put(sweep, offset_of!(Sweep, turned_any), 0);
+        let every = get(self, INTERFACE.warps.turned_every);
+        let any = get(self, INTERFACE.warps.turned_any);
+        self.put(sweep, INTERFACE.warps.turned, 0);
+        self.put(sweep, INTERFACE.warps.turned_every, -1);
+        self.put(sweep, INTERFACE.warps.turned_any, 0);
         let all = self.b.ins().icmp(IntCC::Equal, turned, alive);
         let same = self.b.ins().icmp(IntCC::Equal, every, any);
         let together = self.b.ins().band(all, same);
         let (on, apart) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(together, on, &[], apart, &[]);
         self.b.switch_to_block(on);
-        self.b.ins().store(OWN, any, sweep, offset_of!(Sweep, region) as i32);
+        self.b.ins().store(OWN, any, sweep, INTERFACE.warps.region as i32);
         self.again(sweep);
         self.b.switch_to_block(apart);
-        self.put(sweep, offset_of!(Sweep, region), NOWHERE.into());
-        self.put(sweep, offset_of!(Sweep, abreast), 0);
+        self.put(sweep, INTERFACE.warps.region, NOWHERE.into());
+        self.put(sweep, INTERFACE.warps.abreast, 0);
         self.again(sweep);
         self.b.switch_to_block(none);
     }
@@ -272,7 +270,7 @@ impl Emit<'_> {
     /// From the first warp on.
     fn again(&mut self, sweep: Value) {
         let flags = OWN.with_readonly().with_can_move();
-        let at = offset_of!(Sweep, first) as i32;
+        let at = INTERFACE.warps.first as i32;
         let first = self.b.ins().load(types::I64, flags, sweep, at);
         self.jump(self.begin, &[first]);
     }

@@ -6,92 +6,11 @@
 //! are is [`cushim_ptx::alu`]'s definition, which the tests of forms hold these loops against. It must not know
 //! how code is made.
 
-use super::helpers::warp;
-use super::warp::{Slot, Warp};
-use super::wide::{Lanes, narrow, wide};
-use cushim_ptx::ir::Inst;
-use cushim_ptx::sem::{BitOp, Collective, CollectiveOp, Half, IntegerOp, Operation, Permute, Way};
+use super::lane::warp;
+use super::vector_float::{Lanes, narrow, wide};
+use crate::warp::task::{TASKS, Task};
+use crate::warp::{SLOTS, Slot, Warp};
 use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutex2var_epi32, _mm512_storeu_si512};
-
-/// What to do; the number that the helper is called with.
-macro_rules! tasks {
-    ($($name:ident),* $(,)?) => {
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        #[repr(u32)]
-        pub(crate) enum Task { $($name),* }
-
-        static TASKS: &[Task] = &[$(Task::$name),*];
-    };
-}
-
-tasks! {
-    Shl32, Shl64, ShrU32, ShrS32, ShrU64, ShrS64,
-    FunnelLeftWrap, FunnelLeftClamp, FunnelRightWrap, FunnelRightClamp,
-    BfeU32, BfeS32, BfeU64, BfeS64, Bfi32, Bfi64,
-    Popc32, Popc64, Clz32, Clz64, Brev32, Brev64,
-    BfindU32, BfindS32, BfindU64, BfindS64, AmountU32, AmountS32, AmountU64, AmountS64,
-    Prmt, DivU32, DivS32, RemU32, RemS32, DivU64, DivS64, RemU64, RemS64,
-    HighU64, HighS64, SadU32, SadS32, DotUU, DotUS, DotSU, DotSS,
-}
-
-/// The task that an instruction is, if it is one. Operands of 16 bits are not for here.
-pub(crate) fn task(i: &Inst) -> Option<Task> {
-    let (ty, packed) = match i.sem {
-        Operation::Integer(what) => (what.ty, what.packed),
-        Operation::Bits(what) => (what.ty, false),
-        _ => return None,
-    };
-    let at = match (ty.bits(), ty.is_signed()) {
-        (32, false) => 0,
-        (32, true) => 1,
-        (64, false) => 2,
-        (64, true) => 3,
-        _ => return None,
-    };
-    match i.sem {
-        Operation::Integer(what) if !packed => of_integers(what.op, at),
-        Operation::Bits(what) => of_bits(what.op, at),
-        _ => None,
-    }
-}
-
-/// Of integers; `at` is 0 for `u32`, 1 for `s32`, 2 for `u64`, 3 for `s64`.
-fn of_integers(op: IntegerOp, at: usize) -> Option<Task> {
-    use Task::*;
-    Some(match op {
-        IntegerOp::Div => [DivU32, DivS32, DivU64, DivS64][at],
-        IntegerOp::Rem => [RemU32, RemS32, RemU64, RemS64][at],
-        IntegerOp::Mul(Half::High) if at >= 2 => [HighU64, HighS64][at - 2],
-        IntegerOp::Sad if at < 2 => [SadU32, SadS32][at],
-        IntegerOp::Dot4 { signed: [false, false] } => DotUU,
-        IntegerOp::Dot4 { signed: [false, true] } => DotUS,
-        IntegerOp::Dot4 { signed: [true, false] } => DotSU,
-        IntegerOp::Dot4 { signed: [true, true] } => DotSS,
-        _ => return None,
-    })
-}
-
-/// The same of bits.
-fn of_bits(op: BitOp, at: usize) -> Option<Task> {
-    use Task::*;
-    Some(match op {
-        BitOp::Shl => [Shl32, Shl32, Shl64, Shl64][at],
-        BitOp::Shr => [ShrU32, ShrS32, ShrU64, ShrS64][at],
-        BitOp::Funnel { left: true, wrap: true } => FunnelLeftWrap,
-        BitOp::Funnel { left: true, wrap: false } => FunnelLeftClamp,
-        BitOp::Funnel { left: false, wrap: true } => FunnelRightWrap,
-        BitOp::Funnel { left: false, wrap: false } => FunnelRightClamp,
-        BitOp::Bfe => [BfeU32, BfeS32, BfeU64, BfeS64][at],
-        BitOp::Bfi => [Bfi32, Bfi32, Bfi64, Bfi64][at],
-        BitOp::Popc => [Popc32, Popc32, Popc64, Popc64][at],
-        BitOp::Clz => [Clz32, Clz32, Clz64, Clz64][at],
-        BitOp::Brev => [Brev32, Brev32, Brev64, Brev64][at],
-        BitOp::Bfind { amount: true } => [AmountU32, AmountS32, AmountU64, AmountS64][at],
-        BitOp::Bfind { amount: false } => [BfindU32, BfindS32, BfindU64, BfindS64][at],
-        BitOp::Permute(Permute::Any) => Prmt,
-        _ => return None,
-    })
-}
 
 /// A slot as 64-bit numbers.
 fn long(slot: &Slot) -> [u64; 32] {
@@ -99,7 +18,7 @@ fn long(slot: &Slot) -> [u64; 32] {
 }
 
 #[inline(always)]
-fn one(s: &mut [Slot; 10], f: impl Fn(u32) -> u32) {
+fn one(s: &mut [Slot; SLOTS], f: impl Fn(u32) -> u32) {
     let out = narrow(&mut s[0]);
     for v in out {
         *v = f(*v);
@@ -107,7 +26,7 @@ fn one(s: &mut [Slot; 10], f: impl Fn(u32) -> u32) {
 }
 
 #[inline(always)]
-fn two(s: &mut [Slot; 10], f: impl Fn(u32, u32) -> u32) {
+fn two(s: &mut [Slot; SLOTS], f: impl Fn(u32, u32) -> u32) {
     let y = *narrow(&mut s[1]);
     let out = narrow(&mut s[0]);
     for l in 0..32 {
@@ -116,7 +35,7 @@ fn two(s: &mut [Slot; 10], f: impl Fn(u32, u32) -> u32) {
 }
 
 #[inline(always)]
-fn three(s: &mut [Slot; 10], f: impl Fn(u32, u32, u32) -> u32) {
+fn three(s: &mut [Slot; SLOTS], f: impl Fn(u32, u32, u32) -> u32) {
     let (y, z) = (*narrow(&mut s[1]), *narrow(&mut s[2]));
     let out = narrow(&mut s[0]);
     for l in 0..32 {
@@ -125,7 +44,7 @@ fn three(s: &mut [Slot; 10], f: impl Fn(u32, u32, u32) -> u32) {
 }
 
 #[inline(always)]
-fn four(s: &mut [Slot; 10], f: impl Fn(u32, u32, u32, u32) -> u32) {
+fn four(s: &mut [Slot; SLOTS], f: impl Fn(u32, u32, u32, u32) -> u32) {
     let (y, z, w) = (*narrow(&mut s[1]), *narrow(&mut s[2]), *narrow(&mut s[3]));
     let out = narrow(&mut s[0]);
     for l in 0..32 {
@@ -135,7 +54,7 @@ fn four(s: &mut [Slot; 10], f: impl Fn(u32, u32, u32, u32) -> u32) {
 
 /// Of a wide value a narrow one.
 #[inline(always)]
-fn count(s: &mut [Slot; 10], f: impl Fn(u64) -> u32) {
+fn count(s: &mut [Slot; SLOTS], f: impl Fn(u64) -> u32) {
     let x = long(&s[0]);
     let out = narrow(&mut s[0]);
     for l in 0..32 {
@@ -145,7 +64,7 @@ fn count(s: &mut [Slot; 10], f: impl Fn(u64) -> u32) {
 
 /// Of two wide values a wide one.
 #[inline(always)]
-fn both(s: &mut [Slot; 10], f: impl Fn(u64, u64) -> u64) {
+fn both(s: &mut [Slot; SLOTS], f: impl Fn(u64, u64) -> u64) {
     let y = long(&s[1]);
     for l in 0..32 {
         s[0][l] = f(s[0][l], y[l]);
@@ -154,7 +73,7 @@ fn both(s: &mut [Slot; 10], f: impl Fn(u64, u64) -> u64) {
 
 /// Of a wide value and narrow ones a wide one.
 #[inline(always)]
-fn by(s: &mut [Slot; 10], f: impl Fn(u64, u32, u32) -> u64) {
+fn by(s: &mut [Slot; SLOTS], f: impl Fn(u64, u32, u32) -> u64) {
     let (y, z) = (*narrow(&mut s[1]), *narrow(&mut s[2]));
     for l in 0..32 {
         s[0][l] = f(s[0][l], y[l], z[l]);
@@ -336,28 +255,10 @@ wide! {
     sources: |s, mode| from_where(s, mode);
 }
 
-/// How lanes of a shuffle find each other: the number that [`shuffle`] is called with.
-pub(crate) fn shuffle_mode(way: Way) -> u32 {
-    match way {
-        Way::Up => 0,
-        Way::Down => 1,
-        Way::Butterfly => 2,
-        Way::Index => 3,
-    }
-}
-
-/// Which lane a shuffle reads, if the instruction is one.
-pub(crate) fn shuffle_way(i: &Inst) -> Option<Way> {
-    match i.sem {
-        Operation::Collective(Collective { op: CollectiveOp::Shuffle(way), .. }) => Some(way),
-        _ => None,
-    }
-}
-
 /// The lane that each reads to slot 3, all ones to slot 4 where it lies within the bound. See the definition of
 /// `shfl` in [`cushim_ptx::interp`].
 #[inline(always)]
-fn from_where(s: &mut [Slot; 10], mode: u32) {
+fn from_where(s: &mut [Slot; SLOTS], mode: u32) {
     let (b, c) = (*narrow(&mut s[1]), *narrow(&mut s[2]));
     let (mut from, mut inside): (Lanes, Lanes) = ([0; 32], [0; 32]);
     for l in 0..32 {
@@ -405,7 +306,7 @@ pub(super) unsafe fn shuffle(w: *mut Warp, mode: u32, here: u32) -> u32 {
 }
 
 #[target_feature(enable = "avx512f")]
-fn permute(s: &mut [Slot; 10]) {
+fn permute(s: &mut [Slot; SLOTS]) {
     // SAFETY: 64 bytes at 0 and 64 of a slot, which has 256.
     let [a, b] =
         [0, 8].map(|at: usize| unsafe { _mm512_loadu_si512(s[0].as_ptr().add(at).cast()) });

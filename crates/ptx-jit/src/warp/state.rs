@@ -1,10 +1,9 @@
 //! What generated code and its helpers share: a warp's state, and that of going over the warps of a block.
 //!
-//! Generated code addresses the fields of [`Warp`] and [`Sweep`] by their offsets; the rest
+//! Generated code addresses the fields of [`Warp`] and [`WarpLoop`] by their offsets ([`super::layout`]); the rest
 //! of a launch is behind pointers that only helpers follow.
 
-use super::launch::Exec;
-use crate::emit::Site;
+use super::site::Site;
 use cushim_ptx::exec::Fault;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -24,16 +23,16 @@ pub(crate) const FAULT: u32 = 3;
 pub(crate) const SIGNAL: u32 = 4;
 
 /// Generated code: runs a warp and those behind it until all have ended or wait, or one of them, which
-/// [`Sweep::current`] names, needs something else.
+/// [`WarpLoop::current`] names, needs something else.
 pub(crate) type Entry = unsafe extern "C" fn(*mut Warp) -> u32;
 
 /// Going over the warps of a block.
 ///
-/// A warp begins where it is ready, or, while [`Sweep::region`] is one, there with all lanes that it has:
+/// A warp begins where it is ready, or, while [`WarpLoop::region`] is one, there with all lanes that it has:
 /// with what its own state says only where that is no region.
 #[repr(C)]
 #[derive(Debug)]
-pub(crate) struct Sweep {
+pub(crate) struct WarpLoop {
     /// The warp that runs.
     pub(crate) current: *mut Warp,
     pub(crate) first: *mut Warp,
@@ -60,33 +59,33 @@ pub(crate) struct Sweep {
     pub(crate) block: [u32; 3],
 }
 
-impl Sweep {
+impl WarpLoop {
     /// Nobody has come to a barrier.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         (self.met, self.every, self.any) = (0, u32::MAX, 0);
         self.set_abreast(true);
     }
 
     /// Whether warps take turns by rounds of loops; so far, none has.
-    pub(super) fn set_abreast(&mut self, on: bool) {
+    pub(crate) fn set_abreast(&mut self, on: bool) {
         (self.turned, self.turned_every, self.turned_any) = (0, u32::MAX, 0);
         self.abreast = on.into();
     }
 }
 
 /// A warp in the memory of its block, its frame behind it.
-pub(super) struct Placed(NonNull<Warp>);
+pub(crate) struct Placed(NonNull<Warp>);
 
 impl Placed {
     /// # Safety
     /// The place is for a warp, aligned as one, nobody else's, and outlives what is returned.
-    pub(super) unsafe fn new(place: NonNull<Warp>, warp: Warp) -> Placed {
+    pub(crate) unsafe fn new(place: NonNull<Warp>, warp: Warp) -> Placed {
         // SAFETY: the caller's promise.
         unsafe { place.write(warp) };
         Placed(place)
     }
 
-    pub(super) fn as_ptr(&self) -> *mut Warp {
+    pub(crate) fn as_ptr(&self) -> *mut Warp {
         self.0.as_ptr()
     }
 }
@@ -118,6 +117,9 @@ impl Drop for Placed {
 /// as 32-bit numbers at its start; a predicate is a bit mask there.
 pub(crate) type Slot = [u64; 32];
 
+/// Scratch slots of a warp: an address, a vector of 8, a cache policy.
+pub(crate) const SLOTS: usize = 10;
+
 /// A register of up to 64 bits on the stacks of all lanes: the lower halves, then the upper ones. A predicate is 0 or
 /// all ones.
 #[derive(Debug, Clone, Copy)]
@@ -128,7 +130,7 @@ pub(crate) struct Row(pub(crate) [[u32; 32]; 2]);
 #[repr(C, align(64))]
 pub(crate) struct Warp {
     /// Values that go to helpers and come from them.
-    pub(crate) scratch: [Slot; 10],
+    pub(crate) scratch: [Slot; SLOTS],
     /// What collective instructions gave the lanes that waited for them.
     pub(crate) collected: [[u32; 32]; 2],
     /// `%tid`, by axis.
@@ -152,7 +154,7 @@ pub(crate) struct Warp {
     pub(crate) full: u32,
     /// The next warp of the block, or null.
     pub(crate) next: *mut Warp,
-    pub(crate) sweep: *mut Sweep,
+    pub(crate) sweep: *mut WarpLoop,
     /// Lanes that are ready, by region.
     pub(crate) masks: *mut u32,
     pub(crate) params: *const u8,
@@ -165,9 +167,9 @@ pub(crate) struct Warp {
     pub(crate) arena: u64,
     pub(crate) arena_size: u64,
     pub(crate) helpers: *const usize,
-    /// [`super::seldom::call`].
+    /// The thunk for helpers that code rarely calls.
     pub(crate) seldom: usize,
-    /// [`super::seldom::touch`].
+    /// The thunk that tells of an access.
     pub(crate) touch: usize,
     /// What a helper answered that was called through it.
     pub(crate) answer: u32,
@@ -184,11 +186,12 @@ pub(crate) struct Warp {
     pub(crate) height: [u32; 32],
     /// What a helper took from there for lanes of different heights.
     pub(crate) gathered: *const Row,
-    /// Uniform special registers, see [`crate::emit::special`].
+    /// Uniform special registers, see [`super::Uniform`].
     pub(crate) uniform: [u32; 24],
 
     // What follows only helpers use.
-    pub(crate) exec: *const Exec<'static>,
+    /// The launch, as whoever runs it has it.
+    pub(crate) exec: *const (),
     pub(crate) sites: *const Site,
     /// Number in the block.
     pub(crate) index: u32,

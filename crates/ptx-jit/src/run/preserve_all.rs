@@ -4,7 +4,7 @@
 //! in which code calls helpers from where it seldom goes: its usual way then has
 //! nothing to save around a call that it does not make. Must not know helpers.
 
-use super::warp::Warp;
+use crate::warp::Warp;
 use std::mem::offset_of;
 
 /// Asks for the two cache lines at an address, whatever is there.

@@ -1,8 +1,8 @@
 //! Functions of the device runtime that kernels call.
 
-use super::helpers::{lanes, warp};
-use super::warp::Warp;
-use crate::emit::Site;
+use super::lane::{lanes, warp};
+use crate::warp::Site;
+use crate::warp::Warp;
 use cushim_ptx::exec::{Caller, Cause, call_device_function};
 use cushim_ptx::ir::{Callee, Src};
 

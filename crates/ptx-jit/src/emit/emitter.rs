@@ -1,0 +1,195 @@
+//! Code in the making: what all classes of instructions share while they are emitted.
+//!
+//! Owns the state of the emitter, fields of the warp, and calls of helpers. Must not know instructions.
+
+use super::group::Group;
+use super::touched::Touched;
+use super::val::Val;
+use crate::error::NotCompiled;
+use crate::simt::plan::Plan;
+use crate::simt::plan::set::Set;
+use crate::simt::plan::shape::{Class, Shape};
+use crate::warp::{Addresses, INTERFACE, Site, Which};
+use cranelift_codegen::ir::{
+    self, BlockArg, InstBuilder, MemFlagsData, SigRef, SourceLoc, Type, Value, types,
+};
+use cranelift_frontend::FunctionBuilder;
+use cushim_ptx::ir::{Function, Inst};
+use std::collections::{BTreeSet, HashMap};
+
+/// Where the second form of a loop goes on.
+pub(super) struct Stay {
+    /// The round is to be done again, by the usual form.
+    pub(super) bail: ir::Block,
+}
+
+/// Code in the making.
+pub(super) struct Emit<'a> {
+    pub(super) b: FunctionBuilder<'a>,
+    pub(super) f: &'a Function,
+    pub(super) plan: &'a Plan,
+    /// Registers whose NaNs are all canonical, whatever bits the code keeps.
+    pub(super) clean: Vec<Option<cushim_ptx::types::Scalar>>,
+    /// The processor has fused multiply-add, and roundings to whole numbers.
+    pub(super) has_fma: bool,
+    pub(super) has_rounding: bool,
+    /// The warp that runs: in the present block of code.
+    pub(super) warp: Value,
+    pub(super) helper: SigRef,
+    /// Of the thunks that keep all registers.
+    pub(super) preserving: SigRef,
+    pub(super) touching: SigRef,
+    /// Bytes of the frame so far.
+    pub(super) frame_size: u32,
+    /// Each of these takes a warp: one whose turn it is, one that goes on where lanes are ready, one that
+    /// has had its turn, and one whose lanes have all ended.
+    pub(super) begin: ir::Block,
+    pub(super) dispatch: ir::Block,
+    pub(super) advance: ir::Block,
+    pub(super) ended: ir::Block,
+    pub(super) fault: ir::Block,
+    /// Of the regions: each takes the lanes that are there, and their warp.
+    pub(super) blocks: Vec<ir::Block>,
+    /// Where whole warps come to a barrier: takes the warp, the site, and the region in which its lanes go on.
+    pub(super) met: Option<ir::Block>,
+    /// Where some lanes of a warp come to one: takes the warp, the site, and the lanes.
+    pub(super) came: Option<ir::Block>,
+    /// When registers were touched.
+    pub(super) touched: Touched,
+    /// Regions in which the warps of a block go on behind a barrier.
+    pub(super) resumed: BTreeSet<usize>,
+    /// Regions that are loops through memory: warps of a block take turns by rounds.
+    pub(super) turning: BTreeSet<usize>,
+    /// The present region is one.
+    pub(super) streams: bool,
+    /// The code in the making is the second form of a loop: all lanes of the warp run it.
+    pub(super) stay: Option<Stay>,
+    /// Lanes for which the present region runs.
+    pub(super) act: Value,
+    /// What the warp's `taking` holds, if the present region has set it.
+    pub(super) told: Option<Value>,
+    pub(super) region: usize,
+    /// The present instruction.
+    pub(super) at: usize,
+    /// Registers whose values are at hand.
+    pub(super) cache: HashMap<u32, Val>,
+    /// Registers written in this region.
+    pub(super) written: BTreeSet<u32>,
+    /// Offsets of the shared variables.
+    pub(super) shared: Vec<u32>,
+    /// Registers that any instruction reads.
+    pub(super) read: Set,
+    /// Size and alignment of the module's variables.
+    pub(super) globals: Vec<(u64, u32)>,
+    /// Bit masks as vectors.
+    pub(super) lanes_of: HashMap<Value, Vec<Value>>,
+    pub(super) sites: Vec<Site>,
+    /// Accesses of the present region that are checked together.
+    pub(super) groups: Vec<Group>,
+    pub(super) group_of: HashMap<usize, usize>,
+}
+
+/// Memory of the warp, the frame: nobody else's, aligned, never faulting.
+pub(super) const OWN: MemFlagsData = MemFlagsData::trusted();
+
+impl Emit<'_> {
+    /// What comes is for lanes of the present instruction from this one on.
+    pub(super) fn lanes_from(&mut self, lane: usize) {
+        let loc = (self.at as u32) << 5 | lane as u32;
+        self.b.set_srcloc(SourceLoc::new(loc));
+    }
+
+    pub(super) fn field(&mut self, ty: Type, offset: usize) -> Value {
+        self.b.ins().load(ty, OWN, self.warp, offset as i32)
+    }
+
+    /// A field that never changes while the code runs.
+    pub(super) fn constant_field(&mut self, ty: Type, offset: usize) -> Value {
+        let flags = OWN.with_readonly().with_can_move();
+        self.b.ins().load(ty, flags, self.warp, offset as i32)
+    }
+
+    pub(super) fn set_field(&mut self, value: Value, offset: usize) {
+        self.b.ins().store(OWN, value, self.warp, offset as i32);
+    }
+
+    pub(super) fn i32(&mut self, v: i64) -> Value {
+        self.b.ins().iconst(types::I32, v & 0xffff_ffff)
+    }
+
+    pub(super) fn i64(&mut self, v: i64) -> Value {
+        self.b.ins().iconst(types::I64, v)
+    }
+
+    /// Calls a helper for a site; leaves the code if it answers a fault.
+    pub(super) fn call(&mut self, which: Which, site: u32, mask: Value) {
+        let status = self.call_raw(which, site, mask);
+        let next = self.b.create_block();
+        self.b.ins().brif(status, self.fault, &[], next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    /// As [`Self::call`], from where the code seldom goes: registers keep their values, so that the usual way
+    /// has nothing to save.
+    pub(super) fn call_seldom(&mut self, which: Which, site: u32, mask: Value) {
+        let table = self.constant_field(types::I64, INTERFACE.warp.seldom);
+        let (site, number) = (self.i32(site.into()), self.i32(which as i64));
+        let (warp, mask) = (self.copied(self.warp), self.copied(mask));
+        let args = [warp, site, mask, number];
+        self.b.ins().call_indirect(self.preserving, table, &args);
+        let status = self.field(types::I32, INTERFACE.warp.answer);
+        let next = self.b.create_block();
+        self.b.set_cold_block(next);
+        self.b.ins().brif(status, self.fault, &[], next, &[]);
+        self.b.switch_to_block(next);
+    }
+
+    pub(super) fn call_raw(&mut self, which: Which, site: u32, mask: Value) -> Value {
+        let site = self.i32(site.into());
+        self.call_for(which, site, mask)
+    }
+
+    /// A value as an argument of a call. What regions hand on (the warp, its lanes) is copied: an argument is wanted in one
+    /// register of the processor, and the better allocator would look, for each block, at all uses of what flows
+    /// through blocks if one of them were so bound: time by the square of the number of regions.
+    pub(super) fn copied(&mut self, v: Value) -> Value {
+        if v == self.warp || v == self.act { self.b.ins().iadd_imm_s(v, 0) } else { v }
+    }
+
+    /// As [`Self::call_raw`], for a site whose number is a value.
+    pub(super) fn call_for(&mut self, which: Which, site: Value, mask: Value) -> Value {
+        let table = self.constant_field(types::I64, INTERFACE.warp.helpers);
+        let at = which as usize * 8;
+        let flags = OWN.with_readonly().with_can_move();
+        let callee = self.b.ins().load(types::I64, flags, table, at as i32);
+        let (warp, mask) = (self.copied(self.warp), self.copied(mask));
+        let call = self.b.ins().call_indirect(self.helper, callee, &[warp, site, mask]);
+        self.b.inst_results(call)[0]
+    }
+
+    pub(super) fn site(&mut self, inst: &Inst, operands: Vec<Class>, results: Vec<Class>) -> u32 {
+        let space = inst.space(0);
+        let (inst, addresses, at) = (inst.clone(), Addresses::Lanes, self.at as u32);
+        self.sites.push(Site { inst, at, operands, results, space, extra: 0, addresses });
+        self.sites.len() as u32 - 1
+    }
+
+    pub(super) fn jump(&mut self, to: ir::Block, args: &[Value]) {
+        let args: Vec<BlockArg> = args.iter().map(|v| BlockArg::Value(*v)).collect();
+        self.b.ins().jump(to, &args);
+    }
+
+    pub(super) fn unsupported(&self, inst: &Inst, reason: &'static str) -> NotCompiled {
+        NotCompiled::Instruction {
+            kernel: self.f.name.clone(),
+            pos: inst.pos,
+            instruction: inst.sem.class().to_string(),
+            reason,
+        }
+    }
+
+    /// A value for all lanes of a form that is not [`Shape::Varying`].
+    pub(super) fn known(v: Value) -> Val {
+        Val::Known(Shape::Uniform(v))
+    }
+}

@@ -1,0 +1,93 @@
+//! What helpers do with a warp: operands and results of lanes, faults.
+
+use super::launch::Exec;
+use crate::simt::plan::shape::Class;
+use crate::warp::{FAULT, Site, Warp};
+pub(crate) use cushim_ptx::exec::lanes;
+use cushim_ptx::exec::{Cause, Fault};
+use cushim_ptx::ir::Dst;
+
+/// The warp behind a helper's first argument.
+///
+/// # Safety
+/// Generated code passes the warp it was entered with, which nobody else uses
+/// until it leaves.
+pub(crate) unsafe fn warp<'a>(w: *mut Warp) -> &'a mut Warp {
+    // SAFETY: the caller's promise.
+    unsafe { &mut *w }
+}
+
+impl Warp {
+    pub(crate) fn site<'a>(&self, n: u32) -> &'a Site {
+        // SAFETY: the table of sites outlives every run of the code that was
+        // made with it, and has all numbers that occur in that code.
+        unsafe { &*self.sites.add(n as usize) }
+    }
+
+    /// An operand of a lane, as the interpreter has it.
+    pub(crate) fn value(&self, slot: usize, class: Class, lane: usize) -> u64 {
+        match class {
+            Class::Narrow => self.narrow(slot, lane).into(),
+            Class::Wide => self.scratch[slot][lane],
+            Class::Predicate => self.scratch[slot][0] >> lane & 1,
+        }
+    }
+
+    /// A result of a lane.
+    pub(crate) fn set_value(&mut self, slot: usize, class: Class, lane: usize, v: u64) {
+        match class {
+            Class::Narrow => self.set_narrow(slot, lane, v as u32),
+            Class::Wide => self.scratch[slot][lane] = v,
+            Class::Predicate => {
+                let bit = 1 << lane;
+                let cell = &mut self.scratch[slot][0];
+                *cell = if v & 1 != 0 { *cell | bit } else { *cell & !bit };
+            }
+        }
+    }
+
+    /// Remembers why the launch ends.
+    pub(crate) fn fail(&mut self, site: &Site, lane: usize, cause: Cause) -> u32 {
+        let fault = self.fault_at(site, lane, cause);
+        self.fault = Some(Box::new(fault));
+        FAULT
+    }
+
+    pub(crate) fn fault_at(&self, site: &Site, lane: usize, cause: Cause) -> Fault {
+        let pos = Some(site.inst.pos);
+        self.exec().fault(cause, pos, self.block(), self.thread(lane)).by(&site.inst)
+    }
+
+    /// The index of a lane's thread in the block.
+    pub(super) fn thread(&self, lane: usize) -> [u32; 3] {
+        self.tid.map(|axis| axis[lane & 31])
+    }
+
+    pub(crate) fn exec<'a>(&self) -> &'a Exec<'a> {
+        // SAFETY: set before the code is entered; the launch outlives that.
+        unsafe { &*self.exec.cast() }
+    }
+
+    /// Puts results where the code looks for them, which is where operands were.
+    pub(super) fn publish(&mut self, site: &Site, mask: u32) {
+        for k in 0..site.inst.dst.len().min(2) {
+            for l in lanes(mask) {
+                let v = self.results[k][l];
+                self.set_value(k, site.results[k], l, v);
+            }
+        }
+    }
+
+    pub(super) fn mask(&mut self, region: usize) -> &mut u32 {
+        // SAFETY: there are as many masks as regions, and no other number occurs.
+        unsafe { &mut *self.masks.add(region) }
+    }
+}
+
+/// The width of the register that a result goes to.
+pub(crate) fn width(dst: Dst) -> u32 {
+    match dst {
+        Dst::Reg(_, bits) => bits,
+        Dst::Sink => 32,
+    }
+}

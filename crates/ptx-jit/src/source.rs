@@ -1,0 +1,38 @@
+//! What code is made from: a kernel of a module, its calls lowered, and the code generators for this machine.
+
+use crate::cache::folder::Cache;
+use crate::emit;
+use crate::error::NotCompiled;
+use crate::simt::calls::{self, Flat};
+use crate::warp::Quality;
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cushim_ptx::ir::{Function, Module};
+use std::sync::Arc;
+
+/// What code is made from.
+#[derive(Clone)]
+pub(crate) struct Source {
+    pub(crate) module: Arc<Module>,
+    pub(crate) kernel: u32,
+    /// The kernel with the functions it calls.
+    pub(crate) flat: Arc<Flat>,
+    pub(crate) quick: OwnedTargetIsa,
+    pub(crate) best: OwnedTargetIsa,
+    pub(crate) cache: Option<Arc<Cache>>,
+}
+
+impl Source {
+    pub(crate) fn new(
+        module: Arc<Module>,
+        kernel: u32,
+        cache: Option<Arc<Cache>>,
+    ) -> Result<Source, NotCompiled> {
+        let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
+        let flat = Arc::new(calls::flatten(&module, kernel).map_err(|e| e.in_text(&module))?);
+        Ok(Source { module, kernel, flat, quick, best, cache })
+    }
+
+    pub(crate) fn function(&self) -> &Function {
+        &self.flat.function
+    }
+}

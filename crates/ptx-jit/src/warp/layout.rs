@@ -1,0 +1,93 @@
+//! Where generated code finds what it shares with whoever runs it: one versioned description of offsets.
+//!
+//! Owns the numbers. An emitter needs these and no type of the runtime; code that is kept on disk is of one description.
+
+use super::state::{Row, Slot, Warp, WarpLoop};
+use std::mem::offset_of;
+
+/// Changes with what any field means, where its offset does not say it.
+const VERSION: usize = 1;
+
+macro_rules! offsets {
+    ($(#[$meta:meta])* $name:ident of $of:ident: $($field:ident),* $(,)?) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, Hash)]
+        #[repr(C)]
+        pub(crate) struct $name {
+            $(pub(crate) $field: usize),*
+        }
+
+        impl $name {
+            const HERE: $name = $name { $($field: offset_of!($of, $field)),* };
+
+            /// Each field and its offset.
+            #[cfg(test)]
+            fn all(&self) -> Vec<(&'static str, usize)> {
+                vec![$((stringify!($field), self.$field)),*]
+            }
+        }
+    };
+}
+
+offsets! {
+    /// Offsets in a [`Warp`].
+    WarpOffsets of Warp:
+    act, answer, arena, arena_size, budget, collected, from, full, gathered, globals, height, helpers, live, local_size, low, masks, meet, next, params, reduced, room, rows, scratch, seldom, shared, shared_size, status, sweep, taking, tid, touch, uniform,
+}
+
+offsets! {
+    /// Offsets in a [`WarpLoop`].
+    LoopOffsets of WarpLoop:
+    abreast, alive, any, block, current, every, first, left, met, region, turned, turned_any, turned_every, warps,
+}
+
+/// All that generated code knows of memory which it shares.
+#[derive(Debug, Clone, Copy, Hash)]
+#[repr(C)]
+pub(crate) struct Interface {
+    pub(crate) version: usize,
+    pub(crate) warp: WarpOffsets,
+    /// Of going over the warps of a block, behind the warp's pointer `sweep`.
+    pub(crate) warps: LoopOffsets,
+    /// Bytes from the warp to its frame, in which registers lie that cross regions.
+    pub(crate) frame: usize,
+    /// Bytes of a scratch slot, and how many there are.
+    pub(crate) slot: usize,
+    pub(crate) slots: usize,
+    /// Bytes of a row of the stacks for functions that may call themselves.
+    pub(crate) row: usize,
+}
+
+/// The one that this crate's helpers keep to.
+pub(crate) const INTERFACE: Interface = Interface {
+    version: VERSION,
+    warp: WarpOffsets::HERE,
+    warps: LoopOffsets::HERE,
+    frame: size_of::<Warp>(),
+    slot: size_of::<Slot>(),
+    slots: super::state::SLOTS,
+    row: size_of::<Row>(),
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_lie_apart_and_before_the_frame() {
+        for (all, size) in [
+            (INTERFACE.warp.all(), INTERFACE.frame),
+            (INTERFACE.warps.all(), size_of::<WarpLoop>()),
+        ] {
+            let mut places: Vec<usize> = all.iter().map(|(_, at)| *at).collect();
+            places.sort_unstable();
+            places.dedup();
+            assert_eq!(places.len(), all.len(), "{all:?}");
+            assert!(all.iter().all(|(_, at)| *at < size && at % 4 == 0), "{all:?}");
+        }
+        assert!(INTERFACE.frame.is_multiple_of(64));
+        let end = INTERFACE.warp.scratch + INTERFACE.slot * INTERFACE.slots;
+        let inside = |at: usize| (INTERFACE.warp.scratch..end).contains(&at);
+        assert_eq!(INTERFACE.warp.all().iter().filter(|(_, at)| inside(*at)).count(), 1);
+    }
+}

@@ -1,0 +1,23 @@
+//! The runtime interface of a warp: what an emitter's code and whoever runs it agree on.
+//!
+//! Owns the state that both share and its offsets ([`INTERFACE`]), the helpers that code may call ([`Which`]) with what
+//! they are told ([`Site`], the numbers in [`task`]), and what an emitter gives ([`Output`]). Must not know any code
+//! generator, what helpers do, or how blocks are run: emitters and the scheduler import this and not each other.
+
+mod helper;
+mod layout;
+mod output;
+mod site;
+mod state;
+pub(crate) mod task;
+mod uniform;
+
+pub(crate) use helper::Which;
+pub(crate) use layout::INTERFACE;
+pub(crate) use output::{Origin, Output, Quality};
+pub(crate) use site::{Addresses, LONGEST, Site, at_once, barrier_number};
+pub(crate) use state::{
+    Arrival, DONE, Entry, FAULT, NOWHERE, Parked, Placed, Row, SIGNAL, SLOTS, Slot, WAITS, Warp,
+    WarpLoop, YIELDS,
+};
+pub(crate) use uniform::Uniform;

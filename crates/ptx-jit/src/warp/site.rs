@@ -1,0 +1,85 @@
+//! Places in the code that call helpers: what a helper is told of the instruction that it is called for.
+
+use crate::simt::plan::shape::Class;
+use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::sem::Access;
+use cushim_ptx::types::Space;
+
+/// The least size of an arena: a checked range is no longer.
+pub(crate) const LONGEST: i64 = 1 << 16;
+
+/// A place in the code that calls a helper.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Site {
+    pub(crate) inst: Inst,
+    /// Its place in the kernel.
+    pub(crate) at: u32,
+    /// How each operand lies in the scratch slot of its number.
+    pub(crate) operands: Vec<Class>,
+    /// How each result is to lie there.
+    pub(crate) results: Vec<Class>,
+    pub(crate) space: Space,
+    /// A number that the helper wants: a region.
+    pub(crate) extra: u32,
+    /// How the addresses of an access lie in slot 0.
+    pub(crate) addresses: Addresses,
+}
+
+/// Addresses that a helper is given.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Addresses {
+    /// One for each lane, as any operand.
+    Lanes,
+    /// One number, of 64 bits or 32, to which lanes add steps.
+    Steps { wide: bool, steps: Box<[i64; 32]> },
+    /// A number of 32 bits, and behind it one of 64: the first and a step,
+    /// extended and scaled, is added to the second.
+    Extended { steps: Box<[i64; 32]>, scale: i64, signed: bool },
+}
+
+impl Site {
+    /// Whether helpers do the same for both.
+    pub(crate) fn is_like(&self, other: &Site) -> bool {
+        self.inst.pos == other.inst.pos
+            && self.inst.sem == other.inst.sem
+            && self.operands == other.operands
+            && self.results == other.results
+            && self.space == other.space
+            && self.extra == other.extra
+            && self.addresses == other.addresses
+    }
+}
+
+impl Addresses {
+    /// The address of a lane, of the two numbers.
+    pub(crate) fn of(&self, first: u64, second: u64, lane: usize) -> Option<u64> {
+        match self {
+            Addresses::Lanes => None,
+            Addresses::Steps { wide: true, steps } => Some(first.wrapping_add(steps[lane] as u64)),
+            Addresses::Steps { steps, .. } => {
+                Some((first as u32).wrapping_add(steps[lane] as u32).into())
+            }
+            Addresses::Extended { steps, scale, signed } => {
+                let sum = (first as u32).wrapping_add(steps[lane] as u32);
+                let wide = if *signed { i64::from(sum as i32) } else { i64::from(sum) };
+                Some(second.wrapping_add(wide.wrapping_mul(*scale) as u64))
+            }
+        }
+    }
+}
+
+/// The number of a barrier at which all threads of the block wait, if the code says it.
+pub(crate) fn barrier_number(inst: &Inst) -> Option<u32> {
+    let all = inst.src.iter().skip(1).all(|s| matches!(s, Src::None));
+    match inst.src.first() {
+        Some(Src::Imm(n)) if all => Some(*n as u32 & 15),
+        _ => None,
+    }
+}
+
+/// Whether a load or store is to be one access, of 8 or 16 bytes. PTX leaves the order of a vector's
+/// parts open (8.2, "Vector Data-types"), yet GPUs move up to 16 bytes at once, and CUB's scans hand state and value
+/// from block to block that way.
+pub(crate) fn at_once(access: &Access) -> bool {
+    access.parts > 1 && matches!(access.bytes(), 8 | 16) && access.is_shared()
+}

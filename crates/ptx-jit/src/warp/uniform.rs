@@ -1,0 +1,15 @@
+//! Special registers that have one value for a warp.
+
+/// Places of uniform special registers in [`super::Warp::uniform`]; those of
+/// three axes take three.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Uniform {
+    Ntid = 0,
+    Nctaid = 3,
+    WarpId = 6,
+    NWarpId = 7,
+    Env1 = 8,
+    Env2 = 9,
+    Dynamic = 10,
+    Total = 11,
+}
