@@ -6,6 +6,7 @@
 use super::flow::Flow;
 use super::launch::Exec;
 use super::warp::{Lanes, State, Waiting, Warp, lanes};
+use crate::exec::lanes::with_lanes;
 use crate::exec::{collective as run, participants};
 use crate::ir::{Inst, Src};
 use crate::sem::{CollectiveOp, Operation};
@@ -104,17 +105,18 @@ impl Exec<'_> {
 
     /// Computes and writes the results of lanes that came together.
     fn complete(&self, warp: &mut Warp, op: CollectiveOp, parts: &[(usize, u32, &Inst, &[Lanes])]) {
-        let mut inputs = vec![[0; 32]; op.operands()];
-        let mut here = 0u32;
-        for (_, mask, _, values) in parts {
-            here |= mask;
-            for (to, from) in inputs.iter_mut().zip(values.iter()) {
-                lanes(*mask).for_each(|l| to[l] = from[l]);
-            }
-        }
         let to: Vec<_> =
             parts.iter().map(|(frame, mask, inst, _)| (*frame, *mask, *inst)).collect();
-        give(warp, op, here, &inputs, &to);
+        with_lanes(op.operands(), |inputs| {
+            let mut here = 0u32;
+            for (_, mask, _, values) in parts {
+                here |= mask;
+                for (to, from) in inputs.iter_mut().zip(values.iter()) {
+                    lanes(*mask).for_each(|l| to[l] = from[l]);
+                }
+            }
+            give(warp, op, here, inputs, &to);
+        });
     }
 
     /// The place of the member mask among the operands.
@@ -134,11 +136,12 @@ fn give(
     inputs: &[Lanes],
     to: &[(usize, u32, &Inst)],
 ) {
-    let mut out = vec![[0; 32]; op.results()];
-    run(op, here, inputs, &mut out);
-    for (frame, mask, inst) in to {
-        for (dst, values) in inst.dst.iter().zip(&out) {
-            warp.write(*frame, *dst, *mask, values);
+    with_lanes(op.results(), |out| {
+        run(op, here, inputs, out);
+        for (frame, mask, inst) in to {
+            for (dst, values) in inst.dst.iter().zip(&*out) {
+                warp.write(*frame, *dst, *mask, values);
+            }
         }
-    }
+    });
 }

@@ -5,6 +5,7 @@ use super::flow::Flow;
 use super::launch::Exec;
 use super::warp::{Lanes, State, Warp, lanes};
 use crate::alu;
+use crate::exec::lanes::with_lanes;
 use crate::exec::{Cause, FUNCTION_WINDOW, Fault, SHARED_WINDOW, WINDOW_SIZE, window};
 use crate::ir::{Dst, Function, Inst, Special, Src, Symbol};
 use crate::sem::{Address, AddressOp, Barrier, Control, Operation};
@@ -45,15 +46,16 @@ impl Exec<'_> {
             }
             Operation::Collective(what) => {
                 self.part(warp, mask, active, pc);
-                let mut inputs = vec![[0; 32]; what.op.operands()];
-                for (to, src) in inputs.iter_mut().zip(&inst.src) {
-                    self.read(common, warp, frame, src, to);
-                }
-                let mut members = [u64::from(u32::MAX); 32];
-                if let Some(src) = Self::member_operand(inst) {
-                    self.read(common, warp, frame, src, &mut members);
-                }
-                return Ok(self.collective(warp, inst, active, &inputs, members));
+                return Ok(with_lanes(what.op.operands(), |inputs| {
+                    for (to, src) in inputs.iter_mut().zip(&inst.src) {
+                        self.read(common, warp, frame, src, to);
+                    }
+                    let mut members = [u64::from(u32::MAX); 32];
+                    if let Some(src) = Self::member_operand(inst) {
+                        self.read(common, warp, frame, src, &mut members);
+                    }
+                    self.collective(warp, inst, active, inputs, members)
+                }));
             }
             Operation::Barrier(_) => {
                 self.part(warp, mask, active, pc);
