@@ -7,7 +7,7 @@ use common::Device;
 use cushim_ptx::exec::Cause;
 
 const TEXT: &str = concat!(
-    ".version 8.0\n.target sm_80\n.address_size 64\n",
+    ".version 8.8\n.target sm_100\n.address_size 64\n",
     include_str!("fib.ptx"),
     "
 .extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);

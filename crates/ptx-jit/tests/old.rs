@@ -173,7 +173,10 @@ fn the_first_generation_knows_no_subnormal_singles() {
             let head = format!(".version {head}\n");
             assert_eq!(singles(&head, code), first, "{head}{code}");
         }
-        for head in ["2.0\n.target sm_20", "7.0\n.target sm_70"] {
+        // The last that take it without a rounding.
+        let newest =
+            if code.starts_with("mad") { "3.1\n.target sm_30" } else { "7.0\n.target sm_70" };
+        for head in ["2.0\n.target sm_20", newest] {
             let head = format!(".version {head}\n");
             assert_eq!(singles(&head, code), later, "{head}{code}");
         }
@@ -211,8 +214,7 @@ fn operations_that_did_not_name_their_approximation() {
     }
     // From 1.4 on they have to, and NVIDIA's driver takes none that does not.
     let text = ".version 1.4\n.target sm_10\n.entry k { .reg .f32 a; sqrt.f32 a, a; exit; }";
-    let module = cushim_ptx::check(&cushim_ptx::parse(text).unwrap()).unwrap();
-    assert_eq!(module.functions[0].refusals.len(), 1);
+    assert!(refusal(text).contains("found no rounding"), "{}", refusal(text));
 }
 
 #[test]
@@ -225,10 +227,15 @@ fn texts_for_32_bits_are_refused() {
         for code in [
             "st.global.u32 [r], 1;",
             "ld.global.u32 r, [r];",
-            "ld.u32 r, [r];",
             "atom.global.add.u32 r, [r], 1;",
             "mov.u32 r, g;",
+            "ld.u32 r, [r];",
         ] {
+            // Generic addresses came with version 2.0; devices before sm_11 have no atomics.
+            let later = code.starts_with("ld.u32") || code.starts_with("atom");
+            if later && head.contains("sm_10") {
+                continue;
+            }
             let text = format!(
                 "{head}.global .u32 g;\n.entry k (.param .u32 o) {{ .reg .u32 r; ld.param.u32 r, [o]; {code} exit; }}"
             );

@@ -5,6 +5,7 @@ use super::size::{align, size};
 use crate::ast::{self, Const, Init, Linkage};
 use crate::error::{Error, Pos};
 use crate::ir::{Function, Global, Module, Relocation, SharedVar, Symbol};
+use crate::table::needs::Needs;
 use crate::types::{Kind, Scalar, Space};
 use std::collections::HashMap;
 
@@ -12,13 +13,16 @@ use std::collections::HashMap;
 pub(super) struct Declared<'a> {
     names: HashMap<&'a str, Symbol>,
     pub(super) dialect: Dialect,
+    /// What its version and target lack.
+    pub(super) needs: Needs,
     /// Registers of the module, which functions take from their callers and give back.
     pub(super) registers: Vec<ast::Variable<'a>>,
 }
 
 impl<'a> Declared<'a> {
     pub(super) fn new(dialect: Dialect, module: &ast::Module<'a>) -> Result<Self, Error> {
-        let mut all = Declared { names: HashMap::new(), dialect, registers: Vec::new() };
+        let needs = dialect.needs();
+        let mut all = Declared { names: HashMap::new(), dialect, needs, registers: Vec::new() };
         for v in module.variables.iter().filter(|v| dialect.is_register(v)) {
             let found = u64::from(v.count.unwrap_or(1)) + all.registers.len() as u64;
             if found > MAX_SHARED_REGISTERS {

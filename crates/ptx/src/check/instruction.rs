@@ -68,7 +68,16 @@ impl<'a> Lower<'a, '_> {
         } else {
             let dialect = self.declared.dialect;
             match table::find(i.opcode, &dialect.modifiers(i)) {
-                Ok(form) => self.operands(i, dialect.form(form), &mut inst)?,
+                Ok(form) => {
+                    let needs = &self.declared.needs;
+                    if let Err(u) = needs.check(i.opcode, &i.modifiers, i.operands.len()) {
+                        return self.wrong(i, u.found, u.expected);
+                    }
+                    self.operands(i, dialect.form(form), &mut inst)?;
+                }
+                Err(NoForm::Modifiers(_)) if let Some(word) = unrounded(i) => {
+                    return self.wrong(i, "no rounding", format!("one such as `.{word}`"));
+                }
                 Err(why) => {
                     inst.op = Op::Refused;
                     self.out.refusals.push(Refusal {
@@ -431,6 +440,12 @@ impl<'a> Lower<'a, '_> {
             _ => return self.wrong(i, "another operand", "a register or parameter variable"),
         })
     }
+}
+
+/// The rounding that makes an instruction without one a form.
+fn unrounded(i: &ast::Instruction<'_>) -> Option<&'static str> {
+    let with = |word| [&[word], i.modifiers.as_slice()].concat();
+    ["approx", "rn", "rzi"].into_iter().find(|word| table::find(i.opcode, &with(word)).is_ok())
 }
 
 /// The type of values at a place, and whether wider registers will do.

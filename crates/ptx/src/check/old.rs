@@ -5,6 +5,7 @@
 //! It must not know operands or names.
 
 use crate::ast::{Function, Instruction, Statement, Variable};
+use crate::table::needs::Needs;
 use crate::table::{Form, Op, Word};
 use crate::types::{Scalar, Space};
 use std::borrow::Cow;
@@ -55,6 +56,11 @@ impl Dialect {
         let double = types.contains(&Scalar::F64);
         let kept = form.row.op == Op::Cvt && double && self.version < FLUSHING;
         if self.first_generation() && single && !kept { form.with(Word::Ftz) } else { form }
+    }
+
+    /// What instructions may need that such a text does not have.
+    pub(super) fn needs(self) -> Needs {
+        Needs::new(self.version, self.sm)
     }
 
     fn first_generation(self) -> bool {

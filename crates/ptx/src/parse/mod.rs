@@ -15,6 +15,7 @@ use crate::ast::{Init, Linkage, Module};
 use crate::error::{Error, Pos};
 use crate::lex::{Token, tokens};
 use crate::source::Sources;
+use crate::table::needs;
 
 /// How deep braces, parentheses and operators may nest. Compilers stay below
 /// ten; the limit keeps hostile text from exhausting the stack.
@@ -165,9 +166,9 @@ impl<'a> Parser<'a> {
             match word {
                 "target" => {
                     self.at += 1;
-                    m.targets.push(self.name("a target such as sm_80")?);
+                    m.targets.push(self.target(m.version)?);
                     while self.eat(",") {
-                        m.targets.push(self.name("a target such as sm_80")?);
+                        m.targets.push(self.target(m.version)?);
                     }
                 }
                 "address_size" => {
@@ -226,8 +227,32 @@ impl<'a> Parser<'a> {
         let Some(tenths) = version else {
             return self.unexpected("a PTX version such as 8.3");
         };
+        let version = (tenths / 10, tenths % 10);
+        if !needs::is_version(version) {
+            let found = format!(".version {}.{}", version.0, version.1);
+            let expected = "a version of PTX that there is".into();
+            return Err(Error::Syntax { pos: self.pos(), found, expected });
+        }
         self.at += 1;
-        Ok((tenths / 10, tenths % 10))
+        Ok(version)
+    }
+
+    /// One word of `.target`, which the version must know if it is a device.
+    fn target(&mut self, version: (u32, u32)) -> Result<&'a str, Error> {
+        let pos = self.pos();
+        let name = self.name("a target such as sm_80")?;
+        let Some(rest) = name.strip_prefix("sm_").or(name.strip_prefix("compute_")) else {
+            return Ok(name);
+        };
+        let expected = match rest.trim_end_matches(char::is_alphabetic).parse() {
+            Err(_) => "a target such as sm_80".into(),
+            Ok(number) => match needs::target_since(number) {
+                Some(since) if since <= version => return Ok(name),
+                Some((major, minor)) => format!(".version {major}.{minor} or later for it"),
+                None => "a target that there is".into(),
+            },
+        };
+        Err(Error::Syntax { pos, found: format!(".target {name}"), expected })
     }
 
     fn section(&mut self) -> Result<(), Error> {

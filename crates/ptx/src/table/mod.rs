@@ -4,6 +4,7 @@
 //! checker reads it, and [`crate::sem`] makes meanings of its [`Op`]s and words, which nobody sees behind that. It must not know how anything is executed.
 
 mod modifier;
+pub mod needs;
 mod rows;
 
 use crate::types::Scalar;

@@ -1,0 +1,326 @@
+//! Which versions of PTX and which targets know a form of an instruction.
+//!
+//! Owns the facts, one row each: instructions, a condition on how one is written, and the least version and target that
+//! take it. A form needs what all rows ask that apply to it. The facts are what NVIDIA's assembler says of every form of
+//! the table at every version and target (`tests/needs.rs`, `scripts/record-needs`), and where a driver takes more, what that
+//! takes; they follow the notes in the ISA
+//! manual with few exceptions. What no row names is taken: this must never refuse what the assembler takes. It must not
+//! know what the instructions do.
+
+/// Instructions; the condition; the least version, and the least target (0.0 and 0: any).
+///
+/// The condition is a list of which all must hold: `a|b`, one of these modifiers stands in the name; `!a|b`, none does;
+/// `0:a|b`, the first type in the name is one of these (`1:` the second); `=N`, so many operands are given.
+type Line = (&'static str, &'static str, (u32, u32), u32);
+
+/// State spaces: where none is named, addresses are generic.
+const SPACES: &str =
+    "global|shared|shared::cta|shared::cluster|local|const|param|param::entry|param::func";
+
+#[rustfmt::skip]
+const LINES: &[Line] = &[
+    // What words mean wherever they stand.
+    ("ld st atom red cvta isspacep mbarrier", "shared::cta", (7, 8), 0),
+    ("cp", "mbarrier shared::cta", (7, 8), 80),
+    ("ld st atom red cvta isspacep mbarrier", "shared::cluster", (7, 8), 90),
+    ("ld st atom red cp", "L2::cache_hint", (7, 4), 80),
+    ("abs add cvt div fma mad max min mul neg set setp slct sub", "ftz", (1, 4), 0),
+    // Arithmetic of integers.
+    ("add addc", "cc", (1, 2), 0),
+    ("addc", "", (1, 2), 0),
+    ("sub", "cc", (1, 3), 0),
+    ("subc", "", (1, 3), 0),
+    ("mad", "cc", (3, 0), 20),
+    ("madc", "", (3, 0), 20),
+    ("add sub mad", "cc 0:u64|s64", (4, 3), 20),
+    ("addc subc madc", "cc 0:u64|s64", (4, 3), 20),
+    ("add min max", "0:u16x2|s16x2", (8, 0), 90),
+    ("min max", "relu", (8, 0), 90),
+    ("popc clz bfind brev bfe bfi prmt", "", (2, 0), 20),
+    ("fns", "", (5, 1), 30),
+    ("bmsk szext", "", (7, 6), 70),
+    ("dp2a dp4a", "", (5, 0), 61),
+    ("shf", "", (3, 1), 32),
+    ("lop3", "", (4, 3), 50),
+    ("vadd vsub vabsdiff vmin vmax vshl vshr vmad vset", "", (2, 0), 20),
+    ("vadd2 vsub2 vavrg2 vabsdiff2 vmin2 vmax2 vset2", "", (3, 0), 30),
+    ("vadd4 vsub4 vavrg4 vabsdiff4 vmin4 vmax4 vset4", "", (3, 0), 30),
+    // Arithmetic of floating-point numbers.
+    ("add sub mul mad", "rm|rp", (1, 2), 13),
+    ("add sub mul mad", "rm|rp 0:f32", (2, 0), 20),
+    ("mad", "rn|rz 0:f32", (2, 0), 20),
+    ("fma", "", (1, 4), 0),
+    ("fma", "0:f32", (2, 0), 20),
+    ("fma", "rm|rp", (1, 4), 13),
+    ("fma", "relu", (7, 0), 80),
+    ("fma", "0:bf16|bf16x2", (7, 0), 80),
+    ("add sub mul fma", "0:f16|f16x2", (4, 2), 53),
+    ("add sub mul", "0:bf16|bf16x2", (7, 8), 90),
+    ("abs", "0:f16|f16x2", (6, 5), 53),
+    ("neg", "0:f16|f16x2", (5, 1), 53),
+    ("abs neg", "0:bf16|bf16x2", (7, 0), 80),
+    ("min max", "NaN", (7, 0), 80),
+    ("min max", "0:f16|f16x2|bf16|bf16x2", (7, 0), 80),
+    ("min max", "abs", (7, 2), 86),
+    ("min max", "=4", (8, 8), 100),
+    ("div", "approx|full", (1, 4), 0),
+    ("div rcp sqrt", "rz|rm|rp", (2, 0), 20),
+    ("div rcp sqrt", "rn 0:f32", (2, 0), 20),
+    ("rcp rsqrt sin cos lg2 ex2", "approx|rn", (1, 4), 0),
+    ("sqrt", "approx", (1, 4), 0),
+    ("rcp", "approx ftz 0:f64", (2, 1), 20),
+    ("rsqrt", "ftz 0:f64", (4, 0), 20),
+    ("ex2", "0:f16|f16x2", (7, 0), 75),
+    ("ex2", "0:bf16|bf16x2", (7, 8), 90),
+    ("tanh", "", (7, 0), 75),
+    ("tanh", "0:bf16|bf16x2", (7, 8), 90),
+    ("testp copysign", "", (2, 0), 20),
+    // Comparisons.
+    ("setp", "0:f16|f16x2", (4, 2), 53),
+    ("setp", "0:bf16|bf16x2", (7, 8), 90),
+    ("set", "0:f16|f16x2", (4, 2), 53),
+    ("set", "1:f16|f16x2", (4, 2), 53),
+    ("set", "0:u32|s32|u16|s16 1:f16|f16x2", (6, 5), 53),
+    ("set", "0:bf16|bf16x2", (7, 8), 90),
+    ("set", "1:bf16|bf16x2", (7, 8), 90),
+    // Conversions.
+    ("cvt", "ftz 0:u64|s64", (1, 5), 0),
+    ("cvt", "0:bf16", (7, 8), 90),
+    ("cvt", "1:bf16", (7, 1), 80),
+    ("cvt", "1:bf16 rni|rzi|rmi|rpi", (7, 8), 90),
+    ("cvt", "1:bf16 0:f16|f64", (7, 8), 90),
+    ("cvt", "0:f16x2|bf16x2", (7, 0), 80),
+    ("cvt", "0:f16x2|bf16x2 satfinite", (8, 1), 80),
+    ("cvt", "0:e4m3x2|e5m2x2", (7, 8), 89),
+    ("cvt", "1:e4m3x2|e5m2x2", (7, 8), 89),
+    ("cvt", "0:tf32", (7, 0), 80),
+    ("cvt", "0:tf32 rn|rz", (7, 8), 90),
+    ("cvt", "0:tf32 satfinite", (8, 1), 80),
+    ("cvt", "0:tf32 rn|rz satfinite", (8, 6), 100),
+    ("cvt", "pack", (6, 5), 72),
+    ("cvt", "pack 0:u4|s4", (6, 5), 75),
+    // Addresses.
+    ("cvta isspacep", "", (2, 0), 20),
+    ("cvta isspacep", "const", (3, 1), 20),
+    ("isspacep", "param", (7, 7), 70),
+    ("isspacep", "param::entry", (8, 3), 70),
+    // Memory.
+    ("ld st atom red", "!SPACE", (2, 0), 20),
+    ("ld st", "volatile", (1, 1), 0),
+    ("ld st", "volatile local", (9, 1), 0),
+    ("ld st", "weak", (5, 1), 70),
+    ("ld st", "relaxed|acquire|release", (5, 1), 70),
+    ("ld st", "mmio", (8, 2), 70),
+    ("ld st", "ca|cg|cs|cv|lu|wb|wt", (2, 0), 20),
+    ("ld", "nc", (3, 1), 32),
+    ("ldu", "", (2, 0), 20),
+    ("ld st", "v8 0:b32|u32|s32|f32", (8, 8), 100),
+    ("ld st", "v4 0:b64|u64|s64|f64", (8, 8), 100),
+    ("ld st atom red", "cluster", (7, 8), 90),
+    ("atom", "", (1, 0), 11),
+    ("red", "", (1, 2), 11),
+    ("atom red", "shared", (1, 2), 12),
+    ("atom red", "shared::cta", (7, 8), 12),
+    ("atom red", "0:u64|s64|b64", (1, 2), 12),
+    ("atom red", "shared|shared::cta 0:u64|b64", (2, 0), 20),
+    ("atom red", "0:s64 min|max", (3, 1), 32),
+    ("atom red", "0:u64 min|max", (3, 1), 32),
+    ("atom red", "0:b64 and|or|xor", (3, 1), 32),
+    ("atom red", "cta|gpu|sys", (5, 0), 60),
+    ("atom red", "relaxed|acquire|release|acq_rel", (5, 1), 70),
+    ("atom red", "0:f32", (2, 0), 20),
+    ("atom red", "0:f64", (5, 0), 60),
+    ("atom red", "0:f16x2", (6, 2), 60),
+    ("atom red", "0:f16", (6, 3), 70),
+    ("atom red", "0:bf16|bf16x2", (7, 8), 90),
+    ("atom red", "0:b16", (6, 3), 70),
+    ("atom red", "v2|v4|v8", (8, 1), 90),
+    ("atom red", "noftz 0:f32", (9, 4), 90),
+    ("cp", "async", (7, 0), 80),
+    ("createpolicy applypriority discard", "", (7, 4), 80),
+    ("prefetch prefetchu", "", (2, 0), 20),
+    ("prefetch", "L2::evict_last|L2::evict_normal", (7, 4), 80),
+    // Fences and barrier objects.
+    ("membar", "", (1, 4), 0),
+    ("membar", "sys", (2, 0), 20),
+    ("membar fence", "alias", (7, 5), 60),
+    ("fence", "", (5, 1), 70),
+    ("fence", "cluster", (7, 8), 90),
+    ("fence", "async", (8, 0), 90),
+    ("fence", "mbarrier_init", (8, 0), 90),
+    ("fence", "tensormap::generic", (8, 3), 90),
+    // ptxas wants 8.6 and sm_90 for these by themselves, the driver of an H200 for CUDA 13.0 does not.
+    ("fence", "sync_restrict::shared::cta|sync_restrict::shared::cluster", (8, 6), 90),
+    ("mbarrier", "", (7, 0), 80),
+    ("mbarrier", "cta", (8, 0), 80),
+    ("mbarrier", "cluster", (8, 0), 90),
+    ("mbarrier", "arrive|arrive_drop =3 !noComplete", (7, 8), 90),
+    ("mbarrier", "expect_tx|complete_tx", (8, 0), 90),
+    ("mbarrier", "test_wait parity", (7, 1), 80),
+    ("mbarrier", "try_wait", (7, 8), 90),
+    ("mbarrier", "relaxed arrive|arrive_drop|test_wait|try_wait", (8, 6), 90),
+    ("griddepcontrol", "", (7, 8), 90),
+    ("setmaxnreg", "", (8, 0), 90),
+    // Barriers, and lanes of a warp.
+    ("bar", "cta", (7, 8), 20),
+    ("bar", "red|arrive", (2, 0), 20),
+    ("bar", "warp", (5, 1), 30),
+    ("barrier", "", (5, 1), 30),
+    ("barrier", "cta", (7, 8), 30),
+    ("shfl", "", (3, 0), 30),
+    ("shfl", "sync", (5, 1), 30),
+    ("vote", "", (1, 2), 12),
+    ("vote", "ballot", (2, 0), 20),
+    ("vote", "sync", (5, 1), 30),
+    ("match", "", (5, 1), 70),
+    ("redux", "", (7, 0), 80),
+    ("redux", "0:f32", (8, 6), 100),
+    ("activemask", "", (6, 2), 30),
+    // Control.
+    ("brkpt", "", (1, 0), 11),
+    ("pmevent", "", (1, 4), 0),
+    ("nanosleep", "", (6, 2), 70),
+];
+
+/// Forms that went: from this version on, for this target and later ones; what is missing, and what to write.
+type Gone = (&'static str, &'static str, (u32, u32), u32, &'static str, &'static str);
+
+#[rustfmt::skip]
+const GONE: &[Gone] = &[
+    ("shfl vote", "!sync", (6, 4), 70, "no `.sync`", "it from .version 6.4 on for sm_70 and later"),
+    ("mad", "0:f32 !rn|rz|rm|rp", (3, 2), 20, "no rounding", "one such as `.rn` from .version 3.2 on for sm_20 and later"),
+    ("div", "0:f32 !approx|full|rn|rz|rm|rp", (1, 4), 0, "no rounding", "one such as `.rn`, `.approx` or `.full`"),
+];
+
+/// Who asks: the rows that a text of this version and for this target does not meet, which are few for new texts.
+#[derive(Debug, Clone, Default)]
+pub struct Needs {
+    version: (u32, u32),
+    target: u32,
+    unmet: Vec<&'static Line>,
+    gone: Vec<&'static Gone>,
+}
+
+/// What a text says, and what it would have to say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unmet {
+    /// The version or target of the text.
+    pub found: String,
+    /// What the form needs.
+    pub expected: String,
+}
+
+impl Needs {
+    /// For a text; target 0 is one of which nothing is known, which has all.
+    pub fn new(version: (u32, u32), target: u32) -> Needs {
+        let target = if target == 0 { u32::MAX } else { target };
+        let gone = GONE.iter().filter(|g| version >= g.2 && target >= g.3 && target != u32::MAX);
+        Needs {
+            version,
+            target,
+            unmet: LINES.iter().filter(|l| version < l.2 || target < l.3).collect(),
+            gone: gone.collect(),
+        }
+    }
+
+    /// What an instruction needs that the text does not have. The modifiers are as written, types included.
+    ///
+    /// # Errors
+    /// The first row that is not met.
+    pub fn check(&self, mnemonic: &str, modifiers: &[&str], operands: usize) -> Result<(), Unmet> {
+        let is = |list: &str| list.split(' ').any(|m| m == mnemonic);
+        for (list, condition, version, target) in &self.unmet {
+            if !is(list) || !holds(condition, modifiers, operands) {
+                continue;
+            }
+            let (found, expected) = if self.target < *target {
+                (format!(".target sm_{}", self.target), format!(".target sm_{target} or later"))
+            } else {
+                let ((a, b), (c, d)) = (self.version, *version);
+                (format!(".version {a}.{b}"), format!(".version {c}.{d} or later"))
+            };
+            return Err(Unmet { found, expected });
+        }
+        for (list, condition, _, _, found, expected) in &self.gone {
+            if is(list) && holds(condition, modifiers, operands) {
+                return Err(Unmet { found: (*found).into(), expected: (*expected).into() });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a condition holds for an instruction as it is written.
+fn holds(condition: &str, modifiers: &[&str], operands: usize) -> bool {
+    let types = || modifiers.iter().filter(|m| crate::types::Scalar::from_name(m).is_some());
+    condition.split_whitespace().all(|part| {
+        let among = |list: &str, word: &str| list.split('|').any(|w| w == word);
+        let any = |list: &str| modifiers.iter().any(|m| among(list, m));
+        if let Some(list) = part.strip_prefix('!') {
+            !any(if list == "SPACE" { SPACES } else { list })
+        } else if let Some(n) = part.strip_prefix('=') {
+            n.parse() == Ok(operands)
+        } else if let Some(list) = part.strip_prefix("0:") {
+            types().next().is_some_and(|t| among(list, t))
+        } else if let Some(list) = part.strip_prefix("1:") {
+            types().nth(1).is_some_and(|t| among(list, t))
+        } else {
+            any(part)
+        }
+    })
+}
+
+/// The last version of PTX of each major from 1 on, of those that are over.
+const LAST: [u32; 8] = [5, 3, 2, 3, 1, 5, 8, 8];
+
+/// Whether there is such a version of PTX; one that is newer than all known ones may be.
+pub fn is_version((major, minor): (u32, u32)) -> bool {
+    match (major as usize).checked_sub(1) {
+        None => false,
+        Some(n) => LAST.get(n).is_none_or(|last| minor <= *last),
+    }
+}
+
+/// Targets and the first version that knows each.
+const TARGETS: &[(u32, (u32, u32))] = &[
+    (10, (1, 0)),
+    (11, (1, 0)),
+    (12, (1, 2)),
+    (13, (1, 2)),
+    (20, (2, 0)),
+    (21, (2, 0)),
+    (30, (3, 0)),
+    (32, (4, 0)),
+    (35, (3, 1)),
+    (37, (4, 1)),
+    (50, (4, 0)),
+    (52, (4, 1)),
+    (53, (4, 2)),
+    (60, (5, 0)),
+    (61, (5, 0)),
+    (62, (5, 0)),
+    (70, (5, 1)),
+    (72, (6, 1)),
+    (75, (6, 3)),
+    (80, (7, 0)),
+    (82, (6, 2)),
+    (86, (7, 1)),
+    (87, (7, 4)),
+    // ptxas 13.5 wants 9.0, the driver of an H200 for CUDA 13.0 takes it with 7.5.
+    (88, (7, 4)),
+    (89, (7, 8)),
+    (90, (7, 8)),
+    (100, (8, 6)),
+    (101, (8, 6)),
+    (103, (8, 8)),
+    (110, (9, 0)),
+    (120, (8, 7)),
+    (121, (8, 8)),
+];
+
+/// The first version of PTX that knows a target: `sm_` or `compute_` with this number. 1.0 for what may be a newer one;
+/// nothing for what is no target.
+pub fn target_since(number: u32) -> Option<(u32, u32)> {
+    let row = TARGETS.iter().find(|t| t.0 == number);
+    row.map(|t| t.1).or((number > 90).then_some((1, 0)))
+}

@@ -1,0 +1,278 @@
+//! Every form of every row of the table, spelled for the question which versions of PTX and which targets know it.
+//!
+//! Owns the spelling: a statement that is right in all but version and target, as far as the table knows. What an
+//! assembler refuses at every version is no form, and its record says so. Must not know the answers.
+
+use super::forms::product;
+use super::legal;
+use cushim_ptx::table::{self, OperandKind, Row, Word};
+use cushim_ptx::types::{Kind, Scalar};
+use std::collections::HashSet;
+
+/// One statement.
+pub struct Spelled {
+    /// The mnemonic.
+    pub mnemonic: &'static str,
+    /// The modifiers as they stand in the statement, types included.
+    pub modifiers: Vec<&'static str>,
+    /// The statement, with its semicolon.
+    pub code: String,
+}
+
+/// What stands before the statements in a kernel's body, on one line: registers by width, and a variable in each space.
+pub const HEAD: &str =
+    ".reg .b16 h; .reg .b32 r; .reg .b64 l; .reg .pred p; .local .align 16 .b8 lo[64];";
+
+/// What stands before the kernel, on one line.
+pub const OUTSIDE: &str =
+    ".global .align 16 .b8 g[64]; .shared .align 16 .b8 s[64]; .const .align 16 .b8 c[64];";
+
+/// More combinations than this are tried two choices at a time.
+const MOST: usize = 600;
+
+/// Statements that the table takes as they come.
+const OPEN: &[(&str, &[&str], &str)] = &[
+    ("prefetch", &["global", "L1"], "[g]"),
+    ("prefetch", &["global", "L2"], "[g]"),
+    ("prefetch", &["global", "L2::evict_last"], "[g]"),
+    ("prefetch", &["global", "L2::evict_normal"], "[g]"),
+    ("prefetchu", &["L1"], "[g]"),
+    ("applypriority", &["global", "L2::evict_normal"], "[g], 128"),
+    ("discard", &["global", "L2"], "[g], 128"),
+    ("griddepcontrol", &["wait"], ""),
+    ("griddepcontrol", &["launch_dependents"], ""),
+    ("setmaxnreg", &["inc", "sync", "aligned", "u32"], "64"),
+    ("pmevent", &[], "1"),
+];
+
+/// All statements, each once, in an order that stays.
+pub fn all() -> Vec<Spelled> {
+    let mut rows: Vec<&'static Row> = table::rows().collect();
+    rows.sort_by_key(|r| (r.mnemonic, r.syntax(), format!("{:?}", r.places)));
+    let mut list: Vec<Spelled> = OPEN
+        .iter()
+        .map(|(mnemonic, words, operands)| spelled(mnemonic, words.to_vec(), operands))
+        .collect();
+    for row in rows {
+        // Lists of targets are of old code only and stand in a statement of their own.
+        if row.mnemonic != "brx" {
+            list.extend(of_row(row));
+        }
+    }
+    let mut seen = HashSet::new();
+    list.retain(|s| seen.insert(s.code.clone()));
+    list
+}
+
+fn spelled(mnemonic: &'static str, modifiers: Vec<&'static str>, operands: &str) -> Spelled {
+    let mut code = mnemonic.to_string();
+    modifiers.iter().for_each(|m| code = format!("{code}.{m}"));
+    Spelled { mnemonic, modifiers, code: format!("{code} {operands};") }
+}
+
+/// What one place of the name may be: a word, a type, or nothing.
+type Choice = Option<&'static str>;
+
+fn of_row(row: &'static Row) -> Vec<Spelled> {
+    let mut lists: Vec<Vec<Choice>> = row
+        .modifiers()
+        .map(|(group, required)| {
+            let none = (!required).then_some(None);
+            none.into_iter().chain(group.into_iter().map(|w| Some(w.text()))).collect()
+        })
+        .collect();
+    if row.modifiers().count() == 0 && row.syntax().ends_with('*') {
+        return Vec::new();
+    }
+    lists.extend(row.slots().iter().map(|s| s.iter().map(|t| Some(t.name())).collect()));
+    let mut all = Vec::new();
+    for choice in combinations(&lists) {
+        let modifiers: Vec<&'static str> = choice.into_iter().flatten().collect();
+        let optional = row.places.iter().any(|p| p.optional);
+        for given in [false, true].into_iter().take(1 + usize::from(optional)) {
+            if let Some(operands) = operands(row, &modifiers, given) {
+                all.push(spelled(row.mnemonic, modifiers.clone(), &operands));
+            }
+        }
+    }
+    all
+}
+
+/// All combinations, or where those are many, all of any two with the first choice of the others.
+fn combinations(lists: &[Vec<Choice>]) -> Vec<Vec<Choice>> {
+    if lists.iter().map(Vec::len).product::<usize>() <= MOST {
+        return product(lists);
+    }
+    let mut all = Vec::new();
+    for a in 0..lists.len() {
+        for b in a + 1..lists.len() {
+            let some: Vec<Vec<Choice>> = (0..lists.len())
+                .map(|n| if n == a || n == b { lists[n].clone() } else { lists[n][..1].to_vec() })
+                .collect();
+            all.extend(product(&some));
+        }
+    }
+    all
+}
+
+fn register(ty: Scalar) -> Option<&'static str> {
+    Some(match (ty.kind(), ty.bits()) {
+        (Kind::Pred, _) => "p",
+        (Kind::Opaque, _) | (_, 65..) => return None,
+        (_, 33..) => "l",
+        (_, 17..) => "r",
+        (Kind::Storage, ..=8) => return None,
+        _ => "h",
+    })
+}
+
+fn memory(modifiers: &[&str]) -> &'static str {
+    let has = |list: &[&str]| modifiers.iter().any(|m| list.contains(m));
+    if has(&["shared", "shared::cta", "shared::cluster"]) {
+        "[s]"
+    } else if has(&["const"]) {
+        "[c]"
+    } else if has(&["local"]) {
+        "[lo]"
+    } else {
+        "[g]"
+    }
+}
+
+/// The operands, those that may be left out if `optional`; nothing where there are none to be had.
+fn operands(row: &Row, modifiers: &[&'static str], optional: bool) -> Option<String> {
+    let has = |m: &str| modifiers.contains(&m);
+    // Parameters are where they are declared: no variable of this text.
+    if modifiers.iter().any(|m| m.starts_with("param")) && row.mnemonic != "isspacep" {
+        return None;
+    }
+    let policy = has("L2::cache_hint");
+    if policy && !optional {
+        return None;
+    }
+    let types: Vec<Scalar> = modifiers
+        .iter()
+        .filter(|m| Word::from_text(m).is_none())
+        .filter_map(|m| Scalar::from_name(m))
+        .collect();
+    let lanes = if has("v2") {
+        2
+    } else if has("v4") {
+        4
+    } else if has("v8") {
+        8
+    } else {
+        1
+    };
+    let mut list = Vec::new();
+    let mut copies = ["[s]", "[g]"].into_iter();
+    let mut sizes = [if has("cg") { "16" } else { "4" }].into_iter();
+    for (n, place) in row.places.iter().enumerate() {
+        let is_policy = n + 1 == row.places.len() && row.syntax().contains("cache_hint");
+        if place.optional && (!optional || is_policy != policy) {
+            continue;
+        }
+        let text = match place.kind {
+            OperandKind::Slot(n) | OperandKind::Relaxed(n) | OperandKind::Selected(n) => {
+                register(*types.get(n)?)?.to_string()
+            }
+            OperandKind::Data(n) => {
+                let one = register(*types.get(n)?)?;
+                if lanes == 1 { one.into() } else { format!("{{{}}}", vec![one; lanes].join(",")) }
+            }
+            OperandKind::Wide(n) => register(legal::twice(*types.get(n)?))?.into(),
+            OperandKind::Value => register(*types.first()?)?.into(),
+            // Numbers of barriers and of threads, tables: constants did in every version.
+            OperandKind::Type(Scalar::U32)
+                if matches!(row.mnemonic, "bar" | "barrier") && !place.result =>
+            {
+                if has("warp") {
+                    "r"
+                } else if n == usize::from(has("red")) {
+                    "0"
+                } else {
+                    "32"
+                }
+                .into()
+            }
+            OperandKind::Type(Scalar::U32) if row.mnemonic == "lop3" => "150".into(),
+            OperandKind::Type(Scalar::F32) if row.mnemonic == "createpolicy" => "0f3f800000".into(),
+            OperandKind::Type(t) => register(t)?.into(),
+            OperandKind::Address => "l".into(),
+            OperandKind::Memory
+                if row.mnemonic == "cp" && has("ca") || has("cg") && row.mnemonic == "cp" =>
+            {
+                copies.next()?.into()
+            }
+            OperandKind::Memory => memory(modifiers).into(),
+            OperandKind::Immediate if row.mnemonic == "cp" && has("wait_group") => "0".into(),
+            OperandKind::Immediate if row.mnemonic == "cp" => sizes.next()?.into(),
+            OperandKind::Immediate => "128".into(),
+            OperandKind::Any if is_policy => "l".into(),
+            OperandKind::Any => "r".into(),
+            OperandKind::Label => "END".into(),
+            OperandKind::Table => return None,
+        };
+        list.push(text);
+    }
+    Some(list.join(", "))
+}
+
+/// A module with one statement a line: the first is on line `FIRST`. An assembler reads all of them, whatever it finds.
+pub fn module(version: &str, target: &str, statements: &[&str]) -> String {
+    let size = if version.parse::<f32>().is_ok_and(|v| v > 2.25) { ".address_size 64" } else { "" };
+    let mut text =
+        format!(".version {version}\n.target {target}\n{size} {OUTSIDE}\n.entry k {{ {HEAD}\n");
+    for s in statements {
+        text += s;
+        text.push('\n');
+    }
+    text + "END: exit;\n}\n"
+}
+
+/// See [`module`].
+pub const FIRST: usize = 5;
+
+/// What an assembler takes, as `scripts/record-needs` wrote it; the format is described there.
+pub struct Record {
+    /// Who was asked.
+    pub who: String,
+    /// Versions and targets that are taken together.
+    pub pairs: Vec<(String, String)>,
+    /// Statements with the pairs at which each is taken, bit by bit.
+    pub forms: Vec<(String, Vec<bool>)>,
+}
+
+const TITLE: &str = "cushim: what forms of instructions need, version 1";
+
+/// Reads a record.
+///
+/// # Errors
+/// What is wrong with it, in words.
+pub fn read(packed: &[u8]) -> Result<Record, String> {
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut flate2::read::ZlibDecoder::new(packed), &mut text)
+        .map_err(|e| e.to_string())?;
+    let (head, body) = text.split_once("\n.\n").ok_or("no line `.`")?;
+    let mut lines = head.lines();
+    if lines.next() != Some(TITLE) {
+        return Err(format!("no title, expected {TITLE:?}"));
+    }
+    let who = lines.next().unwrap_or_default().into();
+    let pairs: Option<Vec<_>> =
+        lines.map(|l| l.split_once(' ').map(|(v, t)| (v.into(), t.into()))).collect();
+    let pairs = pairs.ok_or("expected a version and a target a line")?;
+    let (mut taken, mut forms) = (Vec::new(), Vec::new());
+    for line in body.lines() {
+        if let Some(statement) = line.strip_prefix('\t') {
+            forms.push((statement.into(), taken.clone()));
+            continue;
+        }
+        let digit =
+            |c: char| c.to_digit(16).ok_or(format!("{line:?}: expected hexadecimal digits"));
+        let digits = line.chars().rev().map(digit).collect::<Result<Vec<u32>, _>>()?;
+        let bit = |n: usize| digits.get(n / 4).is_some_and(|d| d >> (n % 4) & 1 != 0);
+        taken = (0..pairs.len()).map(bit).collect();
+    }
+    Ok(Record { who, pairs, forms })
+}
