@@ -3,6 +3,7 @@
 //! Owns where variables lie and which kernels cannot be run. Must not know: containers, launches.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cushim_ptx::ast::Linkage;
@@ -118,9 +119,9 @@ impl CpuCode {
         let make = || {
             let cache = super::cache::cache();
             let made = cushim_ptx_jit::Kernel::with_cache(&self.module, function, block, cache);
-            let panicked = matches!(made, Err(cushim_ptx_jit::NotCompiled::Panicked { .. }));
             if let Err(why) = &made
-                && (panicked || std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report"))
+                && (is_told(why)
+                    || std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report"))
             {
                 cushim_accel::say(&format!("interpreted: {why}"));
             }
@@ -327,5 +328,16 @@ impl Code for CpuCode {
     }
     fn as_any(&self) -> &dyn std::any::Any {
         self
+    }
+}
+
+/// Whether a user hears of it unasked: of a compiler that failed always, and once of a kernel that is too large, which takes
+/// so much longer that it could be taken for a hang.
+fn is_told(why: &cushim_ptx_jit::NotCompiled) -> bool {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    match why {
+        cushim_ptx_jit::NotCompiled::Panicked { .. } => true,
+        cushim_ptx_jit::NotCompiled::TooLarge { .. } => !TOLD.swap(true, Ordering::Relaxed),
+        _ => false,
     }
 }

@@ -30,6 +30,8 @@ mod level;
 mod phases;
 mod run;
 mod simt;
+#[deny(clippy::indexing_slicing)]
+mod size;
 mod source;
 mod warp;
 
@@ -40,3 +42,4 @@ pub use error::{CacheRefused, NotCompiled};
 pub use phases::{Made, phases};
 pub use run::access;
 pub use run::{Arena, Blocks, Kernel, Mapped, interpret};
+pub use size::too_large;

@@ -10,6 +10,7 @@ use cushim_image::arch::{Arch, SmVariant};
 use cushim_image::inventory::{self, Image, ImageKind};
 use cushim_image::{Limits, sniff};
 use cushim_ptx::ir::Module;
+use cushim_ptx_jit::NotCompiled;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -44,6 +45,8 @@ pub struct Cpu {
     pub files: Vec<File>,
     /// The kernels that do not run.
     pub refused: Vec<Refused>,
+    /// The kernels that run, but are interpreted because of their size.
+    pub interpreted: Vec<Interpreted>,
 }
 
 /// A file with device code.
@@ -96,6 +99,29 @@ pub struct Refused {
     pub why: String,
 }
 
+/// A kernel that is too large to be compiled.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Interpreted {
+    /// The file that holds it.
+    pub file: PathBuf,
+    /// Its name as it is mangled.
+    pub kernel: String,
+    /// What there is too much of, such as `basic blocks`.
+    pub what: String,
+    /// How much was found.
+    pub found: usize,
+    /// The most that is compiled.
+    pub limit: usize,
+}
+
+/// What becomes of a kernel.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Fate {
+    Compiled,
+    Interpreted(Interpreted),
+    Refused(Refused),
+}
+
 /// Examines a program and what it is linked with; `missing`: what the backend lacks beside libcushim.so.
 pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>) -> Cpu {
     let mut cpu = Cpu { why: hindrances(closure, obstacles, missing), ..Cpu::default() };
@@ -104,7 +130,7 @@ pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>)
         // NVIDIA's runtime and driver are the ones that are replaced.
         let own = cuda::runtime_major(&object.name()).is_some() || cuda::is_driver(&object.name());
         if (object.device_code > 0 || object.offload > 0) && !own {
-            let (file, refused) = of_file(&object.path, n == 0);
+            let (file, fates) = of_file(&object.path, n == 0);
             // OpenMP's device that is the host needs nothing of CUDA.
             if object.device_code == 0 && file.images.is_empty() && file.problems.is_empty() {
                 continue;
@@ -112,7 +138,13 @@ pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>)
             cpu.kernels += file.kernels;
             cpu.runs += file.runs;
             cpu.files.push(file);
-            cpu.refused.extend(refused);
+            for fate in fates {
+                match fate {
+                    Fate::Compiled => {}
+                    Fate::Interpreted(kernel) => cpu.interpreted.push(kernel),
+                    Fate::Refused(kernel) => cpu.refused.push(kernel),
+                }
+            }
         }
     }
     cpu
@@ -152,7 +184,7 @@ struct Group<'a> {
     offload: bool,
 }
 
-fn of_file(path: &Path, in_program: bool) -> (File, Vec<Refused>) {
+fn of_file(path: &Path, in_program: bool) -> (File, Vec<Fate>) {
     let mut found = File {
         file: path.to_owned(),
         in_program,
@@ -202,24 +234,25 @@ fn of_file(path: &Path, in_program: bool) -> (File, Vec<Refused>) {
     found.images = images.into_iter().collect();
     let groups: Vec<Group<'_>> = groups.into_values().collect();
     let looked: Vec<_> = groups.par_iter().map(|group| kernels_of(group, path)).collect();
-    let mut kernels: BTreeMap<String, Option<Refused>> = BTreeMap::new();
-    for (name, refused) in looked.into_iter().flatten() {
+    let mut kernels: BTreeMap<String, Fate> = BTreeMap::new();
+    for (name, fate) in looked.into_iter().flatten() {
         // A kernel that is in several containers runs if one of them does: linked machine code stands
         // beside the units that it was made of.
-        let entry = kernels.entry(name).or_insert_with(|| refused.clone());
-        let better = |old: &Refused, new: &Refused| {
-            old.reason == Reason::NoPtx && new.reason != Reason::NoPtx
+        let entry = kernels.entry(name).or_insert_with(|| fate.clone());
+        let better = match (&*entry, &fate) {
+            (Fate::Refused(old), Fate::Refused(new)) => {
+                old.reason == Reason::NoPtx && new.reason != Reason::NoPtx
+            }
+            (old, _) => matches!(old, Fate::Refused(_)),
         };
-        match (&entry, &refused) {
-            (Some(_), None) => *entry = None,
-            (Some(old), Some(new)) if better(old, new) => *entry = refused,
-            _ => {}
+        if better {
+            *entry = fate;
         }
     }
     found.kernels = kernels.len();
-    let refused: Vec<Refused> = kernels.into_values().flatten().collect();
-    found.runs = found.kernels - refused.len();
-    (found, refused)
+    let fates: Vec<Fate> = kernels.into_values().collect();
+    found.runs = fates.iter().filter(|fate| !matches!(fate, Fate::Refused(_))).count();
+    (found, fates)
 }
 
 /// How well PTX suits the CPU, the highest best: of those up to its capability the latest, else the
@@ -233,8 +266,8 @@ fn rank(arch: &Arch) -> Option<(u8, u32)> {
     }
 }
 
-/// The kernels of a group, each with what keeps it from running.
-fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Option<Refused>)> {
+/// The kernels of a group, each with what becomes of it.
+fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Fate)> {
     let limits = &Limits::DEFAULT;
     let refused = |kernel: &str, reason, why: String| Refused {
         file: path.to_owned(),
@@ -267,26 +300,28 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Option<Refused>)> 
         Err(why) => {
             let each = |name: String| {
                 let refused = refused(&name, Reason::InvalidPtx, why.clone());
-                (name, Some(refused))
+                (name, Fate::Refused(refused))
             };
             return names.into_iter().map(each).collect();
         }
     };
     let known: BTreeMap<&str, u32> = module.iter().flat_map(entries).collect();
     let judge = |name: String| {
-        let why = match (&module, known.get(name.as_str())) {
-            (Some(module), Some(number)) => unfit(module, *number).map(|found| Refused {
-                file: path.to_owned(),
-                kernel: name.clone(),
-                ..found
-            }),
+        let fate = match (&module, known.get(name.as_str())) {
+            (Some(module), Some(number)) => match unfit(module, *number) {
+                Some(found) => {
+                    let (file, kernel) = (path.to_owned(), name.clone());
+                    Fate::Refused(Refused { file, kernel, ..found })
+                }
+                None => size(module, *number, path),
+            },
             _ => {
                 let advice = if group.offload { format!(": {HOW}") } else { String::new() };
                 let why = format!("it has machine code only, and the CPU needs PTX{advice}");
-                Some(refused(&name, Reason::NoPtx, why))
+                Fate::Refused(refused(&name, Reason::NoPtx, why))
             }
         };
-        (name, why)
+        (name, fate)
     };
     names.into_iter().map(judge).collect()
 }
@@ -301,6 +336,17 @@ fn module(image: &Image<'_>) -> Result<Module, String> {
 fn entries(module: &Module) -> impl Iterator<Item = (&str, u32)> {
     let functions = module.functions.iter().enumerate();
     functions.filter(|(_, f)| f.entry && f.defined).map(|(n, f)| (f.name.as_str(), n as u32))
+}
+
+/// What becomes of a kernel that runs.
+fn size(module: &Module, kernel: u32, path: &Path) -> Fate {
+    match cushim_ptx_jit::too_large(module, kernel) {
+        Some(NotCompiled::TooLarge { kernel, what, found, limit }) => {
+            let (file, what) = (path.to_owned(), what.to_owned());
+            Fate::Interpreted(Interpreted { file, kernel, what, found, limit })
+        }
+        _ => Fate::Compiled,
+    }
 }
 
 /// Why a kernel cannot be run, if it cannot; its name and file are left empty.

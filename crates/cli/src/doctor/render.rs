@@ -158,6 +158,18 @@ fn on_cpu(out: &mut String, cpu: &Cpu) {
         let rest = (count > NAMED).then(|| ("…".to_owned(), format!("{} more", count - NAMED)));
         section(out, title, shown.chain(rest));
     }
+    let large = cpu.interpreted.iter().take(NAMED).map(|kernel| {
+        let why =
+            format!("{} {}, at most {} are compiled", kernel.found, kernel.what, kernel.limit);
+        (Name::new(&kernel.kernel).short, why)
+    });
+    let rest = cpu.interpreted.len().saturating_sub(NAMED);
+    let rest = (rest > 0).then(|| ("…".to_owned(), format!("{rest} more")));
+    section(
+        out,
+        "Kernels that are interpreted, which is slow, as they are large",
+        large.chain(rest),
+    );
     if named(Reason::NoPtx).next().is_some() {
         let _ = writeln!(
             out,

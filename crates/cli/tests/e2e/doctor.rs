@@ -385,6 +385,22 @@ fn what_the_cpu_makes_of_it() {
     assert_eq!((done.code(), done.stdout.lines().next_back()), (1, Some(last)), "{done:?}");
     assert_eq!(json(&bench.run(&["doctor", "--json", "./app"]))["cpu"], Value::Null);
 
+    // What is too large to be compiled runs, and is named.
+    let jumps: String = (0..4095).map(|k| format!("@p bra L{k}; L{k}:\n")).collect();
+    let large = format!(".visible .entry _Z5largev() {{ .reg .pred p; {jumps} ret; }}");
+    with_images(&bench, "app", &[ptx(&format!("{good}\n{large}"))], main, &[]);
+    let found = cpu(0);
+    assert_eq!((&found["kernels"], &found["runs"]), (&2.into(), &2.into()), "{found}");
+    let file = found["files"][0]["file"].clone();
+    let entry = serde_json::json!([{
+        "file": file, "kernel": "_Z5largev", "what": "basic blocks", "found": 4097, "limit": 4096
+    }]);
+    assert_eq!(found["interpreted"], entry);
+    let done = bench.run(&["doctor", "--backend", "cpu", "./app"]);
+    let line = "4097 basic blocks, at most 4096 are compiled";
+    let named = |l: &str| l.trim().starts_with("large") && l.ends_with(line);
+    assert!(done.stdout.lines().any(named), "{done:?}");
+
     let images = [ptx(good), ptx(wide), ptx(calls), ptx(broken), fatbin(Kind::Cubin, &machine)];
     with_images(&bench, "app", &images, main, &[]);
     let found = cpu(1);

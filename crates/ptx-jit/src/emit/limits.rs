@@ -17,7 +17,7 @@ const MOST_REGIONS: usize = 4096;
 const MOST_OPERANDS: usize = 10;
 
 /// What is not compiled whatever the plan.
-pub(super) fn refuse(f: &Function) -> Result<(), NotCompiled> {
+pub(crate) fn fits(f: &Function) -> Result<(), NotCompiled> {
     let kernel = || f.name.clone();
     let (found, limit) = (f.blocks.len(), MOST_REGIONS);
     if found > limit {

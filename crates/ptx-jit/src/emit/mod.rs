@@ -50,8 +50,7 @@ use cushim_ptx::Level;
 use cushim_ptx::ir::{Function, Module};
 use cushim_ptx::work;
 use emitter::Emit;
-pub(crate) use limits::MOST_STACK;
-use limits::refuse;
+pub(crate) use limits::{MOST_STACK, fits};
 use std::collections::{BTreeSet, HashMap};
 
 /// The code generator for this machine.
@@ -93,7 +92,7 @@ pub(crate) fn compile(
     f: &Function,
     layout: Layout,
 ) -> Result<Output, NotCompiled> {
-    refuse(f)?;
+    fits(f)?;
     let plan = Plan::new(f, layout);
     work::mark("plan");
     let failed = |message: String| NotCompiled::Generator { kernel: f.name.clone(), message };

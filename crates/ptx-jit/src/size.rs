@@ -1,0 +1,47 @@
+//! Which kernels are too large to be compiled, without compiling them.
+//!
+//! Owns the question; the bounds are those of [`crate::simt::calls`] and `emit/limits.rs`. How much code takes of the stack is
+//! known only when it is made, so that limit is not looked at. Must not know who asks.
+
+use crate::error::NotCompiled;
+use crate::simt::calls::flatten;
+use crate::{caught, emit};
+use cushim_ptx::ir::Module;
+
+/// Why a kernel of a module is interpreted because of its size ([`NotCompiled::TooLarge`]), with the functions it calls;
+/// `None` if it is not, and for what is interpreted for another reason.
+pub fn too_large(module: &Module, kernel: u32) -> Option<NotCompiled> {
+    let look = || flatten(module, kernel).and_then(|flat| emit::fits(&flat.function)).err();
+    let why = caught::run(look).ok().flatten();
+    why.filter(|why| matches!(why, NotCompiled::TooLarge { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ask(body: &str) -> Option<String> {
+        let text = format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.entry k {{ .reg .b32 r; .reg .pred p;\n{body}\nret; }}"
+        );
+        let module = cushim_ptx::check(&cushim_ptx::parse(&text).unwrap()).unwrap();
+        too_large(&module, 0).map(|why| why.to_string())
+    }
+
+    #[test]
+    fn blocks_and_instructions_are_counted() {
+        let ifs = |n: usize| (0..n).map(|k| format!("@p bra L{k}; L{k}:\n")).collect::<String>();
+        assert_eq!(ask(&ifs(4094)), None);
+        let why = "kernel k: 4097 basic blocks, expected at most 4096";
+        assert_eq!(ask(&ifs(4095)).as_deref(), Some(why));
+        assert_eq!(ask(&"add.u32 r, r, r;\n".repeat(99_998)), None);
+        let what = "instructions with those of the functions it calls, expected at most 100000";
+        let why = format!("kernel k: 100001 {what}");
+        assert_eq!(ask(&"add.u32 r, r, r;\n".repeat(99_999)), Some(why));
+    }
+
+    #[test]
+    fn other_reasons_are_none() {
+        assert_eq!(ask(".reg .b128 w; .reg .b64 l; mov.b128 w, {l, l};"), None);
+    }
+}
