@@ -4,7 +4,7 @@
 //!     cargo run --release --workspace --example shapes -- FILE.ptx… [KERNEL]
 //!
 //! Each shape is made with about N (1000), 2N, 4N and 8N instructions; `grows` is how many times longer the last
-//! doubling made each phase. Of files, which are linked, the phases of each kernel. Milliseconds of the processor, the
+//! doubling made each phase. `scripts/bench-plan` makes tables of it. Of files, which are linked, the phases of each kernel. Milliseconds of the processor, the
 //! least of three.
 #![allow(clippy::unwrap_used)]
 
@@ -158,14 +158,15 @@ fn apart(name: &str, size: usize) -> Option<Vec<f64>> {
     Some(text.split_whitespace().map(|n| n.parse().unwrap()).collect())
 }
 
-fn one(name: &str, size: usize) {
+/// Once, and if that was quick, so many times.
+fn one(name: &str, size: usize, rounds: usize) {
     let (_, make) = shapes::ALL.iter().find(|s| s.0 == name).unwrap();
     let work = {
         let make = *make;
         move || {
             let mut row = least(&make(size), 1);
-            if row.ms.iter().sum::<f64>() < 1500.0 {
-                row = least(&make(size), 3);
+            if rounds > 1 && row.ms.iter().sum::<f64>() < 1500.0 {
+                row = least(&make(size), rounds);
             }
             row.ms.iter().for_each(|ms| print!("{ms} "));
             match &row.made {
@@ -186,7 +187,10 @@ fn one(name: &str, size: usize) {
 fn main() {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     match args.first().map(String::as_str) {
-        Some("--one") => return one(&args[1], args[2].parse().unwrap()),
+        Some("--one") => {
+            let rounds = args.get(3).map_or(3, |n| n.parse().unwrap());
+            return one(&args[1], args[2].parse().unwrap(), rounds);
+        }
         Some(path) if path.contains('.') => return files(&args),
         _ => {}
     }
