@@ -199,9 +199,7 @@ fn operands(row: &Row, modifiers: &[&'static str], optional: bool) -> Option<Str
             OperandKind::Type(Scalar::F32) if row.mnemonic == "createpolicy" => "0f3f800000".into(),
             OperandKind::Type(t) => register(t)?.into(),
             OperandKind::Address => "l".into(),
-            OperandKind::Memory
-                if row.mnemonic == "cp" && has("ca") || has("cg") && row.mnemonic == "cp" =>
-            {
+            OperandKind::Memory if row.mnemonic == "cp" && (has("ca") || has("cg")) => {
                 copies.next()?.into()
             }
             OperandKind::Memory => memory(modifiers).into(),
