@@ -30,9 +30,7 @@ pub fn explain(program: &Path, seen: &Totals, ending: Ending) {
     if seen.events == 0 && lost == 0 {
         match obstacle(program) {
             Some(why) => text += &format!(". {why}"),
-            None => {
-                text += &format!("; `cushim doctor {}` looks for the reason", program.shown())
-            }
+            None => text += &format!("; `cushim doctor {}` looks for the reason", program.shown()),
         }
     }
     complain(&text);
