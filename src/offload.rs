@@ -26,6 +26,9 @@ macro_rules! function {
         unsafe extern "C-unwind" fn $name($($arg: $type),*) -> $ret {
             #[allow(clippy::indexing_slicing)]
             let site: &'static Site = &SITES[const { Offload::$name as usize }];
+            if site.real().is_null() {
+                cushim_interpose::offload::absent(site);
+            }
             hook_body!(offload, site, $how, ($($arg: $type),*) -> $ret)
         }
         global_asm!(

@@ -10,7 +10,7 @@ use cushim_abi::errors;
 use cushim_names::Name;
 use cushim_trace::event::{Body, Call, Event, Gpu, Mapped, Range};
 use cushim_trace::layout::{
-    GPU_COPY, GPU_KERNEL, RANGE_END, RANGE_MARK, RANGE_POP, RANGE_PUSH, RANGE_START,
+    GPU_COPY, GPU_KERNEL, MAP_END, RANGE_END, RANGE_MARK, RANGE_POP, RANGE_PUSH, RANGE_START,
 };
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
@@ -223,7 +223,7 @@ fn map(
         let bytes = if mapped.fallback == 0 { bytes } else { (0, 0) };
         let key = (place.clone(), name, mapping.kind);
         if rows.len() < RANGES_MAX || rows.contains_key(&key) {
-            rows.entry(key).or_default().add(&mapping, ns, bytes);
+            rows.entry(key).or_default().add(&mapping, ns, bytes, mapped.what == MAP_END);
         }
     }
 }

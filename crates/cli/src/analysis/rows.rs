@@ -205,11 +205,21 @@ pub struct MappingRow {
 const SEEN_MAX: usize = 1024;
 
 impl MappingRow {
-    pub(super) fn add(&mut self, mapping: &Mapping<'_>, ns: Option<u64>, (to, from): (u64, u64)) {
+    /// `ends`: the mapping ends, and is the one that began before.
+    pub(super) fn add(
+        &mut self,
+        mapping: &Mapping<'_>,
+        ns: Option<u64>,
+        (to, from): (u64, u64),
+        ends: bool,
+    ) {
         self.times.add(ns, false);
         self.to = self.to.saturating_add(to);
         self.from = self.from.saturating_add(from);
         let what = (mapping.pointer, mapping.bytes);
+        if ends {
+            return;
+        }
         if self.seen.contains(&what) {
             self.again += 1;
         } else if self.seen.len() < SEEN_MAX {

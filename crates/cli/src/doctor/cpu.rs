@@ -28,7 +28,7 @@ const UNITS: &str = "__nv_relfatbin";
 /// Where clang puts the images of target regions.
 const OFFLOAD: &str = ".llvm.offloading";
 /// What is to be done about images of target regions without PTX.
-const HOW: &str = "link with `-foffload-lto -Wl,--save-temps` and give the PTX that this leaves by --redirect (docs/openmp.md)";
+pub(super) const HOW: &str = "link with `-foffload-lto -Wl,--save-temps` and give the PTX that this leaves by --redirect (docs/openmp.md)";
 
 /// What the backend cpu makes of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

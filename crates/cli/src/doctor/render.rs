@@ -170,7 +170,8 @@ fn on_cpu(out: &mut String, cpu: &Cpu) {
         "Kernels that are interpreted, which is slow, as they are large",
         large.chain(rest),
     );
-    if named(Reason::NoPtx).next().is_some() {
+    // For target regions the lines above say what to do.
+    if named(Reason::NoPtx).any(|refused| !refused.why.ends_with(super::cpu::HOW)) {
         let _ = writeln!(
             out,
             "  (rebuild with -gencode arch=compute_75,code=compute_75 added, or supply PTX: --replace KERNEL=FILE.ptx)"

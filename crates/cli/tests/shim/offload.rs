@@ -2,11 +2,13 @@
 //! (`c-tests/offload`), bare and with the shim. What reaches it must be the same, and the trace must hold each call.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cushim_trace::event::{Body, Mapped};
 use cushim_trace::layout::*;
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
+use serde_json::Value;
 
 use crate::compare::behaves;
 use crate::lab::{How, Lab, Ran, root};
@@ -262,6 +264,102 @@ fn nobody_is_deceived() {
     // By the weak reference, and by what dlsym answered.
     let calls = lines(&ran);
     assert_eq!(calls, ["omp_target_is_present -> 1 = 0"; 2], "{}", ran.stdout);
+}
+
+/// A function that the loaded libomptarget does not have ends the program with and without us, where it is called.
+#[test]
+fn a_function_that_is_not_there() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let from = format!("-L{}", folder.display());
+    let lazy = ["-Wl,-z,lazy", &from, "-l:libomptarget.so.19.1"];
+    let program = lab.build("forms", "../offload/forms.c", &lazy);
+    let older = lab.path("older");
+    std::fs::create_dir(&older).unwrap();
+    let map = root().join("c-tests/offload/stub.map");
+    let map = format!("-Wl,--version-script,{}", map.display());
+    let soname = "-Wl,-soname,libomptarget.so.19.1";
+    let flags = ["-shared", "-fPIC", "-DOLDER", soname, &map];
+    lab.build("older/libomptarget.so.19.1", "../offload/stub.c", &flags);
+    for how in [How::bare(), How::shim()] {
+        let ran =
+            lab.run(&program, &["forms"], &how.with("LD_LIBRARY_PATH", older.to_str().unwrap()));
+        assert_eq!(ran.end, "exit 127", "{}", ran.stderr);
+        let said = "symbol lookup error: ";
+        let missing = "undefined symbol: omp_target_memset, version VERS1.0";
+        assert!(ran.stderr.contains(said) && ran.stderr.contains(missing), "{}", ran.stderr);
+        // What is called before works.
+        assert!(ran.stdout.contains("associate 1 1 100 0 0"), "{}", ran.stdout);
+    }
+}
+
+/// The launcher records regions without being asked to, and every view has them.
+#[test]
+fn regions_in_every_view() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let program = program(&lab, &folder, "forms");
+    let cushim = |arguments: &[&str], devices: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_cushim"));
+        command.args(arguments).current_dir(lab.path("")).env("LD_LIBRARY_PATH", &folder);
+        command.env("STUB_QUIET", "1").env("STUB_DEVICES", devices);
+        let done = command.output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(done.status.success(), "{arguments:?}: {}", text(&done.stderr));
+        (text(&done.stdout), text(&done.stderr))
+    };
+    let program = program.to_str().unwrap();
+    let (_, seen) = cushim(&["trace", "--color", "never", "--", program, "rustc"], "1");
+    let region = "region k1 work:12 teams (8, 2) threads 128(tofrom 400 B, always to 40 B) [forms.c:12, 1000 iterations]";
+    assert_eq!(seen.lines().filter(|line| *line == region).count(), 3, "{seen}");
+    assert!(seen.contains("map begin(tofrom 400 B, always to 40 B) [forms.c:12]"), "{seen}");
+    assert!(seen.contains("3 launches of 1 kernel"), "{seen}");
+    let (_, seen) = cushim(&["trace", "--color", "never", "--", program, "entries", "new"], "0");
+    let reason = "k1 work(int*):20#1";
+    assert!(seen.contains("on the host: no device for its images"), "{seen}");
+    assert!(seen.contains("OFFLOAD_FAIL") && !seen.contains(reason), "{seen}");
+
+    cushim(&["record", "-o", "run.cushim", "--", program, "forms"], "1");
+    let (lines, _) = cushim(&["report", "run.cushim", "-e", "all", "--format", "jsonl"], "1");
+    let all = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let regions: Vec<Value> = all.filter(|line| line["event"] == "region").collect();
+    assert_eq!(regions.len(), 12);
+    let first = &regions[0];
+    assert_eq!((&first["kernel"], &first["mangled"]), (&"work:12".into(), &A.into()));
+    assert_eq!(first["region"]["teams"], serde_json::json!([8, 2, 1]));
+    let bytes = (&first["region"]["bytes_to"], &first["region"]["bytes_from"]);
+    assert_eq!(bytes, (&440.into(), &400.into()));
+    assert_eq!(first["place"]["line"], 12);
+    let mappings = first["mappings"].as_array().unwrap();
+    assert_eq!((&mappings[1]["name"], &mappings[1]["kind"]), (&"data[10:10]".into(), &"to".into()));
+    assert_eq!(mappings[2]["value"], 42);
+    assert_eq!(
+        (&regions[1]["kernel"], &regions[1]["region"]["nowait"]),
+        (&"work:20#1".into(), &true.into())
+    );
+
+    let (json, _) = cushim(&["report", "run.cushim", "--format", "json"], "1");
+    let report: Value = serde_json::from_str(&json).unwrap();
+    let rows = report["mappings"].as_array().unwrap();
+    let of = |name: &str| {
+        let row =
+            rows.iter().find(|row| row["mapping"] == name && row["kind"] == "tofrom").unwrap();
+        assert_eq!(row["place"], "forms.c:12");
+        ["calls", "bytes_to", "bytes_from", "again"].map(|field| row[field].as_u64().unwrap())
+    };
+    // Seven regions have its name, and a call of each kind that maps: of these the end is no further time.
+    assert_eq!(of("data"), [10, 9 * 400, 9 * 400, 8]);
+    for (to, name) in [("perfetto", "run.pftrace"), ("chrome", "run.json"), ("parquet", "lake")] {
+        cushim(&["export", "run.cushim", "--to", to, "-o", name], "1");
+    }
+    let chrome = std::fs::read_to_string(lab.path("run.json")).unwrap();
+    let chrome: Value = serde_json::from_str(&chrome).unwrap();
+    let events = chrome["traceEvents"].as_array().unwrap();
+    assert_eq!(events.iter().filter(|e| e["cat"] == "region").count(), 12);
+    assert_eq!(events.iter().filter(|e| e["cat"] == "map").count(), 12);
+    let perfetto = std::fs::read(lab.path("run.pftrace")).unwrap();
+    let holds = |text: &[u8]| perfetto.windows(text.len()).any(|part| part == text);
+    assert!(holds(b"work:12") && holds(b"always to data[10:10] 40 B"));
 }
 
 /// An executable that was linked without the version node reaches libomptarget itself, past us.

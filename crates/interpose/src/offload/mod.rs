@@ -5,6 +5,7 @@
 //! - [`region`]: launches, in all forms from LLVM 12 on; [`why`]: why one went to the host;
 //! - [`data`]: mappings that begin, end and are updated;
 //! - [`calls`]: what is forwarded with an event, or without one;
+//! - [`absent`](absent()): functions that the loaded libomptarget does not have;
 //! - [`place`]: texts of the source that events name by number;
 //! - [`mapped`]: storing the events of regions and mappings.
 //!
@@ -12,6 +13,7 @@
 //!
 //! Must not know: which symbols are exported and how.
 
+mod absent;
 pub mod calls;
 pub mod data;
 pub mod mapped;
@@ -20,6 +22,7 @@ pub mod region;
 pub mod register;
 mod why;
 
+pub use absent::absent;
 pub use calls::*;
 pub use data::*;
 pub use region::*;

@@ -21,7 +21,7 @@ use crate::state::Global;
 struct Known {
     name: &'static Name,
     /// After how many unloads it was looked at.
-    unloads: u32,
+    unloads: AtomicU32,
 }
 
 static KNOWN: PointerTable<Known> = PointerTable::new();
@@ -45,7 +45,7 @@ pub unsafe fn number(global: &Global, recorder: &Recorder, address: u64) -> u32 
         return 0;
     }
     match KNOWN.get(address as usize) {
-        Some(known) if known.unloads == UNLOADS.load(Ordering::Relaxed) => {
+        Some(known) if known.unloads.load(Ordering::Relaxed) == UNLOADS.load(Ordering::Relaxed) => {
             known.name.number(global, recorder)
         }
         // SAFETY: as the caller promises.
@@ -66,8 +66,17 @@ unsafe fn look(global: &Global, recorder: &Recorder, address: u64) -> u32 {
     };
     let name = interned::intern(&String::from_utf8_lossy(bytes));
     if elf::object_at(address).is_some() {
-        let known: &'static Known = keep::forever(Known { name, unloads });
-        lock::registry(|held| KNOWN.set(&mut held.tables, address, Some(known)));
+        match KNOWN.get(address) {
+            // The same text as before: nothing is kept anew, however often libraries come and go.
+            Some(known) if std::ptr::eq(known.name, name) => {
+                known.unloads.store(unloads, Ordering::Relaxed);
+            }
+            _ => {
+                let unloads = AtomicU32::new(unloads);
+                let known: &'static Known = keep::forever(Known { name, unloads });
+                lock::registry(|held| KNOWN.set(&mut held.tables, address, Some(known)));
+            }
+        }
     }
     let number = name.number(global, recorder);
     // SAFETY: as above.
