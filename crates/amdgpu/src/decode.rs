@@ -1,0 +1,183 @@
+//! Bytes to instructions.
+//!
+//! Owns: where each format has its fields. Must not know: what an instruction does. The formats are those of
+//! AMD's "CDNA2 instruction set architecture", chapter 13.
+
+mod memory;
+mod vector;
+
+use crate::inst::{Inst, Operand};
+use crate::table::{Control, Encoding, Exec, Kind, Row, find};
+
+/// Why bytes are no instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// They end within it.
+    Short,
+    /// No format, or no opcode of the format.
+    Unknown,
+    /// A field has a value that means nothing: what.
+    Field(&'static str),
+}
+
+/// Bits `low` to `high` of a word.
+fn bits(word: u32, high: u32, low: u32) -> u32 {
+    word >> low & (u32::MAX >> (31 - (high - low)))
+}
+
+fn bit(word: u32, at: u32) -> bool {
+    word >> at & 1 == 1
+}
+
+fn row(encoding: Encoding, op: u32) -> Result<&'static Row, Error> {
+    find(encoding, op as u16).ok_or(Error::Unknown)
+}
+
+/// The words of an instruction that is being decoded.
+struct Words<'a> {
+    rest: &'a [u32],
+    taken: u8,
+}
+
+impl Words<'_> {
+    fn next(&mut self) -> Result<u32, Error> {
+        let (first, rest) = self.rest.split_first().ok_or(Error::Short)?;
+        self.rest = rest;
+        self.taken += 1;
+        Ok(*first)
+    }
+
+    /// A literal where an operand asks for one.
+    fn literal(&mut self, inst: &mut Inst) -> Result<(), Error> {
+        if inst.src.contains(&Operand(255)) {
+            inst.literal = self.next()?;
+        }
+        Ok(())
+    }
+}
+
+/// Decodes the instruction at the start of `words`. Errors: there is none.
+pub fn decode(words: &[u32]) -> Result<Inst, Error> {
+    let mut words = Words { rest: words, taken: 0 };
+    let first = words.next()?;
+    let mut inst = match first >> 23 {
+        0b1_0111_1101 => sop1(first)?,
+        0b1_0111_1110 => sopc(first)?,
+        0b1_0111_1111 => sopp(first)?,
+        0b1_0110_0000..=0b1_0111_1100 => sopk(first, &mut words)?,
+        0b1_0000_0000..=0b1_0101_1111 => sop2(first)?,
+        top => match top >> 3 {
+            0b11_0000 => memory::smem(first, words.next()?)?,
+            0b11_0100 => {
+                let second = words.next()?;
+                if bit(first, 25) && bits(first, 24, 23) == 3 {
+                    vector::vop3p(first, second)?
+                } else {
+                    vector::vop3(first, second)?
+                }
+            }
+            0b11_0110 => memory::ds(first, words.next()?)?,
+            0b11_0111 => memory::flat(first, words.next()?)?,
+            0b11_1000 => memory::mubuf(first, words.next()?)?,
+            0b11_1010 => memory::mtbuf(first, words.next()?)?,
+            _ if top < 0b1_0000_0000 => vector::short(first, &mut words)?,
+            _ => return Err(Error::Unknown),
+        },
+    };
+    if matches!(inst.encoding, Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc) {
+        words.literal(&mut inst)?;
+    }
+    inst.bytes = words.taken * 4;
+    Ok(inst)
+}
+
+/// A scalar source that means something.
+fn scalar_source(number: u32) -> Result<Operand, Error> {
+    match number {
+        0..=208 | 235..=239 | 240..=248 | 251..=253 | 255 => Ok(Operand(number as u16)),
+        _ => Err(Error::Field("a scalar source")),
+    }
+}
+
+/// Registers of a group begin at even numbers.
+fn aligned(operand: Operand, kind: Kind) -> Result<Operand, Error> {
+    if kind.registers() == 2 && operand.0 < 128 && operand.0 % 2 == 1 {
+        return Err(Error::Field("the first of two scalar registers"));
+    }
+    Ok(operand)
+}
+
+fn sop1(word: u32) -> Result<Inst, Error> {
+    let mut inst = Inst::new(row(Encoding::Sop1, bits(word, 15, 8))?, Encoding::Sop1);
+    let (dst, src) = (Operand(bits(word, 22, 16) as u16), scalar_source(bits(word, 7, 0))?);
+    let (pair, quad) = ([Kind::B64, Kind::B64, Kind::None], [Kind::B64, Kind::None, Kind::None]);
+    let kinds = match &inst.row.exec {
+        Exec::Scalar { kinds, .. } => *kinds,
+        Exec::Control(Control::GetPc) => quad,
+        Exec::Control(Control::SetPc) => [Kind::None, Kind::B64, Kind::None],
+        Exec::Control(Control::SwapPc | Control::MoveRelS(true) | Control::MoveRelD(true)) => pair,
+        Exec::Control(Control::IndexSet) => [Kind::None, Kind::B32, Kind::None],
+        _ => [Kind::B32, Kind::B32, Kind::None],
+    };
+    if kinds[0] != Kind::None {
+        inst.dst = aligned(dst, kinds[0])?;
+    }
+    if kinds[1] != Kind::None {
+        inst.src[0] = aligned(src, kinds[1])?;
+    }
+    Ok(inst)
+}
+
+fn sop2(word: u32) -> Result<Inst, Error> {
+    let mut inst = Inst::new(row(Encoding::Sop2, bits(word, 29, 23))?, Encoding::Sop2);
+    let kinds = match &inst.row.exec {
+        Exec::Scalar { kinds, .. } => *kinds,
+        _ => [Kind::B32; 3],
+    };
+    inst.dst = aligned(Operand(bits(word, 22, 16) as u16), kinds[0])?;
+    inst.src[0] = aligned(scalar_source(bits(word, 7, 0))?, kinds[1])?;
+    inst.src[1] = aligned(scalar_source(bits(word, 15, 8))?, kinds[2])?;
+    Ok(inst)
+}
+
+fn sopc(word: u32) -> Result<Inst, Error> {
+    let mut inst = Inst::new(row(Encoding::Sopc, bits(word, 22, 16))?, Encoding::Sopc);
+    inst.src[0] = scalar_source(bits(word, 7, 0))?;
+    match &inst.row.exec {
+        Exec::Control(_) => inst.offset = bits(word, 15, 8) as i32,
+        Exec::Scalar { kinds, .. } => {
+            inst.src[0] = aligned(inst.src[0], kinds[1])?;
+            inst.src[1] = aligned(scalar_source(bits(word, 15, 8))?, kinds[2])?;
+        }
+        _ => inst.src[1] = scalar_source(bits(word, 15, 8))?,
+    }
+    Ok(inst)
+}
+
+fn sopk(word: u32, words: &mut Words<'_>) -> Result<Inst, Error> {
+    let mut inst = Inst::new(row(Encoding::Sopk, bits(word, 27, 23))?, Encoding::Sopk);
+    inst.offset = i32::from(word as i16);
+    let register = Operand(bits(word, 22, 16) as u16);
+    match &inst.row.exec {
+        Exec::Scalar { kinds, .. } => {
+            inst.src[0] = register;
+            if kinds[0] != Kind::None {
+                inst.dst = register;
+            }
+        }
+        Exec::Control(Control::SetReg) => inst.src[0] = register,
+        Exec::Control(Control::SetRegImm) => {
+            inst.src[0] = Operand(255);
+            inst.literal = words.next()?;
+        }
+        Exec::Control(Control::Call) => inst.dst = aligned(register, Kind::B64)?,
+        _ => inst.dst = register,
+    }
+    Ok(inst)
+}
+
+fn sopp(word: u32) -> Result<Inst, Error> {
+    let mut inst = Inst::new(row(Encoding::Sopp, bits(word, 22, 16))?, Encoding::Sopp);
+    inst.offset = i32::from(word as i16);
+    Ok(inst)
+}

@@ -1,0 +1,289 @@
+//! Running a grid: workgroups, their waves, and what registers hold at first.
+//!
+//! Owns: the order of waves, barriers, several threads. Must not know: packets' bytes, queues.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use crate::exec::{Code, Group, Stop, run};
+use crate::kernel::{Kernel, SIZE};
+use crate::lanes::{LANES, Lanes};
+use crate::memory::{Checked, Memory};
+use crate::wave::{State, Wave};
+
+/// What is to be run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Dispatch {
+    /// Work-items in each direction.
+    pub grid: [u32; 3],
+    /// Work-items of a workgroup in each direction.
+    pub group: [u32; 3],
+    /// Bytes of a lane's own memory.
+    pub private: u32,
+    /// Bytes of LDS.
+    pub lds: u32,
+    /// The address of the kernel's descriptor.
+    pub kernel: u64,
+    /// The address of the arguments.
+    pub arguments: u64,
+    /// The address of the packet.
+    pub packet: u64,
+    /// The address of the queue's description.
+    pub queue: u64,
+    /// The packet's number.
+    pub number: u64,
+}
+
+/// Why a dispatch failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// What stopped it.
+    pub stop: Stop,
+    /// The workgroup.
+    pub group: [u32; 3],
+    /// The wave of it.
+    pub wave: u32,
+    /// Where the wave stood.
+    pub pc: u64,
+}
+
+/// The most work-items of a workgroup.
+pub const MOST_ITEMS: u32 = 1024;
+/// The most LDS of a workgroup, in bytes.
+pub const MOST_LDS: u32 = 65536;
+/// The most memory of a lane's own, in bytes.
+pub const MOST_PRIVATE: u32 = 1 << 20;
+/// Instructions before another wave of the workgroup has its turn.
+const TURN: u32 = 4096;
+
+/// What a thread keeps from one workgroup to the next.
+#[derive(Debug, Default)]
+pub struct Worker {
+    waves: Vec<Wave>,
+    lanes: Lanes,
+    lds: Vec<u32>,
+}
+
+fn invalid(why: String, kernel: u64) -> Failure {
+    let stop = Stop::Instruction { pc: kernel, words: Vec::new(), why };
+    Failure { stop, group: [0; 3], wave: 0, pc: kernel }
+}
+
+/// Runs a grid on up to `threads` threads. Gives how many lane-instructions were executed. Errors: the first failure.
+pub fn launch<M: Memory + ?Sized>(
+    memory: &M,
+    dispatch: &Dispatch,
+    worker: &mut Worker,
+    threads: usize,
+) -> Result<u64, Failure> {
+    let kernel = descriptor(memory, dispatch)?;
+    let groups = [0, 1, 2].map(|i| u64::from(dispatch.grid[i].div_ceil(dispatch.group[i].max(1))));
+    let count = groups[0].saturating_mul(groups[1]).saturating_mul(groups[2]);
+    let next = AtomicU64::new(0);
+    let (failed, executed) = (AtomicBool::new(false), AtomicU64::new(0));
+    let first: Mutex<Option<Failure>> = Mutex::new(None);
+    let work = |worker: &mut Worker| {
+        let mut code = Code::default();
+        while !failed.load(Ordering::Relaxed) {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count {
+                return;
+            }
+            let at = [
+                number % groups[0],
+                number / groups[0] % groups[1],
+                number / groups[0] / groups[1],
+            ];
+            match group(memory, dispatch, &kernel, at.map(|i| i as u32), worker, &mut code) {
+                Ok(n) => drop(executed.fetch_add(n, Ordering::Relaxed)),
+                Err(failure) => {
+                    failed.store(true, Ordering::Relaxed);
+                    first.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(failure);
+                }
+            }
+        }
+    };
+    let helpers = threads.min(usize::try_from(count).unwrap_or(usize::MAX)).saturating_sub(1);
+    std::thread::scope(|scope| {
+        for _ in 0..helpers {
+            // Without a thread more the others do its work.
+            let _ = std::thread::Builder::new()
+                .name("gpu".to_owned())
+                .spawn_scoped(scope, || work(&mut Worker::default()));
+        }
+        work(worker);
+    });
+    match first.into_inner().unwrap_or_else(|e| e.into_inner()) {
+        Some(failure) => Err(failure),
+        None => Ok(executed.into_inner()),
+    }
+}
+
+/// Reads and checks what is to be run.
+fn descriptor<M: Memory + ?Sized>(memory: &M, dispatch: &Dispatch) -> Result<Kernel, Failure> {
+    let mut bytes = [0; SIZE];
+    let mut words = [0; 16];
+    let mut checked = Checked::new(memory);
+    if let Err(fault) = checked.load(dispatch.kernel, SIZE, &mut words) {
+        return Err(Failure {
+            stop: Stop::Memory(fault),
+            group: [0; 3],
+            wave: 0,
+            pc: dispatch.kernel,
+        });
+    }
+    for (i, word) in words.iter().enumerate() {
+        bytes[4 * i..4 * i + 4].copy_from_slice(&word.to_le_bytes());
+    }
+    let kernel = Kernel::read(&bytes).map_err(|e| invalid(e.0, dispatch.kernel))?;
+    let items = dispatch.group.iter().fold(1u32, |product, n| product.saturating_mul(*n));
+    let limits = [
+        (items, MOST_ITEMS, "work-items of a workgroup"),
+        (dispatch.lds, MOST_LDS, "bytes of LDS"),
+        (dispatch.private, MOST_PRIVATE, "bytes of private memory of a work-item"),
+    ];
+    for (found, most, what) in limits {
+        if found > most {
+            return Err(invalid(
+                format!("{found} {what}, where there are at most {most}"),
+                dispatch.kernel,
+            ));
+        }
+    }
+    if items == 0 {
+        return Err(invalid("a workgroup without work-items".to_owned(), dispatch.kernel));
+    }
+    Ok(kernel)
+}
+
+/// Runs one workgroup.
+fn group<M: Memory + ?Sized>(
+    memory: &M,
+    dispatch: &Dispatch,
+    kernel: &Kernel,
+    at: [u32; 3],
+    worker: &mut Worker,
+    code: &mut Code,
+) -> Result<u64, Failure> {
+    // The last workgroup of a row may be smaller.
+    let size =
+        [0, 1, 2].map(|i| dispatch.group[i].min(dispatch.grid[i] - at[i] * dispatch.group[i]));
+    let items = size[0] * size[1] * size[2];
+    let count = items.div_ceil(LANES as u32) as usize;
+    while worker.waves.len() < count {
+        worker.waves.push(Wave::new());
+    }
+    let Worker { waves, lanes, lds } = worker;
+    let waves = &mut waves[..count];
+    for (number, wave) in waves.iter_mut().enumerate() {
+        start(wave, dispatch, kernel, at, size, number as u32, items);
+    }
+    lds.clear();
+    lds.resize(dispatch.lds.next_multiple_of(512) as usize / 4, 0);
+    let mut shared = Group { memory: Checked::new(memory), lds: std::mem::take(lds), executed: 0 };
+    let result = turns(waves, &mut shared, code, lanes);
+    *lds = shared.lds;
+    match result {
+        Ok(()) => Ok(shared.executed),
+        Err((stop, wave)) => {
+            Err(Failure { stop, group: at, wave: wave as u32, pc: waves[wave].pc })
+        }
+    }
+}
+
+/// Lets waves run by turns until all have ended.
+fn turns<M: Memory + ?Sized>(
+    waves: &mut [Wave],
+    shared: &mut Group<'_, M>,
+    code: &mut Code,
+    lanes: &mut Lanes,
+) -> Result<(), (Stop, usize)> {
+    let mut rounds = 0u32;
+    loop {
+        for (number, wave) in waves.iter_mut().enumerate() {
+            if wave.state == State::Ready {
+                run(wave, shared, code, lanes, TURN).map_err(|stop| (stop, number))?;
+            }
+        }
+        if waves.iter().any(|wave| wave.state == State::Ready) {
+            rounds += 1;
+            if shared.memory.memory.stopped() {
+                return Err((Stop::Cancelled, 0));
+            }
+            // They may wait for another thread, or for memory that is to be mapped.
+            shared.memory.forget();
+            if rounds > 16 {
+                std::thread::yield_now();
+            }
+            continue;
+        }
+        rounds = 0;
+        if waves.iter().all(|wave| wave.state == State::Ended) {
+            return Ok(());
+        }
+        for wave in waves.iter_mut().filter(|wave| wave.state == State::Barrier) {
+            wave.state = State::Ready;
+        }
+    }
+}
+
+/// The registers of a wave as hardware sets them: LLVM's "User Guide for AMDGPU Backend", "Initial Kernel
+/// Execution State".
+fn start(
+    wave: &mut Wave,
+    dispatch: &Dispatch,
+    kernel: &Kernel,
+    at: [u32; 3],
+    size: [u32; 3],
+    number: u32,
+    items: u32,
+) {
+    wave.s = [0; 128];
+    let used = (kernel.registers as usize).min(256);
+    for half in [0, 256] {
+        wave.v[half..half + used].fill([0; LANES]);
+    }
+    wave.pc = dispatch.kernel.wrapping_add(kernel.entry as u64);
+    wave.scc = false;
+    wave.mode = kernel.mode;
+    wave.state = State::Ready;
+    wave.index = None;
+    wave.number = number;
+    let private = dispatch.private.next_multiple_of(4);
+    wave.scratch.clear();
+    wave.scratch.resize(private as usize / 4 * LANES, 0);
+    // A descriptor that swizzles by the lane: the only one that leads to a lane's own memory.
+    let scratch = [0, 0x8000_0000, u32::MAX, 0x00e0_0000 | 0x0080_0000];
+    let two = |x: u64| [x as u32, (x >> 32) as u32];
+    let (packet, queue) = (two(dispatch.packet), two(dispatch.queue));
+    let (arguments, id, flat) = (two(dispatch.arguments), two(dispatch.number), [0, private]);
+    let values: [&[u32]; 7] = [&scratch, &packet, &queue, &arguments, &id, &flat, &[private]];
+    let mut next = 0;
+    for (bit, words) in values.iter().enumerate() {
+        if kernel.properties >> bit & 1 == 1 {
+            for word in *words {
+                wave.s[next] = *word;
+                next += 1;
+            }
+        }
+    }
+    // The older descriptors say the number of user registers, which may be more than these values.
+    next = next.max(kernel.user as usize);
+    for (i, on) in kernel.system.iter().enumerate() {
+        if *on && next < 102 {
+            wave.s[next] = at.get(i).copied().unwrap_or(0);
+            next += 1;
+        }
+    }
+    if kernel.scratch {
+        wave.s[next] = 0;
+    }
+    let first = number * LANES as u32;
+    let lanes = (items - first).min(LANES as u32);
+    wave.set_pair(126, if lanes == 64 { u64::MAX } else { (1 << lanes) - 1 });
+    for lane in 0..lanes {
+        let item = first + lane;
+        let (x, y, z) = (item % size[0], item / size[0] % size[1], item / size[0] / size[1]);
+        wave.v[0][lane as usize] = x | y << 10 | z << 20;
+    }
+}

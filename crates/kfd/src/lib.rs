@@ -1,0 +1,16 @@
+//! A GPU in software, as AMD's user-mode runtime sees it through its kernel driver's library.
+//!
+//! Owns: topology, memory, events, queues: what is behind each function of libhsakmt. Must not know: how they are
+//! exported (crate `hsakmt`), how an instruction is executed (crate `amdgpu`). It works in other people's
+//! processes: no panic leaves it, and nothing is started before AMD's runtime asks.
+
+pub mod event;
+mod fields;
+pub mod memory;
+pub mod names;
+pub mod queue;
+mod status;
+pub mod topology;
+
+pub use fields::Fields;
+pub use status::{Status, guarded};

@@ -1,0 +1,165 @@
+//! Queues: a thread each, which looks at the doorbell and works off packets.
+//!
+//! Owns: creating, stopping, waiting for work. Must not know: what a packet says.
+
+pub mod aql;
+pub mod machine;
+pub mod sdma;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::status::{Status, say};
+use machine::Machine;
+
+/// HSA_QUEUE_TYPE.
+const SDMA: [u32; 2] = [2, 5];
+const AQL: u32 = 21;
+
+/// What a queue's thread and its owner share.
+pub(crate) struct Shared {
+    /// What the runtime rings. AQL: the last packet's number; SDMA: bytes.
+    doorbell: AtomicI64,
+    /// SDMA: both pointers, in bytes.
+    read: AtomicU64,
+    write: AtomicU64,
+    stop: Arc<AtomicBool>,
+}
+
+struct Queue {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+}
+
+static QUEUES: Mutex<BTreeMap<u64, Queue>> = Mutex::new(BTreeMap::new());
+static NEXT: AtomicU64 = AtomicU64::new(1);
+
+/// Waits longer the longer there is nothing to do.
+pub(crate) struct Patience(u32);
+
+impl Patience {
+    pub(crate) fn new() -> Patience {
+        Patience(0)
+    }
+
+    pub(crate) fn wait(&mut self) {
+        self.0 = self.0.saturating_add(1);
+        match self.0 {
+            0..200 => std::hint::spin_loop(),
+            200..400 => std::thread::yield_now(),
+            400..1000 => std::thread::sleep(Duration::from_micros(20)),
+            _ => std::thread::sleep(Duration::from_micros(200)),
+        }
+    }
+}
+
+/// hsaKmtCreateQueue.
+///
+/// # Safety
+///
+/// `ring` has `bytes` bytes for as long as the queue is there; `resource` is an HsaQueueResource, for AQL with the
+/// pointers into the runtime's amd_queue_t.
+pub unsafe fn create(kind: u32, ring: u64, bytes: u64, resource: *mut u8) -> Status {
+    if resource.is_null() || ring == 0 || !bytes.is_power_of_two() || bytes < 256 {
+        return Status::InvalidParameter;
+    }
+    let (aql, first) = match kind {
+        AQL => (true, -1),
+        kind if SDMA.contains(&kind) => (false, 0),
+        _ => return Status::NotSupported,
+    };
+    let shared = Arc::new(Shared {
+        doorbell: AtomicI64::new(first),
+        read: AtomicU64::new(0),
+        write: AtomicU64::new(0),
+        stop: Arc::new(AtomicBool::new(false)),
+    });
+    // SAFETY: an HsaQueueResource, by the caller's promise.
+    let read_pointer = unsafe { resource.add(24).cast::<u64>().read_unaligned() };
+    if aql && read_pointer == 0 {
+        return Status::InvalidParameter;
+    }
+    let mine = shared.clone();
+    let work = move || {
+        let machine = Machine { stop: &mine.stop };
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            if aql {
+                // The queue's description holds the pointer at 0x80.
+                aql::work(&mine, &machine, ring, bytes / 64, read_pointer - 0x80);
+            } else {
+                sdma::work(&mine, &machine, ring, bytes);
+            }
+        }));
+        if result.is_err() && aql {
+            aql::broken(&machine, read_pointer - 0x80);
+        } else if result.is_err() {
+            say("a copy engine stopped by an internal error");
+        }
+    };
+    let Some(thread) = spawn(work) else { return Status::NoMemory };
+    let id = NEXT.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: as above; the cells live in `shared`, which the table holds.
+    unsafe {
+        resource.cast::<u64>().write_unaligned(id);
+        resource.add(8).cast::<u64>().write_unaligned(shared.doorbell.as_ptr() as u64);
+        if !aql {
+            resource.add(16).cast::<u64>().write_unaligned(shared.write.as_ptr() as u64);
+            resource.add(24).cast::<u64>().write_unaligned(shared.read.as_ptr() as u64);
+        }
+    }
+    QUEUES
+        .lock()
+        .unwrap_or_else(|e| e.into_inner())
+        .insert(id, Queue { shared, thread: Some(thread) });
+    Status::Success
+}
+
+/// A thread that takes none of the program's signals.
+fn spawn(work: impl FnOnce() + Send + 'static) -> Option<JoinHandle<()>> {
+    // SAFETY: both sets are valid; the mask is put back.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut old: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+        let thread = std::thread::Builder::new().name("gpu-queue".to_owned()).spawn(work);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
+        thread.ok()
+    }
+}
+
+/// hsaKmtDestroyQueue: what runs gives up.
+pub fn destroy(id: u64) -> Status {
+    let queue = QUEUES.lock().unwrap_or_else(|e| e.into_inner()).remove(&id);
+    let Some(mut queue) = queue else { return Status::InvalidParameter };
+    queue.shared.stop.store(true, Ordering::SeqCst);
+    if let Some(thread) = queue.thread.take()
+        && thread.thread().id() != std::thread::current().id()
+    {
+        let _ = thread.join();
+    }
+    Status::Success
+}
+
+/// hsaKmtUpdateQueue: priorities and shares mean nothing here.
+pub fn update(id: u64) -> Status {
+    let known = QUEUES.lock().unwrap_or_else(|e| e.into_inner()).contains_key(&id);
+    if known { Status::Success } else { Status::InvalidParameter }
+}
+
+impl Shared {
+    pub(crate) fn doorbell(&self) -> i64 {
+        self.doorbell.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_read(&self, bytes: u64) {
+        self.read.store(bytes, Ordering::Release);
+    }
+}

@@ -1,0 +1,28 @@
+//! What a function answers, and how panics become an answer.
+
+/// HSAKMT_STATUS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+#[allow(missing_docs)]
+pub enum Status {
+    Success = 0,
+    Error = 1,
+    InvalidParameter = 3,
+    InvalidHandle = 4,
+    InvalidNode = 5,
+    NoMemory = 6,
+    NotImplemented = 10,
+    NotSupported = 11,
+    WaitTimeout = 31,
+    NotRegistered = 36,
+}
+
+/// Runs what is behind a function; a panic is an error of its caller and no more.
+pub fn guarded(work: impl FnOnce() -> Status) -> Status {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(Status::Error)
+}
+
+/// A line about what went wrong, for a person.
+pub(crate) fn say(text: &str) {
+    eprintln!("cushim gpu: {text}");
+}

@@ -1,0 +1,218 @@
+//! The nodes: a CPU, and a GPU in software.
+//!
+//! Owns: what the runtime is told about them. Must not know: what is done with it.
+
+use crate::Status;
+use crate::fields::Fields;
+
+/// The GPU's node.
+pub const GPU: u32 = 1;
+/// How many compute units the GPU says it has: few, as each is a share of the CPU.
+const UNITS: u32 = 8;
+const SIMDS: u32 = 4;
+/// HsaNodeProperties, HsaMemoryProperties, HsaCacheProperties and HsaIoLinkProperties in bytes.
+const NODE: usize = 356;
+const MEMORY: usize = 32;
+const CACHE: usize = 1056;
+const LINK: usize = 48;
+
+fn bytes_of_memory() -> u64 {
+    // SAFETY: both names are asked without side effects.
+    let (pages, size) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    u64::try_from(pages.saturating_mul(size)).unwrap_or(1 << 30).max(1 << 30)
+}
+
+/// How much memory the GPU says it has of its own: half of the machine's.
+fn local_memory() -> u64 {
+    (bytes_of_memory() / 2) & !0x1f_ffff
+}
+
+/// How many threads execute a kernel.
+pub fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// hsaKmtAcquireSystemProperties.
+///
+/// # Safety
+///
+/// `to` is null or an HsaSystemProperties.
+pub unsafe fn system(to: *mut u8) -> Status {
+    // SAFETY: the caller's promise.
+    unsafe { Fields::<16>::new().u32(0, 2).write(to) }
+}
+
+/// hsaKmtGetNodeProperties.
+///
+/// # Safety
+///
+/// `to` is null or an HsaNodeProperties.
+pub unsafe fn node(number: u32, to: *mut u8) -> Status {
+    let fields = match number {
+        0 => Fields::<NODE>::new()
+            .u32(0, threads() as u32)
+            .u32(8, 1)
+            .u32(12, 1)
+            .u32(16, 1)
+            .wide(100, "cushim host")
+            .u32(92, 1000),
+        GPU => gpu(),
+        _ => return Status::InvalidNode,
+    };
+    // SAFETY: the caller's promise.
+    unsafe { fields.write(to) }
+}
+
+fn gpu() -> Fields<NODE> {
+    // Doorbells of 64 bits; the memory of its SRAM is checked, as on every gfx90a.
+    let capability = 2 << 12 | 1 << 26;
+    // gfx 9.0.10, firmware version 1.
+    let engine = 1 | 9 << 10 | 10 << 24;
+    Fields::<NODE>::new()
+        .u32(4, UNITS * SIMDS)
+        .u32(8, 3)
+        .u32(12, 2)
+        .u32(16, 1)
+        .u32(24, 0x8000_0000)
+        .u32(28, capability)
+        .u32(32, 8)
+        .u32(36, 64)
+        .u32(44, 64)
+        .u32(48, 1)
+        .u32(52, 1)
+        .u32(56, UNITS)
+        .u32(60, SIMDS)
+        .u32(64, 32)
+        .u32(68, engine)
+        .u16(72, 0x1002)
+        .u16(74, 0x740f)
+        .u32(76, 0x100)
+        .u64(80, local_memory())
+        .u32(88, 1000)
+        .u32(92, 1000)
+        .u32(96, 128)
+        .wide(100, "cushim gfx90a (software)")
+        .text(228, "gfx90a")
+        .u32(312, 1)
+        .u8(320, 2)
+        .u8(321, 4)
+        .u64(328, 0x6375_7368_696d_0001)
+        .u32(336, 512 * 1024)
+        .u32(340, 12_800)
+}
+
+/// hsaKmtGetNodeMemoryProperties.
+///
+/// # Safety
+///
+/// `to` has room for `count` HsaMemoryProperties.
+pub unsafe fn memory(number: u32, count: u32, to: *mut u8) -> Status {
+    // Heap type, bytes, base address.
+    let banks: &[(u32, u64, u64)] = match number {
+        0 => &[(0, bytes_of_memory(), 0)],
+        GPU => &[
+            (1, local_memory(), 0),
+            (4, 64 << 10, cushim_amdgpu::wave::SHARED_BASE),
+            (5, 4 << 30, cushim_amdgpu::wave::PRIVATE_BASE),
+        ],
+        _ => return Status::InvalidNode,
+    };
+    for (i, (heap, bytes, base)) in banks.iter().enumerate().take(count as usize) {
+        let fields = Fields::<MEMORY>::new()
+            .u32(0, *heap)
+            .u64(4, *bytes)
+            .u32(16, 64)
+            .u32(20, 1000)
+            .u64(24, *base);
+        // SAFETY: `i` is below `count`, for which there is room.
+        let status = unsafe { fields.write(to.wrapping_add(i * MEMORY)) };
+        if status != Status::Success {
+            return status;
+        }
+    }
+    Status::Success
+}
+
+/// hsaKmtGetNodeCacheProperties.
+///
+/// # Safety
+///
+/// `to` has room for `count` HsaCacheProperties.
+pub unsafe fn cache(number: u32, count: u32, to: *mut u8) -> Status {
+    // Level, KiB, bytes of a line, what it is for: 1 data, 4 of the CPU, 8 of the GPU.
+    let caches: &[(u32, u32, u32, u32)] = match number {
+        0 => &[(2, 1024, 64, 1 | 4)],
+        GPU => &[(1, 16, 64, 1 | 8), (2, 8192, 128, 1 | 8)],
+        _ => return Status::InvalidNode,
+    };
+    for (i, (level, size, line, kind)) in caches.iter().enumerate().take(count as usize) {
+        let fields =
+            Fields::<CACHE>::new().u32(4, *level).u32(8, *size).u32(12, *line).u32(28, *kind);
+        // SAFETY: `i` is below `count`, for which there is room.
+        let status = unsafe { fields.write(to.wrapping_add(i * CACHE)) };
+        if status != Status::Success {
+            return status;
+        }
+    }
+    Status::Success
+}
+
+/// hsaKmtGetNodeIoLinkProperties: PCI Express between the two.
+///
+/// # Safety
+///
+/// `to` has room for `count` HsaIoLinkProperties.
+pub unsafe fn links(number: u32, count: u32, to: *mut u8) -> Status {
+    if number > GPU {
+        return Status::InvalidNode;
+    }
+    if count == 0 {
+        return Status::Success;
+    }
+    let fields = Fields::<LINK>::new().u32(0, 2).u32(12, number).u32(16, 1 - number).u32(20, 20);
+    // SAFETY: there is room for one.
+    unsafe { fields.write(to) }
+}
+
+/// hsaKmtGetTileConfig: without images, only the address configuration is asked for.
+///
+/// # Safety
+///
+/// `to` is null or an HsaGpuTileConfig.
+pub unsafe fn tiles(number: u32, to: *mut u8) -> Status {
+    if number != GPU || to.is_null() {
+        return Status::InvalidParameter;
+    }
+    // SAFETY: the caller's promise. Two pointers to arrays and their lengths come first; the caller owns them.
+    unsafe {
+        to.add(16).cast::<u32>().write_unaligned(0);
+        to.add(20).cast::<u32>().write_unaligned(0);
+        to.add(24).cast::<u32>().write_unaligned(0x444);
+    }
+    Status::Success
+}
+
+/// Nanoseconds of the clock that all times are of.
+pub fn now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a timespec.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC_RAW, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// hsaKmtGetClockCounters.
+///
+/// # Safety
+///
+/// `to` is null or an HsaClockCounters.
+pub unsafe fn clocks(number: u32, to: *mut u8) -> Status {
+    if number > GPU {
+        return Status::InvalidNode;
+    }
+    let now = now();
+    // SAFETY: the caller's promise.
+    unsafe {
+        Fields::<32>::new().u64(0, now).u64(8, now).u64(16, now).u64(24, 1_000_000_000).write(to)
+    }
+}
