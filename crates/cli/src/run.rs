@@ -9,7 +9,7 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::launch::{self, Backend, BackendArgs, Environment, RedirectArgs};
+use crate::launch::{self, Backend, BackendArgs, Emulated, Environment, RedirectArgs};
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim run`.
@@ -25,6 +25,18 @@ pub struct RunArgs {
         value_hint = clap::ValueHint::CommandWithArguments
     )]
     command: Vec<OsString>,
+
+    /// A GPU in software for a program of AMD's HIP or HSA, or of OpenMP for AMD's GPUs: gfx90a
+    ///
+    /// AMD's own user-mode runtime (libhsa-runtime64.so.1), which the program or its libraries load as always, gets
+    /// cushim's GPU instead of the kernel driver's. It has nothing to do with CUDA: options about CUDA are refused.
+    #[arg(
+        long,
+        value_name = "GPU",
+        help_heading = "Which CUDA it gets",
+        conflicts_with_all = ["backend", "symbols", "fmad", "log", "replace", "redirect", "dump_images", "tool", "direct"]
+    )]
+    emulate: Option<Emulated>,
 
     #[command(flatten)]
     backend: BackendArgs,
@@ -63,12 +75,17 @@ Variables of the backend cpu:
   CUSHIM_FMAD=off              as --fmad=off: round each product before the sum. By default both are fused where \
 NVIDIA's compiler fuses them, and results are those of a GPU
 
-`cushim trace`, `record` and `env` have the same options.
+`cushim trace`, `record` and `env` have the same options, but for --emulate.
+
+--emulate gfx90a is for programs that were built for AMD GPUs (HIP, HSA, OpenMP offloading) on machines without one: \
+AMD's runtime must be installed (libhsa-runtime64.so.1, version 5.2), the kernel driver need not. Programs of CUDA \
+do not use it. Every kernel is interpreted on the CPU.
 
 Examples:
   cushim run --backend cpu ./app
   cushim run --backend driver python train.py
   cushim run --backend cpu --symbols app.debug ./app
+  cushim run --emulate gfx90a ./hip-app        a HIP program without an AMD GPU
   cushim run --replace vecadd=new.ptx ./app    with another kernel, nothing recorded
   env $(cushim env --backend cpu) ./app        recorded, without the launcher
 
@@ -79,6 +96,12 @@ program cannot be run, 127 if it is not found.";
 pub fn run(args: RunArgs) -> Outcome {
     launch::untouched(&args.command)?;
     environ::warn_of_unknown();
+    if args.emulate.is_some() {
+        let (name, value) = launch::emulation(args.lib.as_deref())?;
+        let mut command = Command::new(&args.command[0]);
+        let source = command.args(&args.command[1..]).env(name, value).exec();
+        return Err(Error::start(&args.command[0], source));
+    }
     let cuda = args.backend.resolve(args.lib.as_deref(), Backend::Auto)?;
     let mut redirect = Environment::new();
     args.redirect.put(&cuda, &mut redirect)?;

@@ -330,3 +330,37 @@ fn a_program_without_its_libraries() {
     // What reads files needs none.
     assert_eq!(start(&["ls", "/bin/true"]).stderr.matches("libcushim").count(), 0);
 }
+
+/// The GPU in software is preloaded alone, behind what is there; what is about CUDA is refused beside it.
+#[test]
+fn emulation_is_one_library() {
+    let bench = Bench::new();
+    let without = shell(&bench, &["run", "--emulate", "gfx90a"], &[]);
+    assert_eq!(without.code(), 125, "{without:?}");
+    assert!(
+        without.stderr.contains("--emulate: ")
+            && without.stderr.contains("libcushim_hsakmt.so is missing"),
+        "{without:?}"
+    );
+    let built = bench.compile("libcushim_hsakmt.so", "int nothing;", &["-shared", "-fPIC"]);
+    assert!(built.ends_with("libcushim_hsakmt.so"));
+    let done = shell(&bench, &["run", "--emulate", "gfx90a"], &[]);
+    assert_eq!(shown(&bench, &done), ["libcushim_hsakmt.so", "", "", "", ""]);
+    let twice =
+        shell(&bench, &["run", "--emulate", "gfx90a"], &[("LD_PRELOAD", built.to_str().unwrap())]);
+    assert_eq!(shown(&bench, &twice)[0], "libcushim_hsakmt.so");
+    for option in [
+        &["--backend", "cpu"][..],
+        &["--fmad", "off"],
+        &["--replace", "a=b.ptx"],
+        &["--log", "info"],
+    ] {
+        let mut arguments = vec!["run", "--emulate", "gfx90a"];
+        arguments.extend(option);
+        let done = shell(&bench, &arguments, &[]);
+        assert!(done.code() == 2 || done.code() == 125, "{done:?}");
+        assert!(done.stderr.contains("cannot be used with"), "{done:?}");
+    }
+    let unknown = shell(&bench, &["run", "--emulate", "gfx1030"], &[]);
+    assert!(unknown.stderr.contains("gfx90a"), "{unknown:?}");
+}

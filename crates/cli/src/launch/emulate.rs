@@ -1,0 +1,42 @@
+//! `--emulate`: a program that uses AMD's HIP or HSA itself gets a GPU in software.
+//!
+//! Owns: which GPUs there are, and the library that takes the kernel driver's place below AMD's own runtime. Must not
+//! know: what the library does. It is preloaded: the loader takes a library that is there already, by its SONAME
+//! (libhsakmt.so.1), for the one that AMD's runtime asks for.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+
+use crate::Error;
+use crate::preload::{self, LD_PRELOAD};
+
+/// The library, beside libcushim.so.
+pub const EMULATION: &str = "libcushim_hsakmt.so";
+
+/// A GPU that there is in software.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Emulated {
+    /// AMD Instinct MI200 (CDNA 2)
+    Gfx90a,
+}
+
+/// The variable that preloads the library, with what is there already. Errors: it is not beside libcushim.so, which is
+/// `library` or where it is looked for.
+pub fn environment(library: Option<&Path>) -> Result<(&'static str, OsString), Error> {
+    let library = preload::find_library(library)?;
+    let emulation = preload::beside(&library, EMULATION)
+        .map_err(|error| Error::Library(format!("--emulate: {error}")))?;
+    let paths = preload::reachable(&[emulation])?;
+    let mut value = OsString::new();
+    let others = preload::entries().into_iter().map(PathBuf::from);
+    let others = others.filter(|entry| entry.file_name().is_none_or(|file| file != EMULATION));
+    for path in others.chain(paths) {
+        if !value.is_empty() {
+            value.push(":");
+        }
+        value.push(path);
+    }
+    Ok((LD_PRELOAD, value))
+}
