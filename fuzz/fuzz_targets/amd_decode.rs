@@ -1,6 +1,5 @@
 #![no_main]
-#[path = "../src/amdgpu.rs"]
-mod amdgpu;
 #[path = "../src/bound.rs"]
 mod bound;
+use cushim_testkit::amdgpu;
 libfuzzer_sys::fuzz_target!(|data: &[u8]| bound::bounded(data, amdgpu::decoded));

@@ -1,7 +1,6 @@
 //! Instructions as text, as LLVM's assembler writes them.
 //!
-//! Owns: names and operands of what can be executed. Must not know: bits. It is for messages and for the test that
-//! compares with LLVM's disassembler; operands of what is refused are left out.
+//! Owns: names and operands of what can be executed. Must not know: bits. It is for messages; operands of what is refused are left out.
 
 mod memory;
 

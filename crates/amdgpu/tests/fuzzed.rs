@@ -1,7 +1,6 @@
 //! The bodies of the fuzz targets on random data, and on data that is nearly right.
 
-#[path = "../../../fuzz/src/amdgpu.rs"]
-mod amdgpu;
+use cushim_testkit::amdgpu;
 
 struct Random(u64);
 

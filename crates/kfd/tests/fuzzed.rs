@@ -1,7 +1,6 @@
 //! The bodies of the fuzz targets on random data, and on data that is nearly right.
 
-#[path = "../../../fuzz/src/kfd.rs"]
-mod kfd;
+use cushim_testkit::kfd;
 
 struct Random(u64);
 

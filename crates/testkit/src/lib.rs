@@ -4,6 +4,8 @@
 //! A function takes any bytes, and panics only where a promise was broken. Owns those promises. Must not know:
 //! where the bytes come from, or what they may cost (`fuzz/src/bound.rs`). Nothing that is shipped imports it.
 
+#[cfg(feature = "amdgpu")]
+pub mod amdgpu;
 #[cfg(feature = "cli")]
 pub mod analysis;
 #[cfg(feature = "bind")]
@@ -14,6 +16,8 @@ pub mod device;
 pub mod image;
 #[cfg(feature = "jit")]
 pub mod jit;
+#[cfg(feature = "kfd")]
+pub mod kfd;
 #[cfg(feature = "names")]
 pub mod names;
 #[cfg(feature = "abi")]

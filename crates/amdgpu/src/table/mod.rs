@@ -2,7 +2,7 @@
 //!
 //! Owns: names, opcode numbers, kinds of operands, and which function computes. Must not know: where an
 //! operand's bits stand in an instruction, registers, memory. Names and numbers are those of AMD's "CDNA2
-//! instruction set architecture"; a test compares them with LLVM's disassembler.
+//! instruction set architecture".
 
 mod memory;
 mod packed;

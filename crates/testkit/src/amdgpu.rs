@@ -1,7 +1,6 @@
-//! What fuzzing does with `cushim-amdgpu`. The ordinary tests of that crate include this file, too.
+//! What fuzzing does with `cushim-amdgpu`.
 //!
 //! A function may panic only where a promise was broken.
-#![allow(dead_code)]
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,7 +1,6 @@
-//! What fuzzing does with the packets of `cushim-kfd`. The ordinary tests of that crate include this file, too.
+//! What fuzzing does with the packets of `cushim-kfd`.
 //!
 //! A function may panic only where a promise was broken.
-#![allow(dead_code)]
 
 use cushim_amdgpu::memory::{Checked, Memory, Range};
 use cushim_kfd::queue::{aql, sdma};
