@@ -75,7 +75,7 @@ mod tests {
         let first = take();
         give_back(first);
         let all: Vec<_> = (0..2 * SPARES).map(|_| take()).collect();
-        assert_eq!(all[0], first);
+        assert_eq!(all.first(), Some(&first));
         let unique: std::collections::HashSet<_> = all.iter().collect();
         assert_eq!(unique.len(), all.len());
         all.into_iter().for_each(give_back);
