@@ -22,15 +22,6 @@ static const char ptx[] =
     "  ld.global.u32 %r, [%p]; add.u32 %r, %r, 1; st.global.u32 [%p], %r;\n"
     "  ret; }\n";
 
-/* Of more branches than the compiler takes, so that the interpreter runs it. */
-static const char *with_many_branches(void) {
-    static char text[100000];
-    char *end = stpcpy(stpcpy(text, ptx), ".visible .entry large() { .reg .pred %q; setp.eq.u32 %q, 1, 0;\n");
-    for (int n = 0; n < 5000; ++n) end = stpcpy(end, "@%q bra E;\n");
-    strcpy(end, "E: ret; }\n");
-    return text;
-}
-
 static void interrupted(int signal) { _exit(signal == SIGINT ? 5 : 6); }
 
 static void touched(int signal, siginfo_t *info, void *context) {
@@ -51,7 +42,6 @@ static Call named(const char *name) {
 
 int main(int count, char **args) {
     const char *mode = count > 1 ? args[1] : "";
-    int large = !strcmp(mode, "large");
     driver = dlopen("libcuda.so.1", RTLD_NOW);
     if (!driver) return 2;
     int device, failed = named("cuInit")(0);
@@ -60,14 +50,14 @@ int main(int count, char **args) {
     failed |= named("cuDeviceGet")(&device, 0);
     failed |= named("cuDevicePrimaryCtxRetain")(&context, device);
     failed |= named("cuCtxSetCurrent")(context);
-    failed |= named("cuModuleLoadData")(&module, large ? with_many_branches() : ptx);
+    failed |= named("cuModuleLoadData")(&module, ptx);
     failed |= named("cuMemAlloc_v2")(&memory, (size_t)64);
     failed |= named("cuMemsetD32_v2")(memory, 0, (size_t)16);
     struct sigaction segv = {.sa_sigaction = touched, .sa_flags = SA_SIGINFO};
     if (!strcmp(mode, "handled")) signal(SIGINT, interrupted);
     if (!strcmp(mode, "fault-before")) sigaction(SIGSEGV, &segv, 0);
     int fault = !strncmp(mode, "fault", 5);
-    failed |= named("cuModuleGetFunction")(&kernel, module, fault ? "load" : large ? "large" : "forever");
+    failed |= named("cuModuleGetFunction")(&kernel, module, fault ? "load" : "forever");
     if (failed) return 3;
     // Far behind the allocation, where no memory is.
     uint64_t at = fault ? memory + ((uint64_t)32 << 20) : memory;

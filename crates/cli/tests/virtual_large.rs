@@ -19,10 +19,15 @@ fn the_first_kernel_that_is_too_large_is_named_once() {
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     // Each of 32 threads passes by one jump in 64.
     let sum = 32 * (4096 - 4096 / 64);
+    let line = |kernel: &str| {
+        format!("cushim: interpreted: kernel {kernel}: 8194 basic blocks, expected at most 4096\n")
+    };
     for (by, said) in [
-        ("", "cushim: interpreted: kernel first: 8194 basic blocks, expected at most 4096\n"),
+        ("", line("first")),
+        // Who asks is told of each.
+        ("report", line("first") + &line("second")),
         // Who wants nothing compiled knows.
-        ("interpreter", ""),
+        ("interpreter", String::new()),
     ] {
         let mut command = Command::new("timeout");
         command.args(["-s", "KILL", "100", cushim, "run", "--backend", "cpu"]);

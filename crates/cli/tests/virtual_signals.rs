@@ -105,21 +105,3 @@ fn python_keeps_its_signals() {
     lines.sort_unstable();
     assert_eq!(lines, ["KeyboardInterrupt", "KeyboardInterrupt", "ending", "waited 0"]);
 }
-
-#[test]
-fn what_stays_with_the_interpreter_is_said_to_who_asks() {
-    with_program("interpreted", |program| {
-        for (asked, expected) in [(true, 1), (false, 0)] {
-            let mut command = on_the_cpu(&[program, "large"]);
-            command.envs(asked.then_some(("CUSHIM_CPU", "report")));
-            let done = command.output().unwrap();
-            let said = String::from_utf8_lossy(&done.stderr);
-            assert_eq!(String::from_utf8_lossy(&done.stdout), "launched\n0\n", "{said}");
-            assert_eq!(
-                said.matches("cushim: interpreted: kernel large: 500").count(),
-                expected,
-                "{said}"
-            );
-        }
-    });
-}
