@@ -193,6 +193,15 @@ fn what_is_missing_is_said() {
             "add.u32 r, r, r;",
             "2:9: found .target sm_20, expected .version 2.0 or later for it",
         ),
+        // The record has pairs of choices, and this form wants three: a rounding and two types.
+        ("8.0", "sm_80", "cvt.rn.bf16.f32 h, r;", "taken"),
+        ("8.0", "sm_80", "cvt.rz.relu.bf16.f32 h, r;", "taken"),
+        (
+            "8.0",
+            "sm_80",
+            "cvt.rn.bf16.f16 h, h;",
+            "5:1: `cvt.rn.bf16.f16`: found .target sm_80, expected .target sm_90 or later",
+        ),
         // What is newer than all that is known is taken.
         ("12.0", "sm_200", "add.u32 r, r, r;", "taken"),
     ] {

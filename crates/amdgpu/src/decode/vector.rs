@@ -197,6 +197,10 @@ pub(super) fn vop3(word: u32, second: u32) -> Result<Inst, Error> {
     ) {
         return Err(Error::Unknown);
     }
+    if inst.row.name == "v_dot2c_f32_f16" && (inst.neg | inst.abs) != 0 {
+        // Which half they are of is not known here.
+        return Err(Error::Field("neg or abs of packed halves"));
+    }
     if matches!(inst.row.exec, Exec::Cross(Cross::ReadLane)) && !inst.dst.writable() {
         return Err(Error::Field("a scalar destination"));
     }
