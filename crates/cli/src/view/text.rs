@@ -7,8 +7,7 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use cushim_abi::errors;
-use cushim_abi::offload::RESULT;
+use cushim_abi::{errors, offload::RESULT};
 use cushim_names::{Value, elide};
 use cushim_trace::event::{Body, Call, Event, Launch, Mapped, Range};
 use cushim_trace::layout::{LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH, RANGE_START};

@@ -2,7 +2,7 @@
 //! libomptarget.
 //!
 //! - [`register`]: descriptors of images, and which region is at which address;
-//! - [`region`]: launches, in all forms from LLVM 12 on; [`why`]: why one went to the host;
+//! - [`region`]: launches; [`older`]: those of LLVM 12 to 14; [`why`]: why one went to the host;
 //! - [`data`]: mappings that begin, end and are updated;
 //! - [`calls`]: what is forwarded with an event, or without one;
 //! - [`absent`](absent()): functions that the loaded libomptarget does not have;
@@ -17,6 +17,7 @@ mod absent;
 pub mod calls;
 pub mod data;
 pub mod mapped;
+pub mod older;
 pub mod place;
 pub mod region;
 pub mod register;
@@ -25,5 +26,6 @@ mod why;
 pub use absent::absent;
 pub use calls::*;
 pub use data::*;
+pub use older::*;
 pub use region::*;
 pub use register::*;

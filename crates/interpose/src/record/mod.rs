@@ -6,6 +6,7 @@
 
 pub mod launch;
 pub mod slots;
+mod stored;
 mod texts;
 
 use std::mem::ManuallyDrop;
@@ -21,6 +22,7 @@ use crate::site::Site;
 use crate::thread::{self, Thread};
 use launch::Launch;
 use slots::{MOST_WORDS, reserve};
+pub use stored::Stored;
 use texts::Texts;
 
 /// A call that is being observed, from its hook's entry to its end.
@@ -40,25 +42,6 @@ pub struct Observed {
     pub wanted: bool,
     /// Whether work of the call on a GPU is to be told apart.
     linked: bool,
-}
-
-/// What is left of an event after it was stored.
-#[derive(Clone, Copy)]
-pub struct Stored {
-    slots: Option<Slots>,
-}
-
-impl Stored {
-    /// Its slots, if it is in the trace.
-    pub fn slots(&self) -> Option<Slots> {
-        self.slots
-    }
-}
-
-impl From<Option<Slots>> for Stored {
-    fn from(slots: Option<Slots>) -> Self {
-        Stored { slots }
-    }
 }
 
 /// Leaves an outermost call, also where an exception passes through. Dropping [`Observed`] would do more,

@@ -1,0 +1,22 @@
+//! What a hook keeps of an event between its beginning and its end. Must not know: how events are stored.
+
+use cushim_trace::recorder::Slots;
+
+/// What is left of an event after it was stored.
+#[derive(Clone, Copy)]
+pub struct Stored {
+    pub(super) slots: Option<Slots>,
+}
+
+impl Stored {
+    /// Its slots, if it is in the trace.
+    pub fn slots(&self) -> Option<Slots> {
+        self.slots
+    }
+}
+
+impl From<Option<Slots>> for Stored {
+    fn from(slots: Option<Slots>) -> Self {
+        Stored { slots }
+    }
+}
