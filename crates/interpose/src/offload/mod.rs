@@ -2,7 +2,7 @@
 //! libomptarget.
 //!
 //! - [`register`]: descriptors of images, and which region is at which address;
-//! - [`region`]: launches; [`older`]: those of LLVM 12 to 14; [`why`]: why one went to the host;
+//! - [`region`]: launches; [`older`]: those before LLVM 15; [`why`]: why one went to the host;
 //! - [`data`]: mappings that begin, end and are updated;
 //! - [`calls`]: what is forwarded with an event, or without one;
 //! - [`absent`](absent()): functions that the loaded libomptarget does not have;
