@@ -29,3 +29,9 @@ fn random_packets_are_done_or_refused() {
         kfd::packets(&data);
     }
 }
+
+/// A box of 33 million rows once took 2.7 s.
+#[test]
+fn inputs_that_were_slow() {
+    kfd::packets(include_bytes!("../../../fuzz/regressions/amd_packets/many-rows"));
+}

@@ -81,6 +81,21 @@ pub struct Rectangle {
     pub size: [u64; 3],
 }
 
+impl Command {
+    /// How many accesses to memory it makes, and how many bytes they move: what its time grows with.
+    pub fn work(&self) -> (u64, u64) {
+        match *self {
+            Command::Rectangle(r) => {
+                let rows = r.size[1] * r.size[2];
+                (rows, rows * r.size[0])
+            }
+            Command::Copy { bytes, .. } => (1, bytes),
+            Command::Fill { bytes, .. } => (bytes.div_ceil(64), bytes),
+            _ => (1, 8),
+        }
+    }
+}
+
 /// Why words are no command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -187,6 +202,10 @@ pub fn perform<M: Memory + ?Sized>(
         Command::Copy { bytes, from, to } => copy(checked, from, to, bytes)?,
         Command::Rectangle(r) => {
             for plane in 0..r.size[2] {
+                // A box of 32 million rows takes seconds: a queue that is destroyed does not wait for it.
+                if checked.memory.stopped() {
+                    break;
+                }
                 for row in 0..r.size[1] {
                     let [from, to] = [0, 1].map(|i| {
                         r.at[i]
@@ -221,8 +240,8 @@ pub fn perform<M: Memory + ?Sized>(
         Command::Fill { to, value, bytes } => {
             checked.at(to, bytes, true)?;
             words = [value; 16];
-            for at in (0..bytes).step_by(4) {
-                checked.store(to + at, 4, &words)?;
+            for at in (0..bytes).step_by(64) {
+                checked.store(to + at, (bytes - at).min(64) as usize, &words)?;
             }
         }
         Command::Time(to) => {
