@@ -29,7 +29,7 @@ unsafe fn function_and_stream(site: &Site, at: usize) -> (Func, usize) {
     (Func(p.func), p.stream)
 }
 
-/// Records the launches in a list /// The launch that an entry of a list stands for.
+/// The launch that an entry of a list stands for.
 ///
 /// # Safety
 /// As [`function_and_stream`].

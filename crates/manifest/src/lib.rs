@@ -1,15 +1,42 @@
-//! Reading a manifest.
+//! The redirection manifest: which kernels and images are replaced by what.
 //!
-//! Owns the TOML and its positions. Must not know: whether the files that it names are there.
+//! Owns the manifest's language: reading TOML, and saying where it is wrong. The launcher reads manifests, and hands the
+//! rules over compiled ([`cushim_rules::compiled`]). Must not know: whether the files that it names are there, how a
+//! replacement is carried out.
+//!
+//! A manifest is a list of rules:
+//!
+//! ```toml
+//! [[redirect]]
+//! name  = "faster add"                  # in messages; else "redirect 1"
+//! match = { kernel = "vecadd.*" }       # a regular expression, as -k takes it
+//! image = "new.ptx"                     # beside the manifest; kernel of the same name in it
+//! ```
+//!
+//! What `match` may hold, all of which must hold: `kernel` (regular expression over the symbol, the full
+//! and the short name), `owner` (regular expression over the file that the image came from), `hash` (an
+//! image's content hash, as --dump-images names it, or its beginning), `arch` (one that the image
+//! holds), `grid`, `block` (three numbers or "*"), `nth` (a number, or "from..to" counted from 1).
+//!
+//! What is done: `image` (a file, or a list of files of which the backend takes what it can run; with `kernel`: that kernel of it instead of the one of the same name; with
+//! `whole = true`: the whole image instead of the whole image; with `compare = { parameters, type, tolerance,
+//! keep }`: beside it, comparing what they wrote; with `own = ["NAME"]`: these variables of it are not the program's), `launch = { grid, block, shared }`, or
+//! `skip = true`. `on-failure = "stop"` ends the program where a rule cannot be applied; else that is
+//! said, and the program goes on with its own code.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
+use cushim_rules::{
+    Action, Compare, Condition, Element, Error, Keep, Launch, Match, OnFailure, Rule,
+};
 use regex_lite::Regex;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::{Compare, Condition, Element, Error, Keep, Match};
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+mod tests;
 
 /// The rules of a manifest, in order: of several that match, the first counts.
 #[derive(Clone, Debug, Default)]
@@ -18,74 +45,30 @@ pub struct Manifest {
     pub rules: Vec<Rule>,
 }
 
-/// One rule.
-#[derive(Clone, Debug)]
-pub struct Rule {
-    /// How messages call it.
-    pub name: String,
-    /// What it is about.
-    pub matching: Match,
-    /// What it does.
-    pub action: Action,
-    /// What happens where it cannot be applied.
-    pub on_failure: OnFailure,
-}
-
-/// What a rule does.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Action {
-    /// A kernel of another image takes the kernel's place.
-    Kernel {
-        /// The image's files: what the backend can run of all of them counts.
-        images: Vec<PathBuf>,
-        /// Its kernel; `None` for the one of the same name.
-        kernel: Option<String>,
-        /// Instead of taking its place it is run beside it, and what they wrote is compared.
-        compare: Option<Compare>,
-        /// Its variables that are not the program's, though the program has some of the same name.
-        own: Vec<String>,
-    },
-    /// Another image takes the image's place, variables and all.
-    Image {
-        /// The image's files, as above.
-        images: Vec<PathBuf>,
-    },
-    /// The kernel is launched in another shape.
-    Launch(Launch),
-    /// The kernel is not launched.
-    Skip,
-}
-
-impl Action {
-    /// The files that it names.
-    pub fn images(&self) -> &[PathBuf] {
-        match self {
-            Action::Kernel { images, .. } | Action::Image { images } => images,
-            Action::Launch(_) | Action::Skip => &[],
-        }
-    }
-}
-
-/// The parts of a launch that change.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Launch {
-    /// Blocks.
-    pub grid: Option<[u32; 3]>,
-    /// Threads of a block.
-    pub block: Option<[u32; 3]>,
-    /// Dynamic shared memory, bytes.
-    pub shared: Option<u32>,
-}
-
-/// What happens where a rule cannot be applied.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum OnFailure {
-    /// It is said, and the program goes on with its own code.
-    #[default]
+#[derive(Deserialize)]
+#[serde(remote = "OnFailure", rename_all = "lowercase")]
+enum FailureWord {
     Pass,
-    /// It is said, and the program ends.
     Stop,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "Element", rename_all = "lowercase")]
+enum ElementWord {
+    Bytes,
+    F16,
+    BF16,
+    F32,
+    F64,
+    I32,
+    I64,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "Keep", rename_all = "lowercase")]
+enum KeepWord {
+    Original,
+    Replacement,
 }
 
 #[derive(Deserialize)]
@@ -109,7 +92,7 @@ struct Table {
     skip: Option<Spanned<bool>>,
     compare: Option<Spanned<Comparing>>,
     own: Option<Spanned<Vec<String>>>,
-    #[serde(default)]
+    #[serde(default, with = "FailureWord")]
     on_failure: OnFailure,
 }
 
@@ -117,10 +100,10 @@ struct Table {
 #[serde(deny_unknown_fields)]
 struct Comparing {
     parameters: Option<Vec<usize>>,
-    #[serde(rename = "type", default)]
+    #[serde(rename = "type", default, with = "ElementWord")]
     element: Element,
     tolerance: Option<f64>,
-    #[serde(default)]
+    #[serde(default, with = "KeepWord")]
     keep: Keep,
 }
 
@@ -189,32 +172,6 @@ impl Manifest {
         let rules = read.redirect.into_iter().enumerate();
         let rules = rules.map(|(i, table)| here.rule(i, table)).collect::<Result<_, _>>()?;
         Ok(Manifest { rules })
-    }
-
-    /// One rule of the form `KERNEL=FILE`, as `--replace` takes it. The last `=` separates: names hold
-    /// some.
-    ///
-    /// # Errors
-    /// Where a side is missing, or the kernel is no regular expression.
-    pub fn replace(text: &str) -> Result<Rule, Error> {
-        let here = Here { file: Path::new("--replace"), text };
-        let Some((kernel, image)) =
-            text.rsplit_once('=').filter(|(k, i)| !k.is_empty() && !i.is_empty())
-        else {
-            return Err(here.error(0, format!("found {text:?}, expected KERNEL=FILE")));
-        };
-        let kernel = here.regex(kernel, 0)?;
-        Ok(Rule {
-            name: format!("--replace {text}"),
-            matching: Match { kernel: Some(kernel), ..Match::default() },
-            action: Action::Kernel {
-                images: vec![image.into()],
-                kernel: None,
-                compare: None,
-                own: Vec::new(),
-            },
-            on_failure: OnFailure::Pass,
-        })
     }
 }
 
@@ -435,7 +392,3 @@ impl Here<'_> {
         }
     }
 }
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
-mod tests;

@@ -1,7 +1,7 @@
 //! Manifests, well formed and not.
 
 use super::*;
-use crate::Names;
+use cushim_rules::Names;
 
 fn parse(text: &str) -> Result<Manifest, String> {
     Manifest::parse(text, Path::new("dir/rules.toml")).map_err(|e| e.to_string())
@@ -155,22 +155,5 @@ fn mistakes_have_a_place_and_a_reason() {
     for (text, place, reason) in cases {
         let error = parse(text).unwrap_err();
         assert!(error.contains(place) && error.contains(reason), "{text:?}: {error}");
-    }
-}
-
-#[test]
-fn replace_takes_the_last_equals_sign() {
-    let rule = Manifest::replace("op<a==b>=x.ptx").unwrap();
-    assert_eq!(
-        rule.action,
-        Action::Kernel {
-            images: vec!["x.ptx".into()],
-            kernel: None,
-            compare: None,
-            own: Vec::new()
-        }
-    );
-    for bad in ["", "kernel", "=x", "k=", "(=x"] {
-        assert!(Manifest::replace(bad).is_err(), "{bad}");
     }
 }
