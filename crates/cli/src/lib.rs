@@ -9,7 +9,6 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub mod analysis;
 pub mod ctl;
 pub mod doctor;
 pub mod env;

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 
 use clap::ValueEnum;
 
-use super::model::Report;
+use cushim_analysis::Report;
 
 mod cell;
 mod rows;

@@ -3,8 +3,8 @@
 //! Must not know: their order.
 
 use super::{By, Cell, Column, Table};
-use crate::analysis::model::{Calls, Gpu, Report};
-use crate::view::style::dim;
+use cushim_analysis::model::{Calls, Gpu, Report};
+use cushim_analysis::words::dim;
 
 const CALLS: [Column; 8] = [
     ("share", "share"),

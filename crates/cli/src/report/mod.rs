@@ -1,22 +1,32 @@
 //! `cushim report FILE|DIR...`: what was recorded, summed up, or as `trace` would have shown it.
 //!
-//! Owns: its command line, which files are meant, and merging them by time. Must not know: how events or
-//! tables look.
+//! Owns: its command line, and how a report is printed ([`show`]). Must not know: how events look, how a report comes
+//! about (`cushim-analysis`).
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use cushim_analysis::{find, in_order, open};
+use cushim_trace::event::Event;
 use cushim_trace::reader::TraceFile;
 
-use crate::analysis::tables::{By, Sort};
-use crate::analysis::{self, Options, Output};
 use crate::export::output::{self, Shared};
-use crate::view::{self, Format, Run, Source, Target, View, ViewArgs};
+use crate::progress::Progress;
+use crate::view::{self, Format, Run, Target, View, ViewArgs};
 use crate::{Error, Outcome, complain, zst};
 use cushim_names::Foreign as _;
+
+mod changes;
+mod csv;
+mod html;
+pub mod options;
+pub mod show;
+pub mod tables;
+mod text;
+
+use options::Options;
+use show::Output;
+use tables::{By, Sort};
 
 /// Arguments of `cushim report`.
 #[derive(clap::Args, Debug)]
@@ -109,10 +119,12 @@ pub fn run(args: ReportArgs) -> Outcome {
     if args.vs.is_some() && args.by.is_some_and(|by| by != By::Kernel) {
         return Err(Error::Usage("--vs compares kernels; --by cannot choose others".to_owned()));
     }
-    let options = Options {
+    let about = cushim_analysis::Options {
         kernels: view.kernels,
         children: view.children,
         names: view.names,
+    };
+    let options = Options {
         by: args.by,
         sort: args.sort,
         top: args.top,
@@ -120,17 +132,17 @@ pub fn run(args: ReportArgs) -> Outcome {
         color: view.color,
         utf8: view.utf8,
     };
-    let files = find_all(&args.files)?;
-    let others = args.vs.as_ref().map(|path| find_all(std::slice::from_ref(path))).transpose()?;
+    let files = find(&args.files)?;
+    let others = args.vs.as_ref().map(|path| find(std::slice::from_ref(path))).transpose()?;
     let all: Vec<PathBuf> = files.iter().chain(others.iter().flatten()).cloned().collect();
     refuse_overwriting(&args, all.iter().map(PathBuf::as_path))?;
-    let report = analysis::analyse(&files, &options)?;
-    let other = others.map(|files| analysis::analyse(&files, &options)).transpose()?;
+    let report = analyse(&files, &about)?;
+    let other = others.map(|files| analyse(&files, &about)).transpose()?;
     // Nothing is created before everything was read.
     let (mut out, whole) = open_output(&args)?;
     match &other {
-        Some(other) => analysis::write_changes(&mut out, (&report, other), output, &options),
-        None => analysis::write(&mut out, &report, output, &options),
+        Some(other) => show::write_changes(&mut out, (&report, other), output, &options),
+        None => show::write(&mut out, &report, output, &options),
     }
     .map_err(view::output)?;
     drop(out);
@@ -143,6 +155,18 @@ pub fn run(args: ReportArgs) -> Outcome {
         ));
     }
     Ok(0)
+}
+
+/// The report of these files, with a bar on the terminal where that takes long.
+fn analyse(
+    files: &[PathBuf],
+    about: &cushim_analysis::Options,
+) -> Result<cushim_analysis::Report, Error> {
+    let begin = |bytes| {
+        let mut progress = Progress::new(bytes);
+        move |event: &Event<'_>| progress.event(event)
+    };
+    Ok(cushim_analysis::analyse_watched(files, about, begin)?)
 }
 
 fn target(args: &ReportArgs) -> Target {
@@ -202,29 +226,9 @@ fn plural(files: usize) -> String {
     format!("{files} {}", if files == 1 { "file" } else { "files" })
 }
 
-/// Hands the events of all files to the view, by the time since 1970: monotonic clocks of different
-/// machines have nothing to do with each other.
+/// Hands the events of all files to the view, by time.
 pub fn merge(files: &mut [TraceFile], view: &mut View) -> Result<(), Error> {
-    let sources: Vec<Source> = files.iter().enumerate().map(|(n, f)| Source::of(n, f)).collect();
-    let next = |file: &TraceFile, source: &Source| {
-        let ns = file.next_ns()? as i64;
-        Some(ns.wrapping_add(source.realtime_offset_ns))
-    };
-    let mut heads = BinaryHeap::new();
-    for (file, source) in files.iter_mut().zip(&sources) {
-        file.look(true)?;
-        heads.extend(next(file, source).map(|ns| Reverse((ns, source.index))));
-    }
-    while let Some(Reverse((_, index))) = heads.pop() {
-        let (Some(file), Some(source)) = (files.get_mut(index), sources.get(index)) else {
-            continue;
-        };
-        let mut result = Ok(());
-        file.take_next(&mut |meta, event| result = view.event(source, meta, event))?;
-        result.map_err(view::output)?;
-        heads.extend(next(file, source).map(|ns| Reverse((ns, index))));
-    }
-    Ok(())
+    Ok(in_order(files, &mut |source, meta, event| view.event(source, meta, event))?)
 }
 
 /// A trace that was just opened is not what to write to.
@@ -243,46 +247,5 @@ fn refuse_overwriting<'a>(
 
 /// Opens the files, and those in the folders.
 pub fn open_all(paths: &[PathBuf]) -> Result<Vec<TraceFile>, Error> {
-    find_all(paths)?.iter().map(|path| zst::open(path)).collect()
-}
-
-/// The files, and those in the folders; the order is that of the arguments, then of the names.
-pub fn find_all(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
-    let mut files = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let mut found = Vec::new();
-        find(path, &mut found)?;
-        if found.is_empty() {
-            let path = path.shown();
-            return Err(Error::Usage(format!(
-                "{path}: no trace file in this folder (*.cushim, *.cushim.zst)"
-            )));
-        }
-        found.sort();
-        files.append(&mut found);
-    }
-    Ok(files)
-}
-
-/// Trace files in `folder` and the folders below it, links aside.
-fn find(folder: &Path, found: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let read = |e| Error::io("read the folder", folder, e);
-    for entry in fs::read_dir(folder).map_err(read)? {
-        let entry = entry.map_err(read)?;
-        let path = entry.path();
-        match entry.file_type().map_err(read)? {
-            kind if kind.is_dir() => find(&path, found)?,
-            kind if kind.is_file()
-                && zst::plain(&path).extension().is_some_and(|e| e == "cushim") =>
-            {
-                found.push(path);
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    Ok(find(paths)?.iter().map(|path| open(path)).collect::<Result<_, _>>()?)
 }

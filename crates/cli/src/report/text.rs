@@ -6,9 +6,10 @@ use std::io::{self, Write};
 
 use cushim_names::elide;
 
-use super::Options;
-use super::model::{Kernel, Report};
-use super::tables::{By, Cell, Table, table};
+use cushim_analysis::model::{self, Kernel, Report};
+
+use super::options::Options;
+use super::tables::{ALL, By, Cell, Table, table};
 use crate::view::style::{Ink, Style};
 
 /// Rows of the first table, and of the others.
@@ -22,33 +23,11 @@ const CELL_MAX: usize = 40;
 pub fn write(out: &mut dyn Write, report: &Report, options: &Options) -> io::Result<()> {
     let style = Style { color: options.color, utf8: options.utf8 };
     head(out, report, style)?;
-    let tables: &[By] = match &options.by {
-        Some(by) => std::slice::from_ref(by),
-        None if report.ranks.len() > 1 => &[
-            By::Kernel,
-            By::Api,
-            By::Copy,
-            By::GpuCopy,
-            By::GpuStream,
-            By::Range,
-            By::Mapping,
-            By::Stream,
-            By::Thread,
-            By::Rank,
-            By::Gap,
-        ],
-        None => &[
-            By::Kernel,
-            By::Api,
-            By::Copy,
-            By::GpuCopy,
-            By::GpuStream,
-            By::Range,
-            By::Mapping,
-            By::Stream,
-            By::Thread,
-            By::Gap,
-        ],
+    // Shapes only where they are asked for; ranks where there are several.
+    let unasked = |by: &By| *by != By::Shape && (*by != By::Rank || report.ranks.len() > 1);
+    let tables = match options.by {
+        Some(by) => vec![by],
+        None => ALL.into_iter().filter(unasked).collect(),
     };
     for (n, by) in tables.iter().enumerate() {
         let top = options.top.unwrap_or(TOP[n.min(1)]);
@@ -221,7 +200,7 @@ fn remarks(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()>
         let n = plural(report.calls.pending, "call", "calls");
         lines.push((Ink::Bad, format!("not returned: {n}")));
     }
-    let sum = |field: fn(&super::model::Lost) -> u64| -> u64 {
+    let sum = |field: fn(&model::Lost) -> u64| -> u64 {
         report.processes.iter().map(|process| field(&process.lost)).fold(0, u64::saturating_add)
     };
     let lost = [

@@ -1,17 +1,14 @@
 //! What changed from one report to another.
 //!
 //! Owns: which kernels are the same in both: those with the same symbol, whatever file holds it.
-//! Must not know: trace files.
+//! Must not know: trace files, how changes are shown.
 
 use std::collections::BTreeMap;
-use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::model::{CallNs, Kernel, Report};
-use super::tables::{By, Cell, Table};
-use super::{Options, csv, text};
-use crate::view::style::dim;
+use crate::model::{CallNs, Kernel, Report};
+use crate::words::dim;
 
 /// What became of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -127,7 +124,8 @@ impl Change {
         let total = |side: &Option<Side>| side.as_ref().map_or(0, |s| s.call_ns.total) as i64;
         total(&self.after).saturating_sub(total(&self.before))
     }
-    fn word(&self) -> &'static str {
+    /// What became of it, a word.
+    pub fn word(&self) -> &'static str {
         match self.change {
             Fate::New => "new",
             Fate::Vanished => "vanished",
@@ -135,101 +133,12 @@ impl Change {
             Fate::Same => "same",
         }
     }
-    fn cells(&self, shape: &str) -> Vec<Cell> {
-        let pair = |side: &Option<Side>| match side {
-            Some(s) => [
-                Cell::Count(s.launches),
-                Cell::Ns(s.call_ns.total as f64),
-                Cell::Ns(s.call_ns.p50 as f64),
-            ],
-            None => [Cell::None, Cell::None, Cell::None],
-        };
-        let ([a, b, c], [d, e, f]) = (pair(&self.before), pair(&self.after));
-        let ratio = match (&self.before, &self.after) {
-            (Some(before), Some(after)) if before.call_ns.total > 0 => {
-                let ratio = after.call_ns.total as f64 / before.call_ns.total as f64;
-                Cell::Text(format!("{ratio:.2}"))
-            }
-            _ => Cell::None,
-        };
-        let name = Cell::Text(self.name.clone());
-        vec![
-            Cell::Text(self.word().into()),
-            a,
-            d,
-            b,
-            e,
-            ratio,
-            c,
-            f,
-            Cell::Text(shape.into()),
-            name,
-        ]
+    /// Shapes that only the first side has, and those that only the second has, as text.
+    pub fn shapes(&self) -> [Vec<&str>; 2] {
+        [(&self.before, &self.after), (&self.after, &self.before)].map(|(one, other)| {
+            let has = |shape: &&str| other.as_ref().is_some_and(|s| s.shapes.contains_key(*shape));
+            let all = one.iter().flat_map(|side| side.shapes.keys().map(String::as_str));
+            all.filter(|shape| !has(shape)).collect()
+        })
     }
-    /// Shapes that only one of them used: `-<<<16, 256>>> +<<<32, 256>>>`.
-    fn shapes(&self) -> String {
-        let list =
-            |side: &Option<Side>| side.as_ref().map(|s| s.shapes.clone()).unwrap_or_default();
-        let (before, after) = (list(&self.before), list(&self.after));
-        let gone =
-            before.keys().filter(|shape| !after.contains_key(*shape)).map(|s| format!("-{s}"));
-        let new =
-            after.keys().filter(|shape| !before.contains_key(*shape)).map(|s| format!("+{s}"));
-        let mut all: Vec<String> = gone.chain(new).collect();
-        let more = all.len().saturating_sub(4);
-        all.truncate(4);
-        if more > 0 {
-            all.push(format!("and {more} more"));
-        }
-        if self.change == Fate::Changed { all.join(" ") } else { String::new() }
-    }
-}
-
-/// All of them as a table.
-pub fn table(changes: &Changes) -> Table {
-    let columns = vec![
-        ("change", "change"),
-        ("launches A", "launches_before"),
-        ("B", "launches_after"),
-        ("total A", "call_ns_total_before"),
-        ("B", "call_ns_total_after"),
-        ("B/A", "ratio"),
-        ("p50 A", "call_ns_p50_before"),
-        ("B", "call_ns_p50_after"),
-        ("shapes", "shapes"),
-        ("name", "kernel"),
-    ];
-    let rows = changes.kernels.iter().map(|change| change.cells(&change.shapes())).collect();
-    Table { by: By::Kernel, columns, rows }
-}
-
-/// For programs.
-pub fn csv(out: &mut dyn Write, changes: &Changes, top: Option<usize>) -> io::Result<()> {
-    csv::write(out, &table(changes), top)
-}
-
-/// In one line.
-pub fn summary(changes: &Changes) -> String {
-    let count = |fate: Fate| changes.kernels.iter().filter(|c| c.change == fate).count();
-    format!(
-        "from A to B: {} to {} launches; kernels: {} new, {} vanished, {} changed, {} the same",
-        changes.launches[0],
-        changes.launches[1],
-        count(Fate::New),
-        count(Fate::Vanished),
-        count(Fate::Changed),
-        count(Fate::Same)
-    )
-}
-
-/// What the table shows.
-pub const TITLE: &str = "host time in the call by kernel, the largest difference first";
-
-/// For people.
-pub fn text(out: &mut dyn Write, changes: &Changes, options: &Options) -> io::Result<()> {
-    writeln!(out, "{}", summary(changes))?;
-    if changes.kernels.is_empty() {
-        return Ok(());
-    }
-    text::write_table(out, &table(changes), TITLE, options.top.unwrap_or(40), options)
 }

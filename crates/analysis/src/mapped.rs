@@ -11,7 +11,7 @@ use cushim_trace::meta::Metadata;
 
 /// One argument of a region, or of a call that maps data.
 #[derive(Clone, Debug)]
-pub(crate) struct Mapping<'a> {
+pub struct Mapping<'a> {
     /// The variable or the section of an array, as the source has it; empty where that is not known.
     pub name: &'a str,
     /// `to`, `from`, `tofrom`, `alloc`, `literal`.
@@ -56,7 +56,7 @@ impl Mapping<'_> {
         text.push_str(self.kind);
         if !self.name.is_empty() {
             text.push(' ');
-            text.push_str(&super::style::printable(self.name));
+            text.push_str(&crate::words::printable(self.name));
         }
         match self.value() {
             Some(value) => {
@@ -71,7 +71,7 @@ impl Mapping<'_> {
 }
 
 /// The arguments that were kept.
-pub(crate) fn mappings<'a>(
+pub fn mappings<'a>(
     mapped: &'a Mapped<'_>,
     meta: &'a Metadata,
 ) -> impl Iterator<Item = Mapping<'a>> {
@@ -92,7 +92,7 @@ pub(crate) fn mappings<'a>(
 
 /// How many bytes its mappings ask to be moved to the device, and from it; what is there already is not moved again.
 /// Where data begin nothing comes from the device, and where they end nothing goes to it.
-pub(crate) fn moved(mapped: &Mapped<'_>, meta: &Metadata) -> (u64, u64) {
+pub fn moved(mapped: &Mapped<'_>, meta: &Metadata) -> (u64, u64) {
     let (to, from) = mappings(mapped, meta).map(|m| m.moves()).fold((0u64, 0u64), |sum, more| {
         (sum.0.saturating_add(more.0), sum.1.saturating_add(more.1))
     });
@@ -100,7 +100,7 @@ pub(crate) fn moved(mapped: &Mapped<'_>, meta: &Metadata) -> (u64, u64) {
 }
 
 /// What is left of bytes both ways in a region or a call of this kind.
-pub(crate) fn way(what: u8, (to, from): (u64, u64)) -> (u64, u64) {
+pub fn way(what: u8, (to, from): (u64, u64)) -> (u64, u64) {
     match what {
         MAP_BEGIN => (to, 0),
         MAP_END => (0, from),
@@ -109,13 +109,13 @@ pub(crate) fn way(what: u8, (to, from): (u64, u64)) -> (u64, u64) {
 }
 
 /// Where in the source it is.
-pub(crate) fn place<'a>(mapped: &Mapped<'_>, meta: &'a Metadata) -> Option<Place<'a>> {
+pub fn place<'a>(mapped: &Mapped<'_>, meta: &'a Metadata) -> Option<Place<'a>> {
     let place = Place::of_call(meta.names.get(&mapped.place)?);
     (place != Place::default()).then_some(place)
 }
 
 /// What it does, a word: of a region, of a call that maps data.
-pub(crate) fn what(mapped: &Mapped<'_>) -> &'static str {
+pub fn what(mapped: &Mapped<'_>) -> &'static str {
     match mapped.what {
         0 => "region",
         MAP_BEGIN => "begin",
@@ -126,7 +126,7 @@ pub(crate) fn what(mapped: &Mapped<'_>) -> &'static str {
 }
 
 /// Why a region ran on the host: a word, and what a reader is told.
-pub(crate) fn fallback(mapped: &Mapped<'_>) -> Option<(&'static str, &'static str)> {
+pub fn fallback(mapped: &Mapped<'_>) -> Option<(&'static str, &'static str)> {
     Some(match mapped.fallback {
         FALLBACK_NONE => return None,
         FALLBACK_DISABLED => ("disabled", "offloading is disabled (OMP_TARGET_OFFLOAD)"),
@@ -140,7 +140,7 @@ pub(crate) fn fallback(mapped: &Mapped<'_>) -> Option<(&'static str, &'static st
 }
 
 /// What is known besides the arguments, by name.
-pub(crate) fn facts(mapped: &Mapped<'_>, meta: &Metadata) -> Vec<(&'static str, String)> {
+pub fn facts(mapped: &Mapped<'_>, meta: &Metadata) -> Vec<(&'static str, String)> {
     let mut facts = vec![("what", what(mapped).to_owned())];
     if let Some(place) = place(mapped, meta) {
         facts.push(("place", format!("{}:{}:{}", place.file, place.line, place.column)));
@@ -150,7 +150,7 @@ pub(crate) fn facts(mapped: &Mapped<'_>, meta: &Metadata) -> Vec<(&'static str, 
     }
     for (name, shape) in [("teams", mapped.teams), ("threads", mapped.threads)] {
         if shape != [0; 3] {
-            facts.push((name, super::style::dim(shape)));
+            facts.push((name, crate::words::dim(shape)));
         }
     }
     if mapped.trip_count != 0 {

@@ -6,9 +6,11 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::Options;
-use super::compare::{self, Changes};
-use super::model::{Kernel, Lane, Mark, Report};
+use cushim_analysis::compare::Changes;
+use cushim_analysis::model::{Kernel, Lane, Mark, Report};
+
+use super::changes as change_table;
+use super::options::Options;
 use super::tables::{self, Cell, Table, table};
 use crate::view::style::Style;
 
@@ -46,7 +48,7 @@ pub fn write_changes(
     let style = Style { color: false, utf8: true };
     let top = options.top.unwrap_or(ROWS_MAX).min(ROWS_MAX);
     let mut data = data(after, options);
-    let mut table = rows(&compare::table(changes), top, style);
+    let mut table = rows(&change_table::table(changes), top, style);
     // A column `B` stands beside its `A` in text; here each is sorted by alone.
     let mut of = String::new();
     for title in table["columns"].as_array_mut().into_iter().flatten() {
@@ -56,11 +58,11 @@ pub fn write_changes(
         }
     }
     table["id"] = json!("change");
-    table["title"] = json!(compare::TITLE);
+    table["title"] = json!(change_table::TITLE);
     if let Some(tables) = data["tables"].as_array_mut() {
         tables.insert(0, table);
     }
-    data["compared"] = json!(compare::summary(changes));
+    data["compared"] = json!(change_table::summary(changes));
     page(out, &data)
 }
 

@@ -11,8 +11,8 @@ use cushim_trace::event::Gpu;
 use cushim_trace::layout::GPU_KERNEL;
 use cushim_trace::meta::{self, Metadata};
 
-use super::filter::KernelFilter;
-use super::style::printable;
+use crate::filter::KernelFilter;
+use crate::words::printable;
 
 /// A kernel, the same for all files.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub struct Kernel {
     pub types: Option<Vec<Type>>,
     /// The file that holds it, empty where unknown.
     pub owner: String,
-    /// `--kernel` lets it pass.
+    /// The filter lets it pass.
     pub shown: bool,
 }
 

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use regex_lite::Regex;
 
-use crate::Error;
+use crate::error::Error;
 
-/// `--kernel`, given any number of times.
+/// Which kernels: expressions of which one must match a name, and others (`!…`) of which none may.
 #[derive(Clone, Debug, Default)]
 pub struct KernelFilter {
     wanted: Vec<Pattern>,
@@ -28,7 +28,7 @@ impl Pattern {
         if let Some(number) = digits.and_then(|d| d.parse().ok()) {
             return Ok(Pattern::Number(number));
         }
-        Regex::new(text).map(Pattern::Name).map_err(|e| bad("--kernel", text, e))
+        Regex::new(text).map(Pattern::Name).map_err(|e| bad(text, e))
     }
     fn matches(&self, number: usize, names: &[&str]) -> bool {
         match self {
@@ -38,15 +38,18 @@ impl Pattern {
     }
 }
 
-fn bad(option: &'static str, found: &str, error: regex_lite::Error) -> Error {
+fn bad(found: &str, error: regex_lite::Error) -> Error {
     // The error draws the expression with a marker on several lines; its last line is the reason.
     let text = error.to_string();
-    let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-    Error::Usage(format!("{option}: {found:?} is no regular expression: {reason}"))
+    let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+    Error::Expression { text: found.to_owned(), why }
 }
 
 impl KernelFilter {
-    /// The filter of these expressions.
+    /// The filter of these expressions. `k2` is the kernel with that number; `!` before one leaves out what it matches.
+    ///
+    /// # Errors
+    /// Where one is no regular expression.
     pub fn new(expressions: &[String]) -> Result<Self, Error> {
         let mut filter = KernelFilter::default();
         for expression in expressions.iter().filter(|e| !e.is_empty()) {
@@ -68,7 +71,7 @@ impl KernelFilter {
     }
 }
 
-/// `--children`.
+/// Which child processes.
 #[derive(Clone, Debug, Default)]
 pub enum Children {
     /// All of them.
@@ -81,12 +84,15 @@ pub enum Children {
 }
 
 impl Children {
-    /// Of the option's value.
+    /// Of `all`, `none`, or an expression over the file name of the child's program.
+    ///
+    /// # Errors
+    /// Where it is no expression.
     pub fn new(text: &str) -> Result<Self, Error> {
         Ok(match text {
             "all" | "" => Children::All,
             "none" | "0" => Children::None,
-            regex => Children::Named(Regex::new(regex).map_err(|e| bad("--children", regex, e))?),
+            regex => Children::Named(Regex::new(regex).map_err(|e| bad(regex, e))?),
         })
     }
     /// Whether a child process that runs `exe` is shown.
@@ -125,7 +131,7 @@ mod tests {
     #[test]
     fn a_bad_expression_is_one_line() {
         let error = KernelFilter::new(&["(".to_owned()]).unwrap_err().to_string();
-        assert!(error.contains("--kernel") && error.lines().count() == 1, "{error}");
+        assert!(error.contains("\"(\" is no") && error.lines().count() == 1, "{error}");
         assert!(Children::new("[").is_err());
     }
 

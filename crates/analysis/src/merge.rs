@@ -10,14 +10,14 @@ use cushim_names::Value;
 use cushim_trace::layout::Lost as LostKind;
 use cushim_trace::reader::TraceFile;
 
-use super::collect::{FileSums, GAPS_MAX};
-use super::model::*;
-use super::rows::{KernelRow, Times};
-use crate::view::known::{Handle, Known};
-use crate::view::style::printable;
-use crate::view::table::labels;
-use crate::view::values::copy_direction;
-use crate::view::{KernelFilter, NameForm};
+use crate::arguments::copy_direction;
+use crate::collect::{FileSums, GAPS_MAX};
+use crate::filter::KernelFilter;
+use crate::known::{Handle, Known};
+use crate::model::*;
+use crate::names::{NameForm, labels};
+use crate::rows::{KernelRow, Times};
+use crate::words::printable;
 
 /// Lanes of the overview.
 const LANES_MAX: usize = 256;
@@ -60,10 +60,10 @@ struct Merged {
     kernels: BTreeMap<usize, (KernelRow, usize, u32)>,
     apis: BTreeMap<(String, String), Times>,
     failures: BTreeMap<(String, i32), u64>,
-    copies: BTreeMap<(super::copies::Direction, bool), super::rows::CopyRow>,
-    gpu_copies: BTreeMap<u8, super::rows::GpuCopyRow>,
-    ranges: BTreeMap<super::rows::RangeKey, super::rows::RangeRow>,
-    mappings: BTreeMap<super::rows::MappingKey, super::rows::MappingRow>,
+    copies: BTreeMap<(crate::copies::Direction, bool), crate::rows::CopyRow>,
+    gpu_copies: BTreeMap<u8, crate::rows::GpuCopyRow>,
+    ranges: BTreeMap<crate::rows::RangeKey, crate::rows::RangeRow>,
+    mappings: BTreeMap<crate::rows::MappingKey, crate::rows::MappingRow>,
     notes: Vec<String>,
 }
 
@@ -264,7 +264,7 @@ fn process(file: &TraceFile, sums: &FileSums) -> Process {
 fn shapes(row: &KernelRow) -> Vec<Shape> {
     let mut shapes: Vec<_> = row.shapes.iter().collect();
     shapes.sort_unstable_by(|a, b| b.1.calls.cmp(&a.1.calls).then(a.0.cmp(b.0)));
-    let shape = |(key, times): (&super::rows::Shape, &Times)| Shape {
+    let shape = |(key, times): (&crate::rows::Shape, &Times)| Shape {
         grid: key.0,
         block: key.1,
         cluster: Some(key.2).filter(|cluster| cluster.iter().any(|&n| n > 0)),
@@ -276,7 +276,7 @@ fn shapes(row: &KernelRow) -> Vec<Shape> {
 
 fn arguments(
     layout: &[(u32, u32)],
-    kernel: &crate::view::known::Kernel,
+    kernel: &crate::known::Kernel,
     row: &KernelRow,
 ) -> Vec<Argument> {
     // A declaration with another number of parameters is not the one of this layout.
@@ -395,7 +395,7 @@ fn gaps(
         .flat_map(|(index, (_, sums))| sums.gaps.iter().map(move |gap| (gap.0, index)))
         .collect();
     all.sort_unstable_by(|a, b| b.0.ns.cmp(&a.0.ns).then(a.cmp(b)));
-    let one = |(gap, index): (super::rows::Gap, usize)| Gap {
+    let one = |(gap, index): (crate::rows::Gap, usize)| Gap {
         ns: gap.ns,
         at_ns: since(gap.at),
         pid: files.get(index).map_or(0, |(file, _)| file.metadata().process.pid),

@@ -15,16 +15,15 @@ use cushim_trace::layout::{
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 
-use super::copies::Direction;
-use super::fast::Map;
-use super::rows::{
+use crate::copies::Direction;
+use crate::error::Error;
+use crate::fast::Map;
+use crate::mapped::{self, mappings};
+use crate::rows::{
     ApiRow, CopyRow, Gap, GpuCopyRow, GpuStreamRow, KernelRow, MappingKey, MappingRow, RangeKey,
     RangeRow, StreamRow, ThreadRow, Times,
 };
-use super::timeline::Timeline;
-use crate::Error;
-use crate::progress::Progress;
-use crate::view::mapped::{self, mappings};
+use crate::timeline::Timeline;
 
 /// Threads with a lane of their own in the overview.
 const LANES_MAX: usize = 64;
@@ -82,12 +81,12 @@ pub struct FileSums {
 pub fn collect(
     file: &mut TraceFile,
     only: Option<&HashSet<u32>>,
-    mut progress: Progress,
+    mut watch: impl FnMut(&Event<'_>),
 ) -> Result<FileSums, Error> {
     let offset = file.header().timeline.realtime_offset_ns();
     let mut sums = FileSums::default();
     file.poll(true, &mut |meta, event| {
-        progress.event(event);
+        watch(event);
         sums.event(offset, only, meta, event);
     })?;
     Ok(sums)

@@ -1,7 +1,7 @@
 //! What the sums over a file consist of: one row for each kernel, call, stream, thread, range and direction.
 //!
 //! Owns: how a row takes in an event of its own, and the same row of another file. Must not know: which event is
-//! whose ([`super::collect`]), or how anything is shown.
+//! whose ([`crate::collect`]), or how anything is shown.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use cushim_trace::event::{Launch, Mapped};
 use cushim_trace::layout::{LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN};
 use cushim_trace::meta::Api;
 
-use super::copies::Rule;
-use super::fast::Map;
-use super::histogram::Histogram;
-use super::timeline::Timeline;
-use crate::view::REPORTERS;
-use crate::view::mapped::Mapping;
+use crate::copies::Rule;
+use crate::facts::REPORTERS;
+use crate::fast::Map;
+use crate::histogram::Histogram;
+use crate::mapped::Mapping;
+use crate::timeline::Timeline;
 
 /// Distinct shapes that are kept for one kernel; further ones are only counted.
 const SHAPES_MAX: usize = 1024;
@@ -287,7 +287,7 @@ pub struct CopyRow {
     pub unknown: u64,
 }
 
-/// Kinds of host time in the overview; indexes [`super::timeline::Bin::ns`].
+/// Kinds of host time in the overview; indexes [`crate::timeline::Bin::ns`].
 fn kind_of(class: &str) -> usize {
     match class {
         "launch" | "graph" => 0,

@@ -8,7 +8,7 @@ use cushim_trace::event::{Call, Launch};
 use cushim_trace::layout::{LAUNCH_ARGS_CUT, LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN};
 use cushim_trace::meta::{Api, Metadata};
 
-use super::known::Kernel;
+use crate::known::Kernel;
 
 /// One argument of a kernel.
 pub struct Argument<'a> {

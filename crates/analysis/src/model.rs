@@ -5,8 +5,8 @@
 
 use serde::Serialize;
 
-use super::rows::Times;
-use super::timeline::Timeline;
+use crate::rows::Times;
+use crate::timeline::Timeline;
 
 /// The format's name and version; another number would mean another format.
 pub const FORMAT: &str = "cushim-report-1";
