@@ -1,4 +1,4 @@
-//! The list of functions in docs/capabilities.md is what the tables and the code say.
+//! The list of functions in docs/functions.md is what the tables and the code say.
 //!
 //! Owns the list: which functions CUDA exports (`cushim_abi`), which of them are ours (the tables of driver and
 //! runtime), and which of the runtime's need something of the driver that ours does not have (`runtime::needs`).
@@ -100,7 +100,7 @@ fn generated() -> String {
 
 #[test]
 fn the_page_lists_what_there_is() {
-    let page = root().join("docs/capabilities.md");
+    let page = root().join("docs/functions.md");
     let text = std::fs::read_to_string(&page).unwrap();
     let (before, rest) = text.split_once(BEGIN).expect("the mark before the list");
     let (list, after) = rest.split_once(END).expect("the mark behind the list");
@@ -112,6 +112,6 @@ fn the_page_lists_what_there_is() {
     let differs = list.lines().zip(wanted.lines()).find(|(is, should)| is != should);
     assert!(
         list == wanted,
-        "docs/capabilities.md is not what the code says (scripts/capabilities --update): {differs:?}"
+        "docs/functions.md is not what the code says (scripts/capabilities --update): {differs:?}"
     );
 }

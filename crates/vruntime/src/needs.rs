@@ -1,6 +1,6 @@
 //! Which functions of the runtime come to functions of the driver that our own driver does not have.
 //!
-//! Owns the table: docs/capabilities.md is made from it, and fuzzing and tests compare what calls come to with it. When
+//! Owns the table: docs/functions.md is made from it, and fuzzing and tests compare what calls come to with it. When
 //! our driver gets a function, its rows may stay: what it has is asked of its own table. Must not know: what they do.
 
 use cushim_abi::index::{Driver, Runtime};
