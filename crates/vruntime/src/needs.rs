@@ -1,7 +1,8 @@
-//! Which functions of the runtime come to functions of the driver that our own driver does not have.
+//! Which runtime functions call driver functions that cushim's own driver lacks.
 //!
-//! Owns the table: docs/functions.md is made from it, and fuzzing and tests compare what calls come to with it. When
-//! our driver gets a function, its rows may stay: what it has is asked of its own table. Must not know: what they do.
+//! Owns the table: docs/functions.md is made from it, and fuzzing and tests compare the calls that are made with
+//! it. When the driver gets a function, its rows may stay: the driver's own table says what it has. Must not know:
+//! what they do.
 
 use cushim_abi::index::{Driver, Runtime};
 

@@ -42,7 +42,7 @@ fn bad(option: &'static str, found: &str, error: regex_lite::Error) -> Error {
     // The error draws the expression with a marker on several lines; its last line is the reason.
     let text = error.to_string();
     let reason = text.lines().last().unwrap_or_default().trim_start_matches("error: ");
-    Error::Usage(format!("{option}: {found:?} is no regular expression: {reason}"))
+    Error::Usage(format!("{option}: {found:?} is not a regular expression: {reason}"))
 }
 
 impl KernelFilter {

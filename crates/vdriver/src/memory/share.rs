@@ -1,6 +1,6 @@
-//! Sharing memory and events with other processes: not here.
+//! Sharing memory and events with other processes, which is not supported.
 //!
-//! Owns the refusals, so that wrong arguments are told from what cannot be. Must not know: anything else.
+//! Owns the refusals, which tell wrong arguments from unsupported calls. Must not know: anything else.
 
 use cushim_abi::index::Driver;
 use cushim_abi::types::*;
