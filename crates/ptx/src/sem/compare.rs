@@ -163,7 +163,11 @@ pub(super) fn compare(words: &mut Reader<'_>, n: usize) -> Result<Compare, Unsup
             let signed = ty.is_signed() && only != Of::Unsigned;
             (Compared::Integers { bits: ty.bits(), signed }, false)
         }
-        _ => return Err(words.wrong(format!("`.{}`", ty.name()), "a type that can be compared")),
+        _ => {
+            return Err(
+                words.wrong(format!("`.{}`", ty.name()), "a type that this comparison takes")
+            );
+        }
     };
     let then = words.choice(&LOGIC);
     Ok(Compare { holds: Outcomes(holds), of, packed, then })
