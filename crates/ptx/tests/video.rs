@@ -93,14 +93,14 @@ fn what_cannot_be_written() {
         Err(e) => e.to_string(),
     };
     for (code, part) in [
-        ("vadd.s32.s32.u32.add d.b1, a, b, c;", "a part of the result"),
+        ("vadd.s32.s32.u32.add d.b1, a, b, c;", "a selector of the result"),
         ("vadd.s32.s32.u32 d.b1, a, b;", "expected a third"),
         ("vadd.s32.s32.u32.max d, a, b;", "expected a third"),
         ("vadd.s32.s32.u32 d, a.b4, b;", "an unknown selector"),
         ("vadd.s32.s32.u32 d, -a, b;", "a negated operand"),
         ("vadd.s32.s32.u32 d, h, b;", "found a register of type .b16"),
-        ("vmad.s32.s32.u32 d, -a, b, -c;", "another sign"),
-        ("vmad.s32.s32.u32.po d, -a, b, c;", "another sign"),
+        ("vmad.s32.s32.u32 d, -a, b, -c;", "found these signs"),
+        ("vmad.s32.s32.u32.po d, -a, b, c;", "found these signs"),
         ("vadd2.s32.s32.u32 d.h01, a, b, c;", "an unknown selector"),
         ("vadd2.s32.s32.u32 d, a.h4, b, c;", "an unknown selector"),
         ("vadd4.s32.s32.u32 d, a.b3218, b, c;", "an unknown selector"),
