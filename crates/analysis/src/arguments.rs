@@ -33,13 +33,13 @@ pub fn arguments<'a>(
     let layout = match meta.kernels.get(&launch.kernel).map(|k| &k.params) {
         Some(Ok(layout)) => layout,
         Some(Err(why)) => return Err(why),
-        None => return Err("nothing is known about the kernel"),
+        None => return Err("the kernel is unknown"),
     };
     if !layout.is_empty() && launch.flags & LAUNCH_ARGS_NULL != 0 {
         return Err("the caller passed no arguments");
     }
     if launch.flags & LAUNCH_ARGS_UNKNOWN != 0 {
-        return Err("the parameter layout was not known at the launch");
+        return Err("the parameter layout was unknown at the launch");
     }
     // A declaration with another number of parameters is not the one of this layout.
     let names = kernel.name.parameters.as_ref().filter(|list| list.len() == layout.len());

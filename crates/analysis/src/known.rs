@@ -1,8 +1,8 @@
-//! What events refer to by number, across all files: kernels k1, k2, … and handles s1, e1, …
+//! What events refer to by number, in all files: kernels k1, k2, … and handles s1, e1, …
 //!
-//! Owns: numbers by first appearance, and which kernels are shown. A kernel is the same in two traces if
-//! its symbol and the file that holds it are the same; where the file is not known, the symbol decides.
-//! Must not know: how an event looks.
+//! Owns: numbers by first appearance, and which kernels are shown. A kernel is the same in two traces if its symbol
+//! and the file that holds it are the same; where the file is not known, the symbol decides. Must not know: how an
+//! event looks.
 
 use std::collections::HashMap;
 

@@ -131,11 +131,11 @@ pub fn fallback(mapped: &Mapped<'_>) -> Option<(&'static str, &'static str)> {
         FALLBACK_NONE => return None,
         FALLBACK_DISABLED => ("disabled", "offloading is disabled (OMP_TARGET_OFFLOAD)"),
         FALLBACK_NO_DEVICE => ("no-device", "no device for its images"),
-        FALLBACK_HOST => ("host", "the host was asked for"),
-        FALLBACK_NO_SUCH_DEVICE => ("no-such-device", "there is no such device"),
+        FALLBACK_HOST => ("host", "the program chose the host"),
+        FALLBACK_NO_SUCH_DEVICE => ("no-such-device", "the device does not exist"),
         FALLBACK_NO_IMAGE => ("no-image", "no image was registered for it"),
         FALLBACK_REFUSED => ("refused", "libomptarget refused it"),
-        _ => ("unknown", "for a reason that this version does not know"),
+        _ => ("unknown", "for an unknown reason"),
     })
 }
 

@@ -52,9 +52,7 @@ static NEW: Mutex<Vec<Object>> = Mutex::new(Vec::new());
 /// Runs `act`; a panic of ours is told and goes no further.
 fn guarded(act: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(act)).is_err() {
-        say::error(
-            "an audit of loaded libraries failed; static CUDA runtimes may be left as they are",
-        );
+        say::error("auditing a loaded library failed; static CUDA runtimes may not be redirected");
     }
 }
 

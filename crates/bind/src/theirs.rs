@@ -65,7 +65,7 @@ pub fn theirs_of(kind: ImageKind, bytes: &[u8], limits: &Limits) -> Result<Their
                 theirs.put(variable.name, space, variable.size);
             }
         }
-        kind => return Err(format!("its variables cannot be read from {kind}")),
+        kind => return Err(format!("variables cannot be read from {kind}")),
     }
     Ok(theirs)
 }

@@ -146,10 +146,11 @@ pub fn warn_of_unknown() {
     }
 }
 
-/// The candidate that `name` was probably meant to be: at most two letters away.
+/// The candidate that `name` was probably meant to be: at most two letters away, and most of its letters the same.
 fn nearest(name: &str, candidates: &[String]) -> Option<String> {
     let (distance, best) = candidates.iter().map(|c| (distance(name, c), c)).min()?;
-    (distance <= 2).then(|| best.clone())
+    let own = name.len().saturating_sub(PREFIX.len());
+    (distance <= 2 && 3 * distance <= own).then(|| best.clone())
 }
 
 /// Levenshtein distance in bytes.
@@ -181,6 +182,7 @@ mod tests {
         assert_eq!(nearest("CUSHIM_OUPUT", &known).as_deref(), Some("CUSHIM_OUTPUT"));
         assert_eq!(nearest("CUSHIM_EVENT", &known).as_deref(), Some("CUSHIM_EVENTS"));
         assert_eq!(nearest("CUSHIM_FROBNICATE", &known), None);
+        assert_eq!(nearest("CUSHIM_FOO", &known), None);
     }
 
     #[test]

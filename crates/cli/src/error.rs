@@ -81,14 +81,17 @@ impl fmt::Display for Error {
                 write!(f, "{}: found {}, expected {expected}", path.shown(), found.shown())
             }
             // It names the file as it is.
-            Error::Trace(error) => error.to_string().shown().fmt(f),
+            Error::Trace(error) => words(error.to_string()).shown().fmt(f),
         }
     }
 }
 
 /// The system's words without Rust's ` (os error 2)`.
 fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
+    words(error.to_string())
+}
+
+fn words(text: String) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 

@@ -83,8 +83,9 @@ const ABOUT: &str = "See what any CUDA program does to the GPU, or run it withou
 const LONG_ABOUT: &str = "\
 See what any CUDA program does to the GPU, or run it without one.
 
-cushim preloads a small library into an unmodified program, and that sees every call of CUDA: kernel launches with their \
-arguments, copies, memory, graphs, and the device code. Or it runs the program on the CPU. The program is not \
+cushim preloads a small library into an unmodified program, which sees every CUDA call: kernel \
+launches with their arguments, copies, memory, graphs, and the device code. cushim can also run \
+the program on the CPU. The program is not \
 rebuilt; its output, exit status and fatal signal stay its own.";
 
 const AFTER: &str = "\

@@ -78,7 +78,7 @@ fn ours(path: &Path) -> Result<PathBuf, Error> {
 fn usable(path: &Path) -> Result<PathBuf, Error> {
     let library = elf::read(path).map_err(|e| Error::Library(format!("{LIBRARY}: {e}")))?;
     if library.kind != Kind::Library || library.machine != "x86-64" {
-        let found = format!("a file for {} that is no shared library", library.machine);
+        let found = format!("a file for {} that is not a shared library", library.machine);
         return Err(Error::Foreign {
             path: path.into(),
             found,

@@ -154,8 +154,10 @@ impl Manifest {
     /// # Errors
     /// Where the file cannot be read or is no manifest, with the place.
     pub fn read(file: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(file)
-            .map_err(|e| Error::Read { file: file.to_owned(), why: e.to_string() })?;
+        let text = std::fs::read_to_string(file).map_err(|e| Error::Read {
+            file: file.to_owned(),
+            why: e.to_string().split(" (os error").next().unwrap_or_default().to_owned(),
+        })?;
         Self::parse(&text, file)
     }
 
@@ -188,7 +190,7 @@ impl Here<'_> {
 
     fn regex(&self, text: &str, at: usize) -> Result<Regex, Error> {
         Regex::new(text)
-            .map_err(|e| self.error(at, format!("{text:?} is no regular expression: {e}")))
+            .map_err(|e| self.error(at, format!("{text:?} is not a regular expression: {e}")))
     }
 
     fn rule(&self, index: usize, table: Spanned<Table>) -> Result<Rule, Error> {
@@ -199,14 +201,14 @@ impl Here<'_> {
         let matching = match table.matching.as_ref() {
             Some(matching) => self.matching(matching.get_ref())?,
             None => {
-                return Err(self.error(at, "a redirect without `match`; expected match = { … }"));
+                return Err(self.error(at, "this redirect has no `match`; expected match = { … }"));
             }
         };
         let action = self.action(at, &table)?;
         if let (Action::Image { .. }, false) = (&action, matching.launch.is_always()) {
             return Err(self.error(
                 at,
-                "a whole image is replaced when it is loaded: grid, block and nth have no meaning here",
+                "a whole image is replaced when it is loaded; it cannot be matched by grid, block or nth",
             ));
         }
         let anything = matching.kernel.is_some()
@@ -225,19 +227,19 @@ impl Here<'_> {
         if let (Some(compare), true) = (&table.compare, table.image.is_none() || whole) {
             return Err(self.error(
                 compare.span().start,
-                "`compare` runs the kernel of `image` beside the program's; it goes with a kernel's `image` only",
+                "`compare` needs an `image` that replaces a kernel: it runs that beside the program's",
             ));
         }
         if let (Some(kernel), true) = (&table.kernel, table.image.is_none() || whole) {
             return Err(self.error(
                 kernel.span().start,
-                "`kernel` names the kernel of `image` that takes the place of one",
+                "`kernel` needs an `image` that replaces a kernel: it names the kernel in it",
             ));
         }
         if let (Some(own), true) = (&table.own, table.image.is_none() || whole) {
             return Err(self.error(
                 own.span().start,
-                "`own` names variables of the `image` that a kernel comes from; a whole image has its own always",
+                "`own` needs an `image` that replaces a kernel; a whole image always has its own variables",
             ));
         }
         match (&table.image, &table.launch, skip) {
@@ -259,7 +261,7 @@ impl Here<'_> {
                 at,
                 "this redirect does nothing; expected one of image = \"FILE\", launch = { … }, skip = true",
             )),
-            _ => Err(self.error(at, "expected only one of image, launch and skip")),
+            _ => Err(self.error(at, "found several of image, launch and skip, expected one")),
         }
     }
 
@@ -268,7 +270,7 @@ impl Here<'_> {
         let at = given.span().start;
         let Comparing { parameters, element, tolerance, keep } = given.get_ref();
         if parameters.as_ref().is_some_and(Vec::is_empty) {
-            return Err(self.error(at, "`parameters` names none; leave it out for all"));
+            return Err(self.error(at, "`parameters` is empty; leave it out to compare all"));
         }
         let tolerance = tolerance.unwrap_or(0.0);
         if !(tolerance >= 0.0 && tolerance.is_finite()) {
@@ -317,7 +319,7 @@ impl Here<'_> {
                 if text.is_empty() || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
                     return Err(self.error(
                         hash.span().start,
-                        format!("{:?} is no hash; expected hexadecimal digits", hash.get_ref()),
+                        format!("{:?} is not a hash; expected hexadecimal digits", hash.get_ref()),
                     ));
                 }
                 Some(text)
@@ -330,7 +332,7 @@ impl Here<'_> {
                 return Err(self.error(
                     arch.span().start,
                     format!(
-                        "{:?} is no architecture; expected sm_NN, compute_NN or gfxNNN",
+                        "{:?} is not an architecture; expected sm_NN, compute_NN or gfxNNN",
                         arch.get_ref()
                     ),
                 ));

@@ -86,11 +86,11 @@ fn several_images() {
 #[test]
 fn mistakes_have_a_place_and_a_reason() {
     let cases = [
-        ("[[redirect]]\nimage = \"a\"\n", "dir/rules.toml:1:1: ", "without `match`"),
+        ("[[redirect]]\nimage = \"a\"\n", "dir/rules.toml:1:1: ", "has no `match`"),
         (
             "[[redirect]]\nmatch = { kernel = \"(\" }\nskip = true\n",
             ":2:20: ",
-            "no regular expression",
+            "not a regular expression",
         ),
         ("[[redirect]]\nmatch = { kernle = \"a\" }\n", ":2:11: ", "kernle"),
         ("[[redirect]]\nmatch = { kernel = \"a\" }\n", ":1:1: ", "does nothing"),
@@ -109,7 +109,7 @@ fn mistakes_have_a_place_and_a_reason() {
         (
             "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\nskip = true\n",
             ":1:1: ",
-            "only one of",
+            "expected one",
         ),
         (
             "[[redirect]]\nmatch = { kernel = \"a\" }\nlaunch = { grid = [0, 1, 1] }\n",
@@ -119,7 +119,7 @@ fn mistakes_have_a_place_and_a_reason() {
         (
             "[[redirect]]\nmatch = { kernel = \"a\" }\nskip = true\ncompare = {}\n",
             ":4:11: ",
-            "goes with",
+            "needs an `image`",
         ),
         (
             "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { tolerance = 1.0 }\n",
@@ -142,12 +142,12 @@ fn mistakes_have_a_place_and_a_reason() {
         (
             "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\nwhole = true\nown = [\"v\"]\n",
             ":5:7: ",
-            "has its own always",
+            "always has its own",
         ),
         (
             "[[redirect]]\nmatch = { kernel = \"a\" }\nskip = true\nown = [\"v\"]\n",
             ":4:7: ",
-            "`own` names",
+            "`own` needs",
         ),
         ("redirect = 3\n", ":1:12: ", ""),
         ("[[redirect\n", ":1:", ""),

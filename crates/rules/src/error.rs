@@ -40,7 +40,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Read { file, why } => write!(f, "{}: {why}", file.display()),
+            Error::Read { file, why } => write!(f, "cannot read {}: {why}", file.display()),
             Error::Syntax { file, line, column, why } => {
                 write!(f, "{}:{line}:{column}: {why}", file.display())
             }

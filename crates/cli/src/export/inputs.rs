@@ -95,9 +95,9 @@ pub fn complain_of_losses(files: &[TraceFile]) {
     for file in files {
         let (path, lost) = (file.path().shown(), file.header().lost);
         let reasons = [
-            (Lost::Limit, "the file had reached its limit"),
-            (Lost::NoSpace, "there was no room for the file"),
-            (Lost::FileSize, "the process may not make larger files (ulimit -f)"),
+            (Lost::Limit, "the file reached its --limit"),
+            (Lost::NoSpace, "the file system was full"),
+            (Lost::FileSize, "a file-size limit (ulimit -f) was reached"),
             (Lost::Behind, "what was recorded was not read fast enough"),
             (Lost::NotReady, "the process could not record at that moment"),
         ];

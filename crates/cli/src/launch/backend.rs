@@ -41,7 +41,7 @@ pub struct BackendArgs {
     #[arg(
         long,
         value_name = "WHETHER",
-        help = "Whether a product and a sum are fused, as NVIDIA's compiler does (backend cpu) [default: on]"
+        help = "Fuse products and sums as NVIDIA's compiler does (backend cpu) [default: on]"
     )]
     pub fmad: Option<Fmad>,
 }
@@ -99,6 +99,18 @@ pub struct Cuda {
     audit: Option<PathBuf>,
     symbols: Vec<PathBuf>,
     fmad: Option<Fmad>,
+    /// Auto took the CPU.
+    by_itself: bool,
+}
+
+impl Cuda {
+    /// Says on stderr that kernels run on the CPU where nobody asked for that. Called once all options are checked, so
+    /// that the line comes with a program and not with an error.
+    pub fn announce(&self) {
+        if self.by_itself {
+            complain("no libcuda is installed: kernels run on the CPU (--backend cpu)");
+        }
+    }
 }
 
 /// What auto means on this machine with this libcushim.so, and what decides it. A driver that is there and
@@ -130,9 +142,6 @@ impl BackendArgs {
             files.extend(others.map_err(|error| {
                 Error::Library(format!("--backend {}: {error}", chosen.word()))
             })?);
-            if asked == Backend::Auto {
-                complain("no libcuda is installed: kernels run on the CPU (--backend cpu)");
-            }
         }
         let mut preload = preload::reachable(&files)?;
         let mut apart = preload.split_off(preload.len().min(1 + FRONTS.len())).into_iter();
@@ -144,6 +153,7 @@ impl BackendArgs {
             audit: apart.next(),
             symbols,
             fmad: self.fmad,
+            by_itself: asked == Backend::Auto && chosen == Backend::Cpu,
         })
     }
 }

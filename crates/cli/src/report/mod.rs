@@ -117,7 +117,9 @@ pub fn run(args: ReportArgs) -> Outcome {
     let target = target(&args);
     let view = args.view.options(Some(Format::Text), &target)?;
     if args.vs.is_some() && args.by.is_some_and(|by| by != By::Kernel) {
-        return Err(Error::Usage("--vs compares kernels; --by cannot choose others".to_owned()));
+        return Err(Error::Usage(
+            "--vs compares kernels only; --by chooses another table".to_owned(),
+        ));
     }
     let about = cushim_analysis::Options {
         kernels: view.kernels,
@@ -149,7 +151,7 @@ pub fn run(args: ReportArgs) -> Outcome {
     whole.commit()?;
     if report.launches + report.graph_nodes == 0 {
         complain(&format!(
-            "no kernel launch in {} of {} events",
+            "no kernel launch in {} with {} events",
             plural(files.len()),
             report.events
         ));
@@ -197,8 +199,8 @@ fn events(args: ReportArgs, format: Format) -> Outcome {
         [("--vs", args.vs.is_some()), ("--by", args.by.is_some()), ("--top", args.top.is_some())];
     if let Some((option, _)) = chosen.iter().find(|(_, is_given)| *is_given) {
         return Err(Error::Usage(format!(
-            "{option} belongs to the analysis, not to the list of events (-e, -c, --failed, --nested, \
-             --all, jsonl)"
+            "{option} is for the report; it cannot be combined with a list of events (-e, -c, --failed, \
+             --nested, --all, jsonl)"
         )));
     }
     let mut files = open_all(&args.files)?;
@@ -214,7 +216,7 @@ fn events(args: ReportArgs, format: Format) -> Outcome {
     whole.commit()?;
     if totals.launches + totals.nodes == 0 {
         complain(&format!(
-            "no kernel launch in {} of {} events",
+            "no kernel launch in {} with {} events",
             plural(files.len()),
             totals.events
         ));

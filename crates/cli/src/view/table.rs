@@ -43,7 +43,7 @@ pub fn summary(
         let gpu: u64 = rows.iter().map(|row| row.1.gpu.total_ns).fold(0, u64::saturating_add);
         let gpu = match rows.iter().any(|row| row.1.gpu.calls > 0) {
             true => format!("time on the GPU {}", style.duration(gpu as f64)),
-            false => "--gpu-time tells that on the GPU".to_owned(),
+            false => "use --gpu-time for GPU times".to_owned(),
         };
         let title = format!(
             "{} of {}: host time in the call {}; {gpu}",
@@ -214,8 +214,8 @@ fn remarks(
         "lost: {} because the file system was full",
         "lost: {} because the process was starting, ending or in a signal handler",
         "arguments beyond 4096 bytes were cut in {}",
-        "lost: {} because the process may not make larger files (ulimit -f)",
-        "lost: {} because what was recorded was not read fast enough (--backlog, --when-behind wait)",
+        "lost: {} because a file-size limit (ulimit -f) was reached",
+        "lost: {} because the recording was not read fast enough (--backlog, --when-behind wait)",
     ];
     for (n, text) in totals.lost.iter().zip(LOST).filter(|(n, _)| **n > 0) {
         let line = text.replace("{}", &count(*n, "event", "events"));

@@ -243,7 +243,7 @@ impl Planned {
         match code.layout(mangled) {
             Ok(ours) if !same(&ours, &theirs) => {
                 self.refuse(format_args!(
-                    "{mangled} takes {}, and {wanted} of {} takes {}",
+                    "{mangled} takes {}, but {wanted} of {} takes {}",
                     shown(&ours),
                     replacement.file(),
                     shown(&theirs)
@@ -271,7 +271,7 @@ impl Planned {
                 Some(Chosen { image: &variant.image, kernel: wanted, variant: Some(variant) })
             }
             Err(why) => {
-                self.refuse(format_args!("{mangled} of {} stays: {why}", owner(code)));
+                self.refuse(format_args!("{mangled} of {} is not replaced: {why}", owner(code)));
                 None
             }
         }
@@ -282,7 +282,7 @@ impl Planned {
         self.failed.fetch_add(1, Ordering::Relaxed);
         say(format_args!("{}: {why}", self.rule.name));
         if self.rule.on_failure == OnFailure::Stop {
-            say(format_args!("{}: on-failure is stop: the program ends here", self.rule.name));
+            say(format_args!("{}: on-failure is stop: ending the program", self.rule.name));
             // SAFETY: ends the process without running anything of it.
             unsafe { libc::_exit(STOPPED) };
         }

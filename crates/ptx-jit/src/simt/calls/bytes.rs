@@ -1,4 +1,4 @@
-//! Bytes on their way from one side of a call to the other.
+//! Arguments and results of calls as bytes.
 //!
 //! Owns in what pieces they are taken and put together: both sides may have them in registers or in local memory,
 //! and need not have cut them alike. Must not know where a call goes.
