@@ -1,0 +1,7 @@
+//! PTX kernels for AMD's GPUs.
+//!
+//! Owns the way from a checked module ([`cushim_ptx::ir`]) to an AMD code object: LLVM IR of its operations, a compiler
+//! that is there, a cache. Must not know how code objects are loaded or launched; [`abi`] is what whoever does that has
+//! to know.
+
+pub mod abi;
