@@ -5,3 +5,14 @@
 //! to know.
 
 pub mod abi;
+pub mod amdgpu;
+mod compiler;
+mod layout;
+pub mod llvm;
+pub mod ops;
+mod refusal;
+mod target;
+
+pub use compiler::{Compiler, Error};
+pub use refusal::Refusal;
+pub use target::Target;
