@@ -37,6 +37,8 @@ pub const FRONTS: [Front; 4] = [
     Front { file: "libcushim_cudart13.so", soname: "libcudart.so.13" },
     Front { file: "libcushim_cuda.so", soname: "libcuda.so.1" },
 ];
+/// What AMD's runtime takes for the kernel driver's library.
+pub const EMULATION: &str = "libcushim_hsakmt.so";
 /// What the thin libraries jump into.
 pub const CORE: &str = "libvcuda.so";
 /// What leads statically linked runtimes to them.
@@ -120,7 +122,10 @@ pub fn is_ours(entry: &Path) -> bool {
 /// The value for LD_PRELOAD: what is there already, then `libraries`. They come last so that sanitizers,
 /// which insist on being first, still are, and so that others' hooks find ours behind them.
 pub fn value(libraries: &[PathBuf]) -> OsString {
-    let others = entries().into_iter().filter(|entry| !is_ours(Path::new(entry)));
+    let twice =
+        |entry: &Path| libraries.iter().any(|library| library.file_name() == entry.file_name());
+    let others = entries().into_iter();
+    let others = others.filter(|entry| !is_ours(Path::new(entry)) && !twice(Path::new(entry)));
     join(others.map(OsString::from).chain(libraries.iter().map(OsString::from)))
 }
 

@@ -1,4 +1,4 @@
-//! `--backend`: which CUDA the program gets.
+//! `--backend` and `--emulate`: which CUDA the program gets.
 //!
 //! Owns: the choice, the files that it needs, and the variables that tell the loader and the libraries. Must
 //! not know: what the libraries do.
@@ -24,7 +24,7 @@ const SYMBOLS: &str = "CUSHIM_SYMBOLS";
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Backend")]
 pub struct BackendArgs {
-    /// native: NVIDIA's own; driver: cushim's runtime over NVIDIA's driver; cpu: no GPU at all; auto:
+    /// native: NVIDIA's own; driver: cushim's runtime over NVIDIA's driver; cpu: no GPU at all; hsa: an AMD GPU; auto:
     /// native wherever a libcuda is installed, else cpu [default: auto; for env: native]
     #[arg(
         long,
@@ -36,6 +36,13 @@ pub struct BackendArgs {
     /// Symbol file of a stripped program with a static CUDA runtime (backends driver and cpu)
     #[arg(long, value_name = "FILE", value_delimiter = ':')]
     pub symbols: Vec<PathBuf>,
+
+    /// A GPU in software for AMD's runtime: gfx90a
+    ///
+    /// AMD's own user-mode runtime (libhsa-runtime64.so.1) gets cushim's GPU instead of the kernel driver's: for
+    /// --backend hsa, and, with `cushim run` and no --backend, for a program that uses AMD's HIP or HSA itself.
+    #[arg(long, value_name = "GPU")]
+    pub emulate: Option<super::Emulated>,
 
     /// Whether a product and a sum without .rn become one fused multiply-add, as NVIDIA's compiler makes them (for cpu)
     #[arg(
@@ -67,6 +74,8 @@ pub enum Backend {
     Driver,
     /// cushim's runtime and driver, kernels on the CPU
     Cpu,
+    /// cushim's runtime and driver, kernels on an AMD GPU
+    Hsa,
 }
 
 impl Backend {
@@ -82,6 +91,7 @@ impl Backend {
             Backend::Native => "native",
             Backend::Driver => "driver",
             Backend::Cpu => "cpu",
+            Backend::Hsa => "hsa",
         }
     }
 }
@@ -143,9 +153,18 @@ impl BackendArgs {
                 Error::Library(format!("--backend {}: {error}", chosen.word()))
             })?);
         }
+        if self.emulate.is_some() && chosen != Backend::Hsa {
+            return Err(Error::Usage(format!(
+                "--emulate cannot be used with --backend {}: it is for --backend hsa, and for `cushim run` without --backend",
+                chosen.word()
+            )));
+        }
+        let emulation = self.emulate.map(|_| super::emulate::found(&library)).transpose()?;
+        let emulation = preload::reachable(&emulation.into_iter().collect::<Vec<_>>())?;
         let mut preload = preload::reachable(&files)?;
         let mut apart = preload.split_off(preload.len().min(1 + FRONTS.len())).into_iter();
         let symbols = self.symbols.iter().map(|file| symbols(file)).collect::<Result<_, _>>()?;
+        preload.extend(emulation);
         Ok(Cuda {
             backend: chosen,
             library,

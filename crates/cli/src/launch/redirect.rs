@@ -43,6 +43,12 @@ pub struct RedirectArgs {
 }
 
 impl RedirectArgs {
+    /// Whether one of them was given.
+    pub fn is_any(&self) -> bool {
+        let files = self.redirect.is_some() || self.dump_images.is_some();
+        files || self.direct || !self.replace.is_empty() || !self.tool.is_empty()
+    }
+
     /// The rules that these options give, in the order in which they count.
     pub fn rules(&self) -> Result<Vec<Rule>, Error> {
         let mut rules = self.replaced()?;
