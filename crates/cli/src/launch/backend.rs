@@ -12,7 +12,7 @@ use super::Environment;
 use crate::doctor::{self, elf};
 use crate::environ::FMAD;
 use crate::preload::{self, AUDIT, CORE, FRONTS, LD_AUDIT, LD_PRELOAD};
-use crate::{Error, complain};
+use crate::{Error, complain, stand_in};
 use cushim_names::Foreign as _;
 
 /// Set for libvcuda.so and libcushim_audit.so.
@@ -44,6 +44,10 @@ pub struct BackendArgs {
         help = "Whether a product and a sum are fused, as NVIDIA's compiler does (backend cpu) [default: on]"
     )]
     pub fmad: Option<Fmad>,
+
+    /// Programs that start ptxas (Triton, XLA) get NVIDIA's, whose machine code the CPU cannot run (for cpu)
+    #[arg(long)]
+    pub no_ptxas_stand_in: bool,
 }
 
 /// Whether products and sums are fused.
@@ -99,6 +103,8 @@ pub struct Cuda {
     audit: Option<PathBuf>,
     symbols: Vec<PathBuf>,
     fmad: Option<Fmad>,
+    /// Whether programs find our stand-ins for NVIDIA's.
+    stand_ins: bool,
 }
 
 /// What auto means on this machine with this libcushim.so, and what decides it. A driver that is there and
@@ -144,6 +150,7 @@ impl BackendArgs {
             audit: apart.next(),
             symbols,
             fmad: self.fmad,
+            stand_ins: chosen == Backend::Cpu && !self.no_ptxas_stand_in,
         })
     }
 }
@@ -204,6 +211,13 @@ impl Cuda {
         if !self.symbols.is_empty() {
             let list = self.symbols.iter().map(|file| file.as_os_str());
             set.push((SYMBOLS, list.collect::<Vec<_>>().join(OsString::from(":").as_os_str())));
+        }
+        if self.stand_ins {
+            // `cushim env` does not know its program, and its line is for shells that have a PATH of their own.
+            match stand_in::environment(program.is_some()) {
+                Ok(variables) => set.extend(variables),
+                Err(error) => complain(&format!("no stand-in for ptxas: {error}")),
+            }
         }
         set
     }
