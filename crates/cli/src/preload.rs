@@ -37,6 +37,8 @@ pub const FRONTS: [Front; 4] = [
     Front { file: "libcushim_cudart13.so", soname: "libcudart.so.13" },
     Front { file: "libcushim_cuda.so", soname: "libcuda.so.1" },
 ];
+/// What has NVIDIA's compilers inside a program give PTX: for the backend cpu.
+pub const COMPILERS: &str = "libcushim_compilers.so";
 /// What the thin libraries jump into.
 pub const CORE: &str = "libvcuda.so";
 /// What leads statically linked runtimes to them.
@@ -114,7 +116,7 @@ pub fn entries() -> Vec<String> {
 /// Whether an entry of LD_PRELOAD or LD_AUDIT is a file of ours.
 pub fn is_ours(entry: &Path) -> bool {
     let is = |name: &str| entry.file_name().is_some_and(|file| file == name);
-    is(LIBRARY) || is(AUDIT) || FRONTS.iter().any(|front| is(front.file))
+    is(LIBRARY) || is(AUDIT) || is(COMPILERS) || FRONTS.iter().any(|front| is(front.file))
 }
 
 /// The value for LD_PRELOAD: what is there already, then `libraries`. They come last so that sanitizers,

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::Environment;
 use crate::doctor::{self, elf};
 use crate::environ::FMAD;
-use crate::preload::{self, AUDIT, CORE, FRONTS, LD_AUDIT, LD_PRELOAD};
+use crate::preload::{self, AUDIT, COMPILERS, CORE, FRONTS, LD_AUDIT, LD_PRELOAD};
 use crate::{Error, complain, stand_in};
 use cushim_names::Foreign as _;
 
@@ -79,6 +79,14 @@ impl Backend {
         matches!(self, Backend::Auto | Backend::Native | Backend::Driver)
     }
 
+    /// The files beside libcushim.so that are preloaded behind it.
+    fn preloaded(self) -> impl Iterator<Item = &'static str> {
+        let fronts = if self == Backend::Native { &[][..] } else { &FRONTS };
+        // Over NVIDIA's driver, machine code is what is wanted.
+        let compilers = (self == Backend::Cpu).then_some(COMPILERS);
+        fronts.iter().map(|front| front.file).chain(compilers)
+    }
+
     /// As it is written.
     pub fn word(self) -> &'static str {
         match self {
@@ -130,9 +138,12 @@ impl BackendArgs {
             named => named,
         };
         let mut files = vec![library.clone()];
+        let mut preloaded = 1;
         if chosen != Backend::Native {
             let beside = |name| preload::beside(&library, name);
-            let others = others().map(beside).collect::<Result<Vec<_>, _>>();
+            preloaded += chosen.preloaded().count();
+            let others =
+                chosen.preloaded().chain([AUDIT, CORE]).map(beside).collect::<Result<Vec<_>, _>>();
             files.extend(others.map_err(|error| {
                 Error::Library(format!("--backend {}: {error}", chosen.word()))
             })?);
@@ -141,7 +152,7 @@ impl BackendArgs {
             }
         }
         let mut preload = preload::reachable(&files)?;
-        let mut apart = preload.split_off(preload.len().min(1 + FRONTS.len())).into_iter();
+        let mut apart = preload.split_off(preload.len().min(preloaded)).into_iter();
         let symbols = self.symbols.iter().map(|file| symbols(file)).collect::<Result<_, _>>()?;
         Ok(Cuda {
             backend: chosen,
@@ -155,15 +166,11 @@ impl BackendArgs {
     }
 }
 
-/// The files beside libcushim.so that a backend other than native needs: those that are preloaded, the
-/// audit library, and the core, which the first ones look for beside themselves.
-fn others() -> impl Iterator<Item = &'static str> {
-    FRONTS.iter().map(|front| front.file).chain([AUDIT, CORE])
-}
-
-/// Why the backends other than native cannot be taken with this libcushim.so.
+/// Why the backends other than native cannot be taken with this libcushim.so: the files beside it that are preloaded,
+/// the audit library, and the core, which the first ones look for beside themselves.
 pub fn missing(library: &Path) -> Option<Error> {
-    others().find_map(|name| preload::beside(library, name).err())
+    let mut needed = Backend::Cpu.preloaded().chain([AUDIT, CORE]);
+    needed.find_map(|name| preload::beside(library, name).err())
 }
 
 /// A file of symbols by its full path, since the program may change its folder. Errors: it is no ELF file, or has
