@@ -16,7 +16,7 @@
 //!
 //! It also leads NVIDIA's compilers inside a program (NVRTC, nvJitLink) to libcushim_compilers.so, if that is preloaded.
 //!
-//! - [`compilers`]: those;
+//! - [`compilers`](mod@compilers): those;
 //! - [`heap`]: its memory;
 //! - [`map`]: objects and files;
 //! - [`names`]: other names of the preloaded libraries;

@@ -35,8 +35,10 @@ pub const FRONTS: [Front; 4] = [
     Front { file: "libcushim_cudart11.so", soname: "libcudart.so.11.0" },
     Front { file: "libcushim_cudart12.so", soname: "libcudart.so.12" },
     Front { file: "libcushim_cudart13.so", soname: "libcudart.so.13" },
-    Front { file: "libcushim_cuda.so", soname: "libcuda.so.1" },
+    Front { file: DRIVER, soname: "libcuda.so.1" },
 ];
+/// The one of them that stands for the driver.
+pub const DRIVER: &str = "libcushim_cuda.so";
 /// What has NVIDIA's compilers inside a program give PTX: for the backend cpu.
 pub const COMPILERS: &str = "libcushim_compilers.so";
 /// What the thin libraries jump into.

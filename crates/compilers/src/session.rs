@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn what_is_no_ptx_is_refused_with_its_line() {
         let mut session = Session::new(["-arch=sm_80"].into_iter());
-        let wrong = format!("{HEAD}.visible .entry k()\n{{\nfoo;\n}}\n");
+        let wrong = format!("{HEAD}.visible .entry k()\n{{\nmov.u32 %r1, 1;\n}}\n");
         assert_eq!(session.add(kind::PTX, wrong.as_bytes(), "k"), Err(PTX_COMPILE));
         assert!(session.log.starts_with("ptxas k, line 6; error"), "{}", session.log);
         assert_eq!(session.add(kind::CUBIN, b"\x7fELF", "c"), Err(INVALID_INPUT));

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::Environment;
 use crate::doctor::{self, elf};
 use crate::environ::FMAD;
-use crate::preload::{self, AUDIT, COMPILERS, CORE, FRONTS, LD_AUDIT, LD_PRELOAD};
+use crate::preload::{self, AUDIT, COMPILERS, CORE, DRIVER, FRONTS, LD_AUDIT, LD_PRELOAD};
 use crate::{Error, complain, stand_in};
 use cushim_names::Foreign as _;
 
@@ -219,12 +219,25 @@ impl Cuda {
             let list = self.symbols.iter().map(|file| file.as_os_str());
             set.push((SYMBOLS, list.collect::<Vec<_>>().join(OsString::from(":").as_os_str())));
         }
+        set.extend(self.found_as_files(program.is_some()));
+        set
+    }
+
+    /// The variables by which programs find what they look for as files; `path` is whether PATH is to be among them.
+    fn found_as_files(&self, path: bool) -> Environment {
+        let mut set = Environment::new();
+        let mut put = |what: &str, found: Result<Environment, Error>| match found {
+            Ok(variables) => set.extend(variables),
+            Err(error) => complain(&format!("{what} cannot be found by name: {error}")),
+        };
+        if self.backend == Backend::Cpu
+            && let Some(front) = self.preload.iter().find(|file| file.ends_with(DRIVER))
+        {
+            put("libcuda.so", stand_in::libraries(front));
+        }
         if self.stand_ins {
             // `cushim env` does not know its program, and its line is for shells that have a PATH of their own.
-            match stand_in::environment(program.is_some()) {
-                Ok(variables) => set.extend(variables),
-                Err(error) => complain(&format!("no stand-in for ptxas: {error}")),
-            }
+            put("ptxas", stand_in::environment(path));
         }
         set
     }

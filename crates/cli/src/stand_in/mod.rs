@@ -53,6 +53,16 @@ pub fn environment(path: bool) -> Result<Vec<(&'static str, OsString)>, Error> {
     Ok(set)
 }
 
+/// The variables by which programs find `front`, our libcuda, as a file to link with: Triton compiles a module of its
+/// own at the first kernel, and asks `ldconfig -p` where there is no such word.
+///
+/// # Errors
+/// As [`folder`].
+pub fn libraries(front: &Path) -> Result<Vec<(&'static str, OsString)>, Error> {
+    let folder = preload::links("libraries", front, &["libcuda.so.1", "libcuda.so"])?;
+    Ok(vec![("TRITON_LIBCUDA_PATH", folder.into_os_string())])
+}
+
 /// By which Triton is told of an assembler: for GPUs before 10.0 (until 3.8; later before 9.0), and for the others.
 const PTXAS: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
 
