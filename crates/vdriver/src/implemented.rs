@@ -70,10 +70,10 @@ pub(super) use super::graph::object::{
 };
 pub(super) use super::graph::shape::{
     cuGraphAddDependencies, cuGraphAddDependencies_v2, cuGraphClone, cuGraphDebugDotPrint,
-    cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphGetId, cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeFindInClone,
-    cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependentNodes,
-    cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetLocalId, cuGraphNodeGetToolsId,
-    cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2,
+    cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphGetId, cuGraphGetNodes, cuGraphGetRootNodes,
+    cuGraphNodeFindInClone, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
+    cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetLocalId,
+    cuGraphNodeGetToolsId, cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2,
 };
 pub(super) use super::kernel::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName,
