@@ -75,6 +75,7 @@ pub fn describe(index: usize, processors: usize) -> Device {
             (101, 1),             // the host touches device memory
             (106, 32),            // blocks of a multiprocessor
         ],
+        isas: &[],
     }
 }
 

@@ -3,14 +3,12 @@
 //! Owns the names in it, as C++ has them with the symbol behind, and what memory is near an address that is wrong.
 //! Must not know: how kernels run.
 
-use cushim_names::{Name, elide};
+pub use cushim_names::in_source as named;
 use cushim_ptx::exec::{Cause, Fault};
 
 use super::memory::Memory;
 use cushim_accel::Failure;
 
-/// Columns of a name, at most: templates have some of thousands.
-const LONGEST: usize = 200;
 /// Below this no allocation ever is: an address there was a null pointer.
 const NULL: u64 = 1 << 16;
 
@@ -27,17 +25,6 @@ pub fn failure(fault: &Fault, memory: &Memory) -> Failure {
         Cause::Assert => Failure::Assert(text),
         Cause::Refused { .. } => Failure::NotSupported(text),
         _ => Failure::Launch(text),
-    }
-}
-
-/// A function's name as in its source, and the symbol where that differs.
-pub fn named(symbol: &str) -> String {
-    let name = Name::new(symbol);
-    match name.full == symbol {
-        true => symbol.into(),
-        false => {
-            format!("{} ({})", elide(&name.full, LONGEST, "..."), elide(symbol, LONGEST, "..."))
-        }
     }
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Owns: what is done where a replacement has machine code, too. Must not know: containers.
 
-use cushim_image::Limits;
 use cushim_image::inventory::ImageKind;
+use cushim_image::{Format, Limits};
 
 use crate::{Bound, Fixup, Theirs, Variable, compare, rewrite, theirs_of, variables};
 
@@ -102,7 +102,11 @@ pub fn serve(
 
 /// The variables of machine code.
 fn of_machine(bytes: &[u8]) -> Result<Vec<Variable>, String> {
-    let found = theirs_of(ImageKind::Cubin, bytes, &Limits::DEFAULT)?.variables.into_iter();
+    let kind = match cushim_image::sniff(bytes) {
+        Format::AmdgpuElf => ImageKind::AmdgpuObject,
+        _ => ImageKind::Cubin,
+    };
+    let found = theirs_of(kind, bytes, &Limits::DEFAULT)?.variables.into_iter();
     let found = found.flat_map(|(name, list)| list.into_iter().map(move |one| (name.clone(), one)));
     Ok(found
         .map(|(name, (space, size))| Variable {

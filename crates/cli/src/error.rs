@@ -105,6 +105,18 @@ impl std::error::Error for Error {
     }
 }
 
+impl From<cushim_analysis::Error> for Error {
+    fn from(error: cushim_analysis::Error) -> Self {
+        use cushim_analysis::Error as Found;
+        match error {
+            Found::Io { doing, path, source } => Error::Io { doing, path, source },
+            Found::Trace(error) => Error::Trace(error),
+            Found::Taken(source) => Error::io("write", Path::new("the output"), source),
+            Found::NoTrace(_) | Found::Expression { .. } => Error::Usage(error.to_string()),
+        }
+    }
+}
+
 impl From<cushim_trace::Error> for Error {
     fn from(error: cushim_trace::Error) -> Self {
         Error::Trace(error)

@@ -29,7 +29,7 @@ use cushim_names::Foreign as _;
 
 pub use backend::{Backend, BackendArgs, Cuda, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
-pub use emulate::{EMULATION, Emulated, environment as emulation};
+pub use emulate::{Emulated, environment as emulation};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;
 pub use redirect::RedirectArgs;

@@ -7,8 +7,9 @@ use std::fmt::Write;
 use cushim_bind::{Part, serve};
 use cushim_image::inventory::ImageKind;
 use cushim_image::{Arch, Limits, ParamLayout};
+use cushim_manifest::Manifest;
 use cushim_names::{Foreign as _, Name};
-use cushim_rules::{Action, Manifest, Names, Rule};
+use cushim_rules::{Action, Names, Rule};
 
 use super::CheckArgs;
 use super::program::{self, Container};

@@ -7,9 +7,8 @@ use std::sync::Mutex;
 
 use cushim_bind::{Bound, Fixup, Part, Theirs, serve, theirs};
 use cushim_image::Limits;
-use cushim_image::fatbin::Kind;
 
-use super::replacement::Replacement;
+use super::replacement::{Kind, Replacement};
 use crate::registry::Module;
 
 /// What became of images that reach the program's variables, by the image.

@@ -97,6 +97,11 @@ fn no_image(found: &NoImage) -> String {
     if found.holds.is_empty() {
         text.push_str("nothing");
     }
+    if let Some(isa) = found.target.isas.first() {
+        let ptx = if found.target.ptx { ", or PTX that can be translated" } else { "" };
+        let _ = write!(text, "; a GPU of type {isa} needs an AMD code object for it{ptx}");
+        return text;
+    }
     let (major, minor) = found.target.capability;
     let virtually = found.target.number();
     let wanted = match (found.target.cubin, found.target.ptx) {
