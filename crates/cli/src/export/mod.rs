@@ -109,7 +109,7 @@ pub fn write(args: &ExportArgs) -> Result<Vec<TraceFile>, Error> {
         #[cfg(not(feature = "parquet"))]
         To::Parquet => {
             let why =
-                "--to parquet: this cushim was built without Parquet (Cargo's feature `parquet`)";
+                "--to parquet: this cushim was built without Parquet, as scripts/demo does; `cargo build --release` includes it";
             return Err(Error::Usage(why.to_owned()));
         }
         To::Jsonl => {

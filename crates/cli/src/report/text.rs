@@ -213,7 +213,7 @@ fn remarks(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()>
         (sum(|l| l.cut_arguments), "arguments beyond 4096 bytes were cut in {}"),
         (
             sum(|l| l.file_size),
-            "lost: {} because the process may not make larger files (ulimit -f)",
+            "lost: {} because a file-size limit (ulimit -f) was reached",
         ),
         (sum(|l| l.behind), "lost: {} because what was recorded was not read fast enough"),
         (sum(|l| l.overwritten), "{} overwritten by later ones"),
