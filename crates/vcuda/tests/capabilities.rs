@@ -154,13 +154,10 @@ impl Rows {
 }
 
 fn generated() -> String {
-    // Functions of our driver that look at their arguments and refuse nevertheless.
-    let refused = include_str!("../../vdriver/src/memory/share.rs");
     let known: BTreeSet<&str> = cushim_abi::all_driver()
         .enumerate()
         .filter(|(index, _)| driver::is_implemented(*index))
         .map(|(_, row)| row.name)
-        .filter(|name| !refused.contains(&format!("refuse(\"{name}\")")))
         .collect();
     let needs = needs();
     let (mut runtime_rows, mut driver_rows) = (Rows(BTreeMap::new()), Rows(BTreeMap::new()));

@@ -10,6 +10,7 @@ mod context_api;
 pub mod device;
 mod entry;
 pub mod event;
+mod event_shared;
 pub mod function;
 pub mod graph;
 pub mod handle;
