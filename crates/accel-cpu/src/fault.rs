@@ -1,16 +1,14 @@
-//! How a kernel's end before its end becomes a [`Failure`]: CUDA's kind of error, and a message for people.
+//! How a fault of a kernel becomes a [`Failure`]: CUDA's kind of error, and a message for people.
 //!
 //! Owns the names in it, as C++ has them with the symbol behind, and what memory is near an address that is wrong.
 //! Must not know: how kernels run.
 
-use cushim_names::{Name, elide};
+pub use cushim_names::in_source as named;
 use cushim_ptx::exec::{Cause, Fault};
 
 use super::memory::Memory;
 use cushim_accel::Failure;
 
-/// Columns of a name, at most: templates have some of thousands.
-const LONGEST: usize = 200;
 /// Below this no allocation ever is: an address there was a null pointer.
 const NULL: u64 = 1 << 16;
 
@@ -30,17 +28,6 @@ pub fn failure(fault: &Fault, memory: &Memory) -> Failure {
     }
 }
 
-/// A function's name as in its source, and the symbol where that differs.
-pub fn named(symbol: &str) -> String {
-    let name = Name::new(symbol);
-    match name.full == symbol {
-        true => symbol.into(),
-        false => {
-            format!("{} ({})", elide(&name.full, LONGEST, "..."), elide(symbol, LONGEST, "..."))
-        }
-    }
-}
-
 /// Where bytes lie that are not in memory, seen from the nearest allocation.
 fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
     if address < NULL {
@@ -50,10 +37,10 @@ fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
     let end = at.saturating_add(size);
     let whole = format!("an allocation of {size} bytes at {at:#x}");
     Some(match (address.checked_sub(end), at.checked_sub(address.saturating_add(bytes))) {
-        (Some(0), _) => format!("right behind {whole}"),
-        (Some(gap), _) => format!("{gap} bytes behind {whole}"),
+        (Some(0), _) => format!("right after {whole}"),
+        (Some(gap), _) => format!("{gap} bytes after {whole}"),
         (_, Some(gap)) => format!("{gap} bytes before {whole}"),
-        _ => format!("over the bounds of {whole}"),
+        _ => format!("across a bound of {whole}"),
     })
 }
 
@@ -68,10 +55,10 @@ mod tests {
         let at = memory.arena.allocate(1000, 1).unwrap();
         let whole = format!("an allocation of 1000 bytes at {at:#x}");
         let cases = [
-            (at + 1000, format!("right behind {whole}")),
-            (at + 5096, format!("4096 bytes behind {whole}")),
+            (at + 1000, format!("right after {whole}")),
+            (at + 5096, format!("4096 bytes after {whole}")),
             (at - 12, format!("8 bytes before {whole}")),
-            (at + 998, format!("over the bounds of {whole}")),
+            (at + 998, format!("across a bound of {whole}")),
         ];
         for (address, expected) in cases {
             assert_eq!(near(&memory, address, 4), Some(expected));

@@ -1,9 +1,8 @@
-//! What kernels ask of their host: printing, a heap, the time.
+//! What running kernels need from the host: printing, a heap, the time.
 //!
-//! Owns the text that kernels printed and nobody has seen yet: CUDA shows it when the program
-//! synchronises or launches again, in the order in which it was printed, through the C library's
-//! `stdout`, so that it stands in the right place among what the program prints itself. Must not know:
-//! how kernels run.
+//! Owns the text that kernels printed and nobody has seen yet: CUDA shows it when the program synchronises or
+//! launches again, in the order in which it was printed, through the C library's `stdout`, so that it stands in the
+//! right place among what the program prints itself. Must not know: how kernels run.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -44,6 +44,7 @@ pub fn new() -> Mock {
         host_visible: false,
         uuid: [b'm', b'o', b'c', b'k', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, number],
         attributes: Vec::new(),
+        isas: &[],
     };
     let inner = Inner { memory: Memory::new(DEVICE_MEMORY), start: Instant::now() };
     Mock { devices: vec![device(0), device(1)], inner: Arc::new(inner) }

@@ -77,6 +77,15 @@ pub trait Accelerator: Send + Sync {
         None
     }
 
+    /// Whether a launch is one that the device can do; asked before it is submitted, so that what cannot be
+    /// done is an error of the launch and not of what comes later.
+    ///
+    /// # Errors
+    /// [`Failure::NotSupported`], which names the limit.
+    fn check(&self, _dispatch: &Dispatch) -> Result<(), Failure> {
+        Ok(())
+    }
+
     /// A queue whose packets run in order; those of different queues run at the same time. `priority`
     /// as CUDA counts it: lower is more urgent.
     ///
@@ -328,6 +337,9 @@ pub struct Device {
     pub uuid: [u8; 16],
     /// Further attributes by CUDA's number.
     pub attributes: Vec<(i32, i32)>,
+    /// The instruction sets whose code objects it runs, the best first: `gfx90a:sramecc+:xnack-`. A feature that an
+    /// object does not name may be on or off.
+    pub isas: &'static [String],
 }
 
 /// What went wrong below the driver.
@@ -351,20 +363,23 @@ pub enum Failure {
     Assert(String),
     /// Any other end of a kernel before its end: trap, bad instruction (719).
     Launch(String),
+    /// What the device's own software refused, for which CUDA has no name (999).
+    Device(String),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::OutOfMemory => f.write_str("out of memory"),
-            Failure::InvalidAddress(at) => write!(f, "nothing is at address {at:#x}"),
+            Failure::InvalidAddress(at) => write!(f, "no memory is at address {at:#x}"),
             Failure::NoImage(why)
             | Failure::InvalidImage(why)
             | Failure::NotSupported(why)
             | Failure::IllegalAddress(why)
             | Failure::Misaligned(why)
             | Failure::Assert(why)
-            | Failure::Launch(why) => f.write_str(why),
+            | Failure::Launch(why)
+            | Failure::Device(why) => f.write_str(why),
         }
     }
 }

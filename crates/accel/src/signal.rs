@@ -3,6 +3,7 @@
 //! Owns the waiting, as HSA's signals with one step do. Whoever waits lends a hand where it can ([`Help`]),
 //! spins for a moment and then sleeps; work that follows may be attached instead. Must not know: what it stands for.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
@@ -49,6 +50,7 @@ struct State {
     first: Vec<First>,
     then: Vec<Box<dyn FnOnce() + Send>>,
     help: Option<Weak<dyn Help>>,
+    own: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 /// Looks before a waiting thread goes to sleep: a short kernel has ended by then.
@@ -144,6 +146,17 @@ impl Signal {
     /// Who can be helped by those who wait for it.
     pub fn set_help(&self, help: Weak<dyn Help>) {
         self.state().help = Some(help);
+    }
+
+    /// What the accelerator has for it: its own signal, by which its queues wait for each other without the host.
+    /// Set when the packet that completes it has been given to the device.
+    pub fn set_own(&self, own: Arc<dyn Any + Send + Sync>) {
+        self.state().own = Some(own);
+    }
+
+    /// What [`Signal::set_own`] was given, if it was.
+    pub fn own(&self) -> Option<Arc<dyn Any + Send + Sync>> {
+        self.state().own.clone()
     }
 
     /// How it ended, if it has.

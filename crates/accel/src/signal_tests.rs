@@ -62,3 +62,12 @@ fn a_signal_of_several_waits_for_the_last() {
     assert_eq!(all.wait().end, 7);
     assert!(Signal::all(Vec::new(), || 0).is_done(), "of none");
 }
+
+#[test]
+fn an_accelerator_keeps_its_own_signal_there() {
+    let signal = Signal::new();
+    assert!(signal.own().is_none());
+    signal.set_own(std::sync::Arc::new(7u64));
+    let own = signal.clone().own().and_then(|own| own.downcast_ref::<u64>().copied());
+    assert_eq!(own, Some(7));
+}

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use cushim_image::inventory::{self, ImageKind};
-use cushim_image::{Cubin, Limits, ptx};
+use cushim_image::{Cubin, Limits, amdgpu, ptx};
 
 use crate::Space;
 
@@ -65,7 +65,12 @@ pub fn theirs_of(kind: ImageKind, bytes: &[u8], limits: &Limits) -> Result<Their
                 theirs.put(variable.name, space, variable.size);
             }
         }
-        kind => return Err(format!("its variables cannot be read from {kind}")),
+        ImageKind::AmdgpuObject => {
+            for variable in amdgpu::globals(bytes, limits).map_err(|e| e.to_string())? {
+                theirs.put(variable.name, Space::Global, variable.size);
+            }
+        }
+        kind => return Err(format!("variables cannot be read from {kind}")),
     }
     Ok(theirs)
 }

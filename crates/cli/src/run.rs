@@ -9,7 +9,7 @@ use std::process::Command;
 
 use clap::Args;
 
-use crate::launch::{self, Backend, BackendArgs, Emulated, Environment, RedirectArgs};
+use crate::launch::{self, Backend, BackendArgs, Environment, RedirectArgs};
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim run`.
@@ -25,18 +25,6 @@ pub struct RunArgs {
         value_hint = clap::ValueHint::CommandWithArguments
     )]
     command: Vec<OsString>,
-
-    /// A GPU in software for a program of AMD's HIP or HSA, or of OpenMP for AMD's GPUs: gfx90a
-    ///
-    /// AMD's own user-mode runtime (libhsa-runtime64.so.1), which the program or its libraries load as always, gets
-    /// cushim's GPU instead of the kernel driver's. It has nothing to do with CUDA: options about CUDA are refused.
-    #[arg(
-        long,
-        value_name = "GPU",
-        help_heading = "Which CUDA it gets",
-        conflicts_with_all = ["backend", "symbols", "fmad", "log", "replace", "redirect", "dump_images", "tool", "direct"]
-    )]
-    emulate: Option<Emulated>,
 
     #[command(flatten)]
     backend: BackendArgs,
@@ -58,6 +46,8 @@ The backends:
   native   NVIDIA's own runtime and driver, as without cushim
   driver   cushim's runtime over NVIDIA's driver: NVIDIA's libcudart is not used
   cpu      cushim's runtime and driver; kernels run on the CPU
+  hsa      cushim's runtime and driver; kernels run on an AMD GPU, by AMD's runtime (experimental). The device code must
+           be there for it: a code object, HIP fat binary or OffloadBinary that --redirect or --replace names
   auto     native where a libcuda is installed, even a broken one; cpu where there is none
 
 A program that links the CUDA runtime statically (nvcc's default) is redirected to cushim's runtime as it is loaded, \
@@ -75,28 +65,52 @@ Variables of the backend cpu:
   CUSHIM_FMAD=off              as --fmad=off: round each product before the sum. By default both are fused where \
 NVIDIA's compiler fuses them, and results are those of a GPU
 
-`cushim trace`, `record` and `env` have the same options, but for --emulate.
+Variables of the backend hsa:
+  CUSHIM_HSA=FILE              AMD's runtime [default: libhsa-runtime64.so.1 where the loader finds it, else /opt/rocm/lib]
 
---emulate gfx90a is for programs that were built for AMD GPUs (HIP, HSA, OpenMP offloading) on machines without one: \
-AMD's runtime must be installed (libhsa-runtime64.so.1, version 5.2), the kernel driver need not. Programs of CUDA \
-do not use it. Every kernel is interpreted on the CPU.
+`cushim trace`, `record` and `env` have the same options.
+
+--emulate gfx90a is for machines without an AMD GPU: with --backend hsa, and, without --backend, for programs that were \
+built for AMD GPUs (HIP, HSA, OpenMP offloading). AMD's runtime must be installed (libhsa-runtime64.so.1, version 5.2), \
+the kernel driver need not. Every kernel is interpreted on the CPU.
 
 Examples:
   cushim run --backend cpu ./app
   cushim run --backend driver python train.py
   cushim run --backend cpu --symbols app.debug ./app
   cushim run --emulate gfx90a ./hip-app        a HIP program without an AMD GPU
+  cushim run --backend hsa --emulate gfx90a --replace vecadd=vecadd.hipfb ./app
   cushim run --replace vecadd=new.ptx ./app    with another kernel, nothing recorded
   env $(cushim env --backend cpu) ./app        recorded, without the launcher
 
 Exit status: the program's own, since this becomes the program. 125 if cushim itself fails, 126 if the \
 program cannot be run, 127 if it is not found.";
 
+impl RunArgs {
+    /// A program of HIP's has nothing to do with CUDA.
+    fn refuse_cuda(&self) -> Result<(), Error> {
+        let given = [
+            ("--symbols", !self.backend.symbols.is_empty()),
+            ("--fmad", self.backend.fmad.is_some()),
+            ("--log", self.log.is_some()),
+            ("--replace, --redirect, --dump-images, --tool, --direct", self.redirect.is_any()),
+        ];
+        match given.iter().find(|(_, given)| *given) {
+            None => Ok(()),
+            Some((options, _)) => Err(Error::Usage(format!(
+                "{options} cannot be used with --emulate alone, which is for a program of AMD's HIP or HSA; \
+                 for one of CUDA add --backend hsa"
+            ))),
+        }
+    }
+}
+
 /// Runs the command; comes back only if that fails.
 pub fn run(args: RunArgs) -> Outcome {
     launch::untouched(&args.command)?;
     environ::warn_of_unknown();
-    if args.emulate.is_some() {
+    if args.backend.emulate.is_some() && args.backend.backend.is_none() {
+        args.refuse_cuda()?;
         let (name, value) = launch::emulation(args.lib.as_deref())?;
         let mut command = Command::new(&args.command[0]);
         let source = command.args(&args.command[1..]).env(name, value).exec();
@@ -112,6 +126,7 @@ pub fn run(args: RunArgs) -> Outcome {
     if let Some(log) = &args.log {
         command.env("CUSHIM_LOG", log);
     }
+    cuda.announce();
     let source = command.exec();
     Err(Error::start(&args.command[0], source))
 }

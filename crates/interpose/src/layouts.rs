@@ -215,7 +215,7 @@ impl Code {
         let answer = self.index.with(|index| match index {
             Some(Ok(kernels)) => match kernels.get(kernel) {
                 Some(layout) => Ok(layout.clone().into()),
-                None => Err("no readable image of its module has this kernel".to_owned()),
+                None => Err("no readable image of its module contains this kernel".to_owned()),
             },
             Some(Err(why)) => Err(why.clone()),
             None => Err("its module's image was not seen".to_owned()),
@@ -241,10 +241,27 @@ impl Code {
 }
 
 fn index(bytes: &[u8]) -> Index {
+    match cushim_image::sniff(bytes) {
+        Format::AmdgpuElf | Format::OffloadBinary | Format::Bundle | Format::CompressedBundle => {
+            return Ok(listed(bytes));
+        }
+        _ => {}
+    }
     match cushim_image::index(bytes, &LIMITS) {
         Ok(kernels) => Ok(kernels.into_iter().collect()),
         Err(error) => Err(format!("its module's image cannot be read: {error}")),
     }
+}
+
+/// The kernels of AMD's code objects and of clang's containers; of those with one name, the first that can be read.
+fn listed(bytes: &[u8]) -> HashMap<String, ParamLayout> {
+    let mut all = HashMap::new();
+    for image in cushim_image::inventory::read(bytes, &LIMITS).images {
+        for kernel in image.kernels(&LIMITS).unwrap_or_default() {
+            all.entry(kernel.name).or_insert(kernel.params);
+        }
+    }
+    all
 }
 
 /// Length and kind of the image at `data`, from its own header.
@@ -258,7 +275,8 @@ unsafe fn measure(data: usize) -> Option<(usize, &'static str)> {
     // SAFETY: every image has four bytes.
     let magic = unsafe { (data as *const [u8; 4]).read_unaligned() };
     let mut known = match magic {
-        [0x50, 0xed, 0x55, 0xba] => 16,
+        [0x50, 0xed, 0x55, 0xba] | [0x10, 0xff, 0x10, 0xad] | [b'C', b'C', b'O', b'B'] => 16,
+        [b'_', b'_', b'C', b'L'] => 32,
         [0x7f, b'E', b'L', b'F'] => cushim_image::sniff::MIN_PREFIX,
         // SAFETY: whatever else CUDA takes here is text that ends with a NUL.
         _ => unsafe { CStr::from_ptr(data as *const libc::c_char) }.to_bytes_with_nul().len(),
@@ -272,6 +290,7 @@ unsafe fn measure(data: usize) -> Option<(usize, &'static str)> {
                     Format::Fatbin => "fatbin",
                     Format::Cubin => "cubin",
                     Format::Ptx => "ptx",
+                    Format::AmdgpuElf => "hsaco",
                     _ => "image",
                 };
                 return Some((usize::try_from(length).ok()?, kind));

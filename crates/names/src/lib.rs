@@ -15,7 +15,7 @@ mod shown;
 mod types;
 mod value;
 
-pub use name::{Name, distinct, elide};
+pub use name::{Name, distinct, elide, in_source};
 pub use region::Region;
 pub use shown::{Foreign, Shown, lines};
 pub use types::{Number, Type};

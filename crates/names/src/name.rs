@@ -195,6 +195,20 @@ fn own_name(text: &str) -> std::ops::Range<usize> {
     start..end
 }
 
+/// A symbol as messages name it: the name in its source, and the symbol itself behind it where that differs. Long ones
+/// (templates have some of thousands of columns) are cut in the middle.
+pub fn in_source(symbol: &str) -> String {
+    /// Columns of a name, at most.
+    const LONGEST: usize = 200;
+    let name = Name::new(symbol);
+    match name.full == symbol {
+        true => symbol.into(),
+        false => {
+            format!("{} ({})", elide(&name.full, LONGEST, "..."), elide(symbol, LONGEST, "..."))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -62,6 +62,18 @@ pub fn pages(size: usize) -> Option<*mut u8> {
     (base != libc::MAP_FAILED).then(|| base.cast())
 }
 
+/// Whether all of that is mapped. `msync` with `MS_ASYNC` has done nothing else since Linux 2.6.19.
+pub fn is_mapped(address: usize, length: usize) -> bool {
+    const PAGE: usize = 4096;
+    let start = address & !(PAGE - 1);
+    let Some(end) = address.checked_add(length) else { return false };
+    // SAFETY: it looks at the mappings only.
+    let answer = unsafe {
+        libc::msync(std::ptr::with_exposed_provenance_mut(start), end - start, libc::MS_ASYNC)
+    };
+    answer == 0
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

@@ -60,7 +60,7 @@ pub fn image(data: &[u8]) {
     // SAFETY: memory that stays during the call.
     let Ok(source) = (unsafe { Source::at(edge.address()) }) else { return };
     assert!(source.whole.len() <= data.len());
-    let cpu = Target { capability: (8, 0), cubin: false, ptx: true, later: true };
+    let cpu = Target { capability: (8, 0), cubin: false, ptx: true, later: true, isas: &[] };
     for target in [cpu, Target::nvidia(9, 0)] {
         match choose(&source, &target) {
             Ok(chosen) => assert!(target.cubin || chosen.kind != ImageKind::Cubin),

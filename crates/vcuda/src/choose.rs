@@ -28,13 +28,17 @@ struct Offer {
 }
 
 /// Those that are shipped.
-const SHIPPED: [Offer; 1] = [Offer { name: "cpu", make: cpu }];
+const SHIPPED: [Offer; 2] = [Offer { name: "cpu", make: cpu }, Offer { name: "hsa", make: hsa }];
 
 /// Those of whoever links this crate: tests.
 static OTHERS: Mutex<Vec<Offer>> = Mutex::new(Vec::new());
 
 fn cpu() -> Box<dyn Accelerator> {
     Box::new(cushim_accel_cpu::new())
+}
+
+fn hsa() -> Box<dyn Accelerator> {
+    Box::new(cushim_accel_hsa::new())
 }
 
 /// Adds an accelerator that `CUSHIM_BACKEND` may name, before the first call of CUDA.
@@ -59,7 +63,7 @@ fn asked() -> Option<Asked> {
     let others = lock(&OTHERS).clone();
     let found = SHIPPED.into_iter().chain(others).find(|offer| offer.name == text);
     if found.is_none() {
-        say(&format!("CUSHIM_BACKEND={text}: expected driver, cpu or auto; taking auto"));
+        say(&format!("CUSHIM_BACKEND={text}: expected driver, cpu, hsa or auto; using auto"));
     }
     found.map(Asked::Accelerator)
 }
@@ -74,7 +78,7 @@ pub fn start() {
         match (asked(), &library) {
             (Some(Asked::Accelerator(offer)), _) => ours(offer),
             (None, None) => {
-                let [cpu] = SHIPPED;
+                let [cpu, _] = SHIPPED;
                 ours(cpu);
             }
             (Some(Asked::Driver), _) | (None, Some(_)) => nvidias(library.as_deref()),

@@ -52,6 +52,7 @@ pub(super) use super::graph::exec::{
     cuGraphInstantiate_v2, cuGraphInstantiateWithFlags, cuGraphInstantiateWithParams,
     cuGraphInstantiateWithParams_ptsz, cuGraphNodeGetEnabled, cuGraphNodeSetEnabled,
 };
+pub(super) use super::graph::get::cuGraphNodeGetParams;
 pub(super) use super::graph::kernel::{
     cuGraphAddKernelNode, cuGraphAddKernelNode_v2, cuGraphExecKernelNodeSetParams,
     cuGraphExecKernelNodeSetParams_v2, cuGraphKernelNodeCopyAttributes,
@@ -112,6 +113,11 @@ pub(super) use super::memory::array::{
     cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds, cuMemcpyHtoA_v2,
     cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2, cuMemcpyHtoAAsync_v2_ptsz,
 };
+pub(super) use super::memory::batch::{
+    cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync_ptsz,
+    cuMemDiscardBatchAsync, cuMemDiscardBatchAsync_ptsz, cuMemPrefetchBatchAsync,
+    cuMemPrefetchBatchAsync_ptsz,
+};
 pub(super) use super::memory::copy::{
     cuMemcpy, cuMemcpy_ptds, cuMemcpyAsync, cuMemcpyAsync_ptsz, cuMemcpyBatchAsync,
     cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz, cuMemcpyDtoD_v2,
@@ -168,6 +174,9 @@ pub(super) use super::module::{
     cuModuleEnumerateFunctions, cuModuleGetFunction, cuModuleGetFunctionCount,
     cuModuleGetGlobal_v2, cuModuleGetLoadingMode, cuModuleLoad, cuModuleLoadData,
     cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload,
+};
+pub(super) use super::notify::{
+    cuDeviceRegisterAsyncNotification, cuDeviceUnregisterAsyncNotification,
 };
 pub(super) use super::occupancy::{
     cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyMaxActiveBlocksPerMultiprocessor,

@@ -26,6 +26,7 @@ mod lookup;
 pub mod memory;
 pub mod module;
 mod nothing;
+mod notify;
 pub mod occupancy;
 pub mod state;
 pub mod status;

@@ -64,6 +64,7 @@ pub fn of(failure: &Failure) -> i32 {
         Failure::Misaligned(_) => MISALIGNED_ADDRESS,
         Failure::Assert(_) => ASSERT,
         Failure::Launch(_) => LAUNCH_FAILED,
+        Failure::Device(_) => UNKNOWN,
     }
 }
 

@@ -1,4 +1,4 @@
-//! `--emulate`: a program that uses AMD's HIP or HSA itself gets a GPU in software.
+//! `--emulate`: AMD's runtime finds a GPU in software, for backend hsa or a program that uses HIP or HSA itself.
 //!
 //! Owns: which GPUs there are, and the library that takes the kernel driver's place below AMD's own runtime. Must not
 //! know: what the library does. It is preloaded: the loader takes a library that is there already, by its SONAME
@@ -10,10 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 
 use crate::Error;
-use crate::preload::{self, LD_PRELOAD};
-
-/// The library, beside libcushim.so.
-pub const EMULATION: &str = "libcushim_hsakmt.so";
+use crate::preload::{self, EMULATION, LD_PRELOAD};
 
 /// A GPU that there is in software.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,13 +19,17 @@ pub enum Emulated {
     Gfx90a,
 }
 
+/// The library, found beside libcushim.so, which is `library` or where it is looked for.
+pub fn found(library: &Path) -> Result<PathBuf, Error> {
+    preload::beside(library, EMULATION)
+        .map_err(|error| Error::Library(format!("--emulate: {error}")))
+}
+
 /// The variable that preloads the library, with what is there already. Errors: it is not beside libcushim.so, which is
 /// `library` or where it is looked for.
 pub fn environment(library: Option<&Path>) -> Result<(&'static str, OsString), Error> {
     let library = preload::find_library(library)?;
-    let emulation = preload::beside(&library, EMULATION)
-        .map_err(|error| Error::Library(format!("--emulate: {error}")))?;
-    let paths = preload::reachable(&[emulation])?;
+    let paths = preload::reachable(&[found(&library)?])?;
     let mut value = OsString::new();
     let others = preload::entries().into_iter().map(PathBuf::from);
     let others = others.filter(|entry| entry.file_name().is_none_or(|file| file != EMULATION));

@@ -29,7 +29,7 @@ use cushim_names::Foreign as _;
 
 pub use backend::{Backend, BackendArgs, Cuda, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
-pub use emulate::{EMULATION, Emulated, environment as emulation};
+pub use emulate::{Emulated, environment as emulation};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;
 pub use redirect::RedirectArgs;
@@ -197,7 +197,7 @@ pub fn log(text: &str) -> Result<String, String> {
     let level = text.split(',').next().unwrap_or_default();
     match ["off", "error", "warn", "info"].contains(&level) {
         true => Ok(text.to_owned()),
-        false => Err(format!("{level:?} is no level; there are off, error, warn and info")),
+        false => Err(format!("{level:?} is not a level; expected off, error, warn or info")),
     }
 }
 

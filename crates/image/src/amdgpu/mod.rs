@@ -7,13 +7,13 @@ pub mod msgpack;
 
 use crate::arch::Arch;
 use crate::bytes::Bytes;
-use crate::kernel::{Kernel, Stack};
+use crate::kernel::{Global, Kernel, Stack};
 use crate::sniff::EM_AMDGPU;
 use crate::{Error, Limits, Param, ParamLayout, Result, Work};
 use msgpack::Value;
 use object::elf;
 use object::endian::LittleEndian;
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::{FileHeader, ProgramHeader, Sym};
 
 type Header = elf::FileHeader64<LittleEndian>;
 const LE: LittleEndian = LittleEndian;
@@ -149,6 +149,31 @@ fn metadata<'a>(
         }
     }
     Ok(None)
+}
+
+/// The variables that a code object defines for others: those in its table for the loader that are no descriptor of a
+/// kernel. Which are constant it does not say.
+pub fn globals(data: &[u8], limits: &Limits) -> Result<Vec<Global>> {
+    let wrong = |error| Error::object("code object", 0, error);
+    arch(data)?;
+    let header = Header::parse(data).map_err(wrong)?;
+    let sections = header.sections(LE, data).map_err(wrong)?;
+    let symbols = sections.symbols(LE, data, elf::SHT_DYNSYM).map_err(wrong)?;
+    if symbols.len() > limits.max_items {
+        let (found, limit) = (symbols.len() as u64, limits.max_items as u64);
+        let what = "code object symbols";
+        return Err(Error::TooBig { what, at: 0, found, limit, name: "max_items" });
+    }
+    let mut globals = Vec::new();
+    for symbol in symbols.iter() {
+        let name = symbol.name(LE, symbols.strings()).map_err(wrong)?;
+        let object = symbol.st_type() == elf::STT_OBJECT && !symbol.is_undefined(LE);
+        if object && !name.ends_with(b".kd") {
+            let name = String::from_utf8_lossy(name).into_owned();
+            globals.push(Global { name, space: "global".into(), size: symbol.st_size(LE) });
+        }
+    }
+    Ok(globals)
 }
 
 fn kernel(value: &Value<'_>) -> CodeKernel {

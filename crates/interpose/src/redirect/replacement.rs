@@ -1,13 +1,13 @@
 //! Images from a user's files, as CUDA takes them.
 //!
-//! Owns reading the files and repacking what the backend runs into a fat binary. Must not know: rules.
+//! Owns reading the files and repacking what the backend runs into a container. Must not know: rules.
 
 use std::path::PathBuf;
 
 use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
-use cushim_image::fatbin::{self, Kind};
 use cushim_image::inventory::{self, ImageKind};
 use cushim_image::{Arch, Codec, Cubin, Limits, ptx};
+use cushim_image::{fatbin, offload};
 
 use crate::config;
 use crate::layouts::{Code, Layout};
@@ -45,6 +45,8 @@ enum Runs {
     Nvidia,
     /// Our own compiler is: PTX.
     Ptx,
+    /// AMD's runtime is: its code objects, and PTX that is translated.
+    Amd,
 }
 
 impl Runs {
@@ -52,6 +54,7 @@ impl Runs {
     fn here() -> Runs {
         match config::variable(c"CUSHIM_BACKEND").as_deref() {
             Some(b"cpu") => Runs::Ptx,
+            Some(b"hsa") => Runs::Amd,
             _ => Runs::Nvidia,
         }
     }
@@ -174,6 +177,17 @@ impl Replacement {
     }
 }
 
+/// What an image is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// PTX text.
+    Ptx,
+    /// NVIDIA's machine code.
+    Cubin,
+    /// An AMD code object.
+    CodeObject,
+}
+
 /// An image of a file: what it is, for what, its version, its bytes.
 pub type Part = (Kind, Arch, (u16, u16), Vec<u8>);
 
@@ -187,6 +201,7 @@ fn usable(bytes: &[u8], runs: Runs) -> Result<Vec<Part>, Unusable> {
         let kind = match image.kind {
             ImageKind::Ptx => Kind::Ptx,
             ImageKind::Cubin if runs == Runs::Nvidia => Kind::Cubin,
+            ImageKind::AmdgpuObject if runs == Runs::Amd => Kind::CodeObject,
             _ => continue,
         };
         let data = image.with_bytes(limits, <[u8]>::to_vec).map_err(broken)?;
@@ -198,26 +213,32 @@ fn usable(bytes: &[u8], runs: Runs) -> Result<Vec<Part>, Unusable> {
     let kinds = found.images.iter().map(|i| format!("{} for {}", i.kind, i.arch));
     let kinds = kinds.collect::<Vec<_>>().join(", ");
     Err(match (found.images.is_empty(), found.problems.first()) {
-        (true, Some(problem)) => Unusable::Broken(format!("no image is found: {}", problem.error)),
+        (true, Some(problem)) => {
+            Unusable::Broken(format!("no device image can be read: {}", problem.error))
+        }
         (true, None) => {
             Unusable::Broken("no PTX, cubin, fat binary or other device image".to_owned())
         }
-        _ if found.images.iter().any(|i| !matches!(i.arch, Arch::Sm(..))) => {
-            Unusable::Foreign(format!("it holds {kinds}: to launch that needs the hsa backend"))
+        _ if runs != Runs::Amd && found.images.iter().any(|i| !matches!(i.arch, Arch::Sm(..))) => {
+            Unusable::Foreign(format!("it contains {kinds}, which only backend hsa can launch"))
         }
         _ if found.images.iter().any(|i| i.kind == ImageKind::Cubin) => Unusable::Foreign(format!(
-            "it holds {kinds}: to launch that needs NVIDIA's driver; the cpu backend takes PTX"
+            "it contains {kinds}, which needs NVIDIA's driver; backend {} needs PTX",
+            if runs == Runs::Amd { "hsa" } else { "cpu" }
         )),
-        _ => Unusable::Broken(format!("it holds {kinds}; expected PTX or a cubin")),
+        _ => Unusable::Broken(format!("it contains {kinds}; expected PTX or a cubin")),
     })
 }
 
-/// A fat binary of these images.
+/// A container of these images: a fat binary, which holds nothing of AMD's, else clang's.
 fn pack(parts: &[Part]) -> Result<Vec<u8>, String> {
+    if parts.iter().any(|(kind, ..)| *kind == Kind::CodeObject) {
+        return Ok(pack_amd(parts));
+    }
     let images: Vec<fatbin::Image<'_>> = parts
         .iter()
         .map(|(kind, arch, version, data)| fatbin::Image {
-            kind: *kind,
+            kind: if *kind == Kind::Ptx { fatbin::Kind::Ptx } else { fatbin::Kind::Cubin },
             arch: arch.clone(),
             version: *version,
             codec: Codec::None,
@@ -227,12 +248,29 @@ fn pack(parts: &[Part]) -> Result<Vec<u8>, String> {
     fatbin::write(&images).map_err(|e| e.to_string())
 }
 
+/// An OffloadBinary of these images, as HIP's.
+fn pack_amd(parts: &[Part]) -> Vec<u8> {
+    const HIP: u16 = 4;
+    let archs: Vec<String> = parts.iter().map(|(_, arch, ..)| arch.to_string()).collect();
+    let images = parts.iter().zip(&archs).map(|((kind, _, _, data), arch)| {
+        let (kind, triple) = match kind {
+            Kind::Ptx => (offload::ImageKind::Ptx, "nvptx64-nvidia-cuda"),
+            Kind::Cubin => (offload::ImageKind::Cubin, "nvptx64-nvidia-cuda"),
+            Kind::CodeObject => (offload::ImageKind::Object, "amdgcn-amd-amdhsa"),
+        };
+        let strings = vec![("arch", arch.as_str()), ("triple", triple)];
+        offload::Image { kind, producer: HIP, strings, data }
+    });
+    offload::write(&images.collect::<Vec<_>>())
+}
+
 /// The version that the container's entry states: PTX ISA, or 1 and the ELF ABI.
 fn version(kind: Kind, data: &[u8], stated: Option<(u16, u16)>) -> (u16, u16) {
     let limits = &Limits::DEFAULT;
     let own = match kind {
         Kind::Ptx => ptx::scan(data, limits).ok().map(|ptx| ptx.version),
-        _ => Cubin::read(data, limits).ok().map(|cubin| (1, u16::from(cubin.abi().1))),
+        Kind::CodeObject => None,
+        Kind::Cubin => Cubin::read(data, limits).ok().map(|cubin| (1, u16::from(cubin.abi().1))),
     };
     stated.or(own).unwrap_or((1, 7))
 }

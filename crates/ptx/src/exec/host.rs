@@ -1,6 +1,6 @@
-//! What kernels ask of their host.
+//! What running kernels need from the host: printing, a heap, time, functions of its own.
 //!
-//! Owns the questions. Must not know who answers.
+//! Owns the trait. Must not know who implements it.
 
 /// What kernels ask of their host.
 pub trait Host {

@@ -3,7 +3,8 @@
 //! Owns CUDA's rules of compatibility (CUDA C++ Programming Guide, "Binary Compatibility", "PTX Compatibility",
 //! "Architecture-Specific" and "Family-Specific Features"): machine code of the same major and of a minor not
 //! above the device's, before PTX of any architecture not above it; code with suffix `a` for exactly that
-//! device, with `f` for its family. Of several the highest. Must not know: where images come from.
+//! device, with `f` for its family. Of several the highest. An AMD GPU takes a code object of its processor before PTX.
+//! Must not know: where images come from.
 
 use std::borrow::Cow;
 
@@ -26,19 +27,23 @@ pub struct Target {
     /// PTX for later architectures is taken where there is no other: it is not compiled for a GPU that
     /// would lack what it uses, and what cannot be run is refused kernel by kernel.
     pub later: bool,
+    /// The instruction sets of AMD's whose code objects it takes ([`cushim_accel::Device::isas`]).
+    pub isas: &'static [String],
 }
 
 impl Target {
     /// A GPU under NVIDIA's driver.
     pub fn nvidia(major: u32, minor: u32) -> Target {
-        Target { capability: (major, minor), cubin: true, ptx: true, later: false }
+        Target { capability: (major, minor), cubin: true, ptx: true, later: false, isas: &[] }
     }
 
     /// A device of an accelerator.
     pub fn of(accelerator: &dyn Accelerator, device: usize) -> Target {
         let cubin = accelerator.accepts(ImageKind::Cubin);
-        let capability = accelerator.devices().get(device).map_or((0, 0), |d| d.capability);
-        Target { capability, cubin, ptx: accelerator.accepts(ImageKind::Ptx), later: !cubin }
+        let device = accelerator.devices().get(device);
+        let capability = device.map_or((0, 0), |d| d.capability);
+        let isas = device.map_or(&[][..], |d| d.isas);
+        Target { capability, cubin, ptx: accelerator.accepts(ImageKind::Ptx), later: !cubin, isas }
     }
 
     /// As architectures are numbered: 80 for 8.0, 120 for 12.0.
@@ -52,6 +57,7 @@ impl Target {
         let known = match arch {
             Arch::Sm(number, variant) => Some((*number, *variant)),
             Arch::Unknown => None,
+            Arch::Named(name) if kind == Kind::AmdgpuObject => return self.amd(name),
             Arch::Named(_) => return None,
         };
         let variant = |v| match v {
@@ -77,6 +83,27 @@ impl Target {
             _ => None,
         }
     }
+}
+
+impl Target {
+    /// How well a code object of AMD's suits: by the place of its processor in the list, then by how many features
+    /// it was compiled for.
+    fn amd(&self, name: &str) -> Option<(u8, u32, u8)> {
+        let place = self.isas.iter().position(|isa| runs(isa, name))?;
+        let features = name.split(':').skip(1).count();
+        Some((3, u32::MAX - place as u32, u8::try_from(features).unwrap_or(u8::MAX)))
+    }
+}
+
+/// Whether code for the target ID `code` runs where `isa` is what there is: the same processor, and no feature set
+/// otherwise. What the code does not name may be either (LLVM, "User Guide for AMDGPU Backend", "Target ID").
+fn runs(isa: &str, code: &str) -> bool {
+    let (mut here, mut wanted) = (isa.split(':'), code.split(':'));
+    if here.next() != wanted.next() {
+        return false;
+    }
+    let here: Vec<&str> = here.collect();
+    wanted.all(|feature| here.contains(&feature))
 }
 
 /// What a device gets.
@@ -159,6 +186,7 @@ fn best<'a>(
     let Some((_, image)) = best else { return Ok(None) };
     let kind = match image.kind {
         Kind::Ptx => ImageKind::Ptx,
+        Kind::AmdgpuObject => ImageKind::CodeObject,
         _ => ImageKind::Cubin,
     };
     let data = match image.place.unpack(&limits)? {

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 
 use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
 use cushim_image::{Extent, Limits};
+use cushim_process::memory::is_mapped as mapped;
 
 use super::{Error, is_own, linked};
 
@@ -176,15 +177,4 @@ unsafe fn text<'a>(address: usize) -> Result<&'a [u8], Error> {
         length += step;
     }
     Err(Error::Unreadable { at: address, need: MOST as u64 })
-}
-
-/// Whether all of that is mapped. `msync` with `MS_ASYNC` has done nothing else since Linux 2.6.19.
-fn mapped(address: usize, length: usize) -> bool {
-    let start = address & !(PAGE - 1);
-    let Some(end) = address.checked_add(length) else { return false };
-    // SAFETY: it looks at the mappings only.
-    let answer = unsafe {
-        libc::msync(std::ptr::with_exposed_provenance_mut(start), end - start, libc::MS_ASYNC)
-    };
-    answer == 0
 }

@@ -8,7 +8,7 @@ use cushim_image::fatbin::{Image, Kind, write};
 use super::*;
 use cushim_accel::ImageKind;
 
-const CPU: Target = Target { capability: (8, 0), cubin: false, ptx: true, later: true };
+const CPU: Target = Target { capability: (8, 0), cubin: false, ptx: true, later: true, isas: &[] };
 
 fn ptx(sm: u32) -> String {
     format!(".version 7.0\n.target sm_{sm}\n.address_size 64\n// made for {sm}\n")
@@ -155,4 +155,50 @@ fn what_is_no_image_says_so() {
     // SAFETY: nothing is there; it is asked for.
     let error = unsafe { Source::at(8) }.unwrap_err();
     assert_eq!(error.status(), 200);
+}
+
+#[test]
+fn an_amd_gpu_gets_code_of_its_processor_and_features() {
+    use cushim_image::offload::{Image, ImageKind as Is, write};
+    // An ELF header for gfx90a, with xnack on or off or either (e_flags: processor, and two bits each).
+    let object = |xnack: u32| {
+        let mut elf = vec![0_u8; 64];
+        elf[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
+        (elf[7], elf[8]) = (64, 2);
+        elf[16..20].copy_from_slice(&[3, 0, 224, 0]);
+        elf[20] = 1;
+        elf[48..52].copy_from_slice(&(0x3f_u32 | xnack << 8 | 1 << 10).to_le_bytes());
+        elf[52] = 64;
+        elf
+    };
+    let objects =
+        [(object(3), "gfx90a:xnack+"), (object(1), "gfx90a"), (object(2), "gfx90a:xnack-")];
+    let packed = |names: &[&str]| {
+        let chosen = objects.iter().filter(|(_, name)| names.contains(name));
+        let images = chosen.map(|(data, name)| Image {
+            kind: Is::Object,
+            producer: 4,
+            strings: vec![("arch", *name), ("triple", "amdgcn-amd-amdhsa")],
+            data,
+        });
+        write(&images.collect::<Vec<_>>())
+    };
+    let isas: &'static [String] =
+        Box::leak(vec![String::from("gfx90a:sramecc+:xnack-")].into_boxed_slice());
+    let target = Target { capability: (8, 0), cubin: false, ptx: false, later: true, isas };
+    let got = |names: &[&str]| {
+        let source = Source::owned(packed(names));
+        choose(&source, &target).map(|chosen| (chosen.kind, chosen.arch.to_string()))
+    };
+    let code = |name: &str| (ImageKind::CodeObject, name.to_owned());
+    assert_eq!(got(&["gfx90a:xnack+", "gfx90a", "gfx90a:xnack-"]).unwrap(), code("gfx90a:xnack-"));
+    assert_eq!(got(&["gfx90a:xnack+", "gfx90a"]).unwrap(), code("gfx90a"));
+    let why = got(&["gfx90a:xnack+"]).unwrap_err();
+    assert_eq!(why.status(), 209);
+    assert!(
+        why.to_string()
+            .ends_with("a GPU of type gfx90a:sramecc+:xnack- needs an AMD code object for it")
+    );
+    let nvidia = Source::owned(packed(&["gfx90a"]));
+    assert!(choose(&nvidia, &Target::nvidia(9, 0)).is_err());
 }

@@ -1,4 +1,4 @@
-//! What nodes are made of, as the program describes it by structures, and back.
+//! Node parameters: from the program's structures, and back to them.
 //!
 //! Owns the layouts of the node parameters. Source: cuda.h 13.0. Must not know: graphs' shape.
 

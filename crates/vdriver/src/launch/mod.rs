@@ -87,7 +87,7 @@ pub unsafe fn prepare(function: &Arc<Function>, launch: &Launch) -> Result<Dispa
     check(function, launch)?;
     // SAFETY: the caller's.
     let arguments = unsafe { arguments(&function.kernel, launch.params, launch.extra) }?;
-    Ok(Dispatch {
+    let dispatch = Dispatch {
         tag: handle(function),
         code: function.code.clone(),
         kernel: function.index,
@@ -96,7 +96,12 @@ pub unsafe fn prepare(function: &Arc<Function>, launch: &Launch) -> Result<Dispa
         dynamic_shared: launch.shared,
         arguments,
         cooperative: launch.cooperative,
-    })
+    };
+    accelerator().check(&dispatch).map_err(|why| {
+        say_once(&why.to_string());
+        status::of(&why)
+    })?;
+    Ok(dispatch)
 }
 
 /// Whether a kernel can be launched in this shape.

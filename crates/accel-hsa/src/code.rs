@@ -1,0 +1,310 @@
+//! Code objects loaded for a GPU: kernels by name, variables by address.
+//!
+//! Owns loading and what a launch of a kernel needs. Arguments are passed by the metadata of the object (LLVM, "User
+//! Guide for AMDGPU Backend"), so what was compiled by hand from HIP or OpenCL under the names of CUDA's kernels
+//! runs. Must not know: containers, queues.
+
+use std::ffi::{CString, c_void};
+use std::sync::Arc;
+
+use cushim_accel::{Code, Dispatch, Failure, Image, ImageKind, Kernel, Variable};
+use cushim_image::amdgpu::{Argument, CodeKernel};
+use cushim_image::kernel::Stack;
+use cushim_image::{Limits, amdgpu};
+
+use crate::describe;
+use crate::ffi::*;
+use crate::runtime::Core;
+use crate::wire::{self, Shape};
+
+/// Scratch for a work-item whose kernel calls functions that nobody counted: what CUDA gives a thread's stack at first.
+const STACK: u32 = 16 << 10;
+
+/// Loaded code.
+pub struct HsaCode {
+    core: Arc<Core>,
+    device: usize,
+    executable: Loaded,
+    entries: Vec<Entry>,
+    kernels: Vec<Kernel>,
+    variables: Vec<Variable>,
+}
+
+/// What the runtime has loaded, given back once.
+struct Loaded {
+    core: Arc<Core>,
+    executable: Executable,
+    reader: Option<Reader>,
+    /// The object, which the runtime may read as long as it is loaded.
+    _object: Box<[u8]>,
+}
+
+/// A kernel as a launch needs it.
+#[derive(Clone, Debug, Default)]
+struct Entry {
+    object: u64,
+    kernarg: u32,
+    group: u32,
+    private: u32,
+    arguments: Vec<Argument>,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        // SAFETY: loaded, and nothing of it is in use.
+        unsafe {
+            let _ = (self.core.api.hsa_executable_destroy)(self.executable);
+            if let Some(reader) = self.reader {
+                let _ = (self.core.api.hsa_code_object_reader_destroy)(reader);
+            }
+        }
+    }
+}
+
+impl Drop for HsaCode {
+    fn drop(&mut self) {
+        for variable in &self.variables {
+            self.core.memory.forget(variable.address);
+        }
+    }
+}
+
+impl HsaCode {
+    /// Loads.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidImage`] for what cannot be read or loaded, [`Failure::NoImage`] for code of another kind or
+    /// another GPU.
+    pub fn load(core: &Arc<Core>, device: usize, image: &Image<'_>) -> Result<HsaCode, Failure> {
+        let [object] = image.parts else {
+            return Err(Failure::NoImage("several code objects: nothing links them here".into()));
+        };
+        if image.kind != ImageKind::CodeObject {
+            return Err(Failure::NoImage(format!(
+                "{:?}: a GPU of AMD's runs code objects",
+                image.kind
+            )));
+        }
+        let described = amdgpu::read(object, &Limits::DEFAULT);
+        let described = described.map_err(|why| Failure::InvalidImage(why.to_string()))?;
+        let executable = Loaded::new(core, device, object)?;
+        let (core, variables) = (core.clone(), Vec::new());
+        let (entries, kernels) = (Vec::new(), Vec::new());
+        let mut code = HsaCode { core, device, executable, entries, kernels, variables };
+        for kernel in &described.kernels {
+            let (entry, refused) = match code.entry(kernel) {
+                Ok(entry) => (entry, None),
+                Err(why) => (Entry::default(), Some(why)),
+            };
+            code.kernels.push(code.describe(kernel, refused));
+            code.entries.push(entry);
+        }
+        code.variables = code.find_variables()?;
+        for variable in &code.variables {
+            code.core.memory.adopt(device, variable.address, variable.bytes as u64);
+        }
+        Ok(code)
+    }
+
+    fn agent(&self) -> Agent {
+        self.core.device(self.device).map_or(Agent(0), |device| device.gpu.agent)
+    }
+
+    /// A kernel as the runtime has it; else why it cannot be run.
+    fn entry(&self, kernel: &CodeKernel) -> Result<Entry, String> {
+        let name = &kernel.kernel.name;
+        let missing = |why: String| format!("kernel {}: {why}", cushim_names::in_source(name));
+        let symbol = CString::new(kernel.symbol.as_str()).map_err(|e| missing(e.to_string()))?;
+        let (api, agent) = (&self.core.api, self.agent());
+        let mut found = Symbol(0);
+        // SAFETY: a name, an agent and a place for the answer.
+        let status = unsafe {
+            (api.hsa_executable_get_symbol_by_name)(
+                self.executable.executable,
+                symbol.as_ptr(),
+                &raw const agent,
+                &raw mut found,
+            )
+        };
+        let checked = api.check("hsa_executable_get_symbol_by_name", status);
+        checked.map_err(|why| missing(why.to_string()))?;
+        let number = |what| self.symbol::<u32>(found, what).map_err(|why| missing(why.to_string()));
+        let object: u64 =
+            self.symbol(found, symbol::KERNEL_OBJECT).map_err(|why| missing(why.to_string()))?;
+        let dynamic: u8 = self.symbol(found, symbol::DYNAMIC_STACK).unwrap_or(0);
+        let private = number(symbol::PRIVATE_SIZE)?;
+        let unbounded = dynamic != 0 || kernel.kernel.stack == Some(Stack::Unbounded);
+        let last = |argument: &Argument| argument.offset.saturating_add(argument.size);
+        let end = kernel.arguments.iter().map(last).max().unwrap_or(0);
+        Ok(Entry {
+            object,
+            kernarg: number(symbol::KERNARG_SIZE)?.max(end),
+            group: number(symbol::GROUP_SIZE)?,
+            private: if unbounded { private.saturating_add(STACK) } else { private },
+            arguments: kernel.arguments.clone(),
+        })
+    }
+
+    fn symbol<T: Default>(&self, symbol: Symbol, what: u32) -> Result<T, Failure> {
+        let mut value = T::default();
+        // SAFETY: a place of the attribute's type.
+        let status = unsafe {
+            (self.core.api.hsa_executable_symbol_get_info)(symbol, what, (&raw mut value).cast())
+        };
+        self.core.api.check("hsa_executable_symbol_get_info", status)?;
+        Ok(value)
+    }
+
+    fn describe(&self, kernel: &CodeKernel, refused: Option<String>) -> Kernel {
+        let of = &kernel.kernel;
+        let threads = of.max_threads.map_or(describe::MAX_THREADS, |[x, ..]| x);
+        let threads = threads.clamp(1, describe::MAX_THREADS);
+        let registers = self.core.device(self.device).map_or(0, |d| describe::registers(&d.gpu));
+        let number = describe::CAPABILITY.0 * 10 + describe::CAPABILITY.1;
+        Kernel {
+            name: of.name.clone(),
+            params: of.params.params.iter().map(|param| (param.offset, param.size)).collect(),
+            params_size: of.params.size,
+            static_shared: of.shared.unwrap_or(0),
+            local: match of.stack {
+                Some(Stack::Bytes(bytes)) => bytes,
+                Some(Stack::Unbounded) => STACK,
+                None => 0,
+            },
+            constant: 0,
+            // Blocks up to the most threads were compiled for, so that registers never are what limits them.
+            registers: of.registers.unwrap_or(0).min(registers / threads.next_multiple_of(32)),
+            max_threads: threads,
+            required_threads: None,
+            versions: (number, number),
+            refused,
+        }
+    }
+
+    /// The variables that have a name outside.
+    fn find_variables(&self) -> Result<Vec<Variable>, Failure> {
+        unsafe extern "C" fn each(
+            _: Executable,
+            _: Agent,
+            symbol: Symbol,
+            all: *mut c_void,
+        ) -> Status {
+            // SAFETY: what is passed below.
+            unsafe { (*all.cast::<Vec<Symbol>>()).push(symbol) };
+            SUCCESS
+        }
+        let mut all: Vec<Symbol> = Vec::new();
+        // SAFETY: the callback gets the list, which lives until the call returns.
+        let status = unsafe {
+            (self.core.api.hsa_executable_iterate_agent_symbols)(
+                self.executable.executable,
+                self.agent(),
+                each,
+                (&raw mut all).cast(),
+            )
+        };
+        self.core.api.check("hsa_executable_iterate_agent_symbols", status)?;
+        let mut variables = Vec::new();
+        for found in all {
+            if self.symbol::<u32>(found, symbol::KIND)? != symbol::IS_VARIABLE {
+                continue;
+            }
+            let mut name = vec![0_u8; self.symbol::<u32>(found, symbol::NAME_LENGTH)? as usize + 1];
+            // SAFETY: room for the length that the runtime said, and a NUL.
+            let status = unsafe {
+                let to = name.as_mut_ptr().cast();
+                (self.core.api.hsa_executable_symbol_get_info)(found, symbol::NAME, to)
+            };
+            self.core.api.check("hsa_executable_symbol_get_info", status)?;
+            let end = name.iter().position(|byte| *byte == 0).unwrap_or(name.len());
+            variables.push(Variable {
+                name: String::from_utf8_lossy(name.get(..end).unwrap_or_default()).into_owned(),
+                address: self.symbol(found, symbol::VARIABLE_ADDRESS)?,
+                bytes: self.symbol::<u32>(found, symbol::VARIABLE_SIZE)? as usize,
+                constant: self.symbol::<u8>(found, symbol::VARIABLE_IS_CONST)? != 0,
+                managed: false,
+            });
+        }
+        Ok(variables)
+    }
+
+    /// A launch's arguments as the kernel finds them, and its packet but for where these are.
+    ///
+    /// # Errors
+    /// There is no such kernel.
+    pub fn prepare(&self, dispatch: &Dispatch, queue: u64) -> Result<(Vec<u8>, Shape), Failure> {
+        let unknown = || Failure::Launch("the module has no such kernel".into());
+        let entry = self.entries.get(dispatch.kernel).ok_or_else(unknown)?;
+        let shape = Shape {
+            grid: dispatch.grid,
+            items: dispatch.block,
+            group: entry.group.saturating_add(dispatch.dynamic_shared),
+            private: entry.private,
+            object: entry.object,
+            kernarg: 0,
+        };
+        let mut bytes = vec![0; (entry.kernarg as usize).max(dispatch.arguments.len())];
+        for (to, from) in bytes.iter_mut().zip(&dispatch.arguments) {
+            *to = *from;
+        }
+        wire::hide(&mut bytes, &entry.arguments, &shape, dispatch.dynamic_shared, queue);
+        Ok((bytes, shape))
+    }
+
+    /// A kernel's symbol, for messages.
+    pub fn name(&self, kernel: usize) -> &str {
+        self.kernels.get(kernel).map_or("", |kernel| &kernel.name)
+    }
+}
+
+impl Loaded {
+    fn new(core: &Arc<Core>, device: usize, object: &[u8]) -> Result<Loaded, Failure> {
+        let (api, agent) = (&core.api, core.device(device)?.gpu.agent);
+        let object: Box<[u8]> = object.into();
+        let mut executable = Executable(0);
+        // SAFETY: a place for a handle; an empty text.
+        let status = unsafe {
+            let (profile, rounding) = (PROFILE_FULL, ROUNDING_DEFAULT);
+            (api.hsa_executable_create_alt)(profile, rounding, c"".as_ptr(), &raw mut executable)
+        };
+        api.check("hsa_executable_create_alt", status)?;
+        let (at, bytes) = (object.as_ptr(), object.len());
+        // From here on a failure gives back what there is.
+        let mut loaded = Loaded { core: core.clone(), executable, reader: None, _object: object };
+        let mut reader = Reader(0);
+        // SAFETY: the object, which stays as long as it is loaded.
+        let status = unsafe {
+            (api.hsa_code_object_reader_create_from_memory)(at.cast(), bytes, &raw mut reader)
+        };
+        api.check("hsa_code_object_reader_create_from_memory", status)?;
+        loaded.reader = Some(reader);
+        let invalid = |call: &str, status: Status| match status {
+            SUCCESS => Ok(()),
+            OUT_OF_RESOURCES => Err(Failure::OutOfMemory),
+            INVALID_ISA => Err(Failure::NoImage(format!("{call}: {}", api.text(status)))),
+            status => Err(Failure::InvalidImage(format!("{call}: {}", api.text(status)))),
+        };
+        // SAFETY: handles of this executable; no options.
+        let status = unsafe {
+            let (options, nowhere) = (c"".as_ptr(), std::ptr::null_mut());
+            (api.hsa_executable_load_agent_code_object)(executable, agent, reader, options, nowhere)
+        };
+        invalid("hsa_executable_load_agent_code_object", status)?;
+        // SAFETY: as above.
+        let status = unsafe { (api.hsa_executable_freeze)(executable, c"".as_ptr()) };
+        invalid("hsa_executable_freeze", status)?;
+        Ok(loaded)
+    }
+}
+
+impl Code for HsaCode {
+    fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+    fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+    fn as_any(&self) -> &dyn std::any::Any {
+        self
+    }
+}

@@ -1,0 +1,119 @@
+//! What has been given to a device and has not ended.
+//!
+//! Owns one piece of work until its end: its signal, what must stay meanwhile, how it failed. A device that gives up
+//! ends all of them, so that nobody waits for ever. Must not know: how packets look.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use cushim_accel::locks::lock;
+use cushim_accel::{Code, Failure};
+
+use crate::kernargs::Segment;
+use crate::signals::Native;
+
+/// What it is, for messages and times.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A kernel, by its symbol.
+    Kernel(String),
+    /// A point in a queue.
+    Barrier,
+    /// A copy.
+    Copy,
+}
+
+/// A piece of work.
+pub struct Flight {
+    /// Ends with it.
+    pub signal: Arc<Native>,
+    /// What it is.
+    pub what: What,
+    /// When it was submitted, nanoseconds of the accelerator's clock.
+    pub since: u64,
+    /// What the device said when it gave up.
+    failed: OnceLock<Failure>,
+    /// Signals that the device waits for before it.
+    _after: Vec<Arc<Native>>,
+    /// Its arguments and its code.
+    pub needs: (Option<Segment>, Option<Arc<dyn Code>>),
+}
+
+impl Flight {
+    /// Work that ends with `signal`.
+    pub fn new(signal: Arc<Native>, what: What, since: u64, _after: Vec<Arc<Native>>) -> Flight {
+        Flight { signal, what, since, failed: OnceLock::new(), _after, needs: (None, None) }
+    }
+
+    /// Waits for the end; how it failed, if it did.
+    pub fn wait(&self) -> Option<Failure> {
+        let value = self.signal.wait();
+        match self.failed.get() {
+            Some(failure) => Some(failure.clone()),
+            None if value < 0 => {
+                let what = match &self.what {
+                    What::Copy => "a copy",
+                    What::Barrier => "a barrier",
+                    What::Kernel(name) => name,
+                };
+                Some(Failure::Device(format!("the device ended {what} with status {value}")))
+            }
+            None => None,
+        }
+    }
+}
+
+/// Everything under way in one place, in the order in which it was submitted.
+#[derive(Default)]
+pub struct Flights {
+    list: Mutex<VecDeque<Arc<Flight>>>,
+    failed: OnceLock<Failure>,
+}
+
+impl Flights {
+    /// Notes a piece of work while `submit` gives it to the device, one at a time.
+    ///
+    /// # Errors
+    /// What `submit` answers; how the device failed, if it has.
+    pub fn add<E: From<Failure>>(
+        &self,
+        flight: &Arc<Flight>,
+        submit: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut list = lock(&self.list);
+        if let Some(failure) = self.failed.get() {
+            return Err(failure.clone().into());
+        }
+        submit()?;
+        list.push_back(flight.clone());
+        Ok(())
+    }
+
+    /// Forgets one that has ended.
+    pub fn remove(&self, flight: &Arc<Flight>) {
+        let mut list = lock(&self.list);
+        // Mostly the first.
+        if let Some(at) = list.iter().position(|other| Arc::ptr_eq(other, flight)) {
+            list.remove(at);
+        }
+    }
+
+    /// Whether the device has given up here.
+    pub fn failed(&self) -> Option<&Failure> {
+        self.failed.get()
+    }
+
+    /// The device has given up: ends everything that has not ended. The first is what failed, by what `why` makes
+    /// of it, and everything behind it fails with it, as it is not done.
+    pub fn fail(&self, why: impl FnOnce(Option<&What>) -> Failure) {
+        let list = lock(&self.list);
+        let left = || list.iter().filter(|flight| flight.signal.value() >= 1);
+        let kernel = left().find(|flight| matches!(flight.what, What::Kernel(_)));
+        let failure = why(kernel.or(left().next()).map(|flight| &flight.what));
+        let _ = self.failed.set(failure.clone());
+        for flight in left() {
+            let _ = flight.failed.set(failure.clone());
+            flight.signal.end();
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Giving a packet of the trait's to the device.
+//!
+//! Owns what the device can do by itself: launches, points in a queue, copies of one row between memory that the GPU may
+//! touch, each behind signals of the device. The rest is the host's. Must not know: who waits, on which thread.
+
+use std::sync::Arc;
+
+use cushim_accel::{Copy, Dispatch, Failure, Packet, Work};
+
+use crate::code::HsaCode;
+use crate::ffi::Sig;
+use crate::flight::{Flight, What};
+use crate::memory::{Side, linear};
+use crate::ring::{Refused, Ring};
+use crate::runtime::{Core, Device};
+use crate::signals::Native;
+
+/// What became of a packet.
+pub enum Launched {
+    /// The device has it.
+    Flying(Arc<Flight>),
+    /// It could not be done.
+    Over(Failure),
+    /// The device has no room now.
+    Later,
+    /// It is the host's to do, or to wait for.
+    Host,
+}
+
+impl From<Refused> for Launched {
+    fn from(refused: Refused) -> Launched {
+        match refused {
+            Refused::Full => Launched::Later,
+            Refused::Failed(failure) => Launched::Over(failure),
+        }
+    }
+}
+
+/// The end of what a stream has given to the device: its signal, and whether it is of the stream's ring.
+pub type Last = Option<(Arc<Native>, bool)>;
+
+/// Where a stream's work goes.
+pub struct Place<'a> {
+    /// Everything.
+    pub core: &'a Core,
+    /// The stream's GPU.
+    pub device: &'a Device,
+    /// The stream's ring.
+    pub ring: &'a Ring,
+}
+
+impl Place<'_> {
+    /// Gives a packet to the device, behind `last`; `last` is its end then.
+    pub fn launch(&self, packet: &Packet, last: &mut Last) -> Launched {
+        let Some(waits) = natives(packet) else { return Launched::Host };
+        let result = match &packet.work {
+            Work::Barrier => self.in_ring(None, waits, last),
+            Work::Dispatch(dispatch) => self.in_ring(Some(dispatch), waits, last),
+            Work::Copy(copy) => match self.ends(copy) {
+                Some(Ok(Row { bytes: 0, .. })) => self.in_ring(None, waits, last),
+                Some(Ok(row)) => self.copy(&row, waits, last),
+                Some(Err(failure)) => Err(failure.into()),
+                None => return Launched::Host,
+            },
+            Work::Fill(_) => return Launched::Host,
+        };
+        match result {
+            Ok(flight) => {
+                let ring = flight.what != What::Copy;
+                *last = Some((flight.signal.clone(), ring));
+                packet.done.set_own(flight.signal.clone());
+                Launched::Flying(flight)
+            }
+            Err(refused) => refused.into(),
+        }
+    }
+
+    fn in_ring(
+        &self,
+        dispatch: Option<&Dispatch>,
+        mut waits: Vec<Arc<Native>>,
+        last: &Last,
+    ) -> Result<Arc<Flight>, Refused> {
+        // What is in the ring before it has ended before it in any case.
+        waits.extend(last.iter().filter(|(_, ring)| !ring).map(|(signal, _)| signal.clone()));
+        let signals = handles(&waits);
+        let signal = self.core.signals.take()?;
+        let now = self.core.now();
+        let Some(dispatch) = dispatch else {
+            let flight = Arc::new(Flight::new(signal, What::Barrier, now, waits));
+            return self.ring.submit(&signals, None, &flight).map(|()| flight);
+        };
+        let unknown = || Failure::Launch("the module has no such kernel".into());
+        let code = dispatch.code.as_any().downcast_ref::<HsaCode>().ok_or_else(unknown)?;
+        let (arguments, mut shape) = code.prepare(dispatch, self.ring.address())?;
+        let segment = self.core.kernargs.put(&arguments)?;
+        shape.kernarg = segment.address;
+        let what = What::Kernel(code.name(dispatch.kernel).to_owned());
+        let mut flight = Flight::new(signal, what, now, waits);
+        flight.needs = (Some(segment), Some(dispatch.code.clone()));
+        let flight = Arc::new(flight);
+        self.ring.submit(&signals, Some(&shape), &flight).map(|()| flight)
+    }
+
+    /// The row that a copy is, if the device can copy it by itself.
+    fn ends(&self, copy: &Copy) -> Option<Result<Row, Failure>> {
+        let (to, from, bytes) = linear(copy)?;
+        let side = |address| self.core.memory.side(address, bytes as u64);
+        let ((to_side, to), (from_side, from)) = match (side(to), side(from)) {
+            (Ok(to), Ok(from)) => (to, from),
+            (Err(failure), _) | (_, Err(failure)) => return Some(Err(failure)),
+        };
+        let of_gpu = |side| matches!(side, Side::Gpu(_));
+        let own = to_side != Side::Program && from_side != Side::Program;
+        let agents = [self.core.memory.agent(to_side), self.core.memory.agent(from_side)];
+        (own && (of_gpu(to_side) || of_gpu(from_side))).then_some(Ok(Row {
+            to,
+            from,
+            bytes,
+            agents,
+        }))
+    }
+
+    fn copy(
+        &self,
+        row: &Row,
+        mut waits: Vec<Arc<Native>>,
+        last: &Last,
+    ) -> Result<Arc<Flight>, Refused> {
+        waits.extend(last.iter().map(|(signal, _)| signal.clone()));
+        let signals = handles(&waits);
+        let signal = self.core.signals.take()?;
+        let flight = Arc::new(Flight::new(signal, What::Copy, self.core.now(), waits));
+        let api = &self.core.api;
+        let [to_agent, from_agent] = row.agents;
+        self.device.copies.add(&flight, || {
+            // SAFETY: memory that is there and that the GPU may touch, by the table; it is not given back before
+            // everything under way has ended.
+            let status = unsafe {
+                (api.hsa_amd_memory_async_copy)(
+                    std::ptr::with_exposed_provenance_mut(row.to as usize),
+                    to_agent,
+                    std::ptr::with_exposed_provenance(row.from as usize),
+                    from_agent,
+                    row.bytes,
+                    signals.len() as u32,
+                    signals.as_ptr(),
+                    flight.signal.sig,
+                )
+            };
+            api.check("hsa_amd_memory_async_copy", status).map_err(Refused::Failed)
+        })?;
+        Ok(flight)
+    }
+}
+
+/// A row of bytes as the device copies it.
+struct Row {
+    to: u64,
+    from: u64,
+    bytes: usize,
+    agents: [crate::ffi::Agent; 2],
+}
+
+/// The device's signals for what a packet waits for; `None` where it waits for the host.
+fn natives(packet: &Packet) -> Option<Vec<Arc<Native>>> {
+    let open = packet.waits.iter().filter(|wait| !wait.is_done());
+    open.map(|wait| wait.own()?.downcast::<Native>().ok()).collect()
+}
+
+fn handles(signals: &[Arc<Native>]) -> Vec<Sig> {
+    signals.iter().map(|signal| signal.sig).collect()
+}

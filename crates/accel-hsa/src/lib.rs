@@ -1,0 +1,148 @@
+//! AMD GPUs as an accelerator: AMD's HSA runtime below, as it is.
+//!
+//! Owns the devices that stand for the GPUs of the machine. Each of its parts knows one thing: [`api`] where the runtime
+//! is, `agents` what it finds, `describe` what is said of it as a CUDA device, `memory` addresses, `signals` and `ring`
+//! what the runtime has of that name, `wire` bytes of packets and arguments, `code` loaded objects, `launch` what the
+//! device does by itself, `stream` the order of it and of what it does not, `flight` and `fault` how it goes wrong.
+//! Must not know: CUDA's handles, containers of code.
+
+mod agents;
+pub mod api;
+mod code;
+mod describe;
+mod fault;
+pub mod ffi;
+mod flight;
+mod kernargs;
+mod launch;
+mod memory;
+mod ring;
+mod runtime;
+mod signals;
+mod stream;
+mod wire;
+
+use std::sync::Arc;
+
+use api::Api;
+use code::HsaCode;
+use cushim_accel::{
+    Accelerator, Code, Device, Dispatch, Failure, Image, ImageKind, MemoryKind, Queue,
+};
+use runtime::Core;
+use stream::Stream;
+
+/// The GPUs of a machine.
+pub struct Hsa {
+    devices: Vec<Device>,
+    /// `None` where there is no runtime.
+    core: Option<Arc<Core>>,
+}
+
+/// The GPUs that AMD's runtime finds; none where it is not installed or does not start, which is said on standard
+/// error.
+pub fn new() -> Hsa {
+    let started = Api::open().and_then(|api| Hsa::over(api).map_err(|why| why.to_string()));
+    match started {
+        Ok(hsa) if hsa.devices.is_empty() => {
+            cushim_accel::say("backend hsa: AMD's runtime finds no GPU");
+            hsa
+        }
+        Ok(hsa) => hsa,
+        Err(why) => {
+            cushim_accel::say(&format!("backend hsa: {why}"));
+            Hsa { devices: Vec::new(), core: None }
+        }
+    }
+}
+
+impl Hsa {
+    /// The GPUs of a runtime.
+    ///
+    /// # Errors
+    /// What it says, and to which call.
+    pub fn over(api: Api) -> Result<Hsa, Failure> {
+        let core = Core::start(api)?;
+        let devices = core.devices.iter().map(|device| describe::device(&device.gpu)).collect();
+        Ok(Hsa { devices, core: Some(core) })
+    }
+
+    fn core(&self) -> Result<&Arc<Core>, Failure> {
+        self.core.as_ref().ok_or_else(|| Failure::Device("AMD's runtime is not there".into()))
+    }
+
+    /// Version of the runtime, for messages: major, minor.
+    pub fn version(&self) -> Option<(u16, u16)> {
+        runtime::version(&self.core().ok()?.api).ok()
+    }
+}
+
+impl Accelerator for Hsa {
+    fn devices(&self) -> &[Device] {
+        &self.devices
+    }
+
+    fn allocate(
+        &self,
+        device: usize,
+        kind: MemoryKind,
+        bytes: usize,
+        align: usize,
+    ) -> Result<u64, Failure> {
+        self.core()?.memory.allocate(device, kind, bytes, align)
+    }
+
+    fn free(&self, address: u64) {
+        if let Ok(core) = self.core() {
+            core.memory.free(address);
+        }
+    }
+
+    fn register_host(&self, address: u64, bytes: usize) -> Result<u64, Failure> {
+        self.core()?.memory.register(address, bytes as u64)
+    }
+
+    fn unregister_host(&self, address: u64) {
+        if let Ok(core) = self.core() {
+            core.memory.unregister(address);
+        }
+    }
+
+    fn load(&self, device: usize, image: &Image<'_>) -> Result<Arc<dyn Code>, Failure> {
+        Ok(Arc::new(HsaCode::load(self.core()?, device, image)?))
+    }
+
+    fn accepts(&self, kind: ImageKind) -> bool {
+        kind == ImageKind::CodeObject
+    }
+
+    fn check(&self, dispatch: &Dispatch) -> Result<(), Failure> {
+        if dispatch.cooperative {
+            let why = "a cooperative launch: backend hsa has none, as nothing keeps all blocks on the GPU at once";
+            return Err(Failure::NotSupported(why.into()));
+        }
+        for (blocks, threads) in dispatch.grid.into_iter().zip(dispatch.block) {
+            if blocks.checked_mul(threads).is_none() {
+                let why = format!(
+                    "{blocks} blocks of {threads} threads in one direction: an AMD GPU takes 4294967295 threads at most"
+                );
+                return Err(Failure::NotSupported(why));
+            }
+        }
+        Ok(())
+    }
+
+    fn queue(&self, device: usize, priority: i32) -> Result<Arc<dyn Queue>, Failure> {
+        let core = self.core()?;
+        let ring = core.device(device)?.rings.take(priority < 0)?;
+        Ok(Arc::new(Stream::new(core.clone(), device, ring)))
+    }
+
+    fn copy_now(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
+        self.core()?.memory.copy_bytes(to, from, bytes)
+    }
+
+    fn now(&self) -> u64 {
+        self.core().map_or(0, |core| core.now())
+    }
+}

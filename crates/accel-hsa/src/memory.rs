@@ -1,0 +1,355 @@
+//! Memory: what was allocated and registered, and copies that are done now.
+//!
+//! Owns the table of addresses: what lies in it is the device's or the host's, and the GPU may touch it; what does not is
+//! the program's own. Device memory is coarse-grained, host and managed memory fine-grained memory of the host that every
+//! GPU may touch at the address that the program has. Must not know: queues, code, CUDA.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::sync::{Arc, RwLock};
+
+use cushim_accel::locks::{read, write};
+use cushim_accel::{Copy, Failure, Fill, MemoryKind};
+
+use crate::agents::{Gpu, Host};
+use crate::api::Api;
+use crate::ffi::*;
+
+/// Where an end of a copy lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Memory of the GPU with this number.
+    Gpu(usize),
+    /// The host's, and GPUs may touch it.
+    Host,
+    /// The program's own, which GPUs may not touch.
+    Program,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Range {
+    bytes: u64,
+    side: Side,
+    /// Where a GPU finds its first byte.
+    device: u64,
+    /// What is given back.
+    origin: Origin,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Origin {
+    /// What the pool returned.
+    Pool(u64),
+    Registered,
+    /// A variable of loaded code, which the executable holds.
+    Code,
+}
+
+/// All memory.
+pub struct Memory {
+    api: Api,
+    gpus: Arc<[Gpu]>,
+    host: Host,
+    /// Of all GPUs.
+    agents: Vec<Agent>,
+    ranges: RwLock<BTreeMap<u64, Range>>,
+}
+
+/// What a pool's addresses are multiples of, at least.
+const PAGE: u64 = 4096;
+
+impl Memory {
+    /// Nothing allocated yet.
+    pub fn new(api: Api, gpus: Arc<[Gpu]>, host: Host) -> Memory {
+        let agents = gpus.iter().map(|gpu| gpu.agent).collect();
+        Memory { api, gpus, host, agents, ranges: RwLock::default() }
+    }
+
+    /// Memory by [`cushim_accel::Accelerator::allocate`]'s rules.
+    ///
+    /// # Errors
+    /// [`Failure::OutOfMemory`]; [`Failure::Device`].
+    pub fn allocate(
+        &self,
+        device: usize,
+        kind: MemoryKind,
+        bytes: usize,
+        align: usize,
+    ) -> Result<u64, Failure> {
+        let gpu = self.gpus.get(device).ok_or(Failure::OutOfMemory)?;
+        let (pool, side) = match kind {
+            MemoryKind::Device => (gpu.pool, Side::Gpu(device)),
+            MemoryKind::Host | MemoryKind::Managed => (self.host.fine, Side::Host),
+        };
+        let align = (align as u64).max(1);
+        let spare = if align > PAGE { align } else { 0 };
+        let size = (bytes as u64).max(1).checked_add(spare).ok_or(Failure::OutOfMemory)?;
+        let origin = self.take(pool, size)?;
+        let address = origin.next_multiple_of(align);
+        let origin = Origin::Pool(origin);
+        let range = Range { bytes: bytes as u64, side, device: address, origin };
+        write(&self.ranges).insert(address, range);
+        Ok(address)
+    }
+
+    /// Bytes of a pool that every GPU that can may touch.
+    ///
+    /// # Errors
+    /// As [`Memory::allocate`].
+    pub fn take(&self, pool: Pool, bytes: u64) -> Result<u64, Failure> {
+        let bytes = bytes.checked_next_multiple_of(PAGE).ok_or(Failure::OutOfMemory)?;
+        let mut place = std::ptr::null_mut();
+        // SAFETY: a place for a pointer.
+        let status = unsafe {
+            (self.api.hsa_amd_memory_pool_allocate)(pool, bytes as usize, 0, &raw mut place)
+        };
+        self.api.check("hsa_amd_memory_pool_allocate", status)?;
+        let able: Vec<Agent> =
+            self.agents.iter().copied().filter(|agent| self.may_reach(*agent, pool)).collect();
+        // SAFETY: a list of that length; memory that was just allocated.
+        let status = unsafe {
+            (self.api.hsa_amd_agents_allow_access)(
+                able.len() as u32,
+                able.as_ptr(),
+                std::ptr::null(),
+                place,
+            )
+        };
+        if let Err(why) = self.api.check("hsa_amd_agents_allow_access", status) {
+            self.give(place as u64);
+            return Err(why);
+        }
+        Ok(place.expose_provenance() as u64)
+    }
+
+    /// Gives back what [`Memory::take`] returned.
+    pub fn give(&self, address: u64) {
+        // SAFETY: the caller's: allocated, and nothing uses it any more.
+        let _ = unsafe { (self.api.hsa_amd_memory_pool_free)(pointer(address)) };
+    }
+
+    /// The pool for kernels' arguments.
+    pub fn kernarg(&self) -> Pool {
+        self.host.kernarg
+    }
+
+    fn may_reach(&self, agent: Agent, pool: Pool) -> bool {
+        let mut access = pool::NEVER;
+        // SAFETY: a place for the answer.
+        let status = unsafe {
+            (self.api.hsa_amd_agent_memory_pool_get_info)(
+                agent,
+                pool,
+                pool::ACCESS,
+                (&raw mut access).cast(),
+            )
+        };
+        status == SUCCESS && access != pool::NEVER
+    }
+
+    /// Gives back what [`Memory::allocate`] returned.
+    pub fn free(&self, address: u64) {
+        let range = write(&self.ranges).remove(&address);
+        if let Some(Range { origin: Origin::Pool(origin), .. }) = range {
+            self.give(origin);
+        }
+    }
+
+    /// Lets every GPU touch memory of the program; where they find it.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`] where there is no memory; what the runtime says.
+    pub fn register(&self, address: u64, bytes: u64) -> Result<u64, Failure> {
+        if !is_mapped(address, bytes) {
+            return Err(Failure::InvalidAddress(address));
+        }
+        let mut place = std::ptr::null_mut();
+        // SAFETY: memory of the program that is there; a list of agents of that length.
+        let status = unsafe {
+            (self.api.hsa_amd_memory_lock)(
+                pointer(address),
+                bytes as usize,
+                self.agents.as_ptr(),
+                self.agents.len() as i32,
+                &raw mut place,
+            )
+        };
+        self.api.check("hsa_amd_memory_lock", status)?;
+        let device = place.expose_provenance() as u64;
+        let range = Range { bytes, side: Side::Host, device, origin: Origin::Registered };
+        write(&self.ranges).insert(address, range);
+        Ok(device)
+    }
+
+    /// Ends that.
+    pub fn unregister(&self, address: u64) {
+        let range = write(&self.ranges).remove(&address);
+        if let Some(Range { origin: Origin::Registered, .. }) = range {
+            // SAFETY: locked by `register`.
+            let _ = unsafe { (self.api.hsa_amd_memory_unlock)(pointer(address)) };
+        }
+    }
+
+    /// Notes a variable of code that was loaded for a GPU.
+    pub fn adopt(&self, device: usize, address: u64, bytes: u64) {
+        let (side, origin) = (Side::Gpu(device), Origin::Code);
+        write(&self.ranges).insert(address, Range { bytes, side, device: address, origin });
+    }
+
+    /// Forgets it.
+    pub fn forget(&self, address: u64) {
+        write(&self.ranges).remove(&address);
+    }
+
+    /// Whose `bytes` bytes at an address are, and where a GPU finds them.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`] for what goes over the end of device memory, and for nothing's address.
+    pub fn side(&self, address: u64, bytes: u64) -> Result<(Side, u64), Failure> {
+        let wrong = Failure::InvalidAddress(address);
+        let end = address.checked_add(bytes).filter(|_| address >= PAGE).ok_or(wrong.clone())?;
+        let ranges = read(&self.ranges);
+        let Some((at, range)) = ranges.range(..=address).next_back() else {
+            return Ok((Side::Program, address));
+        };
+        let offset = address - at;
+        match (offset < range.bytes.max(1), end <= at + range.bytes) {
+            (false, _) => Ok((Side::Program, address)),
+            (true, true) => Ok((range.side, range.device + offset)),
+            // A block of the program that is registered in part.
+            (true, false) if range.side == Side::Host => Ok((Side::Program, address)),
+            (true, false) => Err(wrong),
+        }
+    }
+
+    /// The agent of a side, as copies name it.
+    pub fn agent(&self, side: Side) -> Agent {
+        match side {
+            Side::Gpu(n) => self.gpus.get(n).map_or(self.host.agent, |gpu| gpu.agent),
+            Side::Host | Side::Program => self.host.agent,
+        }
+    }
+
+    /// Copies a row now.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`]; what the runtime says.
+    pub fn copy_bytes(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let ends = [self.side(to, bytes as u64)?.0, self.side(from, bytes as u64)?.0];
+        for (side, address) in ends.into_iter().zip([to, from]) {
+            if side == Side::Program && !is_mapped(address, bytes as u64) {
+                return Err(Failure::InvalidAddress(address));
+            }
+        }
+        if ends.iter().any(|side| matches!(side, Side::Gpu(_))) {
+            // SAFETY: device memory that is there, and host memory that is mapped.
+            let status = unsafe { (self.api.hsa_memory_copy)(pointer(to), pointer(from), bytes) };
+            return self.api.check("hsa_memory_copy", status);
+        }
+        // SAFETY: memory of the host that is mapped.
+        unsafe { std::ptr::copy(pointer(from).cast::<u8>(), pointer(to).cast(), bytes) };
+        Ok(())
+    }
+
+    /// Copies rows and planes now.
+    ///
+    /// # Errors
+    /// As [`Memory::copy_bytes`].
+    pub fn copy(&self, copy: &Copy) -> Result<(), Failure> {
+        if let Some((to, from, bytes)) = linear(copy) {
+            return self.copy_bytes(to, from, bytes);
+        }
+        let ([to_row, from_row], [to_plane, from_plane]) = (copy.row, copy.plane);
+        for z in 0..copy.depth {
+            for y in 0..copy.height {
+                let to = copy.to + (z * to_plane + y * to_row) as u64;
+                let from = copy.from + (z * from_plane + y * from_row) as u64;
+                self.copy_bytes(to, from, copy.width)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Repeats a value now.
+    ///
+    /// # Errors
+    /// As [`Memory::copy_bytes`].
+    pub fn fill(&self, fill: &Fill) -> Result<(), Failure> {
+        let size = fill.size.clamp(1, 4);
+        let row = fill.width * size;
+        let (rows, row) = match fill.pitch == row {
+            true => (1, row * fill.height),
+            false => (fill.height, row),
+        };
+        let [a, b, c, d] = fill.value.to_le_bytes();
+        let pattern = match size {
+            1 => [a; 4],
+            2 => [a, b, a, b],
+            _ => [a, b, c, d],
+        };
+        for y in 0..rows {
+            self.fill_row(fill.to + (y * fill.pitch) as u64, pattern, row)?;
+        }
+        Ok(())
+    }
+
+    /// `bytes` bytes of a pattern that begins anew at every multiple of its value's size.
+    fn fill_row(&self, to: u64, pattern: [u8; 4], bytes: usize) -> Result<(), Failure> {
+        if bytes == 0 {
+            return Ok(());
+        }
+        let side = self.side(to, bytes as u64)?.0;
+        if side == Side::Program && !is_mapped(to, bytes as u64) {
+            return Err(Failure::InvalidAddress(to));
+        }
+        let repeat = |count: usize| pattern.into_iter().cycle().take(count).collect::<Vec<u8>>();
+        if !matches!(side, Side::Gpu(_)) {
+            let row = repeat(bytes);
+            // SAFETY: memory of the host that is mapped.
+            unsafe { std::ptr::copy_nonoverlapping(row.as_ptr(), pointer(to).cast(), bytes) };
+            return Ok(());
+        }
+        // The runtime fills words: what is before the first and behind the last is copied there. A value of two
+        // bytes begins at an even address, so that its halves are as in the pattern of a row; of four, at a word.
+        let head = (to.next_multiple_of(4) - to).min(bytes as u64) as usize;
+        let words = (bytes - head) / 4;
+        let tail = bytes - head - words * 4;
+        if head > 0 {
+            let row = repeat(head);
+            self.copy_bytes(to, row.as_ptr().expose_provenance() as u64, head)?;
+        }
+        let mut turned = pattern;
+        turned.rotate_left(head % 4);
+        if words > 0 {
+            let word = u32::from_le_bytes(turned);
+            // SAFETY: words of device memory that is there.
+            let status =
+                unsafe { (self.api.hsa_amd_memory_fill)(pointer(to + head as u64), word, words) };
+            self.api.check("hsa_amd_memory_fill", status)?;
+        }
+        if tail > 0 {
+            let at = to + (head + words * 4) as u64;
+            self.copy_bytes(at, turned.as_ptr().expose_provenance() as u64, tail)?;
+        }
+        Ok(())
+    }
+}
+
+/// A copy whose rows follow each other without gaps: destination, source, bytes.
+pub fn linear(copy: &Copy) -> Option<(u64, u64, usize)> {
+    let rows = copy.height <= 1 || copy.row == [copy.width; 2];
+    let plane = copy.width * copy.height.max(1);
+    let planes = copy.depth <= 1 || copy.plane == [plane; 2];
+    (rows && planes).then(|| (copy.to, copy.from, plane * copy.depth.max(1)))
+}
+
+fn pointer(address: u64) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+fn is_mapped(address: u64, bytes: u64) -> bool {
+    cushim_process::memory::is_mapped(address as usize, bytes as usize)
+}

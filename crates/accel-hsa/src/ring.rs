@@ -1,0 +1,231 @@
+//! A queue of the runtime's, into which packets are written.
+//!
+//! Owns the ring, who may write to it, and the pool of rings of a device. Every packet waits for the one before it, so
+//! what is in one ring is in order. Must not know: streams, what a packet computes.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use cushim_accel::Failure;
+use cushim_accel::locks::lock;
+
+use crate::agents::Gpu;
+use crate::api::Api;
+use crate::fault;
+use crate::ffi::*;
+use crate::flight::{Flight, Flights};
+use crate::wire;
+
+/// Rings of a device and priority at most: more streams share them. HIP's runtime has as many by default.
+const MOST: usize = 4;
+/// Packets of a ring, where the device has room for so many.
+const SIZE: u32 = 4096;
+/// The smallest that is tried.
+const LEAST: u32 = 64;
+
+/// A queue.
+pub struct Ring {
+    api: Api,
+    agent: Agent,
+    queue: *mut Queue,
+    /// What the runtime's callback is given: in one place as long as the queue is there.
+    notice: Box<Notice>,
+}
+
+// SAFETY: the queue is the runtime's, whose functions take it on any thread; its slots are written with the list of
+// `Notice` locked.
+unsafe impl Send for Ring {}
+// SAFETY: as above.
+unsafe impl Sync for Ring {}
+
+struct Notice {
+    api: Api,
+    flights: Flights,
+}
+
+/// Why a packet was not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// The ring is full: later it is not.
+    Full,
+    /// The queue has failed.
+    Failed(Failure),
+}
+
+impl From<Failure> for Refused {
+    fn from(failure: Failure) -> Refused {
+        Refused::Failed(failure)
+    }
+}
+
+/// Called by a thread of the runtime's when a queue has stopped.
+unsafe extern "C" fn on_error(status: Status, _queue: *mut Queue, data: *mut c_void) {
+    if status == SUCCESS {
+        return;
+    }
+    // SAFETY: the notice of this queue, which is there until the queue is destroyed.
+    let notice = unsafe { &*data.cast::<Notice>() };
+    notice.flights.fail(|what| fault::of_queue(&notice.api, status, what));
+}
+
+impl Ring {
+    fn new(api: Api, gpu: &Gpu, urgent: bool) -> Result<Ring, Failure> {
+        let notice = Box::new(Notice { api, flights: Flights::default() });
+        let data = std::ptr::from_ref(&*notice).cast_mut().cast();
+        let mut size = SIZE.min(gpu.queue.max(LEAST));
+        let queue = loop {
+            let mut queue = std::ptr::null_mut();
+            // SAFETY: the callback's data stay in place until the queue is destroyed; the runtime chooses sizes of
+            // segments by each packet.
+            let status = unsafe {
+                let (any, kind) = (u32::MAX, QUEUE_MULTI);
+                (api.hsa_queue_create)(
+                    gpu.agent,
+                    size,
+                    kind,
+                    on_error,
+                    data,
+                    any,
+                    any,
+                    &raw mut queue,
+                )
+            };
+            match api.check("hsa_queue_create", status) {
+                Ok(()) => break queue,
+                Err(Failure::OutOfMemory) if size > LEAST => size /= 2,
+                Err(why) => return Err(why),
+            }
+        };
+        // From here on a failure destroys it.
+        let ring = Ring { api, agent: gpu.agent, queue, notice };
+        // SAFETY: a queue that was just made.
+        let status = unsafe { (api.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
+        api.check("hsa_amd_profiling_set_profiler_enabled", status)?;
+        if urgent {
+            // SAFETY: as above.
+            let status = unsafe { (api.hsa_amd_queue_set_priority)(queue, PRIORITY_HIGH) };
+            api.check("hsa_amd_queue_set_priority", status)?;
+        }
+        Ok(ring)
+    }
+
+    /// Its address, which kernels may ask for.
+    pub fn address(&self) -> u64 {
+        self.queue.expose_provenance() as u64
+    }
+
+    /// What is under way in it.
+    pub fn flights(&self) -> &Flights {
+        &self.notice.flights
+    }
+
+    /// Submits work behind the end of everything that `waits` names: a dispatch, or nothing but that.
+    ///
+    /// # Errors
+    /// The ring is full, or has failed.
+    pub fn submit(
+        &self,
+        waits: &[Sig],
+        dispatch: Option<&wire::Shape>,
+        flight: &Arc<Flight>,
+    ) -> Result<(), Refused> {
+        let done = flight.signal.sig;
+        let mut packets: Vec<Packet> = Vec::with_capacity(2);
+        let mut groups = waits.chunks(wire::DEPENDENCIES).peekable();
+        while let Some(group) = groups.next() {
+            let ends = dispatch.is_none() && groups.peek().is_none();
+            packets.push(wire::barrier(group, if ends { done } else { Sig(0) }));
+        }
+        match dispatch {
+            Some(shape) => packets.push(wire::dispatch(shape, done)),
+            None if waits.is_empty() => packets.push(wire::barrier(&[], done)),
+            None => {}
+        }
+        self.notice.flights.add(flight, || self.write(&packets))
+    }
+
+    /// Writes packets; the caller is the only one.
+    fn write(&self, packets: &[Packet]) -> Result<(), Refused> {
+        // SAFETY: the queue is there as long as this, and nobody else writes to it.
+        unsafe {
+            let (base, size) = ((*self.queue).base, u64::from((*self.queue).size));
+            let first = (self.api.hsa_queue_load_write_index_relaxed)(self.queue);
+            let read = (self.api.hsa_queue_load_read_index_scacquire)(self.queue);
+            let end = first + packets.len() as u64;
+            if end - read > size {
+                return Err(Refused::Full);
+            }
+            (self.api.hsa_queue_store_write_index_screlease)(self.queue, end);
+            for (packet, index) in packets.iter().zip(first..) {
+                let slot = base.add((index & (size - 1)) as usize).cast::<u32>();
+                slot.add(1).copy_from_nonoverlapping(packet.as_ptr().add(1), packet.len() - 1);
+                // The device takes the packet when it sees its first word.
+                AtomicU32::from_ptr(slot).store(*packet.as_ptr(), Ordering::Release);
+            }
+            (self.api.hsa_signal_store_screlease)((*self.queue).doorbell, end as i64 - 1);
+        }
+        Ok(())
+    }
+
+    /// When work ran, in ticks of the system's clock; `None` where the device does not say.
+    pub fn times(&self, signal: Sig) -> Option<Times> {
+        let mut times = Times::default();
+        // SAFETY: a signal that a packet of this agent has completed, and a place for the answer.
+        let status = unsafe {
+            (self.api.hsa_amd_profiling_get_dispatch_time)(self.agent, signal, &raw mut times)
+        };
+        (status == SUCCESS).then_some(times)
+    }
+}
+
+impl Drop for Ring {
+    fn drop(&mut self) {
+        // SAFETY: nobody has it any more; its callback is not called after this.
+        let _ = unsafe { (self.api.hsa_queue_destroy)(self.queue) };
+    }
+}
+
+/// The rings of a device: ordinary ones, urgent ones.
+pub struct Rings {
+    api: Api,
+    gpu: Gpu,
+    classes: Mutex<[Vec<Arc<Ring>>; 2]>,
+}
+
+impl Rings {
+    /// None yet.
+    pub fn new(api: Api, gpu: Gpu) -> Rings {
+        Rings { api, gpu, classes: Mutex::default() }
+    }
+
+    /// A ring for a new stream: one that no stream has, a new one, or the one that fewest streams have.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn take(&self, urgent: bool) -> Result<Arc<Ring>, Failure> {
+        let mut classes = lock(&self.classes);
+        let [ordinary, pressing] = &mut *classes;
+        let rings = if urgent { pressing } else { ordinary };
+        rings.retain(|ring| ring.flights().failed().is_none());
+        let idlest = rings.iter().min_by_key(|ring| Arc::strong_count(ring)).cloned();
+        match idlest {
+            // Counted here, and by the list.
+            Some(ring) if Arc::strong_count(&ring) == 2 || rings.len() >= MOST => Ok(ring),
+            other => match Ring::new(self.api, &self.gpu, urgent) {
+                Ok(ring) => {
+                    let ring = Arc::new(ring);
+                    rings.push(ring.clone());
+                    Ok(ring)
+                }
+                // Fewer than the most are there: the device has no more.
+                Err(why) => other.ok_or(why),
+            },
+        }
+    }
+
+    /// All that are there.
+    pub fn all(&self) -> Vec<Arc<Ring>> {
+        lock(&self.classes).iter().flatten().cloned().collect()
+    }
+}

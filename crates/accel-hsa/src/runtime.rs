@@ -1,0 +1,187 @@
+//! What all parts share: the runtime, the devices, time.
+//!
+//! Owns starting the runtime and hearing of memory faults. Must not know: streams, code.
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, Weak};
+
+use cushim_accel::Failure;
+use cushim_accel::locks::lock;
+
+use crate::agents::{self, Gpu};
+use crate::api::Api;
+use crate::fault;
+use crate::ffi::*;
+use crate::flight::Flights;
+use crate::kernargs::Kernargs;
+use crate::memory::Memory;
+use crate::ring::Rings;
+use crate::signals::Signals;
+
+/// The runtime and what is made of it.
+pub struct Core {
+    /// Its functions.
+    pub api: Api,
+    /// The GPUs.
+    pub devices: Vec<Device>,
+    /// Segments of arguments.
+    pub kernargs: Arc<Kernargs>,
+    /// Signals.
+    pub signals: Arc<Signals>,
+    /// All memory.
+    pub memory: Arc<Memory>,
+    /// Ticks of the system's clock in a second.
+    frequency: u64,
+    /// Ended when everything before it is gone.
+    _started: Started,
+}
+
+/// A GPU and what is under way there.
+pub struct Device {
+    /// What it is.
+    pub gpu: Gpu,
+    /// Its queues.
+    pub rings: Rings,
+    /// Copies that its streams have asked for.
+    pub copies: Flights,
+}
+
+/// Those who hear of memory faults: the runtime's handler cannot be taken back.
+static HEARING: Mutex<Vec<Weak<Core>>> = Mutex::new(Vec::new());
+
+impl Core {
+    /// Starts the runtime.
+    ///
+    /// # Errors
+    /// What it says, and to which call.
+    pub fn start(api: Api) -> Result<Arc<Core>, Failure> {
+        // SAFETY: it may be called at any time, and counts. Its threads run no signal handler of the program.
+        let status = masked(|| unsafe { (api.hsa_init)() });
+        api.check("hsa_init", status)?;
+        let started = Started(api);
+        let (gpus, host) = agents::find(&api)?;
+        // SAFETY: no arguments but a flag.
+        let status = unsafe { (api.hsa_amd_profiling_async_copy_enable)(true) };
+        api.check("hsa_amd_profiling_async_copy_enable", status)?;
+        let frequency: u64 = system(&api, system::TIMESTAMP_FREQUENCY)?;
+        let device = |gpu: &Gpu| Device {
+            gpu: gpu.clone(),
+            rings: Rings::new(api, gpu.clone()),
+            copies: Flights::default(),
+        };
+        let devices = gpus.iter().map(device).collect();
+        let memory = Arc::new(Memory::new(api, gpus.into(), host));
+        let core = Arc::new(Core {
+            api,
+            signals: Signals::new(api),
+            kernargs: Kernargs::new(memory.clone()),
+            memory,
+            devices,
+            frequency: frequency.max(1),
+            _started: started,
+        });
+        let mut hearing = lock(&HEARING);
+        hearing.retain(|core| core.strong_count() > 0);
+        hearing.push(Arc::downgrade(&core));
+        drop(hearing);
+        // SAFETY: the handler needs no data and is there for ever.
+        let status =
+            unsafe { (api.hsa_amd_register_system_event_handler)(on_event, std::ptr::null_mut()) };
+        // The runtime takes one handler of the same kind once.
+        if status != ERROR {
+            api.check("hsa_amd_register_system_event_handler", status)?;
+        }
+        Ok(core)
+    }
+
+    /// A device.
+    ///
+    /// # Errors
+    /// There is none of this number.
+    pub fn device(&self, number: usize) -> Result<&Device, Failure> {
+        let none = || Failure::Device(format!("there is no GPU {number}"));
+        self.devices.get(number).ok_or_else(none)
+    }
+
+    /// Nanoseconds of the system's clock.
+    pub fn now(&self) -> u64 {
+        system(&self.api, system::TIMESTAMP).map_or(0, |ticks| self.nanoseconds(ticks))
+    }
+
+    /// Ticks as nanoseconds.
+    pub fn nanoseconds(&self, ticks: u64) -> u64 {
+        let all = u128::from(ticks) * 1_000_000_000 / u128::from(self.frequency);
+        u64::try_from(all).unwrap_or(u64::MAX)
+    }
+}
+
+/// The runtime, which counts how often it was started.
+struct Started(Api);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // SAFETY: as often as it was started, when nothing of it is in use.
+        let _ = unsafe { (self.0.hsa_shut_down)() };
+    }
+}
+
+/// Called by a thread of the runtime's.
+unsafe extern "C" fn on_event(event: *const Event, _: *mut c_void) -> Status {
+    // SAFETY: null, or an event of the runtime's.
+    let Some(event) = (unsafe { event.as_ref() }) else { return ERROR };
+    if event.kind != 0 {
+        return ERROR;
+    }
+    let all: Vec<_> = lock(&HEARING).iter().filter_map(Weak::upgrade).collect();
+    let mut known = false;
+    for core in &all {
+        for device in core.devices.iter().filter(|device| device.gpu.agent == event.agent) {
+            known = true;
+            device.fail(event.address, event.reasons);
+        }
+    }
+    // Otherwise the runtime says what happened, and ends the process.
+    if known { SUCCESS } else { ERROR }
+}
+
+impl Device {
+    /// Everything under way has ended by a memory fault: the runtime says of no queue that it was that one.
+    fn fail(&self, address: u64, reasons: u32) {
+        for ring in self.rings.all() {
+            ring.flights().fail(|what| fault::of_memory(address, reasons, what));
+        }
+        self.copies.fail(|what| fault::of_memory(address, reasons, what));
+    }
+}
+
+fn system(api: &Api, what: u32) -> Result<u64, Failure> {
+    let mut value = 0_u64;
+    // SAFETY: a place of the attribute's type.
+    let status = unsafe { (api.hsa_system_get_info)(what, (&raw mut value).cast()) };
+    api.check("hsa_system_get_info", status)?;
+    Ok(value)
+}
+
+/// Version of the runtime: major, minor.
+///
+/// # Errors
+/// What it says.
+pub fn version(api: &Api) -> Result<(u16, u16), Failure> {
+    Ok((system(api, system::VERSION_MAJOR)? as u16, system(api, system::VERSION_MINOR)? as u16))
+}
+
+/// With every signal blocked, which threads that are made in it inherit.
+fn masked<T>(work: impl FnOnce() -> T) -> T {
+    // SAFETY: both sets are written before they are read; the mask of this thread is put back.
+    unsafe {
+        let (mut all, mut old) = (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&raw mut all);
+        for fault in [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP] {
+            libc::sigdelset(&raw mut all, fault);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut old);
+        let done = work();
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const old, std::ptr::null_mut());
+        done
+    }
+}
