@@ -43,7 +43,7 @@ def cases(images):
         ("bound, at launches", rule(ALL + ", grid = [1, '*', '*']", ptx), NEW, [], 0),
         ("bound, one kernel", rule("kernel = '^add$'", ptx), dict(PLAIN, scale="401 201", reset="6 301"), [], 0),
         ("own", rule(ALL, ptx + "\nown = ['seed']"), dict(NEW, seed="1000"), [], 0),
-        ("own, unknown", rule(ALL, ptx + "\nown = ['sead']"), nothing, ["it has no variable sead"], 0),
+        ("own, unknown", rule(ALL, ptx + "\nown = ['sead']"), nothing, ["`own` names sead"], 0),
         ("another size", rule("kernel = '^add$'", "image = '%s'" % images["wrong"]), nothing,
          ["variable scale is 8 bytes in .const, expected 4 bytes in .const"], 0),
         ("another size, stop", rule("kernel = '^add$'", "image = '%s'\non-failure = 'stop'" % images["wrong"]), None,
@@ -102,7 +102,7 @@ def check_program(cushim, path, images, out, direct):
     results.append(("--replace", compared(ran, text(dict(PLAIN, scale="401 201", reset="6 301")), [], 0)))
     for name, action, status, word in (
             ("checked", "image = '%s'" % images["ptx"], 0, "scale is the program's (4 bytes in .const)"),
-            ("checked, own", "image = '%s'\nown = ['seed', 'sead']" % images["ptx"], 1, "it has no variable sead"),
+            ("checked, own", "image = '%s'\nown = ['seed', 'sead']" % images["ptx"], 1, "`own` names sead"),
             ("checked, another size", "image = '%s'" % images["wrong"], 1, "cannot be applied")):
         with open(manifest, "w") as file:
             file.write(rule("kernel = '^add$'", action))

@@ -57,8 +57,8 @@ def cases(images, owner, arch, digest):
     found += [
         ("another name", rule(step, ptx + "\nkernel = 'another_step'"),
          {"plain": "300", "captured": "200", "node": "100", "node set": "100"}, [], 0),
-        ("nth", rule(step + ", nth = 2", ptx), {"plain": "12"}, ["step is a graph's node", "nth counts launches"], 0),
-        ("nth from", rule(step + ", nth = '3..'", ptx), {"plain": "12", "captured": "20"}, ["nth counts launches"], 0),
+        ("nth", rule(step + ", nth = 2", ptx), {"plain": "12"}, ["step is a graph node", "`nth` counts launches"], 0),
+        ("nth from", rule(step + ", nth = '3..'", ptx), {"plain": "12", "captured": "20"}, ["`nth` counts launches"], 0),
         ("grid", rule(step + ", grid = [1, '*', '*']", ptx), LAUNCHED, [], 0),
         ("no such block", rule(step + ", block = [64, 1, 1]", ptx), {}, [], 0),
         ("owner", rule(step + ", owner = '%s$'" % owner, ptx), STEP, [], 0),

@@ -138,33 +138,21 @@ static void graphs()
     });
     sweep("cudaGraphDebugDotPrint", flags(5), [=](Value v) { return named(cudaGraphDebugDotPrint(graph, "/dev/null", (unsigned)v)); });
 #if CUDART_VERSION >= 13000
-    sweep("cudaGraphAddDependencies type", {0, 2, 3, 255, 256}, [=](Value v) {
-        cudaGraphEdgeData edge;
-        memset(&edge, 0, sizeof edge);
-        edge.type = (unsigned char)v;
-        cudaError_t e = cudaGraphAddDependencies(graph, &a, &b, &edge, 1);
-        if (!e)
-            cudaGraphRemoveDependencies(graph, &a, &b, &edge, 1);
-        return named(e);
-    });
-    sweep("cudaGraphAddDependencies from port", {0, 3, 4, 255, 256}, [=](Value v) {
-        cudaGraphEdgeData edge;
-        memset(&edge, 0, sizeof edge);
-        edge.from_port = (unsigned char)v;
-        cudaError_t e = cudaGraphAddDependencies(graph, &a, &b, &edge, 1);
-        if (!e)
-            cudaGraphRemoveDependencies(graph, &a, &b, &edge, 1);
-        return named(e);
-    });
-    sweep("cudaGraphAddDependencies to port", {0, 1, 2, 255, 256}, [=](Value v) {
-        cudaGraphEdgeData edge;
-        memset(&edge, 0, sizeof edge);
-        edge.to_port = (unsigned char)v;
-        cudaError_t e = cudaGraphAddDependencies(graph, &a, &b, &edge, 1);
-        if (!e)
-            cudaGraphRemoveDependencies(graph, &a, &b, &edge, 1);
-        return named(e);
-    });
+    // Dependencies with one part of the edge's data.
+    auto edge = [=](unsigned char cudaGraphEdgeData::*part) {
+        return [=](Value v) {
+            cudaGraphEdgeData data;
+            memset(&data, 0, sizeof data);
+            data.*part = (unsigned char)v;
+            cudaError_t e = cudaGraphAddDependencies(graph, &a, &b, &data, 1);
+            if (!e)
+                cudaGraphRemoveDependencies(graph, &a, &b, &data, 1);
+            return named(e);
+        };
+    };
+    sweep("cudaGraphAddDependencies type", {0, 2, 3, 255, 256}, edge(&cudaGraphEdgeData::type));
+    sweep("cudaGraphAddDependencies from port", {0, 3, 4, 255, 256}, edge(&cudaGraphEdgeData::from_port));
+    sweep("cudaGraphAddDependencies to port", {0, 1, 2, 255, 256}, edge(&cudaGraphEdgeData::to_port));
 #endif
     cudaUserObject_t object;
     sweep("cudaUserObjectCreate flags", flags(4), [&](Value v) {

@@ -86,7 +86,7 @@ impl CpuCode {
         image: &Image<'_>,
     ) -> Result<CpuCode, Failure> {
         if image.kind != ImageKind::Ptx {
-            let why = format!("{:?}: the CPU runs PTX only", image.kind);
+            let why = format!("{:?}: backend cpu runs PTX only", image.kind);
             return Err(Failure::NoImage(why));
         }
         let (parts, fused) = (image.parts, image.optimised && fuses());

@@ -21,13 +21,13 @@ pub const SHARED: (u32, u32) = (48 << 10, 163 << 10);
 /// How many devices there are, by what `CUSHIM_CPU_DEVICES` says: else one. The error says what is wrong with it.
 pub fn count(asked: Option<&str>) -> Result<usize, String> {
     let found = number("CUSHIM_CPU_DEVICES", asked, 16);
-    found.map(|n| n.unwrap_or(1)).map_err(|why| format!("{why}; there is one device"))
+    found.map(|n| n.unwrap_or(1)).map_err(|why| format!("{why}; using 1 device"))
 }
 
 /// How many threads run one grid's blocks at most, if `CUSHIM_CPU_THREADS` says so.
 pub fn threads(asked: Option<&str>) -> Result<Option<usize>, String> {
     let found = number("CUSHIM_CPU_THREADS", asked, 1024);
-    found.map_err(|why| format!("{why}; there are as many as processors"))
+    found.map_err(|why| format!("{why}; using one thread per processor"))
 }
 
 /// What a variable says, if it is set to something.
@@ -119,13 +119,13 @@ mod tests {
         assert_eq!(count(Some("16")), Ok(16));
         for wrong in ["0", "17", "two", "-1", "1.5"] {
             let why = format!(
-                "CUSHIM_CPU_DEVICES={wrong}: expected a number from 1 to 16; there is one device"
+                "CUSHIM_CPU_DEVICES={wrong}: expected a number from 1 to 16; using 1 device"
             );
             assert_eq!(count(Some(wrong)), Err(why));
         }
         assert_eq!(threads(None), Ok(None));
         assert_eq!(threads(Some("1024")), Ok(Some(1024)));
-        let why = "CUSHIM_CPU_THREADS=1025: expected a number from 1 to 1024; there are as many as processors";
+        let why = "CUSHIM_CPU_THREADS=1025: expected a number from 1 to 1024; using one thread per processor";
         assert_eq!(threads(Some("1025")), Err(why.to_owned()));
     }
 }

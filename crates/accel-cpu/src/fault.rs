@@ -1,4 +1,4 @@
-//! How a kernel's end before its end becomes a [`Failure`]: CUDA's kind of error, and a message for people.
+//! How a fault of a kernel becomes a [`Failure`]: CUDA's kind of error, and a message for people.
 //!
 //! Owns the names in it, as C++ has them with the symbol behind, and what memory is near an address that is wrong.
 //! Must not know: how kernels run.
@@ -37,10 +37,10 @@ fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
     let end = at.saturating_add(size);
     let whole = format!("an allocation of {size} bytes at {at:#x}");
     Some(match (address.checked_sub(end), at.checked_sub(address.saturating_add(bytes))) {
-        (Some(0), _) => format!("right behind {whole}"),
-        (Some(gap), _) => format!("{gap} bytes behind {whole}"),
+        (Some(0), _) => format!("right after {whole}"),
+        (Some(gap), _) => format!("{gap} bytes after {whole}"),
         (_, Some(gap)) => format!("{gap} bytes before {whole}"),
-        _ => format!("over the bounds of {whole}"),
+        _ => format!("across a bound of {whole}"),
     })
 }
 
@@ -55,10 +55,10 @@ mod tests {
         let at = memory.arena.allocate(1000, 1).unwrap();
         let whole = format!("an allocation of 1000 bytes at {at:#x}");
         let cases = [
-            (at + 1000, format!("right behind {whole}")),
-            (at + 5096, format!("4096 bytes behind {whole}")),
+            (at + 1000, format!("right after {whole}")),
+            (at + 5096, format!("4096 bytes after {whole}")),
             (at - 12, format!("8 bytes before {whole}")),
-            (at + 998, format!("over the bounds of {whole}")),
+            (at + 998, format!("across a bound of {whole}")),
         ];
         for (address, expected) in cases {
             assert_eq!(near(&memory, address, 4), Some(expected));

@@ -1,9 +1,8 @@
-//! What kernels ask of their host: printing, a heap, the time.
+//! What running kernels need from the host: printing, a heap, the time.
 //!
-//! Owns the text that kernels printed and nobody has seen yet: CUDA shows it when the program
-//! synchronises or launches again, in the order in which it was printed, through the C library's
-//! `stdout`, so that it stands in the right place among what the program prints itself. Must not know:
-//! how kernels run.
+//! Owns the text that kernels printed and nobody has seen yet: CUDA shows it when the program synchronises or
+//! launches again, in the order in which it was printed, through the C library's `stdout`, so that it stands in the
+//! right place among what the program prints itself. Must not know: how kernels run.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -130,6 +129,12 @@ impl exec::Host for Host<'_> {
 
     fn nanoseconds(&self) -> u64 {
         clock(libc::CLOCK_REALTIME)
+    }
+
+    fn set_condition(&self, handle: u64, value: u32) -> bool {
+        // The driver's handle is where the value lies.
+        let aligned = handle.is_multiple_of(4);
+        aligned && exec::Memory::store(self.memory, handle, &value.to_le_bytes()).is_ok()
     }
 
     fn interrupted(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Room on the stack for work that the program's thread may have too little for.
+//! A larger stack for work that the program's thread may have too little for.
 //!
 //! Owns the choice of where it is done. Must not know: the work.
 

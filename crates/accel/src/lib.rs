@@ -363,7 +363,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::OutOfMemory => f.write_str("out of memory"),
-            Failure::InvalidAddress(at) => write!(f, "nothing is at address {at:#x}"),
+            Failure::InvalidAddress(at) => write!(f, "no memory is at address {at:#x}"),
             Failure::NoImage(why)
             | Failure::InvalidImage(why)
             | Failure::NotSupported(why)

@@ -1,6 +1,7 @@
-//! What is said to the user.
+//! Messages to the user.
 //!
-//! Owns that it is one line in one write, so that lines of several threads do not mix. Must not know: what is said.
+//! Owns that each is one line in one write, so that lines of several threads do not mix. Must not know: their
+//! content.
 
 /// One line on standard error, in one write.
 pub fn say(text: &str) {

@@ -14,6 +14,9 @@
 //! Audit libraries live in a namespace of their own, with a C library of their own. Other objects are
 //! known by address only; the loader's lock is held throughout.
 //!
+//! It also leads NVIDIA's compilers inside a program (NVRTC, nvJitLink) to libcushim_compilers.so, if that is preloaded.
+//!
+//! - [`compilers`](mod@compilers): those;
 //! - [`heap`]: its memory;
 //! - [`map`]: objects and files;
 //! - [`names`]: other names of the preloaded libraries;
@@ -21,6 +24,7 @@
 //! - [`write`](mod@write): memory;
 //! - [`say`]: settings and messages.
 
+mod compilers;
 mod heap;
 mod map;
 mod names;
@@ -52,9 +56,7 @@ static NEW: Mutex<Vec<Object>> = Mutex::new(Vec::new());
 /// Runs `act`; a panic of ours is told and goes no further.
 fn guarded(act: impl FnOnce()) {
     if catch_unwind(AssertUnwindSafe(act)).is_err() {
-        say::error(
-            "an audit of loaded libraries failed; static CUDA runtimes may be left as they are",
-        );
+        say::error("auditing a loaded library failed; static CUDA runtimes may not be redirected");
     }
 }
 
@@ -148,6 +150,7 @@ pub unsafe extern "C" fn la_objclose(cookie: *mut usize) -> c_uint {
             new.retain(|object| object.id() != map);
         }
         write::allow(map);
+        compilers::gone(map);
     });
     0
 }

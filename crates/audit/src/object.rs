@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use cushim_patch::{Error, Exports, Facts, File, Plan, Runtime, debug, node};
 
 use crate::map::{Mapping, Object};
-use crate::{say, write};
+use crate::{compilers, say, write};
 
 /// The preloaded library of hooks, by its SONAME.
 const SHIM: &[u8] = b"libcushim.so";
@@ -25,6 +25,9 @@ pub fn redirect(object: &Object) {
     }
     let Some((path, mapping)) = file_of(object) else { return };
     let Ok(file) = File::parse(mapping.bytes()) else { return };
+    if compilers::concerned(name) {
+        return compilers::lead(object, &file);
+    }
     let facts = file.facts();
     if !facts.may_have_runtime() {
         return;

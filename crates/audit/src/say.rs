@@ -61,7 +61,9 @@ pub fn done(path: &Path, count: usize, major: u32, into: impl Display) {
     let path = path.display();
     line(
         "info",
-        &format!("{path}: {count} functions of its static CUDA runtime {major} lead into {into}"),
+        &format!(
+            "{path}: {count} functions of its static CUDA runtime {major} are redirected to {into}"
+        ),
     );
 }
 
@@ -93,7 +95,7 @@ pub fn left(path: &Path, program: bool, why: impl Display, symbols: bool) {
     line(
         level,
         &format!(
-            "{}: its CUDA runtime is linked statically and cannot be redirected: {why}. It stays as it is, \
+            "{}: its CUDA runtime is linked statically and cannot be redirected: {why}. It keeps running \
              over NVIDIA's driver; {}",
             path.display(),
             advice(symbols)

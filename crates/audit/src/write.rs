@@ -28,7 +28,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Rights(error) => {
-                write!(f, "mprotect is refused, as by SELinux's execmod or a sandbox ({error})")
+                write!(f, "mprotect failed ({error}); SELinux (execmod) or a sandbox may forbid it")
             }
             Error::Changed { name } => {
                 write!(

@@ -1,9 +1,9 @@
 //! Bodies of functions: each use of a bound variable.
 //!
-//! An instruction that names one is preceded by a load of its address from the table into a register of our own, which
-//! takes the name's place. Where a constant is bound, addresses of constants are generic ones in all of the text, as
-//! they may come together in one register: `.const` goes from what loads through a register. Owns: where statements
-//! begin and end. Must not know: module level.
+//! An instruction that names one is preceded by a load of its address from the table into a register that this
+//! crate adds, which takes the name's place. Where a constant is bound, addresses of constants are generic ones in
+//! all of the text, as they may come together in one register: `.const` goes from what loads through a register.
+//! Owns: where statements begin and end. Must not know: module level.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ pub fn rewrite(
             b"{" => {
                 i = words.closing(i)?;
             }
-            b"}" => return Err(words.error(i, "a block that ends within a statement")),
+            b"}" => return Err(words.error(i, "the block ends within a statement")),
             b".loc" | b".file" if i == start => {
                 i = words.next_line(i).min(body.end);
                 start = i;
@@ -114,7 +114,7 @@ fn statement(
         }
         let Some(place) = names.bound(words.get(i)) else { continue };
         let wrong = match (words.get(i + 1), words.get(i.wrapping_sub(1))) {
-            (b"[", _) => Some("an index behind a bound variable; expected [name + number]"),
+            (b"[", _) => Some("found an index after a bound variable, expected [name + number]"),
             (_, b"(") if words.get(i.wrapping_sub(2)) == b"generic" => {
                 Some("generic() of a bound variable")
             }
@@ -170,14 +170,14 @@ fn constants(
             }
         }
         (b"isspacep", Some(i)) => {
-            return Err(words.error(i, "isspacep.const cannot tell beside a bound constant"));
+            return Err(words.error(i, "isspacep.const, which cannot tell a bound constant"));
         }
         (b"mov", _) if stays.is_some() => {
             let last = words.get(head.end - 1);
             if !matches!(last, b".u64" | b".b64" | b".s64") {
                 return Err(words.error(
                     head.start,
-                    "an address of a constant in a register that is no 64-bit one",
+                    "an address of a constant in a register that is not 64 bits wide",
                 ));
             }
             edits.push((head, "cvta.const.u64".to_owned()));

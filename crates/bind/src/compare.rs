@@ -31,7 +31,7 @@ pub struct Compared {
 pub fn compare(ours: &[Variable], theirs: &Theirs, own: &[String]) -> Compared {
     let mut compared = Compared::default();
     for name in own.iter().filter(|name| !ours.iter().any(|v| v.name == **name)) {
-        compared.problems.push(format!("own: it has no variable {name}"));
+        compared.problems.push(format!("own: the replacement has no variable {name}"));
     }
     for ours in ours.iter().filter(|ours| !ours.literal) {
         let Variable { name, space, size, external, reference, .. } = ours;
@@ -49,7 +49,7 @@ pub fn compare(ours: &[Variable], theirs: &Theirs, own: &[String]) -> Compared {
         }
         if *reference {
             compared.problems.push(format!(
-                "{name} is a texture or surface reference, which a program sets by name in its own image: it cannot be bound"
+                "{name} is a texture or surface reference, which cannot be bound: the program sets it by name in its own image"
             ));
             continue;
         }
@@ -67,14 +67,14 @@ pub fn compare(ours: &[Variable], theirs: &Theirs, own: &[String]) -> Compared {
             },
             None => match (&theirs.unread, alike(name, theirs), external) {
                 (Some(why), ..) => compared.problems.push(format!(
-                    "whether the program's image has a variable {name} is not known: {why}"
+                    "cannot tell whether the program's image has a variable {name}: {why}"
                 )),
                 (None, Some(other), _) => compared.problems.push(format!(
-                    "variable {name} is not in the program's image, but {other} is, and one of the names holds that of a source file; \
-                     if they are meant to be one, rename it to that"
+                    "the program's image has no variable {name}, but {other}, and one of the names contains the name of a source file; \
+                     if they are the same variable, rename {name} to {other}"
                 )),
                 (None, None, true) => compared.problems.push(format!(
-                    "variable {name} is declared .extern, and the program's image has none of this name"
+                    "variable {name} is declared .extern, but the program's image does not define it"
                 )),
                 (None, None, false) => compared.own.push(name.clone()),
             },
@@ -210,7 +210,7 @@ mod tests {
             compare(&ours, &unread, &[])
                 .problems
                 .iter()
-                .any(|p| p.contains("not known: no reader"))
+                .any(|p| p.contains("cannot tell whether the program's image has a variable"))
         );
     }
 
@@ -220,7 +220,7 @@ mod tests {
         let ours = ours(&format!(".const .f32 {};", name("08bbc9a4")));
         let problems =
             compare(&ours, &theirs(&[(&name("18bbc9a5"), Space::Const, 4)]), &[]).problems;
-        assert!(problems.iter().any(|p| p.contains("rename it")), "{problems:?}");
+        assert!(problems.iter().any(|p| p.contains("rename ")), "{problems:?}");
         assert!(
             compare(&ours, &theirs(&[(&name("08bbc9a4"), Space::Const, 4)]), &[])
                 .problems
@@ -230,7 +230,7 @@ mod tests {
         // A static variable of code that is not relocatable, and of one that is.
         let plain = super::tests::ours(".const .f32 _ZL5scale;");
         let found = compare(&plain, &theirs(&[(&name("08bbc9a4"), Space::Const, 4)]), &[]).problems;
-        assert!(found.iter().any(|p| p.contains("rename it")), "{found:?}");
+        assert!(found.iter().any(|p| p.contains("rename ")), "{found:?}");
         assert!(compare(&plain, &theirs(&[("scale", Space::Const, 4)]), &[]).problems.is_empty());
     }
 }

@@ -129,7 +129,7 @@ pub fn items(words: &Words<'_>) -> Result<Vec<Item>, Error> {
                 items.push(Item::Other(start..end));
                 i = end;
             }
-            b"{" => return Err(words.error(i, "a block that belongs to no function")),
+            b"{" => return Err(words.error(i, "found a block outside a function")),
             _ => {
                 i += 1;
             }
@@ -196,7 +196,8 @@ fn declaration(
                 continue;
             }
             let bound = number(words.get(i + 1)).filter(|_| words.get(i + 2) == b"]");
-            let bound = bound.ok_or_else(|| words.error(i, "an array whose bound is no number"))?;
+            let bound =
+                bound.ok_or_else(|| words.error(i, "an array whose bound is not a number"))?;
             count = count.and_then(|count| count.checked_mul(bound));
             i += 3;
         }

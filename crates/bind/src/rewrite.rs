@@ -198,7 +198,10 @@ pub(crate) fn no_use(
     match range.find(|i| names.bound(words.get(*i)).is_some()) {
         Some(i) => Err(words.error(
             i,
-            format!("found the name of the bound variable {} where it is not one", words.name(i)),
+            format!(
+                "found the name of the bound variable {} used for something else",
+                words.name(i)
+            ),
         )),
         None => Ok(()),
     }

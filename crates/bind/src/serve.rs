@@ -56,7 +56,7 @@ pub fn serve(
     let theirs = theirs();
     let has = |name: &String| ours.iter().chain(&machine).any(|v| v.name == *name);
     if let Some(name) = own.iter().find(|name| !has(name)) {
-        return Err(format!("it has no variable {name}, which `own` names"));
+        return Err(format!("`own` names {name}, which is not a variable of the replacement"));
     }
     let own_in = |list: &[Variable]| -> Vec<String> {
         own.iter().filter(|name| list.iter().any(|v| v.name == **name)).cloned().collect()
@@ -67,10 +67,9 @@ pub fn serve(
         let names: Vec<&str> = compiled.bound.iter().map(|bound| bound.name.as_str()).collect();
         let why = match names.is_empty() {
             true => compiled.problems.join("; "),
-            false => format!(
-                "it has storage of its own for {}, which the program's image has, too",
-                names.join(", ")
-            ),
+            false => {
+                format!("it defines {}, which the program's image defines too", names.join(", "))
+            }
         };
         return Err(format!(
             "machine code cannot be bound to the program's variables: {why}; expected PTX, or these names in `own`, \
@@ -92,7 +91,7 @@ pub fn serve(
     for (number, part) in parts.iter().enumerate().filter(|(_, part)| part.is_ptx) {
         let new = rewrite(part.bytes, &compared.bound).map_err(|why| why.to_string())?;
         if fixups.as_ref().is_some_and(|known| *known != new.fixups) {
-            return Err("its parts differ in which of their variables hold addresses".to_owned());
+            return Err("its images differ in which variables hold addresses".to_owned());
         }
         fixups = Some(new.fixups);
         texts.push((number, new.text));

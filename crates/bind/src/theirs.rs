@@ -70,7 +70,7 @@ pub fn theirs_of(kind: ImageKind, bytes: &[u8], limits: &Limits) -> Result<Their
                 theirs.put(variable.name, Space::Global, variable.size);
             }
         }
-        kind => return Err(format!("its variables cannot be read from {kind}")),
+        kind => return Err(format!("variables cannot be read from {kind}")),
     }
     Ok(theirs)
 }

@@ -38,8 +38,9 @@ enum Action {
 }
 
 const AFTER: &str = "\
-The process has to be yours, and to have called CUDA since it was started by cushim record, trace or with \
-the environment of cushim env. It is not interrupted: it sees the change at its next call.
+The process must be yours, must have been started by cushim record or trace or with the \
+environment of cushim env, and must have called CUDA. It is not interrupted: it sees the \
+change at its next call of CUDA.
 
 Examples:
   cushim ctl 4242 off
@@ -63,7 +64,7 @@ pub fn run(args: CtlArgs) -> Outcome {
     };
     let state = match state {
         State::On => "on",
-        State::Window => "on, in the window that was asked for at the start",
+        State::Window => "on, within the window given at the start",
         State::Off => "off",
     };
     crate::print(format!("{}: {state}\n", remote.pid()).as_bytes())?;

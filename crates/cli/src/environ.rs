@@ -16,6 +16,9 @@ pub const DISABLE: &str = "CUSHIM_DISABLE";
 /// Set by the launcher for the program: `CUSHIM_*` beside it are the launcher's words, not the user's.
 pub const LAUNCHER: &str = "CUSHIM_LAUNCHER";
 
+/// The rules of `--redirect`'s manifest, as the launcher hands them to the library ([`cushim_rules::compiled`]).
+pub const RULES: &str = "CUSHIM_RULES";
+
 /// `monotonic`: the library does not use the time-stamp counter.
 pub const CLOCK: &str = "CUSHIM_CLOCK";
 
@@ -70,7 +73,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
         .flat_map(clap::Command::get_arguments)
         .filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned))
         .collect();
-    names.extend([DISABLE, LAUNCHER, CLOCK, LIBCUDA].map(str::to_owned));
+    names.extend([DISABLE, LAUNCHER, CLOCK, LIBCUDA, RULES].map(str::to_owned));
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));
     names.sort();
@@ -143,10 +146,11 @@ pub fn warn_of_unknown() {
     }
 }
 
-/// The candidate that `name` was probably meant to be: at most two letters away.
+/// The candidate that `name` was probably meant to be: at most two letters away, and most of its letters the same.
 fn nearest(name: &str, candidates: &[String]) -> Option<String> {
     let (distance, best) = candidates.iter().map(|c| (distance(name, c), c)).min()?;
-    (distance <= 2).then(|| best.clone())
+    let own = name.len().saturating_sub(PREFIX.len());
+    (distance <= 2 && 3 * distance <= own).then(|| best.clone())
 }
 
 /// Levenshtein distance in bytes.
@@ -178,6 +182,7 @@ mod tests {
         assert_eq!(nearest("CUSHIM_OUPUT", &known).as_deref(), Some("CUSHIM_OUTPUT"));
         assert_eq!(nearest("CUSHIM_EVENT", &known).as_deref(), Some("CUSHIM_EVENTS"));
         assert_eq!(nearest("CUSHIM_FROBNICATE", &known), None);
+        assert_eq!(nearest("CUSHIM_FOO", &known), None);
     }
 
     #[test]

@@ -81,14 +81,17 @@ impl fmt::Display for Error {
                 write!(f, "{}: found {}, expected {expected}", path.shown(), found.shown())
             }
             // It names the file as it is.
-            Error::Trace(error) => error.to_string().shown().fmt(f),
+            Error::Trace(error) => words(error.to_string()).shown().fmt(f),
         }
     }
 }
 
 /// The system's words without Rust's ` (os error 2)`.
 fn plain(error: &io::Error) -> String {
-    let text = error.to_string();
+    words(error.to_string())
+}
+
+fn words(text: String) -> String {
     text.split(" (os error").next().unwrap_or(&text).to_owned()
 }
 
@@ -98,6 +101,18 @@ impl std::error::Error for Error {
             Error::Io { source, .. } | Error::Start { source, .. } => Some(source),
             Error::Trace(error) => Some(error),
             _ => None,
+        }
+    }
+}
+
+impl From<cushim_analysis::Error> for Error {
+    fn from(error: cushim_analysis::Error) -> Self {
+        use cushim_analysis::Error as Found;
+        match error {
+            Found::Io { doing, path, source } => Error::Io { doing, path, source },
+            Found::Trace(error) => Error::Trace(error),
+            Found::Taken(source) => Error::io("write", Path::new("the output"), source),
+            Found::NoTrace(_) | Found::Expression { .. } => Error::Usage(error.to_string()),
         }
     }
 }

@@ -9,7 +9,6 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-pub mod analysis;
 pub mod ctl;
 pub mod doctor;
 pub mod env;
@@ -29,6 +28,7 @@ pub mod replay;
 pub mod report;
 pub mod run;
 mod stack;
+mod stand_in;
 pub mod trace;
 pub mod view;
 pub mod zst;
@@ -84,8 +84,9 @@ const ABOUT: &str = "See what any CUDA program does to the GPU, or run it withou
 const LONG_ABOUT: &str = "\
 See what any CUDA program does to the GPU, or run it without one.
 
-cushim preloads a small library into an unmodified program, and that sees every call of CUDA: kernel launches with their \
-arguments, copies, memory, graphs, and the device code. Or it runs the program on the CPU. The program is not \
+cushim preloads a small library into an unmodified program, which sees every CUDA call: kernel \
+launches with their arguments, copies, memory, graphs, and the device code. cushim can also run \
+the program on the CPU. The program is not \
 rebuilt; its output, exit status and fatal signal stay its own.";
 
 const AFTER: &str = "\
@@ -116,6 +117,9 @@ pub fn main() -> ExitCode {
 }
 
 fn work() -> ExitCode {
+    if let Some(done) = stand_in::work() {
+        return done;
+    }
     if doctor::is_probe(std::env::args_os()) {
         return ExitCode::SUCCESS;
     }

@@ -3,7 +3,7 @@
 //! Owns: the search for libcushim.so and the files beside it, the loader's syntax for LD_PRELOAD and
 //! LD_AUDIT, links for paths that this syntax cannot express. Must not know: options of subcommands.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, DirBuilder};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::ffi::OsStrExt;
@@ -35,10 +35,14 @@ pub const FRONTS: [Front; 4] = [
     Front { file: "libcushim_cudart11.so", soname: "libcudart.so.11.0" },
     Front { file: "libcushim_cudart12.so", soname: "libcudart.so.12" },
     Front { file: "libcushim_cudart13.so", soname: "libcudart.so.13" },
-    Front { file: "libcushim_cuda.so", soname: "libcuda.so.1" },
+    Front { file: DRIVER, soname: "libcuda.so.1" },
 ];
 /// What AMD's runtime takes for the kernel driver's library.
 pub const EMULATION: &str = "libcushim_hsakmt.so";
+/// The one of them that stands for the driver.
+pub const DRIVER: &str = "libcushim_cuda.so";
+/// What has NVIDIA's compilers inside a program give PTX: for the backend cpu.
+pub const COMPILERS: &str = "libcushim_compilers.so";
 /// What the thin libraries jump into.
 pub const CORE: &str = "libvcuda.so";
 /// What leads statically linked runtimes to them.
@@ -80,7 +84,7 @@ fn ours(path: &Path) -> Result<PathBuf, Error> {
 fn usable(path: &Path) -> Result<PathBuf, Error> {
     let library = elf::read(path).map_err(|e| Error::Library(format!("{LIBRARY}: {e}")))?;
     if library.kind != Kind::Library || library.machine != "x86-64" {
-        let found = format!("a file for {} that is no shared library", library.machine);
+        let found = format!("a file for {} that is not a shared library", library.machine);
         return Err(Error::Foreign {
             path: path.into(),
             found,
@@ -116,7 +120,7 @@ pub fn entries() -> Vec<String> {
 /// Whether an entry of LD_PRELOAD or LD_AUDIT is a file of ours.
 pub fn is_ours(entry: &Path) -> bool {
     let is = |name: &str| entry.file_name().is_some_and(|file| file == name);
-    is(LIBRARY) || is(AUDIT) || FRONTS.iter().any(|front| is(front.file))
+    is(LIBRARY) || is(AUDIT) || is(COMPILERS) || FRONTS.iter().any(|front| is(front.file))
 }
 
 /// The value for LD_PRELOAD: what is there already, then `libraries`. They come last so that sanitizers,
@@ -164,7 +168,11 @@ pub fn reachable(libraries: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     }
     let mut failure = None;
     for folder in link_folders().into_iter().filter(|folder| expressible(folder)) {
-        match libraries.iter().map(|library| link(&folder, library)).collect() {
+        let here = |library: &PathBuf| {
+            let name = library.file_name().unwrap_or(LIBRARY.as_ref());
+            link(&own_folder(&folder, "", library)?, name, library)
+        };
+        match libraries.iter().map(here).collect() {
             Ok(paths) => return Ok(paths),
             Err(error) => failure = failure.or(Some(error)),
         }
@@ -172,6 +180,26 @@ pub fn reachable(libraries: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
     let first = libraries.first().map(|l| l.shown().to_string()).unwrap_or_default();
     Err(failure
         .unwrap_or_else(|| Error::Library(format!("LD_PRELOAD cannot express the path {first}"))))
+}
+
+/// A folder of links to `target` by each of `names`, which has nothing else in it, and a name that begins with `kind`.
+///
+/// # Errors
+/// Neither the user's cache nor /tmp has place for a folder that nobody else can write.
+pub fn links(kind: &str, target: &Path, names: &[&str]) -> Result<PathBuf, Error> {
+    let make = |folder: &Path| {
+        let folder = own_folder(folder, kind, &target.join(names.join(":")))?;
+        names.iter().try_for_each(|name| link(&folder, name.as_ref(), target).map(drop))?;
+        Ok(folder)
+    };
+    let mut failure = Error::Library("there is no folder for links".to_owned());
+    for folder in link_folders().into_iter().filter(|folder| expressible(folder)) {
+        match make(&folder) {
+            Ok(folder) => return Ok(folder),
+            Err(error) => failure = error,
+        }
+    }
+    Err(failure)
 }
 
 /// The user's cache folder comes first: it is often shared by the machines of a cluster.
@@ -185,19 +213,24 @@ fn link_folders() -> Vec<PathBuf> {
     folders
 }
 
-fn link(folder: &Path, library: &Path) -> Result<PathBuf, Error> {
+/// The folder in `folder` for links to what lies beside `target`.
+fn own_folder(folder: &Path, kind: &str, target: &Path) -> Result<PathBuf, Error> {
     let mut hasher = DefaultHasher::new();
-    library.parent().hash(&mut hasher);
-    let folder = private_folder(folder)?.join(format!("{:016x}", hasher.finish()));
-    let folder = private_folder(&folder)?;
-    let path = folder.join(library.file_name().unwrap_or(LIBRARY.as_ref()));
-    if fs::read_link(&path).is_ok_and(|target| target == library) {
+    target.parent().hash(&mut hasher);
+    let dash = if kind.is_empty() { "" } else { "-" };
+    private_folder(&private_folder(folder)?.join(format!("{kind}{dash}{:016x}", hasher.finish())))
+}
+
+/// Makes the link `name` in `folder`, which is private.
+fn link(folder: &Path, name: &OsStr, target: &Path) -> Result<PathBuf, Error> {
+    let path = folder.join(name);
+    if fs::read_link(&path).is_ok_and(|there| there == target) {
         return Ok(path);
     }
     // Another process may be making the same link: make it aside and move it into place.
     let aside = folder.join(format!("{}.tmp", std::process::id()));
     let _ = fs::remove_file(&aside);
-    std::os::unix::fs::symlink(library, &aside)
+    std::os::unix::fs::symlink(target, &aside)
         .map_err(|e| Error::io("make the link", &aside, e))?;
     fs::rename(&aside, &path).map_err(|e| Error::io("make the link", &path, e))?;
     Ok(path)
@@ -252,12 +285,16 @@ mod tests {
     fn a_link_is_made_once_and_never_through_a_link() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("links");
-        let first = link(&folder, Path::new("/a b/libcushim.so")).unwrap();
+        let link = |folder: &Path, target: &str| {
+            let target = Path::new(target);
+            super::link(&own_folder(folder, "", target)?, LIBRARY.as_ref(), target)
+        };
+        let first = link(&folder, "/a b/libcushim.so").unwrap();
         assert_eq!(fs::read_link(&first).unwrap(), Path::new("/a b/libcushim.so"));
-        assert_eq!(link(&folder, Path::new("/a b/libcushim.so")).unwrap(), first);
-        assert_ne!(link(&folder, Path::new("/c d/libcushim.so")).unwrap(), first);
+        assert_eq!(link(&folder, "/a b/libcushim.so").unwrap(), first);
+        assert_ne!(link(&folder, "/c d/libcushim.so").unwrap(), first);
         let other = dir.path().join("other");
         std::os::unix::fs::symlink(&folder, &other).unwrap();
-        assert!(link(&other, Path::new("/a b/libcushim.so")).is_err());
+        assert!(link(&other, "/a b/libcushim.so").is_err());
     }
 }

@@ -126,6 +126,7 @@ pub fn run(args: RunArgs) -> Outcome {
     if let Some(log) = &args.log {
         command.env("CUSHIM_LOG", log);
     }
+    cuda.announce();
     let source = command.exec();
     Err(Error::start(&args.command[0], source))
 }

@@ -3,16 +3,13 @@
 //! Owns: the ending, and that whatever was flushed can be read, also where the writer was killed then. Must not know:
 //! what is written.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use cushim_trace::reader::TraceFile;
-use zstd_safe::{CCtx, CParameter, DCtx, InBuffer, OutBuffer, ResetDirective};
+use zstd_safe::{CCtx, CParameter, InBuffer, OutBuffer};
 
 use crate::Error;
 
-/// The first bytes of what zstd compressed (RFC 8878).
-const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// So hard it tries: three times as fast as a JSON line is made.
 const LEVEL: i32 = 3;
 const BUFFER: usize = 128 << 10;
@@ -99,72 +96,10 @@ impl<W: Write> Drop for Compressed<W> {
     }
 }
 
-/// Whether the file begins as what zstd compressed does.
-pub fn is_compressed(path: &Path) -> bool {
-    let mut head = [0; 4];
-    let flags = libc::O_NONBLOCK | libc::O_CLOEXEC;
-    let mut options = std::fs::File::options();
-    std::os::unix::fs::OpenOptionsExt::custom_flags(options.read(true), flags)
-        .open(path)
-        .and_then(|mut file| file.read_exact(&mut head))
-        .is_ok_and(|()| head == MAGIC)
-}
-
-/// Opens a trace, also one that the user compressed: that is expanded into a file without a name first, in the folder for
-/// such things ($TMPDIR, /tmp).
-pub fn open(path: &Path) -> Result<TraceFile, Error> {
-    if !is_compressed(path) {
-        return Ok(TraceFile::open(path)?);
-    }
-    let failed = |what: &'static str| move |e| Error::io(what, path, e);
-    let folder = std::env::temp_dir();
-    let mut expanded = nameless(&folder).map_err(|e| Error::io("make a file in", &folder, e))?;
-    let packed = std::fs::File::open(path).map_err(failed("open"))?;
-    expand(packed, &mut expanded).map_err(failed("expand"))?;
-    Ok(TraceFile::of(expanded, path)?)
-}
-
-fn nameless(folder: &Path) -> io::Result<std::fs::File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let mut options = std::fs::File::options();
-    options.read(true).write(true).mode(0o600).custom_flags(libc::O_TMPFILE);
-    match options.open(folder) {
-        Ok(file) => Ok(file),
-        // A file system that cannot: a name that is gone at once.
-        Err(_) => {
-            let name = folder.join(format!(".cushim-{}", std::process::id()));
-            let mut options = std::fs::File::options();
-            let file = options.read(true).write(true).create_new(true).mode(0o600).open(&name)?;
-            std::fs::remove_file(name)?;
-            Ok(file)
-        }
-    }
-}
-
-/// Decompresses all of `from` into `to`. Errors: what is not zstd's, or is cut off.
-pub fn expand(mut from: impl Read, mut to: impl Write) -> io::Result<()> {
-    let mut context = DCtx::create();
-    context.reset(ResetDirective::SessionOnly).map_err(failed)?;
-    let (mut bytes, mut room) = (vec![0; BUFFER], Vec::with_capacity(BUFFER));
-    let mut left = 0;
-    loop {
-        let got = from.read(&mut bytes)?;
-        if got == 0 {
-            return if left == 0 { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) };
-        }
-        let mut input = InBuffer::around(&bytes[..got]);
-        while input.pos < got {
-            room.clear();
-            let mut out = OutBuffer::around(&mut room);
-            left = context.decompress_stream(&mut out, &mut input).map_err(failed)?;
-            to.write_all(&room)?;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cushim_analysis::expand;
 
     #[test]
     fn names_tell() {
@@ -183,7 +118,7 @@ mod tests {
         }
         out.flush().unwrap();
         drop(out);
-        assert!(packed.starts_with(&MAGIC) && packed.len() < line.len() * 200, "{}", packed.len());
+        assert!(packed.len() < line.len() * 200, "{}", packed.len());
         let mut back = Vec::new();
         expand(&packed[..], &mut back).unwrap();
         assert!(back == line.repeat(20_000));

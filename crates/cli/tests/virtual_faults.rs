@@ -11,27 +11,27 @@ const CASES: [(&str, u32, &str); 7] = [
     (
         "_Z6gatherPix",
         700,
-        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global read of 4 bytes at +, 33553432 bytes behind an allocation of 1000 \
+        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global read of 4 bytes at +, 33553432 bytes after an allocation of 1000 \
          bytes at @; kernel gather(int*, long long) (_Z6gatherPix), block (0,0,0), thread (5,0,0), fault.cu:14, PTX ",
     ),
     (
         "_Z7inlinedPix",
         700,
-        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global write of 4 bytes at +, 33553432 bytes behind an allocation of \
+        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global write of 4 bytes at +, 33553432 bytes after an allocation of \
          1000 bytes at @; kernel inlined(int*, long long) (_Z7inlinedPix), block (0,0,0), thread (0,3,0), part.h:9, \
          inlined at part.h:4, inlined at fault.cu:20, PTX ",
     ),
     (
         "_Z5callsPix",
         700,
-        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global read of 4 bytes at +, 33553432 bytes behind an allocation of 1000 \
+        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global read of 4 bytes at +, 33553432 bytes after an allocation of 1000 \
          bytes at @; kernel calls(int*, long long) (_Z5callsPix), in function far(int const*, long long) \
          (_Z3farPKix), block (1,0,0), thread (2,0,0), fault.cu:7, PTX ",
     ),
     (
         "plain",
         700,
-        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global atomic operation of 4 bytes at +, 33553432 bytes behind an \
+        "CUDA_ERROR_ILLEGAL_ADDRESS: invalid global atomic operation of 4 bytes at +, 33553432 bytes after an \
          allocation of 1000 bytes at @; kernel plain, block (0,0,0), thread (0,0,0), PTX ",
     ),
     (

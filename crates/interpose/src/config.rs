@@ -77,6 +77,11 @@ pub fn variable(name: &CStr) -> Option<Vec<u8>> {
     }
 }
 
+/// The value of a variable that is not switched off.
+pub fn switched_on(name: &CStr) -> Option<Vec<u8>> {
+    variable(name).filter(|value| is_on(value))
+}
+
 fn flag(name: &CStr) -> bool {
     variable(name).is_some_and(|v| is_on(&v))
 }

@@ -77,14 +77,14 @@ pub fn is_capturing(stream: usize) -> bool {
 /// Why there is none, in words.
 pub fn context() -> Result<usize, String> {
     type Current = unsafe extern "C-unwind" fn(*mut usize) -> i32;
-    let current = function(c"cuCtxGetCurrent").ok_or("there is no driver")?;
+    let current = function(c"cuCtxGetCurrent").ok_or("no CUDA driver is loaded")?;
     let mut context = 0;
     // SAFETY: the function's signature.
     let status = unsafe { std::mem::transmute::<usize, Current>(current)(&mut context) };
     match (status, context) {
         (0, 1..) => Ok(context),
         (0, _) => Err("no context is current".to_owned()),
-        (error, _) => Err(format!("asking for the context: error {error}")),
+        (error, _) => Err(format!("cuCtxGetCurrent failed with error {error}")),
     }
 }
 

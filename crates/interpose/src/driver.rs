@@ -18,9 +18,8 @@ use crate::site::Site;
 
 pub use crate::contexts::*;
 pub use crate::graph::driver::*;
-pub use crate::launch::driver::{
-    launch_cooperative_kernel, launch_cooperative_multi_device, launch_kernel, launch_kernel_ex,
-};
+pub use crate::launch::driver::{launch_cooperative_kernel, launch_kernel, launch_kernel_ex};
+pub use crate::launch::list::launch_cooperative_multi_device;
 pub use crate::launch::old::*;
 pub use crate::library::{
     library_enumerate_kernels, library_get_kernel as module_get_function, library_load_data,

@@ -1,7 +1,7 @@
 //! Writing the images that a program registers or loads into a folder (`CUSHIM_DUMP_IMAGES`).
 //!
 //! Owns the folder's files: each image once, unpacked, named by its content hash as `cushim ls` shows it,
-//! and a line in `images.jsonl` for each time that one was met (docs/dump.md). A file appears whole or
+//! and a line in `images.jsonl` for each time that one was met (docs/redirect.md). A file appears whole or
 //! not at all; processes may share a folder. Happens where CUDA learns of an image, never on the way of
 //! a launch. Must not know: redirection, events.
 

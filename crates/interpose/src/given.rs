@@ -1,4 +1,4 @@
-//! What calls are given and answer, and functions that are called by more than their own handler.
+//! Arguments and results of calls, and functions that several handlers share.
 //!
 //! Must not know: events.
 

@@ -1,6 +1,6 @@
-//! What the driver launches for a kernel of the runtime's, by context.
+//! The driver's handle for a runtime kernel, by context.
 //!
-//! Must not know: who finds that out, or launches by it.
+//! Must not know: who finds it, or launches by it.
 
 use std::sync::atomic::AtomicPtr;
 

@@ -1,7 +1,8 @@
-//! What lives until the process ends.
+//! Allocations that live until the process ends.
 //!
-//! Owns one list of it: leak checkers (LeakSanitizer, valgrind) do not search the pages that hold our tables, and would
-//! count what only those name as lost; LeakSanitizer ends a program with another status for it. Must not know: what is kept.
+//! Owns one list of it: leak checkers (LeakSanitizer, valgrind) do not search the pages that hold our tables, and
+//! would count what only those name as lost; LeakSanitizer ends a program with another status for it. Must not
+//! know: what is kept.
 
 use std::sync::atomic::{AtomicPtr, Ordering};
 

@@ -215,7 +215,7 @@ impl Code {
         let answer = self.index.with(|index| match index {
             Some(Ok(kernels)) => match kernels.get(kernel) {
                 Some(layout) => Ok(layout.clone().into()),
-                None => Err("no readable image of its module has this kernel".to_owned()),
+                None => Err("no readable image of its module contains this kernel".to_owned()),
             },
             Some(Err(why)) => Err(why.clone()),
             None => Err("its module's image was not seen".to_owned()),

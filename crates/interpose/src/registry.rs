@@ -435,9 +435,11 @@ impl Kernel {
         }
         let layout = match self.module {
             Some(module) if !self.name.is_empty() => module.code.layout(self.name)?,
-            _ if self.of_driver => layouts::ask_driver(self.address)
-                .ok_or_else(|| "the driver does not tell (it does from 12.4 on)".to_owned())?,
-            _ => return Err("not registered by anything that was seen".to_owned()),
+            _ if self.of_driver => layouts::ask_driver(self.address).ok_or_else(|| {
+                "the driver does not report parameter layouts (it does from CUDA 12.4 on)"
+                    .to_owned()
+            })?,
+            _ => return Err("its registration was not seen".to_owned()),
         };
         let layout: &'static Layout = keep::forever(layout);
         self.layout.store(std::ptr::from_ref(layout).cast_mut(), Ordering::Release);

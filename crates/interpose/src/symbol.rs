@@ -1,4 +1,4 @@
-//! The driver's function behind a runtime's kernel.
+//! The driver's function of a runtime kernel.
 //!
 //! Must not know: what it is wanted for.
 

@@ -4,7 +4,7 @@
 //! Our exports satisfy such a reference where nothing else would. So when we are loaded, references
 //! that were bound to us although no object behind us defines the name are set back to null. Programs
 //! bind data references at start; what is opened later by `dlopen` is not covered (documented in
-//! docs/capabilities.md).
+//! docs/limits.md).
 //!
 //! Must not know: what the functions do.
 

@@ -1,4 +1,4 @@
-//! Why a runtime that is there cannot be redirected.
+//! Why a static runtime cannot be redirected.
 
 use std::fmt;
 
@@ -40,21 +40,23 @@ pub enum Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::File(what) => write!(f, "it is no whole ELF file for x86-64: {what}"),
+            Error::File(what) => write!(f, "it is not a complete ELF file for x86-64: {what}"),
             Error::NoSymbols => f.write_str("its symbols are stripped"),
             Error::Major => f.write_str(
-                "its symbols are of no CUDA runtime that is known (11: __cudaRegisterTexture, 12: \
+                "its symbols match no known CUDA runtime (11: __cudaRegisterTexture, 12: \
                  cudaGetDeviceProperties_v2, 13: __cudaLaunchKernel)",
             ),
             Error::SharedEntry { one, other } => {
                 write!(f, "{one} and {other} begin at the same address")
             }
             Error::NoRoom { name, room } => {
-                write!(f, "{name} has room for {room} bytes, a jump takes {}", crate::JUMP)
+                write!(f, "{name} has {room} bytes, too few for a jump of {}", crate::JUMP)
             }
-            Error::NotCode { name } => write!(f, "{name} is in no executable part of the file"),
+            Error::NotCode { name } => {
+                write!(f, "{name} is not in an executable segment of the file")
+            }
             Error::NoTarget { node } => {
-                write!(f, "no preloaded library offers the functions of {node}")
+                write!(f, "no preloaded library exports the functions of {node}")
             }
         }
     }

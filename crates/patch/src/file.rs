@@ -54,14 +54,14 @@ impl Facts<'_> {
 impl<'d> File<'d> {
     /// Finds the tables of an ELF file for x86-64.
     pub fn parse(data: &'d [u8]) -> Result<Self, Error> {
-        let header = Header::parse(data).map_err(|_| Error::File("no ELF header of 64 bits"))?;
+        let header = Header::parse(data).map_err(|_| Error::File("it has no 64-bit ELF header"))?;
         if !header.is_little_endian() || header.e_machine(LE) != elf::EM_X86_64 {
             return Err(Error::File("it is for another machine"));
         }
         let segments = header.program_headers(LE, data);
-        let segments = segments.map_err(|_| Error::File("its program headers are cut off"))?;
+        let segments = segments.map_err(|_| Error::File("its program headers are truncated"))?;
         let sections = header.sections(LE, data);
-        let sections = sections.map_err(|_| Error::File("its section headers are cut off"))?;
+        let sections = sections.map_err(|_| Error::File("its section headers are truncated"))?;
         Ok(File { data, header, segments, sections })
     }
 

@@ -15,9 +15,11 @@ mod exports;
 mod file;
 mod plan;
 mod runtime;
+mod symbols;
 
 pub use error::Error;
 pub use exports::Exports;
 pub use file::{Facts, File};
 pub use plan::{JUMP, Patch, Plan, jump};
 pub use runtime::{Function, Runtime, node};
+pub use symbols::Offer;

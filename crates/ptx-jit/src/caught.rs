@@ -1,7 +1,7 @@
-//! Panics of ours that end here, and not the program.
+//! Panics in this crate that are caught, so that they do not end the program.
 //!
-//! Owns what a caught panic says. Who shows it, and that nothing else does, is the embedder's: a panic hook. Must not
-//! know: where they come from.
+//! Owns the message of a caught panic. The embedder's panic hook prints it, or keeps the standard one from
+//! printing. Must not know: where panics come from.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -59,7 +59,7 @@ pub enum NotCompiled {
         message: String,
     },
     /// No memory for code.
-    #[error("memory for {0} bytes of code cannot be had: {1}")]
+    #[error("cannot map {0} bytes of memory for code: {1}")]
     Memory(usize, String),
 }
 
@@ -81,7 +81,7 @@ pub enum CacheRefused {
     Folder(std::path::PathBuf, String),
     /// Somebody else could put code there, which would be executed.
     #[error(
-        "{path}: of user {owner}, mode {mode:o}; expected a folder of this user's that nobody else may write to"
+        "{path}: owned by user {owner}, mode {mode:o}; expected a folder that only this user can write to"
     )]
     Writable {
         /// The folder.

@@ -1,6 +1,6 @@
-//! What making code of a kernel costs, phase by phase.
+//! Times the phases of compiling a kernel.
 //!
-//! Owns going the way that [`crate::Kernel`] goes, without keeping anything. Must not know who asks.
+//! Owns a run of the same phases as [`crate::Kernel`]'s, without keeping the result. Must not know who asks.
 
 use crate::emit;
 use crate::error::NotCompiled;

@@ -1,4 +1,4 @@
-//! What code is made from: a kernel of a module, its calls lowered, and the code generators for this machine.
+//! The input of code generation: a kernel of a module, its calls lowered, and the code generators for this machine.
 
 use crate::cache::folder::Cache;
 use crate::emit;

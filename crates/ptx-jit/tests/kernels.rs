@@ -101,7 +101,7 @@ fn blocks_may_wait_for_blocks() {
 fn a_deadlock_is_an_error() {
     let d = fixture("warps");
     let fault = d.launch("stuck", 1, 64, &[]).unwrap_err().to_string();
-    assert!(fault.starts_with("every thread waits for another one; "), "{fault}");
+    assert!(fault.starts_with("deadlock: every thread waits for another; "), "{fault}");
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl<'a> Lexer<'a> {
                     self.at += 2;
                     while (self.peek(0), self.peek(1)) != (b'*', b'/') {
                         if self.at >= self.bytes.len() {
-                            return Err(self.error(start, "a comment without end", "`*/`"));
+                            return Err(self.error(start, "an unterminated comment", "`*/`"));
                         }
                         self.advance();
                     }
@@ -168,7 +168,7 @@ impl<'a> Lexer<'a> {
             let start = self.at;
             while self.peek(0) != b'"' {
                 if self.at >= self.bytes.len() || self.peek(0) == b'\n' {
-                    return Err(self.error(pos, "a string without end", "`\"`"));
+                    return Err(self.error(pos, "an unterminated string", "`\"`"));
                 }
                 self.at += if self.peek(0) == b'\\' && self.peek(1) != b'\n' { 2 } else { 1 };
             }

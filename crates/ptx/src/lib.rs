@@ -43,6 +43,7 @@ pub mod source;
 mod special;
 pub mod table;
 pub mod types;
+mod unfused;
 #[doc(hidden)]
 pub mod work;
 
@@ -52,3 +53,4 @@ pub use error::{Error, Pos};
 pub use level::Level;
 pub use link::link;
 pub use parse::parse;
+pub use unfused::unfused;

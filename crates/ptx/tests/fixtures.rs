@@ -99,7 +99,7 @@ fn barrier_objects_and_asynchronous_copies() {
 fn a_deadlock_is_an_error() {
     let d = warps();
     let fault = d.launch("stuck", 1, 64, &[]).unwrap_err().to_string();
-    assert!(fault.starts_with("every thread waits for another one; "), "{fault}");
+    assert!(fault.starts_with("deadlock: every thread waits for another; "), "{fault}");
 }
 
 #[test]

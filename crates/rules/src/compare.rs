@@ -2,8 +2,6 @@
 //!
 //! Owns: what is compared, and as what. Must not know: where the bytes come from.
 
-use serde::Deserialize;
-
 /// How a replacement is compared with the program's kernel.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Compare {
@@ -18,8 +16,7 @@ pub struct Compare {
 }
 
 /// What a buffer holds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Element {
     /// Anything: bytes must be the same.
     #[default]
@@ -39,8 +36,7 @@ pub enum Element {
 }
 
 /// Whose results the program goes on with.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {
     /// Those of its own kernel.
     #[default]

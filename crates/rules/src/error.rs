@@ -1,9 +1,9 @@
-//! What is wrong with a manifest, and where.
+//! What is wrong with the text of a rule, and where.
 
 use std::fmt;
 use std::path::PathBuf;
 
-/// Why a manifest cannot be used.
+/// Why a text of rules cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// The file cannot be read.
@@ -28,12 +28,7 @@ pub enum Error {
 
 impl Error {
     /// At byte `at` of `text`.
-    pub(crate) fn at(
-        file: &std::path::Path,
-        text: &str,
-        at: usize,
-        why: impl Into<String>,
-    ) -> Self {
+    pub fn at(file: &std::path::Path, text: &str, at: usize, why: impl Into<String>) -> Self {
         let before = text.get(..at.min(text.len())).unwrap_or(text);
         let line = before.matches('\n').count() + 1;
         let start = before.rfind('\n').map_or(0, |newline| newline + 1);
@@ -45,7 +40,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Read { file, why } => write!(f, "{}: {why}", file.display()),
+            Error::Read { file, why } => write!(f, "cannot read {}: {why}", file.display()),
             Error::Syntax { file, line, column, why } => {
                 write!(f, "{}:{line}:{column}: {why}", file.display())
             }

@@ -1,4 +1,4 @@
-//! Whether a rule speaks of a kernel, an image, a launch.
+//! Whether a rule matches a kernel, an image, a launch.
 //!
 //! Must not know: what the rule does.
 

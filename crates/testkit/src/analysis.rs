@@ -8,9 +8,11 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use cushim_cli::analysis::tables::{ALL, By};
-use cushim_cli::analysis::{Options, Output, analyse, write, write_changes};
+use cushim_analysis::analyse;
 use cushim_cli::export::{self, ExportArgs, To};
+use cushim_cli::report::options::Options;
+use cushim_cli::report::show::{Output, write, write_changes};
+use cushim_cli::report::tables::{ALL, By};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
@@ -37,7 +39,8 @@ fn put(data: &[u8]) -> Option<(PathBuf, PathBuf)> {
 pub fn report(data: &[u8]) {
     let Some((folder, path)) = put(data) else { return };
     let options = Options { width: Some(80), ..Options::default() };
-    if let Ok(report) = analyse(&[path.clone(), path.clone()], &options) {
+    if let Ok(report) = analyse(&[path.clone(), path.clone()], &cushim_analysis::Options::default())
+    {
         let launches: u64 = report.kernels.iter().map(|kernel| kernel.calls.calls).sum();
         assert_eq!(launches, report.launches, "launches are those of all kernels");
         for kernel in &report.kernels {

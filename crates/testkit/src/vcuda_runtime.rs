@@ -3,14 +3,16 @@
 //! Owns which functions are called and what each argument may be. Handles may be null, gone or another
 //! kind's: our own driver looks every one up. Pointers may be null, the device's, or lead to memory of the
 //! program that is as large as the call may use; what is behind them is zero, or a list of handles.
-//! Promised and checked: no call faults or hangs, and one that fails leaves every output as it was.
+//! Promised and checked: no call faults or hangs, one that fails leaves every output as it was, and what our driver lacks
+//! is only come to by calls of which the table says so.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use cushim_abi::index::{MAJORS, column};
+use cushim_abi::index::{DRIVER_NAMES, MAJORS, column};
 use cushim_abi::{Signature, all_runtime};
 use vcuda::runtime::vcuda_runtime;
+use vcuda::{driver, runtime, unsupported};
 
 /// Parts of names that are not called: they take addresses of functions, texts, images or files, belong to
 /// other processes or libraries, or keep what they are given beyond the input.
@@ -89,6 +91,8 @@ const WORDS: usize = 512;
 
 /// One function in one major.
 struct Callee {
+    /// Its number.
+    index: usize,
     row: &'static Signature,
     address: usize,
 }
@@ -103,7 +107,7 @@ fn callees() -> &'static [Callee] {
         // SAFETY: nothing else runs yet.
         unsafe { std::env::set_var("CUSHIM_BACKEND", "mock") };
         let mut all = Vec::new();
-        for (row, slots) in all_runtime().zip(&vcuda_runtime) {
+        for (index, (row, slots)) in all_runtime().zip(&vcuda_runtime).enumerate() {
             let Some(args) = row.args else { continue };
             let plain = args.iter().all(|arg| arg.size <= 8 && arg.shape.0 != "str");
             if !plain || args.len() > 10 || OUT_OF_REACH.iter().any(|part| row.name.contains(part))
@@ -113,7 +117,7 @@ fn callees() -> &'static [Callee] {
             for major in MAJORS.into_iter().filter(|major| row.majors.contains(&(*major as u32))) {
                 let address = slots.get(column(major)).map_or(0, |slot| slot.0.addr());
                 if address != 0 {
-                    all.push(Callee { row, address });
+                    all.push(Callee { index, row, address });
                 }
             }
         }
@@ -234,10 +238,19 @@ fn reset() -> usize {
     slots.and_then(|slots| slots.get(column(13))).map_or(0, |slot| slot.0.addr())
 }
 
+/// The functions that our driver lacks and that were called, with how often.
+fn lacking() -> Vec<(&'static str, u64)> {
+    let lacks = |name: &str| {
+        let index = DRIVER_NAMES.iter().position(|known| *known == name);
+        index.is_some_and(|index| !driver::is_implemented(index))
+    };
+    unsupported::seen().into_iter().filter(|(name, _)| lacks(name)).collect()
+}
+
 fn one(world: &mut World, input: &mut Input<'_>) {
     let all = callees();
     let at = (input.byte() << 8 | input.byte()) as usize % all.len();
-    let Some(Callee { row, address }) = all.get(at) else { return };
+    let Some(Callee { index, row, address }) = all.get(at) else { return };
     let args = row.args.unwrap_or_default();
     let copies = ["Memcpy", "Memset"].iter().any(|part| row.name.contains(part));
     let sizes = args.iter().filter(|arg| arg.shape.0 == "size").count();
@@ -313,8 +326,13 @@ fn one(world: &mut World, input: &mut Input<'_>) {
         }
     }
     let given = outputs;
+    let lacked = lacking();
     // SAFETY: handles are looked up, pointers lead to places of ours or of the device.
     let status = unsafe { call(*address, &words) };
+    for (name, count) in lacking() {
+        let said = runtime::needs(*index).iter().any(|need| DRIVER_NAMES[*need as usize] == name);
+        assert!(said || lacked.contains(&(name, count)), "{} comes to {name}", row.identifier);
+    }
     if status != 0 {
         if TELL_WHY.iter().any(|start| row.name.starts_with(start)) {
             return;

@@ -5,6 +5,7 @@
 //! Must not know: how a command line says so.
 
 use std::fs::{self, File};
+use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -97,7 +98,14 @@ impl Remote {
     /// The trace that process `pid` writes.
     pub fn of_process(pid: u32) -> Result<Self, Error> {
         let maps = PathBuf::from(format!("/proc/{pid}/maps"));
-        let text = fs::read(&maps).map_err(|e| Error::io("read", &maps, e))?;
+        let process = PathBuf::from(format!("process {pid}"));
+        let text = match fs::read(&maps) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                let (found, expected) = ("no such process".to_owned(), "a running one");
+                return Err(Error::Foreign { path: process, found, expected });
+            }
+            read => read.map_err(|e| Error::io("read", &maps, e))?,
+        };
         let text = String::from_utf8_lossy(&text);
         let mut failure = None;
         // `begin-end rights offset device inode path`: the first page is mapped as long as it runs.
@@ -117,8 +125,8 @@ impl Remote {
         Err(match failure {
             Some(error @ Error::Io { .. }) => error,
             _ => Error::Foreign {
-                path: maps,
-                found: "no trace file among what the process has mapped".to_owned(),
+                path: process,
+                found: "no trace file that it writes".to_owned(),
                 expected: "a process that cushim records and that has called CUDA",
             },
         })
@@ -140,14 +148,14 @@ impl Remote {
         if found.len() < PAGE as u64 {
             return Err(Error::Foreign {
                 path: path.to_owned(),
-                found: format!("{} bytes", found.len()),
-                expected: "a trace file, at least its first page of 4096 bytes",
+                found: format!("a file of {} bytes", found.len()),
+                expected: "a trace file, which has 4096 bytes or more",
             });
         }
         if !is_mapped(pid, path, &found) {
             return Err(Error::Foreign {
                 path: path.to_owned(),
-                found: format!("a trace that process {pid} does not write (any more)"),
+                found: format!("a trace that process {pid} is not writing"),
                 expected: "the trace of a running process",
             });
         }
@@ -210,8 +218,8 @@ impl Remote {
         let ticks = clock::calibrate(self.tsc).ticks;
         self.page().post(ticks, text).ok_or_else(|| Error::Foreign {
             path: self.path.clone(),
-            found: "12 marks that the process has not taken up yet".to_owned(),
-            expected: "a process that calls CUDA now and then",
+            found: "12 marks that the process has not recorded yet".to_owned(),
+            expected: "a process that calls CUDA: it records marks at its next call",
         })
     }
 }

@@ -94,7 +94,7 @@ impl Folder {
         if about.is_file() && about.uid() == user() && about.nlink() == 1 {
             return Ok(file);
         }
-        let text = format!("{}: not a file of this user's alone", name.to_string_lossy());
+        let text = format!("{}: others than this user may access it", name.to_string_lossy());
         Err(io::Error::new(ErrorKind::PermissionDenied, text))
     }
 

@@ -1,4 +1,4 @@
-//! What is not implemented: said once by name, counted, and answered by CUDA's own code for it.
+//! Functions that are not implemented: named once on stderr, counted, and answered with CUDA's code for that.
 //!
 //! Must not know: which functions those are (the tables of the runtime and of the driver).
 

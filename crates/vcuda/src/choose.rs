@@ -63,7 +63,7 @@ fn asked() -> Option<Asked> {
     let others = lock(&OTHERS).clone();
     let found = SHIPPED.into_iter().chain(others).find(|offer| offer.name == text);
     if found.is_none() {
-        say(&format!("CUSHIM_BACKEND={text}: expected driver, cpu, hsa or auto; taking auto"));
+        say(&format!("CUSHIM_BACKEND={text}: expected driver, cpu, hsa or auto; using auto"));
     }
     found.map(Asked::Accelerator)
 }

@@ -30,6 +30,6 @@ mod nvidia;
 mod table;
 
 pub use cushim_accel as accelerator;
-pub use cushim_vbase::{api, code};
+pub use cushim_vbase::{api, code, unsupported};
 pub use cushim_vdriver as driver;
 pub use cushim_vruntime as runtime;

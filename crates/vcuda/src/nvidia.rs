@@ -69,7 +69,7 @@ fn cached(name: &str) -> Vec<PathBuf> {
 pub fn open(file: &Path) -> Result<Object, String> {
     let shown = file.display();
     let Ok(path) = CString::new(file.as_os_str().as_encoded_bytes()) else {
-        return Err(format!("backend driver: {shown} is not a path"));
+        return Err(format!("backend driver: {shown} cannot be a path"));
     };
     // SAFETY: a NUL-terminated path. Never closed.
     let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
@@ -77,7 +77,7 @@ pub fn open(file: &Path) -> Result<Object, String> {
         // SAFETY: `dlerror` gives a text of this thread, or null.
         let why = unsafe { libc::dlerror() };
         let why = match why.is_null() {
-            true => String::from("no reason given"),
+            true => String::from("the loader gives no reason"),
             // SAFETY: not null, so a string, which lasts until this thread asks the loader again.
             false => unsafe { CStr::from_ptr(why) }.to_string_lossy().into_owned(),
         };

@@ -43,6 +43,7 @@ pub(super) use super::graph::build::{
     cuGraphMemsetNodeSetParams, cuGraphNodeGetContainingGraph, cuGraphNodeGetType,
     cuGraphNodeSetParams, cuGraphNodeSetParams_v2,
 };
+pub(super) use super::graph::condition::cuGraphConditionalHandleCreate;
 pub(super) use super::graph::exec::{
     cuGraphExecChildGraphNodeSetParams, cuGraphExecDestroy, cuGraphExecEventRecordNodeSetEvent,
     cuGraphExecEventWaitNodeSetEvent, cuGraphExecGetFlags, cuGraphExecGetId,
@@ -68,12 +69,11 @@ pub(super) use super::graph::object::{
     cuUserObjectRetain,
 };
 pub(super) use super::graph::shape::{
-    cuGraphAddDependencies, cuGraphAddDependencies_v2, cuGraphClone,
-    cuGraphConditionalHandleCreate, cuGraphDebugDotPrint, cuGraphGetEdges, cuGraphGetEdges_v2,
-    cuGraphGetId, cuGraphGetNodes, cuGraphGetRootNodes, cuGraphNodeFindInClone,
-    cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2, cuGraphNodeGetDependentNodes,
-    cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetLocalId, cuGraphNodeGetToolsId,
-    cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2,
+    cuGraphAddDependencies, cuGraphAddDependencies_v2, cuGraphClone, cuGraphDebugDotPrint,
+    cuGraphGetEdges, cuGraphGetEdges_v2, cuGraphGetId, cuGraphGetNodes, cuGraphGetRootNodes,
+    cuGraphNodeFindInClone, cuGraphNodeGetDependencies, cuGraphNodeGetDependencies_v2,
+    cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetLocalId,
+    cuGraphNodeGetToolsId, cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2,
 };
 pub(super) use super::kernel::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName,

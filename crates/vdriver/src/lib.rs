@@ -117,9 +117,10 @@ pub fn absent(index: usize) -> Option<*const ()> {
     ABSENT.get(index).map(|slot| slot.0)
 }
 
-/// Whether the driver function with this number is implemented by us.
+/// Whether the driver function with this number is implemented by us; false for one that only looks at its arguments.
 pub fn is_implemented(index: usize) -> bool {
-    function(index) != unsupported(index)
+    let refused = memory::share::REFUSED.iter().any(|refused| *refused as usize == index);
+    function(index) != unsupported(index) && !refused
 }
 
 /// What a function answers where no driver is: CUDA_ERROR_NO_DEVICE.

@@ -1,4 +1,4 @@
-//! An accelerator without devices: what the driver stands on where it was given none.
+//! An accelerator without devices, for a driver that was given none.
 //!
 //! Owns refusing: `cuInit` finds no device, so nothing else of it is asked. Must not know: CUDA.
 
@@ -10,7 +10,7 @@ use cushim_accel::{Accelerator, Code, Device, Failure, Image, ImageKind, MemoryK
 pub struct Nothing;
 
 fn none<T>() -> Result<T, Failure> {
-    Err(Failure::NotSupported(String::from("there is no accelerator")))
+    Err(Failure::NotSupported(String::from("no accelerator is available")))
 }
 
 impl Accelerator for Nothing {

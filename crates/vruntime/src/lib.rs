@@ -24,6 +24,7 @@ pub mod layout;
 mod library;
 mod logs;
 mod memory;
+mod needs;
 pub mod registry;
 mod report;
 mod stream;
@@ -31,6 +32,8 @@ mod stream;
 mod testing;
 mod texture;
 mod thread;
+
+pub use needs::needs;
 
 use cushim_abi::index::{MAJORS, RUNTIME_NAMES, column};
 use cushim_abi::types::*;

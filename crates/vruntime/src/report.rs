@@ -1,4 +1,4 @@
-//! What went wrong, asked by the program; versions.
+//! Errors, as the program queries them; versions.
 //!
 //! Owns the functions about errors and versions. Must not know: who failed.
 

@@ -54,7 +54,8 @@ pub(super) fn memory<M: Memory + ?Sized>(
 
 fn register(wave: &Wave, operand: Operand, more: usize, lane: usize) -> Result<u32, Stop> {
     let at = operand.register().map(|r| r + more).filter(|r| *r < wave.v.len());
-    at.map(|r| wave.v[r][lane]).ok_or_else(|| refused("a vector register that a wave has not"))
+    at.map(|r| wave.v[r][lane])
+        .ok_or_else(|| refused("a vector register that a wave does not have"))
 }
 
 pub(super) fn set_register(
@@ -65,7 +66,7 @@ pub(super) fn set_register(
     value: u32,
 ) -> Result<(), Stop> {
     let at = operand.register().map(|r| r + more).filter(|r| *r < wave.v.len());
-    let at = at.ok_or_else(|| refused("a vector register that a wave has not"))?;
+    let at = at.ok_or_else(|| refused("a vector register that a wave does not have"))?;
     wave.v[at][lane] = value;
     Ok(())
 }

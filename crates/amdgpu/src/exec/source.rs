@@ -30,7 +30,7 @@ pub(super) fn fetch(
     let wide = kind.registers() == 2;
     if let Some(register) = operand.register() {
         let register = register + indexed(wave, at, register);
-        let missing = || refused("a vector register that a wave has not");
+        let missing = || refused("a vector register that a wave does not have");
         lanes.s[at] = *wave.v.get(register).ok_or_else(missing)?;
         if wide {
             lanes.h[at] = *wave.v.get(register + 1).ok_or_else(missing)?;

@@ -73,7 +73,7 @@ pub(super) fn vector(
     }
     let words = row.dst.registers() as usize;
     if register + words > wave.v.len() {
-        return Err(refused("a vector register that a wave has not"));
+        return Err(refused("a vector register that a wave does not have"));
     }
     if row.accumulates {
         for i in 0..words {

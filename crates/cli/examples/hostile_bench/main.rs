@@ -165,7 +165,7 @@ fn parse(data: &[u8]) {
 
 fn manifest(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    let _ = black_box(cushim_rules::Manifest::parse(&text, Path::new("m.toml")));
+    let _ = black_box(cushim_manifest::Manifest::parse(&text, Path::new("m.toml")));
 }
 
 fn name(data: &[u8]) {

@@ -166,7 +166,7 @@ fn hindrances(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>) 
     let blocks = obstacles.iter().any(|o| o.blocks && o.name == "missing library");
     for (name, by) in closure.missing.iter().filter(|_| blocks) {
         if cuda::missing(name).is_none() {
-            why.push(format!("{name}, which {} needs, is not found", by.shown()));
+            why.push(format!("{name}, which {} needs, was not found", by.shown()));
         }
     }
     why.extend(obstacles.iter().filter(|o| o.name == LOST).map(|o| o.why.clone()));
@@ -317,7 +317,7 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Fate)> {
             },
             _ => {
                 let advice = if group.offload { format!(": {HOW}") } else { String::new() };
-                let why = format!("it has machine code only, and the CPU needs PTX{advice}");
+                let why = format!("only machine code, no PTX{advice}");
                 Fate::Refused(refused(&name, Reason::NoPtx, why))
             }
         };

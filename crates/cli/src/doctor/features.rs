@@ -21,23 +21,23 @@ pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
     let only_fixed = fixed && !shared;
     let [launches, names, arguments, graphs, rest, children] = NAMES;
     if !(shared || fixed || driver) {
-        let why = "no CUDA is linked; libraries that are loaded later are seen when they come";
+        let why = "no CUDA is linked; CUDA in libraries that are loaded later is seen";
         for name in [launches, names, arguments, graphs, rest] {
             add(name, Verdict::Partly, why);
         }
     } else {
         let way = match (shared, fixed) {
-            (true, true) => "by the shared runtime's names, and at the driver below the static one",
-            (true, false) => "by the runtime's names",
+            (true, true) => "at the shared runtime, and at the driver below the static runtime",
+            (true, false) => "at the runtime",
             (false, true) => "at the driver, which the static runtime loads with dlopen",
             (false, false) => "at the driver",
         };
         add(launches, Verdict::Yes, way);
-        add(names, Verdict::Yes, "from registration, and from what is loaded into the driver");
+        add(names, Verdict::Yes, "from registration, and from modules loaded into the driver");
         add(
             arguments,
             Verdict::Yes,
-            "by the layout in the device image, else as the driver tells it (12.4 and later)",
+            "by the layout in the device image, else from the driver (12.4 and later)",
         );
         add(graphs, Verdict::Yes, way);
         match only_fixed {
@@ -45,7 +45,7 @@ pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
             true => add(
                 rest,
                 Verdict::Partly,
-                "under the driver's names: the runtime's functions are inside the program",
+                "as driver calls: the runtime's functions are inside the program",
             ),
         }
     }
@@ -54,11 +54,11 @@ pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {
         add(
             "OpenMP offload",
             Verdict::Yes,
-            "target regions and mappings as libomptarget is asked for them, kernels where its plugin launches them",
+            "target regions and mappings at libomptarget, kernels where its plugin launches them",
         );
     }
     if has(What::Hip) {
-        add("AMD kernels", Verdict::No, "only CUDA is observed");
+        add("AMD kernels", Verdict::No, "cushim observes CUDA only");
     }
     features
 }

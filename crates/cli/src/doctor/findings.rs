@@ -116,18 +116,18 @@ impl Machine {
     /// Why no kernel can run here at all, if that is so.
     pub fn obstacle(&self) -> Option<String> {
         let Some(driver) = &self.driver else {
-            return Some("no libcuda.so.1 is here: CUDA refuses every launch".to_owned());
+            return Some("libcuda.so.1 is not installed: every CUDA call will fail".to_owned());
         };
         if let Some(why) = &driver.failure {
             return Some(format!("{} cannot be used: {why}", driver.path.shown()));
         }
         match (driver.init, driver.count) {
             (Some(0), Some(0)) | (Some(100), _) => {
-                Some(format!("{} finds no GPU: CUDA refuses every launch", driver.path.shown()))
+                Some(format!("{} finds no GPU: every launch will fail", driver.path.shown()))
             }
             (Some(0), _) => None,
             (Some(code), _) => Some(format!(
-                "cuInit of {} answers {code}: CUDA refuses every launch",
+                "cuInit of {} fails with {code}: every launch will fail",
                 driver.path.shown()
             )),
             _ => None,

@@ -101,8 +101,8 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
         let by = by.shown();
         // A library may be completed by the program that loads it (its RPATH, what it loaded before).
         let why = match is_library {
-            true => format!("{name}, which {by} needs, is not found from here"),
-            false => format!("{name}, which {by} needs, is not found: the program does not start"),
+            true => format!("{name}, which {by} needs, was not found"),
+            false => format!("{name}, which {by} needs, was not found: the program cannot start"),
         };
         found.push(obstacle("missing library", !is_library, why));
     }
@@ -114,8 +114,8 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
         let path = object.path.shown();
         if let Some(driver) = &object.driver_path {
             let why = format!(
-                "{path} names the driver by an absolute path ({driver}): it is seen through dlsym, but \
-                 not where it is loaded into another namespace"
+                "{path} opens the driver by an absolute path ({driver}): calls are seen through dlsym, but \
+                 not if it is loaded into another namespace"
             );
             found.push(obstacle("absolute path", false, why));
         }
@@ -128,8 +128,8 @@ pub fn of_closure(closure: &Closure) -> Vec<Obstacle> {
         }
     }
     if others().any(|o| o.imports.contains("dlopen")) {
-        let why = "libraries that are loaded with RTLD_DEEPBIND find their own CUDA before ours; \
-                   files do not show who does that";
+        let why = "CUDA calls of libraries that are opened with RTLD_DEEPBIND are not seen; \
+                   whether the program opens any cannot be told from its files";
         found.push(obstacle("deepbind", false, why.to_owned()));
     }
     found
@@ -168,9 +168,7 @@ pub fn interposers(closure: &Closure, preloaded: &[PathBuf]) -> Vec<Interposer> 
         if let Some(sanitizer) = sanitizer {
             let name = sanitizer[..1].to_uppercase();
             let which = match name.as_str() {
-                "A" => {
-                    "AddressSanitizer: cushim tells it that others may be loaded before it (ASAN_OPTIONS)"
-                }
+                "A" => "AddressSanitizer: cushim lets it load after another library (ASAN_OPTIONS)",
                 "T" => "ThreadSanitizer: it does not see what cushim does",
                 _ => "MemorySanitizer: it does not see what cushim does",
             };
@@ -179,10 +177,10 @@ pub fn interposers(closure: &Closure, preloaded: &[PathBuf]) -> Vec<Interposer> 
             let hooks = hooks.join(", ");
             add(
                 file,
-                &format!("defines {hooks}: driver functions that it hands out may bypass cushim"),
+                &format!("defines {hooks}: driver functions that it returns may bypass cushim"),
             );
         } else if preloaded.contains(&object.path) {
-            add(file, "preloaded too; it stays before cushim");
+            add(file, "also preloaded, before cushim");
         }
         for audit in &object.audit {
             add(audit.clone(), "audit library (DT_AUDIT): it can redirect any symbol");

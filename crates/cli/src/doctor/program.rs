@@ -58,7 +58,11 @@ fn on_path(name: &Path) -> Result<PathBuf, Error> {
         .find(runnable)
         // A library or a program in this folder may be named without `./`.
         .or_else(|| name.is_file().then(|| name.to_owned()))
-        .ok_or_else(|| Error::Usage(format!("{}: no such program on PATH", name.shown())))
+        .ok_or_else(|| {
+            let why =
+                if name.is_dir() { "a folder, not a program" } else { "no such program on PATH" };
+            Error::Usage(format!("{}: {why}", name.shown()))
+        })
 }
 
 /// The `#!` line of a script.
@@ -90,7 +94,7 @@ pub fn privileges(path: &Path) -> Option<Obstacle> {
         return None;
     };
     let why = format!(
-        "{} {whose}: the loader takes no LD_PRELOAD from its starter (run a copy without these rights)",
+        "{} {whose}: the loader ignores LD_PRELOAD (run a copy without these rights)",
         path.shown()
     );
     Some(Obstacle { name: "privileges", blocks: true, why })

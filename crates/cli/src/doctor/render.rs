@@ -42,7 +42,7 @@ pub fn text(findings: &Findings) -> String {
     if let Some(cpu) = findings.cpu.as_ref().filter(|cpu| cpu.starts && cpu.runs < cpu.kernels) {
         let _ = writeln!(
             out,
-            "On the CPU it starts; {} of its {} kernels are refused when they are launched.",
+            "The program starts on the CPU, but launches of {} of its {} kernels will fail.",
             cpu.kernels - cpu.runs,
             cpu.kernels
         );
@@ -165,11 +165,7 @@ fn on_cpu(out: &mut String, cpu: &Cpu) {
     });
     let rest = cpu.interpreted.len().saturating_sub(NAMED);
     let rest = (rest > 0).then(|| ("…".to_owned(), format!("{rest} more")));
-    section(
-        out,
-        "Kernels that are interpreted, which is slow, as they are large",
-        large.chain(rest),
-    );
+    section(out, "Kernels too large to compile, which are interpreted (slow)", large.chain(rest));
     // For target regions the lines above say what to do.
     if named(Reason::NoPtx).any(|refused| !refused.why.ends_with(super::cpu::HOW)) {
         let _ = writeln!(
@@ -200,13 +196,13 @@ fn machine(out: &mut String, findings: &Findings) {
     add("libcushim.so", library.map_or("not found".to_owned(), |p| p.shown().to_string()));
     if let Some(backends) = &findings.backends {
         let others = match &backends.missing {
-            None => "driver and cpu can be asked for".to_owned(),
-            Some(missing) => format!("there is no other: {missing}"),
+            None => "driver and cpu are available".to_owned(),
+            Some(missing) => format!("driver and cpu are not available: {missing}"),
         };
         add("--backend auto", format!("{}: {}; {others}", backends.auto, backends.why));
     }
     match driver {
-        None => add("driver library", "no libcuda.so.1 is found".to_owned()),
+        None => add("driver library", "libcuda.so.1 not found".to_owned()),
         Some(driver) => {
             let mut text = driver.path.shown().to_string();
             for (name, value) in [("", &driver.version), ("CUDA ", &driver.cuda)] {
@@ -217,7 +213,7 @@ fn machine(out: &mut String, findings: &Findings) {
             match (driver.init, &driver.failure) {
                 (_, Some(failure)) => _ = write!(text, "; it cannot be used: {failure}"),
                 (Some(0), _) => {}
-                (Some(code), _) => _ = write!(text, "; cuInit answers {code}"),
+                (Some(code), _) => _ = write!(text, "; cuInit fails with {code}"),
                 _ => {}
             }
             add("driver library", text);

@@ -6,8 +6,8 @@
 use cushim_trace::event::Gpu;
 use cushim_trace::layout::{GPU_COPY, GPU_SET};
 
-use crate::view::known::Kernel;
-use crate::view::values::copy_direction;
+use cushim_analysis::arguments::copy_direction;
+use cushim_analysis::known::Kernel;
 
 /// Rows beside each other for what runs at one time on one stream: the branches of a graph.
 const ROWS_MAX: usize = 64;

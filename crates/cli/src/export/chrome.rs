@@ -23,11 +23,12 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::apart;
-use super::inputs::{Facts, Origin, Sink, realtime};
-use crate::view::known::{Handle, Known};
-use crate::view::mapped::{self, mappings};
-use crate::view::values::{arguments, words};
+use super::inputs::{Origin, Sink, realtime};
 use crate::view::{JsonValue, KernelFilter, Source, word_value};
+use cushim_analysis::arguments::{arguments, words};
+use cushim_analysis::facts::Facts;
+use cushim_analysis::known::{Handle, Known};
+use cushim_analysis::mapped::{self, mappings};
 
 /// Writes the file of one rank.
 pub struct Chrome<W: Write> {

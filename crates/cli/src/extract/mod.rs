@@ -52,7 +52,7 @@ pub fn run(args: ExtractArgs) -> crate::Outcome {
             failed = true;
         }
         if found.images.is_empty() && found.rest.problems.is_empty() {
-            crate::complain(&format!("{path}: no device code found that was asked for"));
+            crate::complain(&format!("{path}: no device code that matches the options"));
             failed = true;
         }
     }
@@ -108,8 +108,8 @@ fn print(chosen: &[(&Input, Chosen<'_>)], limits: &Limits) -> Result<bool, Error
     let binary = images().filter(|numbered| numbered.image.kind != ImageKind::Ptx).count();
     if binary > 0 && images().count() > 1 {
         return Err(Error::Usage(format!(
-            "-o - prints any number of PTX images or one other image, found {} of which {binary} are \
-             not PTX; choose with --kind, --arch or -k",
+            "-o - prints PTX images, or one image of another kind; found {} images, {binary} of them not \
+             PTX; choose with --kind, --arch or -k",
             images().count()
         )));
     }

@@ -12,6 +12,7 @@ use cushim_image::{Error as ImageError, Format, Limits, sniff};
 use xxhash_rust::xxh3::Xxh3;
 
 use crate::Error;
+use cushim_names::Foreign as _;
 
 /// Bytes hashed at a time: enough for the disk, small enough for the cache.
 const CHUNK: usize = 256 << 10;
@@ -31,7 +32,14 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Source>, Error> {
     for path in paths {
         let kind = std::fs::metadata(path).map_err(|error| Error::io("open", path, error))?;
         if kind.is_dir() {
+            let before = out.len();
             search(path, &mut out)?;
+            if out.len() == before {
+                crate::complain(&format!(
+                    "{}: no file in this folder can hold device code",
+                    path.shown()
+                ));
+            }
         } else {
             out.push(Source { path: path.clone(), named: true });
         }

@@ -11,8 +11,8 @@ use clap::{Args, ValueEnum};
 use super::Environment;
 use crate::doctor::{self, elf};
 use crate::environ::FMAD;
-use crate::preload::{self, AUDIT, CORE, FRONTS, LD_AUDIT, LD_PRELOAD};
-use crate::{Error, complain};
+use crate::preload::{self, AUDIT, COMPILERS, CORE, DRIVER, FRONTS, LD_AUDIT, LD_PRELOAD};
+use crate::{Error, complain, stand_in};
 use cushim_names::Foreign as _;
 
 /// Set for libvcuda.so and libcushim_audit.so.
@@ -48,9 +48,13 @@ pub struct BackendArgs {
     #[arg(
         long,
         value_name = "WHETHER",
-        help = "Whether a product and a sum are fused, as NVIDIA's compiler does (backend cpu) [default: on]"
+        help = "Fuse products and sums as NVIDIA's compiler does (backend cpu) [default: on]"
     )]
     pub fmad: Option<Fmad>,
+
+    /// Programs that start ptxas (Triton, XLA) get NVIDIA's, whose machine code the CPU cannot run (for cpu)
+    #[arg(long)]
+    pub no_ptxas_stand_in: bool,
 }
 
 /// Whether products and sums are fused.
@@ -84,6 +88,14 @@ impl Backend {
         matches!(self, Backend::Auto | Backend::Native | Backend::Driver)
     }
 
+    /// The files beside libcushim.so that are preloaded behind it.
+    fn preloaded(self) -> impl Iterator<Item = &'static str> {
+        let fronts = if self == Backend::Native { &[][..] } else { &FRONTS };
+        // Over NVIDIA's driver, machine code is what is wanted.
+        let compilers = (self == Backend::Cpu).then_some(COMPILERS);
+        fronts.iter().map(|front| front.file).chain(compilers)
+    }
+
     /// As it is written.
     pub fn word(self) -> &'static str {
         match self {
@@ -109,6 +121,20 @@ pub struct Cuda {
     audit: Option<PathBuf>,
     symbols: Vec<PathBuf>,
     fmad: Option<Fmad>,
+    /// Whether programs find our stand-ins for NVIDIA's.
+    stand_ins: bool,
+    /// Auto took the CPU.
+    by_itself: bool,
+}
+
+impl Cuda {
+    /// Says on stderr that kernels run on the CPU where nobody asked for that. Called once all options are checked, so
+    /// that the line comes with a program and not with an error.
+    pub fn announce(&self) {
+        if self.by_itself {
+            complain("no libcuda is installed: kernels run on the CPU (--backend cpu)");
+        }
+    }
 }
 
 /// What auto means on this machine with this libcushim.so, and what decides it. A driver that is there and
@@ -134,15 +160,15 @@ impl BackendArgs {
             named => named,
         };
         let mut files = vec![library.clone()];
+        let mut preloaded = 1;
         if chosen != Backend::Native {
             let beside = |name| preload::beside(&library, name);
-            let others = others().map(beside).collect::<Result<Vec<_>, _>>();
+            preloaded += chosen.preloaded().count();
+            let others =
+                chosen.preloaded().chain([AUDIT, CORE]).map(beside).collect::<Result<Vec<_>, _>>();
             files.extend(others.map_err(|error| {
                 Error::Library(format!("--backend {}: {error}", chosen.word()))
             })?);
-            if asked == Backend::Auto {
-                complain("no libcuda is installed: kernels run on the CPU (--backend cpu)");
-            }
         }
         if self.emulate.is_some() && chosen != Backend::Hsa {
             return Err(Error::Usage(format!(
@@ -153,7 +179,7 @@ impl BackendArgs {
         let emulation = self.emulate.map(|_| super::emulate::found(&library)).transpose()?;
         let emulation = preload::reachable(&emulation.into_iter().collect::<Vec<_>>())?;
         let mut preload = preload::reachable(&files)?;
-        let mut apart = preload.split_off(preload.len().min(1 + FRONTS.len())).into_iter();
+        let mut apart = preload.split_off(preload.len().min(preloaded)).into_iter();
         let symbols = self.symbols.iter().map(|file| symbols(file)).collect::<Result<_, _>>()?;
         preload.extend(emulation);
         Ok(Cuda {
@@ -163,19 +189,17 @@ impl BackendArgs {
             audit: apart.next(),
             symbols,
             fmad: self.fmad,
+            by_itself: asked == Backend::Auto && chosen == Backend::Cpu,
+            stand_ins: chosen == Backend::Cpu && !self.no_ptxas_stand_in,
         })
     }
 }
 
-/// The files beside libcushim.so that a backend other than native needs: those that are preloaded, the
-/// audit library, and the core, which the first ones look for beside themselves.
-fn others() -> impl Iterator<Item = &'static str> {
-    FRONTS.iter().map(|front| front.file).chain([AUDIT, CORE])
-}
-
-/// Why the backends other than native cannot be taken with this libcushim.so.
+/// Why the backends other than native cannot be taken with this libcushim.so: the files beside it that are preloaded,
+/// the audit library, and the core, which the first ones look for beside themselves.
 pub fn missing(library: &Path) -> Option<Error> {
-    others().find_map(|name| preload::beside(library, name).err())
+    let mut needed = Backend::Cpu.preloaded().chain([AUDIT, CORE]);
+    needed.find_map(|name| preload::beside(library, name).err())
 }
 
 /// A file of symbols by its full path, since the program may change its folder. Errors: it is no ELF file, or has
@@ -223,6 +247,26 @@ impl Cuda {
         if !self.symbols.is_empty() {
             let list = self.symbols.iter().map(|file| file.as_os_str());
             set.push((SYMBOLS, list.collect::<Vec<_>>().join(OsString::from(":").as_os_str())));
+        }
+        set.extend(self.found_as_files(program.is_some()));
+        set
+    }
+
+    /// The variables by which programs find what they look for as files; `path` is whether PATH is to be among them.
+    fn found_as_files(&self, path: bool) -> Environment {
+        let mut set = Environment::new();
+        let mut put = |what: &str, found: Result<Environment, Error>| match found {
+            Ok(variables) => set.extend(variables),
+            Err(error) => complain(&format!("{what} cannot be found by name: {error}")),
+        };
+        if self.backend == Backend::Cpu
+            && let Some(front) = self.preload.iter().find(|file| file.ends_with(DRIVER))
+        {
+            put("libcuda.so", stand_in::libraries(front));
+        }
+        if self.stand_ins {
+            // `cushim env` does not know its program, and its line is for shells that have a PATH of their own.
+            put("ptxas", stand_in::environment(path));
         }
         set
     }

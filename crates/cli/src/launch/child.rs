@@ -232,8 +232,12 @@ impl Error {
     /// `program` cannot be started. A file that is there and is "not found" lacks its interpreter.
     pub fn start(program: &OsStr, source: io::Error) -> Self {
         let named = program.as_bytes().contains(&b'/');
+        let path = std::path::Path::new(program);
         let source = match source.kind() {
-            io::ErrorKind::NotFound if named && std::path::Path::new(program).exists() => {
+            io::ErrorKind::PermissionDenied if named && path.is_dir() => {
+                io::Error::new(io::ErrorKind::PermissionDenied, "it is a folder")
+            }
+            io::ErrorKind::NotFound if named && path.exists() => {
                 io::Error::other("the interpreter or loader that it asks for is not found")
             }
             io::ErrorKind::NotFound if !named => {

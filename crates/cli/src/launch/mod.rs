@@ -197,7 +197,7 @@ pub fn log(text: &str) -> Result<String, String> {
     let level = text.split(',').next().unwrap_or_default();
     match ["off", "error", "warn", "info"].contains(&level) {
         true => Ok(text.to_owned()),
-        false => Err(format!("{level:?} is no level; there are off, error, warn and info")),
+        false => Err(format!("{level:?} is not a level; expected off, error, warn or info")),
     }
 }
 

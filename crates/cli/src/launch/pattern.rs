@@ -51,13 +51,13 @@ impl Pattern {
     pub fn new(given: &OsStr, rank: &Rank) -> Result<Self, Error> {
         let mut parts = parse(given.as_bytes()).map_err(|found| {
             Error::Usage(format!(
-                "--output {}: {found}; there are %e, %p, %h, %r, %q{{VAR}} and %%",
+                "--output {}: {found}; expected %e, %p, %h, %r, %q{{VAR}} or %%",
                 given.shown()
             ))
         })?;
         let name = Path::new(given);
         if given.is_empty() || given.as_bytes().ends_with(b"/") {
-            return Err(Error::Usage(format!("--output {given:?}: there is no file name")));
+            return Err(Error::Usage(format!("--output {given:?}: expected a file name")));
         }
         // What goes nowhere has one name.
         let nowhere = given == "/dev/null";
@@ -155,7 +155,7 @@ fn parse(mut rest: &[u8]) -> Result<Vec<Part>, String> {
                 rest = &rest[name.len() + 2..];
                 Part::Variable(OsStr::from_bytes(name).to_owned())
             }
-            other => return Err(format!("%{} means nothing", (other as char).escape_default())),
+            other => return Err(format!("%{} is unknown", (other as char).escape_default())),
         };
         if !text.is_empty() {
             parts.push(Part::Text(std::mem::take(&mut text)));

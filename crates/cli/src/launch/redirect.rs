@@ -7,10 +7,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use cushim_rules::{Manifest, Rule};
+use cushim_manifest::Manifest;
+use cushim_rules::{Rule, compiled};
 
 use super::{Backend, Cuda, Environment};
-use crate::Error;
+use crate::{Error, environ};
 
 /// Redirection, for `run`, `trace`, `record` and `env` alike.
 #[derive(Debug, Clone, Default, Args)]
@@ -50,12 +51,23 @@ impl RedirectArgs {
 
     /// The rules that these options give, in the order in which they count.
     pub fn rules(&self) -> Result<Vec<Rule>, Error> {
-        let replace = self.replace.iter().map(|text| Manifest::replace(text));
-        let mut rules = replace.collect::<Result<Vec<_>, _>>().map_err(bad)?;
-        if let Some(file) = &self.redirect {
-            rules.extend(Manifest::read(file).map_err(bad)?.rules);
-        }
+        let mut rules = self.replaced()?;
+        rules.extend(self.manifest()?.into_iter().flat_map(|(_, rules)| rules));
         Ok(rules)
+    }
+
+    /// Those of `--replace`.
+    fn replaced(&self) -> Result<Vec<Rule>, Error> {
+        let rules = self.replace.iter().map(|text| Rule::replace(text));
+        rules.collect::<Result<Vec<_>, _>>().map_err(bad)
+    }
+
+    /// Those of `--redirect`, and the manifest's full path.
+    fn manifest(&self) -> Result<Option<(PathBuf, Vec<Rule>)>, Error> {
+        let Some(file) = &self.redirect else { return Ok(None) };
+        let file = absolute(file)?;
+        let rules = Manifest::read(&file).map_err(bad)?.rules;
+        Ok(Some((file, rules)))
     }
 
     /// Adds the variables, after a look at the files.
@@ -74,7 +86,8 @@ impl RedirectArgs {
 
     /// The variables that name files. `library` is libcushim.so: a tool without a folder may lie beside it.
     fn files(&self, library: &Path, set: &mut Environment) -> Result<(), Error> {
-        for rule in self.rules()? {
+        let (replaced, manifest) = (self.replaced()?, self.manifest()?);
+        for rule in replaced.iter().chain(manifest.iter().flat_map(|(_, rules)| rules)) {
             for image in rule.action.images() {
                 std::fs::File::open(image).map_err(|e| Error::io("open", image, e))?;
             }
@@ -92,8 +105,19 @@ impl RedirectArgs {
         if !lines.is_empty() {
             set.push(("CUSHIM_REPLACE", lines.join("\n").into()));
         }
-        if let Some(file) = &self.redirect {
-            set.push(("CUSHIM_REDIRECT", absolute(file)?.into()));
+        if let Some((file, rules)) = manifest {
+            let (count, rules) = (rules.len(), compiled::write(&file, &rules));
+            if rules.len() > compiled::MOST {
+                return Err(Error::Usage(format!(
+                    "--redirect {}: its {count} rules take {} bytes as they are handed to the program, which can be {} at \
+                     most",
+                    file.display(),
+                    rules.len(),
+                    compiled::MOST
+                )));
+            }
+            set.push(("CUSHIM_REDIRECT", file.into()));
+            set.push((environ::RULES, rules.into()));
         }
         if let Some(folder) = &self.dump_images {
             cushim_trace::private::Folder::make(folder)
@@ -148,6 +172,22 @@ mod tests {
         assert!(args.files(&library, &mut set).unwrap_err().to_string().contains("/no/such.ptx"));
         args.replace = vec!["k".into()];
         assert!(args.files(&library, &mut set).unwrap_err().to_string().contains("KERNEL=FILE"));
+
+        // A manifest is handed over with its full path; one that no environment variable holds is refused.
+        let manifest = folder.path().join("rules.toml");
+        let rule = format!("[[redirect]]\nmatch = {{ kernel = 'k' }}\nimage = {image:?}\n");
+        std::fs::write(&manifest, &rule).unwrap();
+        args.replace.clear();
+        args.redirect = Some(manifest.clone());
+        let mut set = Environment::new();
+        args.files(&library, &mut set).unwrap();
+        assert_eq!(set[0], ("CUSHIM_REDIRECT", manifest.clone().into_os_string()));
+        let (from, rules) = compiled::read(set[1].1.to_str().unwrap()).unwrap();
+        assert_eq!((set[1].0, from, rules.len()), (environ::RULES, manifest.clone(), 1));
+        std::fs::write(&manifest, rule.repeat(2000)).unwrap();
+        let why = args.files(&library, &mut set).unwrap_err().to_string();
+        assert!(why.contains("rules.toml: its 2000 rules take"), "{why}");
+        args.redirect = None;
 
         // A tool beside libcushim.so needs no folder, another does.
         let tool = folder.path().join("libsome_tool.so");

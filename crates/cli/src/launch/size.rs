@@ -2,7 +2,8 @@
 
 /// Bytes of `64KiB`, `64K`, `64kb`: units are powers of 1024.
 pub fn parse(text: &str) -> Result<u64, String> {
-    let expected = || format!("{text:?} is no size; write a number and K, M, G or T, such as 512M");
+    let expected =
+        || format!("{text:?} is not a size; expected a number and K, M, G or T, such as 512M");
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     let unit = unit.trim().to_ascii_lowercase();

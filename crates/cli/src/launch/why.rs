@@ -1,7 +1,7 @@
-//! What is known where a trace saw no launch.
+//! Explains why a trace saw no launch.
 //!
-//! Owns: the sentence. It tells what was seen and what certainly stands in the way, and guesses nothing: a program that
-//! simply launches nothing is to hear no more than that, and not to wait for it.
+//! Owns: the sentence. It tells what was seen and what certainly stands in the way, and guesses nothing: a program
+//! that simply launches nothing is to hear no more than that, and not to wait for it.
 
 use std::path::Path;
 

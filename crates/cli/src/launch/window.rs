@@ -84,7 +84,7 @@ impl WindowArgs {
 fn seconds(text: &str) -> Result<String, String> {
     match text.trim().parse::<f64>() {
         Ok(seconds) if (0.0..1e9).contains(&seconds) => Ok(text.trim().to_owned()),
-        _ => Err(format!("{text:?} is no number of seconds, such as 2 or 0.5")),
+        _ => Err(format!("{text:?} is not a number of seconds; expected one such as 2 or 0.5")),
     }
 }
 

@@ -160,13 +160,15 @@ pub fn run(args: LsArgs) -> crate::Outcome {
 fn complain_of(listing: &Listing<'_>, empty: bool) {
     let path = listing.path.shown();
     if empty {
-        crate::complain(&format!("{path}: no device code found that was asked for"));
+        crate::complain(&format!("{path}: no device code that matches the options"));
     }
     for problem in &listing.found.rest.problems {
-        let trail = problem.trail.to_string();
-        let space = if trail.is_empty() { "" } else { " " };
+        let trail = match problem.trail.to_string() {
+            trail if trail.is_empty() => trail,
+            trail => format!("{trail}: "),
+        };
         let error = problem.error.to_string();
-        crate::complain(&format!("{path}:{space}{}: {}", trail.shown(), error.shown()));
+        crate::complain(&format!("{path}: {}{}", trail.shown(), error.shown()));
     }
 }
 

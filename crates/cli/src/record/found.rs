@@ -1,4 +1,4 @@
-//! What a run left: the recordings of its processes.
+//! The recordings that a run left.
 //!
 //! Must not know: what events are.
 
@@ -73,8 +73,8 @@ impl Found {
         }
         let reasons = [
             "the file reached its --limit",
-            "there was no room on the disk",
-            "the process may not make larger files (ulimit -f)",
+            "the file system was full",
+            "a file-size limit (ulimit -f) was reached",
         ];
         for (count, why) in self.lost.into_iter().zip(reasons) {
             if count > 0 {

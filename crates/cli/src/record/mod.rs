@@ -111,11 +111,13 @@ pub fn run(args: RecordCommand) -> Outcome {
     let mut names = Names { pid: held.id(), program };
     let expected = pattern.expand(&names, &rank)?;
     if expected == Path::new(NOWHERE) {
+        cuda.announce();
         return Ok(held.release()?.wait(&mut signals, &mut || {}).end());
     }
     launch::make_folder(&expected)?;
     writable(&expected)?;
     let free = free_name(&expected);
+    cuda.announce();
     let child = held.release()?;
     // A script's program is its interpreter, and so the library calls it.
     if let Ok(exe) = std::fs::read_link(format!("/proc/{}/exe", names.pid)) {

@@ -7,8 +7,9 @@ use std::fmt::Write;
 use cushim_bind::{Part, serve};
 use cushim_image::inventory::ImageKind;
 use cushim_image::{Arch, Limits, ParamLayout};
+use cushim_manifest::Manifest;
 use cushim_names::{Foreign as _, Name};
-use cushim_rules::{Action, Manifest, Names, Rule};
+use cushim_rules::{Action, Names, Rule};
 
 use super::CheckArgs;
 use super::program::{self, Container};
@@ -142,7 +143,7 @@ fn verdict(
         format!("{} parameters in {} bytes ({})", sizes.len(), layout.size, sizes.join(" "))
     };
     Err(format!(
-        "it takes {}, and {wanted} of {} takes {}",
+        "it takes {}, but {wanted} of {} takes {}",
         shown(ours),
         files(rule),
         shown(layout)
@@ -205,8 +206,8 @@ fn why_not(file: &HostFile, limits: &Limits) -> Option<String> {
     Some(match (kinds.is_empty(), foreign) {
         (true, _) => "no PTX, cubin, fat binary or other device image".to_owned(),
         (_, true) => {
-            format!("it holds {}: to launch that needs the hsa backend", kinds.join(", "))
+            format!("it contains {}, which no backend can launch", kinds.join(", "))
         }
-        _ => format!("it holds {}; expected PTX or a cubin", kinds.join(", ")),
+        _ => format!("it contains {}; expected PTX or a cubin", kinds.join(", ")),
     })
 }

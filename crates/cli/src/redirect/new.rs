@@ -49,7 +49,7 @@ pub fn run(args: &NewArgs) -> Outcome {
     );
     if others > 0 {
         said += &format!(
-            "It also holds {others} other kernels of the same source file, which stay unused.\n"
+            "It also contains {others} other kernels of the same source file, which are not used.\n"
         );
     }
     let bound = cushim_bind::variables(&text).unwrap_or_default();
@@ -69,7 +69,7 @@ pub fn run(args: &NewArgs) -> Outcome {
 /// The one kernel that the expression means; a symbol or name in full means itself.
 fn one(args: &NewArgs, images: &[Image<'_>], limits: &Limits) -> Result<String, Error> {
     let regex = Regex::new(&args.kernel)
-        .map_err(|e| Error::Usage(format!("{:?} is no regular expression: {e}", args.kernel)))?;
+        .map_err(|e| Error::Usage(format!("{:?} is not a regular expression: {e}", args.kernel)))?;
     let mut found: BTreeMap<String, Name> = BTreeMap::new();
     for image in images {
         for kernel in program::kernels(image, limits) {
@@ -88,6 +88,7 @@ fn one(args: &NewArgs, images: &[Image<'_>], limits: &Limits) -> Result<String, 
     let program = args.program.shown();
     match chosen.as_slice() {
         [one] => Ok(one.mangled.clone()),
+        [] if all == 0 => Err(Error::Usage(format!("{program}: it has no kernels"))),
         [] => Err(Error::Usage(format!(
             "{program}: none of its {all} kernels is called {:?}; `cushim ls --kernels {program}` lists them",
             args.kernel
@@ -98,7 +99,7 @@ fn one(args: &NewArgs, images: &[Image<'_>], limits: &Limits) -> Result<String, 
                 names.push("…");
             }
             Err(Error::Usage(format!(
-                "{:?} means {} kernels of {program}; name one in full: {}",
+                "{:?} matches {} kernels of {program}; give one in full: {}",
                 args.kernel,
                 many.len(),
                 names.join("; ")
@@ -123,8 +124,8 @@ fn no_ptx(args: &NewArgs, images: &[Image<'_>], symbol: &str, limits: &Limits) -
     let found: Vec<String> =
         images.iter().filter(holds).map(|i| format!("{} for {}", i.kind, i.arch)).collect();
     Error::Usage(format!(
-        "{}: there is no PTX of {} to edit, only {}; a replacement can still be written in CUDA and \
-         compiled (nvcc -ptx or -cubin) with the same name and parameters",
+        "{}: {} has no PTX to edit, only {}; write a replacement in CUDA with the same name and \
+         parameters, and compile it with nvcc -ptx or -cubin",
         args.program.shown(),
         Name::new(symbol).full,
         found.join(", ")

@@ -83,7 +83,8 @@ impl Driver {
     ) -> Result<Function, Error> {
         // PTX is text that ends with a NUL.
         image.push(0);
-        let name = CString::new(name).map_err(|_| Error::Usage("a name with a NUL".to_owned()))?;
+        let name = CString::new(name)
+            .map_err(|_| Error::Usage("the kernel's name contains a NUL byte".to_owned()))?;
         let (mut module, mut function) = (0usize, 0usize);
         let data: *const c_void = image.as_ptr().cast();
         call!(self.library, "cuModuleLoadData"(*mut usize = &mut module, *const c_void = data))?;

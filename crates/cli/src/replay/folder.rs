@@ -146,7 +146,7 @@ impl Folder {
             expected: "a launch that cushim captured",
         };
         let text = String::from_utf8(read("launch.json")?)
-            .map_err(|_| wrong("text that is no UTF-8".to_owned()))?;
+            .map_err(|_| wrong("text that is not UTF-8".to_owned()))?;
         let launch = Launch::parse(&text).map_err(wrong)?;
         let (image, arguments) = (read(&launch.image)?, read(&launch.arguments)?);
         launch.fits(arguments.len()).map_err(wrong)?;

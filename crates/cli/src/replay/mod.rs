@@ -114,7 +114,7 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     let values = variables(&image);
     if !values.is_empty() {
         complain(&format!(
-            "the values of variables are not captured: {} begin as the image says, not as they were in the program",
+            "variables are not captured: {} have their initial values from the image, not those in the program",
             values.join(", ")
         ));
     }
@@ -204,7 +204,7 @@ fn shape(text: &str) -> Result<[u32; 3], String> {
         return Err("expected at most three numbers".to_owned());
     }
     for (to, part) in shape.iter_mut().zip(parts) {
-        *to = part.trim().parse().map_err(|_| format!("{part:?} is no number"))?;
+        *to = part.trim().parse().map_err(|_| format!("{part:?} is not a number"))?;
         if *to == 0 {
             return Err("expected numbers from 1 on".to_owned());
         }

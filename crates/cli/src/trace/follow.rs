@@ -90,7 +90,7 @@ impl Follow {
         if running > 0 {
             let what = if running == 1 { "process is" } else { "processes are" };
             complain(&format!(
-                "{running} child {what} still running; the trace ends with the program"
+                "{running} child {what} still running; the trace ends when the program ends"
             ));
         }
         match self.view.take()?.finish() {

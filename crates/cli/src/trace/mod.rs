@@ -93,8 +93,8 @@ enum WhenBehind {
 
 const AFTER: &str = "\
 The program runs as it would without cushim: its output, exit status and fatal signal are its own. Ctrl-C \
-reaches it, and the summary is printed all the same. What is measured is the time inside the call on the \
-host, not on the GPU.
+reaches it, and the summary is printed all the same. Times are those inside the call on the host; --gpu-time adds those \
+on the GPU.
 
 Every option can be given in the environment, --events as CUSHIM_EVENTS, --output as CUSHIM_OUTPUT and so \
 on; 0 and empty mean off. CUSHIM_DISABLE=1 runs the program untouched.
@@ -134,6 +134,7 @@ pub fn run(args: TraceArgs) -> Outcome {
     let names = Names { pid, program };
     let compressed = pattern.as_ref().is_some_and(|p| zst::is_named(p.name()));
     let mut output = pattern.map(|p| Output::open(&p.expand(&names, &rank)?)).transpose()?;
+    cuda.announce();
     let child = held.release()?;
     let out: Box<dyn io::Write> = match &mut output {
         Some(output) if compressed => Box::new(zst::Compressed::new(output.begin()?)?),

@@ -3,9 +3,10 @@
 //!
 //! Owns: names, help texts, environment names and defaults. Must not know: how anything is shown.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use cushim_analysis::{Children, KernelFilter, NameForm};
 
-use super::filter::{Children, KernelFilter};
 use super::options::{Classes, Target, ViewOptions, utf8_locale};
 use crate::Error;
 
@@ -41,7 +42,7 @@ pub struct ViewArgs {
     pub kernels: Vec<String>,
 
     /// How kernels are named
-    #[arg(long, value_name = "FORM", default_value = "short")]
+    #[arg(long, value_name = "FORM", default_value = "short", value_parser = name_forms())]
     pub names: NameForm,
 
     /// Show only calls that failed
@@ -105,16 +106,22 @@ pub enum Class {
     All,
 }
 
-/// How kernels are named.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum NameForm {
-    /// No return type, no parameters; template arguments stay; shortened in the middle to fit a terminal
-    #[default]
-    Short,
-    /// As C++ declares it
-    Full,
-    /// The symbol
-    Mangled,
+/// `--names`, each with its help.
+fn name_forms() -> impl TypedValueParser<Value = NameForm> {
+    let form = |name: &'static str, help: &'static str| PossibleValue::new(name).help(help);
+    let forms = PossibleValuesParser::new([
+        form(
+            "short",
+            "No return type, no parameters; template arguments stay; shortened in the middle to fit a terminal",
+        ),
+        form("full", "As C++ declares it"),
+        form("mangled", "The symbol"),
+    ]);
+    forms.map(|name| match name.as_str() {
+        "full" => NameForm::Full,
+        "mangled" => NameForm::Mangled,
+        _ => NameForm::Short,
+    })
 }
 
 /// How the output is written.
@@ -163,8 +170,8 @@ impl ViewArgs {
                 chosen => Classes::of(chosen),
             },
             classes_chosen: !self.events.is_empty(),
-            kernels: KernelFilter::new(&self.kernels)?,
-            children: Children::new(&self.children)?,
+            kernels: KernelFilter::new(&self.kernels).map_err(|e| of("--kernel", &e))?,
+            children: Children::new(&self.children).map_err(|e| of("--children", &e))?,
             names: self.names,
             failed_only: self.failed,
             nested: self.nested,
@@ -177,4 +184,9 @@ impl ViewArgs {
             root: None,
         })
     }
+}
+
+/// What is wrong with the value of an option.
+fn of(option: &str, error: &cushim_analysis::Error) -> Error {
+    Error::Usage(format!("{option}: {error}"))
 }

@@ -4,21 +4,16 @@
 //! lines and a summary. Must not know: where the files come from, or whether they are still written.
 
 mod args;
-mod filter;
 mod json;
-pub(crate) mod known;
-pub(crate) mod mapped;
 mod options;
 mod stats;
 pub(crate) mod style;
 pub(crate) mod table;
 mod text;
-pub(crate) mod values;
 
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
-use cushim_abi::errors;
 use cushim_trace::event::{Body, Event, Gpu, Mapped};
 use cushim_trace::layout::LOST_KINDS;
 use cushim_trace::meta::{Api, Metadata};
@@ -26,33 +21,18 @@ use cushim_trace::reader::TraceFile;
 
 use crate::Error;
 
-pub use args::{Class, ColorWhen, Format, NameForm, ViewArgs};
-pub use filter::{Children, KernelFilter};
+pub use args::{Class, ColorWhen, Format, ViewArgs};
+pub use cushim_analysis::{Children, KernelFilter, NameForm, Source};
 pub use options::{Classes, Target, ViewOptions, utf8_locale};
 
+use cushim_analysis::facts::Facts;
+use cushim_analysis::known::Known;
 pub(crate) use json::{JsonValue, word_value};
 #[cfg(feature = "parquet")]
 pub(crate) use json::{gpu_word, range_word};
-use known::Known;
 use stats::Stats;
 pub(crate) use table::size;
 use text::Text;
-
-/// One traced process's file, as the view knows it.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Source {
-    /// Number of the file, from 0, in the order in which they were found.
-    pub index: usize,
-    /// Add this to the monotonic clock's nanoseconds to get those since 1970.
-    pub realtime_offset_ns: i64,
-}
-
-impl Source {
-    /// File number `index`.
-    pub fn of(index: usize, file: &TraceFile) -> Self {
-        Source { index, realtime_offset_ns: file.header().timeline.realtime_offset_ns() }
-    }
-}
 
 /// What was traced, for the header of JSON lines.
 #[derive(Clone, Debug, Default)]
@@ -114,9 +94,6 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// These answer what went wrong before: their result is no failure of their own.
-pub(crate) const REPORTERS: [&str; 2] = ["cudaGetLastError", "cudaPeekAtLastError"];
-
 /// Writes what it is fed.
 pub struct View {
     options: ViewOptions,
@@ -158,17 +135,7 @@ impl View {
         if let Body::Gpu(gpu) = &event.body {
             return self.gpu(source, meta, event, gpu);
         }
-        let api = meta.apis.get(&event.api);
-        let (class, id) = match &event.body {
-            Body::Launch(launch) => (api.map_or("launch", |api| &api.class), Some(launch.kernel)),
-            Body::Call(call) => {
-                (api.map_or("unknown", |api| &api.class), Some(call.kernel).filter(|&id| id != 0))
-            }
-            Body::Mark(_) => ("mark", None),
-            Body::Range(_) => ("nvtx", None),
-            Body::Mapped(mapped) => mapped_class(mapped),
-            Body::Gpu(_) => ("gpu", None),
-        };
+        let Facts { api, class, kernel: id, failed, .. } = Facts::of(meta, event);
         let filter = &self.options.kernels;
         let kernel = id.map(|id| self.known.kernel(filter, source.index, meta, id));
         let seen = Seen { source, meta, event, api, class, kernel };
@@ -176,8 +143,6 @@ impl View {
             Some(kernel) => kernel.shown,
             None => filter.is_empty() || self.options.classes_chosen,
         };
-        let failed =
-            event.status.is_some_and(errors::is_failure) && !REPORTERS.contains(&seen.name());
         let is_mark = matches!(event.body, Body::Mark(_));
         let is_range = matches!(event.body, Body::Range(_));
         let chosen = passes && (is_mark || self.options.classes.contains(class));
@@ -370,14 +335,6 @@ impl View {
         }
         self.out.flush()?;
         Ok(self.totals)
-    }
-}
-
-/// The class of a region or a mapping, and the region's kernel.
-pub(crate) fn mapped_class(mapped: &Mapped<'_>) -> (&'static str, Option<u32>) {
-    match mapped.what {
-        0 => ("region", Some(mapped.kernel)),
-        _ => ("map", None),
     }
 }
 

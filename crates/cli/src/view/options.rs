@@ -6,8 +6,8 @@ use std::io::IsTerminal;
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use super::args::{Class, Format, NameForm};
-use super::filter::{Children, KernelFilter};
+use super::args::{Class, Format};
+use cushim_analysis::{Children, KernelFilter, NameForm};
 
 /// Where the output of a view goes.
 #[derive(Clone, Debug, Default)]

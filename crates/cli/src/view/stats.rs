@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cushim_trace::event::{Launch, Mapped};
 
-use super::known::{Kernel, Known};
+use cushim_analysis::known::{Kernel, Known};
 
 /// Sums over calls.
 #[derive(Clone, Debug, Default)]

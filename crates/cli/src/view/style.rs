@@ -1,9 +1,8 @@
-//! How things look in text: colors, signs, durations, shapes.
+//! How things look in text: colors, signs, durations.
 //!
 //! Must not know: events.
 
 use anstyle::{AnsiColor, Style as Ansi};
-use cushim_names::Foreign as _;
 
 /// What the reader's terminal can show.
 #[derive(Clone, Copy, Debug)]
@@ -68,20 +67,6 @@ impl Style {
     }
 }
 
-/// A `dim3` as `<<<>>>` takes it: trailing ones are left out.
-pub fn dim(shape: [u32; 3]) -> String {
-    match shape {
-        [x, 1, 1] => format!("{x}"),
-        [x, y, 1] => format!("({x}, {y})"),
-        [x, y, z] => format!("({x}, {y}, {z})"),
-    }
-}
-
-/// Foreign text as [`Shown`](cushim_names::Shown) has it.
-pub fn printable(text: &str) -> String {
-    text.shown().text().into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,14 +88,5 @@ mod tests {
             assert_eq!(style.duration(ns), text);
         }
         assert_eq!(Style { color: false, utf8: false }.duration(3141.0), "3.14 us");
-    }
-
-    #[test]
-    fn shapes_and_escapes() {
-        assert_eq!(dim([16, 1, 1]), "16");
-        assert_eq!(dim([16, 4, 1]), "(16, 4)");
-        assert_eq!(dim([1, 1, 2]), "(1, 1, 2)");
-        assert_eq!(printable("a\x1b[31m\n"), "a\\u{1b}[31m\\n");
-        assert_eq!(printable("é"), "é");
     }
 }

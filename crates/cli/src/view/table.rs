@@ -3,18 +3,19 @@
 //! Owns: the table by kernel, the table by function, and what a user must hear besides. Must not know:
 //! events.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use cushim_abi::errors;
-use cushim_names::{distinct, elide};
+use cushim_names::elide;
 
 use super::Totals;
-use super::args::NameForm;
-use super::known::{Kernel, Known};
 use super::options::ViewOptions;
 use super::stats::{Stats, Times};
-use super::style::{Ink, Style, printable};
+use super::style::{Ink, Style};
+use cushim_analysis::NameForm;
+use cushim_analysis::known::Known;
+use cushim_analysis::names::labels;
+use cushim_analysis::words::printable;
 
 /// A name is not shortened below this, however narrow the terminal.
 const NAME_MIN: usize = 24;
@@ -42,7 +43,7 @@ pub fn summary(
         let gpu: u64 = rows.iter().map(|row| row.1.gpu.total_ns).fold(0, u64::saturating_add);
         let gpu = match rows.iter().any(|row| row.1.gpu.calls > 0) {
             true => format!("time on the GPU {}", style.duration(gpu as f64)),
-            false => "--gpu-time tells that on the GPU".to_owned(),
+            false => "use --gpu-time for GPU times".to_owned(),
         };
         let title = format!(
             "{} of {}: host time in the call {}; {gpu}",
@@ -94,26 +95,6 @@ fn is_graph_launch(api: &str) -> bool {
 
 fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
-}
-
-/// What each row is called; no two alike.
-pub(crate) fn labels(form: NameForm, kernels: &[&Kernel]) -> Vec<String> {
-    let mut labels = match form {
-        NameForm::Short => distinct(&kernels.iter().map(|k| &k.name).collect::<Vec<_>>()),
-        NameForm::Full => kernels.iter().map(|k| k.name.full.clone()).collect(),
-        NameForm::Mangled => kernels.iter().map(|k| k.symbol().to_owned()).collect(),
-    };
-    // One symbol in several files: only the file tells them apart.
-    let mut counts: HashMap<String, usize> = HashMap::new();
-    labels.iter().for_each(|label| *counts.entry(label.clone()).or_default() += 1);
-    for (label, kernel) in labels.iter_mut().zip(kernels) {
-        let twin = counts.get(label).is_some_and(|n| *n > 1);
-        if twin && !kernel.owner.is_empty() {
-            let file = kernel.owner.rsplit('/').next().unwrap_or(&kernel.owner);
-            label.push_str(&format!(" [{}]", printable(file)));
-        }
-    }
-    labels
 }
 
 struct Row<'a> {
@@ -233,8 +214,8 @@ fn remarks(
         "lost: {} because the file system was full",
         "lost: {} because the process was starting, ending or in a signal handler",
         "arguments beyond 4096 bytes were cut in {}",
-        "lost: {} because the process may not make larger files (ulimit -f)",
-        "lost: {} because what was recorded was not read fast enough (--backlog, --when-behind wait)",
+        "lost: {} because a file-size limit (ulimit -f) was reached",
+        "lost: {} because the recording was not read fast enough (--backlog, --when-behind wait)",
     ];
     for (n, text) in totals.lost.iter().zip(LOST).filter(|(n, _)| **n > 0) {
         let line = text.replace("{}", &count(*n, "event", "events"));

@@ -15,12 +15,13 @@ use cushim_trace::layout::{MAPPED_NOWAIT, MAPPED_UNKNOWN};
 use cushim_trace::meta::Metadata;
 
 use super::Seen;
-use super::args::NameForm;
-use super::known::{Handle, Kernel, Known};
-use super::mapped::{self, mappings};
 use super::options::ViewOptions;
-use super::style::{Ink, Style, dim, printable};
-use super::values::{Word, arguments, copy_kind, why_no_bytes, words};
+use super::style::{Ink, Style};
+use cushim_analysis::NameForm;
+use cushim_analysis::arguments::{Word, arguments, copy_kind, why_no_bytes, words};
+use cushim_analysis::known::{Handle, Kernel, Known};
+use cushim_analysis::mapped::{self, mappings};
+use cushim_analysis::words::{dim, printable};
 
 /// A name is not shortened below this, however narrow the terminal.
 const NAME_MIN: usize = 24;

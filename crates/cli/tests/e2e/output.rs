@@ -146,7 +146,7 @@ fn json_lines_and_recordings_may_be_compressed() {
     };
     let expanded = |bytes: &[u8]| {
         let mut text = Vec::new();
-        cushim_cli::zst::expand(bytes, &mut text).unwrap();
+        cushim_analysis::expand(bytes, &mut text).unwrap();
         String::from_utf8(text).unwrap()
     };
     let packed = run("a.jsonl.zst");

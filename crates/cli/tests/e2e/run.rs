@@ -22,6 +22,13 @@ fn shell(bench: &Bench, arguments: &[&str], set: &[(&str, &str)]) -> Done {
 }
 
 const FRONTS: &str = "libcushim.so:libcushim_cudart11.so:libcushim_cudart12.so:libcushim_cudart13.so:libcushim_cuda.so";
+/// On the backend cpu, what is preloaded besides.
+const COMPILERS: &str = "libcushim_compilers.so";
+
+/// What LD_PRELOAD names for a backend.
+fn preloaded(backend: &str) -> String {
+    if backend == "cpu" { format!("{FRONTS}:{COMPILERS}") } else { FRONTS.to_owned() }
+}
 
 #[test]
 fn native_is_the_hooks_alone() {
@@ -39,7 +46,7 @@ fn others_are_the_stand_ins_and_the_audit_library() {
     for backend in ["driver", "cpu"] {
         let arguments = ["run", "--backend", backend, "--symbols", symbols.to_str().unwrap()];
         let done = shell(&bench, &arguments, &[]);
-        let expected = [FRONTS, "libcushim_audit.so", backend, "none", "symbols"];
+        let expected = [&preloaded(backend), "libcushim_audit.so", backend, "none", "symbols"];
         assert_eq!(
             (shown(&bench, &done), done.stderr.as_str()),
             (expected.map(str::to_owned).to_vec(), "")
@@ -48,7 +55,7 @@ fn others_are_the_stand_ins_and_the_audit_library() {
         for command in [&["trace", "-c"][..], &["record", "-o", "x.%p.cushim"], &["run"]] {
             let done = shell(&bench, command, &[("CUSHIM_BACKEND", backend)]);
             let found = shown(&bench, &done);
-            assert_eq!(found[..3], [FRONTS, "libcushim_audit.so", backend]);
+            assert_eq!(found[..3], [&preloaded(backend), "libcushim_audit.so", backend]);
             assert_eq!(found[3] == "none", command == ["run"], "{found:?}");
         }
     }
@@ -68,7 +75,8 @@ fn what_is_there_already() {
     let audits = format!("{}:{auditor}", own("libcushim_audit.so"));
     let set = [("LD_PRELOAD", preload.as_str()), ("LD_AUDIT", &audits)];
     let done = shell(&bench, &["run", "--backend", "cpu"], &set);
-    let expected = [&format!("libother.so:{FRONTS}"), "libauditor.so:libcushim_audit.so", "cpu"];
+    let expected =
+        [&format!("libother.so:{}", preloaded("cpu")), "libauditor.so:libcushim_audit.so", "cpu"];
     assert_eq!(shown(&bench, &done)[..3], expected);
     let done = shell(&bench, &["run", "--backend", "native"], &set);
     assert_eq!(shown(&bench, &done)[..3], ["libother.so:libcushim.so", "libauditor.so", ""]);
@@ -138,7 +146,7 @@ fn auto_is_the_cpu_where_no_driver_is() {
 fn what_is_missing_is_named() {
     let bench = Bench::new();
     bench.backends();
-    for name in ["libvcuda.so", "libcushim_cudart12.so", "libcushim_audit.so"] {
+    for name in ["libvcuda.so", "libcushim_cudart12.so", "libcushim_audit.so", COMPILERS] {
         fs::rename(bench.path(name), bench.path("aside")).unwrap();
         let done = bench.run(&["run", "--backend", "cpu", "true"]);
         assert_eq!(done.code(), 125, "{done:?}");
@@ -217,7 +225,7 @@ fn the_same_as_a_line_of_assignments() {
     command.args(["-c", &script, env!("CARGO_BIN_EXE_cushim")]).current_dir(bench.dir.path());
     command.env("CUSHIM_LIB", &bench.library).env_remove("LD_PRELOAD");
     let done = bench.start(&mut command).done();
-    assert_eq!(shown(&bench, &done)[..3], [FRONTS, "libcushim_audit.so", "cpu"]);
+    assert_eq!(shown(&bench, &done)[..3], [&preloaded("cpu"), "libcushim_audit.so", "cpu"]);
     // Where it will run is not known: without a word it is native.
     let line = bench.run(&["env"]).stdout;
     assert!(!line.contains("LD_AUDIT") && !line.contains("CUSHIM_BACKEND"), "{line}");
@@ -239,9 +247,11 @@ fn a_path_with_spaces() {
     let done = bench.start(command.env("CUSHIM_LIB", folder.join("libcushim.so"))).done();
     let found = shown(&bench, &done);
     let preload: Vec<&str> = found[0].split(':').collect();
-    assert_eq!(preload.len(), 5, "{found:?}");
+    assert_eq!(preload.len(), 6, "{found:?}");
     let links = bench.path(preload[0]).parent().unwrap().to_owned();
-    for name in [FRONTS, "libcushim_audit.so", "libvcuda.so"].iter().flat_map(|n| n.split(':')) {
+    for name in
+        [FRONTS, COMPILERS, "libcushim_audit.so", "libvcuda.so"].iter().flat_map(|n| n.split(':'))
+    {
         assert_eq!(fs::read_link(links.join(name)).unwrap(), folder.join(name));
     }
     assert_eq!(bench.path(&found[1]), links.join("libcushim_audit.so"));
@@ -363,4 +373,60 @@ fn emulation_is_one_library() {
     }
     let unknown = shell(&bench, &["run", "--emulate", "gfx1030"], &[]);
     assert!(unknown.stderr.contains("gfx90a"), "{unknown:?}");
+}
+
+/// What starts ptxas finds ours, on the backend cpu alone, and not where it is asked to be left alone.
+#[test]
+fn ptxas_has_a_stand_in() {
+    let bench = Bench::new();
+    bench.backends();
+    let home = bench.path("home");
+    fs::create_dir(&home).unwrap();
+    let run = |arguments: &[&str], script: &str| {
+        let mut command = bench.cushim(arguments);
+        command.args(["sh", "-c", script]).env("HOME", &home).env_remove("XDG_CACHE_HOME");
+        bench.start(&mut command).done()
+    };
+    let show = "command -v ptxas; echo \"$TRITON_PTXAS_PATH|$TRITON_PTXAS_BLACKWELL_PATH\"";
+    let done = run(&["run", "--backend", "cpu"], show);
+    let lines: Vec<&str> = done.stdout.lines().collect();
+    assert!(
+        lines[0].starts_with(home.to_str().unwrap()) && lines[0].ends_with("/ptxas"),
+        "{done:?}"
+    );
+    assert_eq!(lines[1], format!("{0}|{0}", lines[0]));
+    for arguments in [
+        &["run", "--backend", "cpu", "--no-ptxas-stand-in"][..],
+        &["run", "--backend", "driver"],
+        &["run", "--backend", "native"],
+    ] {
+        let done = run(arguments, show);
+        assert!(!done.stdout.contains(home.to_str().unwrap()), "{done:?}");
+    }
+    let kernel = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n\
+                  .reg .f32 %f<3>;\nadd.f32 %f1, %f1, %f2;\nret;\n}\n";
+    fs::write(bench.path("good.ptx"), kernel).unwrap();
+    fs::write(bench.path("bad.ptx"), kernel.replace("%f1, %f2", "%f1, %g2")).unwrap();
+    let cpu = ["run", "--backend", "cpu"];
+    assert!(run(&cpu, "ptxas --version").stdout.contains("Cuda compilation tools, release "));
+    let done = run(&cpu, "ptxas -v --gpu-name=sm_90a good.ptx -o out --fmad=false");
+    let expected = "ptxas info    : Compiling entry function 'k' for 'sm_90a'";
+    assert!(done.code() == 0 && done.stderr.contains(expected), "{done:?}");
+    let out = fs::read_to_string(bench.path("out")).unwrap();
+    assert_eq!(out, kernel.replace("add.f32", "add.rn.f32") + "\0");
+    fs::remove_file(bench.path("out")).unwrap();
+    for (line, said) in [
+        ("-arch sm_80 bad.ptx", "ptxas bad.ptx, line 7; error   : `%g2` is not declared"),
+        ("-arch=sm_75 good.ptx", "ptxas fatal   : SM version specified by .target is higher"),
+        ("-arch=sm_80 none.ptx", "ptxas fatal   : Input file 'none.ptx' could not be opened"),
+        ("", "ptxas fatal   : No input files specified"),
+    ] {
+        let done = run(&cpu, &format!("ptxas {line} -o out"));
+        assert!(done.code() == 255 && done.stderr.starts_with(said), "{done:?}");
+        assert!(!bench.path("out").exists());
+    }
+    // A build gets NVIDIA's own, which is behind ours in PATH.
+    let script = "mkdir real && printf '#!/bin/sh\necho real \"$@\"\n' >real/ptxas && chmod +x real/ptxas && \
+                  cp /bin/sh nvcc && PATH=$PATH:$PWD/real ./nvcc -c 'ptxas --version; exit 0'";
+    assert_eq!(run(&cpu, script).stdout, "real --version\n");
 }

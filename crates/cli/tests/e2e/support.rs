@@ -184,6 +184,7 @@ impl Bench {
             "libcushim_cudart12",
             "libcushim_cudart13",
             "libcushim_cuda",
+            "libcushim_compilers",
             "libvcuda",
         ] {
             self.compile(&format!("{name}.so"), "int nothing;", &["-shared", "-fPIC"]);

@@ -254,7 +254,7 @@ fn the_trace_ends_with_the_program() {
     let mut command = bench.cushim(&["trace", "sh", "-c", "sleep 2 & sleep 0.3; exit 3"]);
     let done = bench.start(command.env("FAKE_TRACE", &trace)).done();
     assert_eq!(done.code(), 3);
-    assert!(done.stderr.contains("the trace ends with the program"), "{done:?}");
+    assert!(done.stderr.contains("the trace ends when the program ends"), "{done:?}");
 }
 
 #[test]

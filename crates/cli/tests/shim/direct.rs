@@ -105,8 +105,7 @@ fn rules_and_tools_see_no_difference() {
     for major in [11, 12, 13] {
         let program = lab.program("steps.c", major);
         let counts = lab.path("counts");
-        let how = how()
-            .with("CUSHIM_REDIRECT", file.to_str().unwrap())
+        let how = crate::redirect::with_rules(&how(), &file)
             .with("CUSHIM_TOOL", tool.to_str().unwrap())
             .with("HISTOGRAM", counts.to_str().unwrap());
         let launch = |how: &How| {

@@ -252,7 +252,7 @@ fn what_cannot_be_written_is_said_before_the_program_runs() {
     let ran = record(&lab, &["-o", "/proc/x.cushim"], &program, &["launch", "1"]);
     assert_eq!((ran.end.as_str(), ran.stdout.as_str()), ("exit 125", ""));
     assert!(ran.stderr.contains("cannot write into the folder /proc"), "{}", ran.stderr);
-    for (output, expected) in [("x.jsonl", "cushim trace -o x.jsonl"), ("%z", "%z means nothing")] {
+    for (output, expected) in [("x.jsonl", "cushim trace -o x.jsonl"), ("%z", "%z is unknown")] {
         let ran = record(&lab, &["-o", output], &program, &["launch", "1"]);
         assert_eq!((ran.end.as_str(), ran.stdout.as_str()), ("exit 125", ""));
         assert!(ran.stderr.contains(expected), "{}", ran.stderr);

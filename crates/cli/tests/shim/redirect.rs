@@ -72,8 +72,18 @@ pub fn manifest(lab: &Lab, rules: &str) -> PathBuf {
 }
 
 pub fn under(way: &Way, lab: &Lab, arguments: &[&str], manifest: &Path) -> Ran {
-    let how = way.how.clone().with("CUSHIM_REDIRECT", manifest.to_str().unwrap());
-    lab.run(&way.program, arguments, &how)
+    lab.run(&way.program, arguments, &with_rules(&way.how, manifest))
+}
+
+/// With a manifest, as the launcher hands it over.
+pub fn with_rules(how: &How, manifest: &Path) -> How {
+    let rules = compiled_rules(manifest);
+    how.clone().with("CUSHIM_REDIRECT", manifest.to_str().unwrap()).with("CUSHIM_RULES", rules)
+}
+
+fn compiled_rules(manifest: &Path) -> String {
+    let rules = cushim_manifest::Manifest::read(manifest).unwrap().rules;
+    cushim_rules::compiled::write(manifest, &rules)
 }
 
 #[test]
@@ -322,21 +332,31 @@ fn what_cannot_be_applied_says_why_and_passes_or_stops() {
     }
 }
 
-/// A manifest that is none: said with its place, and the program runs as it is.
+/// Rules that are none, those of another manifest, and a manifest that nobody has read: said, and the program runs as
+/// it is. Rules without the manifest's name are a variable that nobody means.
 #[test]
-fn broken_manifests_change_nothing() {
+fn broken_rules_change_nothing() {
     let lab = Lab::new();
     let program = lab.program("steps.c", 12);
-    let broken = [
-        "[[redirect",
-        "[[redirect]]\nmatch = { kernel = '(' }\nskip = true\n",
-        "redirect = 1\n",
-        "\u{0}",
+    let file = manifest(&lab, "[[redirect]]\nmatch = { kernel = 'a' }\nskip = true\n");
+    let (file, good) = (file.to_str().unwrap(), compiled_rules(&file));
+    let cases = [
+        (Some(file), Some(&good[..good.len() - 1]), "field 17 of CUSHIM_RULES"),
+        (Some(file), Some("rules0,=/m,0,"), "field 1 of CUSHIM_RULES"),
+        (Some(file), Some("[[redirect]]"), "field 1 of CUSHIM_RULES"),
+        (Some("/other.toml"), Some(&good[..]), "CUSHIM_RULES holds the rules of /"),
+        (Some("/other.toml"), None, "manifests are read by the launcher"),
+        (Some("0"), Some(&good[..]), ""),
+        (None, Some(&good[..]), ""),
     ];
-    for text in broken {
-        let way = Way { program: program.clone(), face: "cudart", how: How::shim() };
-        let ran = under(&way, &lab, &["launch", "1"], &manifest(&lab, text));
-        assert!(ran.stderr.contains("rules.toml:"), "{text:?}: {}", ran.stderr);
+    for (file, rules, why) in cases {
+        let mut how = How::shim();
+        for (name, value) in [("CUSHIM_REDIRECT", file), ("CUSHIM_RULES", rules)] {
+            how = value.into_iter().fold(how, |how, value| how.with(name, value));
+        }
+        let ran = lab.run(&program, &["launch", "1"], &how);
+        assert!(ran.stderr.contains(why), "{file:?} {rules:?}: {}", ran.stderr);
+        assert_eq!(ran.stderr.is_empty(), why.is_empty(), "{file:?} {rules:?}: {}", ran.stderr);
         assert_eq!((ran.end.as_str(), launches(&ran, "cudart", &["kernel"]).len()), ("exit 0", 1));
     }
 }

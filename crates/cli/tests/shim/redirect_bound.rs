@@ -252,7 +252,11 @@ fn what_does_not_fit_is_refused_with_the_reason() {
             "",
             "variable scale is 4 bytes in .global, expected 4 bytes in .const",
         ),
-        (SCALE, "own = ['sclae']\n", "it has no variable sclae, which `own` names"),
+        (
+            SCALE,
+            "own = ['sclae']\n",
+            "`own` names sclae, which is not a variable of the replacement",
+        ),
         (
             ".extern .const .align 4 .u32 other;\n",
             "",

@@ -98,10 +98,10 @@ fn nodes_that_are_left_out_stay_and_do_nothing() {
 fn what_has_no_meaning_for_nodes_is_refused_once() {
     let lab = Lab::new();
     for (rule, words) in [
-        ("match = { kernel = 'alpha', nth = '11..' }\nskip = true", "nth counts launches"),
+        ("match = { kernel = 'alpha', nth = '11..' }\nskip = true", "`nth` counts launches"),
         (
             "match = { kernel = 'alpha' }\nimage = 'new.ptx'\ncompare = {}",
-            "compare looks at launches",
+            "`compare` compares launches",
         ),
     ] {
         let rules = format!("[[redirect]]\nname = 'it'\n{rule}\n");

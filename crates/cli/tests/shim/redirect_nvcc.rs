@@ -107,7 +107,7 @@ fn extracted_edited_and_run() {
             assert!(told.contains("vecadd(float const*, float const*, float*, int)"), "{told}");
 
             let bare = lab.run(&program, &[], &How { shim: false, ..how.clone() });
-            let how = how.with("CUSHIM_REDIRECT", manifest.to_str().unwrap());
+            let how = crate::redirect::with_rules(&how, &manifest);
             let ran = lab.run(&program, &[], &how);
             assert_eq!((&ran.stdout, &ran.end), (&bare.stdout, &bare.end));
             assert_eq!(ran.stderr, "");

@@ -46,7 +46,7 @@ fn what_cannot_be_bound_is_not_launched() {
         // By a condition on launches the program's own kernel is there.
         let asked = ran(&lab, &way, SCALE, ", grid = [1, '*', '*'] }\nimage = 'new.ptx'\n");
         assert_eq!(reached(&lab, &way, &asked), (2, 2), "{}", asked.stderr);
-        assert!(asked.stderr.contains("is launched as it is"), "{}", asked.stderr);
+        assert!(asked.stderr.contains("is launched unchanged"), "{}", asked.stderr);
         // One of its own needs nothing.
         let own = ran(&lab, &way, SCALE, " }\nimage = 'new.ptx'\nown = ['scale']\n");
         assert_eq!((reached(&lab, &way, &own), own.stderr.as_str()), ((2, 0), ""));
@@ -78,7 +78,7 @@ fn variables_that_differ_are_refused() {
             (
                 ".visible .const .f32 scale;",
                 "own = ['scales']\n",
-                "it has no variable scales, which `own` names",
+                "`own` names scales, which is not a variable of the replacement",
             ),
             (".global .texref picture;", "", "picture is a texture"),
         ] {

@@ -140,7 +140,7 @@ struct Library(*mut c_void);
 
 impl Library {
     fn open(name: &str) -> Result<Self, String> {
-        let text = CString::new(name).map_err(|_| format!("{name:?} is no file name"))?;
+        let text = CString::new(name).map_err(|_| format!("{name:?} is not a file name"))?;
         let open = real(Real::Dlopen);
         if open.is_null() {
             return Err("cannot open libraries: this process has no dlopen".to_owned());
@@ -158,7 +158,8 @@ impl Library {
         // SAFETY: dlerror answers null or a string that stays until its next call on this thread.
         let why = unsafe {
             let why = libc::dlerror();
-            if why.is_null() { c"no reason given" } else { CStr::from_ptr(why) }.to_string_lossy()
+            if why.is_null() { c"the loader gives no reason" } else { CStr::from_ptr(why) }
+                .to_string_lossy()
         };
         Err(format!("cannot open {name}: {why}"))
     }

@@ -1,9 +1,8 @@
-//! Fetching times while the program runs: again and again, and at the end.
+//! Fetches GPU times while the program runs, periodically, and at the end.
 //!
 //! CUPTI by itself hands over full buffers only, also where it was given a period (cupti_activity.h,
-//! `cuptiActivityFlushPeriod`), and events say when they were over to who asks; a process that is killed
-//! would lose thousands of times. So a thread asks. It is the only thread of ours, and there is none
-//! without `--gpu-time`.
+//! `cuptiActivityFlushPeriod`), and events say when they were over to who asks; a process that is killed would lose
+//! thousands of times. So a thread asks. It is the only thread of ours, and there is none without `--gpu-time`.
 //!
 //! Must not know: where times come from.
 

@@ -232,7 +232,7 @@ impl Matcher {
                 names.iter().find(|(_, number)| **number == name).map(|(symbol, _)| symbol);
             let record = meta::Kernel {
                 mangled: String::from_utf8_lossy(symbol.map_or(&[], |s| s)).into_owned(),
-                params: Err("no launch of it was seen".to_owned()),
+                params: Err("its launch was not seen".to_owned()),
                 ..meta::Kernel::default()
             };
             out.recorder.write_meta(&record.encode(number));

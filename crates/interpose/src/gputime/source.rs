@@ -1,4 +1,4 @@
-//! Where the GPU times of this process come from, and what is said about that.
+//! The source of this process's GPU times, and its message.
 //!
 //! Must not know: how times are taken.
 

@@ -1,8 +1,8 @@
-//! Links, and which of CUPTI's numbers belong to each.
+//! CUPTI's correlation ids, and the link that each belongs to.
 //!
-//! Owns: a table from CUPTI's number of a driver call (its *correlation id*) to the link of the recorded
-//! call around it. Threads enter what they call, without a lock; one thread looks up. An entry stays until
-//! one whose number is [`ENTRIES`] later takes its place.
+//! Owns: a table from CUPTI's number of a driver call (its *correlation id*) to the link of the recorded call
+//! around it. Threads enter what they call, without a lock; one thread looks up. An entry stays until one whose
+//! number is [`ENTRIES`] later takes its place.
 //!
 //! Must not know: when a number is told, and what is looked up for.
 

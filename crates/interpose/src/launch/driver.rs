@@ -6,7 +6,6 @@ use cushim_abi::structs::*;
 use cushim_abi::types::*;
 use cushim_trace::layout::{LAUNCH_ARGS_BUFFER, LAUNCH_COOPERATIVE};
 
-use super::list::launched_list;
 use super::shape::attributes;
 use crate::arguments::Arguments;
 use crate::arguments::arguments;
@@ -186,26 +185,4 @@ pub unsafe fn launch_cooperative_kernel(
         },
         real(f, gx, gy, gz, bx, by, bz, shared, stream, params)
     )
-}
-
-/// `cuLaunchCooperativeKernelMultiDevice`: one event per launch in the list.
-pub unsafe fn launch_cooperative_multi_device(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, u32, Flags) -> i32,
-    list: Ptr,
-    count: u32,
-    flags: Flags,
-) -> i32 {
-    // SAFETY: forwarded as it came.
-    let call = || unsafe { real(list, count, flags) };
-    let entry = |at: usize| {
-        // SAFETY: an entry of the program's list.
-        let p = unsafe { (at as *const DriverLaunchParams).read_unaligned() };
-        let (grid, block) = ([p.grid.x, p.grid.y, p.grid.z], [p.block.x, p.block.y, p.block.z]);
-        let plain =
-            launch(Func(p.func), grid, block, p.shared, Stream(p.stream), Ptr(p.args), Ptr(0));
-        Launch { flags: LAUNCH_COOPERATIVE, ..plain }
-    };
-    // SAFETY: the list that is forwarded, and its entries.
-    unsafe { launched_list(site, stack!(), list, count, call, entry) }
 }

@@ -1,10 +1,14 @@
 //! Lists of launches, `…LaunchCooperativeKernelMultiDevice`, on both faces.
 //!
-//! Must not know: what an entry looks like besides what it launches and where.
+//! Must not know: how a launch is recorded.
 
 use cushim_abi::structs::*;
 use cushim_abi::types::*;
+use cushim_trace::layout::LAUNCH_COOPERATIVE;
 
+use super::driver;
+use super::shape::plain;
+use crate::forward::stack;
 use crate::record::Observed;
 use crate::record::launch::Launch;
 use crate::redirect::launch as redirected;
@@ -20,25 +24,46 @@ unsafe fn function_and_stream(site: &Site, at: usize) -> (Func, usize) {
         let p = unsafe { (at as *const DriverLaunchParams).read_unaligned() };
         return (Func(p.func), p.stream);
     }
-    // SAFETY: as above.
+    // SAFETY: as the caller promises.
     let p = unsafe { (at as *const LaunchParams).read_unaligned() };
     (Func(p.func), p.stream)
 }
 
-/// Records the launches in a list of `count` entries (56 bytes each on both faces) around `call`.
+/// The launch that an entry of a list stands for.
 ///
 /// # Safety
-/// The list is what the function of `site` is being given by `call`, and `launch` reads an entry of it.
-pub unsafe fn launched_list(
+/// As [`function_and_stream`].
+unsafe fn entry(site: &Site, at: usize) -> Launch {
+    if site.node.is_none() {
+        // SAFETY: as the caller promises.
+        let p = unsafe { (at as *const DriverLaunchParams).read_unaligned() };
+        let (grid, block) = ([p.grid.x, p.grid.y, p.grid.z], [p.block.x, p.block.y, p.block.z]);
+        let (stream, args) = (Stream(p.stream), Ptr(p.args));
+        let plain = driver::launch(Func(p.func), grid, block, p.shared, stream, args, Ptr(0));
+        return Launch { flags: LAUNCH_COOPERATIVE, ..plain };
+    }
+    // SAFETY: as the caller promises.
+    let p = unsafe { (at as *const LaunchParams).read_unaligned() };
+    let (stream, args) = (Stream(p.stream), Ptr(p.args));
+    plain(Func(p.func), p.grid, p.block, args, p.shared, stream, LAUNCH_COOPERATIVE)
+}
+
+/// `cudaLaunchCooperativeKernelMultiDevice` and `cuLaunchCooperativeKernelMultiDevice`: one event for each of the
+/// `count` launches in the list (56 bytes each on both faces).
+///
+/// # Safety
+/// `real` is the function of `site`, and the arguments are what the program passed.
+pub unsafe fn launch_cooperative_multi_device(
     site: &'static Site,
-    stack: usize,
+    real: unsafe extern "C-unwind" fn(Ptr, u32, Flags) -> i32,
     list: Ptr,
     count: u32,
-    call: impl FnOnce() -> i32,
-    launch: impl Fn(usize) -> Launch,
+    flags: Flags,
 ) -> i32 {
     /// More devices than any machine has: a longer list is none.
     const MOST: u32 = 1024;
+    // SAFETY: forwarded as it came.
+    let call = || unsafe { real(list, count, flags) };
     if redirected::enabled() && list.0 != 0 && count <= MOST {
         for i in 0..count as usize {
             // SAFETY: an entry of the program's list.
@@ -49,18 +74,19 @@ pub unsafe fn launched_list(
             }
         }
     }
-    let Some(observed) = Observed::enter(site, stack) else { return call() };
+    let Some(observed) = Observed::enter(site, stack!()) else { return call() };
     let mut stored = Vec::new();
     if list.0 != 0 && count <= MOST {
         for i in 0..count as usize {
-            let launch = launch(list.0 + i * size_of::<LaunchParams>());
-            // SAFETY: an entry of the program's list, as the caller promises.
+            // SAFETY: an entry of the program's list.
+            let launch = unsafe { entry(site, list.0 + i * size_of::<LaunchParams>()) };
+            // SAFETY: its arguments, which are about to be forwarded.
             stored.push((unsafe { observed.launch(&launch) }, launch));
         }
     }
     let status = call();
     for (stored, launch) in &stored {
-        // SAFETY: as above; the list is still there.
+        // SAFETY: the arguments of an entry; the list is still there.
         unsafe { observed.finish_launch(*stored, status, launch) };
     }
     status

@@ -4,7 +4,7 @@
 //! Must not know: how an event is stored.
 
 pub mod driver;
-mod list;
+pub mod list;
 pub mod old;
 pub mod plain;
 pub mod runtime;

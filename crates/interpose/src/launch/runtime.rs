@@ -6,7 +6,6 @@ use cushim_abi::structs::*;
 use cushim_abi::types::*;
 use cushim_trace::layout::*;
 
-use super::list::launched_list;
 use super::shape::{attributes, plain, pointers};
 use crate::direct::{self, LaunchKernel};
 use crate::forward::{launched, stack};
@@ -15,6 +14,7 @@ use crate::redirect::launch as redirected;
 use crate::registry;
 use crate::site::Site;
 
+pub use super::list::launch_cooperative_multi_device;
 pub use super::plain::launch_kernel;
 
 /// `cudaLaunchCooperativeKernel` and its `_ptsz` form.
@@ -106,31 +106,4 @@ fn configured(c: &LaunchConfig, func: Func, args: Ptr) -> Launch {
         args: pointers(args),
         flags,
     }
-}
-
-/// `cudaLaunchCooperativeKernelMultiDevice`: one event per launch in the list.
-pub unsafe fn launch_cooperative_multi_device(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, u32, Flags) -> i32,
-    list: Ptr,
-    count: u32,
-    flags: Flags,
-) -> i32 {
-    // SAFETY: forwarded as it came.
-    let call = || unsafe { real(list, count, flags) };
-    let launch = |at: usize| {
-        // SAFETY: an entry of the program's list.
-        let p = unsafe { (at as *const LaunchParams).read_unaligned() };
-        plain(
-            Func(p.func),
-            p.grid,
-            p.block,
-            Ptr(p.args),
-            p.shared,
-            Stream(p.stream),
-            LAUNCH_COOPERATIVE,
-        )
-    };
-    // SAFETY: the list that is forwarded, and its entries.
-    unsafe { launched_list(site, stack!(), list, count, call, launch) }
 }

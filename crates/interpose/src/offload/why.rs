@@ -1,6 +1,6 @@
-//! Why a region went to the host.
+//! Why a region ran on the host.
 //!
-//! libomptarget says only that it did. The reasons that it has are looked at in its own order, after it has answered.
+//! libomptarget reports only that it did. Its reasons are checked in its own order, after the call returned.
 //!
 //! Must not know: events.
 

@@ -1,4 +1,4 @@
-//! What a hook keeps of an event between its beginning and its end. Must not know: how events are stored.
+//! The state of an event between its beginning and its end. Must not know: how events are stored.
 
 use cushim_trace::recorder::Slots;
 

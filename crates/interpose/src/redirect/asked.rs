@@ -1,6 +1,6 @@
-//! Launches that rules and tools are asked about.
+//! Whether launches are passed to rules and tools.
 //!
-//! One byte is looked at on the way of a launch where no rule is about launches. Must not know: rules.
+//! A launch reads one byte if no rule concerns launches. Must not know: rules.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -137,7 +137,7 @@ impl Binding {
         let mut said = self.said.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         if *said != why {
             say(format_args!(
-                "a launch of {} is refused: its variables are not bound: {why}",
+                "a launch of {} fails: its variables cannot be bound: {why}",
                 self.image.image.file()
             ));
             *said = why;
@@ -159,7 +159,7 @@ impl Binding {
             let (address, size) = theirs.variable(&bound.name)?;
             if bound.size != 0 && size != 0 && size != bound.size {
                 return Err(format!(
-                    "{} has {} bytes, and {size} in the program",
+                    "{} has {} bytes here, but {size} in the program",
                     bound.name, bound.size
                 ));
             }
@@ -196,7 +196,10 @@ impl Binding {
         let table: Vec<u8> = found.iter().flat_map(|(address, _)| address.to_le_bytes()).collect();
         let (at, bytes) = self.ours.variable(TABLE)?;
         if bytes < table.len() as u64 {
-            return Err(format!("its table has {bytes} bytes, expected {}", table.len()));
+            return Err(format!(
+                "its table of variables has {bytes} bytes, expected {}",
+                table.len()
+            ));
         }
         let mut before = vec![0; table.len()];
         stream.read(&mut before, at)?;

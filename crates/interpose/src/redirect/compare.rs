@@ -54,7 +54,7 @@ pub fn run(
         }
     };
     let prepared = if device::is_capturing(stream) {
-        Err("it is captured into a graph, where nothing can be looked at".to_owned())
+        Err("it is captured into a graph, so its memory cannot be read".to_owned())
     } else {
         device::relaxed(|| prepare(&launch, stream, binding))
             .and_then(|buffers| holds(compare, buffers))
@@ -87,9 +87,9 @@ pub fn run(
             Ok(())
         }),
         (0, 0, Err(why)) => Err(why),
-        (status, kept, _) => {
-            Err(format!("the launches answered {status} and {kept} (the one that counts last)"))
-        }
+        (status, kept, _) => Err(format!(
+            "one of the two launches failed: {status} and {kept} (the last is the one that the program gets)"
+        )),
     };
     if let Err(why) = compared {
         planned.refuse(format_args!("a launch is not compared: {why}"));
@@ -103,11 +103,11 @@ fn prepare(
     stream: usize,
     binding: Option<&'static Binding>,
 ) -> Result<Vec<Buffer>, String> {
-    let kernel = registry::find(launch.func.0).ok_or("the kernel is not known")?;
+    let kernel = registry::find(launch.func.0).ok_or("the kernel is unknown")?;
     let layout = kernel.known_layout()?;
     // SAFETY: the program's own arguments, which CUDA is about to read.
-    let block = unsafe { block(layout, launch.params, launch.extra) }
-        .ok_or("its arguments were not found")?;
+    let block =
+        unsafe { block(layout, launch.params, launch.extra) }.ok_or("its arguments are unknown")?;
     device::synchronize(stream).map_err(|e| format!("waiting for its stream: error {e}"))?;
     let mut buffers: Vec<Buffer> = Vec::new();
     let mut total = 0;
@@ -164,7 +164,7 @@ fn holds(compare: &Compare, buffers: Vec<Buffer>) -> Result<Vec<Buffer>, String>
 
 fn read(base: u64, size: u64, into: &mut Vec<u8>) -> Result<(), String> {
     into.try_reserve_exact(size as usize)
-        .map_err(|_| format!("{size} bytes of memory are not to be had"))?;
+        .map_err(|_| format!("{size} bytes of memory cannot be allocated"))?;
     into.resize(size as usize, 0);
     device::read(into, base).map_err(|e| format!("reading {size} bytes of its buffers: error {e}"))
 }

@@ -125,7 +125,7 @@ pub fn kernel(site: &'static Site, owner: usize, mangled: &CStr, handle: Func) -
             continue;
         };
         let Some((other, binding)) = load(site, owner, module, &chosen) else {
-            planned.refuse(format_args!("the driver refuses {}", chosen.image.file()));
+            planned.refuse(format_args!("the driver cannot load {}", chosen.image.file()));
             continue;
         };
         planned.applied(format_args!("{} of {} in place", chosen.kernel, chosen.image.file()));

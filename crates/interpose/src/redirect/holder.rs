@@ -93,7 +93,7 @@ impl Holder {
     /// # Errors
     /// Why it is not known.
     pub fn variable(self, name: &str) -> Result<(u64, u64), String> {
-        let text = CString::new(name).map_err(|_| "a name with a NUL")?;
+        let text = CString::new(name).map_err(|_| "the name contains a NUL byte")?;
         match self {
             Holder::Registered(handle) => of_runtime(handle, name),
             Holder::Module(module) => ask(c"cuModuleGetGlobal_v2", None, module, &text),
@@ -126,7 +126,7 @@ fn ask(
     name: &CStr,
 ) -> Result<(u64, u64), String> {
     type Get = unsafe extern "C-unwind" fn(*mut u64, *mut usize, usize, *const libc::c_char) -> i32;
-    let missing = || format!("there is no {}", by.to_string_lossy());
+    let missing = || format!("{} is missing", by.to_string_lossy());
     let get = function(by, node).ok_or_else(missing)?;
     let (mut address, mut bytes) = (0, 0);
     // SAFETY: the signature that all of them have; the owner is one that CUDA gave out and that is loaded.
@@ -135,7 +135,7 @@ fn ask(
     });
     match status {
         0 if address != 0 => Ok((address, bytes as u64)),
-        status => Err(format!("{} answers {status}", by.to_string_lossy())),
+        status => Err(format!("{} failed with {status}", by.to_string_lossy())),
     }
 }
 
@@ -146,7 +146,7 @@ fn of_runtime(handle: usize, name: &str) -> Result<(u64, u64), String> {
     type Get<T> = unsafe extern "C-unwind" fn(*mut T, usize) -> i32;
     if known.managed {
         let init = function(c"__cudaInitModule", Some(known.node));
-        let init = init.ok_or("there is no __cudaInitModule")?;
+        let init = init.ok_or("the runtime has no __cudaInitModule")?;
         // SAFETY: the runtime's function, for a handle that it gave out; it puts the address where the
         // program keeps it, which is a variable of the program's.
         let address = hidden(|| unsafe {
@@ -159,14 +159,14 @@ fn of_runtime(handle: usize, name: &str) -> Result<(u64, u64), String> {
         };
     }
     let get = function(c"cudaGetSymbolAddress", Some(known.node));
-    let get = get.ok_or("there is no cudaGetSymbolAddress")?;
+    let get = get.ok_or("the runtime has no cudaGetSymbolAddress")?;
     let mut address = 0u64;
     // SAFETY: the runtime's function, for a host variable that was registered.
     let status =
         hidden(|| unsafe { std::mem::transmute::<usize, Get<u64>>(get)(&mut address, known.host) });
     match status {
         0 if address != 0 => {}
-        status => return Err(format!("cudaGetSymbolAddress answers {status}")),
+        status => return Err(format!("cudaGetSymbolAddress failed with {status}")),
     }
     let mut size = 0usize;
     let measured = function(c"cudaGetSymbolSize", Some(known.node)).is_some_and(|get| {

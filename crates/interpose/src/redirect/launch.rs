@@ -221,7 +221,8 @@ fn decided(site: &'static Site, launch: Launch) -> Verdict {
             match other {
                 // The program's own is there, too.
                 Some(_) => {
-                    planned.refuse_once(format_args!("{} is launched as it is", name(launch.func)));
+                    planned
+                        .refuse_once(format_args!("{} is launched unchanged", name(launch.func)));
                     continue;
                 }
                 None => return Verdict::Refused(status),
@@ -257,14 +258,13 @@ pub fn node(site: &'static Site, launch: Launch, place: Place) -> Result<Option<
     for Decision { planned, other, binding } in &decisions.list {
         let condition = &planned.rule.matching.launch;
         let unclear = match &planned.rule.action {
-            _ if condition.nth.is_some() => "nth counts launches",
-            Action::Kernel { compare: Some(_), .. } => "compare looks at launches",
+            _ if condition.nth.is_some() => "`nth` counts launches",
+            Action::Kernel { compare: Some(_), .. } => "`compare` compares launches",
             _ => "",
         };
         if !unclear.is_empty() {
             planned.refuse_once(format_args!(
-                "{} is a graph's node, which is launched with its graph, as often as that is: {unclear}, \
-                 and the node stays as it is",
+                "{} is a graph node, which runs whenever its graph does: {unclear}, so the node is left unchanged",
                 name(launch.func)
             ));
             continue;
@@ -281,7 +281,7 @@ pub fn node(site: &'static Site, launch: Launch, place: Place) -> Result<Option<
             match (binding.ready_in(site, place), other) {
                 (Ok(()), _) => {}
                 (Err(_), Some(_)) => {
-                    planned.refuse_once(format_args!("{} stays as it is", name(launch.func)));
+                    planned.refuse_once(format_args!("{} is left unchanged", name(launch.func)));
                     continue;
                 }
                 (Err(status), None) => return Err(status),
@@ -291,7 +291,7 @@ pub fn node(site: &'static Site, launch: Launch, place: Place) -> Result<Option<
             (Action::Skip, _) => match nothing::instead_of(site, launch.func) {
                 Ok(func) => return Ok(Some(Launch { func, ..launch })),
                 Err(why) => planned.refuse_once(format_args!(
-                    "{}, a graph's node, is not left out: {why}",
+                    "graph node {} cannot be skipped: {why}",
                     name(launch.func)
                 )),
             },

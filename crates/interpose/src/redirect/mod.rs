@@ -1,6 +1,7 @@
 //! Putting other images and kernels in the place of the program's.
 //!
-//! Owns the plan of this process (which also loads the tools of `CUSHIM_TOOL`): the rules of `CUSHIM_REDIRECT` (a manifest) and `CUSHIM_REPLACE`
+//! Owns the plan of this process (which also loads the tools of `CUSHIM_TOOL`): the rules of the manifest `CUSHIM_REDIRECT`,
+//! which the launcher has read and hands over in `CUSHIM_RULES`, and of `CUSHIM_REPLACE`
 //! (`KERNEL=FILE`, one a line), what they have matched, and what is said about that. Replacing happens
 //! where CUDA learns of an image or a kernel, not where it launches one: the host stub is registered
 //! with an image of ours, or the program is given a handle from it. So everything that speaks of the

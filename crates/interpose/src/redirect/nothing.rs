@@ -1,7 +1,7 @@
-//! A kernel that does nothing, for a graph's node that a rule leaves out.
+//! An empty kernel, for graph nodes that a rule skips.
 //!
-//! The node stays in its graph, with its edges and its parameters: the program may look at it and set
-//! others. Owns: making such a kernel for a parameter layout. Must not know: graphs.
+//! The node stays in its graph, with its edges and its parameters: the program may look at it and set others. Owns:
+//! making such a kernel for a parameter layout. Must not know: graphs.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -24,8 +24,8 @@ static MADE: Mutex<Option<HashMap<String, &'static Replacement>>> = Mutex::new(N
 /// # Errors
 /// Why there is none.
 pub fn instead_of(site: &'static Site, func: Func) -> Result<Func, String> {
-    let layout = registry::find(func.0).ok_or("the kernel is not known")?.known_layout()?;
-    let text = ptx(layout).ok_or("no kernel can be written that takes such parameters")?;
+    let layout = registry::find(func.0).ok_or("the kernel is unknown")?.known_layout()?;
+    let text = ptx(layout).ok_or("no empty kernel with these parameters can be made")?;
     let find = || MADE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let known = find().get_or_insert_default().get(&text).copied();
     let image = match known {

@@ -29,7 +29,7 @@ impl Place {
             Place::Stream(stream) => of_stream(stream),
             Place::Context(context) => Some(context),
             Place::Execution => {
-                return Err("the node names an execution context of the runtime's".to_owned());
+                return Err("the node belongs to an execution context of the runtime".to_owned());
             }
         };
         match context {
@@ -60,13 +60,14 @@ fn of_stream(stream: usize) -> Option<usize> {
 fn within(context: usize, work: impl FnOnce() -> Result<(), String>) -> Result<(), String> {
     type Push = unsafe extern "C-unwind" fn(usize) -> i32;
     type Pop = unsafe extern "C-unwind" fn(*mut usize) -> i32;
-    let push = device::function(c"cuCtxPushCurrent_v2").ok_or("there is no cuCtxPushCurrent")?;
-    let pop = device::function(c"cuCtxPopCurrent_v2").ok_or("there is no cuCtxPopCurrent")?;
+    let push =
+        device::function(c"cuCtxPushCurrent_v2").ok_or("the driver has no cuCtxPushCurrent")?;
+    let pop = device::function(c"cuCtxPopCurrent_v2").ok_or("the driver has no cuCtxPopCurrent")?;
     // SAFETY: the functions' signatures; the context is one that the driver just named, or that the program names to
     // the driver in this call.
     match unsafe { std::mem::transmute::<usize, Push>(push)(context) } {
         0 => {}
-        error => return Err(format!("entering its context: error {error}")),
+        error => return Err(format!("cuCtxPushCurrent failed with error {error}")),
     }
     let result = work();
     let mut popped = 0;

@@ -3,11 +3,14 @@
 //! Owns reading them, once, together with the tools of `CUSHIM_TOOL`. Must not know: how a replacement is brought into
 //! place.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use cushim_names::Name;
-use cushim_rules::{Action, Manifest, Names, OnFailure, Rule};
+use cushim_rules::{Action, Names, OnFailure, Rule, compiled};
 
 use super::asked;
 use super::layout::{same, shown};
@@ -81,21 +84,43 @@ fn read() -> Option<&'static Plan> {
     (state == SOME).then_some(plan)
 }
 
+/// The rules of the manifest that `CUSHIM_REDIRECT` names, as the launcher has read them, or why there are none.
+/// `CUSHIM_RULES` counts beside that variable only: whoever took it away, or named another manifest, meant that.
+fn of_manifest() -> Result<Vec<Rule>, String> {
+    let Some(file) = config::switched_on(c"CUSHIM_REDIRECT") else { return Ok(Vec::new()) };
+    let file = PathBuf::from(OsString::from_vec(file));
+    let how = "start the program by `cushim run --redirect FILE`, or with what `cushim env --redirect FILE` prints";
+    let Some(text) = config::switched_on(c"CUSHIM_RULES") else {
+        let file = file.display();
+        return Err(format!("CUSHIM_REDIRECT={file}: manifests are read by the launcher; {how}"));
+    };
+    match compiled::read(&String::from_utf8_lossy(&text)) {
+        Ok((from, rules)) if from == file => Ok(rules),
+        Ok((from, _)) => Err(format!(
+            "CUSHIM_REDIRECT={}, and CUSHIM_RULES holds the rules of {}; {how}",
+            file.display(),
+            from.display()
+        )),
+        Err(field) => Err(format!(
+            "field {field} of CUSHIM_RULES is not as this version of cushim writes it (CUSHIM_REDIRECT={})",
+            file.display()
+        )),
+    }
+}
+
 impl Plan {
     fn from_environment() -> Plan {
         let mut rules = Vec::new();
         let text = |name| config::variable(name).map(|v| String::from_utf8_lossy(&v).into_owned());
         for line in text(c"CUSHIM_REPLACE").unwrap_or_default().lines().filter(|l| !l.is_empty()) {
-            match Manifest::replace(line) {
+            match Rule::replace(line) {
                 Ok(rule) => rules.push(rule),
                 Err(error) => say(format_args!("{error}")),
             }
         }
-        if let Some(file) = text(c"CUSHIM_REDIRECT").filter(|file| !file.is_empty()) {
-            match Manifest::read(file.as_ref()) {
-                Ok(manifest) => rules.extend(manifest.rules),
-                Err(error) => say(format_args!("{error}")),
-            }
+        match of_manifest() {
+            Ok(more) => rules.extend(more),
+            Err(why) => say(format_args!("{why}; its rules are left out")),
         }
         let rules: Vec<Planned> = rules.into_iter().map(Planned::new).collect();
         if rules.iter().any(Planned::is_for_launches) {
@@ -218,7 +243,7 @@ impl Planned {
         match code.layout(mangled) {
             Ok(ours) if !same(&ours, &theirs) => {
                 self.refuse(format_args!(
-                    "{mangled} takes {}, and {wanted} of {} takes {}",
+                    "{mangled} takes {}, but {wanted} of {} takes {}",
                     shown(&ours),
                     replacement.file(),
                     shown(&theirs)
@@ -246,7 +271,7 @@ impl Planned {
                 Some(Chosen { image: &variant.image, kernel: wanted, variant: Some(variant) })
             }
             Err(why) => {
-                self.refuse(format_args!("{mangled} of {} stays: {why}", owner(code)));
+                self.refuse(format_args!("{mangled} of {} is not replaced: {why}", owner(code)));
                 None
             }
         }
@@ -257,7 +282,7 @@ impl Planned {
         self.failed.fetch_add(1, Ordering::Relaxed);
         say(format_args!("{}: {why}", self.rule.name));
         if self.rule.on_failure == OnFailure::Stop {
-            say(format_args!("{}: on-failure is stop: the program ends here", self.rule.name));
+            say(format_args!("{}: on-failure is stop: ending the program", self.rule.name));
             // SAFETY: ends the process without running anything of it.
             unsafe { libc::_exit(STOPPED) };
         }

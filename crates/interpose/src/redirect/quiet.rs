@@ -1,4 +1,4 @@
-//! Copies that happen whatever else is going on: a stream of our own.
+//! Copies on a stream of cushim's own, independent of the program's streams.
 //!
 //! Must not know: what is copied.
 
@@ -16,7 +16,8 @@ impl Quiet {
         type Create = unsafe extern "C-unwind" fn(*mut usize, u32) -> i32;
         /// CU_STREAM_NON_BLOCKING.
         const NON_BLOCKING: u32 = 1;
-        let create = device::function(c"cuStreamCreate").ok_or("there is no cuStreamCreate")?;
+        let create =
+            device::function(c"cuStreamCreate").ok_or("the driver has no cuStreamCreate")?;
         let mut stream = 0;
         // SAFETY: the function's signature; the place is valid.
         let status =
@@ -24,7 +25,7 @@ impl Quiet {
         if status == 0 {
             Ok(Quiet(stream))
         } else {
-            Err(format!("making a stream: error {status}"))
+            Err(format!("cuStreamCreate failed with error {status}"))
         }
     }
 
@@ -34,8 +35,8 @@ impl Quiet {
     /// The driver's, in words.
     pub fn read(&self, to: &mut [u8], from: u64) -> Result<(), String> {
         type Copy = unsafe extern "C-unwind" fn(*mut u8, u64, usize, usize) -> i32;
-        let copy =
-            device::function(c"cuMemcpyDtoHAsync_v2").ok_or("there is no cuMemcpyDtoHAsync")?;
+        let copy = device::function(c"cuMemcpyDtoHAsync_v2")
+            .ok_or("the driver has no cuMemcpyDtoHAsync")?;
         // SAFETY: the function's signature; `to` has room, and stays until the stream was waited for.
         self.wait(unsafe {
             std::mem::transmute::<usize, Copy>(copy)(to.as_mut_ptr(), from, to.len(), self.0)
@@ -48,8 +49,8 @@ impl Quiet {
     /// The driver's, in words.
     pub fn write(&self, to: u64, from: &[u8]) -> Result<(), String> {
         type Copy = unsafe extern "C-unwind" fn(u64, *const u8, usize, usize) -> i32;
-        let copy =
-            device::function(c"cuMemcpyHtoDAsync_v2").ok_or("there is no cuMemcpyHtoDAsync")?;
+        let copy = device::function(c"cuMemcpyHtoDAsync_v2")
+            .ok_or("the driver has no cuMemcpyHtoDAsync")?;
         // SAFETY: the function's signature; `from` stays until the stream was waited for.
         self.wait(unsafe {
             std::mem::transmute::<usize, Copy>(copy)(to, from.as_ptr(), from.len(), self.0)
@@ -62,7 +63,7 @@ impl Quiet {
             (0, Err(error)) => error,
             (error, _) => error,
         };
-        Err(format!("copying an address: error {status}"))
+        Err(format!("copying an address failed with error {status}"))
     }
 }
 

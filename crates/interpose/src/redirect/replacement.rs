@@ -213,18 +213,20 @@ fn usable(bytes: &[u8], runs: Runs) -> Result<Vec<Part>, Unusable> {
     let kinds = found.images.iter().map(|i| format!("{} for {}", i.kind, i.arch));
     let kinds = kinds.collect::<Vec<_>>().join(", ");
     Err(match (found.images.is_empty(), found.problems.first()) {
-        (true, Some(problem)) => Unusable::Broken(format!("no image is found: {}", problem.error)),
+        (true, Some(problem)) => {
+            Unusable::Broken(format!("no device image can be read: {}", problem.error))
+        }
         (true, None) => {
             Unusable::Broken("no PTX, cubin, fat binary or other device image".to_owned())
         }
         _ if runs != Runs::Amd && found.images.iter().any(|i| !matches!(i.arch, Arch::Sm(..))) => {
-            Unusable::Foreign(format!("it holds {kinds}: to launch that needs the hsa backend"))
+            Unusable::Foreign(format!("it contains {kinds}, which only backend hsa can launch"))
         }
         _ if found.images.iter().any(|i| i.kind == ImageKind::Cubin) => Unusable::Foreign(format!(
-            "it holds {kinds}: to launch that needs NVIDIA's driver; the {} backend takes PTX",
+            "it contains {kinds}, which needs NVIDIA's driver; backend {} needs PTX",
             if runs == Runs::Amd { "hsa" } else { "cpu" }
         )),
-        _ => Unusable::Broken(format!("it holds {kinds}; expected PTX or a cubin")),
+        _ => Unusable::Broken(format!("it contains {kinds}; expected PTX or a cubin")),
     })
 }
 

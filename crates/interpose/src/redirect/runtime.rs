@@ -132,7 +132,7 @@ fn register(
         Some((runtime.function(handle, &name, stub, given), binding))
     };
     let Some(brought) = bring() else {
-        planned.refuse(format_args!("the runtime refuses {}", image.file()));
+        planned.refuse(format_args!("the runtime cannot load {}", image.file()));
         return None;
     };
     planned.applied(format_args!("{} of {} in place", chosen.kernel, image.file()));

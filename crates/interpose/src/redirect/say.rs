@@ -1,4 +1,4 @@
-//! What is said about redirection.
+//! Messages about redirection.
 //!
 //! Must not know: rules.
 

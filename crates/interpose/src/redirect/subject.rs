@@ -1,4 +1,4 @@
-//! An image as rules ask about it.
+//! An image as rules match it.
 //!
 //! Must not know: rules.
 

@@ -1,7 +1,6 @@
-//! Another kernel for one launch, from an image that nothing was loaded of before.
+//! Another kernel for one launch, from an image that is not loaded yet.
 //!
-//! Owns: loading it by the face that launches, once for each context or runtime. Must not know: why it is
-//! wanted.
+//! Owns: loading it by the face that launches, once for each context or runtime. Must not know: why it is wanted.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -51,11 +50,11 @@ pub fn kernel(
     let theirs = image.layout(wanted).ok_or_else(|| {
         format!("{} has no kernel {wanted}; it has {}", image.file(), image.kernels())
     })?;
-    let kernel = registry::find(func.0).ok_or("the kernel is not known")?;
+    let kernel = registry::find(func.0).ok_or("the kernel is unknown")?;
     let ours = kernel.known_layout()?;
     if !same(ours, &theirs) {
         let (ours, theirs) = (shown(ours), shown(&theirs));
-        return Err(format!("it takes {ours}, and {wanted} of {} takes {theirs}", image.file()));
+        return Err(format!("it takes {ours}, but {wanted} of {} takes {theirs}", image.file()));
     }
     let served = match kernel.module() {
         Some(module) => variant::without_rule(image, module)?.map(|variant| (module, variant)),
@@ -73,11 +72,11 @@ pub fn kernel(
     if let Some((known, binding)) = find().get_or_insert_default().get(&key) {
         return Ok((Func(*known), *binding));
     }
-    let name = CString::new(wanted).map_err(|_| "a name with a NUL")?;
+    let name = CString::new(wanted).map_err(|_| "the name contains a NUL byte")?;
     let (found, binding) = match site.node {
         Some(node) => {
             let (stub, binding) = registered::beside(site, node, image, &name, served)
-                .ok_or_else(|| format!("the runtime refuses {}", image.file()))?;
+                .ok_or_else(|| format!("the runtime cannot load {}", image.file()))?;
             (if by_handle { handle(site, node, stub)? } else { stub }, binding)
         }
         None => {
@@ -99,7 +98,7 @@ fn handle(site: &Site, node: &CStr, stub: usize) -> Result<usize, String> {
     let mut handle = 0;
     // SAFETY: the runtime's function of that name, for a stub that was just registered.
     let status = unsafe { std::mem::transmute::<*mut (), Get>(get)(&mut handle, stub) };
-    if status == 0 { Ok(handle) } else { Err(format!("the runtime answers {status}")) }
+    if status == 0 { Ok(handle) } else { Err(format!("__cudaGetKernel failed with {status}")) }
 }
 
 /// A context is gone, and with it what was loaded into it; 0 for all of them. Runtimes keep theirs.
@@ -117,14 +116,15 @@ pub fn context_gone(context: usize) {
 fn load(image: &'static Replacement, name: &CStr) -> Result<(usize, usize), String> {
     type Load = unsafe extern "C-unwind" fn(*mut usize, usize) -> i32;
     type Get = unsafe extern "C-unwind" fn(*mut usize, usize, *const libc::c_char) -> i32;
-    let load = device::function(c"cuModuleLoadData").ok_or("there is no cuModuleLoadData")?;
-    let get = device::function(c"cuModuleGetFunction").ok_or("there is no cuModuleGetFunction")?;
+    let load = device::function(c"cuModuleLoadData").ok_or("the driver has no cuModuleLoadData")?;
+    let get =
+        device::function(c"cuModuleGetFunction").ok_or("the driver has no cuModuleGetFunction")?;
     let (mut module, mut function) = (0, 0);
     // SAFETY: the functions' signatures; the image stays for ever.
     unsafe {
         match std::mem::transmute::<usize, Load>(load)(&mut module, image.fatbin()) {
             0 => {}
-            error => return Err(format!("loading {}: error {error}", image.file())),
+            error => return Err(format!("loading {} failed with error {error}", image.file())),
         }
         registry::add_module(image.fatbin(), image.code(), "cushim tool");
         match std::mem::transmute::<usize, Get>(get)(&mut function, module, name.as_ptr()) {

@@ -1,4 +1,4 @@
-//! What came of all launches that a rule compared.
+//! The results of all launches that a rule compared.
 //!
 //! Must not know: how they are compared.
 

@@ -1,4 +1,4 @@
-//! A replacement as it serves one module of the program: rewritten where it has variables that are the program's.
+//! A replacement for one module of the program, rewritten if it uses the program's variables.
 //!
 //! Owns: deciding that by both images, and keeping what was made. Must not know: when it is loaded, launches.
 
@@ -76,7 +76,9 @@ fn make(
         parts.map(|(kind, _, _, bytes)| Part { is_ptx: *kind == Kind::Ptx, bytes }).collect();
     let theirs = || match module.code().bytes() {
         Some(bytes) => theirs(bytes, &Limits::DEFAULT),
-        None => Theirs { unread: Some("it was not seen".to_owned()), ..Theirs::default() },
+        None => {
+            Theirs { unread: Some("its registration was not seen".to_owned()), ..Theirs::default() }
+        }
     };
     let service = serve(&parts, theirs, own).map_err(|why| format!("{file}: {why}"))?;
     let Some(texts) = service.texts else { return Ok(None) };

@@ -83,7 +83,7 @@ pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) 
         let wanted = unsafe { crate::given::text(Str(shown.other_kernel.addr())) };
         let wanted = wanted.unwrap_or(&name).to_string_lossy();
         let other = host::kept(shown.other_image)
-            .ok_or_else(|| format!("there is no image {}", shown.other_image))
+            .ok_or_else(|| format!("no image has the number {}", shown.other_image))
             .and_then(|image| substitute::kernel(site, launch.func, image, &wanted));
         match other {
             Ok((func, binding)) => {

@@ -1,4 +1,4 @@
-//! Loading a tool, and what is said where that fails.
+//! Loads a tool, and reports why one cannot be loaded.
 //!
 //! Must not know: what tools are asked.
 
@@ -26,7 +26,7 @@ pub fn tool(file: &str) -> Option<Tool> {
 }
 
 fn read(file: &str) -> Result<Tool, String> {
-    let path = CString::new(file).map_err(|_| "a name with a NUL".to_owned())?;
+    let path = CString::new(file).map_err(|_| "the file name contains a NUL byte".to_owned())?;
     let main = symbol(&path)?;
     // SAFETY: what the header says of a function of this name. Tools are the user's own code.
     let main: CushimToolMain = unsafe { std::mem::transmute::<*mut c_void, CushimToolMain>(main) };
@@ -45,7 +45,7 @@ fn read(file: &str) -> Result<Tool, String> {
         ));
     }
     if size < LEAST {
-        return Err(format!("its table says that it has {size} bytes, expected {LEAST} or more"));
+        return Err(format!("its table has {size} bytes, expected {LEAST} or more"));
     }
     let known = size_of::<CushimTool>();
     let mut ours = CushimTool {
@@ -67,7 +67,10 @@ fn read(file: &str) -> Result<Tool, String> {
             if rest.iter().any(|byte| *byte != 0) {
                 say(
                     file,
-                    format_args!("it asks for more than cushim {} has", env!("CARGO_PKG_VERSION")),
+                    format_args!(
+                        "it uses callbacks that cushim {} does not have; they are not called",
+                        env!("CARGO_PKG_VERSION")
+                    ),
                 );
             }
         }
@@ -87,7 +90,7 @@ fn symbol(path: &CStr) -> Result<*mut c_void, String> {
     type Dlsym = unsafe extern "C" fn(*mut c_void, *const c_char) -> *mut c_void;
     let (dlopen, dlsym) = (real(Real::Dlopen), real(Real::Dlsym));
     if dlopen.is_null() || dlsym.is_null() {
-        return Err("there is no dlopen in this process".to_owned());
+        return Err("this process has no dlopen".to_owned());
     }
     // SAFETY: the loader's own functions, with their signatures.
     unsafe {
@@ -103,7 +106,7 @@ fn symbol(path: &CStr) -> Result<*mut c_void, String> {
         }
         let found = dlsym(library, c"cushim_tool".as_ptr());
         match found.is_null() {
-            true => Err("it has no function cushim_tool, so it is no tool".to_owned()),
+            true => Err("it is not a tool: it has no function cushim_tool".to_owned()),
             false => Ok(found),
         }
     }

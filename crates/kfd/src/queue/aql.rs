@@ -256,7 +256,7 @@ fn give_up(machine: &Machine<'_>, queue: u64, trouble: Trouble) {
     // SAFETY: the runtime keeps its amd_queue_t for as long as the queue is there.
     let inactive = unsafe { ((queue + 0xc0) as *const u64).read_unaligned() };
     if set_signal(&mut checked, inactive, code).is_err() {
-        say("the queue's own signal is not mapped: nobody learns that it stopped");
+        say("the queue's own signal is not mapped, so the program cannot learn that it stopped");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Of what kept code is: a hash of all that code depends on.
+//! The key of cached code: a hash of everything that the code depends on.
 //!
 //! Owns which things those are. Must not know: files.
 

@@ -1,11 +1,11 @@
-//! Code kept on disk, from one run of a program to the next.
+//! Compiled code that is cached on disk between runs of a program.
 //!
-//! Owns the folder: who may write there, that files appear whole or not at all, how much it may hold. What is
-//! in a file is [`file`]'s, of what it is [`key`]'s. It must not know where users want the folder.
+//! Owns the folder: who may write there, that files appear whole or not at all, how much it may hold. The content
+//! of a file is [`file`]'s, its name [`key`]'s. It must not know where users want the folder.
 //!
-//! A file is executed, so only the user may be able to make one: a folder that belongs to somebody else, or
-//! that others may write to, is refused, and so is such a file. Nothing that goes wrong here is an error to
-//! anybody: code is made anew then.
+//! A file is executed, so only the user may be able to make one: a folder that belongs to somebody else, or that
+//! others may write to, is refused, and so is such a file. Nothing that goes wrong here is an error to anybody:
+//! code is made anew then.
 
 mod file;
 pub(crate) mod folder;

@@ -1,4 +1,4 @@
-//! Where an access goes.
+//! The address of a memory access.
 //!
 //! Owns the addresses of a memory operand: of which lanes' steps are known, and the one check of a whole range that
 //! lets the code do an access itself. Must not know: what is loaded or stored ([`super::memory`]).

@@ -1,4 +1,4 @@
-//! What is left of calls: functions of the device runtime, and frames of functions that may call themselves; and
+//! Calls that remain after call lowering: functions of the device runtime, and frames of recursive functions; and
 //! barrier objects.
 
 use super::emitter::Emit;

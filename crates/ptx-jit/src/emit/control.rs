@@ -1,4 +1,4 @@
-//! Pieces, how they end, and who runs next.
+//! Control flow between regions: how a piece of code ends and which region runs next.
 
 use super::emitter::Emit;
 use super::val::Val;

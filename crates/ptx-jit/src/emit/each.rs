@@ -1,10 +1,10 @@
-//! Accesses in which each lane has an address of its own.
+//! Gathers and scatters: accesses in which each lane has its own address.
 //!
-//! Owns the check of all of them, and the loops over lanes that follow it: loads, stores and atomic operations. Must not
-//! know: addresses with known steps ([`super::memory`]).
+//! Owns the check of all of them, and the loops over lanes that follow it: loads, stores and atomic operations.
+//! Must not know: addresses with known steps ([`super::memory`]).
 //!
-//! Addresses lie in slot 0 of the scratch, as helpers want them, which see to whatever is not as it mostly is. A loop
-//! does as many lanes at once as a vector has, and notes from which one on, as its code cannot tell which lane
+//! Addresses lie in slot 0 of the scratch, as helpers want them, which see to whatever is not as it mostly is. A
+//! loop does as many lanes at once as a vector has, and notes from which one on, as its code cannot tell which lane
 //! touches what is not mapped.
 
 use super::address::{Address, DEVICE};

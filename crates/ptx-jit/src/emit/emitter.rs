@@ -1,4 +1,4 @@
-//! Code in the making: what all classes of instructions share while they are emitted.
+//! The emitter: state that all classes of instructions share while code is emitted.
 //!
 //! Owns the state of the emitter, fields of the warp, and calls of helpers. Must not know instructions.
 

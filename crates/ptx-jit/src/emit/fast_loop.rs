@@ -1,9 +1,9 @@
-//! Staying in a loop for some rounds.
+//! Short loops that run several iterations with their values in registers.
 //!
 //! Owns a second form of a short loop that reads memory: all lanes of a warp go some rounds with the values that
-//! rounds hand on in registers, instead of the frame. The loop's usual form does what this one does not: ranges that
-//! lie elsewhere, lanes that have parted. What a round has begun here can be done again there, as it only reads.
-//! Must not know the order of warps.
+//! rounds hand on in registers, instead of the frame. The loop's usual form does what this one does not: ranges
+//! that lie elsewhere, lanes that have parted. What a round has begun here can be done again there, as it only
+//! reads. Must not know the order of warps.
 
 use super::emitter::{Emit, Stay};
 use super::val::{Val, chunks, scalar, vector};

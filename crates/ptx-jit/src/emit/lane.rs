@@ -1,4 +1,4 @@
-//! Instructions in which the lanes of a warp take part together.
+//! Collective instructions of a warp.
 
 use super::emitter::Emit;
 use super::val::Val;

@@ -1,8 +1,9 @@
-//! What a long region does not keep at hand.
+//! Spilling in long regions.
 //!
-//! Owns the choice of values that go to the frame, or are forgotten as they lie there, before a region ends: those of all
-//! lanes that nobody has touched for a while. The allocator of registers would keep each in a place of its own till the
-//! end, and the better one takes time by the square of how many live side by side. Must not know what is computed.
+//! Owns the choice of values that go to the frame, or are forgotten as they lie there, before a region ends: those
+//! of all lanes that nobody has touched for a while. The allocator of registers would keep each in a place of its
+//! own till the end, and the better one takes time by the square of how many live side by side. Must not know what
+//! is computed.
 
 use super::emitter::Emit;
 use super::touched::KEPT;

@@ -1,4 +1,4 @@
-//! What is too large to be compiled.
+//! Limits beyond which a kernel is not compiled.
 //!
 //! Owns the bounds. Must not know how code is made.
 

@@ -1,4 +1,4 @@
-//! Rows of shared memory of which some lanes of a warp touch their parts.
+//! Contiguous accesses to shared memory in which only some lanes of a warp take part.
 //!
 //! Owns the check of those lanes' parts, and writing them. Must not know: which way an access takes when all lanes
 //! take part ([`super::memory`]).

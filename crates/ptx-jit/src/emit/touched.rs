@@ -1,4 +1,4 @@
-//! When registers were touched last.
+//! When each register was last used.
 
 use std::collections::{HashMap, VecDeque};
 

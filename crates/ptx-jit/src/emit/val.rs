@@ -1,4 +1,4 @@
-//! What the code holds of a register: one value, steps, or vectors.
+//! How the code holds a register: as one value, a value and steps, or vectors.
 
 use crate::simt::plan::shape::{Class, Shape};
 use cranelift_codegen::ir::{Type, Value, types};

@@ -1,8 +1,8 @@
-//! From warp to warp of a block, and from block to block.
+//! The loop over the warps of a block, and over blocks.
 //!
-//! Owns the code between warps: which begins when one has had its turn, going on behind a barrier that all
-//! have come to, and the next block where several are given at once. Whatever else is to be decided between
-//! warps, the code leaves to the scheduler, which it must not know.
+//! Owns the code between warps: which begins when one has had its turn, going on behind a barrier that all have
+//! come to, and the next block where several are given at once. Whatever else is to be decided between warps, the
+//! code leaves to the scheduler, which it must not know.
 
 use super::emitter::{Emit, OWN};
 use crate::warp::{DONE, INTERFACE, NOWHERE, Which};

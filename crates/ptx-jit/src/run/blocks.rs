@@ -1,7 +1,7 @@
-//! The blocks of a grid that nobody has yet.
+//! The blocks of a grid that no thread has taken yet.
 //!
-//! Owns handing them out to threads, many in a row while there are many: so each thread works on memory of its
-//! own, and asks seldom. Must not know what a block does.
+//! Owns handing them out to threads, many in a row while there are many: so each thread works on memory of its own,
+//! and asks seldom. Must not know what a block does.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};

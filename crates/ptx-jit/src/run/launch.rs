@@ -1,4 +1,4 @@
-//! What all warps of a launch share.
+//! State that all warps of a launch share.
 
 use super::arena::{Arena, Mapped};
 use super::tier::Variant;

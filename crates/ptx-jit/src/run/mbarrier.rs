@@ -1,4 +1,4 @@
-//! Barrier objects: what the interpreter makes of them, lane by lane.
+//! Barrier objects, as in the interpreter, lane by lane.
 
 use super::lane::{lanes, warp, width};
 use crate::warp::Warp;

@@ -1,7 +1,7 @@
-//! Stacks for code that takes more than its thread may have.
+//! Larger stacks for code that needs more than its thread has.
 //!
-//! Code that is made quickly gives each value a place of its own, which for kernels of thousands of instructions are
-//! megabytes; a thread may have been given less. Owns the choice of where code runs. Must not know: code.
+//! Code that is made quickly gives each value a place of its own, which for kernels of thousands of instructions
+//! are megabytes; a thread may have been given less. Owns the choice of where code runs. Must not know: code.
 
 use std::ptr::null_mut;
 

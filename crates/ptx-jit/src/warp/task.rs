@@ -1,4 +1,4 @@
-//! What helpers for whole warps are asked to do: the numbers that they are called with.
+//! Numbers that tell helpers for whole warps what to do.
 
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{BitOp, Collective, CollectiveOp, Half, IntegerOp, Operation, Permute, Way};

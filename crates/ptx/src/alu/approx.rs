@@ -1,11 +1,10 @@
-//! The functions of singles for which the ISA gives an error bound, and
-//! arithmetic of singles in the directed roundings, without branches.
+//! The functions of singles for which the ISA gives an error bound, and arithmetic of singles in the directed
+//! roundings, written without branches.
 //!
-//! Owns one definition for a lane from which compilers make vectors: whoever
-//! runs it for one lane or for many gets the same bits. It uses double precision
-//! and only operations that IEEE defines, so every machine gets them, too. The
-//! functions err by some 10^-11 of the result before the last rounding, which
-//! is far within every bound. It must not know instructions or `.ftz`.
+//! Owns one definition for a lane, which compilers vectorise: one lane and many give the same bits. It uses double
+//! precision and IEEE operations only, so every machine gives the same bits, too. The functions err by some 10^-11
+//! of the result before the last rounding, which is far within every bound. It must not know instructions or
+//! `.ftz`.
 
 /// Added to a double, leaves its nearest whole number in the low bits.
 pub const WHOLE: f64 = 6_755_399_441_055_744.0;

@@ -76,7 +76,8 @@ impl Selectors {
         }
     }
 
-    fn of(bits: u64) -> Selectors {
+    /// From such a number.
+    pub fn of(bits: u64) -> Selectors {
         let field = |at: u32, n: u32| (bits >> at) as u8 & ((1 << n) - 1);
         match field(0, 2) {
             0 => Selectors::Scalar {

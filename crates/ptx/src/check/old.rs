@@ -1,8 +1,7 @@
-//! What texts of old versions of PTX, and for devices of the first generation, mean.
+//! Modules of old PTX versions and for devices of the first generation.
 //!
-//! Owns what changed since: it gives instructions the modifiers that went without
-//! saying. What stands here was seen on an H200, whose driver still takes such texts.
-//! It must not know operands or names.
+//! Owns what changed since: it adds the modifiers that were implied then. Source: an H200, whose driver still takes
+//! such modules. It must not know operands or names.
 
 use crate::ast::{Function, Instruction, Statement, Variable};
 use crate::table::needs::Needs;

@@ -78,7 +78,7 @@ impl<'a> Lower<'a, '_> {
                     name: name.to_string(),
                     expected: "a register",
                 }),
-                _ => self.wrong(i, "a result that is no register", "a register"),
+                _ => self.wrong(i, "a result that is not a register", "a register"),
             };
         };
         self.fits(i, have, ty, relaxed)?;
@@ -167,7 +167,7 @@ impl<'a> Lower<'a, '_> {
             return self.wrong(i, "no address", "an address in brackets");
         };
         if !rest.is_empty() {
-            return self.wrong(i, "several parts in brackets", "one address");
+            return self.wrong(i, "several operands in brackets", "one address");
         }
         let Some(name) = a.base else {
             return Ok(Src::Memory(Base::Zero, a.offset));

@@ -30,12 +30,12 @@ impl<'a> Lower<'a, '_> {
             names[n] = selector;
             if minus {
                 if inst.op != Op::Vmad || n == 0 {
-                    return self.wrong(i, "a negated operand", "one without a sign");
+                    return self.wrong(i, "a negated operand", "an operand without a sign");
                 }
                 negated |= 1 << (n - 1);
             }
             if n == 3 && selector.is_some() {
-                return self.wrong(i, "a selector of the third operand", "the whole of it");
+                return self.wrong(i, "a selector of the third operand", "no selector");
             }
             if n == 0 {
                 let dst = self.destination(i, &plain, ty, false)?;
@@ -52,19 +52,27 @@ impl<'a> Lower<'a, '_> {
         let selectors = if parts == 1 {
             let secondary = [Word::Add, Word::Min, Word::Max].iter().any(|w| inst.words.has(*w));
             if names[0].is_some() && (secondary || inst.op == Op::Vmad) {
-                return self.wrong(i, "a part of the result", "all of it, or no second operation");
+                return self.wrong(
+                    i,
+                    "a selector of the result",
+                    "no selector, or no second operation",
+                );
             }
             if (names[0].is_some() || secondary) && !third {
-                return self.wrong(i, "two operands", "a third");
+                return self.wrong(i, "two operands", "a third operand");
             }
             let both = negated & 4 != 0 && (negated ^ negated >> 1) & 1 != 0;
             if both || negated != 0 && inst.words.has(Word::Po) {
-                return self.wrong(i, "another sign", "one of the product or of the third operand");
+                return self.wrong(
+                    i,
+                    "these signs",
+                    "a sign of the product or of the third operand",
+                );
             }
             let part = |s: Option<&str>| s.map_or(Some(0), Selectors::part);
             match [names[0], names[1], names[2]].map(part) {
                 [Some(to), Some(a), Some(b)] => Selectors::Scalar { to, from: [a, b], negated },
-                _ => return self.wrong(i, "another selector", ".b0 to .b3, .h0 or .h1"),
+                _ => return self.wrong(i, "an unknown selector", ".b0 to .b3, .h0 or .h1"),
             }
         } else {
             let own = [0, 1, 2, 3];
@@ -75,7 +83,7 @@ impl<'a> Lower<'a, '_> {
             let b = names[2].map_or(Some(other), |s| Selectors::choice(parts, s));
             match (mask, a, b) {
                 (Some(mask), Some(a), Some(b)) => Selectors::Simd { parts, mask, from: [a, b] },
-                _ => return self.wrong(i, "another selector", "as .h10 or .b3210"),
+                _ => return self.wrong(i, "an unknown selector", "as .h10 or .b3210"),
             }
         };
         inst.src.push(Src::Imm(selectors.bits()));

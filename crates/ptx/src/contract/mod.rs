@@ -4,7 +4,7 @@
 //! "an add/sub instruction with no rounding modifier defaults to round-to-nearest-even and may be optimized
 //! aggressively by the code optimizer"). ptxas and the driver's compiler fuse, so a program that is to give a
 //! GPU's bits has to be fused in the same places. The rules are measured (H200, driver 580.159; ptxas 12.4 and
-//! 13.5), and docs/results/contraction.md lists them with what they do not foretell.
+//! 13.5), and docs/design/contraction.md lists them with what they do not predict.
 //!
 //! Owns which sums are fused, and how the code is rewritten. What it reads and gives is checked code, so the
 //! interpreter and the compiler see no difference. Must not know how anything is executed.

@@ -1,7 +1,7 @@
-//! From where values are needed back to the writes that give them.
+//! Backward data flow: from uses of values to the writes that produce them.
 //!
-//! Owns that for registers that are written more than once: which of them are needed where blocks begin and end, as bits,
-//! so that many go the same way together. Must not know what is done with the writes.
+//! Owns the analysis for registers that are written more than once: which of them are live where blocks begin and
+//! end, as bit sets. Must not know what is done with the writes.
 
 use super::usage::{Chains, Read};
 use crate::ir::Function;

@@ -1,6 +1,6 @@
-//! What lanes of a warp give each other: shuffles, votes, matches, reductions.
+//! Collective operations of a warp: shuffles, votes, matches, reductions.
 //!
-//! Owns who takes part and what comes of it. Must not know how lanes wait for one another.
+//! Owns who takes part and the results. Must not know how lanes wait for one another.
 
 use super::lanes::{Lanes, lanes};
 use crate::alu;

@@ -1,7 +1,8 @@
-//! Functions of the device runtime that kernels call: declared in their text, defined by nobody there.
+//! Functions of the device runtime (`vprintf`, `malloc`, …) that kernels call: PTX declares them and does not
+//! define them.
 //!
-//! Owns which there are and what they do, given a way to read what a lane's arguments point to. A function that is not
-//! among them may be one of the host's ([`Host::call`]). Must not know how an engine passes arguments.
+//! Owns which there are and what they do, given a way to read what a lane's arguments point to. A function that is
+//! not among them may be one of the host's ([`Host::call`]). Must not know how an engine passes arguments.
 
 use super::fault::Cause;
 use super::host::Host;
@@ -19,14 +20,17 @@ pub enum DeviceFunction {
     Free,
     /// `__assertfail(message, file, line, function, size)`: ends the launch.
     AssertFail,
+    /// `cudaGraphSetConditional(handle, value)`: what a conditional node of a graph goes by.
+    SetCondition,
 }
 
 /// What functions are called in PTX.
-const NAMES: [(&str, DeviceFunction); 4] = [
+const NAMES: [(&str, DeviceFunction); 5] = [
     ("vprintf", DeviceFunction::Print),
     ("malloc", DeviceFunction::Allocate),
     ("free", DeviceFunction::Free),
     ("__assertfail", DeviceFunction::AssertFail),
+    ("cudaGraphSetConditional", DeviceFunction::SetCondition),
 ];
 
 /// The lane that calls.
@@ -94,6 +98,10 @@ impl DeviceFunction {
                 ));
                 Err(Cause::Assert)
             }
+            DeviceFunction::SetCondition => match host.set_condition(arg(0), arg(1) as u32) {
+                true => Ok(0),
+                false => Err(Cause::Address { address: arg(0), bytes: 4, space: "global" }),
+            },
         }
     }
 }
@@ -165,6 +173,10 @@ mod tests {
         fn nanoseconds(&self) -> u64 {
             0
         }
+        fn set_condition(&self, handle: u64, value: u32) -> bool {
+            *self.0.borrow_mut() += &format!("{handle}={value}");
+            handle == 0
+        }
         fn call(&self, name: &str, arguments: &[u64]) -> Option<u64> {
             (name == "sum").then(|| arguments.iter().sum())
         }
@@ -183,6 +195,11 @@ mod tests {
         let text = host.0.take();
         let expected = "\u{5}:7: f: block: [1,2,3], thread: [4,5,6] Assertion `n=%d!` failed.\n";
         assert_eq!(text, expected);
+        assert_eq!(call("cudaGraphSetConditional", &lane, &host), Ok(0));
+        assert_eq!(host.0.take(), "0=8");
+        let wrong = Lane(vec![16, 1], b"");
+        let cause = Cause::Address { address: 16, bytes: 4, space: "global" };
+        assert_eq!(call("cudaGraphSetConditional", &wrong, &host), Err(cause), "no such handle");
         assert_eq!(call("sum", &lane, &host), Ok(27));
         let why = call("launch", &lane, &host).unwrap_err();
         assert_eq!(why, Cause::Undefined { function: "launch".into() });

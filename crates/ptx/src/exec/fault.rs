@@ -1,4 +1,4 @@
-//! Why a launch ended before its end.
+//! Why a launch failed.
 
 use crate::error::Pos;
 use crate::ir::{Inst, Module};
@@ -193,7 +193,7 @@ impl fmt::Display for Cause {
                 write!(f, "call of {value:#x}, expected a pointer to a function")
             }
             Cause::Undefined { function } => {
-                write!(f, "call of `{function}`, which is declared and nowhere defined")
+                write!(f, "call of `{function}`, which is declared but not defined")
             }
             Cause::Refused { instruction, function, reason } => {
                 write!(f, "`{instruction}` in {function}: {reason}")
@@ -201,7 +201,7 @@ impl fmt::Display for Cause {
             Cause::Parameters { found, expected } => {
                 write!(f, "{found} bytes of parameters, expected {expected}")
             }
-            Cause::Deadlock => write!(f, "every thread waits for another one"),
+            Cause::Deadlock => write!(f, "deadlock: every thread waits for another"),
             Cause::Interrupted => write!(f, "interrupted"),
             Cause::Internal { place, message } => {
                 write!(f, "internal error in cushim, in {place}: {message}")

@@ -1,6 +1,6 @@
-//! What kernels ask of their host.
+//! What running kernels need from the host: printing, a heap, time, functions of its own.
 //!
-//! Owns the questions. Must not know who answers.
+//! Owns the trait. Must not know who implements it.
 
 /// What kernels ask of their host.
 pub trait Host {
@@ -16,6 +16,11 @@ pub trait Host {
     fn free(&self, address: u64);
     /// `%globaltimer`: nanoseconds.
     fn nanoseconds(&self) -> u64;
+    /// `cudaGraphSetConditional` of a kernel: sets the value that a conditional node goes by; whether there is one
+    /// with this handle.
+    fn set_condition(&self, _handle: u64, _value: u32) -> bool {
+        false
+    }
     /// Something is wrong that the launch survives; whoever runs the program shall know.
     fn warn(&self, _message: &str) {}
     /// Whether the launch shall end (someone pressed Ctrl-C). Asked rarely.

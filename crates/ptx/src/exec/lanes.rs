@@ -1,6 +1,6 @@
 //! The lanes of a warp.
 //!
-//! Owns going over those of a mask.
+//! Owns the iteration over the lanes of a mask.
 
 /// One value of up to 64 bits for each lane.
 pub type Lanes = [u64; 32];

@@ -1,6 +1,6 @@
 //! A kernel launch.
 //!
-//! Owns what is said of one. Must not know who runs it.
+//! Owns its description: kernel, shape, arguments. Must not know who runs it.
 
 use crate::ir::Module;
 

@@ -1,6 +1,6 @@
 //! Global and constant memory, as kernels see it.
 //!
-//! Owns what an engine asks of it. Where it lies, whoever implements it knows.
+//! Owns the trait that an engine uses. Where memory lies is the implementation's to know.
 
 use std::sync::atomic::{self, Ordering};
 

@@ -1,4 +1,4 @@
-//! What the warps of a block share.
+//! State that the warps of a block share.
 
 use super::barrier::Barriers;
 

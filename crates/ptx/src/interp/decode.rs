@@ -1,7 +1,7 @@
-//! Instructions as they are run: operands found, the operation chosen.
+//! Decoded instructions: operands resolved, the operation chosen.
 //!
-//! Owns what is decided once for an instruction and a launch. A basic block is decoded when something first enters it, so
-//! that a launch costs nothing for code that it does not reach. It must not run anything.
+//! Owns what is decided once for an instruction and a launch. A basic block is decoded when something first enters
+//! it, so that a launch costs nothing for code that it does not reach. It must not run anything.
 
 use super::choose::lanewise;
 use super::lanewise::Lanewise;

@@ -1,4 +1,4 @@
-//! What comes after an instruction.
+//! Control flow: where a fragment goes after an instruction.
 
 /// What comes after an instruction.
 pub(super) enum Flow {

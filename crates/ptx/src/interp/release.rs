@@ -1,4 +1,4 @@
-//! When all go on that wait at a barrier of the block.
+//! Releases the threads that wait at a barrier of the block, once all have arrived.
 
 use super::block::Block;
 use super::launch::Exec;

@@ -1,4 +1,5 @@
-//! One instruction of the fragment whose turn it is, lane by lane: every instruction but branches can be run so.
+//! Executes one instruction of the current fragment, lane by lane. Every instruction except branches can be run
+//! this way.
 
 use super::common::Common;
 use super::flow::Flow;

@@ -1,7 +1,7 @@
-//! A turn of the fragment that is due: instructions one after the other, as they were decoded.
+//! Runs the current fragment: decoded instructions, one after the other.
 //!
-//! Owns the loop over steps, and what is done for all lanes at once. Anything else is [`Exec::step`]'s. It must not know
-//! whose turn it is.
+//! Owns the loop over instructions, and those that run for all lanes at once; [`Exec::step`] runs the others. It
+//! must not know how the fragment was chosen.
 
 use super::common::Common;
 use super::decode::{Code, What};

@@ -230,7 +230,7 @@ impl<'a> Parser<'a> {
         let version = (tenths / 10, tenths % 10);
         if !needs::is_version(version) {
             let found = format!(".version {}.{}", version.0, version.1);
-            let expected = "a version of PTX that there is".into();
+            let expected = "a known version of PTX".into();
             return Err(Error::Syntax { pos: self.pos(), found, expected });
         }
         self.at += 1;
@@ -249,7 +249,7 @@ impl<'a> Parser<'a> {
             Ok(number) => match needs::target_since(number) {
                 Some(since) if since <= version => return Ok(name),
                 Some((major, minor)) => format!(".version {major}.{minor} or later for it"),
-                None => "a target that there is".into(),
+                None => "a known target".into(),
             },
         };
         Err(Error::Syntax { pos, found: format!(".target {name}"), expected })

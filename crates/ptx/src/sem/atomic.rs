@@ -92,7 +92,7 @@ pub(super) fn update(words: &mut Reader<'_>) -> Result<Update, Unsupported> {
         _ => None,
     };
     let found = found.filter(|update| update.ty().bits() == ty.bits());
-    found.ok_or_else(|| words.wrong(format!("`.{}`", ty.name()), "a type that it has"))
+    found.ok_or_else(|| words.wrong(format!("`.{}`", ty.name()), "a type that this operation has"))
 }
 
 /// Operands: the address, values, and a cache policy or none. Relaxed, for the whole device, where words say nothing
@@ -106,7 +106,11 @@ pub(super) fn lower(words: &mut Reader<'_>, context: Context<'_>) -> Result<Atom
     let parts = match update.operands() {
         1 => memory::parts(words, given)?,
         n if n == given => 1,
-        _ => return Err(words.wrong(format!("{given} values"), "a value and what replaces it")),
+        _ => {
+            return Err(
+                words.wrong(format!("{given} values"), "a value to compare with and a new value")
+            );
+        }
     };
     let (space, constant) = memory::space(words, 0, context.entry);
     let access = Access {

@@ -126,7 +126,7 @@ pub(super) fn lower(words: &mut Reader<'_>) -> Result<Bits, Unsupported> {
         matches!(ty.kind(), Kind::Pred | Kind::Bits | Kind::Unsigned | Kind::Signed)
             && ty.bits() <= 64
     };
-    let ty = words.ty(0, bits, "a type of bits or integers")?;
+    let ty = words.ty(0, bits, "a bit or integer type")?;
     let wrap = |words: &mut Reader<'_>| {
         words.need(&[(Word::Wrap, true), (Word::Clamp, false)], "`.wrap` or `.clamp`")
     };

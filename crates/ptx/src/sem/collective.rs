@@ -105,8 +105,8 @@ const VOTES: [(Word, Vote); 4] = [
 
 pub(super) fn lower(words: &mut Reader<'_>) -> Result<Collective, Unsupported> {
     let op = match words.inst.op {
-        Op::Shfl => CollectiveOp::Shuffle(words.need(&WAYS, "which lane")?),
-        Op::Vote => CollectiveOp::Vote(words.need(&VOTES, "what is asked")?),
+        Op::Shfl => CollectiveOp::Shuffle(words.need(&WAYS, "`.up`, `.down`, `.bfly` or `.idx`")?),
+        Op::Vote => CollectiveOp::Vote(words.need(&VOTES, "`.all`, `.any`, `.uni` or `.ballot`")?),
         Op::Match => CollectiveOp::Match {
             ty: words.ty(0, |ty| matches!(ty, Scalar::B32 | Scalar::B64), "`.b32` or `.b64`")?,
             all: words.need(&[(Word::Any, false), (Word::All, true)], "`.any` or `.all`")?,
@@ -136,5 +136,6 @@ fn reduce(words: &mut Reader<'_>) -> Result<CollectiveOp, Unsupported> {
     if numbers || integers && update.ty().bits() == 32 {
         return Ok(CollectiveOp::Reduce { update, absolute, nan });
     }
-    Err(words.wrong(format!("`.{}`", update.ty().name()), "32 bits and what combines them"))
+    Err(words
+        .wrong(format!("`.{}`", update.ty().name()), "a 32-bit type that the operation combines"))
 }

@@ -152,7 +152,7 @@ const CLASSES: [(Word, FloatClass); 6] = [
 /// A comparison of operands of type `n`.
 pub(super) fn compare(words: &mut Reader<'_>, n: usize) -> Result<Compare, Unsupported> {
     let ty = words.inst.types[n];
-    let (holds, only) = words.need(&COMPARISONS, "what is asked")?;
+    let (holds, only) = words.need(&COMPARISONS, "a comparison such as `.eq`")?;
     let (of, packed) = match (float::element(ty), ty.kind()) {
         (Some((ty, packed)), _) if only != Of::Unsigned => {
             (Compared::Floats { ty, flush: words.take(Word::Ftz) }, packed)
@@ -163,7 +163,11 @@ pub(super) fn compare(words: &mut Reader<'_>, n: usize) -> Result<Compare, Unsup
             let signed = ty.is_signed() && only != Of::Unsigned;
             (Compared::Integers { bits: ty.bits(), signed }, false)
         }
-        _ => return Err(words.wrong(format!("`.{}`", ty.name()), "a type that it compares")),
+        _ => {
+            return Err(
+                words.wrong(format!("`.{}`", ty.name()), "a type that this comparison takes")
+            );
+        }
     };
     let then = words.choice(&LOGIC);
     Ok(Compare { holds: Outcomes(holds), of, packed, then })
@@ -186,5 +190,5 @@ pub(super) fn selector(words: &mut Reader<'_>) -> Result<Selector, Unsupported> 
 pub(super) fn test(words: &mut Reader<'_>) -> Result<Test, Unsupported> {
     debug_assert_eq!(words.inst.op, Op::Testp);
     let ty = words.ty(0, |ty| matches!(ty, Scalar::F32 | Scalar::F64), "`.f32` or `.f64`")?;
-    Ok(Test { is: words.need(&CLASSES, "a class of numbers")?, ty })
+    Ok(Test { is: words.need(&CLASSES, "a class of numbers such as `.finite`")?, ty })
 }

@@ -49,7 +49,7 @@ pub(super) fn moved(words: &mut Reader<'_>) -> Result<Scalar, Unsupported> {
     for word in [Word::Fractional, Word::Range, Word::Cvt, Word::L2, Word::Global] {
         words.take(word);
     }
-    words.ty(0, |ty| ty.kind() == Kind::Pred || ty.bits() <= 64, "a type that registers hold")
+    words.ty(0, |ty| ty.kind() == Kind::Pred || ty.bits() <= 64, "a type of registers")
 }
 
 pub(super) fn lower(words: &mut Reader<'_>) -> Control {

@@ -116,12 +116,13 @@ pub(super) fn lower(words: &mut Reader<'_>) -> Result<Convert, Unsupported> {
             Ok(Convert::FromInteger { from, to, round, clamp: float::clamp(words) })
         }
         _ if integer(to) && number(from) => {
-            let round = words.need(&WHOLE, "a rounding to whole numbers")?;
+            let round = words.need(&WHOLE, "a rounding to integers such as `.rzi`")?;
             // Beyond the type it clamps whether told to or not (ISA, `cvt`).
             words.take(Word::Sat);
             Ok(Convert::ToInteger { from, to, round, flush: words.take(Word::Ftz) })
         }
         _ if number(to) && number(from) => Ok(Convert::Float { from, to, mode: mode(words) }),
-        _ => Err(words.wrong(format!("`.{}.{}`", to.name(), from.name()), "integers or numbers")),
+        _ => Err(words
+            .wrong(format!("`.{}.{}`", to.name(), from.name()), "integer or floating-point types")),
     }
 }

@@ -134,7 +134,7 @@ pub(super) fn element(ty: Scalar) -> Option<(Scalar, bool)> {
 }
 
 pub(super) fn lower(words: &mut Reader<'_>) -> Result<Float, Unsupported> {
-    let ty = words.ty(0, |ty| element(ty).is_some(), "a type of floating-point numbers")?;
+    let ty = words.ty(0, |ty| element(ty).is_some(), "a floating-point type")?;
     let (ty, packed) = element(ty).unwrap_or((ty, false));
     let precision = |words: &mut Reader<'_>| {
         let bounds = [(Word::Approx, Precision::Approx), (Word::Full, Precision::Full)];

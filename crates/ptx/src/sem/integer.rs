@@ -105,7 +105,7 @@ pub(super) fn is_integer(ty: Scalar) -> bool {
 
 pub(super) fn lower(words: &mut Reader<'_>) -> Result<Integer, Unsupported> {
     use IntegerOp::*;
-    let ty = words.ty(0, is_integer, "a type of integers")?;
+    let ty = words.ty(0, is_integer, "an integer type")?;
     let given = words.inst.src.len();
     let half = |words: &mut Reader<'_>| {
         words.need(&[(Word::Lo, Half::Low), (Word::Hi, Half::High)], "`.lo` or `.hi`")

@@ -177,7 +177,7 @@ pub(super) fn parts(words: &mut Reader<'_>, operands: usize) -> Result<u8, Unsup
     if usize::from(named) == operands {
         return Ok(named);
     }
-    Err(words.wrong(format!("{operands} values"), "as many as the vector has parts"))
+    Err(words.wrong(format!("{operands} values"), "one for each element of the vector"))
 }
 
 fn is_data(ty: Scalar) -> bool {
@@ -196,7 +196,7 @@ fn access(
         space,
         constant,
         read_only: words.take(Word::Nc),
-        element: words.ty(0, is_data, "a type that memory holds")?,
+        element: words.ty(0, is_data, "a type of data in memory")?,
         parts: parts(words, values)?,
         order: order(words, Order::Weak),
         cache: words.choice(&CACHES).unwrap_or(Cache::Default),

@@ -48,7 +48,7 @@ pub struct Unsupported {
 
 impl std::fmt::Display for Unsupported {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} has no meaning here; expected {}", self.found, self.expected)
+        write!(f, "found {}, expected {}", self.found, self.expected)
     }
 }
 

@@ -196,11 +196,11 @@ fn collectives_and_barrier_objects_have_one() {
 fn nonsense_is_refused() {
     let of = |ty| [ty, Scalar::B32, Scalar::B32];
     let why = refused(Op::Atom, &[Word::And], of(Scalar::F32), 3);
-    assert_eq!(why.to_string(), "`.f32` has no meaning here; expected a type that it has");
+    assert_eq!(why.to_string(), "found `.f32`, expected a type that this operation has");
     let why = refused(Op::Atom, &[Word::Inc], of(Scalar::U64), 3);
     assert_eq!(why.found, "`.u64`");
     let why = refused(Op::Atom, &[Word::Add, Word::Rz], of(Scalar::F32), 3);
-    assert_eq!(why.to_string(), "`.rz` has no meaning here; expected no such modifier");
+    assert_eq!(why.to_string(), "found `.rz`, expected no such modifier");
     refused(Op::Atom, &[], of(Scalar::U32), 3);
     refused(Op::Atom, &[Word::Cas], of(Scalar::B32), 3);
     refused(Op::Ld, &[Word::V2], of(Scalar::U32), 2);
@@ -315,7 +315,7 @@ fn what_has_no_meaning_keeps_its_kernel_from_being_launched() {
     let module = crate::check(&crate::parse(text).unwrap()).unwrap();
     let (_, refusal) = module.refusals(0)[0];
     assert_eq!(refusal.instruction, "setp.lo.f32");
-    assert_eq!(refusal.reason, "`.f32` has no meaning here; expected a type that it compares");
+    assert_eq!(refusal.reason, "found `.f32`, expected a type that this comparison takes");
     let inst = &module.functions[0].code[0];
     assert_eq!(inst.sem, Operation::Refused);
 }

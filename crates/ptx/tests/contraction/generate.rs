@@ -2,7 +2,7 @@
 //!
 //! Each computes with one type: products and sums, with and without a rounding modifier, their signs changed, moved,
 //! predicated, stored; between them branches, loops, fences, divisions and calls. What is known not to be foretold
-//! is left out (docs/results/contraction.md): products that a loop carries on, and such in local memory.
+//! is left out (docs/design/contraction.md): products that a loop carries on, and such in local memory.
 
 mod more;
 

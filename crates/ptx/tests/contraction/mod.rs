@@ -25,7 +25,7 @@ pub struct Sample {
     more: bool,
     /// What a GPU gave.
     results: &'static [u8],
-    /// Kernels whose results a GPU rounds in places that the rules do not name (docs/results/contraction.md).
+    /// Kernels whose results a GPU rounds in places that the rules do not name (docs/design/contraction.md).
     unforetold: &'static str,
 }
 

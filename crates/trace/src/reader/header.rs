@@ -45,8 +45,8 @@ pub(super) fn read_header(file: &File, path: &Path) -> Result<Header, Error> {
                 let size = file.metadata().map_or(0, |m| m.len());
                 return Err(Error::Foreign {
                     path: path.to_owned(),
-                    found: format!("{size} bytes"),
-                    expected: "a trace file, at least its first page of 4096 bytes",
+                    found: format!("a file of {size} bytes"),
+                    expected: "a trace file, which has 4096 bytes or more",
                 });
             }
             Err(e) => return Err(Error::io("read", path, e)),

@@ -39,7 +39,7 @@ pub enum Error {
     #[error("found a null pointer, expected a device image")]
     Null,
     /// The image says that it is longer than what is mapped.
-    #[error("the image at {at:#x} should have {need} bytes, expected memory there")]
+    #[error("the image at {at:#x} should have {need} bytes, but that memory is not mapped")]
     Unreadable {
         /// Where it begins.
         at: usize,
@@ -49,7 +49,7 @@ pub enum Error {
     /// Nothing that is known begins so.
     #[error(
         "the image at {at:#x} begins with {found:02x?}, expected a fat binary, a cubin, PTX text or a \
-         container of clang"
+         clang offload container"
     )]
     Unknown {
         /// Where it begins.
@@ -89,7 +89,7 @@ impl Error {
 }
 
 fn no_image(found: &NoImage) -> String {
-    let mut text = String::from("the device code holds ");
+    let mut text = String::from("the device code contains ");
     for (n, (kind, arch)) in found.holds.iter().enumerate() {
         let comma = if n == 0 { "" } else { ", " };
         let _ = write!(text, "{comma}{kind} for {arch}");
@@ -112,7 +112,7 @@ fn no_image(found: &NoImage) -> String {
     let _ = write!(
         text,
         "; a device of compute capability {major}.{minor} needs {wanted}. Rebuild with \
-         -gencode arch=compute_{virtually},code=compute_{virtually}, or give the program PTX by \
+         -gencode arch=compute_{virtually},code=compute_{virtually}, or supply PTX with \
          `--replace` or `--redirect`"
     );
     text
@@ -128,14 +128,14 @@ pub fn say_once(text: &str) {
     }
 }
 
-/// The file that holds an address, for messages; `memory` where none does.
+/// The file that holds an address, for messages.
 pub fn owner(address: usize) -> String {
     match cushim_process::elf::object_at(address) {
         Some(object) if !object.file_name().is_empty() => {
             object.file_name().to_string_lossy().into_owned()
         }
         Some(_) => String::from("the program"),
-        None => String::from("memory"),
+        None => String::from("an image in memory"),
     }
 }
 

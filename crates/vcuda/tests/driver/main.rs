@@ -13,6 +13,7 @@
 use cushim_testkit::vcuda_copies as arguments;
 mod bounds;
 mod captures;
+mod conditions;
 mod failures;
 mod graphs;
 mod memory;

@@ -11,7 +11,7 @@ use super::params::{self, replace};
 use super::{Graph as Object, Node as Part, Payload, graph, memory, node};
 use crate::entry::entry;
 use crate::handle::handle;
-use crate::state::{at, check, give, take_all};
+use crate::state::{at, check, give, take, take_all};
 use crate::status;
 use cushim_accel::locks::lock;
 
@@ -66,7 +66,11 @@ fn set(hnode: Node, made: Payload) -> Result<(), i32> {
     let (node, _) = node(hnode)?;
     let mut payload = lock(&node.payload);
     // A graph cannot be put into itself; what takes memory stays as it is.
-    if matches!(*payload, Payload::Child(_) | Payload::Alloc(_) | Payload::Free(_)) {
+    // Nor does what chooses.
+    if matches!(
+        *payload,
+        Payload::Child(_) | Payload::Alloc(_) | Payload::Free(_) | Payload::Condition(_)
+    ) {
         return Err(status::INVALID_VALUE);
     }
     replace(&mut payload, made)
@@ -95,6 +99,20 @@ pub unsafe fn plain(from: Ptr, count: usize) -> Result<(), i32> {
     }
     Ok(())
 }
+
+/// A node of any kind for a graph, by `CUgraphNodeParams`.
+unsafe fn made(graph: &Arc<Object>, from: Ptr) -> Result<Payload, i32> {
+    // SAFETY: the caller's.
+    unsafe {
+        match take::<i32>(from)? {
+            CONDITIONAL => super::condition::node(graph, Ptr(from.0 + params::MEMBER)),
+            _ => params::any(from),
+        }
+    }
+}
+
+/// `CU_GRAPH_NODE_TYPE_CONDITIONAL`.
+const CONDITIONAL: i32 = 13;
 
 fn destroy(graph: &Arc<Object>) -> Result<(), i32> {
     if graph.owned {
@@ -129,13 +147,13 @@ entry! {
 
     fn cuGraphAddNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
         let graph = graph(hGraph)?;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || params::any(nodeParams))
+        add(phGraphNode, &graph, (dependencies, numDependencies), || made(&graph, nodeParams))
     }
 
     fn cuGraphAddNode_v2 cuGraphAddNode_v3 (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, nodeParams: Ptr) {
         let graph = graph(hGraph)?;
         plain(dependencyData, numDependencies)?;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || params::any(nodeParams))
+        add(phGraphNode, &graph, (dependencies, numDependencies), || made(&graph, nodeParams))
     }
 
     fn cuGraphAddMemcpyNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, copyParams: Ptr, ctx: Context) {

@@ -4,21 +4,22 @@
 //! the order in which they run. Source: CUDA Driver API, `cuGraphInstantiate`, `cuGraphExecUpdate`. Must
 //! not know: streams ([`super::launch`]).
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use cushim_abi::types::{self as abi, *};
 
-use super::plan::Plan;
+use super::condition::{self, Condition};
+use super::steps::{Named, Steps};
 use super::{Graph as Object, Node as Part, Payload, graph, node, params};
 use crate::context;
 use crate::entry::entry;
 use crate::handle::{Handles, handle};
 use crate::state::{at, check, give, offer, take};
 use crate::status;
+use cushim_accel::Signal;
 use cushim_accel::locks::lock;
-use cushim_accel::{Queue, Signal};
 
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH`.
 pub const AUTO_FREE: u64 = 1;
@@ -37,15 +38,11 @@ pub struct Exec {
     pub flags: u64,
     /// Its copy of the graph.
     pub graph: Arc<Object>,
-    /// Every node, those of inner graphs in the place of the node that has them, in an order in which each
-    /// comes behind those it waits for.
-    pub order: Vec<Arc<Part>>,
-    /// Which of them run side by side; as many steps as nodes.
-    pub plan: Plan,
-    /// The queues of the lanes but the first, which is the stream's, and their device.
-    pub lanes: Mutex<(usize, Vec<Arc<dyn Queue>>)>,
-    /// By the handle of the node in the program's graph.
-    nodes: HashMap<usize, Arc<Part>>,
+    /// Its nodes as they run.
+    pub steps: Steps,
+    nodes: Named,
+    /// Held of a graph that may have one instance.
+    _claim: Option<Arc<()>>,
     /// Held while a launch goes into a stream; complete when the last launch is.
     pub last: Mutex<Signal>,
 }
@@ -64,75 +61,29 @@ pub fn exec(exec: GraphExec) -> Result<Arc<Exec>, i32> {
     EXECS.get(exec.0).ok_or(status::INVALID_VALUE)
 }
 
-/// Nodes in order, and by what each waits for.
-#[derive(Default)]
-struct Flat {
-    order: Vec<Arc<Part>>,
-    after: Vec<Vec<usize>>,
-    nodes: HashMap<usize, Arc<Part>>,
-}
-
-impl Flat {
-    /// Puts the nodes of a graph behind those that are `before` it; those of a cycle cannot be. Gives the nodes
-    /// that what follows the graph waits for.
-    fn add(&mut self, graph: &Object, before: &[usize]) -> Result<Vec<usize>, i32> {
-        let own = graph.order();
-        if own.len() != graph.nodes().len() {
-            return Err(status::INVALID_VALUE);
-        }
-        let mut from: HashMap<u32, Vec<u32>> = HashMap::new();
-        let mut open: HashSet<u32> = own.iter().map(|node| node.id).collect();
-        for (a, b) in graph.edges() {
-            from.entry(b).or_default().push(a);
-            open.remove(&a);
-        }
-        let mut ends: HashMap<u32, Vec<usize>> = HashMap::new();
-        let union = |ends: &HashMap<u32, Vec<usize>>, of: &[u32]| -> Vec<usize> {
-            let all: BTreeSet<usize> =
-                of.iter().filter_map(|id| ends.get(id)).flatten().copied().collect();
-            all.into_iter().collect()
-        };
-        let mut last = Vec::new();
-        for node in own {
-            self.nodes.insert(node.original, node.clone());
-            let after = from.get(&node.id).map_or_else(|| before.to_vec(), |of| union(&ends, of));
-            let child = match &*lock(&node.payload) {
-                Payload::Child(child) => Some(child.clone()),
-                _ => None,
-            };
-            let id = node.id;
-            if open.contains(&id) {
-                last.push(id);
-            }
-            let end = match child {
-                Some(child) => self.add(&child, &after)?,
-                None => {
-                    self.order.push(node);
-                    self.after.push(after);
-                    vec![self.order.len() - 1]
-                }
-            };
-            ends.insert(id, end);
-        }
-        Ok(if last.is_empty() { before.to_vec() } else { union(&ends, &last) })
-    }
-}
-
 impl Exec {
     /// Of a graph as it is now.
     ///
     /// # Errors
-    /// CUDA_ERROR_INVALID_VALUE for one with a cycle.
+    /// CUDA_ERROR_INVALID_VALUE for one with a cycle, and those of [`Steps::of`]; CUDA_ERROR_NOT_SUPPORTED for a
+    /// second instance of one with conditional nodes.
     pub fn new(graph: &Arc<Object>, flags: u64) -> Result<Arc<Exec>, i32> {
+        let claim = graph.has_conditions().then(|| graph.claim()).transpose()?;
         let graph = graph.copy(false, true);
-        let mut flat = Flat::default();
-        flat.add(&graph, &[])?;
-        let Flat { order, after, nodes } = flat;
-        let plan = Plan::new(after);
+        let mut nodes = Named::new();
+        let steps = Steps::of(&graph, &mut nodes)?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let last = Mutex::new(Signal::completed());
-        let lanes = Mutex::default();
-        Ok(Arc::new(Exec { id, flags, graph, order, plan, lanes, nodes, last }))
+        Ok(Arc::new(Exec { id, flags, graph, steps, nodes, _claim: claim, last }))
+    }
+
+    /// Holds it for a change: no launch reads what its nodes do. Bodies of conditional nodes are read while they run.
+    fn hold(&self) -> MutexGuard<'_, Signal> {
+        let last = lock(&self.last);
+        if self.steps.has_bodies() {
+            last.wait();
+        }
+        last
     }
 
     /// The node that stands for one of the program's graph.
@@ -148,8 +99,7 @@ impl Exec {
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE.
     pub fn replace(&self, of: abi::Node, made: Payload) -> Result<(), i32> {
-        // Not while a launch reads them.
-        let _still = lock(&self.last);
+        let _still = self.hold();
         params::replace(&mut lock(&self.node(of)?.payload), made)
     }
 }
@@ -191,27 +141,48 @@ fn compare(old: &Object, new: &Object, pairs: &mut Vec<(Arc<Part>, Arc<Part>)>) 
         return changed(None, None);
     }
     for (old, new) in olds.into_iter().zip(news) {
-        let children = match (&*lock(&old.payload), &*lock(&new.payload)) {
-            (Payload::Child(old), Payload::Child(new)) => Some((old.clone(), new.clone())),
+        let inner = match (&*lock(&old.payload), &*lock(&new.payload)) {
+            (Payload::Child(old), Payload::Child(new)) => vec![(old.clone(), new.clone())],
+            (Payload::Condition(a), Payload::Condition(b)) => {
+                // CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED: of a conditional node none can be.
+                if a.kind != b.kind || a.bodies.len() != b.bodies.len() {
+                    return Difference { result: 4, node: handle(&new), from: 0 };
+                }
+                a.bodies.iter().cloned().zip(b.bodies.iter().cloned()).collect()
+            }
             (Payload::Alloc(a), Payload::Alloc(b)) if !Arc::ptr_eq(a, b) => {
                 return Difference { result: 5, node: handle(&new), from: 0 };
             }
             (a, b) if a.kind() != b.kind() => {
                 return Difference { result: 3, node: handle(&new), from: 0 };
             }
-            _ => None,
+            _ => Vec::new(),
         };
-        match children {
-            Some((old, new)) => {
-                let inner = compare(&old, &new, pairs);
-                if inner.result != 0 {
-                    return inner;
-                }
+        for (old, new) in inner {
+            let inner = compare(&old, &new, pairs);
+            if inner.result != 0 {
+                return inner;
             }
-            None => pairs.push((old, new)),
         }
+        pairs.push((old, new));
     }
     Difference::default()
+}
+
+/// Gives each node what another does. Inner graphs stay, as their own nodes are among them.
+fn take_over(pairs: Vec<(Arc<Part>, Arc<Part>)>) {
+    for (old, new) in pairs {
+        let made = lock(&new.payload).clone();
+        let payload = &mut *lock(&old.payload);
+        *payload = match (&*payload, made) {
+            (Payload::Child(own), Payload::Child(_)) => Payload::Child(own.clone()),
+            (Payload::Condition(own), Payload::Condition(new)) => {
+                let bodies = own.bodies.clone();
+                Payload::Condition(Condition::new(new.value.clone(), own.kind, bodies))
+            }
+            (_, made) => made,
+        };
+    }
 }
 
 fn update(hexec: GraphExec, hgraph: abi::Graph) -> Result<Difference, i32> {
@@ -220,11 +191,8 @@ fn update(hexec: GraphExec, hgraph: abi::Graph) -> Result<Difference, i32> {
     let mut pairs = Vec::new();
     let difference = compare(&exec.graph, &graph, &mut pairs);
     if difference.result == 0 {
-        let _still = lock(&exec.last);
-        for (old, new) in pairs {
-            let made = lock(&new.payload).clone();
-            *lock(&old.payload) = made;
-        }
+        let _still = exec.hold();
+        take_over(pairs);
     }
     Ok(difference)
 }
@@ -249,6 +217,9 @@ unsafe fn instantiate(to: Out<GraphExec>, hgraph: abi::Graph, flags: u64) -> Res
     let flags = flags & !BY_NODE_PRIORITY;
     if flags & DEVICE_LAUNCH != 0 {
         return Err(status::NOT_SUPPORTED);
+    }
+    if condition::is_any_unused(&graph) {
+        return Err(status::INVALID_VALUE);
     }
     // SAFETY: the caller's.
     unsafe { give(to, abi::GraphExec(EXECS.add(Exec::new(&graph, flags)?))) }
@@ -283,8 +254,11 @@ entry! {
         // Flags, stream to upload in, node at fault, result.
         let flags: u64 = take(instantiateParams)?;
         let result = instantiate(phGraphExec, hGraph, flags);
+        // CUDA_GRAPH_INSTANTIATE_ERROR, or _CONDITIONAL_HANDLE_UNUSED.
+        let unused = graph(hGraph).is_ok_and(|graph| condition::is_any_unused(&graph));
+        let why = if unused { 5 } else { 1 };
         offer(at(Ptr(instantiateParams.0 + 16)), 0usize);
-        offer(at(Ptr(instantiateParams.0 + 24)), i32::from(result.is_err()));
+        offer(at(Ptr(instantiateParams.0 + 24)), if result.is_err() { why } else { 0 });
         result
     }
 
@@ -328,6 +302,7 @@ entry! {
         if lock(&node.payload).kind() > 2 {
             return Err(status::INVALID_VALUE);
         }
+        let _still = exec.hold();
         node.enabled.store(isEnabled != 0, Ordering::Release);
         Ok(())
     }
@@ -376,11 +351,8 @@ entry! {
         if compare(&old, &new, &mut pairs).result != 0 {
             return Err(status::INVALID_VALUE);
         }
-        let _still = lock(&exec.last);
-        for (old, new) in pairs {
-            let made = lock(&new.payload).clone();
-            *lock(&old.payload) = made;
-        }
+        let _still = exec.hold();
+        take_over(pairs);
         Ok(())
     }
 }

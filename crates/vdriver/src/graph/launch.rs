@@ -16,15 +16,15 @@ use super::{Payload, memory};
 use crate::entry::on_stream;
 use crate::state::accelerator;
 use crate::status;
-use crate::stream::slot::{Slot, host_behind, send};
+use crate::stream::slot::Slot;
 use crate::stream::{Stream as Object, capture, resolve};
 use cushim_accel::locks::lock;
-use cushim_accel::{Queue, Signal, Work};
+use cushim_accel::{Signal, Work};
 
 /// Submits everything of an instance that is one chain.
-fn run(slot: &mut Slot<'_>, exec: &Exec) -> Result<(), i32> {
+fn run(slot: &mut Slot<'_>, exec: &Exec, priority: i32) -> Result<(), i32> {
     let context = slot.context.clone();
-    for node in &exec.order {
+    for (place, node) in exec.steps.order.iter().enumerate() {
         if !node.enabled.load(Ordering::Acquire) {
             continue;
         }
@@ -58,20 +58,13 @@ fn run(slot: &mut Slot<'_>, exec: &Exec) -> Result<(), i32> {
             }
             Payload::Alloc(allocation) => memory::take_now(allocation),
             Payload::Free(address) => drop(memory::give_back(*address)),
+            Payload::Condition(condition) => {
+                slot.host(exec.steps.branch(place, condition, &context, priority))?;
+            }
             Payload::Child(_) | Payload::Empty => {}
         }
     }
     Ok(())
-}
-
-/// The queues of an instance's lanes but the first.
-fn queues(exec: &Exec, device: usize, priority: i32) -> Result<Vec<Arc<dyn Queue>>, i32> {
-    let mut lanes = lock(&exec.lanes);
-    if lanes.0 != device || lanes.1.is_empty() {
-        let make = |_| accelerator().queue(device, priority).map_err(|why| status::of(&why));
-        *lanes = (device, (1..exec.plan.lanes).map(make).collect::<Result<_, _>>()?);
-    }
-    Ok(lanes.1.clone())
 }
 
 /// Submits everything of an instance that has branches. `begin` is complete when they may begin.
@@ -82,58 +75,9 @@ fn run_branches(
     begin: &Signal,
 ) -> Result<(), i32> {
     let context = slot.context.clone();
-    let others = queues(exec, context.device, priority)?;
-    let own = slot.queue();
-    let mut ends: Vec<Signal> = Vec::with_capacity(exec.order.len());
-    for (node, step) in exec.order.iter().zip(&exec.plan.steps) {
-        let queue = step.lane.checked_sub(1).and_then(|n| others.get(n)).unwrap_or(&own);
-        let mut waits: Vec<Signal> =
-            step.after.iter().filter_map(|n| ends.get(*n)).cloned().collect();
-        if waits.is_empty() {
-            waits.push(begin.clone());
-        }
-        waits.retain(|wait| !wait.is_done());
-        let done = Signal::new();
-        let work = match &*lock(&node.payload) {
-            _ if !node.enabled.load(Ordering::Acquire) => Work::Barrier,
-            Payload::Kernel(kernel) => Work::Dispatch(Box::new(kernel.dispatch.clone())),
-            Payload::Copy(node) => Work::Copy(node.copy),
-            Payload::Fill(node) => node.fill.map_or(Work::Barrier, Work::Fill),
-            Payload::Host(function) => {
-                let (function, reached) = (*function, Signal::new());
-                send(&context, &**queue, Work::Barrier, waits, reached.clone());
-                let context = context.clone();
-                host_behind(&reached, done.clone(), move || {
-                    if context.healthy().is_ok() {
-                        function.call();
-                    }
-                });
-                ends.push(done);
-                continue;
-            }
-            Payload::Record(event) => {
-                event.set(done.clone());
-                Work::Barrier
-            }
-            Payload::Wait(event) => {
-                waits.extend(event.last());
-                Work::Barrier
-            }
-            Payload::Alloc(allocation) => {
-                memory::take_now(allocation);
-                Work::Barrier
-            }
-            Payload::Free(address) => {
-                drop(memory::give_back(*address));
-                Work::Barrier
-            }
-            Payload::Child(_) | Payload::Empty => Work::Barrier,
-        };
-        send(&context, &**queue, work, waits, done.clone());
-        ends.push(done);
-    }
-    let last = exec.plan.steps.iter().zip(ends).filter(|(step, _)| step.last);
-    let waits = last.map(|(_, end)| end).collect();
+    let others = exec.steps.queues(context.device, priority, exec.steps.plan.lanes - 1)?;
+    let queues: Vec<_> = std::iter::once(slot.queue()).chain(others).collect();
+    let waits = exec.steps.submit(&context, priority, &queues, Some(begin));
     slot.push(Work::Barrier, waits).map(drop)
 }
 
@@ -145,7 +89,7 @@ fn run_branches(
 fn launch(exec: &Arc<Exec>, stream: &Arc<Object>) -> Result<(), i32> {
     accelerator().flush_output();
     let mut last = lock(&exec.last);
-    let allocations = taken(&exec.order);
+    let allocations = taken(&exec.steps.order);
     if allocations.iter().any(|allocation| memory::is_live(allocation)) {
         if exec.flags & AUTO_FREE == 0 {
             return Err(status::INVALID_VALUE);
@@ -156,11 +100,14 @@ fn launch(exec: &Arc<Exec>, stream: &Arc<Object>) -> Result<(), i32> {
     }
     let end = stream.enter(|slot| {
         // An instance runs once at a time, in whatever streams.
-        let begin = slot.push(Work::Barrier, vec![last.clone()])?;
-        if exec.plan.lanes > 1 {
+        let mut begin = slot.push(Work::Barrier, vec![last.clone()])?;
+        for fill in exec.steps.values().iter().filter_map(|value| value.assign()) {
+            begin = slot.push(Work::Fill(fill), Vec::new())?;
+        }
+        if exec.steps.plan.lanes > 1 {
             run_branches(slot, exec, stream.priority, &begin)?;
         } else {
-            run(slot, exec)?;
+            run(slot, exec, stream.priority)?;
         }
         slot.push(Work::Barrier, Vec::new())
     })?;
@@ -175,7 +122,11 @@ on_stream! { hStream;
     fn cuGraphLaunch cuGraphLaunch_ptsz (hGraphExec: GraphExec, hStream: Stream) {
         let exec = exec(hGraphExec)?;
         let stream = resolve(hStream)?;
-        let node = || Ok(Payload::Child(exec.graph.copy(true, true)));
+        let node = || match exec.graph.has_conditions() {
+            // A graph with conditional nodes is nobody's child.
+            true => Err(status::NOT_SUPPORTED),
+            false => Ok(Payload::Child(exec.graph.copy(true, true))),
+        };
         if capture::take(&stream, node)? {
             return Ok(());
         }

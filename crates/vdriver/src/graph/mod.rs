@@ -4,6 +4,7 @@
 //! ([`params`]), how a graph runs ([`exec`]).
 
 pub mod build;
+pub mod condition;
 pub mod exec;
 pub mod kernel;
 pub mod launch;
@@ -12,6 +13,7 @@ pub mod object;
 pub mod params;
 pub mod plan;
 pub mod shape;
+pub mod steps;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -24,6 +26,7 @@ use super::handle::{Handles, handle};
 use super::state::check;
 use super::status;
 use super::stream::callback::Function;
+use condition::{Condition, Value};
 use cushim_accel::locks::lock;
 use memory::Allocation;
 use object::Held;
@@ -52,6 +55,8 @@ pub enum Payload {
     Alloc(Arc<Allocation>),
     /// Gives memory back that was allocated at this address.
     Free(u64),
+    /// Bodies, of which a value chooses.
+    Condition(Arc<Condition>),
 }
 
 impl Payload {
@@ -68,6 +73,7 @@ impl Payload {
             Payload::Record(_) => 7,
             Payload::Alloc(_) => 10,
             Payload::Free(_) => 11,
+            Payload::Condition(_) => 13,
         }
     }
 }
@@ -100,6 +106,10 @@ pub struct Graph {
     public: bool,
     /// It belongs to a node or an instance: the program cannot destroy it.
     pub owned: bool,
+    /// The graph that has it as a body of a conditional node.
+    parent: Weak<Graph>,
+    /// Held by its instance, where it may have one only.
+    single: Mutex<Weak<()>>,
     state: Mutex<State>,
 }
 
@@ -112,6 +122,7 @@ struct State {
     /// To, from.
     back: BTreeSet<(u32, u32)>,
     objects: Vec<Held>,
+    values: Vec<Arc<Value>>,
 }
 
 /// Graphs by handle.
@@ -149,12 +160,28 @@ fn ends(set: &BTreeSet<(u32, u32)>, of: u32) -> impl Iterator<Item = u32> {
 impl Graph {
     /// An empty one. `public`: its handles are given out.
     pub fn new(original: usize, public: bool, owned: bool) -> Arc<Graph> {
+        Graph::within(Weak::new(), original, public, owned)
+    }
+
+    /// An empty body of a conditional node of this graph.
+    pub fn body(parent: &Arc<Graph>) -> Arc<Graph> {
+        Graph::within(Arc::downgrade(parent), 0, parent.public, true)
+    }
+
+    fn within(parent: Weak<Graph>, original: usize, public: bool, owned: bool) -> Arc<Graph> {
         let id = NEXT_GRAPH.fetch_add(1, Ordering::Relaxed);
-        let graph = Arc::new(Graph { id, original, public, owned, state: Mutex::default() });
+        let (single, state) = (Mutex::default(), Mutex::default());
+        let graph = Arc::new(Graph { id, original, public, owned, parent, single, state });
         if public {
             GRAPHS.add(graph.clone());
         }
         graph
+    }
+
+    /// It, and what it is a body in.
+    pub fn lineage(self: &Arc<Self>) -> Vec<Arc<Graph>> {
+        let next = |graph: &Arc<Graph>| graph.parent.upgrade();
+        std::iter::successors(Some(self.clone()), next).collect()
     }
 
     /// Adds a node behind others of this graph.
@@ -313,16 +340,27 @@ impl Graph {
 
     /// A copy, with the same numbers of nodes.
     pub fn copy(self: &Arc<Self>, public: bool, owned: bool) -> Arc<Graph> {
-        let copy = Graph::new(handle(self), public, owned);
+        self.copy_within(Weak::new(), public, owned)
+    }
+
+    fn copy_within(self: &Arc<Self>, parent: Weak<Graph>, public: bool, owned: bool) -> Arc<Graph> {
+        let copy = Graph::within(parent, handle(self), public, owned);
         let from = lock(&self.state);
         let mut to = lock(&copy.state);
         to.next = from.next;
         to.edges.clone_from(&from.edges);
         to.back.clone_from(&from.back);
         to.objects.clone_from(&from.objects);
+        to.values.clone_from(&from.values);
         for node in from.nodes.values() {
             let payload = match &*lock(&node.payload) {
                 Payload::Child(child) => Payload::Child(child.copy(public, true)),
+                Payload::Condition(node) => {
+                    let parent = Arc::downgrade(&copy);
+                    let body = |body: &Arc<Graph>| body.copy_within(parent.clone(), public, true);
+                    let bodies = node.bodies.iter().map(body).collect();
+                    Payload::Condition(Condition::new(node.value.clone(), node.kind, bodies))
+                }
                 other => other.clone(),
             };
             let made = copy.insert(&mut to, node.id, payload, handle(node));
@@ -341,6 +379,30 @@ impl Graph {
         })
     }
 
+    /// Whether it has conditional nodes.
+    pub fn has_conditions(&self) -> bool {
+        self.nodes().iter().any(|node| matches!(&*lock(&node.payload), Payload::Condition(_)))
+    }
+
+    /// Makes a graph that may have one instance the graph of a new one, which keeps what this gives.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_NOT_SUPPORTED while there is another.
+    pub fn claim(&self) -> Result<Arc<()>, i32> {
+        let mut single = lock(&self.single);
+        if single.strong_count() > 0 {
+            return Err(status::NOT_SUPPORTED);
+        }
+        let claim = Arc::new(());
+        *single = Arc::downgrade(&claim);
+        Ok(claim)
+    }
+
+    /// Changes what values of conditional nodes were made for it.
+    pub fn with_values<R>(&self, change: impl FnOnce(&mut Vec<Arc<Value>>) -> R) -> R {
+        change(&mut lock(&self.state).values)
+    }
+
     /// Takes its handles back, and those of its nodes.
     pub fn forget(self: &Arc<Self>) {
         GRAPHS.remove(handle(self));
@@ -356,8 +418,10 @@ impl Graph {
 /// Takes a node's handle back.
 fn forget(node: &Arc<Node>) {
     NODES.remove(handle(node));
-    if let Payload::Child(child) = &*lock(&node.payload) {
-        child.forget();
+    match &*lock(&node.payload) {
+        Payload::Child(child) => child.forget(),
+        Payload::Condition(node) => node.bodies.iter().for_each(Graph::forget),
+        _ => {}
     }
 }
 

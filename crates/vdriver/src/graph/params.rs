@@ -1,4 +1,4 @@
-//! What nodes are made of, as the program describes it by structures, and back.
+//! Node parameters: from the program's structures, and back to them.
 //!
 //! Owns the layouts of the node parameters. Source: cuda.h 13.0. Must not know: graphs' shape.
 
@@ -260,19 +260,22 @@ pub unsafe fn fill(from: Ptr) -> Result<Payload, i32> {
     FillNode::new(unsafe { take(from)? }).map(Payload::Fill)
 }
 
-/// A node of any kind, by `CUgraphNodeParams`: type, three words, the union.
+/// Where `CUgraphNodeParams` has its union.
+pub const MEMBER: usize = 16;
+
+/// A node of any kind but a conditional one, by `CUgraphNodeParams`: type, three words, the union.
 ///
 /// # Safety
 /// `from` is null or such a structure.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED for external semaphores, batches of memory
-/// operations, conditional nodes.
+/// operations.
 pub unsafe fn any(from: Ptr) -> Result<Payload, i32> {
     // SAFETY: the caller's; each kind's parameters are as large as what is read of them.
     unsafe {
         let kind: i32 = take(from)?;
-        let inner = Ptr(from.0 + 16);
+        let inner = Ptr(from.0 + MEMBER);
         match kind {
             0 => super::kernel::kernel(inner, true),
             1 => {
@@ -296,7 +299,9 @@ pub unsafe fn any(from: Ptr) -> Result<Payload, i32> {
                 Ok(made)
             }
             11 => free(take(inner)?),
-            8 | 9 | 12..=15 => {
+            // Of a conditional node nothing can be changed.
+            13 => Err(status::INVALID_VALUE),
+            8 | 9 | 12 | 14 | 15 => {
                 cushim_vbase::unsupported::note("a graph node of this kind");
                 Err(status::NOT_SUPPORTED)
             }
@@ -308,10 +313,10 @@ pub unsafe fn any(from: Ptr) -> Result<Payload, i32> {
 /// A copy of a graph, as a node's own.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED where it takes memory.
+/// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED where it takes memory or has conditional nodes.
 pub fn child(graph: abi::Graph) -> Result<Payload, i32> {
     let graph = super::graph(graph)?;
-    if graph.has_memory() {
+    if graph.has_memory() || graph.has_conditions() {
         return Err(status::NOT_SUPPORTED);
     }
     Ok(Payload::Child(graph.copy(true, true)))

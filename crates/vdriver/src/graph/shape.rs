@@ -163,7 +163,7 @@ entry! {
         if phGraphClone.0.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        if graph.has_memory() {
+        if graph.has_memory() || graph.has_conditions() {
             return Err(status::NOT_SUPPORTED);
         }
         give(phGraphClone, abi::Graph(handle(&graph.copy(true, false))))
@@ -195,13 +195,6 @@ entry! {
         let path = std::ffi::OsStr::new(path.to_str().map_err(|_| status::INVALID_VALUE)?);
         std::fs::write(path, drawing(&graph)).map_err(|_| status::OPERATING_SYSTEM)
     }
-
-    fn cuGraphConditionalHandleCreate (pHandle_out: Out<u64>, hGraph: Graph, ctx: Context, defaultLaunchValue: u32, flags: Flags) {
-        let _ = (pHandle_out, ctx, defaultLaunchValue, flags);
-        graph(hGraph)?;
-        cushim_vbase::unsupported::note("cuGraphConditionalHandleCreate");
-        Err(status::NOT_SUPPORTED)
-    }
 }
 
 /// A graph in the language of Graphviz.
@@ -227,6 +220,11 @@ fn drawing(graph: &Object) -> String {
             Payload::Record(_) => String::from("record of an event"),
             Payload::Alloc(memory) => format!("allocate {} bytes", memory.bytes),
             Payload::Free(address) => format!("free {address:#x}"),
+            Payload::Condition(node) => {
+                let bodies: Vec<String> =
+                    node.bodies.iter().map(|body| format!("graph {}", body.id)).collect();
+                format!("{} of {}", node.kind.name(), bodies.join(", "))
+            }
         };
         let label = what.replace('\\', "\\\\").replace('"', "\\\"");
         // Writing to a string does not fail.

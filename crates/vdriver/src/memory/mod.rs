@@ -1,7 +1,7 @@
-//! Memory as the program sees it: every range that a pointer of CUDA can lie in.
+//! Memory as the program sees it: all ranges that a CUDA pointer can point into.
 //!
-//! Owns the table of ranges, by which pointers are checked before anything is done with them, and the
-//! giving back of what a context holds. Must not know: what is in memory, streams beyond waiting.
+//! Owns the table of ranges, by which pointers are checked before anything is done with them, and the giving back
+//! of what a context holds. Must not know: what is in memory, streams beyond waiting.
 
 pub mod alloc;
 pub mod array;

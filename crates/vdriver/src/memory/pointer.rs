@@ -1,4 +1,4 @@
-//! What CUDA knows of a pointer.
+//! Pointer attributes.
 //!
 //! Source: CUDA Driver API, "Unified Addressing" (`CUpointer_attribute`). Must not know: allocation.
 

@@ -18,7 +18,7 @@ use parquet::schema::types::ColumnDescPtr;
 use zstd_safe::{CCtx, CParameter};
 
 use super::texts::Texts;
-use crate::analysis::fast::Map;
+use cushim_analysis::fast::Map;
 
 /// Entries and bytes of a dictionary at most; what comes later is written out.
 const ENTRIES: usize = 1 << 16;

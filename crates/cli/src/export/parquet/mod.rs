@@ -32,12 +32,13 @@ use parquet::schema::types::{ColumnDescPtr, ColumnPath};
 
 use self::columns::{BATCH, Column, encode, row_group};
 use self::texts::{Texts, hexadecimal};
-use super::inputs::{Facts, Sink, realtime};
-use crate::analysis::fast::Map;
-use crate::view::known::{Handle, Kernel, Known};
-use crate::view::mapped::mappings;
-use crate::view::values::{arguments, copy_direction, copy_kind, words};
+use super::inputs::{Sink, realtime};
 use crate::view::{KernelFilter, Source, gpu_word, range_word, word_value};
+use cushim_analysis::arguments::{arguments, copy_direction, copy_kind, words};
+use cushim_analysis::facts::Facts;
+use cushim_analysis::fast::Map;
+use cushim_analysis::known::{Handle, Kernel, Known};
+use cushim_analysis::mapped::mappings;
 
 /// Rows of a row group.
 const GROUP: u64 = 1_000_000;

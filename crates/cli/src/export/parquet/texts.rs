@@ -2,8 +2,8 @@
 //!
 //! Owns: one copy of each, so that a row costs no copy of its names. Must not know: columns.
 
-use crate::analysis::fast::Map;
-use crate::view::known::Known;
+use cushim_analysis::fast::Map;
+use cushim_analysis::known::Known;
 
 /// Appends `0x7f3a00000000`.
 pub fn hexadecimal(out: &mut String, address: u64) {

@@ -13,12 +13,12 @@ use cushim_trace::meta::Metadata;
 use super::intern::{Place, Texts, Told};
 use super::schema::{annotation as field, event as track_event};
 use super::wire::Wire;
-use crate::export::inputs::Facts;
 use crate::view::KernelFilter;
-use crate::view::known::{Handle, Known};
-use crate::view::mapped::{self, mappings};
-use crate::view::values::{arguments, words};
 use crate::view::word_value;
+use cushim_analysis::arguments::{arguments, words};
+use cushim_analysis::facts::Facts;
+use cushim_analysis::known::{Handle, Known};
+use cushim_analysis::mapped::{self, mappings};
 
 /// What an event is called: numbers of texts.
 pub struct Subject {

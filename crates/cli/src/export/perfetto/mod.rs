@@ -29,9 +29,10 @@ use self::apart::Apart;
 use self::intern::{Place, Told};
 use self::schema::{PACKET, clock, defaults, event as field, packet, track};
 use self::wire::Wire;
-use super::inputs::{Facts, Origin, Sink, realtime};
+use super::inputs::{Origin, Sink, realtime};
 use crate::view::Source;
-use crate::view::known::Handle;
+use cushim_analysis::facts::Facts;
+use cushim_analysis::known::Handle;
 
 /// The sequence of everything that belongs to no thread.
 const GLOBAL: u64 = 1;

@@ -21,11 +21,11 @@ use self::lines::{
     ApiSummary, Argument, GpuLine, GpuSummary, Header, KernelSummary, Line, Lost, MappingLine,
     Number, Place, Process, Range, Region, Summary,
 };
-use super::known::{Handle, Known};
-use super::mapped::{self, Mapping, mappings, moved};
 use super::stats::Stats;
-use super::values::{arguments, copy_direction, why_no_bytes, words};
 use super::{Run, Seen, Source, Totals};
+use cushim_analysis::arguments::{arguments, copy_direction, why_no_bytes, words};
+use cushim_analysis::known::{Handle, Known};
+use cushim_analysis::mapped::{self, Mapping, mappings, moved};
 
 fn write(out: &mut dyn Write, line: &impl Serialize) -> io::Result<()> {
     let mut bytes = serde_json::to_vec(line)?;

@@ -12,7 +12,7 @@ impl Flattening<'_> {
     /// Writes the body of an instance.
     pub(super) fn body(&mut self, n: usize) {
         let this = self.instances[n].clone();
-        let f = &self.module.functions[this.function as usize];
+        let f = self.calls.function(this.function);
         for (at, inst) in f.code.iter().enumerate() {
             self.at = (this.function, at as u32);
             self.place(this.label + at as u32);
@@ -26,17 +26,14 @@ impl Flattening<'_> {
         {
             self.place(label);
             self.returning.push((n, self.out.code.len()));
-            let mut choose = make::control(Control::BranchTable, Scalar::U32, last.pos);
-            choose.src.push(Src::Reg(register));
-            self.push(choose);
-            self.push(make::control(Control::Branch, Scalar::B32, last.pos));
+            self.table(register, last.pos);
         }
     }
 
     /// Registers that may be read before they are written are zero whenever the function begins.
     fn begin(&mut self, n: usize, first: &Inst) {
         let (function, base) = (self.instances[n].function, self.own(n));
-        let f = &self.module.functions[function as usize];
+        let f = self.calls.function(function);
         let regions = region::cut(f, &|_| false);
         let given = |r: u32| f.params.iter().any(|p| p.place == Place::Register(r));
         let read = regions.first().into_iter().flat_map(|p| p.live_in.iter());
@@ -143,8 +140,10 @@ impl Flattening<'_> {
             return false;
         };
         let (function, at) = self.at;
-        let Some(v) = self.cells[function as usize].find(at as usize, *o) else { return false };
-        let variable = &self.cells[function as usize].variables[v];
+        let Some(v) = self.calls.cells[function as usize].find(at as usize, *o) else {
+            return false;
+        };
+        let variable = &self.calls.cells[function as usize].variables[v];
         if variable.cells.is_none() {
             return false;
         }

@@ -1,4 +1,4 @@
-//! Bytes on their way from one side of a call to the other.
+//! Arguments and results of calls as bytes.
 //!
 //! Owns in what pieces they are taken and put together: both sides may have them in registers or in local memory,
 //! and need not have cut them alike. Must not know where a call goes.
@@ -53,7 +53,7 @@ fn widest(from: u32, to: u32, places: &[u32]) -> u32 {
 
 impl Flattening<'_> {
     fn variable(&self, instance: usize, v: usize) -> &Variable {
-        &self.cells[self.instances[instance].function as usize].variables[v]
+        &self.calls.cells[self.instances[instance].function as usize].variables[v]
     }
 
     /// What an argument is made of, or goes to, on the caller's side.
@@ -62,7 +62,7 @@ impl Flattening<'_> {
         match *arg {
             Arg::Memory(o, size) => {
                 let (function, at) = self.at;
-                let found = self.cells[function as usize].find(at as usize, o);
+                let found = self.calls.cells[function as usize].find(at as usize, o);
                 match found {
                     Some(v) if self.variable(n, v).cells.is_some() => Holder::Cells(n, v),
                     _ => Holder::Memory(self.instances[n].frame, o, size),
@@ -80,7 +80,7 @@ impl Flattening<'_> {
             Place::Register(r) => Holder::Register(self.own(to) + r, param.ty.bits()),
             Place::Memory(o) => {
                 let function = self.instances[to].function as usize;
-                match self.cells[function].find(0, o) {
+                match self.calls.cells[function].find(0, o) {
                     Some(v) if self.variable(to, v).cells.is_some() => Holder::Cells(to, v),
                     _ => Holder::Memory(frame, o, param.size),
                 }

@@ -1,7 +1,6 @@
 //! Calls: arguments, going there, coming back, results.
 
 use super::bytes::Holder;
-use super::cells::is_external;
 use super::instance::{Back, Circular, Frame};
 use super::{COPIED, Flattening, SMALL, make, opposite};
 use cushim_ptx::ir::{Call, Callee, Dst, Inst, Src};
@@ -14,7 +13,7 @@ impl Flattening<'_> {
         let Some(Src::Call(call)) = inst.src.first() else { return };
         let call = call.clone();
         let after = self.instances[n].label + self.at.1 + 1;
-        if is_external(self.module, &call) {
+        if self.calls.is_external(&call) {
             return self.external(n, &inst, &call);
         }
         if let Some((p, sense)) = inst.guard {
@@ -31,7 +30,7 @@ impl Flattening<'_> {
 
     /// The instance that a call by name goes to.
     fn instance(&mut self, n: usize, g: u32) -> usize {
-        let length = self.module.functions[g as usize].code.len();
+        let length = self.calls.function(g).code.len();
         let (count, other) = self.calls.sites[g as usize];
         let once = count == 1 && !other;
         let room = self.total + length <= COPIED && (length <= SMALL || once);
@@ -39,7 +38,7 @@ impl Flattening<'_> {
             return self.common(g);
         }
         let i = &self.instances[n];
-        let frame = i.frame.behind(self.module.functions[i.function as usize].local_size);
+        let frame = i.frame.behind(self.calls.function(i.function).local_size);
         let back = self.label();
         self.add(g, frame, Back::One(back))
     }
@@ -74,9 +73,8 @@ impl Flattening<'_> {
     pub(super) fn enter(&mut self, n: usize, inst: &Inst, call: &Call, to: usize) {
         let pos = inst.pos;
         let (caller, callee) = (&self.instances[n], &self.instances[to]);
-        let module = self.module;
-        let f = &module.functions[caller.function as usize];
-        let g = &module.functions[callee.function as usize];
+        let f = self.calls.function(caller.function);
+        let g = self.calls.function(callee.function);
         let circular = self.calls.same_circle(caller.function, callee.function);
         let begins = caller.frame.behind(f.local_size);
         let (frame, label) = (callee.frame, callee.label);
@@ -148,7 +146,7 @@ impl Flattening<'_> {
     /// What a call gives, once lanes are back.
     fn results(&mut self, n: usize, inst: &Inst, call: &Call, to: usize, save: Option<usize>) {
         let (function, frame) = (self.instances[to].function, self.instances[to].frame);
-        let g = &self.module.functions[function as usize];
+        let g = self.calls.function(function);
         let mut moves = Vec::new();
         for (arg, result) in call.returns.iter().zip(&g.returns) {
             let from = self.parameter(to, result, frame);

@@ -1,10 +1,10 @@
 //! Arguments and results of calls that can be registers.
 //!
 //! A variable of space `.param` is written and read, by each side of a call, almost always in pieces that do not
-//! overlap. Owns finding those pieces: cells. A variable that is used in any other way stays in local memory. Must not know what becomes of calls.
+//! overlap. Owns finding those pieces: cells. A variable that is used in any other way stays in local memory. Must not
+//! know what becomes of calls.
 
-use super::graph::Calls;
-use cushim_ptx::ir::{Base, Call, Function, Module, Place, Src, Symbol};
+use cushim_ptx::ir::{Base, Function, Place, Src, Symbol};
 use cushim_ptx::sem::{Access, Operation};
 use cushim_ptx::work;
 use std::collections::{BTreeMap, HashMap};
@@ -21,7 +21,8 @@ pub(super) struct Cells {
 pub(super) struct Variable {
     pub(super) offset: u32,
     pub(super) size: u32,
-    scope: (u32, u32),
+    /// The first instruction that may name it, and the one behind the last.
+    pub(super) scope: (u32, u32),
     /// Width in bytes of each cell, by its place in the variable; `None` if it stays in memory.
     pub(super) cells: Option<BTreeMap<u32, u32>>,
 }
@@ -40,7 +41,8 @@ impl Variable {
 }
 
 impl Cells {
-    fn of(f: &Function) -> Cells {
+    /// Those of a function, by what its code does with them.
+    pub(super) fn of(f: &Function) -> Cells {
         let mut variables = Vec::new();
         let whole = (0, u32::MAX);
         let mut add = |offset, size, scope| {
@@ -54,14 +56,7 @@ impl Cells {
             }
         }
         f.variables.iter().for_each(|v| add(v.offset, v.size, v.scope));
-        let mut by_place: HashMap<u32, Vec<usize>> = HashMap::new();
-        for (n, v) in variables.iter().enumerate() {
-            by_place.entry(v.offset).or_default().push(n);
-        }
-        for list in by_place.values_mut() {
-            list.sort_by_key(|n| variables[*n].scope.0);
-        }
-        let mut cells = Cells { variables, by_place };
+        let mut cells = Cells::with(variables);
         for (at, inst) in f.code.iter().enumerate() {
             for (n, src) in inst.src.iter().enumerate() {
                 match src {
@@ -78,6 +73,18 @@ impl Cells {
             }
         }
         cells
+    }
+
+    /// Those that are known.
+    pub(super) fn with(variables: Vec<Variable>) -> Cells {
+        let mut by_place: HashMap<u32, Vec<usize>> = HashMap::new();
+        for (n, v) in variables.iter().enumerate() {
+            by_place.entry(v.offset).or_default().push(n);
+        }
+        for list in by_place.values_mut() {
+            list.sort_by_key(|n| variables[*n].scope.0);
+        }
+        Cells { variables, by_place }
     }
 
     /// The variable that an instruction names by an offset in the frame.
@@ -123,19 +130,6 @@ impl Cells {
             }
         }
     }
-}
-
-/// The cells of all functions that are called.
-pub(super) fn find(module: &Module, calls: &Calls) -> Vec<Cells> {
-    let mut all: Vec<Cells> = module.functions.iter().map(|_| Cells::default()).collect();
-    for f in &calls.reached {
-        all[*f as usize] = Cells::of(&module.functions[*f as usize]);
-    }
-    all
-}
-
-pub(super) fn is_external(module: &Module, call: &Call) -> bool {
-    matches!(call.callee, cushim_ptx::ir::Callee::Direct(g) if !module.functions[g as usize].defined)
 }
 
 /// Bytes of each part of a load or store, and how many parts.

@@ -1,14 +1,17 @@
 //! Who calls whom, in a launch of one kernel.
 //!
-//! Owns finding the functions that a call through a pointer may mean, and which functions may call
-//! themselves. Must not know what becomes of calls.
+//! Owns which functions and gates are reached, and which of them may call themselves. Must not know what becomes of
+//! calls.
 
-use cushim_ptx::ir::{Arg, Call, Callee, Function, Inst, Module, Src, Symbol};
+use super::cells::Cells;
+use super::gate::{Gate, Pointers};
+use cushim_ptx::ir::{Call, Callee, Function, Inst, Module, Src};
 
-/// The functions of a module, as far as calls go.
-pub(super) struct Calls {
-    /// Functions whose addresses somebody takes.
-    addressed: Vec<u32>,
+/// The functions of a module, as far as calls go, and the gates behind them.
+pub(super) struct Calls<'m> {
+    module: &'m Module,
+    pointers: Pointers<'m>,
+    gates: Vec<Gate>,
     /// Of each function: the loop of calls that it is in, if it is in one.
     circle: Vec<Option<u32>>,
     /// It is in a loop of calls, or called from there: its frames have no fixed place.
@@ -17,6 +20,8 @@ pub(super) struct Calls {
     pub(super) sites: Vec<(u32, bool)>,
     /// Where its frame begins, where that has a fixed place.
     pub(super) base: Vec<u32>,
+    /// Variables of each for arguments and results.
+    pub(super) cells: Vec<Cells>,
     pub(super) reached: Vec<u32>,
 }
 
@@ -28,82 +33,107 @@ pub(super) fn call_of(inst: &Inst) -> Option<&Call> {
     }
 }
 
-fn addressed(module: &Module) -> Vec<u32> {
-    let mut all: Vec<u32> = Vec::new();
-    let function = |s: &Symbol| match s {
-        Symbol::Function(n) => Some(*n),
-        _ => None,
-    };
-    for g in &module.globals {
-        all.extend(g.relocations.iter().filter_map(|r| function(&r.target)));
-    }
-    for src in module.functions.iter().flat_map(|f| &f.code).flat_map(|i| &i.src) {
-        if let Src::Address(symbol, _) = src {
-            all.extend(function(symbol));
+/// The functions that a kernel reaches, itself first.
+fn reach(module: &Module, kernel: u32, pointers: &mut Pointers<'_>) -> Vec<u32> {
+    let mut seen = vec![false; module.functions.len()];
+    let (mut reached, mut stack) = (Vec::new(), vec![kernel]);
+    while let Some(f) = stack.pop() {
+        if std::mem::replace(&mut seen[f as usize], true) {
+            continue;
+        }
+        reached.push(f);
+        for (at, inst) in module.functions[f as usize].code.iter().enumerate() {
+            let Some(call) = call_of(inst) else { continue };
+            match call.callee {
+                Callee::Direct(g) if module.functions[g as usize].defined => stack.push(g),
+                Callee::Direct(_) => {}
+                Callee::Register(_) => stack.extend(pointers.note(call, (f, at as u32))),
+            }
         }
     }
-    all.sort_unstable();
-    all.dedup();
-    all.retain(|n| module.functions.get(*n as usize).is_some_and(|f| f.defined && !f.entry));
-    all
+    reached
 }
 
-/// Whether a function takes and gives what a call through a pointer does.
-fn fits(call: &Call, f: &Function) -> bool {
-    let same = |a: &[Arg], p: &[cushim_ptx::ir::Param]| {
-        a.len() == p.len()
-            && a.iter().zip(p).all(|(a, p)| match a {
-                Arg::Memory(_, size) => *size == p.size,
-                _ => true,
-            })
-    };
-    same(&call.args, &f.params) && same(&call.returns, &f.returns)
-}
-
-impl Calls {
-    pub(super) fn of(module: &Module, kernel: u32) -> Calls {
-        let n = module.functions.len();
+impl<'m> Calls<'m> {
+    pub(super) fn of(module: &'m Module, kernel: u32) -> Calls<'m> {
+        let mut pointers = Pointers::new(module);
+        let mut reached = reach(module, kernel, &mut pointers);
+        let mut cells = vec![Cells::default(); module.functions.len()];
+        for f in &reached {
+            cells[*f as usize] = Cells::of(&module.functions[*f as usize]);
+        }
+        let gates = pointers.gates(&cells);
+        cells.extend(gates.iter().map(|gate| gate.cells.clone()));
+        let n = cells.len();
+        reached.extend(module.functions.len() as u32..n as u32);
         let mut calls = Calls {
-            addressed: addressed(module),
+            module,
+            pointers,
+            gates,
+            cells,
             circle: vec![None; n],
             moving: vec![false; n],
-            sites: vec![(0, false); n],
+            sites: Vec::new(),
             base: vec![0; n],
-            reached: Vec::new(),
+            reached,
         };
         let mut next: Vec<Vec<u32>> = vec![Vec::new(); n];
-        let mut seen = vec![false; n];
-        let mut stack = vec![kernel];
-        while let Some(f) = stack.pop() {
-            if std::mem::replace(&mut seen[f as usize], true) {
-                continue;
-            }
-            calls.reached.push(f);
-            for call in module.functions[f as usize].code.iter().filter_map(call_of) {
+        let mut sites = vec![(0, false); n];
+        for &f in &calls.reached {
+            for call in calls.function(f).code.iter().filter_map(call_of) {
                 let direct = matches!(call.callee, Callee::Direct(_));
-                for g in calls.targets(module, call) {
-                    let (count, other) = &mut calls.sites[g as usize];
+                let targets = calls.targets(f, call);
+                for g in &targets {
+                    let (count, other): &mut (u32, bool) = &mut sites[*g as usize];
                     *count += u32::from(direct);
                     *other |= !direct;
-                    next[f as usize].push(g);
-                    stack.push(g);
                 }
+                next[f as usize].extend(targets);
             }
         }
+        calls.sites = sites;
         calls.circles(&next, kernel);
-        calls.bases(module, &next);
+        calls.bases(&next);
         calls
     }
 
-    /// The functions with bodies that a call may enter.
-    pub(super) fn targets(&self, module: &Module, call: &Call) -> Vec<u32> {
-        let body = |g: &u32| module.functions[*g as usize].defined;
+    /// A function of the module, or a gate.
+    pub(super) fn function(&self, f: u32) -> &Function {
+        let functions = &self.module.functions;
+        functions
+            .get(f as usize)
+            .unwrap_or_else(|| &self.gates[f as usize - functions.len()].function)
+    }
+
+    pub(super) fn is_gate(&self, f: u32) -> bool {
+        self.gate_of(f).is_some()
+    }
+
+    fn gate_of(&self, f: u32) -> Option<&Gate> {
+        self.gates.get((f as usize).checked_sub(self.module.functions.len())?)
+    }
+
+    /// A call of what the host has.
+    pub(super) fn is_external(&self, call: &Call) -> bool {
+        matches!(call.callee, Callee::Direct(g) if !self.function(g).defined)
+    }
+
+    /// The gate that a call in `f` goes to.
+    pub(super) fn gate(&self, f: u32, call: &Call) -> Option<u32> {
         match call.callee {
-            Callee::Direct(g) => [g].into_iter().filter(body).collect(),
-            Callee::Register(_) => {
-                let fit = |g: &u32| fits(call, &module.functions[*g as usize]);
-                self.addressed.iter().copied().filter(fit).collect()
-            }
+            Callee::Register(_) if !self.is_gate(f) => self.pointers.gate(call),
+            _ => None,
+        }
+    }
+
+    /// The functions with bodies that a call in `f` may enter: its gate, if it has one.
+    pub(super) fn targets(&self, f: u32, call: &Call) -> Vec<u32> {
+        match (call.callee, self.gate_of(f), self.gate(f, call)) {
+            (Callee::Direct(g), ..) if self.function(g).defined => vec![g],
+            (Callee::Direct(_), ..) => Vec::new(),
+            (Callee::Register(_), Some(gate), _) => gate.targets.clone(),
+            (Callee::Register(_), None, Some(gate)) => vec![gate],
+            (Callee::Register(_), None, None) => self.pointers.targets(call).to_vec(),
         }
     }
 
@@ -177,12 +207,12 @@ impl Calls {
     }
 
     /// Frames of fixed place: behind those of all callers.
-    fn bases(&mut self, module: &Module, next: &[Vec<u32>]) {
+    fn bases(&mut self, next: &[Vec<u32>]) {
         let mut changed = true;
         while changed {
             changed = false;
             for f in self.reached.iter().map(|f| *f as usize).filter(|f| !self.moving[*f]) {
-                let end = self.base[f].saturating_add(module.functions[f].local_size);
+                let end = self.base[f].saturating_add(self.function(f as u32).local_size);
                 for g in next[f].iter().map(|g| *g as usize) {
                     changed |= end > self.base[g];
                     self.base[g] = self.base[g].max(end);

@@ -14,6 +14,7 @@ mod body;
 mod bytes;
 mod call;
 mod cells;
+mod gate;
 mod graph;
 mod instance;
 mod make;
@@ -23,7 +24,6 @@ mod saved;
 use crate::error::NotCompiled;
 use crate::simt::plan::region::Term;
 use crate::simt::plan::{Layout, Plan};
-use cells::Cells;
 use cushim_ptx::Pos;
 use cushim_ptx::ir::{Base, Dst, Function, Inst, Module, Sense, Src, Symbol};
 #[cfg(doc)]
@@ -54,9 +54,10 @@ pub(crate) struct Flat {
 /// # Errors
 /// [`NotCompiled`]: what there is too much of.
 pub(crate) fn flatten(module: &Module, kernel: u32) -> Result<Flat, NotCompiled> {
+    let calls = Calls::of(module, kernel);
     let mut apart = BTreeSet::new();
     loop {
-        let made = Flattening::new(module, kernel, &apart).whole()?;
+        let made = Flattening::new(&calls, kernel, &apart).whole()?;
         let f = &made.0.function;
         let guarded = |i: &Inst| crate::simt::plan::region::is_collective(i) && i.guard.is_some();
         if !f.code.iter().any(guarded) {
@@ -79,9 +80,7 @@ pub(crate) fn flatten(module: &Module, kernel: u32) -> Result<Flat, NotCompiled>
 }
 
 struct Flattening<'a> {
-    module: &'a Module,
-    calls: Calls,
-    cells: Vec<Cells>,
+    calls: &'a Calls<'a>,
     /// Instructions that lanes go round whose guards are false.
     apart: &'a BTreeSet<Place>,
     out: Function,
@@ -97,23 +96,22 @@ struct Flattening<'a> {
     circular: Vec<Circular>,
     /// Where lanes of an instance choose where they go on.
     returning: Vec<(usize, usize)>,
+    /// Where lanes of a gate choose where they fault, and the calls of each gate, in the order of its sites.
+    refusing: Vec<(usize, usize)>,
+    gated: HashMap<usize, Vec<(Place, Pos)>>,
     local_size: u32,
 }
 
 impl<'a> Flattening<'a> {
-    fn new(module: &'a Module, kernel: u32, apart: &'a BTreeSet<Place>) -> Self {
-        let calls = Calls::of(module, kernel);
-        let cells = cells::find(module, &calls);
-        let k = &module.functions[kernel as usize];
+    fn new(calls: &'a Calls<'a>, kernel: u32, apart: &'a BTreeSet<Place>) -> Self {
+        let k = calls.function(kernel);
         let mut out = k.clone();
         out.code = Vec::new();
         out.registers = Vec::new();
         out.variables = Vec::new();
         out.callees = Vec::new();
         let mut this = Flattening {
-            module,
             calls,
-            cells,
             apart,
             out,
             origins: Vec::new(),
@@ -124,6 +122,8 @@ impl<'a> Flattening<'a> {
             total: 0,
             circular: Vec::new(),
             returning: Vec::new(),
+            refusing: Vec::new(),
+            gated: HashMap::new(),
             local_size: 0,
         };
         this.add(kernel, Frame::Fixed(0), Back::Exit);
@@ -147,13 +147,11 @@ impl<'a> Flattening<'a> {
             self.body(n);
             n += 1;
         }
+        self.faults();
         for (n, at) in std::mem::take(&mut self.returning) {
             let Back::Many { sites, .. } = &self.instances[n].back else { continue };
-            // Who is past the list goes on behind it.
-            let (last, others) =
-                sites.split_last().map_or((0, Vec::new()), |(l, o)| (*l, o.to_vec()));
-            self.out.code[at].src.push(Src::Targets(others));
-            self.out.code[at + 1].src.push(Src::Target(last));
+            let sites = sites.clone();
+            self.choices(at, sites);
         }
         self.resolve();
         let moving = self.calls.reached.iter().any(|f| self.calls.is_moving(*f));
@@ -163,13 +161,28 @@ impl<'a> Flattening<'a> {
         Ok((Flat { function: self.out, moving }, self.origins))
     }
 
+    /// Begins a table of labels, which [`Self::choices`] ends: that goes on which the register says.
+    fn table(&mut self, register: u32, pos: Pos) {
+        let mut choose = make::control(Control::BranchTable, Scalar::U32, pos);
+        choose.src.push(Src::Reg(register));
+        self.push(choose);
+        self.push(make::control(Control::Branch, Scalar::B32, pos));
+    }
+
+    fn choices(&mut self, at: usize, mut labels: Vec<u32>) {
+        // Who is past the list goes on behind it.
+        let last = labels.pop().unwrap_or(0);
+        self.out.code[at].src.push(Src::Targets(labels));
+        self.out.code[at + 1].src.push(Src::Target(last));
+    }
+
     /// A new instance of a function, to be written later.
     fn add(&mut self, function: u32, frame: Frame, back: Back) -> usize {
-        let f = &self.module.functions[function as usize];
+        let f = self.calls.function(function);
         let first = self.out.registers.len() as u32;
         self.out.registers.extend(&f.registers);
         let mut cells = HashMap::new();
-        for (n, v) in self.cells[function as usize].variables.iter().enumerate() {
+        for (n, v) in self.calls.cells[function as usize].variables.iter().enumerate() {
             for (at, width) in v.cells.iter().flatten() {
                 cells.insert((n, *at), self.out.registers.len() as u32);
                 self.out.registers.push(bits(*width));

@@ -2,10 +2,11 @@
 //!
 //! Owns finding, from the value of a pointer, the function that it means. Must not know how arguments get there.
 
+use super::instance::Back;
 use super::{Flattening, make, unsigned};
 use cushim_ptx::Pos;
 use cushim_ptx::exec::FUNCTION_WINDOW;
-use cushim_ptx::ir::{Call, Callee, Dst, Inst, Sense, Src};
+use cushim_ptx::ir::{Arg, Call, Callee, Dst, Inst, Sense, Src};
 use cushim_ptx::sem::{BitOp, Control, IntegerOp, Outcomes};
 use cushim_ptx::types::Scalar;
 
@@ -17,8 +18,12 @@ const WIDEST_TABLE: u32 = 512;
 impl Flattening<'_> {
     /// Goes to whichever function the register says.
     pub(super) fn indirect(&mut self, n: usize, inst: &Inst, call: &Call, r: u32, after: u32) {
+        let caller = self.instances[n].function;
+        if let Some(gate) = self.calls.gate(caller, call) {
+            return self.through(n, inst, call, r, gate);
+        }
         let handle = self.own(n) + r;
-        let targets = self.calls.targets(self.module, call);
+        let targets = self.calls.targets(caller, call);
         if let Some(first) = targets.first().copied() {
             let index = self.index(handle, FUNCTION_WINDOW + 16 * u64::from(first), inst.pos);
             let wrong = self.label();
@@ -34,10 +39,49 @@ impl Flattening<'_> {
             }
             self.place(wrong);
         }
-        let mut fault = make::control(Control::Call, Scalar::B64, inst.pos);
+        match self.instances[n].back {
+            // The call that came here is at fault.
+            Back::Many { register, .. } if self.calls.is_gate(caller) => {
+                self.refusing.push((n, self.out.code.len()));
+                self.table(register, inst.pos);
+            }
+            _ => self.fault(handle, inst.pos),
+        }
+    }
+
+    /// Goes to a gate with what a call passes.
+    fn through(&mut self, n: usize, inst: &Inst, call: &Call, r: u32, gate: u32) {
+        let to = self.common(gate);
+        self.gated.entry(to).or_default().push((self.at, inst.pos));
+        let bits = self.out.registers[(self.own(n) + r) as usize].bits();
+        let mut call = Call { callee: Callee::Direct(gate), ..call.clone() };
+        call.args.insert(0, Arg::Reg(r, bits));
+        self.enter(n, inst, &call, to);
+    }
+
+    /// The launch fails: the register holds no function.
+    fn fault(&mut self, handle: u32, pos: Pos) {
+        let mut fault = make::control(Control::Call, Scalar::B64, pos);
         let empty = Call { callee: Callee::Register(handle), args: vec![], returns: vec![] };
         fault.src.extend([Src::Call(Box::new(empty)), Src::Reg(handle)]);
         self.push(fault);
+    }
+
+    /// The faults of all calls that go to gates.
+    pub(super) fn faults(&mut self) {
+        for (n, at) in std::mem::take(&mut self.refusing) {
+            let handle = self.own(n);
+            let mut labels = Vec::new();
+            for (place, pos) in self.gated.remove(&n).unwrap_or_default() {
+                let label = self.label();
+                self.at = place;
+                self.place(label);
+                self.fault(handle, pos);
+                self.push(make::control(Control::Exit, Scalar::B32, pos));
+                labels.push(label);
+            }
+            self.choices(at, labels);
+        }
     }
 
     /// Goes to the label that stands beside the number which the register holds, else to `wrong`: by a table where

@@ -1,7 +1,7 @@
-//! What a function that may call itself needs after such a call.
+//! Registers that a recursive function needs after a recursive call.
 //!
-//! Owns finding those registers: what an instance owns and is live behind the call. Must not know where they
-//! are kept.
+//! Owns finding those registers: what an instance owns and is live behind the call. Must not know where they are
+//! kept.
 
 use super::instance::{Circular, Instance};
 use crate::simt::plan::liveness::Effects;

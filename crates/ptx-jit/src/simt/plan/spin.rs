@@ -91,6 +91,15 @@ struct Loops<'a> {
 
 impl Loops<'_> {
     fn any_spins(mut self) -> bool {
+        // Mostly nothing that observes decides anything: then no loop has to be looked at.
+        let all: Vec<usize> = (0..self.regions.len()).collect();
+        self.body.clear();
+        for k in &all {
+            self.body.add(*k);
+        }
+        if !self.decides(&all, |this, k| this.regions[k].term.edges().len() > 1) {
+            return false;
+        }
         for k in 0..self.regions.len() {
             for s in self.regions[k].next.iter().copied().filter(|s| *s <= k) {
                 let list = self.find(s, k);
@@ -132,6 +141,18 @@ impl Loops<'_> {
 
     /// Whether what observes something decides in a loop whether it goes on.
     fn spins(&mut self, list: &[usize]) -> bool {
+        self.decides(list, |this, k| {
+            let leaves = |e: &Edge| match e {
+                Edge::To(s) => !this.body.has(*s),
+                Edge::Exit => true,
+            };
+            this.regions[k].term.edges().iter().any(leaves)
+        })
+    }
+
+    /// Whether the end of one of these regions, which are marked as the body, depends on what observes something in
+    /// them. Only ends count of which `matters` holds.
+    fn decides(&mut self, list: &[usize], matters: impl Fn(&Self, usize) -> bool) -> bool {
         self.tainted.clear();
         let mut registers: Vec<u32> = Vec::new();
         let code = |k: &usize| &self.f.code[self.regions[*k].start..self.regions[*k].end];
@@ -149,11 +170,7 @@ impl Loops<'_> {
                 count += 1;
                 match reader {
                     Reader::End(k) => {
-                        let leaves = |e: &Edge| match e {
-                            Edge::To(s) => !self.body.has(*s),
-                            Edge::Exit => true,
-                        };
-                        if self.body.has(k) && self.regions[k].term.edges().iter().any(leaves) {
+                        if self.body.has(k) && matters(self, k) {
                             return true;
                         }
                     }

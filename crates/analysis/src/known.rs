@@ -1,0 +1,217 @@
+//! What events refer to by number, in all files: kernels k1, k2, … and handles s1, e1, …
+//!
+//! Owns: numbers by first appearance, and which kernels are shown. A kernel is the same in two traces if its symbol
+//! and the file that holds it are the same; where the file is not known, the symbol decides. Must not know: how an
+//! event looks.
+
+use std::collections::HashMap;
+
+use cushim_names::{Name, Type};
+use cushim_trace::event::Gpu;
+use cushim_trace::layout::GPU_KERNEL;
+use cushim_trace::meta::{self, Metadata};
+
+use crate::filter::KernelFilter;
+use crate::words::printable;
+
+/// A kernel, the same for all files.
+#[derive(Debug)]
+pub struct Kernel {
+    /// Its number, from 1.
+    pub number: usize,
+    /// Its names; control characters are escaped.
+    pub name: Name,
+    /// The types of its parameters, where the symbol tells them.
+    pub types: Option<Vec<Type>>,
+    /// The file that holds it, empty where unknown.
+    pub owner: String,
+    /// The filter lets it pass.
+    pub shown: bool,
+}
+
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Handle {
+    /// A stream: s1.
+    Stream,
+    /// An event: e1.
+    Event,
+    /// A graph: g1.
+    Graph,
+    /// An executable graph: x1.
+    GraphExec,
+    /// A node of a graph: n1.
+    Node,
+}
+
+/// All that has been seen.
+#[derive(Default)]
+pub struct Known {
+    kernels: Vec<Kernel>,
+    /// Places of the kernels with a symbol.
+    by_symbol: HashMap<String, Vec<usize>>,
+    /// Nothing is known but the address that was launched, in which file.
+    nameless: HashMap<(usize, u64), usize>,
+    by_number: HashMap<(usize, u32), usize>,
+    handles: HashMap<(usize, Handle, u64), u32>,
+    last_handle: HashMap<(usize, Handle), u32>,
+}
+
+impl Known {
+    /// All kernels; [`Known::kernel`] answers places in it.
+    pub fn kernels(&self) -> &[Kernel] {
+        &self.kernels
+    }
+
+    /// The place of kernel `id` of file `source`.
+    pub fn kernel(
+        &mut self,
+        filter: &KernelFilter,
+        source: usize,
+        meta: &Metadata,
+        id: u32,
+    ) -> usize {
+        if let Some(&place) = self.by_number.get(&(source, id)) {
+            return place;
+        }
+        let nothing = meta::Kernel::default();
+        let kernel = meta.kernels.get(&id).unwrap_or(&nothing);
+        let next = self.kernels.len();
+        let place = if kernel.mangled.is_empty() {
+            *self.nameless.entry((source, kernel.address)).or_insert(next)
+        } else {
+            let same = |place: &&usize| {
+                let owner = self.kernels.get(**place).map_or("", |k| &k.owner);
+                owner.is_empty() || kernel.owner.is_empty() || owner == kernel.owner
+            };
+            let places = self.by_symbol.get(&kernel.mangled);
+            match places.and_then(|places| places.iter().find(same)) {
+                Some(&place) => place,
+                None => {
+                    self.by_symbol.entry(kernel.mangled.clone()).or_default().push(next);
+                    next
+                }
+            }
+        };
+        match self.kernels.get_mut(place) {
+            Some(known) if known.owner.is_empty() => known.owner.clone_from(&kernel.owner),
+            Some(_) => {}
+            None => self.kernels.push(Kernel::new(next + 1, kernel, filter)),
+        }
+        self.by_number.insert((source, id), place);
+        place
+    }
+
+    /// The place of the kernel that a GPU ran; `None` for copies and sets.
+    pub fn gpu(
+        &mut self,
+        filter: &KernelFilter,
+        source: usize,
+        meta: &Metadata,
+        gpu: &Gpu,
+    ) -> Option<usize> {
+        (gpu.what == GPU_KERNEL && gpu.kernel != 0)
+            .then(|| self.kernel(filter, source, meta, gpu.kernel))
+    }
+
+    /// As [`Known::handle`] where the handle has a number; else the handle itself. For calls that failed:
+    /// what they leave where a handle should be is none.
+    pub fn seen_handle(&mut self, source: usize, kind: Handle, handle: u64) -> String {
+        let fixed = handle == 0 || kind == Handle::Stream && handle <= 2;
+        match fixed || self.handles.contains_key(&(source, kind, handle)) {
+            true => self.handle(source, kind, handle),
+            false => format!("{handle:#x}"),
+        }
+    }
+
+    /// `s1` and the like; `s0` is the default stream, and the two that CUDA gives fixed handles have words
+    /// (`cudaStreamLegacy`, `cudaStreamPerThread` of driver_types.h).
+    pub fn handle(&mut self, source: usize, kind: Handle, handle: u64) -> String {
+        let letter = match (kind, handle) {
+            (Handle::Stream, 0) => return "s0".to_owned(),
+            (Handle::Stream, 1) => return "legacy".to_owned(),
+            (Handle::Stream, 2) => return "per-thread".to_owned(),
+            (_, 0) => return "NULL".to_owned(),
+            (Handle::Stream, _) => 's',
+            (Handle::Event, _) => 'e',
+            (Handle::Graph, _) => 'g',
+            (Handle::GraphExec, _) => 'x',
+            (Handle::Node, _) => 'n',
+        };
+        let last = self.last_handle.entry((source, kind)).or_default();
+        let number = *self.handles.entry((source, kind, handle)).or_insert_with(|| {
+            *last += 1;
+            *last
+        });
+        format!("{letter}{number}")
+    }
+}
+
+impl Kernel {
+    fn new(number: usize, kernel: &meta::Kernel, filter: &KernelFilter) -> Self {
+        let mut name = Name::new(&kernel.mangled);
+        if kernel.mangled.is_empty() {
+            let text = match kernel.address {
+                0 => "unknown".to_owned(),
+                address => format!("unknown@{address:#x}"),
+            };
+            (name.short, name.full) = (text.clone(), text);
+        }
+        let shown = filter.matches(number, &[&name.short, &name.full, &name.mangled]);
+        let types = name.parameters.as_ref().map(|list| list.iter().map(|t| Type::of(t)).collect());
+        for text in [&mut name.short, &mut name.full, &mut name.mangled] {
+            *text = printable(text);
+        }
+        Kernel { number, types, owner: kernel.owner.clone(), shown, name }
+    }
+
+    /// The symbol, or the address where there is none.
+    pub fn symbol(&self) -> &str {
+        if self.name.mangled.is_empty() { &self.name.full } else { &self.name.mangled }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn metadata(kernels: &[(u32, &str, &str, u64)]) -> Metadata {
+        let mut metadata = Metadata::default();
+        for &(id, mangled, owner, address) in kernels {
+            let (mangled, owner) = (mangled.to_owned(), owner.to_owned());
+            let kernel = meta::Kernel { mangled, owner, address, ..meta::Kernel::default() };
+            metadata.kernels.insert(id, kernel);
+        }
+        metadata
+    }
+
+    #[test]
+    fn kernels_are_one_by_symbol_and_owner() {
+        let first = metadata(&[(7, "_Z1kPf", "/a", 1), (8, "_Z1kPf", "/b", 2), (9, "", "", 3)]);
+        let second = metadata(&[(1, "_Z1kPf", "/a", 9), (2, "", "", 3), (3, "_Z1kPf", "", 4)]);
+        let (mut known, all) = (Known::default(), KernelFilter::default());
+        assert_eq!(known.kernel(&all, 0, &first, 8), 0);
+        assert_eq!(known.kernel(&all, 0, &first, 7), 1);
+        assert_eq!(known.kernel(&all, 1, &second, 1), 1);
+        assert_eq!(known.kernel(&all, 1, &second, 3), 0);
+        assert_eq!(known.kernel(&all, 0, &first, 9), 2);
+        assert_eq!(known.kernel(&all, 1, &second, 2), 3);
+        assert_eq!(known.kernel(&all, 1, &second, 77), 4);
+        assert_eq!(known.kernels()[2].name.short, "unknown@0x3");
+        assert_eq!(known.kernels()[4].symbol(), "unknown");
+    }
+
+    #[test]
+    fn handles_have_numbers_per_process() {
+        let mut known = Known::default();
+        assert_eq!(known.handle(0, Handle::Stream, 0), "s0");
+        assert_eq!(known.handle(0, Handle::Stream, 0x55), "s1");
+        assert_eq!(known.handle(0, Handle::Event, 0x55), "e1");
+        assert_eq!(known.handle(0, Handle::Stream, 0x66), "s2");
+        assert_eq!(known.handle(0, Handle::Stream, 0x55), "s1");
+        assert_eq!(known.handle(1, Handle::Stream, 0x66), "s1");
+        assert_eq!(known.seen_handle(0, Handle::Stream, 0x66), "s2");
+        assert_eq!(known.seen_handle(0, Handle::Stream, 0x77), "0x77");
+        assert_eq!(known.handle(0, Handle::Stream, 2), "per-thread");
+    }
+}

@@ -1,0 +1,27 @@
+//! What of a report is shown, and how it looks.
+
+use super::tables::{By, Sort};
+
+/// How a report looks.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// One table only.
+    pub by: Option<By>,
+    /// What rows are sorted by.
+    pub sort: Sort,
+    /// At most so many rows of each table; `None`: what suits the format.
+    pub top: Option<usize>,
+    /// Columns of the terminal; `None`: nothing is shortened.
+    pub width: Option<usize>,
+    /// Colors.
+    pub color: bool,
+    /// Signs beyond ASCII.
+    pub utf8: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let (by, top, width) = (None, None, None);
+        Options { by, sort: Sort::Total, top, width, color: false, utf8: true }
+    }
+}

@@ -1,0 +1,78 @@
+//! Programs of NVIDIA's that other programs start, and that `cushim` is when it is started by their names.
+//!
+//! Owns: which there are, by which name this program was started, and the folder of links to it that the launcher
+//! shows to the program (PATH, Triton's variables). Must not know: backends.
+
+mod nvcc;
+mod ptxas;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::{Error, preload};
+
+/// A stand-in: the name of the program, and what is done under it with the arguments behind that name.
+type StandIn = (&'static str, fn(Vec<OsString>) -> ExitCode);
+
+const ALL: [StandIn; 1] = [("ptxas", ptxas::run)];
+
+/// Does what the program is to do by whose name this one was started; `None` if that is its own.
+pub fn work() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os();
+    let started = arguments.next()?;
+    let name = Path::new(&started).file_name()?;
+    let (_, run) = ALL.iter().find(|(stand_in, _)| name == *stand_in)?;
+    Some(run(arguments.collect()))
+}
+
+/// A folder in which this program has the names of the stand-ins, and nothing else is.
+///
+/// # Errors
+/// No folder can be made that this user alone can write.
+pub fn folder() -> Result<PathBuf, Error> {
+    let own = std::env::current_exe().map_err(|e| Error::io("find", Path::new("cushim"), e))?;
+    preload::links("programs", &own, &ALL.map(|(name, _)| name))
+}
+
+/// The variables by which the program finds them: `path` is whether PATH is to be among them.
+///
+/// # Errors
+/// As [`folder`].
+pub fn environment(path: bool) -> Result<Vec<(&'static str, OsString)>, Error> {
+    let folder = folder()?;
+    let ptxas = folder.join("ptxas");
+    let mut set: Vec<_> =
+        PTXAS.iter().map(|name| (*name, ptxas.clone().into_os_string())).collect();
+    if path {
+        let now = std::env::var_os("PATH").unwrap_or_default();
+        let others = std::env::split_paths(&now).filter(|entry| *entry != folder);
+        let joined = std::env::join_paths(std::iter::once(folder.clone()).chain(others));
+        set.extend(joined.ok().map(|value| ("PATH", value)));
+    }
+    Ok(set)
+}
+
+/// The variables by which programs find `front`, our libcuda, as a file to link with: Triton compiles a module of its
+/// own at the first kernel, and asks `ldconfig -p` where there is no such word.
+///
+/// # Errors
+/// As [`folder`].
+pub fn libraries(front: &Path) -> Result<Vec<(&'static str, OsString)>, Error> {
+    let folder = preload::links("libraries", front, &["libcuda.so.1", "libcuda.so"])?;
+    Ok(vec![("TRITON_LIBCUDA_PATH", folder.into_os_string())])
+}
+
+/// By which Triton is told of an assembler: for GPUs before 10.0 (until 3.8; later before 9.0), and for the others.
+const PTXAS: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
+
+/// Prints to stderr as it is; a closed one is nobody's concern.
+fn say(text: &str) {
+    use std::io::Write;
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// A word as text; what is no UTF-8 cannot be one of an option's.
+fn text(word: &OsStr) -> String {
+    word.to_string_lossy().into_owned()
+}

@@ -1,0 +1,43 @@
+//! NVIDIA's own functions, as the audit library finds them.
+//!
+//! A process may have several copies of one compiler (CuPy's and PyTorch's own). Each gets a place, and functions of its
+//! own here that know the place ([`super::table`]).
+//!
+//! Owns: the places. Must not know: what the functions do.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::table::ROWS;
+
+/// So many copies of one compiler may be in a process; further ones stay as they are.
+pub const PLACES: usize = 4;
+
+/// The functions of each place: zero until the library is there, and again when it is gone.
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals)]
+pub static cushim_compilers_real: [[AtomicUsize; ROWS]; PLACES] =
+    [const { [const { AtomicUsize::new(0) }; ROWS] }; PLACES];
+
+/// The function of a row at a place.
+pub(crate) fn of(place: usize, row: usize) -> Option<usize> {
+    let found = cushim_compilers_real.get(place)?.get(row)?.load(Ordering::Acquire);
+    (found != 0).then_some(found)
+}
+
+/// Calls NVIDIA's own function of a row, with the type that is named; `$otherwise` where there is none.
+macro_rules! call {
+    ($place:expr, $row:ident: fn($($ty:ty),*), $otherwise:expr, $($argument:expr),*) => {
+        match $crate::real::of($place, $crate::table::$row) {
+            Some(address) => {
+                // SAFETY: what the library exports under the row's name, whose signature its header has.
+                let function: unsafe extern "C" fn($($ty),*) -> i32 = unsafe {
+                    std::mem::transmute(std::ptr::with_exposed_provenance::<()>(address))
+                };
+                // SAFETY: the caller's arguments, or our own for the same purpose.
+                unsafe { function($($argument),*) }
+            }
+            None => $otherwise,
+        }
+    };
+}
+pub(crate) use call;

@@ -1,0 +1,131 @@
+//! Rules: what they are about and what they do.
+//!
+//! Owns the shape of a rule, and the short form `KERNEL=FILE`. Must not know: how rules are written down otherwise,
+//! whether the files that they name are there.
+
+use std::path::{Path, PathBuf};
+
+use regex_lite::Regex;
+
+use crate::{Compare, Error, Match};
+
+/// One rule.
+#[derive(Clone, Debug)]
+pub struct Rule {
+    /// How messages call it.
+    pub name: String,
+    /// What it is about.
+    pub matching: Match,
+    /// What it does.
+    pub action: Action,
+    /// What happens where it cannot be applied.
+    pub on_failure: OnFailure,
+}
+
+/// What a rule does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// A kernel of another image takes the kernel's place.
+    Kernel {
+        /// The image's files: what the backend can run of all of them counts.
+        images: Vec<PathBuf>,
+        /// Its kernel; `None` for the one of the same name.
+        kernel: Option<String>,
+        /// Instead of taking its place it is run beside it, and what they wrote is compared.
+        compare: Option<Compare>,
+        /// Its variables that are not the program's, though the program has some of the same name.
+        own: Vec<String>,
+    },
+    /// Another image takes the image's place, variables and all.
+    Image {
+        /// The image's files, as above.
+        images: Vec<PathBuf>,
+    },
+    /// The kernel is launched in another shape.
+    Launch(Launch),
+    /// The kernel is not launched.
+    Skip,
+}
+
+impl Action {
+    /// The files that it names.
+    pub fn images(&self) -> &[PathBuf] {
+        match self {
+            Action::Kernel { images, .. } | Action::Image { images } => images,
+            Action::Launch(_) | Action::Skip => &[],
+        }
+    }
+}
+
+/// The parts of a launch that change.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Launch {
+    /// Blocks.
+    pub grid: Option<[u32; 3]>,
+    /// Threads of a block.
+    pub block: Option<[u32; 3]>,
+    /// Dynamic shared memory, bytes.
+    pub shared: Option<u32>,
+}
+
+/// What happens where a rule cannot be applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It is said, and the program goes on with its own code.
+    #[default]
+    Pass,
+    /// It is said, and the program ends.
+    Stop,
+}
+
+impl Rule {
+    /// One rule of the form `KERNEL=FILE`, as `--replace` takes it. The last `=` separates: names hold
+    /// some.
+    ///
+    /// # Errors
+    /// Where a side is missing, or the kernel is no regular expression.
+    pub fn replace(text: &str) -> Result<Rule, Error> {
+        let error = |why: String| Error::at(Path::new("--replace"), text, 0, why);
+        let Some((kernel, image)) =
+            text.rsplit_once('=').filter(|(k, i)| !k.is_empty() && !i.is_empty())
+        else {
+            return Err(error(format!("found {text:?}, expected KERNEL=FILE")));
+        };
+        let kernel = Regex::new(kernel)
+            .map_err(|e| error(format!("{kernel:?} is no regular expression: {e}")))?;
+        Ok(Rule {
+            name: format!("--replace {text}"),
+            matching: Match { kernel: Some(kernel), ..Match::default() },
+            action: Action::Kernel {
+                images: vec![image.into()],
+                kernel: None,
+                compare: None,
+                own: Vec::new(),
+            },
+            on_failure: OnFailure::Pass,
+        })
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replace_takes_the_last_equals_sign() {
+        let rule = Rule::replace("op<a==b>=x.ptx").unwrap();
+        assert_eq!(
+            rule.action,
+            Action::Kernel {
+                images: vec!["x.ptx".into()],
+                kernel: None,
+                compare: None,
+                own: Vec::new()
+            }
+        );
+        for bad in ["", "kernel", "=x", "k=", "(=x"] {
+            assert!(Rule::replace(bad).is_err(), "{bad}");
+        }
+    }
+}

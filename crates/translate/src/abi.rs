@@ -1,0 +1,165 @@
+//! How a translated kernel is launched: what a backend has to know, and all of it.
+//!
+//! Owns the layout of a kernel's arguments, how threads lie in work-items, and what is known of a kernel. Must not know
+//! how code is made, or by which calls a backend launches it.
+//!
+//! # Code objects
+//!
+//! An ELF file of code object version 5 for one target, with AMD's metadata note as LLVM writes it.
+//!
+//! - A kernel has its CUDA name; its descriptor is the symbol `NAME.kd`.
+//! - A `__device__`, `__constant__` or `__managed__` variable is a global symbol of the same name and size. The loader
+//!   gives it its initial value.
+//! - `.group_segment_fixed_size` of the metadata is static shared memory, with what aligns the dynamic one behind it:
+//!   the packet's group segment has that many bytes and the launch's dynamic ones. `.private_segment_fixed_size` and
+//!   `.uses_dynamic_stack` are local memory and call frames.
+//! - A pointer to a function is the address of its code.
+//!
+//! # Arguments
+//!
+//! The kernarg segment, aligned to 16 bytes:
+//!
+//! | offset | what |
+//! |---|---|
+//! | 0 | CUDA's parameters, at PTX's offsets, [`Facts::parameter_bytes`] of them |
+//! | [`Facts::launch_offset`], the next multiple of 8 | [`Launch`] |
+//!
+//! The metadata may name hidden arguments behind it, where LLVM could not show that nothing reads them. No translated
+//! kernel does; zeros are right.
+//!
+//! # Threads
+//!
+//! A dispatch has a workgroup for each block: workgroup (x, y, z) is block (x, y, z). A workgroup has one dimension,
+//! [`Lanes::work_items`] of them, whatever the block's shape: the kernel computes `%tid` from [`Launch::block`]. So a
+//! dispatch of `grid` blocks has, in work-items, `[grid.x * n, grid.y, grid.z]`, of which the first must fit in 32 bits.
+
+/// What stands behind a kernel's parameters. 64 bytes, little-endian, aligned to 8.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
+pub struct Launch {
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory, in bytes.
+    pub dynamic_shared_bytes: u32,
+    /// How threads lie in waves: a [`Lanes`] that [`Facts::lanes`] allows.
+    pub lanes_layout: u32,
+    /// The address of a host call buffer; 0 for none. Nothing uses it so far.
+    pub rpc: u64,
+    /// The address of the zeroed workspace of `grid.sync()`, 16 bytes at least, in a cooperative launch; else 0.
+    pub workspace: u64,
+    /// Zeros.
+    pub reserved: [u64; 2],
+}
+
+/// The bytes of [`Launch`].
+pub const LAUNCH_BYTES: u32 = 64;
+const _: () = assert!(size_of::<Launch>() == LAUNCH_BYTES as usize);
+
+impl Launch {
+    /// As the kernel reads it.
+    pub fn bytes(&self) -> [u8; LAUNCH_BYTES as usize] {
+        let mut out = [0; LAUNCH_BYTES as usize];
+        let words = self.grid.into_iter().chain(self.block);
+        let words = words.chain([self.dynamic_shared_bytes, self.lanes_layout]);
+        let pairs =
+            [self.rpc, self.workspace].into_iter().flat_map(|v| [v as u32, (v >> 32) as u32]);
+        for (place, word) in out.chunks_exact_mut(4).zip(words.chain(pairs)) {
+            place.copy_from_slice(&word.to_le_bytes());
+        }
+        out
+    }
+}
+
+/// How the threads of a block lie in waves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum Lanes {
+    /// Thread `t` is work-item `t`. On waves of 64 lanes two warps share a wave.
+    Full = 0,
+    /// A warp is the lower half of a wave of 64 lanes: thread `t` is work-item `t / 32 * 64 + t % 32`, and the upper
+    /// lanes end at once.
+    Half = 1,
+}
+
+impl Lanes {
+    /// The work-items of a workgroup for a block of so many threads; 1,024 at most, else this layout does not do.
+    pub fn work_items(self, threads: u32) -> Option<u32> {
+        let items = match self {
+            Lanes::Full => threads,
+            Lanes::Half => threads.div_ceil(32).checked_mul(64)?,
+        };
+        (threads > 0 && items <= 1024).then_some(items)
+    }
+}
+
+/// What is known of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Facts {
+    /// Its name; the descriptor's symbol is this with `.kd`.
+    pub name: String,
+    /// Bytes of CUDA's parameters.
+    pub parameter_bytes: u32,
+    /// Where [`Launch`] stands.
+    pub launch_offset: u32,
+    /// The layouts that may be used, the better one first. Of blocks that none of them has room for, a launch is
+    /// refused.
+    pub lanes: Vec<Lanes>,
+    /// Static shared memory as PTX declares it, in bytes.
+    pub static_shared_bytes: u32,
+    /// It names dynamic shared memory.
+    pub dynamic_shared: bool,
+    /// Threads of a block at most.
+    pub max_threads: u32,
+}
+
+impl Facts {
+    /// Bytes of the kernarg segment that are read.
+    pub fn argument_bytes(&self) -> u32 {
+        self.launch_offset + LAUNCH_BYTES
+    }
+
+    /// The layout for a block of so many threads, and its work-items.
+    pub fn layout(&self, threads: u32) -> Option<(Lanes, u32)> {
+        let fits = |lanes: &Lanes| Some((*lanes, lanes.work_items(threads)?));
+        (threads <= self.max_threads).then(|| self.lanes.iter().find_map(fits))?
+    }
+}
+
+/// Where [`Launch`] stands behind so many bytes of parameters.
+pub fn launch_offset(parameter_bytes: u32) -> u32 {
+    parameter_bytes.next_multiple_of(8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_launch_has_its_fields_where_kernels_look() {
+        let launch = Launch {
+            grid: [1, 2, 3],
+            block: [4, 5, 6],
+            dynamic_shared_bytes: 7,
+            lanes_layout: 8,
+            rpc: 9 | 10 << 32,
+            workspace: 11,
+            reserved: [0; 2],
+        };
+        let bytes = launch.bytes();
+        let word = |n: usize| u32::from_le_bytes(bytes[4 * n..4 * n + 4].try_into().unwrap());
+        assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(word), [1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!([8, 9, 10, 11, 12].map(word), [9, 10, 11, 0, 0]);
+    }
+
+    #[test]
+    fn half_waves_need_twice_the_work_items() {
+        assert_eq!(Lanes::Half.work_items(512), Some(1024));
+        assert_eq!(Lanes::Half.work_items(513), None);
+        assert_eq!(Lanes::Half.work_items(1), Some(64));
+        assert_eq!(Lanes::Full.work_items(33), Some(33));
+        assert_eq!(Lanes::Full.work_items(1025), None);
+        assert_eq!(Lanes::Full.work_items(0), None);
+    }
+}

@@ -1,0 +1,191 @@
+//! Arithmetic of floating-point numbers.
+//!
+//! Owns which of LLVM's instructions gives the exact result, or what does where none rounds as asked. NaNs of singles and
+//! halves are the one that NVIDIA's devices give; a double's NaN has the payload that the target gives it.
+
+use super::approx;
+use super::format::{self, canonical, clamp, flush, format, is_nan, number};
+use super::round;
+use super::{Missing, halves};
+use crate::llvm::{Body, Type, Value};
+use cushim_ptx::sem::{Extreme, Float, FloatOp, Precision};
+use cushim_ptx::soft::{Format, Round};
+
+/// What `div.approx` takes for infinite: 2^126 and more.
+const LARGEST_DIVISOR: f32 = f32::from_bits(0x7e80_0000);
+
+pub(super) fn eval(b: &mut Body, i: Float, a: [Value; 5]) -> Result<Value, Missing> {
+    if i.packed { halves(b, a, |b, a| one(b, i, a)) } else { one(b, i, a) }
+}
+
+fn one(b: &mut Body, i: Float, a: [Value; 5]) -> Result<Value, Missing> {
+    use FloatOp::*;
+    let f = format(i.ty);
+    let a = [a[0], a[1], a[2]].map(|v| {
+        let v = b.fit(v, format::width(f));
+        if i.flush { flush(b, v, f) } else { v }
+    });
+    let (sign, rest): (u128, u128) = (f.sign().into(), (f.sign() - 1).into());
+    let value = match i.op {
+        Copysign => {
+            let (s, m) = (b.with("and", a[0], sign), b.with("and", a[1], rest));
+            return Ok(b.op("or", s, m));
+        }
+        Min(how) => return Ok(extreme(b, how, false, f, a)),
+        Max(how) => return Ok(extreme(b, how, true, f, a)),
+        Neg | Abs => {
+            let v = if i.op == Neg { b.with("xor", a[0], sign) } else { b.with("and", a[0], rest) };
+            if f == Format::F64 {
+                return Ok(v);
+            }
+            v
+        }
+        Rcp(Precision::Approx) | Rsqrt if f == Format::F64 => return Ok(upper(b, i, a[0])),
+        Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => function(b, i.op, f, a[0]),
+        _ => arithmetic(b, i, f, a)?,
+    };
+    let value = if f == Format::F64 { value } else { canonical(b, value, f) };
+    let value = if i.flush { flush(b, value, f) } else { value };
+    Ok(clamp(b, i.clamp, value, f))
+}
+
+/// Sums, products, quotients, roots: their bits.
+fn arithmetic(b: &mut Body, i: Float, f: Format, a: [Value; 3]) -> Result<Value, Missing> {
+    use FloatOp::*;
+    let [x, y, z] = a.map(|v| number(b, v, f));
+    if i.round != Round::Nearest {
+        return directed(b, i, f, [x, y, z]);
+    }
+    let v = match i.op {
+        Add => b.op("fadd", x, y),
+        Sub => b.op("fsub", x, y),
+        Mul => b.op("fmul", x, y),
+        // A product of bfloat16 is a single, but the sum is to be rounded once.
+        Fma if f == Format::BF16 => round::fused_odd(b, [x, y, z]),
+        Fma => b.same("llvm.fma", &[x, y, z]),
+        Div(how) => quotient(b, how, f, x, y),
+        Rcp(_) => b.op("fdiv", constant(f, 1.0), x),
+        Sqrt(_) => b.same("llvm.sqrt", &[x]),
+        _ => return Err("an operation on numbers"),
+    };
+    Ok(round::narrow(b, v, f, Round::Nearest))
+}
+
+fn quotient(b: &mut Body, how: Precision, f: Format, x: Value, y: Value) -> Value {
+    let v = b.op("fdiv", x, y);
+    if how != Precision::Approx || f != Format::F32 {
+        return v;
+    }
+    // The reciprocal of what is larger is a zero (ISA, `div.approx`).
+    let m = b.same("llvm.fabs", &[y]);
+    let large = b.fcmp("ogt", m, Value::float(LARGEST_DIVISOR));
+    let zero = b.same("llvm.copysign", &[Value::float(0.0), y]);
+    let small = b.op("fmul", x, zero);
+    b.select(large, small, v)
+}
+
+fn constant(f: Format, v: f64) -> Value {
+    if f == Format::F64 { Value::double(v) } else { Value::float(v as f32) }
+}
+
+/// What is not rounded to nearest: of singles, by doubles.
+fn directed(b: &mut Body, i: Float, f: Format, [x, y, z]: [Value; 3]) -> Result<Value, Missing> {
+    use FloatOp::*;
+    if f != Format::F32 {
+        return Err("doubles that are not rounded to nearest");
+    }
+    let one = Value::float(1.0);
+    let v = match i.op {
+        Add => round::fused(b, [x, one, y], i.round),
+        Sub => {
+            let y = b.fneg(y);
+            round::fused(b, [x, one, y], i.round)
+        }
+        Mul => {
+            let [s, t] = [x, y].map(|v| b.bits_of(v));
+            let s = b.op("xor", s, t);
+            let s = b.with("and", s, 1 << 31);
+            let zero = b.bits_as(s, Type::Float);
+            round::fused(b, [x, y, zero], i.round)
+        }
+        Fma => round::fused(b, [x, y, z], i.round),
+        Div(_) | Rcp(_) | Sqrt(_) => {
+            let [x, y] = [x, y].map(|v| b.cast("fpext", v, Type::Double));
+            let v = match i.op {
+                Div(_) => b.op("fdiv", x, y),
+                Rcp(_) => b.op("fdiv", Value::double(1.0), x),
+                _ => b.same("llvm.sqrt", &[x]),
+            };
+            return Ok(round::narrow(b, v, f, i.round));
+        }
+        _ => return Err("an operation that is not rounded to nearest"),
+    };
+    Ok(b.bits_of(v))
+}
+
+/// The functions with an error bound.
+fn function(b: &mut Body, op: FloatOp, f: Format, a: Value) -> Value {
+    if op == FloatOp::Rsqrt {
+        let x = number(b, a, f);
+        let root = b.same("llvm.sqrt", &[x]);
+        let v = b.op("fdiv", constant(f, 1.0), root);
+        return b.bits_of(v);
+    }
+    let x = format::double(b, a, f);
+    let v = approx::function(b, op, x);
+    round::narrow(b, v, f, Round::Nearest)
+}
+
+/// `.approx.ftz.f64` looks at the upper half only, and computes no more.
+fn upper(b: &mut Body, i: Float, a: Value) -> Value {
+    let kept: u128 = if i.flush { 0xffff_ffff_0000_0000 } else { u64::MAX.into() };
+    let x = b.with("and", a, kept);
+    let x = b.bits_as(x, Type::Double);
+    let by = if i.op == FloatOp::Rsqrt { b.same("llvm.sqrt", &[x]) } else { x };
+    let v = b.op("fdiv", Value::double(1.0), by);
+    let v = b.bits_of(v);
+    let nan = is_nan(b, v, Format::F64);
+    if !i.flush {
+        return b.select(nan, Value::int(64, Format::F64.nan().into()), v);
+    }
+    let v = b.with("and", v, kept);
+    let v = flush(b, v, Format::F64);
+    b.select(nan, Value::int(64, 0x7fff_ffff_0000_0000), v)
+}
+
+/// Bits in an order in which integers compare as the numbers do.
+fn order(b: &mut Body, v: Value, f: Format) -> Value {
+    let sign = b.with("ashr", v, u128::from(format::width(f) - 1));
+    let turned = b.with("and", sign, (f.sign() - 1).into());
+    b.op("xor", v, turned)
+}
+
+fn extreme(b: &mut Body, how: Extreme, max: bool, f: Format, a: [Value; 3]) -> Value {
+    let v = pair(b, how, max, f, a[0], a[1]);
+    if how.three { pair(b, how, max, f, v, a[2]) } else { v }
+}
+
+fn pair(b: &mut Body, how: Extreme, max: bool, f: Format, x: Value, y: Value) -> Value {
+    let nan = Value::int(format::width(f), f.nan().into());
+    let [p, q] = [x, y].map(|v| match how.absolute {
+        true => b.with("and", v, (f.sign() - 1).into()),
+        false => v,
+    });
+    let [first, second] = [p, q].map(|v| order(b, v, f));
+    let less = b.icmp("slt", first, second);
+    let v = if max { b.select(less, q, p) } else { b.select(less, p, q) };
+    let [none, also] = [p, q].map(|v| is_nan(b, v, f));
+    let v = b.select(none, q, v);
+    let v = b.select(also, p, v);
+    let v = if how.xorsign {
+        let s = b.op("xor", x, y);
+        let s = b.with("and", s, f.sign().into());
+        b.op("or", v, s)
+    } else {
+        v
+    };
+    let both = b.op(if how.nan { "or" } else { "and" }, none, also);
+    // Of doubles the second NaN, made quiet.
+    let nan = if f == Format::F64 && !how.nan { b.with("or", y, 1 << 51) } else { nan };
+    b.select(both, nan, v)
+}

@@ -1,0 +1,86 @@
+//! What operations are in LLVM's language: pure ones, from operands' bits to results' bits.
+//!
+//! Owns the meaning of [`cushim_ptx::sem`] in LLVM IR, bit for bit as [`cushim_ptx::alu`] has it, with the exceptions that
+//! the files name. It uses LLVM's own instructions and intrinsics only, and says nothing of how many lanes a value has, so
+//! that compilers for GPUs and CPUs share it. Must not know registers, memory, control.
+
+mod approx;
+mod bits;
+mod compare;
+mod convert;
+mod float;
+mod format;
+mod integer;
+mod round;
+mod video;
+
+use crate::llvm::{Body, Value};
+use cushim_ptx::sem::Operation;
+
+/// Results; most operations have one. They may be narrower or wider than registers, which take their lowest bits, or
+/// extend them with zeros.
+#[derive(Debug, Clone, Copy)]
+pub struct Out(pub Value, pub Option<Value>);
+
+/// An operation that is not there, in words.
+pub type Missing = &'static str;
+
+/// Computes a pure operation ([`Operation::is_pure`]). Operands are integers of any width: what is above the type is cut
+/// off, what is missing is zero. `width` is that of the first result's register.
+///
+/// # Errors
+/// What of it is not translated.
+pub fn eval(
+    b: &mut Body,
+    operation: &Operation,
+    width: u32,
+    operands: &[Value],
+) -> Result<Out, Missing> {
+    let given = |n: usize| operands.get(n).copied().unwrap_or(Value::int(64, 0));
+    let a: [Value; 5] = std::array::from_fn(given);
+    let one = |v: Value| Out(v, None);
+    Ok(match *operation {
+        Operation::Integer(what) => integer::eval(b, what, a),
+        Operation::Bits(what) => bits::eval(b, what, a),
+        Operation::Float(what) => one(float::eval(b, what, a)?),
+        Operation::Convert(what) => one(convert::eval(b, what, a)?),
+        Operation::Compare(what) => compare::compare(b, what, a),
+        Operation::Set(what) => one(compare::set(b, what, a)),
+        Operation::Select => {
+            let (c, x, y) = (compare::truth(b, a[2]), b.fit(a[0], width), b.fit(a[1], width));
+            one(b.select(c, x, y))
+        }
+        Operation::SelectBySign(by) => one(compare::select_by_sign(b, by, width, a)),
+        Operation::Test(what) => one(compare::test(b, what, a[0])),
+        Operation::Video(what) => one(video::eval(b, what, a)?),
+        _ => return Err("no operation that computes"),
+    })
+}
+
+/// What is done to both halves of registers, each by itself: 16 bits of each operand to 16 bits.
+fn halves(
+    b: &mut Body,
+    a: [Value; 5],
+    mut one: impl FnMut(&mut Body, [Value; 5]) -> Result<Value, Missing>,
+) -> Result<Value, Missing> {
+    let part = |b: &mut Body, by: u128| {
+        a.map(|v| {
+            let word = b.fit(v, 32);
+            let moved = b.with("lshr", word, by);
+            b.fit(moved, 16)
+        })
+    };
+    let low = part(b, 0);
+    let low = one(b, low)?;
+    let high = part(b, 16);
+    let high = one(b, high)?;
+    Ok(pair(b, low, high))
+}
+
+/// Two values of 16 bits as one of 32.
+fn pair(b: &mut Body, low: Value, high: Value) -> Value {
+    let (low, high) = (b.fit(low, 32), b.fit(high, 32));
+    let low = b.with("and", low, 0xffff);
+    let high = b.with("shl", high, 16);
+    b.op("or", low, high)
+}

@@ -1,0 +1,260 @@
+//! The nodes of a graph as they run: in which order, on which queues, and the bodies of those that have some.
+//!
+//! Owns the order of an instance's nodes and how they are submitted. Inner graphs stand in the place of the node that
+//! has them. A conditional node runs on a thread of the host when everything before it has ended: it looks at its
+//! value, runs a body on queues of the body's own, and waits for that. Must not know: streams, how instances are made
+//! and changed.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
+
+use super::condition::{self, Condition, Kind, Value};
+use super::plan::Plan;
+use super::{Graph as Object, Node as Part, Payload, memory};
+use crate::context::Context;
+use crate::state::accelerator;
+use crate::status;
+use crate::stream::slot::{host_behind, send};
+use cushim_accel::locks::lock;
+use cushim_accel::{Queue, Signal, Work};
+
+/// Queues by lane.
+type Queues = Vec<Arc<dyn Queue>>;
+
+/// The nodes of a graph, or of one body of a conditional node.
+#[derive(Default)]
+pub struct Steps {
+    /// Every node, those of inner graphs in the place of the node that has them, in an order in which each
+    /// comes behind those it waits for.
+    pub order: Vec<Arc<Part>>,
+    /// Which of them run side by side; as many steps as nodes.
+    pub plan: Plan,
+    /// Queues that were made for it, and their device.
+    queues: Mutex<(usize, Queues)>,
+    /// The bodies of conditional nodes, by the node's place in the order.
+    bodies: HashMap<usize, Arc<[Steps]>>,
+}
+
+/// Nodes in order, and by what each waits for.
+#[derive(Default)]
+struct Flat {
+    order: Vec<Arc<Part>>,
+    after: Vec<Vec<usize>>,
+    bodies: HashMap<usize, Arc<[Steps]>>,
+}
+
+/// The nodes of an instance, by the handle of the node in the program's graph.
+pub type Named = HashMap<usize, Arc<Part>>;
+
+impl Flat {
+    /// Puts the nodes of a graph behind those that are `before` it; those of a cycle cannot be. Gives the nodes
+    /// that what follows the graph waits for.
+    fn add(
+        &mut self,
+        graph: &Object,
+        before: &[usize],
+        named: &mut Named,
+    ) -> Result<Vec<usize>, i32> {
+        let own = graph.order();
+        if own.len() != graph.nodes().len() {
+            return Err(status::INVALID_VALUE);
+        }
+        let mut from: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut open: HashSet<u32> = own.iter().map(|node| node.id).collect();
+        for (a, b) in graph.edges() {
+            from.entry(b).or_default().push(a);
+            open.remove(&a);
+        }
+        let mut ends: HashMap<u32, Vec<usize>> = HashMap::new();
+        let union = |ends: &HashMap<u32, Vec<usize>>, of: &[u32]| -> Vec<usize> {
+            let all: BTreeSet<usize> =
+                of.iter().filter_map(|id| ends.get(id)).flatten().copied().collect();
+            all.into_iter().collect()
+        };
+        let mut last = Vec::new();
+        for node in own {
+            named.insert(node.original, node.clone());
+            let after = from.get(&node.id).map_or_else(|| before.to_vec(), |of| union(&ends, of));
+            let id = node.id;
+            if open.contains(&id) {
+                last.push(id);
+            }
+            let payload = lock(&node.payload).clone();
+            if let Payload::Condition(condition) = &payload {
+                let body = |body: &Arc<Object>| {
+                    condition::check_body(body)?;
+                    Steps::of(body, named)
+                };
+                let bodies = condition.bodies.iter().map(body).collect::<Result<_, _>>()?;
+                self.bodies.insert(self.order.len(), bodies);
+            }
+            let end = match payload {
+                Payload::Child(child) => self.add(&child, &after, named)?,
+                _ => {
+                    self.order.push(node);
+                    self.after.push(after);
+                    vec![self.order.len() - 1]
+                }
+            };
+            ends.insert(id, end);
+        }
+        Ok(if last.is_empty() { before.to_vec() } else { union(&ends, &last) })
+    }
+}
+
+impl Steps {
+    /// Of a graph that is an instance's own; `named` gets its nodes, those of bodies among them.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for one with a cycle, CUDA_ERROR_NOT_SUPPORTED for a body with nodes that may not
+    /// be there.
+    pub fn of(graph: &Object, named: &mut Named) -> Result<Steps, i32> {
+        let mut flat = Flat::default();
+        flat.add(graph, &[], named)?;
+        let Flat { order, after, bodies } = flat;
+        Ok(Steps { order, plan: Plan::new(after), queues: Mutex::default(), bodies })
+    }
+
+    /// Whether there are conditional nodes among them.
+    pub fn has_bodies(&self) -> bool {
+        !self.bodies.is_empty()
+    }
+
+    /// The values of their conditional nodes, at any depth.
+    pub fn values(&self) -> Vec<Arc<Value>> {
+        let mut all = Vec::new();
+        for (place, bodies) in &self.bodies {
+            if let Some(condition) = self.condition(*place) {
+                all.push(condition.value.clone());
+            }
+            bodies.iter().for_each(|body| all.extend(body.values()));
+        }
+        all
+    }
+
+    fn condition(&self, place: usize) -> Option<Arc<Condition>> {
+        match &*lock(&self.order.get(place)?.payload) {
+            Payload::Condition(condition) => Some(condition.clone()),
+            _ => None,
+        }
+    }
+
+    /// What the conditional node at a place does, on a thread of the host that may wait.
+    pub fn branch(
+        &self,
+        place: usize,
+        condition: &Arc<Condition>,
+        context: &Arc<Context>,
+        priority: i32,
+    ) -> impl FnOnce() + Send + 'static {
+        let (condition, bodies) = (condition.clone(), self.bodies.get(&place).cloned());
+        let context = context.clone();
+        move || {
+            let Some(bodies) = bodies else { return };
+            // Work that has failed ends every loop.
+            while context.healthy().is_ok()
+                && let Some(body) = condition.choice().and_then(|body| bodies.get(body))
+                && body.run(&context, priority).is_ok()
+                && condition.kind == Kind::While
+            {}
+        }
+    }
+
+    /// Runs them on queues of their own, and waits until they have ended.
+    fn run(&self, context: &Arc<Context>, priority: i32) -> Result<(), i32> {
+        let queues = self.queues(context.device, priority, self.plan.lanes)?;
+        self.submit(context, priority, &queues, None).iter().for_each(|end| drop(end.wait()));
+        Ok(())
+    }
+
+    /// As many queues of its own, the same for every run on a device.
+    ///
+    /// # Errors
+    /// What the accelerator says.
+    pub fn queues(&self, device: usize, priority: i32, count: usize) -> Result<Queues, i32> {
+        let mut own = lock(&self.queues);
+        if own.0 != device || own.1.len() != count {
+            let make = |_| accelerator().queue(device, priority).map_err(|why| status::of(&why));
+            *own = (device, (0..count).map(make).collect::<Result<_, _>>()?);
+        }
+        Ok(own.1.clone())
+    }
+
+    /// Submits all of them to the queues of their lanes, the first behind `begin`. The ends of those that no other
+    /// waits for.
+    pub fn submit(
+        &self,
+        context: &Arc<Context>,
+        priority: i32,
+        queues: &[Arc<dyn Queue>],
+        begin: Option<&Signal>,
+    ) -> Vec<Signal> {
+        let mut ends: Vec<Signal> = Vec::with_capacity(self.order.len());
+        for (place, (node, step)) in self.order.iter().zip(&self.plan.steps).enumerate() {
+            let Some(queue) = queues.get(step.lane) else { break };
+            let mut waits: Vec<Signal> =
+                step.after.iter().filter_map(|n| ends.get(*n)).cloned().collect();
+            if waits.is_empty() {
+                waits.extend(begin.cloned());
+            }
+            waits.retain(|wait| !wait.is_done());
+            let done = Signal::new();
+            let work = match &*lock(&node.payload) {
+                _ if !node.enabled.load(Ordering::Acquire) => Work::Barrier,
+                Payload::Kernel(kernel) => Work::Dispatch(Box::new(kernel.dispatch.clone())),
+                Payload::Copy(node) => Work::Copy(node.copy),
+                Payload::Fill(node) => node.fill.map_or(Work::Barrier, Work::Fill),
+                Payload::Host(function) => {
+                    let (function, own) = (*function, context.clone());
+                    let call = move || {
+                        if own.healthy().is_ok() {
+                            function.call();
+                        }
+                    };
+                    ends.push(on_host(context, &**queue, waits, call));
+                    continue;
+                }
+                Payload::Condition(condition) => {
+                    let branch = self.branch(place, condition, context, priority);
+                    ends.push(on_host(context, &**queue, waits, branch));
+                    continue;
+                }
+                Payload::Record(event) => {
+                    event.set(done.clone());
+                    Work::Barrier
+                }
+                Payload::Wait(event) => {
+                    waits.extend(event.last());
+                    Work::Barrier
+                }
+                Payload::Alloc(allocation) => {
+                    memory::take_now(allocation);
+                    Work::Barrier
+                }
+                Payload::Free(address) => {
+                    drop(memory::give_back(*address));
+                    Work::Barrier
+                }
+                Payload::Child(_) | Payload::Empty => Work::Barrier,
+            };
+            send(context, &**queue, work, waits, done.clone());
+            ends.push(done);
+        }
+        let last = self.plan.steps.iter().zip(ends).filter(|(step, _)| step.last);
+        last.map(|(_, end)| end).collect()
+    }
+}
+
+/// Runs a function on a thread of the host behind what is in a queue; its end.
+fn on_host(
+    context: &Arc<Context>,
+    queue: &dyn Queue,
+    waits: Vec<Signal>,
+    function: impl FnOnce() + Send + 'static,
+) -> Signal {
+    let (reached, done) = (Signal::new(), Signal::new());
+    send(context, queue, Work::Barrier, waits, reached.clone());
+    host_behind(&reached, done.clone(), function);
+    done
+}
