@@ -194,12 +194,7 @@ fn what_is_missing_is_said() {
             "5:1: `cvt.rn.f16x2.e4m3x2`: found .version 7.8 for sm_89, expected .version 8.1 or later, or .target sm_90 or later",
         ),
         ("7.8", "sm_90", "cvt.rn.f16x2.e4m3x2 r, h;", "taken"),
-        (
-            "1.4",
-            "sm_14",
-            "add.u32 r, r, r;",
-            "2:9: found .target sm_14, expected a known target",
-        ),
+        ("1.4", "sm_14", "add.u32 r, r, r;", "2:9: found .target sm_14, expected a known target"),
         (
             "0.9",
             "sm_10",
