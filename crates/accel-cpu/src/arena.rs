@@ -2,41 +2,57 @@
 //!
 //! Owns the range, what of it is allocated, and the pages behind it: device, managed and page-locked
 //! host memory alike. So a kernel's access is inside if it is inside one range (`base <= address <
-//! base + size`), and [`Arena::is_live`] says more exactly whether it touches an allocation: by pages
-//! of 4 KiB, without a lock. Must not know: devices, kernels.
+//! base + size`), and [`Arena::is_live`] says more exactly whether it touches memory, without a lock: as a GPU does,
+//! by its pages of 2 MiB ([`GRANULE`]). What lies on one with an allocation can be read and written, and costs
+//! nothing until it is. Must not know: devices, kernels, what is shared with whom ([`super::shared`]).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU8, Ordering};
 
 use cushim_accel::locks::lock;
 
+use super::granules::Granules;
+pub use super::granules::{GRANULE, PAGE};
+use super::shared::Shared;
+
 /// Every allocation begins at a multiple of this, as CUDA promises.
 pub const ALIGN: u64 = 256;
-const PAGE: u64 = 4096;
 /// Allocations from here on have pages of their own, which are given back with them.
 const LARGE: u64 = 64 << 10;
-/// Set in a page's entry while it can be touched; the other bits count its allocations.
-const COMMITTED: u8 = 0x80;
+/// Allocations of more have granules of their own, as on a GPU: what is written behind them meets nobody.
+const ALONE: u64 = 1 << 20;
 /// Ranges that are tried: virtual addresses cost nothing, but a process may be limited in them.
 const SIZES: [u64; 6] = [1 << 40, 256 << 30, 64 << 30, 8 << 30, 1 << 30, 64 << 20];
 
 /// The range.
 pub struct Arena {
-    base: u64,
-    size: u64,
-    /// A byte for each page, in zeroed memory of its own.
-    pages: &'static [AtomicU8],
-    state: Mutex<State>,
+    pub(super) granules: Granules,
+    pub(super) state: Mutex<State>,
 }
 
+/// What of the range is in use.
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     /// Unused ranges: length by address, and (length, address).
     free: BTreeMap<u64, u64>,
     by_length: BTreeSet<(u64, u64)>,
-    /// Allocations: length by address, and how much of it was asked for.
-    live: BTreeMap<u64, (u64, u64)>,
+    /// Allocations by address.
+    pub(super) live: BTreeMap<u64, Allocation>,
+    /// Addresses that were reserved without memory: length by address.
+    pub(super) reserved: BTreeMap<u64, u64>,
+    /// Pages that are a file's: by address.
+    pub(super) shared: BTreeMap<u64, Shared>,
+}
+
+/// An allocation.
+#[derive(Clone, Copy)]
+pub(super) struct Allocation {
+    /// Bytes of the range that are nobody else's.
+    pub(super) span: u64,
+    /// Bytes that it takes.
+    pub(super) length: u64,
+    /// Bytes that were asked for.
+    pub(super) bytes: u64,
 }
 
 impl State {
@@ -53,43 +69,54 @@ impl State {
         Some(length)
     }
 
-    /// The smallest unused range that fits: its address, its length, and the aligned address in it.
-    fn find(&self, length: u64, align: u64) -> Option<(u64, u64, u64)> {
+    /// The smallest unused range that fits: its address, its length, and the aligned address in it. What is no
+    /// larger than a granule lies on one.
+    pub(super) fn find(&self, length: u64, align: u64) -> Option<(u64, u64, u64)> {
         self.by_length.range((length, 0)..).find_map(|&(found, address)| {
-            let at = address.next_multiple_of(align);
+            let mut at = address.checked_next_multiple_of(align)?;
+            if length <= GRANULE && at / GRANULE != (at + length - 1) / GRANULE {
+                at = at.next_multiple_of(GRANULE).checked_next_multiple_of(align)?;
+            }
             (at + length <= address + found).then_some((address, found, at))
         })
     }
-}
 
-fn map(bytes: u64, protection: i32) -> Option<u64> {
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping at an address of the system's choice.
-    let at = unsafe { libc::mmap(std::ptr::null_mut(), bytes as usize, protection, flags, -1, 0) };
-    (at != libc::MAP_FAILED).then_some(at as u64)
+    /// Takes a part of an unused range.
+    pub(super) fn take(&mut self, (address, found, at): (u64, u64, u64), length: u64) {
+        self.remove(address);
+        self.put(address, at - address);
+        self.put(at + length, address + found - at - length);
+    }
+
+    /// The unused range that has all of these bytes.
+    pub(super) fn unused(&self, at: u64, length: u64) -> Option<(u64, u64, u64)> {
+        let (&address, &found) = self.free.range(..=at).next_back()?;
+        let end = at.checked_add(length)?;
+        (end <= address + found).then_some((address, found, at))
+    }
+
+    /// Puts a range to the unused ones.
+    pub(super) fn give_back(&mut self, address: u64, length: u64) {
+        let (mut from, mut to) = (address, address + length);
+        let before = self.free.range(..address).next_back().map(|(at, n)| (*at, *n));
+        if let Some((at, _)) = before.filter(|(at, n)| at + n == address) {
+            self.remove(at);
+            from = at;
+        }
+        if let Some(n) = self.remove(to) {
+            to += n;
+        }
+        self.put(from, to - from);
+    }
 }
 
 impl Arena {
     /// Reserves the range, of 1 TiB or of what the process may have; of nothing where it may have none,
     /// and then every allocation is refused.
     pub fn reserve() -> Arena {
-        let both = |size: &u64| {
-            let base = map(*size, libc::PROT_NONE)?;
-            let Some(pages) = map(*size / PAGE, libc::PROT_READ | libc::PROT_WRITE) else {
-                // SAFETY: mapped above, and nobody has seen it.
-                unsafe { libc::munmap(base as *mut _, *size as usize) };
-                return None;
-            };
-            let (pages, count) = (pages as *const AtomicU8, (*size / PAGE) as usize);
-            // SAFETY: `count` zero bytes that nobody else has, never unmapped; zero is a valid entry.
-            Some((*size, base, unsafe { std::slice::from_raw_parts(pages, count) }))
-        };
-        let (size, base, pages) = SIZES.iter().find_map(both).unwrap_or_default();
-        // Kernels go through large arrays in large steps, of which small pages make misses of the page tables.
-        // A wish: a system without large pages refuses it, and nothing else changes.
-        // SAFETY: the range is ours, and only how it is backed changes.
-        unsafe { libc::madvise(base as *mut _, size as usize, libc::MADV_HUGEPAGE) };
-        let arena = Arena { base, size, pages, state: Mutex::default() };
+        let granules = SIZES.iter().find_map(|size| Granules::reserve(*size)).unwrap_or_default();
+        let (base, size) = granules.range();
+        let arena = Arena { granules, state: Mutex::default() };
         // The first page stays unused: no allocation begins where the range does.
         lock(&arena.state).put(base + PAGE, size.saturating_sub(PAGE));
         arena
@@ -97,42 +124,7 @@ impl Arena {
 
     /// Where it lies: address and length.
     pub fn range(&self) -> (u64, u64) {
-        (self.base, self.size)
-    }
-
-    fn entries(&self, address: u64, bytes: u64) -> &[AtomicU8] {
-        let first = ((address - self.base) / PAGE) as usize;
-        let last = ((address - self.base + bytes.max(1) - 1) / PAGE) as usize;
-        self.pages.get(first..=last).unwrap_or_default()
-    }
-
-    fn protect(&self, first: usize, count: usize, protection: i32) -> bool {
-        let at = self.base + first as u64 * PAGE;
-        // SAFETY: pages of the range.
-        unsafe { libc::mprotect(at as *mut _, count * PAGE as usize, protection) == 0 }
-    }
-
-    /// Makes pages usable, in as few calls as there are gaps; counts the allocation on each.
-    fn commit(&self, address: u64, bytes: u64) -> bool {
-        let first = ((address - self.base) / PAGE) as usize;
-        let entries = self.entries(address, bytes);
-        let is_in = |entry: &AtomicU8| entry.load(Ordering::Relaxed) & COMMITTED != 0;
-        let mut at = 0;
-        while let Some(gap) = entries.iter().skip(at).position(|entry| !is_in(entry)) {
-            let start = at + gap;
-            let length = entries.iter().skip(start).take_while(|entry| !is_in(entry)).count();
-            if !self.protect(first + start, length, libc::PROT_READ | libc::PROT_WRITE) {
-                return false;
-            }
-            for entry in entries.iter().skip(start).take(length) {
-                entry.store(COMMITTED, Ordering::Relaxed);
-            }
-            at = start + length;
-        }
-        for entry in entries {
-            entry.fetch_add(1, Ordering::Release);
-        }
-        true
+        self.granules.range()
     }
 
     /// Memory of `bytes`, aligned to `align` and at least [`ALIGN`]; the content is anything.
@@ -145,57 +137,37 @@ impl Arena {
             align = align.max(PAGE);
         }
         let mut state = lock(&self.state);
-        let (address, found, at) = state.find(length, align)?;
+        let alone = (length > ALONE).then(|| {
+            let span = length.checked_next_multiple_of(GRANULE)?;
+            Some((span, state.find(span, align.max(GRANULE))?))
+        });
+        // Where there is no room for whole granules, there may be for the bytes.
+        let close = || Some((length, state.find(length, align)?));
+        let (span, place) = alone.flatten().or_else(close)?;
+        let at = place.2;
         // The state changes after the system has agreed.
-        if !self.commit(at, length) {
+        if !self.granules.commit(at, length) {
             return None;
         }
-        state.remove(address);
-        state.put(address, at - address);
-        state.put(at + length, address + found - at - length);
-        state.live.insert(at, (length, bytes));
+        state.take(place, span);
+        state.live.insert(at, Allocation { span, length, bytes });
         Some(at)
     }
 
     /// Gives memory back; false if nothing was allocated at this address.
     pub fn free(&self, address: u64) -> bool {
         let mut state = lock(&self.state);
-        let Some((length, _)) = state.live.remove(&address) else { return false };
-        for entry in self.entries(address, length) {
-            entry.fetch_sub(1, Ordering::Release);
-        }
-        if length >= LARGE {
-            self.decommit(address, length);
-        }
-        let (mut from, mut to) = (address, address + length);
-        let before = state.free.range(..address).next_back().map(|(at, n)| (*at, *n));
-        if let Some((at, n)) = before.filter(|(at, n)| at + n == address) {
-            state.remove(at);
-            from = to - length - n;
-        }
-        if let Some(n) = state.remove(to) {
-            to += n;
-        }
-        state.put(from, to - from);
+        let Some(gone) = state.live.remove(&address) else { return false };
+        self.unshare(&mut state, address, gone.length);
+        self.granules.leave(address, gone.length, gone.length >= LARGE);
+        state.give_back(address, gone.span);
         true
-    }
-
-    /// Gives the system its pages back. What it refuses stays usable, which harms nobody.
-    fn decommit(&self, address: u64, length: u64) {
-        // SAFETY: whole pages of an allocation that is gone.
-        unsafe { libc::madvise(address as *mut _, length as usize, libc::MADV_DONTNEED) };
-        let first = ((address - self.base) / PAGE) as usize;
-        if self.protect(first, (length / PAGE) as usize, libc::PROT_NONE) {
-            for entry in self.entries(address, length) {
-                entry.store(0, Ordering::Release);
-            }
-        }
     }
 
     /// The allocation that is nearest to bytes: its address and what was asked for.
     pub fn nearest(&self, address: u64, bytes: u64) -> Option<(u64, u64)> {
         let state = lock(&self.state);
-        let own = |(at, (_, size)): (&u64, &(u64, u64))| (*at, *size);
+        let own = |(at, found): (&u64, &Allocation)| (*at, found.bytes);
         let before = state.live.range(..=address).next_back().map(own);
         let after = state.live.range(address..).next().map(own);
         let below = |(at, size): &(u64, u64)| address.saturating_sub(at.saturating_add(*size));
@@ -208,21 +180,13 @@ impl Arena {
 
     /// Whether the address lies in the range, allocated or not.
     pub fn contains(&self, address: u64) -> bool {
-        address.wrapping_sub(self.base) < self.size
+        self.granules.contains(address)
     }
 
-    /// Whether every page of these bytes belongs to an allocation.
+    /// Whether every granule of these bytes has an allocation.
     #[inline]
     pub fn is_live(&self, address: u64, bytes: u64) -> bool {
-        let at = address.wrapping_sub(self.base);
-        if at >= self.size || bytes > self.size - at {
-            return false;
-        }
-        let counted = |page: u64| {
-            let entry = self.pages.get(page as usize);
-            entry.is_some_and(|entry| entry.load(Ordering::Relaxed) & !COMMITTED != 0)
-        };
-        (at / PAGE..=(at + bytes.max(1) - 1) / PAGE).all(counted)
+        self.granules.is_live(address, bytes)
     }
 }
 
@@ -234,25 +198,39 @@ mod tests {
     #[test]
     fn memory_is_given_taken_back_and_given_again() {
         let arena = Arena::reserve();
-        let (base, _) = arena.range();
         let small: Vec<u64> = (1..50).map(|n| arena.allocate(n * 40, 1).unwrap()).collect();
         assert!(small.iter().all(|at| at % ALIGN == 0 && arena.is_live(*at, 1)));
-        let large = arena.allocate(1 << 20, 1 << 16).unwrap();
-        assert_eq!(large % (1 << 16), 0);
-        // SAFETY: just allocated.
-        unsafe { (large as *mut u64).write(7) };
-        assert!(arena.is_live(large, 1 << 20));
-        assert!(!arena.is_live(large + (1 << 20) - 1, 1 << 20) && !arena.is_live(base, 1));
+        let large = arena.allocate(3 << 20, 1 << 16).unwrap();
+        assert_eq!(large % GRANULE, 0);
+        // SAFETY: just allocated, and the rest of its last granule.
+        unsafe {
+            (large as *mut u64).write(7);
+            ((large + 2 * GRANULE - 8) as *mut u64).write(7);
+        }
+        assert!(arena.is_live(large, 2 * GRANULE), "to the end of its last granule");
+        assert!(!arena.is_live(large, 2 * GRANULE + 1));
         assert!(arena.free(large) && !arena.free(large) && !arena.is_live(large, 1));
-        let again = arena.allocate(1 << 20, 1 << 16).unwrap();
+        let again = arena.allocate(4 << 20, 1 << 16).unwrap();
         assert_eq!(again, large);
         // SAFETY: just allocated.
-        assert_eq!(unsafe { (again as *const u64).read() }, 0, "large memory comes back empty");
+        let found = unsafe {
+            [(again as *const u64).read(), ((again + (4 << 20) - 8) as *const u64).read()]
+        };
+        assert_eq!(found, [0; 2], "large memory comes back empty");
         for at in small.into_iter().chain([again]) {
             assert!(arena.free(at));
         }
         let state = lock(&arena.state);
         assert!(state.live.is_empty() && state.free.len() == 1, "ranges join again");
+    }
+
+    #[test]
+    fn what_is_small_lies_on_one_granule() {
+        let arena = Arena::reserve();
+        for bytes in [700 << 10, 900 << 10, 1 << 20, 300 << 10, 1 << 20, 512, 800 << 10] {
+            let at = arena.allocate(bytes, 1).unwrap();
+            assert_eq!(at / GRANULE, (at + bytes - 1) / GRANULE, "{bytes}");
+        }
     }
 
     #[test]
@@ -262,5 +240,23 @@ mod tests {
         assert_eq!(arena.allocate(size, 1), None);
         assert_eq!(arena.allocate(u64::MAX, 1), None);
         assert!(!arena.free(1) && !arena.contains(1) && !arena.is_live(u64::MAX, 8));
+    }
+
+    #[test]
+    fn what_is_not_touched_takes_no_memory() {
+        let resident = || {
+            let text = std::fs::read_to_string("/proc/self/statm").unwrap();
+            text.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * PAGE
+        };
+        let arena = Arena::reserve();
+        let before = resident();
+        // One page of each granule is written; the others are there.
+        let all: Vec<u64> = (0..64).map(|_| arena.allocate(ALONE + PAGE, 1).unwrap()).collect();
+        for at in &all {
+            // SAFETY: just allocated.
+            unsafe { (*at as *mut u64).write(7) };
+        }
+        let taken = resident().saturating_sub(before);
+        assert!(taken < 32 * GRANULE, "{taken} bytes");
     }
 }

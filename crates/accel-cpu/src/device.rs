@@ -73,6 +73,10 @@ pub fn describe(index: usize, processors: usize) -> Device {
             (89, 1),              // host and kernels touch managed memory at a time
             (95, 1),              // cooperative launch
             (101, 1),             // the host touches device memory
+            (102, 1),             // addresses apart from memory
+            (103, 1),             // memory as file descriptors
+            (119, 1),             // pools as file descriptors
+            (125, 1),             // events of other processes
             (106, 32),            // blocks of a multiprocessor
         ],
         isas: &[],

@@ -1,7 +1,7 @@
 //! The CPU as an accelerator: memory in one range, PTX compiled to machine code, queues in software.
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
-//! [`arena`] addresses, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`fault`] how they fail, [`pool`]
+//! [`arena`] addresses, [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`fault`] how they fail, [`pool`]
 //! threads, [`stack`] room for the compiler, [`host`] what kernels ask for, [`device`] what is said of it. Must not know: CUDA's handles.
 
 pub mod arena;
@@ -10,16 +10,20 @@ mod code;
 mod device;
 mod executor;
 mod fault;
+mod granules;
 mod host;
 mod memory;
 mod pool;
+mod shared;
 mod stack;
 
 use std::sync::Arc;
 
 use code::CpuCode;
 use cushim_accel::queue::SoftwareQueue;
-use cushim_accel::{Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue};
+use cushim_accel::{
+    Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing,
+};
 use executor::CpuExecutor;
 use memory::Memory;
 
@@ -118,6 +122,10 @@ impl Accelerator for Cpu {
 
     fn now(&self) -> u64 {
         host::clock(libc::CLOCK_MONOTONIC)
+    }
+
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        Some(&self.memory.arena)
     }
 
     fn flush_output(&self) {

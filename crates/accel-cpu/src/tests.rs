@@ -137,7 +137,7 @@ fn a_wild_address_is_named() {
     assert_eq!(unsafe { (&raw const here).read_volatile() }, 39);
     cpu.unregister_host(wild);
     assert!(run(&cpu, &code, "count", [1, 32], &[wild, 1], false).failure.is_some());
-    let gone = cpu.allocate(0, MemoryKind::Device, 1 << 20, 1).unwrap();
+    let gone = cpu.allocate(0, MemoryKind::Device, 3 << 20, 1).unwrap();
     cpu.free(gone);
     assert!(run(&cpu, &code, "count", [1, 32], &[gone, 1], false).failure.is_some());
     assert_eq!(cpu.copy_now(wild, gone, 4), Err(Failure::InvalidAddress(gone)));

@@ -5,11 +5,13 @@
 //! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
 //! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
 
+pub mod file;
 pub mod locks;
 pub mod queue;
 #[cfg(test)]
 mod queue_tests;
 mod say;
+mod sharing;
 pub mod signal;
 #[cfg(test)]
 mod signal_tests;
@@ -19,6 +21,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use say::say;
+pub use sharing::Sharing;
 pub use signal::{Outcome, Signal};
 
 /// Something that runs kernels.
@@ -99,6 +102,11 @@ pub trait Accelerator: Send + Sync {
 
     /// Nanoseconds of the clock that [`Outcome`] is stamped with.
     fn now(&self) -> u64;
+
+    /// What it can share between processes and map at addresses of the program's choice, if it can.
+    fn sharing(&self) -> Option<&dyn Sharing> {
+        None
+    }
 
     /// Hands what kernels printed so far to the program's standard output. CUDA does so when the program
     /// synchronises, launches, or copies and waits.

@@ -38,3 +38,5 @@ pub mod vcuda;
 pub mod vcuda_copies;
 #[cfg(feature = "vcuda")]
 pub mod vcuda_runtime;
+#[cfg(feature = "vcuda")]
+pub mod vcuda_shared;

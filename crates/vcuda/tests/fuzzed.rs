@@ -71,3 +71,12 @@ fn launches_of_any_shape_are_answered() {
         targets::launch(&numbers.spoil(&good));
     }
 }
+
+#[test]
+fn shared_memory_and_conditions_with_any_values_are_answered() {
+    let mut numbers = Numbers(9_876_543_211);
+    for _ in 0..300 {
+        let bytes: Vec<u8> = (0..600).map(|_| numbers.next(256) as u8).collect();
+        cushim_testkit::vcuda_shared::calls(&bytes);
+    }
+}

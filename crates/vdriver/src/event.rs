@@ -9,8 +9,10 @@ use cushim_abi::types::{self as abi, *};
 
 use super::context::{self, Context as Owner};
 use super::entry::{entry, on_stream};
+use super::event_shared::Shared;
 use super::graph::Payload;
 use super::handle::Handles;
+use super::memory::ipc::{Handle, What};
 use super::state::{accelerator, at, check, give};
 use super::status;
 use super::stream::{Stream as InStream, capture, resolve};
@@ -28,6 +30,8 @@ pub struct Object {
     /// Its context.
     pub context: Weak<Owner>,
     recorded: Mutex<Record>,
+    /// What it has with other processes, and the number of its last record of this one there.
+    shared: Mutex<Option<(Arc<Shared>, u32)>>,
 }
 
 /// The last record of an event.
@@ -55,8 +59,38 @@ pub fn by_handle(event: abi::Event) -> Result<Arc<Object>, i32> {
 }
 
 impl Object {
+    fn new(flags: u32, context: &Arc<Owner>, shared: Option<Arc<Shared>>) -> Arc<Object> {
+        let (context, shared) = (Arc::downgrade(context), Mutex::new(shared.map(|s| (s, 0))));
+        Arc::new(Object { flags, context, recorded: Mutex::default(), shared })
+    }
+
+    /// The last record, if it is another process's.
+    fn foreign(&self) -> Option<Signal> {
+        let shared = lock(&self.shared);
+        let (shared, own) = shared.as_ref()?;
+        (shared.latest() != *own).then(|| shared.last())
+    }
+
+    /// What it has with other processes, from now on.
+    fn share(&self) -> Result<Arc<Shared>, i32> {
+        let mut place = lock(&self.shared);
+        if let Some((shared, _)) = &*place {
+            return Ok(shared.clone());
+        }
+        let shared = Shared::new()?;
+        let number = match &*lock(&self.recorded) {
+            Record::At(signal) => shared.record(signal),
+            Record::Never | Record::Captured(_) => 0,
+        };
+        *place = Some((shared.clone(), number));
+        Ok(shared)
+    }
+
     /// Complete when what was before the last record is; `None` if it was never recorded.
     pub fn last(&self) -> Option<Signal> {
+        if let Some(signal) = self.foreign() {
+            return Some(signal);
+        }
         match &*lock(&self.recorded) {
             Record::At(signal) => Some(signal.clone()),
             Record::Never | Record::Captured(_) => None,
@@ -68,6 +102,9 @@ impl Object {
     /// # Errors
     /// CUDA_ERROR_CAPTURED_EVENT, which ends the capture.
     fn asked(&self) -> Result<Option<Signal>, i32> {
+        if let Some(signal) = self.foreign() {
+            return Ok(Some(signal));
+        }
         match &*lock(&self.recorded) {
             Record::Never => Ok(None),
             Record::At(signal) => Ok(Some(signal.clone())),
@@ -80,6 +117,9 @@ impl Object {
 
     /// Makes `signal` the last record.
     pub fn set(&self, signal: Signal) {
+        if let Some((shared, number)) = &mut *lock(&self.shared) {
+            *number = shared.record(&signal);
+        }
         *lock(&self.recorded) = Record::At(signal);
     }
 
@@ -127,7 +167,8 @@ fn wait(stream: &Arc<InStream>, event: &Arc<Object>, external: bool) -> Result<(
         let captured = capture::take(stream, || Ok(Payload::Wait(event.clone())))?;
         return if captured { Ok(()) } else { Err(status::ILLEGAL_STATE) };
     }
-    let last = lock(&event.recorded).clone();
+    let last = event.foreign().map(Record::At);
+    let last = last.unwrap_or_else(|| lock(&event.recorded).clone());
     let signal = match last {
         Record::Never => return stream.context().map(drop),
         Record::Captured(point) => return capture::join(stream, &point),
@@ -144,9 +185,30 @@ entry! {
         if phEvent.0.is_null() || flags.0 & !FLAGS != 0 || flags.0 & INTERPROCESS != 0 && timed {
             return Err(status::INVALID_VALUE);
         }
-        let context = Arc::downgrade(&context);
-        let event = Object { flags: flags.0, context, recorded: Mutex::default() };
-        give(phEvent, abi::Event(EVENTS.add(Arc::new(event))))
+        give(phEvent, abi::Event(EVENTS.add(Object::new(flags.0, &context, None))))
+    }
+
+    fn cuIpcGetEventHandle (pHandle: Ptr, event: Event) {
+        context::current()?;
+        if pHandle.0 == 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        let event = by_handle(event)?;
+        if event.flags & INTERPROCESS == 0 {
+            return Err(status::INVALID_HANDLE);
+        }
+        give(at(pHandle), Handle::new(What::Event, &event.share()?.file)?)
+    }
+
+    fn cuIpcOpenEventHandle (phEvent: Out<Event>, handle: IpcHandle) {
+        let context = context::current()?;
+        if phEvent.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        let (file, _) = Handle::read(handle.0, What::Event)?.open()?;
+        let shared = Shared::of(file).ok_or(status::INVALID_VALUE)?;
+        let event = Object::new(DISABLE_TIMING | INTERPROCESS, &context, Some(shared));
+        give(phEvent, abi::Event(EVENTS.add(event)))
     }
 
     fn cuEventDestroy cuEventDestroy_v2 (hEvent: Event) {

@@ -24,8 +24,8 @@ pub(super) use super::device::{
 pub(super) use super::event::{
     cuCtxRecordEvent, cuCtxWaitEvent, cuEventCreate, cuEventDestroy, cuEventDestroy_v2,
     cuEventElapsedTime, cuEventElapsedTime_v2, cuEventQuery, cuEventRecord, cuEventRecord_ptsz,
-    cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, cuEventSynchronize, cuStreamWaitEvent,
-    cuStreamWaitEvent_ptsz,
+    cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, cuEventSynchronize, cuIpcGetEventHandle,
+    cuIpcOpenEventHandle, cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
 };
 pub(super) use super::function::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo,
@@ -52,6 +52,7 @@ pub(super) use super::graph::exec::{
     cuGraphInstantiate_v2, cuGraphInstantiateWithFlags, cuGraphInstantiateWithParams,
     cuGraphInstantiateWithParams_ptsz, cuGraphNodeGetEnabled, cuGraphNodeSetEnabled,
 };
+pub(super) use super::graph::get::cuGraphNodeGetParams;
 pub(super) use super::graph::kernel::{
     cuGraphAddKernelNode, cuGraphAddKernelNode_v2, cuGraphExecKernelNodeSetParams,
     cuGraphExecKernelNodeSetParams_v2, cuGraphKernelNodeCopyAttributes,
@@ -112,6 +113,11 @@ pub(super) use super::memory::array::{
     cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds, cuMemcpyHtoA_v2,
     cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2, cuMemcpyHtoAAsync_v2_ptsz,
 };
+pub(super) use super::memory::batch::{
+    cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync_ptsz,
+    cuMemDiscardBatchAsync, cuMemDiscardBatchAsync_ptsz, cuMemPrefetchBatchAsync,
+    cuMemPrefetchBatchAsync_ptsz,
+};
 pub(super) use super::memory::copy::{
     cuMemcpy, cuMemcpy_ptds, cuMemcpyAsync, cuMemcpyAsync_ptsz, cuMemcpyBatchAsync,
     cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz, cuMemcpyDtoD_v2,
@@ -125,6 +131,17 @@ pub(super) use super::memory::host::{
     cuMemAllocHost_v2, cuMemFreeHost, cuMemHostAlloc, cuMemHostGetDevicePointer_v2,
     cuMemHostGetFlags, cuMemHostRegister_v2, cuMemHostUnregister,
 };
+pub(super) use super::memory::ipc::{
+    cuIpcCloseMemHandle, cuIpcGetMemHandle, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2,
+};
+pub(super) use super::memory::mapped::{
+    cuMemAddressFree, cuMemAddressReserve, cuMemGetAccess, cuMemMap, cuMemSetAccess, cuMemUnmap,
+};
+pub(super) use super::memory::physical::{
+    cuMemCreate, cuMemExportToShareableHandle, cuMemGetAllocationGranularity,
+    cuMemGetAllocationPropertiesFromHandle, cuMemImportFromShareableHandle, cuMemRelease,
+    cuMemRetainAllocationHandle,
+};
 pub(super) use super::memory::pointer::{
     cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute,
 };
@@ -132,8 +149,12 @@ pub(super) use super::memory::pool::{
     cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuDeviceSetMemPool, cuMemAllocAsync,
     cuMemAllocAsync_ptsz, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz, cuMemFreeAsync,
     cuMemFreeAsync_ptsz, cuMemGetDefaultMemPool, cuMemGetMemPool, cuMemPoolCreate,
-    cuMemPoolDestroy, cuMemPoolExportToShareableHandle, cuMemPoolGetAccess, cuMemPoolGetAttribute,
-    cuMemPoolSetAccess, cuMemPoolSetAttribute, cuMemPoolTrimTo, cuMemSetMemPool,
+    cuMemPoolDestroy, cuMemPoolGetAccess, cuMemPoolGetAttribute, cuMemPoolSetAccess,
+    cuMemPoolSetAttribute, cuMemPoolTrimTo, cuMemSetMemPool,
+};
+pub(super) use super::memory::pool_share::{
+    cuMemPoolExportPointer, cuMemPoolExportToShareableHandle, cuMemPoolImportFromShareableHandle,
+    cuMemPoolImportPointer,
 };
 pub(super) use super::memory::set::{
     cuMemsetD2D8_v2, cuMemsetD2D8_v2_ptds, cuMemsetD2D8Async, cuMemsetD2D8Async_ptsz,
@@ -149,11 +170,13 @@ pub(super) use super::memory::shape::{
     cuMemcpy3DAsync_v2, cuMemcpy3DAsync_v2_ptsz, cuMemcpy3DPeer, cuMemcpy3DPeer_ptds,
     cuMemcpy3DPeerAsync, cuMemcpy3DPeerAsync_ptsz,
 };
-pub(super) use super::memory::share::{cuIpcGetEventHandle, cuIpcGetMemHandle};
 pub(super) use super::module::{
     cuModuleEnumerateFunctions, cuModuleGetFunction, cuModuleGetFunctionCount,
     cuModuleGetGlobal_v2, cuModuleGetLoadingMode, cuModuleLoad, cuModuleLoadData,
     cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload,
+};
+pub(super) use super::notify::{
+    cuDeviceRegisterAsyncNotification, cuDeviceUnregisterAsyncNotification,
 };
 pub(super) use super::occupancy::{
     cuOccupancyAvailableDynamicSMemPerBlock, cuOccupancyMaxActiveBlocksPerMultiprocessor,

@@ -10,6 +10,7 @@ mod context_api;
 pub mod device;
 mod entry;
 pub mod event;
+mod event_shared;
 pub mod function;
 pub mod graph;
 pub mod handle;
@@ -25,6 +26,7 @@ mod lookup;
 pub mod memory;
 pub mod module;
 mod nothing;
+mod notify;
 pub mod occupancy;
 pub mod state;
 pub mod status;
@@ -117,10 +119,9 @@ pub fn absent(index: usize) -> Option<*const ()> {
     ABSENT.get(index).map(|slot| slot.0)
 }
 
-/// Whether the driver function with this number is implemented by us; false for one that only looks at its arguments.
+/// Whether the driver function with this number is implemented by us.
 pub fn is_implemented(index: usize) -> bool {
-    let refused = memory::share::REFUSED.iter().any(|refused| *refused as usize == index);
-    function(index) != unsupported(index) && !refused
+    function(index) != unsupported(index)
 }
 
 /// What a function answers where no driver is: CUDA_ERROR_NO_DEVICE.

@@ -27,7 +27,7 @@ use crate::view::Classes;
 use crate::{Error, complain, environ, zst};
 use cushim_names::Foreign as _;
 
-pub use backend::{Backend, BackendArgs, Cuda, automatic, missing, symbols};
+pub use backend::{Backend, BackendArgs, Cuda, Fmad, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
 pub use emulate::{Emulated, environment as emulation};
 pub use pattern::{Names, Pattern, escape, host};

@@ -295,7 +295,12 @@ fn several_images_and_what_needs_another_backend() {
             assert_eq!((none.end.as_str(), none.stderr.as_str()), ("exit 0", ""));
             let two = ran(amd, "2");
             assert!(launches(&two, face, &["code"]).iter().all(|c| *c != new));
-            assert_eq!(two.stderr.matches("only backend hsa can launch").count(), 1, "{}", two.stderr);
+            assert_eq!(
+                two.stderr.matches("only backend hsa can launch").count(),
+                1,
+                "{}",
+                two.stderr
+            );
             assert!(
                 two.stderr.contains("it: _Z5alphaPfif: ") && two.stderr.contains("gfx90a"),
                 "{}",

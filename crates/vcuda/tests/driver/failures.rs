@@ -12,7 +12,8 @@ const ILLEGAL_ADDRESS: i32 = 700;
 /// An instance that sets memory which is not there any more.
 fn set_of_nothing(context: Context) -> GraphExec {
     let (mut graph, mut node, mut exec) = (Graph(0), Node(0), GraphExec(0));
-    let gone = device(&[0; 4096]);
+    // With pages of its own: what others lie on stays, as on a GPU.
+    let gone = device(&vec![0; 3 << 20]);
     // CUDA_MEMSET_NODE_PARAMS: address, pitch, value and size of an element, width, height.
     let params = [gone.0 as u64, 0, 1 << 32, 4096, 1];
     unsafe {

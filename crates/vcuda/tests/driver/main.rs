@@ -16,6 +16,7 @@ mod captures;
 mod conditions;
 mod failures;
 mod graphs;
+mod mapped;
 mod memory;
 mod order;
 mod pools;

@@ -6,6 +6,7 @@
 pub mod build;
 pub mod condition;
 pub mod exec;
+pub mod get;
 pub mod kernel;
 pub mod launch;
 pub mod memory;

@@ -153,7 +153,10 @@ on_stream! { hStream;
 }
 
 /// Whether a range is managed memory, or the host's own where devices can use that.
-fn managed(address: Ptr, bytes: usize) -> Result<(), i32> {
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE.
+pub fn managed(address: Ptr, bytes: usize) -> Result<(), i32> {
     if bytes == 0 && address.0 == 0 {
         return Err(status::INVALID_VALUE);
     }
@@ -205,6 +208,14 @@ impl Place {
             Place::Nowhere => false,
         }
     }
+}
+
+/// Checks a prefetch to a location.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_DEVICE, CUDA_ERROR_INVALID_VALUE.
+pub fn prefetch_to(address: Ptr, bytes: usize, to: Location) -> Result<(), i32> {
+    prefetch(address, bytes, Place::of_location(to))
 }
 
 fn prefetch(address: Ptr, bytes: usize, to: Place) -> Result<(), i32> {

@@ -49,7 +49,7 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
             false => Err(status::INVALID_VALUE),
         };
     };
-    if bytes as u64 > range.bytes as u64 - (address - range.base) {
+    if !super::holds(&range, address, bytes) {
         // A block of the program that is page-locked in part may go on behind that part.
         let own = range.source == Source::Registered && role == Role::Any;
         return if own { Ok(Home::Pageable) } else { Err(status::INVALID_VALUE) };
@@ -58,7 +58,13 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
         Source::Host | Source::Registered | Source::Managed | Source::ManagedVariable => {
             Home::Shared
         }
-        Source::Device | Source::Pool | Source::Graph | Source::Variable => Home::Device,
+        Source::Mapped if range.host != 0 => Home::Shared,
+        Source::Device
+        | Source::Pool
+        | Source::Graph
+        | Source::Variable
+        | Source::Mapped
+        | Source::Imported => Home::Device,
     })
 }
 

@@ -5,14 +5,18 @@
 
 pub mod alloc;
 pub mod array;
+pub mod batch;
 pub mod copy;
 pub mod heap;
 pub mod host;
+pub mod ipc;
+pub mod mapped;
+pub mod physical;
 pub mod pointer;
 pub mod pool;
+pub mod pool_share;
 pub mod set;
 pub mod shape;
-pub mod share;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -43,6 +47,10 @@ pub enum Source {
     Variable,
     /// A `__managed__` variable of a module; the module's.
     ManagedVariable,
+    /// Mapped at an address that the program reserved; stays until it unmaps it.
+    Mapped,
+    /// `cuIpcOpenMemHandle`.
+    Imported,
 }
 
 /// A range of memory.
@@ -149,8 +157,19 @@ pub fn find(address: u64) -> Option<Arc<Range>> {
 /// CUDA_ERROR_INVALID_VALUE where nothing is, or too little.
 pub fn inside(address: u64, bytes: usize) -> Result<Arc<Range>, i32> {
     let range = find(address).ok_or(status::INVALID_VALUE)?;
-    let left = range.bytes as u64 - (address - range.base);
-    if bytes as u64 > left { Err(status::INVALID_VALUE) } else { Ok(range) }
+    if holds(&range, address, bytes) { Ok(range) } else { Err(status::INVALID_VALUE) }
+}
+
+/// Whether a range has these bytes. What is mapped side by side is one.
+pub fn holds(range: &Range, address: u64, bytes: usize) -> bool {
+    let mut left = range.bytes as u64 - (address - range.base);
+    let mut end = range.base + range.bytes as u64;
+    while left < bytes as u64 && range.source == Source::Mapped {
+        let Some(next) = find(end).filter(|next| next.source == Source::Mapped) else { break };
+        left += next.bytes as u64;
+        end += next.bytes as u64;
+    }
+    bytes as u64 <= left
 }
 
 /// Whether memory of the program's own may be there: nothing of ours is, and nothing of ours was.
@@ -163,7 +182,7 @@ static USED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
 /// All bytes of a device that are in use outside pools.
 pub fn used(device: usize) -> u64 {
-    USED.get(device).map_or(0, |used| used.load(Ordering::Relaxed))
+    USED.get(device).map_or(0, |used| used.load(Ordering::Relaxed)) + physical::used(device)
 }
 
 /// What a range takes of its device.
@@ -198,7 +217,8 @@ fn give_back(range: &Range) {
         Source::Device | Source::Host | Source::Managed => accelerator().free(range.base),
         Source::Registered => accelerator().unregister_host(range.base),
         Source::Pool => pool::give_back(range),
-        Source::Graph | Source::Variable | Source::ManagedVariable => {}
+        Source::Imported => ipc::forget(range.base),
+        Source::Mapped | Source::Graph | Source::Variable | Source::ManagedVariable => {}
     }
 }
 
@@ -206,7 +226,10 @@ fn give_back(range: &Range) {
 pub fn forget_context(context: &Context) {
     let own = |range: &&Arc<Range>| {
         range.context == context.id
-            && !matches!(range.source, Source::Graph | Source::Variable | Source::ManagedVariable)
+            && !matches!(
+                range.source,
+                Source::Graph | Source::Variable | Source::ManagedVariable | Source::Mapped
+            )
     };
     let gone: Vec<_> = read(&RANGES).values().filter(own).cloned().collect();
     for range in gone.iter().filter_map(|range| remove(range.base)) {

@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cushim_abi::types::*;
 
 use super::heap::Heap;
+use super::pool_share::Backing;
 use super::{Range, Source};
 use crate::device::device;
 use crate::entry::{entry, on_stream};
@@ -29,6 +30,8 @@ pub struct Pool {
     kind: MemoryKind,
     /// It is the device's own and cannot be destroyed.
     default: bool,
+    /// Where its memory comes from, if other processes have it, too.
+    backing: Option<Arc<Backing>>,
     state: Mutex<State>,
 }
 
@@ -49,6 +52,20 @@ struct State {
     used: u64,
     used_high: u64,
     destroyed: bool,
+    release: Release,
+}
+
+/// Gives memory back to where it came from.
+#[derive(Clone, Default)]
+struct Release(Option<Arc<Backing>>);
+
+impl Release {
+    fn free(&self, address: u64) {
+        match &self.0 {
+            Some(backing) => backing.free(address),
+            None => accelerator().free(address),
+        }
+    }
 }
 
 struct Block {
@@ -71,13 +88,54 @@ const GRAIN: usize = super::heap::GRAIN as usize;
 
 impl Pool {
     fn new(device: usize, kind: MemoryKind, default: bool, most: u64) -> Arc<Pool> {
-        let state = State { reuse: [1; 3], most, ..State::default() };
-        let pool = Arc::new(Pool { device, kind, default, state: Mutex::new(state) });
+        Pool::make(device, kind, default, None, most)
+    }
+
+    /// One of a device whose memory is of a file.
+    pub fn shared(device: usize, backing: Backing, most: u64) -> Arc<Pool> {
+        Pool::make(device, MemoryKind::Device, false, Some(Arc::new(backing)), most)
+    }
+
+    fn make(
+        device: usize,
+        kind: MemoryKind,
+        default: bool,
+        backing: Option<Arc<Backing>>,
+        most: u64,
+    ) -> Arc<Pool> {
+        let release = Release(backing.clone());
+        let state = State { reuse: [1; 3], most, release, ..State::default() };
+        let pool = Arc::new(Pool { device, kind, default, backing, state: Mutex::new(state) });
         POOLS.add(pool.clone());
         pool
     }
 
+    /// Its device.
+    pub fn device(&self) -> usize {
+        self.device
+    }
+
+    /// Where its memory comes from, if other processes have it, too.
+    pub fn backing(&self) -> Option<&Arc<Backing>> {
+        self.backing.as_ref()
+    }
+
+    fn is_imported(&self) -> bool {
+        self.backing.as_ref().is_some_and(|backing| backing.imported)
+    }
+
+    fn memory(&self, bytes: usize) -> Result<u64, i32> {
+        match &self.backing {
+            Some(backing) => backing.allocate(bytes),
+            None => super::allocate(self.device, self.kind, bytes),
+        }
+    }
+
     fn allocate(&self, asked: usize, stream: u64) -> Result<u64, i32> {
+        // There it is allocated, here it is only had.
+        if self.is_imported() {
+            return Err(status::INVALID_VALUE);
+        }
         let bytes = asked.checked_next_multiple_of(GRAIN).ok_or(status::OUT_OF_MEMORY)?;
         let memory = accelerator().devices().get(self.device).map_or(0, |device| device.memory);
         if bytes as u64 > memory {
@@ -98,7 +156,7 @@ impl Pool {
                 let room = state.heap.reserved().saturating_sub(bytes as u64);
                 state.release(room);
                 drop(state);
-                let address = super::allocate(self.device, self.kind, bytes);
+                let address = self.memory(bytes);
                 state = lock(&self.state);
                 if let Err(error) = address {
                     state.heap.free(place, stream, Signal::completed());
@@ -117,6 +175,11 @@ impl Pool {
     }
 
     fn free(&self, range: &Range, free: Signal, stream: u64) {
+        if self.is_imported() {
+            let address = range.base;
+            free.then(move || accelerator().free(address));
+            return;
+        }
         let bytes = range.bytes.next_multiple_of(GRAIN);
         let mut state = lock(&self.state);
         state.used = state.used.saturating_sub(range.bytes as u64);
@@ -147,13 +210,13 @@ impl Pool {
 impl State {
     /// Gives memory that nobody uses back to the accelerator until at most `keep` bytes are held.
     fn release(&mut self, keep: u64) {
-        let State { free, held, .. } = self;
+        let State { free, held, release, .. } = self;
         free.retain(|block| {
             let goes = *held > keep && block.free.is_done();
             if goes {
                 HELD.fetch_sub(1, Ordering::Relaxed);
                 *held -= block.bytes as u64;
-                accelerator().free(block.address);
+                release.free(block.address);
             }
             !goes
         });
@@ -212,7 +275,11 @@ fn wrong_value(error: i32) -> i32 {
     if error == status::INVALID_DEVICE { status::INVALID_VALUE } else { error }
 }
 
-fn by_handle(pool: Ptr) -> Result<Arc<Pool>, i32> {
+/// The pool of a handle.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE, and those of [`check`].
+pub fn by_handle(pool: Ptr) -> Result<Arc<Pool>, i32> {
     check()?;
     POOLS.get(pool.0).ok_or(status::INVALID_VALUE)
 }
@@ -347,13 +414,17 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         let (device, place) = location(place, id)?;
-        if handles != 0 || kind != 1 {
+        // As descriptors, and of a device's memory, they can be handed on.
+        if handles > 1 || kind != 1 || (handles == 1 && place != MemoryKind::Device) {
             return Err(status::NOT_SUPPORTED);
         }
         if most > accelerator().devices().get(device).map_or(0, |device| device.memory) {
             return Err(status::OUT_OF_MEMORY);
         }
-        let made = Pool::new(device, place, false, most);
+        let made = match handles {
+            0 => Pool::new(device, place, false, most),
+            _ => Pool::shared(device, Backing::new(device)?, most),
+        };
         give(pool, Ptr(crate::handle::handle(&made)))
     }
 
@@ -370,10 +441,15 @@ entry! {
             }
         }
         POOLS.remove(pool.0);
-        lock(&object.state).destroyed = true;
-        for block in std::mem::take(&mut lock(&object.state).free) {
+        let (blocks, release) = {
+            let mut state = lock(&object.state);
+            state.destroyed = true;
+            (std::mem::take(&mut state.free), state.release.clone())
+        };
+        for block in blocks {
             HELD.fetch_sub(1, Ordering::Relaxed);
-            block.free.then(move || accelerator().free(block.address));
+            let release = release.clone();
+            block.free.then(move || release.free(block.address));
         }
         Ok(())
     }
@@ -464,6 +540,9 @@ entry! {
         if object.device != dev.0 as usize {
             return Err(status::INVALID_DEVICE);
         }
+        if object.is_imported() {
+            return Err(status::INVALID_VALUE);
+        }
         *lock(&own.current) = object;
         Ok(())
     }
@@ -483,12 +562,5 @@ entry! {
         let own = own(place(location, type_)?)?;
         *lock(&own.current) = by_handle(pool)?;
         Ok(())
-    }
-
-    fn cuMemPoolExportToShareableHandle (handle_out: Ptr, pool: Ptr, handleType: i32, flags: Flags64) {
-        // No pool here was made with a kind of handle.
-        let _ = (handle_out, handleType, flags);
-        by_handle(pool)?;
-        Err(status::INVALID_VALUE)
     }
 }

@@ -246,7 +246,24 @@ fn payload(work: Option<Work>) -> Payload {
     }
 }
 
+/// Does something while no work is under way in any stream, and none enters.
+pub fn alone<R>(act: impl FnOnce() -> R) -> R {
+    loop {
+        let mut contexts = context::CONTEXTS.all();
+        contexts.iter().for_each(|context| context.streams.wait());
+        // Lists before tails, as in [`slot`], and nothing is waited for while they are held.
+        contexts.sort_by_key(|context| context.id);
+        let lists: Vec<_> = contexts.iter().map(|context| lock(&context.streams.list)).collect();
+        let legacy = contexts.iter().map(|context| &context.streams.legacy);
+        let all = lists.iter().flat_map(|list| list.iter()).chain(legacy);
+        let tails: Vec<_> = all.map(|stream| lock(&stream.tail)).collect();
+        if tails.iter().all(|tail| tail.last.is_done()) {
+            return act();
+        }
+    }
+}
+
 /// An outcome that says nothing.
-pub(super) fn nothing() -> Outcome {
+pub(crate) fn nothing() -> Outcome {
     Outcome::default()
 }

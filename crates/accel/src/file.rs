@@ -1,0 +1,154 @@
+//! Memory as a file of the system: what processes hand each other.
+//!
+//! Owns how such files are made and known again. They have no name in any folder, and their size is sealed: whoever
+//! has one mapped is never killed because another made it shorter. What another process hands over may be any file:
+//! it is looked at before it is used. Must not know: what the memory is for.
+
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+/// What every file of ours is called, followed by what [`create`] was told and a number.
+const PREFIX: &str = "cushim-";
+/// How the kernel shows such a file where it tells what a descriptor is.
+const SHOWN: [&str; 2] = ["/memfd:", " (deleted)"];
+/// The size cannot change, nor can this.
+const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+/// The longest name that is read.
+const LONGEST: usize = 128;
+
+/// What is known of a file of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// What it is for, as [`create`] was told.
+    pub what: String,
+    /// No other file has this number, and who has not seen the file does not know it.
+    pub secret: u128,
+    /// Its size.
+    pub bytes: u64,
+}
+
+fn secret() -> Option<u128> {
+    let mut bytes = [0u8; 16];
+    // SAFETY: room for as many bytes.
+    let got = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+    (got == bytes.len() as isize).then(|| u128::from_le_bytes(bytes))
+}
+
+/// Whether the process may have files of a size: one that may not is killed when it tries.
+fn is_allowed(bytes: u64) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a place for the result.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0;
+    known && bytes <= limit.rlim_cur
+}
+
+/// A file of `bytes`, all zero, that takes memory only where it is written; `what` it is for is a few plain letters.
+/// `None` where the system has none.
+pub fn create(what: &str, bytes: u64) -> Option<OwnedFd> {
+    let name = std::ffi::CString::new(format!("{PREFIX}{what}-{:032x}", secret()?)).ok()?;
+    let size = i64::try_from(bytes).ok().filter(|_| is_allowed(bytes))?;
+    // SAFETY: a string with its NUL; the descriptor is nobody else's.
+    let file = unsafe {
+        let fd = libc::memfd_create(name.as_ptr(), libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING);
+        (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))?
+    };
+    let fd = file.as_raw_fd();
+    // SAFETY: numbers only.
+    let ready = unsafe {
+        libc::fchmod(fd, 0o600) == 0
+            && libc::ftruncate(fd, size) == 0
+            && libc::fcntl(fd, libc::F_ADD_SEALS, SEALS) == 0
+    };
+    ready.then_some(file)
+}
+
+/// What a file of ours is; `None` for any other file.
+pub fn known(file: BorrowedFd<'_>) -> Option<Known> {
+    let fd = file.as_raw_fd();
+    // SAFETY: a number; a place of the structure's size.
+    let status = unsafe {
+        let mut status: libc::stat = std::mem::zeroed();
+        (libc::fstat(fd, &raw mut status) == 0).then_some(status)?
+    };
+    if status.st_mode & libc::S_IFMT != libc::S_IFREG {
+        return None;
+    }
+    // SAFETY: a number.
+    let seals = unsafe { libc::fcntl(fd, libc::F_GET_SEALS) };
+    if seals < 0 || seals & SEALS != SEALS {
+        return None;
+    }
+    let path = std::fs::read_link(format!("/proc/self/fd/{fd}")).ok()?;
+    let text = path.to_str().filter(|text| text.len() <= LONGEST)?;
+    let name = text.strip_prefix(SHOWN[0])?.strip_suffix(SHOWN[1])?.strip_prefix(PREFIX)?;
+    let (what, secret) = name.rsplit_once('-')?;
+    let secret = u128::from_str_radix(secret, 16).ok()?;
+    Some(Known { what: what.into(), secret, bytes: u64::try_from(status.st_size).ok()? })
+}
+
+/// A file of ours that another process has open, by the number that it has there. Nothing is done to what
+/// turns out to be another file: not even opened, which pipes and devices would notice.
+pub fn of_process(process: u32, number: u32) -> Option<OwnedFd> {
+    let open = |path: String, flags: i32| {
+        let path = std::ffi::CString::new(path).ok()?;
+        // SAFETY: a string with its NUL; the descriptor is nobody else's.
+        unsafe {
+            let fd = libc::open(path.as_ptr(), flags | libc::O_CLOEXEC);
+            (fd >= 0).then(|| OwnedFd::from_raw_fd(fd))
+        }
+    };
+    let place = open(format!("/proc/{process}/fd/{number}"), libc::O_PATH)?;
+    let shown = std::fs::read_link(format!("/proc/self/fd/{}", place.as_raw_fd())).ok()?;
+    let begins = format!("{}{PREFIX}", SHOWN[0]);
+    if !shown.to_str().is_some_and(|text| text.starts_with(&begins)) {
+        return None;
+    }
+    let file = open(format!("/proc/self/fd/{}", place.as_raw_fd()), libc::O_RDWR)?;
+    known(file.as_fd()).map(|_| file)
+}
+
+/// Gives memory of a file back to the system; it is zero when it is touched again.
+pub fn empty(file: BorrowedFd<'_>, from: u64, bytes: u64) {
+    let (Ok(from), Ok(bytes)) = (i64::try_from(from), i64::try_from(bytes)) else { return };
+    let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+    // SAFETY: numbers only. What is refused stays, which takes memory and harms nobody.
+    unsafe { libc::fallocate(file.as_raw_fd(), mode, from, bytes) };
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn files_of_ours_are_known_and_others_are_not() {
+        let file = create("some 7", 1 << 20).unwrap();
+        let found = known(file.as_fd()).unwrap();
+        assert_eq!((&*found.what, found.bytes), ("some 7", 1 << 20));
+        assert_ne!(known(create("some 7", 1 << 20).unwrap().as_fd()).unwrap().secret, found.secret);
+        assert!(!is_allowed(u64::MAX) || create("large", u64::MAX).is_none());
+        // SAFETY: a descriptor of the test.
+        assert_ne!(unsafe { libc::ftruncate(file.as_raw_fd(), 0) }, 0, "sealed");
+        let again = of_process(std::process::id(), file.as_raw_fd() as u32).unwrap();
+        assert_eq!(known(again.as_fd()), known(file.as_fd()));
+        assert!(of_process(std::process::id(), 1 << 20).is_none());
+        let other = std::fs::File::open("/proc/self/exe").unwrap();
+        assert_eq!(known(other.as_fd()), None);
+        assert!(of_process(std::process::id(), other.as_raw_fd() as u32).is_none());
+        // SAFETY: a name and a descriptor of the test.
+        let unsealed = unsafe {
+            OwnedFd::from_raw_fd(libc::memfd_create(c"cushim-x".as_ptr(), libc::MFD_CLOEXEC))
+        };
+        assert_eq!(known(unsealed.as_fd()), None, "who made it could make it shorter");
+        assert!(of_process(std::process::id(), unsealed.as_raw_fd() as u32).is_none());
+    }
+
+    #[test]
+    fn a_pipe_is_not_waited_for() {
+        let mut ends = [0; 2];
+        // SAFETY: room for two descriptors.
+        assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+        assert!(of_process(std::process::id(), ends[0] as u32).is_none());
+        // SAFETY: of the test.
+        ends.map(|end| unsafe { libc::close(end) });
+    }
+}

@@ -1,0 +1,257 @@
+//! Addresses that the program reserved, and what it mapped there.
+//!
+//! Owns both tables, and who may touch what: where a device may, kernels and copies can. Source: CUDA Driver API,
+//! "Virtual Memory Management" (`cuMemAddressReserve`, `cuMemMap`, `cuMemSetAccess`); that a second unmapping
+//! succeeds was measured. Must not know: what memory is made of ([`super::physical`]).
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use cushim_abi::types::{Device, Flags64, Out, Ptr};
+
+use super::physical::{self, Location, ON_DEVICE, Physical, sharing};
+use super::{Range, Source};
+use crate::device::device;
+use crate::entry::entry;
+use crate::state::{check, give, take};
+use crate::status;
+use cushim_accel::locks::lock;
+
+/// `CU_MEM_ACCESS_FLAGS_PROT_READWRITE`.
+const BOTH: u32 = 3;
+/// `CU_MEM_ACCESS_FLAGS_PROT_READ`.
+const READ: u32 = 1;
+/// The system's pages.
+const PAGE: usize = 4096;
+
+/// What is mapped at an address.
+struct Mapping {
+    bytes: u64,
+    physical: Arc<Physical>,
+    /// Locations that may touch it.
+    open: Vec<Location>,
+}
+
+#[derive(Default)]
+struct State {
+    /// By address: the bytes that were asked for, and those that there are.
+    reserved: BTreeMap<u64, (usize, u64)>,
+    mapped: BTreeMap<u64, Mapping>,
+}
+
+static STATE: Mutex<State> =
+    Mutex::new(State { reserved: BTreeMap::new(), mapped: BTreeMap::new() });
+
+fn state() -> MutexGuard<'static, State> {
+    lock(&STATE)
+}
+
+impl State {
+    /// What is mapped in a range, if each has all of its addresses there.
+    fn within(&self, at: u64, bytes: u64) -> Result<Vec<u64>, i32> {
+        let end = at.checked_add(bytes).ok_or(status::INVALID_VALUE)?;
+        if let Some((first, before)) = self.mapped.range(..at).next_back()
+            && first + before.bytes > at
+        {
+            return Err(status::INVALID_VALUE);
+        }
+        let all: Vec<u64> = self.mapped.range(at..end).map(|(at, _)| *at).collect();
+        let last = all.last().and_then(|at| Some(at + self.mapped.get(at)?.bytes));
+        if last.is_some_and(|last| last > end) { Err(status::INVALID_VALUE) } else { Ok(all) }
+    }
+
+    fn is_reserved(&self, at: u64, bytes: u64) -> bool {
+        let found = self.reserved.range(..=at).next_back();
+        let left = |(first, (_, all)): (&u64, &(usize, u64))| all.saturating_sub(at - first);
+        found.is_some_and(|found| bytes <= left(found))
+    }
+}
+
+/// The memory that is mapped at an address.
+pub fn at(address: u64) -> Option<Arc<Physical>> {
+    let state = state();
+    let (first, found) = state.mapped.range(..=address).next_back()?;
+    (address - first < found.bytes).then(|| found.physical.clone())
+}
+
+/// Makes a mapping known to copies and pointers.
+fn note(base: u64, mapping: &Mapping) {
+    let [kind, id] = mapping.physical.location;
+    let on_host = kind != ON_DEVICE;
+    super::insert(Arc::new(Range {
+        base,
+        bytes: mapping.bytes as usize,
+        source: Source::Mapped,
+        device: if on_host { 0 } else { id as usize },
+        // Of no context.
+        context: 0,
+        context_handle: 0,
+        flags: 0,
+        host: if on_host { base } else { 0 },
+        device_address: base,
+        id: super::next_id(),
+        pool: 0,
+        sync: AtomicU32::new(0),
+    }));
+}
+
+fn map(at: u64, bytes: u64, physical: Arc<Physical>) -> Result<(), i32> {
+    let sharing = sharing("cuMemMap")?;
+    let mut state = state();
+    if !state.is_reserved(at, bytes) || !state.within(at, bytes)?.is_empty() {
+        return Err(status::INVALID_VALUE);
+    }
+    let file = Some((physical.file(), 0));
+    sharing.map(at, bytes, file).map_err(|failure| status::of(&failure))?;
+    state.mapped.insert(at, Mapping { bytes, physical, open: Vec::new() });
+    Ok(())
+}
+
+fn unmap(at: u64, bytes: u64) -> Result<(), i32> {
+    let sharing = sharing("cuMemUnmap")?;
+    {
+        let state = state();
+        if bytes == 0 || !state.is_reserved(at, bytes) {
+            return Err(status::INVALID_VALUE);
+        }
+        state.within(at, bytes)?;
+    }
+    super::quiesce();
+    let mut state = state();
+    for at in state.within(at, bytes)? {
+        let Some(gone) = state.mapped.remove(&at) else { continue };
+        super::remove(at);
+        sharing.map(at, gone.bytes, None).map_err(|failure| status::of(&failure))?;
+    }
+    Ok(())
+}
+
+/// One of `CUmemAccessDesc`: a location, and what it may do.
+fn access([kind, id, flags]: [i32; 3]) -> Result<(Location, bool), i32> {
+    match kind {
+        ON_DEVICE => device(Device(id)).map(drop)?,
+        2 => {}
+        3 if id == 0 => {}
+        _ => return Err(status::INVALID_VALUE),
+    }
+    match flags as u32 {
+        0 => Ok(([kind, id], false)),
+        BOTH => Ok(([kind, id], true)),
+        // Memory that is written to by mistake is not told from other memory here.
+        READ => Err(status::NOT_SUPPORTED),
+        _ => Err(status::INVALID_VALUE),
+    }
+}
+
+fn set_access(at: u64, bytes: u64, wanted: &[(Location, bool)]) -> Result<(), i32> {
+    let sharing = sharing("cuMemSetAccess")?;
+    super::quiesce();
+    let mut state = state();
+    let all = state.within(at, bytes)?;
+    let mapped: u64 = all.iter().filter_map(|at| state.mapped.get(at)).map(|m| m.bytes).sum();
+    if bytes == 0 || mapped != bytes {
+        return Err(status::INVALID_VALUE);
+    }
+    // Memory of a device is not the host's to open.
+    let host = |(location, open): &(Location, bool)| location[0] != ON_DEVICE && *open;
+    let of_device = |at: &u64| state.mapped.get(at).is_some_and(|m| m.physical.location[0] == 1);
+    if wanted.iter().any(host) && all.iter().any(of_device) {
+        return Err(status::INVALID_VALUE);
+    }
+    for at in all {
+        let Some(mapping) = state.mapped.get_mut(&at) else { continue };
+        let before = !mapping.open.is_empty();
+        for (location, open) in wanted {
+            mapping.open.retain(|other| other != location);
+            if *open {
+                mapping.open.push(*location);
+            }
+        }
+        let now = !mapping.open.is_empty();
+        if now == before {
+            continue;
+        }
+        sharing.open(at, mapping.bytes, now).map_err(|failure| status::of(&failure))?;
+        if now {
+            note(at, mapping);
+        } else {
+            super::remove(at);
+        }
+    }
+    Ok(())
+}
+
+entry! {
+    fn cuMemAddressReserve (ptr: Out<Ptr>, size: usize, alignment: usize, addr: Ptr, flags: Flags64) {
+        check()?;
+        let sharing = sharing("cuMemAddressReserve")?;
+        let aligned = alignment == 0 || alignment.is_power_of_two();
+        let pages = size.is_multiple_of(PAGE) && addr.0.is_multiple_of(PAGE);
+        if ptr.0.is_null() || size == 0 || !pages || !aligned || flags.0 != 0 {
+            return Err(status::INVALID_VALUE);
+        }
+        let bytes = (size as u64).checked_next_multiple_of(sharing.granule());
+        let bytes = bytes.ok_or(status::OUT_OF_MEMORY)?;
+        let mut state = state();
+        let at = sharing.reserve(bytes, alignment as u64, addr.0 as u64);
+        let at = at.map_err(|failure| status::of(&failure))?;
+        state.reserved.insert(at, (size, bytes));
+        give(ptr, Ptr(at as usize))
+    }
+
+    fn cuMemAddressFree (ptr: Ptr, size: usize) {
+        check()?;
+        let sharing = sharing("cuMemAddressFree")?;
+        let (mut state, at) = (state(), ptr.0 as u64);
+        let found = state.reserved.get(&at).filter(|(asked, _)| *asked == size);
+        let (_, bytes) = *found.ok_or(status::INVALID_VALUE)?;
+        // What is mapped there must go first.
+        if !state.within(at, bytes)?.is_empty() {
+            return Err(status::INVALID_VALUE);
+        }
+        state.reserved.remove(&at);
+        sharing.release(at);
+        Ok(())
+    }
+
+    fn cuMemMap (ptr: Ptr, size: usize, offset: usize, handle: Ptr, flags: Flags64) {
+        let physical = physical::by_handle(handle)?;
+        let granule = sharing("cuMemMap")?.granule();
+        let (at, bytes) = (ptr.0 as u64, size as u64);
+        // An offset must be zero, as the reference says.
+        if flags.0 != 0 || offset != 0 || bytes == 0 || !(at | bytes).is_multiple_of(granule) || bytes > physical.bytes {
+            return Err(status::INVALID_VALUE);
+        }
+        map(at, bytes, physical)
+    }
+
+    fn cuMemUnmap (ptr: Ptr, size: usize) {
+        check()?;
+        unmap(ptr.0 as u64, size as u64)
+    }
+
+    fn cuMemSetAccess (ptr: Ptr, size: usize, desc: Ptr, count: usize) {
+        check()?;
+        if count == 0 || count > 1 << 16 {
+            return Err(status::INVALID_VALUE);
+        }
+        let mut wanted = Vec::new();
+        for index in 0..count {
+            wanted.push(access(take(Ptr(desc.0.wrapping_add(index * 12)))?)?);
+        }
+        set_access(ptr.0 as u64, size as u64, &wanted)
+    }
+
+    fn cuMemGetAccess (flags: Out<u64>, location: Ptr, ptr: Ptr) {
+        check()?;
+        let place: Location = take(location)?;
+        access([place[0], place[1], 0])?;
+        let (state, at) = (state(), ptr.0 as u64);
+        let found = state.mapped.range(..=at).next_back();
+        let found = found.filter(|(first, mapping)| at - **first < mapping.bytes);
+        let (_, mapping) = found.ok_or(status::INVALID_VALUE)?;
+        let open = mapping.open.contains(&place);
+        give(flags, if open { u64::from(BOTH) } else { 0 })
+    }
+}

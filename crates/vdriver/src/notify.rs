@@ -1,0 +1,42 @@
+//! Who wants to hear of a device's memory running out.
+//!
+//! Owns the list. What programs may hear of is that memory is over the budget that the driver's resource manager
+//! gives a process; here there is no such budget, so nobody hears anything. Source: CUDA Driver API,
+//! `cuDeviceRegisterAsyncNotification`. Must not know: memory.
+
+use std::sync::Arc;
+
+use cushim_abi::types::*;
+
+use crate::device::device;
+use crate::entry::entry;
+use crate::handle::Handles;
+use crate::state::give;
+use crate::status;
+
+/// Somebody who wants to hear: the device, and what would be called.
+struct Listener {
+    device: i32,
+    _callback: usize,
+}
+
+static LISTENERS: Handles<Listener> = Handles::new();
+
+entry! {
+    fn cuDeviceRegisterAsyncNotification (device: Device, callbackFunc: Ptr, userData: Ptr, callback: Out<Ptr>) {
+        let _ = userData;
+        self::device(device)?;
+        if callbackFunc.0 == 0 || callback.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        let listener = Listener { device: device.0, _callback: callbackFunc.0 };
+        give(callback, Ptr(LISTENERS.add(Arc::new(listener))))
+    }
+
+    fn cuDeviceUnregisterAsyncNotification (device: Device, callback: Ptr) {
+        self::device(device)?;
+        let found = LISTENERS.get(callback.0).filter(|listener| listener.device == device.0);
+        found.ok_or(status::INVALID_VALUE)?;
+        LISTENERS.remove(callback.0).map(drop).ok_or(status::INVALID_VALUE)
+    }
+}
