@@ -197,7 +197,7 @@ fn what_cannot_be_rewritten_is_said() {
         ("", "x: bra x;", 12, "used for something else"),
         ("stays", "isspacep.const %p, %d;", 12, "isspacep.const"),
         ("stays", "ld.u32 %v, [stays];", 12, "an address of a constant"),
-        ("stays", "mov.u32 %v, stays;", 12, "64-bit"),
+        ("stays", "mov.u32 %v, stays;", 12, "not 64 bits wide"),
         ("", "mov.u32 %v, cushim_bound;", 12, "is taken"),
     ] {
         let text = format!(

@@ -159,6 +159,12 @@ impl BackendArgs {
             Backend::Auto => automatic(&library).0,
             named => named,
         };
+        if self.emulate.is_some() && chosen != Backend::Hsa {
+            return Err(Error::Usage(format!(
+                "--emulate cannot be used with --backend {}: it is for --backend hsa, and for `cushim run` without --backend",
+                chosen.word()
+            )));
+        }
         let mut files = vec![library.clone()];
         let mut preloaded = 1;
         if chosen != Backend::Native {
@@ -169,12 +175,6 @@ impl BackendArgs {
             files.extend(others.map_err(|error| {
                 Error::Library(format!("--backend {}: {error}", chosen.word()))
             })?);
-        }
-        if self.emulate.is_some() && chosen != Backend::Hsa {
-            return Err(Error::Usage(format!(
-                "--emulate cannot be used with --backend {}: it is for --backend hsa, and for `cushim run` without --backend",
-                chosen.word()
-            )));
         }
         let emulation = self.emulate.map(|_| super::emulate::found(&library)).transpose()?;
         let emulation = preload::reachable(&emulation.into_iter().collect::<Vec<_>>())?;
