@@ -18,11 +18,12 @@ struct Front {
 }
 
 /// The preloaded ones; of one name, the first is meant where no version is said.
-const FRONTS: [Front; 4] = [
+const FRONTS: [Front; 5] = [
     Front { file: "libcushim_cuda.so", name: "libcuda.so", major: 1 },
     Front { file: "libcushim_cudart13.so", name: "libcudart.so", major: 13 },
     Front { file: "libcushim_cudart12.so", name: "libcudart.so", major: 12 },
     Front { file: "libcushim_cudart11.so", name: "libcudart.so", major: 11 },
+    Front { file: "libcushim_nvml.so", name: "libnvidia-ml.so", major: 1 },
 ];
 
 /// Where each was loaded from: never given back, as the loader keeps what it is answered.
@@ -59,7 +60,9 @@ fn place(name: &[u8]) -> Option<usize> {
 /// The path that is to be opened instead of `name`, if any.
 pub fn answer(name: &CStr) -> Option<&'static CStr> {
     let bytes = name.to_bytes();
-    if !bytes.starts_with(b"libcuda") || bytes.contains(&b'/') {
+    if ![&b"libcuda"[..], b"libnvidia-ml"].iter().any(|name| bytes.starts_with(name))
+        || bytes.contains(&b'/')
+    {
         return None;
     }
     let place = place(bytes)?;

@@ -43,6 +43,8 @@ pub const EMULATION: &str = "libcushim_hsakmt.so";
 pub const DRIVER: &str = "libcushim_cuda.so";
 /// What has NVIDIA's compilers inside a program give PTX: for the backend cpu.
 pub const COMPILERS: &str = "libcushim_compilers.so";
+/// What says which devices there are, in the place of libnvidia-ml.so.1: for the backend cpu.
+pub const NVML: &str = "libcushim_nvml.so";
 /// What the thin libraries jump into.
 pub const CORE: &str = "libvcuda.so";
 /// What leads statically linked runtimes to them.
@@ -120,7 +122,11 @@ pub fn entries() -> Vec<String> {
 /// Whether an entry of LD_PRELOAD or LD_AUDIT is a file of ours.
 pub fn is_ours(entry: &Path) -> bool {
     let is = |name: &str| entry.file_name().is_some_and(|file| file == name);
-    is(LIBRARY) || is(AUDIT) || is(COMPILERS) || FRONTS.iter().any(|front| is(front.file))
+    is(LIBRARY)
+        || is(AUDIT)
+        || is(COMPILERS)
+        || is(NVML)
+        || FRONTS.iter().any(|front| is(front.file))
 }
 
 /// The value for LD_PRELOAD: what is there already, then `libraries`. They come last so that sanitizers,

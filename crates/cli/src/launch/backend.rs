@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use super::Environment;
 use crate::doctor::{self, elf};
 use crate::environ::FMAD;
-use crate::preload::{self, AUDIT, COMPILERS, CORE, DRIVER, FRONTS, LD_AUDIT, LD_PRELOAD};
+use crate::preload::{self, AUDIT, COMPILERS, CORE, DRIVER, FRONTS, LD_AUDIT, LD_PRELOAD, NVML};
 use crate::{Error, complain, stand_in};
 use cushim_names::Foreign as _;
 
@@ -91,9 +91,9 @@ impl Backend {
     /// The files beside libcushim.so that are preloaded behind it.
     fn preloaded(self) -> impl Iterator<Item = &'static str> {
         let fronts = if self == Backend::Native { &[][..] } else { &FRONTS };
-        // Over NVIDIA's driver, machine code is what is wanted.
-        let compilers = (self == Backend::Cpu).then_some(COMPILERS);
-        fronts.iter().map(|front| front.file).chain(compilers)
+        // Over NVIDIA's driver, machine code is what is wanted, and there is NVIDIA's NVML.
+        let others = if self == Backend::Cpu { &[COMPILERS, NVML][..] } else { &[] };
+        fronts.iter().map(|front| front.file).chain(others.iter().copied())
     }
 
     /// As it is written.

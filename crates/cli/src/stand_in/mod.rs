@@ -5,6 +5,7 @@
 
 mod nvcc;
 mod ptxas;
+mod smi;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use crate::{Error, preload};
 /// A stand-in: the name of the program, and what is done under it with the arguments behind that name.
 type StandIn = (&'static str, fn(Vec<OsString>) -> ExitCode);
 
-const ALL: [StandIn; 1] = [("ptxas", ptxas::run)];
+const ALL: [StandIn; 2] = [("ptxas", ptxas::run), ("nvidia-smi", smi::run)];
 
 /// Does what the program is to do by whose name this one was started; `None` if that is its own.
 pub fn work() -> Option<ExitCode> {

@@ -24,10 +24,11 @@ fn shell(bench: &Bench, arguments: &[&str], set: &[(&str, &str)]) -> Done {
 const FRONTS: &str = "libcushim.so:libcushim_cudart11.so:libcushim_cudart12.so:libcushim_cudart13.so:libcushim_cuda.so";
 /// On the backend cpu, what is preloaded besides.
 const COMPILERS: &str = "libcushim_compilers.so";
+const NVML: &str = "libcushim_nvml.so";
 
 /// What LD_PRELOAD names for a backend.
 fn preloaded(backend: &str) -> String {
-    if backend == "cpu" { format!("{FRONTS}:{COMPILERS}") } else { FRONTS.to_owned() }
+    if backend == "cpu" { format!("{FRONTS}:{COMPILERS}:{NVML}") } else { FRONTS.to_owned() }
 }
 
 #[test]
@@ -146,7 +147,7 @@ fn auto_is_the_cpu_where_no_driver_is() {
 fn what_is_missing_is_named() {
     let bench = Bench::new();
     bench.backends();
-    for name in ["libvcuda.so", "libcushim_cudart12.so", "libcushim_audit.so", COMPILERS] {
+    for name in ["libvcuda.so", "libcushim_cudart12.so", "libcushim_audit.so", COMPILERS, NVML] {
         fs::rename(bench.path(name), bench.path("aside")).unwrap();
         let done = bench.run(&["run", "--backend", "cpu", "true"]);
         assert_eq!(done.code(), 125, "{done:?}");
@@ -247,10 +248,11 @@ fn a_path_with_spaces() {
     let done = bench.start(command.env("CUSHIM_LIB", folder.join("libcushim.so"))).done();
     let found = shown(&bench, &done);
     let preload: Vec<&str> = found[0].split(':').collect();
-    assert_eq!(preload.len(), 6, "{found:?}");
+    assert_eq!(preload.len(), 7, "{found:?}");
     let links = bench.path(preload[0]).parent().unwrap().to_owned();
-    for name in
-        [FRONTS, COMPILERS, "libcushim_audit.so", "libvcuda.so"].iter().flat_map(|n| n.split(':'))
+    for name in [FRONTS, COMPILERS, NVML, "libcushim_audit.so", "libvcuda.so"]
+        .iter()
+        .flat_map(|n| n.split(':'))
     {
         assert_eq!(fs::read_link(links.join(name)).unwrap(), folder.join(name));
     }

@@ -185,6 +185,7 @@ impl Bench {
             "libcushim_cudart13",
             "libcushim_cuda",
             "libcushim_compilers",
+            "libcushim_nvml",
             "libvcuda",
         ] {
             self.compile(&format!("{name}.so"), "int nothing;", &["-shared", "-fPIC"]);

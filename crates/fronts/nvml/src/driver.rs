@@ -1,0 +1,63 @@
+//! The few functions of the driver that say what a device is.
+//!
+//! Owns: their signatures, and calling them through libvcuda.so's table, past the hooks: what NVML asks is no call of the
+//! program's. Must not know: NVML.
+
+use std::ffi::{c_char, c_void};
+
+use cushim_front::cushim_abi::index::Driver;
+
+unsafe extern "C" {
+    /// The slots of libvcuda.so, by [`Driver`].
+    static vcuda_driver: [usize; 0];
+}
+
+/// The function in a slot.
+fn slot(function: Driver) -> *const () {
+    // SAFETY: the table has a slot for each function; slots are replaced as a whole when a driver is chosen.
+    let address =
+        unsafe { (&raw const vcuda_driver).cast::<usize>().add(function as usize).read_volatile() };
+    std::ptr::with_exposed_provenance(address)
+}
+
+macro_rules! functions {
+    ($($(#[$doc:meta])* $name:ident = $function:ident ($($argument:ident: $ty:ty),*);)*) => {$(
+        $(#[$doc])*
+        ///
+        /// # Safety
+        /// Pointers are valid for what the driver writes.
+        pub unsafe fn $name($($argument: $ty),*) -> i32 {
+            type Function = unsafe extern "C" fn($($ty),*) -> i32;
+            let address = slot(Driver::$function);
+            // SAFETY: the signature is cuda.h's.
+            let function = unsafe { std::mem::transmute::<*const (), Function>(address) };
+            // SAFETY: the caller's.
+            unsafe { function($($argument),*) }
+        }
+    )*};
+}
+
+functions! {
+    /// Starts the driver.
+    init = cuInit (flags: u32);
+    /// 13000 for 13.0.
+    version = cuDriverGetVersion (version: *mut i32);
+    /// How many devices there are.
+    count = cuDeviceGetCount (count: *mut i32);
+    /// With its end, in so many bytes.
+    name = cuDeviceGetName (name: *mut c_char, size: i32, device: i32);
+    /// 16 bytes.
+    uuid = cuDeviceGetUuid_v2 (uuid: *mut [u8; 16], device: i32);
+    /// In bytes.
+    memory = cuDeviceTotalMem_v2 (bytes: *mut usize, device: i32);
+    /// A number of `CUdevice_attribute`.
+    attribute = cuDeviceGetAttribute (value: *mut i32, which: i32, device: i32);
+    /// `0000:01:00.0`.
+    bus = cuDeviceGetPCIBusId (text: *mut c_char, size: i32, device: i32);
+    /// The calling thread's context, or null.
+    context = cuCtxGetCurrent (context: *mut *mut c_void);
+    /// Its device.
+    device = cuCtxGetDevice (device: *mut i32);
+    /// Of its device, in bytes.
+    free = cuMemGetInfo_v2 (free: *mut usize, total: *mut usize);
+}
