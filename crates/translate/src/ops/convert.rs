@@ -1,7 +1,8 @@
 //! Conversions between all types.
 
 use super::format::{self, canonical, clamp, flush, format, is_nan, number};
-use super::{Missing, pair, round};
+use super::out::{Missing, pair};
+use super::round;
 use crate::llvm::{Body, Type, Value};
 use cushim_ptx::sem::{Clamp, Convert, Mode};
 use cushim_ptx::soft::{Format, Round};
