@@ -106,7 +106,7 @@ impl Wave {
     pub fn scalar64(&self, operand: Operand, literal: u32) -> u64 {
         match operand.0 {
             n @ 0..=127 => self.pair(usize::from(n)),
-            255 => literal as i32 as u64,
+            255 => u64::from(literal),
             n @ 128..=208 => constant(n).unwrap_or(0) as i32 as u64,
             n @ 240..=248 => double(n),
             n => self.special(n),

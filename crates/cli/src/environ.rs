@@ -25,6 +25,9 @@ pub const CLOCK: &str = "CUSHIM_CLOCK";
 /// NVIDIA's driver library for the backend `driver`, where it is not in the usual places.
 pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
 
+/// The clang that translates PTX for AMD's GPUs, where it is not in the usual places.
+pub const CLANG: &str = "CUSHIM_CLANG";
+
 /// For the backend `cpu`: how many devices there are (1 to 16), how many threads run kernels,
 /// `interpreter`: nothing is compiled, and what level of processors kernels may use.
 pub const CPU: [&str; 4] =
@@ -73,7 +76,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
         .flat_map(clap::Command::get_arguments)
         .filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned))
         .collect();
-    names.extend([DISABLE, LAUNCHER, CLOCK, LIBCUDA, RULES].map(str::to_owned));
+    names.extend([DISABLE, LAUNCHER, CLOCK, CLANG, LIBCUDA, RULES].map(str::to_owned));
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));
     names.sort();

@@ -33,6 +33,7 @@ mod shape;
 mod stack;
 mod stand_in;
 pub mod trace;
+pub mod translate;
 pub mod view;
 pub mod zst;
 
@@ -72,6 +73,8 @@ pub enum Command {
     Ls(ls::LsArgs),
     /// Write device images to files
     Extract(extract::ExtractArgs),
+    /// Translate PTX kernels for AMD GPUs
+    Translate(translate::TranslateArgs),
     /// Write and check manifests that replace kernels and images
     Redirect(redirect::RedirectCommand),
     /// Run a captured launch alone, time it, and compare its outputs
@@ -151,6 +154,7 @@ fn work() -> ExitCode {
         Command::Doctor(args) => doctor::run(args),
         Command::Ls(args) => ls::run(args),
         Command::Extract(args) => extract::run(args),
+        Command::Translate(args) => translate::run(args),
         Command::Redirect(args) => redirect::run(args),
         Command::Replay(args) => replay::run(&args),
         Command::Load(args) => load::run(&args),

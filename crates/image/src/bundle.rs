@@ -14,6 +14,8 @@ pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";
 pub const COMPRESSED_MAGIC: &[u8; 4] = b"CCOB";
 /// Bytes of a bundle before its first entry.
 const HEADER: u64 = 32;
+/// Where images that are written begin: a multiple of it.
+const PAGE: u64 = 4096;
 
 /// An image of a bundle.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,6 +95,29 @@ pub fn total_size(entries: &[Entry]) -> u64 {
     let table: u64 = entries.iter().map(|entry| 24 + entry.id.len() as u64).sum();
     let images = entries.iter().map(|entry| entry.start.saturating_add(entry.size)).max();
     images.unwrap_or(0).max(HEADER + table)
+}
+
+/// A plain bundle of images with their ids ([`Entry::id`]), a place-holder for the host first, as HIP's runtime wants it.
+/// Images begin on pages.
+pub fn write(images: &[(String, &[u8])]) -> Vec<u8> {
+    let host = ("host-x86_64-unknown-linux-gnu-".to_owned(), &[][..]);
+    let all: Vec<&(String, &[u8])> = std::iter::once(&host).chain(images).collect();
+    let table: u64 = all.iter().map(|(id, _)| 24 + id.len() as u64).sum();
+    let mut at = (HEADER + table).next_multiple_of(PAGE);
+    let mut out = MAGIC.to_vec();
+    out.extend((all.len() as u64).to_le_bytes());
+    for (id, image) in &all {
+        for n in [at, image.len() as u64, id.len() as u64] {
+            out.extend(n.to_le_bytes());
+        }
+        out.extend(id.as_bytes());
+        at += (image.len() as u64).next_multiple_of(PAGE);
+    }
+    for (_, image) in all {
+        out.resize(out.len().next_multiple_of(PAGE as usize), 0);
+        out.extend(*image);
+    }
+    out
 }
 
 /// A compressed bundle's header.
@@ -224,5 +249,23 @@ mod tests {
         let error = entries(&table(1, &[[2, u64::MAX - 1]]), 0, &Limits::DEFAULT).unwrap_err();
         assert!(error.to_string().contains("an image in memory"), "{error}");
         assert!(entries(&table(1, &[[1, u64::MAX - 1]]), 0, &Limits::DEFAULT).is_ok());
+    }
+
+    #[test]
+    fn what_is_written_is_read() {
+        let (first, second) = ([7u8; 5000], [9u8; 3]);
+        let ids = ["hipv4-amdgcn-amd-amdhsa--gfx90a", "hipv4-amdgcn-amd-amdhsa--gfx1030"];
+        let out = write(&[(ids[0].to_owned(), &first), (ids[1].to_owned(), &second)]);
+        let found = entries(&out, 0, &Limits::DEFAULT).unwrap();
+        assert_eq!(found.len(), 3);
+        assert_eq!((found[0].producer(), found[0].size), ("host", 0));
+        for (entry, (id, image)) in found[1..].iter().zip([(ids[0], &first[..]), (ids[1], &second)])
+        {
+            assert_eq!((entry.id.as_str(), entry.start % PAGE), (id, 0));
+            let start = entry.start as usize;
+            assert_eq!(&out[start..start + entry.size as usize], image);
+        }
+        assert_eq!(found[2].target(), ("amdgcn-amd-amdhsa", "gfx1030"));
+        assert_eq!(total_size(&found), out.len() as u64);
     }
 }

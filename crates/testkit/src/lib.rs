@@ -32,6 +32,8 @@ pub mod replay;
 pub mod rules;
 #[cfg(feature = "cli")]
 pub mod trace;
+#[cfg(feature = "translate")]
+pub mod translate;
 #[cfg(feature = "vcuda")]
 pub mod vcuda;
 #[cfg(feature = "vcuda")]

@@ -14,6 +14,7 @@
 //!   the packet's group segment has that many bytes and the launch's dynamic ones. `.private_segment_fixed_size` and
 //!   `.uses_dynamic_stack` are local memory and call frames.
 //! - A pointer to a function is the address of its code.
+//! - The symbol [`TABLE`] is a text that says what is known of each kernel, for whoever has nothing but the code object.
 //!
 //! # Arguments
 //!
@@ -94,6 +95,20 @@ impl Lanes {
     }
 }
 
+impl Lanes {
+    /// How [`TABLE`] names it.
+    fn letter(self) -> char {
+        match self {
+            Lanes::Full => 'F',
+            Lanes::Half => 'H',
+        }
+    }
+
+    fn from_letter(letter: char) -> Option<Lanes> {
+        [Lanes::Full, Lanes::Half].into_iter().find(|lanes| lanes.letter() == letter)
+    }
+}
+
 /// What is known of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
@@ -127,6 +142,53 @@ impl Facts {
     }
 }
 
+/// The symbol of a table in each code object that says what is known of its kernels ([`Facts::read`]).
+pub const TABLE: &str = "cushim.kernels";
+/// How the table begins.
+const HEAD: &str = "cushim kernels 1";
+
+impl Facts {
+    /// The table of kernels: a line of text for each, its fields behind each other with tabs between them.
+    pub fn table(all: &[Facts]) -> String {
+        let lines = all.iter().map(|f| {
+            let lanes: String = f.lanes.iter().map(|l| l.letter()).collect();
+            let numbers = [f.parameter_bytes, f.launch_offset, f.static_shared_bytes];
+            let [parameters, launch, shared] = numbers;
+            let dynamic = u8::from(f.dynamic_shared);
+            format!(
+                "{}\t{parameters}\t{launch}\t{lanes}\t{shared}\t{dynamic}\t{}\n",
+                f.name, f.max_threads
+            )
+        });
+        format!("{HEAD}\n{}", lines.collect::<String>())
+    }
+
+    /// What such a table says; `None` if it is none.
+    pub fn read(table: &str) -> Option<Vec<Facts>> {
+        let mut lines = table.trim_end_matches('\0').lines();
+        if lines.next()? != HEAD {
+            return None;
+        }
+        lines.map(Facts::line).collect()
+    }
+
+    fn line(line: &str) -> Option<Facts> {
+        let fields: Vec<&str> = line.split('\t').collect();
+        let [name, parameters, launch, lanes, shared, dynamic, threads] = fields.as_slice() else {
+            return None;
+        };
+        Some(Facts {
+            name: (*name).to_owned(),
+            parameter_bytes: parameters.parse().ok()?,
+            launch_offset: launch.parse().ok()?,
+            lanes: lanes.chars().map(Lanes::from_letter).collect::<Option<_>>()?,
+            static_shared_bytes: shared.parse().ok()?,
+            dynamic_shared: *dynamic == "1",
+            max_threads: threads.parse().ok()?,
+        })
+    }
+}
+
 /// Where [`Launch`] stands behind so many bytes of parameters.
 pub fn launch_offset(parameter_bytes: u32) -> u32 {
     parameter_bytes.next_multiple_of(8)
@@ -151,6 +213,34 @@ mod tests {
         let word = |n: usize| u32::from_le_bytes(bytes[4 * n..4 * n + 4].try_into().unwrap());
         assert_eq!([0, 1, 2, 3, 4, 5, 6, 7].map(word), [1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!([8, 9, 10, 11, 12].map(word), [9, 10, 11, 0, 0]);
+    }
+
+    #[test]
+    fn tables_say_what_is_known() {
+        let all = [
+            Facts {
+                name: "_Z1kPf".into(),
+                parameter_bytes: 12,
+                launch_offset: 16,
+                lanes: vec![Lanes::Full, Lanes::Half],
+                static_shared_bytes: 400,
+                dynamic_shared: true,
+                max_threads: 256,
+            },
+            Facts {
+                name: "other".into(),
+                parameter_bytes: 0,
+                launch_offset: 0,
+                lanes: vec![Lanes::Half],
+                static_shared_bytes: 0,
+                dynamic_shared: false,
+                max_threads: 1024,
+            },
+        ];
+        let table = Facts::table(&all);
+        assert_eq!(Facts::read(&table).as_deref(), Some(&all[..]));
+        assert_eq!(Facts::read("cushim kernels 2\n"), None);
+        assert_eq!(Facts::read(&table.replace("FH", "FX")), None);
     }
 
     #[test]

@@ -1,11 +1,15 @@
 //! Which layouts of lanes a kernel allows, by what its code does.
 //!
-//! Owns when two warps may share a wave: where nothing in a kernel depends on one of them going on while the other does not.
-//! Must not know how code is made.
+//! Owns when two warps may share a wave: where neither of them ever waits for something while the other goes on. That is so
+//! where no lane spins on memory, and barriers stand where all threads of a block come, or none. What is not seen to be so
+//! is taken not to be. Must not know how code is made.
+
+mod uniform;
 
 use crate::abi::Lanes;
 use crate::target::Target;
-use cushim_ptx::ir::Module;
+use cushim_ptx::ir::{Dst, Function, Inst, Module};
+use cushim_ptx::sem::{Control, Operation};
 
 /// The layouts that may be used, the better one first.
 pub(crate) fn allowed(module: &Module, kernel: u32, target: &Target) -> Vec<Lanes> {
@@ -16,19 +20,41 @@ pub(crate) fn allowed(module: &Module, kernel: u32, target: &Target) -> Vec<Lane
     }
 }
 
-/// Whether two warps may go on together always: neither waits for anything.
+/// The largest functions that are looked at, in blocks: for loops, and for where barriers stand.
+const MOST_BLOCKS: [usize; 2] = [2000, 300];
+
+/// Whether two warps may go on together always.
 fn independent(module: &Module, kernel: u32) -> bool {
     module.reachable(kernel).iter().all(|n| {
         let Some(f) = module.functions.get(*n as usize) else { return false };
-        let waits = |op: &cushim_ptx::sem::Operation| {
-            use cushim_ptx::sem::Operation::*;
-            match op {
-                Barrier(_) | Mbarrier(_) | Sleep => true,
-                Load(access) => access.is_shared(),
-                _ => false,
-            }
+        if f.blocks.len() > MOST_BLOCKS[0] {
+            return false;
+        }
+        let barrier = |inst: &Inst| matches!(inst.sem, Operation::Barrier(_));
+        // What a function is called under is not known here.
+        let met = match f.code.iter().any(barrier) {
+            true => *n == kernel && f.blocks.len() <= MOST_BLOCKS[1] && uniform::barriers(f),
+            false => true,
         };
-        !f.code.iter().any(|inst| waits(&inst.sem))
+        met && !spins(f)
+    })
+}
+
+/// Whether lanes may wait for what others write: by a loop through memory that others see, or by objects made for it.
+fn spins(f: &Function) -> bool {
+    let looks = |inst: &Inst| match inst.sem {
+        Operation::Mbarrier(_) | Operation::Sleep => true,
+        Operation::Load(access) => access.is_shared(),
+        Operation::Atomic(_) => inst.dst.iter().any(|dst| matches!(dst, Dst::Reg(..))),
+        _ => false,
+    };
+    let repeats = |inst: &Inst| matches!(inst.sem, Operation::Control(Control::Call));
+    let called = !f.entry;
+    f.blocks.iter().enumerate().any(|(n, block)| {
+        let code = f.code.get(block.start as usize..block.end as usize).unwrap_or_default();
+        // What a loop calls is in it: of a function it is not known.
+        code.iter().any(looks) && (called || uniform::reaches(f, n as u32, n as u32))
+            || code.iter().any(repeats) && code.iter().any(looks)
     })
 }
 

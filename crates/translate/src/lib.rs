@@ -4,15 +4,22 @@
 //! that is there, a cache. Must not know how code objects are loaded or launched; [`abi`] is what whoever does that has
 //! to know.
 
+// The text comes from anywhere: what is not as expected is refused.
+#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+
 pub mod abi;
 pub mod amdgpu;
+mod cache;
 mod compiler;
 mod layout;
 pub mod llvm;
 pub mod ops;
 mod refusal;
 mod target;
+mod translate;
 
+pub use cache::{Cache, Key};
 pub use compiler::{Compiler, Error};
 pub use refusal::Refusal;
 pub use target::Target;
+pub use translate::{Translated, module, translate};

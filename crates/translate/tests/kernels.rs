@@ -42,3 +42,220 @@ fn vectors_are_added_in_both_layouts() {
         assert_eq!(found, expected, "{lanes:?}");
     }
 }
+
+/// What a kernel `k(out)` of one block leaves in `n` words, in each layout that it allows.
+fn words(text: &str, threads: u32, n: usize) -> Vec<u32> {
+    let Some(compiler) = compiler() else { return Vec::new() };
+    let loaded = translated(&compiler, &module(&format!("{HEAD}{text}")));
+    let mut found: Option<Vec<u32>> = None;
+    for lanes in loaded.facts("k").lanes.clone() {
+        let out = Buffer::new(4 * n);
+        let given = parameters(&[out.address()]);
+        let done = loaded.launch("k", [[1, 1, 1], [threads, 1, 1]], 64, lanes, &given, &[&out]);
+        done.unwrap_or_else(|e| panic!("{lanes:?}: {e:?}"));
+        let words = out.u32s(n);
+        assert_eq!(*found.get_or_insert(words.clone()), words, "{lanes:?}");
+    }
+    found.unwrap_or_default()
+}
+
+/// The begin of a kernel: the thread in `%t`, its word in `%o`.
+const BEGIN: &str = "
+.visible .entry k(.param .u64 out) {
+.reg .b64 %o; .reg .b64 %rd<9>; .reg .b32 %t; .reg .b32 %r<20>; .reg .pred %p<5>; .reg .f32 %f<5>;
+ld.param.u64 %o, [out]; mov.u32 %t, %tid.x; mad.wide.u32 %o, %t, 4, %o;\n";
+
+#[test]
+fn shared_memory_and_barriers_reverse_a_block() {
+    let text = format!(
+        ".shared .align 4 .b32 cells[256]; .extern .shared .align 16 .b8 more[];
+         {BEGIN}
+         mov.u32 %r1, cells; mad.lo.u32 %r2, %t, 4, %r1; st.shared.u32 [%r2], %t;
+         mov.u32 %r3, more; and.b32 %r4, %t, 15; mad.lo.u32 %r4, %r4, 4, %r3; st.shared.u32 [%r4], 7;
+         bar.sync 0;
+         sub.u32 %r5, 255, %t; mad.lo.u32 %r5, %r5, 4, %r1;
+         cvt.u64.u32 %rd1, %r5; cvta.shared.u64 %rd2, %rd1; ld.u32 %r6, [%rd2];
+         ld.shared.u32 %r7, [%r4]; mad.lo.u32 %r6, %r7, 1000, %r6;
+         setp.lt.u32 %p1, %t, 100; bar.red.popc.u32 %r8, 0, %p1; mad.lo.u32 %r6, %r8, 100000, %r6;
+         bar.red.and.pred %p2, 0, %p1; selp.u32 %r9, 1, 0, %p2; add.u32 %r6, %r6, %r9;
+         st.global.u32 [%o], %r6; ret; }}"
+    );
+    let found = words(&text, 256, 256);
+    let expected = (0..256).map(|t| 255 - t + 7000 + 10_000_000);
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}
+
+#[test]
+fn warps_shuffle_vote_match_and_reduce() {
+    let text = format!(
+        "{BEGIN}
+         and.b32 %r1, %t, 31;
+         shfl.sync.bfly.b32 %r2, %t, 1, 31, -1;
+         shfl.sync.up.b32 %r3|%p1, %t, 2, 0, -1;
+         setp.gt.u32 %p2, %t, 40; vote.sync.ballot.b32 %r4, %p2, -1;
+         and.b32 %r5, %r1, 3; match.any.sync.b32 %r6, %r5, -1;
+         redux.sync.add.u32 %r7, %r1, -1;
+         setp.lt.u32 %p3, %r1, 5; mov.u32 %r8, 0; @!%p3 bra past;
+         activemask.b32 %r8; past:
+         selp.u32 %r9, 1, 0, %p1;
+         xor.b32 %r10, %r2, %r3; xor.b32 %r10, %r10, %r4; xor.b32 %r10, %r10, %r6;
+         mad.lo.u32 %r10, %r7, 65537, %r10; add.u32 %r10, %r10, %r8; mad.lo.u32 %r10, %r9, 77, %r10;
+         st.global.u32 [%o], %r10; ret; }}"
+    );
+    let found = words(&text, 96, 96);
+    let expected = (0..96u32).map(|t| {
+        let (lane, warp) = (t & 31, t / 32);
+        let up = if lane >= 2 { t - 2 } else { t };
+        let ballot = (0..32).filter(|l| warp * 32 + l > 40).fold(0u32, |m, l| m | 1 << l);
+        let equal = 0x1111_1111u32 << (lane & 3);
+        let active = if lane < 5 { 31 } else { 0 };
+        let mixed = (t ^ 1) ^ up ^ ballot ^ equal;
+        let sum = (496u32 * 65537).wrapping_add(mixed).wrapping_add(active);
+        sum.wrapping_add(if lane >= 2 { 77 } else { 0 })
+    });
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}
+
+#[test]
+fn barrier_objects_lead_warps_through_phases() {
+    let text = format!(
+        ".shared .align 8 .b64 object; .shared .align 4 .b32 cells[128];
+         {BEGIN}
+         mov.u32 %r1, object; setp.eq.u32 %p1, %t, 0; @%p1 mbarrier.init.shared.b64 [%r1], 128; bar.sync 0;
+         mov.u32 %r2, 0; mov.u32 %r9, 0; mov.u32 %r3, cells; mad.lo.u32 %r4, %t, 4, %r3;
+         again: mad.lo.u32 %r5, %r2, 1000, %t; st.shared.u32 [%r4], %r5;
+         mbarrier.arrive.shared.b64 %rd1, [%r1];
+         wait: mbarrier.test_wait.shared.b64 %p2, [%r1], %rd1; @!%p2 bra wait;
+         xor.b32 %r6, %t, 127; mad.lo.u32 %r6, %r6, 4, %r3; ld.shared.u32 %r7, [%r6]; add.u32 %r9, %r9, %r7;
+         mbarrier.arrive.shared.b64 %rd1, [%r1]; and.b32 %r8, %r2, 0;
+         more: mbarrier.test_wait.parity.shared.b64 %p2, [%r1], 1; @!%p2 bra more;
+         add.u32 %r2, %r2, 1; setp.lt.u32 %p3, %r2, 3; @%p3 bra again;
+         st.global.u32 [%o], %r9; ret; }}"
+    );
+    let found = words(&text, 128, 128);
+    let expected = (0..128u32).map(|t| 3 * (t ^ 127) + 3000);
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}
+
+#[test]
+fn functions_call_each_other_themselves_and_through_pointers() {
+    let text = format!(
+        ".func (.param .b32 r) twice(.param .b32 a) {{ .reg .b32 x; ld.param.b32 x, [a]; add.s32 x, x, x; st.param.b32 [r], x; ret; }}
+         .func (.param .b32 r) third(.param .b32 a) {{ .reg .b32 x; ld.param.b32 x, [a]; mul.lo.s32 x, x, 3; st.param.b32 [r], x; ret; }}
+         .func (.param .b32 r) sum(.param .b32 a) {{
+           .reg .b32 x; .reg .b32 y; .reg .pred p; ld.param.b32 x, [a]; mov.b32 y, 0; setp.eq.s32 p, x, 0; @p bra E;
+           sub.s32 y, x, 1;
+           {{ .param .b32 i; .param .b32 u; st.param.b32 [i], y; call (u), sum, (i); ld.param.b32 y, [u]; }}
+           E: add.s32 x, x, y; st.param.b32 [r], x; ret; }}
+         .func (.param .align 8 .b8 r[24]) large(.param .align 8 .b8 a[20], .reg .b64 w) {{
+           .reg .b32 x; .reg .b64 y; ld.param.b32 x, [a+16]; st.param.b32 [r+20], x; ld.param.b64 y, [a]; add.s64 y, y, w;
+           st.param.b64 [r], y; st.param.b64 [r+8], w; st.param.b32 [r+16], 5; ret; }}
+         .global .align 8 .u64 table[2] = {{twice, third}};
+         {BEGIN}
+         and.b32 %r1, %t, 1; mov.u64 %rd1, table; mad.wide.u32 %rd1, %r1, 8, %rd1; ld.global.u64 %rd2, [%rd1];
+         {{ .param .b32 i; .param .b32 u; P: .callprototype (.param .b32 _) _ (.param .b32 _);
+            st.param.b32 [i], %t; call (u), %rd2, (i), P; ld.param.b32 %r2, [u]; }}
+         and.b32 %r3, %t, 7;
+         {{ .param .b32 i; .param .b32 u; st.param.b32 [i], %r3; call (u), sum, (i); ld.param.b32 %r4, [u]; }}
+         cvt.u64.u32 %rd3, %t;
+         {{ .param .align 8 .b8 i[20]; .param .align 8 .b8 u[24]; st.param.b64 [i], %rd3; st.param.b32 [i+16], %r2;
+            call (u), large, (i, %rd3); ld.param.b64 %rd4, [u]; ld.param.b32 %r5, [u+20]; ld.param.b32 %r6, [u+16]; }}
+         cvt.u32.u64 %r7, %rd4; mad.lo.u32 %r7, %r7, 1000, %r5; mad.lo.u32 %r7, %r4, 1000000, %r7; add.u32 %r7, %r7, %r6;
+         st.global.u32 [%o], %r7; ret; }}"
+    );
+    let found = words(&text, 64, 64);
+    let expected = (0..64u32).map(|t| {
+        let n = t & 7;
+        t * (2 + (t & 1)) + 2 * t * 1000 + n * (n + 1) / 2 * 1_000_000 + 5
+    });
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}
+
+#[test]
+fn atomics_add_up_and_tables_choose() {
+    let text = format!(
+        ".global .align 4 .u32 count = 5; .global .align 4 .f32 total; .const .align 4 .u32 factors[4] = {{2, 3, 5, 7}};
+         {BEGIN}
+         atom.global.add.u32 %r1, [count], 1;
+         atom.add.f32 %f1, [total], 0f3F000000;
+         mov.u64 %rd1, factors; and.b32 %r2, %t, 3; mad.wide.u32 %rd1, %r2, 4, %rd1; ld.const.u32 %r3, [%rd1];
+         ts: .branchtargets A, B, C;
+         brx.idx %r2, ts;
+         mov.u32 %r4, 400; bra D;
+         A: mov.u32 %r4, 100; bra D;
+         B: mov.u32 %r4, 200; bra D;
+         C: mov.u32 %r4, 300;
+         D: bar.sync 0;
+         ld.volatile.global.u32 %r5, [count]; ld.volatile.global.f32 %f2, [total]; cvt.rzi.u32.f32 %r6, %f2;
+         mad.lo.u32 %r7, %r5, 10000, %r4; mad.lo.u32 %r7, %r6, 10000000, %r7; add.u32 %r7, %r7, %r3;
+         st.global.u32 [%o], %r7; ret; }}"
+    );
+    // The sums go on from layout to layout, so one is enough.
+    let Some(compiler) = compiler() else { return };
+    let loaded = translated(&compiler, &module(&format!("{HEAD}{text}")));
+    let out = Buffer::new(4 * 128);
+    let given = parameters(&[out.address()]);
+    let done = loaded.launch("k", [[1, 1, 1], [128, 1, 1]], 0, Lanes::Half, &given, &[&out]);
+    done.unwrap_or_else(|e| panic!("{e:?}"));
+    let factor = [2, 3, 5, 7];
+    let expected = (0..128u32)
+        .map(|t| 133 * 10_000 + 64 * 10_000_000 + 100 * (1 + (t & 3)) + factor[t as usize & 3]);
+    assert_eq!(out.u32s(128), expected.collect::<Vec<_>>());
+}
+
+#[test]
+fn layouts_are_those_that_kernels_allow() {
+    let allowed = |body: &str| {
+        let target = cushim_translate::Target::from_name("gfx90a").unwrap();
+        let text = format!("{HEAD}.global .u32 lock; {BEGIN}{body} ret; }}");
+        let made = cushim_translate::amdgpu::emit(&module(&text), &target);
+        made.kernels[0].lanes.clone()
+    };
+    let both = [Lanes::Full, Lanes::Half];
+    assert_eq!(allowed(""), both);
+    assert_eq!(allowed("bar.sync 0;"), both);
+    // As many rounds for all threads, and a way that all or none take.
+    let rounds =
+        "mov.u32 %r1, 0; L: bar.sync 0; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L;";
+    assert_eq!(allowed(rounds), both);
+    let some = "setp.lt.u32 %p1, %t, 40; @%p1 bra L; bar.sync 0; L:";
+    assert_eq!(allowed(some), [Lanes::Half]);
+    assert_eq!(allowed("setp.lt.u32 %p1, %t, 40; @%p1 bar.sync 0;"), [Lanes::Half]);
+    let behind = "setp.lt.u32 %p1, %t, 40; @%p1 bra L; mov.u32 %r2, 1; L: bar.sync 0;";
+    assert_eq!(allowed(behind), both);
+    let early = "setp.lt.u32 %p1, %t, 40; @%p1 ret; bar.sync 0;";
+    assert_eq!(allowed(early), [Lanes::Half]);
+    let lock = "L: atom.global.cas.b32 %r1, [lock], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;";
+    assert_eq!(allowed(lock), [Lanes::Half]);
+    assert_eq!(allowed("red.global.add.u32 [lock], 1;"), both);
+    let varying = "ld.global.u32 %r1, [%o]; L: bar.sync 0; sub.u32 %r1, %r1, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;";
+    assert_eq!(allowed(varying), [Lanes::Half]);
+}
+
+#[test]
+fn what_is_not_translated_is_refused_by_name_and_line() {
+    let text = format!(
+        "{HEAD}.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+.visible .entry good() {{ ret; }}
+.visible .entry counts() {{ bar.sync 1, 64; ret; }}
+.visible .entry rounds() {{ .reg .f64 x;
+  add.rz.f64 x, 0d3FF0000000000000, 0d3FF0000000000000; ret; }}
+.visible .entry prints() {{ .reg .b32 r;
+ {{ .param .b64 f; .param .b64 a; .param .b32 u; call (u), vprintf, (f, a); ld.param.b32 r, [u]; }} ret; }}"
+    );
+    let target = cushim_translate::Target::from_name("gfx1030").unwrap();
+    let made = cushim_translate::amdgpu::emit(&module(&text), &target);
+    let names: Vec<&str> = made.kernels.iter().map(|f| f.name.as_str()).collect();
+    assert_eq!(names, ["good"]);
+    assert_eq!(made.kernels[0].lanes, [Lanes::Full]);
+    let said: Vec<String> = made.refused.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        said,
+        [
+            "counts: line 6: a barrier that counts threads",
+            "rounds: line 8: doubles that are not rounded to nearest",
+            "prints: line 10: a call of `vprintf`, which no module defines",
+        ]
+    );
+    assert!(!made.ir.contains("@\"counts\""), "{}", made.ir);
+}

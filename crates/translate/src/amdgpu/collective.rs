@@ -33,7 +33,7 @@ impl Emitter<'_> {
     }
 
     /// What another lane of the warp has: 32 bits; 0 of one that is not here.
-    fn from_lane(&mut self, v: Value, lane: Value) -> Value {
+    fn of_lane(&mut self, v: Value, lane: Value) -> Value {
         let first = self.first_lane();
         let lane = self.b.op("add", first, lane);
         let place = self.b.with("shl", lane, 2);
@@ -88,7 +88,7 @@ impl Emitter<'_> {
         let member = self.operand(named)?;
         let member = self.b.fit(member, 32);
         let first = self.b.intrinsic("llvm.cttz", &[here.ty], here.ty, &[here], &["i1 false"]);
-        let others = self.from_lane(member, first);
+        let others = self.of_lane(member, first);
         let differs = self.b.icmp("ne", member, others);
         let differing = self.ballot(differs);
         let same = self.b.icmp_with("eq", differing, 0);
@@ -120,7 +120,7 @@ impl Emitter<'_> {
         let inside = self.b.icmp(if way == Way::Up { "sge" } else { "sle" }, from, bound);
         let from = self.b.select(inside, from, lane);
         let from = self.b.with("and", from, 31);
-        (self.from_lane(a, from), inside)
+        (self.of_lane(a, from), inside)
     }
 
     fn vote(&mut self, question: Vote, here: Value, a: Value) -> Value {
@@ -181,7 +181,7 @@ impl Emitter<'_> {
             for part in 0..bits / 32 {
                 let own = e.b.with("lshr", a, (32 * part).into());
                 let own = e.b.fit(own, 32);
-                let other = e.from_lane(own, lane);
+                let other = e.of_lane(own, lane);
                 let equal = e.b.icmp("eq", own, other);
                 same = e.b.op("and", same, equal);
             }
@@ -208,9 +208,9 @@ impl Emitter<'_> {
         let operation = operation.ok_or_else(|| self.refused("a reduction"))?;
         let ty = here.ty;
         let first = self.b.intrinsic("llvm.cttz", &[ty], ty, &[here], &["i1 false"]);
-        let start = self.from_lane(a, first);
+        let start = self.of_lane(a, first);
         self.for_lanes(start, |e, lane, state| {
-            let other = e.from_lane(a, lane);
+            let other = e.of_lane(a, lane);
             let out = ops::eval(&mut e.b, &operation, 32, &[state, other]);
             let out = out.map_err(|what| e.refused(what))?;
             let counted = e.is_here(here, lane);

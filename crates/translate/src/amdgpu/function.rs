@@ -98,11 +98,11 @@ pub(super) fn emit(
 }
 
 /// A function that stops whoever calls it.
-pub(super) fn stub<'d>(
+pub(super) fn stub(
     module: &Module,
     names: &Names,
     number: u32,
-    declared: &mut BTreeSet<&'d String>,
+    declared: &mut BTreeSet<&String>,
 ) -> String {
     static TRAP: std::sync::LazyLock<String> =
         std::sync::LazyLock::new(|| "declare void @llvm.trap()".to_owned());
@@ -305,7 +305,7 @@ impl<'a> Emitter<'a> {
             }
             Operation::Nothing => Ok(()),
             Operation::Control(Control::Call) => self.call(inst),
-            Operation::Mbarrier(_) => Err(self.refused("a barrier object (mbarrier)")),
+            Operation::Mbarrier(what) => self.mbarrier(inst, what),
             _ => Err(self.refused("an instruction that is not run")),
         }
     }

@@ -11,12 +11,13 @@ mod control;
 mod function;
 mod globals;
 mod locals;
+mod mbarrier;
 mod memory;
 mod names;
 mod operand;
 mod special;
 
-use crate::abi::{Facts, launch_offset};
+use crate::abi::{Facts, TABLE, launch_offset};
 use crate::layout;
 use crate::refusal::{Refusal, Refused};
 use crate::target::Target;
@@ -65,8 +66,18 @@ pub fn emit(module: &Module, target: &Target) -> Text {
             max_threads: function::max_threads(f),
         });
     }
-    let ir = assemble(module, &names, &made, &wanted);
+    let ir = assemble(module, &names, &made, &wanted) + &table(&kernels);
     Text { ir, kernels, refused }
+}
+
+/// What is known of the kernels, as a symbol.
+fn table(kernels: &[Facts]) -> String {
+    let text = Facts::table(kernels);
+    let bytes: String = text.bytes().map(|byte| format!("\\{byte:02X}")).collect();
+    format!(
+        "@\"{TABLE}\" = protected addrspace(4) constant [{} x i8] c\"{bytes}\", align 16\n",
+        text.len()
+    )
 }
 
 /// What keeps a kernel from being translated: in itself, and in what it calls by name.

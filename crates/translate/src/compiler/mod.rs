@@ -152,6 +152,8 @@ impl Compiler {
     pub fn compile(&self, ir: &str, target: &Target) -> Result<Vec<u8>, Error> {
         let text = self.head(target)? + ir;
         let mut command = self.command(target);
+        // Local memory stays local: shared memory is the launch's, whose dynamic part the compiler does not know.
+        command.args(["-mllvm", "-disable-promote-alloca-to-lds"]);
         // The linker beside it, so that nothing of another version takes part.
         if let Some(linker) = find::linker(&self.program) {
             let mut option = OsString::from("--ld-path=");

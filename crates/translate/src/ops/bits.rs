@@ -1,7 +1,7 @@
 //! Logic, shifts, fields, permutations.
 
-use super::Out;
 use super::compare::truth;
+use super::out::Out;
 use crate::llvm::{Body, Value};
 use cushim_ptx::sem::{BitOp, Bits, Logic, Permute};
 

@@ -1,8 +1,8 @@
 //! Comparison and selection.
 
-use super::Out;
 use super::bits::logic_of;
 use super::format::{flush, format, is_nan, number, width};
+use super::out::Out;
 use crate::llvm::{Body, Type, Value};
 use cushim_ptx::sem::{Compare, Compared, FloatClass, Outcomes, Selector, Set, Test};
 use cushim_ptx::soft::Format;
@@ -41,7 +41,7 @@ pub(super) fn set(b: &mut Body, i: Set, a: [Value; 5]) -> Value {
     }
     let second = combine(b, i.compare, second, a[2]);
     let second = written(b, i.truth, second);
-    super::pair(b, first, second)
+    super::out::pair(b, first, second)
 }
 
 /// `slct`.

@@ -1,7 +1,8 @@
 //! Conversions between all types.
 
 use super::format::{self, canonical, clamp, flush, format, is_nan, number};
-use super::{Missing, pair, round};
+use super::out::{Missing, pair};
+use super::round;
 use crate::llvm::{Body, Type, Value};
 use cushim_ptx::sem::{Clamp, Convert, Mode};
 use cushim_ptx::soft::{Format, Round};
@@ -234,6 +235,18 @@ fn to_float(b: &mut Body, i: Mode, d: Scalar, s: Scalar, v: Value) -> Result<Val
     let double = d == Scalar::F64 || s == Scalar::F64;
     if !(double && i.clamp == Clamp::None && !i.finite) {
         out = canonical(b, out, to);
+    } else if d == Scalar::F16 {
+        // The payload's upper bits stay, which steps that LLVM takes for this conversion do not do.
+        let nan = is_nan(b, v, from);
+        let [payload, sign] = [42, 48].map(|by| {
+            let part = b.with("lshr", v, by);
+            b.fit(part, 16)
+        });
+        let payload = b.with("or", payload, 0x7e00);
+        let payload = b.with("and", payload, 0x7fff);
+        let sign = b.with("and", sign, 0x8000);
+        let payload = b.op("or", payload, sign);
+        out = b.select(nan, payload, out);
     }
     Ok(clamp(b, i.clamp, out, to))
 }

@@ -5,8 +5,8 @@
 
 use super::approx;
 use super::format::{self, canonical, clamp, flush, format, is_nan, number};
+use super::out::{Missing, halves};
 use super::round;
-use super::{Missing, halves};
 use crate::llvm::{Body, Type, Value};
 use cushim_ptx::sem::{Extreme, Float, FloatOp, Precision};
 use cushim_ptx::soft::{Format, Round};

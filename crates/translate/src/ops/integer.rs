@@ -2,7 +2,7 @@
 //!
 //! Owns what LLVM's instructions leave open: division by zero, the quotient that does not fit.
 
-use super::{Missing, Out, halves};
+use super::out::{Missing, Out, halves};
 use crate::llvm::{Body, Value};
 use cushim_ptx::sem::{Half, Integer, IntegerOp};
 

@@ -11,19 +11,13 @@ mod convert;
 mod float;
 mod format;
 mod integer;
+mod out;
 mod round;
 mod video;
 
 use crate::llvm::{Body, Value};
 use cushim_ptx::sem::Operation;
-
-/// Results; most operations have one. They may be narrower or wider than registers, which take their lowest bits, or
-/// extend them with zeros.
-#[derive(Debug, Clone, Copy)]
-pub struct Out(pub Value, pub Option<Value>);
-
-/// An operation that is not there, in words.
-pub type Missing = &'static str;
+pub use out::{Missing, Out};
 
 /// Computes a pure operation ([`Operation::is_pure`]). Operands are integers of any width: what is above the type is cut
 /// off, what is missing is zero. `width` is that of the first result's register.
@@ -55,32 +49,4 @@ pub fn eval(
         Operation::Video(what) => one(video::eval(b, what, a)?),
         _ => return Err("no operation that computes"),
     })
-}
-
-/// What is done to both halves of registers, each by itself: 16 bits of each operand to 16 bits.
-fn halves(
-    b: &mut Body,
-    a: [Value; 5],
-    mut one: impl FnMut(&mut Body, [Value; 5]) -> Result<Value, Missing>,
-) -> Result<Value, Missing> {
-    let part = |b: &mut Body, by: u128| {
-        a.map(|v| {
-            let word = b.fit(v, 32);
-            let moved = b.with("lshr", word, by);
-            b.fit(moved, 16)
-        })
-    };
-    let low = part(b, 0);
-    let low = one(b, low)?;
-    let high = part(b, 16);
-    let high = one(b, high)?;
-    Ok(pair(b, low, high))
-}
-
-/// Two values of 16 bits as one of 32.
-fn pair(b: &mut Body, low: Value, high: Value) -> Value {
-    let (low, high) = (b.fit(low, 32), b.fit(high, 32));
-    let low = b.with("and", low, 0xffff);
-    let high = b.with("shl", high, 16);
-    b.op("or", low, high)
 }

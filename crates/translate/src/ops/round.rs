@@ -21,14 +21,14 @@ fn outward(b: &mut Body, round: Round, negative: Value) -> Option<Value> {
 /// A single or double rounded once to a format: its bits. The wider number counts as exact.
 pub(super) fn narrow(b: &mut Body, v: Value, to: Format, round: Round) -> Value {
     let from = v.ty;
-    if format::width(to) == from.bits() {
-        return b.bits_of(v);
-    }
     if to == Format::BF16 {
         let single = if from == Type::Double { odd(b, v) } else { widened_single(b, v) };
         return upper_half(b, single, round);
     }
     let target = format::computed(to);
+    if from == target {
+        return b.bits_of(v);
+    }
     if from.bits() < target.bits() {
         let wide = b.cast("fpext", v, target);
         return b.bits_of(wide);

@@ -2,8 +2,8 @@
 //!
 //! Owns intermediate results: 34 bits of one part, which are kept in 64, as [`cushim_ptx::alu`] explains; of `vmad` 128.
 
-use super::Missing;
 use super::compare::integers;
+use super::out::Missing;
 use crate::llvm::{Body, Value};
 use cushim_ptx::alu::Selectors;
 use cushim_ptx::sem::{Then, Video, VideoOp};

@@ -1,0 +1,187 @@
+//! Code objects kept on disk, from one run to the next.
+//!
+//! Owns the folder and its files: a code object under the SHA-256 of all that it depends on, with its own SHA-256 behind it.
+//! A folder or file that others than the user could write to is not taken. Nothing that goes wrong here is an error: code
+//! is made anew then. Must not know where users want the folder.
+
+use crate::compiler::Compiler;
+use crate::target::Target;
+use sha2::{Digest, Sha256};
+use std::fs::{DirBuilder, File, Metadata, OpenOptions};
+use std::io::{Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How names of files end.
+const ENDING: &str = ".amdgpu";
+/// Bytes of a hash.
+const HASH: usize = 32;
+/// The largest file that is read or written, in bytes.
+const LARGEST: u64 = 256 << 20;
+/// Bytes of all files together; the oldest go.
+const LIMIT: u64 = 1 << 30;
+
+/// A folder with code objects.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    path: PathBuf,
+}
+
+/// What a code object depends on: the text, the target, the compiler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key([u8; HASH]);
+
+impl Key {
+    /// Of a text that a compiler is to compile for a target.
+    pub fn of(ir: &str, target: &Target, compiler: &Compiler) -> Key {
+        let mut hash = Sha256::new();
+        for part in [ir, target.name(), compiler.version(), env!("CARGO_PKG_VERSION")] {
+            hash.update((part.len() as u64).to_le_bytes());
+            hash.update(part.as_bytes());
+        }
+        Key(hash.finalize().into())
+    }
+
+    fn name(&self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect::<String>() + ENDING
+    }
+}
+
+/// Belongs to the user, and nobody else may write to it.
+fn is_ours(about: &Metadata) -> bool {
+    // SAFETY: asks for a number.
+    let user = unsafe { libc::geteuid() };
+    about.uid() == user && about.mode() & 0o022 == 0
+}
+
+impl Cache {
+    /// The folder at a path; it is made for the user alone when something is kept.
+    pub fn at(path: &Path) -> Cache {
+        Cache { path: path.to_owned() }
+    }
+
+    /// The folder, opened: it cannot be exchanged for another between looking at it and using it.
+    fn folder(&self) -> Option<(File, PathBuf)> {
+        let flags = libc::O_DIRECTORY | libc::O_CLOEXEC;
+        let folder = OpenOptions::new().read(true).custom_flags(flags).open(&self.path).ok()?;
+        let path = PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()));
+        is_ours(&folder.metadata().ok()?).then_some((folder, path))
+    }
+
+    /// The code object kept for a key.
+    pub fn load(&self, key: &Key) -> Option<Vec<u8>> {
+        let (_held, folder) = self.folder()?;
+        let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
+        let file =
+            OpenOptions::new().read(true).custom_flags(flags).open(folder.join(key.name())).ok()?;
+        let about = file.metadata().ok()?;
+        if !about.is_file() || !is_ours(&about) || about.len() > LARGEST {
+            return None;
+        }
+        let mut bytes = Vec::with_capacity(about.len() as usize);
+        file.take(LARGEST).read_to_end(&mut bytes).ok()?;
+        let (code, hash) = bytes.split_last_chunk::<HASH>()?;
+        (summed(key, code) == *hash).then(|| code.to_vec())
+    }
+
+    /// Keeps a code object.
+    pub fn store(&self, key: &Key, code: &[u8]) {
+        if !self.path.is_dir() {
+            let _ = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);
+        }
+        let Some((_held, folder)) = self.folder() else { return };
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let time = std::time::SystemTime::UNIX_EPOCH.elapsed().map_or(0, |t| t.as_nanos());
+        let part = folder.join(format!("{}-{time}-{number}.part", std::process::id()));
+        let written = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&part)
+            .and_then(|mut file| {
+                file.write_all(code)?;
+                file.write_all(&summed(key, code))
+            })
+            .and_then(|()| std::fs::rename(&part, folder.join(key.name())));
+        if written.is_err() {
+            let _ = std::fs::remove_file(&part);
+            return;
+        }
+        trim(&folder);
+    }
+}
+
+/// What stands behind the code: it is this code, and for this key.
+fn summed(key: &Key, code: &[u8]) -> [u8; HASH] {
+    let mut hash = Sha256::new();
+    hash.update(key.0);
+    hash.update(code);
+    hash.finalize().into()
+}
+
+/// Removes the oldest files while there is too much.
+fn trim(folder: &Path) {
+    let Ok(entries) = std::fs::read_dir(folder.join(".")) else { return };
+    let mut files = Vec::new();
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let ours = name.as_encoded_bytes().ends_with(ENDING.as_bytes());
+        let Ok(about) = entry.metadata() else { continue };
+        if let (true, true, Ok(time)) = (ours, about.is_file(), about.modified()) {
+            files.push((time, about.len(), name));
+        }
+    }
+    let mut total: u64 = files.iter().map(|(_, size, _)| *size).sum();
+    files.sort();
+    for (_, size, name) in files {
+        if total <= LIMIT {
+            return;
+        }
+        let _ = std::fs::remove_file(folder.join(name));
+        total -= size;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn what_is_kept_comes_back_and_what_was_changed_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("kept");
+        let (cache, key, other) = (Cache::at(&path), Key([1; HASH]), Key([2; HASH]));
+        assert_eq!(cache.load(&key), None);
+        cache.store(&key, b"code");
+        assert_eq!(cache.load(&key).as_deref(), Some(&b"code"[..]));
+        assert_eq!(cache.load(&other), None);
+        // A file of another key, and one that was changed.
+        std::fs::copy(path.join(key.name()), path.join(other.name())).unwrap();
+        assert_eq!(cache.load(&other), None);
+        let mut bytes = std::fs::read(path.join(key.name())).unwrap();
+        bytes[0] ^= 1;
+        std::fs::write(path.join(key.name()), &bytes).unwrap();
+        assert_eq!(cache.load(&key), None);
+        cache.store(&key, b"code");
+        assert!(cache.load(&key).is_some());
+        // Where others may write, nothing is believed.
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o777)).unwrap();
+        assert_eq!(cache.load(&key), None);
+    }
+
+    #[test]
+    fn links_are_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
+        let (cache, key) = (Cache::at(folder.path()), Key([3; HASH]));
+        cache.store(&key, b"code");
+        let at = folder.path().join(key.name());
+        std::fs::rename(&at, folder.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink("elsewhere", &at).unwrap();
+        assert_eq!(cache.load(&key), None);
+    }
+}

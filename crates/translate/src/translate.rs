@@ -1,0 +1,64 @@
+//! From PTX text to code objects.
+//!
+//! Owns the order of the steps: parse, check, fuse as NVIDIA's compiler does, emit, compile or take what was kept.
+
+use crate::abi::Facts;
+use crate::cache::{Cache, Key};
+use crate::compiler::{Compiler, Error};
+use crate::refusal::Refusal;
+use crate::target::Target;
+use cushim_ptx::ir::Module;
+
+/// A module's code for one target.
+#[derive(Debug, Clone)]
+pub struct Translated {
+    /// The code object; `None` where every kernel is refused, or there is none.
+    pub object: Option<Vec<u8>>,
+    /// The kernels in it.
+    pub kernels: Vec<Facts>,
+    /// The kernels that are not.
+    pub refused: Vec<Refusal>,
+}
+
+/// Text as a module that is ready to be translated. Text for a debugger is not fused.
+///
+/// # Errors
+/// It is no PTX.
+pub fn module(text: &str) -> Result<Module, cushim_ptx::Error> {
+    let tree = cushim_ptx::parse(text)?;
+    let mut module = cushim_ptx::check(&tree)?;
+    if !tree.targets.contains(&"debug") {
+        cushim_ptx::contract(&mut module);
+    }
+    Ok(module)
+}
+
+/// The code object of a module for a target.
+///
+/// # Errors
+/// The compiler cannot be started, or does not take what was made.
+pub fn translate(
+    module: &Module,
+    target: &Target,
+    compiler: &Compiler,
+    cache: Option<&Cache>,
+) -> Result<Translated, Error> {
+    let made = crate::amdgpu::emit(module, target);
+    let (kernels, refused) = (made.kernels, made.refused);
+    if kernels.is_empty() {
+        return Ok(Translated { object: None, kernels, refused });
+    }
+    let key = Key::of(&made.ir, target, compiler);
+    let kept = cache.and_then(|cache| cache.load(&key));
+    let object = match kept {
+        Some(object) => object,
+        None => {
+            let object = compiler.compile(&made.ir, target)?;
+            if let Some(cache) = cache {
+                cache.store(&key, &object);
+            }
+            object
+        }
+    };
+    Ok(Translated { object: Some(object), kernels, refused })
+}
