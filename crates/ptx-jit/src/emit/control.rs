@@ -71,7 +71,7 @@ impl Emit<'_> {
     }
 
     /// Nothing is known yet.
-    pub(super) fn begin_piece(&mut self) {
+    pub(super) fn begin_region(&mut self) {
         self.cache.clear();
         self.written.clear();
         self.lanes_of.clear();
@@ -90,8 +90,8 @@ impl Emit<'_> {
         let plan = self.plan;
         let region = &plan.regions[k];
         let f = self.f;
-        self.begin_piece();
-        self.stay()?;
+        self.begin_region();
+        self.fast_loop()?;
         if k == 0 {
             self.zero_entry();
         }
@@ -410,7 +410,7 @@ impl Emit<'_> {
             // Those end regions.
             Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)) => {}
             Operation::Control(Control::Trap) => self.trap(inst),
-            Operation::Control(Control::Call) => self.external(inst),
+            Operation::Control(Control::Call) => self.device_runtime(inst),
             Operation::Control(_) => {}
             Operation::Activation(Activation::Enter) => self.enter(inst),
             Operation::Activation(Activation::Save) => self.save(inst),

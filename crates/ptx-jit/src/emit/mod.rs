@@ -175,7 +175,7 @@ pub(crate) fn compile(
         resumed: BTreeSet::new(),
         turning: BTreeSet::new(),
         streams: false,
-        stay: None,
+        fast_loop: None,
         act: warp,
         told: None,
         region: 0,
@@ -195,7 +195,7 @@ pub(crate) fn compile(
     for k in 0..plan.regions.len() {
         e.region(k)?;
     }
-    e.sweep_blocks();
+    e.warp_loop_blocks();
     let Emit { mut b, blocks, sites, frame_size, .. } = e;
     let warps = blocks.iter().map(|block| b.block_params(*block)[1]).collect();
     b.seal_all_blocks();

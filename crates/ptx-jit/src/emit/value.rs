@@ -321,7 +321,7 @@ impl Emit<'_> {
         let (mixed, own): (Vec<u32>, Vec<u32>) =
             crossing.into_iter().partition(|r| self.plan.blend[k].has(*r as usize));
         self.flush_registers(&own, false);
-        if self.stay.is_some() {
+        if self.fast_loop.is_some() {
             self.flush_registers(&mixed, false);
             return;
         }

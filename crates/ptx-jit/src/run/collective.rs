@@ -53,8 +53,8 @@ pub(super) unsafe fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let inputs = inputs(w, n, mask);
     let mut out = [[0; 32]; 2];
     for (member, group) in groups(w, n, mask) {
-        let party = participants(op, member, group, mask);
-        exec::collective(op, party, &inputs, &mut out);
+        let participants = participants(op, member, group, mask);
+        exec::collective(op, participants, &inputs, &mut out);
         for (k, (dst, from)) in inst.dst.iter().zip(&out).enumerate() {
             for l in lanes(group) {
                 w.results[k][l] = from[l] & alu::mask(width(*dst));
@@ -75,8 +75,8 @@ pub(super) unsafe fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let groups = groups(w, n, mask);
     if mask == w.live || groups.iter().all(|(member, group)| member & w.live & !group == 0) {
         for (member, group) in groups {
-            let party = participants(op, member, group, mask);
-            publish(w, n, group, party, &inputs);
+            let participants = participants(op, member, group, mask);
+            publish(w, n, group, participants, &inputs);
         }
         return 1;
     }
@@ -127,13 +127,13 @@ fn complete(w: &mut Warp, parts: &[(u32, u32)], inputs: &[Slot; 3]) {
 }
 
 /// Computes what a place gives to some lanes when these take part.
-fn publish(w: &mut Warp, site: u32, to: u32, party: u32, inputs: &[Slot; 3]) {
+fn publish(w: &mut Warp, site: u32, to: u32, participants: u32, inputs: &[Slot; 3]) {
     let Some(Collective { op, .. }) = what(w, site) else { return };
     if op == CollectiveOp::Barrier {
         return;
     }
     let mut out = [[0; 32]; 2];
-    exec::collective(op, party, inputs, &mut out);
+    exec::collective(op, participants, inputs, &mut out);
     let [d, p] = out;
     for l in lanes(to) {
         (w.collected[0][l], w.collected[1][l]) = (d[l] as u32, p[l] as u32);

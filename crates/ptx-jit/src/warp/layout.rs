@@ -32,7 +32,7 @@ macro_rules! offsets {
 offsets! {
     /// Offsets in a [`Warp`].
     WarpOffsets of Warp:
-    act, answer, arena, arena_size, budget, collected, from, full, gathered, globals, height, helpers, live, local_size, low, masks, meet, next, params, reduced, room, rows, scratch, seldom, shared, shared_size, status, sweep, taking, tid, touch, uniform,
+    act, answer, arena, arena_size, budget, collected, from, full, gathered, globals, height, helpers, live, local_size, low, masks, meet, next, params, preserve_all, reduced, room, rows, scratch, shared, shared_size, status, taking, tid, touch, uniform, warps,
 }
 
 offsets! {
@@ -47,7 +47,7 @@ offsets! {
 pub(crate) struct Interface {
     pub(crate) version: usize,
     pub(crate) warp: WarpOffsets,
-    /// Of going over the warps of a block, behind the warp's pointer `sweep`.
+    /// Of going over the warps of a block, behind the warp's pointer `warps`.
     pub(crate) warps: LoopOffsets,
     /// Bytes from the warp to its frame, in which registers lie that cross regions.
     pub(crate) frame: usize,

@@ -154,7 +154,7 @@ pub(crate) struct Warp {
     pub(crate) full: u32,
     /// The next warp of the block, or null.
     pub(crate) next: *mut Warp,
-    pub(crate) sweep: *mut WarpLoop,
+    pub(crate) warps: *mut WarpLoop,
     /// Lanes that are ready, by region.
     pub(crate) masks: *mut u32,
     pub(crate) params: *const u8,
@@ -168,7 +168,7 @@ pub(crate) struct Warp {
     pub(crate) arena_size: u64,
     pub(crate) helpers: *const usize,
     /// The thunk for helpers that code rarely calls.
-    pub(crate) seldom: usize,
+    pub(crate) preserve_all: usize,
     /// The thunk that tells of an access.
     pub(crate) touch: usize,
     /// What a helper answered that was called through it.
@@ -238,7 +238,7 @@ impl Warp {
     /// The block that it is of.
     pub(crate) fn block(&self) -> [u32; 3] {
         // SAFETY: set when the warp was made; the code does not write while helpers look.
-        unsafe { (*self.sweep).block }
+        unsafe { (*self.warps).block }
     }
 
     /// A value of a slot that holds 32-bit numbers.
