@@ -39,6 +39,8 @@ pub(super) struct Emit<'a> {
     /// Of the thunks that keep all registers.
     pub(super) preserving: SigRef,
     pub(super) touching: SigRef,
+    /// Bytes from the warp to the registers in its frame.
+    pub(super) registers: usize,
     /// Bytes of the frame so far.
     pub(super) frame_size: u32,
     /// Each of these takes a warp: one whose turn it is, one that goes on where lanes are ready, one that

@@ -161,7 +161,7 @@ impl Emit<'_> {
             return;
         }
         self.streams = true;
-        let at = (INTERFACE.frame as i32) + self.frame_size as i32;
+        let at = INTERFACE.frame as i32 + self.frame_size as i32;
         self.frame_size += 8;
         let now = self.b.ins().iadd_imm_s(reach.pointer, reach.first);
         // Whatever lies there at first: asking harms nothing.

@@ -88,6 +88,9 @@ impl BlockSlot {
         let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
         let launch = exec.launch;
         let [bx, by, _] = launch.block;
+        let sites = exec.variant.sites.iter().map(|site| site.results.len());
+        // Atomics on vectors use the second for what they have read. Registers that come back from stacks go another way.
+        let results = sites.max().unwrap_or(0).clamp(2, SLOTS);
         let mut warps = Vec::with_capacity(n);
         for w in 0..n as u32 {
             let mut uniform = [0; 24];
@@ -115,7 +118,6 @@ impl BlockSlot {
                 live: 0,
                 act: 0,
                 status: DONE,
-                collected: [[0; 32]; 2],
                 reduced: 0,
                 budget: ROUNDS,
                 meet: NOWHERE,
@@ -156,7 +158,10 @@ impl BlockSlot {
                 last: 0,
                 rotate: false,
                 turns: 0,
-                results: [[0; 32]; 2],
+                results: vec![[0; 32]; results],
+                // SAFETY: the frame is behind the warp and begins with them.
+                collected: unsafe { at(w as usize).as_ptr().byte_add(INTERFACE.frame).cast() },
+                collected_count: crate::warp::collected(&exec.variant.lowered.function),
                 fault: None,
                 saved: Vec::new(),
                 grown: Vec::new(),

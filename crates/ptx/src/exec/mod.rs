@@ -33,7 +33,7 @@ pub use collective::{participants, run as collective};
 pub use device::{Caller, DeviceFunction, call as call_device_function};
 pub use fault::{Access, Cause, Fault, Spot};
 pub use host::Host;
-pub use lanes::{Lanes, lanes};
+pub use lanes::{Lanes, lanes, with_lanes};
 pub use launch::Launch;
 pub use layout::{initial_bytes, shared_layout};
 pub use memory::{BadAddress, Memory};
