@@ -17,18 +17,8 @@ use std::io::Read;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-const NAMES: [&str; PHASES] = [
-    "parse",
-    "check",
-    "contract",
-    "flatten",
-    "plan",
-    "emit",
-    "order",
-    "quick",
-    "best",
-    "all quick",
-];
+const NAMES: [&str; PHASES] =
+    ["parse", "check", "contract", "calls", "plan", "emit", "order", "quick", "best", "all quick"];
 const PHASES: usize = 10;
 
 /// What takes longer is not waited for, nor made larger.

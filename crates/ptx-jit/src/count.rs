@@ -49,7 +49,7 @@ pub struct Counts {
 /// # Errors
 /// [`NotCompiled::TooLarge`] where calls make too much code.
 pub fn count(module: &Module, kernel: u32, block: [u32; 3]) -> Result<Counts, NotCompiled> {
-    let lowered = calls::flatten(module, kernel)?;
+    let lowered = calls::lower(module, kernel)?;
     let f = &lowered.function;
     let plan = Plan::new(f, Layout::of(block));
     let looped = looped(&plan.regions);

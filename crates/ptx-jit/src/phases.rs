@@ -4,7 +4,7 @@
 
 use crate::emit;
 use crate::error::NotCompiled;
-use crate::simt::calls::flatten;
+use crate::simt::calls;
 use crate::simt::plan::Layout;
 use crate::warp::Quality;
 use cushim_ptx::ir::Module;
@@ -34,13 +34,13 @@ pub fn phases(
     let layout = Layout::of(block);
     work::listen(clock);
     let made = (|| {
-        let flat = flatten(module, kernel)?;
-        work::mark("flatten");
-        let quick = emit::compile(&quick, module, &flat.function, layout)?;
+        let lowered = calls::lower(module, kernel)?;
+        work::mark("calls");
+        let quick = emit::compile(&quick, module, &lowered.function, layout)?;
         work::mark("quick");
         let other = work::heard();
         work::listen(clock);
-        let best = emit::compile(&best, module, &flat.function, layout)?;
+        let best = emit::compile(&best, module, &lowered.function, layout)?;
         work::mark("best");
         let made = |o: crate::warp::Output| Made { code: o.bytes.len(), stack: o.stack as usize };
         Ok((other, [made(quick), made(best)]))

@@ -4,14 +4,15 @@
 //! known only when it is made, so that limit is not looked at. Must not know who asks.
 
 use crate::error::NotCompiled;
-use crate::simt::calls::flatten;
+use crate::simt::calls;
 use crate::{caught, emit};
 use cushim_ptx::ir::Module;
 
 /// Why a kernel of a module is interpreted because of its size ([`NotCompiled::TooLarge`]), with the functions it calls;
 /// `None` if it is not, and for what is interpreted for another reason.
 pub fn too_large(module: &Module, kernel: u32) -> Option<NotCompiled> {
-    let look = || flatten(module, kernel).and_then(|flat| emit::fits(&flat.function)).err();
+    let look =
+        || calls::lower(module, kernel).and_then(|lowered| emit::fits(&lowered.function)).err();
     let why = caught::run(look).ok().flatten();
     why.filter(|why| matches!(why, NotCompiled::TooLarge { .. }))
 }

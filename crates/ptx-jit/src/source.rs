@@ -3,7 +3,7 @@
 use crate::cache::folder::Cache;
 use crate::emit;
 use crate::error::NotCompiled;
-use crate::simt::calls::{self, Flat};
+use crate::simt::calls::{self, Lowered};
 use crate::warp::Quality;
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cushim_ptx::ir::{Function, Module};
@@ -15,7 +15,7 @@ pub(crate) struct Source {
     pub(crate) module: Arc<Module>,
     pub(crate) kernel: u32,
     /// The kernel with the functions it calls.
-    pub(crate) flat: Arc<Flat>,
+    pub(crate) lowered: Arc<Lowered>,
     pub(crate) quick: OwnedTargetIsa,
     pub(crate) best: OwnedTargetIsa,
     pub(crate) cache: Option<Arc<Cache>>,
@@ -28,11 +28,11 @@ impl Source {
         cache: Option<Arc<Cache>>,
     ) -> Result<Source, NotCompiled> {
         let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
-        let flat = Arc::new(calls::flatten(&module, kernel).map_err(|e| e.in_text(&module))?);
-        Ok(Source { module, kernel, flat, quick, best, cache })
+        let lowered = Arc::new(calls::lower(&module, kernel).map_err(|e| e.in_text(&module))?);
+        Ok(Source { module, kernel, lowered, quick, best, cache })
     }
 
     pub(crate) fn function(&self) -> &Function {
-        &self.flat.function
+        &self.lowered.function
     }
 }

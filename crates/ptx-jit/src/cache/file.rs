@@ -8,14 +8,14 @@ use super::key::Key;
 use crate::emit::MOST_STACK;
 use crate::simt::plan::shape::Class;
 use crate::warp::Origin;
-use crate::warp::{Addresses, Output, Quality, Site};
+use crate::warp::{Addresses, INTERFACE, Output, Quality, Site, collected};
 use cushim_ptx::ir::Function;
 use cushim_ptx::types::Space;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
 const MAGIC: [u8; 8] = *b"cushimK\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// Bytes before what was made of the kernel.
 const HEADER: usize = 8 + 4 + 8 + 32;
 /// Bytes of a hash.
@@ -150,6 +150,7 @@ pub(super) fn body(bytes: &[u8], f: &Function) -> Option<Kept> {
         && regions > 0
         && frame_size <= MOST_FRAME
         && frame_size.is_multiple_of(64)
+        && frame_size as usize >= INTERFACE.row * collected(f)
         && stack as usize <= MOST_STACK
         && sites.iter().all(|s| s.extra < regions || s.extra == u32::MAX || s.extra == 0);
     let steps = some.then_some(steps);

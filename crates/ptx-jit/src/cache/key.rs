@@ -45,7 +45,7 @@ impl Key {
         layout.hash(&mut hash);
         crate::warp::INTERFACE.hash(&mut hash);
         let module = &source.module;
-        (source.function(), source.flat.moving).hash(&mut hash);
+        (source.function(), source.lowered.moving).hash(&mut hash);
         source.kernel.hash(&mut hash);
         cushim_ptx::exec::shared_layout(module, source.kernel).hash(&mut hash);
         // Calls are compiled by what their functions are called.

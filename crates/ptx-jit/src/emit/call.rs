@@ -12,7 +12,7 @@ use cushim_ptx::sem::MbarrierOp;
 
 impl Emit<'_> {
     /// A call of a function that the host gives, or of what is no function.
-    pub(super) fn external(&mut self, inst: &Inst) {
+    pub(super) fn device_runtime(&mut self, inst: &Inst) {
         let args = inst.src.iter().skip(1).map(|src| self.argument(src)).collect();
         self.by_helper(inst, Which::Call, args);
     }

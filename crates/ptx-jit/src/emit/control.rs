@@ -71,7 +71,7 @@ impl Emit<'_> {
     }
 
     /// Nothing is known yet.
-    pub(super) fn begin_piece(&mut self) {
+    pub(super) fn begin_region(&mut self) {
         self.cache.clear();
         self.written.clear();
         self.lanes_of.clear();
@@ -90,8 +90,8 @@ impl Emit<'_> {
         let plan = self.plan;
         let region = &plan.regions[k];
         let f = self.f;
-        self.begin_piece();
-        self.stay()?;
+        self.begin_region();
+        self.fast_loop()?;
         if k == 0 {
             self.zero_entry();
         }
@@ -357,19 +357,24 @@ impl Emit<'_> {
         if is_collective(inst) {
             for (n, dst) in inst.dst.iter().enumerate() {
                 let Dst::Reg(r, _) = dst else { continue };
-                let (class, at) = (self.class(*r), INTERFACE.warp.collected + 128 * n);
-                // Kept as 32 bits: no collective gives more.
-                let lanes = (0..8).map(|k| self.field(types::I32X4, at + 16 * k));
-                let lanes: Vec<Value> = lanes.collect();
-                let v = match class {
-                    Class::Predicate => {
+                let (class, at) = (self.class(*r), INTERFACE.frame + INTERFACE.row * n);
+                let half = |e: &mut Self, half: usize| {
+                    let at = at + INTERFACE.row / 2 * half;
+                    e.load_lanes(Class::Narrow, super::emitter::OWN, e.warp, at as i32)
+                };
+                let low = half(self, 0);
+                let v = match (class, &low) {
+                    (Class::Predicate, Val::Lanes(lanes)) => {
                         let zero = self.all(Class::Narrow, true, 0);
                         let hits =
                             lanes.iter().map(|v| self.b.ins().icmp(IntCC::NotEqual, *v, zero));
                         Val::Mask { lanes: Some(hits.collect()), bits: None }
                     }
-                    Class::Narrow => Val::Lanes(lanes.into()),
-                    Class::Wide => Val::Lanes(self.widen(&lanes, false)),
+                    (Class::Wide, _) => {
+                        let high = half(self, 1);
+                        self.join(&low, &high)
+                    }
+                    _ => low,
                 };
                 self.set(inst, *dst, v);
             }
@@ -389,6 +394,11 @@ impl Emit<'_> {
     }
 
     pub(super) fn instruction(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
+        // What calls keep goes through the scratch in parts, and branches have no operands there.
+        let apart = matches!(inst.sem, Operation::Activation(_) | Operation::Control(_));
+        if !apart && inst.src.len().max(inst.dst.len()) > INTERFACE.slots {
+            return Err(self.unsupported(inst, "more operands or results than helpers are given"));
+        }
         match inst.sem {
             op if op.is_pure() => self.pure(inst),
             Operation::Move(_) => self.mov(inst),
@@ -410,7 +420,7 @@ impl Emit<'_> {
             // Those end regions.
             Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)) => {}
             Operation::Control(Control::Trap) => self.trap(inst),
-            Operation::Control(Control::Call) => self.external(inst),
+            Operation::Control(Control::Call) => self.device_runtime(inst),
             Operation::Control(_) => {}
             Operation::Activation(Activation::Enter) => self.enter(inst),
             Operation::Activation(Activation::Save) => self.save(inst),

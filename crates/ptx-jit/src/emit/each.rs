@@ -101,7 +101,7 @@ impl Emit<'_> {
         self.b.switch_to_block(slow);
         self.lanes_of.clone_from(&known);
         let site = self.site(inst, vec![address.class], classes.to_vec());
-        self.call_seldom(Which::Load, site, mask);
+        self.call_preserving(Which::Load, site, mask);
         let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
         self.jump(merge, &[place]);
 
@@ -159,7 +159,7 @@ impl Emit<'_> {
         let mut classes = vec![address.class];
         classes.extend(values.iter().map(|(_, c)| *c));
         let site = self.site(inst, classes, Vec::new());
-        self.call_seldom(Which::Store, site, mask);
+        self.call_preserving(Which::Store, site, mask);
         self.jump(next, &[]);
         self.b.switch_to_block(next);
         self.lanes_of = known;
@@ -221,7 +221,7 @@ impl Emit<'_> {
 
         self.b.switch_to_block(slow);
         let site = self.site(inst, args.to_vec(), results.to_vec());
-        self.call_seldom(Which::Atom, site, mask);
+        self.call_preserving(Which::Atom, site, mask);
         let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
         self.jump(merge, &[place]);
 

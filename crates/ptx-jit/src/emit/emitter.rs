@@ -18,7 +18,7 @@ use cushim_ptx::ir::{Function, Inst};
 use std::collections::{BTreeSet, HashMap};
 
 /// Where the second form of a loop goes on.
-pub(super) struct Stay {
+pub(super) struct FastLoop {
     /// The round is to be done again, by the usual form.
     pub(super) bail: ir::Block,
 }
@@ -39,6 +39,8 @@ pub(super) struct Emit<'a> {
     /// Of the thunks that keep all registers.
     pub(super) preserving: SigRef,
     pub(super) touching: SigRef,
+    /// Bytes from the warp to the registers in its frame.
+    pub(super) registers: usize,
     /// Bytes of the frame so far.
     pub(super) frame_size: u32,
     /// Each of these takes a warp: one whose turn it is, one that goes on where lanes are ready, one that
@@ -63,7 +65,7 @@ pub(super) struct Emit<'a> {
     /// The present region is one.
     pub(super) streams: bool,
     /// The code in the making is the second form of a loop: all lanes of the warp run it.
-    pub(super) stay: Option<Stay>,
+    pub(super) fast_loop: Option<FastLoop>,
     /// Lanes for which the present region runs.
     pub(super) act: Value,
     /// What the warp's `taking` holds, if the present region has set it.
@@ -131,8 +133,8 @@ impl Emit<'_> {
 
     /// As [`Self::call`], from where the code seldom goes: registers keep their values, so that the usual way
     /// has nothing to save.
-    pub(super) fn call_seldom(&mut self, which: Which, site: u32, mask: Value) {
-        let table = self.constant_field(types::I64, INTERFACE.warp.seldom);
+    pub(super) fn call_preserving(&mut self, which: Which, site: u32, mask: Value) {
+        let table = self.constant_field(types::I64, INTERFACE.warp.preserve_all);
         let (site, number) = (self.i32(site.into()), self.i32(which as i64));
         let (warp, mask) = (self.copied(self.warp), self.copied(mask));
         let args = [warp, site, mask, number];

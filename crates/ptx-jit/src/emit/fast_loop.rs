@@ -5,7 +5,7 @@
 //! that lie elsewhere, lanes that have parted. What a round has begun here can be done again there, as it only
 //! reads. Must not know the order of warps.
 
-use super::emitter::{Emit, Stay};
+use super::emitter::{Emit, FastLoop};
 use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::region::{Edge, Term, reads, writes};
 use crate::simt::plan::shape::{Class, Shape};
@@ -25,8 +25,8 @@ const LONGEST: usize = 48;
 const HANDED: usize = 8;
 
 impl Emit<'_> {
-    /// Of a region that stays: the registers that a round hands to the next, and those that never change.
-    fn stays(&self) -> Option<(Vec<u32>, Vec<u32>)> {
+    /// Of a loop in one region: the registers that a round hands to the next, and those that never change.
+    fn fast_loop_values(&self) -> Option<(Vec<u32>, Vec<u32>)> {
         let k = self.region;
         let region = &self.plan.regions[k];
         let Term::Branch { taken, other, .. } = region.term else { return None };
@@ -81,8 +81,8 @@ impl Emit<'_> {
     }
 
     /// Where the present region is such a loop: its second form, which whole warps enter. The usual one is next.
-    pub(super) fn stay(&mut self) -> Result<(), crate::error::NotCompiled> {
-        let Some((handed, same)) = self.stays() else { return Ok(()) };
+    pub(super) fn fast_loop(&mut self) -> Result<(), crate::error::NotCompiled> {
+        let Some((handed, same)) = self.fast_loop_values() else { return Ok(()) };
         let (before, usual) = (self.b.create_block(), self.b.create_block());
         let (round, bail) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(bail);
@@ -118,7 +118,7 @@ impl Emit<'_> {
             self.cache.insert(*r, v);
         }
         let entered = self.cache.clone();
-        self.stay = Some(Stay { bail });
+        self.fast_loop = Some(FastLoop { bail });
         let plan = self.plan;
         let region = &plan.regions[self.region];
         for at in region.start..region.end {
@@ -127,7 +127,7 @@ impl Emit<'_> {
             self.instruction(&self.f.code[at])?;
         }
         self.next_round(round, left, &handed);
-        self.stay = None;
+        self.fast_loop = None;
 
         self.b.switch_to_block(bail);
         self.cache = entered;
@@ -138,7 +138,7 @@ impl Emit<'_> {
         self.jump(usual, &[]);
 
         self.b.switch_to_block(usual);
-        self.begin_piece();
+        self.begin_region();
         Ok(())
     }
 

@@ -67,10 +67,10 @@ impl Emit<'_> {
                 map(self, &mut |e, a, vec| e.extreme(class, vec, signed, max, a[0], a[1]))
             }
             (_, Some(BitOp::Shl | BitOp::Shr)) => {
-                self.shift(inst, args, class, signed).or_else(|| self.whole(inst, args))
+                self.shift(inst, args, class, signed).or_else(|| self.vector_integer(inst, args))
             }
             (_, Some(BitOp::Funnel { .. })) => {
-                self.funnel(inst, args).or_else(|| self.whole(inst, args))
+                self.funnel(inst, args).or_else(|| self.vector_integer(inst, args))
             }
             (_, Some(BitOp::Popc)) if args[0].uniform().is_some() => map(self, &mut |e, a, _| {
                 let n = e.b.ins().popcnt(a[0]);
@@ -79,12 +79,12 @@ impl Emit<'_> {
             (_, Some(BitOp::Lop3 { table, then: None })) => {
                 Some(self.map(class, &args[..3], &mut |e, a, vec| e.lop3(a, table.into(), vec)))
             }
-            _ => self.whole(inst, args),
+            _ => self.vector_integer(inst, args),
         }
     }
 
     /// What a helper does for all lanes at once (`run/vector_int.rs`), if it is that.
-    fn whole(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
+    fn vector_integer(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
         if args.iter().all(|a| a.uniform().is_some()) {
             // One value: the helper for any operation does as well.
             return None;

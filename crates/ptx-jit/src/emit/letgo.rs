@@ -17,7 +17,7 @@ impl Emit<'_> {
     /// After an instruction of a region.
     pub(super) fn let_go(&mut self) {
         // What is to be done again must find the frame as it was.
-        let again = self.stay.is_some();
+        let again = self.fast_loop.is_some();
         if !self.touched.is_long() || again || !self.at.is_multiple_of(EACH) || self.at < KEPT {
             return;
         }

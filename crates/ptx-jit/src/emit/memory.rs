@@ -52,7 +52,7 @@ impl Emit<'_> {
             }
             return;
         };
-        if let Some(bail) = self.stay.as_ref().map(|s| s.bail) {
+        if let Some(bail) = self.fast_loop.as_ref().map(|s| s.bail) {
             let fast = self.b.create_block();
             self.b.ins().brif(reach.inside, fast, &[], bail, &[]);
             self.b.switch_to_block(fast);
@@ -161,7 +161,7 @@ impl Emit<'_> {
             return;
         }
         self.streams = true;
-        let at = (INTERFACE.frame as i32) + self.frame_size as i32;
+        let at = INTERFACE.frame as i32 + self.frame_size as i32;
         self.frame_size += 8;
         let now = self.b.ins().iadd_imm_s(reach.pointer, reach.first);
         // Whatever lies there at first: asking harms nothing.
@@ -255,13 +255,13 @@ impl Emit<'_> {
         address: &Address,
         classes: &[Class],
         mask: Value,
-        seldom: bool,
+        preserving: bool,
     ) {
         let addresses = self.pass_address(address);
         let site = self.site(inst, vec![address.class], classes.to_vec());
         self.sites[site as usize].addresses = addresses;
-        if seldom {
-            self.call_seldom(Which::Load, site, mask);
+        if preserving {
+            self.call_preserving(Which::Load, site, mask);
         } else {
             self.call(Which::Load, site, mask);
         }

@@ -39,7 +39,7 @@ use crate::error::NotCompiled;
 use crate::level;
 use crate::simt::plan::set::Set;
 use crate::simt::plan::{Layout, Plan};
-use crate::warp::{Origin, Output, Quality};
+use crate::warp::{INTERFACE, Origin, Output, Quality};
 use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, SourceLoc, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
@@ -151,6 +151,7 @@ pub(crate) fn compile(
         crate::simt::plan::region::reads(inst, &mut list);
         list.iter().for_each(|r| read.insert(*r as usize));
     }
+    let collected = crate::warp::collected(f) * INTERFACE.row;
     let mut e = Emit {
         b,
         f,
@@ -162,7 +163,8 @@ pub(crate) fn compile(
         helper,
         preserving,
         touching,
-        frame_size: plan.frame_size,
+        registers: INTERFACE.frame + collected,
+        frame_size: collected as u32 + plan.frame_size,
         begin,
         dispatch,
         advance,
@@ -175,7 +177,7 @@ pub(crate) fn compile(
         resumed: BTreeSet::new(),
         turning: BTreeSet::new(),
         streams: false,
-        stay: None,
+        fast_loop: None,
         act: warp,
         told: None,
         region: 0,
@@ -195,7 +197,7 @@ pub(crate) fn compile(
     for k in 0..plan.regions.len() {
         e.region(k)?;
     }
-    e.sweep_blocks();
+    e.warp_loop_blocks();
     let Emit { mut b, blocks, sites, frame_size, .. } = e;
     let warps = blocks.iter().map(|block| b.block_params(*block)[1]).collect();
     b.seal_all_blocks();

@@ -90,16 +90,16 @@ impl Emit<'_> {
         let room = self.field(types::I64, INTERFACE.warp.room);
         let full = self.b.ins().icmp(IntCC::UnsignedGreaterThan, end, room);
         let full = self.b.ins().uextend(types::I32, full);
-        let seldom = self.b.ins().bor(heights.differ, full);
+        let uneven = self.b.ins().bor(heights.differ, full);
         let [usual, ask, next] = [0; 3].map(|_| self.b.create_block());
         self.b.set_cold_block(ask);
-        self.b.ins().brif(seldom, ask, &[], usual, &[]);
+        self.b.ins().brif(uneven, ask, &[], usual, &[]);
         let known = self.lanes_of.clone();
         self.b.switch_to_block(ask);
         for some in args.chunks(TOGETHER) {
             self.pass(0, some, false);
             let site = self.site(inst, some.iter().map(|(_, c)| *c).collect(), Vec::new());
-            self.call_seldom(Which::Save, site, self.act);
+            self.call_preserving(Which::Save, site, self.act);
         }
         self.jump(next, &[]);
         self.lanes_of.clone_from(&known);
@@ -153,7 +153,7 @@ impl Emit<'_> {
         let known = self.lanes_of.clone();
         self.b.switch_to_block(ask);
         let site = self.site(inst, Vec::new(), classes.clone());
-        self.call_seldom(Which::Restore, site, self.act);
+        self.call_preserving(Which::Restore, site, self.act);
         let gathered = self.field(types::I64, INTERFACE.warp.gathered);
         self.jump(next, &[gathered]);
         self.lanes_of.clone_from(&known);

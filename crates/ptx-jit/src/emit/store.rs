@@ -80,7 +80,7 @@ impl Emit<'_> {
         address: &Address,
         values: &[(Val, Class)],
         mask: Value,
-        seldom: bool,
+        preserving: bool,
     ) {
         let addresses = self.pass_address(address);
         self.pass(1, values, false);
@@ -88,8 +88,8 @@ impl Emit<'_> {
         classes.extend(values.iter().map(|(_, c)| *c));
         let site = self.site(inst, classes, Vec::new());
         self.sites[site as usize].addresses = addresses;
-        if seldom {
-            self.call_seldom(Which::Store, site, mask);
+        if preserving {
+            self.call_preserving(Which::Store, site, mask);
         } else {
             self.call(Which::Store, site, mask);
         }

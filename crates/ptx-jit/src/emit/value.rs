@@ -239,7 +239,7 @@ impl Emit<'_> {
             let zero = self.constant(class == Class::Wide, 0);
             return Self::known(zero);
         };
-        let at = at as i32 + (INTERFACE.frame as i32);
+        let at = at as i32 + self.registers as i32;
         let ty = scalar(class);
         match self.plan.forms[register as usize].clone() {
             Shape::Uniform(()) => Self::known(self.b.ins().load(ty, OWN, self.warp, at)),
@@ -281,7 +281,7 @@ impl Emit<'_> {
     pub(super) fn store_slot(&mut self, register: u32, value: &Val) {
         let class = self.class(register);
         let Some(at) = self.plan.slots[register as usize] else { return };
-        let at = at as i32 + (INTERFACE.frame as i32);
+        let at = at as i32 + self.registers as i32;
         match (&self.plan.forms[register as usize], value) {
             (Shape::Uniform(()), Val::Known(Shape::Uniform(v)))
             | (Shape::Affine { .. }, Val::Known(Shape::Affine { base: v, .. })) => {
@@ -321,7 +321,7 @@ impl Emit<'_> {
         let (mixed, own): (Vec<u32>, Vec<u32>) =
             crossing.into_iter().partition(|r| self.plan.blend[k].has(*r as usize));
         self.flush_registers(&own, false);
-        if self.stay.is_some() {
+        if self.fast_loop.is_some() {
             self.flush_registers(&mixed, false);
             return;
         }

@@ -11,26 +11,26 @@ use cranelift_codegen::ir::{self, InstBuilder, JumpTableData, Type, Value, types
 use std::collections::BTreeSet;
 
 impl Emit<'_> {
-    fn sweep(&mut self) -> Value {
-        self.constant_field(types::I64, INTERFACE.warp.sweep)
+    fn warps(&mut self) -> Value {
+        self.constant_field(types::I64, INTERFACE.warp.warps)
     }
 
     /// A field of the block's.
     pub(super) fn sweep_field(&mut self, ty: Type, offset: usize) -> Value {
-        let sweep = self.sweep();
-        self.b.ins().load(ty, OWN, sweep, offset as i32)
+        let warps = self.warps();
+        self.b.ins().load(ty, OWN, warps, offset as i32)
     }
 
     /// Changes a number of the block's.
-    fn change(&mut self, sweep: Value, offset: usize, new: impl FnOnce(&mut Self, Value) -> Value) {
-        let old = self.b.ins().load(types::I32, OWN, sweep, offset as i32);
+    fn change(&mut self, warps: Value, offset: usize, new: impl FnOnce(&mut Self, Value) -> Value) {
+        let old = self.b.ins().load(types::I32, OWN, warps, offset as i32);
         let new = new(self, old);
-        self.b.ins().store(OWN, new, sweep, offset as i32);
+        self.b.ins().store(OWN, new, warps, offset as i32);
     }
 
-    fn put(&mut self, sweep: Value, offset: usize, v: i64) {
+    fn put(&mut self, warps: Value, offset: usize, v: i64) {
         let v = self.i32(v);
-        self.b.ins().store(OWN, v, sweep, offset as i32);
+        self.b.ins().store(OWN, v, warps, offset as i32);
     }
 
     /// The warp has come to a barrier with all its lanes, which go on in a region: others have their turn.
@@ -77,10 +77,10 @@ impl Emit<'_> {
         let &[warp, site, region] = self.b.block_params(met) else { return };
         self.warp = warp;
         self.set_field(site, INTERFACE.warp.meet);
-        let sweep = self.sweep();
-        self.change(sweep, INTERFACE.warps.met, |e, v| e.b.ins().iadd_imm_s(v, 1));
-        self.change(sweep, INTERFACE.warps.every, |e, v| e.b.ins().band(v, region));
-        self.change(sweep, INTERFACE.warps.any, |e, v| e.b.ins().bor(v, region));
+        let warps = self.warps();
+        self.change(warps, INTERFACE.warps.met, |e, v| e.b.ins().iadd_imm_s(v, 1));
+        self.change(warps, INTERFACE.warps.every, |e, v| e.b.ins().band(v, region));
+        self.change(warps, INTERFACE.warps.any, |e, v| e.b.ins().bor(v, region));
         self.jump(self.advance, &[self.warp]);
     }
 
@@ -100,11 +100,11 @@ impl Emit<'_> {
         self.be_ready(n as i64, lanes, n);
         let nowhere = self.i32(NOWHERE.into());
         self.set_field(nowhere, INTERFACE.warp.meet);
-        let sweep = self.sweep();
+        let warps = self.warps();
         let region = self.i32(n as i64);
-        self.change(sweep, INTERFACE.warps.turned, |e, v| e.b.ins().iadd_imm_s(v, 1));
-        self.change(sweep, INTERFACE.warps.turned_every, |e, v| e.b.ins().band(v, region));
-        self.change(sweep, INTERFACE.warps.turned_any, |e, v| e.b.ins().bor(v, region));
+        self.change(warps, INTERFACE.warps.turned, |e, v| e.b.ins().iadd_imm_s(v, 1));
+        self.change(warps, INTERFACE.warps.turned_every, |e, v| e.b.ins().band(v, region));
+        self.change(warps, INTERFACE.warps.turned_any, |e, v| e.b.ins().bor(v, region));
         self.jump(self.advance, &[self.warp]);
         self.b.switch_to_block(stay);
     }
@@ -118,14 +118,14 @@ impl Emit<'_> {
     }
 
     /// The code between warps; after all regions, which say where barriers let go on.
-    pub(super) fn sweep_blocks(&mut self) {
+    pub(super) fn warp_loop_blocks(&mut self) {
         self.barrier_blocks();
         self.begin_block();
 
         self.b.switch_to_block(self.ended);
         self.warp = self.b.block_params(self.ended)[0];
-        let sweep = self.sweep();
-        self.change(sweep, INTERFACE.warps.alive, |e, v| e.b.ins().iadd_imm_s(v, -1));
+        let warps = self.warps();
+        self.change(warps, INTERFACE.warps.alive, |e, v| e.b.ins().iadd_imm_s(v, -1));
         self.jump(self.advance, &[self.warp]);
 
         self.b.switch_to_block(self.advance);
@@ -134,16 +134,16 @@ impl Emit<'_> {
         let swept = self.b.create_block();
         self.b.ins().brif(next, self.begin, &[next.into()], swept, &[]);
         self.b.switch_to_block(swept);
-        self.swept();
+        self.turn_ended();
     }
 
     /// A warp begins.
     fn begin_block(&mut self) {
         self.b.switch_to_block(self.begin);
         self.warp = self.b.block_params(self.begin)[0];
-        let sweep = self.sweep();
-        self.b.ins().store(OWN, self.warp, sweep, INTERFACE.warps.current as i32);
-        let region = self.b.ins().load(types::I32, OWN, sweep, INTERFACE.warps.region as i32);
+        let warps = self.warps();
+        self.b.ins().store(OWN, self.warp, warps, INTERFACE.warps.current as i32);
+        let region = self.b.ins().load(types::I32, OWN, warps, INTERFACE.warps.region as i32);
         let (fresh, later) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(region, later, &[], fresh, &[]);
 
@@ -190,9 +190,9 @@ impl Emit<'_> {
     }
 
     /// Every warp of the block has had its turn.
-    fn swept(&mut self) {
-        let sweep = self.sweep();
-        let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, sweep, at as i32);
+    fn turn_ended(&mut self) {
+        let warps = self.warps();
+        let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, warps, at as i32);
         let leave = self.b.create_block();
         let (some, over) = (self.b.create_block(), self.b.create_block());
         let alive = get(self, INTERFACE.warps.alive);
@@ -200,7 +200,7 @@ impl Emit<'_> {
 
         self.b.switch_to_block(some);
         if !self.turning.is_empty() {
-            self.turned(sweep, alive);
+            self.turned(warps, alive);
         }
         if self.resumed.is_empty() {
             self.jump(leave, &[]);
@@ -213,12 +213,12 @@ impl Emit<'_> {
             let on = self.b.create_block();
             self.b.ins().brif(together, on, &[], leave, &[]);
             self.b.switch_to_block(on);
-            self.b.ins().store(OWN, any, sweep, INTERFACE.warps.region as i32);
-            self.put(sweep, INTERFACE.warps.met, 0);
-            self.put(sweep, INTERFACE.warps.every, -1);
-            self.put(sweep, INTERFACE.warps.any, 0);
-            self.put(sweep, INTERFACE.warps.abreast, 1);
-            self.again(sweep);
+            self.b.ins().store(OWN, any, warps, INTERFACE.warps.region as i32);
+            self.put(warps, INTERFACE.warps.met, 0);
+            self.put(warps, INTERFACE.warps.every, -1);
+            self.put(warps, INTERFACE.warps.any, 0);
+            self.put(warps, INTERFACE.warps.abreast, 1);
+            self.again(warps);
         }
 
         self.b.switch_to_block(over);
@@ -227,13 +227,13 @@ impl Emit<'_> {
         self.b.ins().brif(left, next, &[], leave, &[]);
         self.b.switch_to_block(next);
         let less = self.b.ins().iadd_imm_s(left, -1);
-        self.b.ins().store(OWN, less, sweep, INTERFACE.warps.left as i32);
-        self.change(sweep, INTERFACE.warps.block, |e, v| e.b.ins().iadd_imm_s(v, 1));
-        let warps = get(self, INTERFACE.warps.warps);
-        self.b.ins().store(OWN, warps, sweep, INTERFACE.warps.alive as i32);
-        self.put(sweep, INTERFACE.warps.region, 0);
-        self.put(sweep, INTERFACE.warps.abreast, 1);
-        self.again(sweep);
+        self.b.ins().store(OWN, less, warps, INTERFACE.warps.left as i32);
+        self.change(warps, INTERFACE.warps.block, |e, v| e.b.ins().iadd_imm_s(v, 1));
+        let count = get(self, INTERFACE.warps.warps);
+        self.b.ins().store(OWN, count, warps, INTERFACE.warps.alive as i32);
+        self.put(warps, INTERFACE.warps.region, 0);
+        self.put(warps, INTERFACE.warps.abreast, 1);
+        self.again(warps);
 
         self.b.switch_to_block(leave);
         let done = self.i32(DONE.into());
@@ -241,37 +241,37 @@ impl Emit<'_> {
     }
 
     /// Where warps took turns: they go on, all by one round, or each as far as it gets if they came apart.
-    fn turned(&mut self, sweep: Value, alive: Value) {
-        let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, sweep, at as i32);
+    fn turned(&mut self, warps: Value, alive: Value) {
+        let get = |e: &mut Self, at: usize| e.b.ins().load(types::I32, OWN, warps, at as i32);
         let turned = get(self, INTERFACE.warps.turned);
         let (some, none) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(turned, some, &[], none, &[]);
         self.b.switch_to_block(some);
         let every = get(self, INTERFACE.warps.turned_every);
         let any = get(self, INTERFACE.warps.turned_any);
-        self.put(sweep, INTERFACE.warps.turned, 0);
-        self.put(sweep, INTERFACE.warps.turned_every, -1);
-        self.put(sweep, INTERFACE.warps.turned_any, 0);
+        self.put(warps, INTERFACE.warps.turned, 0);
+        self.put(warps, INTERFACE.warps.turned_every, -1);
+        self.put(warps, INTERFACE.warps.turned_any, 0);
         let all = self.b.ins().icmp(IntCC::Equal, turned, alive);
         let same = self.b.ins().icmp(IntCC::Equal, every, any);
         let together = self.b.ins().band(all, same);
         let (on, apart) = (self.b.create_block(), self.b.create_block());
         self.b.ins().brif(together, on, &[], apart, &[]);
         self.b.switch_to_block(on);
-        self.b.ins().store(OWN, any, sweep, INTERFACE.warps.region as i32);
-        self.again(sweep);
+        self.b.ins().store(OWN, any, warps, INTERFACE.warps.region as i32);
+        self.again(warps);
         self.b.switch_to_block(apart);
-        self.put(sweep, INTERFACE.warps.region, NOWHERE.into());
-        self.put(sweep, INTERFACE.warps.abreast, 0);
-        self.again(sweep);
+        self.put(warps, INTERFACE.warps.region, NOWHERE.into());
+        self.put(warps, INTERFACE.warps.abreast, 0);
+        self.again(warps);
         self.b.switch_to_block(none);
     }
 
     /// From the first warp on.
-    fn again(&mut self, sweep: Value) {
+    fn again(&mut self, warps: Value) {
         let flags = OWN.with_readonly().with_can_move();
         let at = INTERFACE.warps.first as i32;
-        let first = self.b.ins().load(types::I64, flags, sweep, at);
+        let first = self.b.ins().load(types::I64, flags, warps, at);
         self.jump(self.begin, &[first]);
     }
 }

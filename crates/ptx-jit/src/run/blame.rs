@@ -8,7 +8,7 @@ use super::lane::lanes;
 use super::launch::Exec;
 use super::operand;
 use super::tier::Machine;
-use super::trap::Stay;
+use super::trap::TrapFrame;
 use crate::warp::Warp;
 use crate::warp::{Addresses, Site};
 use cushim_ptx::exec::{Cause, Fault};
@@ -51,21 +51,21 @@ fn accessing(code: &[Inst], at: u32, computes: bool) -> Option<u32> {
 }
 
 /// The fault of a warp that touched an address of the arena where nothing is.
-pub(super) fn touched(exec: &Exec<'_>, machine: &Machine, w: &Warp, stay: &Stay) -> Fault {
-    let code = &exec.variant.flat.function.code;
-    let operand = operand::find(machine.code.from(stay.at), &stay.registers);
-    let origin = machine.origin(stay.at);
+pub(super) fn touched(exec: &Exec<'_>, machine: &Machine, w: &Warp, frame: &TrapFrame) -> Fault {
+    let code = &exec.variant.lowered.function.code;
+    let operand = operand::find(machine.code.from(frame.at), &frame.registers);
+    let origin = machine.origin(frame.at);
     let computes = operand.is_some_and(|o| o.computes);
     let at = origin.and_then(|o| accessing(code, o.inst, computes));
     let inst = at.and_then(|at| code.get(at as usize));
     let (Some(origin), Some(at), Some(inst)) = (origin, at, inst) else {
-        let cause = Cause::Address { address: stay.address, bytes: 1, space: "global" };
+        let cause = Cause::Address { address: frame.address, bytes: 1, space: "global" };
         return exec.fault(cause, None, w.block(), w.thread(0));
     };
     let first = (origin.lane + w.from) as usize & 31;
     let bytes = total(inst);
     // The code's own accesses are aligned; of several parts of a lane, it may have been any.
-    let touched = operand.map_or(stay.address, |o| o.address) & !(bytes - 1);
+    let touched = operand.map_or(frame.address, |o| o.address) & !(bytes - 1);
     let site = exec.variant.sites.iter().find(|s| s.at == at);
     let addresses = site.map(|site| match distances(site, first) {
         Some(all) => all.map(|d| touched.wrapping_add(d)),

@@ -7,6 +7,7 @@ use super::trap;
 use crate::warp::INTERFACE;
 use crate::warp::Uniform;
 use crate::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, SLOTS, WAITS, Warp, WarpLoop};
+pub(super) use cushim_ptx::exec::schedule::Outcome;
 use cushim_ptx::exec::{Cause, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
@@ -52,21 +53,11 @@ const MARGIN: usize = 256;
 /// Rounds of loops in one turn of a warp.
 const ROUNDS: u32 = 1 << 20;
 
-/// What running a block came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
-    Done,
-    /// Something ran, and may go on.
-    Ran,
-    /// Everything waits.
-    Stuck,
-}
-
 /// A place for one block at a time, used again and again.
-pub(super) struct Seat {
+pub(super) struct BlockSlot {
     warps: Vec<Placed>,
-    sweep: NonNull<WarpLoop>,
-    /// The sweep, then the warps with their frames.
+    warp_loop: NonNull<WarpLoop>,
+    /// The warp loop, then the warps with their frames.
     _place: Bytes,
     shared: Bytes,
     local: Bytes,
@@ -79,8 +70,8 @@ pub(super) struct Seat {
 /// Bytes before the first warp.
 const HEAD: usize = size_of::<WarpLoop>().next_multiple_of(64);
 
-impl Seat {
-    pub(super) fn new(exec: &Exec<'_>) -> Seat {
+impl BlockSlot {
+    pub(super) fn new(exec: &Exec<'_>) -> BlockSlot {
         let n = exec.threads.div_ceil(32) as usize;
         let regions = exec.variant.regions as usize;
         // An odd number of lines of the cache: what lies at one place in several warps is not all in one set.
@@ -90,13 +81,16 @@ impl Seat {
         let at = |w: usize| unsafe {
             NonNull::new_unchecked(place.base.add(HEAD + 64 * lines * w)).cast::<Warp>()
         };
-        let sweep = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<WarpLoop>();
+        let warp_loop = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<WarpLoop>();
         let mut shared = Bytes::new(exec.shared_size as usize + 2 * MARGIN);
         let local = Bytes::new(exec.local_size as usize * 32 * n);
         let mut masks = vec![0u32; regions * n];
         let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
         let launch = exec.launch;
         let [bx, by, _] = launch.block;
+        let sites = exec.variant.sites.iter().map(|site| site.results.len());
+        // Atomics on vectors use the second for what they have read. Registers that come back from stacks go another way.
+        let results = sites.max().unwrap_or(0).clamp(2, SLOTS);
         let mut warps = Vec::with_capacity(n);
         for w in 0..n as u32 {
             let mut uniform = [0; 24];
@@ -124,7 +118,6 @@ impl Seat {
                 live: 0,
                 act: 0,
                 status: DONE,
-                collected: [[0; 32]; 2],
                 reduced: 0,
                 budget: ROUNDS,
                 meet: NOWHERE,
@@ -134,7 +127,7 @@ impl Seat {
                 } else {
                     std::ptr::null_mut()
                 },
-                sweep: sweep.as_ptr(),
+                warps: warp_loop.as_ptr(),
                 masks: masks[w as usize * regions..].as_mut_ptr(),
                 params: launch.params.as_ptr(),
                 globals: launch.globals.as_ptr(),
@@ -145,7 +138,7 @@ impl Seat {
                 arena: exec.arena.base(),
                 arena_size: exec.arena.size(),
                 helpers: helpers.as_ptr(),
-                seldom: super::preserve_all::call as *const () as usize,
+                preserve_all: super::preserve_all::call as *const () as usize,
                 touch: super::preserve_all::touch as *const () as usize,
                 answer: 0,
                 from: 0,
@@ -165,12 +158,15 @@ impl Seat {
                 last: 0,
                 rotate: false,
                 turns: 0,
-                results: [[0; 32]; 2],
+                results: vec![[0; 32]; results],
+                // SAFETY: the frame is behind the warp and begins with them.
+                collected: unsafe { at(w as usize).as_ptr().byte_add(INTERFACE.frame).cast() },
+                collected_count: crate::warp::collected(&exec.variant.lowered.function),
                 fault: None,
                 saved: Vec::new(),
                 grown: Vec::new(),
             };
-            // SAFETY: a place of its own, which the seat keeps longer than the warp.
+            // SAFETY: a place of its own, which the slot keeps longer than the warp.
             warps.push(unsafe { Placed::new(at(w as usize), warp) });
         }
         let first = at(0).as_ptr();
@@ -191,12 +187,12 @@ impl Seat {
             block: [0; 3],
         };
         // SAFETY: the head of the memory is for it.
-        unsafe { sweep.write(new) };
+        unsafe { warp_loop.write(new) };
         shared.zero();
         let barriers = vec![Barrier::new(n); 16];
-        Seat {
+        BlockSlot {
             warps,
-            sweep,
+            warp_loop,
             _place: place,
             shared,
             local,
@@ -208,15 +204,15 @@ impl Seat {
     }
 
     /// How blocks go on; not while code runs.
-    fn sweep(&mut self) -> &mut WarpLoop {
-        // SAFETY: written when the seat was made; the code that changes it does not run.
-        unsafe { self.sweep.as_mut() }
+    fn warp_loop(&mut self) -> &mut WarpLoop {
+        // SAFETY: written when the slot was made; the code that changes it does not run.
+        unsafe { self.warp_loop.as_mut() }
     }
 
-    /// The block that is seated.
+    /// The block that runs.
     pub(super) fn index(&self) -> [u32; 3] {
         // SAFETY: as above.
-        unsafe { self.sweep.as_ref().block }
+        unsafe { self.warp_loop.as_ref().block }
     }
 
     /// The first warp, and why it failed.
@@ -230,7 +226,7 @@ impl Seat {
         self.warps[0].fault.take()
     }
 
-    /// Seats a block, and those that follow it along x, which come in turn.
+    /// Begins a block, and those that follow it along x, which come in turn.
     pub(super) fn start(&mut self, exec: &Exec<'_>, number: u64, count: u32) {
         let [gx, gy, _] = exec.launch.grid.map(u64::from);
         let block = [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32);
@@ -245,12 +241,12 @@ impl Seat {
         self.barriers.iter_mut().for_each(Barrier::reset);
         for w in &mut self.warps {
             (w.live, w.rotate) = (w.full, false);
-            if exec.variant.flat.moving {
+            if exec.variant.lowered.moving {
                 w.forget();
             }
         }
-        let sweep = self.sweep();
-        (sweep.region, sweep.left, sweep.block) = (0, count.saturating_sub(1), block);
+        let warp_loop = self.warp_loop();
+        (warp_loop.region, warp_loop.left, warp_loop.block) = (0, count.saturating_sub(1), block);
         debug_assert_eq!(self.helpers.len(), TABLE.len());
     }
 
@@ -263,10 +259,10 @@ impl Seat {
             w.budget = ROUNDS;
             alive += u32::from(w.live != 0);
         }
-        let sweep = self.sweep();
-        sweep.alive = alive;
-        sweep.forget();
-        let fresh = sweep.region == 0;
+        let warp_loop = self.warp_loop();
+        warp_loop.alive = alive;
+        warp_loop.forget();
+        let fresh = warp_loop.region == 0;
         let mut ran = false;
         let mut from = 0;
         loop {
@@ -277,13 +273,13 @@ impl Seat {
             ran = true;
             let first = self.warps[k].as_ptr();
             // SAFETY: the code was made for this layout of blocks; the warps have what it addresses.
-            let (status, stay) = unsafe { trap::enter(entry, range, first, exec.stack) };
+            let (status, frame) = unsafe { trap::enter(entry, range, first, exec.stack) };
             // SAFETY: the code leaves one of the block's warps there.
-            let k = unsafe { (*self.sweep().current).index } as usize;
-            let region = std::mem::replace(&mut self.sweep().region, NOWHERE);
+            let k = unsafe { (*self.warp_loop().current).index } as usize;
+            let region = std::mem::replace(&mut self.warp_loop().region, NOWHERE);
             match status {
                 SIGNAL => {
-                    return Err(super::blame::touched(exec, machine, &self.warps[k], &stay));
+                    return Err(super::blame::touched(exec, machine, &self.warps[k], &frame));
                 }
                 FAULT => {
                     let block = self.index();
@@ -299,7 +295,7 @@ impl Seat {
             debug_assert!(status != WAITS || !w.waiting.is_empty() || !w.parked.is_empty());
             // Those behind it have not had their turn, and are where it has come from.
             self.warps[k].meet = NOWHERE;
-            self.sweep().set_abreast(false);
+            self.warp_loop().set_abreast(false);
             if region != NOWHERE {
                 for w in &mut self.warps[k + 1..] {
                     w.meet = NOWHERE;
@@ -314,8 +310,8 @@ impl Seat {
             }
             from = k + 1;
         }
-        let sweep = self.sweep();
-        let (alive, met) = (sweep.alive, sweep.met != 0);
+        let warp_loop = self.warp_loop();
+        let (alive, met) = (warp_loop.alive, warp_loop.met != 0);
         debug_assert_eq!(alive, self.warps.iter().map(|w| u32::from(w.live != 0)).sum::<u32>());
         if alive == 0 {
             return Ok(Outcome::Done);

@@ -1,19 +1,17 @@
 //! Shuffles, votes and their like.
 
 use super::lane::{lanes, warp, width};
-use crate::warp::{Parked, Slot, Warp};
+use crate::warp::{Parked, Row, Warp};
 use cushim_ptx::alu;
-use cushim_ptx::exec::{self, participants};
+use cushim_ptx::exec::{self, Lanes, participants, with_lanes};
 use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
 
-/// The first three operands of some lanes.
-fn inputs(w: &Warp, n: u32, mask: u32) -> [Slot; 3] {
+/// What each of some lanes brings: as many operands as there is room for.
+fn gather(w: &Warp, n: u32, mask: u32, inputs: &mut [Lanes]) {
     let site = w.site(n);
-    let mut inputs = [[0u64; 32]; 3];
-    for (k, class) in site.operands.iter().take(3).enumerate() {
-        lanes(mask).for_each(|l| inputs[k][l] = w.value(k, *class, l));
+    for (k, (input, class)) in inputs.iter_mut().zip(&site.operands).enumerate() {
+        lanes(mask).for_each(|l| input[l] = w.value(k, *class, l));
     }
-    inputs
 }
 
 /// What lanes do together at a place.
@@ -50,17 +48,21 @@ pub(super) unsafe fn collective(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let site = w.site(n);
     let inst = &site.inst;
     let Some(Collective { op, .. }) = what(w, n) else { return 0 };
-    let inputs = inputs(w, n, mask);
-    let mut out = [[0; 32]; 2];
-    for (member, group) in groups(w, n, mask) {
-        let party = participants(op, member, group, mask);
-        exec::collective(op, party, &inputs, &mut out);
-        for (k, (dst, from)) in inst.dst.iter().zip(&out).enumerate() {
-            for l in lanes(group) {
-                w.results[k][l] = from[l] & alu::mask(width(*dst));
+    let groups = groups(w, n, mask);
+    with_lanes(op.operands(), |inputs| {
+        gather(w, n, mask, inputs);
+        with_lanes(op.results(), |out| {
+            for (member, group) in groups {
+                let participants = participants(op, member, group, mask);
+                exec::collective(op, participants, inputs, out);
+                for (k, (dst, from)) in inst.dst.iter().zip(&*out).enumerate() {
+                    for l in lanes(group) {
+                        w.results[k][l] = from[l] & alu::mask(width(*dst));
+                    }
+                }
             }
-        }
-    }
+        });
+    });
     w.publish(site, mask);
     0
 }
@@ -71,20 +73,24 @@ pub(super) unsafe fn meet(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let Some(Collective { op, .. }) = what(w, n) else { return 1 };
-    let inputs = inputs(w, n, mask);
     let groups = groups(w, n, mask);
-    if mask == w.live || groups.iter().all(|(member, group)| member & w.live & !group == 0) {
-        for (member, group) in groups {
-            let party = participants(op, member, group, mask);
-            publish(w, n, group, party, &inputs);
+    with_lanes(op.operands(), |inputs| {
+        gather(w, n, mask, inputs);
+        let here = |(member, group): &(u32, u32)| member & w.live & !group == 0;
+        if mask == w.live || groups.iter().all(here) {
+            for (member, group) in groups {
+                let participants = participants(op, member, group, mask);
+                publish(w, n, group, participants, inputs);
+            }
+            return 1;
         }
-        return 1;
-    }
-    for (member, group) in groups {
-        w.parked.push(Parked { site: n, lanes: group, member, inputs });
-    }
-    settle(w);
-    0
+        for (member, group) in groups {
+            let inputs = Box::from(&*inputs);
+            w.parked.push(Parked { site: n, lanes: group, member, inputs });
+        }
+        settle(w);
+        0
+    })
 }
 
 /// Lets those go on whose members have all come, wherever each of them is.
@@ -103,14 +109,15 @@ pub(super) fn settle(w: &mut Warp) {
         let (taken, left): (Vec<_>, Vec<_>) =
             std::mem::take(&mut w.parked).into_iter().partition(|_| ours.remove(0));
         w.parked = left;
-        let mut inputs = [[0; 32]; 3];
-        for p in &taken {
-            for (to, from) in inputs.iter_mut().zip(&p.inputs) {
-                lanes(p.lanes).for_each(|l| to[l] = from[l]);
-            }
-        }
         let parts: Vec<(u32, u32)> = taken.iter().map(|p| (p.site, p.lanes)).collect();
-        complete(w, &parts, &inputs);
+        with_lanes(op.map_or(0, |what| what.op.operands()), |inputs| {
+            for p in &taken {
+                for (to, from) in inputs.iter_mut().zip(p.inputs.iter()) {
+                    lanes(p.lanes).for_each(|l| to[l] = from[l]);
+                }
+            }
+            complete(w, &parts, inputs);
+        });
         for (site, lanes) in parts {
             let next = w.site(site).extra;
             w.make_ready(next, lanes);
@@ -120,22 +127,33 @@ pub(super) fn settle(w: &mut Warp) {
 }
 
 /// Computes the results of lanes that came together, from one place or several.
-fn complete(w: &mut Warp, parts: &[(u32, u32)], inputs: &[Slot; 3]) {
+fn complete(w: &mut Warp, parts: &[(u32, u32)], inputs: &[Lanes]) {
     let Some((first, _)) = parts.first() else { return };
     let here = parts.iter().fold(0, |m, (_, l)| m | l);
     publish(w, *first, here, here, inputs);
 }
 
 /// Computes what a place gives to some lanes when these take part.
-fn publish(w: &mut Warp, site: u32, to: u32, party: u32, inputs: &[Slot; 3]) {
+fn publish(w: &mut Warp, site: u32, to: u32, participants: u32, inputs: &[Lanes]) {
     let Some(Collective { op, .. }) = what(w, site) else { return };
     if op == CollectiveOp::Barrier {
         return;
     }
-    let mut out = [[0; 32]; 2];
-    exec::collective(op, party, inputs, &mut out);
-    let [d, p] = out;
-    for l in lanes(to) {
-        (w.collected[0][l], w.collected[1][l]) = (d[l] as u32, p[l] as u32);
+    with_lanes(op.results(), |out| {
+        exec::collective(op, participants, inputs, out);
+        for (row, from) in w.collected().iter_mut().zip(&*out) {
+            let Row([low, high]) = row;
+            for l in lanes(to) {
+                (low[l], high[l]) = (from[l] as u32, (from[l] >> 32) as u32);
+            }
+        }
+    });
+}
+
+impl Warp {
+    /// Where lanes that waited for others find what they got.
+    fn collected(&mut self) -> &mut [Row] {
+        // SAFETY: the frame begins with so many, which nothing else refers to while a helper runs.
+        unsafe { std::slice::from_raw_parts_mut(self.collected, self.collected_count) }
     }
 }

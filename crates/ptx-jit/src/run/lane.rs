@@ -70,7 +70,7 @@ impl Warp {
 
     /// Puts results where the code looks for them, which is where operands were.
     pub(super) fn publish(&mut self, site: &Site, mask: u32) {
-        for k in 0..site.inst.dst.len().min(2) {
+        for k in 0..site.inst.dst.len() {
             for l in lanes(mask) {
                 let v = self.results[k][l];
                 self.set_value(k, site.results[k], l, v);

@@ -216,13 +216,13 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
 
     /// Stands for generated code: calls one helper, and must never get an answer.
     unsafe extern "C" fn calls_one(w: *mut Warp) -> u32 {
-        let (which, seldom) = CALLED.get();
+        let (which, preserving) = CALLED.get();
         // SAFETY: as generated code finds them.
         unsafe {
             let helpers = (*w).helpers;
-            if seldom {
+            if preserving {
                 let call: extern "C" fn(*mut Warp, u32, u32, u32) =
-                    std::mem::transmute((*w).seldom);
+                    std::mem::transmute((*w).preserve_all);
                 call(w, 0, 1, which as u32);
             } else {
                 type Helper = extern "C" fn(*mut Warp, u32, u32) -> u32;
@@ -254,16 +254,16 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
                 start: std::time::Instant::now(),
                 stack: 0,
             };
-            let mut seat = crate::run::block::Seat::new(&exec);
+            let mut slot = crate::run::block::BlockSlot::new(&exec);
             for which in Which::ALL {
-                for seldom in [false, true] {
-                    CALLED.set((*which, seldom));
+                for preserving in [false, true] {
+                    CALLED.set((*which, preserving));
                     NEXT.set(Some(*which));
-                    // SAFETY: a warp of a seat, and code that does with it what is allowed.
-                    let (status, _) = unsafe { trap::enter(calls_one, (0, 0), seat.first(), 0) };
+                    // SAFETY: a warp of a slot, and code that does with it what is allowed.
+                    let (status, _) = unsafe { trap::enter(calls_one, (0, 0), slot.first(), 0) };
                     NEXT.set(None);
                     assert_eq!(status, FAULT, "{which:?}");
-                    let fault = seat.fault();
+                    let fault = slot.fault();
                     assert!(
                         fault.is_some_and(|f| matches!(*f.cause, Cause::Internal { .. })),
                         "{which:?}"

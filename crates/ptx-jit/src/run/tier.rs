@@ -15,7 +15,7 @@ use crate::cache::{Kept, Place};
 use crate::code::Code;
 use crate::emit;
 use crate::error::NotCompiled;
-use crate::simt::calls::Flat;
+use crate::simt::calls::Lowered;
 use crate::simt::plan::Layout;
 use crate::source::Source;
 use crate::warp::{Origin, Output, Quality, Site};
@@ -49,7 +49,7 @@ impl Machine {
 /// Code for one layout of blocks.
 pub(crate) struct Variant {
     layout: Layout,
-    pub(crate) flat: Arc<Flat>,
+    pub(crate) lowered: Arc<Lowered>,
     /// Where it is kept.
     place: Option<Place>,
     /// It came from there.
@@ -109,7 +109,7 @@ impl Source {
         let (ran, asked, best) = (AtomicU64::new(0), AtomicBool::new(good), OnceLock::new());
         Ok(Variant {
             layout,
-            flat: self.flat.clone(),
+            lowered: self.lowered.clone(),
             place,
             kept,
             good,
@@ -132,8 +132,8 @@ impl Variant {
     pub(crate) fn local_size(&self) -> u32 {
         /// What is likely to do for functions that call themselves.
         const MORE: u32 = 2048;
-        let size = self.flat.function.local_size;
-        if self.flat.moving { size.saturating_add(MORE) } else { size }
+        let size = self.lowered.function.local_size;
+        if self.lowered.moving { size.saturating_add(MORE) } else { size }
     }
 
     /// The best code there is.

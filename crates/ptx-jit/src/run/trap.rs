@@ -11,10 +11,10 @@ use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 
-/// A stay in generated code.
+/// A frame in generated code.
 #[repr(C)]
 #[derive(Debug)]
-pub(super) struct Stay {
+pub(super) struct TrapFrame {
     /// The stack and the place to go on with.
     stack: u64,
     resume: u64,
@@ -46,7 +46,7 @@ const ORDER: [i32; 16] = [
 ];
 
 thread_local! {
-    static STAY: Cell<*mut Stay> = const { Cell::new(std::ptr::null_mut()) };
+    static FRAME: Cell<*mut TrapFrame> = const { Cell::new(std::ptr::null_mut()) };
 }
 
 /// Bounds of all generated code there ever was: a fault elsewhere is never ours, and is passed on before
@@ -60,7 +60,7 @@ pub(crate) fn announce(base: u64, size: u64) {
     HIGHEST.fetch_max(base + size, Ordering::Relaxed);
 }
 
-/// Enters code. Answers what it answers, or [`SIGNAL`] after a fault, which the stay then describes.
+/// Enters code. Answers what it answers, or [`SIGNAL`] after a fault, which the frame then describes.
 ///
 /// # Safety
 /// As for the code: the warp and its block are what it was made for. `code` is its range. From `top` downwards lies
@@ -70,20 +70,20 @@ pub(super) unsafe fn enter(
     code: (u64, u64),
     warp: *mut Warp,
     top: u64,
-) -> (u32, Stay) {
-    let mut stay = Stay { stack: 0, resume: 0, code, at: 0, address: 0, registers: [0; 16] };
-    let place = &raw mut stay;
-    STAY.set(place);
+) -> (u32, TrapFrame) {
+    let mut frame = TrapFrame { stack: 0, resume: 0, code, at: 0, address: 0, registers: [0; 16] };
+    let place = &raw mut frame;
+    FRAME.set(place);
     // SAFETY: the caller's promise; `place` outlives the call.
     let status = unsafe { call(entry, warp, place, top) };
-    STAY.set(std::ptr::null_mut());
-    (status, stay)
+    FRAME.set(std::ptr::null_mut());
+    (status, frame)
 }
 
 /// Calls `entry(warp)` with the registers that a callee preserves on the stack, so that the handler
 /// can come back here from anywhere in it; on another stack if there is one.
 #[unsafe(naked)]
-unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, stay: *mut Stay, top: u64) -> u32 {
+unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, frame: *mut TrapFrame, top: u64) -> u32 {
     core::arch::naked_asm!(
         "push rbp",
         "push rbx",
@@ -119,12 +119,12 @@ unsafe extern "C" fn call(entry: Entry, warp: *mut Warp, stay: *mut Stay, top: u
 /// # Safety
 /// This thread is in generated code, or in what that called, of which nothing is left to be dropped.
 pub(super) unsafe fn leave(status: u32) -> ! {
-    let stay = STAY.get();
-    if stay.is_null() {
+    let frame = FRAME.get();
+    if frame.is_null() {
         std::process::abort();
     }
-    // SAFETY: the stay of this thread; its stack is as it was when the code was called.
-    unsafe { jump((*stay).stack, (*stay).resume, status) }
+    // SAFETY: the frame of this thread; its stack is as it was when the code was called.
+    unsafe { jump((*frame).stack, (*frame).resume, status) }
 }
 
 #[unsafe(naked)]
@@ -174,20 +174,20 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let at = registers[libc::REG_RIP as usize] as u64;
     if at >= LOWEST.load(Ordering::Relaxed) && at < HIGHEST.load(Ordering::Relaxed) {
-        let stay = STAY.get();
-        // SAFETY: null, or the stay of this thread, which is in generated code.
-        if let Some(stay) = unsafe { stay.as_mut() }
-            && at >= stay.code.0
-            && at < stay.code.1
+        let frame = FRAME.get();
+        // SAFETY: null, or the frame of this thread, which is in generated code.
+        if let Some(frame) = unsafe { frame.as_mut() }
+            && at >= frame.code.0
+            && at < frame.code.1
         {
-            stay.at = at;
+            frame.at = at;
             // SAFETY: the kernel passes what it knows of the fault.
-            stay.address = unsafe { (*info).si_addr() } as u64;
-            for (to, from) in stay.registers.iter_mut().zip(ORDER) {
+            frame.address = unsafe { (*info).si_addr() } as u64;
+            for (to, from) in frame.registers.iter_mut().zip(ORDER) {
                 *to = registers[from as usize] as u64;
             }
-            registers[libc::REG_RIP as usize] = stay.resume as i64;
-            registers[libc::REG_RSP as usize] = stay.stack as i64;
+            registers[libc::REG_RIP as usize] = frame.resume as i64;
+            registers[libc::REG_RSP as usize] = frame.stack as i64;
             registers[libc::REG_RAX as usize] = i64::from(SIGNAL);
             return;
         }

@@ -66,7 +66,7 @@ fn each_of_three(slots: &mut [Slot; SLOTS], flags: u32, f: impl Fn(f32, f32, f32
 }
 
 /// Defines a helper: the loop, compiled for several kinds of processor.
-macro_rules! wide {
+macro_rules! vector_helpers {
     ($($name:ident: |$slots:ident, $flags:ident| $body:expr;)*) => {$(
         pub(super) unsafe fn $name(w: *mut Warp, $flags: u32, _: u32) -> u32 {
             #[inline(always)]
@@ -74,21 +74,21 @@ macro_rules! wide {
                 $body
             }
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
-            fn widest(slots: &mut [Slot; SLOTS], flags: u32) {
+            fn avx512(slots: &mut [Slot; SLOTS], flags: u32) {
                 any(slots, flags);
             }
             #[target_feature(enable = "avx2,fma")]
-            fn wider(slots: &mut [Slot; SLOTS], flags: u32) {
+            fn avx2(slots: &mut [Slot; SLOTS], flags: u32) {
                 any(slots, flags);
             }
             // SAFETY: called by generated code.
             let w = unsafe { $crate::run::lane::warp(w) };
             if cushim_ptx::Level::V4.is_there() {
                 // SAFETY: the processor has them.
-                unsafe { widest(&mut w.scratch, $flags) }
+                unsafe { avx512(&mut w.scratch, $flags) }
             } else if cushim_ptx::Level::V3.is_there() {
                 // SAFETY: the processor has them.
-                unsafe { wider(&mut w.scratch, $flags) }
+                unsafe { avx2(&mut w.scratch, $flags) }
             } else {
                 any(&mut w.scratch, $flags);
             }
@@ -96,9 +96,9 @@ macro_rules! wide {
         }
     )*};
 }
-pub(super) use wide;
+pub(super) use vector_helpers;
 
-wide! {
+vector_helpers! {
     power: |slots, flags| each(narrow(&mut slots[0]), flags, approx::ex2);
     lg2: |slots, flags| each(narrow(&mut slots[0]), flags, approx::lg2);
     tanh: |slots, flags| each(narrow(&mut slots[0]), flags, approx::tanh);

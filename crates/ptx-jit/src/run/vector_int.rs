@@ -7,7 +7,7 @@
 //! how code is made.
 
 use super::lane::warp;
-use super::vector_float::{Lanes, narrow, wide};
+use super::vector_float::{Lanes, narrow, vector_helpers};
 use crate::warp::task::{TASKS, Task};
 use crate::warp::{SLOTS, Slot, Warp};
 use std::arch::x86_64::{_mm512_loadu_si512, _mm512_permutex2var_epi32, _mm512_storeu_si512};
@@ -183,7 +183,7 @@ fn dot(a: u32, b: u32, c: u32, x: bool, y: bool) -> u32 {
     sum.cast_unsigned()
 }
 
-wide! {
+vector_helpers! {
     integers: |s, n| {
         use Task::*;
         let Some(task) = TASKS.get(n as usize) else { return };

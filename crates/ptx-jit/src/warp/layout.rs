@@ -6,7 +6,7 @@ use super::state::{Row, Slot, Warp, WarpLoop};
 use std::mem::offset_of;
 
 /// Changes with what any field means, where its offset does not say it.
-const VERSION: usize = 1;
+const VERSION: usize = 2;
 
 macro_rules! offsets {
     ($(#[$meta:meta])* $name:ident of $of:ident: $($field:ident),* $(,)?) => {
@@ -32,7 +32,7 @@ macro_rules! offsets {
 offsets! {
     /// Offsets in a [`Warp`].
     WarpOffsets of Warp:
-    act, answer, arena, arena_size, budget, collected, from, full, gathered, globals, height, helpers, live, local_size, low, masks, meet, next, params, reduced, room, rows, scratch, seldom, shared, shared_size, status, sweep, taking, tid, touch, uniform,
+    act, answer, arena, arena_size, budget, from, full, gathered, globals, height, helpers, live, local_size, low, masks, meet, next, params, preserve_all, reduced, room, rows, scratch, shared, shared_size, status, taking, tid, touch, uniform, warps,
 }
 
 offsets! {
@@ -47,14 +47,15 @@ offsets! {
 pub(crate) struct Interface {
     pub(crate) version: usize,
     pub(crate) warp: WarpOffsets,
-    /// Of going over the warps of a block, behind the warp's pointer `sweep`.
+    /// Of going over the warps of a block, behind the warp's pointer `warps`.
     pub(crate) warps: LoopOffsets,
-    /// Bytes from the warp to its frame, in which registers lie that cross regions.
+    /// Bytes from the warp to its frame, in which lies what collective instructions gave to lanes that waited, and behind
+    /// that the registers that cross regions.
     pub(crate) frame: usize,
     /// Bytes of a scratch slot, and how many there are.
     pub(crate) slot: usize,
     pub(crate) slots: usize,
-    /// Bytes of a row of the stacks for functions that may call themselves.
+    /// Bytes of a row: of the stacks for functions that may call themselves, of what collective instructions gave.
     pub(crate) row: usize,
 }
 

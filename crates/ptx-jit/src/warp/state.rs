@@ -5,6 +5,8 @@
 
 use super::site::Site;
 use cushim_ptx::exec::Fault;
+use cushim_ptx::ir::Function;
+use cushim_ptx::sem::Operation;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
@@ -120,19 +122,24 @@ pub(crate) type Slot = [u64; 32];
 /// Scratch slots of a warp: an address, a vector of 8, a cache policy.
 pub(crate) const SLOTS: usize = 10;
 
-/// A register of up to 64 bits on the stacks of all lanes: the lower halves, then the upper ones. A predicate is 0 or
-/// all ones.
+/// A register of up to 64 bits of all lanes: the lower halves, then the upper ones. A predicate on their stacks is 0 or all
+/// ones.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(16))]
 pub(crate) struct Row(pub(crate) [[u32; 32]; 2]);
+
+/// How many results any collective instruction of a kernel gives. So many [`Row`]s lie at the begin of the frame, for
+/// lanes that wait until others have come.
+pub(crate) fn collected(f: &Function) -> usize {
+    let collectives = f.code.iter().filter(|i| matches!(i.sem, Operation::Collective(_)));
+    collectives.map(|i| i.dst.len()).max().unwrap_or(0)
+}
 
 /// A warp.
 #[repr(C, align(64))]
 pub(crate) struct Warp {
     /// Values that go to helpers and come from them.
     pub(crate) scratch: [Slot; SLOTS],
-    /// What collective instructions gave the lanes that waited for them.
-    pub(crate) collected: [[u32; 32]; 2],
     /// `%tid`, by axis.
     pub(crate) tid: [[u32; 32]; 3],
     /// The lowest region at which lanes are ready, or [`NOWHERE`].
@@ -154,7 +161,7 @@ pub(crate) struct Warp {
     pub(crate) full: u32,
     /// The next warp of the block, or null.
     pub(crate) next: *mut Warp,
-    pub(crate) sweep: *mut WarpLoop,
+    pub(crate) warps: *mut WarpLoop,
     /// Lanes that are ready, by region.
     pub(crate) masks: *mut u32,
     pub(crate) params: *const u8,
@@ -168,7 +175,7 @@ pub(crate) struct Warp {
     pub(crate) arena_size: u64,
     pub(crate) helpers: *const usize,
     /// The thunk for helpers that code rarely calls.
-    pub(crate) seldom: usize,
+    pub(crate) preserve_all: usize,
     /// The thunk that tells of an access.
     pub(crate) touch: usize,
     /// What a helper answered that was called through it.
@@ -208,8 +215,11 @@ pub(crate) struct Warp {
     /// Choose the region after [`Warp::last`].
     pub(crate) rotate: bool,
     pub(crate) turns: u32,
-    /// Results of a collective instruction in the making.
-    pub(crate) results: [Slot; 2],
+    /// Results in the making: as many as any site has.
+    pub(crate) results: Vec<Slot>,
+    /// What collective instructions gave the lanes that waited for them: see [`collected`].
+    pub(crate) collected: *mut Row,
+    pub(crate) collected_count: usize,
     pub(crate) fault: Option<Box<Fault>>,
     /// The memory of [`Warp::rows`].
     pub(crate) saved: Vec<Row>,
@@ -223,7 +233,8 @@ pub(crate) struct Parked {
     pub(crate) lanes: u32,
     /// The lanes that must come.
     pub(crate) member: u32,
-    pub(crate) inputs: [Slot; 3],
+    /// As many as the operation has operands.
+    pub(crate) inputs: Box<[Slot]>,
 }
 
 /// Lanes that came to a barrier.
@@ -238,7 +249,7 @@ impl Warp {
     /// The block that it is of.
     pub(crate) fn block(&self) -> [u32; 3] {
         // SAFETY: set when the warp was made; the code does not write while helpers look.
-        unsafe { (*self.sweep).block }
+        unsafe { (*self.warps).block }
     }
 
     /// A value of a slot that holds 32-bit numbers.

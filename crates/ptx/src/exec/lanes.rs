@@ -6,7 +6,7 @@
 pub type Lanes = [u64; 32];
 
 /// Calls with room for `n` values of all lanes, zeros: on the stack where they are few, as they mostly are.
-pub(crate) fn with_lanes<T>(n: usize, body: impl FnOnce(&mut [Lanes]) -> T) -> T {
+pub fn with_lanes<T>(n: usize, body: impl FnOnce(&mut [Lanes]) -> T) -> T {
     let mut few = [[0; 32]; 3];
     match few.get_mut(..n) {
         Some(room) => body(room),

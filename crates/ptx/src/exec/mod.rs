@@ -2,7 +2,8 @@
 //!
 //! Owns the interface between those who launch kernels and those who run them: a launch and its layout of memory
 //! ([`Launch`], [`shared_layout`], [`initial_bytes`]), addresses of windows, memory and host as traits, faults, and what
-//! lanes do that is the same in every engine: the device runtime's functions, collectives, barrier objects. The
+//! lanes and blocks do that is the same in every engine: the device runtime's functions, collectives, barrier objects, in
+//! what order blocks run ([`schedule`]). The
 //! interpreter and compilers stand on it and not on each other. Must not know how instructions are executed, or any CUDA
 //! call.
 //!
@@ -21,6 +22,7 @@ pub(crate) mod launch;
 pub(crate) mod layout;
 pub(crate) mod memory;
 mod printf;
+pub mod schedule;
 
 pub use address::{
     FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, function_pointer,
@@ -31,7 +33,7 @@ pub use collective::{participants, run as collective};
 pub use device::{Caller, DeviceFunction, call as call_device_function};
 pub use fault::{Access, Cause, Fault, Spot};
 pub use host::Host;
-pub use lanes::{Lanes, lanes};
+pub use lanes::{Lanes, lanes, with_lanes};
 pub use launch::Launch;
 pub use layout::{initial_bytes, shared_layout};
 pub use memory::{BadAddress, Memory};

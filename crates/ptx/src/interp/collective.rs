@@ -34,8 +34,8 @@ impl Exec<'_> {
         let first = members[active.trailing_zeros() as usize % 32];
         let same = lanes(active).all(|l| members[l] as u32 == first as u32);
         if same && (active == warp.live || first as u32 & warp.live & !active == 0) {
-            let party = participants(what.op, first as u32, active, active);
-            give(warp, what.op, party, inputs, &[(frame, active, inst)]);
+            let participants = participants(what.op, first as u32, active, active);
+            give(warp, what.op, participants, inputs, &[(frame, active, inst)]);
             warp.fragments[0].pc += 1;
             return Flow::Next;
         }
@@ -52,8 +52,8 @@ impl Exec<'_> {
         }
         if all_here || active == warp.live {
             for (member, group) in groups {
-                let party = participants(what.op, member, group, active);
-                give(warp, what.op, party, inputs, &[(frame, group, inst)]);
+                let participants = participants(what.op, member, group, active);
+                give(warp, what.op, participants, inputs, &[(frame, group, inst)]);
             }
             warp.fragments[0].pc += 1;
             return Flow::Next;

@@ -11,9 +11,8 @@
 //! A warp is a set of fragments: lanes at one place with one call stack. They
 //! part at a branch and join where they meet; the one that is furthest behind
 //! runs first, but none starves, so a lane may spin on another. Every fragment
-//! can wait (barrier, shuffle) and go on later; so can warps and blocks. Blocks
-//! of a cooperative grid all take turns; others start in order, and the next
-//! one starts too when those before it do not end.
+//! can wait (barrier, shuffle) and go on later; so can warps and blocks. In what order blocks run,
+//! [`crate::exec::schedule`] says.
 
 mod access;
 mod barrier;
@@ -35,13 +34,11 @@ mod turn;
 mod versions;
 mod warp;
 
+use crate::exec::schedule::{self, Engine, Outcome};
 use crate::exec::{Cause, Fault, Host, Launch, Memory};
 use block::Block;
 use launch::Exec;
-use std::collections::VecDeque;
 
-/// How many blocks that do not end may be in the air at once (non-cooperative).
-const MAX_RESIDENT: usize = 64;
 /// Instructions a block runs before others start beside it.
 const LONG_SLICE: u64 = 1 << 18;
 /// Instructions a block runs before the next one has its turn, where several
@@ -76,46 +73,41 @@ pub fn run_blocks(
     next: &dyn Fn() -> Option<u64>,
 ) -> Result<(), Fault> {
     let exec = Exec::new(launch, memory, host)?;
-    let [gx, gy, _] = launch.grid.map(u64::from);
-    let mut exhausted = false;
-    let mut resident: VecDeque<Block> = VecDeque::new();
-    // Their room is taken again.
-    let mut ended: Vec<Block> = Vec::new();
-    let mut window = if launch.cooperative { usize::MAX } else { 1 };
-    loop {
-        while !exhausted && resident.len() < window {
-            let Some(n) = next() else {
-                exhausted = true;
-                break;
-            };
-            let (x, y, z) = (n % gx, n / gx % gy, n / gx / gy);
-            let mut block = ended.pop().unwrap_or_else(|| Block::new(&exec));
-            block.start(&exec, [x as u32, y as u32, z as u32]);
-            resident.push_back(block);
-        }
-        if resident.is_empty() {
-            return Ok(());
-        }
-        let before = resident.len();
-        let mut steps = 0;
-        let slice = if before == 1 { LONG_SLICE } else { SHORT_SLICE };
-        for block in &mut resident {
-            steps += block.run(&exec, slice)?;
-        }
-        for _ in 0..before {
-            let Some(block) = resident.pop_front() else { break };
-            if block.is_done() { ended.push(block) } else { resident.push_back(block) }
-        }
-        if steps == 0 && resident.len() == before && (exhausted || before >= MAX_RESIDENT) {
-            let cause = Cause::Deadlock;
-            let index = resident.front().map_or([0; 3], |b| b.index);
-            return Err(exec.fault(cause, None, index, [0; 3]));
-        }
-        if resident.len() == before && !launch.cooperative {
-            window = (window + 1).min(MAX_RESIDENT);
-        }
-        if host.interrupted() {
-            return Err(exec.fault(Cause::Interrupted, None, [0; 3], [0; 3]));
-        }
+    schedule::run(&exec, launch.cooperative, &mut || next().map(|number| (number, 1)))
+}
+
+impl Engine for Exec<'_> {
+    type Slot = Block;
+    const PATIENCE: u32 = 1;
+
+    fn slot(&self) -> Block {
+        Block::new(self)
+    }
+
+    fn start(&self, slot: &mut Block, number: u64, _: u32) {
+        let [gx, gy, _] = self.launch.grid.map(u64::from);
+        let index = [number % gx, number / gx % gy, number / gx / gy];
+        slot.start(self, index.map(|n| n as u32));
+    }
+
+    fn turn(&self, slot: &mut Block, alone: bool) -> Result<Outcome, Fault> {
+        let steps = slot.run(self, if alone { LONG_SLICE } else { SHORT_SLICE })?;
+        Ok(match (slot.is_done(), steps) {
+            (true, _) => Outcome::Done,
+            (false, 0) => Outcome::Stuck,
+            (false, _) => Outcome::Ran,
+        })
+    }
+
+    fn index(&self, slot: &Block) -> [u32; 3] {
+        slot.index
+    }
+
+    fn interrupted(&self) -> bool {
+        self.host.interrupted()
+    }
+
+    fn fault(&self, cause: Cause, block: [u32; 3]) -> Fault {
+        Fault::new(self.module, self.launch.kernel, cause, None, block, [0; 3])
     }
 }

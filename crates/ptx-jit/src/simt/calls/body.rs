@@ -2,13 +2,13 @@
 
 use super::cells::parts;
 use super::instance::{Back, Frame};
-use super::{Flattening, bits, make, opposite, signed, to, unsigned};
+use super::{Lowering, bits, make, opposite, signed, to, unsigned};
 use crate::simt::plan::region;
 use cushim_ptx::ir::{Base, Dst, Inst, Place, Src, Symbol};
 use cushim_ptx::sem::{Access, Control, Operation};
 use cushim_ptx::types::{Kind, Scalar};
 
-impl Flattening<'_> {
+impl Lowering<'_> {
     /// Writes the body of an instance.
     pub(super) fn body(&mut self, n: usize) {
         let this = self.instances[n].clone();

@@ -5,7 +5,7 @@
 
 use super::cells::Variable;
 use super::instance::Frame;
-use super::{Flattening, bits, make, to, unsigned};
+use super::{Lowering, bits, make, to, unsigned};
 use cushim_ptx::Pos;
 use cushim_ptx::ir::{Arg, Dst, Inst, Param, Place, Src};
 use cushim_ptx::sem::{BitOp, Outcomes};
@@ -46,12 +46,12 @@ pub(super) enum Target {
 }
 
 /// The largest piece of bytes `from..to` at its begin that lies aligned in all of these places, which it is that far into.
-fn widest(from: u32, to: u32, places: &[u32]) -> u32 {
+fn largest(from: u32, to: u32, places: &[u32]) -> u32 {
     let fits = |w: &u32| from + w <= to && places.iter().all(|p| (p + from).is_multiple_of(*w));
     [8, 4, 2].into_iter().find(fits).unwrap_or(1)
 }
 
-impl Flattening<'_> {
+impl Lowering<'_> {
     fn variable(&self, instance: usize, v: usize) -> &Variable {
         &self.calls.cells[self.instances[instance].function as usize].variables[v]
     }
@@ -113,7 +113,7 @@ impl Flattening<'_> {
         for (from, bytes) in ranges {
             let (mut at, end) = (from, (from + bytes).min(size));
             while at < end {
-                let width = widest(at, end, &places);
+                let width = largest(at, end, &places);
                 all.push((at, width));
                 at += width;
             }
@@ -142,7 +142,7 @@ impl Flattening<'_> {
             Holder::Memory(frame, o, size) => {
                 let (mut parts, mut next, end) = (Vec::new(), at, (at + width).min(size));
                 while next < end {
-                    let w = widest(next, end, &[o]);
+                    let w = largest(next, end, &[o]);
                     let part = Value::Memory(frame, o + next, w);
                     if w == width {
                         return part;

@@ -2,19 +2,19 @@
 
 use super::bytes::Holder;
 use super::instance::{Back, Circular, Frame};
-use super::{COPIED, Flattening, SMALL, make, opposite};
+use super::{COPIED, Lowering, SMALL, make, opposite};
 use cushim_ptx::ir::{Call, Callee, Dst, Inst, Src};
 use cushim_ptx::sem::{Activation, Control};
 use cushim_ptx::types::Scalar;
 
-impl Flattening<'_> {
+impl Lowering<'_> {
     /// A call, its registers not yet those of the instance, but for guard and results.
     pub(super) fn call(&mut self, n: usize, inst: Inst) {
         let Some(Src::Call(call)) = inst.src.first() else { return };
         let call = call.clone();
         let after = self.instances[n].label + self.at.1 + 1;
-        if self.calls.is_external(&call) {
-            return self.external(n, &inst, &call);
+        if self.calls.is_device_runtime(&call) {
+            return self.device_runtime(n, &inst, &call);
         }
         if let Some((p, sense)) = inst.guard {
             self.jump(Some((p, opposite(sense))), after, inst.pos);
@@ -44,7 +44,7 @@ impl Flattening<'_> {
     }
 
     /// A function of the device runtime: it takes values, and gives one.
-    fn external(&mut self, n: usize, inst: &Inst, call: &Call) {
+    fn device_runtime(&mut self, n: usize, inst: &Inst, call: &Call) {
         let after = self.instances[n].label + self.at.1 + 1;
         if let Some((p, sense)) = inst.guard {
             self.jump(Some((p, opposite(sense))), after, inst.pos);

@@ -114,7 +114,7 @@ impl<'m> Calls<'m> {
     }
 
     /// A call of what the host has.
-    pub(super) fn is_external(&self, call: &Call) -> bool {
+    pub(super) fn is_device_runtime(&self, call: &Call) -> bool {
         matches!(call.callee, Callee::Direct(g) if !self.function(g).defined)
     }
 

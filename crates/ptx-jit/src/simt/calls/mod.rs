@@ -43,7 +43,7 @@ const MOST: usize = 100_000;
 
 /// A kernel without calls.
 #[derive(Debug, Clone)]
-pub(crate) struct Flat {
+pub(crate) struct Lowered {
     pub(crate) function: Function,
     /// Frames of local memory have no fixed place, and may go beyond [`Function::local_size`].
     pub(crate) moving: bool,
@@ -53,11 +53,11 @@ pub(crate) struct Flat {
 ///
 /// # Errors
 /// [`NotCompiled`]: what there is too much of.
-pub(crate) fn flatten(module: &Module, kernel: u32) -> Result<Flat, NotCompiled> {
+pub(crate) fn lower(module: &Module, kernel: u32) -> Result<Lowered, NotCompiled> {
     let calls = Calls::of(module, kernel);
     let mut apart = BTreeSet::new();
     loop {
-        let made = Flattening::new(&calls, kernel, &apart).whole()?;
+        let made = Lowering::new(&calls, kernel, &apart).whole()?;
         let f = &made.0.function;
         let guarded = |i: &Inst| crate::simt::plan::region::is_collective(i) && i.guard.is_some();
         if !f.code.iter().any(guarded) {
@@ -79,7 +79,7 @@ pub(crate) fn flatten(module: &Module, kernel: u32) -> Result<Flat, NotCompiled>
     }
 }
 
-struct Flattening<'a> {
+struct Lowering<'a> {
     calls: &'a Calls<'a>,
     /// Instructions that lanes go round whose guards are false.
     apart: &'a BTreeSet<Place>,
@@ -102,7 +102,7 @@ struct Flattening<'a> {
     local_size: u32,
 }
 
-impl<'a> Flattening<'a> {
+impl<'a> Lowering<'a> {
     fn new(calls: &'a Calls<'a>, kernel: u32, apart: &'a BTreeSet<Place>) -> Self {
         let k = calls.function(kernel);
         let mut out = k.clone();
@@ -110,7 +110,7 @@ impl<'a> Flattening<'a> {
         out.registers = Vec::new();
         out.variables = Vec::new();
         out.callees = Vec::new();
-        let mut this = Flattening {
+        let mut this = Lowering {
             calls,
             apart,
             out,
@@ -131,7 +131,7 @@ impl<'a> Flattening<'a> {
     }
 
     /// Writes all instances, those that come up meanwhile too.
-    fn whole(mut self) -> Result<(Flat, Vec<Place>), NotCompiled> {
+    fn whole(mut self) -> Result<(Lowered, Vec<Place>), NotCompiled> {
         let mut n = 0;
         while n < self.instances.len() {
             // Calls through pointers to many functions may be more than the bodies.
@@ -158,7 +158,7 @@ impl<'a> Flattening<'a> {
         self.out.local_size = self.local_size.next_multiple_of(64);
         self.out.find_blocks();
         saved::find(&mut self.out, &self.circular, &self.instances);
-        Ok((Flat { function: self.out, moving }, self.origins))
+        Ok((Lowered { function: self.out, moving }, self.origins))
     }
 
     /// Begins a table of labels, which [`Self::choices`] ends: that goes on which the register says.

@@ -3,7 +3,7 @@
 //! Owns finding, from the value of a pointer, the function that it means. Must not know how arguments get there.
 
 use super::instance::Back;
-use super::{Flattening, make, unsigned};
+use super::{Lowering, make, unsigned};
 use cushim_ptx::Pos;
 use cushim_ptx::exec::FUNCTION_WINDOW;
 use cushim_ptx::ir::{Arg, Call, Callee, Dst, Inst, Sense, Src};
@@ -15,7 +15,7 @@ const SUB: IntegerOp = IntegerOp::Sub { saturate: false };
 /// The most entries of a table of places to go to.
 const WIDEST_TABLE: u32 = 512;
 
-impl Flattening<'_> {
+impl Lowering<'_> {
     /// Goes to whichever function the register says.
     pub(super) fn indirect(&mut self, n: usize, inst: &Inst, call: &Call, r: u32, after: u32) {
         let caller = self.instances[n].function;

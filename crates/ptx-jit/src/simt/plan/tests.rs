@@ -168,9 +168,9 @@ fn lives(name: &str, f: &Function, regions: &[Region]) {
 fn plans_of_all_shapes_satisfy_the_rules() {
     for (name, make) in shapes::ALL {
         let module = module(&make(150));
-        let flat = crate::simt::calls::flatten(&module, kernel(&module)).unwrap();
+        let lowered = crate::simt::calls::lower(&module, kernel(&module)).unwrap();
         for layout in [Layout::Row, Layout::Rows(4), Layout::Any] {
-            holds(name, &flat.function, layout);
+            holds(name, &lowered.function, layout);
         }
     }
 }
@@ -242,11 +242,11 @@ fn steps(make: fn(usize) -> String, size: usize) -> (u64, Vec<(&'static str, u64
     work::listen(|| Duration::ZERO);
     let module = module(&make(size));
     work::mark("check");
-    let flat = crate::simt::calls::flatten(&module, kernel(&module)).unwrap();
-    work::mark("flatten");
-    Plan::new(&flat.function, Layout::Row);
+    let lowered = crate::simt::calls::lower(&module, kernel(&module)).unwrap();
+    work::mark("calls");
+    Plan::new(&lowered.function, Layout::Row);
     work::mark("plan");
-    let count = flat.function.code.len().max(size) as u64;
+    let count = lowered.function.code.len().max(size) as u64;
     (count, work::heard().into_iter().map(|p| (p.name, p.steps)).collect())
 }
 
