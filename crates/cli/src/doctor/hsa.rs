@@ -2,13 +2,12 @@
 //!
 //! Owns: asking virtual CUDA in a process of its own, with that backend. Must not know: any traced program, HSA.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
 use super::machine::probe_elsewhere;
-use crate::launch::{self, Emulated};
+use crate::launch::{self, Emulated, Environment};
 use crate::preload;
 
 /// What was found.
@@ -32,14 +31,11 @@ pub fn ask(library: &Path, emulated: Option<Emulated>) -> Hsa {
 }
 
 /// The driver library of virtual CUDA, and what tells it where to look.
-fn front(
-    library: &Path,
-    emulated: Option<Emulated>,
-) -> Result<(PathBuf, Vec<(&'static str, OsString)>), String> {
+fn front(library: &Path, emulated: Option<Emulated>) -> Result<(PathBuf, Environment), String> {
     let shown = |error: crate::Error| error.to_string();
     let [.., cuda] = preload::FRONTS;
     let front = preload::beside(library, cuda.file).map_err(shown)?;
-    let mut environment = vec![("CUSHIM_BACKEND", "hsa".into())];
+    let mut environment: Environment = vec![("CUSHIM_BACKEND", "hsa".into())];
     if emulated.is_some() {
         environment.push(launch::emulation(Some(library)).map_err(shown)?);
     }

@@ -369,7 +369,7 @@ fn emulation_is_one_library() {
         let done = shell(&bench, &arguments, &set);
         assert_eq!(shown(&bench, &done)[..3], expected, "{command:?}");
     }
-    for command in ["trace", "record", "env"] {
+    for command in ["trace", "record"] {
         let done = shell(&bench, &[command, "--backend", "cpu", "--emulate", "gfx90a"], &[]);
         assert!(done.stderr.contains("cannot be used with --backend cpu"), "{done:?}");
     }
