@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use cushim_ptx::ast::Linkage;
 use cushim_ptx::exec::{self, DeviceFunction, Memory as _};
-use cushim_ptx::ir::{Base, Function, Global, Module, Place, Src, Symbol};
+use cushim_ptx::ir::{Base, Function, Global, Module, Src, Symbol};
 use cushim_ptx::types::Space;
 
 use super::device;
@@ -46,34 +46,6 @@ impl Drop for CpuCode {
     }
 }
 
-/// Whether products and sums are fused as on a GPU: not with `CUSHIM_FMAD=off` (or 0, no, false).
-fn fuses() -> bool {
-    static FUSES: OnceLock<bool> = OnceLock::new();
-    *FUSES.get_or_init(|| {
-        let how = std::env::var_os("CUSHIM_FMAD").unwrap_or_default();
-        !["0", "no", "off", "false"].contains(&how.to_string_lossy().to_lowercase().as_str())
-    })
-}
-
-/// Texts as one module. Those that are compiled for a debugger stay as they are written.
-fn module(parts: &[&[u8]], fused: bool) -> Result<Module, Failure> {
-    let mut modules = Vec::with_capacity(parts.len());
-    for part in parts {
-        let end = part.iter().position(|byte| *byte == 0).unwrap_or(part.len());
-        let text = String::from_utf8_lossy(part.get(..end).unwrap_or_default());
-        let tree = cushim_ptx::parse(&text).map_err(|error| invalid(&error))?;
-        let mut module = cushim_ptx::check(&tree).map_err(|error| invalid(&error))?;
-        if fused && !tree.targets.contains(&"debug") {
-            cushim_ptx::contract(&mut module);
-        }
-        modules.push(module);
-    }
-    match modules.len() {
-        1 => modules.pop().ok_or_else(|| Failure::InvalidImage("no PTX".into())),
-        _ => cushim_ptx::link(modules).map_err(|error| invalid(&error)),
-    }
-}
-
 fn invalid(error: &cushim_ptx::Error) -> Failure {
     Failure::InvalidImage(format!("PTX {error}"))
 }
@@ -89,8 +61,9 @@ impl CpuCode {
             let why = format!("{:?}: backend cpu runs PTX only", image.kind);
             return Err(Failure::NoImage(why));
         }
-        let (parts, fused) = (image.parts, image.optimised && fuses());
-        let module = super::stack::roomy(|| module(parts, fused))?;
+        let (parts, fused) = (image.parts, image.optimised && cushim_ptx::texts::fuses());
+        let module = super::stack::roomy(|| cushim_ptx::texts::module(parts, fused));
+        let module = module.map_err(|error| invalid(&error))?;
         let mut code = CpuCode {
             globals: vec![0; module.globals.len()],
             functions: Vec::new(),
@@ -204,20 +177,13 @@ impl CpuCode {
             if !f.entry || !f.defined {
                 continue;
             }
-            let number = |name: &str| {
-                let found = f.directives.iter().find(|(directive, _)| directive.ends_with(name));
-                found.map(|(_, values)| {
-                    let at = |k: usize| values.get(k).map_or(1, |v| (*v).min(1 << 20) as u32);
-                    [at(0), at(1), at(2)]
-                })
-            };
             let threads = |shape: [u32; 3]| shape.iter().fold(1u32, |p, n| p.saturating_mul(*n));
-            let required = number("reqntid");
-            let limit = required.or(number("maxntid")).map_or(device::MAX_THREADS, threads);
+            let required = f.shape("reqntid");
+            let limit = required.or(f.shape("maxntid")).map_or(device::MAX_THREADS, threads);
             self.functions.push(n as u32);
             self.kernels.push(Kernel {
                 name: f.name.clone(),
-                params: f.params.iter().filter_map(place_of).collect(),
+                params: f.places(),
                 params_size: f.params_size,
                 static_shared: exec::shared_layout(&self.module, n as u32).1,
                 local: f.local_size,
@@ -293,13 +259,6 @@ impl CpuCode {
 fn there(global: &Global, image: &Image<'_>) -> Option<u64> {
     let managed = global.managed.then(|| image.managed(&global.name, global.size as usize));
     managed.flatten()
-}
-
-fn place_of(param: &cushim_ptx::ir::Param) -> Option<(u32, u32)> {
-    match param.place {
-        Place::Memory(offset) => Some((offset, param.size)),
-        Place::Register(_) => None,
-    }
 }
 
 fn names_one_of(f: &Function, globals: &[u32]) -> Option<u32> {

@@ -92,7 +92,6 @@ functions! {
     hsa_code_object_reader_destroy(Reader) -> Status;
     hsa_executable_create_alt(u32, u32, Text, *mut Executable) -> Status;
     hsa_executable_destroy(Executable) -> Status;
-    hsa_executable_agent_global_variable_define(Executable, Agent, Text, *mut c_void) -> Status;
     hsa_executable_load_agent_code_object(Executable, Agent, Reader, Text, *mut u64) -> Status;
     hsa_executable_freeze(Executable, Text) -> Status;
     hsa_executable_iterate_agent_symbols(Executable, Agent, EachSymbol, *mut c_void) -> Status;

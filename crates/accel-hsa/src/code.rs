@@ -1,8 +1,8 @@
 //! Code objects loaded for a GPU: kernels by name, variables by address.
 //!
-//! Owns loading and what a launch of a kernel needs. Arguments are passed by the metadata of the object (LLVM, "User
-//! Guide for AMDGPU Backend"), so what was compiled by hand from HIP or OpenCL under the names of CUDA's kernels
-//! runs. Must not know: containers, queues.
+//! Owns loading and what a launch of a kernel needs. Arguments are passed as the translator says, or, for what was
+//! compiled by hand from HIP or OpenCL under the names of CUDA's kernels, by the metadata of the object (LLVM, "User
+//! Guide for AMDGPU Backend"). Must not know: containers, queues.
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
@@ -14,8 +14,10 @@ use cushim_image::{Limits, amdgpu};
 
 use crate::describe;
 use crate::ffi::*;
+use crate::ptx::{self, Translated};
 use crate::runtime::Core;
 use crate::wire::{self, Shape};
+use cushim_translate::abi::Facts;
 
 /// Scratch for a work-item whose kernel calls functions that nobody counted: what CUDA gives a thread's stack at first.
 const STACK: u32 = 16 << 10;
@@ -47,6 +49,8 @@ struct Entry {
     group: u32,
     private: u32,
     arguments: Vec<Argument>,
+    /// It was translated.
+    facts: Option<Facts>,
 }
 
 impl Drop for Loaded {
@@ -76,34 +80,75 @@ impl HsaCode {
     /// [`Failure::InvalidImage`] for what cannot be read or loaded, [`Failure::NoImage`] for code of another kind or
     /// another GPU.
     pub fn load(core: &Arc<Core>, device: usize, image: &Image<'_>) -> Result<HsaCode, Failure> {
-        let [object] = image.parts else {
-            return Err(Failure::NoImage("several code objects: nothing links them here".into()));
+        let own: Vec<u8>;
+        let mut translated = None;
+        let object: &[u8] = match (image.kind, image.parts) {
+            (ImageKind::CodeObject, [object]) => object,
+            (ImageKind::Ptx, _) => {
+                let isa = core.device(device)?.gpu.isas.first().cloned().unwrap_or_default();
+                let mut made = ptx::translate(image, &isa)?;
+                own = std::mem::take(&mut made.object);
+                translated = Some(made);
+                &own
+            }
+            (kind, _) => {
+                let why = format!("{kind:?}: a GPU of AMD's runs one code object, or PTX");
+                return Err(Failure::NoImage(why));
+            }
         };
-        if image.kind != ImageKind::CodeObject {
-            return Err(Failure::NoImage(format!(
-                "{:?}: a GPU of AMD's runs code objects",
-                image.kind
-            )));
-        }
         let described = amdgpu::read(object, &Limits::DEFAULT);
         let described = described.map_err(|why| Failure::InvalidImage(why.to_string()))?;
         let executable = Loaded::new(core, device, object)?;
         let (core, variables) = (core.clone(), Vec::new());
         let (entries, kernels) = (Vec::new(), Vec::new());
         let mut code = HsaCode { core, device, executable, entries, kernels, variables };
-        for kernel in &described.kernels {
-            let (entry, refused) = match code.entry(kernel) {
-                Ok(entry) => (entry, None),
-                Err(why) => (Entry::default(), Some(why)),
-            };
-            code.kernels.push(code.describe(kernel, refused));
-            code.entries.push(entry);
+        match &translated {
+            Some(translated) => code.take_translated(translated, &described.kernels),
+            None => described.kernels.iter().for_each(|kernel| code.take(kernel)),
         }
         code.variables = code.find_variables()?;
+        if let Some(translated) = &translated {
+            for variable in &mut code.variables {
+                let known = translated.variables.iter().find(|(name, _)| *name == variable.name);
+                variable.constant = known.is_some_and(|(_, constant)| *constant);
+            }
+        }
         for variable in &code.variables {
             code.core.memory.adopt(device, variable.address, variable.bytes as u64);
         }
         Ok(code)
+    }
+
+    /// A kernel that somebody compiled.
+    fn take(&mut self, kernel: &CodeKernel) {
+        let (entry, refused) = match self.entry(kernel) {
+            Ok(entry) => (entry, None),
+            Err(why) => (Entry::default(), Some(why)),
+        };
+        self.kernels.push(self.describe(kernel, refused));
+        self.entries.push(entry);
+    }
+
+    /// The kernels of a module that was translated, with those that were not.
+    fn take_translated(&mut self, translated: &Translated, described: &[CodeKernel]) {
+        for (kernel, facts) in &translated.kernels {
+            let mut kernel = kernel.clone();
+            let found = described.iter().find(|other| other.kernel.name == kernel.name);
+            let entry = match (facts, found) {
+                (Some(facts), Some(found)) => self.entry(found).map(|entry| Entry {
+                    kernarg: entry.kernarg.max(facts.argument_bytes()),
+                    facts: Some(facts.clone()),
+                    ..entry
+                }),
+                (Some(_), None) => Err(format!("kernel {}: the compiler left it out", kernel.name)),
+                (None, _) => Ok(Entry::default()),
+            };
+            self.entries.push(entry.unwrap_or_else(|why| {
+                kernel.refused = Some(why);
+                Entry::default()
+            }));
+            self.kernels.push(kernel);
+        }
     }
 
     fn agent(&self) -> Agent {
@@ -142,6 +187,7 @@ impl HsaCode {
             group: number(symbol::GROUP_SIZE)?,
             private: if unbounded { private.saturating_add(STACK) } else { private },
             arguments: kernel.arguments.clone(),
+            facts: None,
         })
     }
 
@@ -231,24 +277,49 @@ impl HsaCode {
     /// A launch's arguments as the kernel finds them, and its packet but for where these are.
     ///
     /// # Errors
-    /// There is no such kernel.
+    /// There is no such kernel; the launch has more threads than the device counts, or a block than the kernel has
+    /// room for.
     pub fn prepare(&self, dispatch: &Dispatch, queue: u64) -> Result<(Vec<u8>, Shape), Failure> {
         let unknown = || Failure::Launch("the module has no such kernel".into());
         let entry = self.entries.get(dispatch.kernel).ok_or_else(unknown)?;
-        let shape = Shape {
-            grid: dispatch.grid,
+        let (grid, dynamic) = (dispatch.grid, dispatch.dynamic_shared);
+        let mut shape = Shape {
+            grid,
             items: dispatch.block,
-            group: entry.group.saturating_add(dispatch.dynamic_shared),
+            group: entry.group.saturating_add(dynamic),
             private: entry.private,
             object: entry.object,
             kernarg: 0,
         };
-        let mut bytes = vec![0; (entry.kernarg as usize).max(dispatch.arguments.len())];
-        for (to, from) in bytes.iter_mut().zip(&dispatch.arguments) {
-            *to = *from;
+        let mut bytes = match &entry.facts {
+            None => dispatch.arguments.to_vec(),
+            Some(facts) => {
+                let (bytes, items) =
+                    ptx::arguments(facts, &dispatch.arguments, grid, dispatch.block, dynamic)
+                        .ok_or_else(|| self.too_large(dispatch))?;
+                shape.items = [items, 1, 1];
+                bytes
+            }
+        };
+        if grid.iter().zip(shape.items).any(|(blocks, items)| blocks.checked_mul(items).is_none()) {
+            let why = format!(
+                "a grid of {grid:?} blocks: an AMD GPU counts 4294967295 work-items in each direction"
+            );
+            return Err(Failure::NotSupported(why));
         }
-        wire::hide(&mut bytes, &entry.arguments, &shape, dispatch.dynamic_shared, queue);
+        bytes.resize(bytes.len().max(entry.kernarg as usize), 0);
+        if entry.facts.is_none() {
+            wire::hide(&mut bytes, &entry.arguments, &shape, dynamic, queue);
+        }
         Ok((bytes, shape))
+    }
+
+    fn too_large(&self, dispatch: &Dispatch) -> Failure {
+        let name = cushim_names::in_source(self.name(dispatch.kernel));
+        Failure::NotSupported(format!(
+            "kernel {name}: a block of {:?} threads is too large for its layout",
+            dispatch.block
+        ))
     }
 
     /// A kernel's symbol, for messages.

@@ -17,7 +17,6 @@ pub const INVALID_ALLOCATION: Status = 0x1003;
 pub const OUT_OF_RESOURCES: Status = 0x1008;
 pub const INVALID_ISA: Status = 0x100f;
 pub const INVALID_CODE_OBJECT: Status = 0x1010;
-pub const VARIABLE_UNDEFINED: Status = 0x1015;
 pub const EXCEPTION: Status = 0x1016;
 pub const APERTURE_VIOLATION: Status = 41;
 pub const ILLEGAL_INSTRUCTION: Status = 42;

@@ -5,12 +5,12 @@
 
 use std::sync::Arc;
 
-use cushim_accel::{Copy, Dispatch, Failure, Packet, Work};
+use cushim_accel::{Dispatch, Failure, Packet, Work};
 
 use crate::code::HsaCode;
 use crate::ffi::Sig;
 use crate::flight::{Flight, What};
-use crate::memory::{Side, linear};
+use crate::memory::Row;
 use crate::ring::{Refused, Ring};
 use crate::runtime::{Core, Device};
 use crate::signals::Native;
@@ -56,7 +56,7 @@ impl Place<'_> {
         let result = match &packet.work {
             Work::Barrier => self.in_ring(None, waits, last),
             Work::Dispatch(dispatch) => self.in_ring(Some(dispatch), waits, last),
-            Work::Copy(copy) => match self.ends(copy) {
+            Work::Copy(copy) => match self.core.memory.row(copy) {
                 Some(Ok(Row { bytes: 0, .. })) => self.in_ring(None, waits, last),
                 Some(Ok(row)) => self.copy(&row, waits, last),
                 Some(Err(failure)) => Err(failure.into()),
@@ -102,25 +102,6 @@ impl Place<'_> {
         self.ring.submit(&signals, Some(&shape), &flight).map(|()| flight)
     }
 
-    /// The row that a copy is, if the device can copy it by itself.
-    fn ends(&self, copy: &Copy) -> Option<Result<Row, Failure>> {
-        let (to, from, bytes) = linear(copy)?;
-        let side = |address| self.core.memory.side(address, bytes as u64);
-        let ((to_side, to), (from_side, from)) = match (side(to), side(from)) {
-            (Ok(to), Ok(from)) => (to, from),
-            (Err(failure), _) | (_, Err(failure)) => return Some(Err(failure)),
-        };
-        let of_gpu = |side| matches!(side, Side::Gpu(_));
-        let own = to_side != Side::Program && from_side != Side::Program;
-        let agents = [self.core.memory.agent(to_side), self.core.memory.agent(from_side)];
-        (own && (of_gpu(to_side) || of_gpu(from_side))).then_some(Ok(Row {
-            to,
-            from,
-            bytes,
-            agents,
-        }))
-    }
-
     fn copy(
         &self,
         row: &Row,
@@ -154,14 +135,6 @@ impl Place<'_> {
         })?;
         Ok(flight)
     }
-}
-
-/// A row of bytes as the device copies it.
-struct Row {
-    to: u64,
-    from: u64,
-    bytes: usize,
-    agents: [crate::ffi::Agent; 2],
 }
 
 /// The device's signals for what a packet waits for; `None` where it waits for the host.

@@ -2,7 +2,7 @@
 //!
 //! Owns the devices that stand for the GPUs of the machine. Each of its parts knows one thing: [`api`] where the runtime
 //! is, `agents` what it finds, `describe` what is said of it as a CUDA device, `memory` addresses, `signals` and `ring`
-//! what the runtime has of that name, `wire` bytes of packets and arguments, `code` loaded objects, `launch` what the
+//! what the runtime has of that name, `wire` bytes of packets and arguments, `code` loaded objects, `ptx` translation, `launch` what the
 //! device does by itself, `stream` the order of it and of what it does not, `flight` and `fault` how it goes wrong.
 //! Must not know: CUDA's handles, containers of code.
 
@@ -16,6 +16,7 @@ mod flight;
 mod kernargs;
 mod launch;
 mod memory;
+mod ptx;
 mod ring;
 mod runtime;
 mod signals;
@@ -113,7 +114,7 @@ impl Accelerator for Hsa {
     }
 
     fn accepts(&self, kind: ImageKind) -> bool {
-        kind == ImageKind::CodeObject
+        matches!(kind, ImageKind::CodeObject | ImageKind::Ptx)
     }
 
     fn check(&self, dispatch: &Dispatch) -> Result<(), Failure> {
@@ -121,15 +122,11 @@ impl Accelerator for Hsa {
             let why = "a cooperative launch: backend hsa has none, as nothing keeps all blocks on the GPU at once";
             return Err(Failure::NotSupported(why.into()));
         }
-        for (blocks, threads) in dispatch.grid.into_iter().zip(dispatch.block) {
-            if blocks.checked_mul(threads).is_none() {
-                let why = format!(
-                    "{blocks} blocks of {threads} threads in one direction: an AMD GPU takes 4294967295 threads at most"
-                );
-                return Err(Failure::NotSupported(why));
-            }
+        // What a launch comes to is seen when it is made, not when its turn comes.
+        match dispatch.code.as_any().downcast_ref::<HsaCode>() {
+            Some(code) => code.prepare(dispatch, 0).map(drop),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     fn queue(&self, device: usize, priority: i32) -> Result<Arc<dyn Queue>, Failure> {

@@ -26,6 +26,18 @@ pub enum Side {
     Program,
 }
 
+/// A row of bytes as the device copies it.
+pub struct Row {
+    /// First byte written, where a GPU finds it.
+    pub to: u64,
+    /// First byte read.
+    pub from: u64,
+    /// How many.
+    pub bytes: usize,
+    /// The agents whose memory that is.
+    pub agents: [Agent; 2],
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Range {
     bytes: u64,
@@ -104,22 +116,29 @@ impl Memory {
             (self.api.hsa_amd_memory_pool_allocate)(pool, bytes as usize, 0, &raw mut place)
         };
         self.api.check("hsa_amd_memory_pool_allocate", status)?;
-        let able: Vec<Agent> =
-            self.agents.iter().copied().filter(|agent| self.may_reach(*agent, pool)).collect();
+        let address = place.expose_provenance() as u64;
+        self.open(pool, address).inspect_err(|_| self.give(address))?;
+        Ok(address)
+    }
+
+    /// Lets every GPU that can touch what was allocated from a pool.
+    fn open(&self, pool: Pool, address: u64) -> Result<(), Failure> {
+        let mut able = Vec::with_capacity(self.agents.len());
+        for agent in &self.agents {
+            if self.may_reach(*agent, pool)? {
+                able.push(*agent);
+            }
+        }
+        if able.is_empty() {
+            return Ok(());
+        }
         // SAFETY: a list of that length; memory that was just allocated.
         let status = unsafe {
-            (self.api.hsa_amd_agents_allow_access)(
-                able.len() as u32,
-                able.as_ptr(),
-                std::ptr::null(),
-                place,
-            )
+            let (count, list) = (able.len() as u32, able.as_ptr());
+            let place = pointer(address);
+            (self.api.hsa_amd_agents_allow_access)(count, list, std::ptr::null(), place)
         };
-        if let Err(why) = self.api.check("hsa_amd_agents_allow_access", status) {
-            self.give(place as u64);
-            return Err(why);
-        }
-        Ok(place.expose_provenance() as u64)
+        self.api.check("hsa_amd_agents_allow_access", status)
     }
 
     /// Gives back what [`Memory::take`] returned.
@@ -133,7 +152,7 @@ impl Memory {
         self.host.kernarg
     }
 
-    fn may_reach(&self, agent: Agent, pool: Pool) -> bool {
+    fn may_reach(&self, agent: Agent, pool: Pool) -> Result<bool, Failure> {
         let mut access = pool::NEVER;
         // SAFETY: a place for the answer.
         let status = unsafe {
@@ -144,7 +163,8 @@ impl Memory {
                 (&raw mut access).cast(),
             )
         };
-        status == SUCCESS && access != pool::NEVER
+        self.api.check("hsa_amd_agent_memory_pool_get_info", status)?;
+        Ok(access != pool::NEVER)
     }
 
     /// Gives back what [`Memory::allocate`] returned.
@@ -222,8 +242,28 @@ impl Memory {
         }
     }
 
+    /// The row that a copy is, if the device can copy it by itself: memory that the GPU may touch, one end its own.
+    pub fn row(&self, copy: &Copy) -> Option<Result<Row, Failure>> {
+        let (to, from, bytes) = linear(copy)?;
+        let side = |address| self.side(address, bytes as u64);
+        let ((to_side, to), (from_side, from)) = match (side(to), side(from)) {
+            (Ok(to), Ok(from)) => (to, from),
+            (Err(failure), _) | (_, Err(failure)) => return Some(Err(failure)),
+        };
+        let of_gpu = |side| matches!(side, Side::Gpu(_));
+        let own = to_side != Side::Program && from_side != Side::Program;
+        let agents = [self.agent(to_side), self.agent(from_side)];
+        let row = Row { to, from, bytes, agents };
+        (own && (of_gpu(to_side) || of_gpu(from_side))).then_some(Ok(row))
+    }
+
+    /// Whether the device copies it, or refuses it.
+    pub fn is_for_device(&self, copy: &Copy) -> bool {
+        self.row(copy).is_some()
+    }
+
     /// The agent of a side, as copies name it.
-    pub fn agent(&self, side: Side) -> Agent {
+    fn agent(&self, side: Side) -> Agent {
         match side {
             Side::Gpu(n) => self.gpus.get(n).map_or(self.host.agent, |gpu| gpu.agent),
             Side::Host | Side::Program => self.host.agent,
@@ -339,7 +379,7 @@ impl Memory {
 }
 
 /// A copy whose rows follow each other without gaps: destination, source, bytes.
-pub fn linear(copy: &Copy) -> Option<(u64, u64, usize)> {
+fn linear(copy: &Copy) -> Option<(u64, u64, usize)> {
     let rows = copy.height <= 1 || copy.row == [copy.width; 2];
     let plane = copy.width * copy.height.max(1);
     let planes = copy.depth <= 1 || copy.plane == [plane; 2];

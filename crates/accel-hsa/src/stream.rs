@@ -20,6 +20,11 @@ use crate::launch::{Last, Launched, Place};
 use crate::ring::Ring;
 use crate::runtime::Core;
 
+/// Bytes of host's work that is done by the thread that submits it, where nothing is before it: handing it to another
+/// takes longer, and CUDA's own fills of this size are over when the next call is made.
+const SHORT: usize = 64 << 10;
+/// Rows of such work.
+const FEW: usize = 16;
 /// Between two looks at a ring that is full.
 const PAUSE: Duration = Duration::from_micros(50);
 
@@ -76,6 +81,10 @@ impl Queue for Stream {
             let now = shared.core.now();
             return packet.done.complete(Outcome { begin: now, end: now, failure: None });
         }
+        let ready = idle && packet.waits.iter().all(Signal::is_done);
+        if ready && shared.is_short(&packet.work) {
+            return shared.at_once(packet, list);
+        }
         if !list.started {
             list.started = start(shared);
             if !list.started {
@@ -112,7 +121,14 @@ impl Help for Shared {
     fn help(&self, until: &Signal) {
         while !until.is_done() {
             let list = lock(&self.list);
-            if list.busy || list.entries.is_empty() {
+            // Whatever is the first now comes before what is waited for, or is it; once that has ended, the next
+            // may wait for what only this thread does.
+            let open = match list.entries.front() {
+                Some(Entry::Held(packet)) => !packet.waits.iter().all(Signal::is_done),
+                Some(_) => false,
+                None => true,
+            };
+            if list.busy || open || until.is_done() {
                 return;
             }
             drop(self.step(list));
@@ -143,6 +159,38 @@ fn start(shared: &Arc<Shared>) -> bool {
 }
 
 impl Shared {
+    /// Whether work is the host's, and short.
+    fn is_short(&self, work: &Work) -> bool {
+        match work {
+            Work::Fill(fill) => {
+                let bytes = fill.width.saturating_mul(fill.size);
+                fill.height <= FEW && bytes.saturating_mul(fill.height) <= SHORT
+            }
+            Work::Copy(copy) => {
+                let rows = copy.height.max(1).saturating_mul(copy.depth.max(1));
+                rows <= FEW
+                    && copy.width.saturating_mul(rows) <= SHORT
+                    && !self.core.memory.is_for_device(copy)
+            }
+            Work::Barrier | Work::Dispatch(_) => false,
+        }
+    }
+
+    /// Does the host's work on this thread; what is submitted meanwhile is held back behind it.
+    fn at_once(&self, packet: Packet, mut list: MutexGuard<'_, List>) {
+        list.busy = true;
+        list.held += 1;
+        drop(list);
+        self.run(packet);
+        let mut list = lock(&self.list);
+        list.held -= 1;
+        self.advance(&mut list);
+        list.busy = false;
+        if list.asleep && (!list.entries.is_empty() || list.closed) {
+            self.changed.notify_one();
+        }
+    }
+
     /// Gives a packet to the device; gives it back where that is the host's.
     fn launch(&self, packet: Packet, list: &mut List) -> Result<Entry, Packet> {
         let Ok(device) = self.core.device(self.device) else { return Err(packet) };

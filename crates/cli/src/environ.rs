@@ -40,6 +40,9 @@ pub const CACHE: [&str; 2] = ["CUSHIM_CACHE", "CUSHIM_CACHE_DIR"];
 /// For the backend `cpu`: whether products and sums are fused. Its `off` is a word to the library, too.
 pub const FMAD: &str = "CUSHIM_FMAD";
 
+/// For the backend `hsa`: AMD's runtime, and the compiler that translated kernels are given to.
+pub const HSA: [&str; 2] = ["CUSHIM_HSA", "CUSHIM_CLANG"];
+
 /// Subcommands whose options can be given in the environment.
 const SUBCOMMANDS: [&str; 4] = ["run", "trace", "record", "env"];
 
@@ -79,6 +82,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
     names.extend([DISABLE, LAUNCHER, CLOCK, CLANG, LIBCUDA, RULES].map(str::to_owned));
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));
+    names.extend(HSA.map(str::to_owned));
     names.sort();
     names.dedup();
     names

@@ -46,8 +46,8 @@ The backends:
   native   NVIDIA's own runtime and driver, as without cushim
   driver   cushim's runtime over NVIDIA's driver: NVIDIA's libcudart is not used
   cpu      cushim's runtime and driver; kernels run on the CPU
-  hsa      cushim's runtime and driver; kernels run on an AMD GPU, by AMD's runtime (experimental). The device code must
-           be there for it: a code object, HIP fat binary or OffloadBinary that --redirect or --replace names
+  hsa      cushim's runtime and driver; kernels run on an AMD GPU, by AMD's runtime (experimental). Its device code is
+           translated from PTX, or a code object, HIP fat binary or OffloadBinary that --redirect or --replace names
   auto     native where a libcuda is installed, even a broken one; cpu where there is none
 
 A program that links the CUDA runtime statically (nvcc's default) is redirected to cushim's runtime as it is loaded, \
@@ -67,6 +67,8 @@ Variables of the backend cpu:
 Variables of the backend hsa:
   CUSHIM_HSA=FILE          AMD's runtime [default: libhsa-runtime64.so.1 where the loader finds it,
                            else in /opt/rocm/lib]
+  CUSHIM_CLANG=FILE        the clang, with AMD's targets, that makes code of PTX [default: one in PATH,
+                           else ROCm's]
 
 `cushim trace`, `record` and `env` have the same options.
 

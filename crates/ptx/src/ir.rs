@@ -149,6 +149,25 @@ pub struct Function {
     pub directives: Vec<(String, Vec<u64>)>,
 }
 
+impl Function {
+    /// The three numbers of a directive as `reqntid`; what is left out is 1.
+    pub fn shape(&self, directive: &str) -> Option<[u32; 3]> {
+        let found = self.directives.iter().find(|(name, _)| name.ends_with(directive));
+        found.map(|(_, values)| {
+            [0, 1, 2].map(|k: usize| values.get(k).map_or(1, |v| (*v).min(1 << 20) as u32))
+        })
+    }
+
+    /// Offset and size of each of a kernel's parameters, in bytes.
+    pub fn places(&self) -> Vec<(u32, u32)> {
+        let place = |param: &Param| match param.place {
+            Place::Memory(offset) => Some((offset, param.size)),
+            Place::Register(_) => None,
+        };
+        self.params.iter().filter_map(place).collect()
+    }
+}
+
 /// A variable of space `.param` in a body, which lies in local memory. Those of scopes that are not inside
 /// each other may share their place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

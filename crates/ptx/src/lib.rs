@@ -42,6 +42,7 @@ pub mod soft;
 pub mod source;
 mod special;
 pub mod table;
+pub mod texts;
 pub mod types;
 mod unfused;
 #[doc(hidden)]

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::cpu::Cpu;
 use super::cuda::Part;
+use super::hsa::Hsa;
 use super::machine::Machine;
 
 /// Whether something is seen.
@@ -101,6 +102,8 @@ pub struct Findings {
     pub interposers: Vec<Interposer>,
     /// What the CPU makes of the program, where that was asked.
     pub cpu: Option<Cpu>,
+    /// What backend hsa finds, where that was asked.
+    pub hsa: Option<Hsa>,
     /// The machine.
     pub machine: Machine,
 }

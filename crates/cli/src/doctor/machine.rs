@@ -3,7 +3,7 @@
 //! Owns: looking at files, and asking libcuda in a process of its own (loading it starts threads and
 //! opens devices, which is nothing for the program that asks). Must not know: any traced program.
 
-use std::ffi::{CStr, CString};
+use std::ffi::{CStr, CString, OsString};
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
@@ -127,8 +127,8 @@ fn ask(path: PathBuf) -> Driver {
     let file = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let version = file.strip_prefix("libcuda.so.").filter(|v| v.contains('.')).map(str::to_owned);
     let mut driver = Driver { path, version, cuda: None, init: None, count: None, failure: None };
-    match probe_elsewhere(&driver.path) {
-        Ok(text) => {
+    match probe_elsewhere(&driver.path, &[]) {
+        Ok((text, _)) => {
             for (name, value) in text.lines().filter_map(|line| line.split_once(' ')) {
                 match (name, value.parse::<i32>()) {
                     ("version", Ok(v)) => {
@@ -146,16 +146,22 @@ fn ask(path: PathBuf) -> Driver {
     driver
 }
 
-fn probe_elsewhere(path: &Path) -> Result<String, String> {
+/// What a driver library at `path` says, and what is said on standard error meanwhile; `environment` is added to this
+/// process's.
+pub fn probe_elsewhere(
+    path: &Path,
+    environment: &[(&str, OsString)],
+) -> Result<(String, String), String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut child = Command::new(own)
         .arg(super::PROBE)
         .arg(path)
         .env_remove("LD_PRELOAD")
         .env_remove("LD_AUDIT")
+        .envs(environment.iter().map(|(name, value)| (name, value)))
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(Stdio::null())
+        .stderr(Stdio::piped())
         .spawn()
         .map_err(|e| e.to_string())?;
     let end = Instant::now() + PATIENCE;
@@ -170,11 +176,15 @@ fn probe_elsewhere(path: &Path) -> Result<String, String> {
             }
         }
     };
-    let mut text = String::new();
-    if let Some(out) = &mut child.stdout {
+    let (mut text, mut complained) = (String::new(), String::new());
+    if let (Some(out), Some(err)) = (&mut child.stdout, &mut child.stderr) {
         let _ = out.take(65536).read_to_string(&mut text);
+        let _ = err.take(65536).read_to_string(&mut complained);
     }
-    if text.is_empty() { Err(format!("asking it ended with {status}")) } else { Ok(text) }
+    match text.is_empty() {
+        true => Err(format!("asking it ended with {status}")),
+        false => Ok((text, complained)),
+    }
 }
 
 /// What the process of its own does: loads `path` and prints what it says, a line for each fact.
@@ -214,5 +224,31 @@ pub fn probe(path: &Path) {
     println!("init {answer}");
     if let (0, Some(count)) = (answer, number(c"cuDeviceGetCount")) {
         println!("count {count}");
+        names(library, count);
+    }
+    // What backend hsa stands on.
+    let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let mut files = maps.lines().filter_map(|line| line.split_once('/'));
+    if let Some((_, file)) = files.find(|(_, file)| file.contains("libhsa-runtime64.so")) {
+        println!("runtime /{file}");
+    }
+}
+
+/// A line for each device of a library that was initialised.
+fn names(library: *mut libc::c_void, count: i32) {
+    // SAFETY: an open library and a NUL-terminated name.
+    let address = unsafe { libc::dlsym(library, c"cuDeviceGetName".as_ptr()) };
+    if address.is_null() {
+        return;
+    }
+    // SAFETY: CUresult cuDeviceGetName(char *, int, CUdevice), CUDA Driver API; a device's handle is its number.
+    let call: extern "C" fn(*mut u8, i32, i32) -> i32 = unsafe { std::mem::transmute(address) };
+    for device in 0..count {
+        let mut name = [0_u8; 256];
+        if call(name.as_mut_ptr(), 255, device) == 0
+            && let Ok(name) = CStr::from_bytes_until_nul(&name)
+        {
+            println!("device {}", name.to_string_lossy());
+        }
     }
 }

@@ -10,6 +10,7 @@ pub mod cuda;
 pub mod elf;
 mod features;
 mod findings;
+mod hsa;
 mod machine;
 pub mod obstacles;
 pub mod program;
@@ -39,9 +40,14 @@ pub struct DoctorArgs {
     /// The program, script or library to examine; without one, only this machine
     pub program: Option<PathBuf>,
 
-    /// Also check whether it starts without a GPU, and which kernels run there: cpu
-    #[arg(long, value_name = "BACKEND", value_parser = ["cpu"], requires = "program")]
+    /// cpu: also check whether PROG starts without a GPU, and which kernels run there; hsa: also say which AMD GPUs
+    /// there are, and by which runtime
+    #[arg(long, value_name = "BACKEND", value_parser = ["cpu", "hsa"])]
     pub backend: Option<String>,
+
+    /// With --backend hsa: a GPU in software, as for cushim run
+    #[arg(long, value_name = "GPU", requires = "backend")]
+    pub emulate: Option<launch::Emulated>,
 
     /// Symbol file of a stripped program with a static CUDA runtime, as for cushim run
     #[arg(long, value_name = "FILE", value_delimiter = ':', requires = "program")]
@@ -63,12 +69,13 @@ library that a program loads while it runs (a Python extension, say) ask about t
 Examples:
   cushim doctor ./app
   cushim doctor --backend cpu ./app
+  cushim doctor --backend hsa --emulate gfx90a
   cushim doctor --backend cpu --symbols app.debug ./app
   cushim doctor --json ./app | jq '.features[] | select(.verdict != \"yes\")'
   cushim doctor \"$(python3 -c 'import torch; print(torch.__path__[0])')/lib/libtorch_cuda.so\"
 
 Exit status:
-  0    nothing blocks tracing; with --backend cpu: it starts there, and every kernel runs
+  0    nothing blocks tracing; with --backend cpu: it starts there, and every kernel runs; with hsa: there is a GPU
   1    something does; the last line says what
   125  the file cannot be examined";
 
@@ -77,7 +84,15 @@ pub fn run(args: DoctorArgs) -> Outcome {
     let (program, library) = (args.program.as_deref(), args.lib.as_deref());
     let symbols = args.symbols.iter().map(|file| launch::symbols(file));
     let symbols = symbols.collect::<Result<Vec<_>, _>>()?;
-    let asked = Asked { cpu: args.backend.is_some(), symbols };
+    let backend = args.backend.as_deref();
+    if backend == Some("cpu") && program.is_none() {
+        return Err(Error::Usage("--backend cpu: expected a program to check".to_owned()));
+    }
+    if backend != Some("hsa") && args.emulate.is_some() {
+        return Err(Error::Usage("--emulate is for --backend hsa".to_owned()));
+    }
+    let hsa = (backend == Some("hsa")).then_some(args.emulate);
+    let asked = Asked { cpu: backend == Some("cpu"), hsa, symbols };
     let findings = findings(program, library, &asked)?;
     let text = match args.json {
         true => {
@@ -87,9 +102,10 @@ pub fn run(args: DoctorArgs) -> Outcome {
         false => cushim_names::lines(&render::text(&findings)).into_owned(),
     };
     crate::print(text.as_bytes())?;
-    Ok(u8::from(match &findings.cpu {
-        Some(cpu) => !cpu.all_well(),
-        None => findings.blocked(),
+    Ok(u8::from(match (&findings.cpu, &findings.hsa) {
+        (Some(cpu), _) => !cpu.all_well(),
+        (_, Some(hsa)) => findings.blocked() || hsa.failure.is_some(),
+        _ => findings.blocked(),
     }))
 }
 
@@ -115,6 +131,8 @@ pub fn examine(program: Option<&Path>, library: Option<&Path>) -> Result<Finding
 struct Asked {
     /// Whether it starts on the CPU, and which kernels run there.
     cpu: bool,
+    /// Which AMD GPUs there are, one in software with them or not.
+    hsa: Option<Option<launch::Emulated>>,
     /// Files that may have its symbols.
     symbols: Vec<PathBuf>,
 }
@@ -134,6 +152,7 @@ fn findings(
             let (auto, why) = launch::automatic(&path);
             let missing = launch::missing(&path).map(|error| error.to_string());
             findings.backends = Some(Backends { auto: auto.word(), why, missing });
+            findings.hsa = asked.hsa.map(|emulated| hsa::ask(&path, emulated));
             findings.library = Some(path);
         }
         Err(error) => findings.obstacles.push(obstacles::no_library(&error)),

@@ -9,6 +9,7 @@ use cushim_names::{Foreign as _, Name};
 use super::cpu::{Cpu, Reason};
 use super::cuda::{Part, What};
 use super::findings::{Findings, Program, Verdict};
+use super::hsa::Hsa;
 use super::machine::Machine;
 
 /// The whole report, ending in a newline.
@@ -32,6 +33,9 @@ pub fn text(findings: &Findings) -> String {
     if let Some(cpu) = &findings.cpu {
         on_cpu(&mut out, cpu);
     }
+    if let Some(hsa) = &findings.hsa {
+        amd(&mut out, hsa);
+    }
     machine(&mut out, findings);
     let blocking = findings.obstacles.iter().filter(|o| o.blocks).map(|o| o.why.as_str());
     let blocking: Vec<&str> = blocking.collect();
@@ -48,6 +52,15 @@ pub fn text(findings: &Findings) -> String {
         );
     }
     out
+}
+
+fn amd(out: &mut String, hsa: &Hsa) {
+    let runtime = hsa.runtime.as_ref().map(|path| path.shown().to_string());
+    let mut lines = vec![("AMD's runtime".to_owned(), runtime.unwrap_or("not loaded".to_owned()))];
+    let gpus = hsa.gpus.iter().enumerate();
+    lines.extend(gpus.map(|(n, name)| (format!("GPU {n}"), name.clone())));
+    lines.extend(hsa.failure.iter().map(|why| ("no GPU".to_owned(), why.clone())));
+    section(out, "Backend hsa", lines.into_iter());
 }
 
 fn heading(out: &mut String, program: &Program) {

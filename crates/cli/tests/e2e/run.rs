@@ -361,6 +361,20 @@ fn emulation_is_one_library() {
     let twice =
         shell(&bench, &["run", "--emulate", "gfx90a"], &[("LD_PRELOAD", built.to_str().unwrap())]);
     assert_eq!(shown(&bench, &twice)[0], "libcushim_hsakmt.so");
+    // For a program of CUDA it comes behind what that needs.
+    bench.backends();
+    let asked = ["--backend", "hsa", "--emulate", "gfx90a"];
+    let expected = [&format!("{FRONTS}:libcushim_hsakmt.so"), "libcushim_audit.so", "hsa"];
+    for command in [&["run"][..], &["record", "-o", "x.%p.cushim"]] {
+        let arguments = [command, &asked].concat();
+        let set = [("LD_PRELOAD", built.to_str().unwrap())];
+        let done = shell(&bench, &arguments, &set);
+        assert_eq!(shown(&bench, &done)[..3], expected, "{command:?}");
+    }
+    for command in ["trace", "record"] {
+        let done = shell(&bench, &[command, "--backend", "cpu", "--emulate", "gfx90a"], &[]);
+        assert!(done.stderr.contains("cannot be used with --backend cpu"), "{done:?}");
+    }
     for option in [
         &["--backend", "cpu"][..],
         &["--fmad", "off"],

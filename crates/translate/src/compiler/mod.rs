@@ -52,6 +52,13 @@ pub struct Compiler {
 /// The longest message that is kept, in bytes.
 const LONGEST: usize = 4000;
 
+/// A compiler to be started. What is preloaded into the process that translates is not for it.
+fn started(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_remove("LD_PRELOAD").env_remove("LD_AUDIT");
+    command
+}
+
 impl Compiler {
     /// The first compiler that is there: `$CUSHIM_CLANG` alone where that is set, else `clang` and its numbered names in
     /// `$PATH`, else ROCm's.
@@ -75,14 +82,14 @@ impl Compiler {
 
     /// The compiler at a path, if it is one and knows AMD's targets.
     pub fn at(program: &Path) -> Option<Compiler> {
-        let output = Command::new(program)
+        let output = started(program)
             .args(["--target=amdgcn-amd-amdhsa", "--version"])
             .stdin(Stdio::null())
             .output()
             .ok()?;
         let version = String::from_utf8_lossy(&output.stdout).into_owned();
         let targets =
-            Command::new(program).args(["--print-targets"]).stdin(Stdio::null()).output().ok()?;
+            started(program).args(["--print-targets"]).stdin(Stdio::null()).output().ok()?;
         let targets = String::from_utf8_lossy(&targets.stdout);
         let knows = output.status.success() && targets.contains("amdgcn");
         knows.then(|| Compiler { program: program.to_owned(), version })
@@ -112,7 +119,7 @@ impl Compiler {
     }
 
     fn command(&self, target: &Target) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = started(&self.program);
         let cpu = format!("-mcpu={}", target.name());
         command.args(["--target=amdgcn-amd-amdhsa", &cpu, "-nogpulib", "-O3"]);
         command

@@ -1,0 +1,148 @@
+//! PTX for a GPU of AMD's: translated when it is loaded.
+//!
+//! Owns asking the translator, and what a CUDA program is to know of a translated kernel. Must not know: how a code
+//! object is loaded or launched.
+
+use std::sync::OnceLock;
+
+use cushim_accel::{Failure, Image, Kernel};
+use cushim_ptx::ir::{Function, Module};
+use cushim_ptx::texts;
+use cushim_ptx::types::Space;
+use cushim_translate::abi::{Facts, Lanes, Launch};
+use cushim_translate::{Compiler, Refusal, Target, amdgpu};
+
+use crate::describe;
+
+/// A module that was translated.
+pub struct Translated {
+    /// The code object.
+    pub object: Vec<u8>,
+    /// Its kernels, with what is known of those that run.
+    pub kernels: Vec<(Kernel, Option<Facts>)>,
+    /// Its variables by name, and whether they are constant.
+    pub variables: Vec<(String, bool)>,
+}
+
+/// Translates for a GPU, `isa` as the runtime names it.
+///
+/// # Errors
+/// [`Failure::InvalidImage`] for what is not PTX, [`Failure::NoImage`] where it cannot be compiled,
+/// [`Failure::NotSupported`] for managed variables.
+pub fn translate(image: &Image<'_>, isa: &str) -> Result<Translated, Failure> {
+    let fused = image.optimised && texts::fuses();
+    let module = texts::module(image.parts, fused);
+    let module = module.map_err(|error| Failure::InvalidImage(format!("PTX {error}")))?;
+    if let Some(variable) = module.globals.iter().find(|global| global.managed) {
+        let name = &variable.name;
+        let why = format!("the managed variable {name}: backend hsa has none in translated code");
+        return Err(Failure::NotSupported(why));
+    }
+    let unknown = || Failure::NoImage(format!("{isa}: PTX is not translated for this GPU"));
+    let target = Target::from_name(isa).ok_or_else(unknown)?;
+    let text = amdgpu::emit(&module, &target);
+    let object = compiler()?.compile(&text.ir, &target);
+    let object = object.map_err(|why| Failure::NoImage(format!("translated PTX: {why}")))?;
+    let constant = |space| space == Space::Const;
+    let variables = module.globals.iter().map(|g| (g.name.clone(), constant(g.space))).collect();
+    let kernels = kernels(&module, &text.kernels, &text.refused);
+    Ok(Translated { object, kernels, variables })
+}
+
+/// The compiler, looked for once.
+fn compiler() -> Result<&'static Compiler, Failure> {
+    static COMPILER: OnceLock<Result<Compiler, String>> = OnceLock::new();
+    let found = COMPILER.get_or_init(|| Compiler::find().map_err(|why| why.to_string()));
+    found.as_ref().map_err(|why| Failure::NoImage(format!("PTX has to be translated: {why}")))
+}
+
+fn kernels(module: &Module, facts: &[Facts], refused: &[Refusal]) -> Vec<(Kernel, Option<Facts>)> {
+    let entries = module.functions.iter().filter(|f| f.entry && f.defined);
+    let kernel = |f: &Function| {
+        let known = facts.iter().find(|facts| facts.name == f.name);
+        let why = refused.iter().find(|refusal| refusal.kernel == f.name);
+        let why = match (known, why) {
+            (Some(_), _) => None,
+            (None, Some(refusal)) => Some(format!("backend hsa: kernel {refusal}")),
+            (None, None) => Some(format!("backend hsa: kernel {} was not translated", f.name)),
+        };
+        (describe(module, f, known, why), known.cloned())
+    };
+    entries.map(kernel).collect()
+}
+
+fn describe(
+    module: &Module,
+    f: &Function,
+    facts: Option<&Facts>,
+    refused: Option<String>,
+) -> Kernel {
+    // A warp to each wave: half the lanes of a workgroup do nothing.
+    let room = |facts: &Facts| match facts.lanes.contains(&Lanes::Full) {
+        true => describe::MAX_THREADS,
+        false => describe::MAX_THREADS / 2,
+    };
+    Kernel {
+        name: f.name.clone(),
+        params: f.places(),
+        params_size: f.params_size,
+        static_shared: facts.map_or(0, |facts| facts.static_shared_bytes),
+        local: f.local_size,
+        constant: 0,
+        // Blocks up to the most threads are compiled for, so that registers never are what limits them.
+        registers: 32,
+        max_threads: facts.map_or(describe::MAX_THREADS, |f| f.max_threads.min(room(f))),
+        required_threads: f.shape("reqntid"),
+        versions: (module.sm, describe::CAPABILITY.0 * 10 + describe::CAPABILITY.1),
+        refused,
+    }
+}
+
+/// A launch's arguments as a translated kernel finds them, and the work-items of a block; `None` where no layout has
+/// room for such a block.
+pub fn arguments(
+    facts: &Facts,
+    parameters: &[u8],
+    grid: [u32; 3],
+    block: [u32; 3],
+    dynamic: u32,
+) -> Option<(Vec<u8>, u32)> {
+    let threads = block.iter().try_fold(1_u32, |all, side| all.checked_mul(*side))?;
+    let (lanes, items) = facts.layout(threads)?;
+    let launch = Launch {
+        grid,
+        block,
+        dynamic_shared_bytes: dynamic,
+        lanes_layout: lanes as u32,
+        ..Launch::default()
+    };
+    let mut bytes = vec![0; facts.launch_offset as usize];
+    bytes.iter_mut().zip(parameters).for_each(|(to, from)| *to = *from);
+    bytes.extend(launch.bytes());
+    Some((bytes, items))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_launch_stands_behind_the_parameters() {
+        let facts = Facts {
+            name: "k".into(),
+            parameter_bytes: 12,
+            launch_offset: 16,
+            lanes: vec![Lanes::Half],
+            static_shared_bytes: 0,
+            dynamic_shared: true,
+            max_threads: 1024,
+        };
+        let (bytes, items) = arguments(&facts, &[7; 12], [5, 1, 1], [33, 2, 1], 100).unwrap();
+        assert_eq!((bytes.len(), items), (16 + 64, 192));
+        assert_eq!(bytes[..16], [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 0, 0, 0, 0]);
+        assert_eq!(bytes[16..28], [5, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
+        assert_eq!(bytes[40..48], [100, 0, 0, 0, 1, 0, 0, 0]);
+        assert!(arguments(&facts, &[0; 12], [1; 3], [513, 1, 1], 0).is_none());
+    }
+}

@@ -1,0 +1,40 @@
+//! PTX texts as one module, as whoever loads them takes them.
+//!
+//! Owns the steps from text to module, and whether products and sums are fused on the way. Must not know: what runs the module.
+
+use std::sync::OnceLock;
+
+use crate::ir::Module;
+use crate::{Error, check, contract, link, parse};
+
+/// Whether products and sums are fused as on a GPU: not with `CUSHIM_FMAD=off` (or 0, no, false).
+pub fn fuses() -> bool {
+    static FUSES: OnceLock<bool> = OnceLock::new();
+    *FUSES.get_or_init(|| {
+        let how = std::env::var_os("CUSHIM_FMAD").unwrap_or_default();
+        !["0", "no", "off", "false"].contains(&how.to_string_lossy().to_lowercase().as_str())
+    })
+}
+
+/// Texts as one module; each ends at its first NUL, if it has one. With `fused`, products and sums are fused but in
+/// texts that are compiled for a debugger, which stay as they are written.
+///
+/// # Errors
+/// Where a text is not PTX, or two define one name.
+pub fn module(parts: &[&[u8]], fused: bool) -> Result<Module, Error> {
+    let mut modules = Vec::with_capacity(parts.len());
+    for part in parts {
+        let end = part.iter().position(|byte| *byte == 0).unwrap_or(part.len());
+        let text = String::from_utf8_lossy(part.get(..end).unwrap_or_default());
+        let tree = parse(&text)?;
+        let mut module = check(&tree)?;
+        if fused && !tree.targets.contains(&"debug") {
+            contract(&mut module);
+        }
+        modules.push(module);
+    }
+    match modules.len() {
+        1 => Ok(modules.remove(0)),
+        _ => link(modules),
+    }
+}
