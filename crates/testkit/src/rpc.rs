@@ -236,11 +236,8 @@ pub unsafe fn written(file: *mut libc::FILE) -> Vec<u8> {
     // SAFETY: an open file, as the caller promises.
     unsafe {
         libc::rewind(file);
-        loop {
-            match u8::try_from(libc::fgetc(file)) {
-                Ok(byte) => bytes.push(byte),
-                Err(_) => break,
-            }
+        while let Ok(byte) = u8::try_from(libc::fgetc(file)) {
+            bytes.push(byte);
         }
         libc::fclose(file);
     }
@@ -255,9 +252,10 @@ fn nowhere() -> Streams {
         static NULL: RefCell<Option<[*mut libc::FILE; 3]>> = const { RefCell::new(None) };
     }
     let files = NULL.with(|null| {
-        // SAFETY: a device that is always there; the files stay open.
         let open = || {
-            [c"r", c"w", c"w"].map(|m| unsafe { libc::fopen(c"/dev/null".as_ptr(), m.as_ptr()) })
+            // SAFETY: two strings; the files stay open.
+            [c"r", c"w", c"w"]
+                .map(|mode| unsafe { libc::fopen(c"/dev/null".as_ptr(), mode.as_ptr()) })
         };
         *null.borrow_mut().get_or_insert_with(open)
     });
