@@ -92,6 +92,14 @@ P: .callprototype (.param .b32 _) _ (.param .b32 _);
   { .param .b32 i; .param .b32 u; st.param.b32 [i], t; Q: .callprototype (.param .b32 _) _ (.param .b32 _);
     call (u), f, (i), Q; ld.param.b32 v, [u]; }
   st.global.b32 [o+4], v; ret; }
+.global .b32 ticked;
+.func tick() { st.global.b32 [ticked], 5; ret; }
+.global .align 8 .u64 starts[1] = {tick};
+.entry begins(.param .u64 out) {
+  .reg .b64 o; .reg .b64 f; .reg .b32 v;
+  ld.param.u64 o, [out]; st.global.b32 [ticked], 1; ld.global.u64 f, [starts];
+  { .param .b32 i; st.param.b32 [i], 7; S: .callprototype ()_ (.param .b32 _); call f, (i), S; }
+  ld.global.b32 v, [ticked]; st.global.b32 [o], v; ret; }
 .entry speaks(.param .u64 out) {
   .reg .b64 o; .reg .b32 t; .reg .b32 v; .reg .b64 f; .reg .pred p; .reg .b64 d;
   ld.param.u64 o, [out]; mov.u32 t, %tid.x; mul.wide.u32 d, t, 32; add.s64 o, o, d; setp.gt.u32 p, t, 2; @p ret;
@@ -160,6 +168,14 @@ fn pointers_to_functions() {
         let fault = d.launch("pointers", 1, 64, &[out, off]).unwrap_err();
         assert!(matches!(*fault.cause, Cause::FunctionPointer { .. }), "{fault}");
     }
+}
+
+/// As start code calls constructors: with the arguments of main, which few of them take.
+#[test]
+fn a_function_without_parameters_may_be_given_some() {
+    let (d, out) = device();
+    d.launch("begins", 1, 1, &[out]).unwrap();
+    assert_eq!(d.u32s(out, 1), [5]);
 }
 
 #[test]

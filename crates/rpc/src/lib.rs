@@ -22,4 +22,5 @@ mod server;
 pub use error::{Fault, Stop};
 pub use layout::Shape;
 pub use port::{Line, Port};
+pub use render::render;
 pub use server::{Allow, End, Host, Server};

@@ -28,6 +28,8 @@ pub mod patch;
 pub mod ptx;
 #[cfg(feature = "cli")]
 pub mod replay;
+#[cfg(feature = "rpc")]
+pub mod rpc;
 #[cfg(feature = "rules")]
 pub mod rules;
 #[cfg(feature = "cli")]

@@ -54,6 +54,37 @@ fn contexts_are_created_used_and_destroyed() {
         assert_eq!(api::cuCtxSetCurrent(NONE), 0);
     }
 
+    // A stream and an event are enough for what asks for nothing else: LLVM's libomptarget waits in threads of its own.
+    unsafe {
+        let mut held = NONE;
+        let (mut stream, mut event) = (Stream(0), Event(0));
+        assert_eq!(api::cuDevicePrimaryCtxRetain(Out(&raw mut held), Device(0)), 0);
+        assert_eq!(api::cuCtxSetCurrent(held), 0);
+        assert_eq!(api::cuStreamCreate(Out(&raw mut stream), Flags(1)), 0);
+        assert_eq!(api::cuEventCreate(Out(&raw mut event), Flags(0)), 0);
+        let other = std::thread::spawn(move || {
+            assert_eq!(current(), NONE);
+            assert_eq!(api::cuEventRecord(event, stream), 0);
+            assert_eq!(api::cuStreamWaitEvent(stream, event, Flags(0)), 0);
+            assert_eq!(api::cuStreamSynchronize(stream), 0);
+            assert_eq!(api::cuStreamQuery(stream), 0);
+            let mut priority = 7;
+            assert_eq!(api::cuStreamGetPriority(stream, Out(&raw mut priority)), 0);
+            assert_eq!(priority, 0);
+            // What is no stream, or a default one, needs a context to be told.
+            for none in [0, 1, 2, 0x1234] {
+                assert_eq!(api::cuStreamWaitEvent(Stream(none), event, Flags(0)), 201, "{none}");
+            }
+            // And so does work on memory.
+            assert_eq!(api::cuMemsetD8Async(Ptr(0), 0, 1, stream), 201);
+        });
+        other.join().unwrap();
+        assert_eq!(api::cuStreamDestroy_v2(stream), 0);
+        assert_eq!(api::cuEventDestroy_v2(event), 0);
+        assert_eq!(api::cuCtxSetCurrent(NONE), 0);
+        assert_eq!(api::cuDevicePrimaryCtxRelease_v2(Device(0)), 0);
+    }
+
     // A stack for each thread.
     unsafe {
         let (mut first, mut second) = (NONE, NONE);

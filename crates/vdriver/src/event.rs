@@ -15,7 +15,7 @@ use super::handle::Handles;
 use super::memory::ipc::{Handle, What};
 use super::state::{accelerator, at, check, give};
 use super::status;
-use super::stream::{Stream as InStream, capture, resolve};
+use super::stream::{Stream as InStream, capture, resolve_anywhere};
 use cushim_accel::locks::lock;
 use cushim_accel::{Signal, Work};
 
@@ -277,12 +277,12 @@ entry! {
 
 on_stream! { hStream;
     fn cuEventRecord cuEventRecord_ptsz (hEvent: Event, hStream: Stream) {
-        let stream = resolve(hStream)?;
+        let stream = resolve_anywhere(hStream)?;
         record(hEvent, &stream, false)
     }
 
     fn cuEventRecordWithFlags cuEventRecordWithFlags_ptsz (hEvent: Event, hStream: Stream, flags: Flags) {
-        let stream = resolve(hStream)?;
+        let stream = resolve_anywhere(hStream)?;
         // CU_EVENT_RECORD_EXTERNAL.
         if flags.0 > 1 {
             return Err(status::INVALID_VALUE);
@@ -291,7 +291,7 @@ on_stream! { hStream;
     }
 
     fn cuStreamWaitEvent cuStreamWaitEvent_ptsz (hStream: Stream, hEvent: Event, flags: Flags) {
-        let stream = resolve(hStream)?;
+        let stream = resolve_anywhere(hStream)?;
         let event = by_handle(hEvent)?;
         // CU_EVENT_WAIT_EXTERNAL.
         if flags.0 > 1 {

@@ -114,9 +114,17 @@ fn programs_of_every_construct() {
 fn regions_for_a_gpu_on_the_cpu() {
     let (Some(clang), Some(cuda)) = (toolkit("clang-19"), toolkit("cuda-12.4")) else { return };
     let lab = Lab::new();
-    for name in
-        ["target", "data", "declare", "mapper", "nowait", "reductions", "pointers", "prints"]
-    {
+    for name in [
+        "target",
+        "data",
+        "declare",
+        "mapper",
+        "nowait",
+        "nowait_data",
+        "reductions",
+        "pointers",
+        "prints",
+    ] {
         let folder = lab.path(name);
         std::fs::create_dir(&folder).unwrap();
         let mut command = Command::new(clang.join("bin/clang"));

@@ -54,7 +54,11 @@ pub struct Launch {
 /// # Errors
 /// Those of [`prepare`] and of [`stream::submit`].
 pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
-    let context = context::current()?;
+    let context = match context::current() {
+        // A stream that the program created says which one is meant: LLVM's libomptarget launches in threads of its own.
+        Err(status::INVALID_CONTEXT) => stream::resolve_anywhere(stream)?.context()?,
+        current => current?,
+    };
     accelerator().flush_output();
     let function = function::of(launch.function)?;
     // The stream must be of the function's context.
@@ -67,7 +71,7 @@ pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
     }
     // SAFETY: the caller's.
     let dispatch = unsafe { prepare(&function, launch) }.inspect_err(|_| {
-        if let Ok(stream) = stream::resolve(stream) {
+        if let Ok(stream) = stream::resolve_anywhere(stream) {
             stream::capture::spoil(&stream);
         }
     })?;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use cushim_abi::types::{self as abi, *};
 
-use super::{GREATEST, Kind, LEAST, STREAMS, Stream as Object, capture, resolve};
+use super::{GREATEST, Kind, LEAST, STREAMS, Stream as Object, capture, resolve, resolve_anywhere};
 use crate::context;
 use crate::entry::{entry, on_stream};
 use crate::memory::pool;
@@ -153,7 +153,7 @@ entry! {
 
 on_stream! { hStream;
     fn cuStreamQuery cuStreamQuery_ptsz (hStream: Stream) {
-        let stream = resolve(hStream)?;
+        let stream = resolve_anywhere(hStream)?;
         stream.context()?;
         capture::refuse(&stream)?;
         let done = stream.last().is_done();
@@ -164,29 +164,29 @@ on_stream! { hStream;
     fn cuStreamSynchronize cuStreamSynchronize_ptsz (hStream: Stream) {
         // Without a context the default stream is no stream to this function, unlike to others (H200).
         let no_context = |e| if e == status::INVALID_CONTEXT { status::INVALID_HANDLE } else { e };
-        synchronize(&resolve(hStream).map_err(no_context)?)
+        synchronize(&resolve_anywhere(hStream).map_err(no_context)?)
     }
 
     fn cuStreamGetPriority cuStreamGetPriority_ptsz (hStream: Stream, priority: Out<i32>) {
-        give(priority, resolve(hStream)?.priority)
+        give(priority, resolve_anywhere(hStream)?.priority)
     }
 
     fn cuStreamGetFlags cuStreamGetFlags_ptsz (hStream: Stream, flags: Out<u32>) {
-        let stream = resolve(hStream)?;
+        let stream = resolve_anywhere(hStream)?;
         give(flags, u32::from(!stream.blocking))
     }
 
     fn cuStreamGetId cuStreamGetId_ptsz (hStream: Stream, streamId: Out<u64>) {
-        give(streamId, resolve(hStream)?.id)
+        give(streamId, resolve_anywhere(hStream)?.id)
     }
 
     fn cuStreamGetCtx cuStreamGetCtx_ptsz (hStream: Stream, pctx: Out<Context>) {
-        let context = resolve(hStream)?.context()?;
+        let context = resolve_anywhere(hStream)?.context()?;
         give(pctx, abi::Context(context.handle()))
     }
 
     fn cuStreamGetCtx_v2 cuStreamGetCtx_v2_ptsz (hStream: Stream, pCtx: Out<Context>, pGreenCtx: Out<Ptr>) {
-        let context = resolve(hStream)?.context()?;
+        let context = resolve_anywhere(hStream)?.context()?;
         give(pCtx, abi::Context(context.handle()))?;
         // There are no green contexts here.
         offer(pGreenCtx, Ptr(0));
@@ -194,7 +194,7 @@ on_stream! { hStream;
     }
 
     fn cuStreamGetDevice cuStreamGetDevice_ptsz (hStream: Stream, device: Out<Device>) {
-        give(device, abi::Device(resolve(hStream)?.context()?.device as i32))
+        give(device, abi::Device(resolve_anywhere(hStream)?.context()?.device as i32))
     }
 
     fn cuStreamGetAttribute cuStreamGetAttribute_ptsz (hStream: Stream, attr: i32, value: Ptr) {

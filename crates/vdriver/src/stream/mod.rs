@@ -219,13 +219,29 @@ pub fn resolve(stream: abi::Stream) -> Result<Arc<Stream>, i32> {
     }
 }
 
+/// The same for functions that ask for nothing but the stream, and for launches: one that the program created is known by its handle in every
+/// thread, also in one without a current context, as LLVM's libomptarget relies on.
+///
+/// # Errors
+/// Those of [`resolve`], and of the stream's context.
+pub fn resolve_anywhere(stream: abi::Stream) -> Result<Arc<Stream>, i32> {
+    match resolve(stream) {
+        Err(status::INVALID_CONTEXT) if stream.0 > PER_THREAD.0 => {
+            let found = STREAMS.get(stream.0).ok_or(status::INVALID_CONTEXT)?;
+            found.context()?;
+            Ok(found)
+        }
+        other => other,
+    }
+}
+
 /// The one way by which work enters a stream: resolves the handle, keeps CUDA's order between streams,
 /// makes a graph node of it where the stream is being captured. Returns without waiting.
 ///
 /// # Errors
-/// Those of [`resolve`] and of the stream's context; CUDA_ERROR_STREAM_CAPTURE_*.
+/// Those of [`resolve_anywhere`] and of the stream's context; CUDA_ERROR_STREAM_CAPTURE_*.
 pub fn submit(stream: abi::Stream, work: Work) -> Result<(), i32> {
-    let stream = resolve(stream)?;
+    let stream = resolve_anywhere(stream)?;
     let mut work = Some(work);
     if capture::take(&stream, || Ok(payload(work.take())))? {
         return Ok(());
