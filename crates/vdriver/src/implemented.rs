@@ -31,6 +31,10 @@ pub(super) use super::function::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo,
     cuFuncIsLoaded, cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig, cuFuncSetSharedMemConfig,
 };
+pub(super) use super::graph::batch::{
+    cuGraphAddBatchMemOpNode, cuGraphBatchMemOpNodeGetParams, cuGraphBatchMemOpNodeSetParams,
+    cuGraphExecBatchMemOpNodeSetParams,
+};
 pub(super) use super::graph::build::{
     cuGraphAddChildGraphNode, cuGraphAddEmptyNode, cuGraphAddEventRecordNode,
     cuGraphAddEventWaitNode, cuGraphAddHostNode, cuGraphAddMemAllocNode, cuGraphAddMemFreeNode,
