@@ -19,9 +19,25 @@ use cushim_accel::{Copy, Fill, Signal, Work};
 #[derive(Clone, Copy, Debug)]
 pub enum Operation {
     /// Stores a value.
-    Write { at: u64, value: u64, bytes: usize },
-    /// Waits until a comparison (0 to 3: as large, equal, a common bit, a missing bit) holds.
-    Wait { at: u64, value: u64, bytes: usize, how: u32 },
+    Write {
+        /// Where.
+        at: u64,
+        /// What.
+        value: u64,
+        /// Its size: 4 or 8.
+        bytes: usize,
+    },
+    /// Waits until a comparison holds.
+    Wait {
+        /// Of what lies there.
+        at: u64,
+        /// With this.
+        value: u64,
+        /// The size of both: 4 or 8.
+        bytes: usize,
+        /// 0 to 3: as large, equal, a common bit, a missing bit.
+        how: u32,
+    },
     /// Makes writes of others seen, which they are.
     Nothing,
 }
