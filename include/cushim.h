@@ -2,6 +2,10 @@
 
        cushim trace --tool ./libmine.so ./app
 
+   And libraries for programs on a GPU (docs/load.md): what begins with cushim_rpc.
+
+       cushim load --rpc ./libmine.so program.ptx
+
    A tool exports one function, cushim_tool, which is called once in each process that uses CUDA. Generated from
    crates/tool of cushim's sources; docs/tools.md explains it, c-tests/tools holds examples.
 
@@ -15,6 +19,12 @@
 
 // The version of this interface. A tool of another version is not loaded.
 #define CUSHIM_ABI 1
+
+// Lanes that a conversation has at most.
+#define CUSHIM_RPC_LANES 64
+
+// Words of a packet.
+#define CUSHIM_RPC_WORDS 8
 
 // Numbers in x, y and z.
 typedef struct cushim_dim3 {
@@ -189,6 +199,62 @@ typedef struct cushim_tool_table {
   void (*end)(void);
 } cushim_tool_table;
 
+// What a lane of a GPU sends or gets at once.
+typedef struct cushim_rpc_packet {
+  // 64 bytes.
+  uint64_t data[CUSHIM_RPC_WORDS];
+} cushim_rpc_packet;
+
+// A conversation that device code began with an opcode of the library's. It begins with a packet of the device's, which
+// `receive` or `receive_bytes` takes. All functions answer 0, or -1 where the conversation cannot go on: then the handler
+// must return. Valid until then.
+typedef struct cushim_rpc_port {
+  // Bytes of this structure.
+  uint32_t size;
+  // What the device asks for.
+  uint32_t opcode;
+  // Which lanes ask, bit by bit.
+  uint64_t mask;
+  // cushim's own.
+  void *own;
+  // The next packet of each lane that asks, by lane: `packets` has room for `CUSHIM_RPC_LANES`.
+  int (*receive)(struct cushim_rpc_port *port, struct cushim_rpc_packet *packets);
+  // A packet to each lane that asks, by lane.
+  int (*send)(struct cushim_rpc_port *port, const struct cushim_rpc_packet *packets);
+  // A message of each lane that asks: where it is and how many bytes, by lane. The bytes are the port's.
+  int (*receive_bytes)(struct cushim_rpc_port *port, const void **bytes, uint64_t *sizes);
+  // A message to each lane that asks, by lane.
+  int (*send_bytes)(struct cushim_rpc_port *port, const void *const *bytes, const uint64_t *sizes);
+} cushim_rpc_port;
+
+// Serves a conversation: 0, or another number, which ends the program with a message.
+typedef int (*cushim_rpc_handler)(struct cushim_rpc_port *port, void *user);
+
+// A host function that device code calls.
+typedef uint64_t (*cushim_rpc_function)(void *arguments);
+
+// What `cushim load` does for a library of `--rpc`, while its `cushim_rpc` runs.
+typedef struct cushim_rpc_host {
+  // `CUSHIM_ABI` of cushim.
+  uint32_t abi;
+  // Bytes of this structure.
+  uint32_t size;
+  // cushim's own.
+  void *own;
+  // Has `handler` serve an opcode, also one of LLVM's. Answers 0, or -1 where another library has it.
+  int (*serve)(const struct cushim_rpc_host *host,
+               uint32_t opcode,
+               cushim_rpc_handler handler,
+               void *user);
+  // Writes the address of `function` to the image's variable `symbol` (a pointer), so that device code can have it
+  // called (`LIBC_HOST_CALL`): it gets a copy of the arguments. Answers 0, or -1 where there is no such variable.
+  int (*give)(const struct cushim_rpc_host *host, const char *symbol, cushim_rpc_function function);
+} cushim_rpc_host;
+
+// What a library of `--rpc` exports, under the name `cushim_rpc`: called once, after the image was loaded and before it
+// runs. Answers 0, or another number where the program must not run.
+typedef int (*cushim_rpc_main)(const struct cushim_rpc_host *host);
+
 #endif  /* CUSHIM_H */
 
 #ifdef __cplusplus
@@ -197,6 +263,9 @@ extern "C" {
 /* What a tool exports: is given cushim's functions, which stay, and answers its own table, which must stay, too;
    null where it does not want to work. */
 const cushim_tool_table *cushim_tool(const cushim_host *host);
+/* What a library of --rpc exports: called once, after the image was loaded and before it runs. Answers 0, or another
+   number where the program must not run. */
+int cushim_rpc(const cushim_rpc_host *host);
 #ifdef __cplusplus
 }
 #endif

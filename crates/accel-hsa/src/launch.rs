@@ -133,6 +133,8 @@ impl Place<'_> {
         let flight = Arc::new(Flight::new(signal, What::Copy, self.core.now(), waits));
         let api = &self.core.api;
         let [to_agent, from_agent] = row.agents;
+        // The runtime refuses a list of none.
+        let list = if signals.is_empty() { std::ptr::null() } else { signals.as_ptr() };
         self.device.copies.add(&flight, || {
             // SAFETY: memory that is there and that the GPU may touch, by the table; it is not given back before
             // everything under way has ended.
@@ -144,7 +146,7 @@ impl Place<'_> {
                     from_agent,
                     row.bytes,
                     signals.len() as u32,
-                    signals.as_ptr(),
+                    list,
                     flight.signal.sig,
                 )
             };

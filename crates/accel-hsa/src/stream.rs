@@ -177,7 +177,8 @@ impl Shared {
                 let flight = flight.clone();
                 drop(list);
                 let failure = flight.wait();
-                let times = self.times(&flight);
+                // What was ended without the device has none.
+                let times = if failure.is_none() { self.times(&flight) } else { None };
                 self.forget(&flight);
                 drop(flight);
                 self.leave(times, failure)

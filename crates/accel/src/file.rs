@@ -150,7 +150,7 @@ mod tests {
         assert!(of_process(std::process::id(), ends[0] as u32).is_none());
         for end in ends {
             // SAFETY: of the test.
-            assert_eq!(unsafe { libc::close(end) }, 0);
+            unsafe { libc::close(end) };
         }
     }
 }

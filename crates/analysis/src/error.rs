@@ -46,7 +46,7 @@ impl fmt::Display for Error {
                 write!(f, "{folder}: no trace file in this folder (*.cushim, *.cushim.zst)")
             }
             Error::Expression { text, why } => {
-                write!(f, "{text:?} is no regular expression: {why}")
+                write!(f, "{text:?} is not a regular expression: {why}")
             }
             Error::Taken(error) => error.fmt(f),
         }

@@ -84,8 +84,9 @@ pub unsafe extern "C" fn la_objopen(
         guarded(|| {
             // SAFETY: the loader's description of an object that stays until la_objclose.
             let object = unsafe { Object::new(map) };
-            if let Some(object) = object {
+            if let Some(object) = &object {
                 names::loaded(object.path().as_os_str().as_bytes());
+                object::opened(object);
             }
             if let (Some(object), Ok(mut new)) = (object, NEW.try_lock()) {
                 new.push(object);

@@ -17,6 +17,19 @@ const SHIM: &[u8] = b"libcushim.so";
 /// How the files of this project begin, which have nothing to be redirected.
 const OURS: [&[u8]; 2] = [b"libcushim", b"libvcuda"];
 
+/// Leads the functions of `object`, if it is a compiler. When the program's own libraries are all mapped, what they want of
+/// each other is bound already: so this is done as soon as the compiler is.
+pub fn opened(object: &Object) {
+    let name = object.path().file_name().unwrap_or_default().as_bytes();
+    if !compilers::concerned(name) {
+        return;
+    }
+    let Some((_, mapping)) = file_of(object) else { return };
+    if let Ok(file) = File::parse(mapping.bytes()) {
+        compilers::lead(object, &file);
+    }
+}
+
 /// Redirects the runtime inside `object`, if there is one.
 pub fn redirect(object: &Object) {
     let name = object.path().file_name().unwrap_or_default().as_bytes();
@@ -26,7 +39,7 @@ pub fn redirect(object: &Object) {
     let Some((path, mapping)) = file_of(object) else { return };
     let Ok(file) = File::parse(mapping.bytes()) else { return };
     if compilers::concerned(name) {
-        return compilers::lead(object, &file);
+        return;
     }
     let facts = file.facts();
     if !facts.may_have_runtime() {

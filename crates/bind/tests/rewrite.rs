@@ -190,11 +190,11 @@ fn what_cannot_be_rewritten_is_said() {
     let variable =
         ".visible .global .align 4 .u32 x;\n.visible .const .align 4 .u32 c;\n.const .u32 stays;\n";
     for (own, body, line, why) in [
-        ("", "ld.global.u32 %v, x[1];", 12, "an index behind a bound variable"),
+        ("", "ld.global.u32 %v, x[1];", 12, "an index after a bound variable"),
         ("", "mov.u64 %d, x+4*2;", 12, "expected name + number"),
-        ("", ".reg .b32 x;", 12, "where it is not one"),
-        ("", "x;", 12, "where it is not one"),
-        ("", "x: bra x;", 12, "where it is not one"),
+        ("", ".reg .b32 x;", 12, "used for something else"),
+        ("", "x;", 12, "used for something else"),
+        ("", "x: bra x;", 12, "used for something else"),
         ("stays", "isspacep.const %p, %d;", 12, "isspacep.const"),
         ("stays", "ld.u32 %v, [stays];", 12, "an address of a constant"),
         ("stays", "mov.u32 %v, stays;", 12, "64-bit"),
@@ -215,7 +215,7 @@ fn what_cannot_be_rewritten_is_said() {
     assert!(rewrite(narrow.as_bytes(), &x).unwrap_err().why.contains("expected 64"));
     let parameter =
         format!("{HEAD}.visible .global .u32 x;\n.visible .entry k(.param .u32 x) {{ ret; }}\n");
-    assert!(rewrite(parameter.as_bytes(), &x).unwrap_err().why.contains("where it is not one"));
+    assert!(rewrite(parameter.as_bytes(), &x).unwrap_err().why.contains("used for something else"));
 }
 
 #[test]

@@ -11,6 +11,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub mod ctl;
 pub mod doctor;
+mod driver;
 pub mod env;
 pub mod environ;
 mod error;
@@ -19,6 +20,7 @@ pub mod extract;
 pub mod generate;
 pub mod images;
 pub mod launch;
+pub mod load;
 pub mod ls;
 pub mod preload;
 pub mod progress;
@@ -27,6 +29,7 @@ pub mod redirect;
 pub mod replay;
 pub mod report;
 pub mod run;
+mod shape;
 mod stack;
 mod stand_in;
 pub mod trace;
@@ -73,6 +76,8 @@ pub enum Command {
     Redirect(redirect::RedirectCommand),
     /// Run a captured launch alone, time it, and compare its outputs
     Replay(replay::ReplayArgs),
+    /// Run a program whose main is device code, as LLVM's GPU loaders do
+    Load(load::LoadArgs),
     /// Print the completion script for a shell
     Completions(generate::CompletionsArgs),
     /// Print the manual page, or write one for each subcommand
@@ -148,6 +153,7 @@ fn work() -> ExitCode {
         Command::Extract(args) => extract::run(args),
         Command::Redirect(args) => redirect::run(args),
         Command::Replay(args) => replay::run(&args),
+        Command::Load(args) => load::run(&args),
         Command::Completions(args) => generate::completions(args),
         Command::Man(args) => generate::man(args),
     };

@@ -55,24 +55,24 @@ and so are libraries that it opens later. That needs their symbols. For a stripp
 has them: the unstripped program or its debug file. Files in /usr/lib/debug and those of .gnu_debuglink are found.
 
 Variables of the backend cpu:
-  CUSHIM_CPU_DEVICES=N         so many devices, 1 to 16, for programs that want several GPUs [default: 1]
-  CUSHIM_CPU_THREADS=N         so many threads run kernels [default: one per processor]
-  CUSHIM_CPU=report            print which kernels are interpreted instead of compiled, and why
-  CUSHIM_CPU_LEVEL=x86-64-v3   use only instructions of this level: x86-64, x86-64-v2, x86-64-v3, x86-64-v4
-  CUSHIM_CACHE_DIR=DIR         keep compiled kernels in DIR, at most 256 MiB [default: cushim in XDG_CACHE_HOME
-                               or in ~/.cache]; a folder that others may write to is not used
-  CUSHIM_CACHE=off             neither keep compiled kernels nor use kept ones
-  CUSHIM_FMAD=off              as --fmad=off: round each product before the sum. By default both are fused where \
-NVIDIA's compiler fuses them, and results are those of a GPU
+  CUSHIM_CPU_DEVICES=N     number of devices, 1 to 16, for programs that want several [default: 1]
+  CUSHIM_CPU_THREADS=N     number of threads that run kernels [default: one per processor]
+  CUSHIM_CPU=report        print which kernels are interpreted instead of compiled, and why
+  CUSHIM_CPU_LEVEL=LEVEL   use no newer instructions than x86-64, x86-64-v2, -v3 or -v4
+  CUSHIM_CACHE_DIR=DIR     keep compiled kernels in DIR, at most 256 MiB; a folder that others may
+                           write to is not used [default: cushim in XDG_CACHE_HOME or ~/.cache]
+  CUSHIM_CACHE=off         neither keep compiled kernels nor use kept ones
+  CUSHIM_FMAD=off          as --fmad=off
 
 Variables of the backend hsa:
-  CUSHIM_HSA=FILE              AMD's runtime [default: libhsa-runtime64.so.1 where the loader finds it, else /opt/rocm/lib]
+  CUSHIM_HSA=FILE          AMD's runtime [default: libhsa-runtime64.so.1 where the loader finds it,
+                           else in /opt/rocm/lib]
 
 `cushim trace`, `record` and `env` have the same options.
 
 --emulate gfx90a is for machines without an AMD GPU: with --backend hsa, and, without --backend, for programs that were \
 built for AMD GPUs (HIP, HSA, OpenMP offloading). AMD's runtime must be installed (libhsa-runtime64.so.1, version 5.2), \
-the kernel driver need not. Every kernel is interpreted on the CPU.
+but not the kernel driver. Every kernel is interpreted on the CPU.
 
 Examples:
   cushim run --backend cpu ./app

@@ -92,6 +92,7 @@ impl Session {
             cubin: false,
             ptx: true,
             later: true,
+            isas: &[],
         };
         let source = Source::owned(bytes.to_vec());
         match choose(&source, &target) {

@@ -203,3 +203,85 @@ unsafe impl Send for CushimTool {}
 /// What a tool exports, under the name `cushim_tool`: is given cushim's functions, which stay, and answers its own
 /// table, which must stay, too; null where it does not want to work.
 pub type CushimToolMain = unsafe extern "C-unwind" fn(host: *const CushimHost) -> *const CushimTool;
+
+/// Lanes that a conversation has at most.
+pub const CUSHIM_RPC_LANES: usize = 64;
+/// Words of a packet.
+pub const CUSHIM_RPC_WORDS: usize = 8;
+
+/// What a lane of a GPU sends or gets at once.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CushimRpcPacket {
+    /// 64 bytes.
+    pub data: [u64; CUSHIM_RPC_WORDS],
+}
+
+/// A conversation that device code began with an opcode of the library's. It begins with a packet of the device's, which
+/// `receive` or `receive_bytes` takes. All functions answer 0, or -1 where the conversation cannot go on: then the handler
+/// must return. Valid until then.
+#[repr(C)]
+pub struct CushimRpcPort {
+    /// Bytes of this structure.
+    pub size: u32,
+    /// What the device asks for.
+    pub opcode: u32,
+    /// Which lanes ask, bit by bit.
+    pub mask: u64,
+    /// cushim's own.
+    pub own: *mut c_void,
+    /// The next packet of each lane that asks, by lane: `packets` has room for `CUSHIM_RPC_LANES`.
+    pub receive:
+        unsafe extern "C" fn(port: *mut CushimRpcPort, packets: *mut CushimRpcPacket) -> c_int,
+    /// A packet to each lane that asks, by lane.
+    pub send:
+        unsafe extern "C" fn(port: *mut CushimRpcPort, packets: *const CushimRpcPacket) -> c_int,
+    /// A message of each lane that asks: where it is and how many bytes, by lane. The bytes are the port's.
+    pub receive_bytes: unsafe extern "C" fn(
+        port: *mut CushimRpcPort,
+        bytes: *mut *const c_void,
+        sizes: *mut u64,
+    ) -> c_int,
+    /// A message to each lane that asks, by lane.
+    pub send_bytes: unsafe extern "C" fn(
+        port: *mut CushimRpcPort,
+        bytes: *const *const c_void,
+        sizes: *const u64,
+    ) -> c_int,
+}
+
+/// Serves a conversation: 0, or another number, which ends the program with a message.
+pub type CushimRpcHandler =
+    unsafe extern "C" fn(port: *mut CushimRpcPort, user: *mut c_void) -> c_int;
+
+/// What `cushim load` does for a library of `--rpc`, while its `cushim_rpc` runs.
+#[repr(C)]
+pub struct CushimRpcHost {
+    /// `CUSHIM_ABI` of cushim.
+    pub abi: u32,
+    /// Bytes of this structure.
+    pub size: u32,
+    /// cushim's own.
+    pub own: *mut c_void,
+    /// Has `handler` serve an opcode, also one of LLVM's. Answers 0, or -1 where another library has it.
+    pub serve: unsafe extern "C" fn(
+        host: *const CushimRpcHost,
+        opcode: u32,
+        handler: CushimRpcHandler,
+        user: *mut c_void,
+    ) -> c_int,
+    /// Writes the address of `function` to the image's variable `symbol` (a pointer), so that device code can have it
+    /// called (`LIBC_HOST_CALL`): it gets a copy of the arguments. Answers 0, or -1 where there is no such variable.
+    pub give: unsafe extern "C" fn(
+        host: *const CushimRpcHost,
+        symbol: *const c_char,
+        function: CushimRpcFunction,
+    ) -> c_int,
+}
+
+/// A host function that device code calls.
+pub type CushimRpcFunction = unsafe extern "C" fn(arguments: *mut c_void) -> u64;
+
+/// What a library of `--rpc` exports, under the name `cushim_rpc`: called once, after the image was loaded and before it
+/// runs. Answers 0, or another number where the program must not run.
+pub type CushimRpcMain = unsafe extern "C" fn(host: *const CushimRpcHost) -> c_int;

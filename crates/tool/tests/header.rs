@@ -28,7 +28,7 @@ fn generated() -> String {
     String::from_utf8(text).unwrap()
 }
 
-const NAMES: [(&str, &str); 8] = [
+const NAMES: [(&str, &str); 14] = [
     ("CushimDim3", "cushim_dim3"),
     ("CushimParam", "cushim_param"),
     ("CushimImage", "cushim_image"),
@@ -37,12 +37,22 @@ const NAMES: [(&str, &str); 8] = [
     ("CushimCall", "cushim_call"),
     ("CushimHost", "cushim_host"),
     ("CushimTool", "cushim_tool_table"),
+    ("CushimRpcPacket", "cushim_rpc_packet"),
+    ("CushimRpcPort", "cushim_rpc_port"),
+    ("CushimRpcHandler", "cushim_rpc_handler"),
+    ("CushimRpcHost", "cushim_rpc_host"),
+    ("CushimRpcFunction", "cushim_rpc_function"),
+    ("CushimRpcMain", "cushim_rpc_main"),
 ];
 
 const HEADER: &str = "\
 /* Tools of cushim: shared libraries that are asked at every device image and every kernel launch of a program.
 
        cushim trace --tool ./libmine.so ./app
+
+   And libraries for programs on a GPU (docs/load.md): what begins with cushim_rpc.
+
+       cushim load --rpc ./libmine.so program.ptx
 
    A tool exports one function, cushim_tool, which is called once in each process that uses CUDA. Generated from
    crates/tool of cushim's sources; docs/tools.md explains it, c-tests/tools holds examples.
@@ -57,6 +67,9 @@ extern \"C\" {
 /* What a tool exports: is given cushim's functions, which stay, and answers its own table, which must stay, too;
    null where it does not want to work. */
 const cushim_tool_table *cushim_tool(const cushim_host *host);
+/* What a library of --rpc exports: called once, after the image was loaded and before it runs. Answers 0, or another
+   number where the program must not run. */
+int cushim_rpc(const cushim_rpc_host *host);
 #ifdef __cplusplus
 }
 #endif";
@@ -89,6 +102,9 @@ fn compilers_agree_on_the_sizes() {
         ("cushim_call", size_of::<CushimCall>()),
         ("cushim_host", size_of::<CushimHost>()),
         ("cushim_tool_table", size_of::<CushimTool>()),
+        ("cushim_rpc_packet", size_of::<CushimRpcPacket>()),
+        ("cushim_rpc_port", size_of::<CushimRpcPort>()),
+        ("cushim_rpc_host", size_of::<CushimRpcHost>()),
     ];
     let checks: String = sizes
         .iter()

@@ -108,8 +108,7 @@ pub fn write(args: &ExportArgs) -> Result<Vec<TraceFile>, Error> {
         To::Parquet => lake::write(args, &mut files, &mut progress)?,
         #[cfg(not(feature = "parquet"))]
         To::Parquet => {
-            let why =
-                "--to parquet: this cushim was built without Parquet (Cargo's feature `parquet`)";
+            let why = "--to parquet: this cushim was built without Parquet, as scripts/demo does; `cargo build --release` includes it";
             return Err(Error::Usage(why.to_owned()));
         }
         To::Jsonl => {

@@ -27,7 +27,7 @@ use crate::view::Classes;
 use crate::{Error, complain, environ, zst};
 use cushim_names::Foreign as _;
 
-pub use backend::{Backend, BackendArgs, Cuda, automatic, missing, symbols};
+pub use backend::{Backend, BackendArgs, Cuda, Fmad, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
 pub use emulate::{Emulated, environment as emulation};
 pub use pattern::{Names, Pattern, escape, host};
@@ -52,12 +52,11 @@ pub struct RecordArgs {
 
     /// Also record when the GPU worked on what: kernels, copies, sets, also of graphs
     ///
-    /// Through CUPTI, NVIDIA's library for profilers, which the driver loads with the program; it costs
-    /// each launch some hundred nanoseconds, and no other profiler can run beside it. Where there is no
-    /// CUPTI, or another tool has its place, by a pair of events around each launch (`events`): that costs
-    /// each launch two calls of the driver and what the GPU needs for two events, some microseconds
-    /// together, and keeps kernels of one stream from overlapping; the summary tells the measured cost.
-    /// Copies, sets, graphs and captured launches have no times then.
+    /// By CUPTI, NVIDIA's library for profilers, which the driver loads with the program. A launch takes
+    /// about a microsecond longer, and no other profiler can run beside it. Without CUPTI, or where another
+    /// tool has its place, by a pair of events around each launch (`events`): a launch takes some
+    /// microseconds longer, kernels of one stream cannot overlap, and copies, sets, graphs and captured
+    /// launches have no GPU times. The summary tells the measured cost.
     #[arg(
         long,
         value_name = "HOW",

@@ -206,7 +206,7 @@ fn why_not(file: &HostFile, limits: &Limits) -> Option<String> {
     Some(match (kinds.is_empty(), foreign) {
         (true, _) => "no PTX, cubin, fat binary or other device image".to_owned(),
         (_, true) => {
-            format!("it contains {}, which no backend can launch", kinds.join(", "))
+            format!("it contains {}, which only backend hsa can launch", kinds.join(", "))
         }
         _ => format!("it contains {}; expected PTX or a cubin", kinds.join(", ")),
     })

@@ -1,9 +1,8 @@
 //! `cushim replay`: one captured launch, alone: how a rewritten kernel is tried without the program.
 //!
 //! Owns: running it, timing it, comparing what it writes with what was captured. Must not know: how it was
-//! captured, how the folder is laid out ([`folder`]), how the driver is called ([`driver`]).
+//! captured, how the folder is laid out ([`folder`]), how the driver is called ([`driver`](crate::driver)).
 
-mod driver;
 pub mod folder;
 
 use std::fmt::Write;
@@ -13,8 +12,9 @@ use clap::{Args, ValueEnum};
 use cushim_names::Name;
 use cushim_rules::{Compare, Element};
 
+use crate::driver::Driver;
+use crate::shape;
 use crate::{Error, Outcome, complain, environ};
-use driver::Driver;
 use folder::Folder;
 
 /// Arguments of `cushim replay`.
@@ -33,11 +33,11 @@ pub struct ReplayArgs {
     kernel: Option<String>,
 
     /// Launch so many blocks instead of the captured number
-    #[arg(long, value_name = "X,Y,Z", value_parser = shape)]
+    #[arg(long, value_name = "X,Y,Z", value_parser = shape::parse)]
     grid: Option<[u32; 3]>,
 
     /// Launch blocks of so many threads
-    #[arg(long, value_name = "X,Y,Z", value_parser = shape)]
+    #[arg(long, value_name = "X,Y,Z", value_parser = shape::parse)]
     block: Option<[u32; 3]>,
 
     /// Launch with so many bytes of dynamic shared memory
@@ -193,35 +193,5 @@ fn element(given: Type) -> Element {
         Type::F64 => Element::F64,
         Type::I32 => Element::I32,
         Type::I64 => Element::I64,
-    }
-}
-
-/// `8`, `8,4` or `8,4,2`.
-fn shape(text: &str) -> Result<[u32; 3], String> {
-    let mut shape = [1; 3];
-    let parts: Vec<&str> = text.split(',').collect();
-    if parts.len() > shape.len() {
-        return Err("expected at most three numbers".to_owned());
-    }
-    for (to, part) in shape.iter_mut().zip(parts) {
-        *to = part.trim().parse().map_err(|_| format!("{part:?} is not a number"))?;
-        if *to == 0 {
-            return Err("expected numbers from 1 on".to_owned());
-        }
-    }
-    Ok(shape)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes() {
-        assert_eq!(shape("8"), Ok([8, 1, 1]));
-        assert_eq!(shape("8, 4,2"), Ok([8, 4, 2]));
-        for bad in ["", "0", "1,2,3,4", "x", "1,,2"] {
-            assert!(shape(bad).is_err(), "{bad}");
-        }
     }
 }

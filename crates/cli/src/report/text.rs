@@ -211,10 +211,7 @@ fn remarks(out: &mut dyn Write, report: &Report, style: Style) -> io::Result<()>
             "lost: {} while a process was starting, ending or in a signal handler",
         ),
         (sum(|l| l.cut_arguments), "arguments beyond 4096 bytes were cut in {}"),
-        (
-            sum(|l| l.file_size),
-            "lost: {} because the process may not make larger files (ulimit -f)",
-        ),
+        (sum(|l| l.file_size), "lost: {} because a file-size limit (ulimit -f) was reached"),
         (sum(|l| l.behind), "lost: {} because what was recorded was not read fast enough"),
         (sum(|l| l.overwritten), "{} overwritten by later ones"),
         (sum(|l| l.damaged), "{} skipped that cannot be read"),

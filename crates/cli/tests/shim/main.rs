@@ -17,6 +17,7 @@ mod headers;
 mod imports;
 mod inside;
 mod lab;
+mod load;
 mod loader;
 mod log;
 mod native;

@@ -295,8 +295,8 @@ fn what_cannot_be_applied_says_why_and_passes_or_stops() {
             &["has no kernel none; it has _Z5alphaPfif, faster, two"],
         ),
         ("image = 'gone.ptx'".to_owned(), &["gone.ptx", "No such file"]),
-        ("image = 'amd.hipfb'".to_owned(), &["gfx90a", "needs the hsa backend"]),
-        ("image = 'garbage.ptx'".to_owned(), &["no image is found", "a device image"]),
+        ("image = 'amd.hipfb'".to_owned(), &["gfx90a", "only backend hsa can launch"]),
+        ("image = 'garbage.ptx'".to_owned(), &["no device image can be read", "a device image"]),
     ];
     for way in ways(&lab, "steps.c") {
         for (action, words) in &cases {

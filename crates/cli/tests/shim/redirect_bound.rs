@@ -260,7 +260,7 @@ fn what_does_not_fit_is_refused_with_the_reason() {
         (
             ".extern .const .align 4 .u32 other;\n",
             "",
-            "other is declared .extern, and the program's image has none",
+            "other is declared .extern, but the program's image does not define it",
         ),
     ];
     for way in programs(&lab) {

@@ -38,7 +38,7 @@ fn what_cannot_be_bound_is_not_launched() {
             bound.stdout
         );
         assert_eq!(
-            bound.stderr.matches("its variables are not bound: scale: ").count(),
+            bound.stderr.matches("its variables cannot be bound: scale: ").count(),
             1,
             "{}",
             bound.stderr
@@ -73,7 +73,7 @@ fn variables_that_differ_are_refused() {
             (
                 ".extern .global .f32 gone;",
                 "",
-                "gone is declared .extern, and the program's image has none",
+                "gone is declared .extern, but the program's image does not define it",
             ),
             (
                 ".visible .const .f32 scale;",

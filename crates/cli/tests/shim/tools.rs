@@ -105,7 +105,7 @@ fn what_a_tool_changes() {
         assert_eq!(launches(&named, face, &["kernel", "code"]), vec![format!("faster {new}"); 3]);
         let wrong = run("other", "two");
         assert!(
-            wrong.stderr.contains("takes 3 parameters in 16 bytes (8 4 4), and two of"),
+            wrong.stderr.contains("takes 3 parameters in 16 bytes (8 4 4), but two of"),
             "{}",
             wrong.stderr
         );

@@ -18,6 +18,7 @@ mod video;
 use crate::ast;
 use crate::error::Error;
 use crate::ir::{Module, Symbol};
+use crate::table::needs::Target;
 use globals::Declared;
 use old::Dialect;
 
@@ -26,15 +27,16 @@ use old::Dialect;
 /// # Errors
 /// The first declaration or operand that PTX does not allow.
 pub fn check(module: &ast::Module<'_>) -> Result<Module, Error> {
+    let target = module.targets.iter().find_map(|t| Target::from_name(t)).unwrap_or_default();
     let mut out = Module {
         version: module.version,
-        sm: module.targets.iter().find_map(|t| sm(t)).unwrap_or(0),
+        sm: target.number,
         globals: Vec::new(),
         shared: Vec::new(),
         functions: Vec::new(),
         sources: module.sources.clone(),
     };
-    let dialect = Dialect::new(module.version, out.sm);
+    let dialect = Dialect::new(module.version, target);
     let mut declared = Declared::new(dialect, module)?;
     globals::functions(module, &mut declared, &mut out)?;
     let mut pending = Vec::new();
@@ -65,9 +67,4 @@ pub fn check(module: &ast::Module<'_>) -> Result<Module, Error> {
         }
     }
     Ok(out)
-}
-
-fn sm(target: &str) -> Option<u32> {
-    let digits = target.strip_prefix("sm_").or(target.strip_prefix("compute_"))?;
-    digits.trim_end_matches(['a', 'f']).parse().ok()
 }

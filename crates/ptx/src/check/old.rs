@@ -4,7 +4,7 @@
 //! such modules. It must not know operands or names.
 
 use crate::ast::{Function, Instruction, Statement, Variable};
-use crate::table::needs::Needs;
+use crate::table::needs::{Needs, Target};
 use crate::table::{Form, Op, Word};
 use crate::types::{Scalar, Space};
 use std::borrow::Cow;
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Dialect {
     version: (u32, u32),
-    sm: u32,
+    target: Target,
 }
 
 /// From this version on operations name their approximation and parameters of kernels
@@ -23,8 +23,8 @@ const EXPLICIT: (u32, u32) = (1, 4);
 const FLUSHING: (u32, u32) = (1, 5);
 
 impl Dialect {
-    pub(super) fn new(version: (u32, u32), sm: u32) -> Dialect {
-        Dialect { version, sm }
+    pub(super) fn new(version: (u32, u32), target: Target) -> Dialect {
+        Dialect { version, target }
     }
 
     /// Whether a variable outside of functions is a register: each thread has it once.
@@ -59,11 +59,11 @@ impl Dialect {
 
     /// What instructions may need that such a text does not have.
     pub(super) fn needs(self) -> Needs {
-        Needs::new(self.version, self.sm)
+        Needs::new(self.version, self.target)
     }
 
     fn first_generation(self) -> bool {
-        (10..20).contains(&self.sm)
+        (10..20).contains(&self.target.number)
     }
 
     /// The parameters of a function: those of old kernels are declared in the body.

@@ -84,11 +84,13 @@ const LINES: &[Line] = &[
     ("set", "0:bf16|bf16x2", (7, 8), 90),
     ("set", "1:bf16|bf16x2", (7, 8), 90),
     // Conversions.
-    ("cvt", "ftz 0:u64|s64", (1, 5), 0),
+    ("cvt", "ftz 0:u64|s64|f64", (1, 5), 0),
     ("cvt", "0:bf16 1:f32", (7, 0), 80),
     ("cvt", "0:bf16 1:f16|f64|bf16|u8|u16|u32|u64|s8|s16|s32|s64", (7, 8), 90),
     ("cvt", "1:bf16", (7, 1), 80),
-    ("cvt", "1:bf16 rni|rzi|rmi|rpi", (7, 8), 90),
+    ("cvt", "1:bf16 rni|rzi|rmi|rpi|ftz", (7, 8), 90),
+    ("cvt", "0:f16 1:f32 relu", (7, 0), 80),
+    ("cvt", "0:f16 1:f32 satfinite", (8, 1), 70),
     ("cvt", "1:bf16 0:f16|f64", (7, 8), 90),
     ("cvt", "0:f16x2|bf16x2", (7, 0), 80),
     ("cvt", "0:f16x2|bf16x2 satfinite", (8, 1), 80),
@@ -193,12 +195,52 @@ const GONE: &[Gone] = &[
     ("div", "0:f32 !approx|full|rn|rz|rm|rp", (1, 4), 0, "no rounding", "one such as `.rn`, `.approx` or `.full`"),
 ];
 
+/// Forms that targets before one know only from a later version on.
+type Before = (&'static str, &'static str, (u32, u32), u32);
+
+#[rustfmt::skip]
+const BEFORE: &[Before] = &[
+    ("cvt", "0:e4m3x2|e5m2x2", (8, 1), 90),
+    ("cvt", "1:e4m3x2|e5m2x2", (8, 1), 90),
+];
+
+/// Forms of which code is for one device (`sm_100a`) or its family (`sm_100f`) only, and must say so: the numbers of the
+/// targets that have them, none for all; what to write.
+type Specific = (&'static str, &'static str, &'static [u32], &'static str);
+
+#[rustfmt::skip]
+const SPECIFIC: &[Specific] = &[
+    ("redux", "0:f32", &[100, 103], ".target sm_100a, sm_100f, sm_103a or sm_103f"),
+    ("setmaxnreg", "", &[], "a .target such as sm_90a or sm_100f"),
+];
+
+/// A device that a text is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Target {
+    /// The number behind `sm_` or `compute_`; 0 if nothing is known.
+    pub number: u32,
+    /// Code is for this device (`a`) or its family (`f`), and for no later one.
+    pub only: Option<char>,
+}
+
+impl Target {
+    /// The target of a name such as `sm_90a`; nothing for what is no device's.
+    pub fn from_name(name: &str) -> Option<Target> {
+        let rest = name.strip_prefix("sm_").or(name.strip_prefix("compute_"))?;
+        let digits = rest.trim_end_matches(['a', 'f']);
+        let only = rest[digits.len()..].chars().next_back();
+        Some(Target { number: digits.parse().ok()?, only })
+    }
+}
+
 /// Who asks: the rows that a text of this version and for this target does not meet, which are few for new texts.
 #[derive(Debug, Clone, Default)]
 pub struct Needs {
     version: (u32, u32),
-    target: u32,
+    target: Target,
     unmet: Vec<&'static Line>,
+    before: Vec<&'static Before>,
+    specific: Vec<&'static Specific>,
     gone: Vec<&'static Gone>,
 }
 
@@ -213,14 +255,20 @@ pub struct Unmet {
 
 impl Needs {
     /// For a text; target 0 is one of which nothing is known, which has all.
-    pub fn new(version: (u32, u32), target: u32) -> Needs {
-        let target = if target == 0 { u32::MAX } else { target };
-        let gone = GONE.iter().filter(|g| version >= g.2 && target >= g.3 && target != u32::MAX);
+    pub fn new(version: (u32, u32), target: Target) -> Needs {
+        if target.number == 0 {
+            let unmet = LINES.iter().filter(|l| version < l.2).collect();
+            return Needs { version, target, unmet, ..Needs::default() };
+        }
+        let number = target.number;
+        let has = |s: &Specific| target.only.is_some() && (s.2.is_empty() || s.2.contains(&number));
         Needs {
             version,
             target,
-            unmet: LINES.iter().filter(|l| version < l.2 || target < l.3).collect(),
-            gone: gone.collect(),
+            unmet: LINES.iter().filter(|l| version < l.2 || number < l.3).collect(),
+            before: BEFORE.iter().filter(|b| version < b.2 && number < b.3).collect(),
+            specific: SPECIFIC.iter().filter(|s| !has(s)).collect(),
+            gone: GONE.iter().filter(|g| version >= g.2 && number >= g.3).collect(),
         }
     }
 
@@ -230,20 +278,39 @@ impl Needs {
     /// The first row that is not met.
     pub fn check(&self, mnemonic: &str, modifiers: &[&str], operands: usize) -> Result<(), Unmet> {
         let is = |list: &str| list.split(' ').any(|m| m == mnemonic);
+        let asked = |list: &str, condition: &str| is(list) && holds(condition, modifiers, operands);
+        let Target { number, only } = self.target;
+        let device =
+            || format!(".target sm_{number}{}", only.map(String::from).unwrap_or_default());
+        let newer = |(c, d): (u32, u32)| {
+            let (a, b) = self.version;
+            (format!(".version {a}.{b}"), format!(".version {c}.{d} or later"))
+        };
         for (list, condition, version, target) in &self.unmet {
-            if !is(list) || !holds(condition, modifiers, operands) {
-                continue;
+            if asked(list, condition) {
+                let late = number != 0 && number < *target;
+                let (found, expected) = match late {
+                    true => (device(), format!(".target sm_{target} or later")),
+                    false => newer(*version),
+                };
+                return Err(Unmet { found, expected });
             }
-            let (found, expected) = if self.target < *target {
-                (format!(".target sm_{}", self.target), format!(".target sm_{target} or later"))
-            } else {
-                let ((a, b), (c, d)) = (self.version, *version);
-                (format!(".version {a}.{b}"), format!(".version {c}.{d} or later"))
-            };
-            return Err(Unmet { found, expected });
+        }
+        for (list, condition, version, target) in &self.before {
+            if asked(list, condition) {
+                let (found, expected) = newer(*version);
+                let found = format!("{found} for sm_{number}");
+                let expected = format!("{expected}, or .target sm_{target} or later");
+                return Err(Unmet { found, expected });
+            }
+        }
+        for (list, condition, _, expected) in &self.specific {
+            if asked(list, condition) {
+                return Err(Unmet { found: device(), expected: (*expected).into() });
+            }
         }
         for (list, condition, _, _, found, expected) in &self.gone {
-            if is(list) && holds(condition, modifiers, operands) {
+            if asked(list, condition) {
                 return Err(Unmet { found: (*found).into(), expected: (*expected).into() });
             }
         }

@@ -7,7 +7,7 @@ use super::forms::product;
 use super::legal;
 use cushim_ptx::table::{self, OperandKind, Row, Word};
 use cushim_ptx::types::{Kind, Scalar};
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 /// One statement.
 pub struct Spelled {
@@ -27,8 +27,10 @@ pub const HEAD: &str =
 pub const OUTSIDE: &str =
     ".global .align 16 .b8 g[64]; .shared .align 16 .b8 s[64]; .const .align 16 .b8 c[64];";
 
-/// More combinations than this are tried two choices at a time.
+/// More combinations than this are tried three choices at a time,
 const MOST: usize = 600;
+/// or two, where those would still be more than so many.
+const TRIPLES: usize = 6000;
 
 /// Statements that the table takes as they come.
 const OPEN: &[(&str, &[&str], &str)] = &[
@@ -98,21 +100,33 @@ fn of_row(row: &'static Row) -> Vec<Spelled> {
     all
 }
 
-/// All combinations, or where those are many, all of any two with the first choice of the others.
+/// All combinations, or where those are many, all of any three with the first choice of the others, or of any two.
 fn combinations(lists: &[Vec<Choice>]) -> Vec<Vec<Choice>> {
     if lists.iter().map(Vec::len).product::<usize>() <= MOST {
         return product(lists);
     }
-    let mut all = Vec::new();
-    for a in 0..lists.len() {
+    let some = |free: &dyn Fn(usize) -> bool| {
+        let lists = lists.iter().enumerate();
+        let lists: Vec<_> =
+            lists.map(|(n, l)| if free(n) { l.clone() } else { l[..1].to_vec() }).collect();
+        product(&lists)
+    };
+    let all = 0..lists.len();
+    let mut found = BTreeSet::new();
+    for a in all.clone() {
         for b in a + 1..lists.len() {
-            let some: Vec<Vec<Choice>> = (0..lists.len())
-                .map(|n| if n == a || n == b { lists[n].clone() } else { lists[n][..1].to_vec() })
-                .collect();
-            all.extend(product(&some));
+            for c in b + 1..lists.len() {
+                found.extend(some(&|n| n == a || n == b || n == c));
+            }
         }
     }
-    all
+    if found.len() > TRIPLES {
+        found.clear();
+        for a in all {
+            (a + 1..lists.len()).for_each(|b| found.extend(some(&|n| n == a || n == b)));
+        }
+    }
+    found.into_iter().collect()
 }
 
 fn register(ty: Scalar) -> Option<&'static str> {

@@ -1,8 +1,8 @@
 //! Addresses, loads, stores, copies, fences.
 //!
 //! Owns which address space of LLVM a space of PTX is: global and constant memory 1, shared memory 3 (LDS), local memory 5
-//! (scratch), parameters 4, generic addresses 0 (flat). Owns the mapping of orders and scopes, which
-//! docs/design/translation.md explains.
+//! (scratch), parameters 4, generic addresses 0 (flat). Owns the mapping of orders and scopes to
+//! LLVM's.
 
 use super::function::Emitter;
 use crate::llvm::{Type, Value};

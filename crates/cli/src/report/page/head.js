@@ -11,9 +11,9 @@ main.append(make("h1", {}, program || "cushim report", make("span", { class: "fa
 
 if (data.compared) main.append(make("p", { id: "compared" }, `${data.compared}. All but the table of changes is B's.`));
 
-const WHY = { limit: "the file had reached its limit", no_space: "there was no room for the file",
+const WHY = { limit: "the file reached its --limit", no_space: "the file system was full",
   not_ready: "a process was starting, ending or in a signal handler", cut_arguments: "arguments were cut",
-  file_size: "the process may not make larger files", behind: "it was not read fast enough",
+  file_size: "a file-size limit (ulimit -f) was reached", behind: "it was not read fast enough",
   overwritten: "later ones took their place", damaged: "they cannot be read" };
 const missing = data.processes.flatMap((p) => Object.entries(p.lost))
   .filter(([why]) => why !== "cut_arguments").reduce((sum, [, n]) => sum + n, 0);

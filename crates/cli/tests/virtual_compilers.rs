@@ -1,0 +1,91 @@
+//! NVIDIA's compilers inside a program, on the CPU: what they hand out as machine code is PTX, whether the program links
+//! them or opens them, and one copy or several. Natively they are as they are.
+//!
+//! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn compile(folder: &Path, source: &str, out: &str, flags: &[&str]) -> PathBuf {
+    let path = folder.join(out);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c-tests/virtual").join(source);
+    let mut command = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
+    command.args(["-O1", "-w", "-o"]).arg(&path).arg(source).args(flags).arg("-ldl");
+    let done = command.current_dir(folder).output().unwrap();
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    path
+}
+
+/// What the program prints, and says on standard error.
+fn run(backend: &str, program: &Path, arguments: &[&Path]) -> (String, String) {
+    let cushim = env!("CARGO_BIN_EXE_cushim");
+    assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "100", cushim, "run", "--backend", backend]);
+    let done = command.arg(program).args(arguments).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&done.stdout), text(&done.stderr))
+}
+
+const PTX: usize =
+    ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\nret;\n}\n".len() + 1;
+
+#[test]
+fn machine_code_is_ptx() {
+    let folder = std::env::temp_dir().join(format!("cushim-compilers-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let shared = ["-shared", "-fPIC", "-DNVRTC", "-Wl,-soname,libnvrtc.so.12"];
+    let first = compile(&folder, "compiler.c", "libnvrtc.so.12", &shared);
+    // Copies that packages carry have names of their own.
+    let copies: Vec<PathBuf> = (0..5)
+        .map(|n| {
+            let name = format!("libnvrtc-{n}.so.12");
+            let soname = format!("-Wl,-soname,{name}");
+            compile(&folder, "compiler.c", &name, &["-shared", "-fPIC", "-DNVRTC", &soname])
+        })
+        .collect();
+    let linker =
+        compile(&folder, "compiler.c", "libnvJitLink.so.12", &["-shared", "-fPIC", "-DNVJITLINK"]);
+    let program = compile(&folder, "compiled.c", "compiled", &[]);
+    let linked = compile(
+        &folder,
+        "compiled.c",
+        "linked",
+        &["-DLINKED", "libnvrtc.so.12", "-Wl,-rpath,$ORIGIN"],
+    );
+
+    let compiled = format!(
+        "-arch=sm_80: -w -arch=compute_80; {PTX} bytes, loaded\n\
+         -arch=compute_80: -w -arch=compute_80; 13 bytes, not loaded\n\
+         -dlto: -w -dlto; 13 bytes, not loaded\n"
+    );
+    let joined = format!(
+        "0 0, -arch=sm_80; {PTX} bytes, loaded\n\
+         4 9, error   : no input was added\n\
+         0 0, -arch=sm_80 -lto -ptx LTO-IR; {PTX} bytes, loaded\n"
+    );
+    let (out, _) = run("cpu", &program, &[&first, &linker]);
+    assert_eq!(out, format!("{compiled}{joined}"));
+    let (out, _) = run("cpu", &linked, &[Path::new("linked"), &linker]);
+    assert_eq!(out, format!("{compiled}{joined}"));
+
+    // Four copies have functions of their own; what does not fit is said, and works as it is.
+    let all: Vec<&Path> = copies.iter().map(PathBuf::as_path).chain([linker.as_path()]).collect();
+    let (out, said) = run("cpu", &program, &all);
+    let as_it_is = compiled
+        .replace("-w -arch=compute_80; ", "-w -arch=sm_80; ")
+        .lines()
+        .next()
+        .unwrap()
+        .to_owned();
+    let as_it_is = as_it_is.replace(&format!("{PTX} bytes, loaded"), "13 bytes, not loaded");
+    let rest = compiled.split_once('\n').unwrap().1;
+    assert_eq!(out, format!("{}{as_it_is}\n{rest}{joined}", compiled.repeat(4)));
+    assert!(said.contains("libnvrtc-4.so.12: more than 4 copies"), "{said}");
+
+    // Over NVIDIA's driver, machine code is what is wanted.
+    let (out, _) = run("native", &program, &[&first, &linker]);
+    assert!(out.starts_with("-arch=sm_80: -w -arch=sm_80; 13 bytes"), "{out}");
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -1,0 +1,184 @@
+//! The streams that a device has: the host's standard ones, and files that it opened.
+//!
+//! Owns: the numbers by which the device names streams, which are no addresses; every file of C's library behind them.
+//! Must not know: opcodes or packets. A number that was never given, or was closed, is a fault.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, c_int, c_long};
+
+use libc::FILE;
+
+/// The lowest two bits of a device's stream: 1 standard input, 2 output, 3 error; 0 for a file of ours.
+const TAG: u64 = 3;
+
+unsafe extern "C" {
+    static stdin: *mut FILE;
+    static stdout: *mut FILE;
+    static stderr: *mut FILE;
+}
+
+/// A stream of C's library.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stream(*mut FILE);
+
+/// Which standard stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standard {
+    /// Tag 1.
+    In,
+    /// Tag 2.
+    Out,
+    /// Tag 3.
+    Error,
+}
+
+/// All streams of a device.
+#[derive(Debug)]
+pub struct Streams {
+    standard: [Stream; 3],
+    files: HashMap<u64, Stream>,
+    next: u64,
+}
+
+// SAFETY: C's streams have locks of their own.
+unsafe impl Send for Streams {}
+
+impl Streams {
+    /// With the standard streams of this process.
+    pub fn of_process() -> Self {
+        // SAFETY: C's library sets them before main, and nobody here changes them.
+        unsafe { Streams::over([stdin, stdout, stderr]) }
+    }
+
+    /// With other streams for input, output and error.
+    ///
+    /// # Safety
+    /// They are open and stay so.
+    pub unsafe fn over(standard: [*mut FILE; 3]) -> Self {
+        Streams { standard: standard.map(Stream), files: HashMap::new(), next: 0x1000 }
+    }
+
+    /// A standard stream.
+    pub fn standard(&self, which: Standard) -> Stream {
+        self.standard[which as usize]
+    }
+
+    /// The stream that the device calls `number`.
+    pub fn find(&self, number: u64) -> Option<Stream> {
+        match number & TAG {
+            0 => self.files.get(&number).copied(),
+            tag => self.standard.get(tag as usize - 1).copied(),
+        }
+    }
+
+    /// Opens a file; 0 where C's library does not.
+    pub fn open(&mut self, path: &CStr, mode: &CStr) -> u64 {
+        // SAFETY: two strings.
+        let file = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
+        if file.is_null() {
+            return 0;
+        }
+        let number = self.next;
+        // Never the same again, so that one that was closed is known as such.
+        self.next += TAG + 1;
+        self.files.insert(number, Stream(file));
+        number
+    }
+
+    /// Closes a file; a standard stream is only flushed, since the host goes on using it. None for no stream.
+    pub fn close(&mut self, number: u64) -> Option<c_int> {
+        let stream = self.find(number)?;
+        match self.files.remove(&number) {
+            // SAFETY: it was open, and no number leads to it any more.
+            Some(Stream(file)) => Some(unsafe { libc::fclose(file) }),
+            None => Some(stream.flush()),
+        }
+    }
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        for (_, Stream(file)) in self.files.drain() {
+            // SAFETY: it is open, and this was the last to know it.
+            unsafe { libc::fclose(file) };
+        }
+    }
+}
+
+macro_rules! asks {
+    ($($(#[$doc:meta])* $name:ident = $function:ident -> $type:ty;)*) => {
+        impl Stream {$(
+            $(#[$doc])*
+            pub fn $name(self) -> $type {
+                // SAFETY: the stream is open: `Streams` gives out no other.
+                unsafe { libc::$function(self.0) }
+            }
+        )*}
+    };
+}
+
+asks! {
+    /// Whether its end was met.
+    at_end = feof -> c_int;
+    /// Whether an error was met.
+    has_error = ferror -> c_int;
+    /// Forgets both.
+    clear = clearerr -> ();
+    /// Where it is.
+    tell = ftell -> c_long;
+    /// Writes what is kept back.
+    flush = fflush -> c_int;
+}
+
+impl Stream {
+    /// Writes; answers how many bytes were.
+    pub fn write(self, bytes: &[u8]) -> u64 {
+        // SAFETY: an open stream and so many bytes.
+        unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), self.0) as u64 }
+    }
+
+    /// Reads up to `size` bytes.
+    pub fn read(self, size: u64) -> Vec<u8> {
+        const STEP: usize = 64 << 10;
+        let mut bytes = Vec::new();
+        loop {
+            let begun = bytes.len();
+            let step = usize::try_from(size).unwrap_or(usize::MAX).saturating_sub(begun).min(STEP);
+            bytes.resize(begun + step, 0u8);
+            // SAFETY: an open stream and so many bytes.
+            let got = unsafe { libc::fread(bytes[begun..].as_mut_ptr().cast(), 1, step, self.0) };
+            bytes.truncate(begun + got);
+            if got < step || step == 0 {
+                return bytes;
+            }
+        }
+    }
+
+    /// Reads a line of at most `size - 1` bytes, as fgets does, with a NUL after it; empty at the end.
+    pub fn line(self, size: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while (bytes.len() as u64) + 1 < size && bytes.last() != Some(&b'\n') {
+            // SAFETY: an open stream.
+            match u8::try_from(unsafe { libc::fgetc(self.0) }) {
+                Ok(byte) => bytes.push(byte),
+                Err(_) => break,
+            }
+        }
+        if !bytes.is_empty() || size == 1 {
+            bytes.push(0);
+        }
+        bytes
+    }
+
+    /// Moves to another place, as fseek does.
+    pub fn seek(self, to: i64, whence: i32) -> c_int {
+        // SAFETY: an open stream; C's library checks the rest.
+        unsafe { libc::fseek(self.0, to, whence) }
+    }
+
+    /// Puts a byte back.
+    pub fn unget(self, byte: i32) -> c_int {
+        // SAFETY: an open stream.
+        unsafe { libc::ungetc(byte, self.0) }
+    }
+}
