@@ -154,14 +154,14 @@ fn free() -> usize {
 }
 
 fn mapped(world: &mut World, input: &mut Input<'_>) {
-    let none = Flags64(u64::from(input.byte() % 32 == 0));
+    let none = Flags64(u64::from(input.byte().is_multiple_of(32)));
     let mut made = BEFORE;
     let to = Out((&raw mut made).cast::<Ptr>());
     let at = world.address(input);
     let handle = Ptr(input.one(&world.memory));
     let bytes = input.size();
     let mut words = [1, 1, 1, 0, 0, 0, 0, 0];
-    if input.byte() % 4 == 0
+    if input.byte().is_multiple_of(4)
         && let Some(word) = words.get_mut(input.byte() % 8)
     {
         *word = input.byte() as i32 - 2;

@@ -72,7 +72,7 @@ impl Shared {
         Some(Arc::new(Shared { page, file, awaited: Mutex::default() }))
     }
 
-    fn slot(all: &[AtomicU32], number: u32) -> &AtomicU32 {
+    fn slot(all: &[AtomicU32; SLOTS as usize], number: u32) -> &AtomicU32 {
         // The remainder is less than the length.
         all.get((number % SLOTS) as usize).unwrap_or(&all[0])
     }

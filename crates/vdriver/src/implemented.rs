@@ -31,6 +31,10 @@ pub(super) use super::function::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo,
     cuFuncIsLoaded, cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig, cuFuncSetSharedMemConfig,
 };
+pub(super) use super::graph::batch::{
+    cuGraphAddBatchMemOpNode, cuGraphBatchMemOpNodeGetParams, cuGraphBatchMemOpNodeSetParams,
+    cuGraphExecBatchMemOpNodeSetParams,
+};
 pub(super) use super::graph::build::{
     cuGraphAddChildGraphNode, cuGraphAddEmptyNode, cuGraphAddEventRecordNode,
     cuGraphAddEventWaitNode, cuGraphAddHostNode, cuGraphAddMemAllocNode, cuGraphAddMemFreeNode,
@@ -135,17 +139,17 @@ pub(super) use super::memory::ipc::{
     cuIpcCloseMemHandle, cuIpcGetMemHandle, cuIpcOpenMemHandle, cuIpcOpenMemHandle_v2,
 };
 pub(super) use super::memory::mapped::{
-    cuMemAddressFree, cuMemAddressReserve, cuMemGetAccess, cuMemMap, cuMemSetAccess, cuMemUnmap,
+    cuMemAddressFree, cuMemAddressReserve, cuMemGetAccess, cuMemMap, cuMemRetainAllocationHandle,
+    cuMemSetAccess, cuMemUnmap,
 };
 pub(super) use super::memory::physical::{
     cuMemCreate, cuMemExportToShareableHandle, cuMemGetAllocationGranularity,
     cuMemGetAllocationPropertiesFromHandle, cuMemImportFromShareableHandle, cuMemRelease,
-    cuMemRetainAllocationHandle,
 };
 pub(super) use super::memory::pointer::{
     cuPointerGetAttribute, cuPointerGetAttributes, cuPointerSetAttribute,
 };
-pub(super) use super::memory::pool::{
+pub(super) use super::memory::pool_api::{
     cuDeviceGetDefaultMemPool, cuDeviceGetMemPool, cuDeviceSetMemPool, cuMemAllocAsync,
     cuMemAllocAsync_ptsz, cuMemAllocFromPoolAsync, cuMemAllocFromPoolAsync_ptsz, cuMemFreeAsync,
     cuMemFreeAsync_ptsz, cuMemGetDefaultMemPool, cuMemGetMemPool, cuMemPoolCreate,

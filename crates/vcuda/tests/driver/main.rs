@@ -19,6 +19,7 @@ mod graphs;
 mod mapped;
 mod memory;
 mod order;
+mod others;
 mod pools;
 mod streams;
 

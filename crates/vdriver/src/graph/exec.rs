@@ -41,8 +41,8 @@ pub struct Exec {
     /// Its nodes as they run.
     pub steps: Steps,
     nodes: Named,
-    /// Held of a graph that may have one instance.
-    _claim: Option<Arc<()>>,
+    /// Held of a graph that may have one instance, until the program destroys it: what still runs keeps the rest.
+    claim: Mutex<Option<Arc<()>>>,
     /// Held while a launch goes into a stream; complete when the last launch is.
     pub last: Mutex<Signal>,
 }
@@ -68,13 +68,13 @@ impl Exec {
     /// CUDA_ERROR_INVALID_VALUE for one with a cycle, and those of [`Steps::of`]; CUDA_ERROR_NOT_SUPPORTED for a
     /// second instance of one with conditional nodes.
     pub fn new(graph: &Arc<Object>, flags: u64) -> Result<Arc<Exec>, i32> {
-        let claim = graph.has_conditions().then(|| graph.claim()).transpose()?;
+        let claim = Mutex::new(graph.has_conditions().then(|| graph.claim()).transpose()?);
         let graph = graph.copy(false, true);
         let mut nodes = Named::new();
         let steps = Steps::of(&graph, &mut nodes)?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let last = Mutex::new(Signal::completed());
-        Ok(Arc::new(Exec { id, flags, graph, steps, nodes, _claim: claim, last }))
+        Ok(Arc::new(Exec { id, flags, graph, steps, nodes, claim, last }))
     }
 
     /// Holds it for a change: no launch reads what its nodes do. Bodies of conditional nodes are read while they run.
@@ -264,7 +264,9 @@ entry! {
 
     fn cuGraphExecDestroy (hGraphExec: GraphExec) {
         check()?;
-        EXECS.remove(hGraphExec.0).map(drop).ok_or(status::INVALID_VALUE)
+        let exec = EXECS.remove(hGraphExec.0).ok_or(status::INVALID_VALUE)?;
+        drop(lock(&exec.claim).take());
+        Ok(())
     }
 
     fn cuGraphExecGetFlags (hGraphExec: GraphExec, flags: Out<u64>) {

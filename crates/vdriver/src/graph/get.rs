@@ -39,6 +39,7 @@ unsafe fn member(payload: &Payload, to: Ptr) -> Result<(), i32> {
             Payload::Wait(event) | Payload::Record(event) => give(at(to), handle(event)),
             Payload::Alloc(allocation) => give_alloc(allocation, to),
             Payload::Free(address) => give(at(to), *address),
+            Payload::Batch(batch) => give(at(to), batch.parameters()),
             Payload::Condition(condition) => give(at(to), condition.raw()),
         }
     }

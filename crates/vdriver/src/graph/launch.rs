@@ -17,6 +17,7 @@ use crate::entry::on_stream;
 use crate::state::accelerator;
 use crate::status;
 use crate::stream::slot::Slot;
+use crate::stream::value::perform;
 use crate::stream::{Stream as Object, capture, resolve};
 use cushim_accel::locks::lock;
 use cushim_accel::{Signal, Work};
@@ -58,6 +59,10 @@ fn run(slot: &mut Slot<'_>, exec: &Exec, priority: i32) -> Result<(), i32> {
             }
             Payload::Alloc(allocation) => memory::take_now(allocation),
             Payload::Free(address) => drop(memory::give_back(*address)),
+            Payload::Batch(batch) => {
+                let (batch, context) = (batch.clone(), context.clone());
+                slot.host(move || perform(&context, &batch.operations))?;
+            }
             Payload::Condition(condition) => {
                 slot.host(exec.steps.branch(place, condition, &context, priority))?;
             }

@@ -3,6 +3,7 @@
 //! Owns the objects, their handles, and the rules of their shape: no edge twice, none between graphs. Source: CUDA Driver API, "Graph Management". Must not know: how nodes are described
 //! ([`params`]), how a graph runs ([`exec`]).
 
+pub mod batch;
 pub mod build;
 pub mod condition;
 pub mod exec;
@@ -56,6 +57,8 @@ pub enum Payload {
     Alloc(Arc<Allocation>),
     /// Gives memory back that was allocated at this address.
     Free(u64),
+    /// Operations on values in memory.
+    Batch(Arc<batch::Batch>),
     /// Bodies, of which a value chooses.
     Condition(Arc<Condition>),
 }
@@ -74,6 +77,7 @@ impl Payload {
             Payload::Record(_) => 7,
             Payload::Alloc(_) => 10,
             Payload::Free(_) => 11,
+            Payload::Batch(_) => 12,
             Payload::Condition(_) => 13,
         }
     }

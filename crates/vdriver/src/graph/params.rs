@@ -269,8 +269,7 @@ pub const MEMBER: usize = 16;
 /// `from` is null or such a structure.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED for external semaphores, batches of memory
-/// operations.
+/// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED for external semaphores and batches of copies.
 pub unsafe fn any(from: Ptr) -> Result<Payload, i32> {
     // SAFETY: the caller's; each kind's parameters are as large as what is read of them.
     unsafe {
@@ -301,7 +300,8 @@ pub unsafe fn any(from: Ptr) -> Result<Payload, i32> {
             11 => free(take(inner)?),
             // Of a conditional node nothing can be changed.
             13 => Err(status::INVALID_VALUE),
-            8 | 9 | 12 | 14 | 15 => {
+            12 => super::batch::batch(inner),
+            8 | 9 | 14 | 15 => {
                 cushim_vbase::unsupported::note("a graph node of this kind");
                 Err(status::NOT_SUPPORTED)
             }

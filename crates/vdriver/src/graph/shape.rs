@@ -220,6 +220,7 @@ fn drawing(graph: &Object) -> String {
             Payload::Record(_) => String::from("record of an event"),
             Payload::Alloc(memory) => format!("allocate {} bytes", memory.bytes),
             Payload::Free(address) => format!("free {address:#x}"),
+            Payload::Batch(batch) => format!("{} operations on values", batch.operations.len()),
             Payload::Condition(node) => {
                 let bodies: Vec<String> =
                     node.bodies.iter().map(|body| format!("graph {}", body.id)).collect();

@@ -16,6 +16,7 @@ use crate::context::Context;
 use crate::state::accelerator;
 use crate::status;
 use crate::stream::slot::{host_behind, send};
+use crate::stream::value::perform;
 use cushim_accel::locks::lock;
 use cushim_accel::{Queue, Signal, Work};
 
@@ -212,6 +213,12 @@ impl Steps {
                             function.call();
                         }
                     };
+                    ends.push(on_host(context, &**queue, waits, call));
+                    continue;
+                }
+                Payload::Batch(batch) => {
+                    let (batch, own) = (batch.clone(), context.clone());
+                    let call = move || perform(&own, &batch.operations);
                     ends.push(on_host(context, &**queue, waits, call));
                     continue;
                 }

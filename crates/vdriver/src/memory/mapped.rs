@@ -69,7 +69,7 @@ impl State {
 }
 
 /// The memory that is mapped at an address.
-pub fn at(address: u64) -> Option<Arc<Physical>> {
+fn at(address: u64) -> Option<Arc<Physical>> {
     let state = state();
     let (first, found) = state.mapped.range(..=address).next_back()?;
     (address - first < found.bytes).then(|| found.physical.clone())
@@ -172,7 +172,11 @@ fn set_access(at: u64, bytes: u64, wanted: &[(Location, bool)]) -> Result<(), i3
         if now == before {
             continue;
         }
-        sharing.open(at, mapping.bytes, now).map_err(|failure| status::of(&failure))?;
+        if let Err(failure) = sharing.open(at, mapping.bytes, now) {
+            mapping.open.clear();
+            super::remove(at);
+            return Err(status::of(&failure));
+        }
         if now {
             note(at, mapping);
         } else {
@@ -241,6 +245,15 @@ entry! {
             wanted.push(access(take(Ptr(desc.0.wrapping_add(index * 12)))?)?);
         }
         set_access(ptr.0 as u64, size as u64, &wanted)
+    }
+
+    fn cuMemRetainAllocationHandle (handle: Out<Ptr>, addr: Ptr) {
+        check()?;
+        if handle.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        let found = self::at(addr.0 as u64).ok_or(status::INVALID_VALUE)?;
+        give(handle, Ptr(found.retain()))
     }
 
     fn cuMemGetAccess (flags: Out<u64>, location: Ptr, ptr: Ptr) {

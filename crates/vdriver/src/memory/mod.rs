@@ -14,6 +14,8 @@ pub mod mapped;
 pub mod physical;
 pub mod pointer;
 pub mod pool;
+pub mod pool_api;
+mod pool_file;
 pub mod pool_share;
 pub mod set;
 pub mod shape;

@@ -235,15 +235,6 @@ entry! {
         Ok(())
     }
 
-    fn cuMemRetainAllocationHandle (handle: Out<Ptr>, addr: Ptr) {
-        check()?;
-        if handle.0.is_null() {
-            return Err(status::INVALID_VALUE);
-        }
-        let found = super::mapped::at(addr.0 as u64).ok_or(status::INVALID_VALUE)?;
-        give(handle, Ptr(found.retain()))
-    }
-
     fn cuMemGetAllocationPropertiesFromHandle (prop: Ptr, handle: Ptr) {
         let found = by_handle(handle)?;
         let [kind, id] = found.location;

@@ -5,52 +5,51 @@
 //! Driver API, "Stream Ordered Memory Allocator". Must not know: graphs' own memory.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cushim_abi::types::*;
 
+use super::Range;
 use super::heap::Heap;
-use super::pool_share::Backing;
-use super::{Range, Source};
+use super::pool_file::Backing;
 use crate::device::device;
-use crate::entry::{entry, on_stream};
-use crate::graph::memory::Allocation;
-use crate::graph::{self, Payload, params};
 use crate::handle::Handles;
-use crate::state::{accelerator, at, check, give, take};
+use crate::state::{accelerator, check};
 use crate::status;
-use crate::stream::{Stream as Object, capture, resolve};
 use cushim_accel::locks::lock;
-use cushim_accel::{MemoryKind, Signal, Work};
+use cushim_accel::{MemoryKind, Signal};
 
 /// A pool.
 pub struct Pool {
-    device: usize,
-    kind: MemoryKind,
+    /// Its device.
+    pub device: usize,
+    /// What memory it has.
+    pub kind: MemoryKind,
     /// It is the device's own and cannot be destroyed.
-    default: bool,
+    pub default: bool,
     /// Where its memory comes from, if other processes have it, too.
     backing: Option<Arc<Backing>>,
-    state: Mutex<State>,
+    pub(super) state: Mutex<State>,
 }
 
+/// What of a pool changes.
 #[derive(Default)]
-struct State {
+pub(super) struct State {
     free: Vec<Block>,
     /// What is reserved, and where in it what lies: by address of the memory.
-    heap: Heap,
+    pub(super) heap: Heap,
     places: HashMap<u64, u64>,
     /// Bytes taken from the accelerator, never more than are reserved.
     held: u64,
     /// Attributes 1 to 3: what may be reused how. Kept and not needed: all of it is right here.
-    reuse: [i32; 3],
-    threshold: u64,
+    pub(super) reuse: [i32; 3],
+    pub(super) threshold: u64,
     /// Bytes that may be reserved; 0 for no limit.
     most: u64,
-    reserved_high: u64,
-    used: u64,
-    used_high: u64,
+    pub(super) reserved_high: u64,
+    pub(super) used: u64,
+    pub(super) used_high: u64,
     destroyed: bool,
     release: Release,
 }
@@ -87,7 +86,8 @@ static HELD: AtomicUsize = AtomicUsize::new(0);
 const GRAIN: usize = super::heap::GRAIN as usize;
 
 impl Pool {
-    fn new(device: usize, kind: MemoryKind, default: bool, most: u64) -> Arc<Pool> {
+    /// A new one.
+    pub fn new(device: usize, kind: MemoryKind, default: bool, most: u64) -> Arc<Pool> {
         Pool::make(device, kind, default, None, most)
     }
 
@@ -110,17 +110,13 @@ impl Pool {
         pool
     }
 
-    /// Its device.
-    pub fn device(&self) -> usize {
-        self.device
-    }
-
     /// Where its memory comes from, if other processes have it, too.
     pub fn backing(&self) -> Option<&Arc<Backing>> {
         self.backing.as_ref()
     }
 
-    fn is_imported(&self) -> bool {
+    /// Whether it is another process's.
+    pub fn is_imported(&self) -> bool {
         self.backing.as_ref().is_some_and(|backing| backing.imported)
     }
 
@@ -131,7 +127,11 @@ impl Pool {
         }
     }
 
-    fn allocate(&self, asked: usize, stream: u64) -> Result<u64, i32> {
+    /// Memory for a stream.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_OUT_OF_MEMORY; CUDA_ERROR_INVALID_VALUE of another process's pool.
+    pub fn allocate(&self, asked: usize, stream: u64) -> Result<u64, i32> {
         // There it is allocated, here it is only had.
         if self.is_imported() {
             return Err(status::INVALID_VALUE);
@@ -174,7 +174,8 @@ impl Pool {
         Ok(address)
     }
 
-    fn free(&self, range: &Range, free: Signal, stream: u64) {
+    /// Takes memory back that is free when a signal is complete.
+    pub fn free(&self, range: &Range, free: Signal, stream: u64) {
         if self.is_imported() {
             let address = range.base;
             free.then(move || accelerator().free(address));
@@ -199,11 +200,25 @@ impl Pool {
     }
 
     /// As [`Pool::reclaim`], as long as at least `keep` bytes stay (cuMemPoolTrimTo).
-    fn trim(&self, keep: u64) {
+    pub fn trim(&self, keep: u64) {
         let mut state = lock(&self.state);
         state.heap.trim(|_, after| after >= keep);
         let reserved = state.heap.reserved();
         state.release(reserved.min(keep));
+    }
+
+    /// Nobody allocates any more; what is free goes.
+    pub fn destroy(&self) {
+        let (blocks, release) = {
+            let mut state = lock(&self.state);
+            state.destroyed = true;
+            (std::mem::take(&mut state.free), state.release.clone())
+        };
+        for block in blocks {
+            HELD.fetch_sub(1, Ordering::Relaxed);
+            let release = release.clone();
+            block.free.then(move || release.free(block.address));
+        }
     }
 }
 
@@ -253,13 +268,19 @@ pub fn give_back(range: &Range) {
     }
 }
 
-/// The default pool of each device, and the current one.
-struct Own {
-    default: Arc<Pool>,
-    current: Mutex<Arc<Pool>>,
+/// The default pool of a device, and the current one.
+pub struct Own {
+    /// It cannot be destroyed.
+    pub default: Arc<Pool>,
+    /// What `cuMemAllocAsync` takes from.
+    pub current: Mutex<Arc<Pool>>,
 }
 
-fn own(dev: Device) -> Result<&'static Own, i32> {
+/// The pools of a device.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_DEVICE, and those of [`check`].
+pub fn own(dev: Device) -> Result<&'static Own, i32> {
     static ALL: OnceLock<Vec<Own>> = OnceLock::new();
     device(dev)?;
     let make = |device| {
@@ -270,11 +291,6 @@ fn own(dev: Device) -> Result<&'static Own, i32> {
     all.get(dev.0 as usize).ok_or(status::INVALID_DEVICE)
 }
 
-/// A wrong device is a wrong value to functions on its current pool (measured).
-fn wrong_value(error: i32) -> i32 {
-    if error == status::INVALID_DEVICE { status::INVALID_VALUE } else { error }
-}
-
 /// The pool of a handle.
 ///
 /// # Errors
@@ -282,285 +298,4 @@ fn wrong_value(error: i32) -> i32 {
 pub fn by_handle(pool: Ptr) -> Result<Arc<Pool>, i32> {
     check()?;
     POOLS.get(pool.0).ok_or(status::INVALID_VALUE)
-}
-
-unsafe fn allocate(
-    to: Out<Ptr>,
-    bytes: usize,
-    pool: Option<Ptr>,
-    stream: Stream,
-) -> Result<(), i32> {
-    let stream = resolve(stream)?;
-    let context = stream.context()?;
-    if to.0.is_null() {
-        return Err(status::INVALID_VALUE);
-    }
-    if bytes == 0 {
-        // SAFETY: the caller's.
-        return unsafe { give(to, Ptr(0)) };
-    }
-    let pool = match pool {
-        Some(handle) => by_handle(handle)?,
-        None => lock(&own(Device(context.device as i32))?.current).clone(),
-    };
-    let mut inside = None;
-    let captured = capture::take(&stream, || {
-        let allocation = Allocation::new(&context, pool.device, bytes)?;
-        inside = Some(allocation.address);
-        Ok(Payload::Alloc(allocation))
-    })?;
-    if captured {
-        // SAFETY: the caller's.
-        return unsafe { give(to, Ptr(inside.unwrap_or(0) as usize)) };
-    }
-    let address = pool.allocate(bytes, stream.id)?;
-    let on_host = pool.kind != MemoryKind::Device;
-    super::insert(Arc::new(Range {
-        base: address,
-        bytes,
-        source: Source::Pool,
-        device: pool.device,
-        context: context.id,
-        context_handle: context.handle(),
-        flags: 0,
-        host: if on_host { address } else { 0 },
-        device_address: address,
-        id: super::NEXT.fetch_add(1, Ordering::Relaxed),
-        pool: crate::handle::handle(&pool),
-        sync: AtomicU32::new(0),
-    }));
-    // SAFETY: the caller's.
-    unsafe { give(to, Ptr(address as usize)) }
-}
-
-fn free(address: u64, stream: &Arc<Object>) -> Result<(), i32> {
-    stream.context()?;
-    if capture::take(stream, || params::free(address))? {
-        return Ok(());
-    }
-    if let Some(allocation) = graph::memory::give_back(address) {
-        let done = stream.enter(|slot| slot.push(Work::Barrier, Vec::new()))?;
-        done.then(move || drop(allocation));
-        return Ok(());
-    }
-    let range = super::find(address).filter(|range| range.base == address);
-    let range = range.ok_or(status::INVALID_VALUE)?;
-    match range.source {
-        Source::Pool => {}
-        // What cuMemAlloc gave may be freed in a stream too.
-        Source::Device | Source::Managed => {}
-        _ => return Err(status::INVALID_VALUE),
-    }
-    let done = stream.enter(|slot| slot.push(Work::Barrier, Vec::new()))?;
-    super::remove(address).ok_or(status::INVALID_VALUE)?;
-    match POOLS.get(range.pool) {
-        Some(pool) => pool.free(&range, done, stream.id),
-        None => done.then(move || accelerator().free(address)),
-    }
-    Ok(())
-}
-
-on_stream! { hStream;
-    fn cuMemAllocAsync cuMemAllocAsync_ptsz (dptr: Out<Ptr>, bytesize: usize, hStream: Stream) {
-        allocate(dptr, bytesize, None, hStream)
-    }
-
-    fn cuMemAllocFromPoolAsync cuMemAllocFromPoolAsync_ptsz (dptr: Out<Ptr>, bytesize: usize, pool: Ptr, hStream: Stream) {
-        allocate(dptr, bytesize, Some(pool), hStream)
-    }
-
-    fn cuMemFreeAsync cuMemFreeAsync_ptsz (dptr: Ptr, hStream: Stream) {
-        let stream = resolve(hStream)?;
-        if dptr.0 == 0 { stream.context().map(drop) } else { free(dptr.0 as u64, &stream) }
-    }
-}
-
-/// `CUmemLocation` of a device, of the host, or of its one node of memory.
-fn location(kind: i32, id: i32) -> Result<(usize, MemoryKind), i32> {
-    match (kind, id) {
-        (1, _) => match device(Device(id)) {
-            Ok(_) => Ok((id as usize, MemoryKind::Device)),
-            // A wrong device is a wrong value here (measured).
-            Err(status::INVALID_DEVICE) => Err(status::INVALID_VALUE),
-            Err(other) => Err(other),
-        },
-        (2, _) | (3, 0) => Ok((0, MemoryKind::Host)),
-        _ => Err(status::INVALID_VALUE),
-    }
-}
-
-/// The device of a `CUmemLocation` whose pool is asked for; pools of the host are made by hand only.
-unsafe fn place(from: Ptr, kind: i32) -> Result<Device, i32> {
-    check()?;
-    // SAFETY: the caller's.
-    let [place, id]: [i32; 2] = unsafe { take(from)? };
-    // Allocation type: 1 pinned, 2 managed.
-    match (location(place, id)?, kind) {
-        ((_, MemoryKind::Device), 1) => Ok(Device(id)),
-        (_, 1 | 2) => Err(status::NOT_SUPPORTED),
-        _ => Err(status::INVALID_VALUE),
-    }
-}
-
-entry! {
-    fn cuMemPoolCreate (pool: Out<Ptr>, poolProps: Ptr) {
-        check()?;
-        // CUmemPoolProps: allocation type (1 pinned, 2 managed), handle types, location (type, id), security
-        // attributes, most bytes, usage, reserved.
-        let [kind, handles, place, id]: [i32; 4] = take(poolProps)?;
-        let [_, most, rest @ ..]: [u64; 9] = take(Ptr(poolProps.0 + 16))?;
-        let reserved = [rest[0] >> 16].iter().chain(rest.get(1..).unwrap_or_default()).any(|word| *word != 0);
-        if pool.0.is_null() || !matches!(kind, 1 | 2) || !matches!(handles, 0 | 1 | 8 | 9) || reserved {
-            return Err(status::INVALID_VALUE);
-        }
-        let (device, place) = location(place, id)?;
-        // As descriptors, and of a device's memory, they can be handed on.
-        if handles > 1 || kind != 1 || (handles == 1 && place != MemoryKind::Device) {
-            return Err(status::NOT_SUPPORTED);
-        }
-        if most > accelerator().devices().get(device).map_or(0, |device| device.memory) {
-            return Err(status::OUT_OF_MEMORY);
-        }
-        let made = match handles {
-            0 => Pool::new(device, place, false, most),
-            _ => Pool::shared(device, Backing::new(device)?, most),
-        };
-        give(pool, Ptr(crate::handle::handle(&made)))
-    }
-
-    fn cuMemPoolDestroy (pool: Ptr) {
-        let object = by_handle(pool)?;
-        if object.default {
-            return Err(status::INVALID_VALUE);
-        }
-        let own = own(Device(object.device as i32))?;
-        {
-            let mut current = lock(&own.current);
-            if Arc::ptr_eq(&current, &object) {
-                *current = own.default.clone();
-            }
-        }
-        POOLS.remove(pool.0);
-        let (blocks, release) = {
-            let mut state = lock(&object.state);
-            state.destroyed = true;
-            (std::mem::take(&mut state.free), state.release.clone())
-        };
-        for block in blocks {
-            HELD.fetch_sub(1, Ordering::Relaxed);
-            let release = release.clone();
-            block.free.then(move || release.free(block.address));
-        }
-        Ok(())
-    }
-
-    fn cuMemPoolTrimTo (pool: Ptr, minBytesToKeep: usize) {
-        by_handle(pool)?.trim(minBytesToKeep as u64);
-        Ok(())
-    }
-
-    fn cuMemPoolGetAttribute (pool: Ptr, attr: i32, value: Ptr) {
-        let pool = by_handle(pool)?;
-        let state = lock(&pool.state);
-        match attr {
-            1..=3 => give(at(value), state.reuse.get(attr as usize - 1).copied().unwrap_or(1)),
-            4 => give(at(value), state.threshold),
-            5 => give(at(value), state.heap.reserved()),
-            6 => give(at(value), state.reserved_high),
-            7 => give(at(value), state.used),
-            8 => give(at(value), state.used_high),
-            _ => Err(status::INVALID_VALUE),
-        }
-    }
-
-    fn cuMemPoolSetAttribute (pool: Ptr, attr: i32, value: Ptr) {
-        let pool = by_handle(pool)?;
-        let mut state = lock(&pool.state);
-        match attr {
-            1..=3 => {
-                let flag: i32 = take(value)?;
-                if let Some(place) = state.reuse.get_mut(attr as usize - 1) {
-                    *place = i32::from(flag != 0);
-                }
-            }
-            4 => state.threshold = take(value)?,
-            // High-water marks can be put back to now.
-            6 if take::<u64>(value)? == 0 => state.reserved_high = state.heap.reserved(),
-            8 if take::<u64>(value)? == 0 => state.used_high = state.used,
-            _ => return Err(status::INVALID_VALUE),
-        }
-        Ok(())
-    }
-
-    fn cuMemPoolSetAccess (pool: Ptr, map: Ptr, count: usize) {
-        let pool = by_handle(pool)?;
-        if count == 0 {
-            return Err(status::INVALID_VALUE);
-        }
-        // CUmemAccessDesc: location (type, id), flags. Everybody may read and write here, and a pool's own
-        // device always (measured).
-        for index in 0..count {
-            let [kind, id, flags]: [i32; 3] = take(Ptr(map.0 + index * 12))?;
-            if kind != 1 {
-                return Err(status::NOT_SUPPORTED);
-            }
-            device(Device(id))?;
-            match flags {
-                0 if pool.device == id as usize => return Err(status::INVALID_DEVICE),
-                0 | 3 => {}
-                1 => return Err(status::NOT_SUPPORTED),
-                _ => return Err(status::INVALID_VALUE),
-            }
-        }
-        Ok(())
-    }
-
-    fn cuMemPoolGetAccess (flags: Out<i32>, memPool: Ptr, location: Ptr) {
-        let pool = by_handle(memPool)?;
-        let [kind, id]: [i32; 2] = take(location)?;
-        // The host has none to memory of a device.
-        let (_, place) = self::location(kind, id)?;
-        give(flags, if place == MemoryKind::Device || pool.kind != MemoryKind::Device { 3 } else { 0 })
-    }
-
-    fn cuDeviceGetDefaultMemPool (pool_out: Out<Ptr>, dev: Device) {
-        let own = own(dev)?;
-        give(pool_out, Ptr(crate::handle::handle(&own.default)))
-    }
-
-    fn cuDeviceGetMemPool (pool: Out<Ptr>, dev: Device) {
-        let own = own(dev).map_err(wrong_value)?;
-        let current = lock(&own.current).clone();
-        give(pool, Ptr(crate::handle::handle(&current)))
-    }
-
-    fn cuDeviceSetMemPool (dev: Device, pool: Ptr) {
-        let own = own(dev).map_err(wrong_value)?;
-        let object = by_handle(pool)?;
-        if object.device != dev.0 as usize {
-            return Err(status::INVALID_DEVICE);
-        }
-        if object.is_imported() {
-            return Err(status::INVALID_VALUE);
-        }
-        *lock(&own.current) = object;
-        Ok(())
-    }
-
-    fn cuMemGetDefaultMemPool (pool_out: Out<Ptr>, location: Ptr, type_: i32) {
-        let own = own(place(location, type_)?)?;
-        give(pool_out, Ptr(crate::handle::handle(&own.default)))
-    }
-
-    fn cuMemGetMemPool (pool: Out<Ptr>, location: Ptr, type_: i32) {
-        let own = own(place(location, type_)?)?;
-        let current = lock(&own.current).clone();
-        give(pool, Ptr(crate::handle::handle(&current)))
-    }
-
-    fn cuMemSetMemPool (location: Ptr, type_: i32, pool: Ptr) {
-        let own = own(place(location, type_)?)?;
-        *lock(&own.current) = by_handle(pool)?;
-        Ok(())
-    }
 }

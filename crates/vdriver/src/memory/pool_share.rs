@@ -1,12 +1,10 @@
 //! Pools that other processes have, too.
 //!
-//! Owns the file that such a pool takes its memory from, and the functions that hand a pool and its allocations on. Who
-//! has the file can have all of the pool; an allocation is named by its place in it. Source: CUDA Driver API,
+//! Owns the functions that hand a pool and its allocations on. Who has the pool's file can have all of it; an
+//! allocation is named by its place in it. Source: CUDA Driver API,
 //! `cuMemPoolExportToShareableHandle`, `cuMemPoolExportPointer`. Must not know: when memory is free.
 
-use std::collections::{BTreeMap, HashMap};
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Mutex;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use cushim_abi::types::*;
 
@@ -14,96 +12,13 @@ use super::Source;
 use super::ipc::{self, Handle, What};
 use super::physical::{DESCRIPTOR, descriptor, sharing};
 use super::pool::{POOLS, Pool, by_handle};
+use super::pool_file::{Backing, WHAT};
 use crate::context::current;
 use crate::device::device;
 use crate::entry::entry;
-use crate::state::{accelerator, at, check, give, take};
+use crate::state::{at, check, give, take};
 use crate::status;
 use cushim_accel::file;
-use cushim_accel::locks::lock;
-
-/// What files of pools are for.
-const WHAT: &str = "pool";
-/// Bytes of such a file: addresses, of which only what is written takes memory.
-const BYTES: u64 = 1 << 40;
-
-/// The file of a pool.
-pub struct Backing {
-    file: OwnedFd,
-    secret: u128,
-    bytes: u64,
-    /// It is another process's pool.
-    pub imported: bool,
-    state: Mutex<Places>,
-}
-
-#[derive(Default)]
-struct Places {
-    /// The end of what was ever in use.
-    end: u64,
-    /// Places that are free, by their length.
-    free: BTreeMap<u64, Vec<u64>>,
-    /// Place and length by address.
-    taken: HashMap<u64, (u64, u64)>,
-}
-
-impl Backing {
-    /// Of a new pool of a device.
-    ///
-    /// # Errors
-    /// CUDA_ERROR_NOT_SUPPORTED, CUDA_ERROR_OUT_OF_MEMORY.
-    pub fn new(device: usize) -> Result<Backing, i32> {
-        sharing("cuMemPoolCreate with a kind of handle")?;
-        let file = file::create(&format!("{WHAT}-{device}"), BYTES);
-        Backing::of(file.ok_or(status::OUT_OF_MEMORY)?, false).ok_or(status::OUT_OF_MEMORY)
-    }
-
-    fn of(file: OwnedFd, imported: bool) -> Option<Backing> {
-        let known = file::known(file.as_fd())?;
-        let state = Mutex::default();
-        Some(Backing { file, secret: known.secret, bytes: known.bytes, imported, state })
-    }
-
-    /// Memory of the pool.
-    ///
-    /// # Errors
-    /// CUDA_ERROR_OUT_OF_MEMORY.
-    pub fn allocate(&self, bytes: usize) -> Result<u64, i32> {
-        let sharing = sharing("memory of a shared pool")?;
-        let length = (bytes as u64).checked_next_multiple_of(sharing.granule());
-        let length = length.ok_or(status::OUT_OF_MEMORY)?;
-        let mut state = lock(&self.state);
-        let used = state.free.get_mut(&length).and_then(Vec::pop);
-        let from = used.unwrap_or(state.end);
-        if self.bytes.saturating_sub(from) < length {
-            return Err(status::OUT_OF_MEMORY);
-        }
-        let made = sharing.attach(self.file.as_fd(), from, length);
-        match &made {
-            Ok(address) => {
-                state.end = state.end.max(from + length);
-                state.taken.insert(*address, (from, length));
-            }
-            Err(_) if used.is_some() => state.free.entry(length).or_default().push(from),
-            Err(_) => {}
-        }
-        made.map_err(|failure| status::of(&failure))
-    }
-
-    /// Gives memory of the pool back.
-    pub fn free(&self, address: u64) {
-        accelerator().free(address);
-        let mut state = lock(&self.state);
-        if let Some((from, length)) = state.taken.remove(&address) {
-            file::empty(self.file.as_fd(), from, length);
-            state.free.entry(length).or_default().push(from);
-        }
-    }
-
-    fn place(&self, address: u64) -> Option<(u64, u64)> {
-        lock(&self.state).taken.get(&address).copied()
-    }
-}
 
 /// The device of a pool's file.
 fn owner(known: &file::Known) -> Option<usize> {
@@ -145,7 +60,7 @@ fn import_pointer(pool: Ptr, data: [u8; 64]) -> Result<u64, i32> {
     }
     let base = sharing.attach(backing.file.as_fd(), first, length);
     let base = base.map_err(|failure| status::of(&failure))?;
-    ipc::note(&context, Source::Pool, (base, found.bytes as usize), object.device(), pool.0);
+    ipc::note(&context, Source::Pool, (base, found.bytes as usize), object.device, pool.0);
     Ok(base)
 }
 

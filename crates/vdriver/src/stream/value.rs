@@ -17,11 +17,27 @@ use cushim_accel::{Copy, Fill, Signal, Work};
 
 /// One operation.
 #[derive(Clone, Copy, Debug)]
-enum Operation {
+pub enum Operation {
     /// Stores a value.
-    Write { at: u64, value: u64, bytes: usize },
-    /// Waits until a comparison (0 to 3: as large, equal, a common bit, a missing bit) holds.
-    Wait { at: u64, value: u64, bytes: usize, how: u32 },
+    Write {
+        /// Where.
+        at: u64,
+        /// What.
+        value: u64,
+        /// Its size: 4 or 8.
+        bytes: usize,
+    },
+    /// Waits until a comparison holds.
+    Wait {
+        /// Of what lies there.
+        at: u64,
+        /// With this.
+        value: u64,
+        /// The size of both: 4 or 8.
+        bytes: usize,
+        /// 0 to 3: as large, equal, a common bit, a missing bit.
+        how: u32,
+    },
     /// Makes writes of others seen, which they are.
     Nothing,
 }
@@ -121,16 +137,44 @@ fn run(stream: &Arc<Object>, all: Vec<Operation>) -> Result<(), i32> {
     })
 }
 
-/// `CUstreamBatchMemOpParams`: six words; operation, address, value, flags.
-unsafe fn batch(stream: abi::Stream, count: u32, from: Ptr, flags: u32) -> Result<(), i32> {
-    let stream = resolve(stream)?;
-    if flags != 0 || count > 256 {
+/// Does operations one behind the other, on a thread of the host that may wait.
+pub fn perform(context: &Owner, all: &[Operation]) {
+    for operation in all {
+        match *operation {
+            Operation::Write { at, value, bytes } => {
+                let from = (&raw const value).expose_provenance() as u64;
+                if let Err(failure) = accelerator().copy_now(at, from, bytes) {
+                    context.fail(&failure);
+                }
+            }
+            Operation::Wait { at, value, bytes, how } => {
+                host::refusing(|| until(context, at, value, bytes, how));
+            }
+            Operation::Nothing => {}
+        }
+    }
+}
+
+/// Operations as they are described, and as they are done.
+type Described = (Vec<[u64; 6]>, Vec<Operation>);
+
+/// Reads `CUstreamBatchMemOpParams`: six words; operation, address, value, flags.
+///
+/// # Safety
+/// `from` has `count` of them.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED for a flush of other devices' writes.
+pub unsafe fn read(count: u32, from: Ptr) -> Result<Described, i32> {
+    if count > 256 {
         return Err(status::INVALID_VALUE);
     }
-    let mut all = Vec::new();
+    let (mut all, mut described) = (Vec::new(), Vec::new());
     for index in 0..count as usize {
         // SAFETY: the caller's array has as many.
-        let [kind, at, value, flags, ..]: [u64; 6] = unsafe { take(Ptr(from.0 + index * 48))? };
+        let raw: [u64; 6] = unsafe { take(Ptr(from.0.wrapping_add(index * 48)))? };
+        let [kind, at, value, flags, ..] = raw;
+        described.push(raw);
         let (at, flags) = (Ptr(at as usize), flags as u32);
         all.push(match kind as u32 {
             1 => wait(at, value & 0xffff_ffff, 4, flags)?,
@@ -143,6 +187,16 @@ unsafe fn batch(stream: abi::Stream, count: u32, from: Ptr, flags: u32) -> Resul
             _ => return Err(status::INVALID_VALUE),
         });
     }
+    Ok((described, all))
+}
+
+unsafe fn batch(stream: abi::Stream, count: u32, from: Ptr, flags: u32) -> Result<(), i32> {
+    let stream = resolve(stream)?;
+    if flags != 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    // SAFETY: the caller's array has as many.
+    let (_, all) = unsafe { read(count, from)? };
     run(&stream, all)
 }
 
