@@ -399,11 +399,8 @@ unsafe fn execute(packet: &Packet, queue: usize, told: Told) -> bool {
     if packet[0] & 0xff == 3 {
         for n in (2..12).step_by(2).filter(|n| pair(*n) != 0) {
             // SAFETY: a signal.
-            assert_eq!(
-                unsafe { load(Sig(pair(n))) },
-                0,
-                "what it waits for has been submitted before it"
-            );
+            let value = unsafe { load(Sig(pair(n))) };
+            assert_eq!(value, 0, "what it waits for has been submitted before it");
         }
     } else if matches!(pair(8), BAD | WILD) {
         state().queues.get_mut(&queue).expect("a queue").stopped = true;
