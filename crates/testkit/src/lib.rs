@@ -20,6 +20,7 @@ pub mod jit;
 pub mod kfd;
 #[cfg(feature = "names")]
 pub mod names;
+pub mod numbers;
 #[cfg(feature = "abi")]
 pub mod offload;
 #[cfg(feature = "patch")]
