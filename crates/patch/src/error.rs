@@ -50,7 +50,7 @@ impl fmt::Display for Error {
                 write!(f, "{one} and {other} begin at the same address")
             }
             Error::NoRoom { name, room } => {
-                write!(f, "{name} has room for {room} bytes, a jump takes {}", crate::JUMP)
+                write!(f, "{name} has room for {room} bytes, a jump takes {}", crate::jump::JUMP)
             }
             Error::NotCode { name } => write!(f, "{name} is in no executable part of the file"),
             Error::NoTarget { node } => {

@@ -13,11 +13,13 @@ pub mod debug;
 mod error;
 mod exports;
 mod file;
+mod jump;
 mod plan;
 mod runtime;
 
 pub use error::Error;
 pub use exports::Exports;
 pub use file::{Facts, File};
-pub use plan::{JUMP, Patch, Plan, jump};
+pub use jump::{JUMP, jump};
+pub use plan::{Patch, Plan};
 pub use runtime::{Function, Runtime, node};
