@@ -11,7 +11,7 @@ mod table;
 use std::io::{BufWriter, Write};
 
 use crate::Error;
-use crate::images::{self, Chosen, Filter, HostFile, Numbered, SelectArgs, Which, file};
+use crate::images::{self, Filter, HostFile, Numbered, SelectArgs, Which, file};
 use cushim_image::Limits;
 use cushim_names::Foreign as _;
 use listing::{Listing, Row, Totals};
