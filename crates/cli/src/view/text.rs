@@ -14,8 +14,8 @@ use cushim_trace::layout::{LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH,
 use cushim_trace::layout::{MAPPED_NOWAIT, MAPPED_UNKNOWN};
 use cushim_trace::meta::Metadata;
 
-use super::Seen;
 use super::options::ViewOptions;
+use super::seen::Seen;
 use super::style::{Ink, Style};
 use cushim_analysis::NameForm;
 use cushim_analysis::arguments::{Word, arguments, copy_kind, why_no_bytes, words};
