@@ -72,7 +72,7 @@ impl<'d> Plan<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::jump;
+    use crate::jump::jump;
 
     #[test]
     fn a_jump() {
