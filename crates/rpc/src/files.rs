@@ -15,6 +15,11 @@ unsafe extern "C" {
     static stdin: *mut FILE;
     static stdout: *mut FILE;
     static stderr: *mut FILE;
+    // <stdio_ext.h>, which glibc and musl have: what a stream allows, and what was done with it last.
+    fn __freadable(file: *mut FILE) -> c_int;
+    fn __fwritable(file: *mut FILE) -> c_int;
+    fn __freading(file: *mut FILE) -> c_int;
+    fn __fwriting(file: *mut FILE) -> c_int;
 }
 
 /// A stream of C's library.
@@ -131,8 +136,24 @@ asks! {
 }
 
 impl Stream {
+    /// C wants a call that sets the place between reading and writing (C17, 7.21.5.3, 7). A device may leave it out, or
+    /// put a byte back before the first write, whereupon glibc frees the stream's buffer and goes on using it.
+    fn turn(self, to_write: bool) {
+        // SAFETY: an open stream.
+        unsafe {
+            let turns = match to_write {
+                true => __freading(self.0) != 0 && __fwritable(self.0) != 0,
+                false => __fwriting(self.0) != 0 && __freadable(self.0) != 0,
+            };
+            if turns {
+                libc::fseek(self.0, 0, libc::SEEK_CUR);
+            }
+        }
+    }
+
     /// Writes; answers how many bytes were.
     pub fn write(self, bytes: &[u8]) -> u64 {
+        self.turn(true);
         // SAFETY: an open stream and so many bytes.
         unsafe { libc::fwrite(bytes.as_ptr().cast(), 1, bytes.len(), self.0) as u64 }
     }
@@ -140,6 +161,7 @@ impl Stream {
     /// Reads up to `size` bytes.
     pub fn read(self, size: u64) -> Vec<u8> {
         const STEP: usize = 64 << 10;
+        self.turn(false);
         let mut bytes = Vec::new();
         loop {
             let begun = bytes.len();
@@ -156,6 +178,7 @@ impl Stream {
 
     /// Reads a line of at most `size - 1` bytes, as fgets does, with a NUL after it; empty at the end.
     pub fn line(self, size: u64) -> Vec<u8> {
+        self.turn(false);
         let mut bytes = Vec::new();
         while (bytes.len() as u64) + 1 < size && bytes.last() != Some(&b'\n') {
             // SAFETY: an open stream.
@@ -176,9 +199,55 @@ impl Stream {
         unsafe { libc::fseek(self.0, to, whence) }
     }
 
-    /// Puts a byte back.
+    /// Puts a byte back; EOF for a stream that cannot be read, which C's library need not survive.
     pub fn unget(self, byte: i32) -> c_int {
         // SAFETY: an open stream.
+        if unsafe { __freadable(self.0) } == 0 {
+            return libc::EOF;
+        }
+        self.turn(false);
+        // SAFETY: as above.
         unsafe { libc::ungetc(byte, self.0) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A stream that is closed at the end of the test's process.
+    fn opened(path: &CStr, mode: &CStr) -> Stream {
+        // SAFETY: two strings.
+        let file = unsafe { libc::fopen(path.as_ptr(), mode.as_ptr()) };
+        assert!(!file.is_null());
+        Stream(file)
+    }
+
+    #[test]
+    fn a_byte_is_not_put_back_where_nothing_is_read() {
+        let stream = opened(c"/dev/null", c"w");
+        for _ in 0..3 {
+            assert_eq!(stream.unget(65), libc::EOF);
+            assert_eq!(stream.write(&[66; 10_000]), 10_000);
+            assert_eq!(stream.flush(), 0);
+        }
+    }
+
+    #[test]
+    fn reading_and_writing_by_turns() {
+        // SAFETY: a temporary file.
+        let stream = Stream(unsafe { libc::tmpfile() });
+        assert!(!stream.0.is_null());
+        // A byte put back before the first write is forgotten, as C says of fseek.
+        assert_eq!(stream.unget(65), 65);
+        assert_eq!(stream.write(&[66; 10_000]), 10_000);
+        assert_eq!(stream.read(1), []);
+        assert_eq!(stream.seek(0, libc::SEEK_SET), 0);
+        assert_eq!(stream.read(3), [66; 3]);
+        assert_eq!(stream.write(b"cde"), 3);
+        assert_eq!(stream.unget(70), 70);
+        assert_eq!(stream.line(4), b"FBB\0");
+        assert_eq!(stream.seek(0, libc::SEEK_SET), 0);
+        assert_eq!(stream.read(8), *b"BBBcdeBB");
     }
 }

@@ -1,7 +1,6 @@
 //! The device's side of LLVM's GPU RPC: one that keeps to the protocol, for tests of what the host answers, and one that
 //! does what a fuzzer makes up.
 
-use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -246,22 +245,14 @@ pub unsafe fn written(file: *mut libc::FILE) -> Vec<u8> {
 
 /// So many bytes go each way in one conversation of a fuzzed device.
 const MOST: u64 = 64 << 10;
-/// Standard streams of all runs: nothing is to be opened for each. What is written goes nowhere.
-fn nowhere() -> Streams {
-    thread_local! {
-        static NULL: RefCell<Option<[*mut libc::FILE; 3]>> = const { RefCell::new(None) };
-    }
-    let files = NULL.with(|null| {
-        let open = || {
-            // SAFETY: two strings; the files stay open.
-            [c"r", c"w", c"w"]
-                .map(|mode| unsafe { libc::fopen(c"/dev/null".as_ptr(), mode.as_ptr()) })
-        };
-        *null.borrow_mut().get_or_insert_with(open)
-    });
+/// Standard streams of one run, so that no run finds what another left in them. What is written goes nowhere.
+fn nowhere() -> (Streams, [*mut libc::FILE; 3]) {
+    // SAFETY: two strings.
+    let files =
+        [c"r", c"w", c"w"].map(|mode| unsafe { libc::fopen(c"/dev/null".as_ptr(), mode.as_ptr()) });
     assert!(files.iter().all(|file| !file.is_null()));
-    // SAFETY: as above.
-    unsafe { Streams::over(files) }
+    // SAFETY: they are closed behind the server.
+    (unsafe { Streams::over(files) }, files)
 }
 
 /// Serves a device that does what `data` says: which port asks for what with which lanes, and what its packets hold.
@@ -280,8 +271,14 @@ pub fn serve(data: &[u8]) {
             line.end();
         }
     });
-    let mut server = Server::new(Plain::default(), nowhere(), Allow::default());
+    let (streams, files) = nowhere();
+    let mut server = Server::new(Plain::default(), streams, Allow::default());
     let end = server.serve(&line);
+    drop(server);
+    for file in files {
+        // SAFETY: opened above; the server is gone.
+        unsafe { libc::fclose(file) };
+    }
     // Every end is one that a caller can act on; the words of a fault are there.
     if let End::Fault(fault) = end {
         assert!(!fault.0.is_empty());

@@ -3,15 +3,16 @@
 //! Owns: what a line looks like, folding of repeated launches, the limit of lines on a terminal.
 //! Must not know: which events are shown, or the summary.
 
+mod region;
+
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use cushim_abi::{errors, offload::RESULT};
 use cushim_names::{Value, elide};
-use cushim_trace::event::{Body, Call, Event, Launch, Mapped, Range};
+use cushim_trace::event::{Body, Call, Event, Launch, Range};
 use cushim_trace::layout::{LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH, RANGE_START};
-use cushim_trace::layout::{MAPPED_NOWAIT, MAPPED_UNKNOWN};
 use cushim_trace::meta::Metadata;
 
 use super::options::ViewOptions;
@@ -20,7 +21,6 @@ use super::style::{Ink, Style};
 use cushim_analysis::NameForm;
 use cushim_analysis::arguments::{Word, arguments, copy_kind, why_no_bytes, words};
 use cushim_analysis::known::{Handle, Kernel, Known};
-use cushim_analysis::mapped::{self, mappings};
 use cushim_analysis::words::{dim, printable};
 
 /// A name is not shortened below this, however narrow the terminal.
@@ -326,59 +326,6 @@ impl Text {
             })
             .collect();
         texts.join(", ")
-    }
-
-    /// A target region, or a call that maps data.
-    fn mapped(&self, seen: &Seen<'_>, known: &Known, mapped: &Mapped<'_>) -> String {
-        let mark = self.style.ellipsis();
-        let mut list: Vec<String> = mappings(mapped, seen.meta).map(|m| m.text(mark)).collect();
-        if mapped.bits & MAPPED_UNKNOWN != 0 {
-            list.push("?".to_owned());
-        } else if list.len() < mapped.count as usize {
-            list.push(mark.to_owned());
-        }
-        let mut extras = Vec::new();
-        if let Some(place) = mapped::place(mapped, seen.meta) {
-            extras.push(format!("{}:{}", printable(place.file), place.line));
-        }
-        if mapped.device >= 0 {
-            extras.push(format!("device {}", mapped.device));
-        }
-        if mapped.trip_count != 0 {
-            extras.push(format!("{} iterations", mapped.trip_count));
-        }
-        if mapped.bits & MAPPED_NOWAIT != 0 {
-            extras.push("nowait".to_owned());
-        }
-        if mapped.bits & MAPPED_UNKNOWN != 0 && mapped.version != 0 {
-            extras.push(format!("arguments of version {}", mapped.version));
-        }
-        if seen.event.depth > 0 {
-            extras.push(printable(seen.name()));
-        }
-        let extra = match extras.is_empty() {
-            true => String::new(),
-            false => self.style.paint(Ink::Faint, &format!(" [{}]", extras.join(", "))),
-        };
-        let end = match (mapped::fallback(mapped), seen.event.status) {
-            (Some((_, why)), _) => {
-                format!(" {}", self.style.paint(Ink::Bad, &format!("on the host: {why}")))
-            }
-            (None, None) => format!(" = {}", self.style.paint(Ink::Bad, "?")),
-            (None, Some(_)) => String::new(),
-        };
-        if mapped.what != 0 {
-            return format!("map {}({}){extra}{end}", mapped::what(mapped), list.join(", "));
-        }
-        let mut shape = String::new();
-        for (word, asked) in [("teams", mapped.teams), ("threads", mapped.threads)] {
-            if asked != [0; 3] {
-                let _ = write!(shape, " {word} {}", dim(asked));
-            }
-        }
-        let kernel = seen.kernel.and_then(|place| known.kernels().get(place));
-        let name = kernel.map(|kernel| self.kernel_name(kernel, 0)).unwrap_or_default();
-        format!("region {name}{shape}({}){extra}{end}", list.join(", "))
     }
 
     fn call(&self, seen: &Seen<'_>, known: &mut Known, call: &Call<'_>) -> String {
