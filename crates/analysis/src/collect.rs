@@ -144,7 +144,7 @@ impl FileSums {
             }
             place
         });
-        let is_region = matches!(e.body, Body::Mapped(Mapped { what: 0, .. }));
+        let is_region = matches!(&e.body, Body::Mapped(mapped) if mapped.what == 0);
         let is_launch = is_region || matches!(e.body, Body::Launch(_)) && !api.is_node;
         if let Some(lane) = self.lanes.get_mut(lane) {
             lane.add(since, api.kind, ns, is_launch);

@@ -12,16 +12,14 @@
 //! The kernels of a trace, by the host time that their launches took:
 //!
 //! ```
-//! # use cushim_trace::{event::*, meta, testing::FileBuilder};
+//! # use cushim_trace::{event::*, layout::LaunchBody, meta, testing::FileBuilder};
 //! # let folder = tempfile::tempdir()?;
 //! # let path = folder.path().join("app.cushim");
 //! # let mut file = FileBuilder::new(&meta::Process::default());
 //! # file.api(1, "cudaLaunchKernel", "launch", "");
 //! # file.kernel(1, &meta::Kernel { mangled: "_Z6vecaddPf".into(), ..meta::Kernel::default() });
-//! # let launch = Launch {
-//! #     kernel: 1, grid: [4, 1, 1], block: [256, 1, 1], cluster: [0; 3], shared: 0, stream: 0, context: 0, flags: 0,
-//! #     args: &[],
-//! # };
+//! # let stored = LaunchBody { kernel: 1, grid: [4, 1, 1], block: [256, 1, 1], ..LaunchBody::default() };
+//! # let launch = Launch { stored, args: &[] };
 //! # file.event(&Event {
 //! #     id: 0, parent: None, tid: 1, api: 1, depth: 0, begin_ns: 5, call_ns: Some(1500), status: Some(0), link: 0,
 //! #     body: Body::Launch(launch),

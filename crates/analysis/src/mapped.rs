@@ -182,22 +182,17 @@ mod tests {
         meta.names.insert(1, ";a[0:n];a.c;4;7;;".to_owned());
         meta.names.insert(2, ";n;a.c;4;9;;".to_owned());
         meta.names.insert(3, ";a.c;main;6;3;;".to_owned());
-        let mapped = Mapped {
-            what: 0,
+        let stored = MappedBody {
             kernel: 1,
             place: 3,
             device: -1,
             trip_count: 100,
-            flags: 0,
-            teams: [0; 3],
-            threads: [0; 3],
-            shared: 0,
             version: 3,
             fallback: FALLBACK_NO_DEVICE,
             count: 3,
-            bits: 0,
-            args: MappedArgs::new(&bytes),
+            ..MappedBody::default()
         };
+        let mapped = Mapped { stored, args: MappedArgs::new(&bytes) };
         let all: Vec<_> = mappings(&mapped, &meta).collect();
         let texts: Vec<_> = all.iter().map(|m| m.text("…")).collect();
         assert_eq!(texts, ["always tofrom a[0:n] 400 B", "literal n=100", "literal"]);

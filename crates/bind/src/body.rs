@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use crate::Error;
+use crate::error::Error;
 use crate::rewrite::{Edits, Names, REGISTER, TABLE, no_use};
 use crate::words::{Words, is_name};
 

@@ -2,7 +2,8 @@
 //!
 //! Must not know: how they are reached.
 
-use crate::{Space, Theirs, Variable};
+use crate::declare::{Space, Variable};
+use crate::theirs::Theirs;
 
 /// A variable that is the program's.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -144,7 +145,7 @@ fn own_part(name: &str) -> &str {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::variables;
+    use crate::declare::variables;
 
     fn theirs(list: &[(&str, Space, u64)]) -> Theirs {
         let mut theirs = Theirs::default();

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use cushim_image::ptx::type_size;
 
-use crate::Error;
+use crate::error::Error;
 use crate::words::{Words, is_name, number};
 
 /// Where a variable is.

@@ -7,8 +7,9 @@
 use std::ops::Range;
 
 use crate::declare::Declaration;
+use crate::declare::Space;
+use crate::error::Error;
 use crate::words::{Words, is_name, number};
-use crate::{Error, Space};
 
 /// An element of a variable of the replacement that holds an address.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -5,10 +5,13 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use crate::body;
+use crate::compare::Bound;
+use crate::declare::Space;
 use crate::declare::{Declaration, Item, items};
+use crate::error::Error;
 use crate::initial::{self, Fixup};
 use crate::words::Words;
-use crate::{Bound, Error, Space, body};
 
 /// The table of addresses: an array of `.u64` in `.const`, in the order of the bound variables.
 pub const TABLE: &str = "cushim_bound";

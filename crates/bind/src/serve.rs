@@ -5,7 +5,11 @@
 use cushim_image::inventory::ImageKind;
 use cushim_image::{Format, Limits};
 
-use crate::{Bound, Fixup, Theirs, Variable, compare, rewrite, theirs_of, variables};
+use crate::compare::{Bound, compare};
+use crate::declare::{Variable, variables};
+use crate::initial::Fixup;
+use crate::rewrite::rewrite;
+use crate::theirs::{Theirs, theirs_of};
 
 /// A part of a replacement that the backend runs.
 #[derive(Debug, Clone, Copy)]

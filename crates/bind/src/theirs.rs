@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use cushim_image::inventory::{self, ImageKind};
 use cushim_image::{Cubin, Limits, amdgpu, ptx};
 
-use crate::Space;
+use crate::declare::Space;
 
 /// What a program's image has, by name: space and size; several where its parts differ. A size of 0 is not known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 
 use cushim_image::ptx::{Lexer, Token};
 
-use crate::Error;
+use crate::error::Error;
 
 /// The words of a text, which ends at a NUL.
 pub struct Words<'a> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cushim_trace::event::{Body, Call, Event, Gpu, Launch, Texts, Words};
-use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, Lost};
+use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, LaunchBody, Lost};
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
 use manual::documented;
@@ -68,20 +68,12 @@ fn process(pid: u32, rank: Option<u32>, rounds: u64, slow: u64, second: &str) ->
     for n in 0..rounds {
         let mut args = 0x7f3a_0000_0000u64.to_le_bytes().to_vec();
         args.extend((n as i32).to_le_bytes());
-        let mut launch = Launch {
-            kernel: 1,
-            grid: [16, 1, 1],
-            block: [256, 1, 1],
-            cluster: [0; 3],
-            shared: 0,
-            stream: 0,
-            context: 0,
-            flags: 0,
-            args: &args,
-        };
-        put(pid, LAUNCH, 2_000 + n, 0, Body::Launch(launch.clone()));
-        (launch.kernel, launch.grid, launch.stream) = (2, [16 << (n % 2), 4, 1], 0x5566_0010);
-        put(pid + 1, LAUNCH, slow, if n == 3 { 98 } else { 0 }, Body::Launch(launch));
+        let (grid, block) = ([16, 1, 1], [256, 1, 1]);
+        let mut stored = LaunchBody { kernel: 1, grid, block, ..LaunchBody::default() };
+        let launch = |stored| Body::Launch(Launch { stored, args: &args });
+        put(pid, LAUNCH, 2_000 + n, 0, launch(stored));
+        (stored.kernel, stored.grid, stored.stream) = (2, [16 << (n % 2), 4, 1], 0x5566_0010);
+        put(pid + 1, LAUNCH, slow, if n == 3 { 98 } else { 0 }, launch(stored));
     }
     put(pid, SYNC, 50_000, 0, Body::Call(copy(Words::new(&[]))));
     put(pid, 0, 0, 0, Body::Mark("epoch 2"));

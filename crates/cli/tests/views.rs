@@ -145,17 +145,9 @@ impl Sample {
 }
 
 fn launch(kernel: u32, grid: [u32; 3], stream: u64, args: &[u8]) -> Launch<'_> {
-    Launch {
-        kernel,
-        grid,
-        block: [256, 1, 1],
-        cluster: [0; 3],
-        shared: 0,
-        stream,
-        context: 0xc0,
-        flags: 0,
-        args,
-    }
+    let (block, context) = ([256, 1, 1], 0xc0);
+    let stored = LaunchBody { kernel, grid, block, stream, context, ..LaunchBody::default() };
+    Launch { stored, args }
 }
 
 fn bytes(parts: &[&[u8]]) -> Vec<u8> {
@@ -186,11 +178,12 @@ fn program() -> Sample {
     s.launch(6, 1, 0, 2_000, 0, &[]);
     let fill = bytes(&[&9i32.to_le_bytes(), &1.5f32.to_le_bytes(), &pointer(64)]);
     let mut cluster = launch(5, [4, 2, 1], 2, &fill);
-    (cluster.cluster, cluster.flags, cluster.shared) = ([2, 1, 1], LAUNCH_COOPERATIVE, 4096);
+    let asked = &mut cluster.stored;
+    (asked.cluster, asked.flags, asked.shared) = ([2, 1, 1], LAUNCH_COOPERATIVE, 4096);
     s.at(LAUNCH, 0, Some(9_000), 0, Body::Launch(cluster));
     s.at(DRIVER_LAUNCH, 1, Some(7_000), 0, Body::Launch(launch(5, [4, 2, 1], 2, &fill)));
     let mut cut = launch(1, [1, 1, 1], 0, &init[..8]);
-    cut.flags = LAUNCH_ARGS_CUT;
+    cut.stored.flags = LAUNCH_ARGS_CUT;
     s.at(LAUNCH, 0, Some(1_000), 0, Body::Launch(cut));
     s.at(ADD_NODE, 0, Some(1_500), 0, Body::Launch(launch(1, [16, 1, 1], 0x9000, &init)));
     s.call(GRAPH_LAUNCH, 6_000, 0, 0, 0, &[0x9100, 0]);

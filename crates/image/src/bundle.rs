@@ -5,8 +5,11 @@
 //! `clang/lib/Driver/OffloadBundler.cpp`, LLVM 16 to 22.
 
 use crate::bytes::Bytes;
-use crate::codec::{Codec, packed_size};
-use crate::{Error, Limits, Result, Work};
+use crate::codec::packed_size;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::packing::Codec;
+use crate::work::Work;
 
 /// First bytes of a plain bundle.
 pub const MAGIC: &[u8; 24] = b"__CLANG_OFFLOAD_BUNDLE__";

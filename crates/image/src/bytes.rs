@@ -4,7 +4,7 @@
 //! Everything here is safe code on unaligned bytes; on the targets that run
 //! CUDA the compiler turns each read into one load and one comparison.
 
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// A slice that knows where it lies and what it is, for error messages.
 #[derive(Debug, Clone, Copy)]

@@ -1,32 +1,10 @@
 //! Unpacking and packing with a bound. Owns the choice of decompressors; must
 //! not know which container the bytes come from.
 
-use crate::{Error, Limits, Result, Work};
-use std::fmt;
-
-/// How bytes are packed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Codec {
-    /// Not packed.
-    None,
-    /// One raw LZ4 block, without a frame.
-    Lz4,
-    /// Zstandard frames.
-    Zstd,
-    /// A zlib stream (RFC 1950).
-    Zlib,
-}
-
-impl fmt::Display for Codec {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.pad(match self {
-            Self::None => "none",
-            Self::Lz4 => "lz4",
-            Self::Zstd => "zstd",
-            Self::Zlib => "zlib",
-        })
-    }
-}
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::packing::Codec;
+use crate::work::Work;
 
 /// Largest window accepted when unpacking a stream: 128 MiB, zstd's own bound.
 const ZSTD_WINDOW_LOG: u32 = 27;

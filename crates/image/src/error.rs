@@ -1,6 +1,6 @@
 //! The crate's one error type.
 
-use crate::codec::Codec;
+use crate::packing::Codec;
 
 /// A reader's result.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -47,7 +47,7 @@ pub enum Error {
         found: u64,
         /// The bound it breaks.
         limit: u64,
-        /// The field of [`Limits`](crate::Limits) that holds the bound.
+        /// The field of [`Limits`](crate::limits::Limits) that holds the bound.
         name: &'static str,
     },
     /// Packed data that do not unpack to what the header promises.

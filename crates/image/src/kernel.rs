@@ -1,6 +1,6 @@
 //! What is known of one kernel or device function, whichever format says it.
 
-use crate::ParamLayout;
+use crate::params::layout::ParamLayout;
 
 /// A kernel (or a device function) and its resources. `None`: the image does
 /// not say.

@@ -1,7 +1,7 @@
 //! How much a hostile image may cost its reader.
 
 /// Upper bounds that every reader of this crate keeps. Exceeding one is an
-/// [`Error::TooBig`](crate::Error::TooBig) that names the limit.
+/// [`Error::TooBig`](crate::error::Error::TooBig) that names the limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Most bytes one image may unpack to, and most bytes a header may claim.

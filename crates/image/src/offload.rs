@@ -5,8 +5,11 @@
 //! `llvm/lib/Object/OffloadBinary.cpp` of LLVM 19 to 22.
 
 use crate::bytes::{Bytes, align_up};
-use crate::codec::{Codec, ZSTD_MAGIC};
-use crate::{Error, Limits, Result, Work};
+use crate::codec::ZSTD_MAGIC;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::packing::Codec;
+use crate::work::Work;
 
 /// First bytes of every version.
 pub const MAGIC: [u8; 4] = [0x10, 0xFF, 0x10, 0xAD];

@@ -6,7 +6,8 @@
 //! [`Error::TooBig`] where that is many times over what it was given. Must not
 //! know any format.
 
-use crate::{Error, Limits, Result};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
 
 /// What a reader may still do.
 #[derive(Debug, Clone)]

@@ -4,8 +4,8 @@
 //! `OffloadWrapper.cpp`); must not follow the pointers in them: whoever holds
 //! the wrapper knows the address space.
 
-use crate::Result;
 use crate::bytes::Bytes;
+use crate::error::Result;
 
 /// Bytes of a wrapper.
 pub const SIZE: usize = 24;

@@ -5,8 +5,9 @@ use cushim_testkit::image as targets;
 
 use std::path::{Path, PathBuf};
 
+use cushim_image::Codec;
 use cushim_image::arch::Arch;
-use cushim_image::codec::{Codec, pack};
+use cushim_image::codec::pack;
 use cushim_image::{Limits, fatbin, inventory, offload};
 
 type Target = (&'static str, fn(&[u8]));

@@ -27,6 +27,7 @@ use cushim_process::table::PointerTable;
 
 use crate::handle::Handle;
 use crate::log::{self, Level};
+use crate::redirect::launch::Launch;
 use crate::registry::{self, Kernel};
 use crate::site::Site;
 use crate::{life, lock, symbol, thread};
@@ -59,22 +60,14 @@ fn stream_of(site: &Site, stream: usize) -> usize {
 /// `cudaLaunchKernel`, `__cudaLaunchKernel` and their `_ptsz` forms.
 ///
 /// # Safety
-/// `real` is the function of `site`, and the arguments are what the program passed.
+/// `real` is the function of `site`, and `asked` what the program passed.
 #[inline(always)]
-pub unsafe fn launch_kernel(
-    site: &'static Site,
-    real: LaunchKernel,
-    func: Func,
-    grid: Dim3,
-    block: Dim3,
-    args: Ptr,
-    shared: usize,
-    stream: Stream,
-) -> i32 {
+pub unsafe fn launch_kernel(site: &'static Site, real: LaunchKernel, asked: &Launch) -> i32 {
+    let Launch { func, grid, block, shared, stream, params: args, .. } = *asked;
     if let Some((driver, function)) = ready(site, func, args)
         && let Ok(bytes) = u32::try_from(shared)
     {
-        let (on, none) = (stream_of(site, stream.0), Ptr(0));
+        let (on, none) = (stream_of(site, stream), Ptr(0));
         let (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz }) = (grid, block);
         // SAFETY: the driver's function, with the runtime's handle and the program's arguments.
         let status = unsafe {
@@ -86,7 +79,7 @@ pub unsafe fn launch_kernel(
         REPEATED.fetch_add(1, Ordering::Relaxed);
     }
     // SAFETY: forwarded as it came.
-    let status = unsafe { real(func, grid, block, args, shared, stream) };
+    let status = unsafe { real(func, grid, block, args, shared, Stream(stream)) };
     through(site, func, args, status);
     status
 }
@@ -94,7 +87,7 @@ pub unsafe fn launch_kernel(
 /// `cudaLaunchKernelExC` and its `_ptsz` form, whose configuration is `c`.
 ///
 /// # Safety
-/// As [`launch_kernel`].
+/// `real` is the function of `site`, and the arguments are what the program passed.
 #[inline(always)]
 pub unsafe fn launch_kernel_ex(
     site: &'static Site,

@@ -50,7 +50,7 @@ impl fmt::Display for Error {
                 write!(f, "{one} and {other} begin at the same address")
             }
             Error::NoRoom { name, room } => {
-                write!(f, "{name} has {room} bytes, too few for a jump of {}", crate::JUMP)
+                write!(f, "{name} has {room} bytes, too few for a jump of {}", crate::jump::JUMP)
             }
             Error::NotCode { name } => {
                 write!(f, "{name} is not in an executable segment of the file")

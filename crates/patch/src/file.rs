@@ -10,7 +10,7 @@ use object::read::elf::{
 };
 use object::{LittleEndian, SymbolIndex};
 
-use crate::Error;
+use crate::error::Error;
 
 pub(crate) type Header = FileHeader64<LittleEndian>;
 pub(crate) type Symbol = elf::Sym64<LittleEndian>;

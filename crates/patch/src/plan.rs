@@ -1,19 +1,11 @@
 //! What is to be written into a program's code.
 //!
-//! Owns: the jump, and the checks that make sure that it fits and stands alone. Must not know: memory.
+//! Owns: the checks that make sure that it fits and stands alone. Must not know: memory.
 
+use crate::error::Error;
 use crate::file::File;
-use crate::{Error, Runtime};
-
-/// Bytes of a jump to any address.
-pub const JUMP: usize = 14;
-
-/// `jmp [rip + 0]` and the address after it: it changes no register.
-pub fn jump(target: u64) -> [u8; JUMP] {
-    let mut code = [0xff, 0x25, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-    code[6..].copy_from_slice(&target.to_le_bytes());
-    code
-}
+use crate::jump::JUMP;
+use crate::runtime::Runtime;
 
 /// One entry and where it is to lead.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +72,7 @@ impl<'d> Plan<'d> {
 
 #[cfg(test)]
 mod tests {
-    use super::jump;
+    use crate::jump::jump;
 
     #[test]
     fn a_jump() {

@@ -5,8 +5,9 @@
 use object::elf;
 use object::read::elf::{SectionHeader, Sym};
 
+use crate::error::Error;
+use crate::file::Facts;
 use crate::file::{File, LE, Symbol, each};
-use crate::{Error, Facts};
 
 /// One function of the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //!
 //! A function may panic only where a reader broke a promise.
 
-use cushim_image::codec::Codec;
+use cushim_image::Codec;
 use cushim_image::fatbin::{self, Kind};
 use cushim_image::inventory;
 use cushim_image::offload::{self, OffloadBinary};

@@ -2,7 +2,10 @@
 //!
 //! Must not know: where the bytes came from, or how anything is printed.
 
-use crate::layout::MappedArg;
+use std::ops::Deref;
+
+pub use crate::layout::GpuBody as Gpu;
+use crate::layout::*;
 
 /// One recorded call.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,35 +50,11 @@ pub enum Body<'a> {
 }
 
 /// A target region, or a call that maps data.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Mapped<'a> {
-    /// 0 for a region, else `layout::MAP_BEGIN` and the like.
-    pub what: u8,
-    /// Regions: number of the kernel, a key of [`crate::meta::Metadata::kernels`].
-    pub kernel: u32,
-    /// A key of [`crate::meta::Metadata::names`]: where in the source; 0 for none.
-    pub place: u32,
-    /// The device that was asked for; -1 is the default one.
-    pub device: i64,
-    /// Regions: how often the loop runs, 0 where that is not known.
-    pub trip_count: u64,
-    /// Regions: flags of the arguments' structure.
-    pub flags: u64,
-    /// Regions: teams that were asked for.
-    pub teams: [u32; 3],
-    /// Regions: threads of a team that were asked for.
-    pub threads: [u32; 3],
-    /// Regions: dynamic memory of a team, bytes.
-    pub shared: u32,
-    /// Regions: version of the arguments' structure.
-    pub version: u16,
-    /// Regions: `layout::FALLBACK_*`.
-    pub fallback: u8,
-    /// How many arguments there were; [`Mapped::args`] may have fewer.
-    pub count: u32,
-    /// `layout::MAPPED_*` bits.
-    pub bits: u16,
-    /// The arguments that were kept.
+    /// What the ledger has of it.
+    pub stored: MappedBody,
+    /// The arguments that were kept; there may have been more ([`MappedBody::count`]).
     pub args: MappedArgs<'a>,
 }
 
@@ -107,56 +86,29 @@ impl<'a> MappedArgs<'a> {
     }
 }
 
-/// Work that a GPU did for a call.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Gpu {
-    /// `layout::GPU_*`.
-    pub what: u8,
-    /// Copies: a number of CUPTI's `CUpti_ActivityMemcpyKind`.
-    pub direction: u8,
-    /// Number of the device.
-    pub device: u32,
-    /// Number of the context, of CUPTI's counting.
-    pub context: u32,
-    /// Number of the stream, of CUPTI's counting.
-    pub stream: u32,
-    /// The kernel that the call launched, 0 where that is not known.
-    pub kernel: u32,
-    /// A key of [`crate::meta::Metadata::names`]: the symbol; 0 for none.
-    pub name: u32,
-    /// The call that asked for it, 0 where that was not recorded.
-    pub link: u64,
-    /// Copies and sets: bytes.
-    pub bytes: u64,
-    /// The node of a graph, 0 for none.
-    pub graph_node: u64,
-    /// Kernels: blocks.
-    pub grid: [u32; 3],
-    /// Kernels: threads.
-    pub block: [u32; 3],
-    /// Kernels: shared memory, bytes.
-    pub shared: u32,
-    /// CUPTI's number of the call.
-    pub correlation: u32,
-}
-
 /// A moment of a range of the program's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Range<'a> {
-    /// `layout::RANGE_*`.
-    pub what: u8,
-    /// A key of [`crate::meta::Metadata::names`]: the domain; 0 for the default one.
-    pub domain: u32,
-    /// Ties the end to the start, where they may be on different threads.
-    pub id: u64,
-    /// The number that was given along, if one was.
-    pub payload: Option<Payload>,
-    /// The program's own grouping.
-    pub category: u32,
-    /// ARGB, 0 for none.
-    pub color: u32,
+    /// What the ledger has of it.
+    pub stored: RangeBody,
     /// Its text; empty where a range ends.
     pub text: &'a str,
+}
+
+impl Range<'_> {
+    /// The number that was given along, if one was.
+    pub fn payload(&self) -> Option<Payload> {
+        let bits = self.stored.payload;
+        Some(match self.payload_type {
+            PAYLOAD_U64 => Payload::Whole(bits.into()),
+            PAYLOAD_I64 => Payload::Whole((bits as i64).into()),
+            PAYLOAD_F64 => Payload::Real(f64::from_bits(bits)),
+            PAYLOAD_U32 => Payload::Whole((bits as u32).into()),
+            PAYLOAD_I32 => Payload::Whole((bits as i32).into()),
+            PAYLOAD_F32 => Payload::Real(f32::from_bits(bits as u32).into()),
+            _ => return None,
+        })
+    }
 }
 
 /// A number that a program gave along with a range.
@@ -169,27 +121,27 @@ pub enum Payload {
 }
 
 /// A kernel launch.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Launch<'a> {
-    /// Number of the kernel, a key of [`crate::meta::Metadata::kernels`].
-    pub kernel: u32,
-    /// Blocks.
-    pub grid: [u32; 3],
-    /// Threads per block.
-    pub block: [u32; 3],
-    /// Blocks per cluster, zeros where none was asked for.
-    pub cluster: [u8; 3],
-    /// Dynamic shared memory, bytes.
-    pub shared: u32,
-    /// Stream handle (a graph node: the graph's handle).
-    pub stream: u64,
-    /// Context handle, 0 where unknown.
-    pub context: u64,
-    /// `layout::LAUNCH_*` bits.
-    pub flags: u8,
+    /// What the ledger has of it.
+    pub stored: LaunchBody,
     /// The parameter block, as far as it was recorded.
     pub args: &'a [u8],
 }
+
+/// What is stored is read as if it were the event's own.
+macro_rules! stored {
+    ($($event:ident: $body:ty)*) => {$(
+        impl Deref for $event<'_> {
+            type Target = $body;
+            fn deref(&self) -> &$body {
+                &self.stored
+            }
+        }
+    )*};
+}
+
+stored! { Launch: LaunchBody  Mapped: MappedBody  Range: RangeBody }
 
 /// A call that is no launch.
 #[derive(Clone, Debug, PartialEq)]

@@ -233,7 +233,7 @@ pub struct EventHead {
 
 /// The rest of [`EVENT_LAUNCH`]: bytes 32 to 88; argument bytes follow at [`LAUNCH_ARGS`].
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaunchBody {
     /// Number of the kernel; its record stands in the metadata.
     pub kernel: u32,
@@ -288,7 +288,7 @@ pub struct CallBody {
 
 /// The rest of [`EVENT_GPU`]: bytes 32 to 128.
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct GpuBody {
     /// `GPU_*`.
     pub what: u8,
@@ -335,7 +335,7 @@ pub const GPU_SET: u8 = 3;
 
 /// The rest of [`EVENT_RANGE`]: bytes 32 to 64; its text follows at [`RANGE_TEXT`].
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RangeBody {
     /// `RANGE_*`.
     pub what: u8,
@@ -386,7 +386,7 @@ pub const RANGE_TEXT: usize = 32 + size_of::<RangeBody>();
 
 /// The rest of [`EVENT_REGION`] and [`EVENT_MAP`]: bytes 32 to 104; its arguments follow at [`MAPPED_ARGS`].
 #[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MappedBody {
     /// Regions: number of the kernel; its record stands in the metadata.
     pub kernel: u32,

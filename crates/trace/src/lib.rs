@@ -21,5 +21,6 @@ pub mod testing;
 
 mod error;
 mod mailbox;
+mod stored;
 
 pub use error::Error;

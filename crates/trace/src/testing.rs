@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use crate::event::{Body, Event, Payload};
+use crate::event::{Body, Event};
 use crate::layout::*;
 use crate::meta::{Api, Encoder, Image, Kernel, Process, encode_context, encode_name, encode_note};
+use crate::stored;
 
 /// `CLOCK_MONOTONIC` at the start of every made-up process, ns.
 pub const START_NS: u64 = 1_000_000_000;
@@ -147,15 +148,8 @@ fn encode(event: &Event<'_>) -> Vec<u8> {
     bytes.extend(u32::from(event.call_ns.is_some()).to_le_bytes());
     let kind = match &event.body {
         Body::Launch(launch) => {
-            bytes.extend(launch.kernel.to_le_bytes());
-            bytes.extend(launch.shared.to_le_bytes());
-            bytes.extend(launch.stream.to_le_bytes());
-            launch.grid.iter().for_each(|n| bytes.extend(n.to_le_bytes()));
-            bytes.extend((launch.args.len() as u32).to_le_bytes());
-            launch.block.iter().for_each(|n| bytes.extend(n.to_le_bytes()));
-            bytes.extend(launch.cluster);
-            bytes.push(launch.flags);
-            bytes.extend(launch.context.to_le_bytes());
+            let arg_bytes = launch.args.len() as u32;
+            bytes.extend(stored::bytes(&LaunchBody { arg_bytes, ..launch.stored }));
             bytes.extend(launch.args);
             EVENT_LAUNCH
         }
@@ -174,52 +168,19 @@ fn encode(event: &Event<'_>) -> Vec<u8> {
             EVENT_MARK
         }
         Body::Gpu(gpu) => {
-            bytes.extend([gpu.what, gpu.direction, 0, 0]);
-            for word in [gpu.device, gpu.context, gpu.stream, gpu.kernel, gpu.name] {
-                bytes.extend(word.to_le_bytes());
-            }
-            let end = begin + event.call_ns.unwrap_or(0);
-            for word in [gpu.link, begin, end, gpu.bytes, gpu.graph_node] {
-                bytes.extend(word.to_le_bytes());
-            }
-            let shape = gpu.grid.into_iter().chain(gpu.block);
-            let words = shape.chain([gpu.shared, gpu.correlation]);
-            words.for_each(|word| bytes.extend(word.to_le_bytes()));
+            let (start_ns, end_ns) = (begin, begin + event.call_ns.unwrap_or(0));
+            bytes.extend(stored::bytes(&GpuBody { start_ns, end_ns, ..*gpu }));
             EVENT_GPU
         }
         Body::Mapped(mapped) => {
-            for word in [mapped.kernel, mapped.place] {
-                bytes.extend(word.to_le_bytes());
-            }
-            for word in [mapped.device as u64, mapped.trip_count, mapped.flags] {
-                bytes.extend(word.to_le_bytes());
-            }
-            let shape = mapped.teams.into_iter().chain(mapped.threads).chain([mapped.shared]);
-            shape.for_each(|word| bytes.extend(word.to_le_bytes()));
-            bytes.extend(mapped.version.to_le_bytes());
-            bytes.extend([mapped.what, mapped.fallback]);
-            bytes.extend(mapped.count.to_le_bytes());
-            bytes.extend((mapped.args.iter().len() as u16).to_le_bytes());
-            bytes.extend(mapped.bits.to_le_bytes());
+            let kept = mapped.args.iter().len() as u16;
+            bytes.extend(stored::bytes(&MappedBody { kept, ..mapped.stored }));
             bytes.extend(mapped.args.0);
             if mapped.what == 0 { EVENT_REGION } else { EVENT_MAP }
         }
         Body::Range(range) => {
-            let (kind, payload) = match range.payload {
-                None => (PAYLOAD_NONE, 0),
-                Some(Payload::Real(real)) => (PAYLOAD_F64, real.to_bits()),
-                Some(Payload::Whole(whole)) => match i64::try_from(whole) {
-                    Ok(whole) => (PAYLOAD_I64, whole as u64),
-                    Err(_) => (PAYLOAD_U64, whole as u64),
-                },
-            };
-            bytes.extend([range.what, kind]);
-            bytes.extend((range.text.len() as u16).to_le_bytes());
-            bytes.extend(range.domain.to_le_bytes());
-            bytes.extend(range.id.to_le_bytes());
-            bytes.extend(payload.to_le_bytes());
-            bytes.extend(range.category.to_le_bytes());
-            bytes.extend(range.color.to_le_bytes());
+            let text = range.text.len() as u16;
+            bytes.extend(stored::bytes(&RangeBody { text, ..range.stored }));
             bytes.extend(range.text.as_bytes());
             EVENT_RANGE
         }

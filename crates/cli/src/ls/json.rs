@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use super::{Listing, Totals};
+use super::listing::{Listing, Totals};
 use crate::images::record::{ImageRecord, KernelRecord, ProblemRecord, VERSION, WrapperRecord};
 
 /// The document while it is filled.

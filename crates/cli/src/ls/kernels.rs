@@ -9,7 +9,7 @@ use cushim_image::kernel::{Kernel, Stack};
 use cushim_names::Name;
 use rayon::prelude::*;
 
-use super::Sort;
+use super::sort::Sort;
 use crate::images::{self, Filter, Numbered, Which};
 
 /// A kernel in one image.

@@ -4,15 +4,18 @@
 
 mod json;
 mod kernels;
+mod listing;
+mod sort;
 mod table;
 
 use std::io::{BufWriter, Write};
-use std::path::Path;
 
 use crate::Error;
-use crate::images::{self, Chosen, Filter, HostFile, Numbered, SelectArgs, Which, file};
+use crate::images::{self, Filter, HostFile, Numbered, SelectArgs, Which, file};
 use cushim_image::Limits;
 use cushim_names::Foreign as _;
+use listing::{Listing, Row, Totals};
+use sort::Sort;
 
 /// List the device images in programs and libraries
 #[derive(clap::Args, Debug)]
@@ -39,67 +42,6 @@ pub struct LsArgs {
     /// At most N rows for each file
     #[arg(long, value_name = "N")]
     top: Option<usize>,
-}
-
-/// What rows are sorted by; sizes and counts from the largest down.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-enum Sort {
-    /// As in the file
-    File,
-    /// By kind, then architecture
-    Kind,
-    /// By architecture
-    Arch,
-    /// By stored size
-    Packed,
-    /// By unpacked size
-    Unpacked,
-    /// Kernels by demangled name
-    Name,
-    /// Kernels by most registers
-    Registers,
-    /// Kernels by static shared memory
-    Shared,
-    /// Kernels by stack
-    Stack,
-    /// Kernels by size of their parameters
-    Params,
-    /// Kernels by bytes of machine code
-    Code,
-}
-
-impl Sort {
-    fn is_of_kernels(self) -> bool {
-        !matches!(self, Self::File | Self::Kind | Self::Arch | Self::Packed | Self::Unpacked)
-    }
-}
-
-/// An image's row.
-struct Row<'a> {
-    numbered: Numbered<'a>,
-    hash: Option<u64>,
-    /// The hash is of the unpacked image.
-    content: bool,
-}
-
-/// A file, listed.
-struct Listing<'a> {
-    path: &'a Path,
-    size: u64,
-    rows: Vec<Row<'a>>,
-    kernels: Vec<kernels::Merged>,
-    found: Chosen<'a>,
-    /// Images and kernels before `--top`.
-    totals: Totals,
-}
-
-#[derive(Default, Clone, Copy)]
-struct Totals {
-    images: usize,
-    kernels: usize,
-    packed: u64,
-    unpacked: u64,
-    problems: usize,
 }
 
 /// Runs the command. Exit code 1: something could not be read, or a named file holds nothing.
@@ -169,16 +111,6 @@ fn complain_of(listing: &Listing<'_>, empty: bool) {
         };
         let error = problem.error.to_string();
         crate::complain(&format!("{path}: {}{}", trail.shown(), error.shown()));
-    }
-}
-
-impl Totals {
-    fn add(&mut self, other: Self) {
-        self.images += other.images;
-        self.kernels += other.kernels;
-        self.packed += other.packed;
-        self.unpacked += other.unpacked;
-        self.problems += other.problems;
     }
 }
 

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use cushim_image::kernel::{Kernel, Stack};
 
 use super::kernels::{Merged, stack};
-use super::{Listing, Row, Totals};
+use super::listing::{Listing, Row, Totals};
 use crate::images::tool;
 use cushim_names::Foreign as _;
 

@@ -3,6 +3,7 @@
 //! Must not know: how they are carried out.
 
 use std::fmt::Write;
+use std::path::PathBuf;
 
 use cushim_bind::{Part, serve};
 use cushim_image::inventory::ImageKind;
@@ -11,10 +12,19 @@ use cushim_manifest::Manifest;
 use cushim_names::{Foreign as _, Name};
 use cushim_rules::{Action, Names, Rule};
 
-use super::CheckArgs;
 use super::program::{self, Container};
 use crate::images::HostFile;
 use crate::{Error, Outcome};
+
+/// Arguments of `cushim redirect check`.
+#[derive(Debug, clap::Args)]
+pub struct CheckArgs {
+    /// The manifest
+    manifest: PathBuf,
+    /// Programs and libraries, as they would be loaded
+    #[arg(required = true)]
+    programs: Vec<PathBuf>,
+}
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Outcome {

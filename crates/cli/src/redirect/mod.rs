@@ -7,11 +7,11 @@ mod check;
 mod new;
 mod program;
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 
 use crate::Outcome;
+use check::CheckArgs;
+use new::NewArgs;
 
 /// Arguments of `cushim redirect`.
 #[derive(Debug, Args)]
@@ -27,28 +27,6 @@ enum What {
     New(NewArgs),
     /// Say what the rules of a manifest would match in a program, without running it
     Check(CheckArgs),
-}
-
-/// Arguments of `cushim redirect new`.
-#[derive(Debug, Args)]
-struct NewArgs {
-    /// The program or library that holds the kernel
-    program: PathBuf,
-    /// The kernel: a regular expression over its symbol and names, which must mean one kernel
-    kernel: String,
-    /// Write into DIR
-    #[arg(short, long, value_name = "DIR", default_value = "redirect")]
-    output: PathBuf,
-}
-
-/// Arguments of `cushim redirect check`.
-#[derive(Debug, Args)]
-struct CheckArgs {
-    /// The manifest
-    manifest: PathBuf,
-    /// Programs and libraries, as they would be loaded
-    #[arg(required = true)]
-    programs: Vec<PathBuf>,
 }
 
 const AFTER: &str = "\

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use cushim_image::Limits;
 use cushim_image::inventory::{self, Image, ImageKind};
@@ -13,9 +13,21 @@ use cushim_names::{Foreign as _, Name};
 use cushim_trace::private::Folder;
 use regex_lite::Regex;
 
-use super::{NewArgs, program};
+use super::program;
 use crate::images::HostFile;
 use crate::{Error, Outcome};
+
+/// Arguments of `cushim redirect new`.
+#[derive(Debug, clap::Args)]
+pub struct NewArgs {
+    /// The program or library that holds the kernel
+    program: PathBuf,
+    /// The kernel: a regular expression over its symbol and names, which must mean one kernel
+    kernel: String,
+    /// Write into DIR
+    #[arg(short, long, value_name = "DIR", default_value = "redirect")]
+    output: PathBuf,
+}
 
 /// Runs the command.
 pub fn run(args: &NewArgs) -> Outcome {

@@ -6,6 +6,7 @@
 mod args;
 mod json;
 mod options;
+mod seen;
 mod stats;
 pub(crate) mod style;
 pub(crate) mod table;
@@ -14,9 +15,8 @@ mod text;
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
-use cushim_trace::event::{Body, Event, Gpu, Mapped};
-use cushim_trace::layout::LOST_KINDS;
-use cushim_trace::meta::{Api, Metadata};
+use cushim_trace::event::{Body, Event, Gpu};
+use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 
 use crate::Error;
@@ -24,75 +24,17 @@ use crate::Error;
 pub use args::{Class, ColorWhen, Format, ViewArgs};
 pub use cushim_analysis::{Children, KernelFilter, NameForm, Source};
 pub use options::{Classes, Target, ViewOptions, utf8_locale};
+pub use seen::{Run, Totals};
 
 use cushim_analysis::facts::Facts;
 use cushim_analysis::known::Known;
 pub(crate) use json::{JsonValue, word_value};
 #[cfg(feature = "parquet")]
 pub(crate) use json::{gpu_word, range_word};
+use seen::Seen;
 use stats::Stats;
 pub(crate) use table::size;
 use text::Text;
-
-/// What was traced, for the header of JSON lines.
-#[derive(Clone, Debug, Default)]
-pub struct Run {
-    /// Command line.
-    pub argv: Vec<String>,
-    /// Host name.
-    pub host: String,
-    /// Rank among the job's processes.
-    pub rank: Option<u32>,
-}
-
-/// What came by, whether it was shown or not.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    /// Events, nested ones too.
-    pub events: u64,
-    /// Outermost calls: those that the program made.
-    pub calls: u64,
-    /// Kernel launches and target regions among them.
-    pub launches: u64,
-    /// Kernel nodes that were put into graphs or changed, which are no launches yet.
-    pub nodes: u64,
-    /// Outermost calls that failed.
-    pub failed: u64,
-    /// Outermost calls that did not come back.
-    pub pending: u64,
-    /// Processes that left a file.
-    pub processes: u64,
-    /// Events missing, by [`cushim_trace::layout::Lost`].
-    pub lost: [u64; LOST_KINDS],
-    /// Earlier events that were overwritten, where only the latest were kept.
-    pub overwritten: u64,
-    /// In how many bytes of each process they were kept, the largest.
-    pub keep: u64,
-    /// Records that could not be understood and were skipped.
-    pub damaged: u64,
-}
-
-/// One event with all that belongs to it.
-struct Seen<'a> {
-    source: &'a Source,
-    meta: &'a Metadata,
-    event: &'a Event<'a>,
-    api: Option<&'a Api>,
-    /// The event class, a word.
-    class: &'a str,
-    /// Place of the kernel that the event is about.
-    kernel: Option<usize>,
-}
-
-impl<'a> Seen<'a> {
-    fn name(&self) -> &'a str {
-        self.api.map_or("", |api| &api.name)
-    }
-    /// A kernel node of a graph, which has the form of a launch.
-    fn is_node(&self) -> bool {
-        self.class == "graph" && matches!(self.event.body, Body::Launch(_))
-    }
-}
 
 /// Writes what it is fed.
 pub struct View {
@@ -200,7 +142,9 @@ impl View {
             self.totals.pending += 1;
             self.stats.pending(seen.name());
         }
-        if let Body::Mapped(Mapped { what: 0, .. }) = event.body {
+        if let Body::Mapped(mapped) = &event.body
+            && mapped.what == 0
+        {
             self.totals.launches += 1;
         }
         if let Body::Launch(_) = event.body {

@@ -8,8 +8,8 @@ use std::io::{self, Write};
 use cushim_abi::errors;
 use cushim_names::elide;
 
-use super::Totals;
 use super::options::ViewOptions;
+use super::seen::Totals;
 use super::stats::{Stats, Times};
 use super::style::{Ink, Style};
 use cushim_analysis::NameForm;

@@ -15,8 +15,8 @@ use cushim_trace::event::{Body, Call, Event, Launch, Range};
 use cushim_trace::layout::{LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH, RANGE_START};
 use cushim_trace::meta::Metadata;
 
-use super::Seen;
 use super::options::ViewOptions;
+use super::seen::Seen;
 use super::style::{Ink, Style};
 use cushim_analysis::NameForm;
 use cushim_analysis::arguments::{Word, arguments, copy_kind, why_no_bytes, words};

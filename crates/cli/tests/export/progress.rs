@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use cushim_trace::event::{Body, Event, Launch};
+use cushim_trace::layout::LaunchBody;
 
 use crate::sample::{LAUNCH, cushim, program};
 
@@ -17,10 +18,10 @@ fn long(folder: &Path) {
     let mut file = program(7, None);
     let args = [0; 20];
     for n in 0..EVENTS {
-        let (grid, block, cluster) = ([1 + n as u32 % 9, 1, 1], [32, 1, 1], [0; 3]);
-        let (kernel, shared, stream, context, flags) = (2, 0, 0, 0xc0, 0);
-        let body =
-            Launch { kernel, grid, block, cluster, shared, stream, context, flags, args: &args };
+        let (grid, block) = ([1 + n as u32 % 9, 1, 1], [32, 1, 1]);
+        let (kernel, stream, context) = (2, 0, 0xc0);
+        let stored = LaunchBody { kernel, grid, block, stream, context, ..LaunchBody::default() };
+        let body = Launch { stored, args: &args };
         file.event(&Event {
             id: 0,
             parent: None,

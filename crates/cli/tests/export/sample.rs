@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cushim_trace::event::{Body, Call, Event, Launch, Texts, Words};
-use cushim_trace::layout::Lost;
+use cushim_trace::layout::{LaunchBody, Lost};
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
 
@@ -71,7 +71,7 @@ pub fn program(pid: u32, rank: Option<u32>) -> FileBuilder {
         now += 20_000;
         let tid = pid + n % 2;
         let body = launch(2, if n % 3 == 0 { 0 } else { STREAM }, &args);
-        at(tid, LAUNCH, 0, now, Some(5_000), 0, Body::Launch(body.clone()));
+        at(tid, LAUNCH, 0, now, Some(5_000), 0, Body::Launch(body));
         at(tid, DRIVER_LAUNCH, 1, now + 1_000, Some(3_000 + u64::from(n)), 0, Body::Launch(body));
     }
     now += 20_000;
@@ -96,17 +96,10 @@ fn call(bytes: &[u8]) -> Body<'_> {
 }
 
 fn launch(kernel: u32, stream: u64, args: &[u8]) -> Launch<'_> {
-    Launch {
-        kernel,
-        grid: [16, 2, 1],
-        block: [256, 1, 1],
-        cluster: [0; 3],
-        shared: 64,
-        stream,
-        context: 0xc0,
-        flags: 0,
-        args,
-    }
+    let (grid, block, shared, context) = ([16, 2, 1], [256, 1, 1], 64, 0xc0);
+    let stored =
+        LaunchBody { kernel, grid, block, shared, stream, context, ..LaunchBody::default() };
+    Launch { stored, args }
 }
 
 /// Runs `cushim ARGS` in `folder`: exit code, standard output, standard error.

@@ -32,7 +32,7 @@ fn moments(path: &Path) -> Vec<String> {
                 "" => String::new(),
                 text => format!(" {text}"),
             };
-            let more = match (range.payload, range.category, range.color) {
+            let more = match (range.payload(), range.category, range.color) {
                 (None, 0, 0) => String::new(),
                 (payload, category, color) => {
                     let payload = match payload {

@@ -7,9 +7,12 @@ pub mod msgpack;
 
 use crate::arch::Arch;
 use crate::bytes::Bytes;
+use crate::error::{Error, Result};
 use crate::kernel::{Global, Kernel, Stack};
+use crate::limits::Limits;
+use crate::params::layout::{Param, ParamLayout};
 use crate::sniff::EM_AMDGPU;
-use crate::{Error, Limits, Param, ParamLayout, Result, Work};
+use crate::work::Work;
 use msgpack::Value;
 use object::elf;
 use object::endian::LittleEndian;

@@ -4,7 +4,7 @@
 //! each byte of input; depth is bounded.
 
 use crate::bytes::Bytes;
-use crate::{Error, Result};
+use crate::error::{Error, Result};
 
 /// Nesting beyond which a document is refused; metadata have five levels.
 const MAX_DEPTH: u32 = 32;

@@ -5,7 +5,9 @@
 //! (measured; names of attributes: [`super::eiattr`]).
 
 use crate::bytes::Bytes;
-use crate::{Error, Limits, Param, ParamLayout, Result};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::params::layout::{Param, ParamLayout};
 
 /// Total size of the parameters (format 3).
 pub const CBANK_PARAM_SIZE: u8 = 0x19;

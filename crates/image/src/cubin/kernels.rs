@@ -6,8 +6,10 @@
 
 use super::info::{self, Record};
 use super::{Cubin, LE};
+use crate::error::Result;
 use crate::kernel::{Global, Kernel, Stack};
-use crate::{Limits, Result, Work};
+use crate::limits::Limits;
+use crate::work::Work;
 use object::elf;
 use object::read::elf::{SectionHeader, Sym};
 use std::collections::HashMap;
@@ -111,7 +113,8 @@ impl<'a> Cubin<'a> {
     ) -> Result<()> {
         for record in info::records(data, base) {
             let Record { attribute, value } = record?;
-            let triple = || Ok::<_, crate::Error>([value.u32(0)?, value.u32(4)?, value.u32(8)?]);
+            let triple =
+                || Ok::<_, crate::error::Error>([value.u32(0)?, value.u32(4)?, value.u32(8)?]);
             match attribute {
                 MAX_THREADS => kernel.max_threads = Some(triple()?),
                 REQNTID => kernel.required_threads = Some(triple()?),

@@ -10,7 +10,10 @@ mod kernels;
 
 use crate::arch::{Arch, SmVariant};
 use crate::bytes::Bytes;
-use crate::{Error, Limits, ParamLayout, Result, Work};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::params::layout::ParamLayout;
+use crate::work::Work;
 use object::elf;
 use object::endian::LittleEndian;
 use object::read::elf::{FileHeader, SectionHeader, SectionTable, Sym, SymbolTable};

@@ -2,8 +2,10 @@
 
 use crate::arch::{Arch, SmVariant};
 use crate::bytes::{Bytes, align_up};
-use crate::codec::{Codec, ZSTD_MAGIC, unpack};
-use crate::{Error, Limits, Result};
+use crate::codec::{ZSTD_MAGIC, unpack};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::packing::Codec;
 use std::borrow::Cow;
 
 /// Bits of an entry's flags word (measured, fatbinary 13.5, unless said).

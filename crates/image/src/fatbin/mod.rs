@@ -11,7 +11,8 @@ pub use entry::{Entry, Kind, flags};
 pub use write::{Image, write};
 
 use crate::bytes::{Bytes, zeros};
-use crate::{Limits, Result};
+use crate::error::Result;
+use crate::limits::Limits;
 
 /// First word of a container header.
 pub const MAGIC: u32 = 0xBA55_ED50;

@@ -1,7 +1,10 @@
 //! Containers: what is written is read again, and damage is named.
 
 use super::*;
-use crate::{Arch, Codec, Error, arch::SmVariant};
+use crate::arch::Arch;
+use crate::arch::SmVariant;
+use crate::error::Error;
+use crate::packing::Codec;
 
 const GROUP: &[u8] = include_bytes!("../../tests/data/group.fatbin");
 const LZ4: &[u8] = include_bytes!("../../tests/data/lz4.fatbin");
@@ -23,7 +26,7 @@ fn written_and_read() {
         let fatbin = Fatbin::read(&bytes, 0).unwrap();
         assert_eq!((fatbin.size, fatbin.version), (bytes.len() as u64, 1));
         let entries: Vec<_> =
-            fatbin.entries(&Limits::DEFAULT).collect::<crate::Result<_>>().unwrap();
+            fatbin.entries(&Limits::DEFAULT).collect::<crate::error::Result<_>>().unwrap();
         assert_eq!(entries.len(), 2);
         assert_eq!(entries[0].arch().to_string(), "sm_90a");
         assert_eq!(entries[1].arch().to_string(), "sm_120f");
@@ -69,7 +72,8 @@ fn containers_back_to_back() {
         section.extend_from_slice(&one);
         section.resize(section.len() + padding, 0);
     }
-    let found: Vec<_> = containers(&section, 0x1000).collect::<crate::Result<Vec<_>>>().unwrap();
+    let found: Vec<_> =
+        containers(&section, 0x1000).collect::<crate::error::Result<Vec<_>>>().unwrap();
     let size = one.len() as u64;
     assert_eq!(
         found.iter().map(|fatbin| fatbin.offset - 0x1000).collect::<Vec<_>>(),
@@ -119,8 +123,9 @@ fn lying_headers_are_named() {
     for (at, bytes, expected) in cases {
         let mut bad = good.clone();
         bad[at..at + bytes.len()].copy_from_slice(bytes);
-        let read = Fatbin::read(&bad, 0)
-            .and_then(|fatbin| fatbin.entries(&Limits::DEFAULT).collect::<crate::Result<Vec<_>>>());
+        let read = Fatbin::read(&bad, 0).and_then(|fatbin| {
+            fatbin.entries(&Limits::DEFAULT).collect::<crate::error::Result<Vec<_>>>()
+        });
         match read {
             Err(Error::Field { field, at: found, .. }) => {
                 assert_eq!((field, found), (expected, at as u64));

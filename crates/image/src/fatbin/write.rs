@@ -4,8 +4,9 @@ use super::entry::HEADER as ENTRY;
 use super::{HEADER, Kind, MAGIC, flags};
 use crate::arch::{Arch, SmVariant};
 use crate::bytes::align_up;
-use crate::codec::{Codec, pack};
-use crate::{Error, Result};
+use crate::codec::pack;
+use crate::error::{Error, Result};
+use crate::packing::Codec;
 
 /// An image to be written.
 #[derive(Debug, Clone)]

@@ -3,11 +3,11 @@
 //! Owns the names of the sections that carry device code. Parsing is the
 //! `object` crate's.
 
-use super::FoundWrapper;
-use super::pointers::{Names, Pointers};
+use super::found::FoundWrapper;
+use super::pointers::{Names, Pointers, WRAPPERS};
 use super::walk::{Here, Said, Walker};
-use crate::Error;
 use crate::bundle;
+use crate::error::Error;
 use crate::wrapper::{SIZE, Wrapper};
 use object::elf;
 use object::endian::LittleEndian;
@@ -24,8 +24,6 @@ const SHT_LLVM_OFFLOADING: u32 = 0x6FFF_4C0B;
 /// Sections of containers back to back.
 const CONTAINERS: [&[u8]; 4] =
     [b".nv_fatbin", b"__nv_relfatbin", b".llvm.offloading", b".hip_fatbin"];
-/// Sections of wrappers.
-pub(super) const WRAPPERS: [&[u8]; 2] = [b".nvFatBinSegment", b".hipFatBinSegment"];
 /// Prefix of the sections that clang-offload-bundler adds to an object.
 const BUNDLED: &str = "__CLANG_OFFLOAD_BUNDLE__";
 
@@ -198,5 +196,5 @@ pub(super) fn archive<'a>(walker: &mut Walker<'a, '_>, here: &Here<'a>, data: &[
 
 /// Members that are no objects (text, symbol tables) are nobody's problem.
 fn holds_something(bytes: &[u8]) -> bool {
-    crate::sniff(bytes) != crate::Format::Unknown
+    crate::sniff::sniff(bytes) != crate::sniff::Format::Unknown
 }

@@ -3,6 +3,8 @@
 
 use super::*;
 use crate::codec::pack;
+use crate::error::Error;
+use crate::packing::Codec;
 use crate::{fatbin, offload};
 
 /// Bytes of a hostile file.

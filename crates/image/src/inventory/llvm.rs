@@ -5,10 +5,14 @@ use super::place::{Blob, Place, Space};
 use super::walk::{Here, Said, Walker};
 use super::{Image, ImageKind};
 use crate::arch::Arch;
-use crate::codec::{Codec, unpack_prefix};
+use crate::bundle;
+use crate::codec::unpack_prefix;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
 use crate::offload::{self, OffloadBinary};
+use crate::packing::Codec;
 use crate::sniff::Format;
-use crate::{Error, Limits, Result, Work, bundle};
+use crate::work::Work;
 
 impl Said {
     /// What a bundle's entry id says.

@@ -4,8 +4,10 @@
 //! (a group of a fat binary, a compressed bundle). A [`Place`] knows, without
 //! holding what was unpacked: listing keeps no image in memory.
 
-use crate::codec::{Codec, unpack, unpack_into};
-use crate::{Error, Limits, Result};
+use crate::codec::{unpack, unpack_into};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::packing::Codec;
 use std::ops::{Deref, Range};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 

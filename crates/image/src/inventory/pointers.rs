@@ -4,8 +4,7 @@
 //! Owns bounded section names, relative relocations and the way from addresses
 //! to file offsets; must not know what lies there.
 
-use super::host::WRAPPERS;
-use crate::Work;
+use crate::work::Work;
 use object::elf;
 use object::endian::LittleEndian;
 use object::read::elf::{FileHeader, ProgramHeader, Rela, SectionHeader, SectionTable};
@@ -15,6 +14,9 @@ use std::ops::Range;
 type Header = elf::FileHeader64<LittleEndian>;
 type Section = elf::SectionHeader64<LittleEndian>;
 const LE: LittleEndian = LittleEndian;
+
+/// Sections of wrappers.
+pub(super) const WRAPPERS: [&[u8]; 2] = [b".nvFatBinSegment", b".hipFatBinSegment"];
 
 /// No section that this crate knows has a longer name; the longest are those of
 /// clang's bundles, which end with a target id.

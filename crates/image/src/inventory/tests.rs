@@ -1,7 +1,9 @@
 //! Images through every container, good ones beside bad ones.
 
 use super::*;
-use crate::arch::SmVariant;
+use crate::arch::{Arch, SmVariant};
+use crate::error::Error;
+use crate::packing::Codec;
 use crate::{fatbin, offload};
 use object::write::Object;
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};

@@ -1,15 +1,20 @@
 //! The walk through containers. Every function appends what it finds and goes
 //! on after what it cannot read.
 
+use super::found::{Image, ImageKind, Inventory, Problem, Step, Trail};
+use super::host;
 use super::magics::Magics;
 use super::place::{Blob, Place, Space};
-use super::{Image, ImageKind, Inventory, Problem, Step, Trail, host};
 use crate::arch::Arch;
 use crate::bytes::zeros;
-use crate::codec::Codec;
+use crate::cubin::Cubin;
+use crate::error::{Error, Result};
 use crate::fatbin::{Entry, Fatbin, Kind};
+use crate::limits::Limits;
+use crate::packing::Codec;
 use crate::sniff::{Extent, Format, extent, sniff, sniff_binary};
-use crate::{Cubin, Error, Limits, Result, Work, amdgpu, ptx};
+use crate::work::Work;
+use crate::{amdgpu, ptx};
 use std::collections::HashMap;
 
 /// A file that is bad everywhere is not told of place by place.

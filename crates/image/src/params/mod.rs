@@ -2,27 +2,19 @@
 //!
 //! Owns the choice among the images of a container; must not know formats.
 
+use crate::cubin::Cubin;
+use crate::error::{Error, Result};
 use crate::fatbin::{self, Entry, Kind};
-use crate::{Codec, Cubin, Error, Format, Limits, Result, Work, ptx, sniff};
+use crate::limits::Limits;
+use crate::packing::Codec;
+use crate::ptx;
+use crate::sniff::{Format, sniff};
+use crate::work::Work;
 use std::borrow::Cow;
 
-/// One parameter of a kernel, in bytes from the start of the parameter block.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Param {
-    /// Where it begins.
-    pub offset: u32,
-    /// Its size.
-    pub size: u32,
-}
+pub(crate) mod layout;
 
-/// A kernel's parameter block.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
-pub struct ParamLayout {
-    /// Bytes in all, without trailing padding.
-    pub size: u32,
-    /// The parameters in their order in the source.
-    pub params: Vec<Param>,
-}
+pub use layout::{Param, ParamLayout};
 
 /// The parameter layout of `kernel` (its mangled name), from a fat binary
 /// container (or several back to back), a bare cubin, or PTX text.

@@ -9,7 +9,10 @@ mod types;
 pub use lex::{Lexer, Token};
 pub use types::type_size;
 
-use crate::{Arch, Error, Limits, Param, ParamLayout, Result};
+use crate::arch::Arch;
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::params::layout::{Param, ParamLayout};
 
 /// What a PTX text declares at module level.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,9 @@
 //! mean.
 
 use crate::bytes::{Bytes, align_up};
-use crate::{Error, Limits, Result, fatbin, ptx};
+use crate::error::{Error, Result};
+use crate::limits::Limits;
+use crate::{fatbin, ptx};
 use std::fmt;
 
 /// A format recognised by its first bytes.

@@ -15,51 +15,70 @@ use crate::record::launch::Launch;
 use crate::redirect;
 use crate::site::Site;
 
-/// `cuLaunchKernel` and its `_ptsz` form.
-#[inline(always)]
-pub unsafe fn launch_kernel(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(
-        Func,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        u32,
-        Stream,
-        Ptr,
-        Ptr,
-    ) -> i32,
-    f: Func,
-    gx: u32,
-    gy: u32,
-    gz: u32,
-    bx: u32,
-    by: u32,
-    bz: u32,
-    shared: u32,
-    stream: Stream,
-    params: Ptr,
-    extra: Ptr,
-) -> i32 {
-    if redirect::launch::enabled() {
-        let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, extra);
-        return redirect::launch::around(site, asked, stack!(), &mut |l| {
-            let (g, b, shared) = (l.grid, l.block, l.shared as u32);
+/// A launch whose shape comes as numbers, with these `LAUNCH_*` bits; `$extra` is the list of arguments' other form, where
+/// the function has it.
+macro_rules! by_numbers {
+    ($(#[$attribute:meta])* $name:ident, $flags:expr $(, $extra:ident: $kind:ty)?) => {
+        $(#[$attribute])*
+        pub unsafe fn $name(
+            site: &'static Site,
+            real: unsafe extern "C-unwind" fn(
+                Func, u32, u32, u32, u32, u32, u32, u32, Stream, Ptr $(, $kind)?
+            ) -> i32,
+            f: Func,
+            gx: u32,
+            gy: u32,
+            gz: u32,
+            bx: u32,
+            by: u32,
+            bz: u32,
+            shared: u32,
+            stream: Stream,
+            params: Ptr
+            $(, $extra: $kind)?
+        ) -> i32 {
+            let (grid, block, other) = ([gx, gy, gz], [bx, by, bz], by_numbers!(@or_none $($extra)?));
+            if redirect::launch::enabled() {
+                let asked = redirected(f, grid, block, shared, stream, params, other);
+                return redirect::launch::around(site, asked, stack!(), &mut |l| {
+                    let (g, b, shared) = (l.grid, l.block, l.shared as u32);
+                    launched!(
+                        site,
+                        flagged(asked_for(&l, stream), $flags),
+                        real(
+                            l.func, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, l.params
+                            $(, by_numbers!(@of l $extra))?
+                        )
+                    )
+                });
+            }
             launched!(
                 site,
-                asked_for(&l, stream),
-                real(l.func, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, l.params, l.extra)
+                flagged(launch(f, grid, block, shared, stream, params, other), $flags),
+                real(f, gx, gy, gz, bx, by, bz, shared, stream, params $(, $extra)?)
             )
-        });
-    }
-    launched!(
-        site,
-        launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, extra),
-        real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
-    )
+        }
+    };
+    (@or_none) => { Ptr(0) };
+    (@or_none $extra:ident) => { $extra };
+    (@of $launch:ident $extra:ident) => { $launch.extra };
+}
+
+by_numbers! {
+    /// `cuLaunchKernel` and its `_ptsz` form.
+    #[inline(always)]
+    launch_kernel, 0, extra: Ptr
+}
+
+by_numbers! {
+    /// `cuLaunchCooperativeKernel` and its `_ptsz` form.
+    launch_cooperative_kernel, LAUNCH_COOPERATIVE
+}
+
+/// With these `LAUNCH_*` bits, too.
+#[inline(always)]
+fn flagged(launch: Launch, flags: u8) -> Launch {
+    Launch { flags: launch.flags | flags, ..launch }
 }
 
 /// A launch as redirection is asked about it.
@@ -149,40 +168,4 @@ fn configured(c: &DriverLaunchConfig, f: Func, params: Ptr, extra: Ptr) -> Launc
     let (grid, block) = ([c.grid.x, c.grid.y, c.grid.z], [c.block.x, c.block.y, c.block.z]);
     let plain = launch(f, grid, block, c.shared, Stream(c.stream), params, extra);
     Launch { cluster, flags: plain.flags | flags, ..plain }
-}
-
-/// `cuLaunchCooperativeKernel` and its `_ptsz` form.
-pub unsafe fn launch_cooperative_kernel(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Func, u32, u32, u32, u32, u32, u32, u32, Stream, Ptr) -> i32,
-    f: Func,
-    gx: u32,
-    gy: u32,
-    gz: u32,
-    bx: u32,
-    by: u32,
-    bz: u32,
-    shared: u32,
-    stream: Stream,
-    params: Ptr,
-) -> i32 {
-    if redirect::launch::enabled() {
-        let asked = redirected(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, Ptr(0));
-        return redirect::launch::around(site, asked, stack!(), &mut |l| {
-            let (g, b, shared) = (l.grid, l.block, l.shared as u32);
-            launched!(
-                site,
-                Launch { flags: LAUNCH_COOPERATIVE, ..asked_for(&l, stream) },
-                real(l.func, g.x, g.y, g.z, b.x, b.y, b.z, shared, stream, l.params)
-            )
-        });
-    }
-    launched!(
-        site,
-        Launch {
-            flags: LAUNCH_COOPERATIVE,
-            ..launch(f, [gx, gy, gz], [bx, by, bz], shared, stream, params, Ptr(0))
-        },
-        real(f, gx, gy, gz, bx, by, bz, shared, stream, params)
-    )
 }

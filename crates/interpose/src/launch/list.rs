@@ -7,7 +7,7 @@ use cushim_abi::types::*;
 use cushim_trace::layout::LAUNCH_COOPERATIVE;
 
 use super::driver;
-use super::shape::plain;
+use super::shape::{by_stub, plain};
 use crate::forward::stack;
 use crate::record::Observed;
 use crate::record::launch::Launch;
@@ -45,7 +45,8 @@ unsafe fn entry(site: &Site, at: usize) -> Launch {
     // SAFETY: as the caller promises.
     let p = unsafe { (at as *const LaunchParams).read_unaligned() };
     let (stream, args) = (Stream(p.stream), Ptr(p.args));
-    plain(Func(p.func), p.grid, p.block, args, p.shared, stream, LAUNCH_COOPERATIVE)
+    let asked = by_stub(Func(p.func), p.grid, p.block, args, p.shared, stream);
+    plain(&asked, LAUNCH_COOPERATIVE)
 }
 
 /// `cudaLaunchCooperativeKernelMultiDevice` and `cuLaunchCooperativeKernelMultiDevice`: one event for each of the

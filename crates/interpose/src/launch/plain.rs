@@ -8,7 +8,7 @@
 
 use cushim_abi::types::*;
 
-use super::shape::plain;
+use super::shape::{Asked, by_stub, plain};
 use crate::direct::{self, LaunchKernel};
 use crate::forward::{launched, stack};
 use crate::record::{Entry, Observed};
@@ -29,9 +29,10 @@ pub unsafe fn launch_kernel(
 ) -> i32 {
     // SAFETY: forwarded as it came.
     let call = || unsafe { real(func, grid, block, args, shared, stream) };
+    let asked = || by_stub(func, grid, block, args, shared, stream);
     let stack = stack!();
     if !redirected::enabled() && !direct::enabled() {
-        let launch = || plain(func, grid, block, args, shared, stream, 0);
+        let launch = || plain(&asked(), 0);
         match Observed::enter_launch(site, stack) {
             Entry::Rare => {}
             Entry::Through => return call(),
@@ -51,48 +52,34 @@ pub unsafe fn launch_kernel(
         }
     }
     // SAFETY: as it came.
-    unsafe { launch_kernel_rarely(site, stack, real, func, grid, block, args, shared, stream) }
+    unsafe { launch_kernel_rarely(site, stack, real, asked(), 0) }
 }
 
-/// As [`launch_kernel`] where something is to be asked that it does not. `stack` lies in the caller's
-/// frame, as on the fast way: after a longjmp, what was left is at the same address or below.
-#[expect(clippy::too_many_arguments)]
+/// As [`launch_kernel`] where something is to be asked that it does not, and launches with `flags` (`LAUNCH_*`), which
+/// are not for the driver alone. `stack` lies in the caller's frame, as on the fast way: after a longjmp, what was left
+/// is at the same address or below.
+///
+/// # Safety
+/// `real` is the function of `site`, and `asked` what the program passed.
 #[inline(never)]
-unsafe fn launch_kernel_rarely(
+pub(super) unsafe fn launch_kernel_rarely(
     site: &'static Site,
     stack: usize,
     real: LaunchKernel,
-    func: Func,
-    grid: Dim3,
-    block: Dim3,
-    args: Ptr,
-    shared: usize,
-    stream: Stream,
+    asked: Asked,
+    flags: u8,
 ) -> i32 {
-    // SAFETY: forwarded as it came.
-    let real = |func, grid, block, args, shared| unsafe {
-        match direct::enabled() {
-            true => direct::launch_kernel(site, real, func, grid, block, args, shared, stream),
-            false => real(func, grid, block, args, shared, stream),
+    // SAFETY: forwarded as it came, but for what rules changed.
+    let call = |l: &Asked| unsafe {
+        match flags == 0 && direct::enabled() {
+            true => direct::launch_kernel(site, real, l),
+            false => real(l.func, l.grid, l.block, l.params, l.shared, Stream(l.stream)),
         }
     };
     if redirected::enabled() {
-        let (params, extra) = (args, Ptr(0));
-        let launch =
-            redirected::Launch { func, grid, block, shared, stream: stream.0, params, extra };
-        return redirected::around(site, launch, stack, &mut |l| {
-            launched!(
-                site,
-                stack,
-                plain(l.func, l.grid, l.block, l.params, l.shared, stream, 0),
-                real(l.func, l.grid, l.block, l.params, l.shared)
-            )
+        return redirected::around(site, asked, stack, &mut |l| {
+            launched!(site, stack, plain(&l, flags), call(&l))
         });
     }
-    launched!(
-        site,
-        stack,
-        plain(func, grid, block, args, shared, stream, 0),
-        real(func, grid, block, args, shared)
-    )
+    launched!(site, stack, plain(&asked, flags), call(&asked))
 }

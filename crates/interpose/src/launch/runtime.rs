@@ -6,7 +6,8 @@ use cushim_abi::structs::*;
 use cushim_abi::types::*;
 use cushim_trace::layout::*;
 
-use super::shape::{attributes, plain, pointers};
+use super::plain::launch_kernel_rarely;
+use super::shape::{attributes, by_stub, pointers};
 use crate::direct::{self, LaunchKernel};
 use crate::forward::{launched, stack};
 use crate::record::launch::Launch;
@@ -28,23 +29,9 @@ pub unsafe fn launch_cooperative_kernel(
     shared: usize,
     stream: Stream,
 ) -> i32 {
-    if redirected::enabled() {
-        let (params, extra) = (args, Ptr(0));
-        let launch =
-            redirected::Launch { func, grid, block, shared, stream: stream.0, params, extra };
-        return redirected::around(site, launch, stack!(), &mut |l| {
-            launched!(
-                site,
-                plain(l.func, l.grid, l.block, l.params, l.shared, stream, LAUNCH_COOPERATIVE),
-                real(l.func, l.grid, l.block, l.params, l.shared, stream)
-            )
-        });
-    }
-    launched!(
-        site,
-        plain(func, grid, block, args, shared, stream, LAUNCH_COOPERATIVE),
-        real(func, grid, block, args, shared, stream)
-    )
+    let asked = by_stub(func, grid, block, args, shared, stream);
+    // SAFETY: as it came.
+    unsafe { launch_kernel_rarely(site, stack!(), real, asked, LAUNCH_COOPERATIVE) }
 }
 
 /// `cudaLaunchKernelExC` and its `_ptsz` form.

@@ -8,6 +8,7 @@ use cushim_trace::layout::*;
 
 use crate::arguments::Arguments;
 use crate::record::launch::Launch;
+pub use crate::redirect::launch::Launch as Asked;
 use crate::registry;
 
 /// An array of argument pointers, or none.
@@ -15,25 +16,30 @@ pub fn pointers(args: Ptr) -> Arguments {
     if args.0 == 0 { Arguments::None } else { Arguments::Pointers(args.0 as *const *const u8) }
 }
 
-/// A launch by a stub or handle, with an array of argument pointers.
+/// A launch by a stub or handle, with an array of argument pointers, as the call hands it over.
 #[inline(always)]
-pub fn plain(
+pub fn by_stub(
     func: Func,
     grid: Dim3,
     block: Dim3,
     args: Ptr,
     shared: usize,
     stream: Stream,
-    flags: u8,
-) -> Launch {
+) -> Asked {
+    Asked { func, grid, block, shared, stream: stream.0, params: args, extra: Ptr(0) }
+}
+
+/// It, as it is recorded.
+#[inline(always)]
+pub fn plain(asked: &Asked, flags: u8) -> Launch {
     Launch {
-        kernel: registry::find_or_unknown(func.0),
-        grid,
-        block,
+        kernel: registry::find_or_unknown(asked.func.0),
+        grid: asked.grid,
+        block: asked.block,
         cluster: [0; 3],
-        shared,
-        stream: stream.0,
-        args: pointers(args),
+        shared: asked.shared,
+        stream: asked.stream,
+        args: pointers(asked.params),
         flags,
     }
 }

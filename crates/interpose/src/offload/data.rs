@@ -54,133 +54,50 @@ pub(super) fn arrays(count: i32, pointers: Ptr, sizes: Ptr, types: Ptr, names: P
     }
 }
 
-/// `__tgt_target_data_begin`, `_end`, `_update`.
-pub unsafe fn data(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Device64, i32, Ptr, Ptr, Ptr, Ptr),
-    device_id: Device64,
-    arg_num: i32,
-    args_base: Ptr,
-    args: Ptr,
-    arg_sizes: Ptr,
-    arg_types: Ptr,
-) {
-    let given = arrays(arg_num, args, arg_sizes, arg_types, Ptr(0));
-    // SAFETY: forwarded as it came.
-    let call = || unsafe { real(device_id, arg_num, args_base, args, arg_sizes, arg_types) };
-    // SAFETY: the program's arguments.
-    unsafe { around(site, stack!(), Ptr(0), device_id, given, 0, call) }
+/// Handlers: `$name ($arguments) = $location, $names, $bits;`: where in the source, what the arguments are called
+/// (null where the function is not told), and `MAPPED_*` bits. The first arguments after the location are the same in all.
+macro_rules! handlers {
+    ($($(#[$doc:meta])* $name:ident ($($arg:ident: $kind:ty),*) = $location:expr, $names:expr, $bits:expr;)*) => {$(
+        $(#[$doc])*
+        pub unsafe fn $name(
+            site: &'static Site,
+            real: unsafe extern "C-unwind" fn($($kind),*),
+            $($arg: $kind),*
+        ) {
+            // SAFETY: forwarded as it came.
+            let call = || unsafe { real($($arg),*) };
+            handlers!(@given ($location, $names, $bits) site call $($arg)*)
+        }
+    )*};
+    // Those that begin with the location, and those that do not.
+    (@given $told:tt $site:ident $call:ident loc $($rest:ident)*) => {
+        handlers!(@given $told $site $call $($rest)*)
+    };
+    (@given ($location:expr, $names:expr, $bits:expr) $site:ident $call:ident
+        $device:ident $count:ident $base:ident $args:ident $sizes:ident $types:ident $($rest:ident)*) => {{
+        let given = arrays($count, $args, $sizes, $types, $names);
+        // SAFETY: the program's arguments.
+        unsafe { around($site, stack!(), $location, $device, given, $bits, $call) }
+    }};
 }
 
-/// `__tgt_target_data_begin_nowait` and its like.
-pub unsafe fn data_nowait(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Device64, i32, Ptr, Ptr, Ptr, Ptr, i32, Ptr, i32, Ptr),
-    device_id: Device64,
-    arg_num: i32,
-    args_base: Ptr,
-    args: Ptr,
-    arg_sizes: Ptr,
-    arg_types: Ptr,
-    dep_num: i32,
-    dep_list: Ptr,
-    no_alias_dep_num: i32,
-    no_alias_dep_list: Ptr,
-) {
-    let given = arrays(arg_num, args, arg_sizes, arg_types, Ptr(0));
-    // SAFETY: forwarded as it came.
-    let call = || unsafe {
-        real(
-            device_id,
-            arg_num,
-            args_base,
-            args,
-            arg_sizes,
-            arg_types,
-            dep_num,
-            dep_list,
-            no_alias_dep_num,
-            no_alias_dep_list,
-        )
-    };
-    // SAFETY: the program's arguments.
-    unsafe { around(site, stack!(), Ptr(0), device_id, given, MAPPED_NOWAIT, call) }
-}
-
-/// `__tgt_target_data_begin_mapper` and its like: what clang calls since LLVM 12.
-pub unsafe fn data_mapper(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, Device64, i32, Ptr, Ptr, Ptr, Ptr, Ptr, Ptr),
-    loc: Ptr,
-    device_id: Device64,
-    arg_num: i32,
-    args_base: Ptr,
-    args: Ptr,
-    arg_sizes: Ptr,
-    arg_types: Ptr,
-    arg_names: Ptr,
-    arg_mappers: Ptr,
-) {
-    let given = arrays(arg_num, args, arg_sizes, arg_types, arg_names);
-    // SAFETY: forwarded as it came.
-    let call = || unsafe {
-        real(loc, device_id, arg_num, args_base, args, arg_sizes, arg_types, arg_names, arg_mappers)
-    };
-    // SAFETY: the program's arguments.
-    unsafe { around(site, stack!(), loc, device_id, given, 0, call) }
-}
-
-/// `__tgt_target_data_begin_nowait_mapper` and its like.
-pub unsafe fn data_nowait_mapper(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(
-        Ptr,
-        Device64,
-        i32,
-        Ptr,
-        Ptr,
-        Ptr,
-        Ptr,
-        Ptr,
-        Ptr,
-        i32,
-        Ptr,
-        i32,
-        Ptr,
-    ),
-    loc: Ptr,
-    device_id: Device64,
-    arg_num: i32,
-    args_base: Ptr,
-    args: Ptr,
-    arg_sizes: Ptr,
-    arg_types: Ptr,
-    arg_names: Ptr,
-    arg_mappers: Ptr,
-    dep_num: i32,
-    dep_list: Ptr,
-    no_alias_dep_num: i32,
-    no_alias_dep_list: Ptr,
-) {
-    let given = arrays(arg_num, args, arg_sizes, arg_types, arg_names);
-    // SAFETY: forwarded as it came.
-    let call = || unsafe {
-        real(
-            loc,
-            device_id,
-            arg_num,
-            args_base,
-            args,
-            arg_sizes,
-            arg_types,
-            arg_names,
-            arg_mappers,
-            dep_num,
-            dep_list,
-            no_alias_dep_num,
-            no_alias_dep_list,
-        )
-    };
-    // SAFETY: the program's arguments.
-    unsafe { around(site, stack!(), loc, device_id, given, MAPPED_NOWAIT, call) }
+handlers! {
+    /// `__tgt_target_data_begin`, `_end`, `_update`.
+    data(
+        device: Device64, count: i32, base: Ptr, args: Ptr, sizes: Ptr, types: Ptr
+    ) = Ptr(0), Ptr(0), 0;
+    /// `__tgt_target_data_begin_nowait` and its like.
+    data_nowait(
+        device: Device64, count: i32, base: Ptr, args: Ptr, sizes: Ptr, types: Ptr,
+        dep_num: i32, dep_list: Ptr, no_alias_dep_num: i32, no_alias_dep_list: Ptr
+    ) = Ptr(0), Ptr(0), MAPPED_NOWAIT;
+    /// `__tgt_target_data_begin_mapper` and its like: what clang calls since LLVM 12.
+    data_mapper(
+        loc: Ptr, device: Device64, count: i32, base: Ptr, args: Ptr, sizes: Ptr, types: Ptr, names: Ptr, mappers: Ptr
+    ) = loc, names, 0;
+    /// `__tgt_target_data_begin_nowait_mapper` and its like.
+    data_nowait_mapper(
+        loc: Ptr, device: Device64, count: i32, base: Ptr, args: Ptr, sizes: Ptr, types: Ptr, names: Ptr, mappers: Ptr,
+        dep_num: i32, dep_list: Ptr, no_alias_dep_num: i32, no_alias_dep_list: Ptr
+    ) = loc, names, MAPPED_NOWAIT;
 }

@@ -11,7 +11,7 @@ use cushim_amdgpu::launch::{Dispatch, Failure, Worker, launch};
 use cushim_amdgpu::memory::{Checked, Fault, Memory};
 
 use super::machine::{Machine, Times, complete, set_signal, signal_value};
-use super::{Patience, Shared};
+use super::shared::{Patience, Shared};
 use crate::memory::Busy;
 use crate::status::say;
 use crate::{event, names, topology};

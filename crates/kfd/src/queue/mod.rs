@@ -5,29 +5,20 @@
 pub mod aql;
 pub mod machine;
 pub mod sdma;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
-use std::time::Duration;
 
 use crate::status::{Status, say};
 use machine::Machine;
+use shared::Shared;
 
 /// HSA_QUEUE_TYPE.
 const SDMA: [u32; 2] = [2, 5];
 const AQL: u32 = 21;
-
-/// What a queue's thread and its owner share.
-pub(crate) struct Shared {
-    /// What the runtime rings. AQL: the last packet's number; SDMA: bytes.
-    doorbell: AtomicI64,
-    /// SDMA: both pointers, in bytes.
-    read: AtomicU64,
-    write: AtomicU64,
-    stop: Arc<AtomicBool>,
-}
 
 struct Queue {
     shared: Arc<Shared>,
@@ -36,25 +27,6 @@ struct Queue {
 
 static QUEUES: Mutex<BTreeMap<u64, Queue>> = Mutex::new(BTreeMap::new());
 static NEXT: AtomicU64 = AtomicU64::new(1);
-
-/// Waits longer the longer there is nothing to do.
-pub(crate) struct Patience(u32);
-
-impl Patience {
-    pub(crate) fn new() -> Patience {
-        Patience(0)
-    }
-
-    pub(crate) fn wait(&mut self) {
-        self.0 = self.0.saturating_add(1);
-        match self.0 {
-            0..200 => std::hint::spin_loop(),
-            200..400 => std::thread::yield_now(),
-            400..1000 => std::thread::sleep(Duration::from_micros(20)),
-            _ => std::thread::sleep(Duration::from_micros(200)),
-        }
-    }
-}
 
 /// hsaKmtCreateQueue.
 ///
@@ -148,18 +120,4 @@ pub fn destroy(id: u64) -> Status {
 pub fn update(id: u64) -> Status {
     let known = QUEUES.lock().unwrap_or_else(|e| e.into_inner()).contains_key(&id);
     if known { Status::Success } else { Status::InvalidParameter }
-}
-
-impl Shared {
-    pub(crate) fn doorbell(&self) -> i64 {
-        self.doorbell.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
-    }
-
-    pub(crate) fn set_read(&self, bytes: u64) {
-        self.read.store(bytes, Ordering::Release);
-    }
 }

@@ -7,7 +7,7 @@
 use cushim_amdgpu::memory::{Checked, Fault, Memory};
 
 use super::machine::Machine;
-use super::{Patience, Shared};
+use super::shared::{Patience, Shared};
 use crate::memory::Busy;
 use crate::status::say;
 use crate::{event, topology};

@@ -2,8 +2,9 @@
 //!
 //! Owns: how far the bytes of a window can be believed. Must not know: files.
 
-use crate::event::{Body, Call, Gpu, Launch, Mapped, MappedArgs, Payload, Range, Texts, Words};
+use crate::event::{Body, Call, Launch, Mapped, MappedArgs, Range, Texts, Words};
 use crate::layout::*;
+use crate::stored::{self, Stored};
 
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|b| b.try_into().ok()).map_or(0, u32::from_le_bytes)
@@ -48,34 +49,17 @@ pub(super) fn usable(window: &[u8], last: bool, damaged: &mut u64) -> (usize, En
     (at, if at == window.len() { End::Nothing } else { End::Something })
 }
 
-fn payload(kind: u8, bits: u64) -> Option<Payload> {
-    Some(match kind {
-        PAYLOAD_U64 => Payload::Whole(bits.into()),
-        PAYLOAD_I64 => Payload::Whole((bits as i64).into()),
-        PAYLOAD_F64 => Payload::Real(f64::from_bits(bits)),
-        PAYLOAD_U32 => Payload::Whole((bits as u32).into()),
-        PAYLOAD_I32 => Payload::Whole((bits as i32).into()),
-        PAYLOAD_F32 => Payload::Real(f32::from_bits(bits as u32).into()),
-        _ => return None,
-    })
+/// What the ledger has behind the head.
+fn behind<T: Stored>(bytes: &[u8]) -> Option<T> {
+    stored::read(bytes.get(size_of::<EventHead>()..)?)
 }
 
 pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
-    let dims = |at| [u32_at(bytes, at), u32_at(bytes, at + 4), u32_at(bytes, at + 8)];
     Some(match kind {
         EVENT_LAUNCH => {
-            let size = u32_at(bytes, 60) as usize;
-            Body::Launch(Launch {
-                kernel: u32_at(bytes, 32),
-                shared: u32_at(bytes, 36),
-                stream: u64_at(bytes, 40),
-                grid: dims(48),
-                block: dims(64),
-                cluster: [*bytes.get(76)?, *bytes.get(77)?, *bytes.get(78)?],
-                flags: *bytes.get(79)?,
-                context: u64_at(bytes, 80),
-                args: bytes.get(LAUNCH_ARGS..LAUNCH_ARGS.checked_add(size)?)?,
-            })
+            let launch: LaunchBody = behind(bytes)?;
+            let end = LAUNCH_ARGS.checked_add(launch.arg_bytes as usize)?;
+            Body::Launch(Launch { stored: launch, args: bytes.get(LAUNCH_ARGS..end)? })
         }
         EVENT_CALL => {
             let words = *bytes.get(38)? as usize;
@@ -89,60 +73,21 @@ pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
                 },
             })
         }
-        EVENT_GPU => {
-            bytes.get(..2 * SLOT)?;
-            Body::Gpu(Gpu {
-                what: *bytes.get(32)?,
-                direction: *bytes.get(33)?,
-                device: u32_at(bytes, 36),
-                context: u32_at(bytes, 40),
-                stream: u32_at(bytes, 44),
-                kernel: u32_at(bytes, 48),
-                name: u32_at(bytes, 52),
-                link: u64_at(bytes, 56),
-                bytes: u64_at(bytes, 80),
-                graph_node: u64_at(bytes, 88),
-                grid: dims(96),
-                block: dims(108),
-                shared: u32_at(bytes, 120),
-                correlation: u32_at(bytes, 124),
-            })
-        }
+        EVENT_GPU => Body::Gpu(behind(bytes)?),
         EVENT_RANGE => {
-            let size = u16_at(bytes, 34) as usize;
-            Body::Range(Range {
-                what: *bytes.get(32)?,
-                domain: u32_at(bytes, 36),
-                id: u64_at(bytes, 40),
-                payload: payload(*bytes.get(33)?, u64_at(bytes, 48)),
-                category: u32_at(bytes, 56),
-                color: u32_at(bytes, 60),
-                text: std::str::from_utf8(bytes.get(RANGE_TEXT..RANGE_TEXT + size)?).ok()?,
-            })
+            let range: RangeBody = behind(bytes)?;
+            let text = bytes.get(RANGE_TEXT..RANGE_TEXT + usize::from(range.text))?;
+            Body::Range(Range { stored: range, text: std::str::from_utf8(text).ok()? })
         }
         EVENT_REGION | EVENT_MAP => {
-            let kept = u16_at(bytes, 100) as usize * size_of::<MappedArg>();
-            let what = *bytes.get(94)?;
+            let mapped: MappedBody = behind(bytes)?;
             // A kind of call that this version does not know.
-            if (kind == EVENT_REGION) != (what == 0) {
+            if (kind == EVENT_REGION) != (mapped.what == 0) {
                 return None;
             }
-            Body::Mapped(Mapped {
-                what,
-                kernel: u32_at(bytes, 32),
-                place: u32_at(bytes, 36),
-                device: u64_at(bytes, 40) as i64,
-                trip_count: u64_at(bytes, 48),
-                flags: u64_at(bytes, 56),
-                teams: dims(64),
-                threads: dims(76),
-                shared: u32_at(bytes, 88),
-                version: u16_at(bytes, 92),
-                fallback: *bytes.get(95)?,
-                count: u32_at(bytes, 96),
-                bits: u16_at(bytes, 102),
-                args: MappedArgs(bytes.get(MAPPED_ARGS..MAPPED_ARGS + kept)?),
-            })
+            let kept = usize::from(mapped.kept) * size_of::<MappedArg>();
+            let args = bytes.get(MAPPED_ARGS..MAPPED_ARGS + kept)?;
+            Body::Mapped(Mapped { stored: mapped, args: MappedArgs(args) })
         }
         EVENT_MARK => {
             let size = u32_at(bytes, 32) as usize;

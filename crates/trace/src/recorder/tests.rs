@@ -258,21 +258,7 @@ fn store(
                 };
                 at.at::<LaunchBody>(32).write(stored);
                 at.at::<u8>(LAUNCH_ARGS).copy_from_nonoverlapping(content.as_ptr(), content.len());
-                let LaunchBody { kernel, shared, stream, cluster, flags, context, .. } = stored;
-                format!(
-                    "{:?}",
-                    crate::event::Launch {
-                        kernel,
-                        grid,
-                        block,
-                        cluster,
-                        shared,
-                        stream,
-                        context,
-                        flags,
-                        args: &content,
-                    }
-                )
+                format!("{:?}", crate::event::Launch { stored, args: &content })
             }
             EVENT_CALL => {
                 let outs = random.below(1 << 16) as u16;
@@ -306,26 +292,7 @@ fn store(
                 };
                 at.at::<GpuBody>(32).write(stored);
                 let ns = stored.end_ns - start_ns;
-                let GpuBody { what, direction, device, context, stream, kernel, .. } = stored;
-                let GpuBody { name, link, bytes, graph_node, grid, block, .. } = stored;
-                let GpuBody { shared, correlation, .. } = stored;
-                let gpu = crate::event::Gpu {
-                    what,
-                    direction,
-                    device,
-                    context,
-                    stream,
-                    kernel,
-                    name,
-                    link,
-                    bytes,
-                    graph_node,
-                    grid,
-                    block,
-                    shared,
-                    correlation,
-                };
-                format!("{start_ns} {ns} {gpu:?}")
+                format!("{start_ns} {ns} {stored:?}")
             }
             EVENT_RANGE => {
                 let stored = RangeBody {
@@ -340,7 +307,7 @@ fn store(
                 };
                 at.at::<RangeBody>(32).write(stored);
                 at.at::<u8>(RANGE_TEXT).copy_from_nonoverlapping(content.as_ptr(), content.len());
-                let RangeBody { what, domain, id, payload: bits, category, color, .. } = stored;
+                let bits = stored.payload;
                 let payload = match stored.payload_type {
                     PAYLOAD_U64 => Some(Payload::Whole(bits.into())),
                     PAYLOAD_I64 => Some(Payload::Whole((bits as i64).into())),
@@ -351,8 +318,9 @@ fn store(
                     _ => None,
                 };
                 let text = &String::from_utf8_lossy(&content);
-                let range =
-                    crate::event::Range { what, domain, id, payload, category, color, text };
+                let range = crate::event::Range { stored, text };
+                // As text: no two NaN are equal.
+                assert_eq!(format!("{:?}", range.payload()), format!("{payload:?}"));
                 format!("{range:?}")
             }
             EVENT_REGION | EVENT_MAP => {
@@ -376,26 +344,9 @@ fn store(
                 };
                 at.at::<MappedBody>(32).write(stored);
                 at.at::<u8>(MAPPED_ARGS).copy_from_nonoverlapping(content.as_ptr(), content.len());
-                let MappedBody { kernel, place, device, trip_count, flags, .. } = stored;
-                let MappedBody { teams, threads, shared, version, what, .. } = stored;
-                let MappedBody { fallback, count, bits, .. } = stored;
                 let args = content.get(..kept * size_of::<MappedArg>()).unwrap();
-                let mapped = crate::event::Mapped {
-                    what,
-                    kernel,
-                    place,
-                    device,
-                    trip_count,
-                    flags,
-                    teams,
-                    threads,
-                    shared,
-                    version,
-                    fallback,
-                    count,
-                    bits,
-                    args: crate::event::MappedArgs::new(args),
-                };
+                let args = crate::event::MappedArgs::new(args);
+                let mapped = crate::event::Mapped { stored, args };
                 format!("{mapped:?}")
             }
             _ => {

@@ -11,58 +11,32 @@ use crate::error::{self, code};
 use crate::forward::{PerThread, address, functions};
 use cushim_vbase::api;
 
-#[inline(always)]
-fn launch<const MAJOR: usize>(
-    func: Func,
-    grid: Dim3,
-    block: Dim3,
-    args: Ptr,
-    shared: usize,
-    stream: Stream,
-) -> Result<(), Status> {
-    let kernel = resolve::<MAJOR>(func)?;
-    check_shape::<MAJOR>(grid, block)?;
-    let bytes = u32::try_from(shared).unwrap_or(u32::MAX);
-    context::attempt(|| {
-        // SAFETY: a kernel of the driver; the arguments are the program's, as its stub laid them out.
-        unsafe {
-            api::cuLaunchKernel(
-                kernel,
-                grid.x,
-                grid.y,
-                grid.z,
-                block.x,
-                block.y,
-                block.z,
-                bytes,
-                stream,
-                args,
-                Ptr(0),
-            )
+/// A launch by `$function` of the driver, which takes `$last` behind what all take.
+macro_rules! by {
+    ($(#[$attribute:meta])* $name:ident, $function:ident $(, $last:expr)?) => {
+        $(#[$attribute])*
+        fn $name<const MAJOR: usize>(
+            func: Func,
+            grid: Dim3,
+            block: Dim3,
+            args: Ptr,
+            shared: usize,
+            stream: Stream,
+        ) -> Result<(), Status> {
+            let kernel = resolve::<MAJOR>(func)?;
+            check_shape::<MAJOR>(grid, block)?;
+            let bytes = u32::try_from(shared).unwrap_or(u32::MAX);
+            let (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz }) = (grid, block);
+            context::attempt(|| {
+                // SAFETY: a kernel of the driver; the arguments are the program's, as its stub laid them out.
+                unsafe { api::$function(kernel, gx, gy, gz, bx, by, bz, bytes, stream, args $(, $last)?) }
+            })
         }
-    })
+    };
 }
 
-fn cooperative<const MAJOR: usize>(
-    func: Func,
-    grid: Dim3,
-    block: Dim3,
-    args: Ptr,
-    shared: usize,
-    stream: Stream,
-) -> Result<(), Status> {
-    let kernel = resolve::<MAJOR>(func)?;
-    check_shape::<MAJOR>(grid, block)?;
-    let bytes = u32::try_from(shared).unwrap_or(u32::MAX);
-    context::attempt(|| {
-        // SAFETY: a kernel of the driver, and the program's list of pointers to its arguments.
-        unsafe {
-            api::cuLaunchCooperativeKernel(
-                kernel, grid.x, grid.y, grid.z, block.x, block.y, block.z, bytes, stream, args,
-            )
-        }
-    })
-}
+by! { #[inline(always)] launch, cuLaunchKernel, Ptr(0) }
+by! { cooperative, cuLaunchCooperativeKernel }
 
 /// The driver's form of a launch configuration of the program; of attributes it takes the same.
 ///

@@ -1,6 +1,7 @@
 //! Rows written and read back.
 
 use cushim_trace::event::Launch;
+use cushim_trace::layout::LaunchBody;
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -20,10 +21,10 @@ fn written(events: u64, group: u64) -> SerializedFileReader<bytes::Bytes> {
     for n in 0..events {
         let args: Vec<u8> =
             (0..3).flat_map(|k| (0x7f00_0000_0000 + n * 3 + k).to_le_bytes()).collect();
-        let (grid, block, cluster) = ([1 + n as u32 % 7, 1, 1], [32, 1, 1], [0; 3]);
-        let (kernel, shared, stream, context, flags) = (1, 0, n / 100, 0, 0);
-        let body =
-            Launch { kernel, grid, block, cluster, shared, stream, context, flags, args: &args };
+        let (grid, block) = ([1 + n as u32 % 7, 1, 1], [32, 1, 1]);
+        let (kernel, stream, context) = (1, n / 100, 0);
+        let stored = LaunchBody { kernel, grid, block, stream, context, ..LaunchBody::default() };
+        let body = Launch { stored, args: &args };
         file.event(&Event {
             id: 0,
             parent: None,

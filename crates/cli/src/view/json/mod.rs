@@ -21,8 +21,9 @@ use self::lines::{
     ApiSummary, Argument, GpuLine, GpuSummary, Header, KernelSummary, Line, Lost, MappingLine,
     Number, Place, Process, Range, Region, Summary,
 };
+use super::seen::{Run, Seen, Totals};
 use super::stats::Stats;
-use super::{Run, Seen, Source, Totals};
+use cushim_analysis::Source;
 use cushim_analysis::arguments::{arguments, copy_direction, why_no_bytes, words};
 use cushim_analysis::known::{Handle, Known};
 use cushim_analysis::mapped::{self, Mapping, mappings, moved};
@@ -172,7 +173,7 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
                 what: range_word(range.what),
                 domain: seen.meta.names.get(&range.domain).map(String::as_str),
                 id: Some(range.id).filter(|&id| id != 0),
-                payload: range.payload.map(number),
+                payload: range.payload().map(number),
                 category: range.category,
                 color: (range.color != 0).then(|| format!("#{:08x}", range.color)),
             }),

@@ -1,7 +1,7 @@
 //! Cubins whose symbols all claim the same bytes: what is read or copied of them is bounded.
 
 use super::*;
-use crate::Error;
+use crate::error::Error;
 
 /// A section: name, type, data, `sh_link`, `sh_info`.
 type Section<'d> = (&'static str, u32, &'d [u8], u32, u32);
