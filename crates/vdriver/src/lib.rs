@@ -13,7 +13,7 @@ pub mod event;
 mod event_api;
 mod event_shared;
 pub mod function;
-mod function_api;
+pub mod function_api;
 pub mod graph;
 pub mod handle;
 mod host;
