@@ -72,10 +72,11 @@ fn end(context: &Arc<Object>) {
     context.streams.wait();
     accelerator().flush_output();
     context.deactivate();
-    memory::forget_context(context);
+    memory::release::forget_context(context);
     capture::forget_context(context.id);
     context.streams.forget();
     super::module::end(context);
+    super::library::end(context.id);
 }
 
 fn destroy(ctx: abi::Context) -> Result<(), i32> {

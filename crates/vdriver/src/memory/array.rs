@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use cushim_abi::types::{self as abi, *};
 
-use super::copy::{Home, Role, copy, home, row};
+use super::copy::copy;
+use super::home::{Home, Role, home, row};
 use crate::context::{self, Context as Owner};
 use crate::entry::{entry, in_default_stream, on_stream};
 use crate::handle::{Handles, handle};
@@ -105,7 +106,7 @@ fn create(to: Out<Ptr>, extent: [usize; 3], element: [u32; 3]) -> Result<(), i32
     let row = width.checked_mul(size).ok_or(wrong)?;
     let plane = row.checked_mul(height.max(1)).ok_or(wrong)?;
     let bytes = plane.checked_mul(depth.max(1)).filter(|bytes| *bytes <= isize::MAX as usize);
-    let address = super::allocate(context.device, MemoryKind::Device, bytes.ok_or(wrong)?)?;
+    let address = super::take::allocate(context.device, MemoryKind::Device, bytes.ok_or(wrong)?)?;
     let array = Array { address, extent, element, row, context: context.id };
     // SAFETY: not null; the caller's place.
     unsafe { give(to, Ptr(ARRAYS.add(Arc::new(array)))) }
