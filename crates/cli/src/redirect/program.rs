@@ -51,11 +51,7 @@ pub fn images<'a>(
 ///
 /// # Errors
 /// As of [`images`].
-pub fn containers(
-    file: &HostFile,
-    path: &Path,
-    limits: &Limits,
-) -> Result<Vec<Container>, Error> {
+pub fn containers(file: &HostFile, path: &Path, limits: &Limits) -> Result<Vec<Container>, Error> {
     let mut found: BTreeMap<String, Container> = BTreeMap::new();
     for image in images(file, path, limits)? {
         let container = found.entry(place(&image.trail)).or_insert_with(|| Container {
