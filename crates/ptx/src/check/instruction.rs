@@ -6,6 +6,7 @@ use crate::ast::{self, Linkage, OperandKind as Operand};
 use crate::error::{Error, Pos};
 use crate::ir::{Arg, Call, Callee, Dst, Inst, Refusal, Sense, Src, Symbol};
 use crate::sem::{self, Context, Operation, Statement, Unsupported};
+use crate::special::Special;
 use crate::table::{self, Form, NoForm, Op, OperandKind, Place, Word, Words};
 use crate::types::Scalar;
 
@@ -161,6 +162,9 @@ impl<'a> Lower<'a, '_> {
         }
         if matches!(inst.op, Op::AddCarry | Op::SubCarry | Op::MadCarry) {
             self.carry(i, inst)?;
+        }
+        if matches!(inst.op, Op::Mapa | Op::CtaRank) {
+            inst.src.push(Src::Special(Special::ClusterCtarank));
         }
         self.check_addresses(i, inst)?;
         if inst.op == Op::Mov {

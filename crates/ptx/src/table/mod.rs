@@ -26,6 +26,7 @@ pub enum Op {
     Mov, Cvt, Cvt2, CvtPack, Cvta, Isspacep,
     Ld, St, Atom, CpAsync, CpArrive, MbarInit, MbarArrive, MbarTx, MbarTest, MbarPending,
     Fence, FenceSc, BarSync, BarArrive, BarRed, BarWarp, Shfl, Vote, Match, Redux, Activemask,
+    Mapa, CtaRank, ClusterArrive, ClusterWait, StAsync, RedAsync, CpBulk, CpReduce,
     Bra, BrxIdx, Call, Ret, Exit, Trap, Nanosleep, Nop,
     /// An instruction that this crate does not run.
     Refused,

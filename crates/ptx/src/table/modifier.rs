@@ -58,13 +58,15 @@ words! {
     RestrictCluster "sync_restrict::shared::cluster",
     Po "po", Shr7 "shr7", Shr15 "shr15",
     Fractional "fractional", Range "range", Cvt "cvt", L2 "L2",
+    Wait "wait", Bulk "bulk", BulkGroup "bulk_group", CompleteTxBytes "mbarrier::complete_tx::bytes",
+    Multicast "multicast::cluster", Combine "reduce", Prefetch "prefetch", Read "read",
 }
 
 /// A set of modifier words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Words([u64; 3]);
+pub struct Words([u64; 5]);
 
-const _: () = assert!(Word::ALL.len() <= 192, "the set is too small for the words");
+const _: () = assert!(Word::ALL.len() <= 320, "the set is too small for the words");
 
 impl Words {
     /// Adds a word.

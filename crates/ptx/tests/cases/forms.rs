@@ -74,6 +74,14 @@ fn apart(op: Op) -> bool {
             | Match
             | Redux
             | Activemask
+            | Mapa
+            | CtaRank
+            | ClusterArrive
+            | ClusterWait
+            | StAsync
+            | RedAsync
+            | CpBulk
+            | CpReduce
             | Bra
             | BrxIdx
             | Call
