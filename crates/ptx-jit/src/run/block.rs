@@ -7,6 +7,7 @@ use super::trap;
 use crate::warp::INTERFACE;
 use crate::warp::Uniform;
 use crate::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, SLOTS, WAITS, Warp, WarpLoop};
+use cushim_ptx::exec::cluster::Arrivals;
 pub(super) use cushim_ptx::exec::schedule::Outcome;
 use cushim_ptx::exec::{Cause, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -64,6 +65,8 @@ pub(super) struct BlockSlot {
     helpers: Vec<usize>,
     _masks: Vec<u32>,
     barriers: Vec<Barrier>,
+    /// Who has come to the cluster's barrier.
+    arrivals: Arrivals,
     dirty: bool,
 }
 
@@ -105,6 +108,12 @@ impl BlockSlot {
             uniform[Uniform::Env2 as usize] = launch.workspace as u32;
             uniform[Uniform::Dynamic as usize] = launch.dynamic_shared;
             uniform[Uniform::Total as usize] = exec.shared_size;
+            let sides = launch.cluster.iter().map(|side| (*side).max(1));
+            uniform[Uniform::ClusterNctaid as usize..]
+                .iter_mut()
+                .zip(sides)
+                .for_each(|(to, n)| *to = n);
+            uniform[Uniform::ExplicitCluster as usize] = launch.explicit_cluster.into();
             let mut tid = [[0; 32]; 3];
             for lane in 0..32 {
                 let t = w * 32 + lane;
@@ -153,6 +162,9 @@ impl BlockSlot {
                 sites: exec.variant.sites.as_ptr(),
                 index: w,
                 regions: regions as u32,
+                peers: std::ptr::null(),
+                cluster_size: 0,
+                rank: 0,
                 parked: Vec::new(),
                 waiting: Vec::new(),
                 arrivals: Vec::new(),
@@ -206,6 +218,7 @@ impl BlockSlot {
             helpers,
             _masks: masks,
             barriers,
+            arrivals: Arrivals::default(),
             dirty: false,
         }
     }
@@ -233,10 +246,20 @@ impl BlockSlot {
         self.warps[0].fault.take()
     }
 
+    /// Where the shared memory is, for the others of the cluster.
+    pub(super) fn shared(&self) -> *mut u8 {
+        self.shared.base.wrapping_add(MARGIN)
+    }
+
+    /// The block is one of a cluster, whose shared memory lies there.
+    pub(super) fn join(&mut self, peers: &[*mut u8], rank: u32) {
+        for w in &mut self.warps {
+            (w.peers, w.cluster_size, w.rank) = (peers.as_ptr(), peers.len() as u32, rank);
+        }
+    }
+
     /// Begins a block, and those that follow it along x, which come in turn.
-    pub(super) fn start(&mut self, exec: &Exec<'_>, number: u64, count: u32) {
-        let [gx, gy, _] = exec.launch.grid.map(u64::from);
-        let block = [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32);
+    pub(super) fn start(&mut self, exec: &Exec<'_>, block: [u32; 3], count: u32) {
         if std::mem::replace(&mut self.dirty, true) {
             if exec.shared_size > 0 {
                 self.shared.zero();
@@ -246,7 +269,9 @@ impl BlockSlot {
             }
         }
         self.barriers.iter_mut().for_each(Barrier::reset);
+        self.arrivals.clear(self.warps.len());
         for w in &mut self.warps {
+            w.arrivals.clear();
             (w.live, w.rotate) = (w.full, false);
             if exec.variant.lowered.moving {
                 w.forget();
@@ -328,13 +353,33 @@ impl BlockSlot {
                 w.meet = NOWHERE;
             }
             if !w.arrivals.is_empty() {
-                barrier::arrive(&mut self.barriers, w);
+                barrier::arrive(&mut self.barriers, &mut self.arrivals, w);
             }
         }
-        if met && barrier::meet(&mut self.barriers, &mut self.warps) {
+        if met && barrier::meet(&mut self.barriers, &mut self.arrivals, &mut self.warps) {
             return Ok(Outcome::Ran);
         }
         let released = barrier::release(&mut self.barriers, &mut self.warps);
         Ok(if ran || released { Outcome::Ran } else { Outcome::Stuck })
+    }
+
+    /// Whether every thread has ended.
+    pub(super) fn is_done(&self) -> bool {
+        self.warps.iter().all(|w| w.live == 0)
+    }
+
+    /// Who has come to the cluster's barrier, and whether that is all who have not ended.
+    pub(super) fn at_cluster(&mut self) -> (&mut Arrivals, bool) {
+        let complete = self.arrivals.is_complete(self.warps.iter().map(|w| w.live));
+        (&mut self.arrivals, complete)
+    }
+
+    /// Lets those go on that came to the cluster's barrier before it was complete. True if there were any.
+    pub(super) fn release_cluster(&mut self) -> bool {
+        let mut released = false;
+        for w in &mut self.warps {
+            released |= barrier::release_cluster(&self.arrivals, w);
+        }
+        released
     }
 }

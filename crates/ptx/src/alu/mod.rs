@@ -6,6 +6,7 @@
 
 pub mod approx;
 mod bits;
+mod cluster;
 mod compare;
 mod convert;
 mod float;
@@ -38,6 +39,7 @@ pub fn eval(operation: &Operation, a: [u64; 5]) -> Out {
         Operation::SelectBySign(by) => one(compare::select_by_sign(by, a)),
         Operation::Test(what) => one(compare::test(what, a[0]).into()),
         Operation::Video(what) => one(video::eval(what, a)),
+        Operation::ClusterAddress(what) => one(cluster::eval(what, a)),
         // Those have more than registers for operands.
         _ => Out(0, 0),
     }

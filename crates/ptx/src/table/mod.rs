@@ -27,6 +27,7 @@ pub enum Op {
     Ld, St, Atom, CpAsync, CpArrive, MbarInit, MbarArrive, MbarTx, MbarTest, MbarPending,
     Fence, FenceSc, BarSync, BarArrive, BarRed, BarWarp, Shfl, Vote, Match, Redux, Activemask,
     Ldmatrix, Stmatrix, Movmatrix, WmmaLoad, WmmaStore, Mma, MmaSparse, WmmaMma,
+    Mapa, CtaRank, ClusterArrive, ClusterWait, StAsync, RedAsync, CpBulk, CpReduce,
     Bra, BrxIdx, Call, Ret, Exit, Trap, Nanosleep, Nop,
     /// An instruction that this crate does not run.
     Refused,
