@@ -415,6 +415,9 @@ impl Emit<'_> {
             Operation::Atomic(_) => self.atom(inst),
             Operation::CopyAsync(_) => self.copy_async(inst),
             Operation::Mbarrier(m) => self.mbarrier(inst, m.op),
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                self.textured(inst);
+            }
             Operation::Collective(_) => self.collective(inst)?,
             Operation::Barrier(Barrier::Arrive) => self.arrive_only(inst),
             // Those end regions.

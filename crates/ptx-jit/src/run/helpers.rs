@@ -10,6 +10,7 @@ use super::guard::{Body, Guarded};
 use super::lane::{lanes, warp, width};
 use super::mbarrier;
 use super::memory;
+use super::texture;
 use super::{avx512, vector_float, vector_int};
 use crate::warp::Which;
 use crate::warp::{Arrival, DONE, NOWHERE, WAITS, Warp, YIELDS};
@@ -77,6 +78,7 @@ helpers! {
     Mbarrier: mbarrier::mbarrier,
     Integers: vector_int::integers,
     Shuffle: vector_int::shuffle,
+    Texture: texture::texture,
 }
 
 unsafe fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {

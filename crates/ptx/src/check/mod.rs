@@ -13,6 +13,7 @@ mod old;
 mod operand;
 mod scope;
 mod size;
+mod texture;
 mod video;
 
 use crate::ast;

@@ -40,6 +40,9 @@ impl Exec<'_> {
             Operation::Store(_) => self.store(common, warp, inst, frame, active)?,
             Operation::Atomic(_) => self.atom(common, warp, inst, frame, active)?,
             Operation::CopyAsync(_) => self.copy_async(common, warp, inst, frame, active)?,
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                self.textured(common, warp, inst, frame, active)?;
+            }
             Operation::Mbarrier(_) => {
                 let again = self.mbarrier(common, warp, inst, frame, active)?;
                 warp.fragments[0].pc = pc + 1;

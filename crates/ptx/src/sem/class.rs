@@ -46,6 +46,8 @@ classes! {
     Store "store",
     /// Atomics and reductions in memory.
     Atomic "atomic operation",
+    /// Texture fetches, surface accesses, queries of both.
+    Texture "texture or surface access",
     /// Asynchronous copies.
     Copy "asynchronous copy",
     /// What lanes of a warp do together.
@@ -90,6 +92,9 @@ impl Operation {
             Operation::Store(_) => Class::Store,
             Operation::Atomic(_) => Class::Atomic,
             Operation::CopyAsync(_) => Class::Copy,
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                Class::Texture
+            }
             Operation::Collective(_) | Operation::ActiveMask => Class::Collective,
             Operation::Barrier(_) | Operation::Mbarrier(_) => Class::Barrier,
             Operation::Fence(_) => Class::Fence,

@@ -28,6 +28,7 @@ mod integer;
 mod mbarrier;
 mod memory;
 mod reader;
+pub mod texture;
 mod video;
 
 pub use address::{Address, AddressOp};
@@ -84,6 +85,12 @@ pub enum Operation {
     Atomic(Atomic),
     /// `cp.async`.
     CopyAsync(CopyAsync),
+    /// `tex`, `tld4`.
+    Texture(texture::Texture),
+    /// `suld`, `sust`, `sured`.
+    Surface(texture::Surface),
+    /// `txq`, `suq`, `istypep`.
+    TextureQuery(texture::Query),
     /// `mbarrier`, `cp.async.mbarrier.arrive`.
     Mbarrier(Mbarrier),
     /// `shfl`, `vote`, `match`, `redux`, `bar.warp`.
