@@ -5,12 +5,14 @@
 
 pub mod alloc;
 pub mod array;
+pub mod array_copy;
 pub mod batch;
 pub mod copy;
 pub mod heap;
 pub mod host;
 pub mod ipc;
 pub mod mapped;
+pub mod mipmap;
 pub mod physical;
 pub mod pointer;
 pub mod pool;
@@ -237,6 +239,8 @@ pub fn forget_context(context: &Context) {
     for range in gone.iter().filter_map(|range| remove(range.base)) {
         give_back(&range);
     }
+    super::texture::forget_context(context);
+    mipmap::forget_context(context);
     array::forget_context(context);
     pool::reclaim_all();
 }
