@@ -21,13 +21,13 @@ pub(super) use super::device::{
     cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetUuid, cuDeviceGetUuid_v2, cuDeviceTotalMem_v2,
     cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuInit,
 };
-pub(super) use super::event::{
+pub(super) use super::event_api::{
     cuCtxRecordEvent, cuCtxWaitEvent, cuEventCreate, cuEventDestroy, cuEventDestroy_v2,
     cuEventElapsedTime, cuEventElapsedTime_v2, cuEventQuery, cuEventRecord, cuEventRecord_ptsz,
     cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, cuEventSynchronize, cuIpcGetEventHandle,
     cuIpcOpenEventHandle, cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
 };
-pub(super) use super::function::{
+pub(super) use super::function_api::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo,
     cuFuncIsLoaded, cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig, cuFuncSetSharedMemConfig,
 };
@@ -69,7 +69,7 @@ pub(super) use super::graph::launch::{
 pub(super) use super::graph::memory::{
     cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute,
 };
-pub(super) use super::graph::object::{
+pub(super) use super::graph::object_api::{
     cuGraphReleaseUserObject, cuGraphRetainUserObject, cuUserObjectCreate, cuUserObjectRelease,
     cuUserObjectRetain,
 };
@@ -84,11 +84,13 @@ pub(super) use super::kernel::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName,
     cuKernelGetParamCount, cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
 };
-pub(super) use super::launch::{
-    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchCooperativeKernel,
-    cuLaunchCooperativeKernel_ptsz, cuLaunchGrid, cuLaunchGridAsync, cuLaunchKernel,
-    cuLaunchKernel_ptsz, cuLaunchKernelEx, cuLaunchKernelEx_ptsz, cuParamSetSize, cuParamSetf,
-    cuParamSeti, cuParamSetv,
+pub(super) use super::launch::api::{
+    cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz, cuLaunchKernel, cuLaunchKernel_ptsz,
+    cuLaunchKernelEx, cuLaunchKernelEx_ptsz,
+};
+pub(super) use super::launch::legacy::{
+    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchGrid, cuLaunchGridAsync,
+    cuParamSetSize, cuParamSetf, cuParamSeti, cuParamSetv,
 };
 pub(super) use super::library::{
     cuLibraryEnumerateKernels, cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount,

@@ -138,7 +138,6 @@ pub fn end(context: &Ctx) {
             module.forget();
         }
     }
-    super::library::end(context.id);
 }
 
 /// The code that a device gets of an image; `managed` as in [`Image`].

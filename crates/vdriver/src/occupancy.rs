@@ -9,7 +9,8 @@ use cushim_abi::types::*;
 
 use super::device;
 use super::entry::entry;
-use super::function::{Function, of};
+use super::function::Function;
+use super::function_api::of;
 use super::state::{accelerator, give, take};
 use super::status;
 

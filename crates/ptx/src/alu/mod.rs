@@ -16,6 +16,8 @@ mod video;
 use crate::sem::{Operation, Update};
 use crate::soft::Format;
 use crate::types::{Kind, Scalar};
+pub(crate) use convert::widen;
+pub(crate) use float::fused_doubles;
 pub use float::{bounded, canonical};
 pub use out::{Out, mask};
 pub use video::Selectors;

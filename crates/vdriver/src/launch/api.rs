@@ -9,10 +9,10 @@ use cushim_abi::structs::{
 use cushim_abi::types::*;
 
 use super::Launch;
+use crate::entry::PER_THREAD;
 use crate::entry::entry;
 use crate::state::take;
 use crate::status;
-use crate::stream::PER_THREAD;
 
 /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`, `_LAUNCH_COMPLETION_EVENT`.
 const EVENTS: [u32; 2] = [7, 12];

@@ -5,7 +5,8 @@
 use cushim_abi::types::{self as abi, *};
 
 use super::array::by_handle;
-use super::copy::{Home, Role, copy, home, row};
+use super::copy::copy;
+use super::home::{Home, Role, home, row};
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
 use crate::stream::resolve;

@@ -5,7 +5,7 @@
 use cushim_abi::types::Ptr;
 
 use crate::memory::array::{self, Array, flag};
-use crate::memory::copy::{Role, home};
+use crate::memory::home::{Role, home};
 use crate::memory::mipmap;
 use crate::status;
 use cushim_accel::Texture;
