@@ -17,6 +17,7 @@ pub mod signal;
 #[cfg(test)]
 mod signal_tests;
 mod sync;
+mod texture;
 
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ pub use failure::Failure;
 pub use say::say;
 pub use sharing::Sharing;
 pub use signal::{Outcome, Signal};
+pub use texture::{Sampler, Texture};
 
 /// Something that runs kernels.
 pub trait Accelerator: Send + Sync {
@@ -86,6 +88,18 @@ pub trait Accelerator: Send + Sync {
     fn check(&self, _dispatch: &Dispatch) -> Result<(), Failure> {
         Ok(())
     }
+
+    /// Makes a texture or surface that kernels can use; its handle, which is not 0. Linear memory, arrays and references
+    /// of one device's are those of all.
+    ///
+    /// # Errors
+    /// [`Failure::NotSupported`], which names what it does not do; [`Failure::OutOfMemory`].
+    fn texture(&self, _texture: &Texture) -> Result<u64, Failure> {
+        Err(Failure::NotSupported("textures and surfaces".into()))
+    }
+
+    /// Ends what [`Accelerator::texture`] began. Nothing that uses it is under way.
+    fn forget_texture(&self, _handle: u64) {}
 
     /// A queue whose packets run in order; those of different queues run at the same time. `priority`
     /// as CUDA counts it: lower is more urgent.
@@ -314,6 +328,9 @@ pub struct Variable {
     pub constant: bool,
     /// Managed: the host may touch it there.
     pub managed: bool,
+    /// It is a texture or surface reference: a kernel finds there the handle of what it was bound to, or 0. The program
+    /// does not see its memory.
+    pub reference: bool,
 }
 
 /// A device as accelerators describe it. CUDA's attributes (`CUdevice_attribute`) that are not given

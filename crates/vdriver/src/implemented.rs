@@ -114,10 +114,14 @@ pub(super) use super::memory::alloc::{
 };
 pub(super) use super::memory::array::{
     cuArray3DCreate_v2, cuArray3DGetDescriptor_v2, cuArrayCreate_v2, cuArrayDestroy,
-    cuArrayGetDescriptor_v2, cuMemcpyAtoA_v2, cuMemcpyAtoA_v2_ptds, cuMemcpyAtoD_v2,
-    cuMemcpyAtoD_v2_ptds, cuMemcpyAtoH_v2, cuMemcpyAtoH_v2_ptds, cuMemcpyAtoHAsync_v2,
-    cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds, cuMemcpyHtoA_v2,
-    cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2, cuMemcpyHtoAAsync_v2_ptsz,
+    cuArrayGetDescriptor_v2, cuArrayGetMemoryRequirements, cuArrayGetPlane,
+    cuArrayGetSparseProperties,
+};
+pub(super) use super::memory::array_copy::{
+    cuMemcpyAtoA_v2, cuMemcpyAtoA_v2_ptds, cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds, cuMemcpyAtoH_v2,
+    cuMemcpyAtoH_v2_ptds, cuMemcpyAtoHAsync_v2, cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyDtoA_v2,
+    cuMemcpyDtoA_v2_ptds, cuMemcpyHtoA_v2, cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2,
+    cuMemcpyHtoAAsync_v2_ptsz,
 };
 pub(super) use super::memory::batch::{
     cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync_ptsz,
@@ -143,6 +147,10 @@ pub(super) use super::memory::ipc::{
 pub(super) use super::memory::mapped::{
     cuMemAddressFree, cuMemAddressReserve, cuMemGetAccess, cuMemMap, cuMemRetainAllocationHandle,
     cuMemSetAccess, cuMemUnmap,
+};
+pub(super) use super::memory::mipmap::{
+    cuMipmappedArrayCreate, cuMipmappedArrayDestroy, cuMipmappedArrayGetLevel,
+    cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetSparseProperties,
 };
 pub(super) use super::memory::physical::{
     cuMemCreate, cuMemExportToShareableHandle, cuMemGetAllocationGranularity,
@@ -221,5 +229,21 @@ pub(super) use super::stream::value::{
     cuStreamWriteValue32_ptsz, cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz,
     cuStreamWriteValue64, cuStreamWriteValue64_ptsz, cuStreamWriteValue64_v2,
     cuStreamWriteValue64_v2_ptsz,
+};
+pub(super) use super::texture::reference::{
+    cuModuleGetSurfRef, cuModuleGetTexRef, cuParamSetTexRef, cuSurfRefGetArray, cuSurfRefSetArray,
+    cuTexRefCreate, cuTexRefDestroy, cuTexRefGetAddress_v2, cuTexRefGetAddressMode,
+    cuTexRefGetArray, cuTexRefGetBorderColor, cuTexRefGetFilterMode, cuTexRefGetFlags,
+    cuTexRefGetFormat, cuTexRefGetMaxAnisotropy, cuTexRefGetMipmapFilterMode,
+    cuTexRefGetMipmapLevelBias, cuTexRefGetMipmapLevelClamp, cuTexRefGetMipmappedArray,
+    cuTexRefSetAddress_v2, cuTexRefSetAddress2D_v2, cuTexRefSetAddress2D_v3,
+    cuTexRefSetAddressMode, cuTexRefSetArray, cuTexRefSetBorderColor, cuTexRefSetFilterMode,
+    cuTexRefSetFlags, cuTexRefSetFormat, cuTexRefSetMaxAnisotropy, cuTexRefSetMipmapFilterMode,
+    cuTexRefSetMipmapLevelBias, cuTexRefSetMipmapLevelClamp, cuTexRefSetMipmappedArray,
+};
+pub(super) use super::texture::{
+    cuSurfObjectCreate, cuSurfObjectDestroy, cuSurfObjectGetResourceDesc, cuTexObjectCreate,
+    cuTexObjectDestroy, cuTexObjectGetResourceDesc, cuTexObjectGetResourceViewDesc,
+    cuTexObjectGetTextureDesc,
 };
 pub(super) use super::unsupported::*;

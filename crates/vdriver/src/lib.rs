@@ -34,6 +34,7 @@ pub mod occupancy;
 pub mod state;
 pub mod status;
 pub mod stream;
+pub mod texture;
 mod thread;
 
 use cushim_abi::types::*;

@@ -419,6 +419,9 @@ impl Emit<'_> {
             Operation::Atomic(_) => self.atom(inst),
             Operation::CopyAsync(_) => self.copy_async(inst),
             Operation::Mbarrier(m) => self.mbarrier(inst, m.op),
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                self.textured(inst);
+            }
             Operation::Collective(_) => self.collective(inst)?,
             Operation::Asynchronous(_) => self.asynchronous(inst),
             Operation::Barrier(Barrier::Arrive | Barrier::ClusterArrive) => self.arrive_only(inst),

@@ -11,6 +11,7 @@ use super::guard::{Body, Guarded};
 use super::lane::{lanes, warp, width};
 use super::mbarrier;
 use super::memory;
+use super::texture;
 use super::{avx512, vector_float, vector_int};
 use crate::warp::Which;
 use crate::warp::{Arrival, CLUSTER, DONE, NOWHERE, WAITS, Warp, YIELDS};
@@ -84,6 +85,7 @@ helpers! {
     Integers: vector_int::integers,
     Shuffle: vector_int::shuffle,
     Asynchronous: asynchronous::asynchronous,
+    Texture: texture::texture,
 }
 
 unsafe fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {

@@ -18,8 +18,8 @@ use crate::sem::{Operation, Update};
 use crate::soft::Format;
 use crate::types::{Kind, Scalar};
 pub(crate) use convert::widen;
-pub(crate) use float::fused_doubles;
 pub use float::canonical;
+pub(crate) use float::fused_doubles;
 pub use out::{Out, mask};
 pub use video::Selectors;
 

@@ -61,6 +61,9 @@ impl<'a> Lower<'a, '_> {
             },
             None => None,
         };
+        if let Some(done) = self.textured(i, guard) {
+            return done;
+        }
         let mut inst = Draft::new(Op::Nop, i.pos);
         inst.guard = guard;
         if i.opcode == "call" {

@@ -31,6 +31,7 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod reader;
+pub mod texture;
 mod video;
 
 pub use address::{Address, AddressOp};
@@ -95,6 +96,12 @@ pub enum Operation {
     Asynchronous(Asynchronous),
     /// `mapa`, `getctarank`.
     ClusterAddress(ClusterAddress),
+    /// `tex`, `tld4`.
+    Texture(texture::Texture),
+    /// `suld`, `sust`, `sured`.
+    Surface(texture::Surface),
+    /// `txq`, `suq`, `istypep`.
+    TextureQuery(texture::Query),
     /// `mbarrier`, `cp.async.mbarrier.arrive`.
     Mbarrier(Mbarrier),
     /// `shfl`, `vote`, `match`, `redux`, `bar.warp`, `mma`.

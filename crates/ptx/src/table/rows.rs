@@ -321,14 +321,6 @@ pub(super) const LINES: &[Line] = &[
 /// What this crate knows by name and does not run: mnemonic, a modifier it must
 /// have (or none), and what it is.
 pub(super) const REFUSED: &[(&str, &str, &str)] = &[
-    ("tex", "", "a texture fetch"),
-    ("tld4", "", "a texture fetch"),
-    ("txq", "", "a texture query"),
-    ("istypep", "", "a texture query"),
-    ("suld", "", "a surface access"),
-    ("sust", "", "a surface access"),
-    ("sured", "", "a surface access"),
-    ("suq", "", "a surface query"),
     ("mma", "kind::f8f6f4", "a matrix instruction of Blackwell"),
     ("mma", "kind::mxf8f6f4", "a matrix instruction of Blackwell"),
     ("mma", "kind::mxf4", "a matrix instruction of Blackwell"),

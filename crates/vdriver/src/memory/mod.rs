@@ -5,6 +5,7 @@
 
 pub mod alloc;
 pub mod array;
+pub mod array_copy;
 pub mod batch;
 pub mod copy;
 pub mod ends;
@@ -13,6 +14,7 @@ pub mod home;
 pub mod host;
 pub mod ipc;
 pub mod mapped;
+pub mod mipmap;
 pub mod physical;
 pub mod pointer;
 pub mod pool;

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use super::{RANGES, Range, Source, array, find, ipc, pool, quiesce, remove};
+use super::{RANGES, Range, Source, array, find, ipc, mipmap, pool, quiesce, remove};
 use crate::context::Context;
 use crate::state::accelerator;
 use crate::status;
@@ -47,6 +47,7 @@ pub fn forget_context(context: &Context) {
     for range in gone.iter().filter_map(|range| remove(range.base)) {
         give_back(&range);
     }
+    mipmap::forget_context(context);
     array::forget_context(context);
     pool::reclaim_all();
 }
