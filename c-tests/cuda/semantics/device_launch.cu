@@ -150,12 +150,10 @@ __global__ void launch_shapes(float *out)
     shapes<<<dim3(2, 3, 2), dim3(4, 2, 3), 24 * sizeof(float)>>>(wide, 3, -20, 1000, out);
 }
 
-// Copies and fills of the device's own.
+// Copies of the device's own.
 __global__ void copies(int *to, const int *from, int n)
 {
     cudaMemcpyAsync(to, from, n * sizeof(int), cudaMemcpyDeviceToDevice, 0);
-    cudaMemsetAsync(to + n, 0x11, n * sizeof(int), 0);
-    cudaMemset2DAsync(to + 2 * n, 4 * sizeof(int), 0x22, 2 * sizeof(int), 3, 0);
     cudaMemcpy2DAsync(to + 3 * n, 4 * sizeof(int), from, 2 * sizeof(int), 2 * sizeof(int), 3,
                       cudaMemcpyDeviceToDevice, 0);
 }
@@ -200,8 +198,8 @@ int main()
     tails<<<1, 32>>>(log);
     LAUNCHED("tails");
     CK(cudaDeviceSynchronize());
-    // The two nested chains may run in either order.
-    printf("tails: %d then %d %d of %d\n", log->value[0], log->value[3], log->value[4], log->count);
+    // What is not a tail may run in any order.
+    printf("tails: %d %d of %d\n", log->value[3], log->value[4], log->count);
     memset(log, 0, sizeof *log);
     tail_of_tail<<<1, 1>>>(log, 0);
     leaf<<<1, 1>>>(log, 99);
@@ -234,8 +232,8 @@ int main()
     copies<<<1, 1>>>(scratch + 1024, scratch, 16);
     LAUNCHED("copies");
     CK(cudaDeviceSynchronize());
-    printf("copies: %d %d %x %x %x %x %x %d %d %d %d\n", scratch[1024], scratch[1039], scratch[1040], scratch[1055],
-           scratch[1056], scratch[1058], scratch[1060], scratch[1072], scratch[1073], scratch[1074], scratch[1076]);
+    printf("copies: %d %d %d %d %d %d\n", scratch[1024], scratch[1039], scratch[1072], scratch[1073], scratch[1074],
+           scratch[1076]);
 
     // The event of the host's stream is behind all children.
     cudaEvent_t end;

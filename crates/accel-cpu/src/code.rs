@@ -65,8 +65,7 @@ impl CpuCode {
         }
         let (parts, fused) = (image.parts, image.optimised && cushim_ptx::texts::fuses());
         let module = super::stack::roomy(|| cushim_ptx::texts::module(parts, fused));
-        let mut module = module.map_err(|error| invalid(&error))?;
-        module.without_runtime();
+        let module = module.map_err(|error| invalid(&error))?;
         let mut code = CpuCode {
             globals: vec![0; module.globals.len()],
             functions: Vec::new(),

@@ -11,8 +11,8 @@ use super::entry::entry;
 use super::function::{Function, of};
 use super::state::{accelerator, give, take};
 use super::status;
-use cushim_accel::Kernel;
 use super::{cluster, device};
+use cushim_accel::Kernel;
 
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag.
 const FLAGS: u32 = 1;

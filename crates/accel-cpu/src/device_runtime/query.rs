@@ -43,7 +43,9 @@ impl Runtime {
             }
             Call::Limit => return Ok(self.limit(caller)),
             Call::FunctionAttributes => {
-                let Some(kernel) = self.kernel(arg(1)) else { return Ok(Err(error::INVALID_VALUE)) };
+                let Some(kernel) = self.kernel(arg(1)) else {
+                    return Ok(Err(error::INVALID_VALUE));
+                };
                 return Ok(give(caller, &attributes(kernel)));
             }
             _ => Err(error::NOT_SUPPORTED),

@@ -132,22 +132,13 @@ pub fn call(name: &str, caller: &mut dyn Caller, host: &dyn Host) -> Result<u64,
 }
 
 impl Module {
-    /// Makes declarations of what NVIDIA's library of the device runtime defines, where that is linked: those calls are the
-    /// host's, and the library's code asks a driver that is not there.
-    pub fn without_runtime(&mut self) {
-        for f in &mut self.functions {
-            let own = matches!(DeviceFunction::from_name(&f.name), Some(DeviceFunction::Runtime(_)));
-            if own && f.defined && !f.entry {
-                f.defined = false;
-                f.calls_indirectly = false;
-                f.code.clear();
-                f.blocks.clear();
-                f.block_of.clear();
-                f.callees.clear();
-                f.refusals.clear();
-                f.shared_used.clear();
-            }
-        }
+    /// Whether it is NVIDIA's library of the device runtime (libcudadevrt), whose calls are the host's here: its own code
+    /// asks a driver that is not there.
+    pub fn is_device_runtime(&self) -> bool {
+        self.functions.iter().any(|f| {
+            let call = RuntimeCall::from_name(&f.name);
+            f.defined && !f.entry && call == Some(RuntimeCall::LaunchV2)
+        })
     }
 
     /// A function that `kernel` may call and that nothing defines, the device runtime neither.
@@ -232,7 +223,11 @@ mod tests {
         assert_eq!(host.0.take(), "0=8");
         let mut wrong = Lane(vec![16, 1], b"");
         let cause = Cause::Address { address: 16, bytes: 4, space: "global" };
-        assert_eq!(call("cudaGraphSetConditional", &mut wrong, &host), Err(cause), "no such handle");
+        assert_eq!(
+            call("cudaGraphSetConditional", &mut wrong, &host),
+            Err(cause),
+            "no such handle"
+        );
         assert_eq!(call("sum", &mut lane, &host), Ok(27));
         let why = call("launch", &mut lane, &host).unwrap_err();
         assert_eq!(why, Cause::Undefined { function: "launch".into() });

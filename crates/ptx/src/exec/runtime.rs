@@ -108,7 +108,10 @@ mod tests {
         assert_eq!(found("cudaLaunchDeviceV2"), Some(RuntimeCall::LaunchV2));
         assert_eq!(found("__cudaCDP2LaunchDeviceV2_ptsz"), Some(RuntimeCall::LaunchV2));
         assert_eq!(found("cudaLaunchDevice"), Some(RuntimeCall::Launch));
-        assert_eq!(found("__cudaDeviceSynchronizeDeprecationAvoidance"), found("cudaDeviceSynchronize"));
+        assert_eq!(
+            found("__cudaDeviceSynchronizeDeprecationAvoidance"),
+            found("cudaDeviceSynchronize")
+        );
         assert_eq!((found("LaunchDevice"), found("cudaGraphSetConditional")), (None, None));
     }
 }
