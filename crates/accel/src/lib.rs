@@ -127,6 +127,9 @@ pub trait Accelerator: Send + Sync {
     /// synchronises, launches, or copies and waits.
     fn flush_output(&self) {}
 
+    /// Who answers what kernels ask of the driver: told once, before the first launch.
+    fn set_answers(&self, _answers: &'static dyn Answers) {}
+
     /// How many bytes `malloc` of a device's kernels may take in all (`cudaLimitMallocHeapSize`).
     fn set_heap_limit(&self, _device: usize, _bytes: u64) {}
 
@@ -134,6 +137,21 @@ pub trait Accelerator: Send + Sync {
     fn is_heap_used(&self, _device: usize) -> bool {
         false
     }
+}
+
+/// What kernels may ask of the driver above; everything by CUDA's numbers.
+pub trait Answers: Send + Sync {
+    /// An attribute of a device (`CUdevice_attribute`); `None` where there is none of this number.
+    fn attribute(&self, device: usize, number: i32) -> Option<i32>;
+    /// A limit of a device (`CUlimit`).
+    ///
+    /// # Errors
+    /// The number of the error.
+    fn limit(&self, device: usize, number: i32) -> Result<u64, i32>;
+    /// How many blocks of a kernel a multiprocessor holds.
+    fn occupancy(&self, device: usize, kernel: &Kernel, threads: u32, dynamic: u32) -> u32;
+    /// Name and text of an error.
+    fn error(&self, number: i32) -> (&'static str, &'static str);
 }
 
 /// A queue of packets.

@@ -365,7 +365,8 @@ entry! {
 }
 
 fn synchronize(context: &Arc<Object>) -> Result<(), i32> {
-    context.healthy()?;
+    // What a kernel printed before it failed is shown, too.
+    context.healthy().inspect_err(|_| accelerator().flush_output())?;
     capture::refuse_context(context)?;
     context.streams.wait();
     accelerator().flush_output();

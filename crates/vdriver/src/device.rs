@@ -31,7 +31,9 @@ entry! {
         if flags.0 != 0 {
             return Err(status::INVALID_VALUE);
         }
-        start()
+        start()?;
+        accelerator().set_answers(&super::answers::Driver);
+        Ok(())
     }
 
     fn cuDriverGetVersion (driverVersion: Out<i32>) {

@@ -13,6 +13,7 @@ use super::function_api::of;
 use super::state::{accelerator, give, take};
 use super::status;
 use super::{cluster, device};
+use cushim_accel::Kernel;
 
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag.
 const FLAGS: u32 = 1;
@@ -53,7 +54,12 @@ impl Processor {
 
 /// How many blocks of so many threads, with so much dynamic shared memory, a multiprocessor holds.
 pub fn blocks(function: &Function, threads: u32, dynamic: u32) -> u32 {
-    let (kernel, has) = (&function.kernel, Processor::of(function.device));
+    of_kernel(&function.kernel, function.device, threads, dynamic)
+}
+
+/// As [`blocks`], of a kernel for a device.
+pub fn of_kernel(kernel: &Kernel, device: usize, threads: u32, dynamic: u32) -> u32 {
+    let has = Processor::of(device);
     let shared = kernel.static_shared.saturating_add(dynamic);
     if threads == 0 || threads > kernel.max_threads || shared > has.most_shared {
         return 0;

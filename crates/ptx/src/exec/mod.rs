@@ -24,6 +24,7 @@ pub(crate) mod launch;
 pub(crate) mod layout;
 pub(crate) mod memory;
 mod printf;
+pub mod runtime;
 pub mod schedule;
 
 pub use address::{
@@ -39,3 +40,4 @@ pub use lanes::{Lanes, lanes, with_lanes};
 pub use launch::Launch;
 pub use layout::{initial_bytes, shared_layout};
 pub use memory::{BadAddress, Memory};
+pub use runtime::RuntimeCall;
