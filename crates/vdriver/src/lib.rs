@@ -5,6 +5,7 @@
 //! of its subject, and is listed in [`implemented`]; every other one of the table answers
 //! CUDA_ERROR_NOT_SUPPORTED. Must not know: the runtime above, NVIDIA's driver.
 
+mod argument;
 pub mod context;
 mod context_api;
 pub mod device;

@@ -11,8 +11,9 @@ use super::device;
 use super::entry::entry;
 use super::function::Function;
 use super::function_api::of;
-use super::state::{accelerator, give, take};
+use super::state::{accelerator, give};
 use super::status;
+use crate::argument::{In, Place};
 
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag.
 const FLAGS: u32 = 1;
@@ -73,28 +74,21 @@ fn positive(value: i32) -> Result<u32, i32> {
     u32::try_from(value).ok().filter(|value| *value > 0).ok_or(status::INVALID_VALUE)
 }
 
-unsafe fn active(
-    to: Out<i32>,
-    func: Func,
-    block: i32,
-    dynamic: usize,
-    flags: u32,
-) -> Result<(), i32> {
+fn active(to: Place<i32>, func: Func, block: i32, dynamic: usize, flags: u32) -> Result<(), i32> {
     let function = of(func)?;
-    if to.0.is_null() || flags & !FLAGS != 0 {
+    if to.is_null() || flags & !FLAGS != 0 {
         return Err(status::INVALID_VALUE);
     }
     let dynamic = u32::try_from(dynamic).unwrap_or(u32::MAX);
     let found = blocks(&function, positive(block)?, dynamic);
-    // SAFETY: the caller's place.
-    unsafe { give(to, found as i32) }
+    give(to, found as i32)
 }
 
 /// The block size with which most threads are there at a time, the largest of equals, and as many blocks as
 /// fill the device.
-unsafe fn potential(
-    grid: Out<i32>,
-    block: Out<i32>,
+fn potential(
+    grid: Place<i32>,
+    block: Place<i32>,
     func: Func,
     shared_of: Ptr,
     shared: usize,
@@ -102,7 +96,7 @@ unsafe fn potential(
     flags: u32,
 ) -> Result<(), i32> {
     let function = of(func)?;
-    if grid.0.is_null() || block.0.is_null() || flags & !FLAGS != 0 || limit < 0 {
+    if grid.is_null() || block.is_null() || flags & !FLAGS != 0 || limit < 0 {
         return Err(status::INVALID_VALUE);
     }
     let dynamic = |threads: u32| -> u32 {
@@ -133,11 +127,8 @@ unsafe fn potential(
         }
     }
     let (_, threads, together) = best;
-    // SAFETY: the caller's places.
-    unsafe {
-        give(grid, (together * Processor::of(function.device).count) as i32)?;
-        give(block, threads as i32)
-    }
+    give(grid, (together * Processor::of(function.device).count) as i32)?;
+    give(block, threads as i32)
 }
 
 entry! {
@@ -170,16 +161,16 @@ entry! {
         give(dynamicSmemSize, free as usize)
     }
 
-    fn cuOccupancyMaxPotentialClusterSize (clusterSize: Out<i32>, func: Func, config: Ptr) {
+    fn cuOccupancyMaxPotentialClusterSize (clusterSize: Out<i32>, func: Func, config: In<DriverLaunchConfig>) {
         of(func)?;
-        take::<DriverLaunchConfig>(config)?;
+        config.read()?;
         // No accelerator here has clusters: one block.
         give(clusterSize, 1)
     }
 
-    fn cuOccupancyMaxActiveClusters (numClusters: Out<i32>, func: Func, config: Ptr) {
+    fn cuOccupancyMaxActiveClusters (numClusters: Out<i32>, func: Func, config: In<DriverLaunchConfig>) {
         let function = of(func)?;
-        let config = take::<DriverLaunchConfig>(config)?;
+        let config = config.read()?;
         let sides = [config.block.x, config.block.y, config.block.z];
         let threads = sides.into_iter().fold(1u32, |product, side| product.saturating_mul(side));
         let count = Processor::of(function.device).count;

@@ -10,10 +10,11 @@ use cushim_abi::types::{self as abi, *};
 
 use super::copy::copy;
 use super::home::{Home, Role, home, row};
+use crate::argument::{In, Place};
 use crate::context::{self, Context as Owner};
 use crate::entry::{entry, in_default_stream, on_stream};
 use crate::handle::{Handles, handle};
-use crate::state::{accelerator, at, check, give, take};
+use crate::state::{accelerator, at, check, give};
 use crate::status;
 use crate::stream::{capture, resolve};
 use cushim_accel::MemoryKind;
@@ -84,12 +85,12 @@ impl Drop for Array {
     }
 }
 
-fn create(to: Out<Ptr>, extent: [usize; 3], element: [u32; 3]) -> Result<(), i32> {
+fn create(to: Place<Ptr>, extent: [usize; 3], element: [u32; 3]) -> Result<(), i32> {
     let context = context::current()?;
     capture::refuse_unsafe()?;
     let ([width, height, depth], [format, channels, flags]) = (extent, element);
     let wrong = status::INVALID_VALUE;
-    if to.0.is_null() || width == 0 || !matches!(channels, 1 | 2 | 4) {
+    if to.is_null() || width == 0 || !matches!(channels, 1 | 2 | 4) {
         return Err(wrong);
     }
     let flat_planes = depth > 0 && height == 0 && flags & LAYERED == 0;
@@ -108,8 +109,7 @@ fn create(to: Out<Ptr>, extent: [usize; 3], element: [u32; 3]) -> Result<(), i32
     let bytes = plane.checked_mul(depth.max(1)).filter(|bytes| *bytes <= isize::MAX as usize);
     let address = super::take::allocate(context.device, MemoryKind::Device, bytes.ok_or(wrong)?)?;
     let array = Array { address, extent, element, row, context: context.id };
-    // SAFETY: not null; the caller's place.
-    unsafe { give(to, Ptr(ARRAYS.add(Arc::new(array)))) }
+    give(to, Ptr(ARRAYS.add(Arc::new(array))))
 }
 
 /// Takes back the arrays of a context that ends. Its work has ended.
@@ -129,16 +129,14 @@ const KNOWN: u32 = LAYERED | 2 | 4 | 8 | 64 | 128 | 256 | 1 << 31;
 type Deep = ([usize; 3], [u32; 4]);
 
 entry! {
-    fn cuArrayCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: Ptr) {
-        let words: [u64; 3] = take(pAllocateArray)?;
-        let [width, height, element] = words;
+    fn cuArrayCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: In<[u64; 3]>) {
+        let [width, height, element] = pAllocateArray.read()?;
         let element = [element as u32, (element >> 32) as u32, 0];
         create(pHandle, [width as usize, height as usize, 0], element)
     }
 
-    fn cuArray3DCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: Ptr) {
-        let words: [u64; 5] = take(pAllocateArray)?;
-        let [width, height, depth, element, flags] = words;
+    fn cuArray3DCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: In<[u64; 5]>) {
+        let [width, height, depth, element, flags] = pAllocateArray.read()?;
         let element = [element as u32, (element >> 32) as u32, flags as u32];
         create(pHandle, [width as usize, height as usize, depth as usize], element)
     }
@@ -147,16 +145,20 @@ entry! {
         let array = by_handle(hArray)?;
         let ([width, height, _], [format, channels, _]) = (array.extent, array.element);
         let said: Flat = ([width, height], [format, channels]);
-        give(at(pArrayDescriptor), said.0)?;
-        give(at(Ptr(pArrayDescriptor.0 + 16)), said.1)
+        // SAFETY: room for a CUDA_ARRAY_DESCRIPTOR, or null, of which the first one says that.
+        give(unsafe { at(pArrayDescriptor) }, said.0)?;
+        // SAFETY: in that structure.
+        give(unsafe { at(Ptr(pArrayDescriptor.0 + 16)) }, said.1)
     }
 
     fn cuArray3DGetDescriptor_v2 (pArrayDescriptor: Ptr, hArray: Ptr) {
         let array = by_handle(hArray)?;
         let [format, channels, flags] = array.element;
         let said: Deep = (array.extent, [format, channels, flags, 0]);
-        give(at(pArrayDescriptor), said.0)?;
-        give(at(Ptr(pArrayDescriptor.0 + 24)), said.1)
+        // SAFETY: room for a CUDA_ARRAY3D_DESCRIPTOR, or null, of which the first one says that.
+        give(unsafe { at(pArrayDescriptor) }, said.0)?;
+        // SAFETY: in that structure.
+        give(unsafe { at(Ptr(pArrayDescriptor.0 + 24)) }, said.1)
     }
 
     fn cuArrayDestroy (hArray: Ptr) {
