@@ -136,14 +136,8 @@ impl FileSums {
         thread.calls.add(e.call_ns, failed);
         let ns = e.call_ns.unwrap_or(0);
         thread.span.1 = thread.span.1.max(since.saturating_add(ns));
-        let lane = *thread.lane.get_or_insert_with(|| {
-            let place = self.lanes.len().min(LANES_MAX);
-            if place == self.lanes.len() {
-                self.lanes.push(Timeline::default());
-                self.lane_tids.push((place < LANES_MAX).then_some(e.tid));
-            }
-            place
-        });
+        let (lanes, tids) = (&mut self.lanes, &mut self.lane_tids);
+        let lane = *thread.lane.get_or_insert_with(|| lane(lanes, tids, e.tid));
         let is_region = matches!(&e.body, Body::Mapped(mapped) if mapped.what == 0);
         let is_launch = is_region || matches!(e.body, Body::Launch(_)) && !api.is_node;
         if let Some(lane) = self.lanes.get_mut(lane) {
@@ -162,21 +156,9 @@ impl FileSums {
                 if let Some((until, before)) = thread.last {
                     let pause = since.saturating_sub(until);
                     thread.gaps.add(pause);
-                    let enough = self.gaps.len() >= GAPS_MAX;
-                    if !enough || self.gaps.peek().is_some_and(|least| least.0.ns < pause) {
-                        let began = at.saturating_sub(pause as i64);
-                        let after = launch.kernel;
-                        self.gaps.push(Reverse(Gap {
-                            ns: pause,
-                            at: began,
-                            tid: e.tid,
-                            before,
-                            after,
-                        }));
-                        if enough {
-                            self.gaps.pop();
-                        }
-                    }
+                    let (began, after) = (at.saturating_sub(pause as i64), launch.kernel);
+                    let gap = Gap { ns: pause, at: began, tid: e.tid, before, after };
+                    keep(&mut self.gaps, gap);
                 }
                 thread.last = Some((since.saturating_add(ns), launch.kernel));
             }
@@ -195,6 +177,27 @@ impl FileSums {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+/// A new timeline for a thread; the last one is that of all further threads.
+fn lane(lanes: &mut Vec<Timeline>, tids: &mut Vec<Option<u32>>, tid: u32) -> usize {
+    let place = lanes.len().min(LANES_MAX);
+    if place == lanes.len() {
+        lanes.push(Timeline::default());
+        tids.push((place < LANES_MAX).then_some(tid));
+    }
+    place
+}
+
+/// Keeps a gap if it is one of the longest.
+fn keep(gaps: &mut BinaryHeap<Reverse<Gap>>, gap: Gap) {
+    let enough = gaps.len() >= GAPS_MAX;
+    if !enough || gaps.peek().is_some_and(|least| least.0.ns < gap.ns) {
+        gaps.push(Reverse(gap));
+        if enough {
+            gaps.pop();
         }
     }
 }

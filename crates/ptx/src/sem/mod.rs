@@ -108,6 +108,7 @@ pub enum Operation {
     Refused,
 }
 
+// A table: which file lowers which instruction.
 /// What a checked instruction means.
 ///
 /// # Errors
