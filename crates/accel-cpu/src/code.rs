@@ -191,6 +191,7 @@ impl CpuCode {
                 registers: device::REGISTERS,
                 max_threads: limit.min(device::MAX_THREADS),
                 required_threads: required,
+                required_cluster: f.shape("reqnctapercluster"),
                 // The PTX's target, not the version of its language (an H200 says 50 of `.version 6.0`, `.target sm_50`).
                 versions: (self.module.sm, device::CAPABILITY.0 * 10 + device::CAPABILITY.1),
                 refused: self.refused(n as u32, missing),

@@ -2,8 +2,8 @@
 //!
 //! Owns the description. Must not know: memory, code.
 //!
-//! The capability is 8.0: PTX for any earlier target is what nvcc makes by default, and what 9.0 adds
-//! (clusters, `wgmma`, tensor copies) is not run, so a program that asks shall not be led there. PTX for a
+//! The capability is 8.0: PTX for any earlier target is what nvcc makes by default, and of what 9.0 adds not all
+//! (`wgmma`, tensor copies) is run, so a program that asks shall not be led there. Clusters are, and an attribute says so. PTX for a
 //! later target is run all the same where an image has no other: most of it uses nothing new.
 
 use cushim_accel::Device;
@@ -72,6 +72,7 @@ pub fn describe(index: usize, processors: usize) -> Device {
             (87, 2),              // f32 against f64
             (89, 1),              // host and kernels touch managed memory at a time
             (95, 1),              // cooperative launch
+            (120, 1),             // launches with clusters
             (101, 1),             // the host touches device memory
             (102, 1),             // addresses apart from memory
             (103, 1),             // memory as file descriptors

@@ -95,6 +95,12 @@ fn is_short(dispatch: &Dispatch) -> bool {
     count(&dispatch.grid).saturating_mul(block) <= SHORT_STEPS
 }
 
+/// What threads share out of a grid: its clusters, its blocks where there are none.
+fn units(dispatch: &Dispatch) -> u64 {
+    let product = |sides: [u32; 3]| sides.iter().map(|n| u64::from(*n)).product::<u64>();
+    product(dispatch.grid) / product(dispatch.cluster.unwrap_or([1; 3])).max(1)
+}
+
 impl CpuExecutor {
     fn workspace(&self) -> Result<u64, Failure> {
         let at = self.memory.arena.allocate(WORKSPACE, 16).ok_or(Failure::OutOfMemory)?;
@@ -105,7 +111,7 @@ impl CpuExecutor {
 
     fn run(&self, dispatch: &Dispatch, workspace: u64) -> Result<(), Failure> {
         let ended: Arc<Mutex<Option<Failure>>> = Arc::default();
-        let total = dispatch.grid.iter().map(|n| u64::from(*n)).product();
+        let total = units(dispatch);
         // The interpreter takes all blocks of a cooperative grid on one thread.
         let alone = dispatch.cooperative && self.range.is_none();
         let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
@@ -146,6 +152,8 @@ fn part(
         block: dispatch.block,
         dynamic_shared: dispatch.dynamic_shared,
         params: &dispatch.arguments,
+        cluster: dispatch.cluster.unwrap_or([1; 3]),
+        explicit_cluster: dispatch.cluster.is_some(),
         cooperative: dispatch.cooperative,
         workspace,
         local_limit: LOCAL,

@@ -63,6 +63,7 @@ fn run(
         kernel,
         grid: [shape[0], 1, 1],
         block: [shape[1], 1, 1],
+        cluster: None,
         dynamic_shared: 0,
         arguments: bytes.into(),
         cooperative,

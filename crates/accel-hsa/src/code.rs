@@ -222,6 +222,7 @@ impl HsaCode {
             registers: of.registers.unwrap_or(0).min(registers / threads.next_multiple_of(32)),
             max_threads: threads,
             required_threads: None,
+            required_cluster: None,
             versions: (number, number),
             refused,
         }

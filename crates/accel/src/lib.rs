@@ -165,6 +165,8 @@ pub struct Dispatch {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
+    /// Blocks of a cluster in x, y, z, which divide the grid; `None` where neither launch nor kernel names a size.
+    pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory, bytes.
     pub dynamic_shared: u32,
     /// The kernel's parameters, laid out as [`Kernel::params`] says.
@@ -291,6 +293,8 @@ pub struct Kernel {
     pub max_threads: u32,
     /// Threads that every block must have (`.reqntid`).
     pub required_threads: Option<[u32; 3]>,
+    /// Blocks that every cluster must have (`.reqnctapercluster`).
+    pub required_cluster: Option<[u32; 3]>,
     /// Architecture that the PTX was made for, and that of the code, as CUDA numbers them: 80 for 8.0.
     pub versions: (u32, u32),
     /// Why it cannot be run (kernel, place, instruction), if it cannot.

@@ -15,7 +15,7 @@ use cushim_trace::layout::{
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 
-use crate::copies::Direction;
+use crate::copies::{Copied, Direction};
 use crate::error::Error;
 use crate::fast::Map;
 use crate::mapped::{self, mappings};
@@ -93,6 +93,12 @@ pub fn collect(
 }
 
 impl FileSums {
+    fn mark(&mut self, at: i64, text: &str) {
+        if self.marks.len() < MARKS_MAX {
+            self.marks.push((at, text.to_owned()));
+        }
+    }
+
     fn event(&mut self, offset: i64, only: Option<&HashSet<u32>>, meta: &Metadata, e: &Event<'_>) {
         let at = (e.begin_ns as i64).wrapping_add(offset);
         let end = at.saturating_add(e.call_ns.unwrap_or(0) as i64);
@@ -104,12 +110,7 @@ impl FileSums {
         let id = match &e.body {
             Body::Launch(launch) => Some(launch.kernel),
             Body::Call(call) => Some(call.kernel).filter(|&id| id != 0),
-            Body::Mark(text) => {
-                if self.marks.len() < MARKS_MAX {
-                    self.marks.push((at, (*text).to_owned()));
-                }
-                return;
-            }
+            Body::Mark(text) => return self.mark(at, text),
             Body::Gpu(gpu) => return self.gpu(only, (at, end), e, gpu),
             Body::Mapped(mapped) => Some(mapped.kernel).filter(|_| mapped.what == 0),
             Body::Range(range) => return self.range(meta, (at, since), e.tid, range),
@@ -164,12 +165,9 @@ impl FileSums {
             }
             (Body::Mapped(region), Some(kernel)) => kernel.region(region, e.call_ns, failed),
             (Body::Call(call), _) => {
-                let bytes = api.rule.as_ref().map(|rule| {
-                    let copied = rule.read(call);
-                    let row = self.copies.entry((copied.direction, copied.is_async)).or_default();
-                    row.add(copied.bytes, e.call_ns, failed);
-                    copied.bytes.filter(|_| !failed).unwrap_or(0)
-                });
+                let rows = &mut self.copies;
+                let bytes =
+                    api.rule.as_ref().map(|rule| copy(rows, rule.read(call), e.call_ns, failed));
                 if let Some(handle) = api.stream.and_then(|n| word(call, n)) {
                     let stream = stream(&mut self.streams, handle, at);
                     stream.calls.add(e.call_ns, failed);
@@ -179,6 +177,18 @@ impl FileSums {
             _ => {}
         }
     }
+}
+
+/// Takes in a copy; its bytes, as far as they are known and were copied.
+fn copy(
+    rows: &mut BTreeMap<(Direction, bool), CopyRow>,
+    copied: Copied,
+    call_ns: Option<u64>,
+    failed: bool,
+) -> u64 {
+    let row = rows.entry((copied.direction, copied.is_async)).or_default();
+    row.add(copied.bytes, call_ns, failed);
+    copied.bytes.filter(|_| !failed).unwrap_or(0)
 }
 
 /// A new timeline for a thread; the last one is that of all further threads.

@@ -34,6 +34,7 @@ pub mod ir;
 pub mod level;
 pub mod lex;
 mod link;
+pub mod matrix;
 mod operand;
 pub mod parse;
 pub mod sem;

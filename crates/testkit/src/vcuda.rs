@@ -112,6 +112,7 @@ pub fn launch(data: &[u8]) {
         grid: [side(0), side(1), side(2)],
         block: [side(3), side(4), side(5)],
         shared: side(6),
+        cluster: None,
         cooperative: word(8) >> 31 != 0,
         params: Ptr(0),
         extra: Ptr(extra.as_ptr().expose_provenance()),

@@ -132,7 +132,11 @@ pub fn attribute(kernel: &Kernel, settings: &Settings, device: usize, number: i3
         7 => 0,
         8 => most_dynamic(kernel, settings, device),
         9 => return Some(settings.carveout.load(Ordering::Relaxed)),
-        10..=15 => {
+        10 => return Some(kernel.required_cluster.is_some().into()),
+        11..=13 if let Some(sides) = kernel.required_cluster => {
+            sides.get(usize::try_from(number - 11).ok()?).copied().unwrap_or(1)
+        }
+        11..=15 => {
             let slot = settings.cluster.get(usize::try_from(number - 10).ok()?)?;
             return Some(slot.load(Ordering::Relaxed));
         }
@@ -161,6 +165,7 @@ pub fn set_attribute(
         9 if (-1..=100).contains(&value) => settings.carveout.store(value, Ordering::Relaxed),
         // Attribute 10, whether a cluster size must be given, is the kernel's own.
         // Cluster sizes; whether one may be larger than all devices have; the policy (measured).
+        11..=13 if kernel.required_cluster.is_some() => return Err(status::INVALID_VALUE),
         11..=15 if number == 14 || value >= 0 && (number < 15 || value <= 2) => {
             let slot = usize::try_from(number - 10).ok().and_then(|n| settings.cluster.get(n));
             slot.ok_or(status::INVALID_VALUE)?.store(value, Ordering::Relaxed);

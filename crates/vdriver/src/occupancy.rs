@@ -7,13 +7,13 @@
 use cushim_abi::structs::DriverLaunchConfig;
 use cushim_abi::types::*;
 
-use super::device;
 use super::entry::entry;
 use super::function::Function;
 use super::function_api::of;
-use super::state::{accelerator, give};
+use super::state::{accelerator, give, take};
 use super::status;
-use crate::argument::{In, Place};
+use super::{cluster, device};
+use crate::argument::Place;
 
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag.
 const FLAGS: u32 = 1;
@@ -161,19 +161,47 @@ entry! {
         give(dynamicSmemSize, free as usize)
     }
 
-    fn cuOccupancyMaxPotentialClusterSize (clusterSize: Out<i32>, func: Func, config: In<DriverLaunchConfig>) {
-        of(func)?;
-        config.read()?;
-        // No accelerator here has clusters: one block.
-        give(clusterSize, 1)
+    fn cuOccupancyMaxPotentialClusterSize (clusterSize: Out<i32>, func: Func, config: Ptr) {
+        let function = of(func)?;
+        // SAFETY: null, or a configuration with as many attributes as it says.
+        let (_, together) = unsafe { clusters(&function, config)? };
+        // Blocks of a cluster run by turns: what a multiprocessor holds is no bound.
+        let most = if together > 0 { cluster::most(&function.settings) } else { 0 };
+        give(clusterSize, most as i32)
     }
 
-    fn cuOccupancyMaxActiveClusters (numClusters: Out<i32>, func: Func, config: In<DriverLaunchConfig>) {
+    fn cuOccupancyMaxActiveClusters (numClusters: Out<i32>, func: Func, config: Ptr) {
         let function = of(func)?;
-        let config = config.read()?;
-        let sides = [config.block.x, config.block.y, config.block.z];
-        let threads = sides.into_iter().fold(1u32, |product, side| product.saturating_mul(side));
-        let count = Processor::of(function.device).count;
-        give(numClusters, (blocks(&function, threads, config.shared) * count) as i32)
+        // SAFETY: null, or a configuration with as many attributes as it says.
+        let (sides, together) = unsafe { clusters(&function, config)? };
+        // Measured: without a size there are none.
+        let Some(sides) = sides else { return give(numClusters, 0) };
+        let all = together * Processor::of(function.device).count;
+        let size = sides.iter().product::<u32>().max(1);
+        give(numClusters, (all / size).max(u32::from(together > 0)) as i32)
     }
+}
+
+/// The size of a configuration's clusters, and how many of its blocks a multiprocessor holds.
+///
+/// # Safety
+/// `config` is null or a configuration with as many attributes as it says.
+unsafe fn clusters(function: &Function, config: Ptr) -> Result<(Option<[u32; 3]>, u32), i32> {
+    // SAFETY: the caller's promise.
+    let config = unsafe { take::<DriverLaunchConfig>(config) }?;
+    // SAFETY: as above.
+    let given = unsafe { cluster::named(&config) }?;
+    let (grid, threads) = ([config.grid.x, config.grid.y, config.grid.z], threads(&config));
+    if threads == 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    let sides = cluster::size(function, grid, given)?;
+    let fits = config.shared <= function.most_dynamic();
+    Ok((sides, if fits { blocks(function, threads, config.shared) } else { 0 }))
+}
+
+/// Threads of a block.
+fn threads(config: &DriverLaunchConfig) -> u32 {
+    let sides = [config.block.x, config.block.y, config.block.z];
+    sides.into_iter().fold(1u32, |product, side| product.saturating_mul(side))
 }

@@ -81,4 +81,17 @@ impl Emit<'_> {
         args.extend(more.map(|src| self.argument(src)));
         self.by_helper(inst, Which::Mbarrier, args);
     }
+
+    /// Asynchronous stores, reductions and bulk copies, which are done at once.
+    pub(super) fn asynchronous(&mut self, inst: &Inst) {
+        let mut args = Vec::new();
+        for (n, src) in inst.src.iter().enumerate() {
+            args.push(match src {
+                Src::Memory(..) => self.address(inst, n),
+                Src::None => (Self::known(self.i64(0)), Class::Wide),
+                src => self.argument(src),
+            });
+        }
+        self.by_helper(inst, Which::Asynchronous, args);
+    }
 }

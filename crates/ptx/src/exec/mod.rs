@@ -11,8 +11,10 @@
 //! to be able to call, it offers itself ([`Host::call`]).
 
 pub(crate) mod address;
+pub mod asynchronous;
 pub(crate) mod barrier_object;
 pub(crate) mod bytes;
+pub mod cluster;
 pub(crate) mod collective;
 pub(crate) mod device;
 pub(crate) mod fault;

@@ -6,12 +6,12 @@
 use cushim_abi::types::*;
 
 use super::params::{kernel, replace};
-use super::work::RawKernel;
+use super::work::{KernelNode, RawKernel};
 use super::{Payload, graph, node};
 use crate::argument::{At, Place};
 use crate::entry::entry;
 use crate::state::{at, give, pointer};
-use crate::status;
+use crate::{cluster, function_api, status};
 use cushim_accel::locks::lock;
 
 unsafe fn add(
@@ -52,10 +52,28 @@ fn attribute(hnode: Node, number: i32) -> Result<[u8; 64], i32> {
     let mut value = [0; 64];
     match number {
         2 => value[0] = u8::from(kernel.dispatch.cooperative),
-        1 | 4 | 5 | 8..=11 | 13 | 14 => {}
+        4 => {
+            let sides = kernel.dispatch.cluster.unwrap_or([0; 3]);
+            for (to, from) in value.iter_mut().zip(sides.iter().flat_map(|n| n.to_le_bytes())) {
+                *to = from;
+            }
+        }
+        1 | 5 | 8..=11 | 13 | 14 => {}
         _ => return Err(status::INVALID_VALUE),
     }
     Ok(value)
+}
+
+/// The size of clusters that a node's attribute sets.
+///
+/// # Errors
+/// Those of [`cluster::size`].
+fn clustered(kernel: &KernelNode, value: &[u8; 64]) -> Result<Option<[u32; 3]>, i32> {
+    let word =
+        |n: usize| value.iter().skip(4 * n).take(4).rev().fold(0, |v, b| v << 8 | u32::from(*b));
+    let given = Some([0, 1, 2].map(word)).filter(|sides| *sides != [0; 3]);
+    let function = function_api::of(Func(kernel.dispatch.tag))?;
+    cluster::size(&function, kernel.dispatch.grid, given)
 }
 
 /// Bytes of an attribute's value that are read and written.
@@ -143,8 +161,12 @@ entry! {
         // SAFETY: the attribute's value, of which this is the size.
         unsafe { kept.as_mut_ptr().copy_from_nonoverlapping(pointer::<u8>(value), size(attr)) };
         let (node, _) = node(hNode)?;
-        if attr == 2 && let Payload::Kernel(kernel) = &mut *lock(&node.payload) {
-            kernel.dispatch.cooperative = kept[0] != 0;
+        if let Payload::Kernel(kernel) = &mut *lock(&node.payload) {
+            match attr {
+                2 => kernel.dispatch.cooperative = kept[0] != 0,
+                4 => kernel.dispatch.cluster = clustered(kernel, &kept)?,
+                _ => {}
+            }
         }
         let mut attributes = lock(&node.attributes);
         attributes.retain(|(other, _)| *other != attr);
@@ -154,12 +176,14 @@ entry! {
 
     fn cuGraphKernelNodeCopyAttributes (dst: Node, src: Node) {
         let ((to, _), (from, _)) = (node(dst)?, node(src)?);
-        let cooperative = match &*lock(&from.payload) {
-            Payload::Kernel(kernel) => kernel.dispatch.cooperative,
+        let (cooperative, cluster) = match &*lock(&from.payload) {
+            Payload::Kernel(kernel) => (kernel.dispatch.cooperative, kernel.dispatch.cluster),
             _ => return Err(status::INVALID_VALUE),
         };
         match &mut *lock(&to.payload) {
-            Payload::Kernel(kernel) => kernel.dispatch.cooperative = cooperative,
+            Payload::Kernel(kernel) => {
+                (kernel.dispatch.cooperative, kernel.dispatch.cluster) = (cooperative, cluster);
+            }
             _ => return Err(status::INVALID_VALUE),
         }
         let kept = lock(&from.attributes).clone();

@@ -163,6 +163,7 @@ pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
         grid: [gx, gy, gz],
         block: [bx, by, bz],
         shared,
+        cluster: None,
         cooperative: false,
         params: Ptr(raw.params),
         extra: Ptr(raw.extra),

@@ -52,6 +52,7 @@ fn run(function: Func, grid: [i32; 2], stream: Stream) -> Result<(), i32> {
         grid: [side(grid[0])?, side(grid[1])?, 1],
         block,
         shared,
+        cluster: None,
         cooperative: false,
         params: Ptr(0),
         extra: Ptr(extra.as_ptr().expose_provenance()),

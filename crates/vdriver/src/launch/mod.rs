@@ -19,7 +19,7 @@ use super::handle::handle;
 use super::state::{accelerator, pointer, take};
 use super::stream::submit::submit;
 use super::stream::{self, STREAMS};
-use super::{device, occupancy, status};
+use super::{cluster, device, occupancy, status};
 use cushim_accel::{Dispatch, Kernel, Work};
 use cushim_vbase::code::say_once;
 
@@ -34,6 +34,8 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Dynamic shared memory, bytes.
     pub shared: u32,
+    /// Blocks of a cluster in x, y, z, if the launch names a size.
+    pub cluster: Option<[u32; 3]>,
     /// Blocks wait for each other.
     pub cooperative: bool,
     /// `void **kernelParams`, or null.
@@ -93,6 +95,7 @@ pub unsafe fn prepare(function: &Arc<Function>, launch: &Launch) -> Result<Dispa
         kernel: function.index,
         grid: launch.grid,
         block: launch.block,
+        cluster: cluster::size(function, launch.grid, launch.cluster)?,
         dynamic_shared: launch.shared,
         arguments,
         cooperative: launch.cooperative,
