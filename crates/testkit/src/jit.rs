@@ -154,6 +154,7 @@ fn carry(c: &mut Choices<'_>) -> String {
     format!("{name}.{sign}{width} {}", list.join(", "))
 }
 
+// A table: one arm for each kind of instruction.
 fn instruction(s: &mut String, c: &mut Choices<'_>) {
     let guard = match c.below(12) {
         0 => format!("@p{} ", c.below(4)),

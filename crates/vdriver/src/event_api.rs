@@ -13,9 +13,10 @@ use super::event_shared::Shared;
 use super::graph::Payload;
 use super::memory::ipc::{Handle, What};
 use super::memory::pool;
-use super::state::{accelerator, at, check, give};
+use super::state::{accelerator, check, give};
 use super::status;
 use super::stream::{Stream as InStream, capture, resolve_anywhere};
+use crate::argument::At;
 use cushim_accel::locks::lock;
 use cushim_accel::{Signal, Work};
 
@@ -92,27 +93,27 @@ entry! {
     fn cuEventCreate (phEvent: Out<Event>, flags: Flags) {
         let context = context::current()?;
         let timed = flags.0 & DISABLE_TIMING == 0;
-        if phEvent.0.is_null() || flags.0 & !FLAGS != 0 || flags.0 & INTERPROCESS != 0 && timed {
+        if phEvent.is_null() || flags.0 & !FLAGS != 0 || flags.0 & INTERPROCESS != 0 && timed {
             return Err(status::INVALID_VALUE);
         }
         give(phEvent, abi::Event(EVENTS.add(Object::new(flags.0, &context, None))))
     }
 
-    fn cuIpcGetEventHandle (pHandle: Ptr, event: Event) {
+    fn cuIpcGetEventHandle (pHandle: At<Handle>, event: Event) {
         context::current()?;
-        if pHandle.0 == 0 {
+        if pHandle.is_null() {
             return Err(status::INVALID_VALUE);
         }
         let event = by_handle(event)?;
         if event.flags & INTERPROCESS == 0 {
             return Err(status::INVALID_HANDLE);
         }
-        give(at(pHandle), Handle::new(What::Event, &event.share()?.file)?)
+        give(pHandle, Handle::new(What::Event, &event.share()?.file)?)
     }
 
     fn cuIpcOpenEventHandle (phEvent: Out<Event>, handle: IpcHandle) {
         let context = context::current()?;
-        if phEvent.0.is_null() {
+        if phEvent.is_null() {
             return Err(status::INVALID_VALUE);
         }
         let (file, _) = Handle::read(handle.0, What::Event)?.open()?;
@@ -148,9 +149,9 @@ entry! {
         event.healthy()
     }
 
-    fn cuEventElapsedTime cuEventElapsedTime_v2 (pMilliseconds: Ptr, hStart: Event, hEnd: Event) {
+    fn cuEventElapsedTime cuEventElapsedTime_v2 (pMilliseconds: At<f32>, hStart: Event, hEnd: Event) {
         let (start, end) = (by_handle(hStart)?, by_handle(hEnd)?);
-        if pMilliseconds.0 == 0 {
+        if pMilliseconds.is_null() {
             return Err(status::INVALID_VALUE);
         }
         start.healthy()?;
@@ -160,7 +161,7 @@ entry! {
             return Err(code);
         }
         let (begun, ended) = (begun?, ended?);
-        give(at(pMilliseconds), ended.wrapping_sub(begun) as i64 as f32 / 1e6)
+        give(pMilliseconds, ended.wrapping_sub(begun) as i64 as f32 / 1e6)
     }
 
     fn cuCtxRecordEvent (hCtx: Context, hEvent: Event) {

@@ -8,13 +8,12 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use cushim_abi::types::Out;
-
 use super::context::Context as Ctx;
 use super::handle::Handles;
 use super::module::Loaded;
 use super::state::{accelerator, give, offer};
 use super::status;
+use crate::argument::Place;
 use cushim_accel::{Code, Kernel};
 
 /// Functions by handle.
@@ -180,20 +179,14 @@ pub fn set_attribute(
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE where there is none of this number.
-///
-/// # Safety
-/// The places are null or have room; a size is optional.
-pub unsafe fn give_param(
+pub fn give_param(
     kernel: &Kernel,
     index: usize,
-    offset: Out<usize>,
-    size: Out<usize>,
+    offset: Place<usize>,
+    size: Place<usize>,
 ) -> Result<(), i32> {
     let (at, bytes) = *kernel.params.get(index).ok_or(status::INVALID_VALUE)?;
-    // SAFETY: the caller's.
-    unsafe {
-        give(offset, at as usize)?;
-        offer(size, bytes as usize);
-    }
+    give(offset, at as usize)?;
+    offer(size, bytes as usize);
     Ok(())
 }

@@ -6,6 +6,7 @@
 //! CUDA_ERROR_NOT_SUPPORTED. Must not know: the runtime above, NVIDIA's driver.
 
 mod answers;
+mod argument;
 mod cluster;
 pub mod context;
 mod context_api;

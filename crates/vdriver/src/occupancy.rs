@@ -13,6 +13,7 @@ use super::function_api::of;
 use super::state::{accelerator, give, take};
 use super::status;
 use super::{cluster, device};
+use crate::argument::Place;
 use cushim_accel::Kernel;
 
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag.
@@ -79,28 +80,21 @@ fn positive(value: i32) -> Result<u32, i32> {
     u32::try_from(value).ok().filter(|value| *value > 0).ok_or(status::INVALID_VALUE)
 }
 
-unsafe fn active(
-    to: Out<i32>,
-    func: Func,
-    block: i32,
-    dynamic: usize,
-    flags: u32,
-) -> Result<(), i32> {
+fn active(to: Place<i32>, func: Func, block: i32, dynamic: usize, flags: u32) -> Result<(), i32> {
     let function = of(func)?;
-    if to.0.is_null() || flags & !FLAGS != 0 {
+    if to.is_null() || flags & !FLAGS != 0 {
         return Err(status::INVALID_VALUE);
     }
     let dynamic = u32::try_from(dynamic).unwrap_or(u32::MAX);
     let found = blocks(&function, positive(block)?, dynamic);
-    // SAFETY: the caller's place.
-    unsafe { give(to, found as i32) }
+    give(to, found as i32)
 }
 
 /// The block size with which most threads are there at a time, the largest of equals, and as many blocks as
 /// fill the device.
-unsafe fn potential(
-    grid: Out<i32>,
-    block: Out<i32>,
+fn potential(
+    grid: Place<i32>,
+    block: Place<i32>,
     func: Func,
     shared_of: Ptr,
     shared: usize,
@@ -108,7 +102,7 @@ unsafe fn potential(
     flags: u32,
 ) -> Result<(), i32> {
     let function = of(func)?;
-    if grid.0.is_null() || block.0.is_null() || flags & !FLAGS != 0 || limit < 0 {
+    if grid.is_null() || block.is_null() || flags & !FLAGS != 0 || limit < 0 {
         return Err(status::INVALID_VALUE);
     }
     let dynamic = |threads: u32| -> u32 {
@@ -139,11 +133,8 @@ unsafe fn potential(
         }
     }
     let (_, threads, together) = best;
-    // SAFETY: the caller's places.
-    unsafe {
-        give(grid, (together * Processor::of(function.device).count) as i32)?;
-        give(block, threads as i32)
-    }
+    give(grid, (together * Processor::of(function.device).count) as i32)?;
+    give(block, threads as i32)
 }
 
 entry! {
@@ -178,7 +169,8 @@ entry! {
 
     fn cuOccupancyMaxPotentialClusterSize (clusterSize: Out<i32>, func: Func, config: Ptr) {
         let function = of(func)?;
-        let (_, together) = clusters(&function, config)?;
+        // SAFETY: null, or a configuration with as many attributes as it says.
+        let (_, together) = unsafe { clusters(&function, config)? };
         // Blocks of a cluster run by turns: what a multiprocessor holds is no bound.
         let most = if together > 0 { cluster::most(&function.settings) } else { 0 };
         give(clusterSize, most as i32)
@@ -186,7 +178,8 @@ entry! {
 
     fn cuOccupancyMaxActiveClusters (numClusters: Out<i32>, func: Func, config: Ptr) {
         let function = of(func)?;
-        let (sides, together) = clusters(&function, config)?;
+        // SAFETY: null, or a configuration with as many attributes as it says.
+        let (sides, together) = unsafe { clusters(&function, config)? };
         // Measured: without a size there are none.
         let Some(sides) = sides else { return give(numClusters, 0) };
         let all = together * Processor::of(function.device).count;

@@ -36,6 +36,7 @@ fn branch(wave: &mut Wave, inst: &Inst, taken: bool) -> Next {
     Next::Jump
 }
 
+// A table: one arm for each instruction.
 pub(super) fn control<M: Memory + ?Sized>(
     wave: &mut Wave,
     memory: &Checked<'_, M>,

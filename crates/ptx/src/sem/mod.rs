@@ -126,6 +126,7 @@ pub enum Operation {
     Refused,
 }
 
+// A table: which file lowers which instruction.
 /// What a checked instruction means.
 ///
 /// # Errors

@@ -8,13 +8,14 @@ use cushim_abi::types::*;
 use super::params::{kernel, replace};
 use super::work::{KernelNode, RawKernel};
 use super::{Payload, graph, node};
+use crate::argument::{At, Place};
 use crate::entry::entry;
-use crate::state::{at, give};
+use crate::state::{at, give, pointer};
 use crate::{cluster, function_api, status};
 use cushim_accel::locks::lock;
 
 unsafe fn add(
-    to: Out<Node>,
+    to: Place<Node>,
     graph: Graph,
     dependencies: (Ptr, usize),
     params: Ptr,
@@ -88,30 +89,36 @@ fn size(number: i32) -> usize {
 
 entry! {
     fn cuGraphAddKernelNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
-        add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, false)
+        // SAFETY: as many handles as the call says; a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, false) }
     }
 
     fn cuGraphAddKernelNode_v2 (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
-        add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, true)
+        // SAFETY: as many handles as the call says; a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, true) }
     }
 
     fn cuGraphKernelNodeSetParams (hNode: Node, nodeParams: Ptr) {
-        set(hNode, nodeParams, false)
+        // SAFETY: a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { set(hNode, nodeParams, false) }
     }
 
     fn cuGraphKernelNodeSetParams_v2 (hNode: Node, nodeParams: Ptr) {
-        set(hNode, nodeParams, true)
+        // SAFETY: a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { set(hNode, nodeParams, true) }
     }
 
     fn cuGraphExecKernelNodeSetParams (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
-        set_exec(hGraphExec, hNode, nodeParams, false)
+        // SAFETY: a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { set_exec(hGraphExec, hNode, nodeParams, false) }
     }
 
     fn cuGraphExecKernelNodeSetParams_v2 (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
-        set_exec(hGraphExec, hNode, nodeParams, true)
+        // SAFETY: a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { set_exec(hGraphExec, hNode, nodeParams, true) }
     }
 
-    fn cuGraphKernelNodeGetParams (hNode: Node, nodeParams: Ptr) {
+    fn cuGraphKernelNodeGetParams (hNode: Node, nodeParams: At<RawKernel>) {
         let (node, _) = node(hNode)?;
         match &*lock(&node.payload) {
             Payload::Kernel(kernel) => kernel.give(nodeParams),
@@ -123,14 +130,16 @@ entry! {
         let (node, _) = node(hNode)?;
         let function = match &*lock(&node.payload) {
             Payload::Kernel(kernel) => {
-                kernel.give(nodeParams)?;
+                // SAFETY: a CUDA_KERNEL_NODE_PARAMS, or null.
+                kernel.give(unsafe { at(nodeParams) })?;
                 kernel.dispatch.tag
             }
             _ => return Err(status::INVALID_VALUE),
         };
         // The kernel, and its context, which the function says.
         let behind = Ptr(nodeParams.0 + size_of::<RawKernel>());
-        give(at(behind), [crate::kernel::of_function(function), 0])
+        // SAFETY: the fields that the second version has behind, of a structure that is not null.
+        give(unsafe { at(behind) }, [crate::kernel::of_function(function), 0])
     }
 
     fn cuGraphKernelNodeGetAttribute (hNode: Node, attr: i32, value_out: Ptr) {
@@ -138,7 +147,8 @@ entry! {
         if value_out.0 == 0 {
             return Err(status::INVALID_VALUE);
         }
-        at::<u8>(value_out).0.copy_from_nonoverlapping(value.as_ptr(), size(attr));
+        // SAFETY: room for the attribute's value, of which this is the size.
+        unsafe { pointer::<u8>(value_out).copy_from_nonoverlapping(value.as_ptr(), size(attr)) };
         Ok(())
     }
 
@@ -148,7 +158,8 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         let mut kept = [0u8; 64];
-        kept.as_mut_ptr().copy_from_nonoverlapping(at::<u8>(value).0, size(attr));
+        // SAFETY: the attribute's value, of which this is the size.
+        unsafe { kept.as_mut_ptr().copy_from_nonoverlapping(pointer::<u8>(value), size(attr)) };
         let (node, _) = node(hNode)?;
         if let Payload::Kernel(kernel) = &mut *lock(&node.payload) {
             match attr {

@@ -31,7 +31,7 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         // CU_USER_OBJECT_NO_DESTRUCTOR_SYNC must be given.
-        if object_out.0.is_null() || destroy.0 == 0 || flags.0 != 1 {
+        if object_out.is_null() || destroy.0 == 0 || flags.0 != 1 {
             return Err(status::INVALID_VALUE);
         }
         let destroy = Function { function: destroy.0, data: ptr.0 };

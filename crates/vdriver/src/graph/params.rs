@@ -10,6 +10,7 @@ use cushim_abi::types::{self as abi, *};
 use super::Payload;
 use super::memory::Allocation;
 use super::work::{Batch, CopyNode, FillNode, KernelNode, RawFill, RawKernel};
+use crate::argument::{Given, Place, Plain};
 use crate::context;
 use crate::device::device;
 use crate::event;
@@ -17,7 +18,7 @@ use crate::host::Function;
 use crate::memory::ends::Shape;
 use crate::memory::set;
 use crate::memory::shape::plan;
-use crate::state::{at, give, take};
+use crate::state::{at, give, pointer, take};
 use crate::stream::value::read;
 use crate::{function_api, launch, status};
 use cushim_accel::Fill;
@@ -25,28 +26,30 @@ use cushim_accel::Fill;
 /// `CUDA_MEM_ALLOC_NODE_PARAMS`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct RawAlloc {
+pub struct RawAlloc {
     /// Allocation type, handle types, location.
     pool: [i32; 4],
     rest: [u64; 9],
     access: usize,
     access_count: usize,
     bytes: usize,
-    address: usize,
+    /// Where it is, which the driver says.
+    pub address: usize,
 }
+
+// SAFETY: numbers.
+unsafe impl Plain for RawAlloc {}
 
 /// Where `CUDA_MEM_ALLOC_NODE_PARAMS` has the address.
 pub const ALLOC_ADDRESS: usize = 112;
 
-/// # Safety
-/// `from` is null or a `CUDA_MEM_ALLOC_NODE_PARAMS`.
+/// A node that takes memory, by `CUDA_MEM_ALLOC_NODE_PARAMS`.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_OUT_OF_MEMORY.
-pub unsafe fn alloc(from: Ptr) -> Result<Payload, i32> {
+pub fn alloc(from: Place<RawAlloc>) -> Result<Payload, i32> {
     let context = context::current()?;
-    // SAFETY: the caller's.
-    let raw: RawAlloc = unsafe { take(from)? };
+    let raw = from.read()?;
     let [kind, handles, place, id] = raw.pool;
     match (kind, handles, place) {
         (1, 0, 1) => {}
@@ -62,12 +65,11 @@ pub unsafe fn alloc(from: Ptr) -> Result<Payload, i32> {
     Allocation::new(&context, id as usize, raw.bytes).map(Payload::Alloc)
 }
 
-/// # Safety
-/// `to` is null or has room for a `CUDA_MEM_ALLOC_NODE_PARAMS`.
+/// `CUDA_MEM_ALLOC_NODE_PARAMS`.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.
-pub unsafe fn give_alloc(allocation: &Allocation, to: Ptr) -> Result<(), i32> {
+pub fn give_alloc(allocation: &Allocation, to: Place<RawAlloc>) -> Result<(), i32> {
     let raw = RawAlloc {
         pool: [1, 0, 1, allocation.device as i32],
         rest: [0; 9],
@@ -76,45 +78,38 @@ pub unsafe fn give_alloc(allocation: &Allocation, to: Ptr) -> Result<(), i32> {
         bytes: allocation.bytes,
         address: allocation.address as usize,
     };
-    // SAFETY: the caller's.
-    unsafe { give(at(to), raw) }
+    give(to, raw)
 }
 
-/// # Safety
-/// `from` is null or a `CUDA_HOST_NODE_PARAMS`.
+/// A host node, by `CUDA_HOST_NODE_PARAMS`.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.
-pub unsafe fn host(from: Ptr) -> Result<Payload, i32> {
-    // SAFETY: the caller's.
-    let [function, data]: [usize; 2] = unsafe { take(from)? };
+pub fn host(from: Given<[usize; 2]>) -> Result<Payload, i32> {
+    let [function, data] = from.read()?;
     match function {
         0 => Err(status::INVALID_VALUE),
         _ => Ok(Payload::Host(Function { function, data })),
     }
 }
 
-/// # Safety
-/// `from` is null or a `CUDA_MEMCPY3D`.
+/// A copy, by `CUDA_MEMCPY3D`.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.
-pub unsafe fn copy(from: Ptr) -> Result<Payload, i32> {
-    // SAFETY: the caller's.
-    let shape: Shape = unsafe { take(from)? };
+pub fn copy(from: Given<Shape>) -> Result<Payload, i32> {
+    let shape = from.read()?;
     // A node of nothing is none (measured).
     let (copy, ..) = plan(&shape)?.ok_or(status::INVALID_VALUE)?;
     Ok(Payload::Copy(CopyNode { shape, copy }))
 }
 
-/// # Safety
-/// `from` is null or a `CUDA_MEMSET_NODE_PARAMS`.
+/// A set, by `CUDA_MEMSET_NODE_PARAMS`.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.
-pub unsafe fn fill(from: Ptr) -> Result<Payload, i32> {
-    // SAFETY: the caller's.
-    let raw: RawFill = unsafe { take(from)? };
+pub fn fill(from: Given<RawFill>) -> Result<Payload, i32> {
+    let raw = from.read()?;
     let size = raw.size as usize;
     if !matches!(size, 1 | 2 | 4) || raw.width == 0 || raw.height == 0 {
         return Err(status::INVALID_VALUE);
@@ -127,13 +122,12 @@ pub unsafe fn fill(from: Ptr) -> Result<Payload, i32> {
 /// A batch by its parameters.
 ///
 /// # Safety
-/// `from` is null or a `CUDA_BATCH_MEM_OP_NODE_PARAMS`.
+/// Those hold as many operations as they say.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED for an operation that there is not.
-pub unsafe fn batch(from: Ptr) -> Result<Payload, i32> {
-    // SAFETY: the caller's.
-    let [context, count, place, flags]: [u64; 4] = unsafe { take(from)? };
+pub unsafe fn batch(from: Given<[u64; 4]>) -> Result<Payload, i32> {
+    let [context, count, place, flags] = from.read()?;
     context::of(context as usize)?;
     if flags as u32 != 0 {
         return Err(status::INVALID_VALUE);
@@ -205,16 +199,16 @@ pub unsafe fn any(from: Ptr) -> Result<Payload, i32> {
                 if flags != [0; 2] {
                     return Err(status::INVALID_VALUE);
                 }
-                copy(Ptr(inner.0 + 16))
+                copy(Given::new(pointer(Ptr(inner.0 + 16))))
             }
-            2 => fill(inner),
-            3 => host(inner),
+            2 => fill(Given::new(pointer(inner))),
+            3 => host(Given::new(pointer(inner))),
             4 => child(abi::Graph(take(inner)?)),
             5 => Ok(Payload::Empty),
             6 => event::by_handle(abi::Event(take(inner)?)).map(Payload::Wait),
             7 => event::by_handle(abi::Event(take(inner)?)).map(Payload::Record),
             10 => {
-                let made = alloc(inner)?;
+                let made = alloc(at(inner))?;
                 if let Payload::Alloc(allocation) = &made {
                     give(at(Ptr(inner.0 + ALLOC_ADDRESS)), allocation.address)?;
                 }
@@ -223,7 +217,7 @@ pub unsafe fn any(from: Ptr) -> Result<Payload, i32> {
             11 => free(take(inner)?),
             // Of a conditional node nothing can be changed.
             13 => Err(status::INVALID_VALUE),
-            12 => batch(inner),
+            12 => batch(Given::new(pointer(inner))),
             8 | 9 | 14 | 15 => {
                 cushim_vbase::unsupported::note("a graph node of this kind");
                 Err(status::NOT_SUPPORTED)

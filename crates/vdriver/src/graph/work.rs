@@ -3,11 +3,9 @@
 //! Owns the layouts that the program is pointed to. Source: cuda.h 13.0. Must not know: graphs, how a description is
 //! checked ([`super::params`]).
 
-use cushim_abi::types::Ptr;
-
+use crate::argument::{Place, Plain};
 use crate::memory::ends::{End, Shape};
 use crate::memory::home::Home;
-use crate::state::{at, give};
 use crate::stream::operation::Operation;
 use cushim_accel::{Copy, Dispatch, Fill};
 
@@ -31,9 +29,9 @@ impl KernelNode {
 
     /// `CUDA_KERNEL_NODE_PARAMS`.
     ///
-    /// # Safety
-    /// `to` is null or has room for one.
-    pub unsafe fn give(&self, to: Ptr) -> Result<(), i32> {
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for no place.
+    pub fn give(&self, to: Place<RawKernel>) -> Result<(), i32> {
         let ([gx, gy, gz], [bx, by, bz]) = (self.dispatch.grid, self.dispatch.block);
         let shape = [gx, gy, gz, bx, by, bz, self.dispatch.dynamic_shared, 0];
         let raw = RawKernel {
@@ -42,8 +40,7 @@ impl KernelNode {
             params: self.pointers.as_ptr().expose_provenance(),
             extra: 0,
         };
-        // SAFETY: the caller's.
-        unsafe { give(at(to), raw) }
+        to.give(raw)
     }
 }
 
@@ -121,6 +118,9 @@ pub struct RawFill {
     /// Rows.
     pub height: usize,
 }
+
+// SAFETY: numbers.
+unsafe impl Plain for RawFill {}
 
 /// A set as it was described, and as it is done.
 #[derive(Clone)]

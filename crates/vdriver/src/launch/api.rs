@@ -111,29 +111,35 @@ unsafe fn configured(
 entry! {
     fn cuLaunchKernel (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr, extra: Ptr) {
         let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
-        run(f, grid, block, sharedMemBytes, hStream, (kernelParams, extra), PLAIN)
+        // SAFETY: arguments as the kernel's parameters ask for.
+        unsafe { run(f, grid, block, sharedMemBytes, hStream, (kernelParams, extra), PLAIN) }
     }
 
     fn cuLaunchKernel_ptsz (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr, extra: Ptr) {
         let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
-        run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, extra), PLAIN)
+        // SAFETY: arguments as the kernel's parameters ask for.
+        unsafe { run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, extra), PLAIN) }
     }
 
     fn cuLaunchKernelEx (config: Ptr, f: Func, kernelParams: Ptr, extra: Ptr) {
-        configured(config, f, kernelParams, extra, |stream| stream)
+        // SAFETY: a CUlaunchConfig with as many attributes as it says; arguments as the kernel asks for.
+        unsafe { configured(config, f, kernelParams, extra, |stream| stream) }
     }
 
     fn cuLaunchKernelEx_ptsz (config: Ptr, f: Func, kernelParams: Ptr, extra: Ptr) {
-        configured(config, f, kernelParams, extra, ptsz)
+        // SAFETY: a CUlaunchConfig with as many attributes as it says; arguments as the kernel asks for.
+        unsafe { configured(config, f, kernelParams, extra, ptsz) }
     }
 
     fn cuLaunchCooperativeKernel (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr) {
         let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
-        run(f, grid, block, sharedMemBytes, hStream, (kernelParams, Ptr(0)), TOGETHER)
+        // SAFETY: arguments as the kernel's parameters ask for.
+        unsafe { run(f, grid, block, sharedMemBytes, hStream, (kernelParams, Ptr(0)), TOGETHER) }
     }
 
     fn cuLaunchCooperativeKernel_ptsz (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr) {
         let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
-        run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, Ptr(0)), TOGETHER)
+        // SAFETY: arguments as the kernel's parameters ask for.
+        unsafe { run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, Ptr(0)), TOGETHER) }
     }
 }

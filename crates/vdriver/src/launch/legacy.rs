@@ -8,7 +8,7 @@ use cushim_abi::types::*;
 use super::Launch;
 use crate::entry::{LEGACY, entry};
 use crate::function_api::of;
-use crate::state::at;
+use crate::state::pointer;
 use crate::status;
 use cushim_accel::locks::lock;
 
@@ -99,7 +99,8 @@ entry! {
         if ptr.0 == 0 || numbytes as usize > MOST {
             return Err(status::INVALID_VALUE);
         }
-        let bytes = std::slice::from_raw_parts(at::<u8>(ptr).0.cast_const(), numbytes as usize);
+        // SAFETY: as many bytes as the call says.
+        let bytes = unsafe { std::slice::from_raw_parts(pointer::<u8>(ptr).cast_const(), numbytes as usize) };
         set(hfunc, offset, bytes)
     }
 

@@ -16,7 +16,7 @@ use super::context;
 use super::function::Function;
 use super::function_api;
 use super::handle::handle;
-use super::state::{accelerator, at, take};
+use super::state::{accelerator, pointer, take};
 use super::stream::submit::submit;
 use super::stream::{self, STREAMS};
 use super::{cluster, device, occupancy, status};
@@ -179,7 +179,9 @@ unsafe fn arguments(kernel: &Kernel, params: Ptr, extra: Ptr) -> Result<Box<[u8]
                     return Err(status::INVALID_VALUE);
                 }
                 // SAFETY: the parameter's bytes.
-                unsafe { at::<u8>(Ptr(from)).0.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+                unsafe {
+                    pointer::<u8>(Ptr(from)).copy_to_nonoverlapping(to.as_mut_ptr(), to.len())
+                };
             }
         }
     }
@@ -216,6 +218,6 @@ unsafe fn packed(to: &mut [u8], extra: Ptr) -> Result<(), i32> {
         return Err(status::INVALID_VALUE);
     }
     // SAFETY: the buffer has as many bytes as its size says.
-    unsafe { at::<u8>(Ptr(buffer)).0.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+    unsafe { pointer::<u8>(Ptr(buffer)).copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
     Ok(())
 }

@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use cushim_abi::types::*;
 
+use crate::argument::{In, Place};
 use crate::context::{self, Context as Owner};
 use crate::entry::entry;
 use crate::handle::{Handles, handle};
-use crate::state::{accelerator, at, check, give, take};
+use crate::state::{accelerator, at, check, give};
 use crate::status;
 use crate::stream::capture;
 use cushim_accel::MemoryKind;
@@ -221,17 +222,14 @@ pub fn forget(array: &Arc<Array>) -> bool {
     ARRAYS.remove(handle(array)).is_some()
 }
 
-/// # Safety
-/// `to` is null or has room for a handle.
-unsafe fn create(to: Out<Ptr>, form: Form) -> Result<(), i32> {
+fn create(to: Place<Ptr>, form: Form) -> Result<(), i32> {
     let context = context::current()?;
     capture::refuse_unsafe()?;
-    if to.0.is_null() {
+    if to.is_null() {
         return Err(status::INVALID_VALUE);
     }
     let array = make(&context, form, false)?;
-    // SAFETY: not null; the caller's place.
-    unsafe { give(to, Ptr(array.handle())) }
+    give(to, Ptr(array.handle()))
 }
 
 /// Takes back the arrays of a context that ends. Its work has ended.
@@ -255,25 +253,29 @@ pub fn form([width, height, depth, element, flags]: Words) -> Form {
 }
 
 entry! {
-    fn cuArrayCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: Ptr) {
-        let [width, height, element]: [u64; 3] = take(pAllocateArray)?;
+    fn cuArrayCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: In<[u64; 3]>) {
+        let [width, height, element] = pAllocateArray.read()?;
         create(pHandle, form([width, height, 0, element, 0]))
     }
 
-    fn cuArray3DCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: Ptr) {
-        create(pHandle, form(take(pAllocateArray)?))
+    fn cuArray3DCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: In<Words>) {
+        create(pHandle, form(pAllocateArray.read()?))
     }
 
     fn cuArrayGetDescriptor_v2 (pArrayDescriptor: Ptr, hArray: Ptr) {
         let Form { extent: [width, height, _], format, channels, .. } = by_handle(hArray)?.form;
-        give(at(pArrayDescriptor), [width, height])?;
-        give(at(Ptr(pArrayDescriptor.0 + 16)), [format, channels])
+        // SAFETY: room for a CUDA_ARRAY_DESCRIPTOR, or null, of which the first one says that.
+        give(unsafe { at(pArrayDescriptor) }, [width, height])?;
+        // SAFETY: in that structure.
+        give(unsafe { at(Ptr(pArrayDescriptor.0 + 16)) }, [format, channels])
     }
 
     fn cuArray3DGetDescriptor_v2 (pArrayDescriptor: Ptr, hArray: Ptr) {
         let Form { extent, format, channels, flags } = by_handle(hArray)?.form;
-        give(at(pArrayDescriptor), extent)?;
-        give(at(Ptr(pArrayDescriptor.0 + 24)), [format, channels, flags, 0])
+        // SAFETY: room for a CUDA_ARRAY3D_DESCRIPTOR, or null, of which the first one says that.
+        give(unsafe { at(pArrayDescriptor) }, extent)?;
+        // SAFETY: in that structure.
+        give(unsafe { at(Ptr(pArrayDescriptor.0 + 24)) }, [format, channels, flags, 0])
     }
 
     // Only arrays whose memory is mapped later, sparse and planar ones have answers.

@@ -8,6 +8,7 @@
 use cushim_abi::types::{self as abi, *};
 
 use super::home::{Home, Role, home, row};
+use crate::argument::In;
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
 use crate::graph::Payload;
@@ -163,16 +164,18 @@ on_stream! { hStream;
     }
 
     fn cuMemcpyBatchAsync cuMemcpyBatchAsync_ptsz (dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, failIdx: Ptr, hStream: Stream) {
-        batch(hStream, [dsts, srcs, sizes], count, [attrs, attrsIdxs], numAttrs, failIdx)
+        // SAFETY: as many of each as the call says.
+        unsafe { batch(hStream, [dsts, srcs, sizes], count, [attrs, attrsIdxs], numAttrs, failIdx) }
     }
 
     fn cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz (dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, hStream: Stream) {
-        batch(hStream, [dsts, srcs, sizes], count, [attrs, attrsIdxs], numAttrs, Ptr(0))
+        // SAFETY: as many of each as the call says.
+        unsafe { batch(hStream, [dsts, srcs, sizes], count, [attrs, attrsIdxs], numAttrs, Ptr(0)) }
     }
 
-    fn cuMemcpyWithAttributesAsync cuMemcpyWithAttributesAsync_ptsz (dst: Ptr, src: Ptr, size: usize, attr: Ptr, hStream: Stream) {
+    fn cuMemcpyWithAttributesAsync cuMemcpyWithAttributesAsync_ptsz (dst: Ptr, src: Ptr, size: usize, attr: In<[i32; 6]>, hStream: Stream) {
         // CUmemcpyAttributes: when the source is read (1 to 3), where both lie, flags.
-        let attributes: [i32; 6] = crate::state::take(attr)?;
+        let attributes = attr.read()?;
         if !matches!(attributes, [1..=3, ..]) {
             return Err(status::INVALID_VALUE);
         }
@@ -192,7 +195,7 @@ unsafe fn batch(
     let object = resolve(stream)?;
     let whole = |code| {
         // SAFETY: null, or the caller's place: SIZE_MAX says that no single copy is at fault.
-        unsafe { offer(at(failed), usize::MAX) };
+        offer(unsafe { at(failed) }, usize::MAX);
         code
     };
     let wrong = || whole(status::INVALID_VALUE);
@@ -229,7 +232,7 @@ unsafe fn batch(
         };
         let homes = homes.inspect_err(|_| {
             // SAFETY: null, or the caller's place.
-            unsafe { offer(at(failed), index) }
+            offer(unsafe { at(failed) }, index);
         })?;
         all.push((row(to, from, bytes), homes));
     }

@@ -3,6 +3,8 @@
 //! Owns the layouts, which nodes of graphs keep, too. Source: cuda.h 13.0. Must not know: what they mean
 //! ([`super::shape`]).
 
+use crate::argument::Plain;
+
 /// One end of a box: `CUDA_MEMCPY3D` has two such groups of words and then the extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -36,5 +38,8 @@ pub struct Shape {
     /// Bytes of a row, rows, planes.
     pub extent: [usize; 3],
 }
+
+// SAFETY: numbers.
+unsafe impl Plain for Shape {}
 
 const _: () = assert!(size_of::<Shape>() == 200);

@@ -7,6 +7,7 @@ use cushim_abi::types::*;
 use super::release::free;
 use super::take::allocate;
 use super::{Range, Source};
+use crate::argument::Place;
 use crate::context::{current, current_to_free};
 use crate::entry::entry;
 use crate::state::{accelerator, give, offer};
@@ -24,20 +25,18 @@ const READ_BACK: u32 = 3;
 /// `CU_MEMHOSTALLOC_DEVICEMAP`.
 const MAPPED: u32 = 2;
 
-unsafe fn host_memory(to: Out<Ptr>, bytes: usize, flags: u32) -> Result<(), i32> {
+fn host_memory(to: Place<Ptr>, bytes: usize, flags: u32) -> Result<(), i32> {
     let context = current()?;
     capture::refuse_unsafe()?;
-    if to.0.is_null() || flags & !ALLOC_FLAGS != 0 {
+    if to.is_null() || flags & !ALLOC_FLAGS != 0 {
         return Err(status::INVALID_VALUE);
     }
     if bytes == 0 {
-        // SAFETY: the caller's.
-        return unsafe { give(to, Ptr(0)) };
+        return give(to, Ptr(0));
     }
     let address = allocate(context.device, MemoryKind::Host, bytes)?;
     super::add(&context, Source::Host, address, bytes, flags);
-    // SAFETY: the caller's.
-    unsafe { give(to, Ptr(address as usize)) }
+    give(to, Ptr(address as usize))
 }
 
 fn host_range(address: Ptr) -> Result<Arc<Range>, i32> {

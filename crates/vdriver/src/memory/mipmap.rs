@@ -8,10 +8,11 @@ use std::sync::Arc;
 use cushim_abi::types::*;
 
 use super::array::{self, Array, Form};
+use crate::argument::In;
 use crate::context::{self, Context as Owner};
 use crate::entry::entry;
 use crate::handle::{Handles, handle};
-use crate::state::{check, give, take};
+use crate::state::{check, give};
 use crate::status;
 use crate::stream::capture;
 
@@ -57,11 +58,11 @@ fn most(form: &Form) -> u32 {
 }
 
 entry! {
-    fn cuMipmappedArrayCreate (pHandle: Out<Ptr>, pMipmappedArrayDesc: Ptr, numMipmapLevels: u32) {
+    fn cuMipmappedArrayCreate (pHandle: Out<Ptr>, pMipmappedArrayDesc: In<array::Words>, numMipmapLevels: u32) {
         let context = context::current()?;
         capture::refuse_unsafe()?;
-        let form = array::form(take(pMipmappedArrayDesc)?);
-        if pHandle.0.is_null() {
+        let form = array::form(pMipmappedArrayDesc.read()?);
+        if pHandle.is_null() {
             return Err(status::INVALID_VALUE);
         }
         form.check()?;

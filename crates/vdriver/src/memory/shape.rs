@@ -9,9 +9,9 @@ use super::array;
 use super::copy::copy;
 use super::ends::{End, Shape};
 use super::home::{Home, Role, home};
+use crate::argument::{Given, In};
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
-use crate::state::take;
 use crate::status;
 use crate::stream::resolve;
 use cushim_accel::Copy;
@@ -137,44 +137,42 @@ fn run(stream: abi::Stream, shape: Shape, blocking: bool) -> Result<(), i32> {
     }
 }
 
-/// # Safety
-/// `from` is null or a `CUDA_MEMCPY3D_PEER`.
-unsafe fn between(from: Ptr) -> Result<Shape, i32> {
-    // SAFETY: the caller's.
-    let shape: Shape = unsafe { take(from)? };
+/// A copy between contexts, by `CUDA_MEMCPY3D_PEER`.
+fn between(from: Given<Shape>) -> Result<Shape, i32> {
+    let shape = from.read()?;
     context::of(shape.from.context)?;
     context::of(shape.to.context)?;
     Ok(shape)
 }
 
 in_default_stream! { stream;
-    fn cuMemcpy2D_v2 cuMemcpy2D_v2_ptds (pCopy: Ptr) {
-        run(stream, flat(take(pCopy)?), true)
+    fn cuMemcpy2D_v2 cuMemcpy2D_v2_ptds (pCopy: In<[usize; 16]>) {
+        run(stream, flat(pCopy.read()?), true)
     }
 
-    fn cuMemcpy2DUnaligned_v2 cuMemcpy2DUnaligned_v2_ptds (pCopy: Ptr) {
-        run(stream, flat(take(pCopy)?), true)
+    fn cuMemcpy2DUnaligned_v2 cuMemcpy2DUnaligned_v2_ptds (pCopy: In<[usize; 16]>) {
+        run(stream, flat(pCopy.read()?), true)
     }
 
-    fn cuMemcpy3D_v2 cuMemcpy3D_v2_ptds (pCopy: Ptr) {
-        run(stream, take(pCopy)?, true)
+    fn cuMemcpy3D_v2 cuMemcpy3D_v2_ptds (pCopy: In<Shape>) {
+        run(stream, pCopy.read()?, true)
     }
 
-    fn cuMemcpy3DPeer cuMemcpy3DPeer_ptds (pCopy: Ptr) {
+    fn cuMemcpy3DPeer cuMemcpy3DPeer_ptds (pCopy: In<Shape>) {
         run(stream, between(pCopy)?, true)
     }
 }
 
 on_stream! { hStream;
-    fn cuMemcpy2DAsync_v2 cuMemcpy2DAsync_v2_ptsz (pCopy: Ptr, hStream: Stream) {
-        run(hStream, flat(take(pCopy)?), false)
+    fn cuMemcpy2DAsync_v2 cuMemcpy2DAsync_v2_ptsz (pCopy: In<[usize; 16]>, hStream: Stream) {
+        run(hStream, flat(pCopy.read()?), false)
     }
 
-    fn cuMemcpy3DAsync_v2 cuMemcpy3DAsync_v2_ptsz (pCopy: Ptr, hStream: Stream) {
-        run(hStream, take(pCopy)?, false)
+    fn cuMemcpy3DAsync_v2 cuMemcpy3DAsync_v2_ptsz (pCopy: In<Shape>, hStream: Stream) {
+        run(hStream, pCopy.read()?, false)
     }
 
-    fn cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz (pCopy: Ptr, hStream: Stream) {
+    fn cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz (pCopy: In<Shape>, hStream: Stream) {
         run(hStream, between(pCopy)?, false)
     }
 }

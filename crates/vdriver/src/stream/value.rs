@@ -162,10 +162,12 @@ on_stream! { stream;
     }
 
     fn cuStreamBatchMemOp cuStreamBatchMemOp_ptsz (stream: Stream, count: u32, paramArray: Ptr, flags: Flags) {
-        batch(stream, count, paramArray, flags.0)
+        // SAFETY: as many operations as the call says.
+        unsafe { batch(stream, count, paramArray, flags.0) }
     }
 
     fn cuStreamBatchMemOp_v2 cuStreamBatchMemOp_v2_ptsz (stream: Stream, count: u32, paramArray: Ptr, flags: Flags) {
-        batch(stream, count, paramArray, flags.0)
+        // SAFETY: as many operations as the call says.
+        unsafe { batch(stream, count, paramArray, flags.0) }
     }
 }

@@ -12,9 +12,10 @@ use std::sync::{Mutex, OnceLock};
 
 use cushim_abi::types::*;
 
+use super::argument::{At, In, Place, Plain};
 use super::context::{self, Context};
 use super::entry::entry;
-use super::state::{accelerator, at, check, give, take};
+use super::state::{accelerator, check, give};
 use super::status;
 use super::stream::capture;
 use cushim_accel::locks::lock;
@@ -45,6 +46,9 @@ pub struct TextureDesc {
     /// Nothing.
     pub reserved: [i32; 12],
 }
+
+// SAFETY: numbers as C has them.
+unsafe impl Plain for TextureDesc {}
 
 /// `CU_TRSF_*`.
 pub mod flag {
@@ -128,18 +132,11 @@ impl TextureDesc {
     }
 }
 
-/// # Safety
-/// `to` is null or has room for a handle.
-unsafe fn keep(
-    to: Out<u64>,
-    context: &Context,
-    texture: &Texture,
-    object: Object,
-) -> Result<(), i32> {
+/// Makes an object, and tells its handle.
+fn keep(to: Place<u64>, context: &Context, texture: &Texture, object: Object) -> Result<(), i32> {
     let handle = realize(texture)?;
     lock(objects()).insert(handle, Object { context: context.id, ..object });
-    // SAFETY: the caller's.
-    unsafe { give(to, handle) }
+    give(to, handle)
 }
 
 /// The object of a handle.
@@ -172,15 +169,15 @@ pub fn forget_context(context: &Context) {
 }
 
 entry! {
-    fn cuTexObjectCreate (pTexObject: Out<u64>, pResDesc: Ptr, pTexDesc: Ptr, pResViewDesc: Ptr) {
+    fn cuTexObjectCreate (pTexObject: Out<u64>, pResDesc: In<ResourceDesc>, pTexDesc: In<TextureDesc>, pResViewDesc: In<ViewDesc>) {
         let context = context::current()?;
         capture::refuse_unsafe()?;
-        if pTexObject.0.is_null() {
+        if pTexObject.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        let resource: ResourceDesc = take(pResDesc)?;
-        let how: TextureDesc = take(pTexDesc)?;
-        let view: Option<ViewDesc> = if pResViewDesc.0 == 0 { None } else { Some(take(pResViewDesc)?) };
+        let resource = pResDesc.read()?;
+        let how = pTexDesc.read()?;
+        let view = if pResViewDesc.is_null() { None } else { Some(pResViewDesc.read()?) };
         let mut texture = resource.texture()?;
         if let Some(view) = &view {
             view.apply(&resource, &mut texture)?;
@@ -194,31 +191,31 @@ entry! {
         destroy(texObject, false)
     }
 
-    fn cuTexObjectGetResourceDesc (pResDesc: Ptr, texObject: u64) {
+    fn cuTexObjectGetResourceDesc (pResDesc: At<ResourceDesc>, texObject: u64) {
         context::current()?;
-        give(at(pResDesc), found(texObject, false)?.resource)
+        give(pResDesc, found(texObject, false)?.resource)
     }
 
-    fn cuTexObjectGetTextureDesc (pTexDesc: Ptr, texObject: u64) {
+    fn cuTexObjectGetTextureDesc (pTexDesc: At<TextureDesc>, texObject: u64) {
         context::current()?;
         let (how, _) = found(texObject, false)?.texture.ok_or(status::INVALID_VALUE)?;
-        give(at(pTexDesc), how)
+        give(pTexDesc, how)
     }
 
-    fn cuTexObjectGetResourceViewDesc (pResViewDesc: Ptr, texObject: u64) {
+    fn cuTexObjectGetResourceViewDesc (pResViewDesc: At<ViewDesc>, texObject: u64) {
         context::current()?;
         let (_, view) = found(texObject, false)?.texture.ok_or(status::INVALID_VALUE)?;
         // Without a view nothing is written, and nothing is wrong (measured).
-        view.map_or(Ok(()), |view| give(at(pResViewDesc), view))
+        view.map_or(Ok(()), |view| give(pResViewDesc, view))
     }
 
-    fn cuSurfObjectCreate (pSurfObject: Out<u64>, pResDesc: Ptr) {
+    fn cuSurfObjectCreate (pSurfObject: Out<u64>, pResDesc: In<ResourceDesc>) {
         let context = context::current()?;
         capture::refuse_unsafe()?;
-        if pSurfObject.0.is_null() {
+        if pSurfObject.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        let resource: ResourceDesc = take(pResDesc)?;
+        let resource = pResDesc.read()?;
         if resource.kind != resource::ARRAY {
             return Err(status::INVALID_VALUE);
         }
@@ -230,8 +227,8 @@ entry! {
         destroy(surfObject, true)
     }
 
-    fn cuSurfObjectGetResourceDesc (pResDesc: Ptr, surfObject: u64) {
+    fn cuSurfObjectGetResourceDesc (pResDesc: At<ResourceDesc>, surfObject: u64) {
         context::current()?;
-        give(at(pResDesc), found(surfObject, true)?.resource)
+        give(pResDesc, found(surfObject, true)?.resource)
     }
 }

@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 use cushim_abi::types::*;
 
 use super::{ResourceDesc, TextureDesc, flag, realize, resource};
+use crate::argument::{At, In, Place, Text};
 use crate::context;
 use crate::entry::entry;
 use crate::handle::{Handles, handle};
 use crate::memory::{self, mipmap};
 use crate::module::{self, Loaded};
-use crate::state::{accelerator, at, check, give, offer, take, text};
+use crate::state::{accelerator, check, give, offer};
 use crate::status;
 use cushim_accel::locks::lock;
 
@@ -112,14 +113,12 @@ pub fn forget_module(module: &Loaded) {
     }
 }
 
-/// # Safety
-/// `to` is null or has room for a handle, `name` null or a string.
-unsafe fn of_module(to: Out<Ptr>, module: Module, name: Str, surface: bool) -> Result<(), i32> {
+/// Tells the reference of a module's variable.
+fn of_module(to: Place<Ptr>, module: Module, name: Text, surface: bool) -> Result<(), i32> {
     context::current()?;
     let module = module::of(module)?;
-    // SAFETY: the caller's.
-    let name = unsafe { text(name) }?;
-    if to.0.is_null() {
+    let name = name.read()?;
+    if to.is_null() {
         return Err(status::INVALID_VALUE);
     }
     let variable = module.reference(name).ok_or(status::NOT_FOUND)?.address;
@@ -128,8 +127,7 @@ unsafe fn of_module(to: Out<Ptr>, module: Module, name: Str, surface: bool) -> R
         .entry(variable)
         .or_insert_with(|| Reference::new(Some(variable), Arc::downgrade(&module), surface))
         .clone();
-    // SAFETY: the caller's.
-    unsafe { give(to, Ptr(REFERENCES.add(found))) }
+    give(to, Ptr(REFERENCES.add(found)))
 }
 
 fn by_handle(reference: Ptr) -> Result<Arc<Reference>, i32> {
@@ -169,7 +167,7 @@ entry! {
 
     fn cuTexRefCreate (pTexRef: Out<Ptr>) {
         context::current()?;
-        if pTexRef.0.is_null() {
+        if pTexRef.is_null() {
             return Err(status::INVALID_VALUE);
         }
         give(pTexRef, Ptr(REFERENCES.add(Reference::new(None, Weak::new(), false))))
@@ -208,7 +206,7 @@ entry! {
 
     fn cuTexRefSetAddress_v2 (ByteOffset: Out<usize>, hTexRef: Ptr, dptr: Ptr, bytes: usize) {
         let over = dptr.0 % ALIGNMENT;
-        if over > 0 && ByteOffset.0.is_null() {
+        if over > 0 && ByteOffset.is_null() {
             return Err(status::INVALID_VALUE);
         }
         set(hTexRef, |state| {
@@ -221,8 +219,8 @@ entry! {
         Ok(())
     }
 
-    fn cuTexRefSetAddress2D_v2 cuTexRefSetAddress2D_v3 (hTexRef: Ptr, desc: Ptr, dptr: Ptr, Pitch: usize) {
-        bind_plane(hTexRef, take(desc)?, dptr.0, Pitch)
+    fn cuTexRefSetAddress2D_v2 cuTexRefSetAddress2D_v3 (hTexRef: Ptr, desc: In<[u64; 3]>, dptr: Ptr, Pitch: usize) {
+        bind_plane(hTexRef, desc.read()?, dptr.0, Pitch)
     }
 
     fn cuTexRefSetFormat (hTexRef: Ptr, fmt: i32, NumPackedComponents: i32) {
@@ -277,8 +275,8 @@ entry! {
         })
     }
 
-    fn cuTexRefSetBorderColor (hTexRef: Ptr, pBorderColor: Ptr) {
-        let color: [f32; 4] = take(pBorderColor)?;
+    fn cuTexRefSetBorderColor (hTexRef: Ptr, pBorderColor: In<[f32; 4]>) {
+        let color = pBorderColor.read()?;
         set(hTexRef, |state| {
             state.how.border = color;
             Ok(())
@@ -334,22 +332,22 @@ entry! {
         Ok(())
     }
 
-    fn cuTexRefGetMipmapLevelBias (pbias: Ptr, hTexRef: Ptr) {
-        give(at(pbias), by_handle(hTexRef)?.get(|state| state.how.bias))
+    fn cuTexRefGetMipmapLevelBias (pbias: At<f32>, hTexRef: Ptr) {
+        give(pbias, by_handle(hTexRef)?.get(|state| state.how.bias))
     }
 
-    fn cuTexRefGetMipmapLevelClamp (pminMipmapLevelClamp: Ptr, pmaxMipmapLevelClamp: Ptr, hTexRef: Ptr) {
+    fn cuTexRefGetMipmapLevelClamp (pminMipmapLevelClamp: At<f32>, pmaxMipmapLevelClamp: At<f32>, hTexRef: Ptr) {
         let [least, most] = by_handle(hTexRef)?.get(|state| state.how.clamp);
-        give(at(pminMipmapLevelClamp), least)?;
-        give(at(pmaxMipmapLevelClamp), most)
+        give(pminMipmapLevelClamp, least)?;
+        give(pmaxMipmapLevelClamp, most)
     }
 
     fn cuTexRefGetMaxAnisotropy (pmaxAniso: Out<i32>, hTexRef: Ptr) {
         give(pmaxAniso, by_handle(hTexRef)?.get(|state| state.how.anisotropy as i32))
     }
 
-    fn cuTexRefGetBorderColor (pBorderColor: Ptr, hTexRef: Ptr) {
-        give(at(pBorderColor), by_handle(hTexRef)?.get(|state| state.how.border))
+    fn cuTexRefGetBorderColor (pBorderColor: At<[f32; 4]>, hTexRef: Ptr) {
+        give(pBorderColor, by_handle(hTexRef)?.get(|state| state.how.border))
     }
 
     fn cuTexRefGetFlags (pFlags: Out<u32>, hTexRef: Ptr) {

@@ -2,6 +2,7 @@
 //!
 //! Owns `CUDA_RESOURCE_DESC` and `CUDA_RESOURCE_VIEW_DESC`, and what they come to. Must not know: how anything is sampled.
 
+use crate::argument::Plain;
 use cushim_abi::types::Ptr;
 
 use crate::memory::array::{self, Array, flag};
@@ -42,6 +43,9 @@ pub struct ResourceDesc {
     /// None.
     pub flags: u32,
 }
+
+// SAFETY: numbers as C has them.
+unsafe impl Plain for ResourceDesc {}
 
 /// Bytes that memory of a texture begins at a multiple of (`CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT`), and that rows have
 /// from one to the next (`_TEXTURE_PITCH_ALIGNMENT`).
@@ -143,6 +147,9 @@ pub struct ViewDesc {
     /// Nothing.
     pub reserved: [u32; 16],
 }
+
+// SAFETY: numbers as C has them.
+unsafe impl Plain for ViewDesc {}
 
 /// `CUarray_format` of the plain formats of views, which have 1, 2 and 4 channels each (`CUresourceViewFormat` 1 to 24).
 const VIEWS: [u32; 8] = [0x01, 0x08, 0x02, 0x09, 0x03, 0x0a, 0x10, 0x20];
