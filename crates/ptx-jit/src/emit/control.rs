@@ -9,7 +9,7 @@ use crate::warp::{FAULT, INTERFACE, NOWHERE, Which, YIELDS, barrier_number};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Sense};
-use cushim_ptx::sem::{Activation, AddressOp, Barrier, Control, Operation};
+use cushim_ptx::sem::{Activation, Barrier, Control, Operation};
 
 impl Emit<'_> {
     /// Chooses the lowest region at which lanes are ready, or leaves.
@@ -355,9 +355,10 @@ impl Emit<'_> {
     /// The results of what the lanes waited for.
     fn waited(&mut self, inst: &Inst) {
         if is_collective(inst) {
+            let begin = INTERFACE.frame + INTERFACE.slot * crate::warp::more_slots(self.f);
             for (n, dst) in inst.dst.iter().enumerate() {
                 let Dst::Reg(r, _) = dst else { continue };
-                let (class, at) = (self.class(*r), INTERFACE.frame + INTERFACE.row * n);
+                let (class, at) = (self.class(*r), begin + INTERFACE.row * n);
                 let half = |e: &mut Self, half: usize| {
                     let at = at + INTERFACE.row / 2 * half;
                     e.load_lanes(Class::Narrow, super::emitter::OWN, e.warp, at as i32)
@@ -396,7 +397,10 @@ impl Emit<'_> {
     pub(super) fn instruction(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
         // What calls keep goes through the scratch in parts, and branches have no operands there.
         let apart = matches!(inst.sem, Operation::Activation(_) | Operation::Control(_));
-        if !apart && inst.src.len().max(inst.dst.len()) > INTERFACE.slots {
+        // What lanes do together has slots in the frame, too.
+        let together = matches!(inst.sem, Operation::Collective(_));
+        let sources = if together { 0 } else { inst.src.len() };
+        if !apart && sources.max(inst.dst.len()) > INTERFACE.slots {
             return Err(self.unsupported(inst, "more operands or results than helpers are given"));
         }
         match inst.sem {
@@ -404,7 +408,7 @@ impl Emit<'_> {
             Operation::Move(_) => self.mov(inst),
             Operation::Nothing | Operation::Sleep => {}
             Operation::Fence(_) => self.fence(inst),
-            Operation::Address(a) if a.op == AddressOp::IsIn => self.isspacep(inst),
+            Operation::Address(a) if a.op.is_question() => self.isspacep(inst),
             Operation::Address(_) => self.cvta(inst),
             Operation::ActiveMask => {
                 let v = Self::known(self.act);
@@ -415,10 +419,14 @@ impl Emit<'_> {
             Operation::Atomic(_) => self.atom(inst),
             Operation::CopyAsync(_) => self.copy_async(inst),
             Operation::Mbarrier(m) => self.mbarrier(inst, m.op),
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                self.textured(inst);
+            }
             Operation::Collective(_) => self.collective(inst)?,
-            Operation::Barrier(Barrier::Arrive) => self.arrive_only(inst),
+            Operation::Asynchronous(_) => self.asynchronous(inst),
+            Operation::Barrier(Barrier::Arrive | Barrier::ClusterArrive) => self.arrive_only(inst),
             // Those end regions.
-            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)) => {}
+            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait) => {}
             Operation::Control(Control::Trap) => self.trap(inst),
             Operation::Control(Control::Call) => self.device_runtime(inst),
             Operation::Control(_) => {}

@@ -72,6 +72,18 @@ pub(super) fn add(ty: Scalar, a: u64, b: u64) -> u64 {
     fused(ty, a, one(format(ty)), b, Round::Nearest)
 }
 
+/// `a * b + c` of doubles, rounded once.
+pub(crate) fn fused_doubles(a: u64, b: u64, c: u64, round: Round) -> u64 {
+    if let Some(nan) = kept_nan(FloatOp::Fma, [a, b, c]) {
+        return nan;
+    }
+    if round != Round::Nearest {
+        return soft::fma(a, b, c, Format::F64, round);
+    }
+    let [x, y, z] = [a, b, c].map(f64::from_bits);
+    canonical(x.mul_add(y, z).to_bits(), Format::F64)
+}
+
 /// `a * b + c` rounded once.
 fn fused(ty: Scalar, a: u64, b: u64, c: u64, r: Round) -> u64 {
     soft::fma(a, b, c, format(ty), r)

@@ -367,7 +367,7 @@ mod tests {
     }
 
     /// What an instruction's register is cut to.
-    fn width(kind: OperandKind, types: &[Scalar; 3]) -> u32 {
+    fn width(kind: OperandKind, types: &[Scalar; 4]) -> u32 {
         match kind {
             OperandKind::Slot(n) => types[n].bits(),
             OperandKind::Wide(n) => types[n].bits() * 2,
@@ -400,8 +400,9 @@ mod tests {
             let empty = vec![Scalar::B32];
             let slot = |n| row.slots().get(n).unwrap_or(&empty);
             for words in choices(row) {
-                for types in
-                    slot(0).iter().flat_map(|a| slot(1).iter().map(|b| [*a, *b, Scalar::B32]))
+                for types in slot(0)
+                    .iter()
+                    .flat_map(|a| slot(1).iter().map(|b| [*a, *b, Scalar::B32, Scalar::B32]))
                 {
                     let places = || row.places.iter().filter(|p| !p.result);
                     let src = places().map(|p| if p.optional { Src::None } else { Src::Imm(0xe8) });

@@ -14,10 +14,12 @@
 //! words are gone ([`Statement`]).
 
 mod address;
+mod asynchronous;
 mod atomic;
 mod barrier;
 mod bits;
 mod class;
+mod cluster;
 mod collective;
 mod compare;
 mod control;
@@ -25,16 +27,20 @@ mod convert;
 mod copy;
 mod float;
 mod integer;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod reader;
+pub mod texture;
 mod video;
 
 pub use address::{Address, AddressOp};
+pub use asynchronous::{AsyncOp, Asynchronous};
 pub use atomic::{Atomic, Update};
 pub use barrier::{Barrier, Fence, Reduction};
 pub use bits::{BitOp, Bits, Logic, Permute};
 pub use class::Class;
+pub use cluster::{ClusterAddress, ClusterOp};
 pub use collective::{Collective, CollectiveOp, Vote, Way};
 pub use compare::{Compare, Compared, FloatClass, Outcomes, Selector, Set, Test};
 pub use control::{Activation, Control};
@@ -42,6 +48,8 @@ pub use convert::{Convert, Mode};
 pub use copy::{CopyAsync, Source};
 pub use float::{Clamp, Extreme, Float, FloatOp, Precision};
 pub use integer::{Half, Integer, IntegerOp};
+pub(crate) use matrix::shape;
+pub use matrix::{Family, Multiply, Shape, registers};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
 pub use reader::{Context, Statement, Unsupported};
@@ -84,9 +92,19 @@ pub enum Operation {
     Atomic(Atomic),
     /// `cp.async`.
     CopyAsync(CopyAsync),
+    /// `st.async`, `red.async`, `cp.async.bulk`, `cp.reduce.async.bulk`.
+    Asynchronous(Asynchronous),
+    /// `mapa`, `getctarank`.
+    ClusterAddress(ClusterAddress),
+    /// `tex`, `tld4`.
+    Texture(texture::Texture),
+    /// `suld`, `sust`, `sured`.
+    Surface(texture::Surface),
+    /// `txq`, `suq`, `istypep`.
+    TextureQuery(texture::Query),
     /// `mbarrier`, `cp.async.mbarrier.arrive`.
     Mbarrier(Mbarrier),
-    /// `shfl`, `vote`, `match`, `redux`, `bar.warp`.
+    /// `shfl`, `vote`, `match`, `redux`, `bar.warp`, `mma`.
     Collective(Collective),
     /// `bar`, `barrier`.
     Barrier(Barrier),
@@ -108,6 +126,7 @@ pub enum Operation {
     Refused,
 }
 
+// A table: which file lowers which instruction.
 /// What a checked instruction means.
 ///
 /// # Errors
@@ -180,6 +199,10 @@ pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Un
         Op::St => Operation::Store(memory::store(&mut words, context)?),
         Op::Atom => Operation::Atomic(atomic::lower(&mut words, context)?),
         Op::CpAsync => Operation::CopyAsync(copy::lower(&mut words, context)?),
+        Op::StAsync | Op::RedAsync | Op::CpBulk | Op::CpReduce => {
+            Operation::Asynchronous(asynchronous::lower(&mut words, context)?)
+        }
+        Op::Mapa | Op::CtaRank => Operation::ClusterAddress(cluster::lower(&mut words)?),
         Op::MbarInit
         | Op::MbarArrive
         | Op::MbarTx
@@ -189,8 +212,18 @@ pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Un
         Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => {
             Operation::Collective(collective::lower(&mut words)?)
         }
+        Op::Mma | Op::MmaSparse | Op::WmmaMma => {
+            let op = CollectiveOp::Multiply(matrix::lower(&mut words)?);
+            Operation::Collective(Collective { op, sync: true })
+        }
+        // The checks make other instructions of these.
+        Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix | Op::WmmaLoad | Op::WmmaStore => {
+            return Ok(Operation::Refused);
+        }
         Op::Cvta | Op::Isspacep => Operation::Address(address::lower(&mut words)?),
-        Op::BarSync | Op::BarArrive | Op::BarRed => Operation::Barrier(barrier::lower(&mut words)?),
+        Op::BarSync | Op::BarArrive | Op::BarRed | Op::ClusterArrive | Op::ClusterWait => {
+            Operation::Barrier(barrier::lower(&mut words)?)
+        }
         Op::Fence | Op::FenceSc => Operation::Fence(barrier::fence(&mut words)?),
         Op::Vadd
         | Op::Vsub
@@ -241,6 +274,7 @@ impl Operation {
                 | SelectBySign(_)
                 | Test(_)
                 | Video(_)
+                | ClusterAddress(_)
         )
     }
 
@@ -256,12 +290,15 @@ impl Operation {
 
     /// Whether it makes an address of another: `cvta`.
     pub fn is_cvta(&self) -> bool {
-        matches!(self, Operation::Address(a) if a.op != AddressOp::IsIn)
+        matches!(self, Operation::Address(a) if !a.op.is_question())
     }
 
-    /// Whether threads of the block wait at it for each other.
+    /// Whether threads of the block, or of its cluster, wait at it for each other.
     pub const fn waits_for_block(&self) -> bool {
-        matches!(self, Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)))
+        matches!(
+            self,
+            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait)
+        )
     }
 
     /// Arithmetic of floating-point numbers, if it is that.
@@ -294,6 +331,12 @@ impl Operation {
             (Operation::Mbarrier(m), 0) => m.space,
             (Operation::CopyAsync(_), 0) => Space::Shared,
             (Operation::CopyAsync(_), 1) => Space::Global,
+            (Operation::Asynchronous(a), 0) => a.to,
+            (Operation::Asynchronous(a), 1) => match a.op {
+                AsyncOp::Copy { from, .. } => from,
+                _ => Space::Generic,
+            },
+            (Operation::Asynchronous(a), n) if a.barrier.map(usize::from) == Some(n) => a.to,
             _ => Space::Generic,
         }
     }

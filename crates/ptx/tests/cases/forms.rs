@@ -74,6 +74,22 @@ fn apart(op: Op) -> bool {
             | Match
             | Redux
             | Activemask
+            | Ldmatrix
+            | Stmatrix
+            | Movmatrix
+            | WmmaLoad
+            | WmmaStore
+            | Mma
+            | MmaSparse
+            | WmmaMma
+            | Mapa
+            | CtaRank
+            | ClusterArrive
+            | ClusterWait
+            | StAsync
+            | RedAsync
+            | CpBulk
+            | CpReduce
             | Bra
             | BrxIdx
             | Call
