@@ -1,6 +1,6 @@
 //! Operations on all lanes at once in vectors of 64 bytes, where the processor has them.
 //!
-//! Owns ways to the bits that [`cushim_ptx::alu::approx`] defines that a compiler does not find: instructions
+//! Owns ways to the bits that [`cushim_ptx::alu::fused`] defines that a compiler does not find: instructions
 //! with a rounding of their own, and operands that are read as the code has just written them. Generated code
 //! writes 16 bytes at a time, and a load that spans several such writes waits until they have left the
 //! processor.

@@ -1,7 +1,7 @@
 //! Operations on all lanes at once, for which the code generator has no
 //! instructions: functions with an error bound, and directed roundings.
 //!
-//! Owns loops over 32 lanes of [`cushim_ptx::alu::approx`] that the compiler
+//! Owns loops over 32 lanes of [`cushim_ptx::alu::sfu`] and [`cushim_ptx::alu::fused`] that the compiler
 //! turns into the widest vectors this machine has. Operands are 32-bit values in
 //! the first scratch slots, the result goes to slot 0; every lane is computed,
 //! whatever it holds, and NaNs come out canonical. What processors with vectors of 64
@@ -11,7 +11,7 @@
 
 use crate::warp::task::{DOWN, FTZ, SAME, UP};
 use crate::warp::{SLOTS, Slot, Warp};
-use cushim_ptx::alu::approx;
+use cushim_ptx::alu::fused;
 use cushim_ptx::alu::sfu::{self, form};
 
 pub(super) type Lanes = [u32; 32];
@@ -137,14 +137,14 @@ vector_helpers! {
     div_approx: |slots, flags| two_of(slots, flags, form::div::<true, false>, form::div::<false, false>);
     div_full: |slots, flags| two_of(slots, flags, form::div::<true, true>, form::div::<false, true>);
     emulated: |slots, flags| by_definition(slots, flags);
-    fused: |slots, flags| each_of_three(slots, flags, approx::fma_nearest);
+    fused: |slots, flags| each_of_three(slots, flags, fused::fma_nearest);
 }
 
 #[inline(always)]
 pub(super) fn by_definition(slots: &mut [Slot; SLOTS], flags: u32) {
     match flags & (DOWN | UP) {
-        DOWN => each_of_three(slots, flags, approx::fma_down),
-        UP => each_of_three(slots, flags, approx::fma_up),
-        _ => each_of_three(slots, flags, approx::fma_zero),
+        DOWN => each_of_three(slots, flags, fused::fma_down),
+        UP => each_of_three(slots, flags, fused::fma_up),
+        _ => each_of_three(slots, flags, fused::fma_zero),
     }
 }

@@ -3,12 +3,12 @@
 //! Owns arithmetic as the ISA defines it, bit for bit where it does; where it
 //! gives an error bound (`.approx`), the result here is that of an H200 ([`sfu`]). It must not know lanes, memory or control.
 
-pub mod approx;
 mod bits;
 mod cluster;
 mod compare;
 mod convert;
 mod float;
+pub mod fused;
 mod int;
 mod out;
 pub mod sfu;

@@ -4,7 +4,7 @@
 //! lane; a test goes through every form of the table and compares. Lanes that take no part are computed, too, so nothing
 //! here may fail. It must not know registers, masks or instructions.
 
-use crate::alu::approx;
+use crate::alu::fused;
 use crate::alu::sfu::{self, form};
 use crate::exec::Lanes;
 
@@ -286,9 +286,9 @@ operations! {
     Sub: |x, y, _| x - y;
     Mul: |x, y, _| x * y;
     Fma: |x, y, z| x.mul_add(y, z);
-    FmaDown: |x, y, z| approx::fma_down(x, y, z);
-    FmaUp: |x, y, z| approx::fma_up(x, y, z);
-    FmaZero: |x, y, z| approx::fma_zero(x, y, z);
+    FmaDown: |x, y, z| fused::fma_down(x, y, z);
+    FmaUp: |x, y, z| fused::fma_up(x, y, z);
+    FmaZero: |x, y, z| fused::fma_zero(x, y, z);
     Div: |x, y, _| x / y;
     Rcp: |x, _, _| 1.0 / x;
     Sqrt: |x, _, _| x.sqrt();

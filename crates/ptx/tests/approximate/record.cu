@@ -179,7 +179,8 @@ int main(int count, char **arguments) {
         values<sqrt_ftz>(folder, "sqrt", one, 2 * binade);
         values<ex2_ftz>(folder, "ex2", one, binade);
         values<lg2_ftz>(folder, "lg2", one + binade, binade);
-        values<sin_ftz>(folder, "sin", one, binade);
+        // From a quarter of a turn to half of one, and what is around.
+        values<sin_ftz>(folder, "sin", one + binade / 2, binade + binade / 2);
         values<tanh_>(folder, "tanh", one - 8 * binade, 11 * binade);
     }
     return 0;

@@ -6,21 +6,6 @@
 
 use super::Table;
 
-/// The first interval of each power of two from 2^-8 on.
-pub(super) static TANH_FIRST: [u32; 16] =
-    [0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43, 43, 43, 43, 43, 43];
-
-/// With rows that are never looked at after the others.
-const fn fill(rows: [(u32, i32, i32); 51]) -> [(u32, i32, i32); 64] {
-    let mut all = [(0, 0, 0); 64];
-    let mut n = 0;
-    while n < rows.len() {
-        all[n] = rows[n];
-        n += 1;
-    }
-    all
-}
-
 /// 1 / x of 1 to 2.
 #[rustfmt::skip]
 pub(super) static RCP: Table<128> = Table::new([
@@ -194,6 +179,21 @@ pub(super) static SIN: Table<64> = Table::new([
     (0x3ec52fc, 5021, -1242), (0x3f0eca0, 4400, -1247), (0x3f4eab2, 3776, -1250), (0x3f84c8e, 3151, -1258),
     (0x3fb11b2, 2523, -1260), (0x3fd39ba, 1893, -1260), (0x3fec43c, 1263, -1263), (0x3ffb10c, 632, -1265),
 ]);
+
+/// The first interval of each power of two from 2^-8 on.
+pub(super) static TANH_FIRST: [u32; 16] =
+    [0, 1, 2, 3, 5, 7, 11, 15, 19, 27, 43, 43, 43, 43, 43, 43];
+
+/// With rows that are never looked at after the others.
+const fn fill(rows: [(u32, i32, i32); 51]) -> [(u32, i32, i32); 64] {
+    let mut all = [(0, 0, 0); 64];
+    let mut n = 0;
+    while n < rows.len() {
+        all[n] = rows[n];
+        n += 1;
+    }
+    all
+}
 
 /// The hyperbolic tangent of 2^-8 to 8, divided by the power of two below the operand; where the intervals of each of
 /// these 11 ranges begin is in [`TANH_FIRST`].
