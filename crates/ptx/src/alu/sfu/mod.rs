@@ -10,6 +10,7 @@
 //! the envytools project's description of the G80's unit, for widths, shifts and the square; recordings of an H200.
 
 pub mod form;
+mod table;
 mod tables;
 
 use tables::{EX2, LG2, RCP, RSQRT, SIN, SQRT, TANH, TANH_FIRST};
@@ -20,38 +21,6 @@ const INFINITY: u32 = 0x7f80_0000;
 const NAN: u32 = 0x7fff_ffff;
 /// The leading bit of a fraction of 23 bits.
 const ONE: u32 = 1 << 23;
-
-/// Coefficients of `N` intervals.
-pub struct Table<const N: usize> {
-    /// The value at the beginning of each.
-    pub first: [u32; N],
-    /// The factor of the place in the interval, 20 bits, and that of its square, 12.
-    pub factors: [i32; N],
-}
-
-impl<const N: usize> Table<N> {
-    const fn new(rows: [(u32, i32, i32); N]) -> Self {
-        let mut table = Table { first: [0; N], factors: [0; N] };
-        let mut n = 0;
-        while n < N {
-            table.first[n] = rows[n].0;
-            table.factors[n] = rows[n].1 << 12 | rows[n].2 & 0xfff;
-            n += 1;
-        }
-        table
-    }
-
-    /// The polynomial in an interval; the first coefficient and that of the square are shifted left.
-    #[inline(always)]
-    fn sum(&self, interval: u32, place: u32, square: u32, [first, last]: [u32; 2]) -> i64 {
-        let interval = interval as usize % N;
-        let factors = self.factors[interval];
-        let (b, c) = (factors >> 12, factors << 20 >> 20);
-        (i64::from(self.first[interval]) << first)
-            + i64::from(b) * i64::from(place)
-            + (i64::from(c * square.cast_signed()) << last)
-    }
-}
 
 /// The upper 16 bits of the square of 17, of which the partial products below the 18th column are left out.
 #[inline(always)]

@@ -4,7 +4,7 @@
 //! `rcp`, `rsqrt`, `ex2`, `lg2` and `sin` have been the same since the G80, for which the envytools project published
 //! them.
 
-use super::Table;
+use super::table::Table;
 
 /// 1 / x of 1 to 2.
 #[rustfmt::skip]
