@@ -169,6 +169,7 @@ impl CpuCode {
                 bytes: g.size as usize,
                 constant: g.space == Space::Const,
                 managed: g.managed,
+                reference: g.reference,
             });
         }
         Ok(())

@@ -2,7 +2,7 @@
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
 //! [`arena`] addresses, [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`children`] and [`device_runtime`] those by kernels, [`fault`] how they fail, [`pool`]
-//! threads, [`stack`] room for the compiler, [`heap`] their heap, [`host`] what kernels ask for, [`device`] what is said of it. Must not know: CUDA's handles.
+//! threads, [`stack`] room for the compiler, [`heap`] their heap, [`host`] what kernels ask for, [`texture`] descriptors of textures, [`device`] what is said of it. Must not know: CUDA's handles.
 
 pub mod arena;
 mod cache;
@@ -19,13 +19,14 @@ mod memory;
 mod pool;
 mod shared;
 mod stack;
+mod texture;
 
 use std::sync::Arc;
 
 use code::CpuCode;
 use cushim_accel::queue::SoftwareQueue;
 use cushim_accel::{
-    Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing,
+    Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing, Texture,
 };
 use executor::CpuExecutor;
 use memory::Memory;
@@ -114,6 +115,14 @@ impl Accelerator for Cpu {
 
     fn accepts(&self, kind: ImageKind) -> bool {
         kind == ImageKind::Ptx
+    }
+
+    fn texture(&self, texture: &Texture) -> Result<u64, Failure> {
+        texture::create(&self.memory, texture)
+    }
+
+    fn forget_texture(&self, handle: u64) {
+        texture::forget(&self.memory, handle);
     }
 
     fn queue(&self, _device: usize, _priority: i32) -> Result<Arc<dyn Queue>, Failure> {

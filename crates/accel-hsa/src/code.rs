@@ -270,6 +270,7 @@ impl HsaCode {
                 bytes: self.symbol::<u32>(found, symbol::VARIABLE_SIZE)? as usize,
                 constant: self.symbol::<u8>(found, symbol::VARIABLE_IS_CONST)? != 0,
                 managed: false,
+                reference: false,
             });
         }
         Ok(variables)

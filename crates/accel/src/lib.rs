@@ -5,6 +5,7 @@
 //! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
 //! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
 
+mod failure;
 pub mod file;
 pub mod locks;
 pub mod queue;
@@ -16,13 +17,15 @@ pub mod signal;
 #[cfg(test)]
 mod signal_tests;
 mod sync;
+mod texture;
 
-use std::fmt;
 use std::sync::Arc;
 
+pub use failure::Failure;
 pub use say::say;
 pub use sharing::Sharing;
 pub use signal::{Outcome, Signal};
+pub use texture::{Sampler, Texture};
 
 /// Something that runs kernels.
 pub trait Accelerator: Send + Sync {
@@ -85,6 +88,18 @@ pub trait Accelerator: Send + Sync {
     fn check(&self, _dispatch: &Dispatch) -> Result<(), Failure> {
         Ok(())
     }
+
+    /// Makes a texture or surface that kernels can use; its handle, which is not 0. Linear memory, arrays and references
+    /// of one device's are those of all.
+    ///
+    /// # Errors
+    /// [`Failure::NotSupported`], which names what it does not do; [`Failure::OutOfMemory`].
+    fn texture(&self, _texture: &Texture) -> Result<u64, Failure> {
+        Err(Failure::NotSupported("textures and surfaces".into()))
+    }
+
+    /// Ends what [`Accelerator::texture`] began. Nothing that uses it is under way.
+    fn forget_texture(&self, _handle: u64) {}
 
     /// A queue whose packets run in order; those of different queues run at the same time. `priority`
     /// as CUDA counts it: lower is more urgent.
@@ -331,6 +346,9 @@ pub struct Variable {
     pub constant: bool,
     /// Managed: the host may touch it there.
     pub managed: bool,
+    /// It is a texture or surface reference: a kernel finds there the handle of what it was bound to, or 0. The program
+    /// does not see its memory.
+    pub reference: bool,
 }
 
 /// A device as accelerators describe it. CUDA's attributes (`CUdevice_attribute`) that are not given
@@ -363,47 +381,3 @@ pub struct Device {
     /// object does not name may be on or off.
     pub isas: &'static [String],
 }
-
-/// What went wrong below the driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// No memory of that size.
-    OutOfMemory,
-    /// An address that nothing is at.
-    InvalidAddress(u64),
-    /// The code cannot be used on this device.
-    NoImage(String),
-    /// The code is damaged or not understood.
-    InvalidImage(String),
-    /// What the accelerator does not do; the text names it.
-    NotSupported(String),
-    /// A kernel touched what is not its own (700).
-    IllegalAddress(String),
-    /// A kernel touched memory misaligned (716).
-    Misaligned(String),
-    /// A failed `assert` (710).
-    Assert(String),
-    /// Any other end of a kernel before its end: trap, bad instruction (719).
-    Launch(String),
-    /// What the device's own software refused, for which CUDA has no name (999).
-    Device(String),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::OutOfMemory => f.write_str("out of memory"),
-            Failure::InvalidAddress(at) => write!(f, "no memory is at address {at:#x}"),
-            Failure::NoImage(why)
-            | Failure::InvalidImage(why)
-            | Failure::NotSupported(why)
-            | Failure::IllegalAddress(why)
-            | Failure::Misaligned(why)
-            | Failure::Assert(why)
-            | Failure::Launch(why)
-            | Failure::Device(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}

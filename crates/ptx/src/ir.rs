@@ -45,6 +45,8 @@ pub struct Global {
     pub align: u32,
     /// `.attribute(.managed)`.
     pub managed: bool,
+    /// A texture or surface reference: eight bytes for the handle of what it is bound to.
+    pub reference: bool,
     /// Initial bytes, at most `size`; the rest is zero.
     pub bytes: Vec<u8>,
     /// Addresses to write into the bytes.
@@ -211,7 +213,7 @@ pub struct Inst {
     pub sem: Operation,
     /// The types of its operands as the text names them, slot by slot: how wide registers are read and written. What is
     /// done to them, [`Inst::sem`] says.
-    pub types: [Scalar; 3],
+    pub types: [Scalar; 4],
     /// Run only where this predicate holds.
     pub guard: Option<(u32, Sense)>,
     /// Results.
@@ -224,7 +226,7 @@ pub struct Inst {
 
 impl Inst {
     /// An instruction on every lane, without operands.
-    pub fn new(sem: Operation, types: [Scalar; 3], pos: Pos) -> Inst {
+    pub fn new(sem: Operation, types: [Scalar; 4], pos: Pos) -> Inst {
         Inst { sem, types, guard: None, dst: Vec::new(), src: Vec::new(), pos }
     }
 

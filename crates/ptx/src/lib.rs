@@ -34,6 +34,7 @@ pub mod ir;
 pub mod level;
 pub mod lex;
 mod link;
+pub mod matrix;
 mod operand;
 pub mod parse;
 pub mod sem;
@@ -43,6 +44,7 @@ pub mod source;
 mod special;
 pub mod table;
 pub mod texts;
+pub mod texture;
 pub mod types;
 mod unfused;
 #[doc(hidden)]

@@ -15,6 +15,7 @@ use super::memory;
 use super::state::{accelerator, at, check, give, offer, take};
 use super::status;
 use super::stream::capture;
+use super::texture;
 use cushim_accel::locks::lock;
 
 /// `CU_CTX_SCHED_*`, `_MAP_HOST`, `_LMEM_RESIZE_TO_MAX`, `_COREDUMP_ENABLE`, `_USER_COREDUMP_ENABLE`,
@@ -72,10 +73,12 @@ fn end(context: &Arc<Object>) {
     context.streams.wait();
     accelerator().flush_output();
     context.deactivate();
-    memory::forget_context(context);
+    texture::forget_context(context);
+    memory::release::forget_context(context);
     capture::forget_context(context.id);
     context.streams.forget();
     super::module::end(context);
+    super::library::end(context.id);
 }
 
 fn destroy(ctx: abi::Context) -> Result<(), i32> {

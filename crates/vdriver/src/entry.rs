@@ -21,7 +21,10 @@
 
 use cushim_abi::types as abi;
 
-use super::stream::PER_THREAD;
+/// `CU_STREAM_LEGACY`.
+pub const LEGACY: abi::Stream = abi::Stream(1);
+/// `CU_STREAM_PER_THREAD`.
+pub const PER_THREAD: abi::Stream = abi::Stream(2);
 
 /// Functions of one form; several names have one body.
 macro_rules! entry {
@@ -57,9 +60,9 @@ macro_rules! on_stream {
 macro_rules! in_default_stream {
     ($stream:ident; $($(#[$doc:meta])* fn $name:ident $own:ident ($($args:tt)*) $body:block)*) => {$(
         $crate::entry::entry!(@one $name
-            { let $stream = $crate::stream::LEGACY; } ($($args)*) $body);
+            { let $stream = $crate::entry::LEGACY; } ($($args)*) $body);
         $crate::entry::entry!(@one $own
-            { let $stream = $crate::stream::PER_THREAD; } ($($args)*) $body);
+            { let $stream = $crate::entry::PER_THREAD; } ($($args)*) $body);
     )*};
 }
 

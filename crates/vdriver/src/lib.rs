@@ -12,8 +12,10 @@ mod context_api;
 pub mod device;
 mod entry;
 pub mod event;
+mod event_api;
 mod event_shared;
 pub mod function;
+pub mod function_api;
 pub mod graph;
 pub mod handle;
 mod host;
@@ -33,6 +35,7 @@ pub mod occupancy;
 pub mod state;
 pub mod status;
 pub mod stream;
+pub mod texture;
 mod thread;
 
 use cushim_abi::types::*;

@@ -81,13 +81,23 @@ impl Loaded {
 
     /// A variable by its name.
     pub fn variable(&self, name: &CStr) -> Option<&Variable> {
+        self.named(name).filter(|variable| !variable.reference)
+    }
+
+    /// A texture or surface reference by its name.
+    pub fn reference(&self, name: &CStr) -> Option<&Variable> {
+        self.named(name).filter(|variable| variable.reference)
+    }
+
+    fn named(&self, name: &CStr) -> Option<&Variable> {
         let index = *self.variables.get(name.to_str().ok()?)?;
         self.code.variables().get(index)
     }
 
     /// Makes variables known to copies and questions about pointers; managed ones belong to several modules.
     fn adopt(&self, context: &Arc<Ctx>, which: impl Fn(&Variable) -> bool) {
-        for variable in self.code.variables().iter().filter(|variable| variable.bytes > 0) {
+        let visible = |variable: &&Variable| variable.bytes > 0 && !variable.reference;
+        for variable in self.code.variables().iter().filter(visible) {
             let known = variable.managed && memory::find(variable.address).is_some();
             if which(variable) && !known {
                 memory::adopt(context, variable.address, variable.bytes, variable.managed);
@@ -103,6 +113,7 @@ impl Loaded {
         if let Some(context) = self.context.upgrade() {
             context.streams.wait();
         }
+        super::texture::reference::forget_module(self);
         for variable in self.code.variables().iter().filter(|variable| variable.bytes > 0) {
             memory::remove(variable.address);
         }
@@ -127,7 +138,6 @@ pub fn end(context: &Ctx) {
             module.forget();
         }
     }
-    super::library::end(context.id);
 }
 
 /// The code that a device gets of an image; `managed` as in [`Image`].

@@ -8,7 +8,8 @@ use cushim_abi::structs::DriverLaunchConfig;
 use cushim_abi::types::*;
 
 use super::entry::entry;
-use super::function::{Function, of};
+use super::function::Function;
+use super::function_api::of;
 use super::state::{accelerator, give, take};
 use super::status;
 use super::{cluster, device};

@@ -12,8 +12,8 @@ use cushim_abi::types::{Out, Ptr, Str};
 
 use super::nothing::Nothing;
 use super::status;
-use cushim_accel::Accelerator;
 use cushim_accel::locks::lock;
+use cushim_accel::{Accelerator, Sharing};
 use cushim_vbase::code;
 
 static MAKE: OnceLock<Make> = OnceLock::new();
@@ -40,6 +40,17 @@ pub fn accelerator() -> &'static dyn Accelerator {
             code::recognise(magic);
         }
         made
+    })
+}
+
+/// What the accelerator offers to have memory in common with other processes; `name` is who asks.
+///
+/// # Errors
+/// CUDA_ERROR_NOT_SUPPORTED where it does not.
+pub fn sharing(name: &'static str) -> Result<&'static dyn Sharing, i32> {
+    accelerator().sharing().ok_or_else(|| {
+        cushim_vbase::unsupported::note(name);
+        status::NOT_SUPPORTED
     })
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::{Next, Stop, refused};
+use super::state::{Next, Stop, refused};
 use crate::inst::{Inst, Operand};
 use crate::memory::{Checked, Memory};
 use crate::table::Control;

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use super::Ending;
+use super::child::Ending;
 use crate::complain;
-use crate::doctor::{self, elf, obstacles};
+use crate::doctor::{elf, obstacles, program};
 use crate::view::Totals;
 use cushim_names::Foreign as _;
 
@@ -38,9 +38,9 @@ pub fn explain(program: &Path, seen: &Totals, ending: Ending) {
 
 /// What keeps every call of the program away from us, by its file's header and mode alone.
 fn obstacle(program: &Path) -> Option<String> {
-    let found = doctor::program::find(program).ok()?;
+    let found = program::find(program).ok()?;
     let own = elf::read_for_loading(&found.path).ok()?;
-    let privileges = doctor::program::privileges(&found.path);
+    let privileges = program::privileges(&found.path);
     let all = obstacles::environment().into_iter().chain(obstacles::of_loading(&own));
     all.chain(privileges).find(|obstacle| obstacle.blocks).map(|obstacle| obstacle.why)
 }

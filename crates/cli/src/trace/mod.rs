@@ -142,6 +142,9 @@ pub fn run(args: TraceArgs) -> Outcome {
         None => Box::new(WholeLines::new(io::stderr())),
     };
     options.root = Some(pid);
+    // Who asked for them is told in a note why there are none.
+    options.may_time_gpu =
+        args.record.gpu_time.is_none() && matches!(cuda.backend, Backend::Native | Backend::Driver);
     options.summary &= output.is_some() || rank.prints();
     let explain = rank.prints() && options.format == Format::Text || output.is_some();
     // Who did not ask for launches misses none.

@@ -8,7 +8,7 @@ use super::key::Key;
 use crate::emit::MOST_STACK;
 use crate::simt::plan::shape::Class;
 use crate::warp::Origin;
-use crate::warp::{Addresses, INTERFACE, Output, Quality, Site, collected};
+use crate::warp::{Addresses, Output, Quality, Site, frame_head};
 use cushim_ptx::ir::Function;
 use cushim_ptx::types::Space;
 use sha2::{Digest, Sha256};
@@ -150,7 +150,7 @@ pub(super) fn body(bytes: &[u8], f: &Function) -> Option<Kept> {
         && regions > 0
         && frame_size <= MOST_FRAME
         && frame_size.is_multiple_of(64)
-        && frame_size as usize >= INTERFACE.row * collected(f)
+        && frame_size as usize >= frame_head(f)
         && stack as usize <= MOST_STACK
         && sites.iter().all(|s| s.extra < regions || s.extra == u32::MAX || s.extra == 0);
     let steps = some.then_some(steps);

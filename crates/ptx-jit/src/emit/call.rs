@@ -72,6 +72,12 @@ impl Emit<'_> {
         self.b.switch_to_block(next);
     }
 
+    /// Texture and surface instructions: a reference, coordinates and values.
+    pub(super) fn textured(&mut self, inst: &Inst) {
+        let args = inst.src.iter().map(|src| self.argument(src)).collect();
+        self.by_helper(inst, Which::Texture, args);
+    }
+
     pub(super) fn mbarrier(&mut self, inst: &Inst, op: MbarrierOp) {
         let mut args = Vec::new();
         if op != MbarrierOp::Pending {

@@ -355,9 +355,10 @@ impl Emit<'_> {
     /// The results of what the lanes waited for.
     fn waited(&mut self, inst: &Inst) {
         if is_collective(inst) {
+            let begin = INTERFACE.frame + INTERFACE.slot * crate::warp::more_slots(self.f);
             for (n, dst) in inst.dst.iter().enumerate() {
                 let Dst::Reg(r, _) = dst else { continue };
-                let (class, at) = (self.class(*r), INTERFACE.frame + INTERFACE.row * n);
+                let (class, at) = (self.class(*r), begin + INTERFACE.row * n);
                 let half = |e: &mut Self, half: usize| {
                     let at = at + INTERFACE.row / 2 * half;
                     e.load_lanes(Class::Narrow, super::emitter::OWN, e.warp, at as i32)
@@ -396,7 +397,10 @@ impl Emit<'_> {
     pub(super) fn instruction(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
         // What calls keep goes through the scratch in parts, and branches have no operands there.
         let apart = matches!(inst.sem, Operation::Activation(_) | Operation::Control(_));
-        if !apart && inst.src.len().max(inst.dst.len()) > INTERFACE.slots {
+        // What lanes do together has slots in the frame, too.
+        let together = matches!(inst.sem, Operation::Collective(_));
+        let sources = if together { 0 } else { inst.src.len() };
+        if !apart && sources.max(inst.dst.len()) > INTERFACE.slots {
             return Err(self.unsupported(inst, "more operands or results than helpers are given"));
         }
         match inst.sem {
@@ -415,6 +419,9 @@ impl Emit<'_> {
             Operation::Atomic(_) => self.atom(inst),
             Operation::CopyAsync(_) => self.copy_async(inst),
             Operation::Mbarrier(m) => self.mbarrier(inst, m.op),
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                self.textured(inst);
+            }
             Operation::Collective(_) => self.collective(inst)?,
             Operation::Asynchronous(_) => self.asynchronous(inst),
             Operation::Barrier(Barrier::Arrive | Barrier::ClusterArrive) => self.arrive_only(inst),

@@ -151,7 +151,7 @@ pub(crate) fn compile(
         crate::simt::plan::region::reads(inst, &mut list);
         list.iter().for_each(|r| read.insert(*r as usize));
     }
-    let collected = crate::warp::collected(f) * INTERFACE.row;
+    let head = crate::warp::frame_head(f);
     let mut e = Emit {
         b,
         f,
@@ -163,8 +163,8 @@ pub(crate) fn compile(
         helper,
         preserving,
         touching,
-        registers: INTERFACE.frame + collected,
-        frame_size: collected as u32 + plan.frame_size,
+        registers: INTERFACE.frame + head,
+        frame_size: head as u32 + plan.frame_size,
         begin,
         dispatch,
         advance,

@@ -11,9 +11,13 @@ use cushim_ptx::ir::{Dst, Inst, Src};
 use cushim_ptx::sem::{BitOp, Convert, FloatOp, IntegerOp, Operation};
 use cushim_ptx::types::{Kind, Scalar};
 
-/// Where slot `n` of the scratch begins in the warp.
+/// Where slot `n` of the scratch begins in the warp; those that are more than it has are in the frame.
 pub(super) fn slot(n: usize) -> i32 {
-    (INTERFACE.warp.scratch + n * INTERFACE.slot) as i32
+    let at = match n.checked_sub(INTERFACE.slots) {
+        None => INTERFACE.warp.scratch + n * INTERFACE.slot,
+        Some(more) => INTERFACE.frame + more * INTERFACE.slot,
+    };
+    at as i32
 }
 
 /// The type of operand `n`, as far as native code wants to know.

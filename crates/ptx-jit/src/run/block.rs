@@ -94,6 +94,7 @@ impl BlockSlot {
         let sites = exec.variant.sites.iter().map(|site| site.results.len());
         // Atomics on vectors use the second for what they have read. Registers that come back from stacks go another way.
         let results = sites.max().unwrap_or(0).clamp(2, SLOTS);
+        let more = crate::warp::more_slots(&exec.variant.lowered.function);
         let mut warps = Vec::with_capacity(n);
         for w in 0..n as u32 {
             let mut uniform = [0; 24];
@@ -172,7 +173,13 @@ impl BlockSlot {
                 turns: 0,
                 results: vec![[0; 32]; results],
                 // SAFETY: the frame is behind the warp and begins with them.
-                collected: unsafe { at(w as usize).as_ptr().byte_add(INTERFACE.frame).cast() },
+                more: unsafe { at(w as usize).as_ptr().byte_add(INTERFACE.frame).cast() },
+                more_count: more,
+                // SAFETY: they are behind those.
+                collected: unsafe {
+                    let behind = INTERFACE.frame + more * INTERFACE.slot;
+                    at(w as usize).as_ptr().byte_add(behind).cast()
+                },
                 collected_count: crate::warp::collected(&exec.variant.lowered.function),
                 fault: None,
                 saved: Vec::new(),

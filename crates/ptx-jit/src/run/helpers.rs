@@ -11,6 +11,7 @@ use super::guard::{Body, Guarded};
 use super::lane::{lanes, warp, width};
 use super::mbarrier;
 use super::memory;
+use super::texture;
 use super::{avx512, vector_float, vector_int};
 use crate::warp::Which;
 use crate::warp::{Arrival, CLUSTER, DONE, NOWHERE, WAITS, Warp, YIELDS};
@@ -65,11 +66,16 @@ helpers! {
     Trap: trap,
     Call: device_runtime::call,
     CopyAsync: memory::copy_async,
-    Ex2: avx512::ex2,
+    Ex2: vector_float::ex2,
     Lg2: vector_float::lg2,
     Tanh: vector_float::tanh,
     Sin: vector_float::sin,
     Cos: vector_float::cos,
+    Rcp: vector_float::rcp,
+    Rsqrt: vector_float::rsqrt,
+    Sqrt: vector_float::sqrt,
+    DivApprox: vector_float::div_approx,
+    DivFull: vector_float::div_full,
     Directed: avx512::directed,
     Fused: vector_float::fused,
     Enter: calls::enter,
@@ -79,6 +85,7 @@ helpers! {
     Integers: vector_int::integers,
     Shuffle: vector_int::shuffle,
     Asynchronous: asynchronous::asynchronous,
+    Texture: texture::texture,
 }
 
 unsafe fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {

@@ -28,8 +28,8 @@ impl Warp {
     pub(crate) fn value(&self, slot: usize, class: Class, lane: usize) -> u64 {
         match class {
             Class::Narrow => self.narrow(slot, lane).into(),
-            Class::Wide => self.scratch[slot][lane],
-            Class::Predicate => self.scratch[slot][0] >> lane & 1,
+            Class::Wide => self.slot(slot)[lane],
+            Class::Predicate => self.slot(slot)[0] >> lane & 1,
         }
     }
 

@@ -31,6 +31,7 @@ mod operand;
 mod panics;
 mod preserve_all;
 mod stack;
+mod texture;
 mod tier;
 pub(crate) mod trap;
 mod vector_access;

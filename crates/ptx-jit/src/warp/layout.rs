@@ -6,7 +6,7 @@ use super::state::{Row, Slot, Warp, WarpLoop};
 use std::mem::offset_of;
 
 /// Changes with what any field means, where its offset does not say it.
-const VERSION: usize = 2;
+const VERSION: usize = 3;
 
 macro_rules! offsets {
     ($(#[$meta:meta])* $name:ident of $of:ident: $($field:ident),* $(,)?) => {

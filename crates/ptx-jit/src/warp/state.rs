@@ -5,7 +5,7 @@
 
 use super::site::Site;
 use cushim_ptx::exec::Fault;
-use cushim_ptx::ir::Function;
+use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::sem::Operation;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
@@ -121,7 +121,7 @@ impl Drop for Placed {
 /// as 32-bit numbers at its start; a predicate is a bit mask there.
 pub(crate) type Slot = [u64; 32];
 
-/// Scratch slots of a warp: an address, a vector of 8, a cache policy.
+/// Scratch slots of a warp: an address, a vector of 8, a cache policy. What has more operands has the rest in the frame.
 pub(crate) const SLOTS: usize = 10;
 
 /// A register of up to 64 bits of all lanes: the lower halves, then the upper ones. A predicate on their stacks is 0 or all
@@ -130,11 +130,25 @@ pub(crate) const SLOTS: usize = 10;
 #[repr(C, align(16))]
 pub(crate) struct Row(pub(crate) [[u32; 32]; 2]);
 
-/// How many results any collective instruction of a kernel gives. So many [`Row`]s lie at the begin of the frame, for
-/// lanes that wait until others have come.
+fn collectives(f: &Function) -> impl Iterator<Item = &Inst> {
+    f.code.iter().filter(|i| matches!(i.sem, Operation::Collective(_)))
+}
+
+/// How many results any collective instruction of a kernel gives. So many [`Row`]s lie in the frame, behind
+/// [`more_slots`], for lanes that wait until others have come.
 pub(crate) fn collected(f: &Function) -> usize {
-    let collectives = f.code.iter().filter(|i| matches!(i.sem, Operation::Collective(_)));
-    collectives.map(|i| i.dst.len()).max().unwrap_or(0)
+    collectives(f).map(|i| i.dst.len()).max().unwrap_or(0)
+}
+
+/// How many operands any collective instruction of a kernel has for which there is no scratch slot: products of matrices
+/// have up to 25. So many [`Slot`]s lie at the begin of the frame.
+pub(crate) fn more_slots(f: &Function) -> usize {
+    collectives(f).map(|i| i.src.len()).max().unwrap_or(0).saturating_sub(SLOTS)
+}
+
+/// Bytes of both, at the begin of the frame.
+pub(crate) fn frame_head(f: &Function) -> usize {
+    more_slots(f) * size_of::<Slot>() + collected(f) * size_of::<Row>()
 }
 
 /// A warp.
@@ -227,6 +241,9 @@ pub(crate) struct Warp {
     /// What collective instructions gave the lanes that waited for them: see [`collected`].
     pub(crate) collected: *mut Row,
     pub(crate) collected_count: usize,
+    /// Operands for which there is no scratch slot: see [`more_slots`].
+    pub(crate) more: *mut Slot,
+    pub(crate) more_count: usize,
     pub(crate) fault: Option<Box<Fault>>,
     /// The memory of [`Warp::rows`].
     pub(crate) saved: Vec<Row>,
@@ -259,9 +276,21 @@ impl Warp {
         unsafe { (*self.warps).block }
     }
 
+    /// An operand's slot: of the scratch, or one of those behind it.
+    pub(crate) fn slot(&self, n: usize) -> &Slot {
+        match self.scratch.get(n) {
+            Some(slot) => slot,
+            None => {
+                // SAFETY: the frame begins with so many, and code does not write while helpers look.
+                let more = unsafe { std::slice::from_raw_parts(self.more, self.more_count) };
+                &more[n - SLOTS]
+            }
+        }
+    }
+
     /// A value of a slot that holds 32-bit numbers.
     pub(crate) fn narrow(&self, slot: usize, lane: usize) -> u32 {
-        let pair = self.scratch[slot][lane / 2];
+        let pair = self.slot(slot)[lane / 2];
         if lane.is_multiple_of(2) { pair as u32 } else { (pair >> 32) as u32 }
     }
 

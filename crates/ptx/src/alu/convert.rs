@@ -198,8 +198,8 @@ fn narrow(relu: bool, ty: Scalar, x: f64) -> u64 {
     sign | (((unit - least) as u64) << fraction).saturating_add(steps).min(largest)
 }
 
-/// FP8 to half precision, which holds every such number.
-fn widen(ty: Scalar, v: u8) -> u64 {
+/// FP8 (its packed type) to half precision, which holds every such number.
+pub(crate) fn widen(ty: Scalar, v: u8) -> u64 {
     let (fraction, least, largest) = shape(ty);
     let magnitude = u64::from(v & 0x7f);
     let negative = v & 0x80 != 0;

@@ -1,8 +1,7 @@
 //! What one lane computes: pure functions from operand bits to result bits.
 //!
 //! Owns arithmetic as the ISA defines it, bit for bit where it does; where it
-//! gives an error bound (`.approx`), the result here is the exact one rounded, or
-//! in rare cases its neighbour, which lies within every bound. It must not know lanes, memory or control.
+//! gives an error bound (`.approx`), the result here is that of an H200 ([`sfu`]). It must not know lanes, memory or control.
 
 pub mod approx;
 mod bits;
@@ -12,12 +11,15 @@ mod convert;
 mod float;
 mod int;
 mod out;
+pub mod sfu;
 mod video;
 
 use crate::sem::{Operation, Update};
 use crate::soft::Format;
 use crate::types::{Kind, Scalar};
-pub use float::{bounded, canonical};
+pub(crate) use convert::widen;
+pub use float::canonical;
+pub(crate) use float::fused_doubles;
 pub use out::{Out, mask};
 pub use video::Selectors;
 

@@ -48,9 +48,14 @@ impl<'a> Lower<'a, '_> {
     fn device_memory(&self, inst: &Draft, n: usize) -> Option<Space> {
         let space = match inst.op {
             Op::CpAsync if n == 0 => Space::Shared,
-            Op::Ld | Op::St | Op::Atom | Op::CpAsync => {
-                crate::sem::checked_space(&inst.statement(), n, self.out.entry)
-            }
+            Op::Ld
+            | Op::St
+            | Op::Atom
+            | Op::CpAsync
+            | Op::Ldmatrix
+            | Op::Stmatrix
+            | Op::WmmaLoad
+            | Op::WmmaStore => crate::sem::checked_space(&inst.statement(), n, self.out.entry),
             _ => return None,
         };
         match space {

@@ -18,17 +18,17 @@ const POLICY: u64 = 0x16f0_0000_0000_0000;
 pub(super) struct Draft {
     pub(super) op: Op,
     pub(super) words: Words,
-    pub(super) types: [Scalar; 3],
+    pub(super) types: [Scalar; 4],
     pub(super) guard: Option<(u32, Sense)>,
     pub(super) dst: Vec<Dst>,
     pub(super) src: Vec<Src>,
-    pos: Pos,
+    pub(super) pos: Pos,
 }
 
 impl Draft {
     pub(super) fn new(op: Op, pos: Pos) -> Draft {
         let (dst, src) = (Vec::new(), Vec::new());
-        Draft { op, words: Words::default(), types: [Scalar::B32; 3], guard: None, dst, src, pos }
+        Draft { op, words: Words::default(), types: [Scalar::B32; 4], guard: None, dst, src, pos }
     }
 
     pub(super) fn statement(&self) -> Statement<'_> {
@@ -61,6 +61,9 @@ impl<'a> Lower<'a, '_> {
             },
             None => None,
         };
+        if let Some(done) = self.textured(i, guard) {
+            return done;
+        }
         let mut inst = Draft::new(Op::Nop, i.pos);
         inst.guard = guard;
         if i.opcode == "call" {
@@ -75,6 +78,9 @@ impl<'a> Lower<'a, '_> {
                         return self.wrong(i, u.found, u.expected);
                     }
                     self.operands(i, dialect.form(form), &mut inst)?;
+                    if inst.op.is_composed() {
+                        return self.compose(&inst);
+                    }
                 }
                 Err(NoForm::Modifiers(_)) if let Some(word) = unrounded(i) => {
                     return self.wrong(i, "no rounding", format!("one such as `.{word}`"));
@@ -163,6 +169,10 @@ impl<'a> Lower<'a, '_> {
         if matches!(inst.op, Op::AddCarry | Op::SubCarry | Op::MadCarry) {
             self.carry(i, inst)?;
         }
+        if matches!(inst.op, Op::Mma | Op::MmaSparse | Op::WmmaMma) {
+            // All lanes take part.
+            inst.src.push(Src::Imm(u32::MAX.into()));
+        }
         if matches!(inst.op, Op::Mapa | Op::CtaRank) {
             inst.src.push(Src::Special(Special::ClusterCtarank));
         }
@@ -183,7 +193,7 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    fn result(
+    pub(super) fn result(
         &mut self,
         i: &ast::Instruction<'a>,
         form: &Form,
@@ -193,6 +203,9 @@ impl<'a> Lower<'a, '_> {
     ) -> Result<(), Error> {
         let (ty, relaxed) = value_type(place.kind, form);
         match (&operand.kind, place.kind) {
+            (_, OperandKind::Fragment(part)) => {
+                self.fragment_result(i, form, part, operand, inst)?
+            }
             (Operand::Vector(list), OperandKind::Data(_)) => {
                 let n = Self::lanes(form);
                 if list.len() != n {
@@ -247,6 +260,9 @@ impl<'a> Lower<'a, '_> {
     ) -> Result<(), Error> {
         let (ty, relaxed) = value_type(kind, form);
         let src = match (kind, &operand.kind) {
+            (OperandKind::Fragment(part), _) => {
+                return self.fragment_source(i, form, part, operand, inst);
+            }
             (OperandKind::Memory, _) => self.memory(i, operand)?,
             (OperandKind::Label, Operand::Name(name, 0)) => {
                 Src::Target(self.label(name, operand.pos)?)

@@ -9,10 +9,13 @@ mod address;
 mod function;
 mod globals;
 mod instruction;
+mod matrix;
 mod old;
 mod operand;
 mod scope;
 mod size;
+mod texture;
+mod tile;
 mod video;
 
 use crate::ast;

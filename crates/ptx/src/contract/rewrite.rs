@@ -103,7 +103,7 @@ fn copy(
     let register = f.registers.len() as u32;
     f.registers.push(ty);
     let sem = if negated { Operation::Float(Float::negation(ty)) } else { Operation::Move(ty) };
-    let mut inst = Inst::new(sem, [ty, Scalar::B32, Scalar::B32], pos);
+    let mut inst = Inst::new(sem, [ty, Scalar::B32, Scalar::B32, Scalar::B32], pos);
     inst.dst.push(Dst::Reg(register, ty.bits()));
     inst.src.push(from.clone());
     added.push((at, inst));

@@ -3,8 +3,8 @@
 //! Owns who takes part and the results. Must not know how lanes wait for one another.
 
 use super::lanes::{Lanes, lanes};
-use crate::alu;
 use crate::sem::{CollectiveOp, Update, Vote, Way};
+use crate::{alu, matrix};
 
 /// Which lanes take part for those of `group`, which came naming `member`, when `here` came together.
 ///
@@ -50,6 +50,7 @@ pub fn run(op: CollectiveOp, here: u32, inputs: &[Lanes], out: &mut [Lanes]) {
         CollectiveOp::Reduce { update, absolute, nan } => {
             give(0, [reduce(update, absolute, nan, here, input(0)); 32]);
         }
+        CollectiveOp::Multiply(what) => matrix::multiply(&what, inputs, out),
         CollectiveOp::Barrier => {}
     }
 }

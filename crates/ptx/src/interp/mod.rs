@@ -32,6 +32,7 @@ mod memory;
 mod release;
 mod rows;
 mod step;
+mod texture;
 mod turn;
 mod versions;
 mod warp;

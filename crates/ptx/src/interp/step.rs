@@ -52,6 +52,9 @@ impl Exec<'_> {
                 warp.fragments[0].state = State::Cluster;
                 return Ok(Flow::Switch);
             }
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                self.textured(common, warp, inst, frame, active)?;
+            }
             Operation::Mbarrier(_) => {
                 let again = self.mbarrier(common, warp, inst, frame, active)?;
                 warp.fragments[0].pc = pc + 1;

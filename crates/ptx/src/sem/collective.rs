@@ -3,6 +3,7 @@
 //! Owns what they give each other. Must not know who takes part, or how lanes wait.
 
 use super::atomic::{self, Update};
+use super::matrix::Multiply;
 use super::reader::{Reader, Unsupported};
 use crate::table::{Op, Word};
 use crate::types::Scalar;
@@ -39,25 +40,29 @@ pub enum CollectiveOp {
         /// NaN where one of them is; else NaNs do not count.
         nan: bool,
     },
+    /// Matrices multiplied, of which each lane has a part.
+    Multiply(Multiply),
     /// Nothing: they meet.
     Barrier,
 }
 
 impl CollectiveOp {
     /// How many operands lanes bring, before the one that names who takes part.
-    pub const fn operands(self) -> usize {
+    pub fn operands(self) -> usize {
         match self {
             CollectiveOp::Shuffle(_) => 3,
             CollectiveOp::Vote(_) | CollectiveOp::Match { .. } | CollectiveOp::Reduce { .. } => 1,
+            CollectiveOp::Multiply(m) => m.operands(),
             CollectiveOp::Barrier => 0,
         }
     }
 
     /// How many results each lane gets.
-    pub const fn results(self) -> usize {
+    pub fn results(self) -> usize {
         match self {
             CollectiveOp::Shuffle(_) | CollectiveOp::Match { .. } => 2,
             CollectiveOp::Vote(_) | CollectiveOp::Reduce { .. } => 1,
+            CollectiveOp::Multiply(m) => m.results(),
             CollectiveOp::Barrier => 0,
         }
     }

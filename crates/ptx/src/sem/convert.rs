@@ -82,7 +82,7 @@ fn mode(words: &mut Reader<'_>) -> Mode {
 }
 
 pub(super) fn lower(words: &mut Reader<'_>) -> Result<Convert, Unsupported> {
-    let [to, from, _] = words.inst.types;
+    let [to, from, ..] = words.inst.types;
     let bytes = |ty| matches!(ty, Scalar::E4m3x2 | Scalar::E5m2x2);
     match words.inst.op {
         Op::CvtPack => {

@@ -27,9 +27,11 @@ mod convert;
 mod copy;
 mod float;
 mod integer;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod reader;
+pub mod texture;
 mod video;
 
 pub use address::{Address, AddressOp};
@@ -46,6 +48,8 @@ pub use convert::{Convert, Mode};
 pub use copy::{CopyAsync, Source};
 pub use float::{Clamp, Extreme, Float, FloatOp, Precision};
 pub use integer::{Half, Integer, IntegerOp};
+pub(crate) use matrix::shape;
+pub use matrix::{Family, Multiply, Shape, registers};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
 pub use reader::{Context, Statement, Unsupported};
@@ -92,9 +96,15 @@ pub enum Operation {
     Asynchronous(Asynchronous),
     /// `mapa`, `getctarank`.
     ClusterAddress(ClusterAddress),
+    /// `tex`, `tld4`.
+    Texture(texture::Texture),
+    /// `suld`, `sust`, `sured`.
+    Surface(texture::Surface),
+    /// `txq`, `suq`, `istypep`.
+    TextureQuery(texture::Query),
     /// `mbarrier`, `cp.async.mbarrier.arrive`.
     Mbarrier(Mbarrier),
-    /// `shfl`, `vote`, `match`, `redux`, `bar.warp`.
+    /// `shfl`, `vote`, `match`, `redux`, `bar.warp`, `mma`.
     Collective(Collective),
     /// `bar`, `barrier`.
     Barrier(Barrier),
@@ -200,6 +210,14 @@ pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Un
         | Op::CpArrive => Operation::Mbarrier(mbarrier::lower(&mut words, context)?),
         Op::Shfl | Op::Vote | Op::Match | Op::Redux | Op::BarWarp => {
             Operation::Collective(collective::lower(&mut words)?)
+        }
+        Op::Mma | Op::MmaSparse | Op::WmmaMma => {
+            let op = CollectiveOp::Multiply(matrix::lower(&mut words)?);
+            Operation::Collective(Collective { op, sync: true })
+        }
+        // The checks make other instructions of these.
+        Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix | Op::WmmaLoad | Op::WmmaStore => {
+            return Ok(Operation::Refused);
         }
         Op::Cvta | Op::Isspacep => Operation::Address(address::lower(&mut words)?),
         Op::BarSync | Op::BarArrive | Op::BarRed | Op::ClusterArrive | Op::ClusterWait => {

@@ -15,7 +15,7 @@ pub struct Statement<'a> {
     /// Its modifiers that are no types.
     pub words: Words,
     /// Its types, slot by slot.
-    pub types: [Scalar; 3],
+    pub types: [Scalar; 4],
     /// How many results it has.
     pub results: usize,
     /// Its operands.

@@ -26,7 +26,7 @@ fn choices(row: &Row) -> Vec<Words> {
 }
 
 /// The operands that an instruction of a form has: how many results, and the others.
-fn operands(row: &Row, words: Words) -> (usize, Vec<Src>) {
+fn operands(row: &Row, words: Words, types: &[Scalar; 4]) -> (usize, Vec<Src>) {
     let parts = match words.first(&[Word::V2, Word::V4, Word::V8]) {
         Some(Word::V2) => 2,
         Some(Word::V4) => 4,
@@ -35,7 +35,15 @@ fn operands(row: &Row, words: Words) -> (usize, Vec<Src>) {
     };
     let (mut results, mut src) = (0, Vec::new());
     for place in &row.places {
-        let n = if matches!(place.kind, OperandKind::Data(_)) { parts } else { 1 };
+        let n = match place.kind {
+            OperandKind::Data(_) => parts,
+            OperandKind::Fragment(part) => {
+                registers(row.op, &words, types, part)
+                    .unwrap_or_else(|| panic!("{}", row.syntax()))
+                    .0
+            }
+            _ => 1,
+        };
         if place.result {
             results += n;
             continue;
@@ -54,10 +62,10 @@ fn operands(row: &Row, words: Words) -> (usize, Vec<Src>) {
 fn lowered(
     row: &Row,
     words: Words,
-    types: [Scalar; 3],
+    types: [Scalar; 4],
     context: Context<'_>,
 ) -> Result<Operation, Unsupported> {
-    let (results, src) = operands(row, words);
+    let (results, src) = operands(row, words, &types);
     let pos = crate::Pos::default();
     lower(&Statement { op: row.op, words, types, results, src: &src, pos }, context)
 }
@@ -73,7 +81,7 @@ fn meaning(text: &str) -> Operation {
 }
 
 /// The same words and types of an instruction that has others.
-fn refused(op: Op, words: &[Word], types: [Scalar; 3], src: usize) -> Unsupported {
+fn refused(op: Op, words: &[Word], types: [Scalar; 4], src: usize) -> Unsupported {
     let mut set = Words::default();
     words.iter().for_each(|w| set.insert(*w));
     let address = Src::Memory(Base::Reg(0, 64), 0);
@@ -91,7 +99,7 @@ fn every_form_of_the_table_has_a_meaning() {
         for words in choices(row) {
             for a in slot(0) {
                 for b in slot(1) {
-                    let types = [*a, *b, slot(2)[0]];
+                    let types = [*a, *b, slot(2)[0], slot(3)[0]];
                     // Sums that are not rounded to nearest are not in hardware either.
                     let rounded = [Word::Rz, Word::Rm, Word::Rp];
                     let rounded = row.op == Op::Atom && words.first(&rounded).is_some();
@@ -150,7 +158,7 @@ fn a_functions_parameters_are_local() {
         set
     };
     let row = table::rows().find(|r| r.op == Op::Ld && r.mnemonic == "ldu").unwrap();
-    let types = [Scalar::U32, Scalar::B32, Scalar::B32];
+    let types = [Scalar::U32, Scalar::B32, Scalar::B32, Scalar::B32];
     let of = |context| lowered(row, words(&[Word::Param]), types, context).unwrap().space(0);
     assert_eq!(of(KERNEL), Space::Param);
     let function = Context { entry: false, registers: &[] };
@@ -194,7 +202,7 @@ fn collectives_and_barrier_objects_have_one() {
 
 #[test]
 fn nonsense_is_refused() {
-    let of = |ty| [ty, Scalar::B32, Scalar::B32];
+    let of = |ty| [ty, Scalar::B32, Scalar::B32, Scalar::B32];
     let why = refused(Op::Atom, &[Word::And], of(Scalar::F32), 3);
     assert_eq!(why.to_string(), "found `.f32`, expected a type that this operation has");
     let why = refused(Op::Atom, &[Word::Inc], of(Scalar::U64), 3);
@@ -253,11 +261,11 @@ fn conversions_and_comparisons_have_one() {
     let Operation::Compare(c) = meaning("setp.neu.ftz.f32 %p1, %f1, %f2;") else { panic!("none") };
     let of = Compared::Floats { ty: Scalar::F32, flush: true };
     assert_eq!((c.holds, c.of, c.packed), (Outcomes(0b1101), of, false));
-    let of = |ty| [ty, Scalar::B32, Scalar::B32];
+    let of = |ty| [ty, Scalar::B32, Scalar::B32, Scalar::B32];
     refused(Op::Setp, &[Word::Lo], of(Scalar::F32), 2);
     refused(Op::Setp, &[Word::Num], of(Scalar::S32), 2);
     refused(Op::Setp, &[], of(Scalar::S32), 2);
-    refused(Op::Cvt, &[Word::Rn], [Scalar::S32, Scalar::F32, Scalar::B32], 1);
+    refused(Op::Cvt, &[Word::Rn], [Scalar::S32, Scalar::F32, Scalar::B32, Scalar::B32], 1);
     refused(Op::Mul, &[], of(Scalar::U32), 2);
     refused(Op::Add, &[Word::Relu], of(Scalar::U32), 2);
     refused(Op::Shf, &[Word::L], of(Scalar::B32), 3);
@@ -282,7 +290,7 @@ fn barriers_fences_and_addresses_have_one() {
     };
     assert_eq!(v.op, VideoOp::Mad { plus_one: false, shift: 7 });
     assert_eq!((v.signed, v.saturate), ([false, true, false], true));
-    let none = [Scalar::B32; 3];
+    let none = [Scalar::B32; 4];
     refused(Op::FenceSc, &[Word::Sc], none, 1);
     refused(Op::BarRed, &[Word::Red, Word::Xor], none, 1);
     refused(Op::Cvta, &[Word::To], none, 1);
@@ -302,10 +310,10 @@ fn moves_branches_and_hints_have_one() {
     assert_eq!(meaning("nanosleep.u32 20;"), Operation::Sleep);
     assert_eq!(meaning("prefetch.global.L2 [%d1];"), Operation::Nothing);
     assert_eq!(meaning("cp.async.wait_all;"), Operation::Nothing);
-    let why = refused(Op::Mov, &[Word::Sat], [Scalar::B32; 3], 1);
+    let why = refused(Op::Mov, &[Word::Sat], [Scalar::B32; 4], 1);
     assert_eq!(why.found, "`.sat`");
-    refused(Op::Mov, &[], [Scalar::B128; 3], 1);
-    refused(Op::Bra, &[Word::Sync], [Scalar::B32; 3], 1);
+    refused(Op::Mov, &[], [Scalar::B128; 4], 1);
+    refused(Op::Bra, &[Word::Sync], [Scalar::B32; 4], 1);
 }
 
 #[test]

@@ -66,7 +66,7 @@ const COMPARISONS: [(Word, Outcomes); 6] = [
 ];
 
 pub(super) fn lower(words: &mut Reader<'_>) -> Result<Video, Unsupported> {
-    let [first, second, third] = words.inst.types;
+    let [first, second, third, _] = words.inst.types;
     let wrap = |words: &mut Reader<'_>| {
         words.need(&[(Word::Wrap, true), (Word::Clamp, false)], "`.wrap` or `.clamp`")
     };

@@ -26,6 +26,7 @@ pub enum Op {
     Mov, Cvt, Cvt2, CvtPack, Cvta, Isspacep,
     Ld, St, Atom, CpAsync, CpArrive, MbarInit, MbarArrive, MbarTx, MbarTest, MbarPending,
     Fence, FenceSc, BarSync, BarArrive, BarRed, BarWarp, Shfl, Vote, Match, Redux, Activemask,
+    Ldmatrix, Stmatrix, Movmatrix, WmmaLoad, WmmaStore, Mma, MmaSparse, WmmaMma,
     Mapa, CtaRank, ClusterArrive, ClusterWait, StAsync, RedAsync, CpBulk, CpReduce,
     Bra, BrxIdx, Call, Ret, Exit, Trap, Nanosleep, Nop,
     /// An instruction that this crate does not run.
@@ -37,6 +38,12 @@ impl Op {
     pub fn is_video(self) -> bool {
         use Op::*;
         matches!(self, Vadd | Vsub | Vavrg | Vabsdiff | Vmin | Vmax | Vshl | Vshr | Vmad | Vset)
+    }
+
+    /// The checks make several instructions of it.
+    pub fn is_composed(self) -> bool {
+        use Op::*;
+        matches!(self, Ldmatrix | Stmatrix | Movmatrix | WmmaLoad | WmmaStore)
     }
 }
 
@@ -69,6 +76,23 @@ pub enum OperandKind {
     Label,
     /// The label of a list of branch targets.
     Table,
+    /// The registers that hold a lane's part of a matrix.
+    Fragment(Part),
+}
+
+/// Which matrix a fragment is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// The first factor.
+    A,
+    /// The second factor.
+    B,
+    /// What is added.
+    C,
+    /// The result.
+    D,
+    /// Matrices of 8 rows of 16 bytes (`ldmatrix`, `stmatrix`).
+    Rows,
 }
 
 /// One place of a row.
@@ -112,7 +136,7 @@ pub struct Form {
     /// The modifiers that are no types.
     pub words: Words,
     /// The types, slot by slot; `B32` where there is no slot.
-    pub types: [Scalar; 3],
+    pub types: [Scalar; 4],
 }
 
 impl Form {
@@ -156,6 +180,10 @@ const CLASSES: &[(&str, &str)] = &[
     ("SCOPE", "cta|cluster|gpu|sys"),
     ("ORDER", "relaxed|acquire|release|acq_rel"),
     ("VEC", "v2|v4|v8"),
+    ("LAYOUTS", "row.col|row.row|col.row|col.col"),
+    ("TILES", "m16n16k16|m8n32k16|m32n8k16"),
+    ("NEAR", "shared|shared::cta"),
+    ("FAR", "global|shared|shared::cta"),
     ("INT", "u16/u32/u64/s16/s32/s64"),
     ("DATA", "b8/b16/b32/b64/u8/s8/INT/f16/f16x2/bf16/bf16x2/f32/f64"),
 ];
@@ -212,6 +240,11 @@ fn kind(text: &'static str) -> OperandKind {
         "any" => OperandKind::Any,
         "label" => OperandKind::Label,
         "table" => OperandKind::Table,
+        "fa" => OperandKind::Fragment(Part::A),
+        "fb" => OperandKind::Fragment(Part::B),
+        "fc" => OperandKind::Fragment(Part::C),
+        "fd" => OperandKind::Fragment(Part::D),
+        "fr" => OperandKind::Fragment(Part::Rows),
         _ => {
             if let Some(n) = slot(text) {
                 return OperandKind::Slot(n);
@@ -314,6 +347,16 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
     table().values().flatten()
 }
 
+/// Two layouts side by side (`.row.col`), which are one modifier as their order matters, and the other modifiers.
+fn layouts<'a>(modifiers: &[&'a str]) -> (Option<Word>, Vec<&'a str>) {
+    let is = |m: &&str| matches!(*m, "row" | "col");
+    let Some(at) = modifiers.windows(2).position(|pair| pair.iter().all(is)) else {
+        return (None, modifiers.to_vec());
+    };
+    let both = Word::from_text(&modifiers[at..at + 2].join("."));
+    (both, [&modifiers[..at], &modifiers[at + 2..]].concat())
+}
+
 /// Finds the form of an instruction from its mnemonic and modifiers.
 pub fn find(mnemonic: &str, modifiers: &[&str]) -> Result<Form, NoForm> {
     let refused = rows::REFUSED
@@ -328,12 +371,14 @@ pub fn find(mnemonic: &str, modifiers: &[&str]) -> Result<Form, NoForm> {
     let mut words = Words::default();
     let mut types = Vec::new();
     let mut foreign = false;
+    let (layouts, modifiers) = layouts(modifiers);
+    words.extend(layouts);
     for m in modifiers {
         if let Some(t) = Scalar::from_name(m) {
             types.push(t);
         } else if let Some(w) = Word::from_text(m) {
             words.insert(w);
-        } else if !(m.starts_with("L1::") || m.starts_with("L2::") || *m == "unified") {
+        } else if !(m.starts_with("L1::") || m.starts_with("L2::") || m == "unified") {
             // Eviction and prefetch hints change no result; the rest might.
             foreign = true;
         }
@@ -343,7 +388,7 @@ pub fn find(mnemonic: &str, modifiers: &[&str]) -> Result<Form, NoForm> {
         let list: Vec<String> = rows.iter().take(8).map(Row::syntax).collect();
         return Err(NoForm::Modifiers(list.join(", ")));
     };
-    let mut slots = [Scalar::B32; 3];
+    let mut slots = [Scalar::B32; 4];
     for (slot, t) in slots.iter_mut().zip(types) {
         *slot = t;
     }
@@ -386,7 +431,7 @@ mod tests {
         assert_eq!(op("vote", &["ballot", "sync", "b32"]), Ok(Op::Vote));
         assert_eq!(op("ld", &["volatile", "global", "u32"]), Ok(Op::Ld));
         assert_eq!(op("ld", &["global", "nc", "L1::no_allocate", "v4", "f32"]), Ok(Op::Ld));
-        assert_eq!(op("tex", &["2d", "v4", "f32", "f32"]), Err(NoForm::Refused("a texture fetch")));
+        assert_eq!(op("wmma", &["load", "a"]), Err(NoForm::Refused("a matrix instruction")));
         assert_eq!(op("frobnicate", &[]), Err(NoForm::Unknown));
         assert!(matches!(op("add", &["sat", "u32"]), Err(NoForm::Modifiers(_))));
         assert!(matches!(op("add", &["rn", "rz", "f32"]), Err(NoForm::Modifiers(_))));

@@ -58,6 +58,14 @@ words! {
     RestrictCluster "sync_restrict::shared::cluster",
     Po "po", Shr7 "shr7", Shr15 "shr15",
     Fractional "fractional", Range "range", Cvt "cvt", L2 "L2",
+    Load "load", Store "store", Mma "mma", A "a", B "b", C "c", D "d", Row "row", Col "col",
+    RowCol "row.col", RowRow "row.row", ColRow "col.row", ColCol "col.col",
+    M8n8 "m8n8", X1 "x1", X2 "x2", X4 "x4", Trans "trans",
+    M8n8k4 "m8n8k4", M8n8k16 "m8n8k16", M8n8k32 "m8n8k32", M8n8k128 "m8n8k128",
+    M16n8k4 "m16n8k4", M16n8k8 "m16n8k8", M16n8k16 "m16n8k16", M16n8k32 "m16n8k32",
+    M16n8k64 "m16n8k64", M16n8k128 "m16n8k128", M16n8k256 "m16n8k256",
+    M16n16k16 "m16n16k16", M8n32k16 "m8n32k16", M32n8k16 "m32n8k16", M16n16k8 "m16n16k8",
+    Sparse "sp", SparseOrdered "sp::ordered_metadata",
     Wait "wait", Bulk "bulk", BulkGroup "bulk_group", CompleteTxBytes "mbarrier::complete_tx::bytes",
     Multicast "multicast::cluster", Combine "reduce", Prefetch "prefetch", Read "read",
 }
@@ -67,6 +75,12 @@ words! {
 pub struct Words([u64; 5]);
 
 const _: () = assert!(Word::ALL.len() <= 320, "the set is too small for the words");
+
+impl Extend<Word> for Words {
+    fn extend<T: IntoIterator<Item = Word>>(&mut self, words: T) {
+        words.into_iter().for_each(|w| self.insert(w));
+    }
+}
 
 impl Words {
     /// Adds a word.

@@ -74,6 +74,14 @@ fn apart(op: Op) -> bool {
             | Match
             | Redux
             | Activemask
+            | Ldmatrix
+            | Stmatrix
+            | Movmatrix
+            | WmmaLoad
+            | WmmaStore
+            | Mma
+            | MmaSparse
+            | WmmaMma
             | Mapa
             | CtaRank
             | ClusterArrive

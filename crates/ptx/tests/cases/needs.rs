@@ -5,7 +5,8 @@
 
 use super::forms::product;
 use super::legal;
-use cushim_ptx::table::{self, OperandKind, Row, Word};
+use cushim_ptx::sem::registers;
+use cushim_ptx::table::{self, OperandKind, Row, Word, Words};
 use cushim_ptx::types::{Kind, Scalar};
 use std::collections::{BTreeSet, HashSet};
 
@@ -219,11 +220,22 @@ fn operands(row: &Row, modifiers: &[&'static str], optional: bool) -> Option<Str
             OperandKind::Memory => memory(modifiers).into(),
             OperandKind::Immediate if row.mnemonic == "cp" && has("wait_group") => "0".into(),
             OperandKind::Immediate if row.mnemonic == "cp" => sizes.next()?.into(),
+            // Of a sparse matrix, who says which elements there are.
+            OperandKind::Immediate if row.mnemonic == "mma" => "0".into(),
             OperandKind::Immediate => "128".into(),
             OperandKind::Any if is_policy => "l".into(),
             OperandKind::Any => "r".into(),
             OperandKind::Label => "END".into(),
             OperandKind::Table => return None,
+            OperandKind::Fragment(part) => {
+                let mut words = Words::default();
+                words.extend(modifiers.iter().filter_map(|m| Word::from_text(m)));
+                let mut slots = [Scalar::B32; 4];
+                slots.iter_mut().zip(&types).for_each(|(slot, ty)| *slot = *ty);
+                let (n, ty) = registers(row.op, &words, &slots, part)?;
+                let one = if ty == Scalar::F64 { "l" } else { "r" };
+                format!("{{{}}}", vec![one; n].join(","))
+            }
         };
         list.push(text);
     }

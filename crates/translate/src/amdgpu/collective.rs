@@ -54,6 +54,9 @@ impl Emitter<'_> {
                 self.give(inst, 0, d);
                 self.give(inst, 1, p);
             }
+            CollectiveOp::Multiply(_) => {
+                return Err(self.refused("a matrix instruction"));
+            }
             CollectiveOp::Barrier => {
                 self.b.line("fence syncscope(\"wavefront\") acq_rel");
                 self.b.declare("declare void @llvm.amdgcn.wave.barrier()");

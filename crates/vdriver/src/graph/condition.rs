@@ -47,7 +47,7 @@ static VALUES: Mutex<Option<HashMap<u64, Weak<Value>>>> = Mutex::new(None);
 
 impl Value {
     fn new(graph: &Arc<Object>, context: &Owner, default: Option<u32>) -> Result<Arc<Value>, i32> {
-        let address = memory::allocate(context.device, MemoryKind::Device, VALUE)?;
+        let address = memory::take::allocate(context.device, MemoryKind::Device, VALUE)?;
         let (context, graph, used) = (context.id, Arc::downgrade(graph), AtomicBool::new(false));
         let value = Arc::new(Value { address, context, graph, default, used });
         value.set(default.unwrap_or(0));

@@ -5,7 +5,8 @@
 
 use cushim_abi::types::*;
 
-use super::params::{MEMBER, RawKernel, give_alloc};
+use super::params::{MEMBER, give_alloc};
+use super::work::RawKernel;
 use super::{Payload, node};
 use crate::entry::entry;
 use crate::handle::handle;

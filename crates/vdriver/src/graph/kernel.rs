@@ -1,56 +1,17 @@
 //! Kernel nodes.
 //!
 //! Source: CUDA Driver API, `cuGraphAddKernelNode`, `cuGraphKernelNodeSetAttribute`. Must not know: how a
-//! launch is checked ([`launch`]).
+//! launch is made of parameters ([`super::params`]).
 
 use cushim_abi::types::*;
 
-use super::params::{KernelNode, RawKernel, replace};
+use super::params::{kernel, replace};
+use super::work::{KernelNode, RawKernel};
 use super::{Payload, graph, node};
 use crate::entry::entry;
-use crate::state::{at, give, take};
-use crate::{cluster, context, function, launch, status};
+use crate::state::{at, give};
+use crate::{cluster, function_api, status};
 use cushim_accel::locks::lock;
-
-/// A launch of `CUDA_KERNEL_NODE_PARAMS`; `later`: with a `CUkernel` behind it, which counts where there is
-/// no function, and the context in which that runs; null: the current one.
-///
-/// # Safety
-/// `from` is null or such a structure, its arguments as the kernel's parameters ask for.
-///
-/// # Errors
-/// Those of [`launch::prepare`].
-pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
-    // SAFETY: the caller's.
-    let raw: RawKernel = unsafe { take(from)? };
-    let (mut function, mut context) = (Func(raw.function), 0);
-    if later && function.0 == 0 {
-        // SAFETY: the caller's: the fields behind.
-        let behind: [usize; 2] = unsafe { take(Ptr(from.0 + size_of::<RawKernel>()))? };
-        (function, context) = (Func(behind[0]), behind[1]);
-    }
-    if function.0 == 0 {
-        return Err(status::INVALID_VALUE);
-    }
-    let [gx, gy, gz, bx, by, bz, shared, _] = raw.shape;
-    let launch = launch::Launch {
-        function,
-        grid: [gx, gy, gz],
-        block: [bx, by, bz],
-        shared,
-        cluster: None,
-        cooperative: false,
-        params: Ptr(raw.params),
-        extra: Ptr(raw.extra),
-    };
-    let function = match context {
-        0 => function::of(function)?,
-        context => crate::kernel::of(function)?.in_context(&context::of(context)?)?,
-    };
-    // SAFETY: the caller's.
-    let dispatch = unsafe { launch::prepare(&function, &launch)? };
-    Ok(Payload::Kernel(KernelNode::new(dispatch)))
-}
 
 unsafe fn add(
     to: Out<Node>,
@@ -110,7 +71,7 @@ fn clustered(kernel: &KernelNode, value: &[u8; 64]) -> Result<Option<[u32; 3]>, 
     let word =
         |n: usize| value.iter().skip(4 * n).take(4).rev().fold(0, |v, b| v << 8 | u32::from(*b));
     let given = Some([0, 1, 2].map(word)).filter(|sides| *sides != [0; 3]);
-    let function = function::of(Func(kernel.dispatch.tag))?;
+    let function = function_api::of(Func(kernel.dispatch.tag))?;
     cluster::size(&function, kernel.dispatch.grid, given)
 }
 

@@ -56,7 +56,7 @@ impl Allocation {
         if bytes == 0 {
             return Err(status::INVALID_VALUE);
         }
-        let address = memory::allocate(device, MemoryKind::Device, bytes)?;
+        let address = memory::take::allocate(device, MemoryKind::Device, bytes)?;
         memory::insert(Arc::new(Range {
             base: address,
             bytes,

@@ -8,10 +8,10 @@ use cushim_abi::types::*;
 
 use super::Launch;
 use crate::cluster::{MOST, attribute};
+use crate::entry::PER_THREAD;
 use crate::entry::entry;
 use crate::state::take;
 use crate::status;
-use crate::stream::PER_THREAD;
 
 /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`, `_LAUNCH_COMPLETION_EVENT`.
 const EVENTS: [u32; 2] = [7, 12];

@@ -1,34 +1,19 @@
 //! Launching as before CUDA 4: shape and parameters are set one by one, then the function is launched.
 //!
-//! Owns what was set, function by function ([`Prepared`]). Source: CUDA Driver API, "Execution Control
+//! What was set lies in each function ([`crate::function::Prepared`]). Source: CUDA Driver API, "Execution Control
 //! [DEPRECATED]". Must not know: how a launch is checked.
 
 use cushim_abi::types::*;
 
 use super::Launch;
-use crate::entry::entry;
-use crate::function::of;
+use crate::entry::{LEGACY, entry};
+use crate::function_api::of;
 use crate::state::at;
 use crate::status;
-use crate::stream::LEGACY;
 use cushim_accel::locks::lock;
 
 /// Bytes that parameters may have (CUDA C++ Programming Guide, 12.1).
 const MOST: usize = 32_764;
-
-/// What the next launch of a function takes.
-#[derive(Debug)]
-pub struct Prepared {
-    block: [u32; 3],
-    shared: u32,
-    params: Vec<u8>,
-}
-
-impl Default for Prepared {
-    fn default() -> Self {
-        Prepared { block: [1; 3], shared: 0, params: Vec::new() }
-    }
-}
 
 fn set(function: Func, offset: i32, bytes: &[u8]) -> Result<(), i32> {
     let function = of(function)?;

@@ -4,14 +4,8 @@
 //! CUDA's own code, as recorded from an H200. Source: CUDA Driver API, "Execution Control". Must not know:
 //! the forms of the calls ([`api`], [`legacy`]).
 
-mod api;
+pub mod api;
 pub mod legacy;
-
-pub use api::*;
-pub use legacy::{
-    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchGrid, cuLaunchGridAsync,
-    cuParamSetSize, cuParamSetf, cuParamSeti, cuParamSetv,
-};
 
 use std::sync::Arc;
 
@@ -19,9 +13,11 @@ use cushim_abi::structs::launch_param;
 use cushim_abi::types::{self as abi, Func, Ptr};
 
 use super::context;
-use super::function::{self, Function};
+use super::function::Function;
+use super::function_api;
 use super::handle::handle;
 use super::state::{accelerator, at, take};
+use super::stream::submit::submit;
 use super::stream::{self, STREAMS};
 use super::{cluster, device, occupancy, status};
 use cushim_accel::{Dispatch, Kernel, Work};
@@ -54,7 +50,7 @@ pub struct Launch {
 /// The arguments are as the kernel's parameters ask for.
 ///
 /// # Errors
-/// Those of [`prepare`] and of [`stream::submit`].
+/// Those of [`prepare`] and of [`submit`].
 pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
     let context = match context::current() {
         // A stream that the program created says which one is meant: LLVM's libomptarget launches in threads of its own.
@@ -62,7 +58,7 @@ pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
         current => current?,
     };
     accelerator().flush_output();
-    let function = function::of(launch.function)?;
+    let function = function_api::of(launch.function)?;
     // The stream must be of the function's context.
     let own = match STREAMS.get(stream.0) {
         Some(stream) => stream.context.clone(),
@@ -77,7 +73,7 @@ pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
             stream::capture::spoil(&stream);
         }
     })?;
-    stream::submit(stream, Work::Dispatch(Box::new(dispatch)))
+    submit(stream, Work::Dispatch(Box::new(dispatch)))
 }
 
 /// A launch as work, its arguments copied.

@@ -4,7 +4,8 @@
 
 use cushim_abi::types::*;
 
-use super::{Source, allocate};
+use super::Source;
+use super::take::allocate;
 use crate::context::{current, current_to_free, top};
 use crate::device::device;
 use crate::entry::{entry, on_stream};
@@ -71,7 +72,7 @@ entry! {
             return Ok(());
         }
         let of = [Source::Device, Source::Managed, Source::Pool];
-        super::free(dptr.0 as u64, &of)
+        super::release::free(dptr.0 as u64, &of)
     }
 
     fn cuMemGetInfo_v2 (free: Out<usize>, total: Out<usize>) {

@@ -4,7 +4,9 @@
 
 use cushim_abi::types::*;
 
-use super::{Range, Source, allocate};
+use super::release::free;
+use super::take::allocate;
+use super::{Range, Source};
 use crate::context::{current, current_to_free};
 use crate::entry::entry;
 use crate::state::{accelerator, give, offer};
@@ -59,7 +61,7 @@ entry! {
         if p.0 == 0 {
             return Ok(());
         }
-            super::free(p.0 as u64, &[Source::Host])
+            free(p.0 as u64, &[Source::Host])
     }
 
     fn cuMemHostRegister_v2 (p: Ptr, bytesize: usize, flags: Flags) {
@@ -85,7 +87,7 @@ entry! {
 
     fn cuMemHostUnregister (p: Ptr) {
         current()?;
-            super::free(p.0 as u64, &[Source::Registered]).map_err(|_| status::HOST_MEMORY_NOT_REGISTERED)
+            free(p.0 as u64, &[Source::Registered]).map_err(|_| status::HOST_MEMORY_NOT_REGISTERED)
     }
 
     fn cuMemHostGetDevicePointer_v2 (pdptr: Out<Ptr>, p: Ptr, flags: Flags) {

@@ -12,11 +12,10 @@ use std::sync::{Arc, Mutex};
 
 use cushim_abi::types::*;
 
-use super::physical::sharing;
 use super::{Range, Source, find};
 use crate::context::{Context as Owner, current};
 use crate::entry::entry;
-use crate::state::{accelerator, at, give};
+use crate::state::{accelerator, at, give, sharing};
 use crate::{status, stream};
 use cushim_accel::file;
 use cushim_accel::locks::lock;

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cushim_abi::types::{Device, Flags64, Out, Ptr};
 
-use super::physical::{self, Location, ON_DEVICE, Physical, sharing};
+use super::physical::{self, Location, ON_DEVICE, Physical};
 use super::{Range, Source};
 use crate::device::device;
 use crate::entry::entry;
-use crate::state::{check, give, take};
+use crate::state::{check, give, sharing, take};
 use crate::status;
 use cushim_accel::locks::lock;
 

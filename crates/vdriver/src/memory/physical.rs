@@ -13,10 +13,10 @@ use cushim_abi::types::*;
 use crate::device::device;
 use crate::entry::entry;
 use crate::handle::{Handles, handle};
-use crate::state::{accelerator, at, check, give, take};
+use crate::state::{accelerator, at, check, give, sharing, take};
 use crate::status;
+use cushim_accel::file;
 use cushim_accel::locks::lock;
-use cushim_accel::{Sharing, file};
 
 /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
 pub const DESCRIPTOR: i32 = 1;
@@ -24,17 +24,6 @@ pub const DESCRIPTOR: i32 = 1;
 const WHAT: &str = "physical";
 /// `CU_MEM_LOCATION_TYPE_DEVICE`.
 pub const ON_DEVICE: i32 = 1;
-
-/// What the accelerator offers.
-///
-/// # Errors
-/// CUDA_ERROR_NOT_SUPPORTED where it does not.
-pub fn sharing(name: &'static str) -> Result<&'static dyn Sharing, i32> {
-    accelerator().sharing().ok_or_else(|| {
-        cushim_vbase::unsupported::note(name);
-        status::NOT_SUPPORTED
-    })
-}
 
 /// Where memory is: `CUmemLocation`.
 pub type Location = [i32; 2];
@@ -55,18 +44,11 @@ pub struct Physical {
 }
 
 static ALL: Handles<Physical> = Handles::new();
-/// Bytes of each device that were made here.
-static USED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
-
-/// Bytes of a device that such memory takes.
-pub fn used(device: usize) -> u64 {
-    USED.get(device).map_or(0, |used| used.load(Ordering::Relaxed))
-}
 
 impl Physical {
     fn counted(&self) -> Option<&'static AtomicU64> {
         let [kind, id] = self.location;
-        if self.own && kind == ON_DEVICE { USED.get(usize::try_from(id).ok()?) } else { None }
+        if self.own && kind == ON_DEVICE { super::count(usize::try_from(id).ok()?) } else { None }
     }
 
     /// Its file.

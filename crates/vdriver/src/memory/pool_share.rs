@@ -10,13 +10,13 @@ use cushim_abi::types::*;
 
 use super::Source;
 use super::ipc::{self, Handle, What};
-use super::physical::{DESCRIPTOR, descriptor, sharing};
+use super::physical::{DESCRIPTOR, descriptor};
 use super::pool::{POOLS, Pool, by_handle};
 use super::pool_file::{Backing, WHAT};
 use crate::context::current;
 use crate::device::device;
 use crate::entry::entry;
-use crate::state::{at, check, give, take};
+use crate::state::{at, check, give, sharing, take};
 use crate::status;
 use cushim_accel::file;
 

@@ -6,47 +6,15 @@
 use cushim_abi::types::{self as abi, *};
 
 use super::array;
-use super::copy::{Home, Role, copy, home};
+use super::copy::copy;
+use super::ends::{End, Shape};
+use super::home::{Home, Role, home};
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
 use crate::state::take;
 use crate::status;
 use crate::stream::resolve;
 use cushim_accel::Copy;
-
-/// One end of a box: `CUDA_MEMCPY3D` has two such groups of words and then the extent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct End {
-    /// First byte of a row, first row, first plane, level of a mipmapped array.
-    pub origin: [usize; 4],
-    /// `CUmemorytype`: 1 host, 2 device, 3 array, 4 unified; the upper half is padding.
-    pub kind: u64,
-    /// The address, for host memory.
-    pub host: usize,
-    /// The address, for device and unified memory.
-    pub device: usize,
-    /// The array.
-    pub array: usize,
-    /// Nothing; in `CUDA_MEMCPY3D_PEER` the context.
-    pub context: usize,
-    /// Bytes from row to row.
-    pub pitch: usize,
-    /// Rows from plane to plane.
-    pub height: usize,
-}
-
-/// `CUDA_MEMCPY3D`, `CUDA_MEMCPY3D_PEER`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Shape {
-    /// The source.
-    pub from: End,
-    /// The destination.
-    pub to: End,
-    /// Bytes of a row, rows, planes.
-    pub extent: [usize; 3],
-}
 
 /// `CUDA_MEMCPY2D` as a box of one plane.
 pub fn flat(words: [usize; 16]) -> Shape {

@@ -12,7 +12,7 @@ use cushim_ptx::types::{Scalar, Space};
 
 /// An instruction without operands, of one type.
 fn of(sem: Operation, ty: Scalar, pos: Pos) -> Inst {
-    Inst::new(sem, [ty, ty, Scalar::B32], pos)
+    Inst::new(sem, [ty, ty, Scalar::B32, Scalar::B32], pos)
 }
 
 pub(super) fn mov(ty: Scalar, pos: Pos) -> Inst {
@@ -42,7 +42,7 @@ pub(super) fn bits(op: BitOp, ty: Scalar, pos: Pos) -> Inst {
 /// An integer of one type, extended or cut to another.
 pub(super) fn convert(to: Scalar, from: Scalar, pos: Pos) -> Inst {
     let sem = Operation::Convert(Convert::Integer { from, to, saturate: false });
-    Inst::new(sem, [to, from, Scalar::B32], pos)
+    Inst::new(sem, [to, from, Scalar::B32, Scalar::B32], pos)
 }
 
 /// The first operand where the third is true, else the second.

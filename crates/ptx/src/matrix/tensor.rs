@@ -1,0 +1,107 @@
+//! Sums of products as tensor cores add them.
+//!
+//! Owns the arithmetic of one step, as an H200's (and, by what is published of them, other devices of compute capability
+//! 9.0) does it: products are exact; they and the summand are shifted to the exponent of the largest, and what lies more
+//! than [`KEPT`] bits below its leading bit is cut off; these are added exactly, and the sum is rounded once. Must not know
+//! which elements meet.
+//!
+//! Sources: Fasi, Higham, Mikaitis, Pranesh: Numerical behavior of NVIDIA tensor cores (2021); Khattak, Mikaitis: Accurate
+//! Models of NVIDIA Tensor Cores (2025); what an H200 gave for random matrices, which `tests/matrix_recorded.rs` has.
+
+use crate::soft::{self, Finite, Format, Round};
+
+/// Bits that are kept below the leading bit of the largest term.
+const KEPT: i32 = 25;
+
+/// The exponent of a single's leading bit, at most.
+const LARGEST: i32 = 127;
+
+/// The exponent of zero: less than any sum of two.
+const NONE: i32 = -(1 << 20);
+/// The exponent of what is not finite: more than any sum, of zero's too.
+const BEYOND: i32 = 1 << 22;
+
+/// A factor: `mantissa * 2^(exponent - fraction)`, where the fraction is the format's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Factor {
+    /// With its sign; of an infinity 1 or -1, of what is no number 0.
+    mantissa: i32,
+    /// Of the leading bit of a normal number; [`NONE`] of zero, [`BEYOND`] of what is not finite.
+    exponent: i32,
+}
+
+impl Factor {
+    /// A number of a format with at most 24 bits.
+    pub(super) fn of(bits: u64, f: Format) -> Factor {
+        let signed = |v: i32| if bits & f.sign() != 0 { -v } else { v };
+        if f.is_nan(bits) {
+            return Factor { mantissa: 0, exponent: BEYOND };
+        }
+        if f.is_infinite(bits) {
+            return Factor { mantissa: signed(1), exponent: BEYOND };
+        }
+        match soft::unpack(bits, f) {
+            None => Factor { mantissa: 0, exponent: NONE },
+            Some(v) => Factor {
+                mantissa: signed(v.mantissa as i32),
+                exponent: v.exponent + f.fraction as i32,
+            },
+        }
+    }
+}
+
+/// `c` plus the products, of factors with so many bits of fraction; `c` and the sum are of one format.
+pub(super) fn step(a: &[Factor], b: &[Factor], fraction: u32, c: u64, to: Format) -> u64 {
+    let summand = Factor::of(c, to);
+    let larger = |top: i32, (a, b): (&Factor, &Factor)| top.max(a.exponent + b.exponent);
+    let top = a.iter().zip(b).fold(summand.exponent, larger);
+    if top <= NONE / 2 {
+        // Nothing but zeros.
+        return 0;
+    }
+    if top >= BEYOND / 2 {
+        return beyond(a, b, summand, to);
+    }
+    let up = KEPT - to.fraction as i32;
+    let mut sum = shifted(summand.mantissa.into(), up, top - summand.exponent);
+    let up = KEPT - 2 * fraction as i32;
+    for (a, b) in a.iter().zip(b) {
+        let product = i64::from(a.mantissa) * i64::from(b.mantissa);
+        sum += shifted(product, up, top - a.exponent - b.exponent);
+    }
+    if sum == 0 {
+        return 0;
+    }
+    let v = Finite { negative: sum < 0, mantissa: sum.unsigned_abs().into(), exponent: top - KEPT };
+    let (round, sign) = (if to == Format::F32 { Round::Zero } else { Round::Nearest }, to.sign());
+    let leading = 63 - sum.unsigned_abs().leading_zeros() as i32 + v.exponent;
+    if to == Format::F32 && leading > LARGEST {
+        // Too large is infinite, though the rest is rounded toward zero.
+        return if v.negative { sign } else { 0 } | to.infinity();
+    }
+    let rounded = soft::pack(v, false, to, round);
+    // Zero has no sign.
+    if rounded == sign { 0 } else { rounded }
+}
+
+/// A mantissa moved `up`, then `down`, toward zero.
+fn shifted(mantissa: i64, up: i32, down: i32) -> i64 {
+    let moved = (mantissa.unsigned_abs() << up >> down.min(63)) as i64;
+    if mantissa < 0 { -moved } else { moved }
+}
+
+/// The sum where a term is not finite.
+fn beyond(a: &[Factor], b: &[Factor], c: Factor, to: Format) -> u64 {
+    let product = |(a, b): (&Factor, &Factor)| match a.exponent.max(b.exponent) {
+        BEYOND => Some((a.mantissa * b.mantissa).signum()),
+        _ => None,
+    };
+    let own = (c.exponent == BEYOND).then_some(c.mantissa);
+    let mut signs = a.iter().zip(b).filter_map(product).chain(own);
+    let first = signs.next().unwrap_or(0);
+    if first == 0 || signs.any(|sign| sign != first) {
+        return to.sign() - 1;
+    }
+    let sign = if first < 0 { to.sign() } else { 0 };
+    sign | to.infinity()
+}
