@@ -234,14 +234,5 @@ int main()
     CK(cudaDeviceSynchronize());
     printf("copies: %d %d %d %d %d %d\n", scratch[1024], scratch[1039], scratch[1072], scratch[1073], scratch[1074],
            scratch[1076]);
-
-    // The event of the host's stream is behind all children.
-    cudaEvent_t end;
-    NEED(cudaEventCreate(&end));
-    *sum = 0;
-    everyone<<<64, 32>>>(sum);
-    CK(cudaEventRecord(end));
-    CK(cudaEventSynchronize(end));
-    printf("behind the event: %d\n", *sum);
     return finish();
 }

@@ -99,7 +99,11 @@ impl Context {
         }
         match self.sticky.load(Ordering::Acquire) {
             0 => Ok(()),
-            code => Err(code),
+            code => {
+                // What the kernel printed before it failed is shown, too.
+                accelerator().flush_output();
+                Err(code)
+            }
         }
     }
 

@@ -365,8 +365,7 @@ entry! {
 }
 
 fn synchronize(context: &Arc<Object>) -> Result<(), i32> {
-    // What a kernel printed before it failed is shown, too.
-    context.healthy().inspect_err(|_| accelerator().flush_output())?;
+    context.healthy()?;
     capture::refuse_context(context)?;
     context.streams.wait();
     accelerator().flush_output();

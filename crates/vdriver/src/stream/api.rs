@@ -30,8 +30,7 @@ fn create(to: Place<abi::Stream>, flags: u32, priority: i32) -> Result<(), i32> 
 /// # Errors
 /// That of the context.
 pub fn synchronize(stream: &Arc<Object>) -> Result<(), i32> {
-    // What a kernel printed before it failed is shown, too.
-    stream.context().inspect_err(|_| accelerator().flush_output())?;
+    stream.context()?;
     capture::refuse(stream)?;
     capture::refuse_unsafe()?;
     let result = stream.synchronize();
