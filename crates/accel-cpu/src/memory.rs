@@ -104,19 +104,10 @@ impl Memory {
     /// # Errors
     /// [`Failure::InvalidAddress`].
     pub fn copy(&self, copy: &Copy) -> Result<(), Failure> {
-        let ([to_row, from_row], [to_plane, from_plane]) = (copy.row, copy.plane);
-        let dense = copy.height <= 1 || (to_row == copy.width && from_row == copy.width);
-        if dense && copy.depth <= 1 {
-            return self.copy_bytes(copy.to, copy.from, copy.width * copy.height.max(1));
+        if let Some((to, from, bytes)) = copy.linear() {
+            return self.copy_bytes(to, from, bytes);
         }
-        for z in 0..copy.depth {
-            for y in 0..copy.height {
-                let to = copy.to + (z * to_plane + y * to_row) as u64;
-                let from = copy.from + (z * from_plane + y * from_row) as u64;
-                self.copy_bytes(to, from, copy.width)?;
-            }
-        }
-        Ok(())
+        copy.rows().try_for_each(|(to, from)| self.copy_bytes(to, from, copy.width))
     }
 
     /// Repeats a value.

@@ -244,7 +244,7 @@ impl Memory {
 
     /// The row that a copy is, if the device can copy it by itself: memory that the GPU may touch, one end its own.
     pub fn row(&self, copy: &Copy) -> Option<Result<Row, Failure>> {
-        let (to, from, bytes) = linear(copy)?;
+        let (to, from, bytes) = copy.linear()?;
         let side = |address| self.side(address, bytes as u64);
         let ((to_side, to), (from_side, from)) = match (side(to), side(from)) {
             (Ok(to), Ok(from)) => (to, from),
@@ -299,18 +299,10 @@ impl Memory {
     /// # Errors
     /// As [`Memory::copy_bytes`].
     pub fn copy(&self, copy: &Copy) -> Result<(), Failure> {
-        if let Some((to, from, bytes)) = linear(copy) {
+        if let Some((to, from, bytes)) = copy.linear() {
             return self.copy_bytes(to, from, bytes);
         }
-        let ([to_row, from_row], [to_plane, from_plane]) = (copy.row, copy.plane);
-        for z in 0..copy.depth {
-            for y in 0..copy.height {
-                let to = copy.to + (z * to_plane + y * to_row) as u64;
-                let from = copy.from + (z * from_plane + y * from_row) as u64;
-                self.copy_bytes(to, from, copy.width)?;
-            }
-        }
-        Ok(())
+        copy.rows().try_for_each(|(to, from)| self.copy_bytes(to, from, copy.width))
     }
 
     /// Repeats a value now.
@@ -376,14 +368,6 @@ impl Memory {
         }
         Ok(())
     }
-}
-
-/// A copy whose rows follow each other without gaps: destination, source, bytes.
-fn linear(copy: &Copy) -> Option<(u64, u64, usize)> {
-    let rows = copy.height <= 1 || copy.row == [copy.width; 2];
-    let plane = copy.width * copy.height.max(1);
-    let planes = copy.depth <= 1 || copy.plane == [plane; 2];
-    (rows && planes).then(|| (copy.to, copy.from, plane * copy.depth.max(1)))
 }
 
 fn pointer(address: u64) -> *mut c_void {

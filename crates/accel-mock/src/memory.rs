@@ -132,17 +132,10 @@ impl Memory {
         if copy.width == 0 {
             return Ok(());
         }
-        for plane in 0..copy.depth {
-            for row in 0..copy.height {
-                let at = |base: u64, side: usize| {
-                    let rows = copy.row.get(side).map_or(0, |bytes| bytes * row);
-                    let planes = copy.plane.get(side).map_or(0, |bytes| bytes * plane);
-                    self.at(base + (rows + planes) as u64, copy.width)
-                };
-                let (to, from) = (at(copy.to, 0)?, at(copy.from, 1)?);
-                // SAFETY: both are `width` bytes of memory, as far as host addresses are the caller's word.
-                unsafe { std::ptr::copy(from, to, copy.width) };
-            }
+        for (to, from) in copy.rows() {
+            let (to, from) = (self.at(to, copy.width)?, self.at(from, copy.width)?);
+            // SAFETY: both are `width` bytes of memory, as far as host addresses are the caller's word.
+            unsafe { std::ptr::copy(from, to, copy.width) };
         }
         Ok(())
     }

@@ -226,6 +226,29 @@ pub struct Copy {
     pub plane: [usize; 2],
 }
 
+impl Copy {
+    /// The first bytes of each row: destination, source.
+    pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> {
+        let copy = *self;
+        let [(to_row, from_row), (to_plane, from_plane)] =
+            [copy.row, copy.plane].map(|[to, from]| (to, from));
+        (0..copy.depth).flat_map(move |z| {
+            (0..copy.height).map(move |y| {
+                let to = copy.to + (z * to_plane + y * to_row) as u64;
+                (to, copy.from + (z * from_plane + y * from_row) as u64)
+            })
+        })
+    }
+
+    /// The same as one row, where rows and planes follow each other without gaps: destination, source, bytes.
+    pub fn linear(&self) -> Option<(u64, u64, usize)> {
+        let rows = self.height <= 1 || self.row == [self.width; 2];
+        let plane = self.width * self.height.max(1);
+        let planes = self.depth <= 1 || self.plane == [plane; 2];
+        (rows && planes).then(|| (self.to, self.from, plane * self.depth.max(1)))
+    }
+}
+
 /// A repeated value.
 #[derive(Clone, Copy, Debug)]
 pub struct Fill {

@@ -89,6 +89,7 @@ fn case(name: impl Into<String>, result: Scalar, operands: &[Scalar]) -> Case {
     Case { name: name.into(), result, operands: operands.to_vec() }
 }
 
+// A table: the forms of each operation.
 fn cases() -> Vec<Case> {
     use Scalar::*;
     let mut all = Vec::new();

@@ -273,6 +273,35 @@ fn sparse_group(ty: &str) -> (u32, u32) {
     }
 }
 
+/// The elements of a matrix of so many columns.
+fn plain(columns: u32, x: &[i64]) -> impl Fn(u32, u32) -> i64 {
+    let x = x.to_vec();
+    move |row, column| x[(row * columns + column) as usize]
+}
+
+/// The words of the lanes that say which elements there are, by the code of each row and group.
+fn said_words(
+    ty: &str,
+    groups: u32,
+    per_row: u32,
+    selector: u32,
+    code: impl Fn(u32, u32) -> u32,
+) -> [u32; 32] {
+    let mut words = [0u32; 32];
+    for row in 0..16 {
+        for g in 0..groups {
+            let (at, own) = (4 * g, per_row / 16);
+            let (lane, bit) = if bits(ty) >= 16 {
+                (at / 16, at % 16 + 16 * (row / 8))
+            } else {
+                (row / 8 + 2 * (at / 32), at % 32)
+            };
+            words[(4 * (row % 8) + selector * own + lane) as usize] |= code(row, g) << bit;
+        }
+    }
+    words
+}
+
 #[test]
 fn sparse_products_meet_the_elements_that_the_words_name() {
     let mut random = Random(11);
@@ -330,22 +359,7 @@ fn sparse_products_meet_the_elements_that_the_words_name() {
             };
             // Who says it (ISA, "Sparse matrix storage"): of numbers of 16 and 32 bits each lane for 16 bits of two rows, of
             // smaller ones for 32 bits of one row.
-            let mut words = [0u32; 32];
-            for row in 0..m {
-                for g in 0..k / group {
-                    let (at, own) = (4 * g, per_row / 16);
-                    let (lane, bit) = if bits(ta) >= 16 {
-                        (at / 16, at % 16 + 16 * (row / 8))
-                    } else {
-                        (row / 8 + 2 * (at / 32), at % 32)
-                    };
-                    words[(4 * (row % 8) + selector * own + lane) as usize] |= code(row, g) << bit;
-                }
-            }
-            let plain = |columns: u32, x: &[i64]| {
-                let x = x.to_vec();
-                move |row: u32, column: u32| x[(row * columns + column) as usize]
-            };
+            let words = said_words(ta, k / group, per_row, selector, code);
             let lane = |f: Formula| move |lane: u32, i: u32| f(lane / 4, lane % 4, i);
             let (fa, fb): (Formula, Formula) = match bits(ta) {
                 32 => (A_WORD, B_WORD),

@@ -211,9 +211,8 @@ pub struct Block {
 pub struct Inst {
     /// What it does.
     pub sem: Operation,
-    /// The types of its operands as the text names them, slot by slot: how wide registers are read and written. What is
-    /// done to them, [`Inst::sem`] says.
-    pub types: [Scalar; 4],
+    /// The types of its operands as the text names them, slot by slot.
+    types: [Scalar; 4],
     /// Run only where this predicate holds.
     pub guard: Option<(u32, Sense)>,
     /// Results.
@@ -228,6 +227,19 @@ impl Inst {
     /// An instruction on every lane, without operands.
     pub fn new(sem: Operation, types: [Scalar; 4], pos: Pos) -> Inst {
         Inst { sem, types, guard: None, dst: Vec::new(), src: Vec::new(), pos }
+    }
+
+    /// The type of its results, or of what it moves: how wide registers are read and written. What is done to them,
+    /// [`Inst::sem`] says.
+    #[inline]
+    pub fn ty(&self) -> Scalar {
+        self.types[0]
+    }
+
+    /// The type of the operands of one that has results of another (conversions, comparisons that give a number).
+    #[inline]
+    pub fn operand_ty(&self) -> Scalar {
+        self.types[1]
     }
 
     /// The state space that operand `n` of an access lies in; generic where none is named.

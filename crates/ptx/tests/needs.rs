@@ -120,6 +120,7 @@ fn versions_and_targets_are_those_that_there_are() {
     }
 }
 
+// A table: version, target, statement, and what is said.
 #[test]
 fn what_is_missing_is_said() {
     let said = |v: &str, t: &str, statement: &str| {

@@ -322,9 +322,7 @@ fn one(world: &mut World, input: &mut Input<'_>) {
     }
     let before = behind;
     let mut small = list;
-    for (place, (word, arg)) in
-        args.iter().zip(&mut words).enumerate().map(|(n, (arg, word))| (n, (word, arg)))
-    {
+    for (place, (arg, word)) in args.iter().zip(&mut words).enumerate() {
         *word = match arg.shape.0 {
             _ if arg.out && input.byte().is_multiple_of(16) => 0,
             _ if arg.out => outputs.as_mut_ptr().wrapping_add(place).expose_provenance() as u64,

@@ -101,6 +101,80 @@ fn code_is_loaded_and_run() {
     }
 }
 
+/// A launch by a configuration.
+unsafe fn configured(f: Func, total: Ptr, good: Ptr) {
+    unsafe {
+        let mut cluster = LaunchAttribute { id: 4, pad: 0, value: [1; 16] };
+        let one = Dim3 { x: 1, y: 1, z: 1 };
+        let config = |attribute: &LaunchAttribute| DriverLaunchConfig {
+            grid: one,
+            block: one,
+            shared: 0,
+            stream: 0,
+            attributes: at(attribute).0,
+            attribute_count: 1,
+        };
+        let before = word(total) as u32;
+        assert_eq!(api::cuLaunchKernelEx(at(&config(&cluster)), f, good, NOTHING), 0);
+        cluster.value[1] = 2;
+        assert_eq!(api::cuLaunchKernelEx(at(&config(&cluster)), f, good, NOTHING), 801);
+        assert_eq!(api::cuLaunchKernelEx(NOTHING, f, good, NOTHING), 1);
+        assert_eq!(api::cuCtxSynchronize(), 0);
+        assert!((before + 14..before + 29).contains(&(word(total) as u32)));
+    }
+}
+
+/// What a function is, and what may be set.
+unsafe fn described(f: Func, own: Module) {
+    unsafe {
+        let get =
+            |to: &mut Func, of, name: &CStr| api::cuModuleGetFunction(Out(to), of, text(name));
+        let mut wide = Func(0);
+        assert_eq!(get(&mut wide, own, c"wide"), 0);
+        assert_eq!((attribute(f, 0), attribute(f, 2), attribute(f, 5)), (64, 8, 80));
+        let of_wide = [0, 1, 2, 8, 9].map(|number| attribute(wide, number));
+        assert_eq!(of_wide, [1024, 4000, 8, 49_152 - 4000, -1]);
+        assert_eq!(api::cuFuncSetAttribute(wide, 8, 60_000), 0);
+        assert_eq!(api::cuFuncSetAttribute(wide, 8, 163 << 10), 1, "its own 4000 are too many");
+        assert_eq!(api::cuFuncSetAttribute(wide, 4, 5), 1);
+        assert_eq!(attribute(wide, 8), 60_000);
+        assert_eq!(run(wide, 1, 1, 60_000, NOTHING, NOTHING), 0);
+        let (mut offset, mut bytes) = (0, 0);
+        let info = |n, o: &mut usize, b: &mut usize| api::cuFuncGetParamInfo(f, n, Out(o), Out(b));
+        assert_eq!((info(1, &mut offset, &mut bytes), offset, bytes), (0, 8, 8));
+        assert_eq!(info(2, &mut offset, &mut bytes), 1);
+        let mut name = Str(0);
+        assert_eq!(api::cuFuncGetName(Out(&raw mut name), f), 0);
+        assert_eq!(CStr::from_ptr(name.0 as *const _), c"add");
+        let mut count = 0;
+        assert_eq!(api::cuModuleGetFunctionCount(Out(&raw mut count), own), 0);
+        let functions = [Func(0); 4];
+        assert_eq!(api::cuModuleEnumerateFunctions(at(&functions), 4, own), 0);
+        assert_eq!((count, functions[0], functions[1]), (4, f, wide));
+        occupancy(f, wide);
+    }
+}
+
+/// Images that are none.
+unsafe fn damaged() {
+    unsafe {
+        let (mut none, mut errors) = (Module(0), [0u8; 256]);
+        let broken = c".version 7.0\n.target sm_80\nbroken";
+        let (options, values) = ([5i32, 6], [errors.as_mut_ptr() as usize, errors.len()]);
+        let mut load = |image: &CStr, n: u32| {
+            let image = Ptr(image.as_ptr().expose_provenance());
+            api::cuModuleLoadDataEx(Out(&raw mut none), image, n, at(&options), at(&values))
+        };
+        assert_eq!(load(broken, 2), 218);
+        assert!(CStr::from_bytes_until_nul(&errors).unwrap().to_str().unwrap().contains("broken"));
+        assert_eq!(load(c"something else", 0), 200);
+        assert_eq!(load(c".version 6.0\n.target sm_9\n.address_size 64\n", 0), 218);
+        assert_eq!(api::cuModuleLoadData(Out(&raw mut none), NOTHING), 1);
+        assert_eq!(api::cuModuleLoad(Out(&raw mut none), text(c"/nowhere/at.all")), 301);
+        assert_eq!(none, Module(0), "outputs stay on error");
+    }
+}
+
 unsafe fn modules(image: Ptr) {
     let (mut own, mut other, mut f) = (Module(0), Module(0), Func(0));
     unsafe {
@@ -180,65 +254,10 @@ unsafe fn modules(image: Ptr) {
         assert_eq!(cooperative(f, many, 1, 1, 64, 1, 1, 0, stream, good), 720);
         assert_eq!(cooperative(f, 1, 1, 1, 1, 1, 1, 0, stream, good), 0);
 
-        // A configuration.
-        let mut cluster = LaunchAttribute { id: 4, pad: 0, value: [1; 16] };
-        let one = Dim3 { x: 1, y: 1, z: 1 };
-        let config = |attribute: &LaunchAttribute| DriverLaunchConfig {
-            grid: one,
-            block: one,
-            shared: 0,
-            stream: 0,
-            attributes: at(attribute).0,
-            attribute_count: 1,
-        };
-        let before = word(total) as u32;
-        assert_eq!(api::cuLaunchKernelEx(at(&config(&cluster)), f, good, NOTHING), 0);
-        cluster.value[1] = 2;
-        assert_eq!(api::cuLaunchKernelEx(at(&config(&cluster)), f, good, NOTHING), 801);
-        assert_eq!(api::cuLaunchKernelEx(NOTHING, f, good, NOTHING), 1);
-        assert_eq!(api::cuCtxSynchronize(), 0);
-        assert!((before + 14..before + 29).contains(&(word(total) as u32)));
+        configured(f, total, good);
+        described(f, own);
 
-        // What it is, and what may be set.
-        let mut wide = Func(0);
-        assert_eq!(get(&mut wide, own, c"wide"), 0);
-        assert_eq!((attribute(f, 0), attribute(f, 2), attribute(f, 5)), (64, 8, 80));
-        let of_wide = [0, 1, 2, 8, 9].map(|number| attribute(wide, number));
-        assert_eq!(of_wide, [1024, 4000, 8, 49_152 - 4000, -1]);
-        assert_eq!(api::cuFuncSetAttribute(wide, 8, 60_000), 0);
-        assert_eq!(api::cuFuncSetAttribute(wide, 8, 163 << 10), 1, "its own 4000 are too many");
-        assert_eq!(api::cuFuncSetAttribute(wide, 4, 5), 1);
-        assert_eq!(attribute(wide, 8), 60_000);
-        assert_eq!(run(wide, 1, 1, 60_000, NOTHING, NOTHING), 0);
-        let (mut offset, mut bytes) = (0, 0);
-        let info = |n, o: &mut usize, b: &mut usize| api::cuFuncGetParamInfo(f, n, Out(o), Out(b));
-        assert_eq!((info(1, &mut offset, &mut bytes), offset, bytes), (0, 8, 8));
-        assert_eq!(info(2, &mut offset, &mut bytes), 1);
-        let mut name = Str(0);
-        assert_eq!(api::cuFuncGetName(Out(&raw mut name), f), 0);
-        assert_eq!(CStr::from_ptr(name.0 as *const _), c"add");
-        let mut count = 0;
-        assert_eq!(api::cuModuleGetFunctionCount(Out(&raw mut count), own), 0);
-        let functions = [Func(0); 4];
-        assert_eq!(api::cuModuleEnumerateFunctions(at(&functions), 4, own), 0);
-        assert_eq!((count, functions[0], functions[1]), (4, f, wide));
-        occupancy(f, wide);
-
-        // Images that are none.
-        let (mut none, mut errors) = (Module(0), [0u8; 256]);
-        let broken = c".version 7.0\n.target sm_80\nbroken";
-        let (options, values) = ([5i32, 6], [errors.as_mut_ptr() as usize, errors.len()]);
-        let mut load = |image: &CStr, n: u32| {
-            let image = Ptr(image.as_ptr().expose_provenance());
-            api::cuModuleLoadDataEx(Out(&raw mut none), image, n, at(&options), at(&values))
-        };
-        assert_eq!(load(broken, 2), 218);
-        assert!(CStr::from_bytes_until_nul(&errors).unwrap().to_str().unwrap().contains("broken"));
-        assert_eq!(load(c"something else", 0), 200);
-        assert_eq!(load(c".version 6.0\n.target sm_9\n.address_size 64\n", 0), 218);
-        assert_eq!(api::cuModuleLoadData(Out(&raw mut none), NOTHING), 1);
-        assert_eq!(api::cuModuleLoad(Out(&raw mut none), text(c"/nowhere/at.all")), 301);
-        assert_eq!(none, Module(0), "outputs stay on error");
+        damaged();
         assert_eq!(api::cuModuleUnload(own), 0);
         assert_eq!(run(f, 1, 1, 0, good, NOTHING), 400, "unloaded");
         assert_eq!(api::cuModuleUnload(other), 0);

@@ -15,23 +15,9 @@ fn current() -> Context {
     context
 }
 
-#[test]
-fn contexts_are_created_used_and_destroyed() {
-    vcuda::choose::offer("mock", || Box::new(cushim_accel_mock::new()));
-    // SAFETY: nothing else runs yet.
-    unsafe { std::env::set_var("CUSHIM_BACKEND", "mock") };
-    let (mut count, mut context) = (0, NONE);
-    unsafe {
-        assert_eq!(api::cuDeviceGetCount(Out(&raw mut count)), 3, "before cuInit");
-        assert_eq!(api::cuInit(Flags(1)), 1);
-        assert_eq!(api::cuInit(Flags(0)), 0);
-        assert_eq!(api::cuDeviceGetCount(Out(&raw mut count)), 0);
-        assert_eq!(api::cuDeviceGetCount(Out(std::ptr::null_mut())), 1);
-        assert_eq!(api::cuCtxSynchronize(), 201, "no context");
-    }
-    assert_eq!((count, current()), (2, NONE));
-
-    // The primary context: one handle, alive while somebody retains it.
+/// The primary context: one handle, alive while somebody retains it.
+fn primary() {
+    let mut context = NONE;
     unsafe {
         let (mut flags, mut active) = (9, 9);
         assert_eq!(api::cuDevicePrimaryCtxRetain(Out(&raw mut context), Device(2)), 101);
@@ -53,8 +39,10 @@ fn contexts_are_created_used_and_destroyed() {
         assert_eq!((flags, active), (0, 0));
         assert_eq!(api::cuCtxSetCurrent(NONE), 0);
     }
+}
 
-    // A stream and an event are enough for what asks for nothing else: LLVM's libomptarget waits in threads of its own.
+/// A stream and an event are enough for what asks for nothing else: LLVM's libomptarget waits in threads of its own.
+fn in_other_threads() {
     unsafe {
         let mut held = NONE;
         let (mut stream, mut event) = (Stream(0), Event(0));
@@ -84,8 +72,10 @@ fn contexts_are_created_used_and_destroyed() {
         assert_eq!(api::cuCtxSetCurrent(NONE), 0);
         assert_eq!(api::cuDevicePrimaryCtxRelease_v2(Device(0)), 0);
     }
+}
 
-    // A stack for each thread.
+/// A stack for each thread.
+fn stacks() {
     unsafe {
         let (mut first, mut second) = (NONE, NONE);
         assert_eq!(api::cuCtxCreate_v2(Out(&raw mut first), Flags(3), Device(0)), 1);
@@ -111,6 +101,27 @@ fn contexts_are_created_used_and_destroyed() {
         assert_eq!(api::cuCtxDestroy_v2(first), 0);
         assert_eq!(api::cuCtxPopCurrent_v2(Out(&raw mut popped)), 201, "an empty stack");
     }
+}
+
+#[test]
+fn contexts_are_created_used_and_destroyed() {
+    vcuda::choose::offer("mock", || Box::new(cushim_accel_mock::new()));
+    // SAFETY: nothing else runs yet.
+    unsafe { std::env::set_var("CUSHIM_BACKEND", "mock") };
+    let mut count = 0;
+    unsafe {
+        assert_eq!(api::cuDeviceGetCount(Out(&raw mut count)), 3, "before cuInit");
+        assert_eq!(api::cuInit(Flags(1)), 1);
+        assert_eq!(api::cuInit(Flags(0)), 0);
+        assert_eq!(api::cuDeviceGetCount(Out(&raw mut count)), 0);
+        assert_eq!(api::cuDeviceGetCount(Out(std::ptr::null_mut())), 1);
+        assert_eq!(api::cuCtxSynchronize(), 201, "no context");
+    }
+    assert_eq!((count, current()), (2, NONE));
+
+    primary();
+    in_other_threads();
+    stacks();
 
     // A child does not hang and hears that nothing is initialised.
     let child = unsafe { libc::fork() };

@@ -1,12 +1,12 @@
 //! Devices: how many, what they are called, what they can do.
 //!
-//! Owns `cuInit` and what CUDA asks about a device, derived from what the accelerator says of it.
+//! Owns what CUDA asks about a device, derived from what the accelerator says of it.
 //! Source: CUDA Driver API, "Device Management". Must not know: contexts.
 
 use cushim_abi::types::*;
 
 use super::entry::entry;
-use super::state::{accelerator, check, give, not_over, offer, pointer, start};
+use super::state::{accelerator, check, give, not_over, offer, pointer};
 use super::status;
 use crate::argument::At;
 
@@ -28,15 +28,6 @@ fn bus_id(number: i32) -> String {
 }
 
 entry! {
-    fn cuInit (flags: Flags) {
-        if flags.0 != 0 {
-            return Err(status::INVALID_VALUE);
-        }
-        start()?;
-        accelerator().set_answers(&super::answers::Driver);
-        Ok(())
-    }
-
     fn cuDriverGetVersion (driverVersion: Out<i32>) {
         not_over()?;
         give(driverVersion, VERSION)

@@ -19,7 +19,7 @@ pub(super) use super::device::{
     cuDeviceGetByPCIBusId, cuDeviceGetCount, cuDeviceGetExecAffinitySupport, cuDeviceGetLuid,
     cuDeviceGetName, cuDeviceGetP2PAttribute, cuDeviceGetPCIBusId, cuDeviceGetProperties,
     cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetUuid, cuDeviceGetUuid_v2, cuDeviceTotalMem_v2,
-    cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuInit,
+    cuDriverGetVersion, cuFlushGPUDirectRDMAWrites,
 };
 pub(super) use super::event_api::{
     cuCtxRecordEvent, cuCtxWaitEvent, cuEventCreate, cuEventDestroy, cuEventDestroy_v2,
@@ -80,6 +80,7 @@ pub(super) use super::graph::shape::{
     cuGraphNodeGetDependentNodes, cuGraphNodeGetDependentNodes_v2, cuGraphNodeGetLocalId,
     cuGraphNodeGetToolsId, cuGraphRemoveDependencies, cuGraphRemoveDependencies_v2,
 };
+pub(super) use super::init::cuInit;
 pub(super) use super::kernel::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName,
     cuKernelGetParamCount, cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,

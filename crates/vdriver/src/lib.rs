@@ -21,6 +21,7 @@ pub mod graph;
 pub mod handle;
 mod host;
 mod implemented;
+mod init;
 mod jit;
 pub mod kernel;
 pub mod launch;

@@ -24,6 +24,14 @@ use cushim_vbase::code::{self, Source, Target, choose};
 /// Modules by handle.
 pub static MODULES: Handles<Loaded> = Handles::new();
 
+/// Who keeps something of modules beside their functions and variables.
+static TOLD: OnceLock<fn(&Loaded)> = OnceLock::new();
+
+/// Has `told` called with every module that goes from now on; the first one stays.
+pub fn tell_when_gone(told: fn(&Loaded)) {
+    let _ = TOLD.set(told);
+}
+
 /// Code in a context.
 pub struct Loaded {
     /// Where it was loaded.
@@ -114,7 +122,9 @@ impl Loaded {
         if let Some(context) = self.context.upgrade() {
             context.streams.wait();
         }
-        super::texture::reference::forget_module(self);
+        if let Some(told) = TOLD.get() {
+            told(self);
+        }
         for variable in self.code.variables().iter().filter(|variable| variable.bytes > 0) {
             memory::remove(variable.address);
         }

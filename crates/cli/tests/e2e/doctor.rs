@@ -333,6 +333,42 @@ fn with_images(bench: &Bench, name: &str, fatbins: &[Vec<u8>], source: &str, fla
     bench.compile(name, &code, flags);
 }
 
+/// Libraries with machine code only; a runtime that is not found comes with the backend.
+fn libraries(bench: &Bench, cpu: &dyn Fn(i32) -> Value, machine: &[u8], good: &[u8]) {
+    with_images(bench, "libmachine.so", &[machine.to_vec()], "int f;", &["-shared", "-fPIC"]);
+    let soname = "-Wl,-soname,libcudart.so.12";
+    bench.compile("libcudart.so.12", RUNTIME, &["-shared", "-fPIC", soname]);
+    let flags = ["-Wl,--no-as-needed", "./libmachine.so", "libcudart.so.12"];
+    with_images(bench, "app", &[good.to_vec()], "int main(void) { return 0; }", &flags);
+    fs::remove_file(bench.path("libcudart.so.12")).unwrap();
+    let found = cpu(1);
+    assert_eq!((&found["starts"], &found["runs"]), (&true.into(), &1.into()), "{found}");
+    assert_eq!(found["files"][1]["machine_code_only"], true);
+    fs::remove_file(bench.path("libmachine.so")).unwrap();
+    let found = cpu(1);
+    assert_eq!(found["starts"], false);
+    assert!(found["why"][0].as_str().unwrap().contains("libmachine.so"), "{found}");
+}
+
+/// What is too large to be compiled runs, and is named.
+fn large(bench: &Bench, cpu: &dyn Fn(i32) -> Value, image: impl Fn(&str) -> Vec<u8>, good: &str) {
+    let main = "int main(void) { return 0; }";
+    let jumps: String = (0..4095).map(|k| format!("@p bra L{k}; L{k}:\n")).collect();
+    let large = format!(".visible .entry _Z5largev() {{ .reg .pred p; {jumps} ret; }}");
+    with_images(bench, "app", &[image(&format!("{good}\n{large}"))], main, &[]);
+    let found = cpu(0);
+    assert_eq!((&found["kernels"], &found["runs"]), (&2.into(), &2.into()), "{found}");
+    let file = found["files"][0]["file"].clone();
+    let entry = serde_json::json!([{
+        "file": file, "kernel": "_Z5largev", "what": "basic blocks", "found": 4097, "limit": 4096
+    }]);
+    assert_eq!(found["interpreted"], entry);
+    let done = bench.run(&["doctor", "--backend", "cpu", "./app"]);
+    let line = "4097 basic blocks, at most 4096 are compiled";
+    let named = |l: &str| l.trim().starts_with("large") && l.ends_with(line);
+    assert!(done.stdout.lines().any(named), "{done:?}");
+}
+
 #[test]
 fn what_the_cpu_makes_of_it() {
     use cushim_image::arch::{Arch, SmVariant};
@@ -385,21 +421,7 @@ fn what_the_cpu_makes_of_it() {
     assert_eq!((done.code(), done.stdout.lines().next_back()), (1, Some(last)), "{done:?}");
     assert_eq!(json(&bench.run(&["doctor", "--json", "./app"]))["cpu"], Value::Null);
 
-    // What is too large to be compiled runs, and is named.
-    let jumps: String = (0..4095).map(|k| format!("@p bra L{k}; L{k}:\n")).collect();
-    let large = format!(".visible .entry _Z5largev() {{ .reg .pred p; {jumps} ret; }}");
-    with_images(&bench, "app", &[ptx(&format!("{good}\n{large}"))], main, &[]);
-    let found = cpu(0);
-    assert_eq!((&found["kernels"], &found["runs"]), (&2.into(), &2.into()), "{found}");
-    let file = found["files"][0]["file"].clone();
-    let entry = serde_json::json!([{
-        "file": file, "kernel": "_Z5largev", "what": "basic blocks", "found": 4097, "limit": 4096
-    }]);
-    assert_eq!(found["interpreted"], entry);
-    let done = bench.run(&["doctor", "--backend", "cpu", "./app"]);
-    let line = "4097 basic blocks, at most 4096 are compiled";
-    let named = |l: &str| l.trim().starts_with("large") && l.ends_with(line);
-    assert!(done.stdout.lines().any(named), "{done:?}");
+    large(&bench, &cpu, ptx, good);
 
     let images = [ptx(good), ptx(wide), ptx(calls), ptx(broken), fatbin(Kind::Cubin, &machine)];
     with_images(&bench, "app", &images, main, &[]);
@@ -425,24 +447,5 @@ fn what_the_cpu_makes_of_it() {
     let text = bench.run(&["doctor", "--backend", "cpu", "./app"]).stdout;
     assert!(text.contains("PTX line 7: `ldmatrix.sync") && text.contains("-gencode"), "{text}");
 
-    // A library with machine code only; a runtime that is not found comes with the backend.
-    with_images(
-        &bench,
-        "libmachine.so",
-        &[fatbin(Kind::Cubin, &machine)],
-        "int f;",
-        &["-shared", "-fPIC"],
-    );
-    let soname = "-Wl,-soname,libcudart.so.12";
-    bench.compile("libcudart.so.12", RUNTIME, &["-shared", "-fPIC", soname]);
-    let flags = ["-Wl,--no-as-needed", "./libmachine.so", "libcudart.so.12"];
-    with_images(&bench, "app", &[ptx(good)], main, &flags);
-    fs::remove_file(bench.path("libcudart.so.12")).unwrap();
-    let found = cpu(1);
-    assert_eq!((&found["starts"], &found["runs"]), (&true.into(), &1.into()), "{found}");
-    assert_eq!(found["files"][1]["machine_code_only"], true);
-    fs::remove_file(bench.path("libmachine.so")).unwrap();
-    let found = cpu(1);
-    assert_eq!(found["starts"], false);
-    assert!(found["why"][0].as_str().unwrap().contains("libmachine.so"), "{found}");
+    libraries(&bench, &cpu, &fatbin(Kind::Cubin, &machine), &ptx(good));
 }

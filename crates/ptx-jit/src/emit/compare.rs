@@ -92,7 +92,7 @@ impl Emit<'_> {
         let (Term::Branch { guard, .. }, [Dst::Reg(p, _)]) = (ends, &inst.dst[..]) else {
             return None;
         };
-        let ty = inst.types[0];
+        let ty = inst.ty();
         let Compared::Integers { bits: 32, signed } = what.of else { return None };
         let whole = matches!(ty.kind(), Kind::Signed | Kind::Unsigned);
         if guard.0 != *p || what.then.is_some() || !whole {

@@ -22,12 +22,12 @@ pub(super) fn slot(n: usize) -> i32 {
 
 /// The type of operand `n`, as far as native code wants to know.
 fn operand_type(inst: &Inst, n: usize) -> Scalar {
-    let ty = inst.types[0];
+    let ty = inst.ty();
     match (inst.sem, n) {
         (Operation::Set(_) | Operation::Compare(_) | Operation::Select, 2) => Scalar::Pred,
         (Operation::Convert(Convert::Pack { .. }), _) => ty,
-        (Operation::Convert(_) | Operation::Set(_), _) => inst.types[1],
-        (Operation::SelectBySign(_), 2) => inst.types[1],
+        (Operation::Convert(_) | Operation::Set(_), _) => inst.operand_ty(),
+        (Operation::SelectBySign(_), 2) => inst.operand_ty(),
         (Operation::Integer(i), 2) if i.op == IntegerOp::MadWide => Scalar::U64,
         (Operation::Bits(i), n) => match (i.op, n) {
             (BitOp::Lop3 { .. }, 4) => Scalar::Pred,
@@ -48,7 +48,7 @@ impl Emit<'_> {
     }
 
     pub(super) fn pure(&mut self, inst: &Inst) {
-        let floating = inst.types[0].kind() == Kind::Float;
+        let floating = inst.ty().kind() == Kind::Float;
         let mut args = Vec::new();
         let mut raws = Vec::new();
         for (n, src) in inst.src.iter().enumerate() {
@@ -214,10 +214,10 @@ impl Emit<'_> {
     }
 
     pub(super) fn mov(&mut self, inst: &Inst) {
-        let bits = inst.types[0].bits();
+        let bits = inst.ty().bits();
         let class = |e: &Self, src: &Src, ty: u32| match src {
             Src::Reg(r) | Src::Not(r) => e.class(*r),
-            _ if inst.types[0] == Scalar::Pred => Class::Predicate,
+            _ if inst.ty() == Scalar::Pred => Class::Predicate,
             _ if ty > 32 => Class::Wide,
             _ => Class::Narrow,
         };

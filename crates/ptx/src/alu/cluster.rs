@@ -1,6 +1,6 @@
 //! Addresses of a cluster's shared memory: which block's, and the same place in another's.
 
-use crate::exec::SHARED_WINDOW;
+use crate::exec::address::SHARED_WINDOW;
 use crate::exec::cluster::{find, map};
 use crate::sem::{ClusterAddress, ClusterOp};
 

@@ -43,7 +43,9 @@ impl Draft {
             Err(why) => (Operation::Refused, Some(why)),
         };
         let Draft { types, guard, dst, src, pos, .. } = self;
-        (Inst { sem, types, guard, dst, src, pos }, why)
+        let mut inst = Inst::new(sem, types, pos);
+        (inst.guard, inst.dst, inst.src) = (guard, dst, src);
+        (inst, why)
     }
 }
 

@@ -35,7 +35,9 @@ impl<'a> Lower<'a, '_> {
                 Operation::Refused
             });
             let Draft { types, guard, dst, src, .. } = draft;
-            self.out.code.push(Inst { sem, types, guard, dst, src, pos: i.pos });
+            let mut inst = Inst::new(sem, types, i.pos);
+            (inst.guard, inst.dst, inst.src) = (guard, dst, src);
+            self.out.code.push(inst);
         }))
     }
 

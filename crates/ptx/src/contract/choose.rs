@@ -28,7 +28,7 @@ fn take(
     once: bool,
 ) {
     let inst = &f.code[sum.at as usize];
-    let wide = is_wide(inst.types[0]);
+    let wide = is_wide(inst.ty());
     if once && !wide {
         return;
     }

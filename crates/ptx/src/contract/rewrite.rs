@@ -58,7 +58,7 @@ fn fuse(
 ) {
     made.taken += 1;
     let mul = found.products[meant.product as usize].mul;
-    let (ty, mul_pos) = (f.code[mul as usize].types[0], f.code[mul as usize].pos);
+    let (ty, mul_pos) = (f.code[mul as usize].ty(), f.code[mul as usize].pos);
     let factors = [f.code[mul as usize].src[0].clone(), f.code[mul as usize].src[1].clone()];
     let (sub, pos) = (!is_plus(&f.code[sum.at as usize]), f.code[sum.at as usize].pos);
     let mut factors: [Src; 2] = std::array::from_fn(|n| {

@@ -13,6 +13,16 @@ use crate::ir::{Dst, Function, Inst, Special, Src, Symbol};
 use crate::sem::{Address, AddressOp, Barrier, Control, Operation};
 use crate::types::{Scalar, Space};
 
+/// Why an instruction without a meaning here is not run.
+fn refused(function: &Function, inst: &Inst) -> Cause {
+    let refusal = function.refusals.iter().find(|r| r.pos == inst.pos);
+    Cause::Refused {
+        instruction: refusal.map_or(String::new(), |r| r.instruction.clone()),
+        function: function.name.clone(),
+        reason: refusal.map_or(String::new(), |r| r.reason.clone()),
+    }
+}
+
 impl Exec<'_> {
     /// Runs the instruction at which the first fragment is for lanes `active` of it.
     pub(super) fn step(
@@ -85,14 +95,8 @@ impl Exec<'_> {
                 return Ok(Flow::Yield);
             }
             _ => {
-                let refusal = function.refusals.iter().find(|r| r.pos == inst.pos);
-                let cause = Cause::Refused {
-                    instruction: refusal.map_or(String::new(), |r| r.instruction.clone()),
-                    function: function.name.clone(),
-                    reason: refusal.map_or(String::new(), |r| r.reason.clone()),
-                };
                 let lane = active.trailing_zeros() as usize;
-                return Err(self.fault_at(common, warp, inst, lane, cause));
+                return Err(self.fault_at(common, warp, inst, lane, refused(function, inst)));
             }
         }
         Ok(self.advance(warp, pc))

@@ -14,17 +14,17 @@ mod query;
 mod sample;
 mod srgb;
 mod surface;
+mod texel;
 
 pub use descriptor::{Address, Descriptor, Sampler};
 pub use format::{Format, Kind};
+pub use texel::RESULTS;
 
 use crate::exec::{Cause, Memory};
 use crate::sem::Operation;
 
 /// The most operands of an instruction, the reference among them, and of results.
 pub const OPERANDS: usize = 16;
-/// Four channels, and whether all texels are resident.
-pub const RESULTS: usize = 5;
 
 /// What runs texture and surface instructions: a warp's lanes one by one, mostly with one texture.
 pub struct Unit<'m> {
@@ -89,12 +89,6 @@ impl<'m> Unit<'m> {
         }
         self.last.as_ref().map(|(_, found)| found)
     }
-}
-
-/// Reads bytes of a texel, which must be in memory.
-fn read(memory: &dyn Memory, address: u64, to: &mut [u8]) -> Result<(), Cause> {
-    let bytes = to.len() as u32;
-    memory.load(address, to).map_err(|_| Cause::Address { address, bytes, space: "global" })
 }
 
 #[cfg(test)]

@@ -6,7 +6,8 @@
 use super::axis::{Axis, Rule};
 use super::descriptor::{Address, Descriptor};
 use super::format::{Texel, missing};
-use super::{cube, filter, level, read};
+use super::texel::read;
+use super::{cube, filter, level};
 use crate::exec::{Cause, Memory};
 use crate::sem::texture::{Fetch, Geometry, Texture};
 use crate::soft::{self, Round};

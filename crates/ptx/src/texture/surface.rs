@@ -3,7 +3,7 @@
 //! Owns boundary modes and where an access goes. Must not know: who asks.
 
 use super::descriptor::Descriptor;
-use super::{RESULTS, read};
+use super::texel::{RESULTS, read};
 use crate::exec::{Cause, Memory};
 use crate::sem::texture::{Boundary, Geometry, Surface, SurfaceOp, SurfaceReduction};
 use crate::types::Scalar;

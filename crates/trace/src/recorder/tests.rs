@@ -191,6 +191,7 @@ struct Expected {
     body: String,
 }
 
+// A table: for each kind of event what is stored, and what is to be read.
 /// Stores one event of a random kind; answers what is to be read.
 fn store(
     recorder: &Recorder,

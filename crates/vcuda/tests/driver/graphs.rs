@@ -66,6 +66,25 @@ fn row(to: Ptr, from: Ptr, width: usize) -> [usize; 25] {
     shape
 }
 
+/// Changes what nodes of an instance set: its own, and one of a graph inside.
+unsafe fn change(exec: GraphExec, node: &[Node; 7], embedded: Graph, d: Ptr) {
+    unsafe {
+        let other = fill(d, 4, 16);
+        assert_eq!(
+            api::cuGraphExecMemsetNodeSetParams(exec, node[0], place(&other), Context(0)),
+            0
+        );
+        assert_eq!(
+            api::cuGraphExecMemsetNodeSetParams(exec, node[1], place(&other), Context(0)),
+            1
+        );
+        let inner_node = Node(nodes(embedded)[0]);
+        let other = fill(Ptr(d.0 + 4), 8, 4);
+        let code = api::cuGraphExecMemsetNodeSetParams(exec, inner_node, place(&other), Context(0));
+        assert_eq!(code, 0, "of an inner graph");
+    }
+}
+
 #[test]
 fn graphs_of_every_plain_kind_run() {
     if !in_child("graphs::graphs_of_every_plain_kind_run") {
@@ -134,19 +153,7 @@ fn graphs_of_every_plain_kind_run() {
         assert_ne!(embedded, child);
         assert_eq!(nodes(embedded).len(), 1);
         assert_eq!(api::cuGraphDestroy(embedded), 1, "the node's own");
-        let other = fill(d, 4, 16);
-        assert_eq!(
-            api::cuGraphExecMemsetNodeSetParams(exec, node[0], place(&other), Context(0)),
-            0
-        );
-        assert_eq!(
-            api::cuGraphExecMemsetNodeSetParams(exec, node[1], place(&other), Context(0)),
-            1
-        );
-        let inner_node = Node(nodes(embedded)[0]);
-        let other = fill(Ptr(d.0 + 4), 8, 4);
-        let code = api::cuGraphExecMemsetNodeSetParams(exec, inner_node, place(&other), Context(0));
-        assert_eq!(code, 0, "of an inner graph");
+        change(exec, &node, embedded, d);
         assert_eq!(api::cuGraphDestroy(graph), 0);
         assert_eq!(api::cuGraphDestroy(graph), 1);
         assert_eq!(api::cuGraphNodeGetType(node[0], Out(std::ptr::null_mut())), 1);
@@ -218,6 +225,17 @@ fn streams_are_captured_and_instances_updated() {
     }
 }
 
+/// Ends a capture on another thread.
+fn end_elsewhere(s: Stream) -> i32 {
+    let end = move || unsafe {
+        let (mut context, mut graph) = (Context(0), Graph(0));
+        api::cuDevicePrimaryCtxRetain(Out(&raw mut context), Device(0));
+        api::cuCtxSetCurrent(context);
+        api::cuStreamEndCapture(s, Out(&raw mut graph))
+    };
+    std::thread::spawn(end).join().unwrap()
+}
+
 #[test]
 fn what_must_not_be_breaks_a_capture() {
     if !in_child("graphs::what_must_not_be_breaks_a_capture") {
@@ -284,20 +302,10 @@ fn what_must_not_be_breaks_a_capture() {
         assert_eq!(api::cuStreamEndCapture(s, Out(&raw mut graph)), 401);
         // Another thread may not end it, unless it is relaxed.
         assert_eq!(api::cuStreamBeginCapture_v2(s, 1), 0);
-        let end = |s: Stream| {
-            std::thread::spawn(move || {
-                let (mut context, mut graph) = (Context(0), Graph(0));
-                api::cuDevicePrimaryCtxRetain(Out(&raw mut context), Device(0));
-                api::cuCtxSetCurrent(context);
-                api::cuStreamEndCapture(s, Out(&raw mut graph))
-            })
-            .join()
-            .unwrap()
-        };
-        assert_eq!(end(s), 908);
+        assert_eq!(end_elsewhere(s), 908);
         assert_eq!(api::cuStreamDestroy_v2(s), 0, "the capture is over");
         assert_eq!(api::cuStreamBeginCapture_v2(other, 2), 0);
-        assert_eq!(end(other), 0);
+        assert_eq!(end_elsewhere(other), 0);
         assert_eq!(api::cuCtxSynchronize(), 0);
         assert_eq!(bytes::<1>(d), [2]);
     }

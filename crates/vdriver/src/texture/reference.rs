@@ -104,7 +104,7 @@ impl Drop for Reference {
 }
 
 /// The references of a module that goes.
-pub fn forget_module(module: &Loaded) {
+fn forget_module(module: &Loaded) {
     let Some(all) = BY_VARIABLE.get() else { return };
     for variable in module.code.variables().iter().filter(|variable| variable.reference) {
         if let Some(gone) = lock(all).remove(&variable.address) {
@@ -122,7 +122,10 @@ fn of_module(to: Place<Ptr>, module: Module, name: Text, surface: bool) -> Resul
         return Err(status::INVALID_VALUE);
     }
     let variable = module.reference(name).ok_or(status::NOT_FOUND)?.address;
-    let all = BY_VARIABLE.get_or_init(Mutex::default);
+    let all = BY_VARIABLE.get_or_init(|| {
+        module::tell_when_gone(forget_module);
+        Mutex::default()
+    });
     let found = lock(all)
         .entry(variable)
         .or_insert_with(|| Reference::new(Some(variable), Arc::downgrade(&module), surface))

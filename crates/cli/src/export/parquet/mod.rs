@@ -231,8 +231,7 @@ impl<W: Write + Send> Parquet<W> {
                 next()?.number(shape.and_then(|s| s.get(n).copied()).map(i64::from));
             }
         }
-        let shared = launch.map(|l| l.shared).or(ran.map(|gpu| gpu.shared));
-        next()?.number(shared.map(i64::from));
+        next()?.number(launch.map(|l| l.shared).or(ran.map(|gpu| gpu.shared)).map(i64::from));
         next()?.truth(launch.map(|l| l.flags & LAUNCH_COOPERATIVE != 0));
         next()?.number(bytes.or(moved.and_then(|gpu| i64::try_from(gpu.bytes).ok())));
         let way = gpu.filter(|gpu| gpu.what == GPU_COPY).map(|gpu| copy_direction(gpu.direction));
@@ -240,20 +239,15 @@ impl<W: Write + Send> Parquet<W> {
         next()?.bytes(said(event, meta));
         next()?.text(Some(self.host));
         next()?.text(Some(self.exe));
-        let block = launch.map(|l| l.args).filter(|args| !args.is_empty());
-        next()?.bytes(block);
-        for _ in 0..3 {
-            // Arguments are filled in below.
-            next()?;
-        }
+        next()?.bytes(launch.map(|l| l.args).filter(|args| !args.is_empty()));
+        // Arguments are filled in below.
+        (0..3).try_for_each(|_| next().map(drop))?;
         let link = gpu.map_or(event.link, |gpu| gpu.link);
         next()?.number(Some(link as i64).filter(|&link| link != 0));
         next()?.number(event.call_ns.filter(|_| gpu.is_some()).map(|ns| ns as i64));
         next()?.number(gpu.map(|gpu| gpu.stream.into()));
         next()?.number(gpu.map(|gpu| gpu.graph_node as i64).filter(|&node| node != 0));
-        let first = self.arguments;
-        let places = [first, first + 1, first + 2];
-        let columns = self.columns.get_disjoint_mut(places);
+        let columns = self.columns.get_disjoint_mut([0, 1, 2].map(|n| self.arguments + n));
         let columns = columns.map_err(|_| ParquetError::General("too few columns".into()))?;
         let mut arguments = Arguments { columns, texts, scratch: &mut self.scratch, count: 0 };
         arguments.fill(meta, event, &facts, kernel);

@@ -121,7 +121,7 @@ impl Lowering<'_> {
 
     /// The result of an instruction on two operands, in a new register.
     fn step(&mut self, mut inst: Inst, src: [Src; 2]) -> u32 {
-        let ty = inst.types[0];
+        let ty = inst.ty();
         let d = self.register(ty);
         inst.dst.push(Dst::Reg(d, ty.bits()));
         inst.src.extend(src);
