@@ -430,7 +430,8 @@ mod tests {
         assert_eq!(op("vote", &["ballot", "sync", "b32"]), Ok(Op::Vote));
         assert_eq!(op("ld", &["volatile", "global", "u32"]), Ok(Op::Ld));
         assert_eq!(op("ld", &["global", "nc", "L1::no_allocate", "v4", "f32"]), Ok(Op::Ld));
-        assert_eq!(op("wmma", &["load", "a"]), Err(NoForm::Refused("a matrix instruction")));
+        let refused = Err(NoForm::Refused("a warpgroup matrix instruction"));
+        assert_eq!(op("wgmma", &["fence"]), refused);
         assert_eq!(op("frobnicate", &[]), Err(NoForm::Unknown));
         assert!(matches!(op("add", &["sat", "u32"]), Err(NoForm::Modifiers(_))));
         assert!(matches!(op("add", &["rn", "rz", "f32"]), Err(NoForm::Modifiers(_))));
