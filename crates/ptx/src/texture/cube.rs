@@ -31,7 +31,8 @@ pub(super) fn face(direction: [f32; 3]) -> (u32, [f32; 2]) {
     } else {
         (0, -z, -y)
     };
-    (face, [s, t].map(|v| ((v + 1.0) / 2.0) as f32))
+    // What is no number lies in the middle (measured).
+    (face, [s, t].map(|v| if v.is_nan() { 0.5 } else { ((v + 1.0) / 2.0) as f32 }))
 }
 
 #[cfg(test)]
