@@ -20,7 +20,9 @@ pub fn failure(fault: &Fault, memory: &Memory) -> Failure {
     };
     let text = fault.message(&named, near.as_deref());
     match *fault.cause {
-        Cause::Address { .. } => Failure::IllegalAddress(text),
+        Cause::Address { .. } | Cause::Handle { .. } | Cause::Surface { .. } => {
+            Failure::IllegalAddress(text)
+        }
         Cause::Misaligned { .. } => Failure::Misaligned(text),
         Cause::Assert => Failure::Assert(text),
         Cause::Refused { .. } => Failure::NotSupported(text),

@@ -69,6 +69,9 @@ fn sampler(texture: &Texture) -> Result<Sampler, Failure> {
         let known = u32::try_from(n).ok().and_then(Address::from_number);
         known.ok_or_else(|| Failure::NotSupported(format!("address mode {n}")))
     };
+    if texture.cube && has(flag::SEAMLESS) && given.filter != 0 {
+        return Err(Failure::NotSupported("filters across the edges of a cube".into()));
+    }
     let [x, y, z] = given.address;
     Ok(Sampler {
         address: [mode(x)?, mode(y)?, mode(z)?],

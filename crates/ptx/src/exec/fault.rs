@@ -27,14 +27,14 @@ pub enum Cause {
     },
     /// `trap` (CUDA error 719).
     Trap,
-    /// No texture or surface has this handle.
+    /// No texture or surface has this handle (CUDA error 700).
     Handle {
         /// The handle.
         handle: u64,
         /// A surface was expected.
         surface: bool,
     },
-    /// Coordinates outside of a surface, where the instruction says `.trap`.
+    /// Coordinates outside of a surface, where the instruction says `.trap` (CUDA error 700).
     Surface {
         /// x in bytes, y, z or the layer.
         coordinates: [i64; 3],

@@ -28,26 +28,31 @@ pub(super) struct Rule {
 /// Positions beyond this are as good as outside: sizes are below 2^18.
 const FAR: f64 = 1e9;
 
+/// Bits below the point that coordinates from 0 to 1 are cut off to, by the size of the axis: larger axes have more.
+const KEPT: [(u32, i32); 3] = [(1 << 13, 21), (1 << 16, 22), (u32::MAX, 23)];
+
 impl Rule {
-    /// The position in texels. Of coordinates from 0 to 1, what the address mode makes of the whole part comes before
-    /// the product.
+    /// The position in texels, of an axis that begins again after one or two sizes. Subnormal coordinates are 0.
     fn position(&self, coordinate: f32) -> f64 {
-        if coordinate.is_nan() {
+        if coordinate.is_nan() || coordinate.is_subnormal() {
             return 0.0;
         }
         let x = f64::from(coordinate);
-        let size = f64::from(self.size);
-        let x = match (self.normalized, self.address) {
-            (false, _) => x,
-            (true, _) if x.is_infinite() => 0.0,
-            (true, Address::Wrap) => (x - x.floor()) * size,
-            (true, Address::Mirror) => {
-                let part = x - x.floor();
-                size * if x.floor().rem_euclid(2.0) == 0.0 { part } else { 1.0 - part }
-            }
-            (true, _) => x * size,
+        if !self.normalized {
+            return x.clamp(-FAR, FAR);
+        }
+        if x.is_infinite() && matches!(self.address, Address::Wrap | Address::Mirror) {
+            return 0.0;
+        }
+        let bits = KEPT.iter().find(|(most, _)| self.size <= *most).map_or(21, |(_, bits)| *bits);
+        let unit = 2f64.powi(bits);
+        let cut = (x.clamp(-FAR, FAR) * unit).floor() / unit;
+        let part = match self.address {
+            Address::Wrap => cut - cut.floor(),
+            Address::Mirror => cut.rem_euclid(2.0),
+            _ => cut,
         };
-        x.clamp(-FAR, FAR)
+        (part * f64::from(self.size)).clamp(-FAR, FAR)
     }
 
     /// The texel of a number that may lie outside.
@@ -80,8 +85,10 @@ impl Rule {
         Axis { at: [self.texel(n), self.texel(n + 1)], fraction }
     }
 
-    /// A texel by its number.
+    /// A texel by its number: no address mode applies.
     pub(super) fn numbered(&self, n: i32) -> Axis {
-        Axis { at: [self.texel(n.into()); 2], fraction: 0 }
+        let n = i64::from(n) + self.offset;
+        let inside = (0..i64::from(self.size)).contains(&n);
+        Axis { at: [inside.then_some(n as u32); 2], fraction: 0 }
     }
 }

@@ -1,18 +1,52 @@
 //! From a direction to a face of a cube.
 //!
-//! Owns which face, and where on it (CUDA Programming Guide, "Cubemap Textures"). Must not know: texels.
+//! Owns which face, and where on it (CUDA Programming Guide, "Cubemap Textures"; ties and what is no number as on an
+//! H200). Must not know: texels.
 
-/// A face, and coordinates on it from 0 to 1.
-pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
-    let [ax, ay, az] = [x, y, z].map(f32::abs);
-    let (face, s, t, m) = if ax >= ay && ax >= az {
-        if x.is_sign_negative() { (1, z, -y, ax) } else { (0, -z, -y, ax) }
-    } else if ay >= az {
-        if y.is_sign_negative() { (3, x, -z, ay) } else { (2, x, z, ay) }
-    } else if z.is_sign_negative() {
-        (5, -x, -y, az)
+/// A direction whose longest part is 1: the compiler of a GPU's code divides by it, so that what is infinite, or no number,
+/// or all zero, becomes no number.
+fn scaled(direction: [f32; 3]) -> [f64; 3] {
+    let number = |v: f32| if v.is_subnormal() { 0.0 } else { f64::from(v) };
+    let parts = direction.map(number);
+    let most = parts.map(f64::abs).into_iter().fold(0.0, f64::max);
+    if most == 0.0 || most.is_infinite() {
+        let part = |v: f64| if most > 0.0 && v.is_finite() { 0.0 * v } else { f64::NAN };
+        return parts.map(part);
+    }
+    parts.map(|v| v / most)
+}
+
+/// A face, and coordinates on it from 0 to 1. Of parts that are as long the last is the longest.
+pub(super) fn face(direction: [f32; 3]) -> (u32, [f32; 2]) {
+    let [x, y, z] = scaled(direction);
+    let length = |v: f64| if v.is_nan() { -1.0 } else { v.abs() };
+    let [ax, ay, az] = [x, y, z].map(length);
+    let negative = |v: f64| v < 0.0;
+    let (face, s, t) = if az >= ax && az >= ay {
+        if negative(z) { (5, -x, -y) } else { (4, x, -y) }
+    } else if ay >= ax {
+        if negative(y) { (3, x, -z) } else { (2, x, z) }
+    } else if negative(x) {
+        (1, z, -y)
     } else {
-        (4, x, -y, az)
+        (0, -z, -y)
     };
-    (face, [s, t].map(|v| (v / m + 1.0) / 2.0))
+    // What is no number lies in the middle (measured).
+    (face, [s, t].map(|v| if v.is_nan() { 0.5 } else { ((v + 1.0) / 2.0) as f32 }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::face;
+
+    #[test]
+    fn the_longest_part_chooses_the_face() {
+        assert_eq!(face([2.0, 1.0, 0.0]), (0, [0.5, 0.25]));
+        assert_eq!(face([-1.0, 0.5, 0.0]).0, 1);
+        assert_eq!(face([0.0, 3.0, 0.0]), (2, [0.5, 0.5]));
+        assert_eq!(face([1.0, 1.0, 1.0]).0, 4, "the last of equal ones");
+        assert_eq!(face([1.0, 1.0, 0.5]).0, 2);
+        assert_eq!(face([0.0, f32::INFINITY, 0.0]).0, 4);
+        assert_eq!(face([0.0, -0.0, -0.0]).0, 4);
+    }
 }

@@ -3,6 +3,7 @@
 //! Owns the table of kinds, and how bytes become values and values bytes. Must not know: where texels lie, how they are
 //! weighed.
 
+use super::filter::{EIGHTHS, Scale};
 use crate::soft::{self, Round};
 
 /// What a channel is.
@@ -73,21 +74,22 @@ impl Format {
         if signed { ((value << shift) as i32 >> shift) as u32 } else { value }
     }
 
-    /// Channels as they are: integers extended to 32 bits, numbers as bits of `f32`. What a texel has not is 0, and 1 in
-    /// the fourth channel.
+    /// Channels as they are: integers extended to 32 bits, numbers as bits of `f32`. What a texel has not is 0 (measured).
     pub fn integers(self, texel: &[u8]) -> Texel {
         std::array::from_fn(|n| match n < usize::from(self.channels) {
             true if self.kind == Kind::Float && self.bits == 16 => half(self.raw(texel, n)),
             true => self.raw(texel, n),
-            false => missing(n, self.is_integer()),
+            false => 0,
         })
     }
 
     /// Channels as numbers: integers are fractions.
     pub fn numbers(self, texel: &[u8], srgb: bool) -> [f32; 4] {
         std::array::from_fn(|n| match n < usize::from(self.channels) {
-            true => self.number(self.raw(texel, n), srgb && n < 3),
-            false => f32::from_bits(missing(n, false)),
+            true => {
+                self.number(self.raw(texel, n), srgb && (n == 0 || n < 3 && self.channels == 4))
+            }
+            false => 0.0,
         })
     }
 
@@ -103,6 +105,77 @@ impl Format {
             Kind::Signed | Kind::SignedNormalized => {
                 let most = (most - 1.0) / 2.0;
                 (f64::from(raw as i32) / most).max(-1.0) as f32
+            }
+        }
+    }
+
+    /// Whether channel `n` is in sRGB, where colours are: of fewer than four channels the first.
+    const fn is_srgb(self, n: usize, srgb: bool) -> bool {
+        srgb && self.bits == 8
+            && !matches!(self.kind, Kind::Float)
+            && (n == 0 || n < 3 && self.channels == 4)
+    }
+
+    /// What the filter's values of channel `n` are.
+    pub(super) fn scale(self, n: usize, srgb: bool) -> Scale {
+        match self.kind {
+            Kind::Float if self.bits == 16 => Scale::Half,
+            Kind::Float => Scale::Single,
+            _ if self.is_srgb(n, srgb) => Scale::Half,
+            Kind::Unsigned | Kind::UnsignedNormalized => Scale::Fraction(0xffff),
+            Kind::Signed | Kind::SignedNormalized => Scale::Fraction(0x7fff),
+        }
+    }
+
+    /// Channels as the filter takes them.
+    pub(super) fn weighable(self, texel: &[u8], srgb: bool) -> Texel {
+        let numbers = self.numbers(texel, srgb);
+        std::array::from_fn(|n| match self.scale(n, srgb) {
+            _ if n >= usize::from(self.channels) => 0,
+            Scale::Fraction(most) => self.eighths(i64::from(self.raw(texel, n) as i32), most),
+            _ => numbers[n].to_bits(),
+        })
+    }
+
+    /// An integer as a fraction of 16 bits, in eighths of a unit.
+    fn eighths(self, value: i64, most: u32) -> u32 {
+        let signed = matches!(self.kind, Kind::Signed | Kind::SignedNormalized);
+        let own = i64::from(u32::MAX >> (32 - u32::from(self.bits) + u32::from(signed)));
+        (value * i64::from(most) * EIGHTHS).div_euclid(own.max(1)) as i32 as u32
+    }
+
+    /// A border's channel as the filter takes it.
+    pub(super) fn weighable_border(self, bits: u32, n: usize, srgb: bool) -> u32 {
+        let number = self.border(bits, false);
+        match self.scale(n, srgb) {
+            Scale::Fraction(most) => {
+                let signed = matches!(self.kind, Kind::Signed | Kind::SignedNormalized);
+                let own = u32::MAX >> (32 - u32::from(self.bits) + u32::from(signed));
+                let value = (f64::from(f32::from_bits(number)) * f64::from(own)).round() as i64;
+                self.eighths(value, most)
+            }
+            _ => number,
+        }
+    }
+
+    /// A border's channel as the format has it: fractions cut off toward zero, of integers as many bits as there are
+    /// (measured).
+    pub(super) fn border(self, bits: u32, integers: bool) -> u32 {
+        let unused = 32 - u32::from(self.bits);
+        let signed = matches!(self.kind, Kind::Signed | Kind::SignedNormalized);
+        match self.kind {
+            Kind::Float if self.bits == 16 => {
+                let (wide, narrow) = (soft::Format::F32, soft::Format::F16);
+                half(soft::convert(bits.into(), wide, narrow, Round::Zero) as u32)
+            }
+            Kind::Float => bits,
+            _ if integers && signed => ((bits << unused) as i32 >> unused) as u32,
+            _ if integers => bits << unused >> unused,
+            _ => {
+                let most = f64::from(u32::MAX >> (unused + u32::from(signed)));
+                let least = if signed { -1.0 } else { 0.0 };
+                let number = f64::from(f32::from_bits(bits)).clamp(least, 1.0);
+                (((number * most).trunc() / most) as f32).to_bits()
             }
         }
     }
@@ -143,16 +216,11 @@ impl Format {
     }
 }
 
-/// A channel that a texel has not.
-pub(super) const fn missing(n: usize, integers: bool) -> u32 {
-    match (n, integers) {
-        (3, true) => 1,
-        (3, false) => 0x3f80_0000,
-        _ => 0,
-    }
-}
-
+/// A half as bits of `f32`; what is no number keeps its bits (measured).
 fn half(bits: u32) -> u32 {
+    if bits & 0x7fff > 0x7c00 {
+        return (bits & 0x8000) << 16 | 0x7f80_0000 | (bits & 0x3ff) << 13;
+    }
     let (from, to) = (soft::Format::F16, soft::Format::F32);
     soft::convert((bits & 0xffff).into(), from, to, Round::Nearest) as u32
 }

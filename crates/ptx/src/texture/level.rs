@@ -12,7 +12,11 @@ pub(super) struct Levels {
     pub(super) fraction: u32,
 }
 
-/// The level of derivatives: the logarithm of the longer one, in texels of the first level.
+/// Parts between two levels.
+const PARTS: usize = 256;
+
+/// The level of derivatives: the logarithm of the longer axis of the ellipse that they span, in texels of the first
+/// level. A GPU's is near it, and exact along one axis only (docs/backends.md has figures).
 fn of_derivatives(found: &Descriptor, geometry: Geometry, words: &[u32]) -> f32 {
     let n = geometry.axes();
     let size = found.size(0);
@@ -21,14 +25,13 @@ fn of_derivatives(found: &Descriptor, geometry: Geometry, words: &[u32]) -> f32 
         (true, true) => f64::from(size[0]) / 2.0,
         (true, false) => f64::from(size[k].max(1)),
     };
-    let length = |from: usize| {
-        let parts = (0..n).map(|k| {
-            let word = words.get(from + k).copied().unwrap_or(0);
-            f64::from(f32::from_bits(word)) * scale(k)
-        });
-        parts.map(|v| v * v).sum::<f64>().sqrt()
+    let part = |k: usize| f64::from(f32::from_bits(words.get(k).copied().unwrap_or(0)));
+    let product = |a: usize, b: usize| -> f64 {
+        (0..n).map(|k| part(a + k) * part(b + k) * scale(k) * scale(k)).sum()
     };
-    length(0).max(length(n)).log2() as f32
+    let (a, b, both) = (product(0, 0), product(n, n), product(0, n));
+    let longer = (a + b + ((a - b) * (a - b) + 4.0 * both * both).sqrt()) / 2.0;
+    (longer.log2() / 2.0) as f32
 }
 
 /// The levels for a fetch; `words` are what stands behind the coordinates.
@@ -57,15 +60,21 @@ pub(super) fn choose(
     clamped(&found.sampler, level, last)
 }
 
+/// Parts of a level: numbers between are cut off toward zero.
+fn parts(level: f32) -> i64 {
+    (f64::from(level).clamp(-1e6, 1e6) * PARTS as f64) as i64
+}
+
 fn clamped(sampler: &Sampler, level: f32, last: usize) -> Levels {
-    let level = if level.is_nan() { 0.0 } else { level } + sampler.bias;
-    let [least, most] = sampler.clamp;
-    let level = level.max(least).min(most).clamp(0.0, last as f32);
-    let parts = (f64::from(level) * 256.0 + 0.5).floor() as usize;
+    let level = if level.is_nan() { 0 } else { parts(level) };
+    let [least, most] = sampler.clamp.map(parts);
+    // Where both bounds cross, the lower one holds (measured).
+    let level = (level + parts(sampler.bias)).min(most).max(least);
+    let parts = usize::try_from(level).unwrap_or(0).min(last * PARTS);
     if !sampler.mip_linear {
-        let level = ((parts + 128) / 256).min(last);
+        let level = ((parts + PARTS / 2) / PARTS).min(last);
         return Levels { at: [level; 2], fraction: 0 };
     }
-    let first = (parts / 256).min(last);
-    Levels { at: [first, (first + 1).min(last)], fraction: (parts % 256) as u32 }
+    let first = parts / PARTS;
+    Levels { at: [first, (first + 1).min(last)], fraction: (parts % PARTS) as u32 }
 }

@@ -60,6 +60,10 @@ impl<'m> Unit<'m> {
             out[0] = query::kind(*what, self.find(*handle)).into();
             return Ok(());
         }
+        // What has no handle is all zero, and nothing is kept of what is stored there (measured).
+        if *handle == 0 {
+            return Ok(());
+        }
         let memory = self.memory;
         let Some(found) = self.find(*handle) else {
             return Err(Cause::Handle {

@@ -4,8 +4,8 @@
 //! or a weight is found.
 
 use super::axis::{Axis, Rule};
-use super::descriptor::{Address, Descriptor};
-use super::format::{Texel, missing};
+use super::descriptor::Descriptor;
+use super::format::Texel;
 use super::texel::read;
 use super::{cube, filter, level};
 use crate::exec::{Cause, Memory};
@@ -82,7 +82,7 @@ impl Fetcher<'_> {
         let cube = what.geometry.flat_axes() < what.geometry.axes();
         Rule {
             size: size[axis].max(1),
-            address: if cube { Address::Clamp } else { sampler.address[axis] },
+            address: sampler.address[axis],
             normalized: sampler.normalized || cube,
             offset: what.offset[axis].into(),
         }
@@ -91,51 +91,86 @@ impl Fetcher<'_> {
     fn filtered(&self, what: &Texture, at: [u32; 3], behind: &[u32]) -> Result<Texel, Cause> {
         let levels = level::choose(self.found, what.fetch, what.geometry, what.integer, behind);
         let [first, second] = levels.at;
-        let a = self.level(what, at, first)?;
-        if levels.fraction == 0 || first == second {
-            return Ok(a);
+        if levels.fraction == 0 || first == second || self.integers {
+            return self.level(what, at, first);
         }
-        let b = self.level(what, at, second)?;
-        if self.integers {
-            return Ok(a);
+        if self.is_linear(what) && what.geometry.flat_axes() < 3 {
+            // Both levels' planes are summed as those of a volume.
+            let (a, b) = (self.axes(what, at, first), self.axes(what, at, second));
+            let n = Self::count(self.found, what.geometry);
+            let weights = filter::between(&a[..n], &b[..n], levels.fraction);
+            let places = [(first, &a[..n]), (second, &b[..n])];
+            return self.weighed(&weights, |corner| {
+                (places[corner >> 2].0, places[corner >> 2].1, corner & 3)
+            });
         }
-        Ok(std::array::from_fn(|n| {
-            let (a, b) = (f32::from_bits(a[n]), f32::from_bits(b[n]));
-            filter::blend(levels.fraction, a, b).to_bits()
-        }))
+        let (a, b) = (self.level(what, at, first)?, self.level(what, at, second)?);
+        Ok(std::array::from_fn(|n| filter::blend(levels.fraction, a[n], b[n])))
+    }
+
+    /// Axes of a footprint. A row is a plane of one row, read at its upper edge, where its border shows (measured).
+    const fn count(found: &Descriptor, geometry: Geometry) -> usize {
+        match geometry {
+            Geometry::D1 if !found.linear => 2,
+            other => other.flat_axes(),
+        }
+    }
+
+    /// Whether a fetch weighs neighbours.
+    const fn is_linear(&self, what: &Texture) -> bool {
+        self.found.sampler.linear && !self.integers && !what.integer && !self.found.linear
+    }
+
+    /// The texels of each axis that a level's footprint has.
+    fn axes(&self, what: &Texture, at: [u32; 3], level: usize) -> [Axis; 3] {
+        let linear = self.is_linear(what);
+        let mut axes = [Axis { at: [Some(0); 2], fraction: 0 }; 3];
+        for (k, axis) in axes.iter_mut().enumerate().take(Self::count(self.found, what.geometry)) {
+            let rule = self.rule(what, level, k);
+            let at = if k < what.geometry.flat_axes() { at[k] } else { 0 };
+            *axis = match (what.integer, linear) {
+                _ if self.found.linear => self.in_line(at, what.integer),
+                (true, _) => rule.numbered(at as i32),
+                (false, true) => rule.around(f32::from_bits(at)),
+                (false, false) => rule.nearest(f32::from_bits(at)),
+            };
+        }
+        axes
+    }
+
+    /// The mean of corners' texels, each in a level at a corner of axes.
+    fn weighed<'x>(
+        &self,
+        weights: &[u32; 8],
+        place: impl Fn(usize) -> (usize, &'x [Axis], usize),
+    ) -> Result<Texel, Cause> {
+        let mut values = [[0; 8]; 4];
+        for corner in (0..8).filter(|corner| weights[*corner] > 0) {
+            let (level, axes, at) = place(corner);
+            let texel = self.texel(level, axes, at, true)?;
+            for (channel, value) in values.iter_mut().zip(texel) {
+                channel[corner] = value;
+            }
+        }
+        let (format, srgb) = (self.found.format, self.found.sampler.srgb);
+        Ok(std::array::from_fn(|n| filter::mean(format.scale(n, srgb), weights, &values[n])))
     }
 
     /// One level's texel, or the mean of those around.
     fn level(&self, what: &Texture, at: [u32; 3], level: usize) -> Result<Texel, Cause> {
-        let n = what.geometry.flat_axes();
-        let linear = self.found.sampler.linear && !self.integers && !what.integer;
-        let mut axes = [Axis { at: [Some(0); 2], fraction: 0 }; 3];
-        for (k, axis) in axes.iter_mut().enumerate().take(n) {
-            let rule = self.rule(what, level, k);
-            *axis = match (what.integer, linear) {
-                _ if self.found.linear => self.in_line(at[0], what.integer),
-                (true, _) => rule.numbered(at[k] as i32),
-                (false, true) => rule.around(f32::from_bits(at[k])),
-                (false, false) => rule.nearest(f32::from_bits(at[k])),
-            };
+        let all = self.axes(what, at, level);
+        let axes = all.get(..Self::count(self.found, what.geometry)).unwrap_or_default();
+        // By number there is nothing outside, and nothing at all in a row that is an array (measured).
+        let by_number = what.integer || self.found.linear;
+        let none = axes.iter().any(|axis| axis.at[0].is_none());
+        let row = what.geometry == Geometry::D1 && !self.found.linear;
+        if by_number && (none || row) {
+            return Ok([0; 4]);
         }
-        let axes = axes.get(..n).unwrap_or_default();
-        if !linear {
-            return self.texel(level, axes, 0);
+        if !self.is_linear(what) {
+            return self.texel(level, axes, 0, false);
         }
-        let (mut weights, mut values) = ([0.0; 8], [[0.0; 8]; 4]);
-        let corners = 1usize << n;
-        for corner in 0..corners {
-            weights[corner] = filter::weight(axes, corner);
-            if weights[corner] != 0.0 {
-                let texel = self.texel(level, axes, corner)?;
-                for (channel, value) in values.iter_mut().zip(texel) {
-                    channel[corner] = f32::from_bits(value);
-                }
-            }
-        }
-        let weights = weights.get(..corners).unwrap_or_default();
-        Ok(values.map(|channel| filter::mean(weights, &channel).to_bits()))
+        self.weighed(&filter::weights(axes), |corner| (level, axes, corner))
     }
 
     /// Linear memory: a texel by its number, nothing outside.
@@ -145,13 +180,19 @@ impl Fetcher<'_> {
         Axis { at: [inside.then_some(n as u32); 2], fraction: 0 }
     }
 
-    /// The texel at a corner of a footprint.
-    fn texel(&self, level: usize, axes: &[Axis], corner: usize) -> Result<Texel, Cause> {
+    /// The texel at a corner of a footprint, for the filter or as it is given.
+    fn texel(
+        &self,
+        level: usize,
+        axes: &[Axis],
+        corner: usize,
+        weighed: bool,
+    ) -> Result<Texel, Cause> {
         let mut place = [0; 3];
         for (k, axis) in axes.iter().enumerate() {
             match axis.at[corner >> k & 1] {
                 Some(n) => place[k] = n,
-                None => return Ok(self.outside()),
+                None => return Ok(self.outside(weighed)),
             }
         }
         place[2] += self.plane;
@@ -165,19 +206,23 @@ impl Fetcher<'_> {
         let mut texel = [0; 16];
         let texel = texel.get_mut(..format.bytes()).unwrap_or_default();
         read(self.memory, address, texel)?;
-        Ok(match self.integers {
-            true => format.integers(texel),
-            false => format.numbers(texel, self.found.sampler.srgb).map(f32::to_bits),
+        let srgb = self.found.sampler.srgb;
+        Ok(match weighed {
+            true => format.weighable(texel, srgb),
+            false if self.integers => format.integers(texel),
+            false => format.numbers(texel, srgb).map(f32::to_bits),
         })
     }
 
-    /// What is outside: the border's colour, as far as the format has channels; nothing in linear memory.
-    fn outside(&self) -> Texel {
-        let channels = usize::from(self.found.format.channels);
-        std::array::from_fn(|n| match n < channels {
-            _ if self.found.linear => 0,
-            true => self.found.sampler.border[n],
-            false => missing(n, self.integers),
+    /// What is outside: the border's colour, as far as the format has channels.
+    fn outside(&self, weighed: bool) -> Texel {
+        let format = self.found.format;
+        std::array::from_fn(|n| match n < usize::from(format.channels) {
+            true if weighed => {
+                format.weighable_border(self.found.sampler.border[n], n, self.found.sampler.srgb)
+            }
+            true => format.border(self.found.sampler.border[n], self.integers),
+            false => 0,
         })
     }
 
@@ -187,7 +232,7 @@ impl Fetcher<'_> {
             std::array::from_fn(|k| self.rule(what, 0, k).around(f32::from_bits(at[k])));
         let mut all = [0; 4];
         for (to, corner) in all.iter_mut().zip([2, 3, 1, 0]) {
-            *to = self.texel(0, &axes, corner)?[usize::from(channel & 3)];
+            *to = self.texel(0, &axes, corner, false)?[usize::from(channel & 3)];
         }
         Ok(all)
     }

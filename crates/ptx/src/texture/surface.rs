@@ -113,14 +113,18 @@ fn place(
         _ => 0,
     };
     let size = bytes as i64;
-    let aligned = x.rem_euclid(size) == 0;
+    if x.rem_euclid(size) != 0 {
+        return Err(Cause::Misaligned { address: x as u64, bytes: size as u32 });
+    }
     let inside = x >= 0 && x + size <= row && (0..h).contains(&y) && (0..d).contains(&z);
     let (x, y, z) = match what.boundary {
-        _ if inside && aligned => (x, y, z),
+        _ if inside => (x, y, z),
         Boundary::Zero => return Ok(None),
         Boundary::Clamp => {
             let most = (row - size).max(0);
-            (x.clamp(0, most) / size * size, y.clamp(0, h - 1), z.clamp(0, d - 1))
+            // A layer's number has no sign: below the first is behind the last (measured).
+            let last = if first > 0 && z < 0 { d - 1 } else { z.clamp(0, d - 1) };
+            (x.clamp(0, most), y.clamp(0, h - 1), last)
         }
         Boundary::Trap => {
             return Err(Cause::Surface {

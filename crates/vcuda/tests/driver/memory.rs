@@ -271,7 +271,8 @@ fn arrays_are_copied_to_and_from() {
             ([2, 3, 2, 77 | 1 << 32, 0], 1),
             ([2, 0, 2, 2 | 1 << 32, 0], 1),
             ([u64::MAX, 3, 2, 2 | 1 << 32, 0], 1),
-            ([2, 3, 2, 2 | 1 << 32, 4], 801),
+            ([2, 3, 2, 2 | 1 << 32, 4], 1),
+            ([2, 3, 2, 2 | 1 << 32, 64], 801),
         ] {
             assert_eq!(api::cuArray3DCreate_v2(Out(&raw mut kept), place(&wrong)), code);
         }

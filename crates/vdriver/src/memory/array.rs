@@ -103,8 +103,19 @@ pub fn element(format: u32, channels: u32) -> Result<usize, i32> {
             let bytes = 1 + usize::from(kind / 3 % 2 == 1);
             if channels == own { Ok(bytes * own as usize) } else { Err(status::INVALID_VALUE) }
         }
-        0x50..=0x5e | 0x91..=0xb2 | 0xcc..=0xdf => Err(status::NOT_SUPPORTED),
+        // Ten bits of each colour; compressed blocks.
+        0x50 | 0x91..=0x9e if channels == of_blocks(format) => Err(status::NOT_SUPPORTED),
         _ => Err(status::INVALID_VALUE),
+    }
+}
+
+/// Channels that arrays of such a format are made with.
+const fn of_blocks(format: u32) -> u32 {
+    match format {
+        0x97 | 0x98 => 1,
+        0x99 | 0x9a => 2,
+        0x9b | 0x9c => 3,
+        _ => 4,
     }
 }
 

@@ -106,7 +106,7 @@ impl TextureDesc {
         for (mode, there) in
             address.iter_mut().zip([true, rows > 0, planes > 0 && !texture.layered])
         {
-            if !there {
+            if !there && !(0..=3).contains(mode) {
                 *mode = 1;
             }
         }

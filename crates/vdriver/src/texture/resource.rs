@@ -84,10 +84,12 @@ impl ResourceDesc {
         if self.flags != 0 {
             return Err(wrong);
         }
+        // What is no array is a wrong value here (measured).
+        let value = |code| if code == status::INVALID_HANDLE { wrong } else { code };
         match self.kind {
-            ARRAY => of_arrays(&[&*array::by_handle(Ptr(self.at))?]).ok_or(wrong),
+            ARRAY => of_arrays(&[&*array::by_handle(Ptr(self.at)).map_err(value)?]).ok_or(wrong),
             MIPMAPPED => {
-                let mipmap = mipmap::by_handle(Ptr(self.at))?;
+                let mipmap = mipmap::by_handle(Ptr(self.at)).map_err(value)?;
                 let levels: Vec<&Array> = mipmap.levels.iter().map(|level| &**level).collect();
                 of_arrays(&levels).ok_or(wrong)
             }
