@@ -1,21 +1,6 @@
 //! The CUDA driver face: the functions of libcuda, exported under their own names without a version, as
 //! libcuda itself has them.
 
-use std::sync::atomic::AtomicPtr;
-
-use cushim_abi::types::*;
-use cushim_abi::{Class, DRIVER_BASE, Driver, facts};
-use cushim_interpose::site::{Hook, Site};
-
-macro_rules! c {
-    ($text:expr) => {
-        match std::ffi::CStr::from_bytes_with_nul(concat!($text, "\0").as_bytes()) {
-            Ok(text) => text,
-            Err(_) => c"",
-        }
-    };
-}
-
 macro_rules! function {
     ($how:tt $name:ident ($($arg:ident : $type:ty),*) $ret:ty) => {
         #[allow(non_snake_case)]
@@ -30,13 +15,13 @@ macro_rules! function {
 
 macro_rules! row {
     ($how:tt [$($name:ident)+] $args:tt $ret:ty) => {
-        $(function!($how $name $args $ret);)+
+        $($crate::driver::function!($how $name $args $ret);)+
     };
 }
 
 macro_rules! table {
     ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
-        $(row!($how [$($name)+] $args $ret);)*
+        $($crate::driver::row!($how [$($name)+] $args $ret);)*
 
         /// The sites, in the order of [`Driver`].
         pub(crate) static SITES: [Site; [$($(stringify!($name),)+)*].len()] = [
@@ -49,11 +34,11 @@ macro_rules! table {
                 own_stream: facts::has_own_stream(stringify!($name)),
                 puts_work: facts::puts_work(Class::$class, stringify!($name)),
                 hook: Hook($name as *const ()),
-                home: &crate::HOME,
+                home: &HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),
             },)+)*
         ];
     };
 }
 
-cushim_abi::driver_functions!(table);
+pub(crate) use {function, row, table};

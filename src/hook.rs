@@ -37,6 +37,16 @@ impl Missing for usize {
     }
 }
 
+/// A text that ends with a NUL.
+macro_rules! c {
+    ($($text:expr),*) => {
+        match std::ffi::CStr::from_bytes_with_nul(concat!($($text,)* "\0").as_bytes()) {
+            Ok(text) => text,
+            Err(_) => c"",
+        }
+    };
+}
+
 /// Calls the real function of `$site` through `observe` or the handler named in `$how`.
 macro_rules! hook_body {
     ($face:ident, $site:expr, $how:tt, ($($arg:ident : $type:ty),*) -> $ret:ty) => {{

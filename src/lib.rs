@@ -3,6 +3,7 @@
 //! - [`runtime`]: the functions of libcudart, each under the version node of every major it serves;
 //! - [`driver`]: the functions of libcuda, unversioned as there;
 //! - [`offload`]: the functions of LLVM's libomptarget, under its version node;
+//! - [`exports`]: all of these, and their table;
 //! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`;
 //! - [`inject`]: what the driver and NVTX call where they were told to (`CUDA_INJECTION64_PATH`,
 //!   `NVTX_INJECTION64_PATH`);
@@ -22,6 +23,7 @@
 #[macro_use]
 mod hook;
 mod driver;
+mod exports;
 mod inject;
 mod loader;
 mod offload;
@@ -29,19 +31,14 @@ mod runtime;
 mod sanitizer;
 
 use cushim_apart::heap::Heap;
-use cushim_interpose::site::Home;
 use cushim_interpose::{direct, life, redirect, weak};
 
 #[global_allocator]
 static HEAP: Heap = Heap::new();
 
-/// All hooks, for those who look functions up.
-pub(crate) static HOME: Home =
-    Home { runtime: &runtime::SITES, driver: &driver::SITES, offload: &offload::SITES };
-
 extern "C" fn loaded() {
     life::loaded();
-    weak::unbind(&HOME);
+    weak::unbind(&exports::HOME);
 }
 
 extern "C" fn unloaded() {

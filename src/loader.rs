@@ -36,7 +36,7 @@ unsafe extern "C" fn decide_dlsym(
     caller: usize,
 ) -> Answer {
     // SAFETY: the arguments of the call.
-    Answer::new(unsafe { loader::dlsym(&crate::HOME, handle, name, caller) }, Real::Dlsym)
+    Answer::new(unsafe { loader::dlsym(&crate::exports::HOME, handle, name, caller) }, Real::Dlsym)
 }
 
 unsafe extern "C" fn decide_dlvsym(
@@ -45,12 +45,16 @@ unsafe extern "C" fn decide_dlvsym(
     version: *const c_char,
 ) -> Answer {
     // SAFETY: the arguments of the call.
-    Answer::new(unsafe { loader::dlvsym(&crate::HOME, handle, name, version) }, Real::Dlvsym)
+    Answer::new(
+        unsafe { loader::dlvsym(&crate::exports::HOME, handle, name, version) },
+        Real::Dlvsym,
+    )
 }
 
 unsafe extern "C" fn decide_dlopen(file: *const c_char, flags: i32, caller: usize) -> Answer {
     // SAFETY: the arguments of the call.
-    let none = unsafe { loader::dlopen(&crate::HOME, &cushim_refused, file, flags, caller) };
+    let none =
+        unsafe { loader::dlopen(&crate::exports::HOME, &cushim_refused, file, flags, caller) };
     Answer::new(none.then_some(std::ptr::null_mut()), Real::Dlopen)
 }
 

@@ -4,22 +4,6 @@
 //! there is a libomptarget by a weak reference or by `dlsym` (libomp does) gets the answer that it gets without us; who
 //! was linked with one names the version, and comes here.
 
-use std::arch::global_asm;
-use std::sync::atomic::AtomicPtr;
-
-use cushim_abi::types::*;
-use cushim_abi::{Class, OFFLOAD_BASE, Offload, facts};
-use cushim_interpose::site::{Hook, Site};
-
-macro_rules! c {
-    ($text:expr) => {
-        match std::ffi::CStr::from_bytes_with_nul(concat!($text, "\0").as_bytes()) {
-            Ok(text) => text,
-            Err(_) => c"",
-        }
-    };
-}
-
 macro_rules! function {
     ($how:tt $name:ident ($($arg:ident : $type:ty),* $(; $result:ident : $answer:ty)?) $ret:ty) => {
         #[allow(non_snake_case)]
@@ -52,13 +36,13 @@ macro_rules! function {
 
 macro_rules! row {
     ($how:tt [$($name:ident)+] $args:tt $ret:ty) => {
-        $(function!($how $name $args $ret);)+
+        $($crate::offload::function!($how $name $args $ret);)+
     };
 }
 
 macro_rules! table {
     ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
-        $(row!($how [$($name)+] $args $ret);)*
+        $($crate::offload::row!($how [$($name)+] $args $ret);)*
 
         /// The sites, in the order of [`Offload`].
         pub(crate) static SITES: [Site; [$($(stringify!($name),)+)*].len()] = [
@@ -71,11 +55,11 @@ macro_rules! table {
                 own_stream: false,
                 puts_work: facts::puts_work(Class::$class, stringify!($name)),
                 hook: Hook($name as *const ()),
-                home: &crate::HOME,
+                home: &HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),
             },)+)*
         ];
     };
 }
 
-cushim_abi::offload_functions!(table);
+pub(crate) use {function, row, table};

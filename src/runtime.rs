@@ -5,13 +5,6 @@
 //! instance its exported name and version. The newest major's is the default version, which an
 //! unversioned lookup finds.
 
-use std::arch::global_asm;
-use std::sync::atomic::AtomicPtr;
-
-use cushim_abi::types::*;
-use cushim_abi::{Class, Runtime, facts};
-use cushim_interpose::site::{Hook, Site};
-
 macro_rules! node {
     (11) => {
         "libcudart.so.11.0"
@@ -34,15 +27,6 @@ macro_rules! at {
     };
 }
 
-macro_rules! c {
-    ($($text:expr),*) => {
-        match std::ffi::CStr::from_bytes_with_nul(concat!($($text,)* "\0").as_bytes()) {
-            Ok(text) => text,
-            Err(_) => c"",
-        }
-    };
-}
-
 /// One name under one version. Where the process is to be left alone, it is the real function but for a
 /// byte that is looked at, as soon as that is known.
 macro_rules! export {
@@ -59,7 +43,7 @@ macro_rules! export {
             "jmp rax",
             concat!(".size cushim_", $major, "_", stringify!($name), ", .-cushim_", $major, "_", stringify!($name)),
             concat!(".symver cushim_", $major, "_", stringify!($name), ",",
-                cushim_abi::exported_name!($name $exported), at!($major), node!($major), ",remove"),
+                cushim_abi::exported_name!($name $exported), $crate::runtime::at!($major), $crate::runtime::node!($major), ",remove"),
             hook = sym $name::hook::<$major>,
             sites = sym $name::SITES,
             real = const $name::real_at::<$major>(),
@@ -72,8 +56,12 @@ macro_rules! function {
     ($class:ident $how:tt [$($major:tt)*] $name:ident $exported:tt ($($arg:ident : $type:ty),*) $ret:ty) => {
         #[allow(non_snake_case)]
         mod $name {
+            use std::sync::atomic::AtomicPtr;
+
             #[allow(unused_imports)]
-            use super::*;
+            use cushim_abi::types::*;
+            use cushim_abi::{Class, Runtime, facts};
+            use cushim_interpose::site::{Hook, Site};
 
             const MAJORS: [usize; [$($major),*].len()] = [$($major),*];
 
@@ -81,12 +69,12 @@ macro_rules! function {
                 id: Runtime::$name as u16,
                 class: Class::$class,
                 name: c!(cushim_abi::exported_name!($name $exported)),
-                node: Some(c!(node!($major))),
+                node: Some(c!($crate::runtime::node!($major))),
                 major: Some($major),
                 own_stream: facts::has_own_stream(cushim_abi::exported_name!($name $exported)),
                 puts_work: facts::puts_work(Class::$class, cushim_abi::exported_name!($name $exported)),
                 hook: Hook(hook::<$major> as *const ()),
-                home: &crate::HOME,
+                home: &$crate::exports::HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),
             }),*];
 
@@ -114,20 +102,20 @@ macro_rules! function {
             }
         }
 
-        $(export!($major $name $exported);)*
+        $($crate::runtime::export!($major $name $exported);)*
     };
 }
 
 /// One row of the table: names that share a signature.
 macro_rules! row {
     ($class:ident $how:tt $majors:tt {$($name:ident $exported:tt)+} $args:tt $ret:ty) => {
-        $(function!($class $how $majors $name $exported $args $ret);)+
+        $($crate::runtime::function!($class $how $majors $name $exported $args $ret);)+
     };
 }
 
 macro_rules! table {
     ($($class:ident $how:tt $majors:tt [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:ty;)*) => {
-        $(row!($class $how $majors {$($name [$($exported)?])+} $args $ret);)*
+        $($crate::runtime::row!($class $how $majors {$($name [$($exported)?])+} $args $ret);)*
 
         /// The sites of all functions, one list per row name.
         pub(crate) static SITES: [&[Site]; [$($(stringify!($name),)+)*].len()] =
@@ -135,4 +123,4 @@ macro_rules! table {
     };
 }
 
-cushim_abi::runtime_functions!(table);
+pub(crate) use {at, export, function, node, row, table};

@@ -1,7 +1,11 @@
 // What a launch costs the calling thread: bursts of an empty kernel with four
 // arguments, ns per launch. With CUPTI in the way as asked:
 //
-//   launch_bench none|WORD[+WORD…] [BURSTS] [PER_BURST]
+//   launch_bench none|WORD[+WORD…]
+//
+// For each line of its input it runs BURSTS bursts of PER_BURST launches, waits until what CUPTI
+// recorded was handed over, and prints a line: the median and the minimum of the bursts, and the
+// processor time of the whole process, all in ns per launch. So several of these take turns.
 //
 // callback: a subscriber with an empty callback on the runtime's and the driver's
 // launches, what a tracer needs at the least; callback-driver, callback-runtime: on those
@@ -9,12 +13,14 @@
 // driver, runtime, external: also its records of copies and sets, of calls, of external
 // ids. launches: of the driver's cuLaunchKernel alone. push: an external id around each
 // launch; ahead: two. clock: times by the host's clock. flush: what is complete is asked for
-// ten times a second. zeroed: buffers come zeroed. Prints one line: the median and the minimum.
+// ten times a second. zeroed: buffers come zeroed. read: each record is looked at, as every
+// client has to do; kept: in buffers of 1 MiB that are used again, where they are new ones of 8 MiB else.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <time.h>
@@ -33,21 +39,50 @@ static uint64_t now()
     return at.tv_sec * 1000000000ull + at.tv_nsec;
 }
 
-static bool zeroed;
+static bool zeroed, reads, kept;
+static std::mutex guard;
+static std::vector<uint8_t *> spare;
+static volatile uint64_t seen;
 
 static void CUPTIAPI give(uint8_t **buffer, size_t *size, size_t *records)
 {
+    *records = 0;
+    if (kept) {
+        std::lock_guard<std::mutex> held(guard);
+        *size = 1 << 20;
+        *buffer = spare.empty() ? static_cast<uint8_t *>(malloc(*size)) : spare.back();
+        if (!spare.empty())
+            spare.pop_back();
+        return;
+    }
     *size = 8 << 20;
     *buffer = static_cast<uint8_t *>(zeroed ? calloc(1, *size) : aligned_alloc(8, *size));
-    *records = 0;
 }
 
-static void CUPTIAPI take(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t) { free(buffer); }
+static void CUPTIAPI take(CUcontext, uint32_t, uint8_t *buffer, size_t, size_t valid)
+{
+    CUpti_Activity *record = nullptr;
+    while (reads && cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
+        seen = seen + record->kind;
+    if (!kept)
+        return free(buffer);
+    std::lock_guard<std::mutex> held(guard);
+    spare.push_back(buffer);
+}
+
+// Processor time of all threads, ns.
+static double spent()
+{
+    timespec at;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
+    return at.tv_sec * 1e9 + at.tv_nsec;
+}
+
+static const int BURSTS = 60, PER_BURST = 500, HANDED_OVER_MS = 150;
 
 int main(int argc, char **argv)
 {
     const char *mode = argc > 1 ? argv[1] : "none";
-    const int bursts = argc > 2 ? atoi(argv[2]) : 200, per_burst = argc > 3 ? atoi(argv[3]) : 500;
     const std::string words = std::string("+") + mode + "+";
     auto has = [&](const char *word) { return words.find(std::string("+") + word + "+") != std::string::npos; };
     auto must = [](CUptiResult status, const char *what) {
@@ -67,6 +102,8 @@ int main(int argc, char **argv)
     }
     if (has("activity")) {
         zeroed = has("zeroed");
+        reads = has("read");
+        kept = has("kept");
         size_t size = 1;
         uint8_t yes = 1;
         if (zeroed)
@@ -99,11 +136,10 @@ int main(int argc, char **argv)
     float *d = nullptr;
     if (cudaMalloc(&d, 256) != cudaSuccess)
         return fprintf(stderr, "launch_bench: %s\n", cudaGetErrorString(cudaGetLastError())), 2;
-    std::vector<double> ns;
-    for (int burst = -20; burst < bursts; burst++) {
+    const auto burst = [&] {
         cudaDeviceSynchronize();
         auto begin = std::chrono::steady_clock::now();
-        for (int i = 0; i < per_burst; i++)
+        for (int i = 0; i < PER_BURST; i++)
             if (!push) {
                 empty<<<1, 32>>>(d, d, i, 1.5f);
             } else {
@@ -115,13 +151,22 @@ int main(int argc, char **argv)
                 if (ahead)
                     cuptiActivityPopExternalCorrelationId(CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0, &last);
             }
-        auto end = std::chrono::steady_clock::now();
-        if (burst >= 0)
-            ns.push_back(std::chrono::duration<double, std::nano>(end - begin).count() / per_burst);
+        return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count() / PER_BURST;
+    };
+    for (int i = 0; i < 20; i++)
+        burst();
+    for (char line[64]; fgets(line, sizeof line, stdin);) {
+        std::vector<double> ns;
+        const double begun = spent();
+        for (int i = 0; i < BURSTS; i++)
+            ns.push_back(burst());
+        if (cudaDeviceSynchronize() != cudaSuccess)
+            return 2;
+        std::this_thread::sleep_for(std::chrono::milliseconds(HANDED_OVER_MS));
+        const double took = spent() - begun;
+        std::sort(ns.begin(), ns.end());
+        printf("%.1f %.1f %.1f\n", ns[ns.size() / 2], ns[0], took / (BURSTS * PER_BURST));
+        fflush(stdout);
     }
-    if (cudaDeviceSynchronize() != cudaSuccess)
-        return 2;
-    std::sort(ns.begin(), ns.end());
-    printf("%.1f %.1f\n", ns[ns.size() / 2], ns[0]);
     return 0;
 }

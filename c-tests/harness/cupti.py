@@ -43,15 +43,21 @@ def places(cuda_home, major=None):
 
 def build(cuda_home, out, major=None):
     """Builds the counter; (path, None) or (None, why not)."""
+    return build_client(SOURCE, cuda_home, out, major)
+
+
+def build_client(source, cuda_home, out, major=None):
+    """Builds a client of CUPTI that the driver loads; (path, None) or (None, why not)."""
+    name = os.path.splitext(os.path.basename(source))[0]
     why = "no cupti.h beside a libcupti.so"
     for include, library in places(cuda_home, major):
-        target = os.path.join(out, "libcupti_count%s.so" % (major or ""))
+        target = os.path.join(out, "lib%s%s.so" % (name, major or ""))
         headers = ["-I" + include]
         if cuda_home:
             headers += ["-I" + os.path.join(cuda_home, "include")]
         for wheel in glob.glob(os.path.join(os.path.dirname(os.path.dirname(include)), "cuda_runtime", "include")):
             headers.append("-I" + wheel)
-        done = subprocess.run(["gcc", "-shared", "-fPIC", "-O1"] + headers + [SOURCE, library,
+        done = subprocess.run(["gcc", "-shared", "-fPIC", "-O1"] + headers + [source, library,
                               "-Wl,-rpath," + os.path.dirname(library), "-o", target],
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, universal_newlines=True)
         if done.returncode == 0:

@@ -3,7 +3,8 @@
    small buffers; and a callback in the driver's calls, which says their numbers.
    Records have the sizes of CUDA 13.5. STUB_CUPTI_REFUSE=N: enabling kind N fails;
    STUB_CUPTI_TAKEN: there is a subscriber already; STUB_CUPTI_OLD: no clock but the
-   real-time one, as before CUDA 11.6; STUB_CUPTI_DROPPED=N. */
+   real-time one, as before CUDA 11.6; STUB_CUPTI_DROPPED=N;
+   STUB_CUPTI_STEP=N: a call's number is N more than that of the one before. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -26,7 +27,7 @@ static uint64_t (*user_clock)(void);
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 struct buffer { uint8_t *at; size_t size, used; int records; };
 static struct buffer work;
-static uint32_t correlation;
+static uint32_t correlation, step;
 static void (*subscribed)(void *, uint32_t, uint32_t, const void *);
 static void *subscriber;
 /* The driver's calls by CUPTI's numbers of them. */
@@ -102,7 +103,8 @@ static void call_back(uint32_t site, uint32_t call, uint32_t number) {
 /* The driver has done this. Whatever a graph launch brings about has one number. */
 static void done(const struct stub_work *w, int count) {
     pthread_mutex_lock(&lock);
-    uint32_t number = ++correlation, call = count && w->graph_node ? 5 : count && w->kind == KERNEL ? 2 : 4;
+    if (!step) step = getenv("STUB_CUPTI_STEP") ? (uint32_t)atoi(getenv("STUB_CUPTI_STEP")) : 1;
+    uint32_t number = correlation += step, call = count && w->graph_node ? 5 : count && w->kind == KERNEL ? 2 : 4;
     uint8_t *at;
     call_back(0, call, number);
     call_back(1, call, number + 1000000);

@@ -28,6 +28,8 @@ pub struct CpuCode {
     pub functions: Vec<u32>,
     /// Its machine code, made at the first launch; `None` where there can be none.
     compiled: Vec<OnceLock<Option<cushim_ptx_jit::Kernel>>>,
+    /// Whether each kernel may call the device runtime.
+    pub launches: Vec<bool>,
     kernels: Vec<Kernel>,
     variables: Vec<Variable>,
     undefined: Vec<String>,
@@ -68,6 +70,7 @@ impl CpuCode {
             globals: vec![0; module.globals.len()],
             functions: Vec::new(),
             compiled: Vec::new(),
+            launches: Vec::new(),
             kernels: Vec::new(),
             variables: Vec::new(),
             undefined: Vec::new(),
@@ -166,6 +169,7 @@ impl CpuCode {
                 bytes: g.size as usize,
                 constant: g.space == Space::Const,
                 managed: g.managed,
+                reference: g.reference,
             });
         }
         Ok(())
@@ -181,6 +185,12 @@ impl CpuCode {
             let required = f.shape("reqntid");
             let limit = required.or(f.shape("maxntid")).map_or(device::MAX_THREADS, threads);
             self.functions.push(n as u32);
+            let reached = self.module.reachable(n as u32);
+            let reached = reached.iter().filter_map(|f| self.module.functions.get(*f as usize));
+            self.launches.push(reached.into_iter().any(|f| {
+                let function = DeviceFunction::from_name(&f.name);
+                !f.defined && matches!(function, Some(DeviceFunction::Runtime(_)))
+            }));
             self.kernels.push(Kernel {
                 name: f.name.clone(),
                 params: f.places(),
@@ -191,6 +201,7 @@ impl CpuCode {
                 registers: device::REGISTERS,
                 max_threads: limit.min(device::MAX_THREADS),
                 required_threads: required,
+                required_cluster: f.shape("reqnctapercluster"),
                 // The PTX's target, not the version of its language (an H200 says 50 of `.version 6.0`, `.target sm_50`).
                 versions: (self.module.sm, device::CAPABILITY.0 * 10 + device::CAPABILITY.1),
                 refused: self.refused(n as u32, missing),

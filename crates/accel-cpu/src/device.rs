@@ -2,8 +2,8 @@
 //!
 //! Owns the description. Must not know: memory, code.
 //!
-//! The capability is 8.0: PTX for any earlier target is what nvcc makes by default, and what 9.0 adds
-//! (clusters, `wgmma`, tensor copies) is not run, so a program that asks shall not be led there. PTX for a
+//! The capability is 8.0: PTX for any earlier target is what nvcc makes by default, and of what 9.0 adds not all
+//! (`wgmma`, tensor copies) is run, so a program that asks shall not be led there. Clusters are, and an attribute says so. PTX for a
 //! later target is run all the same where an image has no other: most of it uses nothing new.
 
 use cushim_accel::Device;
@@ -17,6 +17,55 @@ pub const MAX_THREADS: u32 = 1024;
 pub const REGISTERS: u32 = 32;
 /// Shared memory of a block: without asking, and at most (those of 8.0).
 pub const SHARED: (u32, u32) = (48 << 10, 163 << 10);
+
+/// The largest textures and surfaces, as GPUs of this capability have them (`CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE…`,
+/// `…_SURFACE…`, and what belongs to them).
+const TEXTURES: [(i32, i32); 44] = [
+    (21, 131_072), // a row
+    (22, 131_072), // planes
+    (23, 65_536),
+    (24, 16_384), // volumes
+    (25, 16_384),
+    (26, 16_384),
+    (27, 32_768), // layers of planes
+    (28, 32_768),
+    (29, 2048),
+    (30, 512),    // alignment of surfaces
+    (42, 32_768), // layers of rows
+    (43, 2048),
+    (44, 1),      // gathering
+    (45, 32_768), // planes to gather from
+    (46, 32_768),
+    (47, 8192), // volumes of another shape
+    (48, 8192),
+    (49, 32_768),
+    (51, 32),     // alignment of rows
+    (52, 32_768), // cubes
+    (53, 32_768), // layers of cubes
+    (54, 2046),
+    (55, 32_768),  // surfaces: a row
+    (56, 131_072), // planes
+    (57, 65_536),
+    (58, 16_384), // volumes
+    (59, 16_384),
+    (60, 16_384),
+    (61, 32_768), // layers of rows
+    (62, 2048),
+    (63, 32_768), // layers of planes
+    (64, 32_768),
+    (65, 2048),
+    (66, 32_768), // cubes
+    (67, 32_768), // layers of cubes
+    (68, 2046),
+    (69, 1 << 28), // linear memory
+    (70, 131_072), // pitched memory: width, rows, pitch
+    (71, 65_000),
+    (72, 2_097_120),
+    (73, 32_768), // mipmapped planes
+    (74, 32_768),
+    (77, 32_768), // a mipmapped row
+    (14, 512),    // alignment of textures
+];
 
 /// How many devices there are, by what `CUSHIM_CPU_DEVICES` says: else one. The error says what is wrong with it.
 pub fn count(asked: Option<&str>) -> Result<usize, String> {
@@ -57,7 +106,7 @@ pub fn describe(index: usize, processors: usize) -> Device {
         host_visible: true,
         uuid,
         // CUdevice_attribute (cuda.h).
-        attributes: vec![
+        attributes: [
             (9, 64 << 10),        // constant memory
             (12, 64 << 10),       // registers of a block
             (18, 1),              // integrated: it is the host
@@ -72,13 +121,17 @@ pub fn describe(index: usize, processors: usize) -> Device {
             (87, 2),              // f32 against f64
             (89, 1),              // host and kernels touch managed memory at a time
             (95, 1),              // cooperative launch
+            (120, 1),             // launches with clusters
             (101, 1),             // the host touches device memory
             (102, 1),             // addresses apart from memory
             (103, 1),             // memory as file descriptors
             (119, 1),             // pools as file descriptors
             (125, 1),             // events of other processes
             (106, 32),            // blocks of a multiprocessor
-        ],
+        ]
+        .into_iter()
+        .chain(TEXTURES)
+        .collect(),
         isas: &[],
     }
 }

@@ -9,9 +9,12 @@ use std::sync::{Arc, Mutex};
 use cushim_ptx::exec::{Launch, Memory as _};
 use cushim_ptx_jit::Arena;
 
+use super::children::{self, Launched};
 use super::code::CpuCode;
+use super::device_runtime::{Answered, Runtime};
 use super::fault;
-use super::host::{Heap, Host, clock};
+use super::heap::Heap;
+use super::host::{Host, clock};
 use super::memory::Memory;
 use super::pool::{Job, Pool};
 use cushim_accel::locks::lock;
@@ -30,6 +33,7 @@ const SHORT_BYTES: usize = 64 << 10;
 const WORKSPACE: u64 = 64;
 
 /// What runs packets.
+#[derive(Clone)]
 pub struct CpuExecutor {
     /// All memory.
     pub memory: Arc<Memory>,
@@ -39,19 +43,15 @@ pub struct CpuExecutor {
     pub pool: Pool,
     /// By device.
     pub heaps: Arc<[Heap]>,
+    /// What kernels ask of the driver, and texts that they were given.
+    pub answers: Arc<Answered>,
 }
 
 impl Executor for CpuExecutor {
     fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Failure> {
-        let workspace = match dispatch.cooperative {
-            true => self.workspace()?,
-            false => 0,
-        };
-        let result = self.run(dispatch, workspace);
-        if dispatch.cooperative {
-            self.memory.arena.free(workspace);
-        }
-        result
+        // A grid is complete when all that it launched is.
+        let launched = self.alone(dispatch)?;
+        if launched.is_empty() { Ok(()) } else { self.tree(launched) }
     }
 
     fn copy(&self, copy: &Copy) -> Result<(), Failure> {
@@ -87,6 +87,10 @@ fn is_short(dispatch: &Dispatch) -> bool {
     if dispatch.cooperative {
         return false;
     }
+    // One that launches others is as long as they are.
+    if code_launches(dispatch) {
+        return false;
+    }
     let Some(code) = dispatch.code.as_any().downcast_ref::<CpuCode>() else { return false };
     let Some(steps) = code.steps(dispatch.kernel, dispatch.block) else { return false };
     let count = |all: &[u32; 3]| all.iter().fold(1u64, |n, k| n.saturating_mul((*k).into()));
@@ -95,7 +99,55 @@ fn is_short(dispatch: &Dispatch) -> bool {
     count(&dispatch.grid).saturating_mul(block) <= SHORT_STEPS
 }
 
+/// What threads share out of a grid: its clusters, its blocks where there are none.
+fn units(dispatch: &Dispatch) -> u64 {
+    let product = |sides: [u32; 3]| sides.iter().map(|n| u64::from(*n)).product::<u64>();
+    product(dispatch.grid) / product(dispatch.cluster.unwrap_or([1; 3])).max(1)
+}
+
+fn code_launches(dispatch: &Dispatch) -> bool {
+    let code = dispatch.code.as_any().downcast_ref::<CpuCode>();
+    code.is_some_and(|code| code.launches.get(dispatch.kernel) == Some(&true))
+}
+
 impl CpuExecutor {
+    /// Runs all blocks of a grid, and gives what they have launched.
+    pub fn alone(&self, dispatch: &Dispatch) -> Result<Launched, Failure> {
+        let workspace = match dispatch.cooperative {
+            true => self.workspace()?,
+            false => 0,
+        };
+        let runtime = code_launches(dispatch).then(|| Arc::new(self.runtime(dispatch)));
+        let result = self.run(dispatch, workspace, runtime.clone());
+        if dispatch.cooperative {
+            self.memory.arena.free(workspace);
+        }
+        // A grid that was waited for, and failed, is why this one has.
+        if let Some(failure) = runtime.as_ref().and_then(|runtime| runtime.failure()) {
+            return Err(failure);
+        }
+        result?;
+        Ok(runtime.map_or_else(Launched::default, |runtime| runtime.launched()))
+    }
+
+    /// The device runtime of a grid.
+    fn runtime(&self, dispatch: &Dispatch) -> Runtime {
+        let own = self.clone();
+        let (memory, heaps) = (self.memory.clone(), self.heaps.clone());
+        let run = move |launched| own.tree(launched);
+        Runtime::new(dispatch, memory, heaps, self.answers.clone(), Box::new(run))
+    }
+
+    /// Runs what grids have launched, and what that launches, to the end.
+    pub fn tree(&self, launched: Launched) -> Result<(), Failure> {
+        children::run(launched, &mut |work| match work {
+            Work::Dispatch(dispatch) => self.alone(dispatch),
+            Work::Copy(copy) => self.memory.copy(copy).map(|()| Launched::default()),
+            Work::Fill(fill) => self.memory.fill(fill).map(|()| Launched::default()),
+            Work::Barrier => Ok(Launched::default()),
+        })
+    }
+
     fn workspace(&self) -> Result<u64, Failure> {
         let at = self.memory.arena.allocate(WORKSPACE, 16).ok_or(Failure::OutOfMemory)?;
         let empty = [0; WORKSPACE as usize];
@@ -103,15 +155,21 @@ impl CpuExecutor {
         Ok(at)
     }
 
-    fn run(&self, dispatch: &Dispatch, workspace: u64) -> Result<(), Failure> {
+    fn run(
+        &self,
+        dispatch: &Dispatch,
+        workspace: u64,
+        runtime: Option<Arc<Runtime>>,
+    ) -> Result<(), Failure> {
         let ended: Arc<Mutex<Option<Failure>>> = Arc::default();
-        let total = dispatch.grid.iter().map(|n| u64::from(*n)).product();
+        let total = units(dispatch);
         // The interpreter takes all blocks of a cooperative grid on one thread.
         let alone = dispatch.cooperative && self.range.is_none();
         let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
         let (first, range) = (ended.clone(), self.range);
         self.pool.run(total, alone, move |job| {
-            let run = || part(&own, workspace, &memory, range, &heaps, job);
+            let host = |heap| Host { memory: &memory, heap, job, runtime: runtime.as_deref() };
+            let run = || part(&own, workspace, &memory, range, &heaps, job, &host);
             // A panic is a bug of ours; the program hears of it as of a kernel that failed.
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
                 Err(Failure::Launch("internal error in cushim while the kernel ran".into()))
@@ -128,13 +186,14 @@ impl CpuExecutor {
 }
 
 /// Runs blocks on this thread until there are no more.
-fn part(
+fn part<'h>(
     dispatch: &Dispatch,
     workspace: u64,
     memory: &Memory,
     range: Option<Arena>,
-    heaps: &[Heap],
+    heaps: &'h [Heap],
     job: &Job,
+    host: &dyn Fn(&'h Heap) -> Host<'h>,
 ) -> Result<(), Failure> {
     let unknown = || Failure::Launch("the module has no such kernel".into());
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
@@ -146,12 +205,14 @@ fn part(
         block: dispatch.block,
         dynamic_shared: dispatch.dynamic_shared,
         params: &dispatch.arguments,
+        cluster: dispatch.cluster.unwrap_or([1; 3]),
+        explicit_cluster: dispatch.cluster.is_some(),
         cooperative: dispatch.cooperative,
         workspace,
         local_limit: LOCAL,
     };
     let heap = heaps.get(code.device).ok_or_else(unknown)?;
-    let host = Host { memory, heap, job };
+    let host = host(heap);
     let next = |most| job.next(most);
     let compiled = || code.machine_code(dispatch.kernel, dispatch.block);
     let ended = match range.and_then(|range| Some((range, compiled()?))) {

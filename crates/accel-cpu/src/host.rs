@@ -1,15 +1,15 @@
-//! What running kernels need from the host: printing, a heap, the time.
+//! What running kernels need from the host: printing, the time, and whom else they ask.
 //!
 //! Owns the text that kernels printed and nobody has seen yet: CUDA shows it when the program synchronises or
 //! launches again, in the order in which it was printed, through the C library's `stdout`, so that it stands in the
 //! right place among what the program prints itself. Must not know: how kernels run.
 
-use std::collections::HashMap;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use cushim_ptx::exec;
 
+use super::device_runtime::Runtime;
+use super::heap::Heap;
 use super::memory::Memory;
 use super::pool::Job;
 use cushim_accel::locks::lock;
@@ -17,8 +17,6 @@ use cushim_accel::locks::lock;
 /// Text that waits, at most: more is shown at once. (CUDA's buffer is as large by default, and
 /// overwrites what did not fit.)
 const WAITING: usize = 1 << 20;
-/// `cudaLimitMallocHeapSize`, before anybody sets it.
-pub const HEAP: u64 = 8 << 20;
 
 static PRINTED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
 
@@ -39,55 +37,6 @@ pub fn flush() {
     printed.clear();
 }
 
-/// The heap from which kernels of one device take memory. It lives longer than they do.
-pub struct Heap {
-    limit: AtomicU64,
-    used: AtomicBool,
-    state: Mutex<(u64, HashMap<u64, u64>)>,
-}
-
-impl Default for Heap {
-    fn default() -> Self {
-        Heap { limit: AtomicU64::new(HEAP), used: AtomicBool::new(false), state: Mutex::default() }
-    }
-}
-
-impl Heap {
-    /// Sets how many bytes it holds.
-    pub fn set_limit(&self, bytes: u64) {
-        self.limit.store(bytes, Ordering::Relaxed);
-    }
-
-    /// Whether anything was ever asked of it.
-    pub fn is_used(&self) -> bool {
-        self.used.load(Ordering::Relaxed)
-    }
-
-    fn allocate(&self, memory: &Memory, bytes: u64) -> u64 {
-        self.used.store(true, Ordering::Relaxed);
-        let mut state = lock(&self.state);
-        let (used, list) = &mut *state;
-        let limit = self.limit.load(Ordering::Relaxed);
-        if used.checked_add(bytes).is_none_or(|sum| sum > limit) {
-            return 0;
-        }
-        let Some(at) = memory.arena.allocate(bytes, 16) else { return 0 };
-        *used += bytes;
-        list.insert(at, bytes);
-        at
-    }
-
-    fn free(&self, memory: &Memory, address: u64) {
-        let mut state = lock(&self.state);
-        let (used, list) = &mut *state;
-        // What is not of this heap stays, as a wrong `free` in a kernel is not an error in CUDA.
-        if let Some(bytes) = list.remove(&address) {
-            *used -= bytes;
-            memory.arena.free(address);
-        }
-    }
-}
-
 /// The host of one launch.
 pub struct Host<'a> {
     /// For the heap.
@@ -96,6 +45,8 @@ pub struct Host<'a> {
     pub heap: &'a Heap,
     /// Says whether to end.
     pub job: &'a Job,
+    /// Calls of the device runtime, if the kernel may make some.
+    pub runtime: Option<&'a Runtime>,
 }
 
 impl exec::Host for Host<'_> {
@@ -124,6 +75,7 @@ impl exec::Host for Host<'_> {
     }
 
     fn free(&self, address: u64) {
+        // What is not of this heap stays, as a wrong `free` in a kernel is not an error in CUDA.
         self.heap.free(self.memory, address);
     }
 
@@ -135,6 +87,14 @@ impl exec::Host for Host<'_> {
         // The driver's handle is where the value lies.
         let aligned = handle.is_multiple_of(4);
         aligned && exec::Memory::store(self.memory, handle, &value.to_le_bytes()).is_ok()
+    }
+
+    fn runtime(
+        &self,
+        call: exec::RuntimeCall,
+        caller: &mut dyn exec::Caller,
+    ) -> Option<Result<u64, exec::Cause>> {
+        self.runtime.map(|runtime| runtime.call(call, caller))
     }
 
     fn interrupted(&self) -> bool {

@@ -1,28 +1,32 @@
 //! The CPU as an accelerator: memory in one range, PTX compiled to machine code, queues in software.
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
-//! [`arena`] addresses, [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`fault`] how they fail, [`pool`]
-//! threads, [`stack`] room for the compiler, [`host`] what kernels ask for, [`device`] what is said of it. Must not know: CUDA's handles.
+//! [`arena`] addresses, [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`children`] and [`device_runtime`] those by kernels, [`fault`] how they fail, [`pool`]
+//! threads, [`stack`] room for the compiler, [`heap`] their heap, [`host`] what kernels ask for, [`texture`] descriptors of textures, [`device`] what is said of it. Must not know: CUDA's handles.
 
 pub mod arena;
 mod cache;
+mod children;
 mod code;
 mod device;
+mod device_runtime;
 mod executor;
 mod fault;
 mod granules;
+mod heap;
 mod host;
 mod memory;
 mod pool;
 mod shared;
 mod stack;
+mod texture;
 
 use std::sync::Arc;
 
 use code::CpuCode;
 use cushim_accel::queue::SoftwareQueue;
 use cushim_accel::{
-    Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing,
+    Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing, Texture,
 };
 use executor::CpuExecutor;
 use memory::Memory;
@@ -63,7 +67,8 @@ pub fn new() -> Cpu {
         range: range.filter(|_| !interpreted),
         memory: memory.clone(),
         pool: pool::Pool::new(width),
-        heaps: (0..count).map(|_| host::Heap::default()).collect(),
+        heaps: (0..count).map(|_| heap::Heap::default()).collect(),
+        answers: Arc::default(),
     };
     let devices = (0..count).map(|n| device::describe(n, processors)).collect();
     Cpu { devices, memory, executor: Arc::new(executor) }
@@ -112,6 +117,14 @@ impl Accelerator for Cpu {
         kind == ImageKind::Ptx
     }
 
+    fn texture(&self, texture: &Texture) -> Result<u64, Failure> {
+        texture::create(&self.memory, texture)
+    }
+
+    fn forget_texture(&self, handle: u64) {
+        texture::forget(&self.memory, handle);
+    }
+
     fn queue(&self, _device: usize, _priority: i32) -> Result<Arc<dyn Queue>, Failure> {
         Ok(Arc::new(SoftwareQueue::new(self.executor.clone())))
     }
@@ -132,6 +145,10 @@ impl Accelerator for Cpu {
         host::flush();
     }
 
+    fn set_answers(&self, answers: &'static dyn cushim_accel::Answers) {
+        self.executor.answers.set(answers);
+    }
+
     fn set_heap_limit(&self, device: usize, bytes: u64) {
         if let Some(heap) = self.executor.heaps.get(device) {
             heap.set_limit(bytes);
@@ -139,7 +156,7 @@ impl Accelerator for Cpu {
     }
 
     fn is_heap_used(&self, device: usize) -> bool {
-        self.executor.heaps.get(device).is_some_and(host::Heap::is_used)
+        self.executor.heaps.get(device).is_some_and(heap::Heap::is_used)
     }
 }
 

@@ -42,6 +42,7 @@ impl Job {
 }
 
 /// The threads.
+#[derive(Clone)]
 pub struct Pool {
     shared: Arc<Shared>,
     /// Threads that work on one grid at most, the one that brings it included.

@@ -3,6 +3,8 @@
 use super::*;
 use cushim_accel::{Dispatch, Outcome, Packet, Signal, Work};
 
+mod launching;
+
 const HEAD: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
 
 /// Adds one to as many words as there are threads, atomically, and counts blocks in a variable.
@@ -63,6 +65,7 @@ fn run(
         kernel,
         grid: [shape[0], 1, 1],
         block: [shape[1], 1, 1],
+        cluster: None,
         dynamic_shared: 0,
         arguments: bytes.into(),
         cooperative,

@@ -222,6 +222,7 @@ impl HsaCode {
             registers: of.registers.unwrap_or(0).min(registers / threads.next_multiple_of(32)),
             max_threads: threads,
             required_threads: None,
+            required_cluster: None,
             versions: (number, number),
             refused,
         }
@@ -269,6 +270,7 @@ impl HsaCode {
                 bytes: self.symbol::<u32>(found, symbol::VARIABLE_SIZE)? as usize,
                 constant: self.symbol::<u8>(found, symbol::VARIABLE_IS_CONST)? != 0,
                 managed: false,
+                reference: false,
             });
         }
         Ok(variables)

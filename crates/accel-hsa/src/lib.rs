@@ -118,6 +118,10 @@ impl Accelerator for Hsa {
     }
 
     fn check(&self, dispatch: &Dispatch) -> Result<(), Failure> {
+        if dispatch.cluster.is_some_and(|sides| sides != [1; 3]) {
+            let why = "a launch with clusters of several blocks: backend hsa has none";
+            return Err(Failure::NotSupported(why.into()));
+        }
         if dispatch.cooperative {
             let why = "a cooperative launch: backend hsa has none, as nothing keeps all blocks on the GPU at once";
             return Err(Failure::NotSupported(why.into()));

@@ -93,6 +93,7 @@ fn describe(
         registers: 32,
         max_threads: facts.map_or(describe::MAX_THREADS, |f| f.max_threads.min(room(f))),
         required_threads: f.shape("reqntid"),
+        required_cluster: f.shape("reqnctapercluster"),
         versions: (module.sm, describe::CAPABILITY.0 * 10 + describe::CAPABILITY.1),
         refused,
     }

@@ -199,7 +199,14 @@ impl MockCode {
                 let constant = rest.contains_key("constant");
                 let there = if managed { image.managed(&name, bytes) } else { None };
                 if let Some(address) = there {
-                    self.variables.push(Variable { name, address, bytes, constant, managed });
+                    self.variables.push(Variable {
+                        name,
+                        address,
+                        bytes,
+                        constant,
+                        managed,
+                        reference: false,
+                    });
                     return Ok(());
                 }
                 let kind = if managed { MemoryKind::Managed } else { MemoryKind::Device };
@@ -212,7 +219,14 @@ impl MockCode {
                     // SAFETY: one byte of the variable.
                     unsafe { place.write(byte) };
                 }
-                self.variables.push(Variable { name, address, bytes, constant, managed });
+                self.variables.push(Variable {
+                    name,
+                    address,
+                    bytes,
+                    constant,
+                    managed,
+                    reference: false,
+                });
             }
             _ => return Err(invalid(line)),
         }

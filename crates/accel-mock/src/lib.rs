@@ -186,6 +186,7 @@ mod tests {
                 kernel: 0,
                 grid: [2, 1, 1],
                 block: [3, 1, 1],
+                cluster: None,
                 dynamic_shared: 0,
                 arguments: arguments.into(),
                 cooperative: false,

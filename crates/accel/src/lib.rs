@@ -5,6 +5,7 @@
 //! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
 //! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
 
+mod failure;
 pub mod file;
 pub mod locks;
 pub mod queue;
@@ -16,13 +17,15 @@ pub mod signal;
 #[cfg(test)]
 mod signal_tests;
 mod sync;
+mod texture;
 
-use std::fmt;
 use std::sync::Arc;
 
+pub use failure::Failure;
 pub use say::say;
 pub use sharing::Sharing;
 pub use signal::{Outcome, Signal};
+pub use texture::{Sampler, Texture};
 
 /// Something that runs kernels.
 pub trait Accelerator: Send + Sync {
@@ -86,6 +89,18 @@ pub trait Accelerator: Send + Sync {
         Ok(())
     }
 
+    /// Makes a texture or surface that kernels can use; its handle, which is not 0. Linear memory, arrays and references
+    /// of one device's are those of all.
+    ///
+    /// # Errors
+    /// [`Failure::NotSupported`], which names what it does not do; [`Failure::OutOfMemory`].
+    fn texture(&self, _texture: &Texture) -> Result<u64, Failure> {
+        Err(Failure::NotSupported("textures and surfaces".into()))
+    }
+
+    /// Ends what [`Accelerator::texture`] began. Nothing that uses it is under way.
+    fn forget_texture(&self, _handle: u64) {}
+
     /// A queue whose packets run in order; those of different queues run at the same time. `priority`
     /// as CUDA counts it: lower is more urgent.
     ///
@@ -112,6 +127,9 @@ pub trait Accelerator: Send + Sync {
     /// synchronises, launches, or copies and waits.
     fn flush_output(&self) {}
 
+    /// Who answers what kernels ask of the driver: told once, before the first launch.
+    fn set_answers(&self, _answers: &'static dyn Answers) {}
+
     /// How many bytes `malloc` of a device's kernels may take in all (`cudaLimitMallocHeapSize`).
     fn set_heap_limit(&self, _device: usize, _bytes: u64) {}
 
@@ -119,6 +137,21 @@ pub trait Accelerator: Send + Sync {
     fn is_heap_used(&self, _device: usize) -> bool {
         false
     }
+}
+
+/// What kernels may ask of the driver above; everything by CUDA's numbers.
+pub trait Answers: Send + Sync {
+    /// An attribute of a device (`CUdevice_attribute`); `None` where there is none of this number.
+    fn attribute(&self, device: usize, number: i32) -> Option<i32>;
+    /// A limit of a device (`CUlimit`).
+    ///
+    /// # Errors
+    /// The number of the error.
+    fn limit(&self, device: usize, number: i32) -> Result<u64, i32>;
+    /// How many blocks of a kernel a multiprocessor holds.
+    fn occupancy(&self, device: usize, kernel: &Kernel, threads: u32, dynamic: u32) -> u32;
+    /// Name and text of an error.
+    fn error(&self, number: i32) -> (&'static str, &'static str);
 }
 
 /// A queue of packets.
@@ -164,6 +197,8 @@ pub struct Dispatch {
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
     pub block: [u32; 3],
+    /// Blocks of a cluster in x, y, z, which divide the grid; `None` where neither launch nor kernel names a size.
+    pub cluster: Option<[u32; 3]>,
     /// Dynamic shared memory, bytes.
     pub dynamic_shared: u32,
     /// The kernel's parameters, laid out as [`Kernel::params`] says.
@@ -290,6 +325,8 @@ pub struct Kernel {
     pub max_threads: u32,
     /// Threads that every block must have (`.reqntid`).
     pub required_threads: Option<[u32; 3]>,
+    /// Blocks that every cluster must have (`.reqnctapercluster`).
+    pub required_cluster: Option<[u32; 3]>,
     /// Architecture that the PTX was made for, and that of the code, as CUDA numbers them: 80 for 8.0.
     pub versions: (u32, u32),
     /// Why it cannot be run (kernel, place, instruction), if it cannot.
@@ -309,6 +346,9 @@ pub struct Variable {
     pub constant: bool,
     /// Managed: the host may touch it there.
     pub managed: bool,
+    /// It is a texture or surface reference: a kernel finds there the handle of what it was bound to, or 0. The program
+    /// does not see its memory.
+    pub reference: bool,
 }
 
 /// A device as accelerators describe it. CUDA's attributes (`CUdevice_attribute`) that are not given
@@ -341,47 +381,3 @@ pub struct Device {
     /// object does not name may be on or off.
     pub isas: &'static [String],
 }
-
-/// What went wrong below the driver.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// No memory of that size.
-    OutOfMemory,
-    /// An address that nothing is at.
-    InvalidAddress(u64),
-    /// The code cannot be used on this device.
-    NoImage(String),
-    /// The code is damaged or not understood.
-    InvalidImage(String),
-    /// What the accelerator does not do; the text names it.
-    NotSupported(String),
-    /// A kernel touched what is not its own (700).
-    IllegalAddress(String),
-    /// A kernel touched memory misaligned (716).
-    Misaligned(String),
-    /// A failed `assert` (710).
-    Assert(String),
-    /// Any other end of a kernel before its end: trap, bad instruction (719).
-    Launch(String),
-    /// What the device's own software refused, for which CUDA has no name (999).
-    Device(String),
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Failure::OutOfMemory => f.write_str("out of memory"),
-            Failure::InvalidAddress(at) => write!(f, "no memory is at address {at:#x}"),
-            Failure::NoImage(why)
-            | Failure::InvalidImage(why)
-            | Failure::NotSupported(why)
-            | Failure::IllegalAddress(why)
-            | Failure::Misaligned(why)
-            | Failure::Assert(why)
-            | Failure::Launch(why)
-            | Failure::Device(why) => f.write_str(why),
-        }
-    }
-}
-
-impl std::error::Error for Failure {}

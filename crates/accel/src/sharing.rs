@@ -7,7 +7,7 @@
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
-use super::Failure;
+use super::failure::Failure;
 
 /// What can be shared and mapped.
 pub trait Sharing: Send + Sync {

@@ -7,7 +7,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Weak};
 
-use super::Failure;
+use super::failure::Failure;
 use crate::sync::{
     AtomicBool, AtomicUsize, Condvar, Mutex, MutexGuard, Ordering, looks, spin_loop,
 };

@@ -39,6 +39,9 @@ mod sync {
 
 use std::sync::Arc;
 
+mod failure {
+    pub use cushim_accel::Failure;
+}
 use cushim_accel::{Copy, Dispatch, Failure, Fill, Work};
 use loom::cell::UnsafeCell;
 use queue::{Executor, SoftwareQueue};

@@ -3,58 +3,14 @@
 //! Owns: where each format has its fields. Must not know: what an instruction does. The formats are those of
 //! AMD's "CDNA2 instruction set architecture", chapter 13.
 
+mod fields;
 mod memory;
 mod vector;
 
 use crate::inst::{Inst, Operand};
-use crate::table::{Control, Encoding, Exec, Kind, Row, find};
-
-/// Why bytes are no instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Error {
-    /// They end within it.
-    Short,
-    /// No format, or no opcode of the format.
-    Unknown,
-    /// A field has a value that means nothing: what.
-    Field(&'static str),
-}
-
-/// Bits `low` to `high` of a word.
-fn bits(word: u32, high: u32, low: u32) -> u32 {
-    word >> low & (u32::MAX >> (31 - (high - low)))
-}
-
-fn bit(word: u32, at: u32) -> bool {
-    word >> at & 1 == 1
-}
-
-fn row(encoding: Encoding, op: u32) -> Result<&'static Row, Error> {
-    find(encoding, op as u16).ok_or(Error::Unknown)
-}
-
-/// The words of an instruction that is being decoded.
-struct Words<'a> {
-    rest: &'a [u32],
-    taken: u8,
-}
-
-impl Words<'_> {
-    fn next(&mut self) -> Result<u32, Error> {
-        let (first, rest) = self.rest.split_first().ok_or(Error::Short)?;
-        self.rest = rest;
-        self.taken += 1;
-        Ok(*first)
-    }
-
-    /// A literal where an operand asks for one.
-    fn literal(&mut self, inst: &mut Inst) -> Result<(), Error> {
-        if inst.src.contains(&Operand(255)) {
-            inst.literal = self.next()?;
-        }
-        Ok(())
-    }
-}
+use crate::table::{Control, Encoding, Exec, Kind};
+pub use fields::Error;
+use fields::{Words, bit, bits, row, scalar_source};
 
 /// Decodes the instruction at the start of `words`. Errors: there is none.
 pub fn decode(words: &[u32]) -> Result<Inst, Error> {
@@ -89,14 +45,6 @@ pub fn decode(words: &[u32]) -> Result<Inst, Error> {
     }
     inst.bytes = words.taken * 4;
     Ok(inst)
-}
-
-/// A scalar source that means something.
-fn scalar_source(number: u32) -> Result<Operand, Error> {
-    match number {
-        0..=208 | 235..=239 | 240..=248 | 251..=253 | 255 => Ok(Operand(number as u16)),
-        _ => Err(Error::Field("a scalar source")),
-    }
 }
 
 /// Registers of a group begin at even numbers.

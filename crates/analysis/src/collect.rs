@@ -15,7 +15,7 @@ use cushim_trace::layout::{
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 
-use crate::copies::Direction;
+use crate::copies::{Copied, Direction};
 use crate::error::Error;
 use crate::fast::Map;
 use crate::mapped::{self, mappings};
@@ -93,6 +93,12 @@ pub fn collect(
 }
 
 impl FileSums {
+    fn mark(&mut self, at: i64, text: &str) {
+        if self.marks.len() < MARKS_MAX {
+            self.marks.push((at, text.to_owned()));
+        }
+    }
+
     fn event(&mut self, offset: i64, only: Option<&HashSet<u32>>, meta: &Metadata, e: &Event<'_>) {
         let at = (e.begin_ns as i64).wrapping_add(offset);
         let end = at.saturating_add(e.call_ns.unwrap_or(0) as i64);
@@ -104,12 +110,7 @@ impl FileSums {
         let id = match &e.body {
             Body::Launch(launch) => Some(launch.kernel),
             Body::Call(call) => Some(call.kernel).filter(|&id| id != 0),
-            Body::Mark(text) => {
-                if self.marks.len() < MARKS_MAX {
-                    self.marks.push((at, (*text).to_owned()));
-                }
-                return;
-            }
+            Body::Mark(text) => return self.mark(at, text),
             Body::Gpu(gpu) => return self.gpu(only, (at, end), e, gpu),
             Body::Mapped(mapped) => Some(mapped.kernel).filter(|_| mapped.what == 0),
             Body::Range(range) => return self.range(meta, (at, since), e.tid, range),
@@ -136,14 +137,8 @@ impl FileSums {
         thread.calls.add(e.call_ns, failed);
         let ns = e.call_ns.unwrap_or(0);
         thread.span.1 = thread.span.1.max(since.saturating_add(ns));
-        let lane = *thread.lane.get_or_insert_with(|| {
-            let place = self.lanes.len().min(LANES_MAX);
-            if place == self.lanes.len() {
-                self.lanes.push(Timeline::default());
-                self.lane_tids.push((place < LANES_MAX).then_some(e.tid));
-            }
-            place
-        });
+        let (lanes, tids) = (&mut self.lanes, &mut self.lane_tids);
+        let lane = *thread.lane.get_or_insert_with(|| lane(lanes, tids, e.tid));
         let is_region = matches!(&e.body, Body::Mapped(mapped) if mapped.what == 0);
         let is_launch = is_region || matches!(e.body, Body::Launch(_)) && !api.is_node;
         if let Some(lane) = self.lanes.get_mut(lane) {
@@ -162,32 +157,17 @@ impl FileSums {
                 if let Some((until, before)) = thread.last {
                     let pause = since.saturating_sub(until);
                     thread.gaps.add(pause);
-                    let enough = self.gaps.len() >= GAPS_MAX;
-                    if !enough || self.gaps.peek().is_some_and(|least| least.0.ns < pause) {
-                        let began = at.saturating_sub(pause as i64);
-                        let after = launch.kernel;
-                        self.gaps.push(Reverse(Gap {
-                            ns: pause,
-                            at: began,
-                            tid: e.tid,
-                            before,
-                            after,
-                        }));
-                        if enough {
-                            self.gaps.pop();
-                        }
-                    }
+                    let (began, after) = (at.saturating_sub(pause as i64), launch.kernel);
+                    let gap = Gap { ns: pause, at: began, tid: e.tid, before, after };
+                    keep(&mut self.gaps, gap);
                 }
                 thread.last = Some((since.saturating_add(ns), launch.kernel));
             }
             (Body::Mapped(region), Some(kernel)) => kernel.region(region, e.call_ns, failed),
             (Body::Call(call), _) => {
-                let bytes = api.rule.as_ref().map(|rule| {
-                    let copied = rule.read(call);
-                    let row = self.copies.entry((copied.direction, copied.is_async)).or_default();
-                    row.add(copied.bytes, e.call_ns, failed);
-                    copied.bytes.filter(|_| !failed).unwrap_or(0)
-                });
+                let rows = &mut self.copies;
+                let bytes =
+                    api.rule.as_ref().map(|rule| copy(rows, rule.read(call), e.call_ns, failed));
                 if let Some(handle) = api.stream.and_then(|n| word(call, n)) {
                     let stream = stream(&mut self.streams, handle, at);
                     stream.calls.add(e.call_ns, failed);
@@ -195,6 +175,39 @@ impl FileSums {
                 }
             }
             _ => {}
+        }
+    }
+}
+
+/// Takes in a copy; its bytes, as far as they are known and were copied.
+fn copy(
+    rows: &mut BTreeMap<(Direction, bool), CopyRow>,
+    copied: Copied,
+    call_ns: Option<u64>,
+    failed: bool,
+) -> u64 {
+    let row = rows.entry((copied.direction, copied.is_async)).or_default();
+    row.add(copied.bytes, call_ns, failed);
+    copied.bytes.filter(|_| !failed).unwrap_or(0)
+}
+
+/// A new timeline for a thread; the last one is that of all further threads.
+fn lane(lanes: &mut Vec<Timeline>, tids: &mut Vec<Option<u32>>, tid: u32) -> usize {
+    let place = lanes.len().min(LANES_MAX);
+    if place == lanes.len() {
+        lanes.push(Timeline::default());
+        tids.push((place < LANES_MAX).then_some(tid));
+    }
+    place
+}
+
+/// Keeps a gap if it is one of the longest.
+fn keep(gaps: &mut BinaryHeap<Reverse<Gap>>, gap: Gap) {
+    let enough = gaps.len() >= GAPS_MAX;
+    if !enough || gaps.peek().is_some_and(|least| least.0.ns < gap.ns) {
+        gaps.push(Reverse(gap));
+        if enough {
+            gaps.pop();
         }
     }
 }

@@ -99,6 +99,24 @@ pub fn report(files: &[(TraceFile, FileSums)], mut numbers: Numbers, names: Name
         lanes(&mut out.lanes, file, sums, since(sums.span.map_or(0, |span| span.0)));
     }
     out.calls = Calls::of(&calls);
+    kernels(&mut out, files, &numbers, &merged, names);
+    out.gaps = gaps(files, &numbers, &out.kernels, since);
+    let notes = std::mem::take(&mut merged.notes);
+    sums(&mut out, merged);
+    out.marks.sort_by_key(|mark| mark.at_ns);
+    out.ranks = ranks(files);
+    out.notes = notes;
+    out
+}
+
+/// The kernels that ran, and how often all of them did.
+fn kernels(
+    out: &mut Report,
+    files: &[(TraceFile, FileSums)],
+    numbers: &Numbers,
+    merged: &Merged,
+    names: NameForm,
+) {
     let rows: Vec<_> = merged
         .kernels
         .iter()
@@ -127,7 +145,10 @@ pub fn report(files: &[(TraceFile, FileSums)], mut numbers: Numbers, names: Name
             arguments: layout.map(|layout| arguments(layout, kernel, row)),
         });
     }
-    out.gaps = gaps(files, &numbers, &out.kernels, since);
+}
+
+/// What was summed over all files: functions, failures, copies, ranges, mappings.
+fn sums(out: &mut Report, merged: Merged) {
     for ((api, class), times) in &merged.apis {
         if api.starts_with("cudaGraphLaunch") || api.starts_with("cuGraphLaunch") {
             out.graph_launches += times.calls;
@@ -180,10 +201,6 @@ pub fn report(files: &[(TraceFile, FileSums)], mut numbers: Numbers, names: Name
             again: row.again,
         });
     }
-    out.marks.sort_by_key(|mark| mark.at_ns);
-    out.ranks = ranks(files);
-    out.notes = merged.notes;
-    out
 }
 
 impl Merged {

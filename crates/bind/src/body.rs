@@ -128,16 +128,9 @@ fn statement(
         before += &format!("ld.const.u64 {register}, [{TABLE}+{}]; ", 8 * place);
         let mut end = i + 1;
         if inside == 0 && matches!(words.get(i + 1), b"+" | b"-") {
-            end = words.find(i + 1, b",").filter(|end| *end < all.end).unwrap_or(all.end);
-            let close = (i + 1..end).find(|i| matches!(words.get(*i), b")" | b"}"));
-            end = close.unwrap_or(end);
-            let is_number = words.get(i + 2).first().is_some_and(u8::is_ascii_digit);
-            let addend = match (words.get(i + 1), end - i) {
-                (b"+", 3) if is_number => words.name(i + 2),
-                (_, 3) if is_number => format!("-{}", words.name(i + 2)),
-                _ => return Err(words.error(i, "found an expression, expected name + number")),
-            };
-            before += &format!("add.s64 {register}, {register}, {addend}; ");
+            let added;
+            (end, added) = addend(words, i, all.end)?;
+            before += &format!("add.s64 {register}, {register}, {added}; ");
         }
         edits.push((i..end, register));
     }
@@ -145,6 +138,19 @@ fn statement(
         edits.push((all.start..all.start, before));
     }
     Ok(count)
+}
+
+/// What is added to the bound name at `i`, and the end of both; the operand ends before `all_end`.
+fn addend(words: &Words<'_>, i: usize, all_end: usize) -> Result<(usize, String), Error> {
+    let end = words.find(i + 1, b",").filter(|end| *end < all_end).unwrap_or(all_end);
+    let close = (i + 1..end).find(|i| matches!(words.get(*i), b")" | b"}"));
+    let end = close.unwrap_or(end);
+    let is_number = words.get(i + 2).first().is_some_and(u8::is_ascii_digit);
+    match (words.get(i + 1), end - i) {
+        (b"+", 3) if is_number => Ok((end, words.name(i + 2))),
+        (_, 3) if is_number => Ok((end, format!("-{}", words.name(i + 2)))),
+        _ => Err(words.error(i, "found an expression, expected name + number")),
+    }
 }
 
 /// An instruction that may have to do with addresses of constants.

@@ -154,26 +154,7 @@ fn declaration(
 ) -> Result<Declaration, Error> {
     let which = if words.get(space) == b".const" { Space::Const } else { Space::Global };
     let last = all.end - 1;
-    let (mut lanes, mut element) = (1u64, String::new());
-    let mut i = space + 1;
-    // A bank of old texts: `.const[2]`.
-    if words.get(i) == b"[" {
-        i += 3;
-    }
-    while i < last && !is_name(words.get(i)) {
-        match words.get(i) {
-            b".align" => i += 1,
-            b".attribute" => i = closing_round(words, i),
-            b".v2" => lanes = 2,
-            b".v4" => lanes = 4,
-            b".v8" => lanes = 8,
-            word => {
-                element =
-                    String::from_utf8_lossy(word.strip_prefix(b".").unwrap_or(word)).into_owned()
-            }
-        }
-        i += 1;
-    }
+    let (mut i, lanes, element) = typed(words, space, last);
     let reference = element.ends_with("ref") || words.get(space) == b".tex";
     let unit = type_size(&element, 64)
         .ok_or_else(|| words.error(space, format!("a variable of an unknown type `.{element}`")))?;
@@ -187,20 +168,8 @@ fn declaration(
             );
         }
         i += 1;
-        let (mut count, mut open, mut array) = (Some(1u64), false, false);
-        while words.get(i) == b"[" {
-            array = true;
-            if words.get(i + 1) == b"]" {
-                open = true;
-                i += 2;
-                continue;
-            }
-            let bound = number(words.get(i + 1)).filter(|_| words.get(i + 2) == b"]");
-            let bound =
-                bound.ok_or_else(|| words.error(i, "an array whose bound is not a number"))?;
-            count = count.and_then(|count| count.checked_mul(bound));
-            i += 3;
-        }
+        let Bounds { mut count, open, array, end } = bounds(words, i)?;
+        i = end;
         let mut elements = 0;
         if words.get(i) == b"=" {
             let to = words.find(i, b",").filter(|to| *to < last).unwrap_or(last);
@@ -241,6 +210,59 @@ fn declaration(
         initial,
         element: if lanes == 1 { element } else { String::new() },
     })
+}
+
+/// What stands before the first name of a declaration: where that is, how many lanes a vector has, the type.
+fn typed(words: &Words<'_>, space: usize, last: usize) -> (usize, u64, String) {
+    let (mut lanes, mut element) = (1u64, String::new());
+    let mut i = space + 1;
+    // A bank of old texts: `.const[2]`.
+    if words.get(i) == b"[" {
+        i += 3;
+    }
+    while i < last && !is_name(words.get(i)) {
+        match words.get(i) {
+            b".align" => i += 1,
+            b".attribute" => i = closing_round(words, i),
+            b".v2" => lanes = 2,
+            b".v4" => lanes = 4,
+            b".v8" => lanes = 8,
+            word => {
+                element =
+                    String::from_utf8_lossy(word.strip_prefix(b".").unwrap_or(word)).into_owned()
+            }
+        }
+        i += 1;
+    }
+    (i, lanes, element)
+}
+
+/// The dimensions of an array.
+struct Bounds {
+    /// Elements of all that have a number; none where those are too many.
+    count: Option<u64>,
+    /// One has no number.
+    open: bool,
+    array: bool,
+    /// Behind them.
+    end: usize,
+}
+
+fn bounds(words: &Words<'_>, from: usize) -> Result<Bounds, Error> {
+    let (mut i, mut count, mut open, mut array) = (from, Some(1u64), false, false);
+    while words.get(i) == b"[" {
+        array = true;
+        if words.get(i + 1) == b"]" {
+            open = true;
+            i += 2;
+            continue;
+        }
+        let bound = number(words.get(i + 1)).filter(|_| words.get(i + 2) == b"]");
+        let bound = bound.ok_or_else(|| words.error(i, "an array whose bound is not a number"))?;
+        count = count.and_then(|count| count.checked_mul(bound));
+        i += 3;
+    }
+    Ok(Bounds { count, open, array, end: i })
 }
 
 /// The `)` of what begins behind word `i`.

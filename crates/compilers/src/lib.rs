@@ -14,5 +14,6 @@
 mod link;
 mod nvrtc;
 pub mod real;
+pub mod rows;
 mod session;
 pub mod table;

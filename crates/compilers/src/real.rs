@@ -7,7 +7,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::table::ROWS;
+use super::rows::ROWS;
 
 /// So many copies of one compiler may be in a process; further ones stay as they are.
 pub const PLACES: usize = 4;
@@ -27,7 +27,7 @@ pub(crate) fn of(place: usize, row: usize) -> Option<usize> {
 /// Calls NVIDIA's own function of a row, with the type that is named; `$otherwise` where there is none.
 macro_rules! call {
     ($place:expr, $row:ident: fn($($ty:ty),*), $otherwise:expr, $($argument:expr),*) => {
-        match $crate::real::of($place, $crate::table::$row) {
+        match $crate::real::of($place, $crate::rows::$row) {
             Some(address) => {
                 // SAFETY: what the library exports under the row's name, whose signature its header has.
                 let function: unsafe extern "C" fn($($ty),*) -> i32 = unsafe {

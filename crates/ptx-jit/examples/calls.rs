@@ -52,6 +52,8 @@ fn main() {
             block: [256, 1, 1],
             dynamic_shared: 0,
             params: &out.to_le_bytes(),
+            cluster: [1; 3],
+            explicit_cluster: false,
             cooperative: false,
             workspace: 0,
             local_limit: 512 << 10,

@@ -336,6 +336,8 @@ fn run(device: &Device, access: &Access, shape: Shape, way: Way, failures: &mut 
             block: case.block,
             dynamic_shared: 0,
             params: &params,
+            cluster: [1; 3],
+            explicit_cluster: false,
             cooperative: false,
             workspace: 0,
             local_limit: 1 << 16,

@@ -53,6 +53,8 @@ fn compare(name: &str, step: usize) {
                 block,
                 dynamic_shared: 0,
                 params: &params,
+                cluster: [1; 3],
+                explicit_cluster: false,
                 cooperative: false,
                 workspace: 0,
                 local_limit: 1 << 16,

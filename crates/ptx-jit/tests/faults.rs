@@ -99,6 +99,8 @@ fn run(name: &str, at: i64, n: u64) -> Result<(), Fault> {
         block: [64, 1, 1],
         dynamic_shared: 0,
         params: &params,
+        cluster: [1; 3],
+        explicit_cluster: false,
         cooperative: false,
         workspace: 0,
         local_limit: 1 << 16,

@@ -54,6 +54,8 @@ fn run(
         block: [block, 1, 1],
         dynamic_shared: 0,
         params: &params,
+        cluster: [1; 3],
+        explicit_cluster: false,
         cooperative: false,
         workspace: 0,
         local_limit: 1 << 16,

@@ -45,6 +45,8 @@ pub struct Global {
     pub align: u32,
     /// `.attribute(.managed)`.
     pub managed: bool,
+    /// A texture or surface reference: eight bytes for the handle of what it is bound to.
+    pub reference: bool,
     /// Initial bytes, at most `size`; the rest is zero.
     pub bytes: Vec<u8>,
     /// Addresses to write into the bytes.

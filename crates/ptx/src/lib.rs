@@ -44,6 +44,7 @@ pub mod source;
 mod special;
 pub mod table;
 pub mod texts;
+pub mod texture;
 pub mod types;
 mod unfused;
 #[doc(hidden)]

@@ -30,10 +30,22 @@ pub enum Special {
     EnvReg(u8),
     DynamicSharedSize,
     TotalSharedSize,
-    /// A register that is zero here (performance counters, cluster ranks).
+    /// The cluster's place among those of the grid, by axis.
+    ClusterId(u8),
+    /// Clusters of the grid, by axis.
+    NClusterId(u8),
+    /// The block's place in its cluster, by axis.
+    ClusterCtaid(u8),
+    /// Blocks of a cluster, by axis.
+    ClusterNctaid(u8),
+    /// The block's number in its cluster, x running fastest.
+    ClusterCtarank,
+    /// Blocks of a cluster.
+    ClusterNctarank,
+    /// A predicate: the launch or the kernel named a size of clusters.
+    ExplicitCluster,
+    /// A register that is zero here (performance counters).
     Zero,
-    /// A register that is one here (cluster sizes).
-    One,
 }
 
 impl Special {
@@ -52,10 +64,12 @@ impl Special {
             return Some(match name {
                 "tid" => Special::Tid(axis),
                 "ntid" => Special::Ntid(axis),
-                "ctaid" | "clusterid" => Special::Ctaid(axis),
-                "nctaid" | "nclusterid" => Special::Nctaid(axis),
-                "cluster_ctaid" => Special::Zero,
-                "cluster_nctaid" => Special::One,
+                "ctaid" => Special::Ctaid(axis),
+                "nctaid" => Special::Nctaid(axis),
+                "clusterid" => Special::ClusterId(axis),
+                "nclusterid" => Special::NClusterId(axis),
+                "cluster_ctaid" => Special::ClusterCtaid(axis),
+                "cluster_nctaid" => Special::ClusterNctaid(axis),
                 _ => return None,
             });
         }
@@ -86,15 +100,15 @@ impl Special {
             "globaltimer_hi" => Special::GlobalTimerHi,
             "dynamic_smem_size" => Special::DynamicSharedSize,
             "total_smem_size" | "aggr_smem_size" => Special::TotalSharedSize,
-            "is_explicit_cluster"
-            | "cluster_ctarank"
-            | "reserved_smem_offset_begin"
+            "is_explicit_cluster" => Special::ExplicitCluster,
+            "cluster_ctarank" => Special::ClusterCtarank,
+            "cluster_nctarank" => Special::ClusterNctarank,
+            "reserved_smem_offset_begin"
             | "reserved_smem_offset_end"
             | "reserved_smem_offset_cap"
             | "reserved_smem_offset_0"
             | "reserved_smem_offset_1"
             | "current_graph_exec" => Special::Zero,
-            "cluster_nctarank" => Special::One,
             _ => return None,
         })
     }

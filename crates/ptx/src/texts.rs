@@ -16,7 +16,8 @@ pub fn fuses() -> bool {
     })
 }
 
-/// Texts as one module; each ends at its first NUL, if it has one. With `fused`, products and sums are fused but in
+/// Texts as one module; each ends at its first NUL, if it has one. NVIDIA's library of the device runtime is left out
+/// beside others, as its calls are the host's. With `fused`, products and sums are fused but in
 /// texts that are compiled for a debugger, which stay as they are written.
 ///
 /// # Errors
@@ -28,6 +29,9 @@ pub fn module(parts: &[&[u8]], fused: bool) -> Result<Module, Error> {
         let text = String::from_utf8_lossy(part.get(..end).unwrap_or_default());
         let tree = parse(&text)?;
         let mut module = check(&tree)?;
+        if parts.len() > 1 && module.is_device_runtime() {
+            continue;
+        }
         if fused && !tree.targets.contains(&"debug") {
             contract(&mut module);
         }

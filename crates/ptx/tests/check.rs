@@ -58,7 +58,7 @@ fn what_is_not_run_is_noted_with_its_place() {
     let m = module(
         ".entry good() { ret; }
          .func f() { .reg .b64 d; .reg .f32 x<4>;
-           tex.2d.v4.f32.f32 {x0, x1, x2, x3}, [d, {x0, x1}]; ret; }
+           tex.2dms.v4.f32.s32 {x0, x1, x2, x3}, [d, {x0, x1, x2, x3}]; ret; }
          .entry bad() { call f; frobnicate.u32 1; add.sat.u32 1, 2, 3; }",
     )
     .unwrap();
@@ -73,7 +73,10 @@ fn what_is_not_run_is_noted_with_its_place() {
     assert_eq!(text.len(), 3);
     assert_eq!(text[0], "bad 7:33 frobnicate.u32: no instruction has this name");
     assert!(text[1].starts_with("bad 7:51 add.sat.u32: known forms: add.INT"), "{}", text[1]);
-    assert_eq!(text[2], "f 6:12 tex.2d.v4.f32.f32: a texture fetch is not supported");
+    assert_eq!(
+        text[2],
+        "f 6:12 tex.2dms.v4.f32.s32: multisampled textures (`.2dms`) are not supported"
+    );
 }
 
 #[test]

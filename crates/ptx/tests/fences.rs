@@ -67,6 +67,8 @@ fn between(instruction: &str) -> Vec<&'static str> {
         block: [1; 3],
         dynamic_shared: 0,
         params: &[],
+        cluster: [1; 3],
+        explicit_cluster: false,
         cooperative: false,
         workspace: 0,
         local_limit: 1 << 10,

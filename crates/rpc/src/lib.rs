@@ -12,6 +12,7 @@
 mod error;
 pub mod files;
 pub mod format;
+mod host;
 pub mod layout;
 pub mod ops;
 pub mod port;
@@ -20,7 +21,7 @@ mod render;
 mod server;
 
 pub use error::{Fault, Stop};
+pub use host::{Allow, End, Host, Server};
 pub use layout::Shape;
 pub use port::{Line, Port};
 pub use render::render;
-pub use server::{Allow, End, Host, Server};

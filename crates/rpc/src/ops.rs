@@ -5,11 +5,12 @@
 
 use std::ffi::CString;
 
+use crate::error::Stop;
 use crate::files::{Standard, Stream};
+use crate::host::{Host, Server};
 use crate::layout::{OLD_CLIENT, Opcode, WORDS};
 use crate::port::{Packet, Port};
-use crate::server::{Host, Server};
-use crate::{Stop, print};
+use crate::print;
 
 /// Serves one conversation.
 ///

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::time::Duration;
 
-use crate::Stop;
+use crate::error::Stop;
 use crate::layout::{Shape, WORDS};
 
 /// What a lane sends at once.

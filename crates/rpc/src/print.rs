@@ -2,13 +2,13 @@
 //!
 //! Owns the order of its packets. Must not know: what formats mean ([`format`](crate::format)) or look like.
 
-use crate::Stop;
+use crate::error::Stop;
 use crate::files::{Standard, Stream};
 use crate::format::{self, Part, Value};
+use crate::host::{Host, Server};
 use crate::ops::{streams, word};
 use crate::port::Port;
 use crate::render::render;
-use crate::server::{Host, Server};
 
 /// Prints to a standard stream. `packed`: arguments lie without alignment.
 pub(crate) fn standard<H: Host>(

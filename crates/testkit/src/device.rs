@@ -145,6 +145,8 @@ impl Device {
             block,
             dynamic_shared,
             params: &params,
+            cluster: f.shape("reqnctapercluster").unwrap_or([1; 3]),
+            explicit_cluster: f.shape("reqnctapercluster").is_some(),
             cooperative,
             workspace: self.alloc(64),
             local_limit: 1 << 20,

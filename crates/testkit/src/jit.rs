@@ -4,30 +4,13 @@
 //! block uses up fuel. A function may panic only where the two differ.
 
 mod between;
+mod choices;
 mod sums;
 
 use std::fmt::Write;
 
 use crate::device;
-
-/// Choices from bytes; zeros when they are used up.
-struct Choices<'a>(&'a [u8]);
-
-impl Choices<'_> {
-    fn next(&mut self) -> u32 {
-        match self.0.split_first() {
-            Some((first, rest)) => {
-                self.0 = rest;
-                u32::from(*first)
-            }
-            None => 0,
-        }
-    }
-
-    fn below(&mut self, n: u32) -> u32 {
-        self.next() % n
-    }
-}
+use choices::Choices;
 
 const BLOCKS: u32 = 6;
 
@@ -171,6 +154,7 @@ fn carry(c: &mut Choices<'_>) -> String {
     format!("{name}.{sign}{width} {}", list.join(", "))
 }
 
+// A table: one arm for each kind of instruction.
 fn instruction(s: &mut String, c: &mut Choices<'_>) {
     let guard = match c.below(12) {
         0 => format!("@p{} ", c.below(4)),

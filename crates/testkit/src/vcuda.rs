@@ -8,7 +8,7 @@ use cushim_abi::types::*;
 use vcuda::accelerator::ImageKind;
 use vcuda::api;
 use vcuda::code::{Source, Target, choose};
-use vcuda::driver::{function, launch};
+use vcuda::driver::{function_api, launch};
 
 const PAGE: usize = 4096;
 
@@ -102,7 +102,7 @@ pub fn launch(data: &[u8]) {
     // Small and large values alike.
     let side = |n: usize| word(n) >> (word(7 + n / 4) >> (n % 4 * 8) & 31);
     let handle = kernel();
-    let Ok(found) = function::of(handle) else { panic!("the kernel is not found any more") };
+    let Ok(found) = function_api::of(handle) else { panic!("the kernel is not found any more") };
     let buffer = data.get(36..).unwrap_or_default();
     let Some(edge) = Edge::of(buffer) else { return };
     let size = buffer.len();
@@ -112,6 +112,7 @@ pub fn launch(data: &[u8]) {
         grid: [side(0), side(1), side(2)],
         block: [side(3), side(4), side(5)],
         shared: side(6),
+        cluster: None,
         cooperative: word(8) >> 31 != 0,
         params: Ptr(0),
         extra: Ptr(extra.as_ptr().expose_provenance()),

@@ -247,6 +247,61 @@ fn lacking() -> Vec<(&'static str, u64)> {
     unsupported::seen().into_iter().filter(|(name, _)| lacks(name)).collect()
 }
 
+/// Keeps the handles that a call has made, for later ones.
+fn keep(
+    world: &mut World,
+    row: &Signature,
+    words: &[u64; 10],
+    outputs: &[u64; 10],
+    given: &[u64; 10],
+) {
+    let args = row.args.unwrap_or_default();
+    for (place, arg) in args.iter().enumerate() {
+        let made = outputs[place];
+        if arg.out && words[place] != 0 && made != BEFORE && made != given[place] && arg.size == 8 {
+            let kind = match arg.shape.0 {
+                "ptr" if row.name.contains("Array") => "array",
+                "ptr" if row.name.contains("Pool") && !row.name.contains("Malloc") => "pool",
+                // A node may still name it when it is gone, and then it is nobody's.
+                "ptr" if row.name.contains("Host") || row.name.contains("Managed") => "host",
+                shape => shape,
+            };
+            let kept = world.handles.entry(kind).or_default();
+            if kept.len() < 64 {
+                kept.push(made);
+            }
+        }
+    }
+}
+
+/// Gives a call its numbers; `limited`: sizes are those of memory that is known, `list`: of a few things.
+fn numbers(
+    world: &mut World,
+    row: &Signature,
+    (words, outputs): (&mut [u64; 10], &mut [u64; 10]),
+    limited: bool,
+    list: bool,
+    input: &mut Input<'_>,
+) {
+    let args = row.args.unwrap_or_default();
+    for (word, arg) in words.iter_mut().zip(args) {
+        if !arg.out
+            && !["ptr", "stream", "event", "graph", "graphexec", "node"].contains(&arg.shape.0)
+        {
+            *word = world.number(arg.shape.0, limited, input);
+        }
+        if (list || arg.name.starts_with("num")) && arg.shape.0 == "size" && !arg.out {
+            *word %= 8;
+        }
+    }
+    // How much room a list has is told where its length is asked for.
+    for (place, arg) in args.iter().enumerate() {
+        if arg.out && row.name.contains("Graph") && arg.shape.0 == "size" {
+            outputs[place] = input.byte() % 8;
+        }
+    }
+}
+
 fn one(world: &mut World, input: &mut Input<'_>) {
     let all = callees();
     let at = (input.byte() << 8 | input.byte()) as usize % all.len();
@@ -309,22 +364,7 @@ fn one(world: &mut World, input: &mut Input<'_>) {
     }
     // A size that goes with memory of the program is its word: what is there is known to nobody else.
     let limited = small || (copies && sizes > 1);
-    for (word, arg) in words.iter_mut().zip(args) {
-        if !arg.out
-            && !["ptr", "stream", "event", "graph", "graphexec", "node"].contains(&arg.shape.0)
-        {
-            *word = world.number(arg.shape.0, limited, input);
-        }
-        if (list || arg.name.starts_with("num")) && arg.shape.0 == "size" && !arg.out {
-            *word %= 8;
-        }
-    }
-    // How much room a list has is told where its length is asked for.
-    for (place, arg) in args.iter().enumerate() {
-        if arg.out && row.name.contains("Graph") && arg.shape.0 == "size" {
-            outputs[place] = input.byte() % 8;
-        }
-    }
+    numbers(world, row, (&mut words, &mut outputs), limited, list, input);
     let given = outputs;
     let lacked = lacking();
     // SAFETY: handles are looked up, pointers lead to places of ours or of the device.
@@ -345,20 +385,5 @@ fn one(world: &mut World, input: &mut Input<'_>) {
         );
         return;
     }
-    for (place, arg) in args.iter().enumerate() {
-        let made = outputs[place];
-        if arg.out && words[place] != 0 && made != BEFORE && made != given[place] && arg.size == 8 {
-            let kind = match arg.shape.0 {
-                "ptr" if row.name.contains("Array") => "array",
-                "ptr" if row.name.contains("Pool") && !row.name.contains("Malloc") => "pool",
-                // A node may still name it when it is gone, and then it is nobody's.
-                "ptr" if row.name.contains("Host") || row.name.contains("Managed") => "host",
-                shape => shape,
-            };
-            let kept = world.handles.entry(kind).or_default();
-            if kept.len() < 64 {
-                kept.push(made);
-            }
-        }
-    }
+    keep(world, row, &words, &outputs, &given);
 }

@@ -1,16 +1,19 @@
 //! Contexts: what is current on a thread, what belongs to one, and the error that ends one.
 //!
-//! Owns what the stack of each thread means, primary contexts, and the sticky error. The functions of the API are in
+//! Owns what is kept for each thread and what its stack of contexts means, primary contexts, and the sticky error. The functions of the API are in
 //! [`super::context_api`]. Must not know: what streams and memory do.
 
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::LocalKey;
 
-use super::handle::{self, Handles};
+use super::handle::{self, Handles, Mix};
 use super::state::{accelerator, check};
 use super::status;
-use super::stream::Streams;
-use super::thread;
+use super::stream::{Stream, Streams};
+use super::thread::{self, Kept, Place};
 use cushim_accel::Failure;
 use cushim_accel::locks::lock;
 
@@ -47,9 +50,13 @@ pub struct Settings {
     pub peers: Vec<usize>,
 }
 
+/// What limits are at first (H200): bytes of stack of a thread, of the buffer of printf and of the heap of kernels; one
+/// that later devices have no more; launches that wait; bytes that L2 fetches at a time.
+const LIMITS: [usize; 6] = [1024, 0x84_0000, 8 << 20, 0, 2048, 64];
+
 impl Default for Settings {
     fn default() -> Self {
-        Settings { limits: super::limits::FIRST, cache: 0, shared: 0, peers: Vec::new() }
+        Settings { limits: LIMITS, cache: 0, shared: 0, peers: Vec::new() }
     }
 }
 
@@ -125,6 +132,36 @@ impl Context {
     }
 }
 
+/// What the driver keeps for a thread.
+#[derive(Default)]
+pub struct Thread {
+    /// The current context, and those below it.
+    pub contexts: RefCell<Vec<Arc<Context>>>,
+    /// The thread's default streams, by context.
+    pub streams: RefCell<HashMap<u64, Arc<Stream>, Mix>>,
+}
+
+thread_local! {
+    static PLACE: Cell<*const Place<Thread>> = const { Cell::new(std::ptr::null()) };
+}
+static KEY: OnceLock<Option<libc::pthread_key_t>> = OnceLock::new();
+
+// SAFETY: made for it, above; nothing else uses them.
+unsafe impl Kept for Thread {
+    fn place() -> &'static LocalKey<Cell<*const Place<Thread>>> {
+        &PLACE
+    }
+    fn key() -> &'static OnceLock<Option<libc::pthread_key_t>> {
+        &KEY
+    }
+}
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        self.streams.borrow().values().for_each(|stream| stream.abandon());
+    }
+}
+
 /// The context that is current on this thread.
 ///
 /// # Errors
@@ -152,12 +189,12 @@ pub fn current_to_free(address: cushim_abi::types::Ptr) -> Result<(), i32> {
 
 /// What is current on this thread, usable or not.
 pub fn top() -> Option<Arc<Context>> {
-    thread::with(|thread| thread.contexts.borrow().last().cloned())
+    thread::with(|thread: &Thread| thread.contexts.borrow().last().cloned())
 }
 
 /// Changes the stack of this thread.
 pub fn with_stack<R>(change: impl FnOnce(&mut Vec<Arc<Context>>) -> R) -> R {
-    thread::with(|thread| change(&mut thread.contexts.borrow_mut()))
+    thread::with(|thread: &Thread| change(&mut thread.contexts.borrow_mut()))
 }
 
 /// The context of a handle that a function was given; 0 is the current one.

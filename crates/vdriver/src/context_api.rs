@@ -12,9 +12,11 @@ use super::context::{self, CONTEXTS, Context as Object, current, top, with_stack
 use super::device::device;
 use super::entry::entry;
 use super::memory;
-use super::state::{accelerator, at, check, give, offer, take};
+use super::state::{accelerator, check, give, offer};
 use super::status;
 use super::stream::capture;
+use super::texture;
+use crate::argument::{At, In, Place};
 use cushim_accel::locks::lock;
 
 /// `CU_CTX_SCHED_*`, `_MAP_HOST`, `_LMEM_RESIZE_TO_MAX`, `_COREDUMP_ENABLE`, `_USER_COREDUMP_ENABLE`,
@@ -37,9 +39,9 @@ fn by_handle(handle: abi::Context) -> Result<Arc<Object>, i32> {
     CONTEXTS.get(handle.0).ok_or(status::INVALID_CONTEXT)
 }
 
-unsafe fn create(to: Out<abi::Context>, flags: u32, dev: Device) -> Result<(), i32> {
+fn create(to: Place<abi::Context>, flags: u32, dev: Device) -> Result<(), i32> {
     device(dev)?;
-    if to.0.is_null() {
+    if to.is_null() {
         return Err(status::INVALID_VALUE);
     }
     check_flags(flags)?;
@@ -48,8 +50,7 @@ unsafe fn create(to: Out<abi::Context>, flags: u32, dev: Device) -> Result<(), i
     let context = Object::create(dev.0 as usize, flags, false);
     let handle = context.handle();
     with_stack(|stack| stack.push(context));
-    // SAFETY: the caller's.
-    unsafe { give(to, abi::Context(handle)) }
+    give(to, abi::Context(handle))
 }
 
 fn push(ctx: abi::Context) -> Result<(), i32> {
@@ -72,10 +73,12 @@ fn end(context: &Arc<Object>) {
     context.streams.wait();
     accelerator().flush_output();
     context.deactivate();
-    memory::forget_context(context);
+    texture::forget_context(context);
+    memory::release::forget_context(context);
     capture::forget_context(context.id);
     context.streams.forget();
     super::module::end(context);
+    super::library::end(context.id);
 }
 
 fn destroy(ctx: abi::Context) -> Result<(), i32> {
@@ -114,7 +117,7 @@ fn release(dev: Device, all: bool) -> Result<(), i32> {
 entry! {
     fn cuDevicePrimaryCtxRetain (pctx: Out<Context>, dev: Device) {
         device(dev)?;
-        if pctx.0.is_null() {
+        if pctx.is_null() {
             return Err(status::INVALID_VALUE);
         }
         let primary = context::primary(dev.0)?;
@@ -167,10 +170,10 @@ entry! {
         create(pctx, flags.0, dev)
     }
 
-    fn cuCtxCreate_v4 (pctx: Out<Context>, ctxCreateParams: Ptr, flags: Flags, dev: Device) {
+    fn cuCtxCreate_v4 (pctx: Out<Context>, ctxCreateParams: In<[u64; 3]>, flags: Flags, dev: Device) {
         // CUctxCreateParams: affinity parameters, their number, CIG parameters.
-        if ctxCreateParams.0 != 0 {
-            let [_, count, cig]: [u64; 3] = take(ctxCreateParams)?;
+        if !ctxCreateParams.is_null() {
+            let [_, count, cig] = ctxCreateParams.read()?;
             if count as u32 != 0 || cig != 0 {
                 device(dev)?;
                 return Err(status::NOT_SUPPORTED);
@@ -324,14 +327,14 @@ entry! {
         current().map(drop)
     }
 
-    fn cuCtxGetExecAffinity (pExecAffinity: Ptr, type_: i32) {
+    fn cuCtxGetExecAffinity (pExecAffinity: At<[u32; 2]>, type_: i32) {
         let context = current()?;
         // CU_EXEC_AFFINITY_TYPE_SM_COUNT: all of them; there is no other.
         if type_ != 0 {
             return Err(status::UNSUPPORTED_EXEC_AFFINITY);
         }
         let all = accelerator().devices().get(context.device).map_or(0, |device| device.processors);
-        give(at(pExecAffinity), [0, all])
+        give(pExecAffinity, [0, all])
     }
 
     fn cuCtxEnablePeerAccess (peerContext: Context, flags: Flags) {
@@ -362,7 +365,8 @@ entry! {
 }
 
 fn synchronize(context: &Arc<Object>) -> Result<(), i32> {
-    context.healthy()?;
+    // What a kernel printed before it failed is shown, too.
+    context.healthy().inspect_err(|_| accelerator().flush_output())?;
     capture::refuse_context(context)?;
     context.streams.wait();
     accelerator().flush_output();

@@ -6,8 +6,9 @@
 use cushim_abi::types::*;
 
 use super::entry::entry;
-use super::state::{accelerator, at, check, give, not_over, offer, start, text};
+use super::state::{accelerator, check, give, not_over, offer, pointer, start};
 use super::status;
+use crate::argument::At;
 
 /// The version of CUDA that this driver says it is: the newest whose functions it has.
 pub const VERSION: i32 = 13000;
@@ -31,7 +32,9 @@ entry! {
         if flags.0 != 0 {
             return Err(status::INVALID_VALUE);
         }
-        start()
+        start()?;
+        accelerator().set_answers(&super::answers::Driver);
+        Ok(())
     }
 
     fn cuDriverGetVersion (driverVersion: Out<i32>) {
@@ -52,7 +55,8 @@ entry! {
     fn cuDeviceGetName (name: Ptr, len: i32, dev: Device) {
         let text = device(dev)?.name.as_bytes();
         let room = usize::try_from(len).map_err(|_| status::INVALID_VALUE)?;
-        give_text(at(name), text, room)
+        // SAFETY: as many bytes as the call says.
+        unsafe { give_text(pointer(name), text, room) }
     }
 
     fn cuDeviceTotalMem_v2 (bytes: Out<usize>, dev: Device) {
@@ -71,8 +75,8 @@ entry! {
         give(minor, low as i32)
     }
 
-    fn cuDeviceGetUuid cuDeviceGetUuid_v2 (uuid: Ptr, dev: Device) {
-        give(at(uuid), device(dev)?.uuid)
+    fn cuDeviceGetUuid cuDeviceGetUuid_v2 (uuid: At<[u8; 16]>, dev: Device) {
+        give(uuid, device(dev)?.uuid)
     }
 
     fn cuDeviceGetLuid (luid: Ptr, deviceNodeMask: Out<u32>, dev: Device) {
@@ -90,12 +94,13 @@ entry! {
         if room <= text.len() {
             return Err(status::INVALID_VALUE);
         }
-        give_text(at(pciBusId), text.as_bytes(), room)
+        // SAFETY: as many bytes as the call says.
+        unsafe { give_text(pointer(pciBusId), text.as_bytes(), room) }
     }
 
     fn cuDeviceGetByPCIBusId (dev: Out<Device>, pciBusId: Str) {
         check()?;
-        let asked = text(pciBusId)?.to_bytes().to_ascii_uppercase();
+        let asked = pciBusId.read()?.to_bytes().to_ascii_uppercase();
         let same = |number: &i32| {
             let id = bus_id(*number);
             let short = id.get(5..).unwrap_or_default();
@@ -107,12 +112,12 @@ entry! {
         give(dev, Device(found.ok_or(status::INVALID_DEVICE)?))
     }
 
-    fn cuDeviceGetProperties (prop: Ptr, dev: Device) {
+    fn cuDeviceGetProperties (prop: At<[i32; 14]>, dev: Device) {
         let found = device(dev)?;
         let of = |number| attribute(found, dev.0, number).unwrap_or(0);
         // CUdevprop_v1: threads of a block; block and grid shapes; shared, constant, warp, pitch,
         // registers, clock, texture alignment.
-        give(at(prop), [
+        give(prop, [
             of(1), of(2), of(3), of(4), of(5), of(6), of(7),
             of(8), of(9), of(10), of(11), of(12), of(13), of(14),
         ])
@@ -163,15 +168,18 @@ entry! {
 }
 
 /// Stores a text with its NUL, cut to `room` bytes.
-unsafe fn give_text(to: Out<u8>, text: &[u8], room: usize) -> Result<(), i32> {
-    if to.0.is_null() || room == 0 {
+///
+/// # Safety
+/// `to` is null or has room for that many.
+unsafe fn give_text(to: *mut u8, text: &[u8], room: usize) -> Result<(), i32> {
+    if to.is_null() || room == 0 {
         return Err(status::INVALID_VALUE);
     }
     let text = text.get(..room - 1).unwrap_or(text);
     // SAFETY: the caller's place has `room` bytes; the text and its NUL are at most that many.
     unsafe {
-        to.0.copy_from_nonoverlapping(text.as_ptr(), text.len());
-        to.0.add(text.len()).write(0);
+        to.copy_from_nonoverlapping(text.as_ptr(), text.len());
+        to.add(text.len()).write(0);
     }
     Ok(())
 }

@@ -3,17 +3,18 @@
 //! Owns the forms of one function: the plain one, whose stream 0 is the legacy stream, and the one with
 //! suffix `_ptsz` or `_ptds`, whose stream 0 is the thread's own. Must not know: any function.
 //!
-//! What a caller promises (CUDA Driver API) and what a body may rely on, by what a parameter is:
+//! What a caller promises (CUDA Driver API) and what a body may rely on, by the type of a parameter
+//! ([`crate::argument`]): what a body gets of it is a token that only the macro makes, so that the body is safe code.
 //! - *A handle* is a number: looked up in its kind's table ([`super::handle`]), and never followed.
 //! - *An address of the device, or of memory that was registered* is a number: looked up in the table of ranges
 //!   with all its bytes ([`super::memory`]) before anything is done there.
 //! - *Memory of the program* in copies is in no range: that it is there and as long is the caller's word, and
 //!   nothing can be known of it.
-//! - *A place for a result* (`Out`, or [`super::state::at`] of a `Ptr`) is null, or has room for a value of the
-//!   type: [`super::state::give`] refuses null, [`super::state::offer`] passes over it; neither asks for alignment.
-//! - *A structure or a list* is null, or holds as many values of the type as the call says: read at once by
-//!   [`super::state::take`] and [`super::state::take_all`], of types for which all bits are values.
-//! - *A text* is null, or ends with a NUL ([`super::state::text`]).
+//! - *A place for a result* (`Out<T>`; `At<T>` where the tables have a pointer without type) is null or has room.
+//! - *A structure* (`In<T>`) is null or holds a `T`.
+//! - *A text* (`Str`) is null or ends with a NUL.
+//! - *A list*, a structure with a list in it, and one that depends on another parameter are a `Ptr`: the body reads them
+//!   with a reason of its own, by [`super::state::take`] and [`super::state::take_all`].
 //! - *A function of the program*, and what it is given, may be called as the reference says until the object that
 //!   holds it has gone.
 //! - *An image* is measured by its own headers, within what is mapped ([`cushim_vbase::code`]).
@@ -21,7 +22,10 @@
 
 use cushim_abi::types as abi;
 
-use super::stream::PER_THREAD;
+/// `CU_STREAM_LEGACY`.
+pub const LEGACY: abi::Stream = abi::Stream(1);
+/// `CU_STREAM_PER_THREAD`.
+pub const PER_THREAD: abi::Stream = abi::Stream(2);
 
 /// Functions of one form; several names have one body.
 macro_rules! entry {
@@ -32,13 +36,16 @@ macro_rules! entry {
         $($crate::entry::entry!(@one $name {} $args $body);)+
     };
     (@one $name:ident {$($before:tt)*} ($($arg:ident : $type:ty),*) $body:block) => {
-        #[allow(non_snake_case, missing_docs, unused_unsafe)]
-        pub unsafe extern "C" fn $name($($arg: $type),*) -> i32 {
+        #[allow(non_snake_case, missing_docs)]
+        pub unsafe extern "C" fn $name($($arg: <$type as $crate::argument::Argument>::Abi),*) -> i32 {
             $crate::state::answer(|| {
                 $($before)*
-                // SAFETY: the caller's promise for each class of parameters, which the top of this file lists; the
-                // functions that a body calls with them ask for no more than that.
-                unsafe { $body }
+                $(
+                    // SAFETY: a caller passes for each parameter what its type says: the reference's words, which are
+                    // the declaration's in the language of `argument`.
+                    let $arg = unsafe { <$type as $crate::argument::Argument>::token($arg) };
+                )*
+                $body
             })
         }
     };
@@ -57,9 +64,9 @@ macro_rules! on_stream {
 macro_rules! in_default_stream {
     ($stream:ident; $($(#[$doc:meta])* fn $name:ident $own:ident ($($args:tt)*) $body:block)*) => {$(
         $crate::entry::entry!(@one $name
-            { let $stream = $crate::stream::LEGACY; } ($($args)*) $body);
+            { let $stream = $crate::entry::LEGACY; } ($($args)*) $body);
         $crate::entry::entry!(@one $own
-            { let $stream = $crate::stream::PER_THREAD; } ($($args)*) $body);
+            { let $stream = $crate::entry::PER_THREAD; } ($($args)*) $body);
     )*};
 }
 

@@ -9,10 +9,9 @@ use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::stream::nothing;
 use crate::{host, status};
 use cushim_accel::locks::lock;
-use cushim_accel::{Signal, file};
+use cushim_accel::{Outcome, Signal, file};
 
 /// What files of events are for.
 pub const WHAT: &str = "event";
@@ -119,7 +118,7 @@ impl Shared {
         let (own, end) = (self.clone(), signal.clone());
         host::run(move || {
             own.wait(number);
-            end.complete(nothing());
+            end.complete(Outcome::default());
         });
         signal
     }
@@ -170,7 +169,7 @@ mod tests {
         assert_eq!(one.record(&end), 1);
         let waiting = other.last();
         assert!(!waiting.is_done() && other.latest() == 1);
-        end.complete(nothing());
+        end.complete(Outcome::default());
         waiting.wait();
         assert!(other.last().is_done());
     }

@@ -1,6 +1,6 @@
 //! Functions: a kernel in a context, what it is and what may be set.
 //!
-//! Owns the objects and `cuFunc*`. What may be set is shared with the library's kernel that a function is
+//! Owns the objects. What may be set is shared with the library's kernel that a function is
 //! of ([`Settings`]). Source: CUDA Driver API, "Execution Control"; `CUfunction_attribute` of cuda.h 13.0.
 //! Must not know: launches.
 
@@ -8,15 +8,12 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use cushim_abi::types::{self as abi, *};
-
 use super::context::Context as Ctx;
-use super::entry::entry;
-use super::handle::{Handles, handle};
-use super::launch::legacy::Prepared;
+use super::handle::Handles;
 use super::module::Loaded;
-use super::state::{accelerator, check, give, offer};
+use super::state::{accelerator, give, offer};
 use super::status;
+use crate::argument::Place;
 use cushim_accel::{Code, Kernel};
 
 /// Functions by handle.
@@ -62,6 +59,23 @@ impl Default for Settings {
             carveout: AtomicI32::new(-1),
             cluster: [const { AtomicI32::new(0) }; 6],
         }
+    }
+}
+
+/// What the next launch of a function takes, where calls before CUDA 4 set it.
+#[derive(Debug)]
+pub struct Prepared {
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Dynamic shared memory, bytes.
+    pub shared: u32,
+    /// Its parameters, as they lie in the launch's buffer.
+    pub params: Vec<u8>,
+}
+
+impl Default for Prepared {
+    fn default() -> Self {
+        Prepared { block: [1; 3], shared: 0, params: Vec::new() }
     }
 }
 
@@ -118,7 +132,11 @@ pub fn attribute(kernel: &Kernel, settings: &Settings, device: usize, number: i3
         7 => 0,
         8 => most_dynamic(kernel, settings, device),
         9 => return Some(settings.carveout.load(Ordering::Relaxed)),
-        10..=15 => {
+        10 => return Some(kernel.required_cluster.is_some().into()),
+        11..=13 if let Some(sides) = kernel.required_cluster => {
+            sides.get(usize::try_from(number - 11).ok()?).copied().unwrap_or(1)
+        }
+        11..=15 => {
             let slot = settings.cluster.get(usize::try_from(number - 10).ok()?)?;
             return Some(slot.load(Ordering::Relaxed));
         }
@@ -147,6 +165,7 @@ pub fn set_attribute(
         9 if (-1..=100).contains(&value) => settings.carveout.store(value, Ordering::Relaxed),
         // Attribute 10, whether a cluster size must be given, is the kernel's own.
         // Cluster sizes; whether one may be larger than all devices have; the policy (measured).
+        11..=13 if kernel.required_cluster.is_some() => return Err(status::INVALID_VALUE),
         11..=15 if number == 14 || value >= 0 && (number < 15 || value <= 2) => {
             let slot = usize::try_from(number - 10).ok().and_then(|n| settings.cluster.get(n));
             slot.ok_or(status::INVALID_VALUE)?.store(value, Ordering::Relaxed);
@@ -160,91 +179,14 @@ pub fn set_attribute(
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE where there is none of this number.
-///
-/// # Safety
-/// The places are null or have room; a size is optional.
-pub unsafe fn give_param(
+pub fn give_param(
     kernel: &Kernel,
     index: usize,
-    offset: Out<usize>,
-    size: Out<usize>,
+    offset: Place<usize>,
+    size: Place<usize>,
 ) -> Result<(), i32> {
     let (at, bytes) = *kernel.params.get(index).ok_or(status::INVALID_VALUE)?;
-    // SAFETY: the caller's.
-    unsafe {
-        give(offset, at as usize)?;
-        offer(size, bytes as usize);
-    }
+    give(offset, at as usize)?;
+    offer(size, bytes as usize);
     Ok(())
-}
-
-/// The function of a handle: of a `CUfunction`, or of a `CUkernel` in the current context.
-///
-/// # Errors
-/// CUDA_ERROR_INVALID_HANDLE, those of [`check`], and for a kernel those of loading its library.
-pub fn of(function: Func) -> Result<Arc<Function>, i32> {
-    if let Some(found) = FUNCTIONS.get(function.0) {
-        return Ok(found);
-    }
-    check()?;
-    match super::kernel::KERNELS.get(function.0) {
-        Some(kernel) => kernel.function(),
-        None => Err(status::INVALID_HANDLE),
-    }
-}
-
-entry! {
-    fn cuFuncGetAttribute (pi: Out<i32>, attrib: i32, hfunc: Func) {
-        let function = of(hfunc)?;
-        let value = attribute(&function.kernel, &function.settings, function.device, attrib);
-        give(pi, value.ok_or(status::INVALID_VALUE)?)
-    }
-
-    fn cuFuncSetAttribute (hfunc: Func, attrib: i32, value: i32) {
-        let function = of(hfunc)?;
-        set_attribute(&function.kernel, &function.settings, function.device, attrib, value)
-    }
-
-    // Preferences of hardware that no accelerator here has.
-    fn cuFuncSetCacheConfig (hfunc: Func, config: i32) {
-        of(hfunc)?;
-        if (0..=3).contains(&config) { Ok(()) } else { Err(status::INVALID_VALUE) }
-    }
-
-    fn cuFuncSetSharedMemConfig (hfunc: Func, config: i32) {
-        of(hfunc)?;
-        if (0..=2).contains(&config) { Ok(()) } else { Err(status::INVALID_VALUE) }
-    }
-
-    fn cuFuncGetModule (hmod: Out<Module>, hfunc: Func) {
-        let function = of(hfunc)?;
-        let module = function.module.upgrade().ok_or(status::INVALID_HANDLE)?;
-        give(hmod, abi::Module(handle(&module)))
-    }
-
-    fn cuFuncGetName (name: Out<Str>, hfunc: Func) {
-        let function = of(hfunc)?;
-        // There as long as the module is loaded.
-        give(name, Str(function.name.as_ptr().expose_provenance()))
-    }
-
-    fn cuFuncGetParamCount (func: Func, paramCount: Out<usize>) {
-        let function = of(func)?;
-        give(paramCount, function.kernel.params.len())
-    }
-
-    fn cuFuncGetParamInfo (func: Func, paramIndex: usize, paramOffset: Out<usize>, paramSize: Out<usize>) {
-        let function = of(func)?;
-        give_param(&function.kernel, paramIndex, paramOffset, paramSize)
-    }
-
-    fn cuFuncIsLoaded (state: Out<i32>, function: Func) {
-        of(function)?;
-        // CU_FUNCTION_LOADING_STATE_LOADED.
-        give(state, 1)
-    }
-
-    fn cuFuncLoad (function: Func) {
-        of(function).map(drop)
-    }
 }

@@ -27,6 +27,26 @@ pub fn is_refusing() -> bool {
     REFUSING.get()
 }
 
+/// `CUhostFn`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Function {
+    /// Its address; never null.
+    pub function: usize,
+    /// What it is given.
+    pub data: usize,
+}
+
+impl Function {
+    /// Calls it, on a thread where it may not call CUDA.
+    pub fn call(self) {
+        // SAFETY: the program says that this is such a function.
+        let function =
+            unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(usize)>(self.function) };
+        // SAFETY: the program's function and its argument.
+        refusing(|| unsafe { function(self.data) });
+    }
+}
+
 type Job = Box<dyn FnOnce() + Send>;
 
 struct Pool {

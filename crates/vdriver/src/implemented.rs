@@ -21,13 +21,13 @@ pub(super) use super::device::{
     cuDeviceGetTexture1DLinearMaxWidth, cuDeviceGetUuid, cuDeviceGetUuid_v2, cuDeviceTotalMem_v2,
     cuDriverGetVersion, cuFlushGPUDirectRDMAWrites, cuInit,
 };
-pub(super) use super::event::{
+pub(super) use super::event_api::{
     cuCtxRecordEvent, cuCtxWaitEvent, cuEventCreate, cuEventDestroy, cuEventDestroy_v2,
     cuEventElapsedTime, cuEventElapsedTime_v2, cuEventQuery, cuEventRecord, cuEventRecord_ptsz,
     cuEventRecordWithFlags, cuEventRecordWithFlags_ptsz, cuEventSynchronize, cuIpcGetEventHandle,
     cuIpcOpenEventHandle, cuStreamWaitEvent, cuStreamWaitEvent_ptsz,
 };
-pub(super) use super::function::{
+pub(super) use super::function_api::{
     cuFuncGetAttribute, cuFuncGetModule, cuFuncGetName, cuFuncGetParamCount, cuFuncGetParamInfo,
     cuFuncIsLoaded, cuFuncLoad, cuFuncSetAttribute, cuFuncSetCacheConfig, cuFuncSetSharedMemConfig,
 };
@@ -69,7 +69,7 @@ pub(super) use super::graph::launch::{
 pub(super) use super::graph::memory::{
     cuDeviceGetGraphMemAttribute, cuDeviceGraphMemTrim, cuDeviceSetGraphMemAttribute,
 };
-pub(super) use super::graph::object::{
+pub(super) use super::graph::object_api::{
     cuGraphReleaseUserObject, cuGraphRetainUserObject, cuUserObjectCreate, cuUserObjectRelease,
     cuUserObjectRetain,
 };
@@ -84,11 +84,13 @@ pub(super) use super::kernel::{
     cuKernelGetAttribute, cuKernelGetFunction, cuKernelGetLibrary, cuKernelGetName,
     cuKernelGetParamCount, cuKernelGetParamInfo, cuKernelSetAttribute, cuKernelSetCacheConfig,
 };
-pub(super) use super::launch::{
-    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchCooperativeKernel,
-    cuLaunchCooperativeKernel_ptsz, cuLaunchGrid, cuLaunchGridAsync, cuLaunchKernel,
-    cuLaunchKernel_ptsz, cuLaunchKernelEx, cuLaunchKernelEx_ptsz, cuParamSetSize, cuParamSetf,
-    cuParamSeti, cuParamSetv,
+pub(super) use super::launch::api::{
+    cuLaunchCooperativeKernel, cuLaunchCooperativeKernel_ptsz, cuLaunchKernel, cuLaunchKernel_ptsz,
+    cuLaunchKernelEx, cuLaunchKernelEx_ptsz,
+};
+pub(super) use super::launch::legacy::{
+    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchGrid, cuLaunchGridAsync,
+    cuParamSetSize, cuParamSetf, cuParamSeti, cuParamSetv,
 };
 pub(super) use super::library::{
     cuLibraryEnumerateKernels, cuLibraryGetGlobal, cuLibraryGetKernel, cuLibraryGetKernelCount,
@@ -112,10 +114,14 @@ pub(super) use super::memory::alloc::{
 };
 pub(super) use super::memory::array::{
     cuArray3DCreate_v2, cuArray3DGetDescriptor_v2, cuArrayCreate_v2, cuArrayDestroy,
-    cuArrayGetDescriptor_v2, cuMemcpyAtoA_v2, cuMemcpyAtoA_v2_ptds, cuMemcpyAtoD_v2,
-    cuMemcpyAtoD_v2_ptds, cuMemcpyAtoH_v2, cuMemcpyAtoH_v2_ptds, cuMemcpyAtoHAsync_v2,
-    cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyDtoA_v2, cuMemcpyDtoA_v2_ptds, cuMemcpyHtoA_v2,
-    cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2, cuMemcpyHtoAAsync_v2_ptsz,
+    cuArrayGetDescriptor_v2, cuArrayGetMemoryRequirements, cuArrayGetPlane,
+    cuArrayGetSparseProperties,
+};
+pub(super) use super::memory::array_copy::{
+    cuMemcpyAtoA_v2, cuMemcpyAtoA_v2_ptds, cuMemcpyAtoD_v2, cuMemcpyAtoD_v2_ptds, cuMemcpyAtoH_v2,
+    cuMemcpyAtoH_v2_ptds, cuMemcpyAtoHAsync_v2, cuMemcpyAtoHAsync_v2_ptsz, cuMemcpyDtoA_v2,
+    cuMemcpyDtoA_v2_ptds, cuMemcpyHtoA_v2, cuMemcpyHtoA_v2_ptds, cuMemcpyHtoAAsync_v2,
+    cuMemcpyHtoAAsync_v2_ptsz,
 };
 pub(super) use super::memory::batch::{
     cuMemDiscardAndPrefetchBatchAsync, cuMemDiscardAndPrefetchBatchAsync_ptsz,
@@ -141,6 +147,10 @@ pub(super) use super::memory::ipc::{
 pub(super) use super::memory::mapped::{
     cuMemAddressFree, cuMemAddressReserve, cuMemGetAccess, cuMemMap, cuMemRetainAllocationHandle,
     cuMemSetAccess, cuMemUnmap,
+};
+pub(super) use super::memory::mipmap::{
+    cuMipmappedArrayCreate, cuMipmappedArrayDestroy, cuMipmappedArrayGetLevel,
+    cuMipmappedArrayGetMemoryRequirements, cuMipmappedArrayGetSparseProperties,
 };
 pub(super) use super::memory::physical::{
     cuMemCreate, cuMemExportToShareableHandle, cuMemGetAllocationGranularity,
@@ -219,5 +229,21 @@ pub(super) use super::stream::value::{
     cuStreamWriteValue32_ptsz, cuStreamWriteValue32_v2, cuStreamWriteValue32_v2_ptsz,
     cuStreamWriteValue64, cuStreamWriteValue64_ptsz, cuStreamWriteValue64_v2,
     cuStreamWriteValue64_v2_ptsz,
+};
+pub(super) use super::texture::reference::{
+    cuModuleGetSurfRef, cuModuleGetTexRef, cuParamSetTexRef, cuSurfRefGetArray, cuSurfRefSetArray,
+    cuTexRefCreate, cuTexRefDestroy, cuTexRefGetAddress_v2, cuTexRefGetAddressMode,
+    cuTexRefGetArray, cuTexRefGetBorderColor, cuTexRefGetFilterMode, cuTexRefGetFlags,
+    cuTexRefGetFormat, cuTexRefGetMaxAnisotropy, cuTexRefGetMipmapFilterMode,
+    cuTexRefGetMipmapLevelBias, cuTexRefGetMipmapLevelClamp, cuTexRefGetMipmappedArray,
+    cuTexRefSetAddress_v2, cuTexRefSetAddress2D_v2, cuTexRefSetAddress2D_v3,
+    cuTexRefSetAddressMode, cuTexRefSetArray, cuTexRefSetBorderColor, cuTexRefSetFilterMode,
+    cuTexRefSetFlags, cuTexRefSetFormat, cuTexRefSetMaxAnisotropy, cuTexRefSetMipmapFilterMode,
+    cuTexRefSetMipmapLevelBias, cuTexRefSetMipmapLevelClamp, cuTexRefSetMipmappedArray,
+};
+pub(super) use super::texture::{
+    cuSurfObjectCreate, cuSurfObjectDestroy, cuSurfObjectGetResourceDesc, cuTexObjectCreate,
+    cuTexObjectDestroy, cuTexObjectGetResourceDesc, cuTexObjectGetResourceViewDesc,
+    cuTexObjectGetTextureDesc,
 };
 pub(super) use super::unsupported::*;

@@ -6,7 +6,7 @@
 
 use cushim_abi::types::Ptr;
 
-use super::state::{at, take};
+use super::state::{pointer, take};
 use super::status;
 
 /// `CUjit_option` (cuda.h).
@@ -77,7 +77,7 @@ impl Options {
                 GENERATE_DEBUG_INFO => options.plain |= value & 0xffff_ffff != 0,
                 // A float in the place of the pointer.
                 // SAFETY: the caller's place.
-                WALL_TIME => unsafe { at::<f32>(Ptr(place)).0.write_unaligned(0.0) },
+                WALL_TIME => unsafe { pointer::<f32>(Ptr(place)).write_unaligned(0.0) },
                 ..0 => return Err(status::INVALID_VALUE),
                 _ => {}
             }
@@ -104,7 +104,7 @@ impl Buffer {
         let room = self.at != 0 && self.size > 0;
         if room {
             let text = text.as_bytes().get(..self.size - 1).unwrap_or(text.as_bytes());
-            let to = at::<u8>(Ptr(self.at)).0;
+            let to = pointer::<u8>(Ptr(self.at));
             // SAFETY: the program's buffer has `size` bytes; text and NUL are at most that many.
             unsafe {
                 to.copy_from_nonoverlapping(text.as_ptr(), text.len());
@@ -114,7 +114,7 @@ impl Buffer {
         }
         if self.used != 0 {
             // SAFETY: the value's own place.
-            unsafe { at::<usize>(Ptr(self.used)).0.write_unaligned(used) };
+            unsafe { pointer::<usize>(Ptr(self.used)).write_unaligned(used) };
         }
         room
     }

@@ -5,13 +5,18 @@
 //! of its subject, and is listed in [`implemented`]; every other one of the table answers
 //! CUDA_ERROR_NOT_SUPPORTED. Must not know: the runtime above, NVIDIA's driver.
 
+mod answers;
+mod argument;
+mod cluster;
 pub mod context;
 mod context_api;
 pub mod device;
 mod entry;
 pub mod event;
+mod event_api;
 mod event_shared;
 pub mod function;
+pub mod function_api;
 pub mod graph;
 pub mod handle;
 mod host;
@@ -31,6 +36,7 @@ pub mod occupancy;
 pub mod state;
 pub mod status;
 pub mod stream;
+pub mod texture;
 mod thread;
 
 use cushim_abi::types::*;

@@ -16,8 +16,9 @@ use super::handle::{Handles, handle};
 use super::jit::Options;
 use super::kernel::{KERNELS, Kernel};
 use super::module::{self, Loaded, file, give_all, give_variable};
-use super::state::{accelerator, check, give, take, text};
+use super::state::{accelerator, check, give, take};
 use super::status;
+use crate::argument::{Place, Text};
 use cushim_accel::locks::lock;
 use cushim_accel::{Code, Variable};
 use cushim_vbase::code::Source;
@@ -156,35 +157,37 @@ unsafe fn preserved(count: u32, ids: Ptr, values: Ptr) -> Result<bool, i32> {
 }
 
 /// A variable in the current context.
-unsafe fn variable(
-    address: Out<Ptr>,
-    bytes: Out<usize>,
+fn variable(
+    address: Place<Ptr>,
+    bytes: Place<usize>,
     library: abi::Module,
-    name: Str,
+    name: Text,
     wanted: impl Fn(&Variable) -> bool,
     contextless: bool,
 ) -> Result<(), i32> {
     let library = of(library)?;
-    // SAFETY: the caller's.
-    let name = unsafe { text(name) }?;
+    let name = name.read()?;
     let module = match contextless {
         true => library.any_module()?,
         false => library.module(&context::current()?)?,
     };
     let found = module.variable(name).filter(|variable| wanted(variable));
-    // SAFETY: the caller's.
-    unsafe { give_variable(address, bytes, found) }
+    give_variable(address, bytes, found)
 }
 
 entry! {
     fn cuLibraryLoadData (library: Out<Module>, code: Ptr, jitOptions: Ptr, jitOptionsValues: Ptr, numJitOptions: u32, libraryOptions: Ptr, libraryOptionValues: Ptr, numLibraryOptions: u32) {
         check()?;
-        if library.0.is_null() || code.0 == 0 {
+        if library.is_null() || code.0 == 0 {
             return Err(status::INVALID_VALUE);
         }
-        let options = Options::read(numJitOptions, jitOptions, jitOptionsValues)?;
-        let preserved = preserved(numLibraryOptions, libraryOptions, libraryOptionValues)?;
-        let source = Source::at(code.0).map_err(|error| {
+        // SAFETY: as many options as the call says.
+        let options = unsafe { Options::read(numJitOptions, jitOptions, jitOptionsValues)? };
+        // SAFETY: as many options as the call says.
+        let preserved = unsafe { preserved(numLibraryOptions, libraryOptions, libraryOptionValues)? };
+        // SAFETY: an image, which its own headers measure and which stays where the options say so.
+        let source = unsafe { Source::at(code.0) };
+        let source = source.map_err(|error| {
             options.error(&error.to_string());
             error.status()
         })?;
@@ -194,12 +197,15 @@ entry! {
 
     fn cuLibraryLoadFromFile (library: Out<Module>, fileName: Str, jitOptions: Ptr, jitOptionsValues: Ptr, numJitOptions: u32, libraryOptions: Ptr, libraryOptionValues: Ptr, numLibraryOptions: u32) {
         check()?;
-        if library.0.is_null() {
+        if library.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        Options::read(numJitOptions, jitOptions, jitOptionsValues)?;
-        preserved(numLibraryOptions, libraryOptions, libraryOptionValues)?;
-        let source = file(fileName)?;
+        // SAFETY: as many options as the call says.
+        unsafe {
+            Options::read(numJitOptions, jitOptions, jitOptionsValues)?;
+            preserved(numLibraryOptions, libraryOptions, libraryOptionValues)?;
+        }
+        let source = file(&fileName)?;
         give(library, abi::Module(handle(&Library::create(source))))
     }
 
@@ -212,10 +218,10 @@ entry! {
 
     fn cuLibraryGetKernel (pKernel: Out<Func>, library: Module, name: Str) {
         let library = of(library)?;
-        if pKernel.0.is_null() {
+        if pKernel.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        let kernel = library.kernel(text(name)?)?;
+        let kernel = library.kernel(name.read()?)?;
         give(pKernel, Func(handle(&kernel)))
     }
 
@@ -231,14 +237,15 @@ entry! {
         }
         let module = library.any_module()?;
         let all = module.functions().filter_map(|function| library.kernel(&function.name).ok());
-        give_all(kernels, numKernels, all.map(|kernel| handle(&kernel)));
+        // SAFETY: room for as many as the call says.
+        unsafe { give_all(kernels, numKernels, all.map(|kernel| handle(&kernel))) };
         Ok(())
     }
 
     fn cuLibraryGetModule (pMod: Out<Module>, library: Module) {
         let context = context::current()?;
         let library = of(library)?;
-        if pMod.0.is_null() {
+        if pMod.is_null() {
             return Err(status::INVALID_VALUE);
         }
         give(pMod, abi::Module(handle(&library.module(&context)?)))
@@ -255,7 +262,7 @@ entry! {
     fn cuLibraryGetUnifiedFunction (fptr: Out<Ptr>, library: Module, symbol: Str) {
         // Functions that run on both sides: for processors that share their instructions.
         of(library)?;
-        text(symbol)?;
+        symbol.read()?;
         let _ = (fptr, accelerator());
         Err(status::NOT_FOUND)
     }

@@ -7,10 +7,6 @@ use super::state::accelerator;
 use super::status;
 use cushim_accel::locks::lock;
 
-/// Bytes of stack of a thread, of the buffer of printf and of the heap of kernels; one that later devices have
-/// no more; launches that wait; bytes that L2 fetches at a time.
-pub const FIRST: [usize; 6] = [1024, 0x84_0000, 8 << 20, 0, 2048, 64];
-
 const STACK: i32 = 0;
 const PRINTF: i32 = 1;
 const HEAP: i32 = 2;

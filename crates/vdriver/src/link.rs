@@ -15,8 +15,9 @@ use super::entry::entry;
 use super::handle::{Handles, handle};
 use super::jit::Options;
 use super::module::{self, file};
-use super::state::{accelerator, at, give};
+use super::state::{accelerator, give, pointer};
 use super::status;
+use crate::argument::Text;
 use cushim_accel::locks::lock;
 use cushim_vbase::code::{self, Source, Target, choose, linked};
 
@@ -93,27 +94,26 @@ impl Link {
 unsafe fn add_file(
     state: Ptr,
     kind: i32,
-    path: Str,
+    path: &Text,
     count: u32,
     options: (Ptr, Ptr),
 ) -> Result<(), i32> {
     let link = of(state)?;
     // SAFETY: the caller's.
-    let source = unsafe {
-        Options::read(count, options.0, options.1)?;
-        file(path)?
-    };
+    unsafe { Options::read(count, options.0, options.1)? };
+    let source = file(path)?;
     link.add(kind, source.whole.into_owned())
 }
 
 entry! {
     fn cuLinkCreate cuLinkCreate_v2 (numOptions: u32, options: Ptr, optionValues: Ptr, stateOut: Out<Ptr>) {
         context::current()?;
-        if stateOut.0.is_null() {
+        if stateOut.is_null() {
             return Err(status::INVALID_VALUE);
         }
         // Buffers for logs stay until the link ends: the program's word.
-        let options = Options::read(numOptions, options, optionValues)?;
+        // SAFETY: as many options as the call says.
+        let options = unsafe { Options::read(numOptions, options, optionValues)? };
         let link = Arc::new(Link { options, state: Mutex::default() });
         LINKS.add(link.clone());
         give(stateOut, Ptr(handle(&link)))
@@ -125,18 +125,21 @@ entry! {
         if data.0 == 0 || size == 0 {
             return Err(status::INVALID_VALUE);
         }
-        Options::read(numOptions, options, optionValues)?;
-        let bytes = std::slice::from_raw_parts(at::<u8>(data).0.cast_const(), size);
+        // SAFETY: as many options as the call says.
+        unsafe { Options::read(numOptions, options, optionValues)? };
+        // SAFETY: as many bytes as the call says.
+        let bytes = unsafe { std::slice::from_raw_parts(pointer::<u8>(data).cast_const(), size) };
         link.add(type_, bytes.to_vec())
     }
 
     fn cuLinkAddFile cuLinkAddFile_v2 (state: Ptr, type_: i32, path: Str, numOptions: u32, options: Ptr, optionValues: Ptr) {
-        add_file(state, type_, path, numOptions, (options, optionValues))
+        // SAFETY: as many options as the call says.
+        unsafe { add_file(state, type_, &path, numOptions, (options, optionValues)) }
     }
 
     fn cuLinkComplete (state: Ptr, cubinOut: Out<Ptr>, sizeOut: Out<usize>) {
         let link = of(state)?;
-        if cubinOut.0.is_null() {
+        if cubinOut.is_null() {
             return Err(status::INVALID_VALUE);
         }
         let (address, size) = link.complete()?;

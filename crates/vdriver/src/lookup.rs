@@ -12,8 +12,9 @@ use cushim_abi::index::DRIVER_NAMES;
 use cushim_abi::types::*;
 
 use super::entry::entry;
-use super::state::{at, give, not_over, offer, text};
+use super::state::{give, not_over, offer};
 use super::status;
+use crate::argument::{At, Place, Text};
 use cushim_vbase::error_text;
 
 /// `CU_GET_PROC_ADDRESS_*`.
@@ -88,29 +89,25 @@ fn lookup(name: &str, version: i32, per_thread: bool) -> (Option<usize>, i32) {
 }
 
 /// What both forms of cuGetProcAddress answer.
-unsafe fn find(
-    symbol: Str,
-    to: Ptr,
+fn find(
+    symbol: Text,
+    to: Place<Ptr>,
     version: i32,
     flags: u64,
-    outcome: Out<i32>,
+    outcome: Place<i32>,
 ) -> Result<(), i32> {
     not_over()?;
-    // SAFETY: the program's string.
-    let name = unsafe { text(symbol) }?.to_str().unwrap_or_default();
-    if to.0 == 0 || flags & !(LEGACY | PER_THREAD) != 0 {
+    let name = symbol.read()?.to_str().unwrap_or_default();
+    if to.is_null() || flags & !(LEGACY | PER_THREAD) != 0 {
         return Err(status::INVALID_VALUE);
     }
     let (number, how) = lookup(name, version, flags & PER_THREAD != 0);
     let ours = |number| super::function(number).map(|found| found.expose_provenance());
     let exported = |number| cushim_vbase::front::address(number).or_else(|| ours(number));
     let address = number.and_then(exported).unwrap_or(0);
-    // SAFETY: the program's places.
-    unsafe {
-        give(at(to), Ptr(address))?;
-        offer(outcome, how);
-    }
-    if number.is_none() && outcome.0.is_null() { Err(status::NOT_FOUND) } else { Ok(()) }
+    give(to, Ptr(address))?;
+    offer(outcome, how);
+    if number.is_none() && outcome.is_null() { Err(status::NOT_FOUND) } else { Ok(()) }
 }
 
 /// The names of errors, each with its NUL.
@@ -124,19 +121,18 @@ fn name(error: i32) -> Option<Str> {
 }
 
 /// Gives a text; nothing of the kind, and null, for a number that is no error (measured).
-unsafe fn tell(to: Out<Str>, found: Option<Str>) -> Result<(), i32> {
-    // SAFETY: the caller's place.
-    unsafe { give(to, found.unwrap_or(Str(0))) }?;
+fn tell(to: Place<Str>, found: Option<Str>) -> Result<(), i32> {
+    give(to, found.unwrap_or(Str(0)))?;
     found.map(drop).ok_or(status::INVALID_VALUE)
 }
 
 entry! {
-    fn cuGetProcAddress (symbol: Str, pfn: Ptr, cudaVersion: i32, flags: Flags64) {
-        find(symbol, pfn, cudaVersion, flags.0, Out(std::ptr::null_mut()))
+    fn cuGetProcAddress (symbol: Str, pfn: At<Ptr>, cudaVersion: i32, flags: Flags64) {
+        find(symbol, pfn, cudaVersion, flags.0, Place::NOWHERE)
     }
 
-    fn cuGetProcAddress_v2 (symbol: Str, pfn: Ptr, cudaVersion: i32, flags: Flags64, symbolStatus: Ptr) {
-        find(symbol, pfn, cudaVersion, flags.0, at(symbolStatus))
+    fn cuGetProcAddress_v2 (symbol: Str, pfn: At<Ptr>, cudaVersion: i32, flags: Flags64, symbolStatus: At<i32>) {
+        find(symbol, pfn, cudaVersion, flags.0, symbolStatus)
     }
 
     fn cuGetErrorName (error: i32, pStr: Out<Str>) {

@@ -15,8 +15,9 @@ use super::function::{FUNCTIONS, Function, Settings};
 use super::handle::{Handles, handle};
 use super::jit::Options;
 use super::memory;
-use super::state::{accelerator, at, check, give, offer, text};
+use super::state::{accelerator, check, give, offer, pointer};
 use super::status;
+use crate::argument::{Place, Text};
 use cushim_accel::{Code, Failure, Image, ImageKind, Variable};
 use cushim_vbase::code::{self, Source, Target, choose};
 
@@ -81,13 +82,23 @@ impl Loaded {
 
     /// A variable by its name.
     pub fn variable(&self, name: &CStr) -> Option<&Variable> {
+        self.named(name).filter(|variable| !variable.reference)
+    }
+
+    /// A texture or surface reference by its name.
+    pub fn reference(&self, name: &CStr) -> Option<&Variable> {
+        self.named(name).filter(|variable| variable.reference)
+    }
+
+    fn named(&self, name: &CStr) -> Option<&Variable> {
         let index = *self.variables.get(name.to_str().ok()?)?;
         self.code.variables().get(index)
     }
 
     /// Makes variables known to copies and questions about pointers; managed ones belong to several modules.
     fn adopt(&self, context: &Arc<Ctx>, which: impl Fn(&Variable) -> bool) {
-        for variable in self.code.variables().iter().filter(|variable| variable.bytes > 0) {
+        let visible = |variable: &&Variable| variable.bytes > 0 && !variable.reference;
+        for variable in self.code.variables().iter().filter(visible) {
             let known = variable.managed && memory::find(variable.address).is_some();
             if which(variable) && !known {
                 memory::adopt(context, variable.address, variable.bytes, variable.managed);
@@ -103,6 +114,7 @@ impl Loaded {
         if let Some(context) = self.context.upgrade() {
             context.streams.wait();
         }
+        super::texture::reference::forget_module(self);
         for variable in self.code.variables().iter().filter(|variable| variable.bytes > 0) {
             memory::remove(variable.address);
         }
@@ -127,7 +139,6 @@ pub fn end(context: &Ctx) {
             module.forget();
         }
     }
-    super::library::end(context.id);
 }
 
 /// The code that a device gets of an image; `managed` as in [`Image`].
@@ -184,9 +195,9 @@ pub fn of(module: abi::Module) -> Result<Arc<Loaded>, i32> {
 }
 
 /// Loads an image into the current context.
-unsafe fn load_data(to: Out<abi::Module>, image: Ptr, options: &Options) -> Result<(), i32> {
+unsafe fn load_data(to: Place<abi::Module>, image: Ptr, options: &Options) -> Result<(), i32> {
     let context = context::current()?;
-    if to.0.is_null() || image.0 == 0 {
+    if to.is_null() || image.0 == 0 {
         return Err(status::INVALID_VALUE);
     }
     // SAFETY: the caller's; used during this call only.
@@ -199,7 +210,7 @@ unsafe fn load_data(to: Out<abi::Module>, image: Ptr, options: &Options) -> Resu
 }
 
 fn create(
-    to: Out<abi::Module>,
+    to: Place<abi::Module>,
     context: &Arc<Ctx>,
     source: &Source<'_>,
     options: &Options,
@@ -207,21 +218,16 @@ fn create(
     accelerator().flush_output();
     let code = load(source, context.device, options, None)?;
     let module = Loaded::create(context, code, |_| Arc::default());
-    // SAFETY: the caller's place.
-    unsafe { give(to, abi::Module(handle(&module))) }
+    give(to, abi::Module(handle(&module)))
 }
 
 /// A file's bytes.
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE, _FILE_NOT_FOUND.
-///
-/// # Safety
-/// `name` is null or a string.
-pub unsafe fn file(name: Str) -> Result<Source<'static>, i32> {
+pub fn file(name: &Text) -> Result<Source<'static>, i32> {
     use std::os::unix::ffi::OsStrExt;
-    // SAFETY: the caller's.
-    let name = unsafe { text(name) }?;
+    let name = name.read()?;
     let path = std::path::Path::new(std::ffi::OsStr::from_bytes(name.to_bytes()));
     std::fs::read(path).map(Source::owned).map_err(|_| status::FILE_NOT_FOUND)
 }
@@ -230,23 +236,17 @@ pub unsafe fn file(name: Str) -> Result<Source<'static>, i32> {
 ///
 /// # Errors
 /// CUDA_ERROR_NOT_FOUND, CUDA_ERROR_INVALID_VALUE.
-///
-/// # Safety
-/// The places are null or have room.
-pub unsafe fn give_variable(
-    address: Out<Ptr>,
-    bytes: Out<usize>,
+pub fn give_variable(
+    address: Place<Ptr>,
+    bytes: Place<usize>,
     found: Option<&Variable>,
 ) -> Result<(), i32> {
-    if address.0.is_null() && bytes.0.is_null() {
+    if address.is_null() && bytes.is_null() {
         return Err(status::INVALID_VALUE);
     }
     let found = found.ok_or(status::NOT_FOUND)?;
-    // SAFETY: the caller's.
-    unsafe {
-        offer(address, Ptr(found.address as usize));
-        offer(bytes, found.bytes);
-    }
+    offer(address, Ptr(found.address as usize));
+    offer(bytes, found.bytes);
     Ok(())
 }
 
@@ -257,7 +257,7 @@ pub unsafe fn give_variable(
 pub unsafe fn give_all(to: Ptr, room: u32, handles: impl Iterator<Item = usize>) {
     for (n, handle) in handles.take(room as usize).enumerate() {
         // SAFETY: the caller's.
-        unsafe { at::<usize>(to).0.add(n).write_unaligned(handle) };
+        unsafe { pointer::<usize>(to).add(n).write_unaligned(handle) };
     }
 }
 
@@ -272,23 +272,27 @@ fn current_for(module: Module) -> Result<(), i32> {
 entry! {
     fn cuModuleLoad (module: Out<Module>, fname: Str) {
         let context = context::current()?;
-        if module.0.is_null() {
+        if module.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        create(module, &context, &file(fname)?, &Options::none())
+        create(module, &context, &file(&fname)?, &Options::none())
     }
 
     fn cuModuleLoadData (module: Out<Module>, image: Ptr) {
-        load_data(module, image, &Options::none())
+        // SAFETY: an image, which its own headers measure.
+        unsafe { load_data(module, image, &Options::none()) }
     }
 
     fn cuModuleLoadFatBinary (module: Out<Module>, fatCubin: Ptr) {
-        load_data(module, fatCubin, &Options::none())
+        // SAFETY: an image, which its own headers measure.
+        unsafe { load_data(module, fatCubin, &Options::none()) }
     }
 
     fn cuModuleLoadDataEx (module: Out<Module>, image: Ptr, numOptions: u32, options: Ptr, optionValues: Ptr) {
-        let options = Options::read(numOptions, options, optionValues)?;
-        load_data(module, image, &options)
+        // SAFETY: as many options as the call says.
+        let options = unsafe { Options::read(numOptions, options, optionValues)? };
+        // SAFETY: an image, which its own headers measure.
+        unsafe { load_data(module, image, &options) }
     }
 
     fn cuModuleUnload (hmod: Module) {
@@ -302,8 +306,8 @@ entry! {
     fn cuModuleGetFunction (hfunc: Out<Func>, hmod: Module, name: Str) {
         current_for(hmod)?;
         let module = of(hmod)?;
-        let function = module.function(text(name)?);
-        if hfunc.0.is_null() {
+        let function = module.function(name.read()?);
+        if hfunc.is_null() {
             return Err(status::INVALID_VALUE);
         }
         give(hfunc, Func(handle(&function.ok_or(status::NOT_FOUND)?)))
@@ -320,14 +324,15 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         let handles = module.functions().map(|function| FUNCTIONS.add(function.clone()));
-        give_all(functions, numFunctions, handles);
+        // SAFETY: room for as many as the call says.
+        unsafe { give_all(functions, numFunctions, handles) };
         Ok(())
     }
 
     fn cuModuleGetGlobal_v2 (dptr: Out<Ptr>, bytes: Out<usize>, hmod: Module, name: Str) {
         context::current()?;
         let module = of(hmod)?;
-        give_variable(dptr, bytes, module.variable(text(name)?))
+        give_variable(dptr, bytes, module.variable(name.read()?))
     }
 
     fn cuModuleGetLoadingMode (mode: Out<i32>) {

@@ -26,7 +26,7 @@ entry! {
     fn cuDeviceRegisterAsyncNotification (device: Device, callbackFunc: Ptr, userData: Ptr, callback: Out<Ptr>) {
         let _ = userData;
         self::device(device)?;
-        if callbackFunc.0 == 0 || callback.0.is_null() {
+        if callbackFunc.0 == 0 || callback.is_null() {
             return Err(status::INVALID_VALUE);
         }
         let listener = Listener { device: device.0, _callback: callbackFunc.0 };

@@ -7,11 +7,14 @@
 use cushim_abi::structs::DriverLaunchConfig;
 use cushim_abi::types::*;
 
-use super::device;
 use super::entry::entry;
-use super::function::{Function, of};
+use super::function::Function;
+use super::function_api::of;
 use super::state::{accelerator, give, take};
 use super::status;
+use super::{cluster, device};
+use crate::argument::Place;
+use cushim_accel::Kernel;
 
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, the only flag.
 const FLAGS: u32 = 1;
@@ -52,7 +55,12 @@ impl Processor {
 
 /// How many blocks of so many threads, with so much dynamic shared memory, a multiprocessor holds.
 pub fn blocks(function: &Function, threads: u32, dynamic: u32) -> u32 {
-    let (kernel, has) = (&function.kernel, Processor::of(function.device));
+    of_kernel(&function.kernel, function.device, threads, dynamic)
+}
+
+/// As [`blocks`], of a kernel for a device.
+pub fn of_kernel(kernel: &Kernel, device: usize, threads: u32, dynamic: u32) -> u32 {
+    let has = Processor::of(device);
     let shared = kernel.static_shared.saturating_add(dynamic);
     if threads == 0 || threads > kernel.max_threads || shared > has.most_shared {
         return 0;
@@ -72,28 +80,21 @@ fn positive(value: i32) -> Result<u32, i32> {
     u32::try_from(value).ok().filter(|value| *value > 0).ok_or(status::INVALID_VALUE)
 }
 
-unsafe fn active(
-    to: Out<i32>,
-    func: Func,
-    block: i32,
-    dynamic: usize,
-    flags: u32,
-) -> Result<(), i32> {
+fn active(to: Place<i32>, func: Func, block: i32, dynamic: usize, flags: u32) -> Result<(), i32> {
     let function = of(func)?;
-    if to.0.is_null() || flags & !FLAGS != 0 {
+    if to.is_null() || flags & !FLAGS != 0 {
         return Err(status::INVALID_VALUE);
     }
     let dynamic = u32::try_from(dynamic).unwrap_or(u32::MAX);
     let found = blocks(&function, positive(block)?, dynamic);
-    // SAFETY: the caller's place.
-    unsafe { give(to, found as i32) }
+    give(to, found as i32)
 }
 
 /// The block size with which most threads are there at a time, the largest of equals, and as many blocks as
 /// fill the device.
-unsafe fn potential(
-    grid: Out<i32>,
-    block: Out<i32>,
+fn potential(
+    grid: Place<i32>,
+    block: Place<i32>,
     func: Func,
     shared_of: Ptr,
     shared: usize,
@@ -101,7 +102,7 @@ unsafe fn potential(
     flags: u32,
 ) -> Result<(), i32> {
     let function = of(func)?;
-    if grid.0.is_null() || block.0.is_null() || flags & !FLAGS != 0 || limit < 0 {
+    if grid.is_null() || block.is_null() || flags & !FLAGS != 0 || limit < 0 {
         return Err(status::INVALID_VALUE);
     }
     let dynamic = |threads: u32| -> u32 {
@@ -132,11 +133,8 @@ unsafe fn potential(
         }
     }
     let (_, threads, together) = best;
-    // SAFETY: the caller's places.
-    unsafe {
-        give(grid, (together * Processor::of(function.device).count) as i32)?;
-        give(block, threads as i32)
-    }
+    give(grid, (together * Processor::of(function.device).count) as i32)?;
+    give(block, threads as i32)
 }
 
 entry! {
@@ -170,18 +168,46 @@ entry! {
     }
 
     fn cuOccupancyMaxPotentialClusterSize (clusterSize: Out<i32>, func: Func, config: Ptr) {
-        of(func)?;
-        take::<DriverLaunchConfig>(config)?;
-        // No accelerator here has clusters: one block.
-        give(clusterSize, 1)
+        let function = of(func)?;
+        // SAFETY: null, or a configuration with as many attributes as it says.
+        let (_, together) = unsafe { clusters(&function, config)? };
+        // Blocks of a cluster run by turns: what a multiprocessor holds is no bound.
+        let most = if together > 0 { cluster::most(&function.settings) } else { 0 };
+        give(clusterSize, most as i32)
     }
 
     fn cuOccupancyMaxActiveClusters (numClusters: Out<i32>, func: Func, config: Ptr) {
         let function = of(func)?;
-        let config = take::<DriverLaunchConfig>(config)?;
-        let sides = [config.block.x, config.block.y, config.block.z];
-        let threads = sides.into_iter().fold(1u32, |product, side| product.saturating_mul(side));
-        let count = Processor::of(function.device).count;
-        give(numClusters, (blocks(&function, threads, config.shared) * count) as i32)
+        // SAFETY: null, or a configuration with as many attributes as it says.
+        let (sides, together) = unsafe { clusters(&function, config)? };
+        // Measured: without a size there are none.
+        let Some(sides) = sides else { return give(numClusters, 0) };
+        let all = together * Processor::of(function.device).count;
+        let size = sides.iter().product::<u32>().max(1);
+        give(numClusters, (all / size).max(u32::from(together > 0)) as i32)
     }
+}
+
+/// The size of a configuration's clusters, and how many of its blocks a multiprocessor holds.
+///
+/// # Safety
+/// `config` is null or a configuration with as many attributes as it says.
+unsafe fn clusters(function: &Function, config: Ptr) -> Result<(Option<[u32; 3]>, u32), i32> {
+    // SAFETY: the caller's promise.
+    let config = unsafe { take::<DriverLaunchConfig>(config) }?;
+    // SAFETY: as above.
+    let given = unsafe { cluster::named(&config) }?;
+    let (grid, threads) = ([config.grid.x, config.grid.y, config.grid.z], threads(&config));
+    if threads == 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    let sides = cluster::size(function, grid, given)?;
+    let fits = config.shared <= function.most_dynamic();
+    Ok((sides, if fits { blocks(function, threads, config.shared) } else { 0 }))
+}
+
+/// Threads of a block.
+fn threads(config: &DriverLaunchConfig) -> u32 {
+    let sides = [config.block.x, config.block.y, config.block.z];
+    sides.into_iter().fold(1u32, |product, side| product.saturating_mul(side))
 }

@@ -3,17 +3,17 @@
 //! Owns the accelerator and what every entry point checks first. Nothing is torn down at exit: threads
 //! of queues run until the process ends, and calls answer. Must not know: what is called.
 
-use std::ffi::CStr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use cushim_abi::types::{Out, Ptr, Str};
+use cushim_abi::types::Ptr;
 
+use super::argument::Place;
 use super::nothing::Nothing;
 use super::status;
-use cushim_accel::Accelerator;
 use cushim_accel::locks::lock;
+use cushim_accel::{Accelerator, Sharing};
 use cushim_vbase::code;
 
 static MAKE: OnceLock<Make> = OnceLock::new();
@@ -40,6 +40,17 @@ pub fn accelerator() -> &'static dyn Accelerator {
             code::recognise(magic);
         }
         made
+    })
+}
+
+/// What the accelerator offers to have memory in common with other processes; `name` is who asks.
+///
+/// # Errors
+/// CUDA_ERROR_NOT_SUPPORTED where it does not.
+pub fn sharing(name: &'static str) -> Result<&'static dyn Sharing, i32> {
+    accelerator().sharing().ok_or_else(|| {
+        cushim_vbase::unsupported::note(name);
+        status::NOT_SUPPORTED
     })
 }
 
@@ -147,39 +158,35 @@ pub fn answer(body: impl FnOnce() -> Result<(), i32>) -> i32 {
     }
 }
 
-/// Stores a result where the program asked for it; the place need not be aligned.
-///
-/// # Safety
-/// `to` is null or has room for a `T`.
+/// [`Place::give`].
 ///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE for null.
 #[inline]
-pub unsafe fn give<T>(to: Out<T>, value: T) -> Result<(), i32> {
-    if to.0.is_null() {
-        return Err(status::INVALID_VALUE);
-    }
-    // SAFETY: not null, so it has room.
-    unsafe { to.0.write_unaligned(value) };
-    Ok(())
+pub fn give<T>(to: Place<T>, value: T) -> Result<(), i32> {
+    to.give(value)
 }
 
-/// As [`give`], where the program need not ask.
+/// [`Place::offer`].
+#[inline]
+pub fn offer<T>(to: Place<T>, value: T) {
+    to.offer(value);
+}
+
+/// A pointer without type as a place.
 ///
 /// # Safety
-/// `to` is null or has room for a `T`.
+/// It is null or has room for a `T` while the call lasts.
 #[inline]
-pub unsafe fn offer<T>(to: Out<T>, value: T) {
-    if !to.0.is_null() {
-        // SAFETY: not null, so it has room.
-        unsafe { to.0.write_unaligned(value) };
-    }
+pub unsafe fn at<T>(address: Ptr) -> Place<T> {
+    // SAFETY: the caller's promise.
+    unsafe { Place::new(pointer(address)) }
 }
 
 /// A pointer without type as one to values of a type.
 #[inline]
-pub fn at<T>(address: Ptr) -> Out<T> {
-    Out(std::ptr::with_exposed_provenance_mut(address.0))
+pub fn pointer<T>(address: Ptr) -> *mut T {
+    std::ptr::with_exposed_provenance_mut(address.0)
 }
 
 /// Reads a value, which need not be aligned.
@@ -191,7 +198,7 @@ pub fn at<T>(address: Ptr) -> Out<T> {
 /// CUDA_ERROR_INVALID_VALUE for null.
 #[inline]
 pub unsafe fn take<T>(from: Ptr) -> Result<T, i32> {
-    let from = at::<T>(from).0;
+    let from = pointer::<T>(from);
     if from.is_null() {
         return Err(status::INVALID_VALUE);
     }
@@ -207,7 +214,7 @@ pub unsafe fn take<T>(from: Ptr) -> Result<T, i32> {
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE for null, unless none is asked for; CUDA_ERROR_OUT_OF_MEMORY.
 pub unsafe fn take_all<T>(from: Ptr, count: usize) -> Result<Vec<T>, i32> {
-    let from = at::<T>(from).0;
+    let from = pointer::<T>(from);
     if count > 0 && from.is_null() {
         return Err(status::INVALID_VALUE);
     }
@@ -217,19 +224,4 @@ pub unsafe fn take_all<T>(from: Ptr, count: usize) -> Result<Vec<T>, i32> {
     // SAFETY: not null, so it holds that many.
     all.extend((0..count).map(|index| unsafe { from.add(index).read_unaligned() }));
     Ok(all)
-}
-
-/// A NUL-terminated string of the program.
-///
-/// # Safety
-/// `from` is null or a string that stays.
-///
-/// # Errors
-/// CUDA_ERROR_INVALID_VALUE for null.
-pub unsafe fn text<'a>(from: Str) -> Result<&'a CStr, i32> {
-    if from.0 == 0 {
-        return Err(status::INVALID_VALUE);
-    }
-    // SAFETY: a string.
-    Ok(unsafe { CStr::from_ptr(std::ptr::with_exposed_provenance(from.0)) })
 }

@@ -127,7 +127,7 @@ fn first() {
         }
         libc::atexit(ending);
     }
-    super::device::learn(count);
+    super::device::asked::learn(count);
 }
 
 /// The driver's version, to the end; 0 where there is no driver.
@@ -237,7 +237,7 @@ fn again() -> bool {
 pub fn forget(device: i32) {
     if let Some(slot) = usize::try_from(device).ok().and_then(|device| PRIMARY.get(device)) {
         let ended = slot.swap(0, Ordering::AcqRel);
-        super::registry::legacy::forget(ended);
+        super::registry::table::forget(ended);
     }
     next_epoch();
 }

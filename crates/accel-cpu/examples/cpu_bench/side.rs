@@ -96,6 +96,7 @@ pub fn launch(
         kernel,
         grid,
         block,
+        cluster: None,
         dynamic_shared: 0,
         arguments: bytes.into(),
         cooperative: false,

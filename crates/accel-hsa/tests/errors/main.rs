@@ -96,6 +96,7 @@ fn launch(code: &Arc<dyn Code>, at: u64) -> Work {
         block: [64, 2, 1],
         dynamic_shared: 0,
         arguments: at.to_le_bytes().into(),
+        cluster: None,
         cooperative: false,
     }))
 }

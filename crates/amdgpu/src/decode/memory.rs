@@ -5,7 +5,7 @@
 //! Operands: of vector memory, `src[0]` is the address, `src[1]` the data, `src[2]` the second data of DS, the
 //! scalar address of FLAT's kinds, the descriptor of buffers.
 
-use super::{Error, bit, bits, row};
+use super::fields::{Error, bit, bits, row, scalar_source};
 use crate::inst::{GDS, GLC, IDXEN, Inst, OFFEN, Operand, SCC, SLC, TO_LDS};
 use crate::table::{Encoding, Exec};
 
@@ -104,7 +104,7 @@ pub(super) fn mubuf(word: u32, second: u32) -> Result<Inst, Error> {
     }
     inst.src = [Operand::vector(bits(second, 7, 0), false), data, Operand(descriptor as u16)];
     inst.dst = data;
-    inst.scalar = super::scalar_source(bits(second, 31, 24))?;
+    inst.scalar = scalar_source(bits(second, 31, 24))?;
     Ok(inst)
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: VOP1, VOP2, VOPC with DPP and SDWA, VOP3, VOP3P. Must not know: what an instruction does.
 
-use super::{Error, Words, bit, bits, row};
+use super::fields::{Error, Words, bit, bits, row};
 use crate::inst::{Dpp, Form, Inst, Operand, Sdwa};
 use crate::table::{Cross, Encoding, Exec, Kind, Vector};
 

@@ -4,7 +4,7 @@
 
 use std::sync::atomic::{Ordering, fence};
 
-use super::{Next, Stop, refused};
+use super::state::{Next, Stop, refused};
 use crate::inst::{Inst, Operand};
 use crate::memory::{Checked, Memory};
 use crate::table::Control;
@@ -36,6 +36,7 @@ fn branch(wave: &mut Wave, inst: &Inst, taken: bool) -> Next {
     Next::Jump
 }
 
+// A table: one arm for each instruction.
 pub(super) fn control<M: Memory + ?Sized>(
     wave: &mut Wave,
     memory: &Checked<'_, M>,

@@ -1,6 +1,6 @@
 //! Registers of other lanes, and of the accumulation file.
 
-use super::{Stop, refused};
+use super::state::{Stop, refused};
 use crate::inst::{Inst, Operand};
 use crate::lanes::LANES;
 use crate::table::Cross;

@@ -6,7 +6,9 @@
 //! flat addresses in its window, SCRATCH instructions and buffers that swizzle by the lane all lead to a place
 //! counted in bytes of one lane.
 
-use super::{Group, Stop, atomic, lds, refused};
+use super::registers::{data, extend, register, set_register};
+use super::state::{Group, Stop, refused};
+use super::{atomic, lds};
 use crate::inst::{GDS, GLC, IDXEN, Inst, OFFEN, Operand, TO_LDS};
 use crate::lanes::LANES;
 use crate::memory::{Fault, Memory};
@@ -50,39 +52,6 @@ pub(super) fn memory<M: Memory + ?Sized>(
         lane_access(wave, group, inst, access.op, lane, place)?;
     }
     Ok(())
-}
-
-fn register(wave: &Wave, operand: Operand, more: usize, lane: usize) -> Result<u32, Stop> {
-    let at = operand.register().map(|r| r + more).filter(|r| *r < wave.v.len());
-    at.map(|r| wave.v[r][lane])
-        .ok_or_else(|| refused("a vector register that a wave does not have"))
-}
-
-pub(super) fn set_register(
-    wave: &mut Wave,
-    operand: Operand,
-    more: usize,
-    lane: usize,
-    value: u32,
-) -> Result<(), Stop> {
-    let at = operand.register().map(|r| r + more).filter(|r| *r < wave.v.len());
-    let at = at.ok_or_else(|| refused("a vector register that a wave does not have"))?;
-    wave.v[at][lane] = value;
-    Ok(())
-}
-
-/// The data of a lane, up to four words.
-pub(super) fn data(
-    wave: &Wave,
-    operand: Operand,
-    words: usize,
-    lane: usize,
-) -> Result<[u32; 16], Stop> {
-    let mut data = [0; 16];
-    for (i, word) in data.iter_mut().enumerate().take(words) {
-        *word = register(wave, operand, i, lane)?;
-    }
-    Ok(data)
 }
 
 fn flat_place(wave: &Wave, inst: &Inst, lane: usize, space: Space) -> Result<Place, Stop> {
@@ -240,15 +209,6 @@ fn store<M: Memory + ?Sized>(
         Place::Nowhere => {}
     }
     Ok(())
-}
-
-/// A loaded value of 1 or 2 bytes as a word.
-pub(super) fn extend(value: u32, bytes: usize, signed: bool) -> u32 {
-    match (bytes, signed) {
-        (1, true) => value as i8 as u32,
-        (2, true) => value as i16 as u32,
-        _ => value,
-    }
 }
 
 fn lane_access<M: Memory + ?Sized>(

@@ -3,8 +3,9 @@
 //! Owns: LDS accesses. What lies outside of it reads zero and is not written, as in hardware. Must not know:
 //! other memory.
 
-use super::flat::{data, extend, set_register};
-use super::{Group, Stop, atomic};
+use super::atomic;
+use super::registers::{data, extend, set_register};
+use super::state::{Group, Stop};
 use crate::inst::{Inst, Operand};
 use crate::lanes::LANES;
 use crate::memory::Memory;

@@ -7,8 +7,10 @@ mod control;
 mod cross;
 mod flat;
 mod lds;
+mod registers;
 mod scalar;
 mod source;
+mod state;
 mod vector;
 
 use std::collections::HashMap;
@@ -17,48 +19,11 @@ use std::sync::Arc;
 use crate::decode;
 use crate::inst::Inst;
 use crate::lanes::Lanes;
-use crate::memory::{Checked, Fault, Memory};
+use crate::memory::{Checked, Memory};
 use crate::table::{Exec, ScalarMemory};
 use crate::wave::{State, Wave};
-
-/// Why a wave cannot go on.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stop {
-    /// Memory that is not there.
-    Memory(Fault),
-    /// An instruction that is not known, or not executed; what is said about it, and where it is.
-    Instruction {
-        /// Its address.
-        pc: u64,
-        /// Its words.
-        words: Vec<u32>,
-        /// What is wrong.
-        why: String,
-    },
-    /// s_trap by the program.
-    Trap {
-        /// Its number.
-        number: u32,
-        /// Where.
-        pc: u64,
-    },
-    /// The machine is being put away.
-    Cancelled,
-}
-
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Stop {
-        Stop::Memory(fault)
-    }
-}
-
-/// What comes after an instruction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
-    On,
-    Jump,
-    Pause,
-}
+pub use state::{Group, Stop};
+use state::{Next, refused};
 
 /// Instructions up to a branch.
 #[derive(Debug)]
@@ -72,17 +37,6 @@ struct Block {
 #[derive(Debug, Default)]
 pub struct Code {
     blocks: HashMap<u64, Arc<Block>>,
-}
-
-/// What all waves of a workgroup share.
-#[derive(Debug)]
-pub struct Group<'m, M: Memory + ?Sized> {
-    /// Global memory.
-    pub memory: Checked<'m, M>,
-    /// LDS in words.
-    pub lds: Vec<u32>,
-    /// Instructions, each counted for all its lanes that are on.
-    pub executed: u64,
 }
 
 const LONGEST: usize = 256;
@@ -202,11 +156,6 @@ fn located<M: Memory + ?Sized>(
         Stop::Trap { number, .. } => Stop::Trap { number, pc: at },
         other => other,
     }
-}
-
-/// An instruction that is not executed.
-fn refused(why: impl Into<String>) -> Stop {
-    Stop::Instruction { pc: 0, words: Vec::new(), why: why.into() }
 }
 
 fn step<M: Memory + ?Sized>(

@@ -2,7 +2,7 @@
 //!
 //! Owns: reading and writing scalar registers for them, scalar loads. Must not know: what is computed.
 
-use super::Stop;
+use super::state::Stop;
 use crate::inst::{Inst, Operand};
 use crate::memory::{Checked, Memory};
 use crate::scalar::Scalar;

@@ -3,7 +3,7 @@
 //! Owns: reading registers and constants for 64 lanes, and modifiers: neg, abs, op_sel, SDWA, DPP, denormals that
 //! count as zero. Must not know: what is computed.
 
-use super::{Stop, refused};
+use super::state::{Stop, refused};
 use crate::inst::{Dpp, Form, Inst, Operand};
 use crate::lanes::{LANES, Lanes, Reg};
 use crate::num;

@@ -3,7 +3,7 @@
 //! Owns: sources in, results out to the lanes that are on. Must not know: what is computed.
 
 use super::source::{KEEP32, dpp, fetch, flush};
-use super::{Stop, refused};
+use super::state::{Stop, refused};
 use crate::inst::{Form, Inst, Sdwa};
 use crate::lanes::{LANES, Lanes, Reg};
 use crate::num;

@@ -2,9 +2,9 @@
 //!
 //! Owns: their rows. Must not know: op_sel, which has chosen the halves before a function sees them.
 
-use super::Kind::{self, B32, B32x2, F32x2, I16x2, Mix, None, P16};
+use super::row::Kind::{self, B32, B32x2, F32x2, I16x2, Mix, None, P16};
+use super::row::{Cross, Exec, Row, Vector, refused, vector};
 use super::vop2::{dot_signed, dot_unsigned, dot2_f16};
-use super::{Cross, Exec, Row, Vector, refused, vector};
 use crate::lanes::Lanes;
 use crate::num::{self, fma16, fma32, h2f, max32, min32};
 

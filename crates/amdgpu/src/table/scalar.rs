@@ -2,9 +2,9 @@
 //!
 //! Owns: their rows and what they compute. Must not know: registers.
 
-use super::Control as C;
-use super::Kind::{self, B32, B64, None};
-use super::{Exec, Row, control, refused};
+use super::row::Control as C;
+use super::row::Kind::{self, B32, B64, None};
+use super::row::{Exec, Row, control, refused};
 use crate::scalar::Scalar;
 
 const fn s(op: u16, name: &'static str, kinds: [Kind; 3], run: fn(&mut Scalar)) -> Row {

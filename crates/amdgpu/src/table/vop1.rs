@@ -3,8 +3,8 @@
 //! Owns: their rows. Must not know: which encoding an instruction came in. The functions that hardware
 //! approximates are computed in double precision and rounded.
 
-use super::Kind::{self, B16, B32, F16, F32, F64, None};
-use super::{Cross, Exec, Row, control, refused, vector};
+use super::row::Kind::{self, B16, B32, F16, F32, F64, None};
+use super::row::{Cross, Exec, Row, control, refused, vector};
 use crate::lanes::Lanes;
 use crate::num::{self, h2f};
 

@@ -2,8 +2,8 @@
 //!
 //! Owns: their rows. Must not know: which encoding an instruction came in.
 
-use super::Kind::{self, B16, B32, F16, F32, F64, M32, Mask, None, P16};
-use super::{Exec, Row, Vector, vector};
+use super::row::Kind::{self, B16, B32, F16, F32, F64, M32, Mask, None, P16};
+use super::row::{Exec, Row, Vector, vector};
 use crate::lanes::Lanes;
 use crate::num::{self, fma16, fma32, h2f, max32, min32};
 

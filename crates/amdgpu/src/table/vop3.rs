@@ -2,9 +2,9 @@
 //!
 //! Owns: their rows. Must not know: registers.
 
-use super::Kind::{self, B16, B32, B64, F16, F32, F64, M32, None};
+use super::row::Kind::{self, B16, B32, B64, F16, F32, F64, M32, None};
+use super::row::{Cross, Exec, Row, Vector, refused, vector};
 use super::vop2::{mad16, mad32, signed24, unsigned24};
-use super::{Cross, Exec, Row, Vector, refused, vector};
 use crate::division;
 use crate::lanes::Lanes;
 use crate::num::{self, fma16, fma32, h2f, max32, min32};

@@ -5,8 +5,8 @@
 // "Not less" is a condition of its own: it holds for a NaN.
 #![allow(clippy::neg_cmp_op_on_partial_ord)]
 
-use super::Kind::{self, B16, B32, B64, F16, F32, F64};
-use super::{Exec, Row};
+use super::row::Kind::{self, B16, B32, B64, F16, F32, F64};
+use super::row::{Exec, Row, refused};
 use crate::lanes::Lanes;
 use crate::num;
 
@@ -132,7 +132,7 @@ const ROWS: usize = 6 + 6 * 16 + 12 * 8;
 
 // One table in the order of opcodes; the parts are moved into it when the program is compiled.
 const fn join() -> [Row; ROWS] {
-    let mut all = [const { super::refused(0, "") }; ROWS];
+    let mut all = [const { refused(0, "") }; ROWS];
     let mut at = 0;
     macro_rules! put {
         ($($part:expr),* $(,)?) => {$({

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::closure::Closure;
 use super::cuda;
-use super::findings::Obstacle;
+use super::obstacle::Obstacle;
 use super::obstacles::LOST;
 use crate::images::{Cost, HostFile, Which};
 use cushim_names::Foreign as _;

@@ -3,7 +3,8 @@
 //! Must not know: files.
 
 use super::cuda::{Part, What};
-use super::findings::{Feature, Obstacle, Verdict};
+use super::findings::{Feature, Verdict};
+use super::obstacle::Obstacle;
 
 /// The features, given the parts and what stands in the way.
 pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {

@@ -11,6 +11,7 @@ use super::cpu::Cpu;
 use super::cuda::Part;
 use super::hsa::Hsa;
 use super::machine::Machine;
+use super::obstacle::{Interposer, Obstacle};
 
 /// Whether something is seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -32,26 +33,6 @@ pub struct Feature {
     /// Whether it works for this program.
     pub verdict: Verdict,
     /// Why so.
-    pub why: String,
-}
-
-/// Something that keeps calls away from the preloaded library.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Obstacle {
-    /// A word for it.
-    pub name: &'static str,
-    /// Nothing can be traced because of it.
-    pub blocks: bool,
-    /// What was found and what it means, one sentence.
-    pub why: String,
-}
-
-/// Somebody else who puts functions before those of the system.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Interposer {
-    /// Who.
-    pub file: String,
-    /// What it does and what that means, one sentence.
     pub why: String,
 }
 

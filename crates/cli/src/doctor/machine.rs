@@ -16,6 +16,9 @@ use serde::Serialize;
 use super::cache::Cache;
 use crate::environ;
 
+/// First argument of the process that loads libcuda on our behalf.
+pub const PROBE: &str = "__probe-driver";
+
 /// How long libcuda may take to answer; a first `cuInit` of eight GPUs takes some seconds.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Folders where libcuda is though the loader's cache does not say so (WSL, containers).
@@ -154,7 +157,7 @@ pub fn probe_elsewhere(
 ) -> Result<(String, String), String> {
     let own = std::env::current_exe().map_err(|e| e.to_string())?;
     let mut child = Command::new(own)
-        .arg(super::PROBE)
+        .arg(PROBE)
         .arg(path)
         .env_remove("LD_PRELOAD")
         .env_remove("LD_AUDIT")

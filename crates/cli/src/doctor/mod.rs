@@ -11,7 +11,8 @@ pub mod elf;
 mod features;
 mod findings;
 mod hsa;
-mod machine;
+pub mod machine;
+mod obstacle;
 pub mod obstacles;
 pub mod program;
 mod render;
@@ -23,15 +24,13 @@ use clap::Args;
 
 use crate::{Error, Outcome, launch, preload};
 
-pub use findings::{Backends, Feature, Findings, Interposer, Obstacle, Program, Verdict};
-pub use machine::{Driver, Machine, libcuda};
+pub use findings::{Backends, Feature, Findings, Program, Verdict};
+pub use machine::{Driver, Machine, PROBE, libcuda};
+pub use obstacle::{Interposer, Obstacle};
 
 use closure::Search;
 use cuda::Part;
 use elf::{Elf, Kind};
-
-/// First argument of the process that loads libcuda on our behalf.
-pub const PROBE: &str = "__probe-driver";
 
 /// Arguments of `cushim doctor`.
 #[derive(Debug, Args)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::closure::Closure;
 use super::cuda::{self, Part};
 use super::elf::{Elf, Kind};
-use super::findings::{Interposer, Obstacle};
+use super::obstacle::{Interposer, Obstacle};
 use crate::{Error, environ, preload};
 use cushim_names::Foreign as _;
 

@@ -9,7 +9,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::findings::Obstacle;
+use super::obstacle::Obstacle;
 use crate::Error;
 use cushim_names::Foreign as _;
 

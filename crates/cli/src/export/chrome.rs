@@ -17,7 +17,7 @@ use cushim_trace::event::{Body, Event, Gpu, Mapped, Range};
 use cushim_trace::layout::{
     GPU_COPY, GPU_KERNEL, RANGE_END, RANGE_MARK, RANGE_POP, RANGE_PUSH, RANGE_START,
 };
-use cushim_trace::meta::Metadata;
+use cushim_trace::meta::{Api, Metadata};
 use cushim_trace::reader::TraceFile;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -27,7 +27,7 @@ use super::inputs::{Origin, Sink, realtime};
 use crate::view::{JsonValue, KernelFilter, Source, word_value};
 use cushim_analysis::arguments::{arguments, words};
 use cushim_analysis::facts::Facts;
-use cushim_analysis::known::{Handle, Known};
+use cushim_analysis::known::{Handle, Kernel, Known};
 use cushim_analysis::mapped::{self, mappings};
 
 /// Writes the file of one rank.
@@ -172,6 +172,48 @@ fn manual_name(name: &str) -> &str {
     }
 }
 
+impl Args<'_> {
+    /// What only this kind of event has.
+    fn detail(
+        &mut self,
+        event: &Event<'_>,
+        meta: &Metadata,
+        api: Option<&Api>,
+        kernel: Option<&Kernel>,
+    ) -> io::Result<()> {
+        match &event.body {
+            Body::Launch(launch) => {
+                (self.grid, self.block) = (Some(launch.grid), Some(launch.block));
+                self.shared = Some(launch.shared);
+                self.device = meta.contexts.get(&launch.context).copied();
+                let list = kernel.and_then(|kernel| arguments(launch, kernel, meta).ok());
+                self.args = list.map(|l| l.into_iter().map(|a| a.value.map(JsonValue)).collect());
+            }
+            Body::Call(call) => {
+                let mut named = serde_json::Map::new();
+                for (n, word) in words(call, api).into_iter().enumerate() {
+                    let name = if word.name.is_empty() { format!("{n}") } else { word.name.into() };
+                    let value = match word.text {
+                        Some(text) => Json::String(text),
+                        None => {
+                            serde_json::to_value(JsonValue(word_value(word.shape, &word.words)))?
+                        }
+                    };
+                    named.insert(name, value);
+                }
+                self.words = Some(named).filter(|named| !named.is_empty());
+            }
+            Body::Mapped(mapped) => {
+                let of = |asked: [u32; 3]| Some(asked).filter(|asked| *asked != [0; 3]);
+                (self.grid, self.block) = (of(mapped.teams), of(mapped.threads));
+                self.words = Some(mapped_words(mapped, meta));
+            }
+            Body::Mark(_) | Body::Gpu(_) | Body::Range(_) => {}
+        }
+        Ok(())
+    }
+}
+
 impl<W: Write> Sink for Chrome<W> {
     fn event(&mut self, source: &Source, meta: &Metadata, event: &Event<'_>) -> io::Result<()> {
         match &event.body {
@@ -198,35 +240,7 @@ impl<W: Write> Sink for Chrome<W> {
             returned: event.call_ns.is_none().then_some(false),
             ..Args::default()
         };
-        match &event.body {
-            Body::Launch(launch) => {
-                (args.grid, args.block) = (Some(launch.grid), Some(launch.block));
-                args.shared = Some(launch.shared);
-                args.device = meta.contexts.get(&launch.context).copied();
-                let list = kernel.and_then(|kernel| arguments(launch, kernel, meta).ok());
-                args.args = list.map(|l| l.into_iter().map(|a| a.value.map(JsonValue)).collect());
-            }
-            Body::Call(call) => {
-                let mut named = serde_json::Map::new();
-                for (n, word) in words(call, facts.api).into_iter().enumerate() {
-                    let name = if word.name.is_empty() { format!("{n}") } else { word.name.into() };
-                    let value = match word.text {
-                        Some(text) => Json::String(text),
-                        None => {
-                            serde_json::to_value(JsonValue(word_value(word.shape, &word.words)))?
-                        }
-                    };
-                    named.insert(name, value);
-                }
-                args.words = Some(named).filter(|named| !named.is_empty());
-            }
-            Body::Mapped(mapped) => {
-                let of = |asked: [u32; 3]| Some(asked).filter(|asked| *asked != [0; 3]);
-                (args.grid, args.block) = (of(mapped.teams), of(mapped.threads));
-                args.words = Some(mapped_words(mapped, meta));
-            }
-            Body::Mark(_) | Body::Gpu(_) | Body::Range(_) => {}
-        }
+        args.detail(event, meta, facts.api, kernel)?;
         let fallback;
         let (ph, cat, name) = match &event.body {
             Body::Mark(text) => ("i", "user_annotation", *text),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use cushim_trace::private::Folder;
 use cushim_trace::reader::TraceFile;
 
-use super::ExportArgs;
+use super::args::ExportArgs;
 use super::inputs::{Origin, Sink, merge, origins};
 use super::output::{Output, check};
 use super::parquet::Parquet;

@@ -6,6 +6,7 @@
 //! thread, stream, kernel and function, never by the number of events.
 
 mod apart;
+mod args;
 pub mod chrome;
 pub mod inputs;
 #[cfg(feature = "parquet")]
@@ -16,11 +17,11 @@ pub mod parquet;
 pub mod perfetto;
 mod ranks;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use clap::ValueEnum;
 use cushim_trace::reader::TraceFile;
 
+pub use self::args::{ExportArgs, To};
 use self::inputs::{Sink, complain_of_losses, merge, origins};
 use self::output::{Output, Shared};
 use self::perfetto::Perfetto;
@@ -29,56 +30,6 @@ use crate::report::open_all;
 use crate::view::{self, Class, Classes, Format, Run, View, ViewOptions};
 use crate::{Error, Outcome};
 use cushim_names::Foreign as _;
-
-/// Arguments of `cushim export`.
-#[derive(clap::Args, Debug)]
-#[command(after_long_help = EXAMPLES)]
-pub struct ExportArgs {
-    /// Trace files, or folders in which to look for them (*.cushim)
-    #[arg(required = true, value_name = "FILE|DIR")]
-    pub files: Vec<PathBuf>,
-
-    /// The format to write
-    #[arg(long, value_name = "FORMAT")]
-    pub to: To,
-
-    /// Where to write it; - means standard output
-    ///
-    /// For parquet a folder, which is made where it is not there. For chrome a file where there is one
-    /// rank, else a folder, which gets rank-0.json and so on.
-    #[arg(short, long, value_name = "OUT")]
-    pub output: PathBuf,
-
-    /// Parquet: the run's name in run=NAME [default: when it began, in UTC]
-    #[arg(long, value_name = "NAME")]
-    pub run: Option<String>,
-
-    /// Replace files that exist
-    #[arg(long)]
-    pub force: bool,
-}
-
-const EXAMPLES: &str = "\
-Everything that was recorded is written, calls within calls too. Times count from 1970.
-
-Examples:
-  cushim export app.1234.cushim --to perfetto -o app.pftrace      for https://ui.perfetto.dev
-  cushim export runs/ --to chrome -o hta/                         for Holistic Trace Analysis
-  cushim export runs/ --to parquet -o lake/                       for DuckDB and Spark
-  cushim export runs/ --to jsonl -o - | jq -c 'select(.event == \"launch\")'";
-
-/// The formats.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum To {
-    /// Perfetto's own format, one file for all traces
-    Perfetto,
-    /// Chrome's JSON as PyTorch's profiler writes it, one file per rank
-    Chrome,
-    /// One table per process, in run=.../rank=... folders
-    Parquet,
-    /// JSON lines, the same as `report --format jsonl -e all --nested`
-    Jsonl,
-}
 
 /// Runs the command.
 pub fn run(args: ExportArgs) -> Outcome {

@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use cushim_trace::private::Folder;
 use cushim_trace::reader::TraceFile;
 
+use super::args::ExportArgs;
 use super::chrome::{self, Chrome};
 use super::inputs::{Origin, Sink, merge, origins};
 use super::output::check;
-use super::{ExportArgs, single};
+use super::single;
 use crate::progress::Progress;
 use crate::{Error, view};
 

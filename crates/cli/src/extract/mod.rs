@@ -40,7 +40,7 @@ struct Input {
 pub fn run(args: ExtractArgs) -> crate::Outcome {
     let filter = args.select.filter()?;
     images::start_workers();
-    let limits = args.select.limits();
+    let limits = Limits::from(&args.select.limits);
     let inputs = open(&args.select.files, &filter, &limits)?;
     let chosen: Vec<(&Input, Chosen<'_>)> =
         inputs.iter().map(|input| (input, images::choose(&input.host, &filter, &limits))).collect();

@@ -15,7 +15,7 @@ use cushim_image::{Codec, Error, Limits, Work};
 use rayon::prelude::*;
 
 pub use file::{HostFile, Source};
-pub use select::{Filter, SelectArgs};
+pub use select::{Filter, LimitArgs, SelectArgs};
 
 /// An image and its number in the file, from 1, which filters do not change.
 pub struct Numbered<'a> {

@@ -28,6 +28,14 @@ pub struct SelectArgs {
     #[arg(short, long, value_name = "REGEX")]
     pub kernel: Option<Regex>,
 
+    /// Limits against hostile images
+    #[command(flatten)]
+    pub limits: LimitArgs,
+}
+
+/// How much the images of a file may unpack to
+#[derive(clap::Args, Debug)]
+pub struct LimitArgs {
     /// Refuse images that would unpack to more than this many MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096)]
     pub max_image: u64,
@@ -67,12 +75,13 @@ impl SelectArgs {
             kernel: self.kernel.clone(),
         })
     }
+}
 
-    /// The limits.
-    pub fn limits(&self) -> Limits {
-        let max_image = self.max_image.saturating_mul(1 << 20);
-        let limits = Limits { max_image, max_ratio: self.max_ratio, ..Limits::DEFAULT };
-        match self.max_total {
+impl From<&LimitArgs> for Limits {
+    fn from(args: &LimitArgs) -> Self {
+        let max_image = args.max_image.saturating_mul(1 << 20);
+        let limits = Limits { max_image, max_ratio: args.max_ratio, ..Limits::DEFAULT };
+        match args.max_total {
             None => limits,
             Some(total) => Limits {
                 max_total: total.saturating_mul(1 << 20),

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use super::Environment;
-use crate::doctor::{self, elf};
+use super::names::Environment;
+use crate::doctor::{elf, machine};
 use crate::environ::FMAD;
 use crate::preload::{self, AUDIT, COMPILERS, CORE, DRIVER, FRONTS, LD_AUDIT, LD_PRELOAD, NVML};
 use crate::{Error, complain, stand_in};
@@ -42,7 +42,7 @@ pub struct BackendArgs {
     /// AMD's own user-mode runtime (libhsa-runtime64.so.1) gets cushim's GPU instead of the kernel driver's: for
     /// --backend hsa, and, with `cushim run` and no --backend, for a program that uses AMD's HIP or HSA itself.
     #[arg(long, value_name = "GPU")]
-    pub emulate: Option<super::Emulated>,
+    pub emulate: Option<super::emulate::Emulated>,
 
     /// Whether a product and a sum without .rn become one fused multiply-add, as NVIDIA's compiler makes them (for cpu)
     #[arg(
@@ -140,7 +140,7 @@ impl Cuda {
 /// What auto means on this machine with this libcushim.so, and what decides it. A driver that is there and
 /// broken is the user's to see, never a reason to take another.
 pub fn automatic(library: &Path) -> (Backend, String) {
-    if let Some(path) = doctor::libcuda() {
+    if let Some(path) = machine::libcuda() {
         return (Backend::Native, format!("{} is installed", path.shown()));
     }
     match missing(library) {

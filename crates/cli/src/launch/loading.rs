@@ -6,7 +6,7 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::Environment;
+use super::names::Environment;
 use crate::doctor;
 use crate::doctor::closure::Search;
 use crate::doctor::elf::{self, Kind};

@@ -7,6 +7,7 @@ mod backend;
 mod child;
 mod emulate;
 mod loading;
+mod names;
 mod pattern;
 mod ranks;
 mod redirect;
@@ -30,6 +31,7 @@ use cushim_names::Foreign as _;
 pub use backend::{Backend, BackendArgs, Cuda, Fmad, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
 pub use emulate::{Emulated, environment as emulation};
+pub use names::{Environment, insert};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;
 pub use redirect::RedirectArgs;
@@ -37,9 +39,6 @@ pub use signals::Signals;
 pub use size::parse as size;
 pub use why::explain;
 pub use window::WindowArgs;
-
-/// Variables for the program's environment.
-pub type Environment = Vec<(&'static str, OsString)>;
 
 /// How it is recorded, for `trace`, `record` and `env` alike.
 #[derive(Debug, Clone, Args)]
@@ -222,19 +221,4 @@ pub fn refuse_text(path: &Path) -> Result<(), Error> {
         )));
     }
     Ok(())
-}
-
-/// The name before and after the last `.` of a file name, so that something can be put between.
-pub fn insert(name: &OsStr, middle: &str) -> OsString {
-    let path = Path::new(name);
-    let Some(ending) = path.extension() else {
-        let mut name = name.to_owned();
-        name.push(".");
-        name.push(middle);
-        return name;
-    };
-    let mut longer = OsString::from(middle);
-    longer.push(".");
-    longer.push(ending);
-    path.with_extension(longer).into_os_string()
 }

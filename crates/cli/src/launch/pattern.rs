@@ -63,7 +63,7 @@ impl Pattern {
         let nowhere = given == "/dev/null";
         if rank.several() && !nowhere && !parts.contains(&Part::Rank) && !parts.contains(&Part::Pid)
         {
-            let marked = super::insert(given, "%r");
+            let marked = super::names::insert(given, "%r");
             parts = parse(marked.as_bytes()).unwrap_or(parts);
         }
         Ok(Pattern { parts, given: name.to_owned() })

@@ -10,7 +10,8 @@ use clap::Args;
 use cushim_manifest::Manifest;
 use cushim_rules::{Rule, compiled};
 
-use super::{Backend, Cuda, Environment};
+use super::backend::{Backend, Cuda};
+use super::names::Environment;
 use crate::{Error, environ};
 
 /// Redirection, for `run`, `trace`, `record` and `env` alike.

@@ -3,17 +3,26 @@
 //! Owns: the sentence. It tells what was seen and what certainly stands in the way, and guesses nothing: a program
 //! that simply launches nothing is to hear no more than that, and not to wait for it.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::Ending;
+use super::child::Ending;
 use crate::complain;
-use crate::doctor::{self, elf, obstacles};
+use crate::doctor::{elf, obstacles, program};
 use crate::view::Totals;
 use cushim_names::Foreign as _;
 
-/// Says on stderr that no launch of `program` was seen, which ended so, and what is known of why.
-pub fn explain(program: &Path, seen: &Totals, ending: Ending) {
+/// Says on stderr that no launch of `program` was seen, which ended so, and what is known of why. What it did was to be
+/// recorded in `folder`.
+pub fn explain(program: &Path, seen: &Totals, ending: Ending, folder: &Path) {
     let lost = cushim_trace::layout::missing(&seen.lost);
+    if seen.events == 0
+        && lost == 0
+        && let Some(why) = no_room(folder)
+    {
+        complain(&format!("nothing could be recorded: {why}"));
+        return;
+    }
     let mut text = "no kernel launch was seen".to_owned();
     match seen.events {
         0 if lost > 0 => {}
@@ -36,11 +45,30 @@ pub fn explain(program: &Path, seen: &Totals, ending: Ending) {
     complain(&text);
 }
 
+/// What keeps every file that a process begins in `folder` from having room.
+fn no_room(folder: &Path) -> Option<String> {
+    let least = cushim_trace::layout::PAGE as u64;
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: a valid place for the answer.
+    let is_limited = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &mut limit) } == 0;
+    if is_limited && limit.rlim_cur < least {
+        return Some(format!("a file-size limit (ulimit -f) allows {} bytes", limit.rlim_cur));
+    }
+    let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
+    // SAFETY: all-zero is a valid `statvfs`; a C string, and a valid place for the answer.
+    let found = unsafe {
+        let mut found: libc::statvfs = std::mem::zeroed();
+        (libc::statvfs(path.as_ptr(), &mut found) == 0).then_some(found)
+    }?;
+    let is_full = found.f_bavail.saturating_mul(found.f_frsize) < least;
+    is_full.then(|| format!("the file system of {} is full", folder.shown()))
+}
+
 /// What keeps every call of the program away from us, by its file's header and mode alone.
 fn obstacle(program: &Path) -> Option<String> {
-    let found = doctor::program::find(program).ok()?;
+    let found = program::find(program).ok()?;
     let own = elf::read_for_loading(&found.path).ok()?;
-    let privileges = doctor::program::privileges(&found.path);
+    let privileges = program::privileges(&found.path);
     let all = obstacles::environment().into_iter().chain(obstacles::of_loading(&own));
     all.chain(privileges).find(|obstacle| obstacle.blocks).map(|obstacle| obstacle.why)
 }

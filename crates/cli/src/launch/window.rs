@@ -4,7 +4,7 @@
 
 use clap::{Args, ValueEnum};
 
-use super::Environment;
+use super::names::Environment;
 
 /// The window. Several conditions hold together.
 #[derive(Debug, Clone, Args)]

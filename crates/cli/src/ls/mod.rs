@@ -51,7 +51,7 @@ pub fn run(args: LsArgs) -> crate::Outcome {
     if args.sort.is_of_kernels() && !args.kernels {
         return Err(Error::Usage("--sort by a property of kernels needs --kernels".into()));
     }
-    let limits = args.select.limits();
+    let limits = Limits::from(&args.select.limits);
     let sources = file::sources(&args.select.files)?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let written = |error| crate::view::output(error);

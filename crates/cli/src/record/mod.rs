@@ -137,19 +137,21 @@ pub fn run(args: RecordCommand) -> Outcome {
         if found.is_empty() && was_there && !path.exists() {
             complain(&format!("{} was removed while it was written", path.shown()));
         } else if found.is_empty() {
-            launch::explain(Path::new(&args.command[0]), &Default::default(), ending);
+            let program = Path::new(&args.command[0]);
+            launch::explain(program, &Default::default(), ending, folder_of(&path));
         }
     }
     Ok(ending.end())
 }
 
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Makes sure that files can be made where `path` is to be; that the library could not make its own would
 /// show too late.
 fn writable(path: &Path) -> Result<(), Error> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+    let folder = folder_of(path);
     let probe = folder.join(format!(".cushim-{}", std::process::id()));
     File::options()
         .write(true)

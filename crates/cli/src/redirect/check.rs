@@ -6,14 +6,14 @@ use std::fmt::Write;
 use std::path::PathBuf;
 
 use cushim_bind::{Part, serve};
-use cushim_image::inventory::ImageKind;
+use cushim_image::inventory::{Image, ImageKind};
 use cushim_image::{Arch, Limits, ParamLayout};
 use cushim_manifest::Manifest;
 use cushim_names::{Foreign as _, Name};
 use cushim_rules::{Action, Names, Rule};
 
 use super::program::{self, Container};
-use crate::images::HostFile;
+use crate::images::{HostFile, LimitArgs};
 use crate::{Error, Outcome};
 
 /// Arguments of `cushim redirect check`.
@@ -24,17 +24,19 @@ pub struct CheckArgs {
     /// Programs and libraries, as they would be loaded
     #[arg(required = true)]
     programs: Vec<PathBuf>,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &CheckArgs) -> Outcome {
-    let limits = &Limits::DEFAULT;
+    let limits = &Limits::from(&args.limits);
     let manifest = Manifest::read(&args.manifest)
         .map_err(|error| Error::Usage(error.to_string().shown().to_string()))?;
     let mut containers = Vec::new();
     for path in &args.programs {
         let file = HostFile::open(path)?;
-        containers.extend(program::containers(&file, path, limits));
+        containers.extend(program::containers(&file, path, limits)?);
     }
     let mut out = String::new();
     let mut well = true;
@@ -62,9 +64,18 @@ fn check(rule: &Rule, containers: &[Container], limits: &Limits, out: &mut Strin
                 return false;
             }
         };
-        unusable.extend(why_not(&file, limits).map(|why| format!("{}: {why}", image.shown())));
-        theirs.extend(program::containers(&file, image, limits));
-        parts.extend(code(&file, limits));
+        let read = program::images(&file, image, limits)
+            .and_then(|images| Ok((images, program::containers(&file, image, limits)?)));
+        let (images, containers) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                let _ = writeln!(out, "  cannot be applied: {error}");
+                return false;
+            }
+        };
+        unusable.extend(why_not(&images).map(|why| format!("{}: {why}", image.shown())));
+        theirs.extend(containers);
+        parts.extend(code(images, limits));
     }
     if !unusable.is_empty() && unusable.len() == rule.action.images().len() {
         let _ = writeln!(out, "  cannot be applied: {}", unusable.join("; "));
@@ -186,9 +197,8 @@ fn variables(
 }
 
 /// The images of a file that NVIDIA's driver runs: whether they are PTX, and their bytes.
-fn code(file: &HostFile, limits: &Limits) -> Vec<(bool, Vec<u8>)> {
-    let images = cushim_image::inventory::read(file.bytes(), limits).images.into_iter();
-    let images = images.filter(|i| matches!(i.kind, ImageKind::Ptx | ImageKind::Cubin));
+fn code(images: Vec<Image<'_>>, limits: &Limits) -> Vec<(bool, Vec<u8>)> {
+    let images = images.into_iter().filter(|i| matches!(i.kind, ImageKind::Ptx | ImageKind::Cubin));
     images
         .filter_map(|image| {
             let bytes = image.with_bytes(limits, <[u8]>::to_vec).ok()?;
@@ -204,8 +214,7 @@ fn files(rule: &Rule) -> String {
 }
 
 /// Why NVIDIA's driver would not take the file.
-fn why_not(file: &HostFile, limits: &Limits) -> Option<String> {
-    let images = cushim_image::inventory::read(file.bytes(), limits).images;
+fn why_not(images: &[Image<'_>]) -> Option<String> {
     let usable = |kind| matches!(kind, ImageKind::Ptx | ImageKind::Cubin);
     if images.iter().any(|image| usable(image.kind)) {
         return None;

@@ -8,13 +8,13 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use cushim_image::Limits;
-use cushim_image::inventory::{self, Image, ImageKind};
+use cushim_image::inventory::{Image, ImageKind};
 use cushim_names::{Foreign as _, Name};
 use cushim_trace::private::Folder;
 use regex_lite::Regex;
 
 use super::program;
-use crate::images::HostFile;
+use crate::images::{HostFile, LimitArgs};
 use crate::{Error, Outcome};
 
 /// Arguments of `cushim redirect new`.
@@ -27,13 +27,15 @@ pub struct NewArgs {
     /// Write into DIR
     #[arg(short, long, value_name = "DIR", default_value = "redirect")]
     output: PathBuf,
+    #[command(flatten)]
+    limits: LimitArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &NewArgs) -> Outcome {
-    let limits = &Limits::DEFAULT;
+    let limits = &Limits::from(&args.limits);
     let file = HostFile::open(&args.program)?;
-    let images = inventory::read(file.bytes(), limits).images;
+    let images = program::images(&file, &args.program, limits)?;
     let symbol = one(args, &images, limits)?;
     let ptx =
         newest(&images, &symbol, limits).ok_or_else(|| no_ptx(args, &images, &symbol, limits))?;

@@ -9,9 +9,11 @@ use cushim_bind::{Theirs, theirs_of};
 use cushim_image::inventory::{self, Image, ImageKind, Trail};
 use cushim_image::kernel::Kernel;
 use cushim_image::{Limits, ParamLayout};
+use cushim_names::Foreign as _;
 use cushim_rules::Subject;
 
-use crate::images::HostFile;
+use crate::Error;
+use crate::images::{Cost, HostFile, Which};
 
 /// What a program registers or loads as one: a container, or a bare image.
 pub struct Container {
@@ -25,10 +27,33 @@ pub struct Container {
     pub kernels: BTreeMap<String, ParamLayout>,
 }
 
+/// The images of a file, none of which is opened yet.
+///
+/// # Errors
+/// All together would unpack to more than the limits allow: without some of them an answer would be wrong.
+pub fn images<'a>(
+    file: &'a HostFile,
+    path: &Path,
+    limits: &Limits,
+) -> Result<Vec<Image<'a>>, Error> {
+    let images = inventory::read(file.bytes(), limits).images;
+    let mut cost = Cost::new(file.bytes().len(), limits);
+    for image in &images {
+        cost.charge(image, Which::All, limits).map_err(|why| {
+            let path = path.shown();
+            Error::Usage(format!("{path}: {why}; --max-total MIB allows more"))
+        })?;
+    }
+    Ok(images)
+}
+
 /// The containers of a file.
-pub fn containers(file: &HostFile, path: &Path, limits: &Limits) -> Vec<Container> {
+///
+/// # Errors
+/// As of [`images`].
+pub fn containers(file: &HostFile, path: &Path, limits: &Limits) -> Result<Vec<Container>, Error> {
     let mut found: BTreeMap<String, Container> = BTreeMap::new();
-    for image in inventory::read(file.bytes(), limits).images {
+    for image in images(file, path, limits)? {
         let container = found.entry(place(&image.trail)).or_insert_with(|| Container {
             owner: path.display().to_string(),
             images: Vec::new(),
@@ -47,7 +72,7 @@ pub fn containers(file: &HostFile, path: &Path, limits: &Limits) -> Vec<Containe
             container.kernels.insert(kernel.name, kernel.params);
         }
     }
-    found.into_values().collect()
+    Ok(found.into_values().collect())
 }
 
 /// The kernels that can be launched; none where the image cannot be opened.

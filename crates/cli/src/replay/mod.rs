@@ -152,6 +152,22 @@ pub fn run(args: &ReplayArgs) -> Outcome {
         grid.map(|n| n.to_string()).join(", "),
         block.map(|n| n.to_string()).join(", ")
     );
+    let differing = outputs(&mut out, &driver, &compare, &places, &captured)?;
+    let mut times = (0..args.repeat).map(|_| once(&driver)).collect::<Result<Vec<f32>, Error>>()?;
+    times.sort_by(f32::total_cmp);
+    speed(&mut out, &times, first);
+    crate::print(cushim_names::lines(&out).as_bytes())?;
+    Ok(u8::from(differing > 0))
+}
+
+/// Says which outputs differ from the captured ones, and how many do.
+fn outputs(
+    out: &mut String,
+    driver: &Driver,
+    compare: &Compare,
+    places: &[u64],
+    captured: &Folder,
+) -> Result<u32, Error> {
     let mut differing = 0;
     for (number, (at, content)) in places.iter().zip(&captured.buffers).enumerate() {
         let result = driver.read(*at, content.after.len())?;
@@ -166,8 +182,11 @@ pub fn run(args: &ReplayArgs) -> Outcome {
     if differing == 0 {
         let _ = writeln!(out, "outputs: as captured ({} buffers)", places.len());
     }
-    let mut times = (0..args.repeat).map(|_| once(&driver)).collect::<Result<Vec<f32>, Error>>()?;
-    times.sort_by(f32::total_cmp);
+    Ok(differing)
+}
+
+/// Says how long launches took, in seconds: sorted, and the first of all.
+fn speed(out: &mut String, times: &[f32], first: f32) {
     if let (Some(least), Some(most)) = (times.first(), times.last()) {
         let median = times[times.len() / 2];
         let _ = writeln!(
@@ -180,8 +199,6 @@ pub fn run(args: &ReplayArgs) -> Outcome {
             first * 1e3
         );
     }
-    crate::print(cushim_names::lines(&out).as_bytes())?;
-    Ok(u8::from(differing > 0))
 }
 
 fn element(given: Type) -> Element {

@@ -6,8 +6,9 @@
 mod nvcc;
 mod ptxas;
 mod smi;
+mod words;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -66,14 +67,3 @@ pub fn libraries(front: &Path) -> Result<Vec<(&'static str, OsString)>, Error> {
 
 /// By which Triton is told of an assembler: for GPUs before 10.0 (until 3.8; later before 9.0), and for the others.
 const PTXAS: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];
-
-/// Prints to stderr as it is; a closed one is nobody's concern.
-fn say(text: &str) {
-    use std::io::Write;
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
-}
-
-/// A word as text; what is no UTF-8 cannot be one of an option's.
-fn text(word: &OsStr) -> String {
-    word.to_string_lossy().into_owned()
-}

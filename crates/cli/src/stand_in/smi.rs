@@ -7,7 +7,7 @@ use std::ffi::{CStr, OsString, c_void};
 use std::io::Write;
 use std::process::ExitCode;
 
-use super::{say, text};
+use super::words::{say, text};
 
 /// What nvidia-smi ends with where there is no driver, and for words that it does not know.
 const NO_DRIVER: u8 = 9;

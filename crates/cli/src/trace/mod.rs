@@ -142,16 +142,22 @@ pub fn run(args: TraceArgs) -> Outcome {
         None => Box::new(WholeLines::new(io::stderr())),
     };
     options.root = Some(pid);
+    // Who asked for them is told in a note why there are none.
+    options.may_time_gpu =
+        args.record.gpu_time.is_none() && matches!(cuda.backend, Backend::Native | Backend::Driver);
     options.summary &= output.is_some() || rank.prints();
     let explain = rank.prints() && options.format == Format::Text || output.is_some();
     // Who did not ask for launches misses none.
     let explain = explain && options.classes.contains("launch");
     let run = Run { argv: words(&args.command), host: host(), rank: rank.number };
+    let folder = spool.path().to_owned();
     let mut follow = Follow::new(spool, View::new(options, run, out));
     let ending = child.wait(&mut signals, &mut || follow.look());
     let seen = follow.finish(&mut signals);
     if let Some(seen) = seen.filter(|seen| seen.launches + seen.nodes == 0 && explain) {
-        launch::explain(Path::new(&args.command[0]), &seen, ending);
+        // The folder itself is gone by now.
+        let folder = folder.parent().unwrap_or(&folder);
+        launch::explain(Path::new(&args.command[0]), &seen, ending, folder);
     }
     Ok(ending.end())
 }

@@ -182,6 +182,7 @@ impl ViewArgs {
             color: color && format == Format::Text,
             utf8: utf8_locale(),
             root: None,
+            may_time_gpu: true,
         })
     }
 }

@@ -70,6 +70,8 @@ pub struct ViewOptions {
     pub utf8: bool,
     /// Process id of the program itself, so that its children are known as such.
     pub root: Option<u32>,
+    /// Where there are no times of a GPU, `--gpu-time` would give them.
+    pub may_time_gpu: bool,
 }
 
 impl Default for ViewOptions {
@@ -90,6 +92,7 @@ impl Default for ViewOptions {
             color: false,
             utf8: true,
             root: None,
+            may_time_gpu: true,
         }
     }
 }

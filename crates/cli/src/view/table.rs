@@ -42,11 +42,12 @@ pub fn summary(
         let launches: u64 = rows.iter().map(|row| row.1.times.calls).sum();
         let gpu: u64 = rows.iter().map(|row| row.1.gpu.total_ns).fold(0, u64::saturating_add);
         let gpu = match rows.iter().any(|row| row.1.gpu.calls > 0) {
-            true => format!("time on the GPU {}", style.duration(gpu as f64)),
-            false => "use --gpu-time for GPU times".to_owned(),
+            true => format!("; time on the GPU {}", style.duration(gpu as f64)),
+            false if options.may_time_gpu => "; use --gpu-time for GPU times".to_owned(),
+            false => String::new(),
         };
         let title = format!(
-            "{} of {}: host time in the call {}; {gpu}",
+            "{} of {}: host time in the call {}{gpu}",
             count(launches, "launch", "launches"),
             count(rows.len() as u64, "kernel", "kernels"),
             style.duration(total as f64)

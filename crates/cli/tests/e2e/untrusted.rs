@@ -99,6 +99,9 @@ fn all_images_together_have_a_limit() {
     let file = folder.path().join("bombs.fatbin");
     fs::write(&file, bombs()).unwrap();
     let file = file.to_str().unwrap();
+    let manifest = folder.path().join("rules.toml");
+    fs::write(&manifest, "").unwrap();
+    let manifest = manifest.to_str().unwrap();
     let out = folder.path().join("out");
     let out = out.to_str().unwrap();
     for command in [
@@ -106,9 +109,12 @@ fn all_images_together_have_a_limit() {
         &["extract", "--max-total", "1", file, "-o", "-"],
         &["ls", "--verify", "--max-total", "1", file],
         &["ls", "--kernels", "--max-total", "1", file],
+        &["redirect", "new", "--max-total", "1", file, "x", "-o", out],
+        &["redirect", "check", "--max-total", "1", manifest, file],
     ] {
         let refused = cushim(command);
-        assert_eq!(refused.status.code(), Some(1), "{command:?}");
+        let expected = if command[0] == "redirect" { 125 } else { 1 };
+        assert_eq!(refused.status.code(), Some(expected), "{command:?}");
         let said = String::from_utf8(refused.stderr).unwrap();
         let one = said.lines().filter(|line| line.contains("unpacked images together")).count();
         assert!(one == 1 && said.contains("(max_total)"), "{command:?}: {said}");

@@ -143,6 +143,22 @@ fn without_cupti_the_trace_says_so() {
     assert!(notes[0].contains("no room for 7 records"), "{notes:?}");
 }
 
+/// Numbers so far apart that every fifth call takes the place of the first in the table: what came too late is told.
+#[test]
+fn records_that_come_too_late_are_counted() {
+    let lab = Lab::new();
+    let ran = ran(&lab, &how().with("STUB_CUPTI_STEP", "262144"));
+    let (work, calls, notes) = read(&ran.traces[0].path);
+    let late = notes[0].strip_prefix("--gpu-time: ").and_then(|note| note.split(' ').next());
+    let late: usize = late.and_then(|n| n.parse().ok()).unwrap();
+    assert!(notes[0].contains("came more than 1048576 calls after theirs"), "{notes:?}");
+    assert!(late > 0 && work.len() + late == 94, "{} {late}", work.len());
+    for (_, _, gpu, _) in work.iter().filter(|(_, _, gpu, _)| gpu.what == GPU_KERNEL) {
+        let (_, api, grid) = &calls[&gpu.link];
+        assert!(api == "cuGraphLaunch" || *grid == gpu.grid[0], "{api} {grid} {:?}", gpu.grid);
+    }
+}
+
 /// Off by default: nothing is loaded, no event is longer.
 #[test]
 fn off_by_default() {

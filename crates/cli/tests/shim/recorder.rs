@@ -290,3 +290,31 @@ fn a_full_disk() {
         assert_eq!(*last != "0", header.lost.iter().sum::<u64>() == 0, "{header:?}");
     }
 }
+
+/// Where no file has room from the beginning, the launcher blames that and not the program.
+#[test]
+fn a_disk_that_is_full_from_the_beginning() {
+    let lab = Lab::new();
+    let program = lab.program("steps.c", 12);
+    let Some(small) = Small::mount(lab.path("small-full"), "8k") else {
+        crate::lab::left_out("a full disk: this user may not mount a tmpfs");
+        return;
+    };
+    std::fs::write(small.0.join("fill"), [0; 8 << 10]).unwrap();
+    let record = |into: &std::path::Path, limit: &str| {
+        let script =
+            format!("{limit} exec \"$0\" record --backend native -o \"$1\" -- \"$2\" launch 3");
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).arg(env!("CARGO_BIN_EXE_cushim")).arg(into).arg(&program);
+        let done = command.env("LD_LIBRARY_PATH", crate::lab::stub()).output().unwrap();
+        assert_eq!(done.status.code(), Some(0));
+        String::from_utf8(done.stderr).unwrap()
+    };
+    let said = record(&small.0.join("x.cushim"), "");
+    assert!(said.contains("No space left on device") && said.contains("is full"), "{said}");
+    assert!(!said.contains("no kernel launch was seen"), "{said}");
+    // Pipes know no such limit.
+    let said = record(&lab.path("y.cushim"), "ulimit -f 1;");
+    let told = said.matches("a file-size limit (ulimit -f)").count();
+    assert!(told == 2 && !said.contains("No space left"), "{said}");
+}

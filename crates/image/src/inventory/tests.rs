@@ -326,3 +326,16 @@ fn lying_offsets_in_members_of_archives() {
         }
     }
 }
+
+#[test]
+fn wrappers_in_a_row_have_places_of_their_own() {
+    let wrapper =
+        [&crate::wrapper::CUDA_MAGIC.to_le_bytes()[..], &1u32.to_le_bytes(), &[0; 16]].concat();
+    let object = elf(&[(".nvFatBinSegment", &wrapper.repeat(3))]);
+    let found = read(&object, &Limits::DEFAULT).wrappers;
+    let first = found[0].offset;
+    let places: Vec<u64> = found.iter().map(|wrapper| wrapper.offset - first).collect();
+    assert_eq!(places, [0, 24, 48]);
+    let magic = crate::wrapper::CUDA_MAGIC.to_le_bytes();
+    assert!(found.iter().all(|wrapper| object[wrapper.offset as usize..].starts_with(&magic)));
+}

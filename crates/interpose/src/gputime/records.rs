@@ -18,7 +18,7 @@ use cushim_trace::meta;
 use cushim_trace::recorder::Recorder;
 
 use super::source::note;
-use super::told::{kernel_of, link_of};
+use super::told::{self, Told, kernel_of};
 use crate::life::{self, Global};
 use crate::log::Level;
 
@@ -45,6 +45,8 @@ struct Matcher {
     kernels: HashMap<u32, u32>,
     /// Records that CUPTI had no room for.
     dropped: usize,
+    /// Records that came so late that their calls were forgotten.
+    replaced: usize,
 }
 
 /// CUPTI's clock.
@@ -108,10 +110,20 @@ pub fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
 
 /// The process ends: says what could not be had.
 pub fn finish() {
-    let dropped =
-        MATCHER.lock().ok().and_then(|mut m| m.as_mut().map(|m| std::mem::take(&mut m.dropped)));
-    if let Some(dropped) = dropped.filter(|&n| n > 0) {
+    let missing = MATCHER.lock().ok().and_then(|mut matcher| {
+        let matcher = matcher.as_mut()?;
+        Some((std::mem::take(&mut matcher.dropped), std::mem::take(&mut matcher.replaced)))
+    });
+    let Some((dropped, replaced)) = missing else { return };
+    if dropped > 0 {
         note(Level::Warn, &format!("--gpu-time: CUPTI had no room for {dropped} records"));
+    }
+    if replaced > 0 {
+        let calls = told::ENTRIES;
+        let text = format!(
+            "--gpu-time: {replaced} records of CUPTI came more than {calls} calls after theirs; their work has no GPU time"
+        );
+        note(Level::Warn, &text);
     }
 }
 
@@ -176,8 +188,10 @@ impl Matcher {
 
     /// Work of a call. That of calls that are not recorded has no link.
     fn work(&mut self, out: &Out<'_>, body: GpuBody) {
-        if let Some(link) = link_of(body.correlation) {
-            self.store(out, body, link);
+        match told::of(body.correlation) {
+            Told::Link(link) => self.store(out, body, link),
+            Told::Replaced => self.replaced += 1,
+            Told::Nothing => {}
         }
     }
 

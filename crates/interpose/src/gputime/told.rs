@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub const COUNT_BITS: u32 = 40;
 /// So many calls are known at a time; of one that is forgotten, the work has no time. 16 bytes each, which
 /// take memory where they are used.
-const ENTRIES: usize = 1 << 20;
+pub const ENTRIES: usize = 1 << 20;
 
 /// Link, and [`check`] of link and number: two threads that store into one entry at the same time leave
 /// what fits neither.
@@ -21,10 +21,25 @@ type Entry = [AtomicU64; 2];
 
 static TOLD: [Entry; ENTRIES] = [const { [const { AtomicU64::new(0) }; 2] }; ENTRIES];
 
+/// An odd factor, so that no two numbers have the same product, and what undoes it.
+const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+const BACK: u64 = 0xf1de_83e1_9937_733d;
+const _: () = assert!(FACTOR.wrapping_mul(BACK) == 1);
+
+/// What the table says of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Told {
+    /// The link that was told with its number.
+    Link(u64),
+    /// The call is not recorded.
+    Nothing,
+    /// A later call has its entry: whether it was told is not known any more.
+    Replaced,
+}
+
 /// What stands beside a link. Never the zero of an entry that was not used, as no number gives `!0`.
 fn check(link: u64, number: u32) -> u64 {
-    // An odd factor: no two numbers have the same product.
-    link ^ u64::from(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::MAX
+    link ^ u64::from(number).wrapping_mul(FACTOR) ^ u64::MAX
 }
 
 /// CUPTI's call `number` is one of `link`.
@@ -35,11 +50,22 @@ pub fn tell(number: u32, link: u64) {
     }
 }
 
-/// The link of CUPTI's call `number`; none for a call that is not recorded, or long gone.
-pub fn link_of(number: u32) -> Option<u64> {
-    let [place, beside] = TOLD.get(number as usize % ENTRIES)?;
-    let link = place.load(Ordering::Relaxed);
-    (link != 0 && beside.load(Ordering::Relaxed) == check(link, number)).then_some(link)
+/// What was told of CUPTI's call `number`.
+pub fn of(number: u32) -> Told {
+    let Some([place, beside]) = TOLD.get(number as usize % ENTRIES) else { return Told::Nothing };
+    let (link, beside) = (place.load(Ordering::Relaxed), beside.load(Ordering::Relaxed));
+    if link == 0 {
+        return Told::Nothing;
+    }
+    if beside == check(link, number) {
+        return Told::Link(link);
+    }
+    // Numbers come round: a later one is ahead by less than half of them. Half of one store and half of another
+    // is what is being replaced just now.
+    match u32::try_from((beside ^ link ^ u64::MAX).wrapping_mul(BACK)) {
+        Ok(found) if found.wrapping_sub(number) > u32::MAX / 2 => Told::Nothing,
+        _ => Told::Replaced,
+    }
 }
 
 /// The kernel that a link is about, 0 for none.
@@ -54,14 +80,25 @@ mod tests {
     #[test]
     fn a_call_is_found_until_another_takes_its_place() {
         let (number, link) = (77_000, 5 << COUNT_BITS | 9);
-        assert_eq!(link_of(number), None);
+        assert_eq!(of(number), Told::Nothing);
         tell(number, link);
-        assert_eq!((link_of(number), kernel_of(link)), (Some(link), 5));
+        assert_eq!((of(number), kernel_of(link)), (Told::Link(link), 5));
         // The same entry, another number.
         let later = number + ENTRIES as u32;
-        assert_eq!(link_of(later), None);
+        assert_eq!(of(later), Told::Nothing);
         tell(later, link + 1);
-        assert_eq!((link_of(number), link_of(later)), (None, Some(link + 1)));
+        assert_eq!((of(number), of(later)), (Told::Replaced, Told::Link(link + 1)));
+    }
+
+    #[test]
+    fn numbers_come_round() {
+        let last = u32::MAX - 5;
+        let next = last.wrapping_add(ENTRIES as u32);
+        assert!(next < last);
+        tell(last, 3);
+        assert_eq!((of(last), of(next)), (Told::Link(3), Told::Nothing));
+        tell(next, 4);
+        assert_eq!((of(last), of(next)), (Told::Replaced, Told::Link(4)));
     }
 
     #[test]
@@ -74,7 +111,9 @@ mod tests {
             for later in [number, number + ENTRIES as u32] {
                 place.store(other, Ordering::Relaxed);
                 beside.store(check(link, later), Ordering::Relaxed);
-                assert_eq!((link_of(number), link_of(later)), (None, None));
+                for asked in [number, number + ENTRIES as u32] {
+                    assert!(!matches!(of(asked), Told::Link(_)));
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 //!
 //! Owns: showing a launch to the tools, and carrying out what they made of it. Must not know: rules.
 
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cushim_abi::types::*;
@@ -78,23 +79,10 @@ pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) 
         pointers.extend(params.iter().map(|param| at + param.offset as usize));
         (changed.params, changed.extra) = (Ptr(pointers.as_ptr().addr()), Ptr(0));
     }
-    if shown.other_image != 0 {
-        // SAFETY: the tool's string.
-        let wanted = unsafe { crate::given::text(Str(shown.other_kernel.addr())) };
-        let wanted = wanted.unwrap_or(&name).to_string_lossy();
-        let other = host::kept(shown.other_image)
-            .ok_or_else(|| format!("no image has the number {}", shown.other_image))
-            .and_then(|image| substitute::kernel(site, launch.func, image, &wanted));
-        match other {
-            Ok((func, binding)) => {
-                let ready = binding.map_or(Ok(()), |binding| binding.ready(site, launch.stream));
-                match ready {
-                    Ok(()) => changed.func = func,
-                    Err(status) => return status,
-                }
-            }
-            Err(why) => say("substitute", format_args!("{}: {why}", name.to_string_lossy())),
-        }
+    if shown.other_image != 0
+        && let Err(status) = substituted(site, &shown, &name, &launch, &mut changed)
+    {
+        return status;
     }
     let status = if shown.skip == 0 { call(changed) } else { 0 };
     for (tool, own) in all().iter().zip(own).rev() {
@@ -104,4 +92,31 @@ pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) 
         calling(|| unsafe { end(&shown, status) });
     }
     status
+}
+
+/// The kernel that a tool wants in place of the launch's, if it can be had; the answer of what failed on the way.
+fn substituted(
+    site: &'static Site,
+    shown: &CushimLaunch,
+    name: &CStr,
+    launch: &Launch,
+    changed: &mut Launch,
+) -> Result<(), i32> {
+    // SAFETY: the tool's string.
+    let wanted = unsafe { crate::given::text(Str(shown.other_kernel.addr())) };
+    let wanted = wanted.unwrap_or(name).to_string_lossy();
+    let other = host::kept(shown.other_image)
+        .ok_or_else(|| format!("no image has the number {}", shown.other_image))
+        .and_then(|image| substitute::kernel(site, launch.func, image, &wanted));
+    match other {
+        Ok((func, binding)) => {
+            let ready = binding.map_or(Ok(()), |binding| binding.ready(site, launch.stream));
+            match ready {
+                Ok(()) => changed.func = func,
+                Err(status) => return Err(status),
+            }
+        }
+        Err(why) => say("substitute", format_args!("{}: {why}", name.to_string_lossy())),
+    }
+    Ok(())
 }

@@ -106,6 +106,8 @@ fn run(kernel: &Kernel, module: &Module) -> Vec<u8> {
         block: [64, 1, 1],
         dynamic_shared: 0,
         params: &params,
+        cluster: [1; 3],
+        explicit_cluster: false,
         cooperative: false,
         workspace: base + 4096,
         local_limit: 1 << 16,

@@ -72,6 +72,12 @@ impl Emit<'_> {
         self.b.switch_to_block(next);
     }
 
+    /// Texture and surface instructions: a reference, coordinates and values.
+    pub(super) fn textured(&mut self, inst: &Inst) {
+        let args = inst.src.iter().map(|src| self.argument(src)).collect();
+        self.by_helper(inst, Which::Texture, args);
+    }
+
     pub(super) fn mbarrier(&mut self, inst: &Inst, op: MbarrierOp) {
         let mut args = Vec::new();
         if op != MbarrierOp::Pending {
@@ -80,5 +86,18 @@ impl Emit<'_> {
         let more = inst.src.iter().skip(args.len()).take_while(|s| !matches!(s, Src::None)).take(1);
         args.extend(more.map(|src| self.argument(src)));
         self.by_helper(inst, Which::Mbarrier, args);
+    }
+
+    /// Asynchronous stores, reductions and bulk copies, which are done at once.
+    pub(super) fn asynchronous(&mut self, inst: &Inst) {
+        let mut args = Vec::new();
+        for (n, src) in inst.src.iter().enumerate() {
+            args.push(match src {
+                Src::Memory(..) => self.address(inst, n),
+                Src::None => (Self::known(self.i64(0)), Class::Wide),
+                src => self.argument(src),
+            });
+        }
+        self.by_helper(inst, Which::Asynchronous, args);
     }
 }

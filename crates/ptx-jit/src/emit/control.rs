@@ -9,7 +9,7 @@ use crate::warp::{FAULT, INTERFACE, NOWHERE, Which, YIELDS, barrier_number};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Sense};
-use cushim_ptx::sem::{Activation, AddressOp, Barrier, Control, Operation};
+use cushim_ptx::sem::{Activation, Barrier, Control, Operation};
 
 impl Emit<'_> {
     /// Chooses the lowest region at which lanes are ready, or leaves.
@@ -408,7 +408,7 @@ impl Emit<'_> {
             Operation::Move(_) => self.mov(inst),
             Operation::Nothing | Operation::Sleep => {}
             Operation::Fence(_) => self.fence(inst),
-            Operation::Address(a) if a.op == AddressOp::IsIn => self.isspacep(inst),
+            Operation::Address(a) if a.op.is_question() => self.isspacep(inst),
             Operation::Address(_) => self.cvta(inst),
             Operation::ActiveMask => {
                 let v = Self::known(self.act);
@@ -419,10 +419,14 @@ impl Emit<'_> {
             Operation::Atomic(_) => self.atom(inst),
             Operation::CopyAsync(_) => self.copy_async(inst),
             Operation::Mbarrier(m) => self.mbarrier(inst, m.op),
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                self.textured(inst);
+            }
             Operation::Collective(_) => self.collective(inst)?,
-            Operation::Barrier(Barrier::Arrive) => self.arrive_only(inst),
+            Operation::Asynchronous(_) => self.asynchronous(inst),
+            Operation::Barrier(Barrier::Arrive | Barrier::ClusterArrive) => self.arrive_only(inst),
             // Those end regions.
-            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)) => {}
+            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait) => {}
             Operation::Control(Control::Trap) => self.trap(inst),
             Operation::Control(Control::Call) => self.device_runtime(inst),
             Operation::Control(_) => {}

@@ -209,22 +209,8 @@ impl Emit<'_> {
                     let v = self.cast(types::I64, f);
                     return Some(Self::known(finish(self, v, false)));
                 }
-                let all = self.vectors(&args[0], Class::Narrow);
-                let swap: [u8; 16] = std::array::from_fn(|i| (i as u8 + 8) % 16);
-                let swap = self.b.func.dfg.immediates.push(swap.to_vec().into());
-                let mut out = Vec::with_capacity(16);
-                for v in all.iter() {
-                    let v = if ftz { flushed(self, *v, true) } else { *v };
-                    let bytes = self.cast(types::I8X16, v);
-                    let high = self.b.ins().shuffle(bytes, bytes, swap);
-                    for half in [v, high] {
-                        let f = self.cast(types::F32X4, half);
-                        let f = self.b.ins().fvpromote_low(f);
-                        let v = self.cast(types::I64X2, f);
-                        out.push(finish(self, v, true));
-                    }
-                }
-                Some(Val::Lanes(out.into()))
+                let flush = |e: &mut Self, v: Value| if ftz { flushed(e, v, true) } else { v };
+                Some(self.promote(&args[0], &flush, &|e, v| finish(e, v, true)))
             }
             (Scalar::F32, Scalar::F64) if !whole => {
                 if let Some(u) = args[0].uniform() {
@@ -233,24 +219,53 @@ impl Emit<'_> {
                     let v = self.cast(types::I32, f);
                     return Some(Self::known(finish(self, v, false)));
                 }
-                let all = self.vectors(&args[0], Class::Wide);
-                let join: [u8; 16] =
-                    std::array::from_fn(|i| if i < 8 { i as u8 } else { i as u8 + 8 });
-                let join = self.b.func.dfg.immediates.push(join.to_vec().into());
-                let mut out = Vec::with_capacity(8);
-                for pair in all.chunks_exact(2) {
-                    let half = [pair[0], pair[1]].map(|v| {
-                        let f = self.cast(types::F64X2, v);
-                        let f = self.b.ins().fvdemote(f);
-                        self.cast(types::I8X16, f)
-                    });
-                    let v = self.b.ins().shuffle(half[0], half[1], join);
-                    let v = self.cast(types::I32X4, v);
-                    out.push(finish(self, v, true));
-                }
-                Some(Val::Lanes(out.into()))
+                Some(self.demote(&args[0], &|e, v| finish(e, v, true)))
             }
             _ => None,
         }
+    }
+
+    /// Floats of all lanes to doubles; `before` and `after` are done to every vector.
+    fn promote(
+        &mut self,
+        from: &Val,
+        before: &dyn Fn(&mut Self, Value) -> Value,
+        after: &dyn Fn(&mut Self, Value) -> Value,
+    ) -> Val {
+        let all = self.vectors(from, Class::Narrow);
+        let swap: [u8; 16] = std::array::from_fn(|i| (i as u8 + 8) % 16);
+        let swap = self.b.func.dfg.immediates.push(swap.to_vec().into());
+        let mut out = Vec::with_capacity(16);
+        for v in all.iter() {
+            let v = before(self, *v);
+            let bytes = self.cast(types::I8X16, v);
+            let high = self.b.ins().shuffle(bytes, bytes, swap);
+            for half in [v, high] {
+                let f = self.cast(types::F32X4, half);
+                let f = self.b.ins().fvpromote_low(f);
+                let v = self.cast(types::I64X2, f);
+                out.push(after(self, v));
+            }
+        }
+        Val::Lanes(out.into())
+    }
+
+    /// Doubles of all lanes to floats; `after` is done to every vector.
+    fn demote(&mut self, from: &Val, after: &dyn Fn(&mut Self, Value) -> Value) -> Val {
+        let all = self.vectors(from, Class::Wide);
+        let join: [u8; 16] = std::array::from_fn(|i| if i < 8 { i as u8 } else { i as u8 + 8 });
+        let join = self.b.func.dfg.immediates.push(join.to_vec().into());
+        let mut out = Vec::with_capacity(8);
+        for pair in all.chunks_exact(2) {
+            let half = [pair[0], pair[1]].map(|v| {
+                let f = self.cast(types::F64X2, v);
+                let f = self.b.ins().fvdemote(f);
+                self.cast(types::I8X16, f)
+            });
+            let v = self.b.ins().shuffle(half[0], half[1], join);
+            let v = self.cast(types::I32X4, v);
+            out.push(after(self, v));
+        }
+        Val::Lanes(out.into())
     }
 }

@@ -105,6 +105,8 @@ impl Emit<'_> {
         }
         let function = match op {
             FloatOp::Ex2 | FloatOp::Lg2 | FloatOp::Tanh | FloatOp::Sin | FloatOp::Cos => true,
+            FloatOp::Rsqrt => true,
+            FloatOp::Rcp(how) | FloatOp::Sqrt(how) | FloatOp::Div(how) => how != Precision::Rounded,
             FloatOp::Fma => !self.has_fma,
             _ => false,
         };
@@ -117,7 +119,7 @@ impl Emit<'_> {
             FloatOp::Copysign => 2,
             FloatOp::Min(how) | FloatOp::Max(how) if how.is_plain() => 2,
             FloatOp::Fma => 3,
-            FloatOp::Rcp(_) | FloatOp::Rsqrt if ty == Scalar::F32 => 1,
+            FloatOp::Rcp(_) if ty == Scalar::F32 => 1,
             FloatOp::Sqrt(_) | FloatOp::Neg | FloatOp::Abs => 1,
             _ => return None,
         };
@@ -129,10 +131,7 @@ impl Emit<'_> {
         Some(self.map(class, &args[..n], &mut |e, a, vec| {
             let a: Vec<Value> =
                 a.iter().map(|v| if ftz { e.flush_bits(*v, ty, vec) } else { *v }).collect();
-            let mut out = e.arithmetic(op, ty, vec, &a);
-            if op == FloatOp::Div(Precision::Approx) {
-                out = e.quotient_of_large(out, vec, &a);
-            }
+            let out = e.arithmetic(op, ty, vec, &a);
             if op == FloatOp::Copysign {
                 return out;
             }
@@ -169,6 +168,11 @@ impl Emit<'_> {
             FloatOp::Tanh => (Which::Tanh, vec![args[0].clone()]),
             FloatOp::Sin => (Which::Sin, vec![args[0].clone()]),
             FloatOp::Cos => (Which::Cos, vec![args[0].clone()]),
+            FloatOp::Rsqrt => (Which::Rsqrt, vec![args[0].clone()]),
+            FloatOp::Sqrt(Precision::Approx) => (Which::Sqrt, vec![args[0].clone()]),
+            FloatOp::Rcp(Precision::Approx) => (Which::Rcp, vec![args[0].clone()]),
+            FloatOp::Div(Precision::Approx) => (Which::DivApprox, args[..2].to_vec()),
+            FloatOp::Div(Precision::Full) => (Which::DivFull, args[..2].to_vec()),
             FloatOp::Fma if what.round == Round::Nearest => (Which::Fused, args[..3].to_vec()),
             FloatOp::Fma => (Which::Directed, args[..3].to_vec()),
             FloatOp::Add => (Which::Directed, vec![args[0].clone(), one, args[1].clone()]),
@@ -242,32 +246,12 @@ impl Emit<'_> {
             FloatOp::Fma => self.b.ins().fma(f[0], f[1], f[2]),
             FloatOp::Div(_) => self.b.ins().fdiv(f[0], f[1]),
             FloatOp::Sqrt(_) => self.b.ins().sqrt(f[0]),
-            FloatOp::Rcp(_) => {
+            _ => {
                 let one = one(self);
                 self.b.ins().fdiv(one, f[0])
             }
-            _ => {
-                let (one, root) = (one(self), self.b.ins().sqrt(f[0]));
-                self.b.ins().fdiv(one, root)
-            }
         };
         self.cast(int_type(ty, vec), v)
-    }
-
-    /// `div.approx`: a zero for a divisor above 2^126 (NaN for an infinity by it).
-    fn quotient_of_large(&mut self, quotient: Value, vec: bool, a: &[Value]) -> Value {
-        let ty = Scalar::F32;
-        let t = float_type(ty, vec);
-        let sign = self.all(Class::Narrow, vec, 1 << 31);
-        let zero = self.b.ins().band(a[1], sign);
-        let magnitude = self.b.ins().bxor(a[1], zero);
-        let most = self.all(Class::Narrow, vec, 0x7e80_0000);
-        let (m, limit) = (self.cast(t, magnitude), self.cast(t, most));
-        let large = self.fcmp_mask(FloatCC::GreaterThan, m, limit, ty, vec);
-        let (x, z) = (self.cast(t, a[0]), self.cast(t, zero));
-        let product = self.b.ins().fmul(x, z);
-        let product = self.cast(int_type(ty, vec), product);
-        self.b.ins().bitselect(large, product, quotient)
     }
 
     /// The lesser or greater; the one that is a number; zeros by sign.

@@ -39,18 +39,8 @@ impl Emit<'_> {
         let mask = self.guard(inst).unwrap_or(self.act);
         self.tell(mask, space);
         let Some(reach) = reach else {
-            if self.load_each(inst, &address, &classes, mask, space) {
-                return;
-            }
             let uniform = uniform && space != Space::Local;
-            self.load_by_helper(inst, &address, &classes, mask, false);
-            for (k, (dst, c)) in inst.dst.iter().zip(&classes).enumerate() {
-                // The first lane that took part has the one value.
-                let v = self.receive(k, *c, false);
-                let v = if uniform { self.first_of(k, *c, mask) } else { v };
-                self.set(inst, *dst, v);
-            }
-            return;
+            return self.load_elsewhere(inst, &address, &classes, mask, uniform);
         };
         if let Some(bail) = self.fast_loop.as_ref().map(|s| s.bail) {
             let fast = self.b.create_block();
@@ -63,18 +53,7 @@ impl Emit<'_> {
         // Values that lie in memory as a helper leaves them: only the place differs by the way they came.
         let packed = n == 1 && self.is_packed(inst, &reach, uniform);
         let merge = self.b.create_block();
-        let regions: Vec<usize> =
-            classes.iter().map(|c| if uniform { 1 } else { chunks(*c) }).collect();
-        if packed {
-            self.b.append_block_param(merge, types::I64);
-        } else {
-            for (c, n) in classes.iter().zip(&regions) {
-                let ty = if uniform { scalar(*c) } else { vector(*c) };
-                for _ in 0..*n {
-                    self.b.append_block_param(merge, ty);
-                }
-            }
-        }
+        self.loaded_params(merge, &classes, packed, uniform);
         let (fast, slow) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
         if packed && !uniform && reach.shared && self.has_part(&address) {
@@ -99,19 +78,7 @@ impl Emit<'_> {
         self.b.switch_to_block(slow);
         let known = self.lanes_of.clone();
         self.load_by_helper(inst, &address, &classes, mask, true);
-        let mut values = Vec::new();
-        for (k, c) in classes.iter().enumerate() {
-            if packed {
-                let at = if uniform { self.first_place(*c, mask) } else { self.warp };
-                values.push(self.b.ins().iadd_imm_s(at, i64::from(super::pure::slot(k))));
-            } else if uniform {
-                let v = self.first_of(k, *c, mask);
-                values.extend(v.uniform());
-            } else {
-                let v = self.receive(k, *c, false);
-                values.extend(self.vectors(&v, *c).iter().copied());
-            }
-        }
+        let values = self.received(&classes, packed, uniform, mask);
         self.lanes_of = known;
         self.jump(merge, &values);
 
@@ -128,6 +95,67 @@ impl Emit<'_> {
             return;
         }
         self.put_loaded(inst, &classes, uniform, params);
+    }
+
+    /// Loads lane by lane, by a helper where that cannot be done here.
+    fn load_elsewhere(
+        &mut self,
+        inst: &Inst,
+        address: &Address,
+        classes: &[Class],
+        mask: Value,
+        uniform: bool,
+    ) {
+        if self.load_each(inst, address, classes, mask, inst.space(0)) {
+            return;
+        }
+        self.load_by_helper(inst, address, classes, mask, false);
+        for (k, (dst, c)) in inst.dst.iter().zip(classes).enumerate() {
+            // The first lane that took part has the one value.
+            let v = self.receive(k, *c, false);
+            let v = if uniform { self.first_of(k, *c, mask) } else { v };
+            self.set(inst, *dst, v);
+        }
+    }
+
+    /// What comes to the block behind a load: where the values lie, or the values.
+    fn loaded_params(&mut self, merge: Block, classes: &[Class], packed: bool, uniform: bool) {
+        let regions: Vec<usize> =
+            classes.iter().map(|c| if uniform { 1 } else { chunks(*c) }).collect();
+        if packed {
+            self.b.append_block_param(merge, types::I64);
+        } else {
+            for (c, n) in classes.iter().zip(&regions) {
+                let ty = if uniform { scalar(*c) } else { vector(*c) };
+                for _ in 0..*n {
+                    self.b.append_block_param(merge, ty);
+                }
+            }
+        }
+    }
+
+    /// What a helper has loaded: where it lies (`packed`), one value of each register (`uniform`), or those of all lanes.
+    fn received(
+        &mut self,
+        classes: &[Class],
+        packed: bool,
+        uniform: bool,
+        mask: Value,
+    ) -> Vec<Value> {
+        let mut values = Vec::new();
+        for (k, c) in classes.iter().enumerate() {
+            if packed {
+                let at = if uniform { self.first_place(*c, mask) } else { self.warp };
+                values.push(self.b.ins().iadd_imm_s(at, i64::from(super::pure::slot(k))));
+            } else if uniform {
+                let v = self.first_of(k, *c, mask);
+                values.extend(v.uniform());
+            } else {
+                let v = self.receive(k, *c, false);
+                values.extend(self.vectors(&v, *c).iter().copied());
+            }
+        }
+        values
     }
 
     /// What was loaded goes to the registers.

@@ -41,7 +41,7 @@ use crate::simt::plan::set::Set;
 use crate::simt::plan::{Layout, Plan};
 use crate::warp::{INTERFACE, Origin, Output, Quality};
 use cranelift_codegen::control::ControlPlane;
-use cranelift_codegen::ir::{AbiParam, InstBuilder, Signature, SourceLoc, types};
+use cranelift_codegen::ir::{AbiParam, Block, InstBuilder, SigRef, Signature, SourceLoc, types};
 use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
 use cranelift_codegen::settings::Configurable;
 use cranelift_codegen::{Context, settings};
@@ -95,26 +95,47 @@ pub(crate) fn compile(
     fits(f)?;
     let plan = Plan::new(f, layout);
     work::mark("plan");
-    let failed = |message: String| NotCompiled::Generator { kernel: f.name.clone(), message };
     let mut context = Context::new();
-    let mut entry = Signature::new(CallConv::SystemV);
-    entry.params.push(AbiParam::new(types::I64));
-    entry.returns.push(AbiParam::new(types::I32));
-    context.func.signature = entry;
+    context.func.signature = entry();
     let mut builders = FunctionBuilderContext::new();
-    let mut b = FunctionBuilder::new(&mut context.func, &mut builders);
-    let mut helper = Signature::new(CallConv::SystemV);
-    helper.params.push(AbiParam::new(types::I64));
-    helper.params.extend([AbiParam::new(types::I32), AbiParam::new(types::I32)]);
-    helper.returns.push(AbiParam::new(types::I32));
-    let helper = b.import_signature(helper);
-    let mut preserving = Signature::new(CallConv::PreserveAll);
-    preserving.params.push(AbiParam::new(types::I64));
-    preserving.params.extend([AbiParam::new(types::I32); 3]);
-    let preserving = b.import_signature(preserving);
-    let mut touching = Signature::new(CallConv::PreserveAll);
-    touching.params.push(AbiParam::new(types::I64));
-    let touching = b.import_signature(touching);
+    let b = FunctionBuilder::new(&mut context.func, &mut builders);
+    let mut e = emitter(b, isa, module, f, &plan);
+    let (begin, warp) = (e.begin, e.warp);
+    e.jump(begin, &[warp]);
+    e.dispatch_block();
+    for k in 0..plan.regions.len() {
+        e.region(k)?;
+    }
+    e.warp_loop_blocks();
+    let Emit { mut b, blocks, sites, frame_size, .. } = e;
+    let warps = blocks.iter().map(|block| b.block_params(*block)[1]).collect();
+    b.seal_all_blocks();
+    b.finalize(isa.frontend_config());
+    work::step(context.func.dfg.num_insts());
+    work::mark("emit");
+    schedule::order(&mut context.func, &warps);
+    work::mark("order");
+    let (bytes, origins, stack) = machine_code(isa, &mut context, f)?;
+    Ok(Output {
+        origins,
+        bytes,
+        sites,
+        regions: plan.regions.len() as u32,
+        frame_size: frame_size.next_multiple_of(64),
+        stack,
+        steps: plan.steps(),
+    })
+}
+
+/// What makes the code, with the blocks that every kernel has.
+fn emitter<'a>(
+    mut b: FunctionBuilder<'a>,
+    isa: &OwnedTargetIsa,
+    module: &Module,
+    f: &'a Function,
+    plan: &'a Plan,
+) -> Emit<'a> {
+    let [helper, preserving, touching] = helpers(&mut b);
 
     let start = b.create_block();
     b.append_block_params_for_function_params(start);
@@ -128,16 +149,7 @@ pub(crate) fn compile(
         block
     };
     let (begin, dispatch, advance, ended) = (of_warp(), of_warp(), of_warp(), of_warp());
-    let blocks = plan
-        .regions
-        .iter()
-        .map(|_| {
-            let block = b.create_block();
-            b.append_block_param(block, types::I32);
-            b.append_block_param(block, types::I64);
-            block
-        })
-        .collect();
+    let blocks = of_regions(&mut b, plan.regions.len());
     b.set_cold_block(fault);
     let clean = float::clean(f);
     let has =
@@ -145,17 +157,12 @@ pub(crate) fn compile(
     let (has_fma, has_rounding) = (has("has_fma"), has("has_sse41"));
     let kernel = module.functions.iter().position(|g| g.name == f.name).unwrap_or(0);
     let (shared, _) = cushim_ptx::exec::shared_layout(module, kernel as u32);
-    let mut read = Set::new();
-    let mut list = Vec::new();
-    for inst in &f.code {
-        crate::simt::plan::region::reads(inst, &mut list);
-        list.iter().for_each(|r| read.insert(*r as usize));
-    }
+    let read = read(f);
     let head = crate::warp::frame_head(f);
-    let mut e = Emit {
+    Emit {
         b,
         f,
-        plan: &plan,
+        plan,
         clean,
         has_fma,
         has_rounding,
@@ -191,21 +198,65 @@ pub(crate) fn compile(
         sites: Vec::new(),
         groups: Vec::new(),
         group_of: HashMap::new(),
-    };
-    e.jump(begin, &[warp]);
-    e.dispatch_block();
-    for k in 0..plan.regions.len() {
-        e.region(k)?;
     }
-    e.warp_loop_blocks();
-    let Emit { mut b, blocks, sites, frame_size, .. } = e;
-    let warps = blocks.iter().map(|block| b.block_params(*block)[1]).collect();
-    b.seal_all_blocks();
-    b.finalize(isa.frontend_config());
-    work::step(context.func.dfg.num_insts());
-    work::mark("emit");
-    schedule::order(&mut context.func, &warps);
-    work::mark("order");
+}
+
+/// The signature of code for a warp.
+fn entry() -> Signature {
+    let mut entry = Signature::new(CallConv::SystemV);
+    entry.params.push(AbiParam::new(types::I64));
+    entry.returns.push(AbiParam::new(types::I32));
+    entry
+}
+
+/// A block for each region, with the lanes that come and the warp.
+fn of_regions(b: &mut FunctionBuilder<'_>, count: usize) -> Vec<Block> {
+    let of_region = |_| {
+        let block = b.create_block();
+        b.append_block_param(block, types::I32);
+        b.append_block_param(block, types::I64);
+        block
+    };
+    (0..count).map(of_region).collect()
+}
+
+/// What code calls: helpers, thunks that preserve all registers, and the one that touches what is read soon.
+fn helpers(b: &mut FunctionBuilder<'_>) -> [SigRef; 3] {
+    let mut helper = Signature::new(CallConv::SystemV);
+    helper.params.push(AbiParam::new(types::I64));
+    helper.params.extend([AbiParam::new(types::I32), AbiParam::new(types::I32)]);
+    helper.returns.push(AbiParam::new(types::I32));
+    let helper = b.import_signature(helper);
+    let mut preserving = Signature::new(CallConv::PreserveAll);
+    preserving.params.push(AbiParam::new(types::I64));
+    preserving.params.extend([AbiParam::new(types::I32); 3]);
+    let preserving = b.import_signature(preserving);
+    let mut touching = Signature::new(CallConv::PreserveAll);
+    touching.params.push(AbiParam::new(types::I64));
+    let touching = b.import_signature(touching);
+    [helper, preserving, touching]
+}
+
+/// The registers that are read anywhere.
+fn read(f: &Function) -> Set {
+    let mut read = Set::new();
+    let mut list = Vec::new();
+    for inst in &f.code {
+        crate::simt::plan::region::reads(inst, &mut list);
+        list.iter().for_each(|r| read.insert(*r as usize));
+    }
+    read
+}
+
+/// Bytes, the instruction that each place came of, and bytes of the stack.
+type MachineCode = (Vec<u8>, Vec<(u32, Origin)>, u32);
+
+fn machine_code(
+    isa: &OwnedTargetIsa,
+    context: &mut Context,
+    f: &Function,
+) -> Result<MachineCode, NotCompiled> {
+    let failed = |message: String| NotCompiled::Generator { kernel: f.name.clone(), message };
     let code = context
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| failed(format!("{:?}", e.inner)))?;
@@ -222,13 +273,5 @@ pub(crate) fn compile(
     let origins = code.buffer.get_srclocs_sorted().iter();
     let origins = origins.filter(|s| !s.loc.is_default()).map(|s| (s.start, origin(s.loc)));
     let origins = origins.collect();
-    Ok(Output {
-        origins,
-        bytes: code.code_buffer().to_vec(),
-        sites,
-        regions: plan.regions.len() as u32,
-        frame_size: frame_size.next_multiple_of(64),
-        stack: found as u32,
-        steps: plan.steps(),
-    })
+    Ok((code.code_buffer().to_vec(), origins, found as u32))
 }

@@ -7,6 +7,7 @@ use crate::simt::plan::special;
 use crate::warp::{INTERFACE, Uniform, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cushim_ptx::exec::cluster::RANK_SIZE;
 use cushim_ptx::exec::{FUNCTION_WINDOW, SHARED_WINDOW, window};
 use cushim_ptx::ir::{Inst, Special};
 use cushim_ptx::sem::{Address, AddressOp, Operation};
@@ -93,7 +94,17 @@ impl Emit<'_> {
             Special::EnvReg(2) => at(Uniform::Env2, 0),
             Special::DynamicSharedSize => at(Uniform::Dynamic, 0),
             Special::TotalSharedSize => at(Uniform::Total, 0),
-            Special::NSmId | Special::One => {
+            Special::ClusterNctaid(k) if k < 3 => at(Uniform::ClusterNctaid, k),
+            Special::ExplicitCluster => {
+                let v = self.constant_field(types::I32, at(Uniform::ExplicitCluster, 0));
+                let v = if class == Class::Predicate { self.b.ins().ineg(v) } else { fit(self, v) };
+                return Self::known(v);
+            }
+            s if is_cluster(s) => {
+                let v = self.cluster_special(s);
+                return Self::known(fit(self, v));
+            }
+            Special::NSmId => {
                 let one = self.i32(1);
                 return Self::known(fit(self, one));
             }
@@ -124,6 +135,48 @@ impl Emit<'_> {
         Self::known(fit(self, v))
     }
 
+    /// A register about the block's cluster: from its index, as blocks follow one another in the code.
+    fn cluster_special(&mut self, s: Special) -> Value {
+        let side = |e: &mut Self, k: u8| {
+            let at =
+                INTERFACE.warp.uniform + 4 * (Uniform::ClusterNctaid as usize + usize::from(k));
+            e.constant_field(types::I32, at)
+        };
+        let block = |e: &mut Self, k: u8| {
+            e.sweep_field(types::I32, INTERFACE.warps.block + 4 * usize::from(k))
+        };
+        match s {
+            Special::ClusterId(k) if k < 3 => {
+                let (block, side) = (block(self, k), side(self, k));
+                self.b.ins().udiv(block, side)
+            }
+            Special::NClusterId(k) if k < 3 => {
+                let at = INTERFACE.warp.uniform + 4 * (Uniform::Nctaid as usize + usize::from(k));
+                let (grid, side) = (self.constant_field(types::I32, at), side(self, k));
+                self.b.ins().udiv(grid, side)
+            }
+            Special::ClusterCtaid(k) if k < 3 => {
+                let (block, side) = (block(self, k), side(self, k));
+                self.b.ins().urem(block, side)
+            }
+            Special::ClusterCtarank | Special::ClusterNctarank => {
+                let rank = s == Special::ClusterCtarank;
+                let mut sum = self.i32(if rank { 0 } else { 1 });
+                for k in [2, 1, 0] {
+                    let side = side(self, k);
+                    sum = self.b.ins().imul(sum, side);
+                    if rank {
+                        let block = block(self, k);
+                        let within = self.b.ins().urem(block, side);
+                        sum = self.b.ins().iadd(sum, within);
+                    }
+                }
+                sum
+            }
+            _ => self.i32(0),
+        }
+    }
+
     pub(super) fn cvta(&mut self, inst: &Inst) {
         let class = self.class_of(inst, 0);
         let v = self.operand(&inst.src[0], class);
@@ -146,9 +199,11 @@ impl Emit<'_> {
     pub(super) fn isspacep(&mut self, inst: &Inst) {
         let class = self.class_of(inst, 0);
         let v = self.operand(&inst.src[0], class);
-        let Operation::Address(Address { space, .. }) = inst.sem else { return };
+        let Operation::Address(Address { space, op }) = inst.sem else { return };
         let window = window(space);
         let (base, size, inverted) = match window {
+            // The block's own shared memory, and not that of others of its cluster.
+            Some(SHARED_WINDOW) if op == AddressOp::IsIn => (SHARED_WINDOW, RANK_SIZE, false),
             Some(w) => (w, 1u64 << 32, false),
             None => (SHARED_WINDOW, FUNCTION_WINDOW - SHARED_WINDOW, true),
         };
@@ -191,4 +246,9 @@ impl Emit<'_> {
         let site = self.site(inst, Vec::new(), Vec::new());
         self.call(Which::Trap, site, mask);
     }
+}
+
+fn is_cluster(s: Special) -> bool {
+    use Special::*;
+    matches!(s, ClusterId(_) | NClusterId(_) | ClusterCtaid(_) | ClusterCtarank | ClusterNctarank)
 }

@@ -239,23 +239,7 @@ impl Emit<'_> {
                 let v = self.join(&parts[0], &parts[1]);
                 self.set(inst, inst.dst[0], v);
             }
-            (1, 2) if bits == 64 => {
-                let v = self.operand(&inst.src[0], Class::Wide);
-                for (k, dst) in inst.dst.iter().enumerate() {
-                    let part = match v.uniform() {
-                        Some(u) => {
-                            let by = self.i32(32 * k as i64);
-                            let s = self.b.ins().ushr(u, by);
-                            Self::known(self.b.ins().ireduce(types::I32, s))
-                        }
-                        None => {
-                            let all = self.vectors(&v, Class::Wide);
-                            Val::Lanes(self.narrow(&all, k == 1))
-                        }
-                    };
-                    self.set(inst, *dst, part);
-                }
-            }
+            (1, 2) if bits == 64 => self.split_halves(inst),
             (n, 1) if bits <= 32 => {
                 let part = bits / n as u32;
                 let parts: Vec<Val> =
@@ -288,43 +272,65 @@ impl Emit<'_> {
                 }
             }
             // Four 16-bit pieces of 64 bits: pairs first.
-            (4, 1) => {
-                let parts: Vec<Val> =
-                    inst.src.iter().map(|s| self.operand(s, Class::Narrow)).collect();
-                let pair = |e: &mut Self, k: usize| {
-                    e.map(Class::Narrow, &parts[k..k + 2], &mut |e, row, vec| {
-                        let keep = e.all(Class::Narrow, vec, 0xffff);
-                        let low = e.b.ins().band(row[0], keep);
-                        let by = e.i32(16);
-                        let high = e.b.ins().ishl(row[1], by);
-                        e.b.ins().bor(low, high)
-                    })
-                };
-                let (low, high) = (pair(self, 0), pair(self, 2));
-                let v = self.join(&low, &high);
-                self.set(inst, inst.dst[0], v);
-            }
-            (_, n) => {
-                let part = bits / n as u32;
-                let v = self.operand(&inst.src[0], Class::Wide);
-                for (k, dst) in inst.dst.iter().enumerate() {
-                    let piece =
-                        self.map(Class::Wide, std::slice::from_ref(&v), &mut |e, row, vec| {
-                            let by = e.i32(i64::from(part) * k as i64);
-                            let v = e.b.ins().ushr(row[0], by);
-                            let keep = e.all(Class::Wide, vec, (1u64 << part) - 1);
-                            e.b.ins().band(v, keep)
-                        });
-                    let piece = match piece {
-                        Val::Lanes(l) => Val::Lanes(self.narrow(&l, false)),
-                        other => {
-                            let u = other.uniform().unwrap_or(self.act);
-                            Self::known(self.b.ins().ireduce(types::I32, u))
-                        }
-                    };
-                    self.set(inst, *dst, piece);
+            (4, 1) => self.join_quarters(inst),
+            (_, n) => self.split_wide(inst, bits / n as u32),
+        }
+    }
+
+    /// A wide value to two narrow registers.
+    fn split_halves(&mut self, inst: &Inst) {
+        let v = self.operand(&inst.src[0], Class::Wide);
+        for (k, dst) in inst.dst.iter().enumerate() {
+            let part = match v.uniform() {
+                Some(u) => {
+                    let by = self.i32(32 * k as i64);
+                    let s = self.b.ins().ushr(u, by);
+                    Self::known(self.b.ins().ireduce(types::I32, s))
                 }
-            }
+                None => {
+                    let all = self.vectors(&v, Class::Wide);
+                    Val::Lanes(self.narrow(&all, k == 1))
+                }
+            };
+            self.set(inst, *dst, part);
+        }
+    }
+
+    /// Four 16-bit pieces to a wide register.
+    fn join_quarters(&mut self, inst: &Inst) {
+        let parts: Vec<Val> = inst.src.iter().map(|s| self.operand(s, Class::Narrow)).collect();
+        let pair = |e: &mut Self, k: usize| {
+            e.map(Class::Narrow, &parts[k..k + 2], &mut |e, row, vec| {
+                let keep = e.all(Class::Narrow, vec, 0xffff);
+                let low = e.b.ins().band(row[0], keep);
+                let by = e.i32(16);
+                let high = e.b.ins().ishl(row[1], by);
+                e.b.ins().bor(low, high)
+            })
+        };
+        let (low, high) = (pair(self, 0), pair(self, 2));
+        let v = self.join(&low, &high);
+        self.set(inst, inst.dst[0], v);
+    }
+
+    /// A wide value to pieces of `part` bits.
+    fn split_wide(&mut self, inst: &Inst, part: u32) {
+        let v = self.operand(&inst.src[0], Class::Wide);
+        for (k, dst) in inst.dst.iter().enumerate() {
+            let piece = self.map(Class::Wide, std::slice::from_ref(&v), &mut |e, row, vec| {
+                let by = e.i32(i64::from(part) * k as i64);
+                let v = e.b.ins().ushr(row[0], by);
+                let keep = e.all(Class::Wide, vec, (1u64 << part) - 1);
+                e.b.ins().band(v, keep)
+            });
+            let piece = match piece {
+                Val::Lanes(l) => Val::Lanes(self.narrow(&l, false)),
+                other => {
+                    let u = other.uniform().unwrap_or(self.act);
+                    Self::known(self.b.ins().ireduce(types::I32, u))
+                }
+            };
+            self.set(inst, *dst, piece);
         }
     }
 

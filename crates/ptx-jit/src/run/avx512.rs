@@ -1,6 +1,6 @@
 //! Operations on all lanes at once in vectors of 64 bytes, where the processor has them.
 //!
-//! Owns ways to the bits that [`cushim_ptx::alu::approx`] defines that a compiler does not find: instructions
+//! Owns ways to the bits that [`cushim_ptx::alu::fused`] defines that a compiler does not find: instructions
 //! with a rounding of their own, and operands that are read as the code has just written them. Generated code
 //! writes 16 bytes at a time, and a load that spans several such writes waits until they have left the
 //! processor.
@@ -22,19 +22,6 @@ pub(super) unsafe fn directed(w: *mut Warp, flags: u32, mask: u32) -> u32 {
     let w = unsafe { warp(w) };
     // SAFETY: the processor has it; a warp is aligned.
     unsafe { fused(&mut w.scratch, flags) };
-    0
-}
-
-/// 2 to the power of every lane.
-pub(super) unsafe fn ex2(w: *mut Warp, flags: u32, mask: u32) -> u32 {
-    if !cushim_ptx::Level::V4.is_there() {
-        // SAFETY: called by generated code, as this is.
-        return unsafe { vector_float::power(w, flags, mask) };
-    }
-    // SAFETY: called by generated code.
-    let w = unsafe { warp(w) };
-    // SAFETY: the processor has it; a warp is aligned.
-    unsafe { powers(&mut w.scratch[0], flags) };
     0
 }
 
@@ -117,54 +104,6 @@ unsafe fn rounded<const ROUND: i32>(slots: &mut [Slot; SLOTS], flags: u32) {
     put_sixteen(&mut slots[0], 1, out[1]);
 }
 
-/// The same as [`cushim_ptx::alu::approx::ex2`], step by step.
-///
-/// # Safety
-/// As for [`sixteen`].
-#[target_feature(enable = "avx512f")]
-unsafe fn powers(slot: &mut Slot, flags: u32) {
-    use cushim_ptx::alu::approx::{POWER_FIRST, POWER_SERIES, WHOLE};
-    let (most, least) = (_mm512_set1_pd(1000.0), _mm512_set1_pd(-1000.0));
-    let (whole, one) = (_mm512_set1_pd(WHOLE), _mm512_set1_pd(1.0));
-    // SAFETY: the caller's promise.
-    let halves = [0, 1].map(|half| take(unsafe { sixteen(slot, half) }, flags));
-    // The lower and the upper eight of each.
-    let x = [0, 1, 2, 3].map(|k: usize| {
-        let v = if k.is_multiple_of(2) {
-            _mm512_castsi512_si256(halves[k / 2])
-        } else {
-            _mm512_extracti64x4_epi64::<1>(halves[k / 2])
-        };
-        let v = _mm512_cvtps_pd(_mm256_castsi256_ps(v));
-        // Of a NaN, the second operand.
-        _mm512_max_pd(least, _mm512_min_pd(most, v))
-    });
-    let k = x.map(|x| _mm512_add_pd(x, whole));
-    let mut f = x;
-    let mut p = [_mm512_set1_pd(POWER_FIRST); 4];
-    for n in 0..4 {
-        f[n] = _mm512_sub_pd(x[n], _mm512_sub_pd(k[n], whole));
-    }
-    for c in POWER_SERIES {
-        let c = _mm512_set1_pd(c);
-        for n in 0..4 {
-            p[n] = _mm512_fmadd_pd(f[n], p[n], c);
-        }
-    }
-    let mut out = [_mm256_setzero_ps(); 4];
-    for n in 0..4 {
-        let v = _mm512_fmadd_pd(f[n], p[n], one);
-        let e = _mm512_add_epi64(_mm512_castpd_si512(k[n]), _mm512_set1_epi64(1023));
-        let scale = _mm512_castsi512_pd(_mm512_slli_epi64::<52>(e));
-        out[n] = _mm512_cvtpd_ps(_mm512_mul_pd(v, scale));
-    }
-    for half in 0..2 {
-        let [low, high] = [out[2 * half], out[2 * half + 1]].map(|v| _mm256_castps_si256(v));
-        let v = _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high);
-        put_sixteen(slot, half, give(_mm512_castsi512_ps(v), flags));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -228,42 +167,5 @@ mod tests {
                 }
             }
         }
-    }
-
-    /// So do the two ways to a power of two: of all exponents, and what is near whole numbers.
-    #[test]
-    fn powers_by_instruction_are_the_defined_ones() {
-        if !is_x86_feature_detected!("avx512f") {
-            return;
-        }
-        for round in 0..40_000u32 {
-            let mut slots = Slots([[0; 32]; SLOTS]);
-            for (l, v) in narrow(&mut slots.0[0]).iter_mut().enumerate() {
-                let n = (round * 32 + l as u32).wrapping_mul(0x9e37_79b9);
-                *v = match l % 4 {
-                    0 => ((n >> 20) as f32 / 8.0 - 200.0).to_bits() ^ n & 3,
-                    1 => n & 0x80ff_ffff | (0x3f00_0000 + (n << 3 & 0x600_0000)),
-                    _ => n,
-                };
-            }
-            for flags in [0, FTZ] {
-                let mut ours = slots;
-                // SAFETY: the processor has it.
-                unsafe { powers(&mut ours.0[0], flags) };
-                for l in 0..32 {
-                    let x = narrow(&mut slots.0[0])[l];
-                    let expected = defined_power(x, flags);
-                    let found = narrow(&mut ours.0[0])[l];
-                    assert_eq!(found, expected, "2 to {x:#x}, flags {flags}");
-                }
-            }
-        }
-    }
-
-    fn defined_power(x: u32, flags: u32) -> u32 {
-        let mut slot: Slot = [0; 32];
-        narrow(&mut slot)[0] = x;
-        super::super::vector_float::each(narrow(&mut slot), flags, cushim_ptx::alu::approx::ex2);
-        narrow(&mut slot)[0]
     }
 }

@@ -1,9 +1,10 @@
-//! Barriers of a block: who has arrived, and when all go on.
+//! Barriers of a block: who has arrived, and when all go on. Those who come to the cluster's are noted for it.
 //!
 //! As in the interpreter: arrival is counted by warps, a warp has arrived when
 //! all its lanes that still run have, and threads that ended keep nobody waiting.
 
-use crate::warp::{Arrival, NOWHERE, Placed, Warp};
+use crate::warp::{Arrival, CLUSTER, NOWHERE, Placed, Warp};
+use cushim_ptx::exec::cluster::Arrivals;
 use cushim_ptx::sem::{self, Operation, Reduction};
 
 #[derive(Clone)]
@@ -33,8 +34,13 @@ impl Barrier {
 }
 
 /// Takes note of what a warp's lanes came to.
-pub(super) fn arrive(barriers: &mut [Barrier], warp: &mut Warp) {
+pub(super) fn arrive(barriers: &mut [Barrier], cluster: &mut Arrivals, warp: &mut Warp) {
+    let index = warp.index as usize;
     for a in warp.arrivals.drain(..) {
+        if a.barrier == CLUSTER {
+            cluster.arrive(index, a.lanes);
+            continue;
+        }
         let b = &mut barriers[a.barrier as usize & 15];
         b.used = true;
         b.arrived[warp.index as usize] |= a.lanes;
@@ -49,7 +55,7 @@ pub(super) fn arrive(barriers: &mut [Barrier], warp: &mut Warp) {
 
 /// Lets warps go on that all came together to one barrier: the usual case, of which the barriers need not
 /// know. Where it is not that, tells them who came. True if warps go on.
-pub(super) fn meet(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
+pub(super) fn meet(barriers: &mut [Barrier], cluster: &mut Arrivals, warps: &mut [Placed]) -> bool {
     let number = |w: &Warp| crate::warp::barrier_number(&w.site(w.meet).inst);
     let mut came = warps.iter().filter(|w| w.live != 0);
     let first = came.next().filter(|w| w.meet != NOWHERE).and_then(|w| number(w));
@@ -66,7 +72,7 @@ pub(super) fn meet(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
         let barrier = crate::warp::barrier_number(&w.site(site).inst).unwrap_or(0);
         w.arrivals.push(Arrival { barrier, lanes, count: None, predicate: None });
         w.waiting.push((barrier, lanes, region, site));
-        arrive(barriers, w);
+        arrive(barriers, cluster, w);
     }
     together
 }
@@ -111,6 +117,23 @@ pub(super) fn release(barriers: &mut [Barrier], warps: &mut [Placed]) -> bool {
         }
         b.reset();
     }
+    released
+}
+
+/// Lets lanes of a warp go on that came to the cluster's barrier before it was complete. True if there were any.
+pub(super) fn release_cluster(arrivals: &Arrivals, warp: &mut Warp) -> bool {
+    let mut waiting = std::mem::take(&mut warp.waiting);
+    let mut released = false;
+    for (barrier, lanes, region, _) in &mut waiting {
+        let free = arrivals.released(warp.index as usize, *lanes);
+        if *barrier == CLUSTER && free != 0 {
+            released = true;
+            warp.make_ready(*region, free);
+            *lanes &= !free;
+        }
+    }
+    waiting.retain(|(_, lanes, ..)| *lanes != 0);
+    warp.waiting = waiting;
     released
 }
 

@@ -7,6 +7,7 @@ use super::trap;
 use crate::warp::INTERFACE;
 use crate::warp::Uniform;
 use crate::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, SLOTS, WAITS, Warp, WarpLoop};
+use cushim_ptx::exec::cluster::Arrivals;
 pub(super) use cushim_ptx::exec::schedule::Outcome;
 use cushim_ptx::exec::{Cause, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
@@ -64,11 +65,125 @@ pub(super) struct BlockSlot {
     helpers: Vec<usize>,
     _masks: Vec<u32>,
     barriers: Vec<Barrier>,
+    /// Who has come to the cluster's barrier.
+    arrivals: Arrivals,
     dirty: bool,
 }
 
 /// Bytes before the first warp.
 const HEAD: usize = size_of::<WarpLoop>().next_multiple_of(64);
+
+/// A warp that does nothing yet, and whose memory is nowhere.
+fn idle() -> Warp {
+    Warp {
+        scratch: [[0; 32]; SLOTS],
+        low: NOWHERE,
+        live: 0,
+        act: 0,
+        status: DONE,
+        reduced: 0,
+        budget: ROUNDS,
+        meet: NOWHERE,
+        answer: 0,
+        from: 0,
+        taking: u32::MAX,
+        rows: std::ptr::null_mut(),
+        room: 0,
+        height: [0; 32],
+        gathered: std::ptr::null(),
+        peers: std::ptr::null(),
+        cluster_size: 0,
+        rank: 0,
+        parked: Vec::new(),
+        waiting: Vec::new(),
+        arrivals: Vec::new(),
+        last: 0,
+        rotate: false,
+        turns: 0,
+        fault: None,
+        saved: Vec::new(),
+        grown: Vec::new(),
+        tid: [[0; 32]; 3],
+        full: 0,
+        next: std::ptr::null_mut(),
+        warps: std::ptr::null_mut(),
+        masks: std::ptr::null_mut(),
+        params: std::ptr::null(),
+        globals: std::ptr::null(),
+        shared: std::ptr::null_mut(),
+        shared_size: 0,
+        local: std::ptr::null_mut(),
+        local_size: 0,
+        arena: 0,
+        arena_size: 0,
+        helpers: std::ptr::null(),
+        preserve_all: super::preserve_all::call as *const () as usize,
+        touch: super::preserve_all::touch as *const () as usize,
+        uniform: [0; 24],
+        exec: std::ptr::null(),
+        sites: std::ptr::null(),
+        index: 0,
+        regions: 0,
+        results: Vec::new(),
+        more: std::ptr::null_mut(),
+        more_count: 0,
+        collected: std::ptr::null_mut(),
+        collected_count: 0,
+    }
+}
+
+/// What all lanes of warp `w` of `n` have in common.
+fn uniform(exec: &Exec<'_>, w: u32, n: u32) -> [u32; 24] {
+    let launch = exec.launch;
+    let mut uniform = [0; 24];
+    for k in 0..3 {
+        uniform[Uniform::Ntid as usize + k] = launch.block[k];
+        uniform[Uniform::Nctaid as usize + k] = launch.grid[k];
+    }
+    uniform[Uniform::WarpId as usize] = w;
+    uniform[Uniform::NWarpId as usize] = n;
+    uniform[Uniform::Env1 as usize] = (launch.workspace >> 32) as u32;
+    uniform[Uniform::Env2 as usize] = launch.workspace as u32;
+    uniform[Uniform::Dynamic as usize] = launch.dynamic_shared;
+    uniform[Uniform::Total as usize] = exec.shared_size;
+    let sides = launch.cluster.iter().map(|side| (*side).max(1));
+    uniform[Uniform::ClusterNctaid as usize..].iter_mut().zip(sides).for_each(|(to, n)| *to = n);
+    uniform[Uniform::ExplicitCluster as usize] = launch.explicit_cluster.into();
+    uniform
+}
+
+/// The numbers of the threads of warp `w` in x, y, z.
+fn threads(exec: &Exec<'_>, w: u32) -> [[u32; 32]; 3] {
+    let [bx, by, _] = exec.launch.block;
+    let mut tid = [[0; 32]; 3];
+    for lane in 0..32 {
+        let t = w * 32 + lane;
+        tid[0][lane as usize] = t % bx;
+        tid[1][lane as usize] = t / bx % by;
+        tid[2][lane as usize] = t / bx / by;
+    }
+    tid
+}
+
+/// How blocks go on, before the first one.
+fn beginning(first: *mut Warp, warps: u32) -> WarpLoop {
+    WarpLoop {
+        current: first,
+        first,
+        region: 0,
+        alive: 0,
+        met: 0,
+        every: 0,
+        any: 0,
+        turned: 0,
+        turned_every: 0,
+        turned_any: 0,
+        abreast: 0,
+        warps,
+        left: 0,
+        block: [0; 3],
+    }
+}
 
 impl BlockSlot {
     pub(super) fn new(exec: &Exec<'_>) -> BlockSlot {
@@ -87,41 +202,15 @@ impl BlockSlot {
         let mut masks = vec![0u32; regions * n];
         let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
         let launch = exec.launch;
-        let [bx, by, _] = launch.block;
         let sites = exec.variant.sites.iter().map(|site| site.results.len());
         // Atomics on vectors use the second for what they have read. Registers that come back from stacks go another way.
         let results = sites.max().unwrap_or(0).clamp(2, SLOTS);
         let more = crate::warp::more_slots(&exec.variant.lowered.function);
         let mut warps = Vec::with_capacity(n);
         for w in 0..n as u32 {
-            let mut uniform = [0; 24];
-            for k in 0..3 {
-                uniform[Uniform::Ntid as usize + k] = launch.block[k];
-                uniform[Uniform::Nctaid as usize + k] = launch.grid[k];
-            }
-            uniform[Uniform::WarpId as usize] = w;
-            uniform[Uniform::NWarpId as usize] = n as u32;
-            uniform[Uniform::Env1 as usize] = (launch.workspace >> 32) as u32;
-            uniform[Uniform::Env2 as usize] = launch.workspace as u32;
-            uniform[Uniform::Dynamic as usize] = launch.dynamic_shared;
-            uniform[Uniform::Total as usize] = exec.shared_size;
-            let mut tid = [[0; 32]; 3];
-            for lane in 0..32 {
-                let t = w * 32 + lane;
-                tid[0][lane as usize] = t % bx;
-                tid[1][lane as usize] = t / bx % by;
-                tid[2][lane as usize] = t / bx / by;
-            }
+            let (uniform, tid) = (uniform(exec, w, n as u32), threads(exec, w));
             let warp = Warp {
-                scratch: [[0; 32]; SLOTS],
                 tid,
-                low: NOWHERE,
-                live: 0,
-                act: 0,
-                status: DONE,
-                reduced: 0,
-                budget: ROUNDS,
-                meet: NOWHERE,
                 full: (u64::MAX >> (64 - (exec.threads - w * 32).min(32))) as u32,
                 next: if w + 1 < n as u32 {
                     at(w as usize + 1).as_ptr()
@@ -139,26 +228,11 @@ impl BlockSlot {
                 arena: exec.arena.base(),
                 arena_size: exec.arena.size(),
                 helpers: helpers.as_ptr(),
-                preserve_all: super::preserve_all::call as *const () as usize,
-                touch: super::preserve_all::touch as *const () as usize,
-                answer: 0,
-                from: 0,
-                taking: u32::MAX,
-                rows: std::ptr::null_mut(),
-                room: 0,
-                height: [0; 32],
-                gathered: std::ptr::null(),
                 uniform,
                 exec: std::ptr::from_ref(exec).cast(),
                 sites: exec.variant.sites.as_ptr(),
                 index: w,
                 regions: regions as u32,
-                parked: Vec::new(),
-                waiting: Vec::new(),
-                arrivals: Vec::new(),
-                last: 0,
-                rotate: false,
-                turns: 0,
                 results: vec![[0; 32]; results],
                 // SAFETY: the frame is behind the warp and begins with them.
                 more: unsafe { at(w as usize).as_ptr().byte_add(INTERFACE.frame).cast() },
@@ -169,30 +243,13 @@ impl BlockSlot {
                     at(w as usize).as_ptr().byte_add(behind).cast()
                 },
                 collected_count: crate::warp::collected(&exec.variant.lowered.function),
-                fault: None,
-                saved: Vec::new(),
-                grown: Vec::new(),
+                ..idle()
             };
             // SAFETY: a place of its own, which the slot keeps longer than the warp.
             warps.push(unsafe { Placed::new(at(w as usize), warp) });
         }
         let first = at(0).as_ptr();
-        let new = WarpLoop {
-            current: first,
-            first,
-            region: 0,
-            alive: 0,
-            met: 0,
-            every: 0,
-            any: 0,
-            turned: 0,
-            turned_every: 0,
-            turned_any: 0,
-            abreast: 0,
-            warps: n as u32,
-            left: 0,
-            block: [0; 3],
-        };
+        let new = beginning(first, n as u32);
         // SAFETY: the head of the memory is for it.
         unsafe { warp_loop.write(new) };
         shared.zero();
@@ -206,6 +263,7 @@ impl BlockSlot {
             helpers,
             _masks: masks,
             barriers,
+            arrivals: Arrivals::default(),
             dirty: false,
         }
     }
@@ -233,10 +291,20 @@ impl BlockSlot {
         self.warps[0].fault.take()
     }
 
+    /// Where the shared memory is, for the others of the cluster.
+    pub(super) fn shared(&self) -> *mut u8 {
+        self.shared.base.wrapping_add(MARGIN)
+    }
+
+    /// The block is one of a cluster, whose shared memory lies there.
+    pub(super) fn join(&mut self, peers: &[*mut u8], rank: u32) {
+        for w in &mut self.warps {
+            (w.peers, w.cluster_size, w.rank) = (peers.as_ptr(), peers.len() as u32, rank);
+        }
+    }
+
     /// Begins a block, and those that follow it along x, which come in turn.
-    pub(super) fn start(&mut self, exec: &Exec<'_>, number: u64, count: u32) {
-        let [gx, gy, _] = exec.launch.grid.map(u64::from);
-        let block = [number % gx, number / gx % gy, number / gx / gy].map(|v| v as u32);
+    pub(super) fn start(&mut self, exec: &Exec<'_>, block: [u32; 3], count: u32) {
         if std::mem::replace(&mut self.dirty, true) {
             if exec.shared_size > 0 {
                 self.shared.zero();
@@ -246,7 +314,9 @@ impl BlockSlot {
             }
         }
         self.barriers.iter_mut().for_each(Barrier::reset);
+        self.arrivals.clear(self.warps.len());
         for w in &mut self.warps {
+            w.arrivals.clear();
             (w.live, w.rotate) = (w.full, false);
             if exec.variant.lowered.moving {
                 w.forget();
@@ -328,13 +398,33 @@ impl BlockSlot {
                 w.meet = NOWHERE;
             }
             if !w.arrivals.is_empty() {
-                barrier::arrive(&mut self.barriers, w);
+                barrier::arrive(&mut self.barriers, &mut self.arrivals, w);
             }
         }
-        if met && barrier::meet(&mut self.barriers, &mut self.warps) {
+        if met && barrier::meet(&mut self.barriers, &mut self.arrivals, &mut self.warps) {
             return Ok(Outcome::Ran);
         }
         let released = barrier::release(&mut self.barriers, &mut self.warps);
         Ok(if ran || released { Outcome::Ran } else { Outcome::Stuck })
+    }
+
+    /// Whether every thread has ended.
+    pub(super) fn is_done(&self) -> bool {
+        self.warps.iter().all(|w| w.live == 0)
+    }
+
+    /// Who has come to the cluster's barrier, and whether that is all who have not ended.
+    pub(super) fn at_cluster(&mut self) -> (&mut Arrivals, bool) {
+        let complete = self.arrivals.is_complete(self.warps.iter().map(|w| w.live));
+        (&mut self.arrivals, complete)
+    }
+
+    /// Lets those go on that came to the cluster's barrier before it was complete. True if there were any.
+    pub(super) fn release_cluster(&mut self) -> bool {
+        let mut released = false;
+        for w in &mut self.warps {
+            released |= barrier::release_cluster(&self.arrivals, w);
+        }
+        released
     }
 }

@@ -5,6 +5,7 @@ use crate::warp::Site;
 use crate::warp::Warp;
 use cushim_ptx::exec::{Caller, Cause, call_device_function};
 use cushim_ptx::ir::{Callee, Src};
+use cushim_ptx::types::Space;
 
 /// A lane that calls one: its arguments lie in the slots.
 struct Outside<'a> {
@@ -24,6 +25,12 @@ impl Caller for Outside<'_> {
 
     fn read(&self, address: u64, out: &mut [u8]) -> bool {
         self.warp.read(self.lane, address, out).is_ok()
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let place = self.warp.place(Space::Generic, address, self.lane, bytes.len() as u64, true);
+        // SAFETY: `place` has checked the range.
+        place.map(|place| unsafe { super::access::write(place.at, bytes) }).is_ok()
     }
 
     fn place(&self) -> ([u32; 3], [u32; 3]) {
@@ -46,7 +53,7 @@ pub(super) unsafe fn call(w: *mut Warp, n: u32, mask: u32) -> u32 {
     };
     let name = exec.launch.module.functions[f as usize].name.as_str();
     for l in lanes(mask) {
-        match call_device_function(name, &Outside { warp: w, site, lane: l }, exec.host) {
+        match call_device_function(name, &mut Outside { warp: w, site, lane: l }, exec.host) {
             Ok(result) => w.results[0][l] = result,
             Err(cause) => return w.fail(site, l, cause),
         }

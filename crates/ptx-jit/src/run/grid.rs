@@ -4,7 +4,8 @@
 //! [`cushim_ptx::exec::schedule`] says.
 
 use super::arena::{Arena, Mapped};
-use super::block::{BlockSlot, Outcome};
+use super::block::Outcome;
+use super::cluster::Cluster;
 use super::launch::Exec;
 use super::stack::Stack;
 use super::tier::Variant;
@@ -80,18 +81,18 @@ struct Grid<'a> {
 }
 
 impl Engine for Grid<'_> {
-    type Slot = BlockSlot;
+    type Slot = Cluster;
     const PATIENCE: u32 = 256;
 
-    fn slot(&self) -> BlockSlot {
-        BlockSlot::new(self.exec)
+    fn slot(&self) -> Cluster {
+        Cluster::new(self.exec)
     }
 
-    fn start(&self, slot: &mut BlockSlot, number: u64, count: u32) {
+    fn start(&self, slot: &mut Cluster, number: u64, count: u32) {
         slot.start(self.exec, number, count);
     }
 
-    fn turn(&self, slot: &mut BlockSlot, _: bool) -> Result<Outcome, Fault> {
+    fn turn(&self, slot: &mut Cluster, _: bool) -> Result<Outcome, Fault> {
         slot.turn(self.exec)
     }
 
@@ -104,7 +105,7 @@ impl Engine for Grid<'_> {
         }
     }
 
-    fn index(&self, slot: &BlockSlot) -> [u32; 3] {
+    fn index(&self, slot: &Cluster) -> [u32; 3] {
         slot.index()
     }
 
@@ -145,8 +146,12 @@ impl Watch {
 /// end soon, and only few of a grid at once, of which each thread is to have its share.
 fn longest_run(exec: &Exec<'_>) -> u64 {
     let Some(steps) = exec.variant.steps else { return 1 };
-    // Memory that is empty when a block begins is emptied outside the code, as are stacks.
-    if exec.shared_size > 0 || exec.local_size > 0 || exec.variant.lowered.moving {
+    // Memory that is empty when a block begins is emptied outside the code, as are stacks; blocks of a cluster run by turns.
+    if exec.launch.cluster_size() > 1
+        || exec.shared_size > 0
+        || exec.local_size > 0
+        || exec.variant.lowered.moving
+    {
         return 1;
     }
     let block = u64::from(exec.threads.div_ceil(32)).saturating_mul(steps).max(1);

@@ -3,6 +3,7 @@
 //! Every helper has one shape: the warp, a number (mostly of a [`Site`]), and
 //! the lanes it is for. Arguments and results lie in the warp's scratch slots.
 
+use super::asynchronous;
 use super::calls;
 use super::collective::{collective, meet};
 use super::device_runtime;
@@ -10,9 +11,10 @@ use super::guard::{Body, Guarded};
 use super::lane::{lanes, warp, width};
 use super::mbarrier;
 use super::memory;
+use super::texture;
 use super::{avx512, vector_float, vector_int};
 use crate::warp::Which;
-use crate::warp::{Arrival, DONE, NOWHERE, WAITS, Warp, YIELDS};
+use crate::warp::{Arrival, CLUSTER, DONE, NOWHERE, WAITS, Warp, YIELDS};
 use cushim_ptx::alu;
 use cushim_ptx::exec::Cause;
 use cushim_ptx::sem::{Barrier, Operation};
@@ -64,11 +66,16 @@ helpers! {
     Trap: trap,
     Call: device_runtime::call,
     CopyAsync: memory::copy_async,
-    Ex2: avx512::ex2,
+    Ex2: vector_float::ex2,
     Lg2: vector_float::lg2,
     Tanh: vector_float::tanh,
     Sin: vector_float::sin,
     Cos: vector_float::cos,
+    Rcp: vector_float::rcp,
+    Rsqrt: vector_float::rsqrt,
+    Sqrt: vector_float::sqrt,
+    DivApprox: vector_float::div_approx,
+    DivFull: vector_float::div_full,
     Directed: avx512::directed,
     Fused: vector_float::fused,
     Enter: calls::enter,
@@ -77,6 +84,8 @@ helpers! {
     Mbarrier: mbarrier::mbarrier,
     Integers: vector_int::integers,
     Shuffle: vector_int::shuffle,
+    Asynchronous: asynchronous::asynchronous,
+    Texture: texture::texture,
 }
 
 unsafe fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {
@@ -141,7 +150,7 @@ unsafe fn spin(w: *mut Warp, region: u32, _: u32) -> u32 {
     if others && w.turns % 16 != 0 { 0 } else { YIELDS }
 }
 
-/// Lanes come to a barrier of the block.
+/// Lanes come to a barrier of the block, or of its cluster.
 unsafe fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
@@ -149,6 +158,18 @@ unsafe fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
         return 0;
     }
     let site = w.site(n);
+    match site.inst.sem {
+        Operation::Barrier(Barrier::ClusterArrive) => {
+            let (barrier, lanes) = (CLUSTER, mask);
+            w.arrivals.push(Arrival { barrier, lanes, count: None, predicate: None });
+            return 0;
+        }
+        Operation::Barrier(Barrier::ClusterWait) => {
+            w.waiting.push((CLUSTER, mask, site.extra, n));
+            return 0;
+        }
+        _ => {}
+    }
     let lane = mask.trailing_zeros() as usize & 31;
     // What the code says it does not hand over.
     let number = crate::warp::barrier_number(&site.inst)

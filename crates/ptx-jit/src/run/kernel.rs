@@ -212,7 +212,7 @@ impl Kernel {
         host: &(dyn Host + Sync),
         threads: usize,
     ) -> Result<(), Fault> {
-        let total: u64 = launch.grid.iter().map(|n| u64::from(*n)).product();
+        let total = launch.clusters();
         let threads = threads.clamp(1, 1024);
         let blocks = Blocks::new(total, threads);
         let first: Mutex<Option<Fault>> = Mutex::new(None);

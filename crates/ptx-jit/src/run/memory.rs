@@ -9,6 +9,7 @@ use crate::simt::plan::shape::Class;
 use crate::warp::Warp;
 use crate::warp::{Addresses, Site, at_once};
 use cushim_ptx::alu;
+use cushim_ptx::exec::cluster::{self, RANK_SIZE};
 use cushim_ptx::exec::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use cushim_ptx::sem::{Atomic, Operation, Source};
 use cushim_ptx::types::Space;
@@ -44,7 +45,13 @@ impl Warp {
         let found = |at: *mut u8, ok: bool| ok.then_some(at);
         let (found, name) = match space {
             Space::Shared => {
-                (found(self.shared.wrapping_add(at as usize), inside(self.shared_size)), "shared")
+                let (memory, at) = match at < RANK_SIZE {
+                    true => (self.shared, at),
+                    false => self.peer(at),
+                };
+                let inside = at.checked_add(bytes).is_some_and(|end| end <= self.shared_size);
+                let there = !memory.is_null() && inside;
+                (found(memory.wrapping_add(at as usize), there), "shared")
             }
             Space::Local => {
                 let size = self.local_size;
@@ -67,6 +74,16 @@ impl Warp {
             Some(at) => Ok(Place { at, public }),
             None => Err(Cause::Address { address: at, bytes: bytes as u32, space: name }),
         }
+    }
+
+    /// The shared memory of the block of the cluster that an address means, null if there is none, and where in it.
+    fn peer(&self, address: u64) -> (*mut u8, u64) {
+        let (rank, at) = cluster::find(address, self.rank.into());
+        if rank >= u64::from(self.cluster_size) {
+            return (std::ptr::null_mut(), at);
+        }
+        // SAFETY: as many as the cluster has blocks, which live as long as this one.
+        (unsafe { *self.peers.add(rank as usize) }, at)
     }
 
     /// The addresses of an access; of lanes that do not take part, anything.

@@ -5,6 +5,7 @@
 
 pub mod access;
 mod arena;
+mod asynchronous;
 mod atomics;
 mod avx512;
 mod barrier;
@@ -12,6 +13,7 @@ mod blame;
 mod block;
 mod blocks;
 mod calls;
+mod cluster;
 mod collective;
 mod device_runtime;
 mod grid;
@@ -29,6 +31,7 @@ mod operand;
 mod panics;
 mod preserve_all;
 mod stack;
+mod texture;
 mod tier;
 pub(crate) mod trap;
 mod vector_access;

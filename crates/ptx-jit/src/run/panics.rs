@@ -90,6 +90,8 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
             block: [64, 1, 1],
             dynamic_shared: 0,
             params,
+            cluster: [1; 3],
+            explicit_cluster: false,
             cooperative: false,
             workspace: 0,
             local_limit: 1 << 16,

@@ -1,7 +1,7 @@
 //! Operations on all lanes at once, for which the code generator has no
 //! instructions: functions with an error bound, and directed roundings.
 //!
-//! Owns loops over 32 lanes of [`cushim_ptx::alu::approx`] that the compiler
+//! Owns loops over 32 lanes of [`cushim_ptx::alu::sfu`] and [`cushim_ptx::alu::fused`] that the compiler
 //! turns into the widest vectors this machine has. Operands are 32-bit values in
 //! the first scratch slots, the result goes to slot 0; every lane is computed,
 //! whatever it holds, and NaNs come out canonical. What processors with vectors of 64
@@ -11,8 +11,8 @@
 
 use crate::warp::task::{DOWN, FTZ, SAME, UP};
 use crate::warp::{SLOTS, Slot, Warp};
-use cushim_ptx::alu::approx;
-use cushim_ptx::sem::FloatOp;
+use cushim_ptx::alu::fused;
+use cushim_ptx::alu::sfu::{self, form};
 
 pub(super) type Lanes = [u32; 32];
 
@@ -41,22 +41,49 @@ pub(super) fn flushing(flags: u32) -> u32 {
     if flags & FTZ != 0 { u32::MAX } else { 0 }
 }
 
+/// Puts operands that have one value for all lanes into every lane.
 #[inline(always)]
-pub(super) fn each(x: &mut Lanes, flags: u32, f: impl Fn(f32) -> f32) {
-    let flush = flushing(flags);
-    for v in x {
-        *v = give(f(take(*v, flush)), flush);
-    }
-}
-
-#[inline(always)]
-fn each_of_three(slots: &mut [Slot; SLOTS], flags: u32, f: impl Fn(f32, f32, f32) -> f32) {
+fn spread(slots: &mut [Slot; SLOTS], flags: u32) {
     for (n, slot) in slots.iter_mut().enumerate().take(3) {
         if flags & SAME << n != 0 {
             let slot = narrow(slot);
             *slot = [slot[0]; 32];
         }
     }
+}
+
+/// One of two functions of bits, the first with `.ftz`.
+#[inline(always)]
+fn one_of(slots: &mut [Slot; SLOTS], flags: u32, ftz: impl Fn(u32) -> u32, f: impl Fn(u32) -> u32) {
+    let x = narrow(&mut slots[0]);
+    if flags & FTZ != 0 {
+        x.iter_mut().for_each(|v| *v = ftz(*v));
+    } else {
+        x.iter_mut().for_each(|v| *v = f(*v));
+    }
+}
+
+/// The same of two operands.
+#[inline(always)]
+fn two_of(
+    slots: &mut [Slot; SLOTS],
+    flags: u32,
+    ftz: impl Fn(u32, u32) -> u32,
+    f: impl Fn(u32, u32) -> u32,
+) {
+    spread(slots, flags);
+    let [x, y, ..] = slots;
+    let (x, y) = (narrow(x), narrow(y));
+    if flags & FTZ != 0 {
+        x.iter_mut().zip(y).for_each(|(x, y)| *x = ftz(*x, *y));
+    } else {
+        x.iter_mut().zip(y).for_each(|(x, y)| *x = f(*x, *y));
+    }
+}
+
+#[inline(always)]
+fn each_of_three(slots: &mut [Slot; SLOTS], flags: u32, f: impl Fn(f32, f32, f32) -> f32) {
+    spread(slots, flags);
     let flush = flushing(flags);
     let [x, y, z, ..] = slots;
     let (x, y, z) = (narrow(x), narrow(y), narrow(z));
@@ -99,32 +126,25 @@ macro_rules! vector_helpers {
 pub(super) use vector_helpers;
 
 vector_helpers! {
-    power: |slots, flags| each(narrow(&mut slots[0]), flags, approx::ex2);
-    lg2: |slots, flags| each(narrow(&mut slots[0]), flags, approx::lg2);
-    tanh: |slots, flags| each(narrow(&mut slots[0]), flags, approx::tanh);
-    sin: |slots, flags| wave(narrow(&mut slots[0]), flags, FloatOp::Sin, approx::sin);
-    cos: |slots, flags| wave(narrow(&mut slots[0]), flags, FloatOp::Cos, approx::cos);
+    ex2: |slots, flags| one_of(slots, flags, form::ex2::<true>, form::ex2::<false>);
+    lg2: |slots, flags| one_of(slots, flags, form::lg2::<true>, form::lg2::<false>);
+    rcp: |slots, flags| one_of(slots, flags, form::rcp::<true>, form::rcp::<false>);
+    rsqrt: |slots, flags| one_of(slots, flags, form::rsqrt::<true>, form::rsqrt::<false>);
+    sqrt: |slots, flags| one_of(slots, flags, form::sqrt::<true>, form::sqrt::<false>);
+    tanh: |slots, flags| one_of(slots, flags, sfu::tanh, sfu::tanh);
+    sin: |slots, flags| one_of(slots, flags, form::sin, form::sin);
+    cos: |slots, flags| one_of(slots, flags, form::cos, form::cos);
+    div_approx: |slots, flags| two_of(slots, flags, form::div::<true, false>, form::div::<false, false>);
+    div_full: |slots, flags| two_of(slots, flags, form::div::<true, true>, form::div::<false, true>);
     emulated: |slots, flags| by_definition(slots, flags);
-    fused: |slots, flags| each_of_three(slots, flags, approx::fma_nearest);
+    fused: |slots, flags| each_of_three(slots, flags, fused::fma_nearest);
 }
 
 #[inline(always)]
 pub(super) fn by_definition(slots: &mut [Slot; SLOTS], flags: u32) {
     match flags & (DOWN | UP) {
-        DOWN => each_of_three(slots, flags, approx::fma_down),
-        UP => each_of_three(slots, flags, approx::fma_up),
-        _ => each_of_three(slots, flags, approx::fma_zero),
-    }
-}
-
-/// Angles, of which the large ones go one by one.
-#[inline(always)]
-fn wave(x: &mut Lanes, flags: u32, op: FloatOp, f: impl Fn(f32) -> f32) {
-    let most = approx::MOST_ANGLE.to_bits();
-    let large = x.iter().fold(0, |n, v| n | u32::from(v & 0x7fff_ffff > most));
-    if large != 0 {
-        each(x, flags, |v| cushim_ptx::alu::bounded(op, v));
-    } else {
-        each(x, flags, f);
+        DOWN => each_of_three(slots, flags, fused::fma_down),
+        UP => each_of_three(slots, flags, fused::fma_up),
+        _ => each_of_three(slots, flags, fused::fma_zero),
     }
 }

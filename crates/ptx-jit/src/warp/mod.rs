@@ -18,7 +18,7 @@ pub(crate) use layout::INTERFACE;
 pub(crate) use output::{Origin, Output, Quality};
 pub(crate) use site::{Addresses, LONGEST, Site, at_once, barrier_number};
 pub(crate) use state::{
-    Arrival, DONE, Entry, FAULT, NOWHERE, Parked, Placed, Row, SIGNAL, SLOTS, Slot, WAITS, Warp,
-    WarpLoop, YIELDS, collected, frame_head, more_slots,
+    Arrival, CLUSTER, DONE, Entry, FAULT, NOWHERE, Parked, Placed, Row, SIGNAL, SLOTS, Slot, WAITS,
+    Warp, WarpLoop, YIELDS, collected, frame_head, more_slots,
 };
 pub(crate) use uniform::Uniform;

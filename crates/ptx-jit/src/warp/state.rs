@@ -12,6 +12,8 @@ use std::ptr::NonNull;
 
 /// No region.
 pub(crate) const NOWHERE: u32 = u32::MAX;
+/// The cluster's barrier among those of the block, which are 0 to 15.
+pub(crate) const CLUSTER: u32 = 16;
 
 /// What generated code answers: every warp of the block has had its turn.
 pub(crate) const DONE: u32 = 0;
@@ -217,6 +219,11 @@ pub(crate) struct Warp {
     /// Number in the block.
     pub(crate) index: u32,
     pub(crate) regions: u32,
+    /// Shared memory of the blocks of the cluster, by rank; as many as it has.
+    pub(crate) peers: *const *mut u8,
+    pub(crate) cluster_size: u32,
+    /// The block's rank in its cluster.
+    pub(crate) rank: u32,
     /// Lanes that wait for others of the warp.
     pub(crate) parked: Vec<Parked>,
     /// Barriers at which lanes wait: number, lanes, the region they go on in, and

@@ -12,4 +12,6 @@ pub(crate) enum Uniform {
     Env2 = 9,
     Dynamic = 10,
     Total = 11,
+    ClusterNctaid = 12,
+    ExplicitCluster = 15,
 }

@@ -189,6 +189,8 @@ impl Ready {
             block,
             dynamic_shared: 0,
             params,
+            cluster: [1; 3],
+            explicit_cluster: false,
             cooperative: false,
             workspace: 0,
             local_limit: 1 << 16,

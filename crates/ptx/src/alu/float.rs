@@ -3,7 +3,7 @@
 //! To nearest, singles and doubles use the host's arithmetic (which is IEEE);
 //! everything else is computed exactly by [`crate::soft`] and rounded once.
 
-use super::approx;
+use super::sfu::{self, form};
 use crate::sem::{Clamp, Extreme, Float, FloatOp, Precision};
 use crate::soft::{self, Format, Round};
 use crate::types::Scalar;
@@ -17,12 +17,6 @@ pub(super) fn format(ty: Scalar) -> Format {
         _ => Format::F32,
     }
 }
-
-/// What `.approx.ftz.f64` makes of every NaN (ISA, `rcp.approx.ftz.f64`).
-const UPPER_NAN: u64 = 0x7fff_ffff_0000_0000;
-
-/// 2^126, above which `div.approx` gives zeros.
-const LARGEST_DIVISOR: f32 = f32::from_bits(0x7e80_0000);
 
 /// A subnormal becomes a zero of its sign.
 pub(super) fn flush(bits: u64, f: Format) -> u64 {
@@ -174,18 +168,42 @@ fn number(i: Float, mut a: [u64; 3]) -> u64 {
         Copysign => return a[0] & sign | a[1] & magnitude,
         Min(how) => return extreme(how, false, f, a),
         Max(how) => return extreme(how, true, f, a),
-        Rcp(Precision::Approx) | Rsqrt if ty == Scalar::F64 => return upper(i, a[0]),
-        // ISA, `div.approx`: the reciprocal of what is above 2^126 is a zero.
-        Div(Precision::Approx) if f32_of(a[1]).abs() > LARGEST_DIVISOR => {
-            (f32_of(a[0]) * 0f32.copysign(f32_of(a[1]))).to_bits().into()
+        Rcp(Precision::Approx) if ty == Scalar::F64 => {
+            return u64::from(sfu::rcp_upper((a[0] >> 32) as u32)) << 32;
         }
-        // The root and the quotient, each rounded: below the bound of 2^-22.9, and
-        // what a compiler can do with the processor's own instructions.
-        Rsqrt if ty == Scalar::F32 => (1.0 / f32_of(a[0]).sqrt()).to_bits().into(),
-        Ex2 | Lg2 | Tanh | Sin | Cos if ty == Scalar::F32 => {
-            bounded(i.op, f32_of(a[0])).to_bits().into()
+        Rsqrt if ty == Scalar::F64 && i.flush => {
+            return u64::from(sfu::rsqrt_upper((a[0] >> 32) as u32)) << 32;
         }
-        Rsqrt | Sin | Cos | Lg2 | Ex2 | Tanh => transcendental(i.op, f, a[0]),
+        Rsqrt if ty == Scalar::F64 => return form::rsqrt_double(a[0]),
+        Rcp(Precision::Approx)
+        | Sqrt(Precision::Approx)
+        | Div(Precision::Approx | Precision::Full)
+        | Rsqrt
+        | Ex2
+        | Lg2
+        | Tanh
+        | Sin
+        | Cos
+            if ty == Scalar::F32 =>
+        {
+            let [x, y, _] = a.map(|v| v as u32);
+            let bits = if i.flush {
+                approximate::<true>(i.op, x, y)
+            } else {
+                approximate::<false>(i.op, x, y)
+            };
+            return bits.into();
+        }
+        Ex2 | Tanh if ty == Scalar::F16 => {
+            let x = soft::convert(a[0], f, Format::F32, Round::Nearest) as u32;
+            let v = if i.op == Ex2 { form::ex2_half(x) } else { form::tanh_half(x) };
+            return v.into();
+        }
+        Ex2 | Tanh => {
+            let x = a[0] as u16;
+            let v = if i.op == Ex2 { form::ex2_bfloat(x) } else { form::tanh_bfloat(x) };
+            return v.into();
+        }
         _ => native(i, a).unwrap_or_else(|| exact(i, f, a)),
     };
     let value = canonical(value, f);
@@ -207,46 +225,20 @@ fn exact(i: Float, f: Format, a: [u64; 3]) -> u64 {
     }
 }
 
-/// `.approx.ftz.f64` looks at the upper half only, and computes no more.
-fn upper(i: Float, a: u64) -> u64 {
-    let kept: u64 = if i.flush { !0 << 32 } else { !0 };
-    let x = f64::from_bits(a & kept);
-    let v = if i.op == FloatOp::Rsqrt { 1.0 / x.sqrt() } else { 1.0 / x };
-    match v.is_nan() {
-        true if i.flush => UPPER_NAN,
-        true => Format::F64.nan(),
-        false if i.flush => flush(v.to_bits() & kept, Format::F64),
-        false => v.to_bits(),
-    }
-}
-
-/// A function of singles with an error bound.
-pub fn bounded(op: FloatOp, x: f32) -> f32 {
+/// What a special function unit and the instructions around it make of singles.
+fn approximate<const FTZ: bool>(op: FloatOp, x: u32, y: u32) -> u32 {
     match op {
-        FloatOp::Ex2 => approx::ex2(x),
-        FloatOp::Lg2 => approx::lg2(x),
-        FloatOp::Tanh => approx::tanh(x),
-        // What is larger, infinite or NaN wants more care.
-        FloatOp::Sin if x.abs() <= approx::MOST_ANGLE => approx::sin(x),
-        FloatOp::Cos if x.abs() <= approx::MOST_ANGLE => approx::cos(x),
-        FloatOp::Sin => f64::from(x).sin() as f32,
-        _ => f64::from(x).cos() as f32,
+        FloatOp::Div(Precision::Approx) => form::div::<FTZ, false>(x, y),
+        FloatOp::Div(_) => form::div::<FTZ, true>(x, y),
+        FloatOp::Rcp(_) => form::rcp::<FTZ>(x),
+        FloatOp::Rsqrt => form::rsqrt::<FTZ>(x),
+        FloatOp::Sqrt(_) => form::sqrt::<FTZ>(x),
+        FloatOp::Ex2 => form::ex2::<FTZ>(x),
+        FloatOp::Lg2 => form::lg2::<FTZ>(x),
+        FloatOp::Sin => form::sin(x),
+        FloatOp::Cos => form::cos(x),
+        _ => sfu::tanh(x),
     }
-}
-
-/// Of other formats, the functions with an error bound: computed in double precision, rounded to
-/// nearest. That is within half a unit of the exact result, inside all bounds.
-fn transcendental(op: FloatOp, f: Format, a: u64) -> u64 {
-    let x = f64::from_bits(soft::convert(a, f, Format::F64, Round::Nearest));
-    let v = match op {
-        FloatOp::Rsqrt => 1.0 / x.sqrt(),
-        FloatOp::Sin => x.sin(),
-        FloatOp::Cos => x.cos(),
-        FloatOp::Lg2 => x.log2(),
-        FloatOp::Ex2 => x.exp2(),
-        _ => x.tanh(),
-    };
-    soft::convert(v.to_bits(), Format::F64, f, Round::Nearest)
 }
 
 /// Bits in an order in which integers compare as the numbers do.

@@ -1,24 +1,25 @@
 //! What one lane computes: pure functions from operand bits to result bits.
 //!
 //! Owns arithmetic as the ISA defines it, bit for bit where it does; where it
-//! gives an error bound (`.approx`), the result here is the exact one rounded, or
-//! in rare cases its neighbour, which lies within every bound. It must not know lanes, memory or control.
+//! gives an error bound (`.approx`), the result here is that of an H200 ([`sfu`]). It must not know lanes, memory or control.
 
-pub mod approx;
 mod bits;
+mod cluster;
 mod compare;
 mod convert;
 mod float;
+pub mod fused;
 mod int;
 mod out;
+pub mod sfu;
 mod video;
 
 use crate::sem::{Operation, Update};
 use crate::soft::Format;
 use crate::types::{Kind, Scalar};
 pub(crate) use convert::widen;
+pub use float::canonical;
 pub(crate) use float::fused_doubles;
-pub use float::{bounded, canonical};
 pub use out::{Out, mask};
 pub use video::Selectors;
 
@@ -38,6 +39,7 @@ pub fn eval(operation: &Operation, a: [u64; 5]) -> Out {
         Operation::SelectBySign(by) => one(compare::select_by_sign(by, a)),
         Operation::Test(what) => one(compare::test(what, a[0]).into()),
         Operation::Video(what) => one(video::eval(what, a)),
+        Operation::ClusterAddress(what) => one(cluster::eval(what, a)),
         // Those have more than registers for operands.
         _ => Out(0, 0),
     }

@@ -145,6 +145,7 @@ pub(super) fn storage<'a>(
                 size,
                 align: align(v),
                 managed: v.managed,
+                reference: v.ty.kind() == Kind::Opaque,
                 bytes: Vec::new(),
                 relocations: Vec::new(),
             });

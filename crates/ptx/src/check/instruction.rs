@@ -6,6 +6,7 @@ use crate::ast::{self, Linkage, OperandKind as Operand};
 use crate::error::{Error, Pos};
 use crate::ir::{Arg, Call, Callee, Dst, Inst, Refusal, Sense, Src, Symbol};
 use crate::sem::{self, Context, Operation, Statement, Unsupported};
+use crate::special::Special;
 use crate::table::{self, Form, NoForm, Op, OperandKind, Place, Word, Words};
 use crate::types::Scalar;
 
@@ -60,6 +61,9 @@ impl<'a> Lower<'a, '_> {
             },
             None => None,
         };
+        if let Some(done) = self.textured(i, guard) {
+            return done;
+        }
         let mut inst = Draft::new(Op::Nop, i.pos);
         inst.guard = guard;
         if i.opcode == "call" {
@@ -168,6 +172,9 @@ impl<'a> Lower<'a, '_> {
         if matches!(inst.op, Op::Mma | Op::MmaSparse | Op::WmmaMma) {
             // All lanes take part.
             inst.src.push(Src::Imm(u32::MAX.into()));
+        }
+        if matches!(inst.op, Op::Mapa | Op::CtaRank) {
+            inst.src.push(Src::Special(Special::ClusterCtarank));
         }
         self.check_addresses(i, inst)?;
         if inst.op == Op::Mov {

@@ -7,6 +7,7 @@
 use super::fault::Cause;
 use super::host::Host;
 use super::printf;
+use super::runtime::RuntimeCall;
 use crate::ir::{Function, Module};
 
 /// A function of the device runtime.
@@ -22,6 +23,8 @@ pub enum DeviceFunction {
     AssertFail,
     /// `cudaGraphSetConditional(handle, value)`: what a conditional node of a graph goes by.
     SetCondition,
+    /// A call of CUDA's device runtime.
+    Runtime(RuntimeCall),
 }
 
 /// What functions are called in PTX.
@@ -41,6 +44,8 @@ pub trait Caller {
     fn arguments(&self) -> usize;
     /// Reads what lies at a generic address; whether all of it is there.
     fn read(&self, address: u64, out: &mut [u8]) -> bool;
+    /// Writes to a generic address; whether all of it is there.
+    fn write(&mut self, address: u64, bytes: &[u8]) -> bool;
     /// Its block, and the thread that it is.
     fn place(&self) -> ([u32; 3], [u32; 3]);
 }
@@ -64,14 +69,20 @@ fn string(caller: &dyn Caller, address: u64) -> Vec<u8> {
 impl DeviceFunction {
     /// The one that a text declares by this name.
     pub fn from_name(name: &str) -> Option<DeviceFunction> {
-        NAMES.iter().find(|(text, _)| *text == name).map(|(_, function)| *function)
+        let own = NAMES.iter().find(|(text, _)| *text == name).map(|(_, function)| *function);
+        own.or_else(|| RuntimeCall::from_name(name).map(DeviceFunction::Runtime))
     }
 
     /// Does it for one lane, and gives its result.
     ///
     /// # Errors
     /// What ends the launch.
-    fn run(self, caller: &dyn Caller, host: &dyn Host) -> Result<u64, Cause> {
+    fn run(self, name: &str, caller: &mut dyn Caller, host: &dyn Host) -> Result<u64, Cause> {
+        if let DeviceFunction::Runtime(call) = self {
+            let undefined = || Err(Cause::Undefined { function: name.into() });
+            return host.runtime(call, caller).unwrap_or_else(undefined);
+        }
+        let caller = &*caller;
         let arg = |n| caller.argument(n);
         match self {
             DeviceFunction::Print => {
@@ -102,6 +113,7 @@ impl DeviceFunction {
                 true => Ok(0),
                 false => Err(Cause::Address { address: arg(0), bytes: 4, space: "global" }),
             },
+            DeviceFunction::Runtime(_) => Ok(0),
         }
     }
 }
@@ -110,9 +122,9 @@ impl DeviceFunction {
 ///
 /// # Errors
 /// What ends the launch; [`Cause::Undefined`] where neither the device runtime nor the host has it.
-pub fn call(name: &str, caller: &dyn Caller, host: &dyn Host) -> Result<u64, Cause> {
+pub fn call(name: &str, caller: &mut dyn Caller, host: &dyn Host) -> Result<u64, Cause> {
     if let Some(function) = DeviceFunction::from_name(name) {
-        return function.run(caller, host);
+        return function.run(name, caller, host);
     }
     let arguments: Vec<u64> = (0..caller.arguments()).map(|n| caller.argument(n)).collect();
     let reply = host.call(name, &arguments);
@@ -120,6 +132,15 @@ pub fn call(name: &str, caller: &dyn Caller, host: &dyn Host) -> Result<u64, Cau
 }
 
 impl Module {
+    /// Whether it is NVIDIA's library of the device runtime (libcudadevrt), whose calls are the host's here: its own code
+    /// asks a driver that is not there.
+    pub fn is_device_runtime(&self) -> bool {
+        self.functions.iter().any(|f| {
+            let call = RuntimeCall::from_name(&f.name);
+            f.defined && !f.entry && call == Some(RuntimeCall::LaunchV2)
+        })
+    }
+
     /// A function that `kernel` may call and that nothing defines, the device runtime neither.
     pub fn undefined(&self, kernel: u32) -> Option<&str> {
         let reached = self.reachable(kernel);
@@ -151,6 +172,9 @@ mod tests {
             let from = address as usize;
             let found = self.1.get(from..from + out.len());
             found.inspect(|bytes| out.copy_from_slice(bytes)).is_some()
+        }
+        fn write(&mut self, _: u64, _: &[u8]) -> bool {
+            false
         }
         fn place(&self) -> ([u32; 3], [u32; 3]) {
             ([1, 2, 3], [4, 5, 6])
@@ -185,23 +209,27 @@ mod tests {
     #[test]
     fn the_device_runtime_and_the_host_answer() {
         let host = Notes::default();
-        let lane = Lane(vec![0, 8, 7, 12], b"n=%d!\0\0\0\x05\0\0\0f\0");
-        assert_eq!(call("vprintf", &lane, &host), Ok(1));
+        let mut lane = Lane(vec![0, 8, 7, 12], b"n=%d!\0\0\0\x05\0\0\0f\0");
+        assert_eq!(call("vprintf", &mut lane, &host), Ok(1));
         assert_eq!(host.0.take(), "n=5!");
-        assert_eq!(call("malloc", &lane, &host), Ok(1));
-        assert_eq!(call("free", &lane, &host), Ok(0));
+        assert_eq!(call("malloc", &mut lane, &host), Ok(1));
+        assert_eq!(call("free", &mut lane, &host), Ok(0));
         assert_eq!(host.0.take(), "free 0");
-        assert_eq!(call("__assertfail", &lane, &host), Err(Cause::Assert));
+        assert_eq!(call("__assertfail", &mut lane, &host), Err(Cause::Assert));
         let text = host.0.take();
         let expected = "\u{5}:7: f: block: [1,2,3], thread: [4,5,6] Assertion `n=%d!` failed.\n";
         assert_eq!(text, expected);
-        assert_eq!(call("cudaGraphSetConditional", &lane, &host), Ok(0));
+        assert_eq!(call("cudaGraphSetConditional", &mut lane, &host), Ok(0));
         assert_eq!(host.0.take(), "0=8");
-        let wrong = Lane(vec![16, 1], b"");
+        let mut wrong = Lane(vec![16, 1], b"");
         let cause = Cause::Address { address: 16, bytes: 4, space: "global" };
-        assert_eq!(call("cudaGraphSetConditional", &wrong, &host), Err(cause), "no such handle");
-        assert_eq!(call("sum", &lane, &host), Ok(27));
-        let why = call("launch", &lane, &host).unwrap_err();
+        assert_eq!(
+            call("cudaGraphSetConditional", &mut wrong, &host),
+            Err(cause),
+            "no such handle"
+        );
+        assert_eq!(call("sum", &mut lane, &host), Ok(27));
+        let why = call("launch", &mut lane, &host).unwrap_err();
         assert_eq!(why, Cause::Undefined { function: "launch".into() });
     }
 }

@@ -27,6 +27,22 @@ pub enum Cause {
     },
     /// `trap` (CUDA error 719).
     Trap,
+    /// No texture or surface has this handle.
+    Handle {
+        /// The handle.
+        handle: u64,
+        /// A surface was expected.
+        surface: bool,
+    },
+    /// Coordinates outside of a surface, where the instruction says `.trap`.
+    Surface {
+        /// x in bytes, y, z or the layer.
+        coordinates: [i64; 3],
+        /// How many bytes were accessed.
+        bytes: u32,
+        /// The surface's bytes of a row, rows, planes.
+        size: [i64; 3],
+    },
     /// A failed `assert` (CUDA error 710).
     Assert,
     /// Local memory is used up (CUDA error 719).
@@ -185,6 +201,14 @@ impl fmt::Display for Cause {
                 write!(f, "access of {bytes} bytes at {address:#x}, expected a multiple of {bytes}")
             }
             Cause::Trap => write!(f, "trap"),
+            Cause::Handle { handle, surface } => {
+                let what = if *surface { "surface" } else { "texture" };
+                write!(f, "{handle:#x} is no {what}, expected a {what} object that exists")
+            }
+            Cause::Surface { coordinates: [x, y, z], bytes, size: [w, h, d] } => {
+                write!(f, "surface access of {bytes} bytes at byte {x}, row {y}, plane {z}, ")?;
+                write!(f, "expected a place inside {w} bytes by {h} rows by {d} planes")
+            }
             Cause::Assert => write!(f, "assertion failed"),
             Cause::Stack { limit } => {
                 write!(f, "the local memory of a thread exceeds {limit} bytes")

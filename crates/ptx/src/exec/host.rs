@@ -2,6 +2,10 @@
 //!
 //! Owns the trait. Must not know who implements it.
 
+use super::device::Caller;
+use super::fault::Cause;
+use super::runtime::RuntimeCall;
+
 /// What kernels ask of their host.
 pub trait Host {
     /// `printf` of a kernel: the formatted bytes.
@@ -20,6 +24,10 @@ pub trait Host {
     /// with this handle.
     fn set_condition(&self, _handle: u64, _value: u32) -> bool {
         false
+    }
+    /// A call of CUDA's device runtime: what it answers, or why the launch ends. `None`: this host has no such call.
+    fn runtime(&self, _call: RuntimeCall, _caller: &mut dyn Caller) -> Option<Result<u64, Cause>> {
+        None
     }
     /// Something is wrong that the launch survives; whoever runs the program shall know.
     fn warn(&self, _message: &str) {}

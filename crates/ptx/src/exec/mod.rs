@@ -11,8 +11,10 @@
 //! to be able to call, it offers itself ([`Host::call`]).
 
 pub(crate) mod address;
+pub mod asynchronous;
 pub(crate) mod barrier_object;
 pub(crate) mod bytes;
+pub mod cluster;
 pub(crate) mod collective;
 pub(crate) mod device;
 pub(crate) mod fault;
@@ -22,6 +24,7 @@ pub(crate) mod launch;
 pub(crate) mod layout;
 pub(crate) mod memory;
 mod printf;
+pub mod runtime;
 pub mod schedule;
 
 pub use address::{
@@ -37,3 +40,4 @@ pub use lanes::{Lanes, lanes, with_lanes};
 pub use launch::Launch;
 pub use layout::{initial_bytes, shared_layout};
 pub use memory::{BadAddress, Memory};
+pub use runtime::RuntimeCall;

@@ -28,54 +28,9 @@ pub fn format(
             out.push(c);
             continue;
         }
-        let mut spec = Spec::default();
-        while let Some(flag) = rest.next_if(|c| b"-+ #0".contains(c)) {
-            match flag {
-                b'-' => spec.left = true,
-                b'+' => spec.plus = true,
-                b' ' => spec.space = true,
-                b'#' => spec.alternative = true,
-                _ => spec.zero = true,
-            }
-        }
-        let mut number = |next: &mut dyn FnMut(u64) -> u64| {
-            if rest.next_if_eq(&b'*').is_some() {
-                return Some(next(4) as u32 as i32);
-            }
-            let mut v = None;
-            while let Some(d) = rest.next_if(u8::is_ascii_digit) {
-                v = Some((v.unwrap_or(0i32) * 10 + i32::from(d - b'0')).min(100_000));
-            }
-            v
-        };
-        if let Some(w) = number(&mut next) {
-            spec.left |= w < 0;
-            spec.width = (w.unsigned_abs() as usize).min(100_000);
-        }
-        if rest.next_if_eq(&b'.').is_some() {
-            let mut number = |next: &mut dyn FnMut(u64) -> u64| {
-                if rest.next_if_eq(&b'*').is_some() {
-                    return next(4) as u32 as i32;
-                }
-                let mut v = 0i32;
-                while let Some(d) = rest.next_if(u8::is_ascii_digit) {
-                    v = (v * 10 + i32::from(d - b'0')).min(100_000);
-                }
-                v
-            };
-            let p = number(&mut next);
-            spec.precision = usize::try_from(p).ok().map(|p| p.min(100_000));
-        }
-        let mut length = 0u32;
-        let mut short = 0u32;
-        while let Some(l) = rest.next_if(|c| b"hljztL".contains(c)) {
-            match l {
-                b'h' => short += 1,
-                _ => length += 1,
-            }
-        }
+        let mut spec = Spec::read(&mut rest, &mut next);
         let Some(kind) = rest.next() else { break };
-        let size = if length > 0 { 8 } else { 4 };
+        let (size, short) = (spec.size, spec.short);
         match kind {
             b'%' => out.push(b'%'),
             b'd' | b'i' => {
@@ -131,6 +86,21 @@ pub fn format(
     (out, count)
 }
 
+/// What is left of a format.
+type Rest<'a> = std::iter::Peekable<std::iter::Copied<std::slice::Iter<'a, u8>>>;
+
+/// A number of a format: given as `*` by an argument, which `next` reads, or in digits; none of both is none.
+fn number(rest: &mut Rest<'_>, next: &mut dyn FnMut(u64) -> u64) -> Option<i32> {
+    if rest.next_if_eq(&b'*').is_some() {
+        return Some(next(4) as u32 as i32);
+    }
+    let mut v = None;
+    while let Some(d) = rest.next_if(u8::is_ascii_digit) {
+        v = Some((v.unwrap_or(0i32) * 10 + i32::from(d - b'0')).min(100_000));
+    }
+    v
+}
+
 #[derive(Default)]
 struct Spec {
     left: bool,
@@ -140,9 +110,42 @@ struct Spec {
     zero: bool,
     width: usize,
     precision: Option<usize>,
+    /// Bytes of an integer: 4 or 8.
+    size: u64,
+    /// How often `h` stands before the letter.
+    short: u32,
 }
 
 impl Spec {
+    /// What stands between `%` and the letter.
+    fn read(rest: &mut Rest<'_>, next: &mut dyn FnMut(u64) -> u64) -> Spec {
+        let mut spec = Spec { size: 4, ..Spec::default() };
+        while let Some(flag) = rest.next_if(|c| b"-+ #0".contains(c)) {
+            match flag {
+                b'-' => spec.left = true,
+                b'+' => spec.plus = true,
+                b' ' => spec.space = true,
+                b'#' => spec.alternative = true,
+                _ => spec.zero = true,
+            }
+        }
+        if let Some(w) = number(rest, next) {
+            spec.left |= w < 0;
+            spec.width = (w.unsigned_abs() as usize).min(100_000);
+        }
+        if rest.next_if_eq(&b'.').is_some() {
+            let p = number(rest, next).unwrap_or(0);
+            spec.precision = usize::try_from(p).ok().map(|p| p.min(100_000));
+        }
+        while let Some(l) = rest.next_if(|c| b"hljztL".contains(c)) {
+            match l {
+                b'h' => spec.short += 1,
+                _ => spec.size = 8,
+            }
+        }
+        spec
+    }
+
     /// Brings text to the width; zeros go between sign and digits.
     fn pad(&self, out: &mut Vec<u8>, sign: &str, body: &[u8]) {
         let fill = self.width.saturating_sub(sign.len() + body.len());

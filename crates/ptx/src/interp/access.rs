@@ -123,11 +123,10 @@ impl Exec<'_> {
     fn fetch(&self, common: &Common, space: Space, address: u64, out: &mut [u8]) -> Option<()> {
         let (memory, at) = match self.place(space, address) {
             Place::Global(a) => return self.memory.load(a, out).ok(),
-            Place::Shared(a) => (&common.shared[..], a),
-            Place::Param(a) => (self.launch.params, a),
+            Place::Shared(a) => common.shared_at(a)?,
+            Place::Param(a) => (self.launch.params, usize::try_from(a).ok()?),
             Place::Local(_) => return None,
         };
-        let at = usize::try_from(at).ok()?;
         out.copy_from_slice(memory.get(at..at.checked_add(out.len())?)?);
         Some(())
     }
@@ -137,9 +136,8 @@ impl Exec<'_> {
         match self.place(space, address) {
             Place::Global(a) => self.memory.store(a, bytes).ok(),
             Place::Shared(a) => {
-                let at = usize::try_from(a).ok()?;
-                let place = common.shared.get_mut(at..at.checked_add(bytes.len())?)?;
-                place.copy_from_slice(bytes);
+                let (memory, at) = common.shared_mut(a)?;
+                memory.get_mut(at..at.checked_add(bytes.len())?)?.copy_from_slice(bytes);
                 Some(())
             }
             Place::Param(_) | Place::Local(_) => None,
@@ -163,11 +161,10 @@ impl Exec<'_> {
                     self.memory.load(a, out).ok()?;
                     continue;
                 }
-                Place::Shared(a) => (&common.shared[..], a),
-                Place::Param(a) => (self.launch.params, a),
-                Place::Local(a) => (&local[l][..], a),
+                Place::Shared(a) => common.shared_at(a)?,
+                Place::Param(a) => (self.launch.params, usize::try_from(a).ok()?),
+                Place::Local(a) => (&local[l][..], usize::try_from(a).ok()?),
             };
-            let at = usize::try_from(at).ok()?;
             out.copy_from_slice(memory.get(at..at.checked_add(SIZE)?)?);
         }
         Some(())
@@ -190,11 +187,10 @@ impl Exec<'_> {
                     self.memory.store(a, from).ok()?;
                     continue;
                 }
-                Place::Shared(a) => (&mut common.shared[..], a),
-                Place::Local(a) => (&mut local[l][..], a),
+                Place::Shared(a) => common.shared_mut(a)?,
+                Place::Local(a) => (&mut local[l][..], usize::try_from(a).ok()?),
                 Place::Param(_) => return None,
             };
-            let at = usize::try_from(at).ok()?;
             memory.get_mut(at..at.checked_add(SIZE)?)?.copy_from_slice(from);
         }
         Some(())

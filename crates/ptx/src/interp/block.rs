@@ -1,4 +1,4 @@
-//! A block: its warps, shared memory and barriers.
+//! A block: its warps and barriers. Its shared memory is its cluster's ([`super::cluster`]).
 
 use super::barrier::Barriers;
 use super::common::Common;
@@ -7,6 +7,7 @@ use super::launch::Exec;
 use super::turn::Scratch;
 use super::warp::Warp;
 use crate::exec::Fault;
+use crate::exec::cluster::Arrivals;
 
 pub(super) struct Block {
     pub(super) index: [u32; 3],
@@ -22,17 +23,19 @@ impl Block {
     pub(super) fn new(exec: &Exec<'_>) -> Block {
         let warps = (0..exec.threads.div_ceil(32)).map(Warp::new).collect::<Vec<_>>();
         let barriers = Barriers::new(warps.len());
-        let shared = vec![0; exec.shared_size as usize];
-        Block { index: [0; 3], warps, common: Common { index: [0; 3], shared, barriers, steps: 0 } }
+        let (shared, arrivals) = (Vec::new(), Arrivals::default());
+        let common = Common { index: [0; 3], shared, rank: 0, barriers, arrivals, steps: 0 };
+        Block { index: [0; 3], warps, common }
     }
 
-    /// At the first instruction, with memory and registers all zero: of a block that has ended, too.
-    pub(super) fn start(&mut self, exec: &Exec<'_>, index: [u32; 3]) {
+    /// At the first instruction, with registers and local memory all zero: of a block that has ended, too.
+    pub(super) fn start(&mut self, exec: &Exec<'_>, index: [u32; 3], rank: usize) {
         self.index = index;
         self.common.index = index;
+        self.common.rank = rank;
         self.common.steps = 0;
-        self.common.shared.fill(0);
         self.common.barriers.clear();
+        self.common.arrivals.clear(self.warps.len());
         let kernel = &exec.module.functions[exec.launch.kernel as usize];
         let (registers, local) = (kernel.registers.len(), kernel.local_size as usize);
         for warp in &mut self.warps {

@@ -12,8 +12,8 @@ use crate::types::Space;
 /// A lane that calls a function of the device runtime.
 struct Outside<'a, 'e> {
     exec: &'a Exec<'e>,
-    common: &'a Common,
-    warp: &'a Warp,
+    common: &'a mut Common,
+    warp: &'a mut Warp,
     inst: &'a Inst,
     lane: usize,
     arguments: &'a [Lanes],
@@ -31,6 +31,11 @@ impl Caller for Outside<'_, '_> {
     fn read(&self, address: u64, out: &mut [u8]) -> bool {
         let place = self.exec.place(Space::Generic, address);
         self.exec.read_bytes(self.common, self.warp, self.inst, self.lane, place, out).is_ok()
+    }
+
+    fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let place = self.exec.place(Space::Generic, address);
+        self.exec.write_bytes(self.common, self.warp, self.inst, self.lane, place, bytes).is_ok()
     }
 
     fn place(&self) -> ([u32; 3], [u32; 3]) {
@@ -154,12 +159,19 @@ impl Exec<'_> {
         let mut args: Vec<Lanes> = Vec::new();
         for arg in &call.args {
             let bytes = argument(warp, frame, arg, active);
-            args.push(std::array::from_fn(|l| word(&bytes[l][..bytes[l].len().min(8)])));
+            // A structure is as many words as it takes.
+            let words = bytes.iter().map(|b| b.len().div_ceil(8)).max().unwrap_or(0).max(1);
+            for n in 0..words {
+                args.push(std::array::from_fn(|l| {
+                    let rest = bytes[l].get(8 * n..).unwrap_or_default();
+                    word(&rest[..rest.len().min(8)])
+                }));
+            }
         }
         let mut result = [0u64; 32];
         for l in lanes(active) {
-            let caller = Outside { exec: self, common, warp, inst, lane: l, arguments: &args };
-            match device::call(&callee.name, &caller, self.host) {
+            let mut caller = Outside { exec: self, common, warp, inst, lane: l, arguments: &args };
+            match device::call(&callee.name, &mut caller, self.host) {
                 Ok(v) => result[l] = v,
                 Err(cause) => return Err(self.fault_at(common, warp, inst, l, cause)),
             }

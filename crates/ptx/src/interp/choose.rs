@@ -135,19 +135,54 @@ fn single(i: Float) -> Option<Lanewise> {
         F::Sub => Sub(mode),
         F::Mul => Mul(mode),
         F::Fma => Fma(mode),
-        F::Div(Precision::Approx) => DivApprox(mode),
-        F::Div(_) => Div(mode),
-        F::Rcp(_) => Rcp(mode),
-        F::Sqrt(_) => Sqrt(mode),
-        F::Rsqrt => Rsqrt(mode),
-        F::Ex2 => Ex2(mode),
-        F::Lg2 => Lg2(mode),
-        F::Tanh => Tanh(mode),
+        F::Div(Precision::Rounded) => Div(mode),
+        F::Rcp(Precision::Rounded) => Rcp(mode),
+        F::Sqrt(Precision::Rounded) => Sqrt(mode),
         F::Abs => Abs(mode),
         F::Neg => Neg(mode),
         F::Min(how) if how.is_plain() => Min(mode),
         F::Max(how) if how.is_plain() => Max(mode),
-        F::Min(_) | F::Max(_) | F::Sin | F::Cos | F::Copysign => return None,
+        F::Div(_)
+        | F::Rcp(_)
+        | F::Sqrt(_)
+        | F::Rsqrt
+        | F::Ex2
+        | F::Lg2
+        | F::Tanh
+        | F::Sin
+        | F::Cos => {
+            return approximate(i);
+        }
+        F::Min(_) | F::Max(_) | F::Copysign => return None,
+    })
+}
+
+/// The functions of [`crate::alu::sfu`].
+fn approximate(i: Float) -> Option<Lanewise> {
+    use FloatOp as F;
+    use Lanewise::*;
+    if i.clamp != Clamp::None {
+        return None;
+    }
+    Some(match (i.op, i.flush) {
+        (F::Div(Precision::Approx), false) => DivApprox,
+        (F::Div(Precision::Approx), true) => DivApproxFtz,
+        (F::Div(_), false) => DivFull,
+        (F::Div(_), true) => DivFullFtz,
+        (F::Rcp(_), false) => RcpApprox,
+        (F::Rcp(_), true) => RcpApproxFtz,
+        (F::Rsqrt, false) => Rsqrt,
+        (F::Rsqrt, true) => RsqrtFtz,
+        (F::Sqrt(_), false) => SqrtApprox,
+        (F::Sqrt(_), true) => SqrtApproxFtz,
+        (F::Ex2, false) => Ex2,
+        (F::Ex2, true) => Ex2Ftz,
+        (F::Lg2, false) => Lg2,
+        (F::Lg2, true) => Lg2Ftz,
+        (F::Tanh, _) => Tanh,
+        (F::Sin, _) => Sin,
+        (F::Cos, _) => Cos,
+        _ => return None,
     })
 }
 

@@ -113,7 +113,7 @@ fn what(exec: &Exec<'_>, inst: &Inst) -> Option<What> {
             let a = operand(exec, &inst.src[0])?;
             compute(Lanewise::Copy, 0, inst.dst[0], [a; 3])
         }
-        Operation::Address(address) if address.op != AddressOp::IsIn => {
+        Operation::Address(address) if !address.op.is_question() => {
             let a = operand(exec, &inst.src[0])?;
             let window = Operand::Constant(window(address.space).unwrap_or(0));
             let to_space = address.op == AddressOp::FromGeneric;

@@ -4,7 +4,8 @@
 //! lane; a test goes through every form of the table and compares. Lanes that take no part are computed, too, so nothing
 //! here may fail. It must not know registers, masks or instructions.
 
-use crate::alu::approx;
+use crate::alu::fused;
+use crate::alu::sfu::{self, form};
 use crate::exec::Lanes;
 
 /// What an operation on singles does beside computing.
@@ -260,6 +261,24 @@ operations! {
     SqrtF64: |a, _, _| give_double(double(a).sqrt(), [a]);
     NegF64: |a, _, _| if double(a).is_nan() { a | 1 << 51 } else { a ^ 1 << 63 };
     AbsF64: |a, _, _| if double(a).is_nan() { a | 1 << 51 } else { a & !(1 << 63) };
+    // Functions with an error bound, of singles.
+    RcpApprox: |a, _, _| form::rcp::<false>(a as u32).into();
+    RcpApproxFtz: |a, _, _| form::rcp::<true>(a as u32).into();
+    Rsqrt: |a, _, _| form::rsqrt::<false>(a as u32).into();
+    RsqrtFtz: |a, _, _| form::rsqrt::<true>(a as u32).into();
+    SqrtApprox: |a, _, _| form::sqrt::<false>(a as u32).into();
+    SqrtApproxFtz: |a, _, _| form::sqrt::<true>(a as u32).into();
+    Ex2: |a, _, _| form::ex2::<false>(a as u32).into();
+    Ex2Ftz: |a, _, _| form::ex2::<true>(a as u32).into();
+    Lg2: |a, _, _| form::lg2::<false>(a as u32).into();
+    Lg2Ftz: |a, _, _| form::lg2::<true>(a as u32).into();
+    Tanh: |a, _, _| sfu::tanh(a as u32).into();
+    Sin: |a, _, _| form::sin(a as u32).into();
+    Cos: |a, _, _| form::cos(a as u32).into();
+    DivApprox: |a, b, _| form::div::<false, false>(a as u32, b as u32).into();
+    DivApproxFtz: |a, b, _| form::div::<true, false>(a as u32, b as u32).into();
+    DivFull: |a, b, _| form::div::<false, true>(a as u32, b as u32).into();
+    DivFullFtz: |a, b, _| form::div::<true, true>(a as u32, b as u32).into();
     }
     singles {
     Single: |x, _, _| x;
@@ -267,21 +286,12 @@ operations! {
     Sub: |x, y, _| x - y;
     Mul: |x, y, _| x * y;
     Fma: |x, y, z| x.mul_add(y, z);
-    FmaDown: |x, y, z| approx::fma_down(x, y, z);
-    FmaUp: |x, y, z| approx::fma_up(x, y, z);
-    FmaZero: |x, y, z| approx::fma_zero(x, y, z);
+    FmaDown: |x, y, z| fused::fma_down(x, y, z);
+    FmaUp: |x, y, z| fused::fma_up(x, y, z);
+    FmaZero: |x, y, z| fused::fma_zero(x, y, z);
     Div: |x, y, _| x / y;
-    // The reciprocal of what is above 2^126 is a zero (ISA, `div.approx`).
-    DivApprox: |x, y, _| {
-        let far = y.abs() > f32::from_bits(0x7e80_0000);
-        if far { x * 0f32.copysign(y) } else { x / y }
-    };
     Rcp: |x, _, _| 1.0 / x;
     Sqrt: |x, _, _| x.sqrt();
-    Rsqrt: |x, _, _| 1.0 / x.sqrt();
-    Ex2: |x, _, _| approx::ex2(x);
-    Lg2: |x, _, _| approx::lg2(x);
-    Tanh: |x, _, _| approx::tanh(x);
     Abs: |x, _, _| x.abs();
     Neg: |x, _, _| -x;
     Min: |x, y, _| least(x, y, false);

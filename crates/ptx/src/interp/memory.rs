@@ -89,7 +89,10 @@ impl Exec<'_> {
         };
         let done = match place {
             Place::Global(a) => self.memory.load(a, out).ok(),
-            Place::Shared(a) => range(&common.shared, a, out),
+            Place::Shared(a) => {
+                let found = common.shared_at(a);
+                found.and_then(|(memory, at)| range(memory, at as u64, out))
+            }
             Place::Local(a) => range(&warp.local[lane], a, out),
             Place::Param(a) => range(self.launch.params, a, out),
         };
@@ -112,7 +115,10 @@ impl Exec<'_> {
         };
         let done = match place {
             Place::Global(a) => self.memory.store(a, bytes).ok(),
-            Place::Shared(a) => range(&mut common.shared, a),
+            Place::Shared(a) => {
+                let found = common.shared_mut(a);
+                found.and_then(|(memory, at)| range(memory, at as u64))
+            }
             Place::Local(a) => range(&mut warp.local[lane], a),
             Place::Param(_) => None,
         };

@@ -15,10 +15,12 @@
 //! [`crate::exec::schedule`] says.
 
 mod access;
+mod asynchronous;
 mod barrier;
 mod block;
 mod call;
 mod choose;
+mod cluster;
 mod collective;
 mod common;
 mod decode;
@@ -30,13 +32,14 @@ mod memory;
 mod release;
 mod rows;
 mod step;
+mod texture;
 mod turn;
 mod versions;
 mod warp;
 
 use crate::exec::schedule::{self, Engine, Outcome};
 use crate::exec::{Cause, Fault, Host, Launch, Memory};
-use block::Block;
+use cluster::Cluster;
 use launch::Exec;
 
 /// Instructions a block runs before others start beside it.
@@ -50,7 +53,7 @@ const SHORT_SLICE: u64 = 1 << 10;
 /// # Errors
 /// The first [`Fault`], with kernel, block and thread.
 pub fn run(launch: &Launch<'_>, memory: &dyn Memory, host: &dyn Host) -> Result<(), Fault> {
-    let total = launch.grid.iter().map(|n| u64::from(*n)).product();
+    let total = launch.clusters();
     let next = std::cell::Cell::new(0u64);
     run_blocks(launch, memory, host, &|| {
         let index = next.get();
@@ -60,7 +63,7 @@ pub fn run(launch: &Launch<'_>, memory: &dyn Memory, host: &dyn Host) -> Result<
 }
 
 /// Runs blocks of a launch until `next` gives no more and those it gave have
-/// ended. Blocks are numbered with x running fastest. Several threads may run
+/// ended. Blocks, or clusters where there are some, are numbered with x running fastest. Several threads may run
 /// parts of one grid at the same time by giving out each number once; of a
 /// cooperative grid one of them takes all.
 ///
@@ -77,20 +80,18 @@ pub fn run_blocks(
 }
 
 impl Engine for Exec<'_> {
-    type Slot = Block;
+    type Slot = Cluster;
     const PATIENCE: u32 = 1;
 
-    fn slot(&self) -> Block {
-        Block::new(self)
+    fn slot(&self) -> Cluster {
+        Cluster::new(self)
     }
 
-    fn start(&self, slot: &mut Block, number: u64, _: u32) {
-        let [gx, gy, _] = self.launch.grid.map(u64::from);
-        let index = [number % gx, number / gx % gy, number / gx / gy];
-        slot.start(self, index.map(|n| n as u32));
+    fn start(&self, slot: &mut Cluster, number: u64, _: u32) {
+        slot.start(self, number);
     }
 
-    fn turn(&self, slot: &mut Block, alone: bool) -> Result<Outcome, Fault> {
+    fn turn(&self, slot: &mut Cluster, alone: bool) -> Result<Outcome, Fault> {
         let steps = slot.run(self, if alone { LONG_SLICE } else { SHORT_SLICE })?;
         Ok(match (slot.is_done(), steps) {
             (true, _) => Outcome::Done,
@@ -99,8 +100,8 @@ impl Engine for Exec<'_> {
         })
     }
 
-    fn index(&self, slot: &Block) -> [u32; 3] {
-        slot.index
+    fn index(&self, slot: &Cluster) -> [u32; 3] {
+        slot.index()
     }
 
     fn interrupted(&self) -> bool {

@@ -53,4 +53,29 @@ impl Block {
         }
         released
     }
+
+    /// Lets those go on that wait at the cluster's barrier and came before it was complete. True if there were any.
+    pub(super) fn release_cluster(&mut self) -> bool {
+        let mut released = false;
+        for (warp, number) in self.warps.iter_mut().zip(0..) {
+            for k in 0..warp.fragments.len() {
+                let f = &mut warp.fragments[k];
+                if !matches!(f.state, State::Cluster) {
+                    continue;
+                }
+                let free = self.common.arrivals.released(number, f.mask);
+                if free == 0 {
+                    continue;
+                }
+                released = true;
+                let (mask, pc) = (f.mask, f.pc);
+                if free == mask {
+                    (f.state, f.pc) = (State::Ready, pc + 1);
+                } else {
+                    warp.split(k, free, pc + 1);
+                }
+            }
+        }
+        released
+    }
 }

@@ -6,6 +6,7 @@ use super::flow::Flow;
 use super::launch::Exec;
 use super::warp::{Lanes, State, Warp, lanes};
 use crate::alu;
+use crate::exec::cluster::{self, RANK_SIZE};
 use crate::exec::lanes::with_lanes;
 use crate::exec::{Cause, FUNCTION_WINDOW, Fault, SHARED_WINDOW, WINDOW_SIZE, window};
 use crate::ir::{Dst, Function, Inst, Special, Src, Symbol};
@@ -40,6 +41,20 @@ impl Exec<'_> {
             Operation::Store(_) => self.store(common, warp, inst, frame, active)?,
             Operation::Atomic(_) => self.atom(common, warp, inst, frame, active)?,
             Operation::CopyAsync(_) => self.copy_async(common, warp, inst, frame, active)?,
+            Operation::Asynchronous(what) => {
+                self.asynchronous(common, warp, inst, what, frame, active)?;
+            }
+            Operation::Barrier(Barrier::ClusterArrive) => {
+                common.arrivals.arrive(warp.index as usize, active);
+            }
+            Operation::Barrier(Barrier::ClusterWait) => {
+                self.part(warp, mask, active, pc);
+                warp.fragments[0].state = State::Cluster;
+                return Ok(Flow::Switch);
+            }
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                self.textured(common, warp, inst, frame, active)?;
+            }
             Operation::Mbarrier(_) => {
                 let again = self.mbarrier(common, warp, inst, frame, active)?;
                 warp.fragments[0].pc = pc + 1;
@@ -326,8 +341,9 @@ impl Exec<'_> {
             Special::EnvReg(2) => launch.workspace & alu::mask(32),
             Special::DynamicSharedSize => launch.dynamic_shared.into(),
             Special::TotalSharedSize => self.shared_size.into(),
-            Special::NSmId | Special::One => 1,
+            Special::NSmId => 1,
             Special::SmId | Special::GridId | Special::EnvReg(_) | Special::Zero => 0,
+            s => cluster::special(s, launch, common.index).unwrap_or(0).into(),
         };
         *out = [one; 32];
     }
@@ -399,7 +415,13 @@ impl Exec<'_> {
         self.read(common, warp, frame, &inst.src[0], &mut a);
         let window = window(space);
         let out = a.map(|v| match (op, window) {
-            (AddressOp::IsIn, Some(w)) => (w..w + WINDOW_SIZE).contains(&v).into(),
+            (AddressOp::IsIn, Some(SHARED_WINDOW)) => {
+                (SHARED_WINDOW..SHARED_WINDOW + RANK_SIZE).contains(&v).into()
+            }
+            (AddressOp::IsIn | AddressOp::IsInCluster, Some(w)) => {
+                (w..w + WINDOW_SIZE).contains(&v).into()
+            }
+            (AddressOp::IsInCluster, None) => 0,
             (AddressOp::IsIn, None) if space == Space::Const => 0,
             (AddressOp::IsIn, None) => (!(SHARED_WINDOW..FUNCTION_WINDOW).contains(&v)).into(),
             (AddressOp::FromGeneric, Some(w)) => v.wrapping_sub(w),

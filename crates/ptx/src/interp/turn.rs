@@ -4,11 +4,11 @@
 //! must not know how the fragment was chosen.
 
 use super::common::Common;
-use super::decode::{Code, What};
+use super::decode::{Code, Step, What};
 use super::flow::Flow;
 use super::launch::Exec;
 use super::rows::{self, Bytes};
-use super::warp::{Lanes, Warp};
+use super::warp::{Lanes, Register, Warp};
 use crate::exec::Fault;
 use crate::ir::Sense;
 
@@ -21,6 +21,18 @@ pub(super) struct Scratch {
 impl Scratch {
     pub(super) fn new() -> Scratch {
         Scratch { lanes: [0; 32], bytes: [0; 32 * super::decode::MOST] }
+    }
+}
+
+/// The lanes of a mask whose guard holds.
+#[inline(always)]
+fn guarded(step: &Step<'_>, registers: &[Register], mask: u32) -> u32 {
+    match step.guard {
+        None => mask,
+        Some((p, sense)) => {
+            let yes = rows::truths(&registers[p as usize]);
+            mask & if sense == Sense::True { yes } else { !yes }
+        }
     }
 }
 
@@ -57,13 +69,7 @@ impl<'a> Exec<'a> {
             for step in steps {
                 common.steps += 1;
                 left -= 1;
-                let active = match step.guard {
-                    None => mask,
-                    Some((p, sense)) => {
-                        let yes = rows::truths(&warp.frames[frame].registers[p as usize]);
-                        mask & if sense == Sense::True { yes } else { !yes }
-                    }
-                };
+                let active = guarded(step, &warp.frames[frame].registers, mask);
                 let registers = &mut warp.frames[frame].registers[..];
                 match &step.what {
                     _ if active == 0 => {}

@@ -51,6 +51,8 @@ pub(super) enum State {
     Ready,
     /// Waits at a barrier of the block.
     Barrier(usize),
+    /// Waits at the cluster's barrier.
+    Cluster,
     /// Waits for other lanes of the warp.
     Collective(Box<Waiting>),
 }

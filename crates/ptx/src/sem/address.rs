@@ -22,8 +22,17 @@ pub enum AddressOp {
     ToGeneric,
     /// A generic one becomes one of the space.
     FromGeneric,
-    /// Whether a generic one lies in the space.
+    /// Whether a generic one lies in the space; of shared memory, in the block's own.
     IsIn,
+    /// Whether a generic one lies in the shared memory of any block of the cluster.
+    IsInCluster,
+}
+
+impl AddressOp {
+    /// Whether the result is a predicate and no address.
+    pub const fn is_question(self) -> bool {
+        matches!(self, AddressOp::IsIn | AddressOp::IsInCluster)
+    }
 }
 
 const SPACES: [(Word, Space); 9] = [
@@ -39,9 +48,10 @@ const SPACES: [(Word, Space); 9] = [
 ];
 
 pub(super) fn lower(words: &mut Reader<'_>) -> Result<Address, Unsupported> {
+    let cluster = words.inst.words.has(Word::SharedCluster);
     let space = words.need(&SPACES, "a state space")?;
     let op = if words.inst.op == Op::Isspacep {
-        AddressOp::IsIn
+        if cluster { AddressOp::IsInCluster } else { AddressOp::IsIn }
     } else if words.take(Word::To) {
         AddressOp::FromGeneric
     } else {

@@ -1,4 +1,4 @@
-//! Barriers of a block and fences (PTX ISA 9, `bar`, `barrier`, `membar`, `fence`).
+//! Barriers of a block and of a cluster, and fences (PTX ISA 9, `bar`, `barrier`, `membar`, `fence`).
 //!
 //! Owns what a barrier gives, and how strong a fence is. What a fence asks of the processor, [`crate::fence`] says.
 
@@ -15,6 +15,10 @@ pub enum Barrier {
     Arrive,
     /// Wait, and learn what the predicates of all are together.
     Reduce(Reduction),
+    /// Come to the barrier of the cluster, and go on.
+    ClusterArrive,
+    /// Wait until all of the cluster have come that have not ended.
+    ClusterWait,
 }
 
 /// What is made of the predicates that threads bring to a barrier.
@@ -62,6 +66,15 @@ pub(super) fn lower(words: &mut Reader<'_>) -> Result<Barrier, Unsupported> {
     words.take(Word::Cta);
     // Lanes that come apart are waited for in any case.
     words.take(Word::Aligned);
+    if matches!(words.inst.op, Op::ClusterArrive | Op::ClusterWait) {
+        // All blocks of a cluster run on one thread of the process, which sees its own accesses in order.
+        for word in [Word::Release, Word::Relaxed, Word::Acquire] {
+            words.take(word);
+        }
+        words.need(&[(Word::Cluster, ())], "`.cluster`")?;
+        let ways = [(Word::Arrive, Barrier::ClusterArrive), (Word::Wait, Barrier::ClusterWait)];
+        return words.need(&ways, "`.arrive` or `.wait`");
+    }
     Ok(match words.inst.op {
         Op::BarSync => {
             words.need(&[(Word::Sync, ())], "`.sync`")?;

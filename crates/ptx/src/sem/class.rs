@@ -46,6 +46,8 @@ classes! {
     Store "store",
     /// Atomics and reductions in memory.
     Atomic "atomic operation",
+    /// Texture fetches, surface accesses, queries of both.
+    Texture "texture or surface access",
     /// Asynchronous copies.
     Copy "asynchronous copy",
     /// What lanes of a warp do together.
@@ -89,7 +91,11 @@ impl Operation {
             Operation::Load(_) => Class::Load,
             Operation::Store(_) => Class::Store,
             Operation::Atomic(_) => Class::Atomic,
-            Operation::CopyAsync(_) => Class::Copy,
+            Operation::CopyAsync(_) | Operation::Asynchronous(_) => Class::Copy,
+            Operation::ClusterAddress(_) => Class::Address,
+            Operation::Texture(_) | Operation::Surface(_) | Operation::TextureQuery(_) => {
+                Class::Texture
+            }
             Operation::Collective(_) | Operation::ActiveMask => Class::Collective,
             Operation::Barrier(_) | Operation::Mbarrier(_) => Class::Barrier,
             Operation::Fence(_) => Class::Fence,

@@ -14,10 +14,12 @@
 //! words are gone ([`Statement`]).
 
 mod address;
+mod asynchronous;
 mod atomic;
 mod barrier;
 mod bits;
 mod class;
+mod cluster;
 mod collective;
 mod compare;
 mod control;
@@ -29,13 +31,16 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod reader;
+pub mod texture;
 mod video;
 
 pub use address::{Address, AddressOp};
+pub use asynchronous::{AsyncOp, Asynchronous};
 pub use atomic::{Atomic, Update};
 pub use barrier::{Barrier, Fence, Reduction};
 pub use bits::{BitOp, Bits, Logic, Permute};
 pub use class::Class;
+pub use cluster::{ClusterAddress, ClusterOp};
 pub use collective::{Collective, CollectiveOp, Vote, Way};
 pub use compare::{Compare, Compared, FloatClass, Outcomes, Selector, Set, Test};
 pub use control::{Activation, Control};
@@ -87,6 +92,16 @@ pub enum Operation {
     Atomic(Atomic),
     /// `cp.async`.
     CopyAsync(CopyAsync),
+    /// `st.async`, `red.async`, `cp.async.bulk`, `cp.reduce.async.bulk`.
+    Asynchronous(Asynchronous),
+    /// `mapa`, `getctarank`.
+    ClusterAddress(ClusterAddress),
+    /// `tex`, `tld4`.
+    Texture(texture::Texture),
+    /// `suld`, `sust`, `sured`.
+    Surface(texture::Surface),
+    /// `txq`, `suq`, `istypep`.
+    TextureQuery(texture::Query),
     /// `mbarrier`, `cp.async.mbarrier.arrive`.
     Mbarrier(Mbarrier),
     /// `shfl`, `vote`, `match`, `redux`, `bar.warp`, `mma`.
@@ -111,6 +126,7 @@ pub enum Operation {
     Refused,
 }
 
+// A table: which file lowers which instruction.
 /// What a checked instruction means.
 ///
 /// # Errors
@@ -183,6 +199,10 @@ pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Un
         Op::St => Operation::Store(memory::store(&mut words, context)?),
         Op::Atom => Operation::Atomic(atomic::lower(&mut words, context)?),
         Op::CpAsync => Operation::CopyAsync(copy::lower(&mut words, context)?),
+        Op::StAsync | Op::RedAsync | Op::CpBulk | Op::CpReduce => {
+            Operation::Asynchronous(asynchronous::lower(&mut words, context)?)
+        }
+        Op::Mapa | Op::CtaRank => Operation::ClusterAddress(cluster::lower(&mut words)?),
         Op::MbarInit
         | Op::MbarArrive
         | Op::MbarTx
@@ -201,7 +221,9 @@ pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Un
             return Ok(Operation::Refused);
         }
         Op::Cvta | Op::Isspacep => Operation::Address(address::lower(&mut words)?),
-        Op::BarSync | Op::BarArrive | Op::BarRed => Operation::Barrier(barrier::lower(&mut words)?),
+        Op::BarSync | Op::BarArrive | Op::BarRed | Op::ClusterArrive | Op::ClusterWait => {
+            Operation::Barrier(barrier::lower(&mut words)?)
+        }
         Op::Fence | Op::FenceSc => Operation::Fence(barrier::fence(&mut words)?),
         Op::Vadd
         | Op::Vsub
@@ -252,6 +274,7 @@ impl Operation {
                 | SelectBySign(_)
                 | Test(_)
                 | Video(_)
+                | ClusterAddress(_)
         )
     }
 
@@ -267,12 +290,15 @@ impl Operation {
 
     /// Whether it makes an address of another: `cvta`.
     pub fn is_cvta(&self) -> bool {
-        matches!(self, Operation::Address(a) if a.op != AddressOp::IsIn)
+        matches!(self, Operation::Address(a) if !a.op.is_question())
     }
 
-    /// Whether threads of the block wait at it for each other.
+    /// Whether threads of the block, or of its cluster, wait at it for each other.
     pub const fn waits_for_block(&self) -> bool {
-        matches!(self, Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)))
+        matches!(
+            self,
+            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait)
+        )
     }
 
     /// Arithmetic of floating-point numbers, if it is that.
@@ -305,6 +331,12 @@ impl Operation {
             (Operation::Mbarrier(m), 0) => m.space,
             (Operation::CopyAsync(_), 0) => Space::Shared,
             (Operation::CopyAsync(_), 1) => Space::Global,
+            (Operation::Asynchronous(a), 0) => a.to,
+            (Operation::Asynchronous(a), 1) => match a.op {
+                AsyncOp::Copy { from, .. } => from,
+                _ => Space::Generic,
+            },
+            (Operation::Asynchronous(a), n) if a.barrier.map(usize::from) == Some(n) => a.to,
             _ => Space::Generic,
         }
     }

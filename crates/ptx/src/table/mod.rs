@@ -27,6 +27,7 @@ pub enum Op {
     Ld, St, Atom, CpAsync, CpArrive, MbarInit, MbarArrive, MbarTx, MbarTest, MbarPending,
     Fence, FenceSc, BarSync, BarArrive, BarRed, BarWarp, Shfl, Vote, Match, Redux, Activemask,
     Ldmatrix, Stmatrix, Movmatrix, WmmaLoad, WmmaStore, Mma, MmaSparse, WmmaMma,
+    Mapa, CtaRank, ClusterArrive, ClusterWait, StAsync, RedAsync, CpBulk, CpReduce,
     Bra, BrxIdx, Call, Ret, Exit, Trap, Nanosleep, Nop,
     /// An instruction that this crate does not run.
     Refused,
@@ -430,7 +431,7 @@ mod tests {
         assert_eq!(op("vote", &["ballot", "sync", "b32"]), Ok(Op::Vote));
         assert_eq!(op("ld", &["volatile", "global", "u32"]), Ok(Op::Ld));
         assert_eq!(op("ld", &["global", "nc", "L1::no_allocate", "v4", "f32"]), Ok(Op::Ld));
-        assert_eq!(op("tex", &["2d", "v4", "f32", "f32"]), Err(NoForm::Refused("a texture fetch")));
+        assert_eq!(op("wmma", &["load", "a"]), Err(NoForm::Refused("a matrix instruction")));
         assert_eq!(op("frobnicate", &[]), Err(NoForm::Unknown));
         assert!(matches!(op("add", &["sat", "u32"]), Err(NoForm::Modifiers(_))));
         assert!(matches!(op("add", &["rn", "rz", "f32"]), Err(NoForm::Modifiers(_))));

@@ -163,6 +163,13 @@ const LINES: &[Line] = &[
     ("mbarrier", "try_wait", (7, 8), 90),
     ("mbarrier", "relaxed arrive|arrive_drop|test_wait|try_wait", (8, 6), 90),
     ("griddepcontrol", "", (7, 8), 90),
+    ("mapa getctarank", "", (7, 8), 90),
+    ("barrier", "cluster", (7, 8), 90),
+    ("barrier", "cluster release|relaxed|acquire", (8, 0), 90),
+    ("st", "async", (8, 1), 90),
+    ("red", "async", (8, 1), 90),
+    ("cp", "bulk", (8, 0), 90),
+    ("cp", "bulk shared::cta mbarrier::complete_tx::bytes global", (8, 6), 90),
     ("setmaxnreg", "", (8, 0), 90),
     // Barriers, and lanes of a warp.
     ("bar", "cta", (7, 8), 20),

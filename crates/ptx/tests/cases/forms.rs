@@ -82,6 +82,14 @@ fn apart(op: Op) -> bool {
             | Mma
             | MmaSparse
             | WmmaMma
+            | Mapa
+            | CtaRank
+            | ClusterArrive
+            | ClusterWait
+            | StAsync
+            | RedAsync
+            | CpBulk
+            | CpReduce
             | Bra
             | BrxIdx
             | Call

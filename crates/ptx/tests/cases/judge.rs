@@ -2,7 +2,8 @@
 //!
 //! The rule is equality of bits. What the ISA manual leaves open is here: the
 //! error bounds of approximations, where both results must be within the bound of
-//! the exact one.
+//! the exact one. Interpreted and compiled code are equal to the GPU there, too; of
+//! code for other processors the bound is asked.
 
 use super::forms::Form;
 use cushim_ptx::soft::{self, Format, Round};

@@ -102,6 +102,8 @@ impl Device {
             block,
             dynamic_shared,
             params: &params,
+            cluster: [1; 3],
+            explicit_cluster: false,
             cooperative,
             workspace: self.alloc(64),
             local_limit: 1 << 20,

@@ -1,6 +1,6 @@
 //! What two blocks do to each other: their outcome is one, whoever is first.
 
-use super::Choices;
+use super::choices::Choices;
 use std::fmt::Write;
 
 /// The second block waits for the first one's number, and takes it for its own sums. Both get here: nothing is before it.

@@ -1,6 +1,6 @@
 //! Products and sums that may be fused, with their readers in several places.
 
-use super::Choices;
+use super::choices::Choices;
 
 /// Some of a type, without a rounding modifier mostly. Results of halves go through registers of 16 and of 32 bits.
 pub fn some(c: &mut Choices<'_>) -> String {

@@ -11,15 +11,6 @@ use super::Recorder;
 use super::buffer::FIRST_CHUNK;
 use crate::layout::{CHUNK_MAX, PAGE};
 
-/// What a reader that is behind means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Backlog {
-    /// Bytes of the file that are not yet given back: so many at most.
-    pub most: u64,
-    /// Calls wait until the reader has gone on, as long as there is one; else their events are lost.
-    pub wait: bool,
-}
-
 /// Between two looks at how far the reader is.
 const PAUSE_NS: libc::c_long = 1_000_000;
 /// So many pauses until it is asked whether there still is a reader.
@@ -100,6 +91,7 @@ mod tests {
     use crate::layout::Lost;
     use crate::meta::Process;
     use crate::reader::TraceFile;
+    use crate::recorder::Backlog;
     use crate::recorder::Settings;
 
     fn recorder(wait: bool) -> (PathBuf, Recorder) {

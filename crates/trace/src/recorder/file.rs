@@ -55,7 +55,7 @@ impl Backing {
         let ceiling = file_size_limit();
         let mut backing = Backing { fd, dev, ino, path: path.to_owned(), used: 0 };
         let reserved = match ceiling < PAGE as u64 {
-            true => Err(io::Error::from_raw_os_error(libc::EFBIG)),
+            true => Err(io::Error::other("a file-size limit (ulimit -f) allows none")),
             false => backing.reserve(0, PAGE),
         };
         if let Err(e) = reserved {

@@ -12,13 +12,14 @@ mod buffer;
 mod file;
 mod lock;
 mod ring;
+mod settings;
 
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 
-pub use backlog::Backlog;
 pub use buffer::{Buffer, Slots};
+pub use settings::{Backlog, Settings};
 
 use crate::Error;
 use crate::clock;
@@ -28,30 +29,6 @@ use crate::meta::Process;
 use file::Backing;
 use lock::Lock;
 use ring::Ring;
-
-/// How a file is written.
-#[derive(Clone, Debug)]
-pub struct Settings {
-    /// Bytes that events may take; metadata may go beyond.
-    pub limit: u64,
-    /// Keep only the latest events, in about so many bytes.
-    pub keep: Option<u64>,
-    /// Ticks are those of the time-stamp counter; else monotonic nanoseconds.
-    pub tsc: bool,
-    /// An earlier moment of this process, if one was kept, on the same clock.
-    pub first: Option<Calibration>,
-    /// What stands in the control word at the start: `CONTROL_*` bits.
-    pub control: u32,
-    /// Somebody reads the file while it is written, and may be so far behind.
-    pub backlog: Option<Backlog>,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        let tsc = clock::has_invariant_tsc();
-        Settings { limit: 1 << 30, keep: None, tsc, first: None, control: 0, backlog: None }
-    }
-}
 
 /// An open trace file of this process.
 pub struct Recorder {

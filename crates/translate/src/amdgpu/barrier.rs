@@ -20,6 +20,9 @@ impl Emitter<'_> {
         match what {
             Barrier::Sync => self.wait(),
             Barrier::Arrive => return Err(self.refused("a barrier at which threads do not wait")),
+            Barrier::ClusterArrive | Barrier::ClusterWait => {
+                return Err(self.refused("a barrier of a cluster"));
+            }
             Barrier::Reduce(how) => {
                 let Some(src) = inst.src.get(2) else {
                     return Err(self.refused("a reduction without a predicate"));

@@ -261,7 +261,7 @@ impl Emitter<'_> {
         let v = self.operand(src)?;
         let v = self.b.fit(v, 64);
         let out = match (what.op, what.space) {
-            (AddressOp::IsIn, space) => self.is_in(v, space)?,
+            (AddressOp::IsIn | AddressOp::IsInCluster, space) => self.is_in(v, space)?,
             (_, Space::Global | Space::Const | Space::Generic) => v,
             // A window begins where the lower half of an address is 0.
             (AddressOp::FromGeneric, Space::Shared | Space::Local) => self.b.fit(v, 32),

@@ -119,7 +119,13 @@ impl Emitter<'_> {
                 let dynamic = self.launch_word(DYNAMIC_SHARED);
                 self.b.with("add", dynamic, fixed.into())
             }
-            Special::NSmId | Special::One => word(1),
+            // There are no clusters: each block is one of its own.
+            Special::ClusterId(axis) => return self.special(Special::Ctaid(axis)),
+            Special::NClusterId(axis) => return self.special(Special::Nctaid(axis)),
+            Special::NSmId | Special::ClusterNctaid(_) | Special::ClusterNctarank => word(1),
+            Special::ClusterCtaid(_) | Special::ClusterCtarank | Special::ExplicitCluster => {
+                word(0)
+            }
             Special::SmId | Special::GridId | Special::EnvReg(_) | Special::Zero => word(0),
         })
     }

@@ -145,7 +145,7 @@ pub(super) fn directed_integer(
     b.bits_of(v)
 }
 
-/// `x * y + z` of singles as a double and what that lacks: `cushim_ptx::alu::approx` explains it.
+/// `x * y + z` of singles as a double and what that lacks: `cushim_ptx::alu::fused` explains it.
 struct Exact {
     sum: Value,
     rest: Value,

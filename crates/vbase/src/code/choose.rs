@@ -12,45 +12,14 @@ use cushim_image::arch::{Arch, SmVariant};
 use cushim_image::inventory::{self, ImageKind as Kind};
 use cushim_image::{Limits, sniff};
 
-use super::{Error, NoImage, Source, is_own, linked};
-use cushim_accel::{Accelerator, ImageKind};
-
-/// What a device takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Target {
-    /// Compute capability: major, minor.
-    pub capability: (u32, u32),
-    /// It takes NVIDIA's machine code.
-    pub cubin: bool,
-    /// It takes PTX.
-    pub ptx: bool,
-    /// PTX for later architectures is taken where there is no other: it is not compiled for a GPU that
-    /// would lack what it uses, and what cannot be run is refused kernel by kernel.
-    pub later: bool,
-    /// The instruction sets of AMD's whose code objects it takes ([`cushim_accel::Device::isas`]).
-    pub isas: &'static [String],
-}
+use super::error::{Error, NoImage};
+use super::linked;
+use super::memory::Source;
+use super::own::is_own;
+use super::target::Target;
+use cushim_accel::ImageKind;
 
 impl Target {
-    /// A GPU under NVIDIA's driver.
-    pub fn nvidia(major: u32, minor: u32) -> Target {
-        Target { capability: (major, minor), cubin: true, ptx: true, later: false, isas: &[] }
-    }
-
-    /// A device of an accelerator.
-    pub fn of(accelerator: &dyn Accelerator, device: usize) -> Target {
-        let cubin = accelerator.accepts(ImageKind::Cubin);
-        let device = accelerator.devices().get(device);
-        let capability = device.map_or((0, 0), |d| d.capability);
-        let isas = device.map_or(&[][..], |d| d.isas);
-        Target { capability, cubin, ptx: accelerator.accepts(ImageKind::Ptx), later: !cubin, isas }
-    }
-
-    /// As architectures are numbered: 80 for 8.0, 120 for 12.0.
-    pub fn number(&self) -> u32 {
-        self.capability.0 * 10 + self.capability.1
-    }
-
     /// How well it suits; the highest is taken, nothing where it does not run.
     fn rank(&self, kind: Kind, arch: &Arch) -> Option<(u8, u32, u8)> {
         let (of, here) = (|n: u32| n / 10, self.number());

@@ -10,7 +10,9 @@ use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
 use cushim_image::{Extent, Limits};
 use cushim_process::memory::is_mapped as mapped;
 
-use super::{Error, is_own, linked};
+use super::error::Error;
+use super::linked;
+use super::own::is_own;
 
 /// Most device links in a list of prelinked fat binaries, and most bytes of a text.
 const MOST: usize = 1 << 30;

@@ -5,6 +5,8 @@ use cushim_image::Codec;
 use cushim_image::arch::SmVariant;
 use cushim_image::fatbin::{Image, Kind, write};
 
+use cushim_image::arch::Arch;
+
 use super::*;
 use cushim_accel::ImageKind;
 

@@ -7,10 +7,13 @@ use std::sync::Arc;
 
 use cushim_abi::types::{self as abi, *};
 
-use super::params::{self, replace};
+use super::params::{self, RawAlloc, replace};
+use super::work::RawFill;
 use super::{Graph as Object, Node as Part, Payload, graph, memory, node};
+use crate::argument::{At, In, Place};
 use crate::entry::entry;
 use crate::handle::handle;
+use crate::memory::ends::Shape;
 use crate::state::{at, check, give, take, take_all};
 use crate::status;
 use cushim_accel::locks::lock;
@@ -40,12 +43,12 @@ pub unsafe fn ids(graph: &Arc<Object>, from: Ptr, count: usize) -> Result<Vec<u3
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE, and those of `payload`.
 pub unsafe fn add(
-    to: Out<Node>,
+    to: Place<Node>,
     graph: &Arc<Object>,
     (dependencies, count): (Ptr, usize),
     payload: impl FnOnce() -> Result<Payload, i32>,
 ) -> Result<(), i32> {
-    if to.0.is_null() {
+    if to.is_null() {
         return Err(status::INVALID_VALUE);
     }
     // SAFETY: the caller's.
@@ -125,7 +128,7 @@ fn destroy(graph: &Arc<Object>) -> Result<(), i32> {
 entry! {
     fn cuGraphCreate (phGraph: Out<Graph>, flags: Flags) {
         check()?;
-        if phGraph.0.is_null() || flags.0 != 0 {
+        if phGraph.is_null() || flags.0 != 0 {
             return Err(status::INVALID_VALUE);
         }
         give(phGraph, abi::Graph(handle(&Object::new(0, true, false))))
@@ -147,99 +150,114 @@ entry! {
 
     fn cuGraphAddNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
         let graph = graph(hGraph)?;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || made(&graph, nodeParams))
+        // SAFETY: as many handles as the call says; a CUgraphNodeParams, or null.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), || made(&graph, nodeParams)) }
     }
 
     fn cuGraphAddNode_v2 cuGraphAddNode_v3 (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, nodeParams: Ptr) {
         let graph = graph(hGraph)?;
-        plain(dependencyData, numDependencies)?;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || made(&graph, nodeParams))
+        // SAFETY: null, or as many as the call says.
+        unsafe { plain(dependencyData, numDependencies)? };
+        // SAFETY: as many handles as the call says; a CUgraphNodeParams, or null.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), || made(&graph, nodeParams)) }
     }
 
-    fn cuGraphAddMemcpyNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, copyParams: Ptr, ctx: Context) {
+    fn cuGraphAddMemcpyNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, copyParams: In<Shape>, ctx: Context) {
         let _ = ctx;
         let graph = graph(hGraph)?;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || params::copy(copyParams))
+        // SAFETY: as many handles as the call says.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), || params::copy(copyParams)) }
     }
 
-    fn cuGraphAddMemsetNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, memsetParams: Ptr, ctx: Context) {
+    fn cuGraphAddMemsetNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, memsetParams: In<RawFill>, ctx: Context) {
         let _ = ctx;
         let graph = graph(hGraph)?;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || params::fill(memsetParams))
+        // SAFETY: as many handles as the call says.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), || params::fill(memsetParams)) }
     }
 
-    fn cuGraphAddHostNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
+    fn cuGraphAddHostNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: In<[usize; 2]>) {
         let graph = graph(hGraph)?;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || params::host(nodeParams))
+        // SAFETY: as many handles as the call says.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), || params::host(nodeParams)) }
     }
 
     fn cuGraphAddChildGraphNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, childGraph: Graph) {
         let graph = graph(hGraph)?;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || params::child(childGraph))
+        // SAFETY: as many handles as the call says.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), || params::child(childGraph)) }
     }
 
     fn cuGraphAddEmptyNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize) {
         let graph = graph(hGraph)?;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || Ok(Payload::Empty))
+        // SAFETY: as many handles as the call says.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), || Ok(Payload::Empty)) }
     }
 
     fn cuGraphAddEventRecordNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, event: Event) {
         let graph = graph(hGraph)?;
         let made = || params::event(event).map(Payload::Record);
-        add(phGraphNode, &graph, (dependencies, numDependencies), made)
+        // SAFETY: as many handles as the call says.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), made) }
     }
 
     fn cuGraphAddEventWaitNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, event: Event) {
         let graph = graph(hGraph)?;
         let made = || params::event(event).map(Payload::Wait);
-        add(phGraphNode, &graph, (dependencies, numDependencies), made)
+        // SAFETY: as many handles as the call says.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), made) }
     }
 
     fn cuGraphAddMemAllocNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
         let graph = graph(hGraph)?;
         let mut address = 0;
-        add(phGraphNode, &graph, (dependencies, numDependencies), || {
-            let made = params::alloc(nodeParams)?;
+        let made = || {
+            // SAFETY: a CUDA_MEM_ALLOC_NODE_PARAMS, or null.
+            let made = params::alloc(unsafe { at(nodeParams) })?;
             if let Payload::Alloc(allocation) = &made {
                 address = allocation.address;
             }
             Ok(made)
-        })?;
-        give(at(Ptr(nodeParams.0 + params::ALLOC_ADDRESS)), address)
+        };
+        // SAFETY: as many handles as the call says.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), made)? };
+        // SAFETY: in that structure, which is not null.
+        give(unsafe { at(Ptr(nodeParams.0 + params::ALLOC_ADDRESS)) }, address)
     }
 
     fn cuGraphAddMemFreeNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, dptr: Ptr) {
         let graph = graph(hGraph)?;
         let made = || params::free(dptr.0 as u64);
-        add(phGraphNode, &graph, (dependencies, numDependencies), made)
+        // SAFETY: as many handles as the call says.
+        unsafe { add(phGraphNode, &graph, (dependencies, numDependencies), made) }
     }
 
     fn cuGraphNodeGetType (hNode: Node, type_: Out<i32>) {
         give(type_, with(hNode, |payload| Some(payload.kind()))?)
     }
 
-    fn cuGraphMemcpyNodeGetParams (hNode: Node, nodeParams: Ptr) {
+    fn cuGraphMemcpyNodeGetParams (hNode: Node, nodeParams: At<Shape>) {
         let shape = with(hNode, |payload| match payload {
             Payload::Copy(copy) => Some(copy.shape),
             _ => None,
         })?;
-        give(at(nodeParams), shape)
+        give(nodeParams, shape)
     }
 
-    fn cuGraphMemsetNodeGetParams (hNode: Node, nodeParams: Ptr) {
+    fn cuGraphMemsetNodeGetParams (hNode: Node, nodeParams: At<RawFill>) {
         let raw = with(hNode, |payload| match payload {
             Payload::Fill(fill) => Some(fill.raw),
             _ => None,
         })?;
-        give(at(nodeParams), raw)
+        give(nodeParams, raw)
     }
 
-    fn cuGraphHostNodeGetParams (hNode: Node, nodeParams: Ptr) {
+    fn cuGraphHostNodeGetParams (hNode: Node, nodeParams: At<[usize; 2]>) {
         let function = with(hNode, |payload| match payload {
             Payload::Host(function) => Some([function.function, function.data]),
             _ => None,
         })?;
-        give(at(nodeParams), function)
+        give(nodeParams, function)
     }
 
     fn cuGraphChildGraphNodeGetGraph (hNode: Node, phGraph: Out<Graph>) {
@@ -271,7 +289,7 @@ entry! {
         give(event_out, abi::Event(event))
     }
 
-    fn cuGraphMemAllocNodeGetParams (hNode: Node, params_out: Ptr) {
+    fn cuGraphMemAllocNodeGetParams (hNode: Node, params_out: At<RawAlloc>) {
         let allocation = with(hNode, |payload| match payload {
             Payload::Alloc(allocation) => Some(allocation.clone()),
             _ => None,
@@ -287,20 +305,21 @@ entry! {
         give(dptr_out, Ptr(address as usize))
     }
 
-    fn cuGraphMemcpyNodeSetParams (hNode: Node, nodeParams: Ptr) {
+    fn cuGraphMemcpyNodeSetParams (hNode: Node, nodeParams: In<Shape>) {
         set(hNode, params::copy(nodeParams)?)
     }
 
-    fn cuGraphMemsetNodeSetParams (hNode: Node, nodeParams: Ptr) {
+    fn cuGraphMemsetNodeSetParams (hNode: Node, nodeParams: In<RawFill>) {
         set(hNode, params::fill(nodeParams)?)
     }
 
-    fn cuGraphHostNodeSetParams (hNode: Node, nodeParams: Ptr) {
+    fn cuGraphHostNodeSetParams (hNode: Node, nodeParams: In<[usize; 2]>) {
         set(hNode, params::host(nodeParams)?)
     }
 
     fn cuGraphNodeSetParams cuGraphNodeSetParams_v2 (hNode: Node, nodeParams: Ptr) {
-        set(hNode, params::any(nodeParams)?)
+        // SAFETY: a CUgraphNodeParams, or null.
+        set(hNode, unsafe { params::any(nodeParams)? })
     }
 
     fn cuGraphEventRecordNodeSetEvent (hNode: Node, event: Event) {

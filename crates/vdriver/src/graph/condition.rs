@@ -47,7 +47,7 @@ static VALUES: Mutex<Option<HashMap<u64, Weak<Value>>>> = Mutex::new(None);
 
 impl Value {
     fn new(graph: &Arc<Object>, context: &Owner, default: Option<u32>) -> Result<Arc<Value>, i32> {
-        let address = memory::allocate(context.device, MemoryKind::Device, VALUE)?;
+        let address = memory::take::allocate(context.device, MemoryKind::Device, VALUE)?;
         let (context, graph, used) = (context.id, Arc::downgrade(graph), AtomicBool::new(false));
         let value = Arc::new(Value { address, context, graph, default, used });
         value.set(default.unwrap_or(0));
@@ -191,7 +191,7 @@ pub unsafe fn node(to: &Arc<Object>, from: Ptr) -> Result<Payload, i32> {
     let made = Condition::new(value, kind, bodies);
     let shown = made.shown.as_ptr().expose_provenance();
     // SAFETY: within the structure, which is not null.
-    unsafe { give(at(Ptr(from.0 + GRAPHS_OUT)), shown)? };
+    give(unsafe { at(Ptr(from.0 + GRAPHS_OUT)) }, shown)?;
     Ok(Payload::Condition(made))
 }
 
@@ -222,7 +222,7 @@ pub fn check_body(body: &Object) -> Result<(), i32> {
 entry! {
     fn cuGraphConditionalHandleCreate (pHandle_out: Out<u64>, hGraph: Graph, ctx: Context, defaultLaunchValue: u32, flags: Flags) {
         let graph = graph(hGraph)?;
-        if pHandle_out.0.is_null() || flags.0 & !ASSIGN_DEFAULT != 0 {
+        if pHandle_out.is_null() || flags.0 & !ASSIGN_DEFAULT != 0 {
             return Err(status::INVALID_VALUE);
         }
         let context = context::of(ctx.0)?;

@@ -12,10 +12,13 @@ use cushim_abi::types::{self as abi, *};
 
 use super::condition::{self, Condition};
 use super::steps::{Named, Steps};
+use super::work::RawFill;
 use super::{Graph as Object, Node as Part, Payload, graph, node, params};
+use crate::argument::{At, In, Place};
 use crate::context;
 use crate::entry::entry;
 use crate::handle::{Handles, handle};
+use crate::memory::ends::Shape;
 use crate::state::{at, check, give, offer, take};
 use crate::status;
 use cushim_accel::Signal;
@@ -203,15 +206,12 @@ fn outcome(difference: &Difference) -> Result<(), i32> {
 
 /// Makes an instance and gives out its handle.
 ///
-/// # Safety
-/// `to` is null or has room.
-///
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED for launches by kernels.
-unsafe fn instantiate(to: Out<GraphExec>, hgraph: abi::Graph, flags: u64) -> Result<(), i32> {
+fn instantiate(to: Place<GraphExec>, hgraph: abi::Graph, flags: u64) -> Result<(), i32> {
     context::current()?;
     let graph = graph(hgraph)?;
-    if to.0.is_null() || flags & !0xf != 0 {
+    if to.is_null() || flags & !0xf != 0 {
         return Err(status::INVALID_VALUE);
     }
     let flags = flags & !BY_NODE_PRIORITY;
@@ -221,11 +221,10 @@ unsafe fn instantiate(to: Out<GraphExec>, hgraph: abi::Graph, flags: u64) -> Res
     if condition::is_any_unused(&graph) {
         return Err(status::INVALID_VALUE);
     }
-    // SAFETY: the caller's.
-    unsafe { give(to, abi::GraphExec(EXECS.add(Exec::new(&graph, flags)?))) }
+    give(to, abi::GraphExec(EXECS.add(Exec::new(&graph, flags)?)))
 }
 
-unsafe fn set(exec: GraphExec, node: abi::Node, made: Result<Payload, i32>) -> Result<(), i32> {
+fn set(exec: GraphExec, node: abi::Node, made: Result<Payload, i32>) -> Result<(), i32> {
     let exec = self::exec(exec)?;
     let node_kind = exec.node(node).map(|part| lock(&part.payload).kind());
     node_kind?;
@@ -233,11 +232,11 @@ unsafe fn set(exec: GraphExec, node: abi::Node, made: Result<Payload, i32>) -> R
 }
 
 entry! {
-    fn cuGraphInstantiate cuGraphInstantiate_v2 (phGraphExec: Out<GraphExec>, hGraph: Graph, phErrorNode: Ptr, logBuffer: Ptr, bufferSize: usize) {
+    fn cuGraphInstantiate cuGraphInstantiate_v2 (phGraphExec: Out<GraphExec>, hGraph: Graph, phErrorNode: At<usize>, logBuffer: At<u8>, bufferSize: usize) {
         instantiate(phGraphExec, hGraph, 0)?;
-        offer(at(phErrorNode), 0usize);
+        offer(phErrorNode, 0usize);
         if bufferSize > 0 {
-            offer(at(logBuffer), 0u8);
+            offer(logBuffer, 0u8);
         }
         Ok(())
     }
@@ -252,13 +251,16 @@ entry! {
 
     fn cuGraphInstantiateWithParams cuGraphInstantiateWithParams_ptsz (phGraphExec: Out<GraphExec>, hGraph: Graph, instantiateParams: Ptr) {
         // Flags, stream to upload in, node at fault, result.
-        let flags: u64 = take(instantiateParams)?;
+        // SAFETY: a CUDA_GRAPH_INSTANTIATE_PARAMS, or null.
+        let flags: u64 = unsafe { take(instantiateParams)? };
         let result = instantiate(phGraphExec, hGraph, flags);
         // CUDA_GRAPH_INSTANTIATE_ERROR, or _CONDITIONAL_HANDLE_UNUSED.
         let unused = graph(hGraph).is_ok_and(|graph| condition::is_any_unused(&graph));
         let why = if unused { 5 } else { 1 };
-        offer(at(Ptr(instantiateParams.0 + 16)), 0usize);
-        offer(at(Ptr(instantiateParams.0 + 24)), if result.is_err() { why } else { 0 });
+        // SAFETY: in that structure, which is not null.
+        let (node, outcome) = unsafe { (at(Ptr(instantiateParams.0 + 16)), at(Ptr(instantiateParams.0 + 24))) };
+        offer(node, 0usize);
+        offer(outcome, if result.is_err() { why } else { 0 });
         result
     }
 
@@ -278,21 +280,23 @@ entry! {
         give(graphId, exec(hGraphExec)?.id)
     }
 
-    fn cuGraphExecUpdate (hGraphExec: GraphExec, hGraph: Graph, hErrorNode_out: Ptr, updateResult_out: Ptr) {
+    fn cuGraphExecUpdate (hGraphExec: GraphExec, hGraph: Graph, hErrorNode_out: At<usize>, updateResult_out: At<i32>) {
         let difference = update(hGraphExec, hGraph)?;
-        offer(at(hErrorNode_out), difference.node);
+        offer(hErrorNode_out, difference.node);
         // Another shape is CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED in this form (measured).
         let result = if difference.result == 2 { 6 } else { difference.result };
-        offer(at(updateResult_out), result);
+        offer(updateResult_out, result);
         outcome(&difference)
     }
 
     fn cuGraphExecUpdate_v2 (hGraphExec: GraphExec, hGraph: Graph, resultInfo: Ptr) {
         let difference = update(hGraphExec, hGraph)?;
         // CUgraphExecUpdateResultInfo: the result, the node, the node that an edge comes from.
-        offer(at(resultInfo), difference.result);
         if resultInfo.0 != 0 {
-            offer(at(Ptr(resultInfo.0 + 8)), [difference.node, difference.from]);
+            // SAFETY: in that structure.
+            let (result, nodes) = unsafe { (at(resultInfo), at(Ptr(resultInfo.0 + 8))) };
+            offer(result, difference.result);
+            offer(nodes, [difference.node, difference.from]);
         }
         outcome(&difference)
     }
@@ -314,22 +318,23 @@ entry! {
         give(isEnabled, u32::from(exec.node(hNode)?.enabled.load(Ordering::Acquire)))
     }
 
-    fn cuGraphExecMemcpyNodeSetParams (hGraphExec: GraphExec, hNode: Node, params: Ptr, ctx: Context) {
+    fn cuGraphExecMemcpyNodeSetParams (hGraphExec: GraphExec, hNode: Node, params: In<Shape>, ctx: Context) {
         let _ = ctx;
-        set(hGraphExec, hNode, super::params::copy(params))
+        set(hGraphExec, hNode, params::copy(params))
     }
 
-    fn cuGraphExecMemsetNodeSetParams (hGraphExec: GraphExec, hNode: Node, params: Ptr, ctx: Context) {
+    fn cuGraphExecMemsetNodeSetParams (hGraphExec: GraphExec, hNode: Node, params: In<RawFill>, ctx: Context) {
         let _ = ctx;
-        set(hGraphExec, hNode, super::params::fill(params))
+        set(hGraphExec, hNode, params::fill(params))
     }
 
-    fn cuGraphExecHostNodeSetParams (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
+    fn cuGraphExecHostNodeSetParams (hGraphExec: GraphExec, hNode: Node, nodeParams: In<[usize; 2]>) {
         set(hGraphExec, hNode, params::host(nodeParams))
     }
 
     fn cuGraphExecNodeSetParams (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
-        set(hGraphExec, hNode, params::any(nodeParams))
+        // SAFETY: a CUgraphNodeParams, or null.
+        set(hGraphExec, hNode, unsafe { params::any(nodeParams) })
     }
 
     fn cuGraphExecEventRecordNodeSetEvent (hGraphExec: GraphExec, hNode: Node, event: Event) {

@@ -5,7 +5,8 @@
 
 use cushim_abi::types::*;
 
-use super::params::{MEMBER, RawKernel, give_alloc};
+use super::params::{MEMBER, give_alloc};
+use super::work::RawKernel;
 use super::{Payload, node};
 use crate::entry::entry;
 use crate::handle::handle;
@@ -25,7 +26,7 @@ unsafe fn member(payload: &Payload, to: Ptr) -> Result<(), i32> {
     unsafe {
         match payload {
             Payload::Kernel(kernel) => {
-                kernel.give(to)?;
+                kernel.give(at(to))?;
                 // The function, or the kernel that it is of; its context, which the function says.
                 let behind = crate::kernel::of_function(kernel.dispatch.tag);
                 give(at(Ptr(to.0 + size_of::<RawKernel>())), [behind, 0])
@@ -37,7 +38,7 @@ unsafe fn member(payload: &Payload, to: Ptr) -> Result<(), i32> {
             Payload::Child(child) => give(at(to), handle(child)),
             Payload::Empty => Ok(()),
             Payload::Wait(event) | Payload::Record(event) => give(at(to), handle(event)),
-            Payload::Alloc(allocation) => give_alloc(allocation, to),
+            Payload::Alloc(allocation) => give_alloc(allocation, at(to)),
             Payload::Free(address) => give(at(to), *address),
             Payload::Batch(batch) => give(at(to), batch.parameters()),
             Payload::Condition(condition) => give(at(to), condition.raw()),
@@ -52,8 +53,11 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         let payload = lock(&node.payload);
-        give(at(nodeParams), [0u8; BYTES])?;
-        give(at(nodeParams), payload.kind())?;
-        member(&payload, Ptr(nodeParams.0 + MEMBER))
+        // SAFETY: a CUgraphNodeParams, or null; it begins with the kind.
+        let (all, kind) = unsafe { (at(nodeParams), at(nodeParams)) };
+        give(all, [0u8; BYTES])?;
+        give(kind, payload.kind())?;
+        // SAFETY: the union of that structure, which is not null.
+        unsafe { member(&payload, Ptr(nodeParams.0 + MEMBER)) }
     }
 }

@@ -1,58 +1,21 @@
 //! Kernel nodes.
 //!
 //! Source: CUDA Driver API, `cuGraphAddKernelNode`, `cuGraphKernelNodeSetAttribute`. Must not know: how a
-//! launch is checked ([`launch`]).
+//! launch is made of parameters ([`super::params`]).
 
 use cushim_abi::types::*;
 
-use super::params::{KernelNode, RawKernel, replace};
+use super::params::{kernel, replace};
+use super::work::{KernelNode, RawKernel};
 use super::{Payload, graph, node};
+use crate::argument::{At, Place};
 use crate::entry::entry;
-use crate::state::{at, give, take};
-use crate::{context, function, launch, status};
+use crate::state::{at, give, pointer};
+use crate::{cluster, function_api, status};
 use cushim_accel::locks::lock;
 
-/// A launch of `CUDA_KERNEL_NODE_PARAMS`; `later`: with a `CUkernel` behind it, which counts where there is
-/// no function, and the context in which that runs; null: the current one.
-///
-/// # Safety
-/// `from` is null or such a structure, its arguments as the kernel's parameters ask for.
-///
-/// # Errors
-/// Those of [`launch::prepare`].
-pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
-    // SAFETY: the caller's.
-    let raw: RawKernel = unsafe { take(from)? };
-    let (mut function, mut context) = (Func(raw.function), 0);
-    if later && function.0 == 0 {
-        // SAFETY: the caller's: the fields behind.
-        let behind: [usize; 2] = unsafe { take(Ptr(from.0 + size_of::<RawKernel>()))? };
-        (function, context) = (Func(behind[0]), behind[1]);
-    }
-    if function.0 == 0 {
-        return Err(status::INVALID_VALUE);
-    }
-    let [gx, gy, gz, bx, by, bz, shared, _] = raw.shape;
-    let launch = launch::Launch {
-        function,
-        grid: [gx, gy, gz],
-        block: [bx, by, bz],
-        shared,
-        cooperative: false,
-        params: Ptr(raw.params),
-        extra: Ptr(raw.extra),
-    };
-    let function = match context {
-        0 => function::of(function)?,
-        context => crate::kernel::of(function)?.in_context(&context::of(context)?)?,
-    };
-    // SAFETY: the caller's.
-    let dispatch = unsafe { launch::prepare(&function, &launch)? };
-    Ok(Payload::Kernel(KernelNode::new(dispatch)))
-}
-
 unsafe fn add(
-    to: Out<Node>,
+    to: Place<Node>,
     graph: Graph,
     dependencies: (Ptr, usize),
     params: Ptr,
@@ -89,10 +52,28 @@ fn attribute(hnode: Node, number: i32) -> Result<[u8; 64], i32> {
     let mut value = [0; 64];
     match number {
         2 => value[0] = u8::from(kernel.dispatch.cooperative),
-        1 | 4 | 5 | 8..=11 | 13 | 14 => {}
+        4 => {
+            let sides = kernel.dispatch.cluster.unwrap_or([0; 3]);
+            for (to, from) in value.iter_mut().zip(sides.iter().flat_map(|n| n.to_le_bytes())) {
+                *to = from;
+            }
+        }
+        1 | 5 | 8..=11 | 13 | 14 => {}
         _ => return Err(status::INVALID_VALUE),
     }
     Ok(value)
+}
+
+/// The size of clusters that a node's attribute sets.
+///
+/// # Errors
+/// Those of [`cluster::size`].
+fn clustered(kernel: &KernelNode, value: &[u8; 64]) -> Result<Option<[u32; 3]>, i32> {
+    let word =
+        |n: usize| value.iter().skip(4 * n).take(4).rev().fold(0, |v, b| v << 8 | u32::from(*b));
+    let given = Some([0, 1, 2].map(word)).filter(|sides| *sides != [0; 3]);
+    let function = function_api::of(Func(kernel.dispatch.tag))?;
+    cluster::size(&function, kernel.dispatch.grid, given)
 }
 
 /// Bytes of an attribute's value that are read and written.
@@ -108,30 +89,36 @@ fn size(number: i32) -> usize {
 
 entry! {
     fn cuGraphAddKernelNode (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
-        add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, false)
+        // SAFETY: as many handles as the call says; a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, false) }
     }
 
     fn cuGraphAddKernelNode_v2 (phGraphNode: Out<Node>, hGraph: Graph, dependencies: Ptr, numDependencies: usize, nodeParams: Ptr) {
-        add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, true)
+        // SAFETY: as many handles as the call says; a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { add(phGraphNode, hGraph, (dependencies, numDependencies), nodeParams, true) }
     }
 
     fn cuGraphKernelNodeSetParams (hNode: Node, nodeParams: Ptr) {
-        set(hNode, nodeParams, false)
+        // SAFETY: a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { set(hNode, nodeParams, false) }
     }
 
     fn cuGraphKernelNodeSetParams_v2 (hNode: Node, nodeParams: Ptr) {
-        set(hNode, nodeParams, true)
+        // SAFETY: a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { set(hNode, nodeParams, true) }
     }
 
     fn cuGraphExecKernelNodeSetParams (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
-        set_exec(hGraphExec, hNode, nodeParams, false)
+        // SAFETY: a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { set_exec(hGraphExec, hNode, nodeParams, false) }
     }
 
     fn cuGraphExecKernelNodeSetParams_v2 (hGraphExec: GraphExec, hNode: Node, nodeParams: Ptr) {
-        set_exec(hGraphExec, hNode, nodeParams, true)
+        // SAFETY: a CUDA_KERNEL_NODE_PARAMS with arguments as the kernel asks for.
+        unsafe { set_exec(hGraphExec, hNode, nodeParams, true) }
     }
 
-    fn cuGraphKernelNodeGetParams (hNode: Node, nodeParams: Ptr) {
+    fn cuGraphKernelNodeGetParams (hNode: Node, nodeParams: At<RawKernel>) {
         let (node, _) = node(hNode)?;
         match &*lock(&node.payload) {
             Payload::Kernel(kernel) => kernel.give(nodeParams),
@@ -143,14 +130,16 @@ entry! {
         let (node, _) = node(hNode)?;
         let function = match &*lock(&node.payload) {
             Payload::Kernel(kernel) => {
-                kernel.give(nodeParams)?;
+                // SAFETY: a CUDA_KERNEL_NODE_PARAMS, or null.
+                kernel.give(unsafe { at(nodeParams) })?;
                 kernel.dispatch.tag
             }
             _ => return Err(status::INVALID_VALUE),
         };
         // The kernel, and its context, which the function says.
         let behind = Ptr(nodeParams.0 + size_of::<RawKernel>());
-        give(at(behind), [crate::kernel::of_function(function), 0])
+        // SAFETY: the fields that the second version has behind, of a structure that is not null.
+        give(unsafe { at(behind) }, [crate::kernel::of_function(function), 0])
     }
 
     fn cuGraphKernelNodeGetAttribute (hNode: Node, attr: i32, value_out: Ptr) {
@@ -158,7 +147,8 @@ entry! {
         if value_out.0 == 0 {
             return Err(status::INVALID_VALUE);
         }
-        at::<u8>(value_out).0.copy_from_nonoverlapping(value.as_ptr(), size(attr));
+        // SAFETY: room for the attribute's value, of which this is the size.
+        unsafe { pointer::<u8>(value_out).copy_from_nonoverlapping(value.as_ptr(), size(attr)) };
         Ok(())
     }
 
@@ -168,10 +158,15 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         let mut kept = [0u8; 64];
-        kept.as_mut_ptr().copy_from_nonoverlapping(at::<u8>(value).0, size(attr));
+        // SAFETY: the attribute's value, of which this is the size.
+        unsafe { kept.as_mut_ptr().copy_from_nonoverlapping(pointer::<u8>(value), size(attr)) };
         let (node, _) = node(hNode)?;
-        if attr == 2 && let Payload::Kernel(kernel) = &mut *lock(&node.payload) {
-            kernel.dispatch.cooperative = kept[0] != 0;
+        if let Payload::Kernel(kernel) = &mut *lock(&node.payload) {
+            match attr {
+                2 => kernel.dispatch.cooperative = kept[0] != 0,
+                4 => kernel.dispatch.cluster = clustered(kernel, &kept)?,
+                _ => {}
+            }
         }
         let mut attributes = lock(&node.attributes);
         attributes.retain(|(other, _)| *other != attr);
@@ -181,12 +176,14 @@ entry! {
 
     fn cuGraphKernelNodeCopyAttributes (dst: Node, src: Node) {
         let ((to, _), (from, _)) = (node(dst)?, node(src)?);
-        let cooperative = match &*lock(&from.payload) {
-            Payload::Kernel(kernel) => kernel.dispatch.cooperative,
+        let (cooperative, cluster) = match &*lock(&from.payload) {
+            Payload::Kernel(kernel) => (kernel.dispatch.cooperative, kernel.dispatch.cluster),
             _ => return Err(status::INVALID_VALUE),
         };
         match &mut *lock(&to.payload) {
-            Payload::Kernel(kernel) => kernel.dispatch.cooperative = cooperative,
+            Payload::Kernel(kernel) => {
+                (kernel.dispatch.cooperative, kernel.dispatch.cluster) = (cooperative, cluster);
+            }
             _ => return Err(status::INVALID_VALUE),
         }
         let kept = lock(&from.attributes).clone();

@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, Weak};
 
 use cushim_abi::types::*;
 
+use crate::argument::{At, In};
 use crate::context::Context as Owner;
 use crate::device::device;
 use crate::entry::entry;
 use crate::memory::{self, Range, Source};
-use crate::state::{accelerator, at, give, take};
+use crate::state::{accelerator, give};
 use crate::status;
 use cushim_accel::MemoryKind;
 use cushim_accel::locks::lock;
@@ -56,7 +57,7 @@ impl Allocation {
         if bytes == 0 {
             return Err(status::INVALID_VALUE);
         }
-        let address = memory::allocate(device, MemoryKind::Device, bytes)?;
+        let address = memory::take::allocate(device, MemoryKind::Device, bytes)?;
         memory::insert(Arc::new(Range {
             base: address,
             bytes,
@@ -127,16 +128,16 @@ entry! {
         device(dev).map(drop)
     }
 
-    fn cuDeviceGetGraphMemAttribute (dev: Device, attr: i32, value: Ptr) {
+    fn cuDeviceGetGraphMemAttribute (dev: Device, attr: i32, value: At<u64>) {
         device(dev)?;
         let of = [&USED, &USED_HIGH, &RESERVED, &RESERVED_HIGH];
         let of = usize::try_from(attr).ok().and_then(|attr| of.get(attr).copied());
-        give(at(value), of.ok_or(status::INVALID_VALUE)?.load(Ordering::Relaxed))
+        give(value, of.ok_or(status::INVALID_VALUE)?.load(Ordering::Relaxed))
     }
 
-    fn cuDeviceSetGraphMemAttribute (dev: Device, attr: i32, value: Ptr) {
+    fn cuDeviceSetGraphMemAttribute (dev: Device, attr: i32, value: In<u64>) {
         device(dev)?;
-        let value: u64 = take(value)?;
+        let value = value.read()?;
         // Only high-water marks can be set, and only back to now.
         match (attr, value) {
             (1, 0) => USED_HIGH.store(USED.load(Ordering::Relaxed), Ordering::Relaxed),

@@ -12,10 +12,12 @@ pub mod kernel;
 pub mod launch;
 pub mod memory;
 pub mod object;
+pub mod object_api;
 pub mod params;
 pub mod plan;
 pub mod shape;
 pub mod steps;
+pub mod work;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -25,14 +27,14 @@ use cushim_abi::types as abi;
 
 use super::event;
 use super::handle::{Handles, handle};
+use super::host::Function;
 use super::state::check;
 use super::status;
-use super::stream::callback::Function;
 use condition::{Condition, Value};
 use cushim_accel::locks::lock;
 use memory::Allocation;
 use object::Held;
-use params::{CopyNode, FillNode, KernelNode};
+use work::{Batch, CopyNode, FillNode, KernelNode};
 
 /// What a node does.
 #[derive(Clone)]
@@ -58,7 +60,7 @@ pub enum Payload {
     /// Gives memory back that was allocated at this address.
     Free(u64),
     /// Operations on values in memory.
-    Batch(Arc<batch::Batch>),
+    Batch(Arc<Batch>),
     /// Bodies, of which a value chooses.
     Condition(Arc<Condition>),
 }

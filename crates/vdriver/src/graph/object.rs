@@ -4,32 +4,36 @@
 
 use std::sync::{Arc, Mutex};
 
-use cushim_abi::types::*;
+use cushim_abi::types::Ptr;
 
-use super::graph;
-use crate::entry::entry;
 use crate::handle::{Handles, handle};
-use crate::state::{check, give};
-use crate::stream::callback::Function;
-use crate::{host, status};
+use crate::host::{self, Function};
+use crate::state::check;
+use crate::status;
 use cushim_accel::locks::lock;
 
 /// A user object.
 pub struct Object {
-    destroy: Function,
+    /// Called with the last reference.
+    pub destroy: Function,
     /// References: the program's and those of graphs.
-    count: Mutex<u64>,
+    pub count: Mutex<u64>,
 }
 
-static OBJECTS: Handles<Object> = Handles::new();
+/// User objects by handle.
+pub static OBJECTS: Handles<Object> = Handles::new();
 
 impl Object {
-    fn add(&self, by: u64) {
+    /// Takes references.
+    pub fn add(&self, by: u64) {
         *lock(&self.count) += by;
     }
 
     /// Gives references up; with the last the program's function is called.
-    fn release(self: &Arc<Self>, by: u64) -> Result<(), i32> {
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for more than there are.
+    pub fn release(self: &Arc<Self>, by: u64) -> Result<(), i32> {
         let mut count = lock(&self.count);
         *count = count.checked_sub(by).ok_or(status::INVALID_VALUE)?;
         if *count == 0 {
@@ -43,8 +47,10 @@ impl Object {
 
 /// References that a graph holds.
 pub struct Held {
-    object: Arc<Object>,
-    count: u64,
+    /// Of which.
+    pub object: Arc<Object>,
+    /// How many.
+    pub count: u64,
 }
 
 impl Clone for Held {
@@ -61,76 +67,11 @@ impl Drop for Held {
     }
 }
 
-fn by_handle(object: Ptr) -> Result<Arc<Object>, i32> {
+/// The user object of a handle.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE, and those of [`check`].
+pub fn by_handle(object: Ptr) -> Result<Arc<Object>, i32> {
     check()?;
     OBJECTS.get(object.0).ok_or(status::INVALID_VALUE)
-}
-
-fn some(count: u32) -> Result<u64, i32> {
-    match count {
-        1..=0x7fff_ffff => Ok(count.into()),
-        _ => Err(status::INVALID_VALUE),
-    }
-}
-
-entry! {
-    fn cuUserObjectCreate (object_out: Out<Ptr>, ptr: Ptr, destroy: Ptr, initialRefcount: u32, flags: Flags) {
-        check()?;
-        // Here any number is one (measured).
-        let count = u64::from(initialRefcount);
-        if count == 0 {
-            return Err(status::INVALID_VALUE);
-        }
-        // CU_USER_OBJECT_NO_DESTRUCTOR_SYNC must be given.
-        if object_out.0.is_null() || destroy.0 == 0 || flags.0 != 1 {
-            return Err(status::INVALID_VALUE);
-        }
-        let destroy = Function { function: destroy.0, data: ptr.0 };
-        let object = Object { destroy, count: Mutex::new(count) };
-        give(object_out, Ptr(OBJECTS.add(Arc::new(object))))
-    }
-
-    fn cuUserObjectRetain (object: Ptr, count: u32) {
-        by_handle(object)?.add(some(count)?);
-        Ok(())
-    }
-
-    fn cuUserObjectRelease (object: Ptr, count: u32) {
-        by_handle(object)?.release(some(count)?)
-    }
-
-    fn cuGraphRetainUserObject (graph: Graph, object: Ptr, count: u32, flags: Flags) {
-        let graph = self::graph(graph)?;
-        let (object, count) = (by_handle(object)?, some(count)?);
-        // CU_GRAPH_USER_OBJECT_MOVE: the caller's references become the graph's.
-        match flags.0 {
-            0 => object.add(count),
-            1 if *lock(&object.count) >= count => {}
-            _ => return Err(status::INVALID_VALUE),
-        }
-        graph.with_objects(|held| held.push(Held { object, count }));
-        Ok(())
-    }
-
-    fn cuGraphReleaseUserObject (graph: Graph, object: Ptr, count: u32) {
-        let graph = self::graph(graph)?;
-        let (object, mut count) = (by_handle(object)?, some(count)?);
-        let gone = graph.with_objects(|held| {
-            let own = |held: &&mut Held| Arc::ptr_eq(&held.object, &object);
-            let all: u64 = held.iter_mut().filter(own).map(|held| held.count).sum();
-            if all < count {
-                return Err(status::INVALID_VALUE);
-            }
-            let mut gone = 0;
-            for held in held.iter_mut().filter(own) {
-                let some = held.count.min(count);
-                held.count -= some;
-                count -= some;
-                gone += some;
-            }
-            held.retain(|held| held.count > 0);
-            Ok(gone)
-        })?;
-        object.release(gone)
-    }
 }

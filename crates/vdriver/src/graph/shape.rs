@@ -9,35 +9,33 @@ use cushim_abi::types::{self as abi, *};
 
 use super::build::{ids, plain};
 use super::{Graph as Object, Node as Part, Payload, graph, node};
+use crate::argument::Place;
 use crate::entry::entry;
 use crate::handle::handle;
-use crate::state::{at, give, text};
+use crate::state::{give, pointer};
 use crate::status;
 use cushim_accel::locks::lock;
 
 /// Gives handles out: how many there are where the program has no place for them, else as many as fit,
 /// the rest of the place with nulls, and how many were given.
-unsafe fn list(places: &[(Ptr, &[usize])], count: Out<usize>) -> Result<(), i32> {
-    if count.0.is_null() {
+unsafe fn list(places: &[(Ptr, &[usize])], count: Place<usize>) -> Result<(), i32> {
+    if count.is_null() {
         return Err(status::INVALID_VALUE);
     }
     let all = places.first().map_or(0, |(_, handles)| handles.len());
     if places.iter().all(|(place, _)| place.0 == 0) {
-        // SAFETY: not null; the caller's place.
-        return unsafe { give(count, all) };
+        return give(count, all);
     }
-    // SAFETY: not null; the caller's count of places.
-    let room = unsafe { count.0.read_unaligned() };
+    let room = count.read()?;
     for (place, handles) in places.iter().filter(|(place, _)| place.0 != 0) {
-        let to = at::<usize>(*place).0;
+        let to = pointer::<usize>(*place);
         for index in 0..room {
             let handle = handles.get(index).copied().unwrap_or(0);
             // SAFETY: the caller's place has that much room.
             unsafe { to.add(index).write_unaligned(handle) };
         }
     }
-    // SAFETY: not null; the caller's place.
-    unsafe { give(count, all.min(room)) }
+    give(count, all.min(room))
 }
 
 fn handles(nodes: &[Arc<Part>]) -> Vec<usize> {
@@ -45,14 +43,14 @@ fn handles(nodes: &[Arc<Part>]) -> Vec<usize> {
 }
 
 /// Edge data of plain dependencies.
-unsafe fn no_data(to: Ptr, count: Out<usize>) {
-    if to.0 != 0 && !count.0.is_null() {
+unsafe fn no_data(to: Ptr, count: Place<usize>) {
+    if let (1.., Ok(count)) = (to.0, count.read()) {
         // SAFETY: the caller's place has as many as it says, now that it says how many there are.
-        unsafe { at::<u64>(to).0.write_bytes(0, count.0.read_unaligned()) };
+        unsafe { pointer::<u64>(to).write_bytes(0, count) };
     }
 }
 
-unsafe fn edges(hgraph: abi::Graph, [from, to]: [Ptr; 2], count: Out<usize>) -> Result<(), i32> {
+unsafe fn edges(hgraph: abi::Graph, [from, to]: [Ptr; 2], count: Place<usize>) -> Result<(), i32> {
     let graph = graph(hgraph)?;
     if (from.0 == 0) != (to.0 == 0) {
         return Err(status::INVALID_VALUE);
@@ -67,7 +65,7 @@ unsafe fn edges(hgraph: abi::Graph, [from, to]: [Ptr; 2], count: Out<usize>) -> 
 unsafe fn neighbours(
     hnode: abi::Node,
     to: Ptr,
-    count: Out<usize>,
+    count: Place<usize>,
     before: bool,
 ) -> Result<(), i32> {
     let (node, graph) = node(hnode)?;
@@ -93,74 +91,91 @@ unsafe fn pairs(
 
 entry! {
     fn cuGraphGetNodes (hGraph: Graph, nodes: Ptr, numNodes: Out<usize>) {
-        list(&[(nodes, &handles(&graph(hGraph)?.nodes()))], numNodes)
+        // SAFETY: as many places as the call says.
+        unsafe { list(&[(nodes, &handles(&graph(hGraph)?.nodes()))], numNodes) }
     }
 
     fn cuGraphGetRootNodes (hGraph: Graph, rootNodes: Ptr, numRootNodes: Out<usize>) {
-        list(&[(rootNodes, &handles(&graph(hGraph)?.roots()))], numRootNodes)
+        // SAFETY: as many places as the call says.
+        unsafe { list(&[(rootNodes, &handles(&graph(hGraph)?.roots()))], numRootNodes) }
     }
 
     fn cuGraphGetEdges (hGraph: Graph, from: Ptr, to: Ptr, numEdges: Out<usize>) {
-        edges(hGraph, [from, to], numEdges)
+        // SAFETY: as many places as the call says.
+        unsafe { edges(hGraph, [from, to], numEdges) }
     }
 
     fn cuGraphGetEdges_v2 (hGraph: Graph, from: Ptr, to: Ptr, edgeData: Ptr, numEdges: Out<usize>) {
-        edges(hGraph, [from, to], numEdges)?;
+        // SAFETY: as many places as the call says.
+        unsafe { edges(hGraph, [from, to], numEdges) }?;
         if from.0 != 0 {
-            no_data(edgeData, numEdges);
+            // SAFETY: as many places as the call says.
+            unsafe { no_data(edgeData, numEdges) };
         }
         Ok(())
     }
 
     fn cuGraphNodeGetDependencies (hNode: Node, dependencies: Ptr, numDependencies: Out<usize>) {
-        neighbours(hNode, dependencies, numDependencies, true)
+        // SAFETY: as many places as the call says.
+        unsafe { neighbours(hNode, dependencies, numDependencies, true) }
     }
 
     fn cuGraphNodeGetDependencies_v2 (hNode: Node, dependencies: Ptr, edgeData: Ptr, numDependencies: Out<usize>) {
-        neighbours(hNode, dependencies, numDependencies, true)?;
+        // SAFETY: as many places as the call says.
+        unsafe { neighbours(hNode, dependencies, numDependencies, true) }?;
         if dependencies.0 != 0 {
-            no_data(edgeData, numDependencies);
+            // SAFETY: as many places as the call says.
+            unsafe { no_data(edgeData, numDependencies) };
         }
         Ok(())
     }
 
     fn cuGraphNodeGetDependentNodes (hNode: Node, dependentNodes: Ptr, numDependentNodes: Out<usize>) {
-        neighbours(hNode, dependentNodes, numDependentNodes, false)
+        // SAFETY: as many places as the call says.
+        unsafe { neighbours(hNode, dependentNodes, numDependentNodes, false) }
     }
 
     fn cuGraphNodeGetDependentNodes_v2 (hNode: Node, dependentNodes: Ptr, edgeData: Ptr, numDependentNodes: Out<usize>) {
-        neighbours(hNode, dependentNodes, numDependentNodes, false)?;
+        // SAFETY: as many places as the call says.
+        unsafe { neighbours(hNode, dependentNodes, numDependentNodes, false) }?;
         if dependentNodes.0 != 0 {
-            no_data(edgeData, numDependentNodes);
+            // SAFETY: as many places as the call says.
+            unsafe { no_data(edgeData, numDependentNodes) };
         }
         Ok(())
     }
 
     fn cuGraphAddDependencies (hGraph: Graph, from: Ptr, to: Ptr, numDependencies: usize) {
-        let (graph, edges) = pairs(hGraph, from, to, numDependencies)?;
+        // SAFETY: as many handles as the call says.
+        let (graph, edges) = unsafe { pairs(hGraph, from, to, numDependencies)? };
         graph.connect(&edges)
     }
 
     fn cuGraphAddDependencies_v2 (hGraph: Graph, from: Ptr, to: Ptr, edgeData: Ptr, numDependencies: usize) {
-        let (graph, edges) = pairs(hGraph, from, to, numDependencies)?;
-        plain(edgeData, numDependencies)?;
+        // SAFETY: as many handles as the call says.
+        let (graph, edges) = unsafe { pairs(hGraph, from, to, numDependencies)? };
+        // SAFETY: null, or as many as the call says.
+        unsafe { plain(edgeData, numDependencies)? };
         graph.connect(&edges)
     }
 
     fn cuGraphRemoveDependencies (hGraph: Graph, from: Ptr, to: Ptr, numDependencies: usize) {
-        let (graph, edges) = pairs(hGraph, from, to, numDependencies)?;
+        // SAFETY: as many handles as the call says.
+        let (graph, edges) = unsafe { pairs(hGraph, from, to, numDependencies)? };
         graph.disconnect(&edges)
     }
 
     fn cuGraphRemoveDependencies_v2 (hGraph: Graph, from: Ptr, to: Ptr, edgeData: Ptr, numDependencies: usize) {
-        let (graph, edges) = pairs(hGraph, from, to, numDependencies)?;
-        plain(edgeData, numDependencies)?;
+        // SAFETY: as many handles as the call says.
+        let (graph, edges) = unsafe { pairs(hGraph, from, to, numDependencies)? };
+        // SAFETY: null, or as many as the call says.
+        unsafe { plain(edgeData, numDependencies)? };
         graph.disconnect(&edges)
     }
 
     fn cuGraphClone (phGraphClone: Out<Graph>, originalGraph: Graph) {
         let graph = graph(originalGraph)?;
-        if phGraphClone.0.is_null() {
+        if phGraphClone.is_null() {
             return Err(status::INVALID_VALUE);
         }
         if graph.has_memory() || graph.has_conditions() {
@@ -191,7 +206,7 @@ entry! {
     fn cuGraphDebugDotPrint (hGraph: Graph, path: Str, flags: Flags) {
         let _ = flags;
         let graph = graph(hGraph)?;
-        let path = text(path)?;
+        let path = path.read()?;
         let path = std::ffi::OsStr::new(path.to_str().map_err(|_| status::INVALID_VALUE)?);
         std::fs::write(path, drawing(&graph)).map_err(|_| status::OPERATING_SYSTEM)
     }

@@ -15,8 +15,8 @@ use super::{Graph as Object, Node as Part, Payload, memory};
 use crate::context::Context;
 use crate::state::accelerator;
 use crate::status;
+use crate::stream::operation::perform;
 use crate::stream::slot::{host_behind, send};
-use crate::stream::value::perform;
 use cushim_accel::locks::lock;
 use cushim_accel::{Queue, Signal, Work};
 

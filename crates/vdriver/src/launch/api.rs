@@ -3,30 +3,30 @@
 //! Owns `cuLaunchKernel`, `cuLaunchKernelEx`, `cuLaunchCooperativeKernel`. Must not know: how a launch is
 //! checked.
 
-use cushim_abi::structs::{
-    ATTRIBUTE_CLUSTER_DIMENSION, ATTRIBUTE_COOPERATIVE, DriverLaunchConfig, LaunchAttribute,
-};
+use cushim_abi::structs::{ATTRIBUTE_CLUSTER_DIMENSION, ATTRIBUTE_COOPERATIVE, DriverLaunchConfig};
 use cushim_abi::types::*;
 
 use super::Launch;
+use crate::cluster::{MOST, attribute};
+use crate::entry::PER_THREAD;
 use crate::entry::entry;
 use crate::state::take;
 use crate::status;
-use crate::stream::PER_THREAD;
 
 /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`, `_LAUNCH_COMPLETION_EVENT`.
 const EVENTS: [u32; 2] = [7, 12];
-/// `CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION`.
-const PREFERRED_CLUSTER: u32 = 11;
 /// `CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE`.
 const DEVICE_UPDATABLE: u32 = 13;
-/// More than there are kinds of attributes.
-const MOST: u32 = 256;
 
 /// The default stream as the functions with suffix `_ptsz` take it.
 fn ptsz(stream: Stream) -> Stream {
     if stream.0 == 0 { PER_THREAD } else { stream }
 }
+
+/// No attributes.
+const PLAIN: (bool, Option<[u32; 3]>) = (false, None);
+/// Cooperative.
+const TOGETHER: (bool, Option<[u32; 3]>) = (true, None);
 
 unsafe fn run(
     function: Func,
@@ -35,17 +35,18 @@ unsafe fn run(
     shared: u32,
     stream: Stream,
     arguments: (Ptr, Ptr),
-    cooperative: bool,
+    (cooperative, cluster): (bool, Option<[u32; 3]>),
 ) -> Result<(), i32> {
     let (params, extra) = arguments;
-    let launch = Launch { function, grid, block, shared, cooperative, params, extra };
+    let launch = Launch { function, grid, block, shared, cluster, cooperative, params, extra };
     // SAFETY: the caller's.
     unsafe { super::launch(stream, &launch) }
 }
 
-/// `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY`, a number between two that is none, and what comes behind the
+/// `CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY`, `_CLUSTER_SCHEDULING_POLICY_PREFERENCE`, a number between two that is none, and what comes behind the
 /// last one of CUDA 13.0.
 const SYNCHRONIZATION_POLICY: u32 = 3;
+const CLUSTER_POLICY: u32 = 5;
 const NO_ATTRIBUTE: u32 = 15;
 const LATER: u32 = 17;
 
@@ -63,22 +64,16 @@ unsafe fn configured(
         return Err(status::INVALID_VALUE);
     }
     let stream = stream(Stream(config.stream));
-    let (mut cooperative, mut events) = (false, Vec::new());
-    for n in 0..config.attribute_count as usize {
-        let place = config.attributes.wrapping_add(n * size_of::<LaunchAttribute>());
-        if config.attributes == 0 {
-            return Err(status::INVALID_VALUE);
-        }
+    let (mut cooperative, mut cluster, mut events) = (false, None, Vec::new());
+    for n in 0..config.attribute_count {
         // SAFETY: as many attributes as it says.
-        let attribute = unsafe { take::<LaunchAttribute>(Ptr(place)) }?;
+        let attribute = unsafe { attribute(&config, n) }?;
         let [a, b, c, ..] = attribute.value;
         match attribute.id {
             ATTRIBUTE_COOPERATIVE => cooperative = a != 0,
-            ATTRIBUTE_CLUSTER_DIMENSION | PREFERRED_CLUSTER
-                if ![[0; 3], [1; 3]].contains(&[a, b, c]) =>
-            {
-                cushim_vbase::unsupported::note("a launch with clusters of several blocks");
-                return Err(status::NOT_SUPPORTED);
+            // A preferred size is one that a device may choose beside this one; here it does not.
+            ATTRIBUTE_CLUSTER_DIMENSION => {
+                cluster = Some([a, b, c]).filter(|sides| *sides != [0; 3])
             }
             DEVICE_UPDATABLE if a != 0 => {
                 cushim_vbase::unsupported::note("a graph node that kernels update");
@@ -90,6 +85,7 @@ unsafe fn configured(
             }
             // A way of waiting must be one; what is no attribute is refused (measured).
             SYNCHRONIZATION_POLICY if !(1..=4).contains(&a) => return Err(status::INVALID_VALUE),
+            CLUSTER_POLICY if a > 2 => return Err(status::INVALID_VALUE),
             NO_ATTRIBUTE | LATER.. => return Err(status::INVALID_VALUE),
             // Priorities, caches, orders that are kept in any case.
             _ => {}
@@ -99,7 +95,9 @@ unsafe fn configured(
     let (grid, block) = (sides(config.grid), sides(config.block));
     let arguments = (params, extra);
     // SAFETY: the caller's.
-    unsafe { run(function, grid, block, config.shared, stream, arguments, cooperative) }?;
+    unsafe {
+        run(function, grid, block, config.shared, stream, arguments, (cooperative, cluster))
+    }?;
     for event in events {
         // SAFETY: no pointers.
         match unsafe { cushim_vbase::api::cuEventRecord(event, stream) } {
@@ -113,29 +111,35 @@ unsafe fn configured(
 entry! {
     fn cuLaunchKernel (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr, extra: Ptr) {
         let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
-        run(f, grid, block, sharedMemBytes, hStream, (kernelParams, extra), false)
+        // SAFETY: arguments as the kernel's parameters ask for.
+        unsafe { run(f, grid, block, sharedMemBytes, hStream, (kernelParams, extra), PLAIN) }
     }
 
     fn cuLaunchKernel_ptsz (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr, extra: Ptr) {
         let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
-        run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, extra), false)
+        // SAFETY: arguments as the kernel's parameters ask for.
+        unsafe { run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, extra), PLAIN) }
     }
 
     fn cuLaunchKernelEx (config: Ptr, f: Func, kernelParams: Ptr, extra: Ptr) {
-        configured(config, f, kernelParams, extra, |stream| stream)
+        // SAFETY: a CUlaunchConfig with as many attributes as it says; arguments as the kernel asks for.
+        unsafe { configured(config, f, kernelParams, extra, |stream| stream) }
     }
 
     fn cuLaunchKernelEx_ptsz (config: Ptr, f: Func, kernelParams: Ptr, extra: Ptr) {
-        configured(config, f, kernelParams, extra, ptsz)
+        // SAFETY: a CUlaunchConfig with as many attributes as it says; arguments as the kernel asks for.
+        unsafe { configured(config, f, kernelParams, extra, ptsz) }
     }
 
     fn cuLaunchCooperativeKernel (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr) {
         let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
-        run(f, grid, block, sharedMemBytes, hStream, (kernelParams, Ptr(0)), true)
+        // SAFETY: arguments as the kernel's parameters ask for.
+        unsafe { run(f, grid, block, sharedMemBytes, hStream, (kernelParams, Ptr(0)), TOGETHER) }
     }
 
     fn cuLaunchCooperativeKernel_ptsz (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, hStream: Stream, kernelParams: Ptr) {
         let (grid, block) = ([gridDimX, gridDimY, gridDimZ], [blockDimX, blockDimY, blockDimZ]);
-        run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, Ptr(0)), true)
+        // SAFETY: arguments as the kernel's parameters ask for.
+        unsafe { run(f, grid, block, sharedMemBytes, ptsz(hStream), (kernelParams, Ptr(0)), TOGETHER) }
     }
 }

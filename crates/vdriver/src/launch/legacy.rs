@@ -1,34 +1,19 @@
 //! Launching as before CUDA 4: shape and parameters are set one by one, then the function is launched.
 //!
-//! Owns what was set, function by function ([`Prepared`]). Source: CUDA Driver API, "Execution Control
+//! What was set lies in each function ([`crate::function::Prepared`]). Source: CUDA Driver API, "Execution Control
 //! [DEPRECATED]". Must not know: how a launch is checked.
 
 use cushim_abi::types::*;
 
 use super::Launch;
-use crate::entry::entry;
-use crate::function::of;
-use crate::state::at;
+use crate::entry::{LEGACY, entry};
+use crate::function_api::of;
+use crate::state::pointer;
 use crate::status;
-use crate::stream::LEGACY;
 use cushim_accel::locks::lock;
 
 /// Bytes that parameters may have (CUDA C++ Programming Guide, 12.1).
 const MOST: usize = 32_764;
-
-/// What the next launch of a function takes.
-#[derive(Debug)]
-pub struct Prepared {
-    block: [u32; 3],
-    shared: u32,
-    params: Vec<u8>,
-}
-
-impl Default for Prepared {
-    fn default() -> Self {
-        Prepared { block: [1; 3], shared: 0, params: Vec::new() }
-    }
-}
 
 fn set(function: Func, offset: i32, bytes: &[u8]) -> Result<(), i32> {
     let function = of(function)?;
@@ -67,6 +52,7 @@ fn run(function: Func, grid: [i32; 2], stream: Stream) -> Result<(), i32> {
         grid: [side(grid[0])?, side(grid[1])?, 1],
         block,
         shared,
+        cluster: None,
         cooperative: false,
         params: Ptr(0),
         extra: Ptr(extra.as_ptr().expose_provenance()),
@@ -113,7 +99,8 @@ entry! {
         if ptr.0 == 0 || numbytes as usize > MOST {
             return Err(status::INVALID_VALUE);
         }
-        let bytes = std::slice::from_raw_parts(at::<u8>(ptr).0.cast_const(), numbytes as usize);
+        // SAFETY: as many bytes as the call says.
+        let bytes = unsafe { std::slice::from_raw_parts(pointer::<u8>(ptr).cast_const(), numbytes as usize) };
         set(hfunc, offset, bytes)
     }
 

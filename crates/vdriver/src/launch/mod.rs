@@ -4,14 +4,8 @@
 //! CUDA's own code, as recorded from an H200. Source: CUDA Driver API, "Execution Control". Must not know:
 //! the forms of the calls ([`api`], [`legacy`]).
 
-mod api;
+pub mod api;
 pub mod legacy;
-
-pub use api::*;
-pub use legacy::{
-    cuFuncSetBlockShape, cuFuncSetSharedSize, cuLaunch, cuLaunchGrid, cuLaunchGridAsync,
-    cuParamSetSize, cuParamSetf, cuParamSeti, cuParamSetv,
-};
 
 use std::sync::Arc;
 
@@ -19,11 +13,13 @@ use cushim_abi::structs::launch_param;
 use cushim_abi::types::{self as abi, Func, Ptr};
 
 use super::context;
-use super::function::{self, Function};
+use super::function::Function;
+use super::function_api;
 use super::handle::handle;
-use super::state::{accelerator, at, take};
+use super::state::{accelerator, pointer, take};
+use super::stream::submit::submit;
 use super::stream::{self, STREAMS};
-use super::{device, occupancy, status};
+use super::{cluster, device, occupancy, status};
 use cushim_accel::{Dispatch, Kernel, Work};
 use cushim_vbase::code::say_once;
 
@@ -38,6 +34,8 @@ pub struct Launch {
     pub block: [u32; 3],
     /// Dynamic shared memory, bytes.
     pub shared: u32,
+    /// Blocks of a cluster in x, y, z, if the launch names a size.
+    pub cluster: Option<[u32; 3]>,
     /// Blocks wait for each other.
     pub cooperative: bool,
     /// `void **kernelParams`, or null.
@@ -52,7 +50,7 @@ pub struct Launch {
 /// The arguments are as the kernel's parameters ask for.
 ///
 /// # Errors
-/// Those of [`prepare`] and of [`stream::submit`].
+/// Those of [`prepare`] and of [`submit`].
 pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
     let context = match context::current() {
         // A stream that the program created says which one is meant: LLVM's libomptarget launches in threads of its own.
@@ -60,7 +58,7 @@ pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
         current => current?,
     };
     accelerator().flush_output();
-    let function = function::of(launch.function)?;
+    let function = function_api::of(launch.function)?;
     // The stream must be of the function's context.
     let own = match STREAMS.get(stream.0) {
         Some(stream) => stream.context.clone(),
@@ -75,7 +73,7 @@ pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
             stream::capture::spoil(&stream);
         }
     })?;
-    stream::submit(stream, Work::Dispatch(Box::new(dispatch)))
+    submit(stream, Work::Dispatch(Box::new(dispatch)))
 }
 
 /// A launch as work, its arguments copied.
@@ -97,6 +95,7 @@ pub unsafe fn prepare(function: &Arc<Function>, launch: &Launch) -> Result<Dispa
         kernel: function.index,
         grid: launch.grid,
         block: launch.block,
+        cluster: cluster::size(function, launch.grid, launch.cluster)?,
         dynamic_shared: launch.shared,
         arguments,
         cooperative: launch.cooperative,
@@ -180,7 +179,9 @@ unsafe fn arguments(kernel: &Kernel, params: Ptr, extra: Ptr) -> Result<Box<[u8]
                     return Err(status::INVALID_VALUE);
                 }
                 // SAFETY: the parameter's bytes.
-                unsafe { at::<u8>(Ptr(from)).0.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+                unsafe {
+                    pointer::<u8>(Ptr(from)).copy_to_nonoverlapping(to.as_mut_ptr(), to.len())
+                };
             }
         }
     }
@@ -217,6 +218,6 @@ unsafe fn packed(to: &mut [u8], extra: Ptr) -> Result<(), i32> {
         return Err(status::INVALID_VALUE);
     }
     // SAFETY: the buffer has as many bytes as its size says.
-    unsafe { at::<u8>(Ptr(buffer)).0.copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
+    unsafe { pointer::<u8>(Ptr(buffer)).copy_to_nonoverlapping(to.as_mut_ptr(), to.len()) };
     Ok(())
 }

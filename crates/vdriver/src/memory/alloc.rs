@@ -4,11 +4,12 @@
 
 use cushim_abi::types::*;
 
-use super::{Source, allocate};
+use super::Source;
+use super::take::allocate;
 use crate::context::{current, current_to_free, top};
 use crate::device::device;
 use crate::entry::{entry, on_stream};
-use crate::state::{accelerator, at, check, give, offer, take_all};
+use crate::state::{accelerator, check, give, offer, pointer, take_all};
 use crate::status;
 use crate::stream::{capture, resolve};
 use cushim_accel::MemoryKind;
@@ -30,7 +31,7 @@ fn device_memory(bytes: usize) -> Result<u64, i32> {
 entry! {
     fn cuMemAlloc_v2 (dptr: Out<Ptr>, bytesize: usize) {
         current()?;
-        if dptr.0.is_null() {
+        if dptr.is_null() {
             return Err(status::INVALID_VALUE);
         }
         give(dptr, Ptr(device_memory(bytesize)? as usize))
@@ -38,7 +39,7 @@ entry! {
 
     fn cuMemAllocPitch_v2 (dptr: Out<Ptr>, pPitch: Out<usize>, WidthInBytes: usize, Height: usize, ElementSizeBytes: u32) {
         current()?;
-        if dptr.0.is_null() || pPitch.0.is_null() || !matches!(ElementSizeBytes, 4 | 8 | 16) {
+        if dptr.is_null() || pPitch.is_null() || !matches!(ElementSizeBytes, 4 | 8 | 16) {
             return Err(status::INVALID_VALUE);
         }
         let pitch = WidthInBytes.checked_next_multiple_of(PITCH);
@@ -51,7 +52,7 @@ entry! {
     fn cuMemAllocManaged (dptr: Out<Ptr>, bytesize: usize, flags: Flags) {
         let context = current()?;
             // CU_MEM_ATTACH_GLOBAL or CU_MEM_ATTACH_HOST.
-        if dptr.0.is_null() || bytesize == 0 || !matches!(flags.0, 1 | 2) {
+        if dptr.is_null() || bytesize == 0 || !matches!(flags.0, 1 | 2) {
             return Err(status::INVALID_VALUE);
         }
         let address = allocate(context.device, MemoryKind::Managed, bytesize)?;
@@ -71,7 +72,7 @@ entry! {
             return Ok(());
         }
         let of = [Source::Device, Source::Managed, Source::Pool];
-        super::free(dptr.0 as u64, &of)
+        super::release::free(dptr.0 as u64, &of)
     }
 
     fn cuMemGetInfo_v2 (free: Out<usize>, total: Out<usize>) {
@@ -104,7 +105,8 @@ entry! {
     fn cuMemRangeGetAttribute (data: Ptr, dataSize: usize, attribute: i32, devPtr: Ptr, count: usize) {
         current()?;
         managed(devPtr, count)?;
-        range_attribute(data, dataSize, attribute)
+        // SAFETY: as many bytes as the call says.
+        unsafe { range_attribute(data, dataSize, attribute) }
     }
 
     fn cuMemRangeGetAttributes (data: Ptr, dataSizes: Ptr, attributes: Ptr, numAttributes: usize, devPtr: Ptr, count: usize) {
@@ -113,11 +115,14 @@ entry! {
         if numAttributes == 0 {
             return Err(status::INVALID_VALUE);
         }
-        let places: Vec<usize> = take_all(data, numAttributes)?;
-        let sizes: Vec<usize> = take_all(dataSizes, numAttributes)?;
-        let which: Vec<i32> = take_all(attributes, numAttributes)?;
+        // SAFETY: as many of each as the call says.
+        let (places, sizes): (Vec<usize>, Vec<usize>) =
+            unsafe { (take_all(data, numAttributes)?, take_all(dataSizes, numAttributes)?) };
+        // SAFETY: as many as the call says.
+        let which: Vec<i32> = unsafe { take_all(attributes, numAttributes)? };
         for ((place, size), which) in places.into_iter().zip(sizes).zip(which) {
-            range_attribute(Ptr(place), size, which)?;
+            // SAFETY: as many bytes as the call says of each.
+            unsafe { range_attribute(Ptr(place), size, which)? };
         }
         Ok(())
     }
@@ -263,7 +268,7 @@ unsafe fn range_attribute(to: Ptr, size: usize, attribute: i32) -> Result<(), i3
     if size == 0 || !size.is_multiple_of(4) || (!several && size != 4) {
         return Err(status::INVALID_VALUE);
     }
-    let place = at::<i32>(to).0;
+    let place = pointer::<i32>(to);
     if place.is_null() {
         return Err(status::INVALID_VALUE);
     }

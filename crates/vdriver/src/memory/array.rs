@@ -1,37 +1,75 @@
-//! Arrays: memory for textures, here as rows behind rows.
+//! Arrays: memory for textures and surfaces, here as rows behind rows.
 //!
-//! Owns the objects and copies of bytes to and from them; boxes are [`super::shape`]'s. No texture reads
-//! them: those are not supported. Source: CUDA Driver API, `cuArray3DCreate`. Must not know: what elements
-//! mean beyond their size.
+//! Owns the objects and what can be made of which numbers. Source: CUDA Driver API, `cuArray3DCreate`; what an H200's
+//! driver accepts. Must not know: what copies and samples them.
 
 use std::sync::Arc;
 
-use cushim_abi::types::{self as abi, *};
+use cushim_abi::types::*;
 
-use super::copy::{Home, Role, copy, home, row};
+use crate::argument::{In, Place};
 use crate::context::{self, Context as Owner};
-use crate::entry::{entry, in_default_stream, on_stream};
+use crate::entry::entry;
 use crate::handle::{Handles, handle};
-use crate::state::{accelerator, at, check, give, take};
+use crate::state::{accelerator, at, check, give};
 use crate::status;
-use crate::stream::{capture, resolve};
+use crate::stream::capture;
 use cushim_accel::MemoryKind;
 
-/// `CUDA_ARRAY3D_LAYERED`, `_SURFACE_LDST`, `_TEXTURE_GATHER`: layers are planes, the others ask for nothing.
-const FLAGS: u32 = 1 | 2 | 8;
-const LAYERED: u32 = 1;
+/// `CUDA_ARRAY3D_*`.
+pub mod flag {
+    #![allow(missing_docs)]
+    pub const LAYERED: u32 = 0x01;
+    pub const SURFACE: u32 = 0x02;
+    pub const CUBEMAP: u32 = 0x04;
+    pub const GATHER: u32 = 0x08;
+    pub const DEPTH: u32 = 0x10;
+    pub const COLOR: u32 = 0x20;
+    pub const SPARSE: u32 = 0x40;
+    pub const DEFERRED: u32 = 0x80;
+    pub const VIDEO: u32 = 0x100;
+    /// One that the header keeps (measured).
+    pub const KEPT: u32 = 1 << 31;
+}
+
+/// Flags that ask for nothing that memory has not.
+const FLAGS: u32 = flag::LAYERED | flag::SURFACE | flag::CUBEMAP | flag::GATHER;
+/// Flags that arrays of numbers may have.
+const KNOWN: u32 = FLAGS | flag::SPARSE | flag::DEFERRED | flag::VIDEO | flag::KEPT;
+
+/// The largest planes, volumes (and those with more planes than rows), edges of cubes and layers, and how many of these
+/// (as an H200 has them).
+const PLANE: [usize; 3] = [131_072, 65_536, 0];
+const VOLUME: [usize; 3] = [16_384; 3];
+const DEEP_VOLUME: [usize; 3] = [8_192, 8_192, 32_768];
+const CUBE: usize = 32_768;
+const LAYERS: usize = 2048;
+const FACES: usize = 2046;
 
 /// An array.
 pub struct Array {
     /// Its first byte.
     pub address: u64,
-    /// Width and rows in elements, planes; 0 for what it has not.
-    extent: [usize; 3],
-    /// `CUarray_format`, channels, flags.
-    element: [u32; 3],
+    /// What was asked for.
+    pub form: Form,
     /// Bytes of a row.
     pub row: usize,
+    /// It is a level of a mipmapped array, whose memory goes with that.
+    pub is_level: bool,
     context: u64,
+}
+
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Form {
+    /// Width and rows in elements, planes or layers; 0 for what it has not.
+    pub extent: [usize; 3],
+    /// `CUarray_format`.
+    pub format: u32,
+    /// Channels of an element.
+    pub channels: u32,
+    /// `CUDA_ARRAY3D_*`.
+    pub flags: u32,
 }
 
 static ARRAYS: Handles<Array> = Handles::new();
@@ -45,14 +83,27 @@ pub fn by_handle(array: Ptr) -> Result<Arc<Array>, i32> {
     ARRAYS.get(array.0).ok_or(status::INVALID_HANDLE)
 }
 
-/// Bytes of a channel (`CUarray_format`).
-fn channel(format: u32) -> Result<usize, i32> {
+/// Bytes of an element (`CUarray_format`, channels).
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE; CUDA_ERROR_NOT_SUPPORTED for compressed and planar formats, depths and the like.
+pub fn element(format: u32, channels: u32) -> Result<usize, i32> {
+    let plain = |bytes: usize| match channels {
+        1 | 2 | 4 => Ok(bytes * channels as usize),
+        _ => Err(status::INVALID_VALUE),
+    };
     match format {
-        0x01 | 0x08 => Ok(1),
-        0x02 | 0x09 | 0x10 => Ok(2),
-        0x03 | 0x0a | 0x20 => Ok(4),
-        // Compressed, planar, normalised formats: for textures only.
-        0x91..=0xb2 | 0xc0..=0xdf => Err(status::NOT_SUPPORTED),
+        0x01 | 0x08 => plain(1),
+        0x02 | 0x09 | 0x10 => plain(2),
+        0x03 | 0x0a | 0x20 => plain(4),
+        // Normalised: one, two, four channels of 8 and of 16 bits, without a sign and with.
+        0xc0..=0xcb => {
+            let kind = format - 0xc0;
+            let own = 1 << (kind % 3);
+            let bytes = 1 + usize::from(kind / 3 % 2 == 1);
+            if channels == own { Ok(bytes * own as usize) } else { Err(status::INVALID_VALUE) }
+        }
+        0x50..=0x5e | 0x91..=0xb2 | 0xcc..=0xdf => Err(status::NOT_SUPPORTED),
         _ => Err(status::INVALID_VALUE),
     }
 }
@@ -60,7 +111,7 @@ fn channel(format: u32) -> Result<usize, i32> {
 impl Array {
     /// Rows of a plane, planes: at least one each.
     pub fn rows(&self) -> [usize; 2] {
-        let [_, height, depth] = self.extent;
+        let [_, height, depth] = self.form.extent;
         [height.max(1), depth.max(1)]
     }
 
@@ -69,11 +120,19 @@ impl Array {
     }
 
     /// Where `bytes` from `offset` on are.
-    fn part(&self, offset: usize, bytes: usize) -> Result<u64, i32> {
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for what is not inside.
+    pub fn part(&self, offset: usize, bytes: usize) -> Result<u64, i32> {
         match offset.checked_add(bytes) {
             Some(end) if end <= self.bytes() => Ok(self.address + offset as u64),
             _ => Err(status::INVALID_VALUE),
         }
+    }
+
+    /// Its handle, which it has while it is there.
+    pub fn handle(self: &Arc<Self>) -> usize {
+        handle(self)
     }
 }
 
@@ -83,144 +142,173 @@ impl Drop for Array {
     }
 }
 
-fn create(to: Out<Ptr>, extent: [usize; 3], element: [u32; 3]) -> Result<(), i32> {
-    let context = context::current()?;
-    capture::refuse_unsafe()?;
-    let ([width, height, depth], [format, channels, flags]) = (extent, element);
+impl Form {
+    /// That there can be such an array; bytes of an element.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED.
+    pub fn check(&self) -> Result<usize, i32> {
+        let [width, height, depth] = self.extent;
+        let has = |flag| self.flags & flag != 0;
+        let wrong = Err(status::INVALID_VALUE);
+        let element = element(self.format, self.channels)?;
+        let shape = match (has(flag::CUBEMAP), has(flag::LAYERED)) {
+            (true, layered) => {
+                width == height && if layered { depth % 6 == 0 } else { depth == 6 } && depth > 0
+            }
+            (false, true) => depth > 0,
+            (false, false) => depth == 0 || height > 0,
+        };
+        let gathers = has(flag::GATHER);
+        if width == 0 || !shape || gathers && (height == 0 || depth > 0) || !self.fits() {
+            return wrong;
+        }
+        if self.flags & !KNOWN != 0 || has(flag::SPARSE) && (has(flag::SURFACE) || height == 0) {
+            return wrong;
+        }
+        if self.flags & !FLAGS != 0 {
+            return Err(status::NOT_SUPPORTED);
+        }
+        Ok(element)
+    }
+
+    /// Whether it is within what a device has (`CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE…`, `…_SURFACE…`).
+    fn fits(&self) -> bool {
+        let [width, height, depth] = self.extent;
+        let has = |flag| self.flags & flag != 0;
+        let within = |most: [usize; 3]| width <= most[0] && height <= most[1] && depth <= most[2];
+        match (has(flag::CUBEMAP), has(flag::LAYERED)) {
+            (true, false) => within([CUBE, CUBE, 6]),
+            (true, true) => within([CUBE, CUBE, FACES]),
+            (false, true) => within([CUBE, CUBE, LAYERS]),
+            (false, false) if depth > 0 => {
+                within(VOLUME) || !has(flag::SURFACE) && within(DEEP_VOLUME)
+            }
+            (false, false) if height > 0 && has(flag::GATHER) => within([CUBE, CUBE, 0]),
+            (false, false) if height > 0 => within(PLANE),
+            _ if has(flag::SURFACE) => width <= CUBE,
+            _ => width <= PLANE[0],
+        }
+    }
+
+    /// The form of a level: what axes there are, at least one each, halved so often.
+    pub fn level(&self, level: u32) -> Form {
+        let less = |n: usize| if n == 0 { 0 } else { (n >> level).max(1) };
+        let [width, height, depth] = self.extent;
+        let layered = self.flags & (flag::LAYERED | flag::CUBEMAP) != 0;
+        let depth = if layered { depth } else { less(depth) };
+        Form { extent: [less(width), less(height), depth], ..*self }
+    }
+}
+
+/// An array with memory of its own, and a handle.
+///
+/// # Errors
+/// Those of [`Form::check`], CUDA_ERROR_OUT_OF_MEMORY.
+pub fn make(context: &Owner, form: Form, is_level: bool) -> Result<Arc<Array>, i32> {
     let wrong = status::INVALID_VALUE;
-    if to.0.is_null() || width == 0 || !matches!(channels, 1 | 2 | 4) {
-        return Err(wrong);
-    }
-    let flat_planes = depth > 0 && height == 0 && flags & LAYERED == 0;
-    if flat_planes || flags & LAYERED != 0 && depth == 0 {
-        return Err(wrong);
-    }
-    let size = channel(format)? * channels as usize;
-    if flags & !KNOWN != 0 {
-        return Err(status::INVALID_VALUE);
-    }
-    if flags & !FLAGS != 0 {
-        return Err(status::NOT_SUPPORTED);
-    }
-    let row = width.checked_mul(size).ok_or(wrong)?;
+    let [width, height, depth] = form.extent;
+    let row = width.checked_mul(form.check()?).ok_or(wrong)?;
     let plane = row.checked_mul(height.max(1)).ok_or(wrong)?;
     let bytes = plane.checked_mul(depth.max(1)).filter(|bytes| *bytes <= isize::MAX as usize);
-    let address = super::allocate(context.device, MemoryKind::Device, bytes.ok_or(wrong)?)?;
-    let array = Array { address, extent, element, row, context: context.id };
-    // SAFETY: not null; the caller's place.
-    unsafe { give(to, Ptr(ARRAYS.add(Arc::new(array)))) }
+    let address = super::take::allocate(context.device, MemoryKind::Device, bytes.ok_or(wrong)?)?;
+    let array = Arc::new(Array { address, form, row, is_level, context: context.id });
+    ARRAYS.add(array.clone());
+    Ok(array)
+}
+
+/// Takes the handle of an array back; whether it had one.
+pub fn forget(array: &Arc<Array>) -> bool {
+    ARRAYS.remove(handle(array)).is_some()
+}
+
+fn create(to: Place<Ptr>, form: Form) -> Result<(), i32> {
+    let context = context::current()?;
+    capture::refuse_unsafe()?;
+    if to.is_null() {
+        return Err(status::INVALID_VALUE);
+    }
+    let array = make(&context, form, false)?;
+    give(to, Ptr(array.handle()))
 }
 
 /// Takes back the arrays of a context that ends. Its work has ended.
 pub fn forget_context(context: &Owner) {
     for array in ARRAYS.all().iter().filter(|array| array.context == context.id) {
-        ARRAYS.remove(handle(array));
+        forget(array);
     }
 }
 
-/// `CUDA_ARRAY_DESCRIPTOR`: width, height; format and channels.
-type Flat = ([usize; 2], [u32; 2]);
-/// Flags that arrays of numbers may have: layers, surfaces, cubes, gathering, sparse, deferred, and one that
-/// the header keeps (measured).
-const KNOWN: u32 = LAYERED | 2 | 4 | 8 | 64 | 128 | 256 | 1 << 31;
+/// `CUDA_ARRAY3D_DESCRIPTOR` as the program has it.
+pub type Words = [u64; 5];
 
-/// `CUDA_ARRAY3D_DESCRIPTOR`: width, height, depth; format, channels, flags, padding.
-type Deep = ([usize; 3], [u32; 4]);
+/// The form that words say.
+pub fn form([width, height, depth, element, flags]: Words) -> Form {
+    Form {
+        extent: [width as usize, height as usize, depth as usize],
+        format: element as u32,
+        channels: (element >> 32) as u32,
+        flags: flags as u32,
+    }
+}
 
 entry! {
-    fn cuArrayCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: Ptr) {
-        let words: [u64; 3] = take(pAllocateArray)?;
-        let [width, height, element] = words;
-        let element = [element as u32, (element >> 32) as u32, 0];
-        create(pHandle, [width as usize, height as usize, 0], element)
+    fn cuArrayCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: In<[u64; 3]>) {
+        let [width, height, element] = pAllocateArray.read()?;
+        create(pHandle, form([width, height, 0, element, 0]))
     }
 
-    fn cuArray3DCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: Ptr) {
-        let words: [u64; 5] = take(pAllocateArray)?;
-        let [width, height, depth, element, flags] = words;
-        let element = [element as u32, (element >> 32) as u32, flags as u32];
-        create(pHandle, [width as usize, height as usize, depth as usize], element)
+    fn cuArray3DCreate_v2 (pHandle: Out<Ptr>, pAllocateArray: In<Words>) {
+        create(pHandle, form(pAllocateArray.read()?))
     }
 
     fn cuArrayGetDescriptor_v2 (pArrayDescriptor: Ptr, hArray: Ptr) {
-        let array = by_handle(hArray)?;
-        let ([width, height, _], [format, channels, _]) = (array.extent, array.element);
-        let said: Flat = ([width, height], [format, channels]);
-        give(at(pArrayDescriptor), said.0)?;
-        give(at(Ptr(pArrayDescriptor.0 + 16)), said.1)
+        let Form { extent: [width, height, _], format, channels, .. } = by_handle(hArray)?.form;
+        // SAFETY: room for a CUDA_ARRAY_DESCRIPTOR, or null, of which the first one says that.
+        give(unsafe { at(pArrayDescriptor) }, [width, height])?;
+        // SAFETY: in that structure.
+        give(unsafe { at(Ptr(pArrayDescriptor.0 + 16)) }, [format, channels])
     }
 
     fn cuArray3DGetDescriptor_v2 (pArrayDescriptor: Ptr, hArray: Ptr) {
-        let array = by_handle(hArray)?;
-        let [format, channels, flags] = array.element;
-        let said: Deep = (array.extent, [format, channels, flags, 0]);
-        give(at(pArrayDescriptor), said.0)?;
-        give(at(Ptr(pArrayDescriptor.0 + 24)), said.1)
+        let Form { extent, format, channels, flags } = by_handle(hArray)?.form;
+        // SAFETY: room for a CUDA_ARRAY3D_DESCRIPTOR, or null, of which the first one says that.
+        give(unsafe { at(pArrayDescriptor) }, extent)?;
+        // SAFETY: in that structure.
+        give(unsafe { at(Ptr(pArrayDescriptor.0 + 24)) }, [format, channels, flags, 0])
+    }
+
+    // Only arrays whose memory is mapped later, sparse and planar ones have answers.
+    fn cuArrayGetMemoryRequirements (memoryRequirements: Ptr, array: Ptr, device: Device) {
+        let _ = (memoryRequirements, device);
+        by_handle(array)?;
+        Err(status::INVALID_VALUE)
+    }
+
+    fn cuArrayGetSparseProperties (sparseProperties: Ptr, array: Ptr) {
+        let _ = sparseProperties;
+        by_handle(array)?;
+        Err(status::INVALID_VALUE)
+    }
+
+    fn cuArrayGetPlane (pPlaneArray: Out<Ptr>, hArray: Ptr, planeIdx: u32) {
+        let _ = (pPlaneArray, planeIdx);
+        by_handle(hArray)?;
+        Err(status::INVALID_VALUE)
     }
 
     fn cuArrayDestroy (hArray: Ptr) {
         context::current()?;
         capture::refuse_unsafe()?;
-        let array = ARRAYS.remove(hArray.0).ok_or(status::INVALID_HANDLE)?;
+        let array = by_handle(hArray)?;
+        // A level stays with the others; taking it away is no error (measured).
+        if array.is_level {
+            return Ok(());
+        }
+        if !forget(&array) {
+            return Err(status::INVALID_HANDLE);
+        }
         super::quiesce();
-        drop(array);
         Ok(())
-    }
-}
-
-/// Where a copy of bytes begins or ends.
-enum End {
-    Array(Ptr, usize),
-    Memory(Ptr, Role),
-}
-
-fn resolved(end: &End, bytes: usize) -> Result<(u64, Home), i32> {
-    match *end {
-        End::Array(array, offset) => Ok((by_handle(array)?.part(offset, bytes)?, Home::Device)),
-        End::Memory(address, role) => Ok((address.0 as u64, home(address.0 as u64, bytes, role)?)),
-    }
-}
-
-fn bytes(stream: abi::Stream, to: End, from: End, bytes: usize, blocking: bool) -> Result<(), i32> {
-    context::current()?;
-    if bytes == 0 {
-        return resolve(stream).map(drop);
-    }
-    let ((to, to_home), (from, from_home)) = (resolved(&to, bytes)?, resolved(&from, bytes)?);
-    copy(stream, row(to, from, bytes), to_home, from_home, blocking)
-}
-
-use End::{Array as InArray, Memory};
-use Role::{Any, Device as OnDevice};
-
-in_default_stream! { stream;
-    fn cuMemcpyDtoA_v2 cuMemcpyDtoA_v2_ptds (dstArray: Ptr, dstOffset: usize, srcDevice: Ptr, ByteCount: usize) {
-        bytes(stream, InArray(dstArray, dstOffset), Memory(srcDevice, OnDevice), ByteCount, true)
-    }
-
-    fn cuMemcpyAtoD_v2 cuMemcpyAtoD_v2_ptds (dstDevice: Ptr, srcArray: Ptr, srcOffset: usize, ByteCount: usize) {
-        bytes(stream, Memory(dstDevice, OnDevice), InArray(srcArray, srcOffset), ByteCount, true)
-    }
-
-    fn cuMemcpyHtoA_v2 cuMemcpyHtoA_v2_ptds (dstArray: Ptr, dstOffset: usize, srcHost: Ptr, ByteCount: usize) {
-        bytes(stream, InArray(dstArray, dstOffset), Memory(srcHost, Any), ByteCount, true)
-    }
-
-    fn cuMemcpyAtoH_v2 cuMemcpyAtoH_v2_ptds (dstHost: Ptr, srcArray: Ptr, srcOffset: usize, ByteCount: usize) {
-        bytes(stream, Memory(dstHost, Any), InArray(srcArray, srcOffset), ByteCount, true)
-    }
-
-    fn cuMemcpyAtoA_v2 cuMemcpyAtoA_v2_ptds (dstArray: Ptr, dstOffset: usize, srcArray: Ptr, srcOffset: usize, ByteCount: usize) {
-        bytes(stream, InArray(dstArray, dstOffset), InArray(srcArray, srcOffset), ByteCount, true)
-    }
-}
-
-on_stream! { hStream;
-    fn cuMemcpyHtoAAsync_v2 cuMemcpyHtoAAsync_v2_ptsz (dstArray: Ptr, dstOffset: usize, srcHost: Ptr, ByteCount: usize, hStream: Stream) {
-        bytes(hStream, InArray(dstArray, dstOffset), Memory(srcHost, Any), ByteCount, false)
-    }
-
-    fn cuMemcpyAtoHAsync_v2 cuMemcpyAtoHAsync_v2_ptsz (dstHost: Ptr, srcArray: Ptr, srcOffset: usize, ByteCount: usize, hStream: Stream) {
-        bytes(hStream, Memory(dstHost, Any), InArray(srcArray, srcOffset), ByteCount, false)
     }
 }

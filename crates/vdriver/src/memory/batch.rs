@@ -54,17 +54,24 @@ unsafe fn prefetch(ranges: Ranges, [locations, firsts]: [Ptr; 2], count: usize) 
 
 on_stream! { hStream;
     fn cuMemPrefetchBatchAsync cuMemPrefetchBatchAsync_ptsz (dptrs: Ptr, sizes: Ptr, count: usize, prefetchLocs: Ptr, prefetchLocIdxs: Ptr, numPrefetchLocs: usize, flags: Flags64, hStream: Stream) {
-        let all = ranges([dptrs, sizes], count, flags, hStream)?;
-        prefetch(all, [prefetchLocs, prefetchLocIdxs], numPrefetchLocs)
+        // SAFETY: as many of each as the call says.
+        unsafe {
+            let all = ranges([dptrs, sizes], count, flags, hStream)?;
+            prefetch(all, [prefetchLocs, prefetchLocIdxs], numPrefetchLocs)
+        }
     }
 
     fn cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz (dptrs: Ptr, sizes: Ptr, count: usize, prefetchLocs: Ptr, prefetchLocIdxs: Ptr, numPrefetchLocs: usize, flags: Flags64, hStream: Stream) {
-        let all = ranges([dptrs, sizes], count, flags, hStream)?;
-        prefetch(all, [prefetchLocs, prefetchLocIdxs], numPrefetchLocs)
+        // SAFETY: as many of each as the call says.
+        unsafe {
+            let all = ranges([dptrs, sizes], count, flags, hStream)?;
+            prefetch(all, [prefetchLocs, prefetchLocIdxs], numPrefetchLocs)
+        }
     }
 
     fn cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz (dptrs: Ptr, sizes: Ptr, count: usize, flags: Flags64, hStream: Stream) {
-        for (at, bytes) in ranges([dptrs, sizes], count, flags, hStream)? {
+        // SAFETY: as many of each as the call says.
+        for (at, bytes) in unsafe { ranges([dptrs, sizes], count, flags, hStream)? } {
             if bytes == 0 {
                 return Err(status::INVALID_VALUE);
             }

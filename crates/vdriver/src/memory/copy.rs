@@ -1,77 +1,22 @@
 //! Copies of bytes in a row, and how a copy waits.
 //!
-//! Owns what the two ends of a copy are and when the call comes back. Source: CUDA Driver API, "API
+//! Owns when the call comes back. Source: CUDA Driver API, "API
 //! synchronization behavior": between device memory nobody waits; memory of the program that is not
 //! page-locked is staged or waited for; everything else waits where the call is a synchronous one. Must
 //! not know: rectangles (see [`super::shape`]).
 
 use cushim_abi::types::{self as abi, *};
 
-use super::{Source, find, is_pageable};
+use super::home::{Home, Role, home, row};
+use crate::argument::In;
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
 use crate::graph::Payload;
-use crate::graph::params::CopyNode;
+use crate::graph::work::CopyNode;
 use crate::state::{accelerator, at, offer, take_all};
 use crate::status;
 use crate::stream::{self, capture, resolve};
 use cushim_accel::{Copy, Outcome, Signal, Work};
-
-/// What a call says that an address is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// On the device, or at least known to it.
-    Device,
-    /// Anything: the address decides.
-    Any,
-}
-
-/// What is at an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Home {
-    /// The program's own memory.
-    Pageable,
-    /// Page-locked or managed: both sides touch it.
-    Shared,
-    /// Device memory.
-    Device,
-}
-
-/// What `bytes` from `address` on are.
-///
-/// # Errors
-/// CUDA_ERROR_INVALID_VALUE where nothing is, where too little is, and where a device has nothing.
-pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
-    let Some(range) = find(address) else {
-        let fits = address.checked_add(bytes as u64).is_some();
-        return match role == Role::Any && fits && is_pageable(address) {
-            true => Ok(Home::Pageable),
-            false => Err(status::INVALID_VALUE),
-        };
-    };
-    if !super::holds(&range, address, bytes) {
-        // A block of the program that is page-locked in part may go on behind that part.
-        let own = range.source == Source::Registered && role == Role::Any;
-        return if own { Ok(Home::Pageable) } else { Err(status::INVALID_VALUE) };
-    }
-    Ok(match range.source {
-        Source::Host | Source::Registered | Source::Managed | Source::ManagedVariable => {
-            Home::Shared
-        }
-        Source::Mapped if range.host != 0 => Home::Shared,
-        Source::Device
-        | Source::Pool
-        | Source::Graph
-        | Source::Variable
-        | Source::Mapped
-        | Source::Imported => Home::Device,
-    })
-}
-
-/// A row of bytes.
-pub fn row(to: u64, from: u64, bytes: usize) -> Copy {
-    Copy { to, from, width: bytes, height: 1, depth: 1, row: [0; 2], plane: [0; 2] }
-}
 
 /// What a small copy from pageable memory is staged up to, as NVIDIA's driver does; a larger one waits.
 const STAGED: usize = 64 << 10;
@@ -219,16 +164,18 @@ on_stream! { hStream;
     }
 
     fn cuMemcpyBatchAsync cuMemcpyBatchAsync_ptsz (dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, failIdx: Ptr, hStream: Stream) {
-        batch(hStream, [dsts, srcs, sizes], count, [attrs, attrsIdxs], numAttrs, failIdx)
+        // SAFETY: as many of each as the call says.
+        unsafe { batch(hStream, [dsts, srcs, sizes], count, [attrs, attrsIdxs], numAttrs, failIdx) }
     }
 
     fn cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz (dsts: Ptr, srcs: Ptr, sizes: Ptr, count: usize, attrs: Ptr, attrsIdxs: Ptr, numAttrs: usize, hStream: Stream) {
-        batch(hStream, [dsts, srcs, sizes], count, [attrs, attrsIdxs], numAttrs, Ptr(0))
+        // SAFETY: as many of each as the call says.
+        unsafe { batch(hStream, [dsts, srcs, sizes], count, [attrs, attrsIdxs], numAttrs, Ptr(0)) }
     }
 
-    fn cuMemcpyWithAttributesAsync cuMemcpyWithAttributesAsync_ptsz (dst: Ptr, src: Ptr, size: usize, attr: Ptr, hStream: Stream) {
+    fn cuMemcpyWithAttributesAsync cuMemcpyWithAttributesAsync_ptsz (dst: Ptr, src: Ptr, size: usize, attr: In<[i32; 6]>, hStream: Stream) {
         // CUmemcpyAttributes: when the source is read (1 to 3), where both lie, flags.
-        let attributes: [i32; 6] = crate::state::take(attr)?;
+        let attributes = attr.read()?;
         if !matches!(attributes, [1..=3, ..]) {
             return Err(status::INVALID_VALUE);
         }
@@ -248,7 +195,7 @@ unsafe fn batch(
     let object = resolve(stream)?;
     let whole = |code| {
         // SAFETY: null, or the caller's place: SIZE_MAX says that no single copy is at fault.
-        unsafe { offer(at(failed), usize::MAX) };
+        offer(unsafe { at(failed) }, usize::MAX);
         code
     };
     let wrong = || whole(status::INVALID_VALUE);
@@ -285,7 +232,7 @@ unsafe fn batch(
         };
         let homes = homes.inspect_err(|_| {
             // SAFETY: null, or the caller's place.
-            unsafe { offer(at(failed), index) }
+            offer(unsafe { at(failed) }, index);
         })?;
         all.push((row(to, from, bytes), homes));
     }

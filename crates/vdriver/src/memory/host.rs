@@ -4,7 +4,10 @@
 
 use cushim_abi::types::*;
 
-use super::{Range, Source, allocate};
+use super::release::free;
+use super::take::allocate;
+use super::{Range, Source};
+use crate::argument::Place;
 use crate::context::{current, current_to_free};
 use crate::entry::entry;
 use crate::state::{accelerator, give, offer};
@@ -22,20 +25,18 @@ const READ_BACK: u32 = 3;
 /// `CU_MEMHOSTALLOC_DEVICEMAP`.
 const MAPPED: u32 = 2;
 
-unsafe fn host_memory(to: Out<Ptr>, bytes: usize, flags: u32) -> Result<(), i32> {
+fn host_memory(to: Place<Ptr>, bytes: usize, flags: u32) -> Result<(), i32> {
     let context = current()?;
     capture::refuse_unsafe()?;
-    if to.0.is_null() || flags & !ALLOC_FLAGS != 0 {
+    if to.is_null() || flags & !ALLOC_FLAGS != 0 {
         return Err(status::INVALID_VALUE);
     }
     if bytes == 0 {
-        // SAFETY: the caller's.
-        return unsafe { give(to, Ptr(0)) };
+        return give(to, Ptr(0));
     }
     let address = allocate(context.device, MemoryKind::Host, bytes)?;
     super::add(&context, Source::Host, address, bytes, flags);
-    // SAFETY: the caller's.
-    unsafe { give(to, Ptr(address as usize)) }
+    give(to, Ptr(address as usize))
 }
 
 fn host_range(address: Ptr) -> Result<Arc<Range>, i32> {
@@ -59,7 +60,7 @@ entry! {
         if p.0 == 0 {
             return Ok(());
         }
-            super::free(p.0 as u64, &[Source::Host])
+            free(p.0 as u64, &[Source::Host])
     }
 
     fn cuMemHostRegister_v2 (p: Ptr, bytesize: usize, flags: Flags) {
@@ -85,7 +86,7 @@ entry! {
 
     fn cuMemHostUnregister (p: Ptr) {
         current()?;
-            super::free(p.0 as u64, &[Source::Registered]).map_err(|_| status::HOST_MEMORY_NOT_REGISTERED)
+            free(p.0 as u64, &[Source::Registered]).map_err(|_| status::HOST_MEMORY_NOT_REGISTERED)
     }
 
     fn cuMemHostGetDevicePointer_v2 (pdptr: Out<Ptr>, p: Ptr, flags: Flags) {

@@ -12,11 +12,11 @@ use std::sync::{Arc, Mutex};
 
 use cushim_abi::types::*;
 
-use super::physical::sharing;
 use super::{Range, Source, find};
+use crate::argument::{At, Plain};
 use crate::context::{Context as Owner, current};
 use crate::entry::entry;
-use crate::state::{accelerator, at, give};
+use crate::state::{accelerator, give, sharing};
 use crate::{status, stream};
 use cushim_accel::file;
 use cushim_accel::locks::lock;
@@ -55,6 +55,9 @@ pub struct Handle {
     /// Of allocations at the same place, which.
     id: u64,
 }
+
+// SAFETY: numbers.
+unsafe impl Plain for Handle {}
 
 const MAGIC: [u8; 8] = *b"cushimH1";
 const _: () = assert!(size_of::<Handle>() == 64);
@@ -213,22 +216,22 @@ pub fn forget(address: u64) {
 }
 
 entry! {
-    fn cuIpcGetMemHandle (pHandle: Ptr, dptr: Ptr) {
+    fn cuIpcGetMemHandle (pHandle: At<Handle>, dptr: Ptr) {
         current()?;
         let range = find(dptr.0 as u64).filter(|range| range.source == Source::Device);
-        let range = range.filter(|_| pHandle.0 != 0).ok_or(status::INVALID_VALUE)?;
+        let range = range.filter(|_| !pHandle.is_null()).ok_or(status::INVALID_VALUE)?;
         let sharing = sharing("cuIpcGetMemHandle")?;
         // What is written meanwhile would be lost.
         let shared = stream::alone(|| sharing.share(range.base));
         let (file, from) = shared.map_err(|failure| status::of(&failure))?;
         let made = Handle::new(What::Memory, &file)?;
         let (device, bytes, id) = (range.device as u32, range.bytes as u64, range.id);
-        give(at(pHandle), Handle { device, from, bytes, id, ..made })
+        give(pHandle, Handle { device, from, bytes, id, ..made })
     }
 
     fn cuIpcOpenMemHandle cuIpcOpenMemHandle_v2 (pdptr: Out<Ptr>, handle: IpcHandle, flags: Flags) {
         current()?;
-        if pdptr.0.is_null() || flags.0 != LAZY_PEERS {
+        if pdptr.is_null() || flags.0 != LAZY_PEERS {
             return Err(status::INVALID_VALUE);
         }
         let found = Handle::read(handle.0, What::Memory)?;

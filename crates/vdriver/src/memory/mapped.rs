@@ -10,11 +10,12 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use cushim_abi::types::{Device, Flags64, Out, Ptr};
 
-use super::physical::{self, Location, ON_DEVICE, Physical, sharing};
+use super::physical::{self, Location, ON_DEVICE, Physical};
 use super::{Range, Source};
+use crate::argument::In;
 use crate::device::device;
 use crate::entry::entry;
-use crate::state::{check, give, take};
+use crate::state::{check, give, sharing, take};
 use crate::status;
 use cushim_accel::locks::lock;
 
@@ -192,7 +193,7 @@ entry! {
         let sharing = sharing("cuMemAddressReserve")?;
         let aligned = alignment == 0 || alignment.is_power_of_two();
         let pages = size.is_multiple_of(PAGE) && addr.0.is_multiple_of(PAGE);
-        if ptr.0.is_null() || size == 0 || !pages || !aligned || flags.0 != 0 {
+        if ptr.is_null() || size == 0 || !pages || !aligned || flags.0 != 0 {
             return Err(status::INVALID_VALUE);
         }
         let bytes = (size as u64).checked_next_multiple_of(sharing.granule());
@@ -242,23 +243,25 @@ entry! {
         }
         let mut wanted = Vec::new();
         for index in 0..count {
-            wanted.push(access(take(Ptr(desc.0.wrapping_add(index * 12)))?)?);
+            // SAFETY: as many CUmemAccessDesc as the call says.
+            let one = unsafe { take(Ptr(desc.0.wrapping_add(index * 12)))? };
+            wanted.push(access(one)?);
         }
         set_access(ptr.0 as u64, size as u64, &wanted)
     }
 
     fn cuMemRetainAllocationHandle (handle: Out<Ptr>, addr: Ptr) {
         check()?;
-        if handle.0.is_null() {
+        if handle.is_null() {
             return Err(status::INVALID_VALUE);
         }
         let found = self::at(addr.0 as u64).ok_or(status::INVALID_VALUE)?;
         give(handle, Ptr(found.retain()))
     }
 
-    fn cuMemGetAccess (flags: Out<u64>, location: Ptr, ptr: Ptr) {
+    fn cuMemGetAccess (flags: Out<u64>, location: In<Location>, ptr: Ptr) {
         check()?;
-        let place: Location = take(location)?;
+        let place = location.read()?;
         access([place[0], place[1], 0])?;
         let (state, at) = (state(), ptr.0 as u64);
         let found = state.mapped.range(..=at).next_back();

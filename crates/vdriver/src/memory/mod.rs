@@ -1,24 +1,30 @@
 //! Memory as the program sees it: all ranges that a CUDA pointer can point into.
 //!
-//! Owns the table of ranges, by which pointers are checked before anything is done with them, and the giving back
-//! of what a context holds. Must not know: what is in memory, streams beyond waiting.
+//! Owns the table of ranges, by which pointers are checked before anything is done with them. Must not know: what is
+//! in memory, streams beyond waiting, where it comes from ([`take`]) and goes ([`release`]).
 
 pub mod alloc;
 pub mod array;
+pub mod array_copy;
 pub mod batch;
 pub mod copy;
+pub mod ends;
 pub mod heap;
+pub mod home;
 pub mod host;
 pub mod ipc;
 pub mod mapped;
+pub mod mipmap;
 pub mod physical;
 pub mod pointer;
 pub mod pool;
 pub mod pool_api;
 mod pool_file;
 pub mod pool_share;
+pub mod release;
 pub mod set;
 pub mod shape;
+pub mod take;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -27,7 +33,6 @@ use std::sync::{Arc, RwLock};
 use super::context::{CONTEXTS, Context};
 use super::state::accelerator;
 use super::status;
-use cushim_accel::MemoryKind;
 use cushim_accel::locks::{read, write};
 
 /// Where a range came from.
@@ -182,15 +187,20 @@ pub fn is_pageable(address: u64) -> bool {
 /// Bytes of each device that are in use.
 static USED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
 
+/// The count of a device's bytes that are in use outside pools.
+pub fn count(device: usize) -> Option<&'static AtomicU64> {
+    USED.get(device)
+}
+
 /// All bytes of a device that are in use outside pools.
 pub fn used(device: usize) -> u64 {
-    USED.get(device).map_or(0, |used| used.load(Ordering::Relaxed)) + physical::used(device)
+    count(device).map_or(0, |used| used.load(Ordering::Relaxed))
 }
 
 /// What a range takes of its device.
 fn size(range: &Range) -> Option<(&'static AtomicU64, u64)> {
     let own = matches!(range.source, Source::Device | Source::Managed | Source::Graph);
-    own.then(|| Some((USED.get(range.device)?, range.bytes as u64))).flatten()
+    own.then(|| Some((count(range.device)?, range.bytes as u64))).flatten()
 }
 
 /// Waits until nothing is under way in any context: memory is about to go.
@@ -199,66 +209,3 @@ pub fn quiesce() {
         context.streams.wait();
     }
 }
-
-/// Gives back what `cuMemAlloc` and its like returned.
-///
-/// # Errors
-/// CUDA_ERROR_INVALID_VALUE for what is not the first address of such a range.
-pub fn free(base: u64, of: &[Source]) -> Result<(), i32> {
-    let range = find(base).filter(|range| range.base == base && of.contains(&range.source));
-    let range = range.ok_or(status::INVALID_VALUE)?;
-    // Two threads may free one address: the first that takes it out has it.
-    remove(base).ok_or(status::INVALID_VALUE)?;
-    quiesce();
-    give_back(&range);
-    Ok(())
-}
-
-fn give_back(range: &Range) {
-    match range.source {
-        Source::Device | Source::Host | Source::Managed => accelerator().free(range.base),
-        Source::Registered => accelerator().unregister_host(range.base),
-        Source::Pool => pool::give_back(range),
-        Source::Imported => ipc::forget(range.base),
-        Source::Mapped | Source::Graph | Source::Variable | Source::ManagedVariable => {}
-    }
-}
-
-/// Gives back what belongs to a context that ends.
-pub fn forget_context(context: &Context) {
-    let own = |range: &&Arc<Range>| {
-        range.context == context.id
-            && !matches!(
-                range.source,
-                Source::Graph | Source::Variable | Source::ManagedVariable | Source::Mapped
-            )
-    };
-    let gone: Vec<_> = read(&RANGES).values().filter(own).cloned().collect();
-    for range in gone.iter().filter_map(|range| remove(range.base)) {
-        give_back(&range);
-    }
-    array::forget_context(context);
-    pool::reclaim_all();
-}
-
-/// Memory of the accelerator.
-///
-/// # Errors
-/// As [`status::of`] says.
-pub fn allocate(device: usize, kind: MemoryKind, bytes: usize) -> Result<u64, i32> {
-    let total = accelerator().devices().get(device).map_or(0, |device| device.memory);
-    let attempt = || {
-        let taken = used(device) + pool::reserved(device);
-        if kind != MemoryKind::Host && total.saturating_sub(taken) < bytes as u64 {
-            return Err(status::OUT_OF_MEMORY);
-        }
-        accelerator().allocate(device, kind, bytes, ALIGN).map_err(|failure| status::of(&failure))
-    };
-    attempt().or_else(|_| {
-        pool::reclaim_all();
-        attempt()
-    })
-}
-
-/// What `cuMemAlloc` promises at least, and NVIDIA's driver gives.
-const ALIGN: usize = 512;

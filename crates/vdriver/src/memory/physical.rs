@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex};
 
 use cushim_abi::types::*;
 
+use crate::argument::At;
 use crate::device::device;
 use crate::entry::entry;
 use crate::handle::{Handles, handle};
-use crate::state::{accelerator, at, check, give, take};
+use crate::state::{accelerator, check, give, sharing, take};
 use crate::status;
+use cushim_accel::file;
 use cushim_accel::locks::lock;
-use cushim_accel::{Sharing, file};
 
 /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR`.
 pub const DESCRIPTOR: i32 = 1;
@@ -24,17 +25,6 @@ pub const DESCRIPTOR: i32 = 1;
 const WHAT: &str = "physical";
 /// `CU_MEM_LOCATION_TYPE_DEVICE`.
 pub const ON_DEVICE: i32 = 1;
-
-/// What the accelerator offers.
-///
-/// # Errors
-/// CUDA_ERROR_NOT_SUPPORTED where it does not.
-pub fn sharing(name: &'static str) -> Result<&'static dyn Sharing, i32> {
-    accelerator().sharing().ok_or_else(|| {
-        cushim_vbase::unsupported::note(name);
-        status::NOT_SUPPORTED
-    })
-}
 
 /// Where memory is: `CUmemLocation`.
 pub type Location = [i32; 2];
@@ -55,18 +45,11 @@ pub struct Physical {
 }
 
 static ALL: Handles<Physical> = Handles::new();
-/// Bytes of each device that were made here.
-static USED: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
-
-/// Bytes of a device that such memory takes.
-pub fn used(device: usize) -> u64 {
-    USED.get(device).map_or(0, |used| used.load(Ordering::Relaxed))
-}
 
 impl Physical {
     fn counted(&self) -> Option<&'static AtomicU64> {
         let [kind, id] = self.location;
-        if self.own && kind == ON_DEVICE { USED.get(usize::try_from(id).ok()?) } else { None }
+        if self.own && kind == ON_DEVICE { super::count(usize::try_from(id).ok()?) } else { None }
     }
 
     /// Its file.
@@ -212,10 +195,11 @@ entry! {
         check()?;
         let sharing = sharing("cuMemGetAllocationGranularity")?;
         // CU_MEM_ALLOC_GRANULARITY_MINIMUM, _RECOMMENDED.
-        if granularity.0.is_null() || !matches!(option, 0 | 1) {
+        if granularity.is_null() || !matches!(option, 0 | 1) {
             return Err(status::INVALID_VALUE);
         }
-        asked(prop)?;
+        // SAFETY: a CUmemAllocationProp, or null.
+        unsafe { asked(prop)? };
         give(granularity, sharing.granule() as usize)
     }
 
@@ -223,10 +207,11 @@ entry! {
         check()?;
         let sharing = sharing("cuMemCreate")?;
         let whole = size > 0 && (size as u64).is_multiple_of(sharing.granule());
-        if handle.0.is_null() || flags.0 != 0 || !whole {
+        if handle.is_null() || flags.0 != 0 || !whole {
             return Err(status::INVALID_VALUE);
         }
-        let made = make(&asked(prop)?, size as u64)?;
+        // SAFETY: a CUmemAllocationProp, or null.
+        let made = make(&unsafe { asked(prop)? }, size as u64)?;
         give(handle, Ptr(made.retain()))
     }
 
@@ -235,24 +220,24 @@ entry! {
         Ok(())
     }
 
-    fn cuMemGetAllocationPropertiesFromHandle (prop: Ptr, handle: Ptr) {
+    fn cuMemGetAllocationPropertiesFromHandle (prop: At<[i32; 8]>, handle: Ptr) {
         let found = by_handle(handle)?;
         let [kind, id] = found.location;
-        give(at(prop), [1, found.exported, kind, id, 0, 0, 0, 0])
+        give(prop, [1, found.exported, kind, id, 0, 0, 0, 0])
     }
 
-    fn cuMemExportToShareableHandle (shareableHandle: Ptr, handle: Ptr, handleType: i32, flags: Flags64) {
+    fn cuMemExportToShareableHandle (shareableHandle: At<i32>, handle: Ptr, handleType: i32, flags: Flags64) {
         let found = by_handle(handle)?;
-        if shareableHandle.0 == 0 || flags.0 != 0 || handleType != DESCRIPTOR || found.exported != DESCRIPTOR {
+        if shareableHandle.is_null() || flags.0 != 0 || handleType != DESCRIPTOR || found.exported != DESCRIPTOR {
             return Err(status::INVALID_VALUE);
         }
-        give(at(shareableHandle), descriptor(found.file())?)
+        give(shareableHandle, descriptor(found.file())?)
     }
 
     fn cuMemImportFromShareableHandle (handle: Out<Ptr>, osHandle: Ptr, shHandleType: i32) {
         check()?;
         let sharing = sharing("cuMemImportFromShareableHandle")?;
-        if handle.0.is_null() {
+        if handle.is_null() {
             return Err(status::INVALID_VALUE);
         }
         match shHandleType {

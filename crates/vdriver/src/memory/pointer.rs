@@ -8,9 +8,10 @@ use std::sync::atomic::Ordering;
 use cushim_abi::types::*;
 
 use super::{Range, Source};
+use crate::argument::In;
 use crate::context::{current, top};
 use crate::entry::entry;
-use crate::state::{at, check, give, take, take_all};
+use crate::state::{at, check, give, take_all};
 use crate::status;
 
 entry! {
@@ -23,34 +24,37 @@ entry! {
         if attribute == HOST_POINTER && range.as_ref().is_some_and(|range| range.host == 0) {
             return Err(status::INVALID_VALUE);
         }
-        answer(data, attribute, ptr, range.as_ref())
+        // SAFETY: room for the attribute's value.
+        unsafe { answer(data, attribute, ptr, range.as_ref()) }
     }
 
     fn cuPointerGetAttributes (numAttributes: u32, attributes: Ptr, data: Ptr, ptr: Ptr) {
         // In a context whose work has failed, too (measured).
         check()?;
         top().ok_or(status::INVALID_CONTEXT)?;
-        let which: Vec<i32> = take_all(attributes, numAttributes as usize)?;
-        let places: Vec<usize> = take_all(data, numAttributes as usize)?;
+        let count = numAttributes as usize;
+        // SAFETY: as many of each as the call says.
+        let (which, places): (Vec<i32>, Vec<usize>) = unsafe { (take_all(attributes, count)?, take_all(data, count)?) };
         if which.is_empty() {
             return Err(status::INVALID_VALUE);
         }
         // Of a pointer that is none of CUDA's, everything is 0 here, and no error.
         let range = super::find(ptr.0 as u64);
         for (which, place) in which.into_iter().zip(places) {
-            answer(Ptr(place), which, ptr, range.as_ref())?;
+            // SAFETY: room for the value of each attribute.
+            unsafe { answer(Ptr(place), which, ptr, range.as_ref())? };
         }
         Ok(())
     }
 
-    fn cuPointerSetAttribute (value: Ptr, attribute: i32, ptr: Ptr) {
+    fn cuPointerSetAttribute (value: In<u32>, attribute: i32, ptr: Ptr) {
         current()?;
         let range = super::find(ptr.0 as u64).ok_or(status::INVALID_VALUE)?;
         // CU_POINTER_ATTRIBUTE_SYNC_MEMOPS is the only one that can be set.
         if attribute != 6 {
             return Err(status::INVALID_VALUE);
         }
-        range.sync.store(take::<u32>(value)?, Ordering::Relaxed);
+        range.sync.store(value.read()?, Ordering::Relaxed);
         Ok(())
     }
 }

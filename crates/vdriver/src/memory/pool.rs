@@ -123,7 +123,7 @@ impl Pool {
     fn memory(&self, bytes: usize) -> Result<u64, i32> {
         match &self.backing {
             Some(backing) => backing.allocate(bytes),
-            None => super::allocate(self.device, self.kind, bytes),
+            None => super::take::allocate(self.device, self.kind, bytes),
         }
     }
 

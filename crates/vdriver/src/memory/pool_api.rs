@@ -10,6 +10,7 @@ use cushim_abi::types::*;
 use super::pool::{POOLS, Pool, by_handle, own};
 use super::pool_file::Backing;
 use super::{Range, Source};
+use crate::argument::{Given, In, Place};
 use crate::device::device;
 use crate::entry::{entry, on_stream};
 use crate::graph::memory::Allocation;
@@ -25,20 +26,14 @@ fn wrong_value(error: i32) -> i32 {
     if error == status::INVALID_DEVICE { status::INVALID_VALUE } else { error }
 }
 
-unsafe fn allocate(
-    to: Out<Ptr>,
-    bytes: usize,
-    pool: Option<Ptr>,
-    stream: Stream,
-) -> Result<(), i32> {
+fn allocate(to: Place<Ptr>, bytes: usize, pool: Option<Ptr>, stream: Stream) -> Result<(), i32> {
     let stream = resolve(stream)?;
     let context = stream.context()?;
-    if to.0.is_null() {
+    if to.is_null() {
         return Err(status::INVALID_VALUE);
     }
     if bytes == 0 {
-        // SAFETY: the caller's.
-        return unsafe { give(to, Ptr(0)) };
+        return give(to, Ptr(0));
     }
     let pool = match pool {
         Some(handle) => by_handle(handle)?,
@@ -51,8 +46,7 @@ unsafe fn allocate(
         Ok(Payload::Alloc(allocation))
     })?;
     if captured {
-        // SAFETY: the caller's.
-        return unsafe { give(to, Ptr(inside.unwrap_or(0) as usize)) };
+        return give(to, Ptr(inside.unwrap_or(0) as usize));
     }
     let address = pool.allocate(bytes, stream.id)?;
     let on_host = pool.kind != MemoryKind::Device;
@@ -70,8 +64,7 @@ unsafe fn allocate(
         pool: crate::handle::handle(&pool),
         sync: AtomicU32::new(0),
     }));
-    // SAFETY: the caller's.
-    unsafe { give(to, Ptr(address as usize)) }
+    give(to, Ptr(address as usize))
 }
 
 fn free(address: u64, stream: &Arc<Object>) -> Result<(), i32> {
@@ -131,10 +124,9 @@ fn location(kind: i32, id: i32) -> Result<(usize, MemoryKind), i32> {
 }
 
 /// The device of a `CUmemLocation` whose pool is asked for; pools of the host are made by hand only.
-unsafe fn place(from: Ptr, kind: i32) -> Result<Device, i32> {
+fn place(from: Given<[i32; 2]>, kind: i32) -> Result<Device, i32> {
     check()?;
-    // SAFETY: the caller's.
-    let [place, id]: [i32; 2] = unsafe { take(from)? };
+    let [place, id] = from.read()?;
     // Allocation type: 1 pinned, 2 managed.
     match (location(place, id)?, kind) {
         ((_, MemoryKind::Device), 1) => Ok(Device(id)),
@@ -148,10 +140,12 @@ entry! {
         check()?;
         // CUmemPoolProps: allocation type (1 pinned, 2 managed), handle types, location (type, id), security
         // attributes, most bytes, usage, reserved.
-        let [kind, handles, place, id]: [i32; 4] = take(poolProps)?;
-        let [_, most, rest @ ..]: [u64; 9] = take(Ptr(poolProps.0 + 16))?;
+        // SAFETY: a CUmemPoolProps, or null.
+        let [kind, handles, place, id]: [i32; 4] = unsafe { take(poolProps)? };
+        // SAFETY: the rest of it.
+        let [_, most, rest @ ..]: [u64; 9] = unsafe { take(Ptr(poolProps.0 + 16))? };
         let reserved = [rest[0] >> 16].iter().chain(rest.get(1..).unwrap_or_default()).any(|word| *word != 0);
-        if pool.0.is_null() || !matches!(kind, 1 | 2) || !matches!(handles, 0 | 1 | 8 | 9) || reserved {
+        if pool.is_null() || !matches!(kind, 1 | 2) || !matches!(handles, 0 | 1 | 8 | 9) || reserved {
             return Err(status::INVALID_VALUE);
         }
         let (device, place) = location(place, id)?;
@@ -194,31 +188,37 @@ entry! {
     fn cuMemPoolGetAttribute (pool: Ptr, attr: i32, value: Ptr) {
         let pool = by_handle(pool)?;
         let state = lock(&pool.state);
-        match attr {
-            1..=3 => give(at(value), state.reuse.get(attr as usize - 1).copied().unwrap_or(1)),
-            4 => give(at(value), state.threshold),
-            5 => give(at(value), state.heap.reserved()),
-            6 => give(at(value), state.reserved_high),
-            7 => give(at(value), state.used),
-            8 => give(at(value), state.used_high),
-            _ => Err(status::INVALID_VALUE),
-        }
+        let word = match attr {
+            // SAFETY: room for an int, or null.
+            1..=3 => return give(unsafe { at(value) }, state.reuse.get(attr as usize - 1).copied().unwrap_or(1)),
+            4 => state.threshold,
+            5 => state.heap.reserved(),
+            6 => state.reserved_high,
+            7 => state.used,
+            8 => state.used_high,
+            _ => return Err(status::INVALID_VALUE),
+        };
+        // SAFETY: room for a cuuint64_t, or null.
+        give(unsafe { at::<u64>(value) }, word)
     }
 
     fn cuMemPoolSetAttribute (pool: Ptr, attr: i32, value: Ptr) {
         let pool = by_handle(pool)?;
         let mut state = lock(&pool.state);
+        // SAFETY: a cuuint64_t, or null.
+        let word = || unsafe { take::<u64>(value) };
         match attr {
             1..=3 => {
-                let flag: i32 = take(value)?;
+                // SAFETY: an int, or null.
+                let flag: i32 = unsafe { take(value)? };
                 if let Some(place) = state.reuse.get_mut(attr as usize - 1) {
                     *place = i32::from(flag != 0);
                 }
             }
-            4 => state.threshold = take(value)?,
+            4 => state.threshold = word()?,
             // High-water marks can be put back to now.
-            6 if take::<u64>(value)? == 0 => state.reserved_high = state.heap.reserved(),
-            8 if take::<u64>(value)? == 0 => state.used_high = state.used,
+            6 if word()? == 0 => state.reserved_high = state.heap.reserved(),
+            8 if word()? == 0 => state.used_high = state.used,
             _ => return Err(status::INVALID_VALUE),
         }
         Ok(())
@@ -232,7 +232,8 @@ entry! {
         // CUmemAccessDesc: location (type, id), flags. Everybody may read and write here, and a pool's own
         // device always (measured).
         for index in 0..count {
-            let [kind, id, flags]: [i32; 3] = take(Ptr(map.0 + index * 12))?;
+            // SAFETY: as many CUmemAccessDesc as the call says.
+            let [kind, id, flags]: [i32; 3] = unsafe { take(Ptr(map.0 + index * 12))? };
             if kind != 1 {
                 return Err(status::NOT_SUPPORTED);
             }
@@ -247,9 +248,9 @@ entry! {
         Ok(())
     }
 
-    fn cuMemPoolGetAccess (flags: Out<i32>, memPool: Ptr, location: Ptr) {
+    fn cuMemPoolGetAccess (flags: Out<i32>, memPool: Ptr, location: In<[i32; 2]>) {
         let pool = by_handle(memPool)?;
-        let [kind, id]: [i32; 2] = take(location)?;
+        let [kind, id] = location.read()?;
         // The host has none to memory of a device.
         let (_, place) = self::location(kind, id)?;
         give(flags, if place == MemoryKind::Device || pool.kind != MemoryKind::Device { 3 } else { 0 })
@@ -279,18 +280,18 @@ entry! {
         Ok(())
     }
 
-    fn cuMemGetDefaultMemPool (pool_out: Out<Ptr>, location: Ptr, type_: i32) {
+    fn cuMemGetDefaultMemPool (pool_out: Out<Ptr>, location: In<[i32; 2]>, type_: i32) {
         let own = own(place(location, type_)?)?;
         give(pool_out, Ptr(crate::handle::handle(&own.default)))
     }
 
-    fn cuMemGetMemPool (pool: Out<Ptr>, location: Ptr, type_: i32) {
+    fn cuMemGetMemPool (pool: Out<Ptr>, location: In<[i32; 2]>, type_: i32) {
         let own = own(place(location, type_)?)?;
         let current = lock(&own.current).clone();
         give(pool, Ptr(crate::handle::handle(&current)))
     }
 
-    fn cuMemSetMemPool (location: Ptr, type_: i32, pool: Ptr) {
+    fn cuMemSetMemPool (location: In<[i32; 2]>, type_: i32, pool: Ptr) {
         let own = own(place(location, type_)?)?;
         let object = by_handle(pool)?;
         if object.is_imported() {

@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Mutex;
 
-use super::physical::sharing;
-use crate::state::accelerator;
+use crate::state::{accelerator, sharing};
 use crate::status;
 use cushim_accel::file;
 use cushim_accel::locks::lock;

@@ -10,13 +10,14 @@ use cushim_abi::types::*;
 
 use super::Source;
 use super::ipc::{self, Handle, What};
-use super::physical::{DESCRIPTOR, descriptor, sharing};
+use super::physical::{DESCRIPTOR, descriptor};
 use super::pool::{POOLS, Pool, by_handle};
 use super::pool_file::{Backing, WHAT};
+use crate::argument::{At, In};
 use crate::context::current;
 use crate::device::device;
 use crate::entry::entry;
-use crate::state::{at, check, give, take};
+use crate::state::{check, give, sharing};
 use crate::status;
 use cushim_accel::file;
 
@@ -65,17 +66,17 @@ fn import_pointer(pool: Ptr, data: [u8; 64]) -> Result<u64, i32> {
 }
 
 entry! {
-    fn cuMemPoolExportToShareableHandle (handle_out: Ptr, pool: Ptr, handleType: i32, flags: Flags64) {
+    fn cuMemPoolExportToShareableHandle (handle_out: At<i32>, pool: Ptr, handleType: i32, flags: Flags64) {
         let pool = by_handle(pool)?;
         let backing = pool.backing().filter(|backing| !backing.imported);
-        let backing = backing.filter(|_| handle_out.0 != 0).ok_or(status::INVALID_VALUE)?;
+        let backing = backing.filter(|_| !handle_out.is_null()).ok_or(status::INVALID_VALUE)?;
         kind(handleType, flags)?;
-        give(at(handle_out), descriptor(backing.file.as_fd())?)
+        give(handle_out, descriptor(backing.file.as_fd())?)
     }
 
     fn cuMemPoolImportFromShareableHandle (pool_out: Out<Ptr>, handle: Ptr, handleType: i32, flags: Flags64) {
         check()?;
-        if pool_out.0.is_null() {
+        if pool_out.is_null() {
             return Err(status::INVALID_VALUE);
         }
         kind(handleType, flags)?;
@@ -84,25 +85,25 @@ entry! {
         give(pool_out, Ptr(import(number).ok_or(status::INVALID_VALUE)?))
     }
 
-    fn cuMemPoolExportPointer (shareData_out: Ptr, ptr: Ptr) {
+    fn cuMemPoolExportPointer (shareData_out: At<Handle>, ptr: Ptr) {
         check()?;
         let range = super::find(ptr.0 as u64);
         let range = range.filter(|range| range.source == Source::Pool && range.base == ptr.0 as u64);
-        let range = range.filter(|_| shareData_out.0 != 0).ok_or(status::INVALID_VALUE)?;
+        let range = range.filter(|_| !shareData_out.is_null()).ok_or(status::INVALID_VALUE)?;
         let pool = POOLS.get(range.pool).ok_or(status::INVALID_VALUE)?;
         let backing = pool.backing().filter(|backing| !backing.imported);
         let backing = backing.ok_or(status::INVALID_VALUE)?;
         let (from, _) = backing.place(range.base).ok_or(status::INVALID_VALUE)?;
         let mut made = Handle::new(What::Pool, &backing.file)?;
         (made.from, made.bytes) = (from, range.bytes as u64);
-        give(at(shareData_out), made)
+        give(shareData_out, made)
     }
 
-    fn cuMemPoolImportPointer (ptr_out: Out<Ptr>, pool: Ptr, shareData: Ptr) {
+    fn cuMemPoolImportPointer (ptr_out: Out<Ptr>, pool: Ptr, shareData: In<[u8; 64]>) {
         check()?;
-        if ptr_out.0.is_null() {
+        if ptr_out.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        give(ptr_out, Ptr(import_pointer(pool, take(shareData)?)? as usize))
+        give(ptr_out, Ptr(import_pointer(pool, shareData.read()?)? as usize))
     }
 }

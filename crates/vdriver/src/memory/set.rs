@@ -5,11 +5,11 @@
 
 use cushim_abi::types::{self as abi, *};
 
-use super::copy::{Home, Role, home};
+use super::home::{Home, Role, home};
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
 use crate::graph::Payload;
-use crate::graph::params::FillNode;
+use crate::graph::work::FillNode;
 use crate::state::accelerator;
 use crate::status;
 use crate::stream::{capture, resolve};

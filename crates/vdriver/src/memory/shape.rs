@@ -6,47 +6,15 @@
 use cushim_abi::types::{self as abi, *};
 
 use super::array;
-use super::copy::{Home, Role, copy, home};
+use super::copy::copy;
+use super::ends::{End, Shape};
+use super::home::{Home, Role, home};
+use crate::argument::{Given, In};
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
-use crate::state::take;
 use crate::status;
 use crate::stream::resolve;
 use cushim_accel::Copy;
-
-/// One end of a box: `CUDA_MEMCPY3D` has two such groups of words and then the extent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct End {
-    /// First byte of a row, first row, first plane, level of a mipmapped array.
-    pub origin: [usize; 4],
-    /// `CUmemorytype`: 1 host, 2 device, 3 array, 4 unified; the upper half is padding.
-    pub kind: u64,
-    /// The address, for host memory.
-    pub host: usize,
-    /// The address, for device and unified memory.
-    pub device: usize,
-    /// The array.
-    pub array: usize,
-    /// Nothing; in `CUDA_MEMCPY3D_PEER` the context.
-    pub context: usize,
-    /// Bytes from row to row.
-    pub pitch: usize,
-    /// Rows from plane to plane.
-    pub height: usize,
-}
-
-/// `CUDA_MEMCPY3D`, `CUDA_MEMCPY3D_PEER`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(C)]
-pub struct Shape {
-    /// The source.
-    pub from: End,
-    /// The destination.
-    pub to: End,
-    /// Bytes of a row, rows, planes.
-    pub extent: [usize; 3],
-}
 
 /// `CUDA_MEMCPY2D` as a box of one plane.
 pub fn flat(words: [usize; 16]) -> Shape {
@@ -169,44 +137,42 @@ fn run(stream: abi::Stream, shape: Shape, blocking: bool) -> Result<(), i32> {
     }
 }
 
-/// # Safety
-/// `from` is null or a `CUDA_MEMCPY3D_PEER`.
-unsafe fn between(from: Ptr) -> Result<Shape, i32> {
-    // SAFETY: the caller's.
-    let shape: Shape = unsafe { take(from)? };
+/// A copy between contexts, by `CUDA_MEMCPY3D_PEER`.
+fn between(from: Given<Shape>) -> Result<Shape, i32> {
+    let shape = from.read()?;
     context::of(shape.from.context)?;
     context::of(shape.to.context)?;
     Ok(shape)
 }
 
 in_default_stream! { stream;
-    fn cuMemcpy2D_v2 cuMemcpy2D_v2_ptds (pCopy: Ptr) {
-        run(stream, flat(take(pCopy)?), true)
+    fn cuMemcpy2D_v2 cuMemcpy2D_v2_ptds (pCopy: In<[usize; 16]>) {
+        run(stream, flat(pCopy.read()?), true)
     }
 
-    fn cuMemcpy2DUnaligned_v2 cuMemcpy2DUnaligned_v2_ptds (pCopy: Ptr) {
-        run(stream, flat(take(pCopy)?), true)
+    fn cuMemcpy2DUnaligned_v2 cuMemcpy2DUnaligned_v2_ptds (pCopy: In<[usize; 16]>) {
+        run(stream, flat(pCopy.read()?), true)
     }
 
-    fn cuMemcpy3D_v2 cuMemcpy3D_v2_ptds (pCopy: Ptr) {
-        run(stream, take(pCopy)?, true)
+    fn cuMemcpy3D_v2 cuMemcpy3D_v2_ptds (pCopy: In<Shape>) {
+        run(stream, pCopy.read()?, true)
     }
 
-    fn cuMemcpy3DPeer cuMemcpy3DPeer_ptds (pCopy: Ptr) {
+    fn cuMemcpy3DPeer cuMemcpy3DPeer_ptds (pCopy: In<Shape>) {
         run(stream, between(pCopy)?, true)
     }
 }
 
 on_stream! { hStream;
-    fn cuMemcpy2DAsync_v2 cuMemcpy2DAsync_v2_ptsz (pCopy: Ptr, hStream: Stream) {
-        run(hStream, flat(take(pCopy)?), false)
+    fn cuMemcpy2DAsync_v2 cuMemcpy2DAsync_v2_ptsz (pCopy: In<[usize; 16]>, hStream: Stream) {
+        run(hStream, flat(pCopy.read()?), false)
     }
 
-    fn cuMemcpy3DAsync_v2 cuMemcpy3DAsync_v2_ptsz (pCopy: Ptr, hStream: Stream) {
-        run(hStream, take(pCopy)?, false)
+    fn cuMemcpy3DAsync_v2 cuMemcpy3DAsync_v2_ptsz (pCopy: In<Shape>, hStream: Stream) {
+        run(hStream, pCopy.read()?, false)
     }
 
-    fn cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz (pCopy: Ptr, hStream: Stream) {
+    fn cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz (pCopy: In<Shape>, hStream: Stream) {
         run(hStream, between(pCopy)?, false)
     }
 }

@@ -7,22 +7,22 @@ use std::sync::Arc;
 use cushim_abi::types::{self as abi, *};
 
 use super::{GREATEST, Kind, LEAST, STREAMS, Stream as Object, capture, resolve, resolve_anywhere};
+use crate::argument::Place;
 use crate::context;
 use crate::entry::{entry, on_stream};
 use crate::memory::pool;
-use crate::state::{accelerator, at, check, give, offer};
+use crate::state::{accelerator, check, give, offer, pointer};
 use crate::status;
 use cushim_accel::locks::lock;
 
-fn create(to: Out<abi::Stream>, flags: u32, priority: i32) -> Result<(), i32> {
+fn create(to: Place<abi::Stream>, flags: u32, priority: i32) -> Result<(), i32> {
     let context = context::current()?;
-    if to.0.is_null() || flags > 1 {
+    if to.is_null() || flags > 1 {
         return Err(status::INVALID_VALUE);
     }
     let priority = priority.clamp(GREATEST, LEAST);
     let stream = context.streams.add(Kind::Created, flags == 0, priority);
-    // SAFETY: not null; the caller's place.
-    unsafe { give(to, abi::Stream(STREAMS.add(stream))) }
+    give(to, abi::Stream(STREAMS.add(stream)))
 }
 
 /// Waits for everything in a stream, and does what CUDA does at such a point.
@@ -30,7 +30,8 @@ fn create(to: Out<abi::Stream>, flags: u32, priority: i32) -> Result<(), i32> {
 /// # Errors
 /// That of the context.
 pub fn synchronize(stream: &Arc<Object>) -> Result<(), i32> {
-    stream.context()?;
+    // What a kernel printed before it failed is shown, too.
+    stream.context().inspect_err(|_| accelerator().flush_output())?;
     capture::refuse(stream)?;
     capture::refuse_unsafe()?;
     let result = stream.synchronize();
@@ -79,7 +80,7 @@ unsafe fn get_attribute(stream: abi::Stream, number: i32, to: Ptr) -> Result<(),
     let bytes = size(number).filter(|_| to.0 != 0).ok_or(status::INVALID_VALUE)?;
     let value = stream.attribute(number);
     // SAFETY: the caller's place has the attribute's size, at most 64 bytes.
-    unsafe { at::<u8>(to).0.copy_from_nonoverlapping(value.as_ptr(), bytes) };
+    unsafe { pointer::<u8>(to).copy_from_nonoverlapping(value.as_ptr(), bytes) };
     Ok(())
 }
 
@@ -88,7 +89,7 @@ unsafe fn set_attribute(stream: abi::Stream, number: i32, from: Ptr) -> Result<(
     let bytes = size(number).filter(|_| from.0 != 0).ok_or(status::INVALID_VALUE)?;
     let mut value = [0; 64];
     // SAFETY: the caller's value has the attribute's size, at most 64 bytes.
-    unsafe { value.as_mut_ptr().copy_from_nonoverlapping(at::<u8>(from).0, bytes) };
+    unsafe { value.as_mut_ptr().copy_from_nonoverlapping(pointer::<u8>(from), bytes) };
     let word = u32::from_le_bytes([value[0], value[1], value[2], value[3]]);
     let fits = match number {
         3 => (1..=4).contains(&word),
@@ -134,11 +135,13 @@ entry! {
     }
 
     fn cuStreamSetAttribute (hStream: Stream, attr: i32, param: Ptr) {
-        set_attribute(hStream, attr, param)
+        // SAFETY: a value of the attribute.
+        unsafe { set_attribute(hStream, attr, param) }
     }
 
     fn cuStreamSetAttribute_ptsz (hStream: Stream, attr: i32, value: Ptr) {
-        set_attribute(crate::entry::own(hStream), attr, value)
+        // SAFETY: a value of the attribute.
+        unsafe { set_attribute(crate::entry::own(hStream), attr, value) }
     }
 
     fn cuStreamCopyAttributes (dstStream: Stream, srcStream: Stream) {
@@ -198,6 +201,7 @@ on_stream! { hStream;
     }
 
     fn cuStreamGetAttribute cuStreamGetAttribute_ptsz (hStream: Stream, attr: i32, value: Ptr) {
-        get_attribute(hStream, attr, value)
+        // SAFETY: room for the attribute's value.
+        unsafe { get_attribute(hStream, attr, value) }
     }
 }

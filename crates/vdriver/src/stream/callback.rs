@@ -8,29 +8,9 @@ use cushim_abi::types::{self as abi, *};
 use super::{capture, resolve};
 use crate::entry::on_stream;
 use crate::graph::Payload;
-use crate::host;
+use crate::host::{self, Function};
 use crate::state::accelerator;
 use crate::status;
-
-/// `CUhostFn`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Function {
-    /// Its address; never null.
-    pub function: usize,
-    /// What it is given.
-    pub data: usize,
-}
-
-impl Function {
-    /// Calls it, on a thread where it may not call CUDA.
-    pub fn call(self) {
-        // SAFETY: the program says that this is such a function.
-        let function =
-            unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(usize)>(self.function) };
-        // SAFETY: the program's function and its argument.
-        host::refusing(|| unsafe { function(self.data) });
-    }
-}
 
 fn launch(stream: abi::Stream, function: Ptr, data: Ptr) -> Result<(), i32> {
     let stream = resolve(stream)?;

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use super::{Kind, Stream};
 use crate::context::Context;
+use crate::event::Point;
 use crate::graph::{Graph, Payload};
 use crate::status;
 use cushim_accel::locks::lock;
@@ -44,13 +45,6 @@ struct Member {
     /// It keeps order with the legacy stream.
     blocking: bool,
     /// The nodes that its next one waits for.
-    after: BTreeSet<u32>,
-}
-
-/// A point in a capture, as an event has it.
-#[derive(Clone, Debug)]
-pub struct Point {
-    capture: u64,
     after: BTreeSet<u32>,
 }
 

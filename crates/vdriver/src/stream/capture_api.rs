@@ -7,6 +7,7 @@ use std::sync::Arc;
 use cushim_abi::types::{self as abi, *};
 
 use super::{Stream as Object, capture, resolve};
+use crate::argument::{At, Place};
 use crate::entry::{entry, on_stream};
 use crate::graph::build::{ids, plain};
 use crate::graph::graph;
@@ -16,32 +17,29 @@ use crate::status;
 
 /// What is answered of a captured stream.
 struct Answer {
-    status: Out<i32>,
-    id: Out<u64>,
-    graph: Out<Graph>,
-    nodes: Ptr,
-    count: Out<usize>,
+    status: Place<i32>,
+    id: Place<u64>,
+    graph: Place<Graph>,
+    nodes: Place<usize>,
+    count: Place<usize>,
 }
 
-unsafe fn info(stream: abi::Stream, to: Answer) -> Result<(), i32> {
+fn info(stream: abi::Stream, to: Answer) -> Result<(), i32> {
     let stream = resolve(stream)?;
-    if to.status.0.is_null() {
+    if to.status.is_null() {
         return Err(status::INVALID_VALUE);
     }
     let found = capture::info(&stream)?;
-    // SAFETY: null or the caller's places.
-    unsafe {
-        let Some(found) = found else { return give(to.status, 0) };
-        if found.status == 1 {
-            offer(to.id, found.id);
-            offer(to.graph, abi::Graph(handle(&found.graph)));
-            offer(to.count, found.after.len());
-            if to.nodes.0 != 0 {
-                give(crate::state::at(to.nodes), stream.list(&found))?;
-            }
+    let Some(found) = found else { return give(to.status, 0) };
+    if found.status == 1 {
+        offer(to.id, found.id);
+        offer(to.graph, abi::Graph(handle(&found.graph)));
+        offer(to.count, found.after.len());
+        if !to.nodes.is_null() {
+            give(to.nodes, stream.list(&found))?;
         }
-        give(to.status, found.status)
     }
+    give(to.status, found.status)
 }
 
 impl Object {
@@ -93,10 +91,10 @@ unsafe fn update(
 entry! {
     fn cuThreadExchangeStreamCaptureMode (mode: Out<i32>) {
         check()?;
-        if mode.0.is_null() {
+        if mode.is_null() {
             return Err(status::INVALID_VALUE);
         }
-        let old = capture::exchange(mode.0.read_unaligned());
+        let old = capture::exchange(mode.read()?);
         give(mode, old)
     }
 }
@@ -113,7 +111,8 @@ on_stream! { hStream;
     }
 
     fn cuStreamBeginCaptureToGraph cuStreamBeginCaptureToGraph_ptsz (hStream: Stream, hGraph: Graph, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, mode: i32) {
-        begin(hStream, hGraph, dependencies, dependencyData, numDependencies, mode)
+        // SAFETY: as many handles as the call says.
+        unsafe { begin(hStream, hGraph, dependencies, dependencyData, numDependencies, mode) }
     }
 
     fn cuStreamEndCapture cuStreamEndCapture_ptsz (hStream: Stream, phGraph: Out<Graph>) {
@@ -125,34 +124,36 @@ on_stream! { hStream;
 
     fn cuStreamIsCapturing cuStreamIsCapturing_ptsz (hStream: Stream, captureStatus: Out<i32>) {
         let stream = resolve(hStream)?;
-        if captureStatus.0.is_null() {
+        if captureStatus.is_null() {
             return Err(status::INVALID_VALUE);
         }
         give(captureStatus, capture::info(&stream)?.map_or(0, |info| info.status))
     }
 
     fn cuStreamGetCaptureInfo cuStreamGetCaptureInfo_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>) {
-        let none = (Out(std::ptr::null_mut()), Out(std::ptr::null_mut()));
-        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: none.0, nodes: Ptr(0), count: none.1 })
+        info(hStream, Answer { status: captureStatus_out, id: id_out, graph: Place::NOWHERE, nodes: Place::NOWHERE, count: Place::NOWHERE })
     }
 
-    fn cuStreamGetCaptureInfo_v2 cuStreamGetCaptureInfo_v2_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: Ptr, numDependencies_out: Out<usize>) {
+    fn cuStreamGetCaptureInfo_v2 cuStreamGetCaptureInfo_v2_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: At<usize>, numDependencies_out: Out<usize>) {
         info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, count: numDependencies_out })
     }
 
-    fn cuStreamGetCaptureInfo_v3 cuStreamGetCaptureInfo_v3_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: Ptr, edgeData_out: Ptr, numDependencies_out: Out<usize>) {
+    fn cuStreamGetCaptureInfo_v3 cuStreamGetCaptureInfo_v3_ptsz (hStream: Stream, captureStatus_out: Out<i32>, id_out: Out<u64>, graph_out: Out<Graph>, dependencies_out: At<usize>, edgeData_out: At<usize>, numDependencies_out: Out<usize>) {
         info(hStream, Answer { status: captureStatus_out, id: id_out, graph: graph_out, nodes: dependencies_out, count: numDependencies_out })?;
         // Only plain edges come of capture: no data.
-        offer(crate::state::at(edgeData_out), 0usize);
+        offer(edgeData_out, 0usize);
         Ok(())
     }
 
     fn cuStreamUpdateCaptureDependencies cuStreamUpdateCaptureDependencies_ptsz (hStream: Stream, dependencies: Ptr, numDependencies: usize, flags: Flags) {
-        update(hStream, dependencies, numDependencies, flags.0)
+        // SAFETY: as many handles as the call says.
+        unsafe { update(hStream, dependencies, numDependencies, flags.0) }
     }
 
     fn cuStreamUpdateCaptureDependencies_v2 cuStreamUpdateCaptureDependencies_v2_ptsz (hStream: Stream, dependencies: Ptr, dependencyData: Ptr, numDependencies: usize, flags: Flags) {
-        plain(dependencyData, numDependencies)?;
-        update(hStream, dependencies, numDependencies, flags.0)
+        // SAFETY: null, or as many as the call says.
+        unsafe { plain(dependencyData, numDependencies)? };
+        // SAFETY: as many handles as the call says.
+        unsafe { update(hStream, dependencies, numDependencies, flags.0) }
     }
 }

@@ -1,13 +1,15 @@
 //! Streams: queues of work with CUDA's order between them.
 //!
-//! Owns the objects, what handles 0, 1 and 2 mean, and [`submit`], by which all work enters. How order is
-//! kept is in [`slot`]. Must not know: what the work does.
+//! Owns the objects, and what handles 0, 1 and 2 mean. How work enters is in [`submit`], how order is kept in
+//! [`slot`]. Must not know: what the work does.
 
 pub mod api;
 pub mod callback;
 pub mod capture;
 pub mod capture_api;
+pub mod operation;
 pub mod slot;
+pub mod submit;
 pub mod value;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -15,20 +17,13 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use cushim_abi::types as abi;
 
-use super::context::{self, Context};
-use super::graph::Payload;
-use super::graph::params::{CopyNode, FillNode, KernelNode};
+use super::context::{self, Context, Thread};
+use super::entry::PER_THREAD;
 use super::handle::Handles;
-use super::memory::copy::Home;
 use super::state::accelerator;
 use super::{status, thread};
 use cushim_accel::locks::lock;
-use cushim_accel::{Outcome, Queue, Signal, Work};
-
-/// `CU_STREAM_LEGACY`.
-pub const LEGACY: abi::Stream = abi::Stream(1);
-/// `CU_STREAM_PER_THREAD`.
-pub const PER_THREAD: abi::Stream = abi::Stream(2);
+use cushim_accel::{Queue, Signal};
 
 /// The least urgent priority.
 pub const LEAST: i32 = 0;
@@ -199,7 +194,7 @@ impl Stream {
 
 /// The per-thread default stream of this thread in a context.
 fn per_thread(context: &Context) -> Arc<Stream> {
-    thread::with(|thread| {
+    thread::with(|thread: &Thread| {
         let mut all = thread.streams.borrow_mut();
         let make = || context.streams.add(Kind::PerThread, true, 0);
         all.entry(context.id).or_insert_with(make).clone()
@@ -235,33 +230,6 @@ pub fn resolve_anywhere(stream: abi::Stream) -> Result<Arc<Stream>, i32> {
     }
 }
 
-/// The one way by which work enters a stream: resolves the handle, keeps CUDA's order between streams,
-/// makes a graph node of it where the stream is being captured. Returns without waiting.
-///
-/// # Errors
-/// Those of [`resolve_anywhere`] and of the stream's context; CUDA_ERROR_STREAM_CAPTURE_*.
-pub fn submit(stream: abi::Stream, work: Work) -> Result<(), i32> {
-    let stream = resolve_anywhere(stream)?;
-    let mut work = Some(work);
-    if capture::take(&stream, || Ok(payload(work.take())))? {
-        return Ok(());
-    }
-    let Some(work) = work else { return Ok(()) };
-    stream.enter(|slot| slot.push(work, Vec::new())).map(drop)
-}
-
-/// Work as a node does it.
-fn payload(work: Option<Work>) -> Payload {
-    match work {
-        Some(Work::Dispatch(dispatch)) => Payload::Kernel(KernelNode::new(*dispatch)),
-        Some(Work::Copy(copy)) => {
-            Payload::Copy(CopyNode::captured(copy, Home::Shared, Home::Shared))
-        }
-        Some(Work::Fill(fill)) => Payload::Fill(FillNode::captured(fill)),
-        Some(Work::Barrier) | None => Payload::Empty,
-    }
-}
-
 /// Does something while no work is under way in any stream, and none enters.
 pub fn alone<R>(act: impl FnOnce() -> R) -> R {
     loop {
@@ -277,9 +245,4 @@ pub fn alone<R>(act: impl FnOnce() -> R) -> R {
             return act();
         }
     }
-}
-
-/// An outcome that says nothing.
-pub(crate) fn nothing() -> Outcome {
-    Outcome::default()
 }

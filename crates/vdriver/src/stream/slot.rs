@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use super::{Kind, Stream, Tail, nothing};
+use super::{Kind, Stream, Tail};
 use crate::context::Context;
 use crate::host;
 use cushim_accel::locks::lock;
-use cushim_accel::{Packet, Queue, Signal, Work};
+use cushim_accel::{Outcome, Packet, Queue, Signal, Work};
 
 /// The end of a stream, held: nobody else submits to it meanwhile.
 pub struct Slot<'a> {
@@ -118,7 +118,7 @@ pub fn host_behind(reached: &Signal, end: Signal, function: impl FnOnce() + Send
     reached.then(move || {
         host::run(move || {
             function();
-            end.complete(nothing());
+            end.complete(Outcome::default());
         });
     });
 }

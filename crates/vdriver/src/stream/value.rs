@@ -1,46 +1,19 @@
 //! Values in memory that streams write and wait for.
 //!
-//! Source: CUDA Driver API, "Stream Memory Operations". Must not know: what the values mean.
+//! Owns how operations are described. Source: CUDA Driver API, "Stream Memory Operations". Must not know: what each
+//! does ([`super::operation`]).
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use cushim_abi::types::{self as abi, *};
 
+use super::operation::{Operation, until};
 use super::{Stream as Object, capture, resolve};
-use crate::context::Context as Owner;
 use crate::entry::on_stream;
-use crate::memory::copy::{Role, home, row};
-use crate::state::{accelerator, take};
+use crate::memory::home::{Role, home, row};
+use crate::state::take;
 use crate::{host, status};
 use cushim_accel::{Copy, Fill, Signal, Work};
-
-/// One operation.
-#[derive(Clone, Copy, Debug)]
-pub enum Operation {
-    /// Stores a value.
-    Write {
-        /// Where.
-        at: u64,
-        /// What.
-        value: u64,
-        /// Its size: 4 or 8.
-        bytes: usize,
-    },
-    /// Waits until a comparison holds.
-    Wait {
-        /// Of what lies there.
-        at: u64,
-        /// With this.
-        value: u64,
-        /// The size of both: 4 or 8.
-        bytes: usize,
-        /// 0 to 3: as large, equal, a common bit, a missing bit.
-        how: u32,
-    },
-    /// Makes writes of others seen, which they are.
-    Nothing,
-}
 
 fn place(at: Ptr, bytes: usize) -> Result<u64, i32> {
     let at = at.0 as u64;
@@ -69,35 +42,6 @@ fn wait(at: Ptr, value: u64, bytes: usize, flags: u32) -> Result<Operation, i32>
         return Err(status::INVALID_VALUE);
     }
     Ok(Operation::Wait { at: place(at, bytes)?, value, bytes, how: flags & 3 })
-}
-
-/// Whether a comparison holds.
-fn holds(now: u64, value: u64, bytes: usize, how: u32) -> bool {
-    match (how, bytes) {
-        // A cyclic comparison: the difference is not negative.
-        (0, 4) => (now as u32).wrapping_sub(value as u32) as i32 >= 0,
-        (0, _) => now.wrapping_sub(value) as i64 >= 0,
-        (1, _) => now == value,
-        (2, _) => now & value != 0,
-        (_, 4) => (!(now as u32 | value as u32)) != 0,
-        _ => !(now | value) != 0,
-    }
-}
-
-/// Looks until the comparison holds, nothing can be read there any more, or work in the context has failed.
-fn until(context: &Owner, at: u64, value: u64, bytes: usize, how: u32) {
-    let mut pause = 1;
-    while context.healthy().is_ok() {
-        let mut now = [0u8; 8];
-        let to = now.as_mut_ptr().expose_provenance() as u64;
-        if accelerator().copy_now(to, at, bytes).is_err()
-            || holds(u64::from_le_bytes(now), value, bytes, how)
-        {
-            return;
-        }
-        std::thread::sleep(Duration::from_micros(pause));
-        pause = (pause * 2).min(200);
-    }
 }
 
 fn run(stream: &Arc<Object>, all: Vec<Operation>) -> Result<(), i32> {
@@ -135,24 +79,6 @@ fn run(stream: &Arc<Object>, all: Vec<Operation>) -> Result<(), i32> {
         }
         Ok(())
     })
-}
-
-/// Does operations one behind the other, on a thread of the host that may wait.
-pub fn perform(context: &Owner, all: &[Operation]) {
-    for operation in all {
-        match *operation {
-            Operation::Write { at, value, bytes } => {
-                let from = (&raw const value).expose_provenance() as u64;
-                if let Err(failure) = accelerator().copy_now(at, from, bytes) {
-                    context.fail(&failure);
-                }
-            }
-            Operation::Wait { at, value, bytes, how } => {
-                host::refusing(|| until(context, at, value, bytes, how));
-            }
-            Operation::Nothing => {}
-        }
-    }
 }
 
 /// Operations as they are described, and as they are done.
@@ -236,10 +162,12 @@ on_stream! { stream;
     }
 
     fn cuStreamBatchMemOp cuStreamBatchMemOp_ptsz (stream: Stream, count: u32, paramArray: Ptr, flags: Flags) {
-        batch(stream, count, paramArray, flags.0)
+        // SAFETY: as many operations as the call says.
+        unsafe { batch(stream, count, paramArray, flags.0) }
     }
 
     fn cuStreamBatchMemOp_v2 cuStreamBatchMemOp_v2_ptsz (stream: Stream, count: u32, paramArray: Ptr, flags: Flags) {
-        batch(stream, count, paramArray, flags.0)
+        // SAFETY: as many operations as the call says.
+        unsafe { batch(stream, count, paramArray, flags.0) }
     }
 }

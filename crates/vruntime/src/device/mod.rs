@@ -3,6 +3,7 @@
 //! Owns the runtime's questions about devices. Attributes, limits and flags have the driver's numbers. Must
 //! not know: memory, launches.
 
+pub mod asked;
 mod properties;
 
 pub use properties::*;

@@ -4,14 +4,12 @@
 //! form of 11 is also what 12 exports under the name without `_v2`). Sizes are checked against those of the
 //! headers: 728, 1032 and 1008 bytes. Must not know: who asks.
 
-use std::sync::OnceLock;
-
 use cushim_abi::types::*;
 
-use crate::error::{self, code};
+use super::asked::Asked;
+use crate::error::code;
 use crate::forward::{done, functions, give};
 use crate::{context, device};
-use cushim_vbase::api;
 
 /// Where a field's value comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,79 +83,9 @@ impl Layout {
     }
 }
 
-/// What a device says of itself, by the driver's calls.
-pub struct Asked {
-    name: [u8; 256],
-    uuid: [u8; 16],
-    memory: usize,
-    device: Device,
-    /// By number; 0 for one that the driver does not know yet.
-    attributes: [i32; ATTRIBUTES],
-}
-
-/// Behind the last attribute of a field.
-const ATTRIBUTES: usize = 144;
-
-/// What all devices said when CUDA began: this is known to the end of the process (measured).
-static KNOWN: OnceLock<Vec<Result<Asked, Status>>> = OnceLock::new();
-
-/// Asks all devices, when CUDA has begun.
-pub fn learn(count: i32) -> &'static [Result<Asked, Status>] {
-    KNOWN.get_or_init(|| (0..count).map(Asked::ask).collect())
-}
-
-impl Asked {
-    /// # Errors
-    /// cudaErrorInvalidDevice; what the driver said.
-    fn of(device: i32) -> Result<&'static Self, Status> {
-        let all = match KNOWN.get() {
-            Some(all) => all,
-            // Another thread has just begun CUDA.
-            None => learn(context::devices()?),
-        };
-        let found = usize::try_from(device).ok().and_then(|device| all.get(device));
-        found.ok_or(code::INVALID_DEVICE)?.as_ref().map_err(|error| *error)
-    }
-
-    fn ask(device: i32) -> Result<Self, Status> {
-        let mut asked = Asked {
-            name: [0; 256],
-            uuid: [0; 16],
-            memory: 0,
-            device: Device(device),
-            attributes: [0; ATTRIBUTES],
-        };
-        let name = Ptr((&raw mut asked.name).expose_provenance());
-        let uuid = Ptr((&raw mut asked.uuid).expose_provenance());
-        // SAFETY: places of the sizes that the driver is told or knows.
-        let results = unsafe {
-            [
-                api::cuDeviceGetName(name, 256, asked.device),
-                api::cuDeviceGetUuid(uuid, asked.device),
-                api::cuDeviceTotalMem_v2(Out(&raw mut asked.memory), asked.device),
-            ]
-        };
-        if let Some(result) = results.into_iter().find(|result| *result != 0) {
-            return Err(error::from_driver(result));
-        }
-        for (value, number) in asked.attributes.iter_mut().zip(0..).skip(1) {
-            // SAFETY: a place for an int.
-            if unsafe { api::cuDeviceGetAttribute(Out(value), number, asked.device) } != 0 {
-                *value = 0;
-            }
-        }
-        Ok(asked)
-    }
-
-    fn attribute(&self, number: i32) -> i32 {
-        let number = usize::try_from(number).ok();
-        number.and_then(|number| self.attributes.get(number)).copied().unwrap_or(0)
-    }
-}
-
 /// The structure in one of its forms, with its size.
 fn properties(device: i32, form: u8) -> Result<([u8; LONGEST], usize), Status> {
-    let asked = Asked::of(device)?;
+    let asked = Asked::of(device, context::devices)?;
     let mut layout = Layout { bytes: [0; LONGEST], at: 0 };
     for (_, field) in FIELDS.iter().filter(|(forms, _)| forms & form != 0) {
         match field {
@@ -263,7 +191,7 @@ fn choose(wish: Ptr, form: u8) -> Result<i32, Status> {
     let capability = |of: &dyn Fn(i32) -> i64| of(75) * 100 + of(76);
     let wanted_of = |number| wishes.iter().find(|(n, _)| *n == number).map_or(0, |(_, w)| *w);
     let score = |device: i32| -> usize {
-        let Ok(asked) = Asked::of(device) else { return 0 };
+        let Ok(asked) = Asked::of(device, context::devices) else { return 0 };
         let has = |number| i64::from(asked.attribute(number));
         let met = wishes
             .iter()

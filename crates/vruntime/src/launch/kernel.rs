@@ -5,7 +5,7 @@
 use cushim_abi::structs::{DriverLaunchConfig, LaunchConfig};
 use cushim_abi::types::*;
 
-use super::{check_shape, resolve};
+use super::shape::{check_shape, resolve};
 use crate::context;
 use crate::error::{self, code};
 use crate::forward::{PerThread, address, functions};

@@ -6,50 +6,10 @@
 mod configuration;
 mod kernel;
 mod several;
+mod shape;
 #[cfg(test)]
 mod tests;
 
 pub use configuration::*;
 pub use kernel::*;
 pub use several::*;
-
-use cushim_abi::types::*;
-
-use super::error::code;
-use super::{context, registry};
-
-/// The most threads of a block, of its sides, and blocks of a grid's sides: the same for every device since
-/// compute capability 3.0 (CUDA C++ Programming Guide, "Technical Specifications per Compute Capability").
-const THREADS: u64 = 1024;
-const BLOCK: [u32; 3] = [1024, 1024, 64];
-const GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-
-/// Until 12 the runtime looks at a launch's shape before the driver does, and calls it
-/// cudaErrorInvalidConfiguration; a stream that is being captured stays as it was. From 13 on that is the
-/// driver's affair, which calls it cudaErrorInvalidValue (measured).
-#[inline(always)]
-fn check_shape<const MAJOR: usize>(grid: Dim3, block: Dim3) -> Result<(), Status> {
-    if MAJOR >= 13 || fits(grid, GRID) && fits(block, BLOCK) && threads(block) <= THREADS {
-        return Ok(());
-    }
-    Err(code::INVALID_CONFIGURATION)
-}
-
-#[inline(always)]
-fn fits(shape: Dim3, most: [u32; 3]) -> bool {
-    let [x, y, z] = most;
-    // A side of 0 wraps around.
-    shape.x.wrapping_sub(1) < x && shape.y.wrapping_sub(1) < y && shape.z.wrapping_sub(1) < z
-}
-
-fn threads(block: Dim3) -> u64 {
-    u64::from(block.x) * u64::from(block.y) * u64::from(block.z)
-}
-
-/// The driver's kernel for what the program names it by. The context comes first: without a driver the
-/// answer is that there is none, whatever the arguments (measured).
-#[inline(always)]
-fn resolve<const MAJOR: usize>(func: Func) -> Result<Func, Status> {
-    context::ready()?;
-    registry::kernel::<MAJOR>(func)
-}

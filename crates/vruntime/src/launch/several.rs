@@ -6,7 +6,7 @@
 use cushim_abi::structs::{DriverLaunchParams, LaunchParams};
 use cushim_abi::types::*;
 
-use super::resolve;
+use super::shape::resolve;
 use crate::context;
 use crate::error::{self, code};
 use crate::forward::{address, done, functions};

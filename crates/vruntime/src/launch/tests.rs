@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicI32, Ordering};
 
 use cushim_abi::index::Driver;
 use cushim_abi::structs::{DriverLaunchConfig, LaunchConfig};
+use cushim_abi::types::*;
 
 use super::*;
-use crate::error;
+use crate::error::{self, code};
 use crate::forward::address;
+use crate::registry;
 use crate::testing::with_driver;
 use cushim_accel::locks::lock;
 

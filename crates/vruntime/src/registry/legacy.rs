@@ -5,13 +5,13 @@
 //! Owns the modules of an image, by context, and the functions found in them. Must not know: libraries
 //! ([`super::load`]).
 
-use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
+use super::image;
 use super::load::invalid_symbol;
-use super::{Binary, Kernel, Kind, NEWEST, Variable, image};
+use super::table::{Binary, Held, Kernel, Kind, Variable};
 use crate::context;
 use crate::error::{self, code};
 use cushim_accel::locks::lock;
@@ -19,17 +19,6 @@ use cushim_vbase::api;
 
 /// The first version of the driver that has libraries (cuLibraryLoadData: 12.0).
 const LIBRARIES: i32 = 12_000;
-
-/// An image in a context.
-pub struct Held {
-    context: usize,
-    module: Module,
-    /// Functions by the address of their kernel.
-    functions: Vec<(usize, Func)>,
-}
-
-/// The modules of an image.
-pub type Modules = Mutex<Vec<Held>>;
 
 /// Whether the driver is one of these. Only asked where something is used for the first time, and, on such
 /// a driver, at each launch.
@@ -143,16 +132,5 @@ impl Variable {
         result(unsafe { api::cuModuleGetGlobal_v2(to.0, to.1, module, Str(self.name)) })
             .map_err(invalid_symbol)?;
         Ok((at, bytes))
-    }
-}
-
-/// Forgets what was in a context that has ended.
-pub fn forget(context: usize) {
-    // SAFETY: null, or an image that is kept for ever, as are those before it.
-    let newest = unsafe { NEWEST.load(Ordering::Acquire).as_ref() };
-    // SAFETY: null, or an image, which are never freed.
-    let all = std::iter::successors(newest, |binary| unsafe { binary.before.as_ref() });
-    for binary in all {
-        lock(&binary.modules).retain(|held| held.context != context);
     }
 }

@@ -8,7 +8,8 @@ use std::sync::atomic::Ordering;
 
 use cushim_abi::types::*;
 
-use super::{BINARIES, Binary, KERNELS, Kernel, Kind, MEMORY, VARIABLES, Variable, image};
+use super::image;
+use super::table::{BINARIES, Binary, KERNELS, Kernel, Kind, MEMORY, VARIABLES, Variable, remove};
 use crate::context;
 use crate::error::{self, code};
 use cushim_accel::locks::lock;
@@ -52,7 +53,7 @@ impl Binary {
 
     /// Forgets the image, and unloads it: its library is being closed, or the process ends.
     pub fn unload(&'static self) {
-        super::remove(self);
+        remove(self);
         self.unload_modules();
         let _one = lock(&self.loading);
         let library = self.library.swap(0, Ordering::AcqRel);

@@ -4,7 +4,7 @@
 
 use cushim_abi::types::*;
 
-use super::{Kind, VARIABLES};
+use super::table::{Kind, VARIABLES};
 use crate::context;
 
 /// A reference that was registered.

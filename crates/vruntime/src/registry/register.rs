@@ -5,7 +5,7 @@
 
 use cushim_abi::types::*;
 
-use super::{Kind, add_binary, add_kernel, add_variable, binary};
+use super::table::{Kind, add_binary, add_kernel, add_variable, binary};
 
 /// Registers a fat binary by its wrapper; the handle.
 ///

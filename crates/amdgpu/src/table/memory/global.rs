@@ -1,6 +1,8 @@
 //! Rows of SMEM, FLAT, GLOBAL, SCRATCH, MUBUF and MTBUF.
 
-use super::{Atomic, Exec, Row, ScalarMemory, Space, atomic, cache, d16, load, refused, store};
+use super::form::{atomic, cache, d16, load, store};
+use crate::table::access::{Atomic, Space};
+use crate::table::row::{Exec, Row, ScalarMemory, refused};
 
 pub(in crate::table) static FLAT: &[Row] = {
     const S: Space = Space::Flat;

@@ -1,6 +1,8 @@
 //! Rows of DS.
 
-use super::{Atomic, Op, Row, Space, d16, lds, lds_atomic, load, refused, store};
+use super::form::{d16, lds, lds_atomic, load, store};
+use crate::table::access::{Atomic, Op, Space};
+use crate::table::row::{Row, refused};
 
 const L: Space = Space::Lds;
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Event, Mapped};
+use cushim_trace::event::{Body, Event, Gpu, Launch, Mapped};
 use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, LAUNCH_COOPERATIVE};
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
@@ -183,37 +183,22 @@ impl<W: Write + Send> Parquet<W> {
         });
         let names = kernel.map(|place| self.texts.kernel(place, &self.known));
         let kernel = kernel.and_then(|place| self.known.kernels().get(place));
-        let launch = match &event.body {
-            Body::Launch(launch) => Some(launch),
-            _ => None,
-        };
-        let gpu = match &event.body {
-            Body::Gpu(gpu) => Some(gpu),
-            _ => None,
-        };
-        let mapped = match &event.body {
-            Body::Mapped(mapped) => Some(mapped),
-            _ => None,
-        };
-        let asked =
-            |shape: fn(&Mapped<'_>) -> [u32; 3]| mapped.map(shape).filter(|shape| *shape != [0; 3]);
+        let (launch, gpu, mapped) = parts(event);
         let time = realtime(event.begin_ns, source.realtime_offset_ns);
-        let api = match facts.name {
-            _ if gpu.is_some() => gpu.map_or("", |gpu| gpu_word(gpu.what)),
-            _ if facts.class == "nvtx" => match &event.body {
-                Body::Range(range) => range_word(range.what),
-                _ => "",
-            },
-            "" if facts.class != "mark" => &format!("function {}", event.api),
-            name => name,
+        let unknown;
+        let api = match call(event, &facts, gpu) {
+            Some(name) => name,
+            None => {
+                unknown = format!("function {}", event.api);
+                &unknown
+            }
         };
         let status_name = event.status.and_then(|status| {
             let name = || errors::error_name(facts.name, status).map(|name| self.texts.get(name));
             *self.answers.entry((event.api, status)).or_insert_with(name)
         });
         let context = launch.map(|l| l.context).filter(|&c| c != 0);
-        let device = launch.and_then(|l| meta.contexts.get(&l.context)).map(|&d| i64::from(d));
-        let device = device.or(gpu.map(|gpu| gpu.device.into()));
+        let device = device(launch, gpu, meta);
         let ran = gpu.filter(|gpu| gpu.what == GPU_KERNEL);
         let moved = gpu.filter(|gpu| gpu.what != GPU_KERNEL);
         let (bytes, kind) = copied(event, &facts);
@@ -241,12 +226,7 @@ impl<W: Write + Send> Parquet<W> {
         next()?.number(context.map(|c| c as i64));
         next()?.text(stream);
         next()?.number(handle.map(|h| h as i64));
-        let cluster = launch.filter(|l| l.cluster.iter().any(|&n| n > 0));
-        for shape in [
-            launch.map(|l| l.grid).or(ran.map(|gpu| gpu.grid)).or(asked(|m| m.teams)),
-            launch.map(|l| l.block).or(ran.map(|gpu| gpu.block)).or(asked(|m| m.threads)),
-            cluster.map(|l| l.cluster.map(u32::from)),
-        ] {
+        for shape in shapes(launch, ran, mapped) {
             for n in 0..3 {
                 next()?.number(shape.and_then(|s| s.get(n).copied()).map(i64::from));
             }
@@ -257,13 +237,7 @@ impl<W: Write + Send> Parquet<W> {
         next()?.number(bytes.or(moved.and_then(|gpu| i64::try_from(gpu.bytes).ok())));
         let way = gpu.filter(|gpu| gpu.what == GPU_COPY).map(|gpu| copy_direction(gpu.direction));
         next()?.text(kind.or(way).map(|kind| texts.get(kind)));
-        next()?.bytes(match &event.body {
-            Body::Mark(mark) => Some(mark.as_bytes()),
-            Body::Range(range) => Some(range.text.as_bytes()).filter(|text| !text.is_empty()),
-            // Where in the source, as the compiler wrote it.
-            Body::Mapped(mapped) => meta.names.get(&mapped.place).map(|text| text.as_bytes()),
-            _ => None,
-        });
+        next()?.bytes(said(event, meta));
         next()?.text(Some(self.host));
         next()?.text(Some(self.exe));
         let block = launch.map(|l| l.args).filter(|args| !args.is_empty());
@@ -283,6 +257,11 @@ impl<W: Write + Send> Parquet<W> {
         let columns = columns.map_err(|_| ParquetError::General("too few columns".into()))?;
         let mut arguments = Arguments { columns, texts, scratch: &mut self.scratch, count: 0 };
         arguments.fill(meta, event, &facts, kernel);
+        self.count()
+    }
+
+    /// A row is there: encodes what is enough for that, writes what is enough for a group.
+    fn count(&mut self) -> Result<()> {
         self.rows += 1;
         if self.rows == self.group {
             self.rows = 0;
@@ -291,6 +270,64 @@ impl<W: Write + Send> Parquet<W> {
             encode(&mut self.columns)?;
         }
         Ok(())
+    }
+}
+
+/// The shapes of grid, block and cluster, as far as there are any.
+fn shapes(
+    launch: Option<&Launch<'_>>,
+    ran: Option<&Gpu>,
+    mapped: Option<&Mapped<'_>>,
+) -> [Option<[u32; 3]>; 3] {
+    let asked =
+        |shape: fn(&Mapped<'_>) -> [u32; 3]| mapped.map(shape).filter(|shape| *shape != [0; 3]);
+    let cluster = launch.filter(|l| l.cluster.iter().any(|&n| n > 0));
+    [
+        launch.map(|l| l.grid).or(ran.map(|gpu| gpu.grid)).or(asked(|m| m.teams)),
+        launch.map(|l| l.block).or(ran.map(|gpu| gpu.block)).or(asked(|m| m.threads)),
+        cluster.map(|l| l.cluster.map(u32::from)),
+    ]
+}
+
+/// The device that an event is of.
+fn device(launch: Option<&Launch<'_>>, gpu: Option<&Gpu>, meta: &Metadata) -> Option<i64> {
+    let device = launch.and_then(|l| meta.contexts.get(&l.context)).map(|&d| i64::from(d));
+    device.or(gpu.map(|gpu| gpu.device.into()))
+}
+
+/// A launch, work of a GPU, a region or mapping: what the event is of these.
+fn parts<'e, 'a>(
+    event: &'e Event<'a>,
+) -> (Option<&'e Launch<'a>>, Option<&'e Gpu>, Option<&'e Mapped<'a>>) {
+    match &event.body {
+        Body::Launch(launch) => (Some(launch), None, None),
+        Body::Gpu(gpu) => (None, Some(gpu), None),
+        Body::Mapped(mapped) => (None, None, Some(mapped)),
+        _ => (None, None, None),
+    }
+}
+
+/// What was called, or done; none for a function without a name.
+fn call<'a>(event: &Event<'_>, facts: &Facts<'a>, gpu: Option<&Gpu>) -> Option<&'a str> {
+    match facts.name {
+        _ if gpu.is_some() => Some(gpu.map_or("", |gpu| gpu_word(gpu.what))),
+        _ if facts.class == "nvtx" => Some(match &event.body {
+            Body::Range(range) => range_word(range.what),
+            _ => "",
+        }),
+        "" if facts.class != "mark" => None,
+        name => Some(name),
+    }
+}
+
+/// The text of an event.
+fn said<'a>(event: &'a Event<'_>, meta: &'a Metadata) -> Option<&'a [u8]> {
+    match &event.body {
+        Body::Mark(mark) => Some(mark.as_bytes()),
+        Body::Range(range) => Some(range.text.as_bytes()).filter(|text| !text.is_empty()),
+        // Where in the source, as the compiler wrote it.
+        Body::Mapped(mapped) => meta.names.get(&mapped.place).map(|text| text.as_bytes()),
+        _ => None,
     }
 }
 

@@ -16,7 +16,8 @@ use std::process::ExitCode;
 use cushim_ptx::ir;
 
 use self::options::Options;
-use super::{nvcc, say, text};
+use super::nvcc;
+use super::words::{say, text};
 
 /// What ptxas ends with when it fails.
 const FAILURE: u8 = 255;

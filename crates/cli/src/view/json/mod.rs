@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Event, Gpu, Mapped, Payload};
+use cushim_trace::event::{Body, Event, Gpu, Launch, Mapped, Payload};
 use cushim_trace::layout::{
     GPU_COPY, GPU_KERNEL, GPU_SET, LAUNCH_COOPERATIVE, MAPPED_NOWAIT, MAPPED_UNKNOWN, RANGE_END,
     RANGE_POP, RANGE_PUSH, RANGE_START,
@@ -24,8 +24,8 @@ use self::lines::{
 use super::seen::{Run, Seen, Totals};
 use super::stats::Stats;
 use cushim_analysis::Source;
-use cushim_analysis::arguments::{arguments, copy_direction, why_no_bytes, words};
-use cushim_analysis::known::{Handle, Known};
+use cushim_analysis::arguments::{Word, arguments, copy_direction, why_no_bytes, words};
+use cushim_analysis::known::{Handle, Kernel, Known};
 use cushim_analysis::mapped::{self, Mapping, mappings, moved};
 
 fn write(out: &mut dyn Write, line: &impl Serialize) -> io::Result<()> {
@@ -104,9 +104,62 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
     let graph = launch.filter(|_| seen.is_node()).map(|l| l.stream);
     let graph = graph.map(|value| known.handle(source, Handle::Graph, value));
     let kernel = seen.kernel.and_then(|place| known.kernels().get(place));
+    let (args, args_why) = listed(launch, kernel, words, seen.meta);
+    let line = Line {
+        event: seen.class,
+        id: id(source, event.id),
+        parent: event.parent.map(|parent| id(source, parent)),
+        api: seen.name(),
+        kernel: kernel.map(|k| k.name.short.as_str()),
+        demangled: kernel.map(|k| k.name.full.as_str()),
+        mangled: kernel.map(|k| k.name.mangled.as_str()).filter(|symbol| !symbol.is_empty()),
+        kernel_id: kernel.map(|k| format!("k{}", k.number)),
+        device: launch.and_then(|l| seen.meta.contexts.get(&l.context).copied()),
+        context: launch.and_then(|l| handle(l.context)),
+        grid: launch.map(|l| l.grid),
+        block: launch.map(|l| l.block),
+        cluster: launch.map(|l| l.cluster).filter(|c| c.iter().any(|&n| n > 0)),
+        cooperative: launch.map(|l| l.flags & LAUNCH_COOPERATIVE != 0),
+        shared: launch.map(|l| l.shared),
+        stream: stream_name,
+        stream_handle: stream.map(|value| format!("{value:#x}")),
+        graph,
+        args,
+        args_why,
+        pid: seen.meta.process.pid,
+        tid: event.tid,
+        depth: event.depth,
+        t_ns: (event.begin_ns as i64).wrapping_add(seen.source.realtime_offset_ns),
+        call_ns: event.call_ns,
+        status: event.status,
+        status_name: event.status.and_then(|status| errors::error_name(seen.name(), status)),
+        text,
+        link: Some(event.link).filter(|&link| link != 0),
+        range: range(event, seen.meta),
+        region: mapped.map(|m| region(m, seen.meta)),
+        place: mapped.and_then(|m| mapped::place(m, seen.meta)).map(|place| Place {
+            file: place.file,
+            function: place.name,
+            line: place.line,
+            column: place.column,
+        }),
+        mappings: mapped.map(|m| mappings(m, seen.meta).map(mapping).collect()),
+        mapping_count: mapped.map(|m| m.count),
+    };
+    write(out, &line)
+}
+
+/// The arguments of a launch or of another call, or why there are none.
+#[allow(clippy::type_complexity)]
+fn listed<'a>(
+    launch: Option<&Launch<'a>>,
+    kernel: Option<&'a Kernel>,
+    words: Option<Vec<Word<'a>>>,
+    meta: &'a Metadata,
+) -> (Option<Vec<Argument<'a>>>, Option<&'a str>) {
     let mut args_why = None;
     let args = match (launch, kernel, words) {
-        (Some(launch), Some(kernel), _) => match arguments(launch, kernel, seen.meta) {
+        (Some(launch), Some(kernel), _) => match arguments(launch, kernel, meta) {
             Ok(list) => Some(
                 list.into_iter()
                     .map(|a| Argument::Bytes {
@@ -138,58 +191,21 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
         ),
         _ => None,
     };
-    let line = Line {
-        event: seen.class,
-        id: id(source, event.id),
-        parent: event.parent.map(|parent| id(source, parent)),
-        api: seen.name(),
-        kernel: kernel.map(|k| k.name.short.as_str()),
-        demangled: kernel.map(|k| k.name.full.as_str()),
-        mangled: kernel.map(|k| k.name.mangled.as_str()).filter(|symbol| !symbol.is_empty()),
-        kernel_id: kernel.map(|k| format!("k{}", k.number)),
-        device: launch.and_then(|l| seen.meta.contexts.get(&l.context).copied()),
-        context: launch.and_then(|l| handle(l.context)),
-        grid: launch.map(|l| l.grid),
-        block: launch.map(|l| l.block),
-        cluster: launch.map(|l| l.cluster).filter(|c| c.iter().any(|&n| n > 0)),
-        cooperative: launch.map(|l| l.flags & LAUNCH_COOPERATIVE != 0),
-        shared: launch.map(|l| l.shared),
-        stream: stream_name,
-        stream_handle: stream.map(|value| format!("{value:#x}")),
-        graph,
-        args,
-        args_why,
-        pid: seen.meta.process.pid,
-        tid: event.tid,
-        depth: event.depth,
-        t_ns: (event.begin_ns as i64).wrapping_add(seen.source.realtime_offset_ns),
-        call_ns: event.call_ns,
-        status: event.status,
-        status_name: event.status.and_then(|status| errors::error_name(seen.name(), status)),
-        text,
-        link: Some(event.link).filter(|&link| link != 0),
-        range: match &event.body {
-            Body::Range(range) => Some(Range {
-                what: range_word(range.what),
-                domain: seen.meta.names.get(&range.domain).map(String::as_str),
-                id: Some(range.id).filter(|&id| id != 0),
-                payload: range.payload().map(number),
-                category: range.category,
-                color: (range.color != 0).then(|| format!("#{:08x}", range.color)),
-            }),
-            _ => None,
-        },
-        region: mapped.map(|m| region(m, seen.meta)),
-        place: mapped.and_then(|m| mapped::place(m, seen.meta)).map(|place| Place {
-            file: place.file,
-            function: place.name,
-            line: place.line,
-            column: place.column,
+    (args, args_why)
+}
+
+fn range<'a>(event: &Event<'a>, meta: &'a Metadata) -> Option<Range<'a>> {
+    match &event.body {
+        Body::Range(range) => Some(Range {
+            what: range_word(range.what),
+            domain: meta.names.get(&range.domain).map(String::as_str),
+            id: Some(range.id).filter(|&id| id != 0),
+            payload: range.payload().map(number),
+            category: range.category,
+            color: (range.color != 0).then(|| format!("#{:08x}", range.color)),
         }),
-        mappings: mapped.map(|m| mappings(m, seen.meta).map(mapping).collect()),
-        mapping_count: mapped.map(|m| m.count),
-    };
-    write(out, &line)
+        _ => None,
+    }
 }
 
 fn region(mapped: &Mapped<'_>, meta: &Metadata) -> Region {

@@ -54,10 +54,16 @@ impl Lowering<'_> {
         outside.src.push(Src::Call(Box::new(empty)));
         for arg in call.args.iter().take(8) {
             let holder = self.argument(n, arg, 8);
-            let value = self.value(holder, 0, self.size(holder).min(8));
-            let src = self.read(&value, inst.pos);
-            outside.src.push(src);
+            // A structure is as many words as it takes.
+            let size = self.size(holder);
+            for at in (0..size.max(1)).step_by(8) {
+                let value = self.value(holder, at, (size - at.min(size)).min(8));
+                let src = self.read(&value, inst.pos);
+                outside.src.push(src);
+            }
         }
+        // As many as a helper is given.
+        outside.src.truncate(1 + crate::warp::SLOTS);
         let result = self.register(Scalar::B64);
         outside.dst.push(Dst::Reg(result, 64));
         self.push(outside);

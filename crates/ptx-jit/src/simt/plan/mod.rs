@@ -16,7 +16,7 @@ mod spin;
 mod tests;
 
 use cushim_ptx::ir::{Base, Function, Inst, Special, Src};
-use cushim_ptx::sem::{AddressOp, Barrier, CollectiveOp, Operation};
+use cushim_ptx::sem::{Barrier, CollectiveOp, Operation};
 use cushim_ptx::types::Space;
 use region::Region;
 use set::Set;
@@ -238,7 +238,7 @@ impl Facts<'_> {
                     Shape::Varying
                 }
             }
-            Operation::Address(a) if a.op == AddressOp::IsIn && uniform => Shape::Uniform(()),
+            Operation::Address(a) if a.op.is_question() && uniform => Shape::Uniform(()),
             Operation::Load(_) if uniform => match inst.space(0) {
                 Space::Local | Space::Generic => Shape::Varying,
                 _ => Shape::Uniform(()),

@@ -95,35 +95,7 @@ pub(crate) fn is_collective(inst: &Inst) -> bool {
 
 /// Cuts a function. `split`: collective instructions that end a region.
 pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Region> {
-    let mut reached = vec![false; f.blocks.len()];
-    let mut stack = vec![0usize];
-    while let Some(b) = stack.pop() {
-        if !std::mem::replace(&mut reached[b], true) {
-            stack.extend(f.blocks[b].successors.iter().map(|s| *s as usize));
-        }
-    }
-    let mut order: Vec<usize> = (0..f.blocks.len()).filter(|b| reached[*b]).collect();
-    order.sort_by_key(|b| f.blocks[*b].rank);
-    // Starts of regions, and the number of the region that begins at each.
-    let mut cuts: Vec<(usize, usize)> = Vec::new();
-    let mut first = vec![0usize; f.blocks.len()];
-    for b in &order {
-        let (start, end) = (f.blocks[*b].start as usize, f.blocks[*b].end as usize);
-        first[*b] = cuts.len();
-        let mut from = start;
-        for at in start..end {
-            if (f.code[at].sem.waits_for_block() || split(at)) && at + 1 < end {
-                cuts.push((from, at + 1));
-                from = at + 1;
-            }
-        }
-        cuts.push((from, end));
-        // Others come to the next block, too, and keep what they have: results of those that waited are taken before.
-        let gives = f.code[end - 1].sem.waits_for_block() || split(end - 1);
-        if gives && writes(&f.code[end - 1]).next().is_some() {
-            cuts.push((end, end));
-        }
-    }
+    let (cuts, first) = starts(f, split);
     let at = |inst: usize| match f.block_of.get(inst) {
         Some(b) => Edge::To(first[*b as usize]),
         None => Edge::Exit,
@@ -188,6 +160,40 @@ pub(crate) fn cut(f: &Function, split: &dyn Fn(usize) -> bool) -> Vec<Region> {
     regions.iter_mut().for_each(|p| p.next = p.term.successors());
     super::liveness::find(f, &mut regions);
     regions
+}
+
+/// Where regions begin and end, in the order of their blocks, and the first region of each block.
+fn starts(f: &Function, split: &dyn Fn(usize) -> bool) -> (Vec<(usize, usize)>, Vec<usize>) {
+    let mut reached = vec![false; f.blocks.len()];
+    let mut stack = vec![0usize];
+    while let Some(b) = stack.pop() {
+        if !std::mem::replace(&mut reached[b], true) {
+            stack.extend(f.blocks[b].successors.iter().map(|s| *s as usize));
+        }
+    }
+    let mut order: Vec<usize> = (0..f.blocks.len()).filter(|b| reached[*b]).collect();
+    order.sort_by_key(|b| f.blocks[*b].rank);
+    // Starts of regions, and the number of the region that begins at each.
+    let mut cuts: Vec<(usize, usize)> = Vec::new();
+    let mut first = vec![0usize; f.blocks.len()];
+    for b in &order {
+        let (start, end) = (f.blocks[*b].start as usize, f.blocks[*b].end as usize);
+        first[*b] = cuts.len();
+        let mut from = start;
+        for at in start..end {
+            if (f.code[at].sem.waits_for_block() || split(at)) && at + 1 < end {
+                cuts.push((from, at + 1));
+                from = at + 1;
+            }
+        }
+        cuts.push((from, end));
+        // Others come to the next block, too, and keep what they have: results of those that waited are taken before.
+        let gives = f.code[end - 1].sem.waits_for_block() || split(end - 1);
+        if gives && writes(&f.code[end - 1]).next().is_some() {
+            cuts.push((end, end));
+        }
+    }
+    (cuts, first)
 }
 
 /// Going to a region that only ends is ending.

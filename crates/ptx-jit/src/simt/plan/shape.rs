@@ -6,7 +6,7 @@
 
 use cushim_ptx::exec::window;
 use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::sem::{AddressOp, BitOp, Convert, Half, IntegerOp, Operation};
+use cushim_ptx::sem::{BitOp, Convert, Half, IntegerOp, Operation};
 use cushim_ptx::types::{Kind, Scalar};
 use std::rc::Rc;
 
@@ -123,7 +123,7 @@ fn form<B: Clone>(inst: &Inst, args: &[Shape<B>], a: &mut dyn Arithmetic<B>) -> 
     }
     match inst.sem {
         Operation::Move(_) if args.len() == 1 && inst.dst.len() == 1 => Some(args[0].clone()),
-        Operation::Address(address) if address.op != AddressOp::IsIn => {
+        Operation::Address(address) if !address.op.is_question() => {
             window(address.space).is_none().then(|| args[0].clone())
         }
         Operation::Convert(Convert::Integer { from: s, to: d, .. }) => match (d.bits(), s.bits()) {

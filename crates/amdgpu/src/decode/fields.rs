@@ -1,0 +1,59 @@
+//! Words of an instruction and the fields in them.
+
+use crate::inst::{Inst, Operand};
+use crate::table::{Encoding, Row, find};
+
+/// Why bytes are no instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// They end within it.
+    Short,
+    /// No format, or no opcode of the format.
+    Unknown,
+    /// A field has a value that means nothing: what.
+    Field(&'static str),
+}
+
+/// Bits `low` to `high` of a word.
+pub fn bits(word: u32, high: u32, low: u32) -> u32 {
+    word >> low & (u32::MAX >> (31 - (high - low)))
+}
+
+pub fn bit(word: u32, at: u32) -> bool {
+    word >> at & 1 == 1
+}
+
+pub fn row(encoding: Encoding, op: u32) -> Result<&'static Row, Error> {
+    find(encoding, op as u16).ok_or(Error::Unknown)
+}
+
+/// The words of an instruction that is being decoded.
+pub struct Words<'a> {
+    pub rest: &'a [u32],
+    pub taken: u8,
+}
+
+impl Words<'_> {
+    pub fn next(&mut self) -> Result<u32, Error> {
+        let (first, rest) = self.rest.split_first().ok_or(Error::Short)?;
+        self.rest = rest;
+        self.taken += 1;
+        Ok(*first)
+    }
+
+    /// A literal where an operand asks for one.
+    pub fn literal(&mut self, inst: &mut Inst) -> Result<(), Error> {
+        if inst.src.contains(&Operand(255)) {
+            inst.literal = self.next()?;
+        }
+        Ok(())
+    }
+}
+
+/// A scalar source that means something.
+pub fn scalar_source(number: u32) -> Result<Operand, Error> {
+    match number {
+        0..=208 | 235..=239 | 240..=248 | 251..=253 | 255 => Ok(Operand(number as u16)),
+        _ => Err(Error::Field("a scalar source")),
+    }
+}

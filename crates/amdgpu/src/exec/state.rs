@@ -1,0 +1,61 @@
+//! What the execution of an instruction leads to, and what all waves of a workgroup share.
+
+use crate::memory::{Checked, Fault, Memory};
+
+/// Why a wave cannot go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// Memory that is not there.
+    Memory(Fault),
+    /// An instruction that is not known, or not executed; what is said about it, and where it is.
+    Instruction {
+        /// Its address.
+        pc: u64,
+        /// Its words.
+        words: Vec<u32>,
+        /// What is wrong.
+        why: String,
+    },
+    /// s_trap by the program.
+    Trap {
+        /// Its number.
+        number: u32,
+        /// Where.
+        pc: u64,
+    },
+    /// The machine is being put away.
+    Cancelled,
+}
+
+impl From<Fault> for Stop {
+    fn from(fault: Fault) -> Stop {
+        Stop::Memory(fault)
+    }
+}
+
+/// What comes after an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// The one behind it.
+    On,
+    /// Another.
+    Jump,
+    /// The one behind it, when other waves have had their turn.
+    Pause,
+}
+
+/// What all waves of a workgroup share.
+#[derive(Debug)]
+pub struct Group<'m, M: Memory + ?Sized> {
+    /// Global memory.
+    pub memory: Checked<'m, M>,
+    /// LDS in words.
+    pub lds: Vec<u32>,
+    /// Instructions, each counted for all its lanes that are on.
+    pub executed: u64,
+}
+
+/// An instruction that is not executed.
+pub fn refused(why: impl Into<String>) -> Stop {
+    Stop::Instruction { pc: 0, words: Vec::new(), why: why.into() }
+}

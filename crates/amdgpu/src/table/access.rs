@@ -1,0 +1,126 @@
+//! What a memory instruction moves, and where its memory is.
+
+/// Where an instruction's memory is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Space {
+    /// By the address: global memory, or the windows of LDS and scratch.
+    Flat,
+    /// Global memory.
+    Global,
+    /// The lane's own memory.
+    Scratch,
+    /// Through a descriptor of four scalar registers.
+    Buffer,
+    /// The workgroup's memory.
+    Lds,
+}
+
+/// What an atomic operation makes of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Atomic {
+    Swap,
+    Add,
+    Sub,
+    Rsub,
+    Smin,
+    Umin,
+    Smax,
+    Umax,
+    And,
+    Or,
+    Xor,
+    Inc,
+    Dec,
+    AddF,
+    MinF,
+    MaxF,
+    PkAddF16,
+    /// The new value comes first, then the one compared with.
+    CmpSwap,
+    /// As CmpSwap, the two the other way round, in two operands.
+    CmpStore,
+    CmpStoreF,
+    Mskor,
+    Wrap,
+}
+
+/// What is moved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// From memory to registers.
+    Load {
+        /// Bytes of a lane.
+        bytes: u8,
+        /// Whether it is sign-extended.
+        signed: bool,
+    },
+    /// 16 bits into one half of a register, the other stays.
+    LoadHalf {
+        /// Bytes of a lane.
+        bytes: u8,
+        /// Whether it is sign-extended.
+        signed: bool,
+        /// Into the high half.
+        high: bool,
+    },
+    /// From registers to memory.
+    Store {
+        /// Bytes of a lane.
+        bytes: u8,
+        /// From the high half.
+        high: bool,
+    },
+    /// Read, computed, and written at once.
+    Atomic {
+        /// What is computed.
+        what: Atomic,
+        /// 64 bits.
+        wide: bool,
+        /// The former value is returned, for LDS; others say so by a bit.
+        returns: bool,
+    },
+    /// Two words from two places of LDS.
+    Read2 {
+        /// Bytes of one.
+        bytes: u8,
+        /// What an offset is counted in, in units of `bytes`.
+        stride: u8,
+    },
+    /// Two words to two places of LDS.
+    Write2 {
+        /// Bytes of one.
+        bytes: u8,
+        /// What an offset is counted in.
+        stride: u8,
+    },
+    /// Two words exchanged.
+    Exchange2 {
+        /// Bytes of one.
+        bytes: u8,
+        /// What an offset is counted in.
+        stride: u8,
+    },
+    /// Lanes of a register by a pattern.
+    Swizzle,
+    /// Lanes of a register, sent.
+    Permute,
+    /// Lanes of a register, fetched.
+    Bpermute,
+    /// A counter in LDS by the number of lanes that are on.
+    Count {
+        /// Up, or down.
+        add: bool,
+    },
+    /// Nothing but order.
+    Cache,
+}
+
+/// A memory instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// Where.
+    pub space: Space,
+    /// What.
+    pub op: Op,
+}

@@ -1,0 +1,66 @@
+//! The blocks of a cluster: their turns, and the barrier of all of them. A block of a launch without clusters is one of
+//! its own.
+
+use super::block::{BlockSlot, Outcome};
+use super::launch::Exec;
+use cushim_ptx::exec::{Fault, cluster};
+
+/// A place for one cluster at a time, used again and again.
+pub(super) struct Cluster {
+    blocks: Vec<BlockSlot>,
+    /// Where each block's shared memory is, by rank.
+    _shared: Vec<*mut u8>,
+}
+
+impl Cluster {
+    pub(super) fn new(exec: &Exec<'_>) -> Cluster {
+        let size = exec.launch.cluster_size();
+        let mut blocks: Vec<BlockSlot> = (0..size).map(|_| BlockSlot::new(exec)).collect();
+        let shared: Vec<*mut u8> = blocks.iter().map(BlockSlot::shared).collect();
+        for (block, rank) in blocks.iter_mut().zip(0..) {
+            block.join(&shared, rank);
+        }
+        Cluster { blocks, _shared: shared }
+    }
+
+    /// Begins a cluster; without clusters a block, and those that follow it along x.
+    pub(super) fn start(&mut self, exec: &Exec<'_>, number: u64, count: u32) {
+        let launch = exec.launch;
+        if let [block] = &mut self.blocks[..] {
+            let [gx, gy, _] = launch.grid.map(u64::from);
+            let index = [number % gx, number / gx % gy, number / gx / gy];
+            return block.start(exec, index.map(|v| v as u32), count);
+        }
+        for (block, rank) in self.blocks.iter_mut().zip(0..) {
+            block.start(exec, cluster::block(launch.grid, launch.cluster, number, rank), 1);
+        }
+    }
+
+    /// The first block that has not ended.
+    pub(super) fn index(&self) -> [u32; 3] {
+        let block = self.blocks.iter().find(|block| !block.is_done()).or(self.blocks.first());
+        block.map_or([0; 3], BlockSlot::index)
+    }
+
+    /// Gives every block a turn that has not ended.
+    pub(super) fn turn(&mut self, exec: &Exec<'_>) -> Result<Outcome, Fault> {
+        let (mut done, mut ran) = (true, false);
+        for block in self.blocks.iter_mut().filter(|block| !block.is_done()) {
+            let outcome = block.turn(exec)?;
+            done &= outcome == Outcome::Done;
+            ran |= outcome != Outcome::Stuck;
+        }
+        if done {
+            return Ok(Outcome::Done);
+        }
+        Ok(if self.meet() || ran { Outcome::Ran } else { Outcome::Stuck })
+    }
+
+    /// Lets those go on that wait at the cluster's barrier, if all have come to it. True if there were any.
+    fn meet(&mut self) -> bool {
+        if self.blocks.iter_mut().all(|block| block.at_cluster().1) {
+            self.blocks.iter_mut().for_each(|block| block.at_cluster().0.release());
+        }
+        self.blocks.iter_mut().fold(false, |any, block| block.release_cluster() | any)
+    }
+}

@@ -1,0 +1,251 @@
+//! The approximate functions as the special function units of NVIDIA's GPUs compute them, bit for bit.
+//!
+//! Owns the unit's arithmetic: an interval's coefficients by the leading bits of the operand, a polynomial of second
+//! degree in the bits that follow, with a square from which the lower columns of partial products are left out, and a
+//! sum that is cut off. Results are equal to those of an H200 for all 2^32 operands (docs/limits.md). Everything is
+//! written without branches, so that loops over lanes become vectors. What is around the unit in an instruction is in
+//! [`form`]. It must not know instructions or lanes.
+//!
+//! Facts: S. Oberman, M. Siu, "A high-performance area-efficient multifunction interpolator" (2005), for the structure;
+//! the envytools project's description of the G80's unit, for widths, shifts and the square; recordings of an H200.
+
+pub mod form;
+mod tables;
+
+use tables::{EX2, LG2, RCP, RSQRT, SIN, SQRT, TANH, TANH_FIRST};
+
+const SIGN: u32 = 1 << 31;
+const INFINITY: u32 = 0x7f80_0000;
+/// The NaN that devices give.
+const NAN: u32 = 0x7fff_ffff;
+/// The leading bit of a fraction of 23 bits.
+const ONE: u32 = 1 << 23;
+
+/// Coefficients of `N` intervals.
+pub struct Table<const N: usize> {
+    /// The value at the beginning of each.
+    pub first: [u32; N],
+    /// The factor of the place in the interval, 20 bits, and that of its square, 12.
+    pub factors: [i32; N],
+}
+
+impl<const N: usize> Table<N> {
+    const fn new(rows: [(u32, i32, i32); N]) -> Self {
+        let mut table = Table { first: [0; N], factors: [0; N] };
+        let mut n = 0;
+        while n < N {
+            table.first[n] = rows[n].0;
+            table.factors[n] = rows[n].1 << 12 | rows[n].2 & 0xfff;
+            n += 1;
+        }
+        table
+    }
+
+    /// The polynomial in an interval; the first coefficient and that of the square are shifted left.
+    #[inline(always)]
+    fn sum(&self, interval: u32, place: u32, square: u32, [first, last]: [u32; 2]) -> i64 {
+        let interval = interval as usize % N;
+        let factors = self.factors[interval];
+        let (b, c) = (factors >> 12, factors << 20 >> 20);
+        (i64::from(self.first[interval]) << first)
+            + i64::from(b) * i64::from(place)
+            + (i64::from(c * square.cast_signed()) << last)
+    }
+}
+
+/// The upper 16 bits of the square of 17, of which the partial products below the 18th column are left out.
+#[inline(always)]
+fn square(x: u32) -> u32 {
+    // Of the upper 8 bits all products are there, of the lower 9 none. Of those of both, twice this triangle.
+    let (upper, lower) = (x >> 9, x >> 2 & 0x7f);
+    let mut sum = 0;
+    for k in 0..7 {
+        sum += (lower >> (6 - k)) & 0u32.wrapping_sub(upper >> (k + 1) & 1);
+    }
+    ((upper * upper) >> 1) + sum
+}
+
+/// A place of 17 bits in one of the intervals whose number follows, and its square.
+#[inline(always)]
+fn split(x: u32) -> (u32, u32, u32) {
+    let place = x & 0x1_ffff;
+    (x >> 17, place, square(place))
+}
+
+/// What is below 2^53 as a single with `point` bits behind the point, cut off; of those whose exponent is none, the
+/// bits modulo 2^32. Zero is positive.
+#[inline(always)]
+fn single(v: i64, point: u32) -> u32 {
+    let bits = (v as f64).to_bits() >> 29;
+    if v == 0 { 0 } else { bits.wrapping_sub(u64::from(1023 - 127 + point) << 23) as u32 }
+}
+
+/// 1 / x of a fraction, from 2^23 to 2^24.
+#[inline(always)]
+fn rcp_fraction(x: u32) -> u32 {
+    let place = x & 0xffff;
+    ((RCP.sum(x >> 16, place, square(place << 1), [13, 0]) + 0x47e7) >> 15) as u32
+}
+
+/// 1 / √x of 24 bits, whose highest is set for 2 to 4, from 2^23 to 2^24.
+#[inline(always)]
+fn rsqrt_fraction(x: u32) -> u32 {
+    let (interval, place, square) = split(x);
+    let v = ((RSQRT.sum(interval, place, square, [14, 2]) + 0x7fff) >> 16) as u32;
+    if x == 0 { 2 * ONE } else { v }
+}
+
+/// `MUFU.RCP`. Subnormal numbers are zeros.
+#[inline(always)]
+pub fn rcp(x: u32) -> u32 {
+    let (sign, e, fraction) = (x & SIGN, x >> 23 & 0xff, x & (ONE - 1));
+    let bits = ((253 - e.cast_signed()) << 23) + (rcp_fraction(fraction) - ONE).cast_signed();
+    let v = if bits < ONE.cast_signed() { 0 } else { bits.cast_unsigned() };
+    let v = if e == 0 { INFINITY } else { v };
+    let v = sign | if e == 255 { 0 } else { v };
+    if e == 255 && fraction != 0 { NAN } else { v }
+}
+
+/// The exponent and fraction that a root is taken of: half the exponent, and 24 bits.
+#[inline(always)]
+fn halve(e: u32, bias: u32, fraction: u32) -> (i32, u32) {
+    let e = e.cast_signed() - bias.cast_signed();
+    (e >> 1, fraction | (e & 1).cast_unsigned() << 23)
+}
+
+/// What the roots of all that is no positive number are: of zeros, that of infinity, and NaN.
+#[inline(always)]
+fn root(x: u32, v: u32, of_zero: u32, of_infinity: u32) -> u32 {
+    let v = if x >= INFINITY { NAN } else { v };
+    let v = if x == INFINITY { of_infinity } else { v };
+    if x & INFINITY == 0 { x & SIGN | of_zero } else { v }
+}
+
+/// `MUFU.RSQ`.
+#[inline(always)]
+pub fn rsqrt(x: u32) -> u32 {
+    let (half, fraction) = halve(x >> 23 & 0xff, 127, x & (ONE - 1));
+    let v = ((126 - half) << 23).cast_unsigned() + (rsqrt_fraction(fraction) - ONE);
+    root(x, v, INFINITY, 0)
+}
+
+/// `MUFU.SQRT`.
+#[inline(always)]
+pub fn sqrt(x: u32) -> u32 {
+    let (half, fraction) = halve(x >> 23 & 0xff, 127, x & (ONE - 1));
+    let (interval, place, square) = split(fraction);
+    let v = ((SQRT.sum(interval, place, square, [15, 0]) + 0xffff) >> 17) as u32;
+    let v = ((127 + half) << 23).cast_unsigned() + (v - ONE);
+    root(x, v, 0, INFINITY)
+}
+
+/// `MUFU.EX2`: of a number with 23 bits behind the point, the rest cut off.
+#[inline(always)]
+pub fn ex2(x: u32) -> u32 {
+    let (e, fraction) = (x >> 23 & 0xff, x & (ONE - 1));
+    let m = fraction | ONE;
+    let fixed = if e >= 127 { m << ((e - 127) & 7) } else { m >> (127 - e).min(31) };
+    // Of a negative number that is not whole, all bits are turned.
+    let negative = 0u32.wrapping_sub(x >> 31);
+    let whole = u32::from(fixed & (ONE - 1) == 0);
+    let fixed = (fixed ^ negative).wrapping_add(negative & whole).cast_signed();
+    let (interval, place, square) = split(fixed.cast_unsigned() & (ONE - 1));
+    let v = ((EX2.sum(interval, place, square, [13, 0]) + 0x77e2) >> 15) as u32;
+    let power = 127 + (fixed >> 23);
+    let bits = (power.clamp(0, 255).cast_unsigned() << 23) + (v - ONE);
+    let bits = if power < 0 || bits < ONE { 0 } else { bits.min(INFINITY) };
+    let large = if x & SIGN != 0 { 0 } else { INFINITY };
+    let bits = if e >= 135 { large } else { bits };
+    if x & !SIGN > INFINITY { NAN } else { bits }
+}
+
+/// `MUFU.LG2`.
+#[inline(always)]
+pub fn lg2(x: u32) -> u32 {
+    let (e, fraction) = (x >> 23 & 0xff, x & (ONE - 1));
+    let (interval, place, square) = split(fraction);
+    let v = (LG2.sum(interval, place, square, [12, 1]) + 0x3345) >> 2;
+    let one = u32::from(e == 127 && fraction == 0);
+    let v = (v & (i64::from(one) - 1)) + ((i64::from(e) - 127) << 36);
+    let below = v >> 63;
+    let bits = single(v ^ below, 36) | below as u32 & SIGN;
+    root(x, bits, SIGN | INFINITY, INFINITY)
+}
+
+/// `MUFU.SIN` (`quarter` 0) and `MUFU.COS` (1) of turns, with 25 bits behind the point, the rest cut off.
+#[inline(always)]
+fn wave(x: u32, quarter: u32) -> u32 {
+    let (e, m) = (x >> 23 & 0xff, x & (ONE - 1) | ONE);
+    let fixed = if e >= 125 { m << (e - 125).min(31) } else { m >> (125 - e).min(31) };
+    let q = (fixed >> 23 & 3) + quarter;
+    // In the second and fourth quarter it goes back.
+    let fraction = (fixed ^ 0u32.wrapping_sub(q & 1)) & (ONE - 1);
+    let (interval, place, square) = split(fraction);
+    let bits = single(SIN.sum(interval, place, square, [11, 0]), 37);
+    let sign = if quarter == 0 { x & SIGN } else { 0 };
+    let bits = bits | (sign ^ q << 30 & SIGN);
+    if e == 255 { NAN } else { bits }
+}
+
+/// `MUFU.SIN`: of so many turns.
+#[inline(always)]
+pub fn sin(turns: u32) -> u32 {
+    wave(turns, 0)
+}
+
+/// `MUFU.COS`: of so many turns.
+#[inline(always)]
+pub fn cos(turns: u32) -> u32 {
+    wave(turns, 1)
+}
+
+/// The first power of two whose operands `tanh` computes, and the last; below it the operand is the result, above it 1.
+const TANH_POWERS: (u32, u32) = (119, 129);
+/// For each of them the logarithm of how many intervals there are, 4 bits.
+const TANH_INTERVALS: u64 = 0x343_2221_1000;
+
+/// `MUFU.TANH`. Subnormal numbers are their own.
+#[inline(always)]
+pub fn tanh(x: u32) -> u32 {
+    let (a, e, fraction) = (x & !SIGN, x >> 23 & 0xff, x & (ONE - 1));
+    let (least, most) = TANH_POWERS;
+    let near = e.clamp(least, most);
+    let intervals = (TANH_INTERVALS >> (4 * (near - least))) as u32 & 7;
+    let interval = TANH_FIRST[(near - least) as usize % 16] + (fraction >> (23 - intervals));
+    let (_, place, square) = split(fraction >> (6 - intervals));
+    let (first, b, c) = TANH[interval as usize % 64];
+    let v = (i64::from(first) << 15)
+        + i64::from(b) * i64::from(place)
+        + i64::from(c) * i64::from(square);
+    let bits = single(v, 40 + 127).wrapping_add(near << 23);
+    let bits = if e < least { a } else { bits };
+    let bits = if e > most { 127 << 23 } else { bits };
+    if a > INFINITY { NAN } else { bits | x & SIGN }
+}
+
+/// The upper halves of doubles: bits of their fraction.
+const UPPER_ONE: u32 = 1 << 20;
+const UPPER_INFINITY: u32 = 0x7ff0_0000;
+
+/// `MUFU.RCP64H`: the upper half of a double's reciprocal, of the upper half alone.
+#[inline(always)]
+pub fn rcp_upper(x: u32) -> u32 {
+    let (sign, e, fraction) = (x & SIGN, x >> 20 & 0x7ff, x & (UPPER_ONE - 1));
+    let v = (rcp_fraction(fraction << 3) >> 3) - UPPER_ONE;
+    let bits = ((2045 - e.cast_signed()) << 20) + v.cast_signed();
+    let v = if bits < UPPER_ONE.cast_signed() { 0 } else { bits.cast_unsigned() };
+    let v = if e == 0 { UPPER_INFINITY } else { v };
+    let v = sign | if e == 2047 { 0 } else { v };
+    if e == 2047 && fraction != 0 { NAN } else { v }
+}
+
+/// `MUFU.RSQ64H`, likewise.
+#[inline(always)]
+pub fn rsqrt_upper(x: u32) -> u32 {
+    let (half, fraction) = halve(x >> 20 & 0x7ff, 1023, (x & (UPPER_ONE - 1)) << 3);
+    let v = (rsqrt_fraction(fraction) >> 3) - UPPER_ONE;
+    let v = ((1022 - half) << 20).cast_unsigned() + v;
+    let v = if x >= UPPER_INFINITY { NAN } else { v };
+    let v = if x == UPPER_INFINITY { 0 } else { v };
+    if x & UPPER_INFINITY == 0 { x & SIGN | UPPER_INFINITY } else { v }
+}

@@ -1,0 +1,93 @@
+//! Why there is no code for a device, in words and as CUDA's number.
+
+use std::fmt::Write as _;
+
+use cushim_image::arch::Arch;
+
+use super::target::Target;
+
+/// Why there is no code for a device.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A null pointer.
+    #[error("found a null pointer, expected a device image")]
+    Null,
+    /// The image says that it is longer than what is mapped.
+    #[error("the image at {at:#x} should have {need} bytes, but that memory is not mapped")]
+    Unreadable {
+        /// Where it begins.
+        at: usize,
+        /// How long it says it is.
+        need: u64,
+    },
+    /// Nothing that is known begins so.
+    #[error(
+        "the image at {at:#x} begins with {found:02x?}, expected a fat binary, a cubin, PTX text or a \
+         clang offload container"
+    )]
+    Unknown {
+        /// Where it begins.
+        at: usize,
+        /// Its first bytes.
+        found: [u8; 4],
+    },
+    /// A container or image that cannot be read.
+    #[error("the image cannot be read: {0}")]
+    Image(#[from] cushim_image::Error),
+    /// A result of our own linker that is damaged.
+    #[error("the linked image is truncated")]
+    Link,
+    /// Nothing in it is for the device.
+    #[error("{}", no_image(.0))]
+    NoImage(Box<NoImage>),
+}
+
+/// What was looked for in vain.
+#[derive(Debug)]
+pub struct NoImage {
+    /// What the container holds.
+    pub holds: Vec<(cushim_image::inventory::ImageKind, Arch)>,
+    /// What it was to be for.
+    pub target: Target,
+}
+
+impl Error {
+    /// What CUDA answers to it (`CUresult`; `cudaError_t` has the same numbers).
+    pub fn status(&self) -> i32 {
+        match self {
+            Error::Null => 1,
+            Error::Unreadable { .. } | Error::Unknown { .. } | Error::Image(_) | Error::Link => 200,
+            Error::NoImage(_) => 209,
+        }
+    }
+}
+
+fn no_image(found: &NoImage) -> String {
+    let mut text = String::from("the device code contains ");
+    for (n, (kind, arch)) in found.holds.iter().enumerate() {
+        let comma = if n == 0 { "" } else { ", " };
+        let _ = write!(text, "{comma}{kind} for {arch}");
+    }
+    if found.holds.is_empty() {
+        text.push_str("nothing");
+    }
+    if let Some(isa) = found.target.isas.first() {
+        let ptx = if found.target.ptx { ", or PTX that can be translated" } else { "" };
+        let _ = write!(text, "; a GPU of type {isa} needs an AMD code object for it{ptx}");
+        return text;
+    }
+    let (major, minor) = found.target.capability;
+    let virtually = found.target.number();
+    let wanted = match (found.target.cubin, found.target.ptx) {
+        (true, _) => "machine code or PTX for it",
+        (false, true) => "PTX",
+        (false, false) => "code of its own kind",
+    };
+    let _ = write!(
+        text,
+        "; a device of compute capability {major}.{minor} needs {wanted}. Rebuild with \
+         -gencode arch=compute_{virtually},code=compute_{virtually}, or supply PTX with \
+         `--replace` or `--redirect`"
+    );
+    text
+}

@@ -1,0 +1,36 @@
+//! What kernels ask of the driver: attributes and limits of devices, occupancy, texts of errors.
+//!
+//! Must not know: how they ask.
+
+use cushim_accel::{Answers, Kernel};
+
+use super::{context, device, limits, occupancy, state, status};
+
+/// CUDA's text for a number that is no error (measured).
+const UNKNOWN: &str = "unrecognized error code";
+
+/// The driver.
+pub struct Driver;
+
+impl Answers for Driver {
+    fn attribute(&self, device: usize, number: i32) -> Option<i32> {
+        // The first is 1; an H200 answers kernels 0 before it.
+        let found = state::accelerator().devices().get(device)?;
+        if number == 0 { Some(0) } else { device::attribute(found, device as i32, number) }
+    }
+
+    fn limit(&self, device: usize, number: i32) -> Result<u64, i32> {
+        let device = i32::try_from(device).map_err(|_| status::INVALID_DEVICE)?;
+        limits::get(&context::primary(device)?.context, number).map(|value| value as u64)
+    }
+
+    fn occupancy(&self, device: usize, kernel: &Kernel, threads: u32, dynamic: u32) -> u32 {
+        occupancy::of_kernel(kernel, device, threads, dynamic)
+    }
+
+    fn error(&self, number: i32) -> (&'static str, &'static str) {
+        let name = cushim_abi::errors::runtime_error_name(number).unwrap_or(UNKNOWN);
+        let text = cushim_vbase::error_text::text(number).and_then(|text| text.to_str().ok());
+        (name, text.unwrap_or(UNKNOWN))
+    }
+}

@@ -1,0 +1,261 @@
+//! What a function of the API is given, in the form in which its body may use it.
+//!
+//! Owns the one step from a caller's pointer to something that safe code can use: a type of a parameter is a claim of what the
+//! caller passes, made where the function is declared, with the names of cuda.h. Must not know: any function.
+
+use std::ffi::CStr;
+use std::marker::PhantomData;
+
+use cushim_abi::structs::{DriverLaunchConfig, LaunchAttribute};
+use cushim_abi::types as abi;
+
+use super::status;
+
+/// A place for a result: null, or with room for a `T`, aligned or not. Only the thread of the call has it.
+pub struct Place<T>(*mut T);
+
+impl<T> Clone for Place<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Place<T> {}
+
+impl<T> Place<T> {
+    /// No place.
+    pub const NOWHERE: Self = Place(std::ptr::null_mut());
+}
+
+impl<T> Place<T> {
+    /// # Safety
+    /// `to` is null or has room for a `T` while the call lasts.
+    #[inline]
+    pub unsafe fn new(to: *mut T) -> Self {
+        Place(to)
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Stores a result.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for null.
+    #[inline]
+    pub fn give(self, value: T) -> Result<(), i32> {
+        if self.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        // SAFETY: not null, so it has room.
+        unsafe { self.0.write_unaligned(value) };
+        Ok(())
+    }
+
+    /// As [`Place::give`], where the program need not ask.
+    #[inline]
+    pub fn offer(self, value: T) {
+        if !self.0.is_null() {
+            // SAFETY: not null, so it has room.
+            unsafe { self.0.write_unaligned(value) };
+        }
+    }
+}
+
+impl<T: Plain> Place<T> {
+    /// What stands there, for a place that is read first.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for null.
+    #[inline]
+    pub fn read(&self) -> Result<T, i32> {
+        if self.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        // SAFETY: not null, so there is a `T`, for which all bits are values.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+}
+
+/// A structure of the program: null, or a `T`, aligned or not.
+pub struct Given<T>(*const T);
+
+impl<T: Plain> Given<T> {
+    /// # Safety
+    /// `from` is null or holds a `T` while the call lasts.
+    #[inline]
+    pub unsafe fn new(from: *const T) -> Self {
+        Given(from)
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+
+    /// Its values.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for null.
+    #[inline]
+    pub fn read(&self) -> Result<T, i32> {
+        if self.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        // SAFETY: not null, so it holds one, for which all bits are values.
+        Ok(unsafe { self.0.read_unaligned() })
+    }
+}
+
+/// A text of the program: null, or ends with a NUL.
+pub struct Text(*const libc::c_char);
+
+impl Text {
+    /// # Safety
+    /// `from` is null or ends with a NUL, and stays as it is while the call lasts.
+    #[inline]
+    pub unsafe fn new(from: abi::Str) -> Self {
+        Text(std::ptr::with_exposed_provenance(from.0))
+    }
+
+    /// Whether there is none.
+    #[inline]
+    pub fn is_null(&self) -> bool {
+        self.0.is_null()
+    }
+
+    /// The text.
+    ///
+    /// # Errors
+    /// CUDA_ERROR_INVALID_VALUE for null.
+    pub fn read(&self) -> Result<&CStr, i32> {
+        if self.0.is_null() {
+            return Err(status::INVALID_VALUE);
+        }
+        // SAFETY: a text that ends.
+        Ok(unsafe { CStr::from_ptr(self.0) })
+    }
+}
+
+/// A type for which all bits are values.
+///
+/// # Safety
+/// That they are.
+pub unsafe trait Plain: Copy {}
+
+macro_rules! plain {
+    ($($type:ty)*) => {$(
+        // SAFETY: numbers, and structures of numbers as C has them.
+        unsafe impl Plain for $type {}
+    )*};
+}
+
+plain! { u8 u16 u32 i32 u64 i64 usize f32 abi::Ptr DriverLaunchConfig LaunchAttribute }
+
+// SAFETY: each of them is.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+/// The type of a parameter: what C has, and what the body of the function gets.
+pub trait Argument {
+    /// As C passes it.
+    type Abi;
+    /// As the body has it.
+    type Token;
+
+    /// # Safety
+    /// `given` is what CUDA's reference says that a caller passes for a parameter of this type: [`Out`](abi::Out) and
+    /// [`At`] null or room for a `T`, [`In`] null or a `T`, [`Str`](abi::Str) null or a text that ends, all while the call
+    /// lasts. Of everything else any value will do.
+    unsafe fn token(given: Self::Abi) -> Self::Token;
+}
+
+/// A pointer without type in the tables that leads to room for a `T`.
+pub struct At<T>(PhantomData<T>);
+
+/// A pointer without type in the tables that leads to a `T`.
+pub struct In<T>(PhantomData<T>);
+
+impl<T> Argument for abi::Out<T> {
+    type Abi = abi::Out<T>;
+    type Token = Place<T>;
+    #[inline(always)]
+    unsafe fn token(given: abi::Out<T>) -> Place<T> {
+        Place(given.0)
+    }
+}
+
+impl<T> Argument for At<T> {
+    type Abi = abi::Ptr;
+    type Token = Place<T>;
+    #[inline(always)]
+    unsafe fn token(given: abi::Ptr) -> Place<T> {
+        Place(std::ptr::with_exposed_provenance_mut(given.0))
+    }
+}
+
+impl<T> Argument for In<T> {
+    type Abi = abi::Ptr;
+    type Token = Given<T>;
+    #[inline(always)]
+    unsafe fn token(given: abi::Ptr) -> Given<T> {
+        Given(std::ptr::with_exposed_provenance(given.0))
+    }
+}
+
+impl Argument for abi::Str {
+    type Abi = abi::Str;
+    type Token = Text;
+    #[inline(always)]
+    unsafe fn token(given: abi::Str) -> Text {
+        // SAFETY: the caller's promise.
+        unsafe { Text::new(given) }
+    }
+}
+
+/// Numbers, handles, and addresses, which are looked up in the table of ranges before anything is done there.
+macro_rules! values {
+    ($($type:ty)*) => {$(
+        impl Argument for $type {
+            type Abi = $type;
+            type Token = $type;
+            #[inline(always)]
+            unsafe fn token(given: $type) -> $type {
+                given
+            }
+        }
+    )*};
+}
+
+values! {
+    u8 u16 u32 i32 u64 usize f32 abi::Ptr abi::Flags abi::Flags64 abi::Device abi::Context abi::Stream abi::Event
+    abi::Module abi::Func abi::Graph abi::GraphExec abi::Node abi::IpcHandle abi::Location
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn null_is_refused_and_what_is_not_aligned_is_taken() {
+        let mut bytes = [0u8; 16];
+        let base = bytes.as_mut_ptr();
+        // SAFETY: room for a number behind the first byte.
+        let place = unsafe { Place::<u64>::new(base.add(1).cast()) };
+        assert_eq!(place.give(7), Ok(()));
+        // SAFETY: that number.
+        let given = unsafe { Given::<u64>::new(base.add(1).cast()) };
+        assert_eq!(given.read(), Ok(7));
+        // SAFETY: nothing is there.
+        let (none, no_text) =
+            unsafe { (Place::<u64>::new(std::ptr::null_mut()), Text::new(abi::Str(0))) };
+        assert!(none.is_null() && no_text.is_null());
+        assert_eq!(
+            (none.give(1), no_text.read()),
+            (Err(status::INVALID_VALUE), Err(status::INVALID_VALUE))
+        );
+    }
+}

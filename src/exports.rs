@@ -1,0 +1,46 @@
+//! Every function of every face, and the table of them all.
+//!
+//! Must not know: how an export of a face is written ([`crate::driver`], [`crate::offload`], [`crate::runtime`]).
+
+use cushim_interpose::site::Home;
+
+/// All hooks, for those who look functions up.
+pub(crate) static HOME: Home =
+    Home { runtime: &runtime::SITES, driver: &driver::SITES, offload: &offload::SITES };
+
+mod driver {
+    use std::sync::atomic::AtomicPtr;
+
+    use cushim_abi::types::*;
+    use cushim_abi::{Class, DRIVER_BASE, Driver, facts};
+    use cushim_interpose::site::{Hook, Site};
+
+    use crate::driver::table;
+    use crate::exports::HOME;
+
+    cushim_abi::driver_functions!(table);
+}
+
+mod offload {
+    use std::arch::global_asm;
+    use std::sync::atomic::AtomicPtr;
+
+    use cushim_abi::types::*;
+    use cushim_abi::{Class, OFFLOAD_BASE, Offload, facts};
+    use cushim_interpose::site::{Hook, Site};
+
+    use crate::exports::HOME;
+    use crate::offload::table;
+
+    cushim_abi::offload_functions!(table);
+}
+
+mod runtime {
+    use std::arch::global_asm;
+
+    use cushim_interpose::site::Site;
+
+    use crate::runtime::table;
+
+    cushim_abi::runtime_functions!(table);
+}
