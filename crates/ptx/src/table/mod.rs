@@ -431,7 +431,10 @@ mod tests {
         assert_eq!(op("vote", &["ballot", "sync", "b32"]), Ok(Op::Vote));
         assert_eq!(op("ld", &["volatile", "global", "u32"]), Ok(Op::Ld));
         assert_eq!(op("ld", &["global", "nc", "L1::no_allocate", "v4", "f32"]), Ok(Op::Ld));
-        assert_eq!(op("wmma", &["load", "a"]), Err(NoForm::Refused("a matrix instruction")));
+        assert_eq!(
+            op("tcgen05", &["ld"]),
+            Err(NoForm::Refused("a matrix instruction of Blackwell"))
+        );
         assert_eq!(op("frobnicate", &[]), Err(NoForm::Unknown));
         assert!(matches!(op("add", &["sat", "u32"]), Err(NoForm::Modifiers(_))));
         assert!(matches!(op("add", &["rn", "rz", "f32"]), Err(NoForm::Modifiers(_))));
