@@ -7,6 +7,7 @@ mod common;
 
 use cases::inputs;
 use cases::kernels::{self, Case, Lanes, ROWS};
+use cases::matrix;
 use cases::results::{self, Results};
 use cases::sequences::{self, Shown};
 use cases::tally::{self, Tally};
@@ -162,6 +163,11 @@ fn compiled_code_of_one_value_for_all_lanes_gives_the_same() {
 fn compiled_code_gives_the_same_of_sequences() {
     let all = sequences::all(Shown::Digest);
     check(all, results::of_sequences(), Lanes::Threads, "compiled code of sequences");
+}
+
+#[test]
+fn compiled_code_gives_the_same_of_matrices() {
+    check(matrix::all(), results::of_matrices(), Lanes::Threads, "compiled code of matrices");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Writes the cases for single instructions, or for sequences of them, into a folder,
 //! for a GPU to run: `cargo run -p cushim-ptx --example instructions -- WHAT FOLDER`,
-//! where WHAT is `instructions`, `sequences`, or `registers` (of sequences, each by itself).
+//! where WHAT is `instructions`, `sequences`, `matrices`, or `registers` (of sequences, each by itself).
 //!
 //! `scripts/record-instructions` does that and says what the files are.
 
@@ -8,6 +8,7 @@
 mod cases;
 
 use cases::kernels::{self, Case, Lanes, ROWS};
+use cases::matrix;
 use cases::sequences::{self, Shown};
 use cushim_ptx::types::Scalar;
 use std::fmt::Write;
@@ -21,12 +22,13 @@ fn main() -> std::io::Result<()> {
     let cases = match arguments.first().map(String::as_str) {
         Some("instructions") => kernels::all(),
         Some("sequences") => sequences::all(Shown::Digest),
+        Some("matrices") => matrix::all(),
         Some("registers") => sequences::all(Shown::Registers),
         _ => Vec::new(),
     };
     let (false, [_, folder]) = (cases.is_empty(), arguments.as_slice()) else {
         eprintln!(
-            "instructions: expected `instructions`, `sequences` or `registers`, and a folder"
+            "instructions: expected `instructions`, `sequences`, `matrices` or `registers`, and a folder"
         );
         std::process::exit(2);
     };

@@ -5,6 +5,7 @@ mod cases;
 mod common;
 
 use cases::kernels::{self, Case, Lanes, ROWS};
+use cases::matrix;
 use cases::results::{self, Results};
 use cases::sequences::{self, Shown};
 use cases::tally::Tally;
@@ -47,6 +48,11 @@ fn the_interpreter_gives_what_a_gpu_gives() {
 #[test]
 fn the_interpreter_gives_what_a_gpu_gives_of_sequences() {
     check(sequences::all(Shown::Digest), results::of_sequences());
+}
+
+#[test]
+fn the_interpreter_gives_what_a_gpu_gives_of_matrices() {
+    check(matrix::all(), results::of_matrices());
 }
 
 #[test]

@@ -382,7 +382,8 @@ fn what_the_cpu_makes_of_it() {
     };
     let ptx = |body: &str| fatbin(Kind::Ptx, text(body).as_bytes());
     let good = ".visible .entry _Z4goodv() { ret; }";
-    let wide = ".visible .entry wide()\n{\n.reg .b32 %r<5>;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r1}, [%r2];\nret;\n}";
+    let wide =
+        ".visible .entry wide()\n{\n.reg .b32 %r<5>;\ntcgen05.wait::ld.sync.aligned;\nret;\n}";
     let calls = ".extern .func elsewhere();\n.visible .entry calls() { call elsewhere; ret; }";
     let broken = ".visible .entry broken() { mov.u32 %r1, 0; ret; }";
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../image/tests/data/group.fatbin");
@@ -438,14 +439,14 @@ fn what_the_cpu_makes_of_it() {
     };
     let wide = refused("wide");
     assert_eq!((&wide["reason"], &wide["line"]), (&"instruction".into(), &7.into()), "{wide}");
-    assert!(wide["instruction"].as_str().unwrap().starts_with("ldmatrix.sync"), "{wide}");
+    assert!(wide["instruction"].as_str().unwrap().starts_with("tcgen05.wait"), "{wide}");
     assert_eq!(refused("calls")["reason"], "undefined");
     assert!(refused("calls")["why"].as_str().unwrap().contains("elsewhere"));
     assert_eq!(refused("broken")["reason"], "invalid-ptx");
     let without = found["refused"].as_array().unwrap().iter().filter(|r| r["reason"] == "no-ptx");
     assert_eq!(without.count() as u64, kernels);
     let text = bench.run(&["doctor", "--backend", "cpu", "./app"]).stdout;
-    assert!(text.contains("PTX line 7: `ldmatrix.sync") && text.contains("-gencode"), "{text}");
+    assert!(text.contains("PTX line 7: `tcgen05.wait") && text.contains("-gencode"), "{text}");
 
     libraries(&bench, &cpu, &fatbin(Kind::Cubin, &machine), &ptx(good));
 }

@@ -13,6 +13,8 @@ use crate::soft::{self, Finite, Format, Round};
 /// Bits that are kept below the leading bit of the largest term.
 const KEPT: i32 = 25;
 
+/// The exponent that terms are shifted to, at least: what is smaller is cut off all the same.
+const LEAST: i32 = -133;
 /// The exponent of a single's leading bit, at most.
 const LARGEST: i32 = 127;
 
@@ -62,6 +64,7 @@ pub(super) fn step(a: &[Factor], b: &[Factor], fraction: u32, c: u64, to: Format
     if top >= BEYOND / 2 {
         return beyond(a, b, summand, to);
     }
+    let top = top.max(LEAST);
     let up = KEPT - to.fraction as i32;
     let mut sum = shifted(summand.mantissa.into(), up, top - summand.exponent);
     let up = KEPT - 2 * fraction as i32;

@@ -433,6 +433,10 @@ mod tests {
         assert_eq!(op("ld", &["global", "nc", "L1::no_allocate", "v4", "f32"]), Ok(Op::Ld));
         let refused = NoForm::Refused("a warpgroup matrix instruction");
         assert_eq!(op("wgmma", &["mma_async"]), Err(refused));
+        assert_eq!(
+            op("tcgen05", &["ld"]),
+            Err(NoForm::Refused("a matrix instruction of Blackwell"))
+        );
         assert_eq!(op("frobnicate", &[]), Err(NoForm::Unknown));
         assert!(matches!(op("add", &["sat", "u32"]), Err(NoForm::Modifiers(_))));
         assert!(matches!(op("add", &["rn", "rz", "f32"]), Err(NoForm::Modifiers(_))));

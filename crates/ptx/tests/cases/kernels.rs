@@ -124,6 +124,6 @@ fn load(n: usize, sort: Sort) -> String {
 
 /// The head of a file of kernels, for what a GPU is to run and for the rest.
 pub fn head(device: bool) -> String {
-    let (version, target) = if device { ("8.3", "sm_90") } else { ("8.8", "sm_100a") };
+    let (version, target) = if device { ("8.7", "sm_90") } else { ("8.8", "sm_100a") };
     format!(".version {version}\n.target {target}\n.address_size 64\n")
 }

@@ -12,6 +12,7 @@ pub mod inputs;
 pub mod judge;
 pub mod kernels;
 mod legal;
+pub mod matrix;
 pub mod needs;
 pub mod results;
 pub mod sequences;

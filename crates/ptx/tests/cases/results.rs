@@ -26,6 +26,11 @@ pub fn of_sequences() -> Results {
     read(packed).unwrap_or_else(|e| panic!("sequences/results.bin: {e}"))
 }
 
+/// Those of products of matrices.
+pub fn of_matrices() -> Results {
+    read(include_bytes!("matrices.bin")).unwrap_or_else(|e| panic!("matrices.bin: {e}"))
+}
+
 impl Results {
     /// A column of [`ROWS`] values for each result of a form; `None` if the form
     /// with these inputs is not among those that were recorded.
