@@ -38,7 +38,7 @@ fn what_a_call_wrote_is_read_and_nothing_else() {
         assert_eq!(Out(std::ptr::null_mut::<i32>()).written(), None);
         assert_eq!(9u32.written(), None);
     }
-    assert!(Out::<u32>::OUT && !u32::OUT);
+    assert_eq!((<Out<u32> as Arg>::OUT, <u32 as Arg>::OUT), (true, false));
 }
 
 #[test]
