@@ -109,5 +109,11 @@ mod tests {
         assert_eq!((line.ticks(1000), line.ticks(0)), (2000, 0));
         assert_eq!(line.span_ns(1000, 1002), 1);
         assert_eq!(Timeline::new(first, first).span_ns(10, 15), 5);
+        // Where one of the clocks stood still they do not tell either.
+        for still in
+            [Calibration { ticks: 9000, ..first }, Calibration { monotonic_ns: 900, ..first }]
+        {
+            assert_eq!(Timeline::new(first, still).span_ns(10, 15), 5);
+        }
     }
 }

@@ -249,3 +249,32 @@ fn is_mapped(pid: u32, path: &Path, file: &fs::Metadata) -> bool {
         line.split_whitespace().nth(4) == Some(&inode) && line.ends_with(&format!("/{name}"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::meta::Process;
+    use crate::recorder::Recorder;
+
+    fn mappings(of: &Path) -> usize {
+        let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        maps.lines().filter(|line| line.ends_with(of.to_string_lossy().as_ref())).count()
+    }
+
+    #[test]
+    fn marks_have_a_length_and_pages_go_with_who_mapped_them() {
+        let path = std::env::temp_dir().join(format!("cushim-control-{}", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let recorder = Recorder::create(&path, 1 << 20, None, &Process::default()).unwrap();
+        let before = mappings(&path);
+        let remote = Remote::open(&path, std::process::id()).unwrap();
+        let room = Room::open(&path).unwrap();
+        assert_eq!(mappings(&path), before + 2);
+        assert!(remote.mark(&"x".repeat(MAIL_TEXT)).is_ok());
+        assert!(remote.mark(&"x".repeat(MAIL_TEXT + 1)).is_err());
+        drop((remote, room));
+        assert_eq!(mappings(&path), before);
+        drop(recorder);
+        fs::remove_file(&path).unwrap();
+    }
+}

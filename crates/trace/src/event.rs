@@ -215,3 +215,25 @@ impl<'a> Words<'a> {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_text_is_found_by_its_word() {
+        let mut bytes = Vec::new();
+        for (word, text) in [(0u16, "abc"), (2, ""), (5, "hello")] {
+            bytes.extend(word.to_le_bytes());
+            bytes.extend((text.len() as u16).to_le_bytes());
+            bytes.extend(text.as_bytes());
+            bytes.resize(bytes.len().next_multiple_of(4), 0);
+        }
+        let texts = Texts::new(&bytes, 3);
+        let found = [0, 1, 2, 5].map(|index| texts.get(index).map(|text| text.into_owned()));
+        let text = |text: &str| Some(text.to_owned());
+        assert_eq!(found, [text("abc"), None, text(""), text("hello")]);
+        assert_eq!(Texts::new(&bytes, 2).get(5), None, "behind the last");
+        assert_eq!(Texts::new(bytes.get(..9).unwrap_or_default(), 3).get(2), None, "cut");
+    }
+}

@@ -341,4 +341,16 @@ mod tests {
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o755)).unwrap();
         assert_eq!(destination(&link.join("x")).unwrap(), Destination::File(real.join("x")));
     }
+
+    #[test]
+    fn so_many_links_are_followed_and_no_more() {
+        let scratch = Scratch::new("links");
+        let name = |n: u32| scratch.0.join(format!("l{n}"));
+        fs::write(name(0), "").unwrap();
+        for n in 1..=LINKS_MAX + 1 {
+            symlink(name(n - 1), name(n)).unwrap();
+        }
+        assert!(follow(&name(LINKS_MAX)).is_ok());
+        assert_eq!(follow(&name(LINKS_MAX + 1)).unwrap_err().raw_os_error(), Some(libc::ELOOP));
+    }
 }

@@ -206,3 +206,55 @@ pub(super) fn populate(base: NonNull<u8>, size: usize) {
         word.fetch_or(0, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn backing(fd: i32) -> Backing {
+        Backing { fd, dev: 0, ino: 0, path: PathBuf::new(), used: 0 }
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_an_error() {
+        let error = backing(-1).write_zeros(0, PAGE).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::EBADF));
+        assert!(!backing(-1).is_crowded(), "not known");
+    }
+
+    #[test]
+    fn a_small_file_system_is_crowded_before_it_is_full() {
+        let at = std::env::temp_dir().join(format!("cushim-crowded-{}", std::process::id()));
+        std::fs::create_dir(&at).unwrap();
+        let mount = |words: &[&str]| {
+            let mut command = std::process::Command::new(words[0]);
+            command.args(&words[1..]).arg(&at).stderr(std::process::Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        if mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
+            let (backing, _) = Backing::create(&at.join("x"), 1 << 20).unwrap();
+            assert!(!backing.is_crowded(), "15 of 16 pages are free");
+            std::fs::write(at.join("fill"), [0; 12 * PAGE]).unwrap();
+            assert!(!backing.is_crowded(), "3 of 16, and an eighth is 2");
+            std::fs::write(at.join("more"), [0; 2 * PAGE]).unwrap();
+            assert!(backing.is_crowded(), "1 of 16");
+            // What is lost then is lost for want of room, and not for a limit.
+            let process = crate::meta::Process::default();
+            std::fs::remove_file(at.join("fill")).unwrap();
+            let recorder =
+                crate::recorder::Recorder::create(&at.join("y"), 1 << 30, None, &process).unwrap();
+            let mut buffer = recorder.attach(1).unwrap();
+            for _ in 0..1000 {
+                crate::recorder::tests::launch(&recorder, &mut buffer, 1, &[], true);
+            }
+            let file = crate::reader::TraceFile::open(&at.join("y")).unwrap();
+            let lost = file.header().lost;
+            assert_eq!(lost[Lost::NoSpace as usize], lost.iter().sum::<u64>(), "{lost:?}");
+            assert!(lost[Lost::NoSpace as usize] > 0);
+            assert!(mount(&["umount", "-l"]));
+        } else {
+            eprintln!("left out: a crowded file system: this user may not mount a tmpfs");
+        }
+        std::fs::remove_dir(&at).unwrap();
+    }
+}

@@ -420,3 +420,27 @@ fn what_was_written_is_what_is_read() {
         std::fs::remove_file(path).unwrap();
     }
 }
+
+#[test]
+fn a_link_stands_at_the_end_of_its_event() {
+    let path = scratch("link");
+    let recorder = Recorder::create(&path, 1 << 20, None, &Process::default()).unwrap();
+    let mut buffer = recorder.attach(1).unwrap();
+    for (flags, link) in [(0, 0x1234u64), (EVENT_LINKED, 0x5678)] {
+        let count = slots(LAUNCH_ARGS + size_of::<u64>());
+        let slots = buffer.reserve(&recorder, count, true).unwrap();
+        // SAFETY: `count` slots were reserved for head, body and the eight bytes at their end.
+        unsafe {
+            slots.store_head(EventHead { api: 1, flags, ..EventHead::default() });
+            slots.at::<LaunchBody>(32).write(LaunchBody::default());
+            slots.at::<u64>(count * SLOT - size_of::<u64>()).write(link);
+            slots.publish(EVENT_LAUNCH, count);
+            slots.finish(recorder.ticks(), 0);
+        }
+    }
+    let mut file = TraceFile::open(&path).unwrap();
+    let mut links = Vec::new();
+    file.poll(true, &mut |_: &Metadata, event| links.push(event.link)).unwrap();
+    assert_eq!(links, [0, 0x5678]);
+    std::fs::remove_file(path).unwrap();
+}
