@@ -6,6 +6,7 @@
 //! itself. Must not know: where texels come from.
 
 use super::axis::Axis;
+use super::scale::{EIGHTHS, Scale};
 
 /// Parts of a whole weight.
 const WHOLE: u32 = 256;
@@ -14,19 +15,6 @@ const GUARD: u32 = 4;
 /// Bits of a single, and of a half, with the first.
 const SINGLE: u32 = 24;
 const HALF: u32 = 11;
-/// Parts of a unit that fractions have while they are summed.
-pub(super) const EIGHTHS: i64 = 8;
-
-/// What a channel's values are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Scale {
-    /// Bits of `f32`.
-    Single,
-    /// The same, of numbers that are halves.
-    Half,
-    /// Integers, in eighths of the unit of which so many are 1.
-    Fraction(u32),
-}
 /// Bits that sums of planes have below that when they are added.
 const PLANES: u32 = 2;
 /// What NaNs become, and of halves.

@@ -3,7 +3,7 @@
 //! Owns the table of kinds, and how bytes become values and values bytes. Must not know: where texels lie, how they are
 //! weighed.
 
-use super::filter::{EIGHTHS, Scale};
+use super::scale::{EIGHTHS, Scale};
 use crate::soft::{self, Round};
 
 /// What a channel is.

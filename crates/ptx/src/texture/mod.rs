@@ -12,6 +12,7 @@ pub mod format;
 mod level;
 mod query;
 mod sample;
+mod scale;
 mod srgb;
 mod surface;
 mod texel;

@@ -1,0 +1,15 @@
+//! What the values of a channel are while they are summed.
+
+/// Parts of a unit that fractions have while they are summed.
+pub const EIGHTHS: i64 = 8;
+
+/// What a channel's values are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scale {
+    /// Bits of `f32`.
+    Single,
+    /// The same, of numbers that are halves.
+    Half,
+    /// Integers, in eighths of the unit of which so many are 1.
+    Fraction(u32),
+}
