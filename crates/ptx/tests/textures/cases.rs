@@ -45,9 +45,9 @@ pub fn of(name: &str, all: &Recorded) -> Option<Case> {
     let number = |key: &str, n: usize| field(key).and_then(|v| v.get(n)?.parse::<u32>().ok());
     let float = |key: &str, n: usize| field(key).and_then(|v| v.get(n)?.parse::<f32>().ok());
     let is = |letter: &str| field("is").is_some_and(|v| v[0].contains(letter));
-    let kind = match field("f")?.first()? {
-        &"u" => Kind::Unsigned,
-        &"s" => Kind::Signed,
+    let kind = match *field("f")?.first()? {
+        "u" => Kind::Unsigned,
+        "s" => Kind::Signed,
         _ => Kind::Float,
     };
     let texels: Vec<Vec<u8>> = field("t")?.iter().map(|name| all.texels(name)).collect();
