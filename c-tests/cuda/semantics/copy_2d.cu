@@ -55,6 +55,20 @@ int main()
     CK(cudaMemcpy2D(b, sizeof b[0], d, dp, 0, 5, cudaMemcpyDeviceToHost));
     CK(cudaMemcpy2D(b, sizeof b[0], d, dp, 8, 0, cudaMemcpyDeviceToHost));
     printf("untouched %d\n", b[0][0]);
+    // A single row has no next one.
+    show("a row, pitch 0", cudaMemcpy2D(b, 0, d, dp, 16, 1, cudaMemcpyDeviceToHost));
+    show("a row, source pitch 0", cudaMemcpy2D(b, sizeof b[0], d, 0, 16, 1, cudaMemcpyDeviceToHost));
+    show("a row, pitch below the width", cudaMemcpy2D(b, 8, d, dp, 16, 1, cudaMemcpyDeviceToHost));
+    cudaGetLastError();
+    cudaArray_t array = nullptr;
+    cudaChannelFormatDesc desc = cudaCreateChannelDesc<int>();
+    CK(cudaMallocArray(&array, &desc, 16, 4));
+    show("a row into an array, pitch 0", cudaMemcpy2DToArray(array, 0, 0, a, 0, 16, 1, cudaMemcpyHostToDevice));
+    show("two rows into an array, pitch 0", cudaMemcpy2DToArray(array, 0, 0, a, 0, 16, 2, cudaMemcpyHostToDevice));
+    show("a row from an array, pitch 0", cudaMemcpy2DFromArray(b, 0, array, 0, 0, 16, 1, cudaMemcpyDeviceToHost));
+    cudaGetLastError();
+    printf("%d %d\n", b[0][0], b[0][3]);
+    CK(cudaFreeArray(array));
     CK(cudaFree(d));
     CK(cudaFree(e));
     return finish();

@@ -60,12 +60,8 @@ impl End {
             _ => return Err(wrong),
         };
         let needed = x.checked_add(width).ok_or(wrong)?;
-        // A single row, a single plane need not say what is from one to the next.
-        let pitch = if self.pitch == 0 && height == 1 && depth == 1 && y == 0 {
-            needed
-        } else {
-            self.pitch
-        };
+        // A single plane need not say what is from one row to the next: they lie end to end (measured on an H200).
+        let pitch = if self.pitch == 0 && depth == 1 && y == 0 { needed } else { self.pitch };
         if pitch < needed || pitch > i32::MAX as usize && height > 1 {
             return Err(wrong);
         }

@@ -80,7 +80,7 @@ fn to_array(
     kind: CopyKind,
 ) -> Result<DriverMemcpy2D, Status> {
     let (from, _) = Direction::of(kind)?.memory();
-    if width > spitch {
+    if height > 1 && width > spitch {
         return Err(code::INVALID_PITCH);
     }
     Ok(DriverMemcpy2D { src: at_2d(src, spitch, from), dst: in_array(to), width, height })
@@ -95,7 +95,7 @@ fn from_array(
     kind: CopyKind,
 ) -> Result<DriverMemcpy2D, Status> {
     let (_, to) = Direction::of(kind)?.memory();
-    if width > dpitch {
+    if height > 1 && width > dpitch {
         return Err(code::INVALID_PITCH);
     }
     Ok(DriverMemcpy2D { src: in_array(from), dst: at_2d(dst, dpitch, to), width, height })

@@ -105,7 +105,8 @@ pub fn at_2d(at: Ptr, pitch: usize, kind: i32) -> Side2D {
     Side2D { memory: kind, host, device, pitch, ..Side2D::default() }
 }
 
-/// A 2D copy between addresses.
+/// A 2D copy between addresses. What is from one row to the next counts where there is a second one: the driver takes 0
+/// for a single row, and refuses other pitches that are too small as CUDA_ERROR_INVALID_VALUE (measured on an H200).
 fn pitched(
     dst: Ptr,
     dpitch: usize,
@@ -116,7 +117,7 @@ fn pitched(
     kind: CopyKind,
 ) -> Result<DriverMemcpy2D, Status> {
     let (from, to) = Direction::of(kind)?.memory();
-    if width > dpitch || width > spitch {
+    if height > 1 && (width > dpitch || width > spitch) {
         return Err(code::INVALID_PITCH);
     }
     let (src, dst) = (at_2d(src, spitch, from), at_2d(dst, dpitch, to));
