@@ -84,6 +84,8 @@ int main()
     CK(cudaThreadExchangeStreamCaptureMode(&mode));
     printf("mode of the thread was %d\n", (int)mode);
     during("malloc by a relaxed thread", global, [&] { return cudaMalloc(&p, 64); });
+    CK(cudaStreamBeginCapture(s, global));
+    show("end without asking for the graph", cudaStreamEndCapture(s, nullptr));
     CK(cudaDeviceSynchronize());
     return finish();
 }
