@@ -235,18 +235,22 @@ fn of_file(path: &Path, in_program: bool) -> (File, Vec<Fate>) {
     let groups: Vec<Group<'_>> = groups.into_values().collect();
     let looked: Vec<_> = groups.par_iter().map(|group| kernels_of(group, path)).collect();
     let mut kernels: BTreeMap<String, Fate> = BTreeMap::new();
-    for (name, fate) in looked.into_iter().flatten() {
+    let not_loaded: BTreeSet<&String> = looked.iter().flat_map(|(_, left_out)| left_out).collect();
+    for (name, fate) in looked.iter().flat_map(|(kernels, _)| kernels) {
+        if not_loaded.contains(name) {
+            continue;
+        }
         // A kernel that is in several containers runs if one of them does: linked machine code stands
         // beside the units that it was made of.
-        let entry = kernels.entry(name).or_insert_with(|| fate.clone());
-        let better = match (&*entry, &fate) {
+        let entry = kernels.entry(name.clone()).or_insert_with(|| fate.clone());
+        let better = match (&*entry, fate) {
             (Fate::Refused(old), Fate::Refused(new)) => {
                 old.reason == Reason::NoPtx && new.reason != Reason::NoPtx
             }
             (old, _) => matches!(old, Fate::Refused(_)),
         };
         if better {
-            *entry = fate;
+            *entry = fate.clone();
         }
     }
     found.kernels = kernels.len();
@@ -266,9 +270,8 @@ fn rank(arch: &Arch) -> Option<(u8, u32)> {
     }
 }
 
-/// The kernels of a group, each with what becomes of it.
-fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Fate)> {
-    let limits = &Limits::DEFAULT;
+/// The kernels of a group, each with what becomes of it, and those that are not loaded.
+fn kernels_of(group: &Group<'_>, path: &Path) -> (Vec<(String, Fate)>, BTreeSet<String>) {
     let refused = |kernel: &str, reason, why: String| Refused {
         file: path.to_owned(),
         kernel: kernel.to_owned(),
@@ -277,11 +280,8 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Fate)> {
         instruction: None,
         why,
     };
-    let mut names = BTreeSet::new();
     let mut best: BTreeMap<u64, ((u8, u32), &Image<'_>)> = BTreeMap::new();
     for (image, container) in group.images.iter().zip(&group.containers) {
-        let kernels = image.kernels(limits).unwrap_or_default();
-        names.extend(kernels.into_iter().map(|kernel| kernel.name));
         if let (ImageKind::Ptx, Some(rank)) = (image.kind, rank(&image.arch)) {
             let entry = best.entry(*container).or_insert((rank, image));
             if rank > entry.0 {
@@ -289,7 +289,24 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Fate)> {
             }
         }
     }
-    let modules = best.values().map(|(_, image)| module(image)).collect::<Result<Vec<_>, _>>();
+    // As whoever loads them does (`cushim_ptx::texts::module`): NVIDIA's library of the device runtime is not needed
+    // beside others, and its kernels are nobody's.
+    let several = best.len() > 1;
+    let mut left_out = BTreeSet::new();
+    let mut modules = Vec::with_capacity(best.len());
+    for (container, (_, image)) in &best {
+        match module(image) {
+            Ok(module) if several && module.is_device_runtime() => {
+                left_out.insert(*container);
+            }
+            other => modules.push(other),
+        }
+    }
+    // Machine code that was linked holds the kernels of all units, those of the library among them.
+    let (theirs, all) =
+        (kernel_names(group, |of| left_out.contains(of)), kernel_names(group, |_| true));
+    let names: Vec<String> = all.difference(&theirs).cloned().collect();
+    let modules = modules.into_iter().collect::<Result<Vec<_>, _>>();
     let module = modules.and_then(|mut modules| match modules.len() {
         0 => Ok(None),
         1 if !group.units => Ok(modules.pop()),
@@ -302,7 +319,7 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Fate)> {
                 let refused = refused(&name, Reason::InvalidPtx, why.clone());
                 (name, Fate::Refused(refused))
             };
-            return names.into_iter().map(each).collect();
+            return (names.into_iter().map(each).collect(), theirs);
         }
     };
     let known: BTreeMap<&str, u32> = module.iter().flat_map(entries).collect();
@@ -323,7 +340,14 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> Vec<(String, Fate)> {
         };
         (name, fate)
     };
-    names.into_iter().map(judge).collect()
+    (names.into_iter().map(judge).collect(), theirs)
+}
+
+/// The kernels of the images of some containers.
+fn kernel_names(group: &Group<'_>, of: impl Fn(&u64) -> bool) -> BTreeSet<String> {
+    let images = group.images.iter().zip(&group.containers).filter(|(_, container)| of(container));
+    let kernels = images.flat_map(|(image, _)| image.kernels(&Limits::DEFAULT).unwrap_or_default());
+    kernels.map(|kernel| kernel.name).collect()
 }
 
 fn module(image: &Image<'_>) -> Result<Module, String> {

@@ -322,15 +322,44 @@ fn damaged_files_never_panic() {
 
 /// A library whose device code is these fat binaries, one after the other.
 fn with_images(bench: &Bench, name: &str, fatbins: &[Vec<u8>], source: &str, flags: &[&str]) {
+    with_images_in(".nv_fatbin", bench, name, fatbins, source, flags);
+}
+
+fn with_images_in(
+    section: &str,
+    bench: &Bench,
+    name: &str,
+    fatbins: &[Vec<u8>],
+    source: &str,
+    flags: &[&str],
+) {
     let mut bytes = Vec::new();
     for fatbin in fatbins {
         bytes.extend(fatbin);
         bytes.resize(bytes.len().next_multiple_of(8), 0);
     }
     fs::write(bench.path(&format!("{name}.fatbin")), bytes).unwrap();
-    let section = ".pushsection .nv_fatbin,\\\"a\\\"\\n.balign 8\\n.incbin";
+    let section = format!(".pushsection {section},\\\"a\\\"\\n.balign 8\\n.incbin");
     let code = format!("__asm__(\"{section} \\\"{name}.fatbin\\\"\\n.popsection\"); {source}");
     bench.compile(name, &code, flags);
+}
+
+/// Units that were linked with NVIDIA's library of the device runtime: its calls are the host's, its kernels nobody's.
+fn device_runtime(bench: &Bench, cpu: &dyn Fn(i32) -> Value, ptx: &dyn Fn(&str) -> Vec<u8>) {
+    let launch = "__cudaCDP2LaunchDeviceV2";
+    let kernel = format!(
+        ".extern .func (.param .b32 r) {launch}(.param .b64 a, .param .b64 b);\n.visible .entry parent() {{\n\
+         .reg .b32 %r<2>; .reg .b64 %d<2>;\n.param .b64 a; .param .b64 b; .param .b32 r;\nmov.u64 %d1, 0;\n\
+         st.param.b64 [a], %d1; st.param.b64 [b], %d1;\ncall (r), {launch}, (a, b);\nret; }}"
+    );
+    let library = format!(
+        ".extern .func __cuda_syscall_something();\n.visible .func (.param .b32 r) {launch}(.param .b64 a, .param .b64 b)\n\
+         {{ call __cuda_syscall_something; ret; }}\n.visible .entry of_the_library() {{ ret; }}"
+    );
+    let units = [ptx(&kernel), ptx(&library)];
+    with_images_in("__nv_relfatbin", bench, "app", &units, "int main(void) { return 0; }", &[]);
+    let found = cpu(0);
+    assert_eq!((&found["kernels"], &found["runs"]), (&1.into(), &1.into()), "{found}");
 }
 
 /// Libraries with machine code only; a runtime that is not found comes with the backend.
@@ -423,6 +452,7 @@ fn what_the_cpu_makes_of_it() {
     assert_eq!(json(&bench.run(&["doctor", "--json", "./app"]))["cpu"], Value::Null);
 
     large(&bench, &cpu, ptx, good);
+    device_runtime(&bench, &cpu, &ptx);
 
     let images = [ptx(good), ptx(wide), ptx(calls), ptx(broken), fatbin(Kind::Cubin, &machine)];
     with_images(&bench, "app", &images, main, &[]);
