@@ -58,7 +58,7 @@ fn samples_are_what_a_gpu_gives() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes half an hour: cargo test --release -p cushim-ptx --test approximate -- --ignored"]
 fn all_operands_give_what_a_gpu_gives() {
     let (recording, forms) = (recording(), forms::all());
     let next = AtomicUsize::new(0);

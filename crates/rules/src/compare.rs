@@ -35,6 +35,19 @@ pub enum Element {
     I64,
 }
 
+impl Element {
+    /// All of them. Their places are the numbers of the compiled form: new ones come last.
+    pub const ALL: [Element; 7] = [
+        Element::Bytes,
+        Element::F16,
+        Element::BF16,
+        Element::F32,
+        Element::F64,
+        Element::I32,
+        Element::I64,
+    ];
+}
+
 /// Whose results the program goes on with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Keep {

@@ -22,16 +22,6 @@ pub const VERSION: &str = "rules1";
 /// The most bytes of a value: Linux takes no longer strings than 128 KiB into a process (`MAX_ARG_STRLEN`).
 pub const MOST: usize = 120 << 10;
 
-const ELEMENTS: [Element; 7] = [
-    Element::Bytes,
-    Element::F16,
-    Element::BF16,
-    Element::F32,
-    Element::F64,
-    Element::I32,
-    Element::I64,
-];
-
 /// The rules of `manifest` in this form.
 pub fn write(manifest: &Path, rules: &[Rule]) -> String {
     let mut to = Writer(String::new());
@@ -152,7 +142,7 @@ impl Writer {
     }
 
     fn compare(&mut self, compare: &Compare) {
-        let element = ELEMENTS.iter().position(|element| *element == compare.element);
+        let element = Element::ALL.iter().position(|element| *element == compare.element);
         self.number(element.unwrap_or(0) as u64);
         self.number(compare.tolerance.to_bits());
         self.word(match compare.keep {
@@ -299,7 +289,7 @@ impl<'a> Reader<'a> {
     }
 
     fn compare(&mut self, element: &str) -> Option<Compare> {
-        let element = *ELEMENTS.get(usize::try_from(Self::of(element)?).ok()?)?;
+        let element = *Element::ALL.get(usize::try_from(Self::of(element)?).ok()?)?;
         let tolerance = f64::from_bits(self.number()?);
         if !(tolerance >= 0.0 && tolerance.is_finite()) {
             return None;

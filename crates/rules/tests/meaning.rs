@@ -10,16 +10,6 @@ use cushim_rules::{
 };
 use regex_lite::Regex;
 
-const ELEMENTS: [Element; 7] = [
-    Element::Bytes,
-    Element::F16,
-    Element::BF16,
-    Element::F32,
-    Element::F64,
-    Element::I32,
-    Element::I64,
-];
-
 fn rule(action: Action) -> Rule {
     let name = "r, =%".to_owned();
     Rule { name, matching: Match::default(), action, on_failure: OnFailure::Stop }
@@ -33,7 +23,7 @@ fn compared(compare: Compare) -> Action {
 #[test]
 fn every_action_comes_back_as_it_was() {
     let mut all = vec![Action::Skip, Action::Image { images: vec!["x.cubin".into()] }];
-    for element in ELEMENTS {
+    for element in Element::ALL {
         for (tolerance, keep) in [(0.0, Keep::Original), (1e-3, Keep::Replacement)] {
             for parameters in [None, Some(Vec::new()), Some(vec![0, 7])] {
                 all.push(compared(Compare { parameters, element, tolerance, keep }));
