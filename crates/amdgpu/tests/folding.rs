@@ -209,16 +209,14 @@ fn declarations(text: &mut String, operations: &[(&str, &str, String)]) {
 
 /// What `opt` folds the functions to, by number.
 fn folded(program: &PathBuf, text: &str) -> Vec<Option<u64>> {
-    let folder = std::env::temp_dir().join(format!("cushim-folding-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a folder");
-    let input = folder.join("in.ll");
+    let folder = tempfile::tempdir().expect("a folder");
+    let input = folder.path().join("in.ll");
     std::fs::write(&input, text).expect("written");
     let output = Command::new(program)
         .args(["-S", "-passes=instcombine,instsimplify"])
         .arg(&input)
         .output()
         .expect("opt starts");
-    std::fs::remove_dir_all(&folder).expect("removed");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let (mut results, mut number) = (Vec::new(), 0);
     for line in String::from_utf8_lossy(&output.stdout).lines() {

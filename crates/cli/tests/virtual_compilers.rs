@@ -33,23 +33,23 @@ const PTX: usize =
 
 #[test]
 fn machine_code_is_ptx() {
-    let folder = std::env::temp_dir().join(format!("cushim-compilers-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let shared = ["-shared", "-fPIC", "-DNVRTC", "-Wl,-soname,libnvrtc.so.12"];
-    let first = compile(&folder, "compiler.c", "libnvrtc.so.12", &shared);
+    let first = compile(folder, "compiler.c", "libnvrtc.so.12", &shared);
     // Copies that packages carry have names of their own.
     let copies: Vec<PathBuf> = (0..5)
         .map(|n| {
             let name = format!("libnvrtc-{n}.so.12");
             let soname = format!("-Wl,-soname,{name}");
-            compile(&folder, "compiler.c", &name, &["-shared", "-fPIC", "-DNVRTC", &soname])
+            compile(folder, "compiler.c", &name, &["-shared", "-fPIC", "-DNVRTC", &soname])
         })
         .collect();
     let linker =
-        compile(&folder, "compiler.c", "libnvJitLink.so.12", &["-shared", "-fPIC", "-DNVJITLINK"]);
-    let program = compile(&folder, "compiled.c", "compiled", &[]);
+        compile(folder, "compiler.c", "libnvJitLink.so.12", &["-shared", "-fPIC", "-DNVJITLINK"]);
+    let program = compile(folder, "compiled.c", "compiled", &[]);
     let linked = compile(
-        &folder,
+        folder,
         "compiled.c",
         "linked",
         &["-DLINKED", "libnvrtc.so.12", "-Wl,-rpath,$ORIGIN"],
@@ -87,5 +87,4 @@ fn machine_code_is_ptx() {
     // Over NVIDIA's driver, machine code is what is wanted.
     let (out, _) = run("native", &program, &[&first, &linker]);
     assert!(out.starts_with("-arch=sm_80: -w -arch=sm_80; 13 bytes"), "{out}");
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -14,8 +14,8 @@ const ROUNDED: &str = "0 0 0 0 0 0 0 0";
 fn sums_are_fused_but_where_the_user_or_the_program_says_otherwise() {
     let cushim = env!("CARGO_BIN_EXE_cushim");
     assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
-    let folder = std::env::temp_dir().join(format!("cushim-contraction-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let program = folder.join("contraction");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c-tests/virtual/contraction.c");
     let cc = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
@@ -48,5 +48,4 @@ fn sums_are_fused_but_where_the_user_or_the_program_says_otherwise() {
             assert!(done.status.success(), "{what}");
         }
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }

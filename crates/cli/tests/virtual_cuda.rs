@@ -50,10 +50,9 @@ fn expected(name: &str, major: u32) -> String {
 }
 
 fn run(name: &str, major: u32) {
-    let folder =
-        std::env::temp_dir().join(format!("cushim-virtual-{name}-{major}-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
-    let program = compile(name, major, &folder);
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let program = compile(name, major, folder);
     let thin = [format!("libcushim_cudart{major}.so"), "libcushim_cuda.so".to_owned()];
     let preload = thin.map(|library| built(&library).display().to_string()).join(" ");
     let done = Command::new("timeout")
@@ -67,7 +66,6 @@ fn run(name: &str, major: u32) {
     assert_eq!(String::from_utf8_lossy(&done.stdout), expected(name, major), "{major}: {said}");
     assert!(done.status.success(), "{major}: {}: {said}", done.status);
     assert_eq!(said, "", "{major}: nothing to complain about");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -79,8 +77,8 @@ fn a_program_of_each_major_registers_and_launches() {
 /// A program that opens CUDA's libraries by the names that come with drivers and toolkits.
 #[test]
 fn libraries_by_other_names() {
-    let folder = std::env::temp_dir().join(format!("cushim-names-{}", std::process::id()));
-    fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let program = folder.join("names");
     let source = root().join("c-tests/virtual/names.c");
     let mut command = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
@@ -93,7 +91,6 @@ fn libraries_by_other_names() {
     let expected = fs::read_to_string(root().join("c-tests/virtual/names.expected")).unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
     assert_eq!(String::from_utf8_lossy(&done.stdout), expected, "{said}");
-    fs::remove_dir_all(folder).unwrap();
 }
 
 /// `name@version` of every defined dynamic symbol.

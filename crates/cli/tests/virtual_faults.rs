@@ -70,12 +70,12 @@ fn without_addresses(line: &str) -> String {
     out + rest
 }
 
-/// The program of `c-tests/virtual/faults.c` in a folder of its own, which `test` may use.
-fn with_program(test: &str, body: impl FnOnce(&mut dyn FnMut(&str, (&str, &str)) -> Output)) {
+/// The program of `c-tests/virtual/faults.c` in a folder of its own, which `body` may use.
+fn with_program(body: impl FnOnce(&mut dyn FnMut(&str, (&str, &str)) -> Output)) {
     let cushim = env!("CARGO_BIN_EXE_cushim");
     assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
-    let folder = std::env::temp_dir().join(format!("cushim-virtual-{test}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let program = folder.join("faults");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c-tests/virtual/faults.c");
     let mut command = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
@@ -87,12 +87,11 @@ fn with_program(test: &str, body: impl FnOnce(&mut dyn FnMut(&str, (&str, &str))
         command.args(["60", cushim, "run", "--backend", "cpu"]).arg(&program).arg(mode);
         command.env(name, value).output().unwrap()
     });
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn the_message_says_what_who_and_where() {
-    with_program("faults", |run| {
+    with_program(|run| {
         for (mode, code, message) in CASES {
             for by in ["compiled", "interpreter"] {
                 let done = run(mode, ("CUSHIM_CPU", by));
@@ -117,7 +116,7 @@ fn the_message_says_what_who_and_where() {
 #[cfg(debug_assertions)]
 #[test]
 fn a_panic_of_ours_ends_the_launch_and_not_the_program() {
-    with_program("panics", |run| {
+    with_program(|run| {
         for (mode, helper) in [("odd", "Store"), ("ends", "Trap")] {
             let done = run(mode, ("TEST_PANIC_OF_CUSHIM", helper));
             let said = String::from_utf8_lossy(&done.stderr).into_owned();

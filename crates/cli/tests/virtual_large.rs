@@ -9,8 +9,8 @@ use std::process::Command;
 fn the_first_kernel_that_is_too_large_is_named_once() {
     let cushim = env!("CARGO_BIN_EXE_cushim");
     assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
-    let folder = std::env::temp_dir().join(format!("cushim-large-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let program = folder.join("large");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../c-tests/virtual/large.c");
     let mut command = Command::new(std::env::var("CC").unwrap_or_else(|_| "cc".to_owned()));
@@ -36,5 +36,4 @@ fn the_first_kernel_that_is_too_large_is_named_once() {
         assert_eq!(String::from_utf8_lossy(&done.stdout), format!("0 {sum}\n").repeat(4), "{by}");
         assert!(done.status.success(), "{by}");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -22,10 +22,10 @@ fn on_the_cpu(program: &[&str]) -> Command {
     command
 }
 
-/// The program of `c-tests/virtual/signals.c` in a folder of its own, which `test` may use.
-fn with_program(test: &str, body: impl FnOnce(&str)) {
-    let folder = std::env::temp_dir().join(format!("cushim-{test}-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+/// The program of `c-tests/virtual/signals.c` in a folder of its own, which `body` may use.
+fn with_program(body: impl FnOnce(&str)) {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     let program = folder.join("signals");
     let cc = std::env::var("CC").unwrap_or_else(|_| "cc".to_owned());
     let mut command = Command::new(cc);
@@ -33,7 +33,6 @@ fn with_program(test: &str, body: impl FnOnce(&str)) {
     let done = command.output().unwrap();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     body(program.to_str().unwrap());
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// How a program ended, by the shell's convention, as `cushim run` answers it.
@@ -43,7 +42,7 @@ fn code(done: &Output) -> i32 {
 
 #[test]
 fn a_kernels_fault_is_an_error_and_the_programs_is_its_own() {
-    with_program("faults", |program| {
+    with_program(|program| {
         for (mode, expected) in [("fault", 139), ("fault-before", 7), ("fault-after", 7)] {
             let done = on_the_cpu(&[program, mode]).output().unwrap();
             let said = String::from_utf8_lossy(&done.stderr);
@@ -59,7 +58,7 @@ fn a_kernels_fault_is_an_error_and_the_programs_is_its_own() {
 
 #[test]
 fn a_kernel_that_never_ends_is_interrupted() {
-    with_program("interrupted", |program| {
+    with_program(|program| {
         for (mode, expected) in [("plain", 130), ("handled", 5)] {
             let mut command = on_the_cpu(&[program, mode]);
             let mut child = command.stdout(Stdio::piped()).spawn().unwrap();

@@ -178,8 +178,9 @@ mod tests {
 
     #[test]
     fn an_image_is_written_once_and_met_twice() {
-        let path = std::env::temp_dir().join(format!("cushim-dump-{}", std::process::id()));
-        let folder = Folder::make(&path).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path();
+        let folder = Folder::make(path).unwrap();
         let ptx = b".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k() { ret; }\n";
         parts(&folder, ptx, "lib \"x\"", "cuModuleLoadData").unwrap();
         parts(&folder, ptx, "", "cuLibraryLoadData").unwrap();
@@ -190,14 +191,14 @@ mod tests {
         assert!(
             index.contains("\"owner\":\"lib \\\"x\\\"\"") && index.contains("\"kernels\":[\"k\"]")
         );
-        assert_eq!(fs::read_dir(&path).unwrap().count(), 2);
-        fs::remove_dir_all(&path).unwrap();
+        assert_eq!(fs::read_dir(path).unwrap().count(), 2);
     }
 
     #[test]
     fn links_in_the_folder_lead_nowhere() {
-        let path = std::env::temp_dir().join(format!("cushim-dump-links-{}", std::process::id()));
-        let folder = Folder::make(&path).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path();
+        let folder = Folder::make(path).unwrap();
         let victim = path.join("victim");
         fs::write(&victim, "mine").unwrap();
         let ptx = b".version 7.0\n.target sm_52\n.address_size 64\n.visible .entry k() { ret; }\n";
@@ -206,13 +207,13 @@ mod tests {
         std::os::unix::fs::symlink(&victim, path.join(INDEX)).unwrap();
         assert!(parts(&folder, ptx, "", "cuModuleLoadData").is_err());
         assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
-        fs::remove_dir_all(&path).unwrap();
     }
 
     #[test]
     fn images_together_have_a_limit() {
-        let path = std::env::temp_dir().join(format!("cushim-dump-bomb-{}", std::process::id()));
-        let folder = Folder::make(&path).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path();
+        let folder = Folder::make(path).unwrap();
         let zeros = vec![0; 60 << 20];
         let image = |arch| cushim_image::fatbin::Image {
             kind: cushim_image::fatbin::Kind::Ptx,
@@ -225,6 +226,5 @@ mod tests {
         let bomb = cushim_image::fatbin::write(&images).unwrap();
         let error = parts(&folder, &bomb, "", "cuModuleLoadData").unwrap_err();
         assert!(error.to_string().contains("unpacked images together"), "{error}");
-        fs::remove_dir_all(&path).unwrap();
     }
 }

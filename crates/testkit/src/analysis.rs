@@ -15,29 +15,22 @@ use cushim_cli::report::show::{Output, write, write_changes};
 use cushim_cli::report::tables::{ALL, By};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
+use tempfile::TempDir;
 
-/// A folder of this process, in memory where there is such a file system.
-fn folder() -> PathBuf {
+/// The input as a trace file, in a folder of its own that goes with the first of the two: in memory
+/// where there is such a file system.
+fn put(data: &[u8]) -> Option<(TempDir, PathBuf)> {
     let memory = Path::new("/dev/shm");
-    let root = if memory.is_dir() { memory.to_owned() } else { std::env::temp_dir() };
-    let thread = format!("{:?}", std::thread::current().id());
-    let thread: String = thread.chars().filter(char::is_ascii_digit).collect();
-    let folder = root.join(format!("cushim-fuzz-{}-{thread}", std::process::id()));
-    let _ = fs::create_dir_all(&folder);
-    folder
-}
-
-/// The input as a trace file.
-fn put(data: &[u8]) -> Option<(PathBuf, PathBuf)> {
-    let folder = folder();
-    let path = folder.join("x.cushim");
+    let folder = if memory.is_dir() { tempfile::tempdir_in(memory) } else { tempfile::tempdir() };
+    let folder = folder.ok()?;
+    let path = folder.path().join("x.cushim");
     fs::File::create(&path).and_then(|mut file| file.write_all(data)).ok()?;
     Some((folder, path))
 }
 
 /// `cushim report` in every format.
 pub fn report(data: &[u8]) {
-    let Some((folder, path)) = put(data) else { return };
+    let Some((_folder, path)) = put(data) else { return };
     let options = Options { width: Some(80), ..Options::default() };
     if let Ok(report) = analyse(&[path.clone(), path.clone()], &cushim_analysis::Options::default())
     {
@@ -71,14 +64,13 @@ pub fn report(data: &[u8]) {
             write_changes(&mut Vec::new(), (&report, &report), output, &options).unwrap();
         }
     }
-    let _ = fs::remove_dir_all(folder);
 }
 
 /// `cushim export` to every format.
 pub fn export(data: &[u8]) {
     let Some((folder, path)) = put(data) else { return };
     for to in [To::Jsonl, To::Chrome, To::Perfetto, To::Parquet] {
-        let output = folder.join(if to == To::Parquet { "lake" } else { "out" });
+        let output = folder.path().join(if to == To::Parquet { "lake" } else { "out" });
         let files = vec![path.clone()];
         let args = ExportArgs { files, to, output: output.clone(), run: None, force: true };
         let Ok(files) = export::write(&args) else { break };
@@ -97,7 +89,6 @@ pub fn export(data: &[u8]) {
         }
         drop(files);
     }
-    let _ = fs::remove_dir_all(folder);
 }
 
 /// A row of packets, each with its length before it.

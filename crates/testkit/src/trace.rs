@@ -10,13 +10,12 @@ use cushim_trace::reader::TraceFile;
 
 /// A trace file, shown in full as text and as JSON lines.
 pub fn file(data: &[u8]) {
-    let path = std::env::temp_dir().join(format!("cushim-fuzz-{}", std::process::id()));
-    let written = std::fs::File::create(&path).and_then(|mut file| file.write_all(data));
-    if written.is_err() {
+    let Ok(mut written) = tempfile::NamedTempFile::new() else { return };
+    if written.write_all(data).is_err() {
         return;
     }
     for format in [Format::Text, Format::Jsonl] {
-        let Ok(file) = TraceFile::open(&path) else { break };
+        let Ok(file) = TraceFile::open(written.path()) else { break };
         let options = ViewOptions {
             format,
             nested: true,
@@ -33,5 +32,4 @@ pub fn file(data: &[u8]) {
         }
         view.finish().expect("a sink takes everything");
     }
-    let _ = std::fs::remove_file(&path);
 }

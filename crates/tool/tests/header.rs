@@ -110,8 +110,8 @@ fn compilers_agree_on_the_sizes() {
         .iter()
         .map(|(name, size)| format!("char {name}_[sizeof({name}) == {size} ? 1 : -1];\n"))
         .collect();
-    let folder = std::env::temp_dir().join(format!("cushim-header-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
     for (compiler, file) in [("gcc", "sizes.c"), ("g++", "sizes.cpp")] {
         std::fs::write(folder.join(file), format!("#include \"cushim.h\"\n{checks}")).unwrap();
         let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
@@ -123,5 +123,4 @@ fn compilers_agree_on_the_sizes() {
             .unwrap();
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -263,8 +263,8 @@ mod tests {
 
     #[test]
     fn marks_have_a_length_and_pages_go_with_who_mapped_them() {
-        let path = std::env::temp_dir().join(format!("cushim-control-{}", std::process::id()));
-        let _ = fs::remove_file(&path);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("trace");
         let recorder = Recorder::create(&path, 1 << 20, None, &Process::default()).unwrap();
         let before = mappings(&path);
         let remote = Remote::open(&path, std::process::id()).unwrap();

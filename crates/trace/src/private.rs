@@ -237,41 +237,24 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
 
-    /// A folder of the test's own, removed when it goes.
-    struct Scratch(PathBuf);
-
-    impl Scratch {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("cushim-{name}-{}", std::process::id()));
-            fs::create_dir(&path).unwrap();
-            Scratch(path)
-        }
-    }
-
-    impl Drop for Scratch {
-        fn drop(&mut self) {
-            fs::remove_dir_all(&self.0).unwrap();
-        }
-    }
-
     fn mode(path: &Path) -> u32 {
         fs::symlink_metadata(path).unwrap().permissions().mode() & 0o777
     }
 
     #[test]
     fn files_are_private_whatever_the_mask() {
-        let scratch = Scratch::new("private");
-        let folder = Folder::make(&scratch.0.join("a/b")).unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = Folder::make(&scratch.path().join("a/b")).unwrap();
         folder.replace(OsStr::new("one"), b"x").unwrap();
         folder.create(OsStr::new("two")).unwrap();
         folder.append(OsStr::new("three")).unwrap().write_all(b"y").unwrap();
-        let at = |name: &str| scratch.0.join("a/b").join(name);
-        assert_eq!([mode(&scratch.0.join("a")), mode(&at(""))], [0o700; 2]);
+        let at = |name: &str| scratch.path().join("a/b").join(name);
+        assert_eq!([mode(&scratch.path().join("a")), mode(&at(""))], [0o700; 2]);
         assert_eq!([mode(&at("one")), mode(&at("two")), mode(&at("three"))], [0o600; 3]);
         assert_eq!(fs::read_dir(at("")).unwrap().count(), 3, "nothing is left aside");
         assert!(folder.has(OsStr::new("one")) && !folder.has(OsStr::new("four")));
         assert!(folder.create(OsStr::new("../one")).is_err());
-        let fresh = scratch.0.join("fresh");
+        let fresh = scratch.path().join("fresh");
         Folder::create_new(&fresh).unwrap().create(OsStr::new("x")).unwrap();
         assert_eq!((mode(&fresh), mode(&fresh.join("x"))), (0o700, 0o600));
         assert!(Folder::create_new(&fresh).is_err());
@@ -279,13 +262,14 @@ mod tests {
 
     #[test]
     fn nothing_is_written_through_a_link() {
-        let scratch = Scratch::new("links");
-        let victim = scratch.0.join("victim");
+        let scratch = tempfile::tempdir().unwrap();
+        let victim = scratch.path().join("victim");
         fs::write(&victim, "mine").unwrap();
-        let folder = Folder::make(&scratch.0.join("out")).unwrap();
+        let folder = Folder::make(&scratch.path().join("out")).unwrap();
         for name in ["made", "appended", "replaced", "dangling"] {
-            let target = if name == "dangling" { scratch.0.join("none") } else { victim.clone() };
-            symlink(target, scratch.0.join("out").join(name)).unwrap();
+            let target =
+                if name == "dangling" { scratch.path().join("none") } else { victim.clone() };
+            symlink(target, scratch.path().join("out").join(name)).unwrap();
         }
         assert!(folder.has(OsStr::new("dangling")));
         let refused = folder.create(OsStr::new("made")).unwrap_err();
@@ -295,17 +279,17 @@ mod tests {
         assert_eq!(refused.raw_os_error(), Some(libc::ELOOP));
         folder.replace(OsStr::new("replaced"), b"new").unwrap();
         assert_eq!(fs::read_to_string(&victim).unwrap(), "mine");
-        assert!(!scratch.0.join("none").exists());
-        assert_eq!(fs::read_to_string(scratch.0.join("out/replaced")).unwrap(), "new");
-        fs::hard_link(&victim, scratch.0.join("out/second")).unwrap();
+        assert!(!scratch.path().join("none").exists());
+        assert_eq!(fs::read_to_string(scratch.path().join("out/replaced")).unwrap(), "new");
+        fs::hard_link(&victim, scratch.path().join("out/second")).unwrap();
         let refused = folder.append(OsStr::new("second")).unwrap_err();
         assert_eq!(refused.kind(), ErrorKind::PermissionDenied);
     }
 
     #[test]
     fn own_links_lead_on() {
-        let scratch = Scratch::new("own");
-        let real = scratch.0.canonicalize().unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let real = scratch.path().canonicalize().unwrap();
         fs::create_dir(real.join("far")).unwrap();
         symlink("far", real.join("near")).unwrap();
         symlink("../far/x", real.join("far/y")).unwrap();
@@ -326,8 +310,8 @@ mod tests {
         if user() != 0 {
             return eprintln!("SKIPPED: only root can make a link that is another user's");
         }
-        let scratch = Scratch::new("others");
-        let real = scratch.0.canonicalize().unwrap();
+        let scratch = tempfile::tempdir().unwrap();
+        let real = scratch.path().canonicalize().unwrap();
         let (shared, link) = (real.join("shared"), real.join("shared/link"));
         fs::create_dir(&shared).unwrap();
         fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
@@ -344,8 +328,8 @@ mod tests {
 
     #[test]
     fn so_many_links_are_followed_and_no_more() {
-        let scratch = Scratch::new("links");
-        let name = |n: u32| scratch.0.join(format!("l{n}"));
+        let scratch = tempfile::tempdir().unwrap();
+        let name = |n: u32| scratch.path().join(format!("l{n}"));
         fs::write(name(0), "").unwrap();
         for n in 1..=LINKS_MAX + 1 {
             symlink(name(n - 1), name(n)).unwrap();

@@ -38,9 +38,9 @@ fn main() {
     let (tables, cases) = (pick(&TABLES), pick(&CASES));
     let ptx = std::fs::read_to_string(ptx).unwrap();
     // Compiled kernels of this run only.
-    let folder = std::env::temp_dir().join(format!("cpu-bench-{}", std::process::id()));
+    let folder = tempfile::tempdir().unwrap();
     // SAFETY: no other thread runs yet.
-    unsafe { std::env::set_var("CUSHIM_CACHE_DIR", &folder) };
+    unsafe { std::env::set_var("CUSHIM_CACHE_DIR", folder.path()) };
     let (strict, fast) = (Native::new(strict), Native::new(fast));
     let one = Side::new(1, "", &ptx, BYTES);
     check(&one, &strict);
@@ -52,7 +52,6 @@ fn main() {
             _ => interpreter(&one, &ptx, &cases),
         }
     }
-    let _ = std::fs::remove_dir_all(folder);
 }
 
 /// Runs all cases until their better code, which is made beside the kernels that run, is there.

@@ -84,8 +84,6 @@ impl Recorder {
 
 #[cfg(test)]
 mod tests {
-    use std::path::PathBuf;
-
     use super::*;
     use crate::control::Room;
     use crate::layout::Lost;
@@ -94,13 +92,11 @@ mod tests {
     use crate::recorder::Backlog;
     use crate::recorder::Settings;
 
-    fn recorder(wait: bool) -> (PathBuf, Recorder) {
-        let dir = crate::recorder::tests::scratch(if wait { "behind-wait" } else { "behind" });
-        let _ = std::fs::remove_dir_all(&dir);
-        std::fs::create_dir(&dir).unwrap();
+    fn recorder(wait: bool) -> (tempfile::TempDir, Recorder) {
+        let dir = tempfile::tempdir().unwrap();
         let backlog = Some(Backlog { most: 1 << 20, wait });
         let settings = Settings { backlog, limit: 1 << 40, ..Settings::default() };
-        let recorder = Recorder::open(&dir.join("x.cushim"), &settings, &Process::default());
+        let recorder = Recorder::open(&dir.path().join("x.cushim"), &settings, &Process::default());
         (dir, recorder.unwrap())
     }
 
@@ -115,7 +111,7 @@ mod tests {
         let (dir, recorder) = recorder(false);
         let mut buffer = recorder.attach(1).unwrap();
         store(&recorder, &mut buffer, 100_000);
-        let path = dir.join("x.cushim");
+        let path = dir.path().join("x.cushim");
         let mut file = TraceFile::open(&path).unwrap();
         let (used, lost) = (file.header().used, file.header().lost[Lost::Behind as usize]);
         assert!(used <= 1 << 20 && lost > 80_000, "{used} {lost}");
@@ -133,15 +129,14 @@ mod tests {
             file.header().lost[Lost::Behind as usize]
         );
         assert!(file.header().used > used);
-        std::fs::remove_dir_all(dir).unwrap();
     }
 
     #[test]
     fn who_waits_goes_on_with_the_reader_or_without_one() {
         use std::os::fd::AsRawFd;
         let (dir, recorder) = recorder(true);
-        let path = dir.join("x.cushim");
-        let folder = std::fs::File::open(&dir).unwrap();
+        let path = dir.path().join("x.cushim");
+        let folder = std::fs::File::open(dir.path()).unwrap();
         // SAFETY: an open file.
         assert_eq!(unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX) }, 0);
         std::thread::scope(|scope| {
@@ -164,6 +159,5 @@ mod tests {
         store(&recorder, &mut buffer, 40_000);
         let file = TraceFile::open(&path).unwrap();
         assert!(file.header().lost[Lost::Behind as usize] > 0, "nobody is waited for");
-        std::fs::remove_dir_all(dir).unwrap();
     }
 }

@@ -224,11 +224,11 @@ mod tests {
 
     #[test]
     fn a_small_file_system_is_crowded_before_it_is_full() {
-        let at = std::env::temp_dir().join(format!("cushim-crowded-{}", std::process::id()));
-        std::fs::create_dir(&at).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let at = folder.path();
         let mount = |words: &[&str]| {
             let mut command = std::process::Command::new(words[0]);
-            command.args(&words[1..]).arg(&at).stderr(std::process::Stdio::null());
+            command.args(&words[1..]).arg(at).stderr(std::process::Stdio::null());
             command.status().is_ok_and(|status| status.success())
         };
         if mount(&["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs"]) {
@@ -255,6 +255,5 @@ mod tests {
         } else {
             eprintln!("left out: a crowded file system: this user may not mount a tmpfs");
         }
-        std::fs::remove_dir(&at).unwrap();
     }
 }

@@ -6,18 +6,18 @@ use crate::control::{Remote, State};
 use crate::event::Body;
 use crate::reader::TraceFile;
 
-fn ring(name: &str, keep: u64) -> (PathBuf, Recorder) {
-    let path = scratch(name);
+fn ring(keep: u64) -> ((tempfile::TempDir, PathBuf), Recorder) {
+    let (folder, path) = scratch();
     let settings = Settings { keep: Some(keep), ..Settings::default() };
     // The process that holds the file is this one.
     let process = Process { pid: std::process::id(), ..Process::default() };
     let recorder = Recorder::open(&path, &settings, &process).unwrap();
-    (path, recorder)
+    ((folder, path), recorder)
 }
 
 #[test]
 fn the_latest_are_kept_and_the_others_counted() {
-    let (path, recorder) = ring("ring", 256 << 10);
+    let ((_folder, path), recorder) = ring(256 << 10);
     let mut buffer = recorder.attach(1).unwrap();
     const ALL: u32 = 50_000;
     for kernel in 0..ALL {
@@ -38,7 +38,7 @@ fn the_latest_are_kept_and_the_others_counted() {
 
 #[test]
 fn a_chunk_with_an_open_call_is_not_used_again() {
-    let (path, recorder) = ring("ring-open", 64 << 10);
+    let ((_folder, path), recorder) = ring(64 << 10);
     let mut buffer = recorder.attach(1).unwrap();
     let outer = buffer.reserve(&recorder, 1, true).unwrap();
     // SAFETY: one slot was reserved; a call without words fits.
@@ -75,7 +75,7 @@ fn a_chunk_with_an_open_call_is_not_used_again() {
 
 #[test]
 fn many_threads_and_a_reader_beside_them() {
-    let (path, recorder) = ring("ring-threads", 512 << 10);
+    let ((_folder, path), recorder) = ring(512 << 10);
     const EACH: u32 = 20_000;
     std::thread::scope(|scope| {
         for tid in 1..=4u32 {
@@ -106,7 +106,7 @@ fn many_threads_and_a_reader_beside_them() {
 
 #[test]
 fn following_a_ring_hands_out_nothing_twice() {
-    let (path, recorder) = ring("ring-follow", 128 << 10);
+    let ((_folder, path), recorder) = ring(128 << 10);
     let mut buffer = recorder.attach(1).unwrap();
     let mut file = TraceFile::open(&path).unwrap();
     let mut seen = Vec::new();
@@ -127,7 +127,7 @@ fn following_a_ring_hands_out_nothing_twice() {
 
 #[test]
 fn marks_and_switches_from_outside() {
-    let (path, recorder) = ring("control", 64 << 10);
+    let ((_folder, path), recorder) = ring(64 << 10);
     let remote = Remote::of_file(&path).unwrap();
     assert_eq!(remote.pid(), std::process::id());
     assert_eq!((remote.state(), recorder.control()), (State::On, 0));
@@ -168,7 +168,7 @@ fn marks_and_switches_from_outside() {
 
 #[test]
 fn windows_end_by_on() {
-    let path = scratch("window");
+    let (_folder, path) = scratch();
     let settings = Settings { control: CONTROL_OFF | CONTROL_WINDOW, ..Settings::default() };
     let process = Process { pid: std::process::id(), ..Process::default() };
     let recorder = Recorder::open(&path, &settings, &process).unwrap();
@@ -183,7 +183,7 @@ fn windows_end_by_on() {
 
 #[test]
 fn a_trace_that_nobody_writes_is_not_controlled() {
-    let path = scratch("nobody");
+    let (_folder, path) = scratch();
     let process = Process { pid: 1, ..Process::default() };
     drop(Recorder::create(&path, 1 << 20, None, &process).unwrap());
     assert!(Remote::of_file(&path).is_err());

@@ -5,10 +5,11 @@ use crate::event::{Body, Payload};
 use crate::meta::{Api, Metadata};
 use crate::reader::TraceFile;
 
-pub(super) fn scratch(name: &str) -> PathBuf {
-    let dir = std::env::temp_dir().join(format!("cushim-trace-{}-{name}", std::process::id()));
-    let _ = std::fs::remove_file(&dir);
-    dir
+/// A name in a folder of the test's own, which goes with the first of the two.
+pub(super) fn scratch() -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace");
+    (folder, path)
 }
 
 pub(super) fn launch(
@@ -56,7 +57,7 @@ pub(super) fn read(path: &Path, last: bool) -> (Vec<Seen>, TraceFile) {
 
 #[test]
 fn threads_and_many_chunks() {
-    let path = scratch("threads");
+    let (_folder, path) = scratch();
     let recorder = Recorder::create(&path, 1 << 30, None, &Process::default()).unwrap();
     assert!(recorder.write_meta(&Api::encode(1, "f", "launch", "")));
     std::thread::scope(|scope| {
@@ -95,7 +96,7 @@ fn threads_and_many_chunks() {
 
 #[test]
 fn an_open_call_waits_and_is_shown_at_the_end() {
-    let path = scratch("open");
+    let (_folder, path) = scratch();
     let recorder = Recorder::create(&path, 1 << 30, None, &Process::default()).unwrap();
     let mut buffer = recorder.attach(1).unwrap();
     launch(&recorder, &mut buffer, 1, &[], true);
@@ -109,7 +110,7 @@ fn an_open_call_waits_and_is_shown_at_the_end() {
 
 #[test]
 fn the_limit_is_kept_and_counted() {
-    let path = scratch("limit");
+    let (_folder, path) = scratch();
     let recorder = Recorder::create(&path, 200 << 10, None, &Process::default()).unwrap();
     let mut buffer = recorder.attach(1).unwrap();
     for kernel in 0..10_000 {
@@ -128,7 +129,7 @@ fn the_limit_is_kept_and_counted() {
 
 #[test]
 fn an_existing_file_or_link_is_not_touched() {
-    let path = scratch("link");
+    let (_folder, path) = scratch();
     std::os::unix::fs::symlink("/nowhere/at/all", &path).unwrap();
     assert!(Recorder::create(&path, 1 << 20, None, &Process::default()).is_err());
     std::fs::remove_file(&path).unwrap();
@@ -140,7 +141,7 @@ fn an_existing_file_or_link_is_not_touched() {
 
 #[test]
 fn hostile_bytes_are_counted_never_believed() {
-    let path = scratch("hostile");
+    let (_folder, path) = scratch();
     let recorder = Recorder::create(&path, 1 << 30, None, &Process::default()).unwrap();
     let mut buffer = recorder.attach(1).unwrap();
     for kernel in 0..100 {
@@ -377,7 +378,7 @@ fn store(
 #[test]
 fn what_was_written_is_what_is_read() {
     for seed in 0..24u64 {
-        let path = scratch(&format!("property-{seed}"));
+        let (_folder, path) = scratch();
         let keep = seed.is_multiple_of(2).then_some(128 << 10);
         let tsc = !seed.is_multiple_of(3) && clock::has_invariant_tsc();
         let settings = Settings { keep, tsc, ..Settings::default() };
@@ -423,7 +424,7 @@ fn what_was_written_is_what_is_read() {
 
 #[test]
 fn a_link_stands_at_the_end_of_its_event() {
-    let path = scratch("link");
+    let (_folder, path) = scratch();
     let recorder = Recorder::create(&path, 1 << 20, None, &Process::default()).unwrap();
     let mut buffer = recorder.attach(1).unwrap();
     for (flags, link) in [(0, 0x1234u64), (EVENT_LINKED, 0x5678)] {
