@@ -164,7 +164,7 @@ fn takes(dst: Dst, class: Class, ty: Scalar) -> bool {
 
 /// A load; whether it was done.
 pub(super) fn load(w: &mut Warp, site: &Site, places: &Places, mask: u32) -> bool {
-    let (ty, dst) = (site.inst.ty(), &site.inst.dst);
+    let (ty, dst) = (site.inst.sem.ty(), &site.inst.dst);
     if !dst.iter().zip(&site.results).all(|(d, c)| takes(*d, *c, ty)) {
         return false;
     }
@@ -189,7 +189,7 @@ fn load_of<T: Number>(w: &mut Warp, dst: &[Dst], places: &Places, mask: u32) {
 
 /// A store; whether it was done.
 pub(super) fn store(w: &mut Warp, site: &Site, places: &Places, mask: u32) -> bool {
-    let ty = site.inst.ty();
+    let ty = site.inst.sem.ty();
     let parts = &site.operands[1..];
     if !parts.iter().all(|c| *c == Class::of(ty)) {
         return false;
