@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use cushim_abi::types;
 use cushim_abi::work::{Direction, transfer};
-use cushim_trace::event::{Launch, Mapped};
+use cushim_trace::event::{LaunchEvent, Mapped};
 use cushim_trace::layout::{LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN};
 use cushim_trace::meta::Api;
 
@@ -317,7 +317,7 @@ impl KernelRow {
         }
         self.arguments.merge(&other.arguments);
     }
-    pub(super) fn launch(&mut self, launch: &Launch<'_>, ns: Option<u64>, failed: bool) {
+    pub(super) fn launch(&mut self, launch: &LaunchEvent<'_>, ns: Option<u64>, failed: bool) {
         self.shaped((launch.grid, launch.block, launch.cluster, launch.shared), ns, failed);
         match launch.flags & (LAUNCH_ARGS_UNKNOWN | LAUNCH_ARGS_NULL) {
             0 => self.arguments.add(launch.args),

@@ -163,7 +163,7 @@ fn driver(args: &LoadArgs, image: &Image) -> Result<PathBuf, Error> {
     let front = preload::beside(&ours()?, CPU_DRIVER)?;
     let fmad = args.fmad.map(|fmad| (environ::FMAD, if fmad == Fmad::On { "on" } else { "off" }));
     for (name, value) in [Some(("CUSHIM_BACKEND", "cpu")), fmad].into_iter().flatten() {
-        // SAFETY: as above.
+        // SAFETY: nothing has started a thread that reads the environment.
         unsafe { std::env::set_var(name, value) };
     }
     Ok(front)

@@ -34,7 +34,7 @@ pub unsafe fn register_lib(
         let errno = unsafe { *libc::__errno_location() };
         // SAFETY: the program's descriptor, which libomptarget is about to read.
         let _ = std::panic::catch_unwind(|| unsafe { add(site, descriptor.0) });
-        // SAFETY: as above.
+        // SAFETY: the calling thread's own errno.
         unsafe { *libc::__errno_location() = errno };
     }
     recorded!(site, [descriptor.0], real(descriptor));

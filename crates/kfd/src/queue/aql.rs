@@ -126,7 +126,8 @@ pub(super) fn work(shared: &Shared, machine: &Machine<'_>, ring: u64, slots: u64
             continue;
         }
         patience = Patience::new();
-        // SAFETY: as above; a packet does not change once its header is valid.
+        // SAFETY: a slot of the ring, which stays for as long as the queue is there; a packet does not change once
+        // its header is valid.
         let words = unsafe { (slot as *const [u32; 16]).read_unaligned() };
         match packet(machine, &words, slot, queue, id, &mut worker) {
             Ok(()) => {

@@ -53,12 +53,12 @@ impl Number for u32 {
     }
 
     unsafe fn get(at: *mut u32) -> u32 {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Places` found the address mapped and aligned to 4 bytes.
         unsafe { AtomicU32::from_ptr(at) }.load(Ordering::Relaxed)
     }
 
     unsafe fn put(at: *mut u32, v: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Places` found the address mapped for writing and aligned to 4 bytes.
         unsafe { AtomicU32::from_ptr(at) }.store(v, Ordering::Relaxed);
     }
 
@@ -79,12 +79,12 @@ impl Number for u64 {
     }
 
     unsafe fn get(at: *mut u64) -> u64 {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Places` found the address mapped and aligned to 8 bytes.
         unsafe { AtomicU64::from_ptr(at) }.load(Ordering::Relaxed)
     }
 
     unsafe fn put(at: *mut u64, v: u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Places` found the address mapped for writing and aligned to 8 bytes.
         unsafe { AtomicU64::from_ptr(at) }.store(v, Ordering::Relaxed);
     }
 
@@ -242,7 +242,7 @@ fn atom_of<T: Number + Cell>(w: &mut Warp, places: &Places, update: Update, mask
                     // SAFETY: checked; shared memory is one thread's as long as a block runs.
                     let old = unsafe { p.read_unaligned() };
                     let new = alu::atomic(known, old.wide(), b.wide(), c.wide());
-                    // SAFETY: as above.
+                    // SAFETY: `p` is the place that was just read, which `Places` found mapped for writing.
                     unsafe { p.write_unaligned(T::cut(new)) };
                     old
                 });

@@ -108,8 +108,10 @@ fn says_its_types(sem: &Operation, row: &Row, types: [Scalar; 4]) {
     assert!(without || said(sem.ty(), types[0]), "{name} {types:?} {sem:?}");
     let two = matches!(sem, Operation::Convert(_) | Operation::Set(_));
     assert!(!two || said(sem.operand(0), types[1]), "{name} {types:?} {sem:?}");
-    // Bits are compared as unsigned numbers, and some comparisons say of their own that they are unsigned.
-    let same = matches!(sem, Operation::Compare(_)) || sem.ty().kind() == types[0].kind();
+    // Bits are compared as unsigned numbers, and some comparisons say of their own that they are unsigned, as do the
+    // ones and zeros of `vset4`.
+    let own = matches!(sem, Operation::Compare(_) | Operation::Video(_));
+    let same = own || sem.ty().kind() == types[0].kind();
     assert!(!sem.is_pure() || same, "{name} {types:?} {sem:?}");
 }
 
