@@ -24,6 +24,7 @@ macro_rules! table {
         $($crate::driver::row!($how [$($name)+] $args $ret);)*
 
         /// The sites, in the order of [`Driver`].
+        #[allow(clippy::indexing_slicing, reason = "what is not there is found when this is compiled")]
         pub(crate) static SITES: [Site; [$($(stringify!($name),)+)*].len()] = [
             $($(Site {
                 id: DRIVER_BASE + Driver::$name as u16,
@@ -31,8 +32,8 @@ macro_rules! table {
                 name: c!(stringify!($name)),
                 node: None,
                 major: None,
-                own_stream: facts::has_own_stream(stringify!($name)),
-                puts_work: facts::puts_work(Class::$class, stringify!($name)),
+                own_stream: DRIVER[Driver::$name as usize].own_stream,
+                puts_work: DRIVER[Driver::$name as usize].work.is_some(),
                 hook: Hook($name as *const ()),
                 home: &HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),

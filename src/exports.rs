@@ -12,7 +12,7 @@ mod driver {
     use std::sync::atomic::AtomicPtr;
 
     use cushim_abi::types::*;
-    use cushim_abi::{Class, DRIVER_BASE, Driver, facts};
+    use cushim_abi::{Class, DRIVER, DRIVER_BASE, Driver};
     use cushim_interpose::site::{Hook, Site};
 
     use crate::driver::table;
@@ -26,7 +26,7 @@ mod offload {
     use std::sync::atomic::AtomicPtr;
 
     use cushim_abi::types::*;
-    use cushim_abi::{Class, OFFLOAD_BASE, Offload, facts};
+    use cushim_abi::{Class, OFFLOAD, OFFLOAD_BASE, Offload};
     use cushim_interpose::site::{Hook, Site};
 
     use crate::exports::HOME;

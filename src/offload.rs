@@ -45,6 +45,7 @@ macro_rules! table {
         $($crate::offload::row!($how [$($name)+] $args $ret);)*
 
         /// The sites, in the order of [`Offload`].
+        #[allow(clippy::indexing_slicing, reason = "what is not there is found when this is compiled")]
         pub(crate) static SITES: [Site; [$($(stringify!($name),)+)*].len()] = [
             $($(Site {
                 id: OFFLOAD_BASE + Offload::$name as u16,
@@ -52,8 +53,8 @@ macro_rules! table {
                 name: c!(stringify!($name)),
                 node: Some(c"VERS1.0"),
                 major: None,
-                own_stream: false,
-                puts_work: facts::puts_work(Class::$class, stringify!($name)),
+                own_stream: OFFLOAD[Offload::$name as usize].own_stream,
+                puts_work: OFFLOAD[Offload::$name as usize].work.is_some(),
                 hook: Hook($name as *const ()),
                 home: &HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),

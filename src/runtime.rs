@@ -60,19 +60,20 @@ macro_rules! function {
 
             #[allow(unused_imports)]
             use cushim_abi::types::*;
-            use cushim_abi::{Class, Runtime, facts};
+            use cushim_abi::{Class, RUNTIME, Runtime};
             use cushim_interpose::site::{Hook, Site};
 
             const MAJORS: [usize; [$($major),*].len()] = [$($major),*];
 
+            #[allow(clippy::indexing_slicing, reason = "what is not there is found when this is compiled")]
             pub(super) static SITES: [Site; MAJORS.len()] = [$(Site {
                 id: Runtime::$name as u16,
                 class: Class::$class,
                 name: c!(cushim_abi::exported_name!($name $exported)),
                 node: Some(c!($crate::runtime::node!($major))),
                 major: Some($major),
-                own_stream: facts::has_own_stream(cushim_abi::exported_name!($name $exported)),
-                puts_work: facts::puts_work(Class::$class, cushim_abi::exported_name!($name $exported)),
+                own_stream: RUNTIME[Runtime::$name as usize].own_stream,
+                puts_work: RUNTIME[Runtime::$name as usize].work.is_some(),
                 hook: Hook(hook::<$major> as *const ()),
                 home: &$crate::exports::HOME,
                 real: AtomicPtr::new(std::ptr::null_mut()),

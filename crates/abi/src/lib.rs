@@ -17,12 +17,13 @@ mod driver_queries;
 #[macro_use]
 pub mod offload;
 pub mod errors;
-pub mod facts;
 pub mod index;
 pub mod structs;
 pub mod types;
+pub mod work;
 
 use types::Shape;
+use work::Work;
 
 /// The version node of a runtime major, as NVIDIA's libraries carry it (measured: one node each).
 pub const fn runtime_node(major: usize) -> &'static str {
@@ -32,6 +33,11 @@ pub const fn runtime_node(major: usize) -> &'static str {
         13 => "libcudart.so.13",
         _ => "",
     }
+}
+
+/// The runtime major that carries this version node.
+pub fn runtime_major(node: &[u8]) -> Option<usize> {
+    (11..=13).find(|major| runtime_node(*major).as_bytes() == node)
 }
 
 /// What a function is about: what a user selects events by.
@@ -93,6 +99,10 @@ pub struct Function {
     pub majors: &'static [u32],
     /// Name, shape and number of words of each argument.
     pub args: &'static [Argument],
+    /// A stream of 0 means the calling thread's own ([`work::has_own_stream`]).
+    pub own_stream: bool,
+    /// What calls put on a GPU.
+    pub work: Work,
 }
 
 /// One argument of a hooked function.
@@ -118,7 +128,7 @@ impl Function {
             for word in 0..arg.words {
                 let comma = if spec.is_empty() { "" } else { "," };
                 let part = if arg.words == 1 { String::new() } else { format!(".{word}") };
-                spec.push_str(&format!("{comma}{}{part}:{}", arg.name, arg.shape.0));
+                spec.push_str(&format!("{comma}{}{part}:{}", arg.name, arg.shape.word()));
             }
         }
         spec
@@ -185,22 +195,44 @@ macro_rules! flatten {
                     class: Class::$class,
                     majors: &[$($($major),*)?],
                     args: arguments!($args),
+                    own_stream: false,
+                    work: Work::Nothing,
                 },
             )),*];
-            let mut flat = [ROWS[0].1; [$($(stringify!($name),)+)*].len()];
-            let (mut row, mut at) = (0, 0);
-            while row < ROWS.len() {
-                let mut name = 0;
-                while name < ROWS[row].0.len() {
-                    flat[at] = Function { name: ROWS[row].0[name], ..ROWS[row].1 };
-                    at += 1;
-                    name += 1;
-                }
-                row += 1;
-            }
-            flat
+            flat(ROWS)
         };
     };
+}
+
+/// A function for each name of each row.
+#[allow(clippy::indexing_slicing, reason = "what is not there is found when this is compiled")]
+const fn flat<const N: usize>(rows: &[(&[&'static str], Function)]) -> [Function; N] {
+    const NONE: Function = Function {
+        name: "",
+        class: Class::launch,
+        majors: &[],
+        args: &[],
+        own_stream: false,
+        work: Work::Nothing,
+    };
+    let mut all = [NONE; N];
+    let (mut row, mut at) = (0, 0);
+    while row < rows.len() {
+        let (names, function) = rows[row];
+        let mut n = 0;
+        while n < names.len() {
+            let name = names[n];
+            all[at] = Function {
+                name,
+                own_stream: work::has_own_stream(name),
+                work: Work::of(function.class, name),
+                ..function
+            };
+            (n, at) = (n + 1, at + 1);
+        }
+        row += 1;
+    }
+    all
 }
 
 macro_rules! declare_runtime {

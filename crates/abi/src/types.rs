@@ -4,9 +4,57 @@
 //! behaviour. What a value means to a reader is its [`Shape`].
 //! Source: CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0.
 
-/// How a recorded argument is to be read; travels in trace files as a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shape(pub &'static str);
+macro_rules! shapes {
+    ($($(#[$doc:meta])* $name:ident $word:literal;)*) => {
+        /// How a recorded argument is to be read; travels in trace files as a word.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum Shape { $($(#[$doc])* $name,)* }
+
+        impl Shape {
+            /// Its word.
+            pub const fn word(self) -> &'static str {
+                match self { $(Shape::$name => $word,)* }
+            }
+        }
+    };
+}
+
+shapes! {
+    /// A number of bytes or of elements.
+    Size "size";
+    /// A number of 64 bits.
+    Wide "u64";
+    /// A number that is not negative.
+    Unsigned "uint";
+    /// A number.
+    Signed "int";
+    /// Bits that mean nothing here.
+    Value "value";
+    /// An address, or a handle that nothing follows.
+    Pointer "ptr";
+    /// The address of a text that ends with a NUL.
+    Text "str";
+    /// Bits.
+    Flags "flags";
+    /// A stream handle.
+    Stream "stream";
+    /// An event handle.
+    Event "event";
+    /// A graph handle.
+    Graph "graph";
+    /// An executable graph's handle.
+    GraphExec "graphexec";
+    /// A graph node's handle.
+    Node "node";
+    /// Something that can be launched.
+    Kernel "func";
+    /// `cudaMemcpyKind`.
+    CopyKind "memcpykind";
+    /// A device ordinal.
+    Device "device";
+    /// One number of several: a shape.
+    Dimension "dim";
+}
 
 /// An argument that can be recorded as 64-bit words.
 pub trait Arg: Copy {
@@ -28,9 +76,9 @@ pub trait Arg: Copy {
 }
 
 macro_rules! integers {
-    ($($type:ty = $shape:literal as $via:ty;)*) => {$(
+    ($($type:ty = $shape:ident as $via:ty;)*) => {$(
         impl Arg for $type {
-            const SHAPE: Shape = Shape($shape);
+            const SHAPE: Shape = Shape::$shape;
             #[inline(always)]
             fn words(self, to: &mut [u64]) {
                 if let Some(to) = to.first_mut() {
@@ -42,16 +90,16 @@ macro_rules! integers {
 }
 
 integers! {
-    usize = "size" as usize;
-    u64 = "u64" as u64;
-    u32 = "uint" as u32;
-    i32 = "int" as i64;
-    u16 = "uint" as u16;
-    u8 = "uint" as u8;
+    usize = Size as usize;
+    u64 = Wide as u64;
+    u32 = Unsigned as u32;
+    i32 = Signed as i64;
+    u16 = Unsigned as u16;
+    u8 = Unsigned as u8;
 }
 
 impl Arg for f32 {
-    const SHAPE: Shape = Shape("value");
+    const SHAPE: Shape = Shape::Value;
     #[inline(always)]
     fn words(self, to: &mut [u64]) {
         if let Some(to) = to.first_mut() {
@@ -66,7 +114,7 @@ impl Arg for f32 {
 pub struct Narrow(pub u64);
 
 impl Arg for Narrow {
-    const SHAPE: Shape = Shape("int");
+    const SHAPE: Shape = Shape::Signed;
     #[inline(always)]
     fn words(self, to: &mut [u64]) {
         if let Some(to) = to.first_mut() {
@@ -76,13 +124,13 @@ impl Arg for Narrow {
 }
 
 macro_rules! opaque {
-    ($($(#[$doc:meta])* $name:ident($inner:ty) = $shape:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident($inner:ty) = $shape:ident;)*) => {$(
         $(#[$doc])*
         #[repr(transparent)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $name(pub $inner);
         impl Arg for $name {
-            const SHAPE: Shape = Shape($shape);
+            const SHAPE: Shape = Shape::$shape;
             #[inline(always)]
             fn words(self, to: &mut [u64]) {
                 if let Some(to) = to.first_mut() {
@@ -95,37 +143,37 @@ macro_rules! opaque {
 
 opaque! {
     /// An address, host or device; also `CUdeviceptr`.
-    Ptr(usize) = "ptr";
+    Ptr(usize) = Pointer;
     /// A NUL-terminated string's address.
-    Str(usize) = "str";
+    Str(usize) = Text;
     /// Flag bits, 32.
-    Flags(u32) = "flags";
+    Flags(u32) = Flags;
     /// Flag bits, 64.
-    Flags64(u64) = "flags";
+    Flags64(u64) = Flags;
     /// A stream handle; 0 legacy default or per-thread, 1 legacy, 2 per-thread.
-    Stream(usize) = "stream";
+    Stream(usize) = Stream;
     /// An event handle.
-    Event(usize) = "event";
+    Event(usize) = Event;
     /// A graph handle.
-    Graph(usize) = "graph";
+    Graph(usize) = Graph;
     /// An executable graph's handle.
-    GraphExec(usize) = "graphexec";
+    GraphExec(usize) = GraphExec;
     /// A graph node's handle.
-    Node(usize) = "node";
+    Node(usize) = Node;
     /// Something that can be launched: host stub, `cudaKernel_t`, `CUkernel`, `CUfunction`.
-    Func(usize) = "func";
+    Func(usize) = Kernel;
     /// `cudaMemcpyKind`.
-    CopyKind(i32) = "memcpykind";
+    CopyKind(i32) = CopyKind;
     /// A device ordinal.
-    Device(i32) = "device";
+    Device(i32) = Device;
     /// A device ordinal of libomptarget's; -1 is the default device.
-    Device64(i64) = "device";
+    Device64(i64) = Device;
     /// A context handle.
-    Context(usize) = "ptr";
+    Context(usize) = Pointer;
     /// A module or library handle.
-    Module(usize) = "ptr";
+    Module(usize) = Pointer;
     /// `cudaMemLocation` / `CUmemLocation` by value: type in the low half, id in the high half.
-    Location(u64) = "value";
+    Location(u64) = Value;
 }
 
 /// A pointer to one value that a successful call writes.
@@ -162,7 +210,7 @@ impl<T: Arg> Arg for Out<T> {
 }
 
 macro_rules! structs {
-    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty = $shape:literal),* } $words:literal;)*) => {$(
+    ($($(#[$doc:meta])* $name:ident { $($field:ident: $type:ty = $shape:ident),* } $words:literal;)*) => {$(
         $(#[$doc])*
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -171,7 +219,7 @@ macro_rules! structs {
         }
         impl Arg for $name {
             const WORDS: usize = $words;
-            const SHAPE: Shape = Shape("dim");
+            const SHAPE: Shape = Shape::Dimension;
             #[inline(always)]
             fn words(self, to: &mut [u64]) {
                 for (to, from) in to.iter_mut().zip([$(self.$field as u64),*]) {
@@ -184,11 +232,11 @@ macro_rules! structs {
 
 structs! {
     /// `dim3`: grid and block shapes.
-    Dim3 { x: u32 = "dim", y: u32 = "dim", z: u32 = "dim" } 3;
+    Dim3 { x: u32 = Dimension, y: u32 = Dimension, z: u32 = Dimension } 3;
     /// `cudaExtent`: width in bytes or elements, height, depth.
-    Extent { width: usize = "size", height: usize = "size", depth: usize = "size" } 3;
+    Extent { width: usize = Size, height: usize = Size, depth: usize = Size } 3;
     /// `cudaPitchedPtr`: address, pitch and logical width in bytes, height.
-    PitchedPtr { ptr: usize = "ptr", pitch: usize = "size", xsize: usize = "size", ysize: usize = "size" } 4;
+    PitchedPtr { ptr: usize = Pointer, pitch: usize = Size, xsize: usize = Size, ysize: usize = Size } 4;
 }
 
 /// Structures by value that are handed on and never looked into.
@@ -200,7 +248,7 @@ macro_rules! opaque_structs {
         pub struct $name(pub [$word; $count]);
         impl Arg for $name {
             const WORDS: usize = $words;
-            const SHAPE: Shape = Shape("value");
+            const SHAPE: Shape = Shape::Value;
             /// Nothing records these.
             fn words(self, to: &mut [u64]) {
                 to.fill(0);

@@ -9,7 +9,7 @@ use cushim_accel::{Failure, Image, Kernel};
 use cushim_ptx::ir::{Function, Module};
 use cushim_ptx::texts;
 use cushim_ptx::types::Space;
-use cushim_translate::abi::{Facts, Lanes, Launch};
+use cushim_translate::abi::{Facts, Lanes, LaunchArguments};
 use cushim_translate::{Compiler, Refusal, Target, amdgpu};
 
 use crate::describe;
@@ -110,12 +110,12 @@ pub fn arguments(
 ) -> Option<(Vec<u8>, u32)> {
     let threads = block.iter().try_fold(1_u32, |all, side| all.checked_mul(*side))?;
     let (lanes, items) = facts.layout(threads)?;
-    let launch = Launch {
+    let launch = LaunchArguments {
         grid,
         block,
         dynamic_shared_bytes: dynamic,
         lanes_layout: lanes as u32,
-        ..Launch::default()
+        ..LaunchArguments::default()
     };
     let mut bytes = vec![0; facts.launch_offset as usize];
     bytes.iter_mut().zip(parameters).for_each(|(to, from)| *to = *from);

@@ -36,7 +36,8 @@ pub struct Ring {
 // SAFETY: the queue is the runtime's, whose functions take it on any thread; its slots are written with the list of
 // `Notice` locked.
 unsafe impl Send for Ring {}
-// SAFETY: as above.
+// SAFETY: the queue is the runtime's, whose functions take it on any thread; its slots are written with the list of
+// `Notice` locked.
 unsafe impl Sync for Ring {}
 
 struct Notice {
@@ -103,7 +104,7 @@ impl Ring {
         let status = unsafe { (api.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
         api.check("hsa_amd_profiling_set_profiler_enabled", status)?;
         if urgent {
-            // SAFETY: as above.
+            // SAFETY: the queue was made above, and nobody destroys it before the ring is dropped.
             let status = unsafe { (api.hsa_amd_queue_set_priority)(queue, PRIORITY_HIGH) };
             api.check("hsa_amd_queue_set_priority", status)?;
         }

@@ -20,20 +20,20 @@ use cushim_accel::{Code, Dispatch, Failure, Image, ImageKind, Kernel, MemoryKind
 /// How every image of the mock begins.
 pub const MAGIC: &[u8] = b"cushim mock\n";
 
-type Function = Arc<dyn Fn(&Launch<'_>) -> Result<(), Failure> + Send + Sync>;
+type Function = Arc<dyn Fn(&MockLaunch<'_>) -> Result<(), Failure> + Send + Sync>;
 
 static FUNCTIONS: LazyLock<RwLock<HashMap<String, Function>>> = LazyLock::new(RwLock::default);
 
 /// Makes `function` what a kernel of this name runs, once for the whole grid.
 pub fn define(
     name: &str,
-    function: impl Fn(&Launch<'_>) -> Result<(), Failure> + Send + Sync + 'static,
+    function: impl Fn(&MockLaunch<'_>) -> Result<(), Failure> + Send + Sync + 'static,
 ) {
     write(&FUNCTIONS).insert(name.to_owned(), Arc::new(function));
 }
 
 /// What a kernel's function sees.
-pub struct Launch<'a> {
+pub struct MockLaunch<'a> {
     memory: &'a Memory,
     kernel: &'a Kernel,
     kernarg: Vec<u8>,
@@ -41,7 +41,7 @@ pub struct Launch<'a> {
     pub dispatch: &'a Dispatch,
 }
 
-impl Launch<'_> {
+impl MockLaunch<'_> {
     fn word<const N: usize>(&self, at: usize) -> Result<[u8; N], Failure> {
         let bytes = self.kernarg.get(at..at + N).and_then(|bytes| bytes.try_into().ok());
         bytes.ok_or_else(|| Failure::Launch(format!("{}: no argument at {at}", self.kernel.name)))
@@ -128,7 +128,7 @@ pub(super) fn run(memory: &Memory, dispatch: &Dispatch) -> Result<(), Failure> {
     for value in dispatch.grid.iter().chain(&dispatch.block) {
         kernarg.extend(value.to_le_bytes());
     }
-    function(&Launch { memory, kernel, kernarg, dispatch })
+    function(&MockLaunch { memory, kernel, kernarg, dispatch })
 }
 
 /// Loaded code.

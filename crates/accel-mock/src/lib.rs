@@ -127,7 +127,7 @@ impl Executor for Inner {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use super::code::{Launch, define};
+    use super::code::{MockLaunch, define};
     use super::*;
     use cushim_accel::{Packet, Signal, Work};
 
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn kernels_are_functions_by_name() {
-        define("add", |launch: &Launch<'_>| {
+        define("add", |launch: &MockLaunch<'_>| {
             let at = launch.u64(0)?;
             let old = launch.read::<4>(at)?;
             let threads = launch.grid().iter().chain(&launch.block()).product::<u32>();

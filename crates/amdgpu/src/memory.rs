@@ -94,7 +94,9 @@ impl<'m, M: Memory + ?Sized> Checked<'m, M> {
             }
             end = more.end;
         }
-        self.recent[self.next % 4] = Range { end, ..found };
+        if let Some(oldest) = self.recent.get_mut(self.next % 4) {
+            *oldest = Range { end, ..found };
+        }
         self.next += 1;
         Ok(address as *mut u8)
     }
@@ -173,7 +175,9 @@ unsafe fn read(from: *const u8, bytes: usize, to: &mut [u32; 16]) {
                 }
                 for i in 0..bytes {
                     let byte = AtomicU8::from_ptr(from.cast_mut().add(i)).load(Ordering::Relaxed);
-                    to[i / 4] |= u32::from(byte) << (8 * (i % 4));
+                    if let Some(word) = to.get_mut(i / 4) {
+                        *word |= u32::from(byte) << (8 * (i % 4));
+                    }
                 }
             }
         }
@@ -203,9 +207,9 @@ unsafe fn write(to: *mut u8, bytes: usize, from: &[u32; 16]) {
                 }
             }
             _ => {
-                for i in 0..bytes {
-                    AtomicU8::from_ptr(to.add(i))
-                        .store((from[i / 4] >> (8 * (i % 4))) as u8, Ordering::Relaxed);
+                let from = from.iter().flat_map(|word| word.to_le_bytes());
+                for (i, byte) in from.enumerate().take(bytes) {
+                    AtomicU8::from_ptr(to.add(i)).store(byte, Ordering::Relaxed);
                 }
             }
         }

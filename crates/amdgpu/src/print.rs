@@ -83,7 +83,8 @@ impl List<'_, '_> {
 
     /// A source with its modifiers.
     fn source(&mut self, inst: &Inst, at: usize, kind: Kind) -> fmt::Result {
-        let shown = Shown(inst.src[at], kind.registers(), inst.literal);
+        let Some(source) = inst.src.get(at) else { return Ok(()) };
+        let shown = Shown(*source, kind.registers(), inst.literal);
         let packed = inst.encoding == Encoding::Vop3p;
         let (abs, neg) = (inst.abs >> at & 1 == 1, inst.neg >> at & 1 == 1);
         let sext = matches!(inst.form, Form::Sdwa(s) if s.extend.get(at) == Some(&true));

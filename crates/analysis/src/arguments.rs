@@ -4,7 +4,7 @@
 //! Must not know: text or JSON.
 
 use cushim_names::Value;
-use cushim_trace::event::{Call, Launch};
+use cushim_trace::event::{Call, LaunchEvent};
 use cushim_trace::layout::{LAUNCH_ARGS_CUT, LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN};
 use cushim_trace::meta::{Api, Metadata};
 
@@ -26,7 +26,7 @@ pub struct Argument<'a> {
 
 /// The arguments of a launch, or why they are not known.
 pub fn arguments<'a>(
-    launch: &Launch<'a>,
+    launch: &LaunchEvent<'a>,
     kernel: &'a Kernel,
     meta: &'a Metadata,
 ) -> Result<Vec<Argument<'a>>, &'a str> {
@@ -62,7 +62,7 @@ pub fn arguments<'a>(
 }
 
 /// Why an argument of this launch has no bytes.
-pub fn why_no_bytes(launch: &Launch<'_>) -> &'static str {
+pub fn why_no_bytes(launch: &LaunchEvent<'_>) -> &'static str {
     match launch.flags & LAUNCH_ARGS_CUT {
         0 => "not recorded",
         _ => "beyond the recorded 4096 bytes",

@@ -7,6 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap, HashSet};
 
 use cushim_abi::errors;
+use cushim_abi::work::Direction;
 use cushim_names::Name;
 use cushim_trace::event::{Body, Call, Event, Gpu, Mapped, Range};
 use cushim_trace::layout::{
@@ -15,7 +16,7 @@ use cushim_trace::layout::{
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
 
-use crate::copies::{Copied, Direction};
+use crate::copies::Copied;
 use crate::error::Error;
 use crate::fast::Map;
 use crate::mapped::{self, mappings};

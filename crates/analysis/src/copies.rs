@@ -1,43 +1,11 @@
 //! Copies and sets: how many bytes, from where to where, as far as the call's arguments tell.
 //!
-//! Must not know: which functions there are; names and shapes of arguments decide.
+//! Must not know: which functions there are; `cushim_abi::work` does.
 
+use cushim_abi::types::Shape;
+use cushim_abi::work::{Direction, Transfer, transfer};
 use cushim_trace::event::Call;
 use cushim_trace::meta::Api;
-
-/// From where to where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Direction {
-    /// Host to device.
-    HostToDevice,
-    /// Device to host.
-    DeviceToHost,
-    /// Within a device.
-    DeviceToDevice,
-    /// Between devices.
-    Peer,
-    /// Host to host.
-    HostToHost,
-    /// A value written to device memory.
-    Set,
-    /// CUDA decides by the addresses, or a structure says it that is not recorded.
-    Unsaid,
-}
-
-impl Direction {
-    /// The word for it, also in JSON.
-    pub fn word(self) -> &'static str {
-        match self {
-            Direction::HostToDevice => "host to device",
-            Direction::DeviceToHost => "device to host",
-            Direction::DeviceToDevice => "device to device",
-            Direction::Peer => "peer to peer",
-            Direction::HostToHost => "host to host",
-            Direction::Set => "set",
-            Direction::Unsaid => "by address",
-        }
-    }
-}
 
 /// How one function says what it copies.
 #[derive(Clone, Debug)]
@@ -65,44 +33,19 @@ pub struct Copied {
 impl Rule {
     /// Of a function that copies or sets.
     pub fn of(api: &Api) -> Self {
-        let place = |name: &str| api.args.iter().position(|(n, _)| n == name);
-        let name = api.name.as_str();
-        let batch = name.contains("Batch");
-        // The names are those of CUDA's manual: `count` (runtime), `ByteCount` (driver), `N` elements of
-        // cuMemsetD8/16/32, `width` and `height` in bytes and rows (in elements for cuMemsetD2D).
-        let single = ["count", "ByteCount", "N"].iter().find_map(|name| place(name));
-        let plane = || {
-            let find = |names: [&str; 2]| names.iter().find_map(|n| place(n));
-            Some(vec![find(["width", "Width"])?, find(["height", "Height"])?])
-        };
-        let factors = match single {
-            _ if batch => Vec::new(),
-            Some(count) => vec![count],
-            None => plane().unwrap_or_default(),
-        };
-        let set = name.contains("emset");
-        let unit = match () {
-            () if set && name.contains("D32") => 4,
-            () if set && name.contains("D16") => 2,
-            () => 1,
-        };
-        const WORDS: [(&str, Direction); 8] = [
-            ("HtoD", Direction::HostToDevice),
-            ("HtoA", Direction::HostToDevice),
-            ("DtoH", Direction::DeviceToHost),
-            ("AtoH", Direction::DeviceToHost),
-            ("DtoD", Direction::DeviceToDevice),
-            ("DtoA", Direction::DeviceToDevice),
-            ("AtoD", Direction::DeviceToDevice),
-            ("Peer", Direction::Peer),
-        ];
-        let found = WORDS.iter().find(|(word, _)| name.contains(word)).map(|(_, d)| *d);
+        // Traces of versions to come may name functions that are not known here.
+        const UNKNOWN: Transfer =
+            Transfer { direction: Direction::Unsaid, is_async: false, unit: 1, size: &[] };
+        let transfer = transfer(&api.name).unwrap_or(UNKNOWN);
+        let place = |name: &&str| api.args.iter().position(|(n, _)| n == name);
+        let factors: Option<Vec<usize>> = transfer.size.iter().map(place).collect();
+        let kind = Shape::CopyKind.word();
         Rule {
-            factors,
-            unit,
-            kind: api.args.iter().position(|(_, shape)| shape == "memcpykind"),
-            direction: if set { Direction::Set } else { found.unwrap_or(Direction::Unsaid) },
-            is_async: name.contains("Async"),
+            factors: factors.unwrap_or_default(),
+            unit: transfer.unit,
+            kind: api.args.iter().position(|(_, shape)| shape == kind),
+            direction: transfer.direction,
+            is_async: transfer.is_async,
         }
     }
 

@@ -3,6 +3,8 @@
 //! Must not know: any format.
 
 use cushim_abi::errors;
+use cushim_abi::types::Shape;
+use cushim_abi::work::launches_graph;
 use cushim_trace::event::{Body, Event, Mapped};
 use cushim_trace::layout::GPU_KERNEL;
 use cushim_trace::meta::{Api, Metadata};
@@ -54,7 +56,7 @@ impl<'a> Facts<'a> {
             Body::Launch(launch) => (!self.is_node).then_some(launch.stream),
             Body::Call(call) => {
                 let args = &self.api?.args;
-                call.words.get(args.iter().position(|(_, shape)| shape == "stream")?)
+                call.words.get(args.iter().position(|(_, shape)| shape == Shape::Stream.word())?)
             }
             Body::Mark(_) | Body::Gpu(_) | Body::Range(_) | Body::Mapped(_) => None,
         }
@@ -64,7 +66,7 @@ impl<'a> Facts<'a> {
     pub fn enqueues(&self) -> bool {
         !self.is_node
             && (matches!(self.class, "launch" | "copy" | "memory")
-                || self.class == "graph" && self.name.contains("GraphLaunch"))
+                || self.class == "graph" && launches_graph(self.name))
     }
 }
 

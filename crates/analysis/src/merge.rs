@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use cushim_abi::errors;
+use cushim_abi::work::{Direction, launches_graph};
 use cushim_names::Value;
 use cushim_trace::layout::Lost as LostKind;
 use cushim_trace::reader::TraceFile;
@@ -60,7 +61,7 @@ struct Merged {
     kernels: BTreeMap<usize, (KernelRow, usize, u32)>,
     apis: BTreeMap<(String, String), Times>,
     failures: BTreeMap<(String, i32), u64>,
-    copies: BTreeMap<(crate::copies::Direction, bool), crate::rows::CopyRow>,
+    copies: BTreeMap<(Direction, bool), crate::rows::CopyRow>,
     gpu_copies: BTreeMap<u8, crate::rows::GpuCopyRow>,
     ranges: BTreeMap<crate::rows::RangeKey, crate::rows::RangeRow>,
     mappings: BTreeMap<crate::rows::MappingKey, crate::rows::MappingRow>,
@@ -150,7 +151,7 @@ fn kernels(
 /// What was summed over all files: functions, failures, copies, ranges, mappings.
 fn sums(out: &mut Report, merged: Merged) {
     for ((api, class), times) in &merged.apis {
-        if api.starts_with("cudaGraphLaunch") || api.starts_with("cuGraphLaunch") {
+        if launches_graph(api) {
             out.graph_launches += times.calls;
         }
         let (api, class) = (printable(api), printable(class));

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
-use cushim_trace::event::{Launch, Mapped};
+use cushim_abi::types;
+use cushim_abi::work::{Direction, transfer};
+use cushim_trace::event::{LaunchEvent, Mapped};
 use cushim_trace::layout::{LAUNCH_ARGS_NULL, LAUNCH_ARGS_UNKNOWN};
 use cushim_trace::meta::Api;
 
@@ -315,7 +317,7 @@ impl KernelRow {
         }
         self.arguments.merge(&other.arguments);
     }
-    pub(super) fn launch(&mut self, launch: &Launch<'_>, ns: Option<u64>, failed: bool) {
+    pub(super) fn launch(&mut self, launch: &LaunchEvent<'_>, ns: Option<u64>, failed: bool) {
         self.shaped((launch.grid, launch.block, launch.cluster, launch.shared), ns, failed);
         match launch.flags & (LAUNCH_ARGS_UNKNOWN | LAUNCH_ARGS_NULL) {
             0 => self.arguments.add(launch.args),
@@ -369,13 +371,14 @@ impl ApiRow {
                 ..ApiRow::default()
             };
         };
+        let sets = transfer(&api.name).is_some_and(|t| t.direction == Direction::Set);
         ApiRow {
             is_reporter: REPORTERS.contains(&api.name.as_str()),
             is_node: api.class == "graph",
-            stream: api.args.iter().position(|(_, shape)| shape == "stream"),
+            stream: api.args.iter().position(|(_, shape)| shape == types::Shape::Stream.word()),
             // Sets are of class `memory`.
-            rule: (api.class == "copy" || api.name.contains("emset")).then(|| Rule::of(api)),
-            kind: if api.name.contains("emset") { 1 } else { kind_of(&api.class) },
+            rule: (api.class == "copy" || sets).then(|| Rule::of(api)),
+            kind: if sets { 1 } else { kind_of(&api.class) },
             name: api.name.clone(),
             class: api.class.clone(),
             ..ApiRow::default()

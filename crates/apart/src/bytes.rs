@@ -333,9 +333,9 @@ mod tests {
                 }
                 let (a, b) = (one.as_ptr().cast(), other.as_ptr().cast());
                 let expected = one[at].cmp(&other[at]) as c_int;
-                // SAFETY: as above.
+                // SAFETY: both arrays have `size` bytes at least.
                 assert_eq!(unsafe { memcmp(a, b, size) }.signum(), expected, "{size} {at}");
-                // SAFETY: as above.
+                // SAFETY: both arrays have `size` bytes at least.
                 assert_eq!(unsafe { memcmp(b, a, size) }.signum(), -expected);
             }
         }

@@ -93,10 +93,13 @@ impl List {
     }
 
     /// Puts the pieces from `first` to `last`, which name each other, in front.
-    fn put(&self, first: *mut Piece, last: *mut Piece) {
+    ///
+    /// # Safety
+    /// Nobody else has these pieces, which stay for ever.
+    unsafe fn put(&self, first: *mut Piece, last: *mut Piece) {
         let mut seen = self.look();
         loop {
-            // SAFETY: the caller's piece.
+            // SAFETY: the caller hands over pieces that nobody else has, from `first` to `last`.
             unsafe { (*last).next.store(seen[0] as *mut Piece, Ordering::Release) };
             match self.exchange(seen, [first.addr() as u64, seen[1].wrapping_add(1)]) {
                 Ok(()) => return,
@@ -173,7 +176,8 @@ fn cut(list: &List, size: usize) -> *mut u8 {
             // SAFETY: inside the memory, which nobody else has seen.
             unsafe { (*piece(n)).next = AtomicPtr::new(piece(n + 1)) };
         }
-        list.put(piece(1), piece(count - 1));
+        // SAFETY: pieces of memory that was mapped just now, each naming the next one.
+        unsafe { list.put(piece(1), piece(count - 1)) };
         return base;
     }
     reserved(size)
@@ -204,7 +208,8 @@ unsafe impl GlobalAlloc for Heap {
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
         match self.list(layout) {
-            Some((list, _)) => list.put(at.cast(), at.cast()),
+            // SAFETY: a piece of this list's size, which whoever had it gives back.
+            Some((list, _)) => unsafe { list.put(at.cast(), at.cast()) },
             // SAFETY: `alloc` mapped just these pages.
             None => unsafe {
                 libc::munmap(at.cast(), layout.size());

@@ -85,7 +85,7 @@ unsafe extern "C" fn variable(name: *const c_char) -> *const c_char {
     unsafe extern "C" {
         static environ: *const *const c_char;
     }
-    // SAFETY: the caller's string.
+    // SAFETY: the C library's declaration: a text that ends with a NUL and stays for the call.
     let name = unsafe { CStr::from_ptr(name) }.to_bytes();
     // SAFETY: the C library's variable; a program may set it to null.
     let mut at = unsafe { environ };

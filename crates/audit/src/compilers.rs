@@ -172,7 +172,7 @@ fn read(mut at: usize) -> Vec<Row> {
         at += name.len() + 1;
         let functions = std::array::from_fn(|place| {
             let field = at + place * size_of::<i32>();
-            // SAFETY: as above; the fields are not aligned.
+            // SAFETY: the table has a row here, whose fields are within it; they are not aligned.
             let distance = unsafe { (field as *const i32).read_unaligned() };
             field.wrapping_add_signed(distance as isize)
         });

@@ -54,7 +54,7 @@ macro_rules! status {
             $library.get::<unsafe extern "C" fn($($type),*) -> Status>(concat!($name, "\0").as_bytes())
         };
         match found {
-            // SAFETY: as above; pointers are to places that live for the call.
+            // SAFETY: the signature is cuda.h's; pointers are to places that live for the call.
             Ok(function) => Ok(unsafe { function($($arg),*) }),
             Err(_) => Err(Error::Library(format!("the driver library has no {}", $name))),
         }

@@ -1,7 +1,7 @@
 //! Seeds for fuzzing the description of a captured launch, which are tests of the same properties.
 #![allow(clippy::unwrap_used)]
 
-use cushim_cli::replay::folder::Launch;
+use cushim_cli::replay::folder::CapturedLaunch;
 
 use cushim_testkit::replay;
 
@@ -10,7 +10,7 @@ const SEED: &str = r#"{"format":1,"kernel":"k","grid":[1,1,1],"block":[32,1,1],"
 
 #[test]
 fn seeds_for_fuzzing() {
-    assert!(Launch::parse(SEED).unwrap().fits(8).is_ok());
+    assert!(CapturedLaunch::parse(SEED).unwrap().fits(8).is_ok());
     for cut in 0..=SEED.len() {
         replay::launch(&SEED.as_bytes()[..cut]);
     }

@@ -8,7 +8,7 @@ mod manual;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cushim_trace::event::{Body, Call, Event, Gpu, Launch, Texts, Words};
+use cushim_trace::event::{Body, Call, Event, Gpu, LaunchEvent, Texts, Words};
 use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, LaunchBody, Lost};
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
@@ -70,7 +70,7 @@ fn process(pid: u32, rank: Option<u32>, rounds: u64, slow: u64, second: &str) ->
         args.extend((n as i32).to_le_bytes());
         let (grid, block) = ([16, 1, 1], [256, 1, 1]);
         let mut stored = LaunchBody { kernel: 1, grid, block, ..LaunchBody::default() };
-        let launch = |stored| Body::Launch(Launch { stored, args: &args });
+        let launch = |stored| Body::Launch(LaunchEvent { stored, args: &args });
         put(pid, LAUNCH, 2_000 + n, 0, launch(stored));
         (stored.kernel, stored.grid, stored.stream) = (2, [16 << (n % 2), 4, 1], 0x5566_0010);
         put(pid + 1, LAUNCH, slow, if n == 3 { 98 } else { 0 }, launch(stored));

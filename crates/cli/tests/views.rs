@@ -15,7 +15,7 @@ use cushim_cli::report::merge;
 use cushim_cli::view::{
     Children, Class, Classes, Format, KernelFilter, NameForm, Run, Totals, View, ViewOptions,
 };
-use cushim_trace::event::{Body, Call, Event, Launch, Texts, Words};
+use cushim_trace::event::{Body, Call, Event, LaunchEvent, Texts, Words};
 use cushim_trace::layout::*;
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::reader::TraceFile;
@@ -144,10 +144,10 @@ impl Sample {
     }
 }
 
-fn launch(kernel: u32, grid: [u32; 3], stream: u64, args: &[u8]) -> Launch<'_> {
+fn launch(kernel: u32, grid: [u32; 3], stream: u64, args: &[u8]) -> LaunchEvent<'_> {
     let (block, context) = ([256, 1, 1], 0xc0);
     let stored = LaunchBody { kernel, grid, block, stream, context, ..LaunchBody::default() };
-    Launch { stored, args }
+    LaunchEvent { stored, args }
 }
 
 fn bytes(parts: &[&[u8]]) -> Vec<u8> {

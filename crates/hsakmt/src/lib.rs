@@ -2,7 +2,14 @@
 //!
 //! Owns: symbols and signatures, from hsakmt.h of version 5.2.3. Must not know: what is behind them (crate `kfd`).
 
+// It runs in other people's processes: see `guarded`.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 use cushim_kfd::{Fields, Status, event, guarded, memory, names, queue, topology};
+
 /// One line for each function: an exported symbol with its version jumps to a function that no panic leaves.
 macro_rules! exports {
     ($(fn $name:ident($($arg:ident: $type:ty),*) $body:block)*) => {
@@ -33,7 +40,7 @@ macro_rules! exports {
 
 type Out = *mut u8;
 
-// SAFETY of all `unsafe` below: pointers are what hsakmt.h says they are; that is the runtime's promise.
+// AMD's runtime promises that pointers are what hsakmt.h says they are; each SAFETY line says what that is.
 exports! {
     fn hsaKmtOpenKFD() { Status::Success }
     fn hsaKmtCloseKFD() { Status::Success }
@@ -48,36 +55,36 @@ exports! {
         unsafe { Fields::<8>::new().u32(0, 1).u32(4, 11).write(to) }
     }
     fn hsaKmtAcquireSystemProperties(to: Out) {
-        // SAFETY: see above.
+        // SAFETY: an HsaSystemProperties, as hsakmt.h says.
         unsafe { topology::system(to) }
     }
     fn hsaKmtReleaseSystemProperties() { Status::Success }
     fn hsaKmtGetNodeProperties(node: u32, to: Out) {
-        // SAFETY: see above.
+        // SAFETY: an HsaNodeProperties, as hsakmt.h says.
         unsafe { topology::node(node, to) }
     }
     fn hsaKmtGetNodeMemoryProperties(node: u32, count: u32, to: Out) {
-        // SAFETY: see above.
+        // SAFETY: `count` HsaMemoryProperties, as hsakmt.h says.
         unsafe { topology::memory(node, count, to) }
     }
     fn hsaKmtGetNodeCacheProperties(node: u32, _processor: u32, count: u32, to: Out) {
-        // SAFETY: see above.
+        // SAFETY: `count` HsaCacheProperties, as hsakmt.h says.
         unsafe { topology::cache(node, count, to) }
     }
     fn hsaKmtGetNodeIoLinkProperties(node: u32, count: u32, to: Out) {
-        // SAFETY: see above.
+        // SAFETY: `count` HsaIoLinkProperties, as hsakmt.h says.
         unsafe { topology::links(node, count, to) }
     }
     fn hsaKmtGetTileConfig(node: u32, to: Out) {
-        // SAFETY: see above.
+        // SAFETY: an HsaGpuTileConfig, as hsakmt.h says.
         unsafe { topology::tiles(node, to) }
     }
     fn hsaKmtGetClockCounters(node: u32, to: Out) {
-        // SAFETY: see above.
+        // SAFETY: an HsaClockCounters, as hsakmt.h says.
         unsafe { topology::clocks(node, to) }
     }
     fn hsaKmtGetXNACKMode(to: *mut i32) {
-        // SAFETY: see above.
+        // SAFETY: a place for the mode, as hsakmt.h says.
         unsafe { Fields::<4>::new().write(to.cast()) }
     }
     fn hsaKmtSetXNACKMode(enable: i32) { if enable == 0 { Status::Success } else { Status::NotSupported } }
@@ -87,27 +94,27 @@ exports! {
         }
         // SAFETY: an HsaEventDescriptor, whose first field is the type.
         let kind = unsafe { descriptor.read_unaligned() };
-        // SAFETY: see above.
+        // SAFETY: a place for an HsaEvent pointer, as hsakmt.h says.
         unsafe { event::create(kind, manual, raised, memory::mailboxes(), to) }
     }
     fn hsaKmtDestroyEvent(event: Out) {
-        // SAFETY: see above.
+        // SAFETY: an event of hsaKmtCreateEvent, as hsakmt.h says.
         unsafe { event::destroy(event) }
     }
     fn hsaKmtSetEvent(event: Out) {
-        // SAFETY: see above.
+        // SAFETY: an event of hsaKmtCreateEvent, as hsakmt.h says.
         unsafe { event::set(event) }
     }
     fn hsaKmtWaitOnEvent(event: Out, milliseconds: u32) {
-        // SAFETY: see above.
+        // SAFETY: an event of hsaKmtCreateEvent, as hsakmt.h says.
         unsafe { event::wait(&event, 1, false, milliseconds) }
     }
     fn hsaKmtWaitOnMultipleEvents(events: *const Out, count: u32, all: bool, milliseconds: u32) {
-        // SAFETY: see above.
+        // SAFETY: `count` events of hsaKmtCreateEvent, as hsakmt.h says.
         unsafe { event::wait(events, count, all, milliseconds) }
     }
     fn hsaKmtAllocMemory(node: u32, bytes: u64, flags: u32, to: *mut u64) {
-        // SAFETY: see above.
+        // SAFETY: a place for an address, as hsakmt.h says.
         unsafe { memory::allocate(node, bytes, flags, to) }
     }
     fn hsaKmtFreeMemory(at: u64, _bytes: u64) { memory::free(at) }
@@ -119,7 +126,7 @@ exports! {
     }
     fn hsaKmtUnmapMemoryToGPU(at: u64) { memory::unmap(at) }
     fn hsaKmtQueryPointerInfo(address: u64, to: Out) {
-        // SAFETY: see above.
+        // SAFETY: an HsaPointerInfo, as hsakmt.h says.
         unsafe { memory::query(address, to) }
     }
     fn hsaKmtSetMemoryUserData(address: u64, user: u64) { memory::set_user(address, user) }
@@ -128,7 +135,7 @@ exports! {
         if node != topology::GPU {
             return Status::InvalidNode;
         }
-        // SAFETY: see above.
+        // SAFETY: an HsaQueueResource, as hsakmt.h says.
         unsafe { queue::create(kind, ring, bytes, to) }
     }
     fn hsaKmtUpdateQueue(id: u64, _percentage: u32, _priority: i32, _ring: u64, _bytes: u64, _event: Out) { queue::update(id) }

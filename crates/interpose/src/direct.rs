@@ -27,7 +27,7 @@ use cushim_process::table::PointerTable;
 
 use crate::handle::Handle;
 use crate::log::{self, Level};
-use crate::redirect::launch::Launch;
+use crate::redirect::launch::AskedLaunch;
 use crate::registry::{self, Kernel};
 use crate::site::Site;
 use crate::{life, lock, symbol, thread};
@@ -62,8 +62,8 @@ fn stream_of(site: &Site, stream: usize) -> usize {
 /// # Safety
 /// `real` is the function of `site`, and `asked` what the program passed.
 #[inline(always)]
-pub unsafe fn launch_kernel(site: &'static Site, real: LaunchKernel, asked: &Launch) -> i32 {
-    let Launch { func, grid, block, shared, stream, params: args, .. } = *asked;
+pub unsafe fn launch_kernel(site: &'static Site, real: LaunchKernel, asked: &AskedLaunch) -> i32 {
+    let AskedLaunch { func, grid, block, shared, stream, params: args, .. } = *asked;
     if let Some((driver, function)) = ready(site, func, args)
         && let Ok(bytes) = u32::try_from(shared)
     {

@@ -12,6 +12,7 @@ use crate::forward::observed;
 use crate::given::{answered, text};
 use crate::layouts::Code;
 use crate::loader;
+use crate::origin::Origin;
 use crate::redirect::{self, driver::Kind};
 use crate::registry;
 use crate::site::Site;
@@ -88,7 +89,7 @@ pub unsafe fn module_load(
         if let Some(module) = unsafe { answered(status, out) } {
             dump::code(&code, "cuModuleLoad");
             redirect::driver::fresh(module.0);
-            registry::add_module(module.0, code, "cuModuleLoad");
+            registry::add_module(module.0, code, "cuModuleLoad", Origin::Module);
         }
         return status;
     }
@@ -103,6 +104,7 @@ pub unsafe fn module_load(
             module.0,
             Code::from_file(&path, redirect::plan().is_some()),
             "cuModuleLoad",
+            Origin::Module,
         );
     }
     status
@@ -116,7 +118,7 @@ unsafe fn loaded(status: i32, out: Out<Module>, image: Ptr, api: &'static str) -
         let code = unsafe { Code::from_pointer(image.0) };
         dump::code(&code, api);
         redirect::driver::fresh(module.0);
-        registry::add_module(module.0, code, api);
+        registry::add_module(module.0, code, api, Origin::Module);
     }
     status
 }

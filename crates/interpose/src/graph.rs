@@ -13,7 +13,7 @@ use crate::arguments::arguments;
 use crate::direct;
 use crate::forward::observed;
 use crate::record::Observed;
-use crate::record::launch::Launch;
+use crate::record::launch::LaunchRecord;
 use crate::redirect::launch as redirected;
 use crate::registry::{self, Kernel};
 use crate::site::Site;
@@ -65,12 +65,12 @@ impl NodeParams {
         })
     }
 
-    fn launch(self, graph: usize) -> Launch {
+    fn launch(self, graph: usize) -> LaunchRecord {
         let flags = match self.args {
             Arguments::Buffer(..) => LAUNCH_ARGS_BUFFER,
             _ => 0,
         };
-        Launch {
+        LaunchRecord {
             kernel: self.kernel,
             grid: self.grid,
             block: self.block,

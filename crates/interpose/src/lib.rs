@@ -47,6 +47,7 @@ pub mod names;
 pub mod nvtx;
 pub mod observe;
 pub mod offload;
+pub mod origin;
 pub mod profiler;
 mod ranges;
 mod real;

@@ -10,6 +10,7 @@ use crate::given::{LibraryLoad, LibraryLoadFile, answered, text};
 use crate::layouts::Code;
 use crate::loader;
 use crate::names;
+use crate::origin::Origin;
 use crate::redirect::{self, driver::Kind};
 use crate::registry;
 use crate::site::Site;
@@ -46,7 +47,7 @@ pub unsafe fn library_load_data(
 }
 
 fn add(site: &'static Site, library: Module, code: Code) {
-    if let Some(module) = registry::add_module(library.0, code, name(site)) {
+    if let Some(module) = registry::add_module(library.0, code, name(site), Origin::Library) {
         module.of_runtime(site.node);
     }
 }

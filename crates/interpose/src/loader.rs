@@ -131,7 +131,7 @@ pub unsafe fn dlopen(
     flags: i32,
     caller: usize,
 ) -> bool {
-    // SAFETY: the caller's string.
+    // SAFETY: `file` is null or a text that ends with a NUL: an argument of `dlopen`.
     if refused.contains(caller) && unsafe { names_driver(file) } {
         return true;
     }
@@ -145,7 +145,7 @@ pub unsafe fn dlopen(
     if flags & libc::RTLD_DEEPBIND == 0 || file.is_null() {
         return false;
     }
-    // SAFETY: the caller's string.
+    // SAFETY: not null, hence a text that ends with a NUL: an argument of `dlopen`.
     let file = unsafe { CStr::from_ptr(file) }.to_string_lossy();
     if let Some(recorder) = life::current().and_then(|g| g.recorder.as_ref()) {
         let note = format!("{file} was opened with RTLD_DEEPBIND: its own CUDA calls are not seen");

@@ -2,6 +2,8 @@
 //!
 //! Must not know: any particular function.
 
+use cushim_abi::types::Shape;
+
 use crate::record::slots::MOST_WORDS;
 use crate::record::{Observed, Stored};
 use crate::registry;
@@ -51,7 +53,7 @@ fn kernel_in(observed: &Observed, site: &Site, words: &[u64; MOST_WORDS]) -> u32
     let Some(function) = cushim_abi::function(site.id) else { return 0 };
     let mut at = 0;
     for arg in function.args {
-        if arg.shape.0 == "func" && !arg.out {
+        if arg.shape == Shape::Kernel && !arg.out {
             let func = words.get(at).copied().unwrap_or(0) as usize;
             return registry::find(func)
                 .map_or(0, |kernel| kernel.named(observed.global, observed.recorder));

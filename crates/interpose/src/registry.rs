@@ -21,6 +21,7 @@ use cushim_trace::recorder::Recorder;
 use crate::keep;
 use crate::layouts::{self, Code, Layout};
 use crate::lock;
+use crate::origin::Origin;
 use crate::state::Global;
 use cushim_process::memory::Blocks;
 use cushim_process::table::PointerTable;
@@ -71,6 +72,7 @@ pub struct Module {
     images: Vec<meta::Image>,
     /// The function that took it.
     api: &'static str,
+    origin: Origin,
     /// The version of the runtime whose library it is.
     node: OnceLock<&'static CStr>,
     alive: AtomicBool,
@@ -136,11 +138,16 @@ pub fn module(handle: usize) -> Option<&'static Module> {
 }
 
 /// The program was given `handle` for `code` by `api`.
-pub fn add_module(handle: usize, code: Code, api: &'static str) -> Option<&'static Module> {
+pub fn add_module(
+    handle: usize,
+    code: Code,
+    api: &'static str,
+    origin: Origin,
+) -> Option<&'static Module> {
     if KEEP.load(Ordering::Acquire) {
         code.keep();
     }
-    add_module_of(handle, code, Vec::new(), api)
+    add_module_of(handle, code, Vec::new(), api, origin)
 }
 
 /// As [`add_module`] for a module that has these images, for several kinds of device.
@@ -149,6 +156,7 @@ pub fn add_module_of(
     code: Code,
     images: Vec<meta::Image>,
     api: &'static str,
+    origin: Origin,
 ) -> Option<&'static Module> {
     lock::registry(|held| {
         let module: &'static Module = keep::forever(Module {
@@ -156,6 +164,7 @@ pub fn add_module_of(
             code,
             images,
             api,
+            origin,
             node: OnceLock::new(),
             alive: AtomicBool::new(true),
             kernels: AtomicPtr::new(std::ptr::null_mut()),
@@ -303,9 +312,9 @@ impl Module {
         &self.code
     }
 
-    /// The function that took it.
-    pub fn api(&self) -> &'static str {
-        self.api
+    /// How it came to be.
+    pub fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// The version of the runtime whose library it is.
@@ -455,8 +464,8 @@ mod tests {
     #[test]
     fn handles_interleave_and_addresses_are_reused() {
         let (a, b) = (0x7000_1000, 0x7000_2000);
-        let first = add_module(a, Code::nothing(), "t").unwrap();
-        let second = add_module(b, Code::nothing(), "t").unwrap();
+        let first = add_module(a, Code::nothing(), "t", Origin::Other).unwrap();
+        let second = add_module(b, Code::nothing(), "t", Origin::Other).unwrap();
         add_function(0x8000, b"_Z1av", Some(first));
         add_function(0x8010, b"_Z1bv", Some(second));
         add_function(0x8020, b"_Z1cv", Some(first));
@@ -471,7 +480,7 @@ mod tests {
         let gone = module(a);
         remove_module(a, gone);
         assert!(find(0x8000).is_none() && module(a).is_none());
-        let third = add_module(a, Code::nothing(), "t").unwrap();
+        let third = add_module(a, Code::nothing(), "t", Origin::Other).unwrap();
         add_function(0x8000, b"_Z5otherv", Some(third));
         // An unload that is heard of late does not take the new one along.
         remove_module(a, gone);

@@ -15,6 +15,7 @@ use crate::given::{Fn1, RegisterFunction, answered, text};
 use crate::gputime;
 use crate::layouts::Code;
 use crate::observe;
+use crate::origin::Origin;
 use crate::record::slots::MOST_WORDS;
 use crate::redirect::runtime::Registration;
 use crate::redirect::{self, launch as redirected};
@@ -32,7 +33,7 @@ pub unsafe fn register_fat_binary(site: &'static Site, real: Fn1<usize>, wrapper
         // SAFETY: the runtime took it.
         let code = unsafe { Code::from_pointer(wrapper.0) };
         dump::code(&code, "__cudaRegisterFatBinary");
-        registry::add_module(handle, code, "__cudaRegisterFatBinary");
+        registry::add_module(handle, code, "__cudaRegisterFatBinary", Origin::Registered);
     }
     handle
 }

@@ -26,9 +26,9 @@ pub struct Site {
     pub node: Option<&'static CStr>,
     /// The major of the runtime; `None` for the driver.
     pub major: Option<usize>,
-    /// A stream of 0 means the thread's own ([`cushim_abi::facts::has_own_stream`]).
+    /// A stream of 0 means the thread's own ([`cushim_abi::Function::own_stream`]).
     pub own_stream: bool,
-    /// Calls put work on a GPU ([`cushim_abi::facts::puts_work`]).
+    /// Calls put work on a GPU ([`cushim_abi::Function::work`]).
     pub puts_work: bool,
     /// The exported hook.
     pub hook: Hook,

@@ -2,6 +2,7 @@
 //!
 //! Must not know: what is done with them.
 
+use cushim_abi::Runtime;
 use cushim_abi::types::*;
 
 use crate::forward::recorded;
@@ -40,7 +41,7 @@ pub unsafe fn register_var(
 }
 
 fn is_managed(site: &Site) -> bool {
-    site.name.to_bytes().ends_with(b"ManagedVar")
+    site.id == Runtime::__cudaRegisterManagedVar as u16
 }
 
 /// `__cudaRegisterManagedVar`. LLVM passes six arguments: the rest is whatever the registers held, and

@@ -47,6 +47,13 @@ impl Table {
         self.events.get_mut((id as usize).checked_sub(1)?)?.as_mut()
     }
 
+    fn forget(&mut self, id: u32) {
+        let place = (id as usize).checked_sub(1);
+        if let Some(slot) = place.and_then(|place| self.events.get_mut(place)) {
+            *slot = None;
+        }
+    }
+
     fn raise(&mut self, id: u32) {
         if let Some(state) = self.get(id) {
             state.count += 1;
@@ -66,7 +73,7 @@ unsafe fn number(event: *const u8) -> u32 {
     if event.is_null() {
         return 0;
     }
-    // SAFETY: the caller's promise; the number is the first field.
+    // SAFETY: not null, so an HsaEvent by the caller's promise; the number is its first field.
     unsafe { event.cast::<u32>().read_unaligned() }
 }
 
@@ -90,13 +97,13 @@ pub unsafe fn create(
     }
     let id = free as u32 + 1;
     let mailbox = mailboxes + 8 * free as u64;
-    let mut bytes = Box::new([0u8; SIZE]);
+    let mut bytes = [0u8; SIZE];
     bytes[0..4].copy_from_slice(&id.to_le_bytes());
     bytes[4..8].copy_from_slice(&kind.to_le_bytes());
     bytes[28..36].copy_from_slice(&u64::from(id).to_le_bytes());
     bytes[36..44].copy_from_slice(&mailbox.to_le_bytes());
     bytes[44..48].copy_from_slice(&id.to_le_bytes());
-    let shown = Box::into_raw(bytes).cast::<u8>();
+    let shown = Box::into_raw(Box::new(bytes)).cast::<u8>();
     let state = State { kind, manual, raised, waiting: 0, count: 0, shown: shown as usize };
     match table.events.get_mut(free) {
         Some(slot) => *slot = Some(state),
@@ -113,14 +120,14 @@ pub unsafe fn create(
 ///
 /// `event` is null or an HsaEvent of [`create`] that is used no more.
 pub unsafe fn destroy(event: *mut u8) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: null or an event that `create` made and nobody destroyed, by the caller's promise.
     let id = unsafe { number(event) };
     let mut table = table();
     match table.get(id) {
         Some(state) if state.shown == event as usize => {}
         _ => return Status::InvalidHandle,
     }
-    table.events[id as usize - 1] = None;
+    table.forget(id);
     RAISED.notify_all();
     // SAFETY: it was made by `create` from such a box, and the table, which held it, has forgotten it.
     drop(unsafe { Box::from_raw(event.cast::<[u8; SIZE]>()) });
@@ -151,7 +158,7 @@ pub fn interrupt(partial: u32, mailbox: impl Fn(usize) -> bool) {
 ///
 /// `event` is null or an HsaEvent of [`create`].
 pub unsafe fn set(event: *const u8) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: null or an event that `create` made and nobody destroyed, by the caller's promise.
     let id = unsafe { number(event) };
     if table().get(id).is_none() {
         return Status::InvalidHandle;
@@ -189,7 +196,7 @@ pub unsafe fn wait(events: *const *mut u8, count: u32, all: bool, milliseconds: 
     if events.is_null() && count > 0 {
         return Status::InvalidParameter;
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller promises `count` pointers there, each to an event of `create`.
     let ids: Vec<u32> =
         (0..count as usize).map(|i| unsafe { number(events.add(i).read_unaligned()) }).collect();
     let end = (milliseconds < FOREVER)
@@ -202,10 +209,10 @@ pub unsafe fn wait(events: *const *mut u8, count: u32, all: bool, milliseconds: 
         counts.push(state.count);
     }
     let status = loop {
-        let came = |table: &mut Table, i: usize| {
-            table.get(ids[i]).is_none_or(|s| s.raised || s.count != counts[i])
+        let came = |(id, count): &(&u32, &u64)| {
+            table.get(**id).is_none_or(|s| s.raised || s.count != **count)
         };
-        let ready = (0..ids.len()).filter(|i| came(&mut table, *i)).count();
+        let ready = ids.iter().zip(&counts).filter(came).count();
         if ready == ids.len() || ready > 0 && !all {
             break Status::Success;
         }

@@ -4,6 +4,11 @@
 //! exported (crate `hsakmt`), how an instruction is executed (crate `amdgpu`). It works in other people's
 //! processes: no panic leaves it, and nothing is started before AMD's runtime asks.
 
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 pub mod event;
 mod fields;
 pub mod memory;

@@ -242,7 +242,7 @@ pub unsafe fn query(address: u64, to: *mut u8) -> Status {
         .next_back()
         .filter(|(start, block)| address - **start < block.bytes);
     let Some((start, block)) = found else {
-        // SAFETY: the caller's promise.
+        // SAFETY: `to` is null, which `write` refuses, or an HsaPointerInfo by the caller's promise.
         let status = unsafe { fields.write(to) };
         return if status == Status::Success { Status::Error } else { status };
     };
@@ -259,7 +259,7 @@ pub unsafe fn query(address: u64, to: *mut u8) -> Status {
         .u64(44, NODES.as_ptr() as u64)
         .u64(52, NODES.as_ptr() as u64)
         .u64(60, block.user);
-    // SAFETY: the caller's promise.
+    // SAFETY: `to` is null, which `write` refuses, or an HsaPointerInfo by the caller's promise.
     unsafe { fields.write(to) }
 }
 

@@ -39,7 +39,7 @@ pub fn threads() -> usize {
 ///
 /// `to` is null or an HsaSystemProperties.
 pub unsafe fn system(to: *mut u8) -> Status {
-    // SAFETY: the caller's promise.
+    // SAFETY: `to` is null, which `write` refuses, or an HsaSystemProperties by the caller's promise, and that has as many bytes.
     unsafe { Fields::<16>::new().u32(0, 2).write(to) }
 }
 
@@ -60,7 +60,7 @@ pub unsafe fn node(number: u32, to: *mut u8) -> Status {
         GPU => gpu(),
         _ => return Status::InvalidNode,
     };
-    // SAFETY: the caller's promise.
+    // SAFETY: `to` is null, which `write` refuses, or an HsaNodeProperties by the caller's promise, and that has as many bytes.
     unsafe { fields.write(to) }
 }
 
@@ -211,7 +211,7 @@ pub unsafe fn clocks(number: u32, to: *mut u8) -> Status {
         return Status::InvalidNode;
     }
     let now = now();
-    // SAFETY: the caller's promise.
+    // SAFETY: `to` is null, which `write` refuses, or an HsaClockCounters by the caller's promise, and that has as many bytes.
     unsafe {
         Fields::<32>::new().u64(0, now).u64(8, now).u64(16, now).u64(24, 1_000_000_000).write(to)
     }

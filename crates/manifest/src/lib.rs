@@ -28,7 +28,7 @@ use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
 use cushim_rules::{
-    Action, Compare, Condition, Element, Error, Keep, Launch, Match, OnFailure, Rule,
+    Action, Compare, Condition, Element, Error, Keep, LaunchShape, Match, OnFailure, Rule,
 };
 use regex_lite::Regex;
 use serde::Deserialize;
@@ -297,7 +297,7 @@ impl Here<'_> {
         Ok(files.iter().map(|file| folder.join(file)).collect())
     }
 
-    fn shape(&self, shape: &Spanned<Shape>) -> Result<Launch, Error> {
+    fn shape(&self, shape: &Spanned<Shape>) -> Result<LaunchShape, Error> {
         let at = shape.span().start;
         let Shape { grid, block, shared } = shape.get_ref();
         if grid.is_none() && block.is_none() && shared.is_none() {
@@ -306,7 +306,7 @@ impl Here<'_> {
         if [grid, block].into_iter().flatten().flatten().any(|n| *n == 0) {
             return Err(self.error(at, "a grid or block of 0 launches nothing; use skip = true"));
         }
-        Ok(Launch { grid: *grid, block: *block, shared: *shared })
+        Ok(LaunchShape { grid: *grid, block: *block, shared: *shared })
     }
 
     fn matching(&self, matching: &Matching) -> Result<Match, Error> {

@@ -93,7 +93,7 @@ mod tests {
             piece.fill(1);
             last = place.addr();
         }
-        // SAFETY: as above.
+        // SAFETY: nobody else has these blocks.
         assert!(unsafe { blocks.take(BLOCK / 4 + 1, 1) }.is_none());
     }
 }

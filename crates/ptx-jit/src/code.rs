@@ -11,7 +11,7 @@ pub(crate) struct Code {
 
 // SAFETY: the memory is never written after `new`, so any thread may run it.
 unsafe impl Send for Code {}
-// SAFETY: as above.
+// SAFETY: the memory is never written after `new`, so any thread may read and run it.
 unsafe impl Sync for Code {}
 
 impl Code {

@@ -209,10 +209,8 @@ pub struct Block {
 /// An instruction.
 #[derive(Debug, Clone, PartialEq, Hash)]
 pub struct Inst {
-    /// What it does.
+    /// What it does, and to values of which types ([`Operation::ty`]).
     pub sem: Operation,
-    /// The types of its operands as the text names them, slot by slot.
-    types: [Scalar; 4],
     /// Run only where this predicate holds.
     pub guard: Option<(u32, Sense)>,
     /// Results.
@@ -225,21 +223,8 @@ pub struct Inst {
 
 impl Inst {
     /// An instruction on every lane, without operands.
-    pub fn new(sem: Operation, types: [Scalar; 4], pos: Pos) -> Inst {
-        Inst { sem, types, guard: None, dst: Vec::new(), src: Vec::new(), pos }
-    }
-
-    /// The type of its results, or of what it moves: how wide registers are read and written. What is done to them,
-    /// [`Inst::sem`] says.
-    #[inline]
-    pub fn ty(&self) -> Scalar {
-        self.types[0]
-    }
-
-    /// The type of the operands of one that has results of another (conversions, comparisons that give a number).
-    #[inline]
-    pub fn operand_ty(&self) -> Scalar {
-        self.types[1]
+    pub fn new(sem: Operation, pos: Pos) -> Inst {
+        Inst { sem, guard: None, dst: Vec::new(), src: Vec::new(), pos }
     }
 
     /// The state space that operand `n` of an access lies in; generic where none is named.

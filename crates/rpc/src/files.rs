@@ -206,7 +206,7 @@ impl Stream {
             return libc::EOF;
         }
         self.turn(false);
-        // SAFETY: as above.
+        // SAFETY: an open stream, and one that can be read.
         unsafe { libc::ungetc(byte, self.0) }
     }
 }

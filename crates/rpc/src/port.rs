@@ -38,7 +38,7 @@ impl std::fmt::Debug for Line {
 
 // SAFETY: all access to the memory is by atomics.
 unsafe impl Send for Line {}
-// SAFETY: as above.
+// SAFETY: all access to the memory is by atomics.
 unsafe impl Sync for Line {}
 
 impl Line {
@@ -102,7 +102,7 @@ impl Line {
 
     fn long(&self, at: usize) -> &AtomicU64 {
         debug_assert!(at + 8 <= self.shape.size() && at.is_multiple_of(8));
-        // SAFETY: as in `word`.
+        // SAFETY: `at` is within the bytes that `new` was promised, aligned to 8, and they live as long as this.
         unsafe { AtomicU64::from_ptr(self.base.add(at).cast()) }
     }
 

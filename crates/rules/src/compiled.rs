@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 use regex_lite::Regex;
 
-use crate::{Action, Compare, Condition, Element, Keep, Launch, Match, OnFailure, Rule};
+use crate::{Action, Compare, Condition, Element, Keep, LaunchShape, Match, OnFailure, Rule};
 
 /// Changes with the form: a launcher and a library that differ say so.
 pub const VERSION: &str = "rules1";
@@ -278,7 +278,7 @@ impl<'a> Reader<'a> {
                 },
             },
             "image" => Action::Image { images: self.paths()? },
-            "launch" => Action::Launch(Launch {
+            "launch" => Action::Launch(LaunchShape {
                 grid: shape(self)?,
                 block: shape(self)?,
                 shared: self.maybe(|_, word| u32::try_from(Self::of(word)?).ok())?,

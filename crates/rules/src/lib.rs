@@ -13,4 +13,4 @@ mod rule;
 pub use compare::{Compare, Difference, Element, Keep};
 pub use error::Error;
 pub use matching::{Condition, Match, Names, Subject};
-pub use rule::{Action, Launch, OnFailure, Rule};
+pub use rule::{Action, LaunchShape, OnFailure, Rule};

@@ -42,7 +42,7 @@ pub enum Action {
         images: Vec<PathBuf>,
     },
     /// The kernel is launched in another shape.
-    Launch(Launch),
+    Launch(LaunchShape),
     /// The kernel is not launched.
     Skip,
 }
@@ -59,7 +59,7 @@ impl Action {
 
 /// The parts of a launch that change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Launch {
+pub struct LaunchShape {
     /// Blocks.
     pub grid: Option<[u32; 3]>,
     /// Threads of a block.

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use cushim_rules::{
-    Action, Compare, Condition, Element, Error, Keep, Launch, Match, Names, OnFailure, Rule,
+    Action, Compare, Condition, Element, Error, Keep, LaunchShape, Match, Names, OnFailure, Rule,
     Subject, compiled,
 };
 use regex_lite::Regex;
@@ -31,7 +31,7 @@ fn every_action_comes_back_as_it_was() {
         }
     }
     for (grid, block, shared) in [(None, Some([1, 2, 3]), Some(0)), (Some([4, 5, 6]), None, None)] {
-        all.push(Action::Launch(Launch { grid, block, shared }));
+        all.push(Action::Launch(LaunchShape { grid, block, shared }));
     }
     let rules: Vec<Rule> = all.iter().cloned().map(rule).collect();
     let text = compiled::write(Path::new("/m"), &rules);

@@ -1,11 +1,11 @@
 //! What fuzzing does with the description of a captured launch.
 
-use cushim_cli::replay::folder::Launch;
+use cushim_cli::replay::folder::CapturedLaunch;
 
 /// Any text: reading ends, and what is accepted fits a block or says what does not.
 pub fn launch(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
-    if let Ok(launch) = Launch::parse(&text) {
+    if let Ok(launch) = CapturedLaunch::parse(&text) {
         for size in [0, 8, usize::MAX] {
             let _ = launch.fits(size);
         }

@@ -107,7 +107,7 @@ pub fn launch(data: &[u8]) {
     let Some(edge) = Edge::of(buffer) else { return };
     let size = buffer.len();
     let extra = [1, edge.address(), 2, (&raw const size).expose_provenance(), 0];
-    let asked = launch::Launch {
+    let asked = launch::LaunchCall {
         function: handle,
         grid: [side(0), side(1), side(2)],
         block: [side(3), side(4), side(5)],

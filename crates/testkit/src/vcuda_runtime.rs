@@ -109,7 +109,7 @@ fn callees() -> &'static [Callee] {
         let mut all = Vec::new();
         for (index, (row, slots)) in all_runtime().zip(&vcuda_runtime).enumerate() {
             let Some(args) = row.args else { continue };
-            let plain = args.iter().all(|arg| arg.size <= 8 && arg.shape.0 != "str");
+            let plain = args.iter().all(|arg| arg.size <= 8 && arg.shape.word() != "str");
             if !plain || args.len() > 10 || OUT_OF_REACH.iter().any(|part| row.name.contains(part))
             {
                 continue;
@@ -259,7 +259,7 @@ fn keep(
     for (place, arg) in args.iter().enumerate() {
         let made = outputs[place];
         if arg.out && words[place] != 0 && made != BEFORE && made != given[place] && arg.size == 8 {
-            let kind = match arg.shape.0 {
+            let kind = match arg.shape.word() {
                 "ptr" if row.name.contains("Array") => "array",
                 "ptr" if row.name.contains("Pool") && !row.name.contains("Malloc") => "pool",
                 // A node may still name it when it is gone, and then it is nobody's.
@@ -286,17 +286,17 @@ fn numbers(
     let args = row.args.unwrap_or_default();
     for (word, arg) in words.iter_mut().zip(args) {
         if !arg.out
-            && !["ptr", "stream", "event", "graph", "graphexec", "node"].contains(&arg.shape.0)
+            && !["ptr", "stream", "event", "graph", "graphexec", "node"].contains(&arg.shape.word())
         {
-            *word = world.number(arg.shape.0, limited, input);
+            *word = world.number(arg.shape.word(), limited, input);
         }
-        if (list || arg.name.starts_with("num")) && arg.shape.0 == "size" && !arg.out {
+        if (list || arg.name.starts_with("num")) && arg.shape.word() == "size" && !arg.out {
             *word %= 8;
         }
     }
     // How much room a list has is told where its length is asked for.
     for (place, arg) in args.iter().enumerate() {
-        if arg.out && row.name.contains("Graph") && arg.shape.0 == "size" {
+        if arg.out && row.name.contains("Graph") && arg.shape.word() == "size" {
             outputs[place] = input.byte() % 8;
         }
     }
@@ -308,7 +308,7 @@ fn one(world: &mut World, input: &mut Input<'_>) {
     let Some(Callee { index, row, address }) = all.get(at) else { return };
     let args = row.args.unwrap_or_default();
     let copies = ["Memcpy", "Memset"].iter().any(|part| row.name.contains(part));
-    let sizes = args.iter().filter(|arg| arg.shape.0 == "size").count();
+    let sizes = args.iter().filter(|arg| arg.shape.word() == "size").count();
     let mut words = [0; 10];
     let mut outputs = [BEFORE; 10];
     let (mut behind, mut structure) = ([0_u64; WORDS], [0_u64; WORDS]);
@@ -323,7 +323,7 @@ fn one(world: &mut World, input: &mut Input<'_>) {
     let before = behind;
     let mut small = list;
     for (place, (arg, word)) in args.iter().zip(&mut words).enumerate() {
-        *word = match arg.shape.0 {
+        *word = match arg.shape.word() {
             _ if arg.out && input.byte().is_multiple_of(16) => 0,
             _ if arg.out => outputs.as_mut_ptr().wrapping_add(place).expose_provenance() as u64,
             "ptr" if ["callback", "fn_", "fn"].contains(&arg.name) => {

@@ -197,7 +197,7 @@ pub struct CushimTool {
 unsafe impl Sync for CushimHost {}
 // SAFETY: a table of constants; the pointers are to functions and to a name that stays.
 unsafe impl Sync for CushimTool {}
-// SAFETY: as above.
+// SAFETY: a table of constants, which no thread writes; the pointers are to functions and to a name that stays.
 unsafe impl Send for CushimTool {}
 
 /// What a tool exports, under the name `cushim_tool`: is given cushim's functions, which stay, and answers its own

@@ -36,7 +36,7 @@ pub struct Event<'a> {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Body<'a> {
     /// A kernel launch or a kernel node of a graph.
-    Launch(Launch<'a>),
+    Launch(LaunchEvent<'a>),
     /// Any other call.
     Call(Call<'a>),
     /// A user's text.
@@ -122,7 +122,7 @@ pub enum Payload {
 
 /// A kernel launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Launch<'a> {
+pub struct LaunchEvent<'a> {
     /// What the ledger has of it.
     pub stored: LaunchBody,
     /// The parameter block, as far as it was recorded.
@@ -141,7 +141,7 @@ macro_rules! stored {
     )*};
 }
 
-stored! { Launch: LaunchBody  Mapped: MappedBody  Range: RangeBody }
+stored! { LaunchEvent: LaunchBody  Mapped: MappedBody  Range: RangeBody }
 
 /// A call that is no launch.
 #[derive(Clone, Debug, PartialEq)]

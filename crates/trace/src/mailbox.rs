@@ -29,14 +29,15 @@ impl Page {
 
     /// Events that were overwritten.
     pub(crate) fn overwritten(&self) -> &AtomicU64 {
-        // SAFETY: as in `control`.
+        // SAFETY: `new` was promised a mapping of a whole page that outlives this; the field is aligned and touched
+        // by atomics alone.
         unsafe { AtomicU64::from_ptr(&raw mut (*self.0.as_ptr()).overwritten) }
     }
 
     fn slots(&self) -> impl Iterator<Item = *mut MailSlot> {
         // SAFETY: MAIL_SLOTS slots stand in the page from MAILBOX on, see the ledger.
         let first = unsafe { self.0.as_ptr().cast::<u8>().add(MAILBOX) }.cast::<MailSlot>();
-        // SAFETY: as above.
+        // SAFETY: `n` is below MAIL_SLOTS, and as many slots stand in the page.
         (0..MAIL_SLOTS).map(move |n| unsafe { first.add(n) })
     }
 

@@ -121,7 +121,7 @@ impl Folder {
             }
         });
         if renamed.as_ref().is_err_and(|e| e.kind() != ErrorKind::AlreadyExists) {
-            // SAFETY: as above.
+            // SAFETY: the folder is open and the name ends with a NUL.
             unsafe { libc::unlinkat(folder, from.as_ptr(), 0) };
         }
         renamed

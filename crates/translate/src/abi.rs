@@ -23,7 +23,7 @@
 //! | offset | what |
 //! |---|---|
 //! | 0 | CUDA's parameters, at PTX's offsets, [`Facts::parameter_bytes`] of them |
-//! | [`Facts::launch_offset`], the next multiple of 8 | [`Launch`] |
+//! | [`Facts::launch_offset`], the next multiple of 8 | [`LaunchArguments`] |
 //!
 //! The metadata may name hidden arguments behind it, where LLVM could not show that nothing reads them. No translated
 //! kernel does; zeros are right.
@@ -31,13 +31,13 @@
 //! # Threads
 //!
 //! A dispatch has a workgroup for each block: workgroup (x, y, z) is block (x, y, z). A workgroup has one dimension,
-//! [`Lanes::work_items`] of them, whatever the block's shape: the kernel computes `%tid` from [`Launch::block`]. So a
+//! [`Lanes::work_items`] of them, whatever the block's shape: the kernel computes `%tid` from [`LaunchArguments::block`]. So a
 //! dispatch of `grid` blocks has, in work-items, `[grid.x * n, grid.y, grid.z]`, of which the first must fit in 32 bits.
 
 /// What stands behind a kernel's parameters. 64 bytes, little-endian, aligned to 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
-pub struct Launch {
+pub struct LaunchArguments {
     /// Blocks in x, y, z.
     pub grid: [u32; 3],
     /// Threads of a block in x, y, z.
@@ -54,11 +54,11 @@ pub struct Launch {
     pub reserved: [u64; 2],
 }
 
-/// The bytes of [`Launch`].
+/// The bytes of [`LaunchArguments`].
 pub const LAUNCH_BYTES: u32 = 64;
-const _: () = assert!(size_of::<Launch>() == LAUNCH_BYTES as usize);
+const _: () = assert!(size_of::<LaunchArguments>() == LAUNCH_BYTES as usize);
 
-impl Launch {
+impl LaunchArguments {
     /// As the kernel reads it.
     pub fn bytes(&self) -> [u8; LAUNCH_BYTES as usize] {
         let mut out = [0; LAUNCH_BYTES as usize];
@@ -116,7 +116,7 @@ pub struct Facts {
     pub name: String,
     /// Bytes of CUDA's parameters.
     pub parameter_bytes: u32,
-    /// Where [`Launch`] stands.
+    /// Where [`LaunchArguments`] stands.
     pub launch_offset: u32,
     /// The layouts that may be used, the better one first. Of blocks that none of them has room for, a launch is
     /// refused.
@@ -189,7 +189,7 @@ impl Facts {
     }
 }
 
-/// Where [`Launch`] stands behind so many bytes of parameters.
+/// Where [`LaunchArguments`] stands behind so many bytes of parameters.
 pub fn launch_offset(parameter_bytes: u32) -> u32 {
     parameter_bytes.next_multiple_of(8)
 }
@@ -200,7 +200,7 @@ mod tests {
 
     #[test]
     fn a_launch_has_its_fields_where_kernels_look() {
-        let launch = Launch {
+        let launch = LaunchArguments {
             grid: [1, 2, 3],
             block: [4, 5, 6],
             dynamic_shared_bytes: 7,

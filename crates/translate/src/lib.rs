@@ -5,7 +5,10 @@
 //! to know.
 
 // The text comes from anywhere: what is not as expected is refused.
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
 
 pub mod abi;
 pub mod amdgpu;

@@ -211,7 +211,7 @@ impl Argument for abi::Str {
     type Token = Text;
     #[inline(always)]
     unsafe fn token(given: abi::Str) -> Text {
-        // SAFETY: the caller's promise.
+        // SAFETY: a caller of the entry point passes null or a text that ends with a NUL.
         unsafe { Text::new(given) }
     }
 }

@@ -77,7 +77,8 @@ pub unsafe fn attribute(config: &DriverLaunchConfig, n: u32) -> Result<LaunchAtt
         return Err(status::INVALID_VALUE);
     }
     let place = config.attributes.wrapping_add(n as usize * size_of::<LaunchAttribute>());
-    // SAFETY: the caller's promise.
+    // SAFETY: `n` is below the number of attributes that the configuration says it has, and it has them by the
+    // caller's promise.
     unsafe { take(Ptr(place)) }
 }
 
@@ -91,7 +92,7 @@ pub unsafe fn attribute(config: &DriverLaunchConfig, n: u32) -> Result<LaunchAtt
 pub unsafe fn named(config: &DriverLaunchConfig) -> Result<Option<[u32; 3]>, i32> {
     let mut found = None;
     for n in 0..config.attribute_count.min(MOST) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `n` is below the number of attributes that the configuration says it has.
         let attribute = unsafe { attribute(config, n) }?;
         if let (ATTRIBUTE_CLUSTER_DIMENSION, [x, y, z, ..]) = (attribute.id, attribute.value) {
             found = Some([x, y, z]).filter(|sides| *sides != [0; 3]);

@@ -62,7 +62,7 @@ impl Options {
         }
         for n in 0..count as usize {
             let place = values.0.wrapping_add(n * size_of::<usize>());
-            // SAFETY: the caller's.
+            // SAFETY: `n` is below `count`, and both arrays have as many by the caller's promise; null is refused.
             let (id, value) = unsafe {
                 (take::<i32>(Ptr(ids.0.wrapping_add(n * 4)))?, take::<usize>(Ptr(place))?)
             };

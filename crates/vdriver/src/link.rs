@@ -99,7 +99,7 @@ unsafe fn add_file(
     options: (Ptr, Ptr),
 ) -> Result<(), i32> {
     let link = of(state)?;
-    // SAFETY: the caller's.
+    // SAFETY: an entry point's arguments: two arrays of `count` options.
     unsafe { Options::read(count, options.0, options.1)? };
     let source = file(path)?;
     link.add(kind, source.whole.into_owned())

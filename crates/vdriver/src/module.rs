@@ -266,7 +266,7 @@ pub fn give_variable(
 /// `to` has room for `room` of them, or that is 0.
 pub unsafe fn give_all(to: Ptr, room: u32, handles: impl Iterator<Item = usize>) {
     for (n, handle) in handles.take(room as usize).enumerate() {
-        // SAFETY: the caller's.
+        // SAFETY: `n` is below `room`, and `to` has room for as many by the caller's promise.
         unsafe { pointer::<usize>(to).add(n).write_unaligned(handle) };
     }
 }

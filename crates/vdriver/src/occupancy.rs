@@ -193,9 +193,9 @@ entry! {
 /// # Safety
 /// `config` is null or a configuration with as many attributes as it says.
 unsafe fn clusters(function: &Function, config: Ptr) -> Result<(Option<[u32; 3]>, u32), i32> {
-    // SAFETY: the caller's promise.
+    // SAFETY: null, which `take` refuses, or a configuration by the caller's promise.
     let config = unsafe { take::<DriverLaunchConfig>(config) }?;
-    // SAFETY: as above.
+    // SAFETY: it has as many attributes as it says, by the caller's promise.
     let given = unsafe { cluster::named(&config) }?;
     let (grid, threads) = ([config.grid.x, config.grid.y, config.grid.z], threads(&config));
     if threads == 0 {

@@ -179,7 +179,7 @@ pub fn offer<T>(to: Place<T>, value: T) {
 /// It is null or has room for a `T` while the call lasts.
 #[inline]
 pub unsafe fn at<T>(address: Ptr) -> Place<T> {
-    // SAFETY: the caller's promise.
+    // SAFETY: null or room for a `T` while the call lasts, by the caller's promise.
     unsafe { Place::new(pointer(address)) }
 }
 

@@ -60,7 +60,7 @@ unsafe fn create(to: Out<Ptr>, desc: Ptr, device: Device, flags: Flags) -> Resul
         return Err(error);
     }
     lock(&GREEN).push((context.0, made.0));
-    // SAFETY: the caller's promise.
+    // SAFETY: `to` is null, which `give` refuses, or has room for a handle, by the caller's promise.
     unsafe { give(to, Ptr(context.0)) }
 }
 

@@ -135,7 +135,7 @@ unsafe fn of_before<V: Copy>(
     }
     let all = (0..count as usize).map(|at| {
         let from = std::ptr::with_exposed_provenance::<V>(params.0 + at * size_of::<V>());
-        // SAFETY: the caller's promise.
+        // SAFETY: `at` is below `count`, and there are as many structures by the caller's promise.
         let given = unsafe { from.read_unaligned() };
         let (words, flags) = parts(&given);
         let mut ours = SemaphoreParams { flags, ..Default::default() };

@@ -99,7 +99,7 @@ pub fn done(outcome: Result<(), Status>) -> Status {
 /// A pointer that is not null points to a place for a `T`.
 pub unsafe fn put<T>(at: Ptr, value: T) {
     if at.0 != 0 {
-        // SAFETY: the caller's promise.
+        // SAFETY: not null, hence a place for a `T` by the caller's promise.
         unsafe { std::ptr::with_exposed_provenance_mut::<T>(at.0).write_unaligned(value) };
     }
 }

@@ -160,14 +160,14 @@ fn into<const MAJOR: usize, T>(to: Out<T>, func: Func, call: impl Fn(Func) -> i3
 unsafe fn handle(to: Out<Func>, stub: Func) -> Result<(), Status> {
     if let Err(error) = context::ready() {
         let known = registry::known(stub).filter(|_| error == code::UNLOADING);
-        // SAFETY: the caller's promise.
+        // SAFETY: `to` is null, which `give` refuses, or has room for a handle, by the caller's promise.
         return known.ok_or(error).and_then(|known| unsafe { give(to, known) });
     }
     if to.0.is_null() {
         return Err(code::INVALID_VALUE);
     }
     let found = registry::kernel::<LEGACY>(stub)?;
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, hence room for a handle by the caller's promise.
     unsafe { give(to, found) }
 }
 

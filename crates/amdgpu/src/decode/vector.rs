@@ -42,10 +42,9 @@ pub(super) fn short(word: u32, words: &mut Words<'_>) -> Result<Inst, Error> {
     inst.flags = 0;
     place(&mut inst, first, second, dst)?;
     if matches!(inst.row.name, "v_madmk_f32" | "v_madmk_f16" | "v_madak_f32" | "v_madak_f16") {
-        let at = if inst.row.name.starts_with("v_madmk") { 1 } else { 2 };
-        inst.src[2] = second;
-        inst.src[1] = second;
-        inst.src[at] = Operand(255);
+        let constant = Operand(255);
+        let first = inst.row.name.starts_with("v_madmk");
+        (inst.src[1], inst.src[2]) = if first { (constant, second) } else { (second, constant) };
         inst.literal = words.next()?;
     } else {
         words.literal(&mut inst)?;

@@ -216,7 +216,7 @@ pub fn probe(path: &Path) {
     if let Some(version) = number(c"cuDriverGetVersion") {
         println!("version {version}");
     }
-    // SAFETY: as above.
+    // SAFETY: the library is open, and the name ends with a NUL.
     let init = unsafe { libc::dlsym(library, c"cuInit".as_ptr()) };
     if init.is_null() {
         return println!("failure it has no cuInit");

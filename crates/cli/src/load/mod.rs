@@ -175,14 +175,14 @@ fn driver(args: &LoadArgs, image: &Image) -> Result<PathBuf, Error> {
         complain("no libcuda is installed: the program runs on the CPU (--backend cpu)");
     }
     let library = ours()?;
-    if args.emulate.is_some() {
-        emulate_here(&library)?;
-    }
     let front = preload::beside(&library, OWN_DRIVER)?;
     let fmad = args.fmad.map(|fmad| (environ::FMAD, if fmad == Fmad::On { "on" } else { "off" }));
     for (name, value) in [Some(("CUSHIM_BACKEND", backend.word())), fmad].into_iter().flatten() {
-        // SAFETY: as above.
+        // SAFETY: nothing has started a thread that reads the environment.
         unsafe { std::env::set_var(name, value) };
+    }
+    if args.emulate.is_some() {
+        emulate_here(&library)?;
     }
     Ok(front)
 }

@@ -132,7 +132,7 @@ unsafe extern "C" fn give(
     symbol: *const c_char,
     function: CushimRpcFunction,
 ) -> c_int {
-    // SAFETY: as in `serve`.
+    // SAFETY: `serve` put its own `Registering` there, and calls this while it has no other reference to it.
     let registering = unsafe { &mut *(*host).own.cast::<Registering<'_>>() };
     // SAFETY: a string, as include/cushim.h says.
     let Ok(name) = unsafe { CStr::from_ptr(symbol) }.to_str() else { return -1 };
@@ -187,7 +187,7 @@ unsafe extern "C" fn receive(port: *mut CushimRpcPort, to: *mut CushimRpcPacket)
 }
 
 unsafe extern "C" fn send(port: *mut CushimRpcPort, from: *const CushimRpcPacket) -> c_int {
-    // SAFETY: as in `receive`.
+    // SAFETY: the library hands back the port that its function was called with, while that function runs.
     let talk = unsafe { Talk::of(port) };
     // SAFETY: a packet for each lane that asks, as include/cushim.h says.
     let sent = talk.port.send(|lane| -> Packet { unsafe { (*from.add(lane as usize)).data } });
@@ -199,7 +199,7 @@ unsafe extern "C" fn receive_bytes(
     to: *mut *const c_void,
     sizes: *mut u64,
 ) -> c_int {
-    // SAFETY: as in `receive`.
+    // SAFETY: the library hands back the port that its function was called with, while that function runs.
     let talk = unsafe { Talk::of(port) };
     let received = talk.port.messages().map(|messages| {
         for lane in talk.port.lanes() {
@@ -220,14 +220,14 @@ unsafe extern "C" fn send_bytes(
     from: *const *const c_void,
     sizes: *const u64,
 ) -> c_int {
-    // SAFETY: as in `receive`.
+    // SAFETY: the library hands back the port that its function was called with, while that function runs.
     let talk = unsafe { Talk::of(port) };
     let mut messages = vec![Vec::new(); CUSHIM_RPC_LANES];
     for lane in talk.port.lanes().map(|lane| lane as usize) {
         // SAFETY: so many bytes for each lane that asks, as include/cushim.h says.
         let (bytes, size) = unsafe { ((*from.add(lane)).cast::<u8>(), *sizes.add(lane) as usize) };
         if size > 0 {
-            // SAFETY: as above.
+            // SAFETY: bytes of that size for each lane that asks, as include/cushim.h says.
             messages[lane] = unsafe { std::slice::from_raw_parts(bytes, size) }.to_vec();
         }
     }

@@ -11,7 +11,7 @@ use crate::Error;
 
 /// What `launch.json` says.
 #[derive(Debug, Deserialize)]
-pub struct Launch {
+pub struct CapturedLaunch {
     format: u32,
     /// The kernel's symbol.
     pub kernel: String,
@@ -61,12 +61,12 @@ pub struct Pointer {
 #[derive(Debug)]
 pub struct Folder {
     /// What was launched, and how.
-    pub launch: Launch,
+    pub launch: CapturedLaunch,
     /// The image.
     pub image: Vec<u8>,
     /// The parameter block.
     pub arguments: Vec<u8>,
-    /// The allocations' contents, in the order of [`Launch::buffers`].
+    /// The allocations' contents, in the order of [`CapturedLaunch::buffers`].
     pub buffers: Vec<Content>,
 }
 
@@ -82,13 +82,13 @@ pub struct Content {
 /// The version of the format that is read here.
 const FORMAT: u32 = 1;
 
-impl Launch {
+impl CapturedLaunch {
     /// Reads `launch.json`.
     ///
     /// # Errors
     /// What is wrong with it, with line and column where it is no JSON of this kind.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let launch: Launch = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let launch: CapturedLaunch = serde_json::from_str(text).map_err(|e| e.to_string())?;
         if launch.format != FORMAT {
             return Err(format!("found format {}, expected {FORMAT}", launch.format));
         }
@@ -147,7 +147,7 @@ impl Folder {
         };
         let text = String::from_utf8(read("launch.json")?)
             .map_err(|_| wrong("text that is not UTF-8".to_owned()))?;
-        let launch = Launch::parse(&text).map_err(wrong)?;
+        let launch = CapturedLaunch::parse(&text).map_err(wrong)?;
         let (image, arguments) = (read(&launch.image)?, read(&launch.arguments)?);
         launch.fits(arguments.len()).map_err(wrong)?;
         let mut buffers = Vec::new();
@@ -184,12 +184,12 @@ mod tests {
             ("\"kernel\":\"k\",", "", "kernel"),
         ];
         for (from, to, why) in cases {
-            let error = Launch::parse(&GOOD.replace(from, to)).unwrap_err();
+            let error = CapturedLaunch::parse(&GOOD.replace(from, to)).unwrap_err();
             assert!(error.contains(why), "{error}");
         }
-        let launch = Launch::parse(&GOOD.replace("\"at\":0", "\"at\":1")).unwrap();
+        let launch = CapturedLaunch::parse(&GOOD.replace("\"at\":0", "\"at\":1")).unwrap();
         assert!(launch.fits(8).unwrap_err().contains("an address at 1"));
-        assert!(Launch::parse(GOOD).unwrap().fits(4).unwrap_err().contains("8 bytes at 0"));
+        assert!(CapturedLaunch::parse(GOOD).unwrap().fits(4).unwrap_err().contains("8 bytes at 0"));
         assert!(Folder::read(Path::new("/no/such/folder")).is_err());
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use cushim_trace::event::{Launch, Mapped};
+use cushim_trace::event::{LaunchEvent, Mapped};
 
 use cushim_analysis::known::{Kernel, Known};
 
@@ -70,7 +70,13 @@ pub struct Stats {
 
 impl Stats {
     /// A launch of the kernel at `place`.
-    pub fn launch(&mut self, place: usize, launch: &Launch<'_>, ns: Option<u64>, failed: bool) {
+    pub fn launch(
+        &mut self,
+        place: usize,
+        launch: &LaunchEvent<'_>,
+        ns: Option<u64>,
+        failed: bool,
+    ) {
         let row = self.kernels.entry(place).or_default();
         row.times.add(ns, failed);
         row.shapes.insert((launch.grid, launch.block, launch.cluster, launch.shared));

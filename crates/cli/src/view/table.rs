@@ -90,10 +90,6 @@ pub fn summary(
     remarks(out, style, totals, stats, notes)
 }
 
-fn is_graph_launch(api: &str) -> bool {
-    api.starts_with("cudaGraphLaunch") || api.starts_with("cuGraphLaunch")
-}
-
 fn count(n: u64, one: &str, many: &str) -> String {
     format!("{n} {}", if n == 1 { one } else { many })
 }
@@ -187,7 +183,7 @@ fn remarks(
     stats: &Stats,
     notes: &[String],
 ) -> io::Result<()> {
-    let graphs = stats.apis().into_iter().filter(|(api, _)| is_graph_launch(api));
+    let graphs = stats.apis().into_iter().filter(|(api, _)| cushim_abi::work::launches_graph(api));
     let graphs: u64 = graphs.map(|(_, times)| times.calls).sum();
     if totals.nodes + graphs > 0 {
         let graphs = count(graphs, "launch", "launches");

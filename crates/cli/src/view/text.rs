@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use cushim_abi::{errors, offload::RESULT};
 use cushim_names::{Value, elide};
-use cushim_trace::event::{Body, Call, Event, Launch, Range};
+use cushim_trace::event::{Body, Call, Event, LaunchEvent, Range};
 use cushim_trace::layout::{LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH, RANGE_START};
 use cushim_trace::meta::Metadata;
 
@@ -242,7 +242,7 @@ impl Text {
         format!("{pid}{:1$}", "", 2 * depth)
     }
 
-    fn launch(&self, seen: &Seen<'_>, known: &mut Known, launch: &Launch<'_>) -> LaunchText {
+    fn launch(&self, seen: &Seen<'_>, known: &mut Known, launch: &LaunchEvent<'_>) -> LaunchText {
         let mut shape = format!("<<<{}, {}", dim(launch.grid), dim(launch.block));
         if launch.shared != 0 || launch.stream != 0 {
             let _ = write!(shape, ", {}", launch.shared);
@@ -311,7 +311,7 @@ impl Text {
         )
     }
 
-    fn arguments(&self, launch: &Launch<'_>, kernel: &Kernel, meta: &Metadata) -> String {
+    fn arguments(&self, launch: &LaunchEvent<'_>, kernel: &Kernel, meta: &Metadata) -> String {
         let list = match arguments(launch, kernel, meta) {
             Ok(list) => list,
             Err(_) => return "?".to_owned(),

@@ -6,7 +6,7 @@ use std::os::fd::FromRawFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use cushim_trace::event::{Body, Event, Launch};
+use cushim_trace::event::{Body, Event, LaunchEvent};
 use cushim_trace::layout::LaunchBody;
 
 use crate::sample::{LAUNCH, cushim, program};
@@ -21,7 +21,7 @@ fn long(folder: &Path) {
         let (grid, block) = ([1 + n as u32 % 9, 1, 1], [32, 1, 1]);
         let (kernel, stream, context) = (2, 0, 0xc0);
         let stored = LaunchBody { kernel, grid, block, stream, context, ..LaunchBody::default() };
-        let body = Launch { stored, args: &args };
+        let body = LaunchEvent { stored, args: &args };
         file.event(&Event {
             id: 0,
             parent: None,

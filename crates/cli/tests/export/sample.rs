@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cushim_trace::event::{Body, Call, Event, Launch, Texts, Words};
+use cushim_trace::event::{Body, Call, Event, LaunchEvent, Texts, Words};
 use cushim_trace::layout::{LaunchBody, Lost};
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
@@ -95,11 +95,11 @@ fn call(bytes: &[u8]) -> Body<'_> {
     Body::Call(Call { kernel: 0, outs: u16::from(bytes.len() == 16), words, texts })
 }
 
-fn launch(kernel: u32, stream: u64, args: &[u8]) -> Launch<'_> {
+fn launch(kernel: u32, stream: u64, args: &[u8]) -> LaunchEvent<'_> {
     let (grid, block, shared, context) = ([16, 2, 1], [256, 1, 1], 64, 0xc0);
     let stored =
         LaunchBody { kernel, grid, block, shared, stream, context, ..LaunchBody::default() };
-    Launch { stored, args }
+    LaunchEvent { stored, args }
 }
 
 /// Runs `cushim ARGS` in `folder`: exit code, standard output, standard error.

@@ -27,7 +27,7 @@ fn c_type(arg: &Argument, at: usize) -> (&'static str, Vec<String>) {
     let name = format!("a{at}");
     let fields = |names: &[&str]| names.iter().map(|f| format!("{name}.{f}")).collect();
     let plain = |ty| (ty, vec![name.clone()]);
-    match (arg.size, arg.shape.0) {
+    match (arg.size, arg.shape.word()) {
         (1, _) => plain("unsigned char"),
         (2, _) => plain("unsigned short"),
         (4, "int" | "memcpykind" | "device") => plain("int"),
@@ -43,13 +43,13 @@ fn c_type(arg: &Argument, at: usize) -> (&'static str, Vec<String>) {
 
 /// Whether CUDA or the shim may read what it points to: such arguments get a place of zeros.
 fn is_address(arg: &Argument) -> bool {
-    arg.out || arg.size == 8 && !matches!(arg.shape.0, "size" | "u64" | "flags" | "value")
+    arg.out || arg.size == 8 && !matches!(arg.shape.word(), "size" | "u64" | "flags" | "value")
 }
 
 /// A different value for every word.
 fn value(arg: &Argument, at: usize, word: usize) -> u64 {
     let n = (at * 16 + word + 1) as u64;
-    match (arg.size, arg.shape.0) {
+    match (arg.size, arg.shape.word()) {
         (1, _) => 0xe0 + n % 16,
         (2, _) => 0xfe00 + n,
         (4, "int" | "memcpykind" | "device") => (-1000 - n as i64) as u64,

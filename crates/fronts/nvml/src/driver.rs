@@ -31,7 +31,7 @@ macro_rules! functions {
             let address = slot(Driver::$function);
             // SAFETY: the signature is cuda.h's.
             let function = unsafe { std::mem::transmute::<*const (), Function>(address) };
-            // SAFETY: the caller's.
+            // SAFETY: the caller's pointers are valid for what the driver writes there.
             unsafe { function($($argument),*) }
         }
     )*};

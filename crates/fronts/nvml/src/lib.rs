@@ -97,7 +97,7 @@ unsafe fn give<T>(to: *mut T, value: T) -> Result<(), i32> {
     if to.is_null() {
         return Err(INVALID_ARGUMENT);
     }
-    // SAFETY: the caller's.
+    // SAFETY: not null, hence a place for a `T` by the caller's promise.
     unsafe { to.write(value) };
     Ok(())
 }
@@ -207,7 +207,7 @@ macro_rules! functions {
                 // SAFETY: the caller's pointers are valid or null, and each body looks at null.
                 unsafe { $body }
             }
-            // SAFETY: the caller's.
+            // SAFETY: a program gives pointers that are null or valid, as nvml.h asks.
             unsafe { body($($argument),*) }.err().unwrap_or(SUCCESS)
         }
         functions!(@each [$($rest)*] ($($argument: $ty),*) $body);

@@ -14,7 +14,7 @@ use crate::{device, life};
 
 /// `cuLaunchKernel`.
 #[rustfmt::skip]
-type Launch = unsafe extern "C-unwind" fn(Func, u32, u32, u32, u32, u32, u32, u32, Stream, Ptr, Ptr) -> i32;
+type LaunchFn = unsafe extern "C-unwind" fn(Func, u32, u32, u32, u32, u32, u32, u32, Stream, Ptr, Ptr) -> i32;
 type LaunchEx = unsafe extern "C-unwind" fn(Ptr, Func, Ptr, Ptr) -> i32;
 type Current = unsafe extern "C-unwind" fn(*mut usize) -> i32;
 type Device = unsafe extern "C-unwind" fn(*mut i32) -> i32;
@@ -24,7 +24,7 @@ type Release = unsafe extern "C-unwind" fn(i32) -> i32;
 /// What is needed of it.
 pub struct Driver {
     /// `cuLaunchKernel`.
-    pub launch: Launch,
+    pub launch: LaunchFn,
     /// `cuLaunchKernelEx`, from CUDA 11.8 on.
     pub launch_ex: Option<LaunchEx>,
     current: Current,
@@ -57,7 +57,7 @@ pub fn find(site: &'static Site) -> Option<&'static Driver> {
     // SAFETY: the functions of these names have these signatures.
     let driver = unsafe {
         Driver {
-            launch: std::mem::transmute::<usize, Launch>(launch(c"cuLaunchKernel")?),
+            launch: std::mem::transmute::<usize, LaunchFn>(launch(c"cuLaunchKernel")?),
             launch_ex: launch(c"cuLaunchKernelEx")
                 .map(|at| std::mem::transmute::<usize, LaunchEx>(at)),
             current: std::mem::transmute::<usize, Current>(device::function(c"cuCtxGetCurrent")?),

@@ -6,7 +6,7 @@
 use cushim_abi::structs::*;
 use cushim_abi::types::*;
 
-use crate::redirect::launch::{self, Launch};
+use crate::redirect::launch::{self, AskedLaunch};
 use crate::redirect::place::Place;
 use crate::redirect::substitute;
 use crate::site::Site;
@@ -67,7 +67,7 @@ pub unsafe fn params(
         (_, false) => Place::Execution,
     };
     let KernelNodeParams { grid, block, args, extra, .. } = p;
-    let asked = Launch {
+    let asked = AskedLaunch {
         func: Func(if by_kern { kern } else { p.func }),
         grid,
         block,

@@ -11,7 +11,7 @@ use crate::arguments::Arguments;
 use crate::arguments::arguments;
 use crate::forward::{launched, stack};
 use crate::names::kernel_of;
-use crate::record::launch::Launch;
+use crate::record::launch::LaunchRecord;
 use crate::redirect;
 use crate::site::Site;
 
@@ -77,8 +77,8 @@ by_numbers! {
 
 /// With these `LAUNCH_*` bits, too.
 #[inline(always)]
-fn flagged(launch: Launch, flags: u8) -> Launch {
-    Launch { flags: launch.flags | flags, ..launch }
+fn flagged(launch: LaunchRecord, flags: u8) -> LaunchRecord {
+    LaunchRecord { flags: launch.flags | flags, ..launch }
 }
 
 /// A launch as redirection is asked about it.
@@ -91,14 +91,14 @@ fn redirected(
     stream: Stream,
     params: Ptr,
     extra: Ptr,
-) -> redirect::launch::Launch {
+) -> redirect::launch::AskedLaunch {
     let (grid, block) = (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz });
     let (shared, stream) = (shared as usize, stream.0);
-    redirect::launch::Launch { func, grid, block, shared, stream, params, extra }
+    redirect::launch::AskedLaunch { func, grid, block, shared, stream, params, extra }
 }
 
 /// The launch that came of asking.
-fn asked_for(l: &redirect::launch::Launch, stream: Stream) -> Launch {
+fn asked_for(l: &redirect::launch::AskedLaunch, stream: Stream) -> LaunchRecord {
     let (grid, block) = ([l.grid.x, l.grid.y, l.grid.z], [l.block.x, l.block.y, l.block.z]);
     launch(l.func, grid, block, l.shared as u32, stream, l.params, l.extra)
 }
@@ -113,10 +113,10 @@ pub(crate) fn launch(
     stream: Stream,
     params: Ptr,
     extra: Ptr,
-) -> Launch {
+) -> LaunchRecord {
     // SAFETY: CUDA's own lists, which the driver is about to read.
     let args = unsafe { arguments(params.0, extra.0) };
-    Launch {
+    LaunchRecord {
         kernel: kernel_of(f.0),
         grid: Dim3 { x: gx, y: gy, z: gz },
         block: Dim3 { x: bx, y: by, z: bz },
@@ -138,14 +138,19 @@ pub unsafe fn launch_kernel_ex(
     extra: Ptr,
 ) -> i32 {
     if config.0 == 0 {
-        return launched!(site, Launch::shapeless(kernel_of(f.0)), real(config, f, params, extra));
+        return launched!(
+            site,
+            LaunchRecord::shapeless(kernel_of(f.0)),
+            real(config, f, params, extra)
+        );
     }
     // SAFETY: the program's launch configuration.
     let c = unsafe { (config.0 as *const DriverLaunchConfig).read_unaligned() };
     if redirect::launch::enabled() {
         let DriverLaunchConfig { grid, block, shared, stream, .. } = c;
         let (func, shared) = (f, shared as usize);
-        let asked = redirect::launch::Launch { func, grid, block, shared, stream, params, extra };
+        let asked =
+            redirect::launch::AskedLaunch { func, grid, block, shared, stream, params, extra };
         return redirect::launch::around(site, asked, stack!(), &mut |l| {
             let changed = (l.grid, l.block, l.shared) != (grid, block, shared);
             let mut other = c;
@@ -162,10 +167,10 @@ pub unsafe fn launch_kernel_ex(
 }
 
 /// A launch by a configuration.
-fn configured(c: &DriverLaunchConfig, f: Func, params: Ptr, extra: Ptr) -> Launch {
+fn configured(c: &DriverLaunchConfig, f: Func, params: Ptr, extra: Ptr) -> LaunchRecord {
     // SAFETY: as the program's configuration says.
     let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
     let (grid, block) = ([c.grid.x, c.grid.y, c.grid.z], [c.block.x, c.block.y, c.block.z]);
     let plain = launch(f, grid, block, c.shared, Stream(c.stream), params, extra);
-    Launch { cluster, flags: plain.flags | flags, ..plain }
+    LaunchRecord { cluster, flags: plain.flags | flags, ..plain }
 }

@@ -10,7 +10,7 @@ use super::driver;
 use super::shape::{by_stub, plain};
 use crate::forward::stack;
 use crate::record::Observed;
-use crate::record::launch::Launch;
+use crate::record::launch::LaunchRecord;
 use crate::redirect::launch as redirected;
 use crate::site::Site;
 
@@ -33,14 +33,14 @@ unsafe fn function_and_stream(site: &Site, at: usize) -> (Func, usize) {
 ///
 /// # Safety
 /// As [`function_and_stream`].
-unsafe fn entry(site: &Site, at: usize) -> Launch {
+unsafe fn entry(site: &Site, at: usize) -> LaunchRecord {
     if site.node.is_none() {
         // SAFETY: as the caller promises.
         let p = unsafe { (at as *const DriverLaunchParams).read_unaligned() };
         let (grid, block) = ([p.grid.x, p.grid.y, p.grid.z], [p.block.x, p.block.y, p.block.z]);
         let (stream, args) = (Stream(p.stream), Ptr(p.args));
         let plain = driver::launch(Func(p.func), grid, block, p.shared, stream, args, Ptr(0));
-        return Launch { flags: LAUNCH_COOPERATIVE, ..plain };
+        return LaunchRecord { flags: LAUNCH_COOPERATIVE, ..plain };
     }
     // SAFETY: as the caller promises.
     let p = unsafe { (at as *const LaunchParams).read_unaligned() };

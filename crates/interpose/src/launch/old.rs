@@ -7,15 +7,15 @@ use cushim_abi::types::*;
 use super::driver::launch;
 use crate::arguments::Arguments;
 use crate::forward::launched;
-use crate::record::launch::Launch;
+use crate::record::launch::LaunchRecord;
 use crate::redirect;
 use crate::site::Site;
 
 /// The launch of `cuLaunch`, `cuLaunchGrid`: block shape and arguments were set on the function before
 /// (`cuFuncSetBlockShape`, `cuParamSet*`, deprecated since CUDA 4.0) and are not seen.
-fn old_launch(f: Func, width: i32, height: i32, stream: Stream) -> Launch {
+fn old_launch(f: Func, width: i32, height: i32, stream: Stream) -> LaunchRecord {
     let unseen = launch(f, [width as u32, height as u32, 1], [0; 3], 0, stream, Ptr(0), Ptr(0));
-    Launch { args: Arguments::None, ..unseen }
+    LaunchRecord { args: Arguments::None, ..unseen }
 }
 
 /// `cuLaunch`.

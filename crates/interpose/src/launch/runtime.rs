@@ -10,7 +10,7 @@ use super::plain::launch_kernel_rarely;
 use super::shape::{attributes, by_stub, pointers};
 use crate::direct::{self, LaunchKernel};
 use crate::forward::{launched, stack};
-use crate::record::launch::Launch;
+use crate::record::launch::LaunchRecord;
 use crate::redirect::launch as redirected;
 use crate::registry;
 use crate::site::Site;
@@ -45,7 +45,7 @@ pub unsafe fn launch_kernel_ex(
     if config.0 == 0 {
         return launched!(
             site,
-            Launch::shapeless(registry::find_or_unknown(func.0)),
+            LaunchRecord::shapeless(registry::find_or_unknown(func.0)),
             real(config, func, args)
         );
     }
@@ -61,7 +61,7 @@ pub unsafe fn launch_kernel_ex(
     if redirected::enabled() {
         let (params, extra) = (args, Ptr(0));
         let LaunchConfig { grid, block, shared, stream, .. } = c;
-        let launch = redirected::Launch { func, grid, block, shared, stream, params, extra };
+        let launch = redirected::AskedLaunch { func, grid, block, shared, stream, params, extra };
         return redirected::around(site, launch, stack!(), &mut |l| {
             let changed = (l.grid, l.block, l.shared) != (grid, block, shared);
             let mut other = c;
@@ -80,10 +80,10 @@ pub unsafe fn launch_kernel_ex(
 }
 
 /// A launch by a configuration.
-fn configured(c: &LaunchConfig, func: Func, args: Ptr) -> Launch {
+fn configured(c: &LaunchConfig, func: Func, args: Ptr) -> LaunchRecord {
     // SAFETY: as the program's configuration says.
     let (cluster, flags) = unsafe { attributes(c.attributes, c.attribute_count) };
-    Launch {
+    LaunchRecord {
         kernel: registry::find_or_unknown(func.0),
         grid: c.grid,
         block: c.block,

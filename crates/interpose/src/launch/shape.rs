@@ -7,8 +7,8 @@ use cushim_abi::types::*;
 use cushim_trace::layout::*;
 
 use crate::arguments::Arguments;
-use crate::record::launch::Launch;
-pub use crate::redirect::launch::Launch as Asked;
+use crate::record::launch::LaunchRecord;
+pub use crate::redirect::launch::AskedLaunch as Asked;
 use crate::registry;
 
 /// An array of argument pointers, or none.
@@ -31,8 +31,8 @@ pub fn by_stub(
 
 /// It, as it is recorded.
 #[inline(always)]
-pub fn plain(asked: &Asked, flags: u8) -> Launch {
-    Launch {
+pub fn plain(asked: &Asked, flags: u8) -> LaunchRecord {
+    LaunchRecord {
         kernel: registry::find_or_unknown(asked.func.0),
         grid: asked.grid,
         block: asked.block,

@@ -79,7 +79,7 @@ unsafe fn look(global: &Global, recorder: &Recorder, address: u64) -> u32 {
         }
     }
     let number = name.number(global, recorder);
-    // SAFETY: as above.
+    // SAFETY: the calling thread's own errno.
     unsafe { *libc::__errno_location() = errno };
     number
 }

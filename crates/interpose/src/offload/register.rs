@@ -14,6 +14,7 @@ use super::place::text;
 use crate::dump;
 use crate::forward::recorded;
 use crate::layouts::Code;
+use crate::origin::Origin;
 use crate::registry;
 use crate::site::Site;
 
@@ -33,7 +34,7 @@ pub unsafe fn register_lib(
         let errno = unsafe { *libc::__errno_location() };
         // SAFETY: the program's descriptor, which libomptarget is about to read.
         let _ = std::panic::catch_unwind(|| unsafe { add(site, descriptor.0) });
-        // SAFETY: as above.
+        // SAFETY: the calling thread's own errno.
         unsafe { *libc::__errno_location() = errno };
     }
     recorded!(site, [descriptor.0], real(descriptor));
@@ -91,7 +92,7 @@ unsafe fn add(site: &'static Site, at: usize) {
         return;
     }
     let code = Code::nothing().of_file(&Code::owner_of(descriptor.entries as usize));
-    let module = registry::add_module_of(at, code, images, api);
+    let module = registry::add_module_of(at, code, images, api, Origin::Other);
     for region in regions {
         // SAFETY: an entry's name is a C string.
         let name = unsafe { text(region.name) };

@@ -47,7 +47,7 @@ pub fn went_to_host(device: i64, kernel: &Kernel) -> u8 {
         }
         _ => FALLBACK_REFUSED,
     };
-    // SAFETY: as above.
+    // SAFETY: the calling thread's own errno.
     unsafe { *libc::__errno_location() = errno };
     why
 }

@@ -8,7 +8,7 @@ use crate::arguments::Arguments;
 use crate::registry::Kernel;
 
 /// A launch as the program asked for it.
-pub struct Launch {
+pub struct LaunchRecord {
     /// What is launched.
     pub kernel: &'static Kernel,
     /// Blocks.
@@ -27,11 +27,11 @@ pub struct Launch {
     pub flags: u8,
 }
 
-impl Launch {
+impl LaunchRecord {
     /// A launch without a configuration: an error, which is to be seen.
     pub fn shapeless(kernel: &'static Kernel) -> Self {
         let none = Dim3 { x: 0, y: 0, z: 0 };
-        Launch {
+        LaunchRecord {
             kernel,
             grid: none,
             block: none,

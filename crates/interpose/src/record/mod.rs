@@ -20,7 +20,7 @@ use crate::gputime;
 use crate::life::{self, Global};
 use crate::site::Site;
 use crate::thread::{self, Thread};
-use launch::Launch;
+use launch::LaunchRecord;
 use slots::{MOST_WORDS, reserve};
 pub use stored::Stored;
 use texts::Texts;
@@ -290,7 +290,7 @@ impl Observed {
     /// # Safety
     /// Its arguments are what CUDA is about to be given for its kernel: as many as that has parameters, or null.
     #[inline(always)]
-    pub unsafe fn launch(&self, launch: &Launch) -> Stored {
+    pub unsafe fn launch(&self, launch: &LaunchRecord) -> Stored {
         if self.linked {
             // SAFETY: what is called while it is held is the driver's own or CUPTI's, which call no hook of ours.
             gputime::before(self.global, unsafe { self.thread() }, self.site, launch);
@@ -304,7 +304,7 @@ impl Observed {
     /// # Safety
     /// As of [`Observed::launch`].
     #[inline(always)]
-    unsafe fn store_launch(&self, begin: u64, launch: &Launch) -> Option<Slots> {
+    unsafe fn store_launch(&self, begin: u64, launch: &LaunchRecord) -> Option<Slots> {
         let kernel = launch.kernel;
         let layout = kernel.layout(self.global, self.recorder);
         let (arg_bytes, mut flags) = match (layout, launch.args) {
@@ -406,7 +406,7 @@ impl Observed {
     /// # Safety
     /// Its arguments are still what they were, as [`Observed::launch`] wants them.
     #[inline(always)]
-    pub unsafe fn finish_unkept(&self, status: i32, launch: impl FnOnce() -> Launch) {
+    pub unsafe fn finish_unkept(&self, status: i32, launch: impl FnOnce() -> LaunchRecord) {
         if self.recorded && is_failure(status) && self.depth == 0 {
             // SAFETY: as the caller promises.
             self.fail_late(status, |now| unsafe { self.store_launch(now, &launch()) });
@@ -427,7 +427,7 @@ impl Observed {
     /// # Safety
     /// Its arguments are still what they were for [`Observed::launch`].
     #[inline(always)]
-    pub unsafe fn finish_launch(&self, stored: Stored, status: i32, launch: &Launch) {
+    pub unsafe fn finish_launch(&self, stored: Stored, status: i32, launch: &LaunchRecord) {
         // SAFETY: as the caller promises.
         self.finish(stored, status, |begin| unsafe { self.store_launch(begin, launch) });
         if self.linked {

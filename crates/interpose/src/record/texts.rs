@@ -3,6 +3,7 @@
 //! Must not know: what they mean.
 
 use cushim_abi::Class;
+use cushim_abi::types::Shape;
 use cushim_trace::layout::TEXT_MAX;
 use cushim_trace::recorder::Slots;
 
@@ -28,7 +29,7 @@ impl Texts {
         let mut at = 0;
         for arg in cushim_abi::function(site.id).map_or(&[][..], |f| f.args) {
             let pointer = words.get(at).copied().unwrap_or(0) as *const libc::c_char;
-            if arg.shape.0 == "str"
+            if arg.shape == Shape::Text
                 && !pointer.is_null()
                 && let Some(slot) = texts.found.get_mut(texts.count)
             {

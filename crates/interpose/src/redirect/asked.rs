@@ -21,7 +21,7 @@ pub fn enabled() -> bool {
 
 /// A launch as it is to happen.
 #[derive(Clone, Copy)]
-pub struct Launch {
+pub struct AskedLaunch {
     /// What is launched.
     pub func: Func,
     /// Blocks.

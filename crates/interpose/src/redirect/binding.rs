@@ -225,7 +225,7 @@ impl Binding {
 /// its next call, and our own runtime is above the driver's hooks.
 fn asks_device(node: &std::ffi::CStr) -> bool {
     static OWN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-    node.to_bytes().ends_with(b".11.0")
+    cushim_abi::runtime_major(node.to_bytes()) == Some(11)
         || *OWN.get_or_init(|| {
             config::variable(c"CUSHIM_BACKEND").is_some_and(|v| !v.is_empty() && v != b"native")
         })

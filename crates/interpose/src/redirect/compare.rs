@@ -9,7 +9,7 @@ use std::fmt::Write;
 use cushim_abi::types::*;
 use cushim_rules::{Action, Compare, Keep};
 
-use super::asked::Launch;
+use super::asked::AskedLaunch;
 use super::binding::Binding;
 use super::plan::Planned;
 use super::say::say;
@@ -38,16 +38,16 @@ struct Buffer {
 pub fn run(
     site: &'static Site,
     planned: &'static Planned,
-    launch: Launch,
+    launch: AskedLaunch,
     (other, binding): (usize, Option<&'static Binding>),
-    call: &mut dyn FnMut(Launch) -> i32,
+    call: &mut dyn FnMut(AskedLaunch) -> i32,
 ) -> i32 {
     let Action::Kernel { compare: Some(compare), .. } = &planned.rule.action else {
         return call(launch);
     };
     let stream = site.stream(launch.stream);
     let (first, second) = {
-        let other = Launch { func: Func(other), ..launch };
+        let other = AskedLaunch { func: Func(other), ..launch };
         match compare.keep {
             Keep::Original => (other, launch),
             Keep::Replacement => (launch, other),
@@ -99,7 +99,7 @@ pub fn run(
 
 /// Finds and saves what the launch may change.
 fn prepare(
-    launch: &Launch,
+    launch: &AskedLaunch,
     stream: usize,
     binding: Option<&'static Binding>,
 ) -> Result<Vec<Buffer>, String> {
@@ -191,7 +191,7 @@ fn restore(buffers: &[Buffer]) -> Result<(), String> {
 fn tell(
     planned: &Planned,
     compare: &Compare,
-    launch: &Launch,
+    launch: &AskedLaunch,
     buffers: &[Buffer],
     original: &[Vec<u8>],
     replacement: &[Vec<u8>],

@@ -18,6 +18,7 @@ use super::{say, substitute};
 use crate::device;
 use crate::given::LibraryLoad;
 use crate::layouts::Code;
+use crate::origin::Origin;
 use crate::redirect::launch;
 use crate::registry::{self, Module};
 use crate::site::Site;
@@ -182,7 +183,7 @@ fn load(
             if status != 0 {
                 return None;
             }
-            registry::add_module(holder.0, replacement.code(), "cushim redirect");
+            registry::add_module(holder.0, replacement.code(), "cushim redirect", Origin::Other);
             let context = match kind {
                 Kind::Module => device::context().unwrap_or(0),
                 Kind::Library => 0,

@@ -14,6 +14,7 @@ use cushim_process::elf::{self, Version};
 use crate::device;
 use crate::given::Fn1;
 use crate::life;
+use crate::origin::Origin;
 use crate::registry::Module;
 use crate::site::Site;
 use crate::thread;
@@ -77,14 +78,11 @@ impl Holder {
     /// Who has a module of the program's.
     pub fn of(module: &Module) -> Holder {
         let handle = module.handle;
-        match module.api() {
-            "__cudaRegisterFatBinary" => Holder::Registered(handle),
-            api if api.starts_with("cuModule") => Holder::Module(handle),
-            api if api.starts_with("cuda") => match module.node() {
-                Some(node) => Holder::RuntimeLibrary(handle, node),
-                None => Holder::Library(handle),
-            },
-            _ => Holder::Library(handle),
+        match (module.origin(), module.node()) {
+            (Origin::Registered, _) => Holder::Registered(handle),
+            (Origin::Module, _) => Holder::Module(handle),
+            (Origin::Library, Some(node)) => Holder::RuntimeLibrary(handle, node),
+            (Origin::Library | Origin::Other, _) => Holder::Library(handle),
         }
     }
 
@@ -193,9 +191,9 @@ pub fn forget_runtime() {
 pub fn runtime_device(node: &'static CStr) -> i32 {
     type Get = unsafe extern "C-unwind" fn(*mut i32) -> i32;
     let [eleven, twelve, thirteen] = &GET_DEVICE;
-    let known = match node.to_bytes() {
-        node if node.ends_with(b".11.0") => eleven,
-        node if node.ends_with(b".12") => twelve,
+    let known = match cushim_abi::runtime_major(node.to_bytes()) {
+        Some(11) => eleven,
+        Some(12) => twelve,
         _ => thirteen,
     };
     let mut get = known.load(Ordering::Acquire);

@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use cushim_abi::types::*;
 use cushim_process::table::PointerTable;
-use cushim_rules::{Action, Launch as Shape};
+use cushim_rules::{Action, LaunchShape as Shape};
 
-pub use super::asked::{Launch, enabled};
+pub use super::asked::{AskedLaunch, enabled};
 use super::binding::{self, Binding};
 use super::place::Place;
 use super::plan::Planned;
@@ -54,7 +54,7 @@ impl PartialEq for Decision {
 
 /// What is to become of a launch.
 enum Verdict {
-    Happens(Launch),
+    Happens(AskedLaunch),
     LeftOut,
     /// This address is launched, too, and the results are compared.
     Compared(&'static Planned, usize, Option<&'static Binding>),
@@ -156,9 +156,9 @@ pub fn outermost(stack: usize) -> Option<Outermost> {
 #[cold]
 pub fn around(
     site: &'static Site,
-    launch: Launch,
+    launch: AskedLaunch,
     stack: usize,
-    call: &mut dyn FnMut(Launch) -> i32,
+    call: &mut dyn FnMut(AskedLaunch) -> i32,
 ) -> i32 {
     let Some(_outermost) = outermost(stack) else { return call(launch) };
     match decided(site, launch) {
@@ -198,7 +198,7 @@ fn known(site: &'static Site, func: Func) -> Result<Option<&'static Decisions>, 
     if bound && !another { Err(binding::refused(site, true)) } else { Ok(None) }
 }
 
-fn decided(site: &'static Site, launch: Launch) -> Verdict {
+fn decided(site: &'static Site, launch: AskedLaunch) -> Verdict {
     let decisions = match known(site, launch.func) {
         Ok(Some(decisions)) => decisions,
         Ok(None) => return Verdict::Happens(launch),
@@ -235,7 +235,7 @@ fn decided(site: &'static Site, launch: Launch) -> Verdict {
                 return Verdict::Compared(planned, *other, *binding);
             }
             (_, Some(other)) => {
-                return Verdict::Happens(Launch { func: Func(*other), ..launch });
+                return Verdict::Happens(AskedLaunch { func: Func(*other), ..launch });
             }
             _ => {}
         }
@@ -248,7 +248,11 @@ fn decided(site: &'static Site, launch: Launch) -> Verdict {
 ///
 /// # Errors
 /// The status that the call is to answer, where what the node would launch cannot be launched.
-pub fn node(site: &'static Site, launch: Launch, place: Place) -> Result<Option<Launch>, i32> {
+pub fn node(
+    site: &'static Site,
+    launch: AskedLaunch,
+    place: Place,
+) -> Result<Option<AskedLaunch>, i32> {
     let Some(decisions) = known(site, launch.func)? else { return Ok(None) };
     let place = match (place, decisions.context) {
         // A node's function runs in its own context, whichever is current.
@@ -289,14 +293,14 @@ pub fn node(site: &'static Site, launch: Launch, place: Place) -> Result<Option<
         }
         match (&planned.rule.action, other) {
             (Action::Skip, _) => match nothing::instead_of(site, launch.func) {
-                Ok(func) => return Ok(Some(Launch { func, ..launch })),
+                Ok(func) => return Ok(Some(AskedLaunch { func, ..launch })),
                 Err(why) => planned.refuse_once(format_args!(
                     "graph node {} cannot be skipped: {why}",
                     name(launch.func)
                 )),
             },
             (Action::Launch(shape), _) => return Ok(Some(changed(launch, shape))),
-            (_, Some(other)) => return Ok(Some(Launch { func: Func(*other), ..launch })),
+            (_, Some(other)) => return Ok(Some(AskedLaunch { func: Func(*other), ..launch })),
             _ => {}
         }
     }
@@ -308,9 +312,9 @@ fn name(func: Func) -> &'static str {
     registry::find(func.0).map_or("a kernel", |kernel| kernel.name)
 }
 
-fn changed(launch: Launch, shape: &Shape) -> Launch {
+fn changed(launch: AskedLaunch, shape: &Shape) -> AskedLaunch {
     let dim = |given: Option<[u32; 3]>, own: Dim3| given.map_or(own, |[x, y, z]| Dim3 { x, y, z });
-    Launch {
+    AskedLaunch {
         grid: dim(shape.grid, launch.grid),
         block: dim(shape.block, launch.block),
         shared: shape.shared.map_or(launch.shared, |bytes| bytes as usize),

@@ -12,6 +12,7 @@ use super::holder::{self, Holder, Registered};
 use super::replacement::Replacement;
 use super::variant::Variant;
 use crate::given::{Fn1, RegisterFunction, RegisterVar};
+use crate::origin::Origin;
 use crate::registry::{self, Module};
 use crate::site::Site;
 
@@ -75,7 +76,7 @@ impl Runtime {
         let handle =
             unsafe { std::mem::transmute::<*mut (), Fn1<usize>>(begin)(Ptr(image.wrapper())) };
         (handle != 0).then(|| {
-            registry::add_module(handle, image.code(), "cushim redirect");
+            registry::add_module(handle, image.code(), "cushim redirect", Origin::Other);
             handle
         })
     }

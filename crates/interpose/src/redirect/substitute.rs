@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::Mutex;
 
+use cushim_abi::Runtime;
 use cushim_abi::types::Func;
 
 use super::binding::Binding;
@@ -14,8 +15,13 @@ use super::layout::{same, shown};
 use super::replacement::Replacement;
 use super::{registered, variant};
 use crate::device;
+use crate::origin::Origin;
 use crate::registry;
 use crate::site::Site;
+
+/// The functions that CUDA 13's `<<<>>>` comes to, which take a handle and no stub.
+const BY_HANDLE: [u16; 2] =
+    [Runtime::__cudaLaunchKernel as u16, Runtime::__cudaLaunchKernel_ptsz as u16];
 
 /// Who has a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -61,7 +67,7 @@ pub fn kernel(
         None => None,
     };
     let image = served.map_or(image, |(_, variant)| &variant.image);
-    let by_handle = site.name.to_bytes().starts_with(b"__cudaLaunchKernel");
+    let by_handle = BY_HANDLE.contains(&site.id);
     let holder = match site.node {
         Some(node) => Who::Runtime(node, by_handle),
         None => Who::Context(device::context()?),
@@ -126,7 +132,7 @@ fn load(image: &'static Replacement, name: &CStr) -> Result<(usize, usize), Stri
             0 => {}
             error => return Err(format!("loading {} failed with error {error}", image.file())),
         }
-        registry::add_module(image.fatbin(), image.code(), "cushim tool");
+        registry::add_module(image.fatbin(), image.code(), "cushim tool", Origin::Other);
         match std::mem::transmute::<usize, Get>(get)(&mut function, module, name.as_ptr()) {
             0 => Ok((function, module)),
             error => Err(format!("{} of {}: error {error}", name.to_string_lossy(), image.file())),

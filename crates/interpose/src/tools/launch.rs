@@ -11,7 +11,7 @@ use cushim_tool::{CushimDim3, CushimLaunch, CushimParam};
 use super::tool::{Tool, calling, say, text};
 use super::{all, any, host};
 use crate::arguments::block;
-use crate::redirect::asked::Launch;
+use crate::redirect::asked::AskedLaunch;
 use crate::redirect::substitute;
 use crate::registry;
 use crate::site::Site;
@@ -19,7 +19,11 @@ use crate::site::Site;
 static NUMBER: AtomicU64 = AtomicU64::new(0);
 
 /// A launch, shown to the tools before and after. `call` launches, and answers the status.
-pub fn around(site: &'static Site, launch: Launch, call: &mut dyn FnMut(Launch) -> i32) -> i32 {
+pub fn around(
+    site: &'static Site,
+    launch: AskedLaunch,
+    call: &mut dyn FnMut(AskedLaunch) -> i32,
+) -> i32 {
     let wants = |tool: &Tool| tool.table.launch_begin.is_some() || tool.table.launch_end.is_some();
     if !any() || !all().iter().any(wants) {
         return call(launch);
@@ -99,8 +103,8 @@ fn substituted(
     site: &'static Site,
     shown: &CushimLaunch,
     name: &CStr,
-    launch: &Launch,
-    changed: &mut Launch,
+    launch: &AskedLaunch,
+    changed: &mut AskedLaunch,
 ) -> Result<(), i32> {
     // SAFETY: the tool's string.
     let wanted = unsafe { crate::given::text(Str(shown.other_kernel.addr())) };

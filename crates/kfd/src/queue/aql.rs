@@ -55,7 +55,8 @@ pub enum Packet {
 
 /// Reads a packet's words. The dispatch's own address, queue and number are left for the caller.
 pub fn parse(words: &[u32; 16]) -> Packet {
-    let long = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
+    let word = |at: usize| words.get(at).copied().map_or(0, u64::from);
+    let long = |at: usize| word(at) | word(at + 1) << 32;
     let signals = || [2, 4, 6, 8, 10].map(long);
     let done = long(14);
     match (words[0] & 0xff, words[0] >> 16) {
@@ -81,9 +82,10 @@ pub fn parse(words: &[u32; 16]) -> Packet {
                 arguments: long(10),
                 ..Dispatch::default()
             };
-            for i in (setup & 3) as usize..3 {
-                dispatch.grid[i] = dispatch.grid[i].max(1);
-                dispatch.group[i] = dispatch.group[i].max(1);
+            let sizes = dispatch.grid.iter_mut().zip(&mut dispatch.group);
+            for (grid, group) in sizes.skip((setup & 3) as usize) {
+                *grid = (*grid).max(1);
+                *group = (*group).max(1);
             }
             Packet::Dispatch(dispatch, done)
         }
@@ -124,7 +126,8 @@ pub(super) fn work(shared: &Shared, machine: &Machine<'_>, ring: u64, slots: u64
             continue;
         }
         patience = Patience::new();
-        // SAFETY: as above; a packet does not change once its header is valid.
+        // SAFETY: a slot of the ring, which stays for as long as the queue is there; a packet does not change once
+        // its header is valid.
         let words = unsafe { (slot as *const [u32; 16]).read_unaligned() };
         match packet(machine, &words, slot, queue, id, &mut worker) {
             Ok(()) => {

@@ -73,7 +73,7 @@ pub unsafe fn create(kind: u32, ring: u64, bytes: u64, resource: *mut u8) -> Sta
     };
     let Some(thread) = spawn(work) else { return Status::NoMemory };
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
-    // SAFETY: as above; the cells live in `shared`, which the table holds.
+    // SAFETY: an HsaQueueResource, by the caller's promise; the cells live in `shared`, which the table holds.
     unsafe {
         resource.cast::<u64>().write_unaligned(id);
         resource.add(8).cast::<u64>().write_unaligned(shared.doorbell.as_ptr() as u64);

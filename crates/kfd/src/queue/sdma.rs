@@ -108,7 +108,8 @@ pub enum Error {
 /// Reads the command at the start of `words`, and how many words it takes.
 pub fn parse(words: &[u32]) -> Result<(Command, usize), Error> {
     let first = *words.first().ok_or(Error::Short)?;
-    let long = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
+    let word = |at: usize| words.get(at).copied().unwrap_or(0);
+    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 1)) << 32;
     let (op, sub) = (first & 0xff, first >> 8 & 0xff);
     let need = match (op, sub) {
         (0, _) => 1 + (first >> 16 & 0x3fff) as usize,
@@ -128,28 +129,23 @@ pub fn parse(words: &[u32]) -> Result<(Command, usize), Error> {
     }
     let command = match (op, sub) {
         (1, 0) => Command::Copy {
-            bytes: u64::from(words[1] & 0x3fff_ffff) + 1,
+            bytes: u64::from(word(1) & 0x3fff_ffff) + 1,
             from: long(3),
             to: long(5),
         },
         (1, _) => Command::Rectangle(rectangle(words)),
-        (5, _) => Command::Fence { to: long(1), value: words[3] },
-        (6, _) => Command::Trap(words[1] & 0xfff_ffff),
+        (5, _) => Command::Fence { to: long(1), value: word(3) },
+        (6, _) => Command::Trap(word(1) & 0xfff_ffff),
         // Without memory it asks a register whether caches are written back.
         (8, _) if first >> 31 == 0 => Command::Nop,
-        (8, _) => Command::Poll {
-            at: long(1),
-            value: words[3],
-            mask: words[4],
-            condition: first >> 28 & 7,
-        },
+        (8, _) => {
+            Command::Poll { at: long(1), value: word(3), mask: word(4), condition: first >> 28 & 7 }
+        }
         (10, _) if first >> 25 == 47 => Command::Add { to: long(1), value: long(3) },
         (10, _) => return Err(Error::Unknown(first)),
-        (11, _) => Command::Fill {
-            to: long(1),
-            value: words[3],
-            bytes: u64::from(words[4] & 0x3f_fffc) + 4,
-        },
+        (11, _) => {
+            Command::Fill { to: long(1), value: word(3), bytes: u64::from(word(4) & 0x3f_fffc) + 4 }
+        }
         (13, _) => Command::Time(long(1)),
         _ => Command::Nop,
     };
@@ -157,13 +153,14 @@ pub fn parse(words: &[u32]) -> Result<(Command, usize), Error> {
 }
 
 fn rectangle(words: &[u32]) -> Rectangle {
-    let long = |at: usize| u64::from(words[at]) | u64::from(words[at + 1]) << 32;
-    let element = words[0] >> 29;
-    let part = |at: usize, low: u32, bits: u32| u64::from(words[at] >> low & ((1 << bits) - 1));
+    let word = |at: usize| words.get(at).copied().unwrap_or(0);
+    let long = |at: usize| u64::from(word(at)) | u64::from(word(at + 1)) << 32;
+    let element = word(0) >> 29;
+    let part = |at: usize, low: u32, bits: u32| u64::from(word(at) >> low & ((1 << bits) - 1));
     // Address, position in elements, pitches less one in elements: the same five words for both ends.
     let end = |at: usize| {
         let pitch = (part(at + 3, 13, 19) + 1) << element;
-        let slice = (u64::from(words[at + 4] & 0x0fff_ffff) + 1) << element;
+        let slice = (u64::from(word(at + 4) & 0x0fff_ffff) + 1) << element;
         let (x, y, z) = (part(at + 2, 0, 14) << element, part(at + 2, 16, 14), part(at + 3, 0, 11));
         let first =
             long(at).wrapping_add(x).wrapping_add(y * pitch).wrapping_add(z.wrapping_mul(slice));
@@ -207,11 +204,13 @@ pub fn perform<M: Memory + ?Sized>(
                     break;
                 }
                 for row in 0..r.size[1] {
-                    let [from, to] = [0, 1].map(|i| {
-                        r.at[i]
-                            .wrapping_add(plane.wrapping_mul(r.slice[i]))
-                            .wrapping_add(row.wrapping_mul(r.pitch[i]))
-                    });
+                    let at = |first: u64, slice: u64, pitch: u64| {
+                        first
+                            .wrapping_add(plane.wrapping_mul(slice))
+                            .wrapping_add(row.wrapping_mul(pitch))
+                    };
+                    let from = at(r.at[0], r.slice[0], r.pitch[0]);
+                    let to = at(r.at[1], r.slice[1], r.pitch[1]);
                     copy(checked, from, to, r.size[0])?;
                 }
             }
@@ -225,16 +224,15 @@ pub fn perform<M: Memory + ?Sized>(
         Command::Poll { at, mask, value, condition } => {
             checked.load(at, 4, &mut words)?;
             let now = words[0] & mask;
-            return Ok([
-                true,
-                now < value,
-                now <= value,
-                now == value,
-                now != value,
-                now >= value,
-                now > value,
-                true,
-            ][condition as usize & 7]);
+            return Ok(match condition & 7 {
+                1 => now < value,
+                2 => now <= value,
+                3 => now == value,
+                4 => now != value,
+                5 => now >= value,
+                6 => now > value,
+                _ => true,
+            });
         }
         Command::Add { to, value } => drop(checked.update64(to, |old| old.wrapping_add(value))?),
         Command::Fill { to, value, bytes } => {
@@ -276,7 +274,7 @@ pub(super) fn work(shared: &Shared, machine: &Machine<'_>, ring: u64, bytes: u64
         let parsed = if nop {
             Ok((Command::Nop, 1 + (words[0] >> 16 & 0x3fff) as usize))
         } else {
-            parse(&words[..count])
+            parse(words.get(..count).unwrap_or(&words))
         };
         let (command, taken) = match parsed {
             Ok(parsed) => parsed,

@@ -9,7 +9,7 @@ use cranelift_codegen::ir::condcodes::{CondCode, FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Compare, Compared, Logic, Operation, Outcomes};
-use cushim_ptx::types::{Kind, Scalar};
+use cushim_ptx::types::Scalar;
 
 /// A comparison of integers, as of signed ones.
 fn int_condition(holds: Outcomes) -> Option<IntCC> {
@@ -49,7 +49,7 @@ impl Emit<'_> {
     pub(super) fn compare_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Vec<Val>> {
         match inst.sem {
             Operation::Compare(what) => self.setp(inst, what, args),
-            Operation::Select => self.selp(inst, args).map(|v| vec![v]),
+            Operation::Select(_) => self.selp(inst, args).map(|v| vec![v]),
             _ => None,
         }
     }
@@ -92,10 +92,8 @@ impl Emit<'_> {
         let (Term::Branch { guard, .. }, [Dst::Reg(p, _)]) = (ends, &inst.dst[..]) else {
             return None;
         };
-        let ty = inst.ty();
         let Compared::Integers { bits: 32, signed } = what.of else { return None };
-        let whole = matches!(ty.kind(), Kind::Signed | Kind::Unsigned);
-        if guard.0 != *p || what.then.is_some() || !whole {
+        if guard.0 != *p || what.then.is_some() {
             return None;
         }
         let cc = int_condition(what.holds)?;

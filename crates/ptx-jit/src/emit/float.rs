@@ -60,7 +60,7 @@ fn gives_canonical(inst: &Inst, ty: Scalar, clean: &[Option<Scalar>]) -> bool {
             let computed = mode.whole || mode.flush || mode.clamp == Clamp::Unit;
             to == ty && (from == Scalar::F32 && computed || from == Scalar::F16)
         }
-        Operation::Select => inst.src[..2].iter().all(src),
+        Operation::Select(_) => inst.src[..2].iter().all(src),
         _ => {
             let one = inst.src.len() == 1 && inst.dst.len() == 1;
             inst.sem.is_move() && one && inst.src.iter().all(src)

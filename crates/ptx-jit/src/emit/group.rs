@@ -34,7 +34,7 @@ pub(super) fn total(inst: &Inst) -> i64 {
     match inst.sem {
         Operation::Load(a) | Operation::Store(a) => a.bytes().into(),
         // Who asks accesses memory.
-        _ => i64::from(inst.ty().bytes()),
+        _ => i64::from(inst.sem.ty().bytes()),
     }
 }
 

@@ -13,7 +13,7 @@ use cushim_ptx::types::{Kind, Scalar};
 impl Emit<'_> {
     /// The result of an integer instruction, where there is native code for it.
     pub(super) fn int_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
-        let ty = inst.ty();
+        let ty = inst.sem.ty();
         if ty == Scalar::Pred {
             return self.predicate_op(inst, args);
         }
@@ -97,7 +97,7 @@ impl Emit<'_> {
             Some(op @ (BitOp::Shl | BitOp::Shr | BitOp::Bfe | BitOp::Bfi)) => op.is_amount(n),
             _ => false,
         };
-        let own = Class::of(inst.ty());
+        let own = Class::of(inst.sem.ty());
         let fit = |(n, (_, class)): (usize, &(Val, Class))| {
             *class == if amounts(n) { Class::Narrow } else { own }
         };
@@ -137,7 +137,7 @@ impl Emit<'_> {
 
     /// Numbers of 16 bits, which lie in 32 with zeros above.
     fn half_op(&mut self, inst: &Inst, args: &[Val]) -> Option<Val> {
-        let signed = inst.ty().is_signed();
+        let signed = inst.sem.ty().is_signed();
         let both = (inst.sem.integer(), inst.sem.bits());
         let (left, right) = (both.1 == Some(BitOp::Shl), both.1 == Some(BitOp::Shr));
         let shift = match inst.src.get(1) {
@@ -250,7 +250,7 @@ impl Emit<'_> {
 
     /// `mul.wide`, `mad.wide` of 32 bits.
     fn wide_product(&mut self, inst: &Inst, args: &[Val]) -> Val {
-        let signed = inst.ty().is_signed();
+        let signed = inst.sem.ty().is_signed();
         let both = [&args[0], &args[1]];
         let product = if let (Some(x), Some(y)) = (args[0].uniform(), args[1].uniform()) {
             let (x, y) = (self.extend64(x, signed), self.extend64(y, signed));
@@ -295,7 +295,7 @@ impl Emit<'_> {
 
     /// Shifts by one amount for all lanes; past the width all bits are gone.
     fn shift(&mut self, inst: &Inst, args: &[Val], class: Class, signed: bool) -> Option<Val> {
-        let bits = i64::from(inst.ty().bits());
+        let bits = i64::from(inst.sem.ty().bits());
         let left = inst.sem.bits() == Some(BitOp::Shl);
         let one = [args[0].clone()];
         if let Src::Imm(n) = inst.src[1] {

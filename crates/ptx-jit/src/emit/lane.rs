@@ -65,7 +65,7 @@ impl Emit<'_> {
             (Src::Reg(r) | Src::Not(r), ..) => self.class(*r),
             (_, CollectiveOp::Vote(_), 0) => Class::Predicate,
             (_, CollectiveOp::Barrier, _) => Class::Narrow,
-            (_, _, 0) => Class::of(inst.ty()),
+            (_, _, 0) => Class::of(inst.sem.ty()),
             _ => Class::Narrow,
         }
     }

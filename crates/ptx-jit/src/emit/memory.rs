@@ -17,7 +17,7 @@ use cushim_ptx::types::{Scalar, Space};
 
 impl Emit<'_> {
     pub(super) fn load(&mut self, inst: &Inst) {
-        let ty = inst.ty();
+        let ty = inst.sem.ty();
         let n = inst.dst.len();
         let width = i64::from(ty.bytes());
         let space = inst.space(0);
@@ -205,7 +205,7 @@ impl Emit<'_> {
 
     /// Whether a helper would leave the values of the only result just as they lie in memory.
     fn is_packed(&self, inst: &Inst, reach: &Reach, uniform: bool) -> bool {
-        let ty = inst.ty();
+        let ty = inst.sem.ty();
         let Some(Dst::Reg(r, bits)) = inst.dst.first() else { return false };
         let run = (1..32).all(|l| {
             reach.steps[l]
@@ -314,7 +314,7 @@ impl Emit<'_> {
     }
 
     fn load_here(&mut self, inst: &Inst, reach: &Reach, uniform: bool, width: i64) -> Vec<Value> {
-        let ty = inst.ty();
+        let ty = inst.sem.ty();
         let mut out = Vec::new();
         for (k, dst) in inst.dst.iter().enumerate() {
             let more = k as i64 * width;
@@ -391,7 +391,7 @@ impl Emit<'_> {
         }
         let params = self.constant_field(types::I64, INTERFACE.warp.params);
         for (k, dst) in inst.dst.iter().enumerate() {
-            let v = self.load_scalar(params, at + width * k as i64, inst.ty(), *dst);
+            let v = self.load_scalar(params, at + width * k as i64, inst.sem.ty(), *dst);
             self.set(inst, *dst, Self::known(v));
         }
         true
@@ -414,7 +414,7 @@ impl Emit<'_> {
         let pointer = self.symbol(*symbol);
         for (k, dst) in inst.dst.iter().enumerate() {
             let at = offset + width * k as i64;
-            let v = self.load_scalar(pointer, at, inst.ty(), *dst);
+            let v = self.load_scalar(pointer, at, inst.sem.ty(), *dst);
             self.set(inst, *dst, Self::known(v));
         }
         true

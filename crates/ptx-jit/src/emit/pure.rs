@@ -8,7 +8,7 @@ use crate::simt::plan::{fits, region};
 use crate::warp::{INTERFACE, Which};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Src};
-use cushim_ptx::sem::{BitOp, Convert, FloatOp, IntegerOp, Operation};
+use cushim_ptx::sem::{FloatOp, Operation};
 use cushim_ptx::types::{Kind, Scalar};
 
 /// Where slot `n` of the scratch begins in the warp; those that are more than it has are in the frame.
@@ -20,35 +20,17 @@ pub(super) fn slot(n: usize) -> i32 {
     at as i32
 }
 
-/// The type of operand `n`, as far as native code wants to know.
-fn operand_type(inst: &Inst, n: usize) -> Scalar {
-    let ty = inst.ty();
-    match (inst.sem, n) {
-        (Operation::Set(_) | Operation::Compare(_) | Operation::Select, 2) => Scalar::Pred,
-        (Operation::Convert(Convert::Pack { .. }), _) => ty,
-        (Operation::Convert(_) | Operation::Set(_), _) => inst.operand_ty(),
-        (Operation::SelectBySign(_), 2) => inst.operand_ty(),
-        (Operation::Integer(i), 2) if i.op == IntegerOp::MadWide => Scalar::U64,
-        (Operation::Bits(i), n) => match (i.op, n) {
-            (BitOp::Lop3 { .. }, 4) => Scalar::Pred,
-            (op, n) if op.is_amount(n) => Scalar::U32,
-            _ => ty,
-        },
-        _ => ty,
-    }
-}
-
 impl Emit<'_> {
     /// How an operand lies in registers.
     pub(super) fn class_of(&self, inst: &Inst, n: usize) -> Class {
         match &inst.src[n] {
             Src::Reg(r) | Src::Not(r) => self.class(*r),
-            _ => Class::of(operand_type(inst, n)),
+            _ => Class::of(inst.sem.operand(n)),
         }
     }
 
     pub(super) fn pure(&mut self, inst: &Inst) {
-        let floating = inst.ty().kind() == Kind::Float;
+        let floating = inst.sem.ty().kind() == Kind::Float;
         let mut args = Vec::new();
         let mut raws = Vec::new();
         for (n, src) in inst.src.iter().enumerate() {
@@ -59,7 +41,7 @@ impl Emit<'_> {
         let any_nan = match inst.sem {
             Operation::Compare(_) | Operation::Set(_) => true,
             Operation::Convert(c) => c.is_of_one() || floating,
-            Operation::Select => self.keeps_nans(inst),
+            Operation::Select(_) => self.keeps_nans(inst),
             Operation::Float(f) if f.op == FloatOp::Copysign => false,
             _ => floating,
         };
@@ -84,8 +66,8 @@ impl Emit<'_> {
         let native = match inst.sem {
             Operation::Compare(_)
             | Operation::Set(_)
-            | Operation::Select
-            | Operation::SelectBySign(_) => self.compare_op(inst, &args),
+            | Operation::Select(_)
+            | Operation::SelectBySign { .. } => self.compare_op(inst, &args),
             Operation::Convert(_) => self.convert(inst, &args),
             _ if floating => self.float_op(inst, &args).map(|v| vec![v]),
             _ => self.int_op(inst, &args).map(|v| vec![v]),
@@ -214,10 +196,10 @@ impl Emit<'_> {
     }
 
     pub(super) fn mov(&mut self, inst: &Inst) {
-        let bits = inst.ty().bits();
+        let bits = inst.sem.ty().bits();
         let class = |e: &Self, src: &Src, ty: u32| match src {
             Src::Reg(r) | Src::Not(r) => e.class(*r),
-            _ if inst.ty() == Scalar::Pred => Class::Predicate,
+            _ if inst.sem.ty() == Scalar::Pred => Class::Predicate,
             _ if ty > 32 => Class::Wide,
             _ => Class::Narrow,
         };

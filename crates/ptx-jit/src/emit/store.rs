@@ -13,7 +13,7 @@ use cushim_ptx::ir::{Inst, Src};
 
 impl Emit<'_> {
     pub(super) fn store(&mut self, inst: &Inst) {
-        let ty = inst.ty();
+        let ty = inst.sem.ty();
         let n = inst.src.len() - 2;
         let width = i64::from(ty.bytes());
         let space = inst.space(0);
@@ -101,7 +101,7 @@ impl Emit<'_> {
         for src in &inst.src[1..inst.src.len() - 1] {
             let c = match src {
                 Src::Reg(r) => self.class(*r),
-                _ => Class::of(inst.ty()),
+                _ => Class::of(inst.sem.ty()),
             };
             args.push((self.operand(src, c), c));
         }

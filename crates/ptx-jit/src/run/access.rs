@@ -95,7 +95,8 @@ fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
 pub(super) unsafe fn get(at: *const u8, bytes: usize) -> u64 {
     macro_rules! with {
         ($atomic:ident, $int:ident) => {
-            // SAFETY: the caller's promise.
+            // SAFETY: `at` is mapped for `bytes` bytes, which is the size of what is read; each branch reads by what
+            // it is aligned to.
             unsafe {
                 match at.cast::<$int>().is_aligned() {
                     true => $atomic::from_ptr(at.cast_mut().cast()).load(Ordering::Relaxed).into(),
@@ -119,7 +120,8 @@ pub(super) unsafe fn get(at: *const u8, bytes: usize) -> u64 {
 pub(super) unsafe fn put(at: *mut u8, bytes: usize, v: u64) {
     macro_rules! with {
         ($atomic:ident, $int:ident) => {
-            // SAFETY: the caller's promise.
+            // SAFETY: `at` is mapped and writable for `bytes` bytes, which is the size of what is written; each
+            // branch writes by what it is aligned to.
             unsafe {
                 match at.cast::<$int>().is_aligned() {
                     true => $atomic::from_ptr(at.cast()).store(v as $int, Ordering::Relaxed),
@@ -154,7 +156,7 @@ mod tests {
                 unsafe { read(from.0.as_ptr().add(start), &mut out) };
                 assert_eq!(out, &from.0[start..start + length]);
                 let mut to = Line([0xdd; 96]);
-                // SAFETY: as above.
+                // SAFETY: `to` has `length` bytes from `start` on.
                 unsafe { write(to.0.as_mut_ptr().add(start), &out) };
                 assert_eq!(to.0[start..start + length], out);
                 assert!(to.0[..start].iter().all(|b| *b == 0xdd));
@@ -183,7 +185,7 @@ mod tests {
             let mut last = 0;
             while !end.load(Ordering::Acquire) {
                 let mut bytes = [0; 16];
-                // SAFETY: as above.
+                // SAFETY: 16 bytes that live until the threads have ended, and are touched by these functions alone.
                 unsafe { read(at, &mut bytes) };
                 let parts: Vec<u32> =
                     bytes.chunks(4).map(|b| u32::from_ne_bytes(b.try_into().unwrap())).collect();

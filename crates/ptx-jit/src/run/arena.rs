@@ -71,7 +71,7 @@ impl Memory for Arena {
         if !self.holds(address, bytes.len() as u64) {
             return Err(BadAddress);
         }
-        // SAFETY: as in `load`.
+        // SAFETY: inside the arena, which is mapped for writing; `bytes` is not in it.
         unsafe { access::write(address as *mut u8, bytes) };
         Ok(())
     }
@@ -97,7 +97,7 @@ impl Memory for Arena {
 pub(crate) unsafe fn update(at: *mut u8, bytes: u32, new: &mut dyn FnMut(u64) -> u64) -> u64 {
     macro_rules! with {
         ($atomic:ident, $int:ident) => {{
-            // SAFETY: the caller's promise.
+            // SAFETY: `at` is mapped, writable and aligned to the size of the atomic, which is `bytes`.
             let cell = unsafe { $atomic::from_ptr(at.cast()) };
             let order = Ordering::SeqCst;
             let mut old = cell.load(Ordering::Relaxed);

@@ -28,7 +28,8 @@ pub(super) unsafe fn read_at_once(at: *const u8, bytes: usize) -> [u64; 2] {
 /// # Safety
 /// As there, and writable.
 pub(super) unsafe fn write_at_once(at: *mut u8, bytes: usize, v: [u64; 2]) {
-    // SAFETY: as above.
+    // SAFETY: `at` is mapped and writable for that many bytes, by the caller's promise. Volatile, so that it stays
+    // one access.
     unsafe {
         if bytes == 8 {
             return at.cast::<u64>().write_unaligned(v[0]);
@@ -56,9 +57,9 @@ macro_rules! cell {
             #[inline(always)]
             unsafe fn update(at: *mut Self, update: Update, b: Self, c: Self) -> Option<Self> {
                 let order = Ordering::SeqCst;
-                // SAFETY: the caller's promise.
+                // SAFETY: `fast` gives a place that is mapped, writable and aligned to this type.
                 let cell = unsafe { $atomic::from_ptr(at) };
-                // SAFETY: as above; both have the same bits.
+                // SAFETY: the same place; signed and unsigned numbers have the same bits.
                 let signed = unsafe { $atomic_signed::from_ptr(at.cast()) };
                 Some(match update {
                     Update::Add(_) => cell.fetch_add(b, order),
@@ -93,7 +94,7 @@ cell!(u64, AtomicU64, i64, AtomicI64);
 /// # Safety
 /// `at` is mapped, writable and aligned to the type's size.
 pub(super) unsafe fn fast(at: *mut u8, update: Update, b: u64, c: u64) -> Option<u64> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the place is mapped, writable and aligned to the type, whose size chooses the branch.
     unsafe {
         match update.ty().bytes() {
             4 => Cell::update(at.cast(), update, b as u32, c as u32).map(u64::from),

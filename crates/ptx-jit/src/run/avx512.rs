@@ -43,7 +43,7 @@ unsafe fn sixteen(slot: &Slot, half: usize) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f")]
 fn put_sixteen(slot: &mut Slot, half: usize, v: __m512i) {
-    // SAFETY: as above.
+    // SAFETY: 64 bytes at 0 or 64 of a slot, which has 256.
     unsafe { _mm512_storeu_si512(slot.as_mut_ptr().add(8 * half).cast(), v) };
 }
 
@@ -71,7 +71,7 @@ fn give(v: __m512, flags: u32) -> __m512i {
 /// As for [`sixteen`].
 #[target_feature(enable = "avx512f")]
 unsafe fn fused(slots: &mut [Slot; SLOTS], flags: u32) {
-    // SAFETY: the caller's promise.
+    // SAFETY: whoever calls this looked for AVX-512 before ([`sixteen`]), which is all that `rounded` asks.
     unsafe {
         match flags & (DOWN | UP) {
             DOWN => rounded::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(slots, flags),
@@ -93,7 +93,7 @@ unsafe fn rounded<const ROUND: i32>(slots: &mut [Slot; SLOTS], flags: u32) {
             let v = if flags & SAME << k != 0 {
                 _mm512_set1_epi32(slots[k][0] as i32)
             } else {
-                // SAFETY: the caller's promise.
+                // SAFETY: `half` is 0 or 1, and the processor has AVX-512, as whoever calls this found.
                 unsafe { sixteen(&slots[k], half) }
             };
             _mm512_castsi512_ps(take(v, flags))

@@ -20,7 +20,7 @@ fn total(inst: &Inst) -> u64 {
     match inst.sem {
         Operation::Load(a) | Operation::Store(a) => a.bytes().into(),
         Operation::Atomic(a) => a.access.bytes().into(),
-        _ => inst.ty().bytes().into(),
+        _ => inst.sem.ty().bytes().into(),
     }
 }
 

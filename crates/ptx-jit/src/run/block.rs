@@ -276,7 +276,7 @@ impl BlockSlot {
 
     /// The block that runs.
     pub(super) fn index(&self) -> [u32; 3] {
-        // SAFETY: as above.
+        // SAFETY: written when the slot was made; `block` does not change while a block of this slot runs.
         unsafe { self.warp_loop.as_ref().block }
     }
 

@@ -46,7 +46,8 @@ unsafe extern "C" fn enter<B: Body>(w: *mut Warp, n: u32, mask: u32) -> u32 {
     };
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(answer) => answer,
-        // SAFETY: as above; nothing here is left to be dropped.
+        // SAFETY: generated code passed the warp it was entered with, and the body has ended; nothing here is left to
+        // be dropped.
         Err(panic) => unsafe { failed(w, B::WHICH, panic) },
     }
 }

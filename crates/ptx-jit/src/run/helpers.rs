@@ -31,7 +31,8 @@ macro_rules! helpers {
 
             #[inline(always)]
             unsafe fn run(w: *mut Warp, n: u32, mask: u32) -> u32 {
-                // SAFETY: the caller's promise.
+                // SAFETY: [`enter`] hands on what generated code passed: its own warp, and the number of one of its
+                // sites.
                 unsafe { $function(w, n, mask) }
             }
         })*

@@ -13,7 +13,7 @@ use cushim_ptx::ir::Dst;
 /// Generated code passes the warp it was entered with, which nobody else uses
 /// until it leaves.
 pub(crate) unsafe fn warp<'a>(w: *mut Warp) -> &'a mut Warp {
-    // SAFETY: the caller's promise.
+    // SAFETY: the warp is there and nobody else refers to it until generated code goes on, by the caller's promise.
     unsafe { &mut *w }
 }
 

@@ -29,7 +29,7 @@ pub(super) unsafe fn mbarrier(w: *mut Warp, n: u32, mask: u32) -> u32 {
         }
         let (new, out) = exec::barrier_object(op, old, operand);
         if let (Some(at), Some(new)) = (place, new) {
-            // SAFETY: as above.
+            // SAFETY: `place` has found eight bytes there that may be written.
             unsafe { at.write_unaligned(new) };
         }
         w.results[0][l] = out & alu::mask(inst.dst.first().map_or(64, |d| width(*d)));

@@ -158,7 +158,7 @@ pub(super) fn install() {
             continue;
         }
         before.store(Box::into_raw(Box::new(now)), Ordering::Release);
-        // SAFETY: as above.
+        // SAFETY: all bits zero is a `sigaction` without handler, mask and flags.
         let mut new: libc::sigaction = unsafe { std::mem::zeroed() };
         new.sa_sigaction = ours;
         // A handler that it is passed on to may need the other stack, or be entered again.

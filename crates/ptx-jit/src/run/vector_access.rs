@@ -53,12 +53,12 @@ impl Number for u32 {
     }
 
     unsafe fn get(at: *mut u32) -> u32 {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Places` found the address mapped and aligned to 4 bytes.
         unsafe { AtomicU32::from_ptr(at) }.load(Ordering::Relaxed)
     }
 
     unsafe fn put(at: *mut u32, v: u32) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Places` found the address mapped for writing and aligned to 4 bytes.
         unsafe { AtomicU32::from_ptr(at) }.store(v, Ordering::Relaxed);
     }
 
@@ -79,12 +79,12 @@ impl Number for u64 {
     }
 
     unsafe fn get(at: *mut u64) -> u64 {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Places` found the address mapped and aligned to 8 bytes.
         unsafe { AtomicU64::from_ptr(at) }.load(Ordering::Relaxed)
     }
 
     unsafe fn put(at: *mut u64, v: u64) {
-        // SAFETY: the caller's promise.
+        // SAFETY: `Places` found the address mapped for writing and aligned to 8 bytes.
         unsafe { AtomicU64::from_ptr(at) }.store(v, Ordering::Relaxed);
     }
 
@@ -164,7 +164,7 @@ fn takes(dst: Dst, class: Class, ty: Scalar) -> bool {
 
 /// A load; whether it was done.
 pub(super) fn load(w: &mut Warp, site: &Site, places: &Places, mask: u32) -> bool {
-    let (ty, dst) = (site.inst.ty(), &site.inst.dst);
+    let (ty, dst) = (site.inst.sem.ty(), &site.inst.dst);
     if !dst.iter().zip(&site.results).all(|(d, c)| takes(*d, *c, ty)) {
         return false;
     }
@@ -189,7 +189,7 @@ fn load_of<T: Number>(w: &mut Warp, dst: &[Dst], places: &Places, mask: u32) {
 
 /// A store; whether it was done.
 pub(super) fn store(w: &mut Warp, site: &Site, places: &Places, mask: u32) -> bool {
-    let ty = site.inst.ty();
+    let ty = site.inst.sem.ty();
     let parts = &site.operands[1..];
     if !parts.iter().all(|c| *c == Class::of(ty)) {
         return false;
@@ -242,7 +242,7 @@ fn atom_of<T: Number + Cell>(w: &mut Warp, places: &Places, update: Update, mask
                     // SAFETY: checked; shared memory is one thread's as long as a block runs.
                     let old = unsafe { p.read_unaligned() };
                     let new = alu::atomic(known, old.wide(), b.wide(), c.wide());
-                    // SAFETY: as above.
+                    // SAFETY: `p` is the place that was just read, which `Places` found mapped for writing.
                     unsafe { p.write_unaligned(T::cut(new)) };
                     old
                 });

@@ -311,10 +311,10 @@ fn permute(s: &mut [Slot; SLOTS]) {
     let [a, b] =
         [0, 8].map(|at: usize| unsafe { _mm512_loadu_si512(s[0].as_ptr().add(at).cast()) });
     for at in [0, 8] {
-        // SAFETY: as above.
+        // SAFETY: 64 bytes at 0 or 64 of a slot, which has 256.
         let from = unsafe { _mm512_loadu_si512(s[3].as_ptr().add(at).cast()) };
         let v = _mm512_permutex2var_epi32(a, from, b);
-        // SAFETY: as above.
+        // SAFETY: 64 bytes at 0 or 64 of a slot, which has 256.
         unsafe { _mm512_storeu_si512(s[0].as_mut_ptr().add(at).cast(), v) };
     }
 }

@@ -84,7 +84,7 @@ impl Placed {
     /// # Safety
     /// The place is for a warp, aligned as one, nobody else's, and outlives what is returned.
     pub(crate) unsafe fn new(place: NonNull<Warp>, warp: Warp) -> Placed {
-        // SAFETY: the caller's promise.
+        // SAFETY: a place that is aligned for a warp, writable, and nobody else's, by the caller's promise.
         unsafe { place.write(warp) };
         Placed(place)
     }
@@ -105,7 +105,7 @@ impl Deref for Placed {
 
 impl DerefMut for Placed {
     fn deref_mut(&mut self) -> &mut Warp {
-        // SAFETY: as above.
+        // SAFETY: `new` wrote a warp there, which outlives this; `&mut self` is the only way to it.
         unsafe { self.0.as_mut() }
     }
 }

@@ -338,7 +338,7 @@ impl<'a> Lower<'a, '_> {
     fn finish(mut self, pos: Pos) -> Result<Function, Error> {
         // A body may simply end.
         let back = Operation::Control(Control::Return);
-        self.out.code.push(Inst::new(back, [Scalar::B32; 4], pos));
+        self.out.code.push(Inst::new(back, pos));
         let f = &mut self.out;
         f.defined = true;
         f.local_size = (self.local_max as u32).next_multiple_of(FRAME_ALIGN);

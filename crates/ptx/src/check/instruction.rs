@@ -42,8 +42,8 @@ impl Draft {
             Ok(found) => (found, None),
             Err(why) => (Operation::Refused, Some(why)),
         };
-        let Draft { types, guard, dst, src, pos, .. } = self;
-        let mut inst = Inst::new(sem, types, pos);
+        let Draft { guard, dst, src, pos, .. } = self;
+        let mut inst = Inst::new(sem, pos);
         (inst.guard, inst.dst, inst.src) = (guard, dst, src);
         (inst, why)
     }

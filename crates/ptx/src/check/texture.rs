@@ -34,8 +34,8 @@ impl<'a> Lower<'a, '_> {
                 self.out.refusals.push(Refusal { pos: i.pos, instruction, reason });
                 Operation::Refused
             });
-            let Draft { types, guard, dst, src, .. } = draft;
-            let mut inst = Inst::new(sem, types, i.pos);
+            let Draft { guard, dst, src, .. } = draft;
+            let mut inst = Inst::new(sem, i.pos);
             (inst.guard, inst.dst, inst.src) = (guard, dst, src);
             self.out.code.push(inst);
         }))
@@ -107,7 +107,6 @@ impl<'a> Lower<'a, '_> {
         let wide = what.result == Scalar::F16x2;
         let n = if wide { 2 } else { 4 };
         self.texels(i, result, what.result, n, draft)?;
-        draft.types[0] = what.result;
         if let Err(why) = self.reference(i, reference, Some(what.geometry), draft)? {
             return Ok(Err(why));
         }
@@ -142,7 +141,6 @@ impl<'a> Lower<'a, '_> {
         let [first, second] = self.exactly(i, 2)? else {
             return self.wrong(i, "other operands", "2");
         };
-        draft.types[0] = what.element;
         let n = usize::from(what.parts);
         if what.op == SurfaceOp::Load {
             self.texels(i, first, what.element, n, draft)?;

@@ -28,7 +28,7 @@ fn take(
     once: bool,
 ) {
     let inst = &f.code[sum.at as usize];
-    let wide = is_wide(inst.ty());
+    let wide = is_wide(inst.sem.ty());
     if once && !wide {
         return;
     }

@@ -246,7 +246,7 @@ impl Walk<'_> {
 
     /// What the results hold, if the instruction moves products or changes their sign.
     fn copied(&mut self, inst: &Inst, n: u32) -> Option<Vec<Option<Held>>> {
-        let ty = inst.ty();
+        let ty = inst.sem.ty();
         if inst.sem.is_move() {
             return self.moved(inst, n);
         }
@@ -279,7 +279,7 @@ impl Walk<'_> {
             Scalar::F16 | Scalar::F16x2 => !flushed,
             _ => flushes(mul) || !flushed,
         };
-        let fits = mul.ty() == ty && sign;
+        let fits = mul.sem.ty() == ty && sign;
         fits.then(|| {
             self.found.products[m.product as usize].copies.push(n);
             vec![Some(Held::One(Meant { product: m.product, negated: m.negated ^ negated }))]
@@ -320,7 +320,7 @@ impl Walk<'_> {
                     Some(self.packs[p as usize].iter().map(|m| m.map(Held::One)).collect())
                 }
                 // Put together again it is the same number.
-                Held::One(m) if count == 2 && inst.ty().bits() == 64 => {
+                Held::One(m) if count == 2 && inst.sem.ty().bits() == 64 => {
                     self.found.products[m.product as usize].copies.push(n);
                     Some((0..2).map(|k| Some(Held::Half(m, k))).collect())
                 }
@@ -369,7 +369,7 @@ impl Walk<'_> {
             let Src::Reg(r) = src else { continue };
             let fits = self.meant(src).filter(|m| {
                 let mul = &self.f.code[self.found.products[m.product as usize].mul as usize];
-                mul.ty() == inst.ty() && flushes(mul) == flushes(inst)
+                mul.sem.ty() == inst.sem.ty() && flushes(mul) == flushes(inst)
             });
             match fits {
                 Some(m) => {

@@ -58,7 +58,7 @@ fn fuse(
 ) {
     made.taken += 1;
     let mul = found.products[meant.product as usize].mul;
-    let (ty, mul_pos) = (f.code[mul as usize].ty(), f.code[mul as usize].pos);
+    let (ty, mul_pos) = (f.code[mul as usize].sem.ty(), f.code[mul as usize].pos);
     let factors = [f.code[mul as usize].src[0].clone(), f.code[mul as usize].src[1].clone()];
     let (sub, pos) = (!is_plus(&f.code[sum.at as usize]), f.code[sum.at as usize].pos);
     let mut factors: [Src; 2] = std::array::from_fn(|n| {
@@ -103,7 +103,7 @@ fn copy(
     let register = f.registers.len() as u32;
     f.registers.push(ty);
     let sem = if negated { Operation::Float(Float::negation(ty)) } else { Operation::Move(ty) };
-    let mut inst = Inst::new(sem, [ty, Scalar::B32, Scalar::B32, Scalar::B32], pos);
+    let mut inst = Inst::new(sem, pos);
     inst.dst.push(Dst::Reg(register, ty.bits()));
     inst.src.push(from.clone());
     added.push((at, inst));

@@ -30,7 +30,7 @@ pub(super) fn lanewise(i: &Inst) -> Option<(Lanewise, u64)> {
         },
         Operation::Convert(what) => convert(what),
         Operation::Compare(what) => compare(what),
-        Operation::Select => Some((Lanewise::Selp, 0)),
+        Operation::Select(_) => Some((Lanewise::Selp, 0)),
         _ => None,
     }
 }
@@ -423,7 +423,7 @@ mod tests {
                     if !sem.is_pure() {
                         continue;
                     }
-                    let mut i = Inst::new(sem, types, pos);
+                    let mut i = Inst::new(sem, pos);
                     i.dst.push(Dst::Reg(0, bits));
                     i.src = src;
                     let Some((op, t)) = lanewise(&i) else { continue };

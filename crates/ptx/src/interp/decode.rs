@@ -171,7 +171,7 @@ fn access(exec: &Exec<'_>, inst: &Inst, parts: usize) -> Option<Access> {
         Base::Symbol(s) => (Operand::Constant(exec.fixed_address(*s)?), u64::MAX),
         Base::Zero => (Operand::Constant(0), u64::MAX),
     };
-    let ty = inst.ty();
+    let ty = inst.sem.ty();
     let width = ty.bytes() as usize;
     let size = width * parts;
     let sign = if ty.is_signed() { 64 - ty.bits() } else { 0 };

@@ -148,7 +148,7 @@ impl Exec<'_> {
         frame: usize,
         active: u32,
     ) -> Result<(), Fault> {
-        let ty = inst.ty();
+        let ty = inst.sem.ty();
         let (width, n) = (ty.bytes() as usize, inst.dst.len());
         let (addresses, space) = self.addresses(warp, frame, inst, 0);
         let mut values = [[0u64; 32]; 8];
@@ -179,7 +179,7 @@ impl Exec<'_> {
         frame: usize,
         active: u32,
     ) -> Result<(), Fault> {
-        let width = inst.ty().bytes() as usize;
+        let width = inst.sem.ty().bytes() as usize;
         // The address, the values, and a cache policy or nothing.
         let n = inst.src.len() - 2;
         let (addresses, space) = self.addresses(warp, frame, inst, 0);

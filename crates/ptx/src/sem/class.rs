@@ -82,8 +82,8 @@ impl Operation {
             Operation::Convert(_) => Class::Conversion,
             Operation::Compare(_)
             | Operation::Set(_)
-            | Operation::Select
-            | Operation::SelectBySign(_)
+            | Operation::Select(_)
+            | Operation::SelectBySign { .. }
             | Operation::Test(_) => Class::Comparison,
             Operation::Video(_) => Class::Video,
             Operation::Move(_) => Class::Move,

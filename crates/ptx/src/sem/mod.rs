@@ -31,6 +31,7 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod reader;
+mod registers;
 pub mod texture;
 mod video;
 
@@ -74,10 +75,15 @@ pub enum Operation {
     Compare(Compare),
     /// `set`.
     Set(Set),
-    /// `selp`: the first operand where the third, a predicate, is true, else the second.
-    Select,
+    /// `selp`, of this type: the first operand where the third, a predicate, is true, else the second.
+    Select(Scalar),
     /// `slct`: the first operand where the third is not negative, else the second.
-    SelectBySign(Selector),
+    SelectBySign {
+        /// Of which type.
+        ty: Scalar,
+        /// What the third operand is.
+        by: Selector,
+    },
     /// `testp`.
     Test(Test),
     /// `vadd` and others.
@@ -161,8 +167,10 @@ pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Un
         Op::Cvt | Op::Cvt2 | Op::CvtPack => Operation::Convert(convert::lower(&mut words)?),
         Op::Setp => Operation::Compare(compare::compare(&mut words, 0)?),
         Op::Set => Operation::Set(compare::set(&mut words)?),
-        Op::Selp => Operation::Select,
-        Op::Slct => Operation::SelectBySign(compare::selector(&mut words)?),
+        Op::Selp => Operation::Select(inst.types[0]),
+        Op::Slct => {
+            Operation::SelectBySign { ty: inst.types[0], by: compare::selector(&mut words)? }
+        }
         Op::Testp => Operation::Test(compare::test(&mut words)?),
         Op::AddCarry
         | Op::SubCarry
@@ -270,8 +278,8 @@ impl Operation {
                 | Convert(_)
                 | Compare(_)
                 | Set(_)
-                | Select
-                | SelectBySign(_)
+                | Select(_)
+                | SelectBySign { .. }
                 | Test(_)
                 | Video(_)
                 | ClusterAddress(_)

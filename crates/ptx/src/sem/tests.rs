@@ -5,6 +5,7 @@ use super::*;
 use crate::ir::{Base, Src};
 use crate::soft::Round;
 use crate::table::{self, OperandKind, Row, Word, Words};
+use crate::types::Kind;
 
 const KERNEL: Context<'_> = Context { entry: true, registers: &[] };
 
@@ -90,6 +91,30 @@ fn refused(op: Op, words: &[Word], types: [Scalar; 4], src: usize) -> Unsupporte
     lower(&Statement { op, words: set, types, results: 1, src: &src, pos }, KERNEL).unwrap_err()
 }
 
+/// Results and operands are as wide as the text says, and numbers where it says so.
+fn says_its_types(sem: &Operation, row: &Row, types: [Scalar; 4]) {
+    let said = |ty: Scalar, written: Scalar| {
+        (ty.bits(), ty.kind() == Kind::Float) == (written.bits(), written.kind() == Kind::Float)
+    };
+    let without = matches!(
+        sem,
+        Operation::Refused
+            | Operation::Nothing
+            | Operation::Address(_)
+            | Operation::Control(_)
+            | Operation::Sleep
+    );
+    let name = row.syntax();
+    assert!(without || said(sem.ty(), types[0]), "{name} {types:?} {sem:?}");
+    let two = matches!(sem, Operation::Convert(_) | Operation::Set(_));
+    assert!(!two || said(sem.operand(0), types[1]), "{name} {types:?} {sem:?}");
+    // Bits are compared as unsigned numbers, and some comparisons say of their own that they are unsigned, as do the
+    // ones and zeros of `vset4`.
+    let own = matches!(sem, Operation::Compare(_) | Operation::Video(_));
+    let same = own || sem.ty().kind() == types[0].kind();
+    assert!(!sem.is_pure() || same, "{name} {types:?} {sem:?}");
+}
+
 #[test]
 fn every_form_of_the_table_has_a_meaning() {
     let mut found = 0;
@@ -125,6 +150,9 @@ fn every_form_of_the_table_has_a_meaning() {
                     let result = lowered(row, words, types, KERNEL);
                     let none = rounded || odd;
                     assert_eq!(result.is_err(), none, "{} {words:?} {result:?}", row.syntax());
+                    if let Ok(sem) = result {
+                        says_its_types(&sem, row, types);
+                    }
                     found += 1;
                 }
             }

@@ -2,7 +2,7 @@
 //!
 //! Owns: how far the bytes of a window can be believed. Must not know: files.
 
-use crate::event::{Body, Call, Launch, Mapped, MappedArgs, Range, Texts, Words};
+use crate::event::{Body, Call, LaunchEvent, Mapped, MappedArgs, Range, Texts, Words};
 use crate::layout::*;
 use crate::stored::{self, Stored};
 
@@ -59,7 +59,7 @@ pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
         EVENT_LAUNCH => {
             let launch: LaunchBody = behind(bytes)?;
             let end = LAUNCH_ARGS.checked_add(launch.arg_bytes as usize)?;
-            Body::Launch(Launch { stored: launch, args: bytes.get(LAUNCH_ARGS..end)? })
+            Body::Launch(LaunchEvent { stored: launch, args: bytes.get(LAUNCH_ARGS..end)? })
         }
         EVENT_CALL => {
             let words = *bytes.get(38)? as usize;

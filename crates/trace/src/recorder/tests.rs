@@ -260,7 +260,7 @@ fn store(
                 };
                 at.at::<LaunchBody>(32).write(stored);
                 at.at::<u8>(LAUNCH_ARGS).copy_from_nonoverlapping(content.as_ptr(), content.len());
-                format!("{:?}", crate::event::Launch { stored, args: &content })
+                format!("{:?}", crate::event::LaunchEvent { stored, args: &content })
             }
             EVENT_CALL => {
                 let outs = random.below(1 << 16) as u16;

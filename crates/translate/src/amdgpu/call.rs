@@ -1,6 +1,6 @@
 //! Calls: how arguments and results go from function to function.
 //!
-//! Owns the signature of a function in LLVM's language: first where [`crate::abi::Launch`] is, then each parameter as integers
+//! Owns the signature of a function in LLVM's language: first where [`crate::abi::LaunchArguments`] is, then each parameter as integers
 //! of its size. Pointers to functions are called by the shape of the call, which is the function's.
 
 use super::function::Emitter;

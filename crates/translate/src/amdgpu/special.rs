@@ -8,7 +8,7 @@ use crate::llvm::{Type, Value};
 use crate::refusal::Refused;
 use cushim_ptx::ir::Special;
 
-/// Where fields of [`crate::abi::Launch`] are.
+/// Where fields of [`crate::abi::LaunchArguments`] are.
 const GRID: u32 = 0;
 const BLOCK: u32 = 12;
 const DYNAMIC_SHARED: u32 = 24;
@@ -80,8 +80,8 @@ impl Emitter<'_> {
             Special::Ntid(axis) if axis < 3 => self.launch_word(BLOCK + 4 * u32::from(axis)),
             Special::Nctaid(axis) if axis < 3 => self.launch_word(GRID + 4 * u32::from(axis)),
             Special::Ctaid(axis) if axis < 3 => {
-                let name =
-                    format!("llvm.amdgcn.workgroup.id.{}", ["x", "y", "z"][usize::from(axis)]);
+                let name = ["x", "y", "z"].get(usize::from(axis)).unwrap_or(&"x");
+                let name = format!("llvm.amdgcn.workgroup.id.{name}");
                 self.b.intrinsic(&name, &[], Type::Int(32), &[], &[])
             }
             Special::Ntid(_) | Special::Nctaid(_) | Special::Ctaid(_) => word(0),

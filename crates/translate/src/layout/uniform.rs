@@ -169,8 +169,8 @@ fn post_dominators(f: &Function) -> Vec<BTreeSet<u32>> {
             }
             let mut set = common.unwrap_or_default();
             set.insert(k as u32);
-            if sets.get(k) != Some(&set) {
-                sets[k] = set;
+            if let Some(known) = sets.get_mut(k).filter(|known| **known != set) {
+                *known = set;
                 changed = true;
             }
         }
@@ -188,8 +188,8 @@ fn post_dominators(f: &Function) -> Vec<BTreeSet<u32>> {
         }
         grown = ends.len() > before;
     }
-    for k in (0..n).filter(|k| !ends.contains(k)) {
-        sets[k] = BTreeSet::from([k as u32]);
+    for (k, set) in sets.iter_mut().enumerate().filter(|(k, _)| !ends.contains(k)) {
+        *set = BTreeSet::from([k as u32]);
     }
     sets
 }

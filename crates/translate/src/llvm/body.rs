@@ -208,7 +208,8 @@ impl Body {
     }
 
     /// An intrinsic of operands and a result of one type.
-    pub fn same(&mut self, name: &str, operands: &[Value]) -> Value {
+    pub fn same<const N: usize>(&mut self, name: &str, operands: &[Value; N]) -> Value {
+        const { assert!(N > 0) };
         let ty = operands[0].ty;
         self.intrinsic(name, &[ty], ty, operands, &[])
     }

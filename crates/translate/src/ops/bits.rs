@@ -15,7 +15,7 @@ pub(super) fn eval(b: &mut Body, i: Bits, a: [Value; 5]) -> Out {
 fn number(b: &mut Body, i: Bits, a: [Value; 5]) -> Value {
     let (bits, signed) = (i.ty.bits(), i.ty.is_signed());
     let (x, y) = (b.fit(a[0], bits), b.fit(a[1], bits));
-    let amount = |b: &mut Body, n: usize| b.fit(a[n], 32);
+    let amount = |b: &mut Body, n: Value| b.fit(n, 32);
     match i.op {
         BitOp::And => b.op("and", x, y),
         BitOp::Or => b.op("or", x, y),
@@ -26,17 +26,17 @@ fn number(b: &mut Body, i: Bits, a: [Value; 5]) -> Value {
             b.fit(none, bits)
         }
         BitOp::Shl => {
-            let n = amount(b, 1);
+            let n = amount(b, a[1]);
             b.shift("shl", x, n)
         }
         BitOp::Shr if signed => {
-            let n = amount(b, 1);
+            let n = amount(b, a[1]);
             let n = b.same("llvm.umin", &[n, Value::int(32, (bits - 1).into())]);
             let n = b.fit(n, bits);
             b.op("ashr", x, n)
         }
         BitOp::Shr => {
-            let n = amount(b, 1);
+            let n = amount(b, a[1]);
             b.shift("lshr", x, n)
         }
         BitOp::Funnel { left, wrap } => funnel(b, left, wrap, a),

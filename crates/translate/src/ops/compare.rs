@@ -113,7 +113,7 @@ fn holds(b: &mut Body, i: Compare, x: Value, y: Value) -> Value {
                 let v = if ftz { flush(b, v, f) } else { v };
                 number(b, v, f)
             });
-            b.fcmp(FLOATS[usize::from(i.holds.0 & 15)], x, y)
+            b.fcmp(FLOATS.get(usize::from(i.holds.0 & 15)).unwrap_or(&"false"), x, y)
         }
     }
 }

@@ -9,24 +9,24 @@ use cushim_ptx::sem::{Half, Integer, IntegerOp};
 pub(super) fn eval(b: &mut Body, i: Integer, a: [Value; 5]) -> Out {
     use IntegerOp::*;
     let bits = i.ty.bits();
-    let carry = |b: &mut Body, given: bool, n: usize, none: u128| {
-        if given { b.fit(a[n], 1) } else { Value::int(1, none) }
+    let carry = |b: &mut Body, given: bool, c: Value, none: u128| {
+        if given { b.fit(c, 1) } else { Value::int(1, none) }
     };
     match i.op {
         AddCarry { carry_in } => {
             let (x, y) = (b.fit(a[0], bits), b.fit(a[1], bits));
-            let c = carry(b, carry_in, 2, 0);
+            let c = carry(b, carry_in, a[2], 0);
             sum(b, x, y, c)
         }
         // A difference is a + !b + 1, as `cushim_ptx::alu` has it.
         SubCarry { carry_in } => {
             let (x, y) = (b.fit(a[0], bits), b.fit(a[1], bits));
-            let (y, c) = (b.not(y), carry(b, carry_in, 2, 1));
+            let (y, c) = (b.not(y), carry(b, carry_in, a[2], 1));
             sum(b, x, y, c)
         }
         MadCarry { half, carry_in } => {
             let (x, y) = (product(b, i, half, a), b.fit(a[2], bits));
-            let c = carry(b, carry_in, 3, 0);
+            let c = carry(b, carry_in, a[3], 0);
             sum(b, x, y, c)
         }
         _ if i.packed => {

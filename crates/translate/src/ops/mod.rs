@@ -40,11 +40,11 @@ pub fn eval(
         Operation::Convert(what) => one(convert::eval(b, what, a)?),
         Operation::Compare(what) => compare::compare(b, what, a),
         Operation::Set(what) => one(compare::set(b, what, a)),
-        Operation::Select => {
+        Operation::Select(_) => {
             let (c, x, y) = (compare::truth(b, a[2]), b.fit(a[0], width), b.fit(a[1], width));
             one(b.select(c, x, y))
         }
-        Operation::SelectBySign(by) => one(compare::select_by_sign(b, by, width, a)),
+        Operation::SelectBySign { by, .. } => one(compare::select_by_sign(b, by, width, a)),
         Operation::Test(what) => one(compare::test(b, what, a[0])),
         Operation::Video(what) => one(video::eval(b, what, a)?),
         _ => return Err("no operation that computes"),

@@ -168,8 +168,11 @@ fn simd(b: &mut Body, i: Video, a: [Value; 5], parts: u8, mask: u8, from: [[u8; 
     let pair = b.op("or", low, high);
     let mut result = b.fit(a[2], 32);
     for k in (0..usize::from(parts)).filter(|k| mask >> k & 1 != 0) {
-        let [x, y] = [0, 1]
-            .map(|n: usize| number(b, pair, bits * u32::from(from[n][k]), bits, i.signed[n + 1]));
+        let mut part = |of: [u8; 4], signed| {
+            let from = of.get(k).copied().map_or(0, u32::from);
+            number(b, pair, bits * from, bits, signed)
+        };
+        let (x, y) = (part(from[0], i.signed[1]), part(from[1], i.signed[2]));
         let v = compute(b, i, x, y);
         let v = if i.saturate { clamp(b, v, bits, i.signed[0]) } else { v };
         let v = b.fit(v, 32);

@@ -5,7 +5,7 @@
 use cushim_amdgpu::launch::{Dispatch, Failure, Worker, launch};
 use cushim_amdgpu::memory::{Memory, Range};
 use cushim_ptx::ir::Module;
-use cushim_translate::abi::{Facts, Lanes, Launch};
+use cushim_translate::abi::{Facts, Lanes, LaunchArguments};
 use cushim_translate::{Compiler, Target, amdgpu};
 use object::elf;
 use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
@@ -181,12 +181,12 @@ impl Loaded {
         assert_eq!(parameters.len(), facts.parameter_bytes as usize, "{kernel}");
         let threads = block.iter().product();
         let items = lanes.work_items(threads).expect("a block that fits");
-        let launch_data = Launch {
+        let launch_data = LaunchArguments {
             grid,
             block,
             dynamic_shared_bytes: dynamic,
             lanes_layout: lanes as u32,
-            ..Launch::default()
+            ..LaunchArguments::default()
         };
         let arguments = Buffer::new(facts.argument_bytes() as usize + 256);
         arguments.write(0, parameters);

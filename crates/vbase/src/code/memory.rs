@@ -99,7 +99,7 @@ impl<'a> Source<'a> {
 /// The image at `address`, as long as it says it is.
 unsafe fn image<'a>(address: usize) -> Result<&'a [u8], Error> {
     let limits = Limits::DEFAULT;
-    // SAFETY: the caller's.
+    // SAFETY: the caller's address is that of an image, and each has four bytes at least.
     let first: [u8; 4] = unsafe { prefix(address) };
     // Enough of a prefix to learn more, which every image of its kind has.
     let mut known = match first {
@@ -119,17 +119,17 @@ unsafe fn image<'a>(address: usize) -> Result<&'a [u8], Error> {
         }
     };
     loop {
-        // SAFETY: the caller's.
+        // SAFETY: an image of this kind has `known` bytes at least; `bytes` looks whether they are mapped.
         let start = unsafe { bytes(address, known) }?;
         if start.starts_with(&linked::MAGIC) {
             let length = linked::length(start).ok_or(Error::Link)?;
-            // SAFETY: the caller's.
+            // SAFETY: the image's own header says its length; `bytes` looks whether that is mapped.
             return unsafe { bytes(address, length) };
         }
         match cushim_image::extent(start, &limits)? {
             Extent::Exact(length) => {
                 let length = usize::try_from(length).unwrap_or(usize::MAX);
-                // SAFETY: the caller's.
+                // SAFETY: the image's own header says its length; `bytes` looks whether that is mapped.
                 return unsafe { bytes(address, length) };
             }
             // Longer each time, and bounded by the limits.

@@ -26,7 +26,7 @@ use cushim_accel::locks::lock;
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE.
 pub unsafe fn ids(graph: &Arc<Object>, from: Ptr, count: usize) -> Result<Vec<u32>, i32> {
-    // SAFETY: the caller's.
+    // SAFETY: there are `count` handles from there on, by the caller's promise; null is refused.
     let handles: Vec<usize> = unsafe { take_all(from, count)? };
     let id = |handle: usize| {
         let (node, of) = node(Node(handle))?;
@@ -51,7 +51,7 @@ pub unsafe fn add(
     if to.is_null() {
         return Err(status::INVALID_VALUE);
     }
-    // SAFETY: the caller's.
+    // SAFETY: the list has `count` handles and `to` is null or has room, by the caller's promise.
     unsafe {
         let after = ids(graph, dependencies, count)?;
         let node = graph.add(payload()?, &after)?;
@@ -90,7 +90,7 @@ pub unsafe fn plain(from: Ptr, count: usize) -> Result<(), i32> {
     if from.0 == 0 {
         return Ok(());
     }
-    // SAFETY: the caller's.
+    // SAFETY: not null, hence `count` CUgraphEdgeData of eight bytes by the caller's promise.
     let all: Vec<[u8; 8]> = unsafe { take_all(from, count)? };
     for [from_port, to_port, kind, rest @ ..] in all {
         match (from_port, to_port, kind, rest) {
@@ -105,7 +105,7 @@ pub unsafe fn plain(from: Ptr, count: usize) -> Result<(), i32> {
 
 /// A node of any kind for a graph, by `CUgraphNodeParams`.
 unsafe fn made(graph: &Arc<Object>, from: Ptr) -> Result<Payload, i32> {
-    // SAFETY: the caller's.
+    // SAFETY: null, which `take` refuses, or a CUgraphNodeParams; its first word says what stands behind it.
     unsafe {
         match take::<i32>(from)? {
             CONDITIONAL => super::condition::node(graph, Ptr(from.0 + params::MEMBER)),

@@ -175,7 +175,7 @@ impl Condition {
 /// CUDA_ERROR_INVALID_VALUE for a handle that is none, of another graph, of another context or of another node,
 /// and for a kind or a number of bodies that there is not.
 pub unsafe fn node(to: &Arc<Object>, from: Ptr) -> Result<Payload, i32> {
-    // SAFETY: the caller's.
+    // SAFETY: null, which `take` refuses, or a structure that begins with these four words, by the caller's promise.
     let [address, sizes, _, context]: [u64; 4] = unsafe { take(from)? };
     let kind = Kind::new(sizes as i32, (sizes >> 32) as u32)?;
     let value = lock(&VALUES).as_ref().and_then(|all| all.get(&address)?.upgrade());

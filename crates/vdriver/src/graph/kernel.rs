@@ -22,20 +22,20 @@ unsafe fn add(
     later: bool,
 ) -> Result<(), i32> {
     let graph = self::graph(graph)?;
-    // SAFETY: the caller's.
+    // SAFETY: an entry point's arguments: a list of as many nodes as it says, and a structure of parameters.
     unsafe { super::build::add(to, &graph, dependencies, || kernel(params, later)) }
 }
 
 unsafe fn set(hnode: Node, params: Ptr, later: bool) -> Result<(), i32> {
     let (node, _) = node(hnode)?;
-    // SAFETY: the caller's.
+    // SAFETY: an entry point's argument: null or a structure of a kernel node's parameters.
     let made = unsafe { kernel(params, later)? };
     replace(&mut lock(&node.payload), made)
 }
 
 unsafe fn set_exec(exec: GraphExec, node: Node, params: Ptr, later: bool) -> Result<(), i32> {
     let exec = super::exec::exec(exec)?;
-    // SAFETY: the caller's.
+    // SAFETY: an entry point's argument: null or a structure of a kernel node's parameters.
     let made = unsafe { kernel(params, later)? };
     exec.replace(node, made)
 }

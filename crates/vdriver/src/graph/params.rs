@@ -146,7 +146,7 @@ pub unsafe fn batch(from: Given<[u64; 4]>) -> Result<Payload, i32> {
 /// # Errors
 /// Those of [`launch::prepare`].
 pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
-    // SAFETY: the caller's.
+    // SAFETY: null, which `take` refuses, or a structure of a kernel node's parameters by the caller's promise.
     let raw: RawKernel = unsafe { take(from)? };
     let (mut function, mut context) = (Func(raw.function), 0);
     if later && function.0 == 0 {
@@ -158,7 +158,7 @@ pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
         return Err(status::INVALID_VALUE);
     }
     let [gx, gy, gz, bx, by, bz, shared, _] = raw.shape;
-    let launch = launch::Launch {
+    let launch = launch::LaunchCall {
         function,
         grid: [gx, gy, gz],
         block: [bx, by, bz],
@@ -172,7 +172,7 @@ pub unsafe fn kernel(from: Ptr, later: bool) -> Result<Payload, i32> {
         0 => function_api::of(function)?,
         context => crate::kernel::of(function)?.in_context(&context::of(context)?)?,
     };
-    // SAFETY: the caller's.
+    // SAFETY: the arguments are as the kernel's parameters ask for, by the caller's promise.
     let dispatch = unsafe { launch::prepare(&function, &launch)? };
     Ok(Payload::Kernel(KernelNode::new(dispatch)))
 }

@@ -84,7 +84,7 @@ unsafe fn pairs(
     count: usize,
 ) -> Result<(Arc<Object>, Edges), i32> {
     let graph = graph(hgraph)?;
-    // SAFETY: the caller's.
+    // SAFETY: an entry point's arguments: two lists of `count` nodes each.
     let (from, to) = unsafe { (ids(&graph, from, count)?, ids(&graph, to, count)?) };
     Ok((graph, from.into_iter().zip(to).collect()))
 }

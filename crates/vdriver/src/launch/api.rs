@@ -6,7 +6,7 @@
 use cushim_abi::structs::{ATTRIBUTE_CLUSTER_DIMENSION, ATTRIBUTE_COOPERATIVE, DriverLaunchConfig};
 use cushim_abi::types::*;
 
-use super::Launch;
+use super::LaunchCall;
 use crate::cluster::{MOST, attribute};
 use crate::entry::PER_THREAD;
 use crate::entry::entry;
@@ -38,8 +38,8 @@ unsafe fn run(
     (cooperative, cluster): (bool, Option<[u32; 3]>),
 ) -> Result<(), i32> {
     let (params, extra) = arguments;
-    let launch = Launch { function, grid, block, shared, cluster, cooperative, params, extra };
-    // SAFETY: the caller's.
+    let launch = LaunchCall { function, grid, block, shared, cluster, cooperative, params, extra };
+    // SAFETY: an entry point's arguments: the kernel's parameters are as its image asks for.
     unsafe { super::launch(stream, &launch) }
 }
 
@@ -94,7 +94,7 @@ unsafe fn configured(
     let sides = |dim: Dim3| [dim.x, dim.y, dim.z];
     let (grid, block) = (sides(config.grid), sides(config.block));
     let arguments = (params, extra);
-    // SAFETY: the caller's.
+    // SAFETY: an entry point's arguments: the kernel's parameters are as its image asks for.
     unsafe {
         run(function, grid, block, config.shared, stream, arguments, (cooperative, cluster))
     }?;

@@ -5,7 +5,7 @@
 
 use cushim_abi::types::*;
 
-use super::Launch;
+use super::LaunchCall;
 use crate::entry::{LEGACY, entry};
 use crate::function_api::of;
 use crate::state::pointer;
@@ -47,7 +47,7 @@ fn run(function: Func, grid: [i32; 2], stream: Stream) -> Result<(), i32> {
         (&raw const size).expose_provenance(),
         cushim_abi::structs::launch_param::END,
     ];
-    let launch = Launch {
+    let launch = LaunchCall {
         function,
         grid: [side(grid[0])?, side(grid[1])?, 1],
         block,

@@ -25,7 +25,7 @@ use cushim_vbase::code::say_once;
 
 /// A launch as the program asks for it.
 #[derive(Clone, Copy, Debug)]
-pub struct Launch {
+pub struct LaunchCall {
     /// A `CUfunction`, or a `CUkernel`.
     pub function: Func,
     /// Blocks in x, y, z.
@@ -51,7 +51,7 @@ pub struct Launch {
 ///
 /// # Errors
 /// Those of [`prepare`] and of [`submit`].
-pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
+pub unsafe fn launch(stream: abi::Stream, launch: &LaunchCall) -> Result<(), i32> {
     let context = match context::current() {
         // A stream that the program created says which one is meant: LLVM's libomptarget launches in threads of its own.
         Err(status::INVALID_CONTEXT) => stream::resolve_anywhere(stream)?.context()?,
@@ -67,7 +67,7 @@ pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
     if !own.ptr_eq(&function.context) {
         return Err(status::INVALID_HANDLE);
     }
-    // SAFETY: the caller's.
+    // SAFETY: the arguments are as this kernel's parameters ask for, by the caller's promise.
     let dispatch = unsafe { prepare(&function, launch) }.inspect_err(|_| {
         if let Ok(stream) = stream::resolve_anywhere(stream) {
             stream::capture::spoil(&stream);
@@ -85,9 +85,9 @@ pub unsafe fn launch(stream: abi::Stream, launch: &Launch) -> Result<(), i32> {
 /// CUDA_ERROR_INVALID_VALUE for shapes and arguments that cannot be, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES,
 /// CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE; CUDA_ERROR_NOT_SUPPORTED for a kernel that the accelerator does
 /// not run, with the reason on standard error.
-pub unsafe fn prepare(function: &Arc<Function>, launch: &Launch) -> Result<Dispatch, i32> {
+pub unsafe fn prepare(function: &Arc<Function>, launch: &LaunchCall) -> Result<Dispatch, i32> {
     check(function, launch)?;
-    // SAFETY: the caller's.
+    // SAFETY: the arguments are as this kernel's parameters ask for, by the caller's promise.
     let arguments = unsafe { arguments(&function.kernel, launch.params, launch.extra) }?;
     let dispatch = Dispatch {
         tag: handle(function),
@@ -111,7 +111,7 @@ pub unsafe fn prepare(function: &Arc<Function>, launch: &Launch) -> Result<Dispa
 ///
 /// # Errors
 /// As [`prepare`].
-pub fn check(function: &Function, launch: &Launch) -> Result<(), i32> {
+pub fn check(function: &Function, launch: &LaunchCall) -> Result<(), i32> {
     let kernel = &function.kernel;
     let found = device::device(abi::Device(function.device as i32))?;
     let limit = |number| {
@@ -163,7 +163,7 @@ unsafe fn arguments(kernel: &Kernel, params: Ptr, extra: Ptr) -> Result<Box<[u8]
         params.0 != 0 && extra.0 != 0 && unsafe { take::<usize>(extra) }? == launch_param::END;
     match (params.0 != 0, extra.0 != 0 && !ends) {
         (true, true) => return Err(status::INVALID_VALUE),
-        // SAFETY: the caller's.
+        // SAFETY: `extra` is a list that ends with CU_LAUNCH_PARAM_END, as cuLaunchKernel asks.
         (false, true) => unsafe { packed(&mut buffer, extra) }?,
         (false, false) if !kernel.params.is_empty() => return Err(status::INVALID_VALUE),
         (false, false) => {}

@@ -108,7 +108,7 @@ struct Asked {
 /// # Errors
 /// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_INVALID_DEVICE; CUDA_ERROR_NOT_SUPPORTED for what this device has not.
 unsafe fn asked(from: Ptr) -> Result<Asked, i32> {
-    // SAFETY: the caller's.
+    // SAFETY: null, which the first `take` refuses, or a CUmemAllocationProp, of which these are fields.
     let ([kind, exported, place, id], metadata, flags): ([i32; 4], u64, u64) =
         unsafe { (take(from)?, take(Ptr(from.0 + 16))?, take(Ptr(from.0 + 24))?) };
     match kind {

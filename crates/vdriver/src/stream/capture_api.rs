@@ -63,7 +63,7 @@ unsafe fn begin(
 ) -> Result<(), i32> {
     let stream = resolve(stream)?;
     let graph = graph(into)?;
-    // SAFETY: the caller's.
+    // SAFETY: an entry point's arguments: lists of `count` edges and nodes.
     let after = unsafe {
         plain(data, count)?;
         ids(&graph, dependencies, count)?
@@ -83,7 +83,7 @@ unsafe fn update(
         return Err(status::INVALID_VALUE);
     }
     let info = capture::info(&stream)?.ok_or(status::ILLEGAL_STATE)?;
-    // SAFETY: the caller's.
+    // SAFETY: an entry point's arguments: a list of `count` nodes.
     let after = unsafe { ids(&info.graph, dependencies, count)? };
     capture::update(&stream, after, flags == 1)
 }

@@ -95,7 +95,7 @@ pub unsafe fn read<T: Copy>(from: Ptr) -> Result<T, Status> {
     if from.0 == 0 {
         return Err(code::INVALID_VALUE);
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: not null, hence a `T` by the caller's promise, for which every bit pattern is a value.
     Ok(unsafe { std::ptr::with_exposed_provenance::<T>(from.0).read_unaligned() })
 }
 

@@ -129,7 +129,7 @@ functions! {
 /// # Errors
 /// cudaErrorInvalidValue for null and for a copy of nothing, whatever its direction (measured); those of [`to_driver`].
 unsafe fn boxed(from: Ptr) -> Result<DriverMemcpy3D, Status> {
-    // SAFETY: the caller's promise.
+    // SAFETY: null, which `read` refuses, or a cudaMemcpy3DParms by the caller's promise.
     let parms: Memcpy3DParms = unsafe { read(from) }?;
     let Extent { width, height, depth } = parms.extent;
     if [width, height, depth].contains(&0) { Err(code::INVALID_VALUE) } else { to_driver(&parms) }

@@ -81,7 +81,7 @@ pub unsafe extern "C" fn __cudaPopCallConfiguration<const MAJOR: usize>(
         unsafe { &*stack.entries.get() }.get(depth).copied()
     });
     let Some(popped) = popped else { return error::failed(code::MISSING_CONFIGURATION) };
-    // SAFETY: the caller's promise.
+    // SAFETY: each place is null, which `put` leaves alone, or has room: the compiler's own variables.
     unsafe {
         put(gridDim, popped.grid);
         put(blockDim, popped.block);

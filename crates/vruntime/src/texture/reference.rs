@@ -92,7 +92,7 @@ unsafe fn offset(to: Out<usize>, texref: Ptr, bytes: usize) -> Result<(), Status
     match (to.0.is_null(), bytes) {
         (true, 0) => Ok(()),
         (true, _) => Err(code::INVALID_VALUE),
-        // SAFETY: the caller's promise.
+        // SAFETY: `to` is null or has room for an offset, by the caller's promise.
         (false, _) => unsafe { give(to, bytes) },
     }
 }
@@ -114,7 +114,7 @@ unsafe fn bind_linear(
     let place = Out(&raw mut begin);
     // SAFETY: a place for the offset.
     step(|| unsafe { api::cuTexRefSetAddress_v2(place, ours, at, bytes) })?;
-    // SAFETY: the caller's promise.
+    // SAFETY: `to` is null or has room for an offset, by the caller's promise.
     unsafe { offset(to, texref, begin) }
 }
 
@@ -147,7 +147,7 @@ unsafe fn bind_plane(
         // SAFETY: a CUDA_ARRAY_DESCRIPTOR: width, height, format, channels.
         unsafe { api::cuTexRefSetAddress2D_v3(ours, address(&plane), Ptr(at.0 - over), pitch) }
     })?;
-    // SAFETY: the caller's promise.
+    // SAFETY: `to` is null or has room for an offset, by the caller's promise.
     unsafe { offset(to, texref, over) }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Event, Gpu, Launch, Mapped};
+use cushim_trace::event::{Body, Event, Gpu, LaunchEvent, Mapped};
 use cushim_trace::layout::{GPU_COPY, GPU_KERNEL, LAUNCH_COOPERATIVE};
 use cushim_trace::meta::Metadata;
 use cushim_trace::reader::TraceFile;
@@ -269,7 +269,7 @@ impl<W: Write + Send> Parquet<W> {
 
 /// The shapes of grid, block and cluster, as far as there are any.
 fn shapes(
-    launch: Option<&Launch<'_>>,
+    launch: Option<&LaunchEvent<'_>>,
     ran: Option<&Gpu>,
     mapped: Option<&Mapped<'_>>,
 ) -> [Option<[u32; 3]>; 3] {
@@ -284,7 +284,7 @@ fn shapes(
 }
 
 /// The device that an event is of.
-fn device(launch: Option<&Launch<'_>>, gpu: Option<&Gpu>, meta: &Metadata) -> Option<i64> {
+fn device(launch: Option<&LaunchEvent<'_>>, gpu: Option<&Gpu>, meta: &Metadata) -> Option<i64> {
     let device = launch.and_then(|l| meta.contexts.get(&l.context)).map(|&d| i64::from(d));
     device.or(gpu.map(|gpu| gpu.device.into()))
 }
@@ -292,7 +292,7 @@ fn device(launch: Option<&Launch<'_>>, gpu: Option<&Gpu>, meta: &Metadata) -> Op
 /// A launch, work of a GPU, a region or mapping: what the event is of these.
 fn parts<'e, 'a>(
     event: &'e Event<'a>,
-) -> (Option<&'e Launch<'a>>, Option<&'e Gpu>, Option<&'e Mapped<'a>>) {
+) -> (Option<&'e LaunchEvent<'a>>, Option<&'e Gpu>, Option<&'e Mapped<'a>>) {
     match &event.body {
         Body::Launch(launch) => (Some(launch), None, None),
         Body::Gpu(gpu) => (None, Some(gpu), None),

@@ -1,6 +1,6 @@
 //! Rows written and read back.
 
-use cushim_trace::event::Launch;
+use cushim_trace::event::LaunchEvent;
 use cushim_trace::layout::LaunchBody;
 use cushim_trace::meta::{Kernel, Process};
 use cushim_trace::testing::FileBuilder;
@@ -24,7 +24,7 @@ fn written(events: u64, group: u64) -> SerializedFileReader<bytes::Bytes> {
         let (grid, block) = ([1 + n as u32 % 7, 1, 1], [32, 1, 1]);
         let (kernel, stream, context) = (1, n / 100, 0);
         let stored = LaunchBody { kernel, grid, block, stream, context, ..LaunchBody::default() };
-        let body = Launch { stored, args: &args };
+        let body = LaunchEvent { stored, args: &args };
         file.event(&Event {
             id: 0,
             parent: None,

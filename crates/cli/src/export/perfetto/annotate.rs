@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Call, Event, Launch, Mapped};
+use cushim_trace::event::{Body, Call, Event, LaunchEvent, Mapped};
 use cushim_trace::layout::{LAUNCH_ARGS_CUT, LAUNCH_COOPERATIVE};
 use cushim_trace::meta::Metadata;
 
@@ -210,7 +210,7 @@ impl Annotator {
         names: &Names,
         source: usize,
         meta: &Metadata,
-        launch: &Launch<'_>,
+        launch: &LaunchEvent<'_>,
         facts: &Facts<'_>,
         subject: &Subject,
     ) {

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use cushim_abi::errors;
 use cushim_names::Value;
-use cushim_trace::event::{Body, Event, Gpu, Launch, Mapped, Payload};
+use cushim_trace::event::{Body, Event, Gpu, LaunchEvent, Mapped, Payload};
 use cushim_trace::layout::{
     GPU_COPY, GPU_KERNEL, GPU_SET, LAUNCH_COOPERATIVE, MAPPED_NOWAIT, MAPPED_UNKNOWN, RANGE_END,
     RANGE_POP, RANGE_PUSH, RANGE_START,
@@ -152,7 +152,7 @@ pub fn event(out: &mut dyn Write, seen: &Seen<'_>, known: &mut Known) -> io::Res
 /// The arguments of a launch or of another call, or why there are none.
 #[allow(clippy::type_complexity)]
 fn listed<'a>(
-    launch: Option<&Launch<'a>>,
+    launch: Option<&LaunchEvent<'a>>,
     kernel: Option<&'a Kernel>,
     words: Option<Vec<Word<'a>>>,
     meta: &'a Metadata,

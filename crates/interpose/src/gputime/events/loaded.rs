@@ -10,7 +10,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::pool::CONTEXTS;
-use crate::record::launch::Launch;
+use crate::record::launch::LaunchRecord;
 use crate::site::Site;
 use crate::{device, symbol};
 
@@ -44,7 +44,7 @@ pub fn set(pool: usize, kernel: u32) {
 /// Loads the code of what is about to be launched into the current context, that of pool number `pool`;
 /// whether it is there now.
 #[cold]
-pub fn load(pool: usize, site: &'static Site, launch: &Launch) -> bool {
+pub fn load(pool: usize, site: &'static Site, launch: &LaunchRecord) -> bool {
     let handle = launch.kernel.address;
     let function = match site.node {
         // What nobody saw the driver give out is left to the launch.

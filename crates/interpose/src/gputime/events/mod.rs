@@ -26,7 +26,7 @@ use super::flush;
 use super::source::Source;
 use crate::config::GpuTime;
 use crate::life::Global;
-use crate::record::launch::Launch;
+use crate::record::launch::LaunchRecord;
 use crate::site::Site;
 use crate::thread::Thread;
 
@@ -55,7 +55,12 @@ impl Drop for Errno {
 
 /// A launch that is recorded is about to be forwarded.
 #[cold]
-pub fn before(global: &'static Global, thread: &mut Thread, site: &'static Site, launch: &Launch) {
+pub fn before(
+    global: &'static Global,
+    thread: &mut Thread,
+    site: &'static Site,
+    launch: &LaunchRecord,
+) {
     // A list of launches has one link, that of the first.
     if thread.pair == 0 && is_used(global) {
         let _errno = Errno::keep();
@@ -93,7 +98,7 @@ fn begin(
     global: &'static Global,
     site: &'static Site,
     begun: &mut u64,
-    launch: &Launch,
+    launch: &LaunchRecord,
 ) -> Option<u32> {
     let stream = site.stream(launch.stream);
     let untimed = || {

@@ -117,7 +117,7 @@ impl Lowering<'_> {
 
     /// An address in a frame that moves, of the width that an instruction wants.
     fn address(&mut self, register: u32, offset: i64, inst: &Inst) -> Src {
-        let wide = inst.ty().bits() == 64;
+        let wide = inst.sem.ty().bits() == 64;
         let sum = self.register(Scalar::U32);
         let mut add = make::add(Scalar::U32, inst.pos);
         add.dst.push(Dst::Reg(sum, 32));

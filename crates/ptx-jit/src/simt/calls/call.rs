@@ -50,7 +50,7 @@ impl Lowering<'_> {
             self.jump(Some((p, opposite(sense))), after, inst.pos);
         }
         let empty = Call { callee: call.callee, args: vec![], returns: vec![] };
-        let mut outside = make::control(Control::Call, Scalar::B64, inst.pos);
+        let mut outside = make::control(Control::Call, inst.pos);
         outside.src.push(Src::Call(Box::new(empty)));
         for arg in call.args.iter().take(8) {
             let holder = self.argument(n, arg, 8);
@@ -86,7 +86,7 @@ impl Lowering<'_> {
         let (frame, label) = (callee.frame, callee.label);
         let common = matches!(callee.back, Back::Many { .. });
         if self.calls.is_moving(callee.function) && g.local_size > 0 {
-            let mut enter = make::activation(Activation::Enter, Scalar::U32, pos);
+            let mut enter = make::activation(Activation::Enter, pos);
             let (from, at) = match begins {
                 Frame::Fixed(at) => (Src::Imm(0), at),
                 Frame::Moving(r, at) => (Src::Reg(r), at),
@@ -96,7 +96,7 @@ impl Lowering<'_> {
         }
         let save = self.out.code.len();
         if circular {
-            self.push(make::activation(Activation::Save, Scalar::B64, pos));
+            self.push(make::activation(Activation::Save, pos));
         }
         // Where the callee's frame is to begin, while its register may still say where the caller's does.
         let place = match (frame, begins) {
@@ -162,7 +162,7 @@ impl Lowering<'_> {
         let Some(save) = save else { return self.moves(moves, false, inst.pos) };
         let moves = self.aside(moves, inst.pos);
         self.circular.push(Circular { instance: n, save, restore: self.out.code.len() });
-        self.push(make::activation(Activation::Restore, Scalar::B64, inst.pos));
+        self.push(make::activation(Activation::Restore, inst.pos));
         self.moves(moves, false, inst.pos);
     }
 }

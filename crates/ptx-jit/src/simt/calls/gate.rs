@@ -271,7 +271,7 @@ fn function(variables: &[Variable], args: usize, local_size: u32, pos: Pos) -> F
         args: before.iter().map(handed).collect(),
         returns: behind.iter().map(handed).collect(),
     };
-    let mut enter = make::control(Control::Call, Scalar::B64, pos);
+    let mut enter = make::control(Control::Call, pos);
     enter.src.push(Src::Call(Box::new(call)));
     let mut f = Function {
         name: String::new(),
@@ -285,7 +285,7 @@ fn function(variables: &[Variable], args: usize, local_size: u32, pos: Pos) -> F
         registers: vec![pointer],
         local_size,
         variables: Vec::new(),
-        code: vec![enter, make::control(Control::Return, Scalar::B32, pos)],
+        code: vec![enter, make::control(Control::Return, pos)],
         block_of: Vec::new(),
         blocks: Vec::new(),
         shared_used: Vec::new(),

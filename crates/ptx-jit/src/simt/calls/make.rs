@@ -10,25 +10,20 @@ use cushim_ptx::sem::{
 };
 use cushim_ptx::types::{Scalar, Space};
 
-/// An instruction without operands, of one type.
-fn of(sem: Operation, ty: Scalar, pos: Pos) -> Inst {
-    Inst::new(sem, [ty, ty, Scalar::B32, Scalar::B32], pos)
-}
-
 pub(super) fn mov(ty: Scalar, pos: Pos) -> Inst {
-    of(Operation::Move(ty), ty, pos)
+    Inst::new(Operation::Move(ty), pos)
 }
 
-pub(super) fn control(what: Control, ty: Scalar, pos: Pos) -> Inst {
-    of(Operation::Control(what), ty, pos)
+pub(super) fn control(what: Control, pos: Pos) -> Inst {
+    Inst::new(Operation::Control(what), pos)
 }
 
-pub(super) fn activation(what: Activation, ty: Scalar, pos: Pos) -> Inst {
-    of(Operation::Activation(what), ty, pos)
+pub(super) fn activation(what: Activation, pos: Pos) -> Inst {
+    Inst::new(Operation::Activation(what), pos)
 }
 
 pub(super) fn integer(op: IntegerOp, ty: Scalar, pos: Pos) -> Inst {
-    of(Operation::Integer(Integer { op, ty, packed: false }), ty, pos)
+    Inst::new(Operation::Integer(Integer { op, ty, packed: false }), pos)
 }
 
 pub(super) fn add(ty: Scalar, pos: Pos) -> Inst {
@@ -36,25 +31,25 @@ pub(super) fn add(ty: Scalar, pos: Pos) -> Inst {
 }
 
 pub(super) fn bits(op: BitOp, ty: Scalar, pos: Pos) -> Inst {
-    of(Operation::Bits(Bits { op, ty }), ty, pos)
+    Inst::new(Operation::Bits(Bits { op, ty }), pos)
 }
 
 /// An integer of one type, extended or cut to another.
 pub(super) fn convert(to: Scalar, from: Scalar, pos: Pos) -> Inst {
     let sem = Operation::Convert(Convert::Integer { from, to, saturate: false });
-    Inst::new(sem, [to, from, Scalar::B32, Scalar::B32], pos)
+    Inst::new(sem, pos)
 }
 
 /// The first operand where the third is true, else the second.
 pub(super) fn select(ty: Scalar, pos: Pos) -> Inst {
-    of(Operation::Select, ty, pos)
+    Inst::new(Operation::Select(ty), pos)
 }
 
 /// Whether unsigned numbers compare in one of these ways.
 pub(super) fn compare(holds: u8, ty: Scalar, pos: Pos) -> Inst {
     let of_what = Compared::Integers { bits: ty.bits(), signed: false };
     let what = Compare { holds: Outcomes(holds), of: of_what, packed: false, then: None };
-    of(Operation::Compare(what), ty, pos)
+    Inst::new(Operation::Compare(what), pos)
 }
 
 /// One value in local memory.
@@ -72,9 +67,9 @@ fn local(element: Scalar) -> Access {
 }
 
 pub(super) fn load(ty: Scalar, pos: Pos) -> Inst {
-    of(Operation::Load(local(ty)), ty, pos)
+    Inst::new(Operation::Load(local(ty)), pos)
 }
 
 pub(super) fn store(ty: Scalar, pos: Pos) -> Inst {
-    of(Operation::Store(local(ty)), ty, pos)
+    Inst::new(Operation::Store(local(ty)), pos)
 }

@@ -163,10 +163,10 @@ impl<'a> Lowering<'a> {
 
     /// Begins a table of labels, which [`Self::choices`] ends: that goes on which the register says.
     fn table(&mut self, register: u32, pos: Pos) {
-        let mut choose = make::control(Control::BranchTable, Scalar::U32, pos);
+        let mut choose = make::control(Control::BranchTable, pos);
         choose.src.push(Src::Reg(register));
         self.push(choose);
-        self.push(make::control(Control::Branch, Scalar::B32, pos));
+        self.push(make::control(Control::Branch, pos));
     }
 
     fn choices(&mut self, at: usize, mut labels: Vec<u32>) {
@@ -238,7 +238,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn jump(&mut self, guard: Option<(u32, Sense)>, label: u32, pos: Pos) {
-        let mut inst = make::control(Control::Branch, Scalar::B32, pos);
+        let mut inst = make::control(Control::Branch, pos);
         inst.guard = guard;
         inst.src.push(Src::Target(label));
         self.push(inst);

@@ -61,7 +61,7 @@ impl Lowering<'_> {
 
     /// The launch fails: the register holds no function.
     fn fault(&mut self, handle: u32, pos: Pos) {
-        let mut fault = make::control(Control::Call, Scalar::B64, pos);
+        let mut fault = make::control(Control::Call, pos);
         let empty = Call { callee: Callee::Register(handle), args: vec![], returns: vec![] };
         fault.src.extend([Src::Call(Box::new(empty)), Src::Reg(handle)]);
         self.push(fault);
@@ -77,7 +77,7 @@ impl Lowering<'_> {
                 self.at = place;
                 self.place(label);
                 self.fault(handle, pos);
-                self.push(make::control(Control::Exit, Scalar::B32, pos));
+                self.push(make::control(Control::Exit, pos));
                 labels.push(label);
             }
             self.choices(at, labels);
@@ -100,7 +100,7 @@ impl Lowering<'_> {
                     self.step(make::integer(SUB, Scalar::U32, pos), src)
                 }
             };
-            let mut choose = make::control(Control::BranchTable, Scalar::U32, pos);
+            let mut choose = make::control(Control::BranchTable, pos);
             choose.src.extend([Src::Reg(from), Src::Targets(list)]);
             self.push(choose);
             self.jump(None, wrong, pos);
@@ -121,7 +121,7 @@ impl Lowering<'_> {
 
     /// The result of an instruction on two operands, in a new register.
     fn step(&mut self, mut inst: Inst, src: [Src; 2]) -> u32 {
-        let ty = inst.ty();
+        let ty = inst.sem.ty();
         let d = self.register(ty);
         inst.dst.push(Dst::Reg(d, ty.bits()));
         inst.src.extend(src);

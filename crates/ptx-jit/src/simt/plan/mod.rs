@@ -292,9 +292,9 @@ pub(crate) fn fits(f: &Function, inst: &Inst) -> bool {
     }
     let width = |r: u32| f.registers[r as usize].bits();
     let reads = inst.src.iter().all(|s| match s {
-        Src::Reg(r) => width(*r) == inst.operand_ty().bits(),
-        Src::Special(_) => inst.operand_ty().bits() == 32,
+        Src::Reg(r) => width(*r) == inst.sem.operand(0).bits(),
+        Src::Special(_) => inst.sem.operand(0).bits() == 32,
         _ => true,
     });
-    reads && region::writes(inst).all(|r| width(r) == inst.ty().bits())
+    reads && region::writes(inst).all(|r| width(r) == inst.sem.ty().bits())
 }

@@ -106,7 +106,7 @@ pub(crate) fn affine<B: Clone>(
 }
 
 fn form<B: Clone>(inst: &Inst, args: &[Shape<B>], a: &mut dyn Arithmetic<B>) -> Option<Shape<B>> {
-    let ty = inst.ty();
+    let ty = inst.sem.ty();
     let clamps = match inst.sem {
         Operation::Integer(i) => i.op.clamps(),
         Operation::Convert(Convert::Integer { saturate, .. }) => saturate,
@@ -144,7 +144,7 @@ fn integer<B: Clone>(
     args: &[Shape<B>],
     a: &mut dyn Arithmetic<B>,
 ) -> Option<Shape<B>> {
-    let ty = inst.ty();
+    let ty = inst.sem.ty();
     let wide = ty.bits() == 64;
     match op {
         IntegerOp::Add { .. } => sum(wide, false, &args[0], &args[1], a),
@@ -182,7 +182,7 @@ fn bits<B: Clone>(
     args: &[Shape<B>],
     a: &mut dyn Arithmetic<B>,
 ) -> Option<Shape<B>> {
-    let ty = inst.ty();
+    let ty = inst.sem.ty();
     let wide = ty.bits() == 64;
     match op {
         BitOp::Shl => {

@@ -1,0 +1,16 @@
+//! Where modules come from.
+//!
+//! Must not know: modules.
+
+/// How a module came to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// `__cudaRegisterFatBinary`.
+    Registered,
+    /// `cuModuleLoad` and its kin.
+    Module,
+    /// `cudaLibraryLoadData`, `cuLibraryLoadData` and their kin.
+    Library,
+    /// libomptarget, or cushim itself.
+    Other,
+}
