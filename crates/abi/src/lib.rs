@@ -6,6 +6,12 @@
 //! at once: [`all_runtime_functions!`], [`all_driver_functions!`]); argument types; structure layouts. Must not know: what anybody does
 //! with a call. No dependencies.
 
+// It runs in other people's processes: nothing in it may panic.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 #[macro_use]
 mod runtime;
 #[macro_use]

@@ -3,7 +3,7 @@
 //! Later versions may append fields: nothing here is copied by its size. Offsets are those of x86-64;
 //! source: driver_types.h, cuda.h (11.8 to 13.0), fatbinary_section.h.
 
-use crate::types::Dim3;
+use crate::types::{Dim3, Extent};
 
 /// `__fatBinC_Wrapper_t`: what `__cudaRegisterFatBinary` and `cuLibraryLoadData` are given.
 #[repr(C)]
@@ -169,6 +169,80 @@ pub mod launch_param {
     pub const BUFFER_SIZE: usize = 2;
 }
 
+/// `CUDA_RESOURCE_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DriverResourceDesc {
+    /// `CUresourcetype`; the upper half is padding.
+    pub kind: i32,
+    /// Array, mipmapped array or address.
+    pub at: usize,
+    /// `CUarray_format` of memory.
+    pub format: u32,
+    /// Channels of memory.
+    pub channels: u32,
+    /// Bytes of linear memory, width of pitched memory.
+    pub width: usize,
+    /// Rows of pitched memory.
+    pub height: usize,
+    /// Bytes from row to row.
+    pub pitch: usize,
+    /// Nothing.
+    pub rest: [u64; 11],
+    /// None.
+    pub flags: u32,
+}
+
+/// `CUDA_TEXTURE_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DriverTextureDesc {
+    /// `CUaddress_mode` by axis.
+    pub address_mode: [i32; 3],
+    /// `CUfilter_mode`.
+    pub filter_mode: i32,
+    /// `CU_TRSF_*`.
+    pub flags: u32,
+    /// The most samples of an anisotropic filter.
+    pub max_anisotropy: u32,
+    /// `CUfilter_mode` between levels.
+    pub mipmap_filter: i32,
+    /// Added to the level.
+    pub mipmap_bias: f32,
+    /// The least level.
+    pub mipmap_min: f32,
+    /// The greatest level.
+    pub mipmap_max: f32,
+    /// The colour outside.
+    pub border: [f32; 4],
+    /// Nothing.
+    pub reserved: [i32; 12],
+}
+
+/// `cudaResourceViewDesc` of 11 and 12; 13 and the driver append 64 reserved bytes.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResourceViewDesc {
+    /// `CUresourceViewFormat`.
+    pub format: i32,
+    /// Width, height, depth in elements.
+    pub extent: Extent,
+    /// The first and the last level.
+    pub levels: [u32; 2],
+    /// The first and the last layer.
+    pub layers: [u32; 2],
+}
+
+/// `CUDA_RESOURCE_VIEW_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DriverResourceViewDesc {
+    /// What the runtime has, too.
+    pub view: ResourceViewDesc,
+    /// Nothing.
+    pub reserved: [u32; 16],
+}
+
 const _: () = {
     assert!(std::mem::offset_of!(LaunchConfig, stream) == 32);
     assert!(std::mem::offset_of!(LaunchConfig, attribute_count) == 48);
@@ -178,4 +252,8 @@ const _: () = {
     assert!(size_of::<LaunchParams>() == 56 && size_of::<DriverLaunchParams>() == 56);
     assert!(size_of::<LaunchAttribute>() == 72 && size_of::<FatBinaryWrapper>() == 24);
     assert!(size_of::<GraphNodeParams>() == 16);
+    assert!(size_of::<DriverResourceDesc>() == 144 && size_of::<DriverTextureDesc>() == 104);
+    assert!(std::mem::offset_of!(DriverResourceDesc, width) == 24);
+    assert!(std::mem::offset_of!(DriverResourceDesc, flags) == 136);
+    assert!(size_of::<ResourceViewDesc>() == 48 && size_of::<DriverResourceViewDesc>() == 112);
 };

@@ -4,6 +4,12 @@
 //! is linked ([`build`]). A thin library holds no state and no code but its jumps through the tables of
 //! libvcuda.so. Must not know: what the functions do.
 
+// It runs in other people's processes: nothing in it may panic.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 pub use cushim_abi;
 
 #[cfg(feature = "build")]

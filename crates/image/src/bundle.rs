@@ -176,7 +176,16 @@ pub fn compressed_charged(
             return Err(bytes.field(8, "size", size, format!("at least {start:#x}")));
         }
         Some(size) => size,
-        None => start + packed_size(codec, &data[start as usize..], base + start, limits, work)?,
+        None => {
+            start
+                + packed_size(
+                    codec,
+                    data.get(start as usize..).unwrap_or_default(),
+                    base + start,
+                    limits,
+                    work,
+                )?
+        }
     };
     bytes.slice(0, size)?;
     Ok(Compressed { version, codec, size, unpacked, hash, start })

@@ -44,7 +44,7 @@ impl<'a> Bytes<'a> {
     pub fn slice(&self, at: u64, len: u64) -> Result<&'a [u8]> {
         let end = at.checked_add(len).filter(|&end| end <= self.data.len() as u64);
         match end {
-            Some(end) => Ok(&self.data[at as usize..end as usize]),
+            Some(end) => Ok(self.data.get(at as usize..end as usize).unwrap_or_default()),
             None => Err(Error::Truncated {
                 what: self.what,
                 at: self.base.saturating_add(at),
@@ -108,7 +108,7 @@ pub fn align_up(value: u64, to: u64) -> u64 {
 pub fn zeros(data: &[u8]) -> usize {
     const STEP: usize = 64;
     let whole = data.chunks_exact(STEP).take_while(|chunk| **chunk == [0; STEP]).count() * STEP;
-    whole + data[whole..].iter().take_while(|&&byte| byte == 0).count()
+    whole + data.get(whole..).unwrap_or_default().iter().take_while(|&&byte| byte == 0).count()
 }
 
 #[cfg(test)]

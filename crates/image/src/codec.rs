@@ -87,7 +87,9 @@ pub fn unpack_prefix(codec: Codec, packed: &[u8], want: usize, at: u64) -> Resul
     let wrong = |found: String| Error::Packed { codec, at, found, expected: want as u64 };
     let mut out = Vec::with_capacity(want);
     match codec {
-        Codec::None => out.extend_from_slice(&packed[..want.min(packed.len())]),
+        Codec::None => {
+            out.extend_from_slice(packed.get(..want.min(packed.len())).unwrap_or_default())
+        }
         Codec::Lz4 => return Err(wrong("an LZ4 block, which unpacks as a whole".into())),
         Codec::Zlib => {
             let mut stream = flate2::Decompress::new(true);
@@ -141,7 +143,7 @@ pub fn packed_size(
             let mut sink = [0; 16 << 10];
             while stream.total_out() <= limits.max_image {
                 let (taken, made) = (stream.total_in(), stream.total_out());
-                let rest = &packed[(taken as usize).min(packed.len())..];
+                let rest = packed.get(taken as usize..).unwrap_or_default();
                 let status = stream
                     .decompress(rest, &mut sink, flate2::FlushDecompress::None)
                     .map_err(|error| wrong(error.to_string()))?;

@@ -12,6 +12,11 @@
 //! - [`find_params`] and [`index`]: how are a kernel's parameters laid out?
 //! - [`fatbin`], [`cubin`], [`ptx`]: the formats one by one.
 
+// It runs in other people's processes: nothing in it may panic.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
 #![forbid(unsafe_code)]
 
 pub mod amdgpu;

@@ -180,8 +180,11 @@ impl<'a> OffloadBinary<'a> {
         let mut header = self.bytes.slice(0, self.entries)?.to_vec();
         // `read` saw to it that the entries lie behind the header.
         if self.inflated != 0 {
-            header[8..16].copy_from_slice(&self.inflated.to_le_bytes());
-            header[32..40].copy_from_slice(&0u64.to_le_bytes());
+            for (at, word) in [(8, self.inflated), (32, 0)] {
+                if let Some(field) = header.get_mut(at..at + 8) {
+                    field.copy_from_slice(&word.to_le_bytes());
+                }
+            }
         }
         Ok(header)
     }
@@ -255,14 +258,15 @@ impl<'a> OffloadBinary<'a> {
         let start = self.bytes.u64(at)?;
         let rest = self.bytes.slice(start, self.size.saturating_sub(start))?;
         match memchr::memchr(0, rest) {
-            Some(end) => self.text(&rest[..end], start),
+            Some(end) => self.text(rest.get(..end).unwrap_or_default(), start),
             None => Err(self.bytes.field(at, "string offset", start, "a NUL-terminated string")),
         }
     }
 
     fn text(&self, bytes: &'a [u8], at: u64) -> Result<&'a str> {
-        std::str::from_utf8(bytes)
-            .map_err(|_| self.bytes.field(at, "string", u64::from(bytes[0]), "UTF-8"))
+        std::str::from_utf8(bytes).map_err(|_| {
+            self.bytes.field(at, "string", bytes.first().copied().map_or(0, u64::from), "UTF-8")
+        })
     }
 }
 
@@ -312,7 +316,7 @@ fn layout(images: &[Image<'_>], version: u32) -> Vec<u8> {
             let start = text_start + text.len() as u64;
             // The size of version 2 counts the NUL, as LLVM's writer has it.
             let words = [start, start + key.len() as u64 + 1, value.len() as u64 + 1];
-            for word in &words[..width as usize / 8] {
+            for word in words.iter().take(width as usize / 8) {
                 map.extend_from_slice(&word.to_le_bytes());
             }
             for part in [key.as_bytes(), b"\0", value.as_bytes(), b"\0"] {

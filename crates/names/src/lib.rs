@@ -6,6 +6,12 @@
 //! Names and bytes come from other people's programs: nothing here panics on any of them, and what is
 //! not understood is given back as it came.
 
+// It runs in other people's processes: nothing in it may panic.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 mod demangle;
 mod name;
 mod narrow;

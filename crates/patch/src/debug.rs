@@ -62,7 +62,8 @@ pub fn places(path: &[u8], file: &File<'_>) -> Vec<Vec<u8>> {
         let name = format!("/.build-id/{}/{}.debug", hex(&[*first]), hex(rest));
         places.push([SYSTEM, name.as_bytes()].concat());
     }
-    let folder = path.iter().rposition(|b| *b == b'/').map_or(&b"."[..], |end| &path[..end]);
+    let end = path.iter().rposition(|b| *b == b'/');
+    let folder = end.and_then(|end| path.get(..end)).unwrap_or(b".");
     if let Some((name, _)) = file.debug_link() {
         for middle in [&b"/"[..], b"/.debug/"] {
             places.push([folder, middle, name].concat());

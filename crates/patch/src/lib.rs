@@ -9,6 +9,12 @@
 //!
 //! Must not know: processes. Nobody's memory is read or written here; addresses are those in the file.
 
+// It runs in other people's processes: nothing in it may panic.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 pub mod debug;
 mod error;
 mod exports;

@@ -106,14 +106,12 @@ fn bound(functions: &mut [Function<'_>], begins: impl Iterator<Item = u64>) {
         }
     }
     for at in begins {
-        let mut before = functions.partition_point(|f| f.address < at);
-        let Some(address) = before.checked_sub(1).map(|last| functions[last].address) else {
-            continue;
-        };
+        let before = functions.partition_point(|f| f.address < at);
+        let (before, _) = functions.split_at_mut(before);
+        let Some(address) = before.last().map(|last| last.address) else { continue };
         // Several that begin together end together.
-        while before > 0 && functions[before - 1].address == address {
-            before -= 1;
-            functions[before].room = functions[before].room.min(at - address);
+        for function in before.iter_mut().rev().take_while(|f| f.address == address) {
+            function.room = function.room.min(at - address);
         }
     }
 }

@@ -14,25 +14,44 @@
 //! [`Kernel::new`] says why.
 
 // This code runs inside other people's processes. A panic ends a launch, or leaves a kernel to the interpreter
-// (`run::guard`, `caught`); places in tables of a plan and lanes of a warp are indexed, the rest does without.
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+// (`run::guard`, `caught`). Where places in tables of a plan and lanes of a warp are indexed, the module says so.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
 
-#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 mod cache;
-#[deny(clippy::indexing_slicing)]
 mod caught;
-#[deny(clippy::indexing_slicing)]
 mod code;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a region and an instruction have the numbers that the plan gave them"
+)]
 mod count;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "operands are as many as the operation has, and numbers are the plan's; `caught` leaves a kernel to the interpreter"
+)]
 mod emit;
 mod error;
 mod level;
 mod phases;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a lane is below 32, and a site has the number that the emitter gave it; `guard` ends the launch"
+)]
 mod run;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a region, register and instruction have the numbers that the plan gave them; `caught` leaves a kernel to the interpreter"
+)]
 mod simt;
-#[deny(clippy::indexing_slicing)]
 mod size;
 mod source;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a lane is below 32, and a slot one of the interface's; `run::guard` ends the launch"
+)]
 mod warp;
 
 pub use cache::Cache;

@@ -251,7 +251,7 @@ impl Module {
                 continue;
             }
             out.push(f);
-            let function = &self.functions[f as usize];
+            let Some(function) = self.functions.get(f as usize) else { continue };
             stack.extend(&function.callees);
             if function.calls_indirectly {
                 let all = self.functions.iter().enumerate();
@@ -272,7 +272,7 @@ impl Module {
             if std::mem::replace(mark, true) {
                 continue;
             }
-            let function = &self.functions[f as usize];
+            let Some(function) = self.functions.get(f as usize) else { continue };
             out.extend(function.refusals.iter().map(|r| (f, r)));
             stack.extend(&function.callees);
         }

@@ -177,12 +177,12 @@ impl<'a> Lexer<'a> {
             return Ok(Token::Str(self.text.get(start..end).unwrap_or("")));
         }
         for p in PUNCT {
-            if self.bytes[self.at..].starts_with(p.as_bytes()) {
+            if self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(p.as_bytes())) {
                 self.at += p.len();
                 return Ok(Token::Punct(p));
             }
         }
-        let found = match self.text[self.at..].chars().next() {
+        let found = match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             Some(ch) => format!("the character {ch:?}"),
             None => "a broken character".into(),
         };
@@ -191,7 +191,8 @@ impl<'a> Lexer<'a> {
 
     /// Whether the dot at hand belongs to the word before it (`.target.128B`).
     fn dotted(&self) -> bool {
-        self.at > 0 && is_word(self.bytes[self.at - 1])
+        let before = self.at.checked_sub(1).and_then(|at| self.bytes.get(at));
+        before.is_some_and(|byte| is_word(*byte))
     }
 
     fn number(&mut self) -> Result<Token<'a>, Error> {

@@ -18,32 +18,67 @@
 #![deny(unsafe_code)]
 // `interp::versions` alone has some
 // This code runs inside other people's processes, where whoever calls it catches what it panics of: that is a fault of
-// the launch, or of the module. Registers and lanes are indexed, the rest does without.
-#![cfg_attr(not(test), deny(clippy::unwrap_used, clippy::expect_used, clippy::panic))]
+// the launch, or of the module. Foreign text meets no index; where registers, lanes and the numbers that the checks
+// gave are indexed, the module says so.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
 
+#[allow(
+    clippy::indexing_slicing,
+    reason = "an operation has five operands at most, and tables are as long as the bits that choose their row"
+)]
 pub mod alu;
 pub mod ast;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a block and an instruction have the numbers that this file gave them"
+)]
 mod blocks;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a function, variable or label has the number that the checks gave it"
+)]
 mod check;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "an instruction, register or product has the number that this module gave it"
+)]
 mod contract;
 mod error;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a lane is below 32, an axis below 3, and a variable has the number that the checks gave it"
+)]
 pub mod exec;
 pub mod fence;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a lane is below 32, and a register, instruction or block has the number that the checks gave it"
+)]
 pub mod interp;
 pub mod ir;
 pub mod level;
 pub mod lex;
 mod link;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "an element has the place that the table of fragments says"
+)]
 pub mod matrix;
 mod operand;
 pub mod parse;
 pub mod sem;
 pub mod soft;
-#[cfg_attr(not(test), deny(clippy::indexing_slicing))]
 pub mod source;
 mod special;
 pub mod table;
 pub mod texts;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "an axis is below 3, a channel below 4, and a corner below 8"
+)]
 pub mod texture;
 pub mod types;
 mod unfused;

@@ -58,7 +58,9 @@ impl<T> Joined<T> {
             Some((at, old)) => {
                 if s > *old {
                     *old = s;
-                    self.list[*at] = (item, part);
+                    if let Some(place) = self.list.get_mut(*at) {
+                        *place = (item, part);
+                    }
                 }
                 *at
             }
@@ -69,6 +71,7 @@ impl<T> Joined<T> {
 
 /// The new numbers of one module's functions, globals and shared variables, and by how many lines its positions
 /// move.
+#[derive(Default)]
 struct Numbers {
     lines: u32,
     functions: Vec<u32>,
@@ -112,22 +115,30 @@ pub fn link(modules: Vec<Module>) -> Result<Module, Error> {
         }
         numbers.push(n);
     }
+    // A module without numbers is none of those that were taken in.
+    let own = Numbers::default();
+    let of = |part: usize| numbers.get(part).unwrap_or(&own);
     Ok(Module {
         version,
         sm,
-        globals: globals.list.into_iter().map(|(g, part)| numbers[part].global(g)).collect(),
+        globals: globals.list.into_iter().map(|(g, part)| of(part).global(g)).collect(),
         shared,
-        functions: functions.list.into_iter().map(|(f, p)| numbers[p].function(f)).collect(),
+        functions: functions.list.into_iter().map(|(f, p)| of(p).function(f)).collect(),
         sources,
     })
+}
+
+/// The new number of the one that had this.
+fn new(numbers: &[u32], old: u32) -> u32 {
+    numbers.get(old as usize).copied().unwrap_or(u32::MAX)
 }
 
 impl Numbers {
     fn symbol(&self, symbol: Symbol) -> Symbol {
         match symbol {
-            Symbol::Global(n) => Symbol::Global(self.globals[n as usize]),
+            Symbol::Global(n) => Symbol::Global(new(&self.globals, n)),
             Symbol::Shared(n) => Symbol::Shared(n + self.shared),
-            Symbol::Function(n) => Symbol::Function(self.functions[n as usize]),
+            Symbol::Function(n) => Symbol::Function(new(&self.functions, n)),
             Symbol::Local(_) | Symbol::Param(_) => symbol,
         }
     }
@@ -148,14 +159,14 @@ impl Numbers {
                 Src::Address(s, _) | Src::Memory(Base::Symbol(s), _) => *s = self.symbol(*s),
                 Src::Call(call) => {
                     if let Callee::Direct(n) = &mut call.callee {
-                        *n = self.functions[*n as usize];
+                        *n = new(&self.functions, *n);
                     }
                 }
                 _ => {}
             }
         }
         f.shared_used.iter_mut().for_each(|n| *n += self.shared);
-        f.callees.iter_mut().for_each(|n| *n = self.functions[*n as usize]);
+        f.callees.iter_mut().for_each(|n| *n = new(&self.functions, *n));
         f
     }
 }

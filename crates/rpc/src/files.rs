@@ -65,7 +65,12 @@ impl Streams {
 
     /// A standard stream.
     pub fn standard(&self, which: Standard) -> Stream {
-        self.standard[which as usize]
+        let [input, output, error] = self.standard;
+        match which {
+            Standard::In => input,
+            Standard::Out => output,
+            Standard::Error => error,
+        }
     }
 
     /// The stream that the device calls `number`.
@@ -167,8 +172,9 @@ impl Stream {
             let begun = bytes.len();
             let step = usize::try_from(size).unwrap_or(usize::MAX).saturating_sub(begun).min(STEP);
             bytes.resize(begun + step, 0u8);
-            // SAFETY: an open stream and so many bytes.
-            let got = unsafe { libc::fread(bytes[begun..].as_mut_ptr().cast(), 1, step, self.0) };
+            let Some(to) = bytes.get_mut(begun..) else { return bytes };
+            // SAFETY: an open stream and `step` bytes.
+            let got = unsafe { libc::fread(to.as_mut_ptr().cast(), 1, step, self.0) };
             bytes.truncate(begun + got);
             if got < step || step == 0 {
                 return bytes;

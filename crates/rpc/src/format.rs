@@ -99,19 +99,22 @@ impl Spec {
 /// What is wrong with it, and where.
 pub fn parse(format: &[u8]) -> Result<Vec<Part<'_>>, String> {
     let end = format.iter().position(|&byte| byte == 0).unwrap_or(format.len());
-    let text = &format[..end];
+    let text = format.get(..end).unwrap_or(format);
     let mut parts = Vec::new();
     let mut at = 0;
     while at < text.len() {
-        let next = text[at..].iter().position(|&byte| byte == b'%').map_or(text.len(), |n| at + n);
+        let next =
+            text.iter().skip(at).position(|&byte| byte == b'%').map_or(text.len(), |n| at + n);
         if next > at {
-            parts.push(Part::Text(&text[at..next]));
+            parts.push(Part::Text(text.get(at..next).unwrap_or_default()));
         }
         at = next;
         if at < text.len() {
             let mut scan = Scan { text, at: at + 1 };
             let spec = scan.spec().map_err(|why| {
-                let shown = String::from_utf8_lossy(&text[next..text.len().min(next + 16)]);
+                let shown = String::from_utf8_lossy(
+                    text.get(next..text.len().min(next + 16)).unwrap_or_default(),
+                );
                 format!("the format has {shown:?} at {next}: {why}")
             })?;
             parts.push(Part::Spec(spec));

@@ -82,7 +82,9 @@ impl Shape {
         let places = [self.primary(), self.secondary(), self.headers(), self.packets()];
         for (field, at) in places.into_iter().enumerate() {
             let address = base.wrapping_add(at as u64).to_le_bytes();
-            client[8 + 8 * field..16 + 8 * field].copy_from_slice(&address);
+            if let Some(to) = client.get_mut(8 + 8 * field..16 + 8 * field) {
+                to.copy_from_slice(&address);
+            }
         }
         client
     }

@@ -9,13 +9,31 @@
 //! [`Fault`], never in a panic, a bad access, or memory without bounds. Source of the protocol: LLVM's
 //! `libc/shared/rpc.h`, `rpc_util.h`, `rpc_server.h` and `rpc_opcodes.h`, releases 20 and later.
 
+// What a device writes is anyone's: nothing in it may panic.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 mod error;
 pub mod files;
 pub mod format;
 mod host;
 pub mod layout;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a lane is below 64, and lists are made with a place for each"
+)]
 pub mod ops;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a lane is below 64, and lists are made with a place for each"
+)]
 pub mod port;
+#[allow(
+    clippy::indexing_slicing,
+    reason = "a lane is below 64, and lists are made with a place for each"
+)]
 mod print;
 mod render;
 mod server;

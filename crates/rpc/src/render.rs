@@ -103,7 +103,7 @@ impl Shape {
             (None, _) => NULL,
         };
         let end = text.iter().position(|&byte| byte == 0).unwrap_or(text.len());
-        self.pad(&text[..end.min(self.precision.unwrap_or(end))], out);
+        self.pad(text.get(..end.min(self.precision.unwrap_or(end))).unwrap_or(text), out);
     }
 
     fn number(&self, value: Value, out: &mut Vec<u8>) {
@@ -135,7 +135,8 @@ impl Shape {
         let room = self.width + self.precision.unwrap_or(0) + 512;
         let begun = out.len();
         out.resize(begun + room, 0);
-        let to: *mut c_char = out[begun..].as_mut_ptr().cast();
+        let Some(to) = out.get_mut(begun..) else { return };
+        let to: *mut c_char = to.as_mut_ptr().cast();
         // SAFETY: `room` bytes; the format has one conversion, of the type of the one argument.
         let size = unsafe {
             match value {

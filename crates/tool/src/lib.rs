@@ -4,6 +4,12 @@
 //! them. Everything is plain data; what is added goes to the end of a structure, whose `size` says how
 //! much of it is there.
 
+// It runs in other people's processes: nothing in it may panic.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 use std::ffi::{c_char, c_int, c_void};
 
 /// The version of this interface. A tool of another version is not loaded.

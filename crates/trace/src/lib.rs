@@ -8,6 +8,12 @@
 //! Must not know: any CUDA function, any output format. Functions are numbers whose names, classes and
 //! argument shapes travel in the file itself, so that a reader of another version still reads it.
 
+// It runs in other people's processes: nothing in it may panic.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 pub mod clock;
 pub mod control;
 pub mod event;

@@ -324,11 +324,12 @@ impl Metadata {
                 let (mangled, address, owner) = (f.text(), f.number(), f.text());
                 let layout = f.next().unwrap_or(&[]);
                 let why = f.text();
-                let word = |b: &[u8]| b.try_into().map(u32::from_le_bytes).unwrap_or_default();
+                let word = |p: &[u8], at: usize| {
+                    let bytes = p.get(at..).and_then(<[u8]>::first_chunk);
+                    bytes.map_or(0, |bytes| u32::from_le_bytes(*bytes))
+                };
                 let params = match why.is_empty() {
-                    true => {
-                        Ok(layout.chunks_exact(8).map(|p| (word(&p[..4]), word(&p[4..]))).collect())
-                    }
+                    true => Ok(layout.chunks_exact(8).map(|p| (word(p, 0), word(p, 4))).collect()),
                     false => Err(why),
                 };
                 self.kernels.insert(id, Kernel { mangled, address, owner, params });

@@ -108,7 +108,7 @@ impl Folder {
         let thread = unsafe { libc::syscall(libc::SYS_gettid) };
         part.push(format!("{thread}-{number}-"));
         // File systems take 255 bytes.
-        part.push(OsStr::from_bytes(&name.as_bytes()[..name.len().min(180)]));
+        part.push(OsStr::from_bytes(name.as_bytes().get(..180).unwrap_or(name.as_bytes())));
         part.push(".part");
         let (from, to) = (c_name(&part)?, c_name(name)?);
         let written = self.create(&part).and_then(|mut file| file.write_all(bytes));

@@ -6,6 +6,9 @@
 //! semaphore signals, instantiation parameters) are handed through and are not here. Must not know: the
 //! calls.
 
+pub use cushim_abi::structs::{
+    DriverResourceDesc, DriverResourceViewDesc, DriverTextureDesc, ResourceViewDesc,
+};
 use cushim_abi::types::{ChannelDesc, Dim3, Extent, PitchedPtr};
 
 /// `cudaPos`: in elements of what it is a place in.
@@ -163,22 +166,6 @@ pub struct ResourceDesc {
     pub pitch: usize,
 }
 
-/// `CUDA_RESOURCE_DESC`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)]
-pub struct DriverResourceDesc {
-    pub kind: i32,
-    pub at: usize,
-    pub format: u32,
-    pub channels: u32,
-    pub width: usize,
-    pub height: usize,
-    pub pitch: usize,
-    pub rest: [u64; 11],
-    pub flags: u32,
-}
-
 /// `cudaTextureDesc`; the form of 11 (`cudaCreateTextureObject` without `_v2`) ends before the last field.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -215,43 +202,6 @@ pub struct TextureReference {
     pub mipmap_min: f32,
     pub mipmap_max: f32,
     pub disable_trilinear: i32,
-}
-
-/// `CUDA_TEXTURE_DESC`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[allow(missing_docs)]
-pub struct DriverTextureDesc {
-    pub address_mode: [i32; 3],
-    pub filter_mode: i32,
-    pub flags: u32,
-    pub max_anisotropy: u32,
-    pub mipmap_filter: i32,
-    pub mipmap_bias: f32,
-    pub mipmap_min: f32,
-    pub mipmap_max: f32,
-    pub border: [f32; 4],
-    pub reserved: [i32; 12],
-}
-
-/// `cudaResourceViewDesc` of 11 and 12; 13 and the driver append 64 reserved bytes.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)]
-pub struct ResourceViewDesc {
-    pub format: i32,
-    pub extent: Extent,
-    pub levels: [u32; 2],
-    pub layers: [u32; 2],
-}
-
-/// `CUDA_RESOURCE_VIEW_DESC`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-#[allow(missing_docs)]
-pub struct DriverResourceViewDesc {
-    pub view: ResourceViewDesc,
-    pub reserved: [u32; 16],
 }
 
 /// `cudaExternalMemoryMipmappedArrayDesc` up to what 11 has.
@@ -421,12 +371,9 @@ const _: () = {
     assert!(size_of::<Memcpy3DParms>() == 160 && size_of::<Memcpy3DPeerParms>() == 168);
     assert!(size_of::<DriverMemcpy2D>() == 128 && size_of::<DriverMemcpy3D>() == 200);
     assert!(size_of::<ArrayDescriptor>() == 40 && size_of::<PointerAttributes>() == 24);
-    assert!(size_of::<ResourceDesc>() == 64 && size_of::<DriverResourceDesc>() == 144);
-    assert!(offset_of!(ResourceDesc, width) == 40 && offset_of!(DriverResourceDesc, width) == 24);
-    assert!(offset_of!(DriverResourceDesc, flags) == 136);
-    assert!(size_of::<TextureDesc>() == 72 && size_of::<DriverTextureDesc>() == 104);
+    assert!(size_of::<ResourceDesc>() == 64 && offset_of!(ResourceDesc, width) == 40);
+    assert!(size_of::<TextureDesc>() == 72);
     assert!(size_of::<TextureReference>() == 68);
-    assert!(size_of::<ResourceViewDesc>() == 48 && size_of::<DriverResourceViewDesc>() == 112);
     assert!(size_of::<ExternalMipmappedArrayDesc>() == 64);
     assert!(size_of::<DriverExternalMipmappedArrayDesc>() == 120);
     assert!(offset_of!(ExternalMemoryHandleDesc, reserved) == 36);

@@ -4,6 +4,12 @@
 //! questions are "not supported", and it is never busy. What is not here at all programs find missing, as in an older
 //! driver. Source: NVML's API reference. Must not know: which backend there is.
 
+// It runs in other people's processes: nothing in it may panic.
+#![cfg_attr(
+    not(test),
+    deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
+)]
+
 mod driver;
 
 use std::ffi::{c_char, c_void};

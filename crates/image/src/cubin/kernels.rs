@@ -245,7 +245,7 @@ impl PerSymbol {
 fn constant_bank(name: &[u8]) -> Option<u32> {
     let digits = name.strip_prefix(b".nv.constant")?;
     let end = digits.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(digits.len());
-    std::str::from_utf8(&digits[..end]).ok()?.parse().ok()
+    std::str::from_utf8(digits.get(..end)?).ok()?.parse().ok()
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ pub struct Cubin<'a> {
 pub fn is_cubin(data: &[u8]) -> bool {
     data.len() >= 64
         && data.starts_with(b"\x7fELF\x02\x01")
-        && u16::from_le_bytes([data[18], data[19]]) == EM_CUDA
+        && data.get(18..20) == Some(&EM_CUDA.to_le_bytes())
 }
 
 impl<'a> Cubin<'a> {

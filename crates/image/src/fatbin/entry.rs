@@ -208,7 +208,7 @@ impl<'a> Entry<'a> {
         match self.compressed {
             0 => self.payload,
             // `read` checked that the compressed size is within the payload.
-            size => &self.payload[..size as usize],
+            size => self.payload.get(..size as usize).unwrap_or_default(),
         }
     }
 
@@ -310,6 +310,6 @@ impl Member {
         let length = group.len() as u64;
         let (start, end) =
             (self.start.min(length), self.start.saturating_add(self.size).min(length));
-        &group[start as usize..end as usize]
+        group.get(start as usize..end as usize).unwrap_or_default()
     }
 }

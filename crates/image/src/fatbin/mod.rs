@@ -149,7 +149,8 @@ impl<'a> Iterator for Containers<'a> {
         if self.at >= self.data.len() {
             return None;
         }
-        let read = Fatbin::read_truncated(&self.data[self.at..], self.base + self.at as u64);
+        let rest = self.data.get(self.at..).unwrap_or_default();
+        let read = Fatbin::read_truncated(rest, self.base + self.at as u64);
         match &read {
             Ok(fatbin) => {
                 let next = (self.at as u64).saturating_add(fatbin.size);

@@ -42,7 +42,9 @@ pub fn write(images: &[Image<'_>]) -> Result<Vec<u8>> {
         write_entry(&mut out, image)?;
     }
     let body = out.len() as u64 - HEADER;
-    out[8..16].copy_from_slice(&body.to_le_bytes());
+    if let Some(size) = out.get_mut(8..16) {
+        size.copy_from_slice(&body.to_le_bytes());
+    }
     Ok(out)
 }
 

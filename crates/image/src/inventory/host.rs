@@ -92,7 +92,7 @@ fn sections<'a>(
                 };
                 walker.problem(&here.trail, error);
                 // What is there may still be read.
-                &data[usize::try_from(offset).unwrap_or(usize::MAX).min(data.len())..]
+                data.get(usize::try_from(offset).unwrap_or(usize::MAX)..).unwrap_or_default()
             }
         };
         if wrappers {

@@ -90,7 +90,7 @@ impl<'a> Walker<'a, '_> {
             };
             // `entries` checked that the image lies within the binary.
             let end = entry.start + entry.image_size;
-            let image = &data[entry.start as usize..end as usize];
+            let image = data.get(entry.start as usize..end as usize).unwrap_or_default();
             self.image(&here, image, base + entry.start, said);
         }
         Ok(())
@@ -135,7 +135,7 @@ impl<'a> Walker<'a, '_> {
             }
             let said = Said::of(entry);
             if let Some(data) = data {
-                let image = &data[entry.start as usize..end as usize];
+                let image = data.get(entry.start as usize..end as usize).unwrap_or_default();
                 self.image(&here, image, base + entry.start, said);
                 continue;
             }
@@ -184,7 +184,7 @@ impl<'a> Walker<'a, '_> {
             codec: header.codec,
             unpacked: header.unpacked,
         };
-        let packed = &data[header.start as usize..header.size as usize];
+        let packed = data.get(header.start as usize..header.size as usize).unwrap_or_default();
         let entries = bundle_table(packed, &header, place.start, self.limits, &mut self.work);
         match entries.map_err(|error| error.inside("compressed bundle", base)) {
             Ok(entries) => {

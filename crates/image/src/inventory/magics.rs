@@ -40,7 +40,7 @@ impl<'d> Magics<'d> {
             let place = match *next {
                 Some(place) if place >= from => place,
                 _ => {
-                    let found = memmem::find(&self.data[from..], magic);
+                    let found = memmem::find(self.data.get(from..).unwrap_or_default(), magic);
                     let place = found.map_or(self.data.len(), |found| from + found);
                     #[cfg(test)]
                     {

@@ -87,7 +87,9 @@ impl<'a> Place<'a> {
             })
         };
         match &self.space {
-            Space::File(file) => have(file).map(|range| Data::Borrowed(&file[range])),
+            Space::File(file) => {
+                have(file).map(|range| Data::Borrowed(file.get(range).unwrap_or_default()))
+            }
             Space::Blob(blob) => {
                 let bytes = blob.bytes(limits)?;
                 have(&bytes).map(|range| Data::Shared(bytes, range))
@@ -150,7 +152,7 @@ impl Deref for Data<'_> {
         match self {
             Self::Borrowed(bytes) => bytes,
             Self::Owned(bytes) => bytes,
-            Self::Shared(bytes, range) => &bytes[range.clone()],
+            Self::Shared(bytes, range) => bytes.get(range.clone()).unwrap_or_default(),
         }
     }
 }

@@ -41,8 +41,8 @@ impl<'d> Names<'d> {
     pub fn of_section(&self, section: &Section) -> &'d [u8] {
         let start = section.sh_name(LE) as usize;
         let rest = self.strings.get(start..).unwrap_or_default();
-        let rest = &rest[..rest.len().min(LONGEST)];
-        memchr::memchr(0, rest).map_or(&[], |end| &rest[..end])
+        let rest = rest.get(..LONGEST).unwrap_or(rest);
+        memchr::memchr(0, rest).and_then(|end| rest.get(..end)).unwrap_or_default()
     }
 }
 
@@ -146,7 +146,10 @@ fn merged(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
 /// Whether one of the `sorted` ranges holds `at`.
 fn contains(sorted: &[Range<u64>], at: u64) -> bool {
     let behind = sorted.partition_point(|range| range.start <= at);
-    behind.checked_sub(1).is_some_and(|index| sorted[index].contains(&at))
+    behind
+        .checked_sub(1)
+        .and_then(|index| sorted.get(index))
+        .is_some_and(|range| range.contains(&at))
 }
 
 #[cfg(test)]

@@ -143,8 +143,7 @@ impl<'a> Walker<'a, '_> {
             Format::Archive => host::archive(self, here, data, start),
             Format::Unknown | Format::FatbinWrapper | Format::HipWrapper => {
                 let mut magic = [0; 8];
-                let length = data.len().min(8);
-                magic[..length].copy_from_slice(&data[..length]);
+                magic.iter_mut().zip(data).for_each(|(to, byte)| *to = *byte);
                 let error = Error::Field {
                     what: "file",
                     field: "magic",
@@ -222,8 +221,8 @@ impl<'a> Walker<'a, '_> {
         let mut magics = Magics::new(data);
         let mut at = 0;
         while !self.work.is_over() {
-            at += zeros(&data[at..]);
-            let rest = &data[at..];
+            at += zeros(data.get(at..).unwrap_or_default());
+            let rest = data.get(at..).unwrap_or_default();
             if rest.is_empty() {
                 return;
             }
@@ -237,8 +236,7 @@ impl<'a> Walker<'a, '_> {
                 Format::Cubin | Format::AmdgpuElf => self.bare_elf(here, rest, base),
                 _ => {
                     let mut magic = [0; 4];
-                    let length = rest.len().min(4);
-                    magic[..length].copy_from_slice(&rest[..length]);
+                    magic.iter_mut().zip(rest).for_each(|(to, byte)| *to = *byte);
                     Err(Error::Field {
                         what: "device-image section",
                         field: "magic",
@@ -269,7 +267,7 @@ impl<'a> Walker<'a, '_> {
             return Err(Error::Truncated { what, at: base, need: have + 1, have });
         };
         let end = size.min(data.len() as u64);
-        self.image(here, &data[..end as usize], base, Said::default());
+        self.image(here, data.get(..end as usize).unwrap_or_default(), base, Said::default());
         Ok(end)
     }
 

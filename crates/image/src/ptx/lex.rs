@@ -27,7 +27,7 @@ impl<'a> Lexer<'a> {
     /// Starts at the beginning; ends at a NUL byte.
     pub fn new(text: &'a [u8]) -> Self {
         let end = memchr::memchr(0, text).unwrap_or(text.len());
-        Self { text: &text[..end], at: 0 }
+        Self { text: text.get(..end).unwrap_or(text), at: 0 }
     }
 
     /// Offset of the next unread byte.
@@ -51,7 +51,7 @@ impl<'a> Lexer<'a> {
             let rest = self.rest();
             let space = rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             self.at += space;
-            let rest = &rest[space..];
+            let rest = rest.get(space..).unwrap_or_default();
             if rest.starts_with(b"//") {
                 self.pass(self.at, b"\n");
             } else if rest.starts_with(b"/*") {
@@ -72,7 +72,7 @@ impl<'a> Lexer<'a> {
                 return;
             };
             self.at += at + 1;
-            match self.text[self.at - 1] {
+            match self.text.get(self.at - 1).copied().unwrap_or_default() {
                 b'{' => depth += 1,
                 b'}' => depth -= 1,
                 _ if self.rest().starts_with(b"/") => self.pass(self.at, b"\n"),
@@ -92,16 +92,16 @@ impl<'a> Iterator for Lexer<'a> {
         let first = *rest.first()?;
         let length = match first {
             b'"' => {
-                let end = memchr::memchr(b'"', &rest[1..]);
+                let end = memchr::memchr(b'"', rest.get(1..).unwrap_or_default());
                 end.map_or(rest.len(), |end| end + 2)
             }
-            b'.' => 1 + rest[1..].iter().take_while(|&&byte| is_word(byte)).count(),
+            b'.' => 1 + rest.iter().skip(1).take_while(|&&byte| is_word(byte)).count(),
             b'0'..=b'9' => rest.iter().take_while(|&&byte| is_word(byte) || byte == b'.').count(),
             byte if is_word(byte) => rest.iter().take_while(|&&byte| is_word(byte)).count(),
             _ => 1,
         };
         self.at += length;
-        Some(Token { text: &rest[..length], at })
+        Some(Token { text: rest.get(..length).unwrap_or(rest), at })
     }
 }
 

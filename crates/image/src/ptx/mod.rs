@@ -89,7 +89,7 @@ impl Entry {
 /// Whether `data` begins like PTX: `.version` after space and comments.
 pub fn is_ptx(data: &[u8]) -> bool {
     // Bounded: a file of comments alone is not worth reading to its end.
-    let head = &data[..data.len().min(64 << 10)];
+    let head = data.get(..64 << 10).unwrap_or(data);
     Lexer::new(head).next().is_some_and(|token| token.text == b".version")
 }
 
@@ -124,7 +124,8 @@ pub fn scan(text: &[u8], limits: &Limits) -> Result<Ptx> {
                 }
             }
             b".global" | b".const" | b".shared" | b".tex" => {
-                let space = String::from_utf8_lossy(&token.text[1..]).into_owned();
+                let space =
+                    String::from_utf8_lossy(token.text.get(1..).unwrap_or_default()).into_owned();
                 for mut variable in scanner.variables(space, ptx.address_size, limits)? {
                     variable.external = external;
                     ptx.globals.push(variable);
@@ -168,7 +169,7 @@ impl<'a> Scanner<'a> {
     }
 
     fn wrong(&self, token: Token<'_>, expected: &'static str) -> Error {
-        let text = &token.text[..token.text.len().min(80)];
+        let text = token.text.get(..80).unwrap_or(token.text);
         let found = format!("`{}`", String::from_utf8_lossy(text));
         Error::Syntax { what: "PTX", at: token.at as u64, found, expected }
     }
@@ -180,7 +181,7 @@ impl<'a> Scanner<'a> {
 
     fn word(&mut self, expected: &'static str) -> Result<String> {
         let token = self.need(expected)?;
-        let start = token.text[0];
+        let start = token.text.first().copied().unwrap_or_default();
         if start.is_ascii_alphabetic() || matches!(start, b'_' | b'$' | b'%') {
             return Ok(String::from_utf8_lossy(token.text).into_owned());
         }
@@ -288,7 +289,9 @@ impl<'a> Scanner<'a> {
                     if out.len() >= limits.max_items {
                         return Err(self.wrong(token, "fewer variables"));
                     }
-                    let first = &out[0];
+                    let Some(first) = out.first() else {
+                        return Err(self.wrong(token, "a variable"));
+                    };
                     // Only what all share is copied: the first one's name may be long.
                     let mut next = Variable {
                         name: self.word("a variable's name")?,
@@ -322,10 +325,14 @@ impl<'a> Scanner<'a> {
                 b".v8" => lanes = 8,
                 b".attribute" => while self.need("`)`")?.text != b")" {},
                 b".global" | b".const" | b".shared" | b".local" if pointer.is_some() => {
-                    pointer = Some(String::from_utf8_lossy(&token.text[1..]).into_owned());
+                    pointer = Some(
+                        String::from_utf8_lossy(token.text.get(1..).unwrap_or_default())
+                            .into_owned(),
+                    );
                 }
                 text if text.starts_with(b".") => {
-                    let ty = String::from_utf8_lossy(&text[1..]).into_owned();
+                    let ty =
+                        String::from_utf8_lossy(text.get(1..).unwrap_or_default()).into_owned();
                     // `.param .type .ptr .space .align n name`: all but the
                     // name may still follow the type.
                     let Some(size) = type_size(&ty, address_size) else {
@@ -343,7 +350,10 @@ impl<'a> Scanner<'a> {
                                 return Err(self.wrong(token, "a space that is pointed into"));
                             }
                             space => {
-                                pointer = Some(String::from_utf8_lossy(&space[1..]).into_owned());
+                                pointer = Some(
+                                    String::from_utf8_lossy(space.get(1..).unwrap_or_default())
+                                        .into_owned(),
+                                );
                             }
                         }
                     }

@@ -104,8 +104,8 @@ pub fn sniff(data: &[u8]) -> Format {
 pub fn sniff_binary(data: &[u8]) -> Format {
     let known = MAGICS.iter().find(|(magic, _)| data.starts_with(magic));
     match known {
-        Some((_, Format::Elf)) => match data.get(18..20) {
-            Some(machine) => match u16::from_le_bytes([machine[0], machine[1]]) {
+        Some((_, Format::Elf)) => match data.get(18..).and_then(<[u8]>::first_chunk) {
+            Some(machine) => match u16::from_le_bytes(*machine) {
                 crate::cubin::EM_CUDA => Format::Cubin,
                 EM_AMDGPU => Format::AmdgpuElf,
                 _ => Format::Elf,
@@ -253,12 +253,12 @@ pub fn trim(image: &[u8]) -> &[u8] {
     match sniff(image) {
         Format::Ptx => {
             let end = memchr::memchr(0, image).unwrap_or(image.len());
-            &image[..end]
+            image.get(..end).unwrap_or(image)
         }
         Format::Cubin | Format::AmdgpuElf | Format::Elf => {
             match extent(image, &Limits { max_image: u64::MAX, ..Limits::DEFAULT }) {
                 Ok(Extent::Exact(end)) if align_up(end, 8) >= image.len() as u64 => {
-                    &image[..image.len().min(end as usize)]
+                    image.get(..end as usize).unwrap_or(image)
                 }
                 _ => image,
             }

@@ -119,10 +119,8 @@ impl<'a> Parser<'a> {
     /// Whether the operand at hand follows another one of an instruction that
     /// is no call: then parentheses hold a number.
     fn in_list(&self) -> bool {
-        let mut back = self.at;
-        while back > 0 {
-            back -= 1;
-            match self.tokens[back].0 {
+        for (token, ..) in self.tokens.iter().take(self.at).rev() {
+            match token {
                 Token::Punct(";" | "}") => break,
                 Token::Name("call") => return false,
                 _ => {}

@@ -151,7 +151,7 @@ const CLASSES: [(Word, FloatClass); 6] = [
 
 /// A comparison of operands of type `n`.
 pub(super) fn compare(words: &mut Reader<'_>, n: usize) -> Result<Compare, Unsupported> {
-    let ty = words.inst.types[n];
+    let ty = words.inst.types.get(n).copied().unwrap_or(Scalar::B32);
     let (holds, only) = words.need(&COMPARISONS, "a comparison such as `.eq`")?;
     let (of, packed) = match (float::element(ty), ty.kind()) {
         (Some((ty, packed)), _) if only != Of::Unsigned => {

@@ -144,7 +144,7 @@ impl Form {
     pub fn with(self, word: Word) -> Form {
         let mut words = self.words;
         words.insert(word);
-        let types = &self.types[..self.row.slots.len()];
+        let types = self.types.get(..self.row.slots.len()).unwrap_or(&self.types);
         if !self.row.open && self.row.accepts(&words, types) {
             Form { words, ..self }
         } else {
@@ -353,8 +353,9 @@ fn layouts<'a>(modifiers: &[&'a str]) -> (Option<Word>, Vec<&'a str>) {
     let Some(at) = modifiers.windows(2).position(|pair| pair.iter().all(is)) else {
         return (None, modifiers.to_vec());
     };
-    let both = Word::from_text(&modifiers[at..at + 2].join("."));
-    (both, [&modifiers[..at], &modifiers[at + 2..]].concat())
+    let (before, rest) = modifiers.split_at(at);
+    let (both, after) = rest.split_at(2);
+    (Word::from_text(&both.join(".")), [before, after].concat())
 }
 
 /// Finds the form of an instruction from its mnemonic and modifiers.

@@ -82,6 +82,7 @@ impl Extend<Word> for Words {
     }
 }
 
+#[allow(clippy::indexing_slicing, reason = "there are fewer words than the set has bits")]
 impl Words {
     /// Adds a word.
     pub fn insert(&mut self, w: Word) {

@@ -11,14 +11,17 @@ impl TraceFile {
     /// Chunks of a ring that belong to later events by now.
     pub(super) fn find_reused(&mut self, found: &mut Vec<Found>) -> Result<(), Error> {
         let mut bytes = [0; CHUNK_HEADER];
-        for index in 0..self.ring.len() {
-            let (start, before) = self.ring[index];
+        let mut index = 0;
+        while let Some(&(start, before)) = self.ring.get(index) {
+            index += 1;
             let size = self.read_at(&mut bytes, start)?;
             let sequence = u64_at(&bytes, 32);
             if size < CHUNK_HEADER || sequence == before || sequence == 0 {
                 continue;
             }
-            self.ring[index].1 = sequence;
+            if let Some(chunk) = self.ring.get_mut(index - 1) {
+                chunk.1 = sequence;
+            }
             found.push((sequence, start, bytes));
         }
         Ok(())
@@ -79,8 +82,9 @@ impl TraceFile {
 
     /// Metadata that was written since the last time.
     pub(super) fn read_metadata(&mut self) -> Result<(), Error> {
-        for index in 0..self.meta_chunks.len() {
-            let MetaChunk { start, size, read } = self.meta_chunks[index];
+        let mut index = 0;
+        while let Some(&MetaChunk { start, size, read }) = self.meta_chunks.get(index) {
+            index += 1;
             let mut used = [0; 8];
             self.read_at(&mut used, start + 24)?;
             let used = u64::from_le_bytes(used).min(size);
@@ -96,7 +100,9 @@ impl TraceFile {
             if at < got {
                 self.damaged += 1;
             }
-            self.meta_chunks[index].read = used;
+            if let Some(chunk) = self.meta_chunks.get_mut(index - 1) {
+                chunk.read = used;
+            }
         }
         Ok(())
     }

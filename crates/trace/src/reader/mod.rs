@@ -196,8 +196,8 @@ impl TraceFile {
 
     fn read_at(&self, bytes: &mut [u8], at: u64) -> Result<usize, Error> {
         let mut got = 0;
-        while got < bytes.len() {
-            match self.file.read_at(&mut bytes[got..], at + got as u64) {
+        while let Some(rest) = bytes.get_mut(got..).filter(|rest| !rest.is_empty()) {
+            match self.file.read_at(rest, at + got as u64) {
                 Ok(0) => break,
                 Ok(n) => got += n,
                 Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}

@@ -34,8 +34,9 @@ impl TraceFile {
             let (usable, end) = usable(&window, last, &mut self.damaged);
             if usable > 0 && !self.header.closed {
                 // Second pass: everything stored before the `done` that was just seen.
-                let got = self.read_at(&mut window[..usable], at)?;
-                window.truncate(got.min(usable) / SLOT * SLOT);
+                window.truncate(usable);
+                let got = self.read_at(&mut window, at)?;
+                window.truncate(got / SLOT * SLOT);
             }
             let gone =
                 self.header.keep.is_some() && self.sequence_at(chunk.start)? != chunk.sequence;

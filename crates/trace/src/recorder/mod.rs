@@ -163,8 +163,12 @@ impl Recorder {
     }
 
     fn counter(&self, why: Lost) -> &AtomicU64 {
-        // SAFETY: `header` stays mapped as long as `self`; counters are only touched as atomics.
-        unsafe { AtomicU64::from_ptr((&raw mut (*self.header.as_ptr()).lost[why as usize]).cast()) }
+        // SAFETY: `header` stays mapped as long as `self`; there is a counter for each reason, and they are only touched as
+        // atomics.
+        unsafe {
+            let first = (&raw mut (*self.header.as_ptr()).lost).cast::<u64>();
+            AtomicU64::from_ptr(first.add(why as usize))
+        }
     }
 
     /// Appends a metadata record as [`crate::meta`] encodes it. False if it could not be written.

@@ -10,6 +10,7 @@ mod resource;
 use std::collections::HashMap;
 use std::sync::{Mutex, OnceLock};
 
+pub use cushim_abi::structs::DriverTextureDesc as TextureDesc;
 use cushim_abi::types::*;
 
 use super::argument::{At, In, Place, Plain};
@@ -22,30 +23,6 @@ use cushim_accel::locks::lock;
 use cushim_accel::{Failure, Sampler, Texture};
 
 pub use resource::{ResourceDesc, ViewDesc};
-
-/// `CUDA_TEXTURE_DESC`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct TextureDesc {
-    /// `CUaddress_mode` by axis.
-    pub address: [i32; 3],
-    /// `CUfilter_mode`.
-    pub filter: i32,
-    /// `CU_TRSF_*`.
-    pub flags: u32,
-    /// The most samples of an anisotropic filter.
-    pub anisotropy: u32,
-    /// `CUfilter_mode` between levels.
-    pub mipmap_filter: i32,
-    /// Added to the level.
-    pub bias: f32,
-    /// The least and the greatest level.
-    pub clamp: [f32; 2],
-    /// The colour outside.
-    pub border: [f32; 4],
-    /// Nothing.
-    pub reserved: [i32; 12],
-}
 
 // SAFETY: numbers as C has them.
 unsafe impl Plain for TextureDesc {}
@@ -94,42 +71,38 @@ pub fn realize(texture: &Texture) -> Result<u64, i32> {
     accelerator().texture(texture).map_err(|failure| refused(&failure))
 }
 
-impl TextureDesc {
-    /// How it is sampled, for a texture of so many axes. What a driver of NVIDIA's does not look at is not refused:
-    /// filters and flags that a format has no use for, levels that there are not.
-    ///
-    /// # Errors
-    /// CUDA_ERROR_INVALID_VALUE.
-    pub fn sampler(&self, texture: &Texture) -> Result<Sampler, i32> {
-        let mut address = self.address;
-        let [_, rows, planes] = texture.extent;
-        for (mode, there) in
-            address.iter_mut().zip([true, rows > 0, planes > 0 && !texture.layered])
-        {
-            if !there && !(0..=3).contains(mode) {
-                *mode = 1;
-            }
+/// How it is sampled, for a texture of so many axes. What a driver of NVIDIA's does not look at is not refused:
+/// filters and flags that a format has no use for, levels that there are not.
+///
+/// # Errors
+/// CUDA_ERROR_INVALID_VALUE.
+pub fn sampler(of: &TextureDesc, texture: &Texture) -> Result<Sampler, i32> {
+    let mut address = of.address_mode;
+    let [_, rows, planes] = texture.extent;
+    for (mode, there) in address.iter_mut().zip([true, rows > 0, planes > 0 && !texture.layered]) {
+        if !there && !(0..=3).contains(mode) {
+            *mode = 1;
         }
-        let modes = address.iter().all(|mode| (0..=3).contains(mode));
-        let filters = [self.filter, self.mipmap_filter].iter().all(|mode| (0..=1).contains(mode));
-        let known = if texture.cube { flag::OF_CUBES } else { flag::OF_ALL };
-        let plain = self.reserved.iter().all(|word| *word == 0);
-        if !modes || !filters || !plain || self.flags & !known != 0 {
-            return Err(status::INVALID_VALUE);
-        }
-        // Whole words are handed out as they are.
-        let wide = matches!(texture.format, 0x03 | 0x0a);
-        Ok(Sampler {
-            address,
-            filter: self.filter,
-            mipmap_filter: self.mipmap_filter,
-            flags: self.flags | if wide { flag::READ_AS_INTEGER } else { 0 },
-            anisotropy: self.anisotropy,
-            bias: self.bias,
-            clamp: self.clamp,
-            border: self.border,
-        })
     }
+    let modes = address.iter().all(|mode| (0..=3).contains(mode));
+    let filters = [of.filter_mode, of.mipmap_filter].iter().all(|mode| (0..=1).contains(mode));
+    let known = if texture.cube { flag::OF_CUBES } else { flag::OF_ALL };
+    let plain = of.reserved.iter().all(|word| *word == 0);
+    if !modes || !filters || !plain || of.flags & !known != 0 {
+        return Err(status::INVALID_VALUE);
+    }
+    // Whole words are handed out as they are.
+    let wide = matches!(texture.format, 0x03 | 0x0a);
+    Ok(Sampler {
+        address,
+        filter: of.filter_mode,
+        mipmap_filter: of.mipmap_filter,
+        flags: of.flags | if wide { flag::READ_AS_INTEGER } else { 0 },
+        anisotropy: of.max_anisotropy,
+        bias: of.mipmap_bias,
+        clamp: [of.mipmap_min, of.mipmap_max],
+        border: of.border,
+    })
 }
 
 /// Makes an object, and tells its handle.
@@ -178,11 +151,11 @@ entry! {
         let resource = pResDesc.read()?;
         let how = pTexDesc.read()?;
         let view = if pResViewDesc.is_null() { None } else { Some(pResViewDesc.read()?) };
-        let mut texture = resource.texture()?;
+        let mut texture = resource::texture(&resource)?;
         if let Some(view) = &view {
-            view.apply(&resource, &mut texture)?;
+            resource::apply(view, &resource, &mut texture)?;
         }
-        texture.sampler = Some(how.sampler(&texture)?);
+        texture.sampler = Some(sampler(&how, &texture)?);
         let object = Object { resource, texture: Some((how, view)), context: 0 };
         keep(pTexObject, &context, &texture, object)
     }
@@ -219,7 +192,7 @@ entry! {
         if resource.kind != resource::ARRAY {
             return Err(status::INVALID_VALUE);
         }
-        let texture = resource.texture()?;
+        let texture = resource::texture(&resource)?;
         keep(pSurfObject, &context, &texture, Object { resource, texture: None, context: 0 })
     }
 

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use cushim_abi::types::*;
 
-use super::{ResourceDesc, TextureDesc, flag, realize, resource};
+use super::{ResourceDesc, TextureDesc, flag, realize, resource, sampler};
 use crate::argument::{At, In, Place, Text};
 use crate::context;
 use crate::entry::entry;
@@ -51,7 +51,8 @@ const OVERRIDE_FORMAT: u32 = 1;
 
 impl Reference {
     fn new(variable: Option<u64>, module: Weak<Loaded>, surface: bool) -> Arc<Reference> {
-        let how = TextureDesc { address: [1; 3], clamp: [0.0, 1000.0], ..TextureDesc::default() };
+        let how =
+            TextureDesc { address_mode: [1; 3], mipmap_max: 1000.0, ..TextureDesc::default() };
         let state = State { how, format: (0x20, 1), bound: None, handle: 0 };
         Arc::new(Reference { variable, module, surface, state: Mutex::new(state) })
     }
@@ -63,9 +64,9 @@ impl Reference {
         how(&mut new)?;
         let made = match (&new.bound, self.variable) {
             (Some(bound), Some(_)) => {
-                let mut texture = bound.texture()?;
+                let mut texture = resource::texture(bound)?;
                 if !self.surface {
-                    texture.sampler = Some(new.how.sampler(&texture)?);
+                    texture.sampler = Some(sampler(&new.how, &texture)?);
                 }
                 realize(&texture)?
             }
@@ -237,7 +238,7 @@ entry! {
 
     fn cuTexRefSetAddressMode (hTexRef: Ptr, dim: i32, am: i32) {
         set(hTexRef, |state| {
-            let place = usize::try_from(dim).ok().and_then(|n| state.how.address.get_mut(n));
+            let place = usize::try_from(dim).ok().and_then(|n| state.how.address_mode.get_mut(n));
             *place.ok_or(status::INVALID_VALUE)? = am;
             if (0..=3).contains(&am) { Ok(()) } else { Err(status::INVALID_VALUE) }
         })
@@ -245,7 +246,7 @@ entry! {
 
     fn cuTexRefSetFilterMode (hTexRef: Ptr, fm: i32) {
         set(hTexRef, |state| {
-            state.how.filter = fm;
+            state.how.filter_mode = fm;
             if (0..=1).contains(&fm) { Ok(()) } else { Err(status::INVALID_VALUE) }
         })
     }
@@ -259,21 +260,21 @@ entry! {
 
     fn cuTexRefSetMipmapLevelBias (hTexRef: Ptr, bias: f32) {
         set(hTexRef, |state| {
-            state.how.bias = bias;
+            state.how.mipmap_bias = bias;
             Ok(())
         })
     }
 
     fn cuTexRefSetMipmapLevelClamp (hTexRef: Ptr, minMipmapLevelClamp: f32, maxMipmapLevelClamp: f32) {
         set(hTexRef, |state| {
-            state.how.clamp = [minMipmapLevelClamp, maxMipmapLevelClamp];
+            (state.how.mipmap_min, state.how.mipmap_max) = (minMipmapLevelClamp, maxMipmapLevelClamp);
             Ok(())
         })
     }
 
     fn cuTexRefSetMaxAnisotropy (hTexRef: Ptr, maxAniso: u32) {
         set(hTexRef, |state| {
-            state.how.anisotropy = maxAniso;
+            state.how.max_anisotropy = maxAniso;
             Ok(())
         })
     }
@@ -315,13 +316,13 @@ entry! {
     }
 
     fn cuTexRefGetAddressMode (pam: Out<i32>, hTexRef: Ptr, dim: i32) {
-        let modes = by_handle(hTexRef)?.get(|state| state.how.address);
+        let modes = by_handle(hTexRef)?.get(|state| state.how.address_mode);
         let mode = usize::try_from(dim).ok().and_then(|n| modes.get(n).copied());
         give(pam, mode.ok_or(status::INVALID_VALUE)?)
     }
 
     fn cuTexRefGetFilterMode (pfm: Out<i32>, hTexRef: Ptr) {
-        give(pfm, by_handle(hTexRef)?.get(|state| state.how.filter))
+        give(pfm, by_handle(hTexRef)?.get(|state| state.how.filter_mode))
     }
 
     fn cuTexRefGetMipmapFilterMode (pfm: Out<i32>, hTexRef: Ptr) {
@@ -336,17 +337,18 @@ entry! {
     }
 
     fn cuTexRefGetMipmapLevelBias (pbias: At<f32>, hTexRef: Ptr) {
-        give(pbias, by_handle(hTexRef)?.get(|state| state.how.bias))
+        give(pbias, by_handle(hTexRef)?.get(|state| state.how.mipmap_bias))
     }
 
     fn cuTexRefGetMipmapLevelClamp (pminMipmapLevelClamp: At<f32>, pmaxMipmapLevelClamp: At<f32>, hTexRef: Ptr) {
-        let [least, most] = by_handle(hTexRef)?.get(|state| state.how.clamp);
+        let (least, most) =
+            by_handle(hTexRef)?.get(|state| (state.how.mipmap_min, state.how.mipmap_max));
         give(pminMipmapLevelClamp, least)?;
         give(pmaxMipmapLevelClamp, most)
     }
 
     fn cuTexRefGetMaxAnisotropy (pmaxAniso: Out<i32>, hTexRef: Ptr) {
-        give(pmaxAniso, by_handle(hTexRef)?.get(|state| state.how.anisotropy as i32))
+        give(pmaxAniso, by_handle(hTexRef)?.get(|state| state.how.max_anisotropy as i32))
     }
 
     fn cuTexRefGetBorderColor (pBorderColor: At<[f32; 4]>, hTexRef: Ptr) {
