@@ -41,6 +41,17 @@ struct Loaded {
     _object: Box<[u8]>,
 }
 
+/// What a launch has beside the program's arguments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside {
+    /// The queue's address.
+    pub queue: u64,
+    /// The client of a host call buffer, for a kernel that asks ([`HsaCode::asks`]).
+    pub rpc: u64,
+    /// The workspace of `grid.sync()`, of a cooperative launch.
+    pub workspace: u64,
+}
+
 /// A kernel as a launch needs it.
 #[derive(Clone, Debug, Default)]
 struct Entry {
@@ -281,7 +292,11 @@ impl HsaCode {
     /// # Errors
     /// There is no such kernel; the launch has more threads than the device counts, or a block than the kernel has
     /// room for.
-    pub fn prepare(&self, dispatch: &Dispatch, queue: u64) -> Result<(Vec<u8>, Shape), Failure> {
+    pub fn prepare(
+        &self,
+        dispatch: &Dispatch,
+        beside: &Beside,
+    ) -> Result<(Vec<u8>, Shape), Failure> {
         let unknown = || Failure::Launch("the module has no such kernel".into());
         let entry = self.entries.get(dispatch.kernel).ok_or_else(unknown)?;
         let (grid, dynamic) = (dispatch.grid, dispatch.dynamic_shared);
@@ -296,9 +311,8 @@ impl HsaCode {
         let mut bytes = match &entry.facts {
             None => dispatch.arguments.to_vec(),
             Some(facts) => {
-                let (bytes, items) =
-                    ptx::arguments(facts, &dispatch.arguments, grid, dispatch.block, dynamic)
-                        .ok_or_else(|| self.too_large(dispatch))?;
+                let (bytes, items) = ptx::arguments(facts, dispatch, beside)
+                    .ok_or_else(|| self.too_large(dispatch))?;
                 shape.items = [items, 1, 1];
                 bytes
             }
@@ -311,7 +325,7 @@ impl HsaCode {
         }
         bytes.resize(bytes.len().max(entry.kernarg as usize), 0);
         if entry.facts.is_none() {
-            wire::hide(&mut bytes, &entry.arguments, &shape, dynamic, queue);
+            wire::hide(&mut bytes, &entry.arguments, &shape, dynamic, beside.queue);
         }
         Ok((bytes, shape))
     }
@@ -322,6 +336,12 @@ impl HsaCode {
             "kernel {name}: a block of {:?} threads is too large for its layout",
             dispatch.block
         ))
+    }
+
+    /// Whether a kernel asks its host.
+    pub fn asks(&self, kernel: usize) -> bool {
+        let facts = self.entries.get(kernel).and_then(|entry| entry.facts.as_ref());
+        facts.is_some_and(|facts| facts.host_calls)
     }
 
     /// A kernel's symbol, for messages.

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use cushim_accel::{Dispatch, Failure, Packet, Work};
 
-use crate::code::HsaCode;
+use crate::code::{Beside, HsaCode};
 use crate::ffi::Sig;
-use crate::flight::{Flight, What};
+use crate::flight::{Flight, Needs, What};
 use crate::memory::Row;
 use crate::ring::{Refused, Ring};
 use crate::runtime::{Core, Device};
@@ -92,12 +92,19 @@ impl Place<'_> {
         };
         let unknown = || Failure::Launch("the module has no such kernel".into());
         let code = dispatch.code.as_any().downcast_ref::<HsaCode>().ok_or_else(unknown)?;
-        let (arguments, mut shape) = code.prepare(dispatch, self.ring.address())?;
+        let mut beside = Beside { queue: self.ring.address(), ..Beside::default() };
+        let mut needs = Needs { _code: Some(dispatch.code.clone()), ..Needs::default() };
+        if code.asks(dispatch.kernel) {
+            let (client, asking) = self.ring.calls()?.begin()?;
+            (beside.rpc, needs.asking) = (client, Some(asking));
+        }
+        let (arguments, mut shape) = code.prepare(dispatch, &beside)?;
         let segment = self.core.kernargs.put(&arguments)?;
         shape.kernarg = segment.address;
         let what = What::Kernel(code.name(dispatch.kernel).to_owned());
         let mut flight = Flight::new(signal, what, now, waits);
-        flight.needs = (Some(segment), Some(dispatch.code.clone()));
+        needs.segment = Some(segment);
+        flight.needs = needs;
         let flight = Arc::new(flight);
         self.ring.submit(&signals, Some(&shape), &flight).map(|()| flight)
     }

@@ -5,13 +5,14 @@
 
 use std::sync::OnceLock;
 
-use cushim_accel::{Failure, Image, Kernel};
+use cushim_accel::{Dispatch, Failure, Image, Kernel};
 use cushim_ptx::ir::{Function, Module};
 use cushim_ptx::texts;
 use cushim_ptx::types::Space;
 use cushim_translate::abi::{Facts, Lanes, Launch};
-use cushim_translate::{Compiler, Refusal, Target, amdgpu};
+use cushim_translate::{Cache, Compiler, Refusal, Target, amdgpu};
 
+use crate::code::Beside;
 use crate::describe;
 
 /// A module that was translated.
@@ -41,12 +42,17 @@ pub fn translate(image: &Image<'_>, isa: &str) -> Result<Translated, Failure> {
     let unknown = || Failure::NoImage(format!("{isa}: PTX is not translated for this GPU"));
     let target = Target::from_name(isa).ok_or_else(unknown)?;
     let text = amdgpu::emit(&module, &target);
-    let object = compiler()?.compile(&text.ir, &target);
+    let object = cushim_translate::compiled(&text.ir, &target, compiler()?, cache().as_ref());
     let object = object.map_err(|why| Failure::NoImage(format!("translated PTX: {why}")))?;
     let constant = |space| space == Space::Const;
     let variables = module.globals.iter().map(|g| (g.name.clone(), constant(g.space))).collect();
     let kernels = kernels(&module, &text.kernels, &text.refused);
     Ok(Translated { object, kernels, variables })
+}
+
+/// Where code is kept from run to run.
+fn cache() -> Option<Cache> {
+    cushim_accel::cache::folder().map(|folder| Cache::at(&folder))
 }
 
 /// The compiler, looked for once.
@@ -101,24 +107,21 @@ fn describe(
 
 /// A launch's arguments as a translated kernel finds them, and the work-items of a block; `None` where no layout has
 /// room for such a block.
-pub fn arguments(
-    facts: &Facts,
-    parameters: &[u8],
-    grid: [u32; 3],
-    block: [u32; 3],
-    dynamic: u32,
-) -> Option<(Vec<u8>, u32)> {
+pub fn arguments(facts: &Facts, dispatch: &Dispatch, beside: &Beside) -> Option<(Vec<u8>, u32)> {
+    let Dispatch { grid, block, .. } = *dispatch;
     let threads = block.iter().try_fold(1_u32, |all, side| all.checked_mul(*side))?;
     let (lanes, items) = facts.layout(threads)?;
     let launch = Launch {
         grid,
         block,
-        dynamic_shared_bytes: dynamic,
+        dynamic_shared_bytes: dispatch.dynamic_shared,
         lanes_layout: lanes as u32,
+        rpc: beside.rpc,
+        workspace: beside.workspace,
         ..Launch::default()
     };
     let mut bytes = vec![0; facts.launch_offset as usize];
-    bytes.iter_mut().zip(parameters).for_each(|(to, from)| *to = *from);
+    bytes.iter_mut().zip(&dispatch.arguments).for_each(|(to, from)| *to = *from);
     bytes.extend(launch.bytes());
     Some((bytes, items))
 }
@@ -127,6 +130,22 @@ pub fn arguments(
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
+    use cushim_accel::{Code, Variable};
+    use std::sync::Arc;
+
+    struct Nothing;
+
+    impl Code for Nothing {
+        fn kernels(&self) -> &[Kernel] {
+            &[]
+        }
+        fn variables(&self) -> &[Variable] {
+            &[]
+        }
+        fn as_any(&self) -> &dyn std::any::Any {
+            self
+        }
+    }
 
     #[test]
     fn the_launch_stands_behind_the_parameters() {
@@ -138,12 +157,27 @@ mod tests {
             static_shared_bytes: 0,
             dynamic_shared: true,
             max_threads: 1024,
+            host_calls: true,
         };
-        let (bytes, items) = arguments(&facts, &[7; 12], [5, 1, 1], [33, 2, 1], 100).unwrap();
+        let code: Arc<dyn Code> = Arc::new(Nothing);
+        let dispatch = |block| Dispatch {
+            tag: 0,
+            code: code.clone(),
+            kernel: 0,
+            grid: [5, 1, 1],
+            block,
+            cluster: None,
+            dynamic_shared: 100,
+            arguments: [7; 12].into(),
+            cooperative: false,
+        };
+        let beside = Beside { rpc: 0x1_0000_0002, workspace: 9, ..Beside::default() };
+        let (bytes, items) = arguments(&facts, &dispatch([33, 2, 1]), &beside).unwrap();
         assert_eq!((bytes.len(), items), (16 + 64, 192));
         assert_eq!(bytes[..16], [7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 0, 0, 0, 0]);
         assert_eq!(bytes[16..28], [5, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0]);
         assert_eq!(bytes[40..48], [100, 0, 0, 0, 1, 0, 0, 0]);
-        assert!(arguments(&facts, &[0; 12], [1; 3], [513, 1, 1], 0).is_none());
+        assert_eq!(bytes[48..64], [2, 0, 0, 0, 1, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]);
+        assert!(arguments(&facts, &dispatch([513, 1, 1]), &beside).is_none());
     }
 }

@@ -13,9 +13,10 @@ use crate::api::Api;
 use crate::fault;
 use crate::ffi::*;
 use crate::flight::Flights;
+use crate::heap::Heap;
 use crate::kernargs::Kernargs;
 use crate::memory::Memory;
-use crate::ring::Rings;
+use crate::ring::{Home, Rings};
 use crate::signals::Signals;
 
 /// The runtime and what is made of it.
@@ -44,6 +45,8 @@ pub struct Device {
     pub rings: Rings,
     /// Copies that its streams have asked for.
     pub copies: Flights,
+    /// What `malloc` gives its kernels.
+    pub heap: Arc<Heap>,
 }
 
 /// Those who hear of memory faults: the runtime's handler cannot be taken back.
@@ -64,13 +67,14 @@ impl Core {
         let status = unsafe { (api.hsa_amd_profiling_async_copy_enable)(true) };
         api.check("hsa_amd_profiling_async_copy_enable", status)?;
         let frequency: u64 = system(&api, system::TIMESTAMP_FREQUENCY)?;
-        let device = |gpu: &Gpu| Device {
-            gpu: gpu.clone(),
-            rings: Rings::new(api, gpu.clone()),
-            copies: Flights::default(),
+        let memory = Arc::new(Memory::new(api, gpus.clone().into(), host));
+        let device = |(number, gpu): (usize, &Gpu)| {
+            let heap = Arc::new(Heap::of(number));
+            let home = Home { device: number, memory: memory.clone(), heap: heap.clone() };
+            let rings = Rings::new(api, gpu.clone(), home);
+            Device { gpu: gpu.clone(), rings, heap, copies: Flights::default() }
         };
-        let devices = gpus.iter().map(device).collect();
-        let memory = Arc::new(Memory::new(api, gpus.into(), host));
+        let devices = gpus.iter().enumerate().map(device).collect();
         let core = Arc::new(Core {
             api,
             signals: Signals::new(api),
@@ -117,6 +121,14 @@ impl Core {
 
 /// The runtime, which counts how often it was started.
 struct Started(Api);
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        for device in &self.devices {
+            device.heap.end(&self.memory);
+        }
+    }
+}
 
 impl Drop for Started {
     fn drop(&mut self) {

@@ -5,9 +5,11 @@
 //! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
 //! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
 
+pub mod cache;
 mod failure;
 pub mod file;
 pub mod locks;
+pub mod printed;
 pub mod queue;
 #[cfg(test)]
 mod queue_tests;

@@ -34,6 +34,25 @@
 //! [`Lanes::work_items`] of them, whatever the block's shape: the kernel computes `%tid` from [`Launch::block`]. So a
 //! dispatch of `grid` blocks has, in work-items, `[grid.x * n, grid.y, grid.z]`, of which the first must fit in 32 bits.
 
+/// What kernels ask of their host, through LLVM's RPC protocol (`libc/shared/rpc.h`). [`Launch::rpc`] is `rpc::Client`,
+/// 552 bytes in memory of the device; a packet has as many lanes as a wave, and a wave makes one conversation.
+pub mod calls {
+    /// Opcodes of this runtime's own have this letter.
+    const OWN: u32 = (b'C' as u32) << 24;
+    /// `vprintf`: the device sends the format with its NUL; the host sends in word 0 how many bytes of arguments it
+    /// needs, which lie as CUDA lays them out; the device sends them. As long as the host sends addresses in word 1,
+    /// the device sends the strings there; a lane of which none is wanted has 0, and sends nothing. At last the host
+    /// sends in word 0 what `vprintf` returns.
+    pub const PRINT: u32 = OWN;
+    /// `__assertfail`: the device sends line, block and thread (seven words of 32 bits), then message, file and
+    /// function; the host sends a packet that means nothing.
+    pub const ASSERT: u32 = OWN + 1;
+    /// `malloc`, LLVM's.
+    pub const MALLOC: u32 = 0x6300_000a;
+    /// `free`, which is answered by a packet that means nothing.
+    pub const FREE: u32 = OWN + 2;
+}
+
 /// What stands behind a kernel's parameters. 64 bytes, little-endian, aligned to 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
@@ -46,7 +65,7 @@ pub struct Launch {
     pub dynamic_shared_bytes: u32,
     /// How threads lie in waves: a [`Lanes`] that [`Facts::lanes`] allows.
     pub lanes_layout: u32,
-    /// The address of a host call buffer; 0 for none. Nothing uses it so far.
+    /// The address of the client of a host call buffer ([`calls`]); 0 for a kernel without [`Facts::host_calls`].
     pub rpc: u64,
     /// The address of the zeroed workspace of `grid.sync()`, 16 bytes at least, in a cooperative launch; else 0.
     pub workspace: u64,
@@ -127,6 +146,8 @@ pub struct Facts {
     pub dynamic_shared: bool,
     /// Threads of a block at most.
     pub max_threads: u32,
+    /// It asks its host ([`Launch::rpc`]).
+    pub host_calls: bool,
 }
 
 impl Facts {
@@ -145,7 +166,7 @@ impl Facts {
 /// The symbol of a table in each code object that says what is known of its kernels ([`Facts::read`]).
 pub const TABLE: &str = "cushim.kernels";
 /// How the table begins.
-const HEAD: &str = "cushim kernels 1";
+const HEAD: &str = "cushim kernels 2";
 
 impl Facts {
     /// The table of kernels: a line of text for each, its fields behind each other with tabs between them.
@@ -154,9 +175,9 @@ impl Facts {
             let lanes: String = f.lanes.iter().map(|l| l.letter()).collect();
             let numbers = [f.parameter_bytes, f.launch_offset, f.static_shared_bytes];
             let [parameters, launch, shared] = numbers;
-            let dynamic = u8::from(f.dynamic_shared);
+            let [dynamic, asks] = [f.dynamic_shared, f.host_calls].map(u8::from);
             format!(
-                "{}\t{parameters}\t{launch}\t{lanes}\t{shared}\t{dynamic}\t{}\n",
+                "{}\t{parameters}\t{launch}\t{lanes}\t{shared}\t{dynamic}\t{}\t{asks}\n",
                 f.name, f.max_threads
             )
         });
@@ -174,7 +195,8 @@ impl Facts {
 
     fn line(line: &str) -> Option<Facts> {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, parameters, launch, lanes, shared, dynamic, threads] = fields.as_slice() else {
+        let [name, parameters, launch, lanes, shared, dynamic, threads, asks] = fields.as_slice()
+        else {
             return None;
         };
         Some(Facts {
@@ -185,6 +207,7 @@ impl Facts {
             static_shared_bytes: shared.parse().ok()?,
             dynamic_shared: *dynamic == "1",
             max_threads: threads.parse().ok()?,
+            host_calls: *asks == "1",
         })
     }
 }
@@ -226,6 +249,7 @@ mod tests {
                 static_shared_bytes: 400,
                 dynamic_shared: true,
                 max_threads: 256,
+                host_calls: true,
             },
             Facts {
                 name: "other".into(),
@@ -235,11 +259,12 @@ mod tests {
                 static_shared_bytes: 0,
                 dynamic_shared: false,
                 max_threads: 1024,
+                host_calls: false,
             },
         ];
         let table = Facts::table(&all);
         assert_eq!(Facts::read(&table).as_deref(), Some(&all[..]));
-        assert_eq!(Facts::read("cushim kernels 2\n"), None);
+        assert_eq!(Facts::read("cushim kernels 1\n"), None);
         assert_eq!(Facts::read(&table.replace("FH", "FX")), None);
     }
 

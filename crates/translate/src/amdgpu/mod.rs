@@ -10,6 +10,7 @@ mod collective;
 mod control;
 mod function;
 mod globals;
+mod host;
 mod locals;
 mod mbarrier;
 mod memory;
@@ -64,9 +65,12 @@ pub fn emit(module: &Module, target: &Target) -> Text {
             static_shared_bytes: shared,
             dynamic_shared: layout::names_dynamic_shared(module, number),
             max_threads: function::max_threads(f),
+            host_calls: host::is_asked(module, number),
         });
     }
-    let ir = assemble(module, &names, &made, &wanted) + &table(&kernels);
+    let asked = kernels.iter().any(|kernel: &Facts| kernel.host_calls);
+    let client = asked.then_some(target);
+    let ir = assemble(module, &names, &made, &wanted, client) + &table(&kernels);
     Text { ir, kernels, refused }
 }
 
@@ -117,10 +121,15 @@ fn assemble(
     names: &Names,
     made: &BTreeMap<u32, Made>,
     wanted: &BTreeSet<u32>,
+    client: Option<&Target>,
 ) -> String {
     let mut text = String::from("; made by cushim from PTX\n");
     text += &globals::emit(module, names);
-    let mut declared = BTreeSet::new();
+    let mut of_client = BTreeSet::new();
+    if let Some(target) = client {
+        text += &host::client(target, &mut of_client);
+    }
+    let mut declared: BTreeSet<&String> = of_client.iter().collect();
     for n in wanted {
         match made.get(n) {
             Some(Ok(one)) => {
