@@ -12,6 +12,7 @@ use cushim_accel::{Code, Failure};
 use crate::calls::Asking;
 use crate::kernargs::Segment;
 use crate::signals::Native;
+use crate::together::Workspace;
 
 /// What it is, for messages and times.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct Needs {
     pub segment: Option<Segment>,
     /// Its code.
     pub _code: Option<Arc<dyn Code>>,
+    /// Where `grid.sync()` counts.
+    pub _workspace: Option<Workspace>,
     /// Somebody who answers it.
     pub asking: Option<Asking>,
 }

@@ -83,10 +83,10 @@ impl Place<'_> {
     ) -> Result<Arc<Flight>, Refused> {
         // What is in the ring before it has ended before it in any case.
         waits.extend(last.iter().filter(|(_, ring)| !ring).map(|(signal, _)| signal.clone()));
-        let signals = handles(&waits);
         let signal = self.core.signals.take()?;
         let now = self.core.now();
         let Some(dispatch) = dispatch else {
+            let signals = handles(&waits);
             let flight = Arc::new(Flight::new(signal, What::Barrier, now, waits));
             return self.ring.submit(&signals, None, &flight).map(|()| flight);
         };
@@ -98,6 +98,16 @@ impl Place<'_> {
             let (client, asking) = self.ring.calls()?.begin()?;
             (beside.rpc, needs.asking) = (client, Some(asking));
         }
+        // Until it is launched no other is, so that they run one after the other.
+        let mut together = None;
+        if dispatch.cooperative {
+            let workspace = self.device.together.workspace()?;
+            beside.workspace = workspace.address;
+            needs._workspace = Some(workspace);
+            let before = together.insert(self.device.together.last());
+            waits.extend(before.as_ref().cloned());
+        }
+        let signals = handles(&waits);
         let (arguments, mut shape) = code.prepare(dispatch, &beside)?;
         let segment = self.core.kernargs.put(&arguments)?;
         shape.kernarg = segment.address;
@@ -106,7 +116,11 @@ impl Place<'_> {
         needs.segment = Some(segment);
         flight.needs = needs;
         let flight = Arc::new(flight);
-        self.ring.submit(&signals, Some(&shape), &flight).map(|()| flight)
+        self.ring.submit(&signals, Some(&shape), &flight)?;
+        if let Some(mut last) = together {
+            *last = Some(flight.signal.clone());
+        }
+        Ok(flight)
     }
 
     fn copy(

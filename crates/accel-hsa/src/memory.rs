@@ -167,6 +167,21 @@ impl Memory {
         self.api.check("hsa_memory_copy", status)
     }
 
+    /// Reads memory of a device that the table does not know.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn read_device(&self, from: u64, bytes: &mut [u8]) -> Result<(), Failure> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the caller's: device memory of at least that size, and bytes of the host.
+        let status = unsafe {
+            (self.api.hsa_memory_copy)(bytes.as_mut_ptr().cast(), pointer(from), bytes.len())
+        };
+        self.api.check("hsa_memory_copy", status)
+    }
+
     /// The pool of the host's that every device sees at once.
     pub fn fine(&self) -> Pool {
         self.host.fine

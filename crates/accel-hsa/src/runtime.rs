@@ -3,6 +3,7 @@
 //! Owns starting the runtime and hearing of memory faults. Must not know: streams, code.
 
 use std::ffi::c_void;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, Weak};
 
 use cushim_accel::Failure;
@@ -18,6 +19,7 @@ use crate::kernargs::Kernargs;
 use crate::memory::Memory;
 use crate::ring::{Home, Rings};
 use crate::signals::Signals;
+use crate::together::Together;
 
 /// The runtime and what is made of it.
 pub struct Core {
@@ -47,6 +49,10 @@ pub struct Device {
     pub copies: Flights,
     /// What `malloc` gives its kernels.
     pub heap: Arc<Heap>,
+    /// Bytes of a thread's stack at least, where the compiler does not know how deep it is.
+    pub stack: AtomicU32,
+    /// Cooperative launches.
+    pub together: Together,
 }
 
 /// Those who hear of memory faults: the runtime's handler cannot be taken back.
@@ -72,7 +78,14 @@ impl Core {
             let heap = Arc::new(Heap::of(number));
             let home = Home { device: number, memory: memory.clone(), heap: heap.clone() };
             let rings = Rings::new(api, gpu.clone(), home);
-            Device { gpu: gpu.clone(), rings, heap, copies: Flights::default() }
+            Device {
+                gpu: gpu.clone(),
+                rings,
+                heap,
+                copies: Flights::default(),
+                stack: AtomicU32::new(0),
+                together: Together::new(number, &memory),
+            }
         };
         let devices = gpus.iter().enumerate().map(device).collect();
         let core = Arc::new(Core {
@@ -126,6 +139,7 @@ impl Drop for Core {
     fn drop(&mut self) {
         for device in &self.devices {
             device.heap.end(&self.memory);
+            device.together.end();
         }
     }
 }

@@ -10,6 +10,9 @@
 //! - A kernel has its CUDA name; its descriptor is the symbol `NAME.kd`.
 //! - A `__device__`, `__constant__` or `__managed__` variable is a global symbol of the same name and size. The loader
 //!   gives it its initial value.
+//! - A managed variable is found through the symbol [`MANAGED`]`NAME`, 8 bytes for its address: whoever loads the code takes
+//!   memory for it, copies the initial value there from `NAME`, and stores the address. A variable of another module is
+//!   found through [`EXTERNAL`]`NAME` alike.
 //! - `.group_segment_fixed_size` of the metadata is static shared memory, with what aligns the dynamic one behind it:
 //!   the packet's group segment has that many bytes and the launch's dynamic ones. `.private_segment_fixed_size` and
 //!   `.uses_dynamic_stack` are local memory and call frames.
@@ -33,6 +36,11 @@
 //! A dispatch has a workgroup for each block: workgroup (x, y, z) is block (x, y, z). A workgroup has one dimension,
 //! [`Lanes::work_items`] of them, whatever the block's shape: the kernel computes `%tid` from [`Launch::block`]. So a
 //! dispatch of `grid` blocks has, in work-items, `[grid.x * n, grid.y, grid.z]`, of which the first must fit in 32 bits.
+
+/// Before a managed variable's name: the symbol that holds its address.
+pub const MANAGED: &str = "cushim.managed.";
+/// Before the name of a variable that another module defines: the symbol that holds its address.
+pub const EXTERNAL: &str = "cushim.external.";
 
 /// What kernels ask of their host, through LLVM's RPC protocol (`libc/shared/rpc.h`). [`Launch::rpc`] is `rpc::Client`,
 /// 552 bytes in memory of the device; a packet has as many lanes as a wave, and a wave makes one conversation.
@@ -133,6 +141,8 @@ impl Lanes {
 pub struct Facts {
     /// Its name; the descriptor's symbol is this with `.kd`.
     pub name: String,
+    /// Offset and size of each of CUDA's parameters, in bytes.
+    pub places: Vec<(u32, u32)>,
     /// Bytes of CUDA's parameters.
     pub parameter_bytes: u32,
     /// Where [`Launch`] stands.
@@ -175,9 +185,11 @@ impl Facts {
             let lanes: String = f.lanes.iter().map(|l| l.letter()).collect();
             let numbers = [f.parameter_bytes, f.launch_offset, f.static_shared_bytes];
             let [parameters, launch, shared] = numbers;
+            let places = f.places.iter().map(|(offset, size)| format!("{offset}+{size}"));
+            let places = places.collect::<Vec<_>>().join(",");
             let [dynamic, asks] = [f.dynamic_shared, f.host_calls].map(u8::from);
             format!(
-                "{}\t{parameters}\t{launch}\t{lanes}\t{shared}\t{dynamic}\t{}\t{asks}\n",
+                "{}\t{parameters}\t{launch}\t{lanes}\t{shared}\t{dynamic}\t{}\t{asks}\t{places}\n",
                 f.name, f.max_threads
             )
         });
@@ -195,12 +207,19 @@ impl Facts {
 
     fn line(line: &str) -> Option<Facts> {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, parameters, launch, lanes, shared, dynamic, threads, asks] = fields.as_slice()
+        let [name, parameters, launch, lanes, shared, dynamic, threads, asks, places] =
+            fields.as_slice()
         else {
             return None;
         };
+        let place = |text: &str| {
+            let (offset, size) = text.split_once('+')?;
+            Some((offset.parse().ok()?, size.parse().ok()?))
+        };
+        let places = places.split(',').filter(|text| !text.is_empty());
         Some(Facts {
             name: (*name).to_owned(),
+            places: places.map(place).collect::<Option<_>>()?,
             parameter_bytes: parameters.parse().ok()?,
             launch_offset: launch.parse().ok()?,
             lanes: lanes.chars().map(Lanes::from_letter).collect::<Option<_>>()?,
@@ -243,6 +262,7 @@ mod tests {
         let all = [
             Facts {
                 name: "_Z1kPf".into(),
+                places: vec![(0, 8), (8, 4)],
                 parameter_bytes: 12,
                 launch_offset: 16,
                 lanes: vec![Lanes::Full, Lanes::Half],
@@ -253,6 +273,7 @@ mod tests {
             },
             Facts {
                 name: "other".into(),
+                places: Vec::new(),
                 parameter_bytes: 0,
                 launch_offset: 0,
                 lanes: vec![Lanes::Half],

@@ -59,6 +59,7 @@ pub fn emit(module: &Module, target: &Target) -> Text {
         let (_, shared) = cushim_ptx::exec::shared_layout(module, number);
         kernels.push(Facts {
             name: f.name.clone(),
+            places: f.places(),
             parameter_bytes: f.params_size,
             launch_offset: launch_offset(f.params_size),
             lanes: layout::allowed(module, number, target),
@@ -141,6 +142,7 @@ fn assemble(
             None => {}
         }
     }
+    text += &globals::holders(module, names, &text);
     for line in declared {
         text += line;
         text += "\n";
