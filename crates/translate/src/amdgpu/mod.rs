@@ -11,6 +11,7 @@ mod control;
 mod function;
 mod globals;
 mod host;
+mod library;
 mod locals;
 mod mbarrier;
 mod memory;
@@ -22,6 +23,7 @@ use crate::abi::{Facts, TABLE, launch_offset};
 use crate::layout;
 use crate::refusal::{Refusal, Refused};
 use crate::target::Target;
+pub(crate) use barrier::counts;
 use cushim_ptx::ir::Module;
 use names::Names;
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,9 +71,13 @@ pub fn emit(module: &Module, target: &Target) -> Text {
             host_calls: host::is_asked(module, number),
         });
     }
-    let asked = kernels.iter().any(|kernel: &Facts| kernel.host_calls);
-    let client = asked.then_some(target);
-    let ir = assemble(module, &names, &made, &wanted, client) + &table(&kernels);
+    let needs = library::Needs {
+        host: kernels.iter().any(|kernel: &Facts| kernel.host_calls),
+        barriers: wanted.iter().any(|n| barrier::count_in(module, *n)),
+    };
+    let mut declared = BTreeSet::new();
+    let library = library::text(target, needs, &mut declared);
+    let ir = library + &assemble(module, &names, &made, &wanted, declared) + &table(&kernels);
     Text { ir, kernels, refused }
 }
 
@@ -122,15 +128,11 @@ fn assemble(
     names: &Names,
     made: &BTreeMap<u32, Made>,
     wanted: &BTreeSet<u32>,
-    client: Option<&Target>,
+    of_library: BTreeSet<String>,
 ) -> String {
     let mut text = String::from("; made by cushim from PTX\n");
     text += &globals::emit(module, names);
-    let mut of_client = BTreeSet::new();
-    if let Some(target) = client {
-        text += &host::client(target, &mut of_client);
-    }
-    let mut declared: BTreeSet<&String> = of_client.iter().collect();
+    let mut declared: BTreeSet<&String> = of_library.iter().collect();
     for n in wanted {
         match made.get(n) {
             Some(Ok(one)) => {

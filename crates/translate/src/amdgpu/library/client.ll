@@ -3,23 +3,6 @@
 ; The client: ports u32 @0, inbox @8, outbox @16, headers @24, packets @32 (addresses), locks u32[128] @40.
 ; All of a wave's lanes that call are together throughout: what decides where they go is a ballot.
 
-; The first of the lanes that are here.
-define internal i1 @cushim.rpc.leads() #3 {
-  %here = call i64 @cushim.rpc.ballot(i1 true)
-  %number = call i64 @llvm.cttz.i64(i64 %here, i1 true)
-  %first = trunc i64 %number to i32
-  %lane = call i32 @cushim.rpc.lane()
-  %leads = icmp eq i32 %lane, %first
-  ret i1 %leads
-}
-
-; Whether a condition holds for some lane that is here.
-define internal i1 @cushim.rpc.any(i1 %c) #3 {
-  %lanes = call i64 @cushim.rpc.ballot(i1 %c)
-  %some = icmp ne i64 %lanes, 0
-  ret i1 %some
-}
-
 ; The client of a launch. Without one nobody answers.
 define internal ptr addrspace(1) @cushim.rpc.client(ptr addrspace(4) %launch) #3 {
   %at = getelementptr i8, ptr addrspace(4) %launch, i64 32
@@ -63,7 +46,7 @@ define internal i1 @cushim.rpc.owned(ptr addrspace(1) %client, i32 %port) #3 {
 ; The packet of this lane at a port.
 define internal ptr addrspace(1) @cushim.rpc.packet(ptr addrspace(1) %client, i32 %port) #3 {
   %packets = call ptr addrspace(1) @cushim.rpc.field(ptr addrspace(1) %client, i64 32)
-  %lane = call i32 @cushim.rpc.lane()
+  %lane = call i32 @cushim.wave.lane()
   %first = mul i32 %port, $LANES
   %number = add i32 %first, %lane
   %wide = zext i32 %number to i64
@@ -75,8 +58,8 @@ define internal ptr addrspace(1) @cushim.rpc.packet(ptr addrspace(1) %client, i3
 ; Takes a port for these lanes and this opcode.
 define internal i32 @cushim.rpc.open(ptr addrspace(1) %client, i32 %opcode) #2 {
 entry:
-  %leads = call i1 @cushim.rpc.leads()
-  %here = call i64 @cushim.rpc.ballot(i1 true)
+  %leads = call i1 @cushim.wave.leads()
+  %here = call i64 @cushim.wave.ballot(i1 true)
   %ports = load i32, ptr addrspace(1) %client, align 8
   br label %try
 try:
@@ -112,7 +95,7 @@ got:
   br label %taken
 taken:
   %mine = phi i1 [ false, %try ], [ false, %take ], [ false, %undo ], [ true, %got ]
-  %done = call i1 @cushim.rpc.any(i1 %mine)
+  %done = call i1 @cushim.wave.any(i1 %mine)
   br i1 %done, label %end, label %next
 next:
   call void @llvm.amdgcn.s.sleep(i32 1)
@@ -127,7 +110,7 @@ end:
 ; Gives a port back.
 define internal void @cushim.rpc.close(ptr addrspace(1) %client, i32 %port) #2 {
 entry:
-  %leads = call i1 @cushim.rpc.leads()
+  %leads = call i1 @cushim.wave.leads()
   br i1 %leads, label %give, label %end
 give:
   %word = lshr i32 %port, 5
@@ -150,7 +133,7 @@ entry:
   br label %look
 look:
   %owned = call i1 @cushim.rpc.owned(ptr addrspace(1) %client, i32 %port)
-  %all = call i1 @cushim.rpc.any(i1 %owned)
+  %all = call i1 @cushim.wave.any(i1 %owned)
   br i1 %all, label %end, label %pause
 pause:
   call void @llvm.amdgcn.s.sleep(i32 8)
@@ -164,7 +147,7 @@ end:
 define internal void @cushim.rpc.hand(ptr addrspace(1) %client, i32 %port) #2 {
 entry:
   fence release
-  %leads = call i1 @cushim.rpc.leads()
+  %leads = call i1 @cushim.wave.leads()
   br i1 %leads, label %turn, label %end
 turn:
   %outbox = call ptr addrspace(1) @cushim.rpc.box(ptr addrspace(1) %client, i64 16, i32 %port)
@@ -231,7 +214,7 @@ entry:
 look:
   %sent = phi i64 [ 56, %entry ], [ %next, %more ]
   %left = icmp ugt i64 %bytes, %sent
-  %some = call i1 @cushim.rpc.any(i1 %left)
+  %some = call i1 @cushim.wave.any(i1 %left)
   br i1 %some, label %more, label %end
 more:
   call void @cushim.rpc.wait(ptr addrspace(1) %client, i32 %port)
@@ -269,7 +252,7 @@ answer:
   call void @cushim.rpc.wait(ptr addrspace(1) %client, i32 %port)
   %wanted = load i64, ptr addrspace(1) %second, align 8
   %some = icmp ne i64 %wanted, 0
-  %more = call i1 @cushim.rpc.any(i1 %some)
+  %more = call i1 @cushim.wave.any(i1 %some)
   br i1 %more, label %string, label %end
 string:
   call void @cushim.rpc.string(ptr addrspace(1) %client, i32 %port, i64 %wanted)

@@ -1,6 +1,6 @@
 //! What kernels ask of their host: `vprintf`, `malloc`, `free`, `__assertfail`.
 //!
-//! Owns the calls and the functions behind them (`client.ll`), which talk with the host by LLVM's RPC protocol through the
+//! Owns the calls; the functions behind them (`library/client.ll`) talk with the host by LLVM's RPC protocol through the
 //! buffer of [`crate::abi::Launch::rpc`]. All lanes of a wave that come together make one conversation. Must not know: who
 //! answers.
 
@@ -8,46 +8,8 @@ use super::function::Emitter;
 use crate::abi::calls;
 use crate::llvm::{Type, Value};
 use crate::refusal::Refused;
-use crate::target::Target;
 use cushim_ptx::exec::DeviceFunction;
 use cushim_ptx::ir::{Arg, Call, Callee, Function, Module, Special, Src};
-use std::collections::BTreeSet;
-
-/// The functions, but for what depends on the width of waves.
-const CLIENT: &str = include_str!("client.ll");
-
-/// Intrinsics that the functions call.
-const DECLARED: [&str; 6] = [
-    "declare i64 @llvm.cttz.i64(i64, i1)",
-    "declare i64 @llvm.umin.i64(i64, i64)",
-    "declare i64 @llvm.usub.sat.i64(i64, i64)",
-    "declare i32 @llvm.amdgcn.workitem.id.x()",
-    "declare void @llvm.amdgcn.s.sleep(i32)",
-    "declare void @llvm.trap()",
-];
-
-/// The functions for a target, and what they need declared.
-pub(super) fn client(target: &Target, declared: &mut BTreeSet<String>) -> String {
-    let wave = target.wave;
-    declared.extend(DECLARED.map(str::to_owned));
-    declared.insert(format!("declare i{wave} @llvm.amdgcn.ballot.i{wave}(i1)"));
-    let widened = match wave {
-        64 => "  ret i64 %lanes\n",
-        _ => "  %wide = zext i32 %lanes to i64\n  ret i64 %wide\n",
-    };
-    let numbers = [("$LANES", wave), ("$PRINT", calls::PRINT), ("$ASSERT", calls::ASSERT)];
-    let text = numbers
-        .iter()
-        .fold(CLIENT.to_owned(), |text, (name, number)| text.replace(name, &number.to_string()));
-    format!(
-        "define internal i64 @cushim.rpc.ballot(i1 %c) #3 {{\n  \
-         %lanes = call i{wave} @llvm.amdgcn.ballot.i{wave}(i1 %c)\n{widened}}}\n\
-         define internal i32 @cushim.rpc.lane() #3 {{\n  \
-         %item = call i32 @llvm.amdgcn.workitem.id.x()\n  \
-         %lane = and i32 %item, {}\n  ret i32 %lane\n}}\n{text}",
-        wave - 1
-    )
-}
 
 /// Whether the host answers this function of the device runtime.
 fn answered(name: &str) -> Option<DeviceFunction> {
