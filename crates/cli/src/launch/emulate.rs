@@ -41,3 +41,18 @@ pub fn environment(library: Option<&Path>) -> Result<(&'static str, OsString), E
     }
     Ok((LD_PRELOAD, value))
 }
+
+/// Loads the library into this process, before AMD's runtime is: for the commands that launch kernels themselves.
+///
+/// # Errors
+/// It is not beside libcushim.so, `library`, or cannot be loaded.
+pub fn emulate_here(library: &Path) -> Result<(), Error> {
+    use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+    let file = found(library)?;
+    // SAFETY: a library of this project, whose constructors do nothing that concerns others.
+    let loaded = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_GLOBAL) };
+    let loaded = loaded.map_err(|error| Error::Library(format!("--emulate: {error}")))?;
+    // AMD's runtime uses it to the end of the process.
+    std::mem::forget(loaded);
+    Ok(())
+}
