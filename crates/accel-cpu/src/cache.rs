@@ -1,40 +1,16 @@
-//! Where compiled kernels are kept between runs, as the environment says.
+//! Where compiled kernels are kept between runs.
 //!
-//! Owns the variables' meaning. Must not know: what is in the folder.
+//! Owns opening the folder once. Must not know: where it is, what is in it.
 
-use std::ffi::OsString;
-use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use cushim_ptx_jit::Cache;
-
-/// The folder: `CUSHIM_CACHE_DIR`, else `cushim` in `XDG_CACHE_HOME`, else `.cache/cushim` in the home folder;
-/// none with `CUSHIM_CACHE=off` (or 0, no, false).
-fn folder(get: &dyn Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let get = |name| get(name).filter(|value| !value.is_empty());
-    let off = get("CUSHIM_CACHE").is_some_and(|how| {
-        ["0", "no", "off", "false"].contains(&how.to_string_lossy().to_lowercase().as_str())
-    });
-    if off {
-        return None;
-    }
-    // The XDG Base Directory Specification: a path that is not absolute does not count.
-    let absolute = |name| get(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let asked = get("CUSHIM_CACHE_DIR").map(PathBuf::from);
-    asked
-        .or_else(|| Some(absolute("XDG_CACHE_HOME")?.join("cushim")))
-        .or_else(|| Some(absolute("HOME")?.join(".cache/cushim")))
-}
 
 /// The folder, if there shall be one and it may be used.
 pub fn cache() -> Option<Arc<Cache>> {
     static CACHE: OnceLock<Option<Arc<Cache>>> = OnceLock::new();
     let open = || {
-        // SAFETY: asks for a number. Where it is not 0, the environment is of somebody with fewer rights.
-        if unsafe { libc::getauxval(libc::AT_SECURE) } != 0 {
-            return None;
-        }
-        let opened = Cache::open(&folder(&|name| std::env::var_os(name))?, Cache::LIMIT);
+        let opened = Cache::open(&cushim_accel::cache::folder()?, Cache::LIMIT);
         if let Err(why) = &opened
             && std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report")
         {
@@ -43,31 +19,4 @@ pub fn cache() -> Option<Arc<Cache>> {
         opened.ok().map(Arc::new)
     };
     CACHE.get_or_init(open).clone()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn with(set: &[(&str, &str)]) -> Option<String> {
-        let get = |name: &str| {
-            set.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
-        };
-        folder(&get).map(|path| path.display().to_string())
-    }
-
-    #[test]
-    fn the_folder_is_as_the_environment_says() {
-        let (own, xdg, home) =
-            (("CUSHIM_CACHE_DIR", "/own"), ("XDG_CACHE_HOME", "/xdg"), ("HOME", "/home/u"));
-        assert_eq!(with(&[own, xdg, home]).as_deref(), Some("/own"));
-        assert_eq!(with(&[("CUSHIM_CACHE_DIR", ""), xdg, home]).as_deref(), Some("/xdg/cushim"));
-        let relative = ("XDG_CACHE_HOME", "relative");
-        assert_eq!(with(&[relative, home]).as_deref(), Some("/home/u/.cache/cushim"));
-        assert_eq!(with(&[]), None);
-        for off in ["off", "0", "No"] {
-            assert_eq!(with(&[own, xdg, home, ("CUSHIM_CACHE", off)]), None);
-        }
-        assert_eq!(with(&[home, ("CUSHIM_CACHE", "on")]).as_deref(), Some("/home/u/.cache/cushim"));
-    }
 }

@@ -1,10 +1,6 @@
 //! What running kernels need from the host: printing, the time, and whom else they ask.
 //!
-//! Owns the text that kernels printed and nobody has seen yet: CUDA shows it when the program synchronises or
-//! launches again, in the order in which it was printed, through the C library's `stdout`, so that it stands in the
-//! right place among what the program prints itself. Must not know: how kernels run.
-
-use std::sync::Mutex;
+//! Owns what of it goes where. Must not know: how kernels run.
 
 use cushim_ptx::exec;
 
@@ -12,30 +8,7 @@ use super::device_runtime::Runtime;
 use super::heap::Heap;
 use super::memory::Memory;
 use super::pool::Job;
-use cushim_accel::locks::lock;
-
-/// Text that waits, at most: more is shown at once. (CUDA's buffer is as large by default, and
-/// overwrites what did not fit.)
-const WAITING: usize = 1 << 20;
-
-static PRINTED: Mutex<Vec<u8>> = Mutex::new(Vec::new());
-
-unsafe extern "C" {
-    /// The C library's stream.
-    static stdout: *mut libc::FILE;
-}
-
-/// Shows what kernels printed so far.
-pub fn flush() {
-    let mut printed = lock(&PRINTED);
-    if printed.is_empty() {
-        return;
-    }
-    // SAFETY: the C library's own stream and a buffer of that length. The lock is held, so that texts
-    // keep their order.
-    unsafe { libc::fwrite(printed.as_ptr().cast(), 1, printed.len(), stdout) };
-    printed.clear();
-}
+use cushim_accel::printed;
 
 /// The host of one launch.
 pub struct Host<'a> {
@@ -51,14 +24,7 @@ pub struct Host<'a> {
 
 impl exec::Host for Host<'_> {
     fn print(&self, bytes: &[u8]) {
-        let full = {
-            let mut printed = lock(&PRINTED);
-            printed.extend_from_slice(bytes);
-            printed.len() > WAITING
-        };
-        if full {
-            flush();
-        }
+        printed::push(bytes);
     }
 
     fn warn(&self, message: &str) {
@@ -66,8 +32,7 @@ impl exec::Host for Host<'_> {
     }
 
     fn assert_failed(&self, message: &str) {
-        // SAFETY: a buffer of that length; nobody can be told of a failure.
-        unsafe { libc::write(2, message.as_ptr().cast(), message.len()) };
+        printed::assertion(message);
     }
 
     fn allocate(&self, bytes: u64) -> u64 {

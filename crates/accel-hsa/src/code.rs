@@ -6,6 +6,7 @@
 
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cushim_accel::{Code, Dispatch, Failure, Image, ImageKind, Kernel, Variable};
 use cushim_image::amdgpu::{Argument, CodeKernel};
@@ -16,6 +17,8 @@ use crate::describe;
 use crate::ffi::*;
 use crate::ptx::{self, Translated};
 use crate::runtime::Core;
+use crate::together;
+use crate::variables::{self, Taken};
 use crate::wire::{self, Shape};
 use cushim_translate::abi::Facts;
 
@@ -30,6 +33,9 @@ pub struct HsaCode {
     entries: Vec<Entry>,
     kernels: Vec<Kernel>,
     variables: Vec<Variable>,
+    undefined: Vec<String>,
+    /// Memory of managed variables: of this code, and of whoever loaded the same library before.
+    _managed: (Taken, Option<Arc<dyn Code>>),
 }
 
 /// What the runtime has loaded, given back once.
@@ -41,6 +47,17 @@ struct Loaded {
     _object: Box<[u8]>,
 }
 
+/// What a launch has beside the program's arguments.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Beside {
+    /// The queue's address.
+    pub queue: u64,
+    /// The client of a host call buffer, for a kernel that asks ([`HsaCode::asks`]).
+    pub rpc: u64,
+    /// The workspace of `grid.sync()`, of a cooperative launch.
+    pub workspace: u64,
+}
+
 /// A kernel as a launch needs it.
 #[derive(Clone, Debug, Default)]
 struct Entry {
@@ -48,6 +65,10 @@ struct Entry {
     kernarg: u32,
     group: u32,
     private: u32,
+    /// Nobody knows how deep its calls are.
+    unbounded: bool,
+    /// Vector registers.
+    registers: u32,
     arguments: Vec<Argument>,
     /// It was translated.
     facts: Option<Facts>,
@@ -67,7 +88,7 @@ impl Drop for Loaded {
 
 impl Drop for HsaCode {
     fn drop(&mut self) {
-        for variable in &self.variables {
+        for variable in self.variables.iter().filter(|variable| !variable.managed) {
             self.core.memory.forget(variable.address);
         }
     }
@@ -99,40 +120,87 @@ impl HsaCode {
         let described = amdgpu::read(object, &Limits::DEFAULT);
         let described = described.map_err(|why| Failure::InvalidImage(why.to_string()))?;
         let executable = Loaded::new(core, device, object)?;
-        let (core, variables) = (core.clone(), Vec::new());
-        let (entries, kernels) = (Vec::new(), Vec::new());
-        let mut code = HsaCode { core, device, executable, entries, kernels, variables };
+        let mut code = HsaCode {
+            core: core.clone(),
+            device,
+            executable,
+            entries: Vec::new(),
+            kernels: Vec::new(),
+            variables: Vec::new(),
+            undefined: Vec::new(),
+            _managed: (Taken::default(), image.managed.cloned()),
+        };
+        let linked = variables::link(&core.memory, device, code.find_variables()?, image)?;
+        (code.variables, code._managed.0) = (linked.variables, linked.taken);
         match &translated {
-            Some(translated) => code.take_translated(translated, &described.kernels),
-            None => described.kernels.iter().for_each(|kernel| code.take(kernel)),
+            Some(translated) => {
+                code.take_translated(translated, &described.kernels, &linked.missing);
+            }
+            None => {
+                let facts = linked.facts.unwrap_or_default();
+                described.kernels.iter().for_each(|kernel| code.take(kernel, &facts));
+                code.refuse_all(&linked.missing);
+            }
         }
-        code.variables = code.find_variables()?;
+        code.undefined = translated.as_ref().map_or(Vec::new(), |made| made.undefined.clone());
+        code.undefined.extend(linked.missing);
         if let Some(translated) = &translated {
             for variable in &mut code.variables {
                 let known = translated.variables.iter().find(|(name, _)| *name == variable.name);
                 variable.constant = known.is_some_and(|(_, constant)| *constant);
             }
         }
-        for variable in &code.variables {
+        for variable in code.variables.iter().filter(|variable| !variable.managed) {
             code.core.memory.adopt(device, variable.address, variable.bytes as u64);
         }
         Ok(code)
     }
 
-    /// A kernel that somebody compiled.
-    fn take(&mut self, kernel: &CodeKernel) {
-        let (entry, refused) = match self.entry(kernel) {
+    /// A kernel that somebody compiled, or the translator made before.
+    fn take(&mut self, kernel: &CodeKernel, facts: &[Facts]) {
+        let (mut entry, refused) = match self.entry(kernel) {
             Ok(entry) => (entry, None),
             Err(why) => (Entry::default(), Some(why)),
         };
-        self.kernels.push(self.describe(kernel, refused));
+        let mut described = self.describe(kernel, refused);
+        if let Some(facts) = facts.iter().find(|facts| facts.name == kernel.kernel.name) {
+            described.params = facts.places.clone();
+            described.params_size = facts.parameter_bytes;
+            described.static_shared = facts.static_shared_bytes;
+            described.max_threads = ptx::most_threads(facts);
+            described.registers = together::counted(&facts.lanes, entry.registers);
+            entry.kernarg = entry.kernarg.max(facts.argument_bytes());
+            entry.facts = Some(facts.clone());
+        }
+        self.kernels.push(described);
         self.entries.push(entry);
     }
 
+    /// No kernel can be run where a variable is missing, as it is not known which of them name it.
+    fn refuse_all(&mut self, missing: &[String]) {
+        let Some(variable) = missing.first() else { return };
+        for kernel in &mut self.kernels {
+            let name = cushim_names::in_source(&kernel.name);
+            let why = format!("kernel {name}: nothing defines the variable {variable}");
+            kernel.refused.get_or_insert(why);
+        }
+    }
+
     /// The kernels of a module that was translated, with those that were not.
-    fn take_translated(&mut self, translated: &Translated, described: &[CodeKernel]) {
-        for (kernel, facts) in &translated.kernels {
+    fn take_translated(
+        &mut self,
+        translated: &Translated,
+        described: &[CodeKernel],
+        missing: &[String],
+    ) {
+        for ((kernel, facts), uses) in translated.kernels.iter().zip(&translated.uses) {
             let mut kernel = kernel.clone();
+            if let Some(variable) = uses.iter().find(|name| missing.contains(name)) {
+                let name = cushim_names::in_source(&kernel.name);
+                kernel.refused = Some(format!(
+                    "kernel {name} uses the variable {variable}, which no loaded PTX defines"
+                ));
+            }
             let found = described.iter().find(|other| other.kernel.name == kernel.name);
             let entry = match (facts, found) {
                 (Some(facts), Some(found)) => self.entry(found).map(|entry| Entry {
@@ -143,10 +211,14 @@ impl HsaCode {
                 (Some(_), None) => Err(format!("kernel {}: the compiler left it out", kernel.name)),
                 (None, _) => Ok(Entry::default()),
             };
-            self.entries.push(entry.unwrap_or_else(|why| {
+            let entry = entry.unwrap_or_else(|why| {
                 kernel.refused = Some(why);
                 Entry::default()
-            }));
+            });
+            if let Some(facts) = facts {
+                kernel.registers = together::counted(&facts.lanes, entry.registers);
+            }
+            self.entries.push(entry);
             self.kernels.push(kernel);
         }
     }
@@ -185,7 +257,9 @@ impl HsaCode {
             object,
             kernarg: number(symbol::KERNARG_SIZE)?.max(end),
             group: number(symbol::GROUP_SIZE)?,
-            private: if unbounded { private.saturating_add(STACK) } else { private },
+            private,
+            unbounded,
+            registers: kernel.kernel.registers.unwrap_or(0),
             arguments: kernel.arguments.clone(),
             facts: None,
         })
@@ -281,24 +355,31 @@ impl HsaCode {
     /// # Errors
     /// There is no such kernel; the launch has more threads than the device counts, or a block than the kernel has
     /// room for.
-    pub fn prepare(&self, dispatch: &Dispatch, queue: u64) -> Result<(Vec<u8>, Shape), Failure> {
+    pub fn prepare(
+        &self,
+        dispatch: &Dispatch,
+        beside: &Beside,
+    ) -> Result<(Vec<u8>, Shape), Failure> {
         let unknown = || Failure::Launch("the module has no such kernel".into());
         let entry = self.entries.get(dispatch.kernel).ok_or_else(unknown)?;
         let (grid, dynamic) = (dispatch.grid, dispatch.dynamic_shared);
+        let stack = match self.core.device(self.device) {
+            Ok(device) if entry.unbounded => STACK.max(device.stack.load(Ordering::Relaxed)),
+            _ => 0,
+        };
         let mut shape = Shape {
             grid,
             items: dispatch.block,
             group: entry.group.saturating_add(dynamic),
-            private: entry.private,
+            private: entry.private.saturating_add(stack),
             object: entry.object,
             kernarg: 0,
         };
         let mut bytes = match &entry.facts {
             None => dispatch.arguments.to_vec(),
             Some(facts) => {
-                let (bytes, items) =
-                    ptx::arguments(facts, &dispatch.arguments, grid, dispatch.block, dynamic)
-                        .ok_or_else(|| self.too_large(dispatch))?;
+                let (bytes, items) = ptx::arguments(facts, dispatch, beside)
+                    .ok_or_else(|| self.too_large(dispatch))?;
                 shape.items = [items, 1, 1];
                 bytes
             }
@@ -309,11 +390,35 @@ impl HsaCode {
             );
             return Err(Failure::NotSupported(why));
         }
+        if dispatch.cooperative {
+            self.all_at_once(dispatch, entry, &shape)?;
+        }
         bytes.resize(bytes.len().max(entry.kernarg as usize), 0);
         if entry.facts.is_none() {
-            wire::hide(&mut bytes, &entry.arguments, &shape, dynamic, queue);
+            wire::hide(&mut bytes, &entry.arguments, &shape, dynamic, beside.queue);
         }
         Ok((bytes, shape))
+    }
+
+    /// That the GPU holds all blocks of a launch.
+    fn all_at_once(
+        &self,
+        dispatch: &Dispatch,
+        entry: &Entry,
+        shape: &Shape,
+    ) -> Result<(), Failure> {
+        let gpu = &self.core.device(self.device)?.gpu;
+        let items = shape.items.iter().product();
+        let most = together::most(gpu, items, shape.group, entry.registers);
+        let blocks = shape.grid.iter().map(|side| u64::from(*side)).product::<u64>();
+        if blocks > most {
+            let name = cushim_names::in_source(self.name(dispatch.kernel));
+            let why = format!(
+                "kernel {name}: a cooperative launch of {blocks} blocks, of which the GPU holds {most} at once"
+            );
+            return Err(Failure::NotSupported(why));
+        }
+        Ok(())
     }
 
     fn too_large(&self, dispatch: &Dispatch) -> Failure {
@@ -322,6 +427,12 @@ impl HsaCode {
             "kernel {name}: a block of {:?} threads is too large for its layout",
             dispatch.block
         ))
+    }
+
+    /// Whether a kernel asks its host.
+    pub fn asks(&self, kernel: usize) -> bool {
+        let facts = self.entries.get(kernel).and_then(|entry| entry.facts.as_ref());
+        facts.is_some_and(|facts| facts.host_calls)
     }
 
     /// A kernel's symbol, for messages.
@@ -376,6 +487,9 @@ impl Code for HsaCode {
     }
     fn variables(&self) -> &[Variable] {
         &self.variables
+    }
+    fn undefined(&self) -> &[String] {
+        &self.undefined
     }
     fn as_any(&self) -> &dyn std::any::Any {
         self

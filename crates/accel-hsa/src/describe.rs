@@ -18,6 +18,8 @@ pub const MAX_THREADS: u32 = 1024;
 pub fn device(gpu: &Gpu) -> Device {
     let threads = gpu.workgroup.min(MAX_THREADS);
     let shared = gpu.group;
+    // Without asking as much as on NVIDIA's GPUs.
+    let unasked = shared.min(48 << 10);
     let per_unit = gpu.waves.saturating_mul(gpu.wavefront).max(threads);
     Device {
         name: name(gpu),
@@ -26,7 +28,7 @@ pub fn device(gpu: &Gpu) -> Device {
         processors: gpu.units,
         warp: 32,
         max_threads: threads,
-        shared: (shared, shared),
+        shared: (unasked, shared),
         clock: kilohertz(gpu.clock),
         host_visible: false,
         uuid: uuid(gpu),
@@ -44,7 +46,7 @@ pub fn device(gpu: &Gpu) -> Device {
             (81, clamp(shared)),         // shared memory of a multiprocessor
             (82, registers(gpu) as i32), // registers of a multiprocessor
             (86, 0),                     // host atomics over the bus: not promised
-            (95, 0),                     // cooperative launch
+            (95, 1),                     // cooperative launch
             (96, 0),                     // and of several devices
             (106, clamp((per_unit / 64).clamp(1, 32))), // blocks of a multiprocessor
         ],
@@ -110,8 +112,8 @@ mod tests {
         };
         let device = device(&gpu);
         let of = |number| device.attributes.iter().find(|(id, _)| *id == number).unwrap().1;
-        assert_eq!((device.shared, device.warp, device.max_threads), ((65_536, 65_536), 32, 1024));
-        assert_eq!((of(12), of(33), of(34), of(39), of(95)), (131_072, 0xc1, 2, 2048, 0));
+        assert_eq!((device.shared, device.warp, device.max_threads), ((49_152, 65_536), 32, 1024));
+        assert_eq!((of(12), of(33), of(34), of(39), of(95)), (131_072, 0xc1, 2, 2048, 1));
         assert_eq!((device.clock, &device.uuid), (1_700_000, b"0123456789abcdef"));
         assert_eq!(device.name, "AMD GPU (gfx90a)");
         let nameless = Gpu { uuid: "GPU-XX".into(), bdf: 0x0102, ..gpu };

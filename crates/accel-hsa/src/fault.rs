@@ -21,7 +21,8 @@ const REASONS: [(u32, &str); 8] = [
 ];
 
 /// A queue's error.
-pub fn of_queue(api: &Api, status: Status, what: Option<&What>) -> Failure {
+/// `asserted`: a kernel's assertion has failed, which it ends for by a trap.
+pub fn of_queue(api: &Api, status: Status, asserted: bool, what: Option<&What>) -> Failure {
     let subject = subject(what);
     let text = |what: &str| format!("{subject}: {what}");
     match status {
@@ -29,6 +30,7 @@ pub fn of_queue(api: &Api, status: Status, what: Option<&What>) -> Failure {
             Failure::IllegalAddress(text("an address of a space that it is not in"))
         }
         ILLEGAL_INSTRUCTION => Failure::Launch(text("an instruction that the GPU does not have")),
+        EXCEPTION if asserted => Failure::Assert(text("an assertion failed")),
         EXCEPTION => Failure::Launch(text("it was ended by a trap")),
         OUT_OF_RESOURCES => Failure::Launch(text("the GPU has too little scratch memory for it")),
         status => Failure::Launch(text(&api.text(status))),

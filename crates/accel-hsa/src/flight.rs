@@ -9,8 +9,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use cushim_accel::locks::lock;
 use cushim_accel::{Code, Failure};
 
+use crate::calls::Asking;
 use crate::kernargs::Segment;
 use crate::signals::Native;
+use crate::together::Workspace;
 
 /// What it is, for messages and times.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,19 @@ pub enum What {
     Barrier,
     /// A copy.
     Copy,
+}
+
+/// What a kernel needs until its end.
+#[derive(Default)]
+pub struct Needs {
+    /// Its arguments.
+    pub segment: Option<Segment>,
+    /// Its code.
+    pub _code: Option<Arc<dyn Code>>,
+    /// Where `grid.sync()` counts.
+    pub _workspace: Option<Workspace>,
+    /// Somebody who answers it.
+    pub asking: Option<Asking>,
 }
 
 /// A piece of work.
@@ -35,14 +50,14 @@ pub struct Flight {
     failed: OnceLock<Failure>,
     /// Signals that the device waits for before it.
     _after: Vec<Arc<Native>>,
-    /// Its arguments and its code.
-    pub needs: (Option<Segment>, Option<Arc<dyn Code>>),
+    /// What a kernel needs until its end.
+    pub needs: Needs,
 }
 
 impl Flight {
     /// Work that ends with `signal`.
     pub fn new(signal: Arc<Native>, what: What, since: u64, _after: Vec<Arc<Native>>) -> Flight {
-        Flight { signal, what, since, failed: OnceLock::new(), _after, needs: (None, None) }
+        Flight { signal, what, since, failed: OnceLock::new(), _after, needs: Needs::default() }
     }
 
     /// Waits for the end; how it failed, if it did.

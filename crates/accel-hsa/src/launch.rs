@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use cushim_accel::{Dispatch, Failure, Packet, Work};
 
-use crate::code::HsaCode;
+use crate::code::{Beside, HsaCode};
 use crate::ffi::Sig;
-use crate::flight::{Flight, What};
+use crate::flight::{Flight, Needs, What};
 use crate::memory::Row;
 use crate::ring::{Refused, Ring};
 use crate::runtime::{Core, Device};
@@ -83,23 +83,44 @@ impl Place<'_> {
     ) -> Result<Arc<Flight>, Refused> {
         // What is in the ring before it has ended before it in any case.
         waits.extend(last.iter().filter(|(_, ring)| !ring).map(|(signal, _)| signal.clone()));
-        let signals = handles(&waits);
         let signal = self.core.signals.take()?;
         let now = self.core.now();
         let Some(dispatch) = dispatch else {
+            let signals = handles(&waits);
             let flight = Arc::new(Flight::new(signal, What::Barrier, now, waits));
             return self.ring.submit(&signals, None, &flight).map(|()| flight);
         };
         let unknown = || Failure::Launch("the module has no such kernel".into());
         let code = dispatch.code.as_any().downcast_ref::<HsaCode>().ok_or_else(unknown)?;
-        let (arguments, mut shape) = code.prepare(dispatch, self.ring.address())?;
+        let mut beside = Beside { queue: self.ring.address(), ..Beside::default() };
+        let mut needs = Needs { _code: Some(dispatch.code.clone()), ..Needs::default() };
+        if code.asks(dispatch.kernel) {
+            let (client, asking) = self.ring.calls()?.begin()?;
+            (beside.rpc, needs.asking) = (client, Some(asking));
+        }
+        // Until it is launched no other is, so that they run one after the other.
+        let mut together = None;
+        if dispatch.cooperative {
+            let workspace = self.device.together.workspace()?;
+            beside.workspace = workspace.address;
+            needs._workspace = Some(workspace);
+            let before = together.insert(self.device.together.last());
+            waits.extend(before.as_ref().cloned());
+        }
+        let signals = handles(&waits);
+        let (arguments, mut shape) = code.prepare(dispatch, &beside)?;
         let segment = self.core.kernargs.put(&arguments)?;
         shape.kernarg = segment.address;
         let what = What::Kernel(code.name(dispatch.kernel).to_owned());
         let mut flight = Flight::new(signal, what, now, waits);
-        flight.needs = (Some(segment), Some(dispatch.code.clone()));
+        needs.segment = Some(segment);
+        flight.needs = needs;
         let flight = Arc::new(flight);
-        self.ring.submit(&signals, Some(&shape), &flight).map(|()| flight)
+        self.ring.submit(&signals, Some(&shape), &flight)?;
+        if let Some(mut last) = together {
+            *last = Some(flight.signal.clone());
+        }
+        Ok(flight)
     }
 
     fn copy(

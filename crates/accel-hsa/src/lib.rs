@@ -2,17 +2,20 @@
 //!
 //! Owns the devices that stand for the GPUs of the machine. Each of its parts knows one thing: [`api`] where the runtime
 //! is, `agents` what it finds, `describe` what is said of it as a CUDA device, `memory` addresses, `signals` and `ring`
-//! what the runtime has of that name, `wire` bytes of packets and arguments, `code` loaded objects, `ptx` translation, `launch` what the
+//! what the runtime has of that name, `wire` bytes of packets and arguments, `calls`, `answers` and `heap` what kernels ask of their host, `code` loaded objects, `variables` theirs, `ptx` translation, `together` cooperative launches, `launch` what the
 //! device does by itself, `stream` the order of it and of what it does not, `flight` and `fault` how it goes wrong.
 //! Must not know: CUDA's handles, containers of code.
 
 mod agents;
+mod answers;
 pub mod api;
+mod calls;
 mod code;
 mod describe;
 mod fault;
 pub mod ffi;
 mod flight;
+mod heap;
 mod kernargs;
 mod launch;
 mod memory;
@@ -21,12 +24,15 @@ mod ring;
 mod runtime;
 mod signals;
 mod stream;
+mod together;
+mod variables;
 mod wire;
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use api::Api;
-use code::HsaCode;
+use code::{Beside, HsaCode};
 use cushim_accel::{
     Accelerator, Code, Device, Dispatch, Failure, Image, ImageKind, MemoryKind, Queue,
 };
@@ -122,13 +128,9 @@ impl Accelerator for Hsa {
             let why = "a launch with clusters of several blocks: backend hsa has none";
             return Err(Failure::NotSupported(why.into()));
         }
-        if dispatch.cooperative {
-            let why = "a cooperative launch: backend hsa has none, as nothing keeps all blocks on the GPU at once";
-            return Err(Failure::NotSupported(why.into()));
-        }
         // What a launch comes to is seen when it is made, not when its turn comes.
         match dispatch.code.as_any().downcast_ref::<HsaCode>() {
-            Some(code) => code.prepare(dispatch, 0).map(drop),
+            Some(code) => code.prepare(dispatch, &Beside::default()).map(drop),
             None => Ok(()),
         }
     }
@@ -145,5 +147,26 @@ impl Accelerator for Hsa {
 
     fn now(&self) -> u64 {
         self.core().map_or(0, |core| core.now())
+    }
+
+    fn flush_output(&self) {
+        cushim_accel::printed::flush();
+    }
+
+    fn set_heap_limit(&self, device: usize, bytes: u64) {
+        if let Ok(device) = self.core().and_then(|core| core.device(device)) {
+            device.heap.set_limit(bytes);
+        }
+    }
+
+    fn set_stack_limit(&self, device: usize, bytes: u64) {
+        if let Ok(device) = self.core().and_then(|core| core.device(device)) {
+            let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+            device.stack.store(bytes, Ordering::Relaxed);
+        }
+    }
+
+    fn is_heap_used(&self, device: usize) -> bool {
+        self.core().and_then(|core| core.device(device)).is_ok_and(|device| device.heap.is_used())
     }
 }

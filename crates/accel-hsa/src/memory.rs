@@ -147,6 +147,46 @@ impl Memory {
         let _ = unsafe { (self.api.hsa_amd_memory_pool_free)(pointer(address)) };
     }
 
+    /// Bytes of a device's own memory that the table does not know: nothing of the program's.
+    ///
+    /// # Errors
+    /// As [`Memory::allocate`].
+    pub fn take_of(&self, device: usize, bytes: u64) -> Result<u64, Failure> {
+        let gpu = self.gpus.get(device).ok_or(Failure::OutOfMemory)?;
+        self.take(gpu.pool, bytes)
+    }
+
+    /// Writes to what [`Memory::take_of`] gave.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn write_device(&self, to: u64, bytes: &[u8]) -> Result<(), Failure> {
+        // SAFETY: the caller's: device memory of at least that size, and bytes of the host.
+        let status =
+            unsafe { (self.api.hsa_memory_copy)(pointer(to), bytes.as_ptr().cast(), bytes.len()) };
+        self.api.check("hsa_memory_copy", status)
+    }
+
+    /// Reads memory of a device that the table does not know.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn read_device(&self, from: u64, bytes: &mut [u8]) -> Result<(), Failure> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        // SAFETY: the caller's: device memory of at least that size, and bytes of the host.
+        let status = unsafe {
+            (self.api.hsa_memory_copy)(bytes.as_mut_ptr().cast(), pointer(from), bytes.len())
+        };
+        self.api.check("hsa_memory_copy", status)
+    }
+
+    /// The pool of the host's that every device sees at once.
+    pub fn fine(&self) -> Pool {
+        self.host.fine
+    }
+
     /// The pool for kernels' arguments.
     pub fn kernarg(&self) -> Pool {
         self.host.kernarg

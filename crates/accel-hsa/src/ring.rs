@@ -4,17 +4,20 @@
 //! what is in one ring is in order. Must not know: streams, what a packet computes.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use cushim_accel::Failure;
 use cushim_accel::locks::lock;
 
 use crate::agents::Gpu;
 use crate::api::Api;
+use crate::calls::Calls;
 use crate::fault;
 use crate::ffi::*;
 use crate::flight::{Flight, Flights};
+use crate::heap::Heap;
+use crate::memory::Memory;
 use crate::wire;
 
 /// Rings of a device and priority at most: more streams share them. HIP's runtime has as many by default.
@@ -28,9 +31,25 @@ const LEAST: u32 = 64;
 pub struct Ring {
     api: Api,
     agent: Agent,
+    /// Of a wave.
+    lanes: u32,
     queue: *mut Queue,
     /// What the runtime's callback is given: in one place as long as the queue is there.
     notice: Box<Notice>,
+    /// The answers to its kernels.
+    calls: OnceLock<Result<Calls, Failure>>,
+    home: Home,
+}
+
+/// What rings of a device need of it.
+#[derive(Clone)]
+pub struct Home {
+    /// Its number.
+    pub device: usize,
+    /// All memory.
+    pub memory: Arc<Memory>,
+    /// What `malloc` gives kernels.
+    pub heap: Arc<Heap>,
 }
 
 // SAFETY: the queue is the runtime's, whose functions take it on any thread; its slots are written with the list of
@@ -42,7 +61,9 @@ unsafe impl Sync for Ring {}
 
 struct Notice {
     api: Api,
-    flights: Flights,
+    flights: Arc<Flights>,
+    /// An assertion has failed in a kernel.
+    asserted: Arc<AtomicBool>,
 }
 
 /// Why a packet was not taken.
@@ -67,12 +88,13 @@ unsafe extern "C" fn on_error(status: Status, _queue: *mut Queue, data: *mut c_v
     }
     // SAFETY: the notice of this queue, which is there until the queue is destroyed.
     let notice = unsafe { &*data.cast::<Notice>() };
-    notice.flights.fail(|what| fault::of_queue(&notice.api, status, what));
+    let asserted = notice.asserted.load(Ordering::Acquire);
+    notice.flights.fail(|what| fault::of_queue(&notice.api, status, asserted, what));
 }
 
 impl Ring {
-    fn new(api: Api, gpu: &Gpu, urgent: bool) -> Result<Ring, Failure> {
-        let notice = Box::new(Notice { api, flights: Flights::default() });
+    fn new(api: Api, gpu: &Gpu, home: &Home, urgent: bool) -> Result<Ring, Failure> {
+        let notice = Box::new(Notice { api, flights: Arc::default(), asserted: Arc::default() });
         let data = std::ptr::from_ref(&*notice).cast_mut().cast();
         let mut size = SIZE.min(gpu.queue.max(LEAST));
         let queue = loop {
@@ -99,7 +121,8 @@ impl Ring {
             }
         };
         // From here on a failure destroys it.
-        let ring = Ring { api, agent: gpu.agent, queue, notice };
+        let (lanes, calls) = (gpu.wavefront, OnceLock::new());
+        let ring = Ring { api, agent: gpu.agent, lanes, queue, notice, calls, home: home.clone() };
         // SAFETY: a queue that was just made.
         let status = unsafe { (api.hsa_amd_profiling_set_profiler_enabled)(queue, 1) };
         api.check("hsa_amd_profiling_set_profiler_enabled", status)?;
@@ -114,6 +137,17 @@ impl Ring {
     /// Its address, which kernels may ask for.
     pub fn address(&self) -> u64 {
         self.queue.expose_provenance() as u64
+    }
+
+    /// Who answers its kernels; made when the first of them is launched.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn calls(&self) -> Result<&Calls, Failure> {
+        let Notice { flights, asserted, .. } = &*self.notice;
+        let Home { device, memory, heap } = &self.home;
+        let make = || Calls::new(memory, heap, (*device, self.lanes), flights, asserted);
+        self.calls.get_or_init(make).as_ref().map_err(Clone::clone)
     }
 
     /// What is under way in it.
@@ -191,13 +225,14 @@ impl Drop for Ring {
 pub struct Rings {
     api: Api,
     gpu: Gpu,
+    home: Home,
     classes: Mutex<[Vec<Arc<Ring>>; 2]>,
 }
 
 impl Rings {
     /// None yet.
-    pub fn new(api: Api, gpu: Gpu) -> Rings {
-        Rings { api, gpu, classes: Mutex::default() }
+    pub fn new(api: Api, gpu: Gpu, home: Home) -> Rings {
+        Rings { api, gpu, home, classes: Mutex::default() }
     }
 
     /// A ring for a new stream: one that no stream has, a new one, or the one that fewest streams have.
@@ -213,7 +248,7 @@ impl Rings {
         match idlest {
             // Counted here, and by the list.
             Some(ring) if Arc::strong_count(&ring) == 2 || rings.len() >= MOST => Ok(ring),
-            other => match Ring::new(self.api, &self.gpu, urgent) {
+            other => match Ring::new(self.api, &self.gpu, &self.home, urgent) {
                 Ok(ring) => {
                     let ring = Arc::new(ring);
                     rings.push(ring.clone());

@@ -3,6 +3,7 @@
 //! Owns starting the runtime and hearing of memory faults. Must not know: streams, code.
 
 use std::ffi::c_void;
+use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, Mutex, Weak};
 
 use cushim_accel::Failure;
@@ -13,10 +14,12 @@ use crate::api::Api;
 use crate::fault;
 use crate::ffi::*;
 use crate::flight::Flights;
+use crate::heap::Heap;
 use crate::kernargs::Kernargs;
 use crate::memory::Memory;
-use crate::ring::Rings;
+use crate::ring::{Home, Rings};
 use crate::signals::Signals;
+use crate::together::Together;
 
 /// The runtime and what is made of it.
 pub struct Core {
@@ -44,6 +47,12 @@ pub struct Device {
     pub rings: Rings,
     /// Copies that its streams have asked for.
     pub copies: Flights,
+    /// What `malloc` gives its kernels.
+    pub heap: Arc<Heap>,
+    /// Bytes of a thread's stack at least, where the compiler does not know how deep it is.
+    pub stack: AtomicU32,
+    /// Cooperative launches.
+    pub together: Together,
 }
 
 /// Those who hear of memory faults: the runtime's handler cannot be taken back.
@@ -64,13 +73,21 @@ impl Core {
         let status = unsafe { (api.hsa_amd_profiling_async_copy_enable)(true) };
         api.check("hsa_amd_profiling_async_copy_enable", status)?;
         let frequency: u64 = system(&api, system::TIMESTAMP_FREQUENCY)?;
-        let device = |gpu: &Gpu| Device {
-            gpu: gpu.clone(),
-            rings: Rings::new(api, gpu.clone()),
-            copies: Flights::default(),
+        let memory = Arc::new(Memory::new(api, gpus.clone().into(), host));
+        let device = |(number, gpu): (usize, &Gpu)| {
+            let heap = Arc::new(Heap::of(number));
+            let home = Home { device: number, memory: memory.clone(), heap: heap.clone() };
+            let rings = Rings::new(api, gpu.clone(), home);
+            Device {
+                gpu: gpu.clone(),
+                rings,
+                heap,
+                copies: Flights::default(),
+                stack: AtomicU32::new(0),
+                together: Together::new(number, &memory),
+            }
         };
-        let devices = gpus.iter().map(device).collect();
-        let memory = Arc::new(Memory::new(api, gpus.into(), host));
+        let devices = gpus.iter().enumerate().map(device).collect();
         let core = Arc::new(Core {
             api,
             signals: Signals::new(api),
@@ -117,6 +134,15 @@ impl Core {
 
 /// The runtime, which counts how often it was started.
 struct Started(Api);
+
+impl Drop for Core {
+    fn drop(&mut self) {
+        for device in &self.devices {
+            device.heap.end(&self.memory);
+            device.together.end();
+        }
+    }
+}
 
 impl Drop for Started {
     fn drop(&mut self) {

@@ -5,9 +5,11 @@
 //! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
 //! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
 
+pub mod cache;
 mod failure;
 pub mod file;
 pub mod locks;
+pub mod printed;
 pub mod queue;
 #[cfg(test)]
 mod queue_tests;
@@ -132,6 +134,9 @@ pub trait Accelerator: Send + Sync {
 
     /// How many bytes `malloc` of a device's kernels may take in all (`cudaLimitMallocHeapSize`).
     fn set_heap_limit(&self, _device: usize, _bytes: u64) {}
+
+    /// How many bytes of a stack each thread of a device's kernels has at least (`cudaLimitStackSize`).
+    fn set_stack_limit(&self, _device: usize, _bytes: u64) {}
 
     /// Whether a kernel of a device has called `malloc`: then CUDA keeps the limit.
     fn is_heap_used(&self, _device: usize) -> bool {

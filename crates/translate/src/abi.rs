@@ -10,6 +10,9 @@
 //! - A kernel has its CUDA name; its descriptor is the symbol `NAME.kd`.
 //! - A `__device__`, `__constant__` or `__managed__` variable is a global symbol of the same name and size. The loader
 //!   gives it its initial value.
+//! - A managed variable is found through the symbol [`MANAGED`]`NAME`, 8 bytes for its address: whoever loads the code takes
+//!   memory for it, copies the initial value there from `NAME`, and stores the address. A variable of another module is
+//!   found through [`EXTERNAL`]`NAME` alike.
 //! - `.group_segment_fixed_size` of the metadata is static shared memory, with what aligns the dynamic one behind it:
 //!   the packet's group segment has that many bytes and the launch's dynamic ones. `.private_segment_fixed_size` and
 //!   `.uses_dynamic_stack` are local memory and call frames.
@@ -34,6 +37,30 @@
 //! [`Lanes::work_items`] of them, whatever the block's shape: the kernel computes `%tid` from [`LaunchArguments::block`]. So a
 //! dispatch of `grid` blocks has, in work-items, `[grid.x * n, grid.y, grid.z]`, of which the first must fit in 32 bits.
 
+/// Before a managed variable's name: the symbol that holds its address.
+pub const MANAGED: &str = "cushim.managed.";
+/// Before the name of a variable that another module defines: the symbol that holds its address.
+pub const EXTERNAL: &str = "cushim.external.";
+
+/// What kernels ask of their host, through LLVM's RPC protocol (`libc/shared/rpc.h`). [`Launch::rpc`] is `rpc::Client`,
+/// 552 bytes in memory of the device; a packet has as many lanes as a wave, and a wave makes one conversation.
+pub mod calls {
+    /// Opcodes of this runtime's own have this letter.
+    const OWN: u32 = (b'C' as u32) << 24;
+    /// `vprintf`: the device sends the format with its NUL; the host sends in word 0 how many bytes of arguments it
+    /// needs, which lie as CUDA lays them out; the device sends them. As long as the host sends addresses in word 1,
+    /// the device sends the strings there; a lane of which none is wanted has 0, and sends nothing. At last the host
+    /// sends in word 0 what `vprintf` returns.
+    pub const PRINT: u32 = OWN;
+    /// `__assertfail`: the device sends line, block and thread (seven words of 32 bits), then message, file and
+    /// function; the host sends a packet that means nothing.
+    pub const ASSERT: u32 = OWN + 1;
+    /// `malloc`, LLVM's.
+    pub const MALLOC: u32 = 0x6300_000a;
+    /// `free`, which is answered by a packet that means nothing.
+    pub const FREE: u32 = OWN + 2;
+}
+
 /// What stands behind a kernel's parameters. 64 bytes, little-endian, aligned to 8.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(C)]
@@ -46,7 +73,7 @@ pub struct LaunchArguments {
     pub dynamic_shared_bytes: u32,
     /// How threads lie in waves: a [`Lanes`] that [`Facts::lanes`] allows.
     pub lanes_layout: u32,
-    /// The address of a host call buffer; 0 for none. Nothing uses it so far.
+    /// The address of the client of a host call buffer ([`calls`]); 0 for a kernel without [`Facts::host_calls`].
     pub rpc: u64,
     /// The address of the zeroed workspace of `grid.sync()`, 16 bytes at least, in a cooperative launch; else 0.
     pub workspace: u64,
@@ -114,6 +141,8 @@ impl Lanes {
 pub struct Facts {
     /// Its name; the descriptor's symbol is this with `.kd`.
     pub name: String,
+    /// Offset and size of each of CUDA's parameters, in bytes.
+    pub places: Vec<(u32, u32)>,
     /// Bytes of CUDA's parameters.
     pub parameter_bytes: u32,
     /// Where [`LaunchArguments`] stands.
@@ -127,6 +156,8 @@ pub struct Facts {
     pub dynamic_shared: bool,
     /// Threads of a block at most.
     pub max_threads: u32,
+    /// It asks its host ([`Launch::rpc`]).
+    pub host_calls: bool,
 }
 
 impl Facts {
@@ -145,7 +176,7 @@ impl Facts {
 /// The symbol of a table in each code object that says what is known of its kernels ([`Facts::read`]).
 pub const TABLE: &str = "cushim.kernels";
 /// How the table begins.
-const HEAD: &str = "cushim kernels 1";
+const HEAD: &str = "cushim kernels 2";
 
 impl Facts {
     /// The table of kernels: a line of text for each, its fields behind each other with tabs between them.
@@ -154,9 +185,11 @@ impl Facts {
             let lanes: String = f.lanes.iter().map(|l| l.letter()).collect();
             let numbers = [f.parameter_bytes, f.launch_offset, f.static_shared_bytes];
             let [parameters, launch, shared] = numbers;
-            let dynamic = u8::from(f.dynamic_shared);
+            let places = f.places.iter().map(|(offset, size)| format!("{offset}+{size}"));
+            let places = places.collect::<Vec<_>>().join(",");
+            let [dynamic, asks] = [f.dynamic_shared, f.host_calls].map(u8::from);
             format!(
-                "{}\t{parameters}\t{launch}\t{lanes}\t{shared}\t{dynamic}\t{}\n",
+                "{}\t{parameters}\t{launch}\t{lanes}\t{shared}\t{dynamic}\t{}\t{asks}\t{places}\n",
                 f.name, f.max_threads
             )
         });
@@ -174,17 +207,26 @@ impl Facts {
 
     fn line(line: &str) -> Option<Facts> {
         let fields: Vec<&str> = line.split('\t').collect();
-        let [name, parameters, launch, lanes, shared, dynamic, threads] = fields.as_slice() else {
+        let [name, parameters, launch, lanes, shared, dynamic, threads, asks, places] =
+            fields.as_slice()
+        else {
             return None;
         };
+        let place = |text: &str| {
+            let (offset, size) = text.split_once('+')?;
+            Some((offset.parse().ok()?, size.parse().ok()?))
+        };
+        let places = places.split(',').filter(|text| !text.is_empty());
         Some(Facts {
             name: (*name).to_owned(),
+            places: places.map(place).collect::<Option<_>>()?,
             parameter_bytes: parameters.parse().ok()?,
             launch_offset: launch.parse().ok()?,
             lanes: lanes.chars().map(Lanes::from_letter).collect::<Option<_>>()?,
             static_shared_bytes: shared.parse().ok()?,
             dynamic_shared: *dynamic == "1",
             max_threads: threads.parse().ok()?,
+            host_calls: *asks == "1",
         })
     }
 }
@@ -220,26 +262,30 @@ mod tests {
         let all = [
             Facts {
                 name: "_Z1kPf".into(),
+                places: vec![(0, 8), (8, 4)],
                 parameter_bytes: 12,
                 launch_offset: 16,
                 lanes: vec![Lanes::Full, Lanes::Half],
                 static_shared_bytes: 400,
                 dynamic_shared: true,
                 max_threads: 256,
+                host_calls: true,
             },
             Facts {
                 name: "other".into(),
+                places: Vec::new(),
                 parameter_bytes: 0,
                 launch_offset: 0,
                 lanes: vec![Lanes::Half],
                 static_shared_bytes: 0,
                 dynamic_shared: false,
                 max_threads: 1024,
+                host_calls: false,
             },
         ];
         let table = Facts::table(&all);
         assert_eq!(Facts::read(&table).as_deref(), Some(&all[..]));
-        assert_eq!(Facts::read("cushim kernels 2\n"), None);
+        assert_eq!(Facts::read("cushim kernels 1\n"), None);
         assert_eq!(Facts::read(&table.replace("FH", "FX")), None);
     }
 

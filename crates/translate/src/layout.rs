@@ -31,6 +31,10 @@ fn independent(module: &Module, kernel: u32) -> bool {
             return false;
         }
         let barrier = |inst: &Inst| matches!(inst.sem, Operation::Barrier(_));
+        // A warp waits for others, which may share its wave.
+        if f.code.iter().any(crate::amdgpu::counts) {
+            return false;
+        }
         // What a function is called under is not known here.
         let met = match f.code.iter().any(barrier) {
             true => *n == kernel && f.blocks.len() <= MOST_BLOCKS[1] && uniform::barriers(f),

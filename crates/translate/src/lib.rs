@@ -25,4 +25,4 @@ pub use cache::{Cache, Key};
 pub use compiler::{Compiler, Error};
 pub use refusal::Refusal;
 pub use target::Target;
-pub use translate::{Translated, module, translate};
+pub use translate::{Translated, compiled, module, translate};

@@ -44,21 +44,30 @@ pub fn translate(
     cache: Option<&Cache>,
 ) -> Result<Translated, Error> {
     let made = crate::amdgpu::emit(module, target);
-    let (kernels, refused) = (made.kernels, made.refused);
-    if kernels.is_empty() {
-        return Ok(Translated { object: None, kernels, refused });
-    }
-    let key = Key::of(&made.ir, target, compiler);
-    let kept = cache.and_then(|cache| cache.load(&key));
-    let object = match kept {
-        Some(object) => object,
-        None => {
-            let object = compiler.compile(&made.ir, target)?;
-            if let Some(cache) = cache {
-                cache.store(&key, &object);
-            }
-            object
-        }
+    let object = match made.kernels.is_empty() {
+        true => None,
+        false => Some(compiled(&made.ir, target, compiler, cache)?),
     };
-    Ok(Translated { object: Some(object), kernels, refused })
+    Ok(Translated { object, kernels: made.kernels, refused: made.refused })
+}
+
+/// The code object of what was emitted for a target, kept or made now.
+///
+/// # Errors
+/// As [`translate`].
+pub fn compiled(
+    ir: &str,
+    target: &Target,
+    compiler: &Compiler,
+    cache: Option<&Cache>,
+) -> Result<Vec<u8>, Error> {
+    let key = Key::of(ir, target, compiler);
+    if let Some(object) = cache.and_then(|cache| cache.load(&key)) {
+        return Ok(object);
+    }
+    let object = compiler.compile(ir, target)?;
+    if let Some(cache) = cache {
+        cache.store(&key, &object);
+    }
+    Ok(object)
 }

@@ -235,13 +235,11 @@ fn layouts_are_those_that_kernels_allow() {
 #[test]
 fn what_is_not_translated_is_refused_by_name_and_line() {
     let text = format!(
-        "{HEAD}.extern .func (.param .b32 r) vprintf(.param .b64 f, .param .b64 a);
+        "{HEAD}.extern .func (.param .b32 r) elsewhere(.param .b64 f, .param .b64 a);
 .visible .entry good() {{ ret; }}
-.visible .entry counts() {{ bar.sync 1, 64; ret; }}
-.visible .entry rounds() {{ .reg .f64 x;
-  add.rz.f64 x, 0d3FF0000000000000, 0d3FF0000000000000; ret; }}
+.visible .entry asks() {{ .reg .pred p; .reg .b64 a; isspacep.param p, a; ret; }}
 .visible .entry prints() {{ .reg .b32 r;
- {{ .param .b64 f; .param .b64 a; .param .b32 u; call (u), vprintf, (f, a); ld.param.b32 r, [u]; }} ret; }}"
+ {{ .param .b64 f; .param .b64 a; .param .b32 u; call (u), elsewhere, (f, a); ld.param.b32 r, [u]; }} ret; }}"
     );
     let target = cushim_translate::Target::from_name("gfx1030").unwrap();
     let made = cushim_translate::amdgpu::emit(&module(&text), &target);
@@ -252,10 +250,35 @@ fn what_is_not_translated_is_refused_by_name_and_line() {
     assert_eq!(
         said,
         [
-            "counts: line 6: a barrier that counts threads",
-            "rounds: line 8: doubles that are not rounded to nearest",
-            "prints: line 10: a call of `vprintf`, which no module defines",
+            "asks: line 6: whether an address is one of parameters",
+            "prints: line 8: a call of `elsewhere`, which no module defines",
         ]
     );
-    assert!(!made.ir.contains("@\"counts\""), "{}", made.ir);
+    assert!(!made.ir.contains("@\"asks\""), "{}", made.ir);
+}
+
+/// Warps 0 and 1 give to warps 2 and 3 through barriers that count, three times; the last warp has 20 lanes.
+#[test]
+fn barriers_count_threads() {
+    let text = format!(
+        ".shared .align 4 .b32 cells[64];
+         {BEGIN}
+         mov.u32 %r9, 0; mov.u32 %r2, 0; mov.u32 %r3, cells; and.b32 %r4, %t, 63; mad.lo.u32 %r4, %r4, 4, %r3;
+         setp.ge.u32 %p1, %t, 64; @%p1 bra take;
+         give: barrier.cta.sync 2, 128; mad.lo.u32 %r5, %r2, 1000, %t; st.shared.u32 [%r4], %r5; bar.arrive 1, 128;
+         add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 3; @%p2 bra give; mov.u32 %r9, %t; bra sums;
+         take: bar.arrive 2, 128; bar.sync 1, 128; ld.shared.u32 %r6, [%r4]; add.u32 %r9, %r9, %r6;
+         add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 3; @%p2 bra take;
+         sums: setp.lt.u32 %p3, %t, 70; shr.u32 %r7, %t, 6; add.u32 %r7, %r7, 3;
+         bar.red.popc.u32 %r8, %r7, 64, %p3; mad.lo.u32 %r9, %r8, 100000, %r9;
+         bar.red.or.pred %p4, %r7, 64, %p3; selp.u32 %r10, 1, 0, %p4; mad.lo.u32 %r9, %r10, 10000000, %r9;
+         bar.sync 0;
+         st.global.u32 [%o], %r9; ret; }}"
+    );
+    let found = words(&text, 116, 116);
+    let expected = (0..116u32).map(|t| match t {
+        0..64 => t + 64 * 100_000 + 10_000_000,
+        _ => 3 * (t - 64) + 3000 + 6 * 100_000 + 10_000_000,
+    });
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
 }

@@ -71,8 +71,10 @@ pub fn set(context: &Context, limit: i32, value: usize) -> Result<(), i32> {
     if let Some(place) = usize::try_from(limit).ok().and_then(|at| settings.limits.get_mut(at)) {
         *place = value;
     }
-    if limit == HEAP {
-        accelerator().set_heap_limit(context.device, value as u64);
+    match limit {
+        HEAP => accelerator().set_heap_limit(context.device, value as u64),
+        STACK => accelerator().set_stack_limit(context.device, value as u64),
+        _ => {}
     }
     Ok(())
 }

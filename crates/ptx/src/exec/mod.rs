@@ -24,6 +24,7 @@ pub(crate) mod launch;
 pub(crate) mod layout;
 pub(crate) mod memory;
 mod printf;
+pub use printf::format as printf;
 pub mod runtime;
 pub mod schedule;
 

@@ -1,28 +1,65 @@
 //! Barriers of a block.
 //!
-//! Owns that all of a block's threads wait at the hardware's one barrier. Barriers that count threads, or at which some only
-//! arrive, are refused.
+//! Owns that all of a block's threads wait at the hardware's one barrier, and that barriers that count threads, or at which
+//! some only arrive, are words in shared memory (`library/barrier.ll`). Of a warp the lanes count that come together; what
+//! its first lane is with counts for lanes that the block does not have.
 
 use super::function::Emitter;
 use crate::llvm::{Type, Value};
 use crate::refusal::Refused;
-use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::sem::{Barrier, Reduction};
+use cushim_ptx::ir::{Inst, Module, Src};
+use cushim_ptx::sem::{Barrier, Operation, Reduction};
+use std::collections::BTreeSet;
 
 /// The word in shared memory through which warps add up.
 pub(super) const SUM: &str = "@cushim.sum";
 
+/// Whether an instruction is a barrier that counts threads.
+pub(crate) fn counts(inst: &Inst) -> bool {
+    let counted = !matches!(inst.src.get(1), None | Some(Src::None));
+    match inst.sem {
+        Operation::Barrier(Barrier::Arrive) => true,
+        Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)) => counted,
+        _ => false,
+    }
+}
+
+/// Whether barriers of a function count.
+pub(super) fn count_in(module: &Module, function: u32) -> bool {
+    module.functions.get(function as usize).is_some_and(|f| f.code.iter().any(counts))
+}
+
+/// Whether barriers count of a kernel, or of what it may call.
+pub(super) fn reached(module: &Module, kernel: u32) -> bool {
+    module.reachable(kernel).iter().any(|n| count_in(module, *n))
+}
+
+/// The numbers of barriers that count threads somewhere; `None` where not all are known.
+fn numbers(module: &Module) -> Option<BTreeSet<u64>> {
+    let all = module.functions.iter().flat_map(|f| &f.code).filter(|inst| counts(inst));
+    all.map(|inst| match inst.src.first() {
+        Some(Src::Imm(n)) => Some(*n),
+        _ => None,
+    })
+    .collect()
+}
+
 impl Emitter<'_> {
-    pub(super) fn barrier(&mut self, inst: &Inst, what: Barrier) -> Result<(), Refused> {
-        if !matches!(inst.src.get(1), None | Some(Src::None)) {
-            return Err(self.refused("a barrier that counts threads"));
+    /// Whether a barrier's number is, or may be, one that counts threads.
+    fn is_counted(&self, inst: &Inst) -> bool {
+        let Some(numbers) = numbers(self.module) else { return true };
+        match inst.src.first() {
+            Some(Src::Imm(n)) => numbers.contains(n),
+            _ => !numbers.is_empty(),
         }
-        match what {
-            Barrier::Sync => self.wait(),
-            Barrier::Arrive => return Err(self.refused("a barrier at which threads do not wait")),
+    }
+
+    pub(super) fn barrier(&mut self, inst: &Inst, what: Barrier) -> Result<(), Refused> {
+        let p = match what {
             Barrier::ClusterArrive | Barrier::ClusterWait => {
                 return Err(self.refused("a barrier of a cluster"));
             }
+            Barrier::Sync | Barrier::Arrive => Value::int(1, 0),
             Barrier::Reduce(how) => {
                 let Some(src) = inst.src.get(2) else {
                     return Err(self.refused("a reduction without a predicate"));
@@ -30,17 +67,60 @@ impl Emitter<'_> {
                 let p = self.operand(src)?;
                 let p = self.b.fit(p, 1);
                 // Whether all are true is whether none is false.
-                let counted = if how == Reduction::And { self.b.not(p) } else { p };
-                let sum = self.sum(counted);
-                let out = match how {
-                    Reduction::Count => sum,
-                    Reduction::Or => self.b.icmp_with("ne", sum, 0),
-                    Reduction::And => self.b.icmp_with("eq", sum, 0),
-                };
-                self.give(inst, 0, out);
+                if how == Reduction::And { self.b.not(p) } else { p }
             }
+        };
+        let sum = match (self.is_counted(inst), what) {
+            (true, _) => self.counted(inst, what, p)?,
+            (false, Barrier::Reduce(_)) => self.sum(p),
+            (false, _) => {
+                self.wait();
+                return Ok(());
+            }
+        };
+        if let Barrier::Reduce(how) = what {
+            let out = match how {
+                Reduction::Count => sum,
+                Reduction::Or => self.b.icmp_with("ne", sum, 0),
+                Reduction::And => self.b.icmp_with("eq", sum, 0),
+            };
+            self.give(inst, 0, out);
         }
         Ok(())
+    }
+
+    /// Comes to a barrier that counts; how many have a true predicate.
+    fn counted(&mut self, inst: &Inst, what: Barrier, p: Value) -> Result<Value, Refused> {
+        let number = match inst.src.first() {
+            Some(src) => self.operand(src)?,
+            None => return Err(self.refused("a barrier without a number")),
+        };
+        let number = self.b.fit(number, 32);
+        let threads = self.threads();
+        let count = match inst.src.get(1) {
+            None | Some(Src::None) => {
+                let up = self.b.with("add", threads, 31);
+                self.b.with("and", up, !31)
+            }
+            Some(src) => {
+                let count = self.operand(src)?;
+                self.b.fit(count, 32)
+            }
+        };
+        // Of the last warp, lanes that the block does not have.
+        let first = self.b.with("and", self.thread, !31);
+        let there = self.b.op("sub", threads, first);
+        let absent = self.b.same("llvm.usub.sat", &[Value::int(32, 32), there]);
+        let here = self.here();
+        let lowest = self.b.with("and", here, 1);
+        let absent = self.b.op("mul", absent, lowest);
+        let lanes = self.b.same("llvm.ctpop", &[here]);
+        let more = self.b.op("add", lanes, absent);
+        let yes = self.ballot(p);
+        let yes = self.b.same("llvm.ctpop", &[yes]);
+        let waits = Value::int(1, (what != Barrier::Arrive).into());
+        let given = [number, count, more, waits, yes].map(|v| self.b.typed(v)).join(", ");
+        Ok(self.b.result(Type::Int(32), &format!("call i32 @cushim.barrier({given}) #1")))
     }
 
     /// Waits for all threads of the block, whose accesses before it are seen behind it.

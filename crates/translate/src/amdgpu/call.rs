@@ -7,7 +7,6 @@ use super::function::Emitter;
 use super::locals::Part;
 use crate::llvm::{Type, Value};
 use crate::refusal::Refused;
-use cushim_ptx::exec::DeviceFunction;
 use cushim_ptx::ir::{Arg, Callee, Dst, Function, Inst, Param, Place, Src};
 
 /// How a value of some bytes is passed: words, and a last one that may be shorter.
@@ -90,7 +89,7 @@ impl Emitter<'_> {
                     return Err(self.refused("a call of a function that is not there"));
                 };
                 if !f.defined {
-                    return self.outside(f);
+                    return self.outside(f, call);
                 }
                 if f.entry || f.params.len() != call.args.len() {
                     return Err(
@@ -130,22 +129,8 @@ impl Emitter<'_> {
         Ok(())
     }
 
-    /// A function of the device runtime.
-    fn outside(&mut self, f: &Function) -> Result<(), Refused> {
-        match DeviceFunction::from_name(&f.name) {
-            // Its message is lost, and the launch fails as it has to.
-            Some(DeviceFunction::AssertFail) => {
-                self.trap();
-                let n = self.b.number();
-                self.b.label(&format!("after{n}"));
-                Ok(())
-            }
-            _ => Err(self.refused(format!("a call of `{}`, which no module defines", f.name))),
-        }
-    }
-
     /// An argument with its type, as it is passed.
-    fn argument(&mut self, arg: &Arg, bytes: u32) -> String {
+    pub(super) fn argument(&mut self, arg: &Arg, bytes: u32) -> String {
         let ty = passed(bytes);
         let bits = if bytes <= 4 { 32 } else { 64 };
         let value = match arg {
@@ -170,7 +155,7 @@ impl Emitter<'_> {
     }
 
     /// Puts a passed value where it belongs.
-    fn accept(&mut self, to: &Arg, ty: &str, name: &str) {
+    pub(super) fn accept(&mut self, to: &Arg, ty: &str, name: &str) {
         match to {
             Arg::Reg(r, bits) => {
                 if ty.starts_with('[') {

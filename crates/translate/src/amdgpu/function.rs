@@ -21,9 +21,12 @@ pub(super) struct Text {
     pub(super) declared: BTreeSet<String>,
 }
 
-/// What all functions have. Nothing reads the hidden arguments of AMD's runtime.
+/// What all functions have; those of `library/` are called (2) or become a part of what calls them (3). Nothing
+/// reads the hidden arguments of AMD's runtime.
 pub(super) const ATTRIBUTES: &str = r#"attributes #0 = { convergent nounwind "uniform-work-group-size"="true" "amdgpu-no-workitem-id-y" "amdgpu-no-workitem-id-z" "amdgpu-no-dispatch-ptr" "amdgpu-no-dispatch-id" "amdgpu-no-queue-ptr" "amdgpu-no-implicitarg-ptr" "amdgpu-no-hostcall-ptr" "amdgpu-no-heap-ptr" "amdgpu-no-multigrid-sync-arg" "amdgpu-no-default-queue" "amdgpu-no-completion-action" }
 attributes #1 = { convergent nounwind }
+attributes #2 = { convergent nounwind noinline "uniform-work-group-size"="true" "amdgpu-no-workitem-id-y" "amdgpu-no-workitem-id-z" "amdgpu-no-dispatch-ptr" "amdgpu-no-dispatch-id" "amdgpu-no-queue-ptr" "amdgpu-no-implicitarg-ptr" "amdgpu-no-hostcall-ptr" "amdgpu-no-heap-ptr" "amdgpu-no-multigrid-sync-arg" "amdgpu-no-default-queue" "amdgpu-no-completion-action" }
+attributes #3 = { convergent nounwind alwaysinline "uniform-work-group-size"="true" "amdgpu-no-workitem-id-y" "amdgpu-no-workitem-id-z" "amdgpu-no-dispatch-ptr" "amdgpu-no-dispatch-id" "amdgpu-no-queue-ptr" "amdgpu-no-implicitarg-ptr" "amdgpu-no-hostcall-ptr" "amdgpu-no-heap-ptr" "amdgpu-no-multigrid-sync-arg" "amdgpu-no-default-queue" "amdgpu-no-completion-action" }
 !llvm.module.flags = !{!0, !1}
 !0 = !{i32 1, !"amdhsa_code_object_version", i32 500}
 !1 = !{i32 1, !"amdgpu_code_object_version", i32 500}
@@ -155,6 +158,9 @@ impl<'a> Emitter<'a> {
         self.item = self.b.intrinsic("llvm.amdgcn.workitem.id.x", &[], Type::Int(32), &[], &[]);
         self.thread = self.thread_number();
         if self.f.entry {
+            if super::barrier::reached(self.module, self.number) {
+                self.b.line("call void @cushim.barriers.begin() #1");
+            }
             self.end_idle_lanes();
         } else {
             self.accept_arguments();

@@ -1,16 +1,18 @@
 //! Variables of a module: global, constant, shared.
 //!
-//! Owns their initial values as LLVM writes them, and which have none that can be written.
+//! Owns their initial values as LLVM writes them, which have none that can be written, and which are found through a symbol
+//! that holds their address.
 
 use super::names::Names;
+use crate::abi::{EXTERNAL, MANAGED};
 use cushim_ptx::ast::Linkage;
 use cushim_ptx::ir::{Global, Module, Relocation, Symbol};
 use std::fmt::Write;
 
 /// Why a variable is not there; a function that names it is refused.
-pub(super) fn missing(global: &Global) -> Option<&'static str> {
-    if global.linkage == Linkage::Extern {
-        return Some("a variable that no module defines");
+pub(super) fn missing(module: &Module, global: &Global) -> Option<&'static str> {
+    if global.reference {
+        return Some("a texture or surface reference");
     }
     let fits = |r: &Relocation| {
         let whole = r.width == 8 && r.mask.is_none();
@@ -22,14 +24,57 @@ pub(super) fn missing(global: &Global) -> Option<&'static str> {
             "a variable with a part of an address, or one of shared memory, in its initial value",
         );
     }
+    let elsewhere = |r: &Relocation| match r.target {
+        Symbol::Global(n) => module.globals.get(n as usize).is_none_or(|g| indirect(g).is_some()),
+        Symbol::Function(n) => !module.functions.get(n as usize).is_some_and(|f| f.defined),
+        _ => false,
+    };
+    if global.relocations.iter().any(elsewhere) {
+        return Some(
+            "a variable with the address of a managed variable, or of what another module \
+             defines, in its initial value",
+        );
+    }
     None
+}
+
+/// Before which name the symbol stands that holds the address of a variable whose place is known only when code is
+/// loaded; `None` for others.
+pub(super) fn indirect(global: &Global) -> Option<&'static str> {
+    match global.linkage {
+        Linkage::Extern => Some(EXTERNAL),
+        _ if global.managed => Some(MANAGED),
+        _ => None,
+    }
+}
+
+/// The symbol that holds a variable's address, as LLVM writes it.
+pub(super) fn holder(names: &Names, prefix: &str, number: u32) -> String {
+    names.global(number).replacen("@\"", &format!("@\"{prefix}"), 1)
+}
+
+/// The symbols that hold addresses and that a text names.
+pub(super) fn holders(module: &Module, names: &Names, text: &str) -> String {
+    let mut out = String::new();
+    for (n, g) in module.globals.iter().enumerate() {
+        let Some(prefix) = indirect(g) else { continue };
+        let name = holder(names, prefix, n as u32);
+        // A managed variable is there for the host, too.
+        if g.managed && missing(module, g).is_none() || text.contains(&format!("{name},")) {
+            let _ = writeln!(
+                out,
+                "{name} = protected addrspace(1) externally_initialized global i64 0, align 8"
+            );
+        }
+    }
+    out
 }
 
 /// All variables.
 pub(super) fn emit(module: &Module, names: &Names) -> String {
     let mut text = String::new();
     for (n, g) in module.globals.iter().enumerate() {
-        if missing(g).is_some() {
+        if g.linkage == Linkage::Extern || missing(module, g).is_some() {
             continue;
         }
         let (ty, value) = initial(module, names, g);
@@ -94,7 +139,10 @@ fn initial(module: &Module, names: &Names, g: &Global) -> (String, String) {
             _ => continue,
         };
         let absent = match r.target {
-            Symbol::Global(n) => module.globals.get(n as usize).and_then(missing).is_some(),
+            Symbol::Global(n) => {
+                let of = |g: &Global| missing(module, g).is_some();
+                module.globals.get(n as usize).is_some_and(of)
+            }
             _ => false,
         };
         let space =

@@ -10,6 +10,8 @@ mod collective;
 mod control;
 mod function;
 mod globals;
+mod host;
+mod library;
 mod locals;
 mod mbarrier;
 mod memory;
@@ -21,6 +23,7 @@ use crate::abi::{Facts, TABLE, launch_offset};
 use crate::layout;
 use crate::refusal::{Refusal, Refused};
 use crate::target::Target;
+pub(crate) use barrier::counts;
 use cushim_ptx::ir::Module;
 use names::Names;
 use std::collections::{BTreeMap, BTreeSet};
@@ -58,15 +61,23 @@ pub fn emit(module: &Module, target: &Target) -> Text {
         let (_, shared) = cushim_ptx::exec::shared_layout(module, number);
         kernels.push(Facts {
             name: f.name.clone(),
+            places: f.places(),
             parameter_bytes: f.params_size,
             launch_offset: launch_offset(f.params_size),
             lanes: layout::allowed(module, number, target),
             static_shared_bytes: shared,
             dynamic_shared: layout::names_dynamic_shared(module, number),
             max_threads: function::max_threads(f),
+            host_calls: host::is_asked(module, number),
         });
     }
-    let ir = assemble(module, &names, &made, &wanted) + &table(&kernels);
+    let needs = library::Needs {
+        host: kernels.iter().any(|kernel: &Facts| kernel.host_calls),
+        barriers: wanted.iter().any(|n| barrier::count_in(module, *n)),
+    };
+    let mut declared = BTreeSet::new();
+    let library = library::text(target, needs, &mut declared);
+    let ir = library + &assemble(module, &names, &made, &wanted, declared) + &table(&kernels);
     Text { ir, kernels, refused }
 }
 
@@ -117,10 +128,11 @@ fn assemble(
     names: &Names,
     made: &BTreeMap<u32, Made>,
     wanted: &BTreeSet<u32>,
+    of_library: BTreeSet<String>,
 ) -> String {
     let mut text = String::from("; made by cushim from PTX\n");
     text += &globals::emit(module, names);
-    let mut declared = BTreeSet::new();
+    let mut declared: BTreeSet<&String> = of_library.iter().collect();
     for n in wanted {
         match made.get(n) {
             Some(Ok(one)) => {
@@ -132,6 +144,7 @@ fn assemble(
             None => {}
         }
     }
+    text += &globals::holders(module, names, &text);
     for line in declared {
         text += line;
         text += "\n";

@@ -1,6 +1,7 @@
 //! Registers and operands of a function.
 
 use super::function::Emitter;
+use super::globals;
 use crate::llvm::{Type, Value};
 use crate::refusal::Refused;
 use cushim_ptx::ir::{Dst, Sense, Src, Symbol};
@@ -81,9 +82,19 @@ impl Emitter<'_> {
     pub(super) fn pointer_to(&mut self, symbol: Symbol) -> Result<(String, bool), Refused> {
         Ok(match symbol {
             Symbol::Global(n) => {
-                let missing = self.module.globals.get(n as usize).and_then(super::globals::missing);
-                if let Some(why) = missing {
+                let Some(global) = self.module.globals.get(n as usize) else {
+                    return Err(self.refused("a variable that is not there"));
+                };
+                if let Some(why) = globals::missing(self.module, global) {
                     return Err(self.refused(why));
+                }
+                if let Some(prefix) = globals::indirect(global) {
+                    let holder = globals::holder(self.names, prefix, n);
+                    let text = format!("load i64, ptr addrspace(1) {holder}, align 8");
+                    let at = self.b.result(Type::Int(64), &text);
+                    let (at, p) = (self.b.typed(at), self.b.number());
+                    self.b.line(&format!("%p{p} = inttoptr {at} to ptr addrspace(1)"));
+                    return Ok((format!("ptr addrspace(1) %p{p}"), true));
                 }
                 (format!("ptr addrspace(1) {}", self.names.global(n)), true)
             }

@@ -38,7 +38,7 @@ impl Emitter<'_> {
         self.b.select(half, thread, item)
     }
 
-    fn threads(&mut self) -> Value {
+    pub(super) fn threads(&mut self) -> Value {
         let [x, y, z] = [0, 4, 8].map(|at| self.launch_word(BLOCK + at));
         let plane = self.b.op("mul", x, y);
         self.b.op("mul", plane, z)

@@ -4,6 +4,7 @@
 //! halves are the one that NVIDIA's devices give; a double's NaN has the payload that the target gives it.
 
 use super::approx;
+use super::directed;
 use super::format::{self, canonical, clamp, flush, format, is_nan, number};
 use super::out::{Missing, halves};
 use super::round;
@@ -91,8 +92,11 @@ fn constant(f: Format, v: f64) -> Value {
 /// What is not rounded to nearest: of singles, by doubles.
 fn directed(b: &mut Body, i: Float, f: Format, [x, y, z]: [Value; 3]) -> Result<Value, Missing> {
     use FloatOp::*;
+    if f == Format::F64 {
+        return directed_doubles(b, i, [x, y, z]);
+    }
     if f != Format::F32 {
-        return Err("doubles that are not rounded to nearest");
+        return Err("halves that are not rounded to nearest");
     }
     let one = Value::float(1.0);
     let v = match i.op {
@@ -121,6 +125,31 @@ fn directed(b: &mut Body, i: Float, f: Format, [x, y, z]: [Value; 3]) -> Result<
         _ => return Err("an operation that is not rounded to nearest"),
     };
     Ok(b.bits_of(v))
+}
+
+/// What is not rounded to nearest, of doubles.
+fn directed_doubles(b: &mut Body, i: Float, numbers: [Value; 3]) -> Result<Value, Missing> {
+    use FloatOp::*;
+    let [x, y, z] = numbers.map(|v| b.bits_of(v));
+    let one = Value::int(64, 1f64.to_bits().into());
+    Ok(match i.op {
+        Add => directed::fused(b, [x, one, y], i.round),
+        Sub => {
+            let y = b.with("xor", y, 1 << 63);
+            directed::fused(b, [x, one, y], i.round)
+        }
+        Mul => {
+            // A zero of the product's sign changes nothing.
+            let zero = b.op("xor", x, y);
+            let zero = b.with("and", zero, 1 << 63);
+            directed::fused(b, [x, y, zero], i.round)
+        }
+        Fma => directed::fused(b, [x, y, z], i.round),
+        Div(_) => directed::quotient(b, [x, y], i.round),
+        Rcp(_) => directed::quotient(b, [one, x], i.round),
+        Sqrt(_) => directed::root(b, x, i.round),
+        _ => return Err("an operation that is not rounded to nearest"),
+    })
 }
 
 /// The functions with an error bound.

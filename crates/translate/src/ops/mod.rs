@@ -8,6 +8,7 @@ mod approx;
 mod bits;
 mod compare;
 mod convert;
+mod directed;
 mod float;
 mod format;
 mod integer;

@@ -9,7 +9,7 @@ use crate::llvm::{Body, Type, Value};
 use cushim_ptx::soft::{Format, Round};
 
 /// Whether a number with that sign is rounded away from zero; `None` to nearest.
-fn outward(b: &mut Body, round: Round, negative: Value) -> Option<Value> {
+pub(super) fn outward(b: &mut Body, round: Round, negative: Value) -> Option<Value> {
     match round {
         Round::Nearest | Round::Away => None,
         Round::Zero => Some(Value::int(1, 0)),

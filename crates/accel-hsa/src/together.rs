@@ -1,0 +1,129 @@
+//! Cooperative launches: all blocks of a grid are on the GPU at once.
+//!
+//! Owns how many blocks a GPU holds, the workspaces of `grid.sync()`, and that no two such grids are on a GPU at the same
+//! time, where each could keep the other from coming whole. AMD's cooperative queues do no more: what keeps blocks together is that there are not
+//! too many. Must not know: packets.
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use cushim_accel::Failure;
+use cushim_accel::locks::lock;
+use cushim_translate::abi::Lanes;
+
+use crate::agents::Gpu;
+use crate::memory::Memory;
+use crate::signals::Native;
+
+/// Bytes of a workspace.
+const WORKSPACE: u64 = 64;
+/// Bytes of device memory that are taken for workspaces at a time.
+const BLOCK: u64 = 4096;
+/// Workgroups of a compute unit at most, as there are no more barriers.
+const MOST: u32 = 16;
+/// SIMDs of a compute unit.
+const SIMDS: u32 = 4;
+
+/// What a device needs for cooperative launches.
+pub struct Together {
+    device: usize,
+    memory: Arc<Memory>,
+    /// The end of the one that was launched last.
+    last: Mutex<Option<Arc<Native>>>,
+    state: Arc<Mutex<Spaces>>,
+}
+
+#[derive(Default)]
+struct Spaces {
+    blocks: Vec<u64>,
+    free: Vec<u64>,
+}
+
+/// A workspace in use.
+pub struct Workspace {
+    /// Where it lies.
+    pub address: u64,
+    state: Arc<Mutex<Spaces>>,
+}
+
+impl Drop for Workspace {
+    fn drop(&mut self) {
+        lock(&self.state).free.push(self.address);
+    }
+}
+
+impl Together {
+    /// Nothing yet.
+    pub fn new(device: usize, memory: &Arc<Memory>) -> Together {
+        let (last, state) = (Mutex::default(), Arc::default());
+        Together { device, memory: memory.clone(), last, state }
+    }
+
+    /// The end of the one that was launched last; held while the next one is launched, which is put here then.
+    pub fn last(&self) -> MutexGuard<'_, Option<Arc<Native>>> {
+        lock(&self.last)
+    }
+
+    /// A zeroed workspace.
+    ///
+    /// # Errors
+    /// What the runtime says.
+    pub fn workspace(&self) -> Result<Workspace, Failure> {
+        let mut spaces = lock(&self.state);
+        if spaces.free.is_empty() {
+            let block = self.memory.take_of(self.device, BLOCK)?;
+            spaces.blocks.push(block);
+            spaces.free.extend((0..BLOCK / WORKSPACE).map(|n| block + n * WORKSPACE));
+        }
+        let Some(address) = spaces.free.pop() else { return Err(Failure::OutOfMemory) };
+        drop(spaces);
+        let space = Workspace { address, state: self.state.clone() };
+        self.memory.write_device(address, &[0; WORKSPACE as usize])?;
+        Ok(space)
+    }
+
+    /// Gives all memory back.
+    pub fn end(&self) {
+        let spaces = std::mem::take(&mut *lock(&self.state));
+        spaces.blocks.into_iter().for_each(|block| self.memory.give(block));
+    }
+}
+
+/// How many workgroups of so many work-items and bytes of local data share a GPU holds, of a kernel with so many vector
+/// registers.
+pub fn most(gpu: &Gpu, items: u32, group: u32, registers: u32) -> u64 {
+    let waves = items.div_ceil(gpu.wavefront.max(1)).max(1);
+    let of_a_lane = crate::describe::registers(gpu) / (64 * SIMDS);
+    let by_registers = of_a_lane / registers.next_multiple_of(8).max(8);
+    let held = by_registers.min(gpu.waves / SIMDS).max(1) * SIMDS;
+    let by_share = gpu.group.checked_div(group).unwrap_or(MOST);
+    u64::from((held / waves).min(by_share).min(MOST)) * u64::from(gpu.units)
+}
+
+/// Registers of a translated kernel's thread, as CUDA's occupancy counts them, so that a multiprocessor holds no more
+/// blocks than a compute unit: eight waves of a SIMD leave 64 to each lane, and in half waves a thread has two lanes.
+pub fn counted(lanes: &[Lanes], registers: u32) -> u32 {
+    let of_a_lane = registers.next_multiple_of(8).max(64);
+    if lanes.first() == Some(&Lanes::Full) { of_a_lane } else { 2 * of_a_lane }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_scarcest_counts() {
+        let gpu = Gpu {
+            name: "gfx90a".into(),
+            wavefront: 64,
+            waves: 32,
+            units: 8,
+            group: 64 << 10,
+            ..Gpu::default()
+        };
+        assert_eq!(most(&gpu, 64, 0, 32), 16 * 8);
+        assert_eq!(most(&gpu, 1024, 0, 64), 2 * 8);
+        assert_eq!(most(&gpu, 1024, 0, 128), 8);
+        assert_eq!(most(&gpu, 128, 20 << 10, 8), 3 * 8);
+        assert_eq!(most(&gpu, 65, 0, 65), 14 * 8);
+    }
+}
