@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #define CHECK(call)                                                                     \
@@ -76,14 +77,15 @@ __global__ void atomics(unsigned *u, float *f, double *d, unsigned long long *l,
 }
 
 __global__ void lanes(int *out) {
-    int lane = threadIdx.x, v = lane * lane + 1;
-    out[lane] = __shfl(v, (lane + 5) & 63) + __shfl_xor(v, 9) * 3 + __shfl_up(v, 2) * 7 + __shfl_down(v, 3) * 11;
+    // Two waves of 32 compute the same twice.
+    int at = threadIdx.x, lane = at % warpSize, v = lane * lane + 1;
+    out[at] = __shfl(v, (lane + 5) % warpSize) + __shfl_xor(v, 9) * 3 + __shfl_up(v, 2) * 7 + __shfl_down(v, 3) * 11;
     unsigned long long votes = __ballot(v & 4);
-    out[64 + lane] = __popcll(votes & ((1ull << lane) - 1)) + (__any(v == 26) ? 1000 : 0) + (__all(v > 0) ? 5000 : 0);
+    out[64 + at] = __popcll(votes & ((1ull << lane) - 1)) + (__any(v == 26) ? 1000 : 0) + (__all(v > 0) ? 5000 : 0);
     int sum = v;
-    for (int step = 32; step; step >>= 1)
+    for (int step = warpSize / 2; step; step >>= 1)
         sum += __shfl_down(sum, step);
-    out[128 + lane] = __shfl(sum, 0);
+    out[128 + at] = __shfl(sum, 0);
 }
 
 __global__ void numbers(const float *x, const float *y, float *out, int n) {
@@ -172,7 +174,7 @@ static unsigned draw() { return seed = seed * 1664525u + 1013904223u; }
 int main() {
     hipDeviceProp_t properties;
     CHECK(hipGetDeviceProperties(&properties, 0));
-    printf("device: %.6s, warp %d\n", properties.gcnArchName, properties.warpSize);
+    printf("device: %.*s, warp %d\n", (int)strcspn(properties.gcnArchName, ":"), properties.gcnArchName, properties.warpSize);
     const int n = 3000, blocks = (n + 255) / 256;
     std::vector<float> a(n), b(n);
     std::vector<double> da(n), db(n);
@@ -226,15 +228,16 @@ int main() {
     auto r = out.read();
     wrong = 0;
     auto v = [](int i) { return i * i + 1; };
-    int before = 0, whole = 0;
-    for (int i = 0; i < 64; i++)
+    int before = 0, whole = 0, warp = properties.warpSize;
+    for (int i = 0; i < warp; i++)
         whole += v(i);
-    for (int i = 0; i < 64; i++) {
-        int up = i < 2 ? v(i) : v(i - 2), down = i > 60 ? v(i) : v(i + 3);
-        wrong += r[i] != v((i + 5) & 63) + v(i ^ 9) * 3 + up * 7 + down * 11;
-        wrong += r[64 + i] != before + 1000 + 5000;
+    for (int at = 0; at < 64; at++) {
+        int i = at % warp, up = i < 2 ? v(i) : v(i - 2), down = i > warp - 4 ? v(i) : v(i + 3);
+        before = i ? before : 0;
+        wrong += r[at] != v((i + 5) % warp) + v(i ^ 9) * 3 + up * 7 + down * 11;
+        wrong += r[64 + at] != before + 1000 + 5000;
         before += (v(i) & 4) != 0;
-        wrong += r[128 + i] != whole;
+        wrong += r[128 + at] != whole;
     }
     report("lanes", wrong);
 

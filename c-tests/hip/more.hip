@@ -73,14 +73,14 @@ __global__ void histogram(const unsigned char *in, unsigned *out, int n) {
 }
 
 __global__ void scan(const int *in, int *out) {
-    __shared__ int sums[4];
-    int lane = threadIdx.x & 63, wave = threadIdx.x >> 6, v = in[blockIdx.x * 256 + threadIdx.x];
-    for (int step = 1; step < 64; step <<= 1) {
+    __shared__ int sums[8];
+    int lane = threadIdx.x % warpSize, wave = threadIdx.x / warpSize, v = in[blockIdx.x * 256 + threadIdx.x];
+    for (int step = 1; step < warpSize; step <<= 1) {
         int other = __shfl_up(v, step);
         if (lane >= step)
             v += other;
     }
-    if (lane == 63)
+    if (lane == warpSize - 1)
         sums[wave] = v;
     __syncthreads();
     for (int i = 0; i < wave; i++)
@@ -98,17 +98,28 @@ __global__ void bytes(const uchar4 *in, uchar4 *out, short2 *shorts, int n) {
 }
 
 __global__ void crossings(int *out) {
-    int lane = threadIdx.x, v = lane * 3 + 1;
-    out[lane] = __builtin_amdgcn_update_dpp(-1, v, 0x111, 0xf, 0xf, false);       // row_shr:1
-    out[64 + lane] = __builtin_amdgcn_update_dpp(-1, v, 0x1b, 0xf, 0xf, true);    // quad_perm reversed
-    out[128 + lane] = __builtin_amdgcn_update_dpp(-7, v, 0x142, 0xa, 0xf, false); // row_bcast:15, rows 1 and 3
-    out[192 + lane] = __builtin_amdgcn_update_dpp(0, v, 0x140, 0xf, 0xf, true);   // row_mirror
-    out[256 + lane] = __builtin_amdgcn_ds_swizzle(v, 0x041f);                     // xor 1
-    out[320 + lane] = __builtin_amdgcn_ds_bpermute((lane ^ 33) * 4, v);
-    out[384 + lane] = __builtin_amdgcn_ds_permute(((lane + 7) & 63) * 4, v);
-    out[448 + lane] = __builtin_amdgcn_readlane(v, 17) + __builtin_amdgcn_readfirstlane(v);
+    // Two waves of 32 compute the same twice.
+    int at = threadIdx.x, lane = at % warpSize, v = lane * 3 + 1;
+    out[at] = __builtin_amdgcn_update_dpp(-1, v, 0x111, 0xf, 0xf, false);       // row_shr:1
+    out[64 + at] = __builtin_amdgcn_update_dpp(-1, v, 0x1b, 0xf, 0xf, true);    // quad_perm reversed
+#if defined(__gfx1030__)
+    out[128 + at] = __builtin_amdgcn_update_dpp(-7, v, 0x165, 0xa, 0xf, false);   // row_xmask:5, rows 1 and 3
+    out[576 + at] = __builtin_amdgcn_permlane16(-1, v, 0x89abcdef, 0x01234567, false, false);
+    out[640 + at] = __builtin_amdgcn_permlanex16(-1, v, 0x89abcdef, 0x01234567, false, false);
+    out[704 + at] = __builtin_amdgcn_mov_dpp8(v, 0 << 0 | 7 << 3 | 1 << 6 | 6 << 9 | 2 << 12 | 5 << 15 | 3 << 18 | 4 << 21);
+#else
+    out[128 + at] = __builtin_amdgcn_update_dpp(-7, v, 0x142, 0xa, 0xf, false);   // row_bcast:15, rows 1 and 3
+    out[576 + at] = __shfl(v, lane ^ 15);
+    out[640 + at] = __shfl(v, lane ^ 31);
+    out[704 + at] = __shfl(v, lane & ~7 | (lane % 2 ? 7 - lane % 8 / 2 : lane % 8 / 2));
+#endif
+    out[192 + at] = __builtin_amdgcn_update_dpp(0, v, 0x140, 0xf, 0xf, true);   // row_mirror
+    out[256 + at] = __builtin_amdgcn_ds_swizzle(v, 0x041f);                     // xor 1
+    out[320 + at] = __builtin_amdgcn_ds_bpermute((lane ^ 33) * 4, v);
+    out[384 + at] = __builtin_amdgcn_ds_permute(((lane + 7) % warpSize) * 4, v);
+    out[448 + at] = __builtin_amdgcn_readlane(v, 17) + __builtin_amdgcn_readfirstlane(v);
     if (lane > 20)
-        out[512 + lane] = __builtin_amdgcn_readfirstlane(v) + (int)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
+        out[512 + at] = __builtin_amdgcn_readfirstlane(v) + (int)__builtin_amdgcn_mbcnt_hi(~0u, __builtin_amdgcn_mbcnt_lo(~0u, 0));
 }
 
 __global__ void packed(const __half2 *a, const __half2 *b, __half2 *out, const int *x, const int *y, int *dots, int n) {
@@ -191,22 +202,28 @@ int main() {
     }
     report("bytes", wrong);
 
-    std::vector<int> lanes(576);
+    std::vector<int> lanes(768);
     int *dl = device(lanes);
     crossings<<<1, 64>>>(dl);
-    lanes = host(dl, 576);
+    lanes = host(dl, 768);
     wrong = 0;
+    int warp = 0;
+    CHECK(hipDeviceGetAttribute(&warp, hipDeviceAttributeWarpSize, 0));
     auto v = [](int lane) { return lane * 3 + 1; };
-    for (int i = 0; i < 64; i++) {
-        wrong += lanes[i] != (i % 16 ? v(i - 1) : -1);
-        wrong += lanes[64 + i] != v((i & ~3) | (3 - (i & 3)));
-        wrong += lanes[128 + i] != (i / 16 % 2 ? v((i & ~15) - 1) : -7);
-        wrong += lanes[192 + i] != v((i & ~15) | (15 - (i & 15)));
-        wrong += lanes[256 + i] != v(i ^ 1);
-        wrong += lanes[320 + i] != v(i ^ 33);
-        wrong += lanes[384 + i] != v((i + 57) & 63);
-        wrong += lanes[448 + i] != v(17) + v(0);
-        wrong += i > 20 && lanes[512 + i] != v(21) + i;
+    for (int at = 0; at < 64; at++) {
+        int i = at % warp;
+        wrong += lanes[at] != (i % 16 ? v(i - 1) : -1);
+        wrong += lanes[64 + at] != v((i & ~3) | (3 - (i & 3)));
+        wrong += lanes[128 + at] != (i / 16 % 2 ? v(warp == 64 ? (i & ~15) - 1 : i ^ 5) : -7);
+        wrong += lanes[192 + at] != v((i & ~15) | (15 - (i & 15)));
+        wrong += lanes[256 + at] != v(i ^ 1);
+        wrong += lanes[320 + at] != v((i ^ 33) % warp);
+        wrong += lanes[384 + at] != v((i + warp - 7) % warp);
+        wrong += lanes[448 + at] != v(17) + v(0);
+        wrong += i > 20 && lanes[512 + at] != v(21) + i;
+        wrong += lanes[576 + at] != v(i ^ 15);
+        wrong += lanes[640 + at] != v(i ^ 31);
+        wrong += lanes[704 + at] != v((i & ~7) | (i % 2 ? 7 - i % 8 / 2 : i % 8 / 2));
     }
     report("crossings", wrong);
 

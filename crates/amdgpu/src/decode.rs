@@ -1,43 +1,61 @@
 //! Bytes to instructions.
 //!
 //! Owns: where each format has its fields. Must not know: what an instruction does. The formats are those of
-//! AMD's "CDNA2 instruction set architecture", chapter 13.
+//! AMD's "CDNA2 instruction set architecture", chapter 13, and "RDNA 2 instruction set architecture", chapter 13.
 
 mod fields;
 mod memory;
 mod vector;
 
-use crate::inst::{Inst, Operand};
+use crate::inst::{Inst, Isa, Operand, Target};
 use crate::table::{Control, Encoding, Exec, Kind};
 pub use fields::Error;
-use fields::{Words, bit, bits, row, scalar_source};
+use fields::{Words, bit, bits, inst, scalar_source};
+
+/// The formats that begin with six bits.
+enum Long {
+    Smem,
+    Vop3,
+    Vop3p,
+    Ds,
+    Flat,
+    Mubuf,
+    Mtbuf,
+}
+
+fn long(isa: Isa, first: u32) -> Option<Long> {
+    Some(match (isa, first >> 26) {
+        (Isa::Cdna2, 0b11_0000) | (Isa::Rdna2, 0b11_1101) => Long::Smem,
+        (Isa::Cdna2, 0b11_0100) if bit(first, 25) && bits(first, 24, 23) == 3 => Long::Vop3p,
+        (Isa::Cdna2, 0b11_0100) | (Isa::Rdna2, 0b11_0101) => Long::Vop3,
+        (Isa::Rdna2, 0b11_0011) if bits(first, 25, 23) == 0 => Long::Vop3p,
+        (_, 0b11_0110) => Long::Ds,
+        (_, 0b11_0111) => Long::Flat,
+        (_, 0b11_1000) => Long::Mubuf,
+        (Isa::Cdna2, 0b11_1010) => Long::Mtbuf,
+        _ => return None,
+    })
+}
 
 /// Decodes the instruction at the start of `words`. Errors: there is none.
-pub fn decode(words: &[u32]) -> Result<Inst, Error> {
-    let mut words = Words { rest: words, taken: 0 };
+pub fn decode(target: Target, words: &[u32]) -> Result<Inst, Error> {
+    let mut words = Words { target, rest: words, taken: 0 };
     let first = words.next()?;
     let mut inst = match first >> 23 {
-        0b1_0111_1101 => sop1(first)?,
-        0b1_0111_1110 => sopc(first)?,
-        0b1_0111_1111 => sopp(first)?,
+        0b1_0111_1101 => sop1(target, first)?,
+        0b1_0111_1110 => sopc(target, first)?,
+        0b1_0111_1111 => sopp(target, first)?,
         0b1_0110_0000..=0b1_0111_1100 => sopk(first, &mut words)?,
-        0b1_0000_0000..=0b1_0101_1111 => sop2(first)?,
-        top => match top >> 3 {
-            0b11_0000 => memory::smem(first, words.next()?)?,
-            0b11_0100 => {
-                let second = words.next()?;
-                if bit(first, 25) && bits(first, 24, 23) == 3 {
-                    vector::vop3p(first, second)?
-                } else {
-                    vector::vop3(first, second)?
-                }
-            }
-            0b11_0110 => memory::ds(first, words.next()?)?,
-            0b11_0111 => memory::flat(first, words.next()?)?,
-            0b11_1000 => memory::mubuf(first, words.next()?)?,
-            0b11_1010 => memory::mtbuf(first, words.next()?)?,
-            _ if top < 0b1_0000_0000 => vector::short(first, &mut words)?,
-            _ => return Err(Error::Unknown),
+        0b1_0000_0000..=0b1_0101_1111 => sop2(target, first)?,
+        top if top < 0b1_0000_0000 => vector::short(first, &mut words)?,
+        _ => match long(target.isa, first).ok_or(Error::Unknown)? {
+            Long::Smem => memory::smem(target, first, words.next()?)?,
+            Long::Vop3 => vector::vop3(first, &mut words)?,
+            Long::Vop3p => vector::vop3p(first, &mut words)?,
+            Long::Ds => memory::ds(target, first, words.next()?)?,
+            Long::Flat => memory::flat(target, first, words.next()?)?,
+            Long::Mubuf => memory::mubuf(target, first, words.next()?)?,
+            Long::Mtbuf => memory::mtbuf(target, first)?,
         },
     };
     if matches!(inst.encoding, Encoding::Sop1 | Encoding::Sop2 | Encoding::Sopc) {
@@ -55,8 +73,8 @@ fn aligned(operand: Operand, kind: Kind) -> Result<Operand, Error> {
     Ok(operand)
 }
 
-fn sop1(word: u32) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Sop1, bits(word, 15, 8))?, Encoding::Sop1);
+fn sop1(target: Target, word: u32) -> Result<Inst, Error> {
+    let mut inst = inst(target, Encoding::Sop1, bits(word, 15, 8))?;
     let (dst, src) = (Operand(bits(word, 22, 16) as u16), scalar_source(bits(word, 7, 0))?);
     let (pair, quad) = ([Kind::B64, Kind::B64, Kind::None], [Kind::B64, Kind::None, Kind::None]);
     let kinds = match &inst.row.exec {
@@ -76,8 +94,8 @@ fn sop1(word: u32) -> Result<Inst, Error> {
     Ok(inst)
 }
 
-fn sop2(word: u32) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Sop2, bits(word, 29, 23))?, Encoding::Sop2);
+fn sop2(target: Target, word: u32) -> Result<Inst, Error> {
+    let mut inst = inst(target, Encoding::Sop2, bits(word, 29, 23))?;
     let kinds = match &inst.row.exec {
         Exec::Scalar { kinds, .. } => *kinds,
         _ => [Kind::B32; 3],
@@ -88,8 +106,8 @@ fn sop2(word: u32) -> Result<Inst, Error> {
     Ok(inst)
 }
 
-fn sopc(word: u32) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Sopc, bits(word, 22, 16))?, Encoding::Sopc);
+fn sopc(target: Target, word: u32) -> Result<Inst, Error> {
+    let mut inst = inst(target, Encoding::Sopc, bits(word, 22, 16))?;
     inst.src[0] = scalar_source(bits(word, 7, 0))?;
     match &inst.row.exec {
         Exec::Control(_) => inst.offset = bits(word, 15, 8) as i32,
@@ -103,7 +121,7 @@ fn sopc(word: u32) -> Result<Inst, Error> {
 }
 
 fn sopk(word: u32, words: &mut Words<'_>) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Sopk, bits(word, 27, 23))?, Encoding::Sopk);
+    let mut inst = inst(words.target, Encoding::Sopk, bits(word, 27, 23))?;
     inst.offset = i32::from(word as i16);
     let register = Operand(bits(word, 22, 16) as u16);
     match &inst.row.exec {
@@ -124,8 +142,8 @@ fn sopk(word: u32, words: &mut Words<'_>) -> Result<Inst, Error> {
     Ok(inst)
 }
 
-fn sopp(word: u32) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Sopp, bits(word, 22, 16))?, Encoding::Sopp);
+fn sopp(target: Target, word: u32) -> Result<Inst, Error> {
+    let mut inst = inst(target, Encoding::Sopp, bits(word, 22, 16))?;
     inst.offset = i32::from(word as i16);
     Ok(inst)
 }

@@ -1,8 +1,50 @@
-//! A decoded instruction.
+//! A decoded instruction, and which instruction set it is of.
 //!
 //! Owns: its shape. Must not know: bits, execution.
 
 use crate::table::{Encoding, Row};
+
+/// An instruction set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Isa {
+    /// CDNA 2: gfx90a.
+    #[default]
+    Cdna2,
+    /// RDNA 2: gfx1030.
+    Rdna2,
+}
+
+/// How instructions are to be read: their set, and how many lanes a wave has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Target {
+    /// The set.
+    pub isa: Isa,
+    /// Masks are of 32 bits.
+    pub wave32: bool,
+}
+
+impl Target {
+    /// gfx90a.
+    pub const GFX90A: Target = Target { isa: Isa::Cdna2, wave32: false };
+    /// gfx1030, with waves of 32 lanes.
+    pub const GFX1030: Target = Target { isa: Isa::Rdna2, wave32: true };
+
+    /// Whether it is RDNA.
+    pub fn rdna(self) -> bool {
+        self.isa == Isa::Rdna2
+    }
+
+    /// Lanes of a wave.
+    pub fn lanes(self) -> usize {
+        if self.wave32 { 32 } else { 64 }
+    }
+}
+
+impl Default for Target {
+    fn default() -> Target {
+        Target::GFX90A
+    }
+}
 
 /// An operand, by AMD's number for sources: 0 to 101 scalar registers, 106 VCC, 124 M0, 126 EXEC, 128 and up
 /// constants, 255 a literal, 256 and up vector registers; from 512 on accumulation registers.
@@ -20,6 +62,8 @@ impl Operand {
     pub const EXEC: Operand = Operand(126);
     /// Off, of an address's scalar part.
     pub const OFF: Operand = Operand(0x7f);
+    /// Nothing: reads zero, is not written (RDNA).
+    pub const NULL: Operand = Operand(125);
 
     /// A vector register.
     pub fn vector(number: u32, accumulation: bool) -> Operand {
@@ -44,6 +88,8 @@ pub struct Dpp {
     pub control: u16,
     /// A lane without a source reads zero, and is written.
     pub bound: bool,
+    /// Lanes that are off are sources, too.
+    pub inactive: bool,
     /// Rows of 16 lanes that are written.
     pub rows: u8,
     /// Banks of 4 lanes in each row that are written.
@@ -70,6 +116,8 @@ pub enum Form {
     Plain,
     /// Lanes.
     Dpp(Dpp),
+    /// Lanes of a group of eight: three bits for each, and whether lanes that are off are sources.
+    Dpp8(u32, bool),
     /// Parts.
     Sdwa(Sdwa),
 }
@@ -77,6 +125,8 @@ pub enum Form {
 /// An instruction.
 #[derive(Clone, Copy, Debug)]
 pub struct Inst {
+    /// What it was read as.
+    pub target: Target,
     /// What it is.
     pub row: &'static Row,
     /// The format it came in.
@@ -107,7 +157,7 @@ pub struct Inst {
     pub clamp: bool,
     /// Results times 2, 4, or by 2.
     pub omod: u8,
-    /// Bits of memory instructions: 1 glc, 2 slc, 4 scc, 8 offen, 16 idxen, 32 lds, 64 gds.
+    /// Bits of memory instructions: 1 glc, 2 slc, 4 scc (of RDNA: dlc), 8 offen, 16 idxen, 32 lds, 64 gds.
     pub flags: u8,
     /// Lanes or parts.
     pub form: Form,
@@ -130,8 +180,9 @@ pub const GDS: u8 = 64;
 
 impl Inst {
     /// An instruction without operands.
-    pub fn new(row: &'static Row, encoding: Encoding) -> Inst {
+    pub fn new(target: Target, row: &'static Row, encoding: Encoding) -> Inst {
         Inst {
+            target,
             row,
             encoding,
             bytes: 4,

@@ -23,6 +23,8 @@ pub struct Kernel {
     pub properties: u32,
     /// Workgroup numbers x, y, z, and information, as system registers.
     pub system: [bool; 4],
+    /// Waves have 32 lanes.
+    pub wave32: bool,
     /// The offset of the wave's memory follows them.
     pub scratch: bool,
 }
@@ -47,6 +49,7 @@ impl Kernel {
             user: rsrc2 >> 1 & 31,
             properties,
             system: [7, 8, 9, 10].map(|bit| rsrc2 >> bit & 1 == 1),
+            wave32: properties & 1 << 10 != 0,
             scratch: rsrc2 & 1 == 1,
         };
         if kernel.mode & 15 != 0 {
@@ -54,9 +57,6 @@ impl Kernel {
                 "rounding mode {:#x}: only rounding to the nearest even is executed",
                 kernel.mode & 15
             )));
-        }
-        if properties & 1 << 10 != 0 {
-            return Err(Error("the kernel is for waves of 32 lanes, and gfx90a has 64".to_owned()));
         }
         if kernel.user_words() > 32 {
             return Err(Error(format!(

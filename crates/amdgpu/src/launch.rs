@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::exec::{Code, Group, Stop, run};
+use crate::inst::{Isa, Target};
 use crate::kernel::{Kernel, SIZE};
 use crate::lanes::{LANES, Lanes};
 use crate::memory::{Checked, Memory};
@@ -56,12 +57,20 @@ pub const MOST_PRIVATE: u32 = 1 << 20;
 /// Instructions before another wave of the workgroup has its turn.
 const TURN: u32 = 4096;
 
-/// What a thread keeps from one workgroup to the next.
+/// What a thread keeps from one workgroup to the next, and which instruction set its GPU has.
 #[derive(Debug, Default)]
 pub struct Worker {
+    isa: Isa,
     waves: Vec<Wave>,
     lanes: Lanes,
     lds: Vec<u32>,
+}
+
+impl Worker {
+    /// A thread of a GPU.
+    pub fn new(isa: Isa) -> Worker {
+        Worker { isa, ..Worker::default() }
+    }
 }
 
 fn invalid(why: String, kernel: u64) -> Failure {
@@ -76,14 +85,15 @@ pub fn launch<M: Memory + ?Sized>(
     worker: &mut Worker,
     threads: usize,
 ) -> Result<u64, Failure> {
-    let kernel = descriptor(memory, dispatch)?;
+    let kernel = descriptor(memory, dispatch, worker.isa)?;
+    let target = Target { isa: worker.isa, wave32: kernel.wave32 };
     let groups = [0, 1, 2].map(|i| u64::from(dispatch.grid[i].div_ceil(dispatch.group[i].max(1))));
     let count = groups[0].saturating_mul(groups[1]).saturating_mul(groups[2]);
     let next = AtomicU64::new(0);
     let (failed, executed) = (AtomicBool::new(false), AtomicU64::new(0));
     let first: Mutex<Option<Failure>> = Mutex::new(None);
     let work = |worker: &mut Worker| {
-        let mut code = Code::default();
+        let mut code = Code::new(target);
         while !failed.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
             if number >= count {
@@ -94,7 +104,14 @@ pub fn launch<M: Memory + ?Sized>(
                 number / groups[0] % groups[1],
                 number / groups[0] / groups[1],
             ];
-            match group(memory, dispatch, &kernel, at.map(|i| i as u32), worker, &mut code) {
+            match group(
+                memory,
+                dispatch,
+                (&kernel, target),
+                at.map(|i| i as u32),
+                worker,
+                &mut code,
+            ) {
                 Ok(n) => drop(executed.fetch_add(n, Ordering::Relaxed)),
                 Err(failure) => {
                     failed.store(true, Ordering::Relaxed);
@@ -120,7 +137,11 @@ pub fn launch<M: Memory + ?Sized>(
 }
 
 /// Reads and checks what is to be run.
-fn descriptor<M: Memory + ?Sized>(memory: &M, dispatch: &Dispatch) -> Result<Kernel, Failure> {
+fn descriptor<M: Memory + ?Sized>(
+    memory: &M,
+    dispatch: &Dispatch,
+    isa: Isa,
+) -> Result<Kernel, Failure> {
     let mut bytes = [0; SIZE];
     let mut words = [0; 16];
     let mut checked = Checked::new(memory);
@@ -136,6 +157,10 @@ fn descriptor<M: Memory + ?Sized>(memory: &M, dispatch: &Dispatch) -> Result<Ker
         bytes[4 * i..4 * i + 4].copy_from_slice(&word.to_le_bytes());
     }
     let kernel = Kernel::read(&bytes).map_err(|e| invalid(e.0, dispatch.kernel))?;
+    if kernel.wave32 && isa == Isa::Cdna2 {
+        let why = "the kernel is for waves of 32 lanes, and gfx90a has 64";
+        return Err(invalid(why.to_owned(), dispatch.kernel));
+    }
     let items = dispatch.group.iter().fold(1u32, |product, n| product.saturating_mul(*n));
     let limits = [
         (items, MOST_ITEMS, "work-items of a workgroup"),
@@ -160,7 +185,7 @@ fn descriptor<M: Memory + ?Sized>(memory: &M, dispatch: &Dispatch) -> Result<Ker
 fn group<M: Memory + ?Sized>(
     memory: &M,
     dispatch: &Dispatch,
-    kernel: &Kernel,
+    (kernel, target): (&Kernel, Target),
     at: [u32; 3],
     worker: &mut Worker,
     code: &mut Code,
@@ -169,13 +194,14 @@ fn group<M: Memory + ?Sized>(
     let size =
         [0, 1, 2].map(|i| dispatch.group[i].min(dispatch.grid[i] - at[i] * dispatch.group[i]));
     let items = size[0] * size[1] * size[2];
-    let count = items.div_ceil(LANES as u32) as usize;
+    let count = items.div_ceil(target.lanes() as u32) as usize;
     while worker.waves.len() < count {
         worker.waves.push(Wave::new());
     }
-    let Worker { waves, lanes, lds } = worker;
+    let Worker { waves, lanes, lds, .. } = worker;
     let waves = &mut waves[..count];
     for (number, wave) in waves.iter_mut().enumerate() {
+        wave.target = target;
         start(wave, dispatch, kernel, at, size, number as u32, items);
     }
     lds.clear();
@@ -278,12 +304,18 @@ fn start(
     if kernel.scratch {
         wave.s[next] = 0;
     }
-    let first = number * LANES as u32;
-    let lanes = (items - first).min(LANES as u32);
-    wave.set_pair(126, if lanes == 64 { u64::MAX } else { (1 << lanes) - 1 });
+    let first = number * wave.target.lanes() as u32;
+    let lanes = (items - first).min(wave.target.lanes() as u32);
+    wave.set_mask(126, if lanes == 64 { u64::MAX } else { (1 << lanes) - 1 });
     for lane in 0..lanes {
         let item = first + lane;
         let (x, y, z) = (item % size[0], item / size[0] % size[1], item / size[0] / size[1]);
-        wave.v[0][lane as usize] = x | y << 10 | z << 20;
+        if wave.target.rdna() {
+            for (register, value) in [x, y, z].into_iter().enumerate() {
+                wave.v[register][lane as usize] = value;
+            }
+        } else {
+            wave.v[0][lane as usize] = x | y << 10 | z << 20;
+        }
     }
 }

@@ -6,11 +6,16 @@ mod memory;
 
 use std::fmt;
 
-use crate::inst::{Form, Inst, Operand};
+use crate::inst::{Form, Inst, Operand, Target};
 use crate::table::{Control, Cross, Encoding, Exec, Kind, Vector};
 
-/// Registers or a constant of `count` words.
-struct Shown(Operand, u32, u32);
+/// Registers or a constant of `count` words, and the value of a literal.
+struct Shown(Target, Operand, u32, u32);
+
+/// Registers of a mask.
+fn mask(target: Target) -> u32 {
+    if target.wave32 { 1 } else { 2 }
+}
 
 const NAMES: &[(u16, &str, &str)] = &[
     (102, "flat_scratch_lo", "flat_scratch"),
@@ -43,13 +48,15 @@ const NAMES: &[(u16, &str, &str)] = &[
 
 impl fmt::Display for Shown {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shown(operand, count, literal) = *self;
+        let Shown(target, operand, count, literal) = *self;
         let range = |f: &mut fmt::Formatter<'_>, letter: &str, first: u16| match count {
             0 | 1 => write!(f, "{letter}{first}"),
             n => write!(f, "{letter}[{first}:{}]", u32::from(first) + n - 1),
         };
         match operand.0 {
             n @ 0..=101 => range(f, "s", n),
+            n @ 102..=105 if target.rdna() => range(f, "s", n),
+            125 => f.write_str("null"),
             n @ 108..=123 => range(f, "ttmp", n - 108),
             n @ 128..=192 => write!(f, "{}", n - 128),
             n @ 193..=208 => write!(f, "-{}", n - 192),
@@ -62,6 +69,11 @@ impl fmt::Display for Shown {
             },
         }
     }
+}
+
+/// How many registers an operand has.
+fn registers(inst: &Inst, kind: Kind) -> u32 {
+    if kind == Kind::Mask { mask(inst.target) } else { kind.registers() }
 }
 
 /// Joins operands with commas.
@@ -78,13 +90,16 @@ impl List<'_, '_> {
     }
 
     fn operand(&mut self, inst: &Inst, operand: Operand, kind: Kind) -> fmt::Result {
-        self.put(format_args!("{}", Shown(operand, kind.registers(), inst.literal)))
+        self.put(format_args!(
+            "{}",
+            Shown(inst.target, operand, registers(inst, kind), inst.literal)
+        ))
     }
 
     /// A source with its modifiers.
     fn source(&mut self, inst: &Inst, at: usize, kind: Kind) -> fmt::Result {
         let Some(source) = inst.src.get(at) else { return Ok(()) };
-        let shown = Shown(*source, kind.registers(), inst.literal);
+        let shown = Shown(inst.target, *source, registers(inst, kind), inst.literal);
         let packed = inst.encoding == Encoding::Vop3p;
         let (abs, neg) = (inst.abs >> at & 1 == 1, inst.neg >> at & 1 == 1);
         let sext = matches!(inst.form, Form::Sdwa(s) if s.extend.get(at) == Some(&true));
@@ -108,7 +123,9 @@ impl fmt::Display for Inst {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.row.name)?;
         match (&self.row.exec, self.encoding, self.form) {
-            (Exec::Vector(_) | Exec::Compare { .. }, _, Form::Dpp(_)) => f.write_str("_dpp")?,
+            (Exec::Vector(_) | Exec::Compare { .. }, _, Form::Dpp(_) | Form::Dpp8(..)) => {
+                f.write_str("_dpp")?
+            }
             (Exec::Vector(_) | Exec::Compare { .. }, _, Form::Sdwa(_)) => f.write_str("_sdwa")?,
             _ => {}
         }
@@ -118,7 +135,9 @@ impl fmt::Display for Inst {
             Exec::Control(what) => control(self, *what, &mut list),
             Exec::Vector(vector) => vector_operands(self, vector, &mut list),
             Exec::Compare { src, .. } => {
-                list.operand(self, self.mask, Kind::B64)?;
+                if self.mask != Operand::NONE {
+                    list.operand(self, self.mask, Kind::Mask)?;
+                }
                 list.source(self, 0, src[0])?;
                 list.source(self, 1, src[1])
             }
@@ -132,7 +151,7 @@ impl fmt::Display for Inst {
             }
             Exec::ScalarMemory(_) | Exec::Refused => Ok(()),
         }?;
-        if matches!(self.row.exec, Exec::Vector(_)) {
+        if matches!(self.row.exec, Exec::Vector(_) | Exec::Compare { .. }) {
             if self.clamp {
                 list.f.write_str(" clamp")?;
             }
@@ -195,7 +214,7 @@ fn control(inst: &Inst, what: Control, list: &mut List<'_, '_>) -> fmt::Result {
 fn vector_operands(inst: &Inst, vector: &Vector, list: &mut List<'_, '_>) -> fmt::Result {
     list.operand(inst, inst.dst, vector.dst)?;
     if vector.mask {
-        list.operand(inst, inst.mask, Kind::B64)?;
+        list.operand(inst, inst.mask, Kind::Mask)?;
     }
     for (at, kind) in vector.src.iter().enumerate() {
         if *kind != Kind::None {
@@ -208,8 +227,11 @@ fn vector_operands(inst: &Inst, vector: &Vector, list: &mut List<'_, '_>) -> fmt
 fn cross(inst: &Inst, what: Cross, list: &mut List<'_, '_>) -> fmt::Result {
     list.operand(inst, inst.dst, Kind::B32)?;
     list.operand(inst, inst.src[0], Kind::B32)?;
-    if matches!(what, Cross::ReadLane | Cross::WriteLane) {
+    if matches!(what, Cross::ReadLane | Cross::WriteLane | Cross::PermLane { .. }) {
         list.operand(inst, inst.src[1], Kind::B32)?;
+    }
+    if matches!(what, Cross::PermLane { .. }) {
+        list.operand(inst, inst.src[2], Kind::B32)?;
     }
     Ok(())
 }

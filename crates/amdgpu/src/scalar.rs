@@ -40,6 +40,12 @@ impl Scalar {
         self.scc = value != 0;
     }
 
+    /// As `save`, of a wave of 32 lanes.
+    #[inline(always)]
+    pub fn save32(&mut self, value: u64) {
+        self.save(value & 0xffff_ffff);
+    }
+
     /// The sources as 32 bits.
     #[inline(always)]
     pub fn words(&self) -> (u32, u32) {

@@ -1,8 +1,8 @@
-//! A wave: 64 lanes and their registers.
+//! A wave: 64 or 32 lanes and their registers.
 //!
 //! Owns: registers and what a source operand is worth. Must not know: instructions.
 
-use crate::inst::Operand;
+use crate::inst::{Operand, Target};
 use crate::lanes::{LANES, Reg};
 
 /// Where LDS appears among addresses; its high word is what tells.
@@ -30,6 +30,8 @@ pub enum State {
 /// A wave.
 #[derive(Debug)]
 pub struct Wave {
+    /// Its instruction set, and how many lanes it has; those behind them are always off.
+    pub target: Target,
     /// Scalar registers by AMD's numbers: up to 101 general ones, VCC, M0, EXEC.
     pub s: [u32; 128],
     /// Vector registers.
@@ -54,6 +56,7 @@ impl Wave {
     /// A wave with all registers zero.
     pub fn new() -> Wave {
         Wave {
+            target: Target::default(),
             s: [0; 128],
             v: vec![[0; LANES]; REGISTERS].into_boxed_slice(),
             pc: 0,
@@ -69,13 +72,29 @@ impl Wave {
     /// EXEC.
     #[inline(always)]
     pub fn exec(&self) -> u64 {
-        self.pair(126)
+        self.mask(126)
     }
 
     /// VCC.
     #[inline(always)]
     pub fn vcc(&self) -> u64 {
-        self.pair(106)
+        self.mask(106)
+    }
+
+    /// A mask of lanes in scalar registers: two, or one of a wave of 32 lanes.
+    #[inline(always)]
+    pub fn mask(&self, first: usize) -> u64 {
+        if self.target.wave32 { u64::from(self.s[first & 127]) } else { self.pair(first) }
+    }
+
+    /// Sets a mask of lanes.
+    #[inline(always)]
+    pub fn set_mask(&mut self, first: usize, value: u64) {
+        if self.target.wave32 {
+            self.s[first & 127] = value as u32;
+        } else {
+            self.set_pair(first, value);
+        }
     }
 
     /// Two scalar registers.
@@ -87,6 +106,10 @@ impl Wave {
     /// Sets two scalar registers.
     #[inline(always)]
     pub fn set_pair(&mut self, first: usize, value: u64) {
+        // RDNA's null; what CDNA has there is reserved, and no pair begins at an odd number.
+        if first == usize::from(Operand::NULL.0) {
+            return;
+        }
         self.s[first & 127] = value as u32;
         self.s[(first + 1) & 127] = (value >> 32) as u32;
     }
@@ -95,6 +118,7 @@ impl Wave {
     #[inline]
     pub fn scalar32(&self, operand: Operand, literal: u32) -> u32 {
         match operand.0 {
+            125 => 0,
             n @ 0..=127 => self.s[usize::from(n)],
             255 => literal,
             n => constant(n).unwrap_or_else(|| self.special(n) as u32),
@@ -105,11 +129,22 @@ impl Wave {
     #[inline]
     pub fn scalar64(&self, operand: Operand, literal: u32) -> u64 {
         match operand.0 {
+            125 => 0,
             n @ 0..=127 => self.pair(usize::from(n)),
             255 => u64::from(literal),
             n @ 128..=208 => constant(n).unwrap_or(0) as i32 as u64,
             n @ 240..=248 => double(n),
             n => self.special(n),
+        }
+    }
+
+    /// A mask of lanes as a source.
+    #[inline]
+    pub fn mask_source(&self, operand: Operand, literal: u32) -> u64 {
+        match operand.0 {
+            n @ (0..=124 | 126..=127) => self.mask(usize::from(n)),
+            _ if self.target.wave32 => u64::from(self.scalar32(operand, literal)),
+            _ => self.scalar64(operand, literal),
         }
     }
 

@@ -11,7 +11,7 @@ use std::process::Command;
 use cushim_amdgpu::exec::{Code, Group, run};
 use cushim_amdgpu::lanes::Lanes;
 use cushim_amdgpu::memory::{Checked, Memory, Range};
-use cushim_amdgpu::table::{Encoding, rows};
+use cushim_amdgpu::table::{Encoding, Isa, rows};
 use cushim_amdgpu::wave::{State, Wave};
 
 /// Instructions and what they are in LLVM's language; the file's head explains.
@@ -112,8 +112,9 @@ unsafe impl Memory for Buffer {
 
 /// Two words of VOP3 or VOP3P: sources v[2:3], v[4:5], v[6:7], destination v[8:9].
 fn assemble(name: &str, sources: usize) -> [u32; 2] {
-    let row =
-        |encoding| rows(encoding).iter().find(|row| row.name == name).map(|row| u32::from(row.op));
+    let row = |encoding| {
+        rows(Isa::Cdna2, encoding).iter().find(|row| row.name == name).map(|row| u32::from(row.op))
+    };
     let second =
         [258, 260, 262].iter().take(sources).enumerate().fold(0, |sum, (i, v)| sum | v << (9 * i));
     if let Some(op) = row(Encoding::Vop3p) {

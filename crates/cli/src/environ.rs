@@ -43,6 +43,9 @@ pub const FMAD: &str = "CUSHIM_FMAD";
 /// For the backend `hsa`: AMD's runtime, and the compiler that translated kernels are given to.
 pub const HSA: [&str; 2] = ["CUSHIM_HSA", "CUSHIM_CLANG"];
 
+/// For AMD's GPUs in software: which there are. The launcher sets it from `--emulate`.
+pub const GPUS: &str = "CUSHIM_GPUS";
+
 /// Subcommands whose options can be given in the environment.
 const SUBCOMMANDS: [&str; 4] = ["run", "trace", "record", "env"];
 
@@ -83,6 +86,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));
     names.extend(HSA.map(str::to_owned));
+    names.push(GPUS.to_owned());
     names.sort();
     names.dedup();
     names

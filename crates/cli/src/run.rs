@@ -111,11 +111,11 @@ impl RunArgs {
 pub fn run(args: RunArgs) -> Outcome {
     launch::untouched(&args.command)?;
     environ::warn_of_unknown();
-    if args.backend.emulate.is_some() && args.backend.backend.is_none() {
+    if !args.backend.emulate.is_empty() && args.backend.backend.is_none() {
         args.refuse_cuda()?;
-        let (name, value) = launch::emulation(args.lib.as_deref())?;
+        let variables = launch::emulation(args.lib.as_deref(), &args.backend.emulate)?;
         let mut command = Command::new(&args.command[0]);
-        let source = command.args(&args.command[1..]).env(name, value).exec();
+        let source = command.args(&args.command[1..]).envs(variables).exec();
         return Err(Error::start(&args.command[0], source));
     }
     let cuda = args.backend.resolve(args.lib.as_deref(), Backend::Auto)?;

@@ -120,9 +120,10 @@ exports! {
     fn hsaKmtFreeMemory(at: u64, _bytes: u64) { memory::free(at) }
     fn hsaKmtRegisterMemoryWithFlags(at: u64, bytes: u64, flags: u32) { memory::register(at, bytes, flags) }
     fn hsaKmtDeregisterMemory(at: u64) { memory::deregister(at) }
-    fn hsaKmtMapMemoryToGPU(at: u64, bytes: u64, alternate: *mut u64) { mapped(at, bytes, alternate) }
-    fn hsaKmtMapMemoryToGPUNodes(at: u64, bytes: u64, alternate: *mut u64, _flags: u32, _count: u64, _nodes: *const u32) {
-        mapped(at, bytes, alternate)
+    fn hsaKmtMapMemoryToGPU(at: u64, bytes: u64, alternate: *mut u64) { mapped(at, bytes, alternate, memory::ALL) }
+    fn hsaKmtMapMemoryToGPUNodes(at: u64, bytes: u64, alternate: *mut u64, _flags: u32, count: u64, nodes: *const u32) {
+        // SAFETY: see above.
+        mapped(at, bytes, alternate, unsafe { mask(count, nodes) })
     }
     fn hsaKmtUnmapMemoryToGPU(at: u64) { memory::unmap(at) }
     fn hsaKmtQueryPointerInfo(address: u64, to: Out) {
@@ -132,11 +133,8 @@ exports! {
     fn hsaKmtSetMemoryUserData(address: u64, user: u64) { memory::set_user(address, user) }
     fn hsaKmtSetMemoryPolicy(_node: u32, _default: u32, _alternate: u32, _at: Out, _bytes: u64) { Status::Success }
     fn hsaKmtCreateQueue(node: u32, kind: u32, _percentage: u32, _priority: i32, ring: u64, bytes: u64, _event: Out, to: Out) {
-        if node != topology::GPU {
-            return Status::InvalidNode;
-        }
         // SAFETY: an HsaQueueResource, as hsakmt.h says.
-        unsafe { queue::create(kind, ring, bytes, to) }
+        unsafe { queue::create(node, kind, ring, bytes, to) }
     }
     fn hsaKmtUpdateQueue(id: u64, _percentage: u32, _priority: i32, _ring: u64, _bytes: u64, _event: Out) { queue::update(id) }
     fn hsaKmtDestroyQueue(id: u64) { queue::destroy(id) }
@@ -151,9 +149,23 @@ exports! {
     fn hsaKmtSVMGetAttr(_at: Out, _bytes: u64, _count: u32, _attributes: Out) { Status::NotSupported }
 }
 
+/// A list of nodes as a mask; without one, all.
+///
+/// # Safety
+///
+/// `nodes` is null or holds `count` numbers.
+unsafe fn mask(count: u64, nodes: *const u32) -> u32 {
+    if nodes.is_null() || count == 0 {
+        return memory::ALL;
+    }
+    // SAFETY: the caller's promise.
+    (0..count as usize)
+        .fold(0, |sum, i| sum | memory::bit(unsafe { nodes.add(i).read_unaligned() }))
+}
+
 /// Maps, and says that the GPU's address is the same.
-fn mapped(at: u64, bytes: u64, alternate: *mut u64) -> Status {
-    let status = memory::map(at, bytes);
+fn mapped(at: u64, bytes: u64, alternate: *mut u64, nodes: u32) -> Status {
+    let status = memory::map(at, bytes, nodes);
     if status == Status::Success && !alternate.is_null() {
         // SAFETY: a place for an address, as hsakmt.h says.
         unsafe { alternate.write_unaligned(at) };

@@ -1,4 +1,4 @@
-//! A GPU in software, as AMD's user-mode runtime sees it through its kernel driver's library.
+//! GPUs in software, as AMD's user-mode runtime sees it through its kernel driver's library.
 //!
 //! Owns: topology, memory, events, queues: what is behind each function of libhsakmt. Must not know: how they are
 //! exported (crate `hsakmt`), how an instruction is executed (crate `amdgpu`). It works in other people's
@@ -12,6 +12,7 @@
 pub mod event;
 mod fields;
 pub mod memory;
+pub mod model;
 pub mod names;
 pub mod queue;
 mod status;

@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, RwLock};
 
 use cushim_amdgpu::memory::Range;
 
+use crate::model;
 use crate::status::Status;
 
 const PAGE: u64 = 4096;
@@ -39,8 +40,21 @@ struct Blocks {
 }
 
 static BLOCKS: Mutex<Blocks> = Mutex::new(Blocks { blocks: BTreeMap::new(), later: Vec::new() });
-/// What the GPU may access: end and how often it was mapped, by start.
-static MAPPED: RwLock<BTreeMap<u64, (u64, u32, bool)>> = RwLock::new(BTreeMap::new());
+/// What GPUs may access.
+#[derive(Clone, Copy, Debug)]
+struct Mapping {
+    end: u64,
+    /// How often it was mapped.
+    count: u32,
+    write: bool,
+    /// Which GPUs, a bit for each node.
+    nodes: u32,
+}
+
+/// By the start.
+static MAPPED: RwLock<BTreeMap<u64, Mapping>> = RwLock::new(BTreeMap::new());
+/// Every GPU.
+pub const ALL: u32 = u32::MAX;
 /// Kernels and copies that run.
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
 static PAGE_OF_MAILBOXES: OnceLock<u64> = OnceLock::new();
@@ -96,7 +110,7 @@ pub fn mailboxes() -> u64 {
         let bytes = crate::event::MOST as u64 * 8;
         let at = map_pages(bytes, false).unwrap_or(0);
         if at != 0 {
-            insert(at, bytes, true);
+            insert(at, bytes, true, ALL);
         }
         at
     })
@@ -113,21 +127,33 @@ pub fn take_mail(number: usize) -> bool {
     mailbox.swap(0, Ordering::SeqCst) != 0
 }
 
-fn insert(start: u64, bytes: u64, write: bool) {
+fn insert(start: u64, bytes: u64, write: bool, nodes: u32) {
     let mut mapped = MAPPED.write().unwrap_or_else(|e| e.into_inner());
     let end = start.saturating_add(bytes);
-    let entry = mapped.entry(start).or_insert((end, 0, write));
-    entry.0 = entry.0.max(end);
-    entry.1 += 1;
-    entry.2 |= write;
+    let entry = mapped.entry(start).or_insert(Mapping { end, count: 0, write, nodes });
+    entry.end = entry.end.max(end);
+    entry.count += 1;
+    entry.write |= write;
+    // The last word on who may access it.
+    entry.nodes = nodes;
 }
 
-/// The range that the GPU may access and that holds an address.
-pub fn find(address: u64) -> Option<Range> {
+/// The range that a node's GPU may access and that holds an address.
+pub fn find(node: u32, address: u64) -> Option<Range> {
+    let (start, mapping) = mapping(address)?;
+    let may = mapping.nodes & bit(node) != 0;
+    may.then_some(Range { start, end: mapping.end, write: mapping.write })
+}
+
+/// A node's bit in masks.
+pub fn bit(node: u32) -> u32 {
+    1u32.checked_shl(node).unwrap_or(0)
+}
+
+fn mapping(address: u64) -> Option<(u64, Mapping)> {
     let mapped = MAPPED.read().unwrap_or_else(|e| e.into_inner());
     let near = mapped.range(..=address).rev().take(16);
-    let (start, (end, _, write)) = near.into_iter().find(|(_, (end, ..))| *end > address)?;
-    Some(Range { start: *start, end: *end, write: *write })
+    near.into_iter().find(|(_, mapping)| mapping.end > address).map(|(start, m)| (*start, *m))
 }
 
 /// hsaKmtAllocMemory.
@@ -197,8 +223,8 @@ pub fn deregister(at: u64) -> Status {
     }
 }
 
-/// hsaKmtMapMemoryToGPU and its kin.
-pub fn map(at: u64, bytes: u64) -> Status {
+/// hsaKmtMapMemoryToGPU and its kin, for the nodes of a mask.
+pub fn map(at: u64, bytes: u64, nodes: u32) -> Status {
     if at == 0 || bytes == 0 || at.checked_add(bytes).is_none() {
         return Status::InvalidParameter;
     }
@@ -212,7 +238,7 @@ pub fn map(at: u64, bytes: u64) -> Status {
         }
         block.flags & READ_ONLY != 0
     };
-    insert(at, bytes, !read_only);
+    insert(at, bytes, !read_only, nodes);
     Status::Success
 }
 
@@ -220,11 +246,22 @@ pub fn map(at: u64, bytes: u64) -> Status {
 pub fn unmap(at: u64) -> Status {
     let mut mapped = MAPPED.write().unwrap_or_else(|e| e.into_inner());
     match mapped.get_mut(&at) {
-        Some((_, 1, _)) => drop(mapped.remove(&at)),
-        Some((_, count, _)) => *count -= 1,
+        Some(Mapping { count: 1, .. }) => drop(mapped.remove(&at)),
+        Some(mapping) => mapping.count -= 1,
         None => return Status::InvalidParameter,
     }
     Status::Success
+}
+
+/// The nodes of a mask, as a list that stays.
+fn listed(nodes: u32) -> &'static [u32] {
+    static LISTS: OnceLock<Vec<Vec<u32>>> = OnceLock::new();
+    let count = model::all().len();
+    let lists = LISTS.get_or_init(|| {
+        let gpus = |mask: u32| (1..=count as u32).filter(|n| mask & bit(*n) != 0).collect();
+        (0..1 << count).map(|mask: u32| gpus(mask << 1)).collect()
+    });
+    lists.get((nodes >> 1) as usize & ((1 << count) - 1)).map_or(&[], Vec::as_slice)
 }
 
 /// hsaKmtQueryPointerInfo.
@@ -233,7 +270,6 @@ pub fn unmap(at: u64) -> Status {
 ///
 /// `to` is null or an HsaPointerInfo.
 pub unsafe fn query(address: u64, to: *mut u8) -> Status {
-    static NODES: [u32; 1] = [crate::topology::GPU];
     let fields = crate::fields::Fields::<68>::new();
     let blocks = blocks();
     let found = blocks
@@ -246,7 +282,8 @@ pub unsafe fn query(address: u64, to: *mut u8) -> Status {
         let status = unsafe { fields.write(to) };
         return if status == Status::Success { Status::Error } else { status };
     };
-    let mapped = u32::from(find(address).is_some());
+    let nodes = mapping(address).map_or(&[][..], |(_, mapping)| listed(mapping.nodes));
+    let mapped = nodes.len() as u32;
     let fields = fields
         .u32(0, if block.registered { 2 } else { 1 })
         .u32(4, block.node)
@@ -256,8 +293,8 @@ pub unsafe fn query(address: u64, to: *mut u8) -> Status {
         .u64(28, block.bytes)
         .u32(36, mapped)
         .u32(40, mapped)
-        .u64(44, NODES.as_ptr() as u64)
-        .u64(52, NODES.as_ptr() as u64)
+        .u64(44, nodes.as_ptr() as u64)
+        .u64(52, nodes.as_ptr() as u64)
         .u64(60, block.user);
     // SAFETY: `to` is null, which `write` refuses, or an HsaPointerInfo by the caller's promise.
     unsafe { fields.write(to) }

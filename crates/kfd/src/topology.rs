@@ -1,15 +1,13 @@
-//! The nodes: a CPU, and a GPU in software.
+//! The nodes: a CPU, and GPUs in software.
 //!
 //! Owns: what the runtime is told about them. Must not know: what is done with it.
 
 use crate::Status;
 use crate::fields::Fields;
+use crate::model::{self, Model};
 
-/// The GPU's node.
-pub const GPU: u32 = 1;
 /// How many compute units the GPU says it has: few, as each is a share of the CPU.
 const UNITS: u32 = 8;
-const SIMDS: u32 = 4;
 /// HsaNodeProperties, HsaMemoryProperties, HsaCacheProperties and HsaIoLinkProperties in bytes.
 const NODE: usize = 356;
 const MEMORY: usize = 32;
@@ -23,9 +21,19 @@ fn bytes_of_memory() -> u64 {
     u64::try_from(pages.saturating_mul(size)).unwrap_or(1 << 30).max(1 << 30)
 }
 
-/// How much memory the GPU says it has of its own: half of the machine's.
+/// How much memory a GPU says it has of its own: its share of half of the machine's.
 fn local_memory() -> u64 {
-    (bytes_of_memory() / 2) & !0x1f_ffff
+    (bytes_of_memory() / 2 / model::all().len().max(1) as u64) & !0x1f_ffff
+}
+
+/// How many GPUs there are.
+fn gpus() -> u32 {
+    model::all().len() as u32
+}
+
+/// Whether a node is a GPU's.
+pub fn is_gpu(node: u32) -> bool {
+    model::of(node).is_some()
 }
 
 /// How many threads execute a kernel.
@@ -40,7 +48,7 @@ pub fn threads() -> usize {
 /// `to` is null or an HsaSystemProperties.
 pub unsafe fn system(to: *mut u8) -> Status {
     // SAFETY: `to` is null, which `write` refuses, or an HsaSystemProperties by the caller's promise, and that has as many bytes.
-    unsafe { Fields::<16>::new().u32(0, 2).write(to) }
+    unsafe { Fields::<16>::new().u32(0, 1 + gpus()).write(to) }
 }
 
 /// hsaKmtGetNodeProperties.
@@ -54,52 +62,55 @@ pub unsafe fn node(number: u32, to: *mut u8) -> Status {
             .u32(0, threads() as u32)
             .u32(8, 1)
             .u32(12, 1)
-            .u32(16, 1)
+            .u32(16, gpus())
             .wide(100, "cushim host")
             .u32(92, 1000),
-        GPU => gpu(),
-        _ => return Status::InvalidNode,
+        _ => match model::of(number) {
+            Some(model) => gpu(number, model),
+            None => return Status::InvalidNode,
+        },
     };
     // SAFETY: `to` is null, which `write` refuses, or an HsaNodeProperties by the caller's promise, and that has as many bytes.
     unsafe { fields.write(to) }
 }
 
-fn gpu() -> Fields<NODE> {
-    // Doorbells of 64 bits; the memory of its SRAM is checked, as on every gfx90a.
-    let capability = 2 << 12 | 1 << 26;
-    // gfx 9.0.10, firmware version 1.
-    let engine = 1 | 9 << 10 | 10 << 24;
+fn gpu(node: u32, model: &Model) -> Fields<NODE> {
+    // Doorbells of 64 bits.
+    let capability = 2 << 12 | if model.ecc { 1 << 26 } else { 0 };
+    // Firmware version 1.
+    let [major, minor, stepping] = model.version;
+    let engine = 1 | major << 10 | minor << 16 | stepping << 24;
     Fields::<NODE>::new()
-        .u32(4, UNITS * SIMDS)
+        .u32(4, UNITS * model.simds)
         .u32(8, 3)
         .u32(12, 2)
-        .u32(16, 1)
+        .u32(16, gpus())
         .u32(24, 0x8000_0000)
         .u32(28, capability)
         .u32(32, 8)
         .u32(36, 64)
-        .u32(44, 64)
+        .u32(44, model.lanes)
         .u32(48, 1)
         .u32(52, 1)
         .u32(56, UNITS)
-        .u32(60, SIMDS)
+        .u32(60, model.simds)
         .u32(64, 32)
         .u32(68, engine)
         .u16(72, 0x1002)
-        .u16(74, 0x740f)
-        .u32(76, 0x100)
+        .u16(74, model.device)
+        .u32(76, 0x100 * node)
         .u64(80, local_memory())
         .u32(88, 1000)
         .u32(92, 1000)
         .u32(96, 128)
-        .wide(100, "cushim gfx90a (software)")
-        .text(228, "gfx90a")
+        .wide(100, &format!("cushim {} (software)", model.name))
+        .text(228, model.name)
         .u32(312, 1)
         .u8(320, 2)
         .u8(321, 4)
-        .u64(328, 0x6375_7368_696d_0001)
-        .u32(336, 512 * 1024)
-        .u32(340, 12_800)
+        .u64(328, 0x6375_7368_696d_0000 | u64::from(node))
+        .u32(336, model.registers[0])
+        .u32(340, model.registers[1])
 }
 
 /// hsaKmtGetNodeMemoryProperties.
@@ -109,22 +120,22 @@ fn gpu() -> Fields<NODE> {
 /// `to` has room for `count` HsaMemoryProperties.
 pub unsafe fn memory(number: u32, count: u32, to: *mut u8) -> Status {
     // Heap type, bytes, base address.
-    let banks: &[(u32, u64, u64)] = match number {
-        0 => &[(0, bytes_of_memory(), 0)],
-        GPU => &[
+    let banks: Vec<(u32, u64, u64)> = match number {
+        0 => vec![(0, bytes_of_memory(), 0)],
+        node if is_gpu(node) => vec![
             (1, local_memory(), 0),
             (4, 64 << 10, cushim_amdgpu::wave::SHARED_BASE),
             (5, 4 << 30, cushim_amdgpu::wave::PRIVATE_BASE),
         ],
         _ => return Status::InvalidNode,
     };
-    for (i, (heap, bytes, base)) in banks.iter().enumerate().take(count as usize) {
+    for (i, (heap, bytes, base)) in banks.into_iter().enumerate().take(count as usize) {
         let fields = Fields::<MEMORY>::new()
-            .u32(0, *heap)
-            .u64(4, *bytes)
+            .u32(0, heap)
+            .u64(4, bytes)
             .u32(16, 64)
             .u32(20, 1000)
-            .u64(24, *base);
+            .u64(24, base);
         // SAFETY: `i` is below `count`, for which there is room.
         let status = unsafe { fields.write(to.wrapping_add(i * MEMORY)) };
         if status != Status::Success {
@@ -143,7 +154,7 @@ pub unsafe fn cache(number: u32, count: u32, to: *mut u8) -> Status {
     // Level, KiB, bytes of a line, what it is for: 1 data, 4 of the CPU, 8 of the GPU.
     let caches: &[(u32, u32, u32, u32)] = match number {
         0 => &[(2, 1024, 64, 1 | 4)],
-        GPU => &[(1, 16, 64, 1 | 8), (2, 8192, 128, 1 | 8)],
+        node if is_gpu(node) => &[(1, 16, 64, 1 | 8), (2, 8192, 128, 1 | 8)],
         _ => return Status::InvalidNode,
     };
     for (i, (level, size, line, kind)) in caches.iter().enumerate().take(count as usize) {
@@ -158,21 +169,27 @@ pub unsafe fn cache(number: u32, count: u32, to: *mut u8) -> Status {
     Status::Success
 }
 
-/// hsaKmtGetNodeIoLinkProperties: PCI Express between the two.
+/// hsaKmtGetNodeIoLinkProperties: PCI Express between all.
 ///
 /// # Safety
 ///
 /// `to` has room for `count` HsaIoLinkProperties.
 pub unsafe fn links(number: u32, count: u32, to: *mut u8) -> Status {
-    if number > GPU {
+    if number > gpus() {
         return Status::InvalidNode;
     }
-    if count == 0 {
-        return Status::Success;
+    let others = (0..=gpus()).filter(|other| *other != number);
+    for (i, other) in others.enumerate().take(count as usize) {
+        // Between GPUs it goes by way of the CPU.
+        let weight = if number != 0 && other != 0 { 40 } else { 20 };
+        let fields = Fields::<LINK>::new().u32(0, 2).u32(12, number).u32(16, other).u32(20, weight);
+        // SAFETY: `i` is below `count`, for which there is room.
+        let status = unsafe { fields.write(to.wrapping_add(i * LINK)) };
+        if status != Status::Success {
+            return status;
+        }
     }
-    let fields = Fields::<LINK>::new().u32(0, 2).u32(12, number).u32(16, 1 - number).u32(20, 20);
-    // SAFETY: there is room for one.
-    unsafe { fields.write(to) }
+    Status::Success
 }
 
 /// hsaKmtGetTileConfig: without images, only the address configuration is asked for.
@@ -181,7 +198,7 @@ pub unsafe fn links(number: u32, count: u32, to: *mut u8) -> Status {
 ///
 /// `to` is null or an HsaGpuTileConfig.
 pub unsafe fn tiles(number: u32, to: *mut u8) -> Status {
-    if number != GPU || to.is_null() {
+    if !is_gpu(number) || to.is_null() {
         return Status::InvalidParameter;
     }
     // SAFETY: the caller's promise. Two pointers to arrays and their lengths come first; the caller owns them.
@@ -207,7 +224,7 @@ pub fn now() -> u64 {
 ///
 /// `to` is null or an HsaClockCounters.
 pub unsafe fn clocks(number: u32, to: *mut u8) -> Status {
-    if number > GPU {
+    if number > gpus() {
         return Status::InvalidNode;
     }
     let now = now();

@@ -82,18 +82,22 @@ fn allocate(bytes: u64, flags: u32) -> u64 {
 #[test]
 fn only_what_is_mapped_is_found() {
     let at = allocate(8192, 0x40);
-    assert_eq!(memory::find(at), None);
-    assert_eq!(memory::map(at, 8192), Status::Success);
-    assert_eq!(memory::find(at + 8191), Some(Range { start: at, end: at + 8192, write: true }));
+    assert_eq!(memory::find(1, at), None);
+    assert_eq!(memory::map(at, 8192, memory::ALL), Status::Success);
+    assert_eq!(memory::find(1, at + 8191), Some(Range { start: at, end: at + 8192, write: true }));
     assert_eq!(memory::unmap(at), Status::Success);
-    assert_eq!(memory::find(at), None);
-    assert_eq!(memory::map(4096, 4096), Status::InvalidParameter, "nothing that was allocated");
-    assert_eq!(memory::map(at, 4096), Status::Success);
+    assert_eq!(memory::find(1, at), None);
+    assert_eq!(
+        memory::map(4096, 4096, memory::ALL),
+        Status::InvalidParameter,
+        "nothing that was allocated"
+    );
+    assert_eq!(memory::map(at, 4096, memory::ALL), Status::Success);
     assert_eq!((memory::free(at), memory::free(at)), (Status::Success, Status::InvalidParameter));
-    assert_eq!(memory::find(at), None, "freed memory is not mapped");
+    assert_eq!(memory::find(1, at), None, "freed memory is not mapped");
     let fixed = allocate(4096, 0x48);
-    assert_eq!(memory::map(fixed, 4096), Status::Success);
-    assert!(!memory::find(fixed).unwrap().write, "read-only");
+    assert_eq!(memory::map(fixed, 4096, memory::ALL), Status::Success);
+    assert!(!memory::find(1, fixed).unwrap().write, "read-only");
 }
 
 #[test]
@@ -120,9 +124,9 @@ fn halves(x: u64) -> [u32; 2] {
 #[test]
 fn copy_engines_copy_fill_and_store() {
     let stop = AtomicBool::new(false);
-    let machine = Machine { stop: &stop };
+    let machine = Machine { stop: &stop, node: 1 };
     let at = allocate(8192, 0x40);
-    assert_eq!(memory::map(at, 8192), Status::Success);
+    assert_eq!(memory::map(at, 8192, memory::ALL), Status::Success);
     let word = |offset: u64| {
         let mut words = [0; 16];
         Checked::new(&machine).load(at + offset, 4, &mut words).unwrap();
@@ -148,9 +152,9 @@ fn copy_engines_copy_fill_and_store() {
 #[test]
 fn boxes_are_copied_row_by_row() {
     let stop = AtomicBool::new(false);
-    let machine = Machine { stop: &stop };
+    let machine = Machine { stop: &stop, node: 1 };
     let at = allocate(4096, 0x40);
-    assert_eq!(memory::map(at, 4096), Status::Success);
+    assert_eq!(memory::map(at, 4096, memory::ALL), Status::Success);
     for i in 0..64u64 {
         let mut words = [0; 16];
         words[0] = i as u32;

@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cushim_amdgpu::decode::decode;
+use cushim_amdgpu::inst::{Isa, Target};
 use cushim_amdgpu::kernel::{Kernel, SIZE};
 use cushim_amdgpu::launch::{Dispatch, Worker, launch};
 use cushim_amdgpu::memory::{Memory, Range};
@@ -40,9 +41,16 @@ fn words(data: &[u8]) -> Vec<u32> {
 /// Any bytes as instructions: each is one, or is none; what is one has a text and a length that is there.
 pub fn decoded(data: &[u8]) {
     let words = words(data);
+    let rdna = Target { wave32: false, ..Target::GFX1030 };
+    for target in [Target::GFX90A, Target::GFX1030, rdna] {
+        decoded_for(target, &words);
+    }
+}
+
+fn decoded_for(target: Target, words: &[u32]) {
     let mut at = 0;
     while at < words.len() {
-        match decode(&words[at..]) {
+        match decode(target, &words[at..]) {
             Ok(inst) => {
                 assert!(
                     matches!(inst.bytes, 4 | 8 | 12)
@@ -58,15 +66,20 @@ pub fn decoded(data: &[u8]) {
 
 /// Any bytes as a descriptor and the code behind it, run as a workgroup in memory of its own: it ends, or is stopped.
 pub fn executed(data: &[u8]) {
-    let mut image = vec![0u64; (SIZE + data.len()).div_ceil(8) + 8];
-    let mut heap = vec![0x0123_4567_89ab_cdefu64; 512];
     let mut bytes = [0; SIZE];
     let (head, code) = data.split_at(data.len().min(SIZE));
     bytes[..head.len()].copy_from_slice(head);
     let _ = Kernel::read(&bytes);
-    // Code is reached, and waves are 64 wide: all else is as drawn.
+    // Code is reached: all else is as drawn, for RDNA also how wide waves are.
     bytes[16..24].copy_from_slice(&(SIZE as u64).to_le_bytes());
+    run(Isa::Rdna2, &bytes, code);
     bytes[57] &= !4;
+    run(Isa::Cdna2, &bytes, code);
+}
+
+fn run(isa: Isa, bytes: &[u8; SIZE], code: &[u8]) {
+    let mut image = vec![0u64; (SIZE + code.len()).div_ceil(8) + 8];
+    let mut heap = vec![0x0123_4567_89ab_cdefu64; 512];
     for (i, byte) in bytes.iter().chain(code).enumerate() {
         image[i / 8] |= u64::from(*byte) << (8 * (i % 8));
     }
@@ -85,5 +98,5 @@ pub fn executed(data: &[u8]) {
         queue: machine.ranges[1].start + 128,
         number: 1,
     };
-    let _ = launch(&machine, &dispatch, &mut Worker::default(), 1);
+    let _ = launch(&machine, &dispatch, &mut Worker::new(isa), 1);
 }

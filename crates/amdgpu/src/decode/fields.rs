@@ -1,7 +1,7 @@
 //! Words of an instruction and the fields in them.
 
-use crate::inst::{Inst, Operand};
-use crate::table::{Encoding, Row, find};
+use crate::inst::{Inst, Operand, Target};
+use crate::table::{Encoding, find};
 
 /// Why bytes are no instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,12 +23,15 @@ pub fn bit(word: u32, at: u32) -> bool {
     word >> at & 1 == 1
 }
 
-pub fn row(encoding: Encoding, op: u32) -> Result<&'static Row, Error> {
-    find(encoding, op as u16).ok_or(Error::Unknown)
+/// The instruction of an opcode, without operands.
+pub fn inst(target: Target, encoding: Encoding, op: u32) -> Result<Inst, Error> {
+    let row = find(target.isa, encoding, op as u16).ok_or(Error::Unknown)?;
+    Ok(Inst::new(target, row, encoding))
 }
 
 /// The words of an instruction that is being decoded.
 pub struct Words<'a> {
+    pub target: Target,
     pub rest: &'a [u32],
     pub taken: u8,
 }

@@ -5,17 +5,17 @@
 //! Operands: of vector memory, `src[0]` is the address, `src[1]` the data, `src[2]` the second data of DS, the
 //! scalar address of FLAT's kinds, the descriptor of buffers.
 
-use super::fields::{Error, bit, bits, row, scalar_source};
-use crate::inst::{GDS, GLC, IDXEN, Inst, OFFEN, Operand, SCC, SLC, TO_LDS};
+use super::fields::{Error, bit, bits, inst, scalar_source};
+use crate::inst::{GDS, GLC, IDXEN, Inst, OFFEN, Operand, SCC, SLC, TO_LDS, Target};
 use crate::table::{Encoding, Exec};
 
 fn flag(on: bool, what: u8) -> u8 {
     if on { what } else { 0 }
 }
 
-pub(super) fn smem(word: u32, second: u32) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Smem, bits(word, 25, 18))?, Encoding::Smem);
-    inst.flags = flag(bit(word, 16), GLC);
+pub(super) fn smem(target: Target, word: u32, second: u32) -> Result<Inst, Error> {
+    let mut inst = inst(target, Encoding::Smem, bits(word, 25, 18))?;
+    inst.flags = flag(bit(word, 16), GLC) | flag(target.rdna() && bit(word, 14), SCC);
     match &inst.row.exec {
         Exec::ScalarMemory(_) => {
             inst.dst = Operand(bits(word, 12, 6) as u16);
@@ -24,14 +24,20 @@ pub(super) fn smem(word: u32, second: u32) -> Result<Inst, Error> {
         Exec::ScalarLoad { words, .. } => {
             inst.dst = Operand(bits(word, 12, 6) as u16);
             let align = u16::from(*words).min(4);
-            if !inst.dst.0.is_multiple_of(align) || inst.dst.0 + u16::from(*words) > 128 {
+            let nothing = target.rdna() && inst.dst == Operand::NULL;
+            let fits = inst.dst.0.is_multiple_of(align) && inst.dst.0 + u16::from(*words) <= 128;
+            if !nothing && !fits {
                 return Err(Error::Field("the destination of a scalar load"));
             }
         }
         _ => {}
     }
     inst.src[0] = Operand(bits(word, 5, 0) as u16 * 2);
-    let (immediate, register) = (bit(word, 17), bit(word, 14));
+    let (immediate, register) = if target.rdna() {
+        (true, Operand(bits(second, 31, 25) as u16) != Operand::NULL)
+    } else {
+        (bit(word, 17), bit(word, 14))
+    };
     if immediate {
         inst.offset = (bits(second, 20, 0) << 11) as i32 >> 11;
     }
@@ -43,12 +49,15 @@ pub(super) fn smem(word: u32, second: u32) -> Result<Inst, Error> {
     Ok(inst)
 }
 
-pub(super) fn ds(word: u32, second: u32) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Ds, bits(word, 24, 17))?, Encoding::Ds);
-    let accumulation = bit(word, 25);
+pub(super) fn ds(target: Target, word: u32, second: u32) -> Result<Inst, Error> {
+    // RDNA has no accumulation registers, and all fields one bit further.
+    let shift = u32::from(target.rdna());
+    let op = bits(word, 24 + shift, 17 + shift);
+    let mut inst = inst(target, Encoding::Ds, op)?;
+    let accumulation = !target.rdna() && bit(word, 25);
     let v = |number| Operand::vector(number, accumulation);
     inst.offset = bits(word, 15, 0) as i32;
-    inst.flags = flag(bit(word, 16), GDS);
+    inst.flags = flag(bit(word, 16 + shift), GDS);
     inst.src = [
         Operand::vector(bits(second, 7, 0), false),
         v(bits(second, 15, 8)),
@@ -58,23 +67,26 @@ pub(super) fn ds(word: u32, second: u32) -> Result<Inst, Error> {
     Ok(inst)
 }
 
-pub(super) fn flat(word: u32, second: u32) -> Result<Inst, Error> {
+pub(super) fn flat(target: Target, word: u32, second: u32) -> Result<Inst, Error> {
     let encoding = match bits(word, 15, 14) {
         0 => Encoding::Flat,
         1 => Encoding::Scratch,
         2 => Encoding::Global,
         _ => return Err(Error::Field("the segment of FLAT")),
     };
-    let mut inst = Inst::new(row(encoding, bits(word, 24, 18))?, encoding);
-    let v = |number| Operand::vector(number, bit(second, 23));
-    inst.offset = match encoding {
-        Encoding::Flat => bits(word, 11, 0) as i32,
-        _ => (bits(word, 12, 0) << 19) as i32 >> 19,
+    let mut inst = inst(target, encoding, bits(word, 24, 18))?;
+    let v = |number| Operand::vector(number, !target.rdna() && bit(second, 23));
+    let signed = |width: u32| (bits(word, width - 1, 0) << (32 - width)) as i32 >> (32 - width);
+    inst.offset = match (encoding, target.rdna()) {
+        (Encoding::Flat, true) => bits(word, 10, 0) as i32,
+        (Encoding::Flat, false) => bits(word, 11, 0) as i32,
+        (_, true) => signed(12),
+        (_, false) => signed(13),
     };
     inst.flags = flag(bit(word, 16), GLC)
         | flag(bit(word, 17), SLC)
         | flag(bit(word, 13), TO_LDS)
-        | flag(bit(word, 25), SCC);
+        | flag(bit(word, if target.rdna() { 12 } else { 25 }), SCC);
     inst.src = [
         Operand::vector(bits(second, 7, 0), false),
         v(bits(second, 15, 8)),
@@ -84,20 +96,28 @@ pub(super) fn flat(word: u32, second: u32) -> Result<Inst, Error> {
     if encoding == Encoding::Flat {
         inst.src[2] = Operand::OFF;
         inst.flags &= !TO_LDS;
+    } else if target.rdna() && encoding == Encoding::Scratch && inst.src[2] == Operand::OFF {
+        // Neither a vector nor a scalar address.
+        inst.src[0] = Operand::OFF;
+    } else if target.rdna() && inst.src[2] == Operand::NULL {
+        inst.src[2] = Operand::OFF;
     }
     Ok(inst)
 }
 
-pub(super) fn mubuf(word: u32, second: u32) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Mubuf, bits(word, 24, 18))?, Encoding::Mubuf);
+pub(super) fn mubuf(target: Target, word: u32, second: u32) -> Result<Inst, Error> {
+    let mut inst = inst(target, Encoding::Mubuf, bits(word, 24, 18))?;
     inst.offset = bits(word, 11, 0) as i32;
     inst.flags = flag(bit(word, 12), OFFEN)
         | flag(bit(word, 13), IDXEN)
         | flag(bit(word, 14), GLC)
         | flag(bit(word, 15), SCC)
         | flag(bit(word, 16), TO_LDS)
-        | flag(bit(word, 17), SLC);
-    let data = Operand::vector(bits(second, 15, 8), bit(second, 23));
+        | flag(if target.rdna() { bit(second, 22) } else { bit(word, 17) }, SLC);
+    if target.rdna() && (bits(word, 25, 25) != 0 || bit(second, 23)) {
+        return Err(Error::Field("a format of 16 bits or a test of residency"));
+    }
+    let data = Operand::vector(bits(second, 15, 8), !target.rdna() && bit(second, 23));
     let descriptor = bits(second, 20, 16) * 4;
     if descriptor > 100 {
         return Err(Error::Field("a descriptor's registers"));
@@ -105,9 +125,12 @@ pub(super) fn mubuf(word: u32, second: u32) -> Result<Inst, Error> {
     inst.src = [Operand::vector(bits(second, 7, 0), false), data, Operand(descriptor as u16)];
     inst.dst = data;
     inst.scalar = scalar_source(bits(second, 31, 24))?;
+    if inst.scalar == Operand(255) {
+        return Err(Error::Field("a literal as a buffer's offset"));
+    }
     Ok(inst)
 }
 
-pub(super) fn mtbuf(word: u32, _: u32) -> Result<Inst, Error> {
-    Ok(Inst::new(row(Encoding::Mtbuf, bits(word, 18, 15))?, Encoding::Mtbuf))
+pub(super) fn mtbuf(target: Target, word: u32) -> Result<Inst, Error> {
+    inst(target, Encoding::Mtbuf, bits(word, 18, 15))
 }

@@ -2,7 +2,7 @@
 //!
 //! Owns: VOP1, VOP2, VOPC with DPP and SDWA, VOP3, VOP3P. Must not know: what an instruction does.
 
-use super::fields::{Error, Words, bit, bits, row};
+use super::fields::{Error, Words, bit, bits, inst};
 use crate::inst::{Dpp, Form, Inst, Operand, Sdwa};
 use crate::table::{Cross, Encoding, Exec, Kind, Vector};
 
@@ -25,10 +25,15 @@ pub(super) fn short(word: u32, words: &mut Words<'_>) -> Result<Inst, Error> {
         0x3e => (Encoding::Vopc, bits(word, 24, 17)),
         op => (Encoding::Vop2, op),
     };
-    let mut inst = Inst::new(row(encoding, op)?, encoding);
+    let rdna = words.target.rdna();
+    let mut inst = inst(words.target, encoding, op)?;
     let (first, second, dst) = (bits(word, 8, 0), v(bits(word, 16, 9)), v(bits(word, 24, 17)));
     let (form, first) = match first {
-        249 | 250 if matches!(inst.row.exec, Exec::Vector(_) | Exec::Compare { .. }) => {
+        233 | 234 if rdna && lanes_or_parts(&inst) => {
+            let more = words.next()?;
+            (Form::Dpp8(bits(more, 31, 8), first == 234), v(bits(more, 7, 0)))
+        }
+        249 | 250 if lanes_or_parts(&inst) => {
             let more = words.next()?;
             if first == 249 { sdwa(&mut inst, more) } else { dpp(&mut inst, more)? }
         }
@@ -41,15 +46,48 @@ pub(super) fn short(word: u32, words: &mut Words<'_>) -> Result<Inst, Error> {
     };
     inst.flags = 0;
     place(&mut inst, first, second, dst)?;
-    if matches!(inst.row.name, "v_madmk_f32" | "v_madmk_f16" | "v_madak_f32" | "v_madak_f16") {
-        let constant = Operand(255);
-        let first = inst.row.name.starts_with("v_madmk");
-        (inst.src[1], inst.src[2]) = if first { (constant, second) } else { (second, constant) };
+    unknown_parts(&inst)?;
+    if let Some(at) = constant(&inst) {
+        inst.src[2] = second;
+        inst.src[1] = second;
+        if let Some(place) = inst.src.get_mut(at) {
+            *place = Operand(255);
+        }
         inst.literal = words.next()?;
     } else {
         words.literal(&mut inst)?;
     }
     Ok(inst)
+}
+
+/// Whether DPP and SDWA have a meaning for it.
+fn lanes_or_parts(inst: &Inst) -> bool {
+    matches!(inst.row.exec, Exec::Vector(_) | Exec::Compare { .. })
+}
+
+/// Which source of VOP2's forms with a constant that is.
+fn constant(inst: &Inst) -> Option<usize> {
+    match inst.row.name {
+        "v_madmk_f32" | "v_madmk_f16" | "v_fmamk_f32" | "v_fmamk_f16" => Some(1),
+        "v_madak_f32" | "v_madak_f16" | "v_fmaak_f32" | "v_fmaak_f16" => Some(2),
+        _ => None,
+    }
+}
+
+/// neg and abs of packed halves: which half they are of is not known here.
+fn unknown_parts(inst: &Inst) -> Result<(), Error> {
+    if inst.row.name == "v_dot2c_f32_f16" && (inst.neg | inst.abs) != 0 {
+        return Err(Error::Field("neg or abs of packed halves"));
+    }
+    Ok(())
+}
+
+/// Where a compare's result goes: RDNA's compares that set EXEC have no mask beside it.
+fn result(inst: &Inst, mask: Operand) -> Operand {
+    match inst.row.exec {
+        Exec::Compare { exec: true, .. } if inst.target.rdna() => Operand::NONE,
+        _ => mask,
+    }
 }
 
 /// Puts operands where the row has them.
@@ -66,14 +104,14 @@ fn place(inst: &mut Inst, first: Operand, second: Operand, dst: Operand) -> Resu
         Exec::Cross(Cross::AccMove) => {
             inst.src[0] = Operand(first.0.wrapping_add(256));
             inst.dst = Operand(dst.0 + 256);
-            if inst.src[0].register().is_none() {
+            if first.register().is_none() {
                 return Err(Error::Field("an accumulation register"));
             }
         }
         Exec::Compare { .. } => {
             inst.src = [first, second, Operand::NONE];
             if inst.mask == Operand::NONE {
-                inst.mask = Operand::VCC;
+                inst.mask = result(inst, Operand::VCC);
             }
         }
         Exec::Vector(Vector { src, mask, .. }) => {
@@ -100,23 +138,22 @@ fn place(inst: &mut Inst, first: Operand, second: Operand, dst: Operand) -> Resu
 fn dpp(inst: &mut Inst, word: u32) -> Result<(Form, Operand), Error> {
     inst.neg = u8::from(bit(word, 20)) | u8::from(bit(word, 22)) << 1;
     inst.abs = u8::from(bit(word, 21)) | u8::from(bit(word, 23)) << 1;
-    let control = bits(word, 16, 8) as u16;
+    let (control, rdna) = (bits(word, 16, 8) as u16, inst.target.rdna());
     match control {
         0..=0xff
         | 0x101..=0x10f
         | 0x111..=0x11f
         | 0x121..=0x12f
-        | 0x130
-        | 0x134
-        | 0x138
-        | 0x13c
-        | 0x140..=0x143
+        | 0x140..=0x141
         | 0x150..=0x15f => {}
+        0x130 | 0x134 | 0x138 | 0x13c | 0x142..=0x143 if !rdna => {}
+        0x160..=0x16f if rdna => {}
         _ => return Err(Error::Field("dpp_ctrl")),
     }
     let dpp = Dpp {
         control,
         bound: bit(word, 19),
+        inactive: rdna && bit(word, 18),
         rows: bits(word, 31, 28) as u8,
         banks: bits(word, 27, 24) as u8,
     };
@@ -134,7 +171,8 @@ fn sdwa(inst: &mut Inst, word: u32) -> (Form, Operand) {
         rest: 0,
     };
     if compare {
-        inst.mask = if bit(word, 15) { Operand(bits(word, 14, 8) as u16) } else { Operand::VCC };
+        let mask = if bit(word, 15) { Operand(bits(word, 14, 8) as u16) } else { Operand::VCC };
+        inst.mask = result(inst, mask);
     } else {
         sdwa.dst = bits(word, 10, 8) as u8;
         sdwa.rest = bits(word, 12, 11) as u8;
@@ -148,8 +186,9 @@ fn sdwa(inst: &mut Inst, word: u32) -> (Form, Operand) {
 }
 
 /// VOP3.
-pub(super) fn vop3(word: u32, second: u32) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Vop3, bits(word, 25, 16))?, Encoding::Vop3);
+pub(super) fn vop3(word: u32, words: &mut Words<'_>) -> Result<Inst, Error> {
+    let second = words.next()?;
+    let mut inst = inst(words.target, Encoding::Vop3, bits(word, 25, 16))?;
     let sources = [bits(second, 8, 0), bits(second, 17, 9), bits(second, 26, 18)];
     let dst = bits(word, 7, 0);
     inst.neg = bits(second, 31, 29) as u8;
@@ -168,7 +207,7 @@ pub(super) fn vop3(word: u32, second: u32) -> Result<Inst, Error> {
         }
         Exec::Compare { .. } => {
             inst.abs = bits(word, 10, 8) as u8;
-            inst.mask = Operand(dst as u16);
+            inst.mask = result(&inst, Operand(dst as u16));
             inst.dst = Operand::NONE;
             2
         }
@@ -177,6 +216,11 @@ pub(super) fn vop3(word: u32, second: u32) -> Result<Inst, Error> {
             2
         }
         Exec::Cross(Cross::WriteLane) => 2,
+        Exec::Cross(Cross::PermLane { .. }) => {
+            inst.sel = bits(word, 14, 11) as u8;
+            3
+        }
+        Exec::Cross(Cross::MoveRelative { .. }) => 1,
         Exec::Control(_) => {
             inst.dst = Operand::NONE;
             0
@@ -186,29 +230,25 @@ pub(super) fn vop3(word: u32, second: u32) -> Result<Inst, Error> {
     };
     for (to, number) in inst.src.iter_mut().zip(sources).take(count) {
         *to = source(number)?;
-        if number == 255 {
+        if number == 255 && !inst.target.rdna() {
             return Err(Error::Field("a literal in VOP3"));
         }
     }
-    if matches!(
-        inst.row.name,
-        "v_madmk_f32" | "v_madmk_f16" | "v_madak_f32" | "v_madak_f16" | "v_pk_fmac_f16"
-    ) {
+    if constant(&inst).is_some() || inst.row.name == "v_pk_fmac_f16" {
         return Err(Error::Unknown);
     }
-    if inst.row.name == "v_dot2c_f32_f16" && (inst.neg | inst.abs) != 0 {
-        // Which half they are of is not known here.
-        return Err(Error::Field("neg or abs of packed halves"));
-    }
+    unknown_parts(&inst)?;
     if matches!(inst.row.exec, Exec::Cross(Cross::ReadLane)) && !inst.dst.writable() {
         return Err(Error::Field("a scalar destination"));
     }
+    words.literal(&mut inst)?;
     Ok(inst)
 }
 
 /// VOP3P.
-pub(super) fn vop3p(word: u32, second: u32) -> Result<Inst, Error> {
-    let mut inst = Inst::new(row(Encoding::Vop3p, bits(word, 22, 16))?, Encoding::Vop3p);
+pub(super) fn vop3p(word: u32, words: &mut Words<'_>) -> Result<Inst, Error> {
+    let second = words.next()?;
+    let mut inst = inst(words.target, Encoding::Vop3p, bits(word, 22, 16))?;
     let sources = [bits(second, 8, 0), bits(second, 17, 9), bits(second, 26, 18)];
     inst.neg = bits(second, 31, 29) as u8;
     inst.abs = bits(word, 10, 8) as u8;
@@ -223,7 +263,7 @@ pub(super) fn vop3p(word: u32, second: u32) -> Result<Inst, Error> {
     };
     for (to, number) in inst.src.iter_mut().zip(sources).take(count) {
         *to = source(number)?;
-        if number == 255 {
+        if number == 255 && !inst.target.rdna() {
             return Err(Error::Field("a literal in VOP3P"));
         }
     }
@@ -237,5 +277,6 @@ pub(super) fn vop3p(word: u32, second: u32) -> Result<Inst, Error> {
         Exec::Cross(Cross::AccWrite) => inst.dst = Operand(inst.dst.0 + 256),
         _ => {}
     }
+    words.literal(&mut inst)?;
     Ok(inst)
 }

@@ -106,6 +106,15 @@ pub(super) fn control<M: Memory + ?Sized>(
             set(wave, inst.offset, value)?;
             Next::On
         }
+        C::Mode { first } => {
+            let first = u32::from(first);
+            let value = wave.mode & !(15 << first) | (inst.offset as u32 & 15) << first;
+            if value & 15 != 0 {
+                return Err(refused("a rounding mode other than to the nearest even"));
+            }
+            wave.mode = value;
+            Next::On
+        }
         C::MoveRelS(wide) => {
             let from = Operand((u32::from(inst.src[0].0) + wave.s[124]) as u16 & 127);
             if wide {
@@ -164,6 +173,12 @@ fn message<M: Memory + ?Sized>(
     }
 }
 
+/// Nanoseconds, as good a clock of the shader as any.
+fn clock() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |time| time.as_nanos() as u64)
+}
+
 /// The register, the first bit and the width of s_getreg and s_setreg.
 fn part(offset: i32) -> (u32, u32, u32) {
     let bits = offset as u32;
@@ -182,6 +197,8 @@ fn get(wave: &Wave, offset: i32) -> Result<u32, Stop> {
             ((crate::wave::PRIVATE_BASE >> 48) as u32)
                 | ((crate::wave::SHARED_BASE >> 48) as u32) << 16
         }
+        // A clock of 20 bits.
+        29 if wave.target.rdna() => clock() as u32 & 0xf_ffff,
         n => return Err(refused(format!("s_getreg of register {n}"))),
     };
     Ok(value >> first & (u32::MAX >> (32 - width)))
@@ -189,6 +206,10 @@ fn get(wave: &Wave, offset: i32) -> Result<u32, Stop> {
 
 fn set(wave: &mut Wave, offset: i32, value: u32) -> Result<(), Stop> {
     let (register, first, width) = part(offset);
+    // RDNA's flat scratch: a lane's own memory is found by the wave.
+    if wave.target.rdna() && matches!(register, 20 | 21) {
+        return Ok(());
+    }
     if register != 1 {
         return Err(refused(format!("s_setreg of register {register}")));
     }

@@ -71,6 +71,7 @@ fn flat_place(wave: &Wave, inst: &Inst, lane: usize, space: Space) -> Result<Pla
 
 fn scratch_place(wave: &Wave, inst: &Inst, lane: usize) -> Result<Place, Stop> {
     let base = match inst.src[2] {
+        Operand::OFF if inst.src[0] == Operand::OFF => 0,
         Operand::OFF => register(wave, inst.src[0], 0, lane)?,
         scalar => wave.scalar32(scalar, 0),
     };
@@ -115,7 +116,8 @@ impl Buffer {
         }
         if self.swizzle && self.by_lane && inst.flags & IDXEN == 0 {
             // The scalar offset counts bytes of all lanes together.
-            return Ok(Place::Scratch((self.scalar / LANES as u64 + offset) & 0xffff_ffff));
+            let lanes = wave.target.lanes() as u64;
+            return Ok(Place::Scratch((self.scalar / lanes + offset) & 0xffff_ffff));
         }
         if self.swizzle {
             return Err(refused("a swizzled buffer that is not a lane's own memory"));

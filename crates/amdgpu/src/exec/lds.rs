@@ -188,8 +188,12 @@ fn exchange(wave: &mut Wave, inst: &Inst, op: Op) -> Result<(), Stop> {
         from[1][lane] = if op == Op::Swizzle { 0 } else { data(wave, inst.src[1], 1, lane)?[0] };
     }
     let on = |lane: usize| exec >> lane & 1 == 1;
-    let wanted =
-        |lane: usize| (from[0][lane].wrapping_add(inst.offset as u32) >> 2) as usize % LANES;
+    // RDNA's crossbar joins 32 lanes, also in waves of 64.
+    let reach = if wave.target.rdna() { 32 } else { LANES };
+    let wanted = |lane: usize| {
+        let number = (from[0][lane].wrapping_add(inst.offset as u32) >> 2) as usize;
+        (lane & !(reach - 1)) | (number % reach)
+    };
     let mut result = [0; LANES];
     for lane in 0..LANES {
         match op {

@@ -17,7 +17,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::decode;
-use crate::inst::Inst;
+use crate::inst::{Inst, Target};
 use crate::lanes::Lanes;
 use crate::memory::{Checked, Memory};
 use crate::table::{Exec, ScalarMemory};
@@ -36,12 +36,18 @@ struct Block {
 /// The code that was decoded for a dispatch: it does not change while that runs.
 #[derive(Debug, Default)]
 pub struct Code {
+    target: Target,
     blocks: HashMap<u64, Arc<Block>>,
 }
 
 const LONGEST: usize = 256;
 
 impl Code {
+    /// No code yet; how it is to be read.
+    pub fn new(target: Target) -> Code {
+        Code { target, blocks: HashMap::new() }
+    }
+
     fn block<M: Memory + ?Sized>(
         &mut self,
         pc: u64,
@@ -60,7 +66,7 @@ impl Code {
                 }
                 break;
             }
-            match decode::decode(&words[..count]) {
+            match decode::decode(self.target, &words[..count]) {
                 Ok(inst) => {
                     let ends =
                         matches!(&inst.row.exec, Exec::Control(what) if control::ends_block(*what));

@@ -38,7 +38,7 @@ pub(super) fn scalar(wave: &mut Wave, inst: &Inst, kinds: &[Kind; 3], run: fn(&m
     }
     run(&mut s);
     wave.scc = s.scc;
-    wave.set_pair(126, s.exec);
+    wave.set_mask(126, s.exec);
     match kinds[0] {
         Kind::B32 => wave.s[dst & 127] = s.d as u32,
         Kind::B64 => wave.set_pair(dst, s.d),
@@ -54,7 +54,7 @@ pub(super) fn load<M: Memory + ?Sized>(
     words: usize,
     buffer: bool,
 ) -> Result<(), Stop> {
-    let base = wave.pair(usize::from(inst.src[0].0));
+    let base = wave.scalar64(inst.src[0], 0);
     let mut offset = i64::from(inst.offset);
     if inst.scalar != Operand::NONE {
         offset += i64::from(wave.scalar32(inst.scalar, 0));
@@ -74,6 +74,9 @@ pub(super) fn load<M: Memory + ?Sized>(
         }
     } else {
         memory.load((base & !3).wrapping_add(offset), 4 * words, &mut data)?;
+    }
+    if inst.target.rdna() && inst.dst == Operand::NULL {
+        return Ok(());
     }
     for (i, word) in data.iter().take(words).enumerate() {
         wave.s[(usize::from(inst.dst.0) + i) & 127] = *word;

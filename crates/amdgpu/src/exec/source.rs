@@ -23,7 +23,7 @@ pub(super) fn fetch(
 ) -> Result<(), Stop> {
     let operand = inst.src[at];
     if kind == Kind::Mask {
-        lanes.mask = wave.scalar64(operand, inst.literal);
+        lanes.mask = wave.mask_source(operand, inst.literal);
         return Ok(());
     }
     let packed = inst.encoding == Encoding::Vop3p;
@@ -173,7 +173,8 @@ pub(super) fn dpp(lanes: &mut Lanes, dpp: Dpp, exec: u64) -> u64 {
         if dpp.rows >> (lane / 16) & 1 == 0 || dpp.banks >> (lane / 4 % 4) & 1 == 0 {
             continue;
         }
-        match dpp_source(dpp.control, lane).filter(|source| exec >> source & 1 == 1) {
+        let source = dpp_source(dpp.control, lane);
+        match source.filter(|source| dpp.inactive || exec >> source & 1 == 1) {
             Some(source) => {
                 lanes.s[0][lane] = from[source];
                 lanes.h[0][lane] = high[source];
@@ -187,6 +188,17 @@ pub(super) fn dpp(lanes: &mut Lanes, dpp: Dpp, exec: u64) -> u64 {
         written |= 1 << lane;
     }
     written & exec
+}
+
+/// The first source's lanes by DPP8: `selects` has three bits for each lane of eight. A lane that is off reads as zero.
+pub(super) fn dpp8(lanes: &mut Lanes, selects: u32, inactive: bool, exec: u64) {
+    let (from, high) = (lanes.s[0], lanes.h[0]);
+    for lane in 0..LANES {
+        let source = lane & !7 | (selects >> (3 * (lane & 7)) & 7) as usize;
+        let on = inactive || exec >> source & 1 == 1;
+        (lanes.s[0][lane], lanes.h[0][lane]) =
+            if on { (from[source], high[source]) } else { (0, 0) };
+    }
 }
 
 /// The lane that a lane reads.
@@ -206,6 +218,7 @@ fn dpp_source(control: u16, lane: usize) -> Option<usize> {
         0x142 => (lane >= 16).then(|| row - 1),
         0x143 => (lane >= 32).then_some(31),
         0x150..=0x15f => Some(row | by),
+        0x160..=0x16f => Some(row | (at ^ by)),
         _ => None,
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! Owns: sources in, results out to the lanes that are on. Must not know: what is computed.
 
-use super::source::{KEEP32, dpp, fetch, flush};
+use super::source::{KEEP32, dpp, dpp8, fetch, flush};
 use super::state::{Stop, refused};
-use crate::inst::{Form, Inst, Sdwa};
+use crate::inst::{Form, Inst, Operand, Sdwa};
 use crate::lanes::{LANES, Lanes, Reg};
 use crate::num;
 use crate::table::{Encoding, Kind, Vector};
@@ -22,6 +22,10 @@ fn sources(wave: &Wave, lanes: &mut Lanes, inst: &Inst, kinds: &[Kind]) -> Resul
     }
     Ok(match inst.form {
         Form::Dpp(how) => dpp(lanes, how, exec),
+        Form::Dpp8(selects, inactive) => {
+            dpp8(lanes, selects, inactive, exec);
+            exec
+        }
         _ => exec,
     })
 }
@@ -50,9 +54,11 @@ pub(super) fn compare(
     let exec = sources(wave, lanes, inst, kinds)?;
     run(lanes);
     let result = lanes.out & exec;
-    wave.set_pair(usize::from(inst.mask.0), result);
+    if inst.mask != Operand::NONE {
+        wave.set_mask(usize::from(inst.mask.0), result);
+    }
     if to_exec {
-        wave.set_pair(126, result);
+        wave.set_mask(126, result);
     }
     Ok(())
 }
@@ -94,7 +100,7 @@ pub(super) fn vector(
         merge(&mut wave.v[register + i], &lanes.d[i], on);
     }
     if row.mask {
-        wave.set_pair(usize::from(inst.mask.0), lanes.out & lanes.exec);
+        wave.set_mask(usize::from(inst.mask.0), lanes.out & lanes.exec);
     }
     Ok(())
 }
@@ -175,16 +181,26 @@ fn saturate(lanes: &mut Lanes, inst: &Inst) -> Result<(), Stop> {
         }
     };
     match inst.row.name {
-        "v_add_u32" | "v_add_co_u32" => lanes.u2(u32::saturating_add),
-        "v_sub_u32" | "v_sub_co_u32" => lanes.u2(u32::saturating_sub),
-        "v_subrev_u32" | "v_subrev_co_u32" => lanes.u2(|a, b| b.saturating_sub(a)),
-        "v_add_i32" => lanes.i2(i32::saturating_add),
-        "v_sub_i32" => lanes.i2(i32::saturating_sub),
-        "v_add_u16" => lanes.u2(|a, b| u32::from((a as u16).saturating_add(b as u16))),
-        "v_sub_u16" => lanes.u2(|a, b| u32::from((a as u16).saturating_sub(b as u16))),
+        "v_add_u32" | "v_add_nc_u32" | "v_add_co_u32" => lanes.u2(u32::saturating_add),
+        "v_sub_u32" | "v_sub_nc_u32" | "v_sub_co_u32" => lanes.u2(u32::saturating_sub),
+        "v_subrev_u32" | "v_subrev_nc_u32" | "v_subrev_co_u32" => {
+            lanes.u2(|a, b| b.saturating_sub(a))
+        }
+        "v_add_i32" | "v_add_nc_i32" => lanes.i2(i32::saturating_add),
+        "v_sub_i32" | "v_sub_nc_i32" => lanes.i2(i32::saturating_sub),
+        "v_add_u16" | "v_add_nc_u16" => {
+            lanes.u2(|a, b| u32::from((a as u16).saturating_add(b as u16)))
+        }
+        "v_sub_u16" | "v_sub_nc_u16" => {
+            lanes.u2(|a, b| u32::from((a as u16).saturating_sub(b as u16)))
+        }
         "v_subrev_u16" => lanes.u2(|a, b| u32::from((b as u16).saturating_sub(a as u16))),
-        "v_add_i16" => lanes.u2(|a, b| (a as i16).saturating_add(b as i16) as u16 as u32),
-        "v_sub_i16" => lanes.u2(|a, b| (a as i16).saturating_sub(b as i16) as u16 as u32),
+        "v_add_i16" | "v_add_nc_i16" => {
+            lanes.u2(|a, b| (a as i16).saturating_add(b as i16) as u16 as u32)
+        }
+        "v_sub_i16" | "v_sub_nc_i16" => {
+            lanes.u2(|a, b| (a as i16).saturating_sub(b as i16) as u16 as u32)
+        }
         "v_pk_add_u16" => lanes.u2(halves(u16::saturating_add)),
         "v_pk_sub_u16" => lanes.u2(halves(u16::saturating_sub)),
         "v_pk_add_i16" => lanes.u2(signed(i16::saturating_add)),

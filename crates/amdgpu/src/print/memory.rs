@@ -10,8 +10,8 @@ fn words(bytes: u8) -> u32 {
     u32::from(bytes).div_ceil(4)
 }
 
-fn show(list: &mut List<'_, '_>, operand: Operand, count: u32) -> fmt::Result {
-    list.put(format_args!("{}", Shown(operand, count, 0)))
+fn show(list: &mut List<'_, '_>, inst: &Inst, operand: Operand, count: u32) -> fmt::Result {
+    list.put(format_args!("{}", Shown(inst.target, operand, count, 0)))
 }
 
 /// Registers of the result, of the data and of the second data.
@@ -47,27 +47,29 @@ pub(super) fn vector(inst: &Inst, access: Access, list: &mut List<'_, '_>) -> fm
         return buffer(inst, result.max(data), list);
     }
     if result > 0 {
-        show(list, inst.dst, result)?;
+        show(list, inst, inst.dst, result)?;
     }
     let lds = access.space == Space::Lds;
     let scalar = !lds && inst.src[2] != Operand::OFF;
     match inst.encoding {
         Encoding::Ds if matches!(access.op, Op::Count { .. }) => {}
-        Encoding::Ds => show(list, inst.src[0], 1)?,
-        Encoding::Scratch if scalar => list.put(format_args!("off"))?,
-        Encoding::Scratch => show(list, inst.src[0], 1)?,
-        _ => show(list, inst.src[0], if scalar { 1 } else { 2 })?,
+        Encoding::Ds => show(list, inst, inst.src[0], 1)?,
+        Encoding::Scratch if scalar || inst.src[0] == Operand::OFF => {
+            list.put(format_args!("off"))?
+        }
+        Encoding::Scratch => show(list, inst, inst.src[0], 1)?,
+        _ => show(list, inst, inst.src[0], if scalar { 1 } else { 2 })?,
     }
     if data > 0 {
-        show(list, inst.src[1], data)?;
+        show(list, inst, inst.src[1], data)?;
     }
     if second > 0 {
-        show(list, inst.src[2], second)?;
+        show(list, inst, inst.src[2], second)?;
     }
     match inst.encoding {
         Encoding::Global | Encoding::Scratch if !scalar => list.put(format_args!("off"))?,
-        Encoding::Global => show(list, inst.src[2], 2)?,
-        Encoding::Scratch => show(list, inst.src[2], 1)?,
+        Encoding::Global => show(list, inst, inst.src[2], 2)?,
+        Encoding::Scratch => show(list, inst, inst.src[2], 1)?,
         _ => {}
     }
     offsets(inst, access, list)
@@ -91,7 +93,8 @@ fn offsets(inst: &Inst, access: Access, list: &mut List<'_, '_>) -> fmt::Result 
 }
 
 fn flags(inst: &Inst, list: &mut List<'_, '_>) -> fmt::Result {
-    for (flag, word) in [(GLC, " glc"), (SLC, " slc"), (SCC, " scc")] {
+    let third = if inst.target.rdna() { " dlc" } else { " scc" };
+    for (flag, word) in [(GLC, " glc"), (SLC, " slc"), (SCC, third)] {
         if inst.flags & flag != 0 {
             list.f.write_str(word)?;
         }
@@ -100,14 +103,16 @@ fn flags(inst: &Inst, list: &mut List<'_, '_>) -> fmt::Result {
 }
 
 fn buffer(inst: &Inst, data: u32, list: &mut List<'_, '_>) -> fmt::Result {
-    show(list, inst.src[1], data)?;
+    show(list, inst, inst.src[1], data)?;
     match inst.flags & (OFFEN | IDXEN) {
         0 => list.put(format_args!("off"))?,
-        3.. if inst.flags & OFFEN != 0 && inst.flags & IDXEN != 0 => show(list, inst.src[0], 2)?,
-        _ => show(list, inst.src[0], 1)?,
+        3.. if inst.flags & OFFEN != 0 && inst.flags & IDXEN != 0 => {
+            show(list, inst, inst.src[0], 2)?
+        }
+        _ => show(list, inst, inst.src[0], 1)?,
     }
-    show(list, inst.src[2], 4)?;
-    show(list, inst.scalar, 1)?;
+    show(list, inst, inst.src[2], 4)?;
+    show(list, inst, inst.scalar, 1)?;
     for (flag, word) in [(IDXEN, " idxen"), (OFFEN, " offen")] {
         if inst.flags & flag != 0 {
             list.f.write_str(word)?;
@@ -125,13 +130,14 @@ pub(super) fn scalar(
     buffer: bool,
     list: &mut List<'_, '_>,
 ) -> fmt::Result {
-    show(list, inst.dst, words)?;
-    show(list, inst.src[0], if buffer { 4 } else { 2 })?;
+    show(list, inst, inst.dst, words)?;
+    show(list, inst, inst.src[0], if buffer { 4 } else { 2 })?;
     match (inst.scalar, inst.offset) {
+        (Operand::NONE, 0) if inst.target.rdna() => show(list, inst, Operand::NULL, 1)?,
         (Operand::NONE, offset) => list.put(format_args!("{offset:#x}"))?,
-        (register, 0) => show(list, register, 1)?,
+        (register, 0) => show(list, inst, register, 1)?,
         (register, offset) => {
-            show(list, register, 1)?;
+            show(list, inst, register, 1)?;
             write!(list.f, " offset:{offset:#x}")?;
         }
     }

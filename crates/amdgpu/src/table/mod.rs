@@ -1,12 +1,13 @@
-//! The instructions of gfx90a: one row each, by encoding and opcode.
+//! The instructions: one row each, by instruction set, encoding and opcode.
 //!
 //! Owns: names, opcode numbers, kinds of operands, and which function computes. Must not know: where an
 //! operand's bits stand in an instruction, registers, memory. Names and numbers are those of AMD's "CDNA2
-//! instruction set architecture".
+//! instruction set architecture"; of RDNA 2, `rdna2` says which differ.
 
 mod access;
 mod memory;
 mod packed;
+mod rdna2;
 mod row;
 mod scalar;
 mod vop1;
@@ -16,6 +17,8 @@ mod vopc;
 
 pub use access::{Access, Atomic, Op, Space};
 pub use row::{Control, Cross, Exec, Kind, Row, ScalarMemory, Vector};
+
+pub use crate::inst::Isa;
 
 /// The formats of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,8 +43,36 @@ pub enum Encoding {
     Mtbuf,
 }
 
+/// All encodings, in the order of their numbers.
+pub const ENCODINGS: [Encoding; 17] = [
+    Encoding::Sop2,
+    Encoding::Sopk,
+    Encoding::Sop1,
+    Encoding::Sopc,
+    Encoding::Sopp,
+    Encoding::Smem,
+    Encoding::Vop1,
+    Encoding::Vop2,
+    Encoding::Vop3,
+    Encoding::Vop3p,
+    Encoding::Vopc,
+    Encoding::Ds,
+    Encoding::Flat,
+    Encoding::Global,
+    Encoding::Scratch,
+    Encoding::Mubuf,
+    Encoding::Mtbuf,
+];
+
 /// All rows of an encoding; those of VOP3 are the ones that no other encoding has.
-pub fn rows(encoding: Encoding) -> &'static [Row] {
+pub fn rows(isa: Isa, encoding: Encoding) -> &'static [Row] {
+    match isa {
+        Isa::Cdna2 => cdna2(encoding),
+        Isa::Rdna2 => rdna2::rows(encoding),
+    }
+}
+
+fn cdna2(encoding: Encoding) -> &'static [Row] {
     match encoding {
         Encoding::Sop2 => scalar::SOP2,
         Encoding::Sopk => scalar::SOPK,
@@ -64,14 +95,19 @@ pub fn rows(encoding: Encoding) -> &'static [Row] {
 }
 
 /// The row of an opcode; VOP3's opcodes include those of VOPC, VOP2 and VOP1.
-pub fn find(encoding: Encoding, op: u16) -> Option<&'static Row> {
+pub fn find(isa: Isa, encoding: Encoding, op: u16) -> Option<&'static Row> {
+    // Where VOP1 begins, and how much room it has.
+    let (first, end) = match isa {
+        Isa::Cdna2 => (0x140, 0x1c0),
+        Isa::Rdna2 => (0x180, 0x200),
+    };
     let (encoding, op) = match (encoding, op) {
         (Encoding::Vop3, ..0x100) => (Encoding::Vopc, op),
         (Encoding::Vop3, 0x100..0x140) => (Encoding::Vop2, op - 0x100),
-        (Encoding::Vop3, 0x140..0x1c0) => (Encoding::Vop1, op - 0x140),
+        (Encoding::Vop3, _) if op >= first && op < end => (Encoding::Vop1, op - first),
         other => other,
     };
-    let table = rows(encoding);
+    let table = rows(isa, encoding);
     table.binary_search_by_key(&op, |row| row.op).ok().and_then(|at| table.get(at))
 }
 
@@ -81,13 +117,13 @@ mod tests {
 
     #[test]
     fn rows_are_in_order() {
-        use Encoding::*;
-        for e in [
-            Sop2, Sopk, Sop1, Sopc, Sopp, Smem, Vop1, Vop2, Vop3, Vop3p, Vopc, Ds, Flat, Global,
-            Scratch, Mubuf, Mtbuf,
-        ] {
-            for pair in rows(e).windows(2) {
-                assert!(pair[0].op < pair[1].op, "{e:?}: {} and {}", pair[0].name, pair[1].name);
+        for (at, e) in ENCODINGS.into_iter().enumerate() {
+            assert_eq!(e as usize, at);
+            for isa in [Isa::Cdna2, Isa::Rdna2] {
+                for pair in rows(isa, e).windows(2) {
+                    let (a, b) = (&pair[0], &pair[1]);
+                    assert!(a.op < b.op, "{isa:?}, {e:?}: {} and {}", a.name, b.name);
+                }
             }
         }
     }

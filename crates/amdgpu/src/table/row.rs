@@ -66,7 +66,7 @@ impl Kind {
 }
 
 /// What a vector instruction that computes has.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Vector {
     /// The destination.
     pub dst: Kind,
@@ -83,7 +83,7 @@ pub struct Vector {
 }
 
 /// How an instruction is executed.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Exec {
     /// Scalar registers in, scalar registers and SCC out.
     Scalar {
@@ -145,6 +145,11 @@ pub enum Control {
     GetReg,
     SetReg,
     SetRegImm,
+    /// Four bits of MODE.
+    Mode {
+        /// The first.
+        first: u8,
+    },
     MoveRelS(bool),
     MoveRelD(bool),
     IndexOn,
@@ -164,6 +169,15 @@ pub enum Cross {
     AccRead,
     AccWrite,
     AccMove,
+    /// A register whose number M0 adds to.
+    MoveRelative {
+        from: bool,
+        to: bool,
+    },
+    /// Any lane of the row, or of the other row of 32.
+    PermLane {
+        other: bool,
+    },
 }
 
 /// Scalar instructions of the memory pipe.

@@ -56,7 +56,7 @@ pub(super) fn mad16(a: f32, b: f32, c: f32) -> f32 {
     h2f(num::f2h(a * b)) + c
 }
 
-fn mac(l: &mut Lanes, op: impl Fn(u32, u32, u32) -> u32) {
+pub(super) fn mac(l: &mut Lanes, op: impl Fn(u32, u32, u32) -> u32) {
     for i in 0..64 {
         l.d[0][i] = op(l.s[0][i], l.s[1][i], l.d[0][i]);
     }

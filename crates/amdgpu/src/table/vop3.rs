@@ -138,7 +138,7 @@ fn cvt_pk_u8(a: u32, b: u32, c: u32) -> u32 {
     c & !(255 << at) | byte << at
 }
 
-fn legacy(a: f32, b: f32) -> f32 {
+pub(super) fn legacy(a: f32, b: f32) -> f32 {
     if a == 0.0 || b == 0.0 { 0.0 } else { a * b }
 }
 

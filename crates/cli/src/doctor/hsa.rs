@@ -22,7 +22,7 @@ pub struct Hsa {
 }
 
 /// Asks; `library` is libcushim.so.
-pub fn ask(library: &Path, emulated: Option<Emulated>) -> Hsa {
+pub fn ask(library: &Path, emulated: &[Emulated]) -> Hsa {
     let answer = front(library, emulated).and_then(|(front, environment)| {
         let (said, complained) = probe_elsewhere(&front, &environment)?;
         Ok(read(&said, &complained))
@@ -31,13 +31,13 @@ pub fn ask(library: &Path, emulated: Option<Emulated>) -> Hsa {
 }
 
 /// The driver library of virtual CUDA, and what tells it where to look.
-fn front(library: &Path, emulated: Option<Emulated>) -> Result<(PathBuf, Environment), String> {
+fn front(library: &Path, emulated: &[Emulated]) -> Result<(PathBuf, Environment), String> {
     let shown = |error: crate::Error| error.to_string();
     let [.., cuda] = preload::FRONTS;
     let front = preload::beside(library, cuda.file).map_err(shown)?;
     let mut environment: Environment = vec![("CUSHIM_BACKEND", "hsa".into())];
-    if emulated.is_some() {
-        environment.push(launch::emulation(Some(library)).map_err(shown)?);
+    if !emulated.is_empty() {
+        environment.extend(launch::emulation(Some(library), emulated).map_err(shown)?);
     }
     Ok((front, environment))
 }

@@ -45,8 +45,8 @@ pub struct DoctorArgs {
     pub backend: Option<String>,
 
     /// With --backend hsa: a GPU in software, as for cushim run
-    #[arg(long, value_name = "GPU", requires = "backend")]
-    pub emulate: Option<launch::Emulated>,
+    #[arg(long, value_name = "GPU", value_delimiter = ',', requires = "backend")]
+    pub emulate: Vec<launch::Emulated>,
 
     /// Symbol file of a stripped program with a static CUDA runtime, as for cushim run
     #[arg(long, value_name = "FILE", value_delimiter = ':', requires = "program")]
@@ -87,10 +87,10 @@ pub fn run(args: DoctorArgs) -> Outcome {
     if backend == Some("cpu") && program.is_none() {
         return Err(Error::Usage("--backend cpu: expected a program to check".to_owned()));
     }
-    if backend != Some("hsa") && args.emulate.is_some() {
+    if backend != Some("hsa") && !args.emulate.is_empty() {
         return Err(Error::Usage("--emulate is for --backend hsa".to_owned()));
     }
-    let hsa = (backend == Some("hsa")).then_some(args.emulate);
+    let hsa = (backend == Some("hsa")).then_some(args.emulate.clone());
     let asked = Asked { cpu: backend == Some("cpu"), hsa, symbols };
     let findings = findings(program, library, &asked)?;
     let text = match args.json {
@@ -131,7 +131,7 @@ struct Asked {
     /// Whether it starts on the CPU, and which kernels run there.
     cpu: bool,
     /// Which AMD GPUs there are, one in software with them or not.
-    hsa: Option<Option<launch::Emulated>>,
+    hsa: Option<Vec<launch::Emulated>>,
     /// Files that may have its symbols.
     symbols: Vec<PathBuf>,
 }
@@ -151,7 +151,7 @@ fn findings(
             let (auto, why) = launch::automatic(&path);
             let missing = launch::missing(&path).map(|error| error.to_string());
             findings.backends = Some(Backends { auto: auto.word(), why, missing });
-            findings.hsa = asked.hsa.map(|emulated| hsa::ask(&path, emulated));
+            findings.hsa = asked.hsa.as_deref().map(|emulated| hsa::ask(&path, emulated));
             findings.library = Some(path);
         }
         Err(error) => findings.obstacles.push(obstacles::no_library(&error)),

@@ -37,12 +37,12 @@ pub struct BackendArgs {
     #[arg(long, value_name = "FILE", value_delimiter = ':')]
     pub symbols: Vec<PathBuf>,
 
-    /// A GPU in software for AMD's runtime: gfx90a
+    /// A GPU in software for AMD's runtime; several with commas: gfx90a,gfx1030
     ///
     /// AMD's own user-mode runtime (libhsa-runtime64.so.1) gets cushim's GPU instead of the kernel driver's: for
     /// --backend hsa, and, with `cushim run` and no --backend, for a program that uses AMD's HIP or HSA itself.
-    #[arg(long, value_name = "GPU")]
-    pub emulate: Option<super::emulate::Emulated>,
+    #[arg(long, value_name = "GPU", value_delimiter = ',')]
+    pub emulate: Vec<super::emulate::Emulated>,
 
     /// Whether a product and a sum without .rn become one fused multiply-add, as NVIDIA's compiler makes them (for cpu)
     #[arg(
@@ -121,6 +121,7 @@ pub struct Cuda {
     audit: Option<PathBuf>,
     symbols: Vec<PathBuf>,
     fmad: Option<Fmad>,
+    emulated: Vec<super::emulate::Emulated>,
     /// Whether programs find our stand-ins for NVIDIA's.
     stand_ins: bool,
     /// Auto took the CPU.
@@ -159,7 +160,7 @@ impl BackendArgs {
             Backend::Auto => automatic(&library).0,
             named => named,
         };
-        if self.emulate.is_some() && chosen != Backend::Hsa {
+        if !self.emulate.is_empty() && chosen != Backend::Hsa {
             return Err(Error::Usage(format!(
                 "--emulate cannot be used with --backend {}: it is for --backend hsa, and for `cushim run` without --backend",
                 chosen.word()
@@ -176,8 +177,10 @@ impl BackendArgs {
                 Error::Library(format!("--backend {}: {error}", chosen.word()))
             })?);
         }
-        let emulation = self.emulate.map(|_| super::emulate::found(&library)).transpose()?;
-        let emulation = preload::reachable(&emulation.into_iter().collect::<Vec<_>>())?;
+        let emulation = match self.emulate.as_slice() {
+            [] => Vec::new(),
+            _ => preload::reachable(&[super::emulate::found(&library)?])?,
+        };
         let mut preload = preload::reachable(&files)?;
         let mut apart = preload.split_off(preload.len().min(preloaded)).into_iter();
         let symbols = self.symbols.iter().map(|file| symbols(file)).collect::<Result<_, _>>()?;
@@ -189,6 +192,7 @@ impl BackendArgs {
             audit: apart.next(),
             symbols,
             fmad: self.fmad,
+            emulated: self.emulate.clone(),
             by_itself: asked == Backend::Auto && chosen == Backend::Cpu,
             stand_ins: chosen == Backend::Cpu && !self.no_ptxas_stand_in,
         })
@@ -243,6 +247,9 @@ impl Cuda {
         if let Some(fmad) = self.fmad {
             let word = if fmad == Fmad::On { "on" } else { "off" };
             set.push((FMAD, word.into()));
+        }
+        if !self.emulated.is_empty() {
+            set.push(super::emulate::gpus(&self.emulated));
         }
         if !self.symbols.is_empty() {
             let list = self.symbols.iter().map(|file| file.as_os_str());

@@ -1,4 +1,4 @@
-//! `--emulate`: AMD's runtime finds a GPU in software, for backend hsa or a program that uses HIP or HSA itself.
+//! `--emulate`: AMD's runtime finds GPUs in software, for backend hsa or a program that uses HIP or HSA itself.
 //!
 //! Owns: which GPUs there are, and the library that takes the kernel driver's place below AMD's own runtime. Must not
 //! know: what the library does. It is preloaded: the loader takes a library that is there already, by its SONAME
@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
+use super::Environment;
 use crate::Error;
+use crate::environ;
 use crate::preload::{self, EMULATION, LD_PRELOAD};
 
 /// A GPU that there is in software.
@@ -17,6 +19,17 @@ use crate::preload::{self, EMULATION, LD_PRELOAD};
 pub enum Emulated {
     /// AMD Instinct MI200 (CDNA 2)
     Gfx90a,
+    /// AMD Radeon RX 6800 (RDNA 2)
+    Gfx1030,
+}
+
+/// The variable that tells the library which GPUs there are, one after the other.
+pub fn gpus(wanted: &[Emulated]) -> (&'static str, OsString) {
+    let named = |gpu: &Emulated| match gpu {
+        Emulated::Gfx90a => "gfx90a",
+        Emulated::Gfx1030 => "gfx1030",
+    };
+    (environ::GPUS, wanted.iter().map(named).collect::<Vec<_>>().join(",").into())
 }
 
 /// The library, found beside libcushim.so, which is `library` or where it is looked for.
@@ -25,9 +38,9 @@ pub fn found(library: &Path) -> Result<PathBuf, Error> {
         .map_err(|error| Error::Library(format!("--emulate: {error}")))
 }
 
-/// The variable that preloads the library, with what is there already. Errors: it is not beside libcushim.so, which is
-/// `library` or where it is looked for.
-pub fn environment(library: Option<&Path>) -> Result<(&'static str, OsString), Error> {
+/// The variables that preload the library, with what is there already, and name its GPUs. Errors: it is not beside
+/// libcushim.so, which is `library` or where it is looked for.
+pub fn environment(library: Option<&Path>, wanted: &[Emulated]) -> Result<Environment, Error> {
     let library = preload::find_library(library)?;
     let paths = preload::reachable(&[found(&library)?])?;
     let mut value = OsString::new();
@@ -39,7 +52,7 @@ pub fn environment(library: Option<&Path>) -> Result<(&'static str, OsString), E
         }
         value.push(path);
     }
-    Ok((LD_PRELOAD, value))
+    Ok(vec![(LD_PRELOAD, value), gpus(wanted)])
 }
 
 /// Loads the library into this process, before AMD's runtime is: for the commands that launch kernels themselves.

@@ -387,7 +387,7 @@ fn emulation_is_one_library() {
         assert!(done.code() == 2 || done.code() == 125, "{done:?}");
         assert!(done.stderr.contains("cannot be used with"), "{done:?}");
     }
-    let unknown = shell(&bench, &["run", "--emulate", "gfx1030"], &[]);
+    let unknown = shell(&bench, &["run", "--emulate", "gfx1100"], &[]);
     assert!(unknown.stderr.contains("gfx90a"), "{unknown:?}");
 }
 

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use cushim_amdgpu::decode::decode;
 use cushim_amdgpu::exec::Stop;
+use cushim_amdgpu::inst::{Isa, Target};
 use cushim_amdgpu::launch::{Dispatch, Failure, Worker, launch};
 use cushim_amdgpu::memory::{Checked, Fault, Memory};
 
@@ -111,8 +112,14 @@ impl From<Fault> for Trouble {
 }
 
 /// Works off a ring of `slots` packets until the queue is stopped.
-pub(super) fn work(shared: &Shared, machine: &Machine<'_>, ring: u64, slots: u64, queue: u64) {
-    let mut worker = Worker::default();
+pub(super) fn work(
+    shared: &Shared,
+    machine: &Machine<'_>,
+    isa: Isa,
+    (ring, slots): (u64, u64),
+    queue: u64,
+) {
+    let mut worker = Worker::new(isa);
     let mut patience = Patience::new();
     // SAFETY: the runtime keeps its amd_queue_t for as long as the queue is there.
     let read_id = unsafe { AtomicU64::from_ptr((queue + 0x80) as *mut u64) };
@@ -136,7 +143,7 @@ pub(super) fn work(shared: &Shared, machine: &Machine<'_>, ring: u64, slots: u64
             }
             Err(Trouble::Cancelled) => return,
             Err(trouble) => {
-                give_up(machine, queue, trouble);
+                give_up(machine, isa, queue, trouble);
                 while !shared.stopped() {
                     patience.wait();
                 }
@@ -229,21 +236,26 @@ fn until(
 
 /// A mistake of our own ended a queue's work: the runtime is told as of a bad packet.
 pub(super) fn broken(machine: &Machine<'_>, queue: u64) {
-    give_up(machine, queue, Trouble::Packet("a queue stopped by an internal error".to_owned()));
+    give_up(
+        machine,
+        Isa::default(),
+        queue,
+        Trouble::Packet("a queue stopped by an internal error".to_owned()),
+    );
 }
 
 /// Tells the runtime, and a person, that a queue stopped.
-fn give_up(machine: &Machine<'_>, queue: u64, trouble: Trouble) {
+fn give_up(machine: &Machine<'_>, isa: Isa, queue: u64, trouble: Trouble) {
     let code = match trouble {
         Trouble::Memory(fault) => {
             say(&format!("a packet's memory: {}", shown_fault(&fault)));
-            return event::fault(topology::GPU, fault.address, fault.present, fault.write);
+            return event::fault(machine.node, fault.address, fault.present, fault.write);
         }
         Trouble::Kernel(failure, kernel) => {
-            say(&shown(&failure, kernel));
+            say(&shown(&failure, isa, kernel));
             match failure.stop {
                 Stop::Memory(fault) => {
-                    return event::fault(topology::GPU, fault.address, fault.present, fault.write);
+                    return event::fault(machine.node, fault.address, fault.present, fault.write);
                 }
                 Stop::Trap { .. } => TRAP,
                 _ => BAD_INSTRUCTION,
@@ -271,7 +283,7 @@ fn shown_fault(fault: &Fault) -> String {
 }
 
 /// What stopped a kernel, in words: which kernel, where, and the instruction's bytes.
-fn shown(failure: &Failure, kernel: u64) -> String {
+fn shown(failure: &Failure, isa: Isa, kernel: u64) -> String {
     let [x, y, z] = failure.group;
     let mut text = match &failure.stop {
         Stop::Memory(fault) => shown_fault(fault),
@@ -282,7 +294,7 @@ fn shown(failure: &Failure, kernel: u64) -> String {
             for word in words {
                 let _ = write!(text, " {word:08x}");
             }
-            if let Ok(inst) = decode(words) {
+            if let Ok(inst) = decode(Target { isa, wave32: isa == Isa::Rdna2 }, words) {
                 let _ = write!(text, " ({inst})");
             }
             text

@@ -12,13 +12,15 @@ use crate::{event, memory, topology};
 pub struct Machine<'a> {
     /// The queue is going away.
     pub stop: &'a AtomicBool,
+    /// Its GPU's node.
+    pub node: u32,
 }
 
 // SAFETY: blocks that were mapped stay until nothing is `Busy`, and queues are while a packet is worked off; memory
 // that the program registered is its own promise, as it is to the kernel driver.
 unsafe impl Memory for Machine<'_> {
     fn find(&self, address: u64) -> Option<Range> {
-        memory::find(address)
+        memory::find(self.node, address)
     }
 
     fn interrupt(&self, number: u32) {

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
+use crate::model;
 use crate::status::{Status, say};
 use machine::Machine;
 use shared::Shared;
@@ -34,10 +35,11 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 ///
 /// `ring` has `bytes` bytes for as long as the queue is there; `resource` is an HsaQueueResource, for AQL with the
 /// pointers into the runtime's amd_queue_t.
-pub unsafe fn create(kind: u32, ring: u64, bytes: u64, resource: *mut u8) -> Status {
+pub unsafe fn create(node: u32, kind: u32, ring: u64, bytes: u64, resource: *mut u8) -> Status {
     if resource.is_null() || ring == 0 || !bytes.is_power_of_two() || bytes < 256 {
         return Status::InvalidParameter;
     }
+    let Some(model) = model::of(node) else { return Status::InvalidNode };
     let (aql, first) = match kind {
         AQL => (true, -1),
         kind if SDMA.contains(&kind) => (false, 0),
@@ -56,11 +58,11 @@ pub unsafe fn create(kind: u32, ring: u64, bytes: u64, resource: *mut u8) -> Sta
     }
     let mine = shared.clone();
     let work = move || {
-        let machine = Machine { stop: &mine.stop };
+        let machine = Machine { stop: &mine.stop, node };
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             if aql {
                 // The queue's description holds the pointer at 0x80.
-                aql::work(&mine, &machine, ring, bytes / 64, read_pointer - 0x80);
+                aql::work(&mine, &machine, model.isa, (ring, bytes / 64), read_pointer - 0x80);
             } else {
                 sdma::work(&mine, &machine, ring, bytes);
             }

@@ -289,7 +289,7 @@ pub(super) fn work(shared: &Shared, machine: &Machine<'_>, ring: u64, bytes: u64
                 Ok(false) if shared.stopped() => return,
                 Ok(false) => patience.wait(),
                 Err(fault) => {
-                    event::fault(topology::GPU, fault.address, fault.present, fault.write);
+                    event::fault(machine.node, fault.address, fault.present, fault.write);
                     return lost(
                         shared,
                         &format!(

@@ -1,0 +1,105 @@
+//! What bytes are, against LLVM's disassembler: an independent reader of the same formats.
+//!
+//! For each opcode of each format words are drawn, decoded here and by `llvm-mc` of LLVM 19. Both must agree whether there
+//! is an instruction, how long it is, its name, its operands and its modifiers. Runs where scripts/cuda-toolkits has put
+//! clang, else says that it was left out.
+
+#[path = "disassembly/draw.rs"]
+mod draw;
+#[path = "disassembly/llvm.rs"]
+mod llvm;
+#[path = "disassembly/text.rs"]
+mod text;
+
+use std::collections::BTreeMap;
+
+use cushim_amdgpu::decode::{Error, decode};
+use cushim_amdgpu::inst::Target;
+
+/// Registers that do not begin where a group of them must: LLVM takes the group that holds them.
+const FIRST: Error = Error::Field("the first of two scalar registers");
+const DESTINATION: Error = Error::Field("the destination of a scalar load");
+
+/// Words that one of the two takes for an instruction and the other does not, where that is known.
+fn excused(ours: bool, llvm: &str, format: &str) -> bool {
+    // LLVM refuses more: registers that do not begin where a group of them must, operands of a kind that an instruction
+    // does not take. To execute such words does no harm.
+    ours || text::known_only_to_llvm(llvm, format)
+}
+
+fn compare(name: &str, target: Target, arguments: &[&str]) {
+    let Some(program) = llvm::program() else {
+        println!("left out: there is no llvm-mc in target/toolkits (scripts/cuda-toolkits clang)");
+        return;
+    };
+    let drawn = draw::all(target, if cfg!(debug_assertions) { 8 } else { 40 });
+    let theirs = llvm::disassembled(&program, arguments, &drawn);
+    let (mut wrong, mut same, mut ours_alone) = (Vec::new(), 0, 0);
+    let mut formats: BTreeMap<&str, (u32, u32)> = BTreeMap::new();
+    for ((format, words), llvm) in drawn.iter().zip(&theirs) {
+        let ours = decode(target, words);
+        let count = formats.entry(format).or_default();
+        let hex = || words.iter().map(|w| format!("{w:08x}")).collect::<Vec<_>>().join(" ");
+        match (&ours, llvm) {
+            (Ok(inst), Some((text, bytes))) => {
+                let (a, b) = (text::ours(inst), text::llvms(text, inst));
+                // Such a constant LLVM encodes anew, as a literal.
+                let longer = usize::from(inst.bytes) + 4 == *bytes && text::half(text);
+                if a != b || usize::from(inst.bytes) != *bytes && !longer {
+                    let length = inst.bytes;
+                    wrong.push(format!(
+                        "{format} {}: {a} ({length} bytes), LLVM: {b} ({bytes}) [{text}]",
+                        hex()
+                    ));
+                } else {
+                    same += 1;
+                    count.0 += 1;
+                }
+            }
+            (Err(_), None) => count.1 += 1,
+            (Ok(inst), None) => {
+                if excused(true, "", format) {
+                    ours_alone += 1;
+                } else {
+                    wrong.push(format!("{format} {}: {inst}, LLVM: nothing", hex()));
+                }
+            }
+            (Err(error), Some((text, _))) => {
+                if !excused(false, text, format) && ![FIRST, DESTINATION].contains(error) {
+                    wrong.push(format!("{format} {}: {error:?}, LLVM: {text}", hex()));
+                }
+            }
+        }
+    }
+    println!(
+        "{name}: {same} instructions are the same; LLVM refuses {ours_alone} that are read here; {formats:?}"
+    );
+    assert!(
+        wrong.is_empty(),
+        "{name}: {} of {} differ:\n{}",
+        wrong.len(),
+        drawn.len(),
+        wrong[..wrong.len().min(60)].join("\n")
+    );
+    assert!(same > 2000, "only {same} were compared");
+}
+
+#[test]
+fn cdna2_is_what_llvm_reads() {
+    compare("gfx90a", Target::GFX90A, &["-mcpu=gfx90a"]);
+}
+
+#[test]
+fn rdna2_is_what_llvm_reads() {
+    compare("gfx1030", Target::GFX1030, &["-mcpu=gfx1030"]);
+}
+
+#[test]
+fn rdna2_with_waves_of_64_is_what_llvm_reads() {
+    let target = Target { wave32: false, ..Target::GFX1030 };
+    compare(
+        "gfx1030, waves of 64",
+        target,
+        &["-mcpu=gfx1030", "-mattr=-wavefrontsize32,+wavefrontsize64"],
+    );
+}
