@@ -26,6 +26,7 @@ pub mod ast;
 mod blocks;
 mod check;
 mod contract;
+pub mod cooperative;
 mod error;
 pub mod exec;
 pub mod fence;
