@@ -19,7 +19,8 @@ const NAMES: [&str; 2] = ["__cuda_syscall_CGS_", "cudaCG"];
 /// None in fact: the text is ours.
 pub fn complete(modules: &mut Vec<Module>) -> Result<(), Error> {
     let named = |name: &str| NAMES.iter().any(|start| name.starts_with(start));
-    let functions = || modules.iter().flat_map(|module| &module.functions).filter(|f| named(&f.name));
+    let functions =
+        || modules.iter().flat_map(|module| &module.functions).filter(|f| named(&f.name));
     let defined = |name: &str| functions().any(|f| f.defined && f.name == name);
     if functions().any(|f| !f.defined && !defined(&f.name)) {
         modules.push(check(&parse(TEXT)?)?);
