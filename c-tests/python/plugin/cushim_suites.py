@@ -1,8 +1,59 @@
-"""What test suites of others want of pytest where they are run from an installed package."""
+"""What test suites of others want of pytest where they are run from an installed package, and a record of each test as it
+ends: a line of JSON in the file that SUITE_RESULTS names, so that a run that is cut short has all that came before.
+SUITE_EACH=N takes at most N of the cases of each test function, spread over all of them;
+SUITE_EAGER_ON_HOST=1 computes PyTorch's own kernels on the host (eager_on_host.py)."""
+import json
+import os
+
 import pytest
+
+LONGEST = 300
 
 
 @pytest.fixture(scope="class")
 def initialize_from_pytest_config(request):
     """numba-cuda's tests take this from the conftest.py of its repository, which the wheel has not."""
     request.cls._dump_failed_filechecks = False
+
+
+def spread(items, most):
+    """At most so many of each test function's cases, at equal distances; the same ones in every run."""
+    functions = {}
+    for item in items:
+        functions.setdefault(item.nodeid.split("[")[0], []).append(item)
+    chosen = set()
+    for cases in functions.values():
+        step = max(1, len(cases) / most)
+        chosen.update(cases[int(at * step)] for at in range(min(most, len(cases))))
+    return chosen
+
+
+def pytest_collection_modifyitems(config, items):
+    if os.environ.get("SUITE_EACH"):
+        chosen = spread(items, int(os.environ["SUITE_EACH"]))
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
+
+
+def why(report):
+    """The last lines of an error, which name it."""
+    crash = getattr(report.longrepr, "reprcrash", None)
+    text = crash.message if crash else str(report.longrepr or "")
+    return " ".join(text.split())[:LONGEST]
+
+
+def pytest_runtest_logreport(report):
+    # A test that passes has three reports: before, itself, after.
+    if not os.environ.get("SUITE_RESULTS") or (report.passed and report.when != "call"):
+        return
+    expected = hasattr(report, "wasxfail")
+    outcome = "skipped" if expected and report.skipped else report.outcome
+    line = {"test": report.nodeid, "outcome": outcome, "why": why(report) if report.failed else "", "seconds": report.duration}
+    with open(os.environ["SUITE_RESULTS"], "a", encoding="utf-8") as file:
+        file.write(json.dumps(line) + "\n")
+
+
+def pytest_sessionstart(session):
+    if os.environ.get("SUITE_EAGER_ON_HOST"):
+        import eager_on_host
+        eager_on_host.on_host()

@@ -55,7 +55,7 @@ pub fn arguments<'a>(
                 size,
                 bytes,
                 kind: names.and_then(|list| list.get(n)).map(String::as_str),
-                value: bytes.map(|b| Value::read(types.and_then(|t| t.get(n)).copied(), b)),
+                value: bytes.map(|b| Value::read(types.and_then(|t| *t.get(n)?), b)),
             }
         })
         .collect())

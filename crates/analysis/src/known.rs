@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-use cushim_names::{Name, Type};
+use cushim_names::{Name, Number, Type};
 use cushim_trace::event::Gpu;
 use cushim_trace::layout::GPU_KERNEL;
 use cushim_trace::meta::{self, Metadata};
@@ -21,8 +21,8 @@ pub struct Kernel {
     pub number: usize,
     /// Its names; control characters are escaped.
     pub name: Name,
-    /// The types of its parameters, where the symbol tells them.
-    pub types: Option<Vec<Type>>,
+    /// The types of its parameters, where the symbol or the image tells them.
+    pub types: Option<Vec<Option<Type>>>,
     /// The file that holds it, empty where unknown.
     pub owner: String,
     /// The filter lets it pass.
@@ -158,7 +158,9 @@ impl Kernel {
             (name.short, name.full) = (text.clone(), text);
         }
         let shown = filter.matches(number, &[&name.short, &name.full, &name.mangled]);
-        let types = name.parameters.as_ref().map(|list| list.iter().map(|t| Type::of(t)).collect());
+        let told = name.parameters.as_ref();
+        let types = told.map(|list| list.iter().map(|t| Some(Type::of(t))).collect());
+        let types = types.or_else(|| by_image(kernel));
         for text in [&mut name.short, &mut name.full, &mut name.mangled] {
             *text = printable(text);
         }
@@ -169,6 +171,20 @@ impl Kernel {
     pub fn symbol(&self) -> &str {
         if self.name.mangled.is_empty() { &self.name.full } else { &self.name.mangled }
     }
+}
+
+/// The types of parameters as the image has them, where it has any.
+fn by_image(kernel: &meta::Kernel) -> Option<Vec<Option<Type>>> {
+    let params = kernel.params.as_ref().ok()?;
+    let one = |(letter, (_, size)): (char, &(u32, u32))| match letter {
+        meta::types::FLOAT => Some(Type::Number(Number::Float)),
+        meta::types::DOUBLE => Some(Type::Number(Number::Double)),
+        meta::types::SIGNED => Some(Type::Number(Number::Signed(*size as usize))),
+        meta::types::POINTER => Some(Type::Pointer),
+        _ => None,
+    };
+    let told = !kernel.types.is_empty();
+    told.then(|| kernel.types.chars().zip(params).map(one).collect())
 }
 
 #[cfg(test)]
@@ -199,6 +215,26 @@ mod tests {
         assert_eq!(known.kernel(&all, 1, &second, 77), 4);
         assert_eq!(known.kernels()[2].name.short, "unknown@0x3");
         assert_eq!(known.kernels()[4].symbol(), "unknown");
+    }
+
+    #[test]
+    fn types_by_the_image_where_the_symbol_tells_none() {
+        let mut metadata =
+            metadata(&[(1, "scale", "", 1), (2, "_Z1kPf", "", 2), (3, "plain", "", 3)]);
+        for kernel in metadata.kernels.values_mut() {
+            kernel.params = Ok(vec![(0, 4), (4, 2), (8, 8), (16, 4)]);
+            kernel.types = "fsp-".to_owned();
+        }
+        metadata.kernels.get_mut(&3).unwrap().types.clear();
+        let (mut known, all) = (Known::default(), KernelFilter::default());
+        let mut types = |id| {
+            let place = known.kernel(&all, 0, &metadata, id);
+            known.kernels()[place].types.clone()
+        };
+        let (float, short) = (Type::Number(Number::Float), Type::Number(Number::Signed(2)));
+        assert_eq!(types(1), Some(vec![Some(float), Some(short), Some(Type::Pointer), None]));
+        assert_eq!(types(2), Some(vec![Some(Type::Pointer)]));
+        assert_eq!(types(3), None);
     }
 
     #[test]

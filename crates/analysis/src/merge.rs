@@ -304,8 +304,7 @@ fn arguments(
     let is_known = seen.launches > 1 && seen.unknown == 0;
     let one = |(index, &(offset, size)): (usize, &(u32, u32))| {
         let same = seen.constant(offset, size).filter(|_| is_known);
-        let value =
-            same.map(|b| Value::read(types.and_then(|t| t.get(index)).copied(), b).text("…"));
+        let value = same.map(|b| Value::read(types.and_then(|t| *t.get(index)?), b).text("…"));
         let kind = names.and_then(|list| list.get(index)).map(|kind| printable(kind));
         let constant = is_known.then_some(same.is_some());
         Argument { index, offset, size, r#type: kind, constant, value }

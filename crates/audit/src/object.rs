@@ -53,7 +53,7 @@ pub fn redirect(object: &Object) {
         if say::over_nvidias_driver() {
             return say::left(&path, object.is_program(), why, symbols);
         }
-        say::refused(&path, why, symbols);
+        say::refused(&path, object.is_program(), why, symbols);
         write::refuse(object, extent);
     };
     let done = match Runtime::find(&file, &facts, &file) {

@@ -78,14 +78,17 @@ fn advice(symbols: bool) -> &'static str {
     }
 }
 
-/// The runtime inside `path` stays as it is.
-pub fn refused(path: &Path, why: impl Display, symbols: bool) {
-    error(&format!(
+/// The runtime inside `path` stays as it is. That is said of the program itself at once. Of a library libcushim.so says
+/// it when the library looks for a driver: PyTorch loads many that most programs never call.
+pub fn refused(path: &Path, program: bool, why: impl Display, symbols: bool) {
+    let level = if program { "error" } else { "info" };
+    let text = format!(
         "{}: its CUDA runtime is linked statically and cannot be redirected: {why}. It will find no CUDA \
          driver; {}",
         path.display(),
         advice(symbols)
-    ));
+    );
+    line(level, &text);
 }
 
 /// The runtime inside `path` stays as it is and works over NVIDIA's driver. That the program itself does is

@@ -174,6 +174,10 @@ fn check(texts: &[String]) -> Result<(), String> {
         return Err("no input was added".to_owned());
     }
     let modules = texts.iter().map(|text| module(text)).collect::<Result<Vec<_>, _>>();
+    let modules = modules.and_then(|mut modules| {
+        cushim_ptx::cooperative::complete(&mut modules)?;
+        Ok(modules)
+    });
     let joined = modules.and_then(cushim_ptx::link).map_err(|error| error.to_string())?;
     let kernels = (0u32..).zip(&joined.functions).filter(|(_, f)| f.entry && f.defined);
     let missing = kernels.filter_map(|(number, kernel)| Some((kernel, joined.undefined(number)?)));

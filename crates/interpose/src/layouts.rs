@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
 use cushim_image::{Extent, Format, Limits};
 
-pub use cushim_image::{Param, ParamLayout};
+pub use cushim_image::{Param, ParamLayout, ParamType};
 
 use cushim_process::elf::{self, Version};
 
@@ -26,11 +26,17 @@ pub struct Layout {
     pub size: usize,
     /// Offset and size of each parameter.
     pub params: Box<[Param]>,
+    /// What each is; empty where the image does not say.
+    pub types: Box<[ParamType]>,
 }
 
 impl From<ParamLayout> for Layout {
     fn from(layout: ParamLayout) -> Self {
-        Layout { size: layout.size as usize, params: layout.params.into() }
+        Layout {
+            size: layout.size as usize,
+            params: layout.params.into(),
+            types: layout.types.into(),
+        }
     }
 }
 
@@ -277,6 +283,7 @@ unsafe fn measure(data: usize) -> Option<(usize, &'static str)> {
     let mut known = match magic {
         [0x50, 0xed, 0x55, 0xba] | [0x10, 0xff, 0x10, 0xad] | [b'C', b'C', b'O', b'B'] => 16,
         [b'_', b'_', b'C', b'L'] => 32,
+        [0x7f, b'c', b'u', b'L'] => cushim_image::linked::HEADER,
         [0x7f, b'E', b'L', b'F'] => cushim_image::sniff::MIN_PREFIX,
         // SAFETY: whatever else CUDA takes here is text that ends with a NUL.
         _ => unsafe { CStr::from_ptr(data as *const libc::c_char) }.to_bytes_with_nul().len(),
@@ -290,6 +297,7 @@ unsafe fn measure(data: usize) -> Option<(usize, &'static str)> {
                     Format::Fatbin => "fatbin",
                     Format::Cubin => "cubin",
                     Format::Ptx => "ptx",
+                    Format::LinkedPtx => "linked-ptx",
                     Format::AmdgpuElf => "hsaco",
                     _ => "image",
                 };
@@ -331,7 +339,7 @@ fn ask(name: &CStr, function: usize) -> Option<Layout> {
         params
             .push(Param { offset: u32::try_from(offset).ok()?, size: u32::try_from(bytes).ok()? });
     }
-    Some(Layout { size, params: params.into() })
+    Some(Layout { size, params: params.into(), types: Box::default() })
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! Must not know: the assembly of the exports.
 
 use std::ffi::{CStr, c_char, c_void};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use crate::life;
 use crate::lock;
@@ -133,6 +133,7 @@ pub unsafe fn dlopen(
 ) -> bool {
     // SAFETY: `file` is null or a text that ends with a NUL: an argument of `dlopen`.
     if refused.contains(caller) && unsafe { names_driver(file) } {
+        tell_refused(caller);
         return true;
     }
     static UNLOADS: AtomicU64 = AtomicU64::new(0);
@@ -152,6 +153,28 @@ pub unsafe fn dlopen(
         recorder.write_meta(&cushim_trace::meta::encode_note(&note));
     }
     false
+}
+
+/// Says of the first library that asks for the driver and gets none why: most programs load such libraries and
+/// never call them. Of the program itself libcushim_audit.so has said it.
+#[cold]
+fn tell_refused(caller: usize) {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    let library = elf::object_at(caller).map(|o| o.file_name().to_string_lossy().into_owned());
+    let library = library.filter(|name| !name.is_empty());
+    let (Some(library), false) = (library, TOLD.load(Ordering::Relaxed)) else { return };
+    if TOLD.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    // The log's settings come with it.
+    let _ = life::current();
+    crate::log::line(
+        crate::log::Level::Error,
+        format_args!(
+            "{library}: its own CUDA runtime, linked statically and stripped, cannot be redirected and finds no CUDA \
+             driver: calls of this library fail. Others like it are not named again (CUSHIM_LOG=info names each)"
+        ),
+    );
 }
 
 /// Parts of the process for which there is no driver: code of NVIDIA's runtime that could not be led to

@@ -19,7 +19,7 @@ use cushim_trace::meta;
 use cushim_trace::recorder::Recorder;
 
 use crate::keep;
-use crate::layouts::{self, Code, Layout};
+use crate::layouts::{self, Code, Layout, ParamType};
 use crate::lock;
 use crate::origin::Origin;
 use crate::state::Global;
@@ -413,7 +413,9 @@ impl Kernel {
         if let Some(module) = self.module {
             module.describe(global, recorder);
         }
+        let types = known.as_ref().map(|l| l.types.iter().copied().map(letter).collect());
         let record = meta::Kernel {
+            types: types.unwrap_or_default(),
             mangled: self.name.to_owned(),
             address: self.address as u64,
             owner,
@@ -453,6 +455,17 @@ impl Kernel {
         let layout: &'static Layout = keep::forever(layout);
         self.layout.store(std::ptr::from_ref(layout).cast_mut(), Ordering::Release);
         Ok(layout)
+    }
+}
+
+/// The letter of a trace for what a parameter is.
+fn letter(of: ParamType) -> char {
+    match of {
+        ParamType::Unknown => meta::types::UNKNOWN,
+        ParamType::Float => meta::types::FLOAT,
+        ParamType::Double => meta::types::DOUBLE,
+        ParamType::Signed => meta::types::SIGNED,
+        ParamType::Pointer => meta::types::POINTER,
     }
 }
 

@@ -380,3 +380,21 @@ fn much_that_is_live_fits_on_the_stack() {
     let expected: Vec<u32> = expected.iter().flat_map(|v| [*v as u32, (*v >> 32) as u32]).collect();
     assert_eq!(d.u32s(at, 64), expected);
 }
+
+/// Shared memory comes in units of 128 bytes, as on a GPU: Numba's kernels read four elements at once where three are left.
+#[test]
+fn shared_memory_to_the_end_of_its_unit() {
+    let d = Device::new(
+        ".version 7.0\n.target sm_80\n.address_size 64\n.extern .shared .align 16 .b8 d[];\n\
+         .visible .entry k(.param .u64 out, .param .u32 at_)\n{\n.reg .b32 s, at, v, x<4>; .reg .b64 o;\n\
+         ld.param.u64 o, [out]; ld.param.u32 at, [at_]; mov.u32 s, d; mov.u32 v, 7; st.shared.u32 [s+24], v;\n\
+         add.u32 s, s, at; ld.shared.v4.u32 {x0, x1, x2, x3}, [s];\n\
+         st.global.u32 [o], x2; mov.u32 v, %total_smem_size; st.global.u32 [o+4], v;\n\
+         mov.u32 v, %dynamic_smem_size; st.global.u32 [o+8], v; ret;\n}\n",
+    );
+    let out = d.alloc(16);
+    let run = |at: u64| d.launch_with("k", [1; 3], [1; 3], 28, false, &[out, at]);
+    run(16).unwrap();
+    assert_eq!(d.u32s(out, 3), [7, 128, 28]);
+    assert!(run(112).is_ok() && run(128).is_err());
+}

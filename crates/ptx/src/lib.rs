@@ -46,6 +46,7 @@ mod check;
     reason = "an instruction, register or product has the number that this module gave it"
 )]
 mod contract;
+pub mod cooperative;
 mod error;
 #[allow(
     clippy::indexing_slicing,

@@ -5,7 +5,7 @@
 use std::sync::OnceLock;
 
 use crate::ir::Module;
-use crate::{Error, check, contract, link, parse};
+use crate::{Error, check, contract, cooperative, link, parse};
 
 /// Whether products and sums are fused as on a GPU: not with `CUSHIM_FMAD=off` (or 0, no, false).
 pub fn fuses() -> bool {
@@ -37,6 +37,7 @@ pub fn module(parts: &[&[u8]], fused: bool) -> Result<Module, Error> {
         }
         modules.push(module);
     }
+    cooperative::complete(&mut modules)?;
     match modules.len() {
         1 => Ok(modules.remove(0)),
         _ => link(modules),

@@ -148,7 +148,7 @@ impl Device {
             cluster: f.shape("reqnctapercluster").unwrap_or([1; 3]),
             explicit_cluster: f.shape("reqnctapercluster").is_some(),
             cooperative,
-            workspace: self.alloc(64),
+            workspace: if cooperative { self.alloc(64) } else { 0 },
             local_limit: 1 << 20,
         };
         let used = *self.used.lock().unwrap_or_else(|e| e.into_inner());

@@ -67,6 +67,22 @@ pub struct Kernel {
     pub owner: String,
     /// (offset, size) in bytes of each parameter, in order, or why there is none.
     pub params: Result<Vec<(u32, u32)>, String>,
+    /// What each parameter is, as far as the image says: a letter each of [`types`]; empty where it does not.
+    pub types: String,
+}
+
+/// The letters of [`Kernel::types`].
+pub mod types {
+    /// Not known.
+    pub const UNKNOWN: char = '-';
+    /// A floating-point number of 32 bits.
+    pub const FLOAT: char = 'f';
+    /// One of 64 bits.
+    pub const DOUBLE: char = 'd';
+    /// An integer with a sign.
+    pub const SIGNED: char = 's';
+    /// An address.
+    pub const POINTER: char = 'p';
 }
 
 /// A device image that was registered or loaded.
@@ -213,7 +229,8 @@ impl Api {
 impl Default for Kernel {
     fn default() -> Self {
         let (mangled, owner) = (String::new(), String::new());
-        Kernel { mangled, address: 0, owner, params: Err("unknown".to_owned()) }
+        let params = Err("unknown".to_owned());
+        Kernel { mangled, address: 0, owner, params, types: String::new() }
     }
 }
 
@@ -238,6 +255,7 @@ impl Kernel {
             .text(&self.owner)
             .bytes(&layout)
             .text(why)
+            .text(&self.types)
             .finish()
     }
 }
@@ -332,7 +350,8 @@ impl Metadata {
                     true => Ok(layout.chunks_exact(8).map(|p| (word(p, 0), word(p, 4))).collect()),
                     false => Err(why),
                 };
-                self.kernels.insert(id, Kernel { mangled, address, owner, params });
+                let types = f.text();
+                self.kernels.insert(id, Kernel { mangled, address, owner, params, types });
             }
             META_CONTEXT => {
                 let context = f.number();
@@ -382,6 +401,7 @@ mod tests {
             address: 0x10,
             owner: "o".into(),
             params: Ok(vec![(0, 8), (8, 4)]),
+            types: "pf".into(),
         };
         let unknown = Kernel { params: Err("no image".into()), ..Kernel::default() };
         let mut bytes = process.encode();

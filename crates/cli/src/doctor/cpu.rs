@@ -307,10 +307,13 @@ fn kernels_of(group: &Group<'_>, path: &Path) -> (Vec<(String, Fate)>, BTreeSet<
         (kernel_names(group, |of| left_out.contains(of)), kernel_names(group, |_| true));
     let names: Vec<String> = all.difference(&theirs).cloned().collect();
     let modules = modules.into_iter().collect::<Result<Vec<_>, _>>();
-    let module = modules.and_then(|mut modules| match modules.len() {
-        0 => Ok(None),
-        1 if !group.units => Ok(modules.pop()),
-        _ => cushim_ptx::link(modules).map(Some).map_err(|error| error.to_string()),
+    let module = modules.and_then(|mut modules| {
+        cushim_ptx::cooperative::complete(&mut modules).map_err(|error| error.to_string())?;
+        match modules.len() {
+            0 => Ok(None),
+            1 if !group.units => Ok(modules.pop()),
+            _ => cushim_ptx::link(modules).map(Some).map_err(|error| error.to_string()),
+        }
     });
     let module = match module {
         Ok(module) => module,

@@ -217,6 +217,36 @@ fn stripped_with_a_file_of_symbols() {
     }
 }
 
+/// Elsewhere it is said of the first library that asks for the driver, not of each that is loaded.
+#[test]
+fn stripped_libraries_are_told_of_when_they_ask() {
+    let lab = Lab::new();
+    let flags = ["-shared", "-fPIC", "-DGRID=5"];
+    let libraries = [11, 12].map(|major| {
+        let library =
+            lab.with_static_runtime(&format!("libplug{major}.so"), "plugin.c", major, &flags);
+        tool("strip", &[library.to_str().unwrap()]);
+        library.to_str().unwrap().to_owned()
+    });
+    let opens = lab.build("plugins", "plugins.c", &["-DNO_STUBS", "-ldl"]);
+    let arguments = ["all", &libraries[0], &libraries[1]];
+    let how = redirected(&[11, 12, 13]).with("STUB_DRIVER", "1");
+    let ran = lab.run(&opens, &arguments, &how);
+    let said: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(
+        said[0].contains("finds no CUDA driver") && said[0].contains("libplug11.so"),
+        "{said:?}"
+    );
+    assert!(ran.log.iter().all(|l| l.library != "cuda"), "{:?}", ran.log);
+    let told = lab.run(&opens, &arguments, &how.clone().with("CUSHIM_LOG", "info"));
+    for library in &libraries {
+        let named = format!("{library}: its CUDA runtime is linked statically");
+        assert!(told.stderr.contains(&named), "{}", told.stderr);
+    }
+    assert_eq!(lab.run(&opens, &arguments, &how.with("CUSHIM_LOG", "off")).stderr, "");
+}
+
 /// Symbols of another program would lead into the middle of something.
 #[test]
 fn foreign_symbols_are_not_believed() {

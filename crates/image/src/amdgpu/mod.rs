@@ -208,7 +208,7 @@ fn kernel(value: &Value<'_>) -> CodeKernel {
             shared: number(".group_segment_fixed_size"),
             stack: if dynamic_stack { Some(Stack::Unbounded) } else { stack },
             max_threads: number(".max_flat_workgroup_size").map(|count| [count, 1, 1]),
-            params: ParamLayout { size: end.unwrap_or(0), params },
+            params: ParamLayout { size: end.unwrap_or(0), params, types: Vec::new() },
             wavefront: number(".wavefront_size"),
             ..Kernel::default()
         },

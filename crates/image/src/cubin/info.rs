@@ -115,5 +115,5 @@ pub fn params(section: &[u8], base: u64, limits: &Limits) -> Result<ParamLayout>
     }
     let params: Vec<Param> = found.into_iter().map(|(_, param)| param).collect();
     let end = params.iter().map(|param| param.offset + param.size).max().unwrap_or(0);
-    Ok(ParamLayout { size: size.unwrap_or(end), params })
+    Ok(ParamLayout { size: size.unwrap_or(end), params, types: Vec::new() })
 }

@@ -14,7 +14,7 @@ use crate::limits::Limits;
 use crate::packing::Codec;
 use crate::sniff::{Extent, Format, extent, sniff, sniff_binary};
 use crate::work::Work;
-use crate::{amdgpu, ptx};
+use crate::{amdgpu, linked, ptx};
 use std::collections::HashMap;
 
 /// A file that is bad everywhere is not told of place by place.
@@ -166,6 +166,7 @@ impl<'a> Walker<'a, '_> {
             Format::Fatbin | Format::OffloadBinary | Format::Bundle | Format::CompressedBundle => {
                 return self.concatenated(here, data, start, true);
             }
+            Format::LinkedPtx => return self.linked(here, data, start),
             Format::Cubin => ImageKind::Cubin,
             Format::Ptx => ImageKind::Ptx,
             Format::LtoIr => ImageKind::LtoIr,
@@ -210,6 +211,21 @@ impl<'a> Walker<'a, '_> {
             options: None,
             strings: said.strings,
         });
+    }
+
+    /// The texts of an image of our own linker's.
+    fn linked(&mut self, here: &Here<'a>, data: &[u8], start: u64) {
+        let Some(inner) = self.enter(here, Format::LinkedPtx, start) else { return };
+        let Some(texts) = linked::read(data) else {
+            let (what, expected) = ("linked PTX", "as many texts as its header says".into());
+            let found = data.len() as u64;
+            let error = Error::Field { what, field: "length", at: start, found, expected };
+            return self.problem(&inner.trail, error);
+        };
+        for text in texts {
+            let at = text.as_ptr().addr() - data.as_ptr().addr();
+            self.image(&inner, text, start + at as u64, Said::default());
+        }
     }
 
     /// Containers back to back with zero padding, as linkers leave them in a

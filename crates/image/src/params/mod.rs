@@ -7,14 +7,14 @@ use crate::error::{Error, Result};
 use crate::fatbin::{self, Entry, Kind};
 use crate::limits::Limits;
 use crate::packing::Codec;
-use crate::ptx;
 use crate::sniff::{Format, sniff};
 use crate::work::Work;
+use crate::{linked, ptx};
 use std::borrow::Cow;
 
 pub(crate) mod layout;
 
-pub use layout::{Param, ParamLayout};
+pub use layout::{Param, ParamLayout, ParamType};
 
 /// The parameter layout of `kernel` (its mangled name), from a fat binary
 /// container (or several back to back), a bare cubin, or PTX text.
@@ -157,6 +157,10 @@ fn candidates<'a>(image: &'a [u8], limits: &Limits) -> Result<Vec<Candidate<'a>>
     match sniff(image) {
         Format::Cubin => return Ok(vec![Candidate::Bare(Kind::Cubin, image)]),
         Format::Ptx => return Ok(vec![Candidate::Bare(Kind::Ptx, image)]),
+        Format::LinkedPtx => {
+            let texts = linked::read(image).unwrap_or_default().into_iter();
+            return Ok(texts.map(|text| Candidate::Bare(Kind::Ptx, text)).collect());
+        }
         _ => {}
     }
     let mut out = Vec::new();

@@ -11,7 +11,7 @@ const MIXED: &str = "_Z5mixediPKf5Mixedc";
 
 fn layout(size: u32, params: &[(u32, u32)]) -> ParamLayout {
     let params = params.iter().map(|&(offset, size)| Param { offset, size }).collect();
-    ParamLayout { size, params }
+    ParamLayout { size, params, types: Vec::new() }
 }
 
 /// What the source says, by the C++ layout rules.
@@ -146,4 +146,40 @@ fn damaged_images_are_answered() {
             bytes[at] = saved;
         }
     }
+}
+
+/// Texts of our own linker's are modules of one program, and say what they know of types.
+#[test]
+fn linked_texts() {
+    use std::borrow::Cow;
+    let text = |entry: &str| {
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry {entry} {{ ret; }}\n"
+        )
+    };
+    let first = text("a(.param .f32 x, .param .u32 n, .param .u64 .ptr .global .align 16 p)");
+    let second = text("b(.param .f64 x, .param .s32 n, .param .align 4 .b8 y[4])");
+    let parts = [Cow::Borrowed(first.as_bytes()), Cow::Borrowed(second.as_bytes())];
+    let image = crate::linked::write(&parts);
+    let limits = Limits::DEFAULT;
+    assert_eq!(sniff(&image), Format::LinkedPtx);
+    let extent = crate::extent(&image[..crate::linked::HEADER], &limits);
+    assert_eq!(extent, Ok(crate::Extent::Exact(image.len() as u64)));
+    let found = index(&image, &limits).unwrap();
+    assert_eq!(found.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    use ParamType::*;
+    assert_eq!(found[0].1.types, [Float, Unknown, Pointer]);
+    assert_eq!(found[1].1.types, [Double, Signed, Unknown]);
+    assert_eq!(
+        find_params(&image, "b", &limits).unwrap(),
+        Some(layout(16, &[(0, 8), (8, 4), (12, 4)]))
+    );
+    let all = crate::inventory::read(&image, &limits);
+    assert_eq!((all.images.len(), all.problems.len()), (2, 0));
+    let names = all.images.iter().map(|i| i.kernels(&limits).unwrap()[0].name.clone());
+    assert_eq!(names.collect::<Vec<_>>(), ["a", "b"]);
+    // Cut short it is told of, and nothing is found in it.
+    let all = crate::inventory::read(&image[..image.len() - 1], &limits);
+    assert_eq!((all.images.len(), all.problems.len()), (0, 1));
+    assert_eq!(index(&image[..30], &limits).unwrap(), []);
 }

@@ -12,7 +12,7 @@ pub use types::type_size;
 use crate::arch::Arch;
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::params::layout::{Param, ParamLayout};
+use crate::params::layout::{Param, ParamLayout, ParamType};
 
 /// What a PTX text declares at module level.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,7 +82,22 @@ impl Entry {
             params.push(Param { offset, size });
             end = offset.saturating_add(size);
         }
-        ParamLayout { size: end, params }
+        let types = self.params.iter().map(Variable::param_type).collect();
+        ParamLayout { size: end, params, types }
+    }
+}
+
+impl Variable {
+    /// What it is as a parameter.
+    fn param_type(&self) -> ParamType {
+        match self.ty.as_str() {
+            _ if self.array => ParamType::Unknown,
+            "f32" => ParamType::Float,
+            "f64" => ParamType::Double,
+            "s8" | "s16" | "s32" | "s64" => ParamType::Signed,
+            _ if self.pointer.is_some() => ParamType::Pointer,
+            _ => ParamType::Unknown,
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::bytes::{Bytes, align_up};
 use crate::error::{Error, Result};
 use crate::limits::Limits;
-use crate::{fatbin, ptx};
+use crate::{fatbin, linked, ptx};
 use std::fmt;
 
 /// A format recognised by its first bytes.
@@ -24,6 +24,8 @@ pub enum Format {
     Cubin,
     /// Text that begins with `.version`.
     Ptx,
+    /// Several PTX texts, as cushim's own linker gives them out (7F "cuLink" 01).
+    LinkedPtx,
     /// NVIDIA's link-time-optimisation code (7F 4E 43 ED).
     LtoIr,
     /// ELF with machine 224.
@@ -56,6 +58,7 @@ impl fmt::Display for Format {
             Self::FatbinWrapper => "fatbin-wrapper",
             Self::Cubin => "cubin",
             Self::Ptx => "ptx",
+            Self::LinkedPtx => "linked-ptx",
             Self::LtoIr => "lto-ir",
             Self::AmdgpuElf => "hsaco",
             Self::Elf => "elf",
@@ -72,7 +75,7 @@ impl fmt::Display for Format {
 }
 
 /// The formats that four or more fixed bytes identify.
-const MAGICS: [(&[u8], Format); 13] = [
+const MAGICS: [(&[u8], Format); 14] = [
     (&fatbin::MAGIC.to_le_bytes(), Format::Fatbin),
     (&0x4662_43B1u32.to_le_bytes(), Format::FatbinWrapper),
     (&[0xED, 0x43, 0x4E, 0x7F], Format::LtoIr),
@@ -85,6 +88,7 @@ const MAGICS: [(&[u8], Format); 13] = [
     (b"!<thin>\n", Format::Archive),
     (b"BC\xC0\xDE", Format::Bitcode),
     (&[0x03, 0x02, 0x23, 0x07], Format::SpirV),
+    (&linked::MAGIC, Format::LinkedPtx),
     (b"\x7fELF", Format::Elf),
 ];
 
@@ -155,6 +159,7 @@ pub fn extent(prefix: &[u8], limits: &Limits) -> Result<Extent> {
             }
         },
         Format::Bundle => bundle(&bytes)?,
+        Format::LinkedPtx => Extent::Exact(bytes.u64(8)?),
         Format::Ptx => Extent::Text,
         // A longer prefix may show that it is PTX behind a comment.
         _ if prefix.starts_with(b"//") || prefix.starts_with(b"/*") => Extent::Text,

@@ -66,7 +66,7 @@ mod tests {
 
     fn layout(params: &[(u32, u32)]) -> Layout {
         let params = params.iter().map(|&(offset, size)| Param { offset, size });
-        Layout { size: 0, params: params.collect() }
+        Layout { size: 0, params: params.collect(), types: Box::default() }
     }
 
     #[test]

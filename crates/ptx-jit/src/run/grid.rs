@@ -11,7 +11,7 @@ use super::stack::Stack;
 use super::tier::Variant;
 use super::trap;
 use cushim_ptx::exec::schedule::{self, Engine};
-use cushim_ptx::exec::{Cause, Fault, Host, Launch, shared_layout};
+use cushim_ptx::exec::{Cause, Fault, Host, Launch, shared_layout, shared_size};
 use std::cell::Cell;
 use std::ops::Range;
 use std::time::Instant;
@@ -38,7 +38,7 @@ pub(super) fn exec<'a>(
         arena: *arena,
         memory,
         host,
-        shared_size: fixed.saturating_add(launch.dynamic_shared),
+        shared_size: shared_size(fixed, launch.dynamic_shared),
         local_size: variant.local_size(),
         threads: launch.block.iter().product(),
         start: Instant::now(),

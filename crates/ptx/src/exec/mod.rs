@@ -39,6 +39,6 @@ pub use fault::{Access, Cause, Fault, Spot};
 pub use host::Host;
 pub use lanes::{Lanes, lanes, with_lanes};
 pub use launch::Launch;
-pub use layout::{initial_bytes, shared_layout};
+pub use layout::{initial_bytes, shared_layout, shared_size};
 pub use memory::{BadAddress, Memory};
 pub use runtime::RuntimeCall;

@@ -3,7 +3,7 @@
 use super::decode::Code;
 use super::versions::Version;
 use crate::error::Pos;
-use crate::exec::{Cause, Fault, Host, Launch, Memory, shared_layout};
+use crate::exec::{Cause, Fault, Host, Launch, Memory, shared_layout, shared_size};
 use crate::ir::Module;
 use std::cell::OnceCell;
 
@@ -37,7 +37,7 @@ impl<'a> Exec<'a> {
             memory,
             host,
             shared,
-            shared_size: static_size.saturating_add(launch.dynamic_shared),
+            shared_size: shared_size(static_size, launch.dynamic_shared),
             threads: launch.block.iter().product(),
             code: module.functions.iter().map(|_| OnceCell::new()).collect(),
             version: Version::in_use(),

@@ -7,7 +7,7 @@
 
 mod choose;
 mod error;
-pub mod linked;
+pub use cushim_image::linked;
 mod memory;
 mod own;
 mod target;

@@ -2,7 +2,7 @@
 //!
 //! Owns the format: a mark, the length of all, the number of texts, each text behind its length; numbers
 //! of 64 bits, little-endian. The program may copy the image, keep it in a file and load it later. Must not
-//! know: linking itself, which is done when the image is loaded.
+//! know: linking itself, which our driver does when the image is loaded.
 
 use std::borrow::Cow;
 

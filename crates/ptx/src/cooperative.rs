@@ -1,0 +1,29 @@
+//! Functions by which kernels wait for their whole grid: those of libcudadevrt (`cudaCGSynchronize` and its like, which Numba
+//! calls) and the driver's below them (`__cuda_syscall_CGS_*`).
+//!
+//! Owns them as PTX (cooperative.ptx), since a function that waits cannot be the host's; a workspace is there for
+//! cooperative launches only, so the handle is 0 in others. Groups of several grids are not there. Must not know: what
+//! runs the module. Source: libcudadevrt's PTX, which calls the driver's functions; cooperative_groups/details of CUDA's headers.
+
+use crate::error::Error;
+use crate::ir::Module;
+use crate::{check, parse};
+
+const TEXT: &str = include_str!("cooperative.ptx");
+/// How the names begin.
+const NAMES: [&str; 2] = ["__cuda_syscall_CGS_", "cudaCG"];
+
+/// Adds a module with these functions where one of `modules` calls one that none of them has.
+///
+/// # Errors
+/// None in fact: the text is ours.
+pub fn complete(modules: &mut Vec<Module>) -> Result<(), Error> {
+    let named = |name: &str| NAMES.iter().any(|start| name.starts_with(start));
+    let functions =
+        || modules.iter().flat_map(|module| &module.functions).filter(|f| named(&f.name));
+    let defined = |name: &str| functions().any(|f| f.defined && f.name == name);
+    if functions().any(|f| !f.defined && !defined(&f.name)) {
+        modules.push(check(&parse(TEXT)?)?);
+    }
+    Ok(())
+}
