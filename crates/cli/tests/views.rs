@@ -92,6 +92,7 @@ impl Sample {
             address: 0x55d0_0000,
             owner: "/home/u/app".into(),
             params: Ok(params.to_vec()),
+            types: String::new(),
         };
         file.kernel(1, &kernel("_Z4initPfi", &[(0, 8), (8, 4)]));
         file.kernel(2, &kernel("_Z4stepIfLi256EEvPT_iS0_", &[(0, 8), (8, 4), (12, 4)]));

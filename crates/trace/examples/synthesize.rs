@@ -74,6 +74,7 @@ fn one(path: &Path, rank: u32, events: u64, threads: u32) -> Result<(), cushim_t
             address: 0x40_0000 + n as u64 * 16,
             owner: process.exe.clone(),
             params: Ok(vec![(0, 8), (8, 8), (16, 8), (24, 4)]),
+            types: String::new(),
         };
         recorder.write_meta(&kernel.encode(n as u32 + 1));
     }

@@ -231,6 +231,7 @@ impl Bench {
             address: 0x10,
             owner: "/usr/bin/fake".into(),
             params: Ok(vec![(0, 8)]),
+            types: String::new(),
         };
         recorder.write_meta(&kernel.encode(1));
         let mut buffer = recorder.attach(1).unwrap();

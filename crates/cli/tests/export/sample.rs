@@ -39,7 +39,10 @@ pub fn program(pid: u32, rank: Option<u32>) -> FileBuilder {
     for (id, mangled) in [(1, "_Z4initPfi"), (2, "_Z4stepIfLi256EEvPT_iS0_")] {
         let params = Ok([(0, 8), (8, 4), (12, 4)].iter().take(id as usize + 1).copied().collect());
         let owner = "/usr/local/bin/app".into();
-        file.kernel(id, &Kernel { mangled: mangled.into(), address: 0x10, owner, params });
+        file.kernel(
+            id,
+            &Kernel { mangled: mangled.into(), address: 0x10, owner, params, types: String::new() },
+        );
     }
     file.context(0xc0, 1);
     file.lost[Lost::Limit as usize] = 12;
