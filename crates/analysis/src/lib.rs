@@ -19,7 +19,7 @@
 //! # file.api(1, "cudaLaunchKernel", "launch", "");
 //! # file.kernel(1, &meta::Kernel { mangled: "_Z6vecaddPf".into(), ..meta::Kernel::default() });
 //! # let stored = LaunchBody { kernel: 1, grid: [4, 1, 1], block: [256, 1, 1], ..LaunchBody::default() };
-//! # let launch = Launch { stored, args: &[] };
+//! # let launch = LaunchEvent { stored, args: &[] };
 //! # file.event(&Event {
 //! #     id: 0, parent: None, tid: 1, api: 1, depth: 0, begin_ns: 5, call_ns: Some(1500), status: Some(0), link: 0,
 //! #     body: Body::Launch(launch),

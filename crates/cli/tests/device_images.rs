@@ -100,6 +100,22 @@ fn kernels_are_merged() {
 }
 
 #[test]
+fn operations_of_kernels_are_counted() {
+    let path = data("group.fatbin");
+    let path = path.to_str().unwrap();
+    let counted = cushim(&["ls", "--kernels", "--operations", "-k", "tile", path]);
+    let shown = text(&counted.stdout);
+    let (_, counts) = shown.split_once("void tile<double>(double*, double) (ptx:").expect(&shown);
+    let counts = counts.split("\n\n").next().unwrap();
+    assert!(counts.contains("for blocks of (128, 1, 1):"), "{shown}");
+    for part in [" load: ", " store: ", " uniform, ", "accesses: ", " regions, ", " waits"] {
+        assert!(counts.contains(part), "{part:?}: {shown}");
+    }
+    let alone = cushim(&["ls", "--operations", path]);
+    assert_eq!(alone.status.code(), Some(125), "{}", text(&alone.stderr));
+}
+
+#[test]
 fn verifying_hashes_the_contents() {
     // The same source, the same compiler: the PTX is the same however it is packed.
     let hashes: Vec<String> = ["group.fatbin", "zstd.fatbin"]

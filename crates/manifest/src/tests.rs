@@ -93,7 +93,6 @@ fn mistakes_have_a_place_and_a_reason() {
             "not a regular expression",
         ),
         ("[[redirect]]\nmatch = { kernle = \"a\" }\n", ":2:11: ", "kernle"),
-        ("[[redirect]]\nmatch = { kernel = \"a\" }\n", ":1:1: ", "does nothing"),
         ("[[redirect]]\nmatch = {}\nskip = true\n", ":1:1: ", "at least one of"),
         ("[[redirect]]\nmatch = { hash = \"xyz\" }\nskip = true\n", ":2:18: ", "hexadecimal"),
         (
@@ -106,54 +105,29 @@ fn mistakes_have_a_place_and_a_reason() {
             ":2:31: ",
             "from 1 on",
         ),
-        (
-            "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\nskip = true\n",
-            ":1:1: ",
-            "expected one",
-        ),
-        (
-            "[[redirect]]\nmatch = { kernel = \"a\" }\nlaunch = { grid = [0, 1, 1] }\n",
-            ":3:10: ",
-            "skip = true",
-        ),
-        (
-            "[[redirect]]\nmatch = { kernel = \"a\" }\nskip = true\ncompare = {}\n",
-            ":4:11: ",
-            "needs an `image`",
-        ),
-        (
-            "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { tolerance = 1.0 }\n",
-            ":4:11: ",
-            "needs a type",
-        ),
-        (
-            "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { type = \"f33\" }\n",
-            ":4:",
-            "f33",
-        ),
-        (
-            "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\ncompare = { tolerance = nan, type = \"f32\" }\n",
-            ":4:11: ",
-            "0 or more",
-        ),
         ("[[redirect]]\nmatch = { kernel = \"a\", grid = [1, 1] }\nskip = true\n", ":2:", ""),
-        ("[[redirect]]\nmatch = { kernel = \"a\" }\nimage = []\n", ":3:9: ", "names no file"),
-        ("[[redirect]]\nmatch = { kernel = \"a\" }\nimage = 7\n", ":3:9: ", "a list of files"),
-        (
-            "[[redirect]]\nmatch = { kernel = \"a\" }\nimage = \"x\"\nwhole = true\nown = [\"v\"]\n",
-            ":5:7: ",
-            "always has its own",
-        ),
-        (
-            "[[redirect]]\nmatch = { kernel = \"a\" }\nskip = true\nown = [\"v\"]\n",
-            ":4:7: ",
-            "`own` needs",
-        ),
         ("redirect = 3\n", ":1:12: ", ""),
         ("[[redirect\n", ":1:", ""),
     ];
-    for (text, place, reason) in cases {
-        let error = parse(text).unwrap_err();
+    // What stands below a match, from line 3 on.
+    let actions = [
+        ("", ":1:1: ", "does nothing"),
+        ("image = \"x\"\nskip = true\n", ":1:1: ", "expected one"),
+        ("launch = { grid = [0, 1, 1] }\n", ":3:10: ", "skip = true"),
+        ("skip = true\ncompare = {}\n", ":4:11: ", "needs an `image`"),
+        ("image = \"x\"\ncompare = { tolerance = 1.0 }\n", ":4:11: ", "needs a type"),
+        ("image = \"x\"\ncompare = { type = \"f33\" }\n", ":4:", "f33"),
+        ("image = \"x\"\ncompare = { tolerance = nan, type = \"f32\" }\n", ":4:11: ", "0 or more"),
+        ("image = []\n", ":3:9: ", "names no file"),
+        ("image = 7\n", ":3:9: ", "a list of files"),
+        ("image = \"x\"\nwhole = true\nown = [\"v\"]\n", ":5:7: ", "always has its own"),
+        ("skip = true\nown = [\"v\"]\n", ":4:7: ", "`own` needs"),
+    ];
+    let rule = |action: &str| format!("[[redirect]]\nmatch = {{ kernel = \"a\" }}\n{action}");
+    let cases = cases.map(|(text, place, reason)| (text.to_owned(), place, reason)).into_iter();
+    let actions = actions.map(|(action, place, reason)| (rule(action), place, reason));
+    for (text, place, reason) in cases.chain(actions) {
+        let error = parse(&text).unwrap_err();
         assert!(error.contains(place) && error.contains(reason), "{text:?}: {error}");
     }
 }

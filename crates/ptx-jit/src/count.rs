@@ -34,7 +34,7 @@ pub struct Counts {
     pub classes: BTreeMap<Class, Count>,
     /// Loads, stores and atomics by the space of their memory, as PTX calls it.
     pub spaces: BTreeMap<&'static str, u32>,
-    /// Pieces of code between which lanes may part or wait.
+    /// Regions: code within which lanes neither part nor wait.
     pub regions: usize,
     /// Branches that may part the lanes of a warp.
     pub divergent: usize,

@@ -8,7 +8,6 @@ mod contraction;
 use common::Device;
 use contraction::ROWS;
 use cushim_ptx::exec::{Launch, Memory as _};
-use cushim_ptx::ir::Place;
 use cushim_ptx_jit::Kernel;
 
 /// Kernels in one module, which has a memory of its own.
@@ -39,11 +38,7 @@ fn compare(name: &str, step: usize) {
             let out = device.alloc(bytes as u64);
             let f = &device.module.functions[number];
             let given = [&[input, out], case.params.as_slice()].concat();
-            let mut params = vec![0; f.params_size as usize];
-            for (p, a) in f.params.iter().zip(given) {
-                let Place::Memory(at) = p.place else { panic!("{}: a parameter", case.name) };
-                params[at as usize..at as usize + 8].copy_from_slice(&a.to_le_bytes());
-            }
+            let params = f.packed(&given);
             let block = [ROWS as u32, 1, 1];
             let launch = Launch {
                 module: &device.module,

@@ -14,7 +14,6 @@ use cases::tally::{self, Tally};
 use common::Device;
 use cushim_ptx::exec::{Launch, Memory as _};
 use cushim_ptx::interp;
-use cushim_ptx::ir::Place;
 use cushim_ptx_jit::Kernel;
 
 /// Kernels in one module, which has a memory of its own.
@@ -41,11 +40,7 @@ fn run(
     let (grid, block) = shape(lanes);
     let f = &device.module.functions[number];
     assert_eq!(f.name, case.name);
-    let mut params = vec![0; f.params_size as usize];
-    for (p, a) in f.params.iter().zip([input, out]) {
-        let Place::Memory(at) = p.place else { panic!("{}: a parameter", case.name) };
-        params[at as usize..at as usize + 8].copy_from_slice(&a.to_le_bytes());
-    }
+    let params = f.packed(&[input, out]);
     let launch = Launch {
         module: &device.module,
         kernel: number as u32,

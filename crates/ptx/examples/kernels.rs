@@ -96,14 +96,14 @@ fn main() {
         for _ in 0..5 {
             for k in 0..BYTES / 4 {
                 let v = 0.25 + (k as u32).wrapping_mul(0x9e37_79b9) as f32 / 4e9;
-                kernels.device.store(data + 4 * k as u64, &v.to_le_bytes()).unwrap();
+                kernels.device.memory.store(data + 4 * k as u64, &v.to_le_bytes()).unwrap();
             }
             let start = processor_time();
             kernels.case(name);
             best = best.min(processor_time() - start);
         }
         let mut bytes = vec![0; BYTES];
-        kernels.device.load(data, &mut bytes).unwrap();
+        kernels.device.memory.load(data, &mut bytes).unwrap();
         let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325u64, |h, b| {
             (h ^ u64::from(*b)).wrapping_mul(0x100_0000_01b3)
         });

@@ -160,6 +160,18 @@ impl Function {
         })
     }
 
+    /// A kernel's parameters as a launch hands them over: the low bytes of each argument at its place, eight of them at most,
+    /// zeros elsewhere.
+    pub fn packed(&self, arguments: &[u64]) -> Vec<u8> {
+        let mut bytes = vec![0; self.params_size as usize];
+        for ((at, size), argument) in self.places().into_iter().zip(arguments) {
+            let place = bytes.get_mut(at as usize..).unwrap_or_default();
+            let place = place.iter_mut().take(size as usize);
+            place.zip(argument.to_le_bytes()).for_each(|(to, byte)| *to = byte);
+        }
+        bytes
+    }
+
     /// Offset and size of each of a kernel's parameters, in bytes.
     pub fn places(&self) -> Vec<(u32, u32)> {
         let place = |param: &Param| match param.place {

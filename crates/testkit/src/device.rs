@@ -4,7 +4,7 @@
 
 use cushim_ptx::exec::{self, Fault, Host, Launch, Memory as _};
 use cushim_ptx::interp;
-use cushim_ptx::ir::{Module, Place};
+use cushim_ptx::ir::Module;
 use cushim_ptx_jit::{Arena, Kernel, NotCompiled};
 use std::alloc::{Layout, alloc_zeroed};
 use std::collections::HashMap;
@@ -131,12 +131,7 @@ impl Device {
         let number = self.find(name);
         let kernel = self.kernel(number).unwrap_or_else(|e| panic!("{e}"));
         let f = &self.module.functions[number as usize];
-        let mut params = vec![0; f.params_size as usize];
-        for (p, a) in f.params.iter().zip(args) {
-            let Place::Memory(at) = p.place else { panic!() };
-            let n = (p.size as usize).min(8);
-            params[at as usize..at as usize + n].copy_from_slice(&a.to_le_bytes()[..n]);
-        }
+        let params = f.packed(args);
         let launch = Launch {
             module: &self.module,
             kernel: number,

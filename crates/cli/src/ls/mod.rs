@@ -5,6 +5,7 @@
 mod json;
 mod kernels;
 mod listing;
+mod operations;
 mod sort;
 mod table;
 
@@ -30,6 +31,11 @@ pub struct LsArgs {
     /// One row for each kernel, its images merged
     #[arg(long)]
     kernels: bool,
+
+    /// Below the rows, what a warp has to do for each kernel that has PTX: operations by class, how many are the same for
+    /// all lanes, how many stand in loops, which memory they access
+    #[arg(long, requires = "kernels", conflicts_with = "json")]
+    operations: bool,
 
     /// Unpack every image: the hash is then of its contents, and damage is found
     #[arg(long)]
@@ -85,8 +91,14 @@ pub fn run(args: LsArgs) -> crate::Outcome {
         match &mut document {
             Some(document) => document.push(&listing),
             None if empty => continue,
-            None => table::print(&mut out, &listing, args.kernels, shown, sources.len() > 1)
-                .map_err(written)?,
+            None => {
+                let several = sources.len() > 1;
+                let printed = table::print(&mut out, &listing, args.kernels, shown, several);
+                printed.map_err(written)?;
+                if args.operations {
+                    operations::print(&mut out, &listing, &limits).map_err(written)?;
+                }
+            }
         }
         shown += 1;
     }

@@ -150,14 +150,14 @@ impl Emit<'_> {
         let left = self.field(types::I32, at);
         let left = self.b.ins().iadd_imm_s(left, -1);
         self.set_field(left, at);
-        let (leave, stay) = (self.b.create_block(), self.b.create_block());
+        let (leave, again) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(leave);
-        self.b.ins().brif(left, stay, &[], leave, &[]);
+        self.b.ins().brif(left, again, &[], leave, &[]);
         self.b.switch_to_block(leave);
         self.ready(n, lanes);
         let yields = self.i32(YIELDS.into());
         self.b.ins().return_(&[yields]);
-        self.b.switch_to_block(stay);
+        self.b.switch_to_block(again);
     }
 
     fn go_forward(&mut self, n: usize, lanes: Value, alone: bool) {
@@ -298,10 +298,10 @@ impl Emit<'_> {
         let Edge::To(next) = next else {
             return Err(self.unsupported(inst, "lanes that wait at the end of a function"));
         };
-        let together = is_collective(inst);
+        let collective = is_collective(inst);
         let mut args = Vec::new();
         for (n, src) in inst.src.iter().enumerate() {
-            let class = match (together, n) {
+            let class = match (collective, n) {
                 (true, _) => self.collective_class(inst, n),
                 (false, 2) => Class::Predicate,
                 _ => Class::Narrow,
@@ -312,7 +312,7 @@ impl Emit<'_> {
         let results = self.results(inst);
         let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results);
         self.sites[site as usize].extra = next as u32;
-        if together {
+        if collective {
             self.pass(0, &args, false);
             let all = self.call_raw(Which::Meet, site, self.act);
             let (args, warp) = ([self.act.into(), self.warp.into()], [self.warp.into()]);
@@ -398,8 +398,8 @@ impl Emit<'_> {
         // What calls keep goes through the scratch in parts, and branches have no operands there.
         let apart = matches!(inst.sem, Operation::Activation(_) | Operation::Control(_));
         // What lanes do together has slots in the frame, too.
-        let together = matches!(inst.sem, Operation::Collective(_));
-        let sources = if together { 0 } else { inst.src.len() };
+        let collective = matches!(inst.sem, Operation::Collective(_));
+        let sources = if collective { 0 } else { inst.src.len() };
         if !apart && sources.max(inst.dst.len()) > INTERFACE.slots {
             return Err(self.unsupported(inst, "more operands or results than helpers are given"));
         }

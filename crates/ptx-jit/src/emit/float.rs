@@ -111,7 +111,7 @@ impl Emit<'_> {
             _ => false,
         };
         if function || what.round != Round::Nearest {
-            return self.wide(what, args);
+            return self.vector_helper(what, args);
         }
         let class = Class::of(ty);
         let n = match op {
@@ -153,7 +153,7 @@ impl Emit<'_> {
     }
 
     /// What all lanes do at once in a helper (`run/vector_float.rs`), if it is that.
-    fn wide(&mut self, what: Float, args: &[Val]) -> Option<Val> {
+    fn vector_helper(&mut self, what: Float, args: &[Val]) -> Option<Val> {
         if what.ty != Scalar::F32 || what.clamp != Clamp::None {
             return None;
         }

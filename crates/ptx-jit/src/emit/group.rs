@@ -11,7 +11,7 @@ use cushim_ptx::types::Space;
 use std::collections::HashMap;
 
 /// The most bytes between the first and the last of a group.
-const WIDEST: i64 = 1 << 15;
+const MOST_BYTES: i64 = 1 << 15;
 
 /// What a group of accesses touches, from the register's value on.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, us
             && let Some(shared) = kind(inst.space(0))
         {
             let size = total(inst);
-            if offset % size == 0 && offset.abs() < WIDEST {
+            if offset % size == 0 && offset.abs() < MOST_BYTES {
                 let n = *open.entry((*r, shared)).or_insert_with(|| {
                     let (low, high) = (*offset, offset + size);
                     groups.push(Group {
@@ -66,7 +66,7 @@ pub(super) fn find(f: &Function, start: usize, end: usize) -> (HashMap<usize, us
                 });
                 let g = &mut groups[n];
                 let (low, high) = (g.low.min(*offset), g.high.max(offset + size));
-                if high - low <= WIDEST {
+                if high - low <= MOST_BYTES {
                     (g.low, g.high, g.align) = (low, high, g.align.max(size));
                     g.count += 1;
                     of.insert(at, n);

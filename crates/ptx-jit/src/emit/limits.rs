@@ -13,7 +13,7 @@ pub(crate) const MOST_STACK: usize = 64 << 20;
 /// The most regions: choosing among them is a search.
 const MOST_REGIONS: usize = 4096;
 
-/// The most operands: an address, a vector of 8, a cache policy. What lanes do together may have more.
+/// The most operands: an address, a vector of 8, a cache policy. What lanes do collective may have more.
 const MOST_OPERANDS: usize = 10;
 
 /// What is not compiled whatever the plan.
@@ -28,8 +28,8 @@ pub(crate) fn fits(f: &Function) -> Result<(), NotCompiled> {
         let wide = inst.dst.iter().any(|d| matches!(d, cushim_ptx::ir::Dst::Reg(_, 65..)));
         let kept =
             matches!(inst.sem, Operation::Activation(Activation::Save | Activation::Restore));
-        let together = matches!(inst.sem, Operation::Collective(_));
-        let sources = if together { 0 } else { inst.src.len() };
+        let collective = matches!(inst.sem, Operation::Collective(_));
+        let sources = if collective { 0 } else { inst.src.len() };
         let many = inst.dst.len().max(sources) > MOST_OPERANDS && !kept;
         let reason = if wide {
             "registers of 128 bits are not compiled"

@@ -84,7 +84,8 @@ impl Emit<'_> {
         let which = match s {
             Special::Ntid(k) if k < 3 => at(Uniform::Ntid, k),
             Special::Ctaid(k) if k < 3 => {
-                let v = self.sweep_field(types::I32, INTERFACE.warps.block + 4 * usize::from(k));
+                let v =
+                    self.warp_loop_field(types::I32, INTERFACE.warps.block + 4 * usize::from(k));
                 return Self::known(fit(self, v));
             }
             Special::Nctaid(k) if k < 3 => at(Uniform::Nctaid, k),
@@ -143,7 +144,7 @@ impl Emit<'_> {
             e.constant_field(types::I32, at)
         };
         let block = |e: &mut Self, k: u8| {
-            e.sweep_field(types::I32, INTERFACE.warps.block + 4 * usize::from(k))
+            e.warp_loop_field(types::I32, INTERFACE.warps.block + 4 * usize::from(k))
         };
         match s {
             Special::ClusterId(k) if k < 3 => {

@@ -16,7 +16,7 @@ impl Emit<'_> {
     }
 
     /// A field of the block's.
-    pub(super) fn sweep_field(&mut self, ty: Type, offset: usize) -> Value {
+    pub(super) fn warp_loop_field(&mut self, ty: Type, offset: usize) -> Value {
         let warps = self.warps();
         self.b.ins().load(ty, OWN, warps, offset as i32)
     }
@@ -88,7 +88,7 @@ impl Emit<'_> {
     /// that of this one, where the processor looks ahead.
     pub(super) fn take_turns(&mut self, n: usize, lanes: Value) {
         self.turning.insert(n);
-        let abreast = self.sweep_field(types::I32, INTERFACE.warps.abreast);
+        let abreast = self.warp_loop_field(types::I32, INTERFACE.warps.abreast);
         let (look, turn, stay) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.ins().brif(abreast, look, &[], stay, &[]);

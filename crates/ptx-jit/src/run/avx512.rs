@@ -81,7 +81,7 @@ unsafe fn fused(slots: &mut [Slot; SLOTS], flags: u32) {
     }
 }
 
-/// The same as [`wide::by_definition`].
+/// The same as `vector_float::by_definition`.
 ///
 /// # Safety
 /// As for [`sixteen`].

@@ -122,6 +122,7 @@ fn idle() -> Warp {
         uniform: [0; 24],
         exec: std::ptr::null(),
         sites: std::ptr::null(),
+        site_count: 0,
         index: 0,
         regions: 0,
         results: Vec::new(),
@@ -231,6 +232,7 @@ impl BlockSlot {
                 uniform,
                 exec: std::ptr::from_ref(exec).cast(),
                 sites: exec.variant.sites.as_ptr(),
+                site_count: exec.variant.sites.len(),
                 index: w,
                 regions: regions as u32,
                 results: vec![[0; 32]; results],
@@ -245,7 +247,7 @@ impl BlockSlot {
                 collected_count: crate::warp::collected(&exec.variant.lowered.function),
                 ..idle()
             };
-            // SAFETY: a place of its own, which the slot keeps longer than the warp.
+            // SAFETY: a place of its own, which the slot keeps longer than the warp; launch and sites outlive the slot.
             warps.push(unsafe { Placed::new(at(w as usize), warp) });
         }
         let first = at(0).as_ptr();

@@ -18,9 +18,11 @@ pub(crate) unsafe fn warp<'a>(w: *mut Warp) -> &'a mut Warp {
 }
 
 impl Warp {
+    /// What generated code means by a number. One that there is not is an error of the emitter's, which ends the launch.
+    #[inline]
     pub(crate) fn site<'a>(&self, n: u32) -> &'a Site {
-        // SAFETY: the table of sites outlives every run of the code that was
-        // made with it, and has all numbers that occur in that code.
+        assert!((n as usize) < self.site_count, "site {n} of {}", self.site_count);
+        // SAFETY: below the number of sites, which whoever placed the warp promised to outlive it.
         unsafe { &*self.sites.add(n as usize) }
     }
 
@@ -64,7 +66,8 @@ impl Warp {
     }
 
     pub(crate) fn exec<'a>(&self) -> &'a Exec<'a> {
-        // SAFETY: set before the code is entered; the launch outlives that.
+        assert!(!self.exec.is_null(), "a warp without a launch");
+        // SAFETY: whoever placed the warp promised that the launch outlives it.
         unsafe { &*self.exec.cast() }
     }
 

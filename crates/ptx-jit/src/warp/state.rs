@@ -82,7 +82,8 @@ pub(crate) struct Placed(NonNull<Warp>);
 
 impl Placed {
     /// # Safety
-    /// The place is for a warp, aligned as one, nobody else's, and outlives what is returned.
+    /// The place is for a warp, aligned as one, nobody else's, and outlives what is returned. What `exec` of the warp points
+    /// to, and as many sites as it says, outlive it, too.
     pub(crate) unsafe fn new(place: NonNull<Warp>, warp: Warp) -> Placed {
         // SAFETY: a place that is aligned for a warp, writable, and nobody else's, by the caller's promise.
         unsafe { place.write(warp) };
@@ -216,6 +217,7 @@ pub(crate) struct Warp {
     /// The launch, as whoever runs it has it.
     pub(crate) exec: *const (),
     pub(crate) sites: *const Site,
+    pub(crate) site_count: usize,
     /// Number in the block.
     pub(crate) index: u32,
     pub(crate) regions: u32,

@@ -30,19 +30,21 @@ impl<'a> Lower<'a, '_> {
         }
     }
 
-    /// The operands of a fragment; a single register may stand without braces.
+    /// The operands of a fragment, and what registers they are; a single one may stand without braces.
     fn fragment<'o>(
         &self,
         i: &ast::Instruction<'a>,
+        form: &Form,
+        part: Part,
         operand: &'o ast::Operand<'a>,
-        n: usize,
-    ) -> Result<&'o [ast::Operand<'a>], Error> {
+    ) -> Result<(&'o [ast::Operand<'a>], Scalar), Error> {
+        let (n, ty) = self.registers_of(i, form, part)?;
         let list = match &operand.kind {
             Operand::Vector(list) => list.as_slice(),
             _ => std::slice::from_ref(operand),
         };
         if list.len() == n {
-            return Ok(list);
+            return Ok((list, ty));
         }
         self.wrong(i, format!("{} registers", list.len()), format!("{n}"))
     }
@@ -55,8 +57,8 @@ impl<'a> Lower<'a, '_> {
         operand: &ast::Operand<'a>,
         inst: &mut Draft,
     ) -> Result<(), Error> {
-        let (n, ty) = self.registers_of(i, form, part)?;
-        for o in self.fragment(i, operand, n)? {
+        let (registers, ty) = self.fragment(i, form, part, operand)?;
+        for o in registers {
             let dst = self.destination(i, o, ty, false)?;
             inst.dst.push(dst);
         }
@@ -71,8 +73,8 @@ impl<'a> Lower<'a, '_> {
         operand: &ast::Operand<'a>,
         inst: &mut Draft,
     ) -> Result<(), Error> {
-        let (n, ty) = self.registers_of(i, form, part)?;
-        for o in self.fragment(i, operand, n)? {
+        let (registers, ty) = self.fragment(i, form, part, operand)?;
+        for o in registers {
             match self.value(i, o, ty, false)? {
                 src @ Src::Reg(_) => inst.src.push(src),
                 _ => return self.wrong(i, "another operand", "a register"),

@@ -78,7 +78,7 @@ impl Exec<'_> {
         let active = warp.fragments[0].mask;
         let callee = &self.module.functions[function as usize];
         if !callee.defined {
-            self.external(common, warp, inst, call, callee, active)?;
+            self.device_runtime(common, warp, inst, call, callee, active)?;
             warp.fragments[0].pc = pc + 1;
             return Ok(Flow::Switch);
         }
@@ -146,7 +146,7 @@ impl Exec<'_> {
     }
 
     /// A function of the device runtime.
-    fn external(
+    fn device_runtime(
         &self,
         common: &mut Common,
         warp: &mut Warp,

@@ -296,7 +296,7 @@ fn numbers(from: Scalar, to: Scalar, how: sem::Mode) -> Option<(Lanewise, u64)> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interp::versions::{Version, Wide};
+    use crate::interp::versions::{Vectorized, Version};
     use crate::interp::warp::Lanes;
     use crate::ir::{Dst, Src};
     use crate::table::{self, OperandKind};
@@ -383,7 +383,7 @@ mod tests {
         inputs: [&'a Lanes; 3],
     }
 
-    impl Wide for All<'_> {
+    impl Vectorized for All<'_> {
         type Out = ();
 
         #[inline(always)]

@@ -3,7 +3,7 @@
 //! Owns loops over 32 lanes from which the compiler makes vectors. It must not know which memory bytes come from.
 
 use super::decode::{Access, Compute, MOST, Operand, Target};
-use super::versions::{Version, Wide};
+use super::versions::{Vectorized, Version};
 use super::warp::{Lanes, Register};
 
 /// Bytes of the accesses of all lanes, one after the other.
@@ -38,7 +38,7 @@ macro_rules! wide {
         $(#[$doc])*
         pub(super) fn $name<'a>(version: Version, $($argument: $ty),*) -> $out {
             struct Call<'a> { $($argument: $ty),* }
-            impl<'a> Wide for Call<'a> {
+            impl<'a> Vectorized for Call<'a> {
                 type Out = $out;
 
                 #[inline(always)]

@@ -26,22 +26,22 @@ impl Version {
 
     /// Does something.
     #[inline(always)]
-    pub(super) fn run<W: Wide>(self, work: W) -> W::Out {
+    pub(super) fn run<W: Vectorized>(self, work: W) -> W::Out {
         #[cfg(target_arch = "x86_64")]
         {
             #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx2,fma")]
-            fn widest<W: Wide>(work: W) -> W::Out {
+            fn v4<W: Vectorized>(work: W) -> W::Out {
                 work.run()
             }
             #[target_feature(enable = "avx2,fma")]
-            fn wide<W: Wide>(work: W) -> W::Out {
+            fn v3<W: Vectorized>(work: W) -> W::Out {
                 work.run()
             }
             match self.0 {
                 // SAFETY: nothing makes a version of a level above the processor's, and that has all this.
-                Level::V4 => return unsafe { widest(work) },
+                Level::V4 => return unsafe { v4(work) },
                 // SAFETY: nothing makes a version of a level above the processor's, and this one has AVX2 and FMA.
-                Level::V3 => return unsafe { wide(work) },
+                Level::V3 => return unsafe { v3(work) },
                 Level::V1 | Level::V2 => {}
             }
         }
@@ -50,7 +50,7 @@ impl Version {
 }
 
 /// Work that is compiled for each level.
-pub(super) trait Wide {
+pub(super) trait Vectorized {
     type Out;
 
     /// Does it. Always inlined, so that it becomes a part of what is compiled for a level.

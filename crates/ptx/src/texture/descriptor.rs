@@ -262,10 +262,8 @@ pub(crate) mod tests {
         let text = sample(vec![0x1000, 0x2000]);
         let bytes = text.bytes();
         assert_eq!(bytes.len(), BYTES);
-        let memory = crate::texture::tests::Bytes::new(
-            0x100,
-            &[&bytes[..], &0x100u64.to_le_bytes()].concat(),
-        );
+        let bytes = [&bytes[..], &0x100u64.to_le_bytes()].concat();
+        let memory = crate::exec::PlainMemory::new(0x100, bytes);
         assert_eq!(Descriptor::find(&memory, 0x100), Some(text.clone()));
         assert_eq!(Descriptor::find(&memory, 0x100 + BYTES as u64), Some(text));
         for wrong in [0, 0x108, 0x101, 0x5000, u64::MAX - 7] {

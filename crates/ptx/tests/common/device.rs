@@ -2,9 +2,9 @@
 
 #![allow(dead_code)] // each test binary uses a part
 
-use cushim_ptx::exec::{self, BadAddress, Fault, Host, Launch, Memory};
+use cushim_ptx::exec::{self, Fault, Host, Launch, Memory, PlainMemory};
 use cushim_ptx::interp;
-use cushim_ptx::ir::{Module, Place};
+use cushim_ptx::ir::Module;
 use std::cell::{Cell, RefCell};
 
 const BASE: u64 = 0x7000_0000_0000;
@@ -12,7 +12,7 @@ const BASE: u64 = 0x7000_0000_0000;
 pub struct Device {
     pub module: Module,
     globals: Vec<u64>,
-    memory: RefCell<Vec<u8>>,
+    pub memory: PlainMemory,
     pub printed: RefCell<Vec<u8>>,
     ticks: Cell<u64>,
 }
@@ -27,41 +27,38 @@ impl Device {
         let mut d = Device {
             module,
             globals: Vec::new(),
-            memory: RefCell::new(Vec::new()),
+            memory: PlainMemory::new(BASE, Vec::new()),
             printed: RefCell::default(),
             ticks: Cell::new(0),
         };
         d.globals = d.module.globals.iter().map(|g| d.alloc(g.size)).collect();
         for n in 0..d.module.globals.len() as u32 {
             let bytes = exec::initial_bytes(&d.module, n, &d.globals);
-            d.store(d.globals[n as usize], &bytes).unwrap();
+            d.memory.store(d.globals[n as usize], &bytes).unwrap();
         }
         d
     }
 
     pub fn alloc(&self, bytes: u64) -> u64 {
-        let mut m = self.memory.borrow_mut();
-        let at = m.len().next_multiple_of(256);
-        m.resize(at + bytes.max(1) as usize, 0);
-        BASE + at as u64
+        self.memory.grow(bytes.max(1), 256)
     }
 
     pub fn upload<const N: usize, T>(&self, values: &[T], bytes: impl Fn(&T) -> [u8; N]) -> u64 {
         let at = self.alloc((values.len() * N) as u64);
         let all: Vec<u8> = values.iter().flat_map(&bytes).collect();
-        self.store(at, &all).unwrap();
+        self.memory.store(at, &all).unwrap();
         at
     }
 
     pub fn u32s(&self, at: u64, n: usize) -> Vec<u32> {
         let mut bytes = vec![0; n * 4];
-        self.load(at, &mut bytes).unwrap();
+        self.memory.load(at, &mut bytes).unwrap();
         bytes.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap())).collect()
     }
 
     pub fn u64s(&self, at: u64, n: usize) -> Vec<u64> {
         let mut bytes = vec![0; n * 8];
-        self.load(at, &mut bytes).unwrap();
+        self.memory.load(at, &mut bytes).unwrap();
         bytes.chunks_exact(8).map(|b| u64::from_le_bytes(b.try_into().unwrap())).collect()
     }
 
@@ -88,12 +85,7 @@ impl Device {
         };
         let kernel = find(&|n| n == name).or_else(|| find(&|n| n.contains(name))).expect(name);
         let f = &self.module.functions[kernel];
-        let mut params = vec![0; f.params_size as usize];
-        for (p, a) in f.params.iter().zip(args) {
-            let Place::Memory(at) = p.place else { panic!() };
-            let n = (p.size as usize).min(8);
-            params[at as usize..at as usize + n].copy_from_slice(&a.to_le_bytes()[..n]);
-        }
+        let params = f.packed(args);
         let launch = Launch {
             module: &self.module,
             kernel: kernel as u32,
@@ -108,36 +100,7 @@ impl Device {
             workspace: self.alloc(64),
             local_limit: 1 << 20,
         };
-        interp::run(&launch, self, self)
-    }
-}
-
-impl Memory for Device {
-    fn load(&self, address: u64, bytes: &mut [u8]) -> Result<(), BadAddress> {
-        let m = self.memory.borrow();
-        let at = address.checked_sub(BASE).ok_or(BadAddress)? as usize;
-        bytes.copy_from_slice(m.get(at..at + bytes.len()).ok_or(BadAddress)?);
-        Ok(())
-    }
-
-    fn store(&self, address: u64, bytes: &[u8]) -> Result<(), BadAddress> {
-        let mut m = self.memory.borrow_mut();
-        let at = address.checked_sub(BASE).ok_or(BadAddress)? as usize;
-        m.get_mut(at..at + bytes.len()).ok_or(BadAddress)?.copy_from_slice(bytes);
-        Ok(())
-    }
-
-    fn update(
-        &self,
-        address: u64,
-        bytes: u32,
-        new: &mut dyn FnMut(u64) -> u64,
-    ) -> Result<u64, BadAddress> {
-        let mut raw = [0; 8];
-        self.load(address, &mut raw[..bytes as usize])?;
-        let old = u64::from_le_bytes(raw);
-        self.store(address, &new(old).to_le_bytes()[..bytes as usize])?;
-        Ok(old)
+        interp::run(&launch, &self.memory, self)
     }
 }
 

@@ -227,7 +227,7 @@ impl Facts<'_> {
             args.push(self.operand(src)?);
         }
         let uniform = args.iter().all(|a| *a == Shape::Uniform(()));
-        let together = self.is_alone(region);
+        let converged = self.is_alone(region);
         Some(match inst.sem {
             op if op.is_pure() || op.is_move() || op.is_cvta() => {
                 if uniform {
@@ -243,7 +243,7 @@ impl Facts<'_> {
                 Space::Local | Space::Generic => Shape::Varying,
                 _ => Shape::Uniform(()),
             },
-            op if gives_one(&op) && together && matches!(inst.src.last(), Some(Src::Imm(_))) => {
+            op if gives_one(&op) && converged && matches!(inst.src.last(), Some(Src::Imm(_))) => {
                 Shape::Uniform(())
             }
             Operation::ActiveMask | Operation::Barrier(Barrier::Reduce(_)) => Shape::Uniform(()),
