@@ -8,7 +8,7 @@ use crate::fields::Fields;
 /// The GPU's node.
 pub const GPU: u32 = 1;
 /// How many compute units the GPU says it has: few, as each is a share of the CPU.
-const UNITS: u32 = 8;
+const UNITS: u32 = cushim_amdgpu::launch::UNITS;
 const SIMDS: u32 = 4;
 /// HsaNodeProperties, HsaMemoryProperties, HsaCacheProperties and HsaIoLinkProperties in bytes.
 const NODE: usize = 356;
