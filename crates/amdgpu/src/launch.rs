@@ -9,6 +9,7 @@ use crate::exec::{Code, Group, Stop, run};
 use crate::kernel::{Kernel, SIZE};
 use crate::lanes::{LANES, Lanes};
 use crate::memory::{Checked, Memory};
+use crate::threads::{Scope, scope};
 use crate::wave::{State, Wave};
 
 /// What is to be run.
@@ -107,7 +108,7 @@ pub fn launch<M: Memory + ?Sized>(
     // Those that are run beside each other, and how many more may be.
     let room = AtomicU64::new(resident(dispatch).saturating_sub(1 + helpers as u64));
     let crowd = Crowd { work: &work, room: &room, next: &next, count };
-    std::thread::scope(|scope| {
+    scope(|scope| {
         for _ in 0..helpers {
             crowd.helper(scope);
         }
@@ -154,13 +155,12 @@ impl<W> Copy for Crowd<'_, W> {}
 
 impl<'a, W: Fn(&mut Worker, &dyn Fn()) + Sync> Crowd<'a, W> {
     /// Starts a thread; without it the others do its work.
-    fn helper<'s>(self, scope: &'s std::thread::Scope<'s, 'a>) {
-        let work = move || (self.work)(&mut Worker::default(), &|| self.another(scope));
-        let _ = std::thread::Builder::new().name("gpu".to_owned()).spawn_scoped(scope, work);
+    fn helper<'s>(self, scope: &'s Scope<'s, 'a>) {
+        scope.start(move || (self.work)(&mut Worker::default(), &|| self.another(scope)));
     }
 
     /// Starts one more where workgroups have not begun and there is room.
-    fn another<'s>(self, scope: &'s std::thread::Scope<'s, 'a>) {
+    fn another<'s>(self, scope: &'s Scope<'s, 'a>) {
         let left = self.next.load(Ordering::Relaxed) < self.count;
         let less = |room: u64| room.checked_sub(1);
         if left && self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {

@@ -19,4 +19,5 @@ pub mod num;
 pub mod print;
 pub mod scalar;
 pub mod table;
+mod threads;
 pub mod wave;
