@@ -168,7 +168,7 @@ impl HsaCode {
             described.params_size = facts.parameter_bytes;
             described.static_shared = facts.static_shared_bytes;
             described.max_threads = ptx::most_threads(facts);
-            described.registers = together::counted(&facts.lanes, entry.registers);
+            described.registers = self.counted(facts, entry.registers);
             entry.kernarg = entry.kernarg.max(facts.argument_bytes());
             entry.facts = Some(facts.clone());
         }
@@ -216,11 +216,19 @@ impl HsaCode {
                 Entry::default()
             });
             if let Some(facts) = facts {
-                kernel.registers = together::counted(&facts.lanes, entry.registers);
+                kernel.registers = self.counted(facts, entry.registers);
             }
             self.entries.push(entry);
             self.kernels.push(kernel);
         }
+    }
+
+    /// Registers of a translated kernel's thread: never what limits blocks up to the most threads, for which it was
+    /// compiled.
+    fn counted(&self, facts: &Facts, registers: u32) -> u32 {
+        let all = self.core.device(self.device).map_or(0, |d| describe::registers(&d.gpu));
+        let threads = ptx::most_threads(facts).next_multiple_of(32).max(32);
+        together::counted(&facts.lanes, registers).min(all / threads)
     }
 
     fn agent(&self) -> Agent {

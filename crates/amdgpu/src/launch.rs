@@ -10,6 +10,7 @@ use crate::inst::{Isa, Target};
 use crate::kernel::{Kernel, SIZE};
 use crate::lanes::{LANES, Lanes};
 use crate::memory::{Checked, Memory};
+use crate::threads::{Scope, scope};
 use crate::wave::{State, Wave};
 
 /// What is to be run.
@@ -92,7 +93,7 @@ pub fn launch<M: Memory + ?Sized>(
     let next = AtomicU64::new(0);
     let (failed, executed) = (AtomicBool::new(false), AtomicU64::new(0));
     let first: Mutex<Option<Failure>> = Mutex::new(None);
-    let work = |worker: &mut Worker| {
+    let work = |worker: &mut Worker, more: &dyn Fn()| {
         let mut code = Code::new(target);
         while !failed.load(Ordering::Relaxed) {
             let number = next.fetch_add(1, Ordering::Relaxed);
@@ -111,6 +112,7 @@ pub fn launch<M: Memory + ?Sized>(
                 at.map(|i| i as u32),
                 worker,
                 &mut code,
+                more,
             ) {
                 Ok(n) => drop(executed.fetch_add(n, Ordering::Relaxed)),
                 Err(failure) => {
@@ -121,18 +123,67 @@ pub fn launch<M: Memory + ?Sized>(
         }
     };
     let helpers = threads.min(usize::try_from(count).unwrap_or(usize::MAX)).saturating_sub(1);
-    std::thread::scope(|scope| {
+    // Those that are run beside each other, and how many more may be.
+    let room = AtomicU64::new(resident(dispatch).saturating_sub(1 + helpers as u64));
+    let crowd = Crowd { work: &work, room: &room, next: &next, count };
+    scope(|scope| {
         for _ in 0..helpers {
-            // Without a thread more the others do its work.
-            let _ = std::thread::Builder::new()
-                .name("gpu".to_owned())
-                .spawn_scoped(scope, || work(&mut Worker::default()));
+            crowd.helper(scope);
         }
-        work(worker);
+        work(worker, &|| crowd.another(scope));
     });
     match first.into_inner().unwrap_or_else(|e| e.into_inner()) {
         Some(failure) => Err(failure),
         None => Ok(executed.into_inner()),
+    }
+}
+
+/// Compute units of the GPU: workgroups that wait for each other find room on them.
+pub const UNITS: u32 = 8;
+/// Waves and workgroups that a compute unit holds.
+const HELD: [u32; 2] = [32, 16];
+/// Turns of all waves of a workgroup before it is taken to wait for one that has not begun.
+const WAITS: u32 = 32;
+
+/// How many workgroups the GPU holds at once.
+fn resident(dispatch: &Dispatch) -> u64 {
+    let items = dispatch.group.iter().fold(1u32, |product, n| product.saturating_mul(*n));
+    let waves = HELD[0] / items.div_ceil(LANES as u32).clamp(1, HELD[0]);
+    let shares = MOST_LDS.checked_div(dispatch.lds).unwrap_or(HELD[1]).max(1);
+    u64::from(waves.min(HELD[1]).min(shares)) * u64::from(UNITS)
+}
+
+/// Threads that run workgroups. One that waits for others does not give its thread to them, so that one more begins.
+struct Crowd<'a, W> {
+    work: &'a W,
+    /// Workgroups that the GPU still has room for.
+    room: &'a AtomicU64,
+    /// The one that begins next, of so many.
+    next: &'a AtomicU64,
+    count: u64,
+}
+
+impl<W> Clone for Crowd<'_, W> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<W> Copy for Crowd<'_, W> {}
+
+impl<'a, W: Fn(&mut Worker, &dyn Fn()) + Sync> Crowd<'a, W> {
+    /// Starts a thread; without it the others do its work.
+    fn helper<'s>(self, scope: &'s Scope<'s, 'a>) {
+        scope.start(move || (self.work)(&mut Worker::default(), &|| self.another(scope)));
+    }
+
+    /// Starts one more where workgroups have not begun and there is room.
+    fn another<'s>(self, scope: &'s Scope<'s, 'a>) {
+        let left = self.next.load(Ordering::Relaxed) < self.count;
+        let less = |room: u64| room.checked_sub(1);
+        if left && self.room.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok() {
+            self.helper(scope);
+        }
     }
 }
 
@@ -189,6 +240,7 @@ fn group<M: Memory + ?Sized>(
     at: [u32; 3],
     worker: &mut Worker,
     code: &mut Code,
+    more: &dyn Fn(),
 ) -> Result<u64, Failure> {
     // The last workgroup of a row may be smaller.
     let size =
@@ -207,7 +259,7 @@ fn group<M: Memory + ?Sized>(
     lds.clear();
     lds.resize(dispatch.lds.next_multiple_of(512) as usize / 4, 0);
     let mut shared = Group { memory: Checked::new(memory), lds: std::mem::take(lds), executed: 0 };
-    let result = turns(waves, &mut shared, code, lanes);
+    let result = turns(waves, &mut shared, code, lanes, more);
     *lds = shared.lds;
     match result {
         Ok(()) => Ok(shared.executed),
@@ -223,9 +275,14 @@ fn turns<M: Memory + ?Sized>(
     shared: &mut Group<'_, M>,
     code: &mut Code,
     lanes: &mut Lanes,
+    more: &dyn Fn(),
 ) -> Result<(), (Stop, usize)> {
-    let mut rounds = 0u32;
+    let (mut rounds, mut all) = (0u32, 0u32);
     loop {
+        all = all.saturating_add(1);
+        if all == WAITS {
+            more();
+        }
         for (number, wave) in waves.iter_mut().enumerate() {
             if wave.state == State::Ready {
                 run(wave, shared, code, lanes, TURN).map_err(|stop| (stop, number))?;

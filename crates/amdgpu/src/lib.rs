@@ -41,5 +41,6 @@ pub mod scalar;
     reason = "a lane is below 64, and a source below 3; rows are indexed when they are compiled"
 )]
 pub mod table;
+mod threads;
 #[allow(clippy::indexing_slicing, reason = "a scalar register is masked with 127")]
 pub mod wave;

@@ -163,6 +163,18 @@ unsafe fn read(from: *const u8, bytes: usize, to: &mut [u32; 16]) {
                 to[0] = value as u32;
                 to[1] = (value >> 32) as u32;
             }
+            #[cfg(target_arch = "x86_64")]
+            16 if from.addr().is_multiple_of(16) => {
+                // One access, as on hardware: programs pass such values from thread to thread.
+                std::arch::asm!(
+                    "movdqa {value}, xmmword ptr [{from}]",
+                    "movdqu xmmword ptr [{to}], {value}",
+                    value = out(xmm_reg) _,
+                    from = in(reg) from,
+                    to = in(reg) to.as_mut_ptr(),
+                    options(nostack, preserves_flags)
+                );
+            }
             _ if from.addr().is_multiple_of(4) && bytes.is_multiple_of(4) => {
                 for (i, to) in to.iter_mut().enumerate().take(bytes / 4) {
                     *to = AtomicU32::from_ptr(from.cast_mut().cast::<u32>().add(i))
@@ -200,6 +212,17 @@ unsafe fn write(to: *mut u8, bytes: usize, from: &[u32; 16]) {
             8 if to.addr().is_multiple_of(8) => {
                 let value = u64::from(from[0]) | u64::from(from[1]) << 32;
                 AtomicU64::from_ptr(to.cast()).store(value, Ordering::Relaxed);
+            }
+            #[cfg(target_arch = "x86_64")]
+            16 if to.addr().is_multiple_of(16) => {
+                std::arch::asm!(
+                    "movdqu {value}, xmmword ptr [{from}]",
+                    "movdqa xmmword ptr [{to}], {value}",
+                    value = out(xmm_reg) _,
+                    from = in(reg) from.as_ptr(),
+                    to = in(reg) to,
+                    options(nostack, preserves_flags)
+                );
             }
             _ if to.addr().is_multiple_of(4) && bytes.is_multiple_of(4) => {
                 for (i, word) in from.iter().enumerate().take(bytes / 4) {

@@ -7,7 +7,7 @@ use crate::fields::Fields;
 use crate::model::{self, Model};
 
 /// How many compute units the GPU says it has: few, as each is a share of the CPU.
-const UNITS: u32 = 8;
+const UNITS: u32 = cushim_amdgpu::launch::UNITS;
 /// HsaNodeProperties, HsaMemoryProperties, HsaCacheProperties and HsaIoLinkProperties in bytes.
 const NODE: usize = 356;
 const MEMORY: usize = 32;

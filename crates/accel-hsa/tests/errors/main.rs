@@ -279,7 +279,8 @@ fn work_that_the_device_cannot_do_is_refused_when_it_is_asked_for() {
     let code = load(&hsa).unwrap();
     let Work::Dispatch(fits) = launch(&code, 64) else { unreachable!() };
     assert_eq!(hsa.check(&fits), Ok(()));
-    let together = Dispatch { cooperative: true, ..(*fits).clone() };
+    // More blocks than the GPU holds at once.
+    let together = Dispatch { cooperative: true, grid: [1 << 20, 1, 1], ..(*fits).clone() };
     assert!(matches!(hsa.check(&together), Err(Failure::NotSupported(_))));
     let wide = Dispatch { grid: [1 << 27, 1, 1], ..(*fits).clone() };
     assert!(matches!(hsa.check(&wide), Err(Failure::NotSupported(_))));

@@ -312,7 +312,7 @@ impl<'a> Emitter<'a> {
             Operation::Nothing => Ok(()),
             Operation::Control(Control::Call) => self.call(inst),
             Operation::Mbarrier(what) => self.mbarrier(inst, what),
-            _ => Err(self.refused("an instruction that is not run")),
+            other => Err(self.refused(unknown(&other))),
         }
     }
 
@@ -321,6 +321,18 @@ impl<'a> Emitter<'a> {
         if let Some(dst) = inst.dst.get(n) {
             self.write(*dst, v);
         }
+    }
+}
+
+/// What an instruction is that is not translated.
+fn unknown(operation: &Operation) -> &'static str {
+    match operation {
+        Operation::Texture(_) => "an access to a texture",
+        Operation::Surface(_) => "an access to a surface",
+        Operation::TextureQuery(_) => "a question about a texture or surface",
+        Operation::Asynchronous(_) => "a bulk copy, or an asynchronous store",
+        Operation::ClusterAddress(_) => "an address in another block's shared memory",
+        _ => "an instruction that is not run",
     }
 }
 

@@ -41,6 +41,9 @@ impl Emitter<'_> {
     /// A call of a function that no module defines.
     pub(super) fn outside(&mut self, f: &Function, call: &Call) -> Result<(), Refused> {
         let known = DeviceFunction::from_name(&f.name);
+        if known == Some(DeviceFunction::SetCondition) {
+            return self.set_condition(call);
+        }
         let Some(function) = answered(&f.name) else {
             let what = if known.is_some() {
                 "of CUDA's device runtime"
@@ -65,6 +68,16 @@ impl Emitter<'_> {
             DeviceFunction::Free => drop(self.ask(calls::FREE, of(0))),
             _ => self.assertion(call, [of(0), of(1), of(3)])?,
         }
+        Ok(())
+    }
+
+    /// `cudaGraphSetConditional`: the handle is where the value lies.
+    fn set_condition(&mut self, call: &Call) -> Result<(), Refused> {
+        let (handle, value) = (self.given(call, 0, 64), self.given(call, 1, 64));
+        let value = self.b.result(Type::Int(32), &format!("trunc {value} to i32"));
+        let (value, n) = (self.b.typed(value), self.b.number());
+        self.b.line(&format!("%p{n} = inttoptr {handle} to ptr addrspace(1)"));
+        self.b.line(&format!("store atomic {value}, ptr addrspace(1) %p{n} monotonic, align 4"));
         Ok(())
     }
 

@@ -2,7 +2,8 @@
 //!
 //! Owns which address space of LLVM a space of PTX is: global and constant memory 1, shared memory 3 (LDS), local memory 5
 //! (scratch), parameters 4, generic addresses 0 (flat). Owns the mapping of orders and scopes to
-//! LLVM's.
+//! LLVM's. A vector that others look at is one access, which programs count on: a volatile one, which LLVM makes coherent in
+//! the whole system, with a fence where it has an order.
 
 use super::function::Emitter;
 use crate::llvm::{Type, Value};
@@ -124,14 +125,11 @@ impl Emitter<'_> {
             let v = if signed { e.b.signed(v, 64) } else { v };
             e.give(inst, n, v);
         };
-        if let Some((how, order)) = order_text(access.order) {
-            let mut values = Vec::new();
-            for k in 0..parts {
-                let at = self.offset_pointer(&pointer, k * bytes);
-                let text = format!("load {how} i{bits}, {at} {order}, align {bytes}");
-                values.push(self.b.result(Type::Int(bits), &text));
-            }
-            values.into_iter().enumerate().for_each(|(n, v)| given(self, n, v));
+        let ordered = order_text(access.order);
+        if let (Some((how, order)), 1) = (&ordered, parts) {
+            let text = format!("load {how} i{bits}, {pointer} {order}, align {bytes}");
+            let v = self.b.result(Type::Int(bits), &text);
+            given(self, 0, v);
             return Ok(());
         }
         let fixed = if access.space == Space::Param { ", !invariant.load !2" } else { "" };
@@ -143,7 +141,11 @@ impl Emitter<'_> {
         }
         let (whole, n) = (bytes * parts, self.b.number());
         let ty = format!("<{parts} x i{bits}>");
-        self.b.line(&format!("%w{n} = load {ty}, {pointer}, align {whole}{fixed}"));
+        let how = if ordered.is_some() { "volatile " } else { "" };
+        self.b.line(&format!("%w{n} = load {how}{ty}, {pointer}, align {whole}{fixed}"));
+        if let Order::Acquire(scope) = access.order {
+            self.b.line(&format!("fence {}acquire", scope_text(scope)));
+        }
         let part = |e: &mut Self, k: u32| {
             e.b.result(Type::Int(bits), &format!("extractelement {ty} %w{n}, i32 {k}"))
         };
@@ -164,16 +166,13 @@ impl Emitter<'_> {
             let v = self.operand(src)?;
             values.push(self.b.fit(v, bits));
         }
-        if let Some((how, order)) = order_text(access.order) {
-            for (k, v) in values.into_iter().enumerate() {
-                let at = self.offset_pointer(&pointer, k as u32 * bytes);
-                let v = self.b.typed(v);
-                self.b.line(&format!("store {how} {v}, {at} {order}, align {bytes}"));
-            }
-            return Ok(());
-        }
+        let ordered = order_text(access.order);
         if let [v] = values.as_slice() {
             let v = self.b.typed(*v);
+            if let Some((how, order)) = ordered {
+                self.b.line(&format!("store {how} {v}, {pointer} {order}, align {bytes}"));
+                return Ok(());
+            }
             self.b.line(&format!("store {v}, {pointer}, align {bytes}"));
             return Ok(());
         }
@@ -183,7 +182,11 @@ impl Emitter<'_> {
             self.b.line(&format!("%w{n} = insertelement {ty} {whole}, {v}, i32 {k}"));
             whole = format!("%w{n}");
         }
-        self.b.line(&format!("store {ty} {whole}, {pointer}, align {}", bytes * parts));
+        if let Order::Release(scope) | Order::AcqRel(scope) = access.order {
+            self.b.line(&format!("fence {}release", scope_text(scope)));
+        }
+        let how = if ordered.is_some() { "volatile " } else { "" };
+        self.b.line(&format!("store {how}{ty} {whole}, {pointer}, align {}", bytes * parts));
         Ok(())
     }
 
