@@ -30,7 +30,7 @@ use cushim_names::Foreign as _;
 
 pub use backend::{Backend, BackendArgs, Cuda, Fmad, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
-pub use emulate::{Emulated, environment as emulation};
+pub use emulate::{Emulated, emulate_here, environment as emulation};
 pub use names::{Environment, insert};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;

@@ -3,17 +3,30 @@
 //! Owns: which images are programs, the kernels that start them, and the order of constructors. Must not know: the driver.
 //! Names are LLVM's: its start code for GPUs, and its pass NVPTXCtorDtorLowering.
 
-use cushim_image::{Cubin, Format, Limits, ParamLayout, find_params, ptx, sniff};
+use cushim_image::{Cubin, Format, Limits, ParamLayout, amdgpu, find_params, ptx, sniff};
 
 /// What is taken.
-pub const EXPECTED: &str = "PTX or a cubin with a kernel _start";
+pub const EXPECTED: &str = "PTX, a cubin or a code object for AMD's GPUs, with a kernel _start";
+
+/// Whose code it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// PTX, which every backend takes.
+    Text,
+    /// Machine code of NVIDIA's GPUs.
+    Cubin,
+    /// Machine code of AMD's GPUs.
+    CodeObject,
+}
 
 /// A program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
-    /// Whether it is PTX.
-    pub is_text: bool,
-    /// Kernels that run constructors, first to last: `_begin`, or those that the compiler made.
+    /// Whose code it is.
+    pub form: Form,
+    /// How many lanes run together: 32, or 64 in waves of AMD's GPUs that were compiled so.
+    pub lanes: u32,
+    /// The kernel that runs constructors: `_begin`, or the compiler's.
     pub begin: Option<&'static str>,
     /// The kernel that runs destructors.
     pub end: Option<&'static str>,
@@ -37,22 +50,30 @@ impl Image {
     /// Why it is no program that can be run, as what was found.
     pub fn read(bytes: &[u8]) -> Result<Self, String> {
         let limits = Limits::DEFAULT;
-        let (is_text, names) = match sniff(bytes) {
-            Format::Ptx => (true, ptx_names(bytes, &limits)?),
-            Format::Cubin => (false, cubin_names(bytes, &limits)?),
-            Format::AmdgpuElf => {
-                return Err("a code object for AMD's GPUs, which no backend runs".to_owned());
-            }
+        let (form, names) = match sniff(bytes) {
+            Format::Ptx => (Form::Text, ptx_names(bytes, &limits)?),
+            Format::Cubin => (Form::Cubin, cubin_names(bytes, &limits)?),
+            // LLVM's linker makes the tables of constructors of these.
+            Format::AmdgpuElf => (Form::CodeObject, Vec::new()),
             Format::Unknown => return Err("a file of no known format".to_owned()),
             other @ (Format::Fatbin | Format::OffloadBinary | Format::Bundle | Format::Elf) => {
                 return Err(format!("{other}; `cushim extract` writes the images in it to files"));
             }
             other => return Err(other.to_string()),
         };
-        let params = |kernel: &str| {
-            find_params(bytes, kernel, &limits)
+        let code = match form {
+            Form::CodeObject => Some(amdgpu::read(bytes, &limits).map_err(|e| e.to_string())?),
+            Form::Text | Form::Cubin => None,
+        };
+        let described = |kernel: &str| {
+            let kernels = code.iter().flat_map(|code| &code.kernels);
+            kernels.map(|found| &found.kernel).find(|found| found.name == kernel)
+        };
+        let params = |kernel: &str| match form {
+            Form::CodeObject => Ok(described(kernel).map(|found| sizes(&found.params))),
+            Form::Text | Form::Cubin => find_params(bytes, kernel, &limits)
                 .map_err(|e| e.to_string())
-                .map(|found| found.as_ref().map(sizes))
+                .map(|found| found.as_ref().map(sizes)),
         };
         match params("_start")? {
             None => return Err("an image without a kernel _start".to_owned()),
@@ -76,16 +97,19 @@ impl Image {
             // Start code that runs destructors itself goes through the table forwards; the kernels go backwards.
             destructors.reverse();
         }
-        Ok(Image { is_text, begin, end, end_params, constructors, destructors })
+        let lanes = described("_start").and_then(|start| start.wavefront).unwrap_or(32);
+        Ok(Image { form, lanes, begin, end, end_params, constructors, destructors })
     }
 }
 
 /// Kernels, and the sizes of parameters that each may have.
-type Kernels = [(&'static str, &'static [&'static [u32]]); 2];
+type Kernels = [(&'static str, &'static [&'static [u32]]); 3];
 /// The first that is there runs constructors: start code's, or the compiler's.
-const BEGINS: Kernels = [("_begin", &[BEGIN]), ("nvptx$device$init", &[&[]])];
+const BEGINS: Kernels =
+    [("_begin", &[BEGIN]), ("nvptx$device$init", &[&[]]), ("amdgcn.device.init", &[&[]])];
 /// Destructors. LLVM's start code once took the exit status.
-const ENDS: Kernels = [("_end", &[&[], &[4]]), ("nvptx$device$fini", &[&[]])];
+const ENDS: Kernels =
+    [("_end", &[&[], &[4]]), ("nvptx$device$fini", &[&[]]), ("amdgcn.device.fini", &[&[]])];
 
 fn sizes(layout: &ParamLayout) -> Vec<u32> {
     layout.params.iter().map(|param| param.size).collect()
@@ -145,7 +169,7 @@ mod tests {
     #[test]
     fn layouts() {
         let alone = read(START).unwrap();
-        assert_eq!((alone.begin, alone.end, alone.is_text), (None, None, true));
+        assert_eq!((alone.begin, alone.end, alone.form), (None, None, Form::Text));
         let compilers = ".weak .entry nvptx$device$init() { ret; }\n.weak .entry nvptx$device$fini() { ret; }\n";
         let found = read(&format!("{START}{compilers}")).unwrap();
         assert_eq!(
@@ -195,6 +219,6 @@ mod tests {
         let mut elf = b"\x7fELF\x02\x01\x01".to_vec();
         elf.resize(64, 0);
         elf[18] = 224;
-        assert!(Image::read(&elf).unwrap_err().contains("AMD's GPUs"));
+        assert!(Image::read(&elf).unwrap_err().contains("without a kernel _start"));
     }
 }

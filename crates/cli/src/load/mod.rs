@@ -16,16 +16,16 @@ use clap::{Args, ValueEnum};
 use cushim_rpc::{Allow, Shape};
 
 use crate::driver::Driver;
-use crate::launch::{Backend, Fmad, automatic};
+use crate::launch::{Backend, Emulated, Fmad, automatic, emulate_here};
 use crate::{Error, Outcome, complain, environ, preload, shape};
 use cushim_names::Foreign as _;
-use image::Image;
+use image::{Form, Image};
 
 /// Arguments of `cushim load`.
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER, override_usage = "cushim load [OPTIONS] [--] IMAGE [ARGS]...")]
 pub struct LoadArgs {
-    /// The program (PTX or cubin) and its arguments
+    /// The program (PTX, cubin, or code object for an AMD GPU) and its arguments
     #[arg(
         required = true,
         help_heading = "Program",
@@ -53,9 +53,13 @@ pub struct LoadArgs {
     #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
     rpc: Vec<PathBuf>,
 
-    /// The driver that the program runs on: native, driver (the same here) or cpu [default: auto]
+    /// What the program runs on: native, driver (the same here), cpu or hsa [default: auto]
     #[arg(long, value_name = "BACKEND", default_value = "auto", hide_default_value = true)]
     backend: Backend,
+
+    /// An AMD GPU in software (backend hsa)
+    #[arg(long, value_name = "GPU")]
+    emulate: Option<Emulated>,
 
     /// Whether a product and a sum are fused, as NVIDIA's compiler does (backend cpu) [default: on]
     #[arg(long, value_name = "WHETHER")]
@@ -69,7 +73,7 @@ pub struct LoadArgs {
     #[arg(long, value_name = "BYTES", default_value_t = 3072)]
     stack: usize,
 
-    /// Path of libcushim.so, if it is not beside this program or in ../lib (backend cpu)
+    /// Path of libcushim.so, if it is not beside this program or in ../lib (backends cpu and hsa)
     #[arg(long, value_name = "FILE")]
     lib: Option<PathBuf>,
 }
@@ -86,12 +90,13 @@ enum Allowed {
 const AFTER: &str = "\
 The program is an image with a kernel _start, which calls main: as LLVM's C library for GPUs makes it, or any other start \
 code. _begin and _end, which run constructors and destructors, are run with one thread; where there are none, \
-nvptx$device$init and nvptx$device$fini are. What the program asks of its host comes through __llvm_rpc_client.
+nvptx$device$init and nvptx$device$fini are, or amdgcn.device.init and amdgcn.device.fini. What the program asks of its host comes through __llvm_rpc_client.
 
 Examples:
   cushim load --backend cpu hello.ptx          without a GPU
   cushim load --threads 256 --blocks 8 a.cubin main runs in 2048 threads
   cushim load --allow files copy.ptx from to   it may open files
+  cushim load --backend hsa --emulate gfx90a a.co  an AMD GPU in software
 
 Exit status: the program's own. 134 if it aborts, traps, or asks its host for what it must not; 125 if cushim itself \
 fails, 127 if the image is not found.";
@@ -110,7 +115,7 @@ pub fn run(args: &LoadArgs) -> Outcome {
     })?;
     let environment = begin::environment();
     let library = driver(args, &image)?;
-    let shared = Shape::new(cushim_rpc::layout::MOST_PORTS, LANES)
+    let shared = Shape::new(cushim_rpc::layout::MOST_PORTS, image.lanes)
         .ok_or_else(|| Error::Usage("a shape of no ports".to_owned()))?;
     let mut driver = Driver::open(&library, args.device)?;
     driver.set_stack(args.stack)?;
@@ -133,36 +138,49 @@ pub fn run(args: &LoadArgs) -> Outcome {
     )
 }
 
-/// Lanes of a warp.
-const LANES: u32 = 32;
-
 /// The driver library of the backend; says to it which backend it is.
 fn driver(args: &LoadArgs, image: &Image) -> Result<PathBuf, Error> {
     // SAFETY: nothing has started a thread that reads the environment.
     unsafe { environ::remember() };
     let ours = || preload::find_library(args.lib.as_deref());
     let backend = match args.backend {
+        // Nothing else runs it.
+        Backend::Auto if image.form == Form::CodeObject => Backend::Hsa,
         Backend::Auto => match ours() {
             Ok(library) => automatic(&library).0,
             Err(_) => Backend::Native,
         },
         named => named,
     };
-    if backend != Backend::Cpu {
+    if args.emulate.is_some() && backend != Backend::Hsa {
+        return Err(Error::Usage("--emulate is for --backend hsa".to_owned()));
+    }
+    let fit = match (backend, image.form) {
+        (Backend::Cpu, Form::Cubin | Form::CodeObject) => {
+            Err(", which only a GPU runs: --backend cpu wants PTX")
+        }
+        (Backend::Hsa, Form::Cubin) => {
+            Err(" of an NVIDIA GPU: --backend hsa wants PTX or a code object")
+        }
+        (Backend::Native | Backend::Driver, Form::CodeObject) => {
+            Err(" of an AMD GPU, which --backend hsa runs")
+        }
+        _ => Ok(()),
+    };
+    fit.map_err(|why| Error::Usage(format!("{} is machine code{why}", args.command[0].shown())))?;
+    if !matches!(backend, Backend::Cpu | Backend::Hsa) {
         return Ok(PathBuf::from("libcuda.so.1"));
     }
-    if args.backend == Backend::Auto {
+    if args.backend == Backend::Auto && backend == Backend::Cpu {
         complain("no libcuda is installed: the program runs on the CPU (--backend cpu)");
     }
-    if !image.is_text {
-        return Err(Error::Usage(format!(
-            "{} is machine code, which only a GPU runs: --backend cpu wants PTX",
-            args.command[0].shown()
-        )));
+    let library = ours()?;
+    if let Some(gpu) = args.emulate {
+        emulate_here(&library, gpu)?;
     }
-    let front = preload::beside(&ours()?, CPU_DRIVER)?;
+    let front = preload::beside(&library, OWN_DRIVER)?;
     let fmad = args.fmad.map(|fmad| (environ::FMAD, if fmad == Fmad::On { "on" } else { "off" }));
-    for (name, value) in [Some(("CUSHIM_BACKEND", "cpu")), fmad].into_iter().flatten() {
+    for (name, value) in [Some(("CUSHIM_BACKEND", backend.word())), fmad].into_iter().flatten() {
         // SAFETY: as above.
         unsafe { std::env::set_var(name, value) };
     }
@@ -170,4 +188,4 @@ fn driver(args: &LoadArgs, image: &Image) -> Result<PathBuf, Error> {
 }
 
 /// cushim's own libcuda.
-const CPU_DRIVER: &str = "libcushim_cuda.so";
+const OWN_DRIVER: &str = "libcushim_cuda.so";

@@ -1,5 +1,5 @@
 //! Programs whose main is device code, by `cushim load` on the CPU: `c-tests/load`, compiled by clang 19 for nvptx64, with
-//! a runtime of its own as the other side of the protocol. For amdgcn it is compiled only: no backend runs that yet.
+//! a runtime of its own as the other side of the protocol. For amdgcn it is compiled only: `scripts/amd-check` runs that.
 //!
 //! Needs clang of `scripts/cuda-toolkits clang`; what it leaves out otherwise is said.
 
@@ -280,7 +280,7 @@ fn what_is_no_program_is_refused() {
     }
     let ran = load(&[], &lab.path("amd"), &[], "");
     assert!(
-        ran.status == Some(125) && ran.err.contains("AMD's GPUs, which no backend runs"),
+        ran.status == Some(125) && ran.err.contains("which only a GPU runs: --backend cpu wants PTX"),
         "{ran:?}"
     );
     let ran = load(&[], Path::new("/nowhere"), &[], "");

@@ -97,9 +97,12 @@ impl Buffer {
         }
         let got = recorder.event_chunk(self.number, self.tid, size, &mut done);
         self.mapped.append(&mut done);
-        let Some(base) = got else {
-            recorder.lose_for_room(size);
-            return false;
+        let base = match got {
+            Ok(base) => base,
+            Err(why) => {
+                recorder.lose(why);
+                return false;
+            }
         };
         if idle {
             for (old, size) in self.mapped.drain(..) {

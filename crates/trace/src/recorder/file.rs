@@ -251,6 +251,20 @@ mod tests {
             let lost = file.header().lost;
             assert_eq!(lost[Lost::NoSpace as usize], lost.iter().sum::<u64>(), "{lost:?}");
             assert!(lost[Lost::NoSpace as usize] > 0);
+            // As it is where somebody reads the file meanwhile, who leaves room for others.
+            let backlog = Some(crate::recorder::Backlog { most: 1 << 30, wait: false });
+            let settings = crate::recorder::Settings { backlog, ..Default::default() };
+            let recorder =
+                crate::recorder::Recorder::open(&at.join("z"), &settings, &process).unwrap();
+            let mut buffer = recorder.attach(1).unwrap();
+            crate::recorder::tests::launch(&recorder, &mut buffer, 1, &[], true);
+            let file = crate::reader::TraceFile::open(&at.join("z")).unwrap();
+            let lost = file.header().lost;
+            assert_eq!(
+                (lost[Lost::NoSpace as usize], lost.iter().sum::<u64>()),
+                (1, 1),
+                "{lost:?}"
+            );
             assert!(mount(&["umount", "-l"]));
         } else {
             eprintln!("left out: a crowded file system: this user may not mount a tmpfs");

@@ -220,6 +220,9 @@ impl Recorder {
 
     /// A chunk for `buffer`, of `size` bytes: its mapping, header written. With [`FLAG_RING`] `done`,
     /// the buffer's chunks in which no event is open, may be used again.
+    ///
+    /// # Errors
+    /// Why there is none, as the event that wanted it is counted.
     #[cold]
     fn event_chunk(
         &self,
@@ -227,9 +230,12 @@ impl Recorder {
         tid: u32,
         size: usize,
         done: &mut Vec<(NonNull<u8>, usize)>,
-    ) -> Option<NonNull<u8>> {
-        if self.full.load(Ordering::Relaxed) != 0 || !self.keeps_up(size) {
-            return None;
+    ) -> Result<NonNull<u8>, Lost> {
+        if let Some(why) = self.full() {
+            return Err(why);
+        }
+        if !self.keeps_up(size) {
+            return Err(Lost::Behind);
         }
         let mut again = None;
         let got = self.cold(|cold| {
@@ -257,43 +263,38 @@ impl Recorder {
                 self.recalibrate();
             }
             fresh
-        })?;
+        });
         if let Some((base, sequence)) = again {
             // Outside the lock: emptying takes microseconds.
             let chunk = ring::header(size, buffer, tid);
             // SAFETY: a whole chunk of the ring, mapped for good, which was taken out of it above.
             let lost = unsafe { ring::empty(base, chunk, sequence) };
             self.page().overwritten().fetch_add(lost, Ordering::Relaxed);
-            return Some(base);
+            return Ok(base);
         }
+        // Without the lock within a process that was just forked, for instance.
+        let got = got.unwrap_or(Err(Lost::NotReady));
         match got {
-            Ok(base) => {
-                // Outside the lock, too: as many faults as the chunk has pages.
-                file::populate(base, size);
-                Some(base)
+            // Outside the lock, too: as many faults as the chunk has pages.
+            Ok(base) => file::populate(base, size),
+            // Where a reader gives room back, what is full is so for now.
+            Err(why)
+                if self.ring_chunk == 0
+                    && (self.backlog.is_none() || why == Lost::FileSize)
+                    && why != Lost::NotReady =>
+            {
+                self.full.store(1 + why as u32, Ordering::Relaxed);
             }
-            Err(why) => {
-                // Where a reader gives room back, what is full is so for now.
-                if self.ring_chunk == 0 && (self.backlog.is_none() || why == Lost::FileSize) {
-                    self.full.store(1 + why as u32, Ordering::Relaxed);
-                }
-                None
-            }
+            Err(_) => {}
         }
+        got
     }
 
-    /// Counts an event for which there was no room.
-    #[cold]
-    fn lose_for_room(&self, size: usize) {
+    /// Why nothing has room any more.
+    fn full(&self) -> Option<Lost> {
+        let ends = [Lost::Limit, Lost::FileSize, Lost::NoSpace];
         let full = self.full.load(Ordering::Relaxed);
-        self.lose(match full {
-            0 if self.is_behind(size) => Lost::Behind,
-            0 if self.ring_chunk == 0 => Lost::NotReady,
-            0 => Lost::Limit,
-            n if n == 1 + Lost::Limit as u32 => Lost::Limit,
-            n if n == 1 + Lost::FileSize as u32 => Lost::FileSize,
-            _ => Lost::NoSpace,
-        });
+        ends.into_iter().find(|why| full == 1 + *why as u32)
     }
 
     fn new_chunk(
