@@ -1,4 +1,4 @@
-//! A GPU's compute units in software: the instruction set of gfx90a (AMD's CDNA 2).
+//! A GPU's compute units in software: the instruction sets of gfx90a (AMD's CDNA 2) and gfx1030 (RDNA 2).
 //!
 //! Owns: decoding, execution of waves, what a code object's kernel descriptor says. Must not know: queues,
 //! packets, the kernel driver, who allocates memory: that is behind [`memory::Memory`].
@@ -19,4 +19,5 @@ pub mod num;
 pub mod print;
 pub mod scalar;
 pub mod table;
+pub mod target;
 pub mod wave;
