@@ -7,8 +7,9 @@ mod fields;
 mod memory;
 mod vector;
 
-use crate::inst::{Inst, Isa, Operand, Target};
+use crate::inst::{Inst, Operand};
 use crate::table::{Control, Encoding, Exec, Kind};
+use crate::target::{Isa, Target};
 pub use fields::Error;
 use fields::{Words, bit, bits, inst, scalar_source};
 

@@ -6,10 +6,10 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::exec::{Code, Group, Stop, run};
-use crate::inst::{Isa, Target};
 use crate::kernel::{Kernel, SIZE};
 use crate::lanes::{LANES, Lanes};
 use crate::memory::{Checked, Memory};
+use crate::target::{Isa, Target};
 use crate::threads::{Scope, scope};
 use crate::wave::{State, Wave};
 

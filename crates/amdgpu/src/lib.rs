@@ -1,4 +1,4 @@
-//! A GPU's compute units in software: the instruction set of gfx90a (AMD's CDNA 2).
+//! A GPU's compute units in software: the instruction sets of gfx90a (AMD's CDNA 2) and gfx1030 (RDNA 2).
 //!
 //! Owns: decoding, execution of waves, what a code object's kernel descriptor says. Must not know: queues,
 //! packets, the kernel driver, who allocates memory: that is behind [`memory::Memory`].
@@ -41,6 +41,7 @@ pub mod scalar;
     reason = "a lane is below 64, and a source below 3; rows are indexed when they are compiled"
 )]
 pub mod table;
+pub mod target;
 mod threads;
 #[allow(clippy::indexing_slicing, reason = "a scalar register is masked with 127")]
 pub mod wave;

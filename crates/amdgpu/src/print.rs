@@ -6,8 +6,9 @@ mod memory;
 
 use std::fmt;
 
-use crate::inst::{Form, Inst, Operand, Target};
+use crate::inst::{Form, Inst, Operand};
 use crate::table::{Control, Cross, Encoding, Exec, Kind, Vector};
+use crate::target::Target;
 
 /// Registers or a constant of `count` words, and the value of a literal.
 struct Shown(Target, Operand, u32, u32);

@@ -2,8 +2,9 @@
 //!
 //! Owns: registers and what a source operand is worth. Must not know: instructions.
 
-use crate::inst::{Operand, Target};
+use crate::inst::Operand;
 use crate::lanes::{LANES, Reg};
+use crate::target::Target;
 
 /// Where LDS appears among addresses; its high word is what tells.
 pub const SHARED_BASE: u64 = 0x1_0000_0000_0000;

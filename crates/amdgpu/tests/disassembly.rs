@@ -14,7 +14,7 @@ mod text;
 use std::collections::BTreeMap;
 
 use cushim_amdgpu::decode::{Error, decode};
-use cushim_amdgpu::inst::Target;
+use cushim_amdgpu::target::Target;
 
 /// Registers that do not begin where a group of them must: LLVM takes the group that holds them.
 const FIRST: Error = Error::Field("the first of two scalar registers");

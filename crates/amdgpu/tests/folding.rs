@@ -11,7 +11,8 @@ use std::process::Command;
 use cushim_amdgpu::exec::{Code, Group, run};
 use cushim_amdgpu::lanes::Lanes;
 use cushim_amdgpu::memory::{Checked, Memory, Range};
-use cushim_amdgpu::table::{Encoding, Isa, rows};
+use cushim_amdgpu::table::{Encoding, rows};
+use cushim_amdgpu::target::Isa;
 use cushim_amdgpu::wave::{State, Wave};
 
 /// Instructions and what they are in LLVM's language; the file's head explains.

@@ -5,7 +5,7 @@
 
 use std::sync::OnceLock;
 
-use cushim_amdgpu::inst::Isa;
+use cushim_amdgpu::target::Isa;
 
 /// What a GPU is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

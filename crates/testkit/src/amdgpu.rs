@@ -5,10 +5,10 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use cushim_amdgpu::decode::decode;
-use cushim_amdgpu::inst::{Isa, Target};
 use cushim_amdgpu::kernel::{Kernel, SIZE};
 use cushim_amdgpu::launch::{Dispatch, Worker, launch};
 use cushim_amdgpu::memory::{Memory, Range};
+use cushim_amdgpu::target::{Isa, Target};
 
 /// Memory of a few pages, in which everything is; waves give up after some turns.
 struct Small {

@@ -1,7 +1,8 @@
 //! Words of an instruction and the fields in them.
 
-use crate::inst::{Inst, Operand, Target};
+use crate::inst::{Inst, Operand};
 use crate::table::{Encoding, find};
+use crate::target::Target;
 
 /// Why bytes are no instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

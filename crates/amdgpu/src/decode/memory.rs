@@ -6,8 +6,9 @@
 //! scalar address of FLAT's kinds, the descriptor of buffers.
 
 use super::fields::{Error, bit, bits, inst, scalar_source};
-use crate::inst::{GDS, GLC, IDXEN, Inst, OFFEN, Operand, SCC, SLC, TO_LDS, Target};
+use crate::inst::{GDS, GLC, IDXEN, Inst, OFFEN, Operand, SCC, SLC, TO_LDS};
 use crate::table::{Encoding, Exec};
+use crate::target::Target;
 
 fn flag(on: bool, what: u8) -> u8 {
     if on { what } else { 0 }

@@ -8,7 +8,7 @@
 
 use super::registers::{data, extend, register, set_register};
 use super::state::{Group, Stop, refused};
-use super::{atomic, lds};
+use super::{atomic, lds, whole};
 use crate::inst::{GDS, GLC, IDXEN, Inst, OFFEN, Operand, TO_LDS};
 use crate::lanes::LANES;
 use crate::memory::{Fault, Memory};
@@ -40,6 +40,9 @@ pub(super) fn memory<M: Memory + ?Sized>(
     }
     if access.space == Space::Lds {
         return lds::lds(wave, group, inst, access.op);
+    }
+    if whole::global(wave, group, inst, access) {
+        return Ok(());
     }
     let buffer = if access.space == Space::Buffer { Some(Buffer::read(wave, inst)?) } else { None };
     let exec = wave.exec();

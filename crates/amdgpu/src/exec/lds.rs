@@ -3,9 +3,9 @@
 //! Owns: LDS accesses. What lies outside of it reads zero and is not written, as in hardware. Must not know:
 //! other memory.
 
-use super::atomic;
 use super::registers::{data, extend, set_register};
 use super::state::{Group, Stop};
+use super::{atomic, whole};
 use crate::inst::{Inst, Operand};
 use crate::lanes::LANES;
 use crate::memory::Memory;
@@ -68,6 +68,9 @@ pub(super) fn lds<M: Memory + ?Sized>(
         Op::Swizzle | Op::Permute | Op::Bpermute => return exchange(wave, inst, op),
         Op::Count { add } => return count(wave, group, inst, add),
         _ => {}
+    }
+    if whole::lds(wave, &mut group.lds, inst, op) {
+        return Ok(());
     }
     let exec = wave.exec();
     for lane in (0..LANES).filter(|lane| exec >> lane & 1 == 1) {

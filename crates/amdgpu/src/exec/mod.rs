@@ -12,15 +12,17 @@ mod scalar;
 mod source;
 mod state;
 mod vector;
+mod whole;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::decode;
-use crate::inst::{Inst, Target};
+use crate::inst::Inst;
 use crate::lanes::Lanes;
 use crate::memory::{Checked, Memory};
 use crate::table::{Exec, ScalarMemory};
+use crate::target::Target;
 use crate::wave::{State, Wave};
 pub use state::{Group, Stop};
 use state::{Next, refused};

@@ -5,6 +5,8 @@
 //! instruction set architecture"; of RDNA 2, `rdna2` says which differ.
 
 mod access;
+mod cdna2;
+mod encoding;
 mod memory;
 mod packed;
 mod rdna2;
@@ -15,82 +17,16 @@ mod vop2;
 mod vop3;
 mod vopc;
 
+use crate::target::Isa;
 pub use access::{Access, Atomic, Op, Space};
+pub use encoding::{ENCODINGS, Encoding};
 pub use row::{Control, Cross, Exec, Kind, Row, ScalarMemory, Vector};
-
-pub use crate::inst::Isa;
-
-/// The formats of instructions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[allow(missing_docs)]
-pub enum Encoding {
-    Sop2,
-    Sopk,
-    Sop1,
-    Sopc,
-    Sopp,
-    Smem,
-    Vop1,
-    Vop2,
-    Vop3,
-    Vop3p,
-    Vopc,
-    Ds,
-    Flat,
-    Global,
-    Scratch,
-    Mubuf,
-    Mtbuf,
-}
-
-/// All encodings, in the order of their numbers.
-pub const ENCODINGS: [Encoding; 17] = [
-    Encoding::Sop2,
-    Encoding::Sopk,
-    Encoding::Sop1,
-    Encoding::Sopc,
-    Encoding::Sopp,
-    Encoding::Smem,
-    Encoding::Vop1,
-    Encoding::Vop2,
-    Encoding::Vop3,
-    Encoding::Vop3p,
-    Encoding::Vopc,
-    Encoding::Ds,
-    Encoding::Flat,
-    Encoding::Global,
-    Encoding::Scratch,
-    Encoding::Mubuf,
-    Encoding::Mtbuf,
-];
 
 /// All rows of an encoding; those of VOP3 are the ones that no other encoding has.
 pub fn rows(isa: Isa, encoding: Encoding) -> &'static [Row] {
     match isa {
-        Isa::Cdna2 => cdna2(encoding),
+        Isa::Cdna2 => cdna2::rows(encoding),
         Isa::Rdna2 => rdna2::rows(encoding),
-    }
-}
-
-fn cdna2(encoding: Encoding) -> &'static [Row] {
-    match encoding {
-        Encoding::Sop2 => scalar::SOP2,
-        Encoding::Sopk => scalar::SOPK,
-        Encoding::Sop1 => scalar::SOP1,
-        Encoding::Sopc => scalar::SOPC,
-        Encoding::Sopp => scalar::SOPP,
-        Encoding::Smem => memory::SMEM,
-        Encoding::Vop1 => vop1::VOP1,
-        Encoding::Vop2 => vop2::VOP2,
-        Encoding::Vop3 => vop3::VOP3,
-        Encoding::Vop3p => packed::VOP3P,
-        Encoding::Vopc => vopc::VOPC,
-        Encoding::Ds => memory::DS,
-        Encoding::Flat => memory::FLAT,
-        Encoding::Global => memory::GLOBAL,
-        Encoding::Scratch => memory::SCRATCH,
-        Encoding::Mubuf => memory::MUBUF,
-        Encoding::Mtbuf => memory::MTBUF,
     }
 }
 

@@ -4,7 +4,7 @@
 //! approximates are computed in double precision and rounded.
 
 use super::row::Kind::{self, B16, B32, F16, F32, F64, None};
-use super::row::{Cross, Exec, Row, control, refused, vector};
+use super::row::{Control, Cross, Exec, Row, control, refused, vector};
 use crate::lanes::Lanes;
 use crate::num::{self, h2f};
 
@@ -53,7 +53,7 @@ fn turns(x: f32, op: impl Fn(f64) -> f64) -> f32 {
 }
 
 pub(super) static VOP1: &[Row] = &[
-    control(0, "v_nop", super::Control::Nop),
+    control(0, "v_nop", Control::Nop),
     v(1, "v_mov_b32", B32, B32, |l| l.u1(|a| a)),
     x(2, "v_readfirstlane_b32", Cross::ReadFirst),
     v(3, "v_cvt_i32_f64", B32, F64, |l| l.from_d(|a| a as i32 as u32)),
@@ -109,7 +109,7 @@ pub(super) static VOP1: &[Row] = &[
         l.u1(|a| num::frexp(f64::from(f32::from_bits(a))).1 as u32)
     }),
     v(52, "v_frexp_mant_f32", F32, F32, |l| l.f1(|a| wide(a, |a| num::frexp(a).0))),
-    control(53, "v_clrexcp", super::Control::Nop),
+    control(53, "v_clrexcp", Control::Nop),
     refused(55, "v_screen_partition_4se_b32"),
     v(57, "v_cvt_f16_u16", F16, B16, |l| l.u1(|a| num::f2h(a as f32))),
     v(58, "v_cvt_f16_i16", F16, B16, |l| l.u1(|a| num::f2h(f32::from(a as i16)))),

@@ -1,6 +1,6 @@
 //! Words of each opcode of each format: operands drawn, most of them such that they mean something.
 
-use cushim_amdgpu::inst::Target;
+use cushim_amdgpu::target::Target;
 
 pub struct Random(pub u64);
 

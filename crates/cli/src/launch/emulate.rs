@@ -55,13 +55,17 @@ pub fn environment(library: Option<&Path>, wanted: &[Emulated]) -> Result<Enviro
     Ok(vec![(LD_PRELOAD, value), gpus(wanted)])
 }
 
-/// Loads the library into this process, before AMD's runtime is: for the commands that launch kernels themselves.
+/// Loads the library into this process, before AMD's runtime is, and tells it which GPU there is: for the commands that
+/// launch kernels themselves. No other thread may run yet.
 ///
 /// # Errors
 /// It is not beside libcushim.so, `library`, or cannot be loaded.
-pub fn emulate_here(library: &Path) -> Result<(), Error> {
+pub fn emulate_here(library: &Path, gpu: Emulated) -> Result<(), Error> {
     use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
     let file = found(library)?;
+    let (name, value) = gpus(&[gpu]);
+    // SAFETY: the commands that launch kernels call this before they start a thread.
+    unsafe { std::env::set_var(name, value) };
     // SAFETY: a library of this project, whose constructors do nothing that concerns others.
     let loaded = unsafe { Library::open(Some(&file), RTLD_NOW | RTLD_GLOBAL) };
     let loaded = loaded.map_err(|error| Error::Library(format!("--emulate: {error}")))?;

@@ -181,8 +181,8 @@ fn driver(args: &LoadArgs, image: &Image) -> Result<PathBuf, Error> {
         // SAFETY: nothing has started a thread that reads the environment.
         unsafe { std::env::set_var(name, value) };
     }
-    if args.emulate.is_some() {
-        emulate_here(&library)?;
+    if let Some(gpu) = args.emulate {
+        emulate_here(&library, gpu)?;
     }
     Ok(front)
 }

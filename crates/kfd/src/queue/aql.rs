@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU16, AtomicU64, Ordering};
 
 use cushim_amdgpu::decode::decode;
 use cushim_amdgpu::exec::Stop;
-use cushim_amdgpu::inst::{Isa, Target};
 use cushim_amdgpu::launch::{Dispatch, Failure, Worker, launch};
 use cushim_amdgpu::memory::{Checked, Fault, Memory};
+use cushim_amdgpu::target::{Isa, Target};
 
 use super::machine::{Machine, Times, complete, set_signal, signal_value};
 use super::shared::{Patience, Shared};

@@ -14,8 +14,9 @@ mod vector;
 
 use std::sync::LazyLock;
 
+use super::cdna2;
+use super::encoding::{ENCODINGS, Encoding};
 use super::row::{Exec, Row, Vector, refused};
-use super::{ENCODINGS, Encoding, cdna2};
 
 /// The text of an encoding.
 fn text(encoding: Encoding) -> &'static str {
@@ -42,7 +43,8 @@ fn text(encoding: Encoding) -> &'static str {
 
 /// What is executed under a name.
 fn exec(name: &str) -> Option<Exec> {
-    let mut all = own::ROWS.iter().chain(ENCODINGS.iter().flat_map(|encoding| cdna2(*encoding)));
+    let mut all =
+        own::ROWS.iter().chain(ENCODINGS.iter().flat_map(|encoding| cdna2::rows(*encoding)));
     all.find(|row| row.name == name).map(|row| row.exec)
 }
 
