@@ -21,6 +21,7 @@
 mod cache;
 #[deny(clippy::indexing_slicing)]
 mod caught;
+mod checked;
 #[deny(clippy::indexing_slicing)]
 mod code;
 mod count;
@@ -36,6 +37,7 @@ mod source;
 mod warp;
 
 pub use cache::Cache;
+pub use checked::Checked;
 pub use count::{Count, Counts, count};
 pub use error::{CacheRefused, NotCompiled};
 #[doc(hidden)]

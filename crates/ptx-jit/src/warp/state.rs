@@ -4,7 +4,7 @@
 //! of a launch is behind pointers that only helpers follow.
 
 use super::site::Site;
-use cushim_ptx::exec::Fault;
+use cushim_ptx::exec::{BlockWatch, Fault};
 use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::sem::Operation;
 use std::ops::{Deref, DerefMut};
@@ -189,6 +189,8 @@ pub(crate) struct Warp {
     pub(crate) local_size: u64,
     pub(crate) arena: u64,
     pub(crate) arena_size: u64,
+    /// Where the marks of device memory are, see [`cushim_ptx::exec::Marks`].
+    pub(crate) marks: u64,
     pub(crate) helpers: *const usize,
     /// The thunk for helpers that code rarely calls.
     pub(crate) preserve_all: usize,
@@ -216,6 +218,8 @@ pub(crate) struct Warp {
     /// The launch, as whoever runs it has it.
     pub(crate) exec: *const (),
     pub(crate) sites: *const Site,
+    /// Who looks on, or null: see [`cushim_ptx::exec::watch`].
+    pub(crate) watch: *mut Box<dyn BlockWatch>,
     /// Number in the block.
     pub(crate) index: u32,
     pub(crate) regions: u32,

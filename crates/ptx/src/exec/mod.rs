@@ -26,6 +26,7 @@ pub(crate) mod memory;
 mod printf;
 pub mod runtime;
 pub mod schedule;
+pub mod watch;
 
 pub use address::{
     FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, function_pointer,
@@ -41,3 +42,4 @@ pub use launch::Launch;
 pub use layout::{initial_bytes, shared_layout};
 pub use memory::{BadAddress, Memory};
 pub use runtime::RuntimeCall;
+pub use watch::{BlockWatch, Marks, Touch, Watch};
