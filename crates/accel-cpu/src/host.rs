@@ -13,6 +13,7 @@ use super::heap::Heap;
 use super::memory::Memory;
 use super::pool::Job;
 use cushim_accel::locks::lock;
+use cushim_check::Looks;
 
 /// Text that waits, at most: more is shown at once. (CUDA's buffer is as large by default, and
 /// overwrites what did not fit.)
@@ -47,6 +48,8 @@ pub struct Host<'a> {
     pub job: &'a Job,
     /// Calls of the device runtime, if the kernel may make some.
     pub runtime: Option<&'a Runtime>,
+    /// Who looks on.
+    pub watch: Option<&'a Looks>,
 }
 
 impl exec::Host for Host<'_> {
@@ -95,6 +98,10 @@ impl exec::Host for Host<'_> {
         caller: &mut dyn exec::Caller,
     ) -> Option<Result<u64, exec::Cause>> {
         self.runtime.map(|runtime| runtime.call(call, caller))
+    }
+
+    fn watch(&self) -> Option<&dyn exec::Watch> {
+        self.watch.map(|looks| looks as &dyn exec::Watch)
     }
 
     fn interrupted(&self) -> bool {

@@ -5,6 +5,7 @@
 //! packets wait for signals and complete one. What CUDA promises beyond that (contexts, stream order,
 //! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
 
+mod checks;
 mod failure;
 pub mod file;
 pub mod locks;
@@ -21,6 +22,7 @@ mod texture;
 
 use std::sync::Arc;
 
+pub use checks::{Checks, Trail, check_with, checks};
 pub use failure::Failure;
 pub use say::say;
 pub use sharing::Sharing;
@@ -205,6 +207,8 @@ pub struct Dispatch {
     pub arguments: Box<[u8]>,
     /// All blocks must be able to wait for each other.
     pub cooperative: bool,
+    /// Where the program launched it, if somebody wants to know.
+    pub trail: Option<Trail>,
 }
 
 /// Bytes from one place to another. Addresses are of any kind.
