@@ -178,6 +178,19 @@ impl Arena {
         }
     }
 
+    /// Whether bytes lie inside of an allocation, to the byte, or in what is mapped at addresses that were reserved.
+    pub fn is_inside(&self, address: u64, bytes: u64) -> bool {
+        let state = lock(&self.state);
+        let within =
+            |at: u64, length: u64| address - at <= length && bytes <= length - (address - at);
+        let found = state.live.range(..=address).next_back();
+        if found.is_some_and(|(at, found)| within(*at, found.bytes)) {
+            return true;
+        }
+        let found = state.reserved.range(..=address).next_back();
+        found.is_some_and(|(at, length)| within(*at, *length)) && self.is_live(address, bytes)
+    }
+
     /// Whether the address lies in the range, allocated or not.
     pub fn contains(&self, address: u64) -> bool {
         self.granules.contains(address)

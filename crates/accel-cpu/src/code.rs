@@ -15,6 +15,7 @@ use super::device;
 use super::fault::named;
 use super::memory::Memory;
 use cushim_accel::{Code, Failure, Image, ImageKind, Kernel, Variable};
+use cushim_check::Kind;
 
 /// Loaded code.
 pub struct CpuCode {
@@ -33,8 +34,9 @@ pub struct CpuCode {
     kernels: Vec<Kernel>,
     variables: Vec<Variable>,
     undefined: Vec<String>,
-    /// What holds the globals: one allocation.
+    /// What holds the globals: one allocation, and where those of them lie that checks know of.
     block: Option<u64>,
+    checked: Vec<u64>,
     memory: Arc<Memory>,
     /// Whose managed variables are this code's: kept for its memory.
     _managed: Option<Arc<dyn Code>>,
@@ -43,6 +45,9 @@ pub struct CpuCode {
 impl Drop for CpuCode {
     fn drop(&mut self) {
         if let Some(block) = self.block {
+            if let Some(checker) = &self.memory.checker {
+                self.checked.iter().for_each(|at| checker.forget(*at));
+            }
             self.memory.arena.free(block);
         }
     }
@@ -75,6 +80,7 @@ impl CpuCode {
             variables: Vec::new(),
             undefined: Vec::new(),
             block: None,
+            checked: Vec::new(),
             memory: memory.clone(),
             _managed: image.managed.cloned(),
             device,
@@ -94,7 +100,9 @@ impl CpuCode {
         let function = *self.functions.get(kernel)?;
         let make = || {
             let cache = super::cache::cache();
-            let made = cushim_ptx_jit::Kernel::with_cache(&self.module, function, block, cache);
+            let checked = super::watch::shown(&self.memory);
+            let made =
+                cushim_ptx_jit::Kernel::checked(&self.module, function, block, cache, checked);
             if let Err(why) = &made
                 && (is_told(why)
                     || std::env::var_os("CUSHIM_CPU").is_some_and(|how| how == "report"))
@@ -122,7 +130,10 @@ impl CpuCode {
             let at = end.next_multiple_of(u64::from(g.align.max(16)));
             offsets.push(at);
             if g.linkage != Linkage::Extern && there(g, image).is_none() {
-                end = at.checked_add(g.size).ok_or_else(|| too_large(&g.name))?;
+                let gap = self.memory.checker.as_ref().map_or(0, |_| cushim_check::blocks::APART);
+                let size = g.size.checked_add(gap);
+                end =
+                    size.and_then(|size| at.checked_add(size)).ok_or_else(|| too_large(&g.name))?;
             }
         }
         let align = globals.iter().map(|g| g.align.into()).max().unwrap_or(1);
@@ -161,6 +172,10 @@ impl CpuCode {
             };
             if there(g, image).is_none() {
                 let bytes = exec::initial_bytes(&self.module, n as u32, &self.globals);
+                if let Some(checker) = &self.memory.checker {
+                    checker.allocated(*at, g.size, Kind::Variable(named(&g.name)));
+                    self.checked.push(*at);
+                }
                 self.memory.store(*at, &bytes).map_err(|_| Failure::InvalidAddress(*at))?;
             }
             self.variables.push(Variable {

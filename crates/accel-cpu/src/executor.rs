@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use cushim_ptx::exec::{Launch, Memory as _};
+use cushim_ptx::exec::{Fault, Launch, Memory as _};
 use cushim_ptx_jit::Arena;
 
 use super::children::{self, Launched};
@@ -167,9 +167,13 @@ impl CpuExecutor {
         let alone = dispatch.cooperative && self.range.is_none();
         let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
         let (first, range) = (ended.clone(), self.range);
+        let looks = super::watch::watch(&self.memory, dispatch);
         self.pool.run(total, alone, move |job| {
-            let host = |heap| Host { memory: &memory, heap, job, runtime: runtime.as_deref() };
-            let run = || part(&own, workspace, &memory, range, &heaps, job, &host);
+            let watch = looks.as_ref();
+            let host =
+                |heap| Host { memory: &memory, heap, job, runtime: runtime.as_deref(), watch };
+            let failed = |fault: &Fault| watch.iter().for_each(|looks| looks.0.failed(fault));
+            let run = || part(&own, workspace, &memory, range, &heaps, job, &host, &failed);
             // A panic is a bug of ours; the program hears of it as of a kernel that failed.
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
                 Err(Failure::Launch("internal error in cushim while the kernel ran".into()))
@@ -194,6 +198,7 @@ fn part<'h>(
     heaps: &'h [Heap],
     job: &Job,
     host: &dyn Fn(&'h Heap) -> Host<'h>,
+    failed: &dyn Fn(&Fault),
 ) -> Result<(), Failure> {
     let unknown = || Failure::Launch("the module has no such kernel".into());
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
@@ -220,7 +225,10 @@ fn part<'h>(
         None => cushim_ptx_jit::interpret(&launch, memory, &host, &next),
     };
     match ended {
-        Err(fault) => Err(fault::failure(&fault, memory)),
+        Err(fault) => {
+            failed(&fault);
+            Err(fault::failure(&fault, memory))
+        }
         Ok(()) => Ok(()),
     }
 }

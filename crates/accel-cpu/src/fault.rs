@@ -35,6 +35,9 @@ fn near(memory: &Memory, address: u64, bytes: u64) -> Option<String> {
     if address < NULL {
         return None;
     }
+    if let Some(checker) = &memory.checker {
+        return checker.near(address, bytes).map(|(text, _)| text);
+    }
     let (at, size) = memory.arena.nearest(address, bytes)?;
     let end = at.saturating_add(size);
     let whole = format!("an allocation of {size} bytes at {at:#x}");

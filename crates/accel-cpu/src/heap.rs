@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::memory::Memory;
 use cushim_accel::locks::lock;
+use cushim_check::Kind;
 
 /// `cudaLimitMallocHeapSize`, before anybody sets it.
 pub const HEAP: u64 = 8 << 20;
@@ -45,7 +46,7 @@ impl Heap {
         if used.checked_add(bytes).is_none_or(|sum| sum > limit) {
             return 0;
         }
-        let Some(at) = memory.arena.allocate(bytes, 16) else { return 0 };
+        let Some(at) = memory.allocate(Kind::Heap, bytes, 16) else { return 0 };
         *used += bytes;
         list.insert(at, bytes);
         at
@@ -58,7 +59,7 @@ impl Heap {
         let found = list.remove(&address);
         if let Some(bytes) = found {
             *used -= bytes;
-            memory.arena.free(address);
+            memory.free(address);
         }
         found.is_some()
     }

@@ -9,6 +9,7 @@ use super::heap::Heap;
 use super::memory::Memory;
 use super::pool::Job;
 use cushim_accel::printed;
+use cushim_check::Looks;
 
 /// The host of one launch.
 pub struct Host<'a> {
@@ -20,6 +21,8 @@ pub struct Host<'a> {
     pub job: &'a Job,
     /// Calls of the device runtime, if the kernel may make some.
     pub runtime: Option<&'a Runtime>,
+    /// Who looks on.
+    pub watch: Option<&'a Looks>,
 }
 
 impl exec::Host for Host<'_> {
@@ -60,6 +63,10 @@ impl exec::Host for Host<'_> {
         caller: &mut dyn exec::Caller,
     ) -> Option<Result<u64, exec::Cause>> {
         self.runtime.map(|runtime| runtime.call(call, caller))
+    }
+
+    fn watch(&self) -> Option<&dyn exec::Watch> {
+        self.watch.map(|looks| looks as &dyn exec::Watch)
     }
 
     fn interrupted(&self) -> bool {

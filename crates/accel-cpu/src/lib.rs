@@ -2,7 +2,7 @@
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
 //! [`arena`] addresses, [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`children`] and [`device_runtime`] those by kernels, [`fault`] how they fail, [`pool`]
-//! threads, [`stack`] room for the compiler, [`heap`] their heap, [`host`] what kernels ask for, [`texture`] descriptors of textures, [`device`] what is said of it. Must not know: CUDA's handles.
+//! threads, [`stack`] room for the compiler, [`heap`] their heap, [`host`] what kernels ask for, [`texture`] descriptors of textures, [`watch`] launches that are checked, [`device`] what is said of it. Must not know: CUDA's handles.
 
 pub mod arena;
 mod cache;
@@ -20,6 +20,7 @@ mod pool;
 mod shared;
 mod stack;
 mod texture;
+mod watch;
 
 use std::sync::Arc;
 
@@ -28,6 +29,7 @@ use cushim_accel::queue::SoftwareQueue;
 use cushim_accel::{
     Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing, Texture,
 };
+use cushim_check::{Kind, Options};
 use executor::CpuExecutor;
 use memory::Memory;
 
@@ -49,7 +51,10 @@ pub fn new() -> Cpu {
     let said = |why: &String| cushim_accel::say(why);
     let width = device::threads(variable("CUSHIM_CPU_THREADS").as_deref()).inspect_err(said);
     let width = width.ok().flatten().unwrap_or(processors);
-    let memory = Arc::new(Memory::new());
+    let memory = Arc::new(Memory::checked(Options::from(|name| std::env::var_os(name))));
+    if let Some(checker) = &memory.checker {
+        cushim_accel::check_with(checker.clone());
+    }
     let count = device::count(variable("CUSHIM_CPU_DEVICES").as_deref()).inspect_err(said);
     let count = count.unwrap_or(1);
     let (base, size) = memory.arena.range();
@@ -82,15 +87,20 @@ impl Accelerator for Cpu {
     fn allocate(
         &self,
         _device: usize,
-        _kind: MemoryKind,
+        kind: MemoryKind,
         bytes: usize,
         align: usize,
     ) -> Result<u64, Failure> {
-        self.memory.arena.allocate(bytes as u64, align as u64).ok_or(Failure::OutOfMemory)
+        let kind = match kind {
+            MemoryKind::Device => Kind::Device,
+            MemoryKind::Host => Kind::Host,
+            MemoryKind::Managed => Kind::Managed,
+        };
+        self.memory.allocate(kind, bytes as u64, align as u64).ok_or(Failure::OutOfMemory)
     }
 
     fn free(&self, address: u64) {
-        self.memory.arena.free(address);
+        self.memory.free(address);
     }
 
     fn is_own(&self, address: u64) -> bool {
@@ -138,7 +148,7 @@ impl Accelerator for Cpu {
     }
 
     fn sharing(&self) -> Option<&dyn Sharing> {
-        Some(&self.memory.arena)
+        Some(&*self.memory.arena)
     }
 
     fn flush_output(&self) {

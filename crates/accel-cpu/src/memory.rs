@@ -5,11 +5,11 @@
 //! the values mean.
 
 use std::collections::BTreeMap;
-use std::sync::RwLock;
 use std::sync::atomic::{
     AtomicU16, AtomicU32, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed,
     Ordering::Release, Ordering::SeqCst,
 };
+use std::sync::{Arc, RwLock};
 
 use cushim_ptx::exec::{self, BadAddress};
 use cushim_ptx_jit::access;
@@ -17,11 +17,14 @@ use cushim_ptx_jit::access;
 use super::arena::Arena;
 use cushim_accel::locks::{read, write};
 use cushim_accel::{Copy, Failure, Fill};
+use cushim_check::{Checker, Kind, Options};
 
 /// All memory that kernels may touch.
 pub struct Memory {
     /// What we allocate from.
-    pub arena: Arena,
+    pub arena: Arc<Arena>,
+    /// What is known of it where the program is checked.
+    pub checker: Option<Arc<Checker>>,
     /// The program's own memory that was registered: length by address.
     registered: RwLock<BTreeMap<u64, u64>>,
     /// How many those are: mostly none, and then there is nothing to look up.
@@ -30,9 +33,43 @@ pub struct Memory {
 
 impl Memory {
     /// Reserves the range of addresses.
+    #[cfg(test)]
     pub fn new() -> Memory {
-        let arena = Arena::reserve();
-        Memory { arena, registered: RwLock::default(), registrations: AtomicUsize::new(0) }
+        Memory::checked(None)
+    }
+
+    /// The same, which is checked.
+    pub fn checked(options: Option<Options>) -> Memory {
+        let arena = Arc::new(Arena::reserve());
+        let checker = options.and_then(|options| {
+            let others = arena.clone();
+            let elsewhere = Box::new(move |address, bytes| others.is_inside(address, bytes));
+            let checker = Checker::new(options, arena.range(), elsewhere);
+            if checker.is_none() {
+                cushim_accel::say(
+                    "nothing is checked: there is no memory for it, or its file cannot be written",
+                );
+            }
+            checker.map(Arc::new)
+        });
+        let (registered, registrations) = (RwLock::default(), AtomicUsize::new(0));
+        Memory { arena, checker, registered, registrations }
+    }
+
+    /// Memory for the program or its kernels; where it is checked, with some behind it that is nobody's.
+    pub fn allocate(&self, kind: Kind, bytes: u64, align: u64) -> Option<u64> {
+        let Some(checker) = &self.checker else { return self.arena.allocate(bytes, align) };
+        let at = self.arena.allocate(bytes.checked_add(checker.red_zone(bytes))?, align)?;
+        checker.allocated(at, bytes, kind);
+        Some(at)
+    }
+
+    /// Gives back what [`Memory::allocate`] or [`Arena::allocate`] gave.
+    pub fn free(&self, address: u64) {
+        match self.checker.as_ref().and_then(|checker| checker.freed(address)) {
+            Some(now) => now.into_iter().for_each(|at| _ = self.arena.free(at)),
+            None => _ = self.arena.free(address),
+        }
     }
 
     /// Lets kernels touch memory of the program.
@@ -83,6 +120,11 @@ impl Memory {
     pub fn copy_bytes(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
         self.may_copy(to, bytes as u64)?;
         self.may_copy(from, bytes as u64)?;
+        if let Some(checker) = &self.checker
+            && let Some(first) = checker.copied(to, from, bytes as u64)
+        {
+            checker.copy_of_unwritten(from, bytes as u64, first);
+        }
         if matches!(bytes, 1 | 2 | 4 | 8) {
             // A flag that others look at, as `cuStreamWriteValue` writes it: one access.
             let mut value = [0; 8];
@@ -122,6 +164,9 @@ impl Memory {
             let at = fill.to + (y * fill.pitch) as u64;
             let bytes = fill.width * size;
             self.may_copy(at, bytes as u64)?;
+            if let Some(checker) = &self.checker {
+                checker.set(at, bytes as u64);
+            }
             // SAFETY: `may_copy` has let these bytes be written: they are of the device, or the program's own and its word.
             unsafe {
                 if fill.width == 1 {

@@ -69,6 +69,7 @@ fn run(
         dynamic_shared: 0,
         arguments: bytes.into(),
         cooperative,
+        trail: None,
     };
     let done = Signal::new();
     let work = Work::Dispatch(Box::new(dispatch));

@@ -190,6 +190,7 @@ mod tests {
                 dynamic_shared: 0,
                 arguments: arguments.into(),
                 cooperative: false,
+                trail: None,
             };
             let done = Signal::new();
             let work = Work::Dispatch(Box::new(dispatch));

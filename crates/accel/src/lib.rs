@@ -6,6 +6,7 @@
 //! graphs, sticky errors) is the driver's. Must not know: CUDA's handles and functions.
 
 pub mod cache;
+mod checks;
 mod failure;
 pub mod file;
 pub mod locks;
@@ -23,6 +24,7 @@ mod texture;
 
 use std::sync::Arc;
 
+pub use checks::{Checks, Trail, check_with, checks};
 pub use failure::Failure;
 pub use say::say;
 pub use sharing::Sharing;
@@ -210,6 +212,8 @@ pub struct Dispatch {
     pub arguments: Box<[u8]>,
     /// All blocks must be able to wait for each other.
     pub cooperative: bool,
+    /// Where the program launched it, if somebody wants to know.
+    pub trail: Option<Trail>,
 }
 
 /// Bytes from one place to another. Addresses are of any kind.

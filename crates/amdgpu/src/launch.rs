@@ -124,7 +124,7 @@ pub fn launch<M: Memory + ?Sized>(
     };
     let helpers = threads.min(usize::try_from(count).unwrap_or(usize::MAX)).saturating_sub(1);
     // Those that are run beside each other, and how many more may be.
-    let room = AtomicU64::new(resident(dispatch).saturating_sub(1 + helpers as u64));
+    let room = AtomicU64::new(resident(dispatch, target).saturating_sub(1 + helpers as u64));
     let crowd = Crowd { work: &work, room: &room, next: &next, count };
     scope(|scope| {
         for _ in 0..helpers {
@@ -146,9 +146,9 @@ const HELD: [u32; 2] = [32, 16];
 const WAITS: u32 = 32;
 
 /// How many workgroups the GPU holds at once.
-fn resident(dispatch: &Dispatch) -> u64 {
+fn resident(dispatch: &Dispatch, target: Target) -> u64 {
     let items = dispatch.group.iter().fold(1u32, |product, n| product.saturating_mul(*n));
-    let waves = HELD[0] / items.div_ceil(LANES as u32).clamp(1, HELD[0]);
+    let waves = HELD[0] / items.div_ceil(target.lanes() as u32).clamp(1, HELD[0]);
     let shares = MOST_LDS.checked_div(dispatch.lds).unwrap_or(HELD[1]).max(1);
     u64::from(waves.min(HELD[1]).min(shares)) * u64::from(UNITS)
 }

@@ -64,11 +64,11 @@ fn both(body: &str, own: &[&str], program: &[(&str, &[u8])], words: usize) -> [V
         let bytes = program.iter().find(|(name, _)| *name == one.name).unwrap().1;
         let at = device.upload(bytes, |byte| [*byte]);
         table.push(at);
-        device.store(found[0] + 8 * (table.len() as u64 - 1), &at.to_le_bytes()).unwrap();
+        device.memory.store(found[0] + 8 * (table.len() as u64 - 1), &at.to_le_bytes()).unwrap();
     }
     for (Fixup { offset, bytes, shift, bound, addend, .. }, at) in fixups.iter().zip(&found[1..]) {
         let address = table[*bound].wrapping_add_signed(*addend) >> shift;
-        device.store(at + offset, &address.to_le_bytes()[..*bytes as usize]).unwrap();
+        device.memory.store(at + offset, &address.to_le_bytes()[..*bytes as usize]).unwrap();
     }
     let out = device.alloc(words as u64 * 4);
     device.launch("k", 1, 1, &[out]).unwrap();

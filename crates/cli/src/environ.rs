@@ -40,6 +40,11 @@ pub const CACHE: [&str; 2] = ["CUSHIM_CACHE", "CUSHIM_CACHE_DIR"];
 /// For the backend `cpu`: whether products and sums are fused. Its `off` is a word to the library, too.
 pub const FMAD: &str = "CUSHIM_FMAD";
 
+/// What `cushim check` tells the program's processes: what to look for, where to tell it, which kernels and launches are
+/// reported on.
+pub const CHECK: [&str; 4] =
+    ["CUSHIM_CHECK", "CUSHIM_CHECK_FILE", "CUSHIM_CHECK_KERNEL", "CUSHIM_CHECK_LAUNCHES"];
+
 /// For the backend `hsa`: AMD's runtime, and the compiler that translated kernels are given to.
 pub const HSA: [&str; 2] = ["CUSHIM_HSA", "CUSHIM_CLANG"];
 
@@ -85,6 +90,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
     names.extend([DISABLE, LAUNCHER, CLOCK, CLANG, LIBCUDA, RULES].map(str::to_owned));
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));
+    names.extend(CHECK.map(str::to_owned));
     names.extend(HSA.map(str::to_owned));
     names.push(GPUS.to_owned());
     names.sort();

@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+pub mod check;
 pub mod ctl;
 pub mod doctor;
 mod driver;
@@ -55,6 +56,8 @@ pub struct Cli {
 pub enum Command {
     /// Run a program on NVIDIA's CUDA or, without a GPU, on the CPU
     Run(run::RunArgs),
+    /// Run a program on the CPU and report what is wrong with its kernels and calls
+    Check(Box<check::CheckArgs>),
     /// Run a program and show the kernels it launches
     Trace(Box<trace::TraceArgs>),
     /// Run a program and record the kernels it launches into a file
@@ -105,13 +108,14 @@ Examples:
   cushim record ./app                   into a file, for cushim report
   srun env $(cushim env) ./app          the same without the launcher
   cushim run --backend cpu ./app        without a GPU
+  cushim check ./app                    what is wrong with its kernels, without a GPU
   cushim doctor ./app                   what can be traced, and what prevents it
 
 Exit status:
   125  cushim itself failed, also for a wrong option
   126  the program was found but cannot be run
   127  the program was not found
-  Otherwise `cushim run`, `trace` and `record` end as the program ended, by the same status or signal.
+  Otherwise `cushim run`, `check`, `trace` and `record` end as the program ended, by the same status or signal.
   `cushim doctor` ends with 1 where something blocks tracing.";
 
 /// The whole command line as one definition: help, completions and manual pages come from it.
@@ -140,11 +144,12 @@ fn work() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    if !matches!(cli.command, Command::Trace(_) | Command::Record(_)) {
+    if !matches!(cli.command, Command::Trace(_) | Command::Record(_) | Command::Check(_)) {
         die_of_broken_pipes();
     }
     let outcome = match cli.command {
         Command::Run(args) => run::run(args),
+        Command::Check(args) => check::run(*args),
         Command::Trace(args) => trace::run(*args),
         Command::Record(args) => record::run(*args),
         Command::Ctl(args) => ctl::run(args),

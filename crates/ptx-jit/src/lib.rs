@@ -22,6 +22,7 @@
 
 mod cache;
 mod caught;
+mod checked;
 mod code;
 #[allow(
     clippy::indexing_slicing,
@@ -55,6 +56,7 @@ mod source;
 mod warp;
 
 pub use cache::Cache;
+pub use checked::Checked;
 pub use count::{Count, Counts, count};
 pub use error::{CacheRefused, NotCompiled};
 #[doc(hidden)]

@@ -2,6 +2,7 @@
 //!
 //! Owns a run of the same phases as [`crate::Kernel`]'s, without keeping the result. Must not know who asks.
 
+use crate::checked::Checked;
 use crate::emit;
 use crate::error::NotCompiled;
 use crate::simt::calls;
@@ -36,11 +37,11 @@ pub fn phases(
     let made = (|| {
         let lowered = calls::lower(module, kernel)?;
         work::mark("calls");
-        let quick = emit::compile(&quick, module, &lowered.function, layout)?;
+        let quick = emit::compile(&quick, module, &lowered.function, layout, Checked::default())?;
         work::mark("quick");
         let other = work::heard();
         work::listen(clock);
-        let best = emit::compile(&best, module, &lowered.function, layout)?;
+        let best = emit::compile(&best, module, &lowered.function, layout, Checked::default())?;
         work::mark("best");
         let made = |o: crate::warp::Output| Made { code: o.bytes.len(), stack: o.stack as usize };
         Ok((other, [made(quick), made(best)]))

@@ -1,6 +1,7 @@
 //! The input of code generation: a kernel of a module, its calls lowered, and the code generators for this machine.
 
 use crate::cache::folder::Cache;
+use crate::checked::Checked;
 use crate::emit;
 use crate::error::NotCompiled;
 use crate::simt::calls::{self, Lowered};
@@ -19,6 +20,8 @@ pub(crate) struct Source {
     pub(crate) quick: OwnedTargetIsa,
     pub(crate) best: OwnedTargetIsa,
     pub(crate) cache: Option<Arc<Cache>>,
+    /// What the code shows to whoever looks on.
+    pub(crate) checked: Checked,
 }
 
 impl Source {
@@ -26,10 +29,11 @@ impl Source {
         module: Arc<Module>,
         kernel: u32,
         cache: Option<Arc<Cache>>,
+        checked: Checked,
     ) -> Result<Source, NotCompiled> {
         let (quick, best) = (emit::machine(Quality::Quick)?, emit::machine(Quality::Best)?);
         let lowered = Arc::new(calls::lower(&module, kernel).map_err(|e| e.in_text(&module))?);
-        Ok(Source { module, kernel, lowered, quick, best, cache })
+        Ok(Source { module, kernel, lowered, quick, best, cache, checked })
     }
 
     pub(crate) fn function(&self) -> &Function {

@@ -123,6 +123,9 @@ fn stay_quiet() {
 }
 
 extern "C" fn exited() {
+    if let Some(checks) = cushim_accel::checks() {
+        checks.end();
+    }
     EXITED.store(true, Ordering::Relaxed);
 }
 

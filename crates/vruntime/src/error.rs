@@ -58,18 +58,30 @@ pub fn returned(result: i32) -> Status {
 #[cold]
 pub fn failed(error: Status) -> Status {
     if error != 0 && error != NOT_READY {
+        if let Some(checks) = cushim_accel::checks() {
+            checks.failed(error, runtime_error_name(error).unwrap_or("an unknown error"));
+        }
         thread::state().error.set(error);
     }
     error
 }
 
+/// The program looks at its errors.
+pub fn looked() {
+    if let Some(checks) = cushim_accel::checks() {
+        checks.looked();
+    }
+}
+
 /// The thread's last error, which stays (cudaPeekAtLastError).
 pub fn last() -> Status {
+    looked();
     thread::state().error.get()
 }
 
 /// The thread's last error, which is forgotten (cudaGetLastError).
 pub fn take_last() -> Status {
+    looked();
     thread::state().error.replace(0)
 }
 

@@ -93,6 +93,7 @@ functions! {
 /// None.
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn cudaGetErrorName<const MAJOR: usize>(error: i32) -> Str {
+    error::looked();
     begin();
     name(error)
 }
@@ -103,6 +104,7 @@ pub unsafe extern "C" fn cudaGetErrorName<const MAJOR: usize>(error: i32) -> Str
 /// None.
 #[allow(non_snake_case)]
 pub unsafe extern "C" fn cudaGetErrorString<const MAJOR: usize>(error: i32) -> Str {
+    error::looked();
     begin();
     let known = runtime_error_name(error).and_then(|_| error_text::text(error));
     string(known.unwrap_or(UNRECOGNIZED))

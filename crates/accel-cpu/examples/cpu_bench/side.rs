@@ -100,6 +100,7 @@ pub fn launch(
         dynamic_shared: 0,
         arguments: bytes.into(),
         cooperative: false,
+        trail: None,
     };
     let done = Signal::new();
     let work = Work::Dispatch(Box::new(dispatch));

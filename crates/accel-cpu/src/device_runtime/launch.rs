@@ -108,6 +108,7 @@ impl Runtime {
             dynamic_shared: shape.shared,
             arguments: arguments.into(),
             cooperative: false,
+            trail: self.dispatch.trail.clone(),
         };
         self.enqueue(stream, block, Work::Dispatch(Box::new(dispatch)))
     }

@@ -98,6 +98,7 @@ fn launch(code: &Arc<dyn Code>, at: u64) -> Work {
         arguments: at.to_le_bytes().into(),
         cluster: None,
         cooperative: false,
+        trail: None,
     }))
 }
 

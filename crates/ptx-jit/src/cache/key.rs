@@ -43,6 +43,7 @@ impl Key {
             }
         }
         layout.hash(&mut hash);
+        source.checked.hash(&mut hash);
         crate::warp::INTERFACE.hash(&mut hash);
         let module = &source.module;
         (source.function(), source.lowered.moving).hash(&mut hash);

@@ -1,6 +1,7 @@
 //! What is kept comes back as it was, and what is not as it was never does.
 
 use super::*;
+use crate::checked::Checked;
 use crate::emit;
 use crate::error::CacheRefused;
 use crate::warp::Quality;
@@ -51,12 +52,14 @@ fn module(text: &str) -> Arc<Module> {
 }
 
 fn source() -> Source {
-    Source::new(module(TEXT), 0, None).unwrap()
+    Source::new(module(TEXT), 0, None, Checked::default()).unwrap()
 }
 
 fn made(source: &Source, quality: Quality) -> Kept {
     let isa = if quality == Quality::Best { &source.best } else { &source.quick };
-    let output = crate::emit::compile(isa, &source.module, source.function(), Layout::Row).unwrap();
+    let output =
+        crate::emit::compile(isa, &source.module, source.function(), Layout::Row, source.checked)
+            .unwrap();
     Kept { quality, took: Duration::from_micros(7), output }
 }
 
@@ -277,7 +280,8 @@ fn keys_differ_where_code_would() {
         ("    .shared .align 4 .b8 s[1024];\n", more),
     ] {
         assert!(TEXT.contains(from));
-        let source = Source::new(module(&TEXT.replace(from, to)), 0, None).unwrap();
+        let source =
+            Source::new(module(&TEXT.replace(from, to)), 0, None, Checked::default()).unwrap();
         keys.push(Key::of(&source, Layout::Row));
     }
     // Other processors.
@@ -311,7 +315,7 @@ fn sum(mul: &str, fused: bool) -> Source {
     if fused {
         cushim_ptx::contract(&mut module);
     }
-    Source::new(Arc::new(module), 0, None).unwrap()
+    Source::new(Arc::new(module), 0, None, Checked::default()).unwrap()
 }
 
 /// The same text is loaded with and without contraction (`CUSHIM_FMAD`, the level of optimisation, `.target debug`).

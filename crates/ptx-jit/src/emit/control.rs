@@ -319,6 +319,11 @@ impl Emit<'_> {
             self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &warp);
             return Ok(());
         }
+        if self.checked.barriers
+            && matches!(inst.sem, Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)))
+        {
+            self.show_barrier(inst);
+        }
         let known = inst.sem == Operation::Barrier(Barrier::Sync) && barrier_number(inst).is_some();
         if known {
             // Mostly all lanes of the warp come at once: the block sees to the rest.
@@ -402,6 +407,9 @@ impl Emit<'_> {
         let sources = if collective { 0 } else { inst.src.len() };
         if !apart && sources.max(inst.dst.len()) > INTERFACE.slots {
             return Err(self.unsupported(inst, "more operands or results than helpers are given"));
+        }
+        if !self.checked.is_none() {
+            self.show(inst);
         }
         match inst.sem {
             op if op.is_pure() => self.pure(inst),

@@ -5,6 +5,7 @@
 use super::group::Group;
 use super::touched::Touched;
 use super::val::Val;
+use crate::checked::Checked;
 use crate::error::NotCompiled;
 use crate::simt::plan::Plan;
 use crate::simt::plan::set::Set;
@@ -28,6 +29,8 @@ pub(super) struct Emit<'a> {
     pub(super) b: FunctionBuilder<'a>,
     pub(super) f: &'a Function,
     pub(super) plan: &'a Plan,
+    /// What is shown to whoever looks on.
+    pub(super) checked: Checked,
     /// Registers whose NaNs are all canonical, whatever bits the code keeps.
     pub(super) clean: Vec<Option<cushim_ptx::types::Scalar>>,
     /// The processor has fused multiply-add, and roundings to whole numbers.

@@ -32,7 +32,14 @@ impl Emit<'_> {
         let Term::Branch { taken, other, .. } = region.term else { return None };
         let round = (taken == Edge::To(k)) != (other == Edge::To(k));
         let code = &self.f.code[region.start..region.end];
-        if k == 0 || !round || self.plan.fair || region.result.is_some() || code.len() > LONGEST {
+        // What is shown is shown once.
+        if !self.checked.is_none()
+            || k == 0
+            || !round
+            || self.plan.fair
+            || region.result.is_some()
+            || code.len() > LONGEST
+        {
             return None;
         }
         let mut streams = false;

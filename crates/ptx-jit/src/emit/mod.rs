@@ -8,6 +8,7 @@
 mod address;
 mod arithmetic;
 mod call;
+mod checked;
 mod compare;
 mod control;
 mod convert;
@@ -35,6 +36,7 @@ mod val;
 mod value;
 mod warp_loop;
 
+use crate::checked::Checked;
 use crate::error::NotCompiled;
 use crate::level;
 use crate::simt::plan::set::Set;
@@ -91,6 +93,7 @@ pub(crate) fn compile(
     module: &Module,
     f: &Function,
     layout: Layout,
+    checked: Checked,
 ) -> Result<Output, NotCompiled> {
     fits(f)?;
     let plan = Plan::new(f, layout);
@@ -99,7 +102,7 @@ pub(crate) fn compile(
     context.func.signature = entry();
     let mut builders = FunctionBuilderContext::new();
     let b = FunctionBuilder::new(&mut context.func, &mut builders);
-    let mut e = emitter(b, isa, module, f, &plan);
+    let mut e = emitter(b, isa, module, f, &plan, checked);
     let (begin, warp) = (e.begin, e.warp);
     e.jump(begin, &[warp]);
     e.dispatch_block();
@@ -134,6 +137,7 @@ fn emitter<'a>(
     module: &Module,
     f: &'a Function,
     plan: &'a Plan,
+    checked: Checked,
 ) -> Emit<'a> {
     let [helper, preserving, touching] = helpers(&mut b);
 
@@ -163,6 +167,7 @@ fn emitter<'a>(
         b,
         f,
         plan,
+        checked,
         clean,
         has_fma,
         has_rounding,

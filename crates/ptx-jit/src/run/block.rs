@@ -9,7 +9,7 @@ use crate::warp::Uniform;
 use crate::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, SLOTS, WAITS, Warp, WarpLoop};
 use cushim_ptx::exec::cluster::Arrivals;
 pub(super) use cushim_ptx::exec::schedule::Outcome;
-use cushim_ptx::exec::{Cause, Fault};
+use cushim_ptx::exec::{BlockWatch, Cause, Fault};
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
@@ -68,6 +68,8 @@ pub(super) struct BlockSlot {
     /// Who has come to the cluster's barrier.
     arrivals: Arrivals,
     dirty: bool,
+    /// Who looks on; warps have its address.
+    watch: Option<Box<Box<dyn BlockWatch>>>,
 }
 
 /// Bytes before the first warp.
@@ -116,6 +118,8 @@ fn idle() -> Warp {
         local_size: 0,
         arena: 0,
         arena_size: 0,
+        marks: 0,
+        watch: std::ptr::null_mut(),
         helpers: std::ptr::null(),
         preserve_all: super::preserve_all::call as *const () as usize,
         touch: super::preserve_all::touch as *const () as usize,
@@ -203,6 +207,10 @@ impl BlockSlot {
         let mut masks = vec![0u32; regions * n];
         let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
         let launch = exec.launch;
+        let looks_on = exec.host.watch();
+        let mut watch = looks_on.map(|watch| Box::new(watch.blocks()));
+        let watched =
+            watch.as_mut().map_or(std::ptr::null_mut(), |watch| std::ptr::from_mut(&mut **watch));
         let sites = exec.variant.sites.iter().map(|site| site.results.len());
         // Atomics on vectors use the second for what they have read. Registers that come back from stacks go another way.
         let results = sites.max().unwrap_or(0).clamp(2, SLOTS);
@@ -228,6 +236,8 @@ impl BlockSlot {
                 local_size: exec.local_size.into(),
                 arena: exec.arena.base(),
                 arena_size: exec.arena.size(),
+                marks: looks_on.map_or(0, |watch| watch.marks().base),
+                watch: watched,
                 helpers: helpers.as_ptr(),
                 uniform,
                 exec: std::ptr::from_ref(exec).cast(),
@@ -267,6 +277,7 @@ impl BlockSlot {
             barriers,
             arrivals: Arrivals::default(),
             dirty: false,
+            watch,
         }
     }
 
@@ -314,6 +325,9 @@ impl BlockSlot {
             if exec.local_size > 0 {
                 self.local.zero();
             }
+        }
+        if let Some(watch) = &mut self.watch {
+            watch.begin(block, exec.shared_size.into());
         }
         self.barriers.iter_mut().for_each(Barrier::reset);
         self.arrivals.clear(self.warps.len());
@@ -393,6 +407,9 @@ impl BlockSlot {
         let (alive, met) = (warp_loop.alive, warp_loop.met != 0);
         debug_assert_eq!(alive, self.warps.iter().map(|w| u32::from(w.live != 0)).sum::<u32>());
         if alive == 0 {
+            if let Some(watch) = &mut self.watch {
+                watch.end();
+            }
             return Ok(Outcome::Done);
         }
         for w in &mut self.warps {

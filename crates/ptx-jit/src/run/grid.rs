@@ -146,6 +146,10 @@ impl Watch {
 /// end soon, and only few of a grid at once, of which each thread is to have its share.
 fn longest_run(exec: &Exec<'_>) -> u64 {
     let Some(steps) = exec.variant.steps else { return 1 };
+    // Whoever looks on hears of each block.
+    if exec.host.watch().is_some() {
+        return 1;
+    }
     // Memory that is empty when a block begins is emptied outside the code, as are stacks; blocks of a cluster run by turns.
     if exec.launch.cluster_size() > 1
         || exec.shared_size > 0

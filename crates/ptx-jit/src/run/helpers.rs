@@ -11,6 +11,7 @@ use super::guard::{Body, Guarded};
 use super::lane::{lanes, warp, width};
 use super::mbarrier;
 use super::memory;
+use super::show;
 use super::texture;
 use super::{avx512, vector_float, vector_int};
 use crate::warp::Which;
@@ -87,6 +88,7 @@ helpers! {
     Shuffle: vector_int::shuffle,
     Asynchronous: asynchronous::asynchronous,
     Texture: texture::texture,
+    Show: show::show,
 }
 
 unsafe fn pure(w: *mut Warp, n: u32, mask: u32) -> u32 {

@@ -7,6 +7,7 @@ use super::stack::Stack;
 use super::tier::Variant;
 use crate::cache::Cache;
 use crate::caught;
+use crate::checked::Checked;
 use crate::error::NotCompiled;
 use crate::simt::plan::Layout;
 use crate::source::Source;
@@ -89,11 +90,26 @@ impl Kernel {
         block: [u32; 3],
         cache: Option<Arc<Cache>>,
     ) -> Result<Kernel, NotCompiled> {
+        Kernel::checked(module, kernel, block, cache, Checked::default())
+    }
+
+    /// As [`Kernel::with_cache`]; the code shows what it does to whoever looks on ([`Host::watch`]).
+    ///
+    /// # Errors
+    /// As [`Kernel::new`].
+    pub fn checked(
+        module: &Arc<Module>,
+        kernel: u32,
+        block: [u32; 3],
+        cache: Option<Arc<Cache>>,
+        checked: Checked,
+    ) -> Result<Kernel, NotCompiled> {
         let found = module.functions.get(kernel as usize);
         if !found.is_some_and(|f| f.entry && f.defined) {
             return Err(NotCompiled::NoKernel(kernel));
         }
-        let source = guarded(module, kernel, || Source::new(module.clone(), kernel, cache))?;
+        let source =
+            guarded(module, kernel, || Source::new(module.clone(), kernel, cache, checked))?;
         let this = Kernel { source, variants: Mutex::default(), told: AtomicBool::new(false) };
         this.variant(Layout::of(block))?;
         Ok(this)

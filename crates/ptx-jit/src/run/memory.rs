@@ -10,7 +10,7 @@ use crate::warp::Warp;
 use crate::warp::{Addresses, Site, at_once};
 use cushim_ptx::alu;
 use cushim_ptx::exec::cluster::{self, RANK_SIZE};
-use cushim_ptx::exec::{Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use cushim_ptx::exec::{Access, Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use cushim_ptx::sem::{Atomic, Operation, Source};
 use cushim_ptx::types::Space;
 
@@ -283,6 +283,12 @@ pub(super) unsafe fn copy_async(w: *mut Warp, n: u32, mask: u32) -> u32 {
         };
         let (to, from) = (w.value(0, site.operands[0], l), w.value(1, site.operands[1], l));
         let mut bytes = [0u8; 16];
+        let shown = w.show_lane(site, l, Access::Read, (Space::Global, from), count);
+        let shown =
+            shown.and_then(|()| w.show_lane(site, l, Access::Write, (Space::Shared, to), size));
+        if let Err(cause) = shown {
+            return w.fail(site, l, cause);
+        }
         if count > 0 {
             match w.place(Space::Global, from, l, count as u64, false) {
                 // SAFETY: `place` has checked the range.

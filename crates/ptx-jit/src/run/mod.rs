@@ -30,6 +30,7 @@ mod operand;
 #[cfg(any(test, debug_assertions))]
 mod panics;
 mod preserve_all;
+mod show;
 mod stack;
 mod texture;
 mod tier;

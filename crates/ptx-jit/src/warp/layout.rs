@@ -6,7 +6,7 @@ use super::state::{Row, Slot, Warp, WarpLoop};
 use std::mem::offset_of;
 
 /// Changes with what any field means, where its offset does not say it.
-const VERSION: usize = 3;
+const VERSION: usize = 4;
 
 macro_rules! offsets {
     ($(#[$meta:meta])* $name:ident of $of:ident: $($field:ident),* $(,)?) => {
@@ -32,7 +32,7 @@ macro_rules! offsets {
 offsets! {
     /// Offsets in a [`Warp`].
     WarpOffsets of Warp:
-    act, answer, arena, arena_size, budget, from, full, gathered, globals, height, helpers, live, local_size, low, masks, meet, next, params, preserve_all, reduced, room, rows, scratch, shared, shared_size, status, taking, tid, touch, uniform, warps,
+    act, answer, arena, arena_size, budget, from, full, gathered, globals, height, helpers, live, local_size, low, marks, masks, meet, next, params, preserve_all, reduced, room, rows, scratch, shared, shared_size, status, taking, tid, touch, uniform, warps,
 }
 
 offsets! {

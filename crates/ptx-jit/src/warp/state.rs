@@ -4,7 +4,7 @@
 //! of a launch is behind pointers that only helpers follow.
 
 use super::site::Site;
-use cushim_ptx::exec::Fault;
+use cushim_ptx::exec::{BlockWatch, Fault};
 use cushim_ptx::ir::{Function, Inst};
 use cushim_ptx::sem::Operation;
 use std::ops::{Deref, DerefMut};
@@ -190,6 +190,8 @@ pub(crate) struct Warp {
     pub(crate) local_size: u64,
     pub(crate) arena: u64,
     pub(crate) arena_size: u64,
+    /// Where the marks of device memory are, see [`cushim_ptx::exec::Marks`].
+    pub(crate) marks: u64,
     pub(crate) helpers: *const usize,
     /// The thunk for helpers that code rarely calls.
     pub(crate) preserve_all: usize,
@@ -218,6 +220,8 @@ pub(crate) struct Warp {
     pub(crate) exec: *const (),
     pub(crate) sites: *const Site,
     pub(crate) site_count: usize,
+    /// Who looks on, or null: see [`cushim_ptx::exec::watch`].
+    pub(crate) watch: *mut Box<dyn BlockWatch>,
     /// Number in the block.
     pub(crate) index: u32,
     pub(crate) regions: u32,

@@ -272,19 +272,7 @@ impl Fault {
 
     /// The message, with functions called what `named` says, and behind an address that is wrong what is `near` it.
     pub fn message(&self, named: &dyn Fn(&str) -> String, near: Option<&str>) -> String {
-        let mut text = match (self.access, &*self.cause) {
-            (Some(access), Cause::Address { address, bytes, space }) => {
-                let near = near.unwrap_or("expected an address inside an allocation");
-                let s = plural(*bytes);
-                format!("invalid {space} {access} of {bytes} byte{s} at {address:#x}, {near}")
-            }
-            (Some(access), Cause::Misaligned { address, bytes }) => {
-                format!(
-                    "misaligned {access} of {bytes} bytes at {address:#x}, expected a multiple of {bytes}"
-                )
-            }
-            (_, cause) => cause.to_string(),
-        };
+        let mut text = self.what(near);
         text += &format!("; kernel {}", named(&self.kernel));
         let function = self.spot.as_ref().and_then(|spot| spot.function.as_deref());
         if let Some(function) = function {
@@ -296,6 +284,23 @@ impl Fault {
             text += &format!(", {spot}");
         }
         text
+    }
+
+    /// What happened, without where; behind an address that is wrong what is `near` it.
+    pub fn what(&self, near: Option<&str>) -> String {
+        match (self.access, &*self.cause) {
+            (Some(access), Cause::Address { address, bytes, space }) => {
+                let near = near.unwrap_or("expected an address inside an allocation");
+                let s = plural(*bytes);
+                format!("invalid {space} {access} of {bytes} byte{s} at {address:#x}, {near}")
+            }
+            (Some(access), Cause::Misaligned { address, bytes }) => {
+                format!(
+                    "misaligned {access} of {bytes} bytes at {address:#x}, expected a multiple of {bytes}"
+                )
+            }
+            (_, cause) => cause.to_string(),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 use super::device::Caller;
 use super::fault::Cause;
 use super::runtime::RuntimeCall;
+use super::watch::Watch;
 
 /// What kernels ask of their host.
 pub trait Host {
@@ -27,6 +28,10 @@ pub trait Host {
     }
     /// A call of CUDA's device runtime: what it answers, or why the launch ends. `None`: this host has no such call.
     fn runtime(&self, _call: RuntimeCall, _caller: &mut dyn Caller) -> Option<Result<u64, Cause>> {
+        None
+    }
+    /// Who looks on while the launch runs, if somebody does.
+    fn watch(&self) -> Option<&dyn Watch> {
         None
     }
     /// Something is wrong that the launch survives; whoever runs the program shall know.

@@ -28,6 +28,7 @@ mod printf;
 pub use printf::format as printf;
 pub mod runtime;
 pub mod schedule;
+pub mod watch;
 
 pub use address::{
     FUNCTION_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE, function_pointer,
@@ -44,3 +45,4 @@ pub use layout::{initial_bytes, shared_layout, shared_size};
 pub use memory::{BadAddress, Memory};
 pub use plain::PlainMemory;
 pub use runtime::RuntimeCall;
+pub use watch::{BlockWatch, Marks, Touch, Watch};

@@ -6,7 +6,7 @@ use super::memory::Place;
 use super::warp::{Warp, lanes};
 use crate::exec::asynchronous::{Reach, run};
 use crate::exec::bytes::word;
-use crate::exec::{Cause, Fault};
+use crate::exec::{Access, Cause, Fault};
 use crate::ir::{Inst, Src};
 use crate::sem::Asynchronous;
 use crate::types::Space;
@@ -20,15 +20,24 @@ struct Lane<'a, 'e> {
     lane: usize,
 }
 
+impl Lane<'_, '_> {
+    fn show(&mut self, access: Access, space: Space, at: u64, bytes: usize) -> Result<(), Fault> {
+        let Lane { exec, common, warp, inst, lane } = self;
+        exec.show_lane(common, warp, inst, *lane, access, (space, at), bytes)
+    }
+}
+
 impl Reach for Lane<'_, '_> {
     type Error = Fault;
 
     fn read(&mut self, space: Space, address: u64, out: &mut [u8]) -> Result<(), Fault> {
+        self.show(Access::Read, space, address, out.len())?;
         let place = self.exec.place(space, address);
         self.exec.read_bytes(self.common, self.warp, self.inst, self.lane, place, out)
     }
 
     fn write(&mut self, space: Space, address: u64, bytes: &[u8]) -> Result<(), Fault> {
+        self.show(Access::Write, space, address, bytes.len())?;
         let place = self.exec.place(space, address);
         self.exec.write_bytes(self.common, self.warp, self.inst, self.lane, place, bytes)
     }
@@ -41,6 +50,7 @@ impl Reach for Lane<'_, '_> {
         new: &mut dyn FnMut(u64) -> u64,
     ) -> Result<(), Fault> {
         if let Place::Global(at) = self.exec.place(space, address) {
+            self.show(Access::Atomic, space, address, bytes as usize)?;
             return match self.exec.memory.update(at, bytes, new) {
                 Ok(_) => Ok(()),
                 Err(_) => Err(self.fail(Cause::Address { address: at, bytes, space: "global" })),

@@ -24,7 +24,8 @@ impl Block {
         let warps = (0..exec.threads.div_ceil(32)).map(Warp::new).collect::<Vec<_>>();
         let barriers = Barriers::new(warps.len());
         let (shared, arrivals) = (Vec::new(), Arrivals::default());
-        let common = Common { index: [0; 3], shared, rank: 0, barriers, arrivals, steps: 0 };
+        let watch = exec.host.watch().map(|watch| watch.blocks());
+        let common = Common { index: [0; 3], shared, rank: 0, barriers, arrivals, watch, steps: 0 };
         Block { index: [0; 3], warps, common }
     }
 
@@ -34,6 +35,9 @@ impl Block {
         self.common.index = index;
         self.common.rank = rank;
         self.common.steps = 0;
+        if let Some(watch) = &mut self.common.watch {
+            watch.begin(index, exec.shared_size.into());
+        }
         self.common.barriers.clear();
         self.common.arrivals.clear(self.warps.len());
         let kernel = &exec.module.functions[exec.launch.kernel as usize];
@@ -52,6 +56,16 @@ impl Block {
     /// Runs until nothing can go on, or about `budget` instructions. Returns how
     /// many ran.
     pub(super) fn run(&mut self, exec: &Exec<'_>, budget: u64) -> Result<u64, Fault> {
+        let ran = self.run_warps(exec, budget)?;
+        if self.is_done()
+            && let Some(watch) = &mut self.common.watch
+        {
+            watch.end();
+        }
+        Ok(ran)
+    }
+
+    fn run_warps(&mut self, exec: &Exec<'_>, budget: u64) -> Result<u64, Fault> {
         let start = self.common.steps;
         loop {
             let before = self.common.steps;

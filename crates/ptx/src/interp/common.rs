@@ -1,6 +1,7 @@
 //! State that the warps of a block share.
 
 use super::barrier::Barriers;
+use crate::exec::BlockWatch;
 use crate::exec::cluster::{self, Arrivals};
 
 /// What the warps of a block share.
@@ -13,6 +14,8 @@ pub(super) struct Common {
     pub(super) barriers: Barriers,
     /// Who has come to the cluster's barrier.
     pub(super) arrivals: Arrivals,
+    /// Who looks on.
+    pub(super) watch: Option<Box<dyn BlockWatch>>,
     /// Instructions run so far: the clock.
     pub(super) steps: u64,
 }

@@ -5,7 +5,7 @@ use super::launch::Exec;
 use super::warp::{Lanes, Warp, lanes};
 use crate::alu;
 use crate::exec::bytes::word;
-use crate::exec::{Cause, Fault, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
+use crate::exec::{Access, Cause, Fault, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_SIZE};
 use crate::ir::{Base, Inst, Src};
 use crate::sem::{Atomic, Operation, Source};
 use crate::types::Space;
@@ -284,9 +284,13 @@ impl Exec<'_> {
             let n = (count[l] as usize).min(size);
             let mut bytes = [0; 16];
             if n > 0 {
+                let at = (Space::Global, from[l]);
+                self.show_lane(common, warp, inst, l, Access::Read, at, n)?;
                 let place = Place::Global(from[l]);
                 self.read_bytes(common, warp, inst, l, place, &mut bytes[..n])?;
             }
+            let at = (Space::Shared, to[l]);
+            self.show_lane(common, warp, inst, l, Access::Write, at, size)?;
             self.write_bytes(common, warp, inst, l, Place::Shared(to[l]), &bytes[..size])?;
         }
         Ok(())

@@ -36,6 +36,7 @@ mod texture;
 mod turn;
 mod versions;
 mod warp;
+mod watched;
 
 use crate::exec::schedule::{self, Engine, Outcome};
 use crate::exec::{Cause, Fault, Host, Launch, Memory};

@@ -232,6 +232,9 @@ impl Exec<'_> {
             self.read(common, warp, frame, src, &mut values);
             lanes(active).filter(|l| values[*l] & 1 != 0).fold(0u32, |m, l| m | 1 << l)
         });
+        if let Some(watch) = &mut common.watch {
+            watch.arrive(warp.index, active, inst, id as u32, count);
+        }
         common.barriers.arrive(id, warp.index, active, count, predicate);
         if inst.sem == Operation::Barrier(Barrier::Arrive) {
             warp.fragments[0].pc += 1;

@@ -99,6 +99,7 @@ pub unsafe fn prepare(function: &Arc<Function>, launch: &LaunchCall) -> Result<D
         dynamic_shared: launch.shared,
         arguments,
         cooperative: launch.cooperative,
+        trail: cushim_accel::checks().and_then(|checks| checks.here()),
     };
     accelerator().check(&dispatch).map_err(|why| {
         say_once(&why.to_string());

@@ -222,7 +222,10 @@ pub fn make(context: &Owner, form: Form, is_level: bool) -> Result<Arc<Array>, i
     let row = width.checked_mul(form.check()?).ok_or(wrong)?;
     let plane = row.checked_mul(height.max(1)).ok_or(wrong)?;
     let bytes = plane.checked_mul(depth.max(1)).filter(|bytes| *bytes <= isize::MAX as usize);
-    let address = super::take::allocate(context.device, MemoryKind::Device, bytes.ok_or(wrong)?)?;
+    let bytes = bytes.ok_or(wrong)?;
+    let address = super::take::allocate(context.device, MemoryKind::Device, bytes)?;
+    // What surfaces write is not told.
+    super::count_as_written(address, bytes);
     let array = Arc::new(Array { address, form, row, is_level, context: context.id });
     ARRAYS.add(array.clone());
     Ok(array)

@@ -35,13 +35,20 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
         let fits = address.checked_add(bytes as u64).is_some();
         return match role == Role::Any && fits && is_pageable(address) {
             true => Ok(Home::Pageable),
-            false => Err(status::INVALID_VALUE),
+            false => {
+                refused(address, bytes);
+                Err(status::INVALID_VALUE)
+            }
         };
     };
     if !super::holds(&range, address, bytes) {
         // A block of the program that is page-locked in part may go on behind that part.
         let own = range.source == Source::Registered && role == Role::Any;
-        return if own { Ok(Home::Pageable) } else { Err(status::INVALID_VALUE) };
+        if own {
+            return Ok(Home::Pageable);
+        }
+        refused(address, bytes);
+        return Err(status::INVALID_VALUE);
     }
     Ok(match range.source {
         Source::Host | Source::Registered | Source::Managed | Source::ManagedVariable => {
@@ -55,6 +62,13 @@ pub fn home(address: u64, bytes: usize, role: Role) -> Result<Home, i32> {
         | Source::Mapped
         | Source::Imported => Home::Device,
     })
+}
+
+/// Tells whoever checks the program.
+fn refused(address: u64, bytes: usize) {
+    if let Some(checks) = cushim_accel::checks() {
+        checks.beyond(address, bytes as u64);
+    }
 }
 
 /// A row of bytes.

@@ -224,6 +224,8 @@ entry! {
         // What is written meanwhile would be lost.
         let shared = stream::alone(|| sharing.share(range.base));
         let (file, from) = shared.map_err(|failure| status::of(&failure))?;
+        // What other processes write is not told.
+        super::count_as_written(range.base, range.bytes);
         let made = Handle::new(What::Memory, &file)?;
         let (device, bytes, id) = (range.device as u32, range.bytes as u64, range.id);
         give(pHandle, Handle { device, from, bytes, id, ..made })

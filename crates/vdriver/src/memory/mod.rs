@@ -122,6 +122,13 @@ pub fn add(
     range
 }
 
+/// Tells whoever checks the program that memory may be read from now on, as it is written where nobody sees it.
+pub fn count_as_written(address: u64, bytes: usize) {
+    if let Some(checks) = cushim_accel::checks() {
+        checks.written(address, bytes as u64);
+    }
+}
+
 /// A number that no other range has.
 pub fn next_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)

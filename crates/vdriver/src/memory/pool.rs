@@ -120,6 +120,11 @@ impl Pool {
         self.backing.as_ref().is_some_and(|backing| backing.imported)
     }
 
+    /// Whether memory that was freed is not handed out again: where the program's accesses are checked.
+    fn keeps_apart(&self) -> bool {
+        self.backing.is_none() && cushim_accel::checks().is_some_and(|checks| checks.keeps_apart())
+    }
+
     fn memory(&self, bytes: usize) -> Result<u64, i32> {
         match &self.backing {
             Some(backing) => backing.allocate(bytes),
@@ -141,6 +146,8 @@ impl Pool {
         if bytes as u64 > memory {
             return Err(status::OUT_OF_MEMORY);
         }
+        // Where each allocation is to have memory of its own, it has just the bytes that were asked for.
+        let apart = self.keeps_apart();
         let mut state = lock(&self.state);
         let most = state.most;
         let place = state.heap.take(bytes as u64, stream, most).ok_or(status::OUT_OF_MEMORY)?;
@@ -156,7 +163,7 @@ impl Pool {
                 let room = state.heap.reserved().saturating_sub(bytes as u64);
                 state.release(room);
                 drop(state);
-                let address = self.memory(bytes);
+                let address = self.memory(if apart { asked } else { bytes });
                 state = lock(&self.state);
                 if let Err(error) = address {
                     state.heap.free(place, stream, Signal::completed());
@@ -182,10 +189,21 @@ impl Pool {
             return;
         }
         let bytes = range.bytes.next_multiple_of(GRAIN);
+        let apart = self.keeps_apart();
         let mut state = lock(&self.state);
         state.used = state.used.saturating_sub(range.bytes as u64);
         if let Some(place) = state.places.remove(&range.base) {
             state.heap.free(place, stream, free.clone());
+        }
+        if apart {
+            state.held = state.held.saturating_sub(bytes as u64);
+            drop(state);
+            let address = range.base;
+            if let Some(checks) = cushim_accel::checks() {
+                checks.freed_later(address);
+            }
+            free.then(move || accelerator().free(address));
+            return;
         }
         HELD.fetch_add(1, Ordering::Relaxed);
         state.free.push(Block { address: range.base, bytes, free, stream });

@@ -16,9 +16,15 @@ use cushim_accel::locks::read;
 /// CUDA_ERROR_INVALID_VALUE for what is not the first address of such a range.
 pub fn free(base: u64, of: &[Source]) -> Result<(), i32> {
     let range = find(base).filter(|range| range.base == base && of.contains(&range.source));
-    let range = range.ok_or(status::INVALID_VALUE)?;
+    let wrong = || {
+        if let Some(checks) = cushim_accel::checks() {
+            checks.not_freed(base);
+        }
+        status::INVALID_VALUE
+    };
+    let range = range.ok_or_else(wrong)?;
     // Two threads may free one address: the first that takes it out has it.
-    remove(base).ok_or(status::INVALID_VALUE)?;
+    remove(base).ok_or_else(wrong)?;
     quiesce();
     give_back(&range);
     Ok(())
@@ -45,6 +51,9 @@ pub fn forget_context(context: &Context) {
     };
     let gone: Vec<_> = read(&RANGES).values().filter(own).cloned().collect();
     for range in gone.iter().filter_map(|range| remove(range.base)) {
+        if let Some(checks) = cushim_accel::checks() {
+            checks.abandoned(range.base);
+        }
         give_back(&range);
     }
     mipmap::forget_context(context);

@@ -1,0 +1,10 @@
+// An address that is freed twice, and one that nobody allocated.
+#include <cstdio>
+
+int main() {
+    int *a;
+    cudaMalloc(&a, 1000);
+    printf("%s\n", cudaGetErrorName(cudaFree(a + 4)));
+    printf("%s\n", cudaGetErrorName(cudaFree(a)));
+    printf("%s\n", cudaGetErrorName(cudaFree(a)));
+}

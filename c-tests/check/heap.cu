@@ -1,0 +1,18 @@
+// A kernel writes behind the end of what malloc gave it.
+#include <cstdio>
+
+__global__ void make(int *to) {
+    char *own = (char *)malloc(20);
+    for (int n = 0; n < 24; n += 4)
+        *(int *)(own + n) = n;
+    *to = own[16];
+    free(own);
+}
+
+int main() {
+    int *to;
+    cudaMalloc(&to, sizeof(int));
+    make<<<1, 1>>>(to);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    cudaFree(to);
+}

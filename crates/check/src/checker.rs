@@ -1,0 +1,293 @@
+//! What is known of the program's memory, and what is wrong with how it is used.
+//!
+//! Owns the table of allocations with the marks of their bytes, and the rules: which bytes may be accessed, which have
+//! been written. A byte is marked when any access of it is right: in an allocation that is in use, and, where reads of what
+//! nobody wrote are looked for, written. Must not know how kernels run.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::thread::ThreadId;
+
+use cushim_accel::Trail;
+use cushim_accel::locks::lock;
+
+use super::bits::Bits;
+use super::blocks::{Block, Blocks, Kind, Place, red_zone};
+use super::finding::{Finding, Findings, Trails};
+use super::options::{Options, Tool};
+use super::trail;
+
+/// Whether bytes lie in memory that is there and that nobody has told of.
+pub type Elsewhere = Box<dyn Fn(u64, u64) -> bool + Send + Sync>;
+
+/// The errors of a thread that the program has not looked at.
+#[derive(Debug)]
+struct Pending {
+    name: String,
+    by: Trail,
+    count: u64,
+}
+
+/// What is known.
+pub struct Checker {
+    /// What is looked for.
+    pub options: Options,
+    pub(super) bits: Bits,
+    pub(super) blocks: Mutex<Blocks>,
+    findings: Findings,
+    elsewhere: Elsewhere,
+    pending: Mutex<HashMap<ThreadId, Pending>>,
+    launches: AtomicU64,
+    /// A launch failed: every call behind it fails, frees among them.
+    broken: AtomicBool,
+}
+
+/// What is to be said of an access.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing.
+    Right,
+    /// Nobody has written this byte, the first of them.
+    Unwritten(u64),
+    /// It is not inside of an allocation that is in use.
+    Outside,
+}
+
+impl Checker {
+    /// For the range of addresses that all device memory comes from. `None` where there is no memory for it, or findings
+    /// cannot be told.
+    pub fn new(
+        options: Options,
+        (first, size): (u64, u64),
+        elsewhere: Elsewhere,
+    ) -> Option<Checker> {
+        let (bits, findings) = (Bits::new(first, size)?, Findings::open(&options.file)?);
+        let (blocks, pending) = (Mutex::default(), Mutex::default());
+        let (launches, broken) = (AtomicU64::new(0), AtomicBool::new(false));
+        Some(Checker { options, bits, blocks, findings, elsewhere, pending, launches, broken })
+    }
+
+    /// Whether something is looked for.
+    pub fn has(&self, tool: Tool) -> bool {
+        self.options.tools.has(tool)
+    }
+
+    /// Whether accesses of kernels to device memory are looked at.
+    pub fn looks_at_kernels(&self) -> bool {
+        [Tool::Memory, Tool::Init, Tool::Race, Tool::Sync].into_iter().any(|tool| self.has(tool))
+    }
+
+    /// Bytes behind an allocation that are to be nobody's.
+    pub fn red_zone(&self, bytes: u64) -> u64 {
+        red_zone(bytes)
+    }
+
+    /// An allocation is there from now on.
+    pub fn allocated(&self, at: u64, bytes: u64, kind: Kind) {
+        // Variables have their first values, and what the host writes into its memory nobody sees.
+        let marked = !self.has(Tool::Init) || !matches!(kind, Kind::Device | Kind::Heap);
+        let made = (!matches!(kind, Kind::Variable(_) | Kind::Heap)).then(trail::here);
+        lock(&self.blocks).add(at, Block { bytes, kind, made, leaves: None, freed: None });
+        if marked {
+            self.bits.set(at, bytes);
+        } else {
+            self.bits.clear(at, bytes);
+        }
+    }
+
+    /// An allocation is freed: what is to be given back now. `None`: nobody told of such an allocation.
+    pub fn freed(&self, at: u64) -> Option<Vec<u64>> {
+        let mut blocks = lock(&self.blocks);
+        let by = blocks.at(at)?.leaves.clone().unwrap_or_else(trail::here);
+        let (bytes, back) = blocks.free(at, Some(by))?;
+        self.bits.clear(at, bytes);
+        Some(back)
+    }
+
+    /// The program gives an allocation back, which goes when a stream gets there.
+    pub(super) fn leaves(&self, at: u64) {
+        lock(&self.blocks).leave(at, trail::here());
+    }
+
+    /// A variable is gone with its module.
+    pub fn forget(&self, at: u64) {
+        if let Some(block) = lock(&self.blocks).remove(at) {
+            self.bits.clear(at, block.bytes);
+        }
+    }
+
+    /// What is to be said of an access. A byte that nobody wrote is told of once.
+    pub fn judge(&self, address: u64, bytes: u64, writes: bool, reads: bool) -> Verdict {
+        if self.bits.are_set(address, bytes) || !self.bits.holds(address, 1) {
+            return Verdict::Right;
+        }
+        let blocks = lock(&self.blocks);
+        match blocks.owner(address, bytes) {
+            Some((block, true)) if block.freed.is_none() => {
+                let clear = self.bits.first_clear(address, bytes);
+                if reads || writes {
+                    self.bits.set(address, bytes);
+                }
+                match clear.filter(|_| reads && self.has(Tool::Init)) {
+                    Some(at) => Verdict::Unwritten(at),
+                    None => Verdict::Right,
+                }
+            }
+            Some(_) => Verdict::Outside,
+            _ if (self.elsewhere)(address, bytes) => Verdict::Right,
+            _ => Verdict::Outside,
+        }
+    }
+
+    /// Bytes were copied; what the copy read that nobody wrote, if that is looked for and nobody else will know.
+    pub fn copied(&self, to: u64, from: u64, bytes: u64) -> Option<u64> {
+        let (known, told) = (self.bits.holds(from, bytes), self.bits.holds(to, bytes));
+        match (known, told) {
+            (true, true) => self.bits.copy(to, from, bytes),
+            (false, true) => self.bits.set(to, bytes),
+            (true, false) if self.has(Tool::Init) => {
+                let clear = self.bits.first_clear(from, bytes)?;
+                return (self.judge(clear, 1, false, true) != Verdict::Right).then_some(clear);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Memory was written.
+    pub fn set(&self, at: u64, bytes: u64) {
+        self.bits.set(at, bytes);
+    }
+
+    /// Whether a launch of this kernel is reported on; it counts as one.
+    pub fn reports_on(&self, symbol: &str) -> bool {
+        let named = self.options.kernel.as_ref().is_none_or(|part| {
+            let name = cushim_names::Name::new(symbol);
+            match part.strip_prefix('=') {
+                Some(whole) => {
+                    [&name.mangled, &name.full, &name.short].contains(&&whole.to_owned())
+                }
+                None => symbol.contains(part) || name.full.contains(part),
+            }
+        });
+        if !named {
+            return false;
+        }
+        let number = self.launches.fetch_add(1, Relaxed);
+        let behind = number.checked_sub(self.options.skip);
+        behind.is_some_and(|n| self.options.count.is_none_or(|count| n < count))
+    }
+
+    /// A launch failed, and with it its context: what comes of that is not told of.
+    pub fn break_off(&self) {
+        self.broken.store(true, Relaxed);
+    }
+
+    fn is_broken(&self) -> bool {
+        self.broken.load(Relaxed)
+    }
+
+    /// Tells a finding, if its tool is wanted.
+    pub fn tell(&self, finding: &Finding) {
+        if self.has(finding.tool) {
+            self.findings.tell(finding);
+        }
+    }
+
+    /// The allocation nearest to an address in words, and who allocated and freed it.
+    pub fn near(&self, address: u64, bytes: u64) -> Option<(String, Trails)> {
+        let blocks = lock(&self.blocks);
+        let (at, block, place) = blocks.nearest(address, bytes)?;
+        let whole = format!("{} of {} bytes at {at:#x}", block.kind.words(), block.bytes);
+        let of = match block.freed {
+            Some(_) => format!("{whole}, which was freed"),
+            None => whole,
+        };
+        let text = match place {
+            Place::Inside => format!("{} bytes into {of}", address - at),
+            Place::Across => format!("across a bound of {of}"),
+            Place::Behind(0) => format!("right after {of}"),
+            Place::Behind(by) => format!("{by} bytes after {of}"),
+            Place::Before(0) => format!("right before {of}"),
+            Place::Before(by) => format!("{by} bytes before {of}"),
+        };
+        let mut trails = Vec::new();
+        if let Some(made) = &block.made {
+            trails.push(("allocated".to_owned(), Some(made.clone())));
+        }
+        if let Some(Some(freed)) = &block.freed {
+            trails.push(("freed".to_owned(), Some(freed.clone())));
+        }
+        Some((text, trails))
+    }
+
+    /// A call of this thread failed.
+    pub(super) fn pend(&self, error: i32, name: &str) {
+        if !self.has(Tool::Api) || self.is_broken() {
+            return;
+        }
+        let mut all = lock(&self.pending);
+        let name = format!("{name} ({error})");
+        all.entry(std::thread::current().id())
+            .and_modify(|pending| pending.count += 1)
+            .or_insert_with(|| Pending { name, by: trail::here(), count: 1 });
+    }
+
+    /// This thread looked at its errors.
+    pub(super) fn looked_at(&self) {
+        if self.has(Tool::Api) {
+            lock(&self.pending).remove(&std::thread::current().id());
+        }
+    }
+
+    /// Tells what is known at the end only.
+    pub(super) fn finish(&self) {
+        for (_, pending) in std::mem::take(&mut *lock(&self.pending)) {
+            self.tell(&unseen(pending));
+        }
+        let blocks: Vec<(u64, Block)> =
+            lock(&self.blocks).in_use().map(|(at, block)| (at, block.clone())).collect();
+        self.tell_leaks(blocks);
+        self.findings.end();
+    }
+
+    /// Tells allocations that the program has not freed: those of one place together.
+    pub(super) fn tell_leaks(&self, blocks: Vec<(u64, Block)>) {
+        if !self.has(Tool::Leak) || self.is_broken() {
+            return;
+        }
+        // In the order of addresses, so that the same program has the same report.
+        let mut places: Vec<(String, (u64, u64, Block))> = Vec::new();
+        for (_, block) in blocks {
+            let Some(made) = &block.made else { continue };
+            let place = format!("{} {:?}", block.kind.words(), trail::frames(made));
+            match places.iter_mut().find(|(known, _)| *known == place) {
+                Some((_, sum)) => (sum.0, sum.1) = (sum.0 + 1, sum.1 + block.bytes),
+                None => places.push((place, (1, block.bytes, block))),
+            }
+        }
+        for (_, (count, bytes, block)) in places {
+            let what = block.kind.words();
+            let message = match count {
+                1 => format!("{bytes} bytes of {what} are never freed"),
+                _ => format!("{bytes} bytes of {what} in {count} allocations are never freed"),
+            };
+            let trails = vec![("allocated".to_owned(), block.made)];
+            self.tell(&Finding { tool: Tool::Leak, kind: "leak", message, at: None, trails });
+        }
+    }
+}
+
+fn unseen(Pending { name, by, count }: Pending) -> Finding {
+    let call = trail::frames(&by).call.unwrap_or_else(|| "a call".into());
+    let more = match count {
+        1 => String::new(),
+        2 => ", and another error of the thread behind it".into(),
+        _ => format!(", and {} more errors of the thread behind it", count - 1),
+    };
+    let message =
+        format!("{call} failed with {name}, and the program never asked for the error{more}");
+    let trails = vec![("called".to_owned(), Some(by))];
+    Finding { tool: Tool::Api, kind: "error not looked at", message, at: None, trails }
+}

@@ -1,0 +1,203 @@
+//! A finding, and the line that tells it.
+//!
+//! Owns what is told of one, which findings are the same, and the file's lines: each is a JSON object in one write, so that
+//! lines of several processes do not mix. Must not know how anything was found.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Mutex;
+
+use cushim_accel::Trail;
+use cushim_accel::locks::lock;
+use cushim_names::Name;
+use cushim_ptx::exec::Spot;
+
+use super::json::{Object, list};
+use super::options::Tool;
+use super::trail;
+
+/// Stacks of the program, and what was done there.
+pub type Trails = Vec<(String, Option<Trail>)>;
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// By which tool.
+    pub tool: Tool,
+    /// What kind of finding, in a word or two that never change.
+    pub kind: &'static str,
+    /// What was found, in a line.
+    pub message: String,
+    /// In which kernel.
+    pub at: Option<At>,
+    /// More places: what each is, and the stack.
+    pub trails: Trails,
+}
+
+/// Where in a kernel.
+#[derive(Debug, Clone)]
+pub struct At {
+    /// The kernel, as its symbol is called.
+    pub kernel: String,
+    /// The block.
+    pub block: [u32; 3],
+    /// The thread in it.
+    pub thread: [u32; 3],
+    /// The instruction, if it is one's.
+    pub spot: Option<Spot>,
+}
+
+impl Finding {
+    /// The same for findings that are told once: of one tool and kind at one place of the code.
+    fn key(&self) -> String {
+        let place = match &self.at {
+            Some(at) => {
+                // A line of the source may be many instructions.
+                let spot = at.spot.as_ref().map(|spot| match &spot.source[..] {
+                    [] => format!("PTX {} of text {}", spot.pos, spot.text),
+                    lines => format!("{lines:?}"),
+                });
+                format!("{} {}", at.kernel, spot.unwrap_or_default())
+            }
+            None => {
+                let first = self.trails.first().and_then(|(_, trail)| trail.as_ref());
+                first.map_or(self.message.clone(), |trail| format!("{:?}", trail::frames(trail)))
+            }
+        };
+        format!("{} {} {place}", self.tool.word(), self.kind)
+    }
+
+    fn line(&self, key: &str) -> String {
+        let mut line = Object::new()
+            .raw("pid", std::process::id())
+            .text("key", key)
+            .text("tool", self.tool.word())
+            .text("kind", self.kind)
+            .text("message", &self.message);
+        if let Some(at) = &self.at {
+            let three = |n: [u32; 3]| list(n.iter().map(u32::to_string));
+            line = line
+                .text("kernel", &Name::new(&at.kernel).full)
+                .text("symbol", &at.kernel)
+                .raw("block", three(at.block))
+                .raw("thread", three(at.thread));
+            if let Some(spot) = &at.spot {
+                let function = spot.function.as_deref().map(|name| Name::new(name).full);
+                line = line.text("place", &spot.to_string()).maybe("function", function.as_deref());
+                if let Some(source) = spot.source.first() {
+                    line = line.text("file", &source.file).raw("line", source.line);
+                }
+            }
+        }
+        let trails = self.trails.iter().map(|(what, trail)| {
+            let frames = trail.as_ref().map(trail::frames).unwrap_or_default();
+            let own = frames.own.iter().map(|frame| {
+                Object::new()
+                    .text("function", &frame.function)
+                    .maybe("place", frame.place.as_deref())
+                    .end()
+            });
+            let what = Object::new().text("what", what).maybe("call", frames.call.as_deref());
+            what.raw("frames", list(own)).end()
+        });
+        line.raw("trails", list(trails)).end()
+    }
+}
+
+/// Tells findings.
+#[derive(Debug)]
+pub struct Findings {
+    file: Mutex<File>,
+    /// How often each was found, by key.
+    told: Mutex<HashMap<String, u64>>,
+}
+
+impl Findings {
+    /// Into a file that is there, and is no link. `None` where it cannot be written.
+    pub fn open(path: &Path) -> Option<Findings> {
+        let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let file = File::options().append(true).custom_flags(flags).open(path).ok()?;
+        let findings = Findings { file: Mutex::new(file), told: Mutex::default() };
+        findings.write(Object::new().raw("begin", std::process::id()).end());
+        Some(findings)
+    }
+
+    fn write(&self, mut line: String) {
+        line.push('\n');
+        // A full disk has nowhere to be told.
+        let _ = lock(&self.file).write_all(line.as_bytes());
+    }
+
+    /// Tells a finding, unless it was told.
+    pub fn tell(&self, finding: &Finding) {
+        let key = finding.key();
+        let first = {
+            let mut told = lock(&self.told);
+            let count = told.entry(key.clone()).or_default();
+            *count += 1;
+            *count == 1
+        };
+        if first {
+            self.write(finding.line(&key));
+        }
+    }
+
+    /// The process ends: how often each was found.
+    pub fn end(&self) {
+        let told = std::mem::take(&mut *lock(&self.told));
+        for (key, count) in told.into_iter().filter(|(_, count)| *count > 1) {
+            let line = Object::new().raw("pid", std::process::id()).text("key", &key);
+            self.write(line.raw("count", count).end());
+        }
+        self.write(Object::new().raw("end", std::process::id()).end());
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod tests {
+    use super::*;
+
+    fn finding(thread: u32) -> Finding {
+        let at =
+            At { kernel: "_Z3addv".into(), block: [1, 0, 0], thread: [thread, 0, 0], spot: None };
+        let trails = vec![("launched".into(), None)];
+        let message = "a \"thing\"".into();
+        Finding { tool: Tool::Memory, kind: "kind", message, at: Some(at), trails }
+    }
+
+    #[test]
+    fn equal_findings_are_told_once_and_counted() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("findings");
+        assert!(Findings::open(&path).is_none(), "it has to be there");
+        std::fs::write(&path, "").unwrap();
+        let findings = Findings::open(&path).unwrap();
+        (0..3).for_each(|thread| findings.tell(&finding(thread)));
+        findings.end();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let pid = std::process::id();
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 4, "{text}");
+        assert_eq!(lines[0], format!("{{\"begin\":{pid}}}"));
+        let start = format!("{{\"pid\":{pid},\"key\":\"memory kind _Z3addv \",");
+        let rest = "\"tool\":\"memory\",\"kind\":\"kind\",\"message\":\"a \\\"thing\\\"\",\
+                    \"kernel\":\"add()\",\"symbol\":\"_Z3addv\",\"block\":[1,0,0],\"thread\":[0,0,0],\
+                    \"trails\":[{\"what\":\"launched\",\"frames\":[]}]}";
+        assert_eq!(lines[1], format!("{start}{rest}"));
+        assert_eq!(lines[2], format!("{start}\"count\":3}}"));
+        assert_eq!(lines[3], format!("{{\"end\":{pid}}}"));
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("findings"), folder.path().join("link"));
+        std::fs::write(&path, "").unwrap();
+        std::os::unix::fs::symlink(&path, &link).unwrap();
+        assert!(Findings::open(&link).is_none());
+    }
+}

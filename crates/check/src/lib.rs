@@ -1,0 +1,22 @@
+//! What `cushim check` looks for while kernels run on the CPU.
+//!
+//! Owns what is remembered of memory, blocks and calls, the rules, and the findings. Each of its parts knows one thing:
+//! [`options`] what is looked for, [`bits`] a bit for each byte of device memory, [`blocks`] allocations, [`checker`] the
+//! rules about memory, [`calls`] what driver and runtime tell, [`look`] what kernels do, [`trail`] places in the program,
+//! [`finding`] what is told, [`json`] its form. Must not know how kernels run, or where memory comes from: engines show what
+//! they do ([`cushim_ptx::exec::Watch`]), and whoever owns memory says what it gives and takes back.
+
+pub mod bits;
+pub mod blocks;
+mod calls;
+pub mod checker;
+pub mod finding;
+mod json;
+pub mod look;
+pub mod options;
+pub mod trail;
+
+pub use blocks::Kind;
+pub use checker::{Checker, Verdict};
+pub use look::{Launch, Looks};
+pub use options::{Options, Tool};

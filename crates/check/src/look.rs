@@ -1,0 +1,232 @@
+//! Looking on while a kernel runs.
+//!
+//! Owns what is remembered of a launch and of a block, and the findings in kernels. Must not know how kernels run.
+
+use std::sync::Arc;
+
+use cushim_accel::Trail;
+use cushim_ptx::exec::watch::resolve;
+use cushim_ptx::exec::{Access, BlockWatch, Cause, Fault, Marks, Touch, Watch, lanes};
+use cushim_ptx::ir::{Base, Inst, Module, Src};
+use cushim_ptx::types::Space;
+
+use super::checker::{Checker, Verdict};
+use super::finding::{At, Finding, Trails};
+use super::options::Tool;
+
+/// A launch that is looked at.
+pub struct Launch {
+    /// What is known of memory.
+    pub checker: Arc<Checker>,
+    /// The kernel's module, and its number there.
+    pub module: Arc<Module>,
+    /// The kernel's number in it.
+    pub kernel: u32,
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Blocks of a cluster.
+    pub cluster: u64,
+    /// Where the program launched it.
+    pub trail: Option<Trail>,
+    /// Findings in it are told.
+    pub reported: bool,
+}
+
+/// Looks on at a launch.
+pub struct Looks(pub Arc<Launch>);
+
+impl Watch for Looks {
+    fn marks(&self) -> Marks {
+        Marks { base: self.0.checker.bits.base() }
+    }
+
+    fn blocks(&self) -> Box<dyn BlockWatch> {
+        Box::new(Looking { launch: self.0.clone(), block: [0; 3], written: Written::default() })
+    }
+}
+
+impl Launch {
+    /// The launch failed: a finding, if it is one of those that are looked for.
+    pub fn failed(&self, fault: &Fault) {
+        self.checker.break_off();
+        let (tool, kind) = match *fault.cause {
+            Cause::Address { .. } => (Tool::Memory, "out of bounds"),
+            Cause::Misaligned { .. } => (Tool::Memory, "misaligned"),
+            Cause::Handle { .. } => (Tool::Memory, "no texture or surface"),
+            Cause::Surface { .. } => (Tool::Memory, "surface out of bounds"),
+            Cause::Stack { .. } => (Tool::Memory, "stack overflow"),
+            Cause::FunctionPointer { .. } => (Tool::Memory, "no function"),
+            Cause::Deadlock => (Tool::Sync, "deadlock"),
+            _ => return,
+        };
+        let near = match *fault.cause {
+            Cause::Address { address, bytes, space: "global" } => {
+                self.checker.near(address, bytes.into())
+            }
+            _ => None,
+        };
+        let freed = near.as_ref().is_some_and(|(text, _)| text.ends_with("which was freed"));
+        let kind = if freed && kind == "out of bounds" { "use after free" } else { kind };
+        let message = fault.what(near.as_ref().map(|(text, _)| text.as_str()));
+        self.tell(tool, kind, message, fault, near.map(|(_, trails)| trails).unwrap_or_default());
+    }
+
+    fn tell(
+        &self,
+        tool: Tool,
+        kind: &'static str,
+        message: String,
+        fault: &Fault,
+        mut trails: Trails,
+    ) {
+        if !self.reported {
+            return;
+        }
+        if self.trail.is_some() {
+            trails.insert(0, ("launched".to_owned(), self.trail.clone()));
+        }
+        let at = At {
+            kernel: fault.kernel.clone(),
+            block: fault.block,
+            thread: fault.thread,
+            spot: fault.spot.as_deref().cloned(),
+        };
+        self.checker.tell(&Finding { tool, kind, message, at: Some(at), trails });
+    }
+
+    /// The thread of a lane in its block.
+    fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
+        let [x, y, _] = self.block.map(|side| side.max(1));
+        let t = warp * 32 + lane as u32;
+        [t % x, t / x % y, t / x / y]
+    }
+}
+
+/// Which bytes of a block's own memory were written: of its shared memory, and of each thread's local memory.
+#[derive(Debug, Default)]
+struct Written {
+    shared: Vec<bool>,
+    local: Vec<Vec<bool>>,
+}
+
+impl Written {
+    /// The bytes of an access, as far as they are there.
+    fn of(&mut self, space: Space, thread: usize, at: u64, bytes: u64) -> Option<&mut [bool]> {
+        let (at, bytes) = (usize::try_from(at).ok()?, bytes as usize);
+        /// Local memory beyond this is not looked at.
+        const LARGEST: usize = 1 << 20;
+        let end = at.checked_add(bytes)?;
+        if space == Space::Shared {
+            return self.shared.get_mut(at..end);
+        }
+        if self.local.len() <= thread {
+            self.local.resize(thread + 1, Vec::new());
+        }
+        let own = self.local.get_mut(thread)?;
+        if own.len() < end && end <= LARGEST {
+            own.resize(end, false);
+        }
+        own.get_mut(at..end)
+    }
+}
+
+/// Looks on at blocks, one after the other.
+struct Looking {
+    launch: Arc<Launch>,
+    block: [u32; 3],
+    written: Written,
+}
+
+impl Looking {
+    fn unwritten(&self, touch: &Touch<'_>, lane: usize, space: Space, first: u64, text: &str) {
+        let launch = &*self.launch;
+        let name = match space {
+            Space::Shared => "shared",
+            Space::Local => "local",
+            _ => "global",
+        };
+        let (bytes, what) = (touch.bytes, touch.access);
+        let s = if bytes == 1 { "" } else { "s" };
+        let message = format!(
+            "{name} {what} of {bytes} byte{s} that nobody wrote: the byte at {first:#x}{text}"
+        );
+        let thread = launch.thread(touch.warp, lane);
+        let (module, pos) = (&launch.module, Some(touch.inst.pos));
+        let fault = Fault::new(module, launch.kernel, Cause::Trap, pos, self.block, thread);
+        let near = (name == "global").then(|| launch.checker.near(first, 1)).flatten();
+        let trails = near.map(|(_, trails)| trails).unwrap_or_default();
+        launch.tell(Tool::Init, "read of unwritten memory", message, &fault, trails);
+    }
+
+    /// A lane's access to device memory.
+    fn global(&self, touch: &Touch<'_>, lane: usize, at: u64) -> Result<(), (usize, Cause)> {
+        let checker = &self.launch.checker;
+        let (writes, reads) = (touch.access != Access::Read, touch.access != Access::Write);
+        match checker.judge(at, touch.bytes, writes, reads) {
+            Verdict::Right => Ok(()),
+            Verdict::Unwritten(first) => {
+                let near = checker.near(first, 1).map(|(text, _)| format!(", {text}"));
+                self.unwritten(touch, lane, Space::Global, first, &near.unwrap_or_default());
+                Ok(())
+            }
+            Verdict::Outside if checker.has(Tool::Memory) && self.launch.reported => {
+                let bytes = u32::try_from(touch.bytes).unwrap_or(u32::MAX);
+                Err((lane, Cause::Address { address: at, bytes, space: "global" }))
+            }
+            Verdict::Outside => Ok(()),
+        }
+    }
+
+    /// A lane's access to memory of the block's own.
+    fn own(&mut self, touch: &Touch<'_>, lane: usize, space: Space, at: u64) {
+        // Other blocks of a cluster write each other's shared memory, which is not seen here.
+        if !self.launch.checker.has(Tool::Init)
+            || (space == Space::Shared && self.launch.cluster > 1)
+        {
+            return;
+        }
+        // Arguments of functions lie in local memory that code names itself; who hands them over need not tell.
+        let named = matches!(touch.inst.src.first(), Some(Src::Memory(Base::Symbol(_), _)));
+        if space == Space::Local && named {
+            return;
+        }
+        let thread = (touch.warp * 32) as usize + lane;
+        let Some(bytes) = self.written.of(space, thread, at, touch.bytes) else { return };
+        let missing = match touch.access {
+            Access::Write => None,
+            _ => bytes.iter().position(|written| !written),
+        };
+        // What was told of is not told of again.
+        bytes.fill(true);
+        if let Some(n) = missing {
+            self.unwritten(touch, lane, space, at + n as u64, "");
+        }
+    }
+}
+
+impl BlockWatch for Looking {
+    fn begin(&mut self, block: [u32; 3], shared: u64) {
+        self.block = block;
+        if self.launch.checker.has(Tool::Init) {
+            self.written.shared.clear();
+            self.written.shared.resize(shared as usize, false);
+            self.written.local.clear();
+        }
+    }
+
+    fn touch(&mut self, touch: &Touch<'_>) -> Result<(), (usize, Cause)> {
+        for lane in lanes(touch.lanes) {
+            let Some(address) = touch.addresses.get(lane) else { continue };
+            match resolve(touch.space, *address) {
+                (space @ (Space::Shared | Space::Local), at) => self.own(touch, lane, space, at),
+                (Space::Param, _) => {}
+                (_, at) => self.global(touch, lane, at)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, _: u32, _: u32, _: &Inst, _: u32, _: Option<u32>) {}
+
+    fn end(&mut self) {}
+}

@@ -1,0 +1,139 @@
+//! What is looked for, as the launcher says it in the environment.
+//!
+//! Owns the variables' names and meaning. Must not know who looks.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What can be looked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tool {
+    /// Accesses outside of allocations, wrong frees, copies and sets beyond ends.
+    Memory,
+    /// Reads of memory that nobody wrote.
+    Init,
+    /// Accesses of two threads that nothing orders.
+    Race,
+    /// Barriers that part of a block does not reach.
+    Sync,
+    /// Allocations that are never freed.
+    Leak,
+    /// Calls that fail, and whose errors the program does not ask for.
+    Api,
+}
+
+impl Tool {
+    /// All there are.
+    pub const ALL: [Tool; 6] =
+        [Tool::Memory, Tool::Init, Tool::Race, Tool::Sync, Tool::Leak, Tool::Api];
+
+    /// As it is written.
+    pub fn word(self) -> &'static str {
+        match self {
+            Tool::Memory => "memory",
+            Tool::Init => "init",
+            Tool::Race => "race",
+            Tool::Sync => "sync",
+            Tool::Leak => "leak",
+            Tool::Api => "api",
+        }
+    }
+}
+
+/// Several of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Tools(u8);
+
+impl Tools {
+    /// Of words with commas between; `all` is every one. What is no tool's name is left out: the launcher has checked.
+    pub fn of(words: &str) -> Tools {
+        let all: Vec<&str> = words.split(',').map(str::trim).collect();
+        let wanted = |tool: &Tool| all.contains(&tool.word()) || all.contains(&"all");
+        Tool::ALL.into_iter().filter(wanted).fold(Tools(0), |tools, tool| tools.with(tool))
+    }
+
+    fn with(self, tool: Tool) -> Tools {
+        Tools(self.0 | 1 << tool as u8)
+    }
+
+    /// Whether one is among them.
+    pub fn has(self, tool: Tool) -> bool {
+        self.0 >> tool as u8 & 1 != 0
+    }
+}
+
+/// Which tools, with commas between (`CUSHIM_CHECK`); nothing is checked without.
+pub const TOOLS: &str = "CUSHIM_CHECK";
+/// The file that findings are appended to, which is there.
+pub const FILE: &str = "CUSHIM_CHECK_FILE";
+/// A part of the names of kernels that are reported on, or a whole one behind `=`; all without.
+pub const KERNEL: &str = "CUSHIM_CHECK_KERNEL";
+/// How many launches of those are not reported on, and then how many are: `SKIP,COUNT`.
+pub const LAUNCHES: &str = "CUSHIM_CHECK_LAUNCHES";
+
+/// What is looked for, and where it is told.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// The tools.
+    pub tools: Tools,
+    /// Where findings go.
+    pub file: PathBuf,
+    /// A part of a kernel's name, mangled or as in the source; behind `=` all of it.
+    pub kernel: Option<String>,
+    /// Launches that are left out at first.
+    pub skip: u64,
+    /// Launches after those, if not all.
+    pub count: Option<u64>,
+}
+
+impl Options {
+    /// As the environment says; `None` where nothing is to be checked.
+    pub fn from(get: impl Fn(&str) -> Option<OsString>) -> Option<Options> {
+        let text = |name| get(name).map(|value| value.to_string_lossy().into_owned());
+        let tools = Tools::of(&text(TOOLS)?);
+        let file = PathBuf::from(get(FILE)?);
+        if tools == Tools::default() || !file.is_absolute() {
+            return None;
+        }
+        let launches = text(LAUNCHES).unwrap_or_default();
+        let (skip, count) = launches.split_once(',').unwrap_or((&launches, ""));
+        let kernel = text(KERNEL).filter(|name| !name.is_empty());
+        let (skip, count) = (skip.parse().unwrap_or(0), count.parse().ok());
+        Some(Options { tools, file, kernel, skip, count })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(set: &[(&str, &str)]) -> Option<Options> {
+        Options::from(|name| {
+            set.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+        })
+    }
+
+    #[test]
+    fn tools_are_named_by_words() {
+        let some = Tools::of("memory, leak,nonsense");
+        assert!(some.has(Tool::Memory) && some.has(Tool::Leak) && !some.has(Tool::Init));
+        assert!(Tool::ALL.into_iter().all(|tool| Tools::of("all").has(tool)));
+        assert_eq!(Tools::of("none"), Tools::default());
+    }
+
+    #[test]
+    fn without_tools_or_file_nothing_is_checked() {
+        let (tools, file) = ((TOOLS, "init"), (FILE, "/tmp/x"));
+        assert!(with(&[tools]).is_none() && with(&[file]).is_none());
+        assert!(with(&[(TOOLS, "x"), file]).is_none() && with(&[tools, (FILE, "x")]).is_none());
+        let plain = with(&[tools, file]).map(|o| (o.kernel, o.skip, o.count));
+        assert_eq!(plain, Some((None, 0, None)));
+        let all = with(&[tools, file, (KERNEL, "mul"), (LAUNCHES, "3,5")]);
+        let all = all.map(|o| (o.kernel, o.skip, o.count));
+        assert_eq!(all, Some((Some("mul".into()), 3, Some(5))));
+        assert_eq!(
+            with(&[tools, file, (LAUNCHES, "3")]).map(|o| (o.skip, o.count)),
+            Some((3, None))
+        );
+    }
+}

@@ -1,0 +1,272 @@
+//! `cushim check`: a program on the CPU, with what is wrong with its kernels and calls.
+//!
+//! Owns the options, the file that the program's processes tell their findings in, and the exit status. Must not know how
+//! anything is found ([`cushim_ptx::exec::Watch`]), or how a report looks ([`text`], [`sarif`]).
+
+mod gather;
+mod sarif;
+mod text;
+
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+pub use gather::{Found, Report, gather};
+
+use crate::launch::{self, Backend, BackendArgs, Ending, Environment, Fmad, Held, Signals};
+use crate::{Error, Outcome, environ};
+
+/// Arguments of `cushim check`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER, override_usage = "cushim check [OPTIONS] [--] PROG [ARGS]...")]
+pub struct CheckArgs {
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        help_heading = "Program",
+        trailing_var_arg = true,
+        value_name = "PROG [ARGS]",
+        value_hint = clap::ValueHint::CommandWithArguments
+    )]
+    command: Vec<OsString>,
+
+    /// What to look for, with commas between
+    #[arg(long, value_name = "TOOLS", value_enum, value_delimiter = ',', default_value = "memory")]
+    tool: Vec<Tool>,
+
+    /// Report only on kernels of this name: NAME or kernel_substring=NAME a part of it, kernel_name=NAME all of it
+    #[arg(long, value_name = "NAME")]
+    kernel_name: Option<String>,
+
+    /// Report on so many launches of those kernels, and not on later ones
+    #[arg(long, value_name = "N")]
+    launch_count: Option<u64>,
+
+    /// Do not report on the first N launches of those kernels
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    launch_skip: u64,
+
+    /// End with this status if something is found and the program ends with 0
+    #[arg(long, value_name = "STATUS", default_value_t = 0, help_heading = "Report")]
+    error_exitcode: u8,
+
+    /// Write the report into FILE instead of stderr
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    log_file: Option<PathBuf>,
+
+    /// Also write the findings as JSON into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    json: Option<PathBuf>,
+
+    /// Also write the findings as SARIF 2.1.0, which tools for code review read, into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    sarif: Option<PathBuf>,
+
+    /// Print at most N findings; all are counted
+    #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Report")]
+    print_limit: usize,
+
+    /// Symbol file of a stripped program with a static CUDA runtime
+    #[arg(long, value_name = "FILE", value_delimiter = ':', help_heading = "Running")]
+    symbols: Vec<PathBuf>,
+
+    /// Fuse products and sums as NVIDIA's compiler does [default: on]
+    #[arg(long, value_name = "WHETHER", help_heading = "Running")]
+    fmad: Option<Fmad>,
+
+    /// Path of libcushim.so, if it is not beside this program or in ../lib
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    lib: Option<PathBuf>,
+}
+
+/// What can be looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Tool {
+    /// Accesses outside of allocations, wrong frees, copies and sets beyond ends
+    #[value(alias = "memcheck")]
+    Memory,
+    /// Reads of global, shared and local memory that nobody wrote
+    #[value(alias = "initcheck")]
+    Init,
+    /// Allocations that are never freed
+    Leak,
+    /// Calls that fail, and whose error the program does not ask for
+    Api,
+    /// All of these
+    All,
+}
+
+impl Tool {
+    fn word(self) -> &'static str {
+        match self {
+            Tool::Memory => "memory",
+            Tool::Init => "init",
+            Tool::Leak => "leak",
+            Tool::Api => "api",
+            Tool::All => "memory,init,leak,api",
+        }
+    }
+}
+
+const AFTER: &str = "\
+The program runs as with `cushim run --backend cpu`: no GPU, no rebuild. Compile it with -lineinfo, and its host code with -g, \
+for lines of the source in the report.
+
+Options are those of NVIDIA's compute-sanitizer where they mean the same; memcheck and initcheck are other names of memory \
+and init. An access outside of memory ends its launch with an error, as there.
+
+What each tool finds and what it does not: docs/check.md.
+
+Examples:
+  cushim check ./app
+  cushim check --tool all --error-exitcode 1 ./app
+  cushim check --tool memory,leak --sarif app.sarif -- ctest
+
+Exit status: the program's own; STATUS of --error-exitcode if that is 0 and something was found. 125 if cushim itself fails, \
+126 if the program cannot be run, 127 if it is not found.";
+
+/// Runs the command, and reports.
+pub fn run(args: CheckArgs) -> Outcome {
+    launch::untouched(&args.command)?;
+    environ::warn_of_unknown();
+    let backend = BackendArgs {
+        backend: Some(Backend::Cpu),
+        symbols: args.symbols.clone(),
+        fmad: args.fmad,
+        ..BackendArgs::default()
+    };
+    let cuda = backend.resolve(args.lib.as_deref(), Backend::Cpu)?;
+    let mut outputs = Vec::new();
+    // What cannot be written is known before the program runs.
+    for path in [&args.log_file, &args.json, &args.sarif].into_iter().flatten() {
+        let path = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
+        launch::make_folder(&path)?;
+        File::create(&path).map_err(|e| Error::io("write", &path, e))?;
+        outputs.push(path);
+    }
+    let place = Place::new()?;
+    let mut environment = cuda.environment(Some(&args.command[0]));
+    environment.extend(args.variables(&place.file));
+    environment.push(("CUSHIM_EVENTS", "none".into()));
+    environment.push((environ::LAUNCHER, launch::run_id().into()));
+    let mut signals = Signals::block();
+    let held = Held::fork(&args.command, &environment, &signals)?;
+    let ending = held.release()?.wait(&mut signals, &mut || {});
+    signals.release_keyboard();
+    let bytes = fs::read(&place.file).map_err(|e| Error::io("read", &place.file, e))?;
+    let report = gather(&bytes);
+    args.write(&report, &outputs)?;
+    Ok(match ending {
+        Ending::Status(0) if !report.found.is_empty() => args.error_exitcode,
+        other => other.end(),
+    })
+}
+
+impl CheckArgs {
+    /// What the program's processes are told.
+    fn variables(&self, file: &Path) -> Environment {
+        let tools: Vec<&str> = self.tool.iter().map(|tool| tool.word()).collect();
+        let count = self.launch_count.map(|count| count.to_string()).unwrap_or_default();
+        let mut set: Environment = vec![
+            (environ::CHECK[0], tools.join(",").into()),
+            (environ::CHECK[1], file.as_os_str().to_owned()),
+            (environ::CHECK[3], format!("{},{count}", self.launch_skip).into()),
+        ];
+        if let Some(name) = &self.kernel_name {
+            set.push((environ::CHECK[2], pattern(name).into()));
+        }
+        set
+    }
+
+    fn write(&self, report: &Report, outputs: &[PathBuf]) -> Result<(), Error> {
+        let mut outputs = outputs.iter();
+        let mut put = |wanted: bool, text: &dyn Fn() -> String| match outputs.next() {
+            Some(path) if wanted => {
+                fs::write(path, text()).map_err(|e| Error::io("write", path, e))
+            }
+            _ => Ok(()),
+        };
+        let text = text::report(report, self.print_limit);
+        match self.log_file {
+            Some(_) => put(true, &|| text.clone())?,
+            // A closed stderr is nobody's concern.
+            None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
+        }
+        if self.json.is_some() {
+            put(true, &|| report.json())?;
+        }
+        if self.sarif.is_some() {
+            put(true, &|| sarif::report(report))?;
+        }
+        Ok(())
+    }
+}
+
+/// What the library understands of a kernel's name.
+fn pattern(name: &str) -> String {
+    for (word, mark) in
+        [("kernel_name=", "="), ("kne=", "="), ("kernel_substring=", ""), ("kns=", "")]
+    {
+        if let Some(rest) = name.strip_prefix(word) {
+            return format!("{mark}{rest}");
+        }
+    }
+    name.to_owned()
+}
+
+/// The file that processes tell their findings in, in a folder of its own that goes with it.
+struct Place {
+    folder: PathBuf,
+    file: PathBuf,
+}
+
+impl Place {
+    fn new() -> Result<Place, Error> {
+        let folder = std::env::temp_dir().join(format!("cushim-check-{}", launch::run_id()));
+        let folder = std::path::absolute(&folder).map_err(|e| Error::io("find", &folder, e))?;
+        let made = DirBuilder::new().mode(0o700).create(&folder);
+        made.map_err(|e| Error::io("make the folder", &folder, e))?;
+        let file = folder.join("findings");
+        let made = File::options().write(true).create_new(true).mode(0o600).open(&file);
+        let place = Place { folder, file };
+        made.map_err(|e| Error::io("write", &place.file, e))?;
+        Ok(place)
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.file);
+        let _ = fs::remove_dir(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_kernels_are_written_as_for_compute_sanitizer() {
+        let cases = [
+            ("mul", "mul"),
+            ("kernel_substring=mul", "mul"),
+            ("kns=mul", "mul"),
+            ("kernel_name=mul", "=mul"),
+            ("kne=mul", "=mul"),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(pattern(given), expected);
+        }
+    }
+
+    #[test]
+    fn tools_have_the_names_that_the_library_knows() {
+        let all: Vec<&str> = Tool::value_variants().iter().map(|tool| tool.word()).collect();
+        let (each, together) = all.split_at(all.len() - 1);
+        assert_eq!(together, [each.join(",")]);
+    }
+}

@@ -1,0 +1,26 @@
+//! What compiled code shows whoever looks on while it runs.
+//!
+//! Owns the choice. Must not know how the code does it ([`crate::emit`]), or what is looked for
+//! ([`cushim_ptx::exec::Watch`]).
+
+/// What code shows of what it does; nothing by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Checked {
+    /// Accesses of device memory of which not every byte is marked ([`cushim_ptx::exec::Marks`]).
+    pub global: bool,
+    /// All accesses of device memory, marked or not.
+    pub every: bool,
+    /// Accesses of shared memory.
+    pub shared: bool,
+    /// Accesses of local memory.
+    pub local: bool,
+    /// Lanes that come to barriers of the block.
+    pub barriers: bool,
+}
+
+impl Checked {
+    /// Whether the code is as without checks.
+    pub fn is_none(self) -> bool {
+        self == Checked::default()
+    }
+}

@@ -1,0 +1,67 @@
+//! Showing whoever looks on what lanes are about to do ([`crate::exec::watch`]).
+//!
+//! Owns which instructions are shown, and how. Must not know what is looked for.
+
+use super::common::Common;
+use super::launch::Exec;
+use super::warp::Warp;
+use crate::exec::{Access, Fault, Touch};
+use crate::ir::Inst;
+use crate::sem::{MbarrierOp, Operation};
+use crate::types::Space;
+
+impl Exec<'_> {
+    /// Lanes are about to run an instruction: its accesses are shown, where it has some of known places.
+    pub(super) fn show(
+        &self,
+        common: &mut Common,
+        warp: &Warp,
+        inst: &Inst,
+        frame: usize,
+        active: u32,
+    ) -> Result<(), Fault> {
+        let (access, bytes) = match inst.sem {
+            Operation::Load(a) => (Access::Read, a.bytes()),
+            Operation::Store(a) => (Access::Write, a.bytes()),
+            Operation::Atomic(a) => (Access::Atomic, a.access.bytes()),
+            Operation::Mbarrier(m) => match (m.op, Access::of(inst, "")) {
+                (MbarrierOp::Pending, _) | (_, None) => return Ok(()),
+                (_, Some(access)) => (access, 8),
+            },
+            _ => return Ok(()),
+        };
+        let (addresses, space) = self.addresses(warp, frame, inst, 0);
+        let (lanes, bytes) = (active, u64::from(bytes));
+        let touch =
+            Touch { inst, access, warp: warp.index, lanes, space, addresses: &addresses, bytes };
+        self.show_touch(common, warp, &touch)
+    }
+
+    /// One lane's part of an instruction that copies.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn show_lane(
+        &self,
+        common: &mut Common,
+        warp: &Warp,
+        inst: &Inst,
+        lane: usize,
+        access: Access,
+        (space, address): (Space, u64),
+        bytes: usize,
+    ) -> Result<(), Fault> {
+        if common.watch.is_none() || bytes == 0 {
+            return Ok(());
+        }
+        let (addresses, lanes) = ([address; 32], 1 << lane);
+        let bytes = bytes as u64;
+        let touch =
+            Touch { inst, access, warp: warp.index, lanes, space, addresses: &addresses, bytes };
+        self.show_touch(common, warp, &touch)
+    }
+
+    fn show_touch(&self, common: &mut Common, warp: &Warp, touch: &Touch<'_>) -> Result<(), Fault> {
+        let Some(watch) = &mut common.watch else { return Ok(()) };
+        let done = watch.touch(touch);
+        done.map_err(|(lane, cause)| self.fault_at(common, warp, touch.inst, lane, cause))
+    }
+}
