@@ -15,6 +15,7 @@ use cushim_image::{Limits, amdgpu};
 
 use crate::describe;
 use crate::ffi::*;
+use crate::loaded::Loaded;
 use crate::ptx::{self, Translated};
 use crate::runtime::Core;
 use crate::together;
@@ -36,15 +37,6 @@ pub struct HsaCode {
     undefined: Vec<String>,
     /// Memory of managed variables: of this code, and of whoever loaded the same library before.
     _managed: (Taken, Option<Arc<dyn Code>>),
-}
-
-/// What the runtime has loaded, given back once.
-struct Loaded {
-    core: Arc<Core>,
-    executable: Executable,
-    reader: Option<Reader>,
-    /// The object, which the runtime may read as long as it is loaded.
-    _object: Box<[u8]>,
 }
 
 /// What a launch has beside the program's arguments.
@@ -72,18 +64,6 @@ struct Entry {
     arguments: Vec<Argument>,
     /// It was translated.
     facts: Option<Facts>,
-}
-
-impl Drop for Loaded {
-    fn drop(&mut self) {
-        // SAFETY: loaded, and nothing of it is in use.
-        unsafe {
-            let _ = (self.core.api.hsa_executable_destroy)(self.executable);
-            if let Some(reader) = self.reader {
-                let _ = (self.core.api.hsa_code_object_reader_destroy)(reader);
-            }
-        }
-    }
 }
 
 impl Drop for HsaCode {
@@ -446,46 +426,6 @@ impl HsaCode {
     /// A kernel's symbol, for messages.
     pub fn name(&self, kernel: usize) -> &str {
         self.kernels.get(kernel).map_or("", |kernel| &kernel.name)
-    }
-}
-
-impl Loaded {
-    fn new(core: &Arc<Core>, device: usize, object: &[u8]) -> Result<Loaded, Failure> {
-        let (api, agent) = (&core.api, core.device(device)?.gpu.agent);
-        let object: Box<[u8]> = object.into();
-        let mut executable = Executable(0);
-        // SAFETY: a place for a handle; an empty text.
-        let status = unsafe {
-            let (profile, rounding) = (PROFILE_FULL, ROUNDING_DEFAULT);
-            (api.hsa_executable_create_alt)(profile, rounding, c"".as_ptr(), &raw mut executable)
-        };
-        api.check("hsa_executable_create_alt", status)?;
-        let (at, bytes) = (object.as_ptr(), object.len());
-        // From here on a failure gives back what there is.
-        let mut loaded = Loaded { core: core.clone(), executable, reader: None, _object: object };
-        let mut reader = Reader(0);
-        // SAFETY: the object, which stays as long as it is loaded.
-        let status = unsafe {
-            (api.hsa_code_object_reader_create_from_memory)(at.cast(), bytes, &raw mut reader)
-        };
-        api.check("hsa_code_object_reader_create_from_memory", status)?;
-        loaded.reader = Some(reader);
-        let invalid = |call: &str, status: Status| match status {
-            SUCCESS => Ok(()),
-            OUT_OF_RESOURCES => Err(Failure::OutOfMemory),
-            INVALID_ISA => Err(Failure::NoImage(format!("{call}: {}", api.text(status)))),
-            status => Err(Failure::InvalidImage(format!("{call}: {}", api.text(status)))),
-        };
-        // SAFETY: handles of this executable; no options.
-        let status = unsafe {
-            let (options, nowhere) = (c"".as_ptr(), std::ptr::null_mut());
-            (api.hsa_executable_load_agent_code_object)(executable, agent, reader, options, nowhere)
-        };
-        invalid("hsa_executable_load_agent_code_object", status)?;
-        // SAFETY: a handle of this executable; no options.
-        let status = unsafe { (api.hsa_executable_freeze)(executable, c"".as_ptr()) };
-        invalid("hsa_executable_freeze", status)?;
-        Ok(loaded)
     }
 }
 

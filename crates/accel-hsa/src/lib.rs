@@ -2,7 +2,7 @@
 //!
 //! Owns the devices that stand for the GPUs of the machine. Each of its parts knows one thing: [`api`] where the runtime
 //! is, `agents` what it finds, `describe` what is said of it as a CUDA device, `memory` addresses, `signals` and `ring`
-//! what the runtime has of that name, `wire` bytes of packets and arguments, `calls`, `answers` and `heap` what kernels ask of their host, `code` loaded objects, `variables` theirs, `ptx` translation, `together` cooperative launches, `launch` what the
+//! what the runtime has of that name, `wire` bytes of packets and arguments, `calls`, `answers` and `heap` what kernels ask of their host, `loaded` objects, `code` what is in them, `variables` theirs, `ptx` translation, `together` cooperative launches, `launch` what the
 //! device does by itself, `stream` the order of it and of what it does not, `flight` and `fault` how it goes wrong.
 //! Must not know: CUDA's handles, containers of code.
 
@@ -18,6 +18,7 @@ mod flight;
 mod heap;
 mod kernargs;
 mod launch;
+mod loaded;
 mod memory;
 mod ptx;
 mod ring;

@@ -4,6 +4,7 @@
 //! where no lane spins on memory, and barriers stand where all threads of a block come, or none. What is not seen to be so
 //! is taken not to be. Must not know how code is made.
 
+pub(crate) mod counted;
 mod uniform;
 
 use crate::abi::Lanes;
@@ -32,7 +33,7 @@ fn independent(module: &Module, kernel: u32) -> bool {
         }
         let barrier = |inst: &Inst| matches!(inst.sem, Operation::Barrier(_));
         // A warp waits for others, which may share its wave.
-        if f.code.iter().any(crate::amdgpu::counts) {
+        if f.code.iter().any(counted::counts) {
             return false;
         }
         // What a function is called under is not known here.

@@ -5,49 +5,19 @@
 //! its first lane is with counts for lanes that the block does not have.
 
 use super::function::Emitter;
+use crate::layout::counted;
 use crate::llvm::{Type, Value};
 use crate::refusal::Refused;
-use cushim_ptx::ir::{Inst, Module, Src};
-use cushim_ptx::sem::{Barrier, Operation, Reduction};
-use std::collections::BTreeSet;
+use cushim_ptx::ir::{Inst, Src};
+use cushim_ptx::sem::{Barrier, Reduction};
 
 /// The word in shared memory through which warps add up.
 pub(super) const SUM: &str = "@cushim.sum";
 
-/// Whether an instruction is a barrier that counts threads.
-pub(crate) fn counts(inst: &Inst) -> bool {
-    let counted = !matches!(inst.src.get(1), None | Some(Src::None));
-    match inst.sem {
-        Operation::Barrier(Barrier::Arrive) => true,
-        Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)) => counted,
-        _ => false,
-    }
-}
-
-/// Whether barriers of a function count.
-pub(super) fn count_in(module: &Module, function: u32) -> bool {
-    module.functions.get(function as usize).is_some_and(|f| f.code.iter().any(counts))
-}
-
-/// Whether barriers count of a kernel, or of what it may call.
-pub(super) fn reached(module: &Module, kernel: u32) -> bool {
-    module.reachable(kernel).iter().any(|n| count_in(module, *n))
-}
-
-/// The numbers of barriers that count threads somewhere; `None` where not all are known.
-fn numbers(module: &Module) -> Option<BTreeSet<u64>> {
-    let all = module.functions.iter().flat_map(|f| &f.code).filter(|inst| counts(inst));
-    all.map(|inst| match inst.src.first() {
-        Some(Src::Imm(n)) => Some(*n),
-        _ => None,
-    })
-    .collect()
-}
-
 impl Emitter<'_> {
     /// Whether a barrier's number is, or may be, one that counts threads.
     fn is_counted(&self, inst: &Inst) -> bool {
-        let Some(numbers) = numbers(self.module) else { return true };
+        let Some(numbers) = counted::numbers(self.module) else { return true };
         match inst.src.first() {
             Some(Src::Imm(n)) => numbers.contains(n),
             _ => !numbers.is_empty(),

@@ -158,7 +158,7 @@ impl<'a> Emitter<'a> {
         self.item = self.b.intrinsic("llvm.amdgcn.workitem.id.x", &[], Type::Int(32), &[], &[]);
         self.thread = self.thread_number();
         if self.f.entry {
-            if super::barrier::reached(self.module, self.number) {
+            if crate::layout::counted::reached(self.module, self.number) {
                 self.b.line("call void @cushim.barriers.begin() #1");
             }
             self.end_idle_lanes();

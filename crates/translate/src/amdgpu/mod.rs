@@ -23,7 +23,6 @@ use crate::abi::{Facts, TABLE, launch_offset};
 use crate::layout;
 use crate::refusal::{Refusal, Refused};
 use crate::target::Target;
-pub(crate) use barrier::counts;
 use cushim_ptx::ir::Module;
 use names::Names;
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,7 +72,7 @@ pub fn emit(module: &Module, target: &Target) -> Text {
     }
     let needs = library::Needs {
         host: kernels.iter().any(|kernel: &Facts| kernel.host_calls),
-        barriers: wanted.iter().any(|n| barrier::count_in(module, *n)),
+        barriers: wanted.iter().any(|n| layout::counted::count_in(module, *n)),
     };
     let mut declared = BTreeSet::new();
     let library = library::text(target, needs, &mut declared);
