@@ -62,4 +62,4 @@ for name in names:
         print(name, matches(os.path.join(sys.argv[1], name + ".py")), flush=True)
     except Exception as error:
         traceback.print_exc()
-        print(name, "refused:" if "not supported" in str(error) else "failed:", str(error).strip().splitlines()[:1], flush=True)
+        print(name, "failed:", str(error).strip().splitlines()[:1], "False", flush=True)

@@ -92,7 +92,7 @@ pub fn run(args: EnvArgs) -> Outcome {
             link.shown()
         ));
     }
-    cuda.announce();
+    cuda.announce(None);
     crate::print(&text)?;
     if std::io::stderr().is_terminal() {
         let name = output.to_string_lossy();

@@ -110,6 +110,7 @@ impl RunArgs {
 /// Runs the command; comes back only if that fails.
 pub fn run(args: RunArgs) -> Outcome {
     launch::untouched(&args.command)?;
+    launch::refuse_foreign(&args.command[0])?;
     environ::warn_of_unknown();
     if !args.backend.emulate.is_empty() && args.backend.backend.is_none() {
         args.refuse_cuda()?;
@@ -128,7 +129,7 @@ pub fn run(args: RunArgs) -> Outcome {
     if let Some(log) = &args.log {
         command.env("CUSHIM_LOG", log);
     }
-    cuda.announce();
+    cuda.announce(Some(&args.command[0]));
     let source = command.exec();
     Err(Error::start(&args.command[0], source))
 }

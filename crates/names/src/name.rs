@@ -58,8 +58,8 @@ impl Name {
             }
             None => (no_return.as_str(), None),
         };
-        let short = lambdas(&without_marks(declarator));
-        Name { mangled: mangled.to_owned(), full, short, parameters }
+        let short = python_words(lambdas(&without_marks(declarator)));
+        Name { mangled: mangled.to_owned(), full: python_words(full), short, parameters }
     }
 }
 
@@ -91,6 +91,18 @@ fn without_marks(text: &str) -> String {
         rest = rest.get(first.len_utf8()..).unwrap_or("");
     }
     out
+}
+
+/// Numba writes what no identifier may hold as `_` and two hexadecimal digits: Python's `<locals>` is `_3clocals_3e`
+/// (numba.core.itanium_mangler).
+fn python_words(text: String) -> String {
+    const WORDS: [&str; 4] = ["locals", "lambda", "listcomp", "genexpr"];
+    if !text.contains("_3c") {
+        return text;
+    }
+    WORDS
+        .iter()
+        .fold(text, |text, word| text.replace(&format!("_3c{word}_3e"), &format!("<{word}>")))
 }
 
 /// nvcc wraps a lambda of host code that a kernel takes: `__nv_dl_wrapper_t<__nv_dl_tag<int (*)(), &main,
@@ -138,18 +150,20 @@ fn lambda(arguments: &str) -> Option<String> {
 /// else the symbol. Labels are alike only where symbols are.
 pub fn distinct(names: &[&Name]) -> Vec<String> {
     let mut seen = HashSet::new();
-    let (mut short, mut full) = (HashMap::new(), HashMap::new());
+    let (mut short, mut full, mut plain) = (HashMap::new(), HashMap::new(), HashMap::new());
     for name in names.iter().filter(|name| seen.insert(name.mangled.as_str())) {
         *short.entry(name.short.as_str()).or_insert(0) += 1;
         *full.entry(name.full.as_str()).or_insert(0) += 1;
+        *plain.entry(without_marks(&name.full)).or_insert(0) += 1;
     }
     let once = |counts: &HashMap<&str, usize>, label: &str| counts.get(label) == Some(&1);
     names
         .iter()
-        .map(|name| match () {
-            () if once(&short, &name.short) => name.short.clone(),
-            () if once(&full, &name.full) => name.full.clone(),
-            () => name.mangled.clone(),
+        .map(|name| match without_marks(&name.full) {
+            _ if once(&short, &name.short) => name.short.clone(),
+            declared if plain.get(&declared) == Some(&1) => declared,
+            _ if once(&full, &name.full) => name.full.clone(),
+            _ => name.mangled.clone(),
         })
         .collect()
 }
@@ -190,7 +204,9 @@ fn cut(text: &str, width: usize, mark: &str) -> String {
 
 /// Where `step` stands in `a::b::step<c::d>`.
 fn own_name(text: &str) -> std::ops::Range<usize> {
-    let end = text.find('<').unwrap_or(text.len());
+    // Python's `f::<locals>::g` has them as words, not for template arguments.
+    let opens = |(at, _): &(usize, &str)| !text.get(..*at).unwrap_or_default().ends_with("::");
+    let end = text.match_indices('<').find(opens).map_or(text.len(), |(at, _)| at);
     let start = text.get(..end).and_then(|path| path.rfind("::")).map_or(0, |at| at + 2);
     start..end
 }
@@ -215,6 +231,27 @@ mod tests {
 
     fn short(mangled: &str) -> String {
         Name::new(mangled).short
+    }
+
+    #[test]
+    fn names_of_numba() {
+        let mangled = "_ZN8__main__4make12_3clocals_3e1kB2v1B4cw51E5ArrayIfLi1E1CE";
+        assert_eq!(short(mangled), "__main__::make::<locals>::k");
+        assert_eq!(own_name("a::make::<locals>::kernel<int>"), 19..25);
+        assert_eq!(
+            elide("package::make::<locals>::kernel_of_some_length", 30, "..."),
+            "...kernel_of_some_length"
+        );
+        // Two specialisations are told apart by their arguments, without Numba's marks.
+        let other = "_ZN8__main__4make12_3clocals_3e1kB2v2B4cw51E5ArrayIdLi1E1CE";
+        let names = [Name::new(mangled), Name::new(other)];
+        assert_eq!(
+            distinct(&[&names[0], &names[1]]),
+            [
+                "__main__::make::<locals>::k(Array<float, 1, C>)",
+                "__main__::make::<locals>::k(Array<double, 1, C>)"
+            ]
+        );
     }
 
     #[test]

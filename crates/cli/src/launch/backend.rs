@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 
 use super::names::Environment;
-use crate::doctor::{elf, machine};
+use crate::doctor::{elf, machine, program};
 use crate::environ::FMAD;
 use crate::preload::{self, AUDIT, COMPILERS, CORE, DRIVER, FRONTS, LD_AUDIT, LD_PRELOAD, NVML};
 use crate::{Error, complain, stand_in};
@@ -130,9 +130,10 @@ pub struct Cuda {
 
 impl Cuda {
     /// Says on stderr that kernels run on the CPU where nobody asked for that. Called once all options are checked, so
-    /// that the line comes with a program and not with an error.
-    pub fn announce(&self) {
-        if self.by_itself {
+    /// that the line comes with a program and not with an error; for a `program` that is not there it is not said either.
+    pub fn announce(&self, program: Option<&OsStr>) {
+        let is_there = |program: &OsStr| program::find(Path::new(program)).is_ok();
+        if self.by_itself && program.is_none_or(is_there) {
             complain("no libcuda is installed: kernels run on the CPU (--backend cpu)");
         }
     }

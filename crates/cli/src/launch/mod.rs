@@ -24,6 +24,7 @@ use std::process::Command;
 
 use clap::Args;
 
+use crate::doctor::{elf, program};
 use crate::view::Classes;
 use crate::{Error, complain, environ, zst};
 use cushim_names::Foreign as _;
@@ -188,6 +189,18 @@ pub fn untouched(command: &[OsString]) -> Result<(), Error> {
     }
     let source = Command::new(&command[0]).args(&command[1..]).exec();
     Err(Error::start(&command[0], source))
+}
+
+/// Refuses a program for another processor before it is started: execvp would hand it to the shell as a script. Programs
+/// of 32 bits run, unseen.
+pub fn refuse_foreign(program: &OsStr) -> Result<(), Error> {
+    let Ok(found) = program::find(Path::new(program)) else { return Ok(()) };
+    let Ok(file) = elf::read_for_loading(&found.path) else { return Ok(()) };
+    if file.machine.is_empty() || file.machine.contains("x86") {
+        return Ok(());
+    }
+    let why = format!("it is for {}, and cushim is for x86-64", file.machine);
+    Err(Error::start(program, std::io::Error::other(why)))
 }
 
 /// Checks `--log`.

@@ -86,6 +86,7 @@ itself fails, 126 if the program cannot be run, 127 if it is not found.";
 /// Runs the command.
 pub fn run(args: RecordCommand) -> Outcome {
     launch::untouched(&args.command)?;
+    launch::refuse_foreign(&args.command[0])?;
     environ::warn_of_unknown();
     let cuda = args.record.backend.resolve(args.record.lib.as_deref(), Backend::Auto)?;
     let rank = Rank::here();
@@ -111,13 +112,13 @@ pub fn run(args: RecordCommand) -> Outcome {
     let mut names = Names { pid: held.id(), program };
     let expected = pattern.expand(&names, &rank)?;
     if expected == Path::new(NOWHERE) {
-        cuda.announce();
+        cuda.announce(Some(&args.command[0]));
         return Ok(held.release()?.wait(&mut signals, &mut || {}).end());
     }
     launch::make_folder(&expected)?;
     writable(&expected)?;
     let free = free_name(&expected);
-    cuda.announce();
+    cuda.announce(Some(&args.command[0]));
     let child = held.release()?;
     // A script's program is its interpreter, and so the library calls it.
     if let Ok(exe) = std::fs::read_link(format!("/proc/{}/exe", names.pid)) {

@@ -101,8 +101,23 @@ impl ReportFormat {
     }
 }
 
+/// What trace writes is no recording.
+fn refuse_text(path: &Path) -> Result<(), Error> {
+    let plain = zst::plain(path);
+    let ending = plain.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    if !["jsonl", "ndjson", "json", "txt", "html"].contains(&ending) || path.is_dir() {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "{}: report reads recordings, which `cushim record -o run.cushim PROG` makes; what `cushim trace -o` and \
+         `cushim report -o` write is not read again",
+        path.shown()
+    )))
+}
+
 /// Runs the command.
 pub fn run(args: ReportArgs) -> Outcome {
+    args.files.iter().try_for_each(|path| refuse_text(path))?;
     let format = args.format.or_else(|| args.output.as_deref().and_then(ReportFormat::of));
     let output = match format {
         Some(ReportFormat::Jsonl) => return events(args, Format::Jsonl),

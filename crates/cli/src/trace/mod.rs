@@ -115,6 +115,7 @@ itself fails, 126 if the program cannot be run, 127 if it is not found.";
 /// Runs the command.
 pub fn run(args: TraceArgs) -> Outcome {
     launch::untouched(&args.command)?;
+    launch::refuse_foreign(&args.command[0])?;
     environ::warn_of_unknown();
     let cuda = args.record.backend.resolve(args.record.lib.as_deref(), Backend::Auto)?;
     let rank = Rank::here();
@@ -134,7 +135,7 @@ pub fn run(args: TraceArgs) -> Outcome {
     let names = Names { pid, program };
     let compressed = pattern.as_ref().is_some_and(|p| zst::is_named(p.name()));
     let mut output = pattern.map(|p| Output::open(&p.expand(&names, &rank)?)).transpose()?;
-    cuda.announce();
+    cuda.announce(Some(&args.command[0]));
     let child = held.release()?;
     let out: Box<dyn io::Write> = match &mut output {
         Some(output) if compressed => Box::new(zst::Compressed::new(output.begin()?)?),
@@ -181,15 +182,19 @@ fn environment(
     Ok(set)
 }
 
-/// A recording is not what trace writes.
+/// Neither a recording nor a report is what trace writes.
 fn refuse_recording(path: &Path) -> Result<(), Error> {
-    if path.extension().is_none_or(|ending| ending != "cushim") {
-        return Ok(());
-    }
+    let ending = path.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
     let path = path.shown();
+    let instead = match ending {
+        "cushim" => format!("for the recording itself use `cushim record -o {path}`"),
+        "html" | "htm" | "csv" => format!(
+            "for a report record with `cushim record -o run.cushim`, then `cushim report -o {path} run.cushim`"
+        ),
+        _ => return Ok(()),
+    };
     Err(Error::Usage(format!(
-        "--output {path}: trace writes text (.txt) or JSON lines (.jsonl); for the recording itself use \
-         `cushim record -o {path}`"
+        "--output {path}: trace writes text (.txt) or JSON lines (.jsonl); {instead}"
     )))
 }
 

@@ -22,6 +22,21 @@ fn the_ending_chooses_the_format() {
 }
 
 #[test]
+fn what_a_command_does_not_write_or_read_names_the_one_that_does() {
+    let bench = Bench::new();
+    fs::write(bench.path("a.jsonl"), "{}\n").unwrap();
+    for (arguments, word) in [
+        (&["trace", "-o", "a.html", "true"][..], "cushim report -o a.html"),
+        (&["trace", "-o", "a.csv", "true"], "cushim report -o a.csv"),
+        (&["report", "a.jsonl"], "cushim record -o"),
+    ] {
+        let done = bench.run(arguments);
+        assert_eq!((done.code(), done.stderr.lines().count()), (125, 1), "{done:?}");
+        assert!(done.stderr.contains(word), "{done:?}");
+    }
+}
+
+#[test]
 fn an_older_file_is_replaced_whole() {
     let bench = Bench::new();
     fs::write(bench.path("a.txt"), "old ".repeat(10_000)).unwrap();

@@ -67,6 +67,23 @@ fn own_failures_have_their_codes() {
     }
 }
 
+/// execvp hands what the kernel does not take to the shell, which would try it as a script.
+#[test]
+fn a_program_for_another_processor_is_refused_before_it_starts() {
+    let bench = Bench::new();
+    let mut file = b"\x7fELF\x02\x01\x01".to_vec();
+    file.resize(16, 0);
+    file.extend([2, 0, 183, 0, 1, 0, 0, 0]);
+    file.resize(200, 0);
+    fs::write(bench.path("arm"), file).unwrap();
+    fs::set_permissions(bench.path("arm"), fs::Permissions::from_mode(0o755)).unwrap();
+    for command in ["run", "trace", "record"] {
+        let done = bench.run(&[command, "./arm"]);
+        assert_eq!((done.code(), done.stderr.lines().count()), (126, 1), "{done:?}");
+        assert!(done.stderr.contains("aarch64"), "{done:?}");
+    }
+}
+
 #[test]
 fn without_the_library_nothing_runs() {
     let bench = Bench::new();
