@@ -166,8 +166,12 @@ fn tell_refused(caller: usize) {
     if TOLD.swap(true, Ordering::Relaxed) {
         return;
     }
-    // The log's settings come with it.
-    let _ = life::current();
+    // The log's settings come with a recorder, where there is one.
+    if life::current().is_none()
+        && let Ok(settings) = std::env::var("CUSHIM_LOG")
+    {
+        crate::log::configure(&settings);
+    }
     crate::log::line(
         crate::log::Level::Error,
         format_args!(
