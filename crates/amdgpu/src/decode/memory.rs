@@ -26,9 +26,8 @@ pub(super) fn smem(target: Target, word: u32, second: u32) -> Result<Inst, Error
             inst.dst = Operand(bits(word, 12, 6) as u16);
             let align = u16::from(*words).min(4);
             let nothing = target.rdna() && inst.dst == Operand::NULL;
-            if !nothing && !inst.dst.0.is_multiple_of(align)
-                || !nothing && inst.dst.0 + u16::from(*words) > 128
-            {
+            let fits = inst.dst.0.is_multiple_of(align) && inst.dst.0 + u16::from(*words) <= 128;
+            if !nothing && !fits {
                 return Err(Error::Field("the destination of a scalar load"));
             }
         }

@@ -195,7 +195,7 @@ fn exchange(wave: &mut Wave, inst: &Inst, op: Op) -> Result<(), Stop> {
     let reach = if wave.target.rdna() { 32 } else { LANES };
     let wanted = |lane: usize| {
         let number = (from[0][lane].wrapping_add(inst.offset as u32) >> 2) as usize;
-        lane & !(reach - 1) | number % reach
+        lane & !(reach - 1) | (number % reach)
     };
     let mut result = [0; LANES];
     for lane in 0..LANES {

@@ -280,7 +280,8 @@ fn what_is_no_program_is_refused() {
     }
     let ran = load(&[], &lab.path("amd"), &[], "");
     assert!(
-        ran.status == Some(125) && ran.err.contains("which only a GPU runs: --backend cpu wants PTX"),
+        ran.status == Some(125)
+            && ran.err.contains("which only a GPU runs: --backend cpu wants PTX"),
         "{ran:?}"
     );
     let ran = load(&[], Path::new("/nowhere"), &[], "");
