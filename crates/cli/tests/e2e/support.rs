@@ -208,7 +208,17 @@ impl Bench {
         let (out, err) = (file("stdout"), file("stderr"));
         command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
         command.stdin(Stdio::null());
-        Running { child: command.spawn().unwrap(), out, err }
+        // A program that was just written is busy as long as a child of another test, forked meanwhile, has its
+        // descriptor: until that child's exec.
+        let child = loop {
+            match command.spawn() {
+                Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(std::time::Duration::from_millis(10));
+                }
+                other => break other.unwrap(),
+            }
+        };
+        Running { child, out, err }
     }
 
     /// A trace file with one launch of `step<float>` and one failed copy, for $FAKE_TRACE.

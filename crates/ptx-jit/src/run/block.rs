@@ -221,10 +221,9 @@ impl BlockSlot {
             let warp = Warp {
                 tid,
                 full: (u64::MAX >> (64 - (exec.threads - w * 32).min(32))) as u32,
-                next: if w + 1 < n as u32 {
-                    at(w as usize + 1).as_ptr()
-                } else {
-                    std::ptr::null_mut()
+                next: match w + 1 < n as u32 {
+                    true => at(w as usize + 1).as_ptr(),
+                    false => std::ptr::null_mut(),
                 },
                 warps: warp_loop.as_ptr(),
                 masks: masks[w as usize * regions..].as_mut_ptr(),
