@@ -11,7 +11,6 @@
 //! Must not know: events, the loader.
 
 use std::ffi::CStr;
-use std::panic::AssertUnwindSafe;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering};
 
@@ -19,12 +18,14 @@ use cushim_trace::meta;
 use cushim_trace::recorder::Recorder;
 
 use crate::keep;
-use crate::layouts::{self, Code, Layout, ParamType};
+use crate::layouts::{Code, Layout};
 use crate::lock;
 use crate::origin::Origin;
 use crate::state::Global;
 use cushim_process::memory::Blocks;
 use cushim_process::table::PointerTable;
+
+mod describe;
 
 static LAUNCHABLE: PointerTable<Kernel> = PointerTable::new();
 static MODULES: PointerTable<Module> = PointerTable::new();
@@ -385,87 +386,6 @@ impl Kernel {
             (None, None) => true,
             _ => false,
         }
-    }
-
-    /// Its parameter layout, where it can be known. Its record is in the trace afterwards.
-    #[inline(always)]
-    pub fn layout(&self, global: &Global, recorder: &Recorder) -> Option<&'static Layout> {
-        if self.ready.load(Ordering::Acquire) != global.generation {
-            self.describe(global, recorder);
-        }
-        // SAFETY: null or leaked.
-        unsafe { self.layout.load(Ordering::Acquire).as_ref() }
-    }
-
-    /// Its number; its record is in the trace afterwards.
-    pub fn named(&self, global: &Global, recorder: &Recorder) -> u32 {
-        self.layout(global, recorder);
-        self.number
-    }
-
-    #[cold]
-    fn describe(&self, global: &Global, recorder: &Recorder) {
-        // SAFETY: errno is this thread's; what follows reads files and allocates.
-        let errno = unsafe { *libc::__errno_location() };
-        let known = std::panic::catch_unwind(AssertUnwindSafe(|| self.find_layout()))
-            .unwrap_or_else(|_| Err("reading the image failed".to_owned()));
-        let owner = self.module.map(|m| m.code.owner()).unwrap_or_default();
-        if let Some(module) = self.module {
-            module.describe(global, recorder);
-        }
-        let types = known.as_ref().map(|l| l.types.iter().copied().map(letter).collect());
-        let record = meta::Kernel {
-            types: types.unwrap_or_default(),
-            mangled: self.name.to_owned(),
-            address: self.address as u64,
-            owner,
-            params: known.map(|l| l.params.iter().map(|p| (p.offset, p.size)).collect()),
-        };
-        recorder.write_meta(&record.encode(self.number));
-        self.ready.store(global.generation, Ordering::Release);
-        // SAFETY: errno is this thread's.
-        unsafe { *libc::__errno_location() = errno };
-    }
-
-    /// Its parameter layout without a trace.
-    ///
-    /// # Errors
-    /// Why it is not known.
-    pub fn known_layout(&self) -> Result<&'static Layout, String> {
-        std::panic::catch_unwind(AssertUnwindSafe(|| self.find_layout()))
-            .unwrap_or_else(|_| Err("reading the image failed".to_owned()))
-    }
-
-    fn find_layout(&self) -> Result<&'static Layout, String> {
-        if self.module.is_some_and(Module::has_images) {
-            return Err("a region has mappings, not parameters".to_owned());
-        }
-        // SAFETY: null or leaked.
-        if let Some(layout) = unsafe { self.layout.load(Ordering::Acquire).as_ref() } {
-            return Ok(layout);
-        }
-        let layout = match self.module {
-            Some(module) if !self.name.is_empty() => module.code.layout(self.name)?,
-            _ if self.of_driver => layouts::ask_driver(self.address).ok_or_else(|| {
-                "the driver does not report parameter layouts (it does from CUDA 12.4 on)"
-                    .to_owned()
-            })?,
-            _ => return Err("its registration was not seen".to_owned()),
-        };
-        let layout: &'static Layout = keep::forever(layout);
-        self.layout.store(std::ptr::from_ref(layout).cast_mut(), Ordering::Release);
-        Ok(layout)
-    }
-}
-
-/// The letter of a trace for what a parameter is.
-fn letter(of: ParamType) -> char {
-    match of {
-        ParamType::Unknown => meta::types::UNKNOWN,
-        ParamType::Float => meta::types::FLOAT,
-        ParamType::Double => meta::types::DOUBLE,
-        ParamType::Signed => meta::types::SIGNED,
-        ParamType::Pointer => meta::types::POINTER,
     }
 }
 

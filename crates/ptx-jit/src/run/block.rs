@@ -259,10 +259,8 @@ impl BlockSlot {
             // SAFETY: a place of its own, which the slot keeps longer than the warp; launch and sites outlive the slot.
             warps.push(unsafe { Placed::new(at(w as usize), warp) });
         }
-        let first = at(0).as_ptr();
-        let new = beginning(first, n as u32);
         // SAFETY: the head of the memory is for it.
-        unsafe { warp_loop.write(new) };
+        unsafe { warp_loop.write(beginning(at(0).as_ptr(), n as u32)) };
         shared.zero();
         let barriers = vec![Barrier::new(n); 16];
         BlockSlot {
