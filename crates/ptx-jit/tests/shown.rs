@@ -1,0 +1,249 @@
+//! What engines show to whoever looks on: the interpreter and compiled code the same, and compiled code whatever is not
+//! marked.
+
+use cushim_ptx::exec::{
+    Access, BlockWatch, Cause, Host, Launch, Marks, Memory as _, Touch, Watch, lanes,
+};
+use cushim_ptx::ir::{Inst, Module};
+use cushim_ptx_jit::{Arena, Checked, Kernel, interpret};
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+/// Accesses of all kinds and forms of addresses, and barriers under which some lanes are away.
+const TEXT: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.shared .align 4 .b8 room[512];
+.visible .entry k(.param .u64 at) {
+    .reg .b32 %r<16>;
+    .reg .b64 %rd<16>;
+    .reg .pred %p<4>;
+    ld.param.u64 %rd1, [at];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd2, %r1, 4;
+    add.u64 %rd3, %rd1, %rd2;
+    ld.global.u32 %r2, [%rd3];
+    st.global.u32 [%rd3+1024], %r2;
+    ld.global.u32 %r3, [%rd1+2048];
+    mul.lo.u32 %r4, %r1, %r1;
+    and.b32 %r4, %r4, 63;
+    mul.wide.u32 %rd4, %r4, 8;
+    add.u64 %rd5, %rd1, %rd4;
+    ld.global.v2.u32 {%r5, %r6}, [%rd5];
+    atom.global.add.u32 %r7, [%rd1+3072], %r5;
+    mov.u64 %rd6, room;
+    cvta.shared.u64 %rd7, %rd6;
+    add.u64 %rd8, %rd7, %rd2;
+    st.u32 [%rd8], %r6;
+    bar.sync 0;
+    ld.shared.u32 %r8, [room+16];
+    setp.lt.u32 %p1, %r1, 40;
+    @%p1 st.global.u32 [%rd3+4096], %r8;
+    @!%p1 bra DONE;
+    bar.sync 1, 64;
+DONE:
+    ret;
+}
+";
+
+/// Where an access goes that is shown: the block, the thread, what it does, its address and bytes; or a barrier's number.
+type Shown = BTreeSet<(u32, u32, String, u64, u64)>;
+
+#[derive(Clone)]
+struct Looks {
+    shown: Arc<Mutex<Shown>>,
+    marks: u64,
+    refused: Option<u64>,
+}
+
+struct Looking(Looks, u32);
+
+impl Watch for Looks {
+    fn marks(&self) -> Marks {
+        Marks { base: self.marks }
+    }
+
+    fn blocks(&self) -> Box<dyn BlockWatch> {
+        Box::new(Looking(self.clone(), 0))
+    }
+}
+
+impl BlockWatch for Looking {
+    fn begin(&mut self, block: [u32; 3], shared: u64) {
+        assert_eq!(shared, 512);
+        self.1 = block[0];
+    }
+
+    fn touch(&mut self, touch: &Touch<'_>) -> Result<(), (usize, Cause)> {
+        for lane in lanes(touch.lanes) {
+            let at = touch.addresses[lane];
+            if Some(at) == self.0.refused {
+                let bytes = touch.bytes as u32;
+                return Err((lane, Cause::Address { address: at, bytes, space: "global" }));
+            }
+            let thread = touch.warp * 32 + lane as u32;
+            let what = format!("{:?} {}", touch.access, touch.inst.pos);
+            self.0.shown.lock().unwrap().insert((self.1, thread, what, at, touch.bytes));
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, warp: u32, mask: u32, inst: &Inst, barrier: u32, count: Option<u32>) {
+        for lane in lanes(mask) {
+            let what = format!("barrier {}", inst.pos);
+            let (number, count) = (barrier.into(), count.unwrap_or(0).into());
+            let thread = warp * 32 + lane as u32;
+            self.0.shown.lock().unwrap().insert((self.1, thread, what, number, count));
+        }
+    }
+
+    fn end(&mut self) {
+        self.0.shown.lock().unwrap().insert((self.1, 0, "end".into(), 0, 0));
+    }
+}
+
+impl Host for Looks {
+    fn print(&self, _: &[u8]) {}
+    fn allocate(&self, _: u64) -> u64 {
+        0
+    }
+    fn free(&self, _: u64) {}
+    fn nanoseconds(&self) -> u64 {
+        0
+    }
+    fn watch(&self) -> Option<&dyn Watch> {
+        Some(self)
+    }
+}
+
+/// Memory, and a bit for each of its bytes.
+struct Room {
+    memory: Vec<u64>,
+    marks: Vec<u8>,
+}
+
+impl Room {
+    fn new() -> Room {
+        Room { memory: vec![1; 1 << 14], marks: vec![0xff; (1 << 14) + 128] }
+    }
+
+    fn at(&self) -> u64 {
+        self.memory.as_ptr() as u64
+    }
+
+    fn arena(&self) -> Arena {
+        // SAFETY: the vector's, which no reference is into while kernels run.
+        unsafe { Arena::new(self.at(), (self.memory.len() * 8) as u64) }.unwrap()
+    }
+
+    fn looks(&self, refused: Option<u64>) -> Looks {
+        let marks = (self.marks.as_ptr() as u64 + 64).wrapping_sub(self.at() / 8);
+        Looks { shown: Arc::default(), marks, refused }
+    }
+
+    /// Marks or unmarks one byte.
+    fn mark(&mut self, offset: u64, on: bool) {
+        let n = (self.at() + offset) / 8 - self.at() / 8 + 64;
+        let bit = 1 << ((self.at() + offset) % 8);
+        let byte = &mut self.marks[n as usize];
+        *byte = if on { *byte | bit } else { *byte & !bit };
+    }
+}
+
+fn module() -> Arc<Module> {
+    Arc::new(cushim_ptx::texts::module(&[TEXT.as_bytes()], true).unwrap())
+}
+
+/// Runs two blocks of 64 threads; compiled as is said, or interpreted.
+fn run(room: &Room, looks: &Looks, checked: Option<Checked>) -> Result<(), String> {
+    let (module, arena, at) = (module(), room.arena(), room.at());
+    let launch = Launch {
+        module: &module,
+        kernel: 0,
+        globals: &[],
+        grid: [2, 1, 1],
+        block: [64, 1, 1],
+        dynamic_shared: 0,
+        params: &at.to_le_bytes(),
+        cluster: [1; 3],
+        explicit_cluster: false,
+        cooperative: false,
+        workspace: 0,
+        local_limit: 1 << 16,
+    };
+    let next = std::cell::Cell::new(0);
+    let next = |_| {
+        let n = next.replace(next.get() + 1);
+        if n < 2 { n..n + 1 } else { 0..0 }
+    };
+    assert!(arena.load(at, &mut [0]).is_ok());
+    let ended = match checked {
+        Some(checked) => {
+            let kernel = Kernel::checked(&module, 0, launch.block, None, checked).unwrap();
+            kernel.run_blocks(&launch, &arena, &arena, looks, &next)
+        }
+        None => interpret(&launch, &arena, looks, &next),
+    };
+    ended.map_err(|fault| fault.to_string())
+}
+
+fn all() -> Checked {
+    Checked { global: true, every: true, shared: true, local: true, barriers: true }
+}
+
+#[test]
+fn engines_show_the_same() {
+    let room = Room::new();
+    let (one, other) = (room.looks(None), room.looks(None));
+    run(&room, &one, None).unwrap();
+    run(&room, &other, Some(all())).unwrap();
+    let (mut one, other) = (one.shown.lock().unwrap().clone(), other.shown.lock().unwrap().clone());
+    // Code reads parameters where they lie, at places that were checked when it was made.
+    let parameters = one.extract_if(.., |s| s.2 == "Read 10:5").count();
+    assert_eq!(parameters, 128);
+    assert_eq!(one.iter().filter(|s| s.2.starts_with("barrier")).count(), 2 * (64 + 40));
+    assert_eq!(one.iter().filter(|s| s.2.contains(&format!("{:?}", Access::Atomic))).count(), 128);
+    assert_eq!(one.iter().filter(|s| s.2 == "end").count(), 2);
+    assert_eq!(one, other);
+}
+
+#[test]
+fn code_shows_each_access_to_a_byte_that_is_not_marked() {
+    let mut room = Room::new();
+    let every = room.looks(None);
+    run(&room, &every, Some(all())).unwrap();
+    let every = every.shown.lock().unwrap().clone();
+    let checked = Checked { global: true, ..Checked::default() };
+    // Generic addresses may be of any space, and those without known steps go to the helper.
+    for offset in [0, 3, 4, 124, 127, 128, 255, 1024, 1279, 2048, 2051, 3072, 4096, 4255, 9000] {
+        room.mark(offset, false);
+        let looks = room.looks(None);
+        run(&room, &looks, Some(checked)).unwrap();
+        let at = room.at() + offset;
+        let touched = |s: &&(u32, u32, String, u64, u64)| {
+            !s.2.starts_with("barrier") && s.2 != "end" && s.3 <= at && at < s.3 + s.4
+        };
+        let shown = looks.shown.lock().unwrap().clone();
+        let missed: Vec<_> = every.iter().filter(touched).filter(|s| !shown.contains(s)).collect();
+        assert!(missed.is_empty(), "{offset}: {missed:?}");
+        room.mark(offset, true);
+    }
+    let looks = room.looks(None);
+    run(&room, &looks, Some(checked)).unwrap();
+    let shown = looks.shown.lock().unwrap();
+    let needless = shown.iter().filter(|s| s.3 >= room.at() + 1024 && s.3 < room.at() + (1 << 16));
+    assert_eq!(needless.count(), 0, "what is marked, and has known steps, is not shown");
+}
+
+#[test]
+fn what_is_refused_ends_the_launch_with_the_lane() {
+    let mut room = Room::new();
+    let at = room.at() + 1024 + 4 * 35;
+    room.mark(1024 + 4 * 35, false);
+    for checked in [None, Some(all()), Some(Checked { global: true, ..Checked::default() })] {
+        let why = run(&room, &room.looks(Some(at)), checked).unwrap_err();
+        assert!(why.contains("invalid global write of 4 bytes"), "{why}");
+        assert!(why.contains("thread (35,0,0)"), "{why}");
+    }
+}
