@@ -171,7 +171,15 @@ impl Looking {
             }
             Verdict::Outside if checker.has(Tool::Memory) && self.launch.reported => {
                 let bytes = u32::try_from(touch.bytes).unwrap_or(u32::MAX);
-                Err((lane, Cause::Address { address: at, bytes, space: "global" }))
+                // A GPU looks at this first.
+                let misaligned = bytes.is_power_of_two() && !at.is_multiple_of(touch.bytes);
+                Err((
+                    lane,
+                    match misaligned {
+                        true => Cause::Misaligned { address: at, bytes },
+                        false => Cause::Address { address: at, bytes, space: "global" },
+                    },
+                ))
             }
             Verdict::Outside => Ok(()),
         }
