@@ -1,10 +1,10 @@
 //! A bit for each byte of device memory: set where an access needs no closer look.
 //!
 //! Owns the bits, in a mapping of an eighth of the range's addresses, of which pages take memory once a bit in them is
-//! set. Threads set and clear bits beside each other's, so each change of part of a byte is one atomic operation. Must
+//! set. Threads set and clear bits beside each other's, so each change of part of a word is one atomic operation. Must
 //! not know what a bit means.
 
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// Compiled code reads so many bytes at a time, before and behind what it wants.
 const MARGIN: u64 = 4096;
@@ -44,46 +44,52 @@ impl Bits {
         at < self.size && bytes <= self.size - at
     }
 
-    /// The byte with an address's bit. The address must have one.
-    fn byte(&self, address: u64) -> &AtomicU8 {
-        let at = self.at + (address - self.first) / 8;
-        // SAFETY: mapped for ever, zeroed, and only used by atomic operations; `holds` was asked.
-        unsafe { AtomicU8::from_ptr(std::ptr::with_exposed_provenance_mut(at as usize)) }
+    /// The bits of 64 addresses, the `number`-th of the range. The first of them must have one; x86's words have their
+    /// lowest bits in their first bytes, so that these are the bits that compiled code reads.
+    fn word(&self, number: u64) -> &AtomicU64 {
+        let at = self.at + number * 8;
+        // SAFETY: mapped for ever (the margin holds what of the last word has no bits), zeroed, aligned, and only used
+        // by atomic operations; `holds` was asked.
+        unsafe { AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(at as usize)) }
     }
 
-    /// Calls with each byte of bits that these addresses have a part of, and that part.
-    fn each(&self, address: u64, bytes: u64, mut change: impl FnMut(&AtomicU8, u8)) {
+    /// Calls with each word that these addresses have a part of, that part, and its number, until the answer is true.
+    fn each(&self, address: u64, bytes: u64, mut change: impl FnMut(&AtomicU64, u64, u64) -> bool) {
         if bytes == 0 || !self.holds(address, bytes) {
             return;
         }
-        let end = address + bytes;
-        let mut at = address;
+        let mut at = address - self.first;
+        let end = at + bytes;
         while at < end {
-            let next = (at / 8 * 8 + 8).min(end);
-            let mask = (((1u16 << (next - at)) - 1) << (at % 8)) as u8;
-            change(self.byte(at), mask);
+            let next = (at / 64 * 64 + 64).min(end);
+            let mask = (u64::MAX >> (64 - (next - at))) << (at % 64);
+            if change(self.word(at / 64), mask, at / 64) {
+                return;
+            }
             at = next;
         }
     }
 
     /// Sets the bits of these addresses; of what has none, nothing.
     pub fn set(&self, address: u64, bytes: u64) {
-        self.each(address, bytes, |byte, mask| {
-            if mask == u8::MAX {
-                byte.store(mask, Relaxed);
+        self.each(address, bytes, |word, mask, _| {
+            if mask == u64::MAX {
+                word.store(mask, Relaxed);
             } else {
-                byte.fetch_or(mask, Relaxed);
+                word.fetch_or(mask, Relaxed);
             }
+            false
         });
     }
 
     /// Clears them.
     pub fn clear(&self, address: u64, bytes: u64) {
-        self.each(address, bytes, |byte, mask| {
+        self.each(address, bytes, |word, mask, _| {
             // Pages on which nothing was ever set stay untouched.
-            if byte.load(Relaxed) & mask != 0 {
-                byte.fetch_and(!mask, Relaxed);
+            if word.load(Relaxed) & mask != 0 {
+                word.fetch_and(!mask, Relaxed);
             }
+            false
         });
     }
 
@@ -94,21 +100,14 @@ impl Bits {
 
     /// The first of these addresses whose bit is not set.
     pub fn first_clear(&self, address: u64, bytes: u64) -> Option<u64> {
-        if bytes == 0 || !self.holds(address, bytes) {
-            return None;
-        }
-        let end = address + bytes;
-        let mut at = address;
-        while at < end {
-            let clear = !self.byte(at).load(Relaxed) >> (at % 8);
-            let left = (8 - at % 8).min(end - at);
-            let found = u64::from(clear.trailing_zeros());
-            if found < left {
-                return Some(at + found);
-            }
-            at += left;
-        }
-        None
+        let mut found = None;
+        self.each(address, bytes, |word, mask, number| {
+            let clear = !word.load(Relaxed) & mask;
+            found =
+                (clear != 0).then(|| self.first + number * 64 + u64::from(clear.trailing_zeros()));
+            found.is_some()
+        });
+        found
     }
 
     /// Gives the addresses from `to` on the bits of those from `from` on.
