@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 
-use super::Environment;
+use super::names::Environment;
 use crate::Error;
 use crate::environ;
 use crate::preload::{self, EMULATION, LD_PRELOAD};

@@ -13,11 +13,11 @@ use cushim_image::inventory::{self, ImageKind as Kind};
 use cushim_image::{Limits, sniff};
 
 use super::error::{Error, NoImage};
-use super::linked;
 use super::memory::Source;
 use super::own::is_own;
 use super::target::Target;
 use cushim_accel::ImageKind;
+use cushim_image::linked;
 
 impl Target {
     /// How well it suits; the highest is taken, nothing where it does not run.

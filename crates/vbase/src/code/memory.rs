@@ -11,8 +11,8 @@ use cushim_image::{Extent, Limits};
 use cushim_process::memory::is_mapped as mapped;
 
 use super::error::Error;
-use super::linked;
 use super::own::is_own;
+use cushim_image::linked;
 
 /// Most device links in a list of prelinked fat binaries, and most bytes of a text.
 const MOST: usize = 1 << 30;
