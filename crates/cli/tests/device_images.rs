@@ -108,7 +108,7 @@ fn operations_of_kernels_are_counted() {
     let (_, counts) = shown.split_once("void tile<double>(double*, double) (ptx:").expect(&shown);
     let counts = counts.split("\n\n").next().unwrap();
     assert!(counts.contains("for blocks of (128, 1, 1):"), "{shown}");
-    for part in [" load: ", " store: ", " uniform, ", "accesses: ", " regions, ", " waits"] {
+    for part in [" load (", " store (", " uniform, ", "accesses: ", " region", " for other lanes"] {
         assert!(counts.contains(part), "{part:?}: {shown}");
     }
     let alone = cushim(&["ls", "--operations", path]);

@@ -159,17 +159,22 @@ fn memory(sem: &Operation) -> Option<&'static str> {
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (class, n) in &self.classes {
-            writeln!(f, "{:>7} {class}: {} uniform, {} in loops", n.all, n.uniform, n.looped)?;
+            writeln!(f, "{:>7} {class} ({} uniform, {} in loops)", n.all, n.uniform, n.looped)?;
         }
         let spaces: Vec<String> = self.spaces.iter().map(|(s, n)| format!("{n} {s}")).collect();
         if !spaces.is_empty() {
             writeln!(f, "accesses: {}", spaces.join(", "))?;
         }
-        write!(f, "{} regions, {} divergent branches", self.regions, self.divergent)?;
-        write!(f, ", {} waits", self.waits)?;
+        for (n, one, more) in [
+            (self.regions, "region", "regions"),
+            (self.divergent, "divergent branch", "divergent branches"),
+            (self.waits, "wait for other lanes", "waits for other lanes"),
+        ] {
+            write!(f, "{n} {}, ", if n == 1 { one } else { more })?;
+        }
         match self.longest {
-            Some(n) => write!(f, ", {n} operations at most"),
-            None => f.write_str(", loops"),
+            Some(n) => write!(f, "at most {n} operations of a warp"),
+            None => f.write_str("loops"),
         }
     }
 }

@@ -72,5 +72,5 @@ SKIP: bar.sync 0;
     assert_eq!(of(&c, Class::Atomic), (1, 0, 0));
     assert_eq!((c.divergent, c.waits, c.longest), (1, 1, None));
     assert_eq!(c.spaces.get("shared"), Some(&1));
-    assert!(c.to_string().ends_with("1 divergent branches, 1 waits, loops"), "{c}");
+    assert!(c.to_string().ends_with("1 divergent branch, 1 wait for other lanes, loops"), "{c}");
 }
