@@ -5,6 +5,7 @@
 
 use super::locals::Locals;
 use super::names::Names;
+use super::step::Steps;
 use crate::abi::{LAUNCH_BYTES, launch_offset};
 use crate::llvm::{Body, Type, Value};
 use crate::ops;
@@ -58,6 +59,8 @@ pub(super) struct Emitter<'a> {
     pub(super) item: Value,
     /// The thread of the block.
     pub(super) thread: Value,
+    /// How lanes that may wait for each other go on, each by itself.
+    pub(super) steps: Option<Steps>,
 }
 
 /// Translates a function.
@@ -91,9 +94,11 @@ pub(super) fn emit(
         chosen: None,
         item: zero,
         thread: zero,
+        steps: Steps::of(module, number),
     };
     emitter.begin()?;
     emitter.blocks()?;
+    emitter.end_steps();
     let head = emitter.head();
     let (variables, text, declared) = emitter.b.finish();
     let text = format!("{head} {{\nentry:\n{variables}{text}}}\n");
@@ -157,6 +162,7 @@ impl<'a> Emitter<'a> {
         }
         self.item = self.b.intrinsic("llvm.amdgcn.workitem.id.x", &[], Type::Int(32), &[], &[]);
         self.thread = self.thread_number();
+        self.begin_steps();
         if self.f.entry {
             if crate::layout::counted::reached(self.module, self.number) {
                 self.b.line("call void @cushim.barriers.begin() #1");
@@ -164,7 +170,8 @@ impl<'a> Emitter<'a> {
             self.end_idle_lanes();
         } else {
             self.accept_arguments();
-            self.b.line("br label %b0");
+            let first = self.first();
+            self.b.line(&format!("br label %{first}"));
         }
         Ok(())
     }
@@ -197,7 +204,10 @@ impl<'a> Emitter<'a> {
     pub(super) fn go_on(&mut self, block: u32) {
         let next = block as usize + 1;
         match next < self.f.blocks.len() {
-            true => self.b.line(&format!("br label %b{next}")),
+            true => {
+                let to = self.way(block, next as u32);
+                self.b.line(&format!("br label %{to}"));
+            }
             false => self.b.line("unreachable"),
         }
     }
@@ -208,6 +218,10 @@ impl<'a> Emitter<'a> {
             && what != Control::Call
         {
             return self.control(inst, what, block);
+        }
+        if self.meets(inst) {
+            self.meet(inst)?;
+            return Ok(true);
         }
         let guard = self.guard(inst.guard);
         // What has no effects is done by all, and only its results are chosen.
@@ -290,7 +304,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// What others see, or what lanes do together.
-    fn effect(&mut self, inst: &'a Inst) -> Result<(), Refused> {
+    pub(super) fn effect(&mut self, inst: &'a Inst) -> Result<(), Refused> {
         match inst.sem {
             Operation::Load(access) => self.load(inst, access),
             Operation::Store(access) => self.store(inst, access),
