@@ -5,6 +5,7 @@
 //! is taken not to be. Must not know how code is made.
 
 pub(crate) mod counted;
+mod loops;
 mod uniform;
 pub(crate) mod waits;
 

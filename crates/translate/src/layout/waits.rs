@@ -1,24 +1,26 @@
 //! In which functions lanes of one warp may wait for each other, so that each has to go on by itself.
 //!
-//! Owns the loops that look at what others write, and which edges of the graph take a lane around them. Must not know how
-//! lanes go on.
+//! Owns which loops wait: those that a lane leaves by what it sees in memory that others write, and not by what its warp
+//! votes. A loop that tries compare-and-exchange with what it saw before is none: where a lane has to try again, another has
+//! done its part. Must not know how lanes go on.
 
+use super::loops::{self, Loop};
 use super::{MOST_BLOCKS, counted};
-use cushim_ptx::ir::{Dst, Function, Inst, Module};
-use cushim_ptx::sem::{Control, Operation};
+use cushim_ptx::ir::{Base, Block, Dst, Function, Inst, Module, Src};
+use cushim_ptx::sem::{Collective, CollectiveOp, Control, Operation, Update};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Blocks of a function at which lanes are looked after again.
+/// Loops in which lanes wait.
 #[derive(Debug, Default)]
 pub(crate) struct Waits {
-    /// A block that looks at memory of others, and the blocks that its loops have.
-    around: BTreeMap<u32, BTreeSet<u32>>,
+    /// The first block of a loop, and its blocks.
+    loops: BTreeMap<u32, BTreeSet<u32>>,
 }
 
 impl Waits {
     /// Whether going from a block to another goes around such a loop.
     pub(crate) fn is_around(&self, from: u32, to: u32) -> bool {
-        self.around.get(&to).is_some_and(|blocks| blocks.contains(&from))
+        self.loops.get(&to).is_some_and(|blocks| blocks.contains(&from))
     }
 }
 
@@ -43,29 +45,132 @@ pub(crate) fn of(module: &Module, number: u32) -> Option<Waits> {
     let called = called.filter_map(|n| module.functions.get(n as usize));
     let calls_look = called.flat_map(|f| &f.code).any(looks);
     let mut waits = Waits::default();
-    for (n, block) in f.blocks.iter().enumerate() {
-        let code = f.code.get(block.start as usize..block.end as usize).unwrap_or_default();
-        let calls = |inst: &Inst| matches!(inst.sem, Operation::Control(Control::Call));
-        if code.iter().any(|inst| looks(inst) || calls_look && calls(inst)) {
-            let blocks = behind(f, n as u32);
-            if blocks.contains(&(n as u32)) {
-                waits.around.insert(n as u32, blocks);
-            }
+    let loops = loops::of(f);
+    for one in &loops {
+        if (Body { f, one, loops: &loops, calls_look }).waits() {
+            waits.loops.insert(one.head, one.blocks.clone());
         }
     }
     let counts = f.entry && counted::count_in(module, number);
-    (counts || !waits.around.is_empty()).then_some(waits)
+    (counts || !waits.loops.is_empty()).then_some(waits)
 }
 
-/// The blocks that are reached from one.
-fn behind(f: &Function, from: u32) -> BTreeSet<u32> {
-    let (mut seen, mut stack) = (BTreeSet::new(), vec![from]);
-    while let Some(n) = stack.pop() {
-        for next in f.blocks.get(n as usize).map_or(&[][..], |b| &b.successors) {
-            if seen.insert(*next) {
-                stack.push(*next);
+/// A loop of a function.
+struct Body<'a> {
+    f: &'a Function,
+    one: &'a Loop,
+    loops: &'a [Loop],
+    calls_look: bool,
+}
+
+impl<'a> Body<'a> {
+    fn block(&self, n: u32) -> Option<&'a Block> {
+        self.f.blocks.get(n as usize)
+    }
+
+    fn code(&self, n: u32) -> &'a [Inst] {
+        let range = self.block(n).map_or(0..0, |b| b.start as usize..b.end as usize);
+        self.f.code.get(range).unwrap_or_default()
+    }
+
+    fn all(&self) -> impl Iterator<Item = &'a Inst> + '_ {
+        self.one.blocks.iter().flat_map(|n| self.code(*n))
+    }
+
+    /// Whether what decides who leaves the loop is seen in memory.
+    fn waits(&self) -> bool {
+        let calls = |inst: &Inst| matches!(inst.sem, Operation::Control(Control::Call));
+        let calls = self.calls_look && self.all().any(calls);
+        let sees = |inst: &Inst| looks(inst) || calls && matches!(inst.sem, Operation::Load(_));
+        if !self.all().any(sees) {
+            return false;
+        }
+        let leave = self.one.blocks.iter().filter(|n| {
+            let out = |to: &u32| !self.one.blocks.contains(to);
+            let next = loops::successors(self.f, **n);
+            let end = self.code(**n).last().is_some_and(|last| {
+                use Control::{Exit, Return};
+                matches!(last.sem, Operation::Control(Exit | Return))
+            });
+            end || next.iter().any(out)
+        });
+        let deciding = leave.filter_map(|n| self.code(*n).last()).flat_map(decided_by);
+        self.depends(deciding.collect(), &sees) && !self.tries()
+    }
+
+    /// Whether registers have values that come from what is seen in this loop, other than by a vote.
+    fn depends(&self, mut on: BTreeSet<u32>, sees: &dyn Fn(&Inst) -> bool) -> bool {
+        let mut branches = false;
+        loop {
+            let before = (on.len(), branches);
+            let mut written = BTreeSet::new();
+            for inst in self.all() {
+                let given: Vec<u32> = results(inst).filter(|r| on.contains(r)).collect();
+                if given.is_empty() || votes(inst) {
+                    continue;
+                }
+                if sees(inst) {
+                    return true;
+                }
+                on.extend(inst.src.iter().filter_map(register));
+                on.extend(inst.guard.map(|(r, _)| r));
+                // Which of two values it is, the way decides by which the lane came.
+                branches |= given.into_iter().any(|r| !written.insert(r));
+            }
+            if branches {
+                let last = self.one.blocks.iter().filter_map(|n| self.code(*n).last());
+                on.extend(last.flat_map(decided_by));
+            }
+            if before == (on.len(), branches) {
+                return false;
             }
         }
     }
-    seen
+
+    /// Whether this loop, and none within it, tries to exchange what it saw.
+    fn tries(&self) -> bool {
+        let inner = |n: &u32| {
+            let within = |l: &Loop| l.blocks.len() < self.one.blocks.len() && l.blocks.contains(n);
+            self.loops.iter().any(within)
+        };
+        let own = self.one.blocks.iter().filter(|n| !inner(n)).flat_map(|n| self.code(*n));
+        own.filter(|inst| exchanges(inst)).any(|inst| {
+            let expected = inst.src.get(1).and_then(register);
+            let any = |inst: &Inst| looks(inst) || matches!(inst.sem, Operation::Load(_));
+            expected.is_some_and(|r| self.depends(BTreeSet::from([r]), &any))
+        })
+    }
+}
+
+fn exchanges(inst: &Inst) -> bool {
+    matches!(inst.sem, Operation::Atomic(a) if matches!(a.update, Update::CompareExchange(_)))
+}
+
+/// Whether an instruction gives all lanes of a warp one value.
+fn votes(inst: &Inst) -> bool {
+    let Operation::Collective(Collective { op, .. }) = inst.sem else { return false };
+    matches!(op, CollectiveOp::Vote(_) | CollectiveOp::Reduce { .. })
+}
+
+/// What decides where a block goes.
+fn decided_by(last: &Inst) -> Vec<u32> {
+    let index = match last.sem {
+        Operation::Control(Control::BranchTable) => last.src.first().and_then(register),
+        _ => None,
+    };
+    index.into_iter().chain(last.guard.map(|(r, _)| r)).collect()
+}
+
+fn results(inst: &Inst) -> impl Iterator<Item = u32> + '_ {
+    inst.dst.iter().filter_map(|dst| match dst {
+        Dst::Reg(r, _) => Some(*r),
+        Dst::Sink => None,
+    })
+}
+
+fn register(src: &Src) -> Option<u32> {
+    match src {
+        Src::Reg(r) | Src::Not(r) | Src::Memory(Base::Reg(r, _), _) => Some(*r),
+        _ => None,
+    }
 }
