@@ -283,6 +283,40 @@ fn barriers_count_threads() {
     assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
 }
 
+/// Loops that wait for other lanes are translated as steps, and others are not.
+#[test]
+fn loops_that_wait_are_found() {
+    let steps = |body: &str| {
+        let target = cushim_translate::Target::from_name("gfx1030").unwrap();
+        let text = format!("{HEAD}.global .u32 lock; {BEGIN}{body} ret; }}");
+        cushim_translate::amdgpu::emit(&module(&text), &target).ir.contains("%stayed")
+    };
+    let around = "setp.ne.u32 %p1, %r1, %r2; @%p1 bra L;";
+    // A lock, a flag, and a lock of which the owner's number is seen before it is tried.
+    assert!(steps(
+        "L: atom.global.cas.b32 %r1, [lock], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;"
+    ));
+    assert!(steps(&format!("mov.u32 %r2, %t; L: ld.volatile.global.u32 %r1, [lock]; {around}")));
+    assert!(steps(&format!(
+        "L: ld.volatile.global.u32 %r2, [lock]; and.b32 %r3, %r2, 1; setp.ne.u32 %p2, %r3, 0; @%p2 bra L;
+         atom.global.cas.b32 %r1, [lock], %r2, 1; {around}"
+    )));
+    assert!(steps(&format!(
+        "L: ld.volatile.global.u32 %r2, [lock]; and.b32 %r2, %r2, 2; atom.global.cas.b32 %r1, [lock], %r2, 1; {around}"
+    )));
+    // A sum by exchanges, a loop by numbers, and one that a vote ends.
+    assert!(!steps(&format!(
+        "ld.global.u32 %r1, [lock]; L: mov.u32 %r2, %r1; add.u32 %r3, %r2, %t;
+         atom.global.cas.b32 %r1, [lock], %r2, %r3; {around}"
+    )));
+    assert!(!steps(
+        "mov.u32 %r1, 0; L: atom.global.add.u32 %r3, [lock], 1; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L;"
+    ));
+    assert!(!steps(
+        "L: ld.volatile.global.u32 %r1, [lock]; setp.ne.u32 %p1, %r1, %t; vote.sync.any.pred %p2, %p1, -1; @%p2 bra L;"
+    ));
+}
+
 /// Each lane takes a lock that another lane of its warp may hold, then shuffles with lanes that took it at other times.
 #[test]
 fn lanes_of_a_warp_wait_for_each_other() {

@@ -1,8 +1,8 @@
 //! In which functions lanes of one warp may wait for each other, so that each has to go on by itself.
 //!
 //! Owns which loops wait: those that a lane leaves by what it sees in memory that others write, and not by what its warp
-//! votes. A loop that tries compare-and-exchange with what it saw before is none: where a lane has to try again, another has
-//! done its part. Must not know how lanes go on.
+//! votes. A loop that tries each time to exchange just what it saw is none: where a lane has to try again, another has done
+//! its part. Must not know how lanes go on.
 
 use super::loops::{self, Loop};
 use super::{MOST_BLOCKS, counted};
@@ -127,18 +127,53 @@ impl<'a> Body<'a> {
         }
     }
 
-    /// Whether this loop, and none within it, tries to exchange what it saw.
+    /// Whether each time around this loop, and none within it, tries to exchange just what was seen.
     fn tries(&self) -> bool {
         let inner = |n: &u32| {
             let within = |l: &Loop| l.blocks.len() < self.one.blocks.len() && l.blocks.contains(n);
             self.loops.iter().any(within)
         };
-        let own = self.one.blocks.iter().filter(|n| !inner(n)).flat_map(|n| self.code(*n));
-        own.filter(|inst| exchanges(inst)).any(|inst| {
+        let own = self.one.blocks.iter().filter(|n| !inner(n));
+        let mut tries = own.flat_map(|n| self.code(*n).iter().map(|inst| (*n, inst)));
+        tries.any(|(n, inst)| {
             let expected = inst.src.get(1).and_then(register);
-            let any = |inst: &Inst| looks(inst) || matches!(inst.sem, Operation::Load(_));
-            expected.is_some_and(|r| self.depends(BTreeSet::from([r]), &any))
+            let seen = |r| exchanges(inst) && inst.guard.is_none() && self.is_as_seen(r);
+            expected.is_some_and(seen) && self.is_always_at(n)
         })
+    }
+
+    /// Whether a register has what was seen in this loop, as it was.
+    fn is_as_seen(&self, of: u32) -> bool {
+        let (mut stack, mut known) = (vec![of], BTreeSet::from([of]));
+        let mut seen = false;
+        while let Some(r) = stack.pop() {
+            for inst in self.all().filter(|inst| results(inst).any(|to| to == r)) {
+                if looks(inst) || matches!(inst.sem, Operation::Load(_)) {
+                    seen = true;
+                } else if inst.sem.is_move() {
+                    stack.extend(inst.src.iter().filter_map(register).filter(|r| known.insert(*r)));
+                } else {
+                    return false;
+                }
+            }
+        }
+        seen
+    }
+
+    /// Whether each way around the loop goes through a block.
+    fn is_always_at(&self, block: u32) -> bool {
+        let (mut stack, mut known) = (vec![self.one.head], BTreeSet::new());
+        while let Some(n) = stack.pop().filter(|_| block != self.one.head) {
+            for next in loops::successors(self.f, n) {
+                if *next == self.one.head {
+                    return false;
+                }
+                if *next != block && self.one.blocks.contains(next) && known.insert(*next) {
+                    stack.push(*next);
+                }
+            }
+        }
+        true
     }
 }
 
