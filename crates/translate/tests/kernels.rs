@@ -372,3 +372,20 @@ fn ended_lanes_count_at_barriers() {
     let expected = (0..64u32).map(|t| if t & 31 > 19 { t } else { 500 + (t ^ 32) });
     assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
 }
+
+/// A barrier of all threads does not wait for warps that have ended, though its number is that of one that counts: some end
+/// before the others come, and some while they wait.
+#[test]
+fn ended_warps_count_at_barriers_of_all() {
+    let text = format!(
+        "{BEGIN}
+         st.global.u32 [%o], %t; setp.lt.u32 %p1, %t, 32; @%p1 ret;
+         mov.u32 %r1, 3; mov.u32 %r2, 0; setp.lt.u32 %p2, %t, 64; @%p2 bra late;
+         setp.lt.u32 %p3, %t, 70; bar.red.popc.u32 %r4, %r1, %p3; bar.red.popc.u32 %r5, %r1, %p3;
+         bar.sync %r1, 64; mad.lo.u32 %r4, %r5, 100, %r4; mad.lo.u32 %r4, %r4, 1000, %t; st.global.u32 [%o], %r4; ret;
+         late: add.u32 %r2, %r2, 1; membar.cta; setp.lt.u32 %p4, %r2, 3000; @%p4 bra late; ret; }}"
+    );
+    let found = words(&text, 128, 128);
+    let expected = (0..128u32).map(|t| if t < 64 { t } else { 606_000 + t });
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}

@@ -195,6 +195,7 @@ impl<'a> Emitter<'a> {
         }
         if f.entry {
             self.b.label("end");
+            self.end_at_barriers();
             self.b.line("ret void");
         }
         Ok(())
