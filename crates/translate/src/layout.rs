@@ -6,6 +6,7 @@
 
 pub(crate) mod counted;
 mod loops;
+mod places;
 mod uniform;
 pub(crate) mod waits;
 

@@ -317,6 +317,28 @@ fn loops_that_wait_are_found() {
     ));
 }
 
+/// Lanes come together at the first instruction behind such a loop to which all come, and need not be looked after later.
+#[test]
+fn lanes_come_together_once_behind_a_loop() {
+    let places = |body: &str| {
+        let target = cushim_translate::Target::from_name("gfx1030").unwrap();
+        let lock = "L: atom.global.cas.b32 %r1, [lock], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;";
+        let text = format!("{HEAD}.global .u32 lock; {BEGIN}{lock} {body} ret; }}");
+        let made = cushim_translate::amdgpu::emit(&module(&text), &target);
+        made.ir.lines().filter(|line| line.starts_with("meet")).count()
+    };
+    let shuffle = "shfl.sync.idx.b32 %r5, %t, 5, 31, -1;";
+    let half = "shfl.sync.idx.b32 %r5, %t, 5, 31, 0xffff;";
+    assert_eq!(places(shuffle), 1);
+    assert_eq!(places(&format!("{shuffle} {shuffle}")), 1);
+    assert_eq!(places(&format!("bar.sync 0; {half}")), 1);
+    assert_eq!(places(&format!("{half} {half} {shuffle} {half}")), 3);
+    assert_eq!(places(&format!("@%p1 {shuffle} {shuffle} {half}")), 2);
+    // On both ways that part behind the loop.
+    let ways = format!("setp.lt.u32 %p2, %t, 9; @%p2 bra M; {half} M: {shuffle} {half}");
+    assert_eq!(places(&ways), 2);
+}
+
 /// Each lane takes a lock that another lane of its warp may hold, then shuffles with lanes that took it at other times.
 #[test]
 fn lanes_of_a_warp_wait_for_each_other() {

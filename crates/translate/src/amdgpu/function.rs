@@ -53,6 +53,8 @@ pub(super) struct Emitter<'a> {
     pub(super) locals: Locals,
     /// The instruction at hand.
     pub(super) inst: Option<&'a Inst>,
+    /// Its number in the function's code.
+    pub(super) at: u32,
     /// Where registers are written: everywhere, or where this is true.
     pub(super) chosen: Option<Value>,
     /// The work-item, which is also the lane.
@@ -91,6 +93,7 @@ pub(super) fn emit(
         b: Body::new(1),
         locals,
         inst: None,
+        at: 0,
         chosen: None,
         item: zero,
         thread: zero,
@@ -184,8 +187,8 @@ impl<'a> Emitter<'a> {
             self.b.label(&format!("b{n}"));
             let mut open = true;
             let code = f.code.get(block.start as usize..block.end as usize).unwrap_or_default();
-            for inst in code {
-                self.inst = Some(inst);
+            for (inst, at) in code.iter().zip(block.start..) {
+                (self.inst, self.at) = (Some(inst), at);
                 open = self.instruction(inst, n)?;
             }
             if open {
@@ -220,7 +223,7 @@ impl<'a> Emitter<'a> {
         {
             return self.control(inst, what, block);
         }
-        if self.meets(inst) {
+        if self.meets() {
             self.meet(inst)?;
             return Ok(true);
         }

@@ -5,8 +5,8 @@
 //! takes a step: from where it stands to the next place where it has to wait, or goes around a loop that looks at memory of
 //! others. Lanes that end go around, too, so nothing that a lane does is outside the loop.
 //!
-//! What lanes do together is such a place, as nothing else brings them together again: a lane stays there until all have come
-//! that the instruction names and that have not ended. Where all lanes of a warp stay, they go on as if they had come.
+//! What lanes do together behind such a loop is a place (`layout::places`), as nothing else brings them together again: a
+//! lane stays there until all have come that the instruction names and that have not ended. Where all lanes of a warp stay, they go on as if they had come.
 //!
 //! Owns the loop, its places, and who waits at them. Must not know which instructions look at memory of others.
 
@@ -15,7 +15,7 @@ use crate::layout::waits::{self, Waits};
 use crate::llvm::{Type, Value};
 use crate::refusal::Refused;
 use cushim_ptx::ir::{Inst, Module};
-use cushim_ptx::sem::{Barrier, Collective, CollectiveOp, Operation};
+use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
 use std::collections::BTreeSet;
 
 /// The place of lanes that have ended.
@@ -71,16 +71,9 @@ impl<'a> Emitter<'a> {
         }
     }
 
-    /// Whether lanes have to come together for an instruction.
-    pub(super) fn meets(&self, inst: &Inst) -> bool {
-        self.steps.is_some()
-            && match inst.sem {
-                Operation::Collective(what) => what.sync,
-                Operation::Barrier(what) => {
-                    !matches!(what, Barrier::ClusterArrive | Barrier::ClusterWait)
-                }
-                _ => false,
-            }
+    /// Whether lanes have to come together for the instruction that is translated.
+    pub(super) fn meets(&self) -> bool {
+        self.steps.as_ref().is_some_and(|steps| steps.waits.is_place(self.at))
     }
 
     /// An instruction for which lanes come together.

@@ -5,7 +5,7 @@
 //! its part. Must not know how lanes go on.
 
 use super::loops::{self, Loop};
-use super::{MOST_BLOCKS, counted};
+use super::{MOST_BLOCKS, counted, places};
 use cushim_ptx::ir::{Base, Block, Dst, Function, Inst, Module, Src};
 use cushim_ptx::sem::{Collective, CollectiveOp, Control, Operation, Update};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,12 +15,19 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) struct Waits {
     /// The first block of a loop, and its blocks.
     loops: BTreeMap<u32, BTreeSet<u32>>,
+    /// Where lanes come together, as [`places`] says.
+    places: BTreeSet<u32>,
 }
 
 impl Waits {
     /// Whether going from a block to another goes around such a loop.
     pub(crate) fn is_around(&self, from: u32, to: u32) -> bool {
         self.loops.get(&to).is_some_and(|blocks| blocks.contains(&from))
+    }
+
+    /// Whether lanes have to come together for the instruction with this number.
+    pub(crate) fn is_place(&self, number: u32) -> bool {
+        self.places.contains(&number)
     }
 }
 
@@ -46,11 +53,10 @@ pub(crate) fn of(module: &Module, number: u32) -> Option<Waits> {
     let calls_look = called.flat_map(|f| &f.code).any(looks);
     let mut waits = Waits::default();
     let loops = loops::of(f);
-    for one in &loops {
-        if (Body { f, one, loops: &loops, calls_look }).waits() {
-            waits.loops.insert(one.head, one.blocks.clone());
-        }
-    }
+    let waiting = loops.iter().filter(|one| Body { f, one, loops: &loops, calls_look }.waits());
+    let waiting: Vec<&Loop> = waiting.collect();
+    waits.loops.extend(waiting.iter().map(|one| (one.head, one.blocks.clone())));
+    waits.places = places::of(f, &waiting);
     let counts = f.entry && counted::count_in(module, number);
     (counts || !waits.loops.is_empty()).then_some(waits)
 }
