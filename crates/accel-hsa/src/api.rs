@@ -69,6 +69,7 @@ functions! {
     hsa_amd_memory_lock(*mut c_void, usize, *const Agent, i32, *mut *mut c_void) -> Status;
     hsa_amd_memory_unlock(*mut c_void) -> Status;
     hsa_amd_memory_async_copy(*mut c_void, Agent, *const c_void, Agent, usize, u32, *const Sig, Sig) -> Status;
+    hsa_amd_memory_async_copy_rect(*const Pitched, *const Dim3, *const Pitched, *const Dim3, *const Dim3, Agent, u32, u32, *const Sig, Sig) -> Status;
     hsa_memory_copy(*mut c_void, *const c_void, usize) -> Status;
     hsa_amd_memory_fill(*mut c_void, u32, usize) -> Status;
     hsa_amd_register_system_event_handler(OnEvent, *mut c_void) -> Status;

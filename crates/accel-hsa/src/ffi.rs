@@ -67,6 +67,33 @@ pub struct Event {
     pub reasons: u32,
 }
 
+/// `hsa_pitched_ptr_t`: bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct Pitched {
+    pub base: u64,
+    /// From row to row.
+    pub pitch: u64,
+    /// From plane to plane.
+    pub slice: u64,
+}
+
+/// `hsa_dim3_t`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Dim3 {
+    pub x: u32,
+    pub y: u32,
+    pub z: u32,
+}
+
+/// `hsa_amd_copy_direction_t`.
+pub mod rect {
+    pub const HOST_TO_DEVICE: u32 = 1;
+    pub const DEVICE_TO_HOST: u32 = 2;
+    pub const DEVICE_TO_DEVICE: u32 = 3;
+}
+
 pub type EachAgent = unsafe extern "C" fn(Agent, *mut c_void) -> Status;
 pub type EachPool = unsafe extern "C" fn(Pool, *mut c_void) -> Status;
 pub type EachIsa = unsafe extern "C" fn(Isa, *mut c_void) -> Status;

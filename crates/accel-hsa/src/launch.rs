@@ -1,6 +1,6 @@
 //! Giving a packet of the trait's to the device.
 //!
-//! Owns what the device can do by itself: launches, points in a queue, copies of one row between memory that the GPU may
+//! Owns what the device can do by itself: launches, points in a queue, copies between memory that the GPU may
 //! touch, each behind signals of the device. The rest is the host's. Must not know: who waits, on which thread.
 
 use std::sync::Arc;
@@ -8,9 +8,10 @@ use std::sync::Arc;
 use cushim_accel::{Dispatch, Failure, Packet, Work};
 
 use crate::code::{Beside, HsaCode};
-use crate::ffi::Sig;
+use crate::ffi::{Dim3, SUCCESS, Sig, Status};
 use crate::flight::{Flight, Needs, What};
 use crate::memory::Row;
+use crate::rectangle::Rectangle;
 use crate::ring::{Refused, Ring};
 use crate::runtime::{Core, Device};
 use crate::signals::Native;
@@ -60,7 +61,13 @@ impl Place<'_> {
                 Some(Ok(Row { bytes: 0, .. })) => self.in_ring(None, waits, last),
                 Some(Ok(row)) => self.copy(&row, waits, last),
                 Some(Err(failure)) => Err(failure.into()),
-                None => return Launched::Host,
+                None => match Rectangle::of(&self.core.memory, copy) {
+                    Some(rectangle) => match self.rectangle(&rectangle, waits, last) {
+                        Some(result) => result,
+                        None => return Launched::Host,
+                    },
+                    None => return Launched::Host,
+                },
             },
             Work::Fill(_) => return Launched::Host,
         };
@@ -126,33 +133,80 @@ impl Place<'_> {
     fn copy(
         &self,
         row: &Row,
-        mut waits: Vec<Arc<Native>>,
+        waits: Vec<Arc<Native>>,
         last: &Last,
     ) -> Result<Arc<Flight>, Refused> {
-        waits.extend(last.iter().map(|(signal, _)| signal.clone()));
-        let signals = handles(&waits);
-        let signal = self.core.signals.take()?;
-        let flight = Arc::new(Flight::new(signal, What::Copy, self.core.now(), waits));
         let api = &self.core.api;
         let [to_agent, from_agent] = row.agents;
-        // The runtime refuses a list of none.
-        let list = if signals.is_empty() { std::ptr::null() } else { signals.as_ptr() };
-        self.device.copies.add(&flight, || {
+        self.by_engine("hsa_amd_memory_async_copy", waits, last, |count, list, done| {
             // SAFETY: memory that is there and that the GPU may touch, by the table; it is not given back before
-            // everything under way has ended.
-            let status = unsafe {
+            // everything under way has ended. A list of `count` signals, and one more.
+            unsafe {
                 (api.hsa_amd_memory_async_copy)(
                     std::ptr::with_exposed_provenance_mut(row.to as usize),
                     to_agent,
                     std::ptr::with_exposed_provenance(row.from as usize),
                     from_agent,
                     row.bytes,
-                    signals.len() as u32,
+                    count,
                     list,
-                    flight.signal.sig,
+                    done,
+                )
+            }
+        })
+    }
+
+    /// `None` where the runtime does not take it: the GPU has no copy engines, or none for such distances.
+    fn rectangle(
+        &self,
+        what: &Rectangle,
+        waits: Vec<Arc<Native>>,
+        last: &Last,
+    ) -> Option<Result<Arc<Flight>, Refused>> {
+        let (api, begin) = (&self.core.api, Dim3::default());
+        let [to, from] = &what.ends;
+        let mut taken = true;
+        let call = "hsa_amd_memory_async_copy_rect";
+        let result = self.by_engine(call, waits, last, |count, list, done| {
+            // SAFETY: as in `copy`, of all bytes between the first and the last; structures of this frame, which the
+            // runtime has read when it returns.
+            let status = unsafe {
+                (api.hsa_amd_memory_async_copy_rect)(
+                    to,
+                    &raw const begin,
+                    from,
+                    &raw const begin,
+                    &raw const what.range,
+                    what.agent,
+                    what.direction,
+                    count,
+                    list,
+                    done,
                 )
             };
-            api.check("hsa_amd_memory_async_copy", status).map_err(Refused::Failed)
+            taken = status == SUCCESS;
+            status
+        });
+        taken.then_some(result)
+    }
+
+    /// Gives a copy to the runtime, with the number and the list of the signals before it, and its own.
+    fn by_engine(
+        &self,
+        call: &str,
+        mut waits: Vec<Arc<Native>>,
+        last: &Last,
+        copy: impl FnOnce(u32, *const Sig, Sig) -> Status,
+    ) -> Result<Arc<Flight>, Refused> {
+        waits.extend(last.iter().map(|(signal, _)| signal.clone()));
+        let signals = handles(&waits);
+        let signal = self.core.signals.take()?;
+        let flight = Arc::new(Flight::new(signal, What::Copy, self.core.now(), waits));
+        // The runtime refuses a list of none.
+        let list = if signals.is_empty() { std::ptr::null() } else { signals.as_ptr() };
+        self.device.copies.add(&flight, || {
+            let status = copy(signals.len() as u32, list, flight.signal.sig);
+            self.core.api.check(call, status).map_err(Refused::Failed)
         })?;
         Ok(flight)
     }

@@ -21,6 +21,7 @@ mod launch;
 mod loaded;
 mod memory;
 mod ptx;
+mod rectangle;
 mod ring;
 mod runtime;
 mod signals;

@@ -14,6 +14,7 @@ use cushim_accel::{Copy, Failure, Fill, MemoryKind};
 use crate::agents::{Gpu, Host};
 use crate::api::Api;
 use crate::ffi::*;
+use crate::rectangle::Rectangle;
 
 /// Where an end of a copy lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -299,11 +300,11 @@ impl Memory {
 
     /// Whether the device copies it, or refuses it.
     pub fn is_for_device(&self, copy: &Copy) -> bool {
-        self.row(copy).is_some()
+        self.row(copy).is_some() || Rectangle::of(self, copy).is_some()
     }
 
     /// The agent of a side, as copies name it.
-    fn agent(&self, side: Side) -> Agent {
+    pub fn agent(&self, side: Side) -> Agent {
         match side {
             Side::Gpu(n) => self.gpus.get(n).map_or(self.host.agent, |gpu| gpu.agent),
             Side::Host | Side::Program => self.host.agent,

@@ -5,11 +5,14 @@
 //! is taken not to be. Must not know how code is made.
 
 pub(crate) mod counted;
+mod loops;
+mod places;
 mod uniform;
+pub(crate) mod waits;
 
 use crate::abi::Lanes;
 use crate::target::Target;
-use cushim_ptx::ir::{Dst, Function, Inst, Module};
+use cushim_ptx::ir::{Function, Inst, Module};
 use cushim_ptx::sem::{Control, Operation};
 
 /// The layouts that may be used, the better one first.
@@ -47,19 +50,13 @@ fn independent(module: &Module, kernel: u32) -> bool {
 
 /// Whether lanes may wait for what others write: by a loop through memory that others see, or by objects made for it.
 fn spins(f: &Function) -> bool {
-    let looks = |inst: &Inst| match inst.sem {
-        Operation::Mbarrier(_) | Operation::Sleep => true,
-        Operation::Load(access) => access.is_shared(),
-        Operation::Atomic(_) => inst.dst.iter().any(|dst| matches!(dst, Dst::Reg(..))),
-        _ => false,
-    };
     let repeats = |inst: &Inst| matches!(inst.sem, Operation::Control(Control::Call));
     let called = !f.entry;
     f.blocks.iter().enumerate().any(|(n, block)| {
         let code = f.code.get(block.start as usize..block.end as usize).unwrap_or_default();
         // What a loop calls is in it: of a function it is not known.
-        code.iter().any(looks) && (called || uniform::reaches(f, n as u32, n as u32))
-            || code.iter().any(repeats) && code.iter().any(looks)
+        code.iter().any(waits::looks) && (called || uniform::reaches(f, n as u32, n as u32))
+            || code.iter().any(repeats) && code.iter().any(waits::looks)
     })
 }
 

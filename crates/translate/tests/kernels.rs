@@ -282,3 +282,132 @@ fn barriers_count_threads() {
     });
     assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
 }
+
+/// Loops that wait for other lanes are translated as steps, and others are not.
+#[test]
+fn loops_that_wait_are_found() {
+    let steps = |body: &str| {
+        let target = cushim_translate::Target::from_name("gfx1030").unwrap();
+        let text = format!("{HEAD}.global .u32 lock; {BEGIN}{body} ret; }}");
+        cushim_translate::amdgpu::emit(&module(&text), &target).ir.contains("%stayed")
+    };
+    let around = "setp.ne.u32 %p1, %r1, %r2; @%p1 bra L;";
+    // A lock, a flag, and a lock of which the owner's number is seen before it is tried.
+    assert!(steps(
+        "L: atom.global.cas.b32 %r1, [lock], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;"
+    ));
+    assert!(steps(&format!("mov.u32 %r2, %t; L: ld.volatile.global.u32 %r1, [lock]; {around}")));
+    assert!(steps(&format!(
+        "L: ld.volatile.global.u32 %r2, [lock]; and.b32 %r3, %r2, 1; setp.ne.u32 %p2, %r3, 0; @%p2 bra L;
+         atom.global.cas.b32 %r1, [lock], %r2, 1; {around}"
+    )));
+    assert!(steps(&format!(
+        "L: ld.volatile.global.u32 %r2, [lock]; and.b32 %r2, %r2, 2; atom.global.cas.b32 %r1, [lock], %r2, 1; {around}"
+    )));
+    // A sum by exchanges, a loop by numbers, and one that a vote ends.
+    assert!(!steps(&format!(
+        "ld.global.u32 %r1, [lock]; L: mov.u32 %r2, %r1; add.u32 %r3, %r2, %t;
+         atom.global.cas.b32 %r1, [lock], %r2, %r3; {around}"
+    )));
+    assert!(!steps(
+        "mov.u32 %r1, 0; L: atom.global.add.u32 %r3, [lock], 1; add.u32 %r1, %r1, 1; setp.lt.u32 %p1, %r1, 9; @%p1 bra L;"
+    ));
+    assert!(!steps(
+        "L: ld.volatile.global.u32 %r1, [lock]; setp.ne.u32 %p1, %r1, %t; vote.sync.any.pred %p2, %p1, -1; @%p2 bra L;"
+    ));
+}
+
+/// Lanes come together at the first instruction behind such a loop to which all come, and need not be looked after later.
+#[test]
+fn lanes_come_together_once_behind_a_loop() {
+    let places = |body: &str| {
+        let target = cushim_translate::Target::from_name("gfx1030").unwrap();
+        let lock = "L: atom.global.cas.b32 %r1, [lock], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra L;";
+        let text = format!("{HEAD}.global .u32 lock; {BEGIN}{lock} {body} ret; }}");
+        let made = cushim_translate::amdgpu::emit(&module(&text), &target);
+        made.ir.lines().filter(|line| line.starts_with("meet")).count()
+    };
+    let shuffle = "shfl.sync.idx.b32 %r5, %t, 5, 31, -1;";
+    let half = "shfl.sync.idx.b32 %r5, %t, 5, 31, 0xffff;";
+    assert_eq!(places(shuffle), 1);
+    assert_eq!(places(&format!("{shuffle} {shuffle}")), 1);
+    assert_eq!(places(&format!("bar.sync 0; {half}")), 1);
+    assert_eq!(places(&format!("{half} {half} {shuffle} {half}")), 3);
+    assert_eq!(places(&format!("@%p1 {shuffle} {shuffle} {half}")), 2);
+    // On both ways that part behind the loop.
+    let ways = format!("setp.lt.u32 %p2, %t, 9; @%p2 bra M; {half} M: {shuffle} {half}");
+    assert_eq!(places(&ways), 2);
+}
+
+/// Each lane takes a lock that another lane of its warp may hold, then shuffles with lanes that took it at other times.
+#[test]
+fn lanes_of_a_warp_wait_for_each_other() {
+    let text = format!(
+        ".global .align 4 .b32 lock; .global .align 4 .b32 count;
+         {BEGIN}
+         take: atom.global.cas.b32 %r1, [lock], 0, 1; setp.ne.u32 %p1, %r1, 0; @%p1 bra take;
+         membar.gl; ld.volatile.global.u32 %r2, [count]; add.u32 %r3, %r2, 1;
+         st.volatile.global.u32 [count], %r3; membar.gl; atom.global.exch.b32 %r4, [lock], 0;
+         shfl.sync.idx.b32 %r5, %t, 5, 31, -1; bar.sync 0;
+         ld.volatile.global.u32 %r6, [count]; mad.lo.u32 %r7, %r6, 1000, %r5;
+         setp.lt.u32 %p2, %t, 40; vote.sync.ballot.b32 %r8, %p2, -1; popc.b32 %r8, %r8;
+         mad.lo.u32 %r7, %r8, 1000000, %r7; st.global.u32 [%o], %r7; ret; }}"
+    );
+    let found = words(&text, 64, 64);
+    let expected =
+        (0..64u32).map(|t| 64_000 + (t & 32) + 5 + if t < 32 { 32_000_000 } else { 8_000_000 });
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}
+
+/// A lane waits for one that comes later in the code, in a function and in a kernel.
+#[test]
+fn lanes_wait_for_what_others_do_behind_the_loop() {
+    let text = format!(
+        ".global .align 4 .b32 turn; .global .align 4 .b32 turns;
+         .func (.param .b32 r) in_turn(.param .b32 lane) {{ .reg .b32 n, m; .reg .pred p; ld.param.b32 n, [lane];
+           L: ld.volatile.global.u32 m, [turn]; setp.ne.u32 p, m, n; @p bra L;
+           add.u32 m, m, 1; st.volatile.global.u32 [turn], m; st.param.b32 [r], m; ret; }}
+         {BEGIN}
+         {{ .param .b32 i; .param .b32 u; st.param.b32 [i], %t; call (u), in_turn, (i); ld.param.b32 %r2, [u]; }}
+         wait: ld.volatile.global.u32 %r1, [turns]; setp.ne.u32 %p1, %r1, %t; @%p1 bra wait;
+         add.u32 %r1, %r1, 1; st.volatile.global.u32 [turns], %r1;
+         bar.warp.sync -1; ld.volatile.global.u32 %r3, [turn]; mad.lo.u32 %r2, %r3, 100, %r2;
+         st.global.u32 [%o], %r2; ret; }}"
+    );
+    let found = words(&text, 32, 32);
+    let expected = (0..32u32).map(|t| 3200 + t + 1);
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}
+
+/// Lanes that have ended count at a barrier that counts threads, as warps do on NVIDIA's GPUs.
+#[test]
+fn ended_lanes_count_at_barriers() {
+    let text = format!(
+        ".shared .align 4 .b32 cells[64];
+         {BEGIN}
+         st.global.u32 [%o], %t; and.b32 %r1, %t, 31; setp.gt.u32 %p1, %r1, 19; @%p1 ret;
+         mov.u32 %r3, cells; mad.lo.u32 %r4, %t, 4, %r3; st.shared.u32 [%r4], %t;
+         bar.sync 1, 64; xor.b32 %r5, %t, 32; mad.lo.u32 %r5, %r5, 4, %r3; ld.shared.u32 %r6, [%r5];
+         add.u32 %r6, %r6, 500; st.global.u32 [%o], %r6; ret; }}"
+    );
+    let found = words(&text, 64, 64);
+    let expected = (0..64u32).map(|t| if t & 31 > 19 { t } else { 500 + (t ^ 32) });
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}
+
+/// A barrier of all threads does not wait for warps that have ended, though its number is that of one that counts: some end
+/// before the others come, and some while they wait.
+#[test]
+fn ended_warps_count_at_barriers_of_all() {
+    let text = format!(
+        "{BEGIN}
+         st.global.u32 [%o], %t; setp.lt.u32 %p1, %t, 32; @%p1 ret;
+         mov.u32 %r1, 3; mov.u32 %r2, 0; setp.lt.u32 %p2, %t, 64; @%p2 bra late;
+         setp.lt.u32 %p3, %t, 70; bar.red.popc.u32 %r4, %r1, %p3; bar.red.popc.u32 %r5, %r1, %p3;
+         bar.sync %r1, 64; mad.lo.u32 %r4, %r5, 100, %r4; mad.lo.u32 %r4, %r4, 1000, %t; st.global.u32 [%o], %r4; ret;
+         late: add.u32 %r2, %r2, 1; membar.cta; setp.lt.u32 %p4, %r2, 3000; @%p4 bra late; ret; }}"
+    );
+    let found = words(&text, 128, 128);
+    let expected = (0..128u32).map(|t| if t < 64 { t } else { 606_000 + t });
+    assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}

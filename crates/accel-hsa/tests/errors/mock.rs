@@ -230,6 +230,26 @@ calls! {
         to.cast::<u8>().copy_from(from.cast(), bytes);
         add(done, -1);
     }
+    fn hsa_amd_memory_async_copy_rect(
+        to: *const Pitched, to_offset: *const Dim3, from: *const Pitched, from_offset: *const Dim3, range: *const Dim3,
+        agent: Agent, _direction: u32, count: u32, list: *const Sig, done: Sig
+    ) {
+        assert_eq!((agent, *to_offset, *from_offset), (GPU, Dim3::default(), Dim3::default()));
+        assert_eq!(count == 0, list.is_null(), "as AMD's runtime insists");
+        for n in 0..count as usize {
+            assert_eq!(load(*list.add(n)), 0, "what it waits for has been submitted before it");
+        }
+        let (to, from, range) = (*to, *from, *range);
+        assert!([to, from].iter().all(|end| end.base % 4 + end.pitch % 4 + end.slice % 4 == 0));
+        for z in 0..u64::from(range.z) {
+            for y in 0..u64::from(range.y) {
+                let at = |end: Pitched| (end.base + z * end.slice + y * end.pitch) as usize;
+                let row: *mut u8 = std::ptr::with_exposed_provenance_mut(at(to));
+                row.copy_from(std::ptr::with_exposed_provenance(at(from)), range.x as usize);
+            }
+        }
+        add(done, -1);
+    }
     fn hsa_memory_copy(to: *mut c_void, from: *const c_void, bytes: usize) {
         to.cast::<u8>().copy_from(from.cast(), bytes);
     }

@@ -1,8 +1,8 @@
 //! Barriers of a block.
 //!
 //! Owns that all of a block's threads wait at the hardware's one barrier, and that barriers that count threads, or at which
-//! some only arrive, are words in shared memory (`library/barrier.ll`). Of a warp the lanes count that come together; what
-//! its first lane is with counts for lanes that the block does not have.
+//! some only arrive, are words in shared memory (`library/barrier.ll`). A kernel's warps come whole (`step.rs`); in a function
+//! the lanes of a warp count that come together, and what its first lane is with counts for lanes that the block does not have.
 
 use super::function::Emitter;
 use crate::layout::counted;
@@ -67,17 +67,47 @@ impl Emitter<'_> {
         };
         let number = self.b.fit(number, 32);
         let threads = self.threads();
-        let count = match inst.src.get(1) {
+        let (count, all) = match inst.src.get(1) {
             None | Some(Src::None) => {
                 let up = self.b.with("add", threads, 31);
-                self.b.with("and", up, !31)
+                (self.b.with("and", up, !31), true)
             }
             Some(src) => {
                 let count = self.operand(src)?;
-                self.b.fit(count, 32)
+                (self.b.fit(count, 32), false)
             }
         };
-        // Of the last warp, lanes that the block does not have.
+        let all = Value::int(1, all.into());
+        let more = match (&self.steps, self.f.entry) {
+            // All lanes of the warp have come, or have ended, or are none of the block's.
+            (Some(_), true) => Value::int(32, 32),
+            _ => self.come_together(threads),
+        };
+        let yes = self.ballot(p);
+        let yes = self.b.same("llvm.ctpop", &[yes]);
+        let waits = Value::int(1, (what != Barrier::Arrive).into());
+        let given = [number, count, all, more, waits, yes].map(|v| self.b.typed(v)).join(", ");
+        Ok(self.b.result(Type::Int(32), &format!("call i32 @cushim.barrier({given}) #1")))
+    }
+
+    /// Where a kernel's warp has ended: tells those that wait for all of the block.
+    pub(super) fn end_at_barriers(&mut self) {
+        if !counted::reached(self.module, self.number) {
+            return;
+        }
+        let threads = self.threads();
+        let first = self.b.with("and", self.thread, !31);
+        let there = self.b.icmp("ult", first, threads);
+        let there = self.b.typed(there);
+        self.b.line(&format!("br {there}, label %leave, label %left"));
+        self.b.label("leave");
+        self.b.line("call void @cushim.barriers.end() #1");
+        self.b.line("br label %left");
+        self.b.label("left");
+    }
+
+    /// How many lanes count that come together, with those of the last warp that the block does not have.
+    fn come_together(&mut self, threads: Value) -> Value {
         let first = self.b.with("and", self.thread, !31);
         let there = self.b.op("sub", threads, first);
         let absent = self.b.same("llvm.usub.sat", &[Value::int(32, 32), there]);
@@ -85,12 +115,7 @@ impl Emitter<'_> {
         let lowest = self.b.with("and", here, 1);
         let absent = self.b.op("mul", absent, lowest);
         let lanes = self.b.same("llvm.ctpop", &[here]);
-        let more = self.b.op("add", lanes, absent);
-        let yes = self.ballot(p);
-        let yes = self.b.same("llvm.ctpop", &[yes]);
-        let waits = Value::int(1, (what != Barrier::Arrive).into());
-        let given = [number, count, more, waits, yes].map(|v| self.b.typed(v)).join(", ");
-        Ok(self.b.result(Type::Int(32), &format!("call i32 @cushim.barrier({given}) #1")))
+        self.b.op("add", lanes, absent)
     }
 
     /// Waits for all threads of the block, whose accesses before it are seen behind it.

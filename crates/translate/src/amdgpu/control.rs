@@ -19,9 +19,10 @@ impl Emitter<'_> {
         let guard = self.guard(inst.guard);
         if let (Control::Branch, Some(Src::Target(to))) = (what, inst.src.first()) {
             let to = self.block_of(*to);
+            let to = self.way(block, to);
             match guard {
-                None => self.b.line(&format!("br label %b{to}")),
-                Some(guard) => self.part(guard, &format!("b{to}"), block),
+                None => self.b.line(&format!("br label %{to}")),
+                Some(guard) => self.part(guard, &to, block),
             }
             return Ok(false);
         }
@@ -33,7 +34,7 @@ impl Emitter<'_> {
         match what {
             Control::BranchTable => self.table(inst, block)?,
             Control::Return => self.leave()?,
-            Control::Exit if self.f.entry => self.b.line("br label %end"),
+            Control::Exit if self.f.entry => self.leave()?,
             Control::Exit => return Err(self.refused("`exit` in a function")),
             Control::Trap => self.trap(),
             Control::Branch | Control::Call => return Err(self.refused("a branch to nowhere")),
@@ -47,7 +48,8 @@ impl Emitter<'_> {
         let guard = self.b.typed(guard);
         let next = block as usize + 1;
         if next < self.f.blocks.len() {
-            self.b.line(&format!("br {guard}, label %{to}, label %b{next}"));
+            let next = self.way(block, next as u32);
+            self.b.line(&format!("br {guard}, label %{to}, label %{next}"));
         } else {
             self.b.line(&format!("br label %{to}"));
         }
@@ -65,23 +67,24 @@ impl Emitter<'_> {
         let index = self.operand(index)?;
         let index = self.b.fit(index, 32);
         let next = block as usize + 1;
-        let cases: String = list
-            .iter()
-            .enumerate()
-            .map(|(n, to)| format!(" i32 {n}, label %b{}", self.block_of(*to)))
-            .collect();
+        let mut cases = String::new();
+        for (n, to) in list.iter().enumerate() {
+            let to = self.block_of(*to);
+            cases += &format!(" i32 {n}, label %{}", self.way(block, to));
+        }
         let beyond = if next < self.f.blocks.len() { next as u32 } else { block };
+        let beyond = self.way(block, beyond);
         let index = self.b.typed(index);
-        self.b.line(&format!("switch {index}, label %b{beyond} [{cases} ]"));
+        self.b.line(&format!("switch {index}, label %{beyond} [{cases} ]"));
         Ok(())
     }
 
     fn leave(&mut self) -> Result<(), Refused> {
-        if self.f.entry {
-            self.b.line("br label %end");
-            return Ok(());
+        match (&self.steps, self.f.entry) {
+            (Some(_), _) => self.b.line("br label %over"),
+            (None, true) => self.b.line("br label %end"),
+            (None, false) => self.give_results(),
         }
-        self.give_results();
         Ok(())
     }
 

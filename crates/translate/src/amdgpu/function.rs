@@ -5,6 +5,7 @@
 
 use super::locals::Locals;
 use super::names::Names;
+use super::step::Steps;
 use crate::abi::{LAUNCH_BYTES, launch_offset};
 use crate::llvm::{Body, Type, Value};
 use crate::ops;
@@ -52,12 +53,16 @@ pub(super) struct Emitter<'a> {
     pub(super) locals: Locals,
     /// The instruction at hand.
     pub(super) inst: Option<&'a Inst>,
+    /// Its number in the function's code.
+    pub(super) at: u32,
     /// Where registers are written: everywhere, or where this is true.
     pub(super) chosen: Option<Value>,
     /// The work-item, which is also the lane.
     pub(super) item: Value,
     /// The thread of the block.
     pub(super) thread: Value,
+    /// How lanes that may wait for each other go on, each by itself.
+    pub(super) steps: Option<Steps>,
 }
 
 /// Translates a function.
@@ -88,12 +93,15 @@ pub(super) fn emit(
         b: Body::new(1),
         locals,
         inst: None,
+        at: 0,
         chosen: None,
         item: zero,
         thread: zero,
+        steps: Steps::of(module, number),
     };
     emitter.begin()?;
     emitter.blocks()?;
+    emitter.end_steps();
     let head = emitter.head();
     let (variables, text, declared) = emitter.b.finish();
     let text = format!("{head} {{\nentry:\n{variables}{text}}}\n");
@@ -157,6 +165,7 @@ impl<'a> Emitter<'a> {
         }
         self.item = self.b.intrinsic("llvm.amdgcn.workitem.id.x", &[], Type::Int(32), &[], &[]);
         self.thread = self.thread_number();
+        self.begin_steps();
         if self.f.entry {
             if crate::layout::counted::reached(self.module, self.number) {
                 self.b.line("call void @cushim.barriers.begin() #1");
@@ -164,7 +173,8 @@ impl<'a> Emitter<'a> {
             self.end_idle_lanes();
         } else {
             self.accept_arguments();
-            self.b.line("br label %b0");
+            let first = self.first();
+            self.b.line(&format!("br label %{first}"));
         }
         Ok(())
     }
@@ -177,8 +187,8 @@ impl<'a> Emitter<'a> {
             self.b.label(&format!("b{n}"));
             let mut open = true;
             let code = f.code.get(block.start as usize..block.end as usize).unwrap_or_default();
-            for inst in code {
-                self.inst = Some(inst);
+            for (inst, at) in code.iter().zip(block.start..) {
+                (self.inst, self.at) = (Some(inst), at);
                 open = self.instruction(inst, n)?;
             }
             if open {
@@ -188,6 +198,7 @@ impl<'a> Emitter<'a> {
         }
         if f.entry {
             self.b.label("end");
+            self.end_at_barriers();
             self.b.line("ret void");
         }
         Ok(())
@@ -197,7 +208,10 @@ impl<'a> Emitter<'a> {
     pub(super) fn go_on(&mut self, block: u32) {
         let next = block as usize + 1;
         match next < self.f.blocks.len() {
-            true => self.b.line(&format!("br label %b{next}")),
+            true => {
+                let to = self.way(block, next as u32);
+                self.b.line(&format!("br label %{to}"));
+            }
             false => self.b.line("unreachable"),
         }
     }
@@ -208,6 +222,10 @@ impl<'a> Emitter<'a> {
             && what != Control::Call
         {
             return self.control(inst, what, block);
+        }
+        if self.meets() {
+            self.meet(inst)?;
+            return Ok(true);
         }
         let guard = self.guard(inst.guard);
         // What has no effects is done by all, and only its results are chosen.
@@ -290,7 +308,7 @@ impl<'a> Emitter<'a> {
     }
 
     /// What others see, or what lanes do together.
-    fn effect(&mut self, inst: &'a Inst) -> Result<(), Refused> {
+    pub(super) fn effect(&mut self, inst: &'a Inst) -> Result<(), Refused> {
         match inst.sem {
             Operation::Load(access) => self.load(inst, access),
             Operation::Store(access) => self.store(inst, access),

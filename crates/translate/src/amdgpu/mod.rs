@@ -18,6 +18,7 @@ mod memory;
 mod names;
 mod operand;
 mod special;
+mod step;
 
 use crate::abi::{Facts, TABLE, launch_offset};
 use crate::layout;

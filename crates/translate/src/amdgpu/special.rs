@@ -57,7 +57,8 @@ impl Emitter<'_> {
             idle = self.b.op("or", idle, also);
         }
         let idle = self.b.typed(idle);
-        self.b.line(&format!("br {idle}, label %end, label %b0"));
+        let first = self.first();
+        self.b.line(&format!("br {idle}, label %end, label %{first}"));
     }
 
     /// The lane of the warp.

@@ -24,9 +24,10 @@ pub(super) struct Needs {
 }
 
 /// Intrinsics that the functions call.
-const DECLARED: [&str; 8] = [
+const DECLARED: [&str; 9] = [
     "declare i64 @llvm.cttz.i64(i64, i1)",
     "declare i64 @llvm.umin.i64(i64, i64)",
+    "declare i32 @llvm.usub.sat.i32(i32, i32)",
     "declare i64 @llvm.usub.sat.i64(i64, i64)",
     "declare i32 @llvm.amdgcn.workitem.id.x()",
     "declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)",
