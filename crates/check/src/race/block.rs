@@ -1,0 +1,316 @@
+//! One block that runs, and is looked at for races and wrong barriers.
+//!
+//! Owns the way of an access through the cells. Must not know what is said of what is found ([`super::tell`]).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cushim_accel::locks::lock;
+use cushim_ptx::Pos;
+use cushim_ptx::exec::{Access, Touch};
+use cushim_ptx::ir::Inst;
+use cushim_ptx::sem::{self, CollectiveOp, Fence, Operation, Order as Word, Scope};
+use cushim_ptx::types::Space;
+
+use super::is_over;
+use super::order::Order;
+use super::record::{Cell, What, When};
+use super::tell::{Found, Place, Told};
+use crate::look::Launch;
+use crate::options::Tool;
+
+/// What is known of a block.
+pub struct Block {
+    pub(super) launch: Arc<Launch>,
+    pub(super) index: [u32; 3],
+    pub(super) order: Order,
+    /// Its number among all that have run.
+    number: u32,
+    serial: u64,
+    /// When it has last heard of what other blocks did.
+    heard: u64,
+    generation: u64,
+    /// Cells of its shared memory.
+    shared: Vec<Cell>,
+    /// Numbers of places in the code.
+    sites: HashMap<(Pos, bool), Option<u32>>,
+    /// Writes that are a race only if they change something, and what was there before.
+    suspects: Vec<(Found, Vec<u8>)>,
+    races: bool,
+}
+
+/// What an instruction does to the order of threads.
+#[derive(Debug, Clone, Copy, Default)]
+struct Effect {
+    /// The block's other threads, and other blocks, hear of what was done before.
+    releases: [bool; 2],
+    /// It hears of what others have done.
+    acquires: bool,
+}
+
+fn wide(scope: Scope) -> bool {
+    scope != Scope::Cta
+}
+
+/// What an access does to the order of threads, and whether it may run beside others that may.
+fn of_access(inst: &Inst) -> (Effect, bool) {
+    let by = |order: Word| match order {
+        Word::Weak => Effect::default(),
+        Word::Release(s) | Word::AcqRel(s) => {
+            Effect { releases: [true, wide(s)], acquires: order != Word::Release(s) }
+        }
+        _ => Effect { releases: [false; 2], acquires: true },
+    };
+    match inst.sem {
+        Operation::Load(a) => {
+            let strong = a.is_shared();
+            (Effect { acquires: strong, ..by(a.order) }, strong)
+        }
+        Operation::Store(a) => (Effect { acquires: false, ..by(a.order) }, a.is_shared()),
+        Operation::Atomic(a) => (by(a.access.order), true),
+        // What copies by itself tells a barrier object or a group of it.
+        Operation::CopyAsync(_) => (Effect { releases: [true; 2], acquires: false }, false),
+        _ => (Effect { releases: [true; 2], acquires: true }, true),
+    }
+}
+
+impl Block {
+    /// Before the first block of a launch.
+    pub fn new(launch: &Arc<Launch>) -> Block {
+        Block {
+            launch: launch.clone(),
+            index: [0; 3],
+            order: Order::new(launch.block.iter().product()),
+            number: 0,
+            serial: 0,
+            heard: 0,
+            generation: 0,
+            shared: Vec::new(),
+            sites: HashMap::new(),
+            suspects: Vec::new(),
+            races: launch.checker.has(Tool::Race),
+        }
+    }
+
+    /// A block begins.
+    pub fn begin(&mut self, index: [u32; 3], shared: u64) {
+        self.settle();
+        self.index = index;
+        self.order.restart();
+        if self.races {
+            self.shared.resize(shared.div_ceil(4) as usize, Cell::default());
+            let mut races = lock(&self.launch.checker.races);
+            self.serial = races.serial();
+            self.number = races.begin(&self.launch, index, self.serial);
+            (self.heard, self.generation) = (races.clock, races.generation);
+        }
+    }
+
+    /// All threads of the block have ended.
+    pub fn end(&mut self) {
+        self.settle();
+    }
+
+    /// Before lanes do anything: what they waited for has come.
+    fn go_on(&mut self, warp: u32, lanes: u32) {
+        self.settle();
+        let mut incomplete = None;
+        self.order.go_on(warp, lanes, &mut |found| incomplete = Some(found));
+        if let Some(incomplete) = incomplete {
+            self.tell_ended(&incomplete);
+        }
+        if self.races && self.order.is_full() {
+            // The block goes on under another number, and all it has done is over for itself.
+            let mut races = lock(&self.launch.checker.races);
+            races.over(self.number);
+            self.number = races.begin(&self.launch, self.index, self.serial);
+            self.generation = races.generation;
+            self.order.restart();
+        }
+    }
+
+    /// Lanes are about to access memory; `places` are the spaces and addresses there.
+    pub fn touch(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)]) {
+        self.go_on(touch.warp, touch.lanes);
+        if !self.races {
+            return;
+        }
+        let (effect, strong) = of_access(touch.inst);
+        self.before(touch.warp, effect);
+        if !matches!(touch.inst.sem, Operation::Asynchronous(_) | Operation::Mbarrier(_)) {
+            self.shared(touch, places, strong);
+            self.global(touch, places, strong);
+        }
+        if matches!(touch.inst.sem, Operation::CopyAsync(_)) {
+            self.before(touch.warp, effect);
+        }
+    }
+
+    /// Lanes of a warp do what orders threads.
+    fn before(&mut self, warp: u32, effect: Effect) {
+        if effect.releases[0] {
+            let told = self.order.release(warp);
+            if effect.releases[1] {
+                lock(&self.launch.checker.races).told(self.number, &told);
+            }
+        }
+        if effect.acquires {
+            self.order.acquire(warp);
+            let mut races = lock(&self.launch.checker.races);
+            races.clock += 1;
+            self.heard = races.clock;
+        }
+    }
+
+    /// Lanes come to a fence, to what they do together, or to the barrier of the cluster.
+    pub fn order(&mut self, warp: u32, lanes: u32, inst: &Inst, members: Option<&[u32; 32]>) {
+        self.go_on(warp, lanes);
+        let scope = match inst.sem {
+            Operation::Collective(what) => {
+                if let Some(members) = members {
+                    self.look_at_members(warp, lanes, inst, members);
+                }
+                if !matches!(what.op, CollectiveOp::Multiply(_)) {
+                    self.order.meet(warp);
+                }
+                return;
+            }
+            Operation::Fence(Fence::Sequential(scope)) => Some(scope),
+            Operation::Fence(Fence::AcquireRelease(scope)) => scope,
+            _ => None,
+        };
+        if self.races {
+            let releases = [true, scope.is_none_or(wide)];
+            self.before(warp, Effect { releases, acquires: true });
+        }
+    }
+
+    /// Lanes come to a barrier of the block.
+    pub fn arrive(&mut self, warp: u32, lanes: u32, inst: &Inst, number: u32, count: Option<u32>) {
+        self.go_on(warp, lanes);
+        self.look_at_barrier(warp, lanes, inst, number, count);
+        let waits = inst.sem != Operation::Barrier(sem::Barrier::Arrive);
+        self.order.arrive(warp, lanes, inst.pos, number, count, waits);
+    }
+
+    /// The number of an instruction's place.
+    fn site(&mut self, inst: &Inst, access: Access) -> Option<u32> {
+        let launch = &self.launch;
+        let make = || lock(&launch.checker.races).site(launch, inst.pos, access);
+        *self.sites.entry((inst.pos, access == Access::Read)).or_insert_with(make)
+    }
+
+    fn shared(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)], strong: bool) {
+        if places.iter().all(|(_, space, _)| *space != Space::Shared) || self.launch.cluster > 1 {
+            return;
+        }
+        let Some(site) = self.site(touch.inst, touch.access) else { return };
+        let writes = touch.access != Access::Read;
+        for (lane, _, at) in places.iter().filter(|(_, space, _)| *space == Space::Shared) {
+            let when = self.order.now(self.number, touch.warp, *lane);
+            let (order, own) = (&self.order, self.number);
+            let mut found = None;
+            for (number, bytes) in parts(*at, touch.bytes) {
+                let Some(cell) = self.shared.get_mut(number as usize) else { break };
+                let old = cell.take(when, What::new(bytes, writes, strong, site), |old, did| {
+                    // Whether the values differ is not known.
+                    let same = writes && did.writes() && did.site() == site;
+                    old.block() == own && !same && !order.is_over(old, touch.warp)
+                });
+                found = found.or(old);
+            }
+            if let Some((old, did)) = found {
+                let place = Place::Shared { at: *at, bytes: touch.bytes };
+                let found = self.found(when, touch, site, (old, did), place);
+                self.tell(&found);
+            }
+        }
+    }
+
+    fn global(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)], strong: bool) {
+        let is_global =
+            |space: Space| !matches!(space, Space::Shared | Space::Local | Space::Param);
+        if places.iter().all(|(_, space, _)| !is_global(*space)) {
+            return;
+        }
+        let Some(site) = self.site(touch.inst, touch.access) else { return };
+        let writes = touch.access != Access::Read;
+        let launch = self.launch.clone();
+        let mut races = lock(&launch.checker.races);
+        if races.generation != self.generation {
+            self.number = races.begin(&launch, self.index, self.serial);
+            self.generation = races.generation;
+        }
+        let mut all = Vec::new();
+        for (lane, _, at) in places.iter().filter(|(_, space, _)| is_global(*space)) {
+            let when = self.order.now(self.number, touch.warp, *lane);
+            let mut found = None;
+            for (number, bytes) in parts(*at, touch.bytes) {
+                races.cells(number * 4);
+                let super::Races { pages, blocks, launches, .. } = &mut *races;
+                let page = pages.get_mut(&(number * 4 / super::PAGE));
+                let cell = page.and_then(|page| page.get_mut((number % (super::PAGE / 4)) as usize));
+                let Some(cell) = cell else { break };
+                let (order, own, heard) = (&self.order, self.number, self.heard);
+                let old = cell.take(when, What::new(bytes, writes, strong, site), |old, did| {
+                    if old.block() != own {
+                        return !is_over((blocks, launches), old, own, heard);
+                    }
+                    // Lanes that write by one instruction may write the same.
+                    let together = old.moment() == when.moment()
+                        && old.warp() == when.warp()
+                        && writes
+                        && did.writes()
+                        && did.site() == site;
+                    !together && !order.is_over(old, touch.warp)
+                });
+                found = found.or(old);
+            }
+            all.extend(found.map(|old| (*lane, *at, when, old)));
+        }
+        drop(races);
+        for (_, at, when, old) in all {
+            let place = Place::Global { at, bytes: touch.bytes };
+            let found = self.found(when, touch, site, old, place);
+            // A write of what is there already changes nothing for anybody.
+            let mut before = vec![0; touch.bytes as usize];
+            match touch.access == Access::Write && self.launch.checker.peek(at, &mut before) {
+                true => self.suspects.push((found, before)),
+                false => self.tell(&found),
+            }
+        }
+    }
+
+    fn found(
+        &self,
+        when: When,
+        touch: &Touch<'_>,
+        site: u32,
+        (old, did): (When, What),
+        place: Place,
+    ) -> Found {
+        let now = Told { when, site };
+        Found { now, access: touch.access, pos: touch.inst.pos, before: Told { when: old, site: did.site() }, place }
+    }
+
+    /// The last accesses have been done: tells which of them changed something.
+    fn settle(&mut self) {
+        for (found, before) in std::mem::take(&mut self.suspects) {
+            let mut now = vec![0; before.len()];
+            if self.launch.checker.peek(found.place.at(), &mut now) && now != before {
+                self.tell(&found);
+            }
+        }
+    }
+}
+
+/// The numbers of the cells of an access, and which of each one's bytes it has a part of.
+fn parts(at: u64, bytes: u64) -> impl Iterator<Item = (u64, u32)> {
+    let end = at.saturating_add(bytes);
+    (at / 4..end.div_ceil(4)).map(move |number| {
+        let start = number * 4;
+        let (from, to) = (at.max(start) - start, end.min(start + 4) - start);
+        (number, ((1u32 << to) - 1) & !((1u32 << from) - 1))
+    })
+}
+
