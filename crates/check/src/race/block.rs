@@ -12,9 +12,10 @@ use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{self, CollectiveOp, Fence, Operation, Order as Word, Scope};
 use cushim_ptx::types::Space;
 
-use super::is_over;
+use super::{Races, is_over};
 use super::order::Order;
 use super::record::{Cell, What, When};
+use super::retry::Retries;
 use super::tell::{Found, Place, Told};
 use crate::look::Launch;
 use crate::options::Tool;
@@ -36,6 +37,8 @@ pub struct Block {
     sites: HashMap<(Pos, bool), Option<u32>>,
     /// Writes that are a race only if they change something, and what was there before.
     suspects: Vec<(Found, Vec<u8>)>,
+    /// Reads that are a race only if no atomic operation of their thread follows.
+    retries: Retries,
     races: bool,
 }
 
@@ -88,27 +91,38 @@ impl Block {
             shared: Vec::new(),
             sites: HashMap::new(),
             suspects: Vec::new(),
+            retries: Retries::default(),
             races: launch.checker.has(Tool::Race),
         }
     }
 
     /// A block begins.
     pub fn begin(&mut self, index: [u32; 3], shared: u64) {
-        self.settle();
+        self.end();
         self.index = index;
         self.order.restart();
         if self.races {
             self.shared.resize(shared.div_ceil(4) as usize, Cell::default());
-            let mut races = lock(&self.launch.checker.races);
+            let launch = self.launch.clone();
+            let mut races = lock(&launch.checker.races);
             self.serial = races.serial();
-            self.number = races.begin(&self.launch, index, self.serial);
-            (self.heard, self.generation) = (races.clock, races.generation);
+            self.renumber(&mut races);
+            self.heard = races.clock;
         }
     }
 
     /// All threads of the block have ended.
     pub fn end(&mut self) {
         self.settle();
+        for found in self.retries.take() {
+            self.tell(&found);
+        }
+        if self.races && self.number != 0 {
+            let mut races = lock(&self.launch.checker.races);
+            if races.generation == self.generation {
+                races.ended(self.number);
+            }
+        }
     }
 
     /// Before lanes do anything: what they waited for has come.
@@ -121,11 +135,23 @@ impl Block {
         }
         if self.races && self.order.is_full() {
             // The block goes on under another number, and all it has done is over for itself.
-            let mut races = lock(&self.launch.checker.races);
+            let launch = self.launch.clone();
+            let mut races = lock(&launch.checker.races);
             races.over(self.number);
-            self.number = races.begin(&self.launch, self.index, self.serial);
-            self.generation = races.generation;
+            self.renumber(&mut races);
             self.order.restart();
+        }
+    }
+
+    /// The block goes on under another number.
+    fn renumber(&mut self, races: &mut Races) {
+        self.number = races.begin(&self.launch, self.index, self.serial);
+        if races.generation != self.generation {
+            // Numbers of before may be others' now.
+            self.generation = races.generation;
+            self.shared.fill(Cell::default());
+            self.suspects.clear();
+            self.retries = Retries::default();
         }
     }
 
@@ -138,6 +164,12 @@ impl Block {
         let (effect, strong) = of_access(touch.inst);
         self.before(touch.warp, effect);
         if !matches!(touch.inst.sem, Operation::Asynchronous(_) | Operation::Mbarrier(_)) {
+            if touch.access == Access::Atomic {
+                for (lane, space, at) in places {
+                    let by = self.order.now(self.number, touch.warp, *lane);
+                    self.retries.tried(by, *space == Space::Shared, *at, touch.bytes);
+                }
+            }
             self.shared(touch, places, strong);
             self.global(touch, places, strong);
         }
@@ -206,6 +238,7 @@ impl Block {
         }
         let Some(site) = self.site(touch.inst, touch.access) else { return };
         let writes = touch.access != Access::Read;
+        let mut all = Vec::new();
         for (lane, _, at) in places.iter().filter(|(_, space, _)| *space == Space::Shared) {
             let when = self.order.now(self.number, touch.warp, *lane);
             let (order, own) = (&self.order, self.number);
@@ -219,12 +252,9 @@ impl Block {
                 });
                 found = found.or(old);
             }
-            if let Some((old, did)) = found {
-                let place = Place::Shared { at: *at, bytes: touch.bytes };
-                let found = self.found(when, touch, site, (old, did), place);
-                self.tell(&found);
-            }
+            all.extend(found.map(|old| (Place::Shared { at: *at, bytes: touch.bytes }, when, old)));
         }
+        self.judge(touch, site, all);
     }
 
     fn global(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)], strong: bool) {
@@ -238,23 +268,19 @@ impl Block {
         let launch = self.launch.clone();
         let mut races = lock(&launch.checker.races);
         if races.generation != self.generation {
-            self.number = races.begin(&launch, self.index, self.serial);
-            self.generation = races.generation;
+            self.renumber(&mut races);
         }
         let mut all = Vec::new();
         for (lane, _, at) in places.iter().filter(|(_, space, _)| is_global(*space)) {
             let when = self.order.now(self.number, touch.warp, *lane);
             let mut found = None;
             for (number, bytes) in parts(*at, touch.bytes) {
-                races.cells(number * 4);
-                let super::Races { pages, blocks, launches, .. } = &mut *races;
-                let page = pages.get_mut(&(number * 4 / super::PAGE));
-                let cell = page.and_then(|page| page.get_mut((number % (super::PAGE / 4)) as usize));
-                let Some(cell) = cell else { break };
                 let (order, own, heard) = (&self.order, self.number, self.heard);
+                let (cell, known) = races.cell(number);
+                let Some(cell) = cell else { break };
                 let old = cell.take(when, What::new(bytes, writes, strong, site), |old, did| {
                     if old.block() != own {
-                        return !is_over((blocks, launches), old, own, heard);
+                        return !is_over(known, old, own, heard);
                     }
                     // Lanes that write by one instruction may write the same.
                     let together = old.moment() == when.moment()
@@ -266,17 +292,40 @@ impl Block {
                 });
                 found = found.or(old);
             }
-            all.extend(found.map(|old| (*lane, *at, when, old)));
+            all.extend(found.map(|old| (Place::Global { at: *at, bytes: touch.bytes }, when, old)));
         }
+        // A reader in another block may do more while that block runs; of one that has ended all is known.
+        all.retain(|(_, _, (old, did))| {
+            did.writes() || !strong || old.block() == self.number || races.has_ended(*old)
+        });
         drop(races);
-        for (_, at, when, old) in all {
-            let place = Place::Global { at, bytes: touch.bytes };
-            let found = self.found(when, touch, site, old, place);
+        self.judge(touch, site, all);
+    }
+
+    /// Tells the races of an access, unless what comes may show that one is none.
+    fn judge(
+        &mut self,
+        touch: &Touch<'_>,
+        site: u32,
+        all: Vec<(Place, When, (When, What))>,
+    ) {
+        for (place, when, (old, did)) in all {
+            let found = self.found(when, touch, site, (old, did), place);
             // A write of what is there already changes nothing for anybody.
             let mut before = vec![0; touch.bytes as usize];
-            match touch.access == Access::Write && self.launch.checker.peek(at, &mut before) {
-                true => self.suspects.push((found, before)),
-                false => self.tell(&found),
+            let global = matches!(place, Place::Global { .. });
+            if touch.access == Access::Read && did.is_atomic() {
+                self.retries.add(when, place, found);
+            } else if touch.access == Access::Atomic && !did.writes() && old.block() == self.number
+            {
+                self.retries.add(old, place, found);
+            } else if global
+                && touch.access == Access::Write
+                && self.launch.checker.peek(place.at(), &mut before)
+            {
+                self.suspects.push((found, before));
+            } else {
+                self.tell(&found);
             }
         }
     }

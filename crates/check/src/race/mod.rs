@@ -1,7 +1,8 @@
 //! Accesses of two threads that nothing orders, and barriers that are used wrongly.
 //!
 //! Owns what is remembered of memory that several blocks can reach. Each of its parts knows one thing: [`record`] cells of
-//! memory, [`order`] what orders threads of a block, [`block`] one block that runs, [`tell`] what is said. Must not know how
+//! memory, [`order`] what orders threads of a block, [`block`] one block that runs,
+//! [`retry`] plain reads before atomic operations, [`tell`] what is said. Must not know how
 //! kernels run: they must show what they do in the order in which they do it, so that launches that are looked at for races run
 //! on one thread each.
 //!
@@ -11,6 +12,7 @@
 pub mod block;
 pub mod order;
 pub mod record;
+mod retry;
 mod tell;
 
 use std::collections::{HashMap, HashSet};
@@ -48,6 +50,8 @@ struct Ran {
     serial: u64,
     /// All that it has done under this number is over for the others.
     over: bool,
+    /// All its threads have ended.
+    ended: bool,
     /// What it has told others of.
     told: Option<Box<Clock>>,
     /// When it began to.
@@ -119,11 +123,11 @@ impl Races {
             self.launches.len() - 1
         });
         let launch = launch as u32;
-        let nobody = || Ran { launch, index, serial: 0, over: true, told: None, since: 0 };
+        let nobody = || Ran { launch, index, serial: 0, over: true, ended: true, told: None, since: 0 };
         if self.blocks.is_empty() {
             self.blocks.push(nobody());
         }
-        self.blocks.push(Ran { serial, over: false, ..nobody() });
+        self.blocks.push(Ran { serial, over: false, ended: false, ..nobody() });
         self.blocks.len() as u32 - 1
     }
 
@@ -146,15 +150,21 @@ impl Races {
         (number < MOST_SITES).then_some(number as u32)
     }
 
-    /// The cells from an address on, up to the end of its page.
-    fn cells(&mut self, address: u64) -> &mut [Cell] {
-        let number = address / PAGE;
-        if self.pages.len() >= MOST_PAGES && !self.pages.contains_key(&number) {
+    /// A cell, by its number, and who ran.
+    fn cell(&mut self, number: u64) -> (Option<&mut Cell>, (&[Ran], &[Arc<Launch>])) {
+        const CELLS: u64 = PAGE / 4;
+        let page = number / CELLS;
+        if self.pages.len() >= MOST_PAGES && !self.pages.contains_key(&page) {
             self.pages.clear();
         }
-        let make = || vec![Cell::default(); (PAGE / 4) as usize].into();
-        let page = self.pages.entry(number).or_insert_with(make);
-        page.get_mut((address % PAGE / 4) as usize..).unwrap_or_default()
+        let make = || vec![Cell::default(); CELLS as usize].into();
+        let page = self.pages.entry(page).or_insert_with(make);
+        (page.get_mut((number % CELLS) as usize), (&self.blocks, &self.launches))
+    }
+
+    /// Whether the block of an access has ended.
+    fn has_ended(&self, when: When) -> bool {
+        self.blocks.get(when.block() as usize).is_none_or(|ran| ran.ended)
     }
 
     /// A block tells others what it has done.
@@ -167,6 +177,13 @@ impl Races {
         }
         let told = ran.told.get_or_insert_default();
         told.iter_mut().zip(what).for_each(|(to, from)| *to = (*to).max(*from));
+    }
+
+    /// All threads of a block have ended.
+    fn ended(&mut self, block: u32) {
+        if let Some(ran) = self.blocks.get_mut(block as usize) {
+            ran.ended = true;
+        }
     }
 
     /// A block goes on under another number.

@@ -31,8 +31,8 @@ struct Barrier {
     turn: u32,
     /// Threads that it is for, where those who came said so.
     count: Option<u32>,
-    /// Where those who came are in the code.
-    at: Vec<Pos>,
+    /// Where those who came last are in the code, by warp.
+    at: [Option<Pos>; WARPS],
 }
 
 /// Lanes that have come to a barrier and not gone on.
@@ -159,9 +159,7 @@ impl Order {
         join(&mut barrier.open, &self.clocks[w]);
         barrier.came[w] |= lanes;
         barrier.count = count.or(barrier.count);
-        if !barrier.at.contains(&at) && barrier.at.len() < 4 {
-            barrier.at.push(at);
-        }
+        barrier.at[w] = Some(at);
         if waits {
             let turn = barrier.turn;
             let waiting = &mut self.waiting[w][n];
@@ -210,22 +208,27 @@ impl Order {
             let came = barrier.came.iter().position(|lanes| *lanes != 0).unwrap_or(0);
             let lane = barrier.came[came].trailing_zeros() as usize % 32;
             if ended != [0; WARPS] {
-                let at = barrier.at.first().copied();
+                let at = barrier.at[came];
                 let came = (came as u32, lane);
                 incomplete = at.map(|at| Incomplete { number: n, at, came, ended });
             }
         }
         join(&mut barrier.closed, &barrier.open);
         (barrier.open, barrier.came, barrier.count) = ([0; WARPS], [0; WARPS], None);
-        barrier.at.clear();
+        barrier.at = [None; WARPS];
         barrier.turn = barrier.turn.wrapping_add(1);
         incomplete
     }
 
-    /// Where else in the code threads wait for the same turn of a barrier, and how many of them it is for.
-    pub fn others(&self, number: u32) -> (&[Pos], Option<u32>) {
+    /// Where lanes of a warp have come to the turn of a barrier that is to come.
+    pub fn place(&self, number: u32, warp: u32) -> Option<Pos> {
+        self.barriers[number as usize % 16].at[warp as usize % WARPS]
+    }
+
+    /// How many threads that turn is for, as another one of the block said, and where.
+    pub fn count(&self, number: u32) -> Option<(u32, Pos)> {
         let barrier = &self.barriers[number as usize % 16];
-        (&barrier.at, barrier.count)
+        Some((barrier.count?, barrier.at.iter().flatten().next().copied()?))
     }
 
     /// How many warps of the block there are.

@@ -83,6 +83,11 @@ impl What {
         self.0 >> 5 & 1 != 0
     }
 
+    /// Whether it reads and writes at once. Such an access is strong, and one that only writes is not told apart from it.
+    pub fn is_atomic(self) -> bool {
+        self.is_strong() && self.writes()
+    }
+
     /// The number of the place in the code.
     pub fn site(self) -> u32 {
         self.0 >> 8

@@ -177,22 +177,25 @@ impl Block {
             }
             _ => {}
         }
-        let (others, known) = self.order.others(number);
-        let Some(other) = others.iter().find(|at| **at != inst.pos) else { return };
-        let other = self.fault(*other, warp, lane);
-        let at = other.spot.map(|spot| spot.to_string()).unwrap_or_default();
-        if let (Some(n), Some(known)) = (count, known)
+        let spot = |pos| {
+            let other = self.fault(pos, warp, lane);
+            other.spot.map(|spot| spot.to_string()).unwrap_or_default()
+        };
+        if let (Some(n), Some((known, at))) = (count, self.order.count(number))
             && n != known
         {
+            let at = spot(at);
             let message =
                 format!("barrier {number} is for {n} threads here, and for {known} at {at}");
             return say("wrong count", message);
         }
-        if count.is_none() && known.is_none() {
+        let other = self.order.place(number, warp).filter(|at| *at != inst.pos);
+        if let Some(at) = other.filter(|_| count.is_none()) {
+            let at = spot(at);
             let message = format!(
-                "barrier {number} is for all threads, and others of the block wait for it at {at}"
+                "barrier {number} is for all threads, and others of the warp wait for it at {at}"
             );
-            say("different barriers", message);
+            say("barrier in a branch", message);
         }
     }
 
