@@ -1,5 +1,7 @@
-// A kernel in one stream reads what a kernel in another stream writes, and nothing orders the two.
+// A kernel in one stream reads what a kernel in another stream writes, and nothing orders the two: that the host waits some time
+// does not, it only makes the report the same each time.
 #include <cstdio>
+#include <unistd.h>
 
 __global__ void fill(int *to) { to[threadIdx.x] = threadIdx.x; }
 
@@ -15,6 +17,7 @@ int main() {
     cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking);
     cudaDeviceSynchronize();
     fill<<<1, 64, 0, one>>>(from);
+    usleep(300000);
     twice<<<1, 64, 0, other>>>(from, to);
     cudaDeviceSynchronize();
     cudaStreamDestroy(one);

@@ -12,11 +12,11 @@ use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{self, CollectiveOp, Fence, Operation, Order as Word, Scope};
 use cushim_ptx::types::Space;
 
-use super::{Races, is_over};
 use super::order::Order;
 use super::record::{Cell, What, When};
 use super::retry::Retries;
 use super::tell::{Found, Place, Told};
+use super::{Races, is_over};
 use crate::look::Launch;
 use crate::options::Tool;
 
@@ -303,12 +303,7 @@ impl Block {
     }
 
     /// Tells the races of an access, unless what comes may show that one is none.
-    fn judge(
-        &mut self,
-        touch: &Touch<'_>,
-        site: u32,
-        all: Vec<(Place, When, (When, What))>,
-    ) {
+    fn judge(&mut self, touch: &Touch<'_>, site: u32, all: Vec<(Place, When, (When, What))>) {
         for (place, when, (old, did)) in all {
             let found = self.found(when, touch, site, (old, did), place);
             // A write of what is there already changes nothing for anybody.
@@ -339,7 +334,13 @@ impl Block {
         place: Place,
     ) -> Found {
         let now = Told { when, site };
-        Found { now, access: touch.access, pos: touch.inst.pos, before: Told { when: old, site: did.site() }, place }
+        Found {
+            now,
+            access: touch.access,
+            pos: touch.inst.pos,
+            before: Told { when: old, site: did.site() },
+            place,
+        }
     }
 
     /// The last accesses have been done: tells which of them changed something.
@@ -362,4 +363,3 @@ fn parts(at: u64, bytes: u64) -> impl Iterator<Item = (u64, u32)> {
         (number, ((1u32 << to) - 1) & !((1u32 << from) - 1))
     })
 }
-

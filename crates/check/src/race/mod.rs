@@ -107,8 +107,7 @@ impl Races {
         let known = std::mem::take(&mut self.known);
         let (clock, serials) = (self.clock, self.serials);
         // Places keep their numbers, so that nothing is told twice.
-        let (sites, numbers) =
-            (std::mem::take(&mut self.sites), std::mem::take(&mut self.numbers));
+        let (sites, numbers) = (std::mem::take(&mut self.sites), std::mem::take(&mut self.numbers));
         *self = Races { generation, known, clock, serials, sites, numbers, ..Races::default() };
     }
 
@@ -123,7 +122,8 @@ impl Races {
             self.launches.len() - 1
         });
         let launch = launch as u32;
-        let nobody = || Ran { launch, index, serial: 0, over: true, ended: true, told: None, since: 0 };
+        let nobody =
+            || Ran { launch, index, serial: 0, over: true, ended: true, told: None, since: 0 };
         if self.blocks.is_empty() {
             self.blocks.push(nobody());
         }
@@ -138,8 +138,7 @@ impl Races {
 
     /// The number of a place in the code; `None` where there are too many.
     fn site(&mut self, launch: &Arc<Launch>, pos: Pos, access: Access) -> Option<u32> {
-        let key =
-            (Arc::as_ptr(&launch.module).addr(), launch.kernel, pos, access == Access::Read);
+        let key = (Arc::as_ptr(&launch.module).addr(), launch.kernel, pos, access == Access::Read);
         if let Some(known) = self.numbers.get(&key) {
             return Some(*known);
         }

@@ -118,10 +118,7 @@ impl Cell {
         let last = if what.writes() { 3 } else { 1 };
         let mut found = None;
         for (old, did) in self.when.iter().zip(&self.what).take(last) {
-            if !old.is_never()
-                && !old.is_of(when)
-                && what.conflicts(*did)
-                && unordered(*old, *did)
+            if !old.is_never() && !old.is_of(when) && what.conflicts(*did) && unordered(*old, *did)
             {
                 found = Some((*old, *did));
                 break;

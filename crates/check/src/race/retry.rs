@@ -28,9 +28,10 @@ impl Retries {
     /// A read of a word that others change by atomic operations, or that others have changed since.
     pub fn add(&mut self, reader: When, place: Place, found: Found) {
         let (shared, word) = (matches!(place, Place::Shared { .. }), place.at() & !3);
-        let known = self.0.iter().any(|read| {
-            read.reader.is_of(reader) && (read.shared, read.at) == (shared, word)
-        });
+        let known = self
+            .0
+            .iter()
+            .any(|read| read.reader.is_of(reader) && (read.shared, read.at) == (shared, word));
         if !known && self.0.len() < MOST {
             self.0.push(Read { reader, shared, at: word, found });
         }
@@ -78,6 +79,10 @@ mod tests {
         assert_eq!(left(&|retries| retries.tried(thread(3), false, 0x0ffc, 8)), 0);
         assert_eq!(left(&|retries| retries.tried(thread(3), true, 0x1000, 4)), 1, "shared");
         assert_eq!(left(&|retries| retries.tried(thread(3), false, 0x1004, 4)), 1, "another word");
-        assert_eq!(left(&|retries| retries.tried(thread(4), false, 0x1000, 4)), 1, "another thread");
+        assert_eq!(
+            left(&|retries| retries.tried(thread(4), false, 0x1000, 4)),
+            1,
+            "another thread"
+        );
     }
 }

@@ -172,7 +172,9 @@ impl Block {
                 return say("wrong count", message);
             }
             None if inst.sem == Operation::Barrier(Barrier::Arrive) => {
-                let message = format!("barrier {number} is come to without waiting, for nobody says how many");
+                let message = format!(
+                    "barrier {number} is come to without waiting, for nobody says how many"
+                );
                 return say("wrong count", message);
             }
             _ => {}
@@ -200,18 +202,13 @@ impl Block {
     }
 
     /// Whether lanes that do something together name each other.
-    pub(super) fn look_at_members(
-        &self,
-        warp: u32,
-        active: u32,
-        inst: &Inst,
-        members: &[u32; 32],
-    ) {
+    pub(super) fn look_at_members(&self, warp: u32, active: u32, inst: &Inst, members: &[u32; 32]) {
         for lane in lanes(active) {
             let mask = members[lane];
             let fault = || self.fault(inst.pos, warp, lane);
             if mask >> lane & 1 == 0 {
-                let message = format!("lane {lane} takes part, and its mask {mask:#010x} does not name it");
+                let message =
+                    format!("lane {lane} takes part, and its mask {mask:#010x} does not name it");
                 return self.say(Tool::Sync, "mask without the lane", message, &fault());
             }
             let other = lanes(active & mask).find(|other| members[*other] != mask);

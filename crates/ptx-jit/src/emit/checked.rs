@@ -35,9 +35,7 @@ fn bytes(inst: &Inst) -> Option<i64> {
 fn orders(inst: &Inst) -> bool {
     match inst.sem {
         Operation::Fence(_) | Operation::Barrier(Barrier::ClusterArrive) => true,
-        Operation::Collective(what) => {
-            what.sync && !matches!(what.op, CollectiveOp::Multiply(_))
-        }
+        Operation::Collective(what) => what.sync && !matches!(what.op, CollectiveOp::Multiply(_)),
         _ => false,
     }
 }

@@ -51,8 +51,7 @@ pub(super) unsafe fn show(w: *mut Warp, n: u32, mask: u32) -> u32 {
         Operation::Load(a) => (Access::Read, a.bytes()),
         Operation::Store(a) => (Access::Write, a.bytes()),
         Operation::Atomic(a) => (Access::Atomic, a.access.bytes()),
-        Operation::Fence(_)
-        | Operation::Barrier(Barrier::ClusterArrive | Barrier::ClusterWait) => {
+        Operation::Fence(_) | Operation::Barrier(Barrier::ClusterArrive | Barrier::ClusterWait) => {
             watch.order(w.index, mask, inst, None);
             return 0;
         }

@@ -44,14 +44,7 @@ impl Exec<'_> {
     }
 
     /// Lanes come to what orders accesses.
-    fn show_order(
-        &self,
-        common: &mut Common,
-        warp: &Warp,
-        inst: &Inst,
-        frame: usize,
-        active: u32,
-    ) {
+    fn show_order(&self, common: &mut Common, warp: &Warp, inst: &Inst, frame: usize, active: u32) {
         let members = match inst.sem {
             Operation::Collective(what)
                 if what.sync && !matches!(what.op, CollectiveOp::Multiply(_)) =>
