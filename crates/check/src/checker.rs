@@ -97,6 +97,11 @@ impl Checker {
         [Tool::Memory, Tool::Init, Tool::Race, Tool::Sync].into_iter().any(|tool| self.has(tool))
     }
 
+    /// Whether it matters which bytes are there, and were written.
+    pub(super) fn looks_at_bytes(&self) -> bool {
+        self.has(Tool::Memory) || self.has(Tool::Init)
+    }
+
     /// Bytes behind an allocation that are to be nobody's.
     pub fn red_zone(&self, bytes: u64) -> u64 {
         red_zone(bytes)

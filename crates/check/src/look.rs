@@ -252,6 +252,9 @@ impl BlockWatch for Looking {
             }
             threads.touch(touch, places.get(..count).unwrap_or_default());
         }
+        if !self.launch.checker.looks_at_bytes() {
+            return Ok(());
+        }
         for lane in lanes(touch.lanes) {
             let Some(address) = touch.addresses.get(lane) else { continue };
             match resolve(touch.space, *address) {

@@ -20,6 +20,12 @@ use super::{Races, is_over};
 use crate::look::Launch;
 use crate::options::Tool;
 
+/// A place in the code, and whether it reads.
+type Key = (Pos, bool);
+
+/// So many places in the code are found quickly.
+const RECENT: usize = 64;
+
 /// What is known of a block.
 pub struct Block {
     pub(super) launch: Arc<Launch>,
@@ -34,13 +40,18 @@ pub struct Block {
     /// Cells of its shared memory.
     shared: Vec<Cell>,
     /// Numbers of places in the code.
-    sites: HashMap<(Pos, bool), Option<u32>>,
+    sites: HashMap<Key, Option<u32>>,
+    /// Those that were asked for last, by lines of the text.
+    recent: [Option<(Key, Option<u32>)>; RECENT],
     /// Writes that are a race only if they change something, and what was there before.
     suspects: Vec<(Found, Vec<u8>)>,
     /// Reads that are a race only if no atomic operation of their thread follows.
     retries: Retries,
     races: bool,
 }
+
+/// An access, by whom, and the one that it races with.
+type Race = (Place, When, (When, What));
 
 /// What an instruction does to the order of threads.
 #[derive(Debug, Clone, Copy, Default)]
@@ -90,6 +101,7 @@ impl Block {
             generation: 0,
             shared: Vec::new(),
             sites: HashMap::new(),
+            recent: [None; RECENT],
             suspects: Vec::new(),
             retries: Retries::default(),
             races: launch.checker.has(Tool::Race),
@@ -227,9 +239,20 @@ impl Block {
 
     /// The number of an instruction's place.
     fn site(&mut self, inst: &Inst, access: Access) -> Option<u32> {
+        let key = (inst.pos, access == Access::Read);
+        let place = inst.pos.line as usize % RECENT;
+        if let Some(Some((known, site))) = self.recent.get(place).copied()
+            && known == key
+        {
+            return site;
+        }
         let launch = &self.launch;
         let make = || lock(&launch.checker.races).site(launch, inst.pos, access);
-        *self.sites.entry((inst.pos, access == Access::Read)).or_insert_with(make)
+        let site = *self.sites.entry(key).or_insert_with(make);
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = Some((key, site));
+        }
+        site
     }
 
     fn shared(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)], strong: bool) {
@@ -237,6 +260,25 @@ impl Block {
             return;
         }
         let Some(site) = self.site(touch.inst, touch.access) else { return };
+        // Where all lanes read one place, two of them find what there is to find, and are all that is remembered.
+        if let ([first, .., last], Access::Read) = (places, touch.access)
+            && places.iter().all(|(_, space, at)| (*space, *at) == (first.1, first.2))
+            && self.look_at_shared(touch, &[*first, *last], site, strong).is_empty()
+        {
+            return;
+        }
+        let all = self.look_at_shared(touch, places, site, strong);
+        self.judge(touch, site, all);
+    }
+
+    /// Takes note of accesses to shared memory; those that race with others.
+    fn look_at_shared(
+        &mut self,
+        touch: &Touch<'_>,
+        places: &[(usize, Space, u64)],
+        site: u32,
+        strong: bool,
+    ) -> Vec<Race> {
         let writes = touch.access != Access::Read;
         let mut all = Vec::new();
         for (lane, _, at) in places.iter().filter(|(_, space, _)| *space == Space::Shared) {
@@ -254,7 +296,7 @@ impl Block {
             }
             all.extend(found.map(|old| (Place::Shared { at: *at, bytes: touch.bytes }, when, old)));
         }
-        self.judge(touch, site, all);
+        all
     }
 
     fn global(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)], strong: bool) {

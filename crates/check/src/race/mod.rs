@@ -62,6 +62,8 @@ struct Ran {
 #[derive(Default)]
 pub struct Races {
     pages: HashMap<u64, Box<[Cell]>>,
+    /// The page that was used last, and its number; it is not among the others.
+    last: Option<(u64, Box<[Cell]>)>,
     blocks: Vec<Ran>,
     launches: Vec<Arc<Launch>>,
     sites: Vec<Site>,
@@ -78,6 +80,7 @@ pub struct Races {
 impl Races {
     /// Forgets what was done to memory that is there from now on, or not any more.
     pub fn forget(&mut self, at: u64, bytes: u64) {
+        self.put_back();
         let end = at.saturating_add(bytes);
         let (first, last) = (at / PAGE, end.saturating_sub(1) / PAGE);
         let clean = |number: u64, page: &mut Box<[Cell]>| {
@@ -152,13 +155,23 @@ impl Races {
     /// A cell, by its number, and who ran.
     fn cell(&mut self, number: u64) -> (Option<&mut Cell>, (&[Ran], &[Arc<Launch>])) {
         const CELLS: u64 = PAGE / 4;
-        let page = number / CELLS;
-        if self.pages.len() >= MOST_PAGES && !self.pages.contains_key(&page) {
-            self.pages.clear();
+        let wanted = number / CELLS;
+        if self.last.as_ref().is_none_or(|(last, _)| *last != wanted) {
+            self.put_back();
+            if self.pages.len() >= MOST_PAGES && !self.pages.contains_key(&wanted) {
+                self.pages.clear();
+            }
+            let make = || vec![Cell::default(); CELLS as usize].into();
+            self.last = Some((wanted, self.pages.remove(&wanted).unwrap_or_else(make)));
         }
-        let make = || vec![Cell::default(); CELLS as usize].into();
-        let page = self.pages.entry(page).or_insert_with(make);
-        (page.get_mut((number % CELLS) as usize), (&self.blocks, &self.launches))
+        let page = self.last.as_mut().map(|(_, page)| page);
+        let cell = page.and_then(|page| page.get_mut((number % CELLS) as usize));
+        (cell, (&self.blocks, &self.launches))
+    }
+
+    /// The page that was used last is one of all.
+    fn put_back(&mut self) {
+        self.pages.extend(self.last.take());
     }
 
     /// Whether the block of an access has ended.

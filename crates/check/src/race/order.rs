@@ -4,6 +4,8 @@
 //! ordered: clocks are of warps, so that a lane that is ordered behind another warp orders all its warp; all fences of a block
 //! meet in one clock. Must not know memory.
 
+#![allow(clippy::indexing_slicing, reason = "indices are taken modulo the arrays' lengths")]
+
 use cushim_ptx::Pos;
 
 use super::record::{MOST_EPOCHS, MOST_STEPS, When};
