@@ -42,6 +42,9 @@ struct Site {
     access: Access,
 }
 
+/// Blocks and launches that are remembered.
+type Known<'a> = (&'a [Ran], &'a [Arc<Launch>]);
+
 /// A block that has run, or runs.
 struct Ran {
     launch: u32,
@@ -153,7 +156,7 @@ impl Races {
     }
 
     /// A cell, by its number, and who ran.
-    fn cell(&mut self, number: u64) -> (Option<&mut Cell>, (&[Ran], &[Arc<Launch>])) {
+    fn cell(&mut self, number: u64) -> (Option<&mut Cell>, Known<'_>) {
         const CELLS: u64 = PAGE / 4;
         let wanted = number / CELLS;
         if self.last.as_ref().is_none_or(|(last, _)| *last != wanted) {
@@ -207,12 +210,7 @@ impl Races {
 }
 
 /// Whether an access of another block is over for one that has last heard of others at `heard`.
-fn is_over(
-    (blocks, launches): (&[Ran], &[Arc<Launch>]),
-    old: When,
-    block: u32,
-    heard: u64,
-) -> bool {
+fn is_over((blocks, launches): Known<'_>, old: When, block: u32, heard: u64) -> bool {
     let get = |block: u32| {
         let ran = blocks.get(block as usize)?;
         Some((ran, launches.get(ran.launch as usize)?))
@@ -223,7 +221,8 @@ fn is_over(
     if ran.over || ran.serial == own.serial {
         return true;
     }
-    let told = ran.told.as_ref().is_some_and(|told| told[old.warp()] > old.epoch());
+    let told = ran.told.as_ref().and_then(|told| told.get(old.warp()));
+    let told = told.is_some_and(|told| *told > old.epoch());
     match ran.launch == own.launch {
         // Blocks of a cluster have barriers of their own.
         true => launch.cluster > 1 || told && heard > ran.since,

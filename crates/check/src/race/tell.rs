@@ -202,6 +202,7 @@ impl Block {
     }
 
     /// Whether lanes that do something together name each other.
+    #[allow(clippy::indexing_slicing, reason = "lanes are below 32")]
     pub(super) fn look_at_members(&self, warp: u32, active: u32, inst: &Inst, members: &[u32; 32]) {
         for lane in lanes(active) {
             let mask = members[lane];
