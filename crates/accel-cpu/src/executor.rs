@@ -164,7 +164,9 @@ impl CpuExecutor {
         let ended: Arc<Mutex<Option<Failure>>> = Arc::default();
         let total = units(dispatch);
         // The interpreter takes all blocks of a cooperative grid on one thread.
-        let alone = dispatch.cooperative && self.range.is_none();
+        let interpreted = dispatch.cooperative && self.range.is_none();
+        // What threads do to each other is seen in the order in which they do it.
+        let alone = interpreted || super::watch::in_order(&self.memory);
         let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
         let (first, range) = (ended.clone(), self.range);
         let looks = super::watch::watch(&self.memory, dispatch);

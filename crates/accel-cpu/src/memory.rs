@@ -44,7 +44,18 @@ impl Memory {
         let checker = options.and_then(|options| {
             let others = arena.clone();
             let elsewhere = Box::new(move |address, bytes| others.is_inside(address, bytes));
-            let checker = Checker::new(options, arena.range(), elsewhere);
+            let inside = arena.clone();
+            let read = Box::new(move |address, bytes: &mut [u8]| {
+                let there = inside.is_live(address, bytes.len() as u64);
+                if there {
+                    // SAFETY: inside of an allocation, of which any byte may be read.
+                    unsafe {
+                        access::read(std::ptr::with_exposed_provenance(address as usize), bytes);
+                    }
+                }
+                there
+            });
+            let checker = Checker::new(options, arena.range(), elsewhere, read);
             if checker.is_none() {
                 cushim_accel::say(
                     "nothing is checked: there is no memory for it, or its file cannot be written",

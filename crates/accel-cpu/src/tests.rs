@@ -70,6 +70,7 @@ fn run(
         arguments: bytes.into(),
         cooperative,
         trail: None,
+        stream: None,
     };
     let done = Signal::new();
     let work = Work::Dispatch(Box::new(dispatch));

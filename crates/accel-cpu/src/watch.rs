@@ -24,6 +24,11 @@ pub fn shown(memory: &Memory) -> Checked {
     }
 }
 
+/// Whether blocks are to run on one thread.
+pub fn in_order(memory: &Memory) -> bool {
+    memory.checker.as_ref().is_some_and(|checker| checker.has(Tool::Race))
+}
+
 /// Who looks on at a launch, if somebody does.
 pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
     let checker = memory.checker.clone().filter(|checker| checker.looks_at_kernels())?;
@@ -40,5 +45,6 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
         cluster: sides.iter().product(),
         trail: dispatch.trail.clone(),
         reported,
+        stream: dispatch.stream,
     })))
 }

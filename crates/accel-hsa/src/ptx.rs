@@ -216,6 +216,7 @@ mod tests {
             arguments: [7; 12].into(),
             cooperative: false,
             trail: None,
+            stream: None,
         };
         let beside = Beside { rpc: 0x1_0000_0002, workspace: 9, ..Beside::default() };
         let (bytes, items) = arguments(&facts, &dispatch([33, 2, 1]), &beside).unwrap();

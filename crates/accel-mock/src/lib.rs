@@ -191,6 +191,7 @@ mod tests {
                 arguments: arguments.into(),
                 cooperative: false,
                 trail: None,
+                stream: None,
             };
             let done = Signal::new();
             let work = Work::Dispatch(Box::new(dispatch));

@@ -214,6 +214,9 @@ pub struct Dispatch {
     pub cooperative: bool,
     /// Where the program launched it, if somebody wants to know.
     pub trail: Option<Trail>,
+    /// The stream that it is in, and how often the program had done something by then that may order streams; `None` where
+    /// that is not known, or not asked for.
+    pub stream: Option<(u64, u64)>,
 }
 
 /// Bytes from one place to another. Addresses are of any kind.

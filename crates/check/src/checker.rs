@@ -16,10 +16,14 @@ use super::bits::Bits;
 use super::blocks::{Block, Blocks, Kind, Place, red_zone};
 use super::finding::{Finding, Findings, Trails};
 use super::options::{Options, Tool};
+use super::race::Races;
 use super::trail;
 
 /// Whether bytes lie in memory that is there and that nobody has told of.
 pub type Elsewhere = Box<dyn Fn(u64, u64) -> bool + Send + Sync>;
+
+/// Reads bytes of memory; false where there are none.
+pub type Read = Box<dyn Fn(u64, &mut [u8]) -> bool + Send + Sync>;
 
 /// The errors of a thread that the program has not looked at.
 #[derive(Debug)]
@@ -35,8 +39,10 @@ pub struct Checker {
     pub options: Options,
     pub(super) bits: Bits,
     pub(super) blocks: Mutex<Blocks>,
+    pub(super) races: Mutex<Races>,
     findings: Findings,
     elsewhere: Elsewhere,
+    read: Read,
     pending: Mutex<HashMap<ThreadId, Pending>>,
     launches: AtomicU64,
     /// A launch failed: every call behind it fails, frees among them.
@@ -61,11 +67,24 @@ impl Checker {
         options: Options,
         (first, size): (u64, u64),
         elsewhere: Elsewhere,
+        read: Read,
     ) -> Option<Checker> {
         let (bits, findings) = (Bits::new(first, size)?, Findings::open(&options.file)?);
         let (blocks, pending) = (Mutex::default(), Mutex::default());
         let (launches, broken) = (AtomicU64::new(0), AtomicBool::new(false));
-        Some(Checker { options, bits, blocks, findings, elsewhere, pending, launches, broken })
+        let races = Mutex::default();
+        Some(Checker {
+            options,
+            bits,
+            blocks,
+            races,
+            findings,
+            elsewhere,
+            read,
+            pending,
+            launches,
+            broken,
+        })
     }
 
     /// Whether something is looked for.
@@ -78,13 +97,26 @@ impl Checker {
         [Tool::Memory, Tool::Init, Tool::Race, Tool::Sync].into_iter().any(|tool| self.has(tool))
     }
 
+    /// Whether it matters which bytes are there, and were written.
+    pub(super) fn looks_at_bytes(&self) -> bool {
+        self.has(Tool::Memory) || self.has(Tool::Init)
+    }
+
     /// Bytes behind an allocation that are to be nobody's.
     pub fn red_zone(&self, bytes: u64) -> u64 {
         red_zone(bytes)
     }
 
+    /// Reads bytes of memory; false where there are none.
+    pub(super) fn peek(&self, at: u64, bytes: &mut [u8]) -> bool {
+        (self.read)(at, bytes)
+    }
+
     /// An allocation is there from now on.
     pub fn allocated(&self, at: u64, bytes: u64, kind: Kind) {
+        if self.has(Tool::Race) {
+            lock(&self.races).forget(at, bytes);
+        }
         // Variables have their first values, and what the host writes into its memory nobody sees.
         let marked = !self.has(Tool::Init) || !matches!(kind, Kind::Device | Kind::Heap);
         let made = (!matches!(kind, Kind::Variable(_) | Kind::Heap)).then(trail::here);

@@ -13,6 +13,7 @@ use cushim_ptx::types::Space;
 use super::checker::{Checker, Verdict};
 use super::finding::{At, Finding, Trails};
 use super::options::Tool;
+use super::race::block as threads;
 
 /// A launch that is looked at.
 pub struct Launch {
@@ -30,6 +31,8 @@ pub struct Launch {
     pub trail: Option<Trail>,
     /// Findings in it are told.
     pub reported: bool,
+    /// Its stream, and how often the program had ordered streams before, where that is known.
+    pub stream: Option<(u64, u64)>,
 }
 
 /// Looks on at a launch.
@@ -41,7 +44,10 @@ impl Watch for Looks {
     }
 
     fn blocks(&self) -> Box<dyn BlockWatch> {
-        Box::new(Looking { launch: self.0.clone(), block: [0; 3], written: Written::default() })
+        let launch = self.0.clone();
+        let wanted = launch.checker.has(Tool::Race) || launch.checker.has(Tool::Sync);
+        let threads = (wanted && launch.reported).then(|| threads::Block::new(&launch));
+        Box::new(Looking { launch, block: [0; 3], written: Written::default(), threads })
     }
 }
 
@@ -71,7 +77,7 @@ impl Launch {
         self.tell(tool, kind, message, fault, near.map(|(_, trails)| trails).unwrap_or_default());
     }
 
-    fn tell(
+    pub(super) fn tell(
         &self,
         tool: Tool,
         kind: &'static str,
@@ -94,8 +100,16 @@ impl Launch {
         self.checker.tell(&Finding { tool, kind, message, at: Some(at), trails });
     }
 
+    /// Whether nothing orders it and another launch.
+    pub(super) fn is_beside(&self, other: &Launch) -> bool {
+        match (self.stream, other.stream) {
+            (Some((own, ordered)), Some((stream, then))) => own != stream && ordered == then,
+            _ => false,
+        }
+    }
+
     /// The thread of a lane in its block.
-    fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
+    pub(super) fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
         let [x, y, _] = self.block.map(|side| side.max(1));
         let t = warp * 32 + lane as u32;
         [t % x, t / x % y, t / x / y]
@@ -135,6 +149,8 @@ struct Looking {
     launch: Arc<Launch>,
     block: [u32; 3],
     written: Written,
+    /// Who looks at what threads do to each other, if that is wanted.
+    threads: Option<threads::Block>,
 }
 
 impl Looking {
@@ -220,9 +236,25 @@ impl BlockWatch for Looking {
             self.written.shared.resize(shared as usize, false);
             self.written.local.clear();
         }
+        if let Some(threads) = &mut self.threads {
+            threads.begin(block, shared);
+        }
     }
 
     fn touch(&mut self, touch: &Touch<'_>) -> Result<(), (usize, Cause)> {
+        if let Some(threads) = &mut self.threads {
+            let mut places = [(0, Space::Global, 0); 32];
+            let mut count = 0;
+            for (lane, place) in lanes(touch.lanes).zip(&mut places) {
+                let Some(address) = touch.addresses.get(lane) else { continue };
+                let (space, at) = resolve(touch.space, *address);
+                (*place, count) = ((lane, space, at), count + 1);
+            }
+            threads.touch(touch, places.get(..count).unwrap_or_default());
+        }
+        if !self.launch.checker.looks_at_bytes() {
+            return Ok(());
+        }
         for lane in lanes(touch.lanes) {
             let Some(address) = touch.addresses.get(lane) else { continue };
             match resolve(touch.space, *address) {
@@ -234,7 +266,21 @@ impl BlockWatch for Looking {
         Ok(())
     }
 
-    fn arrive(&mut self, _: u32, _: u32, _: &Inst, _: u32, _: Option<u32>) {}
+    fn arrive(&mut self, warp: u32, lanes: u32, inst: &Inst, barrier: u32, count: Option<u32>) {
+        if let Some(threads) = &mut self.threads {
+            threads.arrive(warp, lanes, inst, barrier, count);
+        }
+    }
 
-    fn end(&mut self) {}
+    fn order(&mut self, warp: u32, lanes: u32, inst: &Inst, members: Option<&[u32; 32]>) {
+        if let Some(threads) = &mut self.threads {
+            threads.order(warp, lanes, inst, members);
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some(threads) = &mut self.threads {
+            threads.end();
+        }
+    }
 }

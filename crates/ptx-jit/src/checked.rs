@@ -14,7 +14,7 @@ pub struct Checked {
     pub shared: bool,
     /// Accesses of local memory.
     pub local: bool,
-    /// Lanes that come to barriers of the block.
+    /// Lanes that come to barriers, fences, and what lanes of a warp do together.
     pub barriers: bool,
 }
 

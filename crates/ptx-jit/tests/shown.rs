@@ -37,6 +37,8 @@ const TEXT: &str = "
     cvta.shared.u64 %rd7, %rd6;
     add.u64 %rd8, %rd7, %rd2;
     st.u32 [%rd8], %r6;
+    membar.gl;
+    bar.warp.sync 0xffffffff;
     bar.sync 0;
     ld.shared.u32 %r8, [room+16];
     setp.lt.u32 %p1, %r1, 40;
@@ -121,6 +123,15 @@ impl BlockWatch for Looking {
             let (number, count) = (barrier.into(), count.unwrap_or(0).into());
             let thread = warp * 32 + lane as u32;
             self.0.shown.lock().unwrap().insert((self.1, thread, what, number, count));
+        }
+    }
+
+    fn order(&mut self, warp: u32, mask: u32, inst: &Inst, members: Option<&[u32; 32]>) {
+        for lane in lanes(mask) {
+            let what = format!("order {}", inst.pos);
+            let named = members.map_or(0, |members| members[lane].into());
+            let thread = warp * 32 + lane as u32;
+            self.0.shown.lock().unwrap().insert((self.1, thread, what, named, 0));
         }
     }
 

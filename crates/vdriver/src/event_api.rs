@@ -15,7 +15,7 @@ use super::memory::ipc::{Handle, What};
 use super::memory::pool;
 use super::state::{accelerator, check, give};
 use super::status;
-use super::stream::{Stream as InStream, capture, resolve_anywhere};
+use super::stream::{Stream as InStream, capture, ordered, resolve_anywhere};
 use crate::argument::At;
 use cushim_accel::locks::lock;
 use cushim_accel::{Signal, Work};
@@ -132,6 +132,7 @@ entry! {
         event.healthy()?;
         let last = asked(&event)?;
         capture::refuse_unsafe()?;
+        ordered::may_be();
         match last {
             Some(signal) if !signal.is_done() => Err(status::NOT_READY),
             _ => event.healthy(),
@@ -144,6 +145,7 @@ entry! {
         if let Some(signal) = asked(&event)? {
             signal.wait();
         }
+        ordered::may_be();
         accelerator().flush_output();
         pool::reclaim();
         event.healthy()

@@ -3,7 +3,7 @@
 use crate::native::{Native, c, share};
 use crate::side::{F, I, P, Side};
 
-/// A size of each case: full, or small for checks and for the interpreter.
+/// A size of each case: full, of a size between for what checks cost, or small for checks of results and for the interpreter.
 #[derive(Clone, Copy)]
 pub struct Size {
     pub saxpy: usize,
@@ -25,6 +25,16 @@ pub const FULL: Size = Size {
     histogram: 16 << 20,
     scan: 16 << 20,
     image: 4096,
+};
+pub const MIDDLE: Size = Size {
+    saxpy: 4 << 20,
+    reduce: 8 << 20,
+    matmul: 512,
+    nbody: 2048,
+    options: 1 << 20,
+    histogram: 2 << 20,
+    scan: 2 << 20,
+    image: 1024,
 };
 pub const SMALL: Size = Size {
     saxpy: 1 << 18,

@@ -1,12 +1,13 @@
 //! The CPU accelerator beside C: see `scripts/bench-cpu`, which builds the kernels and the C code, and runs this.
 //!
-//!     cpu_bench KERNELS.ptx STRICT.so FAST.so [cores|scaling|launches|interpreter|CASE]…
+//!     cpu_bench KERNELS.ptx STRICT.so FAST.so [cores|scaling|launches|interpreter|checks|CASE]…
 //!
-//! Prints tables in Markdown: those that are named, for the cases that are named; all of both if none is. Figures are the
+//! Prints tables in Markdown: those that are named, for the cases that are named; if none is, all of both but `checks`. Figures are the
 //! least of several rounds, in each of which every candidate has its turn: the machine may be doing other things.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)]
 
 mod cases;
+mod checks;
 mod compile;
 mod measure;
 mod native;
@@ -14,12 +15,14 @@ mod side;
 
 use std::time::Duration;
 
-use cases::{CASES, FULL, SMALL, check, native, ours};
+use cases::{CASES, FULL, SMALL, Size, check, native, ours};
 use measure::{least, least_of_both};
 use native::Native;
 use side::Side;
 
 const TABLES: [&str; 4] = ["cores", "scaling", "launches", "interpreter"];
+/// A table that is printed only where it is named.
+const CHECKS: &str = "checks";
 const BYTES: usize = 256 << 20;
 
 fn main() {
@@ -28,19 +31,28 @@ fn main() {
         panic!("usage: cpu_bench KERNELS.ptx STRICT.so FAST.so [TABLE|CASE]…")
     };
     for name in names {
-        let known = TABLES.iter().chain(&CASES).any(|k| k == name);
+        let known = TABLES.iter().chain(&CASES).chain(&[CHECKS]).any(|k| k == name);
         assert!(known, "'{name}' is none of {TABLES:?} and {CASES:?}");
     }
     let pick = |all: &[&'static str]| -> Vec<&'static str> {
         let named: Vec<_> = all.iter().copied().filter(|k| names.iter().any(|n| n == k)).collect();
         if named.is_empty() { all.to_vec() } else { named }
     };
-    let (tables, cases) = (pick(&TABLES), pick(&CASES));
+    let cases = pick(&CASES);
+    let checks = names.iter().any(|name| name == CHECKS);
+    let others = names.iter().any(|name| TABLES.contains(&name.as_str()));
+    let tables = if checks && !others { Vec::new() } else { pick(&TABLES) };
     let ptx = std::fs::read_to_string(ptx).unwrap();
     // Compiled kernels of this run only.
     let folder = tempfile::tempdir().unwrap();
     // SAFETY: no other thread runs yet.
     unsafe { std::env::set_var("CUSHIM_CACHE_DIR", folder.path()) };
+    if checks {
+        checks::table(&ptx, &cases);
+    }
+    if tables.is_empty() {
+        return;
+    }
     let (strict, fast) = (Native::new(strict), Native::new(fast));
     let one = Side::new(1, "", &ptx, BYTES);
     check(&one, &strict);
@@ -55,9 +67,9 @@ fn main() {
 }
 
 /// Runs all cases until their better code, which is made beside the kernels that run, is there.
-fn warm_up(side: &Side, cases: &[&str]) {
+fn warm_up(side: &Side, cases: &[&str], size: Size) {
     for _ in 0..2 {
-        cases.iter().for_each(|case| ours(side, case, FULL));
+        cases.iter().for_each(|case| ours(side, case, size));
         std::thread::sleep(Duration::from_millis(500));
     }
 }
@@ -71,8 +83,8 @@ fn cores(one: &Side, ptx: &str, [strict, fast]: [&Native; 2], cases: &[&str]) {
     let cores = available();
     let all = Side::new(cores, "", ptx, BYTES);
     check(&all, fast);
-    warm_up(one, cases);
-    warm_up(&all, cases);
+    warm_up(one, cases, FULL);
+    warm_up(&all, cases, FULL);
     println!(
         "\n| ms | ours, 1 core, processor time | C | C fast-math | of the faster | ours, {cores} cores, by the wall | C | C fast-math | of the faster |"
     );
@@ -119,7 +131,7 @@ fn scaling(one: &Side, ptx: &str, both: [&Native; 2], cases: &[&str]) {
     for n in counts {
         let many = (n > 1).then(|| Side::new(n, "", ptx, BYTES));
         let side = many.as_ref().unwrap_or(one);
-        warm_up(side, cases);
+        warm_up(side, cases, FULL);
         for ((case, row), first) in cases.iter().zip(&mut rows).zip(&mut first) {
             let c = |k: usize| native(both[k], side, case, FULL, n);
             let t = least(5, &[&|| ours(side, case, FULL), &|| c(0), &|| c(1)]);

@@ -101,6 +101,7 @@ pub fn launch(
         arguments: bytes.into(),
         cooperative: false,
         trail: None,
+        stream: None,
     };
     let done = Signal::new();
     let work = Work::Dispatch(Box::new(dispatch));

@@ -109,6 +109,7 @@ impl Runtime {
             arguments: arguments.into(),
             cooperative: false,
             trail: self.dispatch.trail.clone(),
+            stream: None,
         };
         self.enqueue(stream, block, Work::Dispatch(Box::new(dispatch)))
     }

@@ -99,6 +99,7 @@ fn launch(code: &Arc<dyn Code>, at: u64) -> Work {
         cluster: None,
         cooperative: false,
         trail: None,
+        stream: None,
     }))
 }
 

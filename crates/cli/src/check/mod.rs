@@ -92,6 +92,12 @@ pub enum Tool {
     /// Reads of global, shared and local memory that nobody wrote
     #[value(alias = "initcheck")]
     Init,
+    /// Accesses of two threads to the same memory that nothing orders
+    #[value(alias = "racecheck")]
+    Race,
+    /// Barriers that part of a block does not reach, wrong counts and masks
+    #[value(alias = "synccheck")]
+    Sync,
     /// Allocations that are never freed
     Leak,
     /// Calls that fail, and whose error the program does not ask for
@@ -105,9 +111,11 @@ impl Tool {
         match self {
             Tool::Memory => "memory",
             Tool::Init => "init",
+            Tool::Race => "race",
+            Tool::Sync => "sync",
             Tool::Leak => "leak",
             Tool::Api => "api",
-            Tool::All => "memory,init,leak,api",
+            Tool::All => "memory,init,race,sync,leak,api",
         }
     }
 }
@@ -116,8 +124,8 @@ const AFTER: &str = "\
 The program runs as with `cushim run --backend cpu`: no GPU, no rebuild. Compile it with -lineinfo, and its host code with -g, \
 for lines of the source in the report.
 
-Options are those of NVIDIA's compute-sanitizer where they mean the same; memcheck and initcheck are other names of memory \
-and init. An access outside of memory ends its launch with an error, as there.
+Options are those of NVIDIA's compute-sanitizer where they mean the same; memcheck, initcheck, racecheck \
+and synccheck are other names of memory, init, race and sync. An access outside of memory ends its launch with an error, as there.
 
 What each tool finds and what it does not: docs/check.md.
 

@@ -11,7 +11,7 @@ use crate::warp::{INTERFACE, LONGEST, Which};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, MemFlagsData, Value, types};
 use cushim_ptx::ir::{Base, Inst, Src, Symbol};
-use cushim_ptx::sem::{Barrier, MbarrierOp, Operation};
+use cushim_ptx::sem::{Barrier, CollectiveOp, MbarrierOp, Operation};
 use cushim_ptx::types::Space;
 
 /// The most bytes whose marks the code tests itself.
@@ -31,11 +31,23 @@ fn bytes(inst: &Inst) -> Option<i64> {
     })
 }
 
+/// Whether it orders accesses; barriers at which a region ends are shown there.
+fn orders(inst: &Inst) -> bool {
+    match inst.sem {
+        Operation::Fence(_) | Operation::Barrier(Barrier::ClusterArrive) => true,
+        Operation::Collective(what) => what.sync && !matches!(what.op, CollectiveOp::Multiply(_)),
+        _ => false,
+    }
+}
+
 impl Emit<'_> {
     /// Shows what an instruction is about to do, if that is wanted.
     pub(super) fn show(&mut self, inst: &Inst) {
         if self.checked.barriers && inst.sem == Operation::Barrier(Barrier::Arrive) {
             self.show_barrier(inst);
+        }
+        if self.checked.barriers && orders(inst) {
+            self.show_order(inst);
         }
         let Some(bytes) = bytes(inst) else { return };
         let wanted = match inst.space(0) {
@@ -68,11 +80,37 @@ impl Emit<'_> {
         self.lanes_of = known;
     }
 
+    /// Lanes come to where they wait.
+    pub(super) fn show_wait(&mut self, inst: &Inst) {
+        match inst.sem {
+            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)) => self.show_barrier(inst),
+            Operation::Barrier(Barrier::ClusterWait) => self.show_order(inst),
+            _ if orders(inst) => self.show_order(inst),
+            _ => {}
+        }
+    }
+
     /// Lanes come to a barrier of the block; those that have parted come one part after the other.
     pub(super) fn show_barrier(&mut self, inst: &Inst) {
         let mut args = Vec::new();
         for src in inst.src.iter().take(2) {
             args.push((self.operand(src, Class::Narrow), Class::Narrow));
+        }
+        self.pass(0, &args, false);
+        let classes = args.iter().map(|(_, class)| *class).collect();
+        let site = self.site(inst, classes, Vec::new());
+        let mask = self.guard(inst).unwrap_or(self.act);
+        self.call(Which::Show, site, mask);
+    }
+
+    /// Lanes come to a fence, to the barrier of the cluster, or to what lanes of the warp do together.
+    pub(super) fn show_order(&mut self, inst: &Inst) {
+        let mut args = Vec::new();
+        if let Operation::Collective(what) = inst.sem {
+            let barrier = what.op == CollectiveOp::Barrier;
+            let members = if barrier { inst.src.first() } else { inst.src.last() };
+            let Some(members) = members else { return };
+            args.push((self.operand(members, Class::Narrow), Class::Narrow));
         }
         self.pass(0, &args, false);
         let classes = args.iter().map(|(_, class)| *class).collect();

@@ -309,6 +309,9 @@ impl Emit<'_> {
             args.push((self.operand(src, class), class));
         }
         self.flush();
+        if self.checked.barriers {
+            self.show_wait(inst);
+        }
         let results = self.results(inst);
         let site = self.site(inst, args.iter().map(|(_, c)| *c).collect(), results);
         self.sites[site as usize].extra = next as u32;
@@ -318,11 +321,6 @@ impl Emit<'_> {
             let (args, warp) = ([self.act.into(), self.warp.into()], [self.warp.into()]);
             self.b.ins().brif(all, self.blocks[next], &args, self.dispatch, &warp);
             return Ok(());
-        }
-        if self.checked.barriers
-            && matches!(inst.sem, Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)))
-        {
-            self.show_barrier(inst);
         }
         let known = inst.sem == Operation::Barrier(Barrier::Sync) && barrier_number(inst).is_some();
         if known {

@@ -6,7 +6,7 @@ use super::lane::warp;
 use crate::warp::{FAULT, Site, Warp};
 use cushim_ptx::exec::{Access, BlockWatch, Cause, Touch};
 use cushim_ptx::ir::Src;
-use cushim_ptx::sem::Operation;
+use cushim_ptx::sem::{Barrier, Operation};
 use cushim_ptx::types::Space;
 
 impl Warp {
@@ -51,6 +51,15 @@ pub(super) unsafe fn show(w: *mut Warp, n: u32, mask: u32) -> u32 {
         Operation::Load(a) => (Access::Read, a.bytes()),
         Operation::Store(a) => (Access::Write, a.bytes()),
         Operation::Atomic(a) => (Access::Atomic, a.access.bytes()),
+        Operation::Fence(_) | Operation::Barrier(Barrier::ClusterArrive | Barrier::ClusterWait) => {
+            watch.order(w.index, mask, inst, None);
+            return 0;
+        }
+        Operation::Collective(_) => {
+            let members = std::array::from_fn(|lane| w.narrow(0, lane));
+            watch.order(w.index, mask, inst, Some(&members));
+            return 0;
+        }
         Operation::Barrier(_) => {
             let lane = mask.trailing_zeros() as usize & 31;
             let number = w.narrow(0, lane) & 15;

@@ -1,4 +1,4 @@
-//! What looks on while kernels run: every access before it is done, and every barrier that lanes come to.
+//! What looks on while kernels run: every access before it is done, and everything that orders accesses.
 //!
 //! Owns the interface between an engine and whoever checks what kernels do. The interpreter calls it; compiled code does
 //! where it was made with checks. A check decorates an operation: it sees what the operation is about to do, and changes
@@ -57,6 +57,10 @@ pub trait BlockWatch {
 
     /// Lanes come to a barrier of the block. `count`: how many threads it is for, where the instruction says.
     fn arrive(&mut self, warp: u32, lanes: u32, inst: &Inst, barrier: u32, count: Option<u32>);
+
+    /// Lanes come to a fence, to an instruction that lanes of the warp do together, or to the barrier of the cluster.
+    /// `members`: for each lane whom it waits for, where the instruction says.
+    fn order(&mut self, warp: u32, lanes: u32, inst: &Inst, members: Option<&[u32; 32]>);
 
     /// All threads of the block have ended.
     fn end(&mut self);

@@ -7,7 +7,7 @@ use super::launch::Exec;
 use super::warp::Warp;
 use crate::exec::{Access, Fault, Touch};
 use crate::ir::Inst;
-use crate::sem::{MbarrierOp, Operation};
+use crate::sem::{Barrier, CollectiveOp, MbarrierOp, Operation};
 use crate::types::Space;
 
 impl Exec<'_> {
@@ -28,6 +28,12 @@ impl Exec<'_> {
                 (MbarrierOp::Pending, _) | (_, None) => return Ok(()),
                 (_, Some(access)) => (access, 8),
             },
+            Operation::Fence(_)
+            | Operation::Collective(_)
+            | Operation::Barrier(Barrier::ClusterArrive | Barrier::ClusterWait) => {
+                self.show_order(common, warp, inst, frame, active);
+                return Ok(());
+            }
             _ => return Ok(()),
         };
         let (addresses, space) = self.addresses(warp, frame, inst, 0);
@@ -35,6 +41,27 @@ impl Exec<'_> {
         let touch =
             Touch { inst, access, warp: warp.index, lanes, space, addresses: &addresses, bytes };
         self.show_touch(common, warp, &touch)
+    }
+
+    /// Lanes come to what orders accesses.
+    fn show_order(&self, common: &mut Common, warp: &Warp, inst: &Inst, frame: usize, active: u32) {
+        let members = match inst.sem {
+            Operation::Collective(what)
+                if what.sync && !matches!(what.op, CollectiveOp::Multiply(_)) =>
+            {
+                Self::member_operand(inst)
+            }
+            Operation::Collective(_) => return,
+            _ => None,
+        };
+        let members = members.map(|src| {
+            let mut values = [0; 32];
+            self.read(common, warp, frame, src, &mut values);
+            values.map(|value| value as u32)
+        });
+        if let Some(watch) = &mut common.watch {
+            watch.order(warp.index, active, inst, members.as_ref());
+        }
     }
 
     /// One lane's part of an instruction that copies.

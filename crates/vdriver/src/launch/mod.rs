@@ -100,6 +100,7 @@ pub unsafe fn prepare(function: &Arc<Function>, launch: &LaunchCall) -> Result<D
         arguments,
         cooperative: launch.cooperative,
         trail: cushim_accel::checks().and_then(|checks| checks.here()),
+        stream: None,
     };
     accelerator().check(&dispatch).map_err(|why| {
         say_once(&why.to_string());

@@ -15,7 +15,7 @@ use crate::graph::Payload;
 use crate::graph::work::CopyNode;
 use crate::state::{accelerator, at, offer, take_all};
 use crate::status;
-use crate::stream::{self, capture, resolve};
+use crate::stream::{self, capture, ordered, resolve};
 use cushim_accel::{Copy, Outcome, Signal, Work};
 
 /// What a small copy from pageable memory is staged up to, as NVIDIA's driver does; a larger one waits.
@@ -91,6 +91,7 @@ pub fn copy(
         }
     }
     if waits {
+        ordered::may_be();
         accelerator().flush_output();
         stream.context()?;
     }

@@ -12,7 +12,7 @@ use crate::graph::Payload;
 use crate::graph::work::FillNode;
 use crate::state::accelerator;
 use crate::status;
-use crate::stream::{capture, resolve};
+use crate::stream::{capture, ordered, resolve};
 use cushim_accel::{Fill, Work};
 
 /// Rows of a value, checked; `None` for no bytes at all.
@@ -50,6 +50,7 @@ fn set(stream: abi::Stream, fill: Fill, blocking: bool) -> Result<(), i32> {
     let done = stream.enter(|slot| slot.push(Work::Fill(fill), Vec::new()))?;
     if blocking && home != Home::Device {
         let outcome = done.wait();
+        ordered::may_be();
         accelerator().flush_output();
         outcome.failure.map_or(Ok(()), |failure| Err(status::sticky(&failure)))?;
     }

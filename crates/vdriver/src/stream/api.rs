@@ -159,6 +159,7 @@ on_stream! { hStream;
         stream.context()?;
         capture::refuse(&stream)?;
         let done = stream.last().is_done();
+        super::ordered::may_be();
         stream.context()?;
         if done { Ok(()) } else { Err(status::NOT_READY) }
     }

@@ -8,6 +8,7 @@ pub mod callback;
 pub mod capture;
 pub mod capture_api;
 pub mod operation;
+pub mod ordered;
 pub mod slot;
 pub mod submit;
 pub mod value;
@@ -112,6 +113,7 @@ impl Streams {
         for tail in self.tails() {
             tail.wait();
         }
+        ordered::may_be();
     }
 
     /// Takes the handles of all created streams back: their context has ended. Threads keep their default streams,
@@ -188,6 +190,7 @@ impl Stream {
     /// That of the context, if work in it has failed.
     pub fn synchronize(&self) -> Result<(), i32> {
         self.last().wait();
+        ordered::may_be();
         self.context().map(drop)
     }
 }

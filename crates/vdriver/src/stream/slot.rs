@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::{Kind, Stream, Tail};
+use super::{Kind, Stream, Tail, ordered};
 use crate::context::Context;
 use crate::host;
 use cushim_accel::locks::lock;
@@ -19,6 +19,8 @@ pub struct Slot<'a> {
     pub context: Arc<Context>,
     queue: Arc<dyn Queue>,
     tail: &'a mut Tail,
+    /// The stream's number.
+    stream: u64,
     /// What the next packet must wait for.
     waits: Vec<Signal>,
 }
@@ -55,7 +57,11 @@ impl Stream {
         if tail.foreign && !tail.last.is_done() {
             waits.push(tail.last.clone());
         }
-        let mut slot = Slot { context: context.clone(), queue, tail: &mut tail, waits };
+        let (context, stream) = (context.clone(), self.id);
+        if self.kind == Kind::Legacy {
+            ordered::may_be();
+        }
+        let mut slot = Slot { context, queue, tail: &mut tail, stream, waits };
         let result = fill(&mut slot);
         // A wait that no packet took would be lost; for the end itself, the next one waits in any case.
         if result.is_ok() && !slot.waits.is_empty() && !slot.tail.foreign {
@@ -76,7 +82,15 @@ impl Slot<'_> {
     ///
     /// # Errors
     /// None today.
-    pub fn push(&mut self, work: Work, mut waits: Vec<Signal>) -> Result<Signal, i32> {
+    pub fn push(&mut self, mut work: Work, mut waits: Vec<Signal>) -> Result<Signal, i32> {
+        if !waits.is_empty() || !self.waits.is_empty() || matches!(work, Work::Barrier) {
+            ordered::may_be();
+        }
+        if let Work::Dispatch(dispatch) = &mut work
+            && dispatch.trail.is_some()
+        {
+            dispatch.stream = Some((self.stream, ordered::count()));
+        }
         waits.append(&mut self.waits);
         waits.retain(|wait| !wait.is_done());
         let done = Signal::new();
@@ -102,11 +116,13 @@ impl Slot<'_> {
     /// The queue of the stream. What is sent there beside [`Slot::push`] has no place in the stream's order until
     /// something pushed waits for it.
     pub fn queue(&self) -> Arc<dyn Queue> {
+        ordered::may_be();
         self.queue.clone()
     }
 
     /// Makes `last` the end of the stream: what was submitted to other queues follows everything in it.
     pub fn end_with(&mut self, last: Signal) {
+        ordered::may_be();
         // What comes next in this very place must wait for it, too.
         self.waits.push(last.clone());
         *self.tail = Tail { last, foreign: true };

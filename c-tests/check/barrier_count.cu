@@ -1,0 +1,16 @@
+// A barrier for a part of the block names a number of threads that is no multiple of a warp's.
+#include <cstdio>
+
+__global__ void half(int *to) {
+    if (threadIdx.x < 64)
+        asm volatile("bar.sync 1, 48;" ::: "memory");
+    to[threadIdx.x] = threadIdx.x;
+}
+
+int main() {
+    int *to;
+    cudaMalloc(&to, 128 * sizeof(int));
+    half<<<1, 128>>>(to);
+    cudaDeviceSynchronize();
+    cudaFree(to);
+}

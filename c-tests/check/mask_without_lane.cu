@@ -1,0 +1,14 @@
+// Lanes shuffle with a mask of the lower half only, in which the upper half takes part, too.
+#include <cstdio>
+
+__global__ void shuffle(int *to) {
+    to[threadIdx.x] = __shfl_xor_sync(0x0000ffff, (int)threadIdx.x, 1);
+}
+
+int main() {
+    int *to;
+    cudaMalloc(&to, 32 * sizeof(int));
+    shuffle<<<1, 32>>>(to);
+    cudaDeviceSynchronize();
+    cudaFree(to);
+}

@@ -1,0 +1,20 @@
+// Two warps exchange values by shared memory, with a barrier of each warp only.
+#include <cstdio>
+
+__global__ void exchange(const int *from, int *to) {
+    __shared__ int room[64];
+    room[threadIdx.x] = from[threadIdx.x];
+    __syncwarp();
+    to[threadIdx.x] = room[threadIdx.x ^ 32];
+}
+
+int main() {
+    int *from, *to;
+    cudaMalloc(&from, 64 * sizeof(int));
+    cudaMalloc(&to, 64 * sizeof(int));
+    cudaMemset(from, 1, 64 * sizeof(int));
+    exchange<<<1, 64>>>(from, to);
+    cudaDeviceSynchronize();
+    cudaFree(from);
+    cudaFree(to);
+}

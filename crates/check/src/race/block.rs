@@ -1,0 +1,407 @@
+//! One block that runs, and is looked at for races and wrong barriers.
+//!
+//! Owns the way of an access through the cells. Must not know what is said of what is found ([`super::tell`]).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use cushim_accel::locks::lock;
+use cushim_ptx::Pos;
+use cushim_ptx::exec::{Access, Touch};
+use cushim_ptx::ir::Inst;
+use cushim_ptx::sem::{self, CollectiveOp, Fence, Operation, Order as Word, Scope};
+use cushim_ptx::types::Space;
+
+use super::order::Order;
+use super::record::{Cell, What, When};
+use super::retry::Retries;
+use super::tell::{Found, Place, Told};
+use super::{Races, is_over};
+use crate::look::Launch;
+use crate::options::Tool;
+
+/// A place in the code, and whether it reads.
+type Key = (Pos, bool);
+
+/// So many places in the code are found quickly.
+const RECENT: usize = 64;
+
+/// What is known of a block.
+pub struct Block {
+    pub(super) launch: Arc<Launch>,
+    pub(super) index: [u32; 3],
+    pub(super) order: Order,
+    /// Its number among all that have run.
+    number: u32,
+    serial: u64,
+    /// When it has last heard of what other blocks did.
+    heard: u64,
+    generation: u64,
+    /// Cells of its shared memory.
+    shared: Vec<Cell>,
+    /// Numbers of places in the code.
+    sites: HashMap<Key, Option<u32>>,
+    /// Those that were asked for last, by lines of the text.
+    recent: [Option<(Key, Option<u32>)>; RECENT],
+    /// Writes that are a race only if they change something, and what was there before.
+    suspects: Vec<(Found, Vec<u8>)>,
+    /// Reads that are a race only if no atomic operation of their thread follows.
+    retries: Retries,
+    races: bool,
+}
+
+/// An access, by whom, and the one that it races with.
+type Race = (Place, When, (When, What));
+
+/// What an instruction does to the order of threads.
+#[derive(Debug, Clone, Copy, Default)]
+struct Effect {
+    /// The block's other threads, and other blocks, hear of what was done before.
+    releases: [bool; 2],
+    /// It hears of what others have done.
+    acquires: bool,
+}
+
+fn wide(scope: Scope) -> bool {
+    scope != Scope::Cta
+}
+
+/// What an access does to the order of threads, and whether it may run beside others that may.
+fn of_access(inst: &Inst) -> (Effect, bool) {
+    let by = |order: Word| match order {
+        Word::Weak => Effect::default(),
+        Word::Release(s) | Word::AcqRel(s) => {
+            Effect { releases: [true, wide(s)], acquires: order != Word::Release(s) }
+        }
+        _ => Effect { releases: [false; 2], acquires: true },
+    };
+    match inst.sem {
+        Operation::Load(a) => {
+            let strong = a.is_shared();
+            (Effect { acquires: strong, ..by(a.order) }, strong)
+        }
+        Operation::Store(a) => (Effect { acquires: false, ..by(a.order) }, a.is_shared()),
+        Operation::Atomic(a) => (by(a.access.order), true),
+        // What copies by itself tells a barrier object or a group of it.
+        Operation::CopyAsync(_) => (Effect { releases: [true; 2], acquires: false }, false),
+        _ => (Effect { releases: [true; 2], acquires: true }, true),
+    }
+}
+
+impl Block {
+    /// Before the first block of a launch.
+    pub fn new(launch: &Arc<Launch>) -> Block {
+        Block {
+            launch: launch.clone(),
+            index: [0; 3],
+            order: Order::new(launch.block.iter().product()),
+            number: 0,
+            serial: 0,
+            heard: 0,
+            generation: 0,
+            shared: Vec::new(),
+            sites: HashMap::new(),
+            recent: [None; RECENT],
+            suspects: Vec::new(),
+            retries: Retries::default(),
+            races: launch.checker.has(Tool::Race),
+        }
+    }
+
+    /// A block begins.
+    pub fn begin(&mut self, index: [u32; 3], shared: u64) {
+        self.end();
+        self.index = index;
+        self.order.restart();
+        if self.races {
+            self.shared.resize(shared.div_ceil(4) as usize, Cell::default());
+            let launch = self.launch.clone();
+            let mut races = lock(&launch.checker.races);
+            self.serial = races.serial();
+            self.renumber(&mut races);
+            self.heard = races.clock;
+        }
+    }
+
+    /// All threads of the block have ended.
+    pub fn end(&mut self) {
+        self.settle();
+        for found in self.retries.take() {
+            self.tell(&found);
+        }
+        if self.races && self.number != 0 {
+            let mut races = lock(&self.launch.checker.races);
+            if races.generation == self.generation {
+                races.ended(self.number);
+            }
+        }
+    }
+
+    /// Before lanes do anything: what they waited for has come.
+    fn go_on(&mut self, warp: u32, lanes: u32) {
+        self.settle();
+        let mut incomplete = None;
+        self.order.go_on(warp, lanes, &mut |found| incomplete = Some(found));
+        if let Some(incomplete) = incomplete {
+            self.tell_ended(&incomplete);
+        }
+        if self.races && self.order.is_full() {
+            // The block goes on under another number, and all it has done is over for itself.
+            let launch = self.launch.clone();
+            let mut races = lock(&launch.checker.races);
+            races.over(self.number);
+            self.renumber(&mut races);
+            self.order.restart();
+        }
+    }
+
+    /// The block goes on under another number.
+    fn renumber(&mut self, races: &mut Races) {
+        self.number = races.begin(&self.launch, self.index, self.serial);
+        if races.generation != self.generation {
+            // Numbers of before may be others' now.
+            self.generation = races.generation;
+            self.shared.fill(Cell::default());
+            self.suspects.clear();
+            self.retries = Retries::default();
+        }
+    }
+
+    /// Lanes are about to access memory; `places` are the spaces and addresses there.
+    pub fn touch(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)]) {
+        self.go_on(touch.warp, touch.lanes);
+        if !self.races {
+            return;
+        }
+        let (effect, strong) = of_access(touch.inst);
+        self.before(touch.warp, effect);
+        if !matches!(touch.inst.sem, Operation::Asynchronous(_) | Operation::Mbarrier(_)) {
+            if touch.access == Access::Atomic {
+                for (lane, space, at) in places {
+                    let by = self.order.now(self.number, touch.warp, *lane);
+                    self.retries.tried(by, *space == Space::Shared, *at, touch.bytes);
+                }
+            }
+            self.shared(touch, places, strong);
+            self.global(touch, places, strong);
+        }
+        if matches!(touch.inst.sem, Operation::CopyAsync(_)) {
+            self.before(touch.warp, effect);
+        }
+    }
+
+    /// Lanes of a warp do what orders threads.
+    fn before(&mut self, warp: u32, effect: Effect) {
+        if effect.releases[0] {
+            let told = self.order.release(warp);
+            if effect.releases[1] {
+                lock(&self.launch.checker.races).told(self.number, &told);
+            }
+        }
+        if effect.acquires {
+            self.order.acquire(warp);
+            let mut races = lock(&self.launch.checker.races);
+            races.clock += 1;
+            self.heard = races.clock;
+        }
+    }
+
+    /// Lanes come to a fence, to what they do together, or to the barrier of the cluster.
+    pub fn order(&mut self, warp: u32, lanes: u32, inst: &Inst, members: Option<&[u32; 32]>) {
+        self.go_on(warp, lanes);
+        let scope = match inst.sem {
+            Operation::Collective(what) => {
+                if let Some(members) = members {
+                    self.look_at_members(warp, lanes, inst, members);
+                }
+                if !matches!(what.op, CollectiveOp::Multiply(_)) {
+                    self.order.meet(warp);
+                }
+                return;
+            }
+            Operation::Fence(Fence::Sequential(scope)) => Some(scope),
+            Operation::Fence(Fence::AcquireRelease(scope)) => scope,
+            _ => None,
+        };
+        if self.races {
+            let releases = [true, scope.is_none_or(wide)];
+            self.before(warp, Effect { releases, acquires: true });
+        }
+    }
+
+    /// Lanes come to a barrier of the block.
+    pub fn arrive(&mut self, warp: u32, lanes: u32, inst: &Inst, number: u32, count: Option<u32>) {
+        self.go_on(warp, lanes);
+        self.look_at_barrier(warp, lanes, inst, number, count);
+        let waits = inst.sem != Operation::Barrier(sem::Barrier::Arrive);
+        self.order.arrive(warp, lanes, inst.pos, number, count, waits);
+    }
+
+    /// The number of an instruction's place.
+    fn site(&mut self, inst: &Inst, access: Access) -> Option<u32> {
+        let key = (inst.pos, access == Access::Read);
+        let place = inst.pos.line as usize % RECENT;
+        if let Some(Some((known, site))) = self.recent.get(place).copied()
+            && known == key
+        {
+            return site;
+        }
+        let launch = &self.launch;
+        let make = || lock(&launch.checker.races).site(launch, inst.pos, access);
+        let site = *self.sites.entry(key).or_insert_with(make);
+        if let Some(recent) = self.recent.get_mut(place) {
+            *recent = Some((key, site));
+        }
+        site
+    }
+
+    fn shared(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)], strong: bool) {
+        if places.iter().all(|(_, space, _)| *space != Space::Shared) || self.launch.cluster > 1 {
+            return;
+        }
+        let Some(site) = self.site(touch.inst, touch.access) else { return };
+        // Where all lanes read one place, two of them find what there is to find, and are all that is remembered.
+        if let ([first, .., last], Access::Read) = (places, touch.access)
+            && places.iter().all(|(_, space, at)| (*space, *at) == (first.1, first.2))
+            && self.look_at_shared(touch, &[*first, *last], site, strong).is_empty()
+        {
+            return;
+        }
+        let all = self.look_at_shared(touch, places, site, strong);
+        self.judge(touch, site, all);
+    }
+
+    /// Takes note of accesses to shared memory; those that race with others.
+    fn look_at_shared(
+        &mut self,
+        touch: &Touch<'_>,
+        places: &[(usize, Space, u64)],
+        site: u32,
+        strong: bool,
+    ) -> Vec<Race> {
+        let writes = touch.access != Access::Read;
+        let mut all = Vec::new();
+        for (lane, _, at) in places.iter().filter(|(_, space, _)| *space == Space::Shared) {
+            let when = self.order.now(self.number, touch.warp, *lane);
+            let (order, own) = (&self.order, self.number);
+            let mut found = None;
+            for (number, bytes) in parts(*at, touch.bytes) {
+                let Some(cell) = self.shared.get_mut(number as usize) else { break };
+                let old = cell.take(when, What::new(bytes, writes, strong, site), |old, did| {
+                    // Whether the values differ is not known.
+                    let same = writes && did.writes() && did.site() == site;
+                    old.block() == own && !same && !order.is_over(old, touch.warp)
+                });
+                found = found.or(old);
+            }
+            all.extend(found.map(|old| (Place::Shared { at: *at, bytes: touch.bytes }, when, old)));
+        }
+        all
+    }
+
+    fn global(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)], strong: bool) {
+        let is_global =
+            |space: Space| !matches!(space, Space::Shared | Space::Local | Space::Param);
+        if places.iter().all(|(_, space, _)| !is_global(*space)) {
+            return;
+        }
+        let Some(site) = self.site(touch.inst, touch.access) else { return };
+        let writes = touch.access != Access::Read;
+        let launch = self.launch.clone();
+        let mut races = lock(&launch.checker.races);
+        if races.generation != self.generation {
+            self.renumber(&mut races);
+        }
+        let mut all = Vec::new();
+        for (lane, _, at) in places.iter().filter(|(_, space, _)| is_global(*space)) {
+            let when = self.order.now(self.number, touch.warp, *lane);
+            let mut found = None;
+            for (number, bytes) in parts(*at, touch.bytes) {
+                let (order, own, heard) = (&self.order, self.number, self.heard);
+                let (cell, known) = races.cell(number);
+                let Some(cell) = cell else { break };
+                let old = cell.take(when, What::new(bytes, writes, strong, site), |old, did| {
+                    if old.block() != own {
+                        return !is_over(known, old, own, heard);
+                    }
+                    // Lanes that write by one instruction may write the same.
+                    let together = old.moment() == when.moment()
+                        && old.warp() == when.warp()
+                        && writes
+                        && did.writes()
+                        && did.site() == site;
+                    !together && !order.is_over(old, touch.warp)
+                });
+                found = found.or(old);
+            }
+            all.extend(found.map(|old| (Place::Global { at: *at, bytes: touch.bytes }, when, old)));
+        }
+        // A reader in another block may do more while that block runs; of one that has ended all is known.
+        all.retain(|(_, _, (old, did))| {
+            did.writes() || !strong || old.block() == self.number || races.has_ended(*old)
+        });
+        drop(races);
+        self.judge(touch, site, all);
+    }
+
+    /// Tells the races of an access, unless what comes may show that one is none.
+    fn judge(&mut self, touch: &Touch<'_>, site: u32, all: Vec<(Place, When, (When, What))>) {
+        for (place, when, (old, did)) in all {
+            let found = self.found(when, touch, site, (old, did), place);
+            // A write of what is there already changes nothing for anybody.
+            let mut before = vec![0; touch.bytes as usize];
+            let global = matches!(place, Place::Global { .. });
+            if touch.access == Access::Read && did.is_atomic() {
+                self.retries.add(when, place, found);
+            } else if touch.access == Access::Atomic && !did.writes() && old.block() == self.number
+            {
+                self.retries.add(old, place, found);
+            } else if global
+                && touch.access == Access::Write
+                && self.launch.checker.peek(place.at(), &mut before)
+            {
+                self.suspects.push((found, before));
+            } else {
+                self.tell(&found);
+            }
+        }
+    }
+
+    fn found(
+        &self,
+        when: When,
+        touch: &Touch<'_>,
+        site: u32,
+        (old, did): (When, What),
+        place: Place,
+    ) -> Found {
+        let now = Told { when, site };
+        Found {
+            now,
+            access: touch.access,
+            pos: touch.inst.pos,
+            before: Told { when: old, site: did.site() },
+            place,
+        }
+    }
+
+    /// The last accesses have been done: tells which of them changed something.
+    fn settle(&mut self) {
+        for (found, before) in std::mem::take(&mut self.suspects) {
+            let mut now = vec![0; before.len()];
+            if self.launch.checker.peek(found.place.at(), &mut now) && now != before {
+                self.tell(&found);
+            }
+        }
+    }
+}
+
+/// The numbers of the cells of an access, and which of each one's bytes it has a part of.
+fn parts(at: u64, bytes: u64) -> impl Iterator<Item = (u64, u32)> {
+    let end = at.saturating_add(bytes);
+    (at / 4..end.div_ceil(4)).map(move |number| {
+        let start = number * 4;
+        let (from, to) = (at.max(start) - start, end.min(start + 4) - start);
+        (number, ((1u32 << to) - 1) & !((1u32 << from) - 1))
+    })
+}
