@@ -63,7 +63,7 @@ impl<'a> Lower<'a, '_> {
             },
             None => None,
         };
-        if let Some(done) = self.textured(i, guard) {
+        if let Some(done) = self.textured(i, guard).or_else(|| self.warpgroup(i, guard)) {
             return done;
         }
         let mut inst = Draft::new(Op::Nop, i.pos);

@@ -14,7 +14,7 @@ use crate::table::{Form, Op, Part, Word};
 use crate::types::{Scalar, Space};
 
 /// All lanes.
-const ALL: Src = Src::Imm(u32::MAX as u64);
+pub(super) const ALL: Src = Src::Imm(u32::MAX as u64);
 
 impl<'a> Lower<'a, '_> {
     fn registers_of(
@@ -102,10 +102,23 @@ impl<'a> Lower<'a, '_> {
         dst: Vec<Dst>,
         src: Vec<Src>,
     ) {
+        self.put_typed(of, op, words, [ty[0], ty[1], Scalar::B32, Scalar::B32], dst, src);
+    }
+
+    /// The same with all types.
+    pub(super) fn put_typed(
+        &mut self,
+        of: &Draft,
+        op: Op,
+        words: &[Word],
+        types: [Scalar; 4],
+        dst: Vec<Dst>,
+        src: Vec<Src>,
+    ) {
         let mut draft = Draft::new(op, of.pos);
         draft.guard = of.guard;
         draft.words.extend(words.iter().copied());
-        draft.types = [ty[0], ty[1], Scalar::B32, Scalar::B32];
+        draft.types = types;
         (draft.dst, draft.src) = (dst, src);
         let context = Context { entry: self.out.entry, registers: &self.out.registers };
         let (inst, why) = draft.finish(context);

@@ -17,6 +17,7 @@ mod size;
 mod texture;
 mod tile;
 mod video;
+mod warpgroup;
 
 use crate::ast;
 use crate::error::Error;

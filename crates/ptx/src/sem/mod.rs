@@ -34,6 +34,7 @@ mod reader;
 mod registers;
 pub mod texture;
 mod video;
+pub mod warpgroup;
 
 pub use address::{Address, AddressOp};
 pub use asynchronous::{AsyncOp, Asynchronous};

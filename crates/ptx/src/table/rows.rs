@@ -329,7 +329,6 @@ pub(super) const REFUSED: &[(&str, &str, &str)] = &[
     ("ldmatrix", "m8n16", "a matrix instruction of Blackwell"),
     ("ldmatrix", "m16n16", "a matrix instruction of Blackwell"),
     ("stmatrix", "b8", "a matrix instruction of Blackwell"),
-    ("wgmma", "", "a warpgroup matrix instruction"),
     ("tcgen05", "", "a matrix instruction of Blackwell"),
     ("cp", "tensor", "a tensor copy"),
     ("tensormap", "", "a tensor map access"),
