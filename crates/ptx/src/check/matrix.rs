@@ -87,6 +87,7 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn compose(&mut self, inst: &Draft) -> Result<(), Error> {
         match inst.op {
             Op::Movmatrix => self.transpose(inst),
+            Op::Elect => self.elect(inst),
             Op::Ldmatrix | Op::Stmatrix => self.rows(inst),
             _ => self.tile(inst),
         }
@@ -186,6 +187,28 @@ impl<'a> Lower<'a, '_> {
         let src = vec![odd, Src::Imm(0x2222), Src::Imm(0x5410)];
         let which = self.make(of, Op::Mad, &[Word::Lo], Scalar::U32, src)?;
         self.put(of, Op::Prmt, &[], [Scalar::B32; 2], vec![*dst], vec![low, high, which]);
+        Ok(())
+    }
+
+    /// `elect`: the lanes come together, and the lowest of the mask is elected.
+    fn elect(&mut self, of: &Draft) -> Result<(), Error> {
+        let ([number, chosen], [mask]) = (of.dst.as_slice(), of.src.as_slice()) else {
+            return Ok(());
+        };
+        self.put(
+            of,
+            Op::BarWarp,
+            &[Word::Warp, Word::Sync],
+            [Scalar::B32; 2],
+            Vec::new(),
+            vec![mask.clone()],
+        );
+        let turned = self.make(of, Op::Brev, &[], Scalar::B32, vec![mask.clone()])?;
+        let lowest = self.make(of, Op::Clz, &[], Scalar::B32, vec![turned])?;
+        let lane = self.lane(of)?;
+        let src = vec![lane, lowest.clone()];
+        self.put(of, Op::Setp, &[Word::Eq], [Scalar::U32, Scalar::B32], vec![*chosen], src);
+        self.put(of, Op::Mov, &[], [Scalar::B32; 2], vec![*number], vec![lowest]);
         Ok(())
     }
 

@@ -14,6 +14,7 @@ mod old;
 mod operand;
 mod scope;
 mod size;
+mod tensor;
 mod texture;
 mod tile;
 mod video;

@@ -32,6 +32,7 @@ mod mbarrier;
 mod memory;
 mod reader;
 mod registers;
+pub mod tensor;
 pub mod texture;
 mod video;
 pub mod warpgroup;
@@ -55,6 +56,7 @@ pub use matrix::{Family, Multiply, Shape, registers};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
 pub use reader::{Context, Statement, Unsupported};
+pub use tensor::Combine;
 pub use video::{Then, Video, VideoOp};
 
 use crate::table::Op;
@@ -226,7 +228,7 @@ pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Un
             Operation::Collective(Collective { op, sync: true })
         }
         // The checks make other instructions of these.
-        Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix | Op::WmmaLoad | Op::WmmaStore => {
+        Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix | Op::WmmaLoad | Op::WmmaStore | Op::Elect => {
             return Ok(Operation::Refused);
         }
         Op::Cvta | Op::Isspacep => Operation::Address(address::lower(&mut words)?),

@@ -26,7 +26,7 @@ pub enum Op {
     Mov, Cvt, Cvt2, CvtPack, Cvta, Isspacep,
     Ld, St, Atom, CpAsync, CpArrive, MbarInit, MbarArrive, MbarTx, MbarTest, MbarPending,
     Fence, FenceSc, BarSync, BarArrive, BarRed, BarWarp, Shfl, Vote, Match, Redux, Activemask,
-    Ldmatrix, Stmatrix, Movmatrix, WmmaLoad, WmmaStore, Mma, MmaSparse, WmmaMma,
+    Ldmatrix, Stmatrix, Movmatrix, WmmaLoad, WmmaStore, Mma, MmaSparse, WmmaMma, Elect,
     Mapa, CtaRank, ClusterArrive, ClusterWait, StAsync, RedAsync, CpBulk, CpReduce,
     Bra, BrxIdx, Call, Ret, Exit, Trap, Nanosleep, Nop,
     /// An instruction that this crate does not run.
@@ -43,7 +43,7 @@ impl Op {
     /// The checks make several instructions of it.
     pub fn is_composed(self) -> bool {
         use Op::*;
-        matches!(self, Ldmatrix | Stmatrix | Movmatrix | WmmaLoad | WmmaStore)
+        matches!(self, Ldmatrix | Stmatrix | Movmatrix | WmmaLoad | WmmaStore | Elect)
     }
 }
 
