@@ -6,20 +6,28 @@ mod common;
 mod warpgroup;
 
 use common::device::Device;
+use warpgroup::Run;
 
 #[test]
 fn the_interpreter_multiplies_as_an_h200_however_factors_lie() {
-    for run in warpgroup::all() {
-        let device = Device::new(&run.text);
-        let input = device.upload(&run.input, |b| [*b]);
-        let out = device.alloc(run.expected.len() as u64 * 4);
-        device
-            .launch("k", run.blocks, 128, &[input, out])
-            .unwrap_or_else(|e| panic!("{}: {e}", run.name));
-        let found = device.u32s(out, run.expected.len());
-        let wrong = found.iter().zip(&run.expected).filter(|(a, b)| a != b).count();
-        assert_eq!(wrong, 0, "of {} words of {}", found.len(), run.name);
-    }
+    warpgroup::all().into_iter().for_each(runs_as_recorded);
+}
+
+#[test]
+fn warps_meet_at_the_product() {
+    warpgroup::all().into_iter().step_by(10).map(Run::without_barrier).for_each(runs_as_recorded);
+}
+
+fn runs_as_recorded(run: Run) {
+    let device = Device::new(&run.text);
+    let input = device.upload(&run.input, |b| [*b]);
+    let out = device.alloc(run.expected.len() as u64 * 4);
+    device
+        .launch("k", run.blocks, 128, &[input, out])
+        .unwrap_or_else(|e| panic!("{}: {e}", run.name));
+    let found = device.u32s(out, run.expected.len());
+    let wrong = found.iter().zip(&run.expected).filter(|(a, b)| a != b).count();
+    assert_eq!(wrong, 0, "of {} words of {}", found.len(), run.name);
 }
 
 /// Adds nothing where the instruction says so, and refuses what it does not know by name.

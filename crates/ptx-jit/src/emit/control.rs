@@ -320,7 +320,10 @@ impl Emit<'_> {
             return Ok(());
         }
         if self.checked.barriers
-            && matches!(inst.sem, Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)))
+            && matches!(
+                inst.sem,
+                Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::Warpgroup)
+            )
         {
             self.show_barrier(inst);
         }
@@ -434,7 +437,9 @@ impl Emit<'_> {
             Operation::Asynchronous(_) => self.asynchronous(inst),
             Operation::Barrier(Barrier::Arrive | Barrier::ClusterArrive) => self.arrive_only(inst),
             // Those end regions.
-            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait) => {}
+            Operation::Barrier(
+                Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait | Barrier::Warpgroup,
+            ) => {}
             Operation::Control(Control::Trap) => self.trap(inst),
             Operation::Control(Control::Call) => self.device_runtime(inst),
             Operation::Control(_) => {}

@@ -1,8 +1,9 @@
 //! `wgmma`: products of matrices by four warps, of which one factor at least lies in shared memory.
 //!
 //! Owns what such a product comes to: each warp has 16 rows of its own, so it loads its part of the factors as fragments
-//! and multiplies tile by tile, and no warp waits for another. A product is done where it stands in the code; the program
-//! cannot tell, since until it has waited it may neither look at the result nor change the factors. Where an element lies,
+//! and multiplies tile by tile. The four wait for each other before it and where the program waits. A product is done where
+//! it stands in the code; the program cannot tell, since until it has waited it may neither look at the result nor change
+//! the factors. Where an element lies,
 //! the descriptor says (PTX ISA 9, "Matrix-descriptor-format", "Strides", "Swizzling Modes"). Must not know how products are added.
 
 use super::function::Lower;
@@ -10,8 +11,8 @@ use super::instruction::Draft;
 use crate::ast::{self, Const, OperandKind as Operand};
 use crate::error::Error;
 use crate::ir::{Base, Dst, Inst, Refusal, Sense, Special, Src};
-use crate::sem::Operation;
 use crate::sem::warpgroup::{self, Form, Product};
+use crate::sem::{Barrier, Operation};
 use crate::table::{Op, Word};
 use crate::types::{Scalar, Space};
 
@@ -71,13 +72,29 @@ impl<'a> Lower<'a, '_> {
         match (form, &i.operands[..]) {
             (Form::Product(what), _) => {
                 let operands = self.warpgroup_operands(i, &what)?;
+                self.warpgroup_barrier(of)?;
                 self.warpgroup_product(of, &what, &operands)
             }
             (Form::Order, []) => Ok(()),
-            (Form::Wait, [ast::Operand { kind: Operand::Const(Const::Int { .. }), .. }]) => Ok(()),
+            (Form::Wait, [ast::Operand { kind: Operand::Const(Const::Int { .. }), .. }]) => {
+                self.warpgroup_barrier(of)
+            }
             (Form::Order, _) => self.wrong(i, "operands", "none"),
             (Form::Wait, _) => self.wrong(i, "another operand", "a number of groups"),
         }
+    }
+
+    /// The four warps wait for each other. A GPU begins a product when all of them have asked for it, and has read
+    /// its factors when they have waited: what the others write before and after must not be seen otherwise by a warp that
+    /// does its part by itself.
+    fn warpgroup_barrier(&mut self, of: &Draft) -> Result<(), Error> {
+        let warp = self.make(of, Op::Mov, &[], Scalar::U32, vec![Src::Special(Special::WarpId)])?;
+        let group = self.u32s(of, Op::Shr, &[], warp, 2)?;
+        let mut inst = Inst::new(Operation::Barrier(Barrier::Warpgroup), of.pos);
+        inst.guard = of.guard;
+        inst.src = [group, Src::Imm(128)].into_iter().collect();
+        self.out.code.push(inst);
+        Ok(())
     }
 
     fn warpgroup_operands(

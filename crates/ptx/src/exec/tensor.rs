@@ -12,7 +12,8 @@ use crate::types::{Kind, Scalar, Space};
 
 /// Bytes of a tensor map.
 pub const MAP_BYTES: usize = 128;
-/// What an object of ours begins with.
+/// What the second half of the second word of an object of ours holds. CUTLASS clears bit 21 of that word where the driver is
+/// older than 13.1 (`copy_traits_sm90_tma.hpp`), so nothing may stand there.
 const MAGIC: [u8; 4] = *b"cuTM";
 /// Axes at most.
 pub const AXES: usize = 5;
@@ -56,8 +57,8 @@ impl TensorMap {
         let mut out = [0; MAP_BYTES];
         let kind = ELEMENTS.iter().position(|(_, ty)| *ty == self.element).unwrap_or(0) as u8;
         let head = [self.sizes.len() as u8, kind, (self.swizzle / 32) as u8, 0];
-        let mut all: Vec<u8> = MAGIC.iter().copied().chain(head).collect();
-        all.extend(self.address.to_le_bytes());
+        let mut all: Vec<u8> = self.address.to_le_bytes().to_vec();
+        all.extend(head.iter().chain(&MAGIC));
         for axis in 0..AXES {
             all.extend(self.sizes.get(axis).unwrap_or(&0).to_le_bytes());
         }
@@ -76,26 +77,24 @@ impl TensorMap {
 
     /// What an object says; `None` where it is none.
     pub fn from_bytes(bytes: &[u8; MAP_BYTES]) -> Option<TensorMap> {
-        let (head, rest) = bytes.split_at(8);
-        let [axes, kind, swizzle, _] = *head.strip_prefix(&MAGIC)? else { return None };
+        let (head, rest) = bytes.split_at(16);
+        let (address, head) = head.split_at(8);
+        let [axes, kind, swizzle, _] = *head.strip_suffix(&MAGIC)? else { return None };
         let axes = usize::from(axes);
         if !(1..=AXES).contains(&axes) || ![0, 1, 2, 4].contains(&swizzle) {
             return None;
         }
-        let mut words = rest.chunks_exact(8).map(word);
-        let address = words.next()?;
-        let sizes: Vec<u64> = words.by_ref().take(AXES).take(axes).collect();
-        let wide = rest.get(8..)?;
+        let sizes: Vec<u64> = rest.chunks_exact(8).map(word).take(axes).collect();
         let sizes = if sizes.len() == axes { sizes } else { return None };
-        let strides = wide.get(8 * AXES..)?.chunks_exact(8).map(word).take(axes - 1).collect();
-        let narrow = wide.get(8 * (2 * AXES - 1)..)?;
+        let strides = rest.get(8 * AXES..)?.chunks_exact(8).map(word).take(axes - 1).collect();
+        let narrow = rest.get(8 * (2 * AXES - 1)..)?;
         let list = |from: usize| -> Option<Vec<u32>> {
             let found = narrow.get(2 * from..)?.chunks_exact(2).take(axes);
             let found: Vec<u32> = found.map(|b| word(b) as u32).collect();
             found.iter().all(|n| *n > 0).then_some(found)
         };
         Some(TensorMap {
-            address,
+            address: word(address),
             element: ELEMENTS.get(usize::from(kind))?.1,
             sizes,
             strides,
@@ -291,6 +290,10 @@ mod tests {
     fn an_object_says_what_it_was_made_of() {
         let map = any();
         assert_eq!(TensorMap::from_bytes(&map.to_bytes()), Some(map.clone()));
+        // As CUTLASS does it.
+        let mut cleared = map.to_bytes();
+        cleared[8 + 21 / 8] &= !(1 << (21 % 8));
+        assert_eq!(TensorMap::from_bytes(&cleared), Some(map.clone()));
         assert_eq!(map.bytes(), 64 * 2 * 2 * 2);
         for axes in 1..=AXES {
             let full = TensorMap {
@@ -307,7 +310,8 @@ mod tests {
     #[test]
     fn what_is_no_object_is_none() {
         assert_eq!(TensorMap::from_bytes(&[0; MAP_BYTES]), None);
-        for n in 0..7 {
+        // The address comes first, and one byte of the second word says nothing.
+        for n in (8..11).chain(12..16) {
             let mut bytes = any().to_bytes();
             bytes[n] = 0xee;
             assert_eq!(TensorMap::from_bytes(&bytes), None, "{n}");

@@ -40,7 +40,7 @@ pub mod warpgroup;
 pub use address::{Address, AddressOp};
 pub use asynchronous::{AsyncOp, Asynchronous};
 pub use atomic::{Atomic, Update};
-pub use barrier::{Barrier, Fence, Reduction};
+pub use barrier::{BARRIERS, Barrier, Fence, Reduction};
 pub use bits::{BitOp, Bits, Logic, Permute};
 pub use class::Class;
 pub use cluster::{ClusterAddress, ClusterOp};
@@ -308,7 +308,9 @@ impl Operation {
     pub const fn waits_for_block(&self) -> bool {
         matches!(
             self,
-            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait)
+            Operation::Barrier(
+                Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait | Barrier::Warpgroup
+            )
         )
     }
 

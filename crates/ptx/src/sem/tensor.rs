@@ -89,7 +89,7 @@ fn of_words(words: &[&str]) -> Result<Tensor, String> {
     let rest: Vec<&str> = rest.iter().filter(|word| **word != "tile").copied().collect();
     let completes = "mbarrier::complete_tx::bytes";
     let op = match rest[..] {
-        ["global"] if prefetch => TensorOp::Prefetch,
+        ["L2", "global"] if prefetch => TensorOp::Prefetch,
         ["shared::cta" | "shared::cluster", "global", end] if end == completes && !reduce => {
             TensorOp::Load { multicast: false }
         }

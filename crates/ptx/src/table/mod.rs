@@ -432,8 +432,6 @@ mod tests {
         assert_eq!(op("vote", &["ballot", "sync", "b32"]), Ok(Op::Vote));
         assert_eq!(op("ld", &["volatile", "global", "u32"]), Ok(Op::Ld));
         assert_eq!(op("ld", &["global", "nc", "L1::no_allocate", "v4", "f32"]), Ok(Op::Ld));
-        let refused = NoForm::Refused("a warpgroup matrix instruction");
-        assert_eq!(op("wgmma", &["mma_async"]), Err(refused));
         assert_eq!(
             op("tcgen05", &["ld"]),
             Err(NoForm::Refused("a matrix instruction of Blackwell"))

@@ -207,6 +207,16 @@ fn run(what: &str, signs: &str, cases: &[Case], a: Option<Matrix>, b: Matrix) ->
     Run { name, text, blocks: cases.len() as u32, input, expected }
 }
 
+impl Run {
+    /// Without the block's barrier: the four warps meet at the product alone.
+    pub fn without_barrier(mut self) -> Run {
+        let text = self.text.replace("fence.proxy.async; bar.sync 0;", "fence.proxy.async;");
+        assert_ne!(text, self.text);
+        self.text = text;
+        self
+    }
+}
+
 fn text(what: &str, signs: &str, own: usize, a: Option<Matrix>, b: Matrix) -> String {
     let all = own * GROUPS;
     let each = IMAGE + (4 + all) * THREADS * 4;
