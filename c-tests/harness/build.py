@@ -80,9 +80,15 @@ class Nvcc:
         number = [int(re.sub(r"\D", "", arch)) for arch in (self.arch, least)]
         return self.arch if number[0] >= number[1] else least
 
+    def arch_flag(self, arch):
+        """What asks for machine code and PTX; of code for one device alone (sm_90a) nvcc 13 adds PTX for all to -arch."""
+        if not arch.endswith("a"):
+            return "-arch=%s" % arch
+        return "-gencode=arch=%s,code=[%s,%s]" % (arch.replace("sm_", "compute_"), arch, arch.replace("sm_", "compute_"))
+
     def flags(self, variant, program):
         """Flags for compiling and linking alike."""
-        flags = ["-std=c++17", "-arch=%s" % self.arch_for(program), "-rdc=%s" % ("true" if variant.link == "rdc" else "false")]
+        flags = ["-std=c++17", self.arch_flag(self.arch_for(program)), "-rdc=%s" % ("true" if variant.link == "rdc" else "false")]
         flags.append("-default-stream=%s" % ("per-thread" if variant.stream == "perthread" else "legacy"))
         new = "--compress-mode" in self.help
         flags += {

@@ -206,6 +206,7 @@ impl CpuCode {
                 let function = DeviceFunction::from_name(&f.name);
                 !f.defined && matches!(function, Some(DeviceFunction::Runtime(_)))
             }));
+            let (major, minor) = device::capability();
             self.kernels.push(Kernel {
                 name: f.name.clone(),
                 params: f.places(),
@@ -218,7 +219,7 @@ impl CpuCode {
                 required_threads: required,
                 required_cluster: f.shape("reqnctapercluster"),
                 // The PTX's target, not the version of its language (an H200 says 50 of `.version 6.0`, `.target sm_50`).
-                versions: (self.module.sm, device::CAPABILITY.0 * 10 + device::CAPABILITY.1),
+                versions: (self.module.sm, major * 10 + minor),
                 refused: self.refused(n as u32, missing),
             });
         }

@@ -2,21 +2,22 @@
 //!
 //! Owns the description. Must not know: memory, code.
 //!
-//! The capability is 8.0: PTX for any earlier target is what nvcc makes by default, and of what 9.0 adds not all
-//! (`wgmma`, tensor copies) is run, so a program that asks shall not be led there. Clusters are, and an attribute says so. PTX for a
-//! later target is run all the same where an image has no other: most of it uses nothing new.
+//! The capability is 8.0: PTX for any earlier target is what nvcc makes by default, and what 9.0 adds (products of four warps,
+//! tensor copies) is slower here than what programs do instead. Clusters are there, and an attribute says so. PTX for a
+//! later target is run all the same where an image has no other. A program that asks for 9.0 gets it by `CUSHIM_CPU_CAPABILITY`.
 
 use cushim_accel::Device;
+use std::sync::OnceLock;
 
-/// Major, minor.
-pub const CAPABILITY: (u32, u32) = (8, 0);
+/// Major, minor: those of `CUSHIM_CPU_CAPABILITY`, else the first.
+const CAPABILITIES: [(&str, (u32, u32)); 2] = [("8.0", (8, 0)), ("9.0", (9, 0))];
 /// Threads of a block.
 pub const MAX_THREADS: u32 = 1024;
 /// Registers that every kernel is said to use: processors have what they have, and 32 never limits a
 /// block's size.
 pub const REGISTERS: u32 = 32;
-/// Shared memory of a block: without asking, and at most (those of 8.0).
-pub const SHARED: (u32, u32) = (48 << 10, 163 << 10);
+/// Shared memory of a block without asking, and of a multiprocessor, of which a block gets all but 1 KiB: of 8.0, and 9.0.
+pub const SHARED: (u32, [u32; 2]) = (48 << 10, [164 << 10, 228 << 10]);
 
 /// The largest textures and surfaces, as GPUs of this capability have them (`CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE…`,
 /// `…_SURFACE…`, and what belongs to them).
@@ -67,6 +68,25 @@ const TEXTURES: [(i32, i32); 44] = [
     (14, 512),    // alignment of textures
 ];
 
+/// The compute capability: asked for at the first call, since kernels are told it too.
+pub fn capability() -> (u32, u32) {
+    static CAPABILITY: OnceLock<(u32, u32)> = OnceLock::new();
+    *CAPABILITY.get_or_init(|| {
+        let asked = std::env::var_os("CUSHIM_CPU_CAPABILITY");
+        let asked = asked.map(|text| text.to_string_lossy().into_owned());
+        named(asked.as_deref()).unwrap_or_else(|why| {
+            cushim_accel::say(&why);
+            CAPABILITIES[0].1
+        })
+    })
+}
+
+fn named(asked: Option<&str>) -> Result<(u32, u32), String> {
+    let Some(text) = asked.filter(|text| !text.is_empty()) else { return Ok(CAPABILITIES[0].1) };
+    let found = CAPABILITIES.iter().find(|(name, _)| *name == text).map(|(_, found)| *found);
+    found.ok_or_else(|| format!("CUSHIM_CPU_CAPABILITY={text}: expected 8.0 or 9.0; using 8.0"))
+}
+
 /// How many devices there are, by what `CUSHIM_CPU_DEVICES` says: else one. The error says what is wrong with it.
 pub fn count(asked: Option<&str>) -> Result<usize, String> {
     let found = number("CUSHIM_CPU_DEVICES", asked, 16);
@@ -94,14 +114,16 @@ pub fn describe(index: usize, processors: usize) -> Device {
     if let Some(last) = uuid.last_mut() {
         *last = index as u8;
     }
+    let hopper = capability() >= (9, 0);
+    let shared = SHARED.1[usize::from(hopper)];
     Device {
         name: String::from("cushim CPU"),
-        capability: CAPABILITY,
+        capability: capability(),
         memory: memory(),
         processors: processors as u32,
         warp: 32,
         max_threads: MAX_THREADS,
-        shared: SHARED,
+        shared: (SHARED.0, shared - 1024),
         clock: clock(),
         host_visible: true,
         uuid,
@@ -115,13 +137,14 @@ pub fn describe(index: usize, processors: usize) -> Device {
             (38, cache()),        // L2
             (39, 2048),           // threads of a multiprocessor
             (40, 2),              // copies beside kernels
-            (81, 164 << 10),      // shared memory of a multiprocessor
+            (81, shared as i32),  // shared memory of a multiprocessor
             (82, 64 << 10),       // registers of a multiprocessor
             (86, 1),              // host atomics
             (87, 2),              // f32 against f64
             (89, 1),              // host and kernels touch managed memory at a time
             (95, 1),              // cooperative launch
             (120, 1),             // launches with clusters
+            (127, hopper.into()), // tensor maps
             (101, 1),             // the host touches device memory
             (102, 1),             // addresses apart from memory
             (103, 1),             // memory as file descriptors
@@ -168,6 +191,17 @@ fn cache() -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_capability_is_one_of_two() {
+        assert_eq!(
+            [named(None), named(Some("")), named(Some("8.0"))],
+            [Ok((8, 0)), Ok((8, 0)), Ok((8, 0))]
+        );
+        assert_eq!(named(Some("9.0")), Ok((9, 0)));
+        let why = "CUSHIM_CPU_CAPABILITY=9: expected 8.0 or 9.0; using 8.0";
+        assert_eq!(named(Some("9")), Err(why.to_owned()));
+    }
 
     #[test]
     fn variables_are_numbers_or_said_to_be_wrong() {

@@ -2,7 +2,7 @@
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
 //! [`arena`] addresses, [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`children`] and [`device_runtime`] those by kernels, [`fault`] how they fail, [`pool`]
-//! threads, [`stack`] room for the compiler, [`heap`] their heap, [`host`] what kernels ask for, [`texture`] descriptors of textures, [`watch`] launches that are checked, [`device`] what is said of it. Must not know: CUDA's handles.
+//! threads, [`stack`] room for the compiler, [`tensor`] tensor maps, [`heap`] their heap, [`host`] what kernels ask for, [`texture`] descriptors of textures, [`watch`] launches that are checked, [`device`] what is said of it. Must not know: CUDA's handles.
 
 pub mod arena;
 mod cache;
@@ -19,6 +19,7 @@ mod memory;
 mod pool;
 mod shared;
 mod stack;
+mod tensor;
 mod texture;
 mod watch;
 
@@ -27,9 +28,11 @@ use std::sync::Arc;
 use code::CpuCode;
 use cushim_accel::queue::SoftwareQueue;
 use cushim_accel::{
-    Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing, Texture,
+    Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing, Tensor,
+    Texture,
 };
 use cushim_check::{Kind, Options};
+use cushim_ptx::exec::tensor::TensorMap;
 use executor::CpuExecutor;
 use memory::Memory;
 
@@ -129,6 +132,14 @@ impl Accelerator for Cpu {
 
     fn texture(&self, texture: &Texture) -> Result<u64, Failure> {
         texture::create(&self.memory, texture)
+    }
+
+    fn tensor_map(&self, tensor: &Tensor) -> Result<[u8; 128], Failure> {
+        tensor::map(tensor)
+    }
+
+    fn tensor_map_at(&self, map: &[u8; 128], address: u64) -> Option<[u8; 128]> {
+        Some(TensorMap { address, ..TensorMap::from_bytes(map)? }.to_bytes())
     }
 
     fn forget_texture(&self, handle: u64) {

@@ -20,6 +20,7 @@ pub mod signal;
 #[cfg(test)]
 mod signal_tests;
 mod sync;
+mod tensor;
 mod texture;
 
 use std::sync::Arc;
@@ -29,6 +30,7 @@ pub use failure::Failure;
 pub use say::say;
 pub use sharing::Sharing;
 pub use signal::{Outcome, Signal};
+pub use tensor::Tensor;
 pub use texture::{Sampler, Texture};
 
 /// Something that runs kernels.
@@ -100,6 +102,19 @@ pub trait Accelerator: Send + Sync {
     /// [`Failure::NotSupported`], which names what it does not do; [`Failure::OutOfMemory`].
     fn texture(&self, _texture: &Texture) -> Result<u64, Failure> {
         Err(Failure::NotSupported("textures and surfaces".into()))
+    }
+
+    /// The bytes of a tensor map that kernels can use.
+    ///
+    /// # Errors
+    /// [`Failure::NotSupported`], which names what it does not do.
+    fn tensor_map(&self, _tensor: &Tensor) -> Result<[u8; 128], Failure> {
+        Err(Failure::NotSupported("tensor maps".into()))
+    }
+
+    /// A tensor map with another address of the tensor; `None` for bytes that are none.
+    fn tensor_map_at(&self, _map: &[u8; 128], _address: u64) -> Option<[u8; 128]> {
+        None
     }
 
     /// Ends what [`Accelerator::texture`] began. Nothing that uses it is under way.

@@ -29,9 +29,14 @@ pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
 pub const CLANG: &str = "CUSHIM_CLANG";
 
 /// For the backend `cpu`: how many devices there are (1 to 16), how many threads run kernels,
-/// `interpreter`: nothing is compiled, and what level of processors kernels may use.
-pub const CPU: [&str; 4] =
-    ["CUSHIM_CPU_DEVICES", "CUSHIM_CPU_THREADS", "CUSHIM_CPU", "CUSHIM_CPU_LEVEL"];
+/// `interpreter`: nothing is compiled, what level of processors kernels may use, the compute capability.
+pub const CPU: [&str; 5] = [
+    "CUSHIM_CPU_DEVICES",
+    "CUSHIM_CPU_THREADS",
+    "CUSHIM_CPU",
+    "CUSHIM_CPU_LEVEL",
+    "CUSHIM_CPU_CAPABILITY",
+];
 
 /// For the backend `cpu`: whether compiled kernels are kept between runs, and where. Their `off` is a word to
 /// the library, and whoever starts us means it.

@@ -37,6 +37,7 @@ pub mod occupancy;
 pub mod state;
 pub mod status;
 pub mod stream;
+mod tensor;
 pub mod texture;
 mod thread;
 

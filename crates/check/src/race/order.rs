@@ -12,6 +12,8 @@ use super::record::{MOST_EPOCHS, MOST_STEPS, When};
 
 /// Warps of a block, at most.
 const WARPS: usize = 32;
+/// Barriers of a block.
+const BARRIERS: usize = cushim_ptx::sem::BARRIERS as usize;
 
 /// How far each warp is known to have come: what it did in earlier epochs is over.
 pub type Clock = [u16; WARPS];
@@ -84,7 +86,7 @@ impl Order {
             steps: [0; WARPS],
             waiting: vec![Default::default(); WARPS],
             waits: [0; WARPS],
-            barriers: vec![Barrier::default(); 16],
+            barriers: vec![Barrier::default(); BARRIERS],
             fences: [0; WARPS],
             full,
         }
@@ -155,7 +157,7 @@ impl Order {
         count: Option<u32>,
         waits: bool,
     ) {
-        let (w, n) = (warp as usize % WARPS, number as usize % 16);
+        let (w, n) = (warp as usize % WARPS, number as usize % BARRIERS);
         self.next_epoch(w);
         let barrier = &mut self.barriers[n];
         join(&mut barrier.open, &self.clocks[w]);
@@ -224,12 +226,12 @@ impl Order {
 
     /// Where lanes of a warp have come to the turn of a barrier that is to come.
     pub fn place(&self, number: u32, warp: u32) -> Option<Pos> {
-        self.barriers[number as usize % 16].at[warp as usize % WARPS]
+        self.barriers[number as usize % BARRIERS].at[warp as usize % WARPS]
     }
 
     /// How many threads that turn is for, as another one of the block said, and where.
     pub fn count(&self, number: u32) -> Option<(u32, Pos)> {
-        let barrier = &self.barriers[number as usize % 16];
+        let barrier = &self.barriers[number as usize % BARRIERS];
         Some((barrier.count?, barrier.at.iter().flatten().next().copied()?))
     }
 

@@ -83,7 +83,9 @@ impl Emit<'_> {
     /// Lanes come to where they wait.
     pub(super) fn show_wait(&mut self, inst: &Inst) {
         match inst.sem {
-            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_)) => self.show_barrier(inst),
+            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::Warpgroup) => {
+                self.show_barrier(inst);
+            }
             Operation::Barrier(Barrier::ClusterWait) => self.show_order(inst),
             _ if orders(inst) => self.show_order(inst),
             _ => {}

@@ -432,7 +432,9 @@ impl Emit<'_> {
             Operation::Asynchronous(_) => self.asynchronous(inst),
             Operation::Barrier(Barrier::Arrive | Barrier::ClusterArrive) => self.arrive_only(inst),
             // Those end regions.
-            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait) => {}
+            Operation::Barrier(
+                Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait | Barrier::Warpgroup,
+            ) => {}
             Operation::Control(Control::Trap) => self.trap(inst),
             Operation::Control(Control::Call) => self.device_runtime(inst),
             Operation::Control(_) => {}

@@ -41,7 +41,7 @@ pub(super) fn arrive(barriers: &mut [Barrier], cluster: &mut Arrivals, warp: &mu
             cluster.arrive(index, a.lanes);
             continue;
         }
-        let b = &mut barriers[a.barrier as usize & 15];
+        let b = &mut barriers[a.barrier as usize];
         b.used = true;
         b.arrived[warp.index as usize] |= a.lanes;
         b.count = a.count.or(b.count);

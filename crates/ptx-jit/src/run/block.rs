@@ -10,6 +10,7 @@ use crate::warp::{DONE, FAULT, NOWHERE, Placed, SIGNAL, SLOTS, WAITS, Warp, Warp
 use cushim_ptx::exec::cluster::Arrivals;
 pub(super) use cushim_ptx::exec::schedule::Outcome;
 use cushim_ptx::exec::{BlockWatch, Cause, Fault};
+use cushim_ptx::sem::BARRIERS;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
 
@@ -262,7 +263,7 @@ impl BlockSlot {
         // SAFETY: the head of the memory is for it.
         unsafe { warp_loop.write(beginning(at(0).as_ptr(), n as u32)) };
         shared.zero();
-        let barriers = vec![Barrier::new(n); 16];
+        let barriers = vec![Barrier::new(n); BARRIERS as usize];
         BlockSlot {
             warps,
             warp_loop,

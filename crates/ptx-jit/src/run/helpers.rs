@@ -177,7 +177,10 @@ unsafe fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     // What the code says it does not hand over.
     let number = crate::warp::barrier_number(&site.inst)
         .filter(|_| site.inst.sem == Operation::Barrier(Barrier::Sync));
-    let barrier = number.unwrap_or_else(|| w.narrow(0, lane) & 15);
+    let barrier = number.unwrap_or_else(|| match site.inst.sem {
+        Operation::Barrier(what) => what.number(w.narrow(0, lane)),
+        _ => 0,
+    });
     let given = |k: usize| !matches!(site.inst.src.get(k), None | Some(cushim_ptx::ir::Src::None));
     let count = given(1).then(|| w.narrow(1, lane));
     let predicate = given(2).then(|| w.scratch[2][0] as u32);

@@ -60,9 +60,9 @@ pub(super) unsafe fn show(w: *mut Warp, n: u32, mask: u32) -> u32 {
             watch.order(w.index, mask, inst, Some(&members));
             return 0;
         }
-        Operation::Barrier(_) => {
+        Operation::Barrier(what) => {
             let lane = mask.trailing_zeros() as usize & 31;
-            let number = w.narrow(0, lane) & 15;
+            let number = what.number(w.narrow(0, lane));
             let given = !matches!(inst.src.get(1), None | Some(Src::None));
             let count = given.then(|| w.narrow(1, lane));
             watch.arrive(w.index, mask, inst, number, count);

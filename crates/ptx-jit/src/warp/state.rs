@@ -12,8 +12,8 @@ use std::ptr::NonNull;
 
 /// No region.
 pub(crate) const NOWHERE: u32 = u32::MAX;
-/// The cluster's barrier among those of the block, which are 0 to 15.
-pub(crate) const CLUSTER: u32 = 16;
+/// The cluster's barrier, behind those of the block.
+pub(crate) const CLUSTER: u32 = cushim_ptx::sem::BARRIERS;
 
 /// What generated code answers: every warp of the block has had its turn.
 pub(crate) const DONE: u32 = 0;

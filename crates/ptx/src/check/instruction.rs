@@ -63,7 +63,8 @@ impl<'a> Lower<'a, '_> {
             },
             None => None,
         };
-        if let Some(done) = self.textured(i, guard) {
+        let apart = self.textured(i, guard).or_else(|| self.warpgroup(i, guard));
+        if let Some(done) = apart.or_else(|| self.tensor(i, guard)) {
             return done;
         }
         let mut inst = Draft::new(Op::Nop, i.pos);

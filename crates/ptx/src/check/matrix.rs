@@ -14,7 +14,7 @@ use crate::table::{Form, Op, Part, Word};
 use crate::types::{Scalar, Space};
 
 /// All lanes.
-const ALL: Src = Src::Imm(u32::MAX as u64);
+pub(super) const ALL: Src = Src::Imm(u32::MAX as u64);
 
 impl<'a> Lower<'a, '_> {
     fn registers_of(
@@ -87,6 +87,7 @@ impl<'a> Lower<'a, '_> {
     pub(super) fn compose(&mut self, inst: &Draft) -> Result<(), Error> {
         match inst.op {
             Op::Movmatrix => self.transpose(inst),
+            Op::Elect => self.elect(inst),
             Op::Ldmatrix | Op::Stmatrix => self.rows(inst),
             _ => self.tile(inst),
         }
@@ -102,10 +103,23 @@ impl<'a> Lower<'a, '_> {
         dst: Vec<Dst>,
         src: Vec<Src>,
     ) {
+        self.put_typed(of, op, words, [ty[0], ty[1], Scalar::B32, Scalar::B32], dst, src);
+    }
+
+    /// The same with all types.
+    pub(super) fn put_typed(
+        &mut self,
+        of: &Draft,
+        op: Op,
+        words: &[Word],
+        types: [Scalar; 4],
+        dst: Vec<Dst>,
+        src: Vec<Src>,
+    ) {
         let mut draft = Draft::new(op, of.pos);
         draft.guard = of.guard;
         draft.words.extend(words.iter().copied());
-        draft.types = [ty[0], ty[1], Scalar::B32, Scalar::B32];
+        draft.types = types;
         (draft.dst, draft.src) = (dst, src);
         let context = Context { entry: self.out.entry, registers: &self.out.registers };
         let (inst, why) = draft.finish(context);
@@ -173,6 +187,28 @@ impl<'a> Lower<'a, '_> {
         let src = vec![odd, Src::Imm(0x2222), Src::Imm(0x5410)];
         let which = self.make(of, Op::Mad, &[Word::Lo], Scalar::U32, src)?;
         self.put(of, Op::Prmt, &[], [Scalar::B32; 2], vec![*dst], vec![low, high, which]);
+        Ok(())
+    }
+
+    /// `elect`: the lanes come together, and the lowest of the mask is elected.
+    fn elect(&mut self, of: &Draft) -> Result<(), Error> {
+        let ([number, chosen], [mask]) = (of.dst.as_slice(), of.src.as_slice()) else {
+            return Ok(());
+        };
+        self.put(
+            of,
+            Op::BarWarp,
+            &[Word::Warp, Word::Sync],
+            [Scalar::B32; 2],
+            Vec::new(),
+            vec![mask.clone()],
+        );
+        let turned = self.make(of, Op::Brev, &[], Scalar::B32, vec![mask.clone()])?;
+        let lowest = self.make(of, Op::Clz, &[], Scalar::B32, vec![turned])?;
+        let lane = self.lane(of)?;
+        let src = vec![lane, lowest.clone()];
+        self.put(of, Op::Setp, &[Word::Eq], [Scalar::U32, Scalar::B32], vec![*chosen], src);
+        self.put(of, Op::Mov, &[], [Scalar::B32; 2], vec![*number], vec![lowest]);
         Ok(())
     }
 

@@ -14,9 +14,11 @@ mod old;
 mod operand;
 mod scope;
 mod size;
+mod tensor;
 mod texture;
 mod tile;
 mod video;
+mod warpgroup;
 
 use crate::ast;
 use crate::error::Error;

@@ -6,6 +6,7 @@ use super::barrier_object;
 use super::bytes::word;
 use super::cluster;
 use super::fault::Cause;
+use super::tensor;
 use crate::alu;
 use crate::sem::{AsyncOp, Asynchronous, MbarrierOp, Update};
 use crate::types::Space;
@@ -50,6 +51,8 @@ pub trait Reach {
 const CHUNK: usize = 4096;
 /// What addresses and sizes of bulk copies are multiples of.
 const BULK: u64 = 16;
+/// What addresses in shared memory are multiples of where boxes of tensors go (PTX ISA 9, "Tensor copies": 128 bytes).
+const TENSOR: u64 = 128;
 
 /// Does it for one lane; `operands` as [`Asynchronous`] names them.
 ///
@@ -76,6 +79,29 @@ pub fn run<R: Reach>(what: &Asynchronous, operands: &[u64], reach: &mut R) -> Re
             let value = operand(1) & alu::mask(update.ty().bits());
             reach.update(what.to, to, width, &mut |old| alu::atomic(update, old, value, 0))?;
             width.into()
+        }
+        AsyncOp::Tensor { axes, load, multicast, combine } => {
+            let map = tensor::map(reach, operand(1))?;
+            let coordinates: Vec<i32> =
+                (0..axes).map(|n| operand(2 + usize::from(n)) as i32).collect();
+            if map.sizes.len() != coordinates.len() {
+                return Err(reach.fail(Cause::TensorMap { address: operand(1) }));
+            }
+            aligned(reach, to, TENSOR)?;
+            if !load {
+                return tensor::copy(reach, &map, &coordinates, to, tensor::Way::Store(combine));
+            }
+            let blocks = if multicast { operand(3 + usize::from(axes)) as u16 } else { 1 };
+            for rank in (0..16).filter(|rank| blocks >> rank & 1 != 0) {
+                let at = |address| match multicast {
+                    true => cluster::map(address, rank, reach.rank()),
+                    false => address,
+                };
+                let (to, object) = (at(to), what.barrier.map(|n| at(operand(n.into()))));
+                tensor::copy(reach, &map, &coordinates, to, tensor::Way::Load)?;
+                tell(reach, what.to, object, map.bytes())?;
+            }
+            return Ok(());
         }
         AsyncOp::Copy { from, multicast, combine } => {
             let size = operand(2) & u64::from(u32::MAX);

@@ -43,6 +43,16 @@ pub enum Cause {
         /// The surface's bytes of a row, rows, planes.
         size: [i64; 3],
     },
+    /// There is no tensor map at this address (CUDA error 719).
+    TensorMap {
+        /// The address.
+        address: u64,
+    },
+    /// Elements of this type cannot be combined in this way (CUDA error 719).
+    TensorReduction {
+        /// The type.
+        element: &'static str,
+    },
     /// A failed `assert` (CUDA error 710).
     Assert,
     /// Local memory is used up (CUDA error 719).
@@ -208,6 +218,15 @@ impl fmt::Display for Cause {
             Cause::Surface { coordinates: [x, y, z], bytes, size: [w, h, d] } => {
                 write!(f, "surface access of {bytes} bytes at byte {x}, row {y}, plane {z}, ")?;
                 write!(f, "expected a place inside {w} bytes by {h} rows by {d} planes")
+            }
+            Cause::TensorMap { address } => {
+                write!(
+                    f,
+                    "no tensor map is at {address:#x}, expected one that cuTensorMapEncodeTiled made"
+                )
+            }
+            Cause::TensorReduction { element } => {
+                write!(f, "a reduction that elements of type {element} do not have")
             }
             Cause::Assert => write!(f, "assertion failed"),
             Cause::Stack { limit } => {

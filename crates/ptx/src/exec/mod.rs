@@ -28,6 +28,7 @@ mod printf;
 pub use printf::format as printf;
 pub mod runtime;
 pub mod schedule;
+pub mod tensor;
 pub mod watch;
 
 pub use address::{

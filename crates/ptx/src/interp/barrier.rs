@@ -4,6 +4,8 @@
 //! size"): a warp has arrived when all its lanes that still run have. Threads
 //! that ended do not keep others waiting.
 
+use crate::sem::BARRIERS;
+
 pub(super) struct Barriers {
     pub(super) list: Vec<Barrier>,
 }
@@ -30,7 +32,7 @@ impl Barriers {
     pub(super) fn new(warps: usize) -> Barriers {
         let empty =
             Barrier { arrived: vec![0; warps], count: None, all: true, any: false, ones: 0 };
-        Barriers { list: vec![empty; 16] }
+        Barriers { list: vec![empty; BARRIERS as usize] }
     }
 
     /// As if nobody had come.

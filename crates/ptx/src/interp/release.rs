@@ -9,7 +9,7 @@ impl Block {
     /// Lets those go on whose barrier is complete. True if there were any.
     pub(super) fn release(&mut self, exec: &Exec<'_>) -> bool {
         let mut released = false;
-        for id in 0..16 {
+        for id in 0..self.common.barriers.list.len() {
             let b = &self.common.barriers.list[id];
             if b.arrived.iter().all(|a| *a == 0) {
                 continue;

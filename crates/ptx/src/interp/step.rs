@@ -220,7 +220,8 @@ impl Exec<'_> {
         let lane = active.trailing_zeros() as usize;
         let mut values = [0; 32];
         self.read(common, warp, frame, &inst.src[0], &mut values);
-        let id = (values[lane] & 15) as usize;
+        let Operation::Barrier(what) = inst.sem else { return Flow::Next };
+        let id = what.number(values[lane] as u32) as usize;
         let count = match inst.src.get(1) {
             None | Some(Src::None) => None,
             Some(src) => {

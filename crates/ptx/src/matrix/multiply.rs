@@ -165,6 +165,10 @@ impl Matrices {
                 soft::convert(d, sums, to, near)
             });
         }
+        if what.family == Family::Wgmma {
+            return self
+                .each(what, (&a, &b), 1, |a, b, c| tensor::short_step(a, b, f.fraction, c, to));
+        }
         // The device makes halves of them, and adds first the products of two in four, then of the others.
         self.each(what, (&a, &b), 1, |a, b, c| {
             let half = |odd: usize| {

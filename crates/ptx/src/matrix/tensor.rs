@@ -12,6 +12,8 @@ use crate::soft::{self, Finite, Format, Round};
 
 /// Bits that are kept below the leading bit of the largest term.
 const KEPT: i32 = 25;
+/// The same where four warps multiply numbers of 8 bits; a single keeps as many of its fraction.
+const KEPT_SHORT: i32 = 13;
 
 /// The exponent that terms are shifted to, at least: what is smaller is cut off all the same.
 const LEAST: i32 = -133;
@@ -54,6 +56,17 @@ impl Factor {
 
 /// `c` plus the products, of factors with so many bits of fraction; `c` and the sum are of one format.
 pub(super) fn step(a: &[Factor], b: &[Factor], fraction: u32, c: u64, to: Format) -> u64 {
+    sum(a, b, fraction, c, to, KEPT)
+}
+
+/// The same as `wgmma` does it for numbers of 8 bits.
+pub(super) fn short_step(a: &[Factor], b: &[Factor], fraction: u32, c: u64, to: Format) -> u64 {
+    let all = sum(a, b, fraction, c, to, KEPT_SHORT);
+    let finite = !to.is_nan(all) && !to.is_infinite(all);
+    if to == Format::F32 && finite { all & !0 << (to.fraction as i32 - KEPT_SHORT) } else { all }
+}
+
+fn sum(a: &[Factor], b: &[Factor], fraction: u32, c: u64, to: Format, kept: i32) -> u64 {
     let summand = Factor::of(c, to);
     let larger = |top: i32, (a, b): (&Factor, &Factor)| top.max(a.exponent + b.exponent);
     let top = a.iter().zip(b).fold(summand.exponent, larger);
@@ -65,9 +78,9 @@ pub(super) fn step(a: &[Factor], b: &[Factor], fraction: u32, c: u64, to: Format
         return beyond(a, b, summand, to);
     }
     let top = top.max(LEAST);
-    let up = KEPT - to.fraction as i32;
+    let up = kept - to.fraction as i32;
     let mut sum = shifted(summand.mantissa.into(), up, top - summand.exponent);
-    let up = KEPT - 2 * fraction as i32;
+    let up = kept - 2 * fraction as i32;
     for (a, b) in a.iter().zip(b) {
         let product = i64::from(a.mantissa) * i64::from(b.mantissa);
         sum += shifted(product, up, top - a.exponent - b.exponent);
@@ -75,7 +88,7 @@ pub(super) fn step(a: &[Factor], b: &[Factor], fraction: u32, c: u64, to: Format
     if sum == 0 {
         return 0;
     }
-    let v = Finite { negative: sum < 0, mantissa: sum.unsigned_abs().into(), exponent: top - KEPT };
+    let v = Finite { negative: sum < 0, mantissa: sum.unsigned_abs().into(), exponent: top - kept };
     let (round, sign) = (if to == Format::F32 { Round::Zero } else { Round::Nearest }, to.sign());
     let leading = 63 - sum.unsigned_abs().leading_zeros() as i32 + v.exponent;
     if to == Format::F32 && leading > LARGEST {
@@ -89,6 +102,7 @@ pub(super) fn step(a: &[Factor], b: &[Factor], fraction: u32, c: u64, to: Format
 
 /// A mantissa moved `up`, then `down`, toward zero.
 fn shifted(mantissa: i64, up: i32, down: i32) -> i64 {
+    let (up, down) = (up.max(0), down + (-up).max(0));
     let moved = (mantissa.unsigned_abs() << up >> down.min(63)) as i64;
     if mantissa < 0 { -moved } else { moved }
 }

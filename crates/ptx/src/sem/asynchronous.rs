@@ -7,6 +7,7 @@
 use super::atomic::{self, Update};
 use super::memory;
 use super::reader::{Context, Reader, Unsupported};
+use super::tensor::Combine;
 use crate::table::{Op, Word};
 use crate::types::{Kind, Scalar, Space};
 
@@ -42,6 +43,18 @@ pub enum AsyncOp {
         multicast: bool,
         /// They are elements that are combined with what is there.
         combine: Option<Update>,
+    },
+    /// A box of a tensor is copied between it and shared memory, operand 0. Operand 1 is the address of the tensor map,
+    /// then comes a coordinate for each axis; where it is a load the barrier object, and a mask of blocks behind that.
+    Tensor {
+        /// Axes of the tensor.
+        axes: u8,
+        /// Into shared memory; else out of it.
+        load: bool,
+        /// To all blocks of the cluster of which the mask has a bit, at the same place in each.
+        multicast: bool,
+        /// How elements are combined with what is there.
+        combine: Option<Combine>,
     },
 }
 

@@ -19,6 +19,24 @@ pub enum Barrier {
     ClusterArrive,
     /// Wait until all of the cluster have come that have not ended.
     ClusterWait,
+    /// Wait until the four warps have come that make a product together. Its number is theirs: warps `4n` to `4n + 3`.
+    Warpgroup,
+}
+
+/// Barriers that programs name.
+const NAMED: u32 = 16;
+
+/// Barriers of a block: those that programs name, and one for each four of its warps, of which it has 32 at most.
+pub const BARRIERS: u32 = NAMED + 8;
+
+impl Barrier {
+    /// Which of the block's barriers it is, by the value of its first operand.
+    pub const fn number(self, operand: u32) -> u32 {
+        match self {
+            Barrier::Warpgroup => NAMED + (operand & 7),
+            _ => operand & (NAMED - 1),
+        }
+    }
 }
 
 /// What is made of the predicates that threads bring to a barrier.

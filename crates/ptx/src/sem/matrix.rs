@@ -10,12 +10,14 @@ use crate::soft::Round;
 use crate::table::{Op, Part, Word, Words};
 use crate::types::Scalar;
 
-/// Whose fragments: the manual says where an element lies in those of `mma`; of `wmma`, only devices know.
+/// Whose fragments, and whose sums: the manual says where an element lies in those of `mma`, and of a warp's part of `wgmma`
+/// where they are the same; of `wmma`, only devices know.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[allow(missing_docs)] // named as in the ISA manual
 pub enum Family {
     Mma,
     Wmma,
+    Wgmma,
 }
 
 /// The extents of a product: `m` by `k` times `k` by `n`.
@@ -154,7 +156,11 @@ fn of_product(op: Op, types: &[Scalar; 4]) -> [Scalar; 4] {
 /// word says it; all lanes.
 pub(super) fn lower(words: &mut Reader<'_>) -> Result<Multiply, Unsupported> {
     let op = words.inst.op;
-    let family = if op == Op::WmmaMma { Family::Wmma } else { Family::Mma };
+    let family = match (op, words.take(Word::MmaAsync)) {
+        (Op::WmmaMma, _) => Family::Wmma,
+        (_, true) => Family::Wgmma,
+        _ => Family::Mma,
+    };
     words.take(Word::Mma);
     words.need(&[(Word::Sync, ())], "`.sync`")?;
     words.take(Word::Aligned);

@@ -32,13 +32,15 @@ mod mbarrier;
 mod memory;
 mod reader;
 mod registers;
+pub mod tensor;
 pub mod texture;
 mod video;
+pub mod warpgroup;
 
 pub use address::{Address, AddressOp};
 pub use asynchronous::{AsyncOp, Asynchronous};
 pub use atomic::{Atomic, Update};
-pub use barrier::{Barrier, Fence, Reduction};
+pub use barrier::{BARRIERS, Barrier, Fence, Reduction};
 pub use bits::{BitOp, Bits, Logic, Permute};
 pub use class::Class;
 pub use cluster::{ClusterAddress, ClusterOp};
@@ -54,6 +56,7 @@ pub use matrix::{Family, Multiply, Shape, registers};
 pub use mbarrier::{Mbarrier, MbarrierOp};
 pub use memory::{Access, Cache, Order, Scope};
 pub use reader::{Context, Statement, Unsupported};
+pub use tensor::Combine;
 pub use video::{Then, Video, VideoOp};
 
 use crate::table::Op;
@@ -225,7 +228,7 @@ pub fn lower(inst: &Statement<'_>, context: Context<'_>) -> Result<Operation, Un
             Operation::Collective(Collective { op, sync: true })
         }
         // The checks make other instructions of these.
-        Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix | Op::WmmaLoad | Op::WmmaStore => {
+        Op::Ldmatrix | Op::Stmatrix | Op::Movmatrix | Op::WmmaLoad | Op::WmmaStore | Op::Elect => {
             return Ok(Operation::Refused);
         }
         Op::Cvta | Op::Isspacep => Operation::Address(address::lower(&mut words)?),
@@ -305,7 +308,9 @@ impl Operation {
     pub const fn waits_for_block(&self) -> bool {
         matches!(
             self,
-            Operation::Barrier(Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait)
+            Operation::Barrier(
+                Barrier::Sync | Barrier::Reduce(_) | Barrier::ClusterWait | Barrier::Warpgroup
+            )
         )
     }
 

@@ -106,7 +106,7 @@ impl Operation {
                 AsyncOp::Store { element, .. } => element,
                 AsyncOp::Reduce(update) => update.ty(),
                 AsyncOp::Copy { combine: Some(update), .. } => update.ty(),
-                AsyncOp::Copy { combine: None, .. } => Scalar::B32,
+                AsyncOp::Copy { combine: None, .. } | AsyncOp::Tensor { .. } => Scalar::B32,
             },
             Operation::ClusterAddress(c) => c.ty,
             Operation::Texture(t) => t.result,

@@ -26,7 +26,7 @@ pub enum Op {
     Mov, Cvt, Cvt2, CvtPack, Cvta, Isspacep,
     Ld, St, Atom, CpAsync, CpArrive, MbarInit, MbarArrive, MbarTx, MbarTest, MbarPending,
     Fence, FenceSc, BarSync, BarArrive, BarRed, BarWarp, Shfl, Vote, Match, Redux, Activemask,
-    Ldmatrix, Stmatrix, Movmatrix, WmmaLoad, WmmaStore, Mma, MmaSparse, WmmaMma,
+    Ldmatrix, Stmatrix, Movmatrix, WmmaLoad, WmmaStore, Mma, MmaSparse, WmmaMma, Elect,
     Mapa, CtaRank, ClusterArrive, ClusterWait, StAsync, RedAsync, CpBulk, CpReduce,
     Bra, BrxIdx, Call, Ret, Exit, Trap, Nanosleep, Nop,
     /// An instruction that this crate does not run.
@@ -43,7 +43,7 @@ impl Op {
     /// The checks make several instructions of it.
     pub fn is_composed(self) -> bool {
         use Op::*;
-        matches!(self, Ldmatrix | Stmatrix | Movmatrix | WmmaLoad | WmmaStore)
+        matches!(self, Ldmatrix | Stmatrix | Movmatrix | WmmaLoad | WmmaStore | Elect)
     }
 }
 
@@ -432,8 +432,6 @@ mod tests {
         assert_eq!(op("vote", &["ballot", "sync", "b32"]), Ok(Op::Vote));
         assert_eq!(op("ld", &["volatile", "global", "u32"]), Ok(Op::Ld));
         assert_eq!(op("ld", &["global", "nc", "L1::no_allocate", "v4", "f32"]), Ok(Op::Ld));
-        let refused = NoForm::Refused("a warpgroup matrix instruction");
-        assert_eq!(op("wgmma", &["mma_async"]), Err(refused));
         assert_eq!(
             op("tcgen05", &["ld"]),
             Err(NoForm::Refused("a matrix instruction of Blackwell"))

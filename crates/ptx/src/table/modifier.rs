@@ -67,7 +67,7 @@ words! {
     M16n16k16 "m16n16k16", M8n32k16 "m8n32k16", M32n8k16 "m32n8k16", M16n16k8 "m16n16k8",
     Sparse "sp", SparseOrdered "sp::ordered_metadata",
     Wait "wait", Bulk "bulk", BulkGroup "bulk_group", CompleteTxBytes "mbarrier::complete_tx::bytes",
-    Multicast "multicast::cluster", Combine "reduce", Prefetch "prefetch", Read "read",
+    Multicast "multicast::cluster", Combine "reduce", Prefetch "prefetch", Read "read", MmaAsync "mma_async",
 }
 
 /// A set of modifier words.

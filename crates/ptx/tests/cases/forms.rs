@@ -74,6 +74,7 @@ fn apart(op: Op) -> bool {
             | Match
             | Redux
             | Activemask
+            | Elect
             | Ldmatrix
             | Stmatrix
             | Movmatrix

@@ -19,3 +19,4 @@ pub mod sequences;
 mod special;
 pub mod tally;
 pub mod video;
+pub mod warpgroup;

@@ -29,6 +29,7 @@ impl Emitter<'_> {
             Barrier::ClusterArrive | Barrier::ClusterWait => {
                 return Err(self.refused("a barrier of a cluster"));
             }
+            Barrier::Warpgroup => return Err(self.refused("a product of four warps")),
             Barrier::Sync | Barrier::Arrive => Value::int(1, 0),
             Barrier::Reduce(how) => {
                 let Some(src) = inst.src.get(2) else {

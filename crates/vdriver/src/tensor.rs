@@ -1,0 +1,128 @@
+//! Tensor maps: 128 bytes that say where a tensor lies, for kernels that copy boxes of it.
+//!
+//! Owns which arguments CUDA takes (CUDA Driver API, "Tensor Map Object Management"). What the bytes hold, the accelerator
+//! says. Must not know: how kernels use them.
+
+use cushim_abi::types::Ptr;
+use cushim_accel::{Failure, Tensor};
+
+use super::entry::entry;
+use super::state::{accelerator, take_all};
+use super::status;
+
+/// What the object is aligned to.
+const ALIGNED: usize = 64;
+/// The largest stride, and what strides are multiples of, in bytes.
+const STRIDES: (u64, u64) = (1 << 40, 16);
+/// Bytes of elements by `CUtensorMapDataType`; of packed types as many as CUDA counts.
+const BYTES: [u64; 16] = [1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4, 1, 1, 1];
+
+/// Whether CUDA takes it.
+fn is_valid(tensor: &Tensor) -> bool {
+    let Some(bytes) = usize::try_from(tensor.data_type).ok().and_then(|n| BYTES.get(n)) else {
+        return false;
+    };
+    let sizes = tensor.sizes.iter().all(|n| (1..=1 << 32).contains(n));
+    let strides = tensor.strides.iter().all(|n| *n < STRIDES.0 && n.is_multiple_of(STRIDES.1));
+    let boxes = tensor.boxes.iter().all(|n| (1..=256).contains(n));
+    let steps = tensor.steps.iter().all(|n| (1..=8).contains(n));
+    let modes = [(tensor.interleave, 3), (tensor.swizzle, 7), (tensor.fill, 2)];
+    let row = tensor.boxes.first().map_or(0, |n| u64::from(*n)) * bytes;
+    // What is swizzled is at most as wide as the pattern.
+    let widest = [u64::MAX, 32, 64, 128, 128, 128, 128];
+    let widest = usize::try_from(tensor.swizzle).ok().and_then(|n| widest.get(n).copied());
+    tensor.address.is_multiple_of(16)
+        && sizes
+        && strides
+        && boxes
+        && steps
+        && modes.iter().all(|(mode, count)| (0..*count).contains(mode))
+        && (tensor.interleave != 0 || row.is_multiple_of(16) && widest.is_some_and(|w| row <= w))
+}
+
+entry! {
+    fn cuTensorMapEncodeTiled (tensorMap: Ptr, tensorDataType: i32, tensorRank: u32, globalAddress: Ptr, globalDim: Ptr, globalStrides: Ptr, boxDim: Ptr, elementStrides: Ptr, interleave: i32, swizzle: i32, l2Promotion: i32, oobFill: i32) {
+        let at = tensorMap.0 as usize;
+        if at == 0 || !at.is_multiple_of(ALIGNED) || !(1..=5).contains(&tensorRank) || !(0..4).contains(&l2Promotion) {
+            return Err(status::INVALID_VALUE);
+        }
+        let axes = tensorRank as usize;
+        // SAFETY: the caller's lists have an entry for each axis, of strides one less.
+        let (sizes, strides, boxes, steps) = unsafe {
+            (take_all(globalDim, axes)?, take_all(globalStrides, axes - 1)?, take_all(boxDim, axes)?, take_all(elementStrides, axes)?)
+        };
+        let tensor = Tensor { data_type: tensorDataType, address: globalAddress.0 as u64, sizes, strides, boxes, steps, interleave, swizzle, fill: oobFill };
+        if !is_valid(&tensor) {
+            return Err(status::INVALID_VALUE);
+        }
+        let bytes = accelerator().tensor_map(&tensor).map_err(|failure| refused(&failure))?;
+        // SAFETY: the caller has room for an object of 128 bytes there.
+        unsafe { (at as *mut [u8; 128]).write_unaligned(bytes) };
+        Ok(())
+    }
+
+    fn cuTensorMapReplaceAddress (tensorMap: Ptr, globalAddress: Ptr) {
+        let at = tensorMap.0 as usize;
+        let address = globalAddress.0 as u64;
+        if at == 0 || !at.is_multiple_of(ALIGNED) || !address.is_multiple_of(16) {
+            return Err(status::INVALID_VALUE);
+        }
+        // SAFETY: the caller has an object of 128 bytes there.
+        let old = unsafe { (at as *const [u8; 128]).read_unaligned() };
+        let new = accelerator().tensor_map_at(&old, address).ok_or(status::INVALID_VALUE)?;
+        // SAFETY: as above.
+        unsafe { (at as *mut [u8; 128]).write_unaligned(new) };
+        Ok(())
+    }
+}
+
+/// What a failure to make an object is to the program.
+fn refused(failure: &Failure) -> i32 {
+    if let Failure::NotSupported(what) = failure {
+        let backend = cushim_vbase::backend::name();
+        cushim_accel::say(&format!("{what} are not supported by backend {backend}"));
+    }
+    status::of(failure)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn good() -> Tensor {
+        Tensor {
+            data_type: 9,
+            address: 4096,
+            sizes: vec![64, 8],
+            strides: vec![128],
+            boxes: vec![64, 8],
+            steps: vec![1, 1],
+            interleave: 0,
+            swizzle: 3,
+            fill: 0,
+        }
+    }
+
+    #[test]
+    fn what_cuda_refuses_is_refused() {
+        assert!(is_valid(&good()));
+        let bad: [fn(&mut Tensor); 11] = [
+            |t| t.data_type = 16,
+            |t| t.address = 8,
+            |t| t.sizes[1] = 0,
+            |t| t.sizes[0] = (1 << 32) + 1,
+            |t| t.strides[0] = 120,
+            |t| t.strides[0] = 1 << 40,
+            |t| t.boxes[0] = 128,
+            |t| t.boxes[0] = 4,
+            |t| t.boxes[1] = 257,
+            |t| t.steps[1] = 9,
+            |t| t.fill = 2,
+        ];
+        for (n, change) in bad.iter().enumerate() {
+            let mut tensor = good();
+            change(&mut tensor);
+            assert!(!is_valid(&tensor), "{n}");
+        }
+    }
+}
