@@ -2,7 +2,8 @@
 //! marked.
 
 use cushim_ptx::exec::{
-    Access, BlockWatch, Cause, Host, Launch, Marks, Memory as _, Touch, Watch, lanes,
+    Access, BlockWatch, Caller, Cause, Host, Launch, Marks, Memory as _, RuntimeCall, Touch, Watch,
+    lanes,
 };
 use cushim_ptx::ir::{Inst, Module};
 use cushim_ptx_jit::{Arena, Checked, Kernel, interpret};
@@ -47,6 +48,31 @@ DONE:
 }
 ";
 
+/// A call of the device runtime, which writes to the caller's local memory.
+const CALLS: &str = "
+.version 8.0
+.target sm_80
+.address_size 64
+.extern .func (.param .b32 result) cudaGetDevice(.param .b64 place);
+.visible .entry k(.param .u64 at) {
+    .local .align 8 .b8 own[16];
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<4>;
+    mov.u64 %rd1, own;
+    cvta.local.u64 %rd2, %rd1;
+    add.u64 %rd3, %rd2, 8;
+    {
+    .param .b64 place;
+    st.param.b64 [place], %rd3;
+    .param .b32 result;
+    call.uni (result), cudaGetDevice, (place);
+    ld.param.b32 %r1, [result];
+    }
+    ld.local.u32 %r2, [%rd1+8];
+    ret;
+}
+";
+
 /// Where an access goes that is shown: the block, the thread, what it does, its address and bytes; or a barrier's number.
 type Shown = BTreeSet<(u32, u32, String, u64, u64)>;
 
@@ -71,7 +97,7 @@ impl Watch for Looks {
 
 impl BlockWatch for Looking {
     fn begin(&mut self, block: [u32; 3], shared: u64) {
-        assert_eq!(shared, 512);
+        assert!(shared == 512 || shared == 0);
         self.1 = block[0];
     }
 
@@ -112,6 +138,11 @@ impl Host for Looks {
     fn nanoseconds(&self) -> u64 {
         0
     }
+    fn runtime(&self, call: RuntimeCall, caller: &mut dyn Caller) -> Option<Result<u64, Cause>> {
+        assert_eq!(call, RuntimeCall::Device);
+        assert!(caller.write(caller.argument(0), &[0; 4]));
+        Some(Ok(0))
+    }
     fn watch(&self) -> Option<&dyn Watch> {
         Some(self)
     }
@@ -151,16 +182,26 @@ impl Room {
     }
 }
 
-fn module() -> Arc<Module> {
-    Arc::new(cushim_ptx::texts::module(&[TEXT.as_bytes()], true).unwrap())
+fn module(text: &str) -> Arc<Module> {
+    Arc::new(cushim_ptx::texts::module(&[text.as_bytes()], true).unwrap())
 }
 
-/// Runs two blocks of 64 threads; compiled as is said, or interpreted.
+/// Runs two blocks of 64 threads of [`TEXT`]; compiled as is said, or interpreted.
 fn run(room: &Room, looks: &Looks, checked: Option<Checked>) -> Result<(), String> {
-    let (module, arena, at) = (module(), room.arena(), room.at());
+    run_text(TEXT, room, looks, checked)
+}
+
+fn run_text(
+    text: &str,
+    room: &Room,
+    looks: &Looks,
+    checked: Option<Checked>,
+) -> Result<(), String> {
+    let (module, arena, at) = (module(text), room.arena(), room.at());
+    let kernel_number = module.functions.iter().position(|f| f.name == "k").unwrap() as u32;
     let launch = Launch {
         module: &module,
-        kernel: 0,
+        kernel: kernel_number,
         globals: &[],
         grid: [2, 1, 1],
         block: [64, 1, 1],
@@ -180,7 +221,8 @@ fn run(room: &Room, looks: &Looks, checked: Option<Checked>) -> Result<(), Strin
     assert!(arena.load(at, &mut [0]).is_ok());
     let ended = match checked {
         Some(checked) => {
-            let kernel = Kernel::checked(&module, 0, launch.block, None, checked).unwrap();
+            let kernel =
+                Kernel::checked(&module, launch.kernel, launch.block, None, checked).unwrap();
             kernel.run_blocks(&launch, &arena, &arena, looks, &next)
         }
         None => interpret(&launch, &arena, looks, &next),
@@ -206,6 +248,19 @@ fn engines_show_the_same() {
     assert_eq!(one.iter().filter(|s| s.2.contains(&format!("{:?}", Access::Atomic))).count(), 128);
     assert_eq!(one.iter().filter(|s| s.2 == "end").count(), 2);
     assert_eq!(one, other);
+}
+
+#[test]
+fn what_the_host_writes_for_a_call_is_shown() {
+    let room = Room::new();
+    let (one, other) = (room.looks(None), room.looks(None));
+    run_text(CALLS, &room, &one, None).unwrap();
+    run_text(CALLS, &room, &other, Some(all())).unwrap();
+    for shown in [one, other] {
+        let shown = shown.shown.lock().unwrap().clone();
+        let writes = shown.iter().filter(|s| s.2 == "Write 17:5" && s.4 == 4);
+        assert_eq!(writes.count(), 128, "{shown:?}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::lane::{lanes, warp};
 use crate::warp::Site;
 use crate::warp::Warp;
-use cushim_ptx::exec::{Caller, Cause, call_device_function};
+use cushim_ptx::exec::{Access, Caller, Cause, call_device_function};
 use cushim_ptx::ir::{Callee, Src};
 use cushim_ptx::types::Space;
 
@@ -28,6 +28,10 @@ impl Caller for Outside<'_> {
     }
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
+        let shown = (Space::Generic, address);
+        if self.warp.show_lane(self.site, self.lane, Access::Write, shown, bytes.len()).is_err() {
+            return false;
+        }
         let place = self.warp.place(Space::Generic, address, self.lane, bytes.len() as u64, true);
         // SAFETY: `place` has checked the range.
         place.map(|place| unsafe { super::access::write(place.at, bytes) }).is_ok()

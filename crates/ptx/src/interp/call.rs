@@ -5,7 +5,7 @@ use super::flow::Flow;
 use super::launch::Exec;
 use super::warp::{Frame, Lanes, State, Warp, lanes};
 use crate::exec::bytes::word;
-use crate::exec::{Caller, Cause, Fault, device, pointed_function};
+use crate::exec::{Access, Caller, Cause, Fault, device, pointed_function};
 use crate::ir::{Arg, Call, Callee, Dst, Function, Inst, Param, Place, Src};
 use crate::types::Space;
 
@@ -35,6 +35,14 @@ impl Caller for Outside<'_, '_> {
 
     fn write(&mut self, address: u64, bytes: &[u8]) -> bool {
         let place = self.exec.place(Space::Generic, address);
+        let (exec, n) = (self.exec, bytes.len());
+        let shown = (Space::Generic, address);
+        if exec
+            .show_lane(self.common, self.warp, self.inst, self.lane, Access::Write, shown, n)
+            .is_err()
+        {
+            return false;
+        }
         self.exec.write_bytes(self.common, self.warp, self.inst, self.lane, place, bytes).is_ok()
     }
 
