@@ -283,6 +283,9 @@ impl Cuda {
         {
             put("libcuda.so", stand_in::libraries(front));
         }
+        if self.backend == Backend::Cpu {
+            put("JAX's check", Ok(stand_in::constraints()));
+        }
         if self.stand_ins {
             // `cushim env` does not know its program, and its line is for shells that have a PATH of their own.
             put("ptxas", stand_in::environment(path));
