@@ -1,6 +1,7 @@
 """What test suites of others want of pytest where they are run from an installed package, and a record of each test as it
 ends: a line of JSON in the file that SUITE_RESULTS names, so that a run that is cut short has all that came before.
-SUITE_EACH=N takes at most N of the cases of each test function, spread over all of them;
+SUITE_EACH=N takes at most N of the cases of each test function, spread over all of them; SUITE_MOST=N takes at most N
+tests of what is left, at equal distances;
 SUITE_EAGER_ON_HOST=1 computes PyTorch's own kernels on the host (eager_on_host.py)."""
 import json
 import os
@@ -28,11 +29,17 @@ def spread(items, most):
     return chosen
 
 
+def take(config, items, chosen):
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = [item for item in items if item in chosen]
+
+
 def pytest_collection_modifyitems(config, items):
     if os.environ.get("SUITE_EACH"):
-        chosen = spread(items, int(os.environ["SUITE_EACH"]))
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = [item for item in items if item in chosen]
+        take(config, items, spread(items, int(os.environ["SUITE_EACH"])))
+    most = int(os.environ.get("SUITE_MOST", 0))
+    if 0 < most < len(items):
+        take(config, items, {items[at * len(items) // most] for at in range(most)})
 
 
 def why(report):

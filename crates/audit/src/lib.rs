@@ -21,6 +21,7 @@
 //! - [`map`]: objects and files;
 //! - [`names`]: other names of the preloaded libraries;
 //! - [`object`]: what is done with one object;
+//! - [`observe`]: what is mapped, for `cushim doctor`;
 //! - [`write`](mod@write): memory;
 //! - [`say`]: settings and messages.
 
@@ -29,6 +30,7 @@ mod heap;
 mod map;
 mod names;
 mod object;
+mod observe;
 mod say;
 mod write;
 
@@ -65,7 +67,7 @@ fn guarded(act: impl FnOnce()) {
 pub extern "C" fn la_version(version: c_uint) -> c_uint {
     // What goes wrong is told once, by `guarded`; the library has a std of its own, and nobody else's hook is touched.
     std::panic::set_hook(Box::new(|_| {}));
-    if say::wanted() { version } else { 0 }
+    if say::wanted() || observe::wanted() { version } else { 0 }
 }
 
 /// A new object: remembered, since the libraries that it is to lead to may not be mapped yet.
@@ -84,6 +86,12 @@ pub unsafe extern "C" fn la_objopen(
         guarded(|| {
             // SAFETY: the loader's description of an object that stays until la_objclose.
             let object = unsafe { Object::new(map) };
+            if let Some(object) = &object {
+                observe::mapped(object.path().as_os_str().as_bytes());
+            }
+            if !say::wanted() {
+                return;
+            }
             if let Some(object) = &object {
                 names::loaded(object.path().as_os_str().as_bytes());
                 object::opened(object);
@@ -111,7 +119,12 @@ pub unsafe extern "C" fn la_objsearch(
     if flag == AS_ASKED && !name.is_null() {
         guarded(|| {
             // SAFETY: the loader's string.
-            let answer = names::answer(unsafe { CStr::from_ptr(name) });
+            let asked = unsafe { CStr::from_ptr(name) };
+            // Nothing is preloaded where nothing is redirected, and no name is known.
+            let answer = names::answer(asked);
+            if answer.is_none() {
+                observe::asked(asked.to_bytes());
+            }
             // SAFETY: what la_objopen wrote for who asks, which is loaded.
             let asks = unsafe { Object::new(cookie.read() as *const LinkMap) };
             // Only the program's namespace has what is preloaded.

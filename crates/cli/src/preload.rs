@@ -129,6 +129,12 @@ pub fn is_ours(entry: &Path) -> bool {
         || FRONTS.iter().any(|front| is(front.file))
 }
 
+/// As [`is_ours`], and those that ours open.
+pub fn is_any_of_ours(file: &Path) -> bool {
+    is_ours(file)
+        || [CORE, EMULATION].iter().any(|name| file.file_name().is_some_and(|f| f == *name))
+}
+
 /// The value for LD_PRELOAD: what is there already, then `libraries`. They come last so that sanitizers,
 /// which insist on being first, still are, and so that others' hooks find ours behind them.
 pub fn value(libraries: &[PathBuf]) -> OsString {

@@ -1,4 +1,4 @@
-//! How far reading traces has come, on a terminal.
+//! How far something has come, on a terminal: a bar for reading traces, a line for what has no measure.
 //!
 //! Must not know: what is made of them.
 
@@ -62,6 +62,13 @@ impl Progress {
         if self.events.is_multiple_of(STRIDE) {
             shared.show(std::mem::take(&mut self.bytes));
         }
+    }
+}
+
+/// Says on standard error, where that is a terminal, what is being done that may take a while.
+pub fn note(what: &str) {
+    if stderr().is_terminal() {
+        crate::complain(&format!("{what} …"));
     }
 }
 

@@ -64,6 +64,10 @@ pub fn fatbin(data: &[u8]) {
 pub fn cubin(data: &[u8]) {
     let Ok(cubin) = Cubin::read(data, &LIMITS) else { return };
     let _ = (cubin.arch(), cubin.abi(), cubin.is_relocatable());
+    if let Some(maker) = cubin.maker() {
+        // It is shown on terminals.
+        assert!(maker.to_string().bytes().all(|byte| matches!(byte, b' '..=b'~')));
+    }
     let _ = (cubin.globals(&LIMITS), cubin.memory(), cubin.all_params(&LIMITS));
     let functions = cubin.functions(&LIMITS);
     let kernels = cubin.kernels(&LIMITS);

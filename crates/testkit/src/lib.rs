@@ -12,6 +12,8 @@ pub mod analysis;
 pub mod bind;
 #[cfg(feature = "jit")]
 pub mod device;
+#[cfg(feature = "cli")]
+pub mod doctor;
 #[cfg(feature = "image")]
 pub mod image;
 #[cfg(feature = "jit")]

@@ -1,6 +1,6 @@
 //! `cushim check`: a program on the CPU, with what is wrong with its kernels and calls.
 //!
-//! Owns the options, the file that the program's processes tell their findings in, and the exit status. Must not know how
+//! Owns the options and the exit status. Must not know how
 //! anything is found ([`cushim_ptx::exec::Watch`]), or how a report looks ([`text`], [`sarif`]).
 
 mod gather;
@@ -8,16 +8,15 @@ mod sarif;
 mod text;
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
 pub use gather::{Found, Report, gather};
 
-use crate::launch::{self, Backend, BackendArgs, Ending, Environment, Fmad, Held, Signals};
+use crate::launch::{self, Backend, BackendArgs, Ending, Environment, Fmad, Held, Signals, Told};
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim check`.
@@ -156,7 +155,7 @@ pub fn run(args: CheckArgs) -> Outcome {
         File::create(&path).map_err(|e| Error::io("write", &path, e))?;
         outputs.push(path);
     }
-    let place = Place::new()?;
+    let place = Told::new("check")?;
     let mut environment = cuda.environment(Some(&args.command[0]));
     environment.extend(args.variables(&place.file));
     environment.push(("CUSHIM_EVENTS", "none".into()));
@@ -165,8 +164,7 @@ pub fn run(args: CheckArgs) -> Outcome {
     let held = Held::fork(&args.command, &environment, &signals)?;
     let ending = held.release()?.wait(&mut signals, &mut || {});
     signals.release_keyboard();
-    let bytes = fs::read(&place.file).map_err(|e| Error::io("read", &place.file, e))?;
-    let report = gather(&bytes);
+    let report = gather(&place.read()?);
     args.write(&report, &outputs)?;
     Ok(match ending {
         Ending::Status(0) if !report.found.is_empty() => args.error_exitcode,
@@ -224,33 +222,6 @@ fn pattern(name: &str) -> String {
         }
     }
     name.to_owned()
-}
-
-/// The file that processes tell their findings in, in a folder of its own that goes with it.
-struct Place {
-    folder: PathBuf,
-    file: PathBuf,
-}
-
-impl Place {
-    fn new() -> Result<Place, Error> {
-        let folder = std::env::temp_dir().join(format!("cushim-check-{}", launch::run_id()));
-        let folder = std::path::absolute(&folder).map_err(|e| Error::io("find", &folder, e))?;
-        let made = DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|e| Error::io("make the folder", &folder, e))?;
-        let file = folder.join("findings");
-        let made = File::options().write(true).create_new(true).mode(0o600).open(&file);
-        let place = Place { folder, file };
-        made.map_err(|e| Error::io("write", &place.file, e))?;
-        Ok(place)
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.file);
-        let _ = fs::remove_dir(&self.folder);
-    }
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use super::cuda;
 use super::obstacle::Obstacle;
 use super::obstacles::LOST;
 use crate::images::{Cost, HostFile, Which};
+use crate::progress;
 use cushim_names::Foreign as _;
 
 /// The device's capability, as virtual CUDA states it (`crates/accel-cpu`, `device.rs`).
@@ -130,6 +131,7 @@ pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>)
         // NVIDIA's runtime and driver are the ones that are replaced.
         let own = cuda::runtime_major(&object.name()).is_some() || cuda::is_driver(&object.name());
         if (object.device_code > 0 || object.offload > 0) && !own {
+            progress::note(&format!("reading the device code of {}", object.path.shown()));
             let (file, fates) = of_file(&object.path, n == 0);
             // OpenMP's device that is the host needs nothing of CUDA.
             if object.device_code == 0 && file.images.is_empty() && file.problems.is_empty() {

@@ -3,8 +3,9 @@
 //! Must not know: files.
 
 use super::cuda::{Part, What};
-use super::findings::{Feature, Verdict};
+use super::findings::Feature;
 use super::obstacle::Obstacle;
+use super::verdict::Verdict;
 
 /// The features, given the parts and what stands in the way.
 pub fn features(parts: &[Part], obstacles: &[Obstacle]) -> Vec<Feature> {

@@ -11,19 +11,9 @@ use super::cpu::Cpu;
 use super::cuda::Part;
 use super::hsa::Hsa;
 use super::machine::Machine;
+use super::observed::Run;
 use super::obstacle::{Interposer, Obstacle};
-
-/// Whether something is seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Verdict {
-    /// Yes.
-    Yes,
-    /// Some of it.
-    Partly,
-    /// No.
-    No,
-}
+use super::verdict::Verdict;
 
 /// One thing that cushim does, and whether it does it here.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -85,6 +75,8 @@ pub struct Findings {
     pub cpu: Option<Cpu>,
     /// What backend hsa finds, where that was asked.
     pub hsa: Option<Hsa>,
+    /// What a run showed, where one was asked for.
+    pub run: Option<Run>,
     /// The machine.
     pub machine: Machine,
 }

@@ -1,7 +1,7 @@
 //! `cushim doctor`: what cushim will see of a program, and what stands in its way.
 //!
 //! Owns: [`examine`], which `trace` asks too when it saw no launch. Nothing is run and no library of the
-//! program is loaded; all of it is read from files. Must not know: trace files.
+//! program is loaded, all of it is read from files; but for [`observed`], which is asked for by `--`. Must not know: trace files.
 
 pub mod cache;
 pub mod closure;
@@ -12,21 +12,30 @@ mod features;
 mod findings;
 mod hsa;
 pub mod machine;
+mod observed;
 mod obstacle;
 pub mod obstacles;
 pub mod program;
 mod render;
 mod symbols;
+mod verdict;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use cushim_analysis::NameForm;
 
+use crate::launch::{Backend, BackendArgs};
+use crate::view::{Target, name_forms};
 use crate::{Error, Outcome, launch, preload};
 
-pub use findings::{Backends, Feature, Findings, Program, Verdict};
+pub use observed::told;
+
+pub use findings::{Backends, Feature, Findings, Program};
 pub use machine::{Driver, Machine, PROBE, libcuda};
 pub use obstacle::{Interposer, Obstacle};
+pub use verdict::Verdict;
 
 use closure::Search;
 use cuda::Part;
@@ -34,23 +43,39 @@ use elf::{Elf, Kind};
 
 /// Arguments of `cushim doctor`.
 #[derive(Debug, Args)]
-#[command(after_long_help = AFTER)]
+#[command(
+    after_long_help = AFTER,
+    override_usage = "cushim doctor [OPTIONS] [PROGRAM]\n       cushim doctor [OPTIONS] -- PROG [ARGS]..."
+)]
 pub struct DoctorArgs {
     /// The program, script or library to examine; without one, only this machine
+    #[arg(conflicts_with = "command")]
     pub program: Option<PathBuf>,
 
+    /// A program to run, with its arguments: what it loads is examined
+    #[arg(last = true, value_name = "PROG [ARGS]", value_hint = clap::ValueHint::CommandWithArguments)]
+    pub command: Vec<OsString>,
+
     /// cpu: also check whether PROG starts without a GPU, and which kernels run there; hsa: also say which AMD GPUs
-    /// there are, and by which runtime
-    #[arg(long, value_name = "BACKEND", value_parser = ["cpu", "hsa"])]
-    pub backend: Option<String>,
+    /// there are, and by which runtime. With `--`: what the program runs with, as for cushim run
+    #[arg(long, value_name = "BACKEND")]
+    pub backend: Option<Backend>,
 
     /// With --backend hsa: a GPU in software, as for cushim run
     #[arg(long, value_name = "GPU", value_delimiter = ',', requires = "backend")]
     pub emulate: Vec<launch::Emulated>,
 
     /// Symbol file of a stripped program with a static CUDA runtime, as for cushim run
-    #[arg(long, value_name = "FILE", value_delimiter = ':', requires = "program")]
+    #[arg(long, value_name = "FILE", value_delimiter = ':')]
     pub symbols: Vec<PathBuf>,
+
+    /// Say everything: all kernels that do not run, whole paths of libraries
+    #[arg(short, long)]
+    pub verbose: bool,
+
+    /// How kernels are named: short (cut to the width of the terminal), full, mangled
+    #[arg(long, value_name = "FORM", default_value = "short", value_parser = name_forms())]
+    pub names: NameForm,
 
     /// Print one JSON object
     #[arg(long)]
@@ -62,12 +87,15 @@ pub struct DoctorArgs {
 }
 
 const AFTER: &str = "\
-Nothing is run: the program and the libraries that it is linked with are read from their files. For a \
-library that a program loads while it runs (a Python extension, say) ask about that library.
+Without `--` nothing is run: the program and the libraries that it is linked with are read from their files. With `--` the \
+program runs (its standard output goes to standard error), and of every library that it and its children load the report says what \
+works on which backend. Ctrl-C ends the program, and the report comes all the same.
 
 Examples:
   cushim doctor ./app
   cushim doctor --backend cpu ./app
+  cushim doctor -- python3 app.py
+  cushim doctor --backend cpu -- python3 app.py
   cushim doctor --backend hsa --emulate gfx90a
   cushim doctor --backend cpu --symbols app.debug ./app
   cushim doctor --json ./app | jq '.features[] | select(.verdict != \"yes\")'
@@ -75,7 +103,7 @@ Examples:
 
 Exit status:
   0    nothing blocks tracing; with --backend cpu: it starts there, and every kernel runs; with hsa: there is a GPU
-  1    something does; the last line says what
+  1    something does; the last line says what. With `--`: a library does not work on the backend that the program ran with
   125  the file cannot be examined";
 
 /// Runs the command.
@@ -83,29 +111,65 @@ pub fn run(args: DoctorArgs) -> Outcome {
     let (program, library) = (args.program.as_deref(), args.lib.as_deref());
     let symbols = args.symbols.iter().map(|file| launch::symbols(file));
     let symbols = symbols.collect::<Result<Vec<_>, _>>()?;
-    let backend = args.backend.as_deref();
-    if backend == Some("cpu") && program.is_none() {
-        return Err(Error::Usage("--backend cpu: expected a program to check".to_owned()));
+    let backend = args.backend;
+    if args.command.is_empty() {
+        check(&args)?;
     }
-    if backend != Some("hsa") && !args.emulate.is_empty() {
-        return Err(Error::Usage("--emulate is for --backend hsa".to_owned()));
-    }
-    let hsa = (backend == Some("hsa")).then_some(args.emulate.clone());
-    let asked = Asked { cpu: backend == Some("cpu"), hsa, symbols };
-    let findings = findings(program, library, &asked)?;
+    let hsa = (backend == Some(Backend::Hsa)).then_some(args.emulate.clone());
+    let asked = Asked { cpu: backend == Some(Backend::Cpu), hsa, symbols };
+    // Before anything that starts threads.
+    let run = match args.command.as_slice() {
+        [] => None,
+        command => {
+            let backend = BackendArgs {
+                backend,
+                symbols: asked.symbols.clone(),
+                emulate: args.emulate.clone(),
+                ..BackendArgs::default()
+            };
+            Some(observed::run(command, backend, library)?)
+        }
+    };
+    let mut findings = findings(program, library, &asked)?;
+    findings.run = run;
     let text = match args.json {
         true => {
             let json = serde_json::to_string_pretty(&findings);
             json.map_err(|e| Error::Usage(format!("cannot write JSON: {e}")))? + "\n"
         }
-        false => cushim_names::lines(&render::text(&findings)).into_owned(),
+        false => {
+            let width = Target::stream(std::io::stdout()).width;
+            let how = render::How { verbose: args.verbose, names: args.names, width };
+            cushim_names::lines(&render::text(&findings, &how)).into_owned()
+        }
     };
     crate::print(text.as_bytes())?;
-    Ok(u8::from(match (&findings.cpu, &findings.hsa) {
-        (Some(cpu), _) => !cpu.all_well(),
-        (_, Some(hsa)) => findings.blocked() || hsa.failure.is_some(),
+    Ok(u8::from(match (&findings.run, &findings.cpu, &findings.hsa) {
+        (Some(run), ..) => !run.all_well(),
+        (_, Some(cpu), _) => !cpu.all_well(),
+        (_, _, Some(hsa)) => findings.blocked() || hsa.failure.is_some(),
         _ => findings.blocked(),
     }))
+}
+
+/// What the command line cannot say by itself, where nothing is run.
+fn check(args: &DoctorArgs) -> Result<(), Error> {
+    let wrong = match args.backend {
+        Some(Backend::Cpu) if args.program.is_none() => {
+            "--backend cpu: expected a program to check"
+        }
+        Some(Backend::Auto | Backend::Native | Backend::Driver) => {
+            "--backend: expected cpu or hsa; with `-- PROG` the others, too"
+        }
+        backend if backend != Some(Backend::Hsa) && !args.emulate.is_empty() => {
+            "--emulate is for --backend hsa"
+        }
+        _ if !args.symbols.is_empty() && args.program.is_none() => {
+            "--symbols: expected a program to check"
+        }
+        _ => return Ok(()),
+    };
+    Err(Error::Usage(wrong.to_owned()))
 }
 
 /// The process of its own that [`machine::look`] starts: answers whether this is it.

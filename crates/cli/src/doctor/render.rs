@@ -3,18 +3,38 @@
 //! Must not know: how anything was found.
 
 use std::fmt::Write;
+use std::path::Path;
 
-use cushim_names::{Foreign as _, Name};
+use cushim_analysis::NameForm;
+use cushim_names::{Foreign as _, Name, elide};
 
 use super::cpu::{Cpu, Reason};
 use super::cuda::{Part, What};
-use super::findings::{Findings, Program, Verdict};
+use super::findings::{Findings, Program};
 use super::hsa::Hsa;
 use super::machine::Machine;
+use super::observed::{Library, Run};
+use super::verdict::Verdict;
+
+/// How much is said, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct How {
+    /// Everything, not a summary.
+    pub verbose: bool,
+    /// How kernels are named.
+    pub names: NameForm,
+    /// Columns; `None`: nothing is shortened.
+    pub width: Option<usize>,
+}
 
 /// The whole report, ending in a newline.
-pub fn text(findings: &Findings) -> String {
+pub fn text(findings: &Findings, how: &How) -> String {
     let mut out = String::new();
+    if let Some(run) = &findings.run {
+        observed(&mut out, run, how);
+        machine(&mut out, findings);
+        return out;
+    }
     if let Some(program) = &findings.program {
         heading(&mut out, program);
         cuda(&mut out, &findings.cuda);
@@ -31,7 +51,7 @@ pub fn text(findings: &Findings) -> String {
         section(&mut out, "Who else interposes", interposers);
     }
     if let Some(cpu) = &findings.cpu {
-        on_cpu(&mut out, cpu);
+        on_cpu(&mut out, cpu, how);
     }
     if let Some(hsa) = &findings.hsa {
         amd(&mut out, hsa);
@@ -115,21 +135,41 @@ fn features(out: &mut String, findings: &Findings) {
     let width = findings.features.iter().map(|f| f.name.len()).max().unwrap_or(0);
     let mut above = "";
     for feature in &findings.features {
-        let verdict = match feature.verdict {
-            Verdict::Yes => "yes",
-            Verdict::Partly => "partly",
-            Verdict::No => "no",
-        };
+        let verdict = feature.verdict.word();
         let why = if feature.why == above { "\"" } else { &feature.why };
         let _ = writeln!(out, "  {verdict:<6}  {:<width$}  {why}", feature.name);
         above = &feature.why;
     }
 }
 
-/// So many kernels of a kind are named; JSON has them all.
-const NAMED: usize = 20;
+/// So many kernels of a kind are named in a summary.
+const NAMED: usize = 3;
+/// A name is given this many columns at least.
+const NAME_MIN: usize = 24;
 
-fn on_cpu(out: &mut String, cpu: &Cpu) {
+impl How {
+    /// A kernel's name, with `fixed` columns beside it.
+    fn name(&self, mangled: &str, fixed: usize) -> String {
+        let name = Name::new(mangled);
+        match (self.names, self.width) {
+            (NameForm::Full, _) => name.full,
+            (NameForm::Mangled, _) => mangled.to_owned(),
+            (NameForm::Short, None) => name.short,
+            (NameForm::Short, Some(width)) => {
+                elide(&name.short, width.saturating_sub(fixed).max(NAME_MIN), "…")
+            }
+        }
+    }
+
+    /// How many of `count` are named, and the line for the others.
+    fn named(&self, count: usize) -> (usize, Option<(String, String)>) {
+        let named = if self.verbose { count } else { count.min(NAMED) };
+        let rest = count - named;
+        (named, (rest > 0).then(|| ("…".to_owned(), format!("{rest} more (-v names them)"))))
+    }
+}
+
+fn on_cpu(out: &mut String, cpu: &Cpu, how: &How) {
     let mut lines = Vec::new();
     lines.push(match cpu.starts {
         true => ("starts".to_owned(), "yes".to_owned()),
@@ -146,46 +186,97 @@ fn on_cpu(out: &mut String, cpu: &Cpu) {
         let text =
             format!("{}; {}{only}", running(file.runs, file.kernels), file.images.join(", "));
         lines.push((place, text));
-        lines
-            .extend(file.problems.iter().map(|problem| ("unreadable".to_owned(), problem.clone())));
+        let (named, rest) = how.named(file.problems.len());
+        let problems = file.problems.iter().take(named);
+        lines.extend(problems.map(|problem| ("unreadable".to_owned(), problem.clone())));
+        lines.extend(rest);
     }
     section(out, "On the CPU", lines.into_iter());
-    let named = |reason: Reason| cpu.refused.iter().filter(move |refused| refused.reason == reason);
+    let refused =
+        |reason: Reason| cpu.refused.iter().filter(move |refused| refused.reason == reason);
     for (reason, title) in [
         (Reason::Instruction, "Kernels with instructions that the CPU does not run"),
         (Reason::Undefined, "Kernels that call what no PTX defines"),
         (Reason::InvalidPtx, "Kernels whose PTX cannot be read"),
         (Reason::NoPtx, "Kernels without PTX"),
     ] {
-        let count = named(reason).count();
-        let shown = named(reason).take(NAMED).map(|refused| {
-            let name = Name::new(&refused.kernel).short;
+        let count = refused(reason).count();
+        let (named, rest) = how.named(count);
+        let shown = refused(reason).take(named).map(|refused| {
             let why = match (&refused.instruction, refused.line) {
                 (Some(instruction), Some(line)) => {
                     format!("PTX line {line}: `{instruction}`: {}", refused.why)
                 }
                 _ => refused.why.clone(),
             };
-            (name, why)
+            (how.name(&refused.kernel, why.chars().count() + 4), why)
         });
-        let rest = (count > NAMED).then(|| ("…".to_owned(), format!("{} more", count - NAMED)));
-        section(out, title, shown.chain(rest));
+        let title = if count > 1 { format!("{title}: {count}") } else { title.to_owned() };
+        section(out, &title, shown.chain(rest));
     }
-    let large = cpu.interpreted.iter().take(NAMED).map(|kernel| {
+    let (named, rest) = how.named(cpu.interpreted.len());
+    let large = cpu.interpreted.iter().take(named).map(|kernel| {
         let why =
             format!("{} {}, at most {} are compiled", kernel.found, kernel.what, kernel.limit);
-        (Name::new(&kernel.kernel).short, why)
+        (how.name(&kernel.kernel, why.chars().count() + 4), why)
     });
-    let rest = cpu.interpreted.len().saturating_sub(NAMED);
-    let rest = (rest > 0).then(|| ("…".to_owned(), format!("{rest} more")));
     section(out, "Kernels too large to compile, which are interpreted (slow)", large.chain(rest));
     // For target regions the lines above say what to do.
-    if named(Reason::NoPtx).any(|refused| !refused.why.ends_with(super::cpu::HOW)) {
+    if refused(Reason::NoPtx).any(|refused| !refused.why.ends_with(super::cpu::HOW)) {
         let _ = writeln!(
             out,
             "  (rebuild with -gencode arch=compute_75,code=compute_75 added, or supply PTX: --replace KERNEL=FILE.ptx)"
         );
     }
+}
+
+/// A run, and a table of the libraries.
+fn observed(out: &mut String, run: &Run, how: &How) {
+    let count =
+        |n: usize, one: &str, many: &str| format!("{n} {}", if n == 1 { one } else { many });
+    let ended = match (run.status, run.signal) {
+        (Some(status), _) => format!("ended with status {status}"),
+        (None, signal) => format!("was ended by signal {}", signal.unwrap_or_default()),
+    };
+    let program = run.command.first().map(String::as_str).unwrap_or_default();
+    let _ = writeln!(
+        out,
+        "{} ran with --backend {} and {ended}: {}, {}, {} with CUDA",
+        program.shown(),
+        run.backend,
+        count(run.processes, "process", "processes"),
+        count(run.files, "file", "files"),
+        run.libraries.len(),
+    );
+    let name = |library: &Library| {
+        let file = library.file.file_name().map(Path::new).unwrap_or(&library.file);
+        let path = if how.verbose { &library.file } else { file };
+        path.shown().text().into_owned()
+    };
+    let names: Vec<String> = run.libraries.iter().map(name).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    if width > 0 {
+        let head = "What works on which backend";
+        let width = width.max(head.len().saturating_sub(2));
+        let _ = writeln!(out, "\n{head:<0$}  native  driver  cpu     hsa", width + 2);
+        for (name, library) in names.iter().zip(&run.libraries) {
+            let verdicts = [library.native, library.driver, library.cpu, library.hsa];
+            let verdicts = verdicts.map(|verdict| format!("{:<6}", verdict.word()));
+            let _ = writeln!(out, "  {name:<width$}  {}  {}", verdicts.join("  "), library.why);
+        }
+    }
+    let missing = run.missing.iter().map(|name| (name.clone(), "not found".to_owned()));
+    section(out, "Asked for in vain", missing);
+    let wrong = run.libraries.iter().filter(|library| run.here(library) != Verdict::Yes).count();
+    let _ = match (run.libraries.len(), wrong) {
+        (0, _) => writeln!(out, "\nThe program loaded nothing of CUDA's."),
+        (_, 0) => writeln!(out, "\nAll of them work with --backend {}.", run.backend),
+        (all, wrong) => writeln!(
+            out,
+            "\n{wrong} of {all} do not work with --backend {}, or in part: what the program asks of them fails.",
+            run.backend
+        ),
+    };
 }
 
 fn section(out: &mut String, title: &str, lines: impl Iterator<Item = (String, String)>) {

@@ -17,6 +17,22 @@ pub fn are_lost(part: &Part, named: &[PathBuf]) -> bool {
     part.what == What::StaticRuntime && part.stripped && elsewhere(&part.file, named).is_none()
 }
 
+/// What the backends driver and cpu will find when they load the file at `path`, by the rules of the audit library: none,
+/// no CUDA runtime inside; else whether it stays as it is, since its functions cannot be told.
+pub fn runtime_inside(path: &Path, named: &[PathBuf]) -> Option<bool> {
+    let own = HostFile::open(path).ok()?;
+    let file = File::parse(own.bytes()).ok()?;
+    let facts = file.facts();
+    if !facts.may_have_runtime() {
+        return None;
+    }
+    match Runtime::find(&file, &facts, &file) {
+        Ok(found) => found.map(|_| false),
+        Err(cushim_patch::Error::NoSymbols) => Some(elsewhere(path, named).is_none()),
+        Err(_) => Some(true),
+    }
+}
+
 /// The file with the symbols of the one at `path`, those that are `named` first.
 fn elsewhere(path: &Path, named: &[PathBuf]) -> Option<PathBuf> {
     let own = HostFile::open(path).ok()?;

@@ -200,6 +200,17 @@ impl BackendArgs {
     }
 }
 
+impl Cuda {
+    /// The same with the audit library before every program, also where it redirects nothing: it tells what is loaded.
+    pub fn observed(mut self) -> Result<Self, Error> {
+        if self.audit.is_none() {
+            let audit = preload::beside(&self.library, AUDIT)?;
+            self.audit = preload::reachable(&[audit])?.into_iter().next();
+        }
+        Ok(self)
+    }
+}
+
 /// Why the backends other than native cannot be taken with this libcushim.so: the files beside it that are preloaded,
 /// the audit library, and the core, which the first ones look for beside themselves.
 pub fn missing(library: &Path) -> Option<Error> {
@@ -271,6 +282,9 @@ impl Cuda {
             && let Some(front) = self.preload.iter().find(|file| file.ends_with(DRIVER))
         {
             put("libcuda.so", stand_in::libraries(front));
+        }
+        if self.backend == Backend::Cpu {
+            put("JAX's check", Ok(stand_in::constraints()));
         }
         if self.stand_ins {
             // `cushim env` does not know its program, and its line is for shells that have a PATH of their own.

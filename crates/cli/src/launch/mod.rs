@@ -14,6 +14,7 @@ mod redirect;
 mod signals;
 mod size;
 mod slots;
+mod told;
 mod why;
 mod window;
 
@@ -38,6 +39,7 @@ pub use ranks::Rank;
 pub use redirect::RedirectArgs;
 pub use signals::Signals;
 pub use size::parse as size;
+pub use told::Told;
 pub use why::explain;
 pub use window::WindowArgs;
 

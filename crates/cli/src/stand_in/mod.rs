@@ -1,7 +1,7 @@
 //! Programs of NVIDIA's that other programs start, and that `cushim` is when it is started by their names.
 //!
 //! Owns: which there are, by which name this program was started, and the folder of links to it that the launcher
-//! shows to the program (PATH, Triton's variables). Must not know: backends.
+//! shows to the program (PATH, Triton's and JAX's variables). Must not know: backends.
 
 mod nvcc;
 mod ptxas;
@@ -64,6 +64,17 @@ pub fn libraries(front: &Path) -> Result<Vec<(&'static str, OsString)>, Error> {
     let folder = preload::links("libraries", front, &["libcuda.so.1", "libcuda.so"])?;
     Ok(vec![("TRITON_LIBCUDA_PATH", folder.into_os_string())])
 }
+
+/// The variables by which programs are kept from checks that only NVIDIA's driver passes, where the user has not set them.
+/// JAX asks the version of each of NVIDIA's libraries when it starts, and CUPTI ends the process by a fault where that driver
+/// is not.
+pub fn constraints() -> Vec<(&'static str, OsString)> {
+    let is_unset = |name: &&str| std::env::var_os(name).is_none();
+    [CHECK_OF_JAX].into_iter().filter(is_unset).map(|name| (name, OsString::from("1"))).collect()
+}
+
+/// JAX leaves that check out where it is not empty (its documentation does not name it; `jax_plugins/xla_cuda*`).
+const CHECK_OF_JAX: &str = "JAX_SKIP_CUDA_CONSTRAINTS_CHECK";
 
 /// By which Triton is told of an assembler: for GPUs before 10.0 (until 3.8; later before 9.0), and for the others.
 const PTXAS: [&str; 2] = ["TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"];

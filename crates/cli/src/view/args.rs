@@ -107,7 +107,7 @@ pub enum Class {
 }
 
 /// `--names`, each with its help.
-fn name_forms() -> impl TypedValueParser<Value = NameForm> {
+pub fn name_forms() -> impl TypedValueParser<Value = NameForm> {
     let form = |name: &'static str, help: &'static str| PossibleValue::new(name).help(help);
     let forms = PossibleValuesParser::new([
         form(

@@ -21,7 +21,7 @@ use cushim_trace::reader::TraceFile;
 
 use crate::Error;
 
-pub use args::{Class, ColorWhen, Format, ViewArgs};
+pub use args::{Class, ColorWhen, Format, ViewArgs, name_forms};
 pub use cushim_analysis::{Children, KernelFilter, NameForm, Source};
 pub use options::{Classes, Target, ViewOptions, utf8_locale};
 pub use seen::{Run, Totals};

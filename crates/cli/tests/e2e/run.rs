@@ -391,6 +391,26 @@ fn emulation_is_one_library() {
     assert!(unknown.stderr.contains("gfx90a"), "{unknown:?}");
 }
 
+/// JAX's check of versions calls CUPTI, which needs NVIDIA's driver. What the user has set stays.
+#[test]
+fn jax_leaves_out_a_check_that_needs_nvidias_driver() {
+    let bench = Bench::new();
+    bench.backends();
+    let show = "echo \"<${JAX_SKIP_CUDA_CONSTRAINTS_CHECK-unset}>\"";
+    for (backend, set, expected) in [
+        ("cpu", None, "<1>"),
+        ("cpu", Some(""), "<>"),
+        ("native", None, "<unset>"),
+        ("driver", None, "<unset>"),
+    ] {
+        let mut command = bench.cushim(&["run", "--backend", backend, "sh", "-c", show]);
+        command.env_remove("JAX_SKIP_CUDA_CONSTRAINTS_CHECK");
+        command.envs(set.map(|value| ("JAX_SKIP_CUDA_CONSTRAINTS_CHECK", value)));
+        let done = bench.start(&mut command).done();
+        assert_eq!(done.stdout.trim_end(), expected, "{backend}: {done:?}");
+    }
+}
+
 /// What starts ptxas finds ours, on the backend cpu alone, and not where it is asked to be left alone.
 #[test]
 fn ptxas_has_a_stand_in() {

@@ -7,6 +7,9 @@
 pub mod eiattr;
 pub mod info;
 mod kernels;
+mod maker;
+
+pub use maker::Maker;
 
 use crate::arch::{Arch, SmVariant};
 use crate::bytes::Bytes;

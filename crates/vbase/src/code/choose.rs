@@ -9,10 +9,11 @@
 use std::borrow::Cow;
 
 use cushim_image::arch::{Arch, SmVariant};
+use cushim_image::cubin::{Cubin, is_cubin};
 use cushim_image::inventory::{self, ImageKind as Kind};
 use cushim_image::{Limits, sniff};
 
-use super::error::{Error, NoImage};
+use super::error::{Error, Held, NoImage};
 use super::memory::Source;
 use super::own::is_own;
 use super::target::Target;
@@ -116,26 +117,35 @@ pub fn choose<'a>(source: &'a Source<'_>, target: &Target) -> Result<Chosen<'a>,
             }
             // A unit without device code.
             None if holds.len() == before => {}
-            None => return Err(none(holds, target)),
+            None => return Err(none(source, holds, target)),
         }
     }
     match chosen.parts.is_empty() {
-        true => Err(none(holds, target)),
+        true => Err(none(source, holds, target)),
         false => Ok(chosen),
     }
 }
 
-fn none(mut holds: Vec<(Kind, Arch)>, target: &Target) -> Error {
-    holds.sort_by_key(|(kind, arch)| (kind.extension(), arch.clone()));
+fn none(source: &Source<'_>, mut holds: Vec<Held>, target: &Target) -> Error {
+    holds.sort_by_cached_key(|held| (held.kind.extension(), held.arch.clone(), held.maker.clone()));
     holds.dedup();
-    Error::NoImage(Box::new(NoImage { holds, target: *target }))
+    let is_cubin = is_cubin(&source.whole);
+    Error::NoImage(Box::new(NoImage { holds, is_cubin, target: *target }))
 }
 
-/// The best image of one container; what it has besides goes to `holds`.
+/// What is said of an image that does not suit.
+fn held(image: &inventory::Image<'_>, limits: &Limits) -> Held {
+    let read = |bytes: &[u8]| Cubin::read(bytes, limits).ok().and_then(|cubin| cubin.maker());
+    let is_cubin = image.kind == Kind::Cubin;
+    let maker = is_cubin.then(|| image.with_bytes(limits, read).ok().flatten()).flatten();
+    Held { kind: image.kind, arch: image.arch.clone(), maker }
+}
+
+/// The best image of one container; where there is none, what it has goes to `holds`.
 fn best<'a>(
     bytes: &'a [u8],
     target: &Target,
-    holds: &mut Vec<(Kind, Arch)>,
+    holds: &mut Vec<Held>,
 ) -> Result<Option<Chosen<'a>>, Error> {
     let limits = Limits::DEFAULT;
     let found = inventory::read(bytes, &limits);
@@ -145,14 +155,16 @@ fn best<'a>(
         return Err(problem.error.into());
     }
     let images = found.images;
-    holds.extend(images.iter().map(|image| (image.kind, image.arch.clone())));
-    let ranked = images.into_iter().filter_map(|image| {
+    let ranked = images.iter().filter_map(|image| {
         let rank = target.rank(image.kind, &image.arch)?;
         Some((rank, image))
     });
     // Of equals the first, as the container has them.
     let best = ranked.reduce(|best, next| if next.0 > best.0 { next } else { best });
-    let Some((_, image)) = best else { return Ok(None) };
+    let Some((_, image)) = best else {
+        holds.extend(images.iter().map(|image| held(image, &limits)));
+        return Ok(None);
+    };
     let kind = match image.kind {
         Kind::Ptx => ImageKind::Ptx,
         Kind::AmdgpuObject => ImageKind::CodeObject,
@@ -167,5 +179,5 @@ fn best<'a>(
             Cow::Owned(bytes)
         }
     };
-    Ok(Some(Chosen { kind, arch: image.arch, parts: vec![data] }))
+    Ok(Some(Chosen { kind, arch: image.arch.clone(), parts: vec![data] }))
 }

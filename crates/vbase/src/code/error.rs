@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use cushim_image::arch::Arch;
+use cushim_image::cubin::Maker;
+use cushim_image::inventory::ImageKind;
 
 use super::target::Target;
 
@@ -46,9 +48,22 @@ pub enum Error {
 #[derive(Debug)]
 pub struct NoImage {
     /// What the container holds.
-    pub holds: Vec<(cushim_image::inventory::ImageKind, Arch)>,
+    pub holds: Vec<Held>,
+    /// The image is one cubin and no container: a tool made it while the program ran, or for a file of its own.
+    pub is_cubin: bool,
     /// What it was to be for.
     pub target: Target,
+}
+
+/// An image that does not suit.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Held {
+    /// What it is.
+    pub kind: ImageKind,
+    /// What it was compiled for.
+    pub arch: Arch,
+    /// The tool that made it, where it is machine code that says so.
+    pub maker: Option<Maker>,
 }
 
 impl Error {
@@ -64,9 +79,12 @@ impl Error {
 
 fn no_image(found: &NoImage) -> String {
     let mut text = String::from("the device code contains ");
-    for (n, (kind, arch)) in found.holds.iter().enumerate() {
+    for (n, Held { kind, arch, maker }) in found.holds.iter().enumerate() {
         let comma = if n == 0 { "" } else { ", " };
         let _ = write!(text, "{comma}{kind} for {arch}");
+        if let Some(maker) = maker {
+            let _ = write!(text, " (made by {maker})");
+        }
     }
     if found.holds.is_empty() {
         text.push_str("nothing");
@@ -83,11 +101,16 @@ fn no_image(found: &NoImage) -> String {
         (false, true) => "PTX",
         (false, false) => "code of its own kind",
     };
-    let _ = write!(
-        text,
-        "; a device of compute capability {major}.{minor} needs {wanted}. Rebuild with \
-         -gencode arch=compute_{virtually},code=compute_{virtually}, or supply PTX with \
-         `--replace` or `--redirect`"
-    );
+    let _ = write!(text, "; a device of compute capability {major}.{minor} needs {wanted}. ");
+    let cure = match found.is_cubin && found.target.ptx {
+        true => format!(
+            "Load the PTX that it was made of: `nvcc -ptx`, NVRTC with \
+             --gpu-architecture=compute_{virtually}, nvJitLink with -ptx"
+        ),
+        false => {
+            format!("Rebuild with -gencode arch=compute_{virtually},code=compute_{virtually}")
+        }
+    };
+    let _ = write!(text, "{cure}, or supply PTX with `--replace` or `--redirect`");
     text
 }

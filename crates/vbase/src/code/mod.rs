@@ -15,7 +15,7 @@ mod target;
 use std::sync::Mutex;
 
 pub use choose::{Chosen, choose};
-pub use error::{Error, NoImage};
+pub use error::{Error, Held, NoImage};
 pub use memory::Source;
 pub use own::recognise;
 pub use target::Target;

@@ -85,6 +85,27 @@ fn the_cpu_takes_ptx_and_a_later_one_rather_than_none() {
 }
 
 #[test]
+fn a_refusal_says_which_tool_made_the_machine_code() {
+    // Of CUDA 13.5: a cubin and PTX.
+    let fixture = include_bytes!("../../../image/tests/data/zstd.fatbin");
+    let limits = cushim_image::Limits::DEFAULT;
+    let images = cushim_image::inventory::read(fixture, &limits).images;
+    let kind = cushim_image::inventory::ImageKind::Cubin;
+    let image = images.into_iter().find(|image| image.kind == kind).unwrap();
+    let cubin = image.with_bytes(&limits, <[u8]>::to_vec).unwrap();
+    let said = |bytes| choose(&Source::owned(bytes), &CPU).unwrap_err().to_string();
+    let alone = said(cubin.clone());
+    assert!(alone.contains("cubin for sm_80 (made by ptxas 13.5.37); "), "{alone}");
+    assert!(alone.contains("NVRTC with --gpu-architecture=compute_80"), "{alone}");
+    let arch = Arch::Sm(80, SmVariant::Plain);
+    let image =
+        Image { kind: Kind::Cubin, arch, version: (7, 0), codec: Codec::Zstd, data: &cubin };
+    let packed = said(write(&[image]).unwrap());
+    assert!(packed.contains("cubin for sm_80 (made by ptxas 13.5.37); "), "{packed}");
+    assert!(packed.contains("Rebuild with -gencode arch=compute_80,code=compute_80"), "{packed}");
+}
+
+#[test]
 fn texts_come_unpacked_and_without_their_end() {
     let source = Source::owned(fatbin(&["p70", "p80"]));
     let found = choose(&source, &CPU).unwrap();

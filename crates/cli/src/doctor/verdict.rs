@@ -1,0 +1,26 @@
+//! What is said of a feature or a library in one word.
+
+use serde::Serialize;
+
+/// Whether something is seen, or works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Yes.
+    Yes,
+    /// Some of it.
+    Partly,
+    /// No.
+    No,
+}
+
+impl Verdict {
+    /// As it is shown.
+    pub fn word(self) -> &'static str {
+        match self {
+            Verdict::Yes => "yes",
+            Verdict::Partly => "partly",
+            Verdict::No => "no",
+        }
+    }
+}

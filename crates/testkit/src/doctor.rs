@@ -1,0 +1,14 @@
+//! What fuzzing does with what the audit library told of a run.
+
+use cushim_cli::doctor::told;
+
+/// Any lines: reading ends, each file is absolute and told once, and no name that is missing is a file's.
+pub fn told(data: &[u8]) {
+    let loaded = told::read(data);
+    let lines = data.split(|b| *b == b'\n').count();
+    assert!(loaded.files.len() + loaded.missing.len() <= lines && loaded.processes.len() <= lines);
+    let mut seen = std::collections::BTreeSet::new();
+    for file in &loaded.files {
+        assert!(file.is_absolute() && seen.insert(file));
+    }
+}
