@@ -115,7 +115,8 @@ pub fn describe(index: usize, processors: usize) -> Device {
         *last = index as u8;
     }
     let hopper = capability() >= (9, 0);
-    let shared = SHARED.1[usize::from(hopper)];
+    let (each, [ampere, more]) = SHARED;
+    let shared = if hopper { more } else { ampere };
     Device {
         name: String::from("cushim CPU"),
         capability: capability(),
@@ -123,7 +124,7 @@ pub fn describe(index: usize, processors: usize) -> Device {
         processors: processors as u32,
         warp: 32,
         max_threads: MAX_THREADS,
-        shared: (SHARED.0, shared - 1024),
+        shared: (each, shared - 1024),
         clock: clock(),
         host_visible: true,
         uuid,

@@ -26,7 +26,7 @@ next:
 }
 .visible .entry refused (.param .u64 to) .maxntid 64, 1, 1 {
   .reg .b32 %r<9>; .reg .u64 %p; ld.param.u64 %p, [to];
-  wgmma.fence.sync.aligned;
+  tcgen05.wait::ld.sync.aligned;
   ret;
 }
 .extern .func elsewhere;
@@ -115,7 +115,7 @@ fn kernels_say_what_they_are() {
     assert_eq!((count.params.as_slice(), count.params_size), ([(0, 8), (8, 4)].as_slice(), 12));
     assert_eq!((count.max_threads, count.versions, &count.refused), (1024, (80, 80), &None));
     let why = refused.refused.as_deref().unwrap_or_default();
-    assert!(why.contains("kernel refused") && why.contains("wgmma.fence"), "{why}");
+    assert!(why.contains("kernel refused") && why.contains("tcgen05"), "{why}");
     assert_eq!(refused.max_threads, 64);
     let why = undefined.refused.as_deref().unwrap_or_default();
     assert!(why.contains("undefined calls elsewhere"), "{why}");

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use cushim_accel::Dispatch;
-use cushim_check::{Launch, Looks, Tool};
+use cushim_check::{Launch, Launched, Looks, Tool};
 use cushim_ptx_jit::Checked;
 
 use super::code::CpuCode;
@@ -37,14 +37,13 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
     let name = &code.module.functions.get(kernel as usize)?.name;
     let reported = checker.reports_on(name);
     let sides = dispatch.cluster.unwrap_or([1; 3]).map(u64::from);
-    Some(Looks(Arc::new(Launch {
-        checker,
+    let launched = Launched {
         module: code.module.clone(),
         kernel,
         block: dispatch.block,
         cluster: sides.iter().product(),
         trail: dispatch.trail.clone(),
-        reported,
         stream: dispatch.stream,
-    })))
+    };
+    Some(Looks(Arc::new(Launch { checker, of: Arc::new(launched), reported })))
 }

@@ -12,12 +12,14 @@ mod calls;
 pub mod checker;
 pub mod finding;
 mod json;
-pub mod look;
+pub mod launched;
+mod look;
 pub mod options;
 pub mod race;
 pub mod trail;
 
 pub use blocks::Kind;
 pub use checker::{Checker, Verdict};
+pub use launched::Launched;
 pub use look::{Launch, Looks};
 pub use options::{Options, Tool};

@@ -2,16 +2,17 @@
 //!
 //! Owns what is remembered of a launch and of a block, and the findings in kernels. Must not know how kernels run.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
-use cushim_accel::Trail;
 use cushim_ptx::exec::watch::resolve;
 use cushim_ptx::exec::{Access, BlockWatch, Cause, Fault, Marks, Touch, Watch, lanes};
-use cushim_ptx::ir::{Base, Inst, Module, Src};
+use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::types::Space;
 
 use super::checker::{Checker, Verdict};
 use super::finding::{At, Finding, Trails};
+use super::launched::Launched;
 use super::options::Tool;
 use super::race::block as threads;
 
@@ -19,20 +20,18 @@ use super::race::block as threads;
 pub struct Launch {
     /// What is known of memory.
     pub checker: Arc<Checker>,
-    /// The kernel's module, and its number there.
-    pub module: Arc<Module>,
-    /// The kernel's number in it.
-    pub kernel: u32,
-    /// Threads of a block in x, y, z.
-    pub block: [u32; 3],
-    /// Blocks of a cluster.
-    pub cluster: u64,
-    /// Where the program launched it.
-    pub trail: Option<Trail>,
+    /// What was launched.
+    pub of: Arc<Launched>,
     /// Findings in it are told.
     pub reported: bool,
-    /// Its stream, and how often the program had ordered streams before, where that is known.
-    pub stream: Option<(u64, u64)>,
+}
+
+impl Deref for Launch {
+    type Target = Launched;
+
+    fn deref(&self) -> &Launched {
+        &self.of
+    }
 }
 
 /// Looks on at a launch.
@@ -98,21 +97,6 @@ impl Launch {
             spot: fault.spot.as_deref().cloned(),
         };
         self.checker.tell(&Finding { tool, kind, message, at: Some(at), trails });
-    }
-
-    /// Whether nothing orders it and another launch.
-    pub(super) fn is_beside(&self, other: &Launch) -> bool {
-        match (self.stream, other.stream) {
-            (Some((own, ordered)), Some((stream, then))) => own != stream && ordered == then,
-            _ => false,
-        }
-    }
-
-    /// The thread of a lane in its block.
-    pub(super) fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
-        let [x, y, _] = self.block.map(|side| side.max(1));
-        let t = warp * 32 + lane as u32;
-        [t % x, t / x % y, t / x / y]
     }
 }
 

@@ -42,7 +42,7 @@ fn is_valid(tensor: &Tensor) -> bool {
 
 entry! {
     fn cuTensorMapEncodeTiled (tensorMap: Ptr, tensorDataType: i32, tensorRank: u32, globalAddress: Ptr, globalDim: Ptr, globalStrides: Ptr, boxDim: Ptr, elementStrides: Ptr, interleave: i32, swizzle: i32, l2Promotion: i32, oobFill: i32) {
-        let at = tensorMap.0 as usize;
+        let at = tensorMap.0;
         if at == 0 || !at.is_multiple_of(ALIGNED) || !(1..=5).contains(&tensorRank) || !(0..4).contains(&l2Promotion) {
             return Err(status::INVALID_VALUE);
         }
@@ -62,7 +62,7 @@ entry! {
     }
 
     fn cuTensorMapReplaceAddress (tensorMap: Ptr, globalAddress: Ptr) {
-        let at = tensorMap.0 as usize;
+        let at = tensorMap.0;
         let address = globalAddress.0 as u64;
         if at == 0 || !at.is_multiple_of(ALIGNED) || !address.is_multiple_of(16) {
             return Err(status::INVALID_VALUE);
@@ -86,6 +86,7 @@ fn refused(failure: &Failure) -> i32 {
 }
 
 #[cfg(test)]
+#[allow(clippy::indexing_slicing)]
 mod tests {
     use super::*;
 

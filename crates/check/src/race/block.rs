@@ -12,10 +12,10 @@ use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{self, CollectiveOp, Fence, Operation, Order as Word, Scope};
 use cushim_ptx::types::Space;
 
+use super::found::{Found, Place, Told};
 use super::order::Order;
 use super::record::{Cell, What, When};
 use super::retry::Retries;
-use super::tell::{Found, Place, Told};
 use super::{Races, is_over};
 use crate::look::Launch;
 use crate::options::Tool;
@@ -157,7 +157,7 @@ impl Block {
 
     /// The block goes on under another number.
     fn renumber(&mut self, races: &mut Races) {
-        self.number = races.begin(&self.launch, self.index, self.serial);
+        self.number = races.begin(&self.launch.of, self.index, self.serial);
         if races.generation != self.generation {
             // Numbers of before may be others' now.
             self.generation = races.generation;
@@ -247,7 +247,7 @@ impl Block {
             return site;
         }
         let launch = &self.launch;
-        let make = || lock(&launch.checker.races).site(launch, inst.pos, access);
+        let make = || lock(&launch.checker.races).site(&launch.of, inst.pos, access);
         let site = *self.sites.entry(key).or_insert_with(make);
         if let Some(recent) = self.recent.get_mut(place) {
             *recent = Some((key, site));

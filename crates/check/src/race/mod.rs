@@ -2,7 +2,7 @@
 //!
 //! Owns what is remembered of memory that several blocks can reach. Each of its parts knows one thing: [`record`] cells of
 //! memory, [`order`] what orders threads of a block, [`block`] one block that runs,
-//! [`retry`] plain reads before atomic operations, [`tell`] what is said. Must not know how
+//! [`retry`] plain reads before atomic operations, [`found`] what is found, [`tell`] what is said. Must not know how
 //! kernels run: they must show what they do in the order in which they do it, so that launches that are looked at for races run
 //! on one thread each.
 //!
@@ -10,6 +10,7 @@
 //! device's scope, and the second one has looked at something since (a fence, or a load that others may write).
 
 pub mod block;
+mod found;
 pub mod order;
 pub mod record;
 mod retry;
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use cushim_ptx::Pos;
 use cushim_ptx::exec::Access;
 
-use super::look::Launch;
+use super::launched::Launched;
 use order::Clock;
 use record::{Cell, MOST_BLOCKS, When};
 
@@ -37,13 +38,13 @@ const MOST_SITES: usize = 1 << 23;
 /// A place in the code that accesses memory.
 #[derive(Clone)]
 struct Site {
-    launch: Arc<Launch>,
+    launch: Arc<Launched>,
     pos: Pos,
     access: Access,
 }
 
 /// Blocks and launches that are remembered.
-type Known<'a> = (&'a [Ran], &'a [Arc<Launch>]);
+type Known<'a> = (&'a [Ran], &'a [Arc<Launched>]);
 
 /// A block that has run, or runs.
 struct Ran {
@@ -68,7 +69,7 @@ pub struct Races {
     /// The page that was used last, and its number; it is not among the others.
     last: Option<(u64, Box<[Cell]>)>,
     blocks: Vec<Ran>,
-    launches: Vec<Arc<Launch>>,
+    launches: Vec<Arc<Launched>>,
     sites: Vec<Site>,
     numbers: HashMap<(usize, u32, Pos, bool), u32>,
     /// Counts what blocks tell and hear.
@@ -118,7 +119,7 @@ impl Races {
     }
 
     /// A block begins, or one goes on under another number. Gives that.
-    fn begin(&mut self, launch: &Arc<Launch>, index: [u32; 3], serial: u64) -> u32 {
+    fn begin(&mut self, launch: &Arc<Launched>, index: [u32; 3], serial: u64) -> u32 {
         if self.blocks.len() >= MOST_BLOCKS || self.launches.len() >= MOST_LAUNCHES {
             self.restart();
         }
@@ -143,7 +144,7 @@ impl Races {
     }
 
     /// The number of a place in the code; `None` where there are too many.
-    fn site(&mut self, launch: &Arc<Launch>, pos: Pos, access: Access) -> Option<u32> {
+    fn site(&mut self, launch: &Arc<Launched>, pos: Pos, access: Access) -> Option<u32> {
         let key = (Arc::as_ptr(&launch.module).addr(), launch.kernel, pos, access == Access::Read);
         if let Some(known) = self.numbers.get(&key) {
             return Some(*known);

@@ -5,8 +5,8 @@
 //! decides nothing then, so it is told of only if its thread does no such operation before its block ends. Must not know how
 //! such reads are found.
 
+use super::found::{Found, Place};
 use super::record::When;
-use super::tell::{Found, Place};
 
 /// So many are remembered in a block at most; more of them are not told of.
 const MOST: usize = 1 << 12;
@@ -55,7 +55,7 @@ impl Retries {
 
 #[cfg(test)]
 mod tests {
-    use super::super::tell::Told;
+    use super::super::found::Told;
     use super::*;
     use cushim_ptx::Pos;
     use cushim_ptx::exec::Access;

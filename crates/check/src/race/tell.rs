@@ -4,66 +4,15 @@
 
 use cushim_accel::locks::lock;
 use cushim_ptx::Pos;
-use cushim_ptx::exec::{Access, Cause, Fault, lanes};
+use cushim_ptx::exec::{Cause, Fault, lanes};
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{Barrier, Operation};
 
 use super::block::Block;
+use super::found::{Found, Place};
 use super::order::Incomplete;
-use super::record::When;
 use crate::finding::Trails;
 use crate::options::Tool;
-
-/// One of two accesses.
-#[derive(Debug, Clone, Copy)]
-pub struct Told {
-    /// By whom.
-    pub when: When,
-    /// Where in the code.
-    pub site: u32,
-}
-
-/// Memory that two threads access.
-#[derive(Debug, Clone, Copy)]
-pub enum Place {
-    /// Of the block.
-    Shared {
-        /// The address.
-        at: u64,
-        /// How many bytes.
-        bytes: u64,
-    },
-    /// Of all.
-    Global {
-        /// The address.
-        at: u64,
-        /// How many bytes.
-        bytes: u64,
-    },
-}
-
-impl Place {
-    /// The address.
-    pub fn at(self) -> u64 {
-        let (Place::Shared { at, .. } | Place::Global { at, .. }) = self;
-        at
-    }
-}
-
-/// Two accesses that nothing orders.
-#[derive(Debug, Clone, Copy)]
-pub struct Found {
-    /// The later one.
-    pub now: Told,
-    /// What it does.
-    pub access: Access,
-    /// And where.
-    pub pos: Pos,
-    /// The one before it.
-    pub before: Told,
-    /// What both access.
-    pub place: Place,
-}
 
 fn three([x, y, z]: [u32; 3]) -> String {
     format!("({x},{y},{z})")

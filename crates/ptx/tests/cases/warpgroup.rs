@@ -70,7 +70,7 @@ impl Matrix {
             (row / 8) * self.stride + row % 8 * self.width + chunk + column % unit * self.element
         };
         let at = self.start + linear;
-        at ^ (at / 128 % side) * 16
+        at ^ ((at / 128 % side) * 16)
     }
 
     fn descriptor(&self) -> u64 {

@@ -1,37 +1,14 @@
 //! Calls: how arguments and results go from function to function.
 //!
-//! Owns the signature of a function in LLVM's language: first where [`crate::abi::LaunchArguments`] is, then each parameter as integers
-//! of its size. Pointers to functions are called by the shape of the call, which is the function's.
+//! Owns how a call gives arguments and takes results. Pointers to functions are called by the shape of the call, which is the
+//! function's.
 
 use super::function::Emitter;
 use super::locals::Part;
+use super::signature::{passed, results};
 use crate::llvm::{Type, Value};
 use crate::refusal::Refused;
-use cushim_ptx::ir::{Arg, Callee, Dst, Function, Inst, Param, Place, Src};
-
-/// How a value of some bytes is passed: words, and a last one that may be shorter.
-fn passed(bytes: u32) -> String {
-    match bytes {
-        0..=4 => "i32".into(),
-        5..=8 => "i64".into(),
-        n => format!("[{} x i32]", n.div_ceil(4)),
-    }
-}
-
-/// The result and the parameters of a function.
-pub(super) fn signature(f: &Function) -> (String, String) {
-    let size = |p: &Param| passed(p.size);
-    let params = f.params.iter().enumerate().map(|(n, p)| format!(", {} %a{n}", size(p)));
-    let params = format!("ptr addrspace(4) %launch{}", params.collect::<String>());
-    (results(&f.returns.iter().map(size).collect::<Vec<_>>()), params)
-}
-
-fn results(types: &[String]) -> String {
-    match types {
-        [] => "void".into(),
-        all => format!("{{ {} }}", all.join(", ")),
-    }
-}
+use cushim_ptx::ir::{Arg, Callee, Dst, Inst, Param, Place, Src};
 
 /// The bytes of an argument or result.
 fn size(arg: &Arg) -> u32 {

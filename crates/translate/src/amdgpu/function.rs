@@ -119,7 +119,7 @@ pub(super) fn stub(
         std::sync::LazyLock::new(|| "declare void @llvm.trap()".to_owned());
     declared.insert(&TRAP);
     let Some(f) = module.functions.get(number as usize) else { return String::new() };
-    let (result, params) = super::call::signature(f);
+    let (result, params) = super::signature::signature(f);
     let name = names.function(number);
     format!(
         "define internal {result} {name}({params}) #0 {{\n  call void @llvm.trap()\n  unreachable\n}}\n"
@@ -135,7 +135,7 @@ impl<'a> Emitter<'a> {
     fn head(&self) -> String {
         let name = self.names.function(self.number);
         if !self.f.entry {
-            let (result, params) = super::call::signature(self.f);
+            let (result, params) = super::signature::signature(self.f);
             return format!("define internal {result} {name}({params}) #0");
         }
         let bytes = launch_offset(self.f.params_size) + LAUNCH_BYTES;

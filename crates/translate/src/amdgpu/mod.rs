@@ -17,6 +17,7 @@ mod mbarrier;
 mod memory;
 mod names;
 mod operand;
+mod signature;
 mod special;
 mod step;
 

@@ -1,0 +1,41 @@
+//! What was launched.
+//!
+//! Owns what findings and the order of launches need of one. Must not know what is looked for.
+
+use std::sync::Arc;
+
+use cushim_accel::Trail;
+use cushim_ptx::ir::Module;
+
+/// A kernel's launch.
+pub struct Launched {
+    /// The kernel's module, and its number there.
+    pub module: Arc<Module>,
+    /// The kernel's number in it.
+    pub kernel: u32,
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Blocks of a cluster.
+    pub cluster: u64,
+    /// Where the program launched it.
+    pub trail: Option<Trail>,
+    /// Its stream, and how often the program had ordered streams before, where that is known.
+    pub stream: Option<(u64, u64)>,
+}
+
+impl Launched {
+    /// Whether nothing orders it and another launch.
+    pub(super) fn is_beside(&self, other: &Launched) -> bool {
+        match (self.stream, other.stream) {
+            (Some((own, ordered)), Some((stream, then))) => own != stream && ordered == then,
+            _ => false,
+        }
+    }
+
+    /// The thread of a lane in its block.
+    pub(super) fn thread(&self, warp: u32, lane: usize) -> [u32; 3] {
+        let [x, y, _] = self.block.map(|side| side.max(1));
+        let t = warp * 32 + lane as u32;
+        [t % x, t / x % y, t / x / y]
+    }
+}
