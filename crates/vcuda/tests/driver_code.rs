@@ -36,7 +36,7 @@ const PTX: &CStr = c"
   st.global.u64 [seen], %w;
   ret;
 }
-.visible .entry never () { wgmma.fence.sync.aligned; ret; }
+.visible .entry never () { tcgen05.wait::ld.sync.aligned; ret; }
 ";
 const NOTHING: Ptr = Ptr(0);
 
