@@ -18,6 +18,8 @@ pub enum Kind {
     Managed,
     /// What a kernel got of `malloc`.
     Heap,
+    /// Where a kernel puts the arguments of a launch of its own.
+    Arguments,
     /// A variable of a module.
     Variable(String),
 }
@@ -28,6 +30,11 @@ impl Kind {
         matches!(self, Kind::Host | Kind::Managed)
     }
 
+    /// Whether kernels get it, and not the program.
+    pub fn is_of_kernels(&self) -> bool {
+        matches!(self, Kind::Heap | Kind::Arguments)
+    }
+
     /// As people read it.
     pub fn words(&self) -> String {
         match self {
@@ -35,6 +42,7 @@ impl Kind {
             Kind::Host => "page-locked memory".into(),
             Kind::Managed => "managed memory".into(),
             Kind::Heap => "memory from malloc in a kernel".into(),
+            Kind::Arguments => "arguments of a launch by a kernel".into(),
             Kind::Variable(name) => format!("variable {name}"),
         }
     }

@@ -118,8 +118,10 @@ impl Checker {
             lock(&self.races).forget(at, bytes);
         }
         // Variables have their first values, and what the host writes into its memory nobody sees.
-        let marked = !self.has(Tool::Init) || !matches!(kind, Kind::Device | Kind::Heap);
-        let made = (!matches!(kind, Kind::Variable(_) | Kind::Heap)).then(trail::here);
+        let written = !matches!(kind, Kind::Device) && !kind.is_of_kernels();
+        let marked = written || !self.has(Tool::Init);
+        let by_program = !matches!(kind, Kind::Variable(_)) && !kind.is_of_kernels();
+        let made = by_program.then(trail::here);
         lock(&self.blocks).add(at, Block { bytes, kind, made, leaves: None, freed: None });
         if marked {
             self.bits.set(at, bytes);

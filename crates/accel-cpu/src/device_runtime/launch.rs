@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 
 use cushim_accel::locks::lock;
 use cushim_accel::{Dispatch, Failure, Work};
+use cushim_check::Kind;
 use cushim_ptx::exec::{Cause, Memory as _, pointed_function};
 
 use super::{Answer, Buffer, DEEPEST, Runtime, error};
@@ -63,7 +64,7 @@ impl Runtime {
 
     /// A buffer of so many bytes for arguments; 0 where there is no memory.
     pub(super) fn buffer(&self, bytes: u32, launch: Option<Shape>) -> u64 {
-        let found = self.memory().arena.allocate(u64::from(bytes.max(1)), 64);
+        let found = self.memory().allocate(Kind::Arguments, u64::from(bytes.max(1)), 64);
         let Some(at) = found else { return 0 };
         lock(&self.state).buffers.insert(at, Buffer { bytes, launch });
         at
@@ -90,7 +91,7 @@ impl Runtime {
         let mut arguments = vec![0; bytes as usize];
         let read = self.memory().load(buffer, &mut arguments).is_ok() || bytes == 0;
         if buffer != 0 {
-            self.memory().arena.free(buffer);
+            self.memory().free(buffer);
         }
         let Some(shape) = shape.filter(|_| read) else { return Err(error::INVALID_VALUE) };
         let code = self.dispatch.code.clone();

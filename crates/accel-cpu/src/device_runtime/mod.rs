@@ -271,7 +271,7 @@ impl Drop for Runtime {
     fn drop(&mut self) {
         let buffers = std::mem::take(&mut lock(&self.state).buffers);
         for at in buffers.into_keys() {
-            self.memory().arena.free(at);
+            self.memory().free(at);
         }
     }
 }
