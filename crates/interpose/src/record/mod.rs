@@ -56,7 +56,7 @@ impl Drop for Leave {
     }
 }
 
-/// How a launch goes on.
+/// How a launch or a region goes on.
 pub enum Entry {
     /// As if nobody were here.
     Through,
@@ -64,7 +64,7 @@ pub enum Entry {
     Kept(ManuallyDrop<Observed>, Leave),
     /// An event is stored only if the launch fails.
     Unkept(ManuallyDrop<Observed>, Leave),
-    /// Something is to be asked that [`Observed::enter_launch`] does not ask.
+    /// Something is to be asked that [`Observed::enter_quick`] does not ask.
     Rare,
 }
 
@@ -113,11 +113,11 @@ impl Observed {
         Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked })
     }
 
-    /// Enters a launch's hook whose frame is at `stack`, by the way that nearly all launches go: no
-    /// window, no GPU times, no call around it, and a thread that was here before. What is asked on any
+    /// Enters the hook of a launch or a region (`class`, that of `site`) whose frame is at `stack`, by the way that nearly
+    /// all go: no window, no GPU times, no call around it, and a thread that was here before. What is asked on any
     /// other way is known here, and falls away where it is inlined.
     #[inline(always)]
-    pub fn enter_launch(site: &'static Site, stack: usize) -> Entry {
+    pub fn enter_quick(site: &'static Site, class: Class, stack: usize) -> Entry {
         let Some(global) = life::current() else { return Entry::Rare };
         let Some(recorder) = &global.recorder else { return Entry::Rare };
         let control = recorder.control();
@@ -134,7 +134,7 @@ impl Observed {
         }
         thread.enter_first(stack);
         thread.recorded = true;
-        let wanted = global.classes & Class::launch.bit() != 0;
+        let wanted = global.classes & class.bit() != 0;
         let (depth, recorded, linked) = (0, true, false);
         let thread: *mut Thread = thread;
         let observed = |wanted| {
