@@ -1,5 +1,6 @@
 /* Every form of every call of libomptarget's that is hooked, with values that differ: `forms`. Other words: `entries
-   old|new`: a table in that form, two images, and a region by it; `versions`: arguments of versions 0 to 9; `rustc`:
+   old|new`: a table in that form, two images, and a region by it; `versions`: arguments of versions 0 to 9; `again`: a region
+   again and again, as clang launches one without teams, with other names, counts, sizes and devices; `rustc`:
    rustc's sequence, with a descriptor of nothing on the stack around the call; `time BURSTS N`: ns of
    a region in each burst of N, as clang launches one. */
 #include <stdio.h>
@@ -88,6 +89,21 @@ static void versions(void) {
     __tgt_unregister_lib(&new_lib);
 }
 
+static void again(void) {
+    struct kernel_args a = args_of(3);
+    memset(a.teams, 0xff, 4), memset(a.teams + 1, 0, 8), memset(a.threads, 0, sizeof a.threads);
+    a.shared = 0;
+    __tgt_register_lib(&old_lib);
+    for (int i = 0; i < 8; i++) {
+        a.count = i == 2 ? 2 : 3;
+        if (i == 3) names[1] = ";other;forms.c;20;5;;";
+        if (i == 4) names[1] = ";data[10:10];forms.c;20;5;;";
+        sizes[1] = i == 5 ? 5000000000 : 40;
+        printf("%d\n", __tgt_target_kernel(&where, i < 6 ? 0 : i < 7 ? 7 : 1 << 20, i == 1 ? 9 : -1, 0, &region_a, &a));
+    }
+    __tgt_unregister_lib(&old_lib);
+}
+
 /* rust_codegen_llvm, builder/gpu_offload.rs: images come from the linker's own descriptor. */
 static void rustc(void) {
     __tgt_register_lib(&new_lib);
@@ -128,6 +144,7 @@ int main(int count, char **words) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!strcmp(word, "forms")) forms();
     if (!strcmp(word, "versions")) versions();
+    if (!strcmp(word, "again")) again();
     if (!strcmp(word, "rustc")) rustc();
     if (!strcmp(word, "time")) measure(atoi(words[2]), atol(words[3]));
     if (!strcmp(word, "entries")) {
