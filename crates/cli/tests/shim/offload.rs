@@ -235,6 +235,45 @@ fn calls_of_rustc() {
     assert_eq!(ran.traces[0].metadata.images.len(), 2);
 }
 
+/// The same by rustc itself: a nightly one compiles the host's part of its offloading, if it is installed.
+#[test]
+fn an_object_of_rustc() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    lab.build("rust.o", "../offload/rust.c", &["-c"]);
+    let mut rustc = Command::new("rustc");
+    rustc.args(["+nightly", "-Zoffload=Test", "-Clto=fat", "-Cpanic=abort", "-Copt-level=3"]);
+    rustc.args(["-Clink-arg=rust.o", "-Clink-arg=-l:libomptarget.so.19.1", "-Clink-arg=-L."]);
+    // What refers to the table of entries is that file alone.
+    rustc.args(["-Clink-arg=-Wl,-z,nostart-stop-gc", "-o", "rust"]);
+    let done = rustc.arg(root().join("c-tests/offload/rust.rs")).current_dir(&folder).output();
+    match done {
+        Ok(done) if done.status.success() => {}
+        // rustc's options and intrinsics of it change from night to night.
+        other => {
+            let why = other.map_or_else(
+                |error| error.to_string(),
+                |done| String::from_utf8_lossy(&done.stderr).lines().take(5).collect(),
+            );
+            return crate::lab::left_out(&format!("rustc's own offloading: {why}"));
+        }
+    }
+    let ran = behaves(&lab, &lab.path("rust"), &[], &how(&folder));
+    assert!(
+        ran.stdout.contains("kernel device -1 teams 256 threads 32: 2048 20"),
+        "{}",
+        ran.stdout
+    );
+    let calls = [
+        "map 1 device -1 bits 0 at ;unknown;unknown;0;0;; (- 1 2048)",
+        "region device_scale <256,1,1 | 32,1,1 | 0> 0 v3 device -1 bits 0 at ;unknown;unknown;0;0;; (- 20 2048) = 0 0",
+        "map 2 device -1 bits 0 at ;unknown;unknown;0;0;; (- 2 2048)",
+    ];
+    let found: Vec<_> =
+        lines(&ran).into_iter().filter(|line| !line.starts_with("__tgt_")).collect();
+    assert_eq!(found, [calls; 3].concat());
+}
+
 /// A region that the runtime does not take, and why.
 #[test]
 fn regions_on_the_host() {
