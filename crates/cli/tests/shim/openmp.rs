@@ -1,6 +1,7 @@
 //! OpenMP programs by clang over LLVM's own libomptarget, on its device that is the host (`x86_64-pc-linux-gnu`): each
 //! program of `c-tests/offload/openmp` must print the same with and without the shim, and the trace must hold as many
-//! regions and mappings as libomptarget itself counts (`LIBOMPTARGET_INFO`).
+//! regions and mappings as libomptarget itself counts (`LIBOMPTARGET_INFO`), and as many regions as it reports to a tool
+//! of OpenMP's own (OMPT).
 //!
 //! Needs clang of `scripts/cuda-toolkits clang`; what it leaves out otherwise is said.
 
@@ -86,11 +87,22 @@ fn recorded(ran: &Ran, name: &str) -> Counts {
     counts
 }
 
+/// A tool that counts regions by OMPT, as a library.
+fn counter(lab: &Lab, clang: &Path) -> PathBuf {
+    let library = lab.path("libompt.so");
+    let mut command = Command::new(clang.join("bin/clang"));
+    command.args(["-Wall", "-Werror", "-shared", "-fPIC"]).arg("-o").arg(&library);
+    let done = command.arg(root().join("c-tests/offload/ompt.c")).output().unwrap();
+    assert!(done.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&done.stderr));
+    library
+}
+
 #[test]
 fn programs_of_every_construct() {
     let Some(clang) = toolkit("clang-19") else { return };
     let lab = Lab::new();
     let path = libraries(&clang);
+    let tool = counter(&lab, &clang);
     for source in programs() {
         let name = source.file_stem().unwrap().to_str().unwrap().to_owned();
         let program = lab.path(&name);
@@ -102,9 +114,20 @@ fn programs_of_every_construct() {
         assert_eq!((&bare.stdout, &bare.end), (&shimmed.stdout, &shimmed.end), "{name}");
         let lines = |ran: &Ran| ran.stderr.lines().count();
         assert_eq!(lines(&bare), lines(&shimmed), "{name}: {}{}", bare.stderr, shimmed.stderr);
-        let counted = lab.run(&program, &[], &shim.with("LIBOMPTARGET_INFO", "1"));
+        let counted = lab.run(&program, &[], &shim.clone().with("LIBOMPTARGET_INFO", "1"));
         assert_eq!(counted.stdout, bare.stdout, "{name}");
-        assert_eq!(recorded(&counted, &name), told(&counted.stderr), "{name}: {}", counted.stderr);
+        let counts = recorded(&counted, &name);
+        assert_eq!(counts, told(&counted.stderr), "{name}: {}", counted.stderr);
+        // libomptarget 19 crashes there when it has a tool, without the shim as well.
+        if name == "interop" {
+            continue;
+        }
+        let watched =
+            lab.run(&program, &[], &shim.with("OMP_TOOL_LIBRARIES", tool.to_str().unwrap()));
+        let regions = recorded(&watched, &name).regions;
+        assert_eq!(regions, counts.regions, "{name}");
+        let said = format!("ompt: {regions} targets, {regions} submitted, ");
+        assert!(watched.stderr.contains(&said), "{name}: {said}, {}", watched.stderr);
     }
 }
 
