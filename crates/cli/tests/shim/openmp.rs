@@ -201,3 +201,54 @@ fn offloading_disabled() {
     .unwrap();
     assert_eq!(reasons, [FALLBACK_DISABLED; 2]);
 }
+
+/// Rules for the kernel of a region, which libomptarget loads and launches by the driver: the same with and without a
+/// trace, in which that is a call inside a call.
+#[test]
+fn rules_for_regions() {
+    let lab = Lab::new();
+    let source = "../offload/over_cuda.c";
+    let map = root().join("c-tests/offload/stub.map");
+    let map = format!("-Wl,--version-script,{}", map.display());
+    let soname = "-Wl,-soname,libomptarget.so.19.1";
+    let flags = ["-shared", "-fPIC", "-DLIBRARY", "-w", soname, &map, "-ldl"];
+    lab.build("libomptarget.so.19.1", source, &flags);
+    let from = format!("-L{}", lab.path("").display());
+    let program = lab.build("over_cuda", source, &[&from, "-l:libomptarget.so.19.1"]);
+    let head = ".version 7.0\n.target sm_52\n.address_size 64\n";
+    let kernel = format!(
+        "{head}.visible .entry __omp_offloading_10_2a_work_l12(.param .u64 p)\n{{\n.reg .b64 %rd<3>;\n.reg .b32 %r<3>;\n\
+        ld.param.u64 %rd1, [p];\nld.global.u32 %r1, [%rd1];\nadd.s32 %r1, %r1, 100;\nst.global.u32 [%rd1], %r1;\nret;\n}}\n"
+    );
+    std::fs::write(lab.path("new.ptx"), kernel).unwrap();
+    let rules = [
+        ("match = { arch = \"sm_52\" }\nlaunch = { shared = 16 }", "0 1\n0 2\n0 3\n"),
+        ("match = { kernel = \"work_l12\" }\nimage = \"new.ptx\"", "0 100\n0 200\n0 300\n"),
+        ("match = { kernel = \"work_l12\", nth = 2 }\nskip = true", "0 1\n0 1\n0 2\n"),
+        ("match = { kernel = \"work_l12\", nth = 3 }\nimage = \"new.ptx\"", "0 1\n0 2\n0 102\n"),
+        (
+            "match = { arch = \"sm_52\" }\nimage = \"new.ptx\"\nwhole = true",
+            "0 100\n0 200\n0 300\n",
+        ),
+    ];
+    for (rule, expected) in rules {
+        let rule = format!("[[redirect]]\n{rule}\non-failure = \"stop\"\n");
+        std::fs::write(lab.path("redirect.toml"), &rule).unwrap();
+        for mode in
+            [&["run"][..], &["record", "-o", "trace"], &["record", "--nested", "-o", "trace"]]
+        {
+            let mut command = Command::new("timeout");
+            command.args(["100", env!("CARGO_BIN_EXE_cushim")]).args(mode);
+            command.args(["--backend", "cpu", "--redirect", "redirect.toml", "--"]).arg(&program);
+            let done = command
+                .current_dir(lab.path(""))
+                .env("LD_LIBRARY_PATH", lab.path(""))
+                .output()
+                .unwrap();
+            let said = String::from_utf8_lossy(&done.stderr);
+            assert_eq!(String::from_utf8_lossy(&done.stdout), expected, "{mode:?} {rule}{said}");
+            let _ = std::fs::remove_dir_all(lab.path("trace"));
+            let _ = std::fs::remove_file(lab.path("trace"));
+        }
+    }
+}

@@ -11,7 +11,7 @@ mod texts;
 
 use std::mem::ManuallyDrop;
 
-use cushim_abi::Class;
+use cushim_abi::{Class, OFFLOAD_BASE};
 use cushim_trace::layout::*;
 use cushim_trace::recorder::{Recorder, Slots};
 
@@ -90,7 +90,7 @@ impl Observed {
         if thread.is_inside(stack) && !global.nested {
             return None;
         }
-        let Some(depth) = thread.enter(stack) else {
+        let Some(depth) = thread.enter(stack, site.id >= OFFLOAD_BASE) else {
             recorder.lose(Lost::NotReady);
             return None;
         };
@@ -132,7 +132,7 @@ impl Observed {
         if !known || thread.busy || thread.depth != 0 || global.gpu_time {
             return Entry::Rare;
         }
-        thread.enter_first(stack);
+        thread.enter_first(stack, class == Class::region);
         thread.recorded = true;
         let wanted = global.classes & class.bit() != 0;
         let (depth, recorded, linked) = (0, true, false);
