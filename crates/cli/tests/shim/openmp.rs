@@ -222,12 +222,12 @@ fn rules_for_regions() {
     );
     std::fs::write(lab.path("new.ptx"), kernel).unwrap();
     let rules = [
-        ("match = { arch = \"sm_52\" }\nlaunch = { shared = 16 }", "0 1\n0 2\n0 3\n"),
+        ("match = { kernel = \"work_l12\" }\nlaunch = { shared = 16 }", "0 1\n0 2\n0 3\n"),
         ("match = { kernel = \"work_l12\" }\nimage = \"new.ptx\"", "0 100\n0 200\n0 300\n"),
         ("match = { kernel = \"work_l12\", nth = 2 }\nskip = true", "0 1\n0 1\n0 2\n"),
         ("match = { kernel = \"work_l12\", nth = 3 }\nimage = \"new.ptx\"", "0 1\n0 2\n0 102\n"),
         (
-            "match = { arch = \"sm_52\" }\nimage = \"new.ptx\"\nwhole = true",
+            "match = { arch = \"compute_52\" }\nimage = \"new.ptx\"\nwhole = true",
             "0 100\n0 200\n0 300\n",
         ),
     ];
