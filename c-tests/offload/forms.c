@@ -1,7 +1,8 @@
 /* Every form of every call of libomptarget's that is hooked, with values that differ: `forms`. Other words: `entries
-   old|new`: a table in that form, two images, and a region by it; `versions`: arguments of versions 0 to 9; `rustc`:
-   rustc's sequence, with a descriptor of nothing on the stack around the call; `time N`: that many
-   regions, ns each. */
+   old|new`: a table in that form, two images, and a region by it; `versions`: arguments of versions 0 to 9; `again`: a region
+   again and again, as clang launches one without teams, with other names, counts, sizes and devices; `rustc`:
+   rustc's sequence, with a descriptor of nothing on the stack around the call; `time BURSTS N`: ns of
+   a region in each burst of N, as clang launches one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +89,21 @@ static void versions(void) {
     __tgt_unregister_lib(&new_lib);
 }
 
+static void again(void) {
+    struct kernel_args a = args_of(3);
+    memset(a.teams, 0xff, 4), memset(a.teams + 1, 0, 8), memset(a.threads, 0, sizeof a.threads);
+    a.shared = 0;
+    __tgt_register_lib(&old_lib);
+    for (int i = 0; i < 8; i++) {
+        a.count = i == 2 ? 2 : 3;
+        if (i == 3) names[1] = ";other;forms.c;20;5;;";
+        if (i == 4) names[1] = ";data[10:10];forms.c;20;5;;";
+        sizes[1] = i == 5 ? 5000000000 : 40;
+        printf("%d\n", __tgt_target_kernel(&where, i < 6 ? 0 : i < 7 ? 7 : 1 << 20, i == 1 ? 9 : -1, 0, &region_a, &a));
+    }
+    __tgt_unregister_lib(&old_lib);
+}
+
 /* rust_codegen_llvm, builder/gpu_offload.rs: images come from the linker's own descriptor. */
 static void rustc(void) {
     __tgt_register_lib(&new_lib);
@@ -106,17 +122,21 @@ static void rustc(void) {
     __tgt_unregister_lib(&new_lib);
 }
 
-static void measure(long count) {
+/* clang 19 for `target teams num_teams(8) thread_limit(128)`. The first burst counts for nothing. */
+static void measure(int bursts, long count) {
     struct kernel_args a = args_of(3);
+    memset(a.teams, 0, sizeof a.teams), memset(a.threads, 0, sizeof a.threads);
+    a.teams[0] = 8, a.threads[0] = 128, a.shared = 0;
+    double *ns = calloc(bursts + 1, sizeof *ns);
     __tgt_register_lib(&old_lib);
-    for (int round = 0; round < 5; round++) {
+    for (int burst = 0; burst <= bursts; burst++) {
         struct timespec begin, end;
         clock_gettime(CLOCK_MONOTONIC, &begin);
-        for (long i = 0; i < count; i++) __tgt_target_kernel(&where, -1, -1, 0, &region_a, &a);
+        for (long i = 0; i < count; i++) __tgt_target_kernel(&where, -1, 8, 128, &region_a, &a);
         clock_gettime(CLOCK_MONOTONIC, &end);
-        double ns = (end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec);
-        printf("%.1f ns a region\n", ns / count);
+        ns[burst] = (end.tv_sec - begin.tv_sec) * 1e9 + (end.tv_nsec - begin.tv_nsec);
     }
+    for (int burst = 1; burst <= bursts; burst++) printf("%.1f ns a region\n", ns[burst] / count);
 }
 
 int main(int count, char **words) {
@@ -124,8 +144,9 @@ int main(int count, char **words) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (!strcmp(word, "forms")) forms();
     if (!strcmp(word, "versions")) versions();
+    if (!strcmp(word, "again")) again();
     if (!strcmp(word, "rustc")) rustc();
-    if (!strcmp(word, "time")) measure(atol(words[2]));
+    if (!strcmp(word, "time")) measure(atoi(words[2]), atol(words[3]));
     if (!strcmp(word, "entries")) {
         struct descriptor *lib = strcmp(words[2], "old") ? &new_lib : &old_lib;
         struct kernel_args a = args_of(3);

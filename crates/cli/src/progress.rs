@@ -8,9 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use cushim_trace::event::{Body, Event};
-use cushim_trace::layout::{
-    CALL_WORDS, LAUNCH_ARGS, MAPPED_ARGS, MappedArg, RANGE_TEXT, SLOT, slots,
-};
+use cushim_trace::layout::{CALL_WORDS, LAUNCH_ARGS, RANGE_TEXT, SLOT, slots};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shorter work needs no bar.
@@ -54,7 +52,7 @@ impl Progress {
             Body::Call(call) => CALL_WORDS + call.words.len() * 8,
             Body::Mark(text) => CALL_WORDS + text.len(),
             Body::Gpu(_) => 2 * SLOT,
-            Body::Mapped(m) => MAPPED_ARGS + m.args.iter().len() * size_of::<MappedArg>(),
+            Body::Mapped(mapped) => mapped.stored_bytes(),
             Body::Range(range) => RANGE_TEXT + range.text.len(),
         };
         self.bytes += (slots(bytes) * SLOT) as u64;

@@ -71,10 +71,14 @@ fn find(mut at: *const Name, text: &str) -> Option<&'static Name> {
 }
 
 impl Name {
+    /// Whether its record is written: its number may be used as it is.
+    pub fn is_told(&self, global: &Global) -> bool {
+        self.told.load(Ordering::Relaxed) == global.generation
+    }
+
     /// Its number, its record written.
     pub fn number(&self, global: &Global, recorder: &Recorder) -> u32 {
-        if self.told.load(Ordering::Relaxed) != global.generation
-            && recorder.write_meta(&meta::encode_name(self.number, &self.text))
+        if !self.is_told(global) && recorder.write_meta(&meta::encode_name(self.number, &self.text))
         {
             self.told.store(global.generation, Ordering::Relaxed);
         }

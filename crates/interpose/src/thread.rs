@@ -42,6 +42,8 @@ pub struct Thread {
     pub recorded: bool,
     /// Stack pointers of those calls' hooks.
     frames: [usize; DEEPEST],
+    /// Bit n: call n is one of libomptarget's, which calls CUDA as a program does.
+    above: u8,
     /// The current context, as far as it was observed.
     pub context: usize,
     /// The link of the call that the thread is in, 0 for none ([`crate::gputime`]).
@@ -141,6 +143,7 @@ fn make(global: &'static Global) -> Option<&'static mut Thread> {
             depth: 0,
             recorded: true,
             frames: [0; DEEPEST],
+            above: 0,
             context: 0,
             link: 0,
             verified: Default::default(),
@@ -219,21 +222,28 @@ impl Thread {
         false
     }
 
+    /// As [`Thread::is_inside`], but for hooks of libomptarget.
+    pub fn is_inside_cuda(&mut self, stack: usize) -> bool {
+        self.is_inside(stack) && u32::from(self.above).trailing_ones() < u32::from(self.depth)
+    }
+
     /// Enters a hook whose frame is at `stack`, after [`Thread::is_inside`]; answers the depth it is
-    /// at, or `None` where that is deeper than is followed.
+    /// at, or `None` where that is deeper than is followed. `above`: it is one of libomptarget's.
     #[inline(always)]
-    pub fn enter(&mut self, stack: usize) -> Option<u8> {
+    pub fn enter(&mut self, stack: usize, above: bool) -> Option<u8> {
         let depth = self.depth;
         *self.frames.get_mut(usize::from(depth))? = stack;
+        self.above = self.above & !(1 << depth) | u8::from(above) << depth;
         self.depth = depth + 1;
         Some(depth)
     }
 
     /// As [`Thread::enter`] where no hook is open.
     #[inline(always)]
-    pub fn enter_first(&mut self, stack: usize) {
+    pub fn enter_first(&mut self, stack: usize, above: bool) {
         let [first, ..] = &mut self.frames;
         *first = stack;
+        self.above = above.into();
         self.depth = 1;
     }
 

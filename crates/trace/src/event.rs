@@ -6,6 +6,7 @@ use std::ops::Deref;
 
 pub use crate::layout::GpuBody as Gpu;
 use crate::layout::*;
+use crate::stored;
 
 /// One recorded call.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,30 +59,40 @@ pub struct Mapped<'a> {
     pub args: MappedArgs<'a>,
 }
 
-/// Arguments of [`Mapped`], in unaligned bytes.
+impl Mapped<'_> {
+    /// How many bytes of the file it was read from, but for slots' ends and a link.
+    pub fn stored_bytes(&self) -> usize {
+        let begin = if self.args.short { SHORT_MAPPED_ARGS } else { MAPPED_ARGS };
+        begin + self.args.bytes.len()
+    }
+}
+
+/// Arguments of [`Mapped`], in unaligned bytes, [`MappedArg`] or [`ShortMappedArg`] each.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct MappedArgs<'a>(pub(crate) &'a [u8]);
+pub struct MappedArgs<'a> {
+    bytes: &'a [u8],
+    short: bool,
+}
 
 impl<'a> MappedArgs<'a> {
-    /// Arguments over `bytes`, 32 each; a rest is not seen.
+    /// Arguments over `bytes` as the long form has them; a rest is not seen.
     pub fn new(bytes: &'a [u8]) -> Self {
-        MappedArgs(bytes)
+        MappedArgs { bytes, short: false }
+    }
+    /// As the short form has them.
+    pub fn of_short(bytes: &'a [u8]) -> Self {
+        MappedArgs { bytes, short: true }
     }
     /// All of them in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = MappedArg> + 'a {
-        self.0.chunks_exact(size_of::<MappedArg>()).map(|bytes| {
-            let word = |at: usize| {
-                let mut word = [0; 8];
-                word.copy_from_slice(bytes.get(at..at + 8).unwrap_or(&[0; 8]));
-                u64::from_le_bytes(word)
+        let short = self.short;
+        let size = if short { size_of::<ShortMappedArg>() } else { size_of::<MappedArg>() };
+        self.bytes.chunks_exact(size).map(move |bytes| {
+            let found = match short {
+                true => stored::read(bytes).map(|arg: ShortMappedArg| arg.long()),
+                false => stored::read(bytes).map(|arg: MappedArg| MappedArg { reserved: 0, ..arg }),
             };
-            MappedArg {
-                pointer: word(0),
-                size: word(8) as i64,
-                kind: word(16),
-                name: word(24) as u32,
-                reserved: 0,
-            }
+            found.unwrap_or_default()
         })
     }
 }

@@ -12,6 +12,10 @@
 //! first word is zero has not been written, and nothing behind it in that chunk has either. `done` is
 //! stored after the traced call came back: an event without it was still inside the call.
 
+mod mapped;
+
+pub use mapped::*;
+
 /// The first eight bytes of a trace file.
 pub const FILE_MAGIC: [u8; 8] = *b"CUSHIM\0\x01";
 /// The version of this ledger. A reader refuses a greater one.
@@ -204,6 +208,10 @@ pub const EVENT_RANGE: u16 = 6;
 pub const EVENT_REGION: u16 = 7;
 /// Event kind: a call of LLVM's offloading that maps data: begins, ends or updates.
 pub const EVENT_MAP: u16 = 8;
+/// Event kind: [`EVENT_REGION`] in the short form, [`ShortMappedBody`].
+pub const EVENT_SHORT_REGION: u16 = 9;
+/// Event kind: [`EVENT_MAP`] in the short form.
+pub const EVENT_SHORT_MAP: u16 = 10;
 
 /// `EventHead::flags`: the last eight bytes of the event's slots are its link, a number that differs
 /// from call to call; [`GpuBody::link`] names the call by it.
@@ -384,89 +392,6 @@ pub const PAYLOAD_F32: u8 = 6;
 /// Where the text of a range begins, from the event's start.
 pub const RANGE_TEXT: usize = 32 + size_of::<RangeBody>();
 
-/// The rest of [`EVENT_REGION`] and [`EVENT_MAP`]: bytes 32 to 104; its arguments follow at [`MAPPED_ARGS`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct MappedBody {
-    /// Regions: number of the kernel; its record stands in the metadata.
-    pub kernel: u32,
-    /// Number of the [`crate::meta::META_NAME`] record that says where in the source it is
-    /// (`;file;function;line;column;;`), 0 where that is not known.
-    pub place: u32,
-    /// The device that was asked for; -1 is the default one.
-    pub device: i64,
-    /// Regions: how often the loop runs, 0 where that is not known.
-    pub trip_count: u64,
-    /// Regions: the flags of the arguments' structure (1: nobody waits; 2: a kernel of CUDA's).
-    pub flags: u64,
-    /// Regions: teams that were asked for, zeros where the runtime chooses.
-    pub teams: [u32; 3],
-    /// Regions: threads of a team that were asked for, zeros where the runtime chooses.
-    pub threads: [u32; 3],
-    /// Regions: dynamic memory of a team, bytes.
-    pub shared: u32,
-    /// Regions: the version of the arguments' structure, 0 where there is none.
-    pub version: u16,
-    /// `MAP_*`; 0 for regions.
-    pub what: u8,
-    /// Regions: `FALLBACK_*`, stored before `done`.
-    pub fallback: u8,
-    /// How many arguments there were.
-    pub count: u32,
-    /// How many of them follow, at most [`MAPPED_MOST`].
-    pub kept: u16,
-    /// `MAPPED_*` bits.
-    pub bits: u16,
-}
-
-/// One argument of [`EVENT_REGION`] or [`EVENT_MAP`].
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MappedArg {
-    /// The host's address, or the value itself.
-    pub pointer: u64,
-    /// Bytes.
-    pub size: i64,
-    /// Bits of libomptarget's (`OMP_TGT_MAPTYPE_*`).
-    pub kind: u64,
-    /// Number of the [`crate::meta::META_NAME`] record with its name (`;name;file;line;column;;`), 0 for none.
-    pub name: u32,
-    /// Zero.
-    pub reserved: u32,
-}
-
-/// `MappedBody::what`: data begins, ends, is updated.
-pub const MAP_BEGIN: u8 = 1;
-#[allow(missing_docs)]
-pub const MAP_END: u8 = 2;
-#[allow(missing_docs)]
-pub const MAP_UPDATE: u8 = 3;
-
-/// `MappedBody::bits`: the structure with the arguments has a version that is not known.
-pub const MAPPED_UNKNOWN: u16 = 1;
-/// `MappedBody::bits`: nobody waits for its end.
-pub const MAPPED_NOWAIT: u16 = 2;
-
-/// `MappedBody::fallback`: it ran on the device, or has not come back.
-pub const FALLBACK_NONE: u8 = 0;
-/// `MappedBody::fallback`: on the host, as offloading is disabled (`OMP_TARGET_OFFLOAD`).
-pub const FALLBACK_DISABLED: u8 = 1;
-/// `MappedBody::fallback`: on the host, as the runtime has no device.
-pub const FALLBACK_NO_DEVICE: u8 = 2;
-/// `MappedBody::fallback`: on the host, which is the device that was asked for.
-pub const FALLBACK_HOST: u8 = 3;
-/// `MappedBody::fallback`: on the host, as there is no device of that number.
-pub const FALLBACK_NO_SUCH_DEVICE: u8 = 4;
-/// `MappedBody::fallback`: on the host, as no image was registered for the region.
-pub const FALLBACK_NO_IMAGE: u8 = 5;
-/// `MappedBody::fallback`: on the host, as libomptarget refused it for a reason that it does not tell.
-pub const FALLBACK_REFUSED: u8 = 6;
-
-/// Where the arguments begin, from the event's start.
-pub const MAPPED_ARGS: usize = 32 + size_of::<MappedBody>();
-/// At most this many arguments are kept.
-pub const MAPPED_MOST: usize = 64;
-
 /// At most this many bytes of a text argument are kept.
 pub const TEXT_MAX: usize = 240;
 
@@ -484,7 +409,6 @@ const _: () = {
     assert!(size_of::<CallBody>() == 8);
     assert!(32 + size_of::<GpuBody>() == 2 * SLOT);
     assert!(RANGE_TEXT == SLOT);
-    assert!(MAPPED_ARGS == 104 && size_of::<MappedArg>() == 32);
     assert!(size_of::<ChunkHeader>() == CHUNK_HEADER);
     assert!(size_of::<FileHeader>() <= MAILBOX);
     assert!(size_of::<MailSlot>() == 256);

@@ -2,7 +2,9 @@
 //!
 //! Must not know: what they mean.
 
-use crate::layout::{GpuBody, LaunchBody, MappedBody, RangeBody};
+use crate::layout::{
+    GpuBody, LaunchBody, MappedArg, MappedBody, RangeBody, ShortMappedArg, ShortMappedBody,
+};
 
 /// A part of an event as the ledger has it.
 ///
@@ -17,7 +19,7 @@ macro_rules! stored {
     )*};
 }
 
-stored! { LaunchBody GpuBody RangeBody MappedBody }
+stored! { LaunchBody GpuBody RangeBody MappedBody MappedArg ShortMappedBody ShortMappedArg }
 
 /// What `bytes` begin with; `None` where they are fewer.
 pub(crate) fn read<T: Stored>(bytes: &[u8]) -> Option<T> {

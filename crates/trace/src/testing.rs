@@ -175,7 +175,7 @@ fn encode(event: &Event<'_>) -> Vec<u8> {
         Body::Mapped(mapped) => {
             let kept = mapped.args.iter().len() as u16;
             bytes.extend(stored::bytes(&MappedBody { kept, ..mapped.stored }));
-            bytes.extend(mapped.args.0);
+            mapped.args.iter().for_each(|arg| bytes.extend(stored::bytes(&arg)));
             if mapped.what == 0 { EVENT_REGION } else { EVENT_MAP }
         }
         Body::Range(range) => {

@@ -8,14 +8,17 @@
 /// Bytes of `__tgt_bin_desc`, and of `__tgt_device_image`.
 pub const DESCRIPTOR: usize = 32;
 
+#[inline]
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(bytes.get(at..)?.get(..2)?.try_into().ok()?))
 }
 
+#[inline]
 fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(bytes.get(at..)?.get(..4)?.try_into().ok()?))
 }
 
+#[inline]
 fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
     Some(u64::from_le_bytes(bytes.get(at..)?.get(..8)?.try_into().ok()?))
 }
@@ -174,6 +177,7 @@ pub struct KernelArgs {
 
 impl KernelArgs {
     /// How many bytes a structure of this version has at least; `None` for versions that are not known.
+    #[inline]
     pub fn size(version: u32) -> Option<usize> {
         match version {
             1 => Some(64),
@@ -183,6 +187,7 @@ impl KernelArgs {
     }
 
     /// From at least as many bytes as [`KernelArgs::size`] says.
+    #[inline]
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let version = u32_at(bytes, 0)?;
         let bytes = bytes.get(..Self::size(version)?)?;

@@ -178,6 +178,36 @@ fn versions_of_arguments() {
     }
 }
 
+/// What is kept of a construct from call to call is seen to be another one; and values that the short form of an event
+/// has no room for are stored in the long one, next to it.
+#[test]
+fn a_region_again_and_again() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    let program = program(&lab, &folder, "forms");
+    let ran = behaves(&lab, &program, &["again"], &how(&folder));
+    let line = |teams: &str, device: u32, args: &str, end: &str| {
+        let head = format!("region {A} <{teams} | 0,0,0 | 0> 1000 v3 device {device} bits 0");
+        format!("{head} at ;forms.c;work;12;5;; ({args}) = {end}")
+    };
+    let (none, two) = ("0,0,0", "data 23 400, data[10:10] 25 40");
+    let all = format!("{two}, n 320 4");
+    let other = all.replace("data[10:10]", "other");
+    let large = all.replace("25 40", "25 5000000000");
+    let refused = format!("-1 {FALLBACK_NO_SUCH_DEVICE}");
+    let expected = [
+        line(none, 0, &all, "0 0"),
+        line("9,1,1", 0, &all, "0 0"),
+        line(none, 0, two, "0 0"),
+        line(none, 0, &other, "0 0"),
+        line(none, 0, &all, "0 0"),
+        line(none, 0, &large, "0 0"),
+        line(none, 7, &all, &refused),
+        line(none, 1 << 20, &all, &refused),
+    ];
+    assert_eq!(regions(&ran), expected);
+}
+
 #[test]
 fn both_forms_of_entries() {
     let lab = Lab::new();
@@ -205,6 +235,45 @@ fn calls_of_rustc() {
     assert_eq!(ran.traces[0].metadata.images.len(), 2);
 }
 
+/// The same by rustc itself: a nightly one compiles the host's part of its offloading, if it is installed.
+#[test]
+fn an_object_of_rustc() {
+    let lab = Lab::new();
+    let folder = stub(&lab);
+    lab.build("rust.o", "../offload/rust.c", &["-c"]);
+    let mut rustc = Command::new("rustc");
+    rustc.args(["+nightly", "-Zoffload=Test", "-Clto=fat", "-Cpanic=abort", "-Copt-level=3"]);
+    rustc.args(["-Clink-arg=rust.o", "-Clink-arg=-l:libomptarget.so.19.1", "-Clink-arg=-L."]);
+    // What refers to the table of entries is that file alone.
+    rustc.args(["-Clink-arg=-Wl,-z,nostart-stop-gc", "-o", "rust"]);
+    let done = rustc.arg(root().join("c-tests/offload/rust.rs")).current_dir(&folder).output();
+    match done {
+        Ok(done) if done.status.success() => {}
+        // rustc's options and intrinsics of it change from night to night.
+        other => {
+            let why = other.map_or_else(
+                |error| error.to_string(),
+                |done| String::from_utf8_lossy(&done.stderr).lines().take(5).collect(),
+            );
+            return crate::lab::left_out(&format!("rustc's own offloading: {why}"));
+        }
+    }
+    let ran = behaves(&lab, &lab.path("rust"), &[], &how(&folder));
+    assert!(
+        ran.stdout.contains("kernel device -1 teams 256 threads 32: 2048 20"),
+        "{}",
+        ran.stdout
+    );
+    let calls = [
+        "map 1 device -1 bits 0 at ;unknown;unknown;0;0;; (- 1 2048)",
+        "region device_scale <256,1,1 | 32,1,1 | 0> 0 v3 device -1 bits 0 at ;unknown;unknown;0;0;; (- 20 2048) = 0 0",
+        "map 2 device -1 bits 0 at ;unknown;unknown;0;0;; (- 2 2048)",
+    ];
+    let found: Vec<_> =
+        lines(&ran).into_iter().filter(|line| !line.starts_with("__tgt_")).collect();
+    assert_eq!(found, [calls; 3].concat());
+}
+
 /// A region that the runtime does not take, and why.
 #[test]
 fn regions_on_the_host() {
@@ -227,23 +296,31 @@ fn regions_on_the_host() {
     assert_eq!(reasons(&others, &["entries", "old"])[0], format!("-1 {FALLBACK_NO_DEVICE}"));
 }
 
-/// Libraries with regions of their own come and go, at the same addresses.
+/// Libraries with regions of their own come and go, in turn at the same addresses.
 #[test]
 fn libraries_come_and_go() {
     let lab = Lab::new();
     let folder = stub(&lab);
     let from = format!("-L{}", folder.display());
-    let flags = ["-shared", "-fPIC", &from, "-l:libomptarget.so.19.1", "-DLINE=\"7\""];
-    let plugin = lab.build("libplugin.so", "../offload/plugin.c", &flags);
-    // Not linked with libomptarget: the plug-in brings it, for itself alone.
+    let plugins = [7, 8].map(|line| {
+        let line_is = format!("-DLINE=\"{line}\"");
+        let flags = ["-shared", "-fPIC", &from, "-l:libomptarget.so.19.1", &line_is];
+        lab.build(&format!("libplugin{line}.so"), "../offload/plugin.c", &flags)
+    });
+    // Not linked with libomptarget: the plug-ins bring it, for themselves alone.
     let program = lab.build("loads", "../offload/loads.c", &["-ldl"]);
-    let ran = behaves(&lab, &program, &[plugin.to_str().unwrap()], &how(&folder));
+    let plugins = plugins.each_ref().map(|plugin| plugin.to_str().unwrap());
+    let ran = behaves(&lab, &program, &plugins, &how(&folder));
     assert_eq!(ran.end, "exit 0", "{}", ran.stdout);
     let found = regions(&ran);
     assert_eq!(found.len(), 20);
-    for line in &found {
-        assert!(line.starts_with("region __omp_offloading_1_2_plugin_run_l7 "), "{line}");
-        assert!(line.contains("at ;plugin.c;plugin_run;7;1;;"), "{line}");
+    for (turn, found) in found.iter().enumerate() {
+        let line = 7 + turn % 2;
+        assert!(
+            found.starts_with(&format!("region __omp_offloading_1_2_plugin_run_l{line} ")),
+            "{found}"
+        );
+        assert!(found.contains(&format!("at ;plugin.c;plugin_run;{line};1;;")), "{found}");
     }
 }
 

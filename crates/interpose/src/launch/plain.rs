@@ -6,6 +6,7 @@
 //!
 //! Must not know: how an event is stored.
 
+use cushim_abi::Class;
 use cushim_abi::types::*;
 
 use super::shape::{Asked, by_stub, plain};
@@ -33,7 +34,7 @@ pub unsafe fn launch_kernel(
     let stack = stack!();
     if !redirected::enabled() && !direct::enabled() {
         let launch = || plain(&asked(), 0);
-        match Observed::enter_launch(site, stack) {
+        match Observed::enter_quick(site, Class::launch, stack) {
             Entry::Rare => {}
             Entry::Through => return call(),
             Entry::Unkept(observed, _leave) => {

@@ -5,6 +5,7 @@
 use cushim_trace::layout::*;
 use cushim_trace::recorder::Slots;
 
+use super::construct::{self, Said};
 use super::place;
 use crate::record::{Observed, Stored};
 
@@ -74,19 +75,6 @@ impl Arrays {
             }
         }
     }
-
-    /// Where the text of entry `i`'s name is, 0 for nowhere.
-    ///
-    /// # Safety
-    /// As of [`Arrays::get`].
-    #[inline(always)]
-    unsafe fn name(&self, i: usize) -> u64 {
-        match self.names {
-            0 => 0,
-            // SAFETY: as the caller promises.
-            names => unsafe { (names as *const u64).add(i).read_unaligned() },
-        }
-    }
 }
 
 /// Stores it where it is wanted.
@@ -101,38 +89,104 @@ pub unsafe fn begin(observed: &Observed, kind: u16, mapped: &Mapped) -> Stored {
 
 /// # Safety
 /// As of [`begin`].
+#[inline(always)]
 pub unsafe fn store(observed: &Observed, begin: u64, kind: u16, mapped: &Mapped) -> Option<Slots> {
-    let (global, recorder) = (observed.global, observed.recorder);
-    let kept = mapped.arrays.kept();
-    // Names first: they may take slots of their own.
+    let count = mapped.arrays.kept();
     // SAFETY: as the caller promises.
-    let place = unsafe { place::number(global, recorder, mapped.place()) };
+    let said = Said { place: unsafe { mapped.place() }, names: mapped.arrays.names, count };
+    // SAFETY: as the caller promises, an array of as many entries as are kept.
+    let Some(found) = (unsafe { construct::find(observed.global, &said) }) else {
+        // SAFETY: as above.
+        return unsafe { store_anew(observed, begin, kind, mapped, &said) };
+    };
+    let number = |i: usize| found.each.get(i).map_or(0, |(_, number)| *number);
+    // SAFETY: as the caller promises.
+    unsafe { store_named(observed, begin, kind, mapped, found.number, number) }
+}
+
+/// As [`store`] for what is not known, or has no names: each text is looked up, and kept together where that may be.
+///
+/// # Safety
+/// As of [`begin`].
+#[inline(never)]
+unsafe fn store_anew(
+    observed: &Observed,
+    begin: u64,
+    kind: u16,
+    mapped: &Mapped,
+    said: &Said,
+) -> Option<Slots> {
+    let (global, recorder) = (observed.global, observed.recorder);
+    let unloads = place::unloads();
+    // SAFETY: as the caller promises.
+    let place = unsafe { place::number(global, recorder, said.place) };
     let mut names = [0u32; MAPPED_MOST];
-    for (i, name) in names.iter_mut().enumerate().take(kept) {
-        // SAFETY: as the caller promises; `i` is less than `kept`.
-        *name = unsafe { place::number(global, recorder, mapped.arrays.name(i)) };
+    let names = names.get_mut(..said.count)?;
+    for (i, name) in names.iter_mut().enumerate() {
+        // SAFETY: as the caller promises; `i` is less than `count`.
+        *name = unsafe { place::number(global, recorder, said.name(i)) };
+    }
+    // SAFETY: as the caller promises.
+    unsafe { construct::keep(global, said, unloads, place, names) };
+    let number = |i: usize| names.get(i).copied().unwrap_or(0);
+    // SAFETY: as the caller promises.
+    unsafe { store_named(observed, begin, kind, mapped, place, number) }
+}
+
+/// Stores it with the number of its place, and those of its arguments' names: in the short form if it fits.
+///
+/// # Safety
+/// As of [`begin`].
+#[inline(always)]
+unsafe fn store_named(
+    observed: &Observed,
+    begin: u64,
+    kind: u16,
+    mapped: &Mapped,
+    place: u32,
+    name: impl Fn(usize) -> u32,
+) -> Option<Slots> {
+    let arrays = mapped.arrays;
+    let kept = arrays.kept();
+    let body = MappedBody { place, count: arrays.count, kept: kept as u16, ..mapped.body };
+    // SAFETY: `i` is less than `kept`, and the arrays are the call's, as the caller promises.
+    let arg = |i: usize| unsafe { MappedArg { name: name(i), ..arrays.get(i) } };
+    if body.is_short() && (0..kept).all(|i| arg(i).is_short()) {
+        let kind = if kind == EVENT_MAP { EVENT_SHORT_MAP } else { EVENT_SHORT_REGION };
+        let size = SHORT_MAPPED_ARGS + kept * size_of::<ShortMappedArg>();
+        let fill = |slots: Slots| {
+            // SAFETY: `size` bytes were reserved, aligned to 64; the short form is aligned to four.
+            unsafe {
+                slots.at::<ShortMappedBody>(32).write(body.short());
+                let to = slots.at::<ShortMappedArg>(SHORT_MAPPED_ARGS);
+                (0..kept).for_each(|i| to.add(i).write(arg(i).short()));
+            }
+        };
+        return observed.store_bytes(begin, kind, body.kernel, size, fill);
     }
     let size = MAPPED_ARGS + kept * size_of::<MappedArg>();
-    let body = MappedBody { place, count: mapped.arrays.count, kept: kept as u16, ..mapped.body };
     let fill = |slots: Slots| {
-        // SAFETY: `size` bytes were reserved; the arrays have `kept` entries, as the caller promises.
+        // SAFETY: `size` bytes were reserved.
         unsafe {
             slots.at::<MappedBody>(32).write(body);
-            for (i, name) in names.iter().enumerate().take(kept) {
-                let arg = MappedArg { name: *name, ..mapped.arrays.get(i) };
-                let at = MAPPED_ARGS + i * size_of::<MappedArg>();
-                slots.at::<MappedArg>(at).write(arg);
-            }
+            let to = slots.at::<MappedArg>(MAPPED_ARGS);
+            (0..kept).for_each(|i| to.add(i).write(arg(i)));
         }
     };
     observed.store_bytes(begin, kind, body.kernel, size, fill)
 }
 
 /// Says why a region went to the host. To be called before its end is stored.
+#[cold]
 pub fn fell_back(stored: &Stored, why: u8) {
-    if let Some(slots) = stored.slots() {
-        let at = 32 + std::mem::offset_of!(MappedBody, fallback);
-        // SAFETY: that byte lies inside the event, which is not finished yet.
-        unsafe { slots.at::<u8>(at).write(why) };
-    }
+    use std::mem::offset_of;
+    let Some(slots) = stored.slots() else { return };
+    // SAFETY: the event's first word, which this thread published.
+    let kind = unsafe { slots.at::<u32>(0).read() } as u16;
+    let at = match kind {
+        EVENT_SHORT_REGION => offset_of!(ShortMappedBody, fallback),
+        _ => offset_of!(MappedBody, fallback),
+    };
+    // SAFETY: that byte lies inside the event, which is not finished yet.
+    unsafe { slots.at::<u8>(32 + at).write(why) };
 }

@@ -6,7 +6,7 @@
 //! - [`data`]: mappings that begin, end and are updated;
 //! - [`calls`]: what is forwarded with an event, or without one;
 //! - [`absent`](absent()): functions that the loaded libomptarget does not have;
-//! - [`place`]: texts of the source that events name by number;
+//! - [`place`]: texts of the source that events name by number; [`construct`]: all those of one construct;
 //! - [`mapped`]: storing the events of regions and mappings.
 //!
 //! libomptarget's own calls inside (of itself, of CUDA's driver) come to our hooks too, one deeper.
@@ -15,6 +15,7 @@
 
 mod absent;
 pub mod calls;
+mod construct;
 pub mod data;
 pub mod mapped;
 pub mod older;

@@ -32,6 +32,20 @@ pub fn forget() {
     UNLOADS.fetch_add(1, Ordering::AcqRel);
 }
 
+/// How often something was unloaded.
+#[inline(always)]
+pub fn unloads() -> u32 {
+    UNLOADS.load(Ordering::Acquire)
+}
+
+/// Whether the number of the text at `address` stays as it is until the next unload, and its record is written.
+pub fn is_settled(global: &Global, address: u64) -> bool {
+    let known = |known: &Known| {
+        known.unloads.load(Ordering::Relaxed) == unloads() && known.name.is_told(global)
+    };
+    address == 0 || KNOWN.get(address as usize).is_some_and(known)
+}
+
 /// A text is not kept beyond this, bytes.
 const MOST: usize = 1024;
 
@@ -45,7 +59,7 @@ pub unsafe fn number(global: &Global, recorder: &Recorder, address: u64) -> u32 
         return 0;
     }
     match KNOWN.get(address as usize) {
-        Some(known) if known.unloads.load(Ordering::Relaxed) == UNLOADS.load(Ordering::Relaxed) => {
+        Some(known) if known.unloads.load(Ordering::Relaxed) == unloads() => {
             known.name.number(global, recorder)
         }
         // SAFETY: as the caller promises.

@@ -1,6 +1,7 @@
 //! Handlers of launches as they are since LLVM 15: target regions, and kernels of CUDA programs that are launched
 //! through libomptarget. Must not know the older forms ([`super::older`]).
 
+use cushim_abi::Class;
 use cushim_abi::offload::layout::{FLAG_CUDA, FLAG_NOWAIT, KERNEL_ARGS, KernelArgs};
 use cushim_abi::types::*;
 use cushim_trace::layout::*;
@@ -8,7 +9,7 @@ use cushim_trace::layout::*;
 use super::mapped::{self, Arrays, Mapped};
 use super::why;
 use crate::forward::stack;
-use crate::record::Observed;
+use crate::record::{Entry, Observed};
 use crate::registry::{self, Kernel};
 use crate::site::Site;
 
@@ -24,27 +25,82 @@ pub(super) unsafe fn around(
     mapped: impl FnOnce() -> Mapped,
     call: impl FnOnce() -> i32,
 ) -> i32 {
-    let Some(observed) = Observed::enter(site, stack) else { return call() };
-    if !observed.wanted {
-        let status = call();
-        observed.finish_late(status, |begin| {
-            let kernel = registry::find_or_unknown(host.0);
-            let mut mapped = named(&observed, kernel, mapped());
-            mapped.body.fallback = why::went_to_host(mapped.body.device, kernel);
-            // SAFETY: the arguments that were just forwarded.
-            unsafe { mapped::store(&observed, begin, EVENT_REGION, &mapped) }
-        });
-        return status;
+    match Observed::enter_quick(site, Class::region, stack) {
+        Entry::Rare => {}
+        Entry::Through => return call(),
+        // SAFETY: as the caller promises.
+        Entry::Unkept(observed, _leave) => return unsafe { unkept(&observed, host, mapped, call) },
+        // SAFETY: as the caller promises.
+        Entry::Kept(observed, _leave) => return unsafe { kept(&observed, host, mapped, call) },
     }
-    let kernel = registry::find_or_unknown(host.0);
-    let mapped = named(&observed, kernel, mapped());
     // SAFETY: as the caller promises.
-    let stored = unsafe { mapped::begin(&observed, EVENT_REGION, &mapped) };
+    unsafe { around_rarely(site, stack, host, mapped, call) }
+}
+
+/// As [`around`] where something is to be asked that it does not.
+///
+/// # Safety
+/// As of [`around`].
+#[inline(never)]
+unsafe fn around_rarely(
+    site: &'static Site,
+    stack: usize,
+    host: Func,
+    mapped: impl FnOnce() -> Mapped,
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    match Observed::enter(site, stack) {
+        None => call(),
+        // SAFETY: as the caller promises.
+        Some(observed) if observed.wanted => unsafe { kept(&observed, host, mapped, call) },
+        // SAFETY: as the caller promises.
+        Some(observed) => unsafe { unkept(&observed, host, mapped, call) },
+    }
+}
+
+/// A region whose event is stored.
+///
+/// # Safety
+/// As of [`around`].
+#[inline(always)]
+unsafe fn kept(
+    observed: &Observed,
+    host: Func,
+    mapped: impl FnOnce() -> Mapped,
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    let kernel = registry::find_or_unknown(host.0);
+    let mapped = named(observed, kernel, mapped());
+    // SAFETY: as the caller promises.
+    let stored = unsafe { mapped::begin(observed, EVENT_REGION, &mapped) };
+    let device = mapped.body.device;
     let status = call();
     if status != 0 {
-        mapped::fell_back(&stored, why::went_to_host(mapped.body.device, kernel));
+        mapped::fell_back(&stored, why::went_to_host(device, kernel));
     }
     observed.finish_kept(stored, status);
+    status
+}
+
+/// A region whose event is stored only if it fails.
+///
+/// # Safety
+/// As of [`around`].
+#[inline(always)]
+unsafe fn unkept(
+    observed: &Observed,
+    host: Func,
+    mapped: impl FnOnce() -> Mapped,
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    let status = call();
+    observed.finish_late(status, |begin| {
+        let kernel = registry::find_or_unknown(host.0);
+        let mut mapped = named(observed, kernel, mapped());
+        mapped.body.fallback = why::went_to_host(mapped.body.device, kernel);
+        // SAFETY: the arguments that were just forwarded.
+        unsafe { mapped::store(observed, begin, EVENT_REGION, &mapped) }
+    });
     status
 }
 
@@ -63,11 +119,12 @@ pub(super) fn asked(number: i32) -> [u32; 3] {
     }
 }
 
-/// What the structure's shape says; zeros in it mean that nothing was asked, or 1 behind something.
+/// What the structure's shape says, three `i32`: 0 and less mean that nothing was asked, or 1 behind something. clang has -1
+/// in the first for a region without teams.
 fn shape(own: [u32; 3], argument: i32) -> [u32; 3] {
-    match own {
+    match asked(own[0] as i32) {
         [0, ..] => asked(argument),
-        [x, y, z] => [x, y.max(1), z.max(1)],
+        [x, ..] => [x, own[1].max(1), own[2].max(1)],
     }
 }
 

@@ -11,7 +11,7 @@ mod texts;
 
 use std::mem::ManuallyDrop;
 
-use cushim_abi::Class;
+use cushim_abi::{Class, OFFLOAD_BASE};
 use cushim_trace::layout::*;
 use cushim_trace::recorder::{Recorder, Slots};
 
@@ -56,7 +56,7 @@ impl Drop for Leave {
     }
 }
 
-/// How a launch goes on.
+/// How a launch or a region goes on.
 pub enum Entry {
     /// As if nobody were here.
     Through,
@@ -64,7 +64,7 @@ pub enum Entry {
     Kept(ManuallyDrop<Observed>, Leave),
     /// An event is stored only if the launch fails.
     Unkept(ManuallyDrop<Observed>, Leave),
-    /// Something is to be asked that [`Observed::enter_launch`] does not ask.
+    /// Something is to be asked that [`Observed::enter_quick`] does not ask.
     Rare,
 }
 
@@ -90,7 +90,7 @@ impl Observed {
         if thread.is_inside(stack) && !global.nested {
             return None;
         }
-        let Some(depth) = thread.enter(stack) else {
+        let Some(depth) = thread.enter(stack, site.id >= OFFLOAD_BASE) else {
             recorder.lose(Lost::NotReady);
             return None;
         };
@@ -113,11 +113,11 @@ impl Observed {
         Some(Observed { global, recorder, thread, site, depth, recorded, wanted, linked })
     }
 
-    /// Enters a launch's hook whose frame is at `stack`, by the way that nearly all launches go: no
-    /// window, no GPU times, no call around it, and a thread that was here before. What is asked on any
+    /// Enters the hook of a launch or a region (`class`, that of `site`) whose frame is at `stack`, by the way that nearly
+    /// all go: no window, no GPU times, no call around it, and a thread that was here before. What is asked on any
     /// other way is known here, and falls away where it is inlined.
     #[inline(always)]
-    pub fn enter_launch(site: &'static Site, stack: usize) -> Entry {
+    pub fn enter_quick(site: &'static Site, class: Class, stack: usize) -> Entry {
         let Some(global) = life::current() else { return Entry::Rare };
         let Some(recorder) = &global.recorder else { return Entry::Rare };
         let control = recorder.control();
@@ -132,9 +132,9 @@ impl Observed {
         if !known || thread.busy || thread.depth != 0 || global.gpu_time {
             return Entry::Rare;
         }
-        thread.enter_first(stack);
+        thread.enter_first(stack, class == Class::region);
         thread.recorded = true;
-        let wanted = global.classes & Class::launch.bit() != 0;
+        let wanted = global.classes & class.bit() != 0;
         let (depth, recorded, linked) = (0, true, false);
         let thread: *mut Thread = thread;
         let observed = |wanted| {

@@ -230,7 +230,7 @@ pub fn hidden<R>(work: impl FnOnce() -> R) -> R {
     let thread = life::global().and_then(|global| unsafe { thread::current(global) });
     let Some(thread) = thread else { return work() };
     let outermost = !thread.is_inside(stack);
-    let Some(depth) = thread.enter(stack) else { return work() };
+    let Some(depth) = thread.enter(stack, false) else { return work() };
     let recorded = thread.recorded;
     if outermost {
         thread.recorded = false;

@@ -139,11 +139,12 @@ impl Drop for Outermost {
     }
 }
 
-/// Unless this is inside another call that is asked about; `stack` is an address in the caller's frame.
+/// Unless this is inside another call that is asked about, or one of CUDA's (libomptarget calls CUDA as a program does);
+/// `stack` is an address in the caller's frame.
 pub fn outermost(stack: usize) -> Option<Outermost> {
     let within = WITHIN.get() > stack
         // SAFETY: it is looked at, and let go of.
-        || unsafe { thread::current_if_any() }.is_some_and(|thread| thread.is_inside(stack));
+        || unsafe { thread::current_if_any() }.is_some_and(|thread| thread.is_inside_cuda(stack));
     if within {
         return None;
     }

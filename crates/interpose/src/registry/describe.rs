@@ -26,6 +26,7 @@ impl Kernel {
     }
 
     /// Its number; its record is in the trace afterwards.
+    #[inline(always)]
     pub fn named(&self, global: &Global, recorder: &Recorder) -> u32 {
         self.layout(global, recorder);
         self.number

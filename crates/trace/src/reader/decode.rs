@@ -87,7 +87,16 @@ pub(super) fn body(kind: u16, bytes: &[u8]) -> Option<Body<'_>> {
             }
             let kept = usize::from(mapped.kept) * size_of::<MappedArg>();
             let args = bytes.get(MAPPED_ARGS..MAPPED_ARGS + kept)?;
-            Body::Mapped(Mapped { stored: mapped, args: MappedArgs(args) })
+            Body::Mapped(Mapped { stored: mapped, args: MappedArgs::new(args) })
+        }
+        EVENT_SHORT_REGION | EVENT_SHORT_MAP => {
+            let mapped: ShortMappedBody = behind(bytes)?;
+            if (kind == EVENT_SHORT_REGION) != (mapped.what == 0) {
+                return None;
+            }
+            let kept = usize::from(mapped.count) * size_of::<ShortMappedArg>();
+            let args = bytes.get(SHORT_MAPPED_ARGS..SHORT_MAPPED_ARGS + kept)?;
+            Body::Mapped(Mapped { stored: mapped.long(), args: MappedArgs::of_short(args) })
         }
         EVENT_MARK => {
             let size = u32_at(bytes, 32) as usize;

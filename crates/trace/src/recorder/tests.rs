@@ -200,8 +200,17 @@ fn store(
     random: &mut Random,
     n: u32,
 ) -> Option<Expected> {
-    let kinds =
-        [EVENT_LAUNCH, EVENT_CALL, EVENT_MARK, EVENT_GPU, EVENT_RANGE, EVENT_REGION, EVENT_MAP];
+    let kinds = [
+        EVENT_LAUNCH,
+        EVENT_CALL,
+        EVENT_MARK,
+        EVENT_GPU,
+        EVENT_RANGE,
+        EVENT_REGION,
+        EVENT_MAP,
+        EVENT_SHORT_REGION,
+        EVENT_SHORT_MAP,
+    ];
     let kind = kinds[random.below(kinds.len() as u64) as usize];
     let (api, depth) = (random.below(2000) as u16, random.below(3) as u8);
     let status = random.below(10_000) as i32 - 5_000;
@@ -220,6 +229,10 @@ fn store(
         EVENT_REGION | EVENT_MAP => {
             let args = random.below(MAPPED_MOST as u64 + 1) as usize * size_of::<MappedArg>();
             (MAPPED_ARGS + args, random.bytes(args))
+        }
+        EVENT_SHORT_REGION | EVENT_SHORT_MAP => {
+            let args = random.below(256) as usize * size_of::<ShortMappedArg>();
+            (SHORT_MAPPED_ARGS + args, random.bytes(args))
         }
         EVENT_RANGE => {
             let text = format!("range {n} {}", "é".repeat(random.below(100) as usize));
@@ -349,6 +362,29 @@ fn store(
                 let args = content.get(..kept * size_of::<MappedArg>()).unwrap();
                 let args = crate::event::MappedArgs::new(args);
                 let mapped = crate::event::Mapped { stored, args };
+                format!("{mapped:?}")
+            }
+            EVENT_SHORT_REGION | EVENT_SHORT_MAP => {
+                let is_map = kind == EVENT_SHORT_MAP;
+                let stored = ShortMappedBody {
+                    kernel: n,
+                    place: random.below(99) as u32,
+                    trip_count: random.word() as u32,
+                    teams: random.below(3) as u32,
+                    threads: random.word() as u32,
+                    device: random.word() as i16,
+                    count: (content.len() / size_of::<ShortMappedArg>()) as u8,
+                    flags: random.word() as u8,
+                    version: random.below(7) as u8,
+                    what: if is_map { MAP_BEGIN + random.below(3) as u8 } else { 0 },
+                    fallback: random.below(7) as u8,
+                    bits: random.below(4) as u8,
+                };
+                at.at::<ShortMappedBody>(32).write(stored);
+                at.at::<u8>(SHORT_MAPPED_ARGS)
+                    .copy_from_nonoverlapping(content.as_ptr(), content.len());
+                let args = crate::event::MappedArgs::of_short(&content);
+                let mapped = crate::event::Mapped { stored: stored.long(), args };
                 format!("{mapped:?}")
             }
             _ => {
