@@ -50,7 +50,7 @@ impl Doing<'_> {
             left &= !(((1u64 << run.count) - 1) << run.first) as u32;
             if !self.bytes.is_power_of_two()
                 || !(4..=ROW).contains(&self.bytes)
-                || run.at % self.bytes != 0
+                || !run.at.is_multiple_of(self.bytes)
             {
                 for lane in run.first..run.first + run.count {
                     self.lane(lane, &mut rows, &mut unordered, &mut found);
