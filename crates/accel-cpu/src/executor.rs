@@ -174,7 +174,7 @@ impl CpuExecutor {
             let watch = looks.as_ref();
             let host =
                 |heap| Host { memory: &memory, heap, job, runtime: runtime.as_deref(), watch };
-            let failed = |fault: &Fault| watch.iter().for_each(|looks| looks.0.failed(fault));
+            let failed = |fault: &Fault| watch.is_some_and(|looks| looks.0.failed(fault));
             let run = || part(&own, workspace, &memory, range, &heaps, job, &host, &failed);
             // A panic is a bug of ours; the program hears of it as of a kernel that failed.
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
@@ -200,7 +200,7 @@ fn part<'h>(
     heaps: &'h [Heap],
     job: &Job,
     host: &dyn Fn(&'h Heap) -> Host<'h>,
-    failed: &dyn Fn(&Fault),
+    failed: &dyn Fn(&Fault) -> bool,
 ) -> Result<(), Failure> {
     let unknown = || Failure::Launch("the module has no such kernel".into());
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
@@ -227,10 +227,12 @@ fn part<'h>(
         None => cushim_ptx_jit::interpret(&launch, memory, &host, &next),
     };
     match ended {
-        Err(fault) => {
-            failed(&fault);
-            Err(fault::failure(&fault, memory))
+        // Only this launch ends, and the program does not hear of it.
+        Err(fault) if failed(&fault) => {
+            job.stop();
+            Ok(())
         }
+        Err(fault) => Err(fault::failure(&fault, memory)),
         Ok(()) => Ok(()),
     }
 }

@@ -7,7 +7,16 @@ use std::backtrace::Backtrace;
 use std::sync::{Arc, OnceLock};
 
 /// A place in the program: the stack of a thread that called CUDA.
-pub type Trail = Arc<Backtrace>;
+pub type Trail = Arc<Stack>;
+
+/// A thread's stack.
+#[derive(Debug)]
+pub struct Stack {
+    /// All of it.
+    pub native: Backtrace,
+    /// Of a program in Python, what Python says of it.
+    pub python: Option<String>,
+}
 
 /// Hears of calls.
 pub trait Checks: Send + Sync {

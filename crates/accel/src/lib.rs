@@ -25,7 +25,7 @@ mod texture;
 
 use std::sync::Arc;
 
-pub use checks::{Checks, Trail, check_with, checks};
+pub use checks::{Checks, Stack, Trail, check_with, checks};
 pub use failure::Failure;
 pub use say::say;
 pub use sharing::Sharing;

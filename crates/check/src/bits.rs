@@ -24,7 +24,7 @@ impl Bits {
         let length = (size / 8 + 2 * MARGIN) as usize;
         let protection = libc::PROT_READ | libc::PROT_WRITE;
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-        // SAFETY: a new mapping at an address of the system's choice, never unmapped.
+        // SAFETY: a new mapping at an address of the system's choice, unmapped with the bits.
         let at = unsafe { libc::mmap(std::ptr::null_mut(), length, protection, flags, -1, 0) };
         (at != libc::MAP_FAILED && first.is_multiple_of(8)).then(|| Bits {
             at: at as u64 + MARGIN,
@@ -48,7 +48,7 @@ impl Bits {
     /// lowest bits in their first bytes, so that these are the bits that compiled code reads.
     fn word(&self, number: u64) -> &AtomicU64 {
         let at = self.at + number * 8;
-        // SAFETY: mapped for ever (the margin holds what of the last word has no bits), zeroed, aligned, and only used
+        // SAFETY: mapped as long as `self` lives (the margin holds what of the last word has no bits), zeroed, aligned, and only used
         // by atomic operations; `holds` was asked.
         unsafe { AtomicU64::from_ptr(std::ptr::with_exposed_provenance_mut(at as usize)) }
     }
@@ -121,6 +121,14 @@ impl Bits {
             Some(_) => self.clear(to + n, 1),
         };
         if to > from { (0..bytes).rev().for_each(one) } else { (0..bytes).for_each(one) }
+    }
+}
+
+impl Drop for Bits {
+    fn drop(&mut self) {
+        let at = std::ptr::with_exposed_provenance_mut((self.at - MARGIN) as usize);
+        // SAFETY: the mapping of `new`; whoever was told where the bits are does not look any more.
+        unsafe { libc::munmap(at, (self.size / 8 + 2 * MARGIN) as usize) };
     }
 }
 

@@ -69,7 +69,8 @@ impl Checker {
         elsewhere: Elsewhere,
         read: Read,
     ) -> Option<Checker> {
-        let (bits, findings) = (Bits::new(first, size)?, Findings::open(&options.file)?);
+        let (bits, findings) =
+            (Bits::new(first, size)?, Findings::open(&options.file, options.stacks)?);
         let (blocks, pending) = (Mutex::default(), Mutex::default());
         let (launches, broken) = (AtomicU64::new(0), AtomicBool::new(false));
         let races = Mutex::default();
@@ -227,6 +228,11 @@ impl Checker {
         if self.has(finding.tool) {
             self.findings.tell(finding);
         }
+    }
+
+    /// Where the allocation begins that is nearest to an address.
+    pub(super) fn allocation(&self, address: u64, bytes: u64) -> u64 {
+        lock(&self.blocks).nearest(address, bytes).map_or(0, |(at, ..)| at)
     }
 
     /// The allocation nearest to an address in words, and who allocated and freed it.

@@ -70,10 +70,18 @@ impl Finding {
         format!("{} {} {place}", self.tool.word(), self.kind)
     }
 
-    fn line(&self, key: &str) -> String {
+    /// As [`Self::key`], and the same for findings of one stack of the host each.
+    fn key_with_stacks(&self, key: &str) -> String {
+        let frames = |(_, trail): &(String, Option<Trail>)| trail.as_ref().map(trail::frames);
+        let all: Vec<_> = self.trails.iter().map(frames).collect();
+        format!("{key} {all:?}")
+    }
+
+    fn line(&self, key: &str, fold: Option<&str>) -> String {
         let mut line = Object::new()
             .raw("pid", std::process::id())
             .text("key", key)
+            .maybe("fold", fold)
             .text("tool", self.tool.word())
             .text("kind", self.kind)
             .text("message", &self.message);
@@ -113,14 +121,16 @@ pub struct Findings {
     file: Mutex<File>,
     /// How often each was found, by key.
     told: Mutex<HashMap<String, u64>>,
+    /// Those in kernels are told apart by the host's stacks.
+    stacks: bool,
 }
 
 impl Findings {
     /// Into a file that is there, and is no link. `None` where it cannot be written.
-    pub fn open(path: &Path) -> Option<Findings> {
+    pub fn open(path: &Path, stacks: bool) -> Option<Findings> {
         let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
         let file = File::options().append(true).custom_flags(flags).open(path).ok()?;
-        let findings = Findings { file: Mutex::new(file), told: Mutex::default() };
+        let findings = Findings { file: Mutex::new(file), told: Mutex::default(), stacks };
         findings.write(Object::new().raw("begin", std::process::id()).end());
         Some(findings)
     }
@@ -133,7 +143,12 @@ impl Findings {
 
     /// Tells a finding, unless it was told.
     pub fn tell(&self, finding: &Finding) {
-        let key = finding.key();
+        let mut key = finding.key();
+        let mut fold = None;
+        if self.stacks && finding.at.is_some() {
+            fold = Some(std::mem::take(&mut key));
+            key = finding.key_with_stacks(fold.as_deref().unwrap_or_default());
+        }
         let first = {
             let mut told = lock(&self.told);
             let count = told.entry(key.clone()).or_default();
@@ -141,7 +156,7 @@ impl Findings {
             *count == 1
         };
         if first {
-            self.write(finding.line(&key));
+            self.write(finding.line(&key, fold.as_deref()));
         }
     }
 
@@ -173,9 +188,9 @@ mod tests {
     fn equal_findings_are_told_once_and_counted() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("findings");
-        assert!(Findings::open(&path).is_none(), "it has to be there");
+        assert!(Findings::open(&path, false).is_none(), "it has to be there");
         std::fs::write(&path, "").unwrap();
-        let findings = Findings::open(&path).unwrap();
+        let findings = Findings::open(&path, false).unwrap();
         (0..3).for_each(|thread| findings.tell(&finding(thread)));
         findings.end();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -198,6 +213,6 @@ mod tests {
         let (path, link) = (folder.path().join("findings"), folder.path().join("link"));
         std::fs::write(&path, "").unwrap();
         std::os::unix::fs::symlink(&path, &link).unwrap();
-        assert!(Findings::open(&link).is_none());
+        assert!(Findings::open(&link, false).is_none());
     }
 }

@@ -10,6 +10,7 @@ use cushim_ptx::exec::{Access, BlockWatch, Cause, Fault, Marks, Touch, Watch, la
 use cushim_ptx::ir::{Base, Inst, Src};
 use cushim_ptx::types::Space;
 
+use super::bits::Bits;
 use super::checker::{Checker, Verdict};
 use super::finding::{At, Finding, Trails};
 use super::launched::Launched;
@@ -51,9 +52,23 @@ impl Watch for Looks {
 }
 
 impl Launch {
-    /// The launch failed: a finding, if it is one of those that are looked for.
-    pub fn failed(&self, fault: &Fault) {
-        self.checker.break_off();
+    /// The launch failed: a finding, if it is one of those that are looked for. Whether only the launch ends, and the program
+    /// is not to hear of it.
+    pub fn failed(&self, fault: &Fault) -> bool {
+        let tool = self.tell_failed(fault);
+        let options = &self.checker.options;
+        let goes_on = tool == Some(Tool::Memory)
+            && options.tools.has(Tool::Memory)
+            && options.only_launch
+            && self.reported;
+        if !goes_on {
+            self.checker.break_off();
+        }
+        goes_on
+    }
+
+    /// Tells why the launch failed: the tool that looks for it, if there is one.
+    fn tell_failed(&self, fault: &Fault) -> Option<Tool> {
         let (tool, kind) = match *fault.cause {
             Cause::Address { .. } => (Tool::Memory, "out of bounds"),
             Cause::Misaligned { .. } => (Tool::Memory, "misaligned"),
@@ -62,7 +77,7 @@ impl Launch {
             Cause::Stack { .. } => (Tool::Memory, "stack overflow"),
             Cause::FunctionPointer { .. } => (Tool::Memory, "no function"),
             Cause::Deadlock => (Tool::Sync, "deadlock"),
-            _ => return,
+            _ => return None,
         };
         let near = match *fault.cause {
             Cause::Address { address, bytes, space: "global" } => {
@@ -74,6 +89,7 @@ impl Launch {
         let kind = if freed && kind == "out of bounds" { "use after free" } else { kind };
         let message = fault.what(near.as_ref().map(|(text, _)| text.as_str()));
         self.tell(tool, kind, message, fault, near.map(|(_, trails)| trails).unwrap_or_default());
+        Some(tool)
     }
 
     pub(super) fn tell(
@@ -103,20 +119,32 @@ impl Launch {
 /// Which bytes of a block's own memory were written: of its shared memory, and of each thread's local memory.
 #[derive(Debug, Default)]
 struct Written {
-    shared: Vec<bool>,
+    /// Compiled code looks at these, too.
+    shared: Option<Bits>,
     local: Vec<Vec<bool>>,
 }
 
 impl Written {
-    /// The bytes of an access, as far as they are there.
-    fn of(&mut self, space: Space, thread: usize, at: u64, bytes: u64) -> Option<&mut [bool]> {
-        let (at, bytes) = (usize::try_from(at).ok()?, bytes as usize);
+    /// A block begins.
+    fn restart(&mut self, shared: u64) {
+        if let Some(bits) = &self.shared {
+            bits.clear(0, shared);
+        }
+        self.local.clear();
+    }
+
+    /// The first byte of an access that nobody wrote; from now on it counts as written.
+    fn note(&mut self, space: Space, thread: usize, at: u64, bytes: u64) -> Option<u64> {
         /// Local memory beyond this is not looked at.
         const LARGEST: usize = 1 << 20;
-        let end = at.checked_add(bytes)?;
         if space == Space::Shared {
-            return self.shared.get_mut(at..end);
+            let bits = self.shared.as_ref()?;
+            let clear = bits.first_clear(at, bytes);
+            bits.set(at, bytes);
+            return clear;
         }
+        let from = usize::try_from(at).ok()?;
+        let end = from.checked_add(bytes as usize)?;
         if self.local.len() <= thread {
             self.local.resize(thread + 1, Vec::new());
         }
@@ -124,7 +152,10 @@ impl Written {
         if own.len() < end && end <= LARGEST {
             own.resize(end, false);
         }
-        own.get_mut(at..end)
+        let own = own.get_mut(from..end)?;
+        let clear = own.iter().position(|written| !written).map(|n| at + n as u64);
+        own.fill(true);
+        clear
     }
 }
 
@@ -199,26 +230,77 @@ impl Looking {
             return;
         }
         let thread = (touch.warp * 32) as usize + lane;
-        let Some(bytes) = self.written.of(space, thread, at, touch.bytes) else { return };
-        let missing = match touch.access {
-            Access::Write => None,
-            _ => bytes.iter().position(|written| !written),
-        };
-        // What was told of is not told of again.
-        bytes.fill(true);
-        if let Some(n) = missing {
-            self.unwritten(touch, lane, space, at + n as u64, "");
+        // What is told of is not told of again.
+        let clear = self.written.note(space, thread, at, touch.bytes);
+        if let Some(first) = clear.filter(|_| touch.access != Access::Write) {
+            self.unwritten(touch, lane, space, first, "");
+        }
+    }
+
+    /// Whether all that lanes touch of device memory is marked, where it lies close together.
+    fn are_marked(&self, touch: &Touch<'_>, addresses: &[u64; 32], lanes: u32) -> bool {
+        const CLOSE: u64 = 1 << 12;
+        let (mut low, mut high) = (u64::MAX, 0);
+        for (lane, at) in addresses.iter().enumerate() {
+            if lanes >> lane & 1 != 0 {
+                (low, high) = (low.min(*at), high.max(*at));
+            }
+        }
+        high - low < CLOSE && self.launch.checker.bits.are_set(low, high - low + touch.bytes)
+    }
+}
+
+/// The lanes of an access by the space that they go to.
+#[derive(Debug, Default)]
+struct Lanes {
+    shared: u32,
+    local: u32,
+    /// To device memory.
+    global: u32,
+}
+
+impl Lanes {
+    fn add(&mut self, space: Space, lanes: u32) {
+        match space {
+            Space::Shared => self.shared |= lanes,
+            Space::Local => self.local |= lanes,
+            Space::Param => {}
+            _ => self.global |= lanes,
         }
     }
 }
 
+/// The lanes of an access by space, and their addresses there, if `own` is not what they are.
+fn split(touch: &Touch<'_>, own: &mut [u64; 32]) -> Lanes {
+    let mut all = Lanes::default();
+    if touch.space != Space::Generic {
+        all.add(touch.space, touch.lanes);
+        return all;
+    }
+    *own = *touch.addresses;
+    for (lane, at) in own.iter_mut().enumerate() {
+        let (space, address) = resolve(touch.space, *at);
+        if touch.lanes >> lane & 1 != 0 {
+            all.add(space, 1 << lane);
+            *at = address;
+        }
+    }
+    all
+}
+
 impl BlockWatch for Looking {
+    fn marks(&mut self, shared: u64) -> Option<Marks> {
+        if !self.launch.checker.has(Tool::Init) || shared == 0 {
+            return None;
+        }
+        self.written.shared = Bits::new(0, shared.next_multiple_of(8));
+        self.written.shared.as_ref().map(|bits| Marks { base: bits.base() })
+    }
+
     fn begin(&mut self, block: [u32; 3], shared: u64) {
         self.block = block;
         if self.launch.checker.has(Tool::Init) {
-            self.written.shared.clear();
-            self.written.shared.resize(shared as usize, false);
-            self.written.local.clear();
+            self.written.restart(shared);
         }
         if let Some(threads) = &mut self.threads {
             threads.begin(block, shared);
@@ -226,25 +308,23 @@ impl BlockWatch for Looking {
     }
 
     fn touch(&mut self, touch: &Touch<'_>) -> Result<(), (usize, Cause)> {
+        let mut own = [0; 32];
+        let by = split(touch, &mut own);
+        let addresses = if touch.space == Space::Generic { &own } else { touch.addresses };
         if let Some(threads) = &mut self.threads {
-            let mut places = [(0, Space::Global, 0); 32];
-            let mut count = 0;
-            for (lane, place) in lanes(touch.lanes).zip(&mut places) {
-                let Some(address) = touch.addresses.get(lane) else { continue };
-                let (space, at) = resolve(touch.space, *address);
-                (*place, count) = ((lane, space, at), count + 1);
-            }
-            threads.touch(touch, places.get(..count).unwrap_or_default());
+            threads.touch(touch, addresses, by.shared, by.global);
         }
         if !self.launch.checker.looks_at_bytes() {
             return Ok(());
         }
-        for lane in lanes(touch.lanes) {
-            let Some(address) = touch.addresses.get(lane) else { continue };
-            match resolve(touch.space, *address) {
-                (space @ (Space::Shared | Space::Local), at) => self.own(touch, lane, space, at),
-                (Space::Param, _) => {}
-                (_, at) => self.global(touch, lane, at)?,
+        let global = by.global != 0 && !self.are_marked(touch, addresses, by.global);
+        let device = if global { by.global } else { 0 };
+        for lane in lanes(by.shared | by.local | device) {
+            let Some(at) = addresses.get(lane).copied() else { continue };
+            match 1u32 << lane {
+                one if by.shared & one != 0 => self.own(touch, lane, Space::Shared, at),
+                one if by.local & one != 0 => self.own(touch, lane, Space::Local, at),
+                _ => self.global(touch, lane, at)?,
             }
         }
         Ok(())

@@ -70,6 +70,10 @@ pub const FILE: &str = "CUSHIM_CHECK_FILE";
 pub const KERNEL: &str = "CUSHIM_CHECK_KERNEL";
 /// How many launches of those are not reported on, and then how many are: `SKIP,COUNT`.
 pub const LAUNCHES: &str = "CUSHIM_CHECK_LAUNCHES";
+/// Findings at one place in a kernel are told apart by the host's stacks, if it is set: who reads them leaves some out by those.
+pub const STACKS: &str = "CUSHIM_CHECK_STACKS";
+/// What ends with a launch that accesses memory wrongly: only itself, if this is `kernel`; without, its context, as on a GPU.
+pub const ENDS: &str = "CUSHIM_CHECK_ENDS";
 
 /// What is looked for, and where it is told.
 #[derive(Debug, Clone, Default)]
@@ -84,6 +88,10 @@ pub struct Options {
     pub skip: u64,
     /// Launches after those, if not all.
     pub count: Option<u64>,
+    /// Findings at one place in a kernel are told apart by the host's stacks.
+    pub stacks: bool,
+    /// Launches that access memory wrongly end, and nothing else does.
+    pub only_launch: bool,
 }
 
 impl Options {
@@ -99,7 +107,9 @@ impl Options {
         let (skip, count) = launches.split_once(',').unwrap_or((&launches, ""));
         let kernel = text(KERNEL).filter(|name| !name.is_empty());
         let (skip, count) = (skip.parse().unwrap_or(0), count.parse().ok());
-        Some(Options { tools, file, kernel, skip, count })
+        let stacks = get(STACKS).is_some();
+        let only_launch = text(ENDS).is_some_and(|word| word == "kernel");
+        Some(Options { tools, file, kernel, skip, count, stacks, only_launch })
     }
 }
 

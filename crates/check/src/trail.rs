@@ -6,15 +6,17 @@
 use std::backtrace::Backtrace;
 use std::sync::Arc;
 
-use cushim_accel::Trail;
+use cushim_accel::{Stack, Trail};
 use cushim_names::Name;
+
+use super::python;
 
 /// Frames of the program that are told, at most.
 const DEEPEST: usize = 16;
 
 /// Where this thread is.
 pub fn here() -> Trail {
-    Arc::new(Backtrace::force_capture())
+    Arc::new(Stack { native: Backtrace::force_capture(), python: python::here() })
 }
 
 /// A place in the program.
@@ -37,7 +39,25 @@ pub struct Frames {
 
 /// What a trail says.
 pub fn frames(trail: &Trail) -> Frames {
-    read(&trail.to_string())
+    let native = read(&trail.native.to_string());
+    match &trail.python {
+        Some(text) => {
+            let frame = |(function, place)| Frame { function, place: Some(place) };
+            with_python(native, python::frames(text).into_iter().map(frame).collect())
+        }
+        None => native,
+    }
+}
+
+/// Python's frames lie where its interpreter begins; of what it called, only the innermost are told.
+fn with_python(native: Frames, python: Vec<Frame>) -> Frames {
+    if python.is_empty() {
+        return native;
+    }
+    let called =
+        native.own.into_iter().take_while(|frame| !python::is_interpreter(&frame.function));
+    let own = called.take(DEEPEST / 2).chain(python).take(DEEPEST).collect();
+    Frames { call: native.call, own }
 }
 
 /// Reads the text of the standard library's `Backtrace`.
@@ -137,6 +157,21 @@ mod tests {
         let make =
             Frame { function: "app::make(int)".into(), place: Some("/home/u/app.cu:12".into()) };
         assert_eq!(found.own, [make, Frame { function: "main".into(), place: None }]);
+    }
+
+    #[test]
+    fn python_stands_where_its_interpreter_would() {
+        let frame = |name: &str| Frame { function: name.into(), place: None };
+        let native =
+            ["at::empty", "ffi_call_int", "_PyEval_EvalFrameDefault", "main"].map(frame).into();
+        let with = |python: &[&str]| {
+            let native = Frames { call: None, own: Vec::clone(&native) };
+            let found = with_python(native, python.iter().map(|name| frame(name)).collect());
+            found.own.into_iter().map(|frame| frame.function).collect::<Vec<_>>()
+        };
+        assert_eq!(with(&["step", "<module>"]), ["at::empty", "step", "<module>"]);
+        assert_eq!(with(&[]).len(), 4);
+        assert_eq!(with(&["f"; 40]).len(), DEEPEST);
     }
 
     #[test]

@@ -47,8 +47,14 @@ pub const FMAD: &str = "CUSHIM_FMAD";
 
 /// What `cushim check` tells the program's processes: what to look for, where to tell it, which kernels and launches are
 /// reported on.
-pub const CHECK: [&str; 4] =
-    ["CUSHIM_CHECK", "CUSHIM_CHECK_FILE", "CUSHIM_CHECK_KERNEL", "CUSHIM_CHECK_LAUNCHES"];
+pub const CHECK: [&str; 6] = [
+    "CUSHIM_CHECK",
+    "CUSHIM_CHECK_FILE",
+    "CUSHIM_CHECK_KERNEL",
+    "CUSHIM_CHECK_LAUNCHES",
+    "CUSHIM_CHECK_STACKS",
+    "CUSHIM_CHECK_ENDS",
+];
 
 /// For the backend `hsa`: AMD's runtime, and the compiler that translated kernels are given to.
 pub const HSA: [&str; 2] = ["CUSHIM_HSA", "CUSHIM_CLANG"];

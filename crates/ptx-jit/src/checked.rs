@@ -8,9 +8,9 @@
 pub struct Checked {
     /// Accesses of device memory of which not every byte is marked ([`cushim_ptx::exec::Marks`]).
     pub global: bool,
-    /// All accesses of device memory, marked or not.
+    /// All accesses of device and shared memory, marked or not.
     pub every: bool,
-    /// Accesses of shared memory.
+    /// Accesses of shared memory of which not every byte is marked; with [`Self::every`] all.
     pub shared: bool,
     /// Accesses of local memory.
     pub local: bool,

@@ -10,6 +10,8 @@ pub mod amdgpu;
 pub mod analysis;
 #[cfg(feature = "bind")]
 pub mod bind;
+#[cfg(feature = "cli")]
+pub mod check;
 #[cfg(feature = "jit")]
 pub mod device;
 #[cfg(feature = "cli")]

@@ -10,12 +10,13 @@ use cushim_ptx::Pos;
 use cushim_ptx::exec::{Access, Touch};
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{self, CollectiveOp, Fence, Operation, Order as Word, Scope};
-use cushim_ptx::types::Space;
 
 use super::found::{Found, Place, Told};
 use super::order::Order;
-use super::record::{Cell, What, When};
+use super::record::{What, When};
 use super::retry::Retries;
+use super::row::Row;
+use super::run::{Doing, ROW};
 use super::{Races, is_over};
 use crate::look::Launch;
 use crate::options::Tool;
@@ -37,8 +38,10 @@ pub struct Block {
     /// When it has last heard of what other blocks did.
     heard: u64,
     generation: u64,
-    /// Cells of its shared memory.
-    shared: Vec<Cell>,
+    /// All blocks of smaller numbers are of launches that are ordered before its own.
+    floor: Option<u32>,
+    /// Its shared memory.
+    shared: Vec<Row>,
     /// Numbers of places in the code.
     sites: HashMap<Key, Option<u32>>,
     /// Those that were asked for last, by lines of the text.
@@ -99,6 +102,7 @@ impl Block {
             serial: 0,
             heard: 0,
             generation: 0,
+            floor: None,
             shared: Vec::new(),
             sites: HashMap::new(),
             recent: [None; RECENT],
@@ -114,7 +118,8 @@ impl Block {
         self.index = index;
         self.order.restart();
         if self.races {
-            self.shared.resize(shared.div_ceil(4) as usize, Cell::default());
+            self.shared.clear();
+            self.shared.resize_with(shared.div_ceil(ROW) as usize, Row::default);
             let launch = self.launch.clone();
             let mut races = lock(&launch.checker.races);
             self.serial = races.serial();
@@ -161,14 +166,16 @@ impl Block {
         if races.generation != self.generation {
             // Numbers of before may be others' now.
             self.generation = races.generation;
-            self.shared.fill(Cell::default());
+            self.shared.fill_with(Row::default);
+            self.floor = None;
             self.suspects.clear();
             self.retries = Retries::default();
         }
+        self.floor.get_or_insert_with(|| races.floor(self.number));
     }
 
-    /// Lanes are about to access memory; `places` are the spaces and addresses there.
-    pub fn touch(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)]) {
+    /// Lanes are about to access memory: those of `shared` and of `global` that, at `addresses` there.
+    pub fn touch(&mut self, touch: &Touch<'_>, addresses: &[u64; 32], shared: u32, global: u32) {
         self.go_on(touch.warp, touch.lanes);
         if !self.races {
             return;
@@ -176,14 +183,21 @@ impl Block {
         let (effect, strong) = of_access(touch.inst);
         self.before(touch.warp, effect);
         if !matches!(touch.inst.sem, Operation::Asynchronous(_) | Operation::Mbarrier(_)) {
-            if touch.access == Access::Atomic {
-                for (lane, space, at) in places {
-                    let by = self.order.now(self.number, touch.warp, *lane);
-                    self.retries.tried(by, *space == Space::Shared, *at, touch.bytes);
+            if touch.access == Access::Atomic && !self.retries.is_empty() {
+                for (lane, at) in addresses.iter().enumerate() {
+                    if (shared | global) >> lane & 1 != 0 {
+                        let by = self.order.now(self.number, touch.warp, lane);
+                        self.retries.tried(by, shared >> lane & 1 != 0, *at, touch.bytes);
+                    }
                 }
             }
-            self.shared(touch, places, strong);
-            self.global(touch, places, strong);
+            // Blocks of a cluster reach each other's shared memory, which is not seen here.
+            if shared != 0 && self.launch.cluster <= 1 {
+                self.shared(touch, addresses, shared, strong);
+            }
+            if global != 0 {
+                self.global(touch, addresses, global, strong);
+            }
         }
         if matches!(touch.inst.sem, Operation::CopyAsync(_)) {
             self.before(touch.warp, effect);
@@ -255,97 +269,75 @@ impl Block {
         site
     }
 
-    fn shared(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)], strong: bool) {
-        if places.iter().all(|(_, space, _)| *space != Space::Shared) || self.launch.cluster > 1 {
-            return;
-        }
-        let Some(site) = self.site(touch.inst, touch.access) else { return };
-        // Where all lanes read one place, two of them find what there is to find, and are all that is remembered.
-        if let ([first, .., last], Access::Read) = (places, touch.access)
-            && places.iter().all(|(_, space, at)| (*space, *at) == (first.1, first.2))
-            && self.look_at_shared(touch, &[*first, *last], site, strong).is_empty()
-        {
-            return;
-        }
-        let all = self.look_at_shared(touch, places, site, strong);
-        self.judge(touch, site, all);
-    }
-
-    /// Takes note of accesses to shared memory; those that race with others.
-    fn look_at_shared(
+    /// What lanes do to memory by one instruction, and the number of its place.
+    fn doing<'a>(
         &mut self,
         touch: &Touch<'_>,
-        places: &[(usize, Space, u64)],
-        site: u32,
+        addresses: &'a [u64; 32],
+        lanes: u32,
         strong: bool,
-    ) -> Vec<Race> {
-        let writes = touch.access != Access::Read;
-        let mut all = Vec::new();
-        for (lane, _, at) in places.iter().filter(|(_, space, _)| *space == Space::Shared) {
-            let when = self.order.now(self.number, touch.warp, *lane);
-            let (order, own) = (&self.order, self.number);
-            let mut found = None;
-            for (number, bytes) in parts(*at, touch.bytes) {
-                let Some(cell) = self.shared.get_mut(number as usize) else { break };
-                let old = cell.take(when, What::new(bytes, writes, strong, site), |old, did| {
-                    // Whether the values differ is not known.
-                    let same = writes && did.writes() && did.site() == site;
-                    old.block() == own && !same && !order.is_over(old, touch.warp)
-                });
-                found = found.or(old);
-            }
-            all.extend(found.map(|old| (Place::Shared { at: *at, bytes: touch.bytes }, when, old)));
-        }
-        all
+    ) -> Option<(Doing<'a>, u32)> {
+        let site = self.site(touch.inst, touch.access)?;
+        let what = What::new(15, touch.access != Access::Read, strong, site);
+        let when = self.order.now(self.number, touch.warp, 0);
+        Some((Doing { lanes, addresses, bytes: touch.bytes, when, what }, site))
     }
 
-    fn global(&mut self, touch: &Touch<'_>, places: &[(usize, Space, u64)], strong: bool) {
-        let is_global =
-            |space: Space| !matches!(space, Space::Shared | Space::Local | Space::Param);
-        if places.iter().all(|(_, space, _)| !is_global(*space)) {
-            return;
-        }
-        let Some(site) = self.site(touch.inst, touch.access) else { return };
-        let writes = touch.access != Access::Read;
+    fn shared(&mut self, touch: &Touch<'_>, addresses: &[u64; 32], lanes: u32, strong: bool) {
+        let Some((doing, site)) = self.doing(touch, addresses, lanes, strong) else { return };
+        let (rows, order, own) = (&mut self.shared, &self.order, self.number);
+        let all = doing.note(
+            |number, look| rows.get_mut(number as usize).into_iter().for_each(look),
+            |old, did| {
+                // Whether the values differ is not known.
+                let same = doing.what.writes() && did.writes() && did.site() == site;
+                old.block() == own && !same && !order.is_over(old, touch.warp)
+            },
+        );
+        let place = |at| Place::Shared { at, bytes: touch.bytes };
+        self.judge(touch, site, all.into_iter().map(|(at, when, old)| (place(at), when, old)));
+    }
+
+    fn global(&mut self, touch: &Touch<'_>, addresses: &[u64; 32], lanes: u32, strong: bool) {
         let launch = self.launch.clone();
         let mut races = lock(&launch.checker.races);
         if races.generation != self.generation {
             self.renumber(&mut races);
         }
-        let mut all = Vec::new();
-        for (lane, _, at) in places.iter().filter(|(_, space, _)| is_global(*space)) {
-            let when = self.order.now(self.number, touch.warp, *lane);
-            let mut found = None;
-            for (number, bytes) in parts(*at, touch.bytes) {
-                let (order, own, heard) = (&self.order, self.number, self.heard);
-                let (cell, known) = races.cell(number);
-                let Some(cell) = cell else { break };
-                let old = cell.take(when, What::new(bytes, writes, strong, site), |old, did| {
-                    if old.block() != own {
-                        return !is_over(known, old, own, heard);
-                    }
-                    // Lanes that write by one instruction may write the same.
-                    let together = old.moment() == when.moment()
-                        && old.warp() == when.warp()
-                        && writes
-                        && did.writes()
-                        && did.site() == site;
-                    !together && !order.is_over(old, touch.warp)
-                });
-                found = found.or(old);
-            }
-            all.extend(found.map(|old| (Place::Global { at: *at, bytes: touch.bytes }, when, old)));
-        }
+        drop(races);
+        let Some((doing, site)) = self.doing(touch, addresses, lanes, strong) else { return };
+        let mut races = lock(&launch.checker.races);
+        let Races { memory, blocks, launches, .. } = &mut *races;
+        let (order, own, heard) = (&self.order, self.number, self.heard);
+        let floor = self.floor.unwrap_or(0);
+        let (moment, warp, writes) = (doing.when.moment(), doing.when.warp(), doing.what.writes());
+        let mut all = doing.note(
+            |number, look| memory.row(number).into_iter().for_each(look),
+            |old, did| {
+                if old.block() != own {
+                    let known = (&blocks[..], &launches[..]);
+                    return old.block() >= floor && !is_over(known, old, own, heard);
+                }
+                // Lanes that write by one instruction may write the same.
+                let together = old.moment() == moment
+                    && old.warp() == warp
+                    && writes
+                    && did.writes()
+                    && did.site() == site;
+                !together && !order.is_over(old, touch.warp)
+            },
+        );
         // A reader in another block may do more while that block runs; of one that has ended all is known.
         all.retain(|(_, _, (old, did))| {
             did.writes() || !strong || old.block() == self.number || races.has_ended(*old)
         });
         drop(races);
-        self.judge(touch, site, all);
+        let place = |at| Place::Global { at, bytes: touch.bytes };
+        self.judge(touch, site, all.into_iter().map(|(at, when, old)| (place(at), when, old)));
     }
 
     /// Tells the races of an access, unless what comes may show that one is none.
-    fn judge(&mut self, touch: &Touch<'_>, site: u32, all: Vec<(Place, When, (When, What))>) {
+    fn judge(&mut self, touch: &Touch<'_>, site: u32, all: impl Iterator<Item = Race>) {
         for (place, when, (old, did)) in all {
             let found = self.found(when, touch, site, (old, did), place);
             // A write of what is there already changes nothing for anybody.
@@ -394,14 +386,4 @@ impl Block {
             }
         }
     }
-}
-
-/// The numbers of the cells of an access, and which of each one's bytes it has a part of.
-fn parts(at: u64, bytes: u64) -> impl Iterator<Item = (u64, u32)> {
-    let end = at.saturating_add(bytes);
-    (at / 4..end.div_ceil(4)).map(move |number| {
-        let start = number * 4;
-        let (from, to) = (at.max(start) - start, end.min(start + 4) - start);
-        (number, ((1u32 << to) - 1) & !((1u32 << from) - 1))
-    })
 }

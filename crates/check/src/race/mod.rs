@@ -1,7 +1,8 @@
 //! Accesses of two threads that nothing orders, and barriers that are used wrongly.
 //!
-//! Owns what is remembered of memory that several blocks can reach. Each of its parts knows one thing: [`record`] cells of
-//! memory, [`order`] what orders threads of a block, [`block`] one block that runs,
+//! Owns what is remembered of blocks and launches. Each of its parts knows one thing: [`record`] cells of
+//! memory, [`row`] what lanes do to many at once, [`run`] what an instruction does to rows, [`memory`] where they are,
+//! [`order`] what orders threads of a block, [`block`] one block that runs,
 //! [`retry`] plain reads before atomic operations, [`found`] what is found, [`tell`] what is said. Must not know how
 //! kernels run: they must show what they do in the order in which they do it, so that launches that are looked at for races run
 //! on one thread each.
@@ -11,9 +12,12 @@
 
 pub mod block;
 mod found;
+mod memory;
 pub mod order;
 pub mod record;
 mod retry;
+mod row;
+mod run;
 mod tell;
 
 use std::collections::{HashMap, HashSet};
@@ -23,13 +27,10 @@ use cushim_ptx::Pos;
 use cushim_ptx::exec::Access;
 
 use super::launched::Launched;
+use memory::Memory;
 use order::Clock;
-use record::{Cell, MOST_BLOCKS, When};
+use record::{MOST_BLOCKS, When};
 
-/// Bytes of memory whose cells lie together.
-const PAGE: u64 = 4096;
-/// Pages of which something is remembered, at most: 64 MiB of memory, and ten times as much for its cells.
-const MOST_PAGES: usize = 1 << 14;
 /// Launches that are remembered, at most.
 const MOST_LAUNCHES: usize = 1 << 16;
 /// Places in the code, at most.
@@ -65,11 +66,11 @@ struct Ran {
 /// What is remembered of memory, and of who accessed it.
 #[derive(Default)]
 pub struct Races {
-    pages: HashMap<u64, Box<[Cell]>>,
-    /// The page that was used last, and its number; it is not among the others.
-    last: Option<(u64, Box<[Cell]>)>,
+    memory: Memory,
     blocks: Vec<Ran>,
     launches: Vec<Arc<Launched>>,
+    /// The number of each launch's first block.
+    firsts: Vec<u32>,
     sites: Vec<Site>,
     numbers: HashMap<(usize, u32, Pos, bool), u32>,
     /// Counts what blocks tell and hear.
@@ -77,35 +78,14 @@ pub struct Races {
     serials: u64,
     /// How often all was forgotten.
     generation: u64,
-    /// Pairs of places that were told of.
-    known: HashSet<(u32, u32)>,
+    /// Pairs of places that were told of; where the host's stacks matter, with the launch and the allocation.
+    known: HashSet<(u32, u32, Option<(u32, u64)>)>,
 }
 
 impl Races {
     /// Forgets what was done to memory that is there from now on, or not any more.
     pub fn forget(&mut self, at: u64, bytes: u64) {
-        self.put_back();
-        let end = at.saturating_add(bytes);
-        let (first, last) = (at / PAGE, end.saturating_sub(1) / PAGE);
-        let clean = |number: u64, page: &mut Box<[Cell]>| {
-            let start = number * PAGE;
-            let from = at.saturating_sub(start).min(PAGE) / 4;
-            let to = end.saturating_sub(start).min(PAGE).div_ceil(4);
-            if let Some(cells) = page.get_mut(from as usize..to as usize) {
-                cells.fill(Cell::default());
-            }
-        };
-        if bytes == 0 {
-            return;
-        }
-        if last - first >= self.pages.len() as u64 {
-            let within = self.pages.iter_mut().filter(|(n, _)| (first..=last).contains(*n));
-            within.for_each(|(number, page)| clean(*number, page));
-        } else {
-            for number in first..=last {
-                self.pages.get_mut(&number).into_iter().for_each(|page| clean(number, page));
-            }
-        }
+        self.memory.forget(at, bytes);
     }
 
     /// Forgets all: there is more than is kept.
@@ -126,6 +106,7 @@ impl Races {
         let last = self.launches.iter().rposition(|known| Arc::ptr_eq(known, launch));
         let launch = last.unwrap_or_else(|| {
             self.launches.push(launch.clone());
+            self.firsts.push(self.blocks.len().max(1) as u32);
             self.launches.len() - 1
         });
         let launch = launch as u32;
@@ -156,26 +137,13 @@ impl Races {
         (number < MOST_SITES).then_some(number as u32)
     }
 
-    /// A cell, by its number, and who ran.
-    fn cell(&mut self, number: u64) -> (Option<&mut Cell>, Known<'_>) {
-        const CELLS: u64 = PAGE / 4;
-        let wanted = number / CELLS;
-        if self.last.as_ref().is_none_or(|(last, _)| *last != wanted) {
-            self.put_back();
-            if self.pages.len() >= MOST_PAGES && !self.pages.contains_key(&wanted) {
-                self.pages.clear();
-            }
-            let make = || vec![Cell::default(); CELLS as usize].into();
-            self.last = Some((wanted, self.pages.remove(&wanted).unwrap_or_else(make)));
-        }
-        let page = self.last.as_mut().map(|(_, page)| page);
-        let cell = page.and_then(|page| page.get_mut((number % CELLS) as usize));
-        (cell, (&self.blocks, &self.launches))
-    }
-
-    /// The page that was used last is one of all.
-    fn put_back(&mut self) {
-        self.pages.extend(self.last.take());
+    /// All blocks of smaller numbers are of launches that are ordered before that of a block.
+    fn floor(&self, block: u32) -> u32 {
+        let Some(own) = self.blocks.get(block as usize).map(|ran| ran.launch) else { return 0 };
+        let Some(launch) = self.launches.get(own as usize) else { return 0 };
+        let beside = self.launches.iter().zip(&self.firsts).filter(|(by, _)| by.is_beside(launch));
+        let first = self.firsts.get(own as usize).copied().unwrap_or(0);
+        beside.map(|(_, first)| *first).fold(first, u32::min)
     }
 
     /// Whether the block of an access has ended.

@@ -51,6 +51,11 @@ impl When {
         self.0 as usize & 31
     }
 
+    /// The same by another lane of the warp.
+    pub fn by(self, lane: usize) -> When {
+        When(self.0 & !31 | lane as u64 & 31)
+    }
+
     /// Whether both are of one thread.
     pub fn is_of(self, other: When) -> bool {
         self.block() == other.block() && self.0 & 1023 == other.0 & 1023
@@ -64,8 +69,13 @@ pub struct What(u32);
 impl What {
     /// An access of some of the four bytes at a place of the code, whose number has 24 bits. `strong`: such accesses do
     /// not race with each other.
-    pub fn new(bytes: u32, writes: bool, strong: bool, site: u32) -> What {
-        What(site << 8 | u32::from(writes) << 5 | u32::from(strong) << 4 | bytes & 15)
+    pub const fn new(bytes: u32, writes: bool, strong: bool, site: u32) -> What {
+        What(site << 8 | (writes as u32) << 5 | (strong as u32) << 4 | bytes & 15)
+    }
+
+    /// The same to other bytes.
+    pub fn of(self, bytes: u32) -> What {
+        What(self.0 & !15 | bytes & 15)
     }
 
     /// A bit for each of the four bytes.
@@ -93,7 +103,8 @@ impl What {
         self.0 >> 8
     }
 
-    fn conflicts(self, other: What) -> bool {
+    /// Whether it and another one of the same word are a race, if nothing orders them.
+    pub fn conflicts(self, other: What) -> bool {
         self.bytes() & other.bytes() != 0
             && (self.writes() || other.writes())
             && !(self.is_strong() && other.is_strong())
@@ -124,6 +135,12 @@ impl Cell {
                 break;
             }
         }
+        self.note(when, what);
+        found
+    }
+
+    /// Takes note of an access.
+    pub fn note(&mut self, when: When, what: What) {
         let [write, first, second] = &mut self.when;
         let [wrote, read, other] = &mut self.what;
         if what.writes() {
@@ -137,7 +154,6 @@ impl Cell {
             }
             (*first, *read) = (when, what);
         }
-        found
     }
 }
 

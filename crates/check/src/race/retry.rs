@@ -37,6 +37,11 @@ impl Retries {
         }
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// A thread does an atomic operation.
     pub fn tried(&mut self, by: When, shared: bool, at: u64, bytes: u64) {
         if !self.0.is_empty() {

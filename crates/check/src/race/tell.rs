@@ -28,8 +28,15 @@ impl Block {
     /// Tells a race, unless one of the same two places was told.
     pub(super) fn tell(&self, found: &Found) {
         let (launch, Found { now, before, .. }) = (&*self.launch, found);
+        let allocation = match found.place {
+            _ if !launch.checker.options.stacks => 0,
+            Place::Global { at, bytes } => launch.checker.allocation(at, bytes),
+            Place::Shared { .. } => 0,
+        };
         let mut races = lock(&launch.checker.races);
-        if !races.known.insert((before.site, now.site)) {
+        let by = races.blocks.get(now.when.block() as usize).map(|own| (own.launch, allocation));
+        let apart = by.filter(|_| launch.checker.options.stacks);
+        if !races.known.insert((before.site, now.site, apart)) {
             return;
         }
         let Some(site) = races.sites.get(before.site as usize).cloned() else { return };

@@ -1,6 +1,7 @@
 //! What the processes of a program told, as one report.
 //!
-//! Owns the lines of the findings' file, and which findings of several processes are one. Must not know how a report looks.
+//! Owns the lines of the findings' file, and which findings of several processes are one. Must not know how a report looks, or
+//! which findings are known.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,7 @@ struct Line {
     end: Option<u32>,
     pid: Option<u32>,
     key: Option<String>,
+    fold: Option<String>,
     count: Option<u64>,
     #[serde(flatten)]
     told: Option<Told>,
@@ -89,6 +91,19 @@ pub struct Found {
     pub count: u64,
     /// Which processes found it.
     pub processes: BTreeSet<u32>,
+    /// What is the same for findings that are shown as one, where processes told more of them apart.
+    #[serde(skip)]
+    pub(super) fold: Option<String>,
+}
+
+/// Findings that are known and not reported.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Suppressed {
+    /// The name of the entry that says so.
+    pub by: String,
+    /// The finding.
+    #[serde(flatten)]
+    pub found: Found,
 }
 
 /// All that was told.
@@ -97,6 +112,9 @@ pub struct Report {
     /// The findings, in the order in which they were told.
     #[serde(rename = "findings")]
     pub found: Vec<Found>,
+    /// Those that are known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suppressed: Vec<Suppressed>,
     /// The processes that used CUDA.
     pub processes: BTreeSet<u32>,
     /// Those of them that did not end in order: what is known at the end only is not known of them.
@@ -133,7 +151,12 @@ pub fn gather(bytes: &[u8]) -> Report {
             }
             (None, Some(told), _) => {
                 places.insert(key, report.found.len());
-                report.found.push(Found { told, count: 1, processes: BTreeSet::from([pid]) });
+                report.found.push(Found {
+                    told,
+                    count: 1,
+                    processes: BTreeSet::from([pid]),
+                    fold: line.fold,
+                });
             }
             (None, None, _) => {}
         }

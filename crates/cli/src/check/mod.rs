@@ -4,7 +4,9 @@
 //! anything is found ([`cushim_ptx::exec::Watch`]), or how a report looks ([`text`], [`sarif`]).
 
 mod gather;
+mod glob;
 mod sarif;
+mod suppress;
 mod text;
 
 use std::ffi::OsString;
@@ -14,7 +16,12 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-pub use gather::{Found, Report, gather};
+pub use gather::{Found, Report, Suppressed, gather};
+pub use sarif::report as sarif;
+pub use suppress::{Suppressions, saved};
+pub use text::report as text;
+
+use cushim_names::Foreign as _;
 
 use crate::launch::{self, Backend, BackendArgs, Ending, Environment, Fmad, Held, Signals, Told};
 use crate::{Error, Outcome, environ};
@@ -49,6 +56,10 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 0)]
     launch_skip: u64,
 
+    /// What ends with a kernel that accesses memory wrongly
+    #[arg(long, value_name = "WHAT", value_enum, default_value = "context")]
+    destroy_on_device_error: Ends,
+
     /// End with this status if something is found and the program ends with 0
     #[arg(long, value_name = "STATUS", default_value_t = 0, help_heading = "Report")]
     error_exitcode: u8,
@@ -69,6 +80,14 @@ pub struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 100, help_heading = "Report")]
     print_limit: usize,
 
+    /// Do not report findings that FILE says are known; several files may be given
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    suppressions: Vec<PathBuf>,
+
+    /// Also write FILE, with which --suppressions leaves out what was found now
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    save_suppressions: Option<PathBuf>,
+
     /// Symbol file of a stripped program with a static CUDA runtime
     #[arg(long, value_name = "FILE", value_delimiter = ':', help_heading = "Running")]
     symbols: Vec<PathBuf>,
@@ -80,6 +99,15 @@ pub struct CheckArgs {
     /// Path of libcushim.so, if it is not beside this program or in ../lib
     #[arg(long, value_name = "FILE", help_heading = "Running")]
     lib: Option<PathBuf>,
+}
+
+/// What ends with a kernel that accesses memory wrongly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Ends {
+    /// Its context, as on a GPU: later calls fail
+    Context,
+    /// Only its launch: the program goes on as if nothing had happened
+    Kernel,
 }
 
 /// What can be looked for.
@@ -132,6 +160,7 @@ Examples:
   cushim check ./app
   cushim check --tool all --error-exitcode 1 ./app
   cushim check --tool memory,leak --sarif app.sarif -- ctest
+  cushim check --tool race --save-suppressions known.toml ./app; cushim check --tool race --suppressions known.toml ./app
 
 Exit status: the program's own; STATUS of --error-exitcode if that is 0 and something was found. 125 if cushim itself fails, \
 126 if the program cannot be run, 127 if it is not found.";
@@ -147,9 +176,14 @@ pub fn run(args: CheckArgs) -> Outcome {
         ..BackendArgs::default()
     };
     let cuda = backend.resolve(args.lib.as_deref(), Backend::Cpu)?;
+    let mut known = Suppressions::default();
+    for file in &args.suppressions {
+        let read = Suppressions::read(file);
+        known.extend(read.map_err(|e| Error::Usage(e.to_string().shown().to_string()))?);
+    }
     let mut outputs = Vec::new();
     // What cannot be written is known before the program runs.
-    for path in [&args.log_file, &args.json, &args.sarif].into_iter().flatten() {
+    for path in args.outputs().into_iter().flatten() {
         let path = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
         launch::make_folder(&path)?;
         File::create(&path).map_err(|e| Error::io("write", &path, e))?;
@@ -157,14 +191,15 @@ pub fn run(args: CheckArgs) -> Outcome {
     }
     let place = Told::new("check")?;
     let mut environment = cuda.environment(Some(&args.command[0]));
-    environment.extend(args.variables(&place.file));
+    environment.extend(args.variables(&place.file, known.need_stacks()));
     environment.push(("CUSHIM_EVENTS", "none".into()));
     environment.push((environ::LAUNCHER, launch::run_id().into()));
     let mut signals = Signals::block();
     let held = Held::fork(&args.command, &environment, &signals)?;
     let ending = held.release()?.wait(&mut signals, &mut || {});
     signals.release_keyboard();
-    let report = gather(&place.read()?);
+    let mut report = gather(&place.read()?);
+    known.apply(&mut report);
     args.write(&report, &outputs)?;
     Ok(match ending {
         Ending::Status(0) if !report.found.is_empty() => args.error_exitcode,
@@ -174,7 +209,7 @@ pub fn run(args: CheckArgs) -> Outcome {
 
 impl CheckArgs {
     /// What the program's processes are told.
-    fn variables(&self, file: &Path) -> Environment {
+    fn variables(&self, file: &Path, stacks: bool) -> Environment {
         let tools: Vec<&str> = self.tool.iter().map(|tool| tool.word()).collect();
         let count = self.launch_count.map(|count| count.to_string()).unwrap_or_default();
         let mut set: Environment = vec![
@@ -185,7 +220,18 @@ impl CheckArgs {
         if let Some(name) = &self.kernel_name {
             set.push((environ::CHECK[2], pattern(name).into()));
         }
+        if stacks {
+            set.push((environ::CHECK[4], "1".into()));
+        }
+        if self.destroy_on_device_error == Ends::Kernel {
+            set.push((environ::CHECK[5], "kernel".into()));
+        }
         set
+    }
+
+    /// Files that are written besides stderr, in the order in which [`Self::write`] does.
+    fn outputs(&self) -> [&Option<PathBuf>; 4] {
+        [&self.log_file, &self.json, &self.sarif, &self.save_suppressions]
     }
 
     fn write(&self, report: &Report, outputs: &[PathBuf]) -> Result<(), Error> {
@@ -207,6 +253,9 @@ impl CheckArgs {
         }
         if self.sarif.is_some() {
             put(true, &|| sarif::report(report))?;
+        }
+        if self.save_suppressions.is_some() {
+            put(true, &|| saved(report))?;
         }
         Ok(())
     }

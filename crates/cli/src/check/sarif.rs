@@ -8,13 +8,20 @@ use super::gather::{Found, Report};
 
 /// The document.
 pub fn report(report: &Report) -> String {
+    let known = report.suppressed.iter();
+    let all = report.found.iter().chain(known.clone().map(|known| &known.found));
     let kinds: BTreeSet<(&str, &str)> =
-        report.found.iter().map(|found| (&*found.told.tool, &*found.told.kind)).collect();
+        all.map(|found| (&*found.told.tool, &*found.told.kind)).collect();
     let rules: Vec<Value> = kinds
         .iter()
         .map(|(tool, kind)| json!({ "id": rule(tool, kind), "shortDescription": { "text": kind } }))
         .collect();
-    let results: Vec<Value> = report.found.iter().map(result).collect();
+    let mut results: Vec<Value> = report.found.iter().map(result).collect();
+    results.extend(known.map(|known| {
+        let mut result = result(&known.found);
+        result["suppressions"] = json!([{ "kind": "external", "justification": known.by }]);
+        result
+    }));
     let document = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

@@ -43,6 +43,14 @@ fn summary(report: &Report) -> String {
             format!("{} in {processes} ({})", plural(n, "finding"), tools.join(", "))
         }
     };
+    if !report.suppressed.is_empty() {
+        let mut by: BTreeMap<&str, usize> = BTreeMap::new();
+        for suppressed in &report.suppressed {
+            *by.entry(&suppressed.by).or_default() += 1;
+        }
+        let by: Vec<String> = by.iter().map(|(name, n)| format!("{name}: {n}")).collect();
+        let _ = write!(text, "; {} suppressed ({})", report.suppressed.len(), by.join(", "));
+    }
     if !report.cut.is_empty() {
         let cut = plural(report.cut.len(), "process");
         let _ = write!(

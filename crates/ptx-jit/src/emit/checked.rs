@@ -62,13 +62,13 @@ impl Emit<'_> {
         }
         let address = self.address_of(inst, 0);
         let mask = self.guard(inst).unwrap_or(self.act);
-        let own = matches!(inst.space(0), Space::Shared | Space::Local);
-        if own || self.checked.every {
+        if inst.space(0) == Space::Local || self.checked.every {
             return self.show_by_helper(inst, &address, mask, false);
         }
         let (done, slow) = (self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
-        let tested = self.test_marks(&address, bytes, done, slow);
+        let shared = inst.space(0) == Space::Shared;
+        let tested = self.test_marks(&address, bytes, shared, (done, slow));
         if !tested {
             self.jump(slow, &[]);
         }
@@ -143,7 +143,13 @@ impl Emit<'_> {
 
     /// Goes on in `done` if all bytes from the lowest to the highest that lanes may touch are marked, else in `slow`;
     /// false where nothing is known of the lanes' addresses.
-    fn test_marks(&mut self, address: &Address, bytes: i64, done: Block, slow: Block) -> bool {
+    fn test_marks(
+        &mut self,
+        address: &Address,
+        bytes: i64,
+        shared: bool,
+        (done, slow): (Block, Block),
+    ) -> bool {
         let (steps, signed) = match &address.base {
             Val::Known(Shape::Uniform(_)) => ([0; 32], false),
             Val::Known(Shape::Affine { steps, .. }) => (**steps, false),
@@ -162,21 +168,23 @@ impl Emit<'_> {
         let length = span + bytes;
         let (start, fits) = self.start(&address.base, address.class, signed);
         let first = self.b.ins().iadd_imm_s(start, low + address.offset);
-        let mut inside = self.within(first, length, false);
+        let mut inside = self.within(first, length, shared);
         if let Some(fits) = fits {
             inside = self.b.ins().band(inside, fits);
         }
         let look = self.b.create_block();
         self.b.ins().brif(inside, look, &[], slow, &[]);
         self.b.switch_to_block(look);
-        let marked = self.are_marked(first, length);
+        let marked = self.are_marked(first, length, shared);
         self.b.ins().brif(marked, done, &[], slow, &[]);
         true
     }
 
-    /// Whether bytes of the arena are marked; and maybe up to seven before and behind them, where they are many.
-    fn are_marked(&mut self, first: Value, length: i64) -> Value {
-        let base = self.constant_field(types::I64, INTERFACE.warp.marks);
+    /// Whether bytes of the arena or of shared memory are marked; and maybe up to seven before and behind them, where they are many.
+    fn are_marked(&mut self, first: Value, length: i64, shared: bool) -> Value {
+        let warp = &INTERFACE.warp;
+        let field = if shared { warp.shared_marks } else { warp.marks };
+        let base = self.constant_field(types::I64, field);
         let by = self.i32(3);
         let number = self.b.ins().ushr(first, by);
         let at = self.b.ins().iadd(base, number);

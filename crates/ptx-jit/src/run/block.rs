@@ -62,6 +62,7 @@ pub(super) struct BlockSlot {
     /// The warp loop, then the warps with their frames.
     _place: Bytes,
     shared: Bytes,
+    _unmarked: Bytes,
     local: Bytes,
     helpers: Vec<usize>,
     _masks: Vec<u32>,
@@ -75,6 +76,18 @@ pub(super) struct BlockSlot {
 
 /// Bytes before the first warp.
 const HEAD: usize = size_of::<WarpLoop>().next_multiple_of(64);
+
+/// Where the marks of shared memory are; and where nobody has any, memory in which nothing is marked.
+fn shared_marks(exec: &Exec<'_>, watch: Option<&mut Box<dyn BlockWatch>>) -> (u64, Bytes) {
+    let Some(watch) = watch else { return (0, Bytes::new(0)) };
+    match watch.marks(exec.shared_size.into()) {
+        Some(marks) => (marks.base, Bytes::new(0)),
+        None => {
+            let unmarked = Bytes::new(exec.shared_size as usize / 8 + 2 * MARGIN);
+            (unmarked.base.wrapping_add(MARGIN) as u64, unmarked)
+        }
+    }
+}
 
 /// A warp that does nothing yet, and whose memory is nowhere.
 fn idle() -> Warp {
@@ -120,6 +133,7 @@ fn idle() -> Warp {
         arena: 0,
         arena_size: 0,
         marks: 0,
+        shared_marks: 0,
         watch: std::ptr::null_mut(),
         helpers: std::ptr::null(),
         preserve_all: super::preserve_all::call as *const () as usize,
@@ -203,13 +217,13 @@ impl BlockSlot {
             NonNull::new_unchecked(place.base.add(HEAD + 64 * lines * w)).cast::<Warp>()
         };
         let warp_loop = NonNull::new(place.base).unwrap_or(NonNull::dangling()).cast::<WarpLoop>();
-        let mut shared = Bytes::new(exec.shared_size as usize + 2 * MARGIN);
+        let shared = Bytes::new(exec.shared_size as usize + 2 * MARGIN);
         let local = Bytes::new(exec.local_size as usize * 32 * n);
         let mut masks = vec![0u32; regions * n];
         let helpers: Vec<usize> = TABLE.iter().map(|f| f.address()).collect();
-        let launch = exec.launch;
         let looks_on = exec.host.watch();
         let mut watch = looks_on.map(|watch| Box::new(watch.blocks()));
+        let (shared_marks, unmarked) = shared_marks(exec, watch.as_deref_mut());
         let watched =
             watch.as_mut().map_or(std::ptr::null_mut(), |watch| std::ptr::from_mut(&mut **watch));
         let sites = exec.variant.sites.iter().map(|site| site.results.len());
@@ -228,8 +242,8 @@ impl BlockSlot {
                 },
                 warps: warp_loop.as_ptr(),
                 masks: masks[w as usize * regions..].as_mut_ptr(),
-                params: launch.params.as_ptr(),
-                globals: launch.globals.as_ptr(),
+                params: exec.launch.params.as_ptr(),
+                globals: exec.launch.globals.as_ptr(),
                 shared: shared.base.wrapping_add(MARGIN),
                 shared_size: exec.shared_size.into(),
                 local: local.base.wrapping_add(exec.local_size as usize * 32 * w as usize),
@@ -237,6 +251,7 @@ impl BlockSlot {
                 arena: exec.arena.base(),
                 arena_size: exec.arena.size(),
                 marks: looks_on.map_or(0, |watch| watch.marks().base),
+                shared_marks,
                 watch: watched,
                 helpers: helpers.as_ptr(),
                 uniform,
@@ -262,13 +277,13 @@ impl BlockSlot {
         }
         // SAFETY: the head of the memory is for it.
         unsafe { warp_loop.write(beginning(at(0).as_ptr(), n as u32)) };
-        shared.zero();
         let barriers = vec![Barrier::new(n); BARRIERS as usize];
         BlockSlot {
             warps,
             warp_loop,
             _place: place,
             shared,
+            _unmarked: unmarked,
             local,
             helpers,
             _masks: masks,

@@ -92,6 +92,9 @@ impl Warp {
         match (&site.addresses, site.operands[0]) {
             (Addresses::Lanes, Class::Wide) => self.scratch[0],
             (Addresses::Lanes, class) => std::array::from_fn(|l| self.value(0, class, l)),
+            (Addresses::Steps { wide: true, steps }, _) => {
+                steps.map(|s| first.wrapping_add(s as u64))
+            }
             (known, _) => std::array::from_fn(|l| known.of(first, second, l).unwrap_or_default()),
         }
     }

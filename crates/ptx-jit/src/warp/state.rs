@@ -192,6 +192,8 @@ pub(crate) struct Warp {
     pub(crate) arena_size: u64,
     /// Where the marks of device memory are, see [`cushim_ptx::exec::Marks`].
     pub(crate) marks: u64,
+    /// Those of shared memory.
+    pub(crate) shared_marks: u64,
     pub(crate) helpers: *const usize,
     /// The thunk for helpers that code rarely calls.
     pub(crate) preserve_all: usize,

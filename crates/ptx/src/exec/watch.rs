@@ -28,7 +28,7 @@ pub struct Touch<'a> {
     pub bytes: u64,
 }
 
-/// A bit for each byte of device memory, set where an access needs no closer look: compiled code tests it itself.
+/// A bit for each byte of device memory, or of a block's shared memory, set where an access needs no closer look: compiled code tests it itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
     /// Where the bits of address 0 would be: those of address `a` begin at bit `a % 8` of the byte at `base + a / 8`,
@@ -46,6 +46,13 @@ pub trait Watch: Sync {
 
 /// Looks on while blocks run, one after the other.
 pub trait BlockWatch {
+    /// Before the first block: marks of the block's shared memory, whose addresses begin at 0 and which is as large. Compiled
+    /// code shows accesses only where one is missing, if there are any; they stay where they are while this lives.
+    fn marks(&mut self, shared: u64) -> Option<Marks> {
+        let _ = shared;
+        None
+    }
+
     /// A block begins, whose shared memory is as large; nothing of the one before it is left.
     fn begin(&mut self, block: [u32; 3], shared: u64);
 

@@ -1,0 +1,46 @@
+//! Seeds for fuzzing what `cushim check` reads, which are tests of the same properties.
+#![allow(clippy::unwrap_used)]
+
+use cushim_testkit::check;
+
+const TOLD: &[u8] = br#"{"begin":7}
+{"pid":7,"key":"a [x]","fold":"a","tool":"memory","kind":"out of bounds","message":"invalid write","kernel":"add(int*)","symbol":"_Z3addPi","block":[1,0,0],"thread":[2,3,0],"place":"a.cu:4, PTX 5:6","file":"/x/a.cu","line":4,"trails":[{"what":"launched","call":"cudaLaunchKernel","frames":[{"function":"go()","place":"a.py:9"},{"function":"main"}]}]}
+{"pid":8,"key":"b","tool":"leak","kind":"leak","message":"4 bytes","trails":[{"what":"allocated","frames":[{"function":"load"}]}]}
+{"pid":7,"key":"a [x]","count":3}
+{"end":7}
+"#;
+
+const SUPPRESSIONS: &[u8] = br#"[[suppress]]
+name = "known"
+tool = "race"
+kind = "k*"
+kernel = "f(int?)"
+source = "b.cu:1-5"
+host = ["m*n", "b.cu:9"]
+allocated = ["main"]
+[[suppress]]
+kernel = 'f\\*'
+"#;
+
+#[test]
+fn seeds_for_fuzzing() {
+    for (name, seed, property) in [
+        ("check_gathered", TOLD, check::gathered as fn(&[u8])),
+        ("check_suppressions", SUPPRESSIONS, check::suppressions),
+    ] {
+        for cut in 0..=seed.len() {
+            property(&seed[..cut]);
+        }
+        for at in 0..seed.len() {
+            for change in [0x2a, 0x04, 0x5c] {
+                let mut damaged = seed.to_vec();
+                damaged[at] ^= change;
+                property(&damaged);
+            }
+        }
+        let Some(folder) = std::env::var_os("CUSHIM_FUZZ_SEEDS") else { continue };
+        let folder = std::path::Path::new(&folder).join(name);
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("seed"), seed).unwrap();
+    }
+}

@@ -1,0 +1,108 @@
+//! `cushim check` over programs of several processes, in Python: one report of all, with Python's lines, and what is left out
+//! of it.
+//!
+//! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// One test of the suite: 1,000 bytes that are never freed. It says whether this Python tells of its frames.
+const CASE: &str = "\
+import ctypes, sys
+cuda = ctypes.CDLL(None)
+def keep():
+    at = ctypes.c_uint64()
+    assert cuda.cuMemAlloc_v2(ctypes.byref(at), ctypes.c_size_t(1000)) == 0
+def main():
+    context = ctypes.c_void_p()
+    assert cuda.cuInit(0) == 0
+    assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert cuda.cuCtxSetCurrent(context) == 0
+    keep()
+main()
+print(hasattr(ctypes.pythonapi, '_Py_DumpTraceback'))
+";
+
+/// What starts the tests, each a process, as CTest and pytest-xdist do.
+const SUITE: &str = "\
+import subprocess, sys
+for n in range(3):
+    subprocess.run([sys.executable, 'case.py', str(n)], check=True)
+";
+
+fn check(folder: &Path, options: &[&str]) -> Output {
+    let cushim = env!("CARGO_BIN_EXE_cushim");
+    assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "100", cushim, "check", "--tool", "leak", "--error-exitcode", "9"]);
+    command.args(options).args(["--", "python3", "suite.py"]).current_dir(folder);
+    command.output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+#[test]
+fn processes_of_a_suite_are_in_one_report() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    std::fs::write(folder.join("case.py"), CASE).unwrap();
+    std::fs::write(folder.join("suite.py"), SUITE).unwrap();
+    let done = check(folder, &["--json", "all.json", "--save-suppressions", "known.toml"]);
+    let said = text(&done.stderr);
+    assert_eq!(done.status.code(), Some(9), "{said}");
+    assert!(
+        said.contains("cushim check: leak: 1000 bytes of device memory are never freed"),
+        "{said}"
+    );
+    assert!(
+        said.contains("found 3 times") && said.ends_with("in 3 processes (leak 1)\n"),
+        "{said}"
+    );
+    let all = std::fs::read_to_string(folder.join("all.json")).unwrap();
+    let all: Value = serde_json::from_str(&all).unwrap();
+    assert_eq!(all["findings"].as_array().map(Vec::len), Some(1), "{all}");
+    assert_eq!(all["findings"][0]["processes"].as_array().map(Vec::len), Some(3), "{all}");
+    let frames = &all["findings"][0]["trails"][0]["frames"];
+    if text(&done.stdout).contains("True") {
+        let place = |n: usize| frames[n]["place"].as_str().unwrap_or_default().to_owned();
+        assert_eq!(frames[0]["function"], "keep", "{all}");
+        assert!(place(0).ends_with("case.py:5") && place(1).ends_with("case.py:11"), "{all}");
+        assert_eq!(frames[2]["function"], "<module>", "{all}");
+        std::fs::write(
+            folder.join("by_line.toml"),
+            "[[suppress]]\nhost = ['keep', 'case.py:11']\n",
+        )
+        .unwrap();
+        let done = check(folder, &["--suppressions", "by_line.toml"]);
+        let said = text(&done.stderr);
+        assert_eq!(
+            said,
+            "cushim check: nothing found in 3 processes; 1 suppressed (suppress 1: 1)\n"
+        );
+        assert_eq!(done.status.code(), Some(0));
+    }
+    let done = check(folder, &["--suppressions", "known.toml"]);
+    assert_eq!((done.status.code(), text(&done.stderr).contains("1 suppressed")), (Some(0), true));
+}
+
+#[test]
+fn mistakes_in_suppressions_are_told_before_the_program_runs() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    std::fs::write(folder.join("suite.py"), "print('ran')\n").unwrap();
+    std::fs::write(folder.join("known.toml"), "[[suppress]]\nkernal = 'a'\n").unwrap();
+    for (file, expected) in [
+        ("known.toml", "known.toml:2:1: unknown field `kernal`"),
+        ("none.toml", "cannot read none.toml"),
+    ] {
+        let done = check(folder, &["--suppressions", file]);
+        let said = text(&done.stderr);
+        assert!(said.contains(expected) && done.stdout.is_empty(), "{said}");
+        assert_eq!(done.status.code(), Some(125), "{said}");
+    }
+}
