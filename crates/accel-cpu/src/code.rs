@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cushim_ptx::ast::Linkage;
-use cushim_ptx::exec::{self, DeviceFunction, Memory as _};
+use cushim_ptx::exec::{self, DeviceFunction, Memory as _, RuntimeCall};
 use cushim_ptx::ir::{Base, Function, Global, Module, Src, Symbol};
 use cushim_ptx::types::Space;
 
@@ -202,10 +202,14 @@ impl CpuCode {
             self.functions.push(n as u32);
             let reached = self.module.reachable(n as u32);
             let reached = reached.iter().filter_map(|f| self.module.functions.get(*f as usize));
-            self.launches.push(reached.into_iter().any(|f| {
-                let function = DeviceFunction::from_name(&f.name);
-                !f.defined && matches!(function, Some(DeviceFunction::Runtime(_)))
-            }));
+            let asked: Vec<RuntimeCall> = reached
+                .filter(|f| !f.defined)
+                .filter_map(|f| match DeviceFunction::from_name(&f.name) {
+                    Some(DeviceFunction::Runtime(call)) => Some(call),
+                    _ => None,
+                })
+                .collect();
+            self.launches.push(!asked.is_empty());
             let (major, minor) = device::capability();
             self.kernels.push(Kernel {
                 name: f.name.clone(),
@@ -220,6 +224,8 @@ impl CpuCode {
                 required_cluster: f.shape("reqnctapercluster"),
                 // The PTX's target, not the version of its language (an H200 says 50 of `.version 6.0`, `.target sm_50`).
                 versions: (self.module.sm, major * 10 + minor),
+                launches_grids: asked.iter().any(|call| call.launches()),
+                launches_graphs: asked.contains(&RuntimeCall::GraphLaunch),
                 refused: self.refused(n as u32, missing),
             });
         }

@@ -172,8 +172,8 @@ impl CpuExecutor {
         let looks = super::watch::watch(&self.memory, dispatch);
         self.pool.run(total, alone, move |job| {
             let watch = looks.as_ref();
-            let host =
-                |heap| Host { memory: &memory, heap, job, runtime: runtime.as_deref(), watch };
+            let (runtime, graph) = (runtime.as_deref(), own.graph.as_deref());
+            let host = |heap| Host { memory: &memory, heap, job, runtime, graph, watch };
             let failed = |fault: &Fault| watch.is_some_and(|looks| looks.0.failed(fault));
             let run = || part(&own, workspace, &memory, range, &heaps, job, &host, &failed);
             // A panic is a bug of ours; the program hears of it as of a kernel that failed.

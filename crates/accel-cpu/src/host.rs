@@ -8,7 +8,7 @@ use super::device_runtime::Runtime;
 use super::heap::Heap;
 use super::memory::Memory;
 use super::pool::Job;
-use cushim_accel::printed;
+use cushim_accel::{GraphRun, printed};
 use cushim_check::Looks;
 
 /// The host of one launch.
@@ -21,6 +21,8 @@ pub struct Host<'a> {
     pub job: &'a Job,
     /// Calls of the device runtime, if the kernel may make some.
     pub runtime: Option<&'a Runtime>,
+    /// The run of a graph that the launch is part of.
+    pub graph: Option<&'a dyn GraphRun>,
     /// Who looks on.
     pub watch: Option<&'a Looks>,
 }
@@ -49,6 +51,10 @@ impl exec::Host for Host<'_> {
 
     fn nanoseconds(&self) -> u64 {
         clock(libc::CLOCK_REALTIME)
+    }
+
+    fn current_graph(&self) -> u64 {
+        self.graph.map_or(0, |run| run.handle())
     }
 
     fn set_condition(&self, handle: u64, value: u32) -> bool {

@@ -71,6 +71,7 @@ fn run(
         cooperative,
         trail: None,
         stream: None,
+        graph: None,
     };
     let done = Signal::new();
     let work = Work::Dispatch(Box::new(dispatch));

@@ -286,6 +286,8 @@ impl HsaCode {
             required_threads: None,
             required_cluster: None,
             versions: (number, number),
+            launches_grids: false,
+            launches_graphs: false,
             refused,
         }
     }

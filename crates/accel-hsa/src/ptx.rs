@@ -137,6 +137,8 @@ fn describe(
         required_threads: f.shape("reqntid"),
         required_cluster: f.shape("reqnctapercluster"),
         versions: (module.sm, describe::CAPABILITY.0 * 10 + describe::CAPABILITY.1),
+        launches_grids: false,
+        launches_graphs: false,
         refused,
     }
 }

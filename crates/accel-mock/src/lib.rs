@@ -192,6 +192,7 @@ mod tests {
                 cooperative: false,
                 trail: None,
                 stream: None,
+                graph: None,
             };
             let done = Signal::new();
             let work = Work::Dispatch(Box::new(dispatch));

@@ -9,6 +9,7 @@ pub mod cache;
 mod checks;
 mod failure;
 pub mod file;
+mod graph;
 pub mod locks;
 pub mod printed;
 pub mod queue;
@@ -27,6 +28,7 @@ use std::sync::Arc;
 
 pub use checks::{Checks, Stack, Trail, check_with, checks};
 pub use failure::Failure;
+pub use graph::{GraphRun, NodeChange, NodeField};
 pub use say::say;
 pub use sharing::Sharing;
 pub use signal::{Outcome, Signal};
@@ -174,6 +176,11 @@ pub trait Answers: Send + Sync {
     fn occupancy(&self, device: usize, kernel: &Kernel, threads: u32, dynamic: u32) -> u32;
     /// Name and text of an error.
     fn error(&self, number: i32) -> (&'static str, &'static str);
+    /// Changes kernel nodes of graphs that kernels may change, all or none.
+    ///
+    /// # Errors
+    /// The number of the error.
+    fn update_nodes(&self, changes: &[NodeChange]) -> Result<(), i32>;
 }
 
 /// A queue of packets.
@@ -232,6 +239,8 @@ pub struct Dispatch {
     /// The stream that it is in, and how often the program had done something by then that may order streams; `None` where
     /// that is not known, or not asked for.
     pub stream: Option<(u64, u64)>,
+    /// The run of a graph that it is part of.
+    pub graph: Option<Arc<dyn GraphRun>>,
 }
 
 /// Bytes from one place to another. Addresses are of any kind.
@@ -379,6 +388,10 @@ pub struct Kernel {
     pub required_cluster: Option<[u32; 3]>,
     /// Architecture that the PTX was made for, and that of the code, as CUDA numbers them: 80 for 8.0.
     pub versions: (u32, u32),
+    /// It may launch grids, or ask for work in streams.
+    pub launches_grids: bool,
+    /// It may launch graphs.
+    pub launches_graphs: bool,
     /// Why it cannot be run (kernel, place, instruction), if it cannot.
     pub refused: Option<String>,
 }

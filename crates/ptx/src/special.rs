@@ -44,6 +44,8 @@ pub enum Special {
     ClusterNctarank,
     /// A predicate: the launch or the kernel named a size of clusters.
     ExplicitCluster,
+    /// The device graph that the kernel is a node of, 0 where it is none (`cudaGetCurrentGraphExec`).
+    CurrentGraph,
     /// A register that is zero here (performance counters).
     Zero,
 }
@@ -107,8 +109,8 @@ impl Special {
             | "reserved_smem_offset_end"
             | "reserved_smem_offset_cap"
             | "reserved_smem_offset_0"
-            | "reserved_smem_offset_1"
-            | "current_graph_exec" => Special::Zero,
+            | "reserved_smem_offset_1" => Special::Zero,
+            "current_graph_exec" => Special::CurrentGraph,
             _ => return None,
         })
     }

@@ -2,9 +2,9 @@
 //!
 //! Must not know: how they ask.
 
-use cushim_accel::{Answers, Kernel};
+use cushim_accel::{Answers, Kernel, NodeChange};
 
-use super::{context, device, limits, occupancy, state, status};
+use super::{context, device, graph, limits, occupancy, state, status};
 
 /// CUDA's text for a number that is no error (measured).
 const UNKNOWN: &str = "unrecognized error code";
@@ -26,6 +26,10 @@ impl Answers for Driver {
 
     fn occupancy(&self, device: usize, kernel: &Kernel, threads: u32, dynamic: u32) -> u32 {
         occupancy::of_kernel(kernel, device, threads, dynamic)
+    }
+
+    fn update_nodes(&self, changes: &[NodeChange]) -> Result<(), i32> {
+        graph::device::update(changes)
     }
 
     fn error(&self, number: i32) -> (&'static str, &'static str) {

@@ -129,6 +129,11 @@ pub(super) use super::memory::batch::{
     cuMemDiscardBatchAsync, cuMemDiscardBatchAsync_ptsz, cuMemPrefetchBatchAsync,
     cuMemPrefetchBatchAsync_ptsz,
 };
+pub(super) use super::memory::batch_planes::{
+    cuMemcpy3DBatchAsync, cuMemcpy3DBatchAsync_ptsz, cuMemcpy3DBatchAsync_v2,
+    cuMemcpy3DBatchAsync_v2_ptsz, cuMemcpy3DWithAttributesAsync,
+    cuMemcpy3DWithAttributesAsync_ptsz,
+};
 pub(super) use super::memory::copy::{
     cuMemcpy, cuMemcpy_ptds, cuMemcpyAsync, cuMemcpyAsync_ptsz, cuMemcpyBatchAsync,
     cuMemcpyBatchAsync_ptsz, cuMemcpyBatchAsync_v2, cuMemcpyBatchAsync_v2_ptsz, cuMemcpyDtoD_v2,

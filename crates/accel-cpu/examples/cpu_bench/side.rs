@@ -102,6 +102,7 @@ pub fn launch(
         cooperative: false,
         trail: None,
         stream: None,
+        graph: None,
     };
     let done = Signal::new();
     let work = Work::Dispatch(Box::new(dispatch));

@@ -111,6 +111,7 @@ impl Runtime {
             cooperative: false,
             trail: self.dispatch.trail.clone(),
             stream: None,
+            graph: None,
         };
         self.enqueue(stream, block, Work::Dispatch(Box::new(dispatch)))
     }

@@ -5,6 +5,8 @@ use cushim_ptx::exec::{Caller, Cause, RuntimeCall, SHARED_WINDOW};
 
 use super::{Answer, Runtime, error, give};
 
+mod planes;
+
 /// `cudaMemcpyDeviceToDevice`, `cudaMemcpyDefault`: the only kinds of kernels' copies.
 const KINDS: [u64; 2] = [3, 4];
 
@@ -14,35 +16,42 @@ fn reachable(address: u64) -> bool {
 }
 
 impl Runtime {
-    pub(super) fn memory_call(&self, call: RuntimeCall, caller: &mut dyn Caller) -> Answer {
+    /// Work that a kernel puts into a stream.
+    pub(super) fn memory_call(&self, call: RuntimeCall, caller: &dyn Caller) -> Result<(), i32> {
         use RuntimeCall as Call;
         let arg = |n: usize| caller.argument(n);
-        let block = caller.place().0;
-        let work = match call {
-            Call::Malloc => return Ok(self.allocate(caller)),
-            Call::Free => {
-                let address = arg(0);
-                let freed = self.heap().is_some_and(|heap| heap.free(self.memory(), address));
-                if address == 0 || freed {
-                    return Ok(Ok(()));
-                }
-                return Err(Cause::Address { address, bytes: 1, space: "global" });
+        let one = |work: Option<Work>| work.into_iter().collect();
+        let (work, stream): (Vec<Work>, u64) = match call {
+            Call::Copy => (one(copy([arg(0), arg(1)], [0, 0], arg(2), 1, arg(3))?), arg(4)),
+            Call::Copy2D => {
+                let made = copy([arg(0), arg(2)], [arg(1), arg(3)], arg(4), arg(5), arg(6))?;
+                (one(made), arg(7))
             }
-            Call::Copy => copy([arg(0), arg(1)], [0, 0], arg(2), 1, arg(3)),
-            Call::Copy2D => copy([arg(0), arg(2)], [arg(1), arg(3)], arg(4), arg(5), arg(6)),
-            Call::Set => fill(arg(0), 0, arg(1), arg(2), 1),
-            _ => fill(arg(0), arg(1), arg(2), arg(3), arg(4)),
+            Call::Copy3D => (one(planes::copied(caller, arg(0))?), arg(1)),
+            Call::Set => (one(fill(arg(0), 0, arg(1), arg(2), 1)?), arg(3)),
+            Call::Set2D => (one(fill(arg(0), arg(1), arg(2), arg(3), arg(4))?), arg(5)),
+            _ => {
+                let to = [arg(0), arg(1), arg(3)];
+                (planes::filled(to, arg(4), [arg(5), arg(6), arg(7)])?, arg(8))
+            }
         };
-        let stream = match call {
-            Call::Copy => arg(4),
-            Call::Copy2D => arg(7),
-            Call::Set => arg(3),
-            _ => arg(5),
-        };
-        Ok(work.and_then(|work| match work {
-            Some(work) => self.enqueue(stream, block, work),
-            None => Ok(()),
-        }))
+        work.into_iter().try_for_each(|work| self.enqueue(stream, caller.place().0, work))
+    }
+
+    /// Memory of the heap.
+    ///
+    /// # Errors
+    /// What ends the launch: an address that was not allocated.
+    pub(super) fn heap_call(&self, call: RuntimeCall, caller: &mut dyn Caller) -> Answer {
+        if call == RuntimeCall::Malloc {
+            return Ok(self.allocate(caller));
+        }
+        let address = caller.argument(0);
+        let freed = self.heap().is_some_and(|heap| heap.free(self.memory(), address));
+        if address == 0 || freed {
+            return Ok(Ok(()));
+        }
+        Err(Cause::Address { address, bytes: 1, space: "global" })
     }
 
     fn allocate(&self, caller: &mut dyn Caller) -> Result<(), i32> {

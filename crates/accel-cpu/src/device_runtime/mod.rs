@@ -5,6 +5,7 @@
 //! Source: CUDA Programming Guide, "CUDA Dynamic Parallelism"; answers to what is wrong were recorded from an H200. Must not
 //! know: how kernels run.
 
+mod graph;
 mod launch;
 mod memory;
 mod query;
@@ -219,9 +220,11 @@ impl Runtime {
             Call::EventRecord | Call::EventRecordWithFlags => {
                 Ok(self.in_order(arg(1)).and_then(|()| self.known(arg(0))))
             }
-            Call::Malloc | Call::Free | Call::Copy | Call::Copy2D | Call::Set | Call::Set2D => {
-                self.memory_call(call, caller)
+            Call::Malloc | Call::Free => self.heap_call(call, caller),
+            Call::Copy | Call::Copy2D | Call::Copy3D | Call::Set | Call::Set2D | Call::Set3D => {
+                Ok(self.memory_call(call, caller))
             }
+            call if call.is_about_graphs() => Ok(self.graph_call(call, caller)),
             _ => self.question(call, caller),
         }
     }

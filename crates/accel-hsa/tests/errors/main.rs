@@ -100,6 +100,7 @@ fn launch(code: &Arc<dyn Code>, at: u64) -> Work {
         cooperative: false,
         trail: None,
         stream: None,
+        graph: None,
     }))
 }
 

@@ -114,13 +114,15 @@ impl Emit<'_> {
             | Special::Clock64
             | Special::GlobalTimer
             | Special::GlobalTimerLo
-            | Special::GlobalTimerHi => {
-                let global = matches!(
-                    s,
-                    Special::GlobalTimer | Special::GlobalTimerLo | Special::GlobalTimerHi
-                );
+            | Special::GlobalTimerHi
+            | Special::CurrentGraph => {
+                let which = match s {
+                    Special::Clock | Special::ClockHi | Special::Clock64 => 0,
+                    Special::CurrentGraph => 2,
+                    _ => 1,
+                };
                 let zero = self.i32(0);
-                self.call_raw(Which::Clock, u32::from(global), zero);
+                self.call_raw(Which::Clock, which, zero);
                 let t = self.field(types::I64, super::pure::slot(0) as usize);
                 let high = matches!(s, Special::ClockHi | Special::GlobalTimerHi);
                 let by = self.i32(if high { 32 } else { 0 });

@@ -191,12 +191,16 @@ unsafe fn arrive(w: *mut Warp, n: u32, mask: u32) -> u32 {
     0
 }
 
-unsafe fn clock(w: *mut Warp, global: u32, _: u32) -> u32 {
+/// What the host says: 0 the time since the launch began, 1 the time of day, 2 the graph.
+unsafe fn clock(w: *mut Warp, which: u32, _: u32) -> u32 {
     // SAFETY: called by generated code.
     let w = unsafe { warp(w) };
     let exec = w.exec();
-    w.scratch[0][0] =
-        if global != 0 { exec.host.nanoseconds() } else { exec.start.elapsed().as_nanos() as u64 };
+    w.scratch[0][0] = match which {
+        0 => exec.start.elapsed().as_nanos() as u64,
+        1 => exec.host.nanoseconds(),
+        _ => exec.host.current_graph(),
+    };
     0
 }
 

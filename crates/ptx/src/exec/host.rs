@@ -21,6 +21,10 @@ pub trait Host {
     fn free(&self, address: u64);
     /// `%globaltimer`: nanoseconds.
     fn nanoseconds(&self) -> u64;
+    /// `%current_graph_exec`: the device graph that the kernel is a node of, 0 where it is none.
+    fn current_graph(&self) -> u64 {
+        0
+    }
     /// `cudaGraphSetConditional` of a kernel: sets the value that a conditional node goes by; whether there is one
     /// with this handle.
     fn set_condition(&self, _handle: u64, _value: u32) -> bool {

@@ -78,6 +78,20 @@ calls! {
     Set "MemsetAsync",
     /// To, pitch, value, width, height, stream.
     Set2D "Memset2DAsync",
+    /// Where a `cudaMemcpy3DParms` lies, stream.
+    Copy3D "Memcpy3DAsync",
+    /// A `cudaPitchedPtr` (four words), value, a `cudaExtent` (three words), stream.
+    Set3D "Memset3DAsync",
+    /// Instance of a graph, stream.
+    GraphLaunch "GraphLaunch",
+    /// Node, offset, where the value lies, bytes.
+    NodeParameter "GraphKernelNodeSetParam",
+    /// Node, whether it is to run.
+    NodeEnabled "GraphKernelNodeSetEnabled",
+    /// Node, grid (two words).
+    NodeGrid "GraphKernelNodeSetGridDim",
+    /// Where `cudaGraphKernelNodeUpdate`s lie, how many.
+    NodeUpdates "GraphKernelNodeUpdatesApply",
 }
 
 impl RuntimeCall {
@@ -94,7 +108,13 @@ impl RuntimeCall {
     /// Whether it may put work behind the kernel.
     pub fn launches(self) -> bool {
         use RuntimeCall::*;
-        matches!(self, Launch | LaunchV2 | Copy | Copy2D | Set | Set2D)
+        matches!(self, Launch | LaunchV2 | Copy | Copy2D | Copy3D | Set | Set2D | Set3D)
+    }
+
+    /// Whether it is about graphs.
+    pub fn is_about_graphs(self) -> bool {
+        use RuntimeCall::*;
+        matches!(self, GraphLaunch | NodeParameter | NodeEnabled | NodeGrid | NodeUpdates)
     }
 }
 

@@ -344,6 +344,7 @@ impl Exec<'_> {
             Special::GlobalTimer => self.host.nanoseconds(),
             Special::GlobalTimerLo => self.host.nanoseconds() & alu::mask(32),
             Special::GlobalTimerHi => self.host.nanoseconds() >> 32,
+            Special::CurrentGraph => self.host.current_graph(),
             // Cooperative groups find the workspace of a grid here.
             Special::EnvReg(1) => launch.workspace >> 32,
             Special::EnvReg(2) => launch.workspace & alu::mask(32),

@@ -127,7 +127,11 @@ impl Emitter<'_> {
             Special::ClusterCtaid(_) | Special::ClusterCtarank | Special::ExplicitCluster => {
                 word(0)
             }
-            Special::SmId | Special::GridId | Special::EnvReg(_) | Special::Zero => word(0),
+            Special::SmId
+            | Special::GridId
+            | Special::EnvReg(_)
+            | Special::CurrentGraph
+            | Special::Zero => word(0),
         })
     }
 

@@ -14,6 +14,7 @@ use cushim_testkit::vcuda_copies as arguments;
 mod bounds;
 mod captures;
 mod conditions;
+mod device_graphs;
 mod failures;
 mod graphs;
 mod mapped;

@@ -141,7 +141,8 @@ entry! {
     fn cuGraphDestroyNode (hNode: Node) {
         let (node, graph) = node(hNode)?;
         // What was taken must be given back.
-        if matches!(&*lock(&node.payload), Payload::Alloc(_) | Payload::Free(_)) {
+        let memory = matches!(&*lock(&node.payload), Payload::Alloc(_) | Payload::Free(_));
+        if memory || super::device::is_updatable(&node) {
             return Err(status::INVALID_VALUE);
         }
         graph.remove(&node);

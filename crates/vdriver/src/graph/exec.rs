@@ -5,12 +5,13 @@
 //! not know: streams ([`super::launch`]).
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use cushim_abi::types::{self as abi, *};
 
 use super::condition::{self, Condition};
+use super::device;
 use super::steps::{Named, Steps};
 use super::work::RawFill;
 use super::{Graph as Object, Node as Part, Payload, graph, node, params};
@@ -29,7 +30,7 @@ pub const AUTO_FREE: u64 = 1;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD`.
 const UPLOAD: u64 = 2;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH`.
-const DEVICE_LAUNCH: u64 = 4;
+pub const DEVICE_LAUNCH: u64 = 4;
 /// `CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY`.
 const BY_NODE_PRIORITY: u64 = 8;
 
@@ -48,6 +49,10 @@ pub struct Exec {
     claim: Mutex<Option<Arc<()>>>,
     /// Held while a launch goes into a stream; complete when the last launch is.
     pub last: Mutex<Signal>,
+    /// Runs that have begun, or that the host has asked for.
+    pub running: AtomicU32,
+    /// The device has it: kernels may launch it.
+    uploaded: AtomicBool,
 }
 
 /// Instances by handle.
@@ -69,15 +74,29 @@ impl Exec {
     ///
     /// # Errors
     /// CUDA_ERROR_INVALID_VALUE for one with a cycle, and those of [`Steps::of`]; CUDA_ERROR_NOT_SUPPORTED for a
-    /// second instance of one with conditional nodes.
+    /// second instance of one with conditional nodes or nodes that kernels change.
     pub fn new(graph: &Arc<Object>, flags: u64) -> Result<Arc<Exec>, i32> {
-        let claim = Mutex::new(graph.has_conditions().then(|| graph.claim()).transpose()?);
+        let single = graph.has_conditions() || device::has_updatable(graph);
+        let claim = Mutex::new(single.then(|| graph.claim()).transpose()?);
         let graph = graph.copy(false, true);
         let mut nodes = Named::new();
         let steps = Steps::of(&graph, &mut nodes)?;
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let last = Mutex::new(Signal::completed());
-        Ok(Arc::new(Exec { id, flags, graph, steps, nodes, claim, last }))
+        let (running, uploaded) = (AtomicU32::new(0), AtomicBool::new(flags & UPLOAD != 0));
+        device::register(nodes.iter());
+        let made = Exec { id, flags, graph, steps, nodes, claim, last, running, uploaded };
+        Ok(Arc::new(made))
+    }
+
+    /// From now on the device has it.
+    pub fn uploaded(&self) {
+        self.uploaded.store(true, Ordering::Release);
+    }
+
+    /// Whether the device has it.
+    pub fn is_uploaded(&self) -> bool {
+        self.uploaded.load(Ordering::Acquire)
     }
 
     /// Holds it for a change: no launch reads what its nodes do. Bodies of conditional nodes are read while they run.
@@ -192,6 +211,10 @@ fn update(hexec: GraphExec, hgraph: abi::Graph) -> Result<Difference, i32> {
     let exec = exec(hexec)?;
     let graph = graph(hgraph)?;
     let mut pairs = Vec::new();
+    // What kernels have changed is not the host's to replace as a whole.
+    if device::has_updatable(&exec.graph) || device::has_updatable(&graph) {
+        return Err(status::INVALID_VALUE);
+    }
     let difference = compare(&exec.graph, &graph, &mut pairs);
     if difference.result == 0 {
         let _still = exec.hold();
@@ -207,7 +230,7 @@ fn outcome(difference: &Difference) -> Result<(), i32> {
 /// Makes an instance and gives out its handle.
 ///
 /// # Errors
-/// CUDA_ERROR_INVALID_VALUE, CUDA_ERROR_NOT_SUPPORTED for launches by kernels.
+/// CUDA_ERROR_INVALID_VALUE, also for launches by kernels of what they cannot launch.
 fn instantiate(to: Place<GraphExec>, hgraph: abi::Graph, flags: u64) -> Result<(), i32> {
     context::current()?;
     let graph = graph(hgraph)?;
@@ -215,10 +238,10 @@ fn instantiate(to: Place<GraphExec>, hgraph: abi::Graph, flags: u64) -> Result<(
         return Err(status::INVALID_VALUE);
     }
     let flags = flags & !BY_NODE_PRIORITY;
-    if flags & DEVICE_LAUNCH != 0 {
-        return Err(status::NOT_SUPPORTED);
-    }
     if condition::is_any_unused(&graph) {
+        return Err(status::INVALID_VALUE);
+    }
+    if flags & DEVICE_LAUNCH != 0 && (flags & AUTO_FREE != 0 || device::refused(&graph).is_some()) {
         return Err(status::INVALID_VALUE);
     }
     give(to, abi::GraphExec(EXECS.add(Exec::new(&graph, flags)?)))
@@ -256,10 +279,17 @@ entry! {
         let result = instantiate(phGraphExec, hGraph, flags);
         // CUDA_GRAPH_INSTANTIATE_ERROR, or _CONDITIONAL_HANDLE_UNUSED.
         let unused = graph(hGraph).is_ok_and(|graph| condition::is_any_unused(&graph));
-        let why = if unused { 5 } else { 1 };
+        let device = flags & DEVICE_LAUNCH != 0;
+        let refused = graph(hGraph).ok().filter(|_| device).and_then(|graph| device::refused(&graph));
+        let why = match &refused {
+            _ if unused => 5,
+            Some(refused) => refused.result,
+            None => 1,
+        };
         // SAFETY: in that structure, which is not null.
         let (node, outcome) = unsafe { (at(Ptr(instantiateParams.0 + 16)), at(Ptr(instantiateParams.0 + 24))) };
-        offer(node, 0usize);
+        let at_fault = refused.and_then(|refused| refused.node);
+        offer(node, at_fault.map_or(0, |node| crate::handle::handle(&node)));
         offer(outcome, if result.is_err() { why } else { 0 });
         result
     }

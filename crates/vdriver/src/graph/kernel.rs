@@ -7,7 +7,7 @@ use cushim_abi::types::*;
 
 use super::params::{kernel, replace};
 use super::work::{KernelNode, RawKernel};
-use super::{Payload, graph, node};
+use super::{Payload, device, graph, node};
 use crate::argument::{At, Place};
 use crate::entry::entry;
 use crate::state::{at, give, pointer};
@@ -161,6 +161,13 @@ entry! {
         // SAFETY: the attribute's value, of which this is the size.
         unsafe { kept.as_mut_ptr().copy_from_nonoverlapping(pointer::<u8>(value), size(attr)) };
         let (node, _) = node(hNode)?;
+        if attr == device::UPDATABLE {
+            let [a, b, c, d, ..] = kept;
+            let made = device::allow(&node, i32::from_le_bytes([a, b, c, d]))?;
+            // SAFETY: as above; CUDA gives the handle back there.
+            unsafe { pointer::<u8>(value).copy_from_nonoverlapping(made.as_ptr(), size(attr)) };
+            return Ok(());
+        }
         if let Payload::Kernel(kernel) = &mut *lock(&node.payload) {
             match attr {
                 2 => kernel.dispatch.cooperative = kept[0] != 0,
@@ -176,6 +183,9 @@ entry! {
 
     fn cuGraphKernelNodeCopyAttributes (dst: Node, src: Node) {
         let ((to, _), (from, _)) = (node(dst)?, node(src)?);
+        if device::is_updatable(&to) || device::is_updatable(&from) {
+            return Err(status::INVALID_VALUE);
+        }
         let (cooperative, cluster) = match &*lock(&from.payload) {
             Payload::Kernel(kernel) => (kernel.dispatch.cooperative, kernel.dispatch.cluster),
             _ => return Err(status::INVALID_VALUE),

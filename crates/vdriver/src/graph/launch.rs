@@ -12,6 +12,8 @@ use cushim_abi::types::*;
 
 use super::build::taken;
 use super::exec::{AUTO_FREE, Exec, exec};
+use super::run::Run;
+use super::steps::Owner;
 use super::{Payload, memory};
 use crate::entry::on_stream;
 use crate::state::accelerator;
@@ -23,16 +25,20 @@ use cushim_accel::locks::lock;
 use cushim_accel::{Signal, Work};
 
 /// Submits everything of an instance that is one chain.
-fn run(slot: &mut Slot<'_>, exec: &Exec, priority: i32) -> Result<(), i32> {
+fn chain(slot: &mut Slot<'_>, exec: &Exec, priority: i32, run: &Arc<dyn Owner>) -> Result<(), i32> {
     let context = slot.context.clone();
     for (place, node) in exec.steps.order.iter().enumerate() {
+        if let Some(late) = exec.steps.late(place, &context, priority, run) {
+            slot.host(late)?;
+            continue;
+        }
         if !node.enabled.load(Ordering::Acquire) {
             continue;
         }
         let payload = lock(&node.payload);
         match &*payload {
             Payload::Kernel(kernel) => {
-                let dispatch = Box::new(kernel.dispatch.clone());
+                let dispatch = Box::new(run.clone().dispatch(kernel));
                 slot.push(Work::Dispatch(dispatch), Vec::new())?;
             }
             Payload::Copy(node) => {
@@ -64,7 +70,7 @@ fn run(slot: &mut Slot<'_>, exec: &Exec, priority: i32) -> Result<(), i32> {
                 slot.host(move || perform(&context, &batch.operations))?;
             }
             Payload::Condition(condition) => {
-                slot.host(exec.steps.branch(place, condition, &context, priority))?;
+                slot.host(exec.steps.branch(place, condition, &context, priority, run))?;
             }
             Payload::Child(_) | Payload::Empty => {}
         }
@@ -73,16 +79,17 @@ fn run(slot: &mut Slot<'_>, exec: &Exec, priority: i32) -> Result<(), i32> {
 }
 
 /// Submits everything of an instance that has branches. `begin` is complete when they may begin.
-fn run_branches(
+fn branches(
     slot: &mut Slot<'_>,
     exec: &Exec,
     priority: i32,
     begin: &Signal,
+    run: &Arc<dyn Owner>,
 ) -> Result<(), i32> {
     let context = slot.context.clone();
     let others = exec.steps.queues(context.device, priority, exec.steps.plan.lanes - 1)?;
     let queues: Vec<_> = std::iter::once(slot.queue()).chain(others).collect();
-    let waits = exec.steps.submit(&context, priority, &queues, Some(begin));
+    let waits = exec.steps.submit(&context, priority, &queues, Some(begin), run);
     slot.push(Work::Barrier, waits).map(drop)
 }
 
@@ -109,14 +116,22 @@ fn launch(exec: &Arc<Exec>, stream: &Arc<Object>) -> Result<(), i32> {
         for fill in exec.steps.values().iter().filter_map(|value| value.assign()) {
             begin = slot.push(Work::Fill(fill), Vec::new())?;
         }
+        let run = Run::new(exec, &slot.context, stream.priority);
+        let owner: Arc<dyn Owner> = run.clone();
         if exec.steps.plan.lanes > 1 {
-            run_branches(slot, exec, stream.priority, &begin)?;
+            branches(slot, exec, stream.priority, &begin, &owner)?;
         } else {
-            run(slot, exec, stream.priority)?;
+            chain(slot, exec, stream.priority, &owner)?;
         }
-        slot.push(Work::Barrier, Vec::new())
+        if run.launches() {
+            return slot.host(move || run.end());
+        }
+        let end = slot.push(Work::Barrier, Vec::new())?;
+        end.first(move |_| run.forget());
+        Ok(end)
     })?;
     // The instance may go meanwhile, its memory and what it holds of the program's not yet.
+    exec.uploaded();
     let kept = exec.clone();
     end.then(move || drop(kept));
     *last = end;
@@ -140,7 +155,9 @@ on_stream! { hStream;
 
     fn cuGraphUpload cuGraphUpload_ptsz (hGraphExec: GraphExec, hStream: Stream) {
         // Nothing is to be brought to a device.
-        exec(hGraphExec)?;
-        resolve(hStream)?.context().map(drop)
+        let exec = exec(hGraphExec)?;
+        resolve(hStream)?.context()?;
+        exec.uploaded();
+        Ok(())
     }
 }

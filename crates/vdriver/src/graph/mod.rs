@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod build;
 pub mod condition;
+pub mod device;
 pub mod exec;
 pub mod get;
 pub mod kernel;
@@ -15,6 +16,7 @@ pub mod object;
 pub mod object_api;
 pub mod params;
 pub mod plan;
+pub mod run;
 pub mod shape;
 pub mod steps;
 pub mod work;

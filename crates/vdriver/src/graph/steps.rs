@@ -10,7 +10,9 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
 use super::condition::{self, Condition, Kind, Value};
+use super::device;
 use super::plan::Plan;
+use super::work::KernelNode;
 use super::{Graph as Object, Node as Part, Payload, memory};
 use crate::context::Context;
 use crate::state::accelerator;
@@ -18,7 +20,13 @@ use crate::status;
 use crate::stream::operation::perform;
 use crate::stream::slot::{host_behind, send};
 use cushim_accel::locks::lock;
-use cushim_accel::{Queue, Signal, Work};
+use cushim_accel::{Dispatch, Queue, Signal, Work};
+
+/// Whose nodes run.
+pub trait Owner: Send + Sync {
+    /// A kernel node as this one's work.
+    fn dispatch(self: Arc<Self>, kernel: &KernelNode) -> Dispatch;
+}
 
 /// Queues by lane.
 type Queues = Vec<Arc<dyn Queue>>;
@@ -82,6 +90,9 @@ impl Flat {
                 last.push(id);
             }
             let payload = lock(&node.payload).clone();
+            if device::is_updatable(&node) {
+                self.bodies.insert(self.order.len(), Arc::new([Steps::alone(node.clone())]));
+            }
             if let Payload::Condition(condition) = &payload {
                 let body = |body: &Arc<Object>| {
                     condition::check_body(body)?;
@@ -117,7 +128,14 @@ impl Steps {
         Ok(Steps { order, plan: Plan::new(after), queues: Mutex::default(), bodies })
     }
 
-    /// Whether there are conditional nodes among them.
+    /// Of one node.
+    fn alone(node: Arc<Part>) -> Steps {
+        let plan = Plan::new(vec![Vec::new()]);
+        Steps { order: vec![node], plan, ..Steps::default() }
+    }
+
+    /// Whether there are nodes among them that are looked at when they are reached: conditional ones, and those that
+    /// kernels change.
     pub fn has_bodies(&self) -> bool {
         !self.bodies.is_empty()
     }
@@ -148,24 +166,56 @@ impl Steps {
         condition: &Arc<Condition>,
         context: &Arc<Context>,
         priority: i32,
+        run: &Arc<dyn Owner>,
     ) -> impl FnOnce() + Send + 'static {
         let (condition, bodies) = (condition.clone(), self.bodies.get(&place).cloned());
-        let context = context.clone();
+        let (context, run) = (context.clone(), run.clone());
         move || {
             let Some(bodies) = bodies else { return };
             // Work that has failed ends every loop.
             while context.healthy().is_ok()
                 && let Some(body) = condition.choice().and_then(|body| bodies.get(body))
-                && body.run(&context, priority).is_ok()
+                && body.run(&context, priority, &run).is_ok()
                 && condition.kind == Kind::While
             {}
         }
     }
 
+    /// What a node at a place does that kernels may change, on a thread of the host that may wait: what it is by then.
+    /// Nothing for other nodes.
+    pub fn late(
+        &self,
+        place: usize,
+        context: &Arc<Context>,
+        priority: i32,
+        run: &Arc<dyn Owner>,
+    ) -> Option<impl FnOnce() + Send + 'static> {
+        let node = self.order.get(place)?;
+        let bodies = self.bodies.get(&place).filter(|_| device::is_updatable(node))?.clone();
+        let (context, run) = (context.clone(), run.clone());
+        Some(move || {
+            if context.healthy().is_ok() {
+                // A queue that cannot be had is the context's failure already.
+                for body in bodies.iter() {
+                    let _ = body.run(&context, priority, &run);
+                }
+            }
+        })
+    }
+
     /// Runs them on queues of their own, and waits until they have ended.
-    fn run(&self, context: &Arc<Context>, priority: i32) -> Result<(), i32> {
+    ///
+    /// # Errors
+    /// Those of [`Steps::queues`].
+    pub fn run(
+        &self,
+        context: &Arc<Context>,
+        priority: i32,
+        run: &Arc<dyn Owner>,
+    ) -> Result<(), i32> {
         let queues = self.queues(context.device, priority, self.plan.lanes)?;
-        self.submit(context, priority, &queues, None).iter().for_each(|end| drop(end.wait()));
+        let ends = self.submit(context, priority, &queues, None, run);
+        ends.iter().for_each(|end| drop(end.wait()));
         Ok(())
     }
 
@@ -190,6 +240,7 @@ impl Steps {
         priority: i32,
         queues: &[Arc<dyn Queue>],
         begin: Option<&Signal>,
+        run: &Arc<dyn Owner>,
     ) -> Vec<Signal> {
         let mut ends: Vec<Signal> = Vec::with_capacity(self.order.len());
         for (place, (node, step)) in self.order.iter().zip(&self.plan.steps).enumerate() {
@@ -200,10 +251,14 @@ impl Steps {
                 waits.extend(begin.cloned());
             }
             waits.retain(|wait| !wait.is_done());
+            if let Some(late) = self.late(place, context, priority, run) {
+                ends.push(on_host(context, &**queue, waits, late));
+                continue;
+            }
             let done = Signal::new();
             let work = match &*lock(&node.payload) {
                 _ if !node.enabled.load(Ordering::Acquire) => Work::Barrier,
-                Payload::Kernel(kernel) => Work::Dispatch(Box::new(kernel.dispatch.clone())),
+                Payload::Kernel(kernel) => Work::Dispatch(Box::new(run.clone().dispatch(kernel))),
                 Payload::Copy(node) => Work::Copy(node.copy),
                 Payload::Fill(node) => node.fill.map_or(Work::Barrier, Work::Fill),
                 Payload::Host(function) => {
@@ -223,7 +278,7 @@ impl Steps {
                     continue;
                 }
                 Payload::Condition(condition) => {
-                    let branch = self.branch(place, condition, context, priority);
+                    let branch = self.branch(place, condition, context, priority, run);
                     ends.push(on_host(context, &**queue, waits, branch));
                     continue;
                 }

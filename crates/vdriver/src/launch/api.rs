@@ -3,15 +3,21 @@
 //! Owns `cuLaunchKernel`, `cuLaunchKernelEx`, `cuLaunchCooperativeKernel`. Must not know: how a launch is
 //! checked.
 
-use cushim_abi::structs::{ATTRIBUTE_CLUSTER_DIMENSION, ATTRIBUTE_COOPERATIVE, DriverLaunchConfig};
-use cushim_abi::types::*;
+use std::sync::Arc;
+
+use cushim_abi::structs::{
+    ATTRIBUTE_CLUSTER_DIMENSION, ATTRIBUTE_COOPERATIVE, DriverLaunchConfig, LaunchAttribute,
+};
+use cushim_abi::types::{Dim3, Event, Func, Ptr, Stream};
 
 use super::LaunchCall;
 use crate::cluster::{MOST, attribute};
 use crate::entry::PER_THREAD;
 use crate::entry::entry;
-use crate::state::take;
+use crate::graph::{Node, device};
+use crate::state::{at, give, take};
 use crate::status;
+use crate::stream::{capture, resolve_anywhere};
 
 /// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`, `_LAUNCH_COMPLETION_EVENT`.
 const EVENTS: [u32; 2] = [7, 12];
@@ -50,6 +56,13 @@ const CLUSTER_POLICY: u32 = 5;
 const NO_ATTRIBUTE: u32 = 15;
 const LATER: u32 = 17;
 
+/// The node that a captured stream ends with.
+fn captured(stream: Stream) -> Result<Arc<Node>, i32> {
+    let info = capture::info(&*resolve_anywhere(stream)?)?.ok_or(status::INVALID_VALUE)?;
+    let last = info.after.last().ok_or(status::INVALID_VALUE)?;
+    info.graph.node(*last).ok_or(status::INVALID_VALUE)
+}
+
 /// A launch with a configuration. `stream` makes of its stream the one that is meant.
 unsafe fn configured(
     config: Ptr,
@@ -65,6 +78,7 @@ unsafe fn configured(
     }
     let stream = stream(Stream(config.stream));
     let (mut cooperative, mut cluster, mut events) = (false, None, Vec::new());
+    let mut updatable = None;
     for n in 0..config.attribute_count {
         // SAFETY: as many attributes as it says.
         let attribute = unsafe { attribute(&config, n) }?;
@@ -75,10 +89,7 @@ unsafe fn configured(
             ATTRIBUTE_CLUSTER_DIMENSION => {
                 cluster = Some([a, b, c]).filter(|sides| *sides != [0; 3])
             }
-            DEVICE_UPDATABLE if a != 0 => {
-                cushim_vbase::unsupported::note("a graph node that kernels update");
-                return Err(status::NOT_SUPPORTED);
-            }
+            DEVICE_UPDATABLE if a != 0 => updatable = Some(n),
             // Recorded behind the kernel: never too early.
             id if EVENTS.contains(&id) => {
                 events.push(Event((u64::from(a) | u64::from(b) << 32) as usize));
@@ -91,6 +102,10 @@ unsafe fn configured(
             _ => {}
         }
     }
+    // Only a node of a graph can be one that kernels change.
+    if updatable.is_some() && capture::info(&*resolve_anywhere(stream)?)?.is_none() {
+        return Err(status::INVALID_VALUE);
+    }
     let sides = |dim: Dim3| [dim.x, dim.y, dim.z];
     let (grid, block) = (sides(config.grid), sides(config.block));
     let arguments = (params, extra);
@@ -98,6 +113,14 @@ unsafe fn configured(
     unsafe {
         run(function, grid, block, config.shared, stream, arguments, (cooperative, cluster))
     }?;
+    if let Some(n) = updatable {
+        let node = captured(stream)?;
+        let value = device::allow(&node, 1)?;
+        // The attribute's value lies behind its number.
+        let place = config.attributes + n as usize * size_of::<LaunchAttribute>() + 8;
+        // SAFETY: an attribute of the configuration, which takes the handle of the node.
+        give(unsafe { at(Ptr(place)) }, value)?;
+    }
     for event in events {
         // SAFETY: no pointers.
         match unsafe { cushim_vbase::api::cuEventRecord(event, stream) } {

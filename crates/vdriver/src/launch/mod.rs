@@ -101,6 +101,7 @@ pub unsafe fn prepare(function: &Arc<Function>, launch: &LaunchCall) -> Result<D
         cooperative: launch.cooperative,
         trail: cushim_accel::checks().and_then(|checks| checks.here()),
         stream: None,
+        graph: None,
     };
     accelerator().check(&dispatch).map_err(|why| {
         say_once(&why.to_string());

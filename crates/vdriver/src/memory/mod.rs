@@ -7,6 +7,7 @@ pub mod alloc;
 pub mod array;
 pub mod array_copy;
 pub mod batch;
+pub mod batch_planes;
 pub mod copy;
 pub mod ends;
 pub mod heap;

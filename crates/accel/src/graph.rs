@@ -1,0 +1,34 @@
+//! Graphs as kernels see them: the run that a kernel is part of, and what kernels change in nodes.
+//!
+//! Owns what is said, in words that neither side has to itself. Must not know: who runs graphs, who asks.
+
+/// What a kernel changes in a kernel node of a graph.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeChange {
+    /// The node's handle (`cudaGraphDeviceNode_t`).
+    pub node: u64,
+    /// What of it.
+    pub field: NodeField,
+}
+
+/// A part of a kernel node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum NodeField {
+    /// Blocks in x, y, z.
+    Grid([u32; 3]),
+    /// Bytes of the parameters, and where they begin.
+    Parameter(u64, Box<[u8]>),
+    /// Whether it is to run.
+    Enabled(bool),
+}
+
+/// A run of a graph, as the kernels among its nodes see it.
+pub trait GraphRun: Send + Sync {
+    /// The graph's handle, if kernels may launch it; else 0.
+    fn handle(&self) -> u64;
+    /// Launches a graph (`cudaGraphLaunch` of a kernel) in one of the streams that mean how.
+    ///
+    /// # Errors
+    /// The number of the error.
+    fn launch(&self, graph: u64, stream: u64) -> Result<(), i32>;
+}
