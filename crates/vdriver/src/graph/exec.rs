@@ -49,7 +49,7 @@ pub struct Exec {
     claim: Mutex<Option<Arc<()>>>,
     /// Held while a launch goes into a stream; complete when the last launch is.
     pub last: Mutex<Signal>,
-    /// Runs that have begun, or that the host has asked for.
+    /// Of a graph that kernels may launch: runs that have begun, or that the host has asked for.
     pub running: AtomicU32,
     /// The device has it: kernels may launch it.
     uploaded: AtomicBool,

@@ -123,12 +123,10 @@ fn launch(exec: &Arc<Exec>, stream: &Arc<Object>) -> Result<(), i32> {
         } else {
             chain(slot, exec, stream.priority, &owner)?;
         }
-        if run.launches() {
-            return slot.host(move || run.end());
+        match run.has_end() {
+            true => slot.host(move || run.end()),
+            false => slot.push(Work::Barrier, Vec::new()),
         }
-        let end = slot.push(Work::Barrier, Vec::new())?;
-        end.first(move |_| run.forget());
-        Ok(end)
     })?;
     // The instance may go meanwhile, its memory and what it holds of the program's not yet.
     exec.uploaded();

@@ -47,7 +47,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Of a launch by the host. Its end, or [`Run::forget`], must follow.
+    /// Of a launch by the host.
     pub fn new(exec: &Arc<Exec>, context: &Arc<Context>, priority: i32) -> Arc<Run> {
         exec.running.fetch_add(1, Ordering::AcqRel);
         Run::within(exec.clone(), context.clone(), priority, Ends::default())
@@ -59,14 +59,10 @@ impl Run {
         Arc::new(Run { exec, context, priority, children, around, tails, fired, launches })
     }
 
-    /// Whether kernels that were taken for it may launch graphs: [`Run::end`] must follow.
-    pub fn launches(&self) -> bool {
-        self.launches.load(Ordering::Acquire)
-    }
-
-    /// It has ended, and launched nothing.
-    pub fn forget(&self) {
-        self.exec.running.fetch_sub(1, Ordering::AcqRel);
+    /// Whether [`Run::end`] must follow its nodes, which have been taken: kernels may launch graphs, or the graph, of which
+    /// they must know then that it runs no more.
+    pub fn has_end(&self) -> bool {
+        self.launches.load(Ordering::Acquire) || self.exec.flags & DEVICE_LAUNCH != 0
     }
 
     /// Behind its nodes: waits for all that it fired off, runs its tail, and waits for its siblings.
