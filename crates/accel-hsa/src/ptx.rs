@@ -219,6 +219,7 @@ mod tests {
             cooperative: false,
             trail: None,
             stream: None,
+            graph: None,
         };
         let beside = Beside { rpc: 0x1_0000_0002, workspace: 9, ..Beside::default() };
         let (bytes, items) = arguments(&facts, &dispatch([33, 2, 1]), &beside).unwrap();

@@ -5,7 +5,6 @@ use vcuda::api;
 
 use crate::{bytes, device, in_child, place, place_mut, start};
 
-const NONE: Ptr = Ptr(0);
 /// `cudaStreamGraphTailLaunch`, `cudaStreamGraphFireAndForget`.
 const TAIL: u64 = 1 << 56;
 const FIRE_AND_FORGET: u64 = 2 << 56;
