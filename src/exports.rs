@@ -1,12 +1,16 @@
 //! Every function of every face, and the table of them all.
 //!
-//! Must not know: how an export of a face is written ([`crate::driver`], [`crate::offload`], [`crate::runtime`]).
+//! Must not know: how an export of a face is written ([`crate::driver`], [`crate::hip`], [`crate::offload`], [`crate::runtime`]).
 
 use cushim_interpose::site::Home;
 
 /// All hooks, for those who look functions up.
-pub(crate) static HOME: Home =
-    Home { runtime: &runtime::SITES, driver: &driver::SITES, offload: &offload::SITES };
+pub(crate) static HOME: Home = Home {
+    runtime: &runtime::SITES,
+    driver: &driver::SITES,
+    offload: &offload::SITES,
+    hip: &hip::SITES,
+};
 
 mod driver {
     use std::sync::atomic::AtomicPtr;
@@ -19,6 +23,20 @@ mod driver {
     use crate::exports::HOME;
 
     cushim_abi::driver_functions!(table);
+}
+
+mod hip {
+    use std::arch::global_asm;
+    use std::sync::atomic::AtomicPtr;
+
+    use cushim_abi::types::*;
+    use cushim_abi::{Class, HIP, HIP_BASE, Hip};
+    use cushim_interpose::site::{Hook, Site};
+
+    use crate::exports::HOME;
+    use crate::hip::table;
+
+    cushim_abi::hip_functions!(table);
 }
 
 mod offload {

@@ -3,6 +3,7 @@
 //! - [`runtime`]: the functions of libcudart, each under the version node of every major it serves;
 //! - [`driver`]: the functions of libcuda, unversioned as there;
 //! - [`offload`]: the functions of LLVM's libomptarget, under its version node;
+//! - [`hip`]: the functions of AMD's HIP runtime, each under the node of the release that brought it;
 //! - [`exports`]: all of these, and their table;
 //! - [`loader`]: `dlsym`, `dlvsym`, `dlopen`;
 //! - [`inject`]: what the driver and NVTX call where they were told to (`CUDA_INJECTION64_PATH`,
@@ -24,6 +25,7 @@
 mod hook;
 mod driver;
 mod exports;
+mod hip;
 mod inject;
 mod loader;
 mod offload;

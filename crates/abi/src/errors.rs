@@ -14,11 +14,15 @@ pub fn driver_error_name(code: i32) -> Option<&'static str> {
     find(&DRIVER, code)
 }
 
-/// The name of what `function` returned: `cu…` functions return a `CUresult`, libomptarget's `OFFLOAD_FAIL`, all others a `cudaError_t`.
+/// The name of what `function` returned: `cu…` functions return a `CUresult`, libomptarget's `OFFLOAD_FAIL`, HIP's
+/// a `hipError_t`, all others a `cudaError_t`.
 pub fn error_name(function: &str, code: i32) -> Option<&'static str> {
     if ["__tgt_", "omp_", "llvm"].iter().any(|start| function.starts_with(start)) {
         // omptarget.h: `OFFLOAD_FAIL` is ~0.
         return (code == -1).then_some("OFFLOAD_FAIL");
+    }
+    if function.starts_with("hip") || function.starts_with("__hip") {
+        return crate::hip::errors::error_name(code);
     }
     if is_driver_function(function) { driver_error_name(code) } else { runtime_error_name(code) }
 }

@@ -1,7 +1,7 @@
 //! CUDA's own types, error codes and function signatures, each declared once.
 //!
 //! Owns: the tables of functions that are hooked ([`runtime_functions!`], [`driver_functions!`],
-//! [`offload_functions!`]: LLVM's libomptarget), from which
+//! [`offload_functions!`]: LLVM's libomptarget; [`hip_functions!`]: AMD's HIP runtime), from which
 //! exports, recording and printing come, and of all others ([`runtime_queries!`], [`driver_queries!`]; both
 //! at once: [`all_runtime_functions!`], [`all_driver_functions!`]); argument types; structure layouts. Must not know: what anybody does
 //! with a call. No dependencies.
@@ -22,6 +22,8 @@ mod runtime_queries;
 mod driver_queries;
 #[macro_use]
 pub mod offload;
+#[macro_use]
+pub mod hip;
 pub mod errors;
 pub mod index;
 pub mod structs;
@@ -101,7 +103,7 @@ pub struct Function {
     pub name: &'static str,
     /// What it is about.
     pub class: Class,
-    /// Runtime majors that export it with these arguments; empty for the driver and libomptarget.
+    /// Runtime majors that export it with these arguments; empty for other libraries.
     pub majors: &'static [u32],
     /// Name, shape and number of words of each argument.
     pub args: &'static [Argument],
@@ -268,9 +270,20 @@ macro_rules! declare_offload {
     };
 }
 
+// A function that C++ exports is called as its header calls it.
+macro_rules! declare_hip {
+    ($($class:ident $how:tt $node:literal [$($name:ident $(= $mangled:ident)?)+] $args:tt -> $ret:tt;)*) => {
+        flatten! {
+            Hip HIP "The hooked functions of HIP's runtime; the number of one is its place here plus [`HIP_BASE`].";
+            $($class $how {$($name [])+} $args;)*
+        }
+    };
+}
+
 runtime_functions!(declare_runtime);
 driver_functions!(declare_driver);
 offload_functions!(declare_offload);
+hip_functions!(declare_hip);
 
 /// A function that CUDA exports, hooked or not.
 #[derive(Clone, Copy, Debug)]
@@ -349,8 +362,14 @@ pub const DRIVER_BASE: u16 = 1024;
 /// Where the numbers of libomptarget's functions begin.
 pub const OFFLOAD_BASE: u16 = 1792;
 
+/// Where the numbers of HIP's functions begin.
+pub const HIP_BASE: u16 = 1888;
+
 /// The function with number `id`, as events name it.
 pub fn function(id: u16) -> Option<&'static Function> {
+    if let Some(hip) = id.checked_sub(HIP_BASE) {
+        return HIP.get(usize::from(hip));
+    }
     if let Some(offload) = id.checked_sub(OFFLOAD_BASE) {
         return OFFLOAD.get(usize::from(offload));
     }
@@ -362,6 +381,8 @@ pub fn function(id: u16) -> Option<&'static Function> {
 
 const _: () = assert!(RUNTIME.len() < DRIVER_BASE as usize);
 const _: () = assert!(DRIVER.len() < (OFFLOAD_BASE - DRIVER_BASE) as usize);
+const _: () = assert!(OFFLOAD.len() < (HIP_BASE - OFFLOAD_BASE) as usize);
+const _: () = assert!(HIP.len() < 2048 - HIP_BASE as usize);
 
 #[cfg(test)]
 mod tests {
@@ -375,6 +396,8 @@ mod tests {
         assert_eq!(RUNTIME[Runtime::cudaMemAdvise_12 as usize].name, "cudaMemAdvise");
         let id = OFFLOAD_BASE + Offload::__tgt_target_kernel as u16;
         assert_eq!(function(id).map(|f| f.name), Some("__tgt_target_kernel"));
+        let id = HIP_BASE + Hip::hipExtModuleLaunchKernel as u16;
+        assert_eq!(function(id).map(|f| f.name), Some("hipExtModuleLaunchKernel"));
         assert!(function(u16::MAX).is_none());
     }
 
@@ -388,12 +411,12 @@ mod tests {
             }
         }
         let mut seen = std::collections::BTreeSet::new();
-        assert!(DRIVER.iter().chain(&OFFLOAD).all(|f| seen.insert(f.name)));
+        assert!(DRIVER.iter().chain(&OFFLOAD).chain(&HIP).all(|f| seen.insert(f.name)));
     }
 
     #[test]
     fn words_fit_an_event() {
-        for f in RUNTIME.iter().chain(&DRIVER).chain(&OFFLOAD) {
+        for f in RUNTIME.iter().chain(&DRIVER).chain(&OFFLOAD).chain(&HIP) {
             let words: usize = f.args.iter().map(|a| a.words).sum();
             assert!(words <= 16, "{} has {words} words", f.name);
             assert_eq!(f.spec().split(',').filter(|a| !a.is_empty()).count(), words);

@@ -22,6 +22,9 @@ pub struct FatBinaryWrapper {
 /// `FATBINC_MAGIC`.
 pub const FAT_BINARY_WRAPPER_MAGIC: u32 = 0x4662_43B1;
 
+/// The magic of HIP's wrapper, `HIPF`: the same fields, whose image is a bundle of clang's or an AMD code object.
+pub const HIP_WRAPPER_MAGIC: u32 = 0x4849_5046;
+
 /// `cudaLaunchConfig_t`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -167,6 +170,8 @@ pub mod launch_param {
     pub const BUFFER_POINTER: usize = 1;
     /// The next entry points to the buffer's size.
     pub const BUFFER_SIZE: usize = 2;
+    /// Ends HIP's list, which has the same other entries (`HIP_LAUNCH_PARAM_END`).
+    pub const HIP_END: usize = 3;
 }
 
 /// `CUDA_RESOURCE_DESC`.

@@ -1,7 +1,8 @@
 //! What a call does on a GPU, as a column of the tables of hooks: kernels, a graph, so many bytes from here to there.
 //!
 //! Owns the rows of functions that copy, set or launch a graph, by the whole exported name. Must not know: what anybody
-//! does with a call. Source: CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0.
+//! does with a call. Source: CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0;
+//! `hip_runtime_api.h` of ROCm 5.2.3.
 
 use crate::Class;
 
@@ -114,6 +115,36 @@ transfers! {
         cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz;
     Peer sync 1 [] cudaMemcpy3DPeer cudaMemcpy3DPeer_ptds;
     Peer async 1 [] cudaMemcpy3DPeerAsync cudaMemcpy3DPeerAsync_ptsz;
+    Set sync 1 [sizeBytes] hipMemset hipMemset_spt;
+    Set async 1 [sizeBytes] hipMemsetAsync hipMemsetAsync_spt;
+    Set sync 1 [count] hipMemsetD8;
+    Set sync 2 [count] hipMemsetD16;
+    Set sync 4 [count] hipMemsetD32;
+    Set async 1 [count] hipMemsetD8Async;
+    Set async 2 [count] hipMemsetD16Async;
+    Set async 4 [count] hipMemsetD32Async;
+    Set sync 1 [width height] hipMemset2D hipMemset2D_spt;
+    Set async 1 [width height] hipMemset2DAsync hipMemset2DAsync_spt;
+    Set sync 1 [] hipMemset3D;
+    Set async 1 [] hipMemset3DAsync;
+    Unsaid sync 1 [sizeBytes]
+        hipMemcpy hipMemcpy_spt hipMemcpyWithStream hipMemcpyToSymbol hipMemcpyToSymbol_spt hipMemcpyFromSymbol
+        hipMemcpyFromSymbol_spt;
+    Unsaid async 1 [sizeBytes]
+        hipMemcpyAsync hipMemcpyAsync_spt hipMemcpyToSymbolAsync hipMemcpyToSymbolAsync_spt hipMemcpyFromSymbolAsync
+        hipMemcpyFromSymbolAsync_spt;
+    HostToDevice sync 1 [sizeBytes] hipMemcpyHtoD;
+    DeviceToHost sync 1 [sizeBytes] hipMemcpyDtoH;
+    DeviceToDevice sync 1 [sizeBytes] hipMemcpyDtoD;
+    HostToDevice async 1 [sizeBytes] hipMemcpyHtoDAsync;
+    DeviceToHost async 1 [sizeBytes] hipMemcpyDtoHAsync;
+    DeviceToDevice async 1 [sizeBytes] hipMemcpyDtoDAsync;
+    Peer sync 1 [sizeBytes] hipMemcpyPeer;
+    Peer async 1 [sizeBytes] hipMemcpyPeerAsync;
+    Unsaid sync 1 [width height] hipMemcpy2D hipMemcpy2D_spt;
+    Unsaid async 1 [width height] hipMemcpy2DAsync hipMemcpy2DAsync_spt;
+    Unsaid sync 1 [] hipMemcpy3D hipMemcpy3D_spt hipMemcpyParam2D;
+    Unsaid async 1 [] hipMemcpy3DAsync hipMemcpy3DAsync_spt hipMemcpyParam2DAsync;
     Set sync 1 [N] cuMemsetD8_v2 cuMemsetD8_v2_ptds;
     Set sync 2 [N] cuMemsetD16_v2 cuMemsetD16_v2_ptds;
     Set sync 4 [N] cuMemsetD32_v2 cuMemsetD32_v2_ptds;
@@ -150,8 +181,14 @@ transfers! {
 }
 
 /// The functions that launch a graph.
-const GRAPH_LAUNCHES: &[&str] =
-    &["cudaGraphLaunch", "cudaGraphLaunch_ptsz", "cuGraphLaunch", "cuGraphLaunch_ptsz"];
+const GRAPH_LAUNCHES: &[&str] = &[
+    "cudaGraphLaunch",
+    "cudaGraphLaunch_ptsz",
+    "cuGraphLaunch",
+    "cuGraphLaunch_ptsz",
+    "hipGraphLaunch",
+    "hipGraphLaunch_spt",
+];
 
 impl Work {
     /// What the function of this class and exported name does.
@@ -192,13 +229,11 @@ pub fn launches_graph(name: &str) -> bool {
 }
 
 /// Whether a stream of 0 means the calling thread's own default stream (CUDA Runtime API, "Stream synchronization
-/// behavior"): forms with a stream argument end so. Those without one end in `_ptds`.
+/// behavior"): forms with a stream argument end so. Those without one end in `_ptds`. HIP's end in `_spt`, with one or not.
 pub const fn has_own_stream(name: &str) -> bool {
-    let form = b"_ptsz";
-    match name.as_bytes().split_last_chunk::<5>() {
-        Some((_, end)) => same(end, form),
-        None => false,
-    }
+    let name = name.as_bytes();
+    let cuda = matches!(name.split_last_chunk::<5>(), Some((_, end)) if same(end, b"_ptsz"));
+    cuda || matches!(name.split_last_chunk::<4>(), Some((_, end)) if same(end, b"_spt"))
 }
 
 const fn stands(names: &[&str], name: &str) -> bool {
@@ -229,10 +264,10 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DRIVER, Function, RUNTIME};
+    use crate::{DRIVER, Function, HIP, RUNTIME};
 
     fn all() -> impl Iterator<Item = &'static Function> {
-        RUNTIME.iter().chain(&DRIVER)
+        RUNTIME.iter().chain(&DRIVER).chain(&HIP)
     }
 
     #[test]
@@ -283,7 +318,8 @@ mod tests {
         assert!(!has_own_stream("cudaMemcpy_ptds") && !has_own_stream("ptsz"));
         assert!(!has_own_stream("cudaLaunchKernel"));
         for f in all().filter(|f| f.own_stream) {
-            let other = f.name.strip_suffix("_ptsz").unwrap();
+            let form = ["_ptsz", "_spt"].iter().find_map(|end| f.name.strip_suffix(end));
+            let other = form.unwrap();
             assert!(all().any(|f| f.name == other), "{other}");
         }
     }

@@ -57,6 +57,15 @@ pub enum Arguments {
 /// # Safety
 /// `extra` is null or a list that ends with `CU_LAUNCH_PARAM_END`, as CUDA takes it.
 pub(crate) unsafe fn arguments(params: usize, extra: usize) -> Arguments {
+    // SAFETY: as the caller promises.
+    unsafe { ended_by(launch_param::END, params, extra) }
+}
+
+/// As [`arguments`], of a list that ends with `end`: HIP has a value of its own for that.
+///
+/// # Safety
+/// `extra` is null or a list that ends so.
+pub(crate) unsafe fn ended_by(end: usize, params: usize, extra: usize) -> Arguments {
     if params != 0 {
         return Arguments::Pointers(params as *const *const u8);
     }
@@ -68,7 +77,7 @@ pub(crate) unsafe fn arguments(params: usize, extra: usize) -> Arguments {
     for pair in 0..8usize {
         // SAFETY: as the caller promises; the end was not reached yet.
         let key = unsafe { (extra as *const usize).add(pair * 2).read_unaligned() };
-        if key == launch_param::END {
+        if key == end {
             break;
         }
         // SAFETY: an entry is a key and a value.

@@ -12,7 +12,7 @@ use std::ffi::CStr;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper};
+use cushim_abi::structs::{FAT_BINARY_WRAPPER_MAGIC, FatBinaryWrapper, HIP_WRAPPER_MAGIC};
 use cushim_image::{Extent, Format, Limits};
 
 pub use cushim_image::{Param, ParamLayout, ParamType};
@@ -104,8 +104,8 @@ impl Code {
         }
     }
 
-    /// What `code` points to, as `__cudaRegisterFatBinary`, `cuLibraryLoadData` and `cuModuleLoadData`
-    /// take it: a wrapper, a fat binary, a cubin, or PTX text.
+    /// What `code` points to, as `__cudaRegisterFatBinary`, `cuLibraryLoadData`, `cuModuleLoadData` and HIP's functions
+    /// like these take it: a wrapper, a fat binary, a cubin, PTX text, a bundle of clang's, a code object of AMD's.
     ///
     /// # Safety
     /// `code` is what the program passed and CUDA accepted.
@@ -116,7 +116,8 @@ impl Code {
         }
         let mut data = code;
         // SAFETY: CUDA read these four bytes; PTX text has at least ".version".
-        if unsafe { (code as *const u32).read_unaligned() } == FAT_BINARY_WRAPPER_MAGIC {
+        let magic = unsafe { (code as *const u32).read_unaligned() };
+        if matches!(magic, FAT_BINARY_WRAPPER_MAGIC | HIP_WRAPPER_MAGIC) {
             // SAFETY: the magic says that it is a wrapper.
             data = unsafe { (code as *const FatBinaryWrapper).read_unaligned() }.data;
         }
@@ -299,6 +300,7 @@ unsafe fn measure(data: usize) -> Option<(usize, &'static str)> {
                     Format::Ptx => "ptx",
                     Format::LinkedPtx => "linked-ptx",
                     Format::AmdgpuElf => "hsaco",
+                    Format::Bundle | Format::CompressedBundle => "bundle",
                     _ => "image",
                 };
                 return Some((usize::try_from(length).ok()?, kind));

@@ -12,7 +12,7 @@
 //!   past the runtime; [`gputime`]: what the GPU did for a call; [`nvtx`]: the program's own ranges; [`redirect`]: other
 //!   images and kernels in the place of the program's; [`tools`]: a user's libraries, asked at images, launches and calls.
 //! - [`record`]: storing events; [`observe`]: calls that are only recorded; [`forward`]: calls forwarded with their event.
-//! - [`runtime`], [`driver`], [`offload`], [`loader`]: the calls that need more, by face. Of these [`launch`] has the launches,
+//! - [`runtime`], [`driver`], [`offload`], [`hip`], [`loader`]: the calls that need more, by face. Of these [`launch`] has the launches,
 //!   [`contexts`] the driver's contexts, [`variables`] what is registered besides kernels; [`library`], [`graph`],
 //!   [`profiler`] serve both; [`weak`]: references that must stay null.
 //!
@@ -34,6 +34,7 @@ pub mod given;
 pub mod gputime;
 pub mod graph;
 mod handle;
+pub mod hip;
 pub mod interned;
 mod keep;
 pub mod launch;
@@ -47,6 +48,7 @@ pub mod names;
 pub mod nvtx;
 pub mod observe;
 pub mod offload;
+
 pub mod origin;
 pub mod profiler;
 mod ranges;

@@ -33,10 +33,13 @@ unsafe fn concerns_us<'a>(name: *const c_char) -> Option<&'a CStr> {
     let ours = match bytes {
         [b'c', b'u', ..] => true,
         [b'_', b'_', rest @ ..] => {
-            [&b"cuda"[..], b"tgt_", b"llvmPush"].iter().any(|start| rest.starts_with(start))
+            [&b"cuda"[..], b"tgt_", b"llvmPush", b"hip"].iter().any(|start| rest.starts_with(start))
         }
         [b'o', b'm', b'p', b'_', ..] => true,
         [b'l', b'l', b'v', b'm', ..] => true,
+        [b'h', b'i', b'p', ..] => true,
+        // What C++ exports of HIP's.
+        [b'_', b'Z', b'2', b'4', b'h', b'i', b'p', ..] => true,
         _ => false,
     };
     ours.then_some(name)
@@ -229,7 +232,10 @@ fn between(caller: usize, name: &CStr) -> *mut c_void {
 
 fn is_hooked(home: &Home, name: &CStr) -> bool {
     let runtime = home.runtime.iter().any(|sites| sites.first().is_some_and(|s| s.name == name));
-    runtime || home.driver_site(name).is_some() || home.offload_site(name).is_some()
+    runtime
+        || home.driver_site(name).is_some()
+        || home.offload_site(name).is_some()
+        || home.hip_site(name).is_some()
 }
 
 fn is_ours(address: *mut c_void) -> bool {
@@ -270,6 +276,10 @@ fn wrap(home: &'static Home, name: &CStr, found: *mut c_void) -> *mut c_void {
         // libomp and others have functions of these names for themselves.
         let is_libomptarget = object.symbol(c"__tgt_register_lib", Version::Any).is_some();
         is_libomptarget.then_some(site)
+    } else if let Some(site) = home.hip_site(name) {
+        // Of AMD's own runtime: others that have HIP's functions (chipStar) have other images.
+        let is_hip = object.symbol(c"__hipRegisterFatBinary", Version::Node(c"hip_4.2")).is_some();
+        is_hip.then_some(site)
     } else {
         object.soname().and_then(|soname| home.runtime_site(name, soname))
     };
@@ -279,6 +289,29 @@ fn wrap(home: &'static Home, name: &CStr, found: *mut c_void) -> *mut c_void {
             site.hook.0.cast_mut().cast()
         }
         None => found,
+    }
+}
+
+/// Replaces the pointer at `out`, which `hipGetProcAddress` wrote for `symbol`, by its hook: of the form for the thread's own
+/// stream if it is that form's.
+///
+/// # Safety
+/// A successful call wrote a pointer at `out`, or `out` is null.
+pub unsafe fn wrap_hip_pointer(home: &'static Home, symbol: &CStr, out: usize) {
+    if out == 0 {
+        return;
+    }
+    let to = out as *mut usize;
+    // SAFETY: as the caller promises.
+    let found = unsafe { to.read_unaligned() };
+    let wanted = symbol.to_bytes();
+    let mut sites = home.hip.iter().filter(|site| {
+        let name = site.name.to_bytes();
+        name == wanted || name.strip_suffix(b"_spt") == Some(wanted)
+    });
+    if let Some(site) = sites.find(|site| site.real() as usize == found) {
+        // SAFETY: as the caller promises; the program's own place.
+        unsafe { to.write_unaligned(site.hook.0 as usize) };
     }
 }
 

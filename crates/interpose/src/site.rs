@@ -55,6 +55,8 @@ pub struct Home {
     pub driver: &'static [Site],
     /// LLVM's libomptarget's.
     pub offload: &'static [Site],
+    /// HIP's runtime's.
+    pub hip: &'static [Site],
 }
 
 /// `CU_STREAM_PER_THREAD`.
@@ -90,9 +92,10 @@ impl Site {
 }
 
 impl Home {
-    /// Forgets the real functions of the runtime and of libomptarget: a library that held one may be going away.
+    /// Forgets the real functions of the runtimes and of libomptarget: a library that held one may be going away.
     pub fn forget_runtime(&self) {
-        for site in self.runtime.iter().copied().flatten().chain(self.offload) {
+        let others = self.offload.iter().chain(self.hip);
+        for site in self.runtime.iter().copied().flatten().chain(others) {
             site.real.store(std::ptr::null_mut(), Ordering::Release);
         }
     }
@@ -105,6 +108,11 @@ impl Home {
     /// The hook of libomptarget's function with this exported name.
     pub fn offload_site(&self, name: &CStr) -> Option<&'static Site> {
         self.offload.iter().find(|site| site.name == name)
+    }
+
+    /// The hook of HIP's function with this exported name.
+    pub fn hip_site(&self, name: &CStr) -> Option<&'static Site> {
+        self.hip.iter().find(|site| site.name == name)
     }
 
     /// The runtime hook with this exported name and version node.

@@ -239,7 +239,13 @@ fn what_is_not_translated_is_refused_by_name_and_line() {
 .visible .entry good() {{ ret; }}
 .visible .entry asks() {{ .reg .pred p; .reg .b64 a; isspacep.param p, a; ret; }}
 .visible .entry prints() {{ .reg .b32 r;
- {{ .param .b64 f; .param .b64 a; .param .b32 u; call (u), elsewhere, (f, a); ld.param.b32 r, [u]; }} ret; }}"
+ {{ .param .b64 f; .param .b64 a; .param .b32 u; call (u), elsewhere, (f, a); ld.param.b32 r, [u]; }} ret; }}
+.global .texref image; .global .surfref plane;
+.visible .entry samples() {{ .reg .f32 f<5>; tex.2d.v4.f32.f32 {{f1, f2, f3, f4}}, [image, {{f1, f2}}]; ret; }}
+.visible .entry handle() {{ .reg .b64 a; .reg .f32 f<5>; tex.2d.v4.f32.f32 {{f1, f2, f3, f4}}, [a, {{f1, f2}}]; ret; }}
+.visible .entry stores() {{ .reg .b32 r<3>; sust.b.1d.b32.trap [plane, {{r1}}], r2; ret; }}
+.visible .entry asks_width() {{ .reg .b32 r; txq.width.b32 r, [image]; ret; }}
+.visible .entry named() {{ .reg .b64 a; mov.u64 a, image; ret; }}"
     );
     let target = cushim_translate::Target::from_name("gfx1030").unwrap();
     let made = cushim_translate::amdgpu::emit(&module(&text), &target);
@@ -252,6 +258,11 @@ fn what_is_not_translated_is_refused_by_name_and_line() {
         [
             "asks: line 6: whether an address is one of parameters",
             "prints: line 8: a call of `elsewhere`, which no module defines",
+            "samples: line 10: an access to a texture (`image`)",
+            "handle: line 11: an access to a texture",
+            "stores: line 12: an access to a surface (`plane`)",
+            "asks_width: line 13: a question about a texture or surface (`image`)",
+            "named: line 14: `image`: a texture or surface reference, and no texture is translated",
         ]
     );
     assert!(!made.ir.contains("@\"asks\""), "{}", made.ir);
@@ -281,6 +292,34 @@ fn barriers_count_threads() {
         _ => 3 * (t - 64) + 3000 + 6 * 100_000 + 10_000_000,
     });
     assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+}
+
+/// The same in functions that are called: warps 0 and 1 give to warps 2 and 3, of which the last has 20 lanes; warp 4 has ended.
+#[test]
+fn barriers_count_threads_in_functions() {
+    let text = format!(
+        ".shared .align 4 .b32 cells[64];
+         .func give(.param .b32 which) {{ .reg .b32 %a<5>; ld.param.b32 %a1, [which]; mov.u32 %a2, cells;
+         mad.lo.u32 %a2, %a1, 4, %a2; add.u32 %a3, %a1, 1000; st.shared.u32 [%a2], %a3; bar.arrive 1, 128; ret; }}
+         .func (.param .b32 got) take(.param .b32 which) {{ .reg .b32 %a<5>; ld.param.b32 %a1, [which];
+         bar.sync 1, 128; mov.u32 %a2, cells; mad.lo.u32 %a2, %a1, 4, %a2; ld.shared.u32 %a3, [%a2];
+         st.param.b32 [got], %a3; bar.sync 2, 64; ret; }}
+         {BEGIN}
+         mov.u32 %r9, 7; setp.ge.u32 %p1, %t, 128; @%p1 ret; and.b32 %r1, %t, 63;
+         setp.ge.u32 %p1, %t, 64; @%p1 bra take;
+         {{ .param .b32 w; st.param.b32 [w], %r1; call give, (w); }} bra end;
+         take: {{ .param .b32 w; .param .b32 g; st.param.b32 [w], %r1; call (g), take, (w); ld.param.b32 %r9, [g]; }}
+         end: st.global.u32 [%o], %r9; ret; }}"
+    );
+    for threads in [116, 160] {
+        let found = words(&text, threads, threads as usize);
+        let expected = (0..threads).map(|t| match t {
+            0..64 => 7,
+            64..128 => t - 64 + 1000,
+            _ => 0,
+        });
+        assert!(found.is_empty() || found == expected.collect::<Vec<u32>>(), "{found:?}");
+    }
 }
 
 /// Loops that wait for other lanes are translated as steps, and others are not.

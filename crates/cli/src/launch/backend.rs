@@ -40,7 +40,7 @@ pub struct BackendArgs {
     /// A GPU in software for AMD's runtime; several with commas: gfx90a,gfx1030
     ///
     /// AMD's own user-mode runtime (libhsa-runtime64.so.1) gets cushim's GPU instead of the kernel driver's: for
-    /// --backend hsa, and, with `cushim run` and no --backend, for a program that uses AMD's HIP or HSA itself.
+    /// --backend hsa, and, with no --backend, for a program that uses AMD's HIP or HSA itself.
     #[arg(long, value_name = "GPU", value_delimiter = ',')]
     pub emulate: Vec<super::emulate::Emulated>,
 
@@ -156,14 +156,16 @@ impl BackendArgs {
     /// is meant where nothing is said.
     pub fn resolve(&self, library: Option<&Path>, default: Backend) -> Result<Cuda, Error> {
         let library = preload::find_library(library)?;
-        let asked = self.backend.unwrap_or(default);
+        // A program of HIP or HSA needs no CUDA.
+        let emulated = if self.emulate.is_empty() { default } else { Backend::Native };
+        let asked = self.backend.unwrap_or(emulated);
         let chosen = match asked {
             Backend::Auto => automatic(&library).0,
             named => named,
         };
-        if !self.emulate.is_empty() && chosen != Backend::Hsa {
+        if !self.emulate.is_empty() && self.backend.is_some() && chosen != Backend::Hsa {
             return Err(Error::Usage(format!(
-                "--emulate cannot be used with --backend {}: it is for --backend hsa, and for `cushim run` without --backend",
+                "--emulate cannot be used with --backend {}: it is for --backend hsa, and for programs of HIP or HSA without --backend",
                 chosen.word()
             )));
         }

@@ -377,7 +377,12 @@ impl Text {
             "size" | "uint" | "u64" | "dim" => value.to_string(),
             "flags" if value == 0 => "0".to_owned(),
             "value" => Value::read(None, &value.to_le_bytes()).text(self.style.ellipsis()),
-            "memcpykind" => copy_kind(value).map_or_else(|| value.to_string(), str::to_owned),
+            "memcpykind" => match copy_kind(value) {
+                // HIP has CUDA's numbers.
+                Some(name) if seen.name().starts_with("hip") => name.replacen("cuda", "hip", 1),
+                Some(name) => name.to_owned(),
+                None => value.to_string(),
+            },
             "stream" => handle(Handle::Stream),
             "event" => handle(Handle::Event),
             "graph" => handle(Handle::Graph),

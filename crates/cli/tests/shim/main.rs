@@ -14,6 +14,7 @@ mod files;
 mod gpuevents;
 mod gputime;
 mod headers;
+mod hip;
 mod imports;
 mod inside;
 mod lab;

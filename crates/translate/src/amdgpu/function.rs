@@ -11,7 +11,7 @@ use crate::llvm::{Body, Type, Value};
 use crate::ops;
 use crate::refusal::Refused;
 use crate::target::Target;
-use cushim_ptx::ir::{Arg, Base, Callee, Dst, Function, Inst, Module, Place, Src};
+use cushim_ptx::ir::{Arg, Base, Callee, Dst, Function, Inst, Module, Place, Src, Symbol};
 use cushim_ptx::sem::{Control, Operation};
 use std::collections::BTreeSet;
 
@@ -330,8 +330,20 @@ impl<'a> Emitter<'a> {
             Operation::Nothing => Ok(()),
             Operation::Control(Control::Call) => self.call(inst),
             Operation::Mbarrier(what) => self.mbarrier(inst, what),
-            other => Err(self.refused(unknown(&other))),
+            other => Err(self.refused(format!("{}{}", unknown(&other), self.reference(inst)))),
         }
+    }
+
+    /// The texture or surface reference that an instruction names, behind what it is.
+    fn reference(&self, inst: &Inst) -> String {
+        let named = inst.src.iter().find_map(|src| match src {
+            Src::Address(Symbol::Global(n), _)
+            | Src::Memory(Base::Symbol(Symbol::Global(n)), _) => {
+                self.module.globals.get(*n as usize)
+            }
+            _ => None,
+        });
+        named.filter(|g| g.reference).map_or(String::new(), |g| format!(" (`{}`)", g.name))
     }
 
     /// Gives result `n` a value, if it is wanted.

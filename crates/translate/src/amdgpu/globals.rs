@@ -12,7 +12,7 @@ use std::fmt::Write;
 /// Why a variable is not there; a function that names it is refused.
 pub(super) fn missing(module: &Module, global: &Global) -> Option<&'static str> {
     if global.reference {
-        return Some("a texture or surface reference");
+        return Some("a texture or surface reference, and no texture is translated");
     }
     let fits = |r: &Relocation| {
         let whole = r.width == 8 && r.mask.is_none();

@@ -86,7 +86,7 @@ impl Emitter<'_> {
                     return Err(self.refused("a variable that is not there"));
                 };
                 if let Some(why) = globals::missing(self.module, global) {
-                    return Err(self.refused(why));
+                    return Err(self.refused(format!("`{}`: {why}", global.name)));
                 }
                 if let Some(prefix) = globals::indirect(global) {
                     let holder = globals::holder(self.names, prefix, n);

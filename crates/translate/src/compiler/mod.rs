@@ -5,7 +5,6 @@
 mod find;
 
 use crate::target::Target;
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -47,6 +46,8 @@ pub struct Compiler {
     program: PathBuf,
     /// What it says of itself.
     version: String,
+    /// Target triple and data layout, as it wants them at the head of a module.
+    head: String,
 }
 
 /// The longest message that is kept, in bytes.
@@ -80,19 +81,23 @@ impl Compiler {
         }))
     }
 
-    /// The compiler at a path, if it is one and knows AMD's targets.
+    /// The compiler at a path, if it is one and knows AMD's targets. It is started once: what it makes of nothing says its
+    /// version, and what a module begins with.
     pub fn at(program: &Path) -> Option<Compiler> {
         let output = started(program)
-            .args(["--target=amdgcn-amd-amdhsa", "--version"])
+            .args(["--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "c", "-S", "-emit-llvm"])
+            .args(["-o", "-", "-"])
             .stdin(Stdio::null())
+            .stderr(Stdio::null())
             .output()
             .ok()?;
-        let version = String::from_utf8_lossy(&output.stdout).into_owned();
-        let targets =
-            started(program).args(["--print-targets"]).stdin(Stdio::null()).output().ok()?;
-        let targets = String::from_utf8_lossy(&targets.stdout);
-        let knows = output.status.success() && targets.contains("amdgcn");
-        knows.then(|| Compiler { program: program.to_owned(), version })
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines =
+            |start: &'static str| text.lines().filter(move |line: &&str| line.starts_with(start));
+        let head: String = lines("target ").map(|line| line.to_owned() + "\n").collect();
+        let version: String = lines("!").collect();
+        let knows = output.status.success() && head.contains("\"amdgcn-amd-amdhsa\"");
+        knows.then(|| Compiler { program: program.to_owned(), version, head })
     }
 
     /// Where it is.
@@ -105,31 +110,10 @@ impl Compiler {
         &self.version
     }
 
-    /// Target triple and data layout, as this compiler wants them at the head of a module.
-    fn head(&self, target: &Target) -> Result<String, Error> {
-        let mut command = self.command(target);
-        command.args(["-x", "c", "-S", "-emit-llvm", "-o", "-", "-"]);
-        let output = self.run(command, "", target)?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        Ok(text
-            .lines()
-            .filter(|line| line.starts_with("target "))
-            .map(|l| l.to_owned() + "\n")
-            .collect())
-    }
-
-    fn command(&self, target: &Target) -> Command {
-        let mut command = started(&self.program);
-        let cpu = format!("-mcpu={}", target.name());
-        command.args(["--target=amdgcn-amd-amdhsa", &cpu, "-nogpulib", "-O3"]);
-        command
-    }
-
     fn run(&self, mut command: Command, input: &str, target: &Target) -> Result<Output, Error> {
-        let problem = |e: std::io::Error| Error::Started {
-            program: self.program.clone(),
-            problem: e.to_string(),
-        };
+        let program = PathBuf::from(command.get_program());
+        let problem =
+            |e: std::io::Error| Error::Started { program: program.clone(), problem: e.to_string() };
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(problem)?;
         // Whoever does not read all of it says why.
@@ -145,38 +129,45 @@ impl Compiler {
         let said = String::from_utf8_lossy(&output.stderr);
         let end = said.char_indices().map(|(at, _)| at).take_while(|at| *at < LONGEST).last();
         Err(Error::Failed {
-            program: self.program.clone(),
+            program: program.clone(),
             target: target.name().to_owned(),
             status: output.status.to_string(),
             said: said.get(..end.unwrap_or(0)).unwrap_or_default().to_owned(),
         })
     }
 
-    /// A code object of a module's text without triple and data layout.
+    /// A code object of a module's text without triple and data layout. The linker is asked here: a driver that has two jobs
+    /// starts itself once more for the first.
     ///
     /// # Errors
     /// The compiler cannot be started, or does not take the text.
     pub fn compile(&self, ir: &str, target: &Target) -> Result<Vec<u8>, Error> {
-        let text = self.head(target)? + ir;
-        let mut command = self.command(target);
+        let problem = |what: &str, e: std::io::Error| Error::Started {
+            program: self.program.clone(),
+            problem: format!("{what}: {e}"),
+        };
+        let folder = find::temporary().map_err(|e| problem("a folder for its output", e))?;
+        let [object, out] = ["object", "code"].map(|name| folder.path().join(name));
+        let mut command = started(&self.program);
+        let cpu = format!("-mcpu={}", target.name());
+        command.args(["--target=amdgcn-amd-amdhsa", &cpu, "-nogpulib", "-O3"]);
         // Local memory stays local: shared memory is the launch's, whose dynamic part the compiler does not know.
-        command.args(["-mllvm", "-disable-promote-alloca-to-lds"]);
+        command.args(["-mllvm", "-disable-promote-alloca-to-lds", "-x", "ir", "-"]);
+        let text = self.head.clone() + ir;
         // The linker beside it, so that nothing of another version takes part.
-        if let Some(linker) = find::linker(&self.program) {
-            let mut option = OsString::from("--ld-path=");
-            option.push(linker);
-            command.arg(option);
+        match find::linker(&self.program) {
+            Some(linker) => {
+                command.arg("-c").arg("-o").arg(&object);
+                self.run(command, &text, target)?;
+                let mut link = started(&linker);
+                link.args(["--no-undefined", "-shared"]).arg(&object).arg("-o").arg(&out);
+                self.run(link, "", target)?;
+            }
+            None => {
+                command.arg("-o").arg(&out);
+                self.run(command, &text, target)?;
+            }
         }
-        let folder = find::temporary().map_err(|e| Error::Started {
-            program: self.program.clone(),
-            problem: format!("a folder for its output: {e}"),
-        })?;
-        let out = folder.path().join("code");
-        command.args(["-x", "ir", "-", "-o"]).arg(&out);
-        self.run(command, &text, target)?;
-        std::fs::read(&out).map_err(|e| Error::Started {
-            program: self.program.clone(),
-            problem: format!("its output cannot be read: {e}"),
-        })
+        std::fs::read(&out).map_err(|e| problem("its output cannot be read", e))
     }
 }

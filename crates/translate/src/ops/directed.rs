@@ -121,6 +121,9 @@ pub(super) fn fused(b: &mut Body, given: [Value; 3], round: Round) -> Value {
     let addend = b.fit(z.mantissa, WIDE);
     let of_product = b.op("add", x.exponent, y.exponent);
     let of_product = b.op("sub", of_product, word(2 * BIAS as i32));
+    // A product of zero has no place of its own: above the addend it would move that out of sight.
+    let nothing = b.op("or", x.zero, y.zero);
+    let of_product = b.select(nothing, word(2 - 2 * BIAS as i32), of_product);
     let of_addend = b.op("sub", z.exponent, word(BIAS as i32));
     // The one with the larger exponent moves to the left, as far as there is room, then the other to the right.
     let apart = b.op("sub", of_product, of_addend);

@@ -1,0 +1,105 @@
+/* HIP's calls in each form that cushim sees, with values that differ: `forms`. `many N`: that many launches. `bundle FILE`: a
+   bundle of clang's from a file is registered, then loaded as a module, and a kernel `add` of both is launched. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "stub.h"
+
+static char stub_a, stub_b, variable, *managed;
+static int number = 42;
+static void *args[] = {&number};
+static struct wrapper wrapper = {0x48495046, 1, "__CLANG_OFFLOAD_BUNDLE__\0\0\0\0\0\0\0", NULL};
+
+static void **registered(const void *image) {
+    wrapper.image = image ? image : wrapper.image;
+    void **m = __hipRegisterFatBinary(&wrapper);
+    __hipRegisterFunction(m, &stub_a, "_Z1aPi", "_Z1aPi", -1u, NULL, NULL, NULL, NULL, NULL);
+    __hipRegisterFunction(m, &stub_b, "add", "add", 256, NULL, NULL, NULL, NULL, NULL);
+    __hipRegisterVar(m, &variable, "variable", "variable", 0, 16, 1, 0);
+    __hipRegisterManagedVar(m, (void **)&managed, NULL, "managed", 64, 8);
+    return m;
+}
+
+static void forms(void) {
+    struct dim3 grid = {8, 2, 1}, block = {64, 2, 1}, none = {0, 1, 1};
+    int buffer = 43;
+    size_t size = sizeof buffer;
+    void *extra[] = {(void *)1, &buffer, (void *)2, &size, (void *)3};
+    void *stream, *module, *function, *memory;
+    void **m = registered(NULL);
+    printf("%d\n", hipStreamCreate(&stream));
+    printf("%d\n", hipLaunchKernel(&stub_a, grid, block, args, 16, stream));
+    printf("%d\n", hipLaunchKernel(&stub_a, none, block, args, 0, NULL));
+    printf("%d\n", hipLaunchKernel_spt(&stub_b, grid, block, args, 17, NULL));
+    printf("%d\n", hipExtLaunchKernel(&stub_a, grid, block, args, 18, stream, stream, stream, 3));
+    printf("%d\n", hipLaunchCooperativeKernel(&stub_b, grid, block, args, 19, stream));
+    struct launch_params list[] = {{&stub_a, grid, block, args, 20, stream}, {&stub_b, block, grid, args, 21, NULL}};
+    printf("%d\n", hipLaunchCooperativeKernelMultiDevice(list, 2, 0));
+    printf("%d\n", hipExtLaunchMultiKernelMultiDevice(list, 1, 1));
+    printf("%d\n", hipModuleLoadData(&module, wrapper.image));
+    printf("%d\n", hipModuleGetFunction(&function, module, "_Z1bi"));
+    printf("%d\n", hipModuleLaunchKernel(function, 4, 3, 2, 32, 2, 1, 22, stream, args, NULL));
+    /* Without a list of pointers: a buffer. */
+    printf("%d\n", hipModuleLaunchKernel(function, 5, 1, 1, 64, 1, 1, 0, NULL, NULL, extra));
+    /* In work-items: 4 and 7 blocks. */
+    printf("%d\n", EXT_LAUNCH(function, 256, 1, 1, 64, 1, 1, 23, stream, args, NULL, NULL, NULL, 5));
+    printf("%d\n", HCC_LAUNCH(function, 700, 1, 1, 100, 1, 1, 24, NULL, args, NULL, NULL, NULL));
+    printf("%d\n", hipModuleUnload(module));
+    printf("%d\n", hipMalloc(&memory, 4096));
+    printf("%d\n", hipMemcpy(memory, &number, 4, 1));
+    printf("%d\n", hipMemcpy(NULL, memory, 4, 2));
+    printf("%d\n", hipMemcpyAsync(memory, &number, 4, 4, stream));
+    printf("%d\n", hipMemset(memory, 3, 256));
+    printf("%d\n", hipMemset3D((struct pitched){memory, 64, 60, 4}, 7, (struct extent){32, 4, 2}));
+    printf("%d\n", hipFree(memory));
+    int (*launch)(const void *, struct dim3, struct dim3, void **, size_t, void *) = NULL;
+    for (unsigned flags = 0; flags < 2; flags++) {
+        printf("%d\n", hipGetProcAddress("hipLaunchKernel", (void **)&launch, 60000000, flags, NULL));
+        printf("%d\n", launch(&stub_a, grid, block, args, 30 + flags, NULL));
+    }
+    launch = dlsym(RTLD_DEFAULT, "hipLaunchKernel");
+    printf("%d\n", launch ? launch(&stub_a, grid, block, args, 32, NULL) : -1);
+    printf("%d\n", hipStreamSynchronize(stream));
+    __hipUnregisterFatBinary(m);
+}
+
+static void *contents(const char *file) {
+    FILE *f = fopen(file, "rb");
+    if (!f) exit(3);
+    fseek(f, 0, SEEK_END);
+    long size = ftell(f);
+    void *at = malloc(size);
+    rewind(f);
+    if (fread(at, 1, size, f) != (size_t)size) exit(4);
+    fclose(f);
+    return at;
+}
+
+int main(int argc, char **argv) {
+    struct dim3 grid = {1, 1, 1}, block = {64, 1, 1};
+    if (argc > 2 && !strcmp(argv[1], "many")) {
+        void **m = registered(NULL);
+        int failed = 0;
+        for (int i = 0; i < atoi(argv[2]); i++) failed += hipLaunchKernel(&stub_a, grid, block, args, 0, NULL) != 0;
+        __hipUnregisterFatBinary(m);
+        return failed != 0;
+    }
+    if (argc > 2 && !strcmp(argv[1], "bundle")) {
+        void *image = contents(argv[2]), *module, *function;
+        /* add(const float *, const float *, float *, int) */
+        void *a = (void *)0x1000, *b = (void *)0x2000, *c = (void *)0x3000;
+        void *given[] = {&a, &b, &c, &number};
+        void **m = registered(image);
+        printf("%d\n", hipLaunchKernel(&stub_b, grid, block, given, 0, NULL));
+        printf("%d\n", hipModuleLoadData(&module, image));
+        free(image);
+        printf("%d\n", hipModuleGetFunction(&function, module, "add"));
+        printf("%d\n", hipModuleLaunchKernel(function, 2, 1, 1, 64, 1, 1, 0, NULL, given, NULL));
+        __hipUnregisterFatBinary(m);
+        return 0;
+    }
+    forms();
+    return 0;
+}

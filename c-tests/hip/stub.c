@@ -1,0 +1,87 @@
+/* A libamdhip64 for tests: it runs nothing, says what reached it on standard output, and answers 0; a launch with a grid of 0
+   blocks is refused (9), a copy to nowhere too (1). STUB_QUIET: it says nothing. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "stub.h"
+
+#define SAY(...) do { if (!getenv("STUB_QUIET")) { printf(__VA_ARGS__); fflush(stdout); } } while (0)
+
+/* A handle for each fat binary: its address is looked at by nobody. */
+static void *handles[64];
+static int used;
+
+void **__hipRegisterFatBinary(const void *at) {
+    const struct wrapper *w = at;
+    SAY("register %x %u\n", w->magic, w->version);
+    return &handles[used++ % 64];
+}
+void __hipUnregisterFatBinary(void **modules) {
+    (void)modules;
+    SAY("unregister\n");
+}
+void __hipRegisterFunction(void **m, const void *host, char *device, const char *name, unsigned limit, void *tid, void *bid, void *block, void *grid, int *warp) {
+    (void)m, (void)host, (void)tid, (void)bid, (void)block, (void)grid, (void)warp;
+    SAY("function %s %s %u\n", device, name, limit);
+}
+void __hipRegisterVar(void **m, void *var, char *host, char *device, int ext, size_t size, int constant, int global) {
+    (void)m, (void)var, (void)host;
+    SAY("variable %s %d %zu %d %d\n", device, ext, size, constant, global);
+}
+void __hipRegisterManagedVar(void *m, void **pointer, void *init, const char *name, size_t size, unsigned align) {
+    (void)m, (void)pointer, (void)init;
+    SAY("managed %s %zu %u\n", name, size, align);
+}
+
+/* The first argument of all kernels of the tests is an int. */
+static int launched(const char *how, const unsigned *shape, size_t shared, void **args, void **extra) {
+    int first = args ? *(int *)args[0] : extra ? *(int *)extra[1] : -1;
+    SAY("%s <%u,%u,%u | %u,%u,%u | %zu> %d\n", how, shape[0], shape[1], shape[2], shape[3], shape[4], shape[5], shared, first);
+    return shape[0] ? 0 : 9;
+}
+#define SHAPE(grid, block) (unsigned[]){(grid).x, (grid).y, (grid).z, (block).x, (block).y, (block).z}
+#define GIVEN (unsigned[]){gx, gy, gz, bx, by, bz}
+#define DIMS const void *f, struct dim3 grid, struct dim3 block, void **args
+int hipLaunchKernel(DIMS, size_t shared, void *stream) { (void)f, (void)stream; return launched("kernel", SHAPE(grid, block), shared, args, 0); }
+int hipLaunchKernel_spt(DIMS, size_t shared, void *stream) { (void)f, (void)stream; return launched("kernel_spt", SHAPE(grid, block), shared, args, 0); }
+int hipExtLaunchKernel(DIMS, size_t shared, void *stream, void *start, void *stop, int flags) {
+    (void)f, (void)stream, (void)start, (void)stop;
+    SAY("flags %d\n", flags);
+    return launched("ext", SHAPE(grid, block), shared, args, 0);
+}
+int hipLaunchCooperativeKernel(DIMS, unsigned shared, void *stream) { (void)f, (void)stream; return launched("cooperative", SHAPE(grid, block), shared, args, 0); }
+int hipLaunchCooperativeKernelMultiDevice(struct launch_params *list, int count, unsigned flags) {
+    for (int i = 0; i < count; i++) launched("multi", SHAPE(list[i].grid, list[i].block), list[i].shared + flags, list[i].args, 0);
+    return 0;
+}
+int hipExtLaunchMultiKernelMultiDevice(struct launch_params *list, int count, unsigned flags) { return hipLaunchCooperativeKernelMultiDevice(list, count, flags); }
+int hipModuleLaunchKernel(NUMBERS, unsigned shared, void *stream, void **params, void **extra) { (void)f, (void)stream; return launched("module", GIVEN, shared, params, extra); }
+int EXT_LAUNCH(NUMBERS, size_t shared, void *stream, void **params, void **extra, void *start, void *stop, unsigned flags) {
+    (void)f, (void)stream, (void)start, (void)stop;
+    SAY("flags %u\n", flags);
+    return launched("items", GIVEN, shared, params, extra);
+}
+int HCC_LAUNCH(NUMBERS, size_t shared, void *stream, void **params, void **extra, void *start, void *stop) {
+    (void)f, (void)stream, (void)start, (void)stop;
+    return launched("hcc", GIVEN, shared, params, extra);
+}
+
+static char module, function, stream;
+int hipModuleLoadData(void **out, const void *image) { (void)image; *out = &module; return 0; }
+int hipModuleUnload(void *m) { SAY("unload %d\n", m == &module); return 0; }
+int hipModuleGetFunction(void **out, void *m, const char *name) { SAY("function %s of %d\n", name, m == &module); *out = &function; return 0; }
+int hipMalloc(void **out, size_t size) { *out = malloc(size); return 0; }
+int hipFree(void *at) { free(at); return 0; }
+int hipMemcpy(void *to, const void *from, size_t size, int kind) { SAY("copy %zu %d\n", size, kind); return to ? (memcpy(to, from, size), 0) : 1; }
+int hipMemcpyAsync(void *to, const void *from, size_t size, int kind, void *s) { SAY("copy async %zu %d %d\n", size, kind, s == &stream); return to ? (memcpy(to, from, size), 0) : 1; }
+int hipMemset(void *to, int value, size_t size) { memset(to, value, size); return 0; }
+int hipMemset3D(struct pitched to, int value, struct extent e) { SAY("set %zu %zu %zu: %d, %zu %zu %zu\n", to.pitch, to.xsize, to.ysize, value, e.width, e.height, e.depth); return 0; }
+int hipStreamCreate(void **out) { *out = &stream; return 0; }
+int hipStreamSynchronize(void *s) { SAY("wait %d\n", s == &stream); return 0; }
+int hipGetProcAddress(const char *name, void **out, int version, uint64_t flags, void *status) {
+    (void)version, (void)status;
+    *out = strcmp(name, "hipLaunchKernel") ? NULL : flags ? (void *)hipLaunchKernel_spt : (void *)hipLaunchKernel;
+    return *out ? 0 : 500;
+}

@@ -1,0 +1,268 @@
+//! HIP's launches, in each form: by a stub or by a function, with a grid of blocks or of work-items.
+//!
+//! Must not know: how an event is stored.
+
+use cushim_abi::structs::{LaunchParams, launch_param};
+use cushim_abi::types::*;
+use cushim_trace::layout::{LAUNCH_ARGS_BUFFER, LAUNCH_COOPERATIVE};
+
+use crate::arguments::{Arguments, ended_by};
+use crate::forward::{launched, stack};
+use crate::record::Observed;
+use crate::record::launch::LaunchRecord;
+use crate::registry;
+use crate::site::Site;
+
+/// A launch as it is recorded: `params` is an array of argument pointers, `extra` HIP's list with a buffer of them, or null.
+#[inline(always)]
+fn record(
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    shared: usize,
+    stream: usize,
+    [params, extra]: [Ptr; 2],
+    flags: u8,
+) -> LaunchRecord {
+    // SAFETY: HIP's own lists, which the runtime is about to read.
+    let args = unsafe { ended_by(launch_param::HIP_END, params.0, extra.0) };
+    let buffer = if matches!(args, Arguments::Buffer(..)) { LAUNCH_ARGS_BUFFER } else { 0 };
+    LaunchRecord {
+        kernel: registry::find_or_unknown(func.0),
+        grid,
+        block,
+        cluster: [0; 3],
+        shared,
+        stream,
+        args,
+        flags: flags | buffer,
+    }
+}
+
+/// No list.
+const NONE: Ptr = Ptr(0);
+
+/// `hipLaunchKernel`, what `<<<>>>` calls.
+pub unsafe fn launch_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Func, Dim3, Dim3, Ptr, usize, Stream) -> i32,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+) -> i32 {
+    launched!(
+        site,
+        record(func, grid, block, shared, stream.0, [args, NONE], 0),
+        real(func, grid, block, args, shared, stream)
+    )
+}
+
+/// `hipExtLaunchKernel`: with events around it.
+pub unsafe fn ext_launch_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Func,
+        Dim3,
+        Dim3,
+        Ptr,
+        usize,
+        Stream,
+        Event,
+        Event,
+        i32,
+    ) -> i32,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: usize,
+    stream: Stream,
+    start: Event,
+    stop: Event,
+    flags: i32,
+) -> i32 {
+    launched!(
+        site,
+        record(func, grid, block, shared, stream.0, [args, NONE], 0),
+        real(func, grid, block, args, shared, stream, start, stop, flags)
+    )
+}
+
+/// `hipLaunchCooperativeKernel`.
+pub unsafe fn launch_cooperative_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Func, Dim3, Dim3, Ptr, u32, Stream) -> i32,
+    func: Func,
+    grid: Dim3,
+    block: Dim3,
+    args: Ptr,
+    shared: u32,
+    stream: Stream,
+) -> i32 {
+    launched!(
+        site,
+        record(func, grid, block, shared as usize, stream.0, [args, NONE], LAUNCH_COOPERATIVE),
+        real(func, grid, block, args, shared, stream)
+    )
+}
+
+/// `hipModuleLaunchKernel`.
+pub unsafe fn module_launch_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(
+        Func,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        u32,
+        Stream,
+        Ptr,
+        Ptr,
+    ) -> i32,
+    f: Func,
+    gx: u32,
+    gy: u32,
+    gz: u32,
+    bx: u32,
+    by: u32,
+    bz: u32,
+    shared: u32,
+    stream: Stream,
+    params: Ptr,
+    extra: Ptr,
+) -> i32 {
+    let (grid, block) = (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz });
+    launched!(
+        site,
+        record(f, grid, block, shared as usize, stream.0, [params, extra], 0),
+        real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra)
+    )
+}
+
+/// `hipModuleLaunchCooperativeKernel`.
+pub unsafe fn module_launch_cooperative_kernel(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Func, u32, u32, u32, u32, u32, u32, u32, Stream, Ptr) -> i32,
+    f: Func,
+    gx: u32,
+    gy: u32,
+    gz: u32,
+    bx: u32,
+    by: u32,
+    bz: u32,
+    shared: u32,
+    stream: Stream,
+    params: Ptr,
+) -> i32 {
+    let (grid, block) = (Dim3 { x: gx, y: gy, z: gz }, Dim3 { x: bx, y: by, z: bz });
+    launched!(
+        site,
+        record(f, grid, block, shared as usize, stream.0, [params, NONE], LAUNCH_COOPERATIVE),
+        real(f, gx, gy, gz, bx, by, bz, shared, stream, params)
+    )
+}
+
+/// As many blocks as `items` work-items make, the last perhaps smaller than the others.
+fn blocks(items: Dim3, block: Dim3) -> Dim3 {
+    let of = |items: u32, block: u32| items.div_ceil(block.max(1));
+    Dim3 { x: of(items.x, block.x), y: of(items.y, block.y), z: of(items.z, block.z) }
+}
+
+/// A launch whose grid is given in work-items, with events around it; `$more` are the arguments behind these.
+macro_rules! by_items {
+    ($(#[$attribute:meta])* $name:ident $(, $more:ident: $kind:ty)?) => {
+        $(#[$attribute])*
+        pub unsafe fn $name(
+            site: &'static Site,
+            real: unsafe extern "C-unwind" fn(
+                Func, u32, u32, u32, u32, u32, u32, usize, Stream, Ptr, Ptr, Event, Event $(, $kind)?
+            ) -> i32,
+            f: Func,
+            gx: u32,
+            gy: u32,
+            gz: u32,
+            bx: u32,
+            by: u32,
+            bz: u32,
+            shared: usize,
+            stream: Stream,
+            params: Ptr,
+            extra: Ptr,
+            start: Event,
+            stop: Event
+            $(, $more: $kind)?
+        ) -> i32 {
+            let block = Dim3 { x: bx, y: by, z: bz };
+            let grid = blocks(Dim3 { x: gx, y: gy, z: gz }, block);
+            launched!(
+                site,
+                record(f, grid, block, shared, stream.0, [params, extra], 0),
+                real(f, gx, gy, gz, bx, by, bz, shared, stream, params, extra, start, stop $(, $more)?)
+            )
+        }
+    };
+}
+
+by_items! {
+    /// `hipExtModuleLaunchKernel`.
+    ext_module_launch_kernel, flags: Flags
+}
+
+by_items! {
+    /// `hipHccModuleLaunchKernel`.
+    hcc_module_launch_kernel
+}
+
+/// `hipLaunchCooperativeKernelMultiDevice`, `hipExtLaunchMultiKernelMultiDevice`: an event for each launch of the list, whose
+/// entries are as CUDA's runtime has them.
+pub unsafe fn launch_multi_device(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Ptr, i32, Flags) -> i32,
+    list: Ptr,
+    count: i32,
+    flags: Flags,
+) -> i32 {
+    /// More devices than any machine has: a longer list is none.
+    const MOST: i32 = 1024;
+    // SAFETY: forwarded as it came.
+    let call = || unsafe { real(list, count, flags) };
+    let Some(observed) = Observed::enter(site, stack!()) else { return call() };
+    let cooperative = site.name.to_bytes().starts_with(b"hipLaunchCooperative");
+    let bits = if cooperative { LAUNCH_COOPERATIVE } else { 0 };
+    let mut stored = Vec::new();
+    if list.0 != 0 && count <= MOST {
+        for i in 0..count.max(0) as usize {
+            let at = (list.0 + i * size_of::<LaunchParams>()) as *const LaunchParams;
+            // SAFETY: an entry of the program's list.
+            let p = unsafe { at.read_unaligned() };
+            let args = [Ptr(p.args), NONE];
+            let launch = record(Func(p.func), p.grid, p.block, p.shared, p.stream, args, bits);
+            // SAFETY: its arguments, which are about to be forwarded.
+            stored.push((unsafe { observed.launch(&launch) }, launch));
+        }
+    }
+    let status = call();
+    for (stored, launch) in &stored {
+        // SAFETY: the arguments of an entry; the list is still there.
+        unsafe { observed.finish_launch(*stored, status, launch) };
+    }
+    status
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_items_make_blocks() {
+        let dim = |x, y, z| Dim3 { x, y, z };
+        assert_eq!(blocks(dim(256, 6, 1), dim(64, 2, 1)), dim(4, 3, 1));
+        assert_eq!(blocks(dim(65, 1, 0), dim(64, 0, 1)), dim(2, 1, 0));
+    }
+}

@@ -1,0 +1,143 @@
+//! HIP's modules, and calls that answer a function.
+//!
+//! Must not know: how a launch is recorded.
+
+use cushim_abi::types::*;
+
+use crate::dump;
+use crate::forward::observed;
+use crate::given::{answered, text};
+use crate::layouts::Code;
+use crate::loader;
+use crate::origin::Origin;
+use crate::registry;
+use crate::site::Site;
+
+/// `hipModuleLoad`.
+pub unsafe fn module_load(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Module>, Str) -> i32,
+    out: Out<Module>,
+    file: Str,
+) -> i32 {
+    let status = observed!(site, [out, file], real(out, file));
+    // SAFETY: the call's own place and answer.
+    if let Some(module) = unsafe { answered(status, out) } {
+        // SAFETY: HIP took this path.
+        let path = unsafe { text(file) }.unwrap_or_default().to_string_lossy();
+        dump::file(&path, "hipModuleLoad");
+        let code = Code::from_file(&path, false);
+        registry::add_module(module.0, code, "hipModuleLoad", Origin::Other);
+    }
+    status
+}
+
+/// A module that was loaded from memory.
+unsafe fn loaded(status: i32, out: Out<Module>, image: Ptr, api: &'static str) -> i32 {
+    // SAFETY: the call's own place and answer.
+    if let Some(module) = unsafe { answered(status, out) } {
+        // SAFETY: HIP took it.
+        let code = unsafe { Code::from_pointer(image.0) };
+        dump::code(&code, api);
+        registry::add_module(module.0, code, api, Origin::Other);
+    }
+    status
+}
+
+/// `hipModuleLoadData`.
+pub unsafe fn module_load_data(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Module>, Ptr) -> i32,
+    out: Out<Module>,
+    image: Ptr,
+) -> i32 {
+    let status = observed!(site, [out, image], real(out, image));
+    // SAFETY: its own out value and image.
+    unsafe { loaded(status, out, image, "hipModuleLoadData") }
+}
+
+/// `hipModuleLoadDataEx`.
+pub unsafe fn module_load_data_ex(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Module>, Ptr, u32, Ptr, Ptr) -> i32,
+    out: Out<Module>,
+    image: Ptr,
+    count: u32,
+    options: Ptr,
+    values: Ptr,
+) -> i32 {
+    let status = observed!(
+        site,
+        [out, image, count, options, values],
+        real(out, image, count, options, values)
+    );
+    // SAFETY: its own out value and image.
+    unsafe { loaded(status, out, image, "hipModuleLoadDataEx") }
+}
+
+/// `hipModuleUnload`.
+pub unsafe fn module_unload(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Module) -> i32,
+    module: Module,
+) -> i32 {
+    let known = registry::module(module.0);
+    let status = observed!(site, [module], real(module));
+    if status == 0 {
+        registry::remove_module(module.0, known);
+    }
+    status
+}
+
+/// `hipModuleGetFunction`.
+pub unsafe fn module_get_function(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Func>, Module, Str) -> i32,
+    out: Out<Func>,
+    module: Module,
+    name: Str,
+) -> i32 {
+    let status = observed!(site, [out, module, name], real(out, module, name));
+    // SAFETY: the call's own place and answer, and the name that HIP took.
+    if let (Some(func), Some(name)) = unsafe { (answered(status, out), text(name)) } {
+        registry::add_function(func.0, name.to_bytes(), registry::module(module.0));
+    }
+    status
+}
+
+/// `hipGetFuncBySymbol`: from a stub to a function that launches the same.
+pub unsafe fn get_func_by_symbol(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Out<Func>, Func) -> i32,
+    out: Out<Func>,
+    symbol: Func,
+) -> i32 {
+    let status = observed!(site, [out, symbol], real(out, symbol));
+    // SAFETY: the call's own place and answer.
+    if let Some(func) = unsafe { answered(status, out) }
+        && let Some(kernel) = registry::find(symbol.0)
+    {
+        registry::alias_function(func.0, kernel);
+    }
+    status
+}
+
+/// `hipGetProcAddress`.
+pub unsafe fn get_proc_address(
+    site: &'static Site,
+    real: unsafe extern "C-unwind" fn(Str, Ptr, i32, Flags64, Ptr) -> i32,
+    symbol: Str,
+    out: Ptr,
+    version: i32,
+    flags: Flags64,
+    symbol_status: Ptr,
+) -> i32 {
+    // SAFETY: forwarded as it came.
+    let status = unsafe { real(symbol, out, version, flags, symbol_status) };
+    // SAFETY: the name that HIP took.
+    if let (0, Some(name)) = (status, unsafe { text(symbol) }) {
+        // SAFETY: the call succeeded.
+        unsafe { loader::wrap_hip_pointer(site.home, name, out.0) };
+    }
+    status
+}
