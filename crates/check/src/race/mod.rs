@@ -63,6 +63,9 @@ struct Ran {
     since: u64,
 }
 
+/// Two places in the code, and where the host's stacks matter the launch and the allocation.
+type Told = (u32, u32, Option<(u32, u64)>);
+
 /// What is remembered of memory, and of who accessed it.
 #[derive(Default)]
 pub struct Races {
@@ -78,8 +81,8 @@ pub struct Races {
     serials: u64,
     /// How often all was forgotten.
     generation: u64,
-    /// Pairs of places that were told of; where the host's stacks matter, with the launch and the allocation.
-    known: HashSet<(u32, u32, Option<(u32, u64)>)>,
+    /// What was told of.
+    known: HashSet<Told>,
 }
 
 impl Races {
