@@ -1,6 +1,5 @@
 /* HIP's calls in each form that cushim sees, with values that differ: `forms`. `many N`: that many launches. `bundle FILE`: a
    bundle of clang's from a file is registered, then loaded as a module, and a kernel `add` of both is launched. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

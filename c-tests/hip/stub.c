@@ -1,6 +1,5 @@
 /* A libamdhip64 for tests: it runs nothing, says what reached it on standard output, and answers 0; a launch with a grid of 0
    blocks is refused (9), a copy to nowhere too (1). STUB_QUIET: it says nothing. */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
