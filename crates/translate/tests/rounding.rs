@@ -147,7 +147,7 @@ fn check(op: Op, f: Format) {
             let found = u64::from_le_bytes(word);
             // AMD's sequence for quotients, to nearest, rounds a subnormal one twice.
             let twice = op == Op::Div && *round == "rn" && f == Format::DOUBLE;
-            let small = wanted[n] & (f.infinity() - 1 | f.infinity()) <= 1 << 52;
+            let small = wanted[n] & ((f.infinity() - 1) | f.infinity()) <= 1 << 52;
             if twice && small && found.abs_diff(wanted[n]) <= 1 {
                 continue;
             }
