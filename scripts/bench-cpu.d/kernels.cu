@@ -149,4 +149,6 @@ __global__ void convolution(int w, int h, const float *in, float *out)
             sum += weights[j * 5 + i] * in[(y + j - 2) * w + x + i - 2];
     out[y * w + x] = sum;
 }
+
+#include "more.cu"
 }

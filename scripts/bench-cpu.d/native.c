@@ -108,3 +108,5 @@ void convolution(int from, int to, int w, int h, const float *restrict in, float
             out[y * w + x] = sum;
         }
 }
+
+#include "more.c"

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use cushim_ptx::exec::{Fault, Launch, Memory as _};
 use cushim_ptx_jit::Arena;
 
+use super::bulk;
 use super::children::{self, Launched};
 use super::code::CpuCode;
 use super::device_runtime::{Answered, Runtime};
@@ -55,11 +56,11 @@ impl Executor for CpuExecutor {
     }
 
     fn copy(&self, copy: &Copy) -> Result<(), Failure> {
-        self.memory.copy(copy)
+        bulk::copy(&self.pool, &self.memory, copy)
     }
 
     fn fill(&self, fill: &Fill) -> Result<(), Failure> {
-        self.memory.fill(fill)
+        bulk::fill(&self.pool, &self.memory, fill)
     }
 
     fn now(&self) -> u64 {
@@ -142,8 +143,8 @@ impl CpuExecutor {
     pub fn tree(&self, launched: Launched) -> Result<(), Failure> {
         children::run(launched, &mut |work| match work {
             Work::Dispatch(dispatch) => self.alone(dispatch),
-            Work::Copy(copy) => self.memory.copy(copy).map(|()| Launched::default()),
-            Work::Fill(fill) => self.memory.fill(fill).map(|()| Launched::default()),
+            Work::Copy(copy) => self.copy(copy).map(|()| Launched::default()),
+            Work::Fill(fill) => self.fill(fill).map(|()| Launched::default()),
             Work::Barrier => Ok(Launched::default()),
         })
     }

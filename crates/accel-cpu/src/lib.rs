@@ -1,10 +1,11 @@
 //! The CPU as an accelerator: memory in one range, PTX compiled to machine code, queues in software.
 //!
 //! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
-//! [`arena`] addresses, [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`children`] and [`device_runtime`] those by kernels, [`fault`] how they fail, [`pool`]
+//! [`arena`] addresses, [`bulk`] large copies and fills, [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`children`] and [`device_runtime`] those by kernels, [`fault`] how they fail, [`pool`]
 //! threads, [`stack`] room for the compiler, [`tensor`] tensor maps, [`heap`] their heap, [`host`] what kernels ask for, [`texture`] descriptors of textures, [`watch`] launches that are checked, [`device`] what is said of it. Must not know: CUDA's handles.
 
 pub mod arena;
+mod bulk;
 mod cache;
 mod children;
 mod code;
@@ -28,7 +29,7 @@ use std::sync::Arc;
 use code::CpuCode;
 use cushim_accel::queue::SoftwareQueue;
 use cushim_accel::{
-    Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing, Tensor,
+    Accelerator, Code, Copy, Device, Failure, Image, ImageKind, MemoryKind, Queue, Sharing, Tensor,
     Texture,
 };
 use cushim_check::{Kind, Options};
@@ -151,7 +152,9 @@ impl Accelerator for Cpu {
     }
 
     fn copy_now(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
-        self.memory.copy_bytes(to, from, bytes)
+        let (row, plane) = ([bytes; 2], [bytes; 2]);
+        let copy = Copy { to, from, width: bytes, height: 1, depth: 1, row, plane };
+        bulk::copy(&self.executor.pool, &self.memory, &copy)
     }
 
     fn now(&self) -> u64 {

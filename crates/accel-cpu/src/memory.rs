@@ -163,6 +163,29 @@ impl Memory {
         copy.rows().try_for_each(|(to, from)| self.copy_bytes(to, from, copy.width))
     }
 
+    /// Whether all rows of a copy may be touched.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    pub fn may_copy_all(&self, copy: &Copy) -> Result<(), Failure> {
+        let both = |(to, from), bytes: usize| {
+            self.may_copy(to, bytes as u64).and_then(|()| self.may_copy(from, bytes as u64))
+        };
+        if let Some((to, from, bytes)) = copy.linear() {
+            return both((to, from), bytes);
+        }
+        copy.rows().try_for_each(|row| both(row, copy.width))
+    }
+
+    /// Whether all rows of a fill may be touched.
+    ///
+    /// # Errors
+    /// [`Failure::InvalidAddress`].
+    pub fn may_fill_all(&self, fill: &Fill) -> Result<(), Failure> {
+        let bytes = (fill.width * fill.size.clamp(1, 4)) as u64;
+        (0..fill.height).try_for_each(|y| self.may_copy(fill.to + (y * fill.pitch) as u64, bytes))
+    }
+
     /// Repeats a value.
     ///
     /// # Errors
@@ -185,7 +208,12 @@ impl Memory {
                     access::write(at as *mut u8, value.get(..size).unwrap_or_default());
                 } else if same {
                     std::ptr::write_bytes(at as *mut u8, value[0], bytes);
+                } else if size == 4 {
+                    repeat(at as *mut u32, fill.value, fill.width);
+                } else if size == 2 {
+                    repeat(at as *mut u16, fill.value as u16, fill.width);
                 } else {
+                    // No size of a value that any function has.
                     for n in 0..fill.width {
                         let to = (at as *mut u8).add(n * size);
                         std::ptr::copy_nonoverlapping(value.as_ptr(), to, size);
@@ -194,6 +222,17 @@ impl Memory {
             }
         }
         Ok(())
+    }
+}
+
+/// Writes a value so many times, at any alignment: a loop that the compiler makes vectors of.
+///
+/// # Safety
+/// All of it may be written.
+unsafe fn repeat<T: std::marker::Copy>(to: *mut T, value: T, count: usize) {
+    for n in 0..count {
+        // SAFETY: the caller's word.
+        unsafe { to.add(n).write_unaligned(value) };
     }
 }
 

@@ -1,5 +1,6 @@
 //! The cases: which kernels, of which size, and the C code for the same.
 
+use crate::more;
 use crate::native::{Native, c, share};
 use crate::side::{F, I, P, Side};
 
@@ -14,6 +15,8 @@ pub struct Size {
     pub histogram: usize,
     pub scan: usize,
     pub image: usize,
+    /// Elements of the largest of the other cases ([`crate::more`]).
+    pub more: usize,
 }
 
 pub const FULL: Size = Size {
@@ -25,6 +28,7 @@ pub const FULL: Size = Size {
     histogram: 16 << 20,
     scan: 16 << 20,
     image: 4096,
+    more: 16 << 20,
 };
 pub const MIDDLE: Size = Size {
     saxpy: 4 << 20,
@@ -35,6 +39,7 @@ pub const MIDDLE: Size = Size {
     histogram: 2 << 20,
     scan: 2 << 20,
     image: 1024,
+    more: 1 << 20,
 };
 pub const SMALL: Size = Size {
     saxpy: 1 << 18,
@@ -45,10 +50,17 @@ pub const SMALL: Size = Size {
     histogram: 1 << 17,
     scan: 1 << 16,
     image: 256,
+    more: 1 << 16,
 };
 
-pub const CASES: [&str; 8] =
+/// Those of this file; [`crate::more::CASES`] has the others.
+const CASES: [&str; 8] =
     ["saxpy", "reduce", "matmul", "nbody", "black_scholes", "histogram", "scan", "convolution"];
+
+/// All cases.
+pub fn all() -> Vec<&'static str> {
+    CASES.into_iter().chain(more::CASES).collect()
+}
 
 pub fn ours(side: &Side, case: &str, z: Size) {
     let (a, b, s) = (side.input, side.output, side.sums);
@@ -84,11 +96,12 @@ pub fn ours(side: &Side, case: &str, z: Size) {
             side.launch("scan_add", blocks(m), line, &[I(m as u32), P(s), P(second)]);
             side.launch("scan_add", blocks(n), line, &[I(n as u32), P(b), P(s)]);
         }
-        _ => {
+        "convolution" => {
             let n = z.image as u32;
             let grid = [n.div_ceil(32), n.div_ceil(8), 1];
             side.launch(case, grid, [32, 8, 1], &[I(n), I(n), P(a), P(b)]);
         }
+        _ => more::ours(side, case, z.more),
     }
 }
 
@@ -157,47 +170,54 @@ pub fn native(native: &Native, side: &Side, case: &str, z: Size, threads: usize)
                 unsafe { f(from, to, parts[k].load(Relaxed), a, b) };
             });
         }
-        _ => {
+        "convolution" => {
             let f = c!(native, "convolution", (i32, i32, i32, i32, u64, u64));
             let n = z.image as i32;
             // SAFETY: as above.
             share(threads, z.image, &|_, from, to| unsafe { f(from, to, n, n, a, b) });
         }
+        _ => more::native(native, side, case, z.more, threads),
     }
 }
 
 /// The results of both, compared; panics where they differ by more than rounding.
 pub fn check(side: &Side, c: &Native) {
-    let z = SMALL;
-    for case in CASES {
-        let n = match case {
-            "reduce" | "histogram" => 0,
-            "matmul" => z.matmul * z.matmul,
-            "nbody" => z.nbody * 4,
-            "black_scholes" => z.options * 2,
-            "scan" => z.scan,
-            "convolution" => z.image * z.image,
-            _ => z.saxpy,
-        };
+    for case in all() {
         let run = |f: &dyn Fn()| -> Vec<f64> {
-            side.floats(side.output, n).fill(0.0);
+            side.floats(side.output, 1 << 19).fill(0.0);
             side.floats(side.sums, 1024).fill(0.0);
             f();
-            let sums = side.floats(side.sums, 512);
-            let out = side.floats(side.output, n);
-            let whole = |v: &f32| f64::from(v.to_bits());
-            match case {
-                "reduce" => vec![sums.iter().map(|v| f64::from(*v)).sum()],
-                "histogram" => sums[..256].iter().map(whole).collect(),
-                "scan" => out.iter().map(whole).collect(),
-                _ => out.iter().map(|v| f64::from(*v)).collect(),
-            }
+            results(side, case, SMALL)
         };
-        let got = run(&|| ours(side, case, z));
-        let expected = run(&|| native(c, side, case, z, 1));
+        let got = run(&|| ours(side, case, SMALL));
+        let expected = run(&|| native(c, side, case, SMALL, 1));
+        assert!(got.len() == expected.len() && !got.is_empty(), "{case}");
         for (k, (g, e)) in got.iter().zip(&expected).enumerate() {
             let close = (g - e).abs() <= 2e-3 * e.abs().max(1e-1);
             assert!(close, "{case}: element {k} is {g}, C has {e}");
         }
+    }
+}
+
+/// What a case leaves, as numbers to compare.
+fn results(side: &Side, case: &str, z: Size) -> Vec<f64> {
+    let n = match case {
+        "reduce" | "histogram" => 0,
+        "matmul" => z.matmul * z.matmul,
+        "nbody" => z.nbody * 4,
+        "black_scholes" => z.options * 2,
+        "scan" => z.scan,
+        "convolution" => z.image * z.image,
+        "saxpy" => z.saxpy,
+        _ => return more::results(side, case, z.more),
+    };
+    let sums = side.floats(side.sums, 512);
+    let out = side.floats(side.output, n);
+    let whole = |v: &f32| f64::from(v.to_bits());
+    match case {
+        "reduce" => vec![sums.iter().map(|v| f64::from(*v)).sum()],
+        "histogram" => sums[..256].iter().map(whole).collect(),
+        "scan" => out.iter().map(whole).collect(),
+        _ => out.iter().map(|v| f64::from(*v)).collect(),
     }
 }

@@ -10,12 +10,13 @@ mod cases;
 mod checks;
 mod compile;
 mod measure;
+mod more;
 mod native;
 mod side;
 
 use std::time::Duration;
 
-use cases::{CASES, FULL, SMALL, Size, check, native, ours};
+use cases::{FULL, SMALL, Size, check, native, ours};
 use measure::{least, least_of_both};
 use native::Native;
 use side::Side;
@@ -30,15 +31,16 @@ fn main() {
     let [_, ptx, strict, fast, names @ ..] = args.as_slice() else {
         panic!("usage: cpu_bench KERNELS.ptx STRICT.so FAST.so [TABLE|CASE]…")
     };
+    let all = cases::all();
     for name in names {
-        let known = TABLES.iter().chain(&CASES).chain(&[CHECKS]).any(|k| k == name);
-        assert!(known, "'{name}' is none of {TABLES:?} and {CASES:?}");
+        let known = TABLES.iter().chain(&all).chain(&[CHECKS]).any(|k| k == name);
+        assert!(known, "'{name}' is none of {TABLES:?} and {all:?}");
     }
     let pick = |all: &[&'static str]| -> Vec<&'static str> {
         let named: Vec<_> = all.iter().copied().filter(|k| names.iter().any(|n| n == k)).collect();
         if named.is_empty() { all.to_vec() } else { named }
     };
-    let cases = pick(&CASES);
+    let cases = pick(&all);
     let checks = names.iter().any(|name| name == CHECKS);
     let others = names.iter().any(|name| TABLES.contains(&name.as_str()));
     let tables = if checks && !others { Vec::new() } else { pick(&TABLES) };

@@ -17,7 +17,15 @@ pub struct Side {
     pub input: u64,
     pub output: u64,
     pub sums: u64,
+    /// Random words, a quarter as many bytes as the input.
+    pub words: u64,
+    /// A sparse matrix of so many rows ([`crate::more::sparse`]).
+    pub sparse: u64,
+    pub rows: usize,
 }
+
+/// The most elements in a row of the sparse matrix.
+pub const SPARSE: u32 = 15;
 
 /// An argument's bytes.
 pub enum Arg {
@@ -39,7 +47,21 @@ impl Side {
         let queue = cpu.queue(0, 0).unwrap();
         let get = |bytes| cpu.allocate(0, MemoryKind::Device, bytes, 4096).unwrap();
         let (input, output, sums) = (get(bytes), get(bytes), get(bytes / 16 + (1 << 16)));
-        let side = Side { cpu, code, queue, input, output, sums };
+        let (words, rows) = (get(bytes / 4), bytes / 256);
+        let matrix = crate::more::sparse(rows);
+        let sparse = get(4 * matrix.len());
+        let side = Side { cpu, code, queue, input, output, sums, words, sparse, rows };
+        for (to, word) in side.floats(sparse, matrix.len()).iter_mut().zip(&matrix) {
+            *to = f32::from_bits(*word);
+        }
+        let mut state = 1u32;
+        for to in side.floats(words, bytes / 16) {
+            // xorshift32, of which the top bits are the better ones.
+            state ^= state << 13;
+            state ^= state >> 17;
+            state ^= state << 5;
+            *to = f32::from_bits(state);
+        }
         for (k, v) in side.floats(input, bytes / 4).iter_mut().enumerate() {
             *v = 0.25 + (k as u32).wrapping_mul(0x9e37_79b9) as f32 / 4e9;
         }

@@ -74,7 +74,7 @@ impl Emit<'_> {
             Val::Known(Shape::Uniform(u)) => Self::known(self.b.ins().iadd_imm_s(u, offset)),
             Val::Known(Shape::Affine { base, steps, .. }) => {
                 let base = self.b.ins().iadd_imm_s(base, offset);
-                Val::Known(Shape::Affine { base, steps, zeros: 0 })
+                Val::Known(Shape::Affine { base, steps })
             }
             Val::Known(Shape::ScaledAffine { offset: o, base, steps, scale, signed }) => {
                 let offset = self.b.ins().iadd_imm_s(o, offset);

@@ -1,8 +1,9 @@
 //! The arithmetic of steps, on values of the code.
 
 use super::emitter::Emit;
-use crate::simt::plan::shape::Arithmetic;
+use crate::simt::plan::shape::{Arithmetic, Bitwise};
 use cranelift_codegen::ir::{InstBuilder, Value, types};
+use cushim_ptx::sem::Outcomes;
 
 impl Arithmetic<Value> for Emit<'_> {
     fn constant(&mut self, wide: bool, v: i64) -> Value {
@@ -37,5 +38,17 @@ impl Arithmetic<Value> for Emit<'_> {
         } else {
             self.b.ins().uextend(types::I64, *a)
         }
+    }
+
+    fn bitwise(&mut self, op: Bitwise, a: &Value, b: &Value) -> Value {
+        match op {
+            Bitwise::And => self.b.ins().band(*a, *b),
+            Bitwise::Or => self.b.ins().bor(*a, *b),
+            Bitwise::Xor => self.b.ins().bxor(*a, *b),
+        }
+    }
+
+    fn holds(&mut self, wide: bool, signed: bool, holds: Outcomes, a: &Value, b: &Value) -> Value {
+        self.holds_of_one(wide, signed, holds, *a, *b)
     }
 }

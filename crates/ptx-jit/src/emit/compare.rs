@@ -187,6 +187,21 @@ impl Emit<'_> {
         Some(self.predicate(class, c))
     }
 
+    /// Whether a comparison of two numbers holds: 0, or all ones of 32 bits.
+    pub(super) fn holds_of_one(
+        &mut self,
+        wide: bool,
+        signed: bool,
+        holds: Outcomes,
+        x: Value,
+        y: Value,
+    ) -> Value {
+        let class = if wide { Class::Wide } else { Class::Narrow };
+        let Some(cc) = int_condition(holds) else { unreachable!("an order of integers") };
+        let c = self.icmp(class, false, cc, x, y, signed);
+        self.truth(c, false)
+    }
+
     /// 1 to all ones of 32 bits, for a scalar.
     fn truth(&mut self, c: Value, vec: bool) -> Value {
         if vec {

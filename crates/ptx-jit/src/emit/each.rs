@@ -1,7 +1,7 @@
 //! Gathers and scatters: accesses in which each lane has its own address.
 //!
-//! Owns the check of all of them, and the loops over lanes that follow it: loads, stores and atomic operations.
-//! Must not know: addresses with known steps ([`super::memory`]).
+//! Owns what each lane does: loads, stores and atomic operations. Must not know: addresses with known steps
+//! ([`super::memory`]), and how lanes are gone over ([`super::places`]).
 //!
 //! Addresses lie in slot 0 of the scratch, as helpers want them, which see to whatever is not as it mostly is. A
 //! loop does as many lanes at once as a vector has, and notes from which one on, as its code cannot tell which lane
@@ -13,21 +13,13 @@ use super::pure::slot;
 use super::val::{Val, chunks, scalar, vector};
 use crate::simt::plan::shape::Class;
 use crate::warp::{INTERFACE, Which, at_once};
-use cranelift_codegen::ir::condcodes::IntCC;
-use cranelift_codegen::ir::{AtomicRmwOp, Block, InstBuilder, Value, types};
+use cranelift_codegen::ir::{AtomicRmwOp, InstBuilder, Value, types};
 use cushim_ptx::ir::{Dst, Inst};
 use cushim_ptx::sem::{Access, Atomic, Operation, Update};
 use cushim_ptx::types::{Scalar, Space};
 
 /// Where results of loops lie: behind the operands of all that has loops.
 const RESULTS: usize = 5;
-
-/// Lanes' addresses.
-struct Each {
-    class: Class,
-    /// What is added to them.
-    base: Option<Value>,
-}
 
 impl Emit<'_> {
     /// Whether registers have just the bits of values in memory.
@@ -79,6 +71,22 @@ impl Emit<'_> {
         self.b.switch_to_block(check);
         let each = self.check_each(address.class, space, total, fast, slow);
         let class = Class::of(ty);
+        if n == 1 {
+            let apart = self.b.create_block();
+            let found = self.side_by_side(&each, total, apart);
+            self.b.switch_to_block(found.run);
+            // There they lie as a loop would put them.
+            self.jump(merge, &[found.first]);
+            self.b.switch_to_block(found.same);
+            let x = self.b.ins().load(scalar(class), DEVICE, found.first, 0);
+            let all = self.b.ins().splat(vector(class), x);
+            for k in 0..chunks(class) {
+                self.b.ins().store(OWN, all, self.warp, slot(RESULTS) + 16 * k as i32);
+            }
+            let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
+            self.jump(merge, &[place]);
+            self.b.switch_to_block(apart);
+        }
         self.over_lanes(32 / chunks(class), |e, lane| {
             let places: Vec<Value> =
                 (0..32 / chunks(class)).map(|j| e.place(&each, lane, j)).collect();
@@ -138,19 +146,52 @@ impl Emit<'_> {
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(slow);
         let known = self.lanes_of.clone();
-        let check = self.full_or(mask, slow);
+        self.b.append_block_param(slow, types::I32);
+        let (some, outside) = (self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(outside);
+        let check = self.full_or(mask, some);
+        self.b.switch_to_block(outside);
+        self.jump(slow, &[mask]);
         self.b.switch_to_block(check);
-        let each = self.check_each(address.class, space, total, fast, slow);
+        let each = self.check_each(address.class, space, total, fast, outside);
+        let store = |e: &mut Self, lane: Value, j: usize, place: Value| {
+            e.lanes_from(j);
+            for k in 0..values.len() {
+                let v = e.kept(lane, 1 + k, j, class);
+                let at = (k as i64 * i64::from(ty.bytes())) as i32;
+                e.b.ins().store(DEVICE, v, place, at);
+            }
+        };
+        if values.len() == 1 {
+            let apart = self.b.create_block();
+            let found = self.side_by_side(&each, total, apart);
+            self.b.switch_to_block(found.run);
+            for k in 0..chunks(class) {
+                self.lanes_from(k * 32 / chunks(class));
+                let at = 16 * k as i32;
+                let v = self.b.ins().load(vector(class), OWN, self.warp, slot(1) + at);
+                self.b.ins().store(DEVICE, v, found.first, at);
+            }
+            self.lanes_from(0);
+            self.jump(next, &[]);
+            // The last lane's value stays, as lanes go one after the other.
+            self.b.switch_to_block(found.same);
+            self.jump(apart, &[]);
+            self.b.switch_to_block(apart);
+        }
         self.over_lanes(4, |e, lane| {
             for j in 0..4 {
                 let place = e.place(&each, lane, j);
-                e.lanes_from(j);
-                for k in 0..values.len() {
-                    let v = e.kept(lane, 1 + k, j, class);
-                    let at = (k as i64 * i64::from(ty.bytes())) as i32;
-                    e.b.ins().store(DEVICE, v, place, at);
-                }
+                store(e, lane, j, place);
             }
+        });
+        self.jump(next, &[]);
+        self.b.switch_to_block(some);
+        self.over_set(mask, |e, lane, left| {
+            // From a lane on that goes elsewhere, a helper does it.
+            let how = (address.class, space == Space::Shared);
+            let place = e.checked_place(how, lane, total, (slow, left));
+            store(e, lane, 0, place);
         });
         self.jump(next, &[]);
 
@@ -159,7 +200,8 @@ impl Emit<'_> {
         let mut classes = vec![address.class];
         classes.extend(values.iter().map(|(_, c)| *c));
         let site = self.site(inst, classes, Vec::new());
-        self.call_preserving(Which::Store, site, mask);
+        let left = self.b.block_params(slow)[0];
+        self.call_preserving(Which::Store, site, left);
         self.jump(next, &[]);
         self.b.switch_to_block(next);
         self.lanes_of = known;
@@ -189,25 +231,30 @@ impl Emit<'_> {
         self.b.append_block_param(merge, types::I64);
         self.b.set_cold_block(slow);
         let known = self.lanes_of.clone();
-        let check = self.full_or(mask, slow);
+        let check = self.check_part(args[0], mask, slow);
         self.b.switch_to_block(check);
         let each = self.check_each(args[0], space, total, fast, slow);
         let shared = space == Space::Shared;
+        let update = |e: &mut Self, lane: Value, j: usize| {
+            let place = e.place(&each, lane, j);
+            let operand = e.kept(lane, 1, j, class);
+            e.lanes_from(j);
+            if !shared {
+                return e.b.ins().atomic_rmw(scalar(class), DEVICE, op, place, operand);
+            }
+            // Shared memory is one thread's while its block runs.
+            let old = e.b.ins().load(scalar(class), DEVICE, place, 0);
+            let new = e.apply(op, old, operand);
+            e.b.ins().store(DEVICE, new, place, 0);
+            old
+        };
+        let (some, done) = (self.b.create_block(), self.b.create_block());
+        let all = self.full_or(mask, some);
+        self.b.switch_to_block(all);
         self.over_lanes(32 / chunks(class), |e, lane| {
             let mut v = None;
             for j in 0..32 / chunks(class) {
-                let place = e.place(&each, lane, j);
-                let operand = e.kept(lane, 1, j, class);
-                e.lanes_from(j);
-                // Shared memory is one thread's while its block runs.
-                let old = if shared {
-                    let old = e.b.ins().load(scalar(class), DEVICE, place, 0);
-                    let new = e.apply(op, old, operand);
-                    e.b.ins().store(DEVICE, new, place, 0);
-                    old
-                } else {
-                    e.b.ins().atomic_rmw(scalar(class), DEVICE, op, place, operand)
-                };
+                let old = update(e, lane, j);
                 if wanted {
                     v = Some(e.with_lane(v, old, j, class));
                 }
@@ -216,10 +263,21 @@ impl Emit<'_> {
                 e.keep(lane, RESULTS, v, class);
             }
         });
+        self.jump(done, &[]);
+        self.b.switch_to_block(some);
+        self.over_set(mask, |e, lane, _| {
+            let old = update(e, lane, 0);
+            if wanted {
+                e.keep(lane, RESULTS, old, class);
+            }
+        });
+        self.jump(done, &[]);
+        self.b.switch_to_block(done);
         let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(RESULTS)));
         self.jump(merge, &[place]);
 
         self.b.switch_to_block(slow);
+        self.lanes_of.clone_from(&known);
         let site = self.site(inst, args.to_vec(), results.to_vec());
         self.call_preserving(Which::Atom, site, mask);
         let place = self.b.ins().iadd_imm_s(self.warp, i64::from(slot(0)));
@@ -233,162 +291,6 @@ impl Emit<'_> {
             self.set(inst, *dst, v);
         }
         true
-    }
-
-    /// Goes on in the block that is returned if all lanes take part, else elsewhere.
-    fn full_or(&mut self, mask: Value, part: Block) -> Block {
-        let check = self.b.create_block();
-        let all = self.i32(-1);
-        let full = self.b.ins().icmp(IntCC::Equal, mask, all);
-        self.b.ins().brif(full, check, &[], part, &[]);
-        check
-    }
-
-    /// Gives lanes that do not take part the address of the first that does; where none does, `none`.
-    fn replace_others(&mut self, class: Class, mask: Value, none: Block, next: Block) {
-        let some = self.b.create_block();
-        self.b.set_cold_block(some);
-        self.b.ins().brif(mask, some, &[], none, &[]);
-        self.b.switch_to_block(some);
-        let first = self.first_of(0, class, mask);
-        let first = self.vectors(&first, class);
-        let lanes = self.expand(mask);
-        let masks = self.masks_for(&lanes, class);
-        for (k, (m, f)) in masks.iter().zip(first.iter()).enumerate() {
-            let at = slot(0) + 16 * k as i32;
-            let own = self.b.ins().load(vector(class), OWN, self.warp, at);
-            let v = self.b.ins().bitselect(*m, own, *f);
-            self.b.ins().store(OWN, v, self.warp, at);
-        }
-        self.jump(next, &[]);
-    }
-
-    /// The value of the first lane of a mask in a scratch slot.
-    pub(super) fn first_of(&mut self, n: usize, class: Class, mask: Value) -> Val {
-        let at = self.first_place(class, mask);
-        Self::known(self.b.ins().load(scalar(class), OWN, at, slot(n)))
-    }
-
-    /// Where that value lies, from the beginning of its slot, if that were the warp's.
-    pub(super) fn first_place(&mut self, class: Class, mask: Value) -> Value {
-        let lane = self.b.ins().ctz(mask);
-        let last = self.i32(31);
-        let lane = self.b.ins().band(lane, last);
-        let lane = self.b.ins().uextend(types::I64, lane);
-        let by = self.i32(if class == Class::Wide { 3 } else { 2 });
-        let at = self.b.ins().ishl(lane, by);
-        self.b.ins().iadd(self.warp, at)
-    }
-
-    /// Goes on in `fast` if all addresses in slot 0 are multiples of `total` and inside with as many bytes.
-    fn check_each(
-        &mut self,
-        class: Class,
-        space: Space,
-        total: i64,
-        fast: Block,
-        slow: Block,
-    ) -> Each {
-        let shared = space == Space::Shared;
-        let (start, size) = if shared {
-            (None, self.constant_field(types::I64, INTERFACE.warp.shared_size))
-        } else {
-            let arena = self.constant_field(types::I64, INTERFACE.warp.arena);
-            (Some(arena), self.constant_field(types::I64, INTERFACE.warp.arena_size))
-        };
-        let limit = self.b.ins().iadd_imm_s(size, -total);
-        let limit = self.fit(limit, class);
-        let limit = self.b.ins().splat(vector(class), limit);
-        let from = start.map(|v| self.b.ins().splat(vector(class), v));
-        // A distance, or what it lacks to the limit, is negative where the address is outside: sizes are far from
-        // 2^63, and of shared memory from 2^31.
-        let mut both: Option<(Value, Value)> = None;
-        for k in 0..chunks(class) {
-            let at = slot(0) + 16 * k as i32;
-            let mut v = self.b.ins().load(vector(class), OWN, self.warp, at);
-            if let Some(from) = from {
-                v = self.b.ins().isub(v, from);
-            }
-            let rest = self.b.ins().isub(limit, v);
-            both = Some(match both {
-                None => (v, rest),
-                Some((a, b)) => (self.b.ins().bor(a, v), self.b.ins().bor(b, rest)),
-            });
-        }
-        let (distances, rests) = both.unwrap_or((limit, limit));
-        let signs = self.b.ins().bor(distances, rests);
-        let outside = self.b.ins().vhigh_bits(types::I32, signs);
-        let pairs = self.cast(types::I64X2, distances);
-        let (low, high) = (self.b.ins().extractlane(pairs, 0), self.b.ins().extractlane(pairs, 1));
-        let mut odd = self.b.ins().bor(low, high);
-        if let Some(start) = start {
-            // Multiples from a multiple on.
-            odd = self.b.ins().bor(odd, start);
-        }
-        let bits = (total - 1) | if class == Class::Wide { 0 } else { (total - 1) << 32 };
-        let bits = self.i64(bits);
-        let odd = self.b.ins().band(odd, bits);
-        let zero = self.i64(0);
-        let aligned = self.b.ins().icmp(IntCC::Equal, odd, zero);
-        let none = self.i32(0);
-        let inside = self.b.ins().icmp(IntCC::Equal, outside, none);
-        let go = self.b.ins().band(aligned, inside);
-        self.b.ins().brif(go, fast, &[], slow, &[]);
-        self.b.switch_to_block(fast);
-        let base = shared.then(|| self.constant_field(types::I64, INTERFACE.warp.shared));
-        Each { class, base }
-    }
-
-    /// Runs `body` for every so many lanes, with the number of the first.
-    fn over_lanes(&mut self, step: usize, body: impl FnOnce(&mut Self, Value)) {
-        let (head, done) = (self.b.create_block(), self.b.create_block());
-        self.b.append_block_param(head, types::I64);
-        let zero = self.i64(0);
-        self.jump(head, &[zero]);
-        self.b.switch_to_block(head);
-        let lane = self.b.block_params(head)[0];
-        let from = self.b.ins().ireduce(types::I32, lane);
-        self.set_field(from, INTERFACE.warp.from);
-        body(self, lane);
-        self.lanes_from(0);
-        let next = self.b.ins().iadd_imm_s(lane, step as i64);
-        let end = self.i64(32);
-        let more = self.b.ins().icmp(IntCC::UnsignedLessThan, next, end);
-        self.b.ins().brif(more, head, &[next.into()], done, &[]);
-        self.b.switch_to_block(done);
-        let zero = self.i32(0);
-        self.set_field(zero, INTERFACE.warp.from);
-    }
-
-    /// Where things of a lane lie, from the beginning of a slot.
-    fn of_lane(&mut self, lane: Value, class: Class) -> Value {
-        let by = self.i32(if class == Class::Wide { 3 } else { 2 });
-        let bytes = self.b.ins().ishl(lane, by);
-        self.b.ins().iadd(self.warp, bytes)
-    }
-
-    /// The place of a lane's access: of lane `j` from `lane` on.
-    fn place(&mut self, each: &Each, lane: Value, j: usize) -> Value {
-        let address = self.kept(lane, 0, j, each.class);
-        let address =
-            if each.class == Class::Wide { address } else { self.extend64(address, false) };
-        match each.base {
-            Some(base) => self.b.ins().iadd(base, address),
-            None => address,
-        }
-    }
-
-    /// What a slot has for lane `j` from `lane` on.
-    fn kept(&mut self, lane: Value, n: usize, j: usize, class: Class) -> Value {
-        let from = self.of_lane(lane, class);
-        let at = slot(n) + (j * scalar(class).bytes() as usize) as i32;
-        self.b.ins().load(scalar(class), OWN, from, at)
-    }
-
-    /// Puts a vector where a slot has values from `lane` on.
-    fn keep(&mut self, lane: Value, n: usize, v: Value, class: Class) {
-        let to = self.of_lane(lane, class);
-        self.b.ins().store(OWN, v, to, slot(n));
     }
 
     fn with_lane(&mut self, v: Option<Value>, x: Value, j: usize, class: Class) -> Value {

@@ -204,9 +204,7 @@ impl Emit<'_> {
         };
         match self.plan.forms[register as usize].clone() {
             Shape::Uniform(()) => Self::known(next()),
-            Shape::Affine { steps, zeros, .. } => {
-                Val::Known(Shape::Affine { base: next(), steps, zeros })
-            }
+            Shape::Affine { steps, .. } => Val::Known(Shape::Affine { base: next(), steps }),
             Shape::ScaledAffine { steps, scale, signed, .. } => {
                 let (offset, base) = (next(), next());
                 Val::Known(Shape::ScaledAffine { offset, base, steps, scale, signed })

@@ -255,6 +255,12 @@ impl Emit<'_> {
         let product = if let (Some(x), Some(y)) = (args[0].uniform(), args[1].uniform()) {
             let (x, y) = (self.extend64(x, signed), self.extend64(y, signed));
             Self::known(self.b.ins().imul(x, y))
+        } else if let Some((n, k)) = power(inst, signed) {
+            // The processor may have no product of 64 bits.
+            let x = self.vectors(both[n], Class::Narrow);
+            let x = self.widen(&x, signed);
+            let by = self.i32(k.into());
+            Val::Lanes(x.iter().map(|x| self.b.ins().ishl(*x, by)).collect())
         } else {
             let [x, y] = both.map(|v| {
                 let v = self.vectors(v, Class::Narrow);
@@ -376,4 +382,14 @@ impl Emit<'_> {
         }
         out
     }
+}
+
+/// Which factor of 32 bits is not a constant, where the other one is this power of two.
+fn power(inst: &Inst, signed: bool) -> Option<(usize, u32)> {
+    [(0, 1), (1, 0)].into_iter().find_map(|(x, y)| {
+        let Some(Src::Imm(v)) = inst.src.get(y) else { return None };
+        let v = *v as u32;
+        let negative = signed && v >> 31 == 1;
+        (v.is_power_of_two() && !negative).then(|| (x, v.trailing_zeros()))
+    })
 }

@@ -5,8 +5,10 @@ use super::val::Val;
 use crate::error::NotCompiled;
 use crate::simt::plan::shape::Class;
 use crate::warp::{Which, task};
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
 use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::sem::{Collective, CollectiveOp, Operation};
+use cushim_ptx::sem::{Collective, CollectiveOp, Operation, Vote};
 
 impl Emit<'_> {
     /// Where all lanes that run are here; else the instruction ends its region.
@@ -28,6 +30,12 @@ impl Emit<'_> {
             && alone
             && fixed
             && sync;
+        if let (CollectiveOp::Vote(question), true, [dst]) = (op, fixed, &inst.dst[..]) {
+            let mask = self.guard(inst).unwrap_or(self.act);
+            let v = self.vote(question, &args[0].0, mask);
+            self.set(inst, *dst, v);
+            return Ok(());
+        }
         self.pass(0, &args, false);
         let results = self.results(inst);
         let narrow = args[..args.len().min(3)].iter().all(|(_, c)| *c == Class::Narrow);
@@ -58,6 +66,25 @@ impl Emit<'_> {
         Ok(())
     }
 
+    /// What all lanes of a mask say, who are all that may: nobody names others.
+    fn vote(&mut self, question: Vote, said: &Val, mask: Value) -> Val {
+        let bits = self.bits(said);
+        let yes = self.b.ins().band(bits, mask);
+        let zero = self.i32(0);
+        let c = match question {
+            Vote::Ballot => return Self::known(yes),
+            Vote::All => self.b.ins().icmp(IntCC::Equal, yes, mask),
+            Vote::Any => self.b.ins().icmp(IntCC::NotEqual, yes, zero),
+            Vote::Uniform => {
+                let all = self.b.ins().icmp(IntCC::Equal, yes, mask);
+                let none = self.b.ins().icmp(IntCC::Equal, yes, zero);
+                self.b.ins().bor(all, none)
+            }
+        };
+        let c = self.b.ins().uextend(types::I32, c);
+        Self::known(self.b.ins().ineg(c))
+    }
+
     /// How an operand of a collective lies in registers.
     pub(super) fn collective_class(&self, inst: &Inst, n: usize) -> Class {
         let Operation::Collective(what) = inst.sem else { return Class::Narrow };
@@ -70,21 +97,14 @@ impl Emit<'_> {
         }
     }
 
-    fn uniform_result(
-        &mut self,
-        n: usize,
-        class: Class,
-        mask: cranelift_codegen::ir::Value,
-    ) -> Val {
+    fn uniform_result(&mut self, n: usize, class: Class, mask: Value) -> Val {
         if class == Class::Predicate {
-            use cranelift_codegen::ir::InstBuilder;
-            use cranelift_codegen::ir::condcodes::IntCC;
             let v = self.receive(n, class, false);
             let bits = self.bits(&v);
             let hit = self.b.ins().band(bits, mask);
             let zero = self.i32(0);
             let c = self.b.ins().icmp(IntCC::NotEqual, hit, zero);
-            let c = self.b.ins().uextend(cranelift_codegen::ir::types::I32, c);
+            let c = self.b.ins().uextend(types::I32, c);
             return Self::known(self.b.ins().ineg(c));
         }
         self.first_of(n, class, mask)

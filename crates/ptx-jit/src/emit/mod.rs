@@ -26,6 +26,7 @@ mod memory;
 mod operand;
 mod other;
 mod part;
+mod places;
 mod pure;
 mod saved;
 mod schedule;

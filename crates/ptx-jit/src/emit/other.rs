@@ -27,17 +27,17 @@ impl Emit<'_> {
                         });
                         Val::Lanes(all.collect())
                     }
-                    Shape::Affine { steps, zeros, .. } => {
+                    Shape::Affine { steps, .. } => {
                         // Lane 0 adds nothing.
                         let base = self.constant_field(types::I32, at);
-                        Val::Known(Shape::Affine { base, steps, zeros })
+                        Val::Known(Shape::Affine { base, steps })
                     }
                     _ => Self::known(self.constant_field(types::I32, at)),
                 }
             }
-            (Special::LaneId, Shape::Affine { steps, zeros, .. }) => {
+            (Special::LaneId, Shape::Affine { steps, .. }) => {
                 let base = self.i32(0);
-                Val::Known(Shape::Affine { base, steps, zeros })
+                Val::Known(Shape::Affine { base, steps })
             }
             (
                 Special::LanemaskEq

@@ -56,7 +56,8 @@ impl Emit<'_> {
         let uniform = args.iter().all(|a| a.uniform().is_some());
         if !uniform && fits(self.f, inst) {
             let forms: Vec<_> = args.iter().map(Val::form).collect();
-            if let Some(form) = affine(inst, &forms, self) {
+            let zeros = self.plan.low.operands(inst);
+            if let Some(form) = affine(inst, &forms, &zeros, self) {
                 if let Some(dst) = inst.dst.first() {
                     self.set(inst, *dst, Val::Known(form));
                 }

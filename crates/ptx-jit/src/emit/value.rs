@@ -243,9 +243,9 @@ impl Emit<'_> {
         let ty = scalar(class);
         match self.plan.forms[register as usize].clone() {
             Shape::Uniform(()) => Self::known(self.b.ins().load(ty, OWN, self.warp, at)),
-            Shape::Affine { steps, zeros, .. } => {
+            Shape::Affine { steps, .. } => {
                 let base = self.b.ins().load(ty, OWN, self.warp, at);
-                Val::Known(Shape::Affine { base, steps, zeros })
+                Val::Known(Shape::Affine { base, steps })
             }
             Shape::ScaledAffine { steps, scale, signed, .. } => {
                 let offset = self.b.ins().load(types::I64, OWN, self.warp, at);
@@ -414,9 +414,9 @@ impl Emit<'_> {
     fn choose(&mut self, g: Value, yes: Shape<Value>, no: Shape<Value>) -> Shape<Value> {
         match (yes, no) {
             (Shape::Uniform(y), Shape::Uniform(n)) => Shape::Uniform(self.b.ins().select(g, y, n)),
-            (Shape::Affine { base: y, steps, zeros }, Shape::Affine { base: n, zeros: z, .. }) => {
+            (Shape::Affine { base: y, steps }, Shape::Affine { base: n, .. }) => {
                 let base = self.b.ins().select(g, y, n);
-                Shape::Affine { base, steps, zeros: zeros.min(z) }
+                Shape::Affine { base, steps }
             }
             (
                 Shape::ScaledAffine { offset: y, base: b, steps, scale, signed },

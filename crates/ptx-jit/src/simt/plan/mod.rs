@@ -7,6 +7,7 @@
 
 mod divergence;
 pub(crate) mod liveness;
+pub(crate) mod low;
 mod readers;
 pub(crate) mod region;
 pub(crate) mod set;
@@ -18,6 +19,7 @@ mod tests;
 use cushim_ptx::ir::{Base, Function, Inst, Special, Src};
 use cushim_ptx::sem::{Barrier, CollectiveOp, Operation};
 use cushim_ptx::types::Space;
+use low::Low;
 use region::Region;
 use set::Set;
 use shape::{Class, Shape, affine};
@@ -48,18 +50,17 @@ impl Layout {
 
     /// The form of `%tid` along an axis.
     pub(crate) fn tid(self, axis: u8) -> Shape<()> {
-        let steps = |f: &dyn Fn(i64) -> i64, zeros| Shape::Affine {
+        let steps = |f: &dyn Fn(i64) -> i64| Shape::Affine {
             base: (),
             steps: Rc::new(std::array::from_fn(|l| f(l as i64))),
-            zeros,
         };
         match (self, axis) {
-            (Layout::Row, 0) => steps(&|l| l, 5),
+            (Layout::Row, 0) => steps(&|l| l),
             (Layout::Row, _) | (Layout::Rows(_), 2..) => Shape::Uniform(()),
             (Layout::Rows(1), 0) => Shape::Uniform(()),
-            (Layout::Rows(x), 0) => steps(&|l| l % i64::from(x), 63),
-            (Layout::Rows(1), 1) => steps(&|l| l, 5),
-            (Layout::Rows(x), 1) => steps(&|l| l / i64::from(x), (32 / x).trailing_zeros()),
+            (Layout::Rows(x), 0) => steps(&|l| l % i64::from(x)),
+            (Layout::Rows(1), 1) => steps(&|l| l),
+            (Layout::Rows(x), 1) => steps(&|l| l / i64::from(x)),
             (Layout::Any, 3..) => Shape::Uniform(()),
             (Layout::Any, _) => Shape::Varying,
         }
@@ -71,6 +72,8 @@ pub(crate) struct Plan {
     pub(crate) layout: Layout,
     /// Of each register.
     pub(crate) forms: Vec<Shape<()>>,
+    /// Low bits of their bases that are zero.
+    pub(crate) low: Low,
     pub(crate) classes: Vec<Class>,
     /// Place in the frame of each register that crosses regions.
     pub(crate) slots: Vec<Option<u32>>,
@@ -119,9 +122,11 @@ impl Plan {
         let arrives = f.code.iter().any(|inst| inst.sem == Operation::Barrier(Barrier::Arrive));
         let fair = spin::may_spin(f, &regions);
         let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
+        let low = Low::of(f, layout);
         let mut facts = Facts {
             f,
             layout,
+            low: &low,
             regions: &regions,
             classes: &classes,
             fair,
@@ -142,7 +147,19 @@ impl Plan {
         let forms: Vec<Shape<()>> =
             forms.into_iter().map(|f| f.unwrap_or(Shape::Uniform(()))).collect();
         let (slots, frame_size) = slots(&regions, &forms, &classes);
-        Plan { regions, layout, forms, classes, slots, frame_size, alone, blend, fair, arrives }
+        Plan {
+            regions,
+            layout,
+            forms,
+            low,
+            classes,
+            slots,
+            frame_size,
+            alone,
+            blend,
+            fair,
+            arrives,
+        }
     }
 }
 
@@ -176,6 +193,7 @@ fn slots(regions: &[Region], forms: &[Shape<()>], classes: &[Class]) -> (Vec<Opt
 struct Facts<'a> {
     f: &'a Function,
     layout: Layout,
+    low: &'a Low,
     regions: &'a [Region],
     classes: &'a [Class],
     /// Any order of regions is taken: lanes may wait anywhere.
@@ -197,12 +215,6 @@ impl Facts<'_> {
         let new = match &*old {
             None => form,
             Some(o) if *o == form => return false,
-            Some(Shape::Affine { base: (), steps, zeros }) => match form {
-                Shape::Affine { steps: s, zeros: z, .. } if s == *steps => {
-                    Shape::Affine { base: (), steps: s, zeros: z.min(*zeros) }
-                }
-                _ => Shape::Varying,
-            },
             Some(_) => Shape::Varying,
         };
         let changed = old.as_ref() != Some(&new);
@@ -233,7 +245,8 @@ impl Facts<'_> {
                 if uniform {
                     Shape::Uniform(())
                 } else if fits(self.f, inst) {
-                    affine(inst, &args, &mut shape::Nothing).unwrap_or(Shape::Varying)
+                    let zeros = self.low.operands(inst);
+                    affine(inst, &args, &zeros, &mut shape::Nothing).unwrap_or(Shape::Varying)
                 } else {
                     Shape::Varying
                 }
@@ -273,7 +286,7 @@ pub(crate) fn special(s: Special, layout: Layout) -> Shape<()> {
     match s {
         Special::Tid(axis) => layout.tid(axis),
         Special::LaneId => {
-            Shape::Affine { base: (), steps: Rc::new(std::array::from_fn(|l| l as i64)), zeros: 63 }
+            Shape::Affine { base: (), steps: Rc::new(std::array::from_fn(|l| l as i64)) }
         }
         Special::LanemaskEq
         | Special::LanemaskLe

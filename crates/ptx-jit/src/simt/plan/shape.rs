@@ -6,7 +6,7 @@
 
 use cushim_ptx::exec::window;
 use cushim_ptx::ir::{Inst, Src};
-use cushim_ptx::sem::{BitOp, Convert, Half, IntegerOp, Operation};
+use cushim_ptx::sem::{BitOp, Compare, Compared, Convert, Half, IntegerOp, Operation, Outcomes};
 use cushim_ptx::types::{Kind, Scalar};
 use std::rc::Rc;
 
@@ -19,12 +19,7 @@ pub(crate) enum Shape<B> {
     /// One value for all.
     Uniform(B),
     /// `base + steps[lane]`, in the register's own arithmetic.
-    Affine {
-        base: B,
-        steps: Steps,
-        /// Zero bits at the low end of the base.
-        zeros: u32,
-    },
+    Affine { base: B, steps: Steps },
     /// 64 bits: `offset + scale * extend(base + steps[lane])`, the sum in 32 bits.
     ScaledAffine { offset: B, base: B, steps: Steps, scale: i64, signed: bool },
     /// Anything.
@@ -40,6 +35,17 @@ pub(crate) trait Arithmetic<B> {
     fn product(&mut self, wide: bool, a: &B, b: &B) -> B;
     fn shr(&mut self, wide: bool, signed: bool, a: &B, by: u32) -> B;
     fn extend(&mut self, signed: bool, a: &B) -> B;
+    fn bitwise(&mut self, op: Bitwise, a: &B, b: &B) -> B;
+    /// Whether a comparison of integers holds: 0, or all ones of 32 bits.
+    fn holds(&mut self, wide: bool, signed: bool, holds: Outcomes, a: &B, b: &B) -> B;
+}
+
+/// An operation on each bit by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bitwise {
+    And,
+    Or,
+    Xor,
 }
 
 /// The analysis: bases are nothing.
@@ -53,6 +59,8 @@ impl Arithmetic<()> for Nothing {
     fn product(&mut self, _: bool, (): &(), (): &()) {}
     fn shr(&mut self, _: bool, _: bool, (): &(), _: u32) {}
     fn extend(&mut self, _: bool, (): &()) {}
+    fn bitwise(&mut self, _: Bitwise, (): &(), (): &()) {}
+    fn holds(&mut self, _: bool, _: bool, _: Outcomes, (): &(), (): &()) {}
 }
 
 fn immediate(src: Option<&Src>) -> Option<i64> {
@@ -77,35 +85,47 @@ fn base_of<B: Clone>(f: &Shape<B>) -> Option<B> {
     }
 }
 
-fn zeros_of<B>(f: &Shape<B>) -> u32 {
-    match f {
-        Shape::Affine { zeros, .. } => *zeros,
-        _ => 0,
-    }
-}
-
-fn linear<B>(wide: bool, base: B, mut steps: [i64; 32], zeros: u32) -> Shape<B> {
+fn linear<B>(wide: bool, base: B, mut steps: [i64; 32]) -> Shape<B> {
     if !wide {
         steps = steps.map(|s| i64::from(s as i32));
     }
     if steps == [0; 32] {
         Shape::Uniform(base)
     } else {
-        Shape::Affine { base, steps: Rc::new(steps), zeros }
+        Shape::Affine { base, steps: Rc::new(steps) }
     }
 }
 
+/// Base and steps where no step reaches the bits of the base, and how many bits the steps have: `base + step` is then
+/// `base | step`, and nothing carries.
+fn apart<B: Clone>(x: &Shape<B>, zeros: u32) -> Option<(B, [i64; 32], u32)> {
+    let steps = steps_of(x)?;
+    let most = steps.iter().copied().max()?;
+    let bits = 64 - most.leading_zeros();
+    let fits = steps.iter().all(|s| *s >= 0) && bits < 32 && bits <= zeros;
+    fits.then(|| base_of(x).map(|base| (base, steps, bits)))?
+}
+
 /// The form of a result whose operands do not all have one value, where it is
-/// better than [`Shape::Varying`].
+/// better than [`Shape::Varying`]. `zeros`: low bits of each operand's base that are zero ([`super::low`]).
 pub(crate) fn affine<B: Clone>(
     inst: &Inst,
     args: &[Shape<B>],
+    zeros: &[u32],
     a: &mut dyn Arithmetic<B>,
 ) -> Option<Shape<B>> {
-    form(inst, args, a).filter(|f| !matches!(f, Shape::Varying))
+    form(inst, args, zeros, a).filter(|f| !matches!(f, Shape::Varying))
 }
 
-fn form<B: Clone>(inst: &Inst, args: &[Shape<B>], a: &mut dyn Arithmetic<B>) -> Option<Shape<B>> {
+fn form<B: Clone>(
+    inst: &Inst,
+    args: &[Shape<B>],
+    zeros: &[u32],
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Shape<B>> {
+    if let Operation::Compare(what) = inst.sem {
+        return compare(inst, what, args, zeros, a);
+    }
     let ty = inst.sem.ty();
     let clamps = match inst.sem {
         Operation::Integer(i) => i.op.clamps(),
@@ -127,12 +147,12 @@ fn form<B: Clone>(inst: &Inst, args: &[Shape<B>], a: &mut dyn Arithmetic<B>) -> 
             window(address.space).is_none().then(|| args[0].clone())
         }
         Operation::Convert(Convert::Integer { from: s, to: d, .. }) => match (d.bits(), s.bits()) {
-            (64, 32) => extend(&args[0], s.is_signed(), 1, a),
+            (64, 32) => extend(&args[0], zeros[0], s.is_signed(), 1, a),
             (x, y) if x == y => Some(args[0].clone()),
             _ => None,
         },
-        Operation::Integer(what) => integer(inst, what.op, args, a),
-        Operation::Bits(what) => bits(inst, what.op, args, a),
+        Operation::Integer(what) => integer(inst, what.op, args, zeros, a),
+        Operation::Bits(what) => bits(inst, what.op, args, zeros, a),
         _ => None,
     }
 }
@@ -142,6 +162,7 @@ fn integer<B: Clone>(
     inst: &Inst,
     op: IntegerOp,
     args: &[Shape<B>],
+    zeros: &[u32],
     a: &mut dyn Arithmetic<B>,
 ) -> Option<Shape<B>> {
     let ty = inst.sem.ty();
@@ -150,22 +171,22 @@ fn integer<B: Clone>(
         IntegerOp::Add { .. } => sum(wide, false, &args[0], &args[1], a),
         IntegerOp::Sub { .. } => sum(wide, true, &args[0], &args[1], a),
         IntegerOp::Mul(Half::Low) => {
-            let (x, by) = factor(inst, args)?;
-            scale(wide, x, by, a)
+            let (n, by) = factor(inst)?;
+            scale(wide, &args[n], by, a)
         }
         IntegerOp::Mad { half: Half::Low, .. } => {
             if let [Shape::Uniform(x), Shape::Uniform(y), z] = args {
                 let product = Shape::Uniform(a.product(wide, x, y));
                 return sum(wide, false, &product, z, a);
             }
-            let (x, by) = factor(inst, args)?;
-            let product = scale(wide, x, by, a)?;
+            let (n, by) = factor(inst)?;
+            let product = scale(wide, &args[n], by, a)?;
             sum(wide, false, &product, &args[2], a)
         }
         IntegerOp::MulWide | IntegerOp::MadWide if ty.bits() == 32 => {
-            let (x, by) = factor(inst, args)?;
+            let (n, by) = factor(inst)?;
             let by = if ty.is_signed() { i64::from(by as i32) } else { i64::from(by as u32) };
-            let product = extend(x, ty.is_signed(), by, a)?;
+            let product = extend(&args[n], zeros[n], ty.is_signed(), by, a)?;
             if op == IntegerOp::MulWide {
                 return Some(product);
             }
@@ -180,42 +201,102 @@ fn bits<B: Clone>(
     inst: &Inst,
     op: BitOp,
     args: &[Shape<B>],
+    zeros: &[u32],
     a: &mut dyn Arithmetic<B>,
 ) -> Option<Shape<B>> {
     let ty = inst.sem.ty();
     let wide = ty.bits() == 64;
+    let amount = || immediate(inst.src.get(1)).filter(|k| (0..i64::from(ty.bits())).contains(k));
     match op {
-        BitOp::Shl => {
-            let by =
-                immediate(inst.src.get(1)).filter(|v| (0..i64::from(ty.bits())).contains(v))?;
-            scale(wide, &args[0], 1i64.wrapping_shl(by as u32), a)
-        }
-        BitOp::And => {
-            let v = immediate(inst.src.get(1))?;
-            let k = (v as u64).trailing_ones();
-            let low = k < 32 && v as u64 == (1u64 << k) - 1;
-            let steps = steps_of(&args[0])?;
-            let fits = steps.iter().all(|s| (0..1i64 << k).contains(s));
-            (low && zeros_of(&args[0]) >= k && fits)
-                .then(|| linear(wide, a.constant(wide, 0), steps, 63))
-        }
+        BitOp::Shl => scale(wide, &args[0], 1i64.wrapping_shl(amount()? as u32), a),
         BitOp::Shr => {
-            let k = immediate(inst.src.get(1)).filter(|k| (0..32).contains(k))? as u32;
-            let steps = steps_of(&args[0])?;
-            let fits = steps.iter().all(|s| (0..1i64 << k).contains(s));
-            let base = base_of(&args[0])?;
-            (zeros_of(&args[0]) >= k && fits)
-                .then(|| Shape::Uniform(a.shr(wide, ty.is_signed(), &base, k)))
+            let k = amount()? as u32;
+            let (base, steps, _) = apart(&args[0], zeros[0])?;
+            let base = a.shr(wide, ty.is_signed(), &base, k);
+            Some(linear(wide, base, steps.map(|s| s >> k)))
         }
+        BitOp::And => bitwise(wide, Bitwise::And, inst, args, zeros, a),
+        BitOp::Or => bitwise(wide, Bitwise::Or, inst, args, zeros, a),
+        BitOp::Xor => bitwise(wide, Bitwise::Xor, inst, args, zeros, a),
         _ => None,
     }
 }
 
-/// The factor that is not constant, and the one that is.
-fn factor<'f, B>(inst: &Inst, args: &'f [Shape<B>]) -> Option<(&'f Shape<B>, i64)> {
+/// Bits of the base and bits of the steps, each by itself.
+fn bitwise<B: Clone>(
+    wide: bool,
+    op: Bitwise,
+    inst: &Inst,
+    args: &[Shape<B>],
+    zeros: &[u32],
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Shape<B>> {
+    let (x, y, other) = match args {
+        [_, Shape::Uniform(other)] => (0, 1, other),
+        [Shape::Uniform(other), _] => (1, 0, other),
+        _ => return None,
+    };
+    let (base, steps, bits) = apart(&args[x], zeros[x])?;
+    let ones = (1i64 << bits) - 1;
+    let (other, low) = match immediate(inst.src.get(y)) {
+        Some(v) => (a.constant(wide, v & !ones), v & ones),
+        None if zeros[y] >= bits => (other.clone(), 0),
+        None => return None,
+    };
+    let base = a.bitwise(op, &base, &other);
+    let steps = steps.map(|s| match op {
+        Bitwise::And => s & low,
+        Bitwise::Or => s | low,
+        Bitwise::Xor => s ^ low,
+    });
+    Some(linear(wide, base, steps))
+}
+
+/// A comparison of numbers that differ in their low bits only with one at whose low bits nothing is decided: what the
+/// base gives is what all lanes get.
+fn compare<B: Clone>(
+    inst: &Inst,
+    what: Compare,
+    args: &[Shape<B>],
+    zeros: &[u32],
+    a: &mut dyn Arithmetic<B>,
+) -> Option<Shape<B>> {
+    let Compared::Integers { bits: width @ (32 | 64), signed } = what.of else { return None };
+    if what.packed || what.then.is_some() || inst.dst.len() != 1 {
+        return None;
+    }
+    let (x, y, other) = match args {
+        [_, Shape::Uniform(other)] => (0, 1, other),
+        [Shape::Uniform(other), _] => (1, 0, other),
+        _ => return None,
+    };
+    let (base, _, bits) = apart(&args[x], zeros[x])?;
+    let ones = (1i64 << bits) - 1;
+    // Less (and not equal), or greater or equal: no lane has passed a bound that ends in zeros unless the base has.
+    let below = match (what.holds.0, x) {
+        (0b0001 | 0b0110, 0) | (0b0100 | 0b0011, 1) => true,
+        (0b0011 | 0b0100, 0) | (0b0110 | 0b0001, 1) => false,
+        _ => return None,
+    };
+    let decides = if below {
+        zeros[y] >= bits
+    } else {
+        immediate(inst.src.get(y)).is_some_and(|v| v & ones == ones)
+    };
+    let wide = width == 64;
+    decides.then(|| {
+        Shape::Uniform(match x {
+            0 => a.holds(wide, signed, what.holds, &base, other),
+            _ => a.holds(wide, signed, what.holds, other, &base),
+        })
+    })
+}
+
+/// Which factor is not constant, and the one that is.
+fn factor(inst: &Inst) -> Option<(usize, i64)> {
     match (immediate(inst.src.first()), immediate(inst.src.get(1))) {
-        (_, Some(v)) => Some((&args[0], v)),
-        (Some(v), None) => Some((&args[1], v)),
+        (_, Some(v)) => Some((0, v)),
+        (Some(v), None) => Some((1, v)),
         _ => None,
     }
 }
@@ -242,7 +323,7 @@ fn sum<B: Clone>(
         *p = if minus { p.wrapping_sub(q) } else { p.wrapping_add(q) };
     }
     let base = if minus { a.sub(wide, &b, &c) } else { a.add(wide, &b, &c) };
-    Some(linear(wide, base, s, zeros_of(x).min(zeros_of(y))))
+    Some(linear(wide, base, s))
 }
 
 fn scale<B: Clone>(
@@ -261,13 +342,13 @@ fn scale<B: Clone>(
         });
     }
     let steps = steps_of(x)?.map(|s| s.wrapping_mul(by));
-    let zeros = zeros_of(x) + if by == 0 { 0 } else { by.trailing_zeros() };
     let base = a.mul(wide, &base_of(x)?, by);
-    Some(linear(wide, base, steps, zeros))
+    Some(linear(wide, base, steps))
 }
 
 fn extend<B: Clone>(
     x: &Shape<B>,
+    zeros: u32,
     signed: bool,
     scale: i64,
     a: &mut dyn Arithmetic<B>,
@@ -277,7 +358,12 @@ fn extend<B: Clone>(
             let e = a.extend(signed, b);
             Some(Shape::Uniform(a.mul(true, &e, scale)))
         }
-        Shape::Affine { base, steps, .. } => {
+        Shape::Affine { base, steps } => {
+            if let Some((base, steps, _)) = apart(x, zeros) {
+                let base = a.extend(signed, &base);
+                let base = a.mul(true, &base, scale);
+                return Some(linear(true, base, steps.map(|s| s.wrapping_mul(scale))));
+            }
             let offset = a.constant(true, 0);
             let (base, steps) = (base.clone(), steps.clone());
             Some(Shape::ScaledAffine { offset, base, steps, scale, signed })

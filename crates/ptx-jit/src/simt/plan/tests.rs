@@ -29,9 +29,11 @@ fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
     let n = regions.len();
     let classes: Vec<Class> = f.registers.iter().map(|t| Class::of(*t)).collect();
     let fair = spin::may_spin(f, regions);
+    let low = super::low::Low::of(f, layout);
     let mut facts = Facts {
         f,
         layout,
+        low: &low,
         regions,
         classes: &classes,
         fair,
