@@ -75,6 +75,7 @@ int main()
                 bool in = x < WIDTH && y < HEIGHT && z < DEPTH;
                 wrong += to[(z * ROWS + y) * PITCH + x] != (in ? 7 : 0);
             }
+    // An H100 (driver 580, CUDA 13.0) answers success and sets nothing: 60 bytes are wrong there.
     printf("wrong bytes of the set: %d\n", wrong);
     return finish();
 }
