@@ -160,11 +160,16 @@ impl Ready {
     }
 
     /// How many instructions of the processor are under lock: a prefix, of a register's upper half or not, before
-    /// an operation on memory.
+    /// an operation on memory at a register and a displacement, as fences are. The displacement of a place on the
+    /// stack (`f0 09 00 00`) reads like one at a register alone.
     pub fn locked(&self) -> usize {
         let code = self.kernel.as_ref().map_or(vec![], |k| k.code([32, 1, 1]).unwrap());
-        let operation =
-            |code: &[u8]| matches!(code, [0x09 | 0x81 | 0x83, ..] | [0x0f, 0xb1 | 0xc1, ..]);
+        let operation = |code: &[u8]| match code {
+            [0x09 | 0x81 | 0x83, modrm, ..] | [0x0f, 0xb1 | 0xc1, modrm, ..] => {
+                (0x40..0xc0).contains(modrm)
+            }
+            _ => false,
+        };
         let is_locked = |at: &[u8]| match at {
             [0xf0, 0x40..=0x4f, code @ ..] | [0xf0, code @ ..] => operation(code),
             _ => false,
