@@ -235,8 +235,8 @@ pub fn sparse(rows: usize) -> Vec<u32> {
     let mix = |k: u32| k.wrapping_mul(0x9e37_79b9).rotate_left(15).wrapping_mul(0x85eb_ca6b) >> 7;
     let mut words = vec![0; rows + 1];
     let mut next = 0;
-    for row in 0..rows {
-        words[row] = next;
+    for (row, begin) in words.iter_mut().enumerate().take(rows) {
+        *begin = next;
         next += 1 + mix(row as u32) % SPARSE;
     }
     words[rows] = next;
