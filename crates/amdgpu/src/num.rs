@@ -87,6 +87,60 @@ pub fn fma32_scaled(a: f32, b: f32, c: f32, by: i32) -> f32 {
         * f64::from_bits(((1023 + by) as u64) << 52)) as f32
 }
 
+/// Mantissa and exponent of a finite number: |x| = mantissa * 2^exponent.
+fn parts64(x: f64) -> (u128, i32) {
+    let (field, mantissa) = (exponent64(x), x.to_bits() & ((1 << 52) - 1));
+    if field <= 0 { (mantissa.into(), -1074) } else { ((mantissa | 1 << 52).into(), field - 1075) }
+}
+
+/// (a * b + c) * 2^by of f64, rounded once.
+pub fn fma64_scaled(a: f64, b: f64, c: f64, by: i32) -> f64 {
+    let plain = a.mul_add(b, c);
+    if a == 0.0 || b == 0.0 || [a, b, c].iter().any(|x| !x.is_finite()) {
+        // c, infinity or NaN: nothing was rounded yet.
+        return ldexp64(plain, by);
+    }
+    // Both with their first bit at 120 (the exponent is that of bit 0), the smaller one shifted to the larger. What
+    // is shifted out stays as a bit that is lower than all others: then the sum loses at most one bit in front, so
+    // that bit never reaches the place where rounding looks.
+    let lead = |(mantissa, exponent): (u128, i32)| {
+        let by = mantissa.leading_zeros() - 7;
+        if mantissa == 0 { (0, i32::MIN / 2) } else { (mantissa << by, exponent - by as i32) }
+    };
+    let ((ma, ea), (mb, eb)) = (parts64(a), parts64(b));
+    let (product, addend) = (lead((ma * mb, ea + eb)), lead(parts64(c)));
+    let exponent = product.1.max(addend.1);
+    let aligned = |(mantissa, own): (u128, i32), negative: bool| {
+        let drop = (exponent - own).min(127);
+        let kept = mantissa >> drop | u128::from(mantissa & ((1 << drop) - 1) != 0);
+        if negative { -(kept as i128) } else { kept as i128 }
+    };
+    let sum = aligned(product, a.is_sign_negative() != b.is_sign_negative())
+        + aligned(addend, c.is_sign_negative());
+    if sum == 0 { plain } else { round64(sum.unsigned_abs(), exponent + by, sum < 0) }
+}
+
+/// mantissa * 2^exponent to the nearest even f64.
+fn round64(mantissa: u128, exponent: i32, negative: bool) -> f64 {
+    let bits = 128 - mantissa.leading_zeros() as i32;
+    // The place of the last bit that is kept: 53 bits, fewer below the smallest normal number.
+    let last = (bits - 53).max(-1074 - exponent);
+    let kept = match last {
+        ..=0 => {
+            return ldexp64(mantissa as f64, exponent).copysign(if negative { -1.0 } else { 1.0 });
+        }
+        1..=127 => {
+            let (kept, rest, half) =
+                (mantissa >> last, mantissa & ((1 << last) - 1), 1 << (last - 1));
+            kept + u128::from(rest > half || rest == half && kept & 1 == 1)
+        }
+        _ => 0,
+    };
+    // Exact: at most 53 bits, or the next power of two, at a place where all of them fit.
+    let value = ldexp64(kept as f64, last + exponent);
+    if negative { -value } else { value }
+}
+
 /// a * b + c of halves, rounded once.
 #[inline(always)]
 pub fn fma16(a: f32, b: f32, c: f32) -> u32 {
@@ -239,6 +293,36 @@ mod tests {
                 "{a} {b} {c}"
             );
         }
+    }
+
+    #[test]
+    fn scaled_fused_multiply_add_rounds_once() {
+        let mut x = 0x1234_5678_9abc_def0u64;
+        let mut next = || {
+            x ^= x << 13;
+            x ^= x >> 7;
+            x ^= x << 17;
+            x
+        };
+        let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
+        for _ in 0..200_000 {
+            // Any bits, then a sum that nearly cancels, then one far below the other.
+            let [a, b, c] = [next(), next(), next()].map(f64::from_bits);
+            let near = f64::from_bits((a * b).to_bits() ^ next() >> 50 ^ 1 << 63);
+            for c in [c, near, c * 1e-200, 0.0] {
+                let (ours, right) = (fma64_scaled(a, b, c, 0), a.mul_add(b, c));
+                assert!(same(ours, right), "{a:e} * {b:e} + {c:e}: {ours:e}, not {right:e}");
+            }
+            // A denormal result of operands that can be scaled before, exactly: c has 20 bits.
+            let unit = |x: u64| f64::from_bits(x >> 12 | 1023 << 52);
+            let c = f64::from_bits((unit(next()).to_bits() >> 33) << 33) * 2f64.powi(-900);
+            let (a, b) = (unit(next()) * 2f64.powi(-480), unit(next()) * 2f64.powi(-430));
+            let down = 2f64.powi(-128);
+            let (ours, right) = (fma64_scaled(a, b, c, -128), (a * down).mul_add(b, c * down));
+            assert!(same(ours, right), "{a:e} * {b:e} + {c:e}, scaled: {ours:e}, not {right:e}");
+        }
+        assert!(fma64_scaled(1.0, f64::NAN, 1.0, 128).is_nan());
+        assert_eq!(fma64_scaled(1.0, 0.0, 3.0, 128), 3.0 * 2f64.powi(128));
     }
 
     #[test]
