@@ -83,9 +83,7 @@ fn extent(copy: &Copy, side: usize) -> Option<u64> {
 /// So many of the steps of [`copy_steps`].
 fn part_of_copy(copy: &Copy, first: usize, count: usize) -> Copy {
     if let Some((to, from, _)) = copy.linear() {
-        let (row, plane) = ([count; 2], [count; 2]);
-        let (to, from) = (to + first as u64, from + first as u64);
-        return Copy { to, from, width: count, height: 1, depth: 1, row, plane };
+        return Copy::line(to + first as u64, from + first as u64, count);
     }
     let [to, from] = if copy.depth > 1 { copy.plane } else { copy.row };
     let (to, from) = (copy.to + (first * to) as u64, copy.from + (first * from) as u64);
@@ -156,8 +154,7 @@ mod tests {
         let mut expected = bytes.clone();
         expected.copy_within(0..2 * LEAST, 777);
         let from = at(&mut bytes);
-        let (row, plane) = ([0; 2], [0; 2]);
-        let copy = Copy { to: from + 777, from, width: 2 * LEAST, height: 1, depth: 1, row, plane };
+        let copy = Copy::line(from + 777, from, 2 * LEAST);
         assert_eq!(copy_steps(&copy), None);
         super::copy(&pool, &memory, &copy).unwrap();
         assert!(bytes == expected);

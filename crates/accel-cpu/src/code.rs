@@ -14,7 +14,7 @@ use cushim_ptx::types::Space;
 use super::device;
 use super::fault::named;
 use super::memory::Memory;
-use cushim_accel::{Code, Failure, Image, ImageKind, Kernel, Variable};
+use cushim_accel::{Code, Failure, Image, ImageKind, Kernel, Symbols, Variable};
 use cushim_check::Kind;
 
 /// Loaded code.
@@ -31,9 +31,7 @@ pub struct CpuCode {
     compiled: Vec<OnceLock<Option<cushim_ptx_jit::Kernel>>>,
     /// Whether each kernel may call the device runtime.
     pub launches: Vec<bool>,
-    kernels: Vec<Kernel>,
-    variables: Vec<Variable>,
-    undefined: Vec<String>,
+    symbols: Symbols,
     /// What holds the globals: one allocation, and where those of them lie that checks know of.
     block: Option<u64>,
     checked: Vec<u64>,
@@ -76,9 +74,7 @@ impl CpuCode {
             functions: Vec::new(),
             compiled: Vec::new(),
             launches: Vec::new(),
-            kernels: Vec::new(),
-            variables: Vec::new(),
-            undefined: Vec::new(),
+            symbols: Symbols::default(),
             block: None,
             checked: Vec::new(),
             memory: memory.clone(),
@@ -89,7 +85,7 @@ impl CpuCode {
         let missing = code.place(image)?;
         code.initialise(image)?;
         code.describe(&missing);
-        code.undefined = code.names_undefined(&missing);
+        code.symbols.undefined = code.names_undefined(&missing);
         code.compiled.resize_with(code.functions.len(), OnceLock::new);
         Ok(code)
     }
@@ -178,7 +174,7 @@ impl CpuCode {
                 }
                 self.memory.store(*at, &bytes).map_err(|_| Failure::InvalidAddress(*at))?;
             }
-            self.variables.push(Variable {
+            self.symbols.variables.push(Variable {
                 name: g.name.clone(),
                 address: *at,
                 bytes: g.size as usize,
@@ -211,7 +207,7 @@ impl CpuCode {
                 .collect();
             self.launches.push(!asked.is_empty());
             let (major, minor) = device::capability();
-            self.kernels.push(Kernel {
+            self.symbols.kernels.push(Kernel {
                 name: f.name.clone(),
                 params: f.places(),
                 params_size: f.params_size,
@@ -309,14 +305,8 @@ fn globals_of(f: &Function) -> impl Iterator<Item = u32> {
 }
 
 impl Code for CpuCode {
-    fn kernels(&self) -> &[Kernel] {
-        &self.kernels
-    }
-    fn variables(&self) -> &[Variable] {
-        &self.variables
-    }
-    fn undefined(&self) -> &[String] {
-        &self.undefined
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
     }
     fn as_any(&self) -> &dyn std::any::Any {
         self

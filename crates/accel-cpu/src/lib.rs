@@ -1,8 +1,11 @@
 //! The CPU as an accelerator: memory in one range, PTX compiled to machine code, queues in software.
 //!
-//! Owns the devices that stand for the machine's processors. Each of its parts knows one thing:
-//! [`arena`] addresses, [`bulk`] large copies and fills, [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`children`] and [`device_runtime`] those by kernels, [`fault`] how they fail, [`pool`]
-//! threads, [`stack`] room for the compiler, [`tensor`] tensor maps, [`heap`] their heap, [`host`] what kernels ask for, [`texture`] descriptors of textures, [`watch`] launches that are checked, [`device`] what is said of it. Must not know: CUDA's handles.
+//! Owns the devices that stand for the machine's processors. Each of its parts knows one thing: [`arena`] addresses,
+//! [`granules`] the pages behind them, [`shared`] those of files, [`memory`] accesses, [`bulk`] large copies and fills,
+//! [`code`] loaded PTX, [`cache`] where compiled kernels are kept, [`executor`] launches, [`children`] and
+//! [`device_runtime`] launches by kernels, [`fault`] how launches fail, [`watch`] launches that are checked, [`pool`]
+//! threads, [`stack`] room for the compiler, [`heap`] kernels' heap, [`host`] what kernels ask for, [`texture`] and
+//! [`tensor`] descriptors, [`device`] what is said of it as a CUDA device. Must not know: CUDA's handles.
 
 pub mod arena;
 mod bulk;
@@ -24,6 +27,7 @@ mod tensor;
 mod texture;
 mod watch;
 
+use std::alloc::Layout;
 use std::sync::Arc;
 
 use code::CpuCode;
@@ -88,19 +92,14 @@ impl Accelerator for Cpu {
         &self.devices
     }
 
-    fn allocate(
-        &self,
-        _device: usize,
-        kind: MemoryKind,
-        bytes: usize,
-        align: usize,
-    ) -> Result<u64, Failure> {
+    fn allocate(&self, _device: usize, kind: MemoryKind, layout: Layout) -> Result<u64, Failure> {
         let kind = match kind {
             MemoryKind::Device => Kind::Device,
             MemoryKind::Host => Kind::Host,
             MemoryKind::Managed => Kind::Managed,
         };
-        self.memory.allocate(kind, bytes as u64, align as u64).ok_or(Failure::OutOfMemory)
+        let (bytes, align) = (layout.size() as u64, layout.align() as u64);
+        self.memory.allocate(kind, bytes, align).ok_or(Failure::OutOfMemory)
     }
 
     fn free(&self, address: u64) {
@@ -152,9 +151,7 @@ impl Accelerator for Cpu {
     }
 
     fn copy_now(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
-        let (row, plane) = ([bytes; 2], [bytes; 2]);
-        let copy = Copy { to, from, width: bytes, height: 1, depth: 1, row, plane };
-        bulk::copy(&self.executor.pool, &self.memory, &copy)
+        bulk::copy(&self.executor.pool, &self.memory, &Copy::line(to, from, bytes))
     }
 
     fn now(&self) -> u64 {
@@ -163,10 +160,6 @@ impl Accelerator for Cpu {
 
     fn sharing(&self) -> Option<&dyn Sharing> {
         Some(&*self.memory.arena)
-    }
-
-    fn flush_output(&self) {
-        cushim_accel::printed::flush();
     }
 
     fn set_answers(&self, answers: &'static dyn cushim_accel::Answers) {

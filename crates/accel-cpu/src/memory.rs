@@ -182,8 +182,7 @@ impl Memory {
     /// # Errors
     /// [`Failure::InvalidAddress`].
     pub fn may_fill_all(&self, fill: &Fill) -> Result<(), Failure> {
-        let bytes = (fill.width * fill.size.clamp(1, 4)) as u64;
-        (0..fill.height).try_for_each(|y| self.may_copy(fill.to + (y * fill.pitch) as u64, bytes))
+        fill.rows().try_for_each(|to| self.may_copy(to, fill.row_bytes() as u64))
     }
 
     /// Repeats a value.
@@ -194,9 +193,8 @@ impl Memory {
         let value = fill.value.to_le_bytes();
         let size = fill.size.clamp(1, 4);
         let same = value.iter().take(size).all(|byte| *byte == value[0]);
-        for y in 0..fill.height {
-            let at = fill.to + (y * fill.pitch) as u64;
-            let bytes = fill.width * size;
+        for at in fill.rows() {
+            let bytes = fill.row_bytes();
             self.may_copy(at, bytes as u64)?;
             if let Some(checker) = &self.checker {
                 checker.set(at, bytes as u64);

@@ -94,7 +94,7 @@ fn blocks_of_a_grid_add_up() {
     assert_eq!((variable.name.as_str(), variable.bytes, variable.constant), ("blocks", 4, false));
     assert!(code.variables()[1].constant);
     assert_eq!(word(&cpu, variable.address), 5);
-    let to = cpu.allocate(0, MemoryKind::Device, 40, 1).unwrap();
+    let to = cpu.allocate(0, MemoryKind::Device, Layout::from_size_align(40, 1).unwrap()).unwrap();
     let zero = [0u32; 10];
     assert_eq!(cpu.copy_now(to, zero.as_ptr().expose_provenance() as u64, 40), Ok(()));
     for cooperative in [false, true] {
@@ -143,7 +143,8 @@ fn a_wild_address_is_named() {
     assert_eq!(unsafe { (&raw const here).read_volatile() }, 39);
     cpu.unregister_host(wild);
     assert!(run(&cpu, &code, "count", [1, 32], &[wild, 1], false).failure.is_some());
-    let gone = cpu.allocate(0, MemoryKind::Device, 3 << 20, 1).unwrap();
+    let gone =
+        cpu.allocate(0, MemoryKind::Device, Layout::from_size_align(3 << 20, 1).unwrap()).unwrap();
     cpu.free(gone);
     assert!(run(&cpu, &code, "count", [1, 32], &[gone, 1], false).failure.is_some());
     assert_eq!(cpu.copy_now(wild, gone, 4), Err(Failure::InvalidAddress(gone)));

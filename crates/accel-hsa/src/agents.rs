@@ -2,11 +2,10 @@
 //!
 //! Owns asking the runtime. Must not know: allocations, queues, code.
 
-use std::ffi::c_void;
-
 use cushim_accel::Failure;
 
 use crate::api::Api;
+use crate::callback::list;
 use crate::ffi::*;
 
 /// A GPU.
@@ -146,15 +145,9 @@ struct Found {
 }
 
 fn pools(api: &Api, agent: Agent) -> Result<Vec<Found>, Failure> {
-    unsafe extern "C" fn each(pool: Pool, all: *mut c_void) -> Status {
-        // SAFETY: what `pools` passed.
-        unsafe { (*all.cast::<Vec<Pool>>()).push(pool) };
-        SUCCESS
-    }
-    let mut all: Vec<Pool> = Vec::new();
-    // SAFETY: the callback gets the list, which lives until the call returns.
-    let status =
-        unsafe { (api.hsa_amd_agent_iterate_memory_pools)(agent, each, (&raw mut all).cast()) };
+    // SAFETY: the runtime calls back with pools, and returns afterwards.
+    let (status, all) =
+        unsafe { list(|each, to| (api.hsa_amd_agent_iterate_memory_pools)(agent, each, to)) };
     api.check("hsa_amd_agent_iterate_memory_pools", status)?;
     let mut found = Vec::new();
     for pool in all {
@@ -176,27 +169,15 @@ fn of_pool<T: Default>(api: &Api, pool: Pool, what: u32) -> Result<T, Failure> {
 }
 
 fn agents(api: &Api) -> Result<Vec<Agent>, Failure> {
-    unsafe extern "C" fn each(agent: Agent, all: *mut c_void) -> Status {
-        // SAFETY: what `agents` passed.
-        unsafe { (*all.cast::<Vec<Agent>>()).push(agent) };
-        SUCCESS
-    }
-    let mut all: Vec<Agent> = Vec::new();
-    // SAFETY: the callback gets the list, which lives until the call returns.
-    let status = unsafe { (api.hsa_iterate_agents)(each, (&raw mut all).cast()) };
+    // SAFETY: the runtime calls back with agents, and returns afterwards.
+    let (status, all) = unsafe { list(|each, to| (api.hsa_iterate_agents)(each, to)) };
     api.check("hsa_iterate_agents", status)?;
     Ok(all)
 }
 
 fn isas(api: &Api, agent: Agent) -> Result<Vec<String>, Failure> {
-    unsafe extern "C" fn each(isa: Isa, all: *mut c_void) -> Status {
-        // SAFETY: what `isas` passed.
-        unsafe { (*all.cast::<Vec<Isa>>()).push(isa) };
-        SUCCESS
-    }
-    let mut all: Vec<Isa> = Vec::new();
-    // SAFETY: the callback gets the list, which lives until the call returns.
-    let status = unsafe { (api.hsa_agent_iterate_isas)(agent, each, (&raw mut all).cast()) };
+    // SAFETY: the runtime calls back with instruction sets, and returns afterwards.
+    let (status, all) = unsafe { list(|each, to| (api.hsa_agent_iterate_isas)(agent, each, to)) };
     api.check("hsa_agent_iterate_isas", status)?;
     let mut names = Vec::new();
     for isa in all {

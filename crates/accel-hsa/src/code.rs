@@ -8,17 +8,17 @@ use std::ffi::{CString, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cushim_accel::{Code, Dispatch, Failure, Image, ImageKind, Kernel, Variable};
+use cushim_accel::{Code, Dispatch, Failure, Image, ImageKind, Kernel, Symbols, Variable};
 use cushim_image::amdgpu::{Argument, CodeKernel};
 use cushim_image::kernel::Stack;
 use cushim_image::{Limits, amdgpu};
 
+use crate::cooperative;
 use crate::describe;
 use crate::ffi::*;
 use crate::loaded::Loaded;
 use crate::ptx::{self, Translated};
 use crate::runtime::Core;
-use crate::together;
 use crate::variables::{self, Taken};
 use crate::wire::{self, Shape};
 use cushim_translate::abi::Facts;
@@ -32,9 +32,7 @@ pub struct HsaCode {
     device: usize,
     executable: Loaded,
     entries: Vec<Entry>,
-    kernels: Vec<Kernel>,
-    variables: Vec<Variable>,
-    undefined: Vec<String>,
+    symbols: Symbols,
     /// Memory of managed variables: of this code, and of whoever loaded the same library before.
     _managed: (Taken, Option<Arc<dyn Code>>),
 }
@@ -68,7 +66,7 @@ struct Entry {
 
 impl Drop for HsaCode {
     fn drop(&mut self) {
-        for variable in self.variables.iter().filter(|variable| !variable.managed) {
+        for variable in self.symbols.variables.iter().filter(|variable| !variable.managed) {
             self.core.memory.forget(variable.address);
         }
     }
@@ -105,13 +103,11 @@ impl HsaCode {
             device,
             executable,
             entries: Vec::new(),
-            kernels: Vec::new(),
-            variables: Vec::new(),
-            undefined: Vec::new(),
+            symbols: Symbols::default(),
             _managed: (Taken::default(), image.managed.cloned()),
         };
         let linked = variables::link(&core.memory, device, code.find_variables()?, image)?;
-        (code.variables, code._managed.0) = (linked.variables, linked.taken);
+        (code.symbols.variables, code._managed.0) = (linked.variables, linked.taken);
         match &translated {
             Some(translated) => {
                 code.take_translated(translated, &described.kernels, &linked.missing);
@@ -122,15 +118,16 @@ impl HsaCode {
                 code.refuse_all(&linked.missing);
             }
         }
-        code.undefined = translated.as_ref().map_or(Vec::new(), |made| made.undefined.clone());
-        code.undefined.extend(linked.missing);
+        code.symbols.undefined =
+            translated.as_ref().map_or(Vec::new(), |made| made.undefined.clone());
+        code.symbols.undefined.extend(linked.missing);
         if let Some(translated) = &translated {
-            for variable in &mut code.variables {
+            for variable in &mut code.symbols.variables {
                 let known = translated.variables.iter().find(|(name, _)| *name == variable.name);
                 variable.constant = known.is_some_and(|(_, constant)| *constant);
             }
         }
-        for variable in code.variables.iter().filter(|variable| !variable.managed) {
+        for variable in code.symbols.variables.iter().filter(|variable| !variable.managed) {
             code.core.memory.adopt(device, variable.address, variable.bytes as u64);
         }
         Ok(code)
@@ -152,14 +149,14 @@ impl HsaCode {
             entry.kernarg = entry.kernarg.max(facts.argument_bytes());
             entry.facts = Some(facts.clone());
         }
-        self.kernels.push(described);
+        self.symbols.kernels.push(described);
         self.entries.push(entry);
     }
 
     /// No kernel can be run where a variable is missing, as it is not known which of them name it.
     fn refuse_all(&mut self, missing: &[String]) {
         let Some(variable) = missing.first() else { return };
-        for kernel in &mut self.kernels {
+        for kernel in &mut self.symbols.kernels {
             let name = cushim_names::in_source(&kernel.name);
             let why = format!("kernel {name}: nothing defines the variable {variable}");
             kernel.refused.get_or_insert(why);
@@ -199,7 +196,7 @@ impl HsaCode {
                 kernel.registers = self.counted(facts, entry.registers);
             }
             self.entries.push(entry);
-            self.kernels.push(kernel);
+            self.symbols.kernels.push(kernel);
         }
     }
 
@@ -208,7 +205,7 @@ impl HsaCode {
     fn counted(&self, facts: &Facts, registers: u32) -> u32 {
         let all = self.core.device(self.device).map_or(0, |d| describe::registers(&d.gpu));
         let threads = ptx::most_threads(facts).next_multiple_of(32).max(32);
-        together::counted(&facts.lanes, registers).min(all / threads)
+        cooperative::counted(&facts.lanes, registers).min(all / threads)
     }
 
     fn agent(&self) -> Agent {
@@ -399,7 +396,7 @@ impl HsaCode {
     ) -> Result<(), Failure> {
         let gpu = &self.core.device(self.device)?.gpu;
         let items = shape.items.iter().product();
-        let most = together::most(gpu, items, shape.group, entry.registers);
+        let most = cooperative::most(gpu, items, shape.group, entry.registers);
         let blocks = shape.grid.iter().map(|side| u64::from(*side)).product::<u64>();
         if blocks > most {
             let name = cushim_names::in_source(self.name(dispatch.kernel));
@@ -427,19 +424,13 @@ impl HsaCode {
 
     /// A kernel's symbol, for messages.
     pub fn name(&self, kernel: usize) -> &str {
-        self.kernels.get(kernel).map_or("", |kernel| &kernel.name)
+        self.symbols.kernels.get(kernel).map_or("", |kernel| &kernel.name)
     }
 }
 
 impl Code for HsaCode {
-    fn kernels(&self) -> &[Kernel] {
-        &self.kernels
-    }
-    fn variables(&self) -> &[Variable] {
-        &self.variables
-    }
-    fn undefined(&self) -> &[String] {
-        &self.undefined
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
     }
     fn as_any(&self) -> &dyn std::any::Any {
         self

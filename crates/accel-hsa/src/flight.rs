@@ -10,9 +10,9 @@ use cushim_accel::locks::lock;
 use cushim_accel::{Code, Failure};
 
 use crate::calls::Asking;
+use crate::cooperative::Workspace;
 use crate::kernargs::Segment;
 use crate::signals::Native;
-use crate::together::Workspace;
 
 /// What it is, for messages and times.
 #[derive(Clone, Debug, PartialEq, Eq)]

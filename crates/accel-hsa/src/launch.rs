@@ -106,12 +106,12 @@ impl Place<'_> {
             (beside.rpc, needs.asking) = (client, Some(asking));
         }
         // Until it is launched no other is, so that they run one after the other.
-        let mut together = None;
+        let mut cooperative = None;
         if dispatch.cooperative {
-            let workspace = self.device.together.workspace()?;
+            let workspace = self.device.cooperative.workspace()?;
             beside.workspace = workspace.address;
             needs._workspace = Some(workspace);
-            let before = together.insert(self.device.together.last());
+            let before = cooperative.insert(self.device.cooperative.last());
             waits.extend(before.as_ref().cloned());
         }
         let signals = handles(&waits);
@@ -124,7 +124,7 @@ impl Place<'_> {
         flight.needs = needs;
         let flight = Arc::new(flight);
         self.ring.submit(&signals, Some(&shape), &flight)?;
-        if let Some(mut last) = together {
+        if let Some(mut last) = cooperative {
             *last = Some(flight.signal.clone());
         }
         Ok(flight)

@@ -1,16 +1,19 @@
 //! AMD GPUs as an accelerator: AMD's HSA runtime below, as it is.
 //!
 //! Owns the devices that stand for the GPUs of the machine. Each of its parts knows one thing: [`api`] where the runtime
-//! is, `agents` what it finds, `describe` what is said of it as a CUDA device, `memory` addresses, `signals` and `ring`
-//! what the runtime has of that name, `wire` bytes of packets and arguments, `calls`, `answers` and `heap` what kernels ask of their host, `loaded` objects, `code` what is in them, `variables` theirs, `ptx` translation, `together` cooperative launches, `launch` what the
-//! device does by itself, `stream` the order of it and of what it does not, `flight` and `fault` how it goes wrong.
-//! Must not know: CUDA's handles, containers of code.
+//! is, `callback` what it calls here, `agents` what it finds, `describe` what is said of it as a CUDA device, `memory`
+//! addresses, `signals` and `ring` what the runtime has of that name, `wire` bytes of packets and arguments, `calls`,
+//! `answers` and `heap` what kernels ask of their host, `loaded` objects, `code` what is in them, `variables` theirs,
+//! `ptx` translation, `cooperative` launches, `launch` what the device does by itself, `stream` the order of it
+//! and of what it does not, `flight` and `fault` how it goes wrong. Must not know: CUDA's handles, containers of code.
 
 mod agents;
 mod answers;
 pub mod api;
+mod callback;
 mod calls;
 mod code;
+mod cooperative;
 mod describe;
 mod fault;
 pub mod ffi;
@@ -26,10 +29,10 @@ mod ring;
 mod runtime;
 mod signals;
 mod stream;
-mod together;
 mod variables;
 mod wire;
 
+use std::alloc::Layout;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -80,6 +83,10 @@ impl Hsa {
         self.core.as_ref().ok_or_else(|| Failure::Device("AMD's runtime is not there".into()))
     }
 
+    fn device(&self, number: usize) -> Result<&runtime::Device, Failure> {
+        self.core()?.device(number)
+    }
+
     /// Version of the runtime, for messages: major, minor.
     pub fn version(&self) -> Option<(u16, u16)> {
         runtime::version(&self.core().ok()?.api).ok()
@@ -91,14 +98,8 @@ impl Accelerator for Hsa {
         &self.devices
     }
 
-    fn allocate(
-        &self,
-        device: usize,
-        kind: MemoryKind,
-        bytes: usize,
-        align: usize,
-    ) -> Result<u64, Failure> {
-        self.core()?.memory.allocate(device, kind, bytes, align)
+    fn allocate(&self, device: usize, kind: MemoryKind, layout: Layout) -> Result<u64, Failure> {
+        self.core()?.memory.allocate(device, kind, layout)
     }
 
     fn free(&self, address: u64) {
@@ -151,24 +152,20 @@ impl Accelerator for Hsa {
         self.core().map_or(0, |core| core.now())
     }
 
-    fn flush_output(&self) {
-        cushim_accel::printed::flush();
-    }
-
     fn set_heap_limit(&self, device: usize, bytes: u64) {
-        if let Ok(device) = self.core().and_then(|core| core.device(device)) {
+        if let Ok(device) = self.device(device) {
             device.heap.set_limit(bytes);
         }
     }
 
     fn set_stack_limit(&self, device: usize, bytes: u64) {
-        if let Ok(device) = self.core().and_then(|core| core.device(device)) {
+        if let Ok(device) = self.device(device) {
             let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
             device.stack.store(bytes, Ordering::Relaxed);
         }
     }
 
     fn is_heap_used(&self, device: usize) -> bool {
-        self.core().and_then(|core| core.device(device)).is_ok_and(|device| device.heap.is_used())
+        self.device(device).is_ok_and(|device| device.heap.is_used())
     }
 }

@@ -68,7 +68,7 @@ impl Loaded {
             (api.hsa_executable_load_agent_code_object)(executable, agent, reader, options, nowhere)
         };
         invalid("hsa_executable_load_agent_code_object", status)?;
-        // SAFETY: as above.
+        // SAFETY: the handle of this executable, which is loaded and not yet frozen.
         let status = unsafe { (api.hsa_executable_freeze)(executable, c"".as_ptr()) };
         invalid("hsa_executable_freeze", status)?;
         Ok(loaded)

@@ -4,6 +4,7 @@
 //! the program's own. Device memory is coarse-grained, host and managed memory fine-grained memory of the host that every
 //! GPU may touch at the address that the program has. Must not know: queues, code, CUDA.
 
+use std::alloc::Layout;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, RwLock};
@@ -86,21 +87,20 @@ impl Memory {
         &self,
         device: usize,
         kind: MemoryKind,
-        bytes: usize,
-        align: usize,
+        layout: Layout,
     ) -> Result<u64, Failure> {
         let gpu = self.gpus.get(device).ok_or(Failure::OutOfMemory)?;
         let (pool, side) = match kind {
             MemoryKind::Device => (gpu.pool, Side::Gpu(device)),
             MemoryKind::Host | MemoryKind::Managed => (self.host.fine, Side::Host),
         };
-        let align = (align as u64).max(1);
+        let align = layout.align() as u64;
         let spare = if align > PAGE { align } else { 0 };
-        let size = (bytes as u64).max(1).checked_add(spare).ok_or(Failure::OutOfMemory)?;
+        let size = (layout.size() as u64).max(1).checked_add(spare).ok_or(Failure::OutOfMemory)?;
         let origin = self.take(pool, size)?;
         let address = origin.next_multiple_of(align);
         let origin = Origin::Pool(origin);
-        let range = Range { bytes: bytes as u64, side, device: address, origin };
+        let range = Range { bytes: layout.size() as u64, side, device: address, origin };
         write(&self.ranges).insert(address, range);
         Ok(address)
     }
@@ -352,21 +352,17 @@ impl Memory {
     /// As [`Memory::copy_bytes`].
     pub fn fill(&self, fill: &Fill) -> Result<(), Failure> {
         let size = fill.size.clamp(1, 4);
-        let row = fill.width * size;
-        let (rows, row) = match fill.pitch == row {
-            true => (1, row * fill.height),
-            false => (fill.height, row),
-        };
+        let row = fill.row_bytes();
         let [a, b, c, d] = fill.value.to_le_bytes();
         let pattern = match size {
             1 => [a; 4],
             2 => [a, b, a, b],
             _ => [a, b, c, d],
         };
-        for y in 0..rows {
-            self.fill_row(fill.to + (y * fill.pitch) as u64, pattern, row)?;
+        if fill.pitch == row {
+            return self.fill_row(fill.to, pattern, row * fill.height);
         }
-        Ok(())
+        fill.rows().try_for_each(|to| self.fill_row(to, pattern, row))
     }
 
     /// `bytes` bytes of a pattern that begins anew at every multiple of its value's size.

@@ -176,17 +176,16 @@ pub fn arguments(facts: &Facts, dispatch: &Dispatch, beside: &Beside) -> Option<
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use super::*;
-    use cushim_accel::{Code, Variable};
+    use cushim_accel::{Code, Symbols};
     use std::sync::Arc;
 
     struct Nothing;
 
     impl Code for Nothing {
-        fn kernels(&self) -> &[Kernel] {
-            &[]
-        }
-        fn variables(&self) -> &[Variable] {
-            &[]
+        fn symbols(&self) -> &Symbols {
+            static NONE: Symbols =
+                Symbols { kernels: Vec::new(), variables: Vec::new(), undefined: Vec::new() };
+            &NONE
         }
         fn as_any(&self) -> &dyn std::any::Any {
             self

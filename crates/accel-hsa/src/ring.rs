@@ -12,6 +12,7 @@ use cushim_accel::locks::lock;
 
 use crate::agents::Gpu;
 use crate::api::Api;
+use crate::callback::caught;
 use crate::calls::Calls;
 use crate::fault;
 use crate::ffi::*;
@@ -88,8 +89,11 @@ unsafe extern "C" fn on_error(status: Status, _queue: *mut Queue, data: *mut c_v
     }
     // SAFETY: the notice of this queue, which is there until the queue is destroyed.
     let notice = unsafe { &*data.cast::<Notice>() };
-    let asserted = notice.asserted.load(Ordering::Acquire);
-    notice.flights.fail(|what| fault::of_queue(&notice.api, status, asserted, what));
+    caught(|| {
+        let asserted = notice.asserted.load(Ordering::Acquire);
+        notice.flights.fail(|what| fault::of_queue(&notice.api, status, asserted, what));
+        SUCCESS
+    });
 }
 
 impl Ring {

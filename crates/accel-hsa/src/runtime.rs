@@ -11,6 +11,8 @@ use cushim_accel::locks::lock;
 
 use crate::agents::{self, Gpu};
 use crate::api::Api;
+use crate::callback::caught;
+use crate::cooperative::Cooperative;
 use crate::fault;
 use crate::ffi::*;
 use crate::flight::Flights;
@@ -19,7 +21,6 @@ use crate::kernargs::Kernargs;
 use crate::memory::Memory;
 use crate::ring::{Home, Rings};
 use crate::signals::Signals;
-use crate::together::Together;
 
 /// The runtime and what is made of it.
 pub struct Core {
@@ -52,7 +53,7 @@ pub struct Device {
     /// Bytes of a thread's stack at least, where the compiler does not know how deep it is.
     pub stack: AtomicU32,
     /// Cooperative launches.
-    pub together: Together,
+    pub cooperative: Cooperative,
 }
 
 /// Those who hear of memory faults: the runtime's handler cannot be taken back.
@@ -84,7 +85,7 @@ impl Core {
                 heap,
                 copies: Flights::default(),
                 stack: AtomicU32::new(0),
-                together: Together::new(number, &memory),
+                cooperative: Cooperative::new(number, &memory),
             }
         };
         let devices = gpus.iter().enumerate().map(device).collect();
@@ -139,7 +140,7 @@ impl Drop for Core {
     fn drop(&mut self) {
         for device in &self.devices {
             device.heap.end(&self.memory);
-            device.together.end();
+            device.cooperative.end();
         }
     }
 }
@@ -158,6 +159,11 @@ unsafe extern "C" fn on_event(event: *const Event, _: *mut c_void) -> Status {
     if event.kind != 0 {
         return ERROR;
     }
+    caught(|| if heard(event) { SUCCESS } else { ERROR })
+}
+
+/// Ends what is under way on the GPU of a memory fault. Otherwise the runtime says what happened, and ends the process.
+fn heard(event: &Event) -> bool {
     let all: Vec<_> = lock(&HEARING).iter().filter_map(Weak::upgrade).collect();
     let mut known = false;
     for core in &all {
@@ -166,8 +172,7 @@ unsafe extern "C" fn on_event(event: *const Event, _: *mut c_void) -> Status {
             device.fail(event.address, event.reasons);
         }
     }
-    // Otherwise the runtime says what happened, and ends the process.
-    if known { SUCCESS } else { ERROR }
+    known
 }
 
 impl Device {

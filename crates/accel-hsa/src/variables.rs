@@ -3,6 +3,7 @@
 //! Owns which symbols are the translator's own ([`cushim_translate::abi`]): the table of kernels, and the words that hold
 //! addresses of managed variables and of what other modules define. Must not know: kernels, launches.
 
+use std::alloc::Layout;
 use std::sync::Arc;
 
 use cushim_accel::{Failure, Image, MemoryKind, Variable};
@@ -89,7 +90,9 @@ fn manage(
     let at = match image.managed(name, variable.bytes) {
         Some(at) => at,
         None => {
-            let at = memory.allocate(device, MemoryKind::Managed, variable.bytes, 4096)?;
+            let layout = Layout::from_size_align(variable.bytes, 4096);
+            let layout = layout.map_err(|_| Failure::OutOfMemory)?;
+            let at = memory.allocate(device, MemoryKind::Managed, layout)?;
             linked.taken.0.push((memory.clone(), at));
             let mut value = vec![0; variable.bytes];
             memory.read_device(variable.address, &mut value)?;

@@ -10,12 +10,15 @@
 //! Owns reading that and calling the functions. Arguments reach a function as HSA passes them: a buffer
 //! laid out from metadata, the launch's shape behind the explicit arguments. Must not know: CUDA.
 
+use std::alloc::Layout;
 use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, RwLock};
 
 use super::memory::Memory;
 use cushim_accel::locks::{read, write};
-use cushim_accel::{Code, Dispatch, Failure, Image, ImageKind, Kernel, MemoryKind, Variable};
+use cushim_accel::{
+    Code, Dispatch, Failure, Image, ImageKind, Kernel, MemoryKind, Symbols, Variable,
+};
 
 /// How every image of the mock begins.
 pub const MAGIC: &[u8] = b"cushim mock\n";
@@ -133,8 +136,7 @@ pub(super) fn run(memory: &Memory, dispatch: &Dispatch) -> Result<(), Failure> {
 
 /// Loaded code.
 pub struct MockCode {
-    kernels: Vec<Kernel>,
-    variables: Vec<Variable>,
+    symbols: Symbols,
 }
 
 impl MockCode {
@@ -146,7 +148,7 @@ impl MockCode {
         if image.kind != ImageKind::Own {
             return Err(Failure::NoImage(format!("{:?} is not code of the mock", image.kind)));
         }
-        let mut code = MockCode { kernels: Vec::new(), variables: Vec::new() };
+        let mut code = MockCode { symbols: Symbols::default() };
         for part in image.parts {
             let text = part.strip_prefix(MAGIC).and_then(|text| std::str::from_utf8(text).ok());
             let text = text.ok_or_else(|| invalid("an image does not begin with its mark"))?;
@@ -191,7 +193,7 @@ impl MockCode {
                 };
                 kernel.registers = 32;
                 kernel.versions = (90, 90);
-                self.kernels.push(kernel);
+                self.symbols.kernels.push(kernel);
             }
             "variable" => {
                 let bytes = number("bytes")? as usize;
@@ -199,7 +201,7 @@ impl MockCode {
                 let constant = rest.contains_key("constant");
                 let there = if managed { image.managed(&name, bytes) } else { None };
                 if let Some(address) = there {
-                    self.variables.push(Variable {
+                    self.symbols.variables.push(Variable {
                         name,
                         address,
                         bytes,
@@ -210,7 +212,8 @@ impl MockCode {
                     return Ok(());
                 }
                 let kind = if managed { MemoryKind::Managed } else { MemoryKind::Device };
-                let address = memory.allocate(device, kind, bytes, 256)?;
+                let layout = Layout::from_size_align(bytes, 256).map_err(|_| invalid(line))?;
+                let address = memory.allocate(device, kind, layout)?;
                 let init = rest.get("init").copied().unwrap_or_default().as_bytes();
                 for (at, digits) in init.chunks(2).enumerate().take(bytes) {
                     let digits = std::str::from_utf8(digits).unwrap_or_default();
@@ -219,7 +222,7 @@ impl MockCode {
                     // SAFETY: one byte of the variable.
                     unsafe { place.write(byte) };
                 }
-                self.variables.push(Variable {
+                self.symbols.variables.push(Variable {
                     name,
                     address,
                     bytes,
@@ -239,11 +242,8 @@ fn invalid(what: &str) -> Failure {
 }
 
 impl Code for MockCode {
-    fn kernels(&self) -> &[Kernel] {
-        &self.kernels
-    }
-    fn variables(&self) -> &[Variable] {
-        &self.variables
+    fn symbols(&self) -> &Symbols {
+        &self.symbols
     }
     fn as_any(&self) -> &dyn std::any::Any {
         self

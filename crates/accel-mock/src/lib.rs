@@ -7,6 +7,7 @@
 pub mod code;
 mod memory;
 
+use std::alloc::Layout;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -55,14 +56,8 @@ impl Accelerator for Mock {
         &self.devices
     }
 
-    fn allocate(
-        &self,
-        device: usize,
-        kind: MemoryKind,
-        bytes: usize,
-        align: usize,
-    ) -> Result<u64, Failure> {
-        self.inner.memory.allocate(device, kind, bytes, align)
+    fn allocate(&self, device: usize, kind: MemoryKind, layout: Layout) -> Result<u64, Failure> {
+        self.inner.memory.allocate(device, kind, layout)
     }
 
     fn free(&self, address: u64) {
@@ -96,8 +91,7 @@ impl Accelerator for Mock {
     }
 
     fn copy_now(&self, to: u64, from: u64, bytes: usize) -> Result<(), Failure> {
-        let copy = Copy { to, from, width: bytes, height: 1, depth: 1, row: [0; 2], plane: [0; 2] };
-        self.inner.memory.copy(&copy)
+        self.inner.memory.copy(&Copy::line(to, from, bytes))
     }
 
     fn now(&self) -> u64 {
@@ -148,7 +142,9 @@ mod tests {
     #[test]
     fn device_memory_is_apart_and_bounded() {
         let mock = new();
-        let at = mock.allocate(0, MemoryKind::Device, 16, 256).unwrap();
+        let at = mock
+            .allocate(0, MemoryKind::Device, Layout::from_size_align(16, 256).unwrap())
+            .unwrap();
         assert!(at.is_multiple_of(256));
         let (from, mut to) = ([7u8; 16], [0u8; 16]);
         mock.copy_now(at, from.as_ptr() as u64, 16).unwrap();
@@ -158,8 +154,12 @@ mod tests {
         mock.free(at);
         assert_eq!(mock.copy_now(at, from.as_ptr() as u64, 1), Err(Failure::InvalidAddress(at)));
         let all = DEVICE_MEMORY as usize;
-        assert_eq!(mock.allocate(0, MemoryKind::Device, all + 1, 1), Err(Failure::OutOfMemory));
-        let host = mock.allocate(0, MemoryKind::Host, 64, 64).unwrap();
+        assert_eq!(
+            mock.allocate(0, MemoryKind::Device, Layout::from_size_align(all + 1, 1).unwrap()),
+            Err(Failure::OutOfMemory)
+        );
+        let host =
+            mock.allocate(0, MemoryKind::Host, Layout::from_size_align(64, 64).unwrap()).unwrap();
         // SAFETY: host memory of that size.
         unsafe { (host as *mut u8).write(1) };
         mock.free(host);

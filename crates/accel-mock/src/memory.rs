@@ -63,9 +63,9 @@ impl Memory {
         &self,
         device: usize,
         kind: MemoryKind,
-        bytes: usize,
-        align: usize,
+        wanted: Layout,
     ) -> Result<u64, Failure> {
+        let (bytes, align) = (wanted.size(), wanted.align());
         let mut state = lock(&self.state);
         let used = state.used.get(&device).copied().unwrap_or(0);
         let total = used.checked_add(bytes as u64).filter(|total| *total <= self.limit);
@@ -143,9 +143,8 @@ impl Memory {
     pub(super) fn fill(&self, fill: &Fill) -> Result<(), Failure> {
         let value = fill.value.to_le_bytes();
         let value = value.get(..fill.size).unwrap_or(&value);
-        for row in 0..fill.height {
-            let bytes = fill.width * fill.size;
-            let to = self.at(fill.to + (row * fill.pitch) as u64, bytes)?;
+        for to in fill.rows() {
+            let to = self.at(to, fill.row_bytes())?;
             for at in 0..fill.width {
                 // SAFETY: inside the row that was just looked up.
                 unsafe { to.add(at * fill.size).copy_from(value.as_ptr(), value.len()) };

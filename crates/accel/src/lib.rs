@@ -15,6 +15,7 @@ pub mod printed;
 pub mod queue;
 #[cfg(test)]
 mod queue_tests;
+mod rows;
 mod say;
 mod sharing;
 pub mod signal;
@@ -24,11 +25,13 @@ mod sync;
 mod tensor;
 mod texture;
 
+use std::alloc::Layout;
 use std::sync::Arc;
 
 pub use checks::{Checks, Stack, Trail, check_with, checks};
 pub use failure::Failure;
 pub use graph::{GraphRun, NodeChange, NodeField};
+pub use rows::{Copy, Fill};
 pub use say::say;
 pub use sharing::Sharing;
 pub use signal::{Outcome, Signal};
@@ -40,18 +43,11 @@ pub trait Accelerator: Send + Sync {
     /// Its devices, never changing; none where the machine has none, and then nothing else is asked.
     fn devices(&self) -> &[Device];
 
-    /// Memory of a device or of the host, zeroed or not, aligned to `align` (a power of two, at most
-    /// 64 KiB). The address is the one that kernels, copies and the program use.
+    /// Memory of a device or of the host, zeroed or not, of this size and alignment (at most 64 KiB). The address is the one that kernels, copies and the program use.
     ///
     /// # Errors
     /// [`Failure::OutOfMemory`].
-    fn allocate(
-        &self,
-        device: usize,
-        kind: MemoryKind,
-        bytes: usize,
-        align: usize,
-    ) -> Result<u64, Failure>;
+    fn allocate(&self, device: usize, kind: MemoryKind, layout: Layout) -> Result<u64, Failure>;
 
     /// Gives back what [`Accelerator::allocate`] returned. Nothing that uses it is under way: the caller
     /// has waited.
@@ -146,7 +142,9 @@ pub trait Accelerator: Send + Sync {
 
     /// Hands what kernels printed so far to the program's standard output. CUDA does so when the program
     /// synchronises, launches, or copies and waits.
-    fn flush_output(&self) {}
+    fn flush_output(&self) {
+        printed::flush();
+    }
 
     /// Who answers what kernels ask of the driver: told once, before the first launch.
     fn set_answers(&self, _answers: &'static dyn Answers) {}
@@ -243,65 +241,6 @@ pub struct Dispatch {
     pub graph: Option<Arc<dyn GraphRun>>,
 }
 
-/// Bytes from one place to another. Addresses are of any kind.
-#[derive(Clone, Copy, Debug)]
-pub struct Copy {
-    /// First byte written.
-    pub to: u64,
-    /// First byte read.
-    pub from: u64,
-    /// Bytes of a row.
-    pub width: usize,
-    /// Rows of a plane.
-    pub height: usize,
-    /// Planes.
-    pub depth: usize,
-    /// Bytes from row to row: destination, source.
-    pub row: [usize; 2],
-    /// Bytes from plane to plane: destination, source.
-    pub plane: [usize; 2],
-}
-
-impl Copy {
-    /// The first bytes of each row: destination, source.
-    pub fn rows(&self) -> impl Iterator<Item = (u64, u64)> {
-        let copy = *self;
-        let [(to_row, from_row), (to_plane, from_plane)] =
-            [copy.row, copy.plane].map(|[to, from]| (to, from));
-        (0..copy.depth).flat_map(move |z| {
-            (0..copy.height).map(move |y| {
-                let to = copy.to + (z * to_plane + y * to_row) as u64;
-                (to, copy.from + (z * from_plane + y * from_row) as u64)
-            })
-        })
-    }
-
-    /// The same as one row, where rows and planes follow each other without gaps: destination, source, bytes.
-    pub fn linear(&self) -> Option<(u64, u64, usize)> {
-        let rows = self.height <= 1 || self.row == [self.width; 2];
-        let plane = self.width * self.height.max(1);
-        let planes = self.depth <= 1 || self.plane == [plane; 2];
-        (rows && planes).then(|| (self.to, self.from, plane * self.depth.max(1)))
-    }
-}
-
-/// A repeated value.
-#[derive(Clone, Copy, Debug)]
-pub struct Fill {
-    /// First byte written.
-    pub to: u64,
-    /// The value; its lowest `size` bytes count.
-    pub value: u32,
-    /// 1, 2 or 4 bytes.
-    pub size: usize,
-    /// Values in a row.
-    pub width: usize,
-    /// Rows.
-    pub height: usize,
-    /// Bytes from row to row.
-    pub pitch: usize,
-}
-
 /// Where memory lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
@@ -351,16 +290,34 @@ impl Image<'_> {
 
 /// Loaded code.
 pub trait Code: Send + Sync {
-    /// Its kernels.
-    fn kernels(&self) -> &[Kernel];
-    /// Its variables that have a name outside.
-    fn variables(&self) -> &[Variable];
-    /// Functions and variables that its kernels use and nothing defines.
-    fn undefined(&self) -> &[String] {
-        &[]
-    }
+    /// What it has.
+    fn symbols(&self) -> &Symbols;
     /// For the accelerator that loaded it.
     fn as_any(&self) -> &dyn std::any::Any;
+
+    /// Its kernels.
+    fn kernels(&self) -> &[Kernel] {
+        &self.symbols().kernels
+    }
+    /// Its variables that have a name outside.
+    fn variables(&self) -> &[Variable] {
+        &self.symbols().variables
+    }
+    /// Functions and variables that its kernels use and nothing defines.
+    fn undefined(&self) -> &[String] {
+        &self.symbols().undefined
+    }
+}
+
+/// What loaded code has, and what it lacks.
+#[derive(Clone, Debug, Default)]
+pub struct Symbols {
+    /// Its kernels.
+    pub kernels: Vec<Kernel>,
+    /// Its variables that have a name outside.
+    pub variables: Vec<Variable>,
+    /// Functions and variables that its kernels use and nothing defines.
+    pub undefined: Vec<String>,
 }
 
 /// A kernel as code has it.

@@ -122,7 +122,7 @@ exports! {
     fn hsaKmtDeregisterMemory(at: u64) { memory::deregister(at) }
     fn hsaKmtMapMemoryToGPU(at: u64, bytes: u64, alternate: *mut u64) { mapped(at, bytes, alternate, memory::ALL) }
     fn hsaKmtMapMemoryToGPUNodes(at: u64, bytes: u64, alternate: *mut u64, _flags: u32, count: u64, nodes: *const u32) {
-        // SAFETY: see above.
+        // SAFETY: an array of `count` node numbers, as hsakmt.h says.
         mapped(at, bytes, alternate, unsafe { mask(count, nodes) })
     }
     fn hsaKmtUnmapMemoryToGPU(at: u64) { memory::unmap(at) }

@@ -13,7 +13,7 @@ struct Event(*mut u8);
 
 // SAFETY: what is behind the pointer is guarded by the table of events.
 unsafe impl Send for Event {}
-// SAFETY: as above.
+// SAFETY: what is behind the pointer is guarded by the table of events.
 unsafe impl Sync for Event {}
 
 fn create(manual: bool) -> Event {

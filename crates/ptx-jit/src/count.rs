@@ -66,8 +66,12 @@ pub fn count(module: &Module, kernel: u32, block: [u32; 3]) -> Result<Counts, No
     for (region, looped) in plan.regions.iter().zip(looped) {
         // What ends a region stands behind its instructions.
         let last = f.code.get(region.end).filter(|_| ends_apart(region, f, &starts));
-        for inst in f.code[region.start..region.end].iter().chain(last) {
-            let count = out.classes.entry(inst.sem.class()).or_default();
+        let last = last.map(|inst| (region.end, inst));
+        let own = (region.start..).zip(&f.code[region.start..region.end]);
+        for (at, inst) in own.chain(last) {
+            let added = lowered.activations.contains_key(&at);
+            let class = if added { Class::Call } else { inst.sem.class() };
+            let count = out.classes.entry(class).or_default();
             count.all += 1;
             count.uniform += u32::from(is_uniform(&plan, inst));
             count.looped += u32::from(looped);
@@ -77,7 +81,7 @@ pub fn count(module: &Module, kernel: u32, block: [u32; 3]) -> Result<Counts, No
         }
         match &region.term {
             Term::Branch { guard: (p, _), .. } => {
-                out.divergent += usize::from(!is_one(&plan.forms[*p as usize]));
+                out.divergent += usize::from(!is_one(&plan.shapes[*p as usize]));
             }
             Term::Table { inst, .. } => {
                 out.divergent += usize::from(!is_uniform(&plan, &f.code[*inst]));
@@ -132,7 +136,7 @@ fn is_one(shape: &Shape<()>) -> bool {
 
 /// Whether all lanes have the same operands, the guard included.
 fn is_uniform(plan: &Plan, inst: &Inst) -> bool {
-    let register = |r: u32| plan.forms.get(r as usize).is_some_and(is_one);
+    let register = |r: u32| plan.shapes.get(r as usize).is_some_and(is_one);
     let operand = |src: &Src| match src {
         Src::Reg(r) | Src::Not(r) | Src::Memory(Base::Reg(r, _), _) => register(*r),
         Src::Special(s) => is_one(&special(*s, plan.layout)),

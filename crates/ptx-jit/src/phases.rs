@@ -37,11 +37,11 @@ pub fn phases(
     let made = (|| {
         let lowered = calls::lower(module, kernel)?;
         work::mark("calls");
-        let quick = emit::compile(&quick, module, &lowered.function, layout, Checked::default())?;
+        let quick = emit::compile(&quick, module, &lowered, layout, Checked::default())?;
         work::mark("quick");
         let other = work::heard();
         work::listen(clock);
-        let best = emit::compile(&best, module, &lowered.function, layout, Checked::default())?;
+        let best = emit::compile(&best, module, &lowered, layout, Checked::default())?;
         work::mark("best");
         let made = |o: crate::warp::Output| Made { code: o.bytes.len(), stack: o.stack as usize };
         Ok((other, [made(quick), made(best)]))

@@ -44,7 +44,7 @@ impl Shared {
 
     fn long(&self, at: usize) -> &AtomicU64 {
         assert!(at + 8 <= self.shape.size());
-        // SAFETY: as above.
+        // SAFETY: inside, aligned, and only touched by atomics.
         unsafe { AtomicU64::from_ptr(self.base().add(at).cast()) }
     }
 

@@ -147,10 +147,10 @@ pub fn run(data: &[u8]) {
         // SAFETY: allocated by `Ground::new`, and freed once.
         assert_eq!(unsafe { api::cuMemFree_v2(Ptr(*at)) }, 0);
     }
-    // SAFETY: as above.
+    // SAFETY: allocated by `Ground::new`, and freed once.
     assert_eq!(unsafe { api::cuMemFreeHost(Ptr(ground.memory[2])) }, 0);
     for array in ground.arrays {
-        // SAFETY: as above.
+        // SAFETY: made by `Ground::new`, and destroyed once.
         assert_eq!(unsafe { api::cuArrayDestroy(Ptr(array)) }, 0);
     }
 }

@@ -225,7 +225,7 @@ fn shared(world: &mut World, input: &mut Input<'_>) {
     let pool = Ptr(input.one(&world.pools));
     let pointer = Ptr(input.one(&world.device));
     let event = Event(input.one(&world.events));
-    // SAFETY: as above; data of handles are 64 bytes.
+    // SAFETY: handles and addresses are looked up; places are variables of ours; data of handles are 64 bytes.
     unsafe {
         match input.byte() % 12 {
             0 => keep(api::cuMemAlloc_v2(to, input.byte() << 8), made, &mut world.device),
@@ -301,7 +301,7 @@ fn shared(world: &mut World, input: &mut Input<'_>) {
 fn chosen(world: &mut World, input: &mut Input<'_>) {
     let mut made = BEFORE;
     let graph = Graph(input.one(&world.graphs));
-    // SAFETY: as above.
+    // SAFETY: handles are looked up; places are variables of ours, as large as the calls say.
     unsafe {
         match input.byte() % 6 {
             0 => {

@@ -2,6 +2,7 @@
 //!
 //! Owns refusing: `cuInit` finds no device, so nothing else of it is asked. Must not know: CUDA.
 
+use std::alloc::Layout;
 use std::sync::Arc;
 
 use cushim_accel::{Accelerator, Code, Device, Failure, Image, ImageKind, MemoryKind, Queue};
@@ -18,7 +19,7 @@ impl Accelerator for Nothing {
         &[]
     }
 
-    fn allocate(&self, _: usize, _: MemoryKind, _: usize, _: usize) -> Result<u64, Failure> {
+    fn allocate(&self, _: usize, _: MemoryKind, _: Layout) -> Result<u64, Failure> {
         none()
     }
 

@@ -70,7 +70,7 @@ entry! {
         // SAFETY: the caller has an object of 128 bytes there.
         let old = unsafe { (at as *const [u8; 128]).read_unaligned() };
         let new = accelerator().tensor_map_at(&old, address).ok_or(status::INVALID_VALUE)?;
-        // SAFETY: as above.
+        // SAFETY: the caller has an object of 128 bytes there.
         unsafe { (at as *mut [u8; 128]).write_unaligned(new) };
         Ok(())
     }

@@ -97,7 +97,7 @@ functions! {
     }
 
     cudaImportExternalSemaphore (extSem_out: Out<Ptr>, semHandleDesc: Ptr) {
-        // SAFETY: a cudaExternalSemaphoreHandleDesc, likewise.
+        // SAFETY: a cudaExternalSemaphoreHandleDesc, of which the part that every major has is read.
         let Some(mut desc) = (unsafe { head::<ExternalSemaphoreHandleDesc>(semHandleDesc, 28) }) else {
             return done(Err(code::INVALID_VALUE));
         };
@@ -109,7 +109,7 @@ functions! {
     }
 
     cudaExternalMemoryGetMappedBuffer (devPtr: Out<Ptr>, extMem: Ptr, bufferDesc: Ptr) {
-        // SAFETY: a cudaExternalMemoryBufferDesc, likewise.
+        // SAFETY: a cudaExternalMemoryBufferDesc, of which the part that every major has is read.
         let Some(mut desc) = (unsafe { head::<ExternalMemoryBufferDesc>(bufferDesc, 20) }) else {
             return done(Err(code::INVALID_VALUE));
         };
@@ -160,7 +160,7 @@ functions! {
 
     cudaWaitExternalSemaphoresAsync_12 / cudaWaitExternalSemaphoresAsync_ptsz_12 (extSemArray: Ptr, paramsArray: Ptr, numExtSems: u32, stream: Stream) {
         let given = (paramsArray, numExtSems);
-        // SAFETY: likewise, of cudaExternalSemaphoreWaitParams_v1.
+        // SAFETY: an array of cudaExternalSemaphoreWaitParams_v1 as long as it says; ours goes to the driver.
         done(unsafe {
             of_before::<WaitParamsV1>(given, |one| (&one.params, one.flags), |at| {
                 api::cuWaitExternalSemaphoresAsync(extSemArray, at, numExtSems, stream)

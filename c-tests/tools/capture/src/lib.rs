@@ -92,7 +92,7 @@ fn begin(host: &CushimHost, launch: &CushimLaunch) -> Result<Captured, String> {
     if unsafe { (host.capturing)(launch) } != 0 {
         return Err("it is captured into a graph".to_owned());
     }
-    // SAFETY: as above.
+    // SAFETY: the launch that the tool was given.
     let error = unsafe { (host.synchronize)(launch) };
     if error != 0 {
         return Err(format!("waiting for its stream: error {error}"));
@@ -209,7 +209,7 @@ unsafe extern "C-unwind" fn launch_begin(launch: *mut CushimLaunch) {
 }
 
 unsafe extern "C-unwind" fn launch_end(launch: *const CushimLaunch, status: c_int) {
-    // SAFETY: as above.
+    // SAFETY: null, or the launch that cushim ends, which lasts for this call.
     let (Some(host), Some(launch)) = (HOST.get(), unsafe { launch.as_ref() }) else { return };
     if launch.user.is_null() {
         return;

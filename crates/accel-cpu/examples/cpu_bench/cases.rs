@@ -111,13 +111,13 @@ pub fn native(native: &Native, side: &Side, case: &str, z: Size, threads: usize)
     match case {
         "saxpy" => {
             let f = c!(native, "saxpy", (i32, i32, f32, u64, u64));
-            // SAFETY: arrays of that size, here and below; threads have parts of their own.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, z.saxpy, &|_, from, to| unsafe { f(from, to, 0.5, a, b) });
         }
         "reduce" => {
             let f = c!(native, "reduce", (i32, i32, u64) -> f32);
             share(threads, z.reduce, &|k, from, to| {
-                // SAFETY: as above.
+                // SAFETY: arrays as large as the case's size; each thread has a part of its own.
                 let sum = unsafe { f(from, to, a) };
                 // SAFETY: a word for each thread.
                 unsafe { (s as *mut f32).add(k).write(sum) };
@@ -126,19 +126,19 @@ pub fn native(native: &Native, side: &Side, case: &str, z: Size, threads: usize)
         "matmul" => {
             let f = c!(native, "matmul", (i32, i32, i32, u64, u64, u64));
             let (n, second) = (z.matmul as i32, a + 4 * (z.matmul * z.matmul) as u64);
-            // SAFETY: as above.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, z.matmul, &|_, from, to| unsafe { f(from, to, n, a, second, b) });
         }
         "nbody" => {
             let f = c!(native, "nbody", (i32, i32, i32, u64, u64));
-            // SAFETY: as above.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, z.nbody, &|_, from, to| unsafe { f(from, to, z.nbody as i32, a, b) });
         }
         "black_scholes" => {
             let f = c!(native, "black_scholes", (i32, i32, u64, u64, u64, u64, u64));
             let step = 4 * z.options as u64;
             share(threads, z.options, &|_, from, to| {
-                // SAFETY: as above.
+                // SAFETY: arrays as large as the case's size; each thread has a part of its own.
                 unsafe { f(from, to, a, a + step, a + 2 * step, b, b + step) }
             });
         }
@@ -157,7 +157,7 @@ pub fn native(native: &Native, side: &Side, case: &str, z: Size, threads: usize)
             use std::sync::atomic::Ordering::Relaxed;
             if threads > 1 {
                 share(threads, z.scan, &|k, from, to| {
-                    // SAFETY: as above.
+                    // SAFETY: arrays as large as the case's size; each thread has a part of its own.
                     parts[k + 1].store(unsafe { total(from, to, a) }, Relaxed);
                 });
                 for k in 1..=threads {
@@ -166,14 +166,14 @@ pub fn native(native: &Native, side: &Side, case: &str, z: Size, threads: usize)
                 }
             }
             share(threads, z.scan, &|k, from, to| {
-                // SAFETY: as above.
+                // SAFETY: arrays as large as the case's size; each thread has a part of its own.
                 unsafe { f(from, to, parts[k].load(Relaxed), a, b) };
             });
         }
         "convolution" => {
             let f = c!(native, "convolution", (i32, i32, i32, i32, u64, u64));
             let n = z.image as i32;
-            // SAFETY: as above.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, z.image, &|_, from, to| unsafe { f(from, to, n, n, a, b) });
         }
         _ => more::native(native, side, case, z.more, threads),

@@ -116,20 +116,20 @@ pub fn native(native: &Native, side: &Side, case: &str, elements: usize, threads
     match case {
         "transpose" => {
             let f = c!(native, "transpose", (i32, i32, i32, u64, u64));
-            // SAFETY: arrays of that size, here and below; threads have parts of their own.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, z.side, &|_, from, to| unsafe { f(from, to, z.side as i32, a, b) });
         }
         "spmv" => {
             let f = c!(native, "spmv", (i32, i32, u64, u64, u64, u64, u64));
             let columns = side.sparse + 4 * (side.rows as u64 + 1);
-            // SAFETY: as above.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, z.rows, &|_, from, to| unsafe {
                 f(from, to, side.sparse, columns, a, a, b);
             });
         }
         "bitonic" => {
             let f = c!(native, "bitonic", (i32, i32, u64, u64));
-            // SAFETY: as above.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, z.groups, &|_, from, to| unsafe { f(from, to, w, b) });
         }
         "softmax" | "layernorm" => {
@@ -138,37 +138,37 @@ pub fn native(native: &Native, side: &Side, case: &str, elements: usize, threads
             } else {
                 c!(native, "layernorm", (i32, i32, u64, u64))
             };
-            // SAFETY: as above.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, z.words / ROW, &|_, from, to| unsafe { f(from, to, a, b) });
         }
         "radix_pass" => radix_pass(native, side, z.words, threads),
         "stencil" => {
             let f = c!(native, "stencil", (i32, i32, i32, u64, u64));
-            // SAFETY: as above.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, z.cube, &|_, from, to| unsafe { f(from, to, z.cube as i32, a, b) });
         }
         "sha256" => {
             let f = c!(native, "sha256", (i32, i32, i32, u64, u64));
             let n = z.messages;
-            // SAFETY: as above.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, n, &|_, from, to| unsafe { f(from, to, n as i32, w, b) });
         }
         "bytes" => {
             let f = c!(native, "bytes", (i32, i32, i32, u64, u64, u64));
             let n = z.matrix;
             let second = w + (n * n) as u64;
-            // SAFETY: as above.
+            // SAFETY: arrays as large as the case's size; each thread has a part of its own.
             share(threads, n, &|_, from, to| unsafe { f(from, to, n as i32, w, second, b) });
         }
         "lu" => {
             let begin = c!(native, "lu_begin", (i32, u64, u64));
             let f = c!(native, "lu_column", (i32, i32, i32, i32, u64));
             let n = z.matrix as i32;
-            // SAFETY: as above.
+            // SAFETY: a matrix of n by n; no other thread runs.
             unsafe { begin(n, a, b) };
             for k in 0..n - 1 {
                 let left = (n - 1 - k) as usize;
-                // SAFETY: as above; small columns are not worth threads.
+                // SAFETY: a matrix of n by n; each thread has columns of its own. Small columns are not worth threads.
                 share(if left < 128 { 1 } else { threads }, left, &|_, from, to| unsafe {
                     f(from + k + 1, to + k + 1, n, k, b);
                 });
@@ -194,12 +194,12 @@ fn radix_pass(native: &Native, side: &Side, words: usize, threads: usize) {
     let mut next = 0u32;
     for digit in 0..16 {
         for k in 0..threads {
-            // SAFETY: as above; no thread runs.
+            // SAFETY: the counts of one thread, none of which runs.
             let place = unsafe { &mut *((own(k) + 4 * digit) as *mut u32) };
             next += std::mem::replace(place, next);
         }
     }
-    // SAFETY: as above; each word has a place of its own.
+    // SAFETY: arrays as large as the case's size; each word has a place of its own.
     share(threads, words, &|k, from, to| unsafe { scatter(from, to, w, b, own(k), SHIFT as i32) });
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Owns launching. It must not know the cases.
 
+use std::alloc::Layout;
 use std::sync::Arc;
 
 use cushim_accel::{
@@ -45,7 +46,10 @@ impl Side {
         let cpu = cushim_accel_cpu::new();
         let code = load(&cpu, ptx);
         let queue = cpu.queue(0, 0).unwrap();
-        let get = |bytes| cpu.allocate(0, MemoryKind::Device, bytes, 4096).unwrap();
+        let get = |bytes| {
+            cpu.allocate(0, MemoryKind::Device, Layout::from_size_align(bytes, 4096).unwrap())
+                .unwrap()
+        };
         let (input, output, sums) = (get(bytes), get(bytes), get(bytes / 16 + (1 << 16)));
         let (words, rows) = (get(bytes / 4), bytes / 256);
         let matrix = crate::more::sparse(rows);

@@ -54,7 +54,7 @@ fn launched(code: &str) -> (Vec<u32>, Option<Failure>) {
          .reg .u64 %p, %k, %q; .reg .u32 %n, %v; .reg .pred %z; ld.param.u64 %p, [to];\n{code}\nret; }}"
     );
     let code = load(&cpu, &[&text]).unwrap_or_else(|e| panic!("{e}"));
-    let to = cpu.allocate(0, MemoryKind::Device, 256, 4).unwrap();
+    let to = cpu.allocate(0, MemoryKind::Device, Layout::from_size_align(256, 4).unwrap()).unwrap();
     let zero = [0u32; 64];
     assert_eq!(cpu.copy_now(to, zero.as_ptr().expose_provenance() as u64, 256), Ok(()));
     let outcome = run(&cpu, &code, "parent", [1, 1], &[to], false);

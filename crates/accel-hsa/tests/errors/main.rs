@@ -4,6 +4,7 @@
 
 mod mock;
 
+use std::alloc::Layout;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -105,7 +106,7 @@ fn launch(code: &Arc<dyn Code>, at: u64) -> Work {
 }
 
 fn row_of(to: u64, from: u64, width: usize) -> Work {
-    Work::Copy(Copy { to, from, width, height: 1, depth: 1, row: [0; 2], plane: [0; 2] })
+    Work::Copy(Copy::line(to, from, width))
 }
 
 /// Submits, and answers what completes with it.
@@ -121,15 +122,17 @@ fn program() -> Result<(), Failure> {
     let hsa = Hsa::over(api())?;
     let mut own = [7_u32; 1024];
     let own_at = own.as_mut_ptr().expose_provenance() as u64;
-    let device = hsa.allocate(0, MemoryKind::Device, 4096, 512)?;
+    let device =
+        hsa.allocate(0, MemoryKind::Device, Layout::from_size_align(4096, 512).unwrap())?;
     let rest = (|| {
-        let host = hsa.allocate(0, MemoryKind::Host, 4096, 64 << 10)?;
+        let host =
+            hsa.allocate(0, MemoryKind::Host, Layout::from_size_align(4096, 64 << 10).unwrap())?;
         let seen: *mut u64 = std::ptr::with_exposed_provenance_mut(host as usize);
         // SAFETY: memory of the host, of which the last row of the rectangle is here.
         unsafe { seen.byte_add(2 * 128 + 32).write(0x1234_5678_9abc) };
         let result = work(&hsa, device, host, own_at);
         if result.is_ok() {
-            // SAFETY: as above; where it was copied to.
+            // SAFETY: memory of the host, where the rectangle was copied to.
             assert_eq!(unsafe { seen.byte_add(512).read() }, 0x1234_5678_9abc);
         }
         hsa.free(host);
@@ -250,7 +253,8 @@ fn each_call_fails_once_with_each_kind_of_status() {
 fn broken(object: u64, says: Status) -> (Failure, Failure) {
     *state() = State { object, says, ..State::default() };
     let hsa = Hsa::over(api()).unwrap();
-    let device = hsa.allocate(0, MemoryKind::Device, 64, 64).unwrap();
+    let device =
+        hsa.allocate(0, MemoryKind::Device, Layout::from_size_align(64, 64).unwrap()).unwrap();
     let code = load(&hsa).unwrap();
     let queue = hsa.queue(0, 0).unwrap();
     let first = submit(&queue, launch(&code, device), &[]);
@@ -308,7 +312,8 @@ fn work_that_the_device_cannot_do_is_refused_when_it_is_asked_for() {
     let wide = Dispatch { grid: [1 << 27, 1, 1], ..(*fits).clone() };
     assert!(matches!(hsa.check(&wide), Err(Failure::NotSupported(_))));
     assert!(matches!(hsa.copy_now(64, 4096, 8), Err(Failure::InvalidAddress(64))));
-    let device = hsa.allocate(0, MemoryKind::Device, 64, 64).unwrap();
+    let device =
+        hsa.allocate(0, MemoryKind::Device, Layout::from_size_align(64, 64).unwrap()).unwrap();
     assert_eq!(hsa.copy_now(device + 60, device, 8), Err(Failure::InvalidAddress(device + 60)));
     let gone = 0x7000_0000_0000;
     assert_eq!(hsa.copy_now(device, gone, 8), Err(Failure::InvalidAddress(gone)));

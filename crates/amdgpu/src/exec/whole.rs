@@ -91,7 +91,7 @@ fn all<M: Memory + ?Sized>(
     // accessible, which it stays while a wave runs.
     if count == 2 && bits & 7 == 0 {
         for lane in lanes {
-            // SAFETY: see above.
+            // SAFETY: between the lowest and the highest address, aligned, and found to be accessible.
             let cell = unsafe { AtomicU64::from_ptr(addresses[lane] as *mut u64) };
             if store {
                 let high = u64::from(wave.v[first + 1][lane]) << 32;
@@ -106,7 +106,7 @@ fn all<M: Memory + ?Sized>(
     }
     for lane in lanes {
         for (i, register) in wave.v[first..first + count].iter_mut().enumerate() {
-            // SAFETY: see above.
+            // SAFETY: between the lowest and the highest address, aligned, and found to be accessible.
             let cell = unsafe { AtomicU32::from_ptr((addresses[lane] as *mut u32).add(i)) };
             if store {
                 cell.store(register[lane], Ordering::Relaxed);

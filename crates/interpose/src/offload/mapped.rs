@@ -96,7 +96,7 @@ pub unsafe fn store(observed: &Observed, begin: u64, kind: u16, mapped: &Mapped)
     let said = Said { place: unsafe { mapped.place() }, names: mapped.arrays.names, count };
     // SAFETY: as the caller promises, an array of as many entries as are kept.
     let Some(found) = (unsafe { construct::find(observed.global, &said) }) else {
-        // SAFETY: as above.
+        // SAFETY: as the caller promises; `said` is of this call's arrays.
         return unsafe { store_anew(observed, begin, kind, mapped, &said) };
     };
     let number = |i: usize| found.each.get(i).map_or(0, |(_, number)| *number);

@@ -46,7 +46,7 @@ impl Key {
         source.checked.hash(&mut hash);
         crate::warp::INTERFACE.hash(&mut hash);
         let module = &source.module;
-        (source.function(), source.lowered.moving).hash(&mut hash);
+        (source.function(), &source.lowered.activations, source.lowered.moving).hash(&mut hash);
         source.kernel.hash(&mut hash);
         cushim_ptx::exec::shared_layout(module, source.kernel).hash(&mut hash);
         // Calls are compiled by what their functions are called.

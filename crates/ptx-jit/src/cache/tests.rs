@@ -58,7 +58,7 @@ fn source() -> Source {
 fn made(source: &Source, quality: Quality) -> Kept {
     let isa = if quality == Quality::Best { &source.best } else { &source.quick };
     let output =
-        crate::emit::compile(isa, &source.module, source.function(), Layout::Row, source.checked)
+        crate::emit::compile(isa, &source.module, &source.lowered, Layout::Row, source.checked)
             .unwrap();
     Kept { quality, took: Duration::from_micros(7), output }
 }

@@ -192,7 +192,7 @@ impl Emit<'_> {
                 } else {
                     (0, i64::from(u32::MAX))
                 };
-                // In one comparison: what is below the least wraps to the top.
+                // One unsigned comparison for both bounds: what is below the lower one wraps around.
                 let from = self.b.ins().iadd_imm_s(wide, low - least);
                 let room = self.i64((most - least) - (high - low));
                 let fits = self.b.ins().icmp(IntCC::UnsignedLessThanOrEqual, from, room);

@@ -111,7 +111,7 @@ impl Emit<'_> {
             return None;
         }
         use IntCC::{SignedGreaterThan, SignedGreaterThanOrEqual, SignedLessThan};
-        // What holds for all lanes, and if which comparison of the greatest holds.
+        // The result in which all lanes agree if the comparison holds for the greatest step.
         let (known, below) = match cc {
             SignedLessThan => (-1, SignedLessThan),
             SignedGreaterThanOrEqual => (0, SignedLessThan),
@@ -234,7 +234,7 @@ impl Emit<'_> {
             let (x, y) = (f[0], f[1]);
             let c = match found {
                 Some(cc) => e.b.ins().fcmp(cc, x, y),
-                // Not among the machine's: less or greater; or neither.
+                // The processor has no comparison for "less or greater" and its opposite.
                 None => {
                     let l = e.b.ins().fcmp(FloatCC::LessThan, x, y);
                     let g = e.b.ins().fcmp(FloatCC::GreaterThan, x, y);

@@ -1,15 +1,16 @@
-//! Control flow between regions: how a piece of code ends and which region runs next.
+//! Control flow between regions: how a region ends and which one runs next.
 
 use super::emitter::Emit;
 use super::val::Val;
 use crate::error::NotCompiled;
+use crate::simt::calls::Activation;
 use crate::simt::plan::region::{Edge, Term, is_collective};
 use crate::simt::plan::shape::Class;
 use crate::warp::{FAULT, INTERFACE, NOWHERE, Which, YIELDS, barrier_number};
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, JumpTableData, Value, types};
 use cushim_ptx::ir::{Dst, Inst, Sense};
-use cushim_ptx::sem::{Activation, Barrier, Control, Operation};
+use cushim_ptx::sem::{Barrier, Control, Operation};
 
 impl Emit<'_> {
     /// Chooses the lowest region at which lanes are ready, or leaves.
@@ -22,7 +23,7 @@ impl Emit<'_> {
         }
         let (look, all, ask) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        // Mostly all lanes are ready at one region.
+        // Usually all lanes are ready at one region.
         let low = self.field(types::I32, INTERFACE.warp.low);
         let nowhere = self.i32(NOWHERE.into());
         let none = self.b.ins().icmp(IntCC::Equal, low, nowhere);
@@ -168,7 +169,7 @@ impl Emit<'_> {
                 let low = self.field(types::I32, INTERFACE.warp.low);
                 let rank = self.i32(n as i64);
                 let first = if spins {
-                    // Others shall have a turn now and then.
+                    // A spinning loop lets other lanes run now and then.
                     self.b.ins().iconst(types::I8, 0)
                 } else {
                     self.b.ins().icmp(IntCC::UnsignedGreaterThan, low, rank)
@@ -215,12 +216,12 @@ impl Emit<'_> {
         let guard = self.raw(p);
         let (taken, other) = if sense == Sense::True { (taken, other) } else { (other, taken) };
         let uniform = guard.uniform();
-        // Before the flush, whose blends are not to be mixed with what follows.
+        // Before the flush, so that its blends and the code below are not interleaved.
         let bits = self.bits(&guard);
         self.flush();
         let (yes, no) = (self.b.create_block(), self.b.create_block());
-        // What most code lies behind is named first: the generator puts it last, behind the other way, whose values
-        // would live past all of that code else, for which allocators of registers pay by its length.
+        // The successor that leads to the most code is named first, and Cranelift puts it last. Else the values of the short
+        // successor would be live across all of that code, at a cost to the register allocator that grows with its length.
         let turned = self.is_behind(taken, other);
         let (long, short) = if turned { (no, yes) } else { (yes, no) };
         let zero = self.i32(0);
@@ -272,7 +273,7 @@ impl Emit<'_> {
             (Edge::To(a), Edge::To(b)) => {
                 let (first, t, later, f) = if a < b { (a, t, b, f) } else { (b, f, a, t) };
                 self.ready(later, f);
-                // `later` is pending now, whatever was before: look.
+                // `later` is ready now, so `low` has to be read again.
                 let low = self.field(types::I32, INTERFACE.warp.low);
                 let rank = self.i32(first as i64);
                 let ahead = self.b.ins().icmp(IntCC::UnsignedGreaterThan, low, rank);
@@ -398,9 +399,18 @@ impl Emit<'_> {
     }
 
     pub(super) fn instruction(&mut self, inst: &Inst) -> Result<(), NotCompiled> {
-        // What calls keep goes through the scratch in parts, and branches have no operands there.
-        let apart = matches!(inst.sem, Operation::Activation(_) | Operation::Control(_));
-        // What lanes do together has slots in the frame, too.
+        // Saved registers go through the scratch a few at a time, so that the limit below is not theirs.
+        if let Some(activation) = self.activations.get(&self.at) {
+            match activation {
+                Activation::Enter => self.enter(inst),
+                Activation::Save => self.save(inst),
+                Activation::Restore => self.restore(inst),
+            }
+            return Ok(());
+        }
+        // Branches pass nothing to helpers.
+        let apart = matches!(inst.sem, Operation::Control(_));
+        // Operands of collectives beyond the scratch lie in the frame.
         let collective = matches!(inst.sem, Operation::Collective(_));
         let sources = if collective { 0 } else { inst.src.len() };
         if !apart && sources.max(inst.dst.len()) > INTERFACE.slots {
@@ -438,9 +448,6 @@ impl Emit<'_> {
             Operation::Control(Control::Trap) => self.trap(inst),
             Operation::Control(Control::Call) => self.device_runtime(inst),
             Operation::Control(_) => {}
-            Operation::Activation(Activation::Enter) => self.enter(inst),
-            Operation::Activation(Activation::Save) => self.save(inst),
-            Operation::Activation(Activation::Restore) => self.restore(inst),
             Operation::Refused => return Err(self.unsupported(inst, "it is not run at all")),
             _ => return Err(self.unsupported(inst, "not compiled yet")),
         }

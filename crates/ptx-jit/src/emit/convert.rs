@@ -64,7 +64,7 @@ impl Emit<'_> {
         if width <= 32 {
             return Some(extended);
         }
-        // A wide register: what extends is the narrower of both types.
+        // A wide register: the narrower of both types decides the extension.
         let signed = if d.bits() == 64 { s.is_signed() } else { d.is_signed() };
         Some(match extended.uniform() {
             Some(u) => Self::known(self.extend64(u, signed)),
@@ -197,7 +197,7 @@ impl Emit<'_> {
                 }))
             }
             (Scalar::F64, Scalar::F32) if !whole => {
-                // What flushes gives a NaN of its own.
+                // Conversions that flush subnormals give the canonical NaN.
                 let flushed = |e: &mut Self, v: Value, vec: bool| {
                     let v = e.canonical_bits(v, s, vec);
                     e.flush_bits(v, s, vec)

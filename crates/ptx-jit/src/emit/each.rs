@@ -66,7 +66,7 @@ impl Emit<'_> {
         let known = self.lanes_of.clone();
         let check = self.full_or(mask, some);
         self.b.switch_to_block(some);
-        // Others read what the first does that takes part.
+        // Lanes that do not take part read at the address of the first one that does.
         self.replace_others(address.class, mask, slow, check);
         self.b.switch_to_block(check);
         let each = self.check_each(address.class, space, total, fast, slow);
@@ -75,7 +75,7 @@ impl Emit<'_> {
             let apart = self.b.create_block();
             let found = self.side_by_side(&each, total, apart);
             self.b.switch_to_block(found.run);
-            // There they lie as a loop would put them.
+            // The values already lie in memory as the loop over lanes would leave them.
             self.jump(merge, &[found.first]);
             self.b.switch_to_block(found.same);
             let x = self.b.ins().load(scalar(class), DEVICE, found.first, 0);
@@ -174,7 +174,7 @@ impl Emit<'_> {
             }
             self.lanes_from(0);
             self.jump(next, &[]);
-            // The last lane's value stays, as lanes go one after the other.
+            // Lanes store in order, so the last lane's value remains.
             self.b.switch_to_block(found.same);
             self.jump(apart, &[]);
             self.b.switch_to_block(apart);
@@ -188,7 +188,7 @@ impl Emit<'_> {
         self.jump(next, &[]);
         self.b.switch_to_block(some);
         self.over_set(mask, |e, lane, left| {
-            // From a lane on that goes elsewhere, a helper does it.
+            // From the first lane whose address is outside on, a helper does it.
             let how = (address.class, space == Space::Shared);
             let place = e.checked_place(how, lane, total, (slow, left));
             store(e, lane, 0, place);

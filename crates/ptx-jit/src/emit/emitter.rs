@@ -7,6 +7,7 @@ use super::touched::Touched;
 use super::val::Val;
 use crate::checked::Checked;
 use crate::error::NotCompiled;
+use crate::simt::calls::Activation;
 use crate::simt::plan::Plan;
 use crate::simt::plan::set::Set;
 use crate::simt::plan::shape::{Class, Shape};
@@ -16,11 +17,11 @@ use cranelift_codegen::ir::{
 };
 use cranelift_frontend::FunctionBuilder;
 use cushim_ptx::ir::{Function, Inst};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Where the second form of a loop goes on.
+/// Where the second version of a loop goes on.
 pub(super) struct FastLoop {
-    /// The round is to be done again, by the usual form.
+    /// The round is to be done again, by the usual version.
     pub(super) bail: ir::Block,
 }
 
@@ -28,6 +29,8 @@ pub(super) struct FastLoop {
 pub(super) struct Emit<'a> {
     pub(super) b: FunctionBuilder<'a>,
     pub(super) f: &'a Function,
+    /// Instructions of `f` that call lowering added.
+    pub(super) activations: &'a BTreeMap<usize, Activation>,
     pub(super) plan: &'a Plan,
     /// What is shown to whoever looks on.
     pub(super) checked: Checked,
@@ -67,7 +70,7 @@ pub(super) struct Emit<'a> {
     pub(super) turning: BTreeSet<usize>,
     /// The present region is one.
     pub(super) streams: bool,
-    /// The code in the making is the second form of a loop: all lanes of the warp run it.
+    /// The code in the making is the second version of a loop: all lanes of the warp run it.
     pub(super) fast_loop: Option<FastLoop>,
     /// Lanes for which the present region runs.
     pub(super) act: Value,
@@ -193,7 +196,7 @@ impl Emit<'_> {
         }
     }
 
-    /// A value for all lanes of a form that is not [`Shape::Varying`].
+    /// A value for all lanes of a shape that is not [`Shape::Varying`].
     pub(super) fn known(v: Value) -> Val {
         Val::Known(Shape::Uniform(v))
     }

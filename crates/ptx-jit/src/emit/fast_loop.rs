@@ -1,9 +1,9 @@
 //! Short loops that run several iterations with their values in registers.
 //!
-//! Owns a second form of a short loop that reads memory: all lanes of a warp go some rounds with the values that
-//! rounds hand on in registers, instead of the frame. The loop's usual form does what this one does not: ranges
-//! that lie elsewhere, lanes that have parted. What a round has begun here can be done again there, as it only
-//! reads. Must not know the order of warps.
+//! Owns a second version of a short loop that reads memory: all lanes of a warp run several iterations with the
+//! loop-carried values in registers, instead of the frame. What this version cannot do (ranges outside of device memory,
+//! lanes that have diverged) is left to the usual one, which repeats the iteration: it has only read so far. Must not know
+//! the order of warps.
 
 use super::emitter::{Emit, FastLoop};
 use super::val::{Val, chunks, scalar, vector};
@@ -16,12 +16,12 @@ use cushim_ptx::sem::Operation;
 use cushim_ptx::types::Space;
 use std::collections::BTreeSet;
 
-/// Rounds of a stay: as many as memory is asked for ahead, so that a warp finds there what it asked for when it
-/// was here last.
+/// Iterations that a warp runs before others have their turn: as many as are prefetched, so that a warp finds in the
+/// cache what it asked for in its last turn.
 const ROUNDS: i64 = 8;
 /// The most instructions of such a loop.
 const LONGEST: usize = 48;
-/// The most vectors that rounds hand on: half of the processor's.
+/// The most vectors of loop-carried values: half of the processor's.
 const HANDED: usize = 8;
 
 impl Emit<'_> {
@@ -32,7 +32,7 @@ impl Emit<'_> {
         let Term::Branch { taken, other, .. } = region.term else { return None };
         let round = (taken == Edge::To(k)) != (other == Edge::To(k));
         let code = &self.f.code[region.start..region.end];
-        // What is shown is shown once.
+        // A repeated iteration would show its accesses twice.
         if !self.checked.is_none()
             || k == 0
             || !round
@@ -58,7 +58,7 @@ impl Emit<'_> {
         }
         let enters = |r: &u32| region.live_in.has(*r as usize);
         let handed: Vec<u32> = written.iter().copied().filter(enters).collect();
-        let lanes = |r: &u32| self.plan.forms[*r as usize] == Shape::Varying;
+        let lanes = |r: &u32| self.plan.shapes[*r as usize] == Shape::Varying;
         let vectors = |r: &u32| if lanes(r) { chunks(self.class(*r)) } else { 0 };
         let fits = handed.iter().map(vectors).sum::<usize>() <= HANDED;
         let bits = handed.iter().any(|r| self.class(*r) == Class::Predicate);
@@ -75,7 +75,7 @@ impl Emit<'_> {
         match access.space {
             Space::Param => Some(false),
             Space::Global | Space::Const => match inst.src.first() {
-                Some(Src::Memory(Base::Reg(r, _), _)) => match self.plan.forms[*r as usize] {
+                Some(Src::Memory(Base::Reg(r, _), _)) => match self.plan.shapes[*r as usize] {
                     Shape::Varying => None,
                     Shape::Uniform(()) => Some(false),
                     _ => Some(true),
@@ -87,7 +87,7 @@ impl Emit<'_> {
         }
     }
 
-    /// Where the present region is such a loop: its second form, which whole warps enter. The usual one is next.
+    /// Where the present region is such a loop: its second version, which whole warps enter. The usual one is next.
     pub(super) fn fast_loop(&mut self) -> Result<(), crate::error::NotCompiled> {
         let Some((handed, same)) = self.fast_loop_values() else { return Ok(()) };
         let (before, usual) = (self.b.create_block(), self.b.create_block());
@@ -149,7 +149,7 @@ impl Emit<'_> {
         Ok(())
     }
 
-    /// The next round, if all lanes go on and the stay has not been long; else the region ends as it does.
+    /// The next round, if all lanes go on and the warp has not had its iterations; else the region ends as it does.
     fn next_round(&mut self, round: Block, left: Value, handed: &[u32]) {
         let Term::Branch { guard: (p, sense), taken, other } = self.plan.regions[self.region].term
         else {
@@ -181,7 +181,7 @@ impl Emit<'_> {
     fn parts(&mut self, register: u32, v: &Val) -> Vec<Value> {
         let class = self.class(register);
         let cast = |e: &mut Self, ty: Type, v: Value| e.cast(ty, v);
-        match (&self.plan.forms[register as usize], v) {
+        match (&self.plan.shapes[register as usize], v) {
             (Shape::Varying, v) => {
                 let all = self.vectors(v, class);
                 all.iter().map(|v| cast(self, vector(class), *v)).collect()
@@ -192,7 +192,7 @@ impl Emit<'_> {
             (_, Val::Known(Shape::ScaledAffine { offset, base, .. })) => {
                 vec![cast(self, types::I64, *offset), cast(self, types::I32, *base)]
             }
-            (form, v) => unreachable!("r{register}: planned as {form:?}, the code has {v:?}"),
+            (shape, v) => unreachable!("r{register}: planned as {shape:?}, the code has {v:?}"),
         }
     }
 
@@ -202,7 +202,7 @@ impl Emit<'_> {
             Some(v) => v,
             None => unreachable!("r{register}: a value is missing"),
         };
-        match self.plan.forms[register as usize].clone() {
+        match self.plan.shapes[register as usize].clone() {
             Shape::Uniform(()) => Self::known(next()),
             Shape::Affine { steps, .. } => Val::Known(Shape::Affine { base: next(), steps }),
             Shape::ScaledAffine { steps, scale, signed, .. } => {

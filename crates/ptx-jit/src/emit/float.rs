@@ -54,7 +54,7 @@ fn gives_canonical(inst: &Inst, ty: Scalar, clean: &[Option<Scalar>]) -> bool {
     };
     match inst.sem {
         Operation::Float(f) => f.op != FloatOp::Copysign && !f.packed && f.ty == ty,
-        // What comes from other formats may keep its NaN, and what is only moved.
+        // Conversions from other formats and moves may keep a NaN's payload.
         Operation::Convert(Convert::FromInteger { to, .. }) => to == ty,
         Operation::Convert(Convert::Float { from, to, mode }) => {
             let computed = mode.whole || mode.flush || mode.clamp == Clamp::Unit;
@@ -239,7 +239,7 @@ impl Emit<'_> {
             e.cast(t, v)
         };
         let v = match op {
-            // Of two NaNs the machine takes the first, and it is to be the second.
+            // Of two NaNs the processor returns the first, PTX the second.
             FloatOp::Add => self.b.ins().fadd(f[1], f[0]),
             FloatOp::Sub => self.b.ins().fsub(f[0], f[1]),
             FloatOp::Mul => self.b.ins().fmul(f[1], f[0]),
@@ -324,7 +324,7 @@ impl Emit<'_> {
     fn double_nan(&mut self, inst: &Inst, op: FloatOp, v: Value, vec: bool, a: &[Value]) -> Value {
         let number = |n: usize| matches!(inst.src[n], Src::Imm(v) if !f64::from_bits(v).is_nan());
         let (x, y) = match op {
-            // The second, third, first; the machine has it second, first, third.
+            // Order in which NaNs win: second, third, first; the processor's is second, first, third.
             FloatOp::Fma if number(0) || number(2) => return v,
             FloatOp::Fma => (a[1], a[2]),
             // Of two NaNs the second.
@@ -335,7 +335,7 @@ impl Emit<'_> {
         let t = float_type(Scalar::F64, vec);
         let (first, second) = (self.cast(t, x), self.cast(t, y));
         let quiet = match op {
-            // The machine's sum is the first operand if that is a NaN, else the second that is one.
+            // The processor's sum is the first operand if that is a NaN, else the second if that is one.
             FloatOp::Fma => {
                 let sum = self.b.ins().fadd(first, second);
                 self.cast(int_type(Scalar::F64, vec), sum)

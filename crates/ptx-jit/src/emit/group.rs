@@ -33,7 +33,7 @@ pub(super) struct Group {
 pub(super) fn total(inst: &Inst) -> i64 {
     match inst.sem {
         Operation::Load(a) | Operation::Store(a) => a.bytes().into(),
-        // Who asks accesses memory.
+        // Only accesses are asked about.
         _ => i64::from(inst.sem.ty().bytes()),
     }
 }

@@ -256,7 +256,7 @@ impl Emit<'_> {
             let (x, y) = (self.extend64(x, signed), self.extend64(y, signed));
             Self::known(self.b.ins().imul(x, y))
         } else if let Some((n, k)) = power(inst, signed) {
-            // The processor may have no product of 64 bits.
+            // Without AVX-512DQ there is no 64-bit vector product.
             let x = self.vectors(both[n], Class::Narrow);
             let x = self.widen(&x, signed);
             let by = self.i32(k.into());

@@ -16,7 +16,7 @@ const EACH: usize = 32;
 impl Emit<'_> {
     /// After an instruction of a region.
     pub(super) fn let_go(&mut self) {
-        // What is to be done again must find the frame as it was.
+        // An iteration that may be repeated must not change the frame.
         let again = self.fast_loop.is_some();
         if !self.touched.is_long() || again || !self.at.is_multiple_of(EACH) || self.at < KEPT {
             return;
@@ -26,9 +26,9 @@ impl Emit<'_> {
         old.retain(|r| {
             let lanes = matches!(self.cache.get(r), Some(Val::Lanes(_) | Val::Mask { .. }));
             let place = self.plan.slots[*r as usize].is_some();
-            // Of what does not live behind the region, lanes that wait elsewhere may have values of their own there.
+            // A register that is not live out may have values of waiting lanes in its slot: it is not spilled there.
             let there = !self.written.contains(r) || live_out.has(*r as usize);
-            lanes && place && there && self.plan.forms[*r as usize] == Shape::Varying
+            lanes && place && there && self.plan.shapes[*r as usize] == Shape::Varying
         });
         let written = old.iter().copied().filter(|r| self.written.remove(r)).collect();
         self.write_back(written);

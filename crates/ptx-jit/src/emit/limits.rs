@@ -3,8 +3,8 @@
 //! Owns the bounds. Must not know how code is made.
 
 use crate::error::NotCompiled;
-use cushim_ptx::ir::Function;
-use cushim_ptx::sem::{Activation, Operation};
+use crate::simt::calls::{Activation, Lowered};
+use cushim_ptx::sem::Operation;
 
 /// The most that code may take of a stack. Made quickly, it gives each value a place of its own: some 0.5 to 1 KiB for an
 /// instruction, of which a launch touches what it runs.
@@ -17,17 +17,18 @@ const MOST_REGIONS: usize = 4096;
 const MOST_OPERANDS: usize = 10;
 
 /// What is not compiled whatever the plan.
-pub(crate) fn fits(f: &Function) -> Result<(), NotCompiled> {
+pub(crate) fn fits(lowered: &Lowered) -> Result<(), NotCompiled> {
+    let f = &lowered.function;
     let kernel = || f.name.clone();
     let (found, limit) = (f.blocks.len(), MOST_REGIONS);
     if found > limit {
         let what = "basic blocks";
         return Err(NotCompiled::TooLarge { kernel: kernel(), what, found, limit });
     }
-    for inst in &f.code {
+    for (at, inst) in f.code.iter().enumerate() {
         let wide = inst.dst.iter().any(|d| matches!(d, cushim_ptx::ir::Dst::Reg(_, 65..)));
         let kept =
-            matches!(inst.sem, Operation::Activation(Activation::Save | Activation::Restore));
+            matches!(lowered.activations.get(&at), Some(Activation::Save | Activation::Restore));
         let collective = matches!(inst.sem, Operation::Collective(_));
         let sources = if collective { 0 } else { inst.src.len() };
         let many = inst.dst.len().max(sources) > MOST_OPERANDS && !kept;

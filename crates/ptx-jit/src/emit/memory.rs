@@ -50,7 +50,7 @@ impl Emit<'_> {
             self.put_loaded(inst, &classes, uniform, values);
             return;
         }
-        // Values that lie in memory as a helper leaves them: only the place differs by the way they came.
+        // Both ways leave packed values in memory; only the address differs, and that is the block's parameter.
         let packed = n == 1 && self.is_packed(inst, &reach, uniform);
         let merge = self.b.create_block();
         self.loaded_params(merge, &classes, packed, uniform);
@@ -111,7 +111,7 @@ impl Emit<'_> {
         }
         self.load_by_helper(inst, address, classes, mask, false);
         for (k, (dst, c)) in inst.dst.iter().zip(classes).enumerate() {
-            // The first lane that took part has the one value.
+            // The value is one: it is taken from the first active lane.
             let v = self.receive(k, *c, false);
             let v = if uniform { self.first_of(k, *c, mask) } else { v };
             self.set(inst, *dst, v);
@@ -192,7 +192,7 @@ impl Emit<'_> {
         let at = INTERFACE.frame as i32 + self.frame_size as i32;
         self.frame_size += 8;
         let now = self.b.ins().iadd_imm_s(reach.pointer, reach.first);
-        // Whatever lies there at first: asking harms nothing.
+        // In the first iteration this is not initialised; a prefetch of any address is harmless.
         let last = self.b.ins().load(types::I64, OWN, self.warp, at);
         self.b.ins().store(OWN, now, self.warp, at);
         let step = self.b.ins().isub(now, last);

@@ -40,6 +40,7 @@ mod warp_loop;
 use crate::checked::Checked;
 use crate::error::NotCompiled;
 use crate::level;
+use crate::simt::calls::Lowered;
 use crate::simt::plan::set::Set;
 use crate::simt::plan::{Layout, Plan};
 use crate::warp::{INTERFACE, Origin, Output, Quality};
@@ -70,8 +71,8 @@ pub(crate) fn machine_of(level: Level, quality: Quality) -> Result<OwnedTargetIs
     }
     let mut flags = settings::builder();
     for (name, value) in [
-        // The optimiser computes what has no effect where it is first needed: far behind the loads that it is
-        // computed of, which then lie on the stack. What it would find equal, this code does not make twice.
+        // The optimiser sinks pure operations to their first use, far behind the loads that they depend on, whose results
+        // are then spilled. Common subexpressions, which it would find, this emitter does not make.
         ("opt_level", "none"),
         (
             "regalloc_algorithm",
@@ -92,18 +93,19 @@ pub(crate) fn machine_of(level: Level, quality: Quality) -> Result<OwnedTargetIs
 pub(crate) fn compile(
     isa: &OwnedTargetIsa,
     module: &Module,
-    f: &Function,
+    lowered: &Lowered,
     layout: Layout,
     checked: Checked,
 ) -> Result<Output, NotCompiled> {
-    fits(f)?;
+    let f = &lowered.function;
+    fits(lowered)?;
     let plan = Plan::new(f, layout);
     work::mark("plan");
     let mut context = Context::new();
     context.func.signature = entry();
     let mut builders = FunctionBuilderContext::new();
     let b = FunctionBuilder::new(&mut context.func, &mut builders);
-    let mut e = emitter(b, isa, module, f, &plan, checked);
+    let mut e = emitter(b, isa, module, lowered, &plan, checked);
     let (begin, warp) = (e.begin, e.warp);
     e.jump(begin, &[warp]);
     e.dispatch_block();
@@ -136,10 +138,11 @@ fn emitter<'a>(
     mut b: FunctionBuilder<'a>,
     isa: &OwnedTargetIsa,
     module: &Module,
-    f: &'a Function,
+    lowered: &'a Lowered,
     plan: &'a Plan,
     checked: Checked,
 ) -> Emit<'a> {
+    let f = &lowered.function;
     let [helper, preserving, touching] = helpers(&mut b);
 
     let start = b.create_block();
@@ -167,6 +170,7 @@ fn emitter<'a>(
     Emit {
         b,
         f,
+        activations: &lowered.activations,
         plan,
         checked,
         clean,

@@ -16,9 +16,9 @@ use cushim_ptx::types::Space;
 impl Emit<'_> {
     pub(super) fn special(&mut self, s: Special, class: Class) -> Val {
         let v = match (s, special(s, self.plan.layout)) {
-            (Special::Tid(axis), form) if axis < 3 => {
+            (Special::Tid(axis), shape) if axis < 3 => {
                 let at = INTERFACE.warp.tid + axis as usize * 128;
-                match form {
+                match shape {
                     Shape::Varying => {
                         let all = (0..8).map(|k| {
                             let flags = super::emitter::OWN.with_readonly().with_can_move();
@@ -205,7 +205,7 @@ impl Emit<'_> {
         let Operation::Address(Address { space, op }) = inst.sem else { return };
         let window = window(space);
         let (base, size, inverted) = match window {
-            // The block's own shared memory, and not that of others of its cluster.
+            // The block's own shared memory, not that of other blocks of its cluster.
             Some(SHARED_WINDOW) if op == AddressOp::IsIn => (SHARED_WINDOW, RANK_SIZE, false),
             Some(w) => (w, 1u64 << 32, false),
             None => (SHARED_WINDOW, FUNCTION_WINDOW - SHARED_WINDOW, true),

@@ -105,8 +105,8 @@ impl Emit<'_> {
         let limit = self.fit(limit, class);
         let limit = self.b.ins().splat(vector(class), limit);
         let from = start.map(|v| self.b.ins().splat(vector(class), v));
-        // A distance, or what it lacks to the limit, is negative where the address is outside: sizes are far from
-        // 2^63, and of shared memory from 2^31.
+        // Where an address is outside, its distance from the start, or the limit minus that, is negative: sizes are far
+        // below 2^63, and those of shared memory below 2^31.
         let mut both: Option<(Value, Value)> = None;
         for k in 0..chunks(class) {
             let at = slot(0) + 16 * k as i32;
@@ -127,7 +127,7 @@ impl Emit<'_> {
         let (low, high) = (self.b.ins().extractlane(pairs, 0), self.b.ins().extractlane(pairs, 1));
         let mut odd = self.b.ins().bor(low, high);
         if let Some(start) = start {
-            // Multiples from a multiple on.
+            // Aligned distances are aligned addresses only if the start is aligned.
             odd = self.b.ins().bor(odd, start);
         }
         let bits = (total - 1) | if class == Class::Wide { 0 } else { (total - 1) << 32 };

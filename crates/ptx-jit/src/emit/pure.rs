@@ -37,7 +37,7 @@ impl Emit<'_> {
             let class = self.class_of(inst, n);
             raws.push(self.operand_raw(src, class));
         }
-        // Arithmetic takes any NaN for a NaN; signs and bits are another matter.
+        // Arithmetic may be given any NaN; what looks at sign or bits needs the canonical one.
         let any_nan = match inst.sem {
             Operation::Compare(_) | Operation::Set(_) => true,
             Operation::Convert(c) => c.is_of_one() || floating,
@@ -55,11 +55,11 @@ impl Emit<'_> {
         }
         let uniform = args.iter().all(|a| a.uniform().is_some());
         if !uniform && fits(self.f, inst) {
-            let forms: Vec<_> = args.iter().map(Val::form).collect();
+            let shapes: Vec<_> = args.iter().map(Val::shape).collect();
             let zeros = self.plan.low.operands(inst);
-            if let Some(form) = affine(inst, &forms, &zeros, self) {
+            if let Some(shape) = affine(inst, &shapes, &zeros, self) {
                 if let Some(dst) = inst.dst.first() {
-                    self.set(inst, *dst, Val::Known(form));
+                    self.set(inst, *dst, Val::Known(shape));
                 }
                 return;
             }
@@ -187,7 +187,7 @@ impl Emit<'_> {
         let (y, n) = (self.vectors(yes, class), self.vectors(no, class));
         let all = masks.iter().zip(y.iter().zip(n.iter())).enumerate();
         let all = all.map(|(k, (m, (y, n)))| {
-            // The processor's instruction may be the one that reads what is chosen.
+            // A load of a chosen value may become part of this operation, which then has to say for which lanes it is.
             self.lanes_from(k * 32 / chunks(class));
             self.b.ins().bitselect(*m, *y, *n)
         });

@@ -41,7 +41,7 @@ impl Emit<'_> {
         let by = self.i32(2);
         let lane = self.b.ins().ishl(lane, by);
         let lane = self.b.ins().uextend(types::I64, lane);
-        // Where none runs, what lies behind them is read, and nothing done with it.
+        // Without active lanes this reads one past the heights, inside the warp's state; the value is not used.
         let place = self.b.ins().iadd(self.warp, lane);
         let first = self.b.ins().load(types::I32, OWN, place, at);
         let splat = self.b.ins().splat(types::I32X4, first);

@@ -68,7 +68,7 @@ impl Emit<'_> {
         match guard {
             None => self.jump(head, &[self.act]),
             Some(some) => {
-                // The others pass by.
+                // Lanes whose guard is false fall through.
                 let off = self.b.ins().band_not(self.act, some);
                 let (pass, on) = (self.b.create_block(), self.b.create_block());
                 self.b.ins().brif(off, pass, &[], on, &[]);

@@ -23,7 +23,7 @@ impl Val {
         }
     }
 
-    pub(super) fn form(&self) -> Shape<Value> {
+    pub(super) fn shape(&self) -> Shape<Value> {
         match self {
             Val::Known(f) => f.clone(),
             _ => Shape::Varying,

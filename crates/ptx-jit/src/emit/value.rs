@@ -235,13 +235,13 @@ impl Emit<'_> {
     fn load_slot(&mut self, register: u32) -> Val {
         let class = self.class(register);
         let Some(at) = self.plan.slots[register as usize] else {
-            // Nothing wrote it: zero, as every register begins.
+            // Never written: zero, the initial value of every register.
             let zero = self.constant(class == Class::Wide, 0);
             return Self::known(zero);
         };
         let at = at as i32 + self.registers as i32;
         let ty = scalar(class);
-        match self.plan.forms[register as usize].clone() {
+        match self.plan.shapes[register as usize].clone() {
             Shape::Uniform(()) => Self::known(self.b.ins().load(ty, OWN, self.warp, at)),
             Shape::Affine { steps, .. } => {
                 let base = self.b.ins().load(ty, OWN, self.warp, at);
@@ -282,7 +282,7 @@ impl Emit<'_> {
         let class = self.class(register);
         let Some(at) = self.plan.slots[register as usize] else { return };
         let at = at as i32 + self.registers as i32;
-        match (&self.plan.forms[register as usize], value) {
+        match (&self.plan.shapes[register as usize], value) {
             (Shape::Uniform(()), Val::Known(Shape::Uniform(v)))
             | (Shape::Affine { .. }, Val::Known(Shape::Affine { base: v, .. })) => {
                 self.b.ins().store(OWN, *v, self.warp, at);
@@ -301,8 +301,8 @@ impl Emit<'_> {
                     self.b.ins().store(OWN, *v, self.warp, at + 16 * k as i32);
                 }
             }
-            (form, value) => {
-                unreachable!("r{register}: planned as {form:?}, the code has {value:?}")
+            (shape, value) => {
+                unreachable!("r{register}: planned as {shape:?}, the code has {value:?}")
             }
         }
     }
@@ -328,7 +328,7 @@ impl Emit<'_> {
         if mixed.is_empty() {
             return;
         }
-        // Mostly no lane waits elsewhere: then there is nothing to keep.
+        // Usually no lane waits in another region: then no old value has to be kept.
         let live = self.field(types::I32, INTERFACE.warp.live);
         let alone = self.b.ins().icmp(IntCC::Equal, live, self.act);
         let (plain, blend, next) =
@@ -387,7 +387,7 @@ impl Emit<'_> {
             Some((p, sense)) => {
                 let old = self.raw(r);
                 let guard = self.raw(p);
-                match (guard.uniform(), value.form(), old.form()) {
+                match (guard.uniform(), value.shape(), old.shape()) {
                     (Some(g), new, old_form) if same_shape(&new, &old_form) => {
                         let (new, old) =
                             if sense == Sense::True { (new, old_form) } else { (old_form, new) };
@@ -426,7 +426,7 @@ impl Emit<'_> {
                 let base = self.b.ins().select(g, b, c);
                 Shape::ScaledAffine { offset, base, steps, scale, signed }
             }
-            _ => unreachable!("forms of one shape"),
+            _ => unreachable!("shapes with the same steps"),
         }
     }
 }

@@ -35,7 +35,7 @@ impl Emit<'_> {
 
     /// The warp has come to a barrier with all its lanes, which go on in a region: others have their turn.
     pub(super) fn meet(&mut self, site: u32, next: usize) {
-        // Who only arrives at a barrier may be one whom others do not know of.
+        // Where some threads only arrive, code cannot tell whether a barrier is complete.
         let plain = next != 0 && !self.plan.arrives;
         if plain {
             self.resumed.insert(next);
@@ -174,7 +174,7 @@ impl Emit<'_> {
         }
         for (n, entry) in entries {
             self.b.switch_to_block(entry);
-            // Those that took turns are ready there by their own state, too.
+            // Warps that take turns by iterations have also noted in their state that they are ready there.
             if self.turning.contains(&n) {
                 let none = self.i32(0);
                 self.be_ready(NOWHERE.into(), none, n);

@@ -1,8 +1,8 @@
-//! Memory that other threads use at the same time: read and written in regions, each of which is one access of the
-//! processor.
+//! Memory that other threads use at the same time, read and written in the largest aligned units: each is one access of
+//! the processor.
 //!
 //! Owns that no value of a lane is seen in parts, or written twice, as copying bytes may do: where an address is a
-//! multiple of its size, up to 16 bytes are one region. Must not know what the bytes are, or whether they may be touched.
+//! multiple of its size, up to 16 bytes are one access. Must not know what the bytes are, or whether they may be touched.
 //!
 //! An access of up to 8 bytes that is aligned is one for all processors, one of 16 bytes for those with AVX (Intel's
 //! manual, volume 3, 10.1.1; AMD's, volume 2, 7.3.2). Loads acquire and stores release, as x86 does anyway.
@@ -11,7 +11,7 @@ use std::arch::x86_64::__m128i;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 /// The largest of 16, 8, 4, 2 and 1 to which the address is aligned and which fits; `left` is not 0.
-fn region(address: usize, left: usize) -> usize {
+fn unit(address: usize, left: usize) -> usize {
     let aligned = 1usize << (address | 16).trailing_zeros();
     aligned.min(1 << left.ilog2())
 }
@@ -23,7 +23,7 @@ fn region(address: usize, left: usize) -> usize {
 pub unsafe fn read(at: *const u8, out: &mut [u8]) {
     let (mut at, mut rest) = (at.cast_mut(), out);
     while !rest.is_empty() {
-        let n = region(at.addr(), rest.len());
+        let n = unit(at.addr(), rest.len());
         let (now, later) = rest.split_at_mut(n);
         macro_rules! with {
             ($atomic:ident) => {
@@ -54,7 +54,7 @@ pub unsafe fn read(at: *const u8, out: &mut [u8]) {
 pub unsafe fn write(at: *mut u8, bytes: &[u8]) {
     let (mut at, mut rest) = (at, bytes);
     while !rest.is_empty() {
-        let n = region(at.addr(), rest.len());
+        let n = unit(at.addr(), rest.len());
         let (now, later) = rest.split_at(n);
         macro_rules! with {
             ($atomic:ident, $int:ident) => {{
@@ -79,7 +79,7 @@ pub unsafe fn write(at: *mut u8, bytes: &[u8]) {
     }
 }
 
-/// The bytes of a region.
+/// The bytes of a unit.
 fn array<const N: usize>(bytes: &[u8]) -> [u8; N] {
     let mut out = [0; N];
     for (to, from) in out.iter_mut().zip(bytes) {

@@ -74,7 +74,7 @@ pub(super) fn touched(exec: &Exec<'_>, machine: &Machine, w: &Warp, frame: &Trap
     let addresses = addresses.unwrap_or([touched; 32]);
     let wrong = |l: &usize| !exec.memory.holds(addresses[*l], bytes);
     let takes = |l: usize| w.taking >> l & 1 != 0;
-    // Memory that was there a moment ago: then who was served first, or the first at all.
+    // The memory is mapped again by now: the lane that was served first is named, else the first one.
     let known = if takes(first) { first } else { w.taking.trailing_zeros() as usize & 31 };
     let lane = lanes(w.taking).find(wrong).unwrap_or(known);
     let cause = Cause::Address { address: addresses[lane], bytes: bytes as u32, space: "global" };

@@ -12,6 +12,7 @@ pub(super) use cushim_ptx::exec::schedule::Outcome;
 use cushim_ptx::exec::{BlockWatch, Cause, Fault};
 use cushim_ptx::sem::BARRIERS;
 use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 /// Memory of 64-byte alignment.
@@ -55,8 +56,9 @@ const MARGIN: usize = 256;
 /// Rounds of loops in one turn of a warp.
 const ROUNDS: u32 = 1 << 20;
 
-/// A place for one block at a time, used again and again.
-pub(super) struct BlockSlot {
+/// A place for one block at a time, used again and again; warps point into the launch, which outlives it.
+pub(super) struct BlockSlot<'e> {
+    _launch: PhantomData<&'e Exec<'e>>,
     warps: Vec<Placed>,
     warp_loop: NonNull<WarpLoop>,
     /// The warp loop, then the warps with their frames.
@@ -205,8 +207,8 @@ fn beginning(first: *mut Warp, warps: u32) -> WarpLoop {
     }
 }
 
-impl BlockSlot {
-    pub(super) fn new(exec: &Exec<'_>) -> BlockSlot {
+impl<'e> BlockSlot<'e> {
+    pub(super) fn new(exec: &'e Exec<'e>) -> BlockSlot<'e> {
         let n = exec.threads.div_ceil(32) as usize;
         let regions = exec.variant.regions as usize;
         // An odd number of lines of the cache: what lies at one place in several warps is not all in one set.
@@ -272,13 +274,13 @@ impl BlockSlot {
                 collected_count: crate::warp::collected(&exec.variant.lowered.function),
                 ..idle()
             };
-            // SAFETY: a place of its own, which the slot keeps longer than the warp; launch and sites outlive the slot.
+            // SAFETY: a place of its own, which the slot keeps longer than the warp; `'e` keeps launch and sites.
             warps.push(unsafe { Placed::new(at(w as usize), warp) });
         }
         // SAFETY: the head of the memory is for it.
         unsafe { warp_loop.write(beginning(at(0).as_ptr(), n as u32)) };
-        let barriers = vec![Barrier::new(n); BARRIERS as usize];
         BlockSlot {
+            _launch: PhantomData,
             warps,
             warp_loop,
             _place: place,
@@ -287,7 +289,7 @@ impl BlockSlot {
             local,
             helpers,
             _masks: masks,
-            barriers,
+            barriers: vec![Barrier::new(n); BARRIERS as usize],
             arrivals: Arrivals::default(),
             dirty: false,
             watch,

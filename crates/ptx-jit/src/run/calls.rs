@@ -102,7 +102,7 @@ pub(super) unsafe fn restore(w: *mut Warp, n: u32, mask: u32) -> u32 {
     let top = w.height.iter().max().map_or(0, |h| *h as usize);
     w.make_room(top + count);
     for l in lanes(mask) {
-        // Every return has its call: there is as much.
+        // Every restore follows its save, so that the stack holds as many rows.
         w.height[l] = w.height[l].saturating_sub(count as u32);
         for k in 0..count {
             let from = w.saved[w.height[l] as usize + k].0;

@@ -6,16 +6,16 @@ use super::launch::Exec;
 use cushim_ptx::exec::{Fault, cluster};
 
 /// A place for one cluster at a time, used again and again.
-pub(super) struct Cluster {
-    blocks: Vec<BlockSlot>,
+pub(super) struct Cluster<'e> {
+    blocks: Vec<BlockSlot<'e>>,
     /// Where each block's shared memory is, by rank.
     _shared: Vec<*mut u8>,
 }
 
-impl Cluster {
-    pub(super) fn new(exec: &Exec<'_>) -> Cluster {
+impl<'e> Cluster<'e> {
+    pub(super) fn new(exec: &'e Exec<'e>) -> Cluster<'e> {
         let size = exec.launch.cluster_size();
-        let mut blocks: Vec<BlockSlot> = (0..size).map(|_| BlockSlot::new(exec)).collect();
+        let mut blocks: Vec<BlockSlot<'_>> = (0..size).map(|_| BlockSlot::new(exec)).collect();
         let shared: Vec<*mut u8> = blocks.iter().map(BlockSlot::shared).collect();
         for (block, rank) in blocks.iter_mut().zip(0..) {
             block.join(&shared, rank);

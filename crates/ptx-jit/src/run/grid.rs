@@ -80,19 +80,19 @@ struct Grid<'a> {
     watch: Watch,
 }
 
-impl Engine for Grid<'_> {
-    type Slot = Cluster;
+impl<'a> Engine for Grid<'a> {
+    type Slot = Cluster<'a>;
     const PATIENCE: u32 = 256;
 
-    fn slot(&self) -> Cluster {
+    fn slot(&self) -> Cluster<'a> {
         Cluster::new(self.exec)
     }
 
-    fn start(&self, slot: &mut Cluster, number: u64, count: u32) {
+    fn start(&self, slot: &mut Cluster<'a>, number: u64, count: u32) {
         slot.start(self.exec, number, count);
     }
 
-    fn turn(&self, slot: &mut Cluster, _: bool) -> Result<Outcome, Fault> {
+    fn turn(&self, slot: &mut Cluster<'a>, _: bool) -> Result<Outcome, Fault> {
         slot.turn(self.exec)
     }
 
@@ -105,7 +105,7 @@ impl Engine for Grid<'_> {
         }
     }
 
-    fn index(&self, slot: &Cluster) -> [u32; 3] {
+    fn index(&self, slot: &Cluster<'a>) -> [u32; 3] {
         slot.index()
     }
 
@@ -146,7 +146,7 @@ impl Watch {
 /// end soon, and only few of a grid at once, of which each thread is to have its share.
 fn longest_run(exec: &Exec<'_>) -> u64 {
     let Some(steps) = exec.variant.steps else { return 1 };
-    // Whoever looks on hears of each block.
+    // Checkers are told of each block.
     if exec.host.watch().is_some() {
         return 1;
     }

@@ -193,7 +193,7 @@ impl Kernel {
         let own = launch.module.functions.get(launch.kernel as usize).map_or(0, |f| f.local_size);
         let frames = self.source.function().local_size;
         if frames > own && frames > launch.local_limit {
-            // Which call is one too many, the interpreter finds.
+            // The interpreter finds the call that exceeds the limit.
             return interpret(launch, memory, host, next);
         }
         match self.variant(Layout::of(launch.block)) {

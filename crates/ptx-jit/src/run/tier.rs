@@ -80,7 +80,7 @@ impl Source {
             Quality::Quick => &self.quick,
             Quality::Best => &self.best,
         };
-        emit::compile(isa, &self.module, self.function(), layout, self.checked)
+        emit::compile(isa, &self.module, &self.lowered, layout, self.checked)
             .map_err(|e| e.in_text(&self.module))
     }
 

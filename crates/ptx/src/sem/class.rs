@@ -99,7 +99,7 @@ impl Operation {
             Operation::Collective(_) | Operation::ActiveMask => Class::Collective,
             Operation::Barrier(_) | Operation::Mbarrier(_) => Class::Barrier,
             Operation::Fence(_) => Class::Fence,
-            Operation::Control(Control::Call) | Operation::Activation(_) => Class::Call,
+            Operation::Control(Control::Call) => Class::Call,
             Operation::Control(_) => Class::Control,
             Operation::Sleep | Operation::Nothing => Class::Nothing,
             Operation::Refused => Class::Refused,

@@ -1,7 +1,7 @@
 //! What moves values, and where lanes go on (PTX ISA 9, `mov`, "Control Flow Instructions", `activemask`, `nanosleep`).
 //!
-//! Owns the operations that have next to no modifiers, and those that a call lowering puts in the place of calls. Must
-//! not know operands: where to, whom, and how a value is put together are operands of the instruction.
+//! Owns the operations that have next to no modifiers. Must not know operands: where to, whom, and how a value is put
+//! together are operands of the instruction.
 
 use super::reader::{Reader, Unsupported};
 use crate::table::{Op, Word};
@@ -29,18 +29,6 @@ impl Control {
     pub const fn ends_block(self) -> bool {
         !matches!(self, Control::Call)
     }
-}
-
-/// What a call lowering does round a call that may come back to its own function, and where frames move. No text has
-/// these and [`super::lower`] gives none; whoever runs calls as calls refuses them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Activation {
-    /// A frame begins at operand 0 and has an end operand 1 behind that: the launch fails where no stack reaches so far.
-    Enter,
-    /// The operands are kept on the lane's stack.
-    Save,
-    /// The results are what the last [`Activation::Save`] kept.
-    Restore,
 }
 
 /// The type of a `mov`: its one value, or its parts together, have so many bits.

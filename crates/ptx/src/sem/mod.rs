@@ -46,7 +46,7 @@ pub use class::Class;
 pub use cluster::{ClusterAddress, ClusterOp};
 pub use collective::{Collective, CollectiveOp, Vote, Way};
 pub use compare::{Compare, Compared, FloatClass, Outcomes, Selector, Set, Test};
-pub use control::{Activation, Control};
+pub use control::Control;
 pub use convert::{Convert, Mode};
 pub use copy::{CopyAsync, Source};
 pub use float::{Clamp, Extreme, Float, FloatOp, Precision};
@@ -129,8 +129,6 @@ pub enum Operation {
     Sleep,
     /// Nothing that a kernel sees: `nop`, prefetches, hints, waiting for copies that are done at once.
     Nothing,
-    /// What a call lowering makes of calls; no instruction of PTX.
-    Activation(Activation),
     /// It has no meaning here: a kernel with it is not launched.
     Refused,
 }

@@ -49,7 +49,7 @@ fn a_chunk_with_an_open_call_is_not_used_again() {
     for _ in 0..5_000 {
         // Nested: never idle.
         let inner = buffer.reserve(&recorder, 1, false).unwrap();
-        // SAFETY: as above.
+        // SAFETY: one slot was reserved; a call without words fits.
         unsafe {
             let head =
                 EventHead { api: 8, depth: 1, begin: recorder.ticks(), ..EventHead::default() };

@@ -109,8 +109,7 @@ impl Found {
             | Operation::Collective(_)
             | Operation::ActiveMask
             | Operation::Mbarrier(_)
-            | Operation::Control(_)
-            | Operation::Activation(_) => true,
+            | Operation::Control(_) => true,
             _ => self.reads_varying(inst),
         }
     }

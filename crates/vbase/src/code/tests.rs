@@ -172,7 +172,7 @@ fn what_is_no_image_says_so() {
     // A length that no memory has.
     let mut bytes = fatbin(&["p80"]);
     bytes[8..16].copy_from_slice(&(1u64 << 31).to_le_bytes());
-    // SAFETY: as above.
+    // SAFETY: the head of a fat binary, which is read before its length is believed.
     let error = unsafe { Source::at(address(&*bytes)) }.unwrap_err();
     assert!(matches!(error, Error::Unreadable { .. }), "{error}");
     // SAFETY: nothing is there; it is asked for.

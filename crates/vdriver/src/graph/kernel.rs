@@ -164,7 +164,7 @@ entry! {
         if attr == device::UPDATABLE {
             let [a, b, c, d, ..] = kept;
             let made = device::allow(&node, i32::from_le_bytes([a, b, c, d]))?;
-            // SAFETY: as above; CUDA gives the handle back there.
+            // SAFETY: the attribute's value, of which this is the size; CUDA gives the handle back there.
             unsafe { pointer::<u8>(value).copy_from_nonoverlapping(made.as_ptr(), size(attr)) };
             return Ok(());
         }

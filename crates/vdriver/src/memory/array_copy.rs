@@ -6,10 +6,11 @@ use cushim_abi::types::{self as abi, *};
 
 use super::array::by_handle;
 use super::copy::copy;
-use super::home::{Home, Role, home, row};
+use super::home::{Home, Role, home};
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
 use crate::stream::resolve;
+use cushim_accel::Copy;
 
 /// Where a copy of bytes begins or ends.
 enum End {
@@ -30,7 +31,7 @@ fn bytes(stream: abi::Stream, to: End, from: End, bytes: usize, blocking: bool) 
         return resolve(stream).map(drop);
     }
     let ((to, to_home), (from, from_home)) = (resolved(&to, bytes)?, resolved(&from, bytes)?);
-    copy(stream, row(to, from, bytes), to_home, from_home, blocking)
+    copy(stream, Copy::line(to, from, bytes), to_home, from_home, blocking)
 }
 
 use End::{Array as InArray, Memory};

@@ -7,7 +7,7 @@
 
 use cushim_abi::types::{self as abi, *};
 
-use super::home::{Home, Role, home, row};
+use super::home::{Home, Role, home};
 use crate::argument::In;
 use crate::context;
 use crate::entry::{in_default_stream, on_stream};
@@ -112,7 +112,7 @@ fn linear(
     }
     let (to, from) = (to.0 as u64, from.0 as u64);
     let (to_home, from_home) = (home(to, bytes, to_role)?, home(from, bytes, from_role)?);
-    copy(stream, row(to, from, bytes), to_home, from_home, blocking)
+    copy(stream, Copy::line(to, from, bytes), to_home, from_home, blocking)
 }
 
 use Role::{Any, Device as OnDevice};
@@ -235,7 +235,7 @@ unsafe fn batch(
             // SAFETY: null, or the caller's place.
             offer(unsafe { at(failed) }, index);
         })?;
-        all.push((row(to, from, bytes), homes));
+        all.push((Copy::line(to, from, bytes), homes));
     }
     for (one, (to, from)) in all {
         copy(stream, one, to, from, false)?;

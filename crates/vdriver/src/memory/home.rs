@@ -4,7 +4,6 @@
 
 use super::{Source, find, is_pageable};
 use crate::status;
-use cushim_accel::Copy;
 
 /// What a call says that an address is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,9 +68,4 @@ fn refused(address: u64, bytes: usize) {
     if let Some(checks) = cushim_accel::checks() {
         checks.beyond(address, bytes as u64);
     }
-}
-
-/// A row of bytes.
-pub fn row(to: u64, from: u64, bytes: usize) -> Copy {
-    Copy { to, from, width: bytes, height: 1, depth: 1, row: [0; 2], plane: [0; 2] }
 }

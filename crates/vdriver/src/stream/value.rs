@@ -10,7 +10,7 @@ use cushim_abi::types::{self as abi, *};
 use super::operation::{Operation, until};
 use super::{Stream as Object, capture, resolve};
 use crate::entry::on_stream;
-use crate::memory::home::{Role, home, row};
+use crate::memory::home::{Role, home};
 use crate::state::take;
 use crate::{host, status};
 use cushim_accel::{Copy, Fill, Signal, Work};
@@ -64,7 +64,7 @@ fn run(stream: &Arc<Object>, all: Vec<Operation>) -> Result<(), i32> {
                     // One store of all bytes: from memory that stays until it is done.
                     let from = Box::new(value);
                     let address = std::ptr::from_ref(&*from).expose_provenance() as u64;
-                    let copy: Copy = row(at, address, bytes);
+                    let copy = Copy::line(at, address, bytes);
                     let done: Signal = slot.push(Work::Copy(copy), Vec::new())?;
                     done.then(move || drop(from));
                 }

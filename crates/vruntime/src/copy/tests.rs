@@ -65,7 +65,7 @@ unsafe extern "C" fn copy_2d(copy: Ptr) -> i32 {
 }
 
 unsafe extern "C" fn copy_3d(copy: Ptr) -> i32 {
-    // SAFETY: as above.
+    // SAFETY: the runtime's own structure.
     let copy = unsafe { read::<DriverMemcpy3D>(copy) }.unwrap_or_default();
     see(format!(
         "{}:{} x{} -> {}:{} x{} {}x{}x{}",
@@ -175,9 +175,9 @@ fn elements_of_arrays_become_bytes_and_elements_again() {
     assert_eq!(to_driver(&parms).and_then(|copy| from_driver(&copy)), Ok(parms));
 
     parms.dst_ptr.ptr = 1;
-    // SAFETY: as above.
+    // SAFETY: a structure of the test.
     assert_eq!(unsafe { cudaMemcpy3D::<12>(address_mut(&mut parms)) }, 1, "both array and address");
-    // SAFETY: as above.
+    // SAFETY: a null pointer, which is not followed.
     assert_eq!(unsafe { cudaMemcpy3D::<12>(Ptr(0)) }, 1);
     take_last();
 }

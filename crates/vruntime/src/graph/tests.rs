@@ -41,7 +41,7 @@ unsafe extern "C" fn add_node(
 }
 
 unsafe extern "C" fn get_node(_: Node, params: Ptr) -> i32 {
-    // SAFETY: as above.
+    // SAFETY: the runtime's own structure.
     unsafe { std::ptr::with_exposed_provenance_mut::<NodeParams>(params.0).write(NODE.get()) };
     0
 }
@@ -54,14 +54,14 @@ unsafe extern "C" fn add_copy(
     copy: Ptr,
     context: Context,
 ) -> i32 {
-    // SAFETY: as above.
+    // SAFETY: the runtime's own structure.
     COPY.set(Some(unsafe { std::ptr::with_exposed_provenance::<DriverMemcpy3D>(copy.0).read() }));
     CONTEXT.set(context.0);
     0
 }
 
 unsafe extern "C" fn get_copy(_: Node, copy: Ptr) -> i32 {
-    // SAFETY: as above.
+    // SAFETY: the runtime's own structure.
     unsafe {
         std::ptr::with_exposed_provenance_mut::<DriverMemcpy3D>(copy.0)
             .write(COPY.get().unwrap_or_default())

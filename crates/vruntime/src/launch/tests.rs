@@ -121,11 +121,11 @@ fn a_wrong_shape_is_refused_by_the_runtime_until_12() {
     assert_eq!(launch(dim(i32::MAX as u32, 65_535, 65_535), dim(16, 1, 64)), 0);
     assert_eq!(lock(&SEEN).len(), 1);
     ANSWER.store(1, Ordering::Relaxed);
-    // SAFETY: as above.
+    // SAFETY: no arguments, and nothing follows them here.
     let later =
         unsafe { cudaLaunchKernel::<13>(Func(KERNEL), dim(0, 1, 1), ONE, Ptr(0), 0, Stream(0)) };
     assert_eq!((later, lock(&SEEN).len()), (code::INVALID_VALUE, 2));
-    // SAFETY: as above.
+    // SAFETY: no arguments, and nothing follows them here.
     let unknown = unsafe { cudaLaunchKernel::<12>(Func(0), ONE, ONE, Ptr(0), 0, Stream(0)) };
     assert_eq!(unknown, code::INVALID_DEVICE_FUNCTION);
     error::take_last();

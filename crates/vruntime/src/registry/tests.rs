@@ -153,7 +153,7 @@ fn a_library_in_the_place_of_another_keeps_its_kernels() {
     // SAFETY: a handle of ours.
     unsafe { __cudaUnregisterFatBinary::<12>(first) };
     assert_eq!(kernel::<12>(Func(0x20_0000)), Ok(Func(0x9065)));
-    // SAFETY: as above.
+    // SAFETY: a handle of ours.
     unsafe { __cudaUnregisterFatBinary::<12>(second) };
 }
 
@@ -169,7 +169,7 @@ fn an_image_that_does_not_load_is_tried_again() {
     assert_eq!(error::take_last(), 209);
     REFUSE.store(0, Ordering::Relaxed);
     assert_eq!(kernel::<12>(Func(0x30_0000)), Ok(Func(0xa065)));
-    // SAFETY: as above; no handle.
+    // SAFETY: a handle of ours, and what is no handle and looked up as one.
     assert_eq!(unsafe { (__cudaInitModule::<12>(handle), __cudaInitModule::<12>(Ptr(8))) }, (1, 0));
     assert_eq!(LOADS.load(Ordering::Relaxed), 3);
 }
@@ -201,7 +201,7 @@ fn variables_have_an_address_and_managed_ones_tell_it() {
     assert_eq!(variable(plain), Ok((Ptr(0xb001 + 200), 24)));
     assert_eq!(variable(Ptr(64)), Err(code::INVALID_SYMBOL));
     assert_eq!(variable(reference), Err(code::INVALID_SYMBOL));
-    // SAFETY: as above.
+    // SAFETY: a handle of ours.
     unsafe { __cudaUnregisterFatBinary::<12>(handle) };
     for gone in [plain, at, Ptr(managed)] {
         assert_eq!(variable(gone), Err(code::INVALID_SYMBOL));

@@ -104,7 +104,7 @@ fn objects_come_back_as_they_were_described() {
     // The form of 11 ends one field earlier, and elements of floats are no integers.
     let array = ResourceDesc { kind: 0, at: 0x2000, ..Default::default() };
     let mut short = TextureDesc { seamless: 77, ..Default::default() };
-    // SAFETY: as above.
+    // SAFETY: structures of the test.
     unsafe {
         let (array, none) = (address(&array), Ptr(0));
         let plain = TextureDesc { seamless: 1, ..Default::default() };

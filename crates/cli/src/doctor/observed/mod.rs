@@ -151,7 +151,7 @@ fn with_stdout_at_stderr<T>(act: impl FnOnce() -> Result<T, Error>) -> Result<T,
     // SAFETY: descriptors of this process, which has one thread here and writes nothing meanwhile.
     unsafe { libc::dup2(err, out) };
     let done = act();
-    // SAFETY: as above; standard output is as it was.
+    // SAFETY: descriptors of this process, which has one thread here; standard output becomes what it was.
     unsafe { libc::dup2(saved.as_raw_fd(), out) };
     done
 }

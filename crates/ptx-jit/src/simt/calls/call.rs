@@ -2,9 +2,9 @@
 
 use super::bytes::Holder;
 use super::instance::{Back, Circular, Frame};
-use super::{COPIED, Lowering, SMALL, make, opposite};
+use super::{Activation, COPIED, Lowering, SMALL, make, opposite};
 use cushim_ptx::ir::{Call, Callee, Dst, Inst, Src};
-use cushim_ptx::sem::{Activation, Control};
+use cushim_ptx::sem::Control;
 use cushim_ptx::types::Scalar;
 
 impl Lowering<'_> {
@@ -86,17 +86,17 @@ impl Lowering<'_> {
         let (frame, label) = (callee.frame, callee.label);
         let common = matches!(callee.back, Back::Many { .. });
         if self.calls.is_moving(callee.function) && g.local_size > 0 {
-            let mut enter = make::activation(Activation::Enter, pos);
+            let mut enter = make::activation(pos);
             let (from, at) = match begins {
                 Frame::Fixed(at) => (Src::Imm(0), at),
                 Frame::Moving(r, at) => (Src::Reg(r), at),
             };
             enter.src.extend([from, Src::Imm(u64::from(at) + u64::from(g.local_size))]);
-            self.push(enter);
+            self.activate(Activation::Enter, enter);
         }
         let save = self.out.code.len();
         if circular {
-            self.push(make::activation(Activation::Save, pos));
+            self.activate(Activation::Save, make::activation(pos));
         }
         // Where the callee's frame is to begin, while its register may still say where the caller's does.
         let place = match (frame, begins) {
@@ -162,7 +162,7 @@ impl Lowering<'_> {
         let Some(save) = save else { return self.moves(moves, false, inst.pos) };
         let moves = self.aside(moves, inst.pos);
         self.circular.push(Circular { instance: n, save, restore: self.out.code.len() });
-        self.push(make::activation(Activation::Restore, inst.pos));
+        self.activate(Activation::Restore, make::activation(inst.pos));
         self.moves(moves, false, inst.pos);
     }
 }

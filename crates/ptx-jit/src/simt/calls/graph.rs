@@ -195,7 +195,7 @@ impl<'m> Calls<'m> {
             }
             order.extend(members);
         }
-        // Callers come before those they call, but within a circle.
+        // Callers come before their callees, except within a recursive cycle.
         for f in order.into_iter().rev() {
             if self.circle[f as usize].is_some() {
                 self.moving[f as usize] = true;

@@ -5,8 +5,8 @@
 use cushim_ptx::Pos;
 use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{
-    Access, Activation, BitOp, Bits, Cache, Compare, Compared, Control, Convert, Integer,
-    IntegerOp, Operation, Order, Outcomes,
+    Access, BitOp, Bits, Cache, Compare, Compared, Control, Convert, Integer, IntegerOp, Operation,
+    Order, Outcomes,
 };
 use cushim_ptx::types::{Scalar, Space};
 
@@ -18,8 +18,10 @@ pub(super) fn control(what: Control, pos: Pos) -> Inst {
     Inst::new(Operation::Control(what), pos)
 }
 
-pub(super) fn activation(what: Activation, pos: Pos) -> Inst {
-    Inst::new(Operation::Activation(what), pos)
+/// What stands in the code for an activation: an emitter that does not look at [`super::Lowered::activations`] refuses
+/// the kernel.
+pub(super) fn activation(pos: Pos) -> Inst {
+    Inst::new(Operation::Refused, pos)
 }
 
 pub(super) fn integer(op: IntegerOp, ty: Scalar, pos: Pos) -> Inst {

@@ -26,13 +26,11 @@ use crate::simt::plan::region::Term;
 use crate::simt::plan::{Layout, Plan};
 use cushim_ptx::Pos;
 use cushim_ptx::ir::{Base, Dst, Function, Inst, Module, Sense, Src, Symbol};
-#[cfg(doc)]
-use cushim_ptx::sem::Activation;
 use cushim_ptx::sem::Control;
 use cushim_ptx::types::Scalar;
 use graph::Calls;
 use instance::{Back, Circular, Frame, Instance, Place};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A function is copied to its calls if it has at most so many instructions, or one call.
 const SMALL: usize = 300;
@@ -41,10 +39,24 @@ const COPIED: usize = 12_000;
 /// The most instructions at all.
 const MOST: usize = 100_000;
 
+/// What call lowering adds to PTX round a call that may come back to its own function, and where frames move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Activation {
+    /// A frame begins at operand 0 and has an end operand 1 behind that: the launch fails where no stack reaches so far.
+    Enter,
+    /// The operands are kept on the lane's stack.
+    Save,
+    /// The results are what the last [`Activation::Save`] kept.
+    Restore,
+}
+
 /// A kernel without calls.
 #[derive(Debug, Clone)]
 pub(crate) struct Lowered {
     pub(crate) function: Function,
+    /// Instructions, by number, that are none of PTX: each has operands and results in the code, where its operation is
+    /// [`cushim_ptx::sem::Operation::Refused`].
+    pub(crate) activations: BTreeMap<usize, Activation>,
     /// Frames of local memory have no fixed place, and may go beyond [`Function::local_size`].
     pub(crate) moving: bool,
 }
@@ -63,7 +75,7 @@ pub(crate) fn lower(module: &Module, kernel: u32) -> Result<Lowered, NotCompiled
         if !f.code.iter().any(guarded) {
             return Ok(made.0);
         }
-        // Where lanes of a warp may have to wait for each other, those that pass by go round it.
+        // A guarded collective at which lanes may wait becomes an unguarded one with a branch around it.
         let plan = Plan::new(f, Layout::Any);
         let before = apart.len();
         for region in &plan.regions {
@@ -84,6 +96,7 @@ struct Lowering<'a> {
     /// Instructions that lanes go round whose guards are false.
     apart: &'a BTreeSet<Place>,
     out: Function,
+    activations: BTreeMap<usize, Activation>,
     /// Where each instruction comes from.
     origins: Vec<Place>,
     at: Place,
@@ -114,6 +127,7 @@ impl<'a> Lowering<'a> {
             calls,
             apart,
             out,
+            activations: BTreeMap::new(),
             origins: Vec::new(),
             at: (kernel, 0),
             labels: Vec::new(),
@@ -134,7 +148,7 @@ impl<'a> Lowering<'a> {
     fn whole(mut self) -> Result<(Lowered, Vec<Place>), NotCompiled> {
         let mut n = 0;
         while n < self.instances.len() {
-            // Calls through pointers to many functions may be more than the bodies.
+            // The code of calls through pointers may be larger than the bodies.
             let found = self.total.max(self.out.code.len());
             if found > MOST {
                 return Err(NotCompiled::TooLarge {
@@ -158,7 +172,8 @@ impl<'a> Lowering<'a> {
         self.out.local_size = self.local_size.next_multiple_of(64);
         self.out.find_blocks();
         saved::find(&mut self.out, &self.circular, &self.instances);
-        Ok((Lowered { function: self.out, moving }, self.origins))
+        let lowered = Lowered { function: self.out, activations: self.activations, moving };
+        Ok((lowered, self.origins))
     }
 
     /// Begins a table of labels, which [`Self::choices`] ends: that goes on which the register says.
@@ -170,7 +185,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn choices(&mut self, at: usize, mut labels: Vec<u32>) {
-        // Who is past the list goes on behind it.
+        // An index past the list continues behind it.
         let last = labels.pop().unwrap_or(0);
         self.out.code[at].src.push(Src::Targets(labels));
         self.out.code[at + 1].src.push(Src::Target(last));
@@ -235,6 +250,12 @@ impl<'a> Lowering<'a> {
     fn push(&mut self, inst: Inst) {
         self.out.code.push(inst);
         self.origins.push(self.at);
+    }
+
+    /// Adds an instruction that is none of PTX.
+    fn activate(&mut self, what: Activation, inst: Inst) {
+        self.activations.insert(self.out.code.len(), what);
+        self.push(inst);
     }
 
     fn jump(&mut self, guard: Option<(u32, Sense)>, label: u32, pos: Pos) {

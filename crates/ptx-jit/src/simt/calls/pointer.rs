@@ -94,7 +94,7 @@ impl Lowering<'_> {
             all.iter().for_each(|(at, label)| list[(at - first) as usize] = *label);
             let from = match first {
                 0 => index,
-                // What is less becomes large.
+                // Numbers below wrap around to large ones.
                 _ => {
                     let src = [Src::Reg(index), Src::Imm(u64::from(*first))];
                     self.step(make::integer(SUB, Scalar::U32, pos), src)
@@ -144,7 +144,7 @@ impl Lowering<'_> {
         };
         let far = [Src::Reg(wide), Src::Imm(first)];
         let far = self.step(make::integer(SUB, Scalar::U64, pos), far);
-        // Rotated: what is no multiple of 16 becomes large.
+        // Rotated right by 4: what is no multiple of 16 becomes large.
         let low = self.step(make::bits(BitOp::Shr, Scalar::U64, pos), [Src::Reg(far), Src::Imm(4)]);
         let high =
             self.step(make::bits(BitOp::Shl, Scalar::B64, pos), [Src::Reg(far), Src::Imm(60)]);

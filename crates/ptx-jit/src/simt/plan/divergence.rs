@@ -1,7 +1,7 @@
 //! Finding the facts of a plan, each time only what something new bears on.
 //!
 //! Owns the order of that: regions in rounds by their ranks, and between them instructions whose operands have other
-//! forms now. Every fact only grows (a form falls to [`Shape::Varying`], a set gains members), so that the order decides
+//! shapes now. Every fact only grows (a shape falls to [`Shape::Varying`], a set gains members), so that the order decides
 //! what finding them costs, not what they are: the least facts that satisfy all rules (`tests.rs` has them in words).
 //!
 //! The rule for lanes that wait has one set for each region, of regions above it, and would bring what one has to all
@@ -35,12 +35,12 @@ impl Facts<'_> {
     /// Lets facts grow until all rules hold.
     pub(super) fn solve(&mut self) {
         let mut work = self.work();
-        self.forms(&mut work);
+        self.shapes(&mut work);
         while let Some(k) = work.regions.pop() {
             work::step(1);
             if !self.is_alone(k) {
                 self.blends(k, &mut work);
-                self.forms(&mut work);
+                self.shapes(&mut work);
             }
             self.part(k, &mut work);
         }
@@ -73,8 +73,8 @@ impl Facts<'_> {
         }
     }
 
-    /// Looks at instructions until no form falls any more.
-    fn forms(&mut self, work: &mut Work) {
+    /// Looks at instructions until no shape falls any more.
+    fn shapes(&mut self, work: &mut Work) {
         while let Some(at) = work.instructions.pop() {
             work.queued[at as usize] = false;
             let inst = &self.f.code[at as usize];
@@ -85,8 +85,8 @@ impl Facts<'_> {
             let Some(k) = work.readers.home(at) else { continue };
             let Some(result) = self.result(inst, k) else { continue };
             for (n, r) in writes(inst).enumerate() {
-                let form = self.written(inst, k, &result, n, r);
-                if !self.lower(r, form) {
+                let shape = self.written(inst, k, &result, n, r);
+                if !self.lower(r, shape) {
                     continue;
                 }
                 for reader in work.readers.of_register(r) {
@@ -103,7 +103,7 @@ impl Facts<'_> {
         }
     }
 
-    /// The form of the `n`th result of an instruction of a region, in a register.
+    /// The shape of the `n`th result of an instruction of a region, in a register.
     fn written(&self, inst: &Inst, k: usize, result: &Shape<()>, n: usize, r: u32) -> Shape<()> {
         let parted = self.blend[k].has(r as usize);
         let guarded = inst.guard.is_some_and(|(p, _)| !self.is_uniform(p));
@@ -179,7 +179,7 @@ impl Facts<'_> {
         } else {
             region.next.iter().for_each(|s| go(&[*s]));
         }
-        // Who waits goes on, too, whoever else has been here.
+        // Lanes that waited continue here, too.
         let next = [waiting.above(k), self.parked.above(k)].into_iter().flatten().min();
         next.into_iter().for_each(|next| bring(next, &waiting));
     }

@@ -30,7 +30,7 @@ impl Effects {
         let mut list = std::mem::take(&mut self.list);
         reads(inst, &mut list);
         if inst.guard.is_some() {
-            // Where the guard is false the old value stays.
+            // Where the guard is false the register keeps its old value.
             list.extend(writes(inst));
         }
         list.iter().for_each(|r| self.expose(*r));

@@ -28,7 +28,7 @@ pub(crate) struct Low {
 
 impl Low {
     pub(crate) fn of(f: &Function, layout: Layout) -> Low {
-        // As if all were zero, until something says otherwise.
+        // Optimistic start: all bits are zero until an instruction says otherwise.
         let mut low = Low { registers: vec![ALL as u8; f.registers.len()], layout };
         for round in 0..ROUNDS {
             let mut changed = false;

@@ -48,7 +48,7 @@ impl Layout {
         }
     }
 
-    /// The form of `%tid` along an axis.
+    /// The shape of `%tid` along an axis.
     pub(crate) fn tid(self, axis: u8) -> Shape<()> {
         let steps = |f: &dyn Fn(i64) -> i64| Shape::Affine {
             base: (),
@@ -71,7 +71,7 @@ pub(crate) struct Plan {
     pub(crate) regions: Vec<Region>,
     pub(crate) layout: Layout,
     /// Of each register.
-    pub(crate) forms: Vec<Shape<()>>,
+    pub(crate) shapes: Vec<Shape<()>>,
     /// Low bits of their bases that are zero.
     pub(crate) low: Low,
     pub(crate) classes: Vec<Class>,
@@ -130,7 +130,7 @@ impl Plan {
             regions: &regions,
             classes: &classes,
             fair,
-            forms: vec![None; f.registers.len()],
+            shapes: vec![None; f.registers.len()],
             above: vec![Set::new(); n],
             parked: Set::new(),
             blend: vec![Set::new(); n],
@@ -138,19 +138,19 @@ impl Plan {
         };
         if let Some(first) = regions.first() {
             for r in first.live_in.iter() {
-                facts.forms[r] = Some(Shape::Uniform(()));
+                facts.shapes[r] = Some(Shape::Uniform(()));
             }
         }
         facts.solve();
         let alone = (0..n).map(|k| facts.is_alone(k)).collect();
-        let Facts { forms, blend, .. } = facts;
-        let forms: Vec<Shape<()>> =
-            forms.into_iter().map(|f| f.unwrap_or(Shape::Uniform(()))).collect();
-        let (slots, frame_size) = slots(&regions, &forms, &classes);
+        let Facts { shapes, blend, .. } = facts;
+        let shapes: Vec<Shape<()>> =
+            shapes.into_iter().map(|f| f.unwrap_or(Shape::Uniform(()))).collect();
+        let (slots, frame_size) = slots(&regions, &shapes, &classes);
         Plan {
             regions,
             layout,
-            forms,
+            shapes,
             low,
             classes,
             slots,
@@ -164,18 +164,18 @@ impl Plan {
 }
 
 /// Gives registers that live across regions a place.
-fn slots(regions: &[Region], forms: &[Shape<()>], classes: &[Class]) -> (Vec<Option<u32>>, u32) {
+fn slots(regions: &[Region], shapes: &[Shape<()>], classes: &[Class]) -> (Vec<Option<u32>>, u32) {
     let mut crossing = Set::new();
     for p in regions {
         crossing.unite(&p.live_in);
         crossing.unite(&p.live_out);
     }
     let mut at = 0u32;
-    let mut slots = vec![None; forms.len()];
+    let mut slots = vec![None; shapes.len()];
     // The large ones first: everything stays aligned.
     for round in 0..2 {
         for r in crossing.iter() {
-            let size = match (&forms[r], classes[r]) {
+            let size = match (&shapes[r], classes[r]) {
                 (Shape::Varying, Class::Narrow) => 128,
                 (Shape::Varying, Class::Wide) => 256,
                 (Shape::ScaledAffine { .. }, _) => 16,
@@ -199,7 +199,7 @@ struct Facts<'a> {
     /// Any order of regions is taken: lanes may wait anywhere.
     fair: bool,
     /// `None`: nothing was written yet.
-    forms: Vec<Option<Shape<()>>>,
+    shapes: Vec<Option<Shape<()>>>,
     /// Of each region, those above it at which lanes may wait while it runs, and where they may whatever runs.
     above: Vec<Set>,
     parked: Set,
@@ -210,11 +210,11 @@ struct Facts<'a> {
 }
 
 impl Facts<'_> {
-    fn lower(&mut self, register: u32, form: Shape<()>) -> bool {
-        let old = &mut self.forms[register as usize];
+    fn lower(&mut self, register: u32, shape: Shape<()>) -> bool {
+        let old = &mut self.shapes[register as usize];
         let new = match &*old {
-            None => form,
-            Some(o) if *o == form => return false,
+            None => shape,
+            Some(o) if *o == shape => return false,
             Some(_) => Shape::Varying,
         };
         let changed = old.as_ref() != Some(&new);
@@ -228,10 +228,10 @@ impl Facts<'_> {
     }
 
     fn is_uniform(&self, register: u32) -> bool {
-        matches!(self.forms[register as usize], None | Some(Shape::Uniform(())))
+        matches!(self.shapes[register as usize], None | Some(Shape::Uniform(())))
     }
 
-    /// The form of an instruction's first result; `None` while nothing is known
+    /// The shape of an instruction's first result; `None` while nothing is known
     /// of its operands.
     fn result(&self, inst: &Inst, region: usize) -> Option<Shape<()>> {
         let mut args = Vec::new();
@@ -267,7 +267,7 @@ impl Facts<'_> {
     fn operand(&self, src: &Src) -> Option<Shape<()>> {
         Some(match src {
             Src::Reg(r) | Src::Not(r) | Src::Memory(Base::Reg(r, _), _) => {
-                self.forms[*r as usize].clone()?
+                self.shapes[*r as usize].clone()?
             }
             Src::Special(s) => special(*s, self.layout),
             _ => Shape::Uniform(()),
@@ -281,7 +281,7 @@ pub(crate) fn gives_one(op: &Operation) -> bool {
     matches!(c.op, CollectiveOp::Vote(_) | CollectiveOp::Reduce { .. })
 }
 
-/// The form of a special register.
+/// The shape of a special register.
 pub(crate) fn special(s: Special, layout: Layout) -> Shape<()> {
     match s {
         Special::Tid(axis) => layout.tid(axis),

@@ -2,7 +2,7 @@
 //!
 //! Owns the arithmetic of steps, once: the analysis runs it with bases that
 //! are nothing, the emitter with bases that are values of the code. So they
-//! agree on which result has which form.
+//! agree on which result has which shape.
 
 use cushim_ptx::exec::window;
 use cushim_ptx::ir::{Inst, Src};
@@ -106,7 +106,7 @@ fn apart<B: Clone>(x: &Shape<B>, zeros: u32) -> Option<(B, [i64; 32], u32)> {
     fits.then(|| base_of(x).map(|base| (base, steps, bits)))?
 }
 
-/// The form of a result whose operands do not all have one value, where it is
+/// The shape of a result whose operands do not all have one value, where it is
 /// better than [`Shape::Varying`]. `zeros`: low bits of each operand's base that are zero ([`super::low`]).
 pub(crate) fn affine<B: Clone>(
     inst: &Inst,
@@ -114,10 +114,10 @@ pub(crate) fn affine<B: Clone>(
     zeros: &[u32],
     a: &mut dyn Arithmetic<B>,
 ) -> Option<Shape<B>> {
-    form(inst, args, zeros, a).filter(|f| !matches!(f, Shape::Varying))
+    combined(inst, args, zeros, a).filter(|f| !matches!(f, Shape::Varying))
 }
 
-fn form<B: Clone>(
+fn combined<B: Clone>(
     inst: &Inst,
     args: &[Shape<B>],
     zeros: &[u32],

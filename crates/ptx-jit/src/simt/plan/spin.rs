@@ -91,7 +91,7 @@ struct Loops<'a> {
 
 impl Loops<'_> {
     fn any_spins(mut self) -> bool {
-        // Mostly nothing that observes decides anything: then no loop has to be looked at.
+        // Usually no branch depends on such a load: then no loop has to be looked at.
         let all: Vec<usize> = (0..self.regions.len()).collect();
         self.body.clear();
         for k in &all {

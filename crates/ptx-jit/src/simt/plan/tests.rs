@@ -22,7 +22,7 @@ fn kernel(module: &Module) -> u32 {
     module.functions.iter().position(|f| f.entry).unwrap() as u32
 }
 
-/// Of each region, where other lanes may wait; which registers are blended; and the form of each register.
+/// Of each region, where other lanes may wait; which registers are blended; and the shape of each register.
 type Plain = (Vec<BTreeSet<usize>>, Vec<Set>, Vec<Option<Shape<()>>>);
 
 fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
@@ -37,19 +37,19 @@ fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
         regions,
         classes: &classes,
         fair,
-        forms: vec![None; f.registers.len()],
+        shapes: vec![None; f.registers.len()],
         above: vec![Set::new(); n],
         parked: Set::new(),
         blend: vec![Set::new(); n],
         left: vec![false; n],
     };
     for r in regions[0].live_in.iter() {
-        facts.forms[r] = Some(Shape::Uniform(()));
+        facts.shapes[r] = Some(Shape::Uniform(()));
     }
     let nowhere = if fair { (0..n).collect() } else { BTreeSet::new() };
     let mut waiting: Vec<BTreeSet<usize>> = vec![nowhere; n];
     loop {
-        let before = (waiting.clone(), facts.blend.clone(), facts.forms.clone());
+        let before = (waiting.clone(), facts.blend.clone(), facts.shapes.clone());
         for (k, waiting) in waiting.iter().enumerate() {
             // What is asked of these sets is only whether they are empty.
             facts.above[k] = waiting.iter().copied().collect();
@@ -65,13 +65,13 @@ fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
                     let parted = region.live_out.has(r as usize) && facts.blend[k].has(r as usize);
                     let guarded = inst.guard.is_some_and(|(p, _)| !facts.is_uniform(p));
                     let lanes = n > 0 || classes[r as usize] == Class::Predicate;
-                    let form = match &result {
+                    let shape = match &result {
                         _ if parted || guarded => Shape::Varying,
                         Shape::Uniform(()) => Shape::Uniform(()),
                         _ if lanes => Shape::Varying,
                         other => other.clone(),
                     };
-                    facts.lower(r, form);
+                    facts.lower(r, shape);
                 }
             }
         }
@@ -93,9 +93,9 @@ fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
                 }
             }
         }
-        if before == (waiting.clone(), facts.blend.clone(), facts.forms.clone()) {
-            let Facts { blend, forms, .. } = facts;
-            return (waiting, blend, forms);
+        if before == (waiting.clone(), facts.blend.clone(), facts.shapes.clone()) {
+            let Facts { blend, shapes, .. } = facts;
+            return (waiting, blend, shapes);
         }
     }
 }
@@ -103,9 +103,9 @@ fn plain(f: &Function, regions: &[Region], layout: Layout) -> Plain {
 /// Compares a plan with the rules.
 fn holds(name: &str, f: &Function, layout: Layout) {
     let plan = Plan::new(f, layout);
-    let (waiting, blend, forms) = plain(f, &plan.regions, layout);
-    for (r, form) in forms.into_iter().enumerate() {
-        assert_eq!(plan.forms[r], form.unwrap_or(Shape::Uniform(())), "{name}: r{r}");
+    let (waiting, blend, shapes) = plain(f, &plan.regions, layout);
+    for (r, shape) in shapes.into_iter().enumerate() {
+        assert_eq!(plan.shapes[r], shape.unwrap_or(Shape::Uniform(())), "{name}: r{r}");
     }
     for (k, p) in plan.regions.iter().enumerate() {
         assert_eq!(plan.alone[k], waiting[k].is_empty(), "{name}: region {k}");

@@ -1,8 +1,8 @@
 //! Cooperative launches: all blocks of a grid are on the GPU at once.
 //!
 //! Owns how many blocks a GPU holds, the workspaces of `grid.sync()`, and that no two such grids are on a GPU at the same
-//! time, where each could keep the other from coming whole. AMD's cooperative queues do no more: what keeps blocks together is that there are not
-//! too many. Must not know: packets.
+//! time, where each could hold what the other still needs. AMD's cooperative queues do no more: blocks are resident at once
+//! because there are not too many. Must not know: packets.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -24,7 +24,7 @@ const MOST: u32 = 16;
 const SIMDS: u32 = 4;
 
 /// What a device needs for cooperative launches.
-pub struct Together {
+pub struct Cooperative {
     device: usize,
     memory: Arc<Memory>,
     /// The end of the one that was launched last.
@@ -51,11 +51,11 @@ impl Drop for Workspace {
     }
 }
 
-impl Together {
+impl Cooperative {
     /// Nothing yet.
-    pub fn new(device: usize, memory: &Arc<Memory>) -> Together {
+    pub fn new(device: usize, memory: &Arc<Memory>) -> Cooperative {
         let (last, state) = (Mutex::default(), Arc::default());
-        Together { device, memory: memory.clone(), last, state }
+        Cooperative { device, memory: memory.clone(), last, state }
     }
 
     /// The end of the one that was launched last; held while the next one is launched, which is put here then.
