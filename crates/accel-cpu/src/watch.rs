@@ -35,7 +35,8 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>()?;
     let kernel = *code.functions.get(dispatch.kernel)?;
     let name = &code.module.functions.get(kernel as usize)?.name;
-    let reported = checker.reports_on(name);
+    // What was queued behind a launch that failed would not run on a GPU, and reads what that one has not written.
+    let reported = checker.reports_on(name) && !checker.is_broken();
     let sides = dispatch.cluster.unwrap_or([1; 3]).map(u64::from);
     let launched = Launched {
         module: code.module.clone(),

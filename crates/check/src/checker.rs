@@ -219,7 +219,8 @@ impl Checker {
         self.broken.store(true, Relaxed);
     }
 
-    fn is_broken(&self) -> bool {
+    /// Whether a launch has failed.
+    pub fn is_broken(&self) -> bool {
         self.broken.load(Relaxed)
     }
 
