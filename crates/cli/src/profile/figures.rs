@@ -25,6 +25,11 @@ impl Figures<'_> {
         self.counts.get(count)
     }
 
+    /// The sum of some counters.
+    fn sum(&self, counts: &[Count]) -> u64 {
+        counts.iter().fold(0, |sum, count| u64::saturating_add(sum, self.n(*count)))
+    }
+
     /// Lanes of 32 for which an instruction was run.
     pub fn active_lanes(&self) -> Option<f64> {
         share(self.n(Count::ActiveLanes), self.n(Count::Instructions))
@@ -48,14 +53,19 @@ impl Figures<'_> {
 
     /// Of the bytes in the sectors that loads and stores touch, those that lanes asked for; more than 1 where lanes ask for the same.
     pub fn used(&self) -> Option<f64> {
-        let sectors = self.n(Count::LoadSectors) + self.n(Count::StoreSectors);
-        share(self.n(Count::LoadBytes) + self.n(Count::StoreBytes), sectors * SECTOR)
+        let sectors = self.sum(&[Count::LoadSectors, Count::StoreSectors]);
+        let bytes = self.sum(&[Count::LoadBytes, Count::StoreBytes]);
+        share(bytes, sectors.saturating_mul(SECTOR))
     }
 
     /// Bank conflicts of an access to shared memory.
     pub fn conflicts(&self) -> Option<f64> {
-        let conflicts = self.n(Count::SharedLoadConflicts) + self.n(Count::SharedStoreConflicts);
-        share(conflicts, self.n(Count::SharedLoads) + self.n(Count::SharedStores))
+        share(self.all_conflicts(), self.sum(&[Count::SharedLoads, Count::SharedStores]))
+    }
+
+    /// Bank conflicts.
+    pub fn all_conflicts(&self) -> u64 {
+        self.sum(&[Count::SharedLoadConflicts, Count::SharedStoreConflicts])
     }
 
     /// Lanes that have one address, of an atomic operation.
@@ -75,8 +85,9 @@ impl Figures<'_> {
 
     /// Bytes between L1 and L2, and between L2 and device memory, in the model.
     pub fn moved(&self) -> [u64; 2] {
-        let l2 = self.n(Count::L2Reads) + self.n(Count::L2Writes);
-        [l2 * SECTOR, (self.n(Count::DramReads) + self.written) * SECTOR]
+        let l2 = self.sum(&[Count::L2Reads, Count::L2Writes]);
+        let dram = self.n(Count::DramReads).saturating_add(self.written);
+        [l2, dram].map(|sectors| sectors.saturating_mul(SECTOR))
     }
 
     /// Operations with numbers of 16, 32, 64 bits, and in products of matrices.
@@ -85,17 +96,21 @@ impl Figures<'_> {
             .map(|count| self.n(count))
     }
 
+    /// Operations, without those in products of matrices.
+    pub fn operations(&self) -> u64 {
+        self.sum(&[Count::FlopsHalf, Count::FlopsSingle, Count::FlopsDouble])
+    }
+
     /// Operations for each byte of device memory; those in products of matrices do not count.
     pub fn intensity(&self) -> Option<f64> {
-        let [half, single, double, _] = self.flops();
-        share(half + single + double, self.moved()[1])
+        share(self.operations(), self.moved()[1])
     }
 
     /// Seconds that a GPU needs at least: for arithmetic, and for its memory.
     pub fn least(&self, gpu: &Gpu) -> [f64; 2] {
         let [half, single, double, _] = self.flops();
         let [peak, peak_double] = gpu.peak();
-        let arithmetic = (half + single) as f64 / peak + double as f64 / peak_double;
+        let arithmetic = half.saturating_add(single) as f64 / peak + double as f64 / peak_double;
         [arithmetic, self.moved()[1] as f64 / (f64::from(gpu.bandwidth) * 1e9)]
     }
 }

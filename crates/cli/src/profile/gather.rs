@@ -78,6 +78,13 @@ pub struct Launch {
     pub counts: Counts,
 }
 
+impl Launch {
+    /// Threads of a block.
+    pub fn threads(&self) -> u64 {
+        self.block.iter().fold(1, |all, n| u64::saturating_mul(all, (*n).into()))
+    }
+}
+
 /// A kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Kernel {

@@ -43,7 +43,7 @@ const GPUS: [Gpu; 7] = [
     Gpu { arch: "sm_86", name: "A10", sms: 72, mhz: 1695, bandwidth: 600, l2_mib: 6, l1_kib: 128, shared_kib: 100, reserved: 1024, warps: 48, blocks: 16, lanes: [128, 2] },
     Gpu { arch: "sm_89", name: "L40S", sms: 142, mhz: 2520, bandwidth: 864, l2_mib: 96, l1_kib: 128, shared_kib: 100, reserved: 1024, warps: 48, blocks: 24, lanes: [128, 2] },
     Gpu { arch: "sm_90", name: "H100 SXM5", sms: 132, mhz: 1980, bandwidth: 3350, l2_mib: 50, l1_kib: 256, shared_kib: 228, reserved: 1024, warps: 64, blocks: 32, lanes: [128, 64] },
-    Gpu { arch: "sm_90a", name: "H200", sms: 132, mhz: 1980, bandwidth: 4800, l2_mib: 50, l1_kib: 256, shared_kib: 228, reserved: 1024, warps: 64, blocks: 32, lanes: [128, 64] },
+    Gpu { arch: "sm_90", name: "H200", sms: 132, mhz: 1980, bandwidth: 4800, l2_mib: 50, l1_kib: 256, shared_kib: 228, reserved: 1024, warps: 64, blocks: 32, lanes: [128, 64] },
 ];
 
 /// Registers of 32 bits of a multiprocessor, in all of them.
@@ -78,7 +78,7 @@ impl Gpu {
 
     /// All names, with commas between.
     pub fn names() -> String {
-        GPUS.map(|gpu| format!("{} ({})", gpu.arch, gpu.name)).join(", ")
+        GPUS.map(|gpu| format!("{} {}", gpu.arch, gpu.name)).join(", ")
     }
 
     /// Operations in a second, of numbers of 32 and of 64 bits: a fused multiply-add is two.
@@ -91,6 +91,8 @@ impl Gpu {
     /// How many blocks fit.
     pub fn occupancy(&self, threads: u64, registers: u64, shared: u64) -> Occupancy {
         let warps = threads.div_ceil(32).max(1);
+        // More than any kernel has would not fit, either.
+        let (registers, shared) = (registers.min(REGISTERS), shared.min(1 << 32));
         let own = (registers * 32).next_multiple_of(PORTION).max(PORTION);
         let with_registers = REGISTERS / own / SCHEDULERS * SCHEDULERS;
         let bytes = (shared + u64::from(self.reserved)).next_multiple_of(128);

@@ -63,7 +63,7 @@ fn line(out: &mut String, text: &str, counts: Option<&Counts>, kernel: &Kernel) 
     let figures = Figures { counts, written: 0 };
     let (own, all) = (counts.get(Count::Instructions), kernel.counts.get(Count::Instructions));
     let [load, store] = figures.sectors().map(number);
-    let conflicts = counts.get(Count::SharedLoadConflicts) + counts.get(Count::SharedStoreConflicts);
+    let conflicts = figures.all_conflicts();
     let share = 100.0 * own as f64 / all.max(1) as f64;
     let _ = write!(
         out,
@@ -71,7 +71,7 @@ fn line(out: &mut String, text: &str, counts: Option<&Counts>, kernel: &Kernel) 
         share / 100.0,
         number(figures.active_lanes()),
         number(figures.contention()),
-        figures.flops().iter().sum::<u64>(),
+        figures.flops().into_iter().fold(0, u64::saturating_add),
         escaped(text)
     );
 }
@@ -128,9 +128,8 @@ fn roofline(out: &mut String, profile: &Profile, gpu: &Gpu) {
         let figures = Figures { counts: &kernel.counts, written: kernel.written };
         let Some(intensity) = figures.intensity().filter(|n| *n > 0.0) else { continue };
         // Where the GPU needs no longer than arithmetic and memory do.
-        let [half, single, double, _] = figures.flops();
         let [arithmetic, memory] = figures.least(gpu);
-        let reached = (half + single + double) as f64 / arithmetic.max(memory) / 1e9;
+        let reached = figures.operations() as f64 / arithmetic.max(memory) / 1e9;
         let _ = write!(
             out,
             "<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"4\" fill=\"#d40\"><title>{}</title></circle><text x=\"{:.1}\" y=\"{:.1}\">{}</text>",

@@ -56,7 +56,6 @@ fn describe(kernel: &Kernel, gpu: &Gpu) -> Value {
 
 fn launch(kernel: &Kernel, launch: &Launch, gpu: &Gpu) -> Value {
     let figures = Figures { counts: &launch.counts, written: launch.written };
-    let threads = launch.block.iter().map(|n| u64::from(*n)).product();
     let [l2, dram] = figures.moved();
     let [arithmetic, memory] = figures.least(gpu);
     json!({
@@ -64,7 +63,7 @@ fn launch(kernel: &Kernel, launch: &Launch, gpu: &Gpu) -> Value {
         "grid": launch.grid,
         "block": launch.block,
         "shared_bytes": launch.shared,
-        "occupancy": gpu.occupancy(threads, kernel.registers, launch.shared),
+        "occupancy": gpu.occupancy(launch.threads(), kernel.registers, launch.shared),
         "counters": counts(&launch.counts),
         "model": { "l2_bytes": l2, "dram_bytes": dram },
         "flops_per_byte": figures.intensity(),

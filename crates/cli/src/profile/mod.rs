@@ -19,11 +19,13 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 pub use gather::{Profile, gather};
+pub use gpus::Gpu;
+pub use json::report as json;
+pub use text::report as text;
 
 use crate::check::pattern;
 use crate::launch::{self, Backend, BackendArgs, Environment, Fmad, Held, Signals, Told};
 use crate::{Error, Outcome, environ};
-use gpus::Gpu;
 
 /// Arguments of `cushim profile`.
 #[derive(Debug, Args)]
@@ -113,7 +115,7 @@ pub fn run(args: ProfileArgs) -> Outcome {
     let cuda = backend.resolve(args.lib.as_deref(), Backend::Cpu)?;
     let outputs = [&args.log_file, &args.json, &args.html].map(|path| path.as_deref().map(made));
     let [log, json, html] = outputs.map(Option::transpose);
-    let (log, json, html) = (log?, json?, html?);
+    let (log, as_json, as_html) = (log?, json?, html?);
     let place = Told::new("profile")?;
     let mut environment = cuda.environment(Some(&args.command[0]));
     environment.extend(args.variables(&place.file, &gpu));
@@ -130,10 +132,10 @@ pub fn run(args: ProfileArgs) -> Outcome {
         // A closed stderr is nobody's concern.
         None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
     }
-    if let Some(path) = json {
+    if let Some(path) = as_json {
         write(&path, &json::report(&profile, &gpu))?;
     }
-    if let Some(path) = html {
+    if let Some(path) = as_html {
         write(&path, &html::report(&profile, &gpu))?;
     }
     Ok(ending.end())

@@ -121,8 +121,7 @@ fn on(kernel: &Kernel, figures: Figures<'_>, gpu: &Gpu) -> Vec<Row> {
         ),
     )];
     if let Some(last) = kernel.launches.last() {
-        let threads = last.block.iter().map(|n| u64::from(*n)).product();
-        let fits = gpu.occupancy(threads, kernel.registers, last.shared);
+        let fits = gpu.occupancy(last.threads(), kernel.registers, last.shared);
         all.push((
             "occupancy",
             format!(
@@ -141,7 +140,7 @@ fn on(kernel: &Kernel, figures: Figures<'_>, gpu: &Gpu) -> Vec<Row> {
     let bound = if arithmetic > memory { "arithmetic" } else { "memory" };
     all.push((
         "roofline",
-        format!("bound by {bound}: at least {arithmetic:.2} us of arithmetic, {memory:.2} us of memory"),
+        format!("bound by {bound}: at least {arithmetic:.3} us of arithmetic, {memory:.3} us of memory"),
     ));
     all
 }
