@@ -19,9 +19,9 @@ use super::host::{Host, clock};
 use super::memory::Memory;
 use super::pool::{Job, Pool};
 use cushim_accel::locks::lock;
-use cushim_profile::Profiler;
 use cushim_accel::queue::Executor;
 use cushim_accel::{Copy, Dispatch, Failure, Fill, Work};
+use cushim_profile::Profiler;
 
 /// Local memory of a thread, as CUDA limits it.
 const LOCAL: u32 = 512 << 10;

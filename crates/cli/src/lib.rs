@@ -148,7 +148,10 @@ fn work() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    if !matches!(cli.command, Command::Trace(_) | Command::Record(_) | Command::Check(_) | Command::Profile(_)) {
+    if !matches!(
+        cli.command,
+        Command::Trace(_) | Command::Record(_) | Command::Check(_) | Command::Profile(_)
+    ) {
         die_of_broken_pipes();
     }
     let outcome = match cli.command {

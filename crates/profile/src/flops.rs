@@ -16,7 +16,8 @@ pub fn of(operation: &Operation) -> Option<(Count, u64, u64)> {
             CollectiveOp::Multiply(product) if product.logic.is_none() => {
                 let [m, n, k] = [product.shape.m, product.shape.n, product.shape.k].map(u64::from);
                 // Four products of a quarter of the warp each.
-                let products = if (m, n, k) == (8, 8, 4) && product.a == Scalar::F16 { 4 } else { 1 };
+                let products =
+                    if (m, n, k) == (8, 8, 4) && product.a == Scalar::F16 { 4 } else { 1 };
                 Some((Count::FlopsMatrix, 0, 2 * m * n * k * products))
             }
             _ => None,

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use cushim_accel::locks::lock;
 use cushim_ptx::exec::watch::resolve;
 use cushim_ptx::exec::{Access, BlockWatch, Cause, Marks, Ran, Touch, Watch, lanes};
-use cushim_ptx::ir::{Inst, Module};
+use cushim_ptx::ir::Inst;
 use cushim_ptx::sem::{Barrier, Class, Control, Operation};
 use cushim_ptx::types::Space;
 
@@ -16,55 +16,8 @@ use super::access::{LINE, Piece, SECTOR, contention, turns, units};
 use super::cache::Cache;
 use super::count::{Count, Counts};
 use super::flops;
+use super::sums::{Launched, Sums};
 use super::told::Profiler;
-
-/// What was launched.
-pub struct Launched {
-    /// The kernel's module, and its number there.
-    pub module: Arc<Module>,
-    /// The kernel's number in it.
-    pub kernel: u32,
-    /// Blocks in x, y, z.
-    pub grid: [u32; 3],
-    /// Threads of a block in x, y, z.
-    pub block: [u32; 3],
-    /// Shared memory that the launch asked for, in bytes.
-    pub dynamic_shared: u32,
-}
-
-/// What is known of a launch: the counts of each instruction, by function and place.
-#[derive(Default)]
-pub(super) struct Sums {
-    pub(super) counts: Vec<Vec<Counts>>,
-    /// Sectors that were written into device memory.
-    pub(super) written: u64,
-}
-
-impl Sums {
-    fn at(&mut self, (function, pc): (u32, u32)) -> &mut Counts {
-        let (function, pc) = (function as usize, pc as usize);
-        if self.counts.len() <= function {
-            self.counts.resize_with(function + 1, Vec::new);
-        }
-        // Grown to hold the place just before.
-        #[allow(clippy::indexing_slicing)]
-        let own = &mut self.counts[function];
-        if own.len() <= pc {
-            own.resize(pc + 1, Counts::default());
-        }
-        #[allow(clippy::indexing_slicing)]
-        &mut own[pc]
-    }
-
-    fn merge(&mut self, other: &Sums) {
-        for (function, counts) in other.counts.iter().enumerate() {
-            for (pc, counts) in counts.iter().enumerate() {
-                self.at((function as u32, pc as u32)).merge(counts);
-            }
-        }
-        self.written += other.written;
-    }
-}
 
 /// A launch that is counted.
 pub struct Launch {

@@ -19,9 +19,9 @@ use cushim_ptx::exec::{Cause, Fault, Spot, shared_layout, shared_size};
 use cushim_ptx::sem::Class;
 
 use super::count::{Count, Counts};
-use super::look::{Launched, Sums};
 use super::options::Options;
 use super::registers;
+use super::sums::{Launched, Sums};
 
 /// Tells launches.
 pub struct Profiler {
@@ -39,8 +39,7 @@ impl Profiler {
     pub fn open(options: Options) -> Option<Profiler> {
         let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
         let file = File::options().append(true).custom_flags(flags).open(&options.file).ok()?;
-        let profiler =
-            Profiler { options, file: Mutex::new(file), launches: AtomicU64::new(0) };
+        let profiler = Profiler { options, file: Mutex::new(file), launches: AtomicU64::new(0) };
         profiler.write(Object::new().raw("begin", std::process::id()).end());
         Some(profiler)
     }
@@ -61,7 +60,8 @@ impl Profiler {
         let _ = lock(&self.file).write_all(line.as_bytes());
     }
 
-    pub(super) fn tell(&self, of: &Launched, sums: &Sums) {
+    /// Tells a launch that is over.
+    pub fn tell(&self, of: &Launched, sums: &Sums) {
         let Some(kernel) = of.module.functions.get(of.kernel as usize) else { return };
         let three = |n: [u32; 3]| list(n.iter().map(u32::to_string));
         let (_, fixed) = shared_layout(&of.module, of.kernel);
@@ -99,14 +99,8 @@ fn rows(of: &Launched, sums: &Sums) -> BTreeMap<(Class, Place), Counts> {
             if counts.get(Count::Instructions) == 0 {
                 continue;
             }
-            let fault = Fault::new(
-                &of.module,
-                of.kernel,
-                Cause::Trap,
-                Some(inst.pos),
-                [0; 3],
-                [0; 3],
-            );
+            let fault =
+                Fault::new(&of.module, of.kernel, Cause::Trap, Some(inst.pos), [0; 3], [0; 3]);
             let place = fault.spot.as_deref().map(place).unwrap_or_default();
             rows.entry((inst.sem.class(), place)).or_default().merge(counts);
         }

@@ -83,9 +83,8 @@ impl Gpu {
 
     /// Operations in a second, of numbers of 32 and of 64 bits: a fused multiply-add is two.
     pub fn peak(&self) -> [f64; 2] {
-        self.lanes.map(|lanes| {
-            2.0 * f64::from(lanes) * f64::from(self.sms) * f64::from(self.mhz) * 1e6
-        })
+        self.lanes
+            .map(|lanes| 2.0 * f64::from(lanes) * f64::from(self.sms) * f64::from(self.mhz) * 1e6)
     }
 
     /// How many blocks fit.

@@ -29,7 +29,8 @@ fn escaped(text: &str) -> String {
 
 /// The page.
 pub fn report(profile: &Profile, gpu: &Gpu) -> String {
-    let mut out = String::from("<!doctype html><meta charset=\"utf-8\"><title>cushim profile</title>");
+    let mut out =
+        String::from("<!doctype html><meta charset=\"utf-8\"><title>cushim profile</title>");
     let _ = write!(out, "<style>{STYLE}</style><h1>cushim profile</h1>");
     let _ = write!(out, "<p>For {} ({}).</p>", gpu.arch, gpu.name);
     roofline(&mut out, profile, gpu);
@@ -141,5 +142,9 @@ fn roofline(out: &mut String, profile: &Profile, gpu: &Gpu) {
             escaped(kernel.name.split('(').next().unwrap_or_default())
         );
     }
-    let _ = write!(out, "<text x=\"4\" y=\"{}\">0.001 to 10,000 operations a byte, 1 to 10^6 GFLOP/s; each kernel where the GPU would be at best</text></svg>", HEIGHT + 15.0);
+    let _ = write!(
+        out,
+        "<text x=\"4\" y=\"{}\">0.001 to 10,000 operations a byte, 1 to 10^6 GFLOP/s; each kernel where the GPU would be at best</text></svg>",
+        HEIGHT + 15.0
+    );
 }

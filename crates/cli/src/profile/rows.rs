@@ -140,7 +140,9 @@ fn on(kernel: &Kernel, figures: Figures<'_>, gpu: &Gpu) -> Vec<Row> {
     let bound = if arithmetic > memory { "arithmetic" } else { "memory" };
     all.push((
         "roofline",
-        format!("bound by {bound}: at least {arithmetic:.3} us of arithmetic, {memory:.3} us of memory"),
+        format!(
+            "bound by {bound}: at least {arithmetic:.3} us of arithmetic, {memory:.3} us of memory"
+        ),
     ));
     all
 }

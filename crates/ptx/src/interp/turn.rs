@@ -9,7 +9,7 @@ use super::flow::Flow;
 use super::launch::Exec;
 use super::rows::{self, Bytes};
 use super::warp::{Lanes, Register, Warp};
-use crate::exec::{Fault, Ran};
+use crate::exec::Fault;
 use crate::ir::Sense;
 
 /// Room for what lanes compute before it is written.
@@ -70,12 +70,8 @@ impl<'a> Exec<'a> {
                 common.steps += 1;
                 left -= 1;
                 let active = guarded(step, &warp.frames[frame].registers, mask);
-                if let Some(watch) = &mut common.watch {
-                    let function = warp.frames[frame].function;
-                    watch.run(&Ran { inst: step.inst, function, pc, mask, active });
-                    if active != 0 {
-                        self.show(common, warp, step.inst, frame, active)?;
-                    }
+                if common.watch.is_some() {
+                    self.show(common, warp, step.inst, frame, (pc, mask, active))?;
                 }
                 let registers = &mut warp.frames[frame].registers[..];
                 match &step.what {
