@@ -21,6 +21,7 @@ use super::pool::{Job, Pool};
 use cushim_accel::locks::lock;
 use cushim_accel::queue::Executor;
 use cushim_accel::{Copy, Dispatch, Failure, Fill, Work};
+use cushim_profile::Profiler;
 
 /// Local memory of a thread, as CUDA limits it.
 const LOCAL: u32 = 512 << 10;
@@ -44,6 +45,8 @@ pub struct CpuExecutor {
     pub pool: Pool,
     /// By device.
     pub heaps: Arc<[Heap]>,
+    /// Who counts what kernels do, if somebody does.
+    pub profiler: Option<Arc<Profiler>>,
     /// What kernels ask of the driver, and texts that they were given.
     pub answers: Arc<Answered>,
 }
@@ -167,15 +170,21 @@ impl CpuExecutor {
         // The interpreter takes all blocks of a cooperative grid on one thread.
         let interpreted = dispatch.cooperative && self.range.is_none();
         // What threads do to each other is seen in the order in which they do it.
-        let alone = interpreted || super::watch::in_order(&self.memory);
+        let looks = match &self.profiler {
+            Some(profiler) => super::watch::count(profiler, dispatch),
+            None => super::watch::watch(&self.memory, dispatch),
+        };
+        let looks = looks.map(Arc::new);
+        let counted = looks.as_ref().is_some_and(|looks| looks.counts());
+        let alone = interpreted || counted || super::watch::in_order(&self.memory);
         let (own, memory, heaps) = (dispatch.clone(), self.memory.clone(), self.heaps.clone());
-        let (first, range) = (ended.clone(), self.range);
-        let looks = super::watch::watch(&self.memory, dispatch);
+        let (first, range) = (ended.clone(), self.range.filter(|_| !counted));
+        let looking = looks.clone();
         self.pool.run(total, alone, move |job| {
-            let watch = looks.as_ref();
+            let watch = looking.as_deref();
             let (runtime, graph) = (runtime.as_deref(), own.graph.as_deref());
             let host = |heap| Host { memory: &memory, heap, job, runtime, graph, watch };
-            let failed = |fault: &Fault| watch.is_some_and(|looks| looks.0.failed(fault));
+            let failed = |fault: &Fault| watch.is_some_and(|looks| looks.failed(fault));
             let run = || part(&own, workspace, &memory, range, &heaps, job, &host, &failed);
             // A panic is a bug of ours; the program hears of it as of a kernel that failed.
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
@@ -187,6 +196,9 @@ impl CpuExecutor {
                 job.stop();
             }
         });
+        if let Some(looks) = looks {
+            looks.finish();
+        }
         let failure = lock(&ended).take();
         failure.map_or(Ok(()), Err)
     }

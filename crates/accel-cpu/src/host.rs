@@ -8,8 +8,8 @@ use super::device_runtime::Runtime;
 use super::heap::Heap;
 use super::memory::Memory;
 use super::pool::Job;
+use super::watch::Looks;
 use cushim_accel::{GraphRun, printed};
-use cushim_check::Looks;
 
 /// The host of one launch.
 pub struct Host<'a> {
@@ -72,7 +72,7 @@ impl exec::Host for Host<'_> {
     }
 
     fn watch(&self) -> Option<&dyn exec::Watch> {
-        self.watch.map(|looks| looks as &dyn exec::Watch)
+        self.watch.map(Looks::watch)
     }
 
     fn interrupted(&self) -> bool {

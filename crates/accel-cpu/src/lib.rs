@@ -37,6 +37,7 @@ use cushim_accel::{
     Texture,
 };
 use cushim_check::{Kind, Options};
+use cushim_profile::Profiler;
 use cushim_ptx::exec::tensor::TensorMap;
 use executor::CpuExecutor;
 use memory::Memory;
@@ -81,10 +82,21 @@ pub fn new() -> Cpu {
         memory: memory.clone(),
         pool: pool::Pool::new(width),
         heaps: (0..count).map(|_| heap::Heap::default()).collect(),
+        profiler: profiler(),
         answers: Arc::default(),
     };
     let devices = (0..count).map(|n| device::describe(n, processors)).collect();
     Cpu { devices, memory, executor: Arc::new(executor) }
+}
+
+/// Who counts what kernels do, where the launcher asks for it.
+fn profiler() -> Option<Arc<Profiler>> {
+    let options = cushim_profile::Options::from(|name| std::env::var_os(name))?;
+    let profiler = Profiler::open(options);
+    if profiler.is_none() {
+        cushim_accel::say("nothing is counted: the profile's file cannot be written");
+    }
+    profiler.map(Arc::new)
 }
 
 impl Accelerator for Cpu {

@@ -1,11 +1,13 @@
-//! Kernels that are looked at while they run.
+//! Kernels that are looked at while they run: checked, or counted.
 //!
 //! Owns which launches are, and what compiled code shows for that. Must not know what is looked for.
 
 use std::sync::Arc;
 
 use cushim_accel::Dispatch;
-use cushim_check::{Launch, Launched, Looks, Tool};
+use cushim_check::{Launch, Launched, Tool};
+use cushim_profile::{Profile, Profiler};
+use cushim_ptx::exec::{Fault, Watch};
 use cushim_ptx_jit::Checked;
 
 use super::code::CpuCode;
@@ -24,18 +26,74 @@ pub fn shown(memory: &Memory) -> Checked {
     }
 }
 
+/// Who looks on at a launch.
+pub enum Looks {
+    /// Who checks what it does.
+    Checks(cushim_check::Looks),
+    /// Who counts what it does.
+    Counts(Profile),
+}
+
+impl Looks {
+    /// As engines know it.
+    pub fn watch(&self) -> &dyn Watch {
+        match self {
+            Looks::Checks(looks) => looks,
+            Looks::Counts(profile) => profile,
+        }
+    }
+
+    /// The launch failed; whether the program is not to hear of it.
+    pub fn failed(&self, fault: &Fault) -> bool {
+        match self {
+            Looks::Checks(looks) => looks.0.failed(fault),
+            Looks::Counts(_) => false,
+        }
+    }
+
+    /// The launch is over.
+    pub fn finish(&self) {
+        match self {
+            Looks::Checks(_) => {}
+            Looks::Counts(profile) => profile.0.finish(),
+        }
+    }
+
+    /// Whether it wants to see each instruction, which only the interpreter shows, and blocks in order.
+    pub fn counts(&self) -> bool {
+        matches!(self, Looks::Counts(_))
+    }
+}
+
 /// Whether blocks are to run on one thread.
 pub fn in_order(memory: &Memory) -> bool {
     memory.checker.as_ref().is_some_and(|checker| checker.has(Tool::Race))
 }
 
-/// Who looks on at a launch, if somebody does.
+/// Who counts what a launch does, if somebody does.
+pub fn count(profiler: &Arc<Profiler>, dispatch: &Dispatch) -> Option<Looks> {
+    let code = dispatch.code.as_any().downcast_ref::<CpuCode>()?;
+    let kernel = *code.functions.get(dispatch.kernel)?;
+    let name = &code.module.functions.get(kernel as usize)?.name;
+    let of = cushim_profile::Launched {
+        module: code.module.clone(),
+        kernel,
+        grid: dispatch.grid,
+        block: dispatch.block,
+        dynamic_shared: dispatch.dynamic_shared,
+    };
+    let launch = || cushim_profile::Launch::new(profiler.clone(), of);
+    profiler.counts(name).then(|| Looks::Counts(Profile(Arc::new(launch()))))
+}
+
+/// Who checks what a launch does, if somebody does.
 pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
     let checker = memory.checker.clone().filter(|checker| checker.looks_at_kernels())?;
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>()?;
     let kernel = *code.functions.get(dispatch.kernel)?;
     let name = &code.module.functions.get(kernel as usize)?.name;
-    let reported = checker.reports_on(name);
+    // What was queued behind a launch that failed would not run on a GPU, and reads what that one has not written.
+    let reported = checker.reports_on(name) && !checker.is_broken();
     let sides = dispatch.cluster.unwrap_or([1; 3]).map(u64::from);
     let launched = Launched {
         module: code.module.clone(),
@@ -45,5 +103,6 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
         trail: dispatch.trail.clone(),
         stream: dispatch.stream,
     };
-    Some(Looks(Arc::new(Launch { checker, of: Arc::new(launched), reported })))
+    let launch = Launch { checker, of: Arc::new(launched), reported };
+    Some(Looks::Checks(cushim_check::Looks(Arc::new(launch))))
 }

@@ -15,7 +15,7 @@ use cushim_accel::locks::lock;
 use super::bits::Bits;
 use super::blocks::{Block, Blocks, Kind, Place, red_zone};
 use super::finding::{Finding, Findings, Trails};
-use super::options::{Options, Tool};
+use super::options::{Options, Tool, names_kernel};
 use super::race::Races;
 use super::trail;
 
@@ -197,15 +197,8 @@ impl Checker {
 
     /// Whether a launch of this kernel is reported on; it counts as one.
     pub fn reports_on(&self, symbol: &str) -> bool {
-        let named = self.options.kernel.as_ref().is_none_or(|part| {
-            let name = cushim_names::Name::new(symbol);
-            match part.strip_prefix('=') {
-                Some(whole) => {
-                    [&name.mangled, &name.full, &name.short].contains(&&whole.to_owned())
-                }
-                None => symbol.contains(part) || name.full.contains(part),
-            }
-        });
+        let wanted = self.options.kernel.as_deref();
+        let named = wanted.is_none_or(|wanted| names_kernel(wanted, symbol));
         if !named {
             return false;
         }
@@ -219,7 +212,8 @@ impl Checker {
         self.broken.store(true, Relaxed);
     }
 
-    fn is_broken(&self) -> bool {
+    /// Whether a launch has failed.
+    pub fn is_broken(&self) -> bool {
         self.broken.load(Relaxed)
     }
 

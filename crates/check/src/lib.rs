@@ -11,7 +11,7 @@ pub mod blocks;
 mod calls;
 pub mod checker;
 pub mod finding;
-mod json;
+pub mod json;
 pub mod launched;
 mod look;
 pub mod options;

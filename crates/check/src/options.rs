@@ -5,6 +5,8 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use cushim_names::Name;
+
 /// What can be looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tool {
@@ -74,6 +76,15 @@ pub const LAUNCHES: &str = "CUSHIM_CHECK_LAUNCHES";
 pub const STACKS: &str = "CUSHIM_CHECK_STACKS";
 /// What ends with a launch that accesses memory wrongly: only itself, if this is `kernel`; without, its context, as on a GPU.
 pub const ENDS: &str = "CUSHIM_CHECK_ENDS";
+
+/// Whether a kernel is meant: `wanted` is a part of its name, mangled or as in the source; behind `=` all of it.
+pub fn names_kernel(wanted: &str, symbol: &str) -> bool {
+    let name = Name::new(symbol);
+    match wanted.strip_prefix('=') {
+        Some(whole) => [&name.mangled, &name.full, &name.short].contains(&&whole.to_owned()),
+        None => symbol.contains(wanted) || name.full.contains(wanted),
+    }
+}
 
 /// What is looked for, and where it is told.
 #[derive(Debug, Clone, Default)]

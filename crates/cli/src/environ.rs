@@ -56,6 +56,11 @@ pub const CHECK: [&str; 6] = [
     "CUSHIM_CHECK_ENDS",
 ];
 
+/// What `cushim profile` tells the program's processes: where to tell it, which kernels and launches are counted, and how large
+/// the model's caches are.
+pub const PROFILE: [&str; 4] =
+    ["CUSHIM_PROFILE", "CUSHIM_PROFILE_KERNEL", "CUSHIM_PROFILE_LAUNCHES", "CUSHIM_PROFILE_CACHES"];
+
 /// For the backend `hsa`: AMD's runtime, and the compiler that translated kernels are given to.
 pub const HSA: [&str; 2] = ["CUSHIM_HSA", "CUSHIM_CLANG"];
 
@@ -102,6 +107,7 @@ pub fn known(command: &clap::Command) -> Vec<String> {
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));
     names.extend(CHECK.map(str::to_owned));
+    names.extend(PROFILE.map(str::to_owned));
     names.extend(HSA.map(str::to_owned));
     names.push(GPUS.to_owned());
     names.sort();

@@ -24,6 +24,7 @@ pub mod launch;
 pub mod load;
 pub mod ls;
 pub mod preload;
+pub mod profile;
 pub mod progress;
 pub mod record;
 pub mod redirect;
@@ -58,6 +59,8 @@ pub enum Command {
     Run(run::RunArgs),
     /// Run a program on the CPU and report what is wrong with its kernels and calls
     Check(Box<check::CheckArgs>),
+    /// Run a program on the CPU and count what its kernels do, for a GPU
+    Profile(Box<profile::ProfileArgs>),
     /// Run a program and show the kernels it launches
     Trace(Box<trace::TraceArgs>),
     /// Run a program and record the kernels it launches into a file
@@ -109,13 +112,14 @@ Examples:
   srun env $(cushim env) ./app          the same without the launcher
   cushim run --backend cpu ./app        without a GPU
   cushim check ./app                    what is wrong with its kernels, without a GPU
+  cushim profile ./app                  what its kernels do, counted, without a GPU
   cushim doctor ./app                   what can be traced, and what prevents it
 
 Exit status:
   125  cushim itself failed, also for a wrong option
   126  the program was found but cannot be run
   127  the program was not found
-  Otherwise `cushim run`, `check`, `trace` and `record` end as the program ended, by the same status or signal.
+  Otherwise `cushim run`, `check`, `profile`, `trace` and `record` end as the program ended, by the same status or signal.
   `cushim doctor` ends with 1 where something blocks tracing.";
 
 /// The whole command line as one definition: help, completions and manual pages come from it.
@@ -144,12 +148,16 @@ fn work() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
-    if !matches!(cli.command, Command::Trace(_) | Command::Record(_) | Command::Check(_)) {
+    if !matches!(
+        cli.command,
+        Command::Trace(_) | Command::Record(_) | Command::Check(_) | Command::Profile(_)
+    ) {
         die_of_broken_pipes();
     }
     let outcome = match cli.command {
         Command::Run(args) => run::run(args),
         Command::Check(args) => check::run(*args),
+        Command::Profile(args) => profile::run(*args),
         Command::Trace(args) => trace::run(*args),
         Command::Record(args) => record::run(*args),
         Command::Ctl(args) => ctl::run(args),

@@ -4,6 +4,7 @@
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
+use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -33,13 +34,29 @@ for n in range(3):
     subprocess.run([sys.executable, 'case.py', str(n)], check=True)
 ";
 
-fn check(folder: &Path, options: &[&str]) -> Output {
+/// Runs a suite under `cushim check`.
+fn check_suite(folder: &Path, options: &[&str], suite: &[&str]) -> Output {
     let cushim = env!("CARGO_BIN_EXE_cushim");
     assert!(Path::new(cushim).with_file_name("libvcuda.so").exists(), "run `cargo build` first");
     let mut command = Command::new("timeout");
     command.args(["-s", "KILL", "100", cushim, "check", "--tool", "leak", "--error-exitcode", "9"]);
-    command.args(options).args(["--", "python3", "suite.py"]).current_dir(folder);
+    command.args(options).arg("--").args(suite).current_dir(folder);
     command.output().unwrap()
+}
+
+fn check(folder: &Path, options: &[&str]) -> Output {
+    check_suite(folder, options, &["python3", "suite.py"])
+}
+
+/// Whether a program can be run, by its version; says so where tests list what they left out.
+fn is_there(command: &[&str]) -> bool {
+    let there = Command::new(command[0]).args(&command[1..]).arg("--version").output();
+    let there = there.is_ok_and(|done| done.status.success());
+    if !there && let Some(file) = std::env::var_os("TEST_SKIPS") {
+        let mut file = std::fs::File::options().append(true).create(true).open(file).unwrap();
+        writeln!(file, "virtual_check: no `{}` here", command.join(" ")).unwrap();
+    }
+    there
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -88,6 +105,65 @@ fn processes_of_a_suite_are_in_one_report() {
     }
     let done = check(folder, &["--suppressions", "known.toml"]);
     assert_eq!((done.status.code(), text(&done.stderr).contains("1 suppressed")), (Some(0), true));
+}
+
+/// What CTest reads in a folder of tests: three that allocate and one that does not use CUDA.
+const CTEST: &str = "\
+add_test(first python3 case.py 1)
+add_test(second python3 case.py 2)
+add_test(third python3 case.py 3)
+add_test(other python3 -c pass)
+";
+
+/// Tests as pytest finds them: in its own process, and, as programs, in others.
+const PYTEST: &str = "\
+import runpy, subprocess, sys, pytest
+def test_here():
+    runpy.run_path('case.py')
+@pytest.mark.parametrize('n', [1, 2])
+def test_program(n):
+    subprocess.run([sys.executable, 'case.py', str(n)], check=True)
+def test_other():
+    assert 1 + 1 == 2
+";
+
+/// A suite of four tests of which three leak 1,000 bytes each.
+fn is_one_report(folder: &Path, suite: &[&str], passed: &str) -> String {
+    let done = check_suite(folder, &[], suite);
+    let (out, said) = (text(&done.stdout), text(&done.stderr));
+    assert!(out.contains(passed), "{out}{said}");
+    assert_eq!(done.status.code(), Some(9), "{out}{said}");
+    said
+}
+
+#[test]
+fn a_suite_of_ctest_has_one_report() {
+    if !is_there(&["ctest"]) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join("case.py"), CASE).unwrap();
+    std::fs::write(scratch.path().join("CTestTestfile.cmake"), CTEST).unwrap();
+    let suite = ["ctest", "-j", "2", "--output-on-failure"];
+    let passed = "100% tests passed, 0 tests failed out of 4";
+    let said = is_one_report(scratch.path(), &suite, passed);
+    assert!(said.contains("found 3 times"), "{said}");
+    assert!(said.ends_with("cushim check: 1 finding in 3 processes (leak 1)\n"), "{said}");
+}
+
+#[test]
+fn a_suite_of_pytest_has_one_report() {
+    if !is_there(&["python3", "-m", "pytest"]) {
+        return;
+    }
+    let scratch = tempfile::tempdir().unwrap();
+    std::fs::write(scratch.path().join("case.py"), CASE).unwrap();
+    std::fs::write(scratch.path().join("test_case.py"), PYTEST).unwrap();
+    let suite = ["python3", "-m", "pytest", "-q", "-p", "no:cacheprovider"];
+    let said = is_one_report(scratch.path(), &suite, "4 passed");
+    // What pytest's own process allocates has other callers.
+    assert!(said.contains("found 2 times"), "{said}");
+    assert!(said.ends_with("cushim check: 2 findings in 3 processes (leak 2)\n"), "{said}");
 }
 
 #[test]

@@ -29,6 +29,8 @@ pub mod numbers;
 pub mod offload;
 #[cfg(feature = "patch")]
 pub mod patch;
+#[cfg(feature = "cli")]
+pub mod profile;
 #[cfg(feature = "ptx")]
 pub mod ptx;
 #[cfg(feature = "cli")]

@@ -262,7 +262,7 @@ impl CheckArgs {
 }
 
 /// What the library understands of a kernel's name.
-fn pattern(name: &str) -> String {
+pub(crate) fn pattern(name: &str) -> String {
     for (word, mark) in
         [("kernel_name=", "="), ("kne=", "="), ("kernel_substring=", ""), ("kns=", "")]
     {

@@ -46,4 +46,4 @@ pub use layout::{initial_bytes, shared_layout, shared_size};
 pub use memory::{BadAddress, Memory};
 pub use plain::PlainMemory;
 pub use runtime::RuntimeCall;
-pub use watch::{BlockWatch, Marks, Touch, Watch};
+pub use watch::{BlockWatch, Marks, Ran, Touch, Watch};

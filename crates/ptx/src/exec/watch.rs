@@ -28,6 +28,21 @@ pub struct Touch<'a> {
     pub bytes: u64,
 }
 
+/// An instruction that a warp runs.
+#[derive(Debug)]
+pub struct Ran<'a> {
+    /// The instruction.
+    pub inst: &'a Inst,
+    /// The number of its function in the module.
+    pub function: u32,
+    /// Its number in the function's code.
+    pub pc: u32,
+    /// The lanes that are there.
+    pub mask: u32,
+    /// Those of them for which its predicate holds.
+    pub active: u32,
+}
+
 /// A bit for each byte of device memory, or of a block's shared memory, set where an access needs no closer look: compiled code tests it itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Marks {
@@ -55,6 +70,11 @@ pub trait BlockWatch {
 
     /// A block begins, whose shared memory is as large; nothing of the one before it is left.
     fn begin(&mut self, block: [u32; 3], shared: u64);
+
+    /// A warp runs an instruction; what it accesses is shown behind this. Only the interpreter says so.
+    fn run(&mut self, ran: &Ran<'_>) {
+        let _ = ran;
+    }
 
     /// Lanes are about to access memory.
     ///

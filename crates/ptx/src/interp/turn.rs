@@ -70,8 +70,8 @@ impl<'a> Exec<'a> {
                 common.steps += 1;
                 left -= 1;
                 let active = guarded(step, &warp.frames[frame].registers, mask);
-                if common.watch.is_some() && active != 0 {
-                    self.show(common, warp, step.inst, frame, active)?;
+                if common.watch.is_some() {
+                    self.show(common, warp, step.inst, frame, (pc, mask, active))?;
                 }
                 let registers = &mut warp.frames[frame].registers[..];
                 match &step.what {

@@ -5,21 +5,28 @@
 use super::common::Common;
 use super::launch::Exec;
 use super::warp::Warp;
-use crate::exec::{Access, Fault, Touch};
+use crate::exec::{Access, Fault, Ran, Touch};
 use crate::ir::Inst;
 use crate::sem::{Barrier, CollectiveOp, MbarrierOp, Operation};
 use crate::types::Space;
 
 impl Exec<'_> {
-    /// Lanes are about to run an instruction: its accesses are shown, where it has some of known places.
+    /// A warp is about to run an instruction: it is shown, and so are its accesses, where it has some of known places.
     pub(super) fn show(
         &self,
         common: &mut Common,
         warp: &Warp,
         inst: &Inst,
         frame: usize,
-        active: u32,
+        (pc, mask, active): (u32, u32, u32),
     ) -> Result<(), Fault> {
+        if let Some(watch) = &mut common.watch {
+            let function = warp.frames[frame].function;
+            watch.run(&Ran { inst, function, pc, mask, active });
+        }
+        if active == 0 {
+            return Ok(());
+        }
         let (access, bytes) = match inst.sem {
             Operation::Load(a) => (Access::Read, a.bytes()),
             Operation::Store(a) => (Access::Write, a.bytes()),

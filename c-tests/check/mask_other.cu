@@ -1,0 +1,15 @@
+// Lanes of a warp come to one shuffle with masks that differ.
+#include <cstdio>
+
+__global__ void exchange(int *to) {
+    unsigned mask = threadIdx.x < 16 ? 0xffffffffu : 0xfffffff0u;
+    to[threadIdx.x] = __shfl_xor_sync(mask, threadIdx.x, 4);
+}
+
+int main() {
+    int *to;
+    cudaMalloc(&to, 32 * sizeof(int));
+    exchange<<<1, 32>>>(to);
+    printf("%s\n", cudaGetErrorName(cudaDeviceSynchronize()));
+    cudaFree(to);
+}

@@ -1,0 +1,171 @@
+//! `cushim profile`: a program on the CPU, with what its kernels do counted.
+//!
+//! Owns the options and the exit status. Must not know how anything is counted ([`cushim_profile`]), or how a profile looks
+//! ([`text`], [`json`], [`html`]).
+
+mod figures;
+mod gather;
+mod gpus;
+mod html;
+mod json;
+mod rows;
+mod text;
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+pub use gather::{Profile, gather};
+pub use gpus::Gpu;
+pub use json::report as json;
+pub use text::report as text;
+
+use crate::check::pattern;
+use crate::launch::{self, Backend, BackendArgs, Environment, Fmad, Held, Signals, Told};
+use crate::{Error, Outcome, environ};
+
+/// Arguments of `cushim profile`.
+#[derive(Debug, Args)]
+#[command(after_long_help = AFTER, override_usage = "cushim profile [OPTIONS] [--] PROG [ARGS]...")]
+pub struct ProfileArgs {
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        help_heading = "Program",
+        trailing_var_arg = true,
+        value_name = "PROG [ARGS]",
+        value_hint = clap::ValueHint::CommandWithArguments
+    )]
+    command: Vec<OsString>,
+
+    /// Occupancy and roofline for this GPU: sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, or H200
+    #[arg(long = "for", value_name = "GPU", default_value = "sm_90")]
+    gpu: String,
+
+    /// Count only in kernels of this name: NAME or kernel_substring=NAME a part of it, kernel_name=NAME all of it
+    #[arg(long, value_name = "NAME")]
+    kernel_name: Option<String>,
+
+    /// Count so many launches of those kernels, and not later ones
+    #[arg(long, value_name = "N")]
+    launch_count: Option<u64>,
+
+    /// Do not count the first N launches of those kernels
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    launch_skip: u64,
+
+    /// Write the profile into FILE instead of stderr
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    log_file: Option<PathBuf>,
+
+    /// Also write all counters as JSON into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    json: Option<PathBuf>,
+
+    /// Also write a page with a roofline, hot lines and the source into FILE
+    #[arg(long, value_name = "FILE", help_heading = "Report")]
+    html: Option<PathBuf>,
+
+    /// Print N lines of the source for each kernel
+    #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Report")]
+    lines: usize,
+
+    /// Symbol file of a stripped program with a static CUDA runtime
+    #[arg(long, value_name = "FILE", value_delimiter = ':', help_heading = "Running")]
+    symbols: Vec<PathBuf>,
+
+    /// Fuse products and sums as NVIDIA's compiler does [default: on]
+    #[arg(long, value_name = "WHETHER", help_heading = "Running")]
+    fmad: Option<Fmad>,
+
+    /// Path of libcushim.so, if it is not beside this program or in ../lib
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    lib: Option<PathBuf>,
+}
+
+const AFTER: &str = "\
+The program runs as with `cushim run --backend cpu`: no GPU, no rebuild. Compile it with -lineinfo for lines of the source. \
+Instructions are those of the PTX. Kernels that are counted are interpreted, on one thread: choose some by --kernel-name and --launch-count.
+
+What is counted, and what a GPU does otherwise: docs/profile.md.
+
+Examples:
+  cushim profile ./app
+  cushim profile --for sm_80 --html app.html --json app.json ./app
+  cushim profile --kernel-name gemm --launch-count 1 ./app
+
+Exit status: the program's own. 125 if cushim itself fails, 126 if the program cannot be run, 127 if it is not found.";
+
+/// Runs the command, and reports.
+pub fn run(args: ProfileArgs) -> Outcome {
+    launch::untouched(&args.command)?;
+    environ::warn_of_unknown();
+    let gpu = Gpu::named(&args.gpu).ok_or_else(|| {
+        Error::Usage(format!("--for: unknown GPU '{}'; known: {}", args.gpu, Gpu::names()))
+    })?;
+    let backend = BackendArgs {
+        backend: Some(Backend::Cpu),
+        symbols: args.symbols.clone(),
+        fmad: args.fmad,
+        ..BackendArgs::default()
+    };
+    let cuda = backend.resolve(args.lib.as_deref(), Backend::Cpu)?;
+    let outputs = [&args.log_file, &args.json, &args.html].map(|path| path.as_deref().map(made));
+    let [log, json, html] = outputs.map(Option::transpose);
+    let (log, as_json, as_html) = (log?, json?, html?);
+    let place = Told::new("profile")?;
+    let mut environment = cuda.environment(Some(&args.command[0]));
+    environment.extend(args.variables(&place.file, &gpu));
+    environment.push(("CUSHIM_EVENTS", "none".into()));
+    environment.push((environ::LAUNCHER, launch::run_id().into()));
+    let mut signals = Signals::block();
+    let held = Held::fork(&args.command, &environment, &signals)?;
+    let ending = held.release()?.wait(&mut signals, &mut || {});
+    signals.release_keyboard();
+    let profile = gather(&place.read()?);
+    let text = text::report(&profile, &gpu, args.lines);
+    match log {
+        Some(path) => write(&path, &text)?,
+        // A closed stderr is nobody's concern.
+        None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
+    }
+    if let Some(path) = as_json {
+        write(&path, &json::report(&profile, &gpu))?;
+    }
+    if let Some(path) = as_html {
+        write(&path, &html::report(&profile, &gpu))?;
+    }
+    Ok(ending.end())
+}
+
+/// A file that is there: what cannot be written is known before the program runs.
+fn made(path: &Path) -> Result<PathBuf, Error> {
+    let path = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
+    launch::make_folder(&path)?;
+    File::create(&path).map_err(|e| Error::io("write", &path, e))?;
+    Ok(path)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Error> {
+    fs::write(path, text).map_err(|e| Error::io("write", path, e))
+}
+
+impl ProfileArgs {
+    /// What the program's processes are told.
+    fn variables(&self, file: &Path, gpu: &Gpu) -> Environment {
+        let count = self.launch_count.map(|count| count.to_string()).unwrap_or_default();
+        let caches = format!("{},{}", u64::from(gpu.l1_kib) << 10, u64::from(gpu.l2_mib) << 20);
+        let mut set: Environment = vec![
+            (environ::PROFILE[0], file.as_os_str().to_owned()),
+            (environ::PROFILE[2], format!("{},{count}", self.launch_skip).into()),
+            (environ::PROFILE[3], caches.into()),
+        ];
+        if let Some(name) = &self.kernel_name {
+            set.push((environ::PROFILE[1], pattern(name).into()));
+        }
+        set
+    }
+}

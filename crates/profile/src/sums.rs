@@ -1,0 +1,60 @@
+//! A launch, and what is known of it.
+//!
+//! Owns sums of counts by instruction. Must not know how they are counted or told.
+
+use std::sync::Arc;
+
+use cushim_ptx::ir::Module;
+
+use super::count::Counts;
+
+/// What was launched.
+pub struct Launched {
+    /// The kernel's module, and its number there.
+    pub module: Arc<Module>,
+    /// The kernel's number in it.
+    pub kernel: u32,
+    /// Blocks in x, y, z.
+    pub grid: [u32; 3],
+    /// Threads of a block in x, y, z.
+    pub block: [u32; 3],
+    /// Shared memory that the launch asked for, in bytes.
+    pub dynamic_shared: u32,
+}
+
+/// What is known of a launch: the counts of each instruction, by function and place.
+#[derive(Default)]
+pub struct Sums {
+    /// By function and place.
+    pub counts: Vec<Vec<Counts>>,
+    /// Sectors that were written into device memory.
+    pub written: u64,
+}
+
+impl Sums {
+    /// The counts of an instruction: of function and place.
+    pub fn at(&mut self, (function, pc): (u32, u32)) -> &mut Counts {
+        let (function, pc) = (function as usize, pc as usize);
+        if self.counts.len() <= function {
+            self.counts.resize_with(function + 1, Vec::new);
+        }
+        // Grown to hold the place just before.
+        #[allow(clippy::indexing_slicing)]
+        let own = &mut self.counts[function];
+        if own.len() <= pc {
+            own.resize(pc + 1, Counts::default());
+        }
+        #[allow(clippy::indexing_slicing)]
+        &mut own[pc]
+    }
+
+    /// Adds all of another.
+    pub fn merge(&mut self, other: &Sums) {
+        for (function, counts) in other.counts.iter().enumerate() {
+            for (pc, counts) in counts.iter().enumerate() {
+                self.at((function as u32, pc as u32)).merge(counts);
+            }
+        }
+        self.written += other.written;
+    }
+}

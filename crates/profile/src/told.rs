@@ -1,0 +1,117 @@
+//! The lines that tell launches.
+//!
+//! Owns the file's form: each line is a JSON object in one write, so that lines of several processes do not mix. A line of a launch
+//! has rows, each of what one class of instructions at one line of the source came to; `n` are the counters in the order of
+//! [`Count::ALL`]. Must not know how anything was counted.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use cushim_accel::locks::lock;
+use cushim_check::json::{Object, list};
+use cushim_check::options::names_kernel;
+use cushim_names::Name;
+use cushim_ptx::exec::{Cause, Fault, Spot, shared_layout, shared_size};
+use cushim_ptx::sem::Class;
+
+use super::count::{Count, Counts};
+use super::options::Options;
+use super::registers;
+use super::sums::{Launched, Sums};
+
+/// Tells launches.
+pub struct Profiler {
+    /// What is counted.
+    pub options: Options,
+    file: Mutex<File>,
+    launches: AtomicU64,
+}
+
+/// A row's place: function, file and line of the source, else its place in the PTX.
+type Place = (Option<String>, Option<(String, u32)>, Option<String>);
+
+impl Profiler {
+    /// Into a file that is there, and is no link. `None` where it cannot be written.
+    pub fn open(options: Options) -> Option<Profiler> {
+        let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC;
+        let file = File::options().append(true).custom_flags(flags).open(&options.file).ok()?;
+        let profiler = Profiler { options, file: Mutex::new(file), launches: AtomicU64::new(0) };
+        profiler.write(Object::new().raw("begin", std::process::id()).end());
+        Some(profiler)
+    }
+
+    /// Whether a launch of this kernel is counted; it counts as one.
+    pub fn counts(&self, symbol: &str) -> bool {
+        let wanted = self.options.kernel.as_deref();
+        if wanted.is_some_and(|wanted| !names_kernel(wanted, symbol)) {
+            return false;
+        }
+        let behind = self.launches.fetch_add(1, Relaxed).checked_sub(self.options.skip);
+        behind.is_some_and(|n| self.options.count.is_none_or(|count| n < count))
+    }
+
+    fn write(&self, mut line: String) {
+        line.push('\n');
+        // A full disk has nowhere to be told.
+        let _ = lock(&self.file).write_all(line.as_bytes());
+    }
+
+    /// Tells a launch that is over.
+    pub fn tell(&self, of: &Launched, sums: &Sums) {
+        let Some(kernel) = of.module.functions.get(of.kernel as usize) else { return };
+        let three = |n: [u32; 3]| list(n.iter().map(u32::to_string));
+        let (_, fixed) = shared_layout(&of.module, of.kernel);
+        let rows = rows(of, sums).into_iter().map(|((class, place), counts)| {
+            let (function, source, ptx) = place;
+            let mut row = Object::new()
+                .text("class", class.name())
+                .maybe("function", function.as_deref())
+                .maybe("ptx", ptx.as_deref());
+            if let Some((file, line)) = source {
+                row = row.text("file", &file).raw("line", line);
+            }
+            row.raw("n", list(counts.all().iter().map(u64::to_string))).end()
+        });
+        let line = Object::new()
+            .raw("pid", std::process::id())
+            .text("kernel", &Name::new(&kernel.name).full)
+            .text("symbol", &kernel.name)
+            .raw("grid", three(of.grid))
+            .raw("block", three(of.block))
+            .raw("shared", shared_size(fixed, of.dynamic_shared))
+            .raw("registers", registers::estimate(&of.module, of.kernel))
+            .raw("local", kernel.local_size)
+            .raw("dram_written", sums.written)
+            .raw("rows", list(rows));
+        self.write(line.end());
+    }
+}
+
+fn rows(of: &Launched, sums: &Sums) -> BTreeMap<(Class, Place), Counts> {
+    let mut rows: BTreeMap<(Class, Place), Counts> = BTreeMap::new();
+    for (number, counts) in sums.counts.iter().enumerate() {
+        let Some(function) = of.module.functions.get(number) else { continue };
+        for (inst, counts) in function.code.iter().zip(counts) {
+            if counts.get(Count::Instructions) == 0 {
+                continue;
+            }
+            let fault =
+                Fault::new(&of.module, of.kernel, Cause::Trap, Some(inst.pos), [0; 3], [0; 3]);
+            let place = fault.spot.as_deref().map(place).unwrap_or_default();
+            rows.entry((inst.sem.class(), place)).or_default().merge(counts);
+        }
+    }
+    rows
+}
+
+fn place(spot: &Spot) -> Place {
+    let function = spot.function.as_deref().map(|name| Name::new(name).full);
+    match spot.source.first() {
+        Some(line) => (function, Some((line.file.clone(), line.line)), None),
+        None => (function, None, Some(spot.to_string())),
+    }
+}
