@@ -5,6 +5,7 @@
 use object::elf;
 use object::read::elf::{SectionHeader, Sym};
 
+use crate::archive;
 use crate::error::Error;
 use crate::file::Facts;
 use crate::file::{File, LE, Symbol, each};
@@ -79,11 +80,50 @@ impl<'d> Runtime<'d> {
         Ok(Some(Runtime { major, functions }))
     }
 
+    /// The runtime inside the stripped `object`, by the archive that it was linked with. `None`: this archive is not it.
+    pub fn of_archive(object: &File<'_>, data: &'d [u8]) -> Option<Self> {
+        archive::members(data)
+            .find_map(|member| Self::of_member(object, &File::parse(member).ok()?))
+    }
+
+    fn of_member(object: &File<'_>, member: &File<'d>) -> Option<Self> {
+        let table = member.symbols();
+        let named = |symbol: &&'d Symbol| {
+            is_function_at(symbol).then(|| symbol.name(LE, table.strings()).ok()).flatten()
+        };
+        let mut major = Major::default();
+        each(&table).filter_map(|symbol| named(&symbol)).for_each(|name| major.see(name));
+        let major = major.registers.then(|| major.tell()).flatten()?;
+        let place = archive::place(object, member)?;
+        let inside = |symbol: &&Symbol| usize::from(symbol.st_shndx(LE).0) == place.section;
+        let address = |symbol: &Symbol| place.address.checked_add(symbol.st_value(LE));
+        let (dynamic, hash) = (object.dynamic_symbols(), object.gnu_hash());
+        let mut functions: Vec<Function<'d>> = each(&table)
+            .filter(inside)
+            .filter_map(|symbol| {
+                let name = named(&symbol).filter(|name| is_cuda(name))?;
+                let private = !object.offers(name, &dynamic, hash.as_ref());
+                let address = address(symbol).filter(|_| private)?;
+                Some(Function { name, address, room: symbol.st_size(LE) })
+            })
+            .collect();
+        functions.sort_unstable_by(|a, b| (a.address, a.name).cmp(&(b.address, b.name)));
+        functions.dedup();
+        let begins = each(&table).filter(inside).filter_map(address);
+        bound(&mut functions, begins.chain(place.address.checked_add(place.size)));
+        Some(Runtime { major, functions })
+    }
+
     /// Begin and end of the code that the functions span.
     pub fn span(&self) -> (u64, u64) {
         let first = self.functions.first().map_or(0, |f| f.address);
         (first, self.functions.last().map_or(first, |f| f.address.saturating_add(f.room)))
     }
+}
+
+/// As [`is_function`], in an object file, where a function may begin at 0.
+fn is_function_at(symbol: &Symbol) -> bool {
+    symbol.st_type() == elf::STT_FUNC && !symbol.is_undefined(LE)
 }
 
 fn is_function(symbol: &Symbol) -> bool {

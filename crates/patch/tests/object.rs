@@ -104,6 +104,46 @@ fn stripped_and_none() {
     assert!(File::parse(b"\x7fELF").is_err() && File::parse(&[]).is_err());
 }
 
+/// The archive of `source`, made by the tools that are here.
+fn archive(source: &str, flags: &[&str]) -> Vec<u8> {
+    let object = build("part.o", source, &[&["-c"], flags].concat());
+    let header =
+        format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "part.o/", 0, 0, 0, 644, object.len());
+    [&b"!<arch>\n"[..], header.as_bytes(), &object].concat()
+}
+
+#[test]
+fn the_archive_of_a_stripped_runtime() {
+    // Long enough that it is found nowhere by accident.
+    let long = "int grows(int n) { static volatile int at[2]; ".to_owned()
+        + &"at[n] *= n + 77; ".repeat(400)
+        + "return at[0]; }";
+    let source = format!("{SOURCE}{long}");
+    let whole = build("libwhole.so", &source, &[]);
+    let stripped = build("libstripped.so", &source, &["-s"]);
+    let (whole, stripped) = (File::parse(&whole).unwrap(), File::parse(&stripped).unwrap());
+    let expected = Runtime::find(&whole, &whole.facts(), &whole).unwrap().unwrap();
+    let same = archive(&source, &[]);
+    let found = Runtime::of_archive(&stripped, &same).unwrap();
+    let places = |runtime: &Runtime<'_>| -> Vec<(Vec<u8>, u64)> {
+        runtime.functions.iter().map(|f| (f.name.to_vec(), f.address)).collect()
+    };
+    assert_eq!((found.major, places(&found)), (12, places(&expected)));
+    assert!(found.functions.iter().all(|f| f.room >= JUMP as u64), "{:?}", found.functions);
+
+    let other = archive(&source.replacen("n + 77", "n + 78", 1), &[]);
+    assert_eq!(Runtime::of_archive(&stripped, &other), None, "one instruction differs");
+    assert_eq!(Runtime::of_archive(&stripped, &archive(SOURCE, &[])), None, "too short");
+    for cut in (0..same.len()).step_by(53) {
+        let _ = Runtime::of_archive(&stripped, &same[..cut]);
+    }
+    for at in (0..0x200).chain(same.len().saturating_sub(0x1000)..same.len()) {
+        let mut broken = same.clone();
+        broken[at] = 0xff;
+        fuzz::archive(&broken);
+    }
+}
+
 /// Cut off anywhere, and each byte of the tables changed.
 #[test]
 fn broken_files() {
