@@ -5,10 +5,12 @@
 use object::elf;
 use object::read::elf::{SectionHeader, Sym};
 
-use crate::archive;
+use crate::align::{Place, align};
+use crate::archive::{self, Parts};
 use crate::error::Error;
 use crate::file::Facts;
 use crate::file::{File, LE, Symbol, each};
+use crate::frames::{Frame, frames};
 
 /// One function of the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +31,8 @@ pub struct Runtime<'d> {
     /// All functions called `cuda…` or `__cuda…`, by address. Not all are of the runtime's interface: 11.8 has
     /// about 1,200 of its own besides, and a program may call a function of its own so.
     pub functions: Vec<Function<'d>>,
+    /// Functions that may be there, but not where: of an archive of a near version.
+    pub unknown: Vec<&'d [u8]>,
 }
 
 /// The version node of a major's shared library.
@@ -77,10 +81,10 @@ impl<'d> Runtime<'d> {
         functions.sort_unstable_by(|a, b| (a.address, a.name).cmp(&(b.address, b.name)));
         functions.dedup();
         bound(&mut functions, begins(symbols));
-        Ok(Some(Runtime { major, functions }))
+        Ok(Some(Runtime { major, functions, unknown: Vec::new() }))
     }
 
-    /// The runtime inside the stripped `object`, by the archive that it was linked with. `None`: this archive is not it.
+    /// The runtime inside the stripped `object`, by the archive of its version or a near one. `None`: this archive does not tell.
     pub fn of_archive(object: &File<'_>, data: &'d [u8]) -> Option<Self> {
         archive::members(data)
             .find_map(|member| Self::of_member(object, &File::parse(member).ok()?))
@@ -94,24 +98,27 @@ impl<'d> Runtime<'d> {
         let mut major = Major::default();
         each(&table).filter_map(|symbol| named(&symbol)).for_each(|name| major.see(name));
         let major = major.registers.then(|| major.tell()).flatten()?;
-        let place = archive::place(object, member)?;
-        let inside = |symbol: &&Symbol| usize::from(symbol.st_shndx(LE).0) == place.section;
-        let address = |symbol: &Symbol| place.address.checked_add(symbol.st_value(LE));
+        let parts = Parts::of(member)?;
+        let places = align(object, &parts)?;
         let (dynamic, hash) = (object.dynamic_symbols(), object.gnu_hash());
-        let mut functions: Vec<Function<'d>> = each(&table)
-            .filter(inside)
-            .filter_map(|symbol| {
-                let name = named(&symbol).filter(|name| is_cuda(name))?;
-                let private = !object.offers(name, &dynamic, hash.as_ref());
-                let address = address(symbol).filter(|_| private)?;
-                Some(Function { name, address, room: symbol.st_size(LE) })
-            })
-            .collect();
+        let (mut functions, mut unknown) = (Vec::new(), Vec::new());
+        for symbol in each(&table).filter(|s| usize::from(s.st_shndx(LE).0) == parts.section) {
+            let Some(name) = named(&symbol).filter(|name| is_cuda(name)) else { continue };
+            if object.offers(name, &dynamic, hash.as_ref()) {
+                continue;
+            }
+            match parts.at(symbol.st_value(LE)).and_then(|part| places.get(part)) {
+                Some(Place::At(Frame { address, size })) => {
+                    functions.push(Function { name, address: *address, room: *size });
+                }
+                Some(Place::Absent) => {}
+                Some(Place::Unknown) | None => unknown.push(name),
+            }
+        }
         functions.sort_unstable_by(|a, b| (a.address, a.name).cmp(&(b.address, b.name)));
         functions.dedup();
-        let begins = each(&table).filter(inside).filter_map(address);
-        bound(&mut functions, begins.chain(place.address.checked_add(place.size)));
-        Some(Runtime { major, functions })
+        bound(&mut functions, frames(object).iter().map(|frame| frame.address));
+        Some(Runtime { major, functions, unknown })
     }
 
     /// Begin and end of the code that the functions span.
