@@ -43,7 +43,8 @@ mod tests {
 
     #[test]
     fn beside_the_library() {
-        let has = |library: &str, archive: &str| places(Path::new(library)).contains(&archive.into());
+        let has =
+            |library: &str, archive: &str| places(Path::new(library)).contains(&archive.into());
         let packages = "/v/lib/python3.11/site-packages";
         let (twelve, thirteen) = ("cuda_runtime/lib", "cu13/lib");
         for (library, folder) in [

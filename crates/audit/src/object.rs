@@ -68,7 +68,10 @@ pub fn redirect(object: &Object) {
     };
     match done {
         Ok(()) => {}
-        Err(failure) => refuse(&failure, matches!(failure, Failure::Plan(Error::NoSymbols | Error::Unknown { .. }))),
+        Err(failure) => refuse(
+            &failure,
+            matches!(failure, Failure::Plan(Error::NoSymbols | Error::Unknown { .. })),
+        ),
     }
 }
 

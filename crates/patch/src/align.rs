@@ -163,7 +163,8 @@ impl Alignment<'_, '_> {
     }
 
     fn take_equal(&mut self, part: usize, frame: Option<usize>) {
-        let Some(frame) = frame.filter(|frame| self.get(part).is_none() && self.fits(part, *frame)) else {
+        let Some(frame) = frame.filter(|frame| self.get(part).is_none() && self.fits(part, *frame))
+        else {
             return;
         };
         if self.equal(part, frame) {
@@ -184,9 +185,11 @@ impl Alignment<'_, '_> {
         let mut votes: Vec<(usize, u64)> = Vec::new();
         for (part, frame) in self.known() {
             let (code, base) = (self.code(frame), self.frames.get(frame)?.address);
-            votes.extend(self.parts.refers(part).filter_map(|(at, target)| {
-                Some((target, leads(code, base, at)?))
-            }));
+            votes.extend(
+                self.parts
+                    .refers(part)
+                    .filter_map(|(at, target)| Some((target, leads(code, base, at)?))),
+            );
         }
         votes.sort_unstable();
         votes.dedup();
@@ -228,7 +231,10 @@ impl Alignment<'_, '_> {
         }
         let before = self.known().count();
         for (part, frame) in pairs {
-            if self.get(part).is_none() && self.fits(part, frame) && self.known().all(|k| k.1 != frame) {
+            if self.get(part).is_none()
+                && self.fits(part, frame)
+                && self.known().all(|k| k.1 != frame)
+            {
                 self.set(part, frame);
             }
         }
@@ -251,7 +257,8 @@ impl Alignment<'_, '_> {
             let mut alike = frames.clone().filter(|frame| self.alike(part, *frame, only, supposed));
             let (Some(frame), None) = (alike.next(), alike.next()) else { continue };
             let unsure = |target: &usize| self.get(*target).is_none() && at(*target).is_some();
-            let mut supposing = self.parts.refers(part).map(|(_, target)| target).filter(unsure).peekable();
+            let mut supposing =
+                self.parts.refers(part).map(|(_, target)| target).filter(unsure).peekable();
             // What rests on the order alone must agree with it on both ends.
             if supposing.peek().is_some() && at(part) != Some(frame) {
                 continue;
