@@ -36,27 +36,3 @@ fn places(path: &Path) -> Vec<PathBuf> {
     });
     named.into_iter().chain(say::symbols()).chain(wheels).chain(toolkits).collect()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn beside_the_library() {
-        let has =
-            |library: &str, archive: &str| places(Path::new(library)).contains(&archive.into());
-        let packages = "/v/lib/python3.11/site-packages";
-        let (twelve, thirteen) = ("cuda_runtime/lib", "cu13/lib");
-        for (library, folder) in [
-            ("nvidia/curand/lib/libcurand.so.10", twelve),
-            ("nvidia/cu13/lib/libcublas.so.13", thirteen),
-            ("torch/lib/libtorch_cuda.so", twelve),
-            ("torch/lib/libtorch_cuda.so", thirteen),
-        ] {
-            let archive = format!("{packages}/nvidia/{folder}/{NAME}");
-            assert!(has(&format!("{packages}/{library}"), &archive), "{library}");
-        }
-        assert!(has("/opt/cuda/lib64/libcufft.so", &format!("/opt/cuda/lib64/{NAME}")));
-        assert!(!has("/home/a/b", &format!("/other/{NAME}")));
-    }
-}
