@@ -16,6 +16,7 @@
 //!
 //! It also leads NVIDIA's compilers inside a program (NVRTC, nvJitLink) to libcushim_compilers.so, if that is preloaded.
 //!
+//! - [`archives`](mod@archives): where archives of a static runtime are;
 //! - [`compilers`](mod@compilers): those;
 //! - [`heap`]: its memory;
 //! - [`map`]: objects and files;
@@ -25,6 +26,7 @@
 //! - [`write`](mod@write): memory;
 //! - [`say`]: settings and messages.
 
+mod archives;
 mod compilers;
 mod heap;
 mod map;

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use cushim_patch::{Error, Exports, Facts, File, Plan, Runtime, debug, node};
 
+use crate::archives::archives;
 use crate::map::{Mapping, Object};
 use crate::{compilers, say, write};
 
@@ -61,13 +62,16 @@ pub fn redirect(object: &Object) {
         Ok(Some(runtime)) => lead(object, &path, &file, &runtime),
         Err(Error::NoSymbols) => match elsewhere(&path, &file) {
             Some(other) => with_symbols(object, &path, &file, &facts, &other),
-            None => return refuse(&Error::NoSymbols, true),
+            None => by_archive(object, &path, &file),
         },
         Err(error) => Err(Failure::Plan(error)),
     };
     match done {
         Ok(()) => {}
-        Err(failure) => refuse(&failure, matches!(failure, Failure::Plan(Error::NoSymbols))),
+        Err(failure) => refuse(
+            &failure,
+            matches!(failure, Failure::Plan(Error::NoSymbols | Error::Unknown { .. })),
+        ),
     }
 }
 
@@ -119,6 +123,23 @@ fn elsewhere(path: &Path, file: &File<'_>) -> Option<Mapping> {
         .into_iter()
         .chain(by_convention)
         .find_map(|place| Mapping::open(&place).filter(belongs))
+}
+
+/// Leads the stripped runtime inside `file` by the first archive that tells all its functions. Over NVIDIA's driver it
+/// works as it is.
+fn by_archive(object: &Object, path: &Path, file: &File<'_>) -> Result<(), Failure> {
+    let mut failure = Failure::Plan(Error::NoSymbols);
+    if say::over_nvidias_driver() {
+        return Err(failure);
+    }
+    for archive in archives(path) {
+        let Some(runtime) = Runtime::of_archive(file, archive.bytes()) else { continue };
+        match lead(object, path, file, &runtime) {
+            Err(Failure::Plan(why)) => failure = Failure::Plan(why),
+            done => return done,
+        }
+    }
+    Err(failure)
 }
 
 fn with_symbols(

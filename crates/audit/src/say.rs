@@ -71,7 +71,8 @@ pub fn done(path: &Path, count: usize, major: u32, into: impl Display) {
 fn advice(symbols: bool) -> &'static str {
     match symbols {
         true => {
-            "keep its symbols, name the file that has them with --symbols FILE, relink it with \
+            "keep its symbols, name the file that has them, or the libcudart_static.a of its version of CUDA, with \
+                 --symbols FILE, relink it with \
                  `nvcc -cudart shared`, or use --backend native"
         }
         false => "relink it with `nvcc -cudart shared`, or use --backend native",

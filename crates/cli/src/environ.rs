@@ -25,6 +25,9 @@ pub const CLOCK: &str = "CUSHIM_CLOCK";
 /// NVIDIA's driver library for the backend `driver`, where it is not in the usual places.
 pub const LIBCUDA: &str = "CUSHIM_LIBCUDA";
 
+/// NVIDIA's `libcudart_static.a`, by which the functions of stripped static runtimes are found, where it is in no usual place.
+pub const CUDART_STATIC: &str = "CUSHIM_CUDART_STATIC";
+
 /// The clang that translates PTX for AMD's GPUs, where it is not in the usual places.
 pub const CLANG: &str = "CUSHIM_CLANG";
 
@@ -103,7 +106,9 @@ pub fn known(command: &clap::Command) -> Vec<String> {
         .flat_map(clap::Command::get_arguments)
         .filter_map(|arg| arg.get_env()?.to_str().map(str::to_owned))
         .collect();
-    names.extend([DISABLE, LAUNCHER, CLOCK, CLANG, LIBCUDA, RULES].map(str::to_owned));
+    names.extend(
+        [DISABLE, LAUNCHER, CLOCK, CLANG, LIBCUDA, CUDART_STATIC, RULES].map(str::to_owned),
+    );
     names.extend(CPU.map(str::to_owned));
     names.extend(CACHE.map(str::to_owned));
     names.extend(CHECK.map(str::to_owned));
@@ -124,7 +129,7 @@ pub fn forget_switched_off(command: &clap::Command) {
         if CACHE.contains(&name.as_str()) || name == FMAD {
             continue;
         }
-        if nested && name != DISABLE && name != LIBCUDA || is_off(&value) {
+        if nested && ![DISABLE, LIBCUDA, CUDART_STATIC].contains(&name.as_str()) || is_off(&value) {
             // SAFETY: called at the start of the program, which has one thread then.
             unsafe { std::env::remove_var(&name) };
             FORGOTTEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((name, value));

@@ -30,6 +30,13 @@ pub enum Error {
         /// The function.
         name: String,
     },
+    /// A function that an archive of a near version does not lead to.
+    Unknown {
+        /// The function.
+        name: String,
+        /// How many there are.
+        count: usize,
+    },
     /// No library offers the runtime's functions.
     NoTarget {
         /// The version node that was looked for.
@@ -55,6 +62,11 @@ impl fmt::Display for Error {
             Error::NotCode { name } => {
                 write!(f, "{name} is not in an executable segment of the file")
             }
+            Error::Unknown { name, count } => write!(
+                f,
+                "its symbols are stripped, and by the libcudart_static.a that is nearest to its version {count} of \
+                 its functions are not found, such as {name}"
+            ),
             Error::NoTarget { node } => {
                 write!(f, "no preloaded library exports the functions of {node}")
             }

@@ -4,7 +4,7 @@
 //! the file says where each begins, and a jump at its entry leads to a function of the same name in
 //! another library. Here is what can be read and decided from the files' bytes: whether there is a runtime
 //! ([`Facts`]), which major it is and where its functions are ([`Runtime`]), whether a separate file has
-//! the symbols of this one ([`debug`]), where each is to lead ([`Exports`]), and what is to be written
+//! the symbols of this one ([`debug`]), or an archive of its version or a near one has them ([`archive`]), where each is to lead ([`Exports`]), and what is to be written
 //! ([`Plan`]).
 //!
 //! Must not know: processes. Nobody's memory is read or written here; addresses are those in the file.
@@ -15,10 +15,13 @@
     deny(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::indexing_slicing)
 )]
 
+mod align;
+pub mod archive;
 pub mod debug;
 mod error;
 mod exports;
 mod file;
+mod frames;
 mod jump;
 mod plan;
 mod runtime;

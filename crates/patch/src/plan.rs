@@ -40,6 +40,11 @@ impl<'d> Plan<'d> {
         node: &'static str,
         target: impl Fn(&[u8]) -> Option<u64>,
     ) -> Result<Self, Error> {
+        let wanted = |name: &&&[u8]| target(name).is_some();
+        if let Some(name) = runtime.unknown.iter().find(wanted) {
+            let count = runtime.unknown.iter().filter(wanted).count();
+            return Err(Error::Unknown { name: String::from_utf8_lossy(name).into_owned(), count });
+        }
         let mut patches: Vec<Patch<'d>> = Vec::with_capacity(runtime.functions.len());
         let (mut rights, mut end) = (None, 0);
         for function in &runtime.functions {

@@ -5,9 +5,12 @@
 use object::elf;
 use object::read::elf::{SectionHeader, Sym};
 
+use crate::align::{Place, align};
+use crate::archive::{self, Parts};
 use crate::error::Error;
 use crate::file::Facts;
 use crate::file::{File, LE, Symbol, each};
+use crate::frames::{Frame, frames};
 
 /// One function of the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +31,8 @@ pub struct Runtime<'d> {
     /// All functions called `cuda…` or `__cuda…`, by address. Not all are of the runtime's interface: 11.8 has
     /// about 1,200 of its own besides, and a program may call a function of its own so.
     pub functions: Vec<Function<'d>>,
+    /// Functions that may be there, but not where: of an archive of a near version.
+    pub unknown: Vec<&'d [u8]>,
 }
 
 /// The version node of a major's shared library.
@@ -76,7 +81,44 @@ impl<'d> Runtime<'d> {
         functions.sort_unstable_by(|a, b| (a.address, a.name).cmp(&(b.address, b.name)));
         functions.dedup();
         bound(&mut functions, begins(symbols));
-        Ok(Some(Runtime { major, functions }))
+        Ok(Some(Runtime { major, functions, unknown: Vec::new() }))
+    }
+
+    /// The runtime inside the stripped `object`, by the archive of its version or a near one. `None`: this archive does not tell.
+    pub fn of_archive(object: &File<'_>, data: &'d [u8]) -> Option<Self> {
+        archive::members(data)
+            .find_map(|member| Self::of_member(object, &File::parse(member).ok()?))
+    }
+
+    fn of_member(object: &File<'_>, member: &File<'d>) -> Option<Self> {
+        let table = member.symbols();
+        let named = |symbol: &&'d Symbol| {
+            is_function_at(symbol).then(|| symbol.name(LE, table.strings()).ok()).flatten()
+        };
+        let mut major = Major::default();
+        each(&table).filter_map(|symbol| named(&symbol)).for_each(|name| major.see(name));
+        let major = major.registers.then(|| major.tell()).flatten()?;
+        let parts = Parts::of(member)?;
+        let places = align(object, &parts)?;
+        let (dynamic, hash) = (object.dynamic_symbols(), object.gnu_hash());
+        let (mut functions, mut unknown) = (Vec::new(), Vec::new());
+        for symbol in each(&table).filter(|s| usize::from(s.st_shndx(LE).0) == parts.section) {
+            let Some(name) = named(&symbol).filter(|name| is_cuda(name)) else { continue };
+            if object.offers(name, &dynamic, hash.as_ref()) {
+                continue;
+            }
+            match parts.at(symbol.st_value(LE)).and_then(|part| places.get(part)) {
+                Some(Place::At(Frame { address, size })) => {
+                    functions.push(Function { name, address: *address, room: *size });
+                }
+                Some(Place::Absent) => {}
+                Some(Place::Unknown) | None => unknown.push(name),
+            }
+        }
+        functions.sort_unstable_by(|a, b| (a.address, a.name).cmp(&(b.address, b.name)));
+        functions.dedup();
+        bound(&mut functions, frames(object).iter().map(|frame| frame.address));
+        Some(Runtime { major, functions, unknown })
     }
 
     /// Begin and end of the code that the functions span.
@@ -84,6 +126,11 @@ impl<'d> Runtime<'d> {
         let first = self.functions.first().map_or(0, |f| f.address);
         (first, self.functions.last().map_or(first, |f| f.address.saturating_add(f.room)))
     }
+}
+
+/// As [`is_function`], in an object file, where a function may begin at 0.
+fn is_function_at(symbol: &Symbol) -> bool {
+    symbol.st_type() == elf::STT_FUNC && !symbol.is_undefined(LE)
 }
 
 fn is_function(symbol: &Symbol) -> bool {

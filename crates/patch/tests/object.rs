@@ -104,6 +104,130 @@ fn stripped_and_none() {
     assert!(File::parse(b"\x7fELF").is_err() && File::parse(&[]).is_err());
 }
 
+/// A file in an archive.
+fn member(body: &[u8]) -> Vec<u8> {
+    let header =
+        format!("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", "part.o/", 0, 0, 0, 644, body.len());
+    [header.as_bytes(), body, if body.len() % 2 == 1 { b"\n" } else { b"" }].concat()
+}
+
+/// The archive of `source`, made by the tools that are here.
+fn archive(source: &str, flags: &[&str]) -> Vec<u8> {
+    [b"!<arch>\n", member(&build("part.o", source, &[&["-c"], flags].concat())).as_slice()].concat()
+}
+
+/// A runtime of many functions: each of its interface (`cudaNumbered…`) calls one of its own, which has something of its own.
+/// `step` is in the interface's code, `longer` makes each of them longer, `without` leaves one out, `more` adds one.
+fn many(step: u32, longer: &str, without: usize, more: &str) -> String {
+    let own = |n: usize| {
+        let sums: String =
+            (0..n % 7 + 2).map(|k| format!("at[n + {k}] *= n + {}; ", n * 31 + k)).collect();
+        format!("NOINLINE int own{n}(int n) {{ {sums} return at[0]; }}\n")
+    };
+    let offered = |n: usize| {
+        format!(
+            "HIDDEN int cudaNumbered{n}(int n) {{ int all = shared(n, {step}); {longer}
+             if (all > {n}) all += own{n}(n); return last(all + {step}); }}\n"
+        )
+    };
+    let numbers = || (0..40).filter(|n| *n != without);
+    format!(
+        "{SOURCE}
+        #define NOINLINE __attribute__((noinline, noipa, visibility(\"hidden\")))
+        static volatile int at[64];
+        NOINLINE int shared(int a, int b) {{ return at[a] + b; }} NOINLINE int last(int a) {{ return at[a]; }}
+        {}{more}{}
+        HIDDEN int behind(int a) {{ at[7] *= a + 123456; at[8] ^= a * 1234567; return at[9]; }}",
+        numbers().map(own).collect::<String>(),
+        numbers().map(offered).collect::<String>()
+    )
+}
+
+/// What symbols tell of `whole`, what the archive tells of `stripped`, and what it does not.
+type Told = (Vec<(Vec<u8>, u64)>, Vec<(Vec<u8>, u64)>, Vec<String>);
+
+fn told(source: &str, of: &str) -> Option<Told> {
+    let (whole, stripped) =
+        (build("libwhole.so", source, &[]), build("libstripped.so", source, &["-s"]));
+    let (whole, stripped) = (File::parse(&whole).unwrap(), File::parse(&stripped).unwrap());
+    let places = |runtime: &Runtime<'_>| -> Vec<(Vec<u8>, u64)> {
+        runtime.functions.iter().map(|f| (f.name.to_vec(), f.address)).collect()
+    };
+    let expected = Runtime::find(&whole, &whole.facts(), &whole).unwrap().unwrap();
+    let data = archive(of, &[]);
+    let found = Runtime::of_archive(&stripped, &data)?;
+    assert_eq!(found.major, 12);
+    assert!(found.functions.iter().all(|f| f.room >= JUMP as u64), "{:?}", found.functions);
+    let unknown = found.unknown.iter().map(|n| String::from_utf8_lossy(n).into_owned()).collect();
+    Some((places(&expected), places(&found), unknown))
+}
+
+#[test]
+fn the_archive_of_a_stripped_runtime() {
+    let source = many(5, "", 99, "");
+    let (expected, found, unknown) = told(&source, &source).unwrap();
+    assert_eq!((found, unknown), (expected, vec![]));
+    assert!(told(&source, SOURCE).is_none(), "too little to be no accident");
+}
+
+/// Never is a function found where another one is, whatever differs.
+#[test]
+fn archives_of_near_versions() {
+    let program = many(5, "", 99, "");
+    for (name, near, found_all) in [
+        ("another number in each function", many(6, "", 99, ""), true),
+        ("each function is longer", many(5, "all ^= at[3] * 77; all |= at[5];", 99, ""), true),
+        ("one function is not in the archive", many(5, "", 17, ""), true),
+        (
+            "one function of the archive is not in the program",
+            many(6, "", 99, "HIDDEN int cudaLater(void) { return at[9]; }"),
+            true,
+        ),
+    ] {
+        let (expected, found, unknown) = told(&program, &near).unwrap_or_else(|| panic!("{name}"));
+        for place in &found {
+            assert!(expected.contains(place), "{name}: {place:?}");
+        }
+        let named = |list: &[(Vec<u8>, u64)]| {
+            list.iter().filter(|f| f.0.starts_with(b"cudaNumbered")).count()
+        };
+        let all = if name.ends_with("in the archive") { 39 } else { 40 };
+        if found_all {
+            assert_eq!((named(&found), unknown.len()), (all, 0), "{name}: {unknown:?}");
+        }
+    }
+    // Two that stand in the other order.
+    let begin = |n: usize| program.find(&format!("HIDDEN int cudaNumbered{n}(")).unwrap();
+    let (three, four, five) = (begin(3), begin(4), begin(5));
+    let parts = [&program[..three], &program[four..five], &program[three..four], &program[five..]];
+    for near in [&program, &many(6, "", 99, "")] {
+        let (expected, found, _) = told(&parts.concat(), near).unwrap();
+        assert!(found.iter().all(|place| expected.contains(place)));
+    }
+    // One that became another function, with nothing that tells it from what it was.
+    let other = program.replace("own17(n); return last", "own18(n) * own19(n); return own20");
+    if let Some((expected, found, _)) = told(&other, &program) {
+        assert!(found.iter().all(|place| expected.contains(place)));
+    }
+}
+
+#[test]
+fn broken_archives() {
+    let source = many(5, "", 99, "");
+    let stripped = build("libstripped.so", &many(6, "", 99, ""), &["-s"]);
+    let both = [archive(&source, &[]), member(&stripped)].concat();
+    let file = File::parse(&stripped).unwrap();
+    for cut in (0..both.len()).step_by(4001) {
+        let _ = Runtime::of_archive(&file, &both[..cut]);
+    }
+    let tables = (0..0x100).chain((0x100..both.len()).step_by(397));
+    for at in tables.filter(|at| both[*at] != 0xff) {
+        let mut broken = both.clone();
+        broken[at] = 0xff;
+        fuzz::archive(&broken);
+    }
+}
+
 /// Cut off anywhere, and each byte of the tables changed.
 #[test]
 fn broken_files() {

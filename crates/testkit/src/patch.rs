@@ -27,3 +27,13 @@ pub fn object(data: &[u8]) {
         }
     }
 }
+
+/// Any bytes as an archive, and as the program that was linked with it: what is found lies in the program.
+pub fn archive(data: &[u8]) {
+    for member in cushim_patch::archive::members(data) {
+        let Ok(program) = File::parse(member) else { continue };
+        if let Some(runtime) = Runtime::of_archive(&program, data) {
+            let _ = Plan::new(&program, &runtime, "node", |_| Some(1));
+        }
+    }
+}

@@ -223,6 +223,10 @@ pub fn missing(library: &Path) -> Option<Error> {
 /// A file of symbols by its full path, since the program may change its folder. Errors: it is no ELF file, or has
 /// no symbols.
 pub fn symbols(file: &Path) -> Result<PathBuf, Error> {
+    // Whether it tells a runtime's functions is seen when the program is loaded.
+    if is_archive(file) {
+        return std::path::absolute(file).map_err(|e| Error::io("find", file, e));
+    }
     let read = elf::read(file)?;
     if read.stripped {
         return Err(Error::Foreign {
@@ -232,6 +236,14 @@ pub fn symbols(file: &Path) -> Result<PathBuf, Error> {
         });
     }
     std::path::absolute(file).map_err(|e| Error::io("find", file, e))
+}
+
+/// Whether it is an archive, as libcudart_static.a is.
+fn is_archive(file: &Path) -> bool {
+    use std::io::Read as _;
+    let mut begin = [0; 8];
+    std::fs::File::open(file).is_ok_and(|mut file| file.read_exact(&mut begin).is_ok())
+        && begin == *b"!<arch>\n"
 }
 
 impl Cuda {

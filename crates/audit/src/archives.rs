@@ -1,0 +1,38 @@
+//! Archives of a static runtime (`libcudart_static.a`), by which the functions of a stripped one are found.
+//!
+//! Owns: where they are looked for: what the user names, the wheels beside the library, toolkits. Must not know: what is in them.
+
+use std::path::{Path, PathBuf};
+
+use cushim_patch::archive::MAGIC;
+
+use crate::map::Mapping;
+use crate::say;
+
+const NAME: &str = "libcudart_static.a";
+/// How many folders up from the library its wheels are: `nvidia/curand/lib/`, `cupy/.data/lib/`, `torch/lib/`.
+const UP: usize = 4;
+/// Where NVIDIA's wheels for CUDA 12 and 13 have it below `site-packages`, and below `site-packages/nvidia`.
+const WHEELS: [&str; 5] =
+    ["", "cuda_runtime/lib", "nvidia/cuda_runtime/lib", "cu13/lib", "nvidia/cu13/lib"];
+/// Where a toolkit has it.
+const TOOLKIT: [&str; 3] = ["lib64", "lib", "targets/x86_64-linux/lib"];
+
+/// Those that there are for the library at `path`, the likeliest first.
+pub fn archives(path: &Path) -> impl Iterator<Item = Mapping> {
+    let is_archive = |mapping: &Mapping| mapping.bytes().starts_with(MAGIC);
+    places(path).into_iter().filter_map(move |place| Mapping::open(&place).filter(is_archive))
+}
+
+fn places(path: &Path) -> Vec<PathBuf> {
+    let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
+    let named = variable("CUSHIM_CUDART_STATIC").map(PathBuf::from);
+    let wheels = path.ancestors().skip(1).take(UP).flat_map(|folder| {
+        WHEELS.iter().map(|wheel| folder.join(wheel).join(NAME)).collect::<Vec<_>>()
+    });
+    let toolkits = [variable("CUDA_HOME"), variable("CUDA_PATH"), Some("/usr/local/cuda".into())];
+    let toolkits = toolkits.into_iter().flatten().flat_map(|toolkit| {
+        TOOLKIT.iter().map(|folder| Path::new(&toolkit).join(folder).join(NAME)).collect::<Vec<_>>()
+    });
+    named.into_iter().chain(say::symbols()).chain(wheels).chain(toolkits).collect()
+}
