@@ -8,10 +8,16 @@ use std::fmt::{Display, Write};
 #[derive(Debug)]
 pub struct Object(String);
 
+impl Default for Object {
+    fn default() -> Object {
+        Object("{".into())
+    }
+}
+
 impl Object {
     /// Without fields.
     pub fn new() -> Object {
-        Object("{".into())
+        Object::default()
     }
 
     fn name(&mut self, name: &str) {

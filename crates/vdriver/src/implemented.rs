@@ -209,9 +209,9 @@ pub(super) use super::stream::api::{
     cuStreamCreateWithPriority, cuStreamDestroy, cuStreamDestroy_v2, cuStreamGetAttribute,
     cuStreamGetAttribute_ptsz, cuStreamGetCtx, cuStreamGetCtx_ptsz, cuStreamGetCtx_v2,
     cuStreamGetCtx_v2_ptsz, cuStreamGetDevice, cuStreamGetDevice_ptsz, cuStreamGetFlags,
-    cuStreamGetFlags_ptsz, cuStreamGetId, cuStreamGetId_ptsz, cuStreamGetPriority,
-    cuStreamGetPriority_ptsz, cuStreamQuery, cuStreamQuery_ptsz, cuStreamSetAttribute,
-    cuStreamSetAttribute_ptsz, cuStreamSynchronize, cuStreamSynchronize_ptsz,
+    cuStreamGetFlags_ptsz, cuStreamGetGreenCtx, cuStreamGetId, cuStreamGetId_ptsz,
+    cuStreamGetPriority, cuStreamGetPriority_ptsz, cuStreamQuery, cuStreamQuery_ptsz,
+    cuStreamSetAttribute, cuStreamSetAttribute_ptsz, cuStreamSynchronize, cuStreamSynchronize_ptsz,
 };
 pub(super) use super::stream::callback::{
     cuLaunchHostFunc, cuLaunchHostFunc_ptsz, cuLaunchHostFunc_v2, cuLaunchHostFunc_v2_ptsz,

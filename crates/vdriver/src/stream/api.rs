@@ -112,6 +112,12 @@ fn copy_attributes(to: abi::Stream, from: abi::Stream) -> Result<(), i32> {
 }
 
 entry! {
+    // A stream that belongs to none has a null one, and here all are such.
+    fn cuStreamGetGreenCtx (hStream: Stream, phCtx: Out<Ptr>) {
+        resolve_anywhere(hStream)?;
+        give(phCtx, Ptr(0))
+    }
+
     fn cuStreamCreate (phStream: Out<Stream>, flags: Flags) {
         create(phStream, flags.0, LEAST)
     }
