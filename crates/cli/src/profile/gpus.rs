@@ -94,7 +94,9 @@ impl Gpu {
         let (registers, shared) = (registers.min(REGISTERS), shared.min(1 << 32));
         let own = (registers * 32).next_multiple_of(PORTION).max(PORTION);
         let with_registers = REGISTERS / own / SCHEDULERS * SCHEDULERS;
-        let bytes = (shared + u64::from(self.reserved)).next_multiple_of(128);
+        // In portions of 128 bytes where blocks have some of their own (from sm_80 on), before of 256.
+        let portion = if self.reserved == 0 { 256 } else { 128 };
+        let bytes = (shared + u64::from(self.reserved)).next_multiple_of(portion);
         let room = u64::from(self.shared_kib) << 10;
         let limits = [
             ("warps", u64::from(self.warps) / warps),
@@ -123,6 +125,8 @@ mod tests {
         assert_eq!(of(128, 32, 48 << 10), (4, 16, "shared memory"));
         assert_eq!(of(32, 16, 0), (32, 32, "blocks"));
         assert_eq!(of(1024, 255, 0).0, 0);
+        let old = Gpu::named("sm_70").unwrap().occupancy(32, 16, 3200);
+        assert_eq!((old.blocks, old.limit), (29, "shared memory"), "3,200 bytes take 3,328");
         assert_eq!(Gpu::named("h200").map(|gpu| gpu.bandwidth), Some(4800));
         assert!(Gpu::named("sm_10").is_none());
     }
