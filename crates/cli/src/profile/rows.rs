@@ -136,13 +136,24 @@ fn on(kernel: &Kernel, figures: Figures<'_>, gpu: &Gpu) -> Vec<Row> {
             ),
         ));
     }
-    let [arithmetic, memory] = figures.least(gpu).map(|seconds| seconds * 1e6);
+    let [arithmetic, memory] = figures.least(gpu);
     let bound = if arithmetic > memory { "arithmetic" } else { "memory" };
+    let [arithmetic, memory] = [arithmetic, memory].map(nanoseconds);
     all.push((
         "roofline",
-        format!(
-            "bound by {bound}: at least {arithmetic:.3} us of arithmetic, {memory:.3} us of memory"
-        ),
+        format!("bound by {bound}: at least {arithmetic} ns of arithmetic, {memory} ns of memory"),
     ));
     all
+}
+
+/// Seconds as nanoseconds, with three digits where there are less than 100: a small kernel takes less than one.
+fn nanoseconds(seconds: f64) -> String {
+    let ns = seconds * 1e9;
+    let digits = match ns {
+        ns if ns == 0.0 || ns >= 99.95 => 0,
+        ns if ns >= 9.995 => 1,
+        ns if ns >= 0.9995 => 2,
+        _ => 3,
+    };
+    format!("{ns:.digits$}")
 }
