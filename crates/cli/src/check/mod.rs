@@ -23,7 +23,7 @@ pub use text::report as text;
 
 use cushim_names::Foreign as _;
 
-use crate::launch::{self, Backend, BackendArgs, Ending, Environment, Fmad, Held, Signals, Told};
+use crate::launch::{self, Ending, Environment, Fmad, Watched};
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim check`.
@@ -167,38 +167,18 @@ Exit status: the program's own; STATUS of --error-exitcode if that is 0 and some
 
 /// Runs the command, and reports.
 pub fn run(args: CheckArgs) -> Outcome {
-    launch::untouched(&args.command)?;
-    environ::warn_of_unknown();
-    let backend = BackendArgs {
-        backend: Some(Backend::Cpu),
-        symbols: args.symbols.clone(),
-        fmad: args.fmad,
-        ..BackendArgs::default()
-    };
-    let cuda = backend.resolve(args.lib.as_deref(), Backend::Cpu)?;
+    let (symbols, lib) = (&args.symbols, args.lib.as_deref());
+    let watched = Watched::new(&args.command, symbols, args.fmad, lib)?;
     let mut known = Suppressions::default();
     for file in &args.suppressions {
         let read = Suppressions::read(file);
         known.extend(read.map_err(|e| Error::Usage(e.to_string().shown().to_string()))?);
     }
-    let mut outputs = Vec::new();
-    // What cannot be written is known before the program runs.
-    for path in args.outputs().into_iter().flatten() {
-        let path = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
-        launch::make_folder(&path)?;
-        File::create(&path).map_err(|e| Error::io("write", &path, e))?;
-        outputs.push(path);
-    }
-    let place = Told::new("check")?;
-    let mut environment = cuda.environment(Some(&args.command[0]));
-    environment.extend(args.variables(&place.file, known.need_stacks()));
-    environment.push(("CUSHIM_EVENTS", "none".into()));
-    environment.push((environ::LAUNCHER, launch::run_id().into()));
-    let mut signals = Signals::block();
-    let held = Held::fork(&args.command, &environment, &signals)?;
-    let ending = held.release()?.wait(&mut signals, &mut || {});
-    signals.release_keyboard();
-    let mut report = gather(&place.read()?);
+    let outputs = args.outputs().into_iter().flatten().map(|path| launch::output(path));
+    let outputs: Vec<PathBuf> = outputs.collect::<Result<_, _>>()?;
+    let stacks = known.need_stacks();
+    let (ending, told) = watched.run("check", |file| args.variables(file, stacks))?;
+    let mut report = gather(&told);
     known.apply(&mut report);
     args.write(&report, &outputs)?;
     Ok(match ending {

@@ -15,6 +15,7 @@ mod signals;
 mod size;
 mod slots;
 mod told;
+mod watched;
 mod why;
 mod window;
 
@@ -40,6 +41,7 @@ pub use redirect::RedirectArgs;
 pub use signals::Signals;
 pub use size::parse as size;
 pub use told::Told;
+pub use watched::{Watched, output};
 pub use why::explain;
 pub use window::WindowArgs;
 

@@ -12,7 +12,7 @@ mod rows;
 mod text;
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub use json::report as json;
 pub use text::report as text;
 
 use crate::check::pattern;
-use crate::launch::{self, Backend, BackendArgs, Environment, Fmad, Held, Signals, Told};
+use crate::launch::{self, Environment, Fmad, Watched};
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim profile`.
@@ -101,31 +101,17 @@ Exit status: the program's own. 125 if cushim itself fails, 126 if the program c
 
 /// Runs the command, and reports.
 pub fn run(args: ProfileArgs) -> Outcome {
-    launch::untouched(&args.command)?;
-    environ::warn_of_unknown();
     let gpu = Gpu::named(&args.gpu).ok_or_else(|| {
         Error::Usage(format!("--for: unknown GPU '{}'; known: {}", args.gpu, Gpu::names()))
     })?;
-    let backend = BackendArgs {
-        backend: Some(Backend::Cpu),
-        symbols: args.symbols.clone(),
-        fmad: args.fmad,
-        ..BackendArgs::default()
-    };
-    let cuda = backend.resolve(args.lib.as_deref(), Backend::Cpu)?;
-    let outputs = [&args.log_file, &args.json, &args.html].map(|path| path.as_deref().map(made));
+    let (symbols, lib) = (&args.symbols, args.lib.as_deref());
+    let watched = Watched::new(&args.command, symbols, args.fmad, lib)?;
+    let outputs =
+        [&args.log_file, &args.json, &args.html].map(|path| path.as_deref().map(launch::output));
     let [log, json, html] = outputs.map(Option::transpose);
     let (log, as_json, as_html) = (log?, json?, html?);
-    let place = Told::new("profile")?;
-    let mut environment = cuda.environment(Some(&args.command[0]));
-    environment.extend(args.variables(&place.file, &gpu));
-    environment.push(("CUSHIM_EVENTS", "none".into()));
-    environment.push((environ::LAUNCHER, launch::run_id().into()));
-    let mut signals = Signals::block();
-    let held = Held::fork(&args.command, &environment, &signals)?;
-    let ending = held.release()?.wait(&mut signals, &mut || {});
-    signals.release_keyboard();
-    let profile = gather(&place.read()?);
+    let (ending, told) = watched.run("profile", |file| args.variables(file, &gpu))?;
+    let profile = gather(&told);
     let text = text::report(&profile, &gpu, args.lines);
     match log {
         Some(path) => write(&path, &text)?,
@@ -139,14 +125,6 @@ pub fn run(args: ProfileArgs) -> Outcome {
         write(&path, &html::report(&profile, &gpu))?;
     }
     Ok(ending.end())
-}
-
-/// A file that is there: what cannot be written is known before the program runs.
-fn made(path: &Path) -> Result<PathBuf, Error> {
-    let path = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
-    launch::make_folder(&path)?;
-    File::create(&path).map_err(|e| Error::io("write", &path, e))?;
-    Ok(path)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Error> {

@@ -1,0 +1,70 @@
+//! Runs a program on the CPU for a tool that looks at its kernels, and hands over what its processes told.
+//!
+//! Owns the way from the options to the program's end, and files that are to be writable before it begins. Must not know what
+//! is told, or what is written.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::{Backend, BackendArgs, Cuda, Ending, Environment, Fmad, Held, Signals, Told, run_id};
+use crate::{Error, environ};
+
+/// A program that is to run on the CPU, whose libraries are there.
+pub struct Watched<'a> {
+    command: &'a [OsString],
+    cuda: Cuda,
+}
+
+impl<'a> Watched<'a> {
+    /// The program and its arguments, by `cushim run --backend cpu` with these options.
+    ///
+    /// # Errors
+    /// What of cushim is missing, or that the program is one that must not be preloaded into.
+    pub fn new(
+        command: &'a [OsString],
+        symbols: &[PathBuf],
+        fmad: Option<Fmad>,
+        lib: Option<&Path>,
+    ) -> Result<Watched<'a>, Error> {
+        super::untouched(command)?;
+        environ::warn_of_unknown();
+        let symbols = symbols.to_vec();
+        let backend = Some(Backend::Cpu);
+        let backend = BackendArgs { backend, symbols, fmad, ..BackendArgs::default() };
+        Ok(Watched { command, cuda: backend.resolve(lib, Backend::Cpu)? })
+    }
+
+    /// Runs it to its end. `variables` says what its processes are given besides, who tell into the file that it gets; `tool` is
+    /// in that file's name.
+    ///
+    /// # Errors
+    /// That the program cannot be run, or that the file cannot be written or read.
+    pub fn run(
+        self,
+        tool: &str,
+        variables: impl FnOnce(&Path) -> Environment,
+    ) -> Result<(Ending, Vec<u8>), Error> {
+        let place = Told::new(tool)?;
+        let mut environment = self.cuda.environment(Some(&self.command[0]));
+        environment.extend(variables(&place.file));
+        environment.push(("CUSHIM_EVENTS", "none".into()));
+        environment.push((environ::LAUNCHER, run_id().into()));
+        let mut signals = Signals::block();
+        let held = Held::fork(self.command, &environment, &signals)?;
+        let ending = held.release()?.wait(&mut signals, &mut || {});
+        signals.release_keyboard();
+        Ok((ending, place.read()?))
+    }
+}
+
+/// A file that is there: what cannot be written is known before the program runs.
+///
+/// # Errors
+/// That it, or its folder, cannot be made.
+pub fn output(path: &Path) -> Result<PathBuf, Error> {
+    let path = std::path::absolute(path).map_err(|e| Error::io("find", path, e))?;
+    super::make_folder(&path)?;
+    File::create(&path).map_err(|e| Error::io("write", &path, e))?;
+    Ok(path)
+}
