@@ -10,7 +10,7 @@ mod suppress;
 mod text;
 
 use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
