@@ -4,7 +4,8 @@
    Records have the sizes of CUDA 13.5. STUB_CUPTI_REFUSE=N: enabling kind N fails;
    STUB_CUPTI_TAKEN: there is a subscriber already; STUB_CUPTI_OLD: no clock but the
    real-time one, as before CUDA 11.6; STUB_CUPTI_DROPPED=N;
-   STUB_CUPTI_STEP=N: a call's number is N more than that of the one before. */
+   STUB_CUPTI_STEP=N: a call's number is N more than that of the one before;
+   STUB_CUPTI_STALE: a graph's second node has times of a second before, as one that did not run. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -112,6 +113,7 @@ static void done(const struct stub_work *w, int count) {
         if (!on[w->kind]) continue;
         at = record(&work, w->kind);
         uint64_t begin = now();
+        if (i && w->graph_node && getenv("STUB_CUPTI_STALE")) begin -= 1000000000;
         int ids = w->kind == KERNEL ? 40 : 32;
         PUT(uint64_t, 16, begin);
         PUT(uint64_t, 24, begin + w->ns);

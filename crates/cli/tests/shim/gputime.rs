@@ -159,6 +159,19 @@ fn records_that_come_too_late_are_counted() {
     }
 }
 
+/// A record of a node that did not run has times of before: it is no work of that launch, and the trace says so.
+#[test]
+fn records_of_nodes_that_did_not_run_are_counted() {
+    let lab = Lab::new();
+    for how in [how(), how().with("STUB_CUPTI_OLD", "1")] {
+        let ran = ran(&lab, &how.with("STUB_CUPTI_STALE", "1"));
+        let (work, calls, notes) = read(&ran.traces[0].path);
+        assert!(notes[0].contains(" 3 records of CUPTI are of nodes of graphs"), "{notes:?}");
+        let of_graphs = work.iter().filter(|(_, _, gpu, _)| calls[&gpu.link].1 == "cuGraphLaunch");
+        assert_eq!((work.len(), of_graphs.count()), (80 + 8 + 3, 3));
+    }
+}
+
 /// Off by default: nothing is loaded, no event is longer.
 #[test]
 fn off_by_default() {

@@ -10,7 +10,10 @@
 
 use std::ffi::{CStr, c_char, c_void};
 
-use super::told;
+use cushim_abi::work::Work;
+use cushim_trace::clock;
+
+use super::{begun, told};
 use crate::thread;
 
 /// `CUPTI_CB_DOMAIN_DRIVER_API`.
@@ -59,6 +62,10 @@ pub unsafe fn ask(
         if status != 0 {
             return Err((status, "cuptiEnableCallback"));
         }
+        // SAFETY: as above.
+        if launches_graph(unsafe { CStr::from_ptr(text) }) {
+            begun::graph(call);
+        }
     }
     Ok(())
 }
@@ -67,8 +74,12 @@ fn puts_work(name: &CStr) -> bool {
     WORK.iter().any(|begin| name.to_bytes().starts_with(begin))
 }
 
+fn launches_graph(name: &CStr) -> bool {
+    cushim_abi::DRIVER.iter().any(|f| f.work == Work::Graph && f.name.as_bytes() == name.to_bytes())
+}
+
 /// The driver was called, or answers. What comes from a call that is not recorded stays without a link.
-extern "C" fn called(_: *mut c_void, domain: u32, _: u32, data: *const c_void) {
+extern "C" fn called(_: *mut c_void, domain: u32, call: u32, data: *const c_void) {
     if domain != DRIVER || data.is_null() {
         return;
     }
@@ -80,7 +91,11 @@ extern "C" fn called(_: *mut c_void, domain: u32, _: u32, data: *const c_void) {
         }
         let link = thread::link();
         if link != 0 {
-            told::tell(data.byte_add(NUMBER).cast::<u32>().read(), link);
+            let number = data.byte_add(NUMBER).cast::<u32>().read();
+            told::tell(number, link);
+            if begun::is_graph(call) {
+                begun::tell(number, clock::clock_ns(libc::CLOCK_MONOTONIC));
+            }
         }
     }
 }
@@ -131,5 +146,6 @@ mod tests {
             assert_eq!(ask(subscribe, enable, name), Ok(()));
         }
         assert_eq!(*ENABLED.lock().unwrap_or_else(|broken| broken.into_inner()), [3, 5, 7]);
+        assert!([3, 5].iter().all(|call| !begun::is_graph(*call)) && begun::is_graph(7));
     }
 }

@@ -14,6 +14,7 @@
 //!
 //! Must not know: how a call is recorded.
 
+mod begun;
 mod buffers;
 mod callback;
 mod cupti;

@@ -17,6 +17,7 @@ use cushim_trace::layout::*;
 use cushim_trace::meta;
 use cushim_trace::recorder::Recorder;
 
+use super::begun;
 use super::source::note;
 use super::told::{self, Told, kernel_of};
 use crate::life::{self, Global};
@@ -47,6 +48,8 @@ struct Matcher {
     dropped: usize,
     /// Records that came so late that their calls were forgotten.
     replaced: usize,
+    /// Records of nodes with times of before their graph's launch.
+    early: usize,
 }
 
 /// CUPTI's clock.
@@ -112,9 +115,9 @@ pub fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
 pub fn finish() {
     let missing = MATCHER.lock().ok().and_then(|mut matcher| {
         let matcher = matcher.as_mut()?;
-        Some((std::mem::take(&mut matcher.dropped), std::mem::take(&mut matcher.replaced)))
+        Some([&mut matcher.dropped, &mut matcher.replaced, &mut matcher.early].map(std::mem::take))
     });
-    let Some((dropped, replaced)) = missing else { return };
+    let Some([dropped, replaced, early]) = missing else { return };
     if dropped > 0 {
         note(Level::Warn, &format!("--gpu-time: CUPTI had no room for {dropped} records"));
     }
@@ -122,6 +125,12 @@ pub fn finish() {
         let calls = told::ENTRIES;
         let text = format!(
             "--gpu-time: {replaced} records of CUPTI came more than {calls} calls after theirs; their work has no GPU time"
+        );
+        note(Level::Warn, &text);
+    }
+    if early > 0 {
+        let text = format!(
+            "--gpu-time: {early} records of CUPTI are of nodes of graphs, with times before the graph's launch; such a node did not run, or its work has no GPU time"
         );
         note(Level::Warn, &text);
     }
@@ -188,6 +197,14 @@ impl Matcher {
 
     /// Work of a call. That of calls that are not recorded has no link.
     fn work(&mut self, out: &Out<'_>, body: GpuBody) {
+        let own_clock = OWN_CLOCK.load(Ordering::Relaxed);
+        if body.graph_node != 0
+            && body.end_ns != 0
+            && begun::precedes(body.correlation, body.start_ns, own_clock)
+        {
+            self.early += 1;
+            return;
+        }
         match told::of(body.correlation) {
             Told::Link(link) => self.store(out, body, link),
             Told::Replaced => self.replaced += 1,

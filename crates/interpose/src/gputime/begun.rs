@@ -1,0 +1,87 @@
+//! When launches of graphs began, by CUPTI's numbers of them.
+//!
+//! CUPTI has a record of each kernel node of a graph. That of a node which a kernel turned off has times of before: 1.65 s
+//! before the launch in one case (measured on an H100, driver 580, CUPTI of CUDA 13.0, `device_nodes` of c-tests). So work of
+//! a graph that is timed before its launch did not run then.
+//!
+//! Owns: the table of the latest launches. Threads enter what they call, without a lock; one thread looks up.
+//! Must not know: what work is, and what becomes of it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// So many launches of graphs are known at a time; work of one that is forgotten is taken as it is told.
+const ENTRIES: usize = 1 << 16;
+/// How far two clocks may be apart: CUPTI lays the GPU's onto ours.
+const EARLY_NS: u64 = 50_000;
+/// The same where CUPTI's times are those since 1970, which are compared with ours at another moment.
+const EARLY_REALTIME_NS: u64 = 5_000_000;
+
+/// Time, and time and number together: half of one store and half of another fit no number.
+type Entry = [AtomicU64; 2];
+
+static BEGUN: [Entry; ENTRIES] = [const { [const { AtomicU64::new(0) }; 2] }; ENTRIES];
+
+/// CUPTI's numbers of functions that launch graphs, a bit each; the driver has 800 functions.
+static GRAPHS: [AtomicU64; 64] = [const { AtomicU64::new(0) }; 64];
+
+/// The driver's function with this number of CUPTI's launches graphs.
+pub fn graph(function: u32) {
+    if let Some(bits) = GRAPHS.get(function as usize / 64) {
+        bits.fetch_or(1 << (function % 64), Ordering::Relaxed);
+    }
+}
+
+/// Whether [`graph`] was said of it.
+pub fn is_graph(function: u32) -> bool {
+    let bits = GRAPHS.get(function as usize / 64).map_or(0, |bits| bits.load(Ordering::Relaxed));
+    bits & 1 << (function % 64) != 0
+}
+
+/// CUPTI's call `number`, which launches a graph, begins at `ns` of the monotonic clock.
+pub fn tell(number: u32, ns: u64) {
+    if let Some([place, beside]) = BEGUN.get(number as usize % ENTRIES) {
+        place.store(ns, Ordering::Relaxed);
+        beside.store(check(number, ns), Ordering::Relaxed);
+    }
+}
+
+/// Whether work of call `number` that began at `ns` of the monotonic clock was there before the call. `own_clock`: CUPTI took
+/// its times from that clock.
+pub fn precedes(number: u32, ns: u64, own_clock: bool) -> bool {
+    let Some([place, beside]) = BEGUN.get(number as usize % ENTRIES) else { return false };
+    let (begun, beside) = (place.load(Ordering::Relaxed), beside.load(Ordering::Relaxed));
+    let early = if own_clock { EARLY_NS } else { EARLY_REALTIME_NS };
+    begun != 0 && beside == check(number, begun) && ns.saturating_add(early) < begun
+}
+
+/// Differs for two numbers with the same time, and for two times with the same number.
+fn check(number: u32, ns: u64) -> u64 {
+    ns ^ (u64::from(number) << 32) ^ u64::MAX
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_before_its_launch_is_told_from_work_behind_it() {
+        let (number, at) = (91_000, 7_000_000_000);
+        assert!(!precedes(number, 1, true), "no such launch");
+        tell(number, at);
+        for (ns, own, rightly) in [
+            (at + 1, true, false),
+            (at - EARLY_NS, true, false),
+            (at - EARLY_NS - 1, true, true),
+            (at - EARLY_NS - 1, false, false),
+            (at - EARLY_REALTIME_NS - 1, false, true),
+            (1, true, true),
+        ] {
+            assert_eq!(precedes(number, ns, own), rightly, "{ns} {own}");
+        }
+        // The same entry, another launch.
+        let later = number + ENTRIES as u32;
+        assert!(!precedes(later, 1, true));
+        tell(later, at);
+        assert!(!precedes(number, 1, true) && precedes(later, 1, true));
+    }
+}
