@@ -77,7 +77,8 @@ class Nvcc:
     def arch_for(self, program):
         """The architecture asked for, or a later one that the program needs."""
         least = program.options.get("arch", self.arch)
-        number = [int(re.sub(r"\D", "", arch)) for arch in (self.arch, least)]
+        # sm_90a has all that sm_90 has, and what no later device has.
+        number = [(int(re.sub(r"\D", "", arch)), arch.endswith("a")) for arch in (self.arch, least)]
         return self.arch if number[0] >= number[1] else least
 
     def arch_flag(self, arch):

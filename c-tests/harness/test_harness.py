@@ -10,6 +10,7 @@ import stat
 import tempfile
 import unittest
 
+import build
 import gputime
 import launches
 import programs
@@ -259,6 +260,14 @@ class Table(unittest.TestCase):
             file.write("vecadd a reason alone\n")
             file.flush()
             self.assertRaises(SystemExit, programs.known_on_cpu, file.name)
+
+    def test_the_architecture_is_the_later_one_and_that_of_one_device_alone(self):
+        program = programs.programs(["tensor_wgmma"])[0]
+        self.assertEqual(program.options["arch"], "sm_90a")
+        nvcc = build.Nvcc.__new__(build.Nvcc)
+        for asked, used in (("sm_75", "sm_90a"), ("sm_90", "sm_90a"), ("sm_90a", "sm_90a"), ("sm_120", "sm_120")):
+            nvcc.arch = asked
+            self.assertEqual(nvcc.arch_for(program), used)
 
     def test_lists_hold_for_majors(self):
         self.assertEqual([programs.major(t) for t in ("11.8", "12.4", "clang", "13.5")], [11, 12, 12, 13])
