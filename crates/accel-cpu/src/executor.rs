@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use cushim_ptx::exec::{Fault, Launch, Memory as _};
+use cushim_ptx::exec::{Fault, KernelLaunch, Memory as _};
 use cushim_ptx_jit::Arena;
 
 use super::bulk;
@@ -217,7 +217,7 @@ fn part<'h>(
 ) -> Result<(), Failure> {
     let unknown = || Failure::Launch("the module has no such kernel".into());
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
-    let launch = Launch {
+    let launch = KernelLaunch {
         module: &code.module,
         kernel: *code.functions.get(dispatch.kernel).ok_or_else(unknown)?,
         globals: &code.globals,

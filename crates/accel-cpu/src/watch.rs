@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use cushim_accel::Dispatch;
-use cushim_check::{Launch, Launched, Tool};
+use cushim_check::{CheckedLaunch, Launched, Tool};
 use cushim_profile::{Profile, Profiler};
 use cushim_ptx::exec::{Fault, Watch};
 use cushim_ptx_jit::Checked;
@@ -82,7 +82,7 @@ pub fn count(profiler: &Arc<Profiler>, dispatch: &Dispatch) -> Option<Looks> {
         block: dispatch.block,
         dynamic_shared: dispatch.dynamic_shared,
     };
-    let launch = || cushim_profile::Launch::new(profiler.clone(), of);
+    let launch = || cushim_profile::CountedLaunch::new(profiler.clone(), of);
     profiler.counts(name).then(|| Looks::Counts(Profile(Arc::new(launch()))))
 }
 
@@ -103,6 +103,6 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
         trail: dispatch.trail.clone(),
         stream: dispatch.stream,
     };
-    let launch = Launch { checker, of: Arc::new(launched), reported };
+    let launch = CheckedLaunch { checker, of: Arc::new(launched), reported };
     Some(Looks::Checks(cushim_check::Looks(Arc::new(launch))))
 }

@@ -306,8 +306,8 @@ pub unsafe fn wrap_hip_pointer(home: &'static Home, symbol: &CStr, out: usize) {
     let found = unsafe { to.read_unaligned() };
     let wanted = symbol.to_bytes();
     let mut sites = home.hip.iter().filter(|site| {
-        let name = site.name.to_bytes();
-        name == wanted || name.strip_suffix(b"_spt") == Some(wanted)
+        cushim_abi::function(site.id)
+            .is_some_and(|f| [f.name, f.manual].iter().any(|name| name.as_bytes() == wanted))
     });
     if let Some(site) = sites.find(|site| site.real() as usize == found) {
         // SAFETY: as the caller promises; the program's own place.
