@@ -92,7 +92,7 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>()?;
     let kernel = *code.functions.get(dispatch.kernel)?;
     let name = &code.module.functions.get(kernel as usize)?.name;
-    // What was queued behind a launch that failed would not run on a GPU, and reads what that one has not written.
+    // A GPU would not run a launch that is queued behind one that failed; it reads what the failed one did not write.
     let reported = checker.reports_on(name) && !checker.is_broken();
     let sides = dispatch.cluster.unwrap_or([1; 3]).map(u64::from);
     let launched = Launched {

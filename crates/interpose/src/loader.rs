@@ -269,7 +269,7 @@ fn wrap(home: &'static Home, name: &CStr, found: *mut c_void) -> *mut c_void {
     }
     let Some(object) = elf::object_at(found as usize) else { return found };
     let site = if let Some(site) = home.driver_site(name) {
-        // A library that has this name but not the driver's way in is something else.
+        // A library with this name but without `cuInit` is not the driver.
         let is_driver = object.symbol(c"cuInit", Version::Any).is_some();
         is_driver.then_some(site)
     } else if let Some(site) = home.offload_site(name) {

@@ -207,7 +207,7 @@ impl CheckArgs {
         let text = text::report(report, self.print_limit);
         match self.log_file {
             Some(_) => put(true, &|| text.clone())?,
-            // A closed stderr is nobody's concern.
+            // A write error on a closed stderr is ignored.
             None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
         }
         if self.json.is_some() {

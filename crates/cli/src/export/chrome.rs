@@ -257,7 +257,7 @@ impl<W: Write> Sink for Chrome<W> {
             pid: meta.process.pid,
             tid: event.tid,
             ts: Micros(begin),
-            // A call that never came back has no end: it is as long as nothing, and says so.
+            // A call that never returned has no end: its length is 0, and an argument says so.
             dur: (ph == "X").then_some(Micros(event.call_ns.unwrap_or(0))),
             s: (ph == "i").then_some("p"),
             args,

@@ -158,7 +158,7 @@ impl RecordArgs {
         if classes.contains("nvtx") {
             match slots::claim(slots::NVTX, cuda.shim(), "--events nvtx") {
                 Ok(value) => set.push((slots::NVTX, value)),
-                // Who asked for everything gets what there is.
+                // `all` takes the classes that can be had.
                 Err(error) if classes.is_all() => complain(&error.to_string()),
                 Err(error) => return Err(error),
             }

@@ -97,7 +97,7 @@ pub fn run(args: ProfileArgs) -> Outcome {
     let text = text::report(&profile, &gpu, args.lines);
     match log {
         Some(path) => write(&path, &text)?,
-        // A closed stderr is nobody's concern.
+        // A write error on a closed stderr is ignored.
         None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
     }
     if let Some(path) = as_json {

@@ -137,12 +137,12 @@ pub fn run(args: TraceArgs) -> Outcome {
         None => Box::new(WholeLines::new(io::stderr())),
     };
     options.root = Some(pid);
-    // Who asked for them is told in a note why there are none.
+    // A user who asked for launches gets a note that says why there are none.
     options.may_time_gpu =
         args.record.gpu_time.is_none() && matches!(cuda.backend, Backend::Native | Backend::Driver);
     options.summary &= output.is_some() || rank.prints();
     let explain = rank.prints() && options.format == Format::Text || output.is_some();
-    // Who did not ask for launches misses none.
+    // A user who did not ask for launches misses none.
     let explain = explain && options.classes.contains("launch");
     let run = Run { argv: words(&args.program.command), host: host(), rank: rank.number };
     let folder = spool.path().to_owned();
