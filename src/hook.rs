@@ -62,13 +62,7 @@ macro_rules! hook_body {
     }};
     (@$face:ident observe $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
         use cushim_interpose::{observe, record::slots::MOST_WORDS};
-        #[allow(unused_mut)]
-        let mut words = [0u64; MOST_WORDS];
-        let at = 0usize;
-        $(let at = at + observe::put(&mut words, at, $arg);)*
-        let here = 0u8;
-        // SAFETY: the call's own arguments, which are there until it has come back.
-        let call = unsafe { observe::begin($site, (&raw const here).addr(), words, at) };
+        let call = hook_body!(@begin $site, 0, ($($arg: $type),*));
         // SAFETY: forwarded as it came.
         let status = unsafe { $real($($arg),*) };
         if let Some(call) = call {
@@ -87,24 +81,42 @@ macro_rules! hook_body {
     // What it answers is no status but a value, which stands behind the arguments.
     (@$face:ident value $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
         use cushim_interpose::{observe, record::slots::MOST_WORDS};
-        let mut words = [0u64; MOST_WORDS];
-        let at = 0usize;
-        $(let at = at + observe::put(&mut words, at, $arg);)*
-        let here = 0u8;
-        // SAFETY: the call's own arguments, which are there until it has come back.
-        let call = unsafe { observe::begin($site, (&raw const here).addr(), words, at + 1) };
+        const AT: usize = 0 $(+ <$type as cushim_abi::types::Arg>::WORDS)*;
+        let call = hook_body!(@begin $site, 1, ($($arg: $type),*));
         // SAFETY: forwarded as it came.
         let answer = unsafe { $real($($arg),*) };
         if let Some(call) = call {
             let mut outs = [None; MOST_WORDS];
             let mut word = [0u64; MOST_WORDS];
             observe::put(&mut word, 0, answer);
-            if let Some(out) = outs.get_mut(at) {
+            if let Some(out) = outs.get_mut(AT) {
                 *out = word.first().copied();
             }
             observe::end(call, 0, outs);
         }
         answer
+    }};
+    // It answers nothing, or what is neither a status nor of interest.
+    (@$face:ident record $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {{
+        use cushim_interpose::{observe, record::slots::MOST_WORDS};
+        let call = hook_body!(@begin $site, 0, ($($arg: $type),*));
+        // SAFETY: forwarded as it came.
+        let answer = unsafe { $real($($arg),*) };
+        if let Some(call) = call {
+            observe::end(call, 0, [None; MOST_WORDS]);
+        }
+        answer
+    }};
+    // Records the beginning of the call, with so many words behind its arguments.
+    (@begin $site:expr, $more:literal, ($($arg:ident : $type:ty),*)) => {{
+        use cushim_interpose::{observe, record::slots::MOST_WORDS};
+        #[allow(unused_mut)]
+        let mut words = [0u64; MOST_WORDS];
+        let at = 0usize;
+        $(let at = at + observe::put(&mut words, at, $arg);)*
+        let here = 0u8;
+        // SAFETY: the call's own arguments, which are there until it has come back.
+        unsafe { observe::begin($site, (&raw const here).addr(), words, at + $more) }
     }};
     (@$face:ident ($handler:ident) $site:expr, $real:ident, ($($arg:ident : $type:ty),*)) => {
         // SAFETY: the handler gets what the hook got.

@@ -45,6 +45,10 @@ static void forms(void) {
     /* In work-items: 4 and 7 blocks. */
     printf("%d\n", EXT_LAUNCH(function, 256, 1, 1, 64, 1, 1, 23, stream, args, NULL, NULL, NULL, 5));
     printf("%d\n", HCC_LAUNCH(function, 700, 1, 1, 100, 1, 1, 24, NULL, args, NULL, NULL, NULL));
+    /* C++ exports this one: its name here is not the symbol's. */
+    __typeof__(EXT_LAUNCH) *by_items = NULL;
+    printf("%d\n", hipGetProcAddress("hipExtModuleLaunchKernel", (void **)&by_items, 60000000, 0, NULL));
+    printf("%d\n", by_items(function, 64, 1, 1, 32, 1, 1, 25, stream, args, NULL, NULL, NULL, 0));
     printf("%d\n", hipModuleUnload(module));
     printf("%d\n", hipMalloc(&memory, 4096));
     printf("%d\n", hipMemcpy(memory, &number, 4, 1));

@@ -81,6 +81,7 @@ int hipStreamCreate(void **out) { *out = &stream; return 0; }
 int hipStreamSynchronize(void *s) { SAY("wait %d\n", s == &stream); return 0; }
 int hipGetProcAddress(const char *name, void **out, int version, uint64_t flags, void *status) {
     (void)version, (void)status;
-    *out = strcmp(name, "hipLaunchKernel") ? NULL : flags ? (void *)hipLaunchKernel_spt : (void *)hipLaunchKernel;
+    void *kernel = flags ? (void *)hipLaunchKernel_spt : (void *)hipLaunchKernel;
+    *out = !strcmp(name, "hipLaunchKernel") ? kernel : !strcmp(name, "hipExtModuleLaunchKernel") ? (void *)EXT_LAUNCH : NULL;
     return *out ? 0 : 500;
 }

@@ -4,6 +4,9 @@
 //! them (`driver_types.h`, `cuda.h`; no code changed its meaning between them). Must not know: which
 //! call failed.
 
+use crate::Library;
+use crate::named::named;
+
 /// The name of a `cudaError_t`.
 pub fn runtime_error_name(code: i32) -> Option<&'static str> {
     find(&RUNTIME, code)
@@ -14,24 +17,16 @@ pub fn driver_error_name(code: i32) -> Option<&'static str> {
     find(&DRIVER, code)
 }
 
-/// The name of what `function` returned: `cu…` functions return a `CUresult`, libomptarget's `OFFLOAD_FAIL`, HIP's
-/// a `hipError_t`, all others a `cudaError_t`.
+/// The name of what `function` returned, by the library that has it: a `cudaError_t`, a `CUresult`, a `hipError_t`, or
+/// libomptarget's `OFFLOAD_FAIL`. `None` where no table has the function or the code.
 pub fn error_name(function: &str, code: i32) -> Option<&'static str> {
-    if ["__tgt_", "omp_", "llvm"].iter().any(|start| function.starts_with(start)) {
+    match named(function)?.library {
+        Library::Runtime => runtime_error_name(code),
+        Library::Driver => driver_error_name(code),
+        Library::Hip => crate::hip::errors::error_name(code),
         // omptarget.h: `OFFLOAD_FAIL` is ~0.
-        return (code == -1).then_some("OFFLOAD_FAIL");
+        Library::Offload => (code == -1).then_some("OFFLOAD_FAIL"),
     }
-    if function.starts_with("hip") || function.starts_with("__hip") {
-        return crate::hip::errors::error_name(code);
-    }
-    if is_driver_function(function) { driver_error_name(code) } else { runtime_error_name(code) }
-}
-
-/// Whether the function belongs to the driver API: `cuInit`, not `cudaMalloc`.
-pub fn is_driver_function(function: &str) -> bool {
-    function
-        .strip_prefix("cu")
-        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_uppercase()))
 }
 
 /// Whether the code says that something went wrong. 600, `cudaErrorNotReady` and

@@ -26,6 +26,7 @@ pub mod offload;
 pub mod hip;
 pub mod errors;
 pub mod index;
+pub mod named;
 pub mod structs;
 pub mod types;
 pub mod work;
@@ -96,11 +97,28 @@ impl Class {
     }
 }
 
+/// The library that has a function.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Library {
+    /// CUDA's runtime, libcudart.
+    Runtime,
+    /// CUDA's driver, libcuda.
+    Driver,
+    /// LLVM's libomptarget.
+    Offload,
+    /// HIP's runtime, libamdhip64.
+    Hip,
+}
+
 /// One hooked function.
 #[derive(Clone, Copy, Debug)]
 pub struct Function {
-    /// The exported name.
+    /// The exported name; of what C++ exports, its name in the source.
     pub name: &'static str,
+    /// Its name in the manual ([`work::manual_name`]).
+    pub manual: &'static str,
+    /// The library that has it.
+    pub library: Library,
     /// What it is about.
     pub class: Class,
     /// Runtime majors that export it with these arguments; empty for other libraries.
@@ -186,7 +204,7 @@ macro_rules! arguments {
 // A row has several names and one list of arguments: expanding it name by name needs a macro of its own,
 // so the tables are flattened in two steps.
 macro_rules! flatten {
-    ($id:ident $table:ident $doc:literal; $($class:ident $how:tt $([$($major:literal)*])? {$($name:ident $exported:tt)+} $args:tt;)*) => {
+    ($id:ident $library:ident $table:ident $doc:literal; $($class:ident $how:tt $([$($major:literal)*])? {$($name:ident $exported:tt)+} $args:tt;)*) => {
         #[doc = $doc]
         #[allow(non_camel_case_types, missing_docs)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -200,6 +218,8 @@ macro_rules! flatten {
                 &[$(exported_name!($name $exported)),+],
                 Function {
                     name: "",
+                    manual: "",
+                    library: Library::$library,
                     class: Class::$class,
                     majors: &[$($($major),*)?],
                     args: arguments!($args),
@@ -217,6 +237,8 @@ macro_rules! flatten {
 const fn flat<const N: usize>(rows: &[(&[&'static str], Function)]) -> [Function; N] {
     const NONE: Function = Function {
         name: "",
+        manual: "",
+        library: Library::Runtime,
         class: Class::launch,
         majors: &[],
         args: &[],
@@ -232,6 +254,7 @@ const fn flat<const N: usize>(rows: &[(&[&'static str], Function)]) -> [Function
             let name = names[n];
             all[at] = Function {
                 name,
+                manual: work::manual_name(name),
                 own_stream: work::has_own_stream(name),
                 work: Work::of(function.class, name),
                 ..function
@@ -246,7 +269,7 @@ const fn flat<const N: usize>(rows: &[(&[&'static str], Function)]) -> [Function
 macro_rules! declare_runtime {
     ($($class:ident $how:tt [$($major:literal)*] [$($name:ident $(= $exported:ident)?)+] $args:tt -> $ret:ty;)*) => {
         flatten! {
-            Runtime RUNTIME "The hooked functions of the runtime; the number of one is its place here.";
+            Runtime Runtime RUNTIME "The hooked functions of the runtime; the number of one is its place here.";
             $($class $how [$($major)*] {$($name [$($exported)?])+} $args;)*
         }
     };
@@ -255,7 +278,7 @@ macro_rules! declare_runtime {
 macro_rules! declare_driver {
     ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:ty;)*) => {
         flatten! {
-            Driver DRIVER "The hooked functions of the driver; the number of one is its place here plus [`DRIVER_BASE`].";
+            Driver Driver DRIVER "The hooked functions of the driver; the number of one is its place here plus [`DRIVER_BASE`].";
             $($class $how {$($name [])+} $args;)*
         }
     };
@@ -264,7 +287,7 @@ macro_rules! declare_driver {
 macro_rules! declare_offload {
     ($($class:ident $how:tt [$($name:ident)+] $args:tt -> $ret:tt;)*) => {
         flatten! {
-            Offload OFFLOAD "The hooked functions of libomptarget; the number of one is its place here plus [`OFFLOAD_BASE`].";
+            Offload Offload OFFLOAD "The hooked functions of libomptarget; the number of one is its place here plus [`OFFLOAD_BASE`].";
             $($class $how {$($name [])+} $args;)*
         }
     };
@@ -274,7 +297,7 @@ macro_rules! declare_offload {
 macro_rules! declare_hip {
     ($($class:ident $how:tt $node:literal [$($name:ident $(= $mangled:ident)?)+] $args:tt -> $ret:tt;)*) => {
         flatten! {
-            Hip HIP "The hooked functions of HIP's runtime; the number of one is its place here plus [`HIP_BASE`].";
+            Hip Hip HIP "The hooked functions of HIP's runtime; the number of one is its place here plus [`HIP_BASE`].";
             $($class $how {$($name [])+} $args;)*
         }
     };

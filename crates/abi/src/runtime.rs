@@ -1,8 +1,8 @@
 //! The functions of the CUDA runtime that are hooked, each declared once.
 //!
 //! A row is `class how [majors] [names] (arguments) -> result;`
-//! - `how` is `observe` (record the arguments, forward) or the name of a handler in
-//!   `cushim_interpose::runtime` in parentheses.
+//! - `how` is `observe` (record the arguments, forward, record the status), `record` (the same, but the function
+//!   answers no status) or the name of a handler in `cushim_interpose::runtime` in parentheses.
 //! - `majors` are the runtime majors (11, 12, 13) whose library exports the names with these arguments.
 //! - a name is `identifier`, or `identifier = exported` where one exported name has several forms.
 //!
@@ -21,10 +21,10 @@ macro_rules! runtime_functions {
         register (unregister_fat_binary) [11 12 13] [__cudaUnregisterFatBinary] (fatCubinHandle: Ptr) -> ();
         register (register_function) [11 12 13] [__cudaRegisterFunction] (fatCubinHandle: Ptr, hostFun: Func, deviceFun: Str, deviceName: Str, thread_limit: i32, tid: Ptr, bid: Ptr, bDim: Ptr, gDim: Ptr, wSize: Ptr) -> i32;
         register (register_var) [11 12 13] [__cudaRegisterVar] (fatCubinHandle: Ptr, hostVar: Ptr, deviceAddress: Str, deviceName: Str, ext: i32, size: usize, constant: i32, global: i32) -> ();
-        register (register_managed_var) [11 12 13] [__cudaRegisterManagedVar] (fatCubinHandle: Ptr, hostVarPtrAddress: Ptr, deviceAddress: Str, deviceName: Str, ext: i32, size: usize, constant: i32, global: i32) -> ();
-        register (register_texture) [11] [__cudaRegisterTexture] (fatCubinHandle: Ptr, hostVar: Ptr, deviceAddress: Ptr, deviceName: Str, dim: i32, norm: i32, ext: i32) -> ();
-        register (register_surface) [11] [__cudaRegisterSurface] (fatCubinHandle: Ptr, hostVar: Ptr, deviceAddress: Ptr, deviceName: Str, dim: i32, ext: i32) -> ();
-        register (init_module) [11 12 13] [__cudaInitModule] (fatCubinHandle: Ptr) -> i32;
+        register (register_var) [11 12 13] [__cudaRegisterManagedVar] (fatCubinHandle: Ptr, hostVarPtrAddress: Ptr, deviceAddress: Str, deviceName: Str, ext: i32, size: usize, constant: i32, global: i32) -> ();
+        register record [11] [__cudaRegisterTexture] (fatCubinHandle: Ptr, hostVar: Ptr, deviceAddress: Ptr, deviceName: Str, dim: i32, norm: i32, ext: i32) -> ();
+        register record [11] [__cudaRegisterSurface] (fatCubinHandle: Ptr, hostVar: Ptr, deviceAddress: Ptr, deviceName: Str, dim: i32, ext: i32) -> ();
+        register record [11 12 13] [__cudaInitModule] (fatCubinHandle: Ptr) -> i32;
 
         // ---- launch
         launch (push_call_configuration) [11 12 13] [__cudaPushCallConfiguration] (gridDim: Dim3, blockDim: Dim3, sharedMem: usize, stream: Stream) -> u32;

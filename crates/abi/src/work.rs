@@ -1,10 +1,10 @@
 //! What a call does on a GPU, as a column of the tables of hooks: kernels, a graph, so many bytes from here to there.
 //!
-//! Owns the rows of functions that copy, set or launch a graph, by the whole exported name. Must not know: what anybody
-//! does with a call. Source: CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0;
+//! Owns the rows of functions that copy, set or launch a graph, by the whole exported name; also of those of the driver's that
+//! are not hooked, but that hooked functions of the runtime call. Must not know: what anybody does with a call. Source: CUDA Runtime API and Driver API reference manuals, 11.8 to 13.0;
 //! `hip_runtime_api.h` of ROCm 5.2.3.
 
-use crate::Class;
+use crate::{Class, DRIVER};
 
 /// What calls of a function put on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,8 +111,8 @@ transfers! {
     Unsaid sync 1 [] cudaMemcpy3D cudaMemcpy3D_ptds;
     Unsaid async 1 []
         cudaMemcpy3DAsync cudaMemcpy3DAsync_ptsz cudaMemcpyBatchAsync cudaMemcpyBatchAsync_ptsz cudaMemcpy3DBatchAsync
-        cudaMemcpy3DBatchAsync_ptsz cudaMemcpyWithAttributesAsync cudaMemcpyWithAttributesAsync_ptsz
-        cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz;
+        cudaMemcpy3DBatchAsync_ptsz cudaMemcpy3DWithAttributesAsync cudaMemcpy3DWithAttributesAsync_ptsz;
+    Unsaid async 1 [size] cudaMemcpyWithAttributesAsync cudaMemcpyWithAttributesAsync_ptsz;
     Peer sync 1 [] cudaMemcpy3DPeer cudaMemcpy3DPeer_ptds;
     Peer async 1 [] cudaMemcpy3DPeerAsync cudaMemcpy3DPeerAsync_ptsz;
     Set sync 1 [sizeBytes] hipMemset hipMemset_spt;
@@ -176,7 +176,10 @@ transfers! {
     Peer sync 1 [] cuMemcpy3DPeer cuMemcpy3DPeer_ptds;
     Unsaid async 1 []
         cuMemcpy2DAsync_v2 cuMemcpy2DAsync_v2_ptsz cuMemcpy3DAsync_v2 cuMemcpy3DAsync_v2_ptsz cuMemcpyBatchAsync
-        cuMemcpyBatchAsync_ptsz cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz;
+        cuMemcpyBatchAsync_ptsz cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz cuMemcpy3DBatchAsync
+        cuMemcpy3DBatchAsync_ptsz cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz cuMemcpy3DWithAttributesAsync
+        cuMemcpy3DWithAttributesAsync_ptsz;
+    Unsaid async 1 [size] cuMemcpyWithAttributesAsync cuMemcpyWithAttributesAsync_ptsz;
     Peer async 1 [] cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz;
 }
 
@@ -202,6 +205,14 @@ impl Work {
                 None => Work::Nothing,
             },
             _ => Work::Nothing,
+        }
+    }
+
+    /// What the driver's function with this exported name does, hooked or not.
+    pub fn of_driver(name: &str) -> Work {
+        match DRIVER.iter().find(|function| function.name == name) {
+            Some(function) => function.work,
+            None => transfer(name).map_or(Work::Nothing, Work::Transfer),
         }
     }
 
@@ -236,6 +247,25 @@ pub const fn has_own_stream(name: &str) -> bool {
     cuda || matches!(name.split_last_chunk::<4>(), Some((_, end)) if same(end, b"_spt"))
 }
 
+/// The function's name in the manual, which every form of it shares: `cudaMemcpy` for `cudaMemcpy_ptds`. The endings choose
+/// the default stream ([`has_own_stream`]); `__cudaLaunchKernel` is what `<<<>>>` calls from CUDA 13 on.
+pub const fn manual_name(name: &'static str) -> &'static str {
+    let rest = match name.as_bytes().split_last_chunk::<5>() {
+        Some((rest, end)) if same(end, b"_ptsz") || same(end, b"_ptds") => rest,
+        _ => match name.as_bytes().split_last_chunk::<4>() {
+            Some((rest, end)) if same(end, b"_spt") => rest,
+            _ => name.as_bytes(),
+        },
+    };
+    if same(rest, b"__cudaLaunchKernel") {
+        return "cudaLaunchKernel";
+    }
+    match std::str::from_utf8(rest) {
+        Ok(name) => name,
+        Err(_) => name,
+    }
+}
+
 const fn stands(names: &[&str], name: &str) -> bool {
     let mut names = names;
     while let [first, rest @ ..] = names {
@@ -264,7 +294,7 @@ const fn same(a: &[u8], b: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DRIVER, Function, HIP, RUNTIME};
+    use crate::{Function, HIP, RUNTIME, all_driver};
 
     fn all() -> impl Iterator<Item = &'static Function> {
         RUNTIME.iter().chain(&DRIVER).chain(&HIP)
@@ -274,7 +304,9 @@ mod tests {
     fn rows_and_tables_name_the_same_functions() {
         let named = TRANSFERS.iter().flat_map(|(_, names)| *names).chain(GRAPH_LAUNCHES);
         for name in named {
-            assert!(all().any(|f| f.name == *name && f.work.is_some()), "{name} is not hooked");
+            let hooked = all().any(|f| f.name == *name && f.work.is_some());
+            let known = all_driver().any(|f| f.name == *name) && all().all(|f| f.name != *name);
+            assert!(hooked || known, "{name} is not hooked and no function of the driver's");
         }
         for f in all() {
             let sets = f.class == Class::memory && f.name.contains("emset");
@@ -309,6 +341,44 @@ mod tests {
                 let found = f.args.iter().find(|arg| arg.name == *size);
                 assert!(found.is_some_and(|arg| arg.words == 1), "{name} has no {size}");
             }
+        }
+    }
+
+    /// The names that CUPTI 12.9 and 13.0 have for driver functions with work are exported names; forms with 32-bit
+    /// addresses are left out, which no runtime calls.
+    #[test]
+    fn driver_functions_with_work_are_known_hooked_or_not() {
+        let begins = ["cuLaunch", "cuGraphLaunch", "cuMemcpy", "cuMemset"];
+        for name in all_driver().map(|f| f.name) {
+            let named = begins.iter().any(|begin| name.starts_with(begin));
+            let old = all_driver().any(|f| f.name.strip_suffix("_v2") == Some(name));
+            let host = name.starts_with("cuLaunchHostFunc");
+            let work = Work::of_driver(name);
+            assert!(!work.is_some() || named && !host, "{name} does {work:?}");
+            assert!(work.is_some() || !named || old || host, "{name} has no row");
+        }
+        for name in ["cuMemcpy3DBatchAsync", "cuMemcpy3DBatchAsync_v2_ptsz"] {
+            assert!(Work::of_driver(name).is_some(), "{name}");
+        }
+        assert_eq!(Work::of_driver("cuLaunchKernel_ptsz"), Work::Kernel);
+        assert_eq!(Work::of_driver("cuLaunchHostFunc"), Work::Nothing);
+    }
+
+    #[test]
+    fn forms_share_the_manuals_name() {
+        for (name, manual) in [
+            ("__cudaLaunchKernel", "cudaLaunchKernel"),
+            ("__cudaLaunchKernel_ptsz", "cudaLaunchKernel"),
+            ("cudaLaunchKernelExC_ptsz", "cudaLaunchKernelExC"),
+            ("cudaMemcpy_ptds", "cudaMemcpy"),
+            ("cuLaunchKernel", "cuLaunchKernel"),
+            ("cuMemcpyHtoD_v2_ptds", "cuMemcpyHtoD_v2"),
+            ("hipMemcpy_spt", "hipMemcpy"),
+        ] {
+            assert_eq!(manual_name(name), manual);
+        }
+        for f in all() {
+            assert_eq!(manual_name(f.manual), f.manual, "{}", f.name);
         }
     }
 

@@ -141,11 +141,11 @@ impl Arena {
             let span = length.checked_next_multiple_of(GRANULE)?;
             Some((span, state.find(span, align.max(GRANULE))?))
         });
-        // Where there is no room for whole granules, there may be for the bytes.
+        // There may be room for the bytes where there is none for whole granules.
         let close = || Some((length, state.find(length, align)?));
         let (span, place) = alone.flatten().or_else(close)?;
         let at = place.2;
-        // The state changes after the system has agreed.
+        // The state changes only after the system call has succeeded.
         if !self.granules.commit(at, length) {
             return None;
         }

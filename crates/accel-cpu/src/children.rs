@@ -43,7 +43,7 @@ pub fn run(
             grids.pop();
             continue;
         };
-        // What has nothing left need not be remembered: a grid may launch itself for ever as its tail.
+        // Grids without unfinished children are forgotten: a grid may launch itself as its tail without end.
         if grid.is_empty() {
             grids.pop();
         }

@@ -6,7 +6,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use cushim_ptx::exec::{Fault, Launch, Memory as _};
+use cushim_ptx::exec::{Fault, KernelLaunch, Memory as _};
 use cushim_ptx_jit::Arena;
 
 use super::bulk;
@@ -91,7 +91,7 @@ fn is_short(dispatch: &Dispatch) -> bool {
     if dispatch.cooperative {
         return false;
     }
-    // One that launches others is as long as they are.
+    // A grid that launches others lasts until they are complete.
     if code_launches(dispatch) {
         return false;
     }
@@ -126,7 +126,7 @@ impl CpuExecutor {
         if dispatch.cooperative {
             self.memory.arena.free(workspace);
         }
-        // A grid that was waited for, and failed, is why this one has.
+        // This grid failed because a grid that it waited for did.
         if let Some(failure) = runtime.as_ref().and_then(|runtime| runtime.failure()) {
             return Err(failure);
         }
@@ -169,7 +169,7 @@ impl CpuExecutor {
         let total = units(dispatch);
         // The interpreter takes all blocks of a cooperative grid on one thread.
         let interpreted = dispatch.cooperative && self.range.is_none();
-        // What threads do to each other is seen in the order in which they do it.
+        // Races are found in the order in which threads access memory.
         let looks = match &self.profiler {
             Some(profiler) => super::watch::count(profiler, dispatch),
             None => super::watch::watch(&self.memory, dispatch),
@@ -186,12 +186,12 @@ impl CpuExecutor {
             let host = |heap| Host { memory: &memory, heap, job, runtime, graph, watch };
             let failed = |fault: &Fault| watch.is_some_and(|looks| looks.failed(fault));
             let run = || part(&own, workspace, &memory, range, &heaps, job, &host, &failed);
-            // A panic is a bug of ours; the program hears of it as of a kernel that failed.
+            // A panic is a bug of cushim's; the program gets the error of a kernel that failed.
             let result = catch_unwind(AssertUnwindSafe(run)).unwrap_or_else(|_| {
                 Err(Failure::Launch("internal error in cushim while the kernel ran".into()))
             });
             if let Err(failure) = result {
-                // Others end because this one asks them to: theirs come later and do not count.
+                // The other threads end because this one asks them to: their later faults do not count.
                 lock(&first).get_or_insert(failure);
                 job.stop();
             }
@@ -217,7 +217,7 @@ fn part<'h>(
 ) -> Result<(), Failure> {
     let unknown = || Failure::Launch("the module has no such kernel".into());
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>().ok_or_else(unknown)?;
-    let launch = Launch {
+    let launch = KernelLaunch {
         module: &code.module,
         kernel: *code.functions.get(dispatch.kernel).ok_or_else(unknown)?,
         globals: &code.globals,
@@ -240,7 +240,7 @@ fn part<'h>(
         None => cushim_ptx_jit::interpret(&launch, memory, &host, &next),
     };
     match ended {
-        // Only this launch ends, and the program does not hear of it.
+        // Only this launch ends; the program gets no error.
         Err(fault) if failed(&fault) => {
             job.stop();
             Ok(())

@@ -175,7 +175,7 @@ impl Granules {
             self.set(run, |state| state & !WHOLE);
         }
         for (at, length, run) in self.runs(range, |e| state(e) & COUNT == 0) {
-            // Behind what was allocated somebody may have written.
+            // The program may have written beyond the end of its allocation.
             self.advise(at, length, libc::MADV_DONTNEED);
             if self.protect(at, length, libc::PROT_NONE) {
                 self.set(run, |_| 0);

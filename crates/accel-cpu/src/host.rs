@@ -45,7 +45,7 @@ impl exec::Host for Host<'_> {
     }
 
     fn free(&self, address: u64) {
-        // What is not of this heap stays, as a wrong `free` in a kernel is not an error in CUDA.
+        // An address that this heap did not give out is ignored: a wrong `free` in a kernel is no error in CUDA.
         self.heap.free(self.memory, address);
     }
 

@@ -137,7 +137,7 @@ impl Memory {
             checker.copy_of_unwritten(from, bytes as u64, first);
         }
         if matches!(bytes, 1 | 2 | 4 | 8) {
-            // A flag that others look at, as `cuStreamWriteValue` writes it: one access.
+            // `cuStreamWriteValue` writes a flag that other threads poll: one access.
             let mut value = [0; 8];
             let value = value.get_mut(..bytes).unwrap_or_default();
             // SAFETY: both sides are memory: ours, or what the program says is its own.
@@ -211,7 +211,7 @@ impl Memory {
                 } else if size == 2 {
                     repeat(at as *mut u16, fill.value as u16, fill.width);
                 } else {
-                    // No size of a value that any function has.
+                    // No function sets values of another size.
                     for n in 0..fill.width {
                         let to = (at as *mut u8).add(n * size);
                         std::ptr::copy_nonoverlapping(value.as_ptr(), to, size);

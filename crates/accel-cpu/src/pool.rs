@@ -83,7 +83,7 @@ impl Pool {
         self.call(&job, helpers as usize);
         (job.work)(&job);
         if helpers > 0 {
-            // Who has not come yet need not come any more.
+            // Threads that have not taken this job yet need not take it any more.
             lock(&self.shared.state).wanted.retain(|other| !Arc::ptr_eq(other, &job));
             let mut helping = lock(&job.helping);
             while *helping > 0 {
@@ -118,7 +118,7 @@ fn help(shared: &Shared) {
             let mut state = lock(&shared.state);
             loop {
                 if let Some(job) = state.wanted.pop_front() {
-                    // Counted before the list is let go: whoever brought the job looks there first.
+                    // Counted before the list is unlocked: the thread that brought the job reads the count first.
                     *lock(&job.helping) += 1;
                     break job;
                 }

@@ -91,7 +91,7 @@ impl Arena {
         let wished = near.is_multiple_of(align).then(|| state.unused(near, bytes)).flatten();
         let place = wished.or_else(|| state.find(bytes, align))?;
         let at = place.2;
-        // What was freed there may still be usable.
+        // Memory that was freed there may still be mapped.
         if !self.granules.replace(at, bytes, None, false) || !self.granules.open(at, bytes, false) {
             return None;
         }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use cushim_accel::Dispatch;
-use cushim_check::{Launch, Launched, Tool};
+use cushim_check::{CheckedLaunch, Launched, Tool};
 use cushim_profile::{Profile, Profiler};
 use cushim_ptx::exec::{Fault, Watch};
 use cushim_ptx_jit::Checked;
@@ -82,7 +82,7 @@ pub fn count(profiler: &Arc<Profiler>, dispatch: &Dispatch) -> Option<Looks> {
         block: dispatch.block,
         dynamic_shared: dispatch.dynamic_shared,
     };
-    let launch = || cushim_profile::Launch::new(profiler.clone(), of);
+    let launch = || cushim_profile::CountedLaunch::new(profiler.clone(), of);
     profiler.counts(name).then(|| Looks::Counts(Profile(Arc::new(launch()))))
 }
 
@@ -92,7 +92,7 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
     let code = dispatch.code.as_any().downcast_ref::<CpuCode>()?;
     let kernel = *code.functions.get(dispatch.kernel)?;
     let name = &code.module.functions.get(kernel as usize)?.name;
-    // What was queued behind a launch that failed would not run on a GPU, and reads what that one has not written.
+    // A GPU would not run a launch that is queued behind one that failed; it reads what the failed one did not write.
     let reported = checker.reports_on(name) && !checker.is_broken();
     let sides = dispatch.cluster.unwrap_or([1; 3]).map(u64::from);
     let launched = Launched {
@@ -103,6 +103,6 @@ pub fn watch(memory: &Memory, dispatch: &Dispatch) -> Option<Looks> {
         trail: dispatch.trail.clone(),
         stream: dispatch.stream,
     };
-    let launch = Launch { checker, of: Arc::new(launched), reported };
+    let launch = CheckedLaunch { checker, of: Arc::new(launched), reported };
     Some(Looks::Checks(cushim_check::Looks(Arc::new(launch))))
 }

@@ -200,15 +200,16 @@ impl MockCode {
                 let managed = rest.contains_key("managed");
                 let constant = rest.contains_key("constant");
                 let there = if managed { image.managed(&name, bytes) } else { None };
+                let symbol = |address| Variable {
+                    name,
+                    address,
+                    bytes,
+                    constant,
+                    managed,
+                    reference: false,
+                };
                 if let Some(address) = there {
-                    self.symbols.variables.push(Variable {
-                        name,
-                        address,
-                        bytes,
-                        constant,
-                        managed,
-                        reference: false,
-                    });
+                    self.symbols.variables.push(symbol(address));
                     return Ok(());
                 }
                 let kind = if managed { MemoryKind::Managed } else { MemoryKind::Device };
@@ -222,14 +223,7 @@ impl MockCode {
                     // SAFETY: one byte of the variable.
                     unsafe { place.write(byte) };
                 }
-                self.symbols.variables.push(Variable {
-                    name,
-                    address,
-                    bytes,
-                    constant,
-                    managed,
-                    reference: false,
-                });
+                self.symbols.variables.push(symbol(address));
             }
             _ => return Err(invalid(line)),
         }

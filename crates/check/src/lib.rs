@@ -22,5 +22,5 @@ pub mod trail;
 pub use blocks::Kind;
 pub use checker::{Checker, Verdict};
 pub use launched::Launched;
-pub use look::{Launch, Looks};
+pub use look::{CheckedLaunch, Looks};
 pub use options::{Options, Tool};

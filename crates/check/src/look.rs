@@ -18,7 +18,7 @@ use super::options::Tool;
 use super::race::block as threads;
 
 /// A launch that is looked at.
-pub struct Launch {
+pub struct CheckedLaunch {
     /// What is known of memory.
     pub checker: Arc<Checker>,
     /// What was launched.
@@ -27,7 +27,7 @@ pub struct Launch {
     pub reported: bool,
 }
 
-impl Deref for Launch {
+impl Deref for CheckedLaunch {
     type Target = Launched;
 
     fn deref(&self) -> &Launched {
@@ -36,7 +36,7 @@ impl Deref for Launch {
 }
 
 /// Looks on at a launch.
-pub struct Looks(pub Arc<Launch>);
+pub struct Looks(pub Arc<CheckedLaunch>);
 
 impl Watch for Looks {
     fn marks(&self) -> Marks {
@@ -51,7 +51,7 @@ impl Watch for Looks {
     }
 }
 
-impl Launch {
+impl CheckedLaunch {
     /// The launch failed: a finding, if it is one of those that are looked for. Whether only the launch ends, and the program
     /// is not to hear of it.
     pub fn failed(&self, fault: &Fault) -> bool {
@@ -161,7 +161,7 @@ impl Written {
 
 /// Looks on at blocks, one after the other.
 struct Looking {
-    launch: Arc<Launch>,
+    launch: Arc<CheckedLaunch>,
     block: [u32; 3],
     written: Written,
     /// Who looks at what threads do to each other, if that is wanted.

@@ -2,29 +2,21 @@
 //!
 //! Owns: becoming the program. Must not know: what is preloaded, or recording.
 
-use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
 
-use crate::launch::{self, Backend, BackendArgs, Environment, RedirectArgs};
+use crate::launch::{self, Backend, BackendArgs, Environment, ProgramArgs, RedirectArgs};
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim run`.
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER, override_usage = "cushim run [OPTIONS] [--] PROG [ARGS]...")]
 pub struct RunArgs {
-    /// The program and its arguments
-    #[arg(
-        required = true,
-        help_heading = "Program",
-        trailing_var_arg = true,
-        value_name = "PROG [ARGS]",
-        value_hint = clap::ValueHint::CommandWithArguments
-    )]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    program: ProgramArgs,
 
     #[command(flatten)]
     backend: BackendArgs,
@@ -110,27 +102,30 @@ impl RunArgs {
 
 /// Runs the command; comes back only if that fails.
 pub fn run(args: RunArgs) -> Outcome {
-    launch::untouched(&args.command)?;
-    launch::refuse_foreign(&args.command[0])?;
+    launch::untouched(&args.program.command)?;
+    launch::refuse_foreign(&args.program.command[0])?;
     environ::warn_of_unknown();
     if !args.backend.emulate.is_empty() && args.backend.backend.is_none() {
         args.refuse_cuda()?;
         let variables = launch::emulation(args.lib.as_deref(), &args.backend.emulate)?;
-        let mut command = Command::new(&args.command[0]);
-        let source = command.args(&args.command[1..]).envs(variables).exec();
-        return Err(Error::start(&args.command[0], source));
+        let mut command = Command::new(&args.program.command[0]);
+        let source = command.args(&args.program.command[1..]).envs(variables).exec();
+        return Err(Error::start(&args.program.command[0], source));
     }
     let cuda = args.backend.resolve(args.lib.as_deref(), Backend::Auto)?;
     let mut redirect = Environment::new();
     args.redirect.put(&cuda, &mut redirect)?;
-    let mut command = Command::new(&args.command[0]);
-    command.args(&args.command[1..]).envs(cuda.environment(Some(&args.command[0]))).envs(redirect);
+    let mut command = Command::new(&args.program.command[0]);
+    command
+        .args(&args.program.command[1..])
+        .envs(cuda.environment(Some(&args.program.command[0])))
+        .envs(redirect);
     // The hooks stay in front and record nothing.
     command.env("CUSHIM_EVENTS", "none").env(environ::LAUNCHER, launch::run_id());
     if let Some(log) = &args.log {
         command.env("CUSHIM_LOG", log);
     }
-    cuda.announce(Some(&args.command[0]));
+    cuda.announce(Some(&args.program.command[0]));
     let source = command.exec();
-    Err(Error::start(&args.command[0], source))
+    Err(Error::start(&args.program.command[0], source))
 }

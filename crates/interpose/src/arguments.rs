@@ -73,7 +73,7 @@ pub(crate) unsafe fn ended_by(end: usize, params: usize, extra: usize) -> Argume
         return Arguments::None;
     }
     let (mut buffer, mut size) = (0usize, None);
-    // CUDA knows two entries; a list that is longer than a few is not one.
+    // CUDA has two kinds of entries: what is longer than a few pairs is no list.
     for pair in 0..8usize {
         // SAFETY: as the caller promises; the end was not reached yet.
         let key = unsafe { (extra as *const usize).add(pair * 2).read_unaligned() };

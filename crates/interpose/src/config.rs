@@ -112,7 +112,7 @@ impl Config {
         let output = variable(c"CUSHIM_OUTPUT").filter(|v| is_on(v));
         let nowhere = output.as_deref() == Some(b"/dev/null");
         Config {
-            // No events at all are no recording, nor are events that go nowhere.
+            // Nothing is recorded where no event is wanted or the output is nowhere.
             disable: flag(c"CUSHIM_DISABLE")
                 || nowhere
                 || variable(c"CUSHIM_EVENTS").is_some_and(|v| v == b"none"),

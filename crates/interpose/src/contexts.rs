@@ -48,7 +48,7 @@ pub unsafe fn primary_ctx_end(
     device: Device,
 ) -> i32 {
     let status = gputime::ending(None, || observed!(site, [device], real(device)));
-    // What is still there is found filled.
+    // Variables of a context that stays are found filled.
     redirect::binding::gone();
     status
 }

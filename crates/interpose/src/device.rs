@@ -67,7 +67,7 @@ pub fn is_capturing(stream: usize) -> bool {
     let mut state = 0;
     // SAFETY: the function's signature; the place is valid.
     let status = unsafe { std::mem::transmute::<usize, Query>(query)(stream, &mut state) };
-    // The legacy stream cannot be asked while another one is captured: an error then, too.
+    // The driver answers with an error for the legacy stream while another one is captured.
     status != 0 || state != 0
 }
 

@@ -213,8 +213,7 @@ fn learn(site: &'static Site, func: Func, kernel: &'static Kernel) -> Option<()>
     let stub = STUBS.get(func.0).copied().unwrap_or(func.0);
     let function = symbol::function(site, stub)?.unwrap_or(0);
     let handle = Box::into_raw(Box::new(Handle { context, generation, function, next: first }));
-    // Who loses against another thread leaks a few bytes, and finds the other's handle next time, or
-    // comes here again.
+    // A thread that loses the race leaks a few bytes; next time it finds the other's handle or tries again.
     let _ = kernel.direct.compare_exchange(
         first.cast_mut(),
         handle,

@@ -11,17 +11,15 @@ macro_rules! stack {
 }
 pub(crate) use stack;
 
-/// Records a call with the given words around `$call`; answers its result.
+/// Records a call whose words are the given arguments, and which answers no status; answers its result.
 macro_rules! recorded {
-    ($site:expr, [$($word:expr),*], $call:expr) => {{
+    ($site:expr, [$($arg:expr),*], $call:expr) => {{
         let mut words = [0u64; $crate::record::slots::MOST_WORDS];
-        let given: &[u64] = &[$($word as u64),*];
-        for (to, from) in words.iter_mut().zip(given) {
-            *to = *from;
-        }
+        let mut at = 0;
+        $(at += $crate::observe::put(&mut words, at, $arg);)*
         let stack = $crate::forward::stack!();
         // SAFETY: the call's own arguments, which are there until it has come back.
-        let call = unsafe { $crate::observe::begin($site, stack, words, given.len()) };
+        let call = unsafe { $crate::observe::begin($site, stack, words, at) };
         // SAFETY: forwarded as it came.
         let result = unsafe { $call };
         if let Some(call) = call {

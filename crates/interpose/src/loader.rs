@@ -269,7 +269,7 @@ fn wrap(home: &'static Home, name: &CStr, found: *mut c_void) -> *mut c_void {
     }
     let Some(object) = elf::object_at(found as usize) else { return found };
     let site = if let Some(site) = home.driver_site(name) {
-        // A library that has this name but not the driver's way in is something else.
+        // A library with this name but without `cuInit` is not the driver.
         let is_driver = object.symbol(c"cuInit", Version::Any).is_some();
         is_driver.then_some(site)
     } else if let Some(site) = home.offload_site(name) {
@@ -306,8 +306,8 @@ pub unsafe fn wrap_hip_pointer(home: &'static Home, symbol: &CStr, out: usize) {
     let found = unsafe { to.read_unaligned() };
     let wanted = symbol.to_bytes();
     let mut sites = home.hip.iter().filter(|site| {
-        let name = site.name.to_bytes();
-        name == wanted || name.strip_suffix(b"_spt") == Some(wanted)
+        cushim_abi::function(site.id)
+            .is_some_and(|f| [f.name, f.manual].iter().any(|name| name.as_bytes() == wanted))
     });
     if let Some(site) = sites.find(|site| site.real() as usize == found) {
         // SAFETY: as the caller promises; the program's own place.

@@ -57,7 +57,7 @@ pub fn kernel_of(func: usize) -> &'static Kernel {
 
 #[cold]
 fn ask(func: usize) -> &'static Kernel {
-    // A handle that did not come through us is the driver's own affair, and if it is garbage the driver
+    // A handle that no hook saw goes to the driver; if it is garbage, the driver
     // answers with an error (measured on 580.159) or faults as the launch itself would.
     registry::unknown(func, name(func))
 }

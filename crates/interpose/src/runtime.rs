@@ -28,7 +28,7 @@ pub use crate::profiler::{profiler_start, profiler_stop};
 pub unsafe fn register_fat_binary(site: &'static Site, real: Fn1<usize>, wrapper: Ptr) -> usize {
     // SAFETY: what the program passed.
     let wrapper = unsafe { redirect::runtime::wrapper(site, wrapper) };
-    let handle = recorded!(site, [wrapper.0], real(wrapper));
+    let handle = recorded!(site, [wrapper], real(wrapper));
     if handle != 0 {
         // SAFETY: the runtime took it.
         let code = unsafe { Code::from_pointer(wrapper.0) };
@@ -41,20 +41,15 @@ pub unsafe fn register_fat_binary(site: &'static Site, real: Fn1<usize>, wrapper
 /// `__cudaRegisterFatBinaryEnd`.
 pub unsafe fn register_fat_binary_end(site: &'static Site, real: Fn1<()>, handle: Ptr) {
     redirect::runtime::complete(site, handle);
-    recorded!(site, [handle.0], real(handle));
+    recorded!(site, [handle], real(handle));
 }
 
 /// `__cudaUnregisterFatBinary`.
 pub unsafe fn unregister_fat_binary(site: &'static Site, real: Fn1<()>, handle: Ptr) {
     let module = registry::module(handle.0);
-    recorded!(site, [handle.0], real(handle));
+    recorded!(site, [handle], real(handle));
     registry::remove_module(handle.0, module);
     redirect::runtime::unregister(real, handle);
-}
-
-/// `__cudaInitModule`.
-pub unsafe fn init_module(site: &'static Site, real: Fn1<i32>, handle: Ptr) -> i32 {
-    recorded!(site, [handle.0], real(handle))
 }
 
 /// `__cudaRegisterFunction`.
@@ -87,18 +82,7 @@ pub unsafe fn register_function(
     }
     recorded!(
         site,
-        [
-            handle.0,
-            stub.0,
-            device_fun.0,
-            name.0,
-            i64::from(thread_limit),
-            tid.0,
-            bid.0,
-            block.0,
-            grid.0,
-            warp.0
-        ],
+        [handle, stub, device_fun, name, thread_limit, tid, bid, block, grid, warp],
         real(handle, stub, device_fun, name, thread_limit, tid, bid, block, grid, warp)
     )
 }

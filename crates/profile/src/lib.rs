@@ -16,7 +16,7 @@ mod sums;
 mod told;
 
 pub use count::{Count, Counts};
-pub use look::{Launch, Profile};
+pub use look::{CountedLaunch, Profile};
 pub use options::Options;
 pub use sums::Launched;
 pub use told::Profiler;

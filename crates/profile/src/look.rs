@@ -20,17 +20,17 @@ use super::sums::{Launched, Sums};
 use super::told::Profiler;
 
 /// A launch that is counted.
-pub struct Launch {
+pub struct CountedLaunch {
     pub(super) profiler: Arc<Profiler>,
     /// What was launched.
     pub of: Launched,
     sums: Mutex<Sums>,
 }
 
-impl Launch {
+impl CountedLaunch {
     /// Nothing was counted yet.
-    pub fn new(profiler: Arc<Profiler>, of: Launched) -> Launch {
-        Launch { profiler, of, sums: Mutex::default() }
+    pub fn new(profiler: Arc<Profiler>, of: Launched) -> CountedLaunch {
+        CountedLaunch { profiler, of, sums: Mutex::default() }
     }
 
     /// The launch is over: tells what was counted.
@@ -40,7 +40,7 @@ impl Launch {
 }
 
 /// Counts at a launch.
-pub struct Profile(pub Arc<Launch>);
+pub struct Profile(pub Arc<CountedLaunch>);
 
 impl Watch for Profile {
     fn marks(&self) -> Marks {
@@ -69,7 +69,7 @@ struct Touched {
 
 /// Counts at blocks, one after the other.
 struct Counting {
-    launch: Arc<Launch>,
+    launch: Arc<CountedLaunch>,
     sums: Sums,
     /// The current instruction: function, and place in it.
     now: (u32, u32),

@@ -5,7 +5,7 @@
 mod common;
 
 use common::Device;
-use cushim_ptx::exec::Launch;
+use cushim_ptx::exec::KernelLaunch;
 use cushim_ptx::interp;
 use std::time::Instant;
 
@@ -44,7 +44,7 @@ fn main() {
     println!("{:12} {:>14} {:>12} {:>7}", "ms", "interpreted", "compiled", "times");
     for name in ["by_name", "by_pointer", "recursion"] {
         let kernel = device.find(name);
-        let launch = Launch {
+        let launch = KernelLaunch {
             module: &device.module,
             kernel,
             globals: &[],

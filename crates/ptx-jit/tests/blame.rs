@@ -3,7 +3,7 @@
 //!
 //! Of the lanes that take part, the lowest is named whose own access goes wrong, with the address that it has.
 
-use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, Launch, Memory};
+use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, KernelLaunch, Memory};
 use cushim_ptx::interp;
 use cushim_ptx::ir::Module;
 use cushim_ptx_jit::{Arena, Kernel, Mapped};
@@ -328,7 +328,7 @@ fn run(device: &Device, access: &Access, shape: Shape, way: Way, failures: &mut 
         params.extend(case.mask.to_le_bytes());
         params.extend((device.end() - 64).to_le_bytes());
         params.resize(kernel.params_size as usize, 0);
-        let launch = Launch {
+        let launch = KernelLaunch {
             module: &device.module,
             kernel: number,
             globals: &[],

@@ -7,7 +7,7 @@ mod contraction;
 
 use common::Device;
 use contraction::ROWS;
-use cushim_ptx::exec::{Launch, Memory as _};
+use cushim_ptx::exec::{KernelLaunch, Memory as _};
 use cushim_ptx_jit::Kernel;
 
 /// Kernels in one module, which has a memory of its own.
@@ -40,7 +40,7 @@ fn compare(name: &str, step: usize) {
             let given = [&[input, out], case.params.as_slice()].concat();
             let params = f.packed(&given);
             let block = [ROWS as u32, 1, 1];
-            let launch = Launch {
+            let launch = KernelLaunch {
                 module: &device.module,
                 kernel: number as u32,
                 globals: &device.globals,

@@ -1,7 +1,7 @@
 //! What generated code touches that is not mapped: the launch ends, the thread
 //! goes on, and the program keeps its own faults.
 
-use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, Launch, Memory};
+use cushim_ptx::exec::{BadAddress, Cause, Fault, Host, KernelLaunch, Memory};
 use cushim_ptx_jit::{Arena, Kernel, Mapped};
 use std::process::Command;
 use std::sync::Arc;
@@ -91,7 +91,7 @@ fn run(name: &str, at: i64, n: u64) -> Result<(), Fault> {
     let middle = base + size / 2;
     let mut params = middle.wrapping_add_signed(at).to_le_bytes().to_vec();
     params.extend(n.to_le_bytes());
-    let launch = Launch {
+    let launch = KernelLaunch {
         module: &module,
         kernel,
         globals: &[],

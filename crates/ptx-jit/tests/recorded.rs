@@ -12,7 +12,7 @@ use cases::results::{self, Results};
 use cases::sequences::{self, Shown};
 use cases::tally::{self, Tally};
 use common::Device;
-use cushim_ptx::exec::{Launch, Memory as _};
+use cushim_ptx::exec::{KernelLaunch, Memory as _};
 use cushim_ptx::interp;
 use cushim_ptx_jit::Kernel;
 
@@ -41,7 +41,7 @@ fn run(
     let f = &device.module.functions[number];
     assert_eq!(f.name, case.name);
     let params = f.packed(&[input, out]);
-    let launch = Launch {
+    let launch = KernelLaunch {
         module: &device.module,
         kernel: number as u32,
         globals: &[],

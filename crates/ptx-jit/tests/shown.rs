@@ -2,8 +2,8 @@
 //! marked.
 
 use cushim_ptx::exec::{
-    Access, BlockWatch, Caller, Cause, Host, Launch, Marks, Memory as _, RuntimeCall, Touch, Watch,
-    lanes,
+    Access, BlockWatch, Caller, Cause, Host, KernelLaunch, Marks, Memory as _, RuntimeCall, Touch,
+    Watch, lanes,
 };
 use cushim_ptx::ir::{Inst, Module};
 use cushim_ptx_jit::{Arena, Checked, Kernel, interpret};
@@ -210,7 +210,7 @@ fn run_text(
 ) -> Result<(), String> {
     let (module, arena, at) = (module(text), room.arena(), room.at());
     let kernel_number = module.functions.iter().position(|f| f.name == "k").unwrap() as u32;
-    let launch = Launch {
+    let launch = KernelLaunch {
         module: &module,
         kernel: kernel_number,
         globals: &[],

@@ -1,6 +1,6 @@
 //! Fences: which forms there are, and what of them reaches memory.
 
-use cushim_ptx::exec::{BadAddress, Host, Launch, Memory};
+use cushim_ptx::exec::{BadAddress, Host, KernelLaunch, Memory};
 use cushim_ptx::interp;
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -59,7 +59,7 @@ fn between(instruction: &str) -> Vec<&'static str> {
     let module = module(instruction);
     assert!(module.refusals(0).is_empty(), "{instruction}: {:?}", module.refusals(0));
     let noted = Noted::default();
-    let launch = Launch {
+    let launch = KernelLaunch {
         module: &module,
         kernel: 0,
         globals: &[],

@@ -2,7 +2,7 @@
 //! the interpreter and by compiled code, and must leave the same bytes, the
 //! same output and the same fault.
 
-use cushim_ptx::exec::{self, Fault, Host, Launch, Memory as _};
+use cushim_ptx::exec::{self, Fault, Host, KernelLaunch, Memory as _};
 use cushim_ptx::interp;
 use cushim_ptx::ir::Module;
 use cushim_ptx_jit::{Arena, Kernel, NotCompiled};
@@ -132,7 +132,7 @@ impl Device {
         let kernel = self.kernel(number).unwrap_or_else(|e| panic!("{e}"));
         let f = &self.module.functions[number as usize];
         let params = f.packed(args);
-        let launch = Launch {
+        let launch = KernelLaunch {
             module: &self.module,
             kernel: number,
             globals: &self.globals,

@@ -42,7 +42,7 @@ pub const MANAGED: &str = "cushim.managed.";
 /// Before the name of a variable that another module defines: the symbol that holds its address.
 pub const EXTERNAL: &str = "cushim.external.";
 
-/// What kernels ask of their host, through LLVM's RPC protocol (`libc/shared/rpc.h`). [`Launch::rpc`] is `rpc::Client`,
+/// What kernels ask of their host, through LLVM's RPC protocol (`libc/shared/rpc.h`). [`LaunchArguments::rpc`] is `rpc::Client`,
 /// 552 bytes in memory of the device; a packet has as many lanes as a wave, and a wave makes one conversation.
 pub mod calls {
     /// Opcodes of this runtime's own have this letter.
@@ -156,7 +156,7 @@ pub struct Facts {
     pub dynamic_shared: bool,
     /// Threads of a block at most.
     pub max_threads: u32,
-    /// It asks its host ([`Launch::rpc`]).
+    /// It asks its host ([`LaunchArguments::rpc`]).
     pub host_calls: bool,
 }
 

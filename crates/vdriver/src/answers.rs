@@ -14,7 +14,7 @@ pub struct Driver;
 
 impl Answers for Driver {
     fn attribute(&self, device: usize, number: i32) -> Option<i32> {
-        // The first is 1; an H200 answers kernels 0 before it.
+        // Attribute numbers begin at 1; for number 0 an H200 gives kernels the value 0.
         let found = state::accelerator().devices().get(device)?;
         if number == 0 { Some(0) } else { device::attribute(found, device as i32, number) }
     }

@@ -100,7 +100,7 @@ impl Context {
         match self.sticky.load(Ordering::Acquire) {
             0 => Ok(()),
             code => {
-                // What the kernel printed before it failed is shown, too.
+                // The output of the kernel before its failure is printed, too.
                 accelerator().flush_output();
                 Err(code)
             }

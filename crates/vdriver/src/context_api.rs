@@ -27,7 +27,7 @@ const FLAGS: u32 = 0xff;
 const MAP_HOST: u32 = 8;
 
 fn check_flags(flags: u32) -> Result<(), i32> {
-    // Of the schedules 0, 1, 2 and 4 exist, one at a time.
+    // The schedules 0, 1, 2 and 4 exist; flags name at most one.
     match flags & !FLAGS == 0 && matches!(flags & 7, 0 | 1 | 2 | 4) {
         true => Ok(()),
         false => Err(status::INVALID_VALUE),
@@ -140,7 +140,7 @@ entry! {
     fn cuDevicePrimaryCtxSetFlags cuDevicePrimaryCtxSetFlags_v2 (dev: Device, flags: Flags) {
         device(dev)?;
         check_flags(flags.0)?;
-        // Of a primary context CU_CTX_MAP_HOST is no flag (measured).
+        // A primary context does not take CU_CTX_MAP_HOST (measured).
         if flags.0 & MAP_HOST != 0 {
             return Err(status::INVALID_VALUE);
         }

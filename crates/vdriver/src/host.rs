@@ -67,7 +67,7 @@ pub fn run(job: impl FnOnce() + Send + 'static) {
     }
     drop(pool);
     if !spawn("cuda-host", work) {
-        // No thread to be had: better on this one than never.
+        // No thread could be started: this one does it.
         let job = lock(&POOL).jobs.pop_back();
         if let Some(job) = job {
             job();

@@ -57,7 +57,7 @@ impl Kernel {
         };
         let known = of_context(&read(&self.functions));
         match known {
-            // A context that was ended and begun anew has other modules.
+            // A context that was reset and retained again has other modules.
             Some(function) if function.module.strong_count() > 0 => Ok(function),
             _ => self.function_in(context),
         }

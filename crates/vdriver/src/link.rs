@@ -57,7 +57,7 @@ impl Link {
         let source = Source::owned(bytes);
         let parts = match choose(&source, &target) {
             Ok(chosen) => chosen.parts,
-            // What needs a library's machine code hears so by name at the end.
+            // Functions whose machine code is in a library are named in the error at the end.
             Err(_) if kind == LIBRARY => Vec::new(),
             Err(error) => {
                 let why = error.to_string();

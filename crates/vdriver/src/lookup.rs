@@ -151,7 +151,7 @@ entry! {
         super::state::check()
     }
 
-    // What NVIDIA's libraries ask for by number and nobody has written down.
+    // Undocumented tables, which NVIDIA's libraries ask for by number.
     fn cuGetExportTable (ppExportTable: Out<Ptr>, pExportTableId: Ptr) {
         let _ = (ppExportTable, pExportTableId);
         Err(status::NOT_FOUND)

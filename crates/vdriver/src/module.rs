@@ -129,7 +129,7 @@ impl Loaded {
             memory::remove(variable.address);
         }
         if self.code.variables().iter().any(|variable| variable.managed) {
-            // Those of the library's modules in other contexts are still there.
+            // The library's modules in other contexts stay loaded.
             for other in MODULES.all() {
                 if let Some(context) = other.context.upgrade() {
                     other.adopt(&context, |variable| variable.managed);
@@ -173,7 +173,7 @@ pub fn load(
         Ok(chosen) => chosen,
         Err(error) => return fail(&error.to_string(), error.status()),
     };
-    // The first there was; the driver of an H200 takes PTX for it still.
+    // The oldest target; the driver of an H200 still takes PTX for it.
     if let cushim_image::Arch::Sm(number @ ..10, _) = chosen.arch {
         let why = format!("PTX for sm_{number}: expected sm_10 or later");
         return fail(&why, status::INVALID_PTX);

@@ -162,7 +162,7 @@ entry! {
             return Err(status::INVALID_VALUE);
         }
         let share = (has.shared / number).saturating_sub(has.reserved).min(has.most_shared);
-        // What is given out is a multiple of 128 bytes.
+        // Shared memory is allocated in units of 128 bytes.
         let free = share.saturating_sub(kernel.static_shared) & !127;
         give(dynamicSmemSize, free as usize)
     }
@@ -171,7 +171,7 @@ entry! {
         let function = of(func)?;
         // SAFETY: null, or a configuration with as many attributes as it says.
         let (_, together) = unsafe { clusters(&function, config)? };
-        // Blocks of a cluster run by turns: what a multiprocessor holds is no bound.
+        // The blocks of a cluster run by turns, so the size of a multiprocessor is no bound.
         let most = if together > 0 { cluster::most(&function.settings) } else { 0 };
         give(clusterSize, most as i32)
     }
@@ -180,7 +180,7 @@ entry! {
         let function = of(func)?;
         // SAFETY: null, or a configuration with as many attributes as it says.
         let (sides, together) = unsafe { clusters(&function, config)? };
-        // Measured: without a size there are none.
+        // Measured: 0 without a cluster size.
         let Some(sides) = sides else { return give(numClusters, 0) };
         let all = together * Processor::of(function.device).count;
         let size = sides.iter().product::<u32>().max(1);

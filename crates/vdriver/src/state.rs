@@ -222,7 +222,7 @@ pub unsafe fn take_all<T>(from: Ptr, count: usize) -> Result<Vec<T>, i32> {
         return Err(status::INVALID_VALUE);
     }
     let mut all = Vec::new();
-    // A number that is nonsense must not end the process.
+    // An absurd size must not end the process.
     all.try_reserve_exact(count).map_err(|_| status::OUT_OF_MEMORY)?;
     // SAFETY: not null, so it holds that many.
     all.extend((0..count).map(|index| unsafe { from.add(index).read_unaligned() }));

@@ -28,7 +28,7 @@ fn is_valid(tensor: &Tensor) -> bool {
     let steps = tensor.steps.iter().all(|n| (1..=8).contains(n));
     let modes = [(tensor.interleave, 3), (tensor.swizzle, 7), (tensor.fill, 2)];
     let row = tensor.boxes.first().map_or(0, |n| u64::from(*n)) * bytes;
-    // What is swizzled is at most as wide as the pattern.
+    // The inner box is at most as wide as the swizzle pattern.
     let widest = [u64::MAX, 32, 64, 128, 128, 128, 128];
     let widest = usize::try_from(tensor.swizzle).ok().and_then(|n| widest.get(n).copied());
     tensor.address.is_multiple_of(16)

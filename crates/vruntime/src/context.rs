@@ -273,7 +273,7 @@ pub fn reset() -> Result<(), Status> {
 pub fn devices() -> Result<i32, Status> {
     let known = DEVICES.load(Ordering::Acquire);
     if let Err(error) = init() {
-        // That it has ended is no reason not to know.
+        // The answer is known also after CUDA has ended.
         return if error == code::UNLOADING && known >= 0 { Ok(known) } else { Err(error) };
     }
     let mut count = 0;
@@ -299,7 +299,7 @@ pub fn current_device() -> Result<i32, Status> {
     // SAFETY: a place for a device.
     match unsafe { api::cuCtxGetDevice(Out(&mut device)) } {
         0 => Ok(device.0),
-        // What is current is not a context any more: the next call makes another one.
+        // The current context is gone: the next call uses the primary context of the thread's device.
         _ => Ok(thread.device.get()),
     }
 }

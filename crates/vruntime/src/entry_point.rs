@@ -87,7 +87,7 @@ functions! {
     }
 
     cudaProfilerStop () {
-        // What does not listen is stopped when the driver has ended, too (measured).
+        // Stopping a profiler that is not there succeeds after the driver has ended, too (measured).
         done(context::ready().or_else(|error| if error == code::UNLOADING { Ok(()) } else { Err(error) }).and_then(|()| {
             // SAFETY: no pointers.
             match unsafe { api::cuProfilerStop() } {

@@ -1,5 +1,5 @@
 //! The functions of AMD's HIP runtime (libamdhip64) that are hooked, each declared once. A row is
-//! `class how "node" [names] (arguments) -> result;`, where `how` is `observe` (the call is recorded and answers a status)
+//! `class how "node" [names] (arguments) -> result;`, where `how` is `observe` or `record` as in [`crate::runtime`]
 //! or a handler's name in `cushim_interpose::hip`, and `node` the version node under which the library has the function: the
 //! release that brought it. A function that C++ exports stands as `name = mangled`.
 //!
@@ -20,10 +20,10 @@ macro_rules! hip_functions {
         register (register_fat_binary) "hip_4.2" [__hipRegisterFatBinary] (data: Ptr) -> usize;
         register (unregister_fat_binary) "hip_4.2" [__hipUnregisterFatBinary] (modules: Ptr) -> ();
         register (register_function) "hip_4.2" [__hipRegisterFunction] (modules: Ptr, hostFunction: Func, deviceFunction: Str, deviceName: Str, threadLimit: i32, tid: Ptr, bid: Ptr, blockDim: Ptr, gridDim: Ptr, wSize: Ptr) -> ();
-        register (register_var) "hip_4.2" [__hipRegisterVar] (modules: Ptr, var: Ptr, hostVar: Str, deviceVar: Str, ext: i32, size: usize, constant: i32, global: i32) -> ();
-        register (register_managed_var) "hip_4.2" [__hipRegisterManagedVar] (hipModule: Ptr, pointer: Ptr, init_value: Ptr, name: Str, size: usize, align: u32) -> ();
-        register (register_texture) "hip_4.2" [__hipRegisterTexture] (modules: Ptr, var: Ptr, hostVar: Str, deviceVar: Str, kind: i32, norm: i32, ext: i32) -> ();
-        register (register_surface) "hip_4.2" [__hipRegisterSurface] (modules: Ptr, var: Ptr, hostVar: Str, deviceVar: Str, kind: i32, ext: i32) -> ();
+        register record "hip_4.2" [__hipRegisterVar] (modules: Ptr, var: Ptr, hostVar: Str, deviceVar: Str, ext: i32, size: usize, constant: i32, global: i32) -> ();
+        register record "hip_4.2" [__hipRegisterManagedVar] (hipModule: Ptr, pointer: Ptr, init_value: Ptr, name: Str, size: usize, align: u32) -> ();
+        register record "hip_4.2" [__hipRegisterTexture] (modules: Ptr, var: Ptr, hostVar: Str, deviceVar: Str, kind: i32, norm: i32, ext: i32) -> ();
+        register record "hip_4.2" [__hipRegisterSurface] (modules: Ptr, var: Ptr, hostVar: Str, deviceVar: Str, kind: i32, ext: i32) -> ();
 
         // ---- launches
         launch (launch_kernel) "hip_4.2" [hipLaunchKernel] (function_address: Func, numBlocks: Dim3, dimBlocks: Dim3, args: Ptr, sharedMemBytes: usize, stream: Stream) -> i32;
@@ -31,7 +31,8 @@ macro_rules! hip_functions {
         launch (ext_launch_kernel) "hip_4.2" [hipExtLaunchKernel] (function_address: Func, numBlocks: Dim3, dimBlocks: Dim3, args: Ptr, sharedMemBytes: usize, stream: Stream, startEvent: Event, stopEvent: Event, flags: i32) -> i32;
         launch (launch_cooperative_kernel) "hip_4.2" [hipLaunchCooperativeKernel] (f: Func, gridDim: Dim3, blockDim: Dim3, kernelParams: Ptr, sharedMemBytes: u32, stream: Stream) -> i32;
         launch (launch_cooperative_kernel) "hip_5.2" [hipLaunchCooperativeKernel_spt] (f: Func, gridDim: Dim3, blockDim: Dim3, kernelParams: Ptr, sharedMemBytes: u32, stream: Stream) -> i32;
-        launch (launch_multi_device) "hip_4.2" [hipLaunchCooperativeKernelMultiDevice hipExtLaunchMultiKernelMultiDevice] (launchParamsList: Ptr, numDevices: i32, flags: Flags) -> i32;
+        launch (launch_cooperative_multi_device) "hip_4.2" [hipLaunchCooperativeKernelMultiDevice] (launchParamsList: Ptr, numDevices: i32, flags: Flags) -> i32;
+        launch (ext_launch_multi_device) "hip_4.2" [hipExtLaunchMultiKernelMultiDevice] (launchParamsList: Ptr, numDevices: i32, flags: Flags) -> i32;
         launch (module_launch_kernel) "hip_4.2" [hipModuleLaunchKernel] (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, stream: Stream, kernelParams: Ptr, extra: Ptr) -> i32;
         launch (module_launch_cooperative_kernel) "hip_5.5" [hipModuleLaunchCooperativeKernel] (f: Func, gridDimX: u32, gridDimY: u32, gridDimZ: u32, blockDimX: u32, blockDimY: u32, blockDimZ: u32, sharedMemBytes: u32, stream: Stream, kernelParams: Ptr) -> i32;
         launch (ext_module_launch_kernel) "hip_4.2" [hipExtModuleLaunchKernel = _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j] (f: Func, globalWorkSizeX: u32, globalWorkSizeY: u32, globalWorkSizeZ: u32, localWorkSizeX: u32, localWorkSizeY: u32, localWorkSizeZ: u32, sharedMemBytes: usize, hStream: Stream, kernelParams: Ptr, extra: Ptr, startEvent: Event, stopEvent: Event, flags: Flags) -> i32;

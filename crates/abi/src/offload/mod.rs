@@ -1,7 +1,7 @@
 //! The functions of LLVM's libomptarget that are hooked, each declared once. A row is
-//! `class how [names] (arguments) -> result;`, where `how` is `observe` (the call is recorded and answers a status),
-//! `value` (it is recorded with its answer, which stands behind the arguments under the name [`RESULT`]) or a handler's name
-//! in `cushim_interpose::offload`.
+//! `class how [names] (arguments) -> result;`, where `how` is `observe` or `record` as in [`crate::runtime`],
+//! `value` (the call is recorded with its answer, which stands behind the arguments under the name [`RESULT`]) or a handler's
+//! name in `cushim_interpose::offload`.
 //!
 //! All of them stand under one version node, [`NODE`], since LLVM 12. What only asks (`omp_get_num_devices`, which
 //! libomp has too, `__tgt_target_nowait_query`), hands parts of a mapper on (`__tgt_push_mapper_component`) or has
@@ -26,8 +26,8 @@ macro_rules! offload_functions {
         // ---- registration
         register (register_lib) [__tgt_register_lib] (desc: Ptr) -> ();
         register (unregister_lib) [__tgt_unregister_lib] (desc: Ptr) -> ();
-        register (nothing) [__tgt_init_all_rtls __tgt_rtl_init __tgt_rtl_deinit] () -> ();
-        register (requires) [__tgt_register_requires] (flags: Flags64) -> ();
+        register record [__tgt_init_all_rtls __tgt_rtl_init __tgt_rtl_deinit] () -> ();
+        register record [__tgt_register_requires] (flags: Flags64) -> ();
 
         // ---- regions
         region (kernel) [__tgt_target_kernel] (loc: Ptr, device_id: Device64, num_teams: i32, thread_limit: i32, host_ptr: Func, args: Ptr) -> i32;
@@ -42,7 +42,7 @@ macro_rules! offload_functions {
         region (teams_nowait_mapper) [__tgt_target_teams_nowait_mapper] (loc: Ptr, device_id: Device64, host_ptr: Func, arg_num: i32, args_base: Ptr, args: Ptr, arg_sizes: Ptr, arg_types: Ptr, arg_names: Ptr, arg_mappers: Ptr, num_teams: i32, thread_limit: i32, dep_num: i32, dep_list: Ptr, no_alias_dep_num: i32, no_alias_dep_list: Ptr) -> i32;
 
         // ---- CUDA programs whose launches go through libomptarget (-foffload-via-llvm)
-        register (push_configuration) [__llvmPushCallConfiguration] (grid: Dim3, block: Dim3, shared: usize, stream: Stream) -> u32;
+        register record [__llvmPushCallConfiguration] (grid: Dim3, block: Dim3, shared: usize, stream: Stream) -> u32;
         region (launch_kernel) [llvmLaunchKernel] (func: Func, grid: Dim3, block: Dim3, args: Ptr, shared: usize, stream: Stream) -> i32;
 
         // ---- data
@@ -53,9 +53,9 @@ macro_rules! offload_functions {
 
         // ---- the program's own calls
         memory value [omp_target_alloc llvm_omp_target_alloc_device llvm_omp_target_alloc_host llvm_omp_target_alloc_shared] (size: usize, device_num: Device; result: Ptr) -> Ptr;
-        memory (free) [omp_target_free llvm_omp_target_free_device llvm_omp_target_free_host llvm_omp_target_free_shared] (ptr: Ptr, device_num: Device) -> ();
+        memory record [omp_target_free llvm_omp_target_free_device llvm_omp_target_free_host llvm_omp_target_free_shared] (ptr: Ptr, device_num: Device) -> ();
         memory value [llvm_omp_target_lock_mem] (ptr: Ptr, size: usize, device_num: Device; result: Ptr) -> Ptr;
-        memory (free) [llvm_omp_target_unlock_mem] (ptr: Ptr, device_num: Device) -> ();
+        memory record [llvm_omp_target_unlock_mem] (ptr: Ptr, device_num: Device) -> ();
         memory observe [omp_target_associate_ptr] (host_ptr: Ptr, device_ptr: Ptr, size: usize, device_offset: usize, device_num: Device) -> i32;
         memory observe [omp_target_disassociate_ptr] (ptr: Ptr, device_num: Device) -> i32;
         memory value [omp_target_is_present] (ptr: Ptr, device_num: Device; result: i32) -> i32;
@@ -69,7 +69,7 @@ macro_rules! offload_functions {
         copy value [omp_target_memset_async] (ptr: Ptr, value: i32, count: usize, device_num: Device, depobj_count: i32, depobj_list: Ptr; result: Ptr) -> Ptr;
 
         // ---- interop objects; the width of some numbers differs between releases, see `Narrow`
-        stream (interop_init) [__tgt_interop_init] (loc: Ptr, gtid: Narrow, interop: Ptr, interop_type: Narrow, device_id: Narrow, dep_num: Narrow, dep_list: Ptr, have_nowait: Narrow) -> ();
-        stream (interop_use) [__tgt_interop_use __tgt_interop_destroy] (loc: Ptr, gtid: Narrow, interop: Ptr, device_id: Narrow, dep_num: Narrow, dep_list: Ptr, have_nowait: Narrow) -> ();
+        stream record [__tgt_interop_init] (loc: Ptr, gtid: Narrow, interop: Ptr, interop_type: Narrow, device_id: Narrow, dep_num: Narrow, dep_list: Ptr, have_nowait: Narrow) -> ();
+        stream record [__tgt_interop_use __tgt_interop_destroy] (loc: Ptr, gtid: Narrow, interop: Ptr, device_id: Narrow, dep_num: Narrow, dep_list: Ptr, have_nowait: Narrow) -> ();
     } };
 }

@@ -25,7 +25,7 @@ impl Runtime {
         let arg = |n: usize| caller.argument(n);
         let field = match call {
             Call::GraphLaunch => {
-                // Only what is part of a graph's run can launch one.
+                // Only a kernel that is part of a graph's run can launch a graph.
                 let run = self.dispatch.graph.as_ref().ok_or(error::INVALID_VALUE)?;
                 return run.launch(arg(0), arg(1));
             }

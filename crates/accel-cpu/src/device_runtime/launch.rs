@@ -123,7 +123,7 @@ impl Runtime {
             std::mem::take(&mut state.children).into_iter().partition(|(of, _)| *of == block)
         };
         {
-            // What was launched meanwhile comes behind.
+            // Grids that were launched meanwhile come after it.
             let mut state = lock(&self.state);
             let later = std::mem::replace(&mut state.children, others);
             state.children.extend(later);

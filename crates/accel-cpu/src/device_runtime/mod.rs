@@ -208,14 +208,14 @@ impl Runtime {
             Call::LaunchV2 => Ok(self.launch(None, arg(0), arg(1), caller.place().0)),
             Call::Synchronize => self.synchronize(caller.place().0),
             Call::StreamCreate if arg(1) > 1 => Ok(Err(error::INVALID_VALUE)),
-            // Only events without times are for devices.
+            // Devices may create events without timing only.
             Call::EventCreate if arg(1) & 2 == 0 || arg(1) > 7 => Ok(Err(error::INVALID_VALUE)),
             Call::StreamCreate | Call::EventCreate => {
                 let handle = self.handle();
                 Ok(give(caller, &handle.to_le_bytes()))
             }
             Call::StreamDestroy | Call::EventDestroy => Ok(self.known(arg(0))),
-            // Whatever waits comes behind in any case.
+            // Work that waits for this event comes after it in any case.
             Call::StreamWait => Ok(self.in_order(arg(0)).and_then(|()| self.known(arg(1)))),
             Call::EventRecord | Call::EventRecordWithFlags => {
                 Ok(self.in_order(arg(1)).and_then(|()| self.known(arg(0))))

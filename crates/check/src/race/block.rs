@@ -18,7 +18,7 @@ use super::retry::Retries;
 use super::row::Row;
 use super::run::{Doing, ROW};
 use super::{Races, is_over};
-use crate::look::Launch;
+use crate::look::CheckedLaunch;
 use crate::options::Tool;
 
 /// A place in the code, and whether it reads.
@@ -29,7 +29,7 @@ const RECENT: usize = 64;
 
 /// What is known of a block.
 pub struct Block {
-    pub(super) launch: Arc<Launch>,
+    pub(super) launch: Arc<CheckedLaunch>,
     pub(super) index: [u32; 3],
     pub(super) order: Order,
     /// Its number among all that have run.
@@ -93,7 +93,7 @@ fn of_access(inst: &Inst) -> (Effect, bool) {
 
 impl Block {
     /// Before the first block of a launch.
-    pub fn new(launch: &Arc<Launch>) -> Block {
+    pub fn new(launch: &Arc<CheckedLaunch>) -> Block {
         Block {
             launch: launch.clone(),
             index: [0; 3],

@@ -145,7 +145,7 @@ pub fn gather(bytes: &[u8]) -> Report {
         let at = places.get(&key).copied();
         match (at.and_then(|at| report.found.get_mut(at)), line.told, line.count) {
             (Some(found), _, count) => {
-                // The first of a process was counted when it was told.
+                // The first report of a process was counted when it was read.
                 found.count = found.count.saturating_add(count.map_or(1, |n| n.saturating_sub(1)));
                 found.processes.insert(pid);
             }

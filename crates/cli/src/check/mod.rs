@@ -9,7 +9,6 @@ mod sarif;
 mod suppress;
 mod text;
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -23,22 +22,15 @@ pub use text::report as text;
 
 use cushim_names::Foreign as _;
 
-use crate::launch::{self, Ending, Environment, Fmad, Watched};
+use crate::launch::{self, Ending, Environment, ProgramArgs, Watched, WatchedArgs};
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim check`.
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER, override_usage = "cushim check [OPTIONS] [--] PROG [ARGS]...")]
 pub struct CheckArgs {
-    /// The program and its arguments
-    #[arg(
-        required = true,
-        help_heading = "Program",
-        trailing_var_arg = true,
-        value_name = "PROG [ARGS]",
-        value_hint = clap::ValueHint::CommandWithArguments
-    )]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    program: ProgramArgs,
 
     /// What to look for, with commas between
     #[arg(long, value_name = "TOOLS", value_enum, value_delimiter = ',', default_value = "memory")]
@@ -88,17 +80,8 @@ pub struct CheckArgs {
     #[arg(long, value_name = "FILE", help_heading = "Report")]
     save_suppressions: Option<PathBuf>,
 
-    /// Symbol file of a stripped program with a static CUDA runtime
-    #[arg(long, value_name = "FILE", value_delimiter = ':', help_heading = "Running")]
-    symbols: Vec<PathBuf>,
-
-    /// Fuse products and sums as NVIDIA's compiler does [default: on]
-    #[arg(long, value_name = "WHETHER", help_heading = "Running")]
-    fmad: Option<Fmad>,
-
-    /// Path of libcushim.so, if it is not beside this program or in ../lib
-    #[arg(long, value_name = "FILE", help_heading = "Running")]
-    lib: Option<PathBuf>,
+    #[command(flatten)]
+    running: WatchedArgs,
 }
 
 /// What ends with a kernel that accesses memory wrongly.
@@ -167,8 +150,7 @@ Exit status: the program's own; STATUS of --error-exitcode if that is 0 and some
 
 /// Runs the command, and reports.
 pub fn run(args: CheckArgs) -> Outcome {
-    let (symbols, lib) = (&args.symbols, args.lib.as_deref());
-    let watched = Watched::new(&args.command, symbols, args.fmad, lib)?;
+    let watched = Watched::new(&args.program.command, &args.running)?;
     let mut known = Suppressions::default();
     for file in &args.suppressions {
         let read = Suppressions::read(file);
@@ -225,7 +207,7 @@ impl CheckArgs {
         let text = text::report(report, self.print_limit);
         match self.log_file {
             Some(_) => put(true, &|| text.clone())?,
-            // A closed stderr is nobody's concern.
+            // A write error on a closed stderr is ignored.
             None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
         }
         if self.json.is_some() {

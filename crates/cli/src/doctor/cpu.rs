@@ -128,7 +128,7 @@ pub fn examine(closure: &Closure, obstacles: &[Obstacle], missing: Option<&str>)
     let mut cpu = Cpu { why: hindrances(closure, obstacles, missing), ..Cpu::default() };
     cpu.starts = cpu.why.is_empty();
     for (n, object) in closure.objects.iter().enumerate() {
-        // NVIDIA's runtime and driver are the ones that are replaced.
+        // Device code in NVIDIA's own runtime and driver does not matter: backend cpu replaces both.
         let own = cuda::runtime_major(&object.name()).is_some() || cuda::is_driver(&object.name());
         if (object.device_code > 0 || object.offload > 0) && !own {
             progress::note(&format!("reading the device code of {}", object.path.shown()));

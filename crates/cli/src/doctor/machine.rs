@@ -229,7 +229,7 @@ pub fn probe(path: &Path) {
         println!("count {count}");
         names(library, count);
     }
-    // What backend hsa stands on.
+    // The libraries that backend hsa needs.
     let maps = fs::read_to_string("/proc/self/maps").unwrap_or_default();
     let mut files = maps.lines().filter_map(|line| line.split_once('/'));
     if let Some((_, file)) = files.find(|(_, file)| file.contains("libhsa-runtime64.so")) {

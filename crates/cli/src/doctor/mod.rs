@@ -241,7 +241,7 @@ fn look(findings: &mut Findings, name: &Path, asked: &Asked) -> Result<(), Error
     let obstacles = &mut findings.obstacles;
     obstacles.extend(obstacles::of_file(&own));
     obstacles.extend(program::privileges(&found.path));
-    // What another loader would find is not ours to guess.
+    // Another loader may search elsewhere: its results are not guessed.
     let foreign = findings.obstacles.iter().any(|o| o.blocks && o.name != "library");
     let closure = if foreign && own.machine != "x86-64" {
         closure::Closure { objects: vec![own], ..Default::default() }

@@ -53,7 +53,7 @@ mod tests {
         let mut rows = Rows::default();
         let taken =
             [(0, 10), (5, 8), (10, 20), (8, 9), (3, 4), (20, 30)].map(|(a, b)| rows.take(a, b));
-        // What comes late goes where nothing was yet.
+        // A late event goes onto a track that is free at its time.
         assert_eq!(taken, [0, 1, 0, 1, 2, 0]);
     }
 

@@ -13,6 +13,8 @@
 use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 
+use cushim_abi::Library;
+use cushim_abi::named::{Named, named};
 use cushim_trace::event::{Body, Event, Gpu, Mapped, Range};
 use cushim_trace::layout::{
     GPU_COPY, GPU_KERNEL, RANGE_END, RANGE_MARK, RANGE_POP, RANGE_PUSH, RANGE_START,
@@ -162,16 +164,6 @@ impl<W: Write> Chrome<W> {
     }
 }
 
-/// The name in CUDA's manual: `__cudaLaunchKernel` is what CUDA 13's `<<<>>>` comes to, and the endings
-/// choose the default stream (`--default-stream per-thread`).
-fn manual_name(name: &str) -> &str {
-    let name = name.strip_suffix("_ptsz").or(name.strip_suffix("_ptds")).unwrap_or(name);
-    match name.strip_prefix("__cudaLaunchKernel") {
-        Some("") => "cudaLaunchKernel",
-        _ => name,
-    }
-}
-
 impl Args<'_> {
     /// What only this kind of event has.
     fn detail(
@@ -252,10 +244,11 @@ impl<W: Write> Sink for Chrome<W> {
                 fallback = format!("function {}", event.api);
                 ("X", "cuda_runtime", fallback.as_str())
             }
-            _ if facts.name.starts_with("cu") && !facts.name.starts_with("cuda") => {
-                ("X", "cuda_driver", manual_name(facts.name))
-            }
-            _ => ("X", "cuda_runtime", manual_name(facts.name)),
+            _ => match named(facts.name) {
+                Some(Named { library: Library::Driver, manual }) => ("X", "cuda_driver", manual),
+                Some(Named { manual, .. }) => ("X", "cuda_runtime", manual),
+                None => ("X", "cuda_runtime", facts.name),
+            },
         };
         let line = Line {
             ph,
@@ -264,7 +257,7 @@ impl<W: Write> Sink for Chrome<W> {
             pid: meta.process.pid,
             tid: event.tid,
             ts: Micros(begin),
-            // A call that never came back has no end: it is as long as nothing, and says so.
+            // A call that never returned has no end: its length is 0, and an argument says so.
             dur: (ph == "X").then_some(Micros(event.call_ns.unwrap_or(0))),
             s: (ph == "i").then_some("p"),
             args,
@@ -419,23 +412,5 @@ fn short_direction(kind: u8) -> &'static str {
         9 => "HtoH",
         10 => "PtoP",
         _ => "DtoD",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::manual_name;
-
-    #[test]
-    fn names_of_the_manual() {
-        for (name, expected) in [
-            ("__cudaLaunchKernel", "cudaLaunchKernel"),
-            ("__cudaLaunchKernel_ptsz", "cudaLaunchKernel"),
-            ("cudaLaunchKernelExC_ptsz", "cudaLaunchKernelExC"),
-            ("cudaMemcpy_ptds", "cudaMemcpy"),
-            ("cuLaunchKernel", "cuLaunchKernel"),
-        ] {
-            assert_eq!(manual_name(name), expected);
-        }
     }
 }

@@ -142,7 +142,7 @@ impl Output {
         let path = self.path.clone();
         let failed = |e| Error::io("write", &path, e);
         self.out.flush().map_err(failed)?;
-        // What could not be flushed was an error above.
+        // A failure to flush was reported above.
         let (mut raw, _) = self.out.into_parts();
         let result = match &mut raw {
             Raw::Stdout(_) | Raw::Stream(_) => return Ok(()),

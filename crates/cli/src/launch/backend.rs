@@ -91,7 +91,7 @@ impl Backend {
     /// The files beside libcushim.so that are preloaded behind it.
     fn preloaded(self) -> impl Iterator<Item = &'static str> {
         let fronts = if self == Backend::Native { &[][..] } else { &FRONTS };
-        // Over NVIDIA's driver, machine code is what is wanted, and there is NVIDIA's NVML.
+        // NVIDIA's driver wants machine code, and NVIDIA's own NVML is installed.
         let others = if self == Backend::Cpu { &[COMPILERS, NVML][..] } else { &[] };
         fronts.iter().map(|front| front.file).chain(others.iter().copied())
     }

@@ -5,7 +5,9 @@
 
 mod backend;
 mod child;
+mod command;
 mod emulate;
+mod id;
 mod loading;
 mod names;
 mod pattern;
@@ -20,20 +22,19 @@ mod why;
 mod window;
 
 use std::ffi::{OsStr, OsString};
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use clap::Args;
 
-use crate::doctor::{elf, program};
 use crate::view::Classes;
-use crate::{Error, complain, environ, zst};
+use crate::{Error, complain, zst};
 use cushim_names::Foreign as _;
 
 pub use backend::{Backend, BackendArgs, Cuda, Fmad, automatic, missing, symbols};
 pub use child::{Child, Ending, Held};
+pub use command::{ProgramArgs, refuse_foreign, untouched};
 pub use emulate::{Emulated, emulate_here, environment as emulation};
+pub use id::run_id;
 pub use names::{Environment, insert};
 pub use pattern::{Names, Pattern, escape, host};
 pub use ranks::Rank;
@@ -41,7 +42,7 @@ pub use redirect::RedirectArgs;
 pub use signals::Signals;
 pub use size::parse as size;
 pub use told::Told;
-pub use watched::{Watched, output};
+pub use watched::{Watched, WatchedArgs, output};
 pub use why::explain;
 pub use window::WindowArgs;
 
@@ -157,7 +158,7 @@ impl RecordArgs {
         if classes.contains("nvtx") {
             match slots::claim(slots::NVTX, cuda.shim(), "--events nvtx") {
                 Ok(value) => set.push((slots::NVTX, value)),
-                // Who asked for everything gets what there is.
+                // `all` takes the classes that can be had.
                 Err(error) if classes.is_all() => complain(&error.to_string()),
                 Err(error) => return Err(error),
             }
@@ -178,33 +179,6 @@ impl LastArgs {
             set.push(("CUSHIM_LAST", last.to_string().into()));
         }
     }
-}
-
-/// What says that the launcher made the environment, and by which run: no two have the same.
-pub fn run_id() -> String {
-    let now = std::time::UNIX_EPOCH.elapsed().unwrap_or_default().as_nanos();
-    format!("{}-{}-{now}", host(), std::process::id())
-}
-
-/// Becomes the program, if `CUSHIM_DISABLE` is on; comes back only if that fails, or if it is off.
-pub fn untouched(command: &[OsString]) -> Result<(), Error> {
-    if !environ::disabled() {
-        return Ok(());
-    }
-    let source = Command::new(&command[0]).args(&command[1..]).exec();
-    Err(Error::start(&command[0], source))
-}
-
-/// Refuses a program for another processor before it is started: execvp would hand it to the shell as a script. Programs
-/// of 32 bits run, unseen.
-pub fn refuse_foreign(program: &OsStr) -> Result<(), Error> {
-    let Ok(found) = program::find(Path::new(program)) else { return Ok(()) };
-    let Ok(file) = elf::read_for_loading(&found.path) else { return Ok(()) };
-    if file.machine.is_empty() || file.machine.contains("x86") {
-        return Ok(());
-    }
-    let why = format!("it is for {}, and cushim is for x86-64", file.machine);
-    Err(Error::start(program, std::io::Error::other(why)))
 }
 
 /// Checks `--log`.

@@ -59,7 +59,7 @@ impl Pattern {
         if given.is_empty() || given.as_bytes().ends_with(b"/") {
             return Err(Error::Usage(format!("--output {given:?}: expected a file name")));
         }
-        // What goes nowhere has one name.
+        // Output to /dev/null needs no name for each process.
         let nowhere = given == "/dev/null";
         if rank.several() && !nowhere && !parts.contains(&Part::Rank) && !parts.contains(&Part::Pid)
         {

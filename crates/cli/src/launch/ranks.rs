@@ -31,7 +31,7 @@ impl Rank {
         let number = |name: &str| variable(name)?.trim().parse::<u32>().ok();
         let found = VARIABLES.into_iter().find_map(|(rank, size)| {
             let size_found = number(size);
-            // RANK alone is a word that anybody may use.
+            // Any program may use the name RANK: alone it proves nothing.
             let believed = rank != "RANK" || size_found.is_some();
             number(rank).filter(|_| believed).map(|rank| (rank, size_found))
         });

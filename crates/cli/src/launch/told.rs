@@ -6,7 +6,7 @@ use std::fs::{self, DirBuilder, File};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use super::run_id;
+use super::id::run_id;
 use crate::Error;
 
 /// The file, in a folder of its own that goes with it.

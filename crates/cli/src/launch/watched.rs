@@ -7,8 +7,28 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::{Backend, BackendArgs, Cuda, Ending, Environment, Fmad, Held, Signals, Told, run_id};
+use clap::Args;
+
+use super::{
+    Backend, BackendArgs, Cuda, Ending, Environment, Fmad, Held, Signals, Told, id::run_id,
+};
 use crate::{Error, environ};
+
+/// How it is run.
+#[derive(Debug, Clone, Args)]
+pub struct WatchedArgs {
+    /// Symbol file of a stripped program with a static CUDA runtime
+    #[arg(long, value_name = "FILE", value_delimiter = ':', help_heading = "Running")]
+    pub symbols: Vec<PathBuf>,
+
+    /// Fuse products and sums as NVIDIA's compiler does [default: on]
+    #[arg(long, value_name = "WHETHER", help_heading = "Running")]
+    pub fmad: Option<Fmad>,
+
+    /// Path of libcushim.so, if it is not beside this program or in ../lib
+    #[arg(long, value_name = "FILE", help_heading = "Running")]
+    pub lib: Option<PathBuf>,
+}
 
 /// A program that is to run on the CPU, whose libraries are there.
 pub struct Watched<'a> {
@@ -21,18 +41,16 @@ impl<'a> Watched<'a> {
     ///
     /// # Errors
     /// What of cushim is missing, or that the program is one that must not be preloaded into.
-    pub fn new(
-        command: &'a [OsString],
-        symbols: &[PathBuf],
-        fmad: Option<Fmad>,
-        lib: Option<&Path>,
-    ) -> Result<Watched<'a>, Error> {
-        super::untouched(command)?;
+    pub fn new(command: &'a [OsString], args: &WatchedArgs) -> Result<Watched<'a>, Error> {
+        super::command::untouched(command)?;
         environ::warn_of_unknown();
-        let symbols = symbols.to_vec();
-        let backend = Some(Backend::Cpu);
-        let backend = BackendArgs { backend, symbols, fmad, ..BackendArgs::default() };
-        Ok(Watched { command, cuda: backend.resolve(lib, Backend::Cpu)? })
+        let backend = BackendArgs {
+            backend: Some(Backend::Cpu),
+            symbols: args.symbols.clone(),
+            fmad: args.fmad,
+            ..BackendArgs::default()
+        };
+        Ok(Watched { command, cuda: backend.resolve(args.lib.as_deref(), Backend::Cpu)? })
     }
 
     /// Runs it to its end. `variables` says what its processes are given besides, who tell into the file that it gets; `tool` is

@@ -68,7 +68,7 @@ pub fn server<'a>(
     users: Users,
     allow: Allow,
 ) -> Result<Server<LoadHost<'a>>, Error> {
-    // Not the kernel's, behind which an allocation would wait.
+    // Not the stream of the kernel: an allocation would wait there until the kernel ends.
     let stream = driver.stream()?;
     let host = LoadHost { driver, stream, given: HashSet::new(), users };
     Ok(Server::new(host, Streams::of_process(), allow))

@@ -58,7 +58,7 @@ impl Program<'_> {
             self.kernel(&mut server, kernel, [one; 2], &mut params, stream)?;
         }
         flush();
-        // The system keeps so many bits of it.
+        // The operating system keeps only so many bits of an exit status.
         Ok(answered as u8)
     }
 

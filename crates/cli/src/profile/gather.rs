@@ -63,7 +63,7 @@ impl Place {
 
 /// What was launched, and how.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Launch {
+pub struct ProfiledLaunch {
     /// The process.
     pub pid: u32,
     /// Blocks.
@@ -78,7 +78,7 @@ pub struct Launch {
     pub counts: Counts,
 }
 
-impl Launch {
+impl ProfiledLaunch {
     /// Threads of a block.
     pub fn threads(&self) -> u64 {
         self.block.iter().fold(1, |all, n| u64::saturating_mul(all, (*n).into()))
@@ -97,7 +97,7 @@ pub struct Kernel {
     /// Bytes of local memory of a thread.
     pub local: u64,
     /// Its launches, in order.
-    pub launches: Vec<Launch>,
+    pub launches: Vec<ProfiledLaunch>,
     /// The sum of all launches.
     pub counts: Counts,
     /// Sectors written, of all launches.
@@ -159,7 +159,7 @@ impl Kernel {
         self.registers = self.registers.max(told.registers);
         self.local = self.local.max(told.local);
         let Told { pid, grid, block, shared, dram_written: written, .. } = told;
-        self.launches.push(Launch { pid, grid, block, shared, written, counts });
+        self.launches.push(ProfiledLaunch { pid, grid, block, shared, written, counts });
     }
 }
 

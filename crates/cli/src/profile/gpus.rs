@@ -90,7 +90,7 @@ impl Gpu {
     /// How many blocks fit.
     pub fn occupancy(&self, threads: u64, registers: u64, shared: u64) -> Occupancy {
         let warps = threads.div_ceil(32).max(1);
-        // More than any kernel has would not fit, either.
+        // A count beyond that of any kernel would not fit, either.
         let (registers, shared) = (registers.min(REGISTERS), shared.min(1 << 32));
         let own = (registers * 32).next_multiple_of(PORTION).max(PORTION);
         let with_registers = REGISTERS / own / SCHEDULERS * SCHEDULERS;

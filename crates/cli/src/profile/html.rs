@@ -128,7 +128,7 @@ fn roofline(out: &mut String, profile: &Profile, gpu: &Gpu) {
     for kernel in &profile.kernels {
         let figures = Figures { counts: &kernel.counts, written: kernel.written };
         let Some(intensity) = figures.intensity().filter(|n| *n > 0.0) else { continue };
-        // Where the GPU needs no longer than arithmetic and memory do.
+        // The ridge point: arithmetic and memory take equal time.
         let [arithmetic, memory] = figures.least(gpu);
         let reached = figures.operations() as f64 / arithmetic.max(memory) / 1e9;
         let _ = write!(

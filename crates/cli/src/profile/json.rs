@@ -4,7 +4,7 @@ use cushim_profile::{Count, Counts};
 use serde_json::{Map, Value, json};
 
 use super::figures::Figures;
-use super::gather::{Kernel, Launch, Profile};
+use super::gather::{Kernel, Profile, ProfiledLaunch};
 use super::gpus::Gpu;
 use super::rows::hot;
 
@@ -54,7 +54,7 @@ fn describe(kernel: &Kernel, gpu: &Gpu) -> Value {
     })
 }
 
-fn launch(kernel: &Kernel, launch: &Launch, gpu: &Gpu) -> Value {
+fn launch(kernel: &Kernel, launch: &ProfiledLaunch, gpu: &Gpu) -> Value {
     let figures = Figures { counts: &launch.counts, written: launch.written };
     let [l2, dram] = figures.moved();
     let [arithmetic, memory] = figures.least(gpu);

@@ -11,7 +11,6 @@ mod json;
 mod rows;
 mod text;
 
-use std::ffi::OsString;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -24,22 +23,15 @@ pub use json::report as json;
 pub use text::report as text;
 
 use crate::check::pattern;
-use crate::launch::{self, Environment, Fmad, Watched};
+use crate::launch::{self, Environment, ProgramArgs, Watched, WatchedArgs};
 use crate::{Error, Outcome, environ};
 
 /// Arguments of `cushim profile`.
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER, override_usage = "cushim profile [OPTIONS] [--] PROG [ARGS]...")]
 pub struct ProfileArgs {
-    /// The program and its arguments
-    #[arg(
-        required = true,
-        help_heading = "Program",
-        trailing_var_arg = true,
-        value_name = "PROG [ARGS]",
-        value_hint = clap::ValueHint::CommandWithArguments
-    )]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    program: ProgramArgs,
 
     /// Occupancy and roofline for this GPU: sm_70, sm_75, sm_80, sm_86, sm_89, sm_90, or H200
     #[arg(long = "for", value_name = "GPU", default_value = "sm_90")]
@@ -73,17 +65,8 @@ pub struct ProfileArgs {
     #[arg(long, value_name = "N", default_value_t = 5, help_heading = "Report")]
     lines: usize,
 
-    /// Symbol file of a stripped program with a static CUDA runtime
-    #[arg(long, value_name = "FILE", value_delimiter = ':', help_heading = "Running")]
-    symbols: Vec<PathBuf>,
-
-    /// Fuse products and sums as NVIDIA's compiler does [default: on]
-    #[arg(long, value_name = "WHETHER", help_heading = "Running")]
-    fmad: Option<Fmad>,
-
-    /// Path of libcushim.so, if it is not beside this program or in ../lib
-    #[arg(long, value_name = "FILE", help_heading = "Running")]
-    lib: Option<PathBuf>,
+    #[command(flatten)]
+    running: WatchedArgs,
 }
 
 const AFTER: &str = "\
@@ -104,8 +87,7 @@ pub fn run(args: ProfileArgs) -> Outcome {
     let gpu = Gpu::named(&args.gpu).ok_or_else(|| {
         Error::Usage(format!("--for: unknown GPU '{}'; known: {}", args.gpu, Gpu::names()))
     })?;
-    let (symbols, lib) = (&args.symbols, args.lib.as_deref());
-    let watched = Watched::new(&args.command, symbols, args.fmad, lib)?;
+    let watched = Watched::new(&args.program.command, &args.running)?;
     let outputs =
         [&args.log_file, &args.json, &args.html].map(|path| path.as_deref().map(launch::output));
     let [log, json, html] = outputs.map(Option::transpose);
@@ -115,7 +97,7 @@ pub fn run(args: ProfileArgs) -> Outcome {
     let text = text::report(&profile, &gpu, args.lines);
     match log {
         Some(path) => write(&path, &text)?,
-        // A closed stderr is nobody's concern.
+        // A write error on a closed stderr is ignored.
         None => drop(std::io::stderr().lock().write_all(text.as_bytes())),
     }
     if let Some(path) = as_json {

@@ -32,7 +32,7 @@ impl Found {
     pub fn of_run(path: &Path, run: &str, begun: SystemTime) -> Self {
         let mut found = Found::default();
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        // Clocks of file systems are coarse.
+        // File systems keep times in coarse units.
         let since = begun - Duration::from_secs(2);
         for entry in std::fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter().flatten() {
             let Ok(entry) = entry else { continue };

@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::launch::{self, Backend, Held, LastArgs, Names, Pattern, Rank, RecordArgs, Signals};
+use crate::launch::{
+    self, Backend, Held, LastArgs, Names, Pattern, ProgramArgs, Rank, RecordArgs, Signals,
+};
 use crate::view::{Class, Classes};
 use crate::{Error, Outcome, complain, environ};
 use cushim_names::Foreign as _;
@@ -28,15 +30,8 @@ pub const DEFAULT_OUTPUT: &str = "%e.%p.cushim";
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER, override_usage = "cushim record [OPTIONS] [--] PROG [ARGS]...")]
 pub struct RecordCommand {
-    /// The program and its arguments
-    #[arg(
-        required = true,
-        help_heading = "Program",
-        trailing_var_arg = true,
-        value_name = "PROG [ARGS]",
-        value_hint = clap::ValueHint::CommandWithArguments
-    )]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    program: ProgramArgs,
 
     /// Record these classes of calls [default: launch,graph,copy,region,map]
     #[arg(
@@ -85,8 +80,8 @@ itself fails, 126 if the program cannot be run, 127 if it is not found.";
 
 /// Runs the command.
 pub fn run(args: RecordCommand) -> Outcome {
-    launch::untouched(&args.command)?;
-    launch::refuse_foreign(&args.command[0])?;
+    launch::untouched(&args.program.command)?;
+    launch::refuse_foreign(&args.program.command[0])?;
     environ::warn_of_unknown();
     let cuda = args.record.backend.resolve(args.record.lib.as_deref(), Backend::Auto)?;
     let rank = Rank::here();
@@ -101,24 +96,24 @@ pub fn run(args: RecordCommand) -> Outcome {
     };
     let run = launch::run_id();
     let into = pattern.for_library(&folder, &rank);
-    let program = args.command.first().map(OsString::as_os_str);
+    let program = args.program.command.first().map(OsString::as_os_str);
     let mut environment = args.record.environment(&cuda, into, &classes, args.nested, program)?;
     args.last.put(&mut environment);
     environment.push((environ::LAUNCHER, run.clone().into()));
     let begun = std::time::SystemTime::now();
     let mut signals = Signals::block();
-    let held = Held::fork(&args.command, &environment, &signals)?;
-    let program = Path::new(&args.command[0]).file_name().unwrap_or_default().to_owned();
+    let held = Held::fork(&args.program.command, &environment, &signals)?;
+    let program = Path::new(&args.program.command[0]).file_name().unwrap_or_default().to_owned();
     let mut names = Names { pid: held.id(), program };
     let expected = pattern.expand(&names, &rank)?;
     if expected == Path::new(NOWHERE) {
-        cuda.announce(Some(&args.command[0]));
+        cuda.announce(Some(&args.program.command[0]));
         return Ok(held.release()?.wait(&mut signals, &mut || {}).end());
     }
     launch::make_folder(&expected)?;
     writable(&expected)?;
     let free = free_name(&expected);
-    cuda.announce(Some(&args.command[0]));
+    cuda.announce(Some(&args.program.command[0]));
     let child = held.release()?;
     // A script's program is its interpreter, and so the library calls it.
     if let Ok(exe) = std::fs::read_link(format!("/proc/{}/exe", names.pid)) {
@@ -138,7 +133,7 @@ pub fn run(args: RecordCommand) -> Outcome {
         if found.is_empty() && was_there && !path.exists() {
             complain(&format!("{} was removed while it was written", path.shown()));
         } else if found.is_empty() {
-            let program = Path::new(&args.command[0]);
+            let program = Path::new(&args.program.command[0]);
             launch::explain(program, &Default::default(), ending, folder_of(&path));
         }
     }

@@ -129,7 +129,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     match answer(&nvml, &words) {
         Ok(text) => {
-            // Who closes the output has read enough.
+            // A closed output is no error: the reader has read enough.
             let _ = std::io::stdout().lock().write_all(text.as_bytes());
             ExitCode::SUCCESS
         }

@@ -15,7 +15,8 @@ use std::path::Path;
 use clap::{Args, ValueEnum};
 
 use crate::launch::{
-    self, Backend, Cuda, Environment, Held, Names, Pattern, Rank, RecordArgs, Signals, host,
+    self, Backend, Cuda, Environment, Held, Names, Pattern, ProgramArgs, Rank, RecordArgs, Signals,
+    host,
 };
 use crate::view::{Classes, Format, Run, Target, View, ViewArgs};
 use crate::{Error, Outcome, environ, zst};
@@ -34,15 +35,8 @@ const LIMIT: u64 = 1 << 40;
 #[derive(Debug, Args)]
 #[command(after_long_help = AFTER, override_usage = "cushim trace [OPTIONS] [--] PROG [ARGS]...")]
 pub struct TraceArgs {
-    /// The program and its arguments
-    #[arg(
-        required = true,
-        help_heading = "Program",
-        trailing_var_arg = true,
-        value_name = "PROG [ARGS]",
-        value_hint = clap::ValueHint::CommandWithArguments
-    )]
-    command: Vec<OsString>,
+    #[command(flatten)]
+    program: ProgramArgs,
 
     #[command(flatten)]
     view: ViewArgs,
@@ -114,8 +108,8 @@ itself fails, 126 if the program cannot be run, 127 if it is not found.";
 
 /// Runs the command.
 pub fn run(args: TraceArgs) -> Outcome {
-    launch::untouched(&args.command)?;
-    launch::refuse_foreign(&args.command[0])?;
+    launch::untouched(&args.program.command)?;
+    launch::refuse_foreign(&args.program.command[0])?;
     environ::warn_of_unknown();
     let cuda = args.record.backend.resolve(args.record.lib.as_deref(), Backend::Auto)?;
     let rank = Rank::here();
@@ -129,13 +123,13 @@ pub fn run(args: TraceArgs) -> Outcome {
     let spool = Spool::create()?;
     let environment = environment(&args, &options.classes, &cuda, &spool)?;
     let mut signals = Signals::block();
-    let held = Held::fork(&args.command, &environment, &signals)?;
+    let held = Held::fork(&args.program.command, &environment, &signals)?;
     let pid = held.id();
-    let program = Path::new(&args.command[0]).file_name().unwrap_or_default().to_owned();
+    let program = Path::new(&args.program.command[0]).file_name().unwrap_or_default().to_owned();
     let names = Names { pid, program };
     let compressed = pattern.as_ref().is_some_and(|p| zst::is_named(p.name()));
     let mut output = pattern.map(|p| Output::open(&p.expand(&names, &rank)?)).transpose()?;
-    cuda.announce(Some(&args.command[0]));
+    cuda.announce(Some(&args.program.command[0]));
     let child = held.release()?;
     let out: Box<dyn io::Write> = match &mut output {
         Some(output) if compressed => Box::new(zst::Compressed::new(output.begin()?)?),
@@ -143,14 +137,14 @@ pub fn run(args: TraceArgs) -> Outcome {
         None => Box::new(WholeLines::new(io::stderr())),
     };
     options.root = Some(pid);
-    // Who asked for them is told in a note why there are none.
+    // A user who asked for launches gets a note that says why there are none.
     options.may_time_gpu =
         args.record.gpu_time.is_none() && matches!(cuda.backend, Backend::Native | Backend::Driver);
     options.summary &= output.is_some() || rank.prints();
     let explain = rank.prints() && options.format == Format::Text || output.is_some();
-    // Who did not ask for launches misses none.
+    // A user who did not ask for launches misses none.
     let explain = explain && options.classes.contains("launch");
-    let run = Run { argv: words(&args.command), host: host(), rank: rank.number };
+    let run = Run { argv: words(&args.program.command), host: host(), rank: rank.number };
     let folder = spool.path().to_owned();
     let mut follow = Follow::new(spool, View::new(options, run, out));
     let ending = child.wait(&mut signals, &mut || follow.look());
@@ -158,7 +152,7 @@ pub fn run(args: TraceArgs) -> Outcome {
     if let Some(seen) = seen.filter(|seen| seen.launches + seen.nodes == 0 && explain) {
         // The folder itself is gone by now.
         let folder = folder.parent().unwrap_or(&folder);
-        launch::explain(Path::new(&args.command[0]), &seen, ending, folder);
+        launch::explain(Path::new(&args.program.command[0]), &seen, ending, folder);
     }
     Ok(ending.end())
 }
@@ -172,7 +166,7 @@ fn environment(
 ) -> Result<Environment, Error> {
     let mut record = args.record.clone();
     record.limit.get_or_insert(LIMIT);
-    let program = args.command.first().map(OsString::as_os_str);
+    let program = args.program.command.first().map(OsString::as_os_str);
     let mut set = record.environment(cuda, spool.pattern(), classes, args.view.nested, program)?;
     let backlog = args.backlog.unwrap_or_else(|| spool.backlog());
     set.push(("CUSHIM_BACKLOG", backlog.max(BACKLOG_MIN).to_string().into()));

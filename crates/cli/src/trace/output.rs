@@ -61,7 +61,7 @@ impl Output {
         let kind = self.file.metadata().map_err(|e| Error::io("look at", &self.path, e))?;
         if kind.is_file() {
             self.file.set_len(0).map_err(|e| Error::io("empty", &self.path, e))?;
-            // Another user's file stays as it is: we may write it, not more.
+            // The mode of another user's file cannot be changed; the file may still be written.
             let _ = self.file.set_permissions(Permissions::from_mode(0o600));
         }
         self.file.try_clone().map_err(|e| Error::io("open", &self.path, e))
@@ -78,7 +78,7 @@ impl Drop for Output {
 
 fn open(path: &Path) -> io::Result<(File, bool)> {
     let mut options = File::options();
-    // Without O_NONBLOCK a pipe that nobody reads would hold us up.
+    // Without O_NONBLOCK, opening a pipe without a reader would block.
     options
         .write(true)
         .mode(0o600)

@@ -194,7 +194,7 @@ mod tests {
         }
         sweep(dir.path());
         assert!(young.exists() && other.exists() && spool.path().exists() && !old.exists());
-        // One whose launcher is known to be gone need not be as old; a link to a folder is none.
+        // A folder whose launcher is gone is removed even if it is young; a link to a folder is kept.
         let mut child = std::process::Command::new("true").spawn().unwrap();
         let gone = dir.path().join(format!("cushim-spool-{}-abcdef", child.id()));
         let link = dir.path().join(format!("cushim-spool-{}-fedcba", child.id()));

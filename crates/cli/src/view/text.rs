@@ -9,7 +9,8 @@ use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use cushim_abi::{errors, offload::RESULT};
+use cushim_abi::named::named;
+use cushim_abi::{Library, errors, offload::RESULT};
 use cushim_names::{Value, elide};
 use cushim_trace::event::{Body, Call, Event, LaunchEvent, Range};
 use cushim_trace::layout::{LAUNCH_COOPERATIVE, RANGE_END, RANGE_POP, RANGE_PUSH, RANGE_START};
@@ -379,7 +380,9 @@ impl Text {
             "value" => Value::read(None, &value.to_le_bytes()).text(self.style.ellipsis()),
             "memcpykind" => match copy_kind(value) {
                 // HIP has CUDA's numbers.
-                Some(name) if seen.name().starts_with("hip") => name.replacen("cuda", "hip", 1),
+                Some(name) if named(seen.name()).is_some_and(|f| f.library == Library::Hip) => {
+                    name.replacen("cuda", "hip", 1)
+                }
                 Some(name) => name.to_owned(),
                 None => value.to_string(),
             },

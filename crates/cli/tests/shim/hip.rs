@@ -97,6 +97,7 @@ fn every_form_of_every_call() {
         "hipModuleLaunchKernel _Z1bi <5,1,1 | 64,1,1 | 0> = 0".to_owned(),
         "hipExtModuleLaunchKernel _Z1bi <4,1,1 | 64,1,1 | 23> = 0".to_owned(),
         "hipHccModuleLaunchKernel _Z1bi <7,1,1 | 100,1,1 | 24> = 0".to_owned(),
+        "hipExtModuleLaunchKernel _Z1bi <2,1,1 | 32,1,1 | 25> = 0".to_owned(),
         "hipModuleUnload = 0".to_owned(),
         "hipMalloc = 0".to_owned(),
         "hipMemcpy = 0".to_owned(),

@@ -1,6 +1,6 @@
 //! CUPTI's callback in the driver's calls, which says the number that CUPTI gives a call.
 //!
-//! Owns: for which calls it is asked for (those that put work on a GPU), and the layout of what it is given
+//! Owns: that it is asked for in the calls which the tables say put work on a GPU, and the layout of what it is given
 //! (cupti_callbacks.h, the same in CUDA 11.8, 12.4 and 13.0: compared with a C compiler's `offsetof`).
 //! The runtime's calls come to the driver's, whose numbers are what the records of work carry; so the
 //! driver's are enough, for a runtime that is linked into the program, too.
@@ -22,8 +22,6 @@ const DRIVER: u32 = 1;
 const ENTER: u32 = 0;
 /// Where `CUpti_CallbackData::correlationId` stands.
 const NUMBER: usize = 64;
-/// What the names of calls that put work on a GPU begin with.
-const WORK: [&[u8]; 4] = [b"cuLaunch", b"cuGraphLaunch", b"cuMemcpy", b"cuMemset"];
 /// The driver has 800 functions today; what is behind the last has no name.
 const MOST: u32 = 4096;
 
@@ -53,8 +51,12 @@ pub unsafe fn ask(
         let mut text: *const c_char = std::ptr::null();
         // SAFETY: the place is valid; numbers without a call are an error.
         let known = unsafe { name(DRIVER, call, &mut text) } == 0 && !text.is_null();
+        if !known {
+            continue;
+        }
         // SAFETY: CUPTI's own string.
-        if !known || !puts_work(unsafe { CStr::from_ptr(text) }) {
+        let work = work(unsafe { CStr::from_ptr(text) });
+        if !work.is_some() {
             continue;
         }
         // SAFETY: the subscriber of above.
@@ -62,20 +64,16 @@ pub unsafe fn ask(
         if status != 0 {
             return Err((status, "cuptiEnableCallback"));
         }
-        // SAFETY: as above.
-        if launches_graph(unsafe { CStr::from_ptr(text) }) {
+        if work == Work::Graph {
             begun::graph(call);
         }
     }
     Ok(())
 }
 
-fn puts_work(name: &CStr) -> bool {
-    WORK.iter().any(|begin| name.to_bytes().starts_with(begin))
-}
-
-fn launches_graph(name: &CStr) -> bool {
-    cushim_abi::DRIVER.iter().any(|f| f.work == Work::Graph && f.name.as_bytes() == name.to_bytes())
+/// CUPTI's names are those that libcuda exports.
+fn work(name: &CStr) -> Work {
+    name.to_str().map_or(Work::Nothing, Work::of_driver)
 }
 
 /// The driver was called, or answers. What comes from a call that is not recorded stays without a link.
@@ -131,6 +129,10 @@ mod tests {
             5 => c"cuMemcpyHtoD_v2",
             6 => c"cuMemAlloc",
             7 => c"cuGraphLaunch",
+            8 => c"cuLaunchHostFunc",
+            9 => c"cuMemcpyInvented",
+            10 => c"cuMemcpy3DBatchAsync_v2",
+            11 => c"cuMemsetD2D32Async_ptsz",
             _ => return 1,
         };
         // SAFETY: a valid place.
@@ -145,7 +147,7 @@ mod tests {
             assert_eq!(ask(busy, enable, name), Err((39, "cuptiSubscribe")));
             assert_eq!(ask(subscribe, enable, name), Ok(()));
         }
-        assert_eq!(*ENABLED.lock().unwrap_or_else(|broken| broken.into_inner()), [3, 5, 7]);
+        assert_eq!(*ENABLED.lock().unwrap_or_else(|broken| broken.into_inner()), [3, 5, 7, 10, 11]);
         assert!([3, 5].iter().all(|call| !begun::is_graph(*call)) && begun::is_graph(7));
     }
 }

@@ -66,7 +66,7 @@ fn load(global: &Global) -> Result<String, String> {
     for name in candidates() {
         match take(global, &name) {
             Ok(()) => return Ok(name),
-            // What is there and refuses says more than what is not there.
+            // The error of a library that refuses says more than that of one that is missing.
             Err(error) => why = why.or(Some(error).filter(|e| !e.starts_with("cannot open"))),
         }
     }
@@ -98,7 +98,7 @@ fn candidates() -> Vec<String> {
     for folder in runtimes.iter().flat_map(|lib| beside.map(|place| lib.join(place))) {
         found.extend(in_folder(&folder));
     }
-    // One that is newer than the driver refuses.
+    // A CUPTI that is newer than the driver refuses.
     found.extend((11..=driver_major()).rev().map(|major| match major {
         11 => "libcupti.so.11.8".to_owned(),
         major => format!("libcupti.so.{major}"),

@@ -46,7 +46,7 @@ pub fn start(global: &Global, round: Round, finish: fn()) {
         let (mut all, mut own) = (std::mem::zeroed(), std::mem::zeroed());
         libc::sigfillset(&mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut own);
-        // Without a thread there is still the end.
+        // Without a thread, the records are read when the process ends.
         let _ = name.spawn(again_and_again);
         libc::pthread_sigmask(libc::SIG_SETMASK, &own, std::ptr::null_mut());
     }
@@ -68,7 +68,7 @@ unsafe extern "C" {
 
 extern "C" fn at_exit(_: *mut c_void) {
     static DONE: AtomicBool = AtomicBool::new(false);
-    // A child of a fork has none of this.
+    // A forked child has no such thread and no CUDA.
     if !life::current().is_some_and(is_here) || DONE.swap(true, Ordering::AcqRel) {
         return;
     }

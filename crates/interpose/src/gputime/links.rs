@@ -14,7 +14,7 @@ static GIVEN: AtomicU64 = AtomicU64::new(0);
 /// A new link, for a call about kernel `kernel` (0 for none). Never 0.
 pub fn link(kernel: u32) -> u64 {
     let count = (GIVEN.fetch_add(1, Ordering::Relaxed) + 1) & ((1 << COUNT_BITS) - 1);
-    // A number that does not fit is not told.
+    // A number that does not fit is left out.
     let kernel = if kernel >> (64 - COUNT_BITS) == 0 { u64::from(kernel) } else { 0 };
     kernel << COUNT_BITS | count
 }

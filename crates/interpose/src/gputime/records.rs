@@ -80,7 +80,7 @@ pub fn read(context: *mut c_void, stream: u32, buffer: *mut u8, valid: usize) {
     let Some(recorder) = &global.recorder else { return };
     let shift = match OWN_CLOCK.load(Ordering::Acquire) {
         true => 0,
-        // The clock since 1970 may have been set meanwhile: as it is now.
+        // The wall clock may have been set meanwhile: its present value counts.
         false => {
             let now = clock::calibrate(false);
             now.monotonic_ns.wrapping_sub(now.realtime_ns) as i64
@@ -228,7 +228,7 @@ impl Matcher {
         }
         let place = address / 16 % RECENT;
         if let Some(Some((at, text, number))) = self.recent.get(place)
-            // Another name may stand there by now.
+            // The table may hold another name by now.
             && *at == address && text.as_c_str() == name
         {
             return *number;
@@ -276,7 +276,7 @@ impl Matcher {
             (GPU_KERNEL, 0) => self.kernel(out, body.name),
             (GPU_KERNEL, kernel) => kernel,
             (_, 0) => 0,
-            // No launch copies: a call before it did, which is not recorded.
+            // A launch does not copy: the copy is of an earlier call, which is not recorded.
             _ => return,
         };
         out.store(GpuBody { link, kernel, ..body });

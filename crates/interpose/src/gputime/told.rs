@@ -60,8 +60,8 @@ pub fn of(number: u32) -> Told {
     if beside == check(link, number) {
         return Told::Link(link);
     }
-    // Numbers come round: a later one is ahead by less than half of them. Half of one store and half of another
-    // is what is being replaced just now.
+    // Numbers wrap around: a later one is ahead by less than half of the range. An entry that mixes two stores
+    // is being replaced at this moment.
     match u32::try_from((beside ^ link ^ u64::MAX).wrapping_mul(BACK)) {
         Ok(found) if found.wrapping_sub(number) > u32::MAX / 2 => Told::Nothing,
         _ => Told::Replaced,

@@ -8,7 +8,7 @@ use cushim_trace::layout::{LAUNCH_ARGS_BUFFER, LAUNCH_COOPERATIVE};
 
 use crate::arguments::{Arguments, ended_by};
 use crate::forward::{launched, stack};
-use crate::record::Observed;
+use crate::launch::list;
 use crate::record::launch::LaunchRecord;
 use crate::registry;
 use crate::site::Site;
@@ -219,40 +219,46 @@ by_items! {
     hcc_module_launch_kernel
 }
 
-/// `hipLaunchCooperativeKernelMultiDevice`, `hipExtLaunchMultiKernelMultiDevice`: an event for each launch of the list, whose
-/// entries are as CUDA's runtime has them.
-pub unsafe fn launch_multi_device(
+/// The launch that an entry of a list stands for, with these `LAUNCH_*` bits; entries are as CUDA's runtime has them.
+///
+/// # Safety
+/// `at` is an entry of a list that HIP takes.
+unsafe fn entry(at: usize, flags: u8) -> LaunchRecord {
+    // SAFETY: as the caller promises.
+    let p = unsafe { (at as *const LaunchParams).read_unaligned() };
+    record(Func(p.func), p.grid, p.block, p.shared, p.stream, [Ptr(p.args), NONE], flags)
+}
+
+type LaunchList = unsafe extern "C-unwind" fn(Ptr, i32, Flags) -> i32;
+
+/// `hipLaunchCooperativeKernelMultiDevice`.
+pub unsafe fn launch_cooperative_multi_device(
     site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, i32, Flags) -> i32,
+    real: LaunchList,
     list: Ptr,
     count: i32,
     flags: Flags,
 ) -> i32 {
-    /// More devices than any machine has: a longer list is none.
-    const MOST: i32 = 1024;
-    // SAFETY: forwarded as it came.
-    let call = || unsafe { real(list, count, flags) };
-    let Some(observed) = Observed::enter(site, stack!()) else { return call() };
-    let cooperative = site.name.to_bytes().starts_with(b"hipLaunchCooperative");
-    let bits = if cooperative { LAUNCH_COOPERATIVE } else { 0 };
-    let mut stored = Vec::new();
-    if list.0 != 0 && count <= MOST {
-        for i in 0..count.max(0) as usize {
-            let at = (list.0 + i * size_of::<LaunchParams>()) as *const LaunchParams;
-            // SAFETY: an entry of the program's list.
-            let p = unsafe { at.read_unaligned() };
-            let args = [Ptr(p.args), NONE];
-            let launch = record(Func(p.func), p.grid, p.block, p.shared, p.stream, args, bits);
-            // SAFETY: its arguments, which are about to be forwarded.
-            stored.push((unsafe { observed.launch(&launch) }, launch));
-        }
+    // SAFETY: the program's list; forwarded as it came.
+    unsafe {
+        let entry = |at| entry(at, LAUNCH_COOPERATIVE);
+        list::recorded(site, stack!(), list, count as u32, entry, || real(list, count, flags))
     }
-    let status = call();
-    for (stored, launch) in &stored {
-        // SAFETY: the arguments of an entry; the list is still there.
-        unsafe { observed.finish_launch(*stored, status, launch) };
+}
+
+/// `hipExtLaunchMultiKernelMultiDevice`.
+pub unsafe fn ext_launch_multi_device(
+    site: &'static Site,
+    real: LaunchList,
+    list: Ptr,
+    count: i32,
+    flags: Flags,
+) -> i32 {
+    // SAFETY: the program's list; forwarded as it came.
+    unsafe {
+        let entry = |at| entry(at, 0);
+        list::recorded(site, stack!(), list, count as u32, entry, || real(list, count, flags))
     }
-    status
 }
 
 #[cfg(test)]

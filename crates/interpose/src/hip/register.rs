@@ -14,7 +14,7 @@ use crate::site::Site;
 
 /// `__hipRegisterFatBinary`.
 pub unsafe fn register_fat_binary(site: &'static Site, real: Fn1<usize>, wrapper: Ptr) -> usize {
-    let handle = recorded!(site, [wrapper.0], real(wrapper));
+    let handle = recorded!(site, [wrapper], real(wrapper));
     if handle != 0 {
         // SAFETY: the runtime took it.
         let code = unsafe { Code::from_pointer(wrapper.0) };
@@ -27,7 +27,7 @@ pub unsafe fn register_fat_binary(site: &'static Site, real: Fn1<usize>, wrapper
 /// `__hipUnregisterFatBinary`.
 pub unsafe fn unregister_fat_binary(site: &'static Site, real: Fn1<()>, handle: Ptr) {
     let module = registry::module(handle.0);
-    recorded!(site, [handle.0], real(handle));
+    recorded!(site, [handle], real(handle));
     registry::remove_module(handle.0, module);
 }
 
@@ -52,102 +52,7 @@ pub unsafe fn register_function(
     }
     recorded!(
         site,
-        [
-            handle.0,
-            stub.0,
-            device_fun.0,
-            name.0,
-            i64::from(thread_limit),
-            tid.0,
-            bid.0,
-            block.0,
-            grid.0,
-            warp.0
-        ],
+        [handle, stub, device_fun, name, thread_limit, tid, bid, block, grid, warp],
         real(handle, stub, device_fun, name, thread_limit, tid, bid, block, grid, warp)
-    );
-}
-
-/// `__hipRegisterVar`.
-pub unsafe fn register_var(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, Ptr, Str, Str, i32, usize, i32, i32),
-    handle: Ptr,
-    var: Ptr,
-    host: Str,
-    device: Str,
-    ext: i32,
-    size: usize,
-    constant: i32,
-    global: i32,
-) {
-    recorded!(
-        site,
-        [
-            handle.0,
-            var.0,
-            host.0,
-            device.0,
-            i64::from(ext),
-            size,
-            i64::from(constant),
-            i64::from(global)
-        ],
-        real(handle, var, host, device, ext, size, constant, global)
-    );
-}
-
-/// `__hipRegisterManagedVar`.
-pub unsafe fn register_managed_var(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, Ptr, Ptr, Str, usize, u32),
-    handle: Ptr,
-    pointer: Ptr,
-    init: Ptr,
-    name: Str,
-    size: usize,
-    align: u32,
-) {
-    recorded!(
-        site,
-        [handle.0, pointer.0, init.0, name.0, size, align],
-        real(handle, pointer, init, name, size, align)
-    );
-}
-
-/// `__hipRegisterTexture`.
-pub unsafe fn register_texture(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, Ptr, Str, Str, i32, i32, i32),
-    handle: Ptr,
-    var: Ptr,
-    host: Str,
-    device: Str,
-    kind: i32,
-    norm: i32,
-    ext: i32,
-) {
-    recorded!(
-        site,
-        [handle.0, var.0, host.0, device.0, i64::from(kind), i64::from(norm), i64::from(ext)],
-        real(handle, var, host, device, kind, norm, ext)
-    );
-}
-
-/// `__hipRegisterSurface`.
-pub unsafe fn register_surface(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, Ptr, Str, Str, i32, i32),
-    handle: Ptr,
-    var: Ptr,
-    host: Str,
-    device: Str,
-    kind: i32,
-    ext: i32,
-) {
-    recorded!(
-        site,
-        [handle.0, var.0, host.0, device.0, i64::from(kind), i64::from(ext)],
-        real(handle, var, host, device, kind, ext)
     );
 }

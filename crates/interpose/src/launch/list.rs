@@ -1,4 +1,4 @@
-//! Lists of launches, `…LaunchCooperativeKernelMultiDevice`, on both faces.
+//! Lists of launches, `…LaunchCooperativeKernelMultiDevice`, on both faces of CUDA, and what HIP's share.
 //!
 //! Must not know: how a launch is recorded.
 
@@ -61,29 +61,47 @@ pub unsafe fn launch_cooperative_multi_device(
     count: u32,
     flags: Flags,
 ) -> i32 {
-    /// More devices than any machine has: a longer list is none.
-    const MOST: u32 = 1024;
     // SAFETY: forwarded as it came.
     let call = || unsafe { real(list, count, flags) };
-    if redirected::enabled() && list.0 != 0 && count <= MOST {
-        for i in 0..count as usize {
+    if redirected::enabled() {
+        for at in entries(list, count) {
             // SAFETY: an entry of the program's list.
-            let (func, stream) =
-                unsafe { function_and_stream(site, list.0 + i * size_of::<LaunchParams>()) };
+            let (func, stream) = unsafe { function_and_stream(site, at) };
             if let Err(status) = redirected::ready(site, func, stream) {
                 return status;
             }
         }
     }
-    let Some(observed) = Observed::enter(site, stack!()) else { return call() };
+    // SAFETY: the program's list.
+    unsafe { recorded(site, stack!(), list, count, |at| entry(site, at), call) }
+}
+
+/// The addresses of a list's entries, 56 bytes each; of a list with more entries than any machine has devices, none.
+fn entries(list: Ptr, count: u32) -> impl Iterator<Item = usize> {
+    /// More devices than any machine has.
+    const MOST: u32 = 1024;
+    let known = if list.0 != 0 && count <= MOST { count as usize } else { 0 };
+    (0..known).map(move |i| list.0 + i * size_of::<LaunchParams>())
+}
+
+/// Forwards a call with one event for each launch in its list, which `launch` reads.
+///
+/// # Safety
+/// `list` is what the program passed to `site`'s function, with `count` entries if it is not null.
+pub unsafe fn recorded(
+    site: &'static Site,
+    stack: usize,
+    list: Ptr,
+    count: u32,
+    launch: impl Fn(usize) -> LaunchRecord,
+    call: impl FnOnce() -> i32,
+) -> i32 {
+    let Some(observed) = Observed::enter(site, stack) else { return call() };
     let mut stored = Vec::new();
-    if list.0 != 0 && count <= MOST {
-        for i in 0..count as usize {
-            // SAFETY: an entry of the program's list.
-            let launch = unsafe { entry(site, list.0 + i * size_of::<LaunchParams>()) };
-            // SAFETY: its arguments, which are about to be forwarded.
-            stored.push((unsafe { observed.launch(&launch) }, launch));
-        }
+    for at in entries(list, count) {
+        let launch = launch(at);
+        // SAFETY: its arguments, which are about to be forwarded.
+        stored.push((unsafe { observed.launch(&launch) }, launch));
     }
     let status = call();
     for (stored, launch) in &stored {

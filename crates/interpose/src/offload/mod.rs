@@ -14,8 +14,7 @@
 //! Must not know: which symbols are exported and how.
 
 mod absent;
-pub mod calls;
-mod construct;
+pub mod construct;
 pub mod data;
 pub mod mapped;
 pub mod older;
@@ -25,7 +24,6 @@ pub mod register;
 mod why;
 
 pub use absent::absent;
-pub use calls::*;
 pub use data::*;
 pub use older::*;
 pub use region::*;

@@ -81,7 +81,7 @@ unsafe fn look(global: &Global, recorder: &Recorder, address: u64) -> u32 {
     let name = interned::intern(&String::from_utf8_lossy(bytes));
     if elf::object_at(address).is_some() {
         match KNOWN.get(address) {
-            // The same text as before: nothing is kept anew, however often libraries come and go.
+            // A text that is known keeps its number: memory does not grow when libraries are loaded again.
             Some(known) if std::ptr::eq(known.name, name) => {
                 known.unloads.store(unloads, Ordering::Relaxed);
             }

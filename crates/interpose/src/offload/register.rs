@@ -87,7 +87,7 @@ unsafe fn add(site: &'static Site, at: usize) {
     let table = unsafe { bytes(descriptor.entries, descriptor.entries_size()) };
     let regions: Vec<_> =
         entries(table).unwrap_or_default().into_iter().filter(|e| e.is_region()).collect();
-    // rustc registers a descriptor of nothing around each call.
+    // rustc registers an empty descriptor around each call.
     if images.is_empty() && regions.is_empty() {
         return;
     }

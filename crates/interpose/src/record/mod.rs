@@ -75,7 +75,7 @@ impl Observed {
         let global = life::global()?;
         let recorder = global.recorder.as_ref()?;
         let control = recorder.control();
-        // Off, and no mark waits: as if nobody were here. Who is inside a call leaves that as ever.
+        // Recording is off and no mark waits: the call passes. A call that began before ends as usual.
         if control & (CONTROL_OFF | CONTROL_MAIL) == CONTROL_OFF {
             return None;
         }
@@ -85,8 +85,8 @@ impl Observed {
             recorder.lose(Lost::NotReady);
             return None;
         }
-        // The call inside a call, where nobody asked for those: the common case under a shared runtime,
-        // whose every launch comes by the driver's face too.
+        // A nested call, and nested calls are not wanted. This is the common case under a shared runtime:
+        // each of its launches also comes to the driver's hooks.
         if thread.is_inside(stack) && !global.nested {
             return None;
         }
@@ -122,7 +122,7 @@ impl Observed {
         let Some(recorder) = &global.recorder else { return Entry::Rare };
         let control = recorder.control();
         if control != 0 {
-            // Off, and no mark waits.
+            // Recording is off, and no mark waits.
             let off = control & (CONTROL_OFF | CONTROL_MAIL) == CONTROL_OFF;
             return if off { Entry::Through } else { Entry::Rare };
         }

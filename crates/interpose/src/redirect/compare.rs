@@ -69,7 +69,7 @@ pub fn run(
     let status = call(first);
     let results = device::relaxed(|| {
         let results = if status == 0 { results(&buffers, stream) } else { Ok(Vec::new()) };
-        // Whatever the first did, the second begins where the first began.
+        // The second kernel begins with the memory that the first began with.
         restore(&buffers).and(results)
     });
     let kept = call(second);
@@ -116,7 +116,7 @@ fn prepare(
         let bytes = block.get(at..at + param.size as usize).unwrap_or_default();
         for word in bytes.chunks_exact(8) {
             let address = word.iter().rev().fold(0u64, |word, b| (word << 8) | u64::from(*b));
-            // Small numbers are no addresses, and the driver need not be asked.
+            // Small numbers are no addresses: the driver is not asked.
             let Some((base, size)) =
                 (address > 0xffff).then(|| device::range(address).ok()).flatten()
             else {
@@ -209,7 +209,7 @@ fn tell(
         let Some((index, address)) = buffer.pointers.iter().find(|(index, _)| wanted(index)) else {
             continue;
         };
-        // Elements are counted from where the parameter points to; what is before that is compared, too.
+        // Elements are aligned to the parameter's address; memory before it is compared, too.
         let skew = (*address - buffer.base) as usize % compare.element.size();
         let (Some(a), Some(b)) = (a.get(skew..), b.get(skew..)) else { continue };
         let Some(found) = compare.differ(a, b) else { continue };

@@ -193,7 +193,7 @@ fn known(site: &'static Site, func: Func) -> Result<Option<&'static Decisions>, 
     if decisions.module.is_alive() {
         return Ok(Some(decisions));
     }
-    // The address may mean another kernel by now.
+    // The address may belong to another kernel by now.
     let another = registry::find(func.0).is_some();
     let bound = decisions.list.iter().any(|d| d.other.is_none() && d.binding.is_some());
     if bound && !another { Err(binding::refused(site, true)) } else { Ok(None) }

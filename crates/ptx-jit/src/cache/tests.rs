@@ -7,7 +7,7 @@ use crate::error::CacheRefused;
 use crate::warp::Quality;
 use crate::{Arena, Kernel};
 use cushim_ptx::Level;
-use cushim_ptx::exec::{Host, Launch, Memory as _};
+use cushim_ptx::exec::{Host, KernelLaunch, Memory as _};
 use cushim_ptx::ir::Module;
 use std::fs::File;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -101,7 +101,7 @@ fn run(kernel: &Kernel, module: &Module) -> Vec<u8> {
     let arena = unsafe { Arena::new(base, 1 << 17) }.unwrap();
     let mut params = base.to_le_bytes().to_vec();
     params.extend(5u32.to_le_bytes());
-    let launch = Launch {
+    let launch = KernelLaunch {
         module,
         kernel: 0,
         globals: &[],

@@ -11,7 +11,7 @@ use super::stack::Stack;
 use super::tier::Variant;
 use super::trap;
 use cushim_ptx::exec::schedule::{self, Engine};
-use cushim_ptx::exec::{Cause, Fault, Host, Launch, shared_layout, shared_size};
+use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch, shared_layout, shared_size};
 use std::cell::Cell;
 use std::ops::Range;
 use std::time::Instant;
@@ -25,7 +25,7 @@ const RUN_STEPS: u64 = 1 << 14;
 pub(super) fn exec<'a>(
     variant: &'a Variant,
     hot: &'a dyn Fn(),
-    launch: &'a Launch<'a>,
+    launch: &'a KernelLaunch<'a>,
     arena: &Arena,
     memory: &'a dyn Mapped,
     host: &'a dyn Host,

@@ -11,7 +11,7 @@ use crate::checked::Checked;
 use crate::error::NotCompiled;
 use crate::simt::plan::Layout;
 use crate::source::Source;
-use cushim_ptx::exec::{Cause, Fault, Host, Launch, Memory};
+use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch, Memory};
 use cushim_ptx::ir::Module;
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,7 +30,7 @@ fn guarded<T>(
     })
 }
 
-fn failed(launch: &Launch<'_>, message: String) -> Fault {
+fn failed(launch: &KernelLaunch<'_>, message: String) -> Fault {
     let cause = Cause::Internal { place: "running blocks".into(), message };
     Fault::new(launch.module, launch.kernel, cause, None, [0; 3], [0; 3])
 }
@@ -41,7 +41,7 @@ fn failed(launch: &Launch<'_>, message: String) -> Fault {
 /// # Errors
 /// As [`Kernel::run_blocks`].
 pub fn interpret(
-    launch: &Launch<'_>,
+    launch: &KernelLaunch<'_>,
     memory: &dyn Memory,
     host: &dyn Host,
     next: &dyn Fn(u64) -> Range<u64>,
@@ -184,7 +184,7 @@ impl Kernel {
     /// The first [`Fault`] of these blocks, with kernel, block and thread.
     pub fn run_blocks(
         &self,
-        launch: &Launch<'_>,
+        launch: &KernelLaunch<'_>,
         arena: &Arena,
         memory: &dyn Mapped,
         host: &dyn Host,
@@ -223,7 +223,7 @@ impl Kernel {
     /// As [`Kernel::run_blocks`].
     pub fn run(
         &self,
-        launch: &Launch<'_>,
+        launch: &KernelLaunch<'_>,
         arena: &Arena,
         host: &(dyn Host + Sync),
         threads: usize,

@@ -3,11 +3,11 @@
 use super::arena::{Arena, Mapped};
 use super::tier::Variant;
 use cushim_ptx::Pos;
-use cushim_ptx::exec::{Cause, Fault, Host, Launch};
+use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch};
 use std::time::Instant;
 
 pub(crate) struct Exec<'a> {
-    pub(crate) launch: &'a Launch<'a>,
+    pub(crate) launch: &'a KernelLaunch<'a>,
     pub(crate) variant: &'a Variant,
     /// The code is worth making better.
     pub(crate) hot: &'a dyn Fn(),

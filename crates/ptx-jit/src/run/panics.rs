@@ -44,7 +44,7 @@ mod tests {
     use crate::run::trap;
     use crate::warp::{FAULT, Warp};
     use crate::{Arena, Kernel, NotCompiled};
-    use cushim_ptx::exec::{Cause, Fault, Host, Launch};
+    use cushim_ptx::exec::{Cause, Fault, Host, KernelLaunch};
     use cushim_ptx::ir::Module;
     use std::sync::Arc;
 
@@ -81,8 +81,8 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
         Arc::new(cushim_ptx::parse(TEXT).and_then(|m| cushim_ptx::check(&m)).unwrap())
     }
 
-    fn launch<'a>(module: &'a Module, kernel: u32, params: &'a [u8]) -> Launch<'a> {
-        Launch {
+    fn launch<'a>(module: &'a Module, kernel: u32, params: &'a [u8]) -> KernelLaunch<'a> {
+        KernelLaunch {
             module,
             kernel,
             globals: &[],
@@ -105,10 +105,10 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
         body(arena)
     }
 
-    fn run(kernel: &Kernel, launch: &Launch<'_>) -> Result<(), Fault> {
+    fn run(kernel: &Kernel, launch: &KernelLaunch<'_>) -> Result<(), Fault> {
         with_arena(|arena| {
             let params = arena.base().next_multiple_of(64).to_le_bytes();
-            let launch = Launch { params: &params, ..*launch };
+            let launch = KernelLaunch { params: &params, ..*launch };
             let given = Cell::new(false);
             let next = |_| if given.replace(true) { 0..0 } else { 0..1 };
             kernel.run_blocks(&launch, &arena, &arena, &Quiet, &next)
@@ -153,7 +153,7 @@ B: vote.sync.ballot.b32 v, q, -1; shfl.sync.idx.b32 v, j, i, 31, -1; match.any.s
             with_arena(|arena| {
                 let at = arena.base().next_multiple_of(64);
                 let params = at.to_le_bytes();
-                let launch = Launch { params: &params, block, ..launch(&module, 0, &[]) };
+                let launch = KernelLaunch { params: &params, block, ..launch(&module, 0, &[]) };
                 let given = Cell::new(false);
                 let next = |_| if given.replace(true) { 0..0 } else { 0..1 };
                 let done = kernel.run_blocks(&launch, &arena, &arena, &host, &next);

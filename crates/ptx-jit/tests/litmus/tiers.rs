@@ -3,7 +3,7 @@
 use crate::kernel::{Among, HEAD, RESULT, Shape, TURN};
 use crate::model::{Access, Litmus, Place, Seen, TESTS, Way};
 use crate::storm::ROW;
-use cushim_ptx::exec::{Host, Launch};
+use cushim_ptx::exec::{Host, KernelLaunch};
 use cushim_ptx::interp;
 use cushim_ptx::ir::Module;
 use cushim_ptx_jit::{Arena, Kernel};
@@ -186,7 +186,7 @@ impl Ready {
         params: &[u8],
         other: Option<&(dyn Fn() + Sync)>,
     ) {
-        let launch = Launch {
+        let launch = KernelLaunch {
             module: &self.module,
             kernel: 0,
             globals: &[],

@@ -8,7 +8,7 @@
 //! [`RANK_SIZE`] above. The GPU has the rank in the same bits, and its own there, too; here a pointer to own shared memory
 //! means, in another block, that block's.
 
-use super::launch::Launch;
+use super::launch::KernelLaunch;
 use crate::special::Special;
 
 /// Bytes of addresses that a block of a cluster has for its shared memory.
@@ -39,7 +39,7 @@ pub fn block(grid: [u32; 3], cluster: [u32; 3], number: u64, rank: u64) -> [u32;
 }
 
 /// What a register about clusters holds in a block; `None` for other registers.
-pub fn special(s: Special, launch: &Launch<'_>, block: [u32; 3]) -> Option<u32> {
+pub fn special(s: Special, launch: &KernelLaunch<'_>, block: [u32; 3]) -> Option<u32> {
     let sides = launch.cluster.map(|side| side.max(1));
     let at = |of: [u32; 3], axis: u8| of.get(usize::from(axis)).copied().unwrap_or(0);
     let by = |of: [u32; 3]| [0, 1, 2].map(|k: usize| of[k] / sides[k]);

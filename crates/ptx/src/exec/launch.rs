@@ -6,7 +6,7 @@ use crate::ir::Module;
 
 /// A kernel launch.
 #[derive(Debug, Clone, Copy)]
-pub struct Launch<'a> {
+pub struct KernelLaunch<'a> {
     /// The module.
     pub module: &'a Module,
     /// The kernel's number in it.
@@ -34,7 +34,7 @@ pub struct Launch<'a> {
     pub local_limit: u32,
 }
 
-impl Launch<'_> {
+impl KernelLaunch<'_> {
     /// Blocks of a cluster: 1 where there are none.
     pub fn cluster_size(&self) -> u64 {
         self.cluster.iter().map(|side| u64::from((*side).max(1))).product()

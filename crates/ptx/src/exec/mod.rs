@@ -1,13 +1,13 @@
 //! What it takes to run a kernel, whoever runs it.
 //!
 //! Owns the interface between those who launch kernels and those who run them: a launch and its layout of memory
-//! ([`Launch`], [`shared_layout`], [`initial_bytes`]), addresses of windows, memory and host as traits, faults, and what
+//! ([`KernelLaunch`], [`shared_layout`], [`initial_bytes`]), addresses of windows, memory and host as traits, faults, and what
 //! lanes and blocks do that is the same in every engine: the device runtime's functions, collectives, barrier objects, in
 //! what order blocks run ([`schedule`]). The
 //! interpreter and compilers stand on it and not on each other. Must not know how instructions are executed, or any CUDA
 //! call.
 //!
-//! An engine takes a [`Launch`], a [`Memory`] and a [`Host`] and gives a [`Fault`] or nothing. What a host wants a kernel
+//! An engine takes a [`KernelLaunch`], a [`Memory`] and a [`Host`] and gives a [`Fault`] or nothing. What a host wants a kernel
 //! to be able to call, it offers itself ([`Host::call`]).
 
 pub(crate) mod address;
@@ -41,7 +41,7 @@ pub use device::{Caller, DeviceFunction, call as call_device_function};
 pub use fault::{Access, Cause, Fault, Spot};
 pub use host::Host;
 pub use lanes::{Lanes, lanes, with_lanes};
-pub use launch::Launch;
+pub use launch::KernelLaunch;
 pub use layout::{initial_bytes, shared_layout, shared_size};
 pub use memory::{BadAddress, Memory};
 pub use plain::PlainMemory;

@@ -3,13 +3,13 @@
 use super::decode::Code;
 use super::versions::Version;
 use crate::error::Pos;
-use crate::exec::{Cause, Fault, Host, Launch, Memory, shared_layout, shared_size};
+use crate::exec::{Cause, Fault, Host, KernelLaunch, Memory, shared_layout, shared_size};
 use crate::ir::Module;
 use std::cell::OnceCell;
 
 /// What all blocks of a launch share.
 pub(super) struct Exec<'a> {
-    pub(super) launch: &'a Launch<'a>,
+    pub(super) launch: &'a KernelLaunch<'a>,
     pub(super) module: &'a Module,
     pub(super) memory: &'a dyn Memory,
     pub(super) host: &'a dyn Host,
@@ -25,7 +25,7 @@ pub(super) struct Exec<'a> {
 
 impl<'a> Exec<'a> {
     pub(super) fn new(
-        launch: &'a Launch<'a>,
+        launch: &'a KernelLaunch<'a>,
         memory: &'a dyn Memory,
         host: &'a dyn Host,
     ) -> Result<Exec<'a>, Fault> {

@@ -39,7 +39,7 @@ mod warp;
 mod watched;
 
 use crate::exec::schedule::{self, Engine, Outcome};
-use crate::exec::{Cause, Fault, Host, Launch, Memory};
+use crate::exec::{Cause, Fault, Host, KernelLaunch, Memory};
 use cluster::Cluster;
 use launch::Exec;
 
@@ -53,7 +53,7 @@ const SHORT_SLICE: u64 = 1 << 10;
 ///
 /// # Errors
 /// The first [`Fault`], with kernel, block and thread.
-pub fn run(launch: &Launch<'_>, memory: &dyn Memory, host: &dyn Host) -> Result<(), Fault> {
+pub fn run(launch: &KernelLaunch<'_>, memory: &dyn Memory, host: &dyn Host) -> Result<(), Fault> {
     let total = launch.clusters();
     let next = std::cell::Cell::new(0u64);
     run_blocks(launch, memory, host, &|| {
@@ -71,7 +71,7 @@ pub fn run(launch: &Launch<'_>, memory: &dyn Memory, host: &dyn Host) -> Result<
 /// # Errors
 /// The first [`Fault`] of these blocks; the others' stay unknown to it.
 pub fn run_blocks(
-    launch: &Launch<'_>,
+    launch: &KernelLaunch<'_>,
     memory: &dyn Memory,
     host: &dyn Host,
     next: &dyn Fn() -> Option<u64>,

@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // each test binary uses a part
 
-use cushim_ptx::exec::{self, Fault, Host, Launch, Memory, PlainMemory};
+use cushim_ptx::exec::{self, Fault, Host, KernelLaunch, Memory, PlainMemory};
 use cushim_ptx::interp;
 use cushim_ptx::ir::Module;
 use std::cell::{Cell, RefCell};
@@ -86,7 +86,7 @@ impl Device {
         let kernel = find(&|n| n == name).or_else(|| find(&|n| n.contains(name))).expect(name);
         let f = &self.module.functions[kernel];
         let params = f.packed(args);
-        let launch = Launch {
+        let launch = KernelLaunch {
             module: &self.module,
             kernel: kernel as u32,
             globals: &self.globals,

@@ -1,7 +1,7 @@
 //! What kernels ask of their host: `vprintf`, `malloc`, `free`, `__assertfail`.
 //!
 //! Owns the calls; the functions behind them (`library/client.ll`) talk with the host by LLVM's RPC protocol through the
-//! buffer of [`crate::abi::Launch::rpc`]. All lanes of a wave that come together make one conversation. Must not know: who
+//! buffer of [`crate::abi::LaunchArguments::rpc`]. All lanes of a wave that come together make one conversation. Must not know: who
 //! answers.
 
 use super::function::Emitter;

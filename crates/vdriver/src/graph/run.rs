@@ -75,7 +75,7 @@ impl Run {
 
     /// Runs its nodes and all that they fire off, and waits for them.
     fn whole(self: &Arc<Self>) {
-        // A queue that cannot be had is the context's failure already, or no run at all.
+        // Where no queue can be made, the context has failed already, or nothing runs.
         let owner: Arc<dyn Owner> = self.clone();
         let _ = self.exec.steps.run(&self.context, self.priority, &owner);
         wait_all(&self.children);
@@ -87,7 +87,7 @@ impl Run {
         let mut waiting = vec![std::mem::take(&mut *lock(&self.tails))];
         while let Some(tails) = waiting.last_mut() {
             let next = tails.pop_front();
-            // What has nothing left need not be remembered: a graph may launch itself for ever as its tail.
+            // Runs that are over are forgotten: a graph may launch itself as its tail without end.
             if tails.is_empty() {
                 waiting.pop();
             }
@@ -145,7 +145,7 @@ impl GraphRun for Run {
                 if tails.len() >= MOST_TAILS {
                     return Err(PENDING_COUNT);
                 }
-                // One launch of itself may wait, no more.
+                // At most one launch of itself may wait.
                 let own = |other: &Arc<Exec>| Arc::ptr_eq(other, &self.exec);
                 if own(&exec) && tails.iter().any(own) {
                     return Err(status::INVALID_VALUE);
@@ -154,7 +154,7 @@ impl GraphRun for Run {
                 Ok(())
             }
             FIRE_AND_FORGET | SIBLING => {
-                // One that runs cannot be launched beside itself.
+                // A graph that runs cannot be launched a second time beside itself.
                 let idle = exec.running.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire);
                 idle.map_err(|_| status::INVALID_VALUE)?;
                 if self.fired.fetch_add(1, Ordering::AcqRel) >= MOST_FIRED {

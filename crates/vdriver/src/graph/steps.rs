@@ -172,7 +172,7 @@ impl Steps {
         let (context, run) = (context.clone(), run.clone());
         move || {
             let Some(bodies) = bodies else { return };
-            // Work that has failed ends every loop.
+            // A failure ends every loop.
             while context.healthy().is_ok()
                 && let Some(body) = condition.choice().and_then(|body| bodies.get(body))
                 && body.run(&context, priority, &run).is_ok()
@@ -195,7 +195,7 @@ impl Steps {
         let (context, run) = (context.clone(), run.clone());
         Some(move || {
             if context.healthy().is_ok() {
-                // A queue that cannot be had is the context's failure already.
+                // Where no queue can be made, the context has failed already.
                 for body in bodies.iter() {
                     let _ = body.run(&context, priority, &run);
                 }

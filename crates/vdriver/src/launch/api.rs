@@ -85,7 +85,7 @@ unsafe fn configured(
         let [a, b, c, ..] = attribute.value;
         match attribute.id {
             ATTRIBUTE_COOPERATIVE => cooperative = a != 0,
-            // A preferred size is one that a device may choose beside this one; here it does not.
+            // A device may choose the preferred size instead of this one; devices here do not.
             ATTRIBUTE_CLUSTER_DIMENSION => {
                 cluster = Some([a, b, c]).filter(|sides| *sides != [0; 3])
             }
@@ -94,15 +94,15 @@ unsafe fn configured(
             id if EVENTS.contains(&id) => {
                 events.push(Event((u64::from(a) | u64::from(b) << 32) as usize));
             }
-            // A way of waiting must be one; what is no attribute is refused (measured).
+            // The synchronisation policy must exist; an unknown attribute is refused (measured).
             SYNCHRONIZATION_POLICY if !(1..=4).contains(&a) => return Err(status::INVALID_VALUE),
             CLUSTER_POLICY if a > 2 => return Err(status::INVALID_VALUE),
             NO_ATTRIBUTE | LATER.. => return Err(status::INVALID_VALUE),
-            // Priorities, caches, orders that are kept in any case.
+            // Priorities and caches have no effect; the orders asked for are kept in any case.
             _ => {}
         }
     }
-    // Only a node of a graph can be one that kernels change.
+    // Only graph nodes can be device-updatable.
     if updatable.is_some() && capture::info(&*resolve_anywhere(stream)?)?.is_none() {
         return Err(status::INVALID_VALUE);
     }

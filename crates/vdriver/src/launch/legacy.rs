@@ -37,7 +37,7 @@ fn run(function: Func, grid: [i32; 2], stream: Stream) -> Result<(), i32> {
         let prepared = lock(&found.prepared);
         (prepared.block, prepared.shared, prepared.params.clone())
     };
-    // What nobody set is zero; what is set behind the parameters is not passed on.
+    // Bytes that the program did not set are zero; bytes beyond the parameters are not passed on.
     let size = found.kernel.params_size as usize;
     params.resize(size, 0);
     let extra = [

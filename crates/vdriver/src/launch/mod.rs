@@ -53,7 +53,7 @@ pub struct LaunchCall {
 /// Those of [`prepare`] and of [`submit`].
 pub unsafe fn launch(stream: abi::Stream, launch: &LaunchCall) -> Result<(), i32> {
     let context = match context::current() {
-        // A stream that the program created says which one is meant: LLVM's libomptarget launches in threads of its own.
+        // A stream that the program created names its context: LLVM's libomptarget launches from threads without a current one.
         Err(status::INVALID_CONTEXT) => stream::resolve_anywhere(stream)?.context()?,
         current => current?,
     };
@@ -160,7 +160,7 @@ pub fn check(function: &Function, launch: &LaunchCall) -> Result<(), i32> {
 /// Arguments as one buffer, laid out as the kernel has its parameters.
 unsafe fn arguments(kernel: &Kernel, params: Ptr, extra: Ptr) -> Result<Box<[u8]>, i32> {
     let mut buffer = vec![0; kernel.params_size as usize];
-    // Measured: beside pointers, a list that ends at once is no second way.
+    // Measured: an empty `extra` list beside `kernelParams` is no error.
     // SAFETY: the caller's: a list has an end at least.
     let ends =
         params.0 != 0 && extra.0 != 0 && unsafe { take::<usize>(extra) }? == launch_param::END;
@@ -170,7 +170,7 @@ unsafe fn arguments(kernel: &Kernel, params: Ptr, extra: Ptr) -> Result<Box<[u8]
         (false, true) => unsafe { packed(&mut buffer, extra) }?,
         (false, false) if !kernel.params.is_empty() => return Err(status::INVALID_VALUE),
         (false, false) => {}
-        // As many as there are parameters: a kernel without any is launched with garbage here.
+        // One pointer for each parameter: programs pass garbage for kernels without parameters.
         (true, false) => {
             for (n, (offset, size)) in kernel.params.iter().enumerate() {
                 let place = Ptr(params.0.wrapping_add(n * size_of::<usize>()));

@@ -207,7 +207,7 @@ impl Place {
     fn is_there(self) -> bool {
         match self {
             Place::Device(number) => device(Device(number)).is_ok(),
-            // One node is all that this driver tells apart.
+            // This driver has one NUMA node.
             Place::Node(number) => number == 0,
             Place::Host | Place::CurrentNode => true,
             Place::Nowhere => false,
@@ -245,7 +245,7 @@ fn advise_device(address: Ptr, bytes: usize, advice: i32, number: i32) -> Result
 fn advise(address: Ptr, bytes: usize, advice: i32, place: Place) -> Result<(), i32> {
     // CU_MEM_ADVISE_SET_READ_MOSTLY ... UNSET_ACCESSED_BY: nothing moves here, so nothing is to be done.
     let takes = match advice {
-        // Of these the place is not looked at.
+        // The location is ignored for these.
         1 | 2 | 4 => place != Place::Nowhere,
         3 => place.is_there(),
         5 | 6 => matches!(place, Place::Device(_) | Place::Host) && place.is_there(),

@@ -224,7 +224,7 @@ pub fn make(context: &Owner, form: Form, is_level: bool) -> Result<Arc<Array>, i
     let bytes = plane.checked_mul(depth.max(1)).filter(|bytes| *bytes <= isize::MAX as usize);
     let bytes = bytes.ok_or(wrong)?;
     let address = super::take::allocate(context.device, MemoryKind::Device, bytes)?;
-    // What surfaces write is not told.
+    // Writes through surfaces are not reported to the checks.
     super::count_as_written(address, bytes);
     let array = Arc::new(Array { address, form, row, is_level, context: context.id });
     ARRAYS.add(array.clone());

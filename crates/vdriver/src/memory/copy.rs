@@ -56,7 +56,7 @@ pub fn copy(
     let mut staged = None;
     let done = stream.enter(|slot| {
         if waits && linear && slot.is_idle() {
-            // Nothing is before it: done by this thread at once, while others may submit what follows.
+            // No work is queued before it: this thread copies at once, while others may submit more.
             let done = Signal::new();
             slot.end_with(done.clone());
             return Ok(Done::Here(done));

@@ -221,10 +221,10 @@ entry! {
         let range = find(dptr.0 as u64).filter(|range| range.source == Source::Device);
         let range = range.filter(|_| !pHandle.is_null()).ok_or(status::INVALID_VALUE)?;
         let sharing = sharing("cuIpcGetMemHandle")?;
-        // What is written meanwhile would be lost.
+        // Writes during the copy would be lost.
         let shared = stream::alone(|| sharing.share(range.base));
         let (file, from) = shared.map_err(|failure| status::of(&failure))?;
-        // What other processes write is not told.
+        // Writes of other processes are not reported to the checks.
         super::count_as_written(range.base, range.bytes);
         let made = Handle::new(What::Memory, &file)?;
         let (device, bytes, id) = (range.device as u32, range.bytes as u64, range.id);

@@ -139,7 +139,7 @@ fn access([kind, id, flags]: [i32; 3]) -> Result<(Location, bool), i32> {
     match flags as u32 {
         0 => Ok(([kind, id], false)),
         BOTH => Ok(([kind, id], true)),
-        // Memory that is written to by mistake is not told from other memory here.
+        // Read-only access cannot be enforced here.
         READ => Err(status::NOT_SUPPORTED),
         _ => Err(status::INVALID_VALUE),
     }
@@ -154,7 +154,7 @@ fn set_access(at: u64, bytes: u64, wanted: &[(Location, bool)]) -> Result<(), i3
     if bytes == 0 || mapped != bytes {
         return Err(status::INVALID_VALUE);
     }
-    // Memory of a device is not the host's to open.
+    // The host cannot be given access to a device's memory.
     let host = |(location, open): &(Location, bool)| location[0] != ON_DEVICE && *open;
     let of_device = |at: &u64| state.mapped.get(at).is_some_and(|m| m.physical.location[0] == 1);
     if wanted.iter().any(host) && all.iter().any(of_device) {
@@ -211,7 +211,7 @@ entry! {
         let (mut state, at) = (state(), ptr.0 as u64);
         let found = state.reserved.get(&at).filter(|(asked, _)| *asked == size);
         let (_, bytes) = *found.ok_or(status::INVALID_VALUE)?;
-        // What is mapped there must go first.
+        // The program must unmap everything there first.
         if !state.within(at, bytes)?.is_empty() {
             return Err(status::INVALID_VALUE);
         }

@@ -131,7 +131,7 @@ unsafe fn asked(from: Ptr) -> Result<Asked, i32> {
         3 if id == 0 => {}
         _ => return Err(status::INVALID_VALUE),
     }
-    // Compression is a wish; GPUDirect, tile pools and decompression are not there.
+    // Compression is only a hint; GPUDirect, tile pools and decompression are not supported.
     if flags & 0xffff_ff00 != 0 {
         return Err(status::NOT_SUPPORTED);
     }

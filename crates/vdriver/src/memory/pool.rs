@@ -137,7 +137,7 @@ impl Pool {
     /// # Errors
     /// CUDA_ERROR_OUT_OF_MEMORY; CUDA_ERROR_INVALID_VALUE of another process's pool.
     pub fn allocate(&self, asked: usize, stream: u64) -> Result<u64, i32> {
-        // There it is allocated, here it is only had.
+        // Only the process that made the pool allocates from it.
         if self.is_imported() {
             return Err(status::INVALID_VALUE);
         }

@@ -23,7 +23,7 @@ pub fn free(base: u64, of: &[Source]) -> Result<(), i32> {
         status::INVALID_VALUE
     };
     let range = range.ok_or_else(wrong)?;
-    // Two threads may free one address: the first that takes it out has it.
+    // Two threads may free one address: the first that removes it from the table frees it.
     remove(base).ok_or_else(wrong)?;
     quiesce();
     give_back(&range);

@@ -82,7 +82,7 @@ impl End {
         if base == 0 {
             return Err(wrong);
         }
-        // All of it lies in what the address itself lies in: a place beyond that is no memory of the program's.
+        // The whole shape must lie in the allocation of its address: memory beyond that is not the program's.
         let home = home(base as u64, end, role)?;
         Ok(Place { address, row: pitch, plane, home })
     }

@@ -112,7 +112,7 @@ fn copy_attributes(to: abi::Stream, from: abi::Stream) -> Result<(), i32> {
 }
 
 entry! {
-    // A stream that belongs to none has a null one, and here all are such.
+    // The green context of a stream without one is null; no stream here has one.
     fn cuStreamGetGreenCtx (hStream: Stream, phCtx: Out<Ptr>) {
         resolve_anywhere(hStream)?;
         give(phCtx, Ptr(0))
@@ -128,7 +128,7 @@ entry! {
 
     fn cuStreamDestroy cuStreamDestroy_v2 (hStream: Stream) {
         check()?;
-        // That it is none comes before an error of the context (measured).
+        // An invalid stream is reported before an error of the context (measured).
         if hStream.0 == 0 {
             return Err(status::INVALID_HANDLE);
         }

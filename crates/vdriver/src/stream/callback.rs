@@ -39,7 +39,7 @@ on_stream! { hStream;
     }
 
     fn cuLaunchHostFunc_v2 cuLaunchHostFunc_v2_ptsz (hStream: Stream, fn_: Ptr, userData: Ptr, syncMode: u32) {
-        // How the stream waits for the function: 0 or 1, which is the driver's own affair.
+        // 0 or 1: how the stream waits for the function. Both do the same here.
         if syncMode > 1 {
             return Err(status::INVALID_VALUE);
         }
@@ -60,7 +60,7 @@ on_stream! { hStream;
         stream.enter(|slot| {
             let context = slot.context.clone();
             slot.host(move || {
-                // What kernels before it printed is shown first.
+                // The output of earlier kernels is printed first.
                 accelerator().flush_output();
                 let code = context.healthy().err().unwrap_or(0);
                 // SAFETY: the program's function and its arguments.

@@ -117,7 +117,7 @@ on_stream! { hStream;
 
     fn cuStreamEndCapture cuStreamEndCapture_ptsz (hStream: Stream, phGraph: Out<Graph>) {
         let stream = resolve(hStream)?;
-        // What is wrong with the stream counts more than what is wrong with the output.
+        // An error of the stream is reported before an error of the output.
         let made = capture::end(&stream)?;
         // Nobody need ask for the graph (measured on an H200): it may be one of the program's own.
         offer(phGraph, abi::Graph(handle(&made)));

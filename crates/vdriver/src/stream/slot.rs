@@ -123,7 +123,7 @@ impl Slot<'_> {
     /// Makes `last` the end of the stream: what was submitted to other queues follows everything in it.
     pub fn end_with(&mut self, last: Signal) {
         ordered::may_be();
-        // What comes next in this very place must wait for it, too.
+        // The next packet in this stream must wait for it, too.
         self.waits.push(last.clone());
         *self.tail = Tail { last, foreign: true };
     }

@@ -126,7 +126,7 @@ functions! {
     }
 
     cudaSetDeviceFlags (flags: Flags) {
-        // Flags that are none are told first, at the end of the process, too (measured).
+        // Invalid flags are reported first, also while the process ends (measured).
         let valid = valid_flags::<MAJOR>(flags.0).map(drop);
         done(context::current_device().or_else(|error| valid.and(Err(error))).and_then(|device| set_flags::<MAJOR>(device, flags.0)))
     }
@@ -196,7 +196,7 @@ functions! {
     }
 
     cudaSetDoubleForDevice (_d: Ptr) {
-        // Devices that have no doubles are no more: nothing is to be converted.
+        // All devices have doubles today: nothing is converted.
         done(context::init())
     }
 

@@ -111,7 +111,7 @@ fn properties(device: i32, form: u8) -> Result<([u8; LONGEST], usize), Status> {
 }
 
 fn tell(to: Ptr, device: Device, form: u8) -> Result<(), Status> {
-    // That CUDA has ended is no reason not to know.
+    // The answer is known also after CUDA has ended.
     context::devices()?;
     if to.0 == 0 {
         return Err(code::INVALID_VALUE);
@@ -197,7 +197,7 @@ fn choose(wish: Ptr, form: u8) -> Result<i32, Status> {
             .iter()
             .filter(|(number, wanted)| COMPARED.contains(number) && has(*number) >= *wanted)
             .count();
-        // The capability counts for more than everything else.
+        // A sufficient compute capability outweighs everything else.
         met + if capability(&has) >= capability(&wanted_of) { wishes.len() } else { 0 }
     };
     let best = candidates.iter().rev().max_by_key(|device| score(**device));

@@ -140,7 +140,7 @@ unsafe fn boxed(from: Ptr) -> Result<DriverMemcpy3D, Status> {
 /// # Errors
 /// cudaErrorInvalidMemcpyDirection.
 pub fn linear(dst: Ptr, src: Ptr, count: usize, kind: CopyKind) -> Result<DriverMemcpy3D, Status> {
-    // A node of nothing is none, whatever its direction (measured).
+    // A copy node without bytes is refused, whatever its direction (measured).
     if count == 0 {
         return Err(code::INVALID_VALUE);
     }

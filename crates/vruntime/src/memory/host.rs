@@ -24,7 +24,7 @@ functions! {
 
     cudaFreeHost (ptr: Ptr) {
         if ptr.0 == 0 {
-            // As freeing no device memory: an error of the context is told.
+            // As for a null device pointer: an error of the context is returned.
             return pass!(cuMemFree_v2(ptr));
         }
         pass!(cuMemFreeHost(ptr))

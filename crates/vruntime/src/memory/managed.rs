@@ -10,7 +10,7 @@ use crate::forward::{forwards, functions, pass};
 
 functions! {
     cudaMallocManaged (devPtr: Out<Ptr>, size: usize, flags: Flags) {
-        // No bytes are no error for the runtime (measured), but are for the driver.
+        // Zero bytes are no error for the runtime (measured), but one for the driver.
         if size == 0 {
             return nothing(devPtr);
         }

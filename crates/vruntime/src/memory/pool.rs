@@ -11,7 +11,7 @@ use crate::forward::{forwards, functions, pass};
 
 functions! {
     cudaMemPoolSetAccess (memPool: Ptr, descList: Ptr, count: usize) {
-        // Of none the driver knows nothing; here it is no error (measured).
+        // The driver refuses an empty list; the runtime does not (measured).
         if count == 0 {
             return context::with(|| 0);
         }

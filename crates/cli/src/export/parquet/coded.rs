@@ -333,7 +333,7 @@ fn put(out: &mut Vec<u8>, value: &[u8]) {
 /// What compresses pages: ZSTD at its first level, which is what these pages are worth.
 pub fn codec() -> CCtx<'static> {
     let mut codec = CCtx::create();
-    // A level that there is.
+    // A valid compression level.
     let _ = codec.set_parameter(CParameter::CompressionLevel(1));
     codec
 }

@@ -350,7 +350,7 @@ fn properties(trace: &TraceFile) -> Result<WriterPropertiesPtr> {
     let builder = WriterProperties::builder()
         .set_created_by(format!("cushim {}", env!("CARGO_PKG_VERSION")))
         .set_compression(compression()?)
-        // What pays for a dictionary has its own: see `coded`.
+        // Columns with few values are dictionary-coded by `coded`.
         .set_dictionary_enabled(false)
         .set_statistics_enabled(EnabledStatistics::Chunk)
         .set_key_value_metadata(Some(pairs.collect()));

@@ -74,7 +74,7 @@ fn work(arguments: Vec<OsString>) -> Result<(), Failure> {
     let options = Options::read(arguments.iter().map(|word| text(word))).map_err(Failure::Fatal)?;
     for (asked, answer) in [(options.version, VERSION), (options.help, HELP)] {
         if asked {
-            // Who closes the output has read enough.
+            // A closed output is no error: the reader has read enough.
             let _ = std::io::stdout().lock().write_all(answer.as_bytes());
             return Ok(());
         }

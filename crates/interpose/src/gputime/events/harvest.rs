@@ -121,7 +121,7 @@ fn add(api: &Api, pool: &Pool, count: usize) {
 /// The first launch in a context.
 #[cold]
 fn make(global: &'static Global, api: &Api, context: usize) -> Option<(usize, &'static Pool, u32)> {
-    // Another thread may be making the same.
+    // Another thread may be making the same pool.
     let begun = now();
     let mut contexts = loop {
         match CONTEXTS.try_lock() {
@@ -145,7 +145,7 @@ fn make(global: &'static Global, api: &Api, context: usize) -> Option<(usize, &'
         let ok = unsafe {
             (api.device)(&mut device) == 0 && (api.stream)(&mut stream, NON_BLOCKING) == 0
         };
-        // When it was over is found out later; all launches are behind it.
+        // Its end is read later; all launches come after it.
         let event = api.event().filter(|_| ok)?;
         // SAFETY: an event and a stream of ours.
         (unsafe { (api.record)(event, stream) } == 0).then(|| {
@@ -208,7 +208,7 @@ fn fetch(contexts: &mut [Context]) -> bool {
             }
         });
         if entered.is_none() {
-            // It ended in a way that was not seen.
+            // The context ended by a call that no hook saw.
             known.forget(pool);
         }
     }
@@ -341,7 +341,7 @@ impl Context {
             }
         }
         let Some((ns, over_ns)) = seen else { return };
-        // What earlier ones had to wait for.
+        // Earlier anchors waited for the time of this event.
         for earlier in self.anchors.iter_mut().filter(|anchor| anchor.ns.is_none()) {
             earlier.ns = api.between(earlier.event, event).map(|gap| ns as i64 - gap);
         }

@@ -47,7 +47,7 @@ pub fn set(pool: usize, kernel: u32) {
 pub fn load(pool: usize, site: &'static Site, launch: &LaunchRecord) -> bool {
     let handle = launch.kernel.address;
     let function = match site.node {
-        // What nobody saw the driver give out is left to the launch.
+        // Left to its launch: no hook saw the driver give this function out.
         None => Some(handle).filter(|_| !launch.kernel.name.is_empty()),
         Some(_) => symbol::function(site, handle).flatten(),
     };
@@ -87,7 +87,7 @@ mod tests {
         assert!(!is(last, 64) && !is(last, 63));
         set(last, 64);
         assert!(is(last, 64) && !is(last, 63) && !is(last, 65) && !is(last - 1, 64));
-        // Beyond the table nothing is ever known.
+        // A kernel whose number is beyond the table is never marked.
         for (pool, kernel) in [(last, KERNELS as u32), (CONTEXTS, 1), (last, u32::MAX)] {
             set(pool, kernel);
             assert!(!is(pool, kernel));

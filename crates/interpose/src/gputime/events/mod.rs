@@ -179,7 +179,7 @@ pub fn after(global: &'static Global, thread: &mut Thread, status: i32) {
             UNTIMED.fetch_add(1, Ordering::Relaxed);
             false
         }
-        // A pair without a link is of an event for which there was no room.
+        // A pair has no link where its event found no room.
         (Some(data), Some(api)) if status == 0 && data.link != 0 && pool.context().is_some() => {
             data.returned_ns = begun;
             // SAFETY: the function's signature; an event of ours, the stream that was launched into.

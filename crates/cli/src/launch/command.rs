@@ -1,0 +1,48 @@
+//! The program that a command starts: its arguments, and what holds before it is started.
+//!
+//! Must not know: what a command does with the program.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use clap::Args;
+
+use crate::doctor::{elf, program};
+use crate::{Error, environ};
+
+/// What is to be started.
+#[derive(Debug, Clone, Args)]
+pub struct ProgramArgs {
+    /// The program and its arguments
+    #[arg(
+        required = true,
+        help_heading = "Program",
+        trailing_var_arg = true,
+        value_name = "PROG [ARGS]",
+        value_hint = clap::ValueHint::CommandWithArguments
+    )]
+    pub command: Vec<OsString>,
+}
+
+/// Becomes the program, if `CUSHIM_DISABLE` is on; comes back only if that fails, or if it is off.
+pub fn untouched(command: &[OsString]) -> Result<(), Error> {
+    if !environ::disabled() {
+        return Ok(());
+    }
+    let source = Command::new(&command[0]).args(&command[1..]).exec();
+    Err(Error::start(&command[0], source))
+}
+
+/// Refuses a program for another processor before it is started: execvp would hand it to the shell as a script. Programs
+/// of 32 bits run, unseen.
+pub fn refuse_foreign(program: &OsStr) -> Result<(), Error> {
+    let Ok(found) = program::find(Path::new(program)) else { return Ok(()) };
+    let Ok(file) = elf::read_for_loading(&found.path) else { return Ok(()) };
+    if file.machine.is_empty() || file.machine.contains("x86") {
+        return Ok(());
+    }
+    let why = format!("it is for {}, and cushim is for x86-64", file.machine);
+    Err(Error::start(program, std::io::Error::other(why)))
+}
