@@ -2,6 +2,10 @@
 //
 //   nvcc -shared -Xcompiler -fPIC -DPLUGIN reload.cu -o libreload.so
 //   reload ROUNDS LIBRARY…      a thread for each library
+//   reload SECONDSs LIBRARY…    as often as that time allows; how often stands in the file $RELOAD_COUNT, while it runs, too
+//
+// Where $RELOAD_HOLD names a library, that one stays loaded, and with it the GPU's context: each time that none is there any more
+// the driver makes a new one, which takes it long and keeps memory.
 #include <cstdio>
 #include <cstdlib>
 
@@ -31,13 +35,19 @@ extern "C" int run(int by)
     return got;
 }
 #else
+#include <atomic>
+#include <chrono>
 #include <dlfcn.h>
+#include <string>
 #include <thread>
 #include <vector>
 
+static std::atomic<long> loads;
+static std::atomic<bool> over;
+
 static void again(const char *library, int rounds, int thread, int *wrong)
 {
-    for (int round = 0; round < rounds; round++) {
+    for (int round = 0; (rounds < 0 || round < rounds) && !over; round++) {
         void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
         auto run = handle ? (int (*)(int))dlsym(handle, "run") : nullptr;
         if (!run) {
@@ -48,22 +58,55 @@ static void again(const char *library, int rounds, int thread, int *wrong)
         if (got != 10 * by && !(*wrong)++)
             fprintf(stderr, "reload: round %d of %s: %d, expected %d\n", round, library, got, 10 * by);
         dlclose(handle);
+        loads++;
+    }
+}
+
+// Whoever watches finds the number whole: the file is replaced.
+static void tell_loads(const char *file)
+{
+    const std::string beside = std::string(file) + ".new";
+    if (FILE *out = fopen(beside.c_str(), "w")) {
+        fprintf(out, "%ld\n", loads.load());
+        if (!fclose(out))
+            rename(beside.c_str(), file);
     }
 }
 
 int main(int argc, char **argv)
 {
-    const int rounds = argc > 1 ? atoi(argv[1]) : 10;
+    const std::string much = argc > 1 ? argv[1] : "10";
+    const bool timed = much.back() == 's';
+    const int rounds = timed ? -1 : atoi(much.c_str());
     std::vector<int> wrong(argc, 0);
     std::vector<std::thread> threads;
+    if (const char *held = getenv("RELOAD_HOLD")) {
+        void *handle = dlopen(held, RTLD_NOW | RTLD_LOCAL);
+        auto run = handle ? (int (*)(int))dlsym(handle, "run") : nullptr;
+        if (!run || run(1) != 10) {
+            fprintf(stderr, "reload: %s: %s\n", held, run ? "it does not run" : dlerror());
+            return 2;
+        }
+    }
     for (int i = 2; i < argc; i++)
         threads.emplace_back(again, argv[i], rounds, i, &wrong[i]);
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(atoi(much.c_str()));
+    const char *file = getenv("RELOAD_COUNT");
+    while (timed && std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(200));
+        if (file)
+            tell_loads(file);
+    }
+    over = timed;
     for (auto &thread : threads)
         thread.join();
     int all = 0;
     for (int one : wrong)
         all += one;
-    printf("%d libraries, %d rounds, %d wrong\n", argc - 2, rounds, all);
+    if (timed)
+        printf("%d libraries, %d wrong\n", argc - 2, all);
+    else
+        printf("%d libraries, %d rounds, %d wrong\n", argc - 2, rounds, all);
     return all != 0;
 }
 #endif

@@ -4,11 +4,15 @@
 //! while memory from before is in use, and ends in a fault. Must not know: what is kept in it.
 
 use std::alloc::{GlobalAlloc, Layout};
+use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
-/// Pieces of this size and more are given back to the system; lesser ones are not: what is looked at in one
-/// object takes a few.
+/// Pieces of this size and more are given back to the system. Lesser ones have sizes of powers of two, and are used again: a
+/// program may load and unload libraries without end, and looking at one takes thousands of them.
 const LARGE: usize = 32 << 10;
+/// The least size of a piece, which holds a pointer while it is free.
+const LEAST: usize = 16;
+const SIZES: usize = (LARGE / LEAST).trailing_zeros() as usize;
 /// Small pieces are cut from blocks of this size.
 const BLOCK: usize = 256 << 10;
 /// What the system aligns to.
@@ -16,14 +20,23 @@ const PAGE: usize = 4096;
 
 /// Blocks one after the other.
 pub struct Heap {
-    /// From where to where there is room in the latest block.
-    room: Mutex<(usize, usize)>,
+    inside: Mutex<Inside>,
 }
+
+struct Inside {
+    /// From where to where there is room in the latest block.
+    room: (usize, usize),
+    /// The first free piece of each size; in each stands the next.
+    free: [*mut u8; SIZES],
+}
+
+// SAFETY: free pieces are nobody's.
+unsafe impl Send for Inside {}
 
 impl Heap {
     /// Empty.
     pub const fn new() -> Heap {
-        Heap { room: Mutex::new((0, 0)) }
+        Heap { inside: Mutex::new(Inside { room: (0, 0), free: [ptr::null_mut(); SIZES] }) }
     }
 }
 
@@ -36,32 +49,67 @@ fn pages(bytes: usize) -> *mut u8 {
     if found == libc::MAP_FAILED { std::ptr::null_mut() } else { found.cast() }
 }
 
+/// The size of the pieces for such a layout, and its number among the sizes.
+fn class(layout: &Layout) -> (usize, usize) {
+    let size = layout.size().max(layout.align()).max(LEAST).next_power_of_two();
+    (size, (size / LEAST).trailing_zeros() as usize)
+}
+
+impl Inside {
+    fn take(&mut self, (size, number): (usize, usize)) -> *mut u8 {
+        if let Some(first) = self.free.get_mut(number)
+            && !first.is_null()
+        {
+            let piece = *first;
+            // SAFETY: a free piece, in which `give` has stored the next.
+            *first = unsafe { piece.cast::<*mut u8>().read() };
+            return piece;
+        }
+        let mut at = self.room.0.next_multiple_of(size.min(PAGE));
+        if self.room.0 == 0 || at + size > self.room.1 {
+            at = pages(BLOCK) as usize;
+            if at == 0 {
+                return ptr::null_mut();
+            }
+            self.room.1 = at + BLOCK;
+        }
+        self.room.0 = at + size;
+        at as *mut u8
+    }
+
+    /// # Safety
+    /// `piece` is one of this size, and in use no more.
+    unsafe fn give(&mut self, piece: *mut u8, number: usize) {
+        if let Some(first) = self.free.get_mut(number) {
+            // SAFETY: at least LEAST bytes, aligned to that.
+            unsafe { piece.cast::<*mut u8>().write(*first) };
+            *first = piece;
+        }
+    }
+}
+
 // SAFETY: pieces do not overlap, are aligned, and stay until they are given back.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() > PAGE {
-            return std::ptr::null_mut();
+            return ptr::null_mut();
         }
-        if layout.size() >= LARGE {
+        let class = class(&layout);
+        if class.0 >= LARGE {
             return pages(layout.size());
         }
-        let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut at = room.0.next_multiple_of(layout.align());
-        if room.0 == 0 || at + layout.size() > room.1 {
-            at = pages(BLOCK) as usize;
-            if at == 0 {
-                return std::ptr::null_mut();
-            }
-            room.1 = at + BLOCK;
-        }
-        room.0 = at + layout.size();
-        at as *mut u8
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner).take(class)
     }
 
     unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        if layout.size() >= LARGE {
+        let (size, number) = class(&layout);
+        if size >= LARGE {
             // SAFETY: `alloc` mapped just these pages.
             unsafe { libc::munmap(at.cast(), layout.size()) };
+            return;
         }
+        let mut inside = self.inside.lock().unwrap_or_else(PoisonError::into_inner);
+        // SAFETY: `alloc` gave it out for such a layout.
+        unsafe { inside.give(at, number) };
     }
 }

@@ -175,6 +175,13 @@ impl Code {
             .then(|| unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) })
     }
 
+    /// Its module is unloaded: what was read of it goes, which for a library of a thousand kernels is more than all
+    /// else that is kept, and it is not read any more: another image, or nothing, may lie there by now.
+    pub fn forget(&self) {
+        // Dropped without the lock.
+        let _read = self.index.with(|slot| slot.replace(Err("its module is unloaded".to_owned())));
+    }
+
     /// Where it lies.
     pub fn address(&self) -> usize {
         self.address
@@ -361,6 +368,19 @@ mod tests {
         assert_eq!((layout.size, layout.params.len()), (12, 2));
         assert!(code.layout("other").is_err());
         assert_eq!(code.describe().0, "ptx");
+    }
+
+    #[test]
+    fn what_is_unloaded_is_not_read() {
+        // SAFETY: a NUL-terminated PTX text, which stays: it is in this program's file, and read when asked for.
+        let read = |code: &CStr| unsafe { Code::from_pointer(code.as_ptr() as usize) };
+        let (unread, asked) = (read(PTX), read(PTX));
+        assert!(asked.layout("k").is_ok());
+        for code in [unread, asked] {
+            code.forget();
+            assert_eq!(code.layout("k").unwrap_err(), "its module is unloaded");
+            assert!(code.kernels().is_empty());
+        }
     }
 
     #[test]

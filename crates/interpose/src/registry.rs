@@ -204,6 +204,7 @@ pub fn remove_module(handle: usize, module: Option<&'static Module>) {
             next = kernel.sibling.load(Ordering::Acquire);
         }
     });
+    module.code.forget();
 }
 
 /// `address` launches kernel `name` of `module`. The name is copied: it may lie in a library that goes.
@@ -413,6 +414,7 @@ mod tests {
         let gone = module(a);
         remove_module(a, gone);
         assert!(find(0x8000).is_none() && module(a).is_none());
+        assert_eq!(first.code().layout("_Z1av").unwrap_err(), "its module is unloaded");
         let third = add_module(a, Code::nothing(), "t", Origin::Other).unwrap();
         add_function(0x8000, b"_Z5otherv", Some(third));
         // An unload that is heard of late does not take the new one along.

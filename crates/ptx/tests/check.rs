@@ -54,6 +54,21 @@ fn operands_must_fit() {
 }
 
 #[test]
+fn a_vector_has_as_many_members_as_it_says() {
+    for (vector, members) in
+        [(2, ["x", "y", "r", "g"].as_slice()), (4, &["x", "y", "z", "w", "r", "g", "b", "a"])]
+    {
+        for member in ["x", "y", "z", "w", "r", "g", "b", "a"] {
+            // What stands behind it in the register file is another variable.
+            let body = format!(
+                ".reg .v{vector} .b32 v; .reg .b32 next; mov.b32 v.{member}, 1; mov.b32 %r1, v.{member};"
+            );
+            assert_eq!(kernel(&body).is_ok(), members.contains(&member), ".v{vector}, {member}");
+        }
+    }
+}
+
+#[test]
 fn what_is_not_run_is_noted_with_its_place() {
     let m = module(
         ".entry good() { ret; }

@@ -1,0 +1,140 @@
+"""Whether memory stays flat while libraries with kernels are loaded and unloaded over and over.
+
+Owns: running reload.cu in several ways at once for a time, looking at each process once a second, and judging what it grows by
+for each load. Knows nothing of how it is built.
+"""
+
+import os
+import re
+import subprocess
+import tempfile
+import time
+
+# A module, its kernel, its name and what is told of them stay known for good: a launch may come after its library is gone.
+PER_LOAD = 1536
+# Pages come by the block, and allocators keep some.
+AT_ONCE = 4 << 20
+
+
+class Look:
+    """What there is of a process at one time."""
+
+    def __init__(self, seconds, loads, anonymous, mappings, files, threads, recorded):
+        self.seconds, self.loads, self.anonymous, self.mappings = seconds, loads, anonymous, mappings
+        self.files, self.threads, self.recorded = files, threads, recorded
+
+    def row(self):
+        return "%6.0f %8d %12d %8d %6d %7d %12d" % (self.seconds, self.loads, self.anonymous >> 10, self.mappings, self.files, self.threads,
+                                                    self.recorded >> 10)
+
+
+HEAD = "%6s %8s %12s %8s %6s %7s %12s" % ("s", "loads", "private KiB", "mappings", "files", "threads", "recorded KiB")
+
+
+def descendant(of):
+    """The process that has no child of its own below `of`: the launcher's target."""
+    while True:
+        try:
+            with open("/proc/%d/task/%d/children" % (of, of)) as file:
+                below = file.read().split()
+        except OSError:
+            return of
+        if not below:
+            return of
+        of = int(below[0])
+
+
+def size(folder):
+    """Bytes on the disk of what is in a folder."""
+    total = 0
+    for name in os.listdir(folder):
+        try:
+            total += os.stat(os.path.join(folder, name)).st_blocks * 512
+        except OSError:
+            pass
+    return total
+
+
+class Running:
+    """One way to run it, from its start to its end."""
+
+    def __init__(self, command, env, work):
+        self.work, self.looks, self.begun = work, [], time.monotonic()
+        self.counts = os.path.join(tempfile.mkdtemp(prefix="counts-", dir=work), "loads")
+        self.traces = os.path.join(work, "traces")
+        os.makedirs(self.traces, exist_ok=True)
+        self.out, self.err = tempfile.TemporaryFile(), tempfile.TemporaryFile()
+        self.process = subprocess.Popen(command, env=dict(env, RELOAD_COUNT=self.counts), stdin=subprocess.DEVNULL, stdout=self.out, stderr=self.err)
+
+    def look(self):
+        """One more look, where the process is there and has begun to load."""
+        at = "/proc/%d/" % descendant(self.process.pid)
+        try:
+            with open(self.counts) as file:
+                loads = int(file.read())
+            with open(at + "status") as file:
+                status = file.read()
+            with open(at + "maps") as file:
+                mappings = sum(1 for _ in file)
+            files = len(os.listdir(at + "fd"))
+        except (OSError, ValueError):
+            return
+        anonymous = re.search(r"RssAnon:\s+(\d+)", status)
+        threads = re.search(r"Threads:\s+(\d+)", status)
+        if anonymous and threads and loads:
+            self.looks.append(Look(time.monotonic() - self.begun, loads, int(anonymous[1]) << 10, mappings, files, int(threads[1]), size(self.traces)))
+
+    def said(self):
+        """(status, output, what is on stderr)."""
+        self.out.seek(0)
+        self.err.seek(0)
+        return self.process.returncode, self.out.read(), self.err.read()
+
+    def growth(self):
+        """(bytes of private memory, mappings, files, bytes recorded) that are there for each load from the first third on."""
+        first, last = self.looks[len(self.looks) // 3], self.looks[-1]
+        loads = max(last.loads - first.loads, 1)
+        return loads, last.anonymous - first.anonymous, last.mappings - first.mappings, last.files - first.files, last.recorded - first.recorded
+
+
+def run(commands, seconds):
+    """Runs {way: (command, environment, folder)} at the same time: {way: Running}."""
+    running = {way: Running(*one) for way, one in commands.items()}
+    end = time.monotonic() + seconds + 60
+    while any(one.process.poll() is None for one in running.values()):
+        for one in running.values():
+            if one.process.poll() is None:
+                one.look()
+                if time.monotonic() > end:
+                    one.process.kill()
+        time.sleep(1)
+    return running
+
+
+def table(one, rows=8):
+    """Some of the looks, as lines: the first, the last and those between at equal distances."""
+    looks = one.looks
+    if len(looks) > rows:
+        looks = [looks[i * (len(looks) - 1) // (rows - 1)] for i in range(rows)]
+    return [HEAD] + [look.row() for look in looks]
+
+
+def wrong(one, yardstick):
+    """What grows by more than it does in `yardstick`, as lines."""
+    if len(one.looks) < 9:
+        return ["only %d looks, which say nothing of memory" % len(one.looks)]
+    loads, memory, mappings, files, _ = one.growth()
+    found = []
+    beside = 0
+    if yardstick and len(yardstick.looks) > 8:
+        theirs = yardstick.growth()
+        beside = max(theirs[1], 0) / theirs[0]
+    most = loads * (beside * 1.1 + PER_LOAD) + AT_ONCE
+    if memory > most:
+        found.append("%d bytes of private memory for each of %d loads, %d without us" % (memory // loads, loads, beside))
+    # A recording has a mapping for each chunk that is written.
+    if mappings > 80:
+        found.append("%d more mappings" % mappings)
+    if files > 4:
+        found.append("%d more open files" % files)
+    return found
