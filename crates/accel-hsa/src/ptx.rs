@@ -82,7 +82,9 @@ pub fn translate(image: &Image<'_>, isa: &str) -> Result<Translated, Failure> {
     let unknown = || Failure::NoImage(format!("{isa}: PTX is not translated for this GPU"));
     let target = Target::from_name(isa).ok_or_else(unknown)?;
     let text = amdgpu::emit(&module, &target);
-    let object = cushim_translate::compiled(&text.ir, &target, compiler()?, cache().as_ref());
+    let cache = cache();
+    let compiler = compiler(cache.as_ref())?;
+    let object = cushim_translate::compiled(&text.ir, &target, compiler, cache.as_ref());
     let object = object.map_err(|why| Failure::NoImage(format!("translated PTX: {why}")))?;
     let constant = |space| space == Space::Const;
     let variables = module.globals.iter().map(|g| (g.name.clone(), constant(g.space))).collect();
@@ -97,9 +99,9 @@ fn cache() -> Option<Cache> {
 }
 
 /// The compiler, looked for once.
-fn compiler() -> Result<&'static Compiler, Failure> {
+fn compiler(cache: Option<&Cache>) -> Result<&'static Compiler, Failure> {
     static COMPILER: OnceLock<Result<Compiler, String>> = OnceLock::new();
-    let found = COMPILER.get_or_init(|| Compiler::find().map_err(|why| why.to_string()));
+    let found = COMPILER.get_or_init(|| Compiler::find(cache).map_err(|why| why.to_string()));
     found.as_ref().map_err(|why| Failure::NoImage(format!("PTX has to be translated: {why}")))
 }
 

@@ -56,8 +56,8 @@ pub fn run(args: TranslateArgs) -> crate::Outcome {
     let text = text(&args)?;
     let path = args.file.shown();
     let module = module(&text).map_err(|e| Error::Usage(format!("{path}: PTX {e}")))?;
-    let compiler = Compiler::find().map_err(|e| Error::Usage(e.to_string()))?;
     let cache = cache();
+    let compiler = Compiler::find(cache.as_ref()).map_err(|e| Error::Usage(e.to_string()))?;
     let (mut objects, mut refused) = (Vec::new(), 0);
     for target in &targets {
         let made = translate(&module, target, &compiler, cache.as_ref());

@@ -1,11 +1,9 @@
-//! Code objects kept on disk, from one run to the next.
+//! Code objects, and what compilers say of themselves, kept on disk from one run to the next.
 //!
-//! Owns the folder and its files: a code object under the SHA-256 of all that it depends on, with its own SHA-256 behind it.
+//! Owns the folder and its files: what is kept, under the SHA-256 of all that it depends on, with its own SHA-256 behind it.
 //! A folder or file that others than the user could write to is not taken. Nothing that goes wrong here is an error: code
 //! is made anew then. Must not know where users want the folder.
 
-use crate::compiler::Compiler;
-use crate::target::Target;
 use sha2::{Digest, Sha256};
 use std::fs::{DirBuilder, File, Metadata, OpenOptions};
 use std::io::{Read, Write};
@@ -23,23 +21,23 @@ const LARGEST: u64 = 256 << 20;
 /// Bytes of all files together; the oldest go.
 const LIMIT: u64 = 1 << 30;
 
-/// A folder with code objects.
+/// A folder with what is kept.
 #[derive(Debug, Clone)]
 pub struct Cache {
     path: PathBuf,
 }
 
-/// What a code object depends on: the text, the target, the compiler.
+/// What something that is kept depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key([u8; HASH]);
 
 impl Key {
-    /// Of a text that a compiler is to compile for a target.
-    pub fn of(ir: &str, target: &Target, compiler: &Compiler) -> Key {
+    /// Of these parts, in this order, and of cushim's version.
+    pub fn of(parts: &[&[u8]]) -> Key {
         let mut hash = Sha256::new();
-        for part in [ir, target.name(), compiler.version(), env!("CARGO_PKG_VERSION")] {
+        for part in parts.iter().copied().chain([env!("CARGO_PKG_VERSION").as_bytes()]) {
             hash.update((part.len() as u64).to_le_bytes());
-            hash.update(part.as_bytes());
+            hash.update(part);
         }
         Key(hash.finalize().into())
     }
@@ -70,7 +68,7 @@ impl Cache {
         is_ours(&folder.metadata().ok()?).then_some((folder, path))
     }
 
-    /// The code object kept for a key.
+    /// What is kept for a key.
     pub fn load(&self, key: &Key) -> Option<Vec<u8>> {
         let (_held, folder) = self.folder()?;
         let flags = libc::O_NOFOLLOW | libc::O_CLOEXEC | libc::O_NONBLOCK;
@@ -86,7 +84,7 @@ impl Cache {
         (summed(key, code) == *hash).then(|| code.to_vec())
     }
 
-    /// Keeps a code object.
+    /// Keeps a code object, or another answer.
     pub fn store(&self, key: &Key, code: &[u8]) {
         if !self.path.is_dir() {
             let _ = DirBuilder::new().recursive(true).mode(0o700).create(&self.path);

@@ -61,7 +61,8 @@ pub fn compiled(
     compiler: &Compiler,
     cache: Option<&Cache>,
 ) -> Result<Vec<u8>, Error> {
-    let key = Key::of(ir, target, compiler);
+    let parts = [ir, target.name(), compiler.version()];
+    let key = Key::of(&parts.map(str::as_bytes));
     if let Some(object) = cache.and_then(|cache| cache.load(&key)) {
         return Ok(object);
     }

@@ -3,7 +3,9 @@
 //! Owns where it is looked for, how it is asked, what is said where there is none. Must not know PTX.
 
 mod find;
+mod kept;
 
+use crate::cache::Cache;
 use crate::target::Target;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -48,6 +50,8 @@ pub struct Compiler {
     version: String,
     /// Target triple and data layout, as it wants them at the head of a module.
     head: String,
+    /// It said this in an earlier run, and was not started since.
+    kept: bool,
 }
 
 /// The longest message that is kept, in bytes.
@@ -62,14 +66,15 @@ fn started(program: &Path) -> Command {
 
 impl Compiler {
     /// The first compiler that is there: `$CUSHIM_CLANG` alone where that is set, else `clang` and its numbered names in
-    /// `$PATH`, else ROCm's.
+    /// `$PATH`, else ROCm's. What a program said of itself is kept in the cache, and it is not asked again while its file stays
+    /// the same.
     ///
     /// # Errors
     /// [`Error::Missing`] where none has AMD's targets.
-    pub fn find() -> Result<Compiler, Error> {
+    pub fn find(cache: Option<&Cache>) -> Result<Compiler, Error> {
         let candidates = find::candidates();
         for program in &candidates {
-            if let Some(compiler) = Compiler::at(program) {
+            if let Some(compiler) = Compiler::at(program, cache) {
                 return Ok(compiler);
             }
         }
@@ -81,9 +86,23 @@ impl Compiler {
         }))
     }
 
-    /// The compiler at a path, if it is one and knows AMD's targets. It is started once: what it makes of nothing says its
-    /// version, and what a module begins with.
-    pub fn at(program: &Path) -> Option<Compiler> {
+    /// The compiler at a path, if it is one and knows AMD's targets.
+    pub fn at(program: &Path, cache: Option<&Cache>) -> Option<Compiler> {
+        let keep = cache.zip(kept::key(program));
+        if let Some((cache, key)) = &keep
+            && let Some((version, head)) = kept::load(cache, key)
+        {
+            return Some(Compiler { program: program.to_owned(), version, head, kept: true });
+        }
+        let compiler = Compiler::asked(program)?;
+        if let Some((cache, key)) = &keep {
+            kept::store(cache, key, &compiler.version, &compiler.head);
+        }
+        Some(compiler)
+    }
+
+    /// The compiler at a path, which is started: what it makes of nothing says its version, and what a module begins with.
+    fn asked(program: &Path) -> Option<Compiler> {
         let output = started(program)
             .args(["--target=amdgcn-amd-amdhsa", "-nogpulib", "-x", "c", "-S", "-emit-llvm"])
             .args(["-o", "-", "-"])
@@ -97,7 +116,7 @@ impl Compiler {
         let head: String = lines("target ").map(|line| line.to_owned() + "\n").collect();
         let version: String = lines("!").collect();
         let knows = output.status.success() && head.contains("\"amdgcn-amd-amdhsa\"");
-        knows.then(|| Compiler { program: program.to_owned(), version, head })
+        knows.then(|| Compiler { program: program.to_owned(), version, head, kept: false })
     }
 
     /// Where it is.
@@ -136,12 +155,26 @@ impl Compiler {
         })
     }
 
-    /// A code object of a module's text without triple and data layout. The linker is asked here: a driver that has two jobs
-    /// starts itself once more for the first.
+    /// A code object of a module's text without triple and data layout.
     ///
     /// # Errors
     /// The compiler cannot be started, or does not take the text.
     pub fn compile(&self, ir: &str, target: &Target) -> Result<Vec<u8>, Error> {
+        let made = self.compile_once(ir, target);
+        // Its libraries may be others than when it was asked, and want another head.
+        if self.kept
+            && matches!(made, Err(Error::Failed { .. }))
+            && let Some(now) = Compiler::asked(&self.program)
+            && now.head != self.head
+        {
+            return now.compile_once(ir, target);
+        }
+        made
+    }
+
+    /// As [`Compiler::compile`], with what is known of the compiler. The linker is asked here: a driver that has two jobs
+    /// starts itself once more for the first.
+    fn compile_once(&self, ir: &str, target: &Target) -> Result<Vec<u8>, Error> {
         let problem = |what: &str, e: std::io::Error| Error::Started {
             program: self.program.clone(),
             problem: format!("{what}: {e}"),

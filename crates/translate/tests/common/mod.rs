@@ -99,7 +99,7 @@ pub struct Loaded {
 /// The compiler, or a line that says that the test was left out.
 pub fn compiler() -> Option<Compiler> {
     let fetched = concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/toolkits/clang-19/bin/clang");
-    let found = Compiler::at(Path::new(fetched)).map_or_else(Compiler::find, Ok);
+    let found = Compiler::at(Path::new(fetched), None).map_or_else(|| Compiler::find(None), Ok);
     match found {
         Ok(compiler) => Some(compiler),
         Err(e) => {
