@@ -1,10 +1,10 @@
-//! NVIDIA's compilers inside a program: their functions lead to libcushim_compilers.so.
+//! NVIDIA's compilers inside a program, and cuBLAS: some of their functions lead to libcushim_compilers.so.
 //!
 //! What the loader answers to whoever looks for such a function, by linking or by `dlsym`, is what the library's symbol
 //! table says. So the table's entry in memory is changed, before anything is bound to the library, and the code stays as
 //! it is: it is called from there. Source of the table's form: `crates/compilers/src/table.rs`.
 //!
-//! Owns: which libraries are compilers, and the entries. Must not know: what the functions do.
+//! Owns: which libraries these are, and the entries. Must not know: what the functions do.
 
 use std::ffi::c_void;
 use std::os::unix::ffi::OsStrExt;
@@ -20,7 +20,7 @@ use crate::say;
 const LIBRARY: &str = "libcushim_compilers.so";
 const TABLE: &[u8] = b"cushim_compilers";
 const REAL: &[u8] = b"cushim_compilers_real";
-/// Copies of a compiler that the table has functions for.
+/// Copies of a library that the table has functions for.
 const PLACES: usize = 4;
 /// How files of compilers begin; pip's copies go on as they like (`libnvrtc-0123abcd.so.12`).
 const COMPILERS: [&[u8]; 2] = [b"libnvrtc", b"libnvJitLink"];
@@ -28,9 +28,17 @@ const COMPILERS: [&[u8]; 2] = [b"libnvrtc", b"libnvJitLink"];
 /// The objects that have a place, and what is zero again when they go.
 static TAKEN: Mutex<Vec<(usize, &'static AtomicUsize)>> = Mutex::new(Vec::new());
 
+/// cuBLAS' two files begin so. Unlike a compiler's, they have a runtime inside.
+const PRODUCTS: [&[u8]; 1] = [b"libcublas"];
+
 /// Whether a file of this name may be a compiler.
-pub fn concerned(name: &[u8]) -> bool {
+pub fn is_compiler(name: &[u8]) -> bool {
     COMPILERS.iter().any(|begin| name.starts_with(begin))
+}
+
+/// Whether functions of a file of this name may be led.
+pub fn concerned(name: &[u8]) -> bool {
+    is_compiler(name) || PRODUCTS.iter().any(|begin| name.starts_with(begin))
 }
 
 /// A row of the table: a name, and a function for each place.
@@ -46,7 +54,7 @@ struct Ours {
     real: &'static [AtomicUsize],
 }
 
-/// Leads what `object`, a compiler whose file this is, offers.
+/// Leads what `object`, a library whose file this is, offers.
 pub fn lead(object: &Object, file: &File<'_>) {
     let Some(ours) = ours(object) else { return };
     let offers = file.offers_all();
@@ -68,7 +76,7 @@ pub fn lead(object: &Object, file: &File<'_>) {
     };
     let Some(place) = (0..PLACES).find(free) else {
         return say::error(&format!(
-            "{}: more than {PLACES} copies of one compiler are loaded; this one makes machine code, which the CPU cannot run",
+            "{}: more than {PLACES} copies of one library are loaded; this one is left with machine code, which the CPU cannot run",
             object.path().display()
         ));
     };

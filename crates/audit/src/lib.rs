@@ -14,7 +14,8 @@
 //! Audit libraries live in a namespace of their own, with a C library of their own. Other objects are
 //! known by address only; the loader's lock is held throughout.
 //!
-//! It also leads NVIDIA's compilers inside a program (NVRTC, nvJitLink) to libcushim_compilers.so, if that is preloaded.
+//! It also leads NVIDIA's compilers inside a program (NVRTC, nvJitLink) and cuBLAS' products to libcushim_compilers.so, if
+//! that is preloaded.
 //!
 //! - [`archives`](mod@archives): where archives of a static runtime are;
 //! - [`compilers`](mod@compilers): those;

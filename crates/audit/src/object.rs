@@ -18,8 +18,8 @@ const SHIM: &[u8] = b"libcushim.so";
 /// How the files of this project begin, which have nothing to be redirected.
 const OURS: [&[u8]; 2] = [b"libcushim", b"libvcuda"];
 
-/// Leads the functions of `object`, if it is a compiler. When the program's own libraries are all mapped, what they want of
-/// each other is bound already: so this is done as soon as the compiler is.
+/// Leads functions of `object`, if it is a compiler or cuBLAS. When the program's own libraries are all mapped, what they want
+/// of each other is bound already: so this is done as soon as the library is.
 pub fn opened(object: &Object) {
     let name = object.path().file_name().unwrap_or_default().as_bytes();
     if !compilers::concerned(name) {
@@ -39,7 +39,7 @@ pub fn redirect(object: &Object) {
     }
     let Some((path, mapping)) = file_of(object) else { return };
     let Ok(file) = File::parse(mapping.bytes()) else { return };
-    if compilers::concerned(name) {
+    if compilers::is_compiler(name) {
         return;
     }
     let facts = file.facts();

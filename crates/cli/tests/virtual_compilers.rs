@@ -1,5 +1,5 @@
 //! NVIDIA's compilers inside a program, on the CPU: what they hand out as machine code is PTX, whether the program links
-//! them or opens them, and one copy or several. Natively they are as they are.
+//! them or opens them, and one copy or several. And cuBLAS: its products are kernels of ours. Natively both are as they are.
 //!
 //! `cargo test` does not build the libraries (cdylibs that nothing may link): run `cargo build` first.
 
@@ -87,4 +87,36 @@ fn machine_code_is_ptx() {
     // Over NVIDIA's driver, machine code is what is wanted.
     let (out, _) = run("native", &program, &[&first, &linker]);
     assert!(out.starts_with("-arch=sm_80: -w -arch=sm_80; 13 bytes"), "{out}");
+}
+
+#[test]
+fn products_of_cublas_are_kernels_of_ours() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path();
+    let library = compile(folder, "blas.c", "libcublas.so.12", &["-shared", "-fPIC"]);
+    let program = compile(folder, "product.c", "product", &[]);
+
+    let (out, said) = run("cpu", &program, &[&library]);
+    let right = "singles, scalars of the host: 0, 407 of 407\n\
+                 singles, scalars of the device: 0, 407 of 407\n\
+                 complex numbers: 0, 1221 of 1221\n\
+                 doubles by pointers: 0, 1221 of 1221\n\
+                 bytes: 0, 407 of 407\n\
+                 rows too short: 7\n\
+                 no handle: 1\n\
+                 other types: 15\n";
+    assert_eq!(out, right);
+    assert!(said.contains("cublasGemmEx of libcublas"), "{said}");
+
+    // A trace shows them as launches.
+    let cushim = env!("CARGO_BIN_EXE_cushim");
+    let mut command = Command::new("timeout");
+    command.args(["-s", "KILL", "100", cushim, "trace", "--backend", "cpu"]);
+    let done = command.arg(&program).arg(&library).output().unwrap();
+    let traced = [done.stdout, done.stderr].concat();
+    let traced = String::from_utf8_lossy(&traced);
+    assert!(traced.contains("cushim_gemm_c64_c64"), "{traced}");
+
+    let (out, _) = run("native", &program, &[&library, Path::new("untouched")]);
+    assert!(out.starts_with("untouched: 15\n"), "{out}");
 }

@@ -1,0 +1,184 @@
+/*
+ * Products of matrices by the libcublas at argv[1], compared with the same in C. Integers and small fractions: each result is exact.
+ */
+#include <complex.h>
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct handle {
+    void *stream;
+    int mode;
+};
+typedef int call();
+static void *driver, *library;
+
+static call *of(void *from, const char *name)
+{
+    void *found = from ? dlsym(from, name) : NULL;
+    if (!found) {
+        printf("no %s\n", name);
+        exit(0);
+    }
+    return (call *)found;
+}
+#define CUDA(name, ...)                                                                                                \
+    do {                                                                                                               \
+        int status = of(driver, name)(__VA_ARGS__);                                                                    \
+        if (status) {                                                                                                  \
+            printf("%s: %d\n", name, status);                                                                          \
+            exit(1);                                                                                                   \
+        }                                                                                                              \
+    } while (0)
+
+static unsigned long device(const void *bytes, size_t size)
+{
+    unsigned long at;
+    CUDA("cuMemAlloc_v2", &at, size);
+    CUDA("cuMemcpyHtoD_v2", at, bytes, size);
+    return at;
+}
+
+/* The handle's stream is one that copies do not wait for. */
+static void get(struct handle *handle, void *to, unsigned long at, size_t size)
+{
+    CUDA("cuStreamSynchronize", handle->stream);
+    CUDA("cuMemcpyDtoH_v2", to, at, size);
+}
+
+enum { M = 37, N = 11, K = 19, COUNT = 3 };
+static float sa[K * M], sb[K * N], sc[N * M], sd[N * M];
+static double da[COUNT][K * M], db[COUNT][K * N], dc[COUNT][N * M];
+static double complex za[COUNT][K * M], zb[COUNT][K * N], zc[COUNT][N * M];
+static signed char ba[K * M], bb[K * N];
+static int ic[N * M];
+
+static void singles(struct handle *handle)
+{
+    float scalars[2] = {0.5f, 2};
+    for (handle->mode = 0; handle->mode < 2; handle->mode++) {
+        unsigned long a = device(sa, sizeof sa), b = device(sb, sizeof sb), c = device(sc, sizeof sc);
+        float *alpha = handle->mode ? (float *)device(scalars, sizeof scalars) : scalars;
+        int status = of(library, "cublasSgemm_v2")(handle, 1, 0, M, N, K, alpha, a, K, b, K, alpha + 1, c, M);
+        get(handle, sd, c, sizeof sd);
+        int right = 0;
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < M; i++) {
+                float sum = 0;
+                for (int p = 0; p < K; p++)
+                    sum += sa[i * K + p] * sb[j * K + p];
+                right += sd[j * M + i] == 0.5f * sum + 2 * sc[j * M + i];
+            }
+        printf("singles, scalars of the %s: %d, %d of %d\n", handle->mode ? "device" : "host", status, right, M * N);
+    }
+    handle->mode = 0;
+}
+
+/* The second factor conjugate, from rows; what is there before is not read. */
+static void complexes(struct handle *handle)
+{
+    double complex alpha = 1 + 2 * I, beta = 0;
+    unsigned long a = device(za, sizeof za), b = device(zb, sizeof zb), c = device(zc, sizeof zc);
+    int status = of(library, "cublasZgemmStridedBatched")(handle, 0, 2, M, N, K, &alpha, a, M, (long)K * M, b, N,
+                                                          (long)K * N, &beta, c, M, (long)N * M, COUNT);
+    get(handle, zc, c, sizeof zc);
+    int right = 0;
+    for (int q = 0; q < COUNT; q++)
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < M; i++) {
+                double complex sum = 0;
+                for (int p = 0; p < K; p++)
+                    sum += za[q][p * M + i] * conj(zb[q][p * N + j]);
+                right += zc[q][j * M + i] == alpha * sum;
+            }
+    printf("complex numbers: %d, %d of %d\n", status, right, COUNT * M * N);
+}
+
+static void pointers(struct handle *handle)
+{
+    double alpha = 1, beta = 1;
+    unsigned long at[3][COUNT];
+    for (int q = 0; q < COUNT; q++) {
+        at[0][q] = device(da[q], sizeof da[q]);
+        at[1][q] = device(db[q], sizeof db[q]);
+        at[2][q] = device(dc[q], sizeof dc[q]);
+    }
+    unsigned long arrays = device(at, sizeof at);
+    int status = of(library, "cublasDgemmBatched_64")(
+        handle, 0, 0, (long)M, (long)N, (long)K, &alpha, arrays, (long)M, arrays + sizeof at[0], (long)K, &beta,
+        arrays + 2 * sizeof at[0], (long)M, (long)COUNT);
+    int right = 0;
+    for (int q = 0; q < COUNT; q++) {
+        static double got[N * M];
+        get(handle, got, at[2][q], sizeof got);
+        for (int j = 0; j < N; j++)
+            for (int i = 0; i < M; i++) {
+                double sum = dc[q][j * M + i];
+                for (int p = 0; p < K; p++)
+                    sum += da[q][p * M + i] * db[q][j * K + p];
+                right += got[j * M + i] == sum;
+            }
+    }
+    printf("doubles by pointers: %d, %d of %d\n", status, right, COUNT * M * N);
+}
+
+static void bytes(struct handle *handle)
+{
+    int alpha = 3, beta = 0;
+    unsigned long a = device(ba, sizeof ba), b = device(bb, sizeof bb), c = device(ic, sizeof ic);
+    int status = of(library, "cublasGemmEx")(handle, 0, 0, M, N, K, &alpha, a, 3, M, b, 3, K, &beta, c, 10, M, 72, -1);
+    get(handle, ic, c, sizeof ic);
+    int right = 0;
+    for (int j = 0; j < N; j++)
+        for (int i = 0; i < M; i++) {
+            int sum = 0;
+            for (int p = 0; p < K; p++)
+                sum += ba[p * M + i] * bb[j * K + p];
+            right += ic[j * M + i] == 3 * sum;
+        }
+    printf("bytes: %d, %d of %d\n", status, right, M * N);
+    status = of(library, "cublasGemmEx")(handle, 0, 0, M, N, K, &alpha, a, 3, M - 1, b, 3, K, &beta, c, 10, M, 72, -1);
+    printf("rows too short: %d\n", status);
+    status = of(library, "cublasGemmEx")(NULL, 0, 0, M, N, K, &alpha, a, 3, M, b, 3, K, &beta, c, 10, M, 72, -1);
+    printf("no handle: %d\n", status);
+    /* CUDA_R_8F_E4M3 */
+    status = of(library, "cublasGemmEx")(handle, 0, 0, M, N, K, &alpha, a, 28, M, b, 28, K, &beta, c, 0, M, 68, -1);
+    printf("other types: %d\n", status);
+}
+
+int main(int argc, char **argv)
+{
+    for (int at = 0; at < K * M; at++) {
+        sa[at] = at % 7 - 3;
+        ba[at] = at % 251 - 125;
+        for (int q = 0; q < COUNT; q++)
+            da[q][at] = at % 5 - q, za[q][at] = at % 4 - q + (at % 3 - 1) * I;
+    }
+    for (int at = 0; at < K * N; at++) {
+        sb[at] = at % 9 - 4;
+        bb[at] = at % 255 - 127;
+        for (int q = 0; q < COUNT; q++)
+            db[q][at] = at % 6 - q, zb[q][at] = at % 3 - q + (at % 5 - 2) * I;
+    }
+    for (int at = 0; at < N * M; at++) {
+        sc[at] = at % 8;
+        for (int q = 0; q < COUNT; q++)
+            dc[q][at] = at % 10, zc[q][at] = 0.0 / 0.0;
+    }
+    library = dlopen(argv[1], RTLD_NOW);
+    driver = dlopen("libcuda.so.1", RTLD_NOW);
+    struct handle handle = {0};
+    if (argc > 2)
+        printf("untouched: %d\n", of(library, "cublasSgemm_v2")());
+    int number;
+    void *context;
+    CUDA("cuInit", 0);
+    CUDA("cuDeviceGet", &number, 0);
+    CUDA("cuCtxCreate_v2", &context, 0, number);
+    CUDA("cuStreamCreate", &handle.stream, 1);
+    singles(&handle);
+    complexes(&handle);
+    pointers(&handle);
+    bytes(&handle);
+    return 0;
+}

@@ -1,0 +1,31 @@
+//! Products of matrices: what cuBLAS' functions compute, by kernels that every backend compiles.
+//!
+//! cuBLAS chooses kernels by the GPU, and most of them are machine code. `crates/compilers` leads its products here.
+//!
+//! - [`kind`]: types of elements;
+//! - [`product`]: one product, and whether its arguments are right;
+//! - [`kernel`]: the PTX for its types;
+//! - [`launch`](mod@launch): the driver's functions, and the launch.
+//!
+//! Owns: the kernels. Must not know: cuBLAS' handles, or who calls.
+
+pub mod kernel;
+pub mod kind;
+pub mod launch;
+pub mod product;
+
+/// `cublasStatus_t`.
+pub mod status {
+    /// It was done.
+    pub const SUCCESS: i32 = 0;
+    /// `CUBLAS_STATUS_NOT_INITIALIZED`.
+    pub const NOT_INITIALIZED: i32 = 1;
+    /// `CUBLAS_STATUS_INVALID_VALUE`.
+    pub const INVALID_VALUE: i32 = 7;
+    /// `CUBLAS_STATUS_EXECUTION_FAILED`.
+    pub const EXECUTION_FAILED: i32 = 13;
+    /// `CUBLAS_STATUS_INTERNAL_ERROR`.
+    pub const INTERNAL_ERROR: i32 = 14;
+    /// `CUBLAS_STATUS_NOT_SUPPORTED`.
+    pub const NOT_SUPPORTED: i32 = 15;
+}

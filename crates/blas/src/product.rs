@@ -1,0 +1,233 @@
+//! One product of matrices, or a batch: `c = alpha * op(a) * op(b) + beta * c`, in columns as cuBLAS has them.
+//!
+//! Owns: which types go together, which arguments are right, and the kernel's form and parameter. Source: cuBLAS'
+//! documentation, "cublas<t>gemm()" and "cublasGemmEx()". Must not know: how it is launched.
+
+use std::ffi::c_void;
+
+use crate::kernel::{Form, Matrix, Parameter};
+use crate::kind::{Kind, Part};
+use crate::status;
+
+/// What is computed with, and alpha's type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Compute {
+    /// `F32`, `F64` or `S32`.
+    pub work: Part,
+    /// The type of alpha and beta.
+    pub scale: Kind,
+}
+
+/// A matrix as a caller describes it.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand {
+    /// Its address; in a batch by pointers, the array's.
+    pub at: u64,
+    /// Elements from a column to the next.
+    pub leading: i64,
+    /// Elements from a matrix of the batch to the next.
+    pub batch: i64,
+}
+
+/// The call.
+#[derive(Clone, Copy, Debug)]
+pub struct Product {
+    /// The elements of both factors.
+    pub factor: Kind,
+    /// The elements of the result.
+    pub result: Kind,
+    /// How they are multiplied.
+    pub compute: Compute,
+    /// `cublasOperation_t` of either factor.
+    pub operations: [i32; 2],
+    /// Rows of the result, its columns, and the length of a sum.
+    pub sizes: [i64; 3],
+    /// `a`, `b` and `c`.
+    pub operands: [Operand; 3],
+    /// Alpha and beta.
+    pub scalars: [*const c_void; 2],
+    /// These lie in device memory.
+    pub on_device: bool,
+    /// Products.
+    pub count: i64,
+    /// Operands are arrays of pointers.
+    pub arrays: bool,
+}
+
+/// How elements are multiplied under a `cublasComputeType_t`; none where cuBLAS has no such product, or this does not.
+pub fn compute(factor: Kind, result: Kind, number: i32) -> Option<Compute> {
+    use Part::{Bf16, F16, F32, F64, S8, S32};
+    if factor.complex != result.complex {
+        return None;
+    }
+    let types = (factor.part, result.part);
+    let (work, scale) = match number {
+        // CUBLAS_COMPUTE_16F: sums of singles are nearer to the right ones.
+        64 | 65 if types == (F16, F16) => (F32, F16),
+        // 32F, and with leave to round factors: this does not.
+        68 | 69 | 74 | 75 | 77 | 78 => match types {
+            (F32, F32) | (F16 | Bf16 | S8, F32) | (F16, F16) | (Bf16, Bf16) => (F32, F32),
+            _ => return None,
+        },
+        70 | 71 | 79 if types == (F64, F64) => (F64, F64),
+        72 | 73 if types == (S8, S32) => (S32, S32),
+        _ => return None,
+    };
+    Some(Compute { work, scale: Kind { part: scale, complex: factor.complex } })
+}
+
+impl Product {
+    /// Whether the arguments are right: else cuBLAS' status.
+    ///
+    /// # Errors
+    /// As documented.
+    pub fn check(&self) -> Result<(), i32> {
+        let [m, n, k] = self.sizes;
+        let wrong = Err(status::INVALID_VALUE);
+        if self.sizes.iter().any(|size| *size < 0) || self.count < 0 {
+            return wrong;
+        }
+        if self.operations.iter().any(|operation| !(0..=2).contains(operation)) {
+            return wrong;
+        }
+        let ([op_a, op_b], [a, b, c]) = (self.operations, self.operands);
+        let rows =
+            |operation: i32, plain: i64, turned: i64| if operation == 0 { plain } else { turned };
+        let enough = a.leading >= rows(op_a, m, k).max(1)
+            && b.leading >= rows(op_b, k, n).max(1)
+            && c.leading >= m.max(1);
+        if !enough || self.scalars.iter().any(|scalar| scalar.is_null()) {
+            return wrong;
+        }
+        Ok(())
+    }
+
+    /// There is nothing to compute.
+    pub fn is_empty(&self) -> bool {
+        let [m, n, _] = self.sizes;
+        m == 0 || n == 0 || self.count == 0
+    }
+
+    /// The kernel and its parameter, without alpha and beta; and how many tiles there are, of how many threads.
+    /// `None`: more tiles than a grid has blocks, or a batch whose numbers need more than 32 bits.
+    pub fn plan(&self) -> Option<(Form, Parameter, u32, u32)> {
+        u32::try_from(self.count).ok()?;
+        let [m, n, k] = self.sizes;
+        let ([op_a, op_b], [a, b, c]) = (self.operations, self.operands);
+        let (size, result) = (self.factor.size() as i64, self.result.size() as i64);
+        let matrix = |operand: Operand, turned: bool, size: i64| {
+            let (near, far) = (size, operand.leading.wrapping_mul(size));
+            let (first, second) = if turned { (far, near) } else { (near, far) };
+            let batch = if self.arrays { 8 } else { operand.batch.wrapping_mul(size) };
+            Matrix { at: operand.at, first, second, batch }
+        };
+        let [mut a, mut b] = [matrix(a, op_a != 0, size), matrix(b, op_b != 0, size)];
+        let mut c = matrix(c, false, result);
+        let (mut m, mut n) = (m as u64, n as u64);
+        let mut conjugate = u32::from(op_a == 2) | u32::from(op_b == 2) << 1;
+        // Threads are rows. Where there are few, or where columns lie better, the result is computed turned.
+        if (m < 32 && n > m) || (n >= 32 && a.first != size && b.second == size) {
+            let turn =
+                |matrix: Matrix| Matrix { first: matrix.second, second: matrix.first, ..matrix };
+            (a, b, c) = (turn(b), turn(a), turn(c));
+            std::mem::swap(&mut m, &mut n);
+            conjugate = conjugate >> 1 | (conjugate & 1) << 1;
+        }
+        let columns = match n {
+            1 => 1,
+            8.. if !self.factor.complex => 8,
+            _ => 4,
+        };
+        let threads = match m {
+            0..=32 => 32,
+            33..=64 => 64,
+            _ => 128,
+        };
+        let row_tiles = m.div_ceil(threads);
+        let tiles = row_tiles.checked_mul(n.div_ceil(u64::from(columns)))?;
+        let tiles = u32::try_from(tiles).ok().filter(|tiles| *tiles <= i32::MAX as u32)?;
+        let Compute { work, scale } = self.compute;
+        let form = Form { factor: self.factor, result: self.result, scale, work, columns };
+        let parameter = Parameter {
+            a,
+            b,
+            c,
+            d: c,
+            m,
+            n,
+            k: k as u64,
+            arrays: u32::from(self.arrays),
+            conjugate,
+            row_tiles: row_tiles as u32,
+            ..Parameter::default()
+        };
+        Some((form, parameter, tiles, threads as u32))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::kind::{C, D, H, S};
+
+    fn product(sizes: [i64; 3], operations: [i32; 2]) -> Product {
+        static ONE: f32 = 1.0;
+        let one = std::ptr::from_ref(&ONE).cast();
+        let operand = |at, leading| Operand { at, leading, batch: 0 };
+        Product {
+            factor: S,
+            result: S,
+            compute: compute(S, S, 68).unwrap(),
+            operations,
+            sizes,
+            operands: [operand(0x1000, 900), operand(0x2000, 900), operand(0x3000, 900)],
+            scalars: [one, one],
+            on_device: false,
+            count: 1,
+            arrays: false,
+        }
+    }
+
+    #[test]
+    fn types_go_together() {
+        assert_eq!(compute(H, S, 68).unwrap().scale, S);
+        assert_eq!(compute(H, H, 64).unwrap().scale, H);
+        assert_eq!(compute(C, C, 77).unwrap().scale, C);
+        assert_eq!(compute(S, C, 68), None);
+        assert_eq!(compute(D, D, 68), None);
+        assert_eq!(compute(S, S, 64), None);
+    }
+
+    #[test]
+    fn arguments_are_looked_at() {
+        assert_eq!(product([9, 8, 7], [0, 1]).check(), Ok(()));
+        for wrong in [
+            Product { sizes: [-1, 8, 7], ..product([9, 8, 7], [0, 0]) },
+            Product { operations: [3, 0], ..product([9, 8, 7], [0, 0]) },
+            Product { count: -1, ..product([9, 8, 7], [0, 0]) },
+            Product { scalars: [std::ptr::null(); 2], ..product([9, 8, 7], [0, 0]) },
+            product([901, 8, 7], [0, 0]),
+            product([9, 901, 7], [0, 1]),
+            product([9, 8, 901], [1, 0]),
+        ] {
+            assert_eq!(wrong.check(), Err(status::INVALID_VALUE), "{wrong:?}");
+        }
+        // Rows of a factor that is turned are its inner index.
+        assert_eq!(product([9, 901, 7], [0, 0]).check(), Ok(()));
+    }
+
+    #[test]
+    fn few_rows_are_turned() {
+        let (form, parameter, tiles, threads) = product([1, 700, 50], [0, 2]).plan().unwrap();
+        assert_eq!((form.columns, tiles, threads), (1, 6, 128));
+        assert_eq!(
+            (parameter.a.at, parameter.b.at, parameter.m, parameter.n),
+            (0x2000, 0x1000, 700, 1)
+        );
+        assert_eq!((parameter.a.first, parameter.a.second, parameter.conjugate), (4, 3600, 1));
+        assert_eq!((parameter.c.first, parameter.c.second), (3600, 4));
+        let huge = product([i64::MAX / 64, i64::MAX / 64, 1], [0, 0]);
+        assert!(huge.plan().is_none());
+    }
+}
