@@ -1,21 +1,20 @@
-//! HIP's launches, in each form: by a stub or by a function, with a grid of blocks or of work-items.
+//! HIP's launches by arguments: by a stub or by a function, with a grid of blocks or of work-items.
 //!
 //! Must not know: how an event is stored.
 
-use cushim_abi::structs::{LaunchParams, launch_param};
+use cushim_abi::structs::launch_param;
 use cushim_abi::types::*;
 use cushim_trace::layout::{LAUNCH_ARGS_BUFFER, LAUNCH_COOPERATIVE};
 
 use crate::arguments::{Arguments, ended_by};
-use crate::forward::{launched, stack};
-use crate::record::Observed;
+use crate::forward::launched;
 use crate::record::launch::LaunchRecord;
 use crate::registry;
 use crate::site::Site;
 
 /// A launch as it is recorded: `params` is an array of argument pointers, `extra` HIP's list with a buffer of them, or null.
 #[inline(always)]
-fn record(
+pub(super) fn record(
     func: Func,
     grid: Dim3,
     block: Dim3,
@@ -217,42 +216,6 @@ by_items! {
 by_items! {
     /// `hipHccModuleLaunchKernel`.
     hcc_module_launch_kernel
-}
-
-/// `hipLaunchCooperativeKernelMultiDevice`, `hipExtLaunchMultiKernelMultiDevice`: an event for each launch of the list, whose
-/// entries are as CUDA's runtime has them.
-pub unsafe fn launch_multi_device(
-    site: &'static Site,
-    real: unsafe extern "C-unwind" fn(Ptr, i32, Flags) -> i32,
-    list: Ptr,
-    count: i32,
-    flags: Flags,
-) -> i32 {
-    /// More devices than any machine has: a longer list is none.
-    const MOST: i32 = 1024;
-    // SAFETY: forwarded as it came.
-    let call = || unsafe { real(list, count, flags) };
-    let Some(observed) = Observed::enter(site, stack!()) else { return call() };
-    let cooperative = site.name.to_bytes().starts_with(b"hipLaunchCooperative");
-    let bits = if cooperative { LAUNCH_COOPERATIVE } else { 0 };
-    let mut stored = Vec::new();
-    if list.0 != 0 && count <= MOST {
-        for i in 0..count.max(0) as usize {
-            let at = (list.0 + i * size_of::<LaunchParams>()) as *const LaunchParams;
-            // SAFETY: an entry of the program's list.
-            let p = unsafe { at.read_unaligned() };
-            let args = [Ptr(p.args), NONE];
-            let launch = record(Func(p.func), p.grid, p.block, p.shared, p.stream, args, bits);
-            // SAFETY: its arguments, which are about to be forwarded.
-            stored.push((unsafe { observed.launch(&launch) }, launch));
-        }
-    }
-    let status = call();
-    for (stored, launch) in &stored {
-        // SAFETY: the arguments of an entry; the list is still there.
-        unsafe { observed.finish_launch(*stored, status, launch) };
-    }
-    status
 }
 
 #[cfg(test)]
